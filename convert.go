@@ -1,0 +1,185 @@
+package pcp
+
+import "math"
+
+// Extract converts v, a value of a metric whose descriptor says from, to the
+// type to (pmExtractValue(3)). Numbers convert to numbers of any type:
+// fractions are cut, precision may be lost, a magnitude that does not fit is
+// ErrTrunc, a negative number for an unsigned type ErrSign. Strings convert to
+// strings and aggregates to aggregates only, all else is ErrConv; so is a v
+// that came in a block of another type than from. With an error the value
+// returned is the zero of type to.
+//
+// A value in situ has no type but from's. That of a long value may still
+// share its bytes with v.
+func (v Value) Extract(from, to Type) (Value, error) {
+	var bits uint64
+	err := error(ErrConv)
+	if v.inSitu() {
+		switch from {
+		case Type32, TypeUnknown:
+			bits, err = convertInt(int64(int32(v.bits)), to)
+		case TypeU32:
+			bits, err = convertUint(uint64(uint32(v.bits)), to)
+		case TypeFloat: // as old agents send it
+			bits, err = convertFloat(v.Float(), to)
+		}
+		return Value{Inst: v.Inst, typ: to, bits: bits}, err
+	}
+	if v.typ != from {
+		return Value{Inst: v.Inst, typ: to}, err
+	}
+	switch from {
+	case Type64:
+		bits, err = convertInt(int64(v.bits), to)
+	case TypeU64:
+		bits, err = convertUint(v.bits, to)
+	case TypeFloat:
+		bits, err = convertFloat(v.Float(), to)
+	case TypeDouble:
+		bits, err = convertDouble(v.Double(), to)
+	case TypeString, TypeAggregate:
+		if to == from {
+			return v, nil
+		}
+	}
+	return Value{Inst: v.Inst, typ: to, bits: bits}, err
+}
+
+// inSitu tells whether v's number stands in the value set, where C cannot see
+// its type.
+func (v Value) inSitu() bool { return v.typ.InSitu() || v.typ == TypeUnknown }
+
+func convertInt(n int64, to Type) (bits uint64, err error) {
+	switch to {
+	case Type32:
+		// A number below the range loses its high bits and is no error, as in
+		// libpcp/src/units.c.
+		if n > math.MaxInt32 {
+			return 0, ErrTrunc
+		}
+		bits = uint64(uint32(n))
+	case TypeU32:
+		if n > math.MaxUint32 {
+			return 0, ErrTrunc
+		}
+		if n < 0 {
+			return 0, ErrSign
+		}
+		bits = uint64(n)
+	case Type64:
+		bits = uint64(n)
+	case TypeU64:
+		if n < 0 {
+			return 0, ErrSign
+		}
+		bits = uint64(n)
+	case TypeFloat:
+		bits = uint64(math.Float32bits(float32(n)))
+	case TypeDouble:
+		bits = math.Float64bits(float64(n))
+	default:
+		return 0, ErrConv
+	}
+	return bits, nil
+}
+
+func convertUint(n uint64, to Type) (bits uint64, err error) {
+	switch to {
+	case Type32:
+		if n > math.MaxInt32 {
+			return 0, ErrTrunc
+		}
+		bits = n
+	case TypeU32:
+		if n > math.MaxUint32 {
+			return 0, ErrTrunc
+		}
+		bits = n
+	case Type64:
+		if n > math.MaxInt64 {
+			return 0, ErrTrunc
+		}
+		bits = n
+	case TypeU64:
+		bits = n
+	case TypeFloat:
+		bits = uint64(math.Float32bits(float32(n)))
+	case TypeDouble:
+		bits = math.Float64bits(float64(n))
+	default:
+		return 0, ErrConv
+	}
+	return bits, nil
+}
+
+// convertFloat converts a number of single precision. Its bounds are the
+// integers' rounded to single precision, where many integers are one float.
+func convertFloat(f float32, to Type) (bits uint64, err error) {
+	switch to {
+	case TypeFloat:
+		bits = uint64(math.Float32bits(f)) // a NaN keeps its bits
+		return bits, nil
+	case Type32:
+		if f >= 1<<31 || f <= -1<<31 {
+			return 0, ErrTrunc
+		}
+	case TypeU32:
+		if f >= 1<<32 {
+			return 0, ErrTrunc
+		}
+	}
+	return convertDouble(float64(f), to)
+}
+
+func convertDouble(d float64, to Type) (bits uint64, err error) {
+	switch to {
+	case Type32:
+		if d >= math.MaxInt32 || d <= -math.MaxInt32 {
+			return 0, ErrTrunc
+		}
+		if d != d {
+			bits = 1 << 31
+			break
+		}
+		bits = uint64(uint32(int32(d)))
+	case TypeU32:
+		switch {
+		case d >= math.MaxUint32:
+			return 0, ErrTrunc
+		case d < 0:
+			return 0, ErrSign
+		case d == d:
+			bits = uint64(d)
+		}
+	case Type64:
+		switch {
+		case d >= 1<<63:
+			return 0, ErrTrunc
+		case d < -1<<63, d != d:
+			// What the processors of PCP's birth and of today make of a cast
+			// that C leaves undefined; no error in libpcp/src/units.c.
+			bits = 1 << 63
+		default:
+			bits = uint64(int64(d))
+		}
+	case TypeU64:
+		switch {
+		case d >= 1<<64:
+			return 0, ErrTrunc
+		case d < 0:
+			return 0, ErrSign
+		case d != d:
+			bits = 1 << 63
+		default:
+			bits = uint64(d)
+		}
+	case TypeFloat:
+		bits = uint64(math.Float32bits(float32(d)))
+	case TypeDouble:
+		bits = math.Float64bits(d)
+	default:
+		return 0, ErrConv
+	}
+	return bits, nil
+}

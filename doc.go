@@ -1,0 +1,18 @@
+// Package pcp is the vocabulary of Performance Co-Pilot: metric identifiers,
+// descriptors, units, values, results, labels and error codes, with their
+// conversion, scaling and printing. It does no I/O; every other package of the
+// module speaks in its types.
+//
+//	u, mult, err := pcp.ParseUnits("10 Mbyte / sec")
+//	id := pcp.NewPMID(60, 0, 20)   // prints as 60.0.20
+//	fmt.Println(id, u, mult, err)
+//
+// Names follow the C headers in Go's spelling: pmID is [PMID], PM_TYPE_U64 is
+// [TypeU64], PM_ERR_PMID is [ErrPMID]. Each constant cites its C name.
+//
+// # Memory
+//
+// Values of variable length ([Value.Bytes]) and the sets of a [Result] that a
+// decoder filled may point into the decoder's buffer. Where a function says
+// "valid until the next call", use [Result.Clone] to keep them.
+package pcp

@@ -1,0 +1,151 @@
+package pcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"strconv"
+	"syscall"
+)
+
+// An Error is a PMAPI status: a PM_ERR_* code or a negated errno. It crosses
+// the wire as it is. Compare with errors.Is(err, pcp.ErrTimeout); a negated
+// errno also is its syscall.Errno and the fs.Err* that go with it.
+//
+// Where an Error stands for a count or for bits of state, as in some PDUs, it
+// is not negative; 0 is no error.
+type Error int32
+
+// maxErrno bounds the errno values: from its negation down the codes are PCP's
+// own (PM_ERR_BASE).
+const maxErrno = 12345
+
+// MaxErrorLen is the room that C callers give a message (PM_MAXERRMSGLEN).
+// No message is longer.
+const MaxErrorLen = 128
+
+// Error returns the message of e as pmErrStr(3) gives it.
+func (e Error) Error() string {
+	switch {
+	case e == 0:
+		return "No error"
+	case e < ErrNYI:
+		return authErrorString(e)
+	case e < 0 && e > -maxErrno:
+		return errnoString(int(-e))
+	}
+	for i := range errorTable {
+		if errorTable[i].code == e {
+			return errorTable[i].text
+		}
+	}
+	return "No such PMAPI error code (" + strconv.Itoa(int(e)) + ")"
+}
+
+// Symbol returns the C name of e, such as PM_ERR_PMID, or "" if e is not one
+// of the PM_ERR_* codes.
+func (e Error) Symbol() string {
+	for i := range errorTable {
+		if errorTable[i].code == e {
+			return errorTable[i].symbol
+		}
+	}
+	return ""
+}
+
+// Is tells whether e stands for target, for errors.Is: a negated errno for its
+// syscall.Errno and for the errors of io/fs which that errno is;
+// ErrPermission for fs.ErrPermission; ErrTimeout for context.DeadlineExceeded;
+// ErrEOF for io.EOF.
+func (e Error) Is(target error) bool {
+	switch target {
+	case fs.ErrPermission:
+		if e == ErrPermission {
+			return true
+		}
+	case context.DeadlineExceeded:
+		if e == ErrTimeout {
+			return true
+		}
+	case io.EOF:
+		return e == ErrEOF
+	}
+	if e >= 0 || e <= -maxErrno {
+		return false
+	}
+	errno := syscall.Errno(-e)
+	if t, ok := target.(syscall.Errno); ok {
+		return errno == t
+	}
+	return errno.Is(target)
+}
+
+// Timeout tells whether e says that something took too long. With it an Error
+// is a time-out in the sense of package net.
+func (e Error) Timeout() bool {
+	return e == ErrTimeout || e == -Error(syscall.ETIMEDOUT)
+}
+
+// Code picks the status that stands for err where it leaves for a peer: 0 for
+// nil, the Error or the negated syscall.Errno that err wraps, ErrTimeout for a
+// deadline, ErrEOF for the end of a stream, -EINTR for a cancelled context,
+// otherwise ErrGeneric. An error that wraps several is the first of them.
+func Code(err error) Error {
+	if err == nil {
+		return 0
+	}
+	if e, ok := errors.AsType[Error](err); ok {
+		return e
+	}
+	if errno, ok := errors.AsType[syscall.Errno](err); ok && errno != 0 && errno < maxErrno {
+		return -Error(errno)
+	}
+	if t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err); ok && t.Timeout() {
+		return ErrTimeout
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return -Error(syscall.EINTR)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return ErrEOF
+	case errors.Is(err, fs.ErrPermission):
+		return ErrPermission
+	case errors.Is(err, fs.ErrNotExist):
+		return -Error(syscall.ENOENT)
+	case errors.Is(err, fs.ErrExist):
+		return -Error(syscall.EEXIST)
+	case errors.Is(err, errors.ErrUnsupported):
+		return ErrNYI
+	}
+	return ErrGeneric
+}
+
+// Errors returns every PM_ERR_* code in use, in the order of pmerr -l.
+func Errors() iter.Seq[Error] {
+	return func(yield func(Error) bool) {
+		for i := range errorTable {
+			if !yield(errorTable[i].code) {
+				return
+			}
+		}
+	}
+}
+
+// authErrorString prints a status below the last PM_ERR_* code: the SASL
+// library's codes moved down by that many. A wrapped SASL status is above
+// -1000; what lies below once came from the library for secure sockets.
+func authErrorString(e Error) string {
+	code := int(e) - int(ErrNYI)
+	if code < -1000 {
+		return "Unknown secure sockets error " + strconv.Itoa(int(e)) + " (" + strconv.Itoa(code) + ")"
+	}
+	if -code < len(saslText) && saslText[-code] != "" {
+		return "Authentication - " + saslText[-code]
+	}
+	return "Authentication - undefined error!"
+}

@@ -1,0 +1,101 @@
+package pcp
+
+import (
+	"math"
+	"strconv"
+)
+
+// appendFloat appends f as C's printf does with the verb 'e', 'f' or 'g' and
+// the precision prec. Go's digits and exponents are the same; its names for
+// what is no number are not.
+func appendFloat(b []byte, f float64, verb byte, prec int) []byte {
+	switch {
+	case math.IsNaN(f) && math.Signbit(f):
+		return append(b, "-nan"...)
+	case math.IsNaN(f):
+		return append(b, "nan"...)
+	case math.IsInf(f, 1):
+		return append(b, "inf"...)
+	case math.IsInf(f, -1):
+		return append(b, "-inf"...)
+	}
+	return strconv.AppendFloat(b, f, verb, prec, 64)
+}
+
+// alignRight moves what stands in b from start on to the right, so that with
+// the spaces before it is at least width bytes wide.
+func alignRight(b []byte, start, width int) []byte {
+	n := len(b) - start
+	if n >= width {
+		return b
+	}
+	b = appendSpaces(b, width-n)
+	copy(b[start+width-n:], b[start:start+n])
+	for i := range width - n {
+		b[start+i] = ' '
+	}
+	return b
+}
+
+func appendSpaces(b []byte, n int) []byte {
+	const spaces = "                                "
+	for n > len(spaces) {
+		b = append(b, spaces...)
+		n -= len(spaces)
+	}
+	if n > 0 {
+		b = append(b, spaces[:n]...)
+	}
+	return b
+}
+
+const hexDigits = "0123456789abcdef"
+
+func appendHex(b, data []byte) []byte {
+	for _, c := range data {
+		b = append(b, hexDigits[c>>4], hexDigits[c&15])
+	}
+	return b
+}
+
+// NumberStr prints f in 7 characters with a scale: "  1.23K", " inf?  "
+// (pmNumberStr(3)).
+func NumberStr(f float64) string {
+	var room [8]byte
+	return string(AppendNumber(room[:0], f))
+}
+
+// AppendNumber appends what NumberStr returns.
+func AppendNumber(b []byte, f float64) []byte {
+	// Where one scale ends and the next begins, so that it rounds into six
+	// characters; a sign leaves room for one digit less.
+	limits, infinite := &numberLimits, " inf?  "
+	a := f
+	if f < 0 {
+		limits, infinite, a = &negativeLimits, "-inf?  ", -f
+	}
+	scaled, suffix := 0.0, byte(' ')
+	switch {
+	case a >= limits[4]:
+		return append(b, infinite...)
+	case a >= limits[3]:
+		scaled, suffix = f/1e12, 'T'
+	case a >= limits[2]:
+		scaled, suffix = f/1e9, 'G'
+	case a >= limits[1]:
+		scaled, suffix = f/1e6, 'M'
+	case a >= limits[0]:
+		scaled, suffix = f/1e3, 'K'
+	case a >= 0.005:
+		scaled = f
+	}
+	start := len(b)
+	b = alignRight(strconv.AppendFloat(b, scaled, 'f', 2, 64), start, 6)
+	return append(b, suffix)
+}
+
+// The magnitudes from which K, M, G, T and infinity apply.
+var (
+	numberLimits   = [5]float64{999.995, 999995, 999995e3, 999995e6, 999995e9}
+	negativeLimits = [5]float64{99.995, 99995, 99995e3, 99995e6, 99995e9}
+)

@@ -1,0 +1,342 @@
+package pcp
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// LabelFlags says at which level a label was set (PM_LABEL_*), and in a label
+// also whether it is compound or optional. As the type of a request it is one
+// of the six levels.
+type LabelFlags uint8
+
+// Label levels, lowest precedence first, and flags. The numbers are part of
+// the protocol and of the archive format.
+const (
+	LabelContext   LabelFlags = 1 << 0 // PM_LABEL_CONTEXT
+	LabelDomain    LabelFlags = 1 << 1 // PM_LABEL_DOMAIN
+	LabelInDom     LabelFlags = 1 << 2 // PM_LABEL_INDOM
+	LabelCluster   LabelFlags = 1 << 3 // PM_LABEL_CLUSTER
+	LabelItem      LabelFlags = 1 << 4 // PM_LABEL_ITEM
+	LabelInstances LabelFlags = 1 << 5 // PM_LABEL_INSTANCES
+	LabelCompound  LabelFlags = 1 << 6 // PM_LABEL_COMPOUND: the name has dots
+	LabelOptional  LabelFlags = 1 << 7 // PM_LABEL_OPTIONAL: extrinsic (a note), not part of a series' identity
+)
+
+// Level returns f without the flags that are no level.
+func (f LabelFlags) Level() LabelFlags { return f &^ (LabelCompound | LabelOptional) }
+
+// String prints f as the tools do: "indom,optional".
+func (f LabelFlags) String() string {
+	s := "?"
+	switch f.Level() {
+	case LabelContext:
+		s = "context"
+	case LabelDomain:
+		s = "domain"
+	case LabelInDom:
+		s = "indom"
+	case LabelCluster:
+		s = "cluster"
+	case LabelItem:
+		s = "pmid"
+	case LabelInstances:
+		s = "instances"
+	}
+	if f&LabelCompound != 0 {
+		s += ",compound"
+	}
+	if f&LabelOptional != 0 {
+		s += ",optional"
+	}
+	return s
+}
+
+// Limits on a label set.
+const (
+	MaxLabels       = 255   // PM_MAXLABELS: labels in a set
+	MaxLabelJSONLen = 65535 // PM_MAXLABELJSONLEN: bytes in the JSON of a set
+	MaxLabelNameLen = 254   // bytes in a name, dots included
+)
+
+// A LabelSet holds the labels of one level, or of one instance, as a JSON
+// object with an index to it (pmLabelSet). The functions of this package
+// write its JSON by the JSONB rules: no insignificant white space, names
+// sorted, no name twice; the index is sorted by name. In a set that came from
+// a peer only the index is to be trusted, and that through Name and Value.
+type LabelSet struct {
+	Inst   int32 // InNull unless the level is LabelInstances
+	Err    Error // if not 0, why there are no labels (a negative nlabels)
+	JSON   string
+	Labels []Label
+}
+
+// A Label indexes one label in the JSON of its set (pmLabel). Offsets and
+// lengths are in bytes; the name is without its quotes, the value as it stands.
+type Label struct {
+	Name     uint16
+	NameLen  uint8
+	Flags    LabelFlags
+	Value    uint16
+	ValueLen uint16
+}
+
+// Name returns the name of label i, "" if its index points outside the JSON.
+func (s *LabelSet) Name(i int) string {
+	l := &s.Labels[i]
+	return s.slice(int(l.Name), int(l.NameLen))
+}
+
+// Value returns the value of label i as JSON: a string has its quotes. It is
+// "null" if the index says nothing or points outside the JSON.
+func (s *LabelSet) Value(i int) string {
+	l := &s.Labels[i]
+	if v := s.slice(int(l.Value), int(l.ValueLen)); v != "" {
+		return v
+	}
+	return "null"
+}
+
+func (s *LabelSet) slice(start, n int) string {
+	if start > len(s.JSON) || n > len(s.JSON)-start {
+		return ""
+	}
+	return s.JSON[start : start+n]
+}
+
+// All returns the names and values of s in the order of the index.
+func (s *LabelSet) All() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for i := range s.Labels {
+			if !yield(s.Name(i), s.Value(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Lookup returns the value of the label with the given name.
+func (s *LabelSet) Lookup(name string) (value string, ok bool) {
+	for i := range s.Labels {
+		if s.Name(i) == name {
+			return s.Value(i), true
+		}
+	}
+	return "", false
+}
+
+// Add parses labels as ParseLabels does and merges them into s, where they
+// replace those of the same name (pmdaAddLabels(3); with LabelOptional in
+// flags pmdaAddNotes). With an error s is as it was.
+func (s *LabelSet) Add(json string, flags LabelFlags) error {
+	more, err := ParseLabels(json, flags)
+	if err != nil {
+		return err
+	}
+	var list []label
+	list = appendLabels(list, s, nil)
+	list = appendLabels(list, &more, nil)
+	merged, err := buildLabels(lastOfEach(list), MaxLabels)
+	if err != nil {
+		return err
+	}
+	merged.Inst = s.Inst
+	if len(s.Labels) == 0 && s.JSON == "" {
+		merged.Inst = InNull
+	}
+	*s = merged
+	return nil
+}
+
+// A label is one member of a set that is being put together.
+type label struct {
+	name, value string
+	flags       LabelFlags
+}
+
+// appendLabels appends the labels of s. Those that a broken index gives no
+// name, or one that would break the JSON, are left out.
+func appendLabels(list []label, s *LabelSet, keep func(*LabelSet, int) bool) []label {
+	for i := range s.Labels {
+		l := label{s.Name(i), s.Value(i), s.Labels[i].Flags}
+		if l.name == "" || strings.IndexFunc(l.name, func(c rune) bool { return c < ' ' || c == '"' || c == '\\' }) >= 0 {
+			continue
+		}
+		if keep != nil && !keep(s, i) {
+			// It still hides those of its name at lower levels.
+			l.value = ""
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// lastOfEach sorts list by name and drops all but the last label of each name.
+func lastOfEach(list []label) []label {
+	slices.SortStableFunc(list, func(a, b label) int { return strings.Compare(a.name, b.name) })
+	kept := list[:0]
+	for i, l := range list {
+		if i+1 < len(list) && list[i+1].name == l.name {
+			continue
+		}
+		if l.value != "" {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+// buildLabels writes the JSON of the sorted labels in list and the index to
+// it. An empty list makes the JSON "{}".
+func buildLabels(list []label, limit int) (LabelSet, error) {
+	if len(list) > limit {
+		return LabelSet{}, errTooManyLabels
+	}
+	size := 2
+	for _, l := range list {
+		size += len(l.name) + len(l.value) + len(`"":,`)
+	}
+	if len(list) > 0 {
+		size--
+	}
+	if size > MaxLabelJSONLen {
+		return LabelSet{}, errLabelsTooLong
+	}
+	s := LabelSet{Inst: InNull}
+	if len(list) > 0 {
+		s.Labels = make([]Label, len(list))
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteByte('{')
+	for i, l := range list {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('"')
+		s.Labels[i].Name, s.Labels[i].NameLen = uint16(b.Len()), uint8(len(l.name))
+		b.WriteString(l.name)
+		b.WriteString(`":`)
+		s.Labels[i].Value, s.Labels[i].ValueLen = uint16(b.Len()), uint16(len(l.value))
+		b.WriteString(l.value)
+		s.Labels[i].Flags = l.flags
+	}
+	b.WriteByte('}')
+	s.JSON = b.String()
+	return s, nil
+}
+
+// MergeLabels merges sets, the lowest precedence first, into one: of labels
+// with the same name the last set's remains (pmMergeLabelSets(3)). Sets with
+// an error count as absent; if none is left the result is empty, without any
+// JSON. The labels keep their flags.
+//
+// If keep is not nil it decides which labels to take. A label that it refuses
+// still hides those of its name in the sets before.
+func MergeLabels(sets []LabelSet, keep func(set *LabelSet, i int) bool) (LabelSet, error) {
+	var list []label
+	present := false
+	for i := range sets {
+		if sets[i].Err != 0 {
+			continue
+		}
+		present = true
+		list = appendLabels(list, &sets[i], keep)
+	}
+	if !present {
+		return LabelSet{Inst: InNull}, nil
+	}
+	const levels = 6
+	return buildLabels(lastOfEach(list), levels*MaxLabels)
+}
+
+// MergeLabelJSON merges labels in JSON form, the lowest precedence first, as
+// MergeLabels does (pmMergeLabels(3)). Compound names are accepted. No labels
+// at all are the empty string.
+func MergeLabelJSON(sets ...string) (string, error) {
+	parsed := make([]LabelSet, 0, len(sets))
+	for _, json := range sets {
+		s, err := parseLabels(json, LabelCompound, len(sets)*MaxLabels)
+		if err != nil {
+			return "", err
+		}
+		parsed = append(parsed, s)
+	}
+	merged, err := MergeLabels(parsed, nil)
+	if len(merged.Labels) == 0 {
+		return "", err
+	}
+	return merged.JSON, err
+}
+
+// StringLabels makes a set of labels with string values, given as pairs of
+// name and value. It panics if a name has none.
+func StringLabels(flags LabelFlags, pairs ...string) (LabelSet, error) {
+	if len(pairs)%2 != 0 {
+		panic("pcp.StringLabels: odd number of arguments")
+	}
+	b := []byte{'{'}
+	for i := 0; i < len(pairs); i += 2 {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendJSONString(b, pairs[i]), ':')
+		b = appendJSONString(b, pairs[i+1])
+	}
+	return ParseLabels(string(append(b, '}')), flags|LabelCompound)
+}
+
+// appendJSONString quotes s. What is no UTF-8 is replaced.
+func appendJSONString(b []byte, s string) []byte {
+	b = append(b, '"')
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', byte(c))
+		case c < ' ':
+			b = append(b, `\u00`...)
+			b = append(b, hexDigits[c>>4], hexDigits[c&15])
+		default:
+			b = append(b, string(c)...)
+		}
+	}
+	return append(b, '"')
+}
+
+// AppendLabelSets appends sets, the answer to a request for the labels of
+// ident at a level, with their indexes (pmPrintLabelSets(3)).
+func AppendLabelSets(b []byte, ident uint32, level LabelFlags, sets []LabelSet) []byte {
+	for i := range sets {
+		s := &sets[i]
+		b = append(b, "    "...)
+		switch level.Level() {
+		case LabelContext:
+			b = append(b, "Context"...)
+		case LabelDomain:
+			b = strconv.AppendUint(append(b, "Domain "...), uint64(ident), 10)
+		case LabelInDom, LabelInstances:
+			b = append(append(b, "InDom "...), InDom(ident).String()...)
+		case LabelCluster:
+			id := PMID(ident).String()
+			b = append(append(b, "Cluster "...), id[:max(0, strings.LastIndexByte(id, '.'))]...)
+		case LabelItem:
+			b = PMID(ident).AppendText(append(b, "PMID "...))
+		}
+		if level&LabelInstances != 0 {
+			b = append(strconv.AppendUint(append(b, '['), uint64(uint32(s.Inst)), 10), ']')
+		}
+		b = strconv.AppendInt(append(b, " labels ("...), int64(len(s.JSON)), 10)
+		b = append(append(append(b, " bytes): "...), s.JSON...), '\n')
+		for i, l := range s.Labels {
+			b = strconv.AppendInt(append(b, "        ["...), int64(i), 10)
+			b = strconv.AppendUint(append(b, "] name("...), uint64(l.Name), 10)
+			b = strconv.AppendUint(append(b, ','), uint64(l.NameLen), 10)
+			b = strconv.AppendUint(append(b, ") : value("...), uint64(l.Value), 10)
+			b = strconv.AppendUint(append(b, ','), uint64(l.ValueLen), 10)
+			b = append(append(append(b, ") ["...), l.Flags.String()...), "]\n"...)
+		}
+	}
+	return b
+}

@@ -1,0 +1,263 @@
+package pcp
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strconv"
+	"time"
+)
+
+// String prints v in short for a message: integers as they are, other numbers
+// as 1.234500e+01, strings in quotes and long ones cut (pmAtomStr(3)).
+func (v Value) String() string {
+	var room [80]byte
+	return string(v.AppendText(room[:0]))
+}
+
+// AppendText appends what String returns.
+func (v Value) AppendText(b []byte) []byte {
+	switch v.typ {
+	case Type32:
+		return strconv.AppendInt(b, int64(v.Int32()), 10)
+	case TypeU32:
+		return strconv.AppendUint(b, uint64(v.Uint32()), 10)
+	case Type64:
+		return strconv.AppendInt(b, v.Int64(), 10)
+	case TypeU64:
+		return strconv.AppendUint(b, v.Uint64(), 10)
+	case TypeFloat:
+		return appendFloat(b, float64(v.Float()), 'e', 6)
+	case TypeDouble:
+		return appendFloat(b, v.Double(), 'e', 6)
+	case TypeString:
+		if v.data == nil {
+			return append(b, "<null>"...)
+		}
+		const long, cut = 38, 34
+		s := cString(v.data)
+		b = append(b, '"')
+		if len(s) < long {
+			b = append(b, s...)
+		} else {
+			b = append(append(b, s[:cut]...), "..."...)
+		}
+		return append(b, '"')
+	case TypeAggregate, TypeAggregateStatic:
+		if v.data == nil {
+			return append(b, "<null>"...)
+		}
+		b = append(append(b, "[type="...), v.typ.String()...)
+		b = append(strconv.AppendInt(append(b, " len="...), int64(len(v.data)), 10), ']')
+		const most = 12
+		for i := 0; i < len(v.data) && i < most; i += 4 {
+			b = appendHex(append(b, ' '), v.data[i:min(i+4, len(v.data), most)])
+		}
+		if len(v.data) > most {
+			b = append(b, " ..."...)
+		}
+		return b
+	case TypeEvent, TypeHighResEvent:
+		n := summarizeEvents(v.data, v.typ == TypeHighResEvent).records
+		if n == 1 {
+			return append(b, "[1 event record]"...)
+		}
+		return append(strconv.AppendInt(append(b, '['), int64(n), 10), " event records]"...)
+	case TypeNoSupport:
+		return append(b, "Error: unexpected type: Not Supported"...)
+	case TypeUnknown:
+		return append(b, "Error: unexpected type: Unknown"...)
+	}
+	return strconv.AppendInt(append(b, "Error: unexpected type: Illegal type="...), int64(v.typ), 10)
+}
+
+// AppendPrint appends v, a value of a metric whose descriptor says from, as
+// the tools print it, with spaces before it to at least width bytes
+// (pmPrintValue(3)). What does not fit the type is printed in each form that
+// it could have. Times in events are printed in loc.
+func (v Value) AppendPrint(b []byte, from Type, width int, loc *time.Location) []byte {
+	switch from {
+	case TypeEvent, TypeHighResEvent:
+		return v.appendEvents(b, from == TypeHighResEvent, loc)
+	case TypeUnknown:
+		return v.appendAny(b, width)
+	}
+	x, err := v.Extract(from, from)
+	if err != nil {
+		return v.appendAny(b, width)
+	}
+	start := len(b)
+	switch from {
+	case Type32:
+		b = strconv.AppendInt(b, int64(x.Int32()), 10)
+	case TypeU32:
+		b = strconv.AppendUint(b, uint64(x.Uint32()), 10)
+	case Type64:
+		b = strconv.AppendInt(b, x.Int64(), 10)
+	case TypeU64:
+		b = strconv.AppendUint(b, x.Uint64(), 10)
+	case TypeFloat:
+		b = appendFloat(b, float64(x.Float()), 'g', 8)
+	case TypeDouble:
+		b = appendFloat(b, x.Double(), 'g', 16)
+	case TypeString:
+		b = append(b, '"')
+		b = append(b, cString(x.data)...)
+		b = append(b, '"')
+	default:
+		return v.appendAny(b, width)
+	}
+	return alignRight(b, start, width)
+}
+
+// appendAny prints a value of which only the bytes are known.
+func (v Value) appendAny(b []byte, width int) []byte {
+	if v.inSitu() {
+		start := len(b)
+		b = alignRight(strconv.AppendUint(b, uint64(v.Uint32()), 10), start, width)
+		if f := v.Float(); f == f {
+			b = append(b, ' ')
+			start = len(b)
+			b = alignRight(appendFloat(b, float64(f), 'g', 8), start, width)
+		}
+		if width > 2 {
+			width -= 2
+		}
+		b = append(b, " 0x"...)
+		start = len(b)
+		return alignRight(strconv.AppendUint(b, uint64(v.Uint32()), 16), start, width)
+	}
+	var room [8]byte
+	data := v.data
+	end := "" // what follows data in the block
+	switch v.typ {
+	case Type64, TypeU64, TypeDouble:
+		binary.NativeEndian.PutUint64(room[:], v.bits)
+		data = room[:]
+	case TypeFloat:
+		binary.NativeEndian.PutUint32(room[:], uint32(v.bits))
+		data = room[:4]
+	case TypeString:
+		if end = "\x00"; len(data) < len(room) {
+			data = room[:copy(room[:], data)+1]
+			end = ""
+		}
+	}
+	size := len(data) + len(end)
+	done := false
+	sep := func() {
+		if done {
+			b = append(b, ' ')
+		}
+		done = true
+	}
+	// An aggregate of a number's length is shown as that number too, in the
+	// byte order of this machine as it was in memory.
+	switch size {
+	case 8:
+		n := binary.NativeEndian.Uint64(data)
+		start := len(b)
+		b = alignRight(strconv.AppendUint(b, n, 10), start, width)
+		done = true
+		if f := (Value{bits: n}).Double(); f == f {
+			sep()
+			start = len(b)
+			b = alignRight(appendFloat(b, f, 'g', 16), start, width)
+		}
+	case 4:
+		if f := (Value{bits: uint64(binary.NativeEndian.Uint32(data))}).Float(); f == f {
+			start := len(b)
+			b = alignRight(appendFloat(b, float64(f), 'g', 8), start, width)
+			done = true
+		}
+	}
+	if end == "" && printable(data) {
+		sep()
+		b = appendSpaces(b, width-size-2)
+		b = append(append(append(b, '"'), data...), '"')
+	}
+	b = appendSpaces(b, width-2*size-2)
+	sep()
+	b = appendHex(append(b, '['), data)
+	if end != "" {
+		b = append(b, "00"...)
+	}
+	return append(b, ']')
+}
+
+// appendEvents prints a summary of v's event records.
+func (v Value) appendEvents(b []byte, highRes bool, loc *time.Location) []byte {
+	s := summarizeEvents(v.data, highRes)
+	b = strconv.AppendInt(append(b, '['), int64(s.records), 10)
+	b = append(b, " event record"...)
+	if s.records != 1 {
+		b = append(b, 's')
+	}
+	if s.missed > 0 {
+		b = strconv.AppendInt(append(b, " ("...), int64(s.missed), 10)
+		b = append(b, " missed)"...)
+	}
+	if s.records > 0 {
+		b = append(b, " timestamp"...)
+		if s.records > 1 {
+			b = append(b, 's')
+		}
+		b = appendEventTime(append(b, ' '), s.first, highRes, loc)
+		if s.records > 1 {
+			b = appendEventTime(append(b, "..."...), s.last, highRes, loc)
+		}
+	}
+	return append(b, ']')
+}
+
+func appendEventTime(b []byte, at Timestamp, highRes bool, loc *time.Location) []byte {
+	if highRes {
+		return at.AppendHighResStamp(b, loc)
+	}
+	return at.AppendStamp(b, loc)
+}
+
+// cString returns what C sees of a string: up to the first NUL.
+func cString(data []byte) []byte {
+	if i := bytes.IndexByte(data, 0); i >= 0 {
+		return data[:i]
+	}
+	return data
+}
+
+func printable(data []byte) bool {
+	for _, c := range data {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// AppendStamp appends the time of day of ts in loc to the millisecond,
+// 14:03:21.250 (pmPrintStamp(3)).
+func (ts Timestamp) AppendStamp(b []byte, loc *time.Location) []byte {
+	return appendDecimal(ts.appendClock(b, loc), uint32(ts.Nsec)/1e6, 3)
+}
+
+// AppendHighResStamp appends the time of day of ts in loc to the nanosecond
+// (pmPrintHighResStamp(3)).
+func (ts Timestamp) AppendHighResStamp(b []byte, loc *time.Location) []byte {
+	return appendDecimal(ts.appendClock(b, loc), uint32(ts.Nsec), 9)
+}
+
+// appendClock appends hours, minutes and seconds and the point after them.
+func (ts Timestamp) appendClock(b []byte, loc *time.Location) []byte {
+	hour, minute, sec := time.Unix(ts.Sec, 0).In(loc).Clock()
+	return append(b, byte('0'+hour/10), byte('0'+hour%10), ':',
+		byte('0'+minute/10), byte('0'+minute%10), ':',
+		byte('0'+sec/10), byte('0'+sec%10), '.')
+}
+
+func appendDecimal(b []byte, n uint32, digits int) []byte {
+	var room [10]byte
+	for i := digits - 1; i >= 0; i-- {
+		room[i] = byte('0' + n%10)
+		n /= 10
+	}
+	return append(b, room[:digits]...)
+}

@@ -1,0 +1,144 @@
+package pcp
+
+import "slices"
+
+// A ValFmt says where the values of a set are kept (PM_VAL_*).
+type ValFmt int32
+
+// Value formats. The numbers are part of the protocol and of the archive format.
+const (
+	ValInSitu ValFmt = 0 // PM_VAL_INSITU: in the set, 32 bits each
+	ValDPtr   ValFmt = 1 // PM_VAL_DPTR: in blocks of their own
+	ValSPtr   ValFmt = 2 // PM_VAL_SPTR: as ValDPtr; which of them says only who frees a block in C
+)
+
+// A ValueSet holds the values of one metric (pmValueSet).
+type ValueSet struct {
+	PMID   PMID
+	Err    Error  // if not 0, why there are no values (a negative numval)
+	ValFmt ValFmt // of Values, meaningless if there are none
+	Values []Value
+}
+
+// A Result holds the answer to a fetch (pmResult, pmHighResResult): one set
+// for each metric asked for, in the order of the request.
+type Result struct {
+	Time Timestamp
+	Sets []ValueSet
+
+	values []Value // the room from which Add hands out; no part of it twice
+}
+
+// Reset empties r for another use and keeps its memory. The sets and values
+// that r held are overwritten by what is added next.
+func (r *Result) Reset() {
+	r.Time = Timestamp{}
+	r.Sets = r.Sets[:0]
+	r.values = r.values[:0]
+}
+
+// Grow makes room for that many more sets and values, so that adding them
+// allocates nothing.
+func (r *Result) Grow(sets, values int) {
+	r.Sets = slices.Grow(r.Sets, sets)
+	if cap(r.values)-len(r.values) < values {
+		r.values = make([]Value, 0, max(values, 2*cap(r.values)))
+	}
+}
+
+// AddSet appends an empty set for id. Its values follow by [Result.Add].
+func (r *Result) AddSet(id PMID) {
+	if n := len(r.Sets); n < cap(r.Sets) {
+		r.Sets = r.Sets[:n+1]
+		r.Sets[n] = ValueSet{PMID: id}
+		return
+	}
+	r.Sets = append(r.Sets, ValueSet{PMID: id})
+}
+
+// AddError appends a set for id that holds err and no values.
+func (r *Result) AddError(id PMID, err Error) {
+	r.AddSet(id)
+	r.Sets[len(r.Sets)-1].Err = err
+}
+
+// Add appends v to the last set. The first value of a set decides its format.
+func (r *Result) Add(v Value) {
+	vs := &r.Sets[len(r.Sets)-1]
+	n := len(vs.Values)
+	if n == 0 {
+		vs.ValFmt = ValDPtr
+		if v.inSitu() {
+			vs.ValFmt = ValInSitu
+		}
+	}
+	room := r.values
+	if len(room) == cap(room) || n > 0 && !endsWith(room, vs.Values) {
+		// The values of this set move to where there is room after them;
+		// those of the sets before stay where they are.
+		if cap(room)-len(room) <= n {
+			room = make([]Value, 0, max(64, 2*cap(room), 2*n))
+		}
+		room = append(room, vs.Values...)
+	}
+	room = append(room, v)
+	end := len(room)
+	vs.Values = room[end-n-1 : end : end]
+	r.values = room
+}
+
+// AddValues appends n values to the last set, which has none yet, and returns
+// them for the caller, a decoder, to overwrite each: what is in them is left
+// from before. The set's format is the caller's to set too.
+func (r *Result) AddValues(n int) []Value {
+	if cap(r.values)-len(r.values) < n {
+		r.values = make([]Value, 0, max(64, n, 2*cap(r.values)))
+	}
+	end := len(r.values) + n
+	r.values = r.values[:end]
+	vs := &r.Sets[len(r.Sets)-1]
+	vs.Values = r.values[end-n : end : end]
+	return vs.Values
+}
+
+// endsWith tells whether tail, which is not empty, is the end of room.
+func endsWith(room, tail []Value) bool {
+	return len(room) >= len(tail) && &room[len(room)-1] == &tail[len(tail)-1]
+}
+
+// Clone returns a copy of r that shares no memory with it.
+func (r *Result) Clone() *Result {
+	c := &Result{Time: r.Time, Sets: make([]ValueSet, len(r.Sets))}
+	n := 0
+	for i := range r.Sets {
+		n += len(r.Sets[i].Values)
+	}
+	room := make([]Value, 0, n)
+	for i, vs := range r.Sets {
+		start := len(room)
+		for _, v := range vs.Values {
+			v.data = slices.Clone(v.data)
+			room = append(room, v)
+		}
+		vs.Values = room[start:len(room):len(room)]
+		c.Sets[i] = vs
+	}
+	c.values = room
+	return c
+}
+
+// SortInstances sorts the values of each set by ascending instance
+// (pmSortInstances(3)).
+func (r *Result) SortInstances() {
+	for _, vs := range r.Sets {
+		slices.SortStableFunc(vs.Values, func(a, b Value) int {
+			switch {
+			case a.Inst < b.Inst:
+				return -1
+			case a.Inst > b.Inst:
+				return 1
+			}
+			return 0
+		})
+	}
+}

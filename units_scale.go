@@ -1,0 +1,138 @@
+package pcp
+
+import "math"
+
+// ConvScale converts the number v from the units from to the units to
+// (pmConvScale(3)): 1024 bytes are 1 Kbyte. The dimensions must agree, or the
+// error is ErrConv, and the scales be ones that convert, or it is ErrUnit.
+// Units without a dimension are taken for a count. Integers are rounded to
+// the nearest, and wrap around where they do not fit, as C's do.
+func ConvScale(v Value, from, to Units) (Value, error) {
+	from, to = from.orCount(), to.orCount()
+	if from.DimSpace != to.DimSpace || from.DimTime != to.DimTime || from.DimCount != to.DimCount {
+		return v, ErrConv
+	}
+	r := ratio{mult: 1, div: 1}
+	if from.DimSpace != 0 {
+		d, m, ok := spaceRatio(from.ScaleSpace, to.ScaleSpace)
+		if !ok {
+			return v, ErrUnit
+		}
+		r.apply(from.DimSpace, d, m)
+	}
+	if from.DimTime != 0 {
+		d, m, ok := timeRatio(from.ScaleTime, to.ScaleTime)
+		if !ok {
+			return v, ErrUnit
+		}
+		r.apply(from.DimTime, d, m)
+	}
+	if from.DimCount != 0 {
+		d, m := countRatio(from.ScaleCount, to.ScaleCount)
+		r.apply(from.DimCount, d, m)
+	}
+	if r.div == 0 {
+		// High powers overflowed. C divides by it and dies.
+		return v, ErrConv
+	}
+	if r.mult%r.div == 0 {
+		r.mult, r.div = r.mult/r.div, 1
+	}
+	switch v.typ {
+	case Type32, TypeUnknown:
+		v.bits = uint64(uint32((int64(v.Int32())*r.mult + r.div/2) / r.div))
+	case TypeU32:
+		v.bits = uint64(uint32((int64(v.Uint32())*r.mult + r.div/2) / r.div))
+	case Type64:
+		v.bits = uint64((v.Int64()*r.mult + r.div/2) / r.div)
+	case TypeU64:
+		v.bits = (v.bits*uint64(r.mult) + uint64(r.div/2)) / uint64(r.div)
+	case TypeFloat:
+		v.bits = uint64(math.Float32bits(v.Float() * (float32(r.mult) / float32(r.div))))
+	case TypeDouble:
+		v.bits = math.Float64bits(v.Double() * (float64(r.mult) / float64(r.div)))
+	default:
+		return v, ErrConv
+	}
+	return v, nil
+}
+
+// HasDim tells whether u has a dimension at all.
+func (u Units) HasDim() bool { return u.DimSpace != 0 || u.DimTime != 0 || u.DimCount != 0 }
+
+// SameDim tells whether values in u and other differ in scale only, so that
+// ConvScale converts between them.
+func (u Units) SameDim(other Units) bool {
+	u, other = u.orCount(), other.orCount()
+	return u.DimSpace == other.DimSpace && u.DimTime == other.DimTime && u.DimCount == other.DimCount
+}
+
+func (u Units) orCount() Units {
+	if !u.HasDim() {
+		u.DimCount = 1
+	}
+	return u
+}
+
+// A ratio is what a number is multiplied and divided by.
+type ratio struct{ mult, div int64 }
+
+// apply takes in a dimension whose scales differ by m/d.
+func (r *ratio) apply(dim int8, d, m int64) {
+	if dim < 0 {
+		dim, d, m = -dim, m, d
+	}
+	for range dim {
+		r.div *= d
+		r.mult *= m
+	}
+}
+
+// spaceRatio returns m and d such that a size in scale from is m/d in scale to.
+func spaceRatio(from, to uint8) (d, m int64, ok bool) {
+	if from > SpaceEByte || to > SpaceEByte {
+		return 0, 0, false
+	}
+	d, m = 1, 1
+	// By way of megabytes, so that overflow is where C has it.
+	toMega := func(scale uint8, d, m *int64) {
+		if scale < SpaceMByte {
+			*d <<= 10 * (SpaceMByte - scale)
+		} else {
+			*m <<= 10 * (scale - SpaceMByte)
+		}
+	}
+	toMega(from, &d, &m)
+	toMega(to, &m, &d)
+	return d, m, true
+}
+
+// timeRatio is spaceRatio for time, by way of seconds.
+func timeRatio(from, to uint8) (d, m int64, ok bool) {
+	scales := [...]struct{ d, m int64 }{
+		TimeNsec: {1e9, 1}, TimeUsec: {1e6, 1}, TimeMsec: {1e3, 1},
+		TimeSec: {1, 1}, TimeMin: {1, 60}, TimeHour: {1, 3600},
+	}
+	if int(from) >= len(scales) || int(to) >= len(scales) {
+		return 0, 0, false
+	}
+	return scales[from].d * scales[to].m, scales[from].m * scales[to].d, true
+}
+
+// countRatio is spaceRatio for powers of ten.
+func countRatio(from, to int8) (d, m int64) {
+	d, m = 1, 1
+	for ; from < 0; from++ {
+		d *= 10
+	}
+	for ; from > 0; from-- {
+		m *= 10
+	}
+	for ; to < 0; to++ {
+		m *= 10
+	}
+	for ; to > 0; to-- {
+		d *= 10
+	}
+	return d, m
+}

@@ -1,0 +1,90 @@
+package pcp
+
+import "strconv"
+
+// spaceNames and timeNames are what the tools print for each scale; scales
+// without a name print as space-N and time-N.
+var (
+	spaceNames = [...]string{"byte", "Kbyte", "Mbyte", "Gbyte", "Tbyte", "Pbyte", "Ebyte", "Zbyte", "Ybyte"}
+	timeNames  = [...]string{"nanosec", "microsec", "millisec", "sec", "min", "hour"}
+)
+
+// String prints u as the tools do: "Kbyte / sec", "count x 10^3", "" for a
+// plain number (pmUnitsStr(3)).
+func (u Units) String() string {
+	var room [60]byte
+	return string(u.AppendText(room[:0]))
+}
+
+// AppendText appends what String returns.
+func (u Units) AppendText(b []byte) []byte {
+	start := len(b)
+	sep := func() {
+		if len(b) > start {
+			b = append(b, ' ')
+		}
+	}
+	if u.DimSpace > 0 {
+		b = appendPower(u.appendSpace(b), int(u.DimSpace))
+	}
+	if u.DimTime > 0 {
+		sep()
+		b = appendPower(u.appendTime(b), int(u.DimTime))
+	}
+	if u.DimCount > 0 {
+		sep()
+		b = appendPower(u.appendCount(b), int(u.DimCount))
+	}
+	if u.DimSpace < 0 || u.DimTime < 0 || u.DimCount < 0 {
+		sep()
+		b = append(b, '/')
+		if u.DimSpace < 0 {
+			b = appendPower(u.appendSpace(append(b, ' ')), -int(u.DimSpace))
+		}
+		if u.DimTime < 0 {
+			b = appendPower(u.appendTime(append(b, ' ')), -int(u.DimTime))
+		}
+		if u.DimCount < 0 {
+			b = appendPower(u.appendCount(append(b, ' ')), -int(u.DimCount))
+		}
+	}
+	if len(b) == start && u.ScaleCount != 0 {
+		// A scale of count without its dimension: a plain number of tens.
+		b = append(b, "x 10"...)
+		if u.ScaleCount != 1 {
+			b = strconv.AppendInt(append(b, '^'), int64(u.ScaleCount), 10)
+		}
+	}
+	return b
+}
+
+func (u Units) appendSpace(b []byte) []byte {
+	if int(u.ScaleSpace) < len(spaceNames) {
+		return append(b, spaceNames[u.ScaleSpace]...)
+	}
+	return strconv.AppendUint(append(b, "space-"...), uint64(u.ScaleSpace), 10)
+}
+
+func (u Units) appendTime(b []byte) []byte {
+	if int(u.ScaleTime) < len(timeNames) {
+		return append(b, timeNames[u.ScaleTime]...)
+	}
+	return strconv.AppendUint(append(b, "time-"...), uint64(u.ScaleTime), 10)
+}
+
+func (u Units) appendCount(b []byte) []byte {
+	switch u.ScaleCount {
+	case 0:
+		return append(b, "count"...)
+	case 1:
+		return append(b, "count x 10"...)
+	}
+	return strconv.AppendInt(append(b, "count x 10^"...), int64(u.ScaleCount), 10)
+}
+
+func appendPower(b []byte, dim int) []byte {
+	if dim == 1 {
+		return b
+	}
+	return strconv.AppendInt(append(b, '^'), int64(dim), 10)
+}

@@ -1,0 +1,97 @@
+package pcp
+
+import "math"
+
+// Sizes of the block that a value travels in when it is not in situ: a header
+// of type and length, which counts itself, and the contents.
+const (
+	ValHeaderSize = 4         // PM_VAL_HDR_SIZE
+	ValLenMax     = 1<<24 - 1 // PM_VAL_VLEN_MAX: the largest length in a header
+)
+
+// A Value is one value of one instance of a metric. It holds a number in place
+// and points at anything longer, so that thousands of them take one allocation.
+//
+// The zero Value is the instance 0 with the Type32 number 0.
+//
+// A value that came in situ from the wire or an archive carries no type of its
+// own: its Type is TypeUnknown and its bits are the low 32. Use [Value.As] with
+// the type of the metric's descriptor to give it one.
+type Value struct {
+	Inst int32 // InNull for a metric with a single value
+	typ  Type
+	bits uint64
+	data []byte // strings (without the closing NUL), aggregates, events
+}
+
+// Int32Value returns a value of Type32; see [Value.WithInst] to name its
+// instance. Like all constructors it sets Inst to InNull.
+func Int32Value(v int32) Value { return Value{InNull, Type32, uint64(uint32(v)), nil} }
+
+// Uint32Value returns a value of TypeU32.
+func Uint32Value(v uint32) Value { return Value{InNull, TypeU32, uint64(v), nil} }
+
+// Int64Value returns a value of Type64.
+func Int64Value(v int64) Value { return Value{InNull, Type64, uint64(v), nil} }
+
+// Uint64Value returns a value of TypeU64.
+func Uint64Value(v uint64) Value { return Value{InNull, TypeU64, v, nil} }
+
+// FloatValue returns a value of TypeFloat.
+func FloatValue(v float32) Value {
+	return Value{InNull, TypeFloat, uint64(math.Float32bits(v)), nil}
+}
+
+// DoubleValue returns a value of TypeDouble.
+func DoubleValue(v float64) Value { return Value{InNull, TypeDouble, math.Float64bits(v), nil} }
+
+// StringValue returns a value of TypeString.
+func StringValue(s string) Value { return Value{InNull, TypeString, 0, []byte(s)} }
+
+// BytesValue returns a value of type t whose contents are b, which it does not
+// copy: a string without its closing NUL, an aggregate, or packed event records.
+func BytesValue(t Type, b []byte) Value { return Value{InNull, t, 0, b} }
+
+// RawValue returns a value of type t with the bits given: the two's complement
+// or IEEE 754 representation, in the low 32 bits for the types of that size.
+// With TypeUnknown it is an in-situ value whose type the receiver must supply.
+func RawValue(t Type, bits uint64) Value { return Value{InNull, t, bits, nil} }
+
+// WithInst returns v as the value of instance inst.
+func (v Value) WithInst(inst int32) Value { v.Inst = inst; return v }
+
+// As returns v with its type taken from a descriptor if it has none of its own.
+func (v Value) As(t Type) Value {
+	if v.typ == TypeUnknown {
+		v.typ = t
+	}
+	return v
+}
+
+// Type returns the type of v, TypeUnknown for an in-situ value as received.
+func (v Value) Type() Type { return v.typ }
+
+// Bits returns the raw number, as RawValue takes it.
+func (v Value) Bits() uint64 { return v.bits }
+
+// Bytes returns the contents of a string (without the closing NUL), aggregate
+// or event value. They belong to whoever made v; do not change them.
+func (v Value) Bytes() []byte { return v.data }
+
+// Int32 returns the number of a Type32 value.
+func (v Value) Int32() int32 { return int32(v.bits) }
+
+// Uint32 returns the number of a TypeU32 value.
+func (v Value) Uint32() uint32 { return uint32(v.bits) }
+
+// Int64 returns the number of a Type64 value.
+func (v Value) Int64() int64 { return int64(v.bits) }
+
+// Uint64 returns the number of a TypeU64 value.
+func (v Value) Uint64() uint64 { return v.bits }
+
+// Float returns the number of a TypeFloat value.
+func (v Value) Float() float32 { return math.Float32frombits(uint32(v.bits)) }
+
+// Double returns the number of a TypeDouble value.
+func (v Value) Double() float64 { return math.Float64frombits(v.bits) }
