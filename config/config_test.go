@@ -1,0 +1,131 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const conf = `# a comment = no
+PCP_VAR_DIR=/var/other
+  indented=x
+PCP_AWK_PROG="/usr/bin/gawk --posix"
+PCP_CC_PROG='gcc '
+PCP_ECHO_C=
+PCP_ODD=a=b
+no equals sign
+=nothing
+PCP_VAR_DIR=/var/second
+`
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "etc", "pcp.conf")
+	os.Mkdir(filepath.Dir(path), 0o777)
+	if err := os.WriteFile(path, []byte(conf), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, getenv := range []func(string) string{
+		env("PCP_CONF", path, "PCP_RUN_DIR", "/run/mine"),
+		env("PCP_DIR", dir, "PCP_RUN_DIR", "/run/mine"),
+		env("PCP_CONF", path, "PCP_DIR", "/nowhere", "PCP_RUN_DIR", "/run/mine"),
+	} {
+		c, err := Load(getenv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := func(name, want string) {
+			t.Helper()
+			if got := c.Get(name); got != want {
+				t.Errorf("Get(%s) = %q, want %q", name, got, want)
+			}
+		}
+		f("PCP_VAR_DIR", "/var/second")
+		f("PCP_AWK_PROG", "/usr/bin/gawk --posix")
+		f("PCP_CC_PROG", "gcc ")
+		f("PCP_ECHO_C", "")
+		f("PCP_ODD", "a=b")
+		f("PCP_RUN_DIR", "/run/mine")    // from the environment
+		f("PCP_LOG_DIR", "/var/log/pcp") // built in
+		f("PCP_NO_SUCH", "")
+		want := []string{"PCP_VAR_DIR", "PCP_AWK_PROG", "PCP_CC_PROG", "PCP_ECHO_C", "PCP_ODD"}
+		if names := c.Names(); !slices.Equal(names, want) {
+			t.Errorf("Names() = %q, want %q", names, want)
+		}
+	}
+}
+
+func TestNoFile(t *testing.T) {
+	for _, name := range []string{"PCP_CONF", "PCP_DIR"} {
+		if _, err := Load(env(name, "/no/such/file")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("Load with %s naming no file: %v", name, err)
+		}
+	}
+	if got := Default(env()).Get("PCP_VAR_DIR"); got != "/var/lib/pcp" {
+		t.Errorf("built-in PCP_VAR_DIR is %q", got)
+	}
+	if got := Default(env("PCP_VAR_DIR", "/x")).Get("PCP_VAR_DIR"); got != "/x" {
+		t.Errorf("PCP_VAR_DIR of the environment is %q", got)
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pcp.conf")
+	os.WriteFile(path, bytes.Repeat([]byte("A=b\n"), MaxFile/4+1), 0o666)
+	if _, err := LoadFile(path, env()); err == nil || !strings.Contains(err.Error(), "bytes") {
+		t.Errorf("LoadFile of a large file: %v", err)
+	}
+	os.WriteFile(path, bytes.Repeat([]byte("A"), 1<<17), 0o666)
+	if _, err := LoadFile(path, env()); err == nil {
+		t.Error("LoadFile accepts a line of 128 KiB")
+	}
+}
+
+// TestOracle compares all settings with those of pmconfig.
+func TestOracle(t *testing.T) {
+	const pmconfig = "/usr/lib/pcp/bin/pmconfig"
+	if _, err := os.Stat(pmconfig); err != nil {
+		t.Skipf("real PCP is not installed: %v", err)
+	}
+	cmd := exec.Command(pmconfig)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "PCP_TMP_DIR=/elsewhere"}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(env("PCP_TMP_DIR", "/elsewhere"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(out)) {
+		name, want, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		if !ok || !strings.HasPrefix(name, "PCP_") {
+			continue
+		}
+		n++
+		if got := c.Get(name); got != want {
+			t.Errorf("Get(%s) = %q, pmconfig says %q", name, got, want)
+		}
+	}
+	if n < 20 {
+		t.Errorf("pmconfig printed %d settings", n)
+	}
+}

@@ -1,0 +1,17 @@
+package config_test
+
+import (
+	"fmt"
+
+	"github.com/go-pcp/pcp/config"
+)
+
+func ExampleConfig_Get() {
+	env := map[string]string{"PCP_LOG_DIR": "/tmp/logs"}
+	cfg := config.Default(func(name string) string { return env[name] })
+	fmt.Println(cfg.Get("PCP_LOG_DIR"))
+	fmt.Println(cfg.Get("PCP_VAR_DIR"))
+	// Output:
+	// /tmp/logs
+	// /var/lib/pcp
+}
