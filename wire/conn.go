@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-pcp/pcp"
+)
+
+// Sizes of a Reader's buffer.
+const (
+	readerMin  = 2048    // to begin with
+	readerKeep = 1 << 16 // above this, memory goes back after readerIdle small PDUs
+	readerIdle = 64
+)
+
+// A Reader reads PDUs from a stream. It asks the stream for as much as there
+// is, so that a PDU usually costs one read, and PDUs that come together do too.
+// Time limits are the business of whoever owns the stream.
+type Reader struct {
+	// Max is the longest PDU accepted, header included; 0 means MaxInbound.
+	Max int
+
+	r        io.Reader
+	buf      []byte // buf[off:] has come and was not handed out
+	off      int
+	err      error // of the stream or a bad header; follows what is in buf
+	bad      bool  // err is the header's
+	oversize int   // how many PDUs in a row had little use for buf
+}
+
+// NewReader returns a Reader of r.
+func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
+
+// Next reads one PDU and returns its header and body. The body is valid until
+// the next call. At the end of the stream between PDUs the error is io.EOF; in
+// the middle of one io.ErrUnexpectedEOF. A bad header wraps pcp.ErrIPC, a PDU
+// above Max pcp.ErrTooBig; after either the stream is of no more use.
+//
+// Any other error is the stream's own and loses nothing: where it was a
+// deadline, Next may be called again.
+func (r *Reader) Next() (Header, []byte, error) {
+	if r.bad {
+		return Header{}, nil, r.err
+	}
+	r.release()
+	if err := r.fill(HeaderSize); err != nil {
+		return Header{}, nil, err
+	}
+	h, _ := ParseHeader(r.buf[r.off:])
+	limit := r.Max
+	if limit <= 0 {
+		limit = MaxInbound
+	}
+	switch {
+	case h.Len < HeaderSize:
+		r.bad, r.err = true, fmt.Errorf("read PDU: header with a length of %d: %w", h.Len, pcp.ErrIPC)
+		return h, nil, r.err
+	case uint64(h.Len) > uint64(limit):
+		r.bad, r.err = true, fmt.Errorf("read %v PDU: %d bytes where %d are accepted: %w", h.Type, h.Len, limit, pcp.ErrTooBig)
+		return h, nil, r.err
+	}
+	if err := r.fill(int(h.Len)); err != nil {
+		return h, nil, err
+	}
+	body := r.buf[r.off+HeaderSize : r.off+int(h.Len) : r.off+int(h.Len)]
+	r.off += int(h.Len)
+	return h, body, nil
+}
+
+// Buffered returns how many bytes have been read from the stream and belong to
+// PDUs that Next has not returned.
+func (r *Reader) Buffered() int { return len(r.buf) - r.off }
+
+// release gives back the memory of the last PDU, and of a long one after a
+// while without another.
+func (r *Reader) release() {
+	if cap(r.buf) > readerKeep {
+		if r.oversize++; r.off > cap(r.buf)/4 {
+			r.oversize = 0
+		}
+	}
+	if r.off == len(r.buf) {
+		r.buf, r.off = r.buf[:0], 0
+		if r.oversize > readerIdle {
+			r.buf, r.oversize = nil, 0
+		}
+	}
+}
+
+// fill reads until n bytes are at hand. Memory is taken as they come, never
+// because a header says so: at most twice what has come.
+func (r *Reader) fill(n int) error {
+	for idle := 0; r.Buffered() < n; {
+		if r.err != nil {
+			err := r.err
+			if err == io.EOF {
+				if r.Buffered() > 0 {
+					err = io.ErrUnexpectedEOF
+				}
+			} else {
+				r.err = nil
+			}
+			return err
+		}
+		if r.off > 0 && (cap(r.buf)-r.off < n || len(r.buf) == cap(r.buf)) {
+			r.buf = r.buf[:copy(r.buf, r.buf[r.off:])]
+			r.off = 0
+		}
+		if len(r.buf) == cap(r.buf) {
+			r.buf = slices.Grow(r.buf, max(readerMin, min(cap(r.buf), n-cap(r.buf))))
+		}
+		got, err := r.r.Read(r.buf[len(r.buf):cap(r.buf)])
+		r.buf = r.buf[:len(r.buf)+got]
+		r.err = err
+		if got > 0 {
+			idle = 0
+		} else if idle++; err == nil && idle >= 100 {
+			return io.ErrNoProgress
+		}
+	}
+	return nil
+}

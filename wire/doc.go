@@ -1,0 +1,40 @@
+// Package wire encodes and decodes the PDUs that PCP's clients, collector and
+// agents exchange. It knows bytes only: who owns a socket, and what a PDU means
+// to its receiver, is settled above.
+//
+//	r := wire.NewReader(conn)
+//	h, body, err := r.Next()
+//	if h.Type == wire.TypeHighResFetch {
+//		err = fetch.DecodeBody(body) // a wire.Fetch, used again and again
+//	}
+//	out = wire.Append(out[:0], wire.FromAnon, &answer)
+//	conn.Write(out)
+//
+// Every PDU starts with a header of 12 bytes, all words big-endian:
+//
+//	0  len   length of the PDU in bytes, the header included
+//	4  type  one of the Type constants
+//	8  from  the sender: a client's context at an agent, a process id, or FromAnon
+//
+// Decoding takes bytes as hostile: each count and length is checked against
+// what is there before anything is allocated, and a failure is an error that
+// names the offset, counted from the header, and wraps pcp.ErrIPC, never a
+// panic. What a PDU that failed holds is not defined. No PDU stands for more
+// than a few times its own size.
+//
+// # Memory
+//
+// DecodeBody reuses the slices of the PDU it is called on, so one that is kept
+// for the next request costs no allocation. Strings are copies, the values of a
+// [Result] point into the body, and a [Profile] and [Labels] are made anew, for
+// they are kept. [Append] writes behind what is in its buffer: several PDUs can
+// leave in one write.
+//
+// # The greeting
+//
+// A server speaks first, with an [Error] in its extended form that holds its
+// [Info]; the client answers with [Creds] that hold a [VersionCred]. Between
+// collector and agent the agent sends its Creds first. After the greeting an
+// Error with a positive code is no error: its bits tell a client what changed
+// at the collector, and the answer it waits for follows.
+package wire
