@@ -1,0 +1,17 @@
+// Package pmns is the Performance Metrics Name Space: a tree whose leaves name
+// metrics, its text form pmns(5) with the preprocessor that reads it, and
+// look-ups both ways.
+//
+//	tree, err := pmns.Load(pmns.DefaultPath(os.Getenv), true)
+//	if err != nil {
+//		return err
+//	}
+//	id, err := tree.Lookup("kernel.all.load")
+//
+// A leaf may stand for a whole subtree that an agent resolves at run time, a
+// dynamic root: its PMID says so, and whose agent it is. See Tree.DynamicRoot.
+//
+// What the parser accepts is what the C library accepts, oddities included: a
+// file may end inside of a subtree, a last line without a newline is dropped
+// where the preprocessor runs, and "5" is as good as "5:*:*".
+package pmns

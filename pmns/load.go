@@ -1,0 +1,162 @@
+package pmns
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/pmns/cpp"
+)
+
+// A Loader reads name spaces. Its zero value loads as pmLoadASCIINameSpace(3)
+// with dupok 0.
+type Loader struct {
+	// DupOK allows several names for one PMID.
+	DupOK bool
+	// Raw reads the file as it is, without a preprocessor, as
+	// pmLoadNameSpace(3) does with the installed name space.
+	// Lines are then numbered from 1, where the C library numbers from 2.
+	Raw bool
+	// IncludeDirs are searched for included files after the directory of the
+	// file. Nil means $PCP_VAR_DIR/pmns.
+	IncludeDirs []string
+	// Getenv is asked for PCP_VAR_DIR and its like; nil means os.Getenv.
+	Getenv func(string) string
+	// Stderr takes what commands of #shell lines print there, and warnings
+	// about them; nil discards that.
+	Stderr io.Writer
+}
+
+// Load reads the file at path, as pmLoadASCIINameSpace(3) does. With dupOK
+// false two names for one PMID are an error. An error is a *ParseError.
+//
+// A #shell line in the file runs a command: load files of those you trust.
+func Load(path string, dupOK bool) (*Tree, error) {
+	l := Loader{DupOK: dupOK}
+	return l.Load(path)
+}
+
+// Parse reads a name space in which no preprocessor is needed, such as the
+// installed one. Name stands for it in errors.
+func Parse(r io.Reader, name string, dupOK bool) (*Tree, error) {
+	p := newParser(name)
+	p.src = &rawLines{r: bufio.NewReader(r), name: name}
+	return p.tree(dupOK)
+}
+
+// DefaultPath returns where the local name space is, PM_NS_DEFAULT:
+// $PMNS_DEFAULT, else root in $PCP_VAR_DIR/pmns.
+func DefaultPath(getenv func(string) string) string {
+	if path := getenv("PMNS_DEFAULT"); path != "" {
+		return path
+	}
+	return filepath.Join(varDir(getenv), "pmns", "root")
+}
+
+func varDir(getenv func(string) string) string {
+	cfg, err := config.Load(getenv)
+	if err != nil {
+		cfg = config.Default(getenv)
+	}
+	return cfg.Get("PCP_VAR_DIR")
+}
+
+// Load reads the file at path; "" means DefaultPath, which implies Raw. An
+// error is a *ParseError.
+func (l *Loader) Load(path string) (*Tree, error) {
+	getenv := l.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	raw := l.Raw
+	if path == "" {
+		path, raw = DefaultPath(getenv), true
+	}
+	p := newParser(path)
+	f, err := os.Open(path)
+	if err != nil {
+		var perr *fs.PathError
+		if errors.As(err, &perr) {
+			err = perr.Err
+		}
+		return nil, p.fail(err, fmt.Sprintf("Cannot open %q", path))
+	}
+	defer f.Close()
+	if raw {
+		p.src = &rawLines{r: bufio.NewReader(f), name: path}
+		return p.tree(l.DupOK)
+	}
+
+	dirs := l.IncludeDirs
+	if dirs == nil {
+		dirs = []string{filepath.Join(varDir(getenv), "pmns")}
+	}
+	stderr := l.Stderr
+	if stderr == nil {
+		stderr = io.Discard
+	}
+	r, err := cpp.Open(path, cpp.Config{
+		IncludeDirs: dirs,
+		Shell:       cpp.Shell(stderr),
+		Warn:        func(msg string) { fmt.Fprintln(stderr, msg) },
+	})
+	if err != nil {
+		return nil, p.preprocessorFailed(err)
+	}
+	defer r.Close()
+	p.src = r
+	return p.tree(l.DupOK)
+}
+
+// A ParseError is why a name space was not loaded.
+type ParseError struct {
+	File string
+	Line int    // 0 if it concerns the name space as a whole
+	Msg  string // the first thing wrong, in the words of the C library
+	// Diagnostic is all that the C library prints on standard error about it,
+	// lines with their newlines.
+	Diagnostic string
+	Err        error // pcp.ErrPMNS, or why the file was not opened
+}
+
+// Error says where and what, in one line without its newline.
+func (e *ParseError) Error() string {
+	msg := strings.TrimSpace(e.Msg)
+	if e.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, msg)
+	}
+	return fmt.Sprintf("%s: %s", e.File, msg)
+}
+
+// Unwrap returns Err.
+func (e *ParseError) Unwrap() error { return e.Err }
+
+// rawLines reads lines without a preprocessor.
+type rawLines struct {
+	r    *bufio.Reader
+	name string
+	n    int
+}
+
+// errUnterminated comes with a line that is too long or has no newline.
+var errUnterminated = errors.New("line without an end")
+
+func (l *rawLines) Next() (cpp.Line, error) {
+	b, err := l.r.ReadSlice('\n')
+	if len(b) == 0 {
+		return cpp.Line{}, err
+	}
+	l.n++
+	line := cpp.Line{File: l.name, No: l.n, Text: bytes.TrimSuffix(b, []byte{'\n'})}
+	if err == bufio.ErrBufferFull || err == io.EOF {
+		err = errUnterminated
+	}
+	return line, err
+}

@@ -1,0 +1,380 @@
+package pmns
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+)
+
+// Limits of a name space. Beyond them Add and the loader return an error.
+const (
+	MaxName  = 1024    // bytes in a full name
+	MaxDepth = 128     // components in a full name
+	MaxNodes = 1 << 20 // nodes in a tree
+)
+
+// A node with more children than this finds them through a map.
+const smallNode = 8
+
+// A Tree is a name space. It is safe for concurrent readers while nobody
+// changes it.
+type Tree struct {
+	root node
+	byID map[pcp.PMID]*node // head of the chain of leaves with that PMID
+	n    int                // nodes, without the root
+}
+
+// A node is a leaf if id is not PMIDNull, else an inner node, perhaps empty.
+type node struct {
+	name        string
+	parent      *node
+	first, last *node            // children
+	next        *node            // sibling
+	index       map[string]*node // of the children, once there are many
+	same        *node            // next leaf with this PMID
+	nchild      int
+	pos         int // order among its siblings
+	id          pcp.PMID
+}
+
+// A Child is one child of a node.
+type Child struct {
+	Name string // the last component, or as documented the full name
+	Leaf bool   // PMNS_LEAF_STATUS 0 or PMNS_NONLEAF_STATUS 1 in C
+}
+
+// New returns an empty tree.
+func New() *Tree {
+	return &Tree{root: node{id: pcp.PMIDNull}, byID: make(map[pcp.PMID]*node)}
+}
+
+// Len returns how many nodes the tree has, the root not counted.
+func (t *Tree) Len() int { return t.n }
+
+// ValidName tells whether name is a metric name: components of letters, digits
+// and underscores that begin with a letter, joined by dots.
+func ValidName(name string) bool {
+	start := true
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		switch {
+		case isAlpha(c):
+			start = false
+		case start:
+			return false
+		case c == '.':
+			start = true
+		case c != '_' && !isDigit(c):
+			return false
+		}
+	}
+	return !start && len(name) <= MaxName
+}
+
+// validBelow tells whether an agent may be asked for the components below its
+// dynamic root. What they may be made of is for the agent to say: those of the
+// C implementation also serve ones that begin with a digit.
+func validBelow(rest string) bool {
+	return len(rest) <= MaxName && !strings.HasPrefix(rest, ".") && !strings.HasSuffix(rest, ".") && !strings.Contains(rest, "..")
+}
+
+func isAlpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// Add adds the leaf name with the PMID id, which may be a dynamic root. It is
+// an error if name exists, or if it runs through a leaf.
+func (t *Tree) Add(name string, id pcp.PMID) error {
+	if !ValidName(name) {
+		return fmt.Errorf("%q is not a metric name: %w", name, pcp.ErrPMNS)
+	}
+	return t.add(name, id, false)
+}
+
+// Prepend is Add, but new nodes come before their siblings, and components may
+// be of any characters: so the C library builds the name space of an archive
+// from the names it finds there (__pmAddPMNSNode). A name that exists with the
+// same id is no error; with another it is pcp.ErrPMID.
+func (t *Tree) Prepend(name string, id pcp.PMID) error {
+	if np, _ := t.find(name); np != nil && np.id == id && np.id != pcp.PMIDNull {
+		return nil
+	} else if np != nil && np.id != pcp.PMIDNull {
+		return fmt.Errorf("name %s of %v already has PMID %v: %w", name, id, np.id, pcp.ErrPMID)
+	}
+	return t.add(name, id, true)
+}
+
+func (t *Tree) add(name string, id pcp.PMID, front bool) error {
+	if id == pcp.PMIDNull {
+		return fmt.Errorf("name %s: no PMID: %w", name, pcp.ErrPMID)
+	}
+	if len(name) > MaxName || strings.Count(name, ".") >= MaxDepth {
+		return fmt.Errorf("name %.40q... of %d bytes: longer than %d or deeper than %d: %w",
+			name, len(name), MaxName, MaxDepth, pcp.ErrPMNS)
+	}
+	np, rest := t.locate(name)
+	if rest == "" {
+		return fmt.Errorf("name %q is already in the name space: %w", name, pcp.ErrPMNS)
+	}
+	if np.id != pcp.PMIDNull {
+		return fmt.Errorf("name %s runs through the metric %s: %w", name, np.fullName(), pcp.ErrPMNS)
+	}
+	if strings.HasPrefix(rest, ".") || strings.HasSuffix(rest, ".") || strings.Contains(rest, "..") {
+		return fmt.Errorf("name %q has an empty component: %w", name, pcp.ErrPMNS)
+	}
+	if t.n+strings.Count(rest, ".")+1 > MaxNodes {
+		return fmt.Errorf("name %s: more than %d nodes: %w", name, MaxNodes, pcp.ErrPMNS)
+	}
+	for rest != "" {
+		part, tail, _ := strings.Cut(rest, ".")
+		np, rest = t.newChild(np, part, front), tail
+	}
+	t.setID(np, id)
+	return nil
+}
+
+// newChild makes an inner node under np, which has no child of that name.
+func (t *Tree) newChild(np *node, name string, front bool) *node {
+	c := &node{name: name, parent: np, id: pcp.PMIDNull}
+	switch {
+	case np.first == nil:
+		np.first, np.last = c, c
+	case front:
+		c.pos = np.first.pos - 1
+		c.next, np.first = np.first, c
+	default:
+		c.pos = np.last.pos + 1
+		np.last.next, np.last = c, c
+	}
+	np.nchild++
+	if np.index != nil {
+		np.index[name] = c
+	} else if np.nchild > smallNode {
+		np.index = make(map[string]*node, 2*np.nchild)
+		for k := np.first; k != nil; k = k.next {
+			np.index[k.name] = k
+		}
+	}
+	t.n++
+	return c
+}
+
+func (t *Tree) setID(np *node, id pcp.PMID) {
+	np.id = id
+	np.same, t.byID[id] = t.byID[id], np
+}
+
+func (np *node) child(name string) *node {
+	if np.index != nil {
+		return np.index[name]
+	}
+	for k := np.first; k != nil; k = k.next {
+		if k.name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// locate goes down from the root as far as name does; rest is what it did not
+// find, "" if it found all.
+func (t *Tree) locate(name string) (np *node, rest string) {
+	np, rest = &t.root, name
+	for rest != "" {
+		part, tail, more := strings.Cut(rest, ".")
+		k := np.child(part)
+		if k == nil || more && tail == "" {
+			return np, rest
+		}
+		np, rest = k, tail
+	}
+	return np, rest
+}
+
+// find returns the node of name, or the dynamic root above it and dynamic true,
+// or nil.
+func (t *Tree) find(name string) (np *node, dynamic bool) {
+	np, rest := t.locate(name)
+	switch {
+	case rest == "":
+		return np, np.id.IsDynamicRoot()
+	case np.id.IsDynamicRoot() && validBelow(rest):
+		return np, true
+	}
+	return nil, false
+}
+
+func (np *node) fullName() string {
+	n := -1
+	for k := np; k.parent != nil; k = k.parent {
+		n += len(k.name) + 1
+	}
+	return string(np.appendName(make([]byte, 0, max(n, 0))))
+}
+
+func (np *node) appendName(b []byte) []byte {
+	if np.parent == nil {
+		return b
+	}
+	if b = np.parent.appendName(b); len(b) > 0 {
+		b = append(b, '.')
+	}
+	return append(b, np.name...)
+}
+
+// Lookup returns the PMID of a name: pcp.ErrName if there is none,
+// pcp.ErrNonLeaf if it is an inner node or a dynamic root itself; for the
+// latter the root's PMID comes with the error. Below a dynamic root it returns
+// that root's PMID and no error: ask its agent.
+func (t *Tree) Lookup(name string) (pcp.PMID, error) {
+	np, rest := t.locate(name)
+	switch {
+	case name == "":
+		return pcp.PMIDNull, pcp.ErrName
+	case rest != "" && (!np.id.IsDynamicRoot() || !validBelow(rest)):
+		return pcp.PMIDNull, pcp.ErrName
+	case rest == "" && (np.id == pcp.PMIDNull || np.id.IsDynamicRoot()):
+		return np.id, pcp.ErrNonLeaf
+	}
+	return np.id, nil
+}
+
+// Names returns all names of a metric, pcp.ErrPMID if none. Their order is that
+// of pmNameAll(3), and the first is what pmNameID(3) returns: traversal order,
+// backwards. A dynamic root has no name here.
+func (t *Tree) Names(id pcp.PMID) ([]string, error) {
+	np := t.byID[id]
+	if np == nil || id.IsDynamicRoot() {
+		return nil, pcp.ErrPMID
+	}
+	if np.same == nil {
+		return []string{np.fullName()}, nil
+	}
+	var nodes []*node
+	for ; np != nil; np = np.same {
+		nodes = append(nodes, np)
+	}
+	slices.SortStableFunc(nodes, func(a, b *node) int { return compare(b, a) })
+	names := make([]string, len(nodes))
+	for i, np := range nodes {
+		names[i] = np.fullName()
+	}
+	return names, nil
+}
+
+// compare orders two leaves as the traversal meets them.
+func compare(a, b *node) int {
+	da, db := a.depth(), b.depth()
+	for ; da > db; da-- {
+		a = a.parent
+	}
+	for ; db > da; db-- {
+		b = b.parent
+	}
+	for a.parent != b.parent {
+		a, b = a.parent, b.parent
+	}
+	return a.pos - b.pos
+}
+
+func (np *node) depth() int {
+	d := 0
+	for ; np.parent != nil; np = np.parent {
+		d++
+	}
+	return d
+}
+
+// Children returns the children of a node in the order of the file; "" is the
+// root. A leaf has none; an unknown name is pcp.ErrName. For a name at or
+// below a dynamic root see DynamicRoot: here the root has none, and the name
+// below it is pcp.ErrName.
+func (t *Tree) Children(name string) ([]Child, error) {
+	np, rest := t.locate(name)
+	if rest != "" {
+		return nil, pcp.ErrName
+	}
+	if np.nchild == 0 {
+		return nil, nil
+	}
+	children := make([]Child, 0, np.nchild)
+	for k := np.first; k != nil; k = k.next {
+		children = append(children, Child{Name: k.name, Leaf: k.id != pcp.PMIDNull && !k.id.IsDynamicRoot()})
+	}
+	return children, nil
+}
+
+// DynamicRoot tells whether name is, or lies below, a dynamic root, and whose.
+func (t *Tree) DynamicRoot(name string) (domain int, ok bool) {
+	np, dynamic := t.find(name)
+	if !dynamic {
+		return 0, false
+	}
+	return np.id.Cluster(), true
+}
+
+// Walk calls fn for each leaf at or below name, depth first, dynamic roots
+// included, until fn returns false. An unknown name is pcp.ErrName.
+func (t *Tree) Walk(name string, fn func(name string, id pcp.PMID) bool) error {
+	np, rest := t.locate(name)
+	if rest != "" {
+		return pcp.ErrName
+	}
+	np.walk(np.appendName(nil), fn)
+	return nil
+}
+
+func (np *node) walk(path []byte, fn func(string, pcp.PMID) bool) bool {
+	if np.id != pcp.PMIDNull {
+		return fn(string(path), np.id)
+	}
+	if len(path) > 0 {
+		path = append(path, '.')
+	}
+	for k := np.first; k != nil; k = k.next {
+		if !k.walk(append(path, k.name...), fn) {
+			return false
+		}
+	}
+	return true
+}
+
+// Merge adds the leaves of other to t. Names that are in both with the same
+// PMID are kept once; with different PMIDs they are an error, and so is a leaf
+// of one that is an inner node of the other. On an error t is unchanged.
+func (t *Tree) Merge(other *Tree) error {
+	type leaf struct {
+		name string
+		id   pcp.PMID
+	}
+	var add []leaf
+	var err error
+	if t.n+other.n > MaxNodes {
+		return fmt.Errorf("%d and %d nodes, more than %d together: %w", t.n, other.n, MaxNodes, pcp.ErrPMNS)
+	}
+	other.Walk("", func(name string, id pcp.PMID) bool {
+		np, rest := t.locate(name)
+		switch {
+		case rest == "" && np.id == id:
+			return true
+		case rest == "" && np.id == pcp.PMIDNull:
+			err = fmt.Errorf("name %s is a metric in one name space, not in the other: %w", name, pcp.ErrPMNS)
+		case rest == "":
+			err = fmt.Errorf("name %s is both %v and %v: %w", name, np.id, id, pcp.ErrPMNS)
+		case np.id != pcp.PMIDNull:
+			err = fmt.Errorf("name %s runs through the metric %s: %w", name, np.fullName(), pcp.ErrPMNS)
+		}
+		add = append(add, leaf{name, id})
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, l := range add {
+		if err := t.add(l.name, l.id, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
