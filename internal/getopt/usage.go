@@ -1,0 +1,69 @@
+package getopt
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Heading returns an Option that is a heading in the usage message.
+func Heading(text string) Option { return Option{Help: text} }
+
+func (o *Option) heading() bool { return o.Short == 0 && o.Long == "" }
+
+// Usage returns the usage message of a program called name, laid out as
+// pmUsageMessage(3) does. Without a synopsis it says "[options]".
+func Usage(name, synopsis string, opts []Option) string {
+	var b strings.Builder
+	if synopsis == "" {
+		synopsis = "[options]"
+	}
+	fmt.Fprintf(&b, "Usage: %s %s\n", name, synopsis)
+	for i := range opts {
+		o := &opts[i]
+		switch {
+		case o.Help == "" || o.Extra:
+		case o.heading():
+			fmt.Fprintf(&b, "\n%s:\n", o.Help)
+		default:
+			b.WriteString(o.line())
+		}
+	}
+	return b.String()
+}
+
+// Extras returns the lines that Usage leaves out for options that the C
+// program does not have, "" if there are none.
+func Extras(opts []Option) string {
+	var b strings.Builder
+	for i := range opts {
+		if o := &opts[i]; o.Extra {
+			b.WriteString(o.line())
+		}
+	}
+	return b.String()
+}
+
+func (o *Option) line() string {
+	left := o.left()
+	if len(left) < 24 {
+		return fmt.Sprintf("%-24s%s\n", left, o.Help)
+	}
+	return fmt.Sprintf("%s\n%24s%s\n", left, "", o.Help)
+}
+
+// left is the part of a usage line that names the option.
+func (o *Option) left() string {
+	switch {
+	case o.Long == "" && o.Arg != "":
+		return fmt.Sprintf("  -%c %s", o.Short, o.Arg)
+	case o.Long == "":
+		return fmt.Sprintf("  -%c", o.Short)
+	case o.Short != 0 && o.Arg != "":
+		return fmt.Sprintf("  -%c %s, --%s=%s", o.Short, o.Arg, o.Long, o.Arg)
+	case o.Short != 0:
+		return fmt.Sprintf("  -%c, --%s", o.Short, o.Long)
+	case o.Arg != "":
+		return fmt.Sprintf("  --%s=%s", o.Long, o.Arg)
+	}
+	return "  --" + o.Long
+}
