@@ -1,0 +1,78 @@
+package bridge
+
+import (
+	"cmp"
+	"sync"
+	"time"
+
+	"github.com/go-pcp/pcp/mmv"
+)
+
+// An Exporter brings a sink up to date, from time to time and when asked.
+type Exporter struct {
+	fill func(*Sink) error
+	quit chan struct{}
+	done chan struct{}
+	once sync.Once
+
+	mu   sync.Mutex
+	sink *Sink
+	err  error // of the last round
+}
+
+// Start calls fill, which sets all metrics of the sink, now and once per
+// opt.Interval until Stop. When Start returns the metrics are there. If fill returns
+// an error what it did not set stays as it was.
+func Start(reg *mmv.Registry, opt Options, fill func(*Sink) error) *Exporter {
+	e := &Exporter{
+		fill: fill, sink: NewSink(reg, opt),
+		quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	e.Refresh()
+	go e.run(cmp.Or(max(opt.Interval, 0), time.Second))
+	return e
+}
+
+func (e *Exporter) run(interval time.Duration) {
+	defer close(e.done)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-e.quit:
+			return
+		case <-tick.C:
+			e.Refresh()
+		}
+	}
+}
+
+// Refresh brings all values up to date now.
+func (e *Exporter) Refresh() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sink.Begin()
+	e.err = e.fill(e.sink)
+	if e.err == nil {
+		e.sink.End()
+	}
+	return e.err
+}
+
+// Err returns what was wrong with the last round, or what there has been no
+// room for.
+func (e *Exporter) Err() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return cmp.Or(e.err, e.sink.Err())
+}
+
+// Stop brings the values up to date a last time and ends the exporter. The
+// metrics stay in the registry.
+func (e *Exporter) Stop() {
+	e.once.Do(func() {
+		close(e.quit)
+		<-e.done
+		e.Refresh()
+	})
+}

@@ -1,0 +1,20 @@
+// Package runtimemmv publishes what the Go runtime says about a program.
+//
+//	reg, err := mmv.New("shop", mmv.Options{})
+//	if err != nil { ... }
+//	defer reg.Close()
+//	defer runtimemmv.Export(reg, runtimemmv.Options{Prefix: "go"}).Stop()
+//
+// It takes all metrics that runtime/metrics has in this version of Go but the
+// settings of GODEBUG. Slashes and the colon of their names become dots:
+// /sched/goroutines:goroutines is go.sched.goroutines.goroutines, and
+// /gc/heap/allocs:bytes is go.gc.heap.allocs.bytes beside
+// go.gc.heap.allocs.objects. Those that the runtime calls cumulative are counters.
+//
+// A histogram, as /sched/latencies:seconds, is NAME.count and NAME.bucket,
+// whose instances le=... count what was at most that much, in steps of at least a factor of
+// two; and NAME.quantile, with p50, p90, p99 and p100 of what came between the last
+// two samples that differ. The runtime keeps no sum.
+//
+// A sample reads the runtime's own counters; it does not stop the world.
+package runtimemmv

@@ -1,0 +1,129 @@
+package bridge
+
+import (
+	"strings"
+
+	"github.com/go-pcp/pcp"
+)
+
+// What metrics are most often counted in.
+var (
+	count   = pcp.Units{DimCount: 1}
+	bytes   = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceByte}
+	seconds = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeSec}
+)
+
+// Count returns the units of a plain count.
+func Count() pcp.Units { return count }
+
+// unitNamed returns the units that a word stands for, in the plural that names
+// of Prometheus and runtime/metrics have.
+func unitNamed(word string) (u pcp.Units, ok bool) {
+	switch word {
+	case "bytes":
+		return bytes, true
+	case "kibibytes":
+		return pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceKByte}, true
+	case "mebibytes":
+		return pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceMByte}, true
+	case "gibibytes":
+		return pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceGByte}, true
+	case "nanoseconds":
+		return pcp.Units{DimTime: 1, ScaleTime: pcp.TimeNsec}, true
+	case "microseconds":
+		return pcp.Units{DimTime: 1, ScaleTime: pcp.TimeUsec}, true
+	case "milliseconds":
+		return pcp.Units{DimTime: 1, ScaleTime: pcp.TimeMsec}, true
+	case "seconds":
+		return seconds, true
+	case "minutes":
+		return pcp.Units{DimTime: 1, ScaleTime: pcp.TimeMin}, true
+	case "hours":
+		return pcp.Units{DimTime: 1, ScaleTime: pcp.TimeHour}, true
+	}
+	return pcp.Units{}, false
+}
+
+// UnitsOfName returns the units that the end of a name tells, such as
+// _seconds, _bytes_total or -seconds. Where it tells none a counter counts, and
+// anything else has no units.
+func UnitsOfName(name string, counter bool) pcp.Units {
+	name = strings.TrimSuffix(name, "_total")
+	i := strings.LastIndexAny(name, "_-:./")
+	u, ok := unitNamed(name[i+1:])
+	if ok && i >= 0 && strings.HasSuffix(name[:i], "_per") {
+		return pcp.Units{} // a rate of something unknown
+	}
+	if !ok && counter {
+		return count
+	}
+	return u
+}
+
+// UCUM returns the units of a code of the Unified Code for Units of Measure, which
+// OpenTelemetry uses, and by what values must be multiplied for PCP to have a
+// scale for them. An annotation in braces is a count, and ok tells whether
+// the code was understood.
+func UCUM(code string) (u pcp.Units, factor float64, ok bool) {
+	over, under, rate := strings.Cut(code, "/")
+	u, factor, ok = ucum(over)
+	if !rate || !ok {
+		return u, factor, ok
+	}
+	d, f, ok := ucum(under)
+	// Something by itself, as in By/By, has no dimension.
+	if !ok || u.DimSpace*d.DimSpace != 0 || u.DimTime*d.DimTime != 0 || u.DimCount*d.DimCount != 0 {
+		return pcp.Units{}, 1, false
+	}
+	u.DimSpace -= d.DimSpace
+	u.DimTime -= d.DimTime
+	u.DimCount -= d.DimCount
+	u.ScaleSpace |= d.ScaleSpace // one of the two is 0
+	u.ScaleTime |= d.ScaleTime
+	return u, factor / f, true
+}
+
+func ucum(code string) (u pcp.Units, factor float64, ok bool) {
+	factor, ok = 1, true
+	switch code {
+	case "By":
+		u = bytes
+	case "KiBy":
+		u = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceKByte}
+	case "MiBy":
+		u = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceMByte}
+	case "GiBy":
+		u = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceGByte}
+	case "TiBy":
+		u = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceTByte}
+	case "kBy":
+		u, factor = bytes, 1e3
+	case "MBy":
+		u, factor = bytes, 1e6
+	case "GBy":
+		u, factor = bytes, 1e9
+	case "bit":
+		u, factor = bytes, 1.0/8
+	case "ns":
+		u = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeNsec}
+	case "us":
+		u = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeUsec}
+	case "ms":
+		u = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeMsec}
+	case "s":
+		u = seconds
+	case "min":
+		u = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeMin}
+	case "h":
+		u = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeHour}
+	case "d":
+		u, factor = pcp.Units{DimTime: 1, ScaleTime: pcp.TimeHour}, 24
+	case "1":
+	default:
+		ok = false
+		if strings.HasPrefix(code, "{") && strings.HasSuffix(code, "}") {
+			u, ok = count, true
+		}
+	}
+	return u, factor, ok
+}

@@ -1,0 +1,65 @@
+// Package mmv instruments a program through memory-mapped values: the program
+// counts with plain atomic stores into a mapped file, and PCP's collector reads
+// the file when somebody asks. No calls, no scrapes, no copies.
+//
+//	reg, err := mmv.New("shop", mmv.Options{})
+//	if err != nil { ... }
+//	defer reg.Close()
+//	orders := reg.Counter(mmv.Metric{Name: "orders", OneLine: "Orders taken"})
+//	sold := reg.CounterVec(mmv.Metric{Name: "sold"})
+//	orders.Inc()
+//	sold.With("Anvils").Add(3)
+//
+// and then, on the same machine, pminfo -f mmv.shop.
+//
+// # Costs
+//
+// An update is one atomic operation and allocates nothing. A look-up by
+// instance name ([Vec.With]) takes no lock once the instance is there. A value
+// that a single goroutine counts in costs a plain store ([Counter.Own]).
+//
+// # Files that grow, and fixed files
+//
+// The file appears when New returns, and each metric and instance when it is
+// defined. No value ever moves; while something is added readers are told
+// to come again, for the time of a few stores. Such a file has holes where it can
+// grow: see [Options.MaxValues]. It is of version 2, with labels of version 3.
+//
+// A file of [Options.Fixed] is written once, by [Registry.Start], and is byte
+// for byte what libpcp_mmv makes of the same definitions: of version 1 unless
+// a name has more than 63 bytes or there are labels.
+//
+// # What happens when the program ends
+//
+// Close removes the file; handles go on to work and lead nowhere. A program
+// that is killed leaves the file behind, but marked with its process number: the agent
+// drops the metrics when the process has gone. With [Options.Persist] they
+// stay.
+//
+// With [Options.Continue] a program that starts again goes on from the values
+// in the file: counters, timers and closed sections of elapsed time are added
+// to, gauges and texts stay until they are set. Metrics are found by their name and
+// type, instances by their name, so that the program may have changed
+// otherwise. It need not have been closed: whenever a program is killed, all
+// that it counted is in the file, and a reader finds it whole or in flux. What is
+// lost when the machine itself goes down is up to the file system, as nothing
+// is ever synced.
+//
+// The mapping is shared memory: what a program that fork(2)s without exec(2)
+// counts in its child is counted here too. Go programs do not do that; the
+// file's descriptor is closed on exec.
+//
+// # Coming from C
+//
+// mmv_stats_registry, mmv_stats_init and mmv_stats2_init are [New],
+// mmv_stats_add_metric, _indom and _instance are the Registry's definitions,
+// [Registry.InDom] and [InDom.AddInstance], the labels of each level are a
+// field of its definition or AddLabel, mmv_stats_start is [Registry.Start],
+// mmv_stats_stop and mmv_stats_free are [Registry.Close]; mmv_stats_reset is Close and
+// New. mmv_lookup_value_desc and all that finds values by name is
+// [Registry.Lookup], and what is done to a value of any type are methods of [Value].
+//
+// What C does not check is refused here, so that the agent will not have to drop it:
+// names that are not valid in the name space, two metrics of one item, instances
+// without a name.
+package mmv

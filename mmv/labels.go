@@ -1,0 +1,137 @@
+package mmv
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A Label is a name with a value that describes metrics, such as
+// "team": "web". Files with labels are of version 3, and hold at most 255.
+type Label struct {
+	// Name is letters, digits and underscores, and starts with a letter.
+	Name string
+	// Value is anything that encoding/json makes JSON of: a string, a number,
+	// a bool, nil, a list, a map, or a json.RawMessage.
+	Value any
+	// Optional labels are not part of what a metric is: tools leave them out
+	// where they record metrics.
+	Optional bool
+}
+
+// payload returns {"name":value}, checked as a reader will check it.
+func (l Label) payload(flags pcp.LabelFlags) (string, error) {
+	if l.Name == "" {
+		return "", fmt.Errorf("no name: %w", errInvalid)
+	}
+	var b bytes.Buffer
+	b.WriteString(`{"` + l.Name + `":`)
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(l.Value); err != nil {
+		return "", fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	b.Truncate(b.Len() - 1) // the newline
+	b.WriteByte('}')
+	if b.Len() >= LabelMax {
+		return "", fmt.Errorf("%d bytes, at most %d: %w", b.Len(), LabelMax-1, errTooBig)
+	}
+	set, err := pcp.ParseLabels(b.String(), flags)
+	if err != nil {
+		return "", err
+	}
+	if len(set.Labels) == 0 {
+		return "", fmt.Errorf("no value: %w", errInvalid)
+	}
+	return b.String(), nil
+}
+
+// addLabel adds a label at the level kind. The caller holds r.mu.
+func (r *Registry) addLabel(kind pcp.LabelFlags, identity int, inst int32, l Label) error {
+	err := func() error {
+		if r.closed {
+			return errClosed
+		}
+		if r.started && r.opt.Fixed {
+			return errStarted
+		}
+		if len(r.c.labels) >= MaxFileLabels {
+			return fmt.Errorf("more than %d in a file: %w", MaxFileLabels, errTooMany)
+		}
+		if l.Optional {
+			kind |= pcp.LabelOptional
+		}
+		payload, err := l.payload(kind)
+		if err != nil {
+			return err
+		}
+		rec := label{kind, identity, inst, payload}
+		if r.m != nil {
+			if err := r.writeLabel(rec); err != nil {
+				return err
+			}
+		}
+		r.c.labels = append(r.c.labels, rec)
+		return nil
+	}()
+	if err != nil {
+		return fmt.Errorf("label %q: %w", l.Name, err)
+	}
+	return nil
+}
+
+// addLabels adds labels until one is refused.
+func (r *Registry) addLabels(kind pcp.LabelFlags, identity int, inst int32, labels []Label) error {
+	for _, l := range labels {
+		if err := r.addLabel(kind, identity, inst, l); err != nil {
+			return fmt.Errorf("mmv registry %s: %w", r.name, err)
+		}
+	}
+	return nil
+}
+
+// AddLabel adds labels of all metrics of the file
+// (mmv_stats_add_registry_label(3)).
+func (r *Registry) AddLabel(labels ...Label) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.addLabels(pcp.LabelCluster, r.c.cluster, pcp.InNull, labels)
+}
+
+// AddMetricLabel adds labels of a metric (mmv_stats_add_metric_label(3)).
+func (r *Registry) AddMetricLabel(metric string, labels ...Label) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.byName[metric]
+	if m == nil {
+		return fmt.Errorf("mmv registry %s: metric %q: %w", r.name, metric, pcp.ErrName)
+	}
+	return r.addLabels(pcp.LabelItem, m.item, pcp.InNull, labels)
+}
+
+// AddLabel adds labels of the instance domain (mmv_stats_add_indom_label(3)).
+func (d *InDom) AddLabel(labels ...Label) error {
+	if d.r == nil {
+		return errNoInDom
+	}
+	d.r.mu.Lock()
+	defer d.r.mu.Unlock()
+	return d.r.addLabels(pcp.LabelInDom, d.def.Serial, pcp.InNull, labels)
+}
+
+// AddInstanceLabel adds labels of the instance name, which the domain has
+// (mmv_stats_add_instance_label(3)).
+func (d *InDom) AddInstanceLabel(name string, labels ...Label) error {
+	if d.r == nil {
+		return errNoInDom
+	}
+	d.r.mu.Lock()
+	defer d.r.mu.Unlock()
+	_, i, ok := d.names.get(name)
+	if !ok {
+		return fmt.Errorf("mmv registry %s: instance %q: %w", d.r.name, name, pcp.ErrInst)
+	}
+	return d.r.addLabels(pcp.LabelInstances, d.def.Serial, d.insts[i].Inst, labels)
+}

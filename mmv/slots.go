@@ -1,0 +1,45 @@
+package mmv
+
+// A slot is one value: the four words of its record, in the file once it is
+// mapped and in memory before. Every handle of a value is its slot.
+type slot struct {
+	rec *[4]uint64
+	m   *metric
+	at  int   // of its record; 0 if it has none
+	str *text // of a string only
+}
+
+// slots are the values of a metric, one or one for each instance.
+type slots struct{ list[slot] }
+
+// grow adds n values of m. If they are to have a record in a file at once
+// they get no memory for it.
+func (s *slots) grow(m *metric, n int, inFile bool) {
+	var recs [][4]uint64
+	if !inFile {
+		recs = make([][4]uint64, n)
+	}
+	first := 8
+	if m.inDom == nil {
+		first = 1
+	}
+	for i := range n {
+		v := s.add(first)
+		v.m = m
+		if !inFile {
+			v.rec = &recs[i]
+		}
+		if m.typ == TypeString {
+			v.str = new(text)
+		}
+	}
+}
+
+// detach gives values that have no record memory, so that they lead nowhere.
+func (s *slots) detach() {
+	for i := range s.n {
+		if v := s.at(i); v.rec == nil {
+			v.rec = new([4]uint64)
+		}
+	}
+}
