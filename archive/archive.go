@@ -1,0 +1,375 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/go-pcp/pcp"
+)
+
+// An Archive is one archive, opened for reading. It is safe for concurrent
+// use, but not while Refresh runs; each [Reader] is for one goroutine.
+type Archive struct {
+	path  string // base name with directory
+	label Label  // of the first volume
+	meta  *Meta
+	index []IndexEntry
+	vols  []int // numbers of the volumes that there are, ascending
+
+	mu   sync.Mutex
+	open map[int]*volume
+
+	end     pcp.Timestamp // cached, see End
+	endSize int64         // size of the last volume when end was found
+}
+
+// A volume is an open file with those who use it.
+type volume struct {
+	number int
+	src    source
+	refs   int
+}
+
+// Options say how to open an archive.
+type Options struct {
+	// AnyFeatures opens an archive that has features which this package does
+	// not know (PM_CTXFLAG_NO_FEATURE_CHECK).
+	AnyFeatures bool
+}
+
+// Open opens the archive that path names: its base name, or that of any of its
+// files.
+func Open(path string) (*Archive, error) { return Options{}.Open(path) }
+
+// Open is [Open] with options.
+func (o Options) Open(path string) (*Archive, error) {
+	a := &Archive{open: make(map[int]*volume), endSize: -1}
+	parts, err := a.find(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.load(o, parts); err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// parts are the files of an archive, as the directory has them.
+type parts struct{ meta, index string }
+
+// find looks for the files.
+func (a *Archive) find(path string) (parts, error) {
+	dir, base := filepath.Split(path)
+	if _, err := os.Stat(findFile(path)); err == nil {
+		// There is such a file, so it is not the base name.
+		if b, _, ok := BaseName(base); ok {
+			base = b
+		}
+	}
+	if dir == "" {
+		dir = "./"
+	}
+	a.path = filepath.Join(dir, base)
+	if dir == "./" {
+		a.path = dir + base
+	}
+	var p parts
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return p, err
+	}
+	exists := false
+	for _, e := range entries {
+		b, part, ok := BaseName(e.Name())
+		if !ok || b != base {
+			continue
+		}
+		exists = true
+		switch part {
+		case "meta":
+			p.meta = filepath.Join(dir, e.Name())
+		case "index":
+			p.index = filepath.Join(dir, e.Name())
+		default:
+			if n, err := strconv.Atoi(part); err == nil && n <= MaxVolumes {
+				a.vols = append(a.vols, n)
+			}
+		}
+	}
+	slices.Sort(a.vols)
+	a.vols = slices.Compact(a.vols)
+	if len(a.vols) == 0 || p.meta == "" {
+		err := pcp.Code(fs.ErrNotExist)
+		if exists {
+			err = pcp.ErrLogFile
+		}
+		return p, fmt.Errorf("archive %s: %w", a.path, err)
+	}
+	return p, nil
+}
+
+// load reads the first label, the metadata and the index.
+func (a *Archive) load(o Options, p parts) error {
+	_, label, err := a.volume(a.vols[0])
+	if err != nil {
+		return err
+	}
+	a.label = label
+	if label.Features&^FeatureQA != 0 && !o.AnyFeatures {
+		return fmt.Errorf("archive %s: features %#x: %w", a.path, label.Features, pcp.ErrFeature)
+	}
+	if p.index != "" {
+		if err := a.loadIndex(p.index); err != nil {
+			return fmt.Errorf("%s: %w", p.index, err)
+		}
+	}
+	if err := a.loadMeta(p.meta); err != nil {
+		return fmt.Errorf("%s: %w", p.meta, err)
+	}
+	return nil
+}
+
+func (a *Archive) loadIndex(path string) error {
+	src, err := openSource(path)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	label, list, err := ReadIndex(io.NewSectionReader(src, 0, 1<<62))
+	if err != nil {
+		return err
+	}
+	if err := a.sameLabel(label, VolIndex); err != nil {
+		return err
+	}
+	if size, err := src.size(); err == nil && size == int64(LabelSize(label.Version)) {
+		// As the C library has it: nothing but a label is no archive yet.
+		return fmt.Errorf("nothing after the label: %w", pcp.ErrNoData)
+	}
+	a.index = list
+	return nil
+}
+
+func (a *Archive) loadMeta(path string) error {
+	src, err := openSource(path)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	mr, err := NewMetaReader(io.NewSectionReader(src, 0, 1<<62))
+	if err != nil {
+		return err
+	}
+	if err := a.sameLabel(mr.Label(), VolMeta); err != nil {
+		return err
+	}
+	a.meta = newMeta(mr.Label())
+	if err := a.meta.load(mr); err != nil {
+		return err
+	}
+	if len(a.meta.descs) == 0 {
+		return fmt.Errorf("no metrics: %w", pcp.ErrNoData)
+	}
+	return nil
+}
+
+// sameLabel tells whether a file belongs to the volumes.
+func (a *Archive) sameLabel(l Label, vol int32) error {
+	if err := l.check(vol); err != nil {
+		return err
+	}
+	if l.Version != a.label.Version || l.PID != a.label.PID || l.Host != a.label.Host {
+		return fmt.Errorf("label is of version %d, host %s and process %d, that of the first volume of %d, %s and %d: %w",
+			l.Version, l.Host, l.PID, a.label.Version, a.label.Host, a.label.PID, pcp.ErrLabel)
+	}
+	return nil
+}
+
+// Refresh takes in what was added to an archive that still grows: metadata,
+// index and volumes. Readers go on where they are.
+func (a *Archive) Refresh() error {
+	fresh := &Archive{open: map[int]*volume{}}
+	p, err := fresh.find(a.path)
+	if err != nil {
+		return err
+	}
+	src, err := openSource(p.meta)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	n, err := src.size()
+	if err != nil {
+		return err
+	}
+	if n > a.meta.read {
+		mr := &MetaReader{label: a.meta.label, off: a.meta.read}
+		mr.reset(io.NewSectionReader(src, a.meta.read, n-a.meta.read))
+		if err := a.meta.load(mr); err != nil {
+			// What is being written may be cut; it is read next time.
+			if !errors.Is(err, errShort) {
+				return fmt.Errorf("%s: %w", p.meta, err)
+			}
+			a.meta.read = mr.Offset()
+		}
+	}
+	if p.index != "" {
+		if err := a.loadIndex(p.index); err != nil {
+			return fmt.Errorf("%s: %w", p.index, err)
+		}
+	}
+	a.vols = fresh.vols
+	return nil
+}
+
+// Close closes the files. Readers must not be used after it.
+func (a *Archive) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var err error
+	for _, v := range a.open {
+		err = errors.Join(err, v.src.Close())
+	}
+	clear(a.open)
+	return err
+}
+
+// Path returns the base name of the archive with its directory.
+func (a *Archive) Path() string { return a.path }
+
+// Label returns the label of the first volume that there is.
+func (a *Archive) Label() Label { return a.label }
+
+// Version returns the version of the format.
+func (a *Archive) Version() int { return a.label.Version }
+
+// Meta returns the metadata.
+func (a *Archive) Meta() *Meta { return a.meta }
+
+// Index returns the temporal index, nil if there is none. It belongs to a.
+func (a *Archive) Index() []IndexEntry { return a.index }
+
+// Volumes returns the numbers of the volumes that there are, ascending.
+func (a *Archive) Volumes() []int { return a.vols }
+
+// volume opens a volume and checks its label. It must be given back.
+func (a *Archive) volume(number int) (*volume, Label, error) {
+	path := a.path + "." + strconv.Itoa(number)
+	a.mu.Lock()
+	v := a.open[number]
+	if v != nil {
+		v.refs++
+	}
+	a.mu.Unlock()
+	fail := func(err error) (*volume, Label, error) {
+		if v != nil {
+			a.release(v)
+		}
+		return nil, Label{}, fmt.Errorf("%s: %w", path, err)
+	}
+	if v == nil {
+		src, err := openSource(path)
+		if err != nil {
+			return nil, Label{}, err
+		}
+		a.mu.Lock()
+		if v = a.open[number]; v != nil {
+			src.Close()
+		} else {
+			v = &volume{number: number, src: src}
+			a.open[number] = v
+		}
+		v.refs++
+		a.mu.Unlock()
+	}
+	b := make([]byte, labelSize3)
+	n, err := v.src.ReadAt(b, 0)
+	if err != nil && !isEOF(err) {
+		return fail(err)
+	}
+	label, err := DecodeLabel(b[:n])
+	if err == nil {
+		err = label.check(int32(number))
+	}
+	if err == nil && a.label.Version != 0 && label.Version != a.label.Version {
+		err = fmt.Errorf("version %d, want %d: %w", label.Version, a.label.Version, pcp.ErrLabel)
+	}
+	if err != nil {
+		return fail(fmt.Errorf("offset 0: %w", err))
+	}
+	if n, err := v.src.ReadAt(b[:1], int64(LabelSize(label.Version))); n == 0 && err == io.EOF {
+		return fail(fmt.Errorf("nothing after the label: %w", pcp.ErrNoData))
+	}
+	return v, label, nil
+}
+
+// release gives a volume back. One that nobody uses stays open until another
+// one is given back.
+func (a *Archive) release(v *volume) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	v.refs--
+	for _, other := range a.open {
+		if other != v && other.refs == 0 {
+			other.src.Close()
+			delete(a.open, other.number)
+		}
+	}
+}
+
+// Records returns the records from a time on, forwards those not before it and
+// backwards those not after it. Records that run against the direction of time
+// are left out. A record is valid until the next one.
+func (a *Archive) Records(from pcp.Timestamp, dir Direction) iter.Seq2[*pcp.Result, error] {
+	return func(yield func(*pcp.Result, error) bool) {
+		r := a.NewReader()
+		defer r.Close()
+		if err := r.Seek(from, dir); err != nil {
+			yield(nil, err)
+			return
+		}
+		for {
+			res, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if !yield(res, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// OpenMeta opens the metadata to be read record by record, as they are in the file.
+func (a *Archive) OpenMeta() (*MetaReader, io.Closer, error) {
+	src, err := openSource(a.path + ".meta")
+	if err != nil {
+		return nil, nil, err
+	}
+	mr, err := NewMetaReader(io.NewSectionReader(src, 0, 1<<62))
+	if err != nil {
+		src.Close()
+		return nil, nil, fmt.Errorf("%s.meta: %w", a.path, err)
+	}
+	return mr, src, nil
+}
+
+// FileSize returns the length of a file of an archive, expanded if it is
+// compressed. Path may lack the suffix of a compressed one.
+func FileSize(path string) (int64, error) {
+	src, err := openSource(path)
+	if err != nil {
+		return 0, err
+	}
+	defer src.Close()
+	return src.size()
+}

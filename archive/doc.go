@@ -1,0 +1,32 @@
+// Package archive reads PCP archives, what pmlogger(1) writes: versions 2 and
+// 3, of any number of volumes, compressed or not, finished or still growing.
+//
+//	a, err := archive.Open("/var/log/pcp/pmlogger/host/20260101")
+//	if err != nil {
+//		return err
+//	}
+//	defer a.Close()
+//	for res, err := range a.Records(a.Label().Start, archive.Forward) {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(res.Time.Time(), len(res.Sets))
+//	}
+//
+// An archive is a set of files that share a base name: volumes with the values
+// (base.0, base.1, ...), base.meta with descriptors, instance domains, help
+// text and labels, and base.index with times and where in the other two they
+// are. The index may be missing, and so may the first volumes.
+//
+// Metadata are kept in memory, values are not: a [Reader] decodes one record
+// at a time into memory that it uses again.
+//
+// Files may end in .xz, .zst, .gz, .bz2, .bz, .lzma or .z. An .xz file of
+// several blocks, each no larger than 32 MiB, as pmlogger_daily(1) makes them,
+// is read by block where it is needed. Any other compressed file is expanded
+// as a whole, to memory if it is small and else to a temporary file without a
+// name, which goes with the process. LZW (.Z) is not supported.
+//
+// Bytes of an archive are never trusted: what is wrong is an error that wraps
+// a code such as [pcp.ErrLogRec] and says in which file and where.
+package archive

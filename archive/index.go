@@ -1,0 +1,95 @@
+package archive
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-pcp/pcp"
+)
+
+// An IndexEntry says where in the metadata and in a volume what belongs to a
+// time ends: nothing later lies before (pmLogTI).
+type IndexEntry struct {
+	Time pcp.Timestamp
+	Vol  int32
+	Meta int64 // offset in the metadata
+	Data int64 // offset in the volume
+}
+
+// Sizes of an entry of the temporal index, which has no framing. Part of the
+// file format; do not change.
+//
+//	v2  sec usec    vol meta    data
+//	v3  sec:64 nsec vol meta:64 data:64
+const (
+	indexSize2 = 20
+	indexSize3 = 32
+)
+
+// DecodeIndexEntry decodes the entry that b starts with; it has at least the
+// bytes of one.
+func DecodeIndexEntry(b []byte, version int) IndexEntry {
+	e := IndexEntry{Time: decodeStamp(b, version)}
+	b = b[stampSize(version):]
+	e.Vol = int32(binary.BigEndian.Uint32(b))
+	if version >= Version3 {
+		e.Meta, e.Data = int64(binary.BigEndian.Uint64(b[4:])), int64(binary.BigEndian.Uint64(b[12:]))
+	} else {
+		e.Meta, e.Data = int64(binary.BigEndian.Uint32(b[4:])), int64(binary.BigEndian.Uint32(b[8:]))
+	}
+	return e
+}
+
+// ReadIndex reads a whole temporal index. A last entry that is cut is ignored:
+// the next one may just be written.
+func ReadIndex(r io.Reader) (Label, []IndexEntry, error) {
+	var head [labelSize3]byte
+	n, err := io.ReadFull(r, head[:8])
+	if err != nil && !isEOF(err) {
+		return Label{}, nil, err
+	}
+	if n == 8 {
+		size := LabelSize(int(head[7]))
+		if size == 0 {
+			size = 8
+		}
+		k, err := io.ReadFull(r, head[8:size])
+		if err != nil && !isEOF(err) {
+			return Label{}, nil, err
+		}
+		n += k
+	}
+	label, err := DecodeLabel(head[:n])
+	if err != nil {
+		return Label{}, nil, fmt.Errorf("offset 0: %w", err)
+	}
+	list, err := readIndexEntries(r, nil, label.Version)
+	return label, list, err
+}
+
+func readIndexEntries(r io.Reader, list []IndexEntry, version int) ([]IndexEntry, error) {
+	size := indexSize2
+	if version >= Version3 {
+		size = indexSize3
+	}
+	buf := make([]byte, 512*size)
+	for {
+		n, err := io.ReadFull(r, buf)
+		for b := buf[:n]; len(b) >= size; b = b[size:] {
+			if len(list) >= MaxIndex {
+				return nil, fmt.Errorf("temporal index of more than %d entries: %w", MaxIndex, pcp.ErrTooBig)
+			}
+			list = append(list, DecodeIndexEntry(b, version))
+		}
+		if isEOF(err) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func isEOF(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

@@ -1,0 +1,362 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A Direction is that in which records are read.
+type Direction int
+
+// Directions (PM_MODE_FORW, PM_MODE_BACK).
+const (
+	Forward  Direction = 1
+	Backward Direction = -1
+)
+
+// A Reader reads the records of an archive, over all its volumes.
+type Reader struct {
+	a      *Archive
+	v      *volume
+	vr     *VolumeReader
+	dir    Direction
+	origin pcp.Timestamp
+	sought bool
+	res    pcp.Result
+}
+
+// NewReader returns a Reader that starts with the first record.
+func (a *Archive) NewReader() *Reader { return &Reader{a: a, dir: Forward, origin: a.label.Start} }
+
+// Close gives back what r holds.
+func (r *Reader) Close() {
+	if r.v != nil {
+		r.a.release(r.v)
+		r.v, r.vr = nil, nil
+	}
+}
+
+// use changes to a volume, at its start.
+func (r *Reader) use(number int) error {
+	if r.v != nil && r.v.number == number {
+		return nil
+	}
+	v, _, err := r.a.volume(number)
+	if err != nil {
+		return err
+	}
+	size, err := v.src.size()
+	if err != nil {
+		r.a.release(v)
+		return err
+	}
+	r.Close()
+	r.v = v
+	r.vr = &VolumeReader{
+		w: window{r: v.src}, version: r.a.label.Version, size: size,
+		label: int64(LabelSize(r.a.label.Version)), off: int64(LabelSize(r.a.label.Version)),
+	}
+	return nil
+}
+
+// step changes to the next volume in a direction that can be used.
+func (r *Reader) step(dir Direction) bool {
+	i, found := slices.BinarySearch(r.a.vols, r.v.number)
+	if dir == Forward {
+		if found {
+			i++
+		}
+		for ; i < len(r.a.vols); i++ {
+			if r.use(r.a.vols[i]) == nil {
+				return true
+			}
+		}
+		return false
+	}
+	for i--; i >= 0; i-- {
+		if r.use(r.a.vols[i]) == nil {
+			r.vr.SeekTo(r.vr.size)
+			return true
+		}
+	}
+	return false
+}
+
+// read decodes the next record in a direction, over the ends of volumes.
+func (r *Reader) read(dir Direction) error {
+	for {
+		var err error
+		if dir == Forward {
+			err = r.vr.Next(&r.res)
+		} else {
+			err = r.vr.Prev(&r.res)
+		}
+		if err == nil {
+			return nil
+		}
+		if err != io.EOF {
+			return fmt.Errorf("%s.%d: %w", r.a.path, r.v.number, err)
+		}
+		if dir == Forward {
+			// It may have grown.
+			if size, err := r.v.src.size(); err == nil && size > r.vr.size {
+				r.vr.SetSize(size)
+				continue
+			}
+		}
+		if !r.step(dir) {
+			return io.EOF
+		}
+	}
+}
+
+// Seek makes Next return the records not before a time, or with Backward not
+// after it.
+func (r *Reader) Seek(to pcp.Timestamp, dir Direction) error {
+	r.origin, r.dir, r.sought = to, dir, true
+	whole, err := r.place()
+	if err != nil {
+		return err
+	}
+	// The index leads close to it, to the end of a record as often as to the
+	// start. The rest is a search against the direction.
+	if whole && dir == Forward {
+		if err := r.read(Backward); err != nil && err != io.EOF {
+			r.vr.off = r.vr.stuck
+		}
+	}
+	for {
+		if err := r.read(-dir); err != nil {
+			if err != io.EOF {
+				r.vr.off = r.vr.stuck
+			}
+			return nil
+		}
+		d := r.res.Time.Sub(to)
+		if d == 0 || dir == Forward && d < 0 || dir == Backward && d > 0 {
+			return nil // Next reads this one again, and leaves it out if it must
+		}
+	}
+}
+
+// Next returns the next record, valid until the one after; io.EOF at the end.
+// At the end of an archive that grows it may be called again.
+func (r *Reader) Next() (*pcp.Result, error) {
+	if !r.sought {
+		if err := r.Seek(r.origin, r.dir); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		if err := r.read(r.dir); err != nil {
+			return nil, err
+		}
+		d := r.res.Time.Sub(r.origin)
+		if d < 0 && r.dir == Forward || d > 0 && r.dir == Backward {
+			continue
+		}
+		r.origin = r.res.Time
+		return &r.res, nil
+	}
+}
+
+// Body returns the bytes of the record that Next returned, without its length
+// words, valid as long as the record.
+func (r *Reader) Body() []byte { return r.vr.Body() }
+
+// Position returns the volume and the offset behind the last record, in the
+// direction of reading.
+func (r *Reader) Position() (vol int, off int64) { return r.v.number, r.vr.off }
+
+// place goes where the index says that the origin is close. Whole tells that
+// the place is before it in the direction of reading.
+//
+// What it does with an index that lies is what __pmLogSetTime in the C library
+// does, so that a damaged archive is read as far by both.
+func (r *Reader) place() (whole bool, err error) {
+	a := r.a
+	if len(a.index) == 0 {
+		return false, r.ends()
+	}
+	j, match, tooBig := len(a.index), false, false
+	first, last := int32(a.vols[0]), int32(a.vols[len(a.vols)-1])
+	lastSize := int64(-1)
+	for i := range a.index {
+		e := &a.index[i]
+		if e.Vol < first {
+			continue
+		}
+		if e.Vol == last {
+			if lastSize < 0 {
+				lastSize = a.volumeSize(int(last))
+			}
+			if e.Data > lastSize {
+				j, tooBig = i, true
+				break
+			}
+		}
+		if d := e.Time.Sub(r.origin); d >= 0 {
+			j, match = i, d == 0
+			break
+		}
+	}
+	whole = true
+	dir := r.dir
+	switch {
+	case match:
+		whole = r.dir == Forward
+	case j < 1:
+		j, dir = 0, Forward
+	case j == len(a.index):
+		j, dir = len(a.index)-1, Backward
+		whole = r.dir == Forward
+	default:
+		high := a.index[j].Time.Sub(r.origin)
+		low := r.origin.Sub(a.index[j-1].Time)
+		if high <= low && !tooBig {
+			whole = r.dir == Backward
+		} else {
+			j--
+			whole = r.dir == Forward
+		}
+	}
+	if j, err = r.skipMissing(j, dir); err != nil {
+		return false, err
+	}
+	r.vr.SeekTo(a.index[j].Data)
+	return whole, nil
+}
+
+// volumeSize returns the size of a volume, 0 if it cannot be opened.
+func (a *Archive) volumeSize(number int) int64 {
+	v, _, err := a.volume(number)
+	if err != nil {
+		return 0
+	}
+	defer a.release(v)
+	n, err := v.src.size()
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// skipMissing opens the volume of entry j, or of the next one in a direction
+// whose volume can be opened, or of one in the other direction, and returns the
+// entry.
+func (r *Reader) skipMissing(j int, dir Direction) (int, error) {
+	ix := r.a.index
+	bad := int32(-1)
+	for range 2 {
+		for k := j; k >= 0 && k < len(ix); k += int(dir) {
+			if vol := ix[k].Vol; vol >= 0 && vol != bad {
+				if r.use(int(vol)) == nil {
+					return k, nil
+				}
+				bad = vol
+			}
+		}
+		dir = -dir
+	}
+	return 0, fmt.Errorf("%s: no volume for the time wanted: %w", r.a.path, pcp.ErrLogFile)
+}
+
+// ends goes to the end of the archive that reading begins at.
+func (r *Reader) ends() error {
+	vols := r.a.vols
+	for i := range vols {
+		number := vols[i]
+		if r.dir == Backward {
+			number = vols[len(vols)-1-i]
+		}
+		if r.use(number) != nil {
+			continue
+		}
+		r.vr.SeekTo(r.vr.label)
+		if r.dir == Backward {
+			r.vr.SeekTo(r.vr.size)
+		}
+		return nil
+	}
+	return fmt.Errorf("%s: no volume can be read: %w", r.a.path, pcp.ErrLogFile)
+}
+
+// End returns the time of the last record (pmGetArchiveEnd(3)). If the archive
+// is cut that is the last complete one; if nothing can be found it is an error.
+func (a *Archive) End() (pcp.Timestamp, error) {
+	last := len(a.vols) - 1
+	r := a.NewReader()
+	defer r.Close()
+	for i := last; i >= 0; i-- {
+		if r.use(a.vols[i]) != nil {
+			continue
+		}
+		vr := r.vr
+		if i == last {
+			a.mu.Lock()
+			end, same := a.end, vr.size == a.endSize
+			a.mu.Unlock()
+			if same {
+				return end, nil
+			}
+		}
+		if vr.size <= vr.label {
+			continue
+		}
+		t, err := r.endOfVolume(a.vols[i])
+		if err == nil {
+			if i == last {
+				a.mu.Lock()
+				a.end, a.endSize = t, vr.size
+				a.mu.Unlock()
+			}
+			return t, nil
+		}
+		if !errors.Is(err, errTryOther) {
+			return pcp.Timestamp{}, err
+		}
+	}
+	return pcp.Timestamp{}, fmt.Errorf("%s: no end: %w", a.path, pcp.ErrLogRec)
+}
+
+var errTryOther = errors.New("nothing in this volume")
+
+// endOfVolume finds the last complete record of the volume in use.
+func (r *Reader) endOfVolume(number int) (pcp.Timestamp, error) {
+	vr := r.vr
+	vr.SeekTo(vr.size)
+	if vr.Prev(&r.res) == nil {
+		return r.res.Time, nil
+	}
+	// The tail is cut: from the last entry of the index that is within the
+	// file as far as it goes.
+	start := int64(-1)
+	for i := len(r.a.index) - 1; i >= 0; i-- {
+		if e := &r.a.index[i]; int(e.Vol) == number && e.Data <= vr.size {
+			start = e.Data
+			break
+		}
+	}
+	if start < 0 {
+		return pcp.Timestamp{}, errTryOther
+	}
+	vr.SeekTo(start)
+	if start > vr.label {
+		if err := vr.Prev(&r.res); err != nil {
+			return pcp.Timestamp{}, fmt.Errorf("%s.%d: %w", r.a.path, number, err)
+		}
+	}
+	found := false
+	var end pcp.Timestamp
+	for vr.Next(&r.res) == nil {
+		found, end = true, r.res.Time
+	}
+	if !found {
+		return pcp.Timestamp{}, errTryOther
+	}
+	return end, nil
+}

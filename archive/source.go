@@ -1,0 +1,260 @@
+package archive
+
+import (
+	"compress/bzip2"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+	"github.com/ulikunitz/xz/lzma"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A source is a file of an archive, expanded if it is compressed.
+type source interface {
+	io.ReaderAt
+	io.Closer
+
+	// size returns the length of the contents now.
+	size() (int64, error)
+}
+
+// suffixes lists what compressed files end in, in the order in which C looks
+// for them.
+var suffixes = [...]string{".xz", ".lzma", ".bz2", ".bz", ".gz", ".Z", ".z", ".zst"}
+
+// splitSuffix cuts the suffix of a compressed file off.
+func splitSuffix(name string) (rest, suffix string) {
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 {
+		return name, ""
+	}
+	for _, s := range suffixes {
+		if name[i:] == s {
+			return name[:i], s
+		}
+	}
+	return name, ""
+}
+
+// BaseName splits the name of a file of an archive: "x.0", "x.meta.xz" are of
+// x. Part is "meta", "index" or the number of a volume. It tells whether name
+// is one (__pmLogBaseName).
+func BaseName(name string) (base, part string, ok bool) {
+	rest, _ := splitSuffix(name)
+	i := strings.LastIndexByte(rest, '.')
+	if i < 0 {
+		return "", "", false
+	}
+	base, part = rest[:i], rest[i+1:]
+	switch part {
+	case "meta", "index":
+		return base, part, true
+	case "":
+		return "", "", false
+	}
+	for _, c := range part {
+		if c < '0' || c > '9' {
+			return "", "", false
+		}
+	}
+	return base, part, true
+}
+
+// findFile returns the name under which path exists, with the suffix of a
+// compressed file if there is no plain one.
+func findFile(path string) string {
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	for _, s := range suffixes {
+		if _, err := os.Stat(path + s); err == nil {
+			return path + s
+		}
+	}
+	return path
+}
+
+// openSource opens a file, of which name may lack the suffix.
+func openSource(path string) (source, error) {
+	path = findFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	_, suffix := splitSuffix(filepath.Base(path))
+	if suffix == "" {
+		if st, err := f.Stat(); err == nil && st.IsDir() {
+			f.Close()
+			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrInvalid}
+		}
+		return plainFile{f}, nil
+	}
+	s, err := expand(f, suffix)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+type plainFile struct{ *os.File }
+
+func (f plainFile) size() (int64, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}
+
+// expand returns the contents of a compressed file. If it succeeds, f belongs
+// to the source.
+func expand(f *os.File, suffix string) (source, error) {
+	total := int64(-1)
+	if suffix == ".xz" {
+		x, err := newXZ(f)
+		if err != nil || x.largest() <= xzBlockLimit {
+			return x, err
+		}
+		total = x.total
+	}
+	var r io.Reader
+	var err error
+	var stop func()
+	switch suffix {
+	case ".xz":
+		r, err = xz.ReaderConfig{DictCap: xzMaxDict}.NewReader(f)
+	case ".zst":
+		// More than a window of 128 MiB is what zstd itself refuses.
+		d, derr := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderLowmem(true))
+		if derr == nil {
+			stop = d.Close
+		}
+		r, err = d, derr
+	case ".gz", ".z":
+		r, err = gzip.NewReader(f)
+	case ".bz2", ".bz":
+		r = bzip2.NewReader(f)
+	case ".lzma":
+		r, err = lzma.NewReader(f)
+	default:
+		return nil, fmt.Errorf("compression by %s is not supported: %w", suffix, pcp.ErrNYI)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", pcp.ErrLogRec, err)
+	}
+	return &spool{r: r, in: f, stop: stop, total: total}, nil
+}
+
+// spoolLimit is how much of an expanded file is kept in memory.
+const spoolLimit = 16 << 20
+
+// A spool expands a file from its start as far as it is read, and keeps what
+// it has: in memory, and from spoolLimit on in a temporary file that has no
+// name.
+type spool struct {
+	mu    sync.Mutex
+	r     io.Reader
+	in    io.Closer
+	stop  func() // of r; may be nil
+	total int64  // length of the contents, -1 if it is not known
+	head  []byte
+	tail  *os.File
+	got   int64 // bytes expanded
+	err   error // what ended it, io.EOF if all is well
+}
+
+// upTo expands until there are n bytes. The mutex is held.
+func (s *spool) upTo(n int64) error {
+	var room []byte
+	for s.got < n && s.err == nil {
+		if s.got < spoolLimit {
+			if len(s.head) == cap(s.head) {
+				s.head = slices.Grow(s.head, max(64<<10, len(s.head)))
+			}
+			k, err := s.r.Read(s.head[len(s.head):min(cap(s.head), spoolLimit)])
+			s.head = s.head[:len(s.head)+k]
+			s.got += int64(k)
+			s.err = err
+			continue
+		}
+		if s.tail == nil {
+			f, err := os.CreateTemp("", "pcp-archive-")
+			if err != nil {
+				return err
+			}
+			os.Remove(f.Name())
+			s.tail = f
+		}
+		if room == nil {
+			room = make([]byte, 256<<10)
+		}
+		k, err := s.r.Read(room)
+		if _, werr := s.tail.WriteAt(room[:k], s.got-spoolLimit); werr != nil {
+			return werr
+		}
+		s.got += int64(k)
+		s.err = err
+	}
+	if s.err != nil && s.err != io.EOF {
+		return fmt.Errorf("%w: %w", pcp.ErrLogRec, s.err)
+	}
+	return nil
+}
+
+func (s *spool) ReadAt(p []byte, off int64) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if off < 0 {
+		return 0, fmt.Errorf("offset %d: %w", off, pcp.ErrLogRec)
+	}
+	err := s.upTo(off + int64(len(p)))
+	n := 0
+	if off < int64(len(s.head)) {
+		n = copy(p, s.head[off:])
+	}
+	if rest := min(int64(len(p)), s.got-off) - int64(n); rest > 0 && s.tail != nil {
+		k, rerr := s.tail.ReadAt(p[n:n+int(rest)], off+int64(n)-spoolLimit)
+		n += k
+		if rerr != nil && rerr != io.EOF {
+			return n, rerr
+		}
+	}
+	if n < len(p) && err == nil {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (s *spool) size() (int64, error) {
+	if s.total >= 0 {
+		return s.total, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.upTo(math.MaxInt64); err != nil {
+		return 0, err
+	}
+	return s.got, nil
+}
+
+func (s *spool) Close() error {
+	if s.stop != nil {
+		s.stop()
+	}
+	if s.tail != nil {
+		s.tail.Close()
+	}
+	return s.in.Close()
+}
