@@ -1,0 +1,126 @@
+package daemonlog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Open opens the log at path for the daemon name and writes the header. A log
+// that was there becomes path.prev, or goes if it cannot (pmOpenLog(3)).
+func Open(path, name string) (*os.File, error) {
+	if err := os.Rename(path, path+".prev"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		os.Remove(path)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return f, Header(f, name)
+}
+
+// Header writes what a log begins with.
+func Header(w io.Writer, name string) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	_, err = fmt.Fprintf(w, "Log for %s on %s started %s\n\n", name, host, time.Now().Format(time.ANSIC))
+	return err
+}
+
+// Footer writes what a log ends with.
+func Footer(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "\nLog finished %s\n", time.Now().Format(time.ANSIC))
+	return err
+}
+
+// A Handler is a slog.Handler that writes such lines.
+type Handler struct {
+	name  string
+	level slog.Leveler
+	attrs string // of WithAttrs, as they will be written
+	group string
+
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+// NewHandler returns a Handler for the daemon name. It writes one line at a time.
+func NewHandler(w io.Writer, name string, level slog.Leveler) *Handler {
+	return &Handler{name: name, level: level, mu: new(sync.Mutex), w: w}
+}
+
+// Enabled implements slog.Handler.
+func (h *Handler) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level.Level() }
+
+// Handle implements slog.Handler.
+func (h *Handler) Handle(_ context.Context, r slog.Record) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "[%s] %s(%d) %s: %s", r.Time.Format("Mon Jan _2 15:04:05"), h.name, os.Getpid(), levelName(r.Level), r.Message)
+	b.WriteString(h.attrs)
+	r.Attrs(func(a slog.Attr) bool {
+		appendAttr(&b, h.group, a)
+		return true
+	})
+	b.WriteByte('\n')
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, err := h.w.Write(b.Bytes())
+	return err
+}
+
+// WithAttrs implements slog.Handler.
+func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	var b bytes.Buffer
+	for _, a := range attrs {
+		appendAttr(&b, h.group, a)
+	}
+	other := *h
+	other.attrs += b.String()
+	return &other
+}
+
+// WithGroup implements slog.Handler.
+func (h *Handler) WithGroup(name string) slog.Handler {
+	other := *h
+	other.group += name + "."
+	return &other
+}
+
+func appendAttr(b *bytes.Buffer, group string, a slog.Attr) {
+	v := a.Value.Resolve()
+	if v.Kind() == slog.KindGroup {
+		for _, g := range v.Group() {
+			appendAttr(b, group+a.Key+".", g)
+		}
+		return
+	}
+	text := v.String()
+	// What a peer wrote must not begin a line of its own.
+	if strings.ContainsAny(text, "\n\r\x1b\"") || text == "" || strings.Contains(text, " ") {
+		text = strconv.Quote(text)
+	}
+	b.WriteString(" " + group + a.Key + "=" + text)
+}
+
+func levelName(l slog.Level) string {
+	switch {
+	case l < slog.LevelInfo:
+		return "Debug"
+	case l < slog.LevelWarn:
+		return "Info"
+	case l < slog.LevelError:
+		return "Warning"
+	}
+	return "Error"
+}

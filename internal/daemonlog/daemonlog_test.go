@@ -1,0 +1,46 @@
+package daemonlog
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestHandler(t *testing.T) {
+	var b bytes.Buffer
+	log := slog.New(NewHandler(&b, "pmcd", slog.LevelInfo))
+	log.Debug("not seen")
+	log.With("agent", "linux").WithGroup("x").Warn("agent dropped", "n", 3, "err", errors.New("two\nlines"))
+	want := regexp.MustCompile(`^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d\] pmcd\(\d+\) Warning: agent dropped agent=linux x\.n=3 x\.err="two\\nlines"\n$`)
+	if !want.MatchString(b.String()) {
+		t.Errorf("log is %q, want %v", b.String(), want)
+	}
+}
+
+func TestOpenKeepsThePreviousLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pmcd.log")
+	for range 2 {
+		f, err := Open(path, "pmcd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Footer(f); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	for _, p := range []string{path, path + ".prev"} {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(b), "Log for pmcd on ") || !strings.Contains(string(b), "\nLog finished ") {
+			t.Errorf("%s holds %q", p, b)
+		}
+	}
+}

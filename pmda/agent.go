@@ -1,0 +1,122 @@
+package pmda
+
+import (
+	"context"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// An Agent answers for the metrics of one domain. Whoever serves an agent
+// makes one call at a time, so an agent needs no locks of its own unless it
+// starts goroutines.
+//
+// Every PMID and InDom that reaches an agent carries the domain it is served
+// under, and so must those it returns. Errors that are a pcp.Error, or wrap
+// one, reach the client with that code; any other as pcp.ErrGeneric, and in the log.
+type Agent interface {
+	// Desc returns the descriptor of a metric, or pcp.ErrPMID.
+	Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error)
+
+	// Instances returns the members of an instance domain in the order in
+	// which the agent reports them, or pcp.ErrInDom.
+	Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error)
+
+	// Fetch appends to req.Result one set for each of req.PMIDs, in order. An
+	// error for one metric goes into its set; an error returned is for all.
+	Fetch(ctx context.Context, req *FetchRequest) error
+}
+
+// A FetchRequest is one client's request for values.
+type FetchRequest struct {
+	Client  *Client      // who asks; never nil
+	Profile *pcp.Profile // which instances; nil means all
+	PMIDs   []pcp.PMID
+	// Result is to append to; its Time is the collector's business. It is
+	// encoded after Fetch has returned, while the agent may already be at the
+	// next request: the bytes of strings and aggregates must never change.
+	Result *pcp.Result
+}
+
+// A Client is one client context of the collector as agents see it. Agents may
+// use the pointer as a key until EndContext.
+type Client struct {
+	// ID is the context number, unique among the living clients of an agent.
+	ID int
+	// Attrs holds the connection's attributes that are known, such as
+	// wire.AttrUserID; it is not changed once the client has been seen.
+	Attrs map[wire.AttrKey]string
+}
+
+// A Refresher splits Fetch in two, so that one reading of the source serves
+// every request that waits for it: Refresh reads what the metrics ids need,
+// and Fetch calls until the next Refresh only copy from what was read. A
+// Refresher's Fetch must not read the source again for metrics that the last
+// Refresh covered.
+type Refresher interface {
+	Refresh(ctx context.Context, ids []pcp.PMID) error
+}
+
+// A NameSpacer brings the names of its metrics along. A collector that was
+// given no name-space file uses them; an agent under another's pmcd does not
+// need them.
+type NameSpacer interface {
+	NameSpace() *pmns.Tree
+}
+
+// A DynamicNamer answers for the names of a dynamic subtree of the name space
+// (interface version 4).
+type DynamicNamer interface {
+	// LookupName returns the PMID of a full name, pcp.ErrName or pcp.ErrNonLeaf.
+	LookupName(ctx context.Context, name string) (pcp.PMID, error)
+	// Names returns all names of a metric, or pcp.ErrPMID.
+	Names(ctx context.Context, id pcp.PMID) ([]string, error)
+	// Children returns the children of a node: the next component only, or
+	// with traverse set the full names of all leaves below it.
+	Children(ctx context.Context, name string, traverse bool) ([]pmns.Child, error)
+}
+
+// A Storer accepts new values.
+type Storer interface {
+	// Store sets values, or returns why not: pcp.ErrPermission,
+	// pcp.ErrBadStore, ... If several are sent, the first error ends it.
+	Store(ctx context.Context, client *Client, res *pcp.Result) error
+}
+
+// A Texter has help text. ident is a PMID or InDom as kind says; only one of
+// TextOneLine and TextHelp is set. Without text the error is pcp.ErrText.
+type Texter interface {
+	Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error)
+}
+
+// A Labeler has labels of its own: of the domain, an indom, cluster, item, or
+// one set for each instance (interface version 7). No labels is not an error.
+type Labeler interface {
+	Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error)
+}
+
+// An AttributeReceiver is told the attributes of a client before its first
+// request (interface version 6).
+type AttributeReceiver interface {
+	Attribute(ctx context.Context, client *Client, key wire.AttrKey, value string) error
+}
+
+// A ContextEnder is told that a client has gone (interface version 5).
+type ContextEnder interface {
+	EndContext(client *Client)
+}
+
+// An InstanceLooker answers for one instance without listing all, where the
+// agent can do that faster than a scan of Instances.
+type InstanceLooker interface {
+	LookupInstance(ctx context.Context, indom pcp.InDom, name string) (int32, error)
+	InstanceName(ctx context.Context, indom pcp.InDom, inst int32) (string, error)
+}
+
+// A Changer is asked after each fetch whether its names or its labels have
+// changed since it was asked before; the collector then tells its clients
+// (PMDA_EXT_NAMES_CHANGE, PMDA_EXT_LABEL_CHANGE).
+type Changer interface {
+	Changes() (names, labels bool)
+}

@@ -1,0 +1,286 @@
+package pmda
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/getopt"
+)
+
+// A Daemon is a program that serves one agent to the collector that started
+// it, with the options that C agents have (pmdaGetOptions(3)).
+type Daemon struct {
+	Name     string // of the program, such as "pmdasimple"
+	Domain   int    // unless -d says otherwise
+	LogFile  string // unless -l says otherwise; "" means that of Name: simple.log
+	PipeOnly bool   // leaves out the options for sockets
+
+	// KeepUser keeps the user who started the daemon. Otherwise a daemon that
+	// root started becomes PCP's user, unless -U says otherwise.
+	KeepUser bool
+
+	// New makes the agent, after the log has been opened. If the agent has a
+	// method Close, it is called at the end. While New takes more than a
+	// second, clients are told to try again (PM_ERR_PMDANOTREADY).
+	New func(domain int, log *slog.Logger) (Agent, error)
+}
+
+// An Environment is all that a Daemon sees of its surroundings.
+type Environment struct {
+	Args           []string // without the program's name
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+}
+
+// Main runs the daemon as this process and exits.
+func (d *Daemon) Main() {
+	env := Environment{os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv}
+	os.Stdout = os.Stderr // what the agent prints must not get between the PDUs
+	os.Exit(d.Run(context.Background(), env))
+}
+
+// An Option is one command line option of a [Daemon], or with Short and Long
+// zero a heading in its usage message. Its fields are Short, a rune; Long; Arg,
+// the name of the argument, "" for none; and Help, "" to hide the option.
+type Option = getopt.Option
+
+// Options returns the options of d.
+func (d *Daemon) Options() []Option {
+	opts := []Option{
+		getopt.Heading("Options"),
+		{Short: 'D', Long: "debug", Arg: "DBG"},
+		{Short: 'd', Long: "domain", Arg: "NUM", Help: "use domain (numeric) for metrics domain of PMDA"},
+		{Short: 'l', Long: "log", Arg: "FILE", Help: "write log to FILE rather than using default log name"},
+		{Short: 'U', Long: "username", Arg: "USER", Help: "run the PMDA using the named user account"},
+		{Short: '?', Long: "help", Help: "show this usage message and exit"},
+	}
+	if d.PipeOnly {
+		return opts
+	}
+	return append(opts,
+		getopt.Heading("Exactly one of the following options may appear"),
+		Option{Short: 'i', Long: "inet", Arg: "PORT", Help: "pmcd IPv4 connection service name or numeric port"},
+		Option{Short: 'p', Long: "pipe", Help: "use a pipe for communication with pmcd"},
+		Option{Short: 'u', Long: "unix", Arg: "FILE", Help: "use a unix domain socket for communication with pmcd"},
+		Option{Short: '6', Long: "ipv6", Arg: "PORT", Help: "pmcd IPv6 connection service name or numeric port"},
+	)
+}
+
+// settings are what the options of a daemon say.
+type settings struct {
+	domain   int
+	logFile  string
+	username string
+	endpoint endpoint
+	level    slog.Level
+}
+
+// errUsage asks for the usage message alone.
+var errUsage = errors.New("usage")
+
+func (d *Daemon) parse(args []string) (settings, error) {
+	s := settings{domain: d.Domain, logFile: d.LogFile, level: slog.LevelInfo}
+	if s.logFile == "" {
+		s.logFile = strings.TrimPrefix(d.Name, "pmda") + ".log"
+	}
+	var errs []error
+	p := getopt.New(d.Options(), args)
+	for {
+		o, arg, ok := p.Next()
+		if !ok {
+			return s, errors.Join(errs...)
+		}
+		var err error
+		if o == nil {
+			err = errors.New(p.Problem())
+		} else {
+			err = s.set(o, arg)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+}
+
+// set takes in one option.
+func (s *settings) set(o *Option, arg string) (err error) {
+	switch o.Short {
+	case 'D':
+		if err = checkDebug(arg); err == nil {
+			s.level = slog.LevelDebug
+		}
+	case 'd':
+		if s.domain, err = strconv.Atoi(arg); err != nil {
+			err = errors.New("-d requires numeric domain number")
+		} else if s.domain < 1 || s.domain > pcp.MaxAgentDomain {
+			err = fmt.Errorf("-d requires a domain number from 1 to %d", pcp.MaxAgentDomain)
+		}
+	case 'l':
+		s.logFile = arg
+	case 'U':
+		s.username = arg
+	case 'i', 'p', 'u', '6':
+		if s.endpoint.kind != 0 && s.endpoint.kind != o.Short {
+			err = fmt.Errorf("-%c option clashes with -%c option", o.Short, s.endpoint.kind)
+		} else {
+			s.endpoint = endpoint{o.Short, arg}
+		}
+	case '?':
+		err = errUsage
+	}
+	return err
+}
+
+// checkDebug tells whether -D's argument names things that an agent traces:
+// its requests, that is.
+func checkDebug(arg string) error {
+	for name := range strings.SplitSeq(arg, ",") {
+		switch strings.ToLower(name) {
+		case "all", "libpmda", "pdu":
+		default:
+			return fmt.Errorf("unrecognized debug options specification (%s)", arg)
+		}
+	}
+	return nil
+}
+
+func (d *Daemon) usage(w io.Writer, err error) {
+	var b bytes.Buffer
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSuffix(line, "\n"); line != errUsage.Error() {
+			fmt.Fprintf(&b, "%s: %s\n", d.Name, line)
+		}
+	}
+	b.WriteString(getopt.Usage(d.Name, "", d.Options()))
+	w.Write(b.Bytes())
+}
+
+// Run runs the daemon until the collector closes the connection, and returns
+// the exit status.
+func (d *Daemon) Run(ctx context.Context, env Environment) int {
+	s, err := d.parse(env.Args)
+	if err != nil {
+		d.usage(env.Stderr, err)
+		return 1
+	}
+	out, closeLog := d.openLog(s.logFile, env.Stderr)
+	defer closeLog()
+	log := slog.New(daemonlog.NewHandler(out, d.Name, s.level))
+
+	if err := d.run(ctx, env, s, log); err != nil {
+		log.Error("agent ends", "err", err)
+		return 1
+	}
+	return 0
+}
+
+func (d *Daemon) run(ctx context.Context, env Environment, s settings, log *slog.Logger) (err error) {
+	rw, err := s.endpoint.open(ctx, env, log)
+	if err != nil {
+		return err
+	}
+	if c, ok := rw.(io.Closer); ok {
+		defer c.Close()
+	}
+	if s.username != "" || !d.KeepUser {
+		if err := dropPrivileges(s.username, env.Getenv); err != nil {
+			return err
+		}
+	}
+	made := d.make(s.domain, log)
+	var m madeAgent
+	opts := ServeOptions{Log: log}
+	select {
+	case m = <-made:
+		if m.err != nil {
+			return m.err
+		}
+		defer closeAgent(m.agent, &err)
+		return Serve(ctx, rw, m.agent, opts)
+	case <-time.After(startGrace):
+	}
+
+	// The agent takes its time, which a collector does not have: clients are
+	// put off until it is there. Should the making or the collector end first,
+	// the other is left to the end of the process.
+	log.Info("agent is not ready yet")
+	opts.Attributes = true // it might want them
+	session, served := newSession(rw, opts), make(chan error, 1)
+	go func() { served <- session.serveAll(ctx, rw) }()
+	select {
+	case err := <-served:
+		return err
+	case m = <-made:
+	}
+	if m.err != nil {
+		return m.err
+	}
+	defer closeAgent(m.agent, &err)
+	log.Info("agent is ready")
+	if err := session.ready(ctx, m.agent); err != nil {
+		return err
+	}
+	return <-served
+}
+
+// startGrace is how long New may take until clients are put off. It is less
+// than a collector waits for an agent's first words.
+const startGrace = time.Second
+
+type madeAgent struct {
+	agent Agent
+	err   error
+}
+
+// make calls New.
+func (d *Daemon) make(domain int, log *slog.Logger) <-chan madeAgent {
+	c := make(chan madeAgent, 1)
+	go func() {
+		var m madeAgent
+		m.err = Protect(func() (err error) { m.agent, err = d.New(domain, log); return err })
+		if p, ok := errors.AsType[*PanicError](m.err); ok {
+			log.Error("agent panicked while it was made", "panic", fmt.Sprint(p.Value), "at", p.At)
+		}
+		c <- m
+	}()
+	return c
+}
+
+// closeAgent calls the agent's Close if it has one.
+func closeAgent(a Agent, err *error) {
+	if c, ok := a.(io.Closer); ok {
+		*err = errors.Join(*err, Protect(c.Close))
+	}
+}
+
+// openLog opens the log at path and writes its header; done writes what ends
+// it. If that fails, or path is "-", stderr is the log.
+func (d *Daemon) openLog(path string, stderr io.Writer) (w io.Writer, done func()) {
+	if path != "-" {
+		f, err := daemonlog.Open(path, d.Name)
+		if err == nil {
+			return f, func() {
+				daemonlog.Footer(f)
+				f.Close()
+			}
+		}
+		if errno, ok := errors.AsType[syscall.Errno](err); ok {
+			err = pcp.Error(-int32(errno))
+		}
+		fmt.Fprintf(stderr, "%s: cannot open log \"%s\" for writing : %v\n", d.Name, path, err)
+	}
+	daemonlog.Header(stderr, d.Name)
+	return stderr, func() { daemonlog.Footer(stderr) }
+}

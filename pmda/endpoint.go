@@ -1,0 +1,85 @@
+package pmda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+)
+
+// An endpoint is how a daemon meets its collector: kind is the option that
+// chose it, 0 or 'p' for a pipe.
+type endpoint struct {
+	kind rune
+	addr string
+}
+
+// A pipe is standard input and output.
+type pipe struct {
+	io.Reader
+	io.Writer
+}
+
+// Flush writes out what a buffered standard output holds.
+func (p pipe) Flush() error {
+	if f, ok := p.Writer.(interface{ Flush() error }); ok {
+		return f.Flush()
+	}
+	return nil
+}
+
+// open returns the connection. On a socket it waits for the collector to
+// connect, and then listens no more.
+func (e endpoint) open(ctx context.Context, env Environment, log *slog.Logger) (io.ReadWriter, error) {
+	var ln net.Listener
+	var err error
+	var lc net.ListenConfig
+	switch e.kind {
+	case 'i':
+		ln, err = lc.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", e.addr))
+	case '6':
+		ln, err = lc.Listen(ctx, "tcp6", net.JoinHostPort("::1", e.addr))
+	case 'u':
+		ln, err = listenUnix(ctx, e.addr, env.Getenv, log)
+	default:
+		return pipe{env.Stdin, env.Stdout}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer ln.Close()
+	defer context.AfterFunc(ctx, func() { ln.Close() })()
+	c, err := ln.Accept()
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("waiting for the collector: %w", err)
+	}
+	return c, nil
+}
+
+func listenUnix(ctx context.Context, path string, getenv func(string) string, log *slog.Logger) (net.Listener, error) {
+	switch err := os.Remove(path); {
+	case err == nil:
+		log.Warn("socket existed and was unlinked", "path", path)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	ln.(*net.UnixListener).SetUnlinkOnClose(false) // the collector connects anew after a restart
+	// The collector may run as another user; in a test nobody is root and the
+	// change is not needed.
+	if err := shareSocket(path, getenv); err != nil {
+		log.Debug("socket keeps its owner", "path", path, "err", err)
+	}
+	return ln, nil
+}

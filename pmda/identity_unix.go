@@ -1,0 +1,80 @@
+//go:build unix
+
+package pmda
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"syscall"
+
+	"github.com/go-pcp/pcp/config"
+)
+
+// defaultUser is whom daemons run as when root started them.
+func defaultUser(getenv func(string) string) string {
+	cfg, err := config.Load(getenv)
+	if err != nil {
+		cfg = config.Default(getenv)
+	}
+	return cmp.Or(cfg.Get("PCP_USER"), "pcp")
+}
+
+// dropPrivileges makes the process run as the user called username. Without a
+// name, root becomes PCP's user if there is one and others stay who they are
+// (pmSetProcessIdentity(3)).
+func dropPrivileges(username string, getenv func(string) string) error {
+	asked := username != ""
+	if !asked {
+		if os.Geteuid() != 0 {
+			return nil
+		}
+		username = defaultUser(getenv)
+	}
+	uid, gid, err := lookupUser(username)
+	if err != nil {
+		if !asked {
+			return nil
+		}
+		return fmt.Errorf("cannot find the %s user to switch to: %w", username, err)
+	}
+	if os.Geteuid() == uid && os.Getegid() == gid {
+		return nil
+	}
+	if err := syscall.Setgid(gid); err != nil {
+		return fmt.Errorf("setgid to gid of %s user (gid=%d): %w", username, gid, err)
+	}
+	if err := syscall.Setgroups([]int{gid}); err != nil && err != syscall.EPERM {
+		return fmt.Errorf("setgroups with gid of %s user (gid=%d): %w", username, gid, err)
+	}
+	if err := syscall.Setuid(uid); err != nil {
+		return fmt.Errorf("setuid to uid of %s user (uid=%d): %w", username, uid, err)
+	}
+	return nil
+}
+
+// shareSocket lets PCP's user talk on the socket at path.
+func shareSocket(path string, getenv func(string) string) error {
+	if err := os.Chmod(path, 0o660); err != nil {
+		return err
+	}
+	uid, gid, err := lookupUser(defaultUser(getenv))
+	if err != nil {
+		return err
+	}
+	return os.Chown(path, uid, gid)
+}
+
+func lookupUser(name string) (uid, gid int, err error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	if uid, err = strconv.Atoi(u.Uid); err != nil {
+		return 0, 0, err
+	}
+	gid, err = strconv.Atoi(u.Gid)
+	return uid, gid, err
+}

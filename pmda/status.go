@@ -1,0 +1,72 @@
+package pmda
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+)
+
+// status returns the code by which a client learns of err, and whether err
+// says so itself; else it is pcp.ErrGeneric and the reason belongs in the log.
+func status(err error) (code pcp.Error, known bool) {
+	if code, known = errors.AsType[pcp.Error](err); known && code < 0 {
+		return code, true
+	}
+	if code = pcp.Code(err); code < 0 {
+		return code, code != pcp.ErrGeneric
+	}
+	return pcp.ErrGeneric, false
+}
+
+// A PanicError says that an agent panicked. Its status is pcp.ErrGeneric.
+type PanicError struct {
+	Value any    // what the agent panicked with
+	Stack []byte // of the goroutine
+	At    string // where, in one line: the innermost functions with file and line
+}
+
+// Error says what the agent panicked with, and not where.
+func (e *PanicError) Error() string { return fmt.Sprintf("agent panicked: %v", e.Value) }
+
+// Unwrap makes clients see pcp.ErrGeneric.
+func (e *PanicError) Unwrap() error { return pcp.ErrGeneric }
+
+// Protect calls fn and returns its error, or a [PanicError] if it panics: how
+// whoever serves an agent in its own process makes a call.
+func Protect(fn func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack(), At: panicSite()}
+		}
+	}()
+	return fn()
+}
+
+// panicSite returns the functions that led to the panic being recovered, the
+// innermost first, down to the call of Protect.
+func panicSite() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	var b strings.Builder
+	for n := 0; n < 6; {
+		f, more := frames.Next()
+		if strings.HasSuffix(f.Function, "/pmda.Protect") {
+			break
+		}
+		if !strings.HasPrefix(f.Function, "runtime.") {
+			if n++; n > 1 {
+				b.WriteString(" < ")
+			}
+			fmt.Fprintf(&b, "%s %s:%d", path.Base(f.Function), path.Base(f.File), f.Line)
+		}
+		if !more {
+			break
+		}
+	}
+	return b.String()
+}
