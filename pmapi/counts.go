@@ -1,0 +1,44 @@
+package pmapi
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/go-pcp/pcp/wire"
+)
+
+// PDUCounts say how many PDUs of each type passed; the index is the type less
+// wire.TypeError (__pmPDUCntIn, __pmPDUCntOut).
+type PDUCounts [wire.TypeDescs - wire.TypeError + 1]uint64
+
+// PDUCounts returns how many PDUs the context sent and received so far, over
+// all connections it had.
+func (c *Context) PDUCounts() (sent, received PDUCounts) { return c.src.pduCounts() }
+
+// A pduCounter counts PDUs in one direction.
+type pduCounter [len(PDUCounts{})]atomic.Uint64
+
+func (n *pduCounter) count(t wire.Type) {
+	if i := t - wire.TypeError; i < wire.Type(len(n)) {
+		n[i].Add(1)
+	}
+}
+
+// countAll counts the PDUs that b consists of, which we encoded.
+func (n *pduCounter) countAll(b []byte) {
+	for len(b) >= wire.HeaderSize {
+		n.count(wire.Type(binary.BigEndian.Uint32(b[4:])))
+		b = b[binary.BigEndian.Uint32(b):]
+	}
+}
+
+func (n *pduCounter) load() (counts PDUCounts) {
+	for i := range n {
+		counts[i] = n[i].Load()
+	}
+	return counts
+}
+
+func (h *host) pduCounts() (sent, received PDUCounts) {
+	return h.sentPDUs.load(), h.receivedPDUs.load()
+}

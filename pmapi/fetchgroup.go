@@ -1,0 +1,432 @@
+package pmapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A FetchGroup fetches the values that a program wants together, converted to
+// the types and scales that it wants, counters to rates (PMAPI(3),
+// pmCreateFetchGroup(3)). It is for one goroutine.
+type FetchGroup struct {
+	c        *Context
+	ids      []pcp.PMID
+	items    []*GroupItem
+	insts    []*GroupInstances
+	events   []*GroupEvents
+	names    map[pcp.InDom]map[int32]string
+	res      [2]pcp.Result // the newest at cur, the one before at 1-cur
+	cur      int
+	hasPrev  bool
+	preserve bool // keep values of discrete metrics that do not come anew
+	wrap     bool // take a counter that fell for one that wrapped
+}
+
+// A GroupItem is one value of a FetchGroup. Fetch sets Value and Err.
+type GroupItem struct {
+	// Value has the type that was asked for. Where there is an error it is
+	// -1, all bits set, NaN or the empty string.
+	Value pcp.Value
+	// Err is 0 if Value is good; pcp.ErrAgain if it is a rate, which takes
+	// two fetches; pcp.ErrValue if there is none.
+	Err pcp.Error
+
+	m    groupMetric
+	inst int32
+}
+
+// GroupInstances are the values of all instances of a metric in a FetchGroup.
+// Fetch sets Values and Err.
+type GroupInstances struct {
+	Values []InstanceValue // in ascending order of the instances
+	Err    pcp.Error       // why there are no Values
+
+	m groupMetric
+}
+
+// An InstanceValue is the value of one instance, as in GroupItem.
+type InstanceValue struct {
+	Inst  int32
+	Name  string // external name, "" for a metric with a single value or if it is not known
+	Value pcp.Value
+	Err   pcp.Error
+}
+
+// A groupMetric is a metric and what is to be made of its values.
+type groupMetric struct {
+	desc  pcp.Desc
+	set   int // index of its set in a result; -1 for a field of events
+	out   pcp.Type
+	rate  bool
+	scale bool // to units, then times mult
+	units pcp.Units
+	mult  float64
+}
+
+// NewFetchGroup returns an empty group that fetches from c. It takes c over:
+// the group decides on its profile. PCP_COUNTER_WRAP and PCP_DISCRETE_ONCE in
+// the environment have effect.
+func NewFetchGroup(c *Context) (*FetchGroup, error) {
+	g := &FetchGroup{c: c}
+	_, g.wrap = os.LookupEnv("PCP_COUNTER_WRAP")
+	_, once := os.LookupEnv("PCP_DISCRETE_ONCE")
+	g.preserve = !once
+	return g, g.Clear()
+}
+
+// Context returns the context of the group (pmGetFetchGroupContext(3)).
+func (g *FetchGroup) Context() *Context { return g.c }
+
+// Clear forgets all that was added to the group and fetched
+// (pmClearFetchGroup(3)).
+func (g *FetchGroup) Clear() error {
+	g.ids, g.items, g.insts, g.events, g.hasPrev = nil, nil, nil, nil, false
+	g.names = make(map[pcp.InDom]map[int32]string)
+	return g.c.DelProfile(pcp.InDomNull)
+}
+
+// Close closes the context of the group (pmDestroyFetchGroup(3)).
+func (g *FetchGroup) Close() error { return g.c.Close() }
+
+// Time returns when the values of the last Fetch were taken.
+func (g *FetchGroup) Time() pcp.Timestamp { return g.res[g.cur].Time }
+
+// Add adds one value to the group: of the metric's instance, or with "" of a
+// metric that has no instances (pmExtendFetchGroup_item(3)). typ is a numeric type
+// or pcp.TypeString. The scale is "" for the value as it is, counters as a
+// rate each second; "rate" and "instant" for one or the other of any metric;
+// or units, as pcp.ParseUnits reads them, of the metric's dimension or of its
+// rate.
+func (g *FetchGroup) Add(ctx context.Context, metric, instance, scale string, typ pcp.Type) (*GroupItem, error) {
+	desc, err := g.lookup(ctx, metric)
+	if err != nil {
+		return nil, err
+	}
+	item := &GroupItem{}
+	if item.inst, err = g.instance(ctx, metric, desc.InDom, instance); err != nil {
+		return nil, err
+	}
+	if item.m, err = newGroupMetric(desc, scale, typ); err != nil {
+		return nil, fmt.Errorf("%s in %q: %w", metric, scale, err)
+	}
+	if desc.InDom != pcp.InDomNull {
+		if err := g.c.AddProfile(desc.InDom, item.inst); err != nil {
+			return nil, err
+		}
+	}
+	item.Value, item.Err = missingValue(typ), pcp.ErrValue
+	g.items = append(g.items, item)
+	item.m.set = g.addID(desc.PMID)
+	return item, nil
+}
+
+// AddInstances adds the values of all instances of a metric, or its single
+// value, to the group (pmExtendFetchGroup_indom(3)). See Add for scale and typ.
+func (g *FetchGroup) AddInstances(ctx context.Context, metric, scale string, typ pcp.Type) (*GroupInstances, error) {
+	desc, err := g.lookup(ctx, metric)
+	if err != nil {
+		return nil, err
+	}
+	all := &GroupInstances{Err: pcp.ErrValue}
+	if all.m, err = newGroupMetric(desc, scale, typ); err != nil {
+		return nil, fmt.Errorf("%s in %q: %w", metric, scale, err)
+	}
+	if desc.InDom != pcp.InDomNull {
+		if err := g.c.AddProfile(desc.InDom); err != nil {
+			return nil, err
+		}
+	}
+	g.insts = append(g.insts, all)
+	all.m.set = g.addID(desc.PMID)
+	return all, nil
+}
+
+func (g *FetchGroup) lookup(ctx context.Context, metric string) (pcp.Desc, error) {
+	ids, err := g.c.LookupName(ctx, metric)
+	if err != nil {
+		return pcp.Desc{}, err
+	}
+	return g.c.LookupDesc(ctx, ids[0])
+}
+
+// instance finds the instance of a metric, which it must have just if there are
+// any.
+func (g *FetchGroup) instance(ctx context.Context, metric string, indom pcp.InDom, name string) (int32, error) {
+	if (indom == pcp.InDomNull) != (name == "") {
+		return 0, fmt.Errorf("%s[%s]: %w", metric, name, pcp.ErrInDom)
+	}
+	if indom == pcp.InDomNull {
+		return pcp.InNull, nil
+	}
+	return g.c.LookupInDom(ctx, indom, name)
+}
+
+// addID adds a metric to those that are fetched and returns where its values
+// will be.
+func (g *FetchGroup) addID(id pcp.PMID) int {
+	if i := slices.Index(g.ids, id); i >= 0 {
+		return i
+	}
+	g.ids = append(g.ids, id)
+	return len(g.ids) - 1
+}
+
+// newGroupMetric works out the conversion (fetchgroup.c: pmfg_prep_conversion).
+func newGroupMetric(desc pcp.Desc, scale string, typ pcp.Type) (groupMetric, error) {
+	m := groupMetric{desc: desc, out: typ}
+	for _, t := range []pcp.Type{desc.Type, typ} {
+		if !t.IsNumeric() && t != pcp.TypeString {
+			return m, pcp.ErrType
+		}
+	}
+	switch scale {
+	case "":
+		m.rate = desc.Sem == pcp.SemCounter
+		return m, nil
+	case "rate":
+		m.rate = true
+		return m, nil
+	case "instant":
+		return m, nil
+	}
+	var err error
+	if m.units, m.mult, err = pcp.ParseUnits(scale); err != nil {
+		return m, err
+	}
+	m.scale = true
+	from, to := desc.Units, m.units
+	if from.DimSpace != to.DimSpace || from.DimCount != to.DimCount {
+		return m, pcp.ErrConv
+	}
+	switch from.DimTime {
+	case to.DimTime:
+		return m, nil
+	case to.DimTime + 1:
+		// Rates are computed for each second.
+		seconds := map[uint8]float64{
+			pcp.TimeNsec: 1e-9, pcp.TimeUsec: 1e-6, pcp.TimeMsec: 1e-3, pcp.TimeSec: 1, pcp.TimeMin: 60, pcp.TimeHour: 3600,
+		}
+		f, ok := seconds[to.ScaleTime]
+		if !ok {
+			return m, pcp.ErrConv
+		}
+		m.mult *= f
+		m.units.DimTime++
+		m.rate = true
+		return m, nil
+	}
+	return m, pcp.ErrConv
+}
+
+// Fetch fetches all values of the group and sets what Add and AddInstances
+// returned (pmFetchGroup(3)). With an error none has a value.
+func (g *FetchGroup) Fetch(ctx context.Context) error {
+	for _, item := range g.items {
+		if item.m.desc.Sem != pcp.SemDiscrete || !g.preserve {
+			item.Value, item.Err = missingValue(item.m.out), pcp.ErrValue
+		}
+	}
+	for _, all := range g.insts {
+		if all.m.desc.Sem != pcp.SemDiscrete || !g.preserve {
+			all.Values, all.Err = all.Values[:0], pcp.ErrValue
+		}
+	}
+	next := 1 - g.cur
+	if _, err := g.c.FetchInto(ctx, g.ids, &g.res[next]); err != nil {
+		g.hasPrev = false
+		for _, item := range g.items {
+			item.Value, item.Err = missingValue(item.m.out), pcp.ErrValue
+		}
+		for _, all := range g.insts {
+			all.Values, all.Err = all.Values[:0], pcp.ErrValue
+		}
+		for _, events := range g.events {
+			events.Records, events.Err = events.Records[:0], pcp.ErrValue
+		}
+		return err
+	}
+	var prev *pcp.Result
+	if g.hasPrev {
+		prev = &g.res[g.cur]
+	}
+	g.cur, g.hasPrev = next, true
+	res := &g.res[next]
+	res.SortInstances()
+	// Strings point into memory that the next call overwrites. First all
+	// values are taken, then names are asked for.
+	for _, item := range g.items {
+		if g.keep(&item.m, &res.Sets[item.m.set]) {
+			continue
+		}
+		v, err := item.m.raw(item.inst, res)
+		if err != nil {
+			item.Value, item.Err = missingValue(item.m.out), pcp.Code(err)
+			continue
+		}
+		item.Value, item.Err = g.convert(&item.m, v, res, prev)
+	}
+	for _, all := range g.insts {
+		g.fill(all, res, prev)
+	}
+	for _, events := range g.events {
+		g.unpack(events, res, prev)
+	}
+	for _, all := range g.insts {
+		g.nameInstances(ctx, all)
+	}
+	return ctx.Err()
+}
+
+// keep tells whether the values there were stay, as those of discrete metrics
+// do until new ones come.
+func (g *FetchGroup) keep(m *groupMetric, vs *pcp.ValueSet) bool {
+	return g.preserve && m.desc.Sem == pcp.SemDiscrete && vs.Err == 0 && len(vs.Values) == 0
+}
+
+func (g *FetchGroup) fill(all *GroupInstances, res, prev *pcp.Result) {
+	vs := &res.Sets[all.m.set]
+	if g.keep(&all.m, vs) {
+		return
+	}
+	all.Values, all.Err = all.Values[:0], vs.Err
+	for _, v := range vs.Values {
+		iv := InstanceValue{Inst: v.Inst}
+		iv.Value, iv.Err = g.convert(&all.m, v, res, prev)
+		all.Values = append(all.Values, iv)
+	}
+}
+
+// nameInstances fills in the names; the instance domain is asked for again
+// when an instance appears that was not known.
+func (g *FetchGroup) nameInstances(ctx context.Context, all *GroupInstances) {
+	indom := all.m.desc.InDom
+	if indom == pcp.InDomNull {
+		return
+	}
+	names, asked := g.names[indom], false
+	for i := range all.Values {
+		name, ok := names[all.Values[i].Inst]
+		if !ok && !asked {
+			asked = true
+			// A failure costs the names, not the values.
+			if list, err := g.c.GetInDom(ctx, indom); err == nil {
+				names = make(map[int32]string, len(list))
+				for _, in := range list {
+					names[in.Inst] = in.Name
+				}
+				g.names[indom] = names
+			}
+			name = names[all.Values[i].Inst]
+		}
+		all.Values[i].Name = name
+	}
+}
+
+// raw returns the value of an instance as it came, of a result whose instances
+// are sorted.
+func (m *groupMetric) raw(inst int32, res *pcp.Result) (pcp.Value, error) {
+	if m.set < 0 || m.set >= len(res.Sets) {
+		return pcp.Value{}, pcp.ErrValue // the metric was not in the group then
+	}
+	vs := &res.Sets[m.set]
+	if vs.Err < 0 {
+		return pcp.Value{}, vs.Err
+	}
+	if m.desc.InDom == pcp.InDomNull && len(vs.Values) > 0 {
+		return vs.Values[0], nil
+	}
+	i, ok := slices.BinarySearchFunc(vs.Values, inst, func(v pcp.Value, inst int32) int { return cmp.Compare(v.Inst, inst) })
+	if !ok {
+		return pcp.Value{}, pcp.ErrValue
+	}
+	return vs.Values[i], nil
+}
+
+// convert makes of v, a value in res, what was asked for.
+func (g *FetchGroup) convert(m *groupMetric, v pcp.Value, res, prev *pcp.Result) (pcp.Value, pcp.Error) {
+	out, err := g.converted(m, v, res, prev)
+	if err != nil {
+		out = missingValue(m.out)
+	}
+	return out.WithInst(v.Inst), pcp.Code(err)
+}
+
+func (g *FetchGroup) converted(m *groupMetric, v pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {
+	inst := v.Inst
+	var err error
+	if !m.rate && !m.scale {
+		return castValue(v, m.desc.Type, m.out)
+	}
+	if v, err = castValue(v, m.desc.Type, pcp.TypeDouble); err != nil {
+		return v, err
+	}
+	d := v.Double()
+	if m.rate {
+		if prev == nil {
+			return v, pcp.ErrAgain
+		}
+		p, err := m.raw(inst, prev)
+		if err == nil {
+			p, err = castValue(p, m.desc.Type, pcp.TypeDouble)
+		}
+		if err != nil {
+			return v, err
+		}
+		if d -= p.Double(); d < 0 {
+			switch {
+			case !g.wrap:
+				return v, pcp.ErrValue
+			case m.desc.Type == pcp.Type32, m.desc.Type == pcp.TypeU32:
+				d += 1 << 32
+			case m.desc.Type == pcp.Type64, m.desc.Type == pcp.TypeU64:
+				d += 1 << 64
+			}
+		}
+		d /= max(res.Time.Sub(prev.Time), 1e-9)
+	}
+	if m.scale {
+		if v, err = pcp.ConvScale(pcp.DoubleValue(d), m.desc.Units, m.units); err != nil {
+			return v, err
+		}
+		d = v.Double() * m.mult
+	}
+	return castValue(pcp.DoubleValue(d), pcp.TypeDouble, m.out)
+}
+
+// castValue is Extract that also goes between numbers and strings.
+func castValue(v pcp.Value, from, to pcp.Type) (pcp.Value, error) {
+	switch {
+	case from == pcp.TypeString && to == pcp.TypeString:
+		return pcp.StringValue(string(v.Bytes())), nil // of its own memory
+	case from != pcp.TypeString && to == pcp.TypeString:
+		v, err := v.Extract(from, from)
+		if err != nil {
+			return v, err
+		}
+		return pcp.StringValue(numberText(v)), nil
+	case from == pcp.TypeString:
+		return parseValue(string(v.Bytes()), to)
+	}
+	return v.Extract(from, to)
+}
+
+// missingValue is what stands for a value that is not there.
+func missingValue(t pcp.Type) pcp.Value {
+	switch t {
+	case pcp.TypeFloat:
+		return pcp.FloatValue(float32(math.NaN()))
+	case pcp.TypeDouble:
+		return pcp.DoubleValue(math.NaN())
+	case pcp.TypeString:
+		return pcp.StringValue("")
+	case pcp.Type32, pcp.TypeU32:
+		return pcp.RawValue(t, math.MaxUint32)
+	}
+	return pcp.RawValue(t, math.MaxUint64)
+}

@@ -1,0 +1,316 @@
+package pmapi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// LookupDesc returns the descriptor of a metric (pmLookupDesc(3)), or
+// pcp.ErrPMID if its agent does not know it, pcp.ErrNoAgent if there is none.
+func (c *Context) LookupDesc(ctx context.Context, id pcp.PMID) (pcp.Desc, error) {
+	descs, err := c.LookupDescs(ctx, id)
+	if err != nil {
+		return pcp.Desc{PMID: pcp.PMIDNull}, err
+	}
+	return descs[0], nil
+}
+
+// LookupDescs returns the descriptors of many metrics in as few requests as
+// the collector can do. One that is unknown has PMIDNull; the error is then
+// that of the first (pmLookupDescs(3)).
+func (c *Context) LookupDescs(ctx context.Context, ids ...pcp.PMID) ([]pcp.Desc, error) {
+	if len(ids) == 0 {
+		return nil, pcp.ErrTooSmall
+	}
+	descs := make([]pcp.Desc, len(ids))
+	rest := ids // those for the source
+	for i, id := range ids {
+		var event bool
+		if descs[i], event = pmns.EventDesc(id); !event {
+			descs[i].PMID = pcp.PMIDNull
+		} else if len(rest) == len(ids) {
+			rest = slices.DeleteFunc(slices.Clone(ids), isEvent)
+		}
+	}
+	if len(rest) == 0 {
+		return descs, nil
+	}
+	if err := c.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer c.unlock()
+	if len(rest) == len(ids) {
+		return descs, c.src.descs(ctx, ids, descs)
+	}
+	restDescs := make([]pcp.Desc, len(rest))
+	for j := range restDescs {
+		restDescs[j].PMID = pcp.PMIDNull
+	}
+	err := c.src.descs(ctx, rest, restDescs)
+	j := 0
+	for i, id := range ids {
+		if !isEvent(id) {
+			descs[i] = restDescs[j]
+			j++
+		}
+	}
+	return descs, err
+}
+
+func isEvent(id pcp.PMID) bool { return id == pmns.EventFlags || id == pmns.EventMissed }
+
+// LookupText returns help text of a metric (pmLookupText(3)). If there is no
+// long text, the line is returned instead unless kind has pcp.TextDirect. Kind
+// is pcp.TextOneLine or pcp.TextHelp. No text at all is pcp.ErrText.
+func (c *Context) LookupText(ctx context.Context, id pcp.PMID, kind pcp.TextKind) (string, error) {
+	if isEvent(id) {
+		return pmns.EventText(id), nil
+	}
+	s, err := c.text(ctx, uint32(id), kind|pcp.TextPMID)
+	if err != nil {
+		err = fmt.Errorf("metric %v: %w", id, err)
+	}
+	return s, err
+}
+
+// LookupInDomText returns help text of an instance domain
+// (pmLookupInDomText(3)), in everything else as LookupText does.
+func (c *Context) LookupInDomText(ctx context.Context, indom pcp.InDom, kind pcp.TextKind) (string, error) {
+	s, err := c.text(ctx, uint32(indom), kind|pcp.TextInDom)
+	if err != nil {
+		err = fmt.Errorf("instance domain %v: %w", indom, err)
+	}
+	return s, err
+}
+
+func (c *Context) text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
+	if err := c.lock(ctx); err != nil {
+		return "", err
+	}
+	defer c.unlock()
+	s, err := c.src.text(ctx, ident, kind)
+	if (err != nil || s == "") && ctx.Err() == nil && kind&pcp.TextHelp != 0 && kind&pcp.TextDirect == 0 {
+		return c.src.text(ctx, ident, kind&^pcp.TextHelp|pcp.TextOneLine)
+	}
+	return s, err
+}
+
+// LookupLabels returns the label sets of a metric, one for each level from
+// the context to the item that has labels (pmLookupLabels(3)).
+func (c *Context) LookupLabels(ctx context.Context, id pcp.PMID) ([]pcp.LabelSet, error) {
+	desc, err := c.LookupDesc(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var all []pcp.LabelSet
+	for _, level := range []struct {
+		kind  pcp.LabelFlags
+		ident uint32
+	}{
+		{pcp.LabelContext, uint32(pcp.PMIDNull)},
+		{pcp.LabelDomain, uint32(id.Domain())},
+		{pcp.LabelInDom, uint32(desc.InDom)},
+		{pcp.LabelCluster, uint32(pcp.NewPMID(id.Domain(), id.Cluster(), 0))},
+		{pcp.LabelItem, uint32(id)},
+	} {
+		if level.kind == pcp.LabelInDom && desc.InDom == pcp.InDomNull {
+			continue
+		}
+		sets, err := c.Labels(ctx, level.kind, level.ident)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, sets[:min(1, len(sets))]...)
+	}
+	return all, nil
+}
+
+// Labels returns the label sets of one level; ident is a PMID, InDom or domain as
+// kind says (pmGetContextLabels(3) and its like). There is one set, with
+// LabelInstances one for each instance, or none. A collector too old to know
+// labels is pcp.ErrNoLabels.
+func (c *Context) Labels(ctx context.Context, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error) {
+	if err := c.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer c.unlock()
+	sets, err := c.src.labels(ctx, c, kind, ident)
+	if err != nil {
+		return nil, fmt.Errorf("labels %#x of %#x: %w", uint8(kind), ident, err)
+	}
+	return sets, nil
+}
+
+// GetInDom returns the members of an instance domain in the order of the agent
+// (pmGetInDom(3)), or pcp.ErrInDom. The profile has no say.
+func (c *Context) GetInDom(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
+	return c.instances(ctx, indom, pcp.InNull, "", false)
+}
+
+// LookupInDom returns the instance with an external name (pmLookupInDom(3)), or
+// pcp.ErrInst. What matches is what pcp.MatchInstance says.
+func (c *Context) LookupInDom(ctx context.Context, indom pcp.InDom, name string) (int32, error) {
+	list, err := c.instances(ctx, indom, pcp.InNull, name, true)
+	if err != nil {
+		return 0, err
+	}
+	return list[0].Inst, nil
+}
+
+// NameInDom returns the external name of an instance (pmNameInDom(3)), or
+// pcp.ErrInst.
+func (c *Context) NameInDom(ctx context.Context, indom pcp.InDom, inst int32) (string, error) {
+	list, err := c.instances(ctx, indom, inst, "", true)
+	if err != nil {
+		return "", err
+	}
+	return list[0].Name, nil
+}
+
+func (c *Context) instances(ctx context.Context, indom pcp.InDom, inst int32, name string, one bool) ([]pcp.Instance, error) {
+	fail := func(err error) ([]pcp.Instance, error) {
+		switch {
+		case name != "":
+			return nil, fmt.Errorf("instance %q of %v: %w", name, indom, err)
+		case one:
+			return nil, fmt.Errorf("instance %d of %v: %w", inst, indom, err)
+		}
+		return nil, fmt.Errorf("instance domain %v: %w", indom, err)
+	}
+	switch {
+	case indom == pcp.InDomNull:
+		return fail(pcp.ErrInDom)
+	case one && inst == pcp.InNull && name == "":
+		return fail(pcp.ErrInst) // to the collector this asks for all
+	}
+	if err := c.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer c.unlock()
+	list, err := c.src.instances(ctx, indom, inst, name)
+	if err == nil && one && len(list) == 0 {
+		err = pcp.ErrInst
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return list, nil
+}
+
+// maxDescs is how many descriptors go into a request.
+const maxDescs = (maxRequest - wire.HeaderSize - 4) / 4
+
+// descWindow is how many single requests are on the way at a time to a
+// collector that cannot answer for many at once. The answers to them fit any
+// socket buffer, so neither side can block the other.
+const descWindow = 64
+
+func (h *host) descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error {
+	if len(ids) == 1 || h.features&wire.FeatureDescs == 0 {
+		return h.descsOneByOne(ctx, ids, descs)
+	}
+	for base := 0; base < len(ids); base += maxDescs {
+		part := ids[base:min(base+maxDescs, len(ids))]
+		var ans wire.Descs
+		if err := h.ask(ctx, &wire.DescIDs{PMIDs: part}, &ans); err != nil {
+			if pcp.Code(err) == pcp.ErrIPC || ctx.Err() != nil {
+				return err
+			}
+			// One metric of an agent that is gone must not spoil the rest.
+			if err := h.descsOneByOne(ctx, part, descs[base:base+len(part)]); err != nil && pcp.Code(err) == pcp.ErrIPC {
+				return err
+			}
+			continue
+		}
+		if len(ans.Descs) != len(part) {
+			return fmt.Errorf("%d descriptors for %d metrics: %w", len(ans.Descs), len(part), pcp.ErrIPC)
+		}
+		copy(descs[base:], ans.Descs)
+	}
+	for i := range descs {
+		if descs[i].PMID == pcp.PMIDNull {
+			// Only a request for one metric tells why it has no descriptor.
+			return h.descsOneByOne(ctx, ids[i:i+1], descs[i:i+1])
+		}
+	}
+	return nil
+}
+
+func (h *host) descsOneByOne(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error {
+	var first error
+	for len(ids) > 0 {
+		n := min(len(ids), descWindow)
+		h.out = h.out[:0]
+		for _, id := range ids[:n] {
+			if err := h.add(&wire.DescReq{PMID: id}); err != nil {
+				return err
+			}
+		}
+		if err := h.begin(ctx); err != nil {
+			return err
+		}
+		err := h.write()
+		for i := 0; i < n && err == nil; i++ {
+			var body []byte
+			var ans wire.Desc
+			if body, err = h.answer(wire.TypeDesc); err == nil {
+				err = ans.DecodeBody(body)
+			}
+			code, refused := err.(pcp.Error)
+			if refused && first == nil {
+				first = fmt.Errorf("metric %v: %w", ids[i], code)
+			}
+			if refused {
+				err = nil
+			} else if err == nil {
+				descs[i] = ans.Desc
+			}
+		}
+		if err = h.end(ctx, err); err != nil {
+			return err
+		}
+		ids, descs = ids[n:], descs[n:]
+	}
+	return first
+}
+
+func (h *host) text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
+	var ans wire.Text
+	err := h.ask(ctx, &wire.TextReq{Ident: ident, Kind: kind}, &ans)
+	return ans.Text, err
+}
+
+func (h *host) labels(ctx context.Context, c *Context, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error) {
+	if h.features&wire.FeatureLabels == 0 {
+		return nil, pcp.ErrNoLabels
+	}
+	h.out = h.out[:0]
+	gen := h.sent
+	if kind&pcp.LabelInstances != 0 {
+		var err error
+		if gen, err = h.addProfile(c); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.add(&wire.LabelReq{Ident: ident, Kind: kind}); err != nil {
+		return nil, err
+	}
+	if err := h.begin(ctx); err != nil {
+		return nil, err
+	}
+	h.sent = gen
+	var ans wire.Labels
+	err := h.end(ctx, h.exchange(&ans))
+	return ans.Sets, err
+}
+
+func (h *host) instances(ctx context.Context, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error) {
+	var ans wire.Instance
+	err := h.ask(ctx, &wire.InstanceReq{InDom: indom, Inst: inst, Name: name}, &ans)
+	return ans.Instances, err
+}

@@ -1,0 +1,325 @@
+package pmapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// UseNameSpace makes names be looked up in t instead of at the source, as
+// pmLoadNameSpace(3) does for all contexts; nil undoes that. A name at or
+// below the root of a dynamic subtree then has the PMID of that root.
+func (c *Context) UseNameSpace(t *pmns.Tree) { c.ns.Store(t) }
+
+// A Location tells where a context looks up names.
+type Location int
+
+// Locations (PMNS_*).
+const (
+	PMNSLocal   Location = 1 // PMNS_LOCAL: in a name space of UseNameSpace
+	PMNSRemote  Location = 2 // PMNS_REMOTE: at the collector
+	PMNSArchive Location = 3 // PMNS_ARCHIVE: in the archive
+)
+
+// PMNSLocation tells where names are looked up (pmGetPMNSLocation(3)).
+func (c *Context) PMNSLocation() Location {
+	if c.ns.Load() != nil {
+		return PMNSLocal
+	}
+	return PMNSRemote
+}
+
+// nameError says which name err is about.
+func nameError(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }
+
+// LookupName returns the PMIDs of names, with PMIDNull for each that is
+// unknown. If any is, the error is that of the first: pcp.ErrName or
+// pcp.ErrNonLeaf (pmLookupName(3)). Any number of names may be asked for;
+// none at all is pcp.ErrTooSmall.
+func (c *Context) LookupName(ctx context.Context, names ...string) ([]pcp.PMID, error) {
+	if len(names) == 0 {
+		return nil, pcp.ErrTooSmall
+	}
+	ids := make([]pcp.PMID, len(names))
+	rest := make([]int, 0, len(names)) // of names, those for the source
+	for i, name := range names {
+		var err error
+		if ids[i], err = c.events.Lookup(name); err != nil {
+			rest = append(rest, i)
+		}
+	}
+	if len(rest) == len(names) {
+		return ids, c.lookupNames(ctx, names, ids)
+	}
+	if len(rest) == 0 {
+		return ids, nil
+	}
+	restNames, restIDs := make([]string, len(rest)), make([]pcp.PMID, len(rest))
+	for j, i := range rest {
+		restNames[j] = names[i]
+	}
+	err := c.lookupNames(ctx, restNames, restIDs)
+	for j, i := range rest {
+		ids[i] = restIDs[j]
+	}
+	return ids, err
+}
+
+func (c *Context) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error {
+	for i := range ids {
+		ids[i] = pcp.PMIDNull
+	}
+	if t := c.ns.Load(); t != nil {
+		return lookupTree(t, names, ids)
+	}
+	if err := c.lock(ctx); err != nil {
+		return err
+	}
+	defer c.unlock()
+	return c.src.lookupNames(ctx, names, ids)
+}
+
+func lookupTree(t *pmns.Tree, names []string, ids []pcp.PMID) error {
+	var first error
+	for i, name := range names {
+		id, err := t.Lookup(name)
+		if errors.Is(err, pcp.ErrNonLeaf) {
+			// To the C library the root of a dynamic subtree is a leaf of a
+			// local name space (pmns.c: pmLookupName_ctx).
+			if domain, ok := t.DynamicRoot(name); ok {
+				id, err = pcp.DynamicRoot(domain), nil
+			}
+		}
+		if err != nil {
+			id = pcp.PMIDNull
+			if first == nil {
+				first = nameError(name, pcp.Code(err))
+			}
+		}
+		ids[i] = id
+	}
+	return first
+}
+
+// NameID returns a name of a metric (pmNameID(3)), the first that NameAll has,
+// or pcp.ErrPMID.
+func (c *Context) NameID(ctx context.Context, id pcp.PMID) (string, error) {
+	names, err := c.NameAll(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return names[0], nil
+}
+
+// NameAll returns all names of a metric (pmNameAll(3)), or pcp.ErrPMID if it
+// has none.
+func (c *Context) NameAll(ctx context.Context, id pcp.PMID) ([]string, error) {
+	if names, err := c.events.Names(id); err == nil {
+		return names, nil
+	}
+	var names []string
+	var err error
+	if t := c.ns.Load(); t != nil {
+		err = pcp.ErrPMID
+		if !id.IsDynamicRoot() {
+			names, err = t.Names(id)
+		}
+	} else if err = c.lock(ctx); err != nil {
+		return nil, err
+	} else {
+		names, err = c.src.names(ctx, id)
+		c.unlock()
+	}
+	if err == nil && len(names) == 0 {
+		err = pcp.ErrPMID
+	}
+	if err != nil {
+		return nil, fmt.Errorf("metric %v: %w", id, err)
+	}
+	return names, nil
+}
+
+// Children returns the children of a node of the name space, "" being the
+// root (pmGetChildrenStatus(3)). A leaf has none and no error; no node of that
+// name is pcp.ErrName.
+func (c *Context) Children(ctx context.Context, name string) ([]pmns.Child, error) {
+	children, err := c.children(ctx, name)
+	if err != nil && !errors.Is(err, pcp.ErrName) {
+		return nil, err
+	}
+	events, eventsErr := c.events.Children(name)
+	if eventsErr != nil {
+		return children, err
+	}
+	for _, e := range events {
+		if !slices.ContainsFunc(children, func(c pmns.Child) bool { return c.Name == e.Name }) {
+			children = append(children, e)
+		}
+	}
+	return children, nil
+}
+
+func (c *Context) children(ctx context.Context, name string) ([]pmns.Child, error) {
+	if t := c.ns.Load(); t != nil {
+		return childrenTree(t, name)
+	}
+	if err := c.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer c.unlock()
+	children, err := c.src.children(ctx, name)
+	if err != nil {
+		return nil, nameError(name, err)
+	}
+	return children, nil
+}
+
+func childrenTree(t *pmns.Tree, name string) ([]pmns.Child, error) {
+	children, err := t.Children(name)
+	if err != nil {
+		if _, ok := t.DynamicRoot(name); ok {
+			if _, err := t.Lookup(name); errors.Is(err, pcp.ErrNonLeaf) {
+				return nil, nil
+			}
+		}
+		return nil, nameError(name, err)
+	}
+	return children, nil
+}
+
+// Traverse calls fn with the name of each leaf at or below name, until fn
+// returns false (pmTraversePMNS(3)). fn may use the context. No node of that name
+// is pcp.ErrName.
+func (c *Context) Traverse(ctx context.Context, name string, fn func(name string) bool) error {
+	names, err := c.leaves(ctx, name)
+	if err != nil && !errors.Is(err, pcp.ErrName) {
+		return err
+	}
+	eventsErr := c.events.Walk(name, func(name string, _ pcp.PMID) bool {
+		names = append(names, name)
+		return true
+	})
+	if err != nil && eventsErr != nil {
+		return err
+	}
+	for _, name := range names {
+		if !fn(name) {
+			break
+		}
+	}
+	return nil
+}
+
+func (c *Context) leaves(ctx context.Context, name string) ([]string, error) {
+	if t := c.ns.Load(); t != nil {
+		var names []string
+		err := t.Walk(name, func(name string, _ pcp.PMID) bool {
+			names = append(names, name)
+			return true
+		})
+		return names, err
+	}
+	if err := c.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer c.unlock()
+	names, err := c.src.leaves(ctx, name)
+	if err != nil {
+		return nil, nameError(name, err)
+	}
+	return names, nil
+}
+
+// maxRequest is how long a request for many names or descriptors grows before
+// the rest goes into another; the C library stays below the server's limit by
+// the same margin (pmns.c: pmLookupName_ctx).
+const maxRequest = wire.MaxInbound - 1024
+
+// lookupNames asks in requests of at most maxRequest bytes.
+func (h *host) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error {
+	for base := 0; base < len(names); {
+		size := wire.HeaderSize + 12
+		n := 0
+		for base+n < len(names) {
+			need := 4 + (len(names[base+n])+3)&^3
+			if n > 0 && size+need > maxRequest {
+				break
+			}
+			size += need
+			n++
+		}
+		if err := h.lookupSome(ctx, names[base:base+n], ids[base:base+n]); err != nil {
+			return err
+		}
+		base += n
+	}
+	for i, id := range ids {
+		if id != pcp.PMIDNull {
+			continue
+		}
+		if len(names) == 1 {
+			return nameError(names[0], pcp.ErrName)
+		}
+		// Only a request for one name tells why it has no PMID.
+		id := ids[i : i+1]
+		err := h.lookupSome(ctx, names[i:i+1], id)
+		if err == nil && id[0] == pcp.PMIDNull {
+			err = nameError(names[i], pcp.ErrName)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookupSome does one request.
+func (h *host) lookupSome(ctx context.Context, names []string, ids []pcp.PMID) error {
+	var ans wire.PMNSIDs
+	err := h.ask(ctx, &wire.PMNSNames{Names: names}, &ans)
+	if err == nil && len(ans.PMIDs) != len(names) {
+		err = fmt.Errorf("%d PMIDs for %d names: %w", len(ans.PMIDs), len(names), pcp.ErrIPC)
+	}
+	if err == nil {
+		copy(ids, ans.PMIDs)
+		if ans.Status < 0 {
+			err = ans.Status
+		}
+	}
+	if err != nil && len(names) == 1 {
+		err = nameError(names[0], err)
+	}
+	return err
+}
+
+func (h *host) names(ctx context.Context, id pcp.PMID) ([]string, error) {
+	var ans wire.PMNSNames
+	err := h.ask(ctx, &wire.PMNSIDs{PMIDs: []pcp.PMID{id}}, &ans)
+	return ans.Names, err
+}
+
+func (h *host) children(ctx context.Context, name string) ([]pmns.Child, error) {
+	var ans wire.PMNSNames
+	if err := h.ask(ctx, &wire.PMNSChild{Name: name, WithStatus: true}, &ans); err != nil {
+		return nil, err
+	}
+	if len(ans.Status) != len(ans.Names) {
+		return nil, fmt.Errorf("%d names with %d statuses: %w", len(ans.Names), len(ans.Status), pcp.ErrIPC)
+	}
+	children := make([]pmns.Child, len(ans.Names))
+	for i, n := range ans.Names {
+		children[i] = pmns.Child{Name: n, Leaf: ans.Status[i] == 0}
+	}
+	return children, nil
+}
+
+func (h *host) leaves(ctx context.Context, name string) ([]string, error) {
+	var ans wire.PMNSNames
+	err := h.ask(ctx, &wire.PMNSTraverse{Name: name}, &ans)
+	return ans.Names, err
+}
