@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"cmp"
+	"log/slog"
+
+	"github.com/go-pcp/pcp/agent/linux"
+	"github.com/go-pcp/pcp/agent/mmv"
+	"github.com/go-pcp/pcp/agent/pmcd"
+	"github.com/go-pcp/pcp/agent/simple"
+	"github.com/go-pcp/pcp/agent/trivial"
+	"github.com/go-pcp/pcp/pmda"
+)
+
+// An Env is what an agent may need of those who run it.
+type Env struct {
+	Domain    int            // 0 means the agent's own
+	Collector pmcd.Collector // for the agent that reports on it
+	Version   string         // of this software
+	Log       *slog.Logger   // nil discards
+}
+
+// A Builtin is an agent in the table.
+type Builtin struct {
+	Name   string
+	Domain int
+	// Sample is set for agents that are there to test and to learn from.
+	Sample bool
+	// Asked is set for agents that are served only where a configuration
+	// names them.
+	Asked bool
+	Open  func(Env) (pmda.Agent, error)
+}
+
+// Builtins returns the table.
+func Builtins() []Builtin {
+	return []Builtin{
+		{Name: "pmcd", Domain: pmcd.Domain, Open: func(e Env) (pmda.Agent, error) {
+			return pmcd.New(pmcd.Config{Collector: e.Collector, Domain: e.Domain, Version: e.Version})
+		}},
+		{Name: "linux", Domain: linux.Domain, Open: func(e Env) (pmda.Agent, error) {
+			return linux.New(linux.Config{Domain: e.Domain, Version: e.Version, Log: e.Log}), nil
+		}},
+		{Name: "mmv", Domain: mmv.Domain, Open: func(e Env) (pmda.Agent, error) {
+			return mmv.New(mmv.Config{Domain: e.Domain, Log: e.Log})
+		}},
+		// The same for files of pmproxy about itself.
+		{Name: "pmproxy", Domain: 4, Asked: true, Open: func(e Env) (pmda.Agent, error) {
+			return mmv.New(mmv.Config{Prefix: "pmproxy", Domain: cmp.Or(e.Domain, 4), Log: e.Log})
+		}},
+		{Name: "simple", Domain: simple.Domain, Sample: true, Open: func(e Env) (pmda.Agent, error) {
+			return simple.New(simple.Config{Domain: e.Domain, Log: e.Log})
+		}},
+		{Name: "trivial", Domain: trivial.Domain, Sample: true, Open: func(e Env) (pmda.Agent, error) {
+			return trivial.New(cmp.Or(e.Domain, trivial.Domain))
+		}},
+	}
+}
+
+// Named returns the agent called name.
+func Named(name string) (Builtin, bool) {
+	for _, b := range Builtins() {
+		if b.Name == name {
+			return b, true
+		}
+	}
+	return Builtin{}, false
+}

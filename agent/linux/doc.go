@@ -1,0 +1,17 @@
+// Package linux is the agent for the Linux kernel: processors, memory, disks,
+// file systems, network interfaces, from /proc and /sys.
+//
+//	a := linux.New(linux.Config{})      // of this machine
+//	t := linux.New(linux.Config{Root: "testdata/vm"}) // of a copy of such files
+//
+// An [Agent] reads only the files which the wanted metrics come from, each once
+// for any number of clients, into dense tables; a fetch copies from them.
+// Metrics keep the PMIDs, types, units, instance domains and instance names
+// that pmdalinux(1) has given them. What the kernel does not report has no
+// value; it is not an error.
+//
+// Instances that the kernel does not number get numbers in the order in which
+// they first appear, and keep them while the agent lives. Slabs and serial ports
+// have values for root only. Asking for file systems takes a goroutine, since
+// one that does not answer must not stop the rest.
+package linux

@@ -1,0 +1,111 @@
+package linux
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// Refresh implements pmda.Refresher. A source that cannot be read leaves its
+// metrics without values.
+func (a *Agent) Refresh(_ context.Context, ids []pcp.PMID) error {
+	var want sources
+	for _, id := range ids {
+		if m := a.metric(id); m != nil {
+			want |= m.need
+		}
+	}
+	a.fresh = 0
+	a.read(want)
+	return nil
+}
+
+// Fetch implements pmda.Agent. Strings in the result stay as they are; a later
+// Refresh makes new ones.
+func (a *Agent) Fetch(_ context.Context, req *pmda.FetchRequest) error {
+	var missing sources
+	for _, id := range req.PMIDs {
+		if m := a.metric(id); m != nil {
+			missing |= m.need &^ a.fresh
+		}
+	}
+	if missing != 0 {
+		a.read(missing)
+	}
+	res, all := req.Result, req.Profile.IsAll()
+	for _, id := range req.PMIDs {
+		m := a.metric(id)
+		if m == nil {
+			res.AddError(id, pcp.ErrPMID)
+			continue
+		}
+		if m.err != 0 {
+			res.AddError(id, m.err)
+			continue
+		}
+		res.AddSet(id)
+		if (m.block == blockSlab || m.block == blockTTY) && req.Client.Attrs[wire.AttrUserID] != "0" {
+			continue // only root may read those files, and so only root may ask
+		}
+		b := &a.blocks[m.block]
+		if b.insts == nil {
+			if len(b.cells) > 0 && b.cells[m.col].ok {
+				res.Add(b.value(m.col, m.typ))
+			}
+			continue
+		}
+		i := m.col
+		if all {
+			for _, inst := range b.insts {
+				if b.cells[i].ok {
+					res.Add(b.value(i, m.typ).WithInst(inst))
+				}
+				i += b.cols
+			}
+			continue
+		}
+		p := req.Profile.InDom(pcp.NewInDom(a.domain, int(m.indom)))
+		for _, inst := range b.insts {
+			if b.cells[i].ok && p.Includes(inst) {
+				res.Add(b.value(i, m.typ).WithInst(inst))
+			}
+			i += b.cols
+		}
+	}
+	return nil
+}
+
+// read reads the sources want, each once, in the order of their numbers: one
+// that builds on another comes after it.
+func (a *Agent) read(want sources) {
+	for s := numSources - 1; s >= 0; s-- {
+		if want&s.bit() != 0 {
+			want |= sourceSpecs[s].after
+		}
+	}
+	for s := range numSources {
+		if want&s.bit() == 0 {
+			continue
+		}
+		err := sourceSpecs[s].read(a)
+		for _, b := range a.filled[s] {
+			if err != nil {
+				a.blocks[b].clear()
+			}
+			a.blocks[b].sort()
+		}
+		if err == nil {
+			a.failing[s] = false
+			continue
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !a.failing[s] {
+			a.failing[s] = true // once, not with each sample
+			a.log.Warn("cannot read", "err", err)
+		}
+	}
+	a.fresh |= want
+}

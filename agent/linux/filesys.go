@@ -1,0 +1,354 @@
+package linux
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-pcp/pcp/internal/procfs"
+)
+
+// Columns of blockFilesys and blockTmpfs that come from statfs(2).
+const (
+	fsCapacity = iota
+	fsUsed
+	fsFree
+	fsMaxFiles
+	fsUsedFiles
+	fsFreeFiles
+	fsFull
+	fsBlockSize
+	fsAvail
+	numFilesys
+)
+
+// Columns of blockMount, from the table of mounts.
+const (
+	mountDir = iota
+	mountReadonly
+	mountType
+	numMount
+)
+
+// A mount is one line of /proc/self/mounts that is reported.
+type mount struct {
+	device   string // what it is called: the device, or for tmpfs the directory
+	inst     int32
+	name     string
+	dir, typ string
+	readonly bool
+	tmpfs    bool
+}
+
+// A mountReader reads /proc/self/mounts, and asks each file system for its size.
+type mountReader struct {
+	file    *procfs.File
+	last    []byte // the file as it was when mounts was made of it
+	devices registry
+	tmpfs   registry
+	mounts  []mount
+
+	statfs statfsPool
+}
+
+// A fsStat is what statfs(2) says.
+type fsStat struct {
+	ok                  bool
+	blockSize           uint64
+	blocks, free, avail uint64
+	files, freeFiles    uint64
+}
+
+// readMounts brings the list of mounts up to date and fills blockMount.
+func readMounts(a *Agent) error {
+	r := &a.mounts
+	b, err := r.file.Read()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(b, r.last) {
+		r.last = append(r.last[:0], b...)
+		r.parse(b, a.realDevice)
+	}
+	out, tmp := &a.blocks[blockMount], &a.blocks[blockTmpfsMount]
+	out.clear()
+	tmp.clear()
+	for i := range r.mounts {
+		m := &r.mounts[i]
+		if m.tmpfs {
+			tmp.addNamed(m.inst, m.name)
+			continue
+		}
+		row := out.addNamed(m.inst, m.name)
+		out.setText(row, mountDir, m.dir)
+		out.setText(row, mountType, m.typ)
+		ro := uint64(0)
+		if m.readonly {
+			ro = 1
+		}
+		out.set(row, mountReadonly, ro)
+	}
+	a.blocks[blockMountCount].set(0, 0, uint64(out.rows()))
+	return nil
+}
+
+// skipTypes are file systems without a device of their own. Network file
+// systems fall out since what they mount is not in /dev.
+var skipTypes = map[string]bool{
+	"proc": true, "nfs": true, "devfs": true, "devpts": true, "devtmpfs": true, "squashfs": true,
+	"selinuxfs": true, "securityfs": true, "configfs": true, "cgroup": true, "sysfs": true,
+}
+
+// parse makes the list of mounts: file systems on a device, once each, under
+// the device's real name, the root file system, and all of type tmpfs.
+func (r *mountReader) parse(b []byte, real func(string) string) {
+	r.mounts = r.mounts[:0]
+	r.devices.begin()
+	r.tmpfs.begin()
+	seen := make(map[string]bool)
+	for {
+		line, rest, ok := procfs.Line(b)
+		if !ok {
+			return
+		}
+		b = rest
+		device, line := procfs.Field(line)
+		dir, line := procfs.Field(line)
+		typ, line := procfs.Field(line)
+		options, _ := procfs.Field(line)
+		if len(typ) == 0 || skipTypes[string(typ)] || bytes.HasPrefix(typ, []byte("auto")) {
+			continue
+		}
+		m := mount{device: string(device), dir: unescape(dir), typ: string(typ), readonly: hasOption(options, "ro")}
+		switch {
+		case m.typ == "tmpfs":
+			m.tmpfs, m.device = true, m.dir
+		case !strings.HasPrefix(m.device, "/dev") && m.dir != "/":
+			continue
+		case !strings.HasPrefix(m.device, "/dev/mapper/") && !strings.HasPrefix(m.device, "/dev/md/"):
+			m.device = real(m.device)
+		}
+		key := m.device
+		if m.tmpfs {
+			key = "tmpfs " + key
+		}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		insts := &r.devices
+		if m.tmpfs {
+			insts = &r.tmpfs
+		}
+		m.inst, m.name = insts.id([]byte(m.device))
+		r.mounts = append(r.mounts, m)
+	}
+}
+
+// realDevice follows symbolic links below the root directory.
+func (a *Agent) realDevice(name string) string {
+	path, err := filepath.EvalSymlinks(a.path(name))
+	if err != nil {
+		return name
+	}
+	if a.root == "/" {
+		return path
+	}
+	root, err := filepath.EvalSymlinks(a.root)
+	if err != nil {
+		return name
+	}
+	if rest, ok := strings.CutPrefix(path, root); ok {
+		return rest
+	}
+	return path
+}
+
+// hasOption tells whether option is one of a list with commas.
+func hasOption(list []byte, option string) bool {
+	for o := range bytes.SplitSeq(list, []byte(",")) {
+		if string(o) == option {
+			return true
+		}
+	}
+	return false
+}
+
+// unescape undoes what the kernel does to blanks in names of files: \040.
+func unescape(b []byte) string {
+	if bytes.IndexByte(b, '\\') < 0 {
+		return string(b)
+	}
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		if b[i] == '\\' && i+3 < len(b) && b[i+1] >= '0' && b[i+1] <= '3' && isOctal(b[i+2]) && isOctal(b[i+3]) {
+			out = append(out, (b[i+1]-'0')<<6|(b[i+2]-'0')<<3|(b[i+3]-'0'))
+			i += 3
+			continue
+		}
+		out = append(out, b[i])
+	}
+	return string(out)
+}
+
+func isOctal(c byte) bool { return c >= '0' && c <= '7' }
+
+// readFilesys asks each file system on a device for its size.
+func readFilesys(a *Agent) error {
+	a.statMounts(&a.blocks[blockFilesys], false)
+	return nil
+}
+
+// readTmpfs asks each tmpfs.
+func readTmpfs(a *Agent) error {
+	a.statMounts(&a.blocks[blockTmpfs], true)
+	return nil
+}
+
+func (a *Agent) statMounts(out *block, tmpfs bool) {
+	out.clear()
+	p := &a.mounts.statfs
+	p.paths = p.paths[:0]
+	for i := range a.mounts.mounts {
+		if m := &a.mounts.mounts[i]; m.tmpfs == tmpfs {
+			p.paths = append(p.paths, m.dir)
+		}
+	}
+	if len(p.paths) > 0 {
+		p.run(a.root, a.cfg.StatfsTimeout)
+	}
+	n := 0
+	for i := range a.mounts.mounts {
+		m := &a.mounts.mounts[i]
+		if m.tmpfs != tmpfs {
+			continue
+		}
+		row := out.row(out.add(m.inst))
+		if s := &p.stats[n]; s.ok {
+			s.put(row)
+		}
+		n++
+	}
+}
+
+// put stores s in a row, in Kbytes.
+func (s *fsStat) put(row []cell) {
+	set := func(col int, v uint64) { row[col] = cell{v, true} }
+	used := s.blocks - s.free
+	set(fsCapacity, s.blocks*s.blockSize/1024)
+	set(fsUsed, used*s.blockSize/1024)
+	set(fsFree, s.free*s.blockSize/1024)
+	set(fsMaxFiles, s.files)
+	set(fsUsedFiles, s.files-s.freeFiles)
+	set(fsFreeFiles, s.freeFiles)
+	full := 0.0 // in percent of what users other than root can have
+	if used+s.avail != 0 {
+		full = 100 * float64(used) / float64(used+s.avail)
+	}
+	set(fsFull, doubleBits(full))
+	set(fsBlockSize, s.blockSize)
+	set(fsAvail, s.avail*s.blockSize/1024)
+}
+
+// A statfsPool calls statfs(2), which waits for as long as a file system does
+// not answer, and cannot be interrupted. The calls are made by a goroutine of
+// their own; when it hangs it is left alone until it comes back, and the
+// directory that it hangs on is not asked again before.
+type statfsPool struct {
+	paths []string // to ask
+	stats []fsStat // the answers
+
+	job  *statfsJob                        // idle, for reuse
+	call func(path string) (fsStat, error) // nil means statfs(2)
+
+	mu   sync.Mutex
+	hung map[string]bool
+}
+
+// A statfsJob is one round of questions.
+type statfsJob struct {
+	paths []string
+	end   chan struct{}
+	timer *time.Timer
+
+	stats   []fsStat // guarded by the pool's mu, as all below
+	done    int      // how many of stats are there
+	givenUp bool
+}
+
+// run asks for all of p.paths and waits at most so long.
+func (p *statfsPool) run(root string, timeout time.Duration) {
+	j := p.job
+	if j == nil {
+		j = &statfsJob{end: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	}
+	p.job = nil
+	j.paths, j.stats, j.done = j.paths[:0], j.stats[:0], 0
+	p.mu.Lock()
+	for _, path := range p.paths {
+		if len(p.hung) > 0 && p.hung[path] {
+			path = ""
+		}
+		j.paths = append(j.paths, path)
+		j.stats = append(j.stats, fsStat{})
+	}
+	p.mu.Unlock()
+
+	go p.work(j, root)
+	j.timer.Reset(timeout)
+	select {
+	case <-j.end:
+	case <-j.timer.C:
+	}
+	j.timer.Stop()
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats = append(p.stats[:0], j.stats...)
+	if j.done == len(j.paths) {
+		select { // the end may have come together with the timer
+		case <-j.end:
+		default:
+		}
+		p.job = j
+		return
+	}
+	j.givenUp = true
+	if p.hung == nil {
+		p.hung = make(map[string]bool)
+	}
+	p.hung[j.paths[j.done]] = true
+}
+
+// work asks for the paths of j in order, until j has been given up.
+func (p *statfsPool) work(j *statfsJob, root string) {
+	call := p.call
+	if call == nil {
+		call = statfs
+	}
+	for i, path := range j.paths {
+		var s fsStat
+		if path != "" {
+			if root != "/" {
+				path = filepath.Join(root, path)
+			}
+			var err error
+			s, err = call(path)
+			s.ok = err == nil
+		}
+		p.mu.Lock()
+		if j.givenUp {
+			delete(p.hung, j.paths[i])
+			p.mu.Unlock()
+			return
+		}
+		j.stats[i] = s
+		j.done++
+		if j.done == len(j.paths) {
+			j.end <- struct{}{}
+		}
+		p.mu.Unlock()
+	}
+}

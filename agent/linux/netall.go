@@ -1,0 +1,86 @@
+package linux
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/go-pcp/pcp/internal/procfs"
+)
+
+// notPhysical matches the interfaces that network.all leaves out, where no
+// configuration says otherwise: what passes through them also passes others.
+const notPhysical = `^(lo|bond[0-9]+|team[0-9]+|face)$`
+
+// Columns of blockNetAll.
+const (
+	allRxBytes = iota
+	allRxPackets
+	allRxErrors
+	allRxDrops
+	allTxBytes
+	allTxPackets
+	allTxErrors
+	allTxDrops
+	allBytes
+	allPackets
+	allErrors
+	allDrops
+	numNetAll
+)
+
+// netAllFrom are the columns of blockNet that those are sums of.
+var netAllFrom = [numNetAll]int{
+	netRxBytes, netRxPackets, netRxErrors, netRxDrops,
+	netTxBytes, netTxPackets, netTxErrors, netTxDrops,
+	netBytes, netPackets, netErrors, netDrops,
+}
+
+// sumNet fills blockNetAll from blockNet.
+func (a *Agent) sumNet() {
+	r, net, all := &a.net, &a.blocks[blockNet], &a.blocks[blockNetAll]
+	all.zero()
+	for row, inst := range net.insts {
+		for len(r.counted) <= int(inst) {
+			if r.exclude == nil {
+				r.exclude = a.excluded()
+			}
+			r.counted = append(r.counted, !r.exclude.MatchString(r.names.names[len(r.counted)]))
+		}
+		if !r.counted[inst] {
+			continue
+		}
+		for col, from := range netAllFrom {
+			v, _ := net.get(row, from)
+			all.cells[col].bits += v
+		}
+	}
+}
+
+// excluded reads which interfaces network.all leaves out: a regular expression
+// in interfaces.conf, in which blanks, line ends and comments do not count.
+func (a *Agent) excluded() *regexp.Regexp {
+	byDefault := regexp.MustCompile(notPhysical)
+	b, err := procfs.ReadOnce(a.path("etc/pcp/linux/interfaces.conf"))
+	if err != nil {
+		return byDefault
+	}
+	var text strings.Builder
+	for {
+		line, rest, ok := procfs.Line(b)
+		if !ok {
+			break
+		}
+		b = rest
+		s, _, _ := strings.Cut(string(line), "#")
+		text.WriteString(strings.Join(strings.Fields(s), ""))
+	}
+	if text.Len() == 0 {
+		return byDefault
+	}
+	re, err := regexp.CompilePOSIX(text.String())
+	if err != nil {
+		a.log.Warn("interfaces.conf is not understood, network.all leaves out what it does by default", "err", err)
+		return byDefault
+	}
+	return re
+}

@@ -1,0 +1,43 @@
+package linux
+
+import "github.com/go-pcp/pcp"
+
+// filesysMetrics are the metrics filesys, tmpfs and vfs.
+var filesysMetrics = []metric{
+	{"filesys.capacity", 5, 1, pcp.TypeU64, filesysInDom, discrete, kbyte, blockFilesys, fsCapacity, "", 0, 0, "Size, of each mounted file system"},
+	{"filesys.used", 5, 2, pcp.TypeU64, filesysInDom, instant, kbyte, blockFilesys, fsUsed, "", 0, 0, "Space in use, of each mounted file system"},
+	{"filesys.free", 5, 3, pcp.TypeU64, filesysInDom, instant, kbyte, blockFilesys, fsFree, "", 0, 0, "Space not in use, of each mounted file system"},
+	{"filesys.maxfiles", 5, 4, pcp.TypeU32, filesysInDom, discrete, unitless, blockFilesys, fsMaxFiles, "", 0, 0, "Files that there is room for, of each mounted file system"},
+	{"filesys.usedfiles", 5, 5, pcp.TypeU32, filesysInDom, instant, unitless, blockFilesys, fsUsedFiles, "", 0, 0, "Files that exist, of each mounted file system"},
+	{"filesys.freefiles", 5, 6, pcp.TypeU32, filesysInDom, instant, unitless, blockFilesys, fsFreeFiles, "", 0, 0, "Files that could be made, of each mounted file system"},
+	{"filesys.mountdir", 5, 7, pcp.TypeString, filesysInDom, discrete, unitless, blockMount, mountDir, "", 0, 0, "Directory that it is mounted on, of each mounted file system"},
+	{"filesys.full", 5, 8, pcp.TypeDouble, filesysInDom, instant, unitless, blockFilesys, fsFull, "", 0, 0, "Percentage of space in use, of what users can have, of each mounted file system"},
+	{"filesys.blocksize", 5, 9, pcp.TypeU32, filesysInDom, instant, byteUnit, blockFilesys, fsBlockSize, "", 0, 0, "Size of a block, of each mounted file system"},
+	{"filesys.avail", 5, 10, pcp.TypeU64, filesysInDom, instant, kbyte, blockFilesys, fsAvail, "", 0, 0, "Space that users other than root can have, of each mounted file system"},
+	{"filesys.readonly", 5, 11, pcp.TypeU32, filesysInDom, instant, unitless, blockMount, mountReadonly, "", 0, 0, "1 if mounted for reading only, of each mounted file system"},
+	{"vfs.files.count", 27, 0, pcp.Type32, noInDom, instant, unitless, blockVFS, vfsFiles, "", 0, 0, "Open files"},
+	{"vfs.files.free", 27, 1, pcp.Type32, noInDom, instant, unitless, blockVFS, vfsFilesFree, "", 0, 0, "Structures for open files not in use"},
+	{"vfs.files.max", 27, 2, pcp.Type32, noInDom, instant, unitless, blockVFS, vfsFilesMax, "", 0, 0, "Most files that can be open"},
+	{"vfs.inodes.count", 27, 3, pcp.Type32, noInDom, instant, unitless, blockVFS, vfsInodes, "", 0, 0, "Inodes allocated"},
+	{"vfs.inodes.free", 27, 4, pcp.Type32, noInDom, instant, unitless, blockVFS, vfsInodesFree, "", 0, 0, "Inodes not in use"},
+	{"vfs.dentry.count", 27, 5, pcp.Type32, noInDom, instant, unitless, blockVFS, vfsDentries, "", 0, 0, "Directory entries allocated"},
+	{"vfs.dentry.free", 27, 6, pcp.Type32, noInDom, instant, unitless, blockVFS, vfsDentriesFree, "", 0, 0, "Directory entries not in use"},
+	{"vfs.aio.count", 27, 7, pcp.Type32, noInDom, instant, unitless, blockVFS, vfsAIO, "", 0, 0, "Asynchronous I/O requests that contexts have room for"},
+	{"vfs.aio.max", 27, 8, pcp.Type32, noInDom, instant, unitless, blockVFS, vfsAIOMax, "", 0, 0, "Most asynchronous I/O requests that contexts can have room for"},
+	{"vfs.locks.posix.read", 75, 0, pcp.TypeU32, noInDom, instant, unitless, blockLocks, locksPosix, "", 0, 0, "POSIX record locks for reading that are held"},
+	{"vfs.locks.posix.write", 75, 1, pcp.TypeU32, noInDom, instant, unitless, blockLocks, locksPosix + 1, "", 0, 0, "POSIX record locks for writing that are held"},
+	{"vfs.locks.posix.count", 75, 2, pcp.TypeU32, noInDom, instant, unitless, blockLocks, locksPosix + 2, "", 0, 0, "POSIX record locks that are held"},
+	{"vfs.locks.flock.read", 75, 3, pcp.TypeU32, noInDom, instant, unitless, blockLocks, locksFlock, "", 0, 0, "Locks of whole files by flock for reading that are held"},
+	{"vfs.locks.flock.write", 75, 4, pcp.TypeU32, noInDom, instant, unitless, blockLocks, locksFlock + 1, "", 0, 0, "Locks of whole files by flock for writing that are held"},
+	{"vfs.locks.flock.count", 75, 5, pcp.TypeU32, noInDom, instant, unitless, blockLocks, locksFlock + 2, "", 0, 0, "Locks of whole files by flock that are held"},
+	{"vfs.locks.lease.read", 75, 6, pcp.TypeU32, noInDom, instant, unitless, blockLocks, locksLease, "", 0, 0, "Leases of files for reading that are held"},
+	{"vfs.locks.lease.write", 75, 7, pcp.TypeU32, noInDom, instant, unitless, blockLocks, locksLease + 1, "", 0, 0, "Leases of files for writing that are held"},
+	{"vfs.locks.lease.count", 75, 8, pcp.TypeU32, noInDom, instant, unitless, blockLocks, locksLease + 2, "", 0, 0, "Leases of files that are held"},
+	{"tmpfs.capacity", 34, 1, pcp.TypeU64, tmpfsInDom, discrete, kbyte, blockTmpfs, fsCapacity, "", 0, 0, "Size, of each mounted tmpfs"},
+	{"tmpfs.used", 34, 2, pcp.TypeU64, tmpfsInDom, instant, kbyte, blockTmpfs, fsUsed, "", 0, 0, "Space in use, of each mounted tmpfs"},
+	{"tmpfs.free", 34, 3, pcp.TypeU64, tmpfsInDom, instant, kbyte, blockTmpfs, fsFree, "", 0, 0, "Space not in use, of each mounted tmpfs"},
+	{"tmpfs.maxfiles", 34, 4, pcp.TypeU32, tmpfsInDom, discrete, unitless, blockTmpfs, fsMaxFiles, "", 0, 0, "Files that there is room for, of each mounted tmpfs"},
+	{"tmpfs.usedfiles", 34, 5, pcp.TypeU32, tmpfsInDom, instant, unitless, blockTmpfs, fsUsedFiles, "", 0, 0, "Files that exist, of each mounted tmpfs"},
+	{"tmpfs.freefiles", 34, 6, pcp.TypeU32, tmpfsInDom, instant, unitless, blockTmpfs, fsFreeFiles, "", 0, 0, "Files that could be made, of each mounted tmpfs"},
+	{"tmpfs.full", 34, 7, pcp.TypeDouble, tmpfsInDom, instant, unitless, blockTmpfs, fsFull, "", 0, 0, "Percentage of space in use, of what users can have, of each mounted tmpfs"},
+}

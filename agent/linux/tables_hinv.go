@@ -1,0 +1,43 @@
+package linux
+
+import "github.com/go-pcp/pcp"
+
+// hinvMetrics are the metrics hinv.
+var hinvMetrics = []metric{
+	{"hinv.physmem", 1, 9, pcp.TypeU32, noInDom, discrete, mbyte, blockMeminfo, 0, "=physMB", 0, 0, "Memory of the system"},
+	{"hinv.pagesize", 1, 11, pcp.TypeU32, noInDom, discrete, byteUnit, blockConst, constPageSize, "", 0, 0, "Size of a page of memory"},
+	{"hinv.ncpu", 0, 32, pcp.TypeU32, noInDom, discrete, unitless, blockStat, statNCPU, "", 0, 0, "Processors online"},
+	{"hinv.ndisk", 0, 33, pcp.TypeU32, noInDom, discrete, unitless, blockDiskCount, 0, "", 0, 0, "Disks"},
+	{"hinv.nfilesys", 5, 0, pcp.TypeU32, noInDom, discrete, count, blockMountCount, 0, "", 0, 0, "Mounted file systems that are on a device"},
+	{"hinv.ninterface", 3, 27, pcp.TypeU32, noInDom, discrete, unitless, blockNetCount, 0, "", 0, 0, "Network interfaces"},
+	{"hinv.nnode", 0, 19, pcp.TypeU32, noInDom, discrete, unitless, blockStat, statNNode, "", 0, 0, "NUMA nodes"},
+	{"hinv.machine", 18, 7, pcp.TypeString, noInDom, discrete, unitless, blockUname, unameMachine, "", 0, 0, "Name of the hardware type"},
+	{"hinv.hugepagesize", 1, 59, pcp.TypeU32, noInDom, discrete, byteUnit, blockMeminfo, 0, "=hugeSize", 0, 0, "Size of a huge page"},
+	{"hinv.ntape", 71, 16, pcp.TypeU32, noInDom, discrete, unitless, blockTapeCount, 0, "", 0, 0, "Tape drives"},
+	{"hinv.nfchost", 91, 16, pcp.TypeU32, noInDom, discrete, unitless, blockFCCount, 0, "", 0, 0, "Fibre Channel host adapters"},
+	{"hinv.map.scsi", 15, 0, pcp.TypeString, scsiInDom, discrete, unitless, blockSCSI, 0, "", 0, 0, "Name of the disk at each SCSI address"},
+	{"hinv.map.scsi_id", 0, 103, pcp.TypeString, diskInDom, discrete, unitless, blockDiskID, 0, "", 0, 0, "World wide identifier of each disk, or unknown"},
+	{"hinv.map.cpu_num", 18, 6, pcp.TypeU32, cpuInDom, discrete, unitless, blockCPUInfo, infoNum, "", 0, 0, "Number of each processor"},
+	{"hinv.map.cpu_node", 18, 8, pcp.TypeU32, cpuInDom, discrete, unitless, blockCPUInfo, infoNode, "", 0, 0, "NUMA node of each processor"},
+	{"hinv.map.dmname", 54, 13, pcp.TypeString, dmInDom, discrete, unitless, blockDMName, 0, "", 0, 0, "Kernel name of each device mapper volume"},
+	{"hinv.map.mdname", 59, 13, pcp.TypeString, mdInDom, discrete, unitless, blockMDName, 0, "", 0, 0, "Kernel name of each software RAID device"},
+	{"hinv.cpu.clock", 18, 0, pcp.TypeFloat, cpuInDom, discrete, perUsec, blockCPUInfo, infoClock, "", 0, 0, "Clock rate of each processor at the moment, in MHz"},
+	{"hinv.cpu.vendor", 18, 1, pcp.TypeString, cpuInDom, discrete, unitless, blockCPUInfo, infoVendor, "", 0, 0, "Maker of each processor"},
+	{"hinv.cpu.model", 18, 2, pcp.TypeString, cpuInDom, discrete, unitless, blockCPUInfo, infoModel, "", 0, 0, "Model number of each processor"},
+	{"hinv.cpu.stepping", 18, 3, pcp.TypeString, cpuInDom, discrete, unitless, blockCPUInfo, infoStepping, "", 0, 0, "Stepping of each processor"},
+	{"hinv.cpu.cache", 18, 4, pcp.TypeU32, cpuInDom, discrete, kbyte, blockCPUInfo, infoCache, "", 0, 0, "Cache size of each processor"},
+	{"hinv.cpu.bogomips", 18, 5, pcp.TypeFloat, cpuInDom, discrete, unitless, blockCPUInfo, infoBogomips, "", 0, 0, "Turns of the delay loop in a second, in millions, of each processor"},
+	{"hinv.cpu.model_name", 18, 9, pcp.TypeString, cpuInDom, discrete, unitless, blockCPUInfo, infoModelName, "", 0, 0, "Model name of each processor"},
+	{"hinv.cpu.flags", 18, 10, pcp.TypeString, cpuInDom, discrete, unitless, blockCPUInfo, infoFlags, "", 0, 0, "Features of each processor"},
+	{"hinv.cpu.cache_alignment", 18, 11, pcp.TypeU32, cpuInDom, discrete, unitless, blockCPUInfo, infoCacheAlign, "", 0, 0, "Alignment of the caches of each processor"},
+	{"hinv.cpu.online", 55, 0, pcp.TypeU32, cpuInDom, instant, unitless, blockCPUOnline, 0, "", 0, 0, "1 if the processor is online"},
+	{"hinv.cpu.thermal_throttle.core.count", 55, 2, pcp.TypeU64, cpuInDom, counter, count, blockThrottle, throttleCore, "", 0, 0, "Times that heat slowed the core down"},
+	{"hinv.cpu.thermal_throttle.core.time", 55, 3, pcp.TypeU64, cpuInDom, counter, msec, blockThrottle, throttleCoreTime, "", 0, 0, "Time that heat slowed the core down"},
+	{"hinv.cpu.thermal_throttle.package.count", 55, 4, pcp.TypeU64, cpuInDom, counter, count, blockThrottle, throttlePackage, "", 0, 0, "Times that heat slowed the package down"},
+	{"hinv.cpu.thermal_throttle.package.time", 55, 5, pcp.TypeU64, cpuInDom, counter, count, blockThrottle, throttlePackageTime, "", 0, 0, "Time that heat slowed the package down"},
+	{"hinv.cpu.frequency_scaling.count", 55, 6, pcp.TypeU64, cpuInDom, counter, count, blockFreq, freqCount, "", 0, 0, "Sum of MHz times time at it, or the present MHz, of each processor"},
+	{"hinv.cpu.frequency_scaling.time", 55, 7, pcp.TypeU64, cpuInDom, counter, usec, blockFreq, freqTime, "", 0, 0, "Time at all frequencies, of each processor"},
+	{"hinv.cpu.frequency_scaling.max", 55, 8, pcp.TypeU32, cpuInDom, instant, perUsec, blockFreq, freqMax, "", 0, 0, "Highest frequency in MHz of each processor"},
+	{"hinv.cpu.frequency_scaling.min", 55, 9, pcp.TypeU32, cpuInDom, instant, perUsec, blockFreq, freqMin, "", 0, 0, "Lowest frequency in MHz of each processor"},
+	{"hinv.node.online", 55, 1, pcp.TypeU32, nodeInDom, instant, unitless, blockNodeOnline, 0, "", 0, 0, "1 if the node is online"},
+}

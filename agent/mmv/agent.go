@@ -1,0 +1,223 @@
+package mmv
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/mmv"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmns"
+)
+
+// Domain is the agent's domain unless a configuration says otherwise (MMV).
+const Domain = 70
+
+// A Config says what an agent serves. Zero fields mean the defaults.
+type Config struct {
+	// Dirs are the folders with the files; nil means DefaultDirs of Prefix.
+	// Of two files of the same name the one in the earlier folder counts.
+	Dirs []string
+	// Prefix is the first component of all names; "" means "mmv".
+	Prefix string
+	Domain int          // 0 means Domain
+	Log    *slog.Logger // nil discards
+}
+
+// DefaultDirs returns the folder of the installation that the environment
+// describes, prefix below PCP_TMP_DIR, and if that is "mmv" also the one of the
+// user's own programs.
+func DefaultDirs(getenv func(string) string, prefix string) []string {
+	conf, err := config.Load(getenv)
+	if err != nil {
+		conf = config.Default(getenv)
+	}
+	dirs := []string{filepath.Join(conf.Get("PCP_TMP_DIR"), prefix)}
+	if own := mmv.UserDir(getenv); prefix == "mmv" && own != "" && own != dirs[0] {
+		dirs = append(dirs, own)
+	}
+	return dirs
+}
+
+// An Agent is the agent.
+type Agent struct {
+	prefix string
+	domain int
+	log    *slog.Logger
+	root   *pmns.Tree // the dynamic root alone
+
+	dirs  []*dir
+	files []*file // in the order of dirs and names: that of the C agent
+	open  int     // descriptors that are kept
+	// maxOpen leaves descriptors for others in this process; files beyond it
+	// are opened each time.
+	maxOpen int
+
+	index     *index
+	wanted    []*loaded // of the last Refresh
+	now       int64     // in microseconds, when values were read
+	checked   time.Time
+	checkCost time.Duration
+
+	reload int32 // mmv.control.reload
+	forced bool  // all is to be read again
+	debug  int32 // mmv.control.debug
+
+	built                       bool
+	namesChanged, labelsChanged bool
+}
+
+// New returns an agent. Folders that are not there may appear later.
+func New(cfg Config) (*Agent, error) {
+	a := &Agent{
+		prefix: cmp.Or(cfg.Prefix, "mmv"),
+		domain: cmp.Or(cfg.Domain, Domain),
+		log:    cfg.Log,
+		root:   pmns.New(),
+	}
+	if a.domain < 1 || a.domain > pcp.MaxAgentDomain {
+		return nil, fmt.Errorf("agent mmv: domain %d is not in 1..%d", a.domain, pcp.MaxAgentDomain)
+	}
+	if err := a.root.Add(a.prefix, pcp.DynamicRoot(a.domain)); err != nil {
+		return nil, fmt.Errorf("agent mmv: prefix: %w", err)
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	paths := cfg.Dirs
+	if paths == nil {
+		paths = DefaultDirs(os.Getenv, a.prefix)
+	}
+	for _, path := range paths {
+		a.dirs = append(a.dirs, &dir{path: path, files: map[string]*file{}})
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err == nil {
+		a.maxOpen = int(min(limit.Cur/4, 4096))
+	}
+	a.build()
+	return a, nil
+}
+
+// Close closes the files. The agent must not be used afterwards.
+func (a *Agent) Close() error {
+	for _, f := range a.files {
+		a.drop(f)
+	}
+	a.files = nil
+	return nil
+}
+
+// NameSpace implements [pmda.NameSpacer]: one dynamic root.
+func (a *Agent) NameSpace() *pmns.Tree { return a.root }
+
+// Desc implements [pmda.Agent].
+func (a *Agent) Desc(_ context.Context, id pcp.PMID) (pcp.Desc, error) {
+	a.check(false)
+	if id.Cluster() == 0 {
+		if c := controlOf(id); c != nil {
+			return c.desc(id), nil
+		}
+		return pcp.Desc{}, pcp.ErrPMID
+	}
+	if m := a.index.metrics[id]; m != nil {
+		return m.desc, nil
+	}
+	return pcp.Desc{}, pcp.ErrPMID
+}
+
+// Instances implements [pmda.Agent].
+func (a *Agent) Instances(_ context.Context, id pcp.InDom) ([]pcp.Instance, error) {
+	a.check(false)
+	if d := a.index.indoms[id]; d != nil {
+		return d.list(), nil
+	}
+	return nil, pcp.ErrInDom
+}
+
+// LookupInstance implements [pmda.InstanceLooker].
+func (a *Agent) LookupInstance(_ context.Context, id pcp.InDom, name string) (int32, error) {
+	a.check(false)
+	d := a.index.indoms[id]
+	if d == nil {
+		return 0, pcp.ErrInDom
+	}
+	for _, in := range d.list() {
+		// A name may be given up to its first space (pmdaInstance(3)).
+		if in.Name == name || len(in.Name) > len(name) && in.Name[len(name)] == ' ' && in.Name[:len(name)] == name {
+			return in.Inst, nil
+		}
+	}
+	return 0, pcp.ErrInst
+}
+
+// InstanceName implements [pmda.InstanceLooker].
+func (a *Agent) InstanceName(_ context.Context, id pcp.InDom, inst int32) (string, error) {
+	a.check(false)
+	d := a.index.indoms[id]
+	if d == nil {
+		return "", pcp.ErrInDom
+	}
+	if i, ok := d.position(inst); ok {
+		return d.list()[i].Name, nil
+	}
+	return "", pcp.ErrInst
+}
+
+// LookupName implements [pmda.DynamicNamer].
+func (a *Agent) LookupName(_ context.Context, name string) (pcp.PMID, error) {
+	a.check(false)
+	return a.index.tree.Lookup(name)
+}
+
+// Names implements [pmda.DynamicNamer].
+func (a *Agent) Names(_ context.Context, id pcp.PMID) ([]string, error) {
+	a.check(false)
+	names, err := a.index.tree.Names(id)
+	if err == nil && len(names) == 0 {
+		err = pcp.ErrPMID
+	}
+	return slices.Clone(names), err
+}
+
+// Children implements [pmda.DynamicNamer].
+func (a *Agent) Children(_ context.Context, name string, traverse bool) ([]pmns.Child, error) {
+	a.check(false)
+	if !traverse {
+		return a.index.tree.Children(name)
+	}
+	var leaves []pmns.Child
+	err := a.index.tree.Walk(name, func(name string, _ pcp.PMID) bool {
+		leaves = append(leaves, pmns.Child{Name: name, Leaf: true})
+		return true
+	})
+	return leaves, err
+}
+
+// Changes implements [pmda.Changer].
+func (a *Agent) Changes() (names, labels bool) {
+	names, labels = a.namesChanged, a.labelsChanged
+	a.namesChanged, a.labelsChanged = false, false
+	return names, labels
+}
+
+var (
+	_ pmda.Agent          = (*Agent)(nil)
+	_ pmda.Refresher      = (*Agent)(nil)
+	_ pmda.NameSpacer     = (*Agent)(nil)
+	_ pmda.DynamicNamer   = (*Agent)(nil)
+	_ pmda.Storer         = (*Agent)(nil)
+	_ pmda.Texter         = (*Agent)(nil)
+	_ pmda.Labeler        = (*Agent)(nil)
+	_ pmda.InstanceLooker = (*Agent)(nil)
+	_ pmda.Changer        = (*Agent)(nil)
+)

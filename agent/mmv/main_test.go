@@ -1,0 +1,26 @@
+package mmv_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-pcp/pcp/agent/mmv"
+	"github.com/go-pcp/pcp/pmda"
+)
+
+// TestMain makes this program pmdammv where it is called that, so that a real
+// collector can start our agent.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "pmdammv" {
+		d := pmda.Daemon{Name: "pmdammv", Domain: mmv.Domain, PipeOnly: true, New: func(domain int, log *slog.Logger) (pmda.Agent, error) {
+			return mmv.New(mmv.Config{Domain: domain, Log: log})
+		}}
+		os.Exit(d.Run(context.Background(), pmda.Environment{
+			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+		}))
+	}
+	os.Exit(m.Run())
+}
