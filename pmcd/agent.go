@@ -1,0 +1,120 @@
+package pmcd
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmns"
+)
+
+// A backend is how the server reaches an agent: in process or by PDUs. All
+// methods may be called from many goroutines; each makes the agent's calls one
+// at a time. They return an error that is, or wraps, a pcp.Error.
+type backend interface {
+	// fetch fills p.res or sets p.err.
+	fetch(c *client, p *part)
+	desc(c *client, id pcp.PMID) (pcp.Desc, error)
+	instances(c *client, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error)
+	text(c *client, ident uint32, kind pcp.TextKind) (string, error)
+	labels(c *client, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error)
+	store(c *client, res *pcp.Result) error
+
+	// The dynamic part of the name space.
+	names(c *client, id pcp.PMID) ([]string, error)
+	lookup(c *client, name string) (pcp.PMID, error)
+	children(c *client, name string) ([]pmns.Child, error)
+	traverse(c *client, name string) ([]string, error)
+
+	// endContext tells the agent that a client it has seen is gone.
+	endContext(c *client)
+	// stop ends the agent and waits for it as long as is reasonable.
+	stop()
+}
+
+// An agent is one row of the server's table.
+type agent struct {
+	spec  AgentSpec
+	index int // in Server.agents
+	be    backend
+
+	pid       atomic.Int32
+	notReady  atomic.Bool
+	fenced    atomic.Bool
+	connected atomic.Bool
+
+	mu     sync.Mutex
+	reason int // why it is not connected, as in pmcd.agent.status
+}
+
+// Reasons for an agent not being connected: the low byte of pmcd.agent.status
+// (REASON_*); an exit status or signal stands above it.
+const (
+	statusNotReady = 1
+	reasonExit     = 2
+	reasonNoStart  = 4
+	reasonProtocol = 8
+)
+
+// usable returns the error that a request to a gets without its being asked.
+func (a *agent) usable() error {
+	switch {
+	case !a.connected.Load():
+		return pcp.ErrNoAgent
+	case a.fenced.Load():
+		return pcp.ErrPMDAFenced
+	case a.notReady.Load():
+		return pcp.ErrAgain
+	}
+	return nil
+}
+
+// status is the value of pmcd.agent.status.
+func (a *agent) status() int {
+	if a.connected.Load() {
+		if a.notReady.Load() {
+			return statusNotReady
+		}
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.reason
+}
+
+// A part is the share of one agent in one client's fetch. It belongs to the
+// client's goroutine, and while a call for it runs to the agent's.
+type part struct {
+	ag      *agent // nil if there is none for the domain
+	domain  int
+	remote  bool // in another process
+	ids     []pcp.PMID
+	context int32
+	profile *pcp.Profile
+	res     pcp.Result
+	err     error // for all ids
+	next    int   // the set of res to be merged next
+
+	req pmda.FetchRequest
+	buf []byte // holds what the values of res point into
+	own []pcp.PMID
+}
+
+func (p *part) reset() {
+	p.res.Reset()
+	p.err, p.next, p.remote = nil, 0, false
+}
+
+// valid tells whether the agent answered what it was asked.
+func (p *part) valid() bool {
+	if len(p.res.Sets) != len(p.ids) {
+		return false
+	}
+	for i := range p.res.Sets {
+		if p.res.Sets[i].PMID != p.ids[i] {
+			return false
+		}
+	}
+	return true
+}

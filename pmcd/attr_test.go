@@ -1,0 +1,93 @@
+package pmcd_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// A listener is an agent that writes down what it hears about its clients.
+type listener struct {
+	scripted
+	mu    sync.Mutex
+	heard []string
+}
+
+func (a *listener) note(format string, args ...any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.heard = append(a.heard, fmt.Sprintf(format, args...))
+}
+
+func (a *listener) Attribute(_ context.Context, c *pmda.Client, key wire.AttrKey, value string) error {
+	a.note("client %d: %d=%s", c.ID, key, value)
+	return nil
+}
+
+func (a *listener) EndContext(c *pmda.Client) { a.note("client %d: end", c.ID) }
+
+// TestAgentHearsAboutClients checks that an agent in process learns who a
+// client is before its first request, and that it has gone.
+func TestAgentHearsAboutClients(t *testing.T) {
+	a := new(listener)
+	a.fetch = func(req *pmda.FetchRequest) error {
+		a.note("client %d: fetch", req.Client.ID)
+		req.Result.AddSet(req.PMIDs[0])
+		return nil
+	}
+	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{inProcess("listener", 305, a)}})
+	id := pcp.NewPMID(305, 0, 1)
+	local := dial(t, "unix", s.Socket)
+	local.fetch(id)
+	remote := dial(t, "tcp", s.TCP)
+	remote.fetch(id)
+	silent := dial(t, "unix", s.Socket) // asks this agent for nothing
+	silent.fetch(pcp.NewPMID(400, 0, 0))
+	for _, c := range []*rawClient{silent, local} {
+		n := len(s.ClientStates())
+		c.conn.Close()
+		eventually(t, "it leaves", func() bool { return len(s.ClientStates()) < n })
+	}
+	again := dial(t, "unix", s.Socket) // takes the number that became free
+	again.fetch(id)
+
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	uid, gid, pid := os.Getuid(), os.Getgid(), os.Getpid()
+	want := []string{
+		fmt.Sprintf("client 0: 11=%d", uid), fmt.Sprintf("client 0: 12=%d", gid), fmt.Sprintf("client 0: 14=%d", pid),
+		"client 0: fetch",
+		"client 1: fetch",
+		"client 0: end",
+		fmt.Sprintf("client 0: 11=%d", uid), fmt.Sprintf("client 0: 12=%d", gid), fmt.Sprintf("client 0: 14=%d", pid),
+		"client 0: fetch",
+	}
+	if !slices.Equal(a.heard, want) {
+		t.Errorf("it heard\n%q\nwant\n%q", a.heard, want)
+	}
+}
+
+// TestProcessHearsAboutClients checks the same of an agent in another process,
+// which also hears of a client that asks it for nothing.
+func TestProcessHearsAboutClients(t *testing.T) {
+	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
+		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "attrs")},
+	}})
+	c := dial(t, "unix", s.Socket)
+	s.Log.waitFor(t, fmt.Sprintf("attribute 11=%d of client 0\n", os.Getuid()))
+	s.Log.waitFor(t, fmt.Sprintf("attribute 14=%d of client 0\n", os.Getpid()))
+	c.fetch(fakeGood)
+	c.conn.Close()
+	s.Log.waitFor(t, fmt.Sprintf("error %d of client 0\n", int32(pcp.ErrNotConn)))
+	if n := len(s.Log.lines("attribute")); n != 3 {
+		t.Errorf("it heard of %d attributes, want 3", n)
+	}
+}

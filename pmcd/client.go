@@ -1,0 +1,290 @@
+package pmcd
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// A client is one connection. All of it but what is said to be shared belongs
+// to the goroutine that serves it. If an agent hangs in a call that goroutine
+// makes, another takes over where the call would have returned.
+type client struct {
+	s      *Server
+	conn   net.Conn
+	name   string // for the log: an address, or the process at the other end
+	unix   bool
+	number int // of the clients that came so far
+	rd     clientReader
+	pdus   *wire.Reader
+
+	pub       pmda.Client
+	admitted  admission
+	started   time.Time
+	container atomic.Value // its name, a string; shared
+	seen      []bool       // by index: agents that know of this client
+
+	// changes are state bits that the client has not been told. Shared.
+	changes atomic.Uint32
+
+	profiles     map[int32]clientProfile
+	profileBytes int
+
+	waiter waiter // in the queue of at most one agent
+	doing  int    // what takeOver has to go on with
+	job    fetchJob
+
+	out      []byte
+	writeEnd int64 // when the write deadline was last moved, on the server's clock
+	reply    wire.Result
+	req      requests
+}
+
+// What a client's goroutine is at, for takeOver.
+const (
+	doingRequest = iota // one that is answered with an error if the agent hangs
+	doingFetch          // the other agents' share is answered all the same
+	doingEnd            // telling agents that it is gone
+)
+
+// requests are the PDUs that come often enough to be worth reusing.
+type requests struct {
+	fetch wire.Fetch
+	descs wire.DescIDs
+}
+
+type clientProfile struct {
+	profile *pcp.Profile
+	size    int
+}
+
+// everything is the profile of most requests; its identity lets agents see
+// quickly that two are the same.
+var everything = &pcp.Profile{}
+
+func newClient(s *Server, conn net.Conn, id int) *client {
+	c := &client{
+		s: s, conn: conn, started: time.Now(),
+		pub:      pmda.Client{ID: id, Attrs: map[wire.AttrKey]string{}},
+		profiles: map[int32]clientProfile{},
+		seen:     make([]bool, len(s.agents)),
+	}
+	c.waiter.wake = make(chan verdict, 1)
+	c.rd.conn = conn
+	c.pdus = wire.NewReader(&c.rd)
+	c.pdus.Max = s.cfg.MaxPDU
+	if u, ok := conn.(*net.UnixConn); ok {
+		c.unix = true
+		c.name = "unix"
+		if cred, err := peerCred(u); err != nil {
+			s.log.Warn("client's credentials are not known", "err", err)
+		} else {
+			c.pub.Attrs[wire.AttrUserID] = strconv.Itoa(cred.uid)
+			c.pub.Attrs[wire.AttrGroupID] = strconv.Itoa(cred.gid)
+			c.pub.Attrs[wire.AttrProcessID] = strconv.Itoa(cred.pid)
+			c.name = "unix, process " + strconv.Itoa(cred.pid)
+		}
+	} else {
+		c.name = conn.RemoteAddr().String()
+	}
+	return c
+}
+
+// A clientReader limits how long a client may take to finish a PDU, not how
+// long it may wait before it begins one.
+type clientReader struct {
+	conn  net.Conn
+	begun bool // bytes of a PDU are here
+	set   bool // and so there is a deadline
+}
+
+func (r *clientReader) Read(p []byte) (int, error) {
+	if r.begun && !r.set {
+		r.set = true
+		if err := r.conn.SetReadDeadline(time.Now().Add(pduTimeout)); err != nil {
+			return 0, err
+		}
+	}
+	n, err := r.conn.Read(p)
+	r.begun = true
+	return n, err
+}
+
+// next reads a PDU.
+func (c *client) next() (wire.Header, []byte, error) {
+	c.rd.begun = c.pdus.Buffered() > 0
+	h, body, err := c.pdus.Next()
+	if c.rd.set {
+		c.rd.set = false
+		if err == nil {
+			err = c.conn.SetReadDeadline(time.Time{})
+		}
+	}
+	if err == nil {
+		c.s.countIn(h.Type)
+	}
+	return h, body, err
+}
+
+// send writes one PDU, with what is already in c.out before it.
+func (c *client) send(p wire.PDU) error {
+	c.s.countOut(p.Type())
+	c.out = wire.Append(c.out, wire.FromAnon, p)
+	return c.flush()
+}
+
+// flush writes c.out. A client that does not take it in time is dropped. The
+// deadline is moved once a second, which is cheaper than for each reply.
+func (c *client) flush() error {
+	if now := c.s.now(); now >= c.writeEnd {
+		c.writeEnd = now + int64(time.Second)
+		if err := c.conn.SetWriteDeadline(time.Now().Add(pduTimeout + time.Second)); err != nil {
+			return err
+		}
+	}
+	_, err := c.conn.Write(c.out)
+	if cap(c.out) > maxKeep {
+		c.out = nil
+	}
+	c.out = c.out[:0]
+	if err != nil {
+		return &writeError{err}
+	}
+	return nil
+}
+
+// maxKeep is how much memory a client keeps for its replies between requests.
+const maxKeep = 1 << 16
+
+// A writeError tells a failure to reach the client from one to answer it.
+type writeError struct{ error }
+
+func (e *writeError) Unwrap() error { return e.error }
+
+// serve is the life of a client's first goroutine.
+func (c *client) serve() {
+	defer c.s.clientDone()
+	if err := c.handshake(); err != nil {
+		c.end(err)
+		return
+	}
+	c.end(c.loop())
+}
+
+// takeOver goes on with c, whose goroutine hangs in an agent's call. It
+// returns at once.
+func (c *client) takeOver() {
+	c.s.clients.running.Add(1)
+	go func() {
+		defer c.s.clientDone()
+		// The goroutine that hangs may hold on to any of these.
+		c.waiter = waiter{wake: make(chan verdict, 1)}
+		var err error
+		switch c.doing {
+		case doingEnd:
+			c.leave()
+			return
+		case doingFetch:
+			c.lose(c.job.parts[c.job.at])
+			c.job.at++
+			err = c.finishFetch()
+		default:
+			err = c.send(&wire.Error{Code: pcp.ErrAgain})
+		}
+		if err == nil {
+			err = c.loop()
+		}
+		c.end(err)
+	}()
+}
+
+// loop answers requests until the client is gone or must go.
+func (c *client) loop() error {
+	for {
+		h, body, err := c.next()
+		if err != nil {
+			return err
+		}
+		if err := c.handle(h, body); err != nil {
+			var w *writeError
+			if errors.As(err, &w) {
+				return err
+			}
+			var d *dropError
+			if errors.As(err, &d) {
+				return err
+			}
+			if err := c.send(&wire.Error{Code: pcp.Code(err)}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// A dropError ends a connection after the error was sent.
+type dropError struct{ error }
+
+func (e *dropError) Unwrap() error { return e.error }
+
+// end says why c goes, if that is not its own wish, and forgets it.
+func (c *client) end(err error) {
+	c.doing = doingEnd
+	if c.s.stopping() {
+		err = nil
+	}
+	switch {
+	case err == nil, errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), isReset(err):
+		c.s.trace("client left", c)
+	default:
+		c.s.log.Warn("client dropped", "client", c.name, "err", err)
+	}
+	c.conn.Close()
+	c.leave()
+}
+
+// leave tells the agents that know of c, and forgets it. If one hangs, takeOver
+// calls it again for the rest.
+func (c *client) leave() {
+	for i, seen := range c.seen {
+		if c.seen[i] = false; seen && c.s.agents[i].connected.Load() {
+			c.s.agents[i].be.endContext(c)
+		}
+	}
+	c.s.cfg.Access.leave(c.admitted)
+	c.s.forget(c)
+}
+
+// profileFor returns the profile of one of the client's contexts, nil if it
+// has none.
+func (c *client) profileFor(context int32) *pcp.Profile {
+	return c.profiles[context].profile
+}
+
+// setProfile answers PDU_PROFILE, which has no reply unless it is refused.
+func (c *client) setProfile(body []byte) error {
+	var p wire.Profile
+	if err := decode(&p, body); err != nil {
+		return err
+	}
+	old, have := c.profiles[p.Context]
+	if !have && len(c.profiles) >= maxContexts {
+		return pcp.ErrAgain
+	}
+	if c.profileBytes-old.size+len(body) > maxProfileBytes {
+		return pcp.ErrTooBig
+	}
+	profile := everything
+	if !p.Profile.IsAll() {
+		profile = &p.Profile
+	}
+	c.profileBytes += len(body) - old.size
+	c.profiles[p.Context] = clientProfile{profile, len(body)}
+	return nil
+}

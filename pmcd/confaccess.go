@@ -1,0 +1,204 @@
+package pmcd
+
+import "strings"
+
+// access parses the statements of an access section, to the end of the file.
+func (p *confParser) access(a *Access) {
+	if p.tok == "" {
+		p.next()
+	}
+	statements := 0
+	for !p.eof() {
+		if p.accessStatement(a) {
+			statements++
+		}
+		for !p.eof() && p.tok != ";" {
+			p.next()
+		}
+		if p.failed != nil {
+			return
+		}
+		if p.eof() {
+			p.errorf("';' expected at the end of a statement")
+			return
+		}
+		p.next()
+	}
+	if statements == 0 && p.failed == nil && len(p.errs) == 0 {
+		p.errorf("no valid statements in [access] section")
+	}
+}
+
+func (p *confParser) accessStatement(a *Access) bool {
+	allow := p.is("allow")
+	if !allow && !p.is("disallow") {
+		p.errorf("allow or disallow statement expected")
+		return false
+	}
+	p.next()
+	switch {
+	case p.quoted:
+	case p.is("user"), p.is("users"), p.is("group"), p.is("groups"):
+		// Ignoring such a rule could let in whom it keeps out.
+		p.errorf("access rules for users and groups are not supported yet")
+		return false
+	case p.is("host"), p.is("hosts"):
+		p.next()
+	}
+	hosts, ok := p.hostNames()
+	if !ok {
+		return false
+	}
+	p.next()
+	rule := accessRule{allow: allow}
+	if !p.accessOps(&rule, false) {
+		return false
+	}
+	for _, host := range hosts {
+		if err := a.add(host, rule.spec, rule.deny, rule.max); err != nil {
+			p.errorf("access control error for host '%s': %v", host, err)
+			return false
+		}
+	}
+	return true
+}
+
+// hostNames parses a list up to its ':'. A name may hold colons of its own if
+// it is quoted; local: and unix: need not be.
+func (p *confParser) hostNames() ([]string, bool) {
+	var hosts []string
+	for {
+		if p.eof() || !p.quoted && strings.Contains(",:;", p.tok) {
+			if hosts == nil {
+				p.errorf("no hosts in allow/disallow statement")
+			} else {
+				p.errorf("host expected after ','")
+			}
+			return nil, false
+		}
+		host := p.tok
+		hosts = append(hosts, host)
+		p.next()
+		switch p.tok {
+		case ",":
+			p.next()
+		case ":":
+			return hosts, true
+		default:
+			p.errorf("',' or ':' expected after \"%s\"", host)
+			return nil, false
+		}
+	}
+}
+
+// An accessRule is the right side of a statement.
+type accessRule struct {
+	allow      bool
+	spec, deny Ops
+	max        int
+	unlimited  bool
+}
+
+// set allows or denies ops; inverted is for what follows "except".
+func (r *accessRule) set(ops Ops, inverted bool) {
+	r.spec |= ops
+	if r.allow != inverted {
+		r.deny &^= ops
+	} else {
+		r.deny |= ops
+	}
+}
+
+// accessOps parses a list of operations up to its ';'.
+func (p *confParser) accessOps(r *accessRule, except bool) bool {
+	if p.tok == ";" || p.eof() {
+		p.errorf("empty or incomplete permissions list")
+		return false
+	}
+	var all, ops, comma bool
+	for !p.eof() && p.tok != ";" {
+		switch {
+		case p.is("fetch"), p.is("store"):
+			op := OpFetch
+			if p.is("store") {
+				op = OpStore
+			}
+			if all {
+				p.errorf("can't have \"all\" mixed with specific permissions")
+				return false
+			}
+			ops = true
+			r.set(op, except)
+			p.next()
+		case p.is("all"):
+			if ops {
+				p.errorf("can't have \"all\" mixed with specific permissions")
+				return false
+			}
+			if except {
+				p.errorf("can't have \"all\" within an \"all except\"")
+				return false
+			}
+			all = true
+			r.set(OpAll, false)
+			p.next()
+			if p.is("except") {
+				p.next()
+				if !p.accessOps(r, true) {
+					return false
+				}
+			}
+		case p.is("maximum"), p.is("unlimited"):
+			if !p.connectionLimit(r, except && !ops) {
+				return false
+			}
+		default:
+			p.errorf("bad access specifier")
+			return false
+		}
+		if p.tok != "," && p.tok != ";" {
+			p.errorf("',' or ';' expected in permission list")
+			return false
+		}
+		if comma = p.tok == ","; comma {
+			p.next()
+		}
+	}
+	if comma {
+		p.errorf("misplaced (trailing) ',' in permission list")
+		return false
+	}
+	return true
+}
+
+// connectionLimit parses "maximum n connections" or "unlimited connections".
+func (p *confParser) connectionLimit(r *accessRule, misplaced bool) bool {
+	switch {
+	case r.max != 0 || r.unlimited:
+		p.errorf("connection limit already specified")
+		return false
+	case misplaced:
+		p.errorf("connection limit may not immediately follow \"all except\"")
+		return false
+	case !r.allow:
+		p.errorf("can't specify connection limit in a disallow statement")
+		return false
+	}
+	if p.is("unlimited") {
+		r.unlimited = true
+	} else {
+		p.next()
+		n, ok := p.number()
+		if !ok || n <= 0 {
+			p.errorf("maximum connection limit must be a positive number")
+			return false
+		}
+		r.max = n
+	}
+	if p.next(); !p.is("connections") {
+		p.errorf("\"connections\" expected")
+		return false
+	}
+	p.next()
+	return true
+}

@@ -1,0 +1,175 @@
+package pmcd_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/pmcd"
+)
+
+func TestParseFile(t *testing.T) {
+	const text = `# comment
+root	1	pipe	binary		/pmdas/root/pmdaroot
+pmcd 2 DSO pmcd_init /pmdas/pmcd/pmda_pmcd.so # another
+	proc	3	pipe	binary notready \
+		"/pmdas/proc dir/pmdaproc" -d 3 -A \# "a b" "say \"x\""
+sock 4 socket inet 2077
+six 5 socket ipv6 2078 /bin/agent -x
+un 6 socket unix /run/agent.socket
+[access]
+`
+	got, err := pmcd.ParseFile(strings.NewReader(text + `disallow ".*" : store; disallow ":*" : store;
+allow "local:*" : all;
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []pmcd.AgentSpec{
+		{Name: "root", Domain: 1, Kind: pmcd.Pipe, Args: []string{"/pmdas/root/pmdaroot"}},
+		{Name: "pmcd", Domain: 2, Kind: pmcd.DSO, Entry: "pmcd_init", Path: "/pmdas/pmcd/pmda_pmcd.so"},
+		{Name: "proc", Domain: 3, Kind: pmcd.Pipe, NotReady: true, Args: []string{"/pmdas/proc dir/pmdaproc", "-d", "3", "-A", "#", "a b", `say "x"`}},
+		{Name: "sock", Domain: 4, Kind: pmcd.Socket, Network: "tcp4", Address: "2077"},
+		{Name: "six", Domain: 5, Kind: pmcd.Socket, Network: "tcp6", Address: "2078", Args: []string{"/bin/agent", "-x"}},
+		{Name: "un", Domain: 6, Kind: pmcd.Socket, Network: "unix", Address: "/run/agent.socket"},
+	}
+	if d := cmp.Diff(want, got.Agents); d != "" {
+		t.Errorf("agents (-want +got):\n%s", d)
+	}
+	none, err := pmcd.ParseFile(strings.NewReader("pmcd 2 dso pmcd_init /x.so"))
+	if err != nil || len(none.Agents) != 1 || none.Access == nil {
+		t.Errorf("without an access section: %+v, %v", none, err)
+	}
+}
+
+// badFiles have one mistake each, but for the last.
+var badFiles = []string{
+	"pmcd",
+	"pmcd two dso x /y",
+	"pmcd 511 dso x /y",
+	"pmcd 2 dso",
+	"pmcd 2 dso x",
+	"pmcd 2 dso x y.so",
+	"pmcd 2 dso x /y z",
+	"pmcd 2 what x /y",
+	"a 2 dso x /y\nb 2 dso x /y",
+	"a 2 pipe text /bin/agent",
+	"a 2 pipe binary",
+	"a 2 pipe binary notready",
+	"a 2 socket what 7",
+	"a 2 socket inet",
+	"a 2 socket inet no-such-service",
+	"\n\n# x\na \\\n2 \\\nwhat\n",
+	"a 2 pipe binary \"/bin/agent",
+	"a 2 dso x /y\n[acces]\nallow * : all;",
+	"a 2 dso x /y\n[access\nallow * : all;",
+	"a 2 dso x /y\n[access]\n",
+	"a 2 dso x /y\n[access]\npermit * : all;",
+	"a 2 dso x /y\n[access]\nallow * all;",
+	"a 2 dso x /y\n[access]\nallow * : ;",
+	"a 2 dso x /y\n[access]\nallow * : fetch, all;",
+	"a 2 dso x /y\n[access]\nallow * : all, fetch;",
+	"a 2 dso x /y\n[access]\nallow * : all except all;",
+	"a 2 dso x /y\n[access]\nallow * : fetch store;",
+	"a 2 dso x /y\n[access]\nallow * : fetch,;",
+	"a 2 dso x /y\n[access]\nallow * : bogus;",
+	"a 2 dso x /y\n[access]\nallow * : maximum 0 connections;",
+	"a 2 dso x /y\n[access]\nallow * : maximum 2;",
+	"a 2 dso x /y\n[access]\nallow * : maximum 2 connections, unlimited connections;",
+	"a 2 dso x /y\n[access]\ndisallow * : maximum 2 connections;",
+	"a 2 dso x /y\n[access]\nallow * : all except maximum 2 connections;",
+	"a 2 dso x /y\n[access]\nallow : all;",
+	"a 2 dso x /y\n[access]\nallow *, : all;",
+	"a 2 dso x /y\n[access]\nallow * * : all;",
+	"x 2 dso\ny 3 dso\n",
+}
+
+var goodFiles = []string{
+	"",
+	"# nothing\n",
+	"a 2 dso x /y",
+	"a 2 dso x /y\n[access]\nallow * : all;",
+	"a 2 dso x /y\n[ access ]\nallow * : all;",
+	"a 2 dso x /y\n[access]\nallow hosts \"*\" : all except store; DISALLOW 10.1.* : Store;",
+	"a 2 dso x /y\n[access]\nallow \"local:*\" , 127.0.0.1 : fetch, store, maximum 7 connections;\n",
+	"a 2 dso x /y\n[access]\ndisallow \".*\" : all except fetch; allow * : all except store;\n",
+}
+
+// TestFilesAgainstTheRealOne has pmcd -v look at the same files.
+func TestFilesAgainstTheRealOne(t *testing.T) {
+	oracle.Require(t)
+	dir := t.TempDir()
+	check := func(text string) {
+		t.Helper()
+		path := filepath.Join(dir, "pmcd.conf")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		want := oracle.Run(t, "pmcd", "-v", "-c", path)
+		_, err := pmcd.ReadFile(path)
+		status, msg := 0, ""
+		if err != nil {
+			status, msg = 1, err.Error()+"\n"
+		}
+		if status != want.Exit || msg != want.Stderr {
+			t.Errorf("file %q\ngot %d\n%swant %d\n%s", text, status, msg, want.Exit, want.Stderr)
+		}
+	}
+	for _, text := range goodFiles {
+		check(text)
+	}
+	for _, text := range badFiles {
+		check(text)
+	}
+}
+
+// TestBadFiles needs no real one.
+func TestBadFiles(t *testing.T) {
+	for _, text := range append(badFiles,
+		"a 0 dso x /y",
+		"a 2 dso x /y\na 3 dso x /y",
+		"a 2 dso x /"+strings.Repeat("y", 3000),
+		"a 2 dso x /y\n[access]\nallow user root : all;",
+		"a 2 dso x /y\n[access]\ndisallow group wheel : store;",
+		"a 2 dso x /y\n[access]\nallow 10.*.1 : store;",
+		"a 2 dso x /y\n[access]\nallow 10.1* : store;",
+		"a 2 dso x /y\n[access]\nallow \"fe80::*:1\" : store;",
+		"a 2 dso x /y\n[access]\nallow * : store; disallow * : store;",
+	) {
+		if _, err := pmcd.ParseFile(strings.NewReader(text)); err == nil {
+			t.Errorf("%.80q was taken", text)
+		}
+	}
+}
+
+// TestFilesUnlikeTheRealOne has files that the real one judges wrongly: it
+// forgets errors before a good line, and does not take its own "unlimited
+// connections".
+func TestFilesUnlikeTheRealOne(t *testing.T) {
+	file, err := pmcd.ParseFile(strings.NewReader("x 2 dso\nz 4 pipe binary /bin/z\n"))
+	if err == nil || file == nil || len(file.Agents) != 1 {
+		t.Errorf("a bad line before a good one: %+v, %v", file, err)
+	}
+	if _, err := pmcd.ParseFile(strings.NewReader("[access]\nallow * : unlimited connections;")); err != nil {
+		t.Errorf("unlimited connections: %v", err)
+	}
+}
+
+func FuzzParseFile(f *testing.F) {
+	for _, text := range append(badFiles, goodFiles...) {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(strings.ToLower(text), "allow") {
+			return // may ask the resolver
+		}
+		file, err := pmcd.ParseFile(strings.NewReader(text))
+		if (err == nil) && file == nil {
+			t.Error("neither file nor error")
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package pmcd
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// Defaults of a Config.
+const (
+	DefaultPort         = 44321 // SERVER_PORT
+	DefaultAgentTimeout = 5 * time.Second
+	DefaultCredsTimeout = 3 * time.Second
+)
+
+// Limits that keep one client from harming the others. Beyond them a request
+// is refused or the client dropped, as said at each.
+const (
+	// maxClients is how many clients are served at a time; others are
+	// refused with pcp.ErrConnLimit.
+	maxClients = 16384
+	// maxContexts is how many contexts of one client may have a profile; the
+	// next is refused with pcp.ErrAgain.
+	maxContexts = 1024
+	// maxProfileBytes bounds the profiles of one client by the size of the
+	// PDUs that brought them; beyond it pcp.ErrTooBig.
+	maxProfileBytes = 4 << 20
+	// maxMetrics is how many metrics a fetch may ask for; beyond it
+	// pcp.ErrTooBig.
+	maxMetrics = 32768
+	// handshakeTimeout is how long a new client has for its credentials.
+	handshakeTimeout = 30 * time.Second
+	// pduTimeout is how long a client has to finish a PDU that it began, and
+	// to take a reply.
+	pduTimeout = 5 * time.Second
+)
+
+// A Config says what a Server serves, and how. Zero fields mean the defaults.
+type Config struct {
+	// Agents are started in this order. Domains and names must be unique.
+	Agents []AgentSpec
+
+	// NameSpace holds the names; nil means those that the in-process agents
+	// bring along (pmda.NameSpacer).
+	NameSpace *pmns.Tree
+
+	// Listeners are where clients come in. The server closes them.
+	Listeners []net.Listener
+
+	// Local says, for pmcd.feature.local, that Listeners take connections of
+	// this host alone.
+	Local bool
+
+	// Access says who may do what; nil means DefaultAccess, new(Access) lets
+	// everybody do everything.
+	Access *Access
+
+	// SysConfDir is the directory of the files with labels that this host's
+	// administrator sets, PCP_SYSCONF_DIR: labels/*, labels/optional/* and
+	// labels.conf. Server.HangUp has them read again. "" means no such files.
+	SysConfDir string
+
+	// HostName is what pmcd.hostname says; "" asks the system.
+	HostName string
+
+	// AgentTimeout is how long an agent may take to answer, 0 means
+	// DefaultAgentTimeout and a negative one no limit.
+	AgentTimeout time.Duration
+
+	// CredsTimeout is how long an agent process has for its first PDU, 0
+	// means DefaultCredsTimeout.
+	CredsTimeout time.Duration
+
+	// MaxPDU is the longest PDU accepted from a client in bytes; 0 means
+	// wire.MaxInbound. A client that sends a longer one is dropped.
+	MaxPDU int
+
+	// Dir is where agent processes run and, by their custom, keep their logs;
+	// "" means the current directory.
+	Dir string
+
+	// AgentOutput receives what agent processes write to their standard
+	// error; nil discards it. A file is handed to them as it is.
+	AgentOutput io.Writer
+
+	// Started, if not nil, is called when agents are up and clients are let in.
+	Started func()
+
+	// Log gets a line for what an operator should know; nil discards.
+	Log *slog.Logger
+}
+
+// An AgentSpec says what an agent is and how it is reached: in process if
+// Agent or Open is set, else as Kind says.
+type AgentSpec struct {
+	Name   string
+	Domain int
+
+	// Agent answers in process. Open makes such an agent when the server is
+	// complete, for one that reports on the server itself.
+	Agent pmda.Agent
+	Open  func(*Server) (pmda.Agent, error)
+
+	Kind     AgentKind
+	Args     []string // command of a Pipe agent, or of a Socket one that is to be started
+	NotReady bool     // the agent sends PM_ERR_PMDAREADY before it takes requests
+
+	Network string // of a Socket agent: "tcp4", "tcp6" or "unix"
+	Address string // port number, service name, or path
+
+	Entry, Path string // of a DSO: the C entry point and object, for the record
+}
+
+// An AgentKind is the way in which an agent is reached (AGENT_*). The numbers
+// are those of the metric pmcd.agent.type, shifted.
+type AgentKind int
+
+// Kinds of agents.
+const (
+	DSO    AgentKind = 0 // in process
+	Socket AgentKind = 1
+	Pipe   AgentKind = 2
+)
+
+// String names k as in pmcd.conf.
+func (k AgentKind) String() string {
+	switch k {
+	case DSO:
+		return "dso"
+	case Socket:
+		return "socket"
+	case Pipe:
+		return "pipe"
+	}
+	return "???"
+}
+
+func (c *Config) setDefaults() {
+	if c.Access == nil {
+		c.Access = DefaultAccess()
+	}
+	if c.AgentTimeout == 0 {
+		c.AgentTimeout = DefaultAgentTimeout
+	}
+	if c.CredsTimeout <= 0 {
+		c.CredsTimeout = DefaultCredsTimeout
+	}
+	if c.MaxPDU <= 0 {
+		c.MaxPDU = wire.MaxInbound
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.AgentOutput == nil {
+		c.AgentOutput = io.Discard
+	}
+}

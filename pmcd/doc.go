@@ -1,0 +1,30 @@
+// Package pmcd is the collector (PMCD): it serves the metrics of many agents
+// to many clients, by TCP and Unix sockets.
+//
+//	lns, err := pmcd.Listen(ctx, pmcd.ListenConfig{Ports: []int{pmcd.DefaultPort}})
+//	s, err := pmcd.New(pmcd.Config{
+//		Listeners: lns,
+//		Agents:    []pmcd.AgentSpec{{Name: "linux", Domain: linux.Domain, Agent: linux.New(linux.Config{})}},
+//	})
+//	err = s.Run(ctx)
+//
+// # Agents
+//
+// An agent is a [pmda.Agent] in this process, a program at the other end of a
+// pair of pipes, or one behind a socket; [ReadFile] takes them from a
+// pmcd.conf. C agents work unchanged. Objects that the C pmcd would load into
+// itself (dso lines) cannot be loaded: give their [AgentSpec] an agent of our
+// own.
+//
+// The agent of a program that does not answer in time, breaks off or answers
+// what it was not asked is dropped. One in process that does not answer is
+// marked as not ready until its call returns; meanwhile its requests get
+// pcp.ErrAgain. Either way all others go on.
+//
+// # Speed
+//
+// A request is answered in the goroutine that read it, from the first byte
+// read to the one write of the reply, and a fetch allocates nothing. Where
+// fetches of an agent that can refresh (pmda.Refresher) meet, one refresh,
+// which begins after they arrived, serves them all.
+package pmcd

@@ -1,0 +1,194 @@
+package pmcd
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// A fetchJob is a fetch on its way: the metrics asked for, and each agent's
+// share of them. Its memory is reused.
+type fetchJob struct {
+	highRes bool
+	ids     []pcp.PMID
+	parts   []*part // of this fetch, in the order of their first metrics
+	at      int     // the part whose agent is being asked in this goroutine
+	where   []int32 // by domain: 1 + index in parts
+	spare   []*part
+	merged  []pcp.ValueSet
+	asked   bool // agents in other processes have been asked
+	remotes sync.WaitGroup
+}
+
+// fetch answers a request for values.
+func (c *client) fetch(highRes bool, body []byte) error {
+	req := &c.req.fetch
+	req.HighRes = highRes
+	if err := decode(req, body); err != nil {
+		return err
+	}
+	if len(req.PMIDs) > maxMetrics {
+		return pcp.ErrTooBig
+	}
+	profile := c.profileFor(req.Context)
+	if profile == nil {
+		return pcp.ErrNoProfile
+	}
+	j := &c.job
+	j.highRes, j.ids, j.at, j.asked = highRes, req.PMIDs, 0, false
+	c.split(req.Context, profile)
+	c.doing = doingFetch
+	return c.finishFetch()
+}
+
+// split deals the metrics out to their agents.
+func (c *client) split(context int32, profile *pcp.Profile) {
+	j := &c.job
+	j.spare = append(j.spare, j.parts...)
+	j.parts = j.parts[:0]
+	if j.where == nil {
+		j.where = make([]int32, pcp.MaxDomain+1)
+	}
+	one := true
+	for _, id := range j.ids[min(1, len(j.ids)):] {
+		if id.Domain() != j.ids[0].Domain() {
+			one = false
+			break
+		}
+	}
+	if one {
+		if len(j.ids) > 0 {
+			p := c.addPart(j.ids[0].Domain(), context, profile)
+			p.ids = j.ids
+		}
+		return
+	}
+	for _, id := range j.ids {
+		domain := id.Domain()
+		if j.where[domain] == 0 {
+			p := c.addPart(domain, context, profile)
+			p.ids = p.own[:0]
+			j.where[domain] = int32(len(j.parts))
+		}
+		p := j.parts[j.where[domain]-1]
+		p.ids = append(p.ids, id)
+	}
+	for _, p := range j.parts {
+		p.own = p.ids
+	}
+	for _, id := range j.ids {
+		j.where[id.Domain()] = 0
+	}
+}
+
+func (c *client) addPart(domain int, context int32, profile *pcp.Profile) *part {
+	j := &c.job
+	var p *part
+	if n := len(j.spare); n > 0 {
+		p, j.spare = j.spare[n-1], j.spare[:n-1]
+	} else {
+		p = new(part)
+	}
+	p.reset()
+	p.ag, p.domain, p.context, p.profile = c.s.byDomain[domain], domain, context, profile
+	if p.ag == nil {
+		p.err = pcp.ErrNoAgent
+	} else {
+		p.err = p.ag.usable()
+		p.remote = p.ag.spec.Kind != DSO
+	}
+	j.parts = append(j.parts, p)
+	return p
+}
+
+// finishFetch asks the agents from j.at on and sends the result. Where there
+// are several, those in other processes work at the same time.
+func (c *client) finishFetch() error {
+	j := &c.job
+	if !j.asked {
+		j.asked = true
+		if len(j.parts) > 1 {
+			for _, p := range j.parts {
+				if p.remote && p.err == nil {
+					j.remotes.Go(func() { c.fetchRemote(p) })
+				}
+			}
+		}
+	}
+	for ; j.at < len(j.parts); j.at++ {
+		p := j.parts[j.at]
+		if p.remote && len(j.parts) > 1 {
+			continue
+		}
+		if p.err == nil {
+			p.ag.be.fetch(c, p)
+		}
+	}
+	j.remotes.Wait()
+	c.doing = doingRequest
+	return c.sendResult()
+}
+
+// fetchRemote asks one of several agents. One that does not answer in time is
+// gone for this request already.
+func (c *client) fetchRemote(p *part) {
+	p.ag.be.fetch(c, p)
+	if errors.Is(p.err, pcp.ErrTimeout) {
+		p.err = pcp.ErrNoAgent
+	}
+}
+
+// lose replaces a part that a hanging agent may still write to.
+func (c *client) lose(p *part) {
+	j := &c.job
+	i := slices.Index(j.parts, p)
+	if len(j.parts) == 1 {
+		c.req.fetch.PMIDs = slices.Clone(j.ids)
+		j.ids = c.req.fetch.PMIDs
+	}
+	j.parts[i] = &part{ag: p.ag, domain: p.domain, ids: slices.Clone(p.ids), err: pcp.ErrAgain}
+}
+
+// sendResult merges the agents' shares in the order of the request. A change
+// of state that the client does not know of yet goes before it.
+func (c *client) sendResult() error {
+	j := &c.job
+	reply := &c.reply
+	reply.HighRes = j.highRes
+	reply.Time = pcp.TimestampOf(time.Now())
+	if len(j.parts) == 1 && j.parts[0].err == nil {
+		reply.Sets = j.parts[0].res.Sets
+	} else {
+		reply.Sets = c.merge()
+	}
+	if changes := c.changes.Swap(0); changes != 0 {
+		c.s.countOut(wire.TypeError)
+		c.out = wire.Append(c.out, wire.FromAnon, &wire.Error{Code: pcp.Error(changes)})
+	}
+	return c.send(reply)
+}
+
+func (c *client) merge() []pcp.ValueSet {
+	j := &c.job
+	j.merged = j.merged[:0]
+	for i, p := range j.parts {
+		j.where[p.domain] = int32(i + 1)
+	}
+	for _, id := range j.ids {
+		p := j.parts[j.where[id.Domain()]-1]
+		if p.err != nil {
+			j.merged = append(j.merged, pcp.ValueSet{PMID: id, Err: pcp.Code(p.err)})
+			continue
+		}
+		j.merged = append(j.merged, p.res.Sets[p.next])
+		p.next++
+	}
+	for _, p := range j.parts {
+		j.where[p.domain] = 0
+	}
+	return j.merged
+}

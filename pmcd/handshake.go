@@ -1,0 +1,111 @@
+package pmcd
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// handshake greets a client and takes its credentials:
+//
+//	server   ERROR 0 with version and features, or ERROR n and the end
+//	client   CREDS with its version and the features it wants to use
+//	client   ATTR with the name of a container, if it wants that feature
+func (c *client) handshake() error {
+	if refused := c.admit(); refused != nil {
+		c.send(&wire.Error{Code: pcp.Code(refused), Extended: true})
+		return refused
+	}
+	hello := wire.Info{Version: wire.PDUVersion, Licensed: 1, Features: c.s.features}
+	if err := c.send(&wire.Error{Extended: true, Info: hello.Pack()}); err != nil {
+		return err
+	}
+	if err := c.conn.SetReadDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		return err
+	}
+	c.rd.set = true // to be undone by next
+	h, body, err := c.next()
+	if err != nil {
+		return err
+	}
+	if h.Type != wire.TypeCreds {
+		return fmt.Errorf("%v PDU before credentials: %w", h.Type, pcp.ErrIPC)
+	}
+	c.s.trace("client came", c)
+	if err := c.credentials(body); err != nil {
+		return err
+	}
+	for _, ag := range c.s.agents {
+		if r, ok := ag.be.(*remote); ok {
+			r.greet(c)
+		}
+	}
+	return nil
+}
+
+// admit applies access control to a new connection.
+func (c *client) admit() error {
+	if c.s.tooMany() {
+		return pcp.ErrConnLimit
+	}
+	ad, err := c.s.cfg.Access.admit(c.conn.RemoteAddr(), c.unix)
+	if err != nil {
+		return err
+	}
+	c.admitted = ad
+	return nil
+}
+
+func (c *client) credentials(body []byte) error {
+	var creds wire.Creds
+	if err := decode(&creds, body); err != nil {
+		return err
+	}
+	version, wanted, ok := creds.Version()
+	if !ok || version != wire.PDUVersion {
+		return c.refuse(fmt.Errorf("client's protocol version is %d: %w", version, pcp.ErrIPC))
+	}
+	const transport = wire.FeatureSecure | wire.FeatureCompress | wire.FeatureAuth
+	if odd := wanted & transport; odd != 0 {
+		return c.refuse(fmt.Errorf("client wants %v, which was not offered: %w", odd, pcp.ErrNYI))
+	}
+	if wanted&wire.FeatureContainer == 0 {
+		return nil
+	}
+	if c.s.features&wire.FeatureContainer == 0 {
+		return c.refuse(fmt.Errorf("client wants %v, which was not offered: %w", wire.FeatureContainer, pcp.ErrNYI))
+	}
+	if err := c.conn.SetReadDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		return err
+	}
+	c.rd.set = true
+	h, body, err := c.next()
+	if err != nil {
+		return err
+	}
+	if h.Type != wire.TypeAttr {
+		return c.refuse(fmt.Errorf("%v PDU instead of a container's name: %w", h.Type, pcp.ErrIPC))
+	}
+	var attr wire.Attr
+	if err := attr.DecodeBody(body); err != nil {
+		return err
+	}
+	if attr.Attr != wire.AttrContainer {
+		return c.refuse(fmt.Errorf("attribute %d instead of a container's name: %w", attr.Attr, pcp.ErrIPC))
+	}
+	if name := attr.Text(); name != "" {
+		c.pub.Attrs[wire.AttrContainer] = name
+		c.container.Store(name)
+	}
+	return nil
+}
+
+// refuse tells the client why, and returns the error that ends it.
+func (c *client) refuse(err error) error {
+	if werr := c.send(&wire.Error{Code: pcp.Code(err)}); werr != nil {
+		return werr
+	}
+	return &dropError{err}
+}

@@ -1,0 +1,306 @@
+package pmcd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// A remote is an agent behind a pair of pipes or a socket. One exchange runs
+// at a time. An agent that does not answer in time, breaks off, or answers
+// what it was not asked is dropped: its connection is closed and its metrics
+// are pcp.ErrNoAgent from then on.
+type remote struct {
+	ag    *agent
+	s     *Server
+	flags wire.Features // of its credentials; set before anybody asks
+
+	mu      sync.Mutex // held during an exchange
+	conn    agentConn  // nil: dropped
+	pdus    *wire.Reader
+	out     []byte
+	result  wire.Result
+	profile sentProfile
+
+	proc    *exec.Cmd
+	exited  chan struct{} // closed when proc has been waited for; nil without one
+	killed  atomic.Bool   // proc did not end by itself
+	waiting sync.WaitGroup
+}
+
+// An agentConn is a connection to an agent.
+type agentConn interface {
+	io.ReadWriteCloser
+	SetReadDeadline(time.Time) error
+	SetWriteDeadline(time.Time) error
+}
+
+// A pipePair is the connection to a pipe agent.
+type pipePair struct {
+	in  *os.File // to the agent's standard input
+	out *os.File // from its standard output
+}
+
+func (p pipePair) Read(b []byte) (int, error)         { return p.out.Read(b) }
+func (p pipePair) Write(b []byte) (int, error)        { return p.in.Write(b) }
+func (p pipePair) Close() error                       { return errors.Join(p.in.Close(), p.out.Close()) }
+func (p pipePair) SetReadDeadline(t time.Time) error  { return p.out.SetReadDeadline(t) }
+func (p pipePair) SetWriteDeadline(t time.Time) error { return p.in.SetWriteDeadline(t) }
+
+// A sentProfile is the profile that the agent has at the moment.
+type sentProfile struct {
+	client  *client
+	context int32
+	profile *pcp.Profile
+}
+
+func newRemote(s *Server, ag *agent) *remote { return &remote{s: s, ag: ag} }
+
+// A protocolError says that an agent broke the protocol, and so must go.
+type protocolError struct{ error }
+
+func (e *protocolError) Unwrap() error { return e.error }
+
+func broken(code pcp.Error, format string, args ...any) error {
+	return &protocolError{fmt.Errorf(format+": %w", append(args, code)...)}
+}
+
+// exchange sends what is in r.out and then p, and reads the reply. Called with
+// r.mu held. The body is valid until the next exchange. An error that is a
+// *protocolError has dropped the agent.
+func (r *remote) exchange(from int32, p wire.PDU) (wire.Header, []byte, error) {
+	h, body, err := r.tryExchange(from, p)
+	var broke *protocolError
+	if errors.As(err, &broke) {
+		r.dropLocked(broke.error)
+		return h, nil, pcp.Code(err)
+	}
+	return h, body, err
+}
+
+func (r *remote) tryExchange(from int32, p wire.PDU) (wire.Header, []byte, error) {
+	if r.conn == nil {
+		r.out = r.out[:0]
+		return wire.Header{}, nil, pcp.ErrNoAgent
+	}
+	if err := r.setDeadlines(); err != nil {
+		return wire.Header{}, nil, err
+	}
+	if err := r.send(from, p); err != nil {
+		return wire.Header{}, nil, err
+	}
+	h, body, err := r.receive()
+	if err != nil {
+		return h, nil, err
+	}
+	if h.Type != wire.TypeError {
+		return h, body, nil
+	}
+	var e wire.Error
+	if err := e.DecodeBody(body); err != nil {
+		return h, nil, &protocolError{err}
+	}
+	switch e.Code {
+	case pcp.ErrPMDANotReady:
+		if r.ag.notReady.Swap(true) {
+			return h, nil, broken(pcp.ErrIPC, "agent said twice that it is not ready")
+		}
+		r.waiting.Go(r.awaitReady)
+		return h, nil, pcp.ErrAgain
+	case pcp.ErrPMDAReady:
+		return h, nil, broken(pcp.ErrIPC, "agent said that it is ready when it was")
+	}
+	if e.Code >= 0 {
+		return h, body, nil // the reply to a store
+	}
+	return h, nil, e.Code
+}
+
+func (r *remote) setDeadlines() error {
+	var end time.Time
+	if timeout := r.s.agentTimeout(); timeout > 0 {
+		end = time.Now().Add(timeout)
+	}
+	if err := errors.Join(r.conn.SetReadDeadline(end), r.conn.SetWriteDeadline(end)); err != nil {
+		return &protocolError{err}
+	}
+	return nil
+}
+
+// send writes what is in r.out and then p.
+func (r *remote) send(from int32, p wire.PDU) error {
+	if p != nil {
+		r.queue(from, p)
+	}
+	_, err := r.conn.Write(r.out)
+	if r.out = r.out[:0]; cap(r.out) > maxKeep {
+		r.out = nil
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return broken(pcp.ErrTimeout, "agent does not take a request")
+	}
+	return broken(pcp.ErrIPC, "send to agent: %v", err)
+}
+
+// queue puts a PDU before the one that exchange will send.
+func (r *remote) queue(from int32, p wire.PDU) {
+	r.s.countOut(p.Type())
+	r.out = wire.Append(r.out, from, p)
+}
+
+func (r *remote) receive() (wire.Header, []byte, error) {
+	h, body, err := r.pdus.Next()
+	switch {
+	case err == nil:
+		r.s.countIn(h.Type)
+		return h, body, nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return h, nil, broken(pcp.ErrTimeout, "agent did not answer within %v", r.s.agentTimeout())
+	case errors.Is(err, io.EOF):
+		return h, nil, broken(pcp.ErrIPC, "agent closed its connection")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return h, nil, broken(pcp.ErrIPC, "agent broke off in the middle of a PDU")
+	}
+	return h, nil, broken(pcp.ErrIPC, "read from agent: %v", err)
+}
+
+// ask makes one exchange for a client and decodes the reply into answer.
+func (r *remote) ask(c *client, req, answer wire.PDU) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.ag.usable(); err != nil {
+		return err
+	}
+	r.introduce(c)
+	h, body, err := r.exchange(int32(c.pub.ID), req)
+	if err != nil {
+		return err
+	}
+	return r.decode(h, body, req, answer)
+}
+
+func (r *remote) decode(h wire.Header, body []byte, req, answer wire.PDU) error {
+	if h.Type != answer.Type() {
+		r.dropLocked(fmt.Errorf("agent answered a %v PDU with a %v PDU", req.Type(), h.Type))
+		return pcp.ErrIPC
+	}
+	if err := answer.DecodeBody(body); err != nil {
+		r.dropLocked(fmt.Errorf("agent's %v PDU: %w", h.Type, err))
+		return pcp.ErrIPC
+	}
+	return nil
+}
+
+// introduce queues the attributes of a client that the agent has not seen.
+func (r *remote) introduce(c *client) {
+	if c.seen[r.ag.index] {
+		return
+	}
+	c.seen[r.ag.index] = true
+	if r.flags&(wire.FeatureAuth|wire.FeatureContainer) == 0 {
+		return
+	}
+	for _, key := range attrOrder {
+		if v, ok := c.pub.Attrs[key]; ok {
+			r.queue(int32(c.pub.ID), &wire.Attr{Attr: key, Value: append([]byte(v), 0)})
+		}
+	}
+}
+
+// greet introduces a client that has just come, as C collectors do, if the
+// agent is idle. It waits for no agent: one that is busy hears of the client
+// with its first request.
+func (r *remote) greet(c *client) {
+	if len(c.pub.Attrs) == 0 || r.flags&(wire.FeatureAuth|wire.FeatureContainer) == 0 || !r.mu.TryLock() {
+		return
+	}
+	defer r.mu.Unlock()
+	if r.conn == nil || r.ag.usable() != nil {
+		return
+	}
+	r.introduce(c)
+	err := r.setDeadlines()
+	if err == nil {
+		err = r.send(int32(c.pub.ID), nil)
+	}
+	var broke *protocolError
+	if errors.As(err, &broke) {
+		r.dropLocked(broke.error)
+	}
+}
+
+// sendProfile queues a profile that the agent does not have.
+func (r *remote) sendProfile(c *client, context int32, profile *pcp.Profile) {
+	want := sentProfile{c, context, profile}
+	if r.profile == want {
+		return
+	}
+	r.queue(int32(c.pub.ID), &wire.Profile{Context: context, Profile: *profile})
+	r.profile = want
+}
+
+// endContext sends the notice, which has no reply.
+func (r *remote) endContext(c *client) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.profile.client == c {
+		r.profile = sentProfile{}
+	}
+	if r.conn == nil || r.ag.notReady.Load() {
+		return
+	}
+	err := r.setDeadlines()
+	if err == nil {
+		err = r.send(int32(c.pub.ID), &wire.Error{Code: pcp.ErrNotConn})
+	}
+	var broke *protocolError
+	if errors.As(err, &broke) {
+		r.dropLocked(broke.error)
+	}
+}
+
+// awaitReady waits until an agent that is not ready says that it is.
+func (r *remote) awaitReady() {
+	r.mu.Lock()
+	conn := r.conn
+	r.mu.Unlock()
+	if conn == nil {
+		return
+	}
+	conn.SetReadDeadline(time.Time{})
+	h, body, err := r.receive() // nobody else reads meanwhile
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var e wire.Error
+	switch {
+	case r.conn == nil:
+		return
+	case err != nil:
+	case h.Type != wire.TypeError:
+		err = fmt.Errorf("agent that is not ready sent a %v PDU", h.Type)
+	default:
+		err = e.DecodeBody(body)
+		if err == nil && e.Code != pcp.ErrPMDAReady {
+			err = fmt.Errorf("agent that is not ready sent error %d", e.Code)
+		}
+	}
+	if err != nil {
+		r.dropLocked(err)
+		return
+	}
+	r.ag.notReady.Store(false)
+	r.s.log.Info("agent is ready", "agent", r.ag.spec.Name)
+}
+
+func (s *Server) agentTimeout() time.Duration { return time.Duration(s.timeout.Load()) }

@@ -1,0 +1,247 @@
+package pmcd
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// dropLocked closes the connection of an agent that broke the protocol.
+func (r *remote) dropLocked(why error) {
+	if r.conn == nil {
+		return
+	}
+	r.conn.Close()
+	r.conn = nil
+	r.gone(reasonProtocol, why)
+	if r.exited != nil {
+		r.waiting.Go(r.endProcess)
+	}
+}
+
+// exitGrace is how long a process that was dropped has to end by itself.
+const exitGrace = 100 * time.Millisecond
+
+// endProcess kills a process whose connection was closed, if need be.
+func (r *remote) endProcess() {
+	select {
+	case <-r.exited:
+	case <-time.After(exitGrace):
+		r.killed.Store(true)
+		r.proc.Process.Kill()
+	}
+}
+
+// gone records that the agent is no more.
+func (r *remote) gone(reason int, why error) {
+	r.ag.mu.Lock()
+	r.ag.reason = reason
+	r.ag.mu.Unlock()
+	r.ag.notReady.Store(false)
+	r.ag.fenced.Store(false)
+	if !r.ag.connected.Swap(false) || r.s.stopping() {
+		return
+	}
+	r.s.log.Error("agent dropped", "agent", r.ag.spec.Name, "domain", r.ag.spec.Domain, "err", why)
+	r.s.mark(pmapi.DropAgent)
+}
+
+// start brings the agent up: process, connection, credentials.
+func (r *remote) start() {
+	if err := r.connect(); err != nil {
+		r.s.log.Error("agent not started", "agent", r.ag.spec.Name, "err", err)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.conn != nil {
+			r.conn.Close()
+			r.conn = nil
+		}
+		if r.exited != nil {
+			select {
+			case <-r.exited:
+			case <-time.After(exitGrace):
+				r.proc.Process.Kill()
+			}
+		}
+		return
+	}
+	r.ag.notReady.Store(r.ag.spec.NotReady)
+	r.ag.connected.Store(true)
+	r.ag.mu.Lock()
+	r.ag.reason = 0
+	r.ag.mu.Unlock()
+	if r.ag.spec.NotReady {
+		r.waiting.Go(r.awaitReady)
+	}
+}
+
+func (r *remote) connect() error {
+	spec := &r.ag.spec
+	if len(spec.Args) > 0 {
+		if err := r.spawn(); err != nil {
+			return err
+		}
+	}
+	if spec.Kind == Socket {
+		if err := r.dial(); err != nil {
+			return err
+		}
+	}
+	r.pdus = wire.NewReader(r.conn)
+	r.pdus.Max = wire.MaxPDU
+	return r.negotiate()
+}
+
+// spawn starts the agent's process.
+func (r *remote) spawn() (err error) {
+	spec := &r.ag.spec
+	cmd := exec.Command(spec.Args[0], spec.Args[1:]...)
+	cmd.Dir = r.s.cfg.Dir
+	cmd.Stderr = r.s.cfg.AgentOutput
+	cmd.SysProcAttr = agentProcAttr()
+	cmd.WaitDelay = stopGrace // for grandchildren that keep the standard error
+	var theirs []*os.File
+	if spec.Kind == Pipe {
+		stdin, in, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		out, stdout, err := os.Pipe()
+		if err != nil {
+			stdin.Close()
+			in.Close()
+			return err
+		}
+		r.conn = pipePair{in, out}
+		cmd.Stdin, cmd.Stdout = stdin, stdout
+		theirs = append(theirs, stdin, stdout)
+	} else {
+		cmd.Stdout = r.s.cfg.AgentOutput
+	}
+	err = cmd.Start()
+	for _, f := range theirs {
+		f.Close()
+	}
+	if err != nil {
+		return err
+	}
+	r.proc, r.exited = cmd, make(chan struct{})
+	r.ag.pid.Store(int32(cmd.Process.Pid))
+	r.waiting.Go(r.reap)
+	return nil
+}
+
+// reap waits for the process. One that ends by itself takes its agent along.
+func (r *remote) reap() {
+	err := r.proc.Wait()
+	close(r.exited)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn == nil || !r.ag.connected.Load() {
+		// Dropped before: how it ended by itself says more about the reason.
+		r.ag.mu.Lock()
+		defer r.ag.mu.Unlock()
+		if r.ag.reason&reasonProtocol != 0 && !r.killed.Load() {
+			r.ag.reason |= exitReason(r.proc.ProcessState)
+		}
+		return
+	}
+	r.conn.Close()
+	r.conn = nil
+	if err == nil {
+		err = errors.New("exit status 0")
+	}
+	r.gone(reasonExit|exitReason(r.proc.ProcessState), fmt.Errorf("agent's process ended: %w", err))
+}
+
+// dial connects to a socket agent, and if its process was started just now
+// tries until it listens.
+func (r *remote) dial() error {
+	spec := &r.ag.spec
+	address := spec.Address
+	if spec.Network != "unix" {
+		address = net.JoinHostPort("localhost", spec.Address)
+	}
+	end := time.Now().Add(r.s.cfg.CredsTimeout)
+	for {
+		conn, err := net.DialTimeout(spec.Network, address, r.s.cfg.CredsTimeout)
+		if err == nil {
+			r.mu.Lock()
+			r.conn = conn.(agentConn)
+			r.mu.Unlock()
+			return nil
+		}
+		if r.exited == nil || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-r.exited:
+			return fmt.Errorf("agent's process ended: %w", err)
+		case <-r.s.closing:
+			return err
+		case <-time.After(dialPause):
+		}
+	}
+}
+
+const dialPause = 20 * time.Millisecond
+
+// negotiate takes the agent's credentials and sends the server's.
+func (r *remote) negotiate() error {
+	if err := r.conn.SetReadDeadline(time.Now().Add(r.s.cfg.CredsTimeout)); err != nil {
+		return err
+	}
+	h, body, err := r.receive()
+	if err != nil {
+		return fmt.Errorf("initial exchange: %w", err)
+	}
+	if h.Type != wire.TypeCreds {
+		return fmt.Errorf("initial exchange: %v PDU instead of credentials", h.Type)
+	}
+	var creds wire.Creds
+	if err := creds.DecodeBody(body); err != nil {
+		return fmt.Errorf("initial exchange: %w", err)
+	}
+	version, flags, ok := creds.Version()
+	if !ok || version != wire.PDUVersion {
+		return fmt.Errorf("initial exchange: agent's protocol version is %d", version)
+	}
+	r.flags = flags
+	reply := &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, flags&wire.FeatureAuth)}}
+	if err := r.setDeadlines(); err != nil {
+		return err
+	}
+	return r.send(int32(os.Getpid()), reply)
+}
+
+// stopGrace is how long an agent's process has to end when its pipe closes.
+const stopGrace = 500 * time.Millisecond
+
+// stop closes the connection and sees the process out.
+func (r *remote) stop() {
+	r.mu.Lock()
+	if r.conn != nil {
+		r.conn.Close()
+		r.conn = nil
+	}
+	r.ag.connected.Store(false)
+	r.mu.Unlock()
+	if r.exited != nil {
+		if r.ag.spec.Kind == Socket {
+			r.proc.Process.Signal(os.Interrupt)
+		}
+		select {
+		case <-r.exited:
+		case <-time.After(stopGrace):
+			r.proc.Process.Kill()
+			<-r.exited
+		}
+	}
+	r.waiting.Wait()
+}

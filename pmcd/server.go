@@ -1,0 +1,331 @@
+package pmcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// A Server is a collector. It answers any number of clients at a time, each in
+// a goroutine of its own.
+type Server struct {
+	cfg   Config
+	log   *slog.Logger
+	start time.Time
+
+	agents   []*agent
+	byDomain [pcp.MaxDomain + 1]*agent
+	names    *pmns.Tree
+	features wire.Features
+	host     hostLabels
+	site     atomic.Pointer[siteLabels]
+	stop     atomic.Bool
+	closing  chan struct{} // closed when stop is set
+
+	pduIn, pduOut [pduKinds]atomic.Uint64
+	seqNum        atomic.Uint32
+	hangUps       atomic.Uint32
+	debug         atomic.Int32
+	numClients    atomic.Int32
+	timeout       atomic.Int64 // the agents' time limit, in nanoseconds; 0 is none
+
+	clients struct {
+		sync.Mutex
+		slots   []*client // by number; nil is free
+		count   int
+		last    int            // number of the client that came last
+		running sync.WaitGroup // their goroutines
+	}
+}
+
+// New makes the agents of cfg, but starts no process and serves nobody yet.
+// An agent in process that cannot be made is an error.
+func New(cfg Config) (*Server, error) {
+	cfg.setDefaults()
+	s := &Server{cfg: cfg, log: cfg.Log, start: time.Now(), closing: make(chan struct{})}
+	s.timeout.Store(int64(max(cfg.AgentTimeout, 0)))
+	s.host = readHostLabels()
+	s.site.Store(readSiteLabels(cfg.SysConfDir, s.log))
+	names := map[string]bool{}
+	for _, spec := range cfg.Agents {
+		if spec.Domain < 1 || spec.Domain > pcp.MaxAgentDomain {
+			return nil, fmt.Errorf("agent %s: domain %d is not in 1..%d", spec.Name, spec.Domain, pcp.MaxAgentDomain)
+		}
+		if other := s.byDomain[spec.Domain]; other != nil {
+			return nil, fmt.Errorf("agent %s: domain %d is that of agent %s", spec.Name, spec.Domain, other.spec.Name)
+		}
+		if names[spec.Name] {
+			return nil, fmt.Errorf("agent %s: there are two of this name", spec.Name)
+		}
+		names[spec.Name] = true
+		if err := s.addAgent(spec); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.makeNames(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) addAgent(spec AgentSpec) error {
+	ag := &agent{spec: spec, index: len(s.agents)}
+	impl := spec.Agent
+	if impl == nil && spec.Open != nil {
+		var err error
+		if impl, err = spec.Open(s); err != nil {
+			return fmt.Errorf("agent %s: %w", spec.Name, err)
+		}
+	}
+	switch {
+	case impl != nil:
+		ag.spec.Kind = DSO
+		ag.be = newLocal(s, ag, impl)
+		ag.connected.Store(true)
+	case spec.Kind == Pipe || spec.Kind == Socket:
+		ag.be = newRemote(s, ag)
+		ag.reason = reasonNoStart
+	default:
+		return fmt.Errorf("agent %s: not in process, and no command or address", spec.Name)
+	}
+	s.agents = append(s.agents, ag)
+	s.byDomain[spec.Domain] = ag
+	return nil
+}
+
+func (s *Server) makeNames() error {
+	if s.names = s.cfg.NameSpace; s.names != nil {
+		return nil
+	}
+	s.names = pmns.New()
+	for _, ag := range s.agents {
+		l, ok := ag.be.(*local)
+		if !ok {
+			continue
+		}
+		if n, ok := l.impl.(pmda.NameSpacer); ok {
+			if err := s.names.Merge(n.NameSpace()); err != nil {
+				return fmt.Errorf("names of agent %s: %w", ag.spec.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Run starts the agents and serves clients until ctx is done or a listener
+// fails. Every goroutine it started has then returned, and every process, but
+// for calls into agents that hang; those are logged. It can be called once.
+func (s *Server) Run(ctx context.Context) error {
+	s.startAgents()
+	s.setFeatures()
+	for _, ag := range s.agents {
+		if !ag.connected.Load() {
+			s.log.Warn("agent is left out", "agent", ag.spec.Name, "domain", ag.spec.Domain)
+		}
+	}
+
+	var accepting sync.WaitGroup
+	failed := make(chan error, len(s.cfg.Listeners))
+	for _, ln := range s.cfg.Listeners {
+		accepting.Go(func() { failed <- s.accept(ln) })
+	}
+	if s.cfg.Started != nil {
+		s.cfg.Started()
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	s.stop.Store(true)
+	close(s.closing)
+	for _, ln := range s.cfg.Listeners {
+		ln.Close()
+	}
+	accepting.Wait()
+	s.closeClients()
+	s.stopAgents()
+	return err
+}
+
+func (s *Server) stopping() bool { return s.stop.Load() }
+
+// now is a clock that only grows; its zero is the server's start.
+func (s *Server) now() int64 { return int64(time.Since(s.start)) }
+
+// acceptPause is how long accepting rests when there are no descriptors left.
+const acceptPause = 50 * time.Millisecond
+
+// accept lets clients in.
+func (s *Server) accept(ln net.Listener) error {
+	var lastLog time.Time
+	for {
+		conn, err := ln.Accept()
+		switch {
+		case err == nil:
+			s.admit(conn)
+		case s.stopping():
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("listen on %v: %w", ln.Addr(), err)
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE),
+			errors.Is(err, syscall.ECONNABORTED), errors.Is(err, syscall.ENOBUFS), errors.Is(err, syscall.ENOMEM):
+			if time.Since(lastLog) > time.Minute {
+				lastLog = time.Now()
+				s.log.Error("clients cannot be let in", "on", ln.Addr().String(), "err", err)
+			}
+			select {
+			case <-time.After(acceptPause):
+			case <-s.closing:
+			}
+		default:
+			return fmt.Errorf("accept on %v: %w", ln.Addr(), err)
+		}
+	}
+}
+
+// admit gives a connection the lowest free number, as C agents expect who
+// keep arrays by it, and a goroutine.
+func (s *Server) admit(conn net.Conn) {
+	s.clients.Lock()
+	id := 0
+	for id < len(s.clients.slots) && s.clients.slots[id] != nil {
+		id++
+	}
+	c := newClient(s, conn, id)
+	if id == len(s.clients.slots) {
+		s.clients.slots = append(s.clients.slots, c)
+	} else {
+		s.clients.slots[id] = c
+	}
+	s.clients.count++
+	s.numClients.Add(1)
+	s.clients.last++
+	c.number = s.clients.last
+	s.clients.running.Add(1)
+	s.clients.Unlock()
+	go c.serve()
+}
+
+func (s *Server) tooMany() bool {
+	s.clients.Lock()
+	defer s.clients.Unlock()
+	return s.clients.count > maxClients
+}
+
+// forget frees a client's number.
+func (s *Server) forget(c *client) {
+	s.clients.Lock()
+	defer s.clients.Unlock()
+	if s.clients.slots[c.pub.ID] == c {
+		s.clients.slots[c.pub.ID] = nil
+		s.clients.count--
+		s.numClients.Add(-1)
+	}
+}
+
+func (s *Server) clientDone() { s.clients.running.Done() }
+
+// closeGrace is how long clients' goroutines have to end, and hanging calls
+// with them.
+const closeGrace = time.Second
+
+func (s *Server) closeClients() {
+	s.clients.Lock()
+	for _, c := range s.clients.slots {
+		if c != nil {
+			c.conn.Close()
+		}
+	}
+	s.clients.Unlock()
+	done := make(chan struct{})
+	go func() {
+		s.clients.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return
+	case <-time.After(closeGrace):
+	}
+	// Agents that hang hold them: let those go who only wait.
+	for _, ag := range s.agents {
+		if l, ok := ag.be.(*local); ok {
+			l.abandon()
+		}
+	}
+	select {
+	case <-done:
+	case <-time.After(closeGrace):
+		s.log.Error("calls into agents did not return; they are left behind")
+	}
+}
+
+// mark tells all clients, with their next result, that something changed.
+func (s *Server) mark(changes pmapi.Changes) {
+	s.clients.Lock()
+	defer s.clients.Unlock()
+	for _, c := range s.clients.slots {
+		if c != nil {
+			c.changes.Or(uint32(changes))
+		}
+	}
+}
+
+// setFeatures says what clients may ask for: containers only if an agent
+// knows about them.
+func (s *Server) setFeatures() {
+	s.features = wire.FeatureDescs | wire.FeatureLabels | wire.FeatureHighRes
+	for _, ag := range s.agents {
+		if r, ok := ag.be.(*remote); ok && ag.connected.Load() && r.flags&wire.FeatureContainer != 0 {
+			s.features |= wire.FeatureContainer
+		}
+	}
+}
+
+// rootDomain is the domain of the agent that does what needs privileges for
+// other agents. They look for it when they start, and only then.
+const rootDomain = 1
+
+// startAgents starts all agents in processes at the same time, but that of
+// rootDomain before the others; those that do not come up are logged and left
+// out.
+func (s *Server) startAgents() {
+	var starting sync.WaitGroup
+	start := func(root bool) {
+		for _, ag := range s.agents {
+			if r, ok := ag.be.(*remote); ok && (ag.spec.Domain == rootDomain) == root {
+				starting.Go(r.start)
+			}
+		}
+		starting.Wait()
+	}
+	start(true)
+	start(false)
+	s.seqNum.Store(1)
+	for _, ag := range s.agents {
+		if ag.connected.Load() {
+			s.seqNum.Add(1)
+		}
+	}
+}
+
+func (s *Server) stopAgents() {
+	var stopping sync.WaitGroup
+	for _, ag := range s.agents {
+		stopping.Go(ag.be.stop)
+	}
+	stopping.Wait()
+}

@@ -1,0 +1,156 @@
+package pmcd
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	agentpmcd "github.com/go-pcp/pcp/agent/pmcd"
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/wire"
+)
+
+var _ agentpmcd.Collector = (*Server)(nil)
+
+// pduKinds is how many types of PDUs are counted (PDU_MAX + 1).
+const pduKinds = 0x18
+
+func (s *Server) countIn(t wire.Type) {
+	if i := uint32(t) - uint32(wire.TypeError); i < pduKinds {
+		s.pduIn[i].Add(1)
+	}
+}
+
+func (s *Server) countOut(t wire.Type) {
+	if i := uint32(t) - uint32(wire.TypeError); i < pduKinds {
+		s.pduOut[i].Add(1)
+	}
+}
+
+// PDUsIn counts the PDUs received of a type, given as its distance from
+// PDU_ERROR.
+func (s *Server) PDUsIn(kind int) uint64 { return s.pduIn[kind].Load() }
+
+// PDUsOut counts the PDUs sent of a type.
+func (s *Server) PDUsOut(kind int) uint64 { return s.pduOut[kind].Load() }
+
+// AgentStates lists the agents by domain.
+func (s *Server) AgentStates() []agentpmcd.AgentState {
+	list := make([]agentpmcd.AgentState, len(s.agents))
+	for i, ag := range s.agents {
+		list[i] = agentpmcd.AgentState{
+			Name:      ag.spec.Name,
+			Domain:    ag.spec.Domain,
+			Type:      int(ag.spec.Kind) << 1,
+			Status:    ag.status(),
+			Connected: ag.connected.Load(),
+			Fenced:    ag.fenced.Load(),
+		}
+	}
+	slices.SortFunc(list, func(a, b agentpmcd.AgentState) int { return cmp.Compare(a.Domain, b.Domain) })
+	return list
+}
+
+// Fence keeps requests from an agent, or lets them through again.
+func (s *Server) Fence(domain int, on bool) error {
+	if domain < 0 || domain > pcp.MaxAgentDomain || s.byDomain[domain] == nil {
+		return pcp.ErrInst
+	}
+	ag := s.byDomain[domain]
+	if ag.fenced.Swap(on) != on {
+		s.log.Warn("agent fenced", "agent", ag.spec.Name, "fenced", on)
+	}
+	return nil
+}
+
+// ClientStates lists the clients in the order in which they came.
+func (s *Server) ClientStates() []agentpmcd.ClientState {
+	s.clients.Lock()
+	defer s.clients.Unlock()
+	list := make([]agentpmcd.ClientState, 0, s.clients.count)
+	for _, c := range s.clients.slots {
+		if c != nil {
+			container, _ := c.container.Load().(string)
+			list = append(list, agentpmcd.ClientState{
+				Number: c.number, ID: c.pub.ID, Start: c.started, Container: container,
+			})
+		}
+	}
+	slices.SortFunc(list, func(a, b agentpmcd.ClientState) int { return cmp.Compare(a.Number, b.Number) })
+	return list
+}
+
+// SequenceNumber starts at 1 and counts the agents that were started.
+func (s *Server) SequenceNumber() uint32 { return s.seqNum.Load() }
+
+// AdvanceSequenceNumber adds one to it.
+func (s *Server) AdvanceSequenceNumber() { s.seqNum.Add(1) }
+
+// HangUps counts calls of HangUp.
+func (s *Server) HangUps() uint32 { return s.hangUps.Load() }
+
+// HangUp is for a SIGHUP: the files with labels are read again, and clients
+// told if labels have changed. Starting and stopping agents as the
+// configuration now has it is not supported yet; the log says so.
+func (s *Server) HangUp() {
+	s.hangUps.Add(1)
+	now := readSiteLabels(s.cfg.SysConfDir, s.log)
+	old := s.site.Swap(now)
+	if now.set.JSON != old.set.JSON || !slices.Equal(now.set.Labels, old.set.Labels) || now.hashMachine != old.hashMachine {
+		s.log.Info("labels changed", "labels", now.json())
+		s.mark(pmapi.LabelChange)
+	}
+	s.log.Warn("only labels are read again: for changed agents or access rules restart the collector")
+}
+
+// HostName is what pmcd.hostname says. The label hostname is always the
+// system's name for itself, as in C.
+func (s *Server) HostName() string { return cmp.Or(s.cfg.HostName, s.host.host) }
+
+// UserLabels is the JSON of the labels that the administrator set, "" if there
+// are none.
+func (s *Server) UserLabels() string { return s.site.Load().json() }
+
+// AgentTimeout is how long an agent may take to answer; 0 is no limit.
+func (s *Server) AgentTimeout() time.Duration { return s.agentTimeout() }
+
+// SetAgentTimeout changes it for the calls that follow.
+func (s *Server) SetAgentTimeout(d time.Duration) {
+	s.timeout.Store(int64(max(d, 0)))
+	s.log.Info("agents' time limit changed", "timeout", d)
+}
+
+// Debug is other than 0 if clients that come and go are logged.
+func (s *Server) Debug() int32 { return s.debug.Load() }
+
+// SetDebug changes it.
+func (s *Server) SetDebug(flags int32) { s.debug.Store(flags) }
+
+// Features are what the server can do.
+func (s *Server) Features() agentpmcd.Features {
+	f := agentpmcd.Features{
+		Containers: s.features&wire.FeatureContainer != 0,
+		Local:      s.cfg.Local,
+	}
+	for _, ln := range s.cfg.Listeners {
+		if ln.Addr().Network() == "unix" {
+			f.UnixSockets = true
+		} else if addr, ok := ln.Addr().(*net.TCPAddr); ok && addr.IP.To4() == nil {
+			f.IPv6 = true
+		}
+	}
+	return f
+}
+
+// trace logs what happens to clients, if asked to.
+func (s *Server) trace(what string, c *client) {
+	level := slog.LevelDebug
+	if s.debug.Load() != 0 {
+		level = slog.LevelInfo
+	}
+	s.log.Log(context.Background(), level, what, "client", c.name, "number", c.number)
+}

@@ -1,0 +1,168 @@
+package pmcd
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/go-pcp/pcp/wire"
+)
+
+// WriteStatus writes what pmcd's log starts with: the tables of agents, of
+// access rules and of request ports, in the layout that scripts know.
+func (s *Server) WriteStatus(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("\nactive agent dom   pid  in out ver protocol parameters\n" +
+		"============ === ===== === === === ======== ==========\n")
+	for _, ag := range s.agents {
+		if ag.connected.Load() {
+			ag.describe(&b)
+		}
+	}
+	b.WriteByte('\n')
+	s.cfg.Access.describe(&b)
+	b.WriteString("User access list empty: user-based access control turned off\n" +
+		"Group access list empty: group-based access control turned off\n\n")
+	fmt.Fprintf(&b, "\npmcd: PID = %d, PDU version = %d\n", os.Getpid(), wire.PDUVersion)
+	b.WriteString("pmcd request port(s):\n" +
+		"  sts fd   port  family address\n" +
+		"  === ==== ===== ====== =======\n")
+	for _, ln := range s.cfg.Listeners {
+		describeListener(&b, ln)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (a *agent) describe(b *strings.Builder) {
+	if l, ok := a.be.(*local); ok {
+		lib, entry := a.spec.Path, a.spec.Entry
+		if lib == "" {
+			lib = "built-in"
+		}
+		if entry == "" {
+			entry = fmt.Sprintf("%T", l.impl)
+		}
+		fmt.Fprintf(b, "%-12s %3d               %3d dso i:%d  lib=%s entry=%s\n",
+			a.spec.Name, a.spec.Domain, wire.PDUVersion, pmdaInterface, lib, entry)
+		return
+	}
+	r := a.be.(*remote)
+	fmt.Fprintf(b, "%-12s %3d %5d %3s %3s %3d bin ", a.spec.Name, a.spec.Domain, a.pid.Load(), r.descriptor(true), r.descriptor(false), wire.PDUVersion)
+	command := strings.Join(a.spec.Args, " ")
+	switch {
+	case a.spec.Kind == Pipe:
+		b.WriteString("pipe cmd=" + command)
+	default:
+		family := map[string]string{"unix": "unix", "tcp4": "inet", "tcp6": "ipv6"}[a.spec.Network]
+		b.WriteString("sock dom=" + family + " port=" + a.spec.Address)
+		if command != "" {
+			b.WriteString(" cmd=" + command)
+		}
+	}
+	b.WriteByte('\n')
+}
+
+// pmdaInterface is the version of the interface between collector and agent
+// that agents in process have in full (PMDA_INTERFACE_7).
+const pmdaInterface = 7
+
+// descriptor is the number of the file to (in) or from the agent.
+func (r *remote) descriptor(in bool) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p, ok := r.conn.(pipePair)
+	if !ok {
+		return ""
+	}
+	f := p.out
+	if in {
+		f = p.in
+	}
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return ""
+	}
+	n := ""
+	raw.Control(func(fd uintptr) { n = fmt.Sprint(fd) })
+	return n
+}
+
+// describe writes the host access list, closest rules first.
+func (a *Access) describe(b *strings.Builder) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.rules) == 0 {
+		b.WriteString("Host access list empty: host-based access control turned off\n")
+		return
+	}
+	const width = 39
+	line := strings.Repeat("=", width)
+	fmt.Fprintf(b, "Host access list:\n00 01 Cur/MaxCons %-*s %-*s lvl host-name\n", width, "host-spec", width, "host-mask")
+	fmt.Fprintf(b, "== == =========== %s %s === ==============\n", line, line)
+	rules := slices.Clone(a.rules)
+	slices.SortStableFunc(rules, func(x, y *hostRule) int { return x.level() - y.level() })
+	for _, r := range rules {
+		for _, op := range []Ops{OpFetch, OpStore} {
+			switch {
+			case r.spec&op == 0:
+				b.WriteString("   ")
+			case r.deny&op != 0:
+				b.WriteString(" n ")
+			default:
+				b.WriteString(" y ")
+			}
+		}
+		spec, mask := "/", "/"
+		if !r.unix {
+			spec = r.prefix.Addr().String()
+			ones, _ := netip.AddrFromSlice(net.CIDRMask(r.prefix.Bits(), r.prefix.Addr().BitLen()))
+			mask = ones.String()
+		}
+		fmt.Fprintf(b, "%5d %5d %-*s %-*s %3d %s\n", r.cur, r.max, width, spec, width, mask, r.level(), r.name)
+	}
+}
+
+// level is how many parts of an address a rule leaves open; 0 is one host.
+func (r *hostRule) level() int {
+	switch {
+	case r.unix:
+		return 1
+	case r.prefix.Addr().Is4():
+		return 4 - r.prefix.Bits()/8
+	}
+	return 8 - r.prefix.Bits()/16
+}
+
+func describeListener(b *strings.Builder, ln net.Listener) {
+	family, port, address := "unix", "", ln.Addr().String()
+	if tcp, ok := ln.Addr().(*net.TCPAddr); ok {
+		family, port, address = "ipv6", fmt.Sprint(tcp.Port), tcp.IP.String()
+		if tcp.IP.To4() != nil {
+			family = "inet"
+		}
+		if tcp.IP.IsUnspecified() {
+			address = "INADDR_ANY"
+		}
+	}
+	fmt.Fprintf(b, "  %-3s %4s %5s %-6s %s\n", "ok", listenerDescriptor(ln), port, family, address)
+}
+
+func listenerDescriptor(ln net.Listener) string {
+	sc, ok := ln.(syscall.Conn)
+	if !ok {
+		return ""
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return ""
+	}
+	n := ""
+	raw.Control(func(fd uintptr) { n = fmt.Sprint(fd) })
+	return n
+}
