@@ -1,0 +1,12 @@
+// Package oracle runs the real Performance Co-Pilot beside ours, for tests
+// only: its tools, its Python module, and private collectors with real agents.
+//
+//	oracle.Require(t)
+//	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
+//	out := d.Run(t, "pminfo", "-f", "sample.bin")
+//	c, err := pmapi.Dial(ctx, d.TCP)
+//
+// The tools are looked for in the directory that PCP_ORACLE names, else where
+// packages install them. Where they are not, tests skip and say so; with
+// PCP_ORACLE set they fail instead, so that a CI run cannot skip by mistake.
+package oracle
