@@ -1,0 +1,63 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/go-pcp/pcp/tool/agentcmd"
+	"github.com/go-pcp/pcp/tool/cdwait"
+	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/completion"
+	"github.com/go-pcp/pcp/tool/config"
+	"github.com/go-pcp/pcp/tool/cpp"
+	"github.com/go-pcp/pcp/tool/date"
+	"github.com/go-pcp/pcp/tool/dbg"
+	"github.com/go-pcp/pcp/tool/dumplog"
+	"github.com/go-pcp/pcp/tool/err"
+	"github.com/go-pcp/pcp/tool/genmap"
+	"github.com/go-pcp/pcp/tool/help"
+	"github.com/go-pcp/pcp/tool/hostname"
+	"github.com/go-pcp/pcp/tool/info"
+	"github.com/go-pcp/pcp/tool/mmvdump"
+	"github.com/go-pcp/pcp/tool/nsedit"
+	"github.com/go-pcp/pcp/tool/pmcd"
+	"github.com/go-pcp/pcp/tool/post"
+	"github.com/go-pcp/pcp/tool/probe"
+	"github.com/go-pcp/pcp/tool/sleep"
+	"github.com/go-pcp/pcp/tool/stat"
+	"github.com/go-pcp/pcp/tool/store"
+	"github.com/go-pcp/pcp/tool/up"
+	"github.com/go-pcp/pcp/tool/val"
+)
+
+// commands returns the table of commands, in the order in which help lists
+// them. A new command needs a line here and nothing else.
+func commands() []*cli.Command {
+	return slices.Concat([]*cli.Command{
+		up.Command,
+		pmcd.Command,
+		cdwait.Command,
+		info.Command,
+		val.Command,
+		val.EventCommand,
+		probe.Command,
+		store.Command,
+		mmvdump.Command,
+		stat.Command,
+		dumplog.Command,
+		nsedit.AddCommand,
+		nsedit.DelCommand,
+		nsedit.MergeCommand,
+		cpp.Command,
+		genmap.Command,
+		err.Command,
+		hostname.Command,
+		config.Command,
+		post.Command,
+		dbg.Command,
+		date.Command,
+		sleep.Command,
+		help.Command,
+		linksCommand,
+		completion.Command,
+	}, agentcmd.Commands())
+}

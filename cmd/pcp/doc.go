@@ -1,0 +1,9 @@
+// Command pcp is Performance Co-Pilot in one program. Its first argument
+// chooses the command; through a link that has the classic name of a command
+// it is that command.
+//
+//	pcp help                    list the commands
+//	pcp info -f kernel.all.load
+//	pcp links ~/bin             make the links: pminfo, pmval, ...
+//	pminfo -f kernel.all.load
+package main

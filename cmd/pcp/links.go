@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+var linksCommand = &cli.Command{
+	Name:        "links",
+	Group:       "This program",
+	Summary:     "make links with the classic names of the commands",
+	Synopsis:    "[options] directory",
+	DieOnSignal: true,
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		{Short: 'l', Long: "list", Help: "only list the classic names"},
+		{Short: 't', Long: "target", Arg: "FILE", Help: "what the links point to [this program]"},
+		cli.OptVersion,
+		cli.OptHelp,
+	},
+	Run: makeLinks,
+}
+
+// makeLinks makes a symbolic link for each command that has a classic name. It
+// replaces links, and refuses to replace anything else.
+func makeLinks(_ context.Context, env *cli.Env) int {
+	list := false
+	target := ""
+	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
+		switch opt.Long {
+		case "list":
+			list = true
+		case "target":
+			target = arg
+		default:
+			return false
+		}
+		return true
+	}})
+	if list == (len(o.Args) == 1) || len(o.Args) > 1 {
+		o.WantUsage()
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	if list {
+		for _, c := range env.Commands {
+			if c.Link != "" {
+				fmt.Fprintln(env.Stdout, c.Link)
+			}
+		}
+		return 0
+	}
+	if target == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return env.Fatalf("%v", err)
+		}
+		target = self
+	}
+	dir := o.Args[0]
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return env.Fatalf("%v", err)
+	}
+	for _, c := range env.Commands {
+		if c.Link == "" {
+			continue
+		}
+		if err := replaceLink(target, filepath.Join(dir, c.Link)); err != nil {
+			return env.Fatalf("%v", err)
+		}
+	}
+	return 0
+}
+
+func replaceLink(target, path string) error {
+	if fi, err := os.Lstat(path); err == nil {
+		if fi.Mode()&os.ModeSymlink == 0 {
+			return fmt.Errorf("%s exists and is no link", path)
+		}
+		if old, err := os.Readlink(path); err == nil && old == target {
+			return nil
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return os.Symlink(target, path)
+}

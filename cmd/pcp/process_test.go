@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// program builds our program and returns its path.
+func program(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pcp")
+	cmd := exec.Command("go", "build", "-o", path, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// TestSignals checks that a signal ends a tool as it ends any program, and a
+// service as it wants to end: with a status of its own.
+func TestSignals(t *testing.T) {
+	pcp := program(t)
+	up := exec.Command(pcp, "up", "--port", "0", "--dir", t.TempDir(), "--socket", "s")
+	up.Dir = t.TempDir()
+	out, err := up.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, up)
+	waitFor(t, out, "Ctrl-C")
+
+	val := exec.Command(pcp, "val", "-t", "10ms", "pmcd.numagents")
+	val.Env = append(os.Environ(), "PMCD_SOCKET="+filepath.Join(up.Dir, "s"))
+	if out, err = val.StdoutPipe(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, val)
+	waitFor(t, out, "samples:")
+	val.Process.Signal(syscall.SIGINT)
+	val.Wait()
+	if ws := val.ProcessState.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != syscall.SIGINT {
+		t.Errorf("pcp val ended with %v, want by SIGINT", val.ProcessState)
+	}
+
+	up.Process.Signal(syscall.SIGTERM)
+	if err := up.Wait(); err != nil {
+		t.Errorf("pcp up ended with %v, want status 0", err)
+	}
+}
+
+// TestBrokenPipe checks that a tool ends quietly when nobody reads on.
+func TestBrokenPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	cmd := exec.Command(program(t), "help")
+	var stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = w, &stderr
+	start(t, cmd)
+	w.Close()
+	cmd.Wait()
+	if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != syscall.SIGPIPE {
+		t.Errorf("ended with %v, want by SIGPIPE", cmd.ProcessState)
+	}
+	if stderr.Len() > 0 {
+		t.Errorf("said %q", stderr.String())
+	}
+}
+
+// TestFullDisk checks that output which cannot be written is no success.
+func TestFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("SKIPPED: ", err)
+	}
+	defer full.Close()
+	cmd := exec.Command(program(t), "help", "info")
+	var stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = full, &stderr
+	err = cmd.Run()
+	if want := "pcp help: writing standard output: No space left on device\n"; err == nil || stderr.String() != want {
+		t.Errorf("ended with %v and said %q, want a failure and %q", err, stderr.String(), want)
+	}
+}
+
+func start(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+}
+
+// waitFor reads lines until one has text in it.
+func waitFor(t *testing.T, r interface{ Read([]byte) (int, error) }, text string) {
+	t.Helper()
+	timer := time.AfterFunc(20*time.Second, func() { panic("nobody said " + text) })
+	defer timer.Stop()
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), text) {
+			go func() { // keep the pipe empty
+				for lines.Scan() {
+				}
+			}()
+			return
+		}
+	}
+	t.Fatalf("ended before it said %q", text)
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestUnknown(t *testing.T) {
+	commands := []*Command{{Name: "info", Link: "pminfo"}, {Name: "val", Link: "pmval"}, {Name: "pmcd"}, {Name: "completion"}}
+	f := func(name, want string) {
+		t.Helper()
+		if got := strings.Join(nearest(commands, name), " "); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
+		}
+	}
+	f("inof", "info")
+	f("pmifno", "pminfo")
+	f("vla", "val")
+	f("compl", "completion")
+	f("pcmd", "pmcd")
+	f("xyzzy", "")
+	f("", "")
+}
+
+func TestDebugNames(t *testing.T) {
+	f := func(spec, want string, ok bool) {
+		t.Helper()
+		names, gotOK := parseDebug(spec)
+		if got := strings.Join(names, " "); got != want || gotOK != ok {
+			t.Errorf("parseDebug(%q) = %q, %t, want %q, %t", spec, got, gotOK, want, ok)
+		}
+	}
+	f("pdu,fetch", "pdu fetch", true)
+	f("PDU", "pdu", true)
+	f("pdu,", "pdu", true)
+	f("", "", true)
+	f("0", "", true)
+	f("3", "pdu fetch", true)
+	f("0x10", "context", true)
+	f("all", strings.Join(debugNames[:], " "), true)
+	f("pdu,nosuch", "", false)
+	f("-pdu", "", false)
+	f(",pdu", "", false)
+}

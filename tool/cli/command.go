@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"io"
+
+	"github.com/go-pcp/pcp/internal/getopt"
+)
+
+// A Command is one tool. The table of commands in cmd/pcp feeds dispatch,
+// help, completion and the links that make build leaves.
+type Command struct {
+	Name     string // as in "pcp info"
+	Link     string // the classic name, "pminfo"; "" if there is none
+	Group    string // heading in the list of commands
+	Summary  string // one line, lower case, no full stop
+	Synopsis string // the usage line after the name: "[options] [metricname | pmid | indom]..."
+	Options  []Option
+
+	// DieOnSignal leaves SIGINT and SIGTERM to kill the process, as they do
+	// any plain program. Otherwise they end ctx, and Run's result is the exit
+	// status: a daemon's way.
+	DieOnSignal bool
+
+	// Run does the work and returns the exit status. It sees only env. It
+	// returns soon after ctx is done.
+	Run func(ctx context.Context, env *Env) int
+}
+
+// An Option is one option of a command, or with Short and Long zero a heading
+// in its help.
+type Option = getopt.Option
+
+// Heading returns an Option that is a heading in the help.
+func Heading(text string) Option { return getopt.Heading(text) }
+
+// An Env is all that a command sees of its surroundings.
+type Env struct {
+	Name           string   // as called: "pminfo", or "pcp info"
+	Args           []string // without the name
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	LookupEnv      func(string) (string, bool) // nil: what Getenv finds empty is not set; see IsSet
+	Version        string                      // of this program, for -V
+	Rows           func() int                  // height of the terminal that Stdout is; 0, or nil, if it is none
+	Command        *Command                    // itself
+	Commands       []*Command                  // all of them
+
+	msg []byte // what Printf keeps for Flush
+}
+
+// IsSet tells whether a variable is in the environment, if only empty: that is
+// enough to enable what PCP_COUNTER_WRAP and its like stand for.
+func (e *Env) IsSet(name string) bool {
+	if e.LookupEnv == nil {
+		return e.Getenv(name) != ""
+	}
+	_, ok := e.LookupEnv(name)
+	return ok
+}
+
+// FlushOut writes out what Stdout still buffers, for output that somebody is
+// waiting for.
+func (e *Env) FlushOut() error {
+	if f, ok := e.Stdout.(interface{ Flush() error }); ok {
+		return f.Flush()
+	}
+	return nil
+}

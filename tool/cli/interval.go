@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A SyntaxError is a mistake in an argument: the argument, where in it, and
+// what. Its text is that of PCP: the argument, and on the line below a caret.
+type SyntaxError struct {
+	Spec string
+	Off  int // byte offset of the mistake
+	What string
+}
+
+func (e *SyntaxError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Spec)
+	b.WriteByte('\n')
+	for i := range e.Off {
+		if c := e.Spec[i]; c > ' ' && c < 0x7f {
+			b.WriteByte(' ')
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	b.WriteString("^ -- " + e.What + "\n")
+	return b.String()
+}
+
+// intervalUnits are in the order in which they are tried. A trailing s is
+// ignored before, which makes "ms" a minute: so it is in PCP.
+var intervalUnits = [...]struct {
+	name  string
+	scale float64 // seconds, or below zero how many of them make a second
+}{
+	{"nanosecond", -1e9},
+	{"microsecond", -1e6},
+	{"millisecond", -1e3},
+	{"second", 1},
+	{"minute", 60},
+	{"hour", 3600},
+	{"day", 86400},
+	{"msec", -1e3},
+	{"usec", -1e6},
+	{"nsec", -1e9},
+	{"sec", 1},
+	{"min", 60},
+	{"hr", 3600},
+	{"s", 1},
+	{"m", 60},
+	{"h", 3600},
+	{"d", 86400},
+}
+
+// ParseInterval parses a time interval in the grammar of pmParseInterval(3):
+// numbers with optional units, "1.5", "10 msec", "4day6hour30min". A mistake is
+// a *SyntaxError.
+func ParseInterval(spec string) (time.Duration, error) {
+	if spec == "" {
+		return 0, &SyntaxError{What: "Null or empty specification"}
+	}
+	sec := 0.0
+	i := 0
+	for i < len(spec) {
+		start := skipSpace(spec, i)
+		d, end, ok := parseFloat(spec, start)
+		if !ok {
+			i = start
+			break
+		}
+		i = skipSpace(spec, end)
+		j := i
+		for j < len(spec) && isAlpha(spec[j]) {
+			j++
+		}
+		scale, ok := intervalUnit(spec[i:j])
+		if !ok {
+			break
+		}
+		if scale < 0 {
+			sec += d / -scale
+		} else {
+			sec += d * scale
+		}
+		if j == i && j == len(spec) {
+			break
+		}
+		i = j
+	}
+	if i < len(spec) {
+		return 0, &SyntaxError{Spec: spec, Off: i, What: "unexpected value"}
+	}
+	if sec >= math.MaxInt64/1e9 {
+		return 0, fmt.Errorf("interval %q: more than %d years", spec, math.MaxInt64/int64(365*24*time.Hour))
+	}
+	whole, frac := math.Modf(sec)
+	return time.Duration(whole)*time.Second + time.Duration(frac*1e9), nil
+}
+
+func intervalUnit(word string) (scale float64, ok bool) {
+	if word == "" {
+		return 1, true // seconds
+	}
+	if n := len(word); n > 1 && (word[n-1] == 's' || word[n-1] == 'S') {
+		word = word[:n-1]
+	}
+	for _, u := range intervalUnits {
+		if strings.EqualFold(word, u.name) {
+			return u.scale, true
+		}
+	}
+	return 0, false
+}
+
+// parseFloat reads a non-negative number at s[i:] as strtod would and returns where it ends.
+func parseFloat(s string, i int) (f float64, end int, ok bool) {
+	j := i
+	if j < len(s) && s[j] == '+' {
+		j++
+	}
+	digits := 0
+	for ; j < len(s) && isDigit(s[j]); j++ {
+		digits++
+	}
+	if j < len(s) && s[j] == '.' {
+		k := j + 1
+		for ; k < len(s) && isDigit(s[k]); k++ {
+			digits++
+		}
+		if digits > 0 {
+			j = k
+		}
+	}
+	if digits == 0 {
+		return 0, i, false
+	}
+	if j < len(s) && (s[j] == 'e' || s[j] == 'E') {
+		k := j + 1
+		if k < len(s) && (s[k] == '+' || s[k] == '-') {
+			k++
+		}
+		if k < len(s) && isDigit(s[k]) {
+			for k < len(s) && isDigit(s[k]) {
+				k++
+			}
+			j = k
+		}
+	}
+	f, err := strconv.ParseFloat(s[i:j], 64)
+	return f, j, err == nil
+}
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && isSpace(s[i]) {
+		i++
+	}
+	return i
+}
+
+func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+func isAlpha(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// Atoi reads a number as C's strtol does, and tells whether it is all of s.
+func Atoi(s string) (n int, ok bool) {
+	t := s[skipSpace(s, 0):]
+	v, err := strconv.ParseInt(t, 10, 32)
+	return int(v), err == nil
+}

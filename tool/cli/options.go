@@ -1,0 +1,445 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/pmns"
+)
+
+// The options that many tools share, with the texts that their usage messages
+// have. A tool puts those it takes into its table; ParseOptions knows what they
+// mean.
+var (
+	OptAlign     = Option{Short: 'A', Long: "align", Arg: "TIME", Help: "align sample times on natural boundaries"}
+	OptArchive   = Option{Short: 'a', Long: "archive", Arg: "FILE", Help: "metrics source is a PCP log archive"}
+	OptContainer = Option{Long: "container", Arg: "NAME", Help: "specify an individual container to be queried"}
+	OptDebug     = Option{Short: 'D', Long: "debug", Arg: "DBG"}
+	OptDerived   = Option{Long: "derived", Arg: "FILE", Help: "load derived metric definitions from FILE(s)"}
+	OptFinish    = Option{Short: 'T', Long: "finish", Arg: "TIME", Help: "end of the time window"}
+	OptGuiMode   = Option{Short: 'g', Long: "guimode", Help: "start in GUI mode with new time control"}
+	OptGuiPort   = Option{Short: 'p', Long: "guiport", Arg: "N", Help: "port for connection to existing time control"}
+	OptHelp      = Option{Short: '?', Long: "help", Help: "show this usage message and exit"}
+	OptHost      = Option{Short: 'h', Long: "host", Arg: "HOST", Help: "metrics source is PMCD on host"}
+	OptHostsFile = Option{Short: 'H', Long: "hostsfile", Arg: "FILE", Help: "read metric source hosts from a file"}
+	OptHostZone  = Option{Short: 'z', Long: "hostzone", Help: "set reporting timezone to local time of metrics source"}
+	OptInterval  = Option{Short: 't', Long: "interval", Arg: "DELTA", Help: "sampling interval"}
+	OptLocalPMDA = Option{Short: 'L', Long: "local-PMDA", Help: "metrics source is local connection to a PMDA"}
+	OptNameSpace = Option{Short: 'n', Long: "namespace", Arg: "FILE", Help: "use an alternative PMNS"}
+	OptOrigin    = Option{Short: 'O', Long: "origin", Arg: "TIME", Help: "initial sample time within the time window"}
+	OptSamples   = Option{Short: 's', Long: "samples", Arg: "N", Help: "terminate after this many samples"}
+	OptSpecLocal = Option{Short: 'K', Long: "spec-local", Arg: "SPEC", Help: "optional additional PMDA spec for local connection"}
+	OptStart     = Option{Short: 'S', Long: "start", Arg: "TIME", Help: "start of the time window"}
+	OptTimeZone  = Option{Short: 'Z', Long: "timezone", Arg: "TZ", Help: "set reporting timezone"}
+	OptUniqNames = Option{Short: 'N', Long: "uniqnames", Arg: "FILE", Help: "like -n but only one name allowed for each PMID"}
+	OptVersion   = Option{Short: 'V', Long: "version", Help: "display version number and exit"}
+
+	OptArchiveList  = Option{Long: "archive-list", Arg: "FILES", Help: "comma-separated list of metric source archives"}
+	OptArchiveFolio = Option{Long: "archive-folio", Arg: "FILE", Help: "read metric source archives from a folio"}
+	OptHostList     = Option{Long: "host-list", Arg: "HOSTS", Help: "comma-separated list of metric source hosts"}
+)
+
+// Options holds what the options that tools share said (pmOptions).
+type Options struct {
+	Hosts     []string
+	Archives  []string
+	Local     bool // -L
+	NameSpace *pmns.Tree
+	Container string
+
+	Samples    int // 0: no limit, or none if SamplesSet
+	SamplesSet bool
+	Interval   time.Duration
+	Start, Finish,
+	Align, Origin string // as given; see FinishTime
+
+	TimeZone string // -Z
+	HostZone bool   // -z
+
+	Args []string // what is left
+
+	env     *Env
+	cfg     ParseConfig
+	gui     bool
+	guiPort bool
+	errs    int
+	noUsage bool // the mistakes are not about usage
+	version bool
+	missing []string // what was asked for and is not supported yet
+}
+
+// A ParseConfig says how a tool departs from the common ways.
+type ParseConfig struct {
+	Multi bool // any number of hosts or archives (PM_OPTFLAG_MULTI)
+	Mixed bool // hosts and archives together (PM_OPTFLAG_MIXED)
+	Later bool // the tool calls End, as its arguments too may name a source
+	POSIX bool // options end at the first other argument (PM_OPTFLAG_POSIX)
+
+	Archives bool // the tool reads archives
+
+	// Own is asked first about each option, and tells whether it took it. A
+	// mistake in its argument goes to Options.Usagef.
+	Own func(o *Options, opt *Option, arg string) bool
+}
+
+// ParseOptions reads the environment and the arguments of a command as
+// pmGetOptions(3) does. The tool checks what more it wants to, and then calls
+// [Options.Done].
+func ParseOptions(env *Env, cfg ParseConfig) *Options {
+	o := &Options{env: env, cfg: cfg}
+	o.environment()
+	p := getopt.New(env.Command.Options, env.Args)
+	p.POSIX = cfg.POSIX || env.Getenv("POSIXLY_CORRECT") != ""
+	for {
+		opt, arg, ok := p.Next()
+		if !ok {
+			break
+		}
+		switch {
+		case opt == nil:
+			o.Usagef("%s", p.Problem())
+		case cfg.Own != nil && cfg.Own(o, opt, arg):
+		default:
+			o.common(opt, arg)
+		}
+	}
+	o.Args = p.Args()
+	if !cfg.Later {
+		o.End()
+	}
+	return o
+}
+
+// Usagef notes a mistake in the way the tool was called, for Done.
+func (o *Options) Usagef(format string, args ...any) {
+	o.env.Errorf(format, args...)
+	o.errs++
+}
+
+// WantUsage makes Done print the usage message without any other.
+func (o *Options) WantUsage() { o.errs++ }
+
+// Unsupported notes that something was asked for which is not there yet, for Done.
+func (o *Options) Unsupported(what string) {
+	for _, m := range o.missing {
+		if m == what {
+			return
+		}
+	}
+	o.missing = append(o.missing, what)
+}
+
+// Done prints what was wrong or asked for, and tells whether the tool must
+// exit, with which status.
+func (o *Options) Done() (status int, exit bool) {
+	switch {
+	case o.version:
+		o.env.Flush()
+		return 0, true
+	case o.errs > 0:
+		if !o.noUsage {
+			o.env.Printf("%s", o.env.Command.Usage(o.env.ProgName()))
+		}
+		o.env.Flush()
+		return 1, true
+	case len(o.missing) > 0:
+		for _, m := range o.missing {
+			o.env.Errorf("%s not supported yet", m)
+		}
+		o.env.Flush()
+		return 1, true
+	}
+	return 0, false
+}
+
+// common handles the options of this file's table. An option that is in a
+// tool's table and handled by neither is a mistake of ours.
+func (o *Options) common(opt *Option, arg string) {
+	switch opt.Long {
+	case "align":
+		o.Align = arg
+	case "archive":
+		o.addArchive(arg)
+	case "archive-list":
+		o.addArchiveList(arg)
+	case "archive-folio":
+		o.Unsupported("archive folios are")
+	case "container":
+		o.Container = arg
+	case "debug":
+		o.debug(arg)
+	case "derived":
+		o.Unsupported("derived metrics are")
+	case "finish":
+		o.Finish = arg
+	case "guimode":
+		o.guiMode()
+	case "guiport":
+		o.guiPortNumber(arg)
+	case "help":
+		o.WantUsage()
+	case "host":
+		o.addHost(arg)
+	case "host-list":
+		o.addHostList(arg)
+	case "hostsfile":
+		o.addHostsFile(arg)
+	case "hostzone":
+		o.hostZone()
+	case "interval":
+		o.interval(arg)
+	case "local-PMDA":
+		o.Local = true
+	case "namespace":
+		o.nameSpace(arg, true)
+	case "origin":
+		o.Origin = arg
+	case "samples":
+		o.sampleCount(arg)
+	case "spec-local":
+		o.specLocal(arg)
+	case "start":
+		o.Start = arg
+	case "timezone":
+		o.timeZone(arg)
+	case "uniqnames":
+		o.nameSpace(arg, false)
+	case "version":
+		o.version = true
+		o.env.Printf("%s version %s\n", o.env.ProgName(), o.env.Version)
+	default:
+		panic(fmt.Sprintf("tool %s: option -%c --%s is in its table and nobody handles it", o.env.Name, opt.Short, opt.Long))
+	}
+}
+
+// environment takes the variables that mean the same as an option (PCPIntro(1)).
+func (o *Options) environment() {
+	for _, v := range []struct {
+		name string
+		set  func(string)
+	}{
+		{"PCP_DEBUG", func(s string) {
+			if _, ok := parseDebug(s); !ok {
+				fmt.Fprintf(o.env.Stderr, "Error: $PCP_DEBUG=%s is not valid, ignored\n", s)
+			}
+			o.debug(s)
+		}},
+		{"PCP_ALIGN_TIME", func(s string) { o.Align = s }},
+		{"PCP_ARCHIVE", o.addArchive},
+		{"PCP_ARCHIVE_LIST", o.addArchiveList},
+		{"PCP_FOLIO", func(string) { o.Unsupported("archive folios are") }},
+		{"PCP_GUIMODE", func(string) { o.guiMode() }},
+		{"PCP_HOST", o.addHost},
+		{"PCP_HOST_LIST", o.addHostList},
+		{"PCP_SPECLOCAL", o.specLocal},
+		{"PCP_LOCALMODE", func(string) { o.Local = true }},
+		{"PCP_LOCALPMDA", func(string) { o.Local = true }},
+		{"PCP_NAMESPACE", func(s string) { o.nameSpace(s, true) }},
+		{"PCP_UNIQNAMES", func(s string) { o.nameSpace(s, false) }},
+		{"PCP_ORIGIN", func(s string) { o.Origin = s }},
+		{"PCP_ORIGIN_TIME", func(s string) { o.Origin = s }},
+		{"PCP_GUIPORT", o.guiPortNumber},
+		{"PCP_START_TIME", func(s string) { o.Start = s }},
+		{"PCP_SAMPLES", o.sampleCount},
+		{"PCP_FINISH_TIME", func(s string) { o.Finish = s }},
+		{"PCP_INTERVAL", o.interval},
+		{"PCP_TIMEZONE", o.timeZone},
+		{"PCP_HOSTZONE", func(string) { o.hostZone() }},
+	} {
+		if s := o.env.Getenv(v.name); s != "" {
+			v.set(s)
+		}
+	}
+}
+
+// End makes the checks that need all options (__pmEndOptions). ParseOptions
+// calls it unless ParseConfig.Later says that the tool does.
+func (o *Options) End() {
+	archive := len(o.Archives) > 0 && len(o.Hosts) == 0
+	if !archive && !o.Local && len(o.Hosts) == 0 && o.Origin != "" {
+		archive = true // the archive that pmlogger writes for this host
+	}
+	if !archive && (o.Start != "" || o.Align != "" || o.Origin != "") {
+		o.Usagef("time window options are supported for archives only")
+	}
+	if o.HostZone && !archive && len(o.Hosts) == 0 {
+		o.Usagef("use of timezone from metric source requires a source")
+	}
+	if archive && !o.cfg.Archives {
+		o.Unsupported("archives are")
+	}
+	if o.Local {
+		o.Unsupported("local contexts (-L) are")
+	}
+}
+
+func (o *Options) addHost(spec string) {
+	switch {
+	case len(o.Hosts) > 0 && !o.cfg.Multi:
+		o.Usagef("too many hosts requested: %s", spec)
+	case len(o.Archives) > 0 && !o.cfg.Mixed:
+		o.Usagef("only one host or archive allowed")
+	default:
+		o.Hosts = append(o.Hosts, spec)
+	}
+}
+
+func (o *Options) addHostList(list string) {
+	if len(o.Archives) > 0 && !o.cfg.Mixed {
+		o.Usagef("only one of hosts or archives allowed")
+		return
+	}
+	for _, h := range strings.Split(list, ",") {
+		if h != "" {
+			o.Hosts = append(o.Hosts, h)
+		}
+	}
+	if len(o.Hosts) > 1 && !o.cfg.Multi {
+		o.Usagef("too many hosts requested: %s", list)
+	}
+}
+
+func (o *Options) addHostsFile(path string) {
+	if len(o.Archives) > 0 && !o.cfg.Mixed {
+		o.Usagef("only one of hosts or archives allowed")
+		return
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		o.runtimef("cannot open hosts file %s: %s", path, ErrText(err))
+		return
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	for in.Scan() {
+		line, _, _ := strings.Cut(in.Text(), "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		if len(o.Hosts) > 0 && !o.cfg.Multi {
+			o.Usagef("too many hosts requested: %s", path)
+			return
+		}
+		o.Hosts = append(o.Hosts, words[0])
+	}
+	if err := in.Err(); err != nil {
+		o.runtimef("cannot read hosts file %s: %s", path, ErrText(err))
+	}
+}
+
+func (o *Options) addArchive(path string) {
+	if len(o.Hosts) > 0 && !o.cfg.Mixed {
+		o.Usagef("only one host or archive allowed")
+		return
+	}
+	o.Archives = append(o.Archives, path)
+	if !o.cfg.Archives {
+		o.Unsupported("archives are")
+	}
+}
+
+// AddArchive adds an archive that an argument names, as -a does.
+func (o *Options) AddArchive(path string) { o.addArchive(path) }
+
+func (o *Options) addArchiveList(list string) {
+	if len(o.Hosts) > 0 && !o.cfg.Mixed {
+		o.Usagef("only one of hosts or archives allowed")
+		return
+	}
+	for _, a := range strings.Split(list, ",") {
+		o.addArchive(a)
+	}
+}
+
+func (o *Options) debug(spec string) {
+	names, ok := parseDebug(spec)
+	if !ok {
+		o.Usagef("unrecognized debug options specification (%s)", spec)
+	} else if len(names) > 0 {
+		o.Unsupported("debug output (" + strings.Join(names, ",") + ") is")
+	}
+}
+
+func (o *Options) guiMode() {
+	if o.guiPort {
+		o.Usagef("at most one of -g and -p allowed")
+		return
+	}
+	o.gui = true
+	o.Unsupported("time control (-g, -p) is")
+}
+
+func (o *Options) guiPortNumber(string) {
+	if o.gui {
+		o.Usagef("at most one of -g and -p allowed")
+		return
+	}
+	o.guiPort = true
+	o.Unsupported("time control (-g, -p) is")
+}
+
+func (o *Options) specLocal(string) { o.Unsupported("local contexts (-K) are") }
+
+func (o *Options) nameSpace(path string, dupOK bool) {
+	tree, err := pmns.Load(path, dupOK)
+	if err != nil {
+		if pe, ok := errors.AsType[*pmns.ParseError](err); ok {
+			o.env.Printf("%s", pe.Diagnostic)
+		}
+		o.runtimef("Cannot load namespace from \"%s\": %s", path, ErrText(err))
+		return
+	}
+	o.NameSpace = tree
+}
+
+func (o *Options) runtimef(format string, args ...any) {
+	o.Usagef(format, args...)
+	o.noUsage = true
+}
+
+func (o *Options) sampleCount(arg string) {
+	n, err := strconv.ParseInt(strings.TrimLeft(arg, " \t"), 10, 32)
+	if err != nil || n < 0 {
+		o.Usagef("-s requires a positive numeric argument")
+		return
+	}
+	o.Samples, o.SamplesSet = int(n), true
+}
+
+func (o *Options) interval(arg string) {
+	d, err := ParseInterval(arg)
+	if err != nil {
+		o.Usagef("-t argument not in pmParseHighResInterval(3) format:\n%v", err)
+		return
+	}
+	o.Interval = d
+}
+
+func (o *Options) timeZone(tz string) {
+	if o.HostZone {
+		o.Usagef("at most one of -Z and -z allowed")
+		return
+	}
+	o.TimeZone = tz
+}
+
+func (o *Options) hostZone() {
+	if o.TimeZone != "" {
+		o.Usagef("at most one of -Z and -z allowed")
+		return
+	}
+	o.HostZone = true
+}
+
+// Errors tells whether Done will say that something was wrong.
+func (o *Options) Errors() bool { return o.errs > 0 }
+
+// WantsVersion tells whether Done will print the version.
+func (o *Options) WantsVersion() bool { return o.version }

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// Host returns the host that the options name, by default this one.
+func (o *Options) Host() string {
+	if len(o.Hosts) > 0 {
+		return o.Hosts[0]
+	}
+	return "local:"
+}
+
+// Dial opens a context on a host, with the container and the name space that
+// the options ask for. What a C tool's library would print before it returns
+// the error is printed here.
+func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error) {
+	env := o.env
+	d := pmapi.Dialer{
+		Getenv: func(name string) string {
+			if name == "PCP_CONTAINER" && o.Container != "" {
+				return o.Container
+			}
+			return env.Getenv(name)
+		},
+		Warn: env.notify,
+	}
+	c, err := d.Dial(ctx, host)
+	if err != nil {
+		if se, ok := errors.AsType[*pmapi.SpecError](err); ok {
+			env.Printf("pmNewContext: bad host specification\n%s", se.Detail())
+			env.Flush()
+			return nil, fmt.Errorf("%w: %w", pcp.ErrGeneric, err)
+		}
+		return nil, err
+	}
+	if o.NameSpace != nil {
+		c.UseNameSpace(o.NameSpace)
+	}
+	return c, nil
+}
+
+// notify prints a warning of the library as pmNotifyErr(3) does.
+func (e *Env) notify(msg string) {
+	fmt.Fprintf(e.Stderr, "[%s] %s(%d) Warning: %s\n",
+		time.Now().In(e.Local()).Format("Mon Jan _2 15:04:05"), e.ProgName(), os.Getpid(), msg)
+}
+
+// Connect is Dial of Host with the message that most tools print if it fails.
+func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
+	c, err := o.Dial(ctx, o.Host())
+	if err != nil {
+		o.env.Fatalf("Cannot connect to PMCD on host \"%s\": %s", o.Host(), ErrText(err))
+	}
+	return c, err
+}
+
+// SetZone returns the time zone in which to report times of c: that of -Z, that
+// of the source with -z, else the local one. With note it says on standard
+// output which zone was asked for, as most tools do (PM_OPTFLAG_STDOUT_TZ).
+func (o *Options) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*time.Location, error) {
+	switch {
+	case o.HostZone:
+		host, err := c.HostName(ctx)
+		if err != nil {
+			host = ""
+		}
+		tz, err := hostZone(ctx, c)
+		if err != nil {
+			o.env.Errorf("Cannot set context timezone: %s", ErrText(err))
+			o.env.Flush()
+			return nil, err
+		}
+		if note {
+			fmt.Fprintf(o.env.Stdout, "Note: timezone set to local timezone of host \"%s\"\n\n", host)
+		}
+		return Zone(tz), nil
+	case o.TimeZone != "":
+		if note {
+			fmt.Fprintf(o.env.Stdout, "Note: timezone set to \"TZ=%s\"\n\n", o.TimeZone)
+		}
+		return Zone(o.TimeZone), nil
+	}
+	return o.env.Local(), nil
+}
+
+// hostZone asks a collector for its time zone (pmNewContextZone(3)).
+func hostZone(ctx context.Context, c *pmapi.Context) (string, error) {
+	ids, err := c.LookupName(ctx, "pmcd.timezone")
+	if err != nil {
+		return "", err
+	}
+	res, err := c.Fetch(ctx, ids)
+	if err != nil {
+		return "", err
+	}
+	vs := res.Sets[0]
+	if vs.Err != 0 {
+		return "", vs.Err
+	}
+	if len(vs.Values) != 1 {
+		return "", pcp.ErrValue
+	}
+	return string(vs.Values[0].Bytes()), nil
+}
+
+// AnyFound tells whether pmLookupName(3) would be content with an answer: it
+// is if it found one name at least.
+func AnyFound(ids []pcp.PMID) bool {
+	for _, id := range ids {
+		if id != pcp.PMIDNull {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+)
+
+// A TimeWindow is what -S, -T, -A and -O leave of an archive
+// (pmParseTimeWindow(3)).
+type TimeWindow struct {
+	Start, Finish, Origin pcp.Timestamp
+}
+
+// A WindowSpec holds the arguments of -S, -T, -A and -O, "" where there is none.
+type WindowSpec struct {
+	Start, Finish, Align, Origin string
+}
+
+// MaxTime is a finish that never comes (PM_MAX_TIME_T).
+var maxTime = pcp.Timestamp{Sec: pcp.MaxSec, Nsec: 999999999}
+
+// ParseTimeWindow finds the window within first and last, which is the zero
+// Timestamp if there is no end. Times of day are in loc. A mistake is a
+// *SyntaxError; one in warn alone leaves the window without the alignment that
+// was asked for.
+func ParseTimeWindow(spec WindowSpec, first, last pcp.Timestamp, loc *time.Location) (w TimeWindow, warn, err error) {
+	if last.IsZero() || last.Sec == maxTime.Sec {
+		last = maxTime
+	}
+	start, finish := first, last
+	if spec.Start != "" {
+		if start, err = parseTime(spec.Start, start, finish, loc); err != nil {
+			return w, nil, err
+		}
+	}
+	if start.Compare(first) < 0 {
+		start = first
+	}
+	var delta int64
+	badAlign := &SyntaxError{Spec: spec.Align, What: "alignment specified by -A switch could not be applied"}
+	if spec.Align != "" {
+		d, err := ParseInterval(spec.Align)
+		if err != nil {
+			return w, nil, err
+		}
+		if d == 0 {
+			return w, nil, badAlign
+		}
+		delta = int64(d)
+		if aligned := alignUp(start, delta); aligned.Compare(first) >= 0 && aligned.Compare(last) <= 0 {
+			start = aligned
+		} else {
+			warn = badAlign
+		}
+	}
+	if spec.Finish != "" {
+		if finish, err = parseTime(spec.Finish, start, finish, loc); err != nil {
+			return w, nil, err
+		}
+	}
+	if finish.Compare(last) > 0 {
+		finish = last
+	}
+	origin := start
+	if spec.Origin != "" {
+		if origin, err = parseTime(spec.Origin, start, finish, loc); err != nil {
+			return w, nil, err
+		}
+		if origin.Compare(start) < 0 {
+			origin = start
+		} else if origin.Compare(finish) > 0 {
+			origin = finish
+		}
+		if spec.Align != "" && finish.Sec != maxTime.Sec {
+			aligned := alignUp(origin, delta)
+			if aligned.Compare(finish) > 0 {
+				aligned = aligned.Add(-time.Duration(delta))
+			}
+			if aligned.Compare(start) >= 0 && aligned.Compare(finish) <= 0 {
+				origin = aligned
+			} else {
+				warn = badAlign
+			}
+		}
+	}
+	return TimeWindow{start, finish, origin}, warn, nil
+}
+
+// alignUp returns the first multiple of delta nanoseconds not before t.
+func alignUp(t pcp.Timestamp, delta int64) pcp.Timestamp {
+	if t.Sec > math.MaxInt64/1_000_000_000-1 || t.Sec < 0 {
+		return t // beyond what 64 bits of nanoseconds hold
+	}
+	n := t.Sec*1e9 + int64(t.Nsec)
+	m := n / delta * delta
+	if m < n {
+		if m += delta; m < 0 {
+			return t
+		}
+	}
+	return pcp.Timestamp{Sec: m / 1e9, Nsec: int32(m % 1e9)}
+}
+
+// parseTime parses an argument of -S, -T or -O (__pmtimespecParse): an interval
+// after the start, with a - before the end, or with an @ a date.
+func parseTime(spec string, start, end pcp.Timestamp, loc *time.Location) (pcp.Timestamp, error) {
+	i := skipSpace(spec, 0)
+	at := func(i int) byte {
+		if i < len(spec) {
+			return spec[i]
+		}
+		return 0
+	}
+	var err error
+	switch {
+	case at(i) == '@':
+		i++
+		var d dateSpec
+		if d, err = parseDate(spec[i:]); err == nil {
+			return d.resolve(start, loc), nil
+		}
+	case at(i) == '-' && end.Sec < maxTime.Sec:
+		i++
+		var d time.Duration
+		if d, err = ParseInterval(spec[i:]); err == nil {
+			return end.Add(-d), nil
+		}
+	default:
+		if at(i) == '+' {
+			i++
+		}
+		var d time.Duration
+		if d, err = ParseInterval(spec[i:]); err == nil {
+			return start.Add(d), nil
+		}
+	}
+	if i = skipSpace(spec, i); at(i) == '@' {
+		i++
+	}
+	if t, ok := parseEnglishDate(spec[i:], start, end, loc); ok {
+		return t, nil
+	}
+	return pcp.Timestamp{}, err
+}
+
+// ArchiveZone returns the time zone in which to report times of an archive, and
+// says on standard output which it is if one was asked for, as most tools do.
+func (o *Options) ArchiveZone(a *archive.Archive) *time.Location {
+	label := a.Label()
+	switch {
+	case o.HostZone:
+		fmt.Fprintf(o.env.Stdout, "Note: timezone set to local timezone of host \"%s\" from archive\n\n", label.Host)
+		return Zone(label.TimeZone)
+	case o.TimeZone != "":
+		fmt.Fprintf(o.env.Stdout, "Note: timezone set to \"TZ=%s\"\n\n", o.TimeZone)
+		return Zone(o.TimeZone)
+	}
+	return o.env.Local()
+}
+
+// ArchiveWindow returns the time window that the options leave of an archive.
+// What is wrong it says itself; an error means that the tool must exit.
+func (o *Options) ArchiveWindow(a *archive.Archive, loc *time.Location) (TimeWindow, error) {
+	end, err := a.End()
+	if err != nil {
+		end = maxTime
+		o.env.FlushOut()
+		fmt.Fprintf(o.env.Stderr, "%s: Cannot locate end of archive %s: %s\n", o.env.ProgName(), o.Archives[0], ErrText(err))
+		fmt.Fprint(o.env.Stderr, "\nWARNING: This archive is sufficiently damaged that it may not be possible to\n"+
+			"         produce complete information.  Continuing and hoping for the best.\n\n")
+	}
+	spec := WindowSpec{o.Start, o.Finish, o.Align, o.Origin}
+	w, _, err := ParseTimeWindow(spec, a.Label().Start, end, loc)
+	if err != nil {
+		o.env.Errorf("invalid time window.\n%v", err)
+		o.env.Flush()
+	}
+	return w, err
+}

@@ -1,0 +1,308 @@
+package completion
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// Command is "pcp completion".
+var Command = &cli.Command{
+	Name:        "completion",
+	Group:       "This program",
+	Summary:     "print a completion script for bash, zsh or fish",
+	Synopsis:    "[options] bash|zsh|fish",
+	DieOnSignal: true,
+	Options:     []cli.Option{cli.Heading("General options"), cli.OptVersion, cli.OptHelp},
+	Run:         run,
+}
+
+func run(_ context.Context, env *cli.Env) int {
+	o := cli.ParseOptions(env, cli.ParseConfig{})
+	if len(o.Args) != 1 {
+		o.WantUsage()
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	w := bufio.NewWriter(env.Stdout)
+	defer w.Flush()
+	switch o.Args[0] {
+	case "bash":
+		bash(w, env.Commands)
+	case "zsh":
+		zsh(w, env.Commands)
+	case "fish":
+		fish(w, env.Commands)
+	default:
+		return env.Fatalf("no completion for %q: bash, zsh and fish are known", o.Args[0])
+	}
+	return 0
+}
+
+// wantsMetrics tells whether the arguments of c are names of metrics.
+func wantsMetrics(c *cli.Command) bool { return strings.Contains(c.Synopsis, "metricname") }
+
+// wantsFile tells whether the argument of an option is a path.
+func wantsFile(o *cli.Option) bool {
+	return o.Arg == "FILE" || o.Arg == "DIR" || o.Arg == "PATH"
+}
+
+// options calls fn for each option of c that its help shows.
+func options(c *cli.Command, fn func(o *cli.Option)) {
+	for i := range c.Options {
+		if o := &c.Options[i]; o.Help != "" && (o.Short != 0 || o.Long != "") {
+			fn(o)
+		}
+	}
+}
+
+// links returns the classic names.
+func links(commands []*cli.Command) []string {
+	var names []string
+	for _, c := range commands {
+		if c.Link != "" {
+			names = append(names, c.Link)
+		}
+	}
+	return names
+}
+
+// spellings returns how an option is written: -f, --fetch or both.
+func spellings(o *cli.Option) []string {
+	var s []string
+	if o.Short != 0 {
+		s = append(s, "-"+string(o.Short))
+	}
+	if o.Long != "" {
+		s = append(s, "--"+o.Long)
+	}
+	return s
+}
+
+func bash(w io.Writer, commands []*cli.Command) {
+	fmt.Fprint(w, `# bash completion of pcp, made by "pcp completion bash"
+
+_pcp() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+    local cmd=${COMP_WORDS[0]##*/} opts= files= values= metrics=
+    COMPREPLY=()
+    if [[ $cmd == pcp ]]; then
+        if (( COMP_CWORD == 1 )); then
+            COMPREPLY=($(compgen -W "`)
+	for i, c := range commands {
+		if i > 0 {
+			fmt.Fprint(w, " ")
+		}
+		fmt.Fprint(w, c.Name)
+	}
+	fmt.Fprint(w, `" -- "$cur"))
+            return
+        fi
+        cmd=${COMP_WORDS[1]}
+    fi
+    case $cmd in
+`)
+	for _, c := range commands {
+		pattern := c.Name
+		if c.Link != "" && c.Link != c.Name {
+			pattern += "|" + c.Link
+		}
+		var opts, files, values []string
+		options(c, func(o *cli.Option) {
+			for _, s := range spellings(o) {
+				if s != "-?" {
+					opts = append(opts, s)
+				}
+				switch {
+				case wantsFile(o):
+					files = append(files, s)
+				case o.Arg != "":
+					values = append(values, s)
+				}
+			}
+		})
+		fmt.Fprintf(w, "    %s)\n        opts='%s'\n        files='%s'\n        values='%s'\n", pattern,
+			strings.Join(opts, " "), strings.Join(files, " "), strings.Join(values, " "))
+		if wantsMetrics(c) {
+			fmt.Fprint(w, "        metrics=1\n")
+		}
+		switch c.Name {
+		case "help":
+			fmt.Fprintf(w, "        [[ $cur == -* ]] || { COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return; }\n", commandNames(commands))
+		case "completion":
+			fmt.Fprint(w, "        [[ $cur == -* ]] || { COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")); return; }\n")
+		}
+		fmt.Fprint(w, "        ;;\n")
+	}
+	fmt.Fprintf(w, `    *)  return ;;
+    esac
+    if [[ " $files " == *" $prev "* ]]; then
+        COMPREPLY=($(compgen -f -- "$cur"))
+    elif [[ " $values " == *" $prev "* ]]; then
+        return
+    elif [[ $cur == -* ]]; then
+        COMPREPLY=($(compgen -W "$opts" -- "$cur"))
+    elif [[ -n $metrics ]]; then
+        COMPREPLY=($(compgen -W "$(pcp info 2>/dev/null)" -- "$cur"))
+    else
+        COMPREPLY=($(compgen -f -- "$cur"))
+    fi
+}
+complete -F _pcp %s
+`, strings.Join(append([]string{"pcp"}, links(commands)...), " "))
+}
+
+func commandNames(commands []*cli.Command) string {
+	names := make([]string, len(commands))
+	for i, c := range commands {
+		names[i] = c.Name
+	}
+	return strings.Join(names, " ")
+}
+
+func zsh(w io.Writer, commands []*cli.Command) {
+	fmt.Fprintf(w, "#compdef %s\n# zsh completion of pcp, made by \"pcp completion zsh\"\n\n",
+		strings.Join(append([]string{"pcp"}, links(commands)...), " "))
+	fmt.Fprint(w, `_pcp_metrics() {
+    local -a names
+    names=(${(f)"$(pcp info 2>/dev/null)"})
+    compadd -a names
+}
+
+_pcp_command() {
+    case $1 in
+`)
+	for _, c := range commands {
+		pattern := c.Name
+		if c.Link != "" && c.Link != c.Name {
+			pattern += "|" + c.Link
+		}
+		fmt.Fprintf(w, "    %s)\n        _arguments -s", pattern)
+		options(c, func(o *cli.Option) {
+			for _, s := range spellings(o) {
+				fmt.Fprintf(w, " \\\n            %s", zshSpec(o, s))
+			}
+		})
+		switch {
+		case c.Name == "help":
+			fmt.Fprintf(w, " \\\n            '1:command:(%s)'", commandNames(commands))
+		case c.Name == "completion":
+			fmt.Fprint(w, " \\\n            '1:shell:(bash zsh fish)'")
+		case wantsMetrics(c):
+			fmt.Fprint(w, " \\\n            '*:metric:_pcp_metrics'")
+		default:
+			fmt.Fprint(w, " \\\n            '*:file:_files'")
+		}
+		fmt.Fprint(w, "\n        ;;\n")
+	}
+	fmt.Fprint(w, `    esac
+}
+
+_pcp() {
+    if [[ $service != pcp ]]; then
+        _pcp_command $service
+    elif (( CURRENT == 2 )); then
+        local -a names
+        names=(
+`)
+	for _, c := range commands {
+		fmt.Fprintf(w, "            %s\n", quote(c.Name+":"+strings.ReplaceAll(c.Summary, ":", `\:`)))
+	}
+	fmt.Fprint(w, `        )
+        _describe command names
+    else
+        shift words
+        (( CURRENT-- ))
+        _pcp_command $words[1]
+    fi
+}
+
+if [[ $funcstack[1] == _pcp ]]; then
+    _pcp "$@"
+else
+    compdef _pcp `+strings.Join(append([]string{"pcp"}, links(commands)...), " ")+`
+fi
+`)
+}
+
+// zshSpec is an argument of _arguments for one spelling of an option.
+func zshSpec(o *cli.Option, spelling string) string {
+	escape := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`)
+	spec := "*" + strings.ReplaceAll(spelling, "?", `\?`)
+	if o.Arg != "" && strings.HasPrefix(spelling, "--") {
+		spec += "="
+	} else if o.Arg != "" {
+		spec += "+"
+	}
+	spec += "[" + escape.Replace(o.Help) + "]"
+	switch {
+	case wantsFile(o):
+		spec += ":" + escape.Replace(o.Arg) + ":_files"
+	case o.Arg != "":
+		spec += ":" + escape.Replace(o.Arg) + ": "
+	}
+	return quote(spec)
+}
+
+// quote makes s one word for zsh and fish.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func fish(w io.Writer, commands []*cli.Command) {
+	fmt.Fprint(w, `# fish completion of pcp, made by "pcp completion fish"
+
+function __pcp_is
+    set -l words (commandline -opc)
+    test (count $words) -ge 2; and contains -- $words[2] $argv
+end
+
+function __pcp_first
+    test (count (commandline -opc)) -eq 1
+end
+
+complete -c pcp -f
+`)
+	for _, c := range commands {
+		fmt.Fprintf(w, "complete -c pcp -n __pcp_first -a %s -d %s\n", c.Name, quote(c.Summary))
+	}
+	for _, c := range commands {
+		within := "-c pcp -n '__pcp_is " + strings.TrimSpace(c.Name+" "+c.Link) + "'"
+		fishCommand(w, within, c, commands)
+		if c.Link != "" {
+			fishCommand(w, "-c "+c.Link, c, commands)
+		}
+	}
+}
+
+func fishCommand(w io.Writer, within string, c *cli.Command, commands []*cli.Command) {
+	options(c, func(o *cli.Option) {
+		fmt.Fprintf(w, "complete %s", within)
+		if o.Short != 0 {
+			fmt.Fprintf(w, " -s %s", quote(string(o.Short)))
+		}
+		if o.Long != "" {
+			fmt.Fprintf(w, " -l %s", o.Long)
+		}
+		switch {
+		case wantsFile(o):
+			fmt.Fprint(w, " -r -F")
+		case o.Arg != "":
+			fmt.Fprint(w, " -x")
+		}
+		fmt.Fprintf(w, " -d %s\n", quote(o.Help))
+	})
+	switch {
+	case c.Name == "help":
+		fmt.Fprintf(w, "complete %s -f -a '%s'\n", within, commandNames(commands))
+	case c.Name == "completion":
+		fmt.Fprintf(w, "complete %s -f -a 'bash zsh fish'\n", within)
+	case wantsMetrics(c):
+		fmt.Fprintf(w, "complete %s -f -a '(pcp info 2>/dev/null)'\n", within)
+	default:
+		fmt.Fprintf(w, "complete %s -F\n", within)
+	}
+}

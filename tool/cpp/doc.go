@@ -1,0 +1,6 @@
+// Package cpp is pmcpp: it preprocesses a file, as the name space loader does.
+//
+//	pmcpp -P -DDOMAIN=29 root_sample
+//
+// The language is that of package pmns/cpp.
+package cpp

@@ -1,0 +1,193 @@
+package date
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// strftime formats t as the C library does in the C locale, with the flags and
+// widths that GNU has. What is no conversion is copied.
+func strftime(format string, t time.Time) string {
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			b.WriteByte(format[i])
+			continue
+		}
+		c, n := parseConversion(format[i+1:])
+		text, ok := "", false
+		if n > 0 {
+			text, ok = c.apply(t)
+		}
+		if !ok {
+			text = fmt.Sprintf("%*s", c.width, format[i:i+1+n])
+		}
+		b.WriteString(text)
+		i += n
+	}
+	return b.String()
+}
+
+// A conversion is what follows a %.
+type conversion struct {
+	pad   byte // '-' none, '_' spaces, '0' zeros; 0 as is usual
+	upper bool // ^
+	swap  bool // #
+	width int
+	verb  byte
+}
+
+// maxWidth is the widest that a conversion gets: more is too long in any case.
+const maxWidth = 4096
+
+// parseConversion reads a conversion and returns its length, which is that of
+// s if s ends inside it; the verb is then 0.
+func parseConversion(s string) (c conversion, n int) {
+	for n < len(s) && strings.IndexByte("_-0+^#", s[n]) >= 0 {
+		switch s[n] {
+		case '^':
+			c.upper = true
+		case '#':
+			c.swap = true
+		default:
+			c.pad = s[n]
+		}
+		n++
+	}
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		c.width = min(c.width*10+int(s[n]-'0'), maxWidth)
+		n++
+	}
+	if n < len(s) && (s[n] == 'E' || s[n] == 'O') {
+		n++ // other calendars and digits, which the C locale does not have
+	}
+	if n == len(s) {
+		return c, n
+	}
+	c.verb = s[n]
+	return c, n + 1
+}
+
+func (c conversion) apply(t time.Time) (string, bool) {
+	hour12 := (t.Hour()+11)%12 + 1
+	isoYear, isoWeek := t.ISOWeek()
+	switch c.verb {
+	case '%':
+		return c.str("%"), true
+	case 'n':
+		return c.str("\n"), true
+	case 't':
+		return c.str("\t"), true
+	case 'a':
+		return c.name(t.Format("Mon")), true
+	case 'A':
+		return c.name(t.Format("Monday")), true
+	case 'b', 'h':
+		return c.name(t.Format("Jan")), true
+	case 'B':
+		return c.name(t.Format("January")), true
+	case 'p':
+		if c.swap {
+			c.upper = false
+			return c.str(t.Format("pm")), true
+		}
+		return c.str(t.Format("PM")), true
+	case 'P':
+		return c.str(t.Format("pm")), true
+	case 'Z':
+		s, _ := t.Zone()
+		if c.swap {
+			s = strings.ToLower(s)
+		}
+		return c.str(s), true
+	case 'c':
+		return c.str(t.Format("Mon Jan _2 15:04:05 2006")), true
+	case 'D', 'x':
+		return c.str(t.Format("01/02/06")), true
+	case 'F':
+		return c.str(t.Format("2006-01-02")), true
+	case 'r':
+		return c.str(t.Format("03:04:05 PM")), true
+	case 'R':
+		return c.str(t.Format("15:04")), true
+	case 'T', 'X':
+		return c.str(t.Format("15:04:05")), true
+	case 'z':
+		return c.str(t.Format("-0700")), true
+	case 'C':
+		return c.num(t.Year()/100, 2, '0'), true
+	case 'd':
+		return c.num(t.Day(), 2, '0'), true
+	case 'e':
+		return c.num(t.Day(), 2, '_'), true
+	case 'g':
+		return c.num(isoYear%100, 2, '0'), true
+	case 'G':
+		return c.num(isoYear, 1, '0'), true
+	case 'H':
+		return c.num(t.Hour(), 2, '0'), true
+	case 'I':
+		return c.num(hour12, 2, '0'), true
+	case 'j':
+		return c.num(t.YearDay(), 3, '0'), true
+	case 'k':
+		return c.num(t.Hour(), 2, '_'), true
+	case 'l':
+		return c.num(hour12, 2, '_'), true
+	case 'm':
+		return c.num(int(t.Month()), 2, '0'), true
+	case 'M':
+		return c.num(t.Minute(), 2, '0'), true
+	case 's':
+		return c.num(int(t.Unix()), 1, '0'), true
+	case 'S':
+		return c.num(t.Second(), 2, '0'), true
+	case 'u':
+		return c.num((int(t.Weekday())+6)%7+1, 1, '0'), true
+	case 'U':
+		return c.num((t.YearDay()+6-int(t.Weekday()))/7, 2, '0'), true
+	case 'V':
+		return c.num(isoWeek, 2, '0'), true
+	case 'w':
+		return c.num(int(t.Weekday()), 1, '0'), true
+	case 'W':
+		return c.num((t.YearDay()+6-(int(t.Weekday())+6)%7)/7, 2, '0'), true
+	case 'y':
+		return c.num(t.Year()%100, 2, '0'), true
+	case 'Y':
+		return c.num(t.Year(), 1, '0'), true
+	}
+	return "", false
+}
+
+// num formats a number of at least digits places.
+func (c conversion) num(n, digits int, pad byte) string {
+	if c.pad == '-' {
+		return fmt.Sprintf("%*s", c.width, strconv.Itoa(n))
+	}
+	if c.pad == '0' || c.pad == '_' {
+		pad = c.pad
+	}
+	if digits = max(digits, c.width); pad == '_' {
+		return fmt.Sprintf("%*d", digits, n)
+	}
+	return fmt.Sprintf("%0*d", digits, n)
+}
+
+// name is str for names, which # writes in capitals.
+func (c conversion) name(s string) string {
+	c.upper = c.upper || c.swap
+	return c.str(s)
+}
+
+func (c conversion) str(s string) string {
+	if c.upper {
+		s = strings.ToUpper(s)
+	}
+	if c.pad == '0' || c.pad == '+' {
+		return strings.Repeat("0", max(c.width-len(s), 0)) + s
+	}
+	return fmt.Sprintf("%*s", c.width, s)
+}

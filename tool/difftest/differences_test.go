@@ -1,0 +1,138 @@
+package difftest
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A noise is what differs from one run of the same tool to the next.
+type noise struct {
+	why  string
+	find *regexp.Regexp
+	with string
+}
+
+// noises are taken out of both outputs before they are compared.
+var noises = map[string]noise{
+	"clock": {
+		"the time of day of the sample",
+		regexp.MustCompile(`@ \w\w\w \w\w\w [ \d]\d \d\d:\d\d:\d\d \d{4}`), "@ DATE",
+	},
+	"notice": {
+		"time and process of a warning, and in which source file of the C library it is",
+		regexp.MustCompile(`\[\w{3} \w{3} [ \d]\d [\d:]+\] (\w+)\(\d+\) Warning: (?:auxconnect\.c:__pmAuxConnectPMCDPort: )?`), "$1 ",
+	},
+	"built": {"when it was made", regexp.MustCompile(`(?m)^ \* on .*$`), " * on DATE"},
+	"posted": {
+		"when it was posted",
+		regexp.MustCompile(`\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}|(?m)^[\d:]{8}\.\d{3}`), "DATE",
+	},
+	"temporary": {
+		"the name of a temporary directory",
+		regexp.MustCompile(`/pmnsadd\.\w+/`), "/TEMPORARY/",
+	},
+	"stamps": {
+		"times in event records, which the agent makes when it is asked",
+		regexp.MustCompile(`\d\d:\d\d:\d\d\.\d{3,9}`), "TIME",
+	},
+	"numbers": {
+		"what the machine does at the time; columns must be where they are",
+		regexp.MustCompile(` +\d+(\.\d+)?[mgKM]?`), " N",
+	},
+	"rates": {
+		"the time between two samples is not the same to the last digit",
+		regexp.MustCompile(`( +)\d+\.\d+`), "${1}R",
+	},
+	"random": {
+		"the agent changes the number of instances by chance, or clients and others come and go",
+		regexp.MustCompile(`((?:sample\.scramble\.bin|sample\.proc|pmcd\.client|mem\.slabinfo|ipc)\S*) \d+`), "$1 N",
+	},
+	"client": {
+		"each client is the next of the collector's clients",
+		regexp.MustCompile(`\[\d+ or "\d+"\]|inst \[\d+\]`), "[CLIENT]",
+	},
+	"hash": {"the hash has the client's number in it", regexp.MustCompile(`series [0-9a-f]{40}`), "series HASH"},
+}
+
+// A difference is one that we made on purpose. ours makes what we should print
+// of what the C tool printed; status is ours.
+type difference struct {
+	why  string
+	ours func(theirs result) result
+}
+
+// onlyStderr is what a refusal looks like.
+func onlyStderr(msg string) func(result) result {
+	return func(result) result { return result{stderr: msg, status: 1} }
+}
+
+var differences = map[string]difference{
+	"version": {"it is our version, not theirs", func(r result) result {
+		r.stderr = strings.Replace(r.stderr, "6.0.3", "test", 1)
+		return r
+	}},
+	"version on standard output": {"it is our version, not theirs", func(r result) result {
+		r.stdout = strings.Replace(r.stdout, "6.0.3", "test", 1)
+		return r
+	}},
+	"interval format": {"pmcd_wait names the older function", func(r result) result {
+		r.stderr = strings.Replace(r.stderr, "pmParseInterval", "pmParseHighResInterval", 1)
+		return r
+	}},
+	"no archives": {"archives are not supported yet", func(r result) result {
+		return result{stderr: "$TOOL: archives are not supported yet\n", status: 1}
+	}},
+	"no local context": {
+		"agents in the process of the tool are not supported yet",
+		onlyStderr("$TOOL: local contexts (-L) are not supported yet\n"),
+	},
+	"no local agents": {
+		"agents in the process of the tool are not supported yet",
+		onlyStderr("$TOOL: local contexts (-K) are not supported yet\n"),
+	},
+	"no derived metrics": {
+		"derived metrics are not supported yet",
+		onlyStderr("$TOOL: derived metrics are not supported yet\n"),
+	},
+	"no time control": {
+		"there is no time control yet",
+		onlyStderr("$TOOL: time control (-g, -p) is not supported yet\n"),
+	},
+	"no debug output": {
+		"debug output is not supported yet",
+		onlyStderr("$TOOL: debug output (appl0) is not supported yet\n"),
+	},
+	"getopts": {"the script has the words of the shell, we those of all other tools", func(r result) result {
+		r.stderr = strings.Replace(r.stderr, "Illegal option -q", "pmnsadd: invalid option -- 'q'", 1)
+		r.stderr = strings.Replace(r.stderr, "No arg for -n option", "pmnsadd: option requires an argument -- 'n'", 1)
+		return r
+	}},
+	"names the file": {"the script forgets which file it could not find", func(r result) result {
+		r.stdout = strings.Replace(r.stdout, `""`, `"/no/such/file"`, 1)
+		return r
+	}},
+	"asks why": {"of a name that is unknown among others we ask alone, for the reason", func(r result) result {
+		r.stdout = strings.Replace(r.stdout, "   0   1   0   0   0   0   0   1   0   0\nTotal: 4", "   0   2   0   0   0   0   0   1   0   0\nTotal: 5", 1)
+		r.stdout = strings.Replace(r.stdout, "PDUs recv   1", "PDUs recv   2", 1)
+		r.stdout = strings.Replace(r.stdout, "Total: 3", "Total: 4", 1)
+		return r
+	}},
+	"no dates": {
+		"of times to stop at only intervals are supported yet",
+		onlyStderr("$TOOL: times of day and dates (-T @23:59) are not supported yet\n"),
+	},
+	"documented -d": {"the usage message has -d for the version, but the C tool refuses it", func(r result) result {
+		return result{stderr: "pmprobe version test\n"}
+	}},
+	"container names": {"a name that no container can have is refused, as later releases do", func(r result) result {
+		return result{stderr: "pminfo: Cannot connect to PMCD on host \"local:\": Invalid argument\n", status: 1}
+	}},
+	"no fallback": {
+		"without a collector the C tool falls back on agents in its own process",
+		onlyStderr("pmstat: Cannot create fetchgroup: Connection refused\npmstat: No place to get data from!\n"),
+	},
+	"our help texts": {"help texts of the two client-side metrics are in our words", func(r result) result {
+		r.stdout = "\nevent.flags\nHelp:\nFlag bits of an event record\n"
+		return r
+	}},
+}

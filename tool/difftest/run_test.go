@@ -1,0 +1,272 @@
+package difftest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/google/go-cmp/cmp"
+)
+
+// A result is what a tool did.
+type result struct {
+	stdout, stderr string
+	status         int // -1 if a signal ended it
+}
+
+// A run is one line of the table.
+type run struct {
+	cmd   string   // with quotes as in a shell; see expand for {names}
+	env   []string // more environment
+	prep  string   // a command of the C tools, run before each of the two
+	noise string   // names of noises, with spaces between
+	diff  string   // name of a difference
+	file  string   // file of {in} that is copied to the working directory as root
+	shows string   // file in the working directory that is compared too
+}
+
+// A bench is where the runs take place.
+type bench struct {
+	bin   string // folder with links to our program
+	env   []string
+	names map[string]string // what {names} in a command stand for
+}
+
+// expand replaces {host}, {dead} and so on.
+func (b *bench) expand(s string) string {
+	for name, value := range b.names {
+		s = strings.ReplaceAll(s, "{"+name+"}", value)
+	}
+	return s
+}
+
+// exec runs a tool at path.
+func (b *bench) exec(t *testing.T, path string, env, args []string) result {
+	t.Helper()
+	return b.execIn(t, t.TempDir(), path, env, args)
+}
+
+// execIn is exec in a given directory.
+func (b *bench) execIn(t *testing.T, dir, path string, env, args []string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = append(append(oracle.Env(), b.env...), env...)
+	cmd.Dir = dir
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); ctx.Err() != nil || err != nil && !ok {
+		t.Fatalf("%s %q: %v\n%s%s", path, args, err, &stdout, &stderr)
+	}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// words splits a command at spaces outside quotes.
+func words(t *testing.T, s string) []string {
+	t.Helper()
+	var list []string
+	var word strings.Builder
+	in, quote := false, rune(0)
+	for _, c := range s {
+		switch {
+		case quote == 0 && c == ' ':
+			if in {
+				list = append(list, word.String())
+				word.Reset()
+				in = false
+			}
+			continue
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == quote:
+			quote = 0
+		default:
+			word.WriteRune(c)
+		}
+		in = true
+	}
+	if quote != 0 {
+		t.Fatalf("%s: open quote", s)
+	}
+	if in {
+		list = append(list, word.String())
+	}
+	return list
+}
+
+// try runs a line of the table with both tools and compares.
+func (b *bench) try(t *testing.T, r run) {
+	t.Helper()
+	b.tryWith(t, r, func() func() { return func() {} })
+}
+
+// tryWith is try with a function that is called before each of the two runs,
+// and returns one to be called after it.
+func (b *bench) tryWith(t *testing.T, r run, before func() func()) {
+	t.Helper()
+	args := words(t, b.expand(r.cmd))
+	tool, args := args[0], args[1:]
+	env := make([]string, len(r.env))
+	for i, e := range r.env {
+		env[i] = b.expand(e)
+	}
+	path := oracle.Path(tool)
+	if path == "" {
+		t.Skipf("SKIPPED: real PCP has no %s", tool)
+	}
+	sides := []string{path, filepath.Join(b.bin, tool)}
+	var got [2]result
+	for i, side := range sides {
+		if r.prep != "" {
+			prep := words(t, b.expand(r.prep))
+			if p := b.exec(t, oracle.Path(prep[0]), nil, prep[1:]); p.status != 0 {
+				t.Fatalf("%s: %+v", r.prep, p)
+			}
+		}
+		after := before()
+		dir := t.TempDir()
+		b.copyIn(t, r, dir)
+		got[i] = b.execIn(t, dir, side, env, args)
+		if r.shows != "" {
+			text, err := os.ReadFile(filepath.Join(dir, r.shows))
+			got[i].stdout += fmt.Sprintf("%s, missing %v:\n%s", r.shows, err != nil, text)
+		}
+		after()
+	}
+	want, ours := got[0], got[1]
+	if r.diff != "" {
+		d, ok := differences[r.diff]
+		if !ok {
+			t.Fatalf("no difference is named %q", r.diff)
+		}
+		if want == ours {
+			t.Errorf("difference %q has gone (%s): take it out of the table", r.diff, d.why)
+		}
+		want = d.ours(want)
+		want.stderr = strings.ReplaceAll(want.stderr, "$TOOL", tool)
+	}
+	for _, name := range strings.Fields(r.noise) {
+		n, ok := noises[name]
+		if !ok {
+			t.Fatalf("no noise is named %q", name)
+		}
+		for _, s := range []*string{&want.stdout, &want.stderr, &ours.stdout, &ours.stderr} {
+			*s = n.find.ReplaceAllString(*s, n.with)
+		}
+	}
+	if d := cmp.Diff(want.stdout, ours.stdout); d != "" {
+		t.Errorf("standard output (-theirs +ours):\n%s", d)
+	}
+	if d := cmp.Diff(want.stderr, ours.stderr); d != "" {
+		t.Errorf("standard error (-theirs +ours):\n%s", d)
+	}
+	if want.status != ours.status {
+		t.Errorf("exit status %d, want %d\n%s%s", ours.status, want.status, ours.stdout, ours.stderr)
+	}
+}
+
+// copyIn puts the file that a run wants where it runs.
+func (b *bench) copyIn(t *testing.T, r run, dir string) {
+	t.Helper()
+	if r.file == "" {
+		return
+	}
+	text, err := os.ReadFile(filepath.Join(b.names["in"], r.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "root"), text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// table runs lines as subtests.
+func (b *bench) table(t *testing.T, runs []run) {
+	for _, r := range runs {
+		name := strings.Join(append(append([]string{}, r.env...), r.cmd), " ")
+		t.Run(name, func(t *testing.T) { b.try(t, r) })
+	}
+}
+
+// newBench builds our program and starts collectors: one that allows all, one
+// that allows no changes, one that allows nothing; and finds a port that
+// nobody listens to.
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	oracle.Require(t)
+	b := &bench{bin: buildTools(t)}
+	all := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "linux", "sample", "simple"}})
+	readOnly := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}, Access: "disallow \"*\" : store;\n"})
+	closed := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd"}, Access: "disallow \"*\" : all;\n"})
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	b.env = all.Env
+	b.names = map[string]string{
+		"host":     all.TCP,
+		"port":     fmt.Sprint(all.Port),
+		"unix":     all.Unix,
+		"readonly": readOnly.TCP,
+		// Not by TCP: the C collector resets the connections that it refuses,
+		// and its reason may be lost.
+		"closed": closed.Unix,
+		"dead":   fmt.Sprintf("127.0.0.1:%d", deadPort(t)),
+		"pmns":   all.PMNS,
+		"dupns":  file("dupns", "root {\n a 1:1:1\n b 1:1:1\n tree\n}\ntree {\n c 29:0:6\n}\n"),
+		"badns":  file("badns", "root {\n a\n"),
+		"hosts":  file("hosts", "# two times the same\n"+all.TCP+"\n\n  "+all.Unix+" # here\n"),
+	}
+	return b
+}
+
+// buildTools builds our program, and links with its classic names.
+func buildTools(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	pcp := filepath.Join(dir, "pcp")
+	for _, cmd := range []*exec.Cmd{
+		exec.Command("go", "build", "-ldflags", "-X main.version=test", "-o", pcp, "github.com/go-pcp/pcp/cmd/pcp"),
+		exec.Command(pcp, "links", dir),
+	} {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", cmd, err, out)
+		}
+	}
+	return dir
+}
+
+// deadPort returns a port that nobody can listen to for now: it is bound.
+func deadPort(t *testing.T) int {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte(net.IPv4(127, 0, 0, 1).To4())}); err != nil {
+		t.Fatal(err)
+	}
+	sa, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sa.(*syscall.SockaddrInet4).Port
+}

@@ -1,0 +1,73 @@
+package info
+
+import (
+	"context"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// A cache keeps what many metrics share.
+type cache struct {
+	domains map[pcp.InDom]*domain
+	levels  map[labelKey]pcp.LabelSet
+	insts   map[pcp.InDom][]pcp.LabelSet
+	params  map[pcp.PMID]param
+}
+
+// A param is what is known about the metric of an event's parameter.
+type param struct {
+	name string
+	typ  pcp.Type
+}
+
+// param returns the name and type of a metric, as far as they are known.
+func (c *cache) param(ctx context.Context, from *pmapi.Context, id pcp.PMID) (string, pcp.Type) {
+	p, ok := c.params[id]
+	if !ok {
+		p.typ = pcp.TypeUnknown
+		p.name, _ = from.NameID(ctx, id)
+		if desc, err := from.LookupDesc(ctx, id); err == nil {
+			p.typ = desc.Type
+		}
+		if c.params == nil {
+			c.params = map[pcp.PMID]param{}
+		}
+		c.params[id] = p
+	}
+	return p.name, p.typ
+}
+
+// forgetInstances makes the instances be looked up again: they change.
+func (c *cache) forgetInstances() { c.domains, c.insts = nil, nil }
+
+// A domain holds the members of an instance domain, or is empty if they could
+// not be looked up.
+type domain struct {
+	insts []pcp.Instance
+	names map[int32]string
+}
+
+func (c *cache) instances(ctx context.Context, from *pmapi.Context, indom pcp.InDom) *domain {
+	if d := c.domains[indom]; d != nil {
+		return d
+	}
+	d := &domain{}
+	if insts, err := from.GetInDom(ctx, indom); err == nil {
+		d.insts = insts
+		d.names = make(map[int32]string, len(insts))
+		for _, inst := range insts {
+			d.names[inst.Inst] = inst.Name
+		}
+	}
+	if c.domains == nil {
+		c.domains = map[pcp.InDom]*domain{}
+	}
+	c.domains[indom] = d
+	return d
+}
+
+func (d *domain) name(inst int32) (string, bool) {
+	name, ok := d.names[inst]
+	return name, ok
+}

@@ -1,0 +1,273 @@
+package info
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// Command is pminfo.
+var Command = &cli.Command{
+	Name:     "info",
+	Link:     "pminfo",
+	Group:    "Metrics",
+	Summary:  "show which metrics there are, what they mean and their values",
+	Synopsis: "[options] [metricname | pmid | indom]...",
+	Options: []cli.Option{
+		cli.Heading("General options"),
+		cli.OptArchive,
+		cli.OptDebug,
+		cli.OptHost,
+		cli.OptContainer,
+		cli.OptLocalPMDA,
+		cli.OptSpecLocal,
+		cli.OptNameSpace,
+		cli.OptUniqNames,
+		cli.OptOrigin,
+		cli.OptTimeZone,
+		cli.OptHostZone,
+		cli.OptVersion,
+		cli.OptHelp,
+		cli.Heading("Protocol options"),
+		{Short: 'b', Long: "batch", Arg: "N", Help: "fetch N metrics at a time for -f and -v [128]"},
+		{Short: 'd', Long: "desc", Help: "get and print metric description"},
+		{Short: 'f', Long: "fetch", Help: "fetch and print values for all instances"},
+		{Short: 'F', Long: "fetchall", Help: "fetch and print values for non-enumerable indoms"},
+		{Short: 'I', Long: "fullindom", Help: "print InDom in verbose format"},
+		{Short: 'l', Long: "labels", Help: "print InDom, metric and instance labels"},
+		{Short: 'm', Long: "pmid", Help: "print PMID"},
+		{Short: 'M', Long: "fullpmid", Help: "print PMID in verbose format"},
+		{Short: 's', Long: "series", Help: "print source, metric, instance series identifiers"},
+		{Short: 't', Long: "oneline", Help: "get and display (terse) oneline text"},
+		{Short: 'T', Long: "helptext", Help: "get and display (verbose) help text"},
+		cli.Heading("Metrics options"),
+		{Short: 'c', Long: "derived", Arg: "FILE", Help: "load derived metric definitions from FILE(s)"},
+		{Short: 'x', Long: "events", Help: "unpack and report on any fetched event records"},
+		{Short: 'v', Long: "verify", Help: "verify mode, be quiet and only report errors"},
+		cli.OptJSON,
+	},
+	DieOnSignal: true,
+	Run:         run,
+}
+
+// wants says what to show.
+type wants struct {
+	desc, fullInDom bool
+	value, force    bool
+	events          bool
+	labels, series  bool
+	pmid, fullPMID  bool
+	oneline, help   bool
+	verify          bool
+	json            bool
+}
+
+// ids tells whether the names' PMIDs are needed.
+func (w *wants) ids() bool {
+	return w.desc || w.value || w.labels || w.series || w.pmid || w.oneline || w.help || w.verify
+}
+
+// source tells whether more than names is needed.
+func (w *wants) source() bool {
+	return w.desc || w.value || w.labels || w.series || w.oneline || w.help || w.verify
+}
+
+// own handles the options that are pminfo's alone.
+func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
+	w := &r.want
+	if opt.Long == "json" {
+		w.json = true
+		return true
+	}
+	switch opt.Short {
+	case 'b':
+		n, ok := cli.Atoi(arg)
+		if !ok {
+			o.Usagef("-b requires numeric argument")
+		}
+		r.batchSize = n
+	case 'd':
+		w.desc = true
+	case 'f':
+		w.value = true
+	case 'F':
+		w.value, w.force = true, true
+	case 'I':
+		w.desc, w.fullInDom = true, true
+	case 'l':
+		w.labels = true
+	case 'm':
+		w.pmid = true
+	case 'M':
+		w.pmid, w.fullPMID = true, true
+	case 's':
+		w.series = true
+	case 't':
+		w.oneline = true
+	case 'T':
+		w.help = true
+	case 'x':
+		w.value, w.events = true, true
+	case 'v':
+		w.verify = true
+	default:
+		return false
+	}
+	return true
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	r := &reporter{env: env, batchSize: 128, loc: env.Local()}
+	o := cli.ParseOptions(env, cli.ParseConfig{Own: r.own})
+	if r.want.json && (r.want.verify || r.want.series) {
+		o.Usagef("--json is not for -s or -v")
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	if r.want.verify {
+		r.want = wants{verify: true, series: r.want.series, events: r.want.events}
+	}
+	if o.NameSpace != nil && !r.want.source() && len(o.Hosts) == 0 {
+		// The file alone answers. Names that every source has come after its
+		// own, unless it has them too.
+		_ = o.NameSpace.Merge(pmns.Events())
+		r.tree = o.NameSpace
+	} else {
+		c, err := o.Connect(ctx)
+		if err != nil {
+			return 1
+		}
+		defer c.Close()
+		r.c = c
+	}
+
+	status := 0
+	if len(o.Args) == 0 {
+		if err := r.traverse(ctx, ""); err != nil {
+			fmt.Fprintf(env.Stderr, "Error: %s\n", cli.ErrText(err))
+			status = 1
+		}
+	}
+	for _, arg := range o.Args {
+		var err error
+		if arg != "" && arg[0] >= '0' && arg[0] <= '9' {
+			err = r.number(ctx, arg)
+		} else {
+			err = r.traverse(ctx, arg)
+		}
+		if err != nil {
+			fmt.Fprintf(env.Stderr, "Error: %s: %s\n", arg, cli.ErrText(err))
+			status = 1
+		}
+	}
+	r.report(ctx)
+	return status
+}
+
+// traverse adds the metrics at or below a name.
+func (r *reporter) traverse(ctx context.Context, name string) error {
+	add := func(name string) bool {
+		r.add(ctx, name)
+		return true
+	}
+	if r.tree != nil {
+		return r.tree.Walk(name, func(name string, _ pcp.PMID) bool { return add(name) })
+	}
+	return r.c.Traverse(ctx, name, add)
+}
+
+// number handles a PMID or instance domain, of which each part is cut to the
+// width that it has.
+func (r *reporter) number(ctx context.Context, arg string) error {
+	switch n := scanNumbers(arg); len(n) {
+	case 3:
+		id := pcp.NewPMID(int(n[0]), int(n[1]), int(n[2]))
+		name, err := r.nameID(ctx, id)
+		if err != nil {
+			return err
+		}
+		return r.traverse(ctx, name)
+	case 2:
+		r.inDom(ctx, pcp.NewInDom(int(n[0]), int(n[1])))
+		return nil
+	}
+	return pcp.ErrName
+}
+
+func (r *reporter) nameID(ctx context.Context, id pcp.PMID) (string, error) {
+	if r.tree == nil {
+		return r.c.NameID(ctx, id)
+	}
+	names, err := r.tree.Names(id)
+	if err != nil {
+		return "", err
+	}
+	return names[0], nil
+}
+
+// scanNumbers reads up to three numbers with dots between; what follows them
+// does not matter (sscanf of "%u.%u.%u").
+func scanNumbers(s string) []uint32 {
+	var nums []uint32
+	for len(nums) < 3 {
+		digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+		if digits == 0 {
+			break
+		}
+		n := uint64(0)
+		for _, c := range s[:digits] {
+			n = min(n*10+uint64(c-'0'), 1<<40)
+		}
+		nums = append(nums, uint32(n))
+		s = s[digits:]
+		if s == "" || s[0] != '.' {
+			break
+		}
+		s = s[1:]
+	}
+	return nums
+}
+
+// A reporter collects names into batches and prints what is wanted about them.
+type reporter struct {
+	env  *cli.Env
+	want wants
+	loc  *time.Location
+	c    *pmapi.Context // or
+	tree interface {    // the name space alone
+		Walk(name string, fn func(string, pcp.PMID) bool) error
+		Lookup(name string) (pcp.PMID, error)
+		Names(id pcp.PMID) ([]string, error)
+	}
+	batchSize int
+	names     []string
+	nameBytes int           // of a request for all names
+	at        pcp.Timestamp // of the values of the batch
+	out       []byte
+	cache     cache
+}
+
+// maxNamesRequest keeps the request for a batch's PMIDs below the limit of a
+// collector, which is 64 KiB.
+const maxNamesRequest = 63 << 10
+
+// add puts a name into the batch and reports the batch when it is full.
+func (r *reporter) add(ctx context.Context, name string) {
+	r.names = append(r.names, name)
+	r.nameBytes += 4 + (len(name)+3)&^3
+	if len(r.names) >= r.batchSize || r.nameBytes > maxNamesRequest {
+		r.report(ctx)
+	}
+}
+
+func (r *reporter) flush() {
+	r.env.Stdout.Write(r.out)
+	r.out = r.out[:0]
+}

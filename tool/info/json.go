@@ -1,0 +1,126 @@
+package info
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// A jsonMetric is the line of a metric with --json. Apart from the name it has
+// what was asked for: -m or -M, -d, -t, -T, -l, -f. What cannot be had is told in
+// Error, or for the texts left out.
+type jsonMetric struct {
+	Name  string `json:"name"`
+	PMID  string `json:"pmid,omitempty"`
+	Error string `json:"error,omitempty"`
+	jsonDesc
+	OneLine   string          `json:"oneline,omitempty"`
+	Help      string          `json:"help,omitempty"`
+	Labels    json.RawMessage `json:"labels,omitempty"`
+	Time      string          `json:"time,omitempty"`
+	Value     json.RawMessage `json:"value,omitempty"`     // of a metric with a single value
+	Instances []jsonInstance  `json:"instances,omitempty"` // of the others
+}
+
+type jsonDesc struct {
+	Type      string `json:"type,omitempty"`
+	InDom     string `json:"indom,omitempty"`
+	Semantics string `json:"semantics,omitempty"`
+	Units     string `json:"units,omitempty"`
+}
+
+type jsonInstance struct {
+	Inst  int32           `json:"inst"`
+	Name  string          `json:"name,omitempty"`
+	Value json.RawMessage `json:"value"`
+}
+
+// A jsonInDom is the line of an instance domain with --json.
+type jsonInDom struct {
+	InDom   string          `json:"indom"`
+	OneLine string          `json:"oneline,omitempty"`
+	Help    string          `json:"help,omitempty"`
+	Labels  json.RawMessage `json:"labels,omitempty"`
+}
+
+// jsonMetric prints the line of a metric; err is why there is no descriptor.
+func (r *reporter) jsonMetric(ctx context.Context, m *metric, err error) {
+	w := &r.want
+	line := jsonMetric{Name: m.name}
+	if w.pmid {
+		line.PMID = m.id.String()
+	}
+	if err != nil {
+		line.Error = cli.ErrText(err)
+		r.out = append(r.out, cli.JSONLine(&line)...)
+		return
+	}
+	if w.desc {
+		line.jsonDesc = describe(&m.desc)
+	}
+	if w.oneline {
+		line.OneLine, _ = r.c.LookupText(ctx, m.id, pcp.TextOneLine)
+	}
+	if w.help {
+		line.Help, _ = r.c.LookupText(ctx, m.id, pcp.TextHelp)
+	}
+	if w.labels {
+		line.Labels = jsonLabels(r.merge(r.metricSets(ctx, &m.desc), nil, "metric %s", m.id))
+	}
+	if w.value {
+		line.Time = cli.JSONTime(r.at)
+		r.jsonValues(ctx, m, &line)
+	}
+	r.out = append(r.out, cli.JSONLine(&line)...)
+}
+
+func (r *reporter) jsonValues(ctx context.Context, m *metric, line *jsonMetric) {
+	if m.vs.Err != 0 {
+		line.Error = m.vs.Err.Error()
+		return
+	}
+	for i := range m.vs.Values {
+		v := &m.vs.Values[i]
+		value := cli.JSONValue(*v, m.desc.Type, func(id pcp.PMID) (string, pcp.Type) {
+			return r.cache.param(ctx, r.c, id)
+		})
+		if m.desc.InDom == pcp.InDomNull {
+			line.Value = value
+			return
+		}
+		name, _ := r.cache.instances(ctx, r.c, m.desc.InDom).name(v.Inst)
+		line.Instances = append(line.Instances, jsonInstance{v.Inst, name, value})
+	}
+}
+
+func (r *reporter) jsonInDom(ctx context.Context, indom pcp.InDom) {
+	line := jsonInDom{InDom: indom.String()}
+	if r.want.oneline {
+		line.OneLine, _ = r.c.LookupInDomText(ctx, indom, pcp.TextOneLine)
+	}
+	if r.want.help {
+		line.Help, _ = r.c.LookupInDomText(ctx, indom, pcp.TextHelp)
+	}
+	if r.want.labels {
+		line.Labels = jsonLabels(r.merge(r.inDomSets(ctx, indom), nil, "indom %s", indom))
+	}
+	r.out = append(r.out, cli.JSONLine(&line)...)
+}
+
+// jsonLabels returns labels from a collector as they are if they are JSON.
+func jsonLabels(labels string) json.RawMessage {
+	if !json.Valid([]byte(labels)) {
+		return nil
+	}
+	return json.RawMessage(labels)
+}
+
+func describe(d *pcp.Desc) jsonDesc {
+	j := jsonDesc{Type: d.Type.String(), Semantics: d.Sem.String(), Units: d.Units.String()}
+	if d.InDom != pcp.InDomNull {
+		j.InDom = d.InDom.String()
+	}
+	return j
+}

@@ -1,0 +1,146 @@
+package mmvdump
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// Command is mmvdump.
+var Command = &cli.Command{
+	Name:     "mmvdump",
+	Link:     "mmvdump",
+	Group:    "Utilities",
+	Summary:  "show what is in a file of memory-mapped values",
+	Synopsis: "[options] [filename]",
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		{Long: "json", Help: "print metrics and values as JSON"},
+		{Long: "watch", Help: "print values again as they change; --watch=DELTA looks so often [default 1 sec]"},
+		{Long: "watch-interval", Arg: "DELTA"},
+		cli.OptVersion,
+		cli.OptHelp,
+	},
+	DieOnSignal: true,
+	Run:         run,
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	var asJSON, watching bool
+	interval := time.Second
+	spread := *env
+	spread.Args = slices.Clone(env.Args)
+	for i, arg := range spread.Args { // an option whose argument can be left out
+		if arg == "--" {
+			break
+		}
+		if delta, ok := strings.CutPrefix(arg, "--watch="); ok {
+			spread.Args[i] = "--watch-interval=" + delta
+		}
+	}
+	o := cli.ParseOptions(&spread, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
+		switch opt.Long {
+		case "json":
+			asJSON = true
+		case "watch":
+			watching = true
+		case "watch-interval":
+			watching = true
+			var err error
+			if interval, err = cli.ParseInterval(arg); err != nil {
+				o.Usagef("--watch argument not in pmParseInterval(3) format:\n%v", err)
+			} else if interval <= 0 {
+				o.Usagef("--watch needs a time above 0")
+			}
+		default:
+			return false
+		}
+		return true
+	}})
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	if len(o.Args) > 1 {
+		fmt.Fprintf(env.Stderr, "Usage: %s <filename>\n", env.Name)
+		return 1
+	}
+	path := ""
+	if len(o.Args) == 1 {
+		path = o.Args[0]
+	} else {
+		conf, err := config.Load(env.Getenv)
+		if err != nil {
+			return env.Fatalf("%v", err)
+		}
+		path = filepath.Join(conf.Get("PCP_TMP_DIR"), "mmv", "test")
+	}
+	switch {
+	case watching:
+		return watch(ctx, env, path, interval, asJSON)
+	case asJSON:
+		return printJSON(env, path)
+	}
+	b, err := readFile(path)
+	if err != nil {
+		fmt.Fprintf(env.Stderr, "%s: %s\n", path, cli.ErrText(err))
+		return 1
+	}
+	d := dumper{w: env.Stdout, file: b, size: uint64(len(b)), now: time.Now}
+	if d.dump(path) {
+		return 0
+	}
+	return 1
+}
+
+// maxFile bounds what is read: the largest file that can be of use is smaller.
+const maxFile = 1 << 30
+
+// readFile reads a regular file. An empty one is an error, as it cannot be
+// mapped.
+func readFile(path string) ([]byte, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(b) == 0:
+		return nil, unix.EINVAL
+	case len(b) > maxFile:
+		return nil, unix.EFBIG
+	}
+	return b, nil
+}
+
+// openFile opens a file without waiting for it.
+func openFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+	case st.IsDir():
+		err = unix.ENODEV // as mmap(2) says
+	case !st.Mode().IsRegular():
+		err = unix.EINVAL
+	default:
+		return f, nil
+	}
+	f.Close()
+	return nil, err
+}

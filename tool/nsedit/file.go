@@ -1,0 +1,105 @@
+package nsedit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// load reads the name space at path. What the C library prints about a file
+// that is wrong it prints; the error is the message of the tool.
+func load(env *cli.Env, path string, dupOK bool) (*pmns.Tree, error) {
+	loader := pmns.Loader{DupOK: dupOK, Getenv: env.Getenv, Stderr: env.Stderr}
+	tree, err := loader.Load(path)
+	if err == nil {
+		return tree, nil
+	}
+	if pe, ok := errors.AsType[*pmns.ParseError](err); ok {
+		env.FlushOut()
+		fmt.Fprint(env.Stderr, pe.Diagnostic)
+	}
+	dup := 0
+	if dupOK {
+		dup = 1
+	}
+	return nil, fmt.Errorf("Error: pmLoadASCIINameSpace(%s, %d): %s", path, dup, cli.ErrText(err))
+}
+
+// mergeFiles reads the files in their order and lays them over each other. Names
+// with two PMIDs it warns of; an error is the message of the tool.
+func mergeFiles(env *cli.Env, files []string, dupOK, verbose bool) (*pmns.Tree, error) {
+	var tree *pmns.Tree
+	for _, path := range files {
+		if verbose {
+			fmt.Fprintf(env.Stdout, "%s:\n", path)
+		}
+		next, err := load(env, path, dupOK)
+		switch {
+		case err != nil:
+			return nil, err
+		case tree == nil:
+			tree = next
+			continue
+		}
+		err = tree.Overlay(next, func(name string, kept, ignored pcp.PMID) {
+			fmt.Fprintf(env.Stderr, "%s: Warning: performance metric \"%s\" has multiple PMIDs.\n... using PMID %v and ignoring PMID %v\n",
+				env.ProgName(), name, idText(kept), ignored)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("Error: merging %s: %w", path, err)
+		}
+	}
+	return tree, nil
+}
+
+// idText returns id as the C tool prints it, PMIDNull by its parts.
+func idText(id pcp.PMID) string {
+	if id == pcp.PMIDNull {
+		return fmt.Sprintf("%d.%d.%d", id.Domain(), id.Cluster(), id.Item())
+	}
+	return id.String()
+}
+
+// replace writes tree to the file at path, which keeps its mode and owner, or
+// on an error all that it was. The error is the message of the tool.
+func replace(env *cli.Env, path string, tree *pmns.Tree) error {
+	next := path + ".new"
+	f, err := os.Create(next)
+	if err != nil {
+		return fmt.Errorf("Error: cannot open PMNS file \"%s\" for writing: %s", next, cli.ErrText(err))
+	}
+	defer f.Close()
+	if st, err := os.Stat(path); err == nil {
+		keepOwner(env, f, st)
+	}
+	if _, err = tree.WriteTo(f); err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		os.Remove(next)
+		return fmt.Errorf("Error: cannot write PMNS file \"%s\": %s", next, cli.ErrText(err))
+	}
+	if err := os.Rename(next, path); err != nil {
+		os.Remove(next)
+		return fmt.Errorf("cannot rename \"%s\" to \"%s\": %s", next, path, cli.ErrText(err))
+	}
+	return nil
+}
+
+// keepOwner gives f the mode and owner that st has, as far as it may.
+func keepOwner(env *cli.Env, f *os.File, st fs.FileInfo) {
+	const bits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+	if err := f.Chmod(st.Mode() & bits); err != nil {
+		fmt.Fprintf(env.Stderr, "%s: chmod(%s, %o...) failed: %s\n", env.ProgName(), f.Name(), st.Mode().Perm(), cli.ErrText(err))
+	}
+	if uid, gid, ok := owner(st); ok {
+		if err := f.Chown(uid, gid); err != nil {
+			fmt.Fprintf(env.Stderr, "%s: chown(%s, ...) failed: %s\n", env.ProgName(), f.Name(), cli.ErrText(err))
+		}
+	}
+}

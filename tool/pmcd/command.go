@@ -1,0 +1,441 @@
+package pmcd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// Command is pmcd.
+var Command = &cli.Command{
+	Name:     "pmcd",
+	Link:     "pmcd",
+	Group:    "Services",
+	Summary:  "collect metrics and serve them, as a daemon",
+	Synopsis: "[options]",
+	Options: []cli.Option{
+		cli.Heading("General options"),
+		cli.OptDebug,
+		cli.OptNameSpace,
+		cli.OptUniqNames,
+		cli.OptHelp,
+		cli.Heading("Service options"),
+		{Short: 'A', Help: "disable service advertisement"},
+		{Short: 'f', Long: "foreground", Help: "run in the foreground"},
+		{Short: 'H', Long: "hostname", Arg: "HOST", Help: "set the hostname to be used for pmcd.hostname metric"},
+		{Short: 'U', Long: "username", Arg: "USER", Help: "in daemon mode, run as named user [default pcp]"},
+		cli.Heading("Configuration options"),
+		{Short: 'c', Long: "config", Arg: "PATH", Help: "path to configuration file"},
+		{Short: 'L', Arg: "BYTES", Help: "maximum size for PDUs from clients [default 65536]"},
+		{Short: 'q', Arg: "TIME", Help: "PMDA initial negotiation timeout (seconds) [default 3]"},
+		{Short: 't', Arg: "TIME", Help: "PMDA response timeout (seconds) [default 5]"},
+		{Short: 'v', Long: "verify", Help: "check validity of pmcd configuration, then exit"},
+		cli.Heading("Connection options"),
+		{Short: 'i', Long: "interface", Arg: "ADDR", Help: "accept connections on this IP address"},
+		{Short: 'p', Long: "port", Arg: "N", Help: "accept connections on this port"},
+		{Short: 's', Long: "socket", Arg: "PATH", Help: "Unix domain socket file [default $PCP_RUN_DIR/pmcd.socket]"},
+		{Short: 'Q', Long: "remotecert", Help: "require remote clients to provide a certificate"},
+		{Short: 'S', Long: "reqauth", Help: "require all clients to authenticate"},
+		cli.Heading("Diagnostic options"),
+		{Short: 'T', Long: "trace", Arg: "FLAG", Help: "Event trace control"},
+		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output"},
+		{Short: 'x', Arg: "PATH", Help: "fatal messages at startup sent to file [default /dev/tty]"},
+	},
+	Run: run,
+}
+
+// settings are what the command line and the environment say.
+type settings struct {
+	foreground, verify bool
+	usage              bool // was asked for
+	pidFile            string
+	names              *pmns.Tree
+	config             string
+	log, fatal         string
+	listen             pmcd.ListenConfig
+	local              bool
+	server             pmcd.Config
+	warnings           []string // for the log
+}
+
+// detached is set in the environment of the process that -f's absence makes.
+const detached = "PCP_DETACHED"
+
+func run(ctx context.Context, env *cli.Env) int {
+	set, status, exit := parse(env)
+	if exit {
+		return status
+	}
+	if set.verify {
+		return verify(env, set.config)
+	}
+	if !set.foreground && env.Getenv(detached) == "" {
+		return detach(env)
+	}
+	if err := serve(ctx, env, set); err != nil {
+		dontStart(env, set, err)
+		return 1
+	}
+	return 0
+}
+
+func parse(env *cli.Env) (set *settings, status int, exit bool) {
+	cfg, err := config.Load(env.Getenv)
+	if err != nil {
+		return nil, env.Fatalf("%s", cli.ErrText(err)), true
+	}
+	set = &settings{
+		config:  cfg.Get("PCP_PMCDCONF_PATH"),
+		log:     "pmcd.log",
+		fatal:   "/dev/tty",
+		pidFile: filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.pid"),
+		listen:  pmcd.ListenConfig{Socket: filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.socket")},
+	}
+	set.server.SysConfDir = cfg.Get("PCP_SYSCONF_DIR")
+	set.environment(env)
+	o := cli.ParseOptions(env, cli.ParseConfig{POSIX: true, Own: set.option})
+	if len(o.Args) > 0 {
+		o.WantUsage()
+	}
+	if status, exit := o.Done(); exit {
+		if set.usage {
+			status = 0
+		}
+		return nil, status, true
+	}
+	set.names = o.NameSpace
+	if set.names == nil {
+		path := env.Getenv("PMNS_DEFAULT")
+		if path == "" {
+			path = filepath.Join(cfg.Get("PCP_VAR_DIR"), "pmns", "root")
+		}
+		if set.names, err = pmns.Load(path, true); err != nil {
+			set.names = nil
+			set.warnings = append(set.warnings, fmt.Sprintf("%s cannot be used (%v): only names of built-in agents are known", path, err))
+		}
+	}
+	if len(set.listen.Ports) == 0 {
+		set.listen.Ports = []int{pmcd.DefaultPort}
+	}
+	if set.local {
+		set.listen.Addresses = append(set.listen.Addresses, "127.0.0.1")
+	}
+	return set, 0, false
+}
+
+// environment takes the variables that pmcd(1) knows. They are told in the
+// log, for nobody sees them on a command line.
+func (set *settings) environment(env *cli.Env) {
+	if v := env.Getenv("PMCD_PORT"); v != "" {
+		if ports, ok := parsePorts(v); ok {
+			set.listen.Ports = ports
+			set.warnings = append(set.warnings, fmt.Sprintf("nports=%d from PMCD_PORT=%s in environment", len(ports), v))
+		} else {
+			set.warnings = append(set.warnings, "ignored bad PMCD_PORT = '"+v+"'")
+		}
+	}
+	if v := env.Getenv("PMCD_LOCAL"); v != "" {
+		if n, _ := strconv.Atoi(v); n != 0 {
+			set.local, set.server.Local = true, true
+			set.warnings = append(set.warnings, "localhost only from PMCD_LOCAL="+v+" in environment")
+		}
+	}
+	if v := env.Getenv("PMCD_SOCKET"); v != "" {
+		set.listen.Socket = v
+	}
+	if v := env.Getenv("PMCD_CREDS_TIMEOUT"); v != "" {
+		if n, err := strconv.Atoi(v); err == nil && n >= 1 {
+			set.server.CredsTimeout = time.Duration(n) * time.Second
+		} else {
+			set.warnings = append(set.warnings, "ignored bad PMCD_CREDS_TIMEOUT = '"+v+"'")
+		}
+	}
+}
+
+func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
+	switch opt.Short {
+	case 'A': // nothing is ever advertised
+	case 'f':
+		set.foreground = true
+	case 'H':
+		set.server.HostName = arg
+	case 'U':
+		if me, err := user.Current(); err != nil || me.Username != arg {
+			o.Unsupported("running as another user (-U) is")
+		}
+	case 'c':
+		set.config = arg
+	case 'L':
+		n, err := strconv.ParseInt(arg, 0, 32)
+		if err != nil || n <= 0 {
+			o.Usagef("-L requires a positive value")
+		}
+		set.server.MaxPDU = int(n)
+	case 'q':
+		n, err := strconv.Atoi(arg)
+		if err != nil || n <= 0 {
+			o.Usagef("-q requires a positive numeric argument")
+		}
+		set.server.CredsTimeout = time.Duration(n) * time.Second
+	case 't':
+		n, err := strconv.Atoi(arg)
+		if err != nil || n < 0 {
+			o.Usagef("-t requires a positive numeric argument")
+		}
+		if set.server.AgentTimeout = time.Duration(n) * time.Second; n == 0 {
+			set.server.AgentTimeout = -1
+		}
+	case 'v':
+		set.verify = true
+	case 'i':
+		set.addInterface(o, arg)
+	case 'p':
+		ports, ok := parsePorts(arg)
+		if !ok {
+			o.Usagef("-p requires a positive numeric argument (%s)", arg)
+		}
+		set.listen.Ports = append(set.listen.Ports, ports...)
+	case 's':
+		set.listen.Socket = arg
+	case 'Q':
+		o.Unsupported("demanding certificates (-Q) is")
+	case 'S':
+		o.Unsupported("demanding authentication (-S) is")
+	case 'T':
+		n, err := strconv.Atoi(arg)
+		switch {
+		case err != nil || n < 0:
+			o.Usagef("-T requires a positive numeric argument")
+		case n != 0:
+			o.Unsupported("event tracing (-T) is")
+		}
+	case 'l':
+		set.log = arg
+	case 'x':
+		set.fatal = arg
+	case '?':
+		set.usage = true
+		o.WantUsage()
+	default:
+		return false
+	}
+	return true
+}
+
+func (set *settings) addInterface(o *cli.Options, arg string) {
+	switch arg {
+	case "INADDR_ANY":
+		set.listen.Addresses = append(set.listen.Addresses, "0.0.0.0", "::")
+	case "INADDR_LOOPBACK":
+		set.listen.Addresses = append(set.listen.Addresses, "127.0.0.1")
+	default:
+		set.listen.Addresses = append(set.listen.Addresses, arg)
+	}
+}
+
+// parsePorts takes ports with commas between.
+func parsePorts(list string) (ports []int, ok bool) {
+	for _, word := range strings.Split(list, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n <= 0 || n > 65535 {
+			return nil, false
+		}
+		ports = append(ports, n)
+	}
+	return ports, true
+}
+
+// verify checks a configuration file and says what is wrong with it.
+func verify(env *cli.Env, path string) int {
+	if _, err := pmcd.ReadFile(path); err != nil {
+		if perr, ok := err.(*os.PathError); ok {
+			fmt.Fprintf(env.Stderr, "pmcd verify %s: %s\n", perr.Path, cli.ErrText(perr.Err))
+		} else {
+			fmt.Fprintln(env.Stderr, err)
+		}
+		return 1
+	}
+	return 0
+}
+
+// dontStart says why, where somebody may see it.
+func dontStart(env *cli.Env, set *settings, err error) {
+	fmt.Fprintf(env.Stderr, "pmcd not started due to errors!\n%v\n", err)
+	if set.foreground {
+		return
+	}
+	tty, terr := os.OpenFile(set.fatal, os.O_WRONLY|os.O_APPEND, 0)
+	if terr != nil {
+		return // nobody to tell
+	}
+	defer tty.Close()
+	fmt.Fprintf(tty, "NOTE: pmcd not started due to errors!  %v\n", err)
+}
+
+// serve runs the collector until ctx is done.
+func serve(ctx context.Context, env *cli.Env, set *settings) error {
+	limitMemory()
+	lns, err := pmcd.Listen(ctx, set.listen)
+	if len(lns) == 0 {
+		return fmt.Errorf("%w\npmcd may already be running", err)
+	}
+	logTo, closeLog, lerr := openLog(env, set.log)
+	if lerr != nil {
+		for _, ln := range lns {
+			ln.Close()
+		}
+		return fmt.Errorf("cannot open log: %w", lerr)
+	}
+	defer closeLog()
+	log := slog.New(daemonlog.NewHandler(logTo, "pmcd", slog.LevelInfo))
+	if err != nil {
+		log.Error("cannot listen everywhere", "err", err)
+	}
+	for _, w := range set.warnings {
+		log.Warn(w)
+	}
+	if !set.foreground {
+		if err := os.WriteFile(set.pidFile, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
+			log.Error("cannot write the file with the process's number", "err", err)
+		} else {
+			defer os.Remove(set.pidFile)
+		}
+	}
+	err = collect(ctx, env, set, lns, logTo, log)
+	if err != nil {
+		log.Error("pmcd ends", "err", err)
+		for _, ln := range lns {
+			ln.Close()
+		}
+	}
+	daemonlog.Footer(logTo)
+	return err
+}
+
+// openLog opens the log and writes its header. "-" is the standard error.
+func openLog(env *cli.Env, path string) (w io.Writer, done func(), err error) {
+	if path == "-" {
+		return env.Stderr, func() {}, daemonlog.Header(env.Stderr, "pmcd")
+	}
+	f, err := daemonlog.Open(path, "pmcd")
+	return f, func() { f.Close() }, err
+}
+
+// collect makes the collector of the configuration file and runs it.
+func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listener, logTo io.Writer, log *slog.Logger) error {
+	file, err := pmcd.ReadFile(set.config)
+	if err != nil {
+		if _, ok := err.(*os.PathError); ok {
+			return err
+		}
+		fmt.Fprintln(logTo, err)
+		if file == nil {
+			return fmt.Errorf("configuration file %s has errors", set.config)
+		}
+	}
+	cfg := set.server
+	cfg.Listeners = lns
+	cfg.NameSpace = set.names
+	cfg.Access = file.Access
+	cfg.Agents = specs(file.Agents, env.Version, log)
+	if len(cfg.Agents) == 0 {
+		//lint:ignore ST1005 scripts look for the words of the C one
+		return fmt.Errorf("No PMDAs found in the configuration file %q", set.config)
+	}
+	cfg.Log = log
+	cfg.AgentOutput = logTo
+	cfg.Dir = filepath.Dir(set.log)
+	var server *pmcd.Server
+	cfg.Started = func() {
+		if err := server.WriteStatus(logTo); err != nil {
+			log.Error("cannot write the tables", "err", err)
+		}
+	}
+	if server, err = pmcd.New(cfg); err != nil {
+		return err
+	}
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case <-hup:
+				server.HangUp()
+			case <-done:
+				return
+			}
+		}
+	}()
+	err = server.Run(ctx)
+	log.Info("pmcd Shutdown")
+	return err
+}
+
+// specs finds our own agents for the DSOs of a configuration file. Others
+// cannot be loaded and are left out.
+func specs(list []pmcd.AgentSpec, version string, log *slog.Logger) []pmcd.AgentSpec {
+	var found []pmcd.AgentSpec
+	for _, spec := range list {
+		if spec.Kind == pmcd.DSO {
+			b, ok := builtin(spec)
+			if !ok {
+				log.Error("agent left out: this program cannot load DSOs and has none of this name built in",
+					"agent", spec.Name, "domain", spec.Domain, "dso", spec.Path)
+				continue
+			}
+			spec.Open = func(s *pmcd.Server) (pmda.Agent, error) {
+				return b.Open(agent.Env{Domain: spec.Domain, Collector: s, Version: version, Log: log})
+			}
+		}
+		found = append(found, spec)
+	}
+	return found
+}
+
+// builtin finds the agent of a dso line by its entry point, as a file can have
+// several: pmproxy_init of pmda_mmv.so is pmproxy; or by the file's name,
+// which says more about what it is than the label: /.../pmda_linux.so is linux.
+func builtin(spec pmcd.AgentSpec) (agent.Builtin, bool) {
+	if b, ok := agent.Named(strings.TrimSuffix(spec.Entry, "_init")); ok {
+		return b, true
+	}
+	name := strings.TrimPrefix(filepath.Base(spec.Path), "pmda_")
+	for _, suffix := range []string{".so", ".dylib", ".dll"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return agent.Named(name)
+}
+
+// limitMemory trades processor time, of which collecting takes little, for
+// memory, which the monitored host should keep for itself.
+func limitMemory() {
+	debug.SetGCPercent(gcPercent)
+	debug.SetMemoryLimit(softMemoryLimit)
+}
+
+const (
+	gcPercent       = 50
+	softMemoryLimit = 24 << 20
+)

@@ -1,0 +1,38 @@
+package sleep
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// Command is pmsleep.
+var Command = &cli.Command{
+	Name:        "sleep",
+	Link:        "pmsleep",
+	Group:       "Utilities",
+	Summary:     "wait for an interval",
+	Synopsis:    "interval",
+	DieOnSignal: true,
+	Run:         run,
+}
+
+// run waits for as long as its argument says. As with pmsleep, which reads no
+// options, one that is no interval is a message and no failure.
+func run(ctx context.Context, env *cli.Env) int {
+	if len(env.Args) != 1 {
+		fmt.Fprintf(env.Stderr, "Usage: %s %s\n", env.ProgName(), env.Command.Synopsis)
+		return 1
+	}
+	d, err := cli.ParseInterval(env.Args[0])
+	if err != nil {
+		fmt.Fprint(env.Stderr, err)
+		return 0
+	}
+	if !cli.Sleep(ctx, d) {
+		return int(syscall.EINTR)
+	}
+	return 0
+}

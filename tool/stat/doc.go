@@ -1,0 +1,8 @@
+// Package stat is pmstat: one line of what a host is doing, again and again.
+//
+//	pmstat -t 2
+//	pmstat -h app1 -h app2 -l
+//
+// Memory is in KiB, or MiB with an m; rates are by second, in thousands with
+// a K; processor time is in percent.
+package stat

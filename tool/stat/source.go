@@ -1,0 +1,129 @@
+package stat
+
+import (
+	"context"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// What a line is made of.
+const (
+	loadAvg = iota
+	swapUsed
+	memFree
+	memBuf
+	memCached
+	swapIn
+	swapOut
+	blkRead
+	blkWrite
+	interrupts
+	pswitch
+	cpuNice
+	cpuUser
+	cpuIntr
+	cpuSys
+	cpuIdle
+	cpuWait
+	cpuSteal
+	numItems
+)
+
+// items says where each item comes from: a metric, or if there is none of that
+// name another; one instance of it; the unit it is shown in, or "" for a counter
+// as a rate; and its type.
+var items = [numItems]struct {
+	name, other, inst string
+	scale             string
+	typ               pcp.Type
+}{
+	loadAvg:    {name: "kernel.all.load", inst: "1 minute", typ: pcp.TypeFloat},
+	swapUsed:   {name: "swap.used", scale: "kbyte", typ: pcp.TypeU32},
+	memFree:    {name: "mem.util.free", scale: "kbyte", typ: pcp.TypeU32},
+	memBuf:     {name: "mem.util.bufmem", other: "mem.bufmem", scale: "kbyte", typ: pcp.TypeU32},
+	memCached:  {name: "mem.util.cached", scale: "kbyte", typ: pcp.TypeU32},
+	swapIn:     {name: "swap.pagesin", other: "swap.in", typ: pcp.TypeU32},
+	swapOut:    {name: "swap.pagesout", other: "swap.out", typ: pcp.TypeU32},
+	blkRead:    {name: "disk.all.blkread", other: "disk.all.read", typ: pcp.TypeU32},
+	blkWrite:   {name: "disk.all.blkwrite", other: "disk.all.write", typ: pcp.TypeU32},
+	interrupts: {name: "kernel.all.intr", typ: pcp.TypeU32},
+	pswitch:    {name: "kernel.all.pswitch", typ: pcp.TypeU32},
+	cpuNice:    {name: "kernel.all.cpu.nice", typ: pcp.TypeU64},
+	cpuUser:    {name: "kernel.all.cpu.user", typ: pcp.TypeU64},
+	cpuIntr:    {name: "kernel.all.cpu.intr", typ: pcp.TypeU64},
+	cpuSys:     {name: "kernel.all.cpu.sys", typ: pcp.TypeU64},
+	cpuIdle:    {name: "kernel.all.cpu.idle", typ: pcp.TypeU64},
+	cpuWait:    {name: "kernel.all.cpu.wait.total", typ: pcp.TypeU64},
+	cpuSteal:   {name: "kernel.all.cpu.steal", typ: pcp.TypeU64},
+}
+
+// A source is a host with what its last fetch brought.
+type source struct {
+	group  *pmapi.FetchGroup // nil once it is given up
+	name   string
+	swapOp byte // in the headings: p for pages, s for swaps
+	at     pcp.Timestamp
+	items  [numItems]*pmapi.GroupItem // nil where the host has no such metric
+}
+
+// newSource looks up the metrics that a host has of those wanted. It is an
+// error if there is none.
+func newSource(ctx context.Context, c *pmapi.Context) (*source, error) {
+	group, err := pmapi.NewFetchGroup(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{group: group, swapOp: 'p'}
+	none := true
+	for i, item := range items {
+		s.items[i], err = group.Add(ctx, item.name, item.inst, item.scale, item.typ)
+		if err != nil && item.other != "" {
+			if i == swapIn || i == swapOut {
+				s.swapOp = 's'
+			}
+			s.items[i], err = group.Add(ctx, item.other, item.inst, item.scale, item.typ)
+		}
+		if err != nil {
+			s.items[i] = nil
+			continue
+		}
+		none = false
+	}
+	if none {
+		return nil, err
+	}
+	return s, nil
+}
+
+// fetch gets new values. Rates are known from the second fetch on.
+func (s *source) fetch(ctx context.Context) error {
+	err := s.group.Fetch(ctx)
+	if err == nil {
+		s.at = s.group.Time()
+	}
+	return err
+}
+
+// value returns what the last fetch brought, and whether it did.
+func (s *source) value(item int) (pcp.Value, bool) {
+	if s.items[item] == nil || s.items[item].Err != 0 {
+		return pcp.Value{}, false
+	}
+	return s.items[item].Value, true
+}
+
+// hostName returns the name of the host; it keeps it for when the host is gone.
+func (s *source) hostName(ctx context.Context) string {
+	if s.name == "" && s.group != nil {
+		s.name, _ = s.group.Context().HostName(ctx)
+	}
+	return s.name
+}
+
+func (s *source) close() {
+	if s.group != nil {
+		s.group.Close()
+		s.group = nil
+	}
+}

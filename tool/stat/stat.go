@@ -1,0 +1,311 @@
+package stat
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// Command is pmstat.
+var Command = &cli.Command{
+	Name:    "stat",
+	Link:    "pmstat",
+	Group:   "Metrics",
+	Summary: "show in one line what hosts are doing, again and again",
+	Options: []cli.Option{
+		cli.Heading("General options"),
+		cli.OptAlign,
+		cli.OptArchive,
+		cli.OptDebug,
+		cli.OptGuiMode,
+		cli.OptHost,
+		cli.OptNameSpace,
+		cli.OptOrigin,
+		cli.OptGuiPort,
+		cli.OptStart,
+		cli.OptSamples,
+		cli.OptFinish,
+		cli.OptInterval,
+		cli.OptTimeZone,
+		cli.OptHostZone,
+		cli.OptVersion,
+		cli.OptHelp,
+		cli.Heading("Alternate sources"),
+		cli.OptHostsFile,
+		cli.OptLocalPMDA,
+		cli.Heading("Reporting options"),
+		{Short: 'l', Long: "suffix", Help: "print last 7 charcters of the host name(s)"},
+		{Short: 'P', Long: "pause", Help: "pause between updates for archive replay"},
+		{Short: 'x', Long: "xcpu", Help: "extended CPU statistics reporting"},
+	},
+	DieOnSignal: true,
+	Run:         run,
+}
+
+type reporter struct {
+	env    *cli.Env
+	suffix bool // -l
+	pause  bool // -P
+	xcpu   bool // -x
+
+	loc     *time.Location
+	sources []*source
+	swapOp  byte
+	out     []byte
+}
+
+func (r *reporter) own(_ *cli.Options, opt *cli.Option, _ string) bool {
+	switch opt.Short {
+	case 'l':
+		r.suffix = true
+	case 'P':
+		r.pause = true
+	case 'x':
+		r.xcpu = true
+	default:
+		return false
+	}
+	return true
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	r := &reporter{env: env, swapOp: 'p'}
+	o := cli.ParseOptions(env, cli.ParseConfig{Multi: true, Own: r.own})
+	if !o.WantsVersion() {
+		if len(o.Args) > 0 {
+			o.Usagef("too many options")
+		}
+		if r.pause && len(o.Archives) == 0 {
+			o.Usagef("-P can only be used with archives")
+		}
+	}
+	now := time.Now()
+	finish := o.FinishTime(now)
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	interval := o.Interval
+	if interval == 0 {
+		interval = 5 * time.Second
+	}
+	samples := o.Samples
+	if !finish.IsZero() {
+		samples = max(samples, int(finish.Sub(now)/interval))
+	}
+
+	hosts := o.Hosts
+	if len(hosts) == 0 {
+		hosts = []string{o.Host()}
+	}
+	defer func() {
+		for _, s := range r.sources {
+			s.close()
+		}
+	}()
+	for _, host := range hosts {
+		c, err := o.Dial(ctx, host)
+		if err != nil {
+			env.Fatalf("Cannot create fetchgroup: %s", cli.ErrText(err))
+			continue
+		}
+		s, err := newSource(ctx, c)
+		if err != nil {
+			env.Fatalf("%s: Cannot resolve any metrics.", host)
+			c.Close()
+			continue
+		}
+		if s.swapOp != 'p' {
+			r.swapOp = s.swapOp
+		}
+		r.sources = append(r.sources, s)
+		if r.loc == nil {
+			if r.loc, err = o.SetZone(ctx, c, true); err != nil {
+				return 1
+			}
+		}
+	}
+	if len(r.sources) == 0 {
+		return env.Fatalf("No place to get data from!")
+	}
+	for _, s := range r.sources {
+		s.fetch(ctx) // what rates start from
+	}
+	return r.loop(ctx, interval, samples)
+}
+
+func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int) int {
+	n := len(r.sources)
+	for i := 0; samples == 0 || i < samples; i++ {
+		if i*n%r.rows() < n {
+			r.header()
+		}
+		r.flush()
+		if !cli.Sleep(ctx, interval) {
+			return 1
+		}
+		alive := false
+		for _, s := range r.sources {
+			r.line(ctx, s)
+			alive = alive || s.group != nil
+		}
+		if !alive {
+			r.flush()
+			return 1
+		}
+	}
+	r.flush()
+	return 0
+}
+
+// rows returns how many lines fit below a header.
+func (r *reporter) rows() int {
+	if r.env.Rows != nil {
+		if n := r.env.Rows(); n > 3 {
+			return n - 3
+		}
+	}
+	return 21
+}
+
+func (r *reporter) header() {
+	at := r.sources[0].at.Add(500 * time.Millisecond) // to the nearest second
+	r.printf("@ %s\n", time.Unix(at.Sec, 0).In(r.loc).Format("Mon Jan _2 15:04:05 2006"))
+	width, more := 12, ""
+	if r.xcpu {
+		width, more = 20, "  wa  st"
+	}
+	if len(r.sources) > 1 {
+		r.printf("%-7s%8s%21s%10s%10s%10s%*s\n", "node", "loadavg", "memory", "swap", "io", "system", width, "cpu")
+		r.printf("%8s%7s %6s %6s %6s", "", "1 min", "swpd", "buff", "cache")
+	} else {
+		r.printf("%8s%28s%10s%10s%10s%*s\n", "loadavg", "memory", "swap", "io", "system", width, "cpu")
+		r.printf(" %7s %6s %6s %6s %6s", "1 min", "swpd", "free", "buff", "cache")
+	}
+	r.printf("   %ci   %co   bi   bo   in   cs  us  sy  id%s\n", r.swapOp, r.swapOp, more)
+}
+
+// line prints the line of one host.
+func (r *reporter) line(ctx context.Context, s *source) {
+	if len(r.sources) > 1 {
+		name := s.hostName(ctx)
+		if r.suffix && len(name) > 7 {
+			name = name[len(name)-7:]
+		}
+		r.printf("%-7.7s", name)
+		if s.group == nil {
+			r.out = append(r.out, '\n')
+			return
+		}
+	}
+	err := s.fetch(ctx)
+	if err == nil {
+		r.values(s)
+		return
+	}
+	if code := pcp.Code(err); code == pcp.ErrIPC || code == pcp.ErrTimeout {
+		r.printf(" Fetch failed. Reconnecting ...\n")
+		// If it fails too the next fetch will say so.
+		_ = s.group.Context().Reconnect(ctx)
+		return
+	}
+	r.printf(" pmFetchGroup: %s\n", cli.ErrText(err))
+	s.close()
+}
+
+func (r *reporter) values(s *source) {
+	if load, ok := s.value(loadAvg); ok {
+		r.printf(" %7.2f", load.Float())
+	} else {
+		r.printf(" %7s", "?")
+	}
+	r.kbytes(s, swapUsed)
+	r.kbytes(s, memFree)
+	if len(r.sources) == 1 {
+		r.kbytes(s, memBuf)
+	}
+	r.kbytes(s, memCached)
+	for _, item := range [...]int{swapIn, swapOut, blkRead, blkWrite, interrupts, pswitch} {
+		r.scaled(s, item)
+	}
+	r.cpu(s)
+	r.out = append(r.out, '\n')
+}
+
+// scaled prints a rate in 4 places, thousands with K and millions with M.
+func (r *reporter) scaled(s *source, item int) {
+	val, ok := s.value(item)
+	v := val.Uint32()
+	switch {
+	case !ok:
+		r.printf("    ?")
+	case v < 10000:
+		r.printf(" %4d", v)
+	case v/1000 < 1000:
+		r.printf(" %3dK", v/1000)
+	default:
+		r.printf(" %3dM", v/1000000)
+	}
+}
+
+// kbytes prints kilobytes in 6 places, or megabytes with m, or gigabytes with g.
+func (r *reporter) kbytes(s *source, item int) {
+	val, ok := s.value(item)
+	v := val.Uint32()
+	switch {
+	case !ok:
+		r.printf("      ?")
+	case v < 1000000:
+		r.printf(" %6d", v)
+	case v/1024 < 100000:
+		r.printf(" %5dm", v/1024)
+	default:
+		r.printf(" %5dg", v/(1024*1024))
+	}
+}
+
+// cpu prints the shares of processor time. User, system and idle time must be
+// known; what else a host does not tell is 0.
+func (r *reporter) cpu(s *source) {
+	columns := 3
+	if r.xcpu {
+		columns = 5
+	}
+	var v [numItems]uint64
+	total := uint64(0)
+	for item := cpuNice; item < numItems; item++ {
+		n, ok := s.value(item)
+		if !ok && (item == cpuUser || item == cpuSys || item == cpuIdle) {
+			for range columns {
+				r.printf("   ?")
+			}
+			return
+		}
+		if ok {
+			v[item] = n.Uint64()
+			total += v[item]
+		}
+	}
+	user, sys := v[cpuNice]+v[cpuUser], v[cpuIntr]+v[cpuSys]
+	shares := []uint64{user, sys + v[cpuSteal], v[cpuIdle] + v[cpuWait]}
+	if r.xcpu {
+		shares = []uint64{user, sys, v[cpuIdle], v[cpuWait], v[cpuSteal]}
+	}
+	for _, share := range shares {
+		if total == 0 {
+			r.printf("   ?") // no time has passed
+			continue
+		}
+		r.printf(" %3d", (100*share+total/2)/total)
+	}
+}
+
+func (r *reporter) printf(format string, args ...any) { r.out = fmt.Appendf(r.out, format, args...) }
+
+func (r *reporter) flush() {
+	r.env.Stdout.Write(r.out)
+	r.out = r.out[:0]
+	r.env.FlushOut()
+}

@@ -1,0 +1,70 @@
+package val
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// A jsonSample is the line of a sample with --json. A counter's value is its
+// rate in Units, unless -r asks for the counter itself; it is null where the
+// counter went back.
+type jsonSample struct {
+	Time      string          `json:"time"`
+	Metric    string          `json:"metric"`
+	Units     string          `json:"units,omitempty"`
+	Value     json.RawMessage `json:"value,omitempty"`     // of a metric with a single value
+	Instances []jsonInstance  `json:"instances,omitempty"` // of the others
+}
+
+type jsonInstance struct {
+	Inst  int32           `json:"inst"`
+	Name  string          `json:"name,omitempty"`
+	Value json.RawMessage `json:"value"`
+}
+
+// jsonSample prints a sample, as rates since prev where the metric is a counter.
+func (x *viewer) jsonSample(ctx context.Context, s, prev *sample) {
+	units := x.desc.Units
+	if x.rates() {
+		units = rateUnits(units)
+	}
+	line := jsonSample{Time: cli.JSONTime(s.at), Metric: x.metric, Units: units.String()}
+	for i := range s.vs.Values {
+		v := &s.vs.Values[i]
+		var value json.RawMessage
+		if x.rates() {
+			before := prev.find(v.Inst)
+			if before == nil {
+				continue
+			}
+			rate, err := x.rateOf(v, before, x.scale*s.at.Sub(prev.at))
+			value = cli.JSONFloat(rate)
+			if err != nil || rate < 0 {
+				value = json.RawMessage("null")
+			}
+		} else {
+			value = cli.JSONValue(*v, x.desc.Type, func(id pcp.PMID) (string, pcp.Type) {
+				m, err := x.eventMetric(ctx, id)
+				if err != nil {
+					return "", pcp.TypeUnknown
+				}
+				return m.name, m.desc.Type
+			})
+		}
+		if x.desc.InDom == pcp.InDomNull {
+			line.Value = value
+			break
+		}
+		column := x.column(v.Inst)
+		switch {
+		case column >= 0:
+			line.Instances = append(line.Instances, jsonInstance{v.Inst, x.insts[column].Name, value})
+		case len(x.chosen) == 0:
+			line.Instances = append(line.Instances, jsonInstance{v.Inst, "", value})
+		}
+	}
+	x.out = append(x.out, cli.JSONLine(&line)...)
+}

@@ -1,0 +1,368 @@
+package val
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// Command is pmval.
+var Command = &cli.Command{
+	Name:        "val",
+	Link:        "pmval",
+	Group:       "Metrics",
+	Summary:     "show the values of a metric, again and again",
+	Synopsis:    "[options] metricname",
+	Options:     options,
+	DieOnSignal: true,
+	Run:         run,
+}
+
+// EventCommand is pmevent: pmval under the name by which people look for a
+// tool that shows events.
+var EventCommand = &cli.Command{
+	Name:        "event",
+	Link:        "pmevent",
+	Group:       "Metrics",
+	Summary:     "show the records of an event metric as they come",
+	Synopsis:    "[options] metricname",
+	Options:     options,
+	DieOnSignal: true,
+	Run:         run,
+}
+
+var options = []cli.Option{
+	cli.Heading("General options"),
+	cli.OptAlign,
+	cli.OptArchive,
+	cli.OptDebug,
+	cli.OptGuiMode,
+	cli.OptHost,
+	cli.OptNameSpace,
+	cli.OptOrigin,
+	cli.OptGuiPort,
+	cli.OptStart,
+	cli.OptSamples,
+	cli.OptFinish,
+	cli.OptInterval,
+	cli.OptTimeZone,
+	cli.OptHostZone,
+	cli.OptVersion,
+	cli.OptHelp,
+	cli.OptSpecLocal,
+	cli.OptLocalPMDA,
+	cli.OptContainer,
+	cli.OptDerived,
+	cli.Heading("Reporting options"),
+	{Short: 'd', Long: "delay", Help: "delay, pause between updates for archive replay"},
+	{Short: 'f', Long: "precision", Arg: "N", Help: "fixed output format with N digits precision"},
+	{Short: 'i', Long: "instances", Arg: "INST", Help: "comma-separated metrics instance list"},
+	{Short: 'r', Long: "raw", Help: "output raw counter values (no rate conversion)"},
+	{Short: 'U', Long: "nointerp", Arg: "FILE", Help: "non-interpolated fetching; ignores interval"},
+	{Short: 'v', Long: "verbose", Help: "increase diagnostic output"},
+	{Short: 'w', Long: "width", Arg: "N", Help: "set the width of each column of output"},
+	{Short: 'x', Long: "filter", Arg: "VALUE", Help: "store to the metric before fetching (filter)"},
+	{Short: 'X', Long: "timestamp", Help: "include date and microseconds in reported timestamps"},
+	cli.OptJSON,
+}
+
+// A viewer shows one metric.
+type viewer struct {
+	env     *cli.Env
+	o       *cli.Options
+	delay   bool // -d
+	fixed   int  // -f, -1 if not given
+	raw     bool // -r
+	verbose bool // -v
+	cols    int  // -w, then the width of a column
+	json    bool // --json
+	filter  string
+	filters bool // -x
+
+	c        *pmapi.Context
+	host     string
+	metric   string
+	id       pcp.PMID
+	desc     pcp.Desc
+	events   bool
+	loc      *time.Location
+	finish   pcp.Timestamp
+	samples  int     // -1: no limit
+	scale    float64 // of the time between samples, to the unit of a rate
+	chosen   []string
+	insts    []pcp.Instance // in the order of the columns, by identifier
+	style    int            // of the labels; -1 not known yet
+	reported bool
+	out      []byte
+
+	eventMetrics map[pcp.PMID]*eventMetric
+}
+
+func (x *viewer) own(o *cli.Options, opt *cli.Option, arg string) bool {
+	if opt.Long == "json" {
+		x.json = true
+		return true
+	}
+	switch opt.Short {
+	case 'd':
+		x.delay = true
+	case 'f':
+		n, ok := cli.Atoi(arg)
+		if !ok || n < 0 {
+			o.Usagef("-f requires +ve numeric argument")
+		}
+		x.fixed = n
+	case 'i':
+		x.chosen = append(x.chosen, splitInstances(arg)...)
+	case 'r':
+		x.raw = true
+	case 'U':
+		o.Unsupported("archives are")
+	case 'v':
+		x.verbose = true
+	case 'w':
+		n, ok := cli.Atoi(arg)
+		if !ok || n < 1 {
+			o.Usagef("-w requires +ve numeric argument")
+		}
+		x.cols = n
+	case 'x':
+		x.filter, x.filters = arg, true
+	case 'X':
+		// Times are shown for archives only.
+	default:
+		return false
+	}
+	return true
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	x := &viewer{env: env, fixed: -1, style: -1, scale: 1}
+	o := cli.ParseOptions(env, cli.ParseConfig{Own: x.own, Later: true})
+	x.o = o
+	switch {
+	case o.Errors() || o.WantsVersion():
+	case len(o.Args) == 0:
+		o.Usagef("error - no metricname specified")
+	case len(o.Args) > 1:
+		o.Usagef("error - too many arguments")
+	}
+	if o.Errors() || o.WantsVersion() {
+		status, _ := o.Done()
+		return status
+	}
+	spec, err := pmapi.ParseMetricSpec(o.Args[0], pmapi.SourceHost, o.Host())
+	if se, ok := errors.AsType[*pmapi.SpecError](err); ok {
+		env.Printf("%s", se.Detail())
+		o.WantUsage()
+	}
+	switch spec.Kind {
+	case pmapi.SourceArchive:
+		if len(o.Hosts) > 0 {
+			o.Usagef("only one host or archive allowed")
+		} else {
+			o.Archives = []string{spec.Source}
+		}
+	case pmapi.SourceLocal:
+		o.Unsupported("local contexts (@:) are")
+	default:
+		if len(o.Hosts) == 0 && len(o.Archives) == 0 && o.Origin == "" {
+			o.Hosts = []string{spec.Source}
+		}
+	}
+	o.End()
+	if x.delay && !o.Errors() && len(o.Archives) == 0 && spec.Kind == pmapi.SourceHost {
+		o.Usagef("delay can only be used with archives")
+	}
+	now := time.Now()
+	finish := o.FinishTime(now)
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	x.c, err = o.Dial(ctx, spec.Source)
+	if err != nil {
+		return env.Fatalf("Cannot connect to PMCD on host \"%s\": %s", spec.Source, cli.ErrText(err))
+	}
+	defer x.c.Close()
+	return x.show(ctx, spec, now, finish)
+}
+
+// show prints the header and then the samples.
+func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec, now, finish time.Time) int {
+	env, o := x.env, x.o
+	var err error
+	if x.host, err = x.c.HostName(ctx); err != nil || x.host == "" {
+		return env.Fatalf("Cannot evaluate context host name: %s", cli.ErrText(err))
+	}
+	if x.loc, err = o.SetZone(ctx, x.c, !x.json); err != nil {
+		return 1
+	}
+	interval := o.Interval
+	if interval == 0 {
+		interval = time.Second
+	}
+	x.samples = -1
+	if o.SamplesSet {
+		x.samples = o.Samples
+	}
+	if status := x.describe(ctx, spec); status != 0 {
+		return status
+	}
+	if status := x.findInstances(ctx); status != 0 {
+		return status
+	}
+	if status := x.storeFilter(ctx); status != 0 {
+		return status
+	}
+	if !finish.IsZero() {
+		x.finish = pcp.Timestamp{Sec: finish.Unix(), Nsec: int32(finish.Nanosecond())}
+		if x.samples < 0 && !x.events {
+			x.samples = int(finish.Sub(now)/interval) + 1
+		}
+	}
+	if o.TimeZone == "" && !o.HostZone && !x.events && !x.json {
+		x.out = append(x.out, '\n')
+	}
+	if x.cols == 0 {
+		x.cols = howWide(x.desc.Type)
+		if x.cols < 0 {
+			x.flush()
+			return env.Fatalf("unknown performance metric value type %s", x.desc.Type)
+		}
+	}
+	if x.fixed == 0 && x.fixed > x.cols || x.fixed > 0 && x.fixed > x.cols-2 {
+		x.flush()
+		return env.Fatalf("-f %d too large for column width %d", x.fixed, x.cols)
+	}
+	if !x.json {
+		x.header(interval)
+	}
+	x.flush()
+	return x.loop(ctx, interval)
+}
+
+// describe finds the metric.
+func (x *viewer) describe(ctx context.Context, spec pmapi.MetricSpec) int {
+	x.metric = spec.Metric
+	if len(spec.Insts) > 0 {
+		x.chosen = spec.Insts
+	}
+	ids, err := x.c.LookupName(ctx, x.metric)
+	if err != nil {
+		return x.env.Fatalf("pmLookupName(%s): %s", x.metric, cli.ErrText(err))
+	}
+	x.id = ids[0]
+	if x.desc, err = x.c.LookupDesc(ctx, x.id); err != nil {
+		return x.env.Fatalf("pmLookupDesc: %s", cli.ErrText(err))
+	}
+	if x.desc.InDom == pcp.InDomNull && len(spec.Insts) > 0 {
+		return x.env.Fatalf("%s: singular metrics do not have instances", x.metric)
+	}
+	x.events = x.desc.Type == pcp.TypeEvent || x.desc.Type == pcp.TypeHighResEvent
+	if x.rates() && x.desc.Units.DimTime != 0 {
+		// Kept in a float as the C tool does.
+		base := 1000.0
+		if x.desc.Units.ScaleTime > pcp.TimeSec {
+			base = 60
+		}
+		x.scale = float64(float32(math.Pow(base, float64(pcp.TimeSec-int(x.desc.Units.ScaleTime)))))
+	}
+	return 0
+}
+
+// rates tells whether values are converted to rates.
+func (x *viewer) rates() bool { return x.desc.Sem == pcp.SemCounter && !x.raw && !x.events }
+
+// findInstances looks up the instances that have columns.
+func (x *viewer) findInstances(ctx context.Context) int {
+	x.insts = nil
+	switch {
+	case x.desc.InDom == pcp.InDomNull:
+		return 0
+	case len(x.chosen) > 0:
+		var ids []int32
+		for _, name := range x.chosen {
+			id, err := x.c.LookupInDom(ctx, x.desc.InDom, name)
+			if err != nil {
+				x.flush()
+				return x.env.Fatalf("instance %s not available", name)
+			}
+			ids = append(ids, id)
+			x.insts = append(x.insts, pcp.Instance{Inst: id, Name: name})
+		}
+		if err := x.c.AddProfile(x.desc.InDom, ids...); err != nil {
+			x.flush()
+			return x.env.Fatalf("pmAddProfile: %s", cli.ErrText(err))
+		}
+	default:
+		insts, err := x.c.GetInDom(ctx, x.desc.InDom)
+		if err != nil {
+			x.flush()
+			return x.env.Fatalf("pmGetInDom(%s): %s", x.desc.InDom, cli.ErrText(err))
+		}
+		x.insts = slices.Clone(insts)
+	}
+	slices.SortStableFunc(x.insts, func(a, b pcp.Instance) int { return int(a.Inst) - int(b.Inst) })
+	return 0
+}
+
+// storeFilter stores what -x gives in the metric, for its agent to select by.
+func (x *viewer) storeFilter(ctx context.Context) int {
+	if !x.filters {
+		return 0
+	}
+	v := pcp.StringValue(x.filter)
+	if !x.events {
+		var err error
+		v, err = cli.ParseValue(x.filter, x.desc.Type)
+		switch {
+		case errors.Is(err, pcp.ErrType):
+			return x.env.Fatalf("filter \"%s\" incompatible with metric type (PM_TYPE_%s)", x.filter, x.desc.Type)
+		case errors.Is(err, cli.ErrRange):
+			return x.env.Fatalf("filter value \"%s\" is out of range for metric data type (PM_TYPE_%s)", x.filter, x.desc.Type)
+		case err != nil:
+			return x.env.Fatalf("failed to convert value \"%s\": %s", x.filter, cli.ErrText(err))
+		}
+	}
+	res := &pcp.Result{}
+	res.AddSet(x.id)
+	for _, inst := range x.insts {
+		res.Add(v.WithInst(inst.Inst))
+	}
+	if len(x.insts) == 0 {
+		res.Add(v)
+	}
+	if err := x.c.Store(ctx, res); err != nil {
+		return x.env.Fatalf("store value \"%s\" failed: %s", x.filter, cli.ErrText(err))
+	}
+	return 0
+}
+
+// splitInstances splits the argument of -i at commas and white space; quotes
+// keep a name together.
+func splitInstances(s string) []string {
+	const seps = ", \t\n"
+	var names []string
+	for {
+		s = strings.TrimLeft(s, seps)
+		if s == "" {
+			return names
+		}
+		var name string
+		if s[0] == '"' || s[0] == '\'' {
+			name, s, _ = strings.Cut(s[1:], s[:1])
+		} else if i := strings.IndexAny(s, seps); i >= 0 {
+			name, s = s[:i], s[i:]
+		} else {
+			name, s = s, ""
+		}
+		names = append(names, name)
+	}
+}
