@@ -1,0 +1,95 @@
+package interop
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-pcp/pcp/internal/oracle"
+)
+
+// TestRealAgentsUnderOurs runs the C agents as processes of our collector and
+// compares what they serve there with what they serve in the real one.
+func TestRealAgentsUnderOurs(t *testing.T) {
+	names := []string{"simple", "sample", "trivial", "linux"}
+	d := oracle.StartPMCD(t, oracle.Config{Agents: names})
+	theirs := collector{name: "real pmcd", tcp: d.TCP, unix: d.Unix, env: d.Env}
+	ours := startOurs(t, d, fmt.Sprintf(`
+simple	253	pipe	binary	%[1]s/simple/pmdasimple -d 253
+sample	29	pipe	binary	%[1]s/sample/pmdasample -d 29
+trivial	250	pipe	binary	%[1]s/trivial/pmdatrivial -d 250
+linux	60	pipe	binary	%[1]s/linux/pmdalinux -d 60
+[access]
+allow "*" : all;
+`, d.PMDAs))
+	for _, group := range []string{"simple", "sample", "trivial", "hinv", "kernel.uname", "swap", "mem.util"} {
+		want := realTools.see(t, theirs, group)
+		got := realTools.see(t, ours, group)
+		if diff := cmp.Diff(sortedNames(want), sortedNames(got)); diff != "" {
+			t.Errorf("%s (-real pmcd, +ours):\n%s", group, diff)
+		}
+		for name, w := range want {
+			g := got[name]
+			compareDesc(t, name, g, w)
+			compareInsts(t, name, g, w)
+		}
+		// Text and labels come from the same agent, so they are the same.
+		for _, options := range []string{"-tT", "-l"} {
+			w := realTools.run(t, theirs.env, "pminfo", "-h", theirs.unix, options, group)
+			g := realTools.run(t, ours.env, "pminfo", "-h", ours.unix, options, group)
+			if diff := cmp.Diff(w, g); diff != "" {
+				t.Errorf("pminfo %s %s (-real pmcd, +ours):\n%s", options, group, diff)
+			}
+		}
+	}
+}
+
+// TestOurAgentsUnderReal runs our agents as processes of the real collector
+// and compares them with what they are in our process.
+func TestOurAgentsUnderReal(t *testing.T) {
+	binary := func(name string) string { return filepath.Join(links, name) }
+	d := oracle.StartPMCD(t, oracle.Config{
+		Agents: []string{"pmcd"},
+		Lines: []string{
+			"simple 253 pipe binary " + binary("pmdasimple") + " -d 253",
+			"trivial 250 pipe binary " + binary("pmdatrivial") + " -d 250",
+			"linux 60 pipe binary " + binary("pmdalinux") + " -d 60",
+		},
+		PMNS: `root { simple trivial load 60:2:0 ncpu 60:0:32 }
+simple { numfetch 253:0:0 color 253:0:1 time now 253:2:4 }
+simple.time { user 253:1:2 sys 253:1:3 }
+trivial { time 250:0:0 }
+`,
+	})
+	theirs := collector{name: "real pmcd", tcp: d.TCP, unix: d.Unix, env: d.Env}
+	ours := startOurs(t, d, `
+simple	253	dso	simple_init	/none/pmda_simple.so
+trivial	250	dso	trivial_init	/none/pmda_trivial.so
+linux	60	dso	linux_init	/none/pmda_linux.so
+[access]
+allow "*" : all;
+`)
+	for _, group := range []string{"simple", "trivial"} {
+		want := realTools.see(t, ours, group)
+		got := realTools.see(t, theirs, group)
+		for name, w := range want {
+			compareDesc(t, name, got[name], w)
+			compareInsts(t, name, got[name], w)
+		}
+		for _, options := range []string{"-tT", "-l"} {
+			w := realTools.run(t, ours.env, "pminfo", "-h", ours.unix, options, group)
+			g := realTools.run(t, theirs.env, "pminfo", "-h", theirs.unix, options, group)
+			if diff := cmp.Diff(w, g); diff != "" {
+				t.Errorf("pminfo %s %s (-our pmcd, +real):\n%s", options, group, diff)
+			}
+		}
+	}
+	// linux is the agent with the most metrics; two of them will do.
+	out := realTools.run(t, theirs.env, "pminfo", "-h", theirs.unix, "-df", "load", "ncpu")
+	if out.Exit != 0 || !strings.Contains(out.Stdout, `inst [15 or "15 minute"] value`) || !strings.Contains(out.Stdout, "\n    value ") {
+		t.Errorf("our linux under the real pmcd: exit %d, %q, %q", out.Exit, out.Stdout, out.Stderr)
+	}
+}

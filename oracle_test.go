@@ -1,0 +1,439 @@
+package pcp
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// oracleProgram builds testdata/oracle/vocab.c against the real library, once.
+var oracleProgram = sync.OnceValues(func() (string, error) {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		return "", errors.New("no C compiler")
+	}
+	if _, err := os.Stat("/usr/include/pcp/pmapi.h"); err != nil {
+		return "", errors.New("the headers of libpcp are not installed")
+	}
+	dir, err := os.MkdirTemp("", "pcp-oracle-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "vocab")
+	out, err := exec.Command(cc, "-o", path, "testdata/oracle/vocab.c", "-lpcp").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("cc: %v\n%s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := oracleProgram(); err == nil {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// ask puts questions to the real library and returns an answer to each.
+func ask(t testing.TB, questions []string) []string {
+	t.Helper()
+	path, err := oracleProgram()
+	if err != nil {
+		t.Skip("real PCP is not installed: ", err)
+	}
+	cmd := exec.Command(path)
+	cmd.Env = append(os.Environ(), "TZ=UTC")
+	cmd.Stdin = strings.NewReader(strings.Join(questions, "\n") + "\n")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("oracle: %v", err)
+	}
+	answers := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(answers) != len(questions) {
+		t.Fatalf("oracle: %d answers to %d questions", len(answers), len(questions))
+	}
+	return answers
+}
+
+// A trial collects questions with our answers, and compares them at the end.
+type trial struct {
+	questions, ours []string
+	// equal, if set, decides where the answers differ.
+	equal func(question, ours, theirs string) bool
+}
+
+func (tr *trial) add(ours, format string, args ...any) {
+	tr.questions = append(tr.questions, fmt.Sprintf(format, args...))
+	tr.ours = append(tr.ours, ours)
+}
+
+func (tr *trial) compare(t *testing.T) {
+	t.Helper()
+	shown := 0
+	for i, theirs := range ask(t, tr.questions) {
+		ours := tr.ours[i]
+		if ours == theirs || tr.equal != nil && tr.equal(tr.questions[i], ours, theirs) {
+			continue
+		}
+		if shown++; shown > 20 {
+			t.Fatal("and more")
+		}
+		t.Errorf("%s:\n ours   %s\n theirs %s", tr.questions[i], ours, theirs)
+	}
+}
+
+// newRand prints its seed, so that a failure can be repeated.
+func newRand(t testing.TB) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("PCP_TEST_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	t.Logf("PCP_TEST_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func hexOf[T string | []byte](s T) string {
+	if len(s) == 0 {
+		return "-"
+	}
+	return hex.EncodeToString([]byte(s))
+}
+
+// awkward are numbers at which something changes.
+func awkward(r *rand.Rand, random int) []uint64 {
+	var list []uint64
+	for _, f := range []float64{
+		0, math.Copysign(0, -1), 1, -1, 0.5, -0.5, 1.5, 3.9, -3.9, 0.1, 1e10, -1e10, 1e20, -1e20, 1e300, -1e300, 1e-300,
+		math.MaxInt32, math.MaxInt32 - 0.5, math.MaxInt32 + 0.5, math.MinInt32, math.MinInt32 + 0.5, math.MinInt32 - 1,
+		math.MaxUint32, math.MaxUint32 - 0.5, 1 << 32, 1 << 31, 1 << 63, -1 << 63, 1<<63 - 1024, 1 << 64, 1<<64 - 2048, -1<<63 - 4096,
+		math.Inf(1), math.Inf(-1), math.NaN(), math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 0x1p-1022,
+		math.MaxFloat64, math.MaxFloat32, math.SmallestNonzeroFloat32, 1e15, 1e16, 1e17, 123456789, 12345678, 1234567.5, 99999999.5, 0.0001, 0.00001,
+	} {
+		list = append(list, math.Float64bits(f), uint64(math.Float32bits(float32(f))))
+	}
+	list = append(list, 0xfff8<<48, 0xffc00000, 0x7ff0000000000001, 0x7f800001)
+	for _, n := range []uint64{1 << 31, 1 << 32, 1 << 63, 0, 1 << 53, 1 << 24} {
+		for d := range uint64(5) {
+			list = append(list, n+d-2)
+		}
+	}
+	for range random {
+		bits := r.Uint64()
+		switch r.IntN(5) {
+		case 0:
+			bits = math.Float64bits(math.Round(r.NormFloat64()*1e6) / 100)
+		case 1:
+			bits = uint64(math.Float32bits(float32(r.NormFloat64() * math.Pow(10, float64(r.IntN(30)-10)))))
+		case 2:
+			bits = math.Float64bits(r.NormFloat64() * math.Pow(10, float64(r.IntN(40)-10)))
+		case 3:
+			bits >>= r.IntN(64)
+		}
+		list = append(list, bits)
+	}
+	return list
+}
+
+func TestOracleNames(t *testing.T) {
+	r := newRand(t)
+	var tr trial
+	for code := -140; code <= 5; code++ {
+		tr.add(Error(code).Error(), "err %d", code)
+	}
+	for code := -12460; code <= -12340; code++ {
+		tr.add(Error(code).Error(), "err %d", code)
+	}
+	for code := -22360; code <= -21300; code++ {
+		tr.add(Error(code).Error(), "err %d", code)
+	}
+	for _, code := range []int{-13393, -13394, -13392, math.MinInt32, math.MaxInt32, -4095, -4096} {
+		tr.add(Error(code).Error(), "err %d", code)
+	}
+	for range 200 {
+		n := r.Uint32()
+		tr.add(PMID(n).String(), "pmid %x", n)
+		tr.add(PMID(n&^1023|511<<22).String(), "pmid %x", n&^1023|511<<22)
+		tr.add(InDom(n).String(), "indom %x", n)
+		tr.add(UnpackUnits(n).String(), "units %x", n)
+		tr.add(EventFlags(n&31).String(), "flags %x", n&31)
+	}
+	for _, n := range []uint32{0, 1, math.MaxUint32, math.MaxUint32 - 1, 1 << 31, 0x7fffffff, 511 << 22, 60<<22 | 20} {
+		tr.add(PMID(n).String(), "pmid %x", n)
+		tr.add(InDom(n).String(), "indom %x", n)
+		tr.add(EventFlags(n).String(), "flags %x", n)
+	}
+	// Every scale and power on its own.
+	for field := range 6 {
+		for n := range uint32(16) {
+			w := n << (28 - 4*field)
+			tr.add(UnpackUnits(w).String(), "units %x", w)
+			w |= 0x11100000
+			tr.add(UnpackUnits(w).String(), "units %x", w)
+			w |= 0xfff00000
+			tr.add(UnpackUnits(w).String(), "units %x", w)
+		}
+	}
+	for n := -3; n < 300; n++ {
+		tr.add(Type(n).String(), "type %d", n)
+		tr.add(Sem(n).String(), "sem %d", n)
+	}
+	for _, typ := range []Type{-2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255} {
+		for _, sem := range []Sem{0, 1, 2, 3, 4, 5} {
+			d := Desc{Type: typ, Sem: sem, InDom: NewInDom(60, 3), Units: UnpackUnits(r.Uint32())}
+			if sem == SemDiscrete {
+				d.InDom, d.Units = InDomNull, Units{}
+			}
+			tr.add(hexOf(d.AppendPrint(nil)), "desc %d %x %d %x", typ, uint32(d.InDom), sem, d.Units.Pack())
+		}
+	}
+	tr.compare(t)
+}
+
+func TestOracleNumberStr(t *testing.T) {
+	var tr trial
+	for _, bits := range awkward(newRand(t), 5000) {
+		f := math.Float64frombits(bits)
+		tr.add("["+NumberStr(f)+"]", "number %x", bits)
+	}
+	for _, edge := range append(numberLimits[:], 0.005, 99.995, 99995, 99995e3, 99995e6, 99995e9, 1.005e12, 1.015e9, 2.675e6) {
+		for _, f := range []float64{edge, -edge, math.Nextafter(edge, 0), math.Nextafter(-edge, 0), math.Nextafter(edge, math.Inf(1)), math.Nextafter(-edge, math.Inf(-1))} {
+			tr.add("["+NumberStr(f)+"]", "number %x", math.Float64bits(f))
+		}
+	}
+	tr.compare(t)
+}
+
+// oracleTypes are the types a value can be asked for.
+var oracleTypes = []Type{Type32, TypeU32, Type64, TypeU64, TypeFloat, TypeDouble, TypeString, TypeAggregate, TypeAggregateStatic, TypeNoSupport, TypeUnknown}
+
+// oracleValue describes the number bits as a value of type typ to the oracle.
+func oracleValue(typ Type, bits uint64) (Value, string) {
+	switch typ {
+	case Type64, TypeU64, TypeDouble:
+		v := RawValue(typ, bits)
+		return v, fmt.Sprintf("1 %d %s", typ, hexOf(nativeBytes(bits, 8)))
+	case TypeFloat:
+		v := RawValue(typ, bits&math.MaxUint32)
+		return v, fmt.Sprintf("1 %d %s", typ, hexOf(nativeBytes(bits, 4)))
+	}
+	bits &= math.MaxUint32
+	return RawValue(typ, bits), fmt.Sprintf("0 0 %x", bits)
+}
+
+func TestOracleExtract(t *testing.T) {
+	var tr trial
+	add := func(v Value, asked string, from, to Type) {
+		got, err := v.Extract(from, to)
+		ours := fmt.Sprintf("%d %x", Code(err), got.Bits())
+		if err == nil && to == TypeString || err == nil && to == TypeAggregate {
+			ours = "0 " + hexOf(got.Bytes())
+			if to == TypeString {
+				ours = "0 " + hexOf(cString(got.Bytes()))
+			}
+		}
+		tr.add(ours, "extract %s %d %d", asked, from, to)
+	}
+	for _, bits := range awkward(newRand(t), 300) {
+		for _, typ := range []Type{Type32, TypeU32, Type64, TypeU64, TypeFloat, TypeDouble, TypeUnknown} {
+			v, asked := oracleValue(typ, bits)
+			for _, to := range oracleTypes {
+				add(v, asked, typ, to)
+			}
+		}
+		// An old number in situ that the descriptor calls a float.
+		v, asked := oracleValue(TypeUnknown, bits)
+		for _, to := range oracleTypes {
+			add(v, asked, TypeFloat, to)
+		}
+	}
+	// Values that are not what the descriptor says, and long ones.
+	for _, from := range oracleTypes {
+		for _, to := range oracleTypes {
+			for _, typ := range []Type{TypeUnknown, Type64, TypeU64, TypeFloat, TypeDouble} {
+				v, asked := oracleValue(typ, 7)
+				add(v, asked, from, to)
+			}
+			for _, s := range []string{"", "a", "hello", "a\x00b"} {
+				add(StringValue(s), "1 6 "+hexOf(s+"\x00"), from, to)
+				add(BytesValue(TypeAggregate, []byte(s)), "1 7 "+hexOf(s), from, to)
+				add(BytesValue(TypeAggregateStatic, []byte(s)), "1 8 "+hexOf(s), from, to)
+			}
+		}
+	}
+	tr.compare(t)
+}
+
+func TestOracleConvScale(t *testing.T) {
+	r := newRand(t)
+	var tr trial
+	// Where the powers overflow to nothing C dies of the division.
+	tr.equal = func(_, ours, theirs string) bool {
+		return theirs == "died" && ours == fmt.Sprintf("%d 0", ErrConv)
+	}
+	for range 20000 {
+		from, to := UnpackUnits(r.Uint32()), UnpackUnits(r.Uint32())
+		if r.IntN(10) > 0 {
+			dim := func() int8 { return int8(r.IntN(5) - 2) }
+			from = Units{dim(), dim(), dim(), uint8(r.IntN(9)), uint8(r.IntN(7)), int8(r.IntN(16) - 8)}
+			to = Units{from.DimSpace, from.DimTime, from.DimCount, uint8(r.IntN(9)), uint8(r.IntN(7)), int8(r.IntN(16) - 8)}
+		}
+		typ := Type(r.IntN(8))
+		bits := r.Uint64()
+		switch {
+		case typ == TypeFloat:
+			bits = uint64(math.Float32bits(float32(r.NormFloat64() * 1e4)))
+		case typ == TypeDouble:
+			bits = math.Float64bits(r.NormFloat64() * 1e4)
+		case r.IntN(4) > 0:
+			bits >>= r.IntN(64)
+		}
+		if typ <= TypeU32 {
+			bits &= math.MaxUint32
+		}
+		v, err := ConvScale(RawValue(typ, bits), from, to)
+		ours := fmt.Sprintf("%d %x", Code(err), v.Bits())
+		if err != nil {
+			ours = fmt.Sprintf("%d 0", Code(err))
+		}
+		tr.add(ours, "scale %d %x %x %x", typ, bits, from.Pack(), to.Pack())
+	}
+	tr.compare(t)
+}
+
+func TestOracleParseUnits(t *testing.T) {
+	r := newRand(t)
+	var tr trial
+	tr.equal = func(question, ours, theirs string) bool {
+		// C's pow and ours may differ in the last bits.
+		a, b := strings.Fields(ours), strings.Fields(theirs)
+		if len(a) != 3 || len(b) != 3 || a[0] != b[0] || a[1] != b[1] {
+			return theirs == "died" && strings.Contains(ours, "time scale out of bounds")
+		}
+		x, _ := strconv.ParseUint(a[2], 16, 64)
+		y, _ := strconv.ParseUint(b[2], 16, 64)
+		f, g := math.Float64frombits(x), math.Float64frombits(y)
+		return f != f && g != g || math.Abs(f-g) <= 1e-15*math.Abs(g)
+	}
+	add := func(s string) {
+		u, mult, err := ParseUnits(s)
+		reason := ""
+		if e, ok := errors.AsType[*UnitsError](err); ok {
+			reason = e.Reason
+		}
+		tr.add(fmt.Sprintf("%d %x %x %s", Code(err), u.Pack(), math.Float64bits(mult), reason), "parse %s", hexOf(s))
+	}
+	words := []string{
+		"nanoseconds", "nanosecond", "nanosec", "ns", "microseconds", "microsec", "us", "millisec", "ms", "msec", "usec", "nsec",
+		"seconds", "second", "sec", "s", "minutes", "minute", "min", "hours", "hour", "hr", "h", "day",
+		"byte", "bytes", "b", "B", "count", "counts", "count x 10", "count x 10^2", "count x 10^-3", "count x 10^-8", "count x 10^8",
+		"count x 10^7", "count x 10^1", "count x 10^0", "count  x 10", "COUNT X 10^3", "counts x 10", "x", "x 10^2", "10^2",
+		"^2", "^-8", "^15", "^16", "^0", "^1", "^01", "^-9", "^x", "^", "^2^3", " ^2", "SEC^2", "kbyte^-1", "sec^0",
+		"/", " / ", "/ sec", "per", "2", "2.5e2", "-3", ".5", "-.5e-3", "1e400", "1e-400", "1e-310", "0x10", "0x1p3", "0x", "-inf", "-nan", "-nan(abc)",
+		"1e", "1e+", "5sec", "5 sec", "- 5", "-", ".", "1.2.3", "1,000", "1_0", "0", "0x1p-1074", "0.0e-999", "١",
+		" ", "\t", "\n", "\v", "\f", "\r", "\u00a0", "", "time-1", "time-01", "time-15", "time-16", "time-6", "time-+1", "space-9", "space-15", "space-0", "count x 10 ^2",
+	}
+	for _, scale := range []string{"", "k", "m", "g", "t", "p", "e", "z", "y", "kibi", "kilo", "mebi", "mega", "gibi", "giga", "tebi", "tera", "pebi", "peta", "exbi", "exa", "zebi", "zetta", "yobi", "yotta", "kiga", "mibi"} {
+		for _, unit := range []string{"b", "ib", "byte", "bytes", "bytess", "i", "ibyte", ""} {
+			words = append(words, scale+unit)
+		}
+	}
+	for _, w := range words {
+		add(w)
+		add(strings.ToUpper(w) + "^2")
+		add(w + " / hour")
+		add("byte /" + w)
+		add("3 kbyte/" + w + "^3")
+	}
+	for range 20000 {
+		var b strings.Builder
+		for range 1 + r.IntN(5) {
+			b.WriteString(words[r.IntN(len(words))])
+			b.WriteString([]string{"", " ", " ", "^2", "^3 ", " / "}[r.IntN(6)])
+		}
+		add(b.String())
+	}
+	for range 2000 {
+		add(UnpackUnits(r.Uint32()).String())
+	}
+	tr.compare(t)
+}
+
+func TestOraclePrint(t *testing.T) {
+	r := newRand(t)
+	var tr trial
+	add := func(v Value, asked string, from Type, width int) {
+		tr.add(hexOf(v.AppendPrint(nil, from, width, time.UTC)), "print %s %d %d", asked, from, width)
+	}
+	widths := []int{0, 1, 2, 8, 25, 80}
+	for _, bits := range awkward(r, 500) {
+		width := widths[r.IntN(len(widths))]
+		for _, typ := range []Type{Type32, TypeU32, Type64, TypeU64, TypeFloat, TypeDouble, TypeUnknown} {
+			v, asked := oracleValue(typ, bits)
+			add(v, asked, typ, width)
+			// As a descriptor that does not fit has it printed.
+			add(v, asked, TypeUnknown, width)
+			if width != 0 {
+				add(v, asked, TypeString, width)
+			}
+			add(v, asked, TypeNoSupport, width)
+			if typ <= TypeDouble {
+				atom := fmt.Sprintf("atom %d %x", typ, v.Bits())
+				tr.add(hexOf(v.String()), "%s", atom)
+			}
+		}
+	}
+	texts := []string{
+		"", "a", "hello world", "tab\there", "line\nline", "caf\xc3\xa9", "a\x00b", "\x00", "quote\"d", "12345678", "1234",
+		strings.Repeat("x", 37), strings.Repeat("x", 38), strings.Repeat("x", 39), strings.Repeat("long ", 30),
+	}
+	for range 200 {
+		b := make([]byte, r.IntN(30))
+		for i := range b {
+			if b[i] = byte(r.Uint32()); r.IntN(3) > 0 {
+				b[i] = ' ' + b[i]%95
+			}
+		}
+		texts = append(texts, string(b))
+	}
+	for _, s := range texts {
+		for _, width := range widths {
+			for _, from := range []Type{TypeString, TypeAggregate, TypeUnknown, TypeAggregateStatic, Type64, 42} {
+				add(StringValue(s), "1 6 "+hexOf(s+"\x00"), from, width)
+				add(BytesValue(TypeAggregate, []byte(s)), "1 7 "+hexOf(s), from, width)
+				add(BytesValue(TypeAggregateStatic, []byte(s)), "1 8 "+hexOf(s), from, width)
+			}
+		}
+		tr.add(hexOf(StringValue(s).String()), "atom 6 %s", hexOf(s))
+		tr.add(hexOf(BytesValue(TypeAggregate, []byte(s)).String()), "atom 7 %s 7", hexOf(s))
+		tr.add(hexOf(BytesValue(TypeAggregateStatic, []byte(s)).String()), "atom 8 %s 8", hexOf(s))
+	}
+	for _, typ := range []Type{-1, 255, 11, 12345} {
+		tr.add(hexOf(RawValue(typ, 0).String()), "atom %d 0", typ)
+	}
+	for range 200 {
+		ts := Timestamp{r.Int64N(1 << 31), r.Int32N(1e9)}
+		tr.add(string(ts.AppendHighResStamp(append(ts.AppendStamp(nil, time.UTC), ' '), time.UTC)), "stamp %d %d", ts.Sec, ts.Nsec)
+	}
+	tr.compare(t)
+}
+
+// nativeBytes returns the low n bytes of bits in this machine's order.
+func nativeBytes(bits uint64, n int) []byte {
+	var b bytes.Buffer
+	for i := range n {
+		b.WriteByte(byte(bits >> (8 * i)))
+	}
+	return b.Bytes()
+}
