@@ -1,0 +1,320 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// qaUser is who runs the tests, as in PCP's own set-up.
+const qaUser = "pcpqa"
+
+// A job is what the first process of a sandbox is told, on its standard input.
+type job struct {
+	Layout  layout
+	Test    string        // the test to run, or "":
+	Command string        // a command to run with our own streams
+	PMCD    bool          // start a collector first
+	NoDSO   bool          // it cannot load DSOs
+	Root    bool          // as root
+	Timeout time.Duration // for the test
+	Log     string        // file for what Command prints, "" for standard output
+	Out     string        // file of our results
+
+	log *os.File
+}
+
+// A result is what it tells, in the file job.Out.
+type result struct {
+	Status   string        // PASS and so on
+	Note     string        // why
+	Took     time.Duration // by the test itself
+	Ran      []string      // our commands that ran, once each
+	Expected []byte
+	Output   []byte
+	Full     []byte // what the test wrote for whoever looks into it
+	Log      []byte // of the collector
+}
+
+// inner is the first process of a sandbox.
+func inner(j *job) (*result, error) {
+	if err := j.Layout.build(); err != nil {
+		return nil, err
+	}
+	os.RemoveAll("/run/pcp")
+	if err := os.MkdirAll("/run/pcp", 0o775); err != nil {
+		return nil, err
+	}
+	if u, err := user.Lookup("pcp"); err == nil {
+		chown("/run/pcp", u)
+	}
+	// Tests filter process numbers, and not those of one or two digits.
+	os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(11000+int(time.Now().UnixNano()/1000%19000))), 0)
+	unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	name := qaUser
+	if j.Root {
+		name = "root"
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	res := &result{}
+	if j.PMCD {
+		if j.NoDSO {
+			if err := noDSO("/etc/pcp/pmcd/pmcd.conf"); err != nil {
+				return nil, err
+			}
+		}
+		if res.Log, err = startPMCD(j); err != nil {
+			return nil, err
+		}
+	}
+	if j.Command != "" {
+		status, err := j.run(u, j.Command, j.log, j.Timeout)
+		if err == nil && status != 0 {
+			err = fmt.Errorf("exit status %d", status)
+		}
+		return res, err
+	}
+	return res, j.runTest(u, res)
+}
+
+func chown(path string, u *user.User) error {
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	return os.Chown(path, uid, gid)
+}
+
+// environ is what a test finds in its environment.
+func environ(name, home string) []string {
+	return []string{
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "TERM=dumb",
+		"HOME=" + home, "USER=" + name, "LOGNAME=" + name, "SHELL=/bin/sh",
+		"PCPQA_SYSTEMD=no", "PCPQA_IN_QARUN=1",
+	}
+}
+
+var dsoAgent = regexp.MustCompile(`(?m)^(\S+)[ \t]+(\d+)[ \t]+dso[ \t]+(\w+)_init[ \t]+(\S+)/pmda_(\w+)\.so[ \t]*$`)
+
+// noDSO makes agents that are DSOs processes, where there is a program for that.
+func noDSO(path string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	b = dsoAgent.ReplaceAllFunc(b, func(line []byte) []byte {
+		m := dsoAgent.FindSubmatch(line)
+		program := string(m[4]) + "/pmda" + string(m[5])
+		if string(m[3]) != string(m[5]) || !exists(program) {
+			return line
+		}
+		return fmt.Appendf(nil, "%s\t%s\tpipe\tbinary\t%s -d %[2]s", m[1], m[2], program)
+	})
+	return os.WriteFile(path, b, 0o644)
+}
+
+// startPMCD starts the collector and forgets what ran for that, but for the
+// daemons.
+func startPMCD(j *job) (log []byte, err error) {
+	cmd := exec.Command("/etc/init.d/pmcd", "start")
+	cmd.Env = environ("root", "/")
+	// Not a pipe: the daemons keep it open.
+	f, err := os.Create(inSandbox("pmcd.start"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	cmd.Stdout, cmd.Stderr = f, f
+	err = cmd.Run()
+	for range 200 { // the script goes on in the background
+		if err != nil || pmcdAnswers() && !scriptRuns() {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	log, _ = os.ReadFile(f.Name())
+	more, _ := os.ReadFile("/var/log/pcp/pmcd/pmcd.log")
+	log = append(log, more...)
+	if err != nil || !pmcdAnswers() {
+		return nil, fmt.Errorf("starting pmcd: %v\n%s", err, log)
+	}
+	var kept []string
+	for _, name := range ran() {
+		if name == "pmcd" || strings.HasPrefix(name, "pmda") {
+			kept = append(kept, "ours "+name+"\n")
+		}
+	}
+	return log, os.WriteFile(inSandbox("ran.log"), []byte(strings.Join(kept, "")), 0o666)
+}
+
+func pmcdAnswers() bool {
+	_, err := os.Stat("/run/pcp/pmcd.socket")
+	return err == nil
+}
+
+// scriptRuns tells whether the start script still runs.
+func scriptRuns() bool {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range files {
+		b, _ := os.ReadFile(f)
+		if bytes.HasPrefix(b, []byte("/bin/sh\x00")) && bytes.Contains(b, []byte("/pmcd")) {
+			return true
+		}
+	}
+	return false
+}
+
+// ran returns our commands that were called.
+func ran() []string {
+	b, _ := os.ReadFile(inSandbox("ran.log"))
+	var names []string
+	seen := make(map[string]bool)
+	for line := range strings.Lines(string(b)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "ours "); ok && !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// run runs a shell command in the suite's directory, and reaps all orphans
+// meanwhile. After the timeout its status is -1.
+func (j *job) run(u *user.User, command string, out *os.File, timeout time.Duration) (int, error) {
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return 0, err
+	}
+	defer null.Close()
+	unix.Umask(0o022)
+	p, err := os.StartProcess("/bin/sh", []string{"/bin/sh", "-c", command}, &os.ProcAttr{
+		Dir:   j.Layout.Suite,
+		Env:   environ(u.Username, j.Layout.Suite),
+		Files: []*os.File{null, out, out},
+		Sys: &syscall.SysProcAttr{
+			Setsid:     true,
+			Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), Groups: []uint32{uint32(gid)}},
+		},
+	})
+	if err != nil {
+		return 0, err
+	}
+	done := make(chan int, 1)
+	go func() {
+		for {
+			var ws unix.WaitStatus
+			pid, err := unix.Wait4(-1, &ws, 0, nil)
+			switch {
+			case err == unix.EINTR:
+			case err != nil:
+				done <- 127
+				return
+			case pid == p.Pid && ws.Signaled():
+				done <- 128 + int(ws.Signal())
+				return
+			case pid == p.Pid:
+				done <- ws.ExitStatus()
+				return
+			}
+		}
+	}()
+	select {
+	case status := <-done:
+		return status, nil
+	case <-time.After(timeout):
+		return -1, nil
+	}
+}
+
+// preamble is what the suite's own driver has done before a test.
+const preamble = `. ./common.rc; MSGVERB=text:action; PCP_DERIVED_CONFIG=""
+export MSGVERB PCP_BINADM_DIR PCP_DERIVED_CONFIG; unset tmp here; trap - 6
+`
+
+func (j *job) runTest(u *user.User, res *result) error {
+	out, err := os.OpenFile(inSandbox("output"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	start := time.Now()
+	status, err := j.run(u, preamble+"rm -f "+j.Test+".notrun core; exec ./"+j.Test, out, j.Timeout)
+	if err != nil {
+		return err
+	}
+	res.Took = time.Since(start)
+	res.Ran = ran()
+	beside := func(ext string) []byte {
+		b, _ := os.ReadFile(filepath.Join(j.Layout.Suite, j.Test+ext))
+		return b
+	}
+	// Tests choose among several expected outputs by a link.
+	res.Expected, res.Full = beside(".out"), beside(".full")
+	if res.Output, err = os.ReadFile(out.Name()); err != nil {
+		return err
+	}
+	same := bytes.Equal(res.Output, res.Expected)
+	switch reason := beside(".notrun"); {
+	case status == -1:
+		res.Status = timeout
+	case len(reason) > 0:
+		res.Status, res.Note = notRun, string(bytes.TrimSpace(reason))
+	case status != 0:
+		res.Status, res.Note = fail, fmt.Sprintf("exit status %d", status)
+	case !same:
+		res.Status, res.Note = fail, "output differs"
+	default:
+		res.Status = pass
+	}
+	return nil
+}
+
+// innerMain is main in a sandbox.
+func innerMain() int {
+	var j job
+	if err := json.NewDecoder(os.Stdin).Decode(&j); err != nil {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		return 1
+	}
+	// Files are opened before the sandbox hides them.
+	j.log = os.Stdout
+	if j.Log != "" {
+		f, err := os.OpenFile(j.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "conformance:", err)
+			return 1
+		}
+		j.log = f
+	}
+	out, err := os.Create(j.Out)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		return 1
+	}
+	defer out.Close()
+	res, err := inner(&j)
+	if err == nil {
+		err = json.NewEncoder(out).Encode(res)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		return 1
+	}
+	return 0
+}

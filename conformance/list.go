@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A mode says what collector a test finds.
+type mode string
+
+const (
+	offline mode = "offline" // none
+	pmcd    mode = "pmcd"    // the real one, with the agents sample, sampledso and simple
+	ownPMCD mode = "own"     // ours, with the real agents that are processes
+)
+
+func (m mode) valid() bool { return m == offline || m == pmcd || m == ownPMCD }
+
+// A test is a line of a list.
+type test struct {
+	id    string // as the script is called, such as 002
+	mode  mode
+	tools []string // which of our commands must have run, if that is said
+}
+
+func (t test) String() string { return t.id + ":" + string(t.mode) }
+
+var testID = regexp.MustCompile(`^[0-9]{3,5}$`)
+
+// parseTest parses fields of a list: the test, its mode, the commands.
+func parseTest(fields []string) (test, error) {
+	t := test{id: fields[0], mode: offline}
+	if !testID.MatchString(t.id) {
+		return t, fmt.Errorf("%q is not the number of a test", t.id)
+	}
+	if len(fields) > 1 {
+		t.mode = mode(fields[1])
+	}
+	if !t.mode.valid() {
+		return t, fmt.Errorf("test %s: mode %q is none of %s, %s, %s", t.id, t.mode, offline, pmcd, ownPMCD)
+	}
+	if len(fields) > 2 {
+		t.tools = strings.Split(fields[2], ",")
+	}
+	if len(fields) > 3 {
+		return t, fmt.Errorf("test %s: %q is too much", t.id, fields[3])
+	}
+	return t, nil
+}
+
+// parseList reads lines of a test, its mode and, separated by commas, commands;
+// # begins a comment.
+func parseList(r io.Reader) ([]test, error) {
+	var list []test
+	sc := bufio.NewScanner(r)
+	for n := 1; sc.Scan(); n++ {
+		line, _, _ := strings.Cut(sc.Text(), "#")
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		t, err := parseTest(fields)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		if slices.ContainsFunc(list, func(o test) bool { return o.id == t.id && o.mode == t.mode }) {
+			return nil, fmt.Errorf("line %d: %v is there twice", n, t)
+		}
+		list = append(list, t)
+	}
+	return list, sc.Err()
+}
+
+// parseArgs makes tests of arguments: @FILE is a list, others are a test with
+// or without its mode behind a colon.
+func parseArgs(args []string) ([]test, error) {
+	var all []test
+	for _, arg := range args {
+		if path, ok := strings.CutPrefix(arg, "@"); ok {
+			f, err := os.Open(path)
+			if err != nil {
+				return nil, err
+			}
+			list, err := parseList(f)
+			f.Close()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			all = append(all, list...)
+			continue
+		}
+		t, err := parseTest(strings.Split(arg, ":"))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}

@@ -1,0 +1,127 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParseList(t *testing.T) {
+	list, err := parseList(strings.NewReader("# head\n\n002\n015  pmcd pmstore,pminfo # stores\n015 own\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []test{{id: "002", mode: offline}, {id: "015", mode: pmcd, tools: []string{"pmstore", "pminfo"}}, {id: "015", mode: ownPMCD}}
+	if !slices.EqualFunc(list, want, func(a, b test) bool { return a.String() == b.String() && slices.Equal(a.tools, b.tools) }) {
+		t.Errorf("parseList = %v, want %v", list, want)
+	}
+	for text, want := range map[string]string{
+		"12\n":                 "not the number",
+		"../x\n":               "not the number",
+		"002 real\n":           "mode",
+		"002 pmcd a b\n":       "too much",
+		"002 pmcd\n002 pmcd\n": "line 2",
+	} {
+		if list, err := parseList(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("parseList(%q) = %v, %v, want an error with %q", text, list, err, want)
+		}
+	}
+}
+
+// TestLists checks the lists that are here.
+func TestLists(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, path := range []string{"must-pass.list", "long.list"} {
+		list, err := parseArgs([]string{"@" + path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			if seen[e.String()] {
+				t.Errorf("%s: %v is listed before", path, e)
+			}
+			seen[e.String()] = true
+			if len(e.tools) == 0 {
+				t.Errorf("%s: %v does not say what must have run", path, e)
+			}
+			if own := slices.Contains(e.tools, "pmcd"); own != (e.mode == ownPMCD) {
+				t.Errorf("%s: %v with commands %v", path, e, e.tools)
+			}
+		}
+	}
+	if len(seen) < 100 {
+		t.Errorf("the lists have %d tests", len(seen))
+	}
+}
+
+func TestParseArgs(t *testing.T) {
+	list, err := parseArgs([]string{"002", "015:pmcd:pmstore"})
+	if err != nil || len(list) != 2 || list[0].mode != offline || list[1].mode != pmcd || list[1].tools[0] != "pmstore" {
+		t.Errorf("parseArgs = %v, %v", list, err)
+	}
+	if _, err := parseArgs([]string{"@/no/such/list"}); err == nil {
+		t.Error("parseArgs reads a list that is not there")
+	}
+}
+
+func TestHelpers(t *testing.T) {
+	suite := t.TempDir()
+	os.Mkdir(filepath.Join(suite, "src"), 0o777)
+	for name, text := range map[string]string{
+		"002":        "$here/src/store; src/load x | src/store\nLD_PRELOAD=$here/src/shm.so src/no.such src/data.txt\n",
+		"003":        "cat src/*.c\n",
+		"src/load.c": "", "src/store.c": "", "src/shm.c": "", "src/other.c": "",
+	} {
+		if err := os.WriteFile(filepath.Join(suite, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := helpers(suite, []test{{id: "002"}, {id: "003"}, {id: "004"}})
+	if want := []string{"load", "shm.so", "store"}; !slices.Equal(got, want) {
+		t.Errorf("helpers = %q, want %q", got, want)
+	}
+}
+
+func TestNoDSO(t *testing.T) {
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "pmdasample"), nil, 0o777)
+	path := filepath.Join(dir, "pmcd.conf")
+	in := "# sampledso 30 dso sample_init x\n" +
+		"pmcd\t2\tdso\tpmcd_init\t" + dir + "/pmda_pmcd.so\n" +
+		"sampledso 30 dso sample_init\t" + dir + "/pmda_sample.so \n" +
+		"other 31 dso other_init " + dir + "/pmda_sample.so\n\n[access]\n"
+	if err := os.WriteFile(path, []byte(in), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := noDSO(path); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Replace(in, "sampledso 30 dso sample_init\t"+dir+"/pmda_sample.so \n",
+		"sampledso\t30\tpipe\tbinary\t"+dir+"/pmdasample -d 30\n", 1)
+	if b, _ := os.ReadFile(path); string(b) != want {
+		t.Errorf("got\n%s\nwant\n%s", b, want)
+	}
+}
+
+// TestSave checks that what a failed test left goes when it passes.
+func TestSave(t *testing.T) {
+	dir := t.TempDir()
+	x := test{id: "002", mode: pmcd}
+	if err := save(dir, x, &result{Status: fail, Output: []byte("a\n"), Expected: []byte("b\n")}); err != nil {
+		t.Fatal(err)
+	}
+	diff, err := os.ReadFile(filepath.Join(dir, "002.pmcd.diff"))
+	if err != nil || !strings.Contains(string(diff), "-b\n+a\n") {
+		t.Errorf("difference %q, %v", diff, err)
+	}
+	if err := save(dir, x, &result{Status: pass, Output: []byte("b\n"), Expected: []byte("b\n")}); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+}

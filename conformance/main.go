@@ -1,0 +1,262 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	if os.Args[0] == innerName {
+		os.Exit(innerMain())
+	}
+	os.Exit(run())
+}
+
+const usage = `usage: conformance/run [options] [test[:mode[:commands]] | @list]...
+
+Runs tests of PCP's QA suite with our commands in place of the real ones. The
+modes are offline, pmcd (a real collector) and own (ours). Without tests it runs
+those of must-pass.list; it is then no failure if the suite cannot run here.
+
+`
+
+func run() int {
+	fs := flag.NewFlagSet("conformance", flag.ContinueOnError)
+	fs.Usage = func() {
+		fmt.Fprint(os.Stderr, usage)
+		fs.PrintDefaults()
+	}
+	var (
+		links   = fs.String("links", "bin/links", "`directory` of our commands under their classic names")
+		cached  = fs.String("cache", "/var/cache/pcp-conformance", "`directory` for what is prepared once")
+		suite   = fs.String("suite", "/var/lib/pcp/testsuite", "`directory` of the installed suite")
+		wrap    = fs.String("wrap", "", "the `program` conformance/wrap (default: beside this one)")
+		real    = fs.Bool("real", false, "use the real commands")
+		keep    = fs.String("keep", "", "`directory` for the outputs of tests that do not pass")
+		jobs    = fs.Int("j", 2*runtime.NumCPU(), "how many tests run at a `time`; most of them wait most of it")
+		limit   = fs.Duration("timeout", 2*time.Minute, "how long one test may take")
+		verbose = fs.Bool("v", false, "tell which of our commands each test ran")
+		command = fs.String("exec", "", "instead of tests, run a shell `command` in the sandbox of the mode that follows")
+	)
+	if err := fs.Parse(os.Args[1:]); errors.Is(err, flag.ErrHelp) {
+		return 0
+	} else if err != nil {
+		return 2
+	}
+	args, byDefault := fs.Args(), false
+	if len(args) == 0 && *command == "" {
+		args, byDefault = []string{"@conformance/must-pass.list"}, true
+	}
+	if reason := cannotRun(*suite); reason != "" {
+		if byDefault {
+			fmt.Printf("SKIPPED: the QA suite was not run: %s\n", reason)
+			return 0
+		}
+		return failed(errors.New(reason))
+	}
+	r := &runner{suite: *suite, cache: cache(*cached), limit: *limit}
+	if err := r.findCommands(*links, *wrap, *real); err != nil {
+		return failed(err)
+	}
+	if *command != "" {
+		return r.exec(*command, args)
+	}
+	tests, err := parseArgs(args)
+	if err == nil {
+		err = r.prepare(tests, func(s string) { fmt.Println("#", s) })
+	}
+	if err == nil && *keep != "" {
+		err = os.MkdirAll(*keep, 0o755)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	return report(r, tests, max(*jobs, 1), *keep, *verbose)
+}
+
+func failed(err error) int {
+	fmt.Fprintln(os.Stderr, "conformance:", err)
+	return 1
+}
+
+// cannotRun says why the suite cannot run on this machine.
+func cannotRun(suite string) string {
+	switch {
+	case os.Geteuid() != 0:
+		return "it needs root, for namespaces and mounts"
+	case !exists(suite):
+		return suite + " is not there; Debian has it in the package pcp-testsuite"
+	}
+	if _, err := user.Lookup(qaUser); err != nil {
+		return "there is no user " + qaUser + ", which the package pcp-testsuite makes"
+	}
+	cmd := exec.Command("unshare", "--mount", "--pid", "--net", "--fork", "true")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Sprintf("namespaces cannot be made here: %v: %s", err, out)
+	}
+	return ""
+}
+
+// findCommands finds our commands, and where the real ones lie.
+func (r *runner) findCommands(links, wrap string, real bool) error {
+	r.wrap = wrap
+	if wrap == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		r.wrap = filepath.Join(filepath.Dir(self), "wrap")
+	}
+	if !exists(r.wrap) {
+		return fmt.Errorf("%s: no such program; build it from conformance/wrap", r.wrap)
+	}
+	if real {
+		return nil
+	}
+	entries, err := os.ReadDir(links)
+	if err != nil {
+		return err
+	}
+	r.links, r.over = make(map[string]string), make(map[string]string)
+	for _, e := range entries {
+		path, err := filepath.EvalSymlinks(filepath.Join(links, e.Name()))
+		if err != nil {
+			return err
+		}
+		if path, err = filepath.Abs(path); err != nil {
+			return err
+		}
+		if at := realCommand(e.Name()); at != "" {
+			r.links[e.Name()], r.over[e.Name()] = path, at
+		}
+	}
+	if len(r.links) == 0 {
+		return fmt.Errorf("%s has no command that PCP has too", links)
+	}
+	return nil
+}
+
+// realCommand returns where the real command of that name is, if it is no link
+// to another.
+func realCommand(name string) string {
+	dirs := []string{"/usr/bin", "/usr/sbin", "/usr/lib/pcp/bin", "/usr/libexec/pcp/bin"}
+	if agent, ok := strings.CutPrefix(name, "pmda"); ok {
+		dirs = append(dirs, "/var/lib/pcp/pmdas/"+agent)
+	}
+	for _, dir := range dirs {
+		path := filepath.Join(dir, name)
+		if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
+
+// exec runs a command in a sandbox, to look around.
+func (r *runner) exec(command string, args []string) int {
+	m := offline
+	if len(args) > 0 {
+		m = mode(args[0])
+	}
+	if len(args) > 1 || !m.valid() {
+		return failed(fmt.Errorf("-exec wants one mode, not %q", args))
+	}
+	if err := r.prepare(nil, func(s string) { fmt.Println("#", s) }); err != nil {
+		return failed(err)
+	}
+	j := job{Layout: r.layout(m), Command: command, PMCD: m != offline, NoDSO: m == ownPMCD, Timeout: r.limit}
+	if _, err := sandbox(&j); err != nil {
+		return failed(err)
+	}
+	return 0
+}
+
+// report runs tests and says what became of each, and of all.
+func report(r *runner, tests []test, jobs int, keep string, verbose bool) int {
+	var (
+		mu    sync.Mutex
+		wg    sync.WaitGroup
+		count = make(map[string]int)
+		queue = make(chan test)
+	)
+	for range jobs {
+		wg.Go(func() {
+			for t := range queue {
+				res := r.run(t)
+				mu.Lock()
+				count[res.Status]++
+				fmt.Println(line(t, res, verbose))
+				if keep != "" {
+					if err := save(keep, t, res); err != nil {
+						failed(err)
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, t := range tests {
+		queue <- t
+	}
+	close(queue)
+	wg.Wait()
+	var parts []string
+	for _, status := range []string{pass, fail, timeout, notRun, noSubst, broken} {
+		if n := count[status]; n > 0 || status == pass || status == fail {
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	fmt.Println(strings.Join(parts, ", "))
+	if count[pass] != len(tests) {
+		return 1
+	}
+	return 0
+}
+
+func line(t test, res *result, verbose bool) string {
+	s := fmt.Sprintf("%-12v %-7s %5.1fs", t, res.Status, res.Took.Seconds())
+	if verbose && len(res.Ran) > 0 {
+		s += "  " + strings.Join(slices.Sorted(slices.Values(res.Ran)), ",")
+	}
+	if res.Note != "" {
+		s += "  [" + res.Note + "]"
+	}
+	return s
+}
+
+// save leaves what a test printed, or removes what it left when it passes.
+func save(dir string, t test, res *result) error {
+	base := filepath.Join(dir, t.id+"."+string(t.mode))
+	files := map[string][]byte{
+		".out": res.Expected, ".out.bad": res.Output, ".full": res.Full, ".pmcd.log": res.Log,
+	}
+	for ext, b := range files {
+		var err error
+		if len(b) == 0 || res.Status == pass {
+			err = os.RemoveAll(base + ext)
+		} else {
+			err = os.WriteFile(base+ext, b, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	os.Remove(base + ".diff")
+	if res.Status == pass || len(res.Output) == 0 {
+		return nil
+	}
+	diff, _ := exec.Command("diff", "-u", base+".out", base+".out.bad").Output() // its status is 1
+	return os.WriteFile(base+".diff", diff, 0o644)
+}

@@ -1,0 +1,122 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// What can become of a test.
+const (
+	pass    = "PASS"
+	fail    = "FAIL"
+	notRun  = "NOTRUN"  // the test says that it cannot run here
+	timeout = "TIMEOUT" // it took too long
+	noSubst = "NOSUBST" // it passed or failed without the commands of ours it should have run
+	broken  = "BROKEN"  // the sandbox failed, or there is no such test
+)
+
+// A runner runs tests.
+type runner struct {
+	suite string            // directory of the test suite
+	cache cache             // what set-up prepared
+	wrap  string            // the program of package wrap
+	links map[string]string // our commands, by name; nil to use the real ones
+	over  map[string]string // where the real ones lie
+	limit time.Duration
+}
+
+// writable are the directories that tests write to.
+var writable = []string{"/etc", "/run", "/var/lib/pcp", "/var/log/pcp", "/usr/local/bin", "/usr/lib/pcp/pmdas"}
+
+// layout arranges the sandbox of a test.
+func (r *runner) layout(m mode) layout {
+	l := layout{
+		Suite: r.suite, Layers: r.cache.layers(), Wrap: r.wrap,
+		Links: make(map[string]string), Over: make(map[string]string),
+	}
+	for _, dir := range writable {
+		if exists(dir) {
+			l.Writable = append(l.Writable, dir)
+		}
+	}
+	for name, path := range r.over {
+		// Where the collector is to be the real one, so are its agents.
+		if ours, ok := r.links[name]; ok && (m == ownPMCD || !strings.HasPrefix(name, "pmda") && name != "pmcd") {
+			l.Links[name], l.Over[name] = ours, path
+		}
+	}
+	return l
+}
+
+// run runs one test.
+func (r *runner) run(t test) *result {
+	if !exists(filepath.Join(r.suite, t.id)) {
+		return &result{Status: broken, Note: "the suite has no such test"}
+	}
+	j := job{Layout: r.layout(t.mode), Test: t.id, PMCD: t.mode != offline, NoDSO: t.mode == ownPMCD, Timeout: r.limit}
+	res, err := sandbox(&j)
+	if err != nil {
+		return &result{Status: broken, Note: err.Error()}
+	}
+	if r.links == nil || res.Status == notRun || res.Status == timeout {
+		return res
+	}
+	missing := slices.DeleteFunc(slices.Clone(t.tools), func(name string) bool { return slices.Contains(res.Ran, name) })
+	switch {
+	case len(missing) > 0:
+		res.Note = strings.TrimSpace("would be " + res.Status + ", did not run " + strings.Join(missing, ", "))
+		res.Status = noSubst
+	case len(res.Ran) == 0:
+		res.Note, res.Status = "would be "+res.Status+", ran none of our commands", noSubst
+	}
+	return res
+}
+
+// sandbox does j in new namespaces.
+func sandbox(j *job) (*result, error) {
+	dir, err := os.MkdirTemp("", "conformance-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	j.Out = filepath.Join(dir, "result")
+	in, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{innerName}
+	cmd.Stdin = bytes.NewReader(in)
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
+		Pdeathsig:  syscall.SIGKILL,
+	}
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = os.Stdout, &stderr
+	// Daemons of the sandbox die with its first process.
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%v: %s", err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	b, err := os.ReadFile(j.Out)
+	if err != nil {
+		return nil, err
+	}
+	var res result
+	if err := json.Unmarshal(b, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+// innerName is what the first process of a sandbox is called.
+const innerName = "conformance-inner"

@@ -1,0 +1,192 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// sandboxDir is where a sandbox keeps its things, see the package wrap. What the
+// machine has there is hidden inside of the sandbox.
+const sandboxDir = "/mnt"
+
+// hostName is the name of the machine in the sandbox.
+const hostName = "qahost"
+
+// A layout says how to arrange the file system of a sandbox. All changes that
+// are made in it are lost, but for those to the overlays with Keep.
+type layout struct {
+	Suite    string            // directory of the test suite
+	Layers   string            // directory of the layers that set-up left
+	Keep     bool              // set-up: changes go to Layers
+	Links    map[string]string // our commands, by name
+	Over     map[string]string // where each of them lies: path of the real one
+	Wrap     string            // the program of package wrap
+	Writable []string          // directories that a test may change
+}
+
+// layerName is where the changes to dir are kept below layout.Layers.
+func layerName(dir string) string { return strings.ReplaceAll(strings.Trim(dir, "/"), "/", "-") }
+
+// build arranges the file system. It is called in new namespaces, in which it
+// may do as it likes.
+func (l *layout) build() error {
+	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("making mounts private: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		return fmt.Errorf("mounting /proc: %w", err)
+	}
+	// The tmpfs is made elsewhere first, since it is to show the whole of /.
+	if err := unix.Mount("conformance", sandboxDir, "tmpfs", 0, "mode=755"); err != nil {
+		return fmt.Errorf("mounting %s: %w", sandboxDir, err)
+	}
+	for _, dir := range []string{"root", "links", "up", "work", "layers", "suite"} {
+		if err := os.Mkdir(inSandbox(dir), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(inSandbox("ran.log"), nil, 0o666); err != nil {
+		return err
+	}
+	os.Chmod(inSandbox("ran.log"), 0o666)
+	if err := errors.Join(
+		bind("/", inSandbox("root")),
+		bind(l.Layers, inSandbox("layers")),
+		bind(l.Suite, inSandbox("suite")),
+	); err != nil {
+		return err
+	}
+	for name, path := range l.Links {
+		if err := bindFile(path, inSandbox("links", name)); err != nil {
+			return err
+		}
+	}
+	for _, dir := range append(l.Writable, l.Suite) {
+		if err := l.overlay(dir); err != nil {
+			return err
+		}
+	}
+	for _, path := range l.Over {
+		if err := unix.Mount(l.Wrap, path, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("laying %s over %s: %w", l.Wrap, path, err)
+		}
+	}
+	if err := l.installSudo(); err != nil {
+		return err
+	}
+	for _, dir := range []string{"/tmp", "/var/tmp"} {
+		if err := unix.Mount("conformance", dir, "tmpfs", 0, "mode=1777"); err != nil {
+			return fmt.Errorf("mounting %s: %w", dir, err)
+		}
+	}
+	return network()
+}
+
+func inSandbox(parts ...string) string {
+	return filepath.Join(append([]string{sandboxDir}, parts...)...)
+}
+
+func bind(from, to string) error {
+	if err := unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("binding %s to %s: %w", from, to, err)
+	}
+	return nil
+}
+
+func bindFile(from, to string) error {
+	f, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	f.Close()
+	return bind(from, to)
+}
+
+// overlay makes dir writable: what set-up left there lies over what the machine
+// has, and changes over both.
+func (l *layout) overlay(dir string) error {
+	name := layerName(dir)
+	lower := dir
+	if dir == l.Suite {
+		// It may lie below another overlay, which must not be its own lower layer.
+		lower = inSandbox("suite")
+	}
+	st, err := os.Stat(lower)
+	if err != nil {
+		return err
+	}
+	up, work := inSandbox("up", name), inSandbox("work", name)
+	if l.Keep {
+		up, work = filepath.Join(l.Layers, name), filepath.Join(l.Layers, ".work-"+name)
+	} else if layer := inSandbox("layers", name); exists(layer) {
+		lower = layer + ":" + lower
+	}
+	if err := errors.Join(os.MkdirAll(up, 0o755), os.MkdirAll(work, 0o755)); err != nil {
+		return err
+	}
+	owner := st.Sys().(*syscall.Stat_t)
+	if err := errors.Join(os.Chown(up, int(owner.Uid), int(owner.Gid)), os.Chmod(up, st.Mode())); err != nil {
+		return err
+	}
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", lower, up, work)
+	if err := unix.Mount("overlay", dir, "overlay", 0, options); err != nil {
+		return fmt.Errorf("overlay of %s: %w", dir, err)
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// installSudo puts the wrapper where a sudo of the machine would be found later.
+func (l *layout) installSudo() error {
+	b, err := os.ReadFile(l.Wrap)
+	if err != nil {
+		return err
+	}
+	const path = "/usr/local/bin/sudo"
+	os.Remove(path)
+	if err := os.WriteFile(path, b, 0o755); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o755|os.ModeSetuid)
+}
+
+// network gives the machine its name, and only a loopback interface.
+func network() error {
+	if err := unix.Sethostname([]byte(hostName)); err != nil {
+		return err
+	}
+	hosts := "127.0.0.1 localhost.localdomain localhost\n::1 localhost6 ip6-localhost\n" +
+		"127.0.0.1 " + hostName + ".localdomain " + hostName + "\n"
+	if err := errors.Join(
+		os.WriteFile("/etc/hosts", []byte(hosts), 0o644),
+		os.WriteFile("/etc/hostname", []byte(hostName+"\n"), 0o644),
+	); err != nil {
+		return err
+	}
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(s)
+	ifr, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	ifr.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, ifr); err != nil {
+		return fmt.Errorf("bringing lo up: %w", err)
+	}
+	return nil
+}
