@@ -1,0 +1,86 @@
+// Command bench measures our collector and tools beside the C implementation,
+// in one run, with one client for both, and prints the ratios. See README.md.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+func main() {
+	var b bench
+	flag.StringVar(&b.pcp, "pcp", "bin/pcp", "our binary")
+	flag.StringVar(&b.links, "links", "bin/links", "the folder of links to it")
+	flag.DurationVar(&b.time, "time", 5*time.Second, "how long each load runs")
+	flag.IntVar(&b.runs, "runs", 30, "how often a command is started")
+	only := flag.String("only", "", "regular expression that selects workloads by their label")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	if b.only, err = regexp.Compile(*only); err == nil {
+		err = b.run(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+type bench struct {
+	pcp, links string
+	time       time.Duration
+	runs       int
+	only       *regexp.Regexp
+
+	real, ours *server // real is nil where the C implementation is missing
+}
+
+func (b *bench) run(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "pcpbench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+
+	fmt.Printf("%s; %v a load, %d starts; ratio is theirs over ours, above 1 ours is better\n",
+		machine(), b.time, b.runs)
+	if b.real, err = startReal(ctx, dir+"/real"); err != nil {
+		fmt.Printf("the C implementation is left out: %v\n", err)
+	} else {
+		defer b.real.stop()
+	}
+	if b.ours, err = startOurs(ctx, b.pcp, dir+"/ours"); err != nil {
+		return err
+	}
+	defer b.ours.stop()
+
+	for _, part := range []func(context.Context) error{
+		b.loads, b.mappedValues, b.bursts, b.fullFetch, b.memory, b.toolStart, b.collectorStart,
+	} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// wants tells whether the workload label is selected.
+func (b *bench) wants(label string) bool { return b.only.MatchString(label) }
+
+// sides returns the servers to measure, the C one first.
+func (b *bench) sides() []*server {
+	if b.real == nil {
+		return []*server{b.ours}
+	}
+	return []*server{b.real, b.ours}
+}
