@@ -1,0 +1,52 @@
+# The two that matter: `make run` collects from this machine, `make test` tests all.
+GO      ?= go
+export CGO_ENABLED ?= 0
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+TOOL    := $(GO) tool -modfile=tools/go.mod
+FUZZTIME ?= 30s
+PREFIX  ?= /usr/local
+
+.PHONY: run build test test-race unit lint fuzz bench qa oracle install clean
+
+run: build          ## build, then collect from this machine until ctrl-C
+	bin/pcp up $(ARGS)
+
+build:              ## bin/pcp, static, and bin/links with a link for each classic name
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/pcp ./cmd/pcp
+	@rm -rf bin/links && bin/pcp links -t ../pcp bin/links
+
+test: oracle build unit test-race qa    ## everything, as CI runs it
+
+unit: lint-quick
+	$(GO) test ./...
+
+test-race:          ## the packages with goroutines, under the race detector
+	CGO_ENABLED=1 $(GO) test -race . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd ./agent/...
+
+.PHONY: lint-quick
+lint-quick:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed: $$out"; exit 1; }
+	$(GO) vet ./...
+
+lint: lint-quick    ## gofumpt and staticcheck too
+	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofumpt-ed: $$out"; exit 1; }
+	$(TOOL) staticcheck ./...
+
+fuzz:               ## every fuzz target for FUZZTIME each
+	scripts/fuzz $(FUZZTIME)
+
+bench: build        ## side by side with the C tools where they are installed
+	bench/run
+
+qa: build           ## the upstream QA suite's tests with our tools in place of theirs
+	conformance/run
+
+oracle:             ## the real PCP, from the system's packages, where apt and root allow
+	scripts/oracle
+
+install: build
+	install -D bin/pcp $(DESTDIR)$(PREFIX)/bin/pcp
+
+clean:
+	rm -rf bin

@@ -1,0 +1,266 @@
+package pcp_test
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/go-pcp/pcp"
+
+// floors says on which floor each package lives; the longest prefix counts. A
+// package imports only what lies below it, and packages of its own subtree.
+// ARCHITECTURE.md tells what each floor is for.
+var floors = map[string]int{
+	"":                0,
+	"config":          0,
+	"wire":            1,
+	"pmns":            1,
+	"mmv":             1,
+	"archive":         1,
+	"trace":           1,
+	"derive":          2,
+	"pmda":            2,
+	"pmapi":           3,
+	"agent":           3,
+	"pmcd":            4,
+	"pmlogger":        4,
+	"pmie":            4,
+	"pmproxy":         4,
+	"tool":            5,
+	"cmd":             6,
+	"bench":           6,
+	"conformance":     6,
+	"interop":         6,
+	"examples":        6,
+	"internal":        7, // for tests, but for what is listed
+	"internal/getopt": 1,
+	"internal/procfs": 1,
+
+	"internal/daemonlog": 1,
+}
+
+// neighbours lists the imports within one floor that are meant, and why.
+var neighbours = map[string]string{
+	"agent -> agent/":   "the table of agents names them all",
+	"tool/ -> tool/cli": "what the tools share",
+	"pmns -> pmns/cpp":  "the preprocessor is a language of its own",
+}
+
+// noIO lists the packages that must not import what does I/O.
+var noIO = map[string][]string{
+	"":     {"os", "os/exec", "net", "net/http", "log", "log/slog"},
+	"wire": {"os", "os/exec", "net", "net/http"},
+	"pmda": {"net/http"},
+}
+
+type goPackage struct {
+	ImportPath, Dir, Name, Doc string
+	GoFiles, Imports           []string
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Doc,GoFiles,Imports", "./...")
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+		}
+		t.Fatalf("go list: %v", err)
+	}
+	var ps []goPackage
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := d.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.GoFiles) > 0 {
+			ps = append(ps, p)
+		}
+	}
+	if len(ps) == 0 {
+		t.Fatal("go list found no packages")
+	}
+	return ps
+}
+
+// rel is the import path below the module, "" for the root.
+func rel(path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+}
+
+func floor(p string) (int, bool) {
+	for key := p; ; key = filepath.Dir(key) {
+		if key == "." {
+			return 0, p == ""
+		}
+		if n, ok := floors[key]; ok {
+			return n, key != "" || p == ""
+		}
+		if key == "" {
+			return 0, false
+		}
+	}
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, p := range packages(t) {
+		from := rel(p.ImportPath)
+		n, ok := floor(from)
+		if !ok {
+			t.Errorf("%s: no floor is known for it; give it one in floors and in ARCHITECTURE.md", p.ImportPath)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if imp != module && !strings.HasPrefix(imp, module+"/") {
+				if slices.Contains(noIO[from], imp) {
+					t.Errorf("%s imports %q, and must do no I/O of that kind", p.ImportPath, imp)
+				}
+				continue
+			}
+			to := rel(imp)
+			m, ok := floor(to)
+			switch {
+			case !ok:
+				t.Errorf("%s imports %s, which has no floor", p.ImportPath, imp)
+			case m < n:
+			case from != "" && strings.HasPrefix(to, from+"/internal"):
+			case to != "" && strings.HasPrefix(from, to+"/"):
+			case meant(from, to):
+			default:
+				t.Errorf("%s (floor %d) imports %s (floor %d): imports point down", p.ImportPath, n, imp, m)
+			}
+		}
+	}
+}
+
+func meant(from, to string) bool {
+	for rule := range neighbours {
+		a, b, _ := strings.Cut(rule, " -> ")
+		match := func(pattern, s string) bool {
+			if strings.HasSuffix(pattern, "/") {
+				return strings.HasPrefix(s, pattern)
+			}
+			return s == pattern
+		}
+		if match(a, from) && match(b, to) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestPackagesAreDocumented(t *testing.T) {
+	for _, p := range packages(t) {
+		want := "Package " + p.Name + " "
+		if p.Name == "main" {
+			want = ""
+		}
+		if p.Doc == "" || !strings.HasPrefix(p.Doc, want) {
+			t.Errorf("%s: its doc comment must start %q; it is %q", p.ImportPath, want, p.Doc)
+		}
+	}
+}
+
+// TestNoInitWork keeps the start of every tool fast and free of surprises.
+func TestNoInitWork(t *testing.T) {
+	allowed := []string{"errors.New", "fmt.Errorf"}
+	for _, p := range packages(t) {
+		if r := rel(p.ImportPath); r == "bench" || r == "conformance" {
+			continue // not part of the product
+		}
+		fset := token.NewFileSet()
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, decl := range f.Decls {
+				switch d := decl.(type) {
+				case *ast.FuncDecl:
+					if d.Recv == nil && d.Name.Name == "init" {
+						t.Errorf("%s: func init: do the work where it is asked for", fset.Position(d.Pos()))
+					}
+				case *ast.GenDecl:
+					if d.Tok == token.VAR {
+						checkVars(t, fset, d, allowed)
+					}
+				}
+			}
+		}
+	}
+}
+
+// checkVars complains about package variables whose value is computed by a
+// call when the program starts. Conversions such as pcp.Error(-1) and calls
+// inside function literals are none.
+func checkVars(t *testing.T, fset *token.FileSet, d *ast.GenDecl, allowed []string) {
+	t.Helper()
+	for _, spec := range d.Specs {
+		vs := spec.(*ast.ValueSpec)
+		if vs.Names[0].Name == "_" {
+			continue // an assertion for the compiler
+		}
+		for _, value := range vs.Values {
+			ast.Inspect(value, func(n ast.Node) bool {
+				if _, ok := n.(*ast.FuncLit); ok {
+					return false
+				}
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				name := callName(call.Fun)
+				if isCheap(name) || slices.Contains(allowed, name) {
+					return true
+				}
+				t.Errorf("%s: a package variable is computed by %s at start: use sync.OnceValue, or a literal",
+					fset.Position(call.Pos()), name)
+				return true
+			})
+		}
+	}
+}
+
+func callName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return callName(e.X) + "." + e.Sel.Name
+	case *ast.ParenExpr:
+		return callName(e.X)
+	case *ast.ArrayType:
+		return "conversion"
+	case *ast.IndexExpr:
+		return callName(e.X)
+	}
+	return "?"
+}
+
+// isCheap tells of conversions, builtins and what the compiler inlines to a plain
+// value.
+func isCheap(name string) bool {
+	switch name {
+	case "conversion", "len", "cap", "new", "string", "byte", "rune", "int", "int8", "int16", "int32", "int64",
+		"uint", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
+		"sync.OnceValue", "sync.OnceValues", "sync.OnceFunc",
+		"pcp.NewUnits", "pcp.NewPMID", "pcp.NewInDom", "NewUnits", "NewPMID", "NewInDom",
+		"cli.Heading", "time.Unix", "reflect.TypeFor",
+		"Error", "pcp.Error", "PMID", "pcp.PMID", "InDom", "pcp.InDom":
+		return true
+	}
+	return false
+}
