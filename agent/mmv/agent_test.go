@@ -82,9 +82,19 @@ func fetch(t testing.TB, a *mmv.Agent, ids ...pcp.PMID) []pcp.ValueSet {
 	return req.Result.Sets
 }
 
+// notice has the agent look at its files, which is promised for a fetch alone:
+// a look-up soon after another may not look again.
+func notice(t testing.TB, a *mmv.Agent) {
+	t.Helper()
+	if err := a.Refresh(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // show returns the values of metrics as text, by name.
 func show(t testing.TB, a *mmv.Agent, names ...string) string {
 	t.Helper()
+	notice(t, a)
 	var b strings.Builder
 	for _, name := range names {
 		id, err := a.LookupName(t.Context(), name)
@@ -112,6 +122,7 @@ func show(t testing.TB, a *mmv.Agent, names ...string) string {
 // metrics returns the names that are there, controls aside.
 func metrics(t testing.TB, a *mmv.Agent) (names []string) {
 	t.Helper()
+	notice(t, a)
 	kids, err := a.Children(t.Context(), "mmv", true)
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +146,7 @@ func want(t testing.TB, what string, got, want any) {
 // everything makes every call that a collector can make.
 func everything(t testing.TB, a *mmv.Agent) {
 	t.Helper()
+	notice(t, a)
 	ctx := t.Context()
 	ids := all(t, a)
 	for _, set := range fetch(t, a, ids...) {
