@@ -60,15 +60,28 @@ var intervalUnits = [...]struct {
 // numbers with optional units, "1.5", "10 msec", "4day6hour30min". A mistake is
 // a *SyntaxError.
 func ParseInterval(spec string) (time.Duration, error) {
+	sec, nsec, err := parseSpan(spec)
+	if err != nil {
+		return 0, err
+	}
+	if sec >= math.MaxInt64/1_000_000_000 {
+		return 0, fmt.Errorf("interval %q: more than %d years", spec, math.MaxInt64/int64(365*24*time.Hour))
+	}
+	return time.Duration(sec)*time.Second + time.Duration(nsec), nil
+}
+
+// parseSpan is ParseInterval for spans of any length, in seconds and
+// nanoseconds.
+func parseSpan(spec string) (int64, int32, error) {
 	if spec == "" {
-		return 0, &SyntaxError{What: "Null or empty specification"}
+		return 0, 0, &SyntaxError{What: "Null or empty specification"}
 	}
 	sec := 0.0
 	i := 0
 	for i < len(spec) {
 		start := skipSpace(spec, i)
 		d, end, ok := parseFloat(spec, start)
-		if !ok {
+		if !ok || d > math.MaxInt64 {
 			i = start
 			break
 		}
@@ -92,13 +105,13 @@ func ParseInterval(spec string) (time.Duration, error) {
 		i = j
 	}
 	if i < len(spec) {
-		return 0, &SyntaxError{Spec: spec, Off: i, What: "unexpected value"}
+		return 0, 0, &SyntaxError{Spec: spec, Off: i, What: "unexpected value"}
 	}
-	if sec >= math.MaxInt64/1e9 {
-		return 0, fmt.Errorf("interval %q: more than %d years", spec, math.MaxInt64/int64(365*24*time.Hour))
+	if sec >= math.MaxInt64 {
+		return math.MaxInt64, 0, nil
 	}
 	whole, frac := math.Modf(sec)
-	return time.Duration(whole)*time.Second + time.Duration(frac*1e9), nil
+	return int64(whole), int32(frac * 1e9), nil
 }
 
 func intervalUnit(word string) (scale float64, ok bool) {
@@ -116,10 +129,11 @@ func intervalUnit(word string) (scale float64, ok bool) {
 	return 0, false
 }
 
-// parseFloat reads a non-negative number at s[i:] as strtod would and returns where it ends.
+// parseFloat reads a non-negative number at s[i:], which may be -0, as strtod
+// would and returns where it ends.
 func parseFloat(s string, i int) (f float64, end int, ok bool) {
 	j := i
-	if j < len(s) && s[j] == '+' {
+	if j < len(s) && (s[j] == '+' || s[j] == '-') {
 		j++
 	}
 	digits := 0
@@ -151,7 +165,10 @@ func parseFloat(s string, i int) (f float64, end int, ok bool) {
 		}
 	}
 	f, err := strconv.ParseFloat(s[i:j], 64)
-	return f, j, err == nil
+	if err != nil || f < 0 {
+		return 0, i, false
+	}
+	return math.Abs(f), j, true
 }
 
 func skipSpace(s string, i int) int {

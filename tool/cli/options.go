@@ -48,7 +48,7 @@ var (
 // Options holds what the options that tools share said (pmOptions).
 type Options struct {
 	Hosts     []string
-	Archives  []string
+	Archives  []string // one, which may be a list with commas between, unless ParseConfig.Multi
 	Local     bool // -L
 	NameSpace *pmns.Tree
 	Container string
@@ -165,11 +165,11 @@ func (o *Options) common(opt *Option, arg string) {
 	case "align":
 		o.Align = arg
 	case "archive":
-		o.addArchive(arg)
+		o.AddArchive(arg)
 	case "archive-list":
 		o.addArchiveList(arg)
 	case "archive-folio":
-		o.Unsupported("archive folios are")
+		o.addFolio(arg)
 	case "container":
 		o.Container = arg
 	case "debug":
@@ -231,9 +231,9 @@ func (o *Options) environment() {
 			o.debug(s)
 		}},
 		{"PCP_ALIGN_TIME", func(s string) { o.Align = s }},
-		{"PCP_ARCHIVE", o.addArchive},
+		{"PCP_ARCHIVE", o.AddArchive},
 		{"PCP_ARCHIVE_LIST", o.addArchiveList},
-		{"PCP_FOLIO", func(string) { o.Unsupported("archive folios are") }},
+		{"PCP_FOLIO", o.addFolio},
 		{"PCP_GUIMODE", func(string) { o.guiMode() }},
 		{"PCP_HOST", o.addHost},
 		{"PCP_HOST_LIST", o.addHostList},
@@ -252,8 +252,8 @@ func (o *Options) environment() {
 		{"PCP_TIMEZONE", o.timeZone},
 		{"PCP_HOSTZONE", func(string) { o.hostZone() }},
 	} {
-		if s := o.env.Getenv(v.name); s != "" {
-			v.set(s)
+		if o.env.IsSet(v.name) {
+			v.set(o.env.Getenv(v.name))
 		}
 	}
 }
@@ -261,14 +261,14 @@ func (o *Options) environment() {
 // End makes the checks that need all options (__pmEndOptions). ParseOptions
 // calls it unless ParseConfig.Later says that the tool does.
 func (o *Options) End() {
-	archive := len(o.Archives) > 0 && len(o.Hosts) == 0
-	if !archive && !o.Local && len(o.Hosts) == 0 && o.Origin != "" {
-		archive = true // the archive that pmlogger writes for this host
+	if !o.Local && len(o.Hosts) == 0 && len(o.Archives) == 0 && o.Origin != "" {
+		o.addOwnArchive()
 	}
+	archive := o.FromArchive()
 	if !archive && (o.Start != "" || o.Align != "" || o.Origin != "") {
 		o.Usagef("time window options are supported for archives only")
 	}
-	if o.HostZone && !archive && len(o.Hosts) == 0 {
+	if o.HostZone && !archive && (o.Local || len(o.Hosts) == 0) {
 		o.Usagef("use of timezone from metric source requires a source")
 	}
 	if archive && !o.cfg.Archives {
@@ -277,6 +277,11 @@ func (o *Options) End() {
 	if o.Local {
 		o.Unsupported("local contexts (-L) are")
 	}
+}
+
+// FromArchive tells whether metrics come from archives (PM_CONTEXT_ARCHIVE).
+func (o *Options) FromArchive() bool {
+	return !o.Local && len(o.Archives) > 0 && len(o.Hosts) == 0
 }
 
 func (o *Options) addHost(spec string) {
@@ -331,30 +336,6 @@ func (o *Options) addHostsFile(path string) {
 	}
 	if err := in.Err(); err != nil {
 		o.runtimef("cannot read hosts file %s: %s", path, ErrText(err))
-	}
-}
-
-func (o *Options) addArchive(path string) {
-	if len(o.Hosts) > 0 && !o.cfg.Mixed {
-		o.Usagef("only one host or archive allowed")
-		return
-	}
-	o.Archives = append(o.Archives, path)
-	if !o.cfg.Archives {
-		o.Unsupported("archives are")
-	}
-}
-
-// AddArchive adds an archive that an argument names, as -a does.
-func (o *Options) AddArchive(path string) { o.addArchive(path) }
-
-func (o *Options) addArchiveList(list string) {
-	if len(o.Hosts) > 0 && !o.cfg.Mixed {
-		o.Usagef("only one of hosts or archives allowed")
-		return
-	}
-	for _, a := range strings.Split(list, ",") {
-		o.addArchive(a)
 	}
 }
 

@@ -20,8 +20,8 @@ type WindowSpec struct {
 	Start, Finish, Align, Origin string
 }
 
-// MaxTime is a finish that never comes (PM_MAX_TIME_T).
-var maxTime = pcp.Timestamp{Sec: pcp.MaxSec, Nsec: 999999999}
+// maxTime is a finish that never comes (PM_MAX_TIME_T).
+var maxTime = pcp.Timestamp{Sec: pcp.MaxSec}
 
 // ParseTimeWindow finds the window within first and last, which is the zero
 // Timestamp if there is no end. Times of day are in loc. A mistake is a
@@ -105,6 +105,20 @@ func alignUp(t pcp.Timestamp, delta int64) pcp.Timestamp {
 	return pcp.Timestamp{Sec: m / 1e9, Nsec: int32(m % 1e9)}
 }
 
+// shift adds to t. The C library keeps seconds in a struct tm, so that its
+// callers cut them to 32 bits: 136 years later is the same time.
+func shift(t pcp.Timestamp, sec int64, nsec int32) pcp.Timestamp {
+	t.Sec += sec
+	t.Nsec += nsec
+	switch {
+	case t.Nsec >= 1e9:
+		t.Sec, t.Nsec = t.Sec+1, t.Nsec-1e9
+	case t.Nsec < 0:
+		t.Sec, t.Nsec = t.Sec-1, t.Nsec+1e9
+	}
+	return t
+}
+
 // parseTime parses an argument of -S, -T or -O (__pmtimespecParse): an interval
 // after the start, with a - before the end, or with an @ a date.
 func parseTime(spec string, start, end pcp.Timestamp, loc *time.Location) (pcp.Timestamp, error) {
@@ -125,17 +139,19 @@ func parseTime(spec string, start, end pcp.Timestamp, loc *time.Location) (pcp.T
 		}
 	case at(i) == '-' && end.Sec < maxTime.Sec:
 		i++
-		var d time.Duration
-		if d, err = ParseInterval(spec[i:]); err == nil {
-			return end.Add(-d), nil
+		var sec int64
+		var nsec int32
+		if sec, nsec, err = parseSpan(spec[i:]); err == nil {
+			return shift(end, -int64(int32(sec)), -nsec), nil
 		}
 	default:
 		if at(i) == '+' {
 			i++
 		}
-		var d time.Duration
-		if d, err = ParseInterval(spec[i:]); err == nil {
-			return start.Add(d), nil
+		var sec int64
+		var nsec int32
+		if sec, nsec, err = parseSpan(spec[i:]); err == nil {
+			return shift(start, int64(int32(sec)), nsec), nil
 		}
 	}
 	if i = skipSpace(spec, i); at(i) == '@' {

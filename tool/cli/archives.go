@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp/config"
+)
+
+// AddArchive adds an archive that an argument names, as -a does. A tool with
+// one context has one list of archives, with commas between.
+func (o *Options) AddArchive(path string) {
+	if len(o.Hosts) > 0 && !o.cfg.Mixed {
+		o.Usagef("only one host or archive allowed")
+		return
+	}
+	switch {
+	case !o.cfg.Archives:
+		o.Unsupported("archives are")
+		o.Archives = append(o.Archives, path)
+	case o.cfg.Multi:
+		if !slices.Contains(o.Archives, path) {
+			o.Archives = append(o.Archives, path)
+		}
+	case len(o.Archives) == 0:
+		o.Archives = []string{path}
+	case !listed(o.Archives[0], path):
+		o.Archives[0] += "," + path
+	}
+}
+
+// listed tells whether the first occurrence of path in a list is an element of
+// it. Others do not count, as in the C library.
+func listed(list, path string) bool {
+	i := strings.Index(list, path)
+	if i < 0 || i > 0 && list[i-1] != ',' {
+		return false
+	}
+	rest := list[i+len(path):]
+	return rest == "" || rest[0] == ','
+}
+
+// addArchiveList adds the archives of a list with commas between.
+func (o *Options) addArchiveList(list string) {
+	if len(o.Hosts) > 0 && !o.cfg.Mixed {
+		o.Usagef("only one of hosts or archives allowed")
+		return
+	}
+	if !o.cfg.Multi {
+		o.AddArchive(list)
+		return
+	}
+	for list != "" {
+		var path string
+		path, list, _ = strings.Cut(list, ",")
+		o.AddArchive(path)
+	}
+}
+
+// addOwnArchive adds the archives that pmlogger writes for this host: what -O
+// means if no source is named.
+func (o *Options) addOwnArchive() {
+	dir := "/var/log/pcp/pmlogger"
+	if conf, err := config.Load(o.env.Getenv); err == nil {
+		if d := conf.Get("PCP_ARCHIVE_DIR"); d != "" {
+			dir = d
+		}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	o.AddArchive(dir + "/" + host)
+}
+
+// addFolio adds the archives that a folio lists (mkaf(1)). Where their names
+// are not absolute they are relative to its directory.
+func (o *Options) addFolio(path string) {
+	if len(o.Hosts) > 0 && !o.cfg.Mixed {
+		o.Usagef("only one of hosts or archives allowed")
+		return
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		o.runtimef("cannot open archive folio %s: %s", path, ErrText(err))
+		return
+	}
+	defer f.Close()
+	// Not with package archive/folio: the C library reads folios for pmafm(1)
+	// with other eyes than here, where all else than archives is ignored.
+	in := bufio.NewScanner(f)
+	switch {
+	case !in.Scan():
+		o.runtimef("archive folio %s has no header", path)
+		return
+	case !strings.HasPrefix(in.Text(), "PCPFolio"):
+		o.runtimef("archive folio %s has bad magic", path)
+		return
+	case !in.Scan():
+		o.runtimef("archive folio %s has no version", path)
+		return
+	case !strings.HasPrefix(in.Text(), "Version: 1"):
+		o.runtimef("unknown version archive folio %s", path)
+		return
+	}
+	for line := 3; in.Scan(); line++ {
+		if !strings.HasPrefix(in.Text(), "Archive:") {
+			continue
+		}
+		words := strings.Fields(in.Text())
+		if len(words) < 2 {
+			o.runtimef("missing host on archive folio line %d", line)
+			return
+		}
+		if len(words) < 3 {
+			o.runtimef("missing path on archive folio line %d", line)
+			return
+		}
+		name := words[2]
+		if !filepath.IsAbs(name) {
+			name = filepath.Dir(path) + "/" + name
+		}
+		o.AddArchive(name)
+	}
+	if err := in.Err(); err != nil {
+		o.runtimef("cannot read archive folio %s: %s", path, ErrText(err))
+	}
+}
