@@ -21,6 +21,7 @@ type Archive struct {
 	path  string // base name with directory
 	label Label  // of the first volume
 	meta  *Meta
+	read  int64 // bytes of the metadata taken in
 	index []IndexEntry
 	vols  []int // numbers of the volumes that there are, ascending
 
@@ -43,6 +44,9 @@ type Options struct {
 	// AnyFeatures opens an archive that has features which this package does
 	// not know (PM_CTXFLAG_NO_FEATURE_CHECK).
 	AnyFeatures bool
+
+	meta    *Meta                                   // to take the metadata in, nil for one of the archive's own
+	readDir func(dir string) ([]fs.DirEntry, error) // nil: os.ReadDir
 }
 
 // Open opens the archive that path names: its base name, or that of any of its
@@ -52,7 +56,7 @@ func Open(path string) (*Archive, error) { return Options{}.Open(path) }
 // Open is [Open] with options.
 func (o Options) Open(path string) (*Archive, error) {
 	a := &Archive{open: make(map[int]*volume), endSize: -1}
-	parts, err := a.find(path)
+	parts, err := a.find(o, path)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +71,7 @@ func (o Options) Open(path string) (*Archive, error) {
 type parts struct{ meta, index string }
 
 // find looks for the files.
-func (a *Archive) find(path string) (parts, error) {
+func (a *Archive) find(o Options, path string) (parts, error) {
 	dir, base := filepath.Split(path)
 	if _, err := os.Stat(findFile(path)); err == nil {
 		// There is such a file, so it is not the base name.
@@ -83,7 +87,11 @@ func (a *Archive) find(path string) (parts, error) {
 		a.path = dir + base
 	}
 	var p parts
-	entries, err := os.ReadDir(dir)
+	readDir := o.readDir
+	if readDir == nil {
+		readDir = os.ReadDir
+	}
+	entries, err := readDir(dir)
 	if err != nil {
 		return p, err
 	}
@@ -119,10 +127,11 @@ func (a *Archive) find(path string) (parts, error) {
 
 // load reads the first label, the metadata and the index.
 func (a *Archive) load(o Options, p parts) error {
-	_, label, err := a.volume(a.vols[0])
+	v, label, err := a.volume(a.vols[0])
 	if err != nil {
 		return err
 	}
+	a.release(v)
 	a.label = label
 	if label.Features&^FeatureQA != 0 && !o.AnyFeatures {
 		return fmt.Errorf("archive %s: features %#x: %w", a.path, label.Features, pcp.ErrFeature)
@@ -132,7 +141,7 @@ func (a *Archive) load(o Options, p parts) error {
 			return fmt.Errorf("%s: %w", p.index, err)
 		}
 	}
-	if err := a.loadMeta(p.meta); err != nil {
+	if err := a.loadMeta(o, p.meta); err != nil {
 		return fmt.Errorf("%s: %w", p.meta, err)
 	}
 	return nil
@@ -159,7 +168,7 @@ func (a *Archive) loadIndex(path string) error {
 	return nil
 }
 
-func (a *Archive) loadMeta(path string) error {
+func (a *Archive) loadMeta(o Options, path string) error {
 	src, err := openSource(path)
 	if err != nil {
 		return err
@@ -172,9 +181,15 @@ func (a *Archive) loadMeta(path string) error {
 	if err := a.sameLabel(mr.Label(), VolMeta); err != nil {
 		return err
 	}
-	a.meta = newMeta(mr.Label())
+	if a.meta = o.meta; a.meta == nil {
+		a.meta = newMeta(mr.Label())
+	}
 	if err := a.meta.load(mr); err != nil {
 		return err
+	}
+	a.read = mr.Offset()
+	if o.meta == nil {
+		a.meta.dropRepeatedLabels()
 	}
 	if len(a.meta.descs) == 0 {
 		return fmt.Errorf("no metrics: %w", pcp.ErrNoData)
@@ -198,7 +213,7 @@ func (a *Archive) sameLabel(l Label, vol int32) error {
 // index and volumes. Readers go on where they are.
 func (a *Archive) Refresh() error {
 	fresh := &Archive{open: map[int]*volume{}}
-	p, err := fresh.find(a.path)
+	p, err := fresh.find(Options{}, a.path)
 	if err != nil {
 		return err
 	}
@@ -211,16 +226,16 @@ func (a *Archive) Refresh() error {
 	if err != nil {
 		return err
 	}
-	if n > a.meta.read {
-		mr := &MetaReader{label: a.meta.label, off: a.meta.read}
-		mr.reset(io.NewSectionReader(src, a.meta.read, n-a.meta.read))
-		if err := a.meta.load(mr); err != nil {
-			// What is being written may be cut; it is read next time.
-			if !errors.Is(err, errShort) {
-				return fmt.Errorf("%s: %w", p.meta, err)
-			}
-			a.meta.read = mr.Offset()
+	if n > a.read {
+		mr := &MetaReader{label: a.label, off: a.read}
+		mr.reset(io.NewSectionReader(src, a.read, n-a.read))
+		err := a.meta.load(mr)
+		// What is being written may be cut; it is read next time.
+		if err != nil && !errors.Is(err, errShort) {
+			return fmt.Errorf("%s: %w", p.meta, err)
 		}
+		a.read = mr.Offset()
+		a.meta.dropRepeatedLabels()
 	}
 	if p.index != "" {
 		if err := a.loadIndex(p.index); err != nil {

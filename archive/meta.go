@@ -31,7 +31,6 @@ type Meta struct {
 	indoms map[pcp.InDom]*timeline
 	texts  map[textKey]string
 	labels map[labelKey][]LabelRecord // by time, the latest first; of the same time the last read first
-	read   int64                      // bytes of the file taken in
 }
 
 type textKey struct {
@@ -74,6 +73,7 @@ func ReadMeta(r io.Reader) (*Meta, error) {
 	if err := m.load(mr); err != nil {
 		return nil, err
 	}
+	m.dropRepeatedLabels()
 	if len(m.descs) == 0 {
 		return nil, fmt.Errorf("no metrics: %w", pcp.ErrNoData)
 	}
@@ -86,8 +86,6 @@ func (m *Meta) load(mr *MetaReader) error {
 	for {
 		rec, err := mr.Next()
 		if errors.Is(err, io.EOF) {
-			m.read = mr.Offset()
-			m.dropRepeatedLabels()
 			return nil
 		}
 		if err != nil {
@@ -289,6 +287,17 @@ func component(name string, i int) string {
 func (m *Meta) LookupName(name string) (pcp.PMID, bool) {
 	id, ok := m.ids[name]
 	return id, ok
+}
+
+// NamesInOrder returns all names in the order of the file.
+func (m *Meta) NamesInOrder() iter.Seq2[string, pcp.PMID] {
+	return func(yield func(string, pcp.PMID) bool) {
+		for _, name := range m.nameOrder {
+			if !yield(name, m.ids[name]) {
+				return
+			}
+		}
+	}
 }
 
 // AllNames returns all names and their metrics in no order.

@@ -1,0 +1,257 @@
+package archive
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/go-pcp/pcp"
+)
+
+// Step reads the next record in a direction, whatever its time, over the ends
+// of volumes, and returns its contents without length words, not decoded, valid
+// until the next call: see [SetScanner]. It is io.EOF at the end of the archive,
+// where it may be called again.
+func (r *Reader) Step(dir Direction) ([]byte, error) {
+	if r.v == nil {
+		if err := r.Place(r.origin, dir); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		var err error
+		if dir == Forward {
+			if err = r.vr.next(); err == nil {
+				r.vr.off += int64(len(r.vr.body)) + frame
+				return r.vr.body, nil
+			}
+		} else {
+			if err = r.vr.prev(); err == nil {
+				r.vr.off -= int64(len(r.vr.body)) + frame
+				return r.vr.body, nil
+			}
+		}
+		if err != io.EOF {
+			return nil, fmt.Errorf("%s.%d: %w", r.a.path, r.v.number, err)
+		}
+		if dir == Forward {
+			// It may have grown.
+			if size, err := r.v.src.size(); err == nil && size > r.vr.size {
+				r.vr.SetSize(size)
+				continue
+			}
+		}
+		if !r.step(dir) {
+			return nil, io.EOF
+		}
+	}
+}
+
+// Place goes to where the index says that a time is close, which is between
+// two records before or after it; see [Reader.Approach].
+func (r *Reader) Place(to pcp.Timestamp, dir Direction) error {
+	r.origin, r.dir, r.sought = to, dir, true
+	_, err := r.place()
+	return err
+}
+
+// Approach is [Reader.Seek] for [Reader.Step]: it goes to a place from which
+// Step(dir) returns the records not before a time, or with Backward not after
+// it, perhaps after a few others.
+func (r *Reader) Approach(to pcp.Timestamp, dir Direction) error {
+	r.origin, r.dir, r.sought = to, dir, true
+	whole, err := r.place()
+	if err != nil {
+		return err
+	}
+	if whole && dir == Forward {
+		if _, err := r.Step(Backward); err != nil && err != io.EOF {
+			r.vr.off = r.vr.stuck
+		}
+	}
+	for {
+		body, err := r.Step(-dir)
+		if err != nil {
+			if err != io.EOF {
+				r.vr.off = r.vr.stuck
+			}
+			return nil
+		}
+		t, _, ok := recordHead(body, r.a.label.Version)
+		if !ok {
+			return nil
+		}
+		if d := t.Compare(to); d == 0 || d == -int(dir) {
+			return nil
+		}
+	}
+}
+
+// MoveTo goes to an offset that [Reader.Position] returned.
+func (r *Reader) MoveTo(vol int, off int64) error {
+	if err := r.use(vol); err != nil {
+		return err
+	}
+	r.sought = true
+	r.vr.SeekTo(off)
+	return nil
+}
+
+// MoveToEnd goes before the first record, or with Forward behind the last one:
+// where Step ends in that direction.
+func (r *Reader) MoveToEnd(dir Direction) error {
+	r.dir, r.sought = -dir, true
+	return r.ends()
+}
+
+// recordHead returns the time of a record and how many sets it has.
+func recordHead(body []byte, version int) (t pcp.Timestamp, sets int32, ok bool) {
+	head := stampSize(version) + 4
+	if len(body) < head {
+		return t, 0, false
+	}
+	return decodeStamp(body, version), int32(binary.BigEndian.Uint32(body[head-4:])), true
+}
+
+// A SetScanner walks over the sets of a record of a volume without decoding
+// their values, for who wants a few metrics of many:
+//
+//	for s.Start(body, version); s.Next(); {
+//		if s.PMID == id { use(s.Inst(0), s.Bits(0)) }
+//	}
+//	if s.Err() != nil { ... }
+type SetScanner struct {
+	Time pcp.Timestamp
+	Sets int // number of sets in the record, 0 for a mark
+
+	PMID   pcp.PMID
+	Status pcp.Error  // not 0: why there are no values
+	ValFmt pcp.ValFmt // of the values, if there are any
+	Len    int        // number of values
+
+	body  []byte
+	pairs []byte // of the set
+	off   int
+	left  int
+	bad   bool
+}
+
+// Start begins with the record whose contents are body. It tells whether the
+// head of it is good.
+func (s *SetScanner) Start(body []byte, version int) bool {
+	t, n, ok := recordHead(body, version)
+	head := stampSize(version) + 4
+	if ok && (n < 0 || uint64(n)*8 > uint64(len(body)-head)) {
+		ok = false
+	}
+	if !ok {
+		*s = SetScanner{bad: true}
+		return false
+	}
+	s.Time, s.Sets, s.left = t, int(n), int(n)
+	s.body, s.off, s.bad = body, head, false
+	return true
+}
+
+// Next goes to the next set. It is false at the end, and where the record is bad.
+func (s *SetScanner) Next() bool {
+	if s.left <= 0 {
+		return false
+	}
+	b := s.body
+	off := s.off
+	if len(b)-off < 8 {
+		s.left, s.bad = 0, true
+		return false
+	}
+	s.left--
+	s.PMID = pcp.PMID(binary.BigEndian.Uint32(b[off:]))
+	n := int32(binary.BigEndian.Uint32(b[off+4:]))
+	off += 8
+	if n <= 0 {
+		s.Status, s.Len, s.pairs, s.off = pcp.Error(n), 0, nil, off
+		return true
+	}
+	if 4+8*uint64(n) > uint64(len(b)-off) {
+		s.left, s.bad = 0, true
+		return false
+	}
+	s.Status, s.Len = 0, int(n)
+	s.ValFmt = pcp.ValFmt(binary.BigEndian.Uint32(b[off:]))
+	s.off = off + 4 + 8*int(n)
+	s.pairs = b[off+4 : s.off]
+	return true
+}
+
+// Err returns what is wrong with the record, as far as Next came.
+func (s *SetScanner) Err() error {
+	if s.bad {
+		return fmt.Errorf("a set past the end of a record: %w", pcp.ErrLogRec)
+	}
+	return nil
+}
+
+// Inst returns the instance of a value of the set.
+func (s *SetScanner) Inst(i int) int32 { return int32(binary.BigEndian.Uint32(s.pairs[8*i:])) }
+
+// Word returns what the set holds for a value: an in-situ value, or where
+// its block is.
+func (s *SetScanner) Word(i int) uint32 { return binary.BigEndian.Uint32(s.pairs[8*i+4:]) }
+
+// Block returns the type and the contents of a value that is not in situ; ok is
+// false if it is not within the record. They belong to it.
+func (s *SetScanner) Block(i int) (t pcp.Type, data []byte, ok bool) {
+	at := int64(s.Word(i))*4 - blockBase
+	if at < 0 || at > int64(len(s.body)-blockHead) {
+		return 0, nil, false
+	}
+	block := s.body[at:]
+	head := binary.BigEndian.Uint32(block)
+	n := int(head & maxBlock)
+	if n < blockHead || n > len(block) {
+		return 0, nil, false
+	}
+	return pcp.Type(head >> 24), block[blockHead:n:n], true
+}
+
+// Value returns a value of the set. A string, aggregate or event points into
+// the record.
+func (s *SetScanner) Value(i int) (pcp.Value, error) {
+	if s.ValFmt == pcp.ValInSitu {
+		v := pcp.RawValue(pcp.TypeUnknown, uint64(s.Word(i)))
+		v.Inst = s.Inst(i)
+		return v, nil
+	}
+	d := blockDecoder{body: s.body, left: len(s.body)}
+	var v pcp.Value
+	if err := d.value(&v, s.Word(i)); err != nil {
+		return v, err
+	}
+	v.Inst = s.Inst(i)
+	return v, nil
+}
+
+// AppendTo appends the set to a result.
+func (s *SetScanner) AppendTo(res *pcp.Result) error {
+	if s.Len == 0 {
+		res.AddError(s.PMID, s.Status)
+		return nil
+	}
+	switch s.ValFmt {
+	case pcp.ValInSitu, pcp.ValDPtr, pcp.ValSPtr:
+	default:
+		return fmt.Errorf("value format %d: %w", s.ValFmt, pcp.ErrLogRec)
+	}
+	res.AddSet(s.PMID)
+	res.Sets[len(res.Sets)-1].ValFmt = s.ValFmt
+	vals := res.AddValues(s.Len)
+	for i := range vals {
+		v, err := s.Value(i)
+		if err != nil {
+			res.Sets[len(res.Sets)-1].Values = nil
+			return err
+		}
+		vals[i] = v
+	}
+	return nil
+}
