@@ -45,6 +45,7 @@ type Options struct {
 	// not know (PM_CTXFLAG_NO_FEATURE_CHECK).
 	AnyFeatures bool
 
+	check   func(Label) error                       // of the first volume, before the metadata are read; may be nil
 	meta    *Meta                                   // to take the metadata in, nil for one of the archive's own
 	readDir func(dir string) ([]fs.DirEntry, error) // nil: os.ReadDir
 }
@@ -139,6 +140,11 @@ func (a *Archive) load(o Options, p parts) error {
 	if p.index != "" {
 		if err := a.loadIndex(p.index); err != nil {
 			return fmt.Errorf("%s: %w", p.index, err)
+		}
+	}
+	if o.check != nil {
+		if err := o.check(label); err != nil {
+			return fmt.Errorf("archive %s: %w", a.path, err)
 		}
 	}
 	if err := a.loadMeta(o, p.meta); err != nil {

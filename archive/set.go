@@ -1,19 +1,36 @@
 package archive
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/go-pcp/pcp"
 )
 
 // OpenAll opens archives that are replayed as one. They share their metadata:
 // the Meta of each is that of all, into which those of the archives are read in
 // the order of paths. A descriptor that contradicts one of an archive before is
 // an error such as pcp.ErrLogChangeSem; of names and descriptors the first
-// counts. The error is that of the first archive that cannot be opened.
+// counts. Archives of another host than the first are pcp.ErrLogHost, two that
+// start at the same time pcp.ErrLogOverlap; a path that comes twice counts once.
+// The error is that of the first archive that cannot be opened.
 //
-// No volume stays open, so that there may be more archives than a process can
-// have files.
-func (o Options) OpenAll(paths []string) ([]*Archive, error) {
+// Of more than one archive no volume stays open, so that there may be more of
+// them than a process can have files.
+func (o Options) OpenAll(paths []string) (list []*Archive, err error) {
+	if len(paths) == 1 {
+		a, err := o.Open(paths[0])
+		return []*Archive{a}, err
+	}
+	defer func() {
+		if err != nil {
+			for _, a := range list {
+				a.Close()
+			}
+			list = nil
+		}
+	}()
 	listings := make(map[string][]fs.DirEntry)
 	o.readDir = func(dir string) ([]fs.DirEntry, error) {
 		if list, ok := listings[dir]; ok {
@@ -25,27 +42,32 @@ func (o Options) OpenAll(paths []string) ([]*Archive, error) {
 		}
 		return list, err
 	}
-	if len(paths) > 1 {
-		o.meta = newMeta(Label{})
+	o.check = func(l Label) error {
+		if len(list) > 0 && l.Host != list[0].label.Host {
+			return fmt.Errorf("host %s, not %s as that of %s: %w", l.Host, list[0].label.Host, list[0].path, pcp.ErrLogHost)
+		}
+		return nil
 	}
-	list := make([]*Archive, 0, len(paths))
+	starts := make(map[pcp.Timestamp]string) // the path that starts then
 	for _, path := range paths {
 		a, err := o.Open(path)
 		if err != nil {
-			for _, a := range list {
-				a.Close()
+			return list, err
+		}
+		other, ok := starts[a.label.Start]
+		if ok {
+			a.Close()
+			if other != path {
+				return list, fmt.Errorf("archive %s: starts when %s does: %w", path, other, pcp.ErrLogOverlap)
 			}
-			return nil, err
+			continue
 		}
-		if len(paths) > 1 {
-			a.CloseIdle()
-		}
+		starts[a.label.Start] = path
+		a.CloseIdle()
+		o.meta = a.meta
 		list = append(list, a)
 	}
-	if o.meta != nil {
-		o.meta.label = list[0].label
-		o.meta.dropRepeatedLabels()
-	}
+	o.meta.dropRepeatedLabels()
 	return list, nil
 }
 
