@@ -44,6 +44,7 @@ func commands() []*cli.Command {
 		mmvdump.Command,
 		stat.Command,
 		dumplog.Command,
+		dumplog.NewCommand,
 		nsedit.AddCommand,
 		nsedit.DelCommand,
 		nsedit.MergeCommand,

@@ -98,13 +98,12 @@ func (d *dumper) appendParam(b []byte, p *pcp.EventParam) []byte {
 	return appendValue(append(b, " value "...), &p.Value, desc.Type, d.loc)
 }
 
-// appendEventStamp appends the time of an event of low resolution, with what -x adds.
+// appendEventStamp appends the time of an event of low resolution, with what -x
+// adds: that since the start, of which only microseconds count.
 func (d *dumper) appendEventStamp(b []byte, t pcp.Timestamp) []byte {
-	version := d.label.Version
-	d.label.Version = 2
-	long := d.long
-	d.long = min(long, 2)
+	version, start, long := d.label.Version, d.label.Start, d.long
+	d.label.Version, d.label.Start.Nsec, d.long = 2, start.Nsec/1000*1000, min(long, 2)
 	b = d.appendStamp(b, t)
-	d.label.Version, d.long = version, long
+	d.label.Version, d.label.Start, d.long = version, start, long
 	return b
 }
