@@ -81,6 +81,10 @@ func NewMetaReader(r io.Reader) (*MetaReader, error) {
 // Label returns the label of the file.
 func (m *MetaReader) Label() Label { return m.label }
 
+// Body returns the contents of the record that Next returned, without its
+// length words, valid as long as the record.
+func (m *MetaReader) Body() []byte { return m.buf[:len(m.buf)-4] }
+
 // Offset returns where the next record starts.
 func (m *MetaReader) Offset() int64 { return m.off }
 
@@ -103,8 +107,8 @@ func (m *MetaReader) Next() (*MetaRecord, error) {
 	if n < 12 {
 		return nil, m.errorf("record of %d bytes: %w", n, pcp.ErrLogRec)
 	}
-	m.r.Discard(8)
-	body, err := m.body(int(n) - 8)
+	m.r.Discard(4)
+	body, err := m.body(int(n) - 4)
 	if err != nil {
 		return nil, m.errorf("record of %d bytes: %w", n, err)
 	}
@@ -112,7 +116,7 @@ func (m *MetaReader) Next() (*MetaRecord, error) {
 	if got := int32(binary.BigEndian.Uint32(body[k:])); got != n {
 		return nil, m.errorf("record starts with length %d and ends with %d: %w", n, got, pcp.ErrLogRec)
 	}
-	if err := m.decode(body[:k]); err != nil {
+	if err := m.decode(body[4:k]); err != nil {
 		return nil, m.errorf("%w", err)
 	}
 	m.off += int64(n)

@@ -1,0 +1,314 @@
+package archive
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"syscall"
+
+	"github.com/go-pcp/pcp"
+)
+
+const (
+	errInvalid = -pcp.Error(syscall.EINVAL)
+	errRange   = -pcp.Error(syscall.ERANGE)
+	errFileBig = -pcp.Error(syscall.EFBIG)
+)
+
+// The functions of this file append the contents of one record as it stands in
+// a file of the given version, without its length words: what Body of a reader
+// returns and WriteMeta and WriteRecord take. They are how a single record
+// gets from one version to the other.
+
+// checkStamp tells whether a time can be written in a version.
+func checkStamp(t pcp.Timestamp, version int) error {
+	if t.Nsec < 0 || t.Nsec >= 1e9 {
+		return fmt.Errorf("time of %d nanoseconds: %w", t.Nsec, errInvalid)
+	}
+	if version < Version3 && int64(int32(t.Sec)) != t.Sec {
+		return fmt.Errorf("time %d does not fit into version 2: %w", t.Sec, errRange)
+	}
+	return nil
+}
+
+// AppendResult appends the contents of a volume's record. A set is written as
+// its ValFmt says; values in place must have a type of 4 bytes or none.
+func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
+	if err := checkStamp(res.Time, version); err != nil {
+		return b, err
+	}
+	start := len(b)
+	b = appendStamp(b, res.Time, version)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(res.Sets)))
+	blocks := false
+	for i := range res.Sets {
+		vs := &res.Sets[i]
+		b = binary.BigEndian.AppendUint32(b, uint32(vs.PMID))
+		if len(vs.Values) == 0 {
+			b = binary.BigEndian.AppendUint32(b, uint32(vs.Err))
+			continue
+		}
+		b = binary.BigEndian.AppendUint32(b, uint32(len(vs.Values)))
+		if vs.ValFmt == pcp.ValInSitu {
+			b = binary.BigEndian.AppendUint32(b, uint32(pcp.ValInSitu))
+			for j := range vs.Values {
+				v := &vs.Values[j]
+				if !fitsInSitu(v) {
+					return b[:start], fmt.Errorf("metric %s: value of type %s in place: %w", vs.PMID, v.Type(), pcp.ErrType)
+				}
+				b = binary.BigEndian.AppendUint32(b, uint32(v.Inst))
+				b = binary.BigEndian.AppendUint32(b, uint32(v.Bits()))
+			}
+			continue
+		}
+		// Which block is that of a value is known when the sets are through.
+		blocks = true
+		b = binary.BigEndian.AppendUint32(b, uint32(pcp.ValDPtr))
+		for j := range vs.Values {
+			b = binary.BigEndian.AppendUint32(b, uint32(vs.Values[j].Inst))
+			b = append(b, 0, 0, 0, 0)
+		}
+	}
+	if !blocks {
+		return b, nil
+	}
+	at := start + stampSize(version) + 4
+	for i := range res.Sets {
+		vs := &res.Sets[i]
+		at += 8
+		if len(vs.Values) == 0 {
+			continue
+		}
+		at += 4
+		if vs.ValFmt == pcp.ValInSitu {
+			at += 8 * len(vs.Values)
+			continue
+		}
+		for j := range vs.Values {
+			binary.BigEndian.PutUint32(b[at+4:], uint32((len(b)-start+blockBase)/4))
+			at += 8
+			var err error
+			if b, err = appendBlock(b, &vs.Values[j]); err != nil {
+				return b[:start], fmt.Errorf("metric %s: %w", vs.PMID, err)
+			}
+		}
+	}
+	return b, nil
+}
+
+func fitsInSitu(v *pcp.Value) bool {
+	switch v.Type() {
+	case pcp.Type32, pcp.TypeU32, pcp.TypeFloat, pcp.TypeUnknown:
+		return v.Bytes() == nil
+	}
+	return false
+}
+
+// appendBlock appends the block of a value, filled up to a whole word.
+func appendBlock(b []byte, v *pcp.Value) ([]byte, error) {
+	t, data := v.Type(), v.Bytes()
+	if data == nil {
+		switch t {
+		case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
+			b = binary.BigEndian.AppendUint32(b, uint32(t)<<24|blockHead+8)
+			return binary.BigEndian.AppendUint64(b, v.Bits()), nil
+		case pcp.Type32, pcp.TypeU32, pcp.TypeFloat:
+			b = binary.BigEndian.AppendUint32(b, uint32(t)<<24|blockHead+4)
+			return binary.BigEndian.AppendUint32(b, uint32(v.Bits())), nil
+		case pcp.TypeUnknown, pcp.TypeNoSupport:
+			return b, fmt.Errorf("value of type %s in a block: %w", t, pcp.ErrType)
+		}
+	}
+	n := blockHead + len(data)
+	if t == pcp.TypeString {
+		n++
+	}
+	if n > maxBlock {
+		return b, fmt.Errorf("value of %d bytes: %w", len(data), pcp.ErrTooBig)
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(t)<<24|uint32(n))
+	b = append(b, data...)
+	if t == pcp.TypeString {
+		b = append(b, 0)
+	}
+	for ; n%4 != 0; n++ {
+		b = append(b, '~')
+	}
+	return b, nil
+}
+
+// AppendDesc appends the contents of the record of a metric. It is the same in
+// all versions.
+func AppendDesc(b []byte, desc pcp.Desc, names ...string) ([]byte, error) {
+	start := len(b)
+	for _, w := range [...]uint32{
+		uint32(MetaDesc), uint32(desc.PMID), uint32(desc.Type), uint32(desc.InDom), uint32(desc.Sem), desc.Units.Pack(),
+	} {
+		b = binary.BigEndian.AppendUint32(b, w)
+	}
+	if len(names) == 0 {
+		return b, nil
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(len(names)))
+	for _, name := range names {
+		if len(name) > MaxName {
+			return b[:start], fmt.Errorf("metric %s: name of %d bytes: %w", desc.PMID, len(name), pcp.ErrTooBig)
+		}
+		b = binary.BigEndian.AppendUint32(b, uint32(len(name)))
+		b = append(b, name...)
+	}
+	return b, nil
+}
+
+// AppendInDom appends the contents of the record of an instance domain with
+// all its instances, in the order given.
+func AppendInDom(b []byte, t pcp.Timestamp, indom pcp.InDom, instances []pcp.Instance, version int) ([]byte, error) {
+	typ := MetaInDomV2
+	if version >= Version3 {
+		typ = MetaInDom
+	}
+	return appendInDom(b, typ, t, indom, len(instances), func(i int) (int32, string, bool) {
+		return instances[i].Inst, instances[i].Name, true
+	})
+}
+
+// AppendInDomDelta appends the contents of the record that says what changed
+// in an instance domain. There is none before version 3.
+func AppendInDomDelta(b []byte, t pcp.Timestamp, indom pcp.InDom, changes []Change) ([]byte, error) {
+	return appendInDom(b, MetaInDomDelta, t, indom, len(changes), func(i int) (int32, []byte, bool) {
+		return changes[i].Inst, changes[i].Name, changes[i].Name != nil
+	})
+}
+
+// appendInDom appends n instances that at returns; of those that are gone it
+// returns false.
+func appendInDom[S string | []byte](b []byte, typ MetaType, t pcp.Timestamp, indom pcp.InDom, n int, at func(i int) (int32, S, bool)) ([]byte, error) {
+	version := Version3
+	if typ == MetaInDomV2 {
+		version = Version2
+	}
+	start := len(b)
+	if err := checkStamp(t, version); err != nil {
+		return b, err
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(typ))
+	b = appendStamp(b, t, version)
+	b = binary.BigEndian.AppendUint32(b, uint32(indom))
+	b = binary.BigEndian.AppendUint32(b, uint32(n))
+	for i := range n {
+		inst, _, _ := at(i)
+		if inst < 0 {
+			return b[:start], fmt.Errorf("instance domain %s: instance %d: %w", indom, inst, pcp.ErrInst)
+		}
+		b = binary.BigEndian.AppendUint32(b, uint32(inst))
+	}
+	off := 0
+	for i := range n {
+		_, name, ok := at(i)
+		if !ok {
+			b = binary.BigEndian.AppendUint32(b, math.MaxUint32)
+			continue
+		}
+		b = binary.BigEndian.AppendUint32(b, uint32(off))
+		if off += len(name) + 1; off > MaxRecord {
+			return b[:start], fmt.Errorf("instance domain %s: names of %d bytes: %w", indom, off, pcp.ErrTooBig)
+		}
+	}
+	for i := range n {
+		if _, name, ok := at(i); ok {
+			b = append(append(b, name...), 0)
+		}
+	}
+	return b, nil
+}
+
+// AppendText appends the contents of the record of a help text. It is the same
+// in all versions.
+func AppendText(b []byte, kind pcp.TextKind, ident uint32, text string) ([]byte, error) {
+	kind &^= pcp.TextDirect
+	if kind&(pcp.TextOneLine|pcp.TextHelp) == 0 || kind&(pcp.TextPMID|pcp.TextInDom) == 0 {
+		return b, fmt.Errorf("help text of kind %s: %w", kind, errInvalid)
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(MetaText))
+	b = binary.BigEndian.AppendUint32(b, uint32(kind))
+	b = binary.BigEndian.AppendUint32(b, ident)
+	return append(append(b, text...), 0), nil
+}
+
+// AppendLabels appends the contents of the record of the labels of one
+// identifier, as they are: optional ones too.
+func AppendLabels(b []byte, t pcp.Timestamp, level pcp.LabelFlags, ident uint32, sets []pcp.LabelSet, version int) ([]byte, error) {
+	if err := checkStamp(t, version); err != nil {
+		return b, err
+	}
+	start, typ := len(b), MetaLabelV2
+	if version >= Version3 {
+		typ = MetaLabel
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(typ))
+	b = appendStamp(b, t, version)
+	b = binary.BigEndian.AppendUint32(b, uint32(level))
+	b = binary.BigEndian.AppendUint32(b, ident)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(sets)))
+	for i := range sets {
+		s := &sets[i]
+		if len(s.JSON) > pcp.MaxLabelJSONLen || len(s.Labels) > pcp.MaxLabels {
+			return b[:start], fmt.Errorf("%d labels of %d bytes: %w", len(s.Labels), len(s.JSON), pcp.ErrTooBig)
+		}
+		b = binary.BigEndian.AppendUint32(b, uint32(s.Inst))
+		b = binary.BigEndian.AppendUint32(b, uint32(len(s.JSON)))
+		b = append(b, s.JSON...)
+		if s.Err != 0 {
+			b = binary.BigEndian.AppendUint32(b, uint32(s.Err))
+			continue
+		}
+		b = binary.BigEndian.AppendUint32(b, uint32(len(s.Labels)))
+		for _, l := range s.Labels {
+			b = binary.BigEndian.AppendUint16(b, l.Name)
+			b = append(b, l.NameLen, byte(l.Flags))
+			b = binary.BigEndian.AppendUint16(b, l.Value)
+			b = binary.BigEndian.AppendUint16(b, l.ValueLen)
+		}
+	}
+	return b, nil
+}
+
+// AppendMeta appends the contents of a record of the metadata as a version has
+// it. A delta of an instance domain has no form in version 2: what it comes to
+// is for the caller to find out, who knows what came before.
+func AppendMeta(b []byte, rec *MetaRecord, version int) ([]byte, error) {
+	switch rec.Type {
+	case MetaDesc:
+		return AppendDesc(b, rec.Desc, rec.Names...)
+	case MetaInDomV2, MetaInDom:
+		typ := MetaInDomV2
+		if version >= Version3 {
+			typ = MetaInDom
+		}
+		return appendInDom(b, typ, rec.Time, rec.InDom, len(rec.Instances), func(i int) (int32, []byte, bool) {
+			return rec.Instances[i].Inst, rec.Instances[i].Name, true
+		})
+	case MetaInDomDelta:
+		if version < Version3 {
+			return b, fmt.Errorf("instance domain %s: a delta in version 2: %w", rec.InDom, pcp.ErrRecType)
+		}
+		return AppendInDomDelta(b, rec.Time, rec.InDom, rec.Instances)
+	case MetaLabelV2, MetaLabel:
+		return AppendLabels(b, rec.Time, rec.Level, rec.Ident, rec.Labels, version)
+	case MetaText:
+		return AppendText(b, rec.TextKind, rec.Ident, rec.Text)
+	}
+	return b, fmt.Errorf("record type %d: %w", rec.Type, pcp.ErrRecType)
+}
+
+// Append appends e as it stands in an index.
+func (e IndexEntry) Append(b []byte, version int) []byte {
+	b = appendStamp(b, e.Time, version)
+	b = binary.BigEndian.AppendUint32(b, uint32(e.Vol))
+	if version >= Version3 {
+		b = binary.BigEndian.AppendUint64(b, uint64(e.Meta))
+		return binary.BigEndian.AppendUint64(b, uint64(e.Data))
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(e.Meta))
+	return binary.BigEndian.AppendUint32(b, uint32(e.Data))
+}

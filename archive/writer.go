@@ -1,0 +1,546 @@
+package archive
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/go-pcp/pcp"
+)
+
+// Limits of what a Writer makes, and what it does unless told otherwise.
+const (
+	// MaxVolume2 is what no file of a version 2 archive may reach, for offsets
+	// are signed words of 32 bits.
+	MaxVolume2 = math.MaxInt32
+
+	defaultIndexBytes  = 100_000
+	defaultBufferBytes = 256 << 10
+)
+
+// A WriterConfig says what a Writer makes.
+type WriterConfig struct {
+	// Label is that of all files; Vol is not used. Version 0 means Version3.
+	// If Start is not set it becomes the time of the first record of a
+	// volume, and nothing is written to the files before that.
+	Label Label
+
+	// VolumeBytes is how long a volume may be: a record that would reach it
+	// starts a new one. A record longer than that is alone in its volume. 0
+	// means as long as the format allows.
+	VolumeBytes int64
+
+	// MetaBytes is how long the metadata may be: a record that would reach it
+	// is an error (EFBIG). 0 means as long as the format allows.
+	MetaBytes int64
+
+	// IndexBytes is after how many bytes of a volume the temporal index gets an
+	// entry though nothing else calls for one. 0 means 100,000.
+	IndexBytes int64
+
+	// ManualIndex leaves all entries of the temporal index to calls of Index
+	// and IndexAt. Otherwise there is one for the start of the archive, for
+	// each record before which an instance domain changed, for the first of a
+	// volume, after IndexBytes, and for the end.
+	ManualIndex bool
+
+	// BufferBytes is how much is kept in memory before it goes to the files.
+	// 0 means 256 KiB.
+	BufferBytes int
+
+	// FirstVolume is the number of the first volume.
+	FirstVolume int
+
+	create func(path string) (io.WriteCloser, error) // for tests
+}
+
+// A Writer writes an archive: what pmlogger writes, or a copy record by record.
+// It is for one goroutine.
+//
+// Metadata and records may come as values ([Writer.Desc], [Writer.InDom],
+// [Writer.WriteResult]) or as bytes ([Writer.WriteMeta], [Writer.WriteRecord]),
+// also mixed. Metadata of a record come before it.
+//
+// What is written stays in memory until it is much, or Flush is called. It
+// reaches the files in an order in which nothing refers to what is not there:
+// metadata, records, index. So whenever the process is killed the files are an
+// archive up to its last complete record. The one exception is a file system
+// that ends a write inside of a record of the metadata, as when it is full:
+// no reader takes metadata that end so.
+//
+// After an error all calls but Close fail with it.
+type Writer struct {
+	cfg   WriterConfig
+	base  string
+	label Label
+	vol   int
+
+	meta, data, index outFile
+
+	started bool
+	closed  bool
+	err     error
+
+	limit     int64 // of a volume
+	metaLimit int64
+	labelLen  int64
+
+	last      pcp.Timestamp // of the last record
+	records   bool          // whether there was one
+	entry     pcp.Timestamp // of the last entry of the index
+	entries   bool          // whether there was one
+	metaMark  int64         // where the metadata ended when the last record was written
+	need      bool          // that the next record gets an entry
+	nextEntry int64         // offset in the volume behind which there is an entry
+
+	known
+}
+
+// An outFile is a file with what is still to be written to it.
+type outFile struct {
+	f    io.WriteCloser
+	path string
+	buf  []byte
+	off  int64 // of buf in the file
+}
+
+func (o *outFile) pos() int64 { return o.off + int64(len(o.buf)) }
+
+func (o *outFile) flush() error {
+	if len(o.buf) == 0 {
+		return nil
+	}
+	n, err := o.f.Write(o.buf)
+	o.off += int64(n)
+	if err == nil && n < len(o.buf) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		o.buf = append(o.buf[:0], o.buf[n:]...)
+		return named(o.path, err)
+	}
+	o.buf = o.buf[:0]
+	return nil
+}
+
+func (o *outFile) close() error {
+	if o.f == nil {
+		return nil
+	}
+	err := o.f.Close()
+	o.f = nil
+	return named(o.path, err)
+}
+
+// named makes sure that an error says of which file it is.
+func named(path string, err error) error {
+	var p *fs.PathError
+	if err == nil || errors.As(err, &p) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// Create makes the files of an archive: base.index, base.meta and base.0. If
+// any file of an archive of that name is already there, compressed or not, it
+// makes none and returns an error that is fs.ErrExist and names it.
+func Create(base string, cfg WriterConfig) (*Writer, error) {
+	w := &Writer{cfg: cfg, base: base, label: cfg.Label, vol: cfg.FirstVolume}
+	if w.label.Version == 0 {
+		w.label.Version = Version3
+	}
+	if LabelSize(w.label.Version) == 0 {
+		return nil, fmt.Errorf("%s: version %d: %w", base, w.label.Version, pcp.ErrLabel)
+	}
+	if w.label.Features != 0 && w.label.Version < Version3 {
+		return nil, fmt.Errorf("%s: features in version 2: %w", base, pcp.ErrFeature)
+	}
+	if cfg.FirstVolume < 0 || cfg.FirstVolume > MaxVolumes {
+		return nil, fmt.Errorf("%s: volume %d: %w", base, cfg.FirstVolume, errInvalid)
+	}
+	if err := checkStamp(w.label.Start, w.label.Version); err != nil {
+		return nil, fmt.Errorf("%s: %w", base, err)
+	}
+	w.labelLen = int64(LabelSize(w.label.Version))
+	w.limit, w.metaLimit = math.MaxInt64, math.MaxInt64
+	if w.label.Version == Version2 {
+		w.limit, w.metaLimit = MaxVolume2, MaxVolume2
+	}
+	if cfg.VolumeBytes > 0 {
+		w.limit = min(w.limit, cfg.VolumeBytes)
+	}
+	if cfg.MetaBytes > 0 {
+		w.metaLimit = min(w.metaLimit, cfg.MetaBytes)
+	}
+	if w.cfg.IndexBytes <= 0 {
+		w.cfg.IndexBytes = defaultIndexBytes
+	}
+	if w.cfg.BufferBytes <= 0 {
+		w.cfg.BufferBytes = defaultBufferBytes
+	}
+	if w.cfg.create == nil {
+		w.cfg.create = createFile
+	}
+	if err := checkFree(base); err != nil {
+		return nil, err
+	}
+	var made []string
+	for _, o := range []struct {
+		file   *outFile
+		suffix string
+	}{{&w.index, "index"}, {&w.meta, "meta"}, {&w.data, strconv.Itoa(w.vol)}} {
+		if err := w.open(o.file, o.suffix); err != nil {
+			for _, o := range []*outFile{&w.index, &w.meta} {
+				o.close()
+			}
+			for _, path := range made {
+				os.Remove(path)
+			}
+			return nil, err
+		}
+		made = append(made, o.file.path)
+		// Room for the label, whose length is known and whose start may not be.
+		o.file.buf = append(o.file.buf, make([]byte, w.labelLen)...)
+	}
+	w.metaMark, w.nextEntry = w.labelLen, w.cfg.IndexBytes
+	if !w.label.Start.IsZero() {
+		w.start(w.label.Start)
+	}
+	return w, nil
+}
+
+func createFile(path string) (io.WriteCloser, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, err // not f, which is no nil interface
+	}
+	return f, nil
+}
+
+func (w *Writer) open(o *outFile, suffix string) error {
+	path := w.base + "." + suffix
+	f, err := w.cfg.create(path)
+	if err != nil {
+		return named(path, err)
+	}
+	*o = outFile{f: f, path: path, buf: o.buf[:0]}
+	return nil
+}
+
+// checkFree tells whether there is no file of the archive yet.
+func checkFree(base string) error {
+	dir, name := filepath.Split(base)
+	if dir == "" {
+		dir = "."
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if b, _, ok := BaseName(e.Name()); ok && b == name {
+			return &fs.PathError{Op: "create", Path: filepath.Join(dir, e.Name()), Err: fs.ErrExist}
+		}
+	}
+	return nil
+}
+
+// Label returns the label, with Start as far as it is known.
+func (w *Writer) Label() Label { return w.label }
+
+// Path returns the base name of the archive.
+func (w *Writer) Path() string { return w.base }
+
+// Position returns the number of the volume and the offsets in it and in the
+// metadata where what comes next will be.
+func (w *Writer) Position() (vol int, data, meta int64) {
+	return w.vol, w.data.pos(), w.meta.pos()
+}
+
+// start fills in the labels when the start of the archive is known.
+func (w *Writer) start(t pcp.Timestamp) {
+	w.started = true
+	w.label.Start = t
+	for _, f := range []struct {
+		o   *outFile
+		vol int
+	}{{&w.index, VolIndex}, {&w.meta, VolMeta}, {&w.data, w.vol}} {
+		l := w.label
+		l.Vol = int32(f.vol)
+		l.Append(f.o.buf[:0])
+	}
+}
+
+// SetStart sets the start in the labels, which are not yet written.
+func (w *Writer) SetStart(t pcp.Timestamp) error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.started {
+		return fmt.Errorf("%s: the start is already %d.%09d: %w", w.base, w.label.Start.Sec, w.label.Start.Nsec, errInvalid)
+	}
+	if err := checkStamp(t, w.label.Version); err != nil {
+		return fmt.Errorf("%s: %w", w.base, err)
+	}
+	w.start(t)
+	return nil
+}
+
+// fail keeps an error that leaves the files in a state that nothing may be
+// added to.
+func (w *Writer) fail(err error) error {
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	return err
+}
+
+var errClosed = errors.New("archive: writer is closed")
+
+// errTooLong is that of a file that reaches its limit (EFBIG).
+var errTooLong = fmt.Errorf("file would be too long for its format: %w", errFileBig)
+
+// WriteMeta writes a record of the metadata, given its contents without the
+// length words: its type and what follows.
+func (w *Writer) WriteMeta(body []byte) error {
+	b, err := w.beginMeta()
+	if err != nil {
+		return err
+	}
+	if len(body) < 4 {
+		return fmt.Errorf("%s: record of %d bytes: %w", w.meta.path, len(body), pcp.ErrLogRec)
+	}
+	switch MetaType(binary.BigEndian.Uint32(body)) {
+	case MetaInDomV2, MetaInDom, MetaInDomDelta:
+		w.need = true
+	}
+	return w.endMeta(append(b, body...))
+}
+
+// beginMeta returns the buffer of the metadata with room for a length word.
+func (w *Writer) beginMeta() ([]byte, error) {
+	if w.err != nil {
+		return nil, w.err
+	}
+	return append(w.meta.buf, 0, 0, 0, 0), nil
+}
+
+// endMeta completes the record that was appended to what beginMeta returned.
+func (w *Writer) endMeta(b []byte) error {
+	n := len(b) + 4 - len(w.meta.buf)
+	if n > MaxRecord {
+		return fmt.Errorf("%s: record of %d bytes: %w", w.meta.path, n, pcp.ErrTooBig)
+	}
+	if w.meta.pos()+int64(n) >= w.metaLimit {
+		return fmt.Errorf("%s: %w", w.meta.path, errTooLong)
+	}
+	binary.BigEndian.PutUint32(b[len(w.meta.buf):], uint32(n))
+	w.meta.buf = binary.BigEndian.AppendUint32(b, uint32(n))
+	if len(w.meta.buf) >= w.cfg.BufferBytes {
+		return w.Flush()
+	}
+	return nil
+}
+
+// WriteRecord writes a record of a volume, given its contents without the
+// length words, and the time that they start with.
+func (w *Writer) WriteRecord(t pcp.Timestamp, body []byte) error {
+	if err := w.beginRecord(t); err != nil {
+		return err
+	}
+	if len(body) < stampSize(w.label.Version)+4 {
+		return fmt.Errorf("%s: record of %d bytes: %w", w.data.path, len(body), pcp.ErrLogRec)
+	}
+	return w.endRecord(t, append(append(w.data.buf, 0, 0, 0, 0), body...))
+}
+
+// WriteResult writes res, whose memory it does not keep.
+func (w *Writer) WriteResult(res *pcp.Result) error {
+	if err := w.beginRecord(res.Time); err != nil {
+		return err
+	}
+	b, err := AppendResult(append(w.data.buf, 0, 0, 0, 0), res, w.label.Version)
+	if err != nil {
+		return fmt.Errorf("%s: %w", w.data.path, err)
+	}
+	return w.endRecord(res.Time, b)
+}
+
+// Mark writes a mark: values before it have nothing to do with those after.
+func (w *Writer) Mark(t pcp.Timestamp) error {
+	return w.WriteResult(&pcp.Result{Time: t})
+}
+
+func (w *Writer) beginRecord(t pcp.Timestamp) error {
+	if w.err != nil {
+		return w.err
+	}
+	if err := checkStamp(t, w.label.Version); err != nil {
+		return fmt.Errorf("%s: %w", w.data.path, err)
+	}
+	if !w.started {
+		w.start(t)
+	}
+	return nil
+}
+
+// endRecord completes the record that was appended, with room for a length
+// word, to the buffer of the volume.
+func (w *Writer) endRecord(t pcp.Timestamp, b []byte) error {
+	n := len(b) + 4 - len(w.data.buf)
+	if n > MaxRecord {
+		return fmt.Errorf("%s: record of %d bytes: %w", w.data.path, n, pcp.ErrTooBig)
+	}
+	if end := w.data.pos() + int64(n); end >= w.limit && (w.data.pos() > w.labelLen || end >= MaxVolume2 && w.label.Version == Version2) {
+		if w.labelLen+int64(n) >= MaxVolume2 && w.label.Version == Version2 {
+			return fmt.Errorf("%s: record of %d bytes: %w", w.data.path, n, errTooLong)
+		}
+		rec := append([]byte(nil), b[len(w.data.buf):]...)
+		if err := w.NewVolume(); err != nil {
+			return err
+		}
+		b = append(w.data.buf, rec...)
+	}
+	at := w.data.pos()
+	binary.BigEndian.PutUint32(b[len(w.data.buf):], uint32(n))
+	w.data.buf = binary.BigEndian.AppendUint32(b, uint32(n))
+	if !w.cfg.ManualIndex {
+		w.autoIndex(t, at)
+	}
+	w.last, w.records = t, true
+	w.metaMark = w.meta.pos()
+	if len(w.data.buf) >= w.cfg.BufferBytes {
+		return w.Flush()
+	}
+	return nil
+}
+
+// autoIndex adds the entry for a record at an offset of the volume if it gets
+// one. It says where that record starts, and what of the metadata came with
+// it: all later ones lie behind.
+func (w *Writer) autoIndex(t pcp.Timestamp, at int64) {
+	if !w.entries {
+		w.addEntry(w.label.Start, w.labelLen, w.labelLen)
+		w.need = false
+	}
+	if end := w.data.pos(); w.need || end > w.nextEntry {
+		w.addEntry(t, w.metaMark, at)
+		w.need, w.nextEntry = false, end+w.cfg.IndexBytes
+	}
+}
+
+// addEntry adds an entry to the index, unless the last has the same time: of
+// what belongs to a time the first offsets are the ones.
+func (w *Writer) addEntry(t pcp.Timestamp, meta, data int64) {
+	if w.entries && w.entry == t {
+		return
+	}
+	w.entry, w.entries = t, true
+	w.index.buf = IndexEntry{Time: t, Vol: int32(w.vol), Meta: meta, Data: data}.Append(w.index.buf, w.label.Version)
+}
+
+// Index adds an entry to the temporal index: what belongs to a time and later
+// comes behind what is written so far. It does nothing if the last entry has
+// the same time.
+func (w *Writer) Index(t pcp.Timestamp) error {
+	return w.IndexAt(t, w.meta.pos(), w.data.pos())
+}
+
+// IndexAt is Index with offsets in the metadata and in the volume.
+func (w *Writer) IndexAt(t pcp.Timestamp, meta, data int64) error {
+	if err := w.beginRecord(t); err != nil {
+		return err
+	}
+	if meta < w.labelLen || meta > w.meta.pos() || data < w.labelLen || data > w.data.pos() {
+		return fmt.Errorf("%s: entry for offsets %d and %d, which are not written: %w", w.index.path, meta, data, errInvalid)
+	}
+	w.addEntry(t, meta, data)
+	return nil
+}
+
+// NewVolume ends the volume and starts the next one. The start of the archive
+// must be known.
+func (w *Writer) NewVolume() error {
+	if w.err != nil {
+		return w.err
+	}
+	if !w.started {
+		return fmt.Errorf("%s: a new volume before the start of the archive is known: %w", w.base, errInvalid)
+	}
+	if w.vol >= MaxVolumes {
+		return fmt.Errorf("%s: more than %d volumes: %w", w.base, MaxVolumes, pcp.ErrTooBig)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	next := outFile{buf: w.data.buf}
+	if err := w.open(&next, strconv.Itoa(w.vol+1)); err != nil {
+		return err // the old one can go on
+	}
+	if err := w.data.close(); err != nil {
+		w.data = next
+		return w.fail(err)
+	}
+	w.vol++
+	w.data = next
+	l := w.label
+	l.Vol = int32(w.vol)
+	w.data.buf = l.Append(w.data.buf)
+	w.need = true
+	return w.fail(w.data.flush())
+}
+
+// Flush writes what is in memory to the files. Before the start of the archive
+// is known it does nothing.
+func (w *Writer) Flush() error {
+	if w.err != nil {
+		return w.err
+	}
+	if !w.started {
+		return nil
+	}
+	for _, o := range []*outFile{&w.meta, &w.data, &w.index} {
+		if err := o.flush(); err != nil {
+			return w.fail(err)
+		}
+	}
+	return nil
+}
+
+// Close adds the last entry to the index, unless that is left to the caller,
+// writes all to the files and closes them. If the start of the archive never
+// became known they stay empty, and that is an error: there is no archive.
+func (w *Writer) Close() error {
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	err := w.err
+	if err == nil && !w.started {
+		err = fmt.Errorf("%s: nothing was written: %w", w.base, pcp.ErrNoData)
+	}
+	if err == nil && !w.cfg.ManualIndex {
+		if !w.entries {
+			w.addEntry(w.label.Start, w.labelLen, w.labelLen)
+		}
+		if w.records {
+			w.addEntry(w.last, w.meta.pos(), w.data.pos())
+		}
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	for _, o := range []*outFile{&w.meta, &w.data, &w.index} {
+		if e := o.close(); err == nil {
+			err = e
+		}
+	}
+	w.err = errClosed
+	return err
+}

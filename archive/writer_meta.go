@@ -1,0 +1,251 @@
+package archive
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/go-pcp/pcp"
+)
+
+// known is what a Writer remembers of the metadata that it wrote, so that
+// nothing is there twice.
+type known struct {
+	descs  map[pcp.PMID]pcp.Desc
+	indoms map[pcp.InDom]*knownInDom
+	texts  map[textKey]string
+	labels map[labelKey][]pcp.LabelSet
+	sorted []pcp.Instance
+	delta  []change
+}
+
+type knownInDom struct {
+	instances []pcp.Instance
+}
+
+// A change is one instance of a delta.
+type change struct {
+	inst int32
+	name string
+	gone bool
+}
+
+// Desc writes a metric and its names. It does nothing if that metric is
+// already written, and is an error if it was another (pcp.ErrLogChangeType and
+// its like).
+func (w *Writer) Desc(desc pcp.Desc, names ...string) error {
+	if old, ok := w.descs[desc.PMID]; ok {
+		if err := sameDesc(old, desc); err != nil {
+			return fmt.Errorf("%s: %w", w.meta.path, err)
+		}
+		return w.err
+	}
+	b, err := w.beginMeta()
+	if err != nil {
+		return err
+	}
+	if b, err = AppendDesc(b, desc, names...); err != nil {
+		return fmt.Errorf("%s: %w", w.meta.path, err)
+	}
+	if err := w.endMeta(b); err != nil {
+		return err
+	}
+	if w.descs == nil {
+		w.descs = make(map[pcp.PMID]pcp.Desc)
+	}
+	w.descs[desc.PMID] = desc
+	return nil
+}
+
+// sameDesc tells whether the descriptors of a metric agree.
+func sameDesc(old, desc pcp.Desc) error {
+	var what pcp.Error
+	switch {
+	case old.Type != desc.Type:
+		what = pcp.ErrLogChangeType
+	case old.Sem != desc.Sem:
+		what = pcp.ErrLogChangeSem
+	case old.InDom != desc.InDom:
+		what = pcp.ErrLogChangeInDom
+	case old.Units != desc.Units:
+		what = pcp.ErrLogChangeUnits
+	default:
+		return nil
+	}
+	return fmt.Errorf("metric %s: %w", desc.PMID, what)
+}
+
+// InDom writes all instances that an instance domain has from a time on, in
+// any order. It does nothing if they are the same as before. In version 3 only
+// what changed is written if that is less.
+func (w *Writer) InDom(t pcp.Timestamp, indom pcp.InDom, instances []pcp.Instance) error {
+	if !slices.IsSortedFunc(instances, compareInstances) {
+		w.sorted = append(w.sorted[:0], instances...)
+		slices.SortStableFunc(w.sorted, compareInstances)
+		instances = w.sorted
+	}
+	old := w.indoms[indom]
+	if old != nil && slices.Equal(old.instances, instances) {
+		return w.err
+	}
+	b, err := w.beginMeta()
+	if err != nil {
+		return err
+	}
+	if old != nil && w.label.Version >= Version3 && w.compare(old.instances, instances) {
+		delta := w.delta
+		b, err = appendInDom(b, MetaInDomDelta, t, indom, len(delta), func(i int) (int32, string, bool) {
+			return delta[i].inst, delta[i].name, !delta[i].gone
+		})
+	} else {
+		b, err = AppendInDom(b, t, indom, instances, w.label.Version)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", w.meta.path, err)
+	}
+	w.need = true
+	if err := w.endMeta(b); err != nil {
+		return err
+	}
+	if old == nil {
+		if w.indoms == nil {
+			w.indoms = make(map[pcp.InDom]*knownInDom)
+		}
+		old = new(knownInDom)
+		w.indoms[indom] = old
+	}
+	old.instances = append(old.instances[:0], instances...)
+	return nil
+}
+
+func compareInstances(a, b pcp.Instance) int { return cmp.Compare(a.Inst, b.Inst) }
+
+// compare puts what changed between two sorted sets of instances into w.delta
+// and tells whether to write that: as the C library has it, if it is of no
+// more instances than the new set. An instance with a new name cannot be said
+// by a delta, nor can that there were none: readers ignore an empty set.
+func (w *Writer) compare(old, set []pcp.Instance) bool {
+	if len(old) == 0 || len(set) == 0 {
+		return false
+	}
+	w.delta = w.delta[:0]
+	limit := len(set)
+	for len(old) > 0 || len(set) > 0 {
+		switch {
+		case len(set) == 0 || len(old) > 0 && old[0].Inst < set[0].Inst:
+			w.delta = append(w.delta, change{inst: old[0].Inst, gone: true})
+			old = old[1:]
+		case len(old) == 0 || set[0].Inst < old[0].Inst:
+			w.delta = append(w.delta, change{inst: set[0].Inst, name: set[0].Name})
+			set = set[1:]
+		case old[0].Name != set[0].Name:
+			return false
+		default:
+			old, set = old[1:], set[1:]
+		}
+		if len(w.delta) > limit {
+			return false
+		}
+	}
+	return true
+}
+
+// Text writes help text: kind is TextOneLine or TextHelp with TextPMID or
+// TextInDom, which says what ident is. It does nothing if the same text is
+// already written.
+func (w *Writer) Text(kind pcp.TextKind, ident uint32, text string) error {
+	key := textKey{kind &^ pcp.TextDirect, ident}
+	if old, ok := w.texts[key]; ok && old == text {
+		return w.err
+	}
+	b, err := w.beginMeta()
+	if err != nil {
+		return err
+	}
+	if b, err = AppendText(b, kind, ident, text); err != nil {
+		return fmt.Errorf("%s: %w", w.meta.path, err)
+	}
+	if err := w.endMeta(b); err != nil {
+		return err
+	}
+	if w.texts == nil {
+		w.texts = make(map[textKey]string)
+	}
+	w.texts[key] = text
+	return nil
+}
+
+// Labels writes the labels that an identifier has from a time on: one set, or
+// with LabelInstances one for each instance. Optional labels have no place in
+// an archive and are left out. It does nothing if nothing is left, or if the
+// labels are the same as before.
+func (w *Writer) Labels(t pcp.Timestamp, level pcp.LabelFlags, ident uint32, sets []pcp.LabelSet) error {
+	if w.err != nil {
+		return w.err
+	}
+	level = level.Level()
+	if level == pcp.LabelContext {
+		ident = uint32(pcp.PMIDNull)
+	}
+	sets, err := withoutOptional(sets)
+	if err != nil {
+		return fmt.Errorf("%s: %w", w.meta.path, err)
+	}
+	key := labelKey{level, ident}
+	if len(sets) == 0 || slices.EqualFunc(sets, w.labels[key], equalSets) {
+		return nil
+	}
+	b, err := w.beginMeta()
+	if err != nil {
+		return err
+	}
+	if b, err = AppendLabels(b, t, level, ident, sets, w.label.Version); err != nil {
+		return fmt.Errorf("%s: %w", w.meta.path, err)
+	}
+	if err := w.endMeta(b); err != nil {
+		return err
+	}
+	if w.labels == nil {
+		w.labels = make(map[labelKey][]pcp.LabelSet)
+	}
+	kept := make([]pcp.LabelSet, len(sets))
+	for i, s := range sets {
+		s.Labels = slices.Clone(s.Labels)
+		kept[i] = s
+	}
+	w.labels[key] = kept
+	return nil
+}
+
+func equalSets(a, b pcp.LabelSet) bool {
+	return a.Inst == b.Inst && a.Err == b.Err && a.JSON == b.JSON && slices.Equal(a.Labels, b.Labels)
+}
+
+// withoutOptional returns the sets without optional labels and without those
+// that then have none; sets itself if nothing is to be left out.
+func withoutOptional(sets []pcp.LabelSet) ([]pcp.LabelSet, error) {
+	optional := func(l pcp.Label) bool { return l.Flags&pcp.LabelOptional != 0 }
+	drop := func(s pcp.LabelSet) bool {
+		return s.Err != 0 || len(s.Labels) == 0 || slices.ContainsFunc(s.Labels, optional)
+	}
+	if !slices.ContainsFunc(sets, drop) {
+		return sets, nil
+	}
+	var kept []pcp.LabelSet
+	for _, s := range sets {
+		if s.Err != 0 || !slices.ContainsFunc(s.Labels, func(l pcp.Label) bool { return !optional(l) }) {
+			continue
+		}
+		if slices.ContainsFunc(s.Labels, optional) {
+			inst := s.Inst
+			var err error
+			s, err = pcp.MergeLabels([]pcp.LabelSet{s}, func(set *pcp.LabelSet, i int) bool { return !optional(set.Labels[i]) })
+			if err != nil {
+				return nil, err
+			}
+			s.Inst = inst
+		}
+		kept = append(kept, s)
+	}
+	return kept, nil
+}
