@@ -80,14 +80,9 @@ func startOurs(t *testing.T, d *oracle.PMCD, conf string) collector {
 	if err := os.WriteFile(confFile, []byte(conf), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := ln.Addr().(*net.TCPAddr).Port
-	ln.Close()
+	port := oracle.FreePort(t)
 	sock := filepath.Join(dir, "pmcd.socket")
-	cmd := exec.Command(filepath.Join(links, "pmcd"), "-f", "-A", "-i", "127.0.0.1", "-p", strconv.Itoa(port),
+	cmd := exec.Command(filepath.Join(links, "pmcd"), "-f", "-A", "-q", "60", "-t", "60", "-i", "127.0.0.1", "-p", strconv.Itoa(port),
 		"-s", sock, "-c", confFile, "-n", d.PMNS, "-l", filepath.Join(dir, "pmcd.log"))
 	cmd.Env = append(oracle.Env(), "PCP_CONF="+d.Getenv("PCP_CONF"))
 	var output bytes.Buffer
@@ -101,9 +96,9 @@ func startOurs(t *testing.T, d *oracle.PMCD, conf string) collector {
 		cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-exited:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			cmd.Process.Kill()
-			t.Error("our pmcd did not stop within 10 s")
+			t.Error("our pmcd did not stop within a minute")
 		}
 		if t.Failed() {
 			log, _ := os.ReadFile(filepath.Join(dir, "pmcd.log"))
@@ -114,7 +109,7 @@ func startOurs(t *testing.T, d *oracle.PMCD, conf string) collector {
 		name: "our pmcd", tcp: "127.0.0.1:" + strconv.Itoa(port), unix: "unix:" + sock,
 		env: []string{"PCP_CONF=" + d.Getenv("PCP_CONF")},
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("unix", sock)
 		if err == nil {
 			conn.Close()

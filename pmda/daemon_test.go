@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -190,12 +191,7 @@ func TestDaemonUsage(t *testing.T) {
 
 // TestDaemonSockets has the collector connect to the agent.
 func TestDaemonSockets(t *testing.T) {
-	free, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
-	free.Close()
+	port := strconv.Itoa(oracle.FreePort(t))
 	dir, err := os.MkdirTemp("", "pmda") // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +224,7 @@ func TestDaemonSockets(t *testing.T) {
 				done <- result{status, errout}
 			}()
 			var conn net.Conn
-			for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 				if conn, err = net.Dial(tt.network, tt.dial); err == nil {
 					break
 				}
@@ -236,7 +232,7 @@ func TestDaemonSockets(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			conn.SetDeadline(time.Now().Add(10 * time.Second))
+			conn.SetDeadline(time.Now().Add(time.Minute))
 			r := wire.NewReader(conn)
 			if h, _, err := r.Next(); err != nil || h.Type != wire.TypeCreds {
 				t.Errorf("agent begins with %v, %v", h, err)

@@ -3,7 +3,6 @@ package pmda_test
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,12 +86,7 @@ func TestGuideOurs(t *testing.T) {
 	path := buildGuide(t)
 	dir := filepath.Dir(path)
 	build(t, "..", filepath.Join(dir, "pcp"), "./cmd/pcp")
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
-	free.Close()
+	port := strconv.Itoa(oracle.FreePort(t))
 	here := strings.NewReplacer("/path/to", dir, "/tmp/clock.socket", dir+"/socket", "44555", port)
 	for lang, name := range map[string]string{"conf": "clock.conf", "pmns": "clock.pmns"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(here.Replace(block(t, lang))), 0o644); err != nil {
@@ -125,7 +119,8 @@ func TestGuideOurs(t *testing.T) {
 	var got strings.Builder
 	for i, line := range strings.Split(strings.TrimSpace(sh[1]), "\n") {
 		var text []byte
-		for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		var err error
+		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			if text, err = command(line).Output(); err == nil || i > 0 || time.Now().After(end) {
 				break // the first waits for the collector
 			}

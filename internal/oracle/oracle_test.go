@@ -41,7 +41,7 @@ func TestStopStart(t *testing.T) {
 	}
 	d.WritePMCDConf(t, Config{Agents: []string{"pmcd"}})
 	d.Signal(t, syscall.SIGHUP)
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		out := d.Run(t, "pminfo", "-f", "sample.bin")
 		if strings.Contains(out.Stdout, "pmLookupDesc: Unknown or illegal metric") {
 			break

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -18,7 +17,7 @@ import (
 )
 
 // startTimeout bounds how long a collector may take to answer for its agents.
-const startTimeout = 20 * time.Second
+const startTimeout = 2 * time.Minute
 
 // Config says what a private collector is to run.
 type Config struct {
@@ -74,7 +73,7 @@ func StartPMCD(t testing.TB, cfg Config) *PMCD {
 		must(t, os.MkdirAll(filepath.Join(dir, sub), 0o777))
 	}
 	d := &PMCD{
-		Port: freePort(t), Socket: dir + "/run/pmcd.socket", Dir: dir, Log: dir + "/log/pmcd/pmcd.log",
+		Port: FreePort(t), Socket: dir + "/run/pmcd.socket", Dir: dir, Log: dir + "/log/pmcd/pmcd.log",
 		PMDAs: dir + "/pmdas", PMNS: dir + "/root",
 	}
 	d.TCP = "127.0.0.1:" + strconv.Itoa(d.Port)
@@ -88,8 +87,10 @@ func StartPMCD(t testing.TB, cfg Config) *PMCD {
 	d.writeConf(t)
 	d.writePMCDConf(t, cfg)
 
+	// A minute for agents to start and to answer: a busy machine is no fault
+	// of theirs.
 	d.conf = append([]string{
-		pmcd, "-A", "-f", "-U", "root", "-i", "127.0.0.1", "-p", strconv.Itoa(d.Port),
+		pmcd, "-A", "-f", "-q", "60", "-t", "60", "-U", "root", "-i", "127.0.0.1", "-p", strconv.Itoa(d.Port),
 		"-s", d.Socket, "-c", dir + "/pmcd.conf", "-n", d.PMNS, "-l", d.Log,
 	}, cfg.Args...)
 	// PMCD_ROOT_AGENT=0: the root agent's socket is at a fixed path, where a
@@ -148,7 +149,7 @@ func (d *PMCD) answers() bool {
 		return false
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	var hello [16]byte
 	_, err = io.ReadFull(conn, hello[:])
 	return err == nil && bytes.Equal(hello[4:8], []byte{0, 0, 0x70, 0}) // an ERROR PDU
@@ -182,7 +183,7 @@ func (d *PMCD) stop() bool {
 	good := true
 	select {
 	case <-d.done:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		good = false
 	}
 	// What is left of its process group are agents that did not notice.
@@ -257,20 +258,4 @@ func (d *PMCD) writePMCDConf(t testing.TB, cfg Config) {
 	}
 	b.WriteString("\n[access]\n" + access)
 	must(t, os.WriteFile(d.Dir+"/pmcd.conf", []byte(b.String()), 0o644))
-}
-
-// freePort returns a port that nobody listens on. It is below those that the
-// kernel hands out, which a connection of some other test could take meanwhile.
-func freePort(t testing.TB) int {
-	t.Helper()
-	for range 100 {
-		port := 20000 + rand.IntN(12000)
-		ln, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
-		if err == nil {
-			ln.Close()
-			return port
-		}
-	}
-	t.Fatal("found no free port in 20000..31999")
-	return 0
 }

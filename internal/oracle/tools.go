@@ -18,7 +18,7 @@ import (
 const version = "6.0"
 
 // toolTimeout ends a tool that hangs.
-const toolTimeout = 30 * time.Second
+const toolTimeout = 2 * time.Minute
 
 func dirs() []string {
 	if dir := os.Getenv("PCP_ORACLE"); dir != "" {
@@ -78,11 +78,13 @@ type Output struct {
 
 // Env is the environment in which tools run: nothing of the caller's but a
 // path, so that PCP_HOST and its like have no effect; UTC and the C locale; no
-// derived metrics of the system's configuration.
+// derived metrics of the system's configuration; more time for a collector to
+// answer than tools give it by themselves.
 func Env() []string {
 	return []string{
 		"PATH=" + strings.Join(append(dirs(), "/usr/bin", "/bin", "/usr/sbin", "/sbin"), ":"),
 		"HOME=" + os.TempDir(), "LC_ALL=C", "TZ=UTC", "PCP_DERIVED_CONFIG=",
+		"PMCD_CONNECT_TIMEOUT=60", "PMCD_REQUEST_TIMEOUT=60",
 	}
 }
 

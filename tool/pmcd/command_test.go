@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -57,12 +56,7 @@ func getenv(dir string) func(string) string {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return strconv.Itoa(ln.Addr().(*net.TCPAddr).Port)
+	return strconv.Itoa(oracle.FreePort(t))
 }
 
 func tempDir(t *testing.T) string {
@@ -97,7 +91,7 @@ allow "*" : all;
 func ready(t *testing.T, spec string) *pmapi.Context {
 	t.Helper()
 	ctx := context.Background()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		c, err := pmapi.Dial(ctx, spec)
 		if err == nil {
 			return c
@@ -235,7 +229,7 @@ func TestToStderr(t *testing.T) {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); string(values().Sets[0].Values[0].Bytes()) != `{"site":"south"}`; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); string(values().Sets[0].Values[0].Bytes()) != `{"site":"south"}`; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("labels do not change")
 		}
@@ -292,7 +286,7 @@ func TestDaemon(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(run, "pmcd.pid")); os.IsNotExist(err) {
 			break
 		}
