@@ -49,7 +49,6 @@ func TestAgentFaults(t *testing.T) {
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			s := start(t, pmcd.Config{
-				AgentTimeout: 200 * time.Millisecond,
 				Agents: []pmcd.AgentSpec{
 					builtin(t, "pmcd"),
 					inProcess("other", 301, &scripted{}),
@@ -77,9 +76,13 @@ func TestAgentFaults(t *testing.T) {
 				cl.expect(res)
 				return res
 			}
+			if c.mode == "hang" {
+				s.SetAgentTimeout(200 * time.Millisecond)
+			}
 			if res := changed(cl, fakeMetric); res.Sets[0].Err != c.first {
 				t.Errorf("spoiled request gets %v, want %v", res.Sets[0].Err, c.first)
 			}
+			s.SetAgentTimeout(time.Minute)
 			changed(bystander, fakeGood)
 			res := cl.fetch(fakeGood, pcp.NewPMID(301, 0, 5))
 			if res.Sets[0].Err != c.later {
@@ -140,8 +143,9 @@ func TestAgentsThatDoNotStart(t *testing.T) {
 }
 
 func TestAgentThatIsNotReady(t *testing.T) {
+	command, ready := fakeAgentThatWaits(t, "notready")
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
-		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, NotReady: true, Args: fakeAgentCommand(t, "notready")},
+		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, NotReady: true, Args: command},
 	}})
 	cl := dial(t, "unix", s.Socket)
 	if res := cl.fetch(fakeGood); res.Sets[0].Err != pcp.ErrAgain {
@@ -150,6 +154,7 @@ func TestAgentThatIsNotReady(t *testing.T) {
 	if status, _ := s.status(fakeAgentDomain); status != 1 {
 		t.Errorf("status is %d, want 1", status)
 	}
+	ready()
 	s.Log.waitFor(t, "agent is ready")
 	if res := cl.fetch(fakeGood); len(res.Sets[0].Values) != 1 {
 		t.Errorf("when it is ready a request gets %+v", res.Sets[0])
@@ -158,8 +163,9 @@ func TestAgentThatIsNotReady(t *testing.T) {
 
 // TestAgentThatIsBusy has an agent refuse requests for a while.
 func TestAgentThatIsBusy(t *testing.T) {
+	command, ready := fakeAgentThatWaits(t, "busy")
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
-		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "busy")},
+		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: command},
 	}})
 	cl := dial(t, "unix", s.Socket)
 	for _, id := range []pcp.PMID{fakeMetric, fakeGood} {
@@ -167,6 +173,7 @@ func TestAgentThatIsBusy(t *testing.T) {
 			t.Errorf("request gets %v, want %v", res.Sets[0].Err, pcp.ErrAgain)
 		}
 	}
+	ready()
 	s.Log.waitFor(t, "agent is ready")
 	if res := cl.fetch(fakeGood); len(res.Sets[0].Values) != 1 {
 		t.Errorf("afterwards a request gets %+v", res.Sets[0])
@@ -181,7 +188,7 @@ func TestAgentWritesToLog(t *testing.T) {
 }
 
 // TestInProcessAgentHangs blocks a call for good. Its requests must be answered
-// at the time limit, other agents at once, and when it returns it must work
+// at the time limit, other agents before it, and when it returns it must work
 // again.
 func TestInProcessAgentHangs(t *testing.T) {
 	release := make(chan struct{})
@@ -199,8 +206,7 @@ func TestInProcessAgentHangs(t *testing.T) {
 		return nil
 	}
 	s := start(t, pmcd.Config{
-		AgentTimeout: 150 * time.Millisecond,
-		Agents:       []pmcd.AgentSpec{inProcess("hang", 302, hang), inProcess("other", 301, &scripted{})},
+		Agents: []pmcd.AgentSpec{inProcess("hang", 302, hang), inProcess("other", 301, &scripted{})},
 	})
 	bad, good, other := pcp.NewPMID(302, 0, 1), pcp.NewPMID(302, 0, 2), pcp.NewPMID(301, 0, 3)
 
@@ -208,16 +214,14 @@ func TestInProcessAgentHangs(t *testing.T) {
 	for _, c := range []*rawClient{victim, waiter, bystander} {
 		c.fetch(other)
 	}
+	// Long, for the calls that do not hang.
+	s.SetAgentTimeout(2 * time.Second)
 	victim.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{other, bad, good}})
 	<-blocked
 	waiter.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{good, other}})
 
-	began := time.Now()
 	if res := bystander.fetchAgain(other); len(res.Sets[0].Values) != 1 {
 		t.Errorf("bystander gets %+v", res.Sets)
-	}
-	if d := time.Since(began); d > 100*time.Millisecond {
-		t.Errorf("bystander waited %v", d)
 	}
 	check := func(who string, c *rawClient, others, hung int) {
 		t.Helper()
@@ -235,8 +239,9 @@ func TestInProcessAgentHangs(t *testing.T) {
 	if status, _ := s.status(302); status != 1 {
 		t.Errorf("status is %d, want 1", status)
 	}
-	// All kinds of requests are refused at once, by the same connections.
-	began = time.Now()
+	// All kinds of requests are refused without a wait, which would have no
+	// end now, by the same connections.
+	s.SetAgentTimeout(time.Hour)
 	for _, c := range []*rawClient{victim, waiter} {
 		if res := c.fetchAgain(good, other); res.Sets[0].Err != pcp.ErrAgain || len(res.Sets[1].Values) != 1 {
 			t.Errorf("while it hangs a fetch gives %+v", res.Sets)
@@ -247,9 +252,6 @@ func TestInProcessAgentHangs(t *testing.T) {
 		if e.Code != pcp.ErrAgain {
 			t.Errorf("while it hangs a descriptor is %v", e.Code)
 		}
-	}
-	if d := time.Since(began); d > 100*time.Millisecond {
-		t.Errorf("refusals took %v", d)
 	}
 	s.Log.waitFor(t, "agent does not answer")
 	if n := len(s.Log.lines("agent does not answer")); n != 1 {
@@ -279,11 +281,7 @@ func TestStopWhileAgentHangs(t *testing.T) {
 	c.send(&wire.Profile{})
 	c.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{pcp.NewPMID(302, 0, 1)}})
 	<-blocked
-	began := time.Now()
-	s.stop(t)
-	if d := time.Since(began); d > 10*time.Second {
-		t.Errorf("stopping took %v", d)
-	}
+	s.stop(t) // gives up after a while
 	close(release)
 }
 
@@ -330,11 +328,7 @@ func TestStubbornAgent(t *testing.T) {
 	}})
 	c := dial(t, "unix", s.Socket)
 	c.fetch(fakeGood)
-	began := time.Now()
-	s.stop(t)
-	if d := time.Since(began); d > 5*time.Second {
-		t.Errorf("stopping took %v", d)
-	}
+	s.stop(t) // gives up long before the agent would end
 }
 
 // TestAgentIsKilled has a process end without a word while nobody asks it.

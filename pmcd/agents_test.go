@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -29,6 +31,7 @@ func TestMain(m *testing.M) {
 const (
 	fakeAgentEnv    = "PMCD_TEST_AGENT"
 	fakeAgentSocket = "PMCD_TEST_SOCKET"
+	fakeAgentFlag   = "PMCD_TEST_FLAG"
 	fakeAgentDomain = 300
 )
 
@@ -40,6 +43,29 @@ func fakeAgentCommand(t *testing.T, mode string) []string {
 		t.Fatal(err)
 	}
 	return []string{"/usr/bin/env", fakeAgentEnv + "=" + mode, exe}
+}
+
+// fakeAgentThatWaits is fakeAgentCommand for an agent that goes on when ready
+// is called.
+func fakeAgentThatWaits(t *testing.T, mode string) (command []string, ready func()) {
+	t.Helper()
+	flag := filepath.Join(t.TempDir(), "flag")
+	command = slices.Insert(fakeAgentCommand(t, mode), 1, fakeAgentFlag+"="+flag)
+	return command, func() {
+		if err := os.WriteFile(flag, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// waitForFlag waits in the agent.
+func waitForFlag() {
+	for {
+		if _, err := os.Stat(os.Getenv(fakeAgentFlag)); err == nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // fakeMetric is a metric of the fake agent that misbehaves when it is asked
@@ -71,7 +97,7 @@ func fakeAgent(mode string) {
 	send(wire.Append(nil, pid, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, wire.FeatureAuth)}}))
 	if mode == "notready" {
 		go func() {
-			time.Sleep(300 * time.Millisecond)
+			waitForFlag()
 			send(wire.Append(nil, pid, &wire.Error{Code: pcp.ErrPMDAReady}))
 		}()
 	}
@@ -80,7 +106,7 @@ func fakeAgent(mode string) {
 		h, body, err := in.Next()
 		if err != nil {
 			if mode == "stubborn" {
-				time.Sleep(time.Minute)
+				time.Sleep(time.Hour)
 			}
 			return
 		}
@@ -159,7 +185,7 @@ func misbehave(mode string, res *wire.Result, send func([]byte)) {
 		send(wire.Append(nil, 0, &wire.Error{Code: pcp.ErrAppVersion}))
 	case "busy":
 		send(wire.Append(nil, 0, &wire.Error{Code: pcp.ErrPMDANotReady}))
-		time.Sleep(300 * time.Millisecond)
+		waitForFlag()
 		send(wire.Append(nil, 0, &wire.Error{Code: pcp.ErrPMDAReady}))
 	default:
 		send(wire.Append(nil, 0, res))

@@ -43,7 +43,7 @@ func FuzzClient(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		conn.SetDeadline(time.Now().Add(time.Minute))
 		conn.Write(wire.Append(nil, 0, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(2, 0)}}))
 		conn.Write(b)
 		conn.(*net.UnixConn).CloseWrite()

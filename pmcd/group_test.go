@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd"
@@ -39,9 +38,7 @@ func TestGroupFetch(t *testing.T) {
 		c.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{id(i % 5), id(9)}})
 		clients = append(clients, c)
 	}
-	// They wait in the agent's queue by the time they show up in the counts.
-	eventually(t, "requests arrive", func() bool { return s.PDUsIn(int(wire.TypeHighResFetch-wire.TypeError)) == n+1 })
-	time.Sleep(50 * time.Millisecond)
+	eventually(t, "requests wait in the agent's queue", func() bool { return s.Waiting(302) == n })
 	close(proceed)
 	first.expect(&wire.Result{HighRes: true})
 	for i, c := range clients {

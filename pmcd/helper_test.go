@@ -70,7 +70,7 @@ func (l *logBuffer) waitFor(t testing.TB, text string) {
 // eventually waits for something that happens soon.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: did not happen", what)
 		}
@@ -113,6 +113,13 @@ func start(t testing.TB, cfg pmcd.Config) *testServer {
 	if cfg.Dir == "" {
 		cfg.Dir = dir
 	}
+	// A busy machine is no fault of an agent.
+	if cfg.AgentTimeout == 0 {
+		cfg.AgentTimeout = time.Minute
+	}
+	if cfg.CredsTimeout == 0 {
+		cfg.CredsTimeout = time.Minute
+	}
 	started := make(chan struct{})
 	cfg.Started = func() { close(started) }
 	if s.Server, err = pmcd.New(cfg); err != nil {
@@ -129,7 +136,7 @@ func start(t testing.TB, cfg pmcd.Config) *testServer {
 	})
 	select {
 	case <-started:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("server did not start")
 	}
 	return s
@@ -147,7 +154,7 @@ func (s *testServer) stop(t testing.TB) {
 		if err != nil {
 			t.Errorf("Run: %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Errorf("server did not stop")
 	}
 }
@@ -193,7 +200,7 @@ func dialOnly(t testing.TB, network, address string) *rawClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(30 * time.Second))
+	conn.SetDeadline(time.Now().Add(2 * time.Minute))
 	c := &rawClient{t: t, conn: conn, pdus: wire.NewReader(conn)}
 	c.pdus.Max = wire.MaxPDU
 	return c

@@ -155,7 +155,7 @@ func TestOwnMetrics(t *testing.T) {
 		}
 	}
 	for metric, want := range map[string]string{
-		"pmcd.agent.status": "inst [2 or \"pmcd\"] value 0", "pmcd.simabi": "value \"", "pmcd.control.timeout": "value 5",
+		"pmcd.agent.status": "inst [2 or \"pmcd\"] value 0", "pmcd.simabi": "value \"", "pmcd.control.timeout": "value 60",
 	} {
 		if out := oracle.Run(t, "pminfo", "-h", ours.TCP, "-f", metric); !strings.Contains(out.Stdout, want) {
 			t.Errorf("%s: %s, want %s", metric, out.Stdout, want)

@@ -32,7 +32,7 @@ type remote struct {
 
 	proc    *exec.Cmd
 	exited  chan struct{} // closed when proc has been waited for; nil without one
-	killed  atomic.Bool   // proc did not end by itself
+	killed  atomic.Bool   // proc was not given time to end by itself
 	waiting sync.WaitGroup
 }
 

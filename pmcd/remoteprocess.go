@@ -147,7 +147,9 @@ func (r *remote) reap() {
 		// Dropped before: how it ended by itself says more about the reason.
 		r.ag.mu.Lock()
 		defer r.ag.mu.Unlock()
-		if r.ag.reason&reasonProtocol != 0 && !r.killed.Load() {
+		// It may have ended just before it was killed.
+		itself := r.proc.ProcessState.Exited() || !r.killed.Load()
+		if r.ag.reason&reasonProtocol != 0 && itself {
 			r.ag.reason |= exitReason(r.proc.ProcessState)
 		}
 		return
