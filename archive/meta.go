@@ -386,6 +386,17 @@ func (m *Meta) Text(kind pcp.TextKind, ident uint32) (string, error) {
 	return s, nil
 }
 
+// HasText tells whether there is any help text of a kind.
+func (m *Meta) HasText(kind pcp.TextKind) bool {
+	kind &^= pcp.TextDirect
+	for k := range m.texts {
+		if k.kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
 // A Text is one help text.
 type Text struct {
 	Kind  pcp.TextKind
@@ -414,6 +425,12 @@ func (m *Meta) Texts() []Text {
 
 // LabelsAt returns the labels of an identifier as of a time, nil if there are none.
 func (m *Meta) LabelsAt(level pcp.LabelFlags, ident uint32, at pcp.Timestamp) []pcp.LabelSet {
+	sets, _ := m.LookupLabels(level, ident, at)
+	return sets
+}
+
+// LookupLabels is LabelsAt that tells in addition whether there are any at any time.
+func (m *Meta) LookupLabels(level pcp.LabelFlags, ident uint32, at pcp.Timestamp) (sets []pcp.LabelSet, known bool) {
 	level = level.Level()
 	if level == pcp.LabelContext {
 		ident = uint32(pcp.PMIDNull)
@@ -426,9 +443,9 @@ func (m *Meta) LabelsAt(level pcp.LabelFlags, ident uint32, at pcp.Timestamp) []
 		return 1
 	})
 	if i == len(list) {
-		return nil
+		return nil, len(list) > 0
 	}
-	return list[i].Sets
+	return list[i].Sets, true
 }
 
 // labelOrder is the order in which the tools list levels.

@@ -19,9 +19,15 @@ import (
 // Of more than one archive no volume stays open, so that there may be more of
 // them than a process can have files.
 func (o Options) OpenAll(paths []string) (list []*Archive, err error) {
-	if len(paths) == 1 {
+	switch len(paths) {
+	case 0:
+		return nil, fmt.Errorf("no archive is named: %w", pcp.ErrLogFile)
+	case 1:
 		a, err := o.Open(paths[0])
-		return []*Archive{a}, err
+		if err != nil {
+			return nil, err
+		}
+		return []*Archive{a}, nil
 	}
 	defer func() {
 		if err != nil {
@@ -48,6 +54,7 @@ func (o Options) OpenAll(paths []string) (list []*Archive, err error) {
 		}
 		return nil
 	}
+	o.meta = newMeta(Label{})
 	starts := make(map[pcp.Timestamp]string) // the path that starts then
 	for _, path := range paths {
 		a, err := o.Open(path)
@@ -64,7 +71,9 @@ func (o Options) OpenAll(paths []string) (list []*Archive, err error) {
 		}
 		starts[a.label.Start] = path
 		a.CloseIdle()
-		o.meta = a.meta
+		if len(list) == 0 {
+			o.meta.label = a.label
+		}
 		list = append(list, a)
 	}
 	o.meta.dropRepeatedLabels()

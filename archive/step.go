@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -254,4 +255,28 @@ func (s *SetScanner) AppendTo(res *pcp.Result) error {
 		vals[i] = v
 	}
 	return nil
+}
+
+// Body returns the contents of the record.
+func (s *SetScanner) Body() []byte { return s.body }
+
+// Mark returns where the set is, for Return. It is never 0.
+func (s *SetScanner) Mark() int {
+	if s.Len == 0 {
+		return s.off - 8
+	}
+	return s.off - 12 - len(s.pairs)
+}
+
+// Return goes to a set that Mark marked, as Next goes to the next one.
+func (s *SetScanner) Return(mark int) bool {
+	s.off, s.left = mark, 1
+	return s.Next()
+}
+
+// Clone returns a copy of s that shares no memory with it. The set is none.
+func (s *SetScanner) Clone() SetScanner {
+	c := *s
+	c.body, c.pairs = bytes.Clone(s.body), nil
+	return c
 }

@@ -2,6 +2,7 @@ package pmapi
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -120,8 +121,11 @@ func (c *Context) Reconnect(ctx context.Context) error {
 
 // HostName returns the name of the host that the metrics describe
 // (pmGetContextHostName(3)). If the collector does not tell, it is the name
-// that the context was made with.
+// that the context was made with; of archives it is what the label says.
 func (c *Context) HostName(ctx context.Context) (string, error) {
+	if c.Kind() == SourceArchive {
+		return c.src.hostName(), nil
+	}
 	name, err := c.fetchString(ctx, "pmcd.hostname")
 	if err != nil && ctx.Err() != nil {
 		return "", err
@@ -133,8 +137,12 @@ func (c *Context) HostName(ctx context.Context) (string, error) {
 }
 
 // TimeZone returns the time zone of the host that the metrics describe, in the
-// form of the variable TZ (the metric pmcd.timezone; pmNewContextZone(3)).
+// form of the variable TZ (the metric pmcd.timezone, or what the label of an
+// archive says; pmNewContextZone(3)).
 func (c *Context) TimeZone(ctx context.Context) (string, error) {
+	if label, err := c.ArchiveLabel(); !errors.Is(err, pcp.ErrNotArchive) {
+		return label.TimeZone, err
+	}
 	return c.fetchString(ctx, "pmcd.timezone")
 }
 

@@ -31,6 +31,9 @@ func (c *Context) PMNSLocation() Location {
 	if c.ns.Load() != nil {
 		return PMNSLocal
 	}
+	if c.Kind() == SourceArchive {
+		return PMNSArchive
+	}
 	return PMNSRemote
 }
 

@@ -1,0 +1,236 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+)
+
+// A Mode says what a fetch returns. The numbers are those of PM_MODE_*.
+type Mode int
+
+// Modes of a cursor.
+const (
+	Interp Mode = 1 // PM_MODE_INTERP: values at given times
+	Forw   Mode = 2 // PM_MODE_FORW: records, forwards
+	Back   Mode = 3 // PM_MODE_BACK: records, backwards
+)
+
+// A Cursor is a position in a Set with the mode of reading on from there. It
+// starts at the begin of the set in mode Forw. It is for one goroutine; there may
+// be many of one Set.
+type Cursor struct {
+	set    *Set
+	mode   Mode
+	origin pcp.Timestamp
+	delta  time.Duration
+	placed bool // the tape is where the next record in the mode's direction is
+
+	tape tape
+	sel  selection // of pick
+	in   interp
+	body []byte // for values that are kept
+}
+
+// NewCursor returns a cursor.
+func (s *Set) NewCursor() *Cursor {
+	c := &Cursor{set: s, mode: Forw, origin: s.start}
+	c.tape.set = s
+	return c
+}
+
+// Clone returns a cursor at the same time in the same mode.
+func (c *Cursor) Clone() *Cursor {
+	n := c.set.NewCursor()
+	n.mode, n.origin, n.delta = c.mode, c.origin, c.delta
+	return n
+}
+
+// Close gives back what the cursor holds.
+func (c *Cursor) Close() { c.tape.close() }
+
+// Mode returns the mode.
+func (c *Cursor) Mode() Mode { return c.mode }
+
+// Origin returns the time of the cursor: in mode Interp that of the next fetch,
+// else that of the last record.
+func (c *Cursor) Origin() pcp.Timestamp { return c.origin }
+
+// SetMode sets mode, time and step (pmSetMode(3)). Without when the time stays as it
+// is. Delta is by how much each fetch in mode Interp moves the time, and its sign
+// is the direction that the archive is expected to be read in; the other modes make
+// no use of it. Any other mode is pcp.ErrMode.
+func (c *Cursor) SetMode(mode Mode, when *pcp.Timestamp, delta time.Duration) error {
+	if mode != Interp && mode != Forw && mode != Back {
+		return fmt.Errorf("mode %d: %w", mode, pcp.ErrMode)
+	}
+	if when != nil {
+		c.origin = *when
+	}
+	c.mode, c.delta, c.placed = mode, delta, false
+	c.in.reset(seconds(c.origin, c.set.start))
+	return nil
+}
+
+// Refreshed tells the cursor that its Set was refreshed.
+func (c *Cursor) Refreshed() { c.in.refresh() }
+
+// Fetch fetches the values of metrics, a set for each id in order, with the
+// instances that the profile selects.
+//
+// In the modes Forw and Back they are those of the next record that has any of the
+// metrics; those that it has not have no values and no error.
+//
+// In mode Interp they are those of the cursor's time, which then moves by the
+// step, even where the result is pcp.ErrEOL: before the start and behind the end of
+// the set.
+//
+// Values of variable length are valid until the next call, with keep as long as
+// one likes.
+func (c *Cursor) Fetch(ctx context.Context, ids []pcp.PMID, profile *pcp.Profile, keep bool, res *pcp.Result) error {
+	if c.mode == Interp {
+		return c.interpolate(ctx, ids, profile, keep, res)
+	}
+	for {
+		if err := c.next(ctx); err != nil {
+			return err
+		}
+		if c.tape.isMark() {
+			continue
+		}
+		found, err := c.pick(ids, profile, keep, res)
+		if err != nil {
+			return err
+		}
+		if found {
+			return nil
+		}
+	}
+}
+
+// Next returns the next record whole, marks included (pmFetchArchive(3)). In mode
+// Interp it is pcp.ErrMode.
+func (c *Cursor) Next(ctx context.Context, keep bool, res *pcp.Result) error {
+	if c.mode == Interp {
+		return fmt.Errorf("next record: %w", pcp.ErrMode)
+	}
+	if err := c.next(ctx); err != nil {
+		return err
+	}
+	s := &c.tape.scan
+	if c.tape.isMark() {
+		res.Reset()
+		res.Time = s.Time
+		return nil
+	}
+	body := s.Body()
+	if keep {
+		body = bytes.Clone(body)
+	}
+	return archive.DecodeResult(res, body, c.set.archives[c.tape.cur].Version())
+}
+
+// checkEach is how many records are read between looks at the context.
+const checkEach = 256
+
+// next reads the next record in the direction of the mode.
+func (c *Cursor) next(ctx context.Context) error {
+	dir := forward
+	if c.mode == Back {
+		dir = backward
+	}
+	if !c.placed {
+		if err := c.tape.approach(c.origin, dir); err != nil {
+			return err
+		}
+		c.placed = true
+	}
+	for n := 0; ; n++ {
+		if n%checkEach == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := c.tape.read(dir); err != nil {
+			return endOfLog(err)
+		}
+		at := c.tape.scan.Time
+		if at.Compare(c.origin) == -int(dir) {
+			continue
+		}
+		c.origin = at
+		return nil
+	}
+}
+
+// endOfLog makes of io.EOF the status for it.
+func endOfLog(err error) error {
+	if errors.Is(err, io.EOF) {
+		return pcp.ErrEOL
+	}
+	return err
+}
+
+// pick takes the values of metrics out of the record. It tells whether there is
+// any of them.
+func (c *Cursor) pick(ids []pcp.PMID, profile *pcp.Profile, keep bool, res *pcp.Result) (bool, error) {
+	s := &c.tape.scan
+	if !c.sel.is(ids) {
+		c.sel.set(ids)
+	}
+	sel := &c.sel
+	clear(sel.at)
+	found := false
+	start := *s
+	for s.Next() {
+		if i := sel.find(s.PMID); i >= 0 && sel.at[i] == 0 {
+			found, sel.at[i] = true, s.Mark()
+		}
+	}
+	if err := s.Err(); err != nil {
+		return false, err
+	}
+	if !found {
+		return false, nil
+	}
+	if keep {
+		start = start.Clone()
+	}
+	res.Reset()
+	res.Time = s.Time
+	for _, id := range ids {
+		at := sel.at[sel.find(id)]
+		if at == 0 {
+			res.AddError(id, 0)
+			continue
+		}
+		start.Return(at)
+		if err := start.AppendTo(res); err != nil {
+			return false, err
+		}
+		if vs := &res.Sets[len(res.Sets)-1]; len(vs.Values) > 0 && !profile.IsAll() {
+			c.filter(vs, profile)
+		}
+	}
+	return true, nil
+}
+
+// filter keeps the instances that the profile selects.
+func (c *Cursor) filter(vs *pcp.ValueSet, profile *pcp.Profile) {
+	desc, err := c.set.meta.Desc(vs.PMID)
+	if err != nil || desc.InDom == pcp.InDomNull {
+		return
+	}
+	part := profile.InDom(desc.InDom)
+	kept := vs.Values[:0]
+	for _, v := range vs.Values {
+		if part.Includes(v.Inst) {
+			kept = append(kept, v)
+		}
+	}
+	vs.Values = kept
+}

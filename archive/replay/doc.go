@@ -1,0 +1,42 @@
+// Package replay plays archives back: one or hundreds as if they were one, their
+// records in either direction of time, or the values that there were at any
+// time, worked out from those before and after it.
+//
+//	set, err := replay.Open("/var/log/pcp/pmlogger/host", replay.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	defer set.Close()
+//	c := set.NewCursor()
+//	c.SetMode(replay.Interp, &start, 10*time.Second)
+//	var res pcp.Result
+//	for c.Fetch(ctx, ids, nil, &res) == nil {
+//		report(&res)
+//	}
+//
+// Programs that also talk to collectors use package pmapi, whose archive contexts
+// are cursors with names and help texts.
+//
+// # Marks
+//
+// A record without values is a mark: the logger was stopped there, and what is
+// before has nothing to do with what comes after. Between two archives of a set
+// there is always one, a millisecond behind the end of the earlier one, or read
+// backwards a millisecond before the start of the later one.
+//
+// # Interpolation
+//
+// The value of a metric at a time comes from its bounds, the last value not after
+// and the first value not before it. What is exactly at that time counts as it is.
+//
+//   - A counter is interpolated between its bounds, and rounded if it is an integer.
+//   - An instantaneous value is that of the bound that is nearer, the earlier one
+//     if both are as near.
+//   - A discrete value is that of the earlier bound, or of the later one if that
+//     is nearer.
+//   - Strings, aggregates and events are those of the earlier bound.
+//
+// Where a bound is missing, or a mark is in its place, there is no value; a discrete
+// metric needs no later bound. The first fetch behind a mark has no values of
+// counters that had some in the fetch before: nobody shall take the difference.
+package replay

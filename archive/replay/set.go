@@ -1,0 +1,196 @@
+package replay
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+)
+
+// Options say how archives are opened and replayed.
+type Options struct {
+	archive.Options
+
+	// IgnoreMarks makes interpolation take no notice of marks: of all if
+	// IgnoreGap is 0, else of those between records that are no further apart
+	// than that (PCP_IGNORE_MARK_RECORDS).
+	IgnoreMarks bool
+	IgnoreGap   time.Duration
+
+	// CounterWrap takes an integer counter that fell for one that wrapped
+	// (PCP_COUNTER_WRAP).
+	CounterWrap bool
+}
+
+// A Set is one archive, or several that follow each other in time. It is safe for
+// concurrent use, but not while Refresh runs.
+type Set struct {
+	archives []*archive.Archive // by start time
+	meta     *archive.Meta
+	start    pcp.Timestamp
+	opts     Options
+	refs     atomic.Int32
+
+	mu     sync.Mutex
+	indoms map[pcp.InDom]*lifetimes
+}
+
+// Open opens what spec names: the base name of an archive, or any of its
+// files; a directory, which stands for all archives in it; or several of these
+// separated by commas. Several archives must be of one host, and of metrics that
+// have several descriptors all must agree; see [archive.Options.OpenAll]. That
+// two overlap in time shows only when one is left for the other: Fetch then
+// returns pcp.ErrLogOverlap once.
+func Open(spec string, o Options) (*Set, error) {
+	paths, err := expand(spec)
+	if err != nil {
+		return nil, err
+	}
+	list, err := o.OpenAll(paths)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b *archive.Archive) int { return a.Label().Start.Compare(b.Label().Start) })
+	s := &Set{archives: list, meta: list[0].Meta(), start: list[0].Label().Start, opts: o}
+	s.refs.Store(1)
+	return s, nil
+}
+
+// expand lists the archives that spec names.
+func expand(spec string) ([]string, error) {
+	var paths []string
+	for rest, more := spec, spec != ""; more; {
+		var name string
+		name, rest, more = strings.Cut(rest, ",")
+		if rest == "" {
+			more = false // as in C a comma may end the list
+		}
+		entries, err := os.ReadDir(name)
+		if err != nil || name == "" {
+			paths = append(paths, name)
+			continue
+		}
+		last := ""
+		for _, e := range entries {
+			if base, part, ok := archive.BaseName(e.Name()); ok && part == "meta" && base != last {
+				last = base
+				paths = append(paths, filepath.Join(name, base))
+			}
+		}
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("archive %q: %w", spec, pcp.ErrLogFile)
+	}
+	return paths, nil
+}
+
+// Retain makes one more call of Close necessary.
+func (s *Set) Retain() { s.refs.Add(1) }
+
+// Close closes the files. Cursors must not be used after it.
+func (s *Set) Close() error {
+	if s.refs.Add(-1) > 0 {
+		return nil
+	}
+	var err error
+	for _, a := range s.archives {
+		if e := a.Close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// Archives returns the archives by start time. They belong to s.
+func (s *Set) Archives() []*archive.Archive { return s.archives }
+
+// Meta returns the metadata of all archives.
+func (s *Set) Meta() *archive.Meta { return s.meta }
+
+// Label returns the label of the first archive.
+func (s *Set) Label() archive.Label { return s.archives[0].Label() }
+
+// End returns the time of the last record.
+func (s *Set) End() (pcp.Timestamp, error) { return s.archives[len(s.archives)-1].End() }
+
+// Refresh takes in what was added to the last archive, which may still grow.
+func (s *Set) Refresh() error {
+	s.mu.Lock()
+	s.indoms = nil
+	s.mu.Unlock()
+	return s.archives[len(s.archives)-1].Refresh()
+}
+
+// lifetimes are the instances that an instance domain ever had.
+type lifetimes struct {
+	list  []archive.Lifetime
+	most  int           // at a time
+	index map[int32]int // of list, by instance; made when first needed
+}
+
+func (s *Set) lifetimes(indom pcp.InDom) *lifetimes {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.indoms[indom]
+	if l == nil {
+		l = new(lifetimes)
+		l.list, l.most = s.meta.Lifetimes(indom)
+		if s.indoms == nil {
+			s.indoms = make(map[pcp.InDom]*lifetimes)
+		}
+		s.indoms[indom] = l
+	}
+	return l
+}
+
+// Instances returns all instances that an instance domain ever had
+// (pmGetInDomArchive(3)); pcp.ErrInDomLog if nothing is known about it.
+func (s *Set) Instances(indom pcp.InDom) ([]pcp.Instance, error) {
+	l := s.lifetimes(indom)
+	if len(l.list) == 0 {
+		return nil, fmt.Errorf("instance domain %v: %w", indom, pcp.ErrInDomLog)
+	}
+	list := make([]pcp.Instance, len(l.list))
+	for i, e := range l.list {
+		list[i] = pcp.Instance{Inst: e.Inst, Name: e.Name}
+	}
+	return list, nil
+}
+
+// InstanceName returns the latest name that an instance had
+// (pmNameInDomArchive(3)).
+func (s *Set) InstanceName(indom pcp.InDom, inst int32) (string, error) {
+	l := s.lifetimes(indom)
+	if len(l.list) == 0 {
+		return "", fmt.Errorf("instance domain %v: %w", indom, pcp.ErrInDomLog)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.index == nil {
+		l.index = make(map[int32]int, len(l.list))
+		for i := range l.list {
+			l.index[l.list[i].Inst] = i
+		}
+	}
+	i, ok := l.index[inst]
+	if !ok {
+		return "", fmt.Errorf("instance %d of %v: %w", inst, indom, pcp.ErrInstLog)
+	}
+	return l.list[i].Name, nil
+}
+
+// seconds returns a-b in seconds, correctly rounded.
+func seconds(a, b pcp.Timestamp) float64 {
+	sec, nsec := a.Sec-b.Sec, int64(a.Nsec-b.Nsec)
+	if -9e6 < sec && sec < 9e6 {
+		return float64(sec*1e9+nsec) / 1e9
+	}
+	return float64(sec) + float64(nsec)/1e9
+}

@@ -1,0 +1,172 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+)
+
+const (
+	forward  = archive.Forward
+	backward = archive.Backward
+)
+
+// markGap is how far the mark between two archives is from the end that is left.
+const markGap = time.Millisecond
+
+// A tape reads the records of a set one after the other, in either direction,
+// with the marks between the archives.
+type tape struct {
+	set *Set
+	cur int // the archive
+	rd  *archive.Reader
+	// mark is the direction in which the mark beside the archive was read
+	// just now; 0 where the position is not there.
+	mark archive.Direction
+
+	scan archive.SetScanner // the record
+}
+
+// A place is a position on a tape, between two records.
+type place struct {
+	arch int32
+	vol  int32
+	off  int64
+	mark archive.Direction // as in tape
+}
+
+// compare orders places as they lie on the tape.
+func (p place) compare(q place) int {
+	for _, d := range [...]int64{int64(p.arch) - int64(q.arch), int64(p.vol) - int64(q.vol), p.off - q.off, int64(p.mark) - int64(q.mark)} {
+		if d < 0 {
+			return -1
+		}
+		if d > 0 {
+			return 1
+		}
+	}
+	return 0
+}
+
+// use changes to an archive, wherever in it.
+func (t *tape) use(i int) {
+	if t.rd != nil && t.cur == i {
+		return
+	}
+	t.close()
+	t.cur, t.rd = i, t.set.archives[i].NewReader()
+}
+
+func (t *tape) close() {
+	if t.rd == nil {
+		return
+	}
+	t.rd.Close()
+	t.rd = nil
+	if len(t.set.archives) > 1 {
+		t.set.archives[t.cur].CloseIdle()
+	}
+}
+
+// tell returns the position.
+func (t *tape) tell() place {
+	vol, off := t.rd.Position()
+	return place{int32(t.cur), int32(vol), off, t.mark}
+}
+
+// seek goes to a position that tell returned.
+func (t *tape) seek(p place) error {
+	t.use(int(p.arch))
+	t.mark = p.mark
+	return t.rd.MoveTo(int(p.vol), p.off)
+}
+
+// approach goes to a place from where read returns the records not before a
+// time, or backwards not after it, perhaps after a few others.
+func (t *tape) approach(to pcp.Timestamp, dir archive.Direction) error {
+	list := t.set.archives
+	i := 0
+	if dir == backward {
+		// The mark before an archive is behind its start.
+		to := to.Add(markGap)
+		for i+1 < len(list) && list[i+1].Label().Start.Compare(to) <= 0 {
+			i++
+		}
+	} else {
+		for i+1 < len(list) && list[i+1].Label().Start.Compare(to) < 0 {
+			i++
+		}
+	}
+	t.use(i)
+	t.mark = 0
+	return t.rd.Approach(to, dir)
+}
+
+// markTime returns the time of the mark beside the archive.
+func (t *tape) markTime(dir archive.Direction) (pcp.Timestamp, error) {
+	a := t.set.archives[t.cur]
+	if dir == backward {
+		return a.Label().Start.Add(-markGap), nil
+	}
+	end, err := a.End()
+	return end.Add(markGap), err
+}
+
+// read reads the next record into scan; io.EOF at the ends of the set. An archive
+// that overlaps with the one before is pcp.ErrLogOverlap; after it reading goes on.
+func (t *tape) read(dir archive.Direction) error {
+	if t.mark != 0 && t.mark != dir {
+		// Turned round right behind a mark: it comes once more.
+		at, err := t.markTime(t.mark)
+		t.mark = 0
+		t.scan = archive.SetScanner{Time: at}
+		return err
+	}
+	for {
+		body, err := t.rd.Step(dir)
+		if err == nil {
+			t.mark = 0
+			if !t.scan.Start(body, t.set.archives[t.cur].Version()) {
+				return fmt.Errorf("%s: %w", t.set.archives[t.cur].Path(), t.scan.Err())
+			}
+			return nil
+		}
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+		next := t.cur + int(dir)
+		if next < 0 || next >= len(t.set.archives) {
+			return io.EOF
+		}
+		if t.mark == 0 {
+			at, err := t.markTime(dir)
+			if err != nil {
+				return err
+			}
+			t.mark = dir
+			t.scan = archive.SetScanner{Time: at}
+			return nil
+		}
+		earlier := t.set.archives[min(t.cur, next)]
+		later := t.set.archives[max(t.cur, next)]
+		t.use(next)
+		t.mark = 0
+		if err := t.rd.MoveToEnd(-dir); err != nil {
+			return err
+		}
+		end, err := earlier.End()
+		if err != nil {
+			return err
+		}
+		if end.Compare(later.Label().Start) > 0 {
+			return fmt.Errorf("%s and %s: %w", earlier.Path(), later.Path(), pcp.ErrLogOverlap)
+		}
+	}
+}
+
+// isMark tells whether the record is a mark.
+func (t *tape) isMark() bool { return t.scan.Sets == 0 }
