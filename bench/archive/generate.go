@@ -232,24 +232,17 @@ func (g *generator) next(m *metric, k int) pcp.Value {
 
 // sample writes the i-th record and moves the time on.
 func (g *generator) sample(i int, interval int64) error {
+	g.res.Reset()
 	g.res.Time = pcp.Timestamp{Sec: g.now}
-	sets := g.res.Sets[:0]
 	for _, m := range g.metrics {
 		if i%m.every != 0 {
 			continue
 		}
-		if len(sets) < cap(sets) {
-			sets = sets[:len(sets)+1]
-		} else {
-			sets = append(sets, pcp.ValueSet{})
-		}
-		set := &sets[len(sets)-1]
-		set.PMID, set.Values = m.desc.PMID, set.Values[:0]
+		g.res.AddSet(m.desc.PMID)
 		for k := range m.insts {
-			set.Values = append(set.Values, g.next(m, k))
+			g.res.Add(g.next(m, k))
 		}
 	}
-	g.res.Sets = sets
 	g.now += interval
 	return g.w.WriteResult(&g.res)
 }
