@@ -32,7 +32,10 @@ func checkStamp(t pcp.Timestamp, version int) error {
 }
 
 // AppendResult appends the contents of a volume's record. A set is written as
-// its ValFmt says; values in place must have a type of 4 bytes or none.
+// its ValFmt says; values in place must have a type of 4 bytes or none. What
+// DecodeResult made of a record comes out as it was, but for the bytes that
+// fill up a block, which some old programs left to chance, and for strings
+// without a closing NUL, which get one.
 func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
 	if err := checkStamp(res.Time, version); err != nil {
 		return b, err
@@ -49,6 +52,11 @@ func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
 			continue
 		}
 		b = binary.BigEndian.AppendUint32(b, uint32(len(vs.Values)))
+		switch vs.ValFmt {
+		case pcp.ValInSitu, pcp.ValDPtr, pcp.ValSPtr:
+		default:
+			return b[:start], fmt.Errorf("metric %s: value format %d: %w", vs.PMID, vs.ValFmt, errInvalid)
+		}
 		if vs.ValFmt == pcp.ValInSitu {
 			b = binary.BigEndian.AppendUint32(b, uint32(pcp.ValInSitu))
 			for j := range vs.Values {
@@ -63,7 +71,7 @@ func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
 		}
 		// Which block is that of a value is known when the sets are through.
 		blocks = true
-		b = binary.BigEndian.AppendUint32(b, uint32(pcp.ValDPtr))
+		b = binary.BigEndian.AppendUint32(b, uint32(vs.ValFmt))
 		for j := range vs.Values {
 			b = binary.BigEndian.AppendUint32(b, uint32(vs.Values[j].Inst))
 			b = append(b, 0, 0, 0, 0)
