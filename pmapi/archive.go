@@ -86,7 +86,7 @@ func (r *recording) nameSpace() *pmns.Tree {
 		r.tree = pmns.New()
 		for name, id := range r.set.Meta().NamesInOrder() {
 			// A name that cannot be, below a leaf or the like, is not there for C either.
-			_ = r.tree.Add(name, id)
+			_ = r.tree.Prepend(name, id)
 		}
 	}
 	return r.tree
