@@ -436,9 +436,10 @@ func (w *Writer) autoIndex(t pcp.Timestamp, at int64) {
 }
 
 // addEntry adds an entry to the index, unless the last has the same time: of
-// what belongs to a time the first offsets are the ones.
+// what belongs to a time the first offsets are the ones. Who makes all entries
+// himself knows why there are two.
 func (w *Writer) addEntry(t pcp.Timestamp, meta, data int64) {
-	if w.entries && w.entry == t {
+	if w.entries && w.entry == t && !w.cfg.ManualIndex {
 		return
 	}
 	w.entry, w.entries = t, true
@@ -447,7 +448,7 @@ func (w *Writer) addEntry(t pcp.Timestamp, meta, data int64) {
 
 // Index adds an entry to the temporal index: what belongs to a time and later
 // comes behind what is written so far. It does nothing if the last entry has
-// the same time.
+// the same time, unless WriterConfig.ManualIndex is set.
 func (w *Writer) Index(t pcp.Timestamp) error {
 	return w.IndexAt(t, w.meta.pos(), w.data.pos())
 }
