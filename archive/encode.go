@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"syscall"
 
 	"github.com/go-pcp/pcp"
@@ -40,66 +41,56 @@ func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
 	if err := checkStamp(res.Time, version); err != nil {
 		return b, err
 	}
+	// The length of the sets, so that the blocks go to where they belong at once.
+	size := stampSize(version) + 4
+	for i := range res.Sets {
+		if size += 8; len(res.Sets[i].Values) > 0 {
+			size += 4 + 8*len(res.Sets[i].Values)
+		}
+	}
 	start := len(b)
-	b = appendStamp(b, res.Time, version)
+	b = appendStamp(slices.Grow(b, size), res.Time, version)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(res.Sets)))
-	blocks := false
+	at := len(b) // of the next set
+	b = b[:start+size]
 	for i := range res.Sets {
 		vs := &res.Sets[i]
-		b = binary.BigEndian.AppendUint32(b, uint32(vs.PMID))
 		if len(vs.Values) == 0 {
-			b = binary.BigEndian.AppendUint32(b, uint32(vs.Err))
+			binary.BigEndian.PutUint32(b[at:], uint32(vs.PMID))
+			binary.BigEndian.PutUint32(b[at+4:], uint32(vs.Err))
+			at += 8
 			continue
 		}
-		b = binary.BigEndian.AppendUint32(b, uint32(len(vs.Values)))
+		binary.BigEndian.PutUint32(b[at:], uint32(vs.PMID))
+		binary.BigEndian.PutUint32(b[at+4:], uint32(len(vs.Values)))
+		binary.BigEndian.PutUint32(b[at+8:], uint32(vs.ValFmt))
+		at += 12
 		switch vs.ValFmt {
-		case pcp.ValInSitu, pcp.ValDPtr, pcp.ValSPtr:
-		default:
-			return b[:start], fmt.Errorf("metric %s: value format %d: %w", vs.PMID, vs.ValFmt, errInvalid)
-		}
-		if vs.ValFmt == pcp.ValInSitu {
-			b = binary.BigEndian.AppendUint32(b, uint32(pcp.ValInSitu))
+		case pcp.ValInSitu:
+			w := b[at : at+8*len(vs.Values)]
 			for j := range vs.Values {
 				v := &vs.Values[j]
 				if !fitsInSitu(v) {
 					return b[:start], fmt.Errorf("metric %s: value of type %s in place: %w", vs.PMID, v.Type(), pcp.ErrType)
 				}
-				b = binary.BigEndian.AppendUint32(b, uint32(v.Inst))
-				b = binary.BigEndian.AppendUint32(b, uint32(v.Bits()))
+				binary.BigEndian.PutUint64(w[8*j:], uint64(uint32(v.Inst))<<32|uint64(uint32(v.Bits())))
 			}
-			continue
-		}
-		// Which block is that of a value is known when the sets are through.
-		blocks = true
-		b = binary.BigEndian.AppendUint32(b, uint32(vs.ValFmt))
-		for j := range vs.Values {
-			b = binary.BigEndian.AppendUint32(b, uint32(vs.Values[j].Inst))
-			b = append(b, 0, 0, 0, 0)
-		}
-	}
-	if !blocks {
-		return b, nil
-	}
-	at := start + stampSize(version) + 4
-	for i := range res.Sets {
-		vs := &res.Sets[i]
-		at += 8
-		if len(vs.Values) == 0 {
-			continue
-		}
-		at += 4
-		if vs.ValFmt == pcp.ValInSitu {
-			at += 8 * len(vs.Values)
-			continue
-		}
-		for j := range vs.Values {
-			binary.BigEndian.PutUint32(b[at+4:], uint32((len(b)-start+blockBase)/4))
-			at += 8
-			var err error
-			if b, err = appendBlock(b, &vs.Values[j]); err != nil {
-				return b[:start], fmt.Errorf("metric %s: %w", vs.PMID, err)
+		case pcp.ValDPtr, pcp.ValSPtr:
+			// All numbers take 12 bytes each.
+			b = slices.Grow(b, 12*len(vs.Values))
+			for j := range vs.Values {
+				v := &vs.Values[j]
+				binary.BigEndian.PutUint32(b[at+8*j:], uint32(v.Inst))
+				binary.BigEndian.PutUint32(b[at+8*j+4:], uint32((len(b)-start+blockBase)/4))
+				var err error
+				if b, err = appendBlock(b, v); err != nil {
+					return b[:start], fmt.Errorf("metric %s: %w", vs.PMID, err)
+				}
 			}
+		default:
+			return b[:start], fmt.Errorf("metric %s: value format %d: %w", vs.PMID, vs.ValFmt, errInvalid)
 		}
+		at += 8 * len(vs.Values)
 	}
 	return b, nil
 }
