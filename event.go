@@ -61,6 +61,10 @@ type eventSummary struct {
 
 // summarizeEvents walks the packed records in data. What is cut short counts
 // up to there.
+//
+// The C library does not count a last record that stands for lost ones, and
+// never gets past an earlier one: it counts that for each record that would
+// follow (libpcp/src/util.c, print_event_summary). So do we.
 func summarizeEvents(data []byte, highRes bool) eventSummary {
 	var s eventSummary
 	if len(data) < 4 {
@@ -82,8 +86,8 @@ func summarizeEvents(data []byte, highRes bool) eventSummary {
 		}
 		s.last = at
 		if flags&EventMissed != 0 {
-			s.missed += int(params)
-			continue
+			s.missed = int(int32(params) * (s.records - 1 - r))
+			return s
 		}
 		for ; params > 0; params-- {
 			if len(data) < 8 {
