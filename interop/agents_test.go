@@ -25,26 +25,28 @@ linux	60	pipe	binary	%[1]s/linux/pmdalinux -d 60
 [access]
 allow "*" : all;
 `, d.PMDAs))
-	for _, group := range []string{"simple", "sample", "trivial", "hinv", "kernel.uname", "swap", "mem.util"} {
-		want := realTools.see(t, theirs, group)
-		got := realTools.see(t, ours, group)
-		if diff := cmp.Diff(sortedNames(want), sortedNames(got)); diff != "" {
-			t.Errorf("%s (-real pmcd, +ours):\n%s", group, diff)
-		}
-		for name, w := range want {
-			g := got[name]
-			compareDesc(t, name, g, w)
-			compareInsts(t, name, g, w)
-		}
-		// Text and labels come from the same agent, so they are the same.
-		for _, options := range []string{"-tT", "-l"} {
-			w := realTools.run(t, theirs.env, "pminfo", "-h", theirs.unix, options, group)
-			g := realTools.run(t, ours.env, "pminfo", "-h", ours.unix, options, group)
-			if diff := cmp.Diff(w, g); diff != "" {
-				t.Errorf("pminfo %s %s (-real pmcd, +ours):\n%s", options, group, diff)
+	settled(t, func(errorf func(string, ...any)) {
+		for _, group := range []string{"simple", "sample", "trivial", "hinv", "kernel.uname", "swap", "mem.util"} {
+			want := realTools.see(t, theirs, group)
+			got := realTools.see(t, ours, group)
+			if diff := cmp.Diff(sortedNames(want), sortedNames(got)); diff != "" {
+				errorf("%s: (-real pmcd, +ours):\n%s", group, diff)
+			}
+			for name, w := range want {
+				g := got[name]
+				compareDesc(errorf, name, g, w)
+				compareInsts(errorf, name, g, w)
+			}
+			// Text and labels come from the same agent, so they are the same.
+			for _, options := range []string{"-tT", "-l"} {
+				w := realTools.run(t, theirs.env, "pminfo", "-h", theirs.unix, options, group)
+				g := realTools.run(t, ours.env, "pminfo", "-h", ours.unix, options, group)
+				if diff := cmp.Diff(w, g); diff != "" {
+					errorf("pminfo %s %s: (-real pmcd, +ours):\n%s", options, group, diff)
+				}
 			}
 		}
-	}
+	})
 }
 
 // TestOurAgentsUnderReal runs our agents as processes of the real collector
@@ -72,21 +74,23 @@ linux	60	dso	linux_init	/none/pmda_linux.so
 [access]
 allow "*" : all;
 `)
-	for _, group := range []string{"simple", "trivial"} {
-		want := realTools.see(t, ours, group)
-		got := realTools.see(t, theirs, group)
-		for name, w := range want {
-			compareDesc(t, name, got[name], w)
-			compareInsts(t, name, got[name], w)
-		}
-		for _, options := range []string{"-tT", "-l"} {
-			w := realTools.run(t, ours.env, "pminfo", "-h", ours.unix, options, group)
-			g := realTools.run(t, theirs.env, "pminfo", "-h", theirs.unix, options, group)
-			if diff := cmp.Diff(w, g); diff != "" {
-				t.Errorf("pminfo %s %s (-our pmcd, +real):\n%s", options, group, diff)
+	settled(t, func(errorf func(string, ...any)) {
+		for _, group := range []string{"simple", "trivial"} {
+			want := realTools.see(t, ours, group)
+			got := realTools.see(t, theirs, group)
+			for name, w := range want {
+				compareDesc(errorf, name, got[name], w)
+				compareInsts(errorf, name, got[name], w)
+			}
+			for _, options := range []string{"-tT", "-l"} {
+				w := realTools.run(t, ours.env, "pminfo", "-h", ours.unix, options, group)
+				g := realTools.run(t, theirs.env, "pminfo", "-h", theirs.unix, options, group)
+				if diff := cmp.Diff(w, g); diff != "" {
+					errorf("pminfo %s %s: (-our pmcd, +real):\n%s", options, group, diff)
+				}
 			}
 		}
-	}
+	})
 	// linux is the agent with the most metrics; two of them will do.
 	out := realTools.run(t, theirs.env, "pminfo", "-h", theirs.unix, "-df", "load", "ncpu")
 	if out.Exit != 0 || !strings.Contains(out.Stdout, `inst [15 or "15 minute"] value`) || !strings.Contains(out.Stdout, "\n    value ") {

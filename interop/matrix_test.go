@@ -20,40 +20,42 @@ func TestClientsAgree(t *testing.T) {
 	theirs, ours := startBoth(t)
 	for _, c := range []collector{theirs, ours} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-			real := realTools.see(t, c, groups...)
-			mine := ourTools.see(t, c, groups...)
-			python := seePython(t, c, groups...)
-			for _, name := range sortedNames(real) {
-				want := real[name]
-				got, ok := mine[name]
-				if !ok {
-					t.Errorf("%s: the real pminfo shows it, ours does not", name)
-					continue
+			settled(t, func(errorf func(string, ...any)) {
+				real := realTools.see(t, c, groups...)
+				mine := ourTools.see(t, c, groups...)
+				python := seePython(t, c, groups...)
+				for _, name := range sortedNames(real) {
+					want := real[name]
+					got, ok := mine[name]
+					if !ok {
+						errorf("%s: the real pminfo shows it, ours does not", name)
+						continue
+					}
+					compareDesc(errorf, name+" by our pminfo", got, want)
+					compareInsts(errorf, name+" by our pminfo", got, want)
+					p, ok := python[name]
+					if !ok {
+						errorf("%s: the real pminfo shows it, Python does not", name)
+						continue
+					}
+					want.Type = shortType(want.Type)
+					if want.Units == "none" { // pminfo's word for no units
+						want.Units = ""
+					}
+					if want.Sem == "" { // what pminfo says of none
+						want.Sem = "???"
+					}
+					// The one has "60.3 0xf000003", the other "60.3".
+					want.InDom, _, _ = strings.Cut(want.InDom, " ")
+					p.InDom, _, _ = strings.Cut(p.InDom, " ")
+					compareDesc(errorf, name+" by Python", p, want)
 				}
-				compareDesc(t, name+" by our pminfo", got, want)
-				compareInsts(t, name+" by our pminfo", got, want)
-				p, ok := python[name]
-				if !ok {
-					t.Errorf("%s: the real pminfo shows it, Python does not", name)
-					continue
+				for _, name := range sortedNames(mine) {
+					if _, ok := real[name]; !ok {
+						errorf("%s: our pminfo shows it, the real one does not", name)
+					}
 				}
-				want.Type = shortType(want.Type)
-				if want.Units == "none" { // pminfo's word for no units
-					want.Units = ""
-				}
-				if want.Sem == "" { // what pminfo says of none
-					want.Sem = "???"
-				}
-				// The one has "60.3 0xf000003", the other "60.3".
-				want.InDom, _, _ = strings.Cut(want.InDom, " ")
-				p.InDom, _, _ = strings.Cut(p.InDom, " ")
-				compareDesc(t, name+" by Python", p, want)
-			}
-			for _, name := range sortedNames(mine) {
-				if _, ok := real[name]; !ok {
-					t.Errorf("%s: our pminfo shows it, the real one does not", name)
-				}
-			}
+			})
 		})
 	}
 }
@@ -63,39 +65,40 @@ func TestClientsAgree(t *testing.T) {
 // counter of ours must lie between two of theirs.
 func TestCollectorsAgree(t *testing.T) {
 	theirs, ours := startBoth(t)
-	before := realTools.see(t, theirs, groups...)
-	mine := realTools.see(t, ours, groups...)
-	after := realTools.see(t, theirs, groups...)
-	values := 0
-	for _, name := range sortedNames(before) {
-		want := before[name]
-		got, ok := mine[name]
-		if !ok {
-			if !later(name) {
-				t.Errorf("%s: our pmcd does not have it", name)
+	settled(t, func(errorf func(string, ...any)) {
+		before := realTools.see(t, theirs, groups...)
+		mine := realTools.see(t, ours, groups...)
+		after := realTools.see(t, theirs, groups...)
+		values := 0
+		for _, name := range sortedNames(before) {
+			want := before[name]
+			got, ok := mine[name]
+			if !ok {
+				if !later(name) {
+					errorf("%s: our pmcd does not have it", name)
+				}
+				continue
 			}
-			continue
-		}
-		compareDesc(t, name, got, want)
-		if reason := valueOf(name).skip; reason != "" {
-			continue
-		}
-		compareInsts(t, name, got, want)
-		if (len(got.Insts) == 0) != (len(want.Insts) == 0) {
-			t.Errorf("%s: %d values and %q, want %d and %q", name, len(got.Insts), got.NoValues, len(want.Insts), want.NoValues)
-		}
-		for inst, v := range got.Insts {
-			values++
-			if why := plausible(name, want.Sem, want.Insts[inst], v, after[name].Insts[inst]); why != "" {
-				t.Errorf("%s[%s] = %s: %s", name, inst, v, why)
+			compareDesc(errorf, name, got, want)
+			if reason := valueOf(name).skip; reason != "" {
+				continue
+			}
+			compareInsts(errorf, name, got, want)
+			if (len(got.Insts) == 0) != (len(want.Insts) == 0) {
+				errorf("%s: %d values and %q, want %d and %q", name, len(got.Insts), got.NoValues, len(want.Insts), want.NoValues)
+			}
+			for inst, v := range got.Insts {
+				values++
+				if why := plausible(name, want.Sem, want.Insts[inst], v, after[name].Insts[inst]); why != "" {
+					errorf("%s[%s] = %s: %s", name, inst, v, why)
+				}
 			}
 		}
-	}
-	t.Logf("%d metrics, %d values compared", len(before), values)
+		t.Logf("%d metrics, %d values compared", len(before), values)
+	})
 }
 
-func compareDesc(t *testing.T, what string, got, want metric) {
-	t.Helper()
+func compareDesc(errorf func(string, ...any), what string, got, want metric) {
 	for _, f := range []struct{ field, got, want string }{
 		{"PMID", got.PMID, want.PMID},
 		{"type", got.Type, want.Type},
@@ -104,14 +107,13 @@ func compareDesc(t *testing.T, what string, got, want metric) {
 		{"units", got.Units, want.Units},
 	} {
 		if f.got != f.want {
-			t.Errorf("%s: %s %q, want %q", what, f.field, f.got, f.want)
+			errorf("%s: %s %q, want %q", what, f.field, f.got, f.want)
 		}
 	}
 }
 
 // compareInsts compares instance numbers and names, not values.
-func compareInsts(t *testing.T, what string, got, want metric) {
-	t.Helper()
+func compareInsts(errorf func(string, ...any), what string, got, want metric) {
 	for _, changing := range []string{"pmcd.client.", "sample.scramble."} {
 		if strings.HasPrefix(what, changing) {
 			return // other instances at every look
@@ -119,12 +121,12 @@ func compareInsts(t *testing.T, what string, got, want metric) {
 	}
 	for inst := range want.Insts {
 		if _, ok := got.Insts[inst]; !ok {
-			t.Errorf("%s: no instance %q", what, inst)
+			errorf("%s: no instance %q", what, inst)
 		}
 	}
 	for inst := range got.Insts {
 		if _, ok := want.Insts[inst]; !ok {
-			t.Errorf("%s: instance %q, which is not theirs", what, inst)
+			errorf("%s: instance %q, which is not theirs", what, inst)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package interop
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"sort"
 	"strconv"
@@ -17,6 +18,37 @@ type metric struct {
 	PMID, Type, InDom, Sem, Units string
 	Insts                         map[string]string // instance number and name → value; "" for a single value
 	NoValues                      string            // why there are none
+}
+
+// tries is how often two looks at the machine may differ by chance: values,
+// and instances, change between the two.
+const tries = 5
+
+// settled runs a comparison until it finds nothing, and reports what it finds
+// each time: what it found the last time and all times before.
+func settled(t *testing.T, compare func(errorf func(format string, args ...any))) {
+	t.Helper()
+	var always map[string]string // by its beginning, which names what differs
+	for i := range tries {
+		found := map[string]string{}
+		compare(func(format string, args ...any) {
+			t.Helper()
+			text := fmt.Sprintf(format, args...)
+			key, _, _ := strings.Cut(text, ": ")
+			if _, before := always[key]; before || i == 0 {
+				found[key] = text
+			}
+		})
+		if always = found; len(always) == 0 {
+			return
+		}
+		for _, key := range sortedNames(always) {
+			t.Logf("try %d: %s", i+1, always[key])
+		}
+	}
+	for _, key := range sortedNames(always) {
+		t.Error(always[key])
+	}
 }
 
 // see reads all metrics below names through a tool.

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,7 +16,6 @@ var clock = regexp.MustCompile(`\d\d:\d\d:\d\d\.\d+`)
 // tools against each collector. All four print the same: the agent simple has
 // a state that every step depends on.
 func TestSameSession(t *testing.T) {
-	theirs, ours := startBoth(t)
 	steps := []string{
 		"pminfo -dml simple", // help texts are in our own words
 		"pminfo -f simple.numfetch",
@@ -75,16 +75,33 @@ func TestSameSession(t *testing.T) {
 		cl client
 		c  collector
 	}
-	runs := []pair{{realTools, theirs}, {realTools, ours}}
-	theirs2, ours2 := startBoth(t)
-	runs = append(runs, pair{ourTools, theirs2}, pair{ourTools, ours2})
-	want := play(runs[0].cl, runs[0].c)
-	for _, r := range runs[1:] {
-		got := play(r.cl, r.c)
-		for i := range want {
-			if got[i] != want[i] {
-				t.Errorf("%s, %s: %s (-real tools and pmcd, +these):\n%s", r.cl.name, r.c.name, steps[i], cmp.Diff(want[i].out, got[i].out))
+	// What differs by chance, as a connection that a busy machine breaks, does
+	// not differ again. The agents' state makes collectors of their own necessary.
+	for try := 1; ; try++ {
+		theirs, ours := startBoth(t)
+		theirs2, ours2 := startBoth(t)
+		want := play(realTools, theirs)
+		var problems []string
+		for _, r := range []pair{{realTools, ours}, {ourTools, theirs2}, {ourTools, ours2}} {
+			got := play(r.cl, r.c)
+			for i := range want {
+				if got[i] != want[i] {
+					problems = append(problems, fmt.Sprintf("%s, %s: %s (-real tools and pmcd, +these):\n%s", r.cl.name, r.c.name, steps[i], cmp.Diff(want[i].out, got[i].out)))
+				}
 			}
+		}
+		if len(problems) == 0 {
+			return
+		}
+		for _, p := range problems {
+			if try == 3 {
+				t.Error(p)
+			} else {
+				t.Log(p)
+			}
+		}
+		if try == 3 {
+			return
 		}
 	}
 }

@@ -175,7 +175,7 @@ func TestFetchGroupOracle(t *testing.T) {
 		{"sample.string.hullo", "", ""},
 		{"sample.bin", "bin-300", "instant"},
 		{"sample.bin", "bin-300", "rate"},
-		{"sample.ulonglong.bin", "bin-900", ""},
+		{"sample.longlong.bin", "bin-900", ""}, // that of ulonglong grows by one a second
 		{"pmcd.datasize", "", "byte"},
 		{"pmcd.datasize", "", "10 byte"},
 		{"pmcd.datasize", "", "sec"},

@@ -19,7 +19,7 @@ var infoRuns = []run{
 	{cmd: "pminfo -dfmtT sample.bin sample.double.hundred sample.double.million sample.double.bin"},
 	{cmd: "pminfo -dfmMItTl sample.bin sample.float.ten"},
 	{cmd: "pminfo -f sample.bin sample.long.hundred sample.long.million sample.long.bin sample.float.hundred sample.float.million sample.float.bin sample.double.hundred sample.double.million sample.double.bin sample.string sample.aggregate"},
-	{cmd: "pminfo -f sample.longlong.hundred sample.longlong.million sample.longlong.bin sample.ulonglong.hundred sample.ulonglong.million sample.ulonglong.bin sample.ulong.hundred sample.ulong.million sample.ulong.bin sample.hordes"},
+	{cmd: "pminfo -f sample.longlong.hundred sample.longlong.million sample.longlong.bin sample.ulonglong.hundred sample.ulonglong.million sample.ulong.hundred sample.ulong.million sample.ulong.bin sample.hordes"},
 	{cmd: "pminfo -f sample.dupnames.two.bin sample.dupnames.five.bin"},
 	{cmd: "pminfo -f sample.bad"},
 	{cmd: "pminfo -f sample.dynamic sample.not_ready"},
