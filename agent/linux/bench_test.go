@@ -94,7 +94,12 @@ func TestSteadyState(t *testing.T) {
 			for range 3 {
 				sample(t, a, req)
 			}
-			if n := testing.AllocsPerRun(20, func() { sample(t, a, req) }); n > 0 {
+			// The machine may get a device meanwhile, or a longer file.
+			n := testing.AllocsPerRun(20, func() { sample(t, a, req) })
+			for try := 0; n > 0 && try < 5; try++ {
+				n = testing.AllocsPerRun(20, func() { sample(t, a, req) })
+			}
+			if n > 0 {
 				t.Errorf("%s: %v allocations in a sample of %d metrics", name, n, len(ids))
 			}
 		}

@@ -65,6 +65,7 @@ type Agent struct {
 	index     *index
 	wanted    []*loaded // of the last Refresh
 	now       int64     // in microseconds, when values were read
+	clock     func() time.Time
 	checked   time.Time
 	checkCost time.Duration
 
@@ -83,6 +84,7 @@ func New(cfg Config) (*Agent, error) {
 		domain: cmp.Or(cfg.Domain, Domain),
 		log:    cfg.Log,
 		root:   pmns.New(),
+		clock:  time.Now,
 	}
 	if a.domain < 1 || a.domain > pcp.MaxAgentDomain {
 		return nil, fmt.Errorf("agent mmv: domain %d is not in 1..%d", a.domain, pcp.MaxAgentDomain)

@@ -232,8 +232,8 @@ func TestFiles(t *testing.T) {
 	want(t, "folder gone", metrics(t, a), []string(nil))
 }
 
-// TestDamage changes every byte of a file, and cuts it at every length, beside
-// a sound one.
+// TestDamage changes bytes of a file, and cuts it at some length, beside a sound
+// one: every byte of its head and some of the rest, or all with PCP_SUITE set.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/good", sample(t, file.Options{Cluster: 5}))
@@ -248,7 +248,11 @@ func TestDamage(t *testing.T) {
 	}
 	b := sample(t, file.Options{Cluster: 6, Labels: []file.Label{{Name: "of", Value: "all"}}})
 	path := dir + "/bad"
+	some := func(i int) bool { return i < 400 || i%7 == 0 || os.Getenv("PCP_SUITE") != "" }
 	for i := range b {
+		if !some(i) {
+			continue
+		}
 		x := []byte{0x01, 0x80, 0xff}[i%3]
 		d := bytes.Clone(b)
 		d[i] ^= x
@@ -257,6 +261,9 @@ func TestDamage(t *testing.T) {
 		check(fmt.Sprintf("byte %d ^ %#x", i, x))
 	}
 	for n := range b {
+		if !some(n) {
+			continue
+		}
 		os.Remove(path)
 		write(t, path, b[:n])
 		check(fmt.Sprintf("cut to %d", n))
@@ -345,6 +352,8 @@ func TestFlux(t *testing.T) {
 	ok := sample(t, file.Options{Cluster: 3})
 	write(t, path, ok)
 	a := newAgent(t, mmv.Config{Dirs: []string{dir}})
+	now := time.Now()
+	a.SetClock(func() time.Time { return now })
 	const level = "mmv.s.level 70.3.2 -1:2.5\n"
 	want(t, "settled", show(t, a, "mmv.s.level"), level)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -368,7 +377,7 @@ func TestFlux(t *testing.T) {
 	want(t, "reload", reload(), int32(0))
 	put(16, 0)
 	want(t, "in flux again", show(t, a, "mmv.s.level"), level)
-	time.Sleep(1200 * time.Millisecond)
+	now = now.Add(1200 * time.Millisecond)
 	want(t, "in flux for long", show(t, a, "mmv.s.level"), "mmv.s.level: Unknown metric name\n")
 	put(16, g+1)
 	fetch(t, a, pcp.NewPMID(70, 0, 0))
@@ -477,7 +486,8 @@ func TestElapsed(t *testing.T) {
 	begin := time.Now()
 	e.Start()
 	time.Sleep(20 * time.Millisecond)
-	if got := read(); got < 19_000 || got > time.Since(begin).Microseconds()+1000 {
+	// The clock of the day may be set meanwhile.
+	if got := read(); got < 10_000 || got > time.Since(begin).Microseconds()+1e6 {
 		t.Errorf("open for %v: %d", time.Since(begin), got)
 	}
 }
@@ -583,7 +593,6 @@ func TestMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(200 * time.Millisecond) // until the folder's time of change can be trusted
 	ids := all(t, a)
 	// The clusters are used up by then.
 	want(t, "metrics", len(ids), 4*file.MaxCluster)
@@ -629,6 +638,9 @@ func TestLive(t *testing.T) {
 	text.Set(long('a'))
 	vec.With("first").Inc()
 	a := newAgent(t, mmv.Config{Dirs: []string{dir}})
+	// A writer that is made to wait leaves the file in flux for as long.
+	now := time.Now()
+	a.SetClock(func() time.Time { return now })
 	ids := []pcp.PMID{pcp.NewPMID(70, 6, 1), pcp.NewPMID(70, 6, 2), pcp.NewPMID(70, 6, 3)}
 
 	var writers sync.WaitGroup
@@ -651,9 +663,9 @@ func TestLive(t *testing.T) {
 		}
 	})
 	last, seen := uint64(0), 0
-	for end := time.Now().Add(20 * time.Second); seen <= instances; {
+	for end := time.Now().Add(time.Minute); seen <= instances; {
 		if time.Now().After(end) {
-			t.Fatalf("%d instances after 20 s", seen)
+			t.Fatalf("%d instances after a minute", seen)
 		}
 		sets := fetch(t, a, ids...)
 		if len(sets[0].Values) != 1 || len(sets[2].Values) != 1 {

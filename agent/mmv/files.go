@@ -143,7 +143,7 @@ func openRegular(path string) (*os.File, *unix.Stat_t, error) {
 func (a *Agent) check(all bool) {
 	changed := false
 	forced := a.forced
-	now := time.Now()
+	now := a.clock()
 	for _, d := range a.dirs {
 		if forced || d.changed() {
 			changed = a.scan(d, now) || changed
@@ -156,7 +156,7 @@ func (a *Agent) check(all bool) {
 			}
 			changed = a.checkFile(f, now) || changed
 		}
-		a.checked = time.Now()
+		a.checked = a.clock()
 		a.checkCost = a.checked.Sub(now)
 	}
 	if changed {

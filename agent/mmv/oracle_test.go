@@ -150,6 +150,9 @@ func (s *sides) same(t *testing.T, tool string, args ...string) string {
 // files returns the names of the subtrees that are there besides the controls.
 func (s *sides) names(t *testing.T) []string {
 	t.Helper()
+	// A fetch notices files that have changed in place; looking up names
+	// soon after another look need not.
+	s.same(t, "pminfo", "-f", "mmv.control.files")
 	out := s.same(t, "pminfo", "-m", "mmv")
 	var names []string
 	for line := range strings.Lines(out) {

@@ -65,10 +65,10 @@ func TestReadAllocs(t *testing.T) {
 	}
 	f := NewFile(path)
 	defer f.Close()
-	if n := testing.AllocsPerRun(10, func() { f.Read() }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { f.Read() }); n > 0 {
 		t.Errorf("%v allocations to read", n)
 	}
-	if n := testing.AllocsPerRun(10, func() { missing.Read() }); n > 1 {
+	if n := testing.AllocsPerRun(100, func() { missing.Read() }); n > 1 {
 		t.Errorf("%v allocations to find no file", n)
 	}
 }
