@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"syscall"
 	"testing"
@@ -56,7 +57,17 @@ func TestDialErrorOracle(t *testing.T) {
 			// The real tools connect first and see then what is missing.
 			want = strings.Replace(want, pcp.Code(err).Error(), "Connection refused", 1)
 		}
-		if out := oracle.Run(t, "pminfo", "-h", spec, "x"); out.Stderr != want {
+		out := oracle.Run(t, "pminfo", "-h", spec, "x")
+		if strings.HasSuffix(spec, ".invalid") && out.Stderr != want {
+			// Where no name server answers there is no telling when and how
+			// a name is given up.
+			_, err := net.DefaultResolver.LookupHost(t.Context(), spec)
+			if dns := (*net.DNSError)(nil); errors.As(err, &dns) && (dns.IsTemporary || dns.IsTimeout) {
+				t.Logf("%q: not compared: %v", spec, err)
+				continue
+			}
+		}
+		if out.Stderr != want {
 			t.Errorf("%q: pminfo prints %q, we would %q", spec, out.Stderr, want)
 		}
 	}
@@ -64,9 +75,10 @@ func TestDialErrorOracle(t *testing.T) {
 
 // A collector that goes away, comes back, and stops answering.
 func TestLostCollectorOracle(t *testing.T) {
+	t.Parallel() // it mostly waits
 	d := oracle.StartPMCD(t, oracle.Config{})
 	ctx := t.Context()
-	c, err := (&Dialer{RequestTimeout: time.Second, Reconnect: []time.Duration{10 * time.Millisecond}}).Dial(ctx, d.TCP)
+	c, err := (&Dialer{RequestTimeout: 4 * time.Second, Reconnect: []time.Duration{10 * time.Millisecond}}).Dial(ctx, d.TCP)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +148,7 @@ func TestStateBitsOracle(t *testing.T) {
 	d.WritePMCDConf(t, oracle.Config{Agents: []string{"pmcd"}})
 	d.Signal(t, syscall.SIGHUP)
 	var all Changes
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for all&DropAgent == 0 {
 		changes, err := c.FetchInto(ctx, ids, &res)

@@ -44,7 +44,7 @@ func serve(t testing.TB, a pmda.Agent, opts pmda.ServeOptions) *collector {
 		c.err <- err
 	}()
 	t.Cleanup(func() { ours.Close() })
-	ours.SetDeadline(time.Now().Add(10 * time.Second))
+	ours.SetDeadline(time.Now().Add(time.Minute))
 	return c
 }
 
@@ -121,7 +121,7 @@ func (c *collector) ended(want string) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			c.t.Errorf("Serve: %v, want %q", err, want)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		c.t.Fatal("Serve does not return")
 	}
 }
@@ -530,7 +530,7 @@ func TestServeCancel(t *testing.T) {
 		if err != reason {
 			t.Errorf("Serve: %v, want %v", err, reason)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Serve goes on")
 	}
 }

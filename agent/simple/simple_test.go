@@ -198,7 +198,7 @@ func TestTime(t *testing.T) {
 		return sets[0].Values[0].Double() + sets[1].Values[0].Double()
 	}
 	first := spent()
-	for end := time.Now().Add(10 * time.Second); spent() <= first; {
+	for end := time.Now().Add(time.Minute); spent() <= first; {
 		if time.Now().After(end) {
 			t.Fatalf("processor time stays at %v s", first)
 		}

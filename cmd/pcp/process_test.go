@@ -106,7 +106,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 // waitFor reads lines until one has text in it.
 func waitFor(t *testing.T, r interface{ Read([]byte) (int, error) }, text string) {
 	t.Helper()
-	timer := time.AfterFunc(20*time.Second, func() { panic("nobody said " + text) })
+	timer := time.AfterFunc(time.Minute, func() { panic("nobody said " + text) })
 	defer timer.Stop()
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {

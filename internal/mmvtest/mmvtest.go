@@ -59,7 +59,7 @@ func Labels(t testing.TB, reg *mmv.Registry) []string {
 // open reads a file that may just be growing.
 func open(t testing.TB, reg *mmv.Registry) *mmv.File {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		f, err := mmv.Open(reg.Path())
 		if err == nil {
 			for _, p := range f.Problems {

@@ -65,7 +65,7 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 
 func runTool(t *testing.T, ours bool, env []string, args ...string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	path := oracle.Path("pmdumplog")
 	environ := append(oracle.Env(), env...)

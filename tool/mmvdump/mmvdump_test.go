@@ -76,7 +76,7 @@ func TestWatch(t *testing.T) {
 	}()
 	var got strings.Builder
 	buf := make([]byte, 4096)
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(got.String(), "count = 1\n"); {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(got.String(), "count = 1\n"); {
 		n, err := r.Read(buf)
 		got.Write(buf[:n])
 		if err != nil || time.Now().After(deadline) {

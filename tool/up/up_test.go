@@ -73,7 +73,7 @@ func start(t *testing.T, vars map[string]string, args ...string) (out *screen, s
 		}
 	})
 	t.Cleanup(stop)
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(out.String(), "Ctrl-C"); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !strings.Contains(out.String(), "Ctrl-C"); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) || errs.String() != "" {
 			t.Fatalf("it does not come up: %s%s", out, errs)
 		}
@@ -235,7 +235,7 @@ func TestTerminalClosed(t *testing.T) {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(socket); errors.Is(err, fs.ErrNotExist) {
 			break
 		}

@@ -36,7 +36,7 @@ func newTestServer(t *testing.T, reg *mmv.Registry, mux http.Handler, opt Option
 // client has the response.
 func check(t *testing.T, reg *mmv.Registry, want map[string]string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		got, wrong := mmvtest.Values(t, reg), ""
 		for name, value := range want {
 			if got[name] != value {
