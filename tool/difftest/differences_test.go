@@ -45,7 +45,7 @@ var noises = map[string]noise{
 	},
 	"random": {
 		"the agent changes the number of instances by chance, or clients and others come and go",
-		regexp.MustCompile(`((?:sample\.scramble\.bin|sample\.proc|pmcd\.client|mem\.slabinfo|ipc)\S*) \d+`), "$1 N",
+		regexp.MustCompile(`((?:sample\.scramble\.bin|sample\.mirage|sample\.proc|pmcd\.client|mem\.slabinfo|ipc)\S*) \d+`), "$1 N",
 	},
 	"client": {
 		"each client is the next of the collector's clients",
