@@ -1,0 +1,194 @@
+package check
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+)
+
+// A Severity says how bad a finding is.
+type Severity int
+
+// Severities.
+const (
+	Note    Severity = iota // nothing wrong: a counter that may have wrapped
+	Warning                 // the archive can be used, but something is odd
+	Error                   // something is damaged
+)
+
+func (s Severity) String() string {
+	return [...]string{"note", "warning", "error"}[s]
+}
+
+// A Finding is one thing that is wrong with an archive.
+type Finding struct {
+	Severity Severity
+	Pass     int
+	File     string // path of the file, "" if it is about all of them
+	Offset   int64  // in the file, expanded if it is compressed; -1 if there is none
+	Text     string // one line without File, or more
+	Message  string // as pmlogcheck says it, with newline
+}
+
+// A Window is the time that is checked.
+type Window struct {
+	Start, Finish pcp.Timestamp
+	FromStart     bool // nothing says where to start: records before the label's time count too
+}
+
+// A Checker checks one archive. Fields are set before Run.
+type Checker struct {
+	Path string // base name, or the name of a file of the archive
+
+	Prog     string        // name of the program in messages, "" for pmlogcheck
+	Found    func(Finding) // told of each finding, in order
+	Trace    io.Writer     // what pmlogcheck says with -v; nil for nothing
+	Verbose  int           // how much of it: 1 to 3
+	MetaOnly bool          // leave out pass 3
+	NoWrap   bool          // do not look for counters that wrapped
+	Strict   bool          // look for more than pmlogcheck does: the times of metadata
+
+	// Names returns the names of a metric instead of the archive's name space.
+	Names func(pcp.PMID) []string
+
+	// Opened is called once the archive is open, after pass 0. It returns the
+	// window of time and the time zone of messages; false ends the check.
+	Opened func(a *archive.Archive) (Window, *time.Location, bool)
+
+	// Progress is told of bytes done, now and then, and of how many there are.
+	Progress func(done, total int64)
+
+	Records, Marks int // in the volumes, counted by Run
+
+	dir, base, name string // name is that of the archive in messages of pass 1 to 3
+	index           state
+	meta, data      state
+	start           pcp.Timestamp // in the label of the last file of pass 0
+	loc             *time.Location
+	window          Window
+	a               *archive.Archive
+	pass            int
+	days            bool // messages tell the day too
+	open            bool // a line of Trace is not ended yet
+	done, total     int64
+	scan            *valueScan
+}
+
+// A state is that of a kind of file.
+type state int
+
+const (
+	missing state = iota
+	good
+	bad
+)
+
+func (c *Checker) prog() string {
+	if c.Prog == "" {
+		return "pmlogcheck"
+	}
+	return c.Prog
+}
+
+// tracef writes what -v says.
+func (c *Checker) tracef(level int, format string, args ...any) {
+	if c.Verbose >= level && c.Trace != nil {
+		fmt.Fprintf(c.Trace, format, args...)
+	}
+}
+
+// found reports a finding about a file: its name, then where in it in the words
+// of pmlogcheck, then what.
+func (c *Checker) found(s Severity, file string, off int64, where, text string) {
+	c.endLine()
+	c.report(Finding{Severity: s, File: file, Offset: off, Text: where + text, Message: file + where + ": " + text + "\n"})
+}
+
+// program reports a finding that starts with the name of the program.
+func (c *Checker) program(text string) {
+	c.endLine()
+	c.report(Finding{Severity: Error, Offset: -1, Text: text, Message: c.prog() + ": " + text + "\n"})
+}
+
+func (c *Checker) report(f Finding) {
+	f.Pass = c.pass
+	if c.Found != nil {
+		c.Found(f)
+	}
+}
+
+// endLine ends the line of Trace that pass 0 left open.
+func (c *Checker) endLine() {
+	if c.open {
+		c.tracef(1, "\n")
+		c.open = false
+	}
+}
+
+func (c *Checker) progress(n int64) {
+	if c.Progress != nil {
+		c.done += n
+		c.Progress(c.done, c.total)
+	}
+}
+
+// Run does the check. It returns false if the archive cannot be used: a record
+// is cut or damaged, a file is missing, the archive does not open or cannot be
+// read to its end. Other findings leave it true.
+func (c *Checker) Run() bool {
+	c.split()
+	if !c.pass0() {
+		return false
+	}
+	a, err := archive.Open(c.Path)
+	if err != nil {
+		c.pass = 1
+		c.report(Finding{
+			Severity: Error, Offset: -1, Text: fmt.Sprintf("cannot open the archive: %v", err),
+			Message: fmt.Sprintf("%s: cannot open archive \"%s\": %s\nChecking abandoned.\n", c.prog(), c.Path, pcp.Code(err).Error()),
+		})
+		return false
+	}
+	defer a.Close()
+	c.a = a
+	c.loc = time.Local
+	end, err := a.End()
+	if err != nil {
+		end = pcp.Timestamp{Sec: 1<<31 - 1}
+	}
+	c.window = Window{Start: a.Label().Start, Finish: end, FromStart: true}
+	if c.Opened != nil {
+		w, loc, ok := c.Opened(a)
+		if !ok {
+			return false
+		}
+		c.window, c.loc = w, loc
+	}
+	span := c.window.Finish.Sec - c.window.Start.Sec
+	if c.window.Finish.Nsec < c.window.Start.Nsec {
+		span--
+	}
+	c.days = span > 86400
+	c.pass1()
+	if c.index == bad {
+		a.IgnoreIndex()
+	}
+	c.pass2()
+	ok := true
+	if !c.MetaOnly {
+		ok = c.pass3()
+	}
+	if c.scan != nil && c.scan.dead {
+		return false
+	}
+	if c.Records > 0 {
+		c.tracef(1, "Processed %d pmResult records\n", c.Records)
+	}
+	if c.Marks > 0 {
+		c.tracef(1, "Processed %d <mark> records\n", c.Marks)
+	}
+	return ok
+}

@@ -1,0 +1,263 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+)
+
+// pass3 checks the values.
+func (c *Checker) pass3() bool {
+	c.pass = 3
+	c.tracef(1, "%s: start pass3\n", c.name)
+	from := c.window.Start
+	if c.window.FromStart {
+		from = pcp.Timestamp{}
+	}
+	r := c.a.NewReader()
+	defer r.Close()
+	s := &valueScan{c: c, from: from, version: c.a.Version(), metrics: make(map[pcp.PMID]*metric)}
+	c.scan = s
+	last := from
+	err := r.Seek(from, archive.Forward)
+	pending := 0
+	if err == nil {
+		s.volFirst, _ = r.Position()
+	}
+	for err == nil {
+		var body []byte
+		if body, s.vol, err = r.NextBody(); err != nil {
+			break
+		}
+		_, off := r.Position()
+		s.off = off - int64(len(body)) - 8
+		if pending += len(body) + 8; pending >= inputSize {
+			c.progress(int64(pending))
+			pending = 0
+		}
+		t, sets, ok := archive.RecordTime(body, s.version)
+		if !ok || sets < 0 {
+			err = archive.DecodeResult(new(pcp.Result), body, s.version)
+			break
+		}
+		s.time = t
+		s.pending = s.pending[:0]
+		if t.Sub(c.start) < 0 {
+			s.say(Error, "["+c.clock(t)+"]", ": timestamp before label timestamp: "+c.clock(c.start))
+		}
+		if t.Sub(last) < 0 {
+			s.say(Error, "["+c.clock(t)+"]", ": timestamp went backwards, prior timestamp: "+c.clock(last))
+		}
+		within := !later(t, c.window.Finish)
+		if err = s.record(body, int(sets), within); err != nil {
+			break
+		}
+		c.Records++
+		last = t
+		if !within {
+			s.flush()
+			err = io.EOF
+			break
+		}
+		if sets == 0 {
+			s.marks++
+			c.Marks++
+		}
+		if len(s.pending) > 0 {
+			s.flush()
+		}
+		if s.dead {
+			return false
+		}
+	}
+	c.progress(int64(pending))
+	if errors.Is(err, io.EOF) {
+		return true
+	}
+	text := pcp.Code(err).Error()
+	c.report(Finding{
+		Severity: Error, File: s.file(), Offset: s.off, Text: err.Error(),
+		Message: fmt.Sprintf("[after %s]: pmFetch: error: %s\n", c.clock(last), text),
+	})
+	return false
+}
+
+// later tells whether t is after the end of the window, to the microsecond that
+// the C tool has it to.
+func later(t, finish pcp.Timestamp) bool {
+	return t.Sec > finish.Sec || t.Sec == finish.Sec && t.Nsec/1000 > finish.Nsec/1000
+}
+
+// A valueScan is pass 3 over the records.
+type valueScan struct {
+	c       *Checker
+	from    pcp.Timestamp
+	version int
+	metrics map[pcp.PMID]*metric
+	before  []*metric // of the sets of the last record
+	marks   int       // so far
+	learned bool      // instances of metrics that are no counters are kept too
+	names   map[pcp.InDom]map[int32]string
+
+	volFirst int // where reading began: pmlogcheck names no other
+	vol      int // of the record at hand
+	off      int64
+	time     pcp.Timestamp
+
+	pending []Finding // of the record at hand, which may turn out to be damaged
+	dead    bool      // pmlogcheck gives up after this record
+}
+
+// A metric is what pass 3 keeps of one.
+type metric struct {
+	id     pcp.PMID
+	typ    pcp.Type
+	indom  pcp.InDom
+	format pcp.ValFmt
+	check  kind
+	marks  int // that were there when insts were last looked at
+
+	insts instances
+}
+
+// A kind says what is to be looked at in a value.
+type kind byte
+
+const (
+	nothing  kind = iota // there is no descriptor, or no number
+	encoding             // that it is a number of the type
+	counter              // that, and that it does not go down
+)
+
+// say keeps a message of the record at hand.
+func (s *valueScan) say(sev Severity, where, text string) {
+	s.pending = append(s.pending, Finding{
+		Severity: sev, File: s.file(), Offset: s.off, Text: where + text,
+		Message: fmt.Sprintf("%s.%d:%s%s\n", s.c.name, s.volFirst, where, text),
+	})
+}
+
+// of says something about a metric.
+func (s *valueScan) of(id pcp.PMID, text string) {
+	s.say(Warning, "["+s.c.clock(s.time)+"]", " "+s.metricName(id)+": "+text)
+}
+
+// file is that of the record at hand.
+func (s *valueScan) file() string { return s.c.name + "." + strconv.Itoa(s.vol) }
+
+func (s *valueScan) flush() {
+	for _, f := range s.pending {
+		s.c.report(f)
+	}
+	s.pending = s.pending[:0]
+}
+
+func (s *valueScan) metricName(id pcp.PMID) string {
+	if names := s.c.names(id); len(names) > 0 {
+		return strings.Join(names, " or ")
+	}
+	return id.String()
+}
+
+// metric returns what is kept of a metric, and whether it is new.
+func (s *valueScan) metric(i int, id pcp.PMID) (m *metric, fresh bool) {
+	if i < len(s.before) {
+		if m := s.before[i]; m != nil && m.id == id {
+			return m, false
+		}
+	} else {
+		s.before = append(s.before, make([]*metric, i+1-len(s.before))...)
+	}
+	m = s.metrics[id]
+	if fresh = m == nil; fresh {
+		m = &metric{id: id}
+		s.metrics[id] = m
+		if desc, err := s.c.a.Meta().Desc(id); err != nil {
+			s.of(id, "pmLookupDesc failed: "+pcp.Code(err).Error())
+		} else {
+			m.typ, m.indom = desc.Type, desc.InDom
+			switch desc.Type {
+			case pcp.Type32, pcp.TypeU32, pcp.Type64, pcp.TypeU64, pcp.TypeFloat, pcp.TypeDouble:
+				m.check = encoding
+			}
+			// Numbers with a fraction do not wrap.
+			if m.check == encoding && desc.Sem == pcp.SemCounter && !s.c.NoWrap && desc.Type != pcp.TypeFloat && desc.Type != pcp.TypeDouble {
+				m.check = counter
+			}
+		}
+	}
+	s.before[i] = m
+	return m, fresh
+}
+
+// wrapped says that a counter did.
+func (s *valueScan) wrapped(m *metric, in *instance, now float64) {
+	name := ""
+	if n, ok := s.instName(m.indom, in.id); ok {
+		name = "[" + n + "]"
+	}
+	what := map[pcp.Type]string{
+		pcp.Type32: "signed 32-bit", pcp.TypeU32: "unsigned 32-bit", pcp.Type64: "signed 64-bit", pcp.TypeU64: "unsigned 64-bit",
+	}[m.typ]
+	clock := s.c.clock(s.time)
+	text := fmt.Sprintf("]: %s%s: %s wrap\n\tvalue %.0f at %s\n\tvalue %.0f at %s", s.metricName(m.id), name, what,
+		in.last, s.c.clock(pcp.Timestamp{Sec: in.sec, Nsec: in.nsec}), now, clock)
+	s.say(Note, "["+clock, text)
+}
+
+// instName returns the last name that an instance had.
+func (s *valueScan) instName(indom pcp.InDom, inst int32) (string, bool) {
+	if indom == pcp.InDomNull {
+		return "", false
+	}
+	names, ok := s.names[indom]
+	if !ok {
+		names = make(map[int32]string)
+		for rec := range s.c.a.Meta().History(indom) {
+			for _, in := range rec.Instances {
+				names[in.Inst] = in.Name
+			}
+		}
+		if s.names == nil {
+			s.names = make(map[pcp.InDom]map[int32]string)
+		}
+		s.names[indom] = names
+	}
+	name, ok := names[inst]
+	return name, ok
+}
+
+// number returns a value of a block as pmExtractValue(3) does.
+func number(typ pcp.Type, head uint32, word uint64) (float64, bool) {
+	const long, short = pcp.ValHeaderSize + 8, pcp.ValHeaderSize + 4
+	t, n := pcp.Type(head>>24), int(head&pcp.ValLenMax)
+	if t != typ {
+		if t != 0 {
+			return 0, false
+		}
+		// Very old archives have no types in blocks, and the C library leaves
+		// the bytes of those as they are.
+		word = bits.ReverseBytes64(word)
+		if n == short {
+			word <<= 32
+		}
+	}
+	switch typ {
+	case pcp.Type64:
+		return float64(int64(word)), n == long
+	case pcp.TypeU64:
+		return float64(word), n == long
+	case pcp.TypeDouble:
+		return math.Float64frombits(word), n == long
+	case pcp.TypeFloat:
+		return float64(math.Float32frombits(uint32(word >> 32))), n == short
+	}
+	return 0, false
+}

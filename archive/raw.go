@@ -1,0 +1,91 @@
+package archive
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A File is one file of an archive as it is, expanded if it is compressed: for
+// tools that check or mend archives that [Open] may refuse.
+type File struct {
+	src  source
+	path string
+}
+
+// OpenFile opens a file of an archive. Path may lack the suffix of a compressed one.
+func OpenFile(path string) (*File, error) {
+	src, err := openSource(path)
+	if err != nil {
+		return nil, err
+	}
+	return &File{src, findFile(path)}, nil
+}
+
+// Name returns the path of the file, with its suffix.
+func (f *File) Name() string { return f.path }
+
+// Compressed tells whether the file is compressed.
+func (f *File) Compressed() bool {
+	_, plain := f.src.(plainFile)
+	return !plain
+}
+
+// ReadAt reads contents, as [io.ReaderAt] says.
+func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.src.ReadAt(p, off) }
+
+// Size returns the length of the contents now. For some kinds of compressed
+// files it has to expand all of them.
+func (f *File) Size() (int64, error) { return f.src.size() }
+
+// Close closes the file.
+func (f *File) Close() error { return f.src.Close() }
+
+// IgnoreIndex makes readers do without the temporal index: one that is damaged
+// leads astray.
+func (a *Archive) IgnoreIndex() { a.index = nil }
+
+// NextBody is [Reader.Next] without decoding: it returns the contents of the
+// next record in the direction of Seek, whatever its time, and the number of
+// its volume. They are valid until the next call; [DecodeResult] decodes them.
+func (r *Reader) NextBody() (body []byte, vol int, err error) {
+	if !r.sought {
+		if err := r.Seek(r.origin, r.dir); err != nil {
+			return nil, 0, err
+		}
+	}
+	for {
+		var err error
+		if r.dir == Forward {
+			if err = r.vr.next(); err == nil {
+				r.vr.off += int64(len(r.vr.body)) + frame
+			}
+		} else if err = r.vr.prev(); err == nil {
+			r.vr.off -= int64(len(r.vr.body)) + frame
+		}
+		if err == nil {
+			return r.vr.body, r.v.number, nil
+		}
+		if err != io.EOF {
+			return nil, r.v.number, fmt.Errorf("%s.%d: %w", r.a.path, r.v.number, err)
+		}
+		if r.dir == Forward {
+			if size, err := r.v.src.size(); err == nil && size > r.vr.size {
+				r.vr.SetSize(size)
+				continue
+			}
+		}
+		if !r.step(r.dir) {
+			return nil, r.v.number, io.EOF
+		}
+	}
+}
+
+// RecordTime returns the time of a record of a volume and the number of its
+// sets, 0 for a mark, without decoding the rest; ok is false if it is too short.
+func RecordTime(body []byte, version int) (t pcp.Timestamp, sets int32, ok bool) {
+	rd := reader{b: body}
+	t, sets = rd.stamp(version), rd.i32()
+	return t, sets, !rd.fail
+}
