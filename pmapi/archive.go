@@ -246,7 +246,29 @@ func (r *recording) fetch(ctx context.Context, c *Context, ids []pcp.PMID, res *
 		profile = profile.Clone()
 	}
 	c.mu.Unlock()
+	if r.cur.Mode() != replay.Interp && allEvents(ids) {
+		// As no record has these the C library takes the next one.
+		err := r.cur.Next(ctx, keep, res)
+		if err == nil {
+			at := res.Time
+			res.Reset()
+			res.Time = at
+			for _, id := range ids {
+				res.AddError(id, 0)
+			}
+		}
+		return 0, err
+	}
 	return 0, r.cur.Fetch(ctx, ids, profile, keep, res)
+}
+
+func allEvents(ids []pcp.PMID) bool {
+	for _, id := range ids {
+		if !isEvent(id) {
+			return false
+		}
+	}
+	return true
 }
 
 func (r *recording) next(ctx context.Context, res *pcp.Result, keep bool) error {

@@ -60,9 +60,9 @@ func (o *Options) addArchiveList(list string) {
 	}
 }
 
-// addOwnArchive adds the archives that pmlogger writes for this host: what -O
+// AddOwnArchive adds the archives that pmlogger writes for this host: what -O
 // means if no source is named.
-func (o *Options) addOwnArchive() {
+func (o *Options) AddOwnArchive() {
 	dir := "/var/log/pcp/pmlogger"
 	if conf, err := config.Load(o.env.Getenv); err == nil {
 		if d := conf.Get("PCP_ARCHIVE_DIR"); d != "" {

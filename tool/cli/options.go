@@ -49,7 +49,7 @@ var (
 type Options struct {
 	Hosts     []string
 	Archives  []string // one, which may be a list with commas between, unless ParseConfig.Multi
-	Local     bool // -L
+	Local     bool     // -L
 	NameSpace *pmns.Tree
 	Container string
 
@@ -57,7 +57,7 @@ type Options struct {
 	SamplesSet bool
 	Interval   time.Duration
 	Start, Finish,
-	Align, Origin string // as given; see FinishTime
+	Align, Origin string // as given; see Window
 
 	TimeZone string // -Z
 	HostZone bool   // -z
@@ -262,7 +262,7 @@ func (o *Options) environment() {
 // calls it unless ParseConfig.Later says that the tool does.
 func (o *Options) End() {
 	if !o.Local && len(o.Hosts) == 0 && len(o.Archives) == 0 && o.Origin != "" {
-		o.addOwnArchive()
+		o.AddOwnArchive()
 	}
 	archive := o.FromArchive()
 	if !archive && (o.Start != "" || o.Align != "" || o.Origin != "") {
@@ -294,6 +294,9 @@ func (o *Options) addHost(spec string) {
 		o.Hosts = append(o.Hosts, spec)
 	}
 }
+
+// AddHost adds a host that an argument names, as -h does.
+func (o *Options) AddHost(spec string) { o.addHost(spec) }
 
 func (o *Options) addHostList(list string) {
 	if len(o.Archives) > 0 && !o.cfg.Mixed {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -54,8 +55,45 @@ func (e *Env) notify(msg string) {
 		time.Now().In(e.Local()).Format("Mon Jan _2 15:04:05"), e.ProgName(), os.Getpid(), msg)
 }
 
-// Connect is Dial of Host with the message that most tools print if it fails.
+// OpenArchive opens a context on archives, with the name space that the options
+// ask for, less what the archives do not have.
+func (o *Options) OpenArchive(spec string) (*pmapi.Context, error) {
+	c, err := pmapi.OpenArchiveOptions(spec, o.archiveOptions())
+	if err != nil {
+		return nil, err
+	}
+	if o.NameSpace != nil {
+		c.UseNameSpace(o.NameSpace)
+	}
+	return c, nil
+}
+
+// archiveOptions returns what the environment says of interpolation.
+func (o *Options) archiveOptions() pmapi.ArchiveOptions {
+	var opts pmapi.ArchiveOptions
+	opts.CounterWrap = o.env.IsSet("PCP_COUNTER_WRAP")
+	if opts.IgnoreMarks = o.env.IsSet("PCP_IGNORE_MARK_RECORDS"); opts.IgnoreMarks {
+		if gap := o.env.Getenv("PCP_IGNORE_MARK_RECORDS"); gap != "" {
+			var err error
+			if opts.IgnoreGap, err = ParseInterval(gap); err != nil {
+				fmt.Fprintf(o.env.Stderr, "%s: Warning: bad $PCP_IGNORE_MARK_RECORDS: not in pmParseInterval(3) format:\n%v\n", o.env.ProgName(), err)
+				opts.IgnoreMarks = false
+			}
+		}
+	}
+	return opts
+}
+
+// Connect opens a context on the source that the options name, with the message
+// that most tools print if it fails.
 func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
+	if o.FromArchive() {
+		c, err := o.OpenArchive(o.Archives[0])
+		if err != nil {
+			o.env.Fatalf("Cannot open archive \"%s\": %s", o.Archives[0], ErrText(err))
+		}
+		return c, err
+	}
 	c, err := o.Dial(ctx, o.Host())
 	if err != nil {
 		o.env.Fatalf("Cannot connect to PMCD on host \"%s\": %s", o.Host(), ErrText(err))
@@ -68,6 +106,17 @@ func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
 // output which zone was asked for, as most tools do (PM_OPTFLAG_STDOUT_TZ).
 func (o *Options) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*time.Location, error) {
 	switch {
+	case o.HostZone && o.FromArchive():
+		label, err := c.ArchiveLabel()
+		if err != nil {
+			o.env.Errorf("Cannot set context timezone: %s", ErrText(err))
+			o.env.Flush()
+			return nil, err
+		}
+		if note {
+			o.noteZone(&label)
+		}
+		return Zone(label.TimeZone), nil
 	case o.HostZone:
 		host, err := c.HostName(ctx)
 		if err != nil {
@@ -90,6 +139,11 @@ func (o *Options) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*ti
 		return Zone(o.TimeZone), nil
 	}
 	return o.env.Local(), nil
+}
+
+// noteZone says that times are those of an archive's zone.
+func (o *Options) noteZone(label *archive.Label) {
+	fmt.Fprintf(o.env.Stdout, "Note: timezone set to local timezone of host \"%s\" from archive\n\n", label.Host)
 }
 
 // hostZone asks a collector for its time zone (pmNewContextZone(3)).

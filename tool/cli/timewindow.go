@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/pmapi"
 )
 
 // A TimeWindow is what -S, -T, -A and -O leave of an archive
@@ -90,6 +91,18 @@ func ParseTimeWindow(spec WindowSpec, first, last pcp.Timestamp, loc *time.Locat
 	return TimeWindow{start, finish, origin}, warn, nil
 }
 
+// Replay returns how tools set the mode of an archive to show what was at
+// regular times. As C programs do (pmTimeStateMode(3)) they start at a
+// microsecond and go in steps of milliseconds, or of seconds if they are long.
+func Replay(origin pcp.Timestamp, interval time.Duration) (pmapi.Mode, pcp.Timestamp, time.Duration) {
+	const long = 24 * 24 * time.Hour
+	origin.Nsec -= origin.Nsec % 1000
+	if interval >= long+time.Second {
+		return pmapi.ModeInterp, origin, interval.Truncate(time.Second)
+	}
+	return pmapi.ModeInterp, origin, interval.Truncate(time.Millisecond)
+}
+
 // alignUp returns the first multiple of delta nanoseconds not before t.
 func alignUp(t pcp.Timestamp, delta int64) pcp.Timestamp {
 	if t.Sec > math.MaxInt64/1_000_000_000-1 || t.Sec < 0 {
@@ -169,7 +182,7 @@ func (o *Options) ArchiveZone(a *archive.Archive) *time.Location {
 	label := a.Label()
 	switch {
 	case o.HostZone:
-		fmt.Fprintf(o.env.Stdout, "Note: timezone set to local timezone of host \"%s\" from archive\n\n", label.Host)
+		o.noteZone(&label)
 		return Zone(label.TimeZone)
 	case o.TimeZone != "":
 		fmt.Fprintf(o.env.Stdout, "Note: timezone set to \"TZ=%s\"\n\n", o.TimeZone)
@@ -184,16 +197,7 @@ func (o *Options) ArchiveWindow(a *archive.Archive, loc *time.Location) (TimeWin
 	end, err := a.End()
 	if err != nil {
 		end = maxTime
-		o.env.FlushOut()
-		fmt.Fprintf(o.env.Stderr, "%s: Cannot locate end of archive %s: %s\n", o.env.ProgName(), o.Archives[0], ErrText(err))
-		fmt.Fprint(o.env.Stderr, "\nWARNING: This archive is sufficiently damaged that it may not be possible to\n"+
-			"         produce complete information.  Continuing and hoping for the best.\n\n")
+		o.damaged(o.Archives[0], err)
 	}
-	spec := WindowSpec{o.Start, o.Finish, o.Align, o.Origin}
-	w, _, err := ParseTimeWindow(spec, a.Label().Start, end, loc)
-	if err != nil {
-		o.env.Errorf("invalid time window.\n%v", err)
-		o.env.Flush()
-	}
-	return w, err
+	return o.window(a.Label().Start, end, loc)
 }

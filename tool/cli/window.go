@@ -1,27 +1,88 @@
 package cli
 
 import (
-	"strings"
+	"context"
+	"fmt"
 	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
 )
 
-// FinishTime returns the time at which -T says to stop, counting from now; the
-// zero time if it says nothing. Only intervals are supported yet; a mistake is
-// noted for Done.
-func (o *Options) FinishTime(now time.Time) time.Time {
-	if o.Finish == "" {
-		return time.Time{}
+// Window returns the time window that the options leave of a source, of which
+// c is the context: of a collector from now on. With ParseConfig.Multi and
+// several archives it is what they span together. What is wrong Window says
+// itself; an error means that the tool must exit.
+func (o *Options) Window(_ context.Context, c *pmapi.Context, loc *time.Location) (TimeWindow, error) {
+	first, last := pcp.TimestampOf(time.Now()), maxTime
+	if o.FromArchive() {
+		var err error
+		if first, last, err = o.bounds(c); err != nil {
+			o.env.Flush()
+			return TimeWindow{}, err
+		}
 	}
-	spec := o.Finish[skipSpace(o.Finish, 0):]
-	if strings.HasPrefix(spec, "@") {
-		o.Unsupported("times of day and dates (-T " + o.Finish + ") are")
-		return time.Time{}
-	}
-	spec = strings.TrimPrefix(spec, "+")
-	d, err := ParseInterval(spec)
+	return o.window(first, last, loc)
+}
+
+// HasWindow tells whether the options say anything about a time window.
+func (o *Options) HasWindow() bool {
+	return o.Start != "" || o.Finish != "" || o.Align != "" || o.Origin != ""
+}
+
+func (o *Options) window(first, last pcp.Timestamp, loc *time.Location) (TimeWindow, error) {
+	w, _, err := ParseTimeWindow(WindowSpec{o.Start, o.Finish, o.Align, o.Origin}, first, last, loc)
 	if err != nil {
-		o.runtimef("invalid time window.\n%v", err)
-		return time.Time{}
+		o.env.Errorf("invalid time window.\n%v", err)
+		o.env.Flush()
 	}
-	return now.Add(d)
+	return w, err
+}
+
+// bounds returns when archives start and end (__pmBoundaryOptions).
+func (o *Options) bounds(c *pmapi.Context) (first, last pcp.Timestamp, err error) {
+	if len(o.Archives) == 1 {
+		return o.archiveBounds(c, o.Archives[0])
+	}
+	for i, path := range o.Archives {
+		one, err := o.OpenArchive(path)
+		if err != nil {
+			o.env.Errorf("Cannot open archive %s: %s", path, ErrText(err))
+			return first, last, err
+		}
+		start, end, err := o.archiveBounds(one, path)
+		one.Close()
+		if err != nil {
+			return first, last, err
+		}
+		if i == 0 || start.Compare(first) < 0 {
+			first = start
+		}
+		if i == 0 || end.Compare(last) > 0 {
+			last = end
+		}
+	}
+	return first, last, nil
+}
+
+func (o *Options) archiveBounds(c *pmapi.Context, path string) (first, last pcp.Timestamp, err error) {
+	label, err := c.ArchiveLabel()
+	if err != nil {
+		o.env.Errorf("Cannot get archive %s label record: %s", path, ErrText(err))
+		return first, last, err
+	}
+	last, err = c.ArchiveEnd()
+	if err != nil {
+		last = maxTime
+		o.damaged(path, err)
+	}
+	return label.Start, last, nil
+}
+
+// damaged warns that the end of an archive cannot be found.
+func (o *Options) damaged(path string, err error) {
+	o.env.FlushOut()
+	fmt.Fprintf(o.env.Stderr, "%s: Cannot locate end of archive %s: %s\n", o.env.ProgName(), path, ErrText(err))
+	fmt.Fprint(o.env.Stderr, "\nWARNING: This archive is sufficiently damaged that it may not be possible to\n"+
+		"         produce complete information.  Continuing and hoping for the best.\n\n")
 }

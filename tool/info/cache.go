@@ -9,10 +9,18 @@ import (
 
 // A cache keeps what many metrics share.
 type cache struct {
+	// single makes it keep only the last of each kind: in an archive what is
+	// known of the same domain changes with time, and what the C tool shows is
+	// as of the first of successive metrics.
+	single  bool
 	domains map[pcp.InDom]*domain
 	levels  map[labelKey]pcp.LabelSet
 	insts   map[pcp.InDom][]pcp.LabelSet
 	params  map[pcp.PMID]param
+
+	cluster      uint32 // of clusterSet
+	clusterKnown bool
+	clusterSet   pcp.LabelSet
 }
 
 // A param is what is known about the metric of an event's parameter.
@@ -60,7 +68,7 @@ func (c *cache) instances(ctx context.Context, from *pmapi.Context, indom pcp.In
 			d.names[inst.Inst] = inst.Name
 		}
 	}
-	if c.domains == nil {
+	if c.domains == nil || c.single {
 		c.domains = map[pcp.InDom]*domain{}
 	}
 	c.domains[indom] = d

@@ -124,7 +124,7 @@ func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	r := &reporter{env: env, batchSize: 128, loc: env.Local()}
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: r.own})
+	o := cli.ParseOptions(env, cli.ParseConfig{Own: r.own, Archives: true})
 	if r.want.json && (r.want.verify || r.want.series) {
 		o.Usagef("--json is not for -s or -v")
 	}
@@ -134,7 +134,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	if r.want.verify {
 		r.want = wants{verify: true, series: r.want.series, events: r.want.events}
 	}
-	if o.NameSpace != nil && !r.want.source() && len(o.Hosts) == 0 {
+	if o.NameSpace != nil && !r.want.source() && len(o.Hosts) == 0 && !o.FromArchive() {
 		// The file alone answers. Names that every source has come after its
 		// own, unless it has them too.
 		_ = o.NameSpace.Merge(pmns.Events())
@@ -146,6 +146,11 @@ func run(ctx context.Context, env *cli.Env) int {
 		}
 		defer c.Close()
 		r.c = c
+		if o.FromArchive() {
+			if err := r.replay(ctx, o); err != nil {
+				return 1
+			}
+		}
 	}
 
 	status := 0
@@ -169,6 +174,48 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	r.report(ctx)
 	return status
+}
+
+// replay prepares for an archive. What is wrong it says itself.
+func (r *reporter) replay(ctx context.Context, o *cli.Options) error {
+	r.archive, r.cache.single = true, true
+	// One metric at a time, as each is to be found wherever it comes first.
+	r.batchSize = 1
+	if o.NameSpace != nil {
+		r.trimNameSpace(ctx, o.NameSpace)
+	}
+	var err error
+	if r.loc, err = o.SetZone(ctx, r.c, true); err != nil || !o.HasWindow() {
+		return err
+	}
+	w, err := o.Window(ctx, r.c, r.loc)
+	r.origin = w.Origin
+	return err
+}
+
+// trimNameSpace leaves the names of what the archive has (pmTrimNameSpace(3)).
+func (r *reporter) trimNameSpace(ctx context.Context, all *pmns.Tree) {
+	tree := pmns.New()
+	_ = all.Walk("", func(name string, id pcp.PMID) bool { // there is a root
+		if _, err := r.c.LookupDesc(ctx, id); err == nil {
+			_ = tree.Add(name, id) // which all has just so
+		}
+		return true
+	})
+	r.c.UseNameSpace(tree)
+}
+
+// rewind goes back to the start of the archive, or to where -O says.
+func (r *reporter) rewind() error {
+	if !r.archive {
+		return nil
+	}
+	err := r.c.SetMode(pmapi.ModeForw, &r.origin, 0)
+	if err != nil {
+		r.flush()
+		r.env.Fatalf("pmSetMode failed: %s", cli.ErrText(err))
+	}
+	return err
 }
 
 // traverse adds the metrics at or below a name.
@@ -246,6 +293,8 @@ type reporter struct {
 		Lookup(name string) (pcp.PMID, error)
 		Names(id pcp.PMID) ([]string, error)
 	}
+	archive   bool          // c is on one
+	origin    pcp.Timestamp // of all fetches from it
 	batchSize int
 	names     []string
 	nameBytes int           // of a request for all names

@@ -30,6 +30,11 @@ func (c *cache) labels(ctx context.Context, from *pmapi.Context, kind pcp.LabelF
 	if c.levels == nil {
 		c.levels = map[labelKey]pcp.LabelSet{}
 	}
+	for old := range c.levels {
+		if c.single && old.kind == kind {
+			delete(c.levels, old)
+		}
+	}
 	c.levels[key] = set
 	return set
 }
@@ -52,7 +57,7 @@ func (c *cache) instanceLabels(ctx context.Context, from *pmapi.Context, indom p
 			sets = append(sets, pcp.LabelSet{Inst: inst.Inst})
 		}
 	}
-	if c.insts == nil {
+	if c.insts == nil || c.single {
 		c.insts = map[pcp.InDom][]pcp.LabelSet{}
 	}
 	c.insts[indom] = sets
@@ -78,8 +83,24 @@ func (r *reporter) metricSets(ctx context.Context, d *pcp.Desc) []pcp.LabelSet {
 		sets = append(sets, r.cache.labels(ctx, r.c, pcp.LabelInDom, uint32(d.InDom)))
 	}
 	return append(sets,
-		r.cache.labels(ctx, r.c, pcp.LabelCluster, uint32(d.PMID)&^pcp.MaxItem),
+		r.clusterLabels(ctx, d.PMID),
 		r.cache.labels(ctx, r.c, pcp.LabelItem, uint32(d.PMID)))
+}
+
+// clusterLabels returns the labels of a metric's cluster. In an archive the C
+// library finds them by the first metric of the cluster that is looked at only
+// if that is item 0, whose identifier is that of the cluster.
+func (r *reporter) clusterLabels(ctx context.Context, id pcp.PMID) pcp.LabelSet {
+	cluster := uint32(id) &^ pcp.MaxItem
+	if !r.archive {
+		return r.cache.labels(ctx, r.c, pcp.LabelCluster, cluster)
+	}
+	if r.cache.cluster != cluster || !r.cache.clusterKnown {
+		delete(r.cache.levels, labelKey{pcp.LabelCluster, uint32(id)})
+		r.cache.clusterSet = r.cache.labels(ctx, r.c, pcp.LabelCluster, uint32(id))
+		r.cache.cluster, r.cache.clusterKnown = cluster, true
+	}
+	return r.cache.clusterSet
 }
 
 // merge merges sets, and prints why if it cannot. It is empty if there are no labels.
@@ -109,7 +130,7 @@ func (r *reporter) instanceLabels(ctx context.Context, d *pcp.Desc) {
 		return
 	}
 	sets := append(r.inDomSets(ctx, d.InDom),
-		r.cache.labels(ctx, r.c, pcp.LabelCluster, uint32(d.PMID)&^pcp.MaxItem),
+		r.clusterLabels(ctx, d.PMID),
 		r.cache.labels(ctx, r.c, pcp.LabelItem, uint32(d.PMID)))
 	r.eachInstance(ctx, d.InDom, sets, func(inst int32, name, labels string) {
 		r.printf("    inst [%d or \"%s\"] labels %s\n", inst, name, labels)

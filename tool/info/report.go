@@ -49,7 +49,9 @@ func (r *reporter) batch(ctx context.Context, names []string) {
 	if w.desc || w.value || w.labels || w.series || w.verify {
 		descErr = r.describe(ctx, metrics)
 	}
-	r.cache.forgetInstances()
+	if !r.archive {
+		r.cache.forgetInstances()
+	}
 	for i := range metrics {
 		m := &metrics[i]
 		if w.json {
@@ -109,6 +111,9 @@ func (r *reporter) fetch(ctx context.Context, metrics []metric) bool {
 	ids := make([]pcp.PMID, len(metrics))
 	for i := range metrics {
 		ids[i] = metrics[i].id
+	}
+	if err := r.rewind(); err != nil {
+		return false
 	}
 	res, err := r.c.Fetch(ctx, ids)
 	if err != nil {
@@ -229,6 +234,9 @@ func (r *reporter) enumerate(ctx context.Context, m *metric) bool {
 	}
 	r.c.DelProfile(indom)
 	r.c.AddProfile(indom, ids...)
+	if err := r.rewind(); err != nil {
+		return false
+	}
 	res, err := r.c.Fetch(ctx, []pcp.PMID{m.id})
 	r.c.DelProfile(indom)
 	r.c.AddProfile(indom)

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmapi"
@@ -58,9 +59,12 @@ type prober struct {
 	json      bool // --json
 	batchSize int
 
-	c     *pmapi.Context
-	names []string
-	ids   []pcp.PMID
+	c       *pmapi.Context
+	archive bool          // c is on one
+	origin  pcp.Timestamp // of all fetches from it
+	loc     *time.Location
+	names   []string
+	ids     []pcp.PMID
 
 	indom    pcp.InDom // of insts
 	insts    []pcp.Instance
@@ -105,7 +109,7 @@ func (p *prober) own(o *cli.Options, opt *cli.Option, arg string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	p := &prober{env: env, batchSize: 128, indom: pcp.InDomNull}
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: p.own})
+	o := cli.ParseOptions(env, cli.ParseConfig{Own: p.own, Archives: true})
 	if p.json && p.counts {
 		o.Usagef("at most one of -V and --json allowed")
 	}
@@ -117,7 +121,19 @@ func run(ctx context.Context, env *cli.Env) int {
 		return 1
 	}
 	defer c.Close()
-	p.c = c
+	p.c, p.loc = c, env.Local()
+	if p.archive = o.FromArchive(); p.archive {
+		if p.loc, err = o.SetZone(ctx, c, true); err != nil {
+			return 1
+		}
+		if o.HasWindow() {
+			w, err := o.Window(ctx, c, p.loc)
+			if err != nil {
+				return 1
+			}
+			p.origin = w.Origin
+		}
+	}
 	p.collect(ctx, o.Args)
 	p.lookup(ctx)
 	if p.all && (p.internal || p.external) {
@@ -231,10 +247,20 @@ func (p *prober) domains(ctx context.Context) {
 
 // fetch prints how many values each metric has.
 func (p *prober) fetch(ctx context.Context) {
+	size := max(p.batchSize, 1)
+	if p.archive {
+		size = 1 // each is to be found wherever it comes first
+	}
 	for start := 0; start < len(p.ids); {
-		end := min(start+max(p.batchSize, 1), len(p.ids))
+		end := min(start+size, len(p.ids))
 		names, ids := p.names[start:end], p.ids[start:end]
 		start = end
+		if p.archive {
+			if err := p.c.SetMode(pmapi.ModeForw, &p.origin, 0); err != nil {
+				p.printf("%d %s (pmSetMode)\n", int32(pcp.Code(err)), cli.ErrText(err))
+				continue
+			}
+		}
 		res, err := p.c.Fetch(ctx, ids)
 		if err != nil {
 			p.failed(names[0], err, "pmFetch")
@@ -297,9 +323,8 @@ func (p *prober) metric(ctx context.Context, name string, id pcp.PMID, vs *pcp.V
 	switch {
 	case len(vs.Values) == 0:
 	case p.values:
-		loc := p.env.Local()
 		for j := range vs.Values {
-			p.out = vs.Values[j].AppendPrint(append(p.out, ' '), desc.Type, 1, loc)
+			p.out = vs.Values[j].AppendPrint(append(p.out, ' '), desc.Type, 1, p.loc)
 		}
 	case desc.InDom == pcp.InDomNull && (p.internal || p.external):
 		p.noInstances()
@@ -342,10 +367,15 @@ func (p *prober) noInstances() {
 	p.out = append(p.out, '\n')
 }
 
-// instances returns the members of a domain; it remembers those of the last.
+// instances returns the members of a domain, of an archive all that there ever
+// were; it remembers those of the last.
 func (p *prober) instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
 	if indom != p.indom {
-		p.insts, p.instsErr = p.c.GetInDom(ctx, indom)
+		if p.archive {
+			p.insts, p.instsErr = p.c.GetInDomArchive(indom)
+		} else {
+			p.insts, p.instsErr = p.c.GetInDom(ctx, indom)
+		}
 		p.indom = indom
 	}
 	return p.insts, p.instsErr

@@ -58,12 +58,13 @@ var items = [numItems]struct {
 	cpuSteal:   {name: "kernel.all.cpu.steal", typ: pcp.TypeU64},
 }
 
-// A source is a host with what its last fetch brought.
+// A source is a host or an archive with what its last fetch brought.
 type source struct {
 	group  *pmapi.FetchGroup // nil once it is given up
 	name   string
 	swapOp byte // in the headings: p for pages, s for swaps
 	at     pcp.Timestamp
+	seen   bool                       // a line was printed
 	items  [numItems]*pmapi.GroupItem // nil where the host has no such metric
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -51,6 +52,7 @@ type reporter struct {
 	pause  bool // -P
 	xcpu   bool // -x
 
+	archive bool
 	loc     *time.Location
 	sources []*source
 	swapOp  byte
@@ -73,17 +75,16 @@ func (r *reporter) own(_ *cli.Options, opt *cli.Option, _ string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	r := &reporter{env: env, swapOp: 'p'}
-	o := cli.ParseOptions(env, cli.ParseConfig{Multi: true, Own: r.own})
+	o := cli.ParseOptions(env, cli.ParseConfig{Multi: true, Archives: true, Own: r.own})
+	r.archive = o.FromArchive()
 	if !o.WantsVersion() {
 		if len(o.Args) > 0 {
 			o.Usagef("too many options")
 		}
-		if r.pause && len(o.Archives) == 0 {
+		if r.pause && !r.archive {
 			o.Usagef("-P can only be used with archives")
 		}
 	}
-	now := time.Now()
-	finish := o.FinishTime(now)
 	if status, exit := o.Done(); exit {
 		return status
 	}
@@ -91,29 +92,28 @@ func run(ctx context.Context, env *cli.Env) int {
 	if interval == 0 {
 		interval = 5 * time.Second
 	}
-	samples := o.Samples
-	if !finish.IsZero() {
-		samples = max(samples, int(finish.Sub(now)/interval))
-	}
-
-	hosts := o.Hosts
-	if len(hosts) == 0 {
-		hosts = []string{o.Host()}
+	names, open := o.Hosts, o.Dial
+	if r.archive {
+		names = o.Archives
+		open = func(_ context.Context, path string) (*pmapi.Context, error) { return o.OpenArchive(path) }
+	} else if len(names) == 0 {
+		names = []string{o.Host()}
 	}
 	defer func() {
 		for _, s := range r.sources {
 			s.close()
 		}
 	}()
-	for _, host := range hosts {
-		c, err := o.Dial(ctx, host)
+	var window cli.TimeWindow
+	for _, name := range names {
+		c, err := open(ctx, name)
 		if err != nil {
 			env.Fatalf("Cannot create fetchgroup: %s", cli.ErrText(err))
 			continue
 		}
 		s, err := newSource(ctx, c)
 		if err != nil {
-			env.Fatalf("%s: Cannot resolve any metrics.", host)
+			env.Fatalf("%s: Cannot resolve any metrics.", name)
 			c.Close()
 			continue
 		}
@@ -125,12 +125,25 @@ func run(ctx context.Context, env *cli.Env) int {
 			if r.loc, err = o.SetZone(ctx, c, true); err != nil {
 				return 1
 			}
+			if window, err = o.Window(ctx, c, r.loc); err != nil {
+				return 1
+			}
 		}
 	}
 	if len(r.sources) == 0 {
 		return env.Fatalf("No place to get data from!")
 	}
+	samples := o.Samples
+	if o.Finish != "" {
+		samples = max(samples, int(window.Finish.Sub(window.Origin)/interval.Seconds()))
+	}
 	for _, s := range r.sources {
+		if r.archive {
+			mode, origin, step := cli.Replay(window.Origin, interval)
+			if err := s.group.Context().SetMode(mode, &origin, step); err != nil {
+				return env.Fatalf("pmSetMode: %s", cli.ErrText(err))
+			}
+		}
 		s.fetch(ctx) // what rates start from
 	}
 	return r.loop(ctx, interval, samples)
@@ -142,13 +155,20 @@ func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int
 		if i*n%r.rows() < n {
 			r.header()
 		}
-		r.flush()
-		if !cli.Sleep(ctx, interval) {
-			return 1
+		if !r.archive || r.pause {
+			r.flush()
+			if !cli.Sleep(ctx, interval) {
+				return 1
+			}
+		} else if len(r.out) >= rowsAtOnce {
+			r.flush()
 		}
 		alive := false
 		for _, s := range r.sources {
-			r.line(ctx, s)
+			if !r.line(ctx, s) {
+				r.flush()
+				return 0
+			}
 			alive = alive || s.group != nil
 		}
 		if !alive {
@@ -159,6 +179,10 @@ func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int
 	r.flush()
 	return 0
 }
+
+// rowsAtOnce is how many bytes of lines from archives are kept before they are
+// written.
+const rowsAtOnce = 32 << 10
 
 // rows returns how many lines fit below a header.
 func (r *reporter) rows() int {
@@ -187,8 +211,8 @@ func (r *reporter) header() {
 	r.printf("   %ci   %co   bi   bo   in   cs  us  sy  id%s\n", r.swapOp, r.swapOp, more)
 }
 
-// line prints the line of one host.
-func (r *reporter) line(ctx context.Context, s *source) {
+// line prints the line of one host. It tells whether to go on.
+func (r *reporter) line(ctx context.Context, s *source) bool {
 	if len(r.sources) > 1 {
 		name := s.hostName(ctx)
 		if r.suffix && len(name) > 7 {
@@ -197,22 +221,28 @@ func (r *reporter) line(ctx context.Context, s *source) {
 		r.printf("%-7.7s", name)
 		if s.group == nil {
 			r.out = append(r.out, '\n')
-			return
+			return true
 		}
 	}
 	err := s.fetch(ctx)
 	if err == nil {
+		s.seen = true
 		r.values(s)
-		return
+		return true
 	}
-	if code := pcp.Code(err); code == pcp.ErrIPC || code == pcp.ErrTimeout {
+	switch code := pcp.Code(err); {
+	case !r.archive && (code == pcp.ErrIPC || code == pcp.ErrTimeout):
 		r.printf(" Fetch failed. Reconnecting ...\n")
 		// If it fails too the next fetch will say so.
 		_ = s.group.Context().Reconnect(ctx)
-		return
+		return true
+	case r.archive && code == pcp.ErrEOL && !s.seen:
+		r.printf(" No data in the archive\n pmFetchGroup: %s\n", code)
+		return false
 	}
 	r.printf(" pmFetchGroup: %s\n", cli.ErrText(err))
 	s.close()
+	return true
 }
 
 func (r *reporter) values(s *source) {

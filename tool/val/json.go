@@ -32,15 +32,19 @@ func (x *viewer) jsonSample(ctx context.Context, s, prev *sample) {
 		units = rateUnits(units)
 	}
 	line := jsonSample{Time: cli.JSONTime(s.at), Metric: x.metric, Units: units.String()}
+	var previous []pcp.Value
+	if prev != nil {
+		previous = prev.vs.Values
+	}
 	for i := range s.vs.Values {
 		v := &s.vs.Values[i]
 		var value json.RawMessage
 		if x.rates() {
-			before := prev.find(v.Inst)
+			before := take(&previous, v.Inst)
 			if before == nil {
 				continue
 			}
-			rate, err := x.rateOf(v, before, x.scale*s.at.Sub(prev.at))
+			rate, err := x.rateOf(v, before, x.scale*(seconds(s.at)-seconds(prev.at)))
 			value = cli.JSONFloat(rate)
 			if err != nil || rate < 0 {
 				value = json.RawMessage("null")

@@ -1,9 +1,10 @@
 package val
 
 import (
+	"bytes"
 	"fmt"
 	"math"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -32,7 +33,16 @@ func (x *viewer) header(interval time.Duration) {
 	if !x.events {
 		x.printf("metric:    %s\n", x.metric)
 	}
+	if x.archive {
+		x.printf("archive:   %s\n", x.source)
+	}
 	x.printf("host:      %s\n", x.host)
+	if x.archive {
+		x.printf("start:     %s\n", ctime(x.window.Origin, x.loc))
+		if x.window.Finish.Sec != pcp.MaxSec {
+			x.printf("end:       %s\n", ctime(x.window.Finish, x.loc))
+		}
+	}
 	if !x.events {
 		x.printf("semantics: %s", semantics(x.desc.Sem))
 		if x.rates() {
@@ -54,9 +64,65 @@ func (x *viewer) header(interval time.Duration) {
 	} else {
 		x.printf("samples:   %d\n", x.samples)
 	}
-	if x.samples > 1 {
+	if x.samples > 1 && !x.unfiltered {
 		x.printf("interval:  %1.2f sec\n", interval.Seconds())
 	}
+}
+
+// ctime prints a time as ctime(3) does, without the newline.
+func ctime(t pcp.Timestamp, loc *time.Location) string {
+	return time.Unix(t.Sec, 0).In(loc).Format("Mon Jan _2 15:04:05 2006")
+}
+
+// stampWidths are those of times as -X makes them, by how often it was given.
+var stampWidths = [...]int{12, 31, 34}
+
+// stamp appends the time of a sample if it is from an archive, which start with
+// it.
+func (x *viewer) stamp(t pcp.Timestamp) {
+	if !x.archive {
+		return
+	}
+	tm := time.Unix(t.Sec, 0).In(x.loc)
+	hour, minute, sec := tm.Clock()
+	if x.stamps > 0 {
+		x.out = tm.AppendFormat(x.out, "Mon Jan _2 ")
+	}
+	x.digits(hour, 2)
+	x.out = append(x.out, ':')
+	x.digits(minute, 2)
+	x.out = append(x.out, ':')
+	x.digits(sec, 2)
+	x.out = append(x.out, '.')
+	switch {
+	case x.stamps == 0:
+		x.digits(int(t.Nsec)/1000000, 3)
+		return
+	case x.stamps == 1:
+		x.digits(int(t.Nsec)/1000, 6)
+	default:
+		x.digits(int(t.Nsec), 9)
+	}
+	x.out = append(x.out, ' ')
+	x.digits(tm.Year(), 4)
+}
+
+// stampGap is stamp with two spaces after it.
+func (x *viewer) stampGap(t pcp.Timestamp) {
+	if x.archive {
+		x.stamp(t)
+		x.out = append(x.out, "  "...)
+	}
+}
+
+// digits appends n with so many digits.
+func (x *viewer) digits(n, width int) {
+	var room [9]byte
+	for i := width - 1; i >= 0; i-- {
+		room[i] = byte('0' + n%10)
+		n /= 10
+	}
+	x.out = append(x.out, room[:width]...)
 }
 
 // rateUnits returns the units of the rate of a counter.
@@ -116,6 +182,9 @@ func (x *viewer) labels() {
 		}
 	}
 	x.out = append(x.out, '\n')
+	if x.archive && len(x.insts) > 0 {
+		x.spaces(stampWidths[min(x.stamps, len(stampWidths)-1)])
+	}
 	for i := range x.insts {
 		name := x.insts[i].Name
 		if x.rates() && x.style == styleShift && x.fixed < 0 {
@@ -134,21 +203,27 @@ func (x *viewer) labels() {
 // label appends name in exactly width bytes; a negative width is to the left
 // and does not cut, as in C.
 func (x *viewer) label(name string, width int) {
-	if width < 0 {
-		x.printf("%s%s", name, strings.Repeat(" ", max(0, -width-len(name))))
-		return
-	}
-	if len(name) > width {
+	if width >= 0 && len(name) > width {
 		name = name[:width]
 	}
-	x.out = append(x.out, strings.Repeat(" ", width-len(name))...)
-	x.out = append(x.out, name...)
+	x.pad(name, width)
 }
 
-// pad appends s in at least width bytes.
+// pad appends s in at least width bytes, to the left if width is negative.
 func (x *viewer) pad(s string, width int) {
-	x.out = append(x.out, strings.Repeat(" ", max(0, width-len(s)))...)
+	if width >= 0 {
+		x.spaces(width - len(s))
+	}
 	x.out = append(x.out, s...)
+	if width < 0 {
+		x.spaces(-width - len(s))
+	}
+}
+
+func (x *viewer) spaces(n int) {
+	for ; n > 0; n-- {
+		x.out = append(x.out, ' ')
+	}
 }
 
 // real appends a floating point number with four significant digits, its point
@@ -167,49 +242,58 @@ func (x *viewer) real(v float64, sem pcp.Sem, width int) {
 	case v < 0 && sem == pcp.SemCounter:
 		x.pad("!", width)
 	case x.fixed >= 0:
-		x.pad(cFloat(v, 'f', x.fixed), width)
+		x.float(v, 'f', x.fixed, width)
 	case v == 0:
-		x.pad(cFloat(v, 'f', 0), width-5)
+		x.float(v, 'f', 0, width-5)
 		x.out = append(x.out, ".0   "...)
 	case v < 0.1 || v > 9999:
-		x.pad(cFloat(v, 'E', 3), width)
+		x.float(v, 'E', 3, width)
 	case v <= 0.9999:
-		x.pad(cFloat(v, 'f', 4), width)
+		x.float(v, 'f', 4, width)
 	case v <= 9.999:
-		x.pad(cFloat(v, 'f', 3), width-1)
+		x.float(v, 'f', 3, width-1)
 		x.out = append(x.out, ' ')
 	case v <= 99.99:
-		x.pad(cFloat(v, 'f', 2), width-2)
+		x.float(v, 'f', 2, width-2)
 		x.out = append(x.out, "  "...)
 	case v <= 999.9:
-		x.pad(cFloat(v, 'f', 1), width-3)
+		x.float(v, 'f', 1, width-3)
 		x.out = append(x.out, "   "...)
 	default:
-		x.pad(cFloat(v, 'f', 0), width-5)
+		x.float(v, 'f', 0, width-5)
 		x.out = append(x.out, ".    "...)
 	}
 }
 
-// cFloat formats v as C does, which writes inf and nan in its own way.
-func cFloat(v float64, verb byte, prec int) string {
-	var s string
+// float appends v as pad does, formatted as C would, which writes inf and nan in
+// its own way.
+func (x *viewer) float(v float64, verb byte, prec, width int) {
+	var room [64]byte
+	b := room[:0]
 	switch {
 	case math.IsInf(v, 1):
-		s = "inf"
+		b = append(b, "inf"...)
 	case math.IsInf(v, -1):
-		s = "-inf"
+		b = append(b, "-inf"...)
 	case math.IsNaN(v):
-		s = "nan"
 		if math.Signbit(v) {
-			s = "-nan"
+			b = append(b, '-')
 		}
+		b = append(b, "nan"...)
 	default:
-		return fmt.Sprintf("%.*"+string(verb), prec, v)
+		b = strconv.AppendFloat(b, v, verb, prec, 64)
+		verb = 0
 	}
 	if verb == 'E' {
-		return strings.ToUpper(s)
+		b = bytes.ToUpper(b)
 	}
-	return s
+	if width >= 0 {
+		x.spaces(width - len(b))
+	}
+	x.out = append(x.out, b...)
+	if width < 0 {
+		x.spaces(-width - len(b))
+	}
 }
 
 // value appends one value that is not converted to a rate.
@@ -234,8 +318,9 @@ func (x *viewer) valueRow(s *sample) {
 		x.out = append(x.out, '\n')
 		return
 	}
+	values := s.vs.Values
 	for i := range x.insts {
-		if v := s.find(x.insts[i].Inst); v != nil {
+		if v := take(&values, x.insts[i].Inst); v != nil {
 			x.value(v, x.cols)
 		} else {
 			x.pad("?", x.cols)
@@ -243,9 +328,11 @@ func (x *viewer) valueRow(s *sample) {
 		x.out = append(x.out, ' ')
 	}
 	x.out = append(x.out, '\n')
+	if len(x.chosen) > 0 || x.named(s) {
+		return
+	}
 	for i := range s.vs.Values {
-		v := &s.vs.Values[i]
-		if len(x.chosen) == 0 && x.column(v.Inst) < 0 {
+		if v := &s.vs.Values[i]; x.column(v.Inst) < 0 {
 			x.printf("Warning: value=")
 			x.value(v, 1)
 			x.printf(", but instance=%d is unknown\n", v.Inst)
@@ -253,19 +340,23 @@ func (x *viewer) valueRow(s *sample) {
 	}
 }
 
-// find returns the value of an instance, or nil.
-func (s *sample) find(inst int32) *pcp.Value {
-	for i := range s.vs.Values {
-		if s.vs.Values[i].Inst == inst {
-			return &s.vs.Values[i]
-		}
+// take returns the value of an instance, or nil. Values are sorted by instance;
+// those before it are taken off their front.
+func take(values *[]pcp.Value, inst int32) *pcp.Value {
+	v := *values
+	for len(v) > 0 && v[0].Inst < inst {
+		v = v[1:]
+	}
+	*values = v
+	if len(v) > 0 && v[0].Inst == inst {
+		return &v[0]
 	}
 	return nil
 }
 
 // rateRow prints the rates from prev to s, each in its column.
 func (x *viewer) rateRow(s, prev *sample) {
-	delta := x.scale * s.at.Sub(prev.at)
+	delta := x.scale * (seconds(s.at) - seconds(prev.at))
 	if x.desc.InDom == pcp.InDomNull {
 		if len(s.vs.Values) == 1 && len(prev.vs.Values) == 1 {
 			x.rate(&s.vs.Values[0], &prev.vs.Values[0], delta, x.cols)
@@ -275,8 +366,9 @@ func (x *viewer) rateRow(s, prev *sample) {
 		x.out = append(x.out, '\n')
 		return
 	}
+	values, previous := s.vs.Values, prev.vs.Values
 	for i := range x.insts {
-		now, before := s.find(x.insts[i].Inst), prev.find(x.insts[i].Inst)
+		now, before := take(&values, x.insts[i].Inst), take(&previous, x.insts[i].Inst)
 		if now != nil && before != nil {
 			x.rate(now, before, delta, x.cols)
 		} else {
@@ -285,11 +377,16 @@ func (x *viewer) rateRow(s, prev *sample) {
 		x.out = append(x.out, ' ')
 	}
 	x.out = append(x.out, '\n')
+	if len(x.chosen) > 0 || x.named(s) {
+		return
+	}
+	previous = prev.vs.Values
 	for i := range s.vs.Values {
+		// The C tool looks for the one before in the same place only.
 		now := &s.vs.Values[i]
-		if before := prev.find(now.Inst); before != nil && len(x.chosen) == 0 && x.column(now.Inst) < 0 {
+		if i < len(previous) && previous[i].Inst == now.Inst && x.column(now.Inst) < 0 {
 			x.printf("Warning: value=")
-			x.rate(now, before, delta, 1)
+			x.rate(now, &previous[i], delta, 1)
 			x.printf(", but instance=%d is unknown\n", now.Inst)
 		}
 	}
@@ -314,7 +411,7 @@ func (x *viewer) rateOf(now, before *pcp.Value, delta float64) (float64, error) 
 		return 0, err
 	}
 	v := a.Double() - b.Double()
-	if v < 0 && x.env.IsSet("PCP_COUNTER_WRAP") {
+	if v < 0 && x.wrap {
 		switch x.desc.Type {
 		case pcp.Type32, pcp.TypeU32:
 			v += 1 << 32

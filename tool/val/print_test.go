@@ -80,11 +80,11 @@ func TestRates(t *testing.T) {
 		}
 	}
 	f(at(10, 1, 100, 2, 50, 3, 7), at(5, 1, 50, 2, 50, 3, 8), "10.00 0.0 !")
-	f(at(10, 3, 100, 1, 50), at(5, 1, 50, 3, 95), "0.0 ? 1.000")
+	f(at(10, 1, 50, 3, 100), at(5, 1, 50, 3, 95), "0.0 ? 1.000")
 	f(at(10, 1, 100, 4, 20), at(5, 1, 50, 4, 10), "10.00 ? ? Warning: value=2.000 , but instance=4 is unknown")
 	x.chosen = []string{"a", "b", "c"}
 	f(at(10, 1, 100, 4, 20), at(5, 1, 50, 4, 10), "10.00 ? ?")
-	x.env = newEnv(map[string]string{"PCP_COUNTER_WRAP": "1"})
+	x.wrap = true
 	f(at(6, 1, 4), at(5, 1, math.MaxUint32-5), "10.00 ? ?")
 }
 

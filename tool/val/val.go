@@ -1,6 +1,7 @@
 package val
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -75,32 +76,38 @@ var options = []cli.Option{
 
 // A viewer shows one metric.
 type viewer struct {
-	env     *cli.Env
-	o       *cli.Options
-	delay   bool // -d
-	fixed   int  // -f, -1 if not given
-	raw     bool // -r
-	verbose bool // -v
-	cols    int  // -w, then the width of a column
-	json    bool // --json
-	filter  string
-	filters bool // -x
+	env      *cli.Env
+	o        *cli.Options
+	delay    bool // -d
+	fixed    int  // -f, -1 if not given
+	raw      bool // -r
+	nointerp bool // -U
+	verbose  bool // -v
+	stamps   int  // -X, how often
+	cols     int  // -w, then the width of a column
+	json     bool // --json
+	filter   string
+	filters  bool // -x
 
-	c        *pmapi.Context
-	host     string
-	metric   string
-	id       pcp.PMID
-	desc     pcp.Desc
-	events   bool
-	loc      *time.Location
-	finish   pcp.Timestamp
-	samples  int     // -1: no limit
-	scale    float64 // of the time between samples, to the unit of a rate
-	chosen   []string
-	insts    []pcp.Instance // in the order of the columns, by identifier
-	style    int            // of the labels; -1 not known yet
-	reported bool
-	out      []byte
+	c          *pmapi.Context
+	host       string
+	metric     string
+	ids        [1]pcp.PMID // of the metric
+	desc       pcp.Desc
+	events     bool
+	source     string
+	archive    bool // the source is an archive
+	unfiltered bool // records of the archive are read as they are
+	loc        *time.Location
+	window     cli.TimeWindow
+	samples    int     // -1: no limit
+	scale      float64 // of the time between samples, to the unit of a rate
+	wrap       bool    // counters wrap
+	chosen     []string
+	insts      []pcp.Instance // in the order of the columns, by identifier
+	style      int            // of the labels; -1 not known yet
+	reported   bool
+	out        []byte
 
 	eventMetrics map[pcp.PMID]*eventMetric
 }
@@ -124,7 +131,8 @@ func (x *viewer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'r':
 		x.raw = true
 	case 'U':
-		o.Unsupported("archives are")
+		o.AddArchive(arg)
+		x.nointerp = true
 	case 'v':
 		x.verbose = true
 	case 'w':
@@ -136,7 +144,7 @@ func (x *viewer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'x':
 		x.filter, x.filters = arg, true
 	case 'X':
-		// Times are shown for archives only.
+		x.stamps++ // times are shown for archives only
 	default:
 		return false
 	}
@@ -145,7 +153,7 @@ func (x *viewer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	x := &viewer{env: env, fixed: -1, style: -1, scale: 1}
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: x.own, Later: true})
+	o := cli.ParseOptions(env, cli.ParseConfig{Own: x.own, Later: true, Archives: true})
 	x.o = o
 	switch {
 	case o.Errors() || o.WantsVersion():
@@ -158,50 +166,88 @@ func run(ctx context.Context, env *cli.Env) int {
 		status, _ := o.Done()
 		return status
 	}
-	spec, err := pmapi.ParseMetricSpec(o.Args[0], pmapi.SourceHost, o.Host())
-	if se, ok := errors.AsType[*pmapi.SpecError](err); ok {
-		env.Printf("%s", se.Detail())
-		o.WantUsage()
-	}
-	switch spec.Kind {
-	case pmapi.SourceArchive:
-		if len(o.Hosts) > 0 {
-			o.Usagef("only one host or archive allowed")
-		} else {
-			o.Archives = []string{spec.Source}
+	spec := x.parseSpec(o.Args[0])
+	if !o.FromArchive() {
+		if x.nointerp {
+			o.Usagef("uninterpolated mode can only be used with archives")
 		}
-	case pmapi.SourceLocal:
-		o.Unsupported("local contexts (@:) are")
-	default:
-		if len(o.Hosts) == 0 && len(o.Archives) == 0 && o.Origin == "" {
-			o.Hosts = []string{spec.Source}
+		if x.delay && spec.Kind != pmapi.SourceLocal {
+			o.Usagef("delay can only be used with archives")
 		}
 	}
-	o.End()
-	if x.delay && !o.Errors() && len(o.Archives) == 0 && spec.Kind == pmapi.SourceHost {
-		o.Usagef("delay can only be used with archives")
-	}
-	now := time.Now()
-	finish := o.FinishTime(now)
 	if status, exit := o.Done(); exit {
 		return status
 	}
-	x.c, err = o.Dial(ctx, spec.Source)
-	if err != nil {
-		return env.Fatalf("Cannot connect to PMCD on host \"%s\": %s", spec.Source, cli.ErrText(err))
+	var err error
+	if x.c, err = x.connect(ctx); err != nil {
+		return 1
 	}
 	defer x.c.Close()
-	return x.show(ctx, spec, now, finish)
+	return x.show(ctx, spec)
+}
+
+// parseSpec parses the argument, which may name the source too, and settles
+// where values come from. Mistakes are noted for Done.
+func (x *viewer) parseSpec(arg string) pmapi.MetricSpec {
+	o := x.o
+	kind, source := pmapi.SourceHost, o.Host()
+	if len(o.Hosts) == 0 && len(o.Archives) == 0 && o.Origin != "" {
+		o.AddOwnArchive()
+	}
+	if len(o.Hosts) == 0 && len(o.Archives) > 0 {
+		kind, source = pmapi.SourceArchive, o.Archives[0]
+	}
+	spec, err := pmapi.ParseMetricSpec(arg, kind, source)
+	if se, ok := errors.AsType[*pmapi.SpecError](err); ok {
+		x.env.Printf("%s", se.Detail())
+		o.WantUsage()
+	} else {
+		switch spec.Kind {
+		case pmapi.SourceArchive:
+			if len(o.Archives) == 0 {
+				o.AddArchive(spec.Source)
+			}
+		case pmapi.SourceLocal:
+			o.Unsupported("local contexts (@:) are")
+		default:
+			if len(o.Hosts) == 0 {
+				o.AddHost(spec.Source)
+			}
+		}
+		x.source = spec.Source
+	}
+	o.End()
+	return spec
+}
+
+// connect opens the source. What is wrong with it was said when it returns an
+// error.
+func (x *viewer) connect(ctx context.Context) (*pmapi.Context, error) {
+	if x.archive = x.o.FromArchive(); x.archive {
+		c, err := x.o.OpenArchive(x.source)
+		if err != nil {
+			x.env.Fatalf("Cannot open archive \"%s\": %s", x.source, cli.ErrText(err))
+		}
+		return c, err
+	}
+	c, err := x.o.Dial(ctx, x.source)
+	if err != nil {
+		x.env.Fatalf("Cannot connect to PMCD on host \"%s\": %s", x.source, cli.ErrText(err))
+	}
+	return c, err
 }
 
 // show prints the header and then the samples.
-func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec, now, finish time.Time) int {
+func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec) int {
 	env, o := x.env, x.o
 	var err error
 	if x.host, err = x.c.HostName(ctx); err != nil || x.host == "" {
 		return env.Fatalf("Cannot evaluate context host name: %s", cli.ErrText(err))
 	}
 	if x.loc, err = o.SetZone(ctx, x.c, !x.json); err != nil {
+		return 1
+	}
+	if x.window, err = o.Window(ctx, x.c, x.loc); err != nil {
 		return 1
 	}
 	interval := o.Interval
@@ -221,14 +267,22 @@ func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec, now, finish ti
 	if status := x.storeFilter(ctx); status != 0 {
 		return status
 	}
-	if !finish.IsZero() {
-		x.finish = pcp.Timestamp{Sec: finish.Unix(), Nsec: int32(finish.Nanosecond())}
-		if x.samples < 0 && !x.events {
-			x.samples = int(finish.Sub(now)/interval) + 1
-		}
+	if x.samples < 0 && x.window.Finish.Sec != pcp.MaxSec && !x.events && !x.nointerp {
+		// As many as are fetched; of a counter one less is printed.
+		x.samples = max(0, int((seconds(x.window.Finish)-seconds(x.window.Origin))/interval.Seconds())+1)
 	}
 	if o.TimeZone == "" && !o.HostZone && !x.events && !x.json {
 		x.out = append(x.out, '\n')
+	}
+	if x.archive {
+		mode, origin, step := cli.Replay(x.window.Origin, interval)
+		if x.unfiltered {
+			mode = pmapi.ModeForw
+		}
+		if err := x.c.SetMode(mode, &origin, step); err != nil {
+			x.flush()
+			return env.Fatalf("pmSetMode: %s", cli.ErrText(err))
+		}
 	}
 	if x.cols == 0 {
 		x.cols = howWide(x.desc.Type)
@@ -248,6 +302,9 @@ func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec, now, finish ti
 	return x.loop(ctx, interval)
 }
 
+// seconds returns a time as the C tool computes with it.
+func seconds(t pcp.Timestamp) float64 { return float64(t.Sec) + float64(t.Nsec)/1e9 }
+
 // describe finds the metric.
 func (x *viewer) describe(ctx context.Context, spec pmapi.MetricSpec) int {
 	x.metric = spec.Metric
@@ -258,14 +315,16 @@ func (x *viewer) describe(ctx context.Context, spec pmapi.MetricSpec) int {
 	if err != nil {
 		return x.env.Fatalf("pmLookupName(%s): %s", x.metric, cli.ErrText(err))
 	}
-	x.id = ids[0]
-	if x.desc, err = x.c.LookupDesc(ctx, x.id); err != nil {
+	x.ids[0] = ids[0]
+	if x.desc, err = x.c.LookupDesc(ctx, x.ids[0]); err != nil {
 		return x.env.Fatalf("pmLookupDesc: %s", cli.ErrText(err))
 	}
 	if x.desc.InDom == pcp.InDomNull && len(spec.Insts) > 0 {
 		return x.env.Fatalf("%s: singular metrics do not have instances", x.metric)
 	}
 	x.events = x.desc.Type == pcp.TypeEvent || x.desc.Type == pcp.TypeHighResEvent
+	x.unfiltered = x.archive && (x.events || x.nointerp)
+	x.wrap = x.env.IsSet("PCP_COUNTER_WRAP")
 	if x.rates() && x.desc.Units.DimTime != 0 {
 		// Kept in a float as the C tool does.
 		base := 1000.0
@@ -289,7 +348,7 @@ func (x *viewer) findInstances(ctx context.Context) int {
 	case len(x.chosen) > 0:
 		var ids []int32
 		for _, name := range x.chosen {
-			id, err := x.c.LookupInDom(ctx, x.desc.InDom, name)
+			id, err := x.lookupInDom(ctx, name)
 			if err != nil {
 				x.flush()
 				return x.env.Fatalf("instance %s not available", name)
@@ -302,20 +361,36 @@ func (x *viewer) findInstances(ctx context.Context) int {
 			return x.env.Fatalf("pmAddProfile: %s", cli.ErrText(err))
 		}
 	default:
-		insts, err := x.c.GetInDom(ctx, x.desc.InDom)
+		insts, err := x.getInDom(ctx)
 		if err != nil {
 			x.flush()
 			return x.env.Fatalf("pmGetInDom(%s): %s", x.desc.InDom, cli.ErrText(err))
 		}
 		x.insts = slices.Clone(insts)
 	}
-	slices.SortStableFunc(x.insts, func(a, b pcp.Instance) int { return int(a.Inst) - int(b.Inst) })
+	slices.SortStableFunc(x.insts, func(a, b pcp.Instance) int { return cmp.Compare(a.Inst, b.Inst) })
 	return 0
+}
+
+// lookupInDom returns the instance of a name; in an archive whenever it had it.
+func (x *viewer) lookupInDom(ctx context.Context, name string) (int32, error) {
+	if x.archive {
+		return x.c.LookupInDomArchive(x.desc.InDom, name)
+	}
+	return x.c.LookupInDom(ctx, x.desc.InDom, name)
+}
+
+// getInDom returns the instances; of an archive all that there ever were.
+func (x *viewer) getInDom(ctx context.Context) ([]pcp.Instance, error) {
+	if x.archive {
+		return x.c.GetInDomArchive(x.desc.InDom)
+	}
+	return x.c.GetInDom(ctx, x.desc.InDom)
 }
 
 // storeFilter stores what -x gives in the metric, for its agent to select by.
 func (x *viewer) storeFilter(ctx context.Context) int {
-	if !x.filters {
+	if !x.filters || x.archive {
 		return 0
 	}
 	v := pcp.StringValue(x.filter)
@@ -332,7 +407,7 @@ func (x *viewer) storeFilter(ctx context.Context) int {
 		}
 	}
 	res := &pcp.Result{}
-	res.AddSet(x.id)
+	res.AddSet(x.ids[0])
 	for _, inst := range x.insts {
 		res.Add(v.WithInst(inst.Inst))
 	}
