@@ -8,12 +8,11 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/leak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // Fifty goroutines on one context, each with answers that only it expects.
 func TestOneContextManyGoroutines(t *testing.T) {

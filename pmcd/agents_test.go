@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/leak"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
-	"go.uber.org/goleak"
 )
 
 // TestMain makes this program an agent when a test starts it as one.
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		fakeAgent(mode)
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 const (

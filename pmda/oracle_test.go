@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/leak"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmda"
@@ -35,7 +34,7 @@ func TestMain(m *testing.M) {
 		}}
 		d.Main()
 	}
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 // A whoami tells clients what it knows of them, makes names up, and panics on

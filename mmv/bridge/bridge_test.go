@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/leak"
 	"github.com/go-pcp/pcp/internal/mmvtest"
 	"github.com/go-pcp/pcp/mmv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestName(t *testing.T) {
 	f := func(foreign, want string) {

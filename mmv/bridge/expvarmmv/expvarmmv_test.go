@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
+	"github.com/go-pcp/pcp/internal/leak"
 	"github.com/go-pcp/pcp/internal/mmvtest"
 	"github.com/go-pcp/pcp/mmv"
 	"github.com/go-pcp/pcp/mmv/bridge"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestExport(t *testing.T) {
 	if expvar.Get("hits") != nil {

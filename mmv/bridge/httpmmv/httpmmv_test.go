@@ -15,13 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/go-pcp/pcp/internal/leak"
 	"github.com/go-pcp/pcp/internal/mmvtest"
 	"github.com/go-pcp/pcp/mmv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // newTestServer serves mux, which is counted.
 func newTestServer(t *testing.T, reg *mmv.Registry, mux http.Handler, opt Options) *httptest.Server {

@@ -13,13 +13,13 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
-	"go.uber.org/goleak"
 
+	"github.com/go-pcp/pcp/internal/leak"
 	"github.com/go-pcp/pcp/internal/mmvtest"
 	"github.com/go-pcp/pcp/mmv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
+	"github.com/go-pcp/pcp/internal/leak"
 	"github.com/go-pcp/pcp/internal/mmvtest"
 	"github.com/go-pcp/pcp/mmv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // A connector makes connections that do nothing.
 type connector struct{}
