@@ -94,13 +94,22 @@ func (tr *trial) compare(t *testing.T) {
 	}
 }
 
-// newRand prints its seed, so that a failure can be repeated.
+// newRand draws the same numbers each time. PCP_TEST_SEED has it draw others:
+// those of the seed that it is, or with "now" of one that is printed.
 func newRand(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("PCP_TEST_SEED"); s != "" {
-		seed, _ = strconv.ParseUint(s, 10, 64)
+	t.Helper()
+	seed := uint64(1)
+	switch s := os.Getenv("PCP_TEST_SEED"); s {
+	case "":
+	case "now":
+		seed = uint64(time.Now().UnixNano())
+		t.Logf("PCP_TEST_SEED=%d", seed)
+	default:
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("PCP_TEST_SEED: %v", err)
+		}
 	}
-	t.Logf("PCP_TEST_SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

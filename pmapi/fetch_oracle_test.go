@@ -23,7 +23,7 @@ func TestFetchOracle(t *testing.T) {
 		"sample.bin", "sample.long.one", "sample.long.bin", "sample.longlong.million", "sample.ulonglong.hundred", "sample.float.ten",
 		"sample.double.bin", "sample.string.hullo", "sample.string.null", "sample.aggregate.hullo", "sample.aggregate.null",
 		"sample.noinst", "sample.bad.unknown", "sample.bad.novalues", "sample.part_bin",
-		"event.flags", "simple.time.user", "sample.long.million", "sample.longlong.write_me", "sample.ulong.bin",
+		"event.flags", "sample.double.million", "sample.long.million", "sample.longlong.write_me", "sample.ulong.bin",
 	}
 	c, err := Dial(t.Context(), d.TCP)
 	if err != nil {
