@@ -30,11 +30,8 @@
 // and the first value not before it. What is exactly at that time counts as it is.
 //
 //   - A counter is interpolated between its bounds, and rounded if it is an integer.
-//   - An instantaneous value is that of the bound that is nearer, the earlier one
-//     if both are as near.
-//   - A discrete value is that of the earlier bound, or of the later one if that
-//     is nearer.
-//   - Strings, aggregates and events are those of the earlier bound.
+//   - An instantaneous or discrete value, and a string, aggregate or event, is that
+//     of the earlier bound. See [Options] for the other way of doing it.
 //
 // Where a bound is missing, or a mark is in its place, there is no value; a discrete
 // metric needs no later bound. The first fetch behind a mark has no values of

@@ -1,18 +1,626 @@
 package replay
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
 )
 
-// An interp is the state of interpolation.
+// An interp is the state of interpolation. What it does is what the C library
+// does (interp.c: __pmLogFetchInterp), so that values agree in every case, those
+// that depend on what was fetched before included. It reads less to do so: see
+// region.
 type interp struct {
+	metrics map[pcp.PMID]*metric
+	list    []*metric // all of them, in the order of sel
+	sel     selection
+
+	placed bool  // the position is known
+	home   point // where reading goes on: all records up to the time wanted are behind, seen in the direction
+	region region
+
+	asked []*metric // those of this fetch, each once
+	open  []unbound // those of this search
+
+	end   float64 // of the set, as far as it is known
+	reads int     // records read since the context was looked at
 }
 
-func (in *interp) reset(t float64) {}
-func (in *interp) refresh()        {}
+// A point is a place with the number of the record behind it.
+type point struct {
+	place
+	ord int32
+}
 
+// A region is what was read of the tape since the last jump to a place
+// by the index. Records in it have numbers, the order of which is theirs, and
+// each bound has the first and the last one with it: a search for what the
+// region does not have need not read it again.
+type region struct {
+	lo, hi point
+	marks  []passed
+	known  bool
+}
+
+// A passed is where a mark is.
+type passed struct{ before, after point }
+
+// An unbound is an instance whose bound is being looked for.
+type unbound struct {
+	m *metric
+	i int32
+}
+
+func (u unbound) bound() *bound { return &u.m.bounds[u.i] }
+
+// reset forgets what does not hold at time t, when the mode was set.
+func (in *interp) reset(t float64) {
+	in.placed = false
+	for _, m := range in.list {
+		for i := range m.bounds {
+			if b := &m.bounds[i]; b.tPrior > t || b.tNext < t {
+				b.reset()
+			}
+		}
+		m.atSet = false
+	}
+}
+
+// refresh forgets all: there may be new instances.
+func (in *interp) refresh() { *in = interp{} }
+
+// slop is how far off the start and the end a time may be (interp.c).
+const slop = 0.001
+
+// interpolate is Fetch in mode Interp.
 func (c *Cursor) interpolate(ctx context.Context, ids []pcp.PMID, profile *pcp.Profile, keep bool, res *pcp.Result) error {
-	return pcp.ErrNYI
+	req := seconds(c.origin, c.set.start)
+	step := func() { c.origin = c.origin.Add(c.delta) }
+	if c.pastEnds(req) {
+		step()
+		return pcp.ErrEOL
+	}
+	in := &c.in
+	in.ask(c, ids, profile, req)
+	if !in.placed {
+		if err := c.position(ctx, req); err != nil {
+			if errors.Is(err, pcp.ErrLogRec) || ctx.Err() != nil {
+				return err
+			}
+			step()
+			return err
+		}
+	}
+	if err := c.tape.seek(in.home.place); err != nil {
+		step()
+		return err
+	}
+	seen, err := c.bind(ctx, req)
+	if err != nil {
+		in.forgetRegion() // the record at fault is not in it
+		return err
+	}
+	for _, m := range in.asked {
+		m.count(req, seen)
+	}
+	res.Reset()
+	res.Time = c.origin
+	for _, id := range ids {
+		if id == pcp.PMIDNull {
+			res.AddError(id, 0)
+			continue
+		}
+		c.build(in.metrics[id], req, keep, res)
+	}
+	for _, m := range in.asked {
+		m.lastNumval = m.numval
+	}
+	step()
+	return nil
+}
+
+// pastEnds tells whether a time is before the start or behind the end.
+func (c *Cursor) pastEnds(req float64) bool {
+	if req < -slop {
+		return true
+	}
+	in := &c.in
+	if req <= in.end+slop {
+		return false
+	}
+	if list := c.set.archives; len(list) > 1 && (in.placed && int(in.home.arch) < len(list)-1 ||
+		req <= seconds(list[len(list)-1].Label().Start, c.set.start)) {
+		// As in C: the end shows when the last archive is reached. There is
+		// no need to open it before.
+		return false
+	}
+	if end, err := c.set.End(); err == nil {
+		in.end = seconds(end, c.set.start)
+	}
+	return req > in.end
+}
+
+// ask prepares the metrics of a fetch.
+func (in *interp) ask(c *Cursor, ids []pcp.PMID, profile *pcp.Profile, req float64) {
+	for _, m := range in.asked {
+		m.asked = false
+	}
+	in.asked = in.asked[:0]
+	grown := false
+	for _, id := range ids {
+		if id == pcp.PMIDNull {
+			continue
+		}
+		m := in.metrics[id]
+		if m == nil {
+			if in.metrics == nil {
+				in.metrics = make(map[pcp.PMID]*metric)
+			}
+			m = c.set.newMetric(id)
+			in.metrics[id] = m
+			in.list = append(in.list, m)
+			grown = true
+		}
+		if m.asked {
+			continue
+		}
+		m.asked = true
+		in.asked = append(in.asked, m)
+		m.err, m.numval = 0, 0
+		if m.unknown {
+			m.err = pcp.ErrPMIDLog
+			m.numval = int(pcp.ErrPMIDLog)
+			continue
+		}
+		m.part = profile.InDom(m.desc.InDom)
+		m.all = m.desc.InDom == pcp.InDomNull || m.part.State == pcp.ProfileInclude && len(m.part.Insts) == 0
+		m.gather(req)
+		for _, i := range m.live {
+			b := &m.bounds[i]
+			b.search = false
+			b.wanted = m.all || m.part.Includes(b.inst)
+		}
+	}
+	if grown {
+		all := make([]pcp.PMID, len(in.list))
+		for i, m := range in.list {
+			all[i] = m.id
+		}
+		in.sel.set(all)
+		// What was read was not read for the new ones.
+		in.forgetRegion()
+	}
+}
+
+func (in *interp) forgetRegion() {
+	in.region = region{}
+	in.home.ord = 0
+	for _, m := range in.list {
+		for i := range m.bounds {
+			m.bounds[i].first, m.bounds[i].last = 1, 0
+		}
+	}
+}
+
+// dir returns the direction of the steps, 0 if there is none.
+func (c *Cursor) dir() archive.Direction {
+	switch {
+	case c.delta > 0:
+		return forward
+	case c.delta < 0:
+		return backward
+	}
+	return 0
+}
+
+// read reads the next record. At is where the tape is, and then where it is after
+// that; it stays the same if there is an error.
+func (c *Cursor) read(ctx context.Context, dir archive.Direction, at *point) (ord int32, err error) {
+	in := &c.in
+	if in.reads++; in.reads >= checkEach {
+		in.reads = 0
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+	}
+	if err := c.tape.read(dir); err != nil {
+		return 0, err
+	}
+	at.place = c.tape.tell()
+	if dir == forward {
+		at.ord++
+		return at.ord - 1, nil
+	}
+	at.ord--
+	return at.ord, nil
+}
+
+// extend takes a record into the region: that between two points. All metrics
+// have been brought up to date with it.
+func (r *region) extend(from, to point, mark bool) {
+	if !r.known {
+		r.known, r.lo, r.hi = true, from, from
+	}
+	switch {
+	case to.ord > r.hi.ord:
+		r.hi = to
+		if mark {
+			r.marks = append(r.marks, passed{from, to})
+		}
+	case to.ord < r.lo.ord:
+		r.lo = to
+		if mark {
+			r.marks = slices.Insert(r.marks, 0, passed{to, from})
+		}
+	}
+}
+
+// take brings all metrics up to date with the record.
+func (in *interp) take(c *Cursor, ord int32, t, req float64, dir archive.Direction) (found int, err error) {
+	s := &c.tape.scan
+	for s.Next() {
+		i := in.sel.find(s.PMID)
+		if i < 0 {
+			continue
+		}
+		n, err := in.list[i].take(s, ord, t, req, dir)
+		if err != nil {
+			return found, fmt.Errorf("%s: %w", c.set.archives[c.tape.cur].Path(), err)
+		}
+		found += n
+	}
+	return found, s.Err()
+}
+
+// update brings the bounds up to date with the record, a mark or not.
+func (c *Cursor) update(at point, ord int32, t, req float64, dir archive.Direction, look bool, seen *bool) (found int, err error) {
+	in := &c.in
+	if !c.tape.isMark() {
+		if !look {
+			n, err := in.take(c, ord, t, req, 0)
+			return n, err
+		}
+		return in.take(c, ord, t, req, dir)
+	}
+	if c.set.opts.IgnoreMarks && c.ignored(at, dir) {
+		return 0, nil
+	}
+	for _, m := range in.asked {
+		n, s := m.mark(t, req, dir, look)
+		found += n
+		*seen = *seen || s
+	}
+	return found, nil
+}
+
+// ignored tells whether the mark that was just read does not count: the records
+// around it are close to each other. The tape stays where it is.
+func (c *Cursor) ignored(at point, dir archive.Direction) bool {
+	if c.set.opts.IgnoreGap == 0 {
+		return true
+	}
+	scan := c.tape.scan
+	peek := tape{set: c.set}
+	defer peek.close()
+	near := func(dir, back archive.Direction) (pcp.Timestamp, bool) {
+		if peek.seek(at.place) != nil {
+			return pcp.Timestamp{}, false
+		}
+		if dir == back && peek.read(dir) != nil { // over the mark
+			return pcp.Timestamp{}, false
+		}
+		if peek.read(dir) != nil {
+			return pcp.Timestamp{}, false
+		}
+		return peek.scan.Time, true
+	}
+	next, ok := near(forward, -dir)
+	prior, ok2 := near(backward, -dir)
+	c.tape.scan = scan
+	return ok && ok2 && seconds(next, prior) <= c.set.opts.IgnoreGap.Seconds()
+}
+
+// position goes close to the time wanted by the index, and then as close as
+// records allow (interp.c does not know of what is there either).
+func (c *Cursor) position(ctx context.Context, req float64) error {
+	in := &c.in
+	way := c.dir()
+	if way == 0 {
+		way = backward
+	}
+	if err := c.tape.near(c.origin, way); err != nil {
+		return err
+	}
+	in.forgetRegion()
+	at := point{place: c.tape.tell()}
+	in.home = at
+	for {
+		ord, err := c.read(ctx, -way, &at)
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			break
+		}
+		t := seconds(c.tape.scan.Time, c.set.start)
+		if way == forward && t <= req || way == backward && t > req {
+			break
+		}
+		if !c.tape.isMark() {
+			if _, err := in.take(c, ord, t, req, 0); err != nil {
+				return err
+			}
+		}
+		in.region.extend(in.home, at, c.tape.isMark())
+		in.home = at
+	}
+	in.placed = true
+	for _, m := range in.asked {
+		m.lastNumval = -1
+	}
+	return nil
+}
+
+// roll reads up to the time wanted.
+func (c *Cursor) roll(ctx context.Context, req float64, dir archive.Direction, seen *bool) error {
+	in := &c.in
+	at := in.home
+	for {
+		ord, err := c.read(ctx, dir, &at)
+		if err != nil {
+			if errors.Is(err, pcp.ErrLogRec) || ctx.Err() != nil {
+				return err
+			}
+			break
+		}
+		t := seconds(c.tape.scan.Time, c.set.start)
+		if dir == forward && t > req || dir == backward && t < req {
+			break
+		}
+		if _, err := c.update(at, ord, t, req, dir, false, seen); err != nil {
+			return err
+		}
+		in.region.extend(in.home, at, c.tape.isMark())
+		in.home = at
+	}
+	return nil
+}
+
+// each calls fn for all instances wanted that may exist at the time wanted.
+func (in *interp) each(req float64, fn func(m *metric, i int32, b *bound)) {
+	for _, m := range in.asked {
+		for k := 0; k < len(m.live); k++ {
+			i := m.live[k]
+			b := &m.bounds[i]
+			if !b.wanted || b.born >= 0 && req < b.born || b.died >= 0 && req > b.died {
+				continue
+			}
+			fn(m, i, b)
+		}
+	}
+}
+
+// bind finds the bounds at the time wanted, from home. Seen tells that a mark was
+// passed on the way.
+func (c *Cursor) bind(ctx context.Context, req float64) (seen bool, err error) {
+	in := &c.in
+	dir := c.dir()
+
+	// Those not bound below.
+	if dir == forward {
+		need := false
+		in.each(req, func(_ *metric, _ int32, b *bound) {
+			if b.tFirst < 0 || req >= b.tFirst {
+				need = need || b.tPrior < 0 || b.tPrior > req
+			}
+		})
+		if need {
+			if err := c.roll(ctx, req, forward, &seen); err != nil {
+				return seen, err
+			}
+		}
+	}
+	in.open = in.open[:0]
+	in.each(req, func(m *metric, i int32, b *bound) {
+		if b.tFirst >= 0 && req < b.tFirst {
+			return
+		}
+		b.same = b.sNext&marked != 0 && b.tPrior == req
+		if b.sPrior&(undefined|scanned) == undefined ||
+			b.tPrior > req && (dir < 0 || b.sPrior&scanned == 0) || b.same {
+			b.search = true
+			in.open = append(in.open, unbound{m, i})
+		}
+	})
+	if len(in.open) > 0 {
+		if err := c.search(ctx, req, backward, &seen); err != nil {
+			return seen, err
+		}
+	}
+
+	// Those not bound above.
+	rolled := false
+	if dir == backward {
+		in.each(req, func(_ *metric, _ int32, b *bound) {
+			if b.tLast < 0 || req <= b.tLast {
+				rolled = rolled || b.tNext < 0 || b.tNext < req
+			}
+		})
+		if rolled {
+			if err := c.tape.seek(in.home.place); err != nil {
+				return seen, err
+			}
+			if err := c.roll(ctx, req, backward, &seen); err != nil {
+				return seen, err
+			}
+		}
+	}
+	in.open = in.open[:0]
+	in.each(req, func(m *metric, i int32, b *bound) {
+		if b.tLast >= 0 && req > b.tLast {
+			return
+		}
+		b.same = b.sPrior&marked != 0 && b.tNext == req
+		if b.sNext&(undefined|scanned) == undefined ||
+			b.tNext < req && (dir > 0 || b.sNext&scanned == 0) || b.same {
+			b.search = true
+			in.open = append(in.open, unbound{m, i})
+		}
+	})
+	if len(in.open) > 0 {
+		if err := c.search(ctx, req, forward, &seen); err != nil {
+			return seen, err
+		}
+	}
+	return seen, nil
+}
+
+// search reads from home in a direction until all in room are bound, or cannot be.
+func (c *Cursor) search(ctx context.Context, req float64, dir archive.Direction, seen *bool) error {
+	in := &c.in
+	open := in.open
+	if err := c.tape.seek(in.home.place); err != nil {
+		return err
+	}
+	at := in.home
+	left := len(open)
+	beyond := false // of the time wanted
+	limit, far := in.survey(open, dir)
+	for left > 0 {
+		// What the region does not have is not looked for in it.
+		if beyond && in.region.lacks(at, far, dir) {
+			if to := in.region.skip(at, dir); to.ord != at.ord {
+				if err := c.tape.seek(to.place); err != nil {
+					return err
+				}
+				at = to
+			}
+		}
+		before := at
+		ord, err := c.read(ctx, dir, &at)
+		if err != nil {
+			if errors.Is(err, pcp.ErrLogRec) || ctx.Err() != nil {
+				return err
+			}
+			break
+		}
+		t := seconds(c.tape.scan.Time, c.set.start)
+		beyond = dir == forward && t > req || dir == backward && t < req
+		if dir == backward && c.delta < 0 && t >= req || dir == forward && c.delta > 0 && t <= req {
+			in.home = at
+		}
+		found, err := c.update(at, ord, t, req, dir, true, seen)
+		if err != nil {
+			return err
+		}
+		in.region.extend(before, at, c.tape.isMark())
+		left -= found
+		// Those that cannot be found from here on.
+		past := dir == forward && t >= limit || dir == backward && t <= limit
+		if found > 0 || past {
+			kept := open[:0]
+			for _, u := range open {
+				b := u.bound()
+				switch {
+				case !b.search:
+					continue
+				case b.same && (dir == forward && t > req || dir == backward && t < req):
+				case dir == forward && b.tLast >= 0 && b.tLast <= t:
+					b.sNext |= scanned
+				case dir == backward && b.tFirst >= 0 && b.tFirst >= t:
+					b.sPrior |= scanned
+				default:
+					kept = append(kept, u)
+					continue
+				}
+				b.search = false
+				left--
+			}
+			open = kept
+			limit, far = in.survey(open, dir)
+		}
+	}
+	for _, u := range open {
+		b := u.bound()
+		b.search = false
+		if dir == backward {
+			if (b.sPrior&undefined != 0 || b.tPrior > req) && b.tFirst < req {
+				b.tFirst = req
+				b.sPrior |= scanned
+			}
+		} else if b.tNext < req && (b.tLast < 0 || req < b.tLast) {
+			b.tLast = req
+			b.sNext |= scanned
+		}
+	}
+	return nil
+}
+
+// survey returns the time from which on one of the open ones can be given up, and
+// the number of the outermost record in the region that has any of them.
+func (in *interp) survey(open []unbound, dir archive.Direction) (limit float64, far int32) {
+	if dir == forward {
+		limit, far = math.Inf(1), math.MinInt32
+	} else {
+		limit, far = math.Inf(-1), math.MaxInt32
+	}
+	for _, u := range open {
+		b := u.bound()
+		if dir == forward {
+			switch {
+			case b.same:
+				limit = math.Inf(-1)
+			case b.tLast >= 0:
+				limit = min(limit, b.tLast)
+			}
+			if b.first <= b.last {
+				far = max(far, b.last)
+			}
+			continue
+		}
+		switch {
+		case b.same:
+			limit = math.Inf(1)
+		case b.tFirst >= 0:
+			limit = max(limit, b.tFirst)
+		}
+		if b.first <= b.last {
+			far = min(far, b.first)
+		}
+	}
+	return limit, far
+}
+
+// lacks tells whether the region goes on behind a point, and has none of what is
+// looked for there: far is the outermost record with any.
+func (r *region) lacks(at point, far int32, dir archive.Direction) bool {
+	switch {
+	case !r.known:
+		return false
+	case dir == forward:
+		return at.ord < r.hi.ord && far < at.ord
+	}
+	return at.ord > r.lo.ord && far >= at.ord
+}
+
+// skip returns where reading goes on then: at the next mark, or the end of the region.
+func (r *region) skip(at point, dir archive.Direction) point {
+	if dir == forward {
+		i, _ := slices.BinarySearchFunc(r.marks, at.ord, func(m passed, ord int32) int { return cmp.Compare(m.before.ord, ord) })
+		if i < len(r.marks) {
+			return r.marks[i].before
+		}
+		return r.hi
+	}
+	i, _ := slices.BinarySearchFunc(r.marks, at.ord, func(m passed, ord int32) int { return cmp.Compare(m.after.ord, ord+1) })
+	if i > 0 {
+		return r.marks[i-1].after
+	}
+	return r.lo
 }

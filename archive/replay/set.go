@@ -27,6 +27,11 @@ type Options struct {
 	// CounterWrap takes an integer counter that fell for one that wrapped
 	// (PCP_COUNTER_WRAP).
 	CounterWrap bool
+
+	// Nearest gives an instantaneous or discrete number the value of the bound that
+	// is nearer, as the C library does from version 7 on. Before, and here without
+	// it, it is that of the earlier one.
+	Nearest bool
 }
 
 // A Set is one archive, or several that follow each other in time. It is safe for

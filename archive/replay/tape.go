@@ -88,6 +88,18 @@ func (t *tape) seek(p place) error {
 // approach goes to a place from where read returns the records not before a
 // time, or backwards not after it, perhaps after a few others.
 func (t *tape) approach(to pcp.Timestamp, dir archive.Direction) error {
+	t.choose(to, dir)
+	return t.rd.Approach(to, dir)
+}
+
+// near goes to where the index says that a time is close.
+func (t *tape) near(to pcp.Timestamp, dir archive.Direction) error {
+	t.choose(to, dir)
+	return t.rd.Place(to, dir)
+}
+
+// choose goes to the archive in which a time is.
+func (t *tape) choose(to pcp.Timestamp, dir archive.Direction) {
 	list := t.set.archives
 	i := 0
 	if dir == backward {
@@ -103,7 +115,6 @@ func (t *tape) approach(to pcp.Timestamp, dir archive.Direction) error {
 	}
 	t.use(i)
 	t.mark = 0
-	return t.rd.Approach(to, dir)
 }
 
 // markTime returns the time of the mark beside the archive.

@@ -1,0 +1,356 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/oracle"
+)
+
+const suite = "/var/lib/pcp/testsuite"
+
+// replayer builds the program that replays with the real library.
+func replayer(t *testing.T) string {
+	t.Helper()
+	oracle.Require(t)
+	bin := filepath.Join(t.TempDir(), "replay")
+	out, err := exec.Command("cc", "-O1", "-o", bin, "testdata/replay.c", "-lpcp").CombinedOutput()
+	if err != nil {
+		t.Skipf("the program that replays with libpcp cannot be built: %v\n%s", err, out)
+	}
+	return bin
+}
+
+// suiteArchives lists the archives of the QA suite: one line for each set.
+func suiteArchives(t *testing.T) []string {
+	t.Helper()
+	var list []string
+	for _, dir := range []string{"archives", "badarchives"} {
+		metas, _ := filepath.Glob(filepath.Join(suite, dir, "*.meta*"))
+		for _, m := range metas {
+			if base, _, ok := archive.BaseName(filepath.Base(m)); ok {
+				list = append(list, filepath.Join(suite, dir, base))
+			}
+		}
+	}
+	for _, dir := range []string{"archives/multi", "archives/multi-xz", "archives/multi-xz-1k", "archives/multi-corrupted"} {
+		if _, err := os.Stat(filepath.Join(suite, dir)); err == nil {
+			list = append(list, filepath.Join(suite, dir))
+		}
+	}
+	if _, err := os.Stat(filepath.Join(suite, "archives/multi-vm00.0")); err == nil {
+		list = append(list, strings.Join([]string{suite + "/archives/multi-vm00", suite + "/archives/multi-vm01", suite + "/archives/multi-vm02", suite + "/archives/multi-vm03"}, ","))
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if len(list) == 0 {
+		t.Skipf("no archives of the QA suite in %s", suite)
+	}
+	return list
+}
+
+
+// randomScript makes a script of n phases for a set.
+func randomScript(r *rand.Rand, s *Set, n int) []string {
+	var lines []string
+	descs := s.Meta().Descs()
+	end, err := s.End()
+	if err != nil {
+		end = s.Label().Start.Add(time.Hour)
+	}
+	span := max(seconds(end, s.start), 1)
+	for range n {
+		k := 1 + r.IntN(6)
+		if r.IntN(8) == 0 {
+			k = min(len(descs), 40)
+		}
+		var ids []string
+		seen := map[pcp.PMID]bool{}
+		var indoms []pcp.InDom
+		for range k {
+			d := descs[r.IntN(len(descs))]
+			if !seen[d.PMID] {
+				seen[d.PMID] = true
+				ids = append(ids, strconv.FormatUint(uint64(d.PMID), 10))
+				if d.InDom != pcp.InDomNull {
+					indoms = append(indoms, d.InDom)
+				}
+			}
+		}
+		if r.IntN(10) == 0 {
+			ids = append(ids, "123456789") // none
+		}
+		lines = append(lines, "metrics "+strings.Join(ids, " "))
+		profile := "profile all"
+		if len(indoms) > 0 && r.IntN(3) == 0 {
+			list, err := s.Instances(indoms[0])
+			if err == nil {
+				profile = fmt.Sprintf("profile %d", uint32(indoms[0]))
+				for range 1 + r.IntN(4) {
+					profile += fmt.Sprintf(" %d", list[r.IntN(len(list))].Inst)
+				}
+				lines = append(lines, "profile none")
+			}
+		}
+		lines = append(lines, profile)
+		mode := Interp
+		switch r.IntN(6) {
+		case 0:
+			mode = Forw
+		case 1:
+			mode = Back
+		}
+		at := (r.Float64()*1.2 - 0.1) * span
+		switch r.IntN(6) {
+		case 0:
+			at = 0
+		case 1:
+			at = span
+		case 2: // just there where a record is
+			c := s.NewCursor()
+			var res pcp.Result
+			when := s.start.Add(time.Duration(at * 1e9))
+			if c.SetMode(Forw, &when, 0) == nil && c.Next(context.Background(), false, &res) == nil {
+				at = seconds(res.Time, s.start)
+			}
+			c.Close()
+		}
+		when := s.start.Add(time.Duration(at * 1e9))
+		sec, nsec := when.Sec, when.Nsec
+		if r.IntN(8) == 0 {
+			sec, nsec = -1, 0
+		}
+		steps := 1 + r.IntN(12)
+		var delta time.Duration
+		switch r.IntN(5) {
+		case 0:
+			delta = time.Duration(r.Float64() * span / 10 * 1e9)
+		case 1:
+			delta = time.Duration(r.Float64() * span * 1e9)
+		case 2:
+			delta = time.Duration(1+r.IntN(60)) * time.Second
+		case 3:
+			delta = time.Duration(1 + r.IntN(3_000_000_000))
+		default:
+			delta = time.Duration(span * 1e9 / 200)
+		}
+		if r.IntN(3) == 0 {
+			delta = -delta
+		}
+		if r.IntN(30) == 0 {
+			delta = 0
+		}
+		lines = append(lines, fmt.Sprintf("mode %d %d %d %d %d", mode, sec, nsec, delta/time.Second, delta%time.Second))
+		if mode != Interp && r.IntN(3) == 0 {
+			lines = append(lines, fmt.Sprintf("next %d", steps))
+		} else {
+			lines = append(lines, fmt.Sprintf("fetch %d", steps))
+		}
+	}
+	return lines
+}
+
+// runScript does what the program beside it does.
+func runScript(s *Set, lines []string) []string {
+	ctx := context.Background()
+	c := s.NewCursor()
+	defer c.Close()
+	var ids []pcp.PMID
+	profile := new(pcp.Profile)
+	var res pcp.Result
+	var out []string
+	for _, line := range lines {
+		f := strings.Fields(line)
+		num := func(i int) int64 {
+			n, _ := strconv.ParseInt(f[i], 10, 64)
+			return n
+		}
+		switch f[0] {
+		case "metrics":
+			ids = nil
+			for i := range f[1:] {
+				ids = append(ids, pcp.PMID(num(i+1)))
+			}
+		case "profile":
+			switch f[1] {
+			case "all":
+				profile.Add(pcp.InDomNull)
+			case "none":
+				profile.Del(pcp.InDomNull)
+			default:
+				for i := range f[2:] {
+					profile.Add(pcp.InDom(num(1)), int32(num(i+2)))
+				}
+			}
+		case "mode":
+			when := &pcp.Timestamp{Sec: num(2), Nsec: int32(num(3))}
+			if when.Sec == -1 {
+				when = nil
+			}
+			err := c.SetMode(Mode(num(1)), when, time.Duration(num(4))*time.Second+time.Duration(num(5)))
+			out = append(out, fmt.Sprintf("mode %d", code(err)))
+		case "fetch", "next":
+			for range num(1) {
+				var err error
+				if f[0] == "fetch" {
+					err = c.Fetch(ctx, ids, profile, false, &res)
+				} else {
+					err = c.Next(ctx, false, &res)
+				}
+				if err != nil {
+					out = append(out, fmt.Sprintf("%s %d", f[0], code(err)))
+					continue
+				}
+				out = append(out, show(s, &res))
+			}
+		}
+	}
+	return out
+}
+
+func code(err error) int {
+	if err == nil {
+		return 0
+	}
+	return int(pcp.Code(err))
+}
+
+func show(s *Set, res *pcp.Result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d.%09d %d", res.Time.Sec, res.Time.Nsec, len(res.Sets))
+	for _, vs := range res.Sets {
+		n := len(vs.Values)
+		if vs.Err != 0 {
+			n = int(vs.Err)
+		}
+		fmt.Fprintf(&b, " | %d %d", uint32(vs.PMID), n)
+		for _, v := range vs.Values {
+			fmt.Fprintf(&b, " %d:", v.Inst)
+			if vs.ValFmt == pcp.ValInSitu {
+				fmt.Fprintf(&b, "%08x", uint32(v.Bits()))
+				continue
+			}
+			fmt.Fprintf(&b, "t%d.", v.Type())
+			switch v.Type() {
+			case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
+				fmt.Fprintf(&b, "%016x", v.Bits())
+			case pcp.TypeFloat:
+				fmt.Fprintf(&b, "%08x", v.Bits())
+			case pcp.TypeEvent, pcp.TypeHighResEvent:
+				fmt.Fprintf(&b, "%d", len(v.Bytes()))
+			default:
+				fmt.Fprintf(&b, "%x", v.Bytes())
+			}
+		}
+	}
+	return b.String()
+}
+
+// runOracle has the real library do it.
+func runOracle(t *testing.T, bin, spec string, lines []string, env ...string) (out []string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin, spec)
+	cmd.Env = append(oracle.Env(), env...)
+	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	err = cmd.Run()
+	if text := strings.TrimSuffix(stdout.String(), "\n"); text != "" {
+		out = strings.Split(text, "\n")
+	}
+	return out, err
+}
+
+func TestOracleReplay(t *testing.T) {
+	bin := replayer(t)
+	list := suiteArchives(t)
+	phases, seed := 6, uint64(1)
+	if os.Getenv("PCP_SUITE") == "" {
+		var some []string
+		for i, spec := range list {
+			if i%4 == 0 || strings.Contains(spec, "multi") || strings.Contains(spec, "mark") {
+				some = append(some, spec)
+			}
+		}
+		list = some
+	} else {
+		phases, seed = 30, rand.Uint64()
+	}
+	if s := os.Getenv("REPLAY_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	t.Logf("REPLAY_SEED=%d", seed)
+	fetches, bad := 0, 0
+	for i, spec := range list {
+		if only := os.Getenv("REPLAY_ONLY"); only != "" && !strings.Contains(spec, only) {
+			continue
+		}
+		s, err := Open(spec, Options{})
+		if err != nil {
+			out, _ := runOracle(t, bin, spec, nil)
+			if len(out) == 0 || !strings.HasPrefix(out[0], "open") {
+				t.Errorf("%s: %v, but the real library opens it: %q", spec, err, out)
+			} else if want := "open " + strconv.Itoa(code(err)); out[0] != want {
+				t.Logf("%s: %v is %s, to the real library %s", spec, err, want, out[0])
+			}
+			continue
+		}
+		r := rand.New(rand.NewPCG(seed, uint64(i)))
+		lines := randomScript(r, s, phases)
+		want, err := runOracle(t, bin, spec, lines)
+		if err != nil {
+			t.Logf("%s: the real library: %v", spec, err)
+		}
+		got := runScript(s, lines)
+		s.Close()
+		for k := range want {
+			if k >= len(got) || got[k] != want[k] {
+				g := "nothing"
+				if k < len(got) {
+					g = got[k]
+				}
+				bad++
+				t.Errorf("%s: line %d of the answer (%s)\n got %.1500s\nwant %.1500s", spec, k, where(lines, k), g, want[k])
+				break
+			}
+		}
+		fetches += len(want)
+	}
+	t.Logf("%d archives, %d answers compared, %d archives differ", len(list), fetches, bad)
+}
+
+// where tells which line of a script an answer belongs to.
+func where(lines []string, k int) string {
+	metrics, mode := "", ""
+	for i, line := range lines {
+		f := strings.Fields(line)
+		n := 0
+		switch f[0] {
+		case "metrics":
+			metrics = line
+		case "mode":
+			n, mode = 1, line
+		case "fetch", "next":
+			n, _ = strconv.Atoi(f[1])
+		}
+		if k < n {
+			return fmt.Sprintf("script line %d: %.80s; %s; %s, %d", i, metrics, mode, line, k)
+		}
+		k -= n
+	}
+	return "behind the script"
+}
