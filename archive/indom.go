@@ -248,3 +248,20 @@ func (t *timeline) name(i int, inst int32) (string, bool) {
 	}
 	return t.names[s[k].name], true
 }
+
+// LastName returns the last name that an instance had at any time
+// (pmNameInDomArchive(3)).
+func (m *Meta) LastName(indom pcp.InDom, inst int32) (string, bool) {
+	t := m.indoms[indom]
+	if t == nil {
+		return "", false
+	}
+	t.once.Do(t.index)
+	s := t.spans[inst]
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i].name != gone {
+			return t.names[s[i].name], true
+		}
+	}
+	return "", false
+}

@@ -17,6 +17,8 @@ import (
 	"github.com/go-pcp/pcp/tool/help"
 	"github.com/go-pcp/pcp/tool/hostname"
 	"github.com/go-pcp/pcp/tool/info"
+	"github.com/go-pcp/pcp/tool/logcheck"
+	"github.com/go-pcp/pcp/tool/logsummary"
 	"github.com/go-pcp/pcp/tool/mmvdump"
 	"github.com/go-pcp/pcp/tool/nsedit"
 	"github.com/go-pcp/pcp/tool/pmcd"
@@ -45,6 +47,8 @@ func commands() []*cli.Command {
 		stat.Command,
 		dumplog.Command,
 		dumplog.NewCommand,
+		logcheck.Command,
+		logsummary.Command,
 		nsedit.AddCommand,
 		nsedit.DelCommand,
 		nsedit.MergeCommand,

@@ -1,0 +1,440 @@
+package logsummary
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// blockBase is where offsets of blocks count from, in bytes before the contents
+// of a record. Part of the file format; do not change.
+const blockBase = 12
+
+// A fatalError is a value that makes the tool give up.
+type fatalError struct {
+	warning string // what -v says of it
+}
+
+func (e *fatalError) Error() string { return "value without a number" }
+
+// A set is where the values of a metric are in a record, or with m nil a mark.
+type set struct {
+	m      *metric
+	now    int64
+	body   int32 // offset of the record in the batch
+	values int32 // and of the first value
+	n      int32
+	inSitu bool
+}
+
+// A batch is a number of records, and for each worker what to do with them.
+type batch struct {
+	buf  []byte
+	sets [workers][]set
+	refs atomic.Int32
+}
+
+const (
+	workers   = 2
+	batches   = 4
+	batchSize = 256 << 10
+)
+
+// A scanner reads records and hands out their sets.
+type scanner struct {
+	t       *tool
+	second  bool // pass
+	version int
+	base    pcp.Timestamp
+	scratch pcp.Result
+	load    [workers]int // values in a record of the metrics of each worker
+	prev    *metric      // of the set before
+	head    *metric      // of the first set of the last record
+
+	batch  *batch
+	free   chan *batch
+	work   [workers]chan *batch
+	wg     sync.WaitGroup
+	inline bool
+	fatal  atomic.Pointer[fatalError]
+}
+
+// scan takes in the records of the window.
+func (t *tool) scan(a *archive.Archive, second bool) error {
+	s := &scanner{t: t, second: second, version: a.Version(), base: t.base}
+	// Warnings come in the order of the records.
+	s.inline = t.warn || runtime.GOMAXPROCS(0) == 1
+	s.begin()
+	err := s.read(a)
+	s.end()
+	if f := s.fatal.Load(); f != nil {
+		return f
+	}
+	return err
+}
+
+func (s *scanner) begin() {
+	if s.inline {
+		s.batch = new(batch)
+		return
+	}
+	s.free = make(chan *batch, batches)
+	for range batches {
+		s.free <- new(batch)
+	}
+	s.batch = <-s.free
+	for w := range s.work {
+		s.work[w] = make(chan *batch, batches)
+		s.wg.Go(func() {
+			for b := range s.work[w] {
+				s.run(b, w)
+				if b.refs.Add(-1) == 0 {
+					s.free <- b
+				}
+			}
+		})
+	}
+}
+
+func (s *scanner) end() {
+	s.flush()
+	if s.inline {
+		return
+	}
+	for _, c := range s.work {
+		close(c)
+	}
+	s.wg.Wait()
+}
+
+// flush hands over the batch.
+func (s *scanner) flush() {
+	b := s.batch
+	if s.inline {
+		for w := range s.work {
+			s.run(b, w)
+		}
+	} else {
+		b.refs.Store(workers)
+		for _, c := range s.work {
+			c <- b
+		}
+		b = <-s.free
+	}
+	b.buf = b.buf[:0]
+	for w := range b.sets {
+		b.sets[w] = b.sets[w][:0]
+	}
+	s.batch = b
+}
+
+// read reads the records of the window into batches.
+func (s *scanner) read(a *archive.Archive) error {
+	r := a.NewReader()
+	defer r.Close()
+	origin, finish := s.t.window.Start, s.t.window.Finish
+	if err := r.Seek(origin, archive.Forward); err != nil {
+		return err
+	}
+	for s.fatal.Load() == nil {
+		body, _, err := r.NextBody()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		if !wellFormed(body, s.version) {
+			// Or it may be, but unlike what is usual.
+			if err := archive.DecodeResult(&s.scratch, body, s.version); err != nil {
+				return err
+			}
+		}
+		now, n, _ := archive.RecordTime(body, s.version)
+		if now.Compare(origin) < 0 {
+			continue // against the direction of time
+		}
+		if origin = now; micro(now).Compare(finish) > 0 {
+			return nil
+		}
+		s.take(body, s.relative(now), int(n))
+		if s.inline || len(s.batch.buf) >= batchSize {
+			s.flush()
+		}
+	}
+	return nil
+}
+
+// relative returns a time as instances have it. What is 70,000 years away from
+// 1970 stays there.
+func (s *scanner) relative(t pcp.Timestamp) int64 {
+	const most = math.MaxInt64 / 4_000_000
+	sec := min(max(t.Sec, -most), most) - min(max(s.base.Sec, -most), most)
+	return sec*1e6 + int64(t.Nsec/1000-s.base.Nsec/1000)
+}
+
+// absolute is the inverse of relative.
+func absolute(base pcp.Timestamp, now int64) pcp.Timestamp {
+	us := now%1e6 + int64(base.Nsec/1000)
+	t := pcp.Timestamp{Sec: base.Sec + now/1e6 + us/1e6, Nsec: int32(us%1e6) * 1000}
+	if t.Nsec < 0 {
+		t.Sec, t.Nsec = t.Sec-1, t.Nsec+1e9
+	}
+	return t
+}
+
+// headSize returns the length of what comes before the sets of a record.
+func headSize(version int) int {
+	if version >= archive.Version3 {
+		return 16
+	}
+	return 12
+}
+
+// wellFormed tells whether a record is one as pmlogger writes them: all within
+// it, and the blocks in the order of their values without gaps. Others may be
+// in order, too.
+func wellFormed(body []byte, version int) bool {
+	head := headSize(version)
+	if len(body) < head {
+		return false
+	}
+	n := int32(binary.BigEndian.Uint32(body[head-4:]))
+	if n < 0 {
+		return false
+	}
+	first := head
+	for range n {
+		if len(body)-first < 8 {
+			return false
+		}
+		k := int32(binary.BigEndian.Uint32(body[first+4:]))
+		if first += 8; k <= 0 {
+			continue
+		}
+		if 4+8*uint64(k) > uint64(len(body)-first) {
+			return false
+		}
+		first += 4 + 8*int(k)
+	}
+	want, at := first, head
+	for range n {
+		k := int32(binary.BigEndian.Uint32(body[at+4:]))
+		if at += 8; k <= 0 {
+			continue
+		}
+		format := pcp.ValFmt(binary.BigEndian.Uint32(body[at:]))
+		values := body[at+4 : at+4+8*int(k)]
+		at += 4 + 8*int(k)
+		switch format {
+		case pcp.ValInSitu:
+			continue
+		case pcp.ValDPtr, pcp.ValSPtr:
+		default:
+			return false
+		}
+		for ; len(values) >= 8; values = values[8:] {
+			if int64(binary.BigEndian.Uint32(values[4:]))*4-blockBase != int64(want) || len(body)-want < 4 {
+				return false
+			}
+			word := binary.BigEndian.Uint32(body[want:])
+			if t := pcp.Type(word >> 24); t == pcp.TypeEvent || t == pcp.TypeHighResEvent {
+				return false
+			}
+			size := int(word & 0xffffff)
+			if size < 4 || size > len(body)-want {
+				return false
+			}
+			want += (size + 3) &^ 3
+		}
+	}
+	return want == len(body)
+}
+
+// take puts a record of n sets, which was checked, into the batch.
+func (s *scanner) take(body []byte, now int64, n int) {
+	if len(s.batch.buf) > 0 && len(body) > math.MaxInt32-batchSize {
+		s.flush()
+	}
+	b := s.batch
+	start := int32(len(b.buf))
+	b.buf = append(b.buf, body...)
+	if n == 0 {
+		for w := range b.sets {
+			b.sets[w] = append(b.sets[w], set{now: now})
+		}
+		return
+	}
+	at := headSize(s.version)
+	for i := range n {
+		id, k := pcp.PMID(binary.BigEndian.Uint32(body[at:])), int32(binary.BigEndian.Uint32(body[at+4:]))
+		if at += 8; k <= 0 {
+			if k < 0 {
+				what := "archive value"
+				if s.second {
+					what = "2nd pass archive"
+				}
+				s.t.warnf(id, "failed in %s fetch: %s", what, cli.ErrText(pcp.Error(k)))
+			}
+			continue
+		}
+		inSitu := pcp.ValFmt(binary.BigEndian.Uint32(body[at:])) == pcp.ValInSitu
+		if m := s.metric(id, i == 0, int(k)); m.known {
+			b.sets[m.owner] = append(b.sets[m.owner], set{m, now, start, start + int32(at) + 4, k, inSitu})
+		}
+		at += 4 + 8*int(k)
+	}
+}
+
+// metric returns that of a set. Records look alike, so it tries first what came
+// behind the metric of the set before last time.
+func (s *scanner) metric(id pcp.PMID, first bool, values int) *metric {
+	guess := &s.head
+	if !first && s.prev != nil {
+		guess = &s.prev.next
+	}
+	m := *guess
+	if m == nil || m.desc.PMID != id {
+		if m = s.t.metrics[id]; m == nil {
+			m = s.newMetric(id, values)
+		}
+		*guess = m
+	}
+	s.prev = m
+	return m
+}
+
+func (s *scanner) newMetric(id pcp.PMID, values int) *metric {
+	m := &metric{desc: pcp.Desc{PMID: id}}
+	s.t.metrics[id] = m
+	desc, err := s.t.meta.Desc(id)
+	if err != nil {
+		s.t.warnf(id, "cannot find descriptor: %s", cli.ErrText(err))
+		return m
+	}
+	m.desc = desc
+	switch desc.Type {
+	case pcp.Type32, pcp.TypeU32, pcp.Type64, pcp.TypeU64, pcp.TypeFloat, pcp.TypeDouble:
+		m.known = true
+	}
+	m.counter = desc.Sem == pcp.SemCounter
+	if !s.inline && s.load[1] < s.load[0] {
+		m.owner = 1
+	}
+	s.load[m.owner] += values
+	return m
+}
+
+// run does what a batch has for a worker.
+func (s *scanner) run(b *batch, w int) {
+	if s.fatal.Load() != nil {
+		return
+	}
+	for i := range b.sets[w] {
+		x := &b.sets[w][i]
+		if x.m == nil {
+			for _, m := range s.t.started[w] {
+				m.mark(x.now)
+			}
+			continue
+		}
+		var ok bool
+		values := b.buf[x.values : x.values+8*x.n]
+		switch {
+		case s.second:
+			s.distribute(x, b.buf[x.body:], values)
+			continue
+		case !x.m.started:
+			s.t.started[w] = append(s.t.started[w], x.m)
+			ok = s.first(x, b.buf[x.body:], values)
+		default:
+			ok = s.update(x, b.buf[x.body:], values)
+		}
+		if !ok {
+			return
+		}
+	}
+}
+
+// first takes in the first values of a metric.
+func (s *scanner) first(x *set, body, values []byte) bool {
+	m := x.m
+	m.start(s.t.sum)
+	for ; len(values) >= 8; values = values[8:] {
+		if !s.add(x, body, values) {
+			return false
+		}
+	}
+	return true
+}
+
+// add takes in the first value of an instance.
+func (s *scanner) add(x *set, body, value []byte) bool {
+	m := x.m
+	v, ok := number(m.desc.Type, body, binary.BigEndian.Uint32(value[4:]), x.inSitu)
+	if !ok {
+		s.fatal.CompareAndSwap(nil, &fatalError{s.t.warning(m.desc.PMID, "failed to extract value: %s", cli.ErrText(pcp.ErrConv))})
+		return false
+	}
+	m.add(int32(binary.BigEndian.Uint32(value)), v, x.now, s.t.bins)
+	return true
+}
+
+// update takes in more values of a metric.
+func (s *scanner) update(x *set, body, values []byte) bool {
+	m, n := x.m, int(x.n)
+	for j := 0; len(values) >= 8; j, values = j+1, values[8:] {
+		k := m.locate(j, n, int32(binary.BigEndian.Uint32(values)))
+		if k < 0 {
+			if !s.add(x, body, values) {
+				return false
+			}
+			continue
+		}
+		v, ok := number(m.desc.Type, body, binary.BigEndian.Uint32(values[4:]), x.inSitu)
+		if !ok {
+			s.t.warnf(m.desc.PMID, "failed to extract value: %s", cli.ErrText(pcp.ErrConv))
+			continue
+		}
+		if v != v {
+			continue // not a number
+		}
+		if i := &m.insts[k]; m.counter {
+			m.countUp(i, v, x.now, s.t.unwrap)
+		} else {
+			m.observe(i, v, x.now)
+		}
+	}
+	return true
+}
+
+// distribute takes in values in the second pass.
+func (s *scanner) distribute(x *set, body, values []byte) {
+	m, n := x.m, int(x.n)
+	if !m.started {
+		return
+	}
+	for j := 0; len(values) >= 8; j, values = j+1, values[8:] {
+		k := m.locate(j, n, int32(binary.BigEndian.Uint32(values)))
+		if k < 0 {
+			s.t.warnf(m.desc.PMID, "ignoring new instance found on second pass")
+			continue
+		}
+		v, ok := number(m.desc.Type, body, binary.BigEndian.Uint32(values[4:]), x.inSitu)
+		if !ok {
+			s.t.warnf(m.desc.PMID, "failed to extract value: %s", cli.ErrText(pcp.ErrConv))
+			continue
+		}
+		if v == v {
+			m.distribute(k, v, x.now, s.t.bins, s.t.unwrap)
+		}
+	}
+}
