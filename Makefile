@@ -16,7 +16,11 @@ build:              ## bin/pcp, static, and bin/links with a link for each class
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/pcp ./cmd/pcp
 	@rm -rf bin/links && bin/pcp links -t ../pcp bin/links
 
-test: oracle build unit test-race qa    ## everything, as CI runs it
+test: oracle modules build unit test-race qa    ## everything, as CI runs it
+
+.PHONY: modules
+modules:            ## fetch what building and testing needs, from servers that may be busy
+	@scripts/retry $(GO) list -deps -test ./... >/dev/null
 
 unit: lint-quick
 	scripts/gotest ./...
