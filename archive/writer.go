@@ -187,7 +187,7 @@ func Create(base string, cfg WriterConfig) (*Writer, error) {
 	if w.cfg.create == nil {
 		w.cfg.create = createFile
 	}
-	if err := checkFree(base); err != nil {
+	if err := CheckFree(base); err != nil {
 		return nil, err
 	}
 	var made []string
@@ -233,8 +233,9 @@ func (w *Writer) open(o *outFile, suffix string) error {
 	return nil
 }
 
-// checkFree tells whether there is no file of the archive yet.
-func checkFree(base string) error {
+// CheckFree tells whether there is no file yet of an archive with that base
+// name, compressed or not: else its error is fs.ErrExist and names one.
+func CheckFree(base string) error {
 	dir, name := filepath.Split(base)
 	if dir == "" {
 		dir = "."

@@ -1,0 +1,310 @@
+package importer
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+)
+
+// Domain is that of metrics and instance domains whose numbers this package
+// chooses (PMI_DOMAIN).
+const Domain = 245
+
+// Options say what archive to write.
+type Options struct {
+	Host     string // pmiSetHostname(3); "" is the name of this host
+	TimeZone string // pmiSetTimezone(3), as TZ means it; "" is that of this host
+	ZoneInfo string // name of the time zone, for version 3; "" is that of this host if TimeZone is ""
+	Version  int    // pmiSetVersion(3): archive.Version2 or archive.Version3; 0 is Version3
+
+	// VolumeBytes is how long a volume may be, 0 as long as the format allows
+	// (PCP_LOGIMPORT_MAXLOGSZ).
+	VolumeBytes int64
+
+	// Inherit is an archive whose metrics, instances and text the new one has
+	// from the start (PMI_FLAG_INHERIT). Labels that are not yet written come
+	// along too. Handles belong to one archive.
+	Inherit *Importer
+}
+
+// An Importer is an archive that is being written (a context of
+// libpcp_import). It is for one goroutine.
+type Importer struct {
+	base string
+	opt  Options
+	w    *archive.Writer // nil until the first Write
+
+	metrics []*metric
+	byName  map[string]*metric
+	byID    map[pcp.PMID]*metric
+	indoms  map[pcp.InDom]*indom
+	serial  int // of the last instance domain of NewInDom
+
+	gen  uint64    // number of the record that is being put together, from 1
+	sets []*metric // what it has values of, in the order of the first
+	text []byte    // room for its strings
+
+	texts  []text
+	said   map[text]bool
+	labels []label
+
+	last  pcp.Timestamp // of the last Write
+	flush int64         // offset in the volume behind which there is an entry in the index
+	res   pcp.Result    // room
+	body  []byte        // room for a record
+	body2 []byte        // room for one of the metadata
+	ended bool
+}
+
+// A metric is one that was declared, with its values in the present record.
+type metric struct {
+	index  int // in Importer.metrics
+	name   string
+	desc   pcp.Desc
+	indom  *indom // nil until it has an instance, and for a single value
+	done   bool   // written
+	gen    uint64 // of the record that values belong to
+	err    pcp.Error
+	values []pcp.Value
+	seen   []uint64 // by slot: gen of the last record that has a value of it
+}
+
+// An indom is an instance domain. A slot is the number of an instance in the
+// order in which they were added.
+type indom struct {
+	id     pcp.InDom
+	slots  []pcp.Instance
+	byName map[string]int // slot
+	byWord map[string]int // slot, by the name up to its first blank and with that
+	byInst map[int32]int  // slot
+	disk   []pcp.Instance // in the order in which they are written
+	done   bool           // all of it written
+	next   int32          // number for the next instance that comes without one
+}
+
+// Start begins an archive (pmiStart(3)). Its files must not exist; they are
+// made by the first Write.
+func Start(base string, opt Options) (*Importer, error) {
+	if opt.Version == 0 {
+		opt.Version = archive.Version3
+	}
+	if archive.LabelSize(opt.Version) == 0 {
+		return nil, fmt.Errorf("version %d: %w", opt.Version, ErrBadVersion)
+	}
+	if opt.Host == "" {
+		var err error
+		if opt.Host, err = os.Hostname(); err != nil {
+			return nil, err
+		}
+	}
+	if opt.TimeZone == "" {
+		opt.TimeZone = timeZone()
+		if opt.ZoneInfo == "" {
+			opt.ZoneInfo = zoneInfo()
+		}
+	}
+	if opt.Version < archive.Version3 {
+		opt.ZoneInfo = ""
+	}
+	if err := archive.CheckFree(base); err != nil {
+		return nil, err
+	}
+	im := &Importer{
+		base:   base,
+		opt:    opt,
+		byName: make(map[string]*metric),
+		byID:   make(map[pcp.PMID]*metric),
+		indoms: make(map[pcp.InDom]*indom),
+		said:   make(map[text]bool),
+		gen:    1,
+	}
+	if old := opt.Inherit; old != nil {
+		im.opt.Inherit = nil
+		im.inherit(old)
+	}
+	return im, nil
+}
+
+func (im *Importer) inherit(old *Importer) {
+	for _, m := range old.metrics {
+		im.add(m.name, m.desc)
+	}
+	for id, d := range old.indoms {
+		for _, in := range d.slots {
+			im.indom(id).add(in)
+		}
+		im.indoms[id].next = d.next
+	}
+	for _, t := range old.texts {
+		t.done = false
+		im.texts = append(im.texts, t)
+		im.said[t] = true
+	}
+	for _, l := range old.labels {
+		l.set.Labels = append([]pcp.Label(nil), l.set.Labels...)
+		im.labels = append(im.labels, l)
+	}
+	im.serial, im.last = old.serial, old.last
+}
+
+// Path returns the base name of the archive.
+func (im *Importer) Path() string { return im.base }
+
+// AddMetric declares a metric (pmiAddMetric(3)) and returns its PMID. With
+// pcp.PMIDNull in desc it gets one of Domain that no other metric has. A metric
+// with a single value has the instance domain pcp.InDomNull.
+func (im *Importer) AddMetric(name string, desc pcp.Desc) (pcp.PMID, error) {
+	if im.ended {
+		return pcp.PMIDNull, pcp.ErrNoContext
+	}
+	if !validName(name) {
+		return pcp.PMIDNull, fmt.Errorf("%q: %w", name, ErrBadMetricName)
+	}
+	// Of two conflicts C reports that with the metric declared first.
+	same, other := im.byName[name], im.byID[desc.PMID]
+	switch {
+	case same != nil && (other == nil || same.index <= other.index):
+		return pcp.PMIDNull, fmt.Errorf("%s: %w", name, ErrDupMetricName)
+	case other != nil:
+		return pcp.PMIDNull, fmt.Errorf("%s: %s is that of %s: %w", name, desc.PMID, other.name, ErrDupMetricID)
+	}
+	if desc.Type < pcp.Type32 || desc.Type > pcp.TypeString {
+		return pcp.PMIDNull, fmt.Errorf("%s: type %s: %w", name, desc.Type, ErrBadType)
+	}
+	switch desc.Sem {
+	case pcp.SemInstant, pcp.SemCounter, pcp.SemDiscrete:
+	default:
+		return pcp.PMIDNull, fmt.Errorf("%s: semantics %d: %w", name, desc.Sem, ErrBadSem)
+	}
+	if desc.PMID == pcp.PMIDNull {
+		n := len(im.metrics) + 1
+		if n >= 1<<22 {
+			return pcp.PMIDNull, fmt.Errorf("%s: no PMID left: %w", name, ErrDupMetricID)
+		}
+		desc.PMID = pcp.NewPMID(Domain, n>>10, n&(1<<10-1))
+	}
+	im.add(name, desc)
+	return desc.PMID, nil
+}
+
+func (im *Importer) add(name string, desc pcp.Desc) *metric {
+	m := &metric{index: len(im.metrics), name: name, desc: desc}
+	im.metrics = append(im.metrics, m)
+	im.byName[name] = m
+	if im.byID[desc.PMID] == nil { // C does not see when it chooses one twice
+		im.byID[desc.PMID] = m
+	}
+	return m
+}
+
+// validName tells whether C takes a name for a metric's: components of
+// letters, digits and underscores, the first a letter.
+func validName(name string) bool {
+	start := true
+	for i := range len(name) {
+		c := name[i]
+		switch letter := c|0x20 >= 'a' && c|0x20 <= 'z'; {
+		case start && !letter:
+			return false
+		case !letter && c != '.' && c != '_' && (c < '0' || c > '9'):
+			return false
+		}
+		start = c == '.'
+	}
+	return !start
+}
+
+// AddInstance declares an instance (pmiAddInstance(3)). Names must differ in
+// what comes before the first blank, numbers must differ.
+func (im *Importer) AddInstance(id pcp.InDom, name string, inst int32) error {
+	if im.ended {
+		return pcp.ErrNoContext
+	}
+	if strings.IndexByte(name, 0) >= 0 {
+		return fmt.Errorf("instance %q: a NUL in its name: %w", name, pcp.ErrInst)
+	}
+	if inst < 0 {
+		return fmt.Errorf("instance %q: %d: %w", name, inst, pcp.ErrInst)
+	}
+	d := im.indom(id)
+	sameName, dup := d.find(name)
+	sameInst, taken := d.byInst[inst]
+	switch {
+	case dup && (!taken || sameName <= sameInst):
+		return fmt.Errorf("instance %q: %w", name, ErrDupInstName)
+	case taken:
+		return fmt.Errorf("instance %q: %d is that of %q: %w", name, inst, d.slots[sameInst].Name, ErrDupInstID)
+	}
+	d.add(pcp.Instance{Inst: inst, Name: strings.Clone(name)})
+	return nil
+}
+
+func (im *Importer) indom(id pcp.InDom) *indom {
+	d := im.indoms[id]
+	if d == nil {
+		d = &indom{id: id, byName: make(map[string]int), byWord: make(map[string]int), byInst: make(map[int32]int)}
+		im.indoms[id] = d
+	}
+	return d
+}
+
+// find returns the slot of an instance: one with a blank in its name is found
+// by what comes before it.
+func (d *indom) find(name string) (slot int, ok bool) {
+	if i := strings.IndexByte(name, ' '); i >= 0 {
+		slot, ok = d.byWord[name[:i+1]]
+	} else {
+		slot, ok = d.byName[name]
+	}
+	return slot, ok
+}
+
+func (d *indom) add(in pcp.Instance) {
+	slot := len(d.slots)
+	d.slots = append(d.slots, in)
+	d.disk = append(d.disk, in)
+	d.byName[in.Name] = slot
+	d.byInst[in.Inst] = slot
+	if i := strings.IndexByte(in.Name, ' '); i >= 0 {
+		d.byWord[in.Name[:i+1]] = slot
+	}
+	d.done = false
+	if in.Inst >= d.next && in.Inst < 1<<31-1 {
+		d.next = in.Inst + 1
+	}
+}
+
+// Write writes what was put since the last Write as a record of the archive,
+// and text and labels (pmiWrite(3), pmiHighResWrite). Version 2 keeps
+// microseconds. Time must not go back.
+func (im *Importer) Write(t time.Time) error { return im.write(pcp.TimestampOf(t)) }
+
+// Flush writes to the files what is in memory. End does so too.
+func (im *Importer) Flush() error {
+	if im.w == nil {
+		return nil
+	}
+	return im.w.Flush()
+}
+
+// End completes the archive (pmiEnd(3)). Values that were put after the last
+// Write are lost. If nothing was ever written there is no archive, which is
+// ErrNoData. To end it again does nothing.
+func (im *Importer) End() error {
+	if im.ended {
+		return nil
+	}
+	im.ended = true
+	if im.w == nil {
+		return fmt.Errorf("%s: %w", im.base, ErrNoData)
+	}
+	err := im.w.Index(im.last)
+	if e := im.w.Close(); err == nil {
+		err = e
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+package importer
+
+import (
+	"fmt"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A Spec says what NewMetric declares.
+type Spec struct {
+	Type    pcp.Type  // Type32 if not set
+	Sem     pcp.Sem   // SemInstant if not set
+	Units   pcp.Units // none if not set
+	InDom   pcp.InDom // of NewInDom, if the metric has instances
+	OneLine string    // help text in one line
+	Help    string    // help text
+}
+
+// A Metric is one that NewMetric declared. If it has a single value it is also
+// its handle; else Instance returns one.
+type Metric struct {
+	Handle
+	im *Importer
+	m  *metric
+}
+
+// NewMetric declares a metric with a PMID of its own.
+func (im *Importer) NewMetric(name string, spec Spec) (*Metric, error) {
+	desc := pcp.Desc{PMID: pcp.PMIDNull, Type: spec.Type, InDom: pcp.InDomNull, Sem: spec.Sem, Units: spec.Units}
+	if desc.Sem == 0 {
+		desc.Sem = pcp.SemInstant
+	}
+	if spec.InDom != 0 {
+		desc.InDom = spec.InDom
+	}
+	id, err := im.AddMetric(name, desc)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range []struct {
+		kind pcp.TextKind
+		text string
+	}{{pcp.TextOneLine, spec.OneLine}, {pcp.TextHelp, spec.Help}} {
+		if t.text == "" {
+			continue
+		}
+		if err := im.PutText(t.kind|pcp.TextPMID, uint32(id), t.text); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	m := &Metric{im: im, m: im.byName[name]}
+	if desc.InDom == pcp.InDomNull {
+		m.Handle = Handle{im, m.m, -1}
+	}
+	return m, nil
+}
+
+// NewInDom returns an instance domain of Domain that no one else has.
+func (im *Importer) NewInDom() pcp.InDom {
+	for {
+		im.serial++
+		if id := pcp.NewInDom(Domain, im.serial); im.indoms[id] == nil {
+			im.indom(id)
+			return id
+		}
+	}
+}
+
+// ID returns the PMID of the metric.
+func (m *Metric) ID() pcp.PMID { return m.m.desc.PMID }
+
+// Name returns the name of the metric.
+func (m *Metric) Name() string { return m.m.name }
+
+// Instance returns the handle of an instance. One that is not known is added
+// to the instance domain, with the next number.
+func (m *Metric) Instance(name string) (Handle, error) {
+	if d := m.im.indoms[m.m.desc.InDom]; d != nil && m.m.desc.InDom != pcp.InDomNull && name != "" {
+		if _, ok := d.find(name); !ok {
+			if err := m.im.AddInstance(d.id, name, d.next); err != nil {
+				return Handle{}, fmt.Errorf("%s: %w", m.m.name, err)
+			}
+		}
+	}
+	return m.im.Handle(m.m.name, name)
+}
