@@ -137,6 +137,10 @@ func (s *session) run(ctx context.Context) error {
 		if err := s.respond(ctx, h, body); err != nil {
 			return fmt.Errorf("answering a request: %w", err)
 		}
+		if f, ok := s.agent.(Finisher); ok && f.Done() {
+			s.log.Info("agent ends as it was told to")
+			return nil
+		}
 	}
 }
 
@@ -145,6 +149,9 @@ func (s *session) respond(ctx context.Context, h wire.Header, body []byte) error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	reply, err := s.answer(ctx, h, body)
+	if handled, err := s.away(ctx, err); handled {
+		return err
+	}
 	if err != nil {
 		reply = &wire.Error{Code: s.code(h, err)}
 	}
@@ -358,7 +365,9 @@ func (s *session) serve(ctx context.Context, client *Client, h wire.Header, deco
 			return nil, err
 		}
 		return s.serveFetch(ctx, client)
-
+	}
+	ctx = WithClient(ctx, client)
+	switch h.Type {
 	case wire.TypeDescReq:
 		var p wire.DescReq
 		if err := decode(&p); err != nil {
