@@ -395,7 +395,11 @@ func (l *local) do(c *client, call func(ctx context.Context) error) error {
 	if v != owned {
 		return pcp.ErrAgain
 	}
-	err := l.safely(func() error { return call(ls.ctx) })
+	ctx := ls.ctx
+	if c != nil {
+		ctx = pmda.WithClient(ctx, &c.pub)
+	}
+	err := l.safely(func() error { return call(ctx) })
 	l.release(ls.turn)
 	return err
 }
