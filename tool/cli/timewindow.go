@@ -176,9 +176,15 @@ func parseTime(spec string, start, end pcp.Timestamp, loc *time.Location) (pcp.T
 	return pcp.Timestamp{}, err
 }
 
+// An Archived is an archive, or several that are replayed as one.
+type Archived interface {
+	Label() archive.Label
+	End() (pcp.Timestamp, error)
+}
+
 // ArchiveZone returns the time zone in which to report times of an archive, and
 // says on standard output which it is if one was asked for, as most tools do.
-func (o *Options) ArchiveZone(a *archive.Archive) *time.Location {
+func (o *Options) ArchiveZone(a Archived) *time.Location {
 	label := a.Label()
 	switch {
 	case o.HostZone:
@@ -193,7 +199,7 @@ func (o *Options) ArchiveZone(a *archive.Archive) *time.Location {
 
 // ArchiveWindow returns the time window that the options leave of an archive.
 // What is wrong it says itself; an error means that the tool must exit.
-func (o *Options) ArchiveWindow(a *archive.Archive, loc *time.Location) (TimeWindow, error) {
+func (o *Options) ArchiveWindow(a Archived, loc *time.Location) (TimeWindow, error) {
 	end, err := a.End()
 	if err != nil {
 		end = maxTime
