@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/archive/replay"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -172,28 +173,28 @@ func run(_ context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
-	a, err := archive.Open(path)
+	set, err := replay.Open(path, replay.Options{})
 	if err != nil {
 		return env.Fatalf("Cannot open archive \"%s\": %s", path, cli.ErrText(err))
 	}
-	defer a.Close()
+	defer set.Close()
 	t := &tool{
-		flags: f, env: env, out: bufio.NewWriterSize(env.Stdout, 64<<10), meta: a.Meta(), tree: o.NameSpace,
+		flags: f, env: env, out: bufio.NewWriterSize(env.Stdout, 64<<10), meta: set.Meta(), tree: o.NameSpace,
 		unwrap: env.IsSet("PCP_COUNTER_WRAP"), warned: make(map[pcp.PMID]bool), metrics: make(map[pcp.PMID]*metric),
 	}
-	t.base = a.Label().Start
-	t.loc = o.ArchiveZone(a)
-	if t.window, err = o.ArchiveWindow(a, t.loc); err != nil {
+	t.base = set.Label().Start
+	t.loc = o.ArchiveZone(set)
+	if t.window, err = o.ArchiveWindow(set, t.loc); err != nil {
 		return 1 // said already
 	}
 	t.window.Start, t.window.Finish = micro(t.window.Start), micro(t.window.Finish)
 	if t.label {
-		t.printLabel(a.Label())
+		t.printLabel(set.Label())
 	}
 	t.span = real(t.window.Finish) - real(t.window.Start)
 	t.days = minus(t.window.Finish, t.window.Start).Sec > 86400
 
-	status, fatal := t.read(a)
+	status, fatal := t.read(set)
 	if !fatal {
 		if s := t.print(path, args); s != 0 {
 			status = s
@@ -207,9 +208,9 @@ func run(_ context.Context, env *cli.Env) int {
 
 // read takes in the records of the window: twice if there are bins, as only
 // then the bounds are known.
-func (t *tool) read(a *archive.Archive) (status int, fatal bool) {
+func (t *tool) read(set *replay.Set) (status int, fatal bool) {
 	for pass := range 2 {
-		err := t.scan(a, pass == 1)
+		err := t.scan(set, pass == 1)
 		if f, ok := err.(*fatalError); ok {
 			t.out.Flush()
 			t.env.FlushOut()
@@ -287,8 +288,11 @@ func (t *tool) warning(id pcp.PMID, format string, args ...any) string {
 		return ""
 	}
 	t.warned[id] = true
-	names := "<nonames>"
-	if list := t.meta.Names(id); len(list) > 0 {
+	names, list := "<nonames>", t.meta.Names(id)
+	if t.tree != nil {
+		list, _ = t.tree.Names(id)
+	}
+	if len(list) > 0 {
 		names = strings.Join(list, " or ")
 	}
 	return fmt.Sprintf("%s: %s(%s) - %s\n", t.env.ProgName(), names, id, fmt.Sprintf(format, args...))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/archive/replay"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -68,12 +69,12 @@ type scanner struct {
 }
 
 // scan takes in the records of the window.
-func (t *tool) scan(a *archive.Archive, second bool) error {
-	s := &scanner{t: t, second: second, version: a.Version(), base: t.base}
+func (t *tool) scan(set *replay.Set, second bool) error {
+	s := &scanner{t: t, second: second, base: t.base}
 	// Warnings come in the order of the records.
 	s.inline = t.warn || runtime.GOMAXPROCS(0) == 1
 	s.begin()
-	err := s.read(a)
+	err := s.read(set)
 	s.end()
 	if f := s.fatal.Load(); f != nil {
 		return f
@@ -137,28 +138,32 @@ func (s *scanner) flush() {
 }
 
 // read reads the records of the window into batches.
-func (s *scanner) read(a *archive.Archive) error {
-	r := a.NewReader()
-	defer r.Close()
+func (s *scanner) read(set *replay.Set) error {
+	src := source{list: set.Archives()}
+	defer src.close()
 	origin, finish := s.t.window.Start, s.t.window.Finish
-	if err := r.Seek(origin, archive.Forward); err != nil {
+	if err := src.seek(origin); err != nil {
 		return err
 	}
 	for s.fatal.Load() == nil {
-		body, _, err := r.NextBody()
+		body, now, err := src.next()
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			return err
 		}
-		if !wellFormed(body, s.version) {
-			// Or it may be, but unlike what is usual.
-			if err := archive.DecodeResult(&s.scratch, body, s.version); err != nil {
-				return err
+		n := int32(0)
+		if body != nil {
+			s.version = src.version
+			if !wellFormed(body, s.version) {
+				// Or it may be, but unlike what is usual.
+				if err := archive.DecodeResult(&s.scratch, body, s.version); err != nil {
+					return err
+				}
 			}
+			now, n, _ = archive.RecordTime(body, s.version)
 		}
-		now, n, _ := archive.RecordTime(body, s.version)
 		if now.Compare(origin) < 0 {
 			continue // against the direction of time
 		}
