@@ -18,6 +18,7 @@ import (
 	"github.com/go-pcp/pcp/tool/hostname"
 	"github.com/go-pcp/pcp/tool/info"
 	"github.com/go-pcp/pcp/tool/logcheck"
+	"github.com/go-pcp/pcp/tool/logextract"
 	"github.com/go-pcp/pcp/tool/logsummary"
 	"github.com/go-pcp/pcp/tool/mmvdump"
 	"github.com/go-pcp/pcp/tool/nsedit"
@@ -49,6 +50,7 @@ func commands() []*cli.Command {
 		dumplog.NewCommand,
 		logcheck.Command,
 		logsummary.Command,
+		logextract.Command,
 		nsedit.AddCommand,
 		nsedit.DelCommand,
 		nsedit.MergeCommand,

@@ -1,0 +1,554 @@
+package logextract
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+)
+
+// A metric is what is known of one, in all inputs.
+type metric struct {
+	id    pcp.PMID
+	known bool // there is a descriptor
+	desc  pcp.Desc
+	names []string
+	body  []byte // the record, from the type on, until it is written
+
+	labels [3]*labelRec // of the item, the domain and the cluster
+	texts  [2]*textRec
+	indom  *indom // nil if it has none
+
+	want    *wanted // of the configuration file, nil if that does not name it
+	skip    bool    // -x
+	settled bool    // nothing is left to write but for the instance domain
+}
+
+// A labelRec is a record of labels; only one for each identifier counts.
+type labelRec struct {
+	stamp pcp.Timestamp
+	body  []byte // nil: it is written
+}
+
+// A textRec is a help text; the last of several counts.
+type textRec struct {
+	body    []byte
+	written bool
+}
+
+type textKey struct {
+	kind  pcp.TextKind // TextOneLine or TextHelp, with TextPMID or TextInDom
+	ident uint32
+}
+
+// labelTable holds the labels of one level.
+type labelTable struct {
+	chain chain
+	recs  []*labelRec
+}
+
+func (t *labelTable) find(ident uint32) *labelRec {
+	if t == nil {
+		return nil
+	}
+	if n := t.chain.find(ident); n >= 0 {
+		return t.recs[n]
+	}
+	return nil
+}
+
+// metadata is all of the metadata that may be wanted.
+type metadata struct {
+	metrics   map[pcp.PMID]*metric
+	chain     chain     // of descriptors
+	described []*metric // in the order of chain
+	byName    map[string][]*metric
+	indoms    map[pcp.InDom]*indom
+	labels    map[pcp.LabelFlags]*labelTable
+	texts     map[textKey]*textRec
+	context   *labelRec
+	skipped   []pcp.PMID
+	record    uint64 // number of the output record
+}
+
+// loadMeta takes in the metadata of all inputs, a record of each in turn, as
+// the C tool does: it says which of two contradicting records is the later one.
+func (x *extractor) loadMeta() error {
+	x.md = metadata{
+		metrics: make(map[pcp.PMID]*metric), byName: make(map[string][]*metric),
+		indoms: make(map[pcp.InDom]*indom), labels: make(map[pcp.LabelFlags]*labelTable),
+		texts: make(map[textKey]*textRec),
+	}
+	histories := make(map[histKey]*history)
+	for left := len(x.inputs); left > 0; {
+		left = 0
+		for _, in := range x.inputs {
+			if in.metaEnd {
+				continue
+			}
+			left++
+			for {
+				body, err := in.meta.next()
+				if err != nil {
+					in.metaEnd = true
+					if err == io.EOF {
+						break
+					}
+					x.complain("Error: pmaGetLog[meta %s]: %s", in.name, errText(err))
+					x.report(err)
+					return errAbandon
+				}
+				took, err := x.takeMeta(in, body, histories)
+				if err != nil {
+					return err
+				}
+				if took {
+					break
+				}
+			}
+		}
+	}
+	x.link()
+	return nil
+}
+
+type histKey struct {
+	in *input
+	id pcp.InDom
+}
+
+// takeMeta takes in a record, if it is wanted.
+func (x *extractor) takeMeta(in *input, body []byte, histories map[histKey]*history) (bool, error) {
+	typ := archive.MetaType(be(body))
+	size := map[archive.MetaType]int{
+		archive.MetaDesc: 24, archive.MetaInDomV2: 20, archive.MetaInDom: 24, archive.MetaInDomDelta: 24,
+		archive.MetaLabelV2: 24, archive.MetaLabel: 28, archive.MetaText: 13,
+	}[typ]
+	if size == 0 {
+		x.complain("Error: unrecognised meta data type: %d", typ)
+		return false, errAbandon
+	}
+	if len(body) < size {
+		return false, fmt.Errorf("%s.meta: record of %d bytes: %w", in.a.Path(), len(body), pcp.ErrLogRec)
+	}
+	switch typ {
+	case archive.MetaDesc:
+		return x.takeDesc(body)
+	case archive.MetaInDomV2, archive.MetaInDom, archive.MetaInDomDelta:
+		version := metaVersion(typ)
+		id := pcp.InDom(be(body[4+stampBytes(version):]))
+		key := histKey{in, id}
+		rec := indomRec{stamp: stampOf(body, version), body: body}
+		if version == archive.Version3 {
+			h := histories[key]
+			if h == nil {
+				h = &history{at: -1}
+				histories[key] = h
+			}
+			rec.number = len(h.bodies)
+			h.bodies = append(h.bodies, body)
+			if typ == archive.MetaInDomDelta {
+				rec.delta = h
+			}
+		}
+		if x.sel != nil && !x.sel.indoms[id] {
+			return false, nil
+		}
+		if typ == archive.MetaInDomDelta && in.meta.version < archive.Version3 {
+			return false, fmt.Errorf("%s.meta: instance domain %s: a delta in version 2: %w", in.a.Path(), id, pcp.ErrRecType)
+		}
+		d := x.md.indom(id)
+		d.recs = append(d.recs, rec)
+		return true, nil
+	case archive.MetaLabelV2, archive.MetaLabel:
+		return x.takeLabels(body, metaVersion(typ))
+	}
+	return x.takeText(body)
+}
+
+func (md *metadata) indom(id pcp.InDom) *indom {
+	d := md.indoms[id]
+	if d == nil {
+		d = &indom{id: id}
+		md.indoms[id] = d
+	}
+	return d
+}
+
+// metric returns the metric with an identifier, which may be unknown.
+func (md *metadata) metric(id pcp.PMID) *metric {
+	m := md.metrics[id]
+	if m == nil {
+		m = &metric{id: id}
+		md.metrics[id] = m
+	}
+	return m
+}
+
+// descNames returns the names in a descriptor.
+func descNames(body []byte) []string {
+	if len(body) < 28 {
+		return nil
+	}
+	n, b := int(int32(be(body[24:]))), body[28:]
+	var names []string
+	for range n {
+		if len(b) < 4 {
+			break
+		}
+		k := int(be(b))
+		if k > len(b)-4 {
+			break
+		}
+		names = append(names, string(b[4:4+k]))
+		b = b[4+k:]
+	}
+	return names
+}
+
+// takeDesc takes in a descriptor, and compares it with what was there before.
+func (x *extractor) takeDesc(body []byte) (bool, error) {
+	md := &x.md
+	desc := pcp.Desc{
+		PMID: pcp.PMID(be(body[4:])), Type: pcp.Type(be(body[8:])), InDom: pcp.InDom(be(body[12:])),
+		Sem: pcp.Sem(be(body[16:])), Units: pcp.UnpackUnits(be(body[20:])),
+	}
+	if x.sel != nil && x.sel.metrics[desc.PMID] == nil || slices.Contains(md.skipped, desc.PMID) {
+		return false, nil
+	}
+	names := descNames(body)
+	if err := x.sameNames(desc.PMID, names); err != nil {
+		return false, err
+	}
+	m := md.metric(desc.PMID)
+	if m.known {
+		return true, x.sameDesc(m, desc, names)
+	}
+	m.known, m.desc, m.names, m.body = true, desc, names, body
+	m.indom = md.indom(desc.InDom)
+	md.chain.add(uint32(desc.PMID))
+	md.described = append(md.described, m)
+	for _, name := range names {
+		if !slices.Contains(md.byName[name], m) {
+			md.byName[name] = append(md.byName[name], m)
+		}
+	}
+	return true, nil
+}
+
+// sameNames looks for other metrics that have one of the names.
+func (x *extractor) sameNames(id pcp.PMID, names []string) error {
+	md := &x.md
+	var other []*metric
+	for _, name := range names {
+		for _, m := range md.byName[name] {
+			if m.id != id && !slices.Contains(other, m) {
+				other = append(other, m)
+			}
+		}
+	}
+	if len(other) == 0 {
+		return nil
+	}
+	for _, n := range md.chain.order() {
+		m := md.described[n]
+		if !slices.Contains(other, m) {
+			continue
+		}
+		if err := x.conflict(m, "metric %s: PMID changed from %s to %s!", strings.Join(m.names, ", "), m.id, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conflict reports that a metric is not the same in all inputs, which only -x
+// lets pass.
+func (x *extractor) conflict(m *metric, format string, args ...any) error {
+	level := "Error"
+	if x.ignoreConflicts {
+		level = "Warning"
+	}
+	x.complain("%s: %s", level, fmt.Sprintf(format, args...))
+	if !x.ignoreConflicts {
+		return errAbandon
+	}
+	m.skip = true
+	if !slices.Contains(x.md.skipped, m.id) {
+		x.md.skipped = append(x.md.skipped, m.id)
+	}
+	return nil
+}
+
+// sameDesc compares the descriptor of a metric with that of another input.
+func (x *extractor) sameDesc(m *metric, desc pcp.Desc, names []string) error {
+	old := strings.Join(m.names, ", ")
+	if !equalNames(m.names, names) {
+		if err := x.conflict(m, "metric PMID %s: name changed from %s to %s!", m.id, old, strings.Join(names, ", ")); err != nil {
+			return err
+		}
+	}
+	for _, c := range []struct {
+		differs  bool
+		what     string
+		from, to string
+	}{
+		{m.desc.Type != desc.Type, "type", m.desc.Type.String(), desc.Type.String()},
+		{m.desc.InDom != desc.InDom, "indom", m.desc.InDom.String(), desc.InDom.String()},
+		{m.desc.Sem != desc.Sem, "semantics", semText(m.desc.Sem), semText(desc.Sem)},
+		{m.desc.Units != desc.Units, "units", m.desc.Units.String(), desc.Units.String()},
+	} {
+		if !c.differs {
+			continue
+		}
+		if err := x.conflict(m, "metric %s: %s changed from %s to %s!", old, c.what, c.from, c.to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func semText(s pcp.Sem) string {
+	switch s {
+	case pcp.SemCounter, pcp.SemInstant, pcp.SemDiscrete:
+		return s.String()
+	}
+	return fmt.Sprintf("unknown (%d)", int32(s))
+}
+
+// equalNames tells whether two sets of names are equal; a name may be there
+// more than once.
+func equalNames(a, b []string) bool {
+	has := func(list []string) func(string) bool {
+		return func(name string) bool { return !slices.Contains(list, name) }
+	}
+	return !slices.ContainsFunc(a, has(b)) && !slices.ContainsFunc(b, has(a))
+}
+
+// takeLabels takes in labels.
+func (x *extractor) takeLabels(body []byte, version int) (bool, error) {
+	b := body[4+stampBytes(version):]
+	level, ident := pcp.LabelFlags(be(b)), be(b[4:])
+	if be(b) > 0xff {
+		level = 0
+	}
+	if x.sel != nil {
+		want, known := x.sel.wantsLabels(level, ident)
+		if !known {
+			x.complain("Error: invalid label set type: %d", int32(be(b)))
+			return false, errAbandon
+		}
+		if !want {
+			return false, nil
+		}
+	}
+	rec := &labelRec{stamp: stampOf(body, version), body: body}
+	if version < x.version {
+		rec.body = binary.BigEndian.AppendUint32(nil, uint32(archive.MetaLabel))
+		rec.body = append(rec.body, make([]byte, 12)...)
+		rec.body = append(rec.body, b...)
+	}
+	t := x.md.labels[level]
+	if t == nil {
+		t = new(labelTable)
+		x.md.labels[level] = t
+	}
+	t.chain.add(ident)
+	t.recs = append(t.recs, rec)
+	return true, nil
+}
+
+// takeText takes in help text.
+func (x *extractor) takeText(body []byte) (bool, error) {
+	kind, ident := pcp.TextKind(be(body[4:])), be(body[8:])
+	if x.sel != nil {
+		switch {
+		case kind&pcp.TextPMID != 0:
+			if x.sel.metrics[pcp.PMID(ident)] == nil {
+				return false, nil
+			}
+		case kind&pcp.TextInDom != 0:
+			if !x.sel.indoms[pcp.InDom(ident)] {
+				return false, nil
+			}
+		default:
+			x.complain("Error: invalid text type: %d", kind)
+			return false, errAbandon
+		}
+	}
+	target := kind & (pcp.TextPMID | pcp.TextInDom)
+	class := kind & (pcp.TextOneLine | pcp.TextHelp)
+	if target != pcp.TextPMID && target != pcp.TextInDom {
+		x.complain("append_textreclist: Botch: bad type %d for ident %d", kind, int32(ident))
+		return false, errAbandon
+	}
+	what := "metric PMID " + pcp.PMID(ident).String()
+	if target == pcp.TextInDom {
+		what = "instance domain " + pcp.InDom(ident).String()
+	}
+	if class != pcp.TextOneLine && class != pcp.TextHelp {
+		of := "pmid " + pcp.PMID(ident).String()
+		if target == pcp.TextInDom {
+			of = "indom " + pcp.InDom(ident).String()
+		}
+		x.complain("append_textreclist: Botch: bad type %d for %s", kind, of)
+		return false, errAbandon
+	}
+	key := textKey{target | class, ident}
+	rec := x.md.texts[key]
+	if rec == nil {
+		x.md.texts[key] = &textRec{body: body}
+		return true, nil
+	}
+	from, to := cString(rec.body[12:]), cString(body[12:])
+	if !bytes.Equal(from, to) {
+		if class == pcp.TextOneLine {
+			x.complain("Warning: %s one line text changed from\n  \"%s\" to\n  \"%s\"!", what, from, to)
+		} else {
+			x.complain("Warning: %s help text changed!", what)
+		}
+	}
+	rec.body = body
+	return true, nil
+}
+
+func cString(b []byte) []byte {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		return b[:i]
+	}
+	return b
+}
+
+// link gives metrics and instance domains what belongs to them, once all is known.
+func (x *extractor) link() {
+	md := &x.md
+	md.context = md.labels[pcp.LabelContext].find(uint32(pcp.PMIDNull))
+	text := func(kind pcp.TextKind, ident uint32) [2]*textRec {
+		return [2]*textRec{md.texts[textKey{kind | pcp.TextOneLine, ident}], md.texts[textKey{kind | pcp.TextHelp, ident}]}
+	}
+	if x.sel != nil {
+		for id, w := range x.sel.metrics {
+			md.metric(id).want = w
+		}
+	}
+	for _, m := range md.metrics {
+		m.labels = [3]*labelRec{
+			md.labels[pcp.LabelItem].find(uint32(m.id)),
+			md.labels[pcp.LabelDomain].find(uint32(m.id.Domain())),
+			md.labels[pcp.LabelCluster].find(uint32(pcp.NewPMID(m.id.Domain(), m.id.Cluster(), 0))),
+		}
+		m.texts = text(pcp.TextPMID, uint32(m.id))
+		if m.desc.InDom == pcp.InDomNull {
+			m.indom = nil
+		}
+	}
+	for _, d := range md.indoms {
+		d.labels = [2]*labelRec{
+			md.labels[pcp.LabelInDom].find(uint32(d.id)), md.labels[pcp.LabelInstances].find(uint32(d.id)),
+		}
+		d.texts = text(pcp.TextInDom, uint32(d.id))
+	}
+}
+
+// writeMeta writes the metadata that a record needs and that are not written
+// yet. It tells whether there was an instance domain among them.
+func (x *extractor) writeMeta(r *record) (indoms bool, err error) {
+	md := &x.md
+	md.record++
+	if err := x.writeLabels(md.context, r.time); err != nil {
+		return false, err
+	}
+	for i := range r.sets {
+		m := r.sets[i].m
+		if m.settled && (m.indom == nil || m.indom.settled || m.indom.looked == md.record) {
+			continue
+		}
+		if !m.known {
+			x.complain("Error: meta data (TYPE_DESC) for pmid %s has not been found.", m.id)
+			return false, errAbandon
+		}
+		if !m.settled {
+			if err := x.writeMetric(m, r.time); err != nil {
+				return false, err
+			}
+		}
+		if m.indom != nil && m.indom.looked != md.record && !m.indom.settled {
+			m.indom.looked = md.record
+			wrote, err := x.writeInDom(m.indom, r.time)
+			if err != nil {
+				return false, err
+			}
+			indoms = indoms || wrote
+		}
+	}
+	return indoms, nil
+}
+
+func (x *extractor) writeMetric(m *metric, t pcp.Timestamp) error {
+	if m.body != nil {
+		if err := x.out.WriteMeta(m.body); err != nil {
+			return x.writeFailed("pmaPutLog: meta data ", err)
+		}
+		m.body = nil
+	}
+	m.settled = true
+	for _, l := range m.labels {
+		if err := x.writeLabels(l, t); err != nil {
+			return err
+		}
+		m.settled = m.settled && (l == nil || l.body == nil)
+	}
+	return x.writeTexts(m.texts)
+}
+
+func (x *extractor) writeTexts(texts [2]*textRec) error {
+	for _, rec := range texts {
+		if rec == nil || rec.written {
+			continue
+		}
+		if err := x.out.WriteMeta(rec.body); err != nil {
+			return x.writeFailed("pmaPutLog: meta data ", err)
+		}
+		rec.written = true
+	}
+	return nil
+}
+
+// writeLabels writes labels that hold at a time, if that was not done.
+func (x *extractor) writeLabels(l *labelRec, t pcp.Timestamp) error {
+	if l == nil || l.body == nil || l.stamp.Compare(t) > 0 {
+		return nil
+	}
+	putStamp(l.body, t, x.version)
+	if err := x.out.WriteMeta(l.body); err != nil {
+		return x.writeFailed("pmaPutLog: meta data ", err)
+	}
+	l.body = nil
+	return nil
+}
+
+// writeInDom writes the instances as of a time, if that was not done.
+func (x *extractor) writeInDom(d *indom, t pcp.Timestamp) (wrote bool, err error) {
+	if len(d.recs) > 0 {
+		rec := d.closest(t)
+		if rec == nil || rec.written {
+			return false, nil
+		}
+		if err := x.out.WriteMeta(d.encode(rec, t, x.version)); err != nil {
+			return false, x.writeFailed("pmaPutLog: meta data ", err)
+		}
+		rec.written, wrote = true, true
+		d.settled = len(d.recs) == 1
+	}
+	for _, l := range d.labels {
+		if err := x.writeLabels(l, t); err != nil {
+			return wrote, err
+		}
+	}
+	return wrote, x.writeTexts(d.texts)
+}
