@@ -169,13 +169,22 @@ func unescape(t testing.TB, s string) string {
 	return string(b)
 }
 
+// scratch is a directory of the whole test.
+var scratch string
+
+func TestMain(m *testing.M) {
+	var err error
+	if scratch, err = os.MkdirTemp("", "importer"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(scratch)
+	os.Exit(code)
+}
+
 // drive compiles the C program once.
 var drive = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "importer")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "drive")
+	path := filepath.Join(scratch, "drive")
 	out, err := exec.Command("cc", "-O1", "-o", path, "testdata/drive.c", "-lpcp_import", "-lpcp").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)

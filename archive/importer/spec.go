@@ -72,14 +72,23 @@ func (m *Metric) ID() pcp.PMID { return m.m.desc.PMID }
 // Name returns the name of the metric.
 func (m *Metric) Name() string { return m.m.name }
 
+// Desc returns the descriptor of the metric.
+func (m *Metric) Desc() pcp.Desc { return m.m.desc }
+
 // Instance returns the handle of an instance. One that is not known is added
-// to the instance domain, with the next number.
+// to the instance domain, with the next number. Unlike [Importer.Handle] it
+// wants the whole name: one that only begins like another's is ErrDupInstName.
 func (m *Metric) Instance(name string) (Handle, error) {
-	if d := m.im.indoms[m.m.desc.InDom]; d != nil && m.m.desc.InDom != pcp.InDomNull && name != "" {
-		if _, ok := d.find(name); !ok {
+	if m.m.desc.InDom != pcp.InDomNull && name != "" {
+		d := m.im.indom(m.m.desc.InDom)
+		slot, ok := d.find(name)
+		switch {
+		case !ok:
 			if err := m.im.AddInstance(d.id, name, d.next); err != nil {
 				return Handle{}, fmt.Errorf("%s: %w", m.m.name, err)
 			}
+		case d.slots[slot].Name != name:
+			return Handle{}, fmt.Errorf("%s: instances %q and %q: %w", m.m.name, d.slots[slot].Name, name, ErrDupInstName)
 		}
 	}
 	return m.im.Handle(m.m.name, name)
