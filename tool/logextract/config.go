@@ -85,13 +85,11 @@ func (x *extractor) readConfig(path string) error {
 }
 
 func (c *config) fail(what string) error {
-	c.x.env.FlushOut()
 	fmt.Fprintf(c.x.env.Stderr, "Specification error in configuration file (%s)\n[line %d] %s\n", c.path, c.line, what)
 	return errExit
 }
 
 func (c *config) warn(format string, args ...any) {
-	c.x.env.FlushOut()
 	fmt.Fprintf(c.x.env.Stderr, "Warning [%s, line %d]\n%s\n", c.path, c.line, fmt.Sprintf(format, args...))
 }
 

@@ -18,7 +18,7 @@ type input struct {
 	label archive.Label // that of the metadata, as in C
 	empty bool          // there is nothing in it
 
-	meta    metaFile
+	meta    *metaFile
 	metaEnd bool
 
 	vols    volumes
@@ -34,6 +34,8 @@ type input struct {
 }
 
 // A metaFile is a file of metadata in memory: what is kept of it points there.
+// Inputs that are the same archive share it, as in C, so that each record comes
+// once.
 type metaFile struct {
 	b       []byte
 	off     int

@@ -202,7 +202,6 @@ func run(_ context.Context, env *cli.Env) int {
 // complain writes a message of the program.
 func (x *extractor) complain(format string, args ...any) {
 	x.progress.clear()
-	x.env.FlushOut()
 	fmt.Fprintf(x.env.Stderr, "%s: %s\n", x.env.ProgName(), fmt.Sprintf(format, args...))
 }
 
@@ -233,7 +232,6 @@ func (x *extractor) abandon() {
 		}
 		return
 	}
-	x.env.FlushOut()
 	fmt.Fprintf(x.env.Stderr, "Archive \"%s\" not created.\n", x.outName)
 	if x.out == nil {
 		return
@@ -276,7 +274,6 @@ func (x *extractor) extract(names []string) error {
 		return err
 	}
 	if len(x.md.skipped) > 0 {
-		x.env.FlushOut()
 		fmt.Fprintln(x.env.Stderr, "Warning: the metrics below will be missing from the output archive")
 		for _, id := range x.md.skipped {
 			fmt.Fprintf(x.env.Stderr, "\tPMID: %s\n", id)
@@ -305,7 +302,7 @@ func (x *extractor) open(names []string) error {
 		in.a, in.label = a, a.Meta().Label()
 		in.vols = volumes{a: a, i: -1}
 		in.scanner.version = a.Version()
-		if err := in.meta.load(a.Path() + ".meta"); err != nil {
+		if err := x.openMeta(in); err != nil {
 			x.complain("Error: cannot get archive label record (%s): %s", name, errText(err))
 			return errExit
 		}
@@ -329,6 +326,18 @@ func (x *extractor) open(names []string) error {
 		return errExit
 	}
 	return nil
+}
+
+// openMeta reads the metadata of an input, unless another has them.
+func (x *extractor) openMeta(in *input) error {
+	for _, other := range x.inputs {
+		if other != in && !other.empty && other.a.Path() == in.a.Path() {
+			in.meta = other.meta
+			return nil
+		}
+	}
+	in.meta = new(metaFile)
+	return in.meta.load(in.a.Path() + ".meta")
 }
 
 // expand replaces lists and directories by the archives that they stand for,

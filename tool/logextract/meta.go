@@ -118,8 +118,8 @@ func (x *extractor) loadMeta() error {
 }
 
 type histKey struct {
-	in *input
-	id pcp.InDom
+	meta *metaFile
+	id   pcp.InDom
 }
 
 // takeMeta takes in a record, if it is wanted.
@@ -142,7 +142,7 @@ func (x *extractor) takeMeta(in *input, body []byte, histories map[histKey]*hist
 	case archive.MetaInDomV2, archive.MetaInDom, archive.MetaInDomDelta:
 		version := metaVersion(typ)
 		id := pcp.InDom(be(body[4+stampBytes(version):]))
-		key := histKey{in, id}
+		key := histKey{in.meta, id}
 		rec := indomRec{stamp: stampOf(body, version), body: body}
 		if version == archive.Version3 {
 			h := histories[key]

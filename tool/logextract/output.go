@@ -88,7 +88,6 @@ func (x *extractor) cannotCreate(err error) error {
 	} else {
 		x.env.Printf("__pmLogNewFile: failed to create \"%s\": %s\n", path, errText(err))
 	}
-	x.env.FlushOut()
 	x.env.Flush()
 	x.complain("Error: __pmLogCreate: %s", errText(err))
 	return errExit
