@@ -279,12 +279,17 @@ func (d *dumper) metricsUnder(name string) ([]pcp.PMID, error) {
 	if id, ok := d.meta.LookupName(name); ok {
 		return []pcp.PMID{id}, nil
 	}
-	var ids []pcp.PMID
-	for _, n := range d.meta.Under(name) {
-		id, _ := d.meta.LookupName(n)
-		ids = append(ids, id)
+	// In the order in which C walks over the name space of an archive.
+	tree := pmns.New()
+	for n, id := range d.meta.NamesInOrder() {
+		_ = tree.Prepend(n, id) // a name that cannot be is not there for C either
 	}
-	if len(ids) == 0 {
+	var ids []pcp.PMID
+	err := tree.Walk(name, func(_ string, id pcp.PMID) bool {
+		ids = append(ids, id)
+		return true
+	})
+	if err != nil || len(ids) == 0 {
 		return nil, pcp.ErrName
 	}
 	return ids, nil
