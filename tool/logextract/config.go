@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -326,43 +327,16 @@ func (in *input) under(name string) []string {
 	if _, ok := meta.LookupName(name); ok {
 		return []string{name}
 	}
-	list := meta.Under(name)
-	if len(list) < 2 {
-		return list
-	}
-	type node struct {
-		name     string
-		leaf     bool
-		children []*node
-	}
-	root := new(node)
-	for _, desc := range meta.Descs() {
-		for _, full := range meta.Names(desc.PMID) {
-			if !strings.HasPrefix(full, name+".") {
-				continue
-			}
-			n := root
-			for part := range strings.SplitSeq(full[len(name)+1:], ".") {
-				i := slices.IndexFunc(n.children, func(c *node) bool { return c.name == part })
-				if i < 0 {
-					i = len(n.children)
-					n.children = append(n.children, &node{name: part})
-				}
-				n = n.children[i]
-			}
-			n.leaf = true
+	if in.tree == nil {
+		in.tree = pmns.New()
+		for name, id := range meta.NamesInOrder() {
+			_ = in.tree.Prepend(name, id) // a name that cannot be is not there for C either
 		}
 	}
-	list = list[:0]
-	var walk func(n *node, prefix string)
-	walk = func(n *node, prefix string) {
-		if n.leaf {
-			list = append(list, prefix)
-		}
-		for i := len(n.children) - 1; i >= 0; i-- {
-			walk(n.children[i], prefix+"."+n.children[i].name)
-		}
-	}
-	walk(root, name)
+	var list []string
+	_ = in.tree.Walk(name, func(leaf string, _ pcp.PMID) bool { // an error is an empty list
+		list = append(list, leaf)
+		return true
+	})
 	return list
 }

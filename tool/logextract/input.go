@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/pmns"
 )
 
 // An input is one of the archives to extract from.
@@ -17,6 +18,7 @@ type input struct {
 	a     *archive.Archive
 	label archive.Label // that of the metadata, as in C
 	empty bool          // there is nothing in it
+	tree  *pmns.Tree    // its name space, once it was asked for
 
 	meta    *metaFile
 	metaEnd bool
