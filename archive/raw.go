@@ -46,6 +46,21 @@ func (f *File) Close() error { return f.src.Close() }
 // leads astray.
 func (a *Archive) IgnoreIndex() { a.index = nil }
 
+// SeekNear goes where the index says that a time is, as [Reader.Seek] does, but
+// does not look for the record: NextBody then starts a bit before or after it,
+// where the C library's own tools for archives do (pmSetMode(3) alone).
+func (r *Reader) SeekNear(to pcp.Timestamp, dir Direction) error {
+	r.origin, r.dir, r.sought = to, dir, true
+	whole, err := r.place()
+	if err != nil || !whole || !r.between || dir != Forward {
+		return err
+	}
+	if err := r.read(Backward); err != nil && err != io.EOF {
+		r.vr.off = r.vr.stuck
+	}
+	return nil
+}
+
 // NextBody is [Reader.Next] without decoding: it returns the contents of the
 // next record in the direction of Seek, whatever its time, and the number of
 // its volume. They are valid until the next call; [DecodeResult] decodes them.

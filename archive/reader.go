@@ -26,7 +26,9 @@ type Reader struct {
 	dir    Direction
 	origin pcp.Timestamp
 	sought bool
-	res    pcp.Result
+
+	between bool // two entries of the index is where the origin is
+	res     pcp.Result
 }
 
 // NewReader returns a Reader that starts with the first record.
@@ -179,6 +181,7 @@ func (r *Reader) Position() (vol int, off int64) { return r.v.number, r.vr.off }
 // does, so that a damaged archive is read as far by both.
 func (r *Reader) place() (whole bool, err error) {
 	a := r.a
+	r.between = false
 	if len(a.index) == 0 {
 		return false, r.ends()
 	}
@@ -215,6 +218,7 @@ func (r *Reader) place() (whole bool, err error) {
 		j, dir = len(a.index)-1, Backward
 		whole = r.dir == Forward
 	default:
+		r.between = true
 		high := a.index[j].Time.Sub(r.origin)
 		low := r.origin.Sub(a.index[j-1].Time)
 		if high <= low && !tooBig {

@@ -26,7 +26,7 @@ func (c *Checker) pass3() bool {
 	s := &valueScan{c: c, from: from, version: c.a.Version(), metrics: make(map[pcp.PMID]*metric)}
 	c.scan = s
 	last := from
-	err := r.Seek(from, archive.Forward)
+	err := r.SeekNear(from, archive.Forward)
 	pending := 0
 	if err == nil {
 		s.volFirst, _ = r.Position()

@@ -207,7 +207,7 @@ func (s *valueScan) learn() {
 	s.learned = true
 	r := s.c.a.NewReader()
 	defer r.Close()
-	if r.Seek(s.from, archive.Forward) != nil {
+	if r.SeekNear(s.from, archive.Forward) != nil {
 		return
 	}
 	var res pcp.Result
