@@ -161,7 +161,7 @@ func (im *Importer) AddMetric(name string, desc pcp.Desc) (pcp.PMID, error) {
 	if im.ended {
 		return pcp.PMIDNull, pcp.ErrNoContext
 	}
-	if !validName(name) {
+	if !validName(name) || len(name) > archive.MaxName {
 		return pcp.PMIDNull, fmt.Errorf("%q: %w", name, ErrBadMetricName)
 	}
 	// Of two conflicts C reports that with the metric declared first.

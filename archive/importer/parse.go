@@ -10,7 +10,13 @@ import (
 // The functions of this file read numbers as C does when it wants the string to
 // end with them. An empty string is 0: there the number ends where the string does.
 
-const spaces = " \t\n\v\f\r"
+// trim drops the blanks that s starts with.
+func trim(s string) string {
+	for s != "" && (s[0] == ' ' || s[0] >= '\t' && s[0] <= '\r') {
+		s = s[1:]
+	}
+	return s
+}
 
 // parseInt reads a number as strtol(3) does: what is too large becomes the
 // largest.
@@ -42,7 +48,7 @@ func parseDigits(s string) (n uint64, negative, large, ok bool) {
 	if s == "" {
 		return 0, false, false, true
 	}
-	s = strings.TrimLeft(s, spaces)
+	s = trim(s)
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		negative, s = s[0] == '-', s[1:]
 	}
@@ -88,7 +94,7 @@ func parseReal(s string, bits int) (float64, *notNumber, bool) {
 	if s == "" {
 		return 0, nil, true
 	}
-	s = strings.TrimLeft(s, spaces)
+	s = trim(s)
 	rest, negative := s, uint64(0)
 	if rest != "" && (rest[0] == '-' || rest[0] == '+') {
 		if rest[0] == '-' {
