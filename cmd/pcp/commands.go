@@ -19,6 +19,8 @@ import (
 	"github.com/go-pcp/pcp/tool/info"
 	"github.com/go-pcp/pcp/tool/logcheck"
 	"github.com/go-pcp/pcp/tool/logextract"
+	"github.com/go-pcp/pcp/tool/logsize"
+	"github.com/go-pcp/pcp/tool/logpaste"
 	"github.com/go-pcp/pcp/tool/logsummary"
 	"github.com/go-pcp/pcp/tool/mmvdump"
 	"github.com/go-pcp/pcp/tool/nsedit"
@@ -50,7 +52,9 @@ func commands() []*cli.Command {
 		dumplog.NewCommand,
 		logcheck.Command,
 		logsummary.Command,
+		logsize.Command,
 		logextract.Command,
+		logpaste.Command,
 		nsedit.AddCommand,
 		nsedit.DelCommand,
 		nsedit.MergeCommand,
