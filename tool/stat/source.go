@@ -2,6 +2,7 @@ package stat
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmapi"
@@ -100,8 +101,8 @@ func newSource(ctx context.Context, c *pmapi.Context) (*source, error) {
 // fetch gets new values. Rates are known from the second fetch on.
 func (s *source) fetch(ctx context.Context) error {
 	err := s.group.Fetch(ctx)
-	if err == nil {
-		s.at = s.group.Time()
+	if s.at = s.group.Time(); err != nil {
+		s.at = pcp.TimestampOf(time.Now()) // there is none; so the C library has it
 	}
 	return err
 }
