@@ -61,7 +61,8 @@ type Checker struct {
 	// Progress is told of bytes done, now and then, and of how many there are.
 	Progress func(done, total int64)
 
-	Records, Marks int // in the volumes, counted by Run
+	Records, Marks int   // in the volumes, counted by Run
+	ReadError      error // why pass 3 could not read on: Run returns false then
 
 	dir, base, name string // name is that of the archive in messages of pass 1 to 3
 	index           state

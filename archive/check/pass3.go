@@ -81,6 +81,7 @@ func (c *Checker) pass3() bool {
 	if errors.Is(err, io.EOF) {
 		return true
 	}
+	c.ReadError = err
 	text := pcp.Code(err).Error()
 	c.report(Finding{
 		Severity: Error, File: s.file(), Offset: s.off, Text: err.Error(),
