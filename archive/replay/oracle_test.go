@@ -63,9 +63,11 @@ func suiteArchives(t *testing.T) []string {
 
 
 // randomScript makes a script of n phases for a set.
-func randomScript(r *rand.Rand, s *Set, n int) []string {
+func randomScript(r *rand.Rand, s *Set, n int, records bool) []string {
 	var lines []string
 	descs := s.Meta().Descs()
+	bad := untyped(s)
+	descs = slices.DeleteFunc(descs, func(d pcp.Desc) bool { return len(descs) > 1 && bad[d.PMID] })
 	end, err := s.End()
 	if err != nil {
 		end = s.Label().Start.Add(time.Hour)
@@ -106,11 +108,15 @@ func randomScript(r *rand.Rand, s *Set, n int) []string {
 		}
 		lines = append(lines, profile)
 		mode := Interp
-		switch r.IntN(6) {
-		case 0:
-			mode = Forw
-		case 1:
-			mode = Back
+		if !records {
+			r.IntN(6)
+		} else {
+			switch r.IntN(6) {
+			case 0:
+				mode = Forw
+			case 1:
+				mode = Back
+			}
 		}
 		at := (r.Float64()*1.2 - 0.1) * span
 		switch r.IntN(6) {
@@ -152,6 +158,9 @@ func randomScript(r *rand.Rand, s *Set, n int) []string {
 		if r.IntN(30) == 0 {
 			delta = 0
 		}
+		if mode == Forw && sec >= 0 && atIndex(s, pcp.Timestamp{Sec: sec, Nsec: nsec}) {
+			nsec++ // see atIndex
+		}
 		lines = append(lines, fmt.Sprintf("mode %d %d %d %d %d", mode, sec, nsec, delta/time.Second, delta%time.Second))
 		if mode != Interp && r.IntN(3) == 0 {
 			lines = append(lines, fmt.Sprintf("next %d", steps))
@@ -160,6 +169,50 @@ func randomScript(r *rand.Rand, s *Set, n int) []string {
 		}
 	}
 	return lines
+}
+
+// lyingIndex lists archives whose temporal index is wrong. The C library starts where
+// it says and finds other records, or none, in the modes Forw and Back; we make
+// sure that we are where we want to be.
+var lyingIndex = map[string]bool{
+	"dstat-diskfarm": true, "20180608.04.23-01": true, "badti-1": true, "badti-2": true, "badti-3": true,
+}
+
+// untyped lists the metrics whose values are 64 bits wide without a type of
+// their own, as old loggers wrote them. The C library does not bring them into the
+// order of bytes of the machine.
+func untyped(s *Set) map[pcp.PMID]bool {
+	list := make(map[pcp.PMID]bool)
+	c := s.NewCursor()
+	defer c.Close()
+	var res pcp.Result
+	for range 100 {
+		if c.Next(context.Background(), false, &res) != nil {
+			break
+		}
+		for _, vs := range res.Sets {
+			for _, v := range vs.Values {
+				if vs.ValFmt != pcp.ValInSitu && v.Type() == 0 {
+					list[vs.PMID] = true
+				}
+			}
+		}
+	}
+	return list
+}
+
+// atIndex tells whether the temporal index has an entry of just that time. From
+// there the C library does not find the record of that time forwards: the index
+// leads to the end of it (logutil.c: __pmLogSetTime), and we do.
+func atIndex(s *Set, at pcp.Timestamp) bool {
+	for _, a := range s.Archives() {
+		for _, e := range a.Index() {
+			if e.Time == at {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // runScript does what the program beside it does.
@@ -310,12 +363,18 @@ func TestOracleReplay(t *testing.T) {
 			continue
 		}
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
-		lines := randomScript(r, s, phases)
+		lines := randomScript(r, s, phases, !lyingIndex[filepath.Base(spec)])
+		begin := time.Now()
 		want, err := runOracle(t, bin, spec, lines)
+		took := time.Since(begin)
 		if err != nil {
 			t.Logf("%s: the real library: %v", spec, err)
 		}
+		begin = time.Now()
 		got := runScript(s, lines)
+		if mine := time.Since(begin); mine > time.Second && mine > took {
+			t.Logf("%s: %v, the real library %v", spec, mine, took)
+		}
 		s.Close()
 		for k := range want {
 			if k >= len(got) || got[k] != want[k] {
