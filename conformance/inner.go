@@ -140,7 +140,7 @@ func startPMCD(j *job) (log []byte, err error) {
 	defer f.Close()
 	cmd.Stdout, cmd.Stderr = f, f
 	err = cmd.Run()
-	for range 200 { // the script goes on in the background
+	for range 1200 { // the script goes on in the background
 		if err != nil || pmcdAnswers() && !scriptRuns() {
 			break
 		}

@@ -11,9 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -29,6 +27,7 @@ const usage = `usage: conformance/run [options] [test[:mode[:commands]] | @list]
 Runs tests of PCP's QA suite with our commands in place of the real ones. The
 modes are offline, pmcd (a real collector) and own (ours). Without tests it runs
 those of must-pass.list; it is then no failure if the suite cannot run here.
+A test that does not pass has another chance, alone.
 
 `
 
@@ -46,7 +45,10 @@ func run() int {
 		real    = fs.Bool("real", false, "use the real commands")
 		keep    = fs.String("keep", "", "`directory` for the outputs of tests that do not pass")
 		jobs    = fs.Int("j", 2*runtime.NumCPU(), "how many tests run at a `time`; most of them wait most of it")
-		limit   = fs.Duration("timeout", 2*time.Minute, "how long one test may take")
+		limit   = fs.Duration("timeout", 5*time.Minute, "how long one test may take")
+		again   = fs.Int("again", 2, "how `often` a test that does not pass runs again, alone")
+		cand    = fs.Bool("candidates", false, "run the tests of candidates.list that use a command of ours; arguments are then modes")
+		update  = fs.Bool("update", false, "with -candidates, rewrite the lists of those that pass")
 		verbose = fs.Bool("v", false, "tell which of our commands each test ran")
 		command = fs.String("exec", "", "instead of tests, run a shell `command` in the sandbox of the mode that follows")
 	)
@@ -56,7 +58,7 @@ func run() int {
 		return 2
 	}
 	args, byDefault := fs.Args(), false
-	if len(args) == 0 && *command == "" {
+	if len(args) == 0 && *command == "" && !*cand {
 		args, byDefault = []string{"@conformance/must-pass.list"}, true
 	}
 	if reason := cannotRun(*suite); reason != "" {
@@ -73,7 +75,13 @@ func run() int {
 	if *command != "" {
 		return r.exec(*command, args)
 	}
-	tests, err := parseArgs(args)
+	var tests []test
+	var err error
+	if *cand {
+		tests, err = r.candidates(args)
+	} else {
+		tests, err = parseArgs(args)
+	}
 	if err == nil {
 		err = r.prepare(tests, func(s string) { fmt.Println("#", s) })
 	}
@@ -83,7 +91,11 @@ func run() int {
 	if err != nil {
 		return failed(err)
 	}
-	return report(r, tests, max(*jobs, 1), *keep, *verbose)
+	p := &reporter{jobs: max(*jobs, 1), again: *again, keep: *keep, verbose: *verbose}
+	if *cand {
+		return p.tryCandidates(r, tests, *update)
+	}
+	return p.report(r, tests)
 }
 
 func failed(err error) int {
@@ -181,82 +193,4 @@ func (r *runner) exec(command string, args []string) int {
 		return failed(err)
 	}
 	return 0
-}
-
-// report runs tests and says what became of each, and of all.
-func report(r *runner, tests []test, jobs int, keep string, verbose bool) int {
-	var (
-		mu    sync.Mutex
-		wg    sync.WaitGroup
-		count = make(map[string]int)
-		queue = make(chan test)
-	)
-	for range jobs {
-		wg.Go(func() {
-			for t := range queue {
-				res := r.run(t)
-				mu.Lock()
-				count[res.Status]++
-				fmt.Println(line(t, res, verbose))
-				if keep != "" {
-					if err := save(keep, t, res); err != nil {
-						failed(err)
-					}
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	for _, t := range tests {
-		queue <- t
-	}
-	close(queue)
-	wg.Wait()
-	var parts []string
-	for _, status := range []string{pass, fail, timeout, notRun, noSubst, broken} {
-		if n := count[status]; n > 0 || status == pass || status == fail {
-			parts = append(parts, fmt.Sprintf("%d %s", n, status))
-		}
-	}
-	fmt.Println(strings.Join(parts, ", "))
-	if count[pass] != len(tests) {
-		return 1
-	}
-	return 0
-}
-
-func line(t test, res *result, verbose bool) string {
-	s := fmt.Sprintf("%-12v %-7s %5.1fs", t, res.Status, res.Took.Seconds())
-	if verbose && len(res.Ran) > 0 {
-		s += "  " + strings.Join(slices.Sorted(slices.Values(res.Ran)), ",")
-	}
-	if res.Note != "" {
-		s += "  [" + res.Note + "]"
-	}
-	return s
-}
-
-// save leaves what a test printed, or removes what it left when it passes.
-func save(dir string, t test, res *result) error {
-	base := filepath.Join(dir, t.id+"."+string(t.mode))
-	files := map[string][]byte{
-		".out": res.Expected, ".out.bad": res.Output, ".full": res.Full, ".pmcd.log": res.Log,
-	}
-	for ext, b := range files {
-		var err error
-		if len(b) == 0 || res.Status == pass {
-			err = os.RemoveAll(base + ext)
-		} else {
-			err = os.WriteFile(base+ext, b, 0o644)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	os.Remove(base + ".diff")
-	if res.Status == pass || len(res.Output) == 0 {
-		return nil
-	}
-	diff, _ := exec.Command("diff", "-u", base+".out", base+".out.bad").Output() // its status is 1
-	return os.WriteFile(base+".diff", diff, 0o644)
 }

@@ -51,12 +51,15 @@ func (r *runner) layout(m mode) layout {
 	}
 	for name, path := range r.over {
 		// Where the collector is to be the real one, so are its agents.
-		if ours, ok := r.links[name]; ok && (m == ownPMCD || !strings.HasPrefix(name, "pmda") && name != "pmcd") {
+		if ours, ok := r.links[name]; ok && (m == ownPMCD || !isService(name)) {
 			l.Links[name], l.Over[name] = ours, path
 		}
 	}
 	return l
 }
+
+// isService tells of a command that it is the collector or an agent.
+func isService(name string) bool { return name == "pmcd" || strings.HasPrefix(name, "pmda") }
 
 // run runs one test.
 func (r *runner) run(t test) *result {

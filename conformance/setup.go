@@ -85,11 +85,20 @@ func (r *runner) prepare(tests []test, progress func(string)) error {
 	if len(have) == 0 || have[0] != id {
 		have = []string{id}
 		progress("preparing the suite in " + string(r.cache))
-		if err := os.RemoveAll(r.cache.layers()); err != nil {
-			return err
-		}
-		if err := r.prepareStep(installAgents, true); err != nil {
-			return fmt.Errorf("installing the suite's agents: %w", err)
+		for try := 1; ; try++ {
+			if err := os.RemoveAll(r.cache.layers()); err != nil {
+				return err
+			}
+			err := r.prepareStep(installAgents, true)
+			if err == nil {
+				break
+			}
+			// The scripts give a collector that they restart some time, which
+			// is short on a busy machine.
+			if err = fmt.Errorf("installing the suite's agents: %w", err); try == 3 {
+				return err
+			}
+			progress("once more after " + err.Error())
 		}
 	}
 	missing := slices.DeleteFunc(want, func(name string) bool { return slices.Contains(have[1:], name) })

@@ -1,0 +1,196 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	candidateList = "conformance/candidates.list"
+	mustPassList  = "conformance/must-pass.list"
+	longList      = "conformance/long.list"
+
+	// slow is how long a test may take to be in must-pass.list.
+	slow = 20 * time.Second
+)
+
+// candidates returns the tests of candidates.list, of some modes or all, that
+// run a command of ours; as the commands that must run they name ours alone.
+func (r *runner) candidates(modes []string) ([]test, error) {
+	for _, m := range modes {
+		if !mode(m).valid() {
+			return nil, fmt.Errorf("-candidates wants modes, not %q", m)
+		}
+	}
+	all, err := parseArgs([]string{"@" + candidateList})
+	if err != nil {
+		return nil, err
+	}
+	var list []test
+	for _, t := range all {
+		if len(modes) > 0 && !slices.Contains(modes, string(t.mode)) {
+			continue
+		}
+		if r.links != nil {
+			t.tools = slices.DeleteFunc(t.tools, func(name string) bool {
+				return r.links[name] == "" || t.mode != ownPMCD && isService(name)
+			})
+		}
+		if len(t.tools) > 0 && !slices.Equal(t.tools, []string{"pmcd"}) {
+			list = append(list, t)
+		}
+	}
+	return list, nil
+}
+
+// tryCandidates runs tests, those that pass once without our commands and once
+// more with them, and says how the lists of those that must pass differ from
+// what it found.
+func (p *reporter) tryCandidates(r *runner, tests []test, update bool) int {
+	first := p.run(r, tests)
+	var good []test
+	for _, o := range first {
+		if o.Status == pass {
+			good = append(good, o.test)
+		}
+	}
+	vacuous, err := p.vacuous(r, good)
+	if err != nil {
+		return failed(err)
+	}
+	good = slices.DeleteFunc(good, func(t test) bool { return vacuous[t.String()] })
+	fmt.Printf("# the %d that passed once more\n", len(good))
+	took := make(map[string]time.Duration)
+	for _, o := range first {
+		took[o.String()] = o.Took
+	}
+	var short, long []test
+	for _, o := range p.run(r, good) {
+		switch {
+		case o.Status != pass:
+			fmt.Printf("# %v passes only at times\n", o.test)
+		case min(o.Took, took[o.String()]) > slow:
+			long = append(long, o.test)
+		default:
+			short = append(short, o.test)
+		}
+	}
+	fmt.Printf("# of %d candidates %d pass, and %d that are slow\n", len(tests), len(short), len(long))
+	tried := make(map[string]bool)
+	for _, t := range tests {
+		tried[t.String()] = true
+	}
+	for _, l := range []struct {
+		path string
+		now  []test
+	}{{mustPassList, short}, {longList, long}} {
+		if err := compareList(l.path, l.now, tried, update); err != nil {
+			return failed(err)
+		}
+	}
+	return 0
+}
+
+// vacuous runs tests that have passed without our commands, in whose place is
+// one that only fails, and returns those that pass all the same: they say
+// nothing about ours.
+func (p *reporter) vacuous(r *runner, tests []test) (map[string]bool, error) {
+	found := make(map[string]bool)
+	if r.links == nil {
+		return found, nil
+	}
+	dir, err := os.MkdirTemp("", "conformance-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	stub := filepath.Join(dir, "stub")
+	if err := errors.Join(os.WriteFile(stub, []byte("#!/bin/sh\nexit 1\n"), 0o755), os.Chmod(dir, 0o755)); err != nil {
+		return nil, err
+	}
+	fmt.Printf("# the %d that passed without our commands: each should fail\n", len(tests))
+	quiet := &reporter{jobs: p.jobs, verbose: p.verbose}
+	for _, o := range quiet.run(r.withStubs(stub), tests) {
+		if o.Status == pass {
+			fmt.Printf("# %v passes whatever our commands do\n", o.test)
+			found[o.String()] = true
+		}
+	}
+	return found, nil
+}
+
+// withStubs returns a runner with another program in place of our commands, but
+// for the collector and its agents, without which nothing runs.
+func (r *runner) withStubs(path string) *runner {
+	other := *r
+	other.links = make(map[string]string)
+	for name, ours := range r.links {
+		if !isService(name) {
+			ours = path
+		}
+		other.links[name] = ours
+	}
+	return &other
+}
+
+// compareList says which tests a list lacks and which of those that were tried
+// do not belong there, and if told to writes it anew.
+func compareList(path string, now []test, tried map[string]bool, update bool) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	old, err := parseList(strings.NewReader(string(text)))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	list := slices.Clone(now)
+	for _, t := range old {
+		switch {
+		case slices.ContainsFunc(now, func(o test) bool { return o.String() == t.String() }):
+		case tried[t.String()]:
+			fmt.Printf("# %s: %v does not belong there\n", path, t)
+		default:
+			list = append(list, t)
+		}
+	}
+	for _, t := range now {
+		if !slices.ContainsFunc(old, func(o test) bool { return o.String() == t.String() }) {
+			fmt.Printf("# %s: %v is new\n", path, t)
+		}
+	}
+	if !update {
+		return nil
+	}
+	return os.WriteFile(path, []byte(formatList(string(text), list)), 0o644)
+}
+
+// formatList makes a list with the comment at the head of another.
+func formatList(old string, list []test) string {
+	var b strings.Builder
+	for line := range strings.Lines(old) {
+		if !strings.HasPrefix(line, "#") {
+			break
+		}
+		b.WriteString(line)
+	}
+	b.WriteByte('\n')
+	order := []mode{offline, pmcd, ownPMCD}
+	slices.SortStableFunc(list, func(a, c test) int {
+		if n := strings.Compare(fmt.Sprintf("%5s", a.id), fmt.Sprintf("%5s", c.id)); n != 0 {
+			return n
+		}
+		return slices.Index(order, a.mode) - slices.Index(order, c.mode)
+	})
+	for _, t := range list {
+		fmt.Fprintf(&b, "%-5s %-8s %s\n", t.id, t.mode, strings.Join(t.tools, ","))
+	}
+	return b.String()
+}
