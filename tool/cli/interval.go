@@ -111,7 +111,15 @@ func parseSpan(spec string) (int64, int32, error) {
 		return math.MaxInt64, 0, nil
 	}
 	whole, frac := math.Modf(sec)
-	return int64(whole), int32(frac * 1e9), nil
+	// To the nearest, as if computed exactly.
+	nsec := int32(frac*1e9 + 0.5)
+	if math.FMA(frac, 1e9, 0.5-float64(nsec)) < 0 {
+		nsec--
+	}
+	if nsec == 1e9 {
+		whole, nsec = whole+1, 0
+	}
+	return int64(whole), nsec, nil
 }
 
 func intervalUnit(word string) (scale float64, ok bool) {
