@@ -3,6 +3,7 @@ package archive
 import (
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/go-pcp/pcp"
 )
@@ -103,4 +104,37 @@ func RecordTime(body []byte, version int) (t pcp.Timestamp, sets int32, ok bool)
 	rd := reader{b: body}
 	t, sets = rd.stamp(version), rd.i32()
 	return t, sets, !rd.fail
+}
+
+// Files are the files of an archive. Paths have the suffixes of compressed ones.
+type Files struct {
+	Base    string   // without what ends the names
+	Meta    string   // path of the metadata
+	Index   string   // path of the temporal index, "" if there is none
+	Numbers []int    // of the volumes, ascending
+	Volumes []string // their paths
+}
+
+// All returns the paths of all files: volumes, index, metadata.
+func (f *Files) All() []string {
+	list := append([]string(nil), f.Volumes...)
+	if f.Index != "" {
+		list = append(list, f.Index)
+	}
+	return append(list, f.Meta)
+}
+
+// FindFiles finds the files of the archive that path names, as [Open] does, and
+// opens none of them.
+func FindFiles(path string) (*Files, error) {
+	var a Archive
+	p, err := a.find(Options{}, path)
+	if err != nil {
+		return nil, err
+	}
+	f := &Files{Base: a.path, Meta: p.meta, Index: p.index, Numbers: a.vols}
+	for _, n := range a.vols {
+		f.Volumes = append(f.Volumes, findFile(a.path+"."+strconv.Itoa(n)))
+	}
+	return f, nil
 }
