@@ -18,6 +18,7 @@ import (
 	"github.com/go-pcp/pcp/tool/hostname"
 	"github.com/go-pcp/pcp/tool/info"
 	"github.com/go-pcp/pcp/tool/logcheck"
+	"github.com/go-pcp/pcp/tool/loglabel"
 	"github.com/go-pcp/pcp/tool/logextract"
 	"github.com/go-pcp/pcp/tool/logpaste"
 	"github.com/go-pcp/pcp/tool/logsize"
@@ -51,6 +52,7 @@ func commands() []*cli.Command {
 		dumplog.Command,
 		dumplog.NewCommand,
 		logcheck.Command,
+		loglabel.Command,
 		logsummary.Command,
 		logsize.Command,
 		logextract.Command,
