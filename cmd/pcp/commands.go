@@ -21,6 +21,7 @@ import (
 	"github.com/go-pcp/pcp/tool/loglabel"
 	"github.com/go-pcp/pcp/tool/logextract"
 	"github.com/go-pcp/pcp/tool/logpaste"
+	"github.com/go-pcp/pcp/tool/logreduce"
 	"github.com/go-pcp/pcp/tool/logsize"
 	"github.com/go-pcp/pcp/tool/logsummary"
 	"github.com/go-pcp/pcp/tool/mmvdump"
@@ -56,6 +57,7 @@ func commands() []*cli.Command {
 		logsummary.Command,
 		logsize.Command,
 		logextract.Command,
+		logreduce.Command,
 		logpaste.Command,
 		nsedit.AddCommand,
 		nsedit.DelCommand,
