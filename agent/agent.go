@@ -7,6 +7,7 @@ import (
 	"github.com/go-pcp/pcp/agent/linux"
 	"github.com/go-pcp/pcp/agent/mmv"
 	"github.com/go-pcp/pcp/agent/pmcd"
+	"github.com/go-pcp/pcp/agent/sample"
 	"github.com/go-pcp/pcp/agent/simple"
 	"github.com/go-pcp/pcp/agent/trivial"
 	"github.com/go-pcp/pcp/pmda"
@@ -17,6 +18,7 @@ type Env struct {
 	Domain    int            // 0 means the agent's own
 	Collector pmcd.Collector // for the agent that reports on it
 	Version   string         // of this software
+	Daemon    bool           // it is a program of its own
 	Log       *slog.Logger   // nil discards
 }
 
@@ -47,6 +49,15 @@ func Builtins() []Builtin {
 		// The same for files of pmproxy about itself.
 		{Name: "pmproxy", Domain: 4, Asked: true, Open: func(e Env) (pmda.Agent, error) {
 			return mmv.New(mmv.Config{Prefix: "pmproxy", Domain: cmp.Or(e.Domain, 4), Log: e.Log})
+		}},
+		{Name: "sample", Domain: sample.Domain, Sample: true, Open: func(e Env) (pmda.Agent, error) {
+			// A configuration gives the shared object of the C implementation,
+			// whose names differ, the second domain.
+			cfg := sample.Config{Domain: e.Domain, DSO: e.Domain == sample.DSODomain, Log: e.Log}
+			if e.Daemon {
+				cfg.UnavailPath = sample.UnavailPath
+			}
+			return sample.New(cfg)
 		}},
 		{Name: "simple", Domain: simple.Domain, Sample: true, Open: func(e Env) (pmda.Agent, error) {
 			return simple.New(simple.Config{Domain: e.Domain, Log: e.Log})

@@ -42,10 +42,10 @@ func daemon(b agent.Builtin, version string) *pmda.Daemon {
 		Name:   "pmda" + b.Name,
 		Domain: b.Domain,
 		// As with the C agents of these names.
-		PipeOnly: b.Name != "simple",
+		PipeOnly: b.Name != "simple" && b.Name != "sample",
 		KeepUser: !b.Sample && b.Name != "mmv" && b.Name != "pmproxy",
 		New: func(domain int, log *slog.Logger) (pmda.Agent, error) {
-			return b.Open(agent.Env{Domain: domain, Version: version, Log: log})
+			return b.Open(agent.Env{Domain: domain, Version: version, Daemon: true, Log: log})
 		},
 	}
 }

@@ -1,0 +1,12 @@
+// Package sample is the agent with every kind of metric there is, for testing
+// what reads metrics (domain 29): all types and units, counters that wrap,
+// event records, instances and names that come and go, values that are
+// missing, wrong or too many, errors of every kind, and stores into most of it.
+//
+// Names, identifiers, descriptors, instances, labels and the effect of stores
+// are those of the C agent of PCP 6.0, on whose behaviour scripts depend; where
+// a value is no time and no process number it is the C agent's, too, also where
+// that draws random numbers. One that looks odd in the table is odd on purpose.
+//
+// Each file is one subject: the rows of its metrics, and what they need.
+package sample

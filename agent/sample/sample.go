@@ -1,0 +1,382 @@
+package sample
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmns"
+)
+
+// Domains of the agent unless a configuration says otherwise: as itself
+// (SAMPLE), and as what the C implementation has as a shared object.
+const (
+	Domain    = 29
+	DSODomain = 30
+)
+
+// A Config says how the agent is to be set up.
+type Config struct {
+	Domain int // 0 means Domain, or DSODomain
+	// DSO makes it the agent sampledso, whose names begin so.
+	DSO bool
+	// DynamicPath is the file with the instances of sample.dynamic; "" means
+	// DefaultDynamicPath(os.Getenv).
+	DynamicPath string
+	// UnavailPath is a file that, while it exists, makes the agent answer
+	// every request with pcp.ErrAgain; "" for none.
+	UnavailPath string
+	Log         *slog.Logger // nil discards
+}
+
+// UnavailPath is what the daemon of the C implementation looks for.
+const UnavailPath = "/tmp/sample.unavail"
+
+// DefaultDynamicPath returns where the file of the instances of sample.dynamic
+// is in the installation that the environment describes.
+func DefaultDynamicPath(getenv func(string) string) string {
+	cfg, err := config.Load(getenv)
+	if err != nil {
+		cfg = config.Default(getenv)
+	}
+	return filepath.Join(cfg.Get("PCP_PMDAS_DIR"), "sample", "dynamic.indom")
+}
+
+// An Agent is the agent. The table has the metrics; the methods here do what
+// no table would: they are wrong where that is wanted, and count who asks.
+type Agent struct {
+	*pmda.Table
+	cfg    Config
+	root   string // "sample" or "sampledso"
+	log    *slog.Logger
+	tree   *pmns.Tree
+	rows   []row
+	stores map[pcp.PMID]*row
+	dyn    []dynamicName
+
+	now      time.Time // of the fetch, the same for all its metrics
+	start    time.Time
+	req      *pmda.FetchRequest // while it is served
+	fetches  int
+	fetchErr error // what becomes of the whole fetch
+
+	contexts contexts
+	rand     drand48
+	numbers
+	control
+	meta      pcp.Desc // of dynamic.meta.metric
+	dom       indoms
+	many      []pcp.Instance
+	scrambled []pcp.Instance
+	scrambles int64 // how often
+	mirage    mirage
+	dodgy     dodgy
+	files     dynamic
+	proc      processes
+	ghosts    ghosts
+	events    [2]eventState // in micro- and in nanoseconds
+}
+
+// A row is a metric, and what a store into it does; nil refuses.
+type row struct {
+	pmda.Metric
+	set func(v pcp.Value) error
+	// setAll is set for those stores that take any number of values.
+	setAll func(values []pcp.Value) error
+}
+
+// New returns an agent.
+func New(cfg Config) (*Agent, error) {
+	a := &Agent{cfg: cfg, root: "sample", log: cfg.Log}
+	domain, agent := Domain, "sample"
+	if cfg.DSO {
+		domain, agent, a.root = DSODomain, "sample DSO", "sampledso"
+	}
+	domain = cmp.Or(cfg.Domain, domain)
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	a.start = time.Now()
+	a.initState(domain)
+	a.rows = slices.Concat(a.typeRows(), a.numberRows(), a.counterRows(), a.scaleRows(), a.binRows(),
+		a.controlRows(), a.contextRows(), a.metaRows(), a.badRows(), a.dynamicRows(), a.mirageRows(),
+		a.dodgyRows(), a.ghostRows(), a.secretRows(), a.procRows(), a.eventRows(), a.updownRows())
+	metrics := make([]pmda.Metric, len(a.rows))
+	a.stores = make(map[pcp.PMID]*row, len(a.rows))
+	for i := range a.rows {
+		r := &a.rows[i]
+		if r.Name != "" {
+			r.Name = a.root + "." + r.Name
+		}
+		if r.Value == nil {
+			r.Value = noValue
+		}
+		metrics[i] = r.Metric
+		metrics[i].Name = "" // the name space has its own order
+		a.stores[pcp.NewPMID(domain, 0, r.Item)] = r
+	}
+	var err error
+	a.Table, err = pmda.NewTable(pmda.Config{
+		Name:          a.root,
+		Domain:        domain,
+		Labels:        fmt.Sprintf(`{"agent":%q,"role":"testing"}`, agent),
+		ClusterLabels: map[int]string{0: `{"cluster":"zero"}`},
+		Metrics:       metrics,
+		InDoms:        a.dom.all(),
+		Log:           a.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.makeDynamicNames(domain)
+	if a.tree, err = a.makeNames(domain); err != nil {
+		return nil, err
+	}
+	a.mirage.redo(a)
+	a.files.check(a)
+	return a, nil
+}
+
+// initState gives everything the value it starts with.
+func (a *Agent) initState(domain int) {
+	a.numbers = newNumbers()
+	a.control = control{errorCode: 0, updown: newUpdown()}
+	a.meta = pcp.Desc{
+		PMID: pcp.NewPMID(domain, 0, itemMetaMetric), Type: pcp.Type32, InDom: pcp.InDomNull,
+		Sem: pcp.SemDiscrete, Units: bytesPerSec,
+	}
+	a.mirage.every = 10 * time.Second
+	a.files.path = a.cfg.DynamicPath
+	if a.files.path == "" {
+		a.files.path = DefaultDynamicPath(os.Getenv)
+	}
+	a.ghosts = ghosts{visible: -1, state: 23}
+	a.dodgy = newDodgy()
+	a.proc.reset()
+	a.makeInDoms()
+}
+
+// begin is what each request starts with: it is counted, and refused while the
+// agent is away.
+func (a *Agent) begin(client *pmda.Client) error {
+	a.contexts.request(a, client)
+	if a.cfg.UnavailPath != "" {
+		if _, err := os.Lstat(a.cfg.UnavailPath); !errors.Is(err, fs.ErrNotExist) {
+			return pcp.ErrAgain
+		}
+	}
+	return a.away()
+}
+
+// client returns whom a method is called for, nil if that is not known.
+func client(ctx context.Context) *pmda.Client {
+	c, _ := pmda.ClientFrom(ctx)
+	return c
+}
+
+// Desc implements pmda.Agent.
+func (a *Agent) Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error) {
+	if err := a.begin(client(ctx)); err != nil {
+		return pcp.Desc{}, err
+	}
+	desc, err := a.Table.Desc(ctx, id)
+	if err != nil {
+		return desc, err
+	}
+	switch id.Item() {
+	case itemBadUnknown:
+		return pcp.Desc{}, pcp.ErrPMID
+	case itemErrorCheck:
+		if a.errorCode < 0 {
+			return pcp.Desc{}, pcp.Error(a.errorCode)
+		}
+	case itemMetaMetric:
+		return a.meta, nil
+	}
+	if isGhost(id) && a.ghosts.visible < 0 {
+		return pcp.Desc{}, pcp.ErrPMID
+	}
+	return desc, nil
+}
+
+// Instances implements pmda.Agent.
+func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
+	if err := a.begin(client(ctx)); err != nil {
+		return nil, err
+	}
+	a.mirage.check(a)
+	return a.Table.Instances(ctx, indom)
+}
+
+// LookupInstance implements pmda.InstanceLooker. As in the C agent only what
+// is before the first space counts.
+func (a *Agent) LookupInstance(ctx context.Context, indom pcp.InDom, name string) (int32, error) {
+	list, err := a.known(ctx, indom)
+	if err != nil {
+		return 0, err
+	}
+	for _, i := range list {
+		if shortName(i.Name) == shortName(name) {
+			return i.Inst, nil
+		}
+	}
+	return 0, pcp.ErrInst
+}
+
+// InstanceName implements pmda.InstanceLooker.
+func (a *Agent) InstanceName(ctx context.Context, indom pcp.InDom, inst int32) (string, error) {
+	list, err := a.known(ctx, indom)
+	if err != nil {
+		return "", err
+	}
+	for _, i := range list {
+		if i.Inst == inst {
+			return i.Name, nil
+		}
+	}
+	return "", pcp.ErrInst
+}
+
+// known returns the instances that can be looked up: hidden ghosts, too.
+func (a *Agent) known(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
+	list, err := a.Instances(ctx, indom)
+	if err == nil && indom.Serial() == serialGhosts {
+		return ghostInstances(), nil
+	}
+	return list, err
+}
+
+// Fetch implements pmda.Agent.
+func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
+	a.contexts.profile(a, req)
+	if err := a.begin(req.Client); err != nil {
+		return err
+	}
+	a.now, a.req, a.fetchErr = time.Now(), req, nil
+	a.fetches++
+	defer func() { a.req = nil }()
+	a.prepare(req)
+	first := len(req.Result.Sets)
+	if err := a.Table.Fetch(ctx, req); err != nil {
+		return err
+	}
+	if a.fetchErr != nil {
+		return a.fetchErr
+	}
+	a.twist(req.Profile, req.Result.Sets[first:])
+	return nil
+}
+
+// prepare does what is done once for a fetch, whatever it asks for.
+func (a *Agent) prepare(req *pmda.FetchRequest) {
+	a.mirage.check(a)
+	a.dodgy.check(a)
+	var dynamic, ghosts, proc bool
+	for _, id := range req.PMIDs {
+		if id.Cluster() != 0 {
+			continue
+		}
+		switch id.Item() {
+		case itemDynamicCounter, itemDynamicDiscrete, itemDynamicInstant:
+			dynamic = true
+		case itemGhostOrigin, itemGhostKarma, itemGhostState:
+			ghosts = true
+		case itemProcOrdinal, itemProcExec, itemProcTime:
+			proc = true
+		}
+	}
+	if dynamic {
+		a.files.check(a)
+		a.files.count()
+	}
+	if ghosts {
+		a.ghosts.state = (a.ghosts.state + 1) % 24
+	}
+	if proc {
+		a.proc.step(time.Now())
+	}
+}
+
+// twist makes values wrong that are meant to be.
+func (a *Agent) twist(profile *pcp.Profile, sets []pcp.ValueSet) {
+	for i := range sets {
+		vs := &sets[i]
+		switch id := vs.PMID; {
+		case vs.Err == pcp.ErrPMID && a.Table.Metric(id) == nil:
+			vs.Err = 0 // nobody's metric has no values here, and no error
+		case id.Cluster() != 0:
+		case id.Item() == itemNeedProfile:
+			p := profile.InDom(pcp.NewInDom(a.Domain(), serialFamily))
+			if p.State != pcp.ProfileExclude || len(p.Insts) == 0 {
+				*vs = pcp.ValueSet{PMID: id, Err: pcp.ErrProfile}
+			}
+		case id.Item() == itemMetaMetric:
+			*vs = pcp.ValueSet{PMID: id, Values: []pcp.Value{metaValue(a.meta.Type)}}
+			if !a.meta.Type.InSitu() {
+				vs.ValFmt = pcp.ValDPtr
+			}
+		case isGhost(id) && a.ghosts.visible < 0:
+			vs.Err = pcp.ErrPMID
+		case id.Item() == itemRecords || id.Item() == itemNoInDomRecords || id.Item() == itemHighResRecords:
+			a.shareEvents(vs)
+		case id.Item() == itemBogusBin:
+			for j, v := range vs.Values {
+				if v.Inst%200 == 0 { // an instance that there is not
+					vs.Values[j] = pcp.Int32Value(v.Int32() + 50).WithInst(v.Inst + 50)
+				}
+			}
+		}
+	}
+}
+
+// Text implements pmda.Texter.
+func (a *Agent) Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
+	if err := a.begin(client(ctx)); err != nil {
+		return "", err
+	}
+	return a.Table.Text(ctx, ident, kind)
+}
+
+// Labels implements pmda.Labeler.
+func (a *Agent) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
+	if err := a.begin(client(ctx)); err != nil {
+		return nil, err
+	}
+	switch kind.Level() {
+	case pcp.LabelItem:
+		if changed, ok := a.changed(pcp.PMID(ident)); ok {
+			var set pcp.LabelSet
+			err := set.Add(fmt.Sprintf(`{"changed":%v}`, changed), pcp.LabelItem|pcp.LabelOptional)
+			set.Inst = pcp.InNull
+			return []pcp.LabelSet{set}, err
+		}
+	case pcp.LabelInstances:
+		id := pcp.InDom(ident)
+		if id.Domain() != a.Domain() || id.Serial() < serialColour || id.Serial() > serialProc {
+			return nil, pcp.ErrInDom
+		}
+	}
+	return a.Table.Labels(ctx, ident, kind)
+}
+
+// EndContext implements pmda.ContextEnder.
+func (a *Agent) EndContext(client *pmda.Client) { a.contexts.finish(a, client) }
+
+// debug logs a line if the bit of sample.control is set.
+func (a *Agent) debug(bit int32, message string, args ...any) {
+	if a.bits > 0 && a.bits&bit != 0 {
+		a.log.Info(message, args...)
+	}
+}
+
+func noValue(int32, int) (pcp.Value, error) { return pcp.Value{}, pmda.ErrNoValue }
