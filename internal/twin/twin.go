@@ -1,0 +1,191 @@
+// Package twin runs a tool of ours and the real one with the same arguments,
+// for tests only, and compares what they do.
+//
+//	func TestMain(m *testing.M) { twin.Main(m, Command) }
+//
+//	func TestSome(t *testing.T) {
+//		oracle.Require(t)
+//		if d := twin.Compare(t, twin.Call{Tool: "pmlogsize", Args: []string{"-d", "x"}}); d != "" {
+//			t.Error(d)
+//		}
+//	}
+package twin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// be is the variable that makes a test binary a tool.
+const be = "PCP_TWIN"
+
+// Main is a TestMain: it runs the tests, or where the environment says so one
+// of the commands.
+func Main(m *testing.M, commands ...*cli.Command) {
+	link := os.Getenv(be)
+	if link == "" {
+		os.Exit(m.Run())
+	}
+	for _, c := range commands {
+		if c.Link != link {
+			continue
+		}
+		out := bufio.NewWriter(os.Stdout)
+		status := c.Run(context.Background(), &cli.Env{
+			Name: link, Args: os.Args[1:], Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr,
+			Getenv: os.Getenv, LookupEnv: os.LookupEnv, Version: "6.0.3", Command: c, Commands: commands,
+		})
+		if out.Flush() != nil && status == 0 {
+			status = 1
+		}
+		os.Exit(status)
+	}
+	fmt.Fprintf(os.Stderr, "%s=%s: no such command\n", be, link)
+	os.Exit(2)
+}
+
+// A Call says what to run.
+type Call struct {
+	Tool  string
+	Args  []string
+	Dir   string   // the current one if empty
+	Env   []string // added to oracle.Env
+	Stdin string
+}
+
+// A Result is what a tool did.
+type Result struct {
+	Out, Err []byte
+	Status   int // -1 if a signal ended it
+}
+
+// patience is for a machine that has much else to do.
+const patience = 2 * time.Minute
+
+// Run runs ours or the real one.
+func (c Call) Run(t testing.TB, ours bool) Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	path := oracle.Path(c.Tool)
+	env := append(oracle.Env(), c.Env...)
+	if ours {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, be+"="+c.Tool)
+	}
+	if path == "" {
+		t.Skipf("SKIPPED: the real %s is not installed", c.Tool)
+	}
+	cmd := exec.CommandContext(ctx, path, c.Args...)
+	cmd.Dir, cmd.Env = c.Dir, env
+	cmd.Stdin = strings.NewReader(c.Stdin)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		t.Fatalf("%s %q does not end", path, c.Args)
+	}
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		t.Fatalf("%s %q: %v", path, c.Args, err)
+	}
+	return Result{stdout.Bytes(), stderr.Bytes(), cmd.ProcessState.ExitCode()}
+}
+
+// Compare runs both and returns how they differ, "" if they do not. Where a
+// signal ends the real one there is nothing to compare with.
+func Compare(t testing.TB, c Call) string {
+	t.Helper()
+	want := c.Run(t, false)
+	got := c.Run(t, true)
+	if want.Status == -1 {
+		if got.Status == -1 {
+			return fmt.Sprintf("%s %q: killed by a signal", c.Tool, c.Args)
+		}
+		return ""
+	}
+	switch {
+	case !bytes.Equal(want.Out, got.Out):
+		return fmt.Sprintf("%s %q: output differs (-want +got)\n%s", c.Tool, c.Args, firstDifference(want.Out, got.Out))
+	case !bytes.Equal(want.Err, got.Err):
+		return fmt.Sprintf("%s %q: messages differ (-want +got)\n%s", c.Tool, c.Args, firstDifference(want.Err, got.Err))
+	case want.Status != got.Status:
+		return fmt.Sprintf("%s %q: exit status %d, want %d", c.Tool, c.Args, got.Status, want.Status)
+	}
+	return ""
+}
+
+func firstDifference(a, b []byte) string {
+	la, lb := bytes.SplitAfter(a, []byte("\n")), bytes.SplitAfter(b, []byte("\n"))
+	for i := range max(len(la), len(lb)) {
+		var x, y []byte
+		if i < len(la) {
+			x = la[i]
+		}
+		if i < len(lb) {
+			y = lb[i]
+		}
+		if !bytes.Equal(x, y) {
+			return fmt.Sprintf("line %d:\n- %q\n+ %q", i+1, x, y)
+		}
+	}
+	return "no difference"
+}
+
+// SuiteRoot is where the QA suite of PCP is installed.
+const SuiteRoot = "/var/lib/pcp/testsuite"
+
+// Archives returns the archives of the installed QA suite, good and bad: all if
+// PCP_SUITE is set, else every nth that is not large, always the same.
+func Archives(t testing.TB, nth int) []string {
+	t.Helper()
+	oracle.Require(t)
+	if _, err := os.Stat(SuiteRoot); err != nil {
+		t.Skip("SKIPPED: the QA suite of PCP is not installed: ", err)
+	}
+	sizes := make(map[string]int64)
+	var list []string
+	for _, pattern := range []string{"archives/*", "badarchives/*", "archives/*/*", "tmparch/*"} {
+		paths, _ := filepath.Glob(filepath.Join(SuiteRoot, pattern))
+		for _, p := range paths {
+			base, part, ok := archive.BaseName(p)
+			st, err := os.Stat(p)
+			if !ok || err != nil || st.IsDir() {
+				continue
+			}
+			sizes[base] += st.Size()
+			if part == "meta" {
+				list = append(list, base)
+			}
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if os.Getenv("PCP_SUITE") != "" {
+		return list
+	}
+	const large = 400 << 10
+	var some []string
+	for i, a := range list {
+		if i%nth == 0 && sizes[a] < large {
+			some = append(some, a)
+		}
+	}
+	return some
+}

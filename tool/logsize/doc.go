@@ -1,0 +1,2 @@
+// Package logsize is pmlogsize: where the bytes of an archive go.
+package logsize

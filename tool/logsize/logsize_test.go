@@ -1,0 +1,54 @@
+package logsize
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/twin"
+)
+
+// different lists what differs, with the reason. One that does not is a failure too.
+var different = map[string]string{
+	"-r badmeta-5":        "a name beyond the end of its record; the C tool goes on with what is left of another",
+	"-dv -x 40 badmeta-5": "as above",
+}
+
+// TestSuite compares reports on the archives of the QA suite.
+func TestSuite(t *testing.T) {
+	list := twin.Archives(t, 5)
+	for i, a := range list {
+		options := []string{"", "-r", "-dv -x 40"}
+		if len(list) < 200 {
+			options = options[i%3 : i%3+1]
+		}
+		for _, opt := range options {
+			key := strings.TrimSpace(opt + " " + filepath.Base(a))
+			d := twin.Compare(t, twin.Call{Tool: "pmlogsize", Args: append(strings.Fields(opt), a)})
+			why, tolerated := different[key]
+			switch {
+			case d == "" && tolerated:
+				t.Errorf("%s is no longer different (%s)", key, why)
+			case d != "" && !tolerated:
+				t.Error(d)
+			}
+		}
+	}
+}
+
+// TestArguments compares what is said to all sorts of arguments.
+func TestArguments(t *testing.T) {
+	twin.Archives(t, 5)
+	oracle.Require(t)
+	for _, line := range []string{
+		"", "-?", "-V", "-q", "nosuch", "-x 0 x", "-x 101 small", "-x 12abc -d 20041125", "-x", "--threshold=50 -d 20041125",
+		"small", "small.0.xz", "small.meta", "20041125.0 20041125.meta", "nosuch 20041125", "20041125 nosuch", "GNUmakefile", "/nosuch/x",
+		"./20041125", "-rv 20041125.index", "--replication --verbose 20041125.meta", "-d multi/20150508.11.44", ".", "ok-mv-bigbin",
+		"/dev/null",
+	} {
+		if d := twin.Compare(t, twin.Call{Tool: "pmlogsize", Dir: twin.SuiteRoot + "/archives", Args: strings.Fields(line)}); d != "" {
+			t.Error(d)
+		}
+	}
+}
