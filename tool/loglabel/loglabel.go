@@ -126,6 +126,7 @@ type file struct {
 	path string // without the suffix of a compressed one
 	vol  int32
 	size int // that its label seems to have, 0 if there is none
+	have int // bytes of it that there are, no more than a label and one
 }
 
 func (l *labels) say(format string, args ...any) {
@@ -176,10 +177,10 @@ func (l *labels) run(path string) int {
 // check looks at the label of the last one of files.
 func (l *labels) check(name string) {
 	f := &l.files[len(l.files)-1]
-	label, read, err := load(f)
+	label, err := load(f)
 	loaded := err
 	if err == nil {
-		err = label.wrong(f.vol, read)
+		err = label.wrong(f.vol)
 	}
 	if err != nil && l.warn {
 		l.complain("Bad %s label: %s", name, cli.ErrText(err))
@@ -226,18 +227,19 @@ type found struct {
 const magicNumber = 0x50052600
 
 // load reads the label of a file.
-func load(f *file) (l found, size int64, err error) {
+func load(f *file) (l found, err error) {
 	src, err := archive.OpenFile(f.path)
 	if err != nil {
-		return l, 0, err
+		return l, err
 	}
 	defer src.Close()
 	b := make([]byte, archive.LabelSize(archive.Version3)+1)
 	n, err := src.ReadAt(b, 0)
 	if err != nil && err != io.EOF {
-		return l, 0, err
+		return l, err
 	}
 	b = b[:n]
+	f.have = n
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		if size := archive.LabelSize(version); word(b, 0) == uint32(size) || word(b, size-4) == uint32(size) {
 			f.size = size
@@ -250,10 +252,10 @@ func load(f *file) (l found, size int64, err error) {
 	l.Label, err = archive.DecodeLabel(b)
 	if err != nil {
 		l.Label = archive.Label{Version: int(l.magic & 0xff)}
-		return l, 0, err
+		return l, err
 	}
 	l.empty = n == archive.LabelSize(l.Version)
-	return l, int64(n), nil
+	return l, nil
 }
 
 // word returns the number at an offset, 0 if b is shorter.
@@ -266,7 +268,7 @@ func word(b []byte, off int) uint32 {
 
 // wrong tells what __pmLogChkLabel in the C library finds wrong with the label
 // of a file.
-func (l *found) wrong(vol int32, _ int64) error {
+func (l *found) wrong(vol int32) error {
 	switch {
 	case l.magic&^0xff != magicNumber, l.Vol != vol:
 		return pcp.ErrLabel

@@ -43,7 +43,7 @@ func (l *labels) rewrite() {
 		switch {
 		case size == 0:
 			fail("Failed %s label write: there is no label to take the version from; use -V", f.what)
-		case f.size != size:
+		case f.size != size && f.have > size:
 			fail("Failed %s label write: %d bytes of a version %d label would go over what follows the one there is; see pcp archive convert",
 				f.what, size, g.Version)
 		}

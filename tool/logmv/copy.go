@@ -1,0 +1,143 @@
+package logmv
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// mustCopy tells whether a link cannot be made because of where the two names
+// are, or of what the file system can do.
+func mustCopy(err error) bool {
+	for _, e := range []error{syscall.EXDEV, syscall.EPERM, syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EMLINK} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// copy copies a file, and tells whether that worked.
+func (m *mover) copy(src, dst string) bool {
+	if m.checksum && m.verbose > 0 && !m.summing {
+		m.printf("checksum cmd: md5sum")
+		m.summing = true
+	}
+	sum, made, err := m.copyFile(src, dst)
+	if made {
+		m.made = append(m.made, dst)
+	}
+	if err != nil && m.ctx.Err() != nil {
+		m.caught()
+		return false
+	}
+	if err != nil {
+		m.complain("copy %s -> %s failed: %s", src, dst, cli.ErrText(err))
+		return false
+	}
+	if m.checksum {
+		// What is read back is what the system has, though perhaps not yet what
+		// the disk has.
+		got, err := m.sum(dst)
+		if err != nil {
+			m.complain("%s: %s", dst, cli.ErrText(err))
+			return false
+		}
+		if m.verbose > 0 {
+			m.printf("source checksum: %s\ndestination checksum: %s", sum, got)
+		}
+		if sum != got {
+			m.complain("checksums %s ? %s differ", sum, got)
+			return false
+		}
+	}
+	if m.verbose > 0 {
+		m.printf("copy %s -> %s", src, dst)
+	}
+	return true
+}
+
+// copyFile copies a file to one that must not exist, with its mode and times,
+// down to the disk, and returns the checksum of what it read.
+func (m *mover) copyFile(src, dst string) (sum string, made bool, err error) {
+	r, err := os.Open(src)
+	if err != nil {
+		return "", false, err
+	}
+	defer r.Close()
+	st, err := r.Stat()
+	if err != nil {
+		return "", false, err
+	}
+	w, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_EXCL, st.Mode().Perm()|0o200)
+	if err != nil {
+		return "", false, err
+	}
+	defer w.Close()
+	h := md5.New()
+	var in io.Reader = reader{m.ctx, r}
+	if m.checksum {
+		in = io.TeeReader(in, h)
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{w}, in, make([]byte, 1<<20)); err != nil {
+		return "", true, err
+	}
+	if err := w.Chmod(st.Mode().Perm()); err != nil {
+		return "", true, err
+	}
+	if err := w.Sync(); err != nil {
+		return "", true, err
+	}
+	if err := w.Close(); err != nil {
+		return "", true, err
+	}
+	if err := os.Chtimes(dst, st.ModTime(), st.ModTime()); err != nil {
+		return "", true, err
+	}
+	return hex.EncodeToString(h.Sum(nil)), true, nil
+}
+
+func (m *mover) sum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := md5.New()
+	if _, err := io.Copy(h, reader{m.ctx, f}); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// A reader ends with ctx.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// syncDir makes sure that the names in a directory are on the disk.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EOPNOTSUPP) {
+		return err
+	}
+	return nil
+}
