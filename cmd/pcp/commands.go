@@ -18,8 +18,9 @@ import (
 	"github.com/go-pcp/pcp/tool/hostname"
 	"github.com/go-pcp/pcp/tool/info"
 	"github.com/go-pcp/pcp/tool/logcheck"
-	"github.com/go-pcp/pcp/tool/loglabel"
 	"github.com/go-pcp/pcp/tool/logextract"
+	"github.com/go-pcp/pcp/tool/loglabel"
+	"github.com/go-pcp/pcp/tool/logmv"
 	"github.com/go-pcp/pcp/tool/logpaste"
 	"github.com/go-pcp/pcp/tool/logreduce"
 	"github.com/go-pcp/pcp/tool/logsize"
@@ -54,6 +55,9 @@ func commands() []*cli.Command {
 		dumplog.NewCommand,
 		logcheck.Command,
 		loglabel.Command,
+		logmv.Command,
+		logmv.CopyCommand,
+		logmv.ListCommand,
 		logsummary.Command,
 		logsize.Command,
 		logextract.Command,
