@@ -80,16 +80,23 @@ func (m *Metric) Desc() pcp.Desc { return m.m.desc }
 // wants the whole name: one that only begins like another's is ErrDupInstName.
 func (m *Metric) Instance(name string) (Handle, error) {
 	if m.m.desc.InDom != pcp.InDomNull && name != "" {
-		d := m.im.indom(m.m.desc.InDom)
-		slot, ok := d.find(name)
-		switch {
-		case !ok:
-			if err := m.im.AddInstance(d.id, name, d.next); err != nil {
-				return Handle{}, fmt.Errorf("%s: %w", m.m.name, err)
-			}
-		case d.slots[slot].Name != name:
-			return Handle{}, fmt.Errorf("%s: instances %q and %q: %w", m.m.name, d.slots[slot].Name, name, ErrDupInstName)
+		if err := m.im.EnsureInstance(m.m.desc.InDom, name); err != nil {
+			return Handle{}, fmt.Errorf("%s: %w", m.m.name, err)
 		}
 	}
 	return m.im.Handle(m.m.name, name)
+}
+
+// EnsureInstance adds an instance, with the next number, unless there is one
+// of that name already. One whose name only begins like it is ErrDupInstName.
+func (im *Importer) EnsureInstance(id pcp.InDom, name string) error {
+	d := im.indom(id)
+	slot, ok := d.find(name)
+	switch {
+	case !ok:
+		return im.AddInstance(id, name, d.next)
+	case d.slots[slot].Name != name:
+		return fmt.Errorf("instances %q and %q: %w", d.slots[slot].Name, name, ErrDupInstName)
+	}
+	return nil
 }

@@ -1,0 +1,198 @@
+package importcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// Command is "pcp import".
+var Command = &cli.Command{
+	Name:     "import",
+	Group:    "Archives",
+	Summary:  "make an archive of data that others have recorded",
+	Synopsis: "csv [options] file archive",
+	Options: []cli.Option{
+		cli.Heading("General options"),
+		{Short: 'h', Long: "host", Arg: "HOST", Help: "host that the data are of [this host]"},
+		{Short: 'Z', Long: "timezone", Arg: "TZ", Help: "time zone of the host, and of times that do not say theirs [TZ]"},
+		{Long: "archive-version", Arg: "N", Help: "version of the archive, 2 or 3 [PCP_ARCHIVE_VERSION]"},
+		cli.OptVersion,
+		cli.OptHelp,
+		cli.Heading("Reading options"),
+		{Short: 'd', Long: "delimiter", Arg: "CHAR", Help: "character between fields [the first of , ; tab | in the header]"},
+		{Short: 't', Long: "time", Arg: "COLUMN", Help: "column with the time, by name or number [the first that is called so, else 1]"},
+		{Short: 'f', Long: "format", Arg: "FORMAT", Help: "format of the time: strftime(3)'s, or epoch, epoch_ms, epoch_us, epoch_ns [found out]"},
+		{Long: "missing", Arg: "TEXT", Help: "what a field without a value has, also more than once [nothing]"},
+		cli.Heading("Metric options"),
+		{Short: 'm', Long: "metric", Arg: "GLOB=SPEC", Help: "type, semantics and units of metrics, as in (...) in the header"},
+		{Short: 'i', Long: "indom", Arg: "GLOB=D.S", Help: "instance domain of metrics"},
+		{Short: 'p', Long: "prefix", Arg: "NAME", Help: "put this and a dot before the names of metrics"},
+	},
+	DieOnSignal: true,
+	Run:         run,
+}
+
+func run(_ context.Context, env *cli.Env) int {
+	j := &job{env: env}
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: j.own})
+	switch {
+	case o.WantsVersion() || o.Errors():
+	case len(o.Args) == 0 || o.Args[0] != "csv":
+		if len(o.Args) > 0 {
+			o.Usagef("%s: format not supported, there is csv", o.Args[0])
+		} else {
+			o.Usagef("a format, a file and an archive are needed")
+		}
+	case len(o.Args) != 3:
+		o.Usagef("a file and an archive are needed")
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	j.file, j.archive = o.Args[1], o.Args[2]
+	if j.opt.Version == 0 {
+		if err := j.defaultVersion(); err != nil {
+			return env.Fatalf("%v", err)
+		}
+	}
+	if j.zone == "" {
+		j.loc = env.Local()
+		j.opt.TimeZone = env.Getenv("TZ")
+	} else {
+		j.loc = cli.Zone(j.zone)
+		j.opt.TimeZone = j.zone
+	}
+	if err := j.run(); err != nil {
+		return env.Fatalf("%v", err)
+	}
+	return 0
+}
+
+// own takes an option.
+func (j *job) own(o *cli.Options, opt *cli.Option, arg string) bool {
+	switch opt.Long {
+	case "host":
+		j.opt.Host = arg
+	case "timezone":
+		j.zone = arg
+	case "archive-version":
+		if arg != "2" && arg != "3" {
+			o.Usagef("--archive-version must be 2 or 3, not %s", arg)
+			break
+		}
+		j.opt.Version = int(arg[0] - '0')
+	case "delimiter":
+		if arg == `\t` {
+			arg = "\t"
+		}
+		r, n := utf8.DecodeRuneInString(arg)
+		if n == 0 || n != len(arg) || r == utf8.RuneError || r == '"' || r == '\r' || r == '\n' {
+			o.Usagef("-d %q: one character is needed", arg)
+			break
+		}
+		j.comma = r
+	case "time":
+		j.timeColumn = arg
+	case "format":
+		var err error
+		if j.parseTime, err = timeParser(arg); err != nil {
+			o.Usagef("-f %s: %v", arg, err)
+		}
+	case "missing":
+		j.missing = append(j.missing, arg)
+	case "metric":
+		glob, text, err := globAndValue(arg)
+		var s spec
+		if err == nil {
+			s, err = parseSpec(text)
+		}
+		if err != nil {
+			o.Usagef("-m %s: %v", arg, err)
+			break
+		}
+		j.specs = append(j.specs, globSpec{glob, s})
+	case "indom":
+		glob, text, err := globAndValue(arg)
+		var d globInDom
+		if err == nil {
+			d.glob = glob
+			d.indom, err = parseInDom(text)
+		}
+		if err != nil {
+			o.Usagef("-i %s: %v", arg, err)
+			break
+		}
+		j.indoms = append(j.indoms, d)
+	case "prefix":
+		if clean := cleanName(arg); clean != arg || arg == "" {
+			o.Usagef("-p %s: not the name of metrics", arg)
+			break
+		}
+		j.prefix = arg
+	default:
+		return false
+	}
+	return true
+}
+
+// defaultVersion takes the version that all tools of this host write.
+func (j *job) defaultVersion() error {
+	cfg, err := config.Load(j.env.Getenv)
+	if err != nil {
+		return err
+	}
+	switch text := cfg.Get("PCP_ARCHIVE_VERSION"); text {
+	case "2", "3":
+		j.opt.Version, err = strconv.Atoi(text)
+	case "":
+		j.opt.Version = 3
+	default:
+		err = fmt.Errorf("PCP_ARCHIVE_VERSION is %q, must be 2 or 3", text)
+	}
+	return err
+}
+
+// input opens the file so that it can be read twice: what comes from a pipe is
+// kept in a temporary file.
+func (j *job) input() (io.ReadSeeker, func(), error) {
+	var in io.Reader = j.env.Stdin
+	if j.file != "-" {
+		f, err := os.Open(j.file)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %s", j.file, cli.ErrText(err))
+		}
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			f.Close()
+			return nil, nil, fmt.Errorf("%s: Is a directory", j.file)
+		}
+		if _, err := f.Seek(0, io.SeekStart); err == nil {
+			return f, func() { f.Close() }, nil
+		}
+		defer f.Close()
+		in = f
+	}
+	tmp, err := os.CreateTemp("", "pcp-import")
+	if err != nil {
+		return nil, nil, err
+	}
+	os.Remove(tmp.Name()) // it goes with us
+	if _, err := io.Copy(tmp, in); err != nil {
+		tmp.Close()
+		return nil, nil, err
+	}
+	if _, err := tmp.Seek(0, io.SeekStart); err != nil {
+		tmp.Close()
+		return nil, nil, err
+	}
+	return tmp, func() { tmp.Close() }, nil
+}
+
+var errNoValue = errors.New("no value at all")

@@ -1,0 +1,15 @@
+// Package importcmd is "pcp import": it makes an archive of data that others
+// have recorded.
+//
+//	pcp import csv temperatures.csv temperatures
+//
+// A CSV file has a header that names the metrics, and a column with the time.
+// One that makes sense needs no options; what "pmrep -o csv" writes can be
+// imported as it is. A name in the header may say more about the metric:
+//
+//	time,room.temperature,disk.read[sda] (KB/s),requests (counter count u64)
+//
+// The file is read twice: first to see that all of it can be imported, and of
+// which types values are, then to write the archive. So there is none if
+// something is wrong, and memory does not grow with the file.
+package importcmd
