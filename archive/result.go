@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -159,4 +160,36 @@ func (d *blockDecoder) value(v *pcp.Value, word uint32) error {
 		*v = pcp.BytesValue(t, data)
 	}
 	return nil
+}
+
+// Retype makes sense of a value whose block has no type, as in very old
+// archives, by the type that the descriptor has: it would be of Type32. Numbers of
+// 64 bits, and floating ones, come out in the order of bytes of a little-endian
+// machine, as they do from the C library there. Any other value stays.
+func Retype(v pcp.Value, t pcp.Type) pcp.Value {
+	if v.Type() != pcp.Type32 || t == pcp.Type32 {
+		return v
+	}
+	data := v.Bytes()
+	if data == nil {
+		data = binary.BigEndian.AppendUint32(nil, v.Uint32())
+	}
+	u := v
+	switch t {
+	case pcp.TypeString:
+		if i := bytes.IndexByte(data, 0); i >= 0 {
+			data = data[:i]
+		}
+		u = pcp.BytesValue(t, data)
+	case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
+		if len(data) == 8 {
+			u = pcp.RawValue(t, binary.LittleEndian.Uint64(data))
+		}
+	case pcp.TypeFloat:
+		if len(data) == 4 {
+			u = pcp.RawValue(t, uint64(binary.LittleEndian.Uint32(data)))
+		}
+	}
+	u.Inst = v.Inst
+	return u
 }

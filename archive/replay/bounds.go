@@ -256,9 +256,13 @@ func (m *metric) number(s *archive.SetScanner, k int) (uint64, bool) {
 	if s.ValFmt == pcp.ValInSitu {
 		return uint64(s.Word(k)), true
 	}
-	_, data, ok := s.Block(k)
+	t, data, ok := s.Block(k)
 	switch {
 	case !ok:
+	case t == pcp.Type32 && (len(data) == 4 || len(data) == 8):
+		// A block without a type, as in very old archives.
+		v := archive.Retype(pcp.BytesValue(t, data), m.desc.Type)
+		return v.Bits(), v.Type() == m.desc.Type
 	case m.desc.Type == pcp.TypeFloat:
 		if len(data) >= 4 {
 			return uint64(binary.BigEndian.Uint32(data)), true
@@ -355,6 +359,9 @@ func (m *metric) take(s *archive.SetScanner, ord int32, t, req float64, dir arch
 // keep copies the block of a value, with its type before it.
 func (m *metric) keep(i int32, side int, s *archive.SetScanner, k int, data []byte) {
 	t, _, _ := s.Block(k)
+	if t == pcp.Type32 {
+		t = m.desc.Type // a block without one, as in very old archives
+	}
 	d := append(m.data[i][side][:0], byte(t))
 	m.data[i][side] = append(d, data...)
 }

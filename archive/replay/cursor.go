@@ -133,7 +133,25 @@ func (c *Cursor) Next(ctx context.Context, keep bool, res *pcp.Result) error {
 	if keep {
 		body = bytes.Clone(body)
 	}
-	return archive.DecodeResult(res, body, c.set.archives[c.tape.cur].Version())
+	if err := archive.DecodeResult(res, body, c.set.archives[c.tape.cur].Version()); err != nil {
+		return err
+	}
+	for i := range res.Sets {
+		c.retype(&res.Sets[i])
+	}
+	return nil
+}
+
+// retype gives values their types that have none in the archive.
+func (c *Cursor) retype(vs *pcp.ValueSet) {
+	if len(vs.Values) == 0 || vs.Values[0].Type() != pcp.Type32 {
+		return
+	}
+	if desc, err := c.set.meta.Desc(vs.PMID); err == nil {
+		for i := range vs.Values {
+			vs.Values[i] = archive.Retype(vs.Values[i], desc.Type)
+		}
+	}
 }
 
 // checkEach is how many records are read between looks at the context.
@@ -212,9 +230,11 @@ func (c *Cursor) pick(ids []pcp.PMID, profile *pcp.Profile, keep bool, res *pcp.
 		if err := start.AppendTo(res); err != nil {
 			return false, err
 		}
-		if vs := &res.Sets[len(res.Sets)-1]; len(vs.Values) > 0 && !profile.IsAll() {
+		vs := &res.Sets[len(res.Sets)-1]
+		if len(vs.Values) > 0 && !profile.IsAll() {
 			c.filter(vs, profile)
 		}
+		c.retype(vs)
 	}
 	return true, nil
 }

@@ -222,34 +222,10 @@ func appendValue(b []byte, v *pcp.Value, typ pcp.Type, loc *time.Location) []byt
 		}
 	}
 	if t == pcp.Type32 && typ != t {
-		if u, ok := untyped(v, typ); ok {
-			v = &u
-		}
+		u := archive.Retype(*v, typ)
+		v = &u
 	}
 	return append(v.AppendPrint(b, typ, 1, loc), '\n')
-}
-
-// untyped makes sense of a block without a type, as very old archives have
-// them. Numbers of 64 bits, and floating ones, come out in the byte order of
-// this machine, as the C tool on one that is little-endian prints them.
-func untyped(v *pcp.Value, typ pcp.Type) (pcp.Value, bool) {
-	data := v.Bytes()
-	if data == nil {
-		data = binary.BigEndian.AppendUint32(nil, v.Uint32())
-	}
-	switch typ {
-	case pcp.TypeString:
-		return pcp.BytesValue(typ, cString(data)), true
-	case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
-		if len(data) == 8 {
-			return pcp.RawValue(typ, binary.LittleEndian.Uint64(data)), true
-		}
-	case pcp.TypeFloat:
-		if len(data) == 4 {
-			return pcp.RawValue(typ, uint64(binary.LittleEndian.Uint32(data))), true
-		}
-	}
-	return pcp.Value{}, false
 }
 
 // pick makes res the sets of raw that were asked for, in the order in which

@@ -65,7 +65,7 @@ func (x *viewer) header(interval time.Duration) {
 		x.printf("samples:   %d\n", x.samples)
 	}
 	if x.samples > 1 && !x.unfiltered {
-		x.printf("interval:  %1.2f sec\n", interval.Seconds())
+		x.printf("interval:  %1.2f sec\n", inSeconds(interval))
 	}
 }
 

@@ -250,6 +250,9 @@ func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec) int {
 	if x.window, err = o.Window(ctx, x.c, x.loc); err != nil {
 		return 1
 	}
+	if x.window.Finish.Sec == 0 {
+		x.window.Finish.Sec = pcp.MaxSec // which nobody asked for, says the C tool
+	}
 	interval := o.Interval
 	if interval == 0 {
 		interval = time.Second
@@ -269,7 +272,7 @@ func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec) int {
 	}
 	if x.samples < 0 && x.window.Finish.Sec != pcp.MaxSec && !x.events && !x.nointerp {
 		// As many as are fetched; of a counter one less is printed.
-		x.samples = max(0, int((seconds(x.window.Finish)-seconds(x.window.Origin))/interval.Seconds())+1)
+		x.samples = max(0, int((seconds(x.window.Finish)-seconds(x.window.Origin))/inSeconds(interval))+1)
 	}
 	if o.TimeZone == "" && !o.HostZone && !x.events && !x.json {
 		x.out = append(x.out, '\n')
@@ -301,6 +304,9 @@ func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec) int {
 	x.flush()
 	return x.loop(ctx, interval)
 }
+
+// inSeconds is d.Seconds() without its two roundings.
+func inSeconds(d time.Duration) float64 { return float64(d) / 1e9 }
 
 // seconds returns a time as the C tool computes with it.
 func seconds(t pcp.Timestamp) float64 { return float64(t.Sec) + float64(t.Nsec)/1e9 }
