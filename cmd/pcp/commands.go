@@ -16,8 +16,10 @@ import (
 	"github.com/go-pcp/pcp/tool/genmap"
 	"github.com/go-pcp/pcp/tool/help"
 	"github.com/go-pcp/pcp/tool/hostname"
+	"github.com/go-pcp/pcp/tool/importcmd"
 	"github.com/go-pcp/pcp/tool/info"
 	"github.com/go-pcp/pcp/tool/logcheck"
+	"github.com/go-pcp/pcp/tool/logdiff"
 	"github.com/go-pcp/pcp/tool/logextract"
 	"github.com/go-pcp/pcp/tool/loglabel"
 	"github.com/go-pcp/pcp/tool/logmv"
@@ -60,9 +62,11 @@ func commands() []*cli.Command {
 		logmv.ListCommand,
 		logsummary.Command,
 		logsize.Command,
+		logdiff.Command,
 		logextract.Command,
 		logreduce.Command,
 		logpaste.Command,
+		importcmd.Command,
 		nsedit.AddCommand,
 		nsedit.DelCommand,
 		nsedit.MergeCommand,

@@ -1,0 +1,3 @@
+// Package logdiff is pmdiff: what differs between the averages of two archives,
+// or of two times of one.
+package logdiff
