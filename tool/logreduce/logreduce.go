@@ -292,12 +292,16 @@ func (x *reducer) copy(ctx context.Context) error {
 	for i, m := range x.metrics {
 		ids[i] = m.id
 	}
-	x.scan.open(x.c.Archives())
-	defer x.scan.close()
+	x.scan.list, x.scan.metrics = x.c.Archives(), x.byID
+	ends, found := make(chan pcp.Timestamp), make(chan finding)
+	go x.scan.run(ends, found)
+	defer func() { close(ends); <-found }()
 	x.progress = newProgress(x.env, x.window)
 	var in pcp.Result
-	for x.samples < 0 || x.written < x.samples {
+	for at := x.window.Start; x.samples < 0 || x.written < x.samples; at = at.Add(x.interval) {
+		ends <- at
 		_, err := x.c.FetchInto(ctx, ids, &in)
+		seen := <-found
 		if errors.Is(err, pcp.ErrEOL) {
 			return nil
 		}
@@ -310,8 +314,15 @@ func (x *reducer) copy(ctx context.Context) error {
 		}
 		x.progress.at(in.Time)
 		_, _, oldMeta := x.out.Position()
-		if err := x.look(in.Time); err != nil {
-			return err
+		if seen.err != nil {
+			x.complain("%v", seen.err)
+			return errExit
+		}
+		for _, t := range seen.marks {
+			if err := x.out.Mark(t); err != nil {
+				x.complain("Error: __pmLogWriteMark v%d: %s", x.label.Version, cli.ErrText(err))
+				return errExit
+			}
 		}
 		if err := x.rewrite(&in); err != nil {
 			return err

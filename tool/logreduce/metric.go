@@ -24,14 +24,56 @@ type metric struct {
 type instances struct {
 	slots []slot
 	index map[int32]int32 // slot of an instance; nil while there are few
-	scan  []int32         // slots of the last record, by place: mostly the same again
-	fetch []int32         // the same of the last fetch
+	fetch []int32         // slots of the last fetch, by place: mostly the same again
+
+	// The last record, and the interval that it was in. Its instances are
+	// only marked one by one when the next record has others.
+	list   []int32 // instances, by place
+	at     []int32 // their slots
+	listed uint32
 }
 
 type slot struct {
 	inst     int32
 	interval uint32 // number of the last interval in which it was recorded
+	inList   bool   // it is in the last record
 	written  bool   // there is a value of it in the output
+}
+
+// recorded tells whether there was a value in an interval.
+func (s *instances) recorded(sl *slot, interval uint32) bool {
+	return sl.interval == interval || sl.inList && s.listed == interval
+}
+
+// note takes in the n instances of a set that was recorded in an interval.
+func (s *instances) note(set *archive.SetScanner, n int, interval uint32) {
+	if n == len(s.list) {
+		k := 0
+		for k < n && set.Inst(k) == s.list[k] {
+			k++
+		}
+		if k == n {
+			s.listed = interval
+			return
+		}
+	}
+	for _, at := range s.at {
+		sl := &s.slots[at]
+		sl.inList, sl.interval = false, s.listed
+	}
+	was := s.at
+	s.list = s.list[:0]
+	var at []int32
+	for k := range n {
+		inst := set.Inst(k)
+		found := s.find(inst, was, k)
+		if found < 0 {
+			found = s.add(inst)
+		}
+		s.slots[found].inList = true
+		s.list, at = append(s.list, inst), append(at, found)
+	}
+	s.at, s.listed = at, interval
 }
 
 // find returns the slot of an instance, -1 if there is none. Last is where they

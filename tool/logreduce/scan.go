@@ -20,10 +20,9 @@ type scan struct {
 	sets     archive.SetScanner
 	pending  bool   // the record in sets is behind the last interval
 	interval uint32 // number of the interval
-	places   []*metric
+	metrics  map[pcp.PMID]*metric
+	places   []*metric // of the last record: mostly the same again
 }
-
-func (s *scan) open(list []*archive.Archive) { s.list = list }
 
 func (s *scan) close() {
 	if s.r != nil {
@@ -67,43 +66,60 @@ func (s *scan) next() error {
 	}
 }
 
-// look notes which instances are recorded up to a time, and copies the marks.
-// Like the C tool it also copies the mark that is the first record after that
+// A finding is what the scan of an interval came to.
+type finding struct {
+	marks []pcp.Timestamp
+	err   error
+}
+
+// A scanMessage is an error with the words of the C tool.
+type scanMessage string
+
+func (m scanMessage) Error() string { return string(m) }
+
+// run scans interval after interval, beside the fetching of their values: what
+// it finds out about instances may be used between an answer and the next
+// request.
+func (s *scan) run(ends <-chan pcp.Timestamp, found chan<- finding) {
+	for end := range ends {
+		marks, err := s.look(end)
+		found <- finding{marks, err}
+	}
+	s.close()
+	close(found)
+}
+
+// look notes which instances are recorded up to a time, and finds the marks.
+// Like the C tool it also has the mark that is the first record after that
 // time, which it then comes upon again.
-func (x *reducer) look(end pcp.Timestamp) error {
-	s := &x.scan
+func (s *scan) look(end pcp.Timestamp) (marks []pcp.Timestamp, err error) {
 	s.interval++
 	for {
 		if !s.pending {
 			err := s.next()
 			if errors.Is(err, io.EOF) {
-				return nil
+				return marks, nil
 			}
 			if err != nil {
-				x.complain("doscan: Error: pmFetch failed: %s", cli.ErrText(err))
-				return errExit
+				return nil, scanMessage("doscan: Error: pmFetch failed: " + cli.ErrText(err))
 			}
 		}
 		s.pending = false
 		if s.sets.Sets == 0 {
-			if err := x.out.Mark(s.sets.Time); err != nil {
-				x.complain("Error: __pmLogWriteMark v%d: %s", x.label.Version, cli.ErrText(err))
-				return errExit
-			}
+			marks = append(marks, s.sets.Time)
 		}
 		if s.sets.Time.Compare(end) > 0 {
 			s.pending = true
-			return nil
+			return marks, nil
 		}
-		if err := x.note(); err != nil {
-			return err
+		if err := s.note(); err != nil {
+			return nil, err
 		}
 	}
 }
 
 // note notes the instances of the record.
-func (x *reducer) note() error {
-	s := &x.scan
+func (s *scan) note() error {
 	for i := 0; s.sets.Next(); i++ {
 		if i == len(s.places) {
 			s.places = append(s.places, nil)
@@ -111,36 +127,20 @@ func (x *reducer) note() error {
 		m := s.places[i]
 		if m == nil || m.id != s.sets.PMID {
 			var known bool
-			if m, known = x.byID[s.sets.PMID]; !known && s.sets.Len > 0 {
-				x.complain("scan: Arrgh, cannot find pid %s in pidlist[]", s.sets.PMID)
-				return errExit
+			if m, known = s.metrics[s.sets.PMID]; !known && s.sets.Len > 0 {
+				return scanMessage("scan: Arrgh, cannot find pid " + s.sets.PMID.String() + " in pidlist[]")
 			}
 			if m == nil {
 				continue
 			}
 			s.places[i] = m
 		}
-		if s.sets.Len == 0 {
-			continue
-		}
-		seen := &m.seen
-		for k := range s.sets.Len {
-			inst := s.sets.Inst(k)
-			n := seen.find(inst, seen.scan, k)
-			if n < 0 {
-				n = seen.add(inst)
-			}
-			if k < len(seen.scan) {
-				seen.scan[k] = n
-			} else {
-				seen.scan = append(seen.scan, n)
-			}
-			seen.slots[n].interval = s.interval
+		if n := s.sets.Len; n > 0 {
+			m.seen.note(&s.sets, n, s.interval)
 		}
 	}
 	if err := s.sets.Err(); err != nil {
-		x.complain("doscan: Error: pmFetch failed: %s", cli.ErrText(err))
-		return errExit
+		return scanMessage("doscan: Error: pmFetch failed: " + cli.ErrText(err))
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (x *reducer) rewrite(in *pcp.Result) error {
 			} else {
 				seen.fetch = append(seen.fetch, n)
 			}
-			if sl := &seen.slots[n]; sl.interval == x.scan.interval || !sl.written {
+			if sl := &seen.slots[n]; seen.recorded(sl, x.scan.interval) || !sl.written {
 				sl.written = true
 			} else {
 				continue
