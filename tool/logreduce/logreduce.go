@@ -25,7 +25,7 @@ var Command = &cli.Command{
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptAlign,
-		{Short: 'D', Arg: "DBG"},
+		cli.OptDebug,
 		cli.OptStart,
 		cli.OptSamples,
 		cli.OptFinish,
@@ -44,6 +44,7 @@ type flags struct {
 	interval time.Duration
 	samples  int // -1: no limit
 	volume   int // a new volume after so many, if positive
+	debug    debug
 }
 
 // Errors that have been reported already.
@@ -80,6 +81,8 @@ type reducer struct {
 
 func (x *reducer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	switch opt.Short {
+	case 'D':
+		return x.debug.set(arg)
 	case 's':
 		n, ok := cli.Atoi(arg)
 		if !ok || n < 0 {
@@ -242,6 +245,10 @@ func (x *reducer) setWindow() error {
 		return errExit
 	}
 	x.window.Start, x.window.Finish = micro(x.window.Start), micro(x.window.Finish)
+	if x.debug.setup {
+		ctime := func(t pcp.Timestamp) string { return t.Time().In(x.loc).Format(time.ANSIC) }
+		fmt.Fprintf(x.env.Stderr, "Start time: %s\nEnd time: %s\n", ctime(x.window.Start), ctime(x.window.Finish))
+	}
 	return nil
 }
 
@@ -324,9 +331,11 @@ func (x *reducer) copy(ctx context.Context) error {
 				return errExit
 			}
 		}
+		x.dump("input", &in)
 		if err := x.rewrite(&in); err != nil {
 			return err
 		}
+		x.dump("output", &x.result)
 		if len(x.result.Sets) == 0 {
 			continue // it would be a mark
 		}

@@ -182,6 +182,7 @@ func (x *reducer) describeOne(name string, id pcp.PMID) error {
 			x.indoms[desc.InDom] = m.indom
 		}
 	}
+	x.describeDebug(m, out)
 	x.byID[id] = m
 	x.metrics = append(x.metrics, m)
 	return nil
@@ -205,6 +206,9 @@ func (x *reducer) putInDoms(at pcp.Timestamp) (wrote bool, err error) {
 		}
 		if sameInstances(d.last, rec.Instances) && (d.written || len(rec.Instances) == 0) {
 			continue
+		}
+		if x.debug.setup {
+			fmt.Fprintf(x.env.Stderr, "Add metadata: indom %s for metric %s\n", d.id, vs.PMID)
 		}
 		if err := x.out.WriteMeta(d.encode(rec.Instances, x.current, x.label.Version)); err != nil {
 			x.complain("Error: failed to add pmInDom: indom %s (for pmid %s): %s", d.id, vs.PMID, cli.ErrText(err))
