@@ -53,6 +53,8 @@ var neighbours = map[string]string{
 	"agent -> agent/":   "the table of agents names them all",
 	"tool/ -> tool/cli": "what the tools share",
 	"pmns -> pmns/cpp":  "the preprocessor is a language of its own",
+
+	"internal/twin -> internal/oracle": "one knows where the real PCP is, the other compares tools with its",
 }
 
 // noIO lists the packages that must not import what does I/O.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -259,7 +260,9 @@ func (t *tool) summarise(archive string, w window) (out, warnings []byte) {
 	return stdout.Bytes(), stderr.Bytes()
 }
 
-var insufficient = regexp.MustCompile(`^\*.* - insufficient archive data.$`)
+var insufficient = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\*.* - insufficient archive data.$`)
+})
 
 // tidy makes lines "name|value" of a summary, without those that are excluded,
 // sorted.
@@ -268,7 +271,7 @@ func (t *tool) tidy(text []byte) []string {
 	for line := range strings.Lines(string(text)) {
 		line = mark(strings.TrimSuffix(line, "\n"))
 		switch {
-		case insufficient.MatchString(line),
+		case insufficient().MatchString(line),
 			strings.HasPrefix(line, "Note: timezone set to local timezone of host"),
 			strings.Trim(line, " \t") == "",
 			slices.ContainsFunc(t.exclude, func(re *regexp.Regexp) bool { return re.MatchString(line) }):
