@@ -361,9 +361,6 @@ func (c *Cursor) position(ctx context.Context, req float64) error {
 		in.home = at
 	}
 	in.placed = true
-	for _, m := range in.asked {
-		m.lastNumval = -1
-	}
 	return nil
 }
 
