@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"strconv"
@@ -137,4 +138,21 @@ func FindFiles(path string) (*Files, error) {
 		f.Volumes = append(f.Volumes, findFile(a.path+"."+strconv.Itoa(n)))
 	}
 	return f, nil
+}
+
+// DecodeMeta decodes the contents of a record of the metadata, without its
+// length words, as a version has it.
+func DecodeMeta(body []byte, version int) (*MetaRecord, error) {
+	if len(body) < 4 {
+		return nil, fmt.Errorf("record of %d bytes: %w", len(body)+frame, pcp.ErrLogRec)
+	}
+	m := MetaReader{label: Label{Version: version}}
+	m.rec.Type = MetaType(binary.BigEndian.Uint32(body))
+	if m.rec.Type < MetaDesc || m.rec.Type > MetaLabel {
+		return nil, fmt.Errorf("record type %d: %w", m.rec.Type, pcp.ErrRecType)
+	}
+	if err := m.decode(body[4:]); err != nil {
+		return nil, err
+	}
+	return &m.rec, nil
 }

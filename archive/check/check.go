@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -136,6 +137,15 @@ func (c *Checker) progress(n int64) {
 	}
 }
 
+// Whole returns the window of all of an archive.
+func (c *Checker) Whole(a *archive.Archive) Window {
+	end, err := a.End()
+	if err != nil {
+		end = pcp.Timestamp{Sec: math.MaxInt32}
+	}
+	return Window{Start: a.Label().Start, Finish: end, FromStart: true}
+}
+
 // Run does the check. It returns false if the archive cannot be used: a record
 // is cut or damaged, a file is missing, the archive does not open or cannot be
 // read to its end. Other findings leave it true.
@@ -156,11 +166,7 @@ func (c *Checker) Run() bool {
 	defer a.Close()
 	c.a = a
 	c.loc = time.Local
-	end, err := a.End()
-	if err != nil {
-		end = pcp.Timestamp{Sec: 1<<31 - 1}
-	}
-	c.window = Window{Start: a.Label().Start, Finish: end, FromStart: true}
+	c.window = c.Whole(a)
 	if c.Opened != nil {
 		w, loc, ok := c.Opened(a)
 		if !ok {

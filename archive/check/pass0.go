@@ -37,6 +37,18 @@ func (c *Checker) Base() string {
 	return c.name
 }
 
+// Files returns the files of the archive that path names, whatever is missing,
+// in the order of the directory.
+func Files(path string) []string {
+	c := Checker{Path: path}
+	c.split()
+	list := c.files()
+	for i := range list {
+		list[i] = c.join(list[i])
+	}
+	return list
+}
+
 // join puts the directory before the name of a file, but for a plain ".".
 func (c *Checker) join(name string) string {
 	if c.dir == "." {
