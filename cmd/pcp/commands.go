@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/go-pcp/pcp/tool/agentcmd"
+	"github.com/go-pcp/pcp/tool/archivecmd"
 	"github.com/go-pcp/pcp/tool/cdwait"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/completion"
@@ -57,6 +58,7 @@ func commands() []*cli.Command {
 		dumplog.NewCommand,
 		logcheck.Command,
 		loglabel.Command,
+		archivecmd.Command,
 		logmv.Command,
 		logmv.CopyCommand,
 		logmv.ListCommand,
