@@ -39,30 +39,51 @@ func Listen(ctx context.Context, lc ListenConfig) ([]net.Listener, error) {
 		}
 	}
 	for _, port := range lc.Ports {
-		addrs := lc.Addresses
-		if len(addrs) == 0 {
-			addrs = []string{"0.0.0.0", "::"}
+		more, err := listenPort(ctx, lc.Addresses, port)
+		// A port that is free at one address can be taken at another.
+		for try := 0; port == 0 && errors.Is(err, syscall.EADDRINUSE) && try < 100; try++ {
+			for _, ln := range more {
+				ln.Close()
+			}
+			more, err = listenPort(ctx, lc.Addresses, port)
 		}
-		for _, a := range addrs {
-			ip := net.ParseIP(a)
-			if ip == nil {
-				errs = append(errs, fmt.Errorf("listen on %q: not an IP address", a))
-				continue
-			}
-			network := "tcp6"
-			if ip.To4() != nil {
-				network = "tcp4"
-			}
-			err := open(network, net.JoinHostPort(a, strconv.Itoa(port)))
-			if err == nil && port == 0 {
-				port = lns[len(lns)-1].Addr().(*net.TCPAddr).Port
-			}
-			if err != nil && len(lc.Addresses) == 0 && network == "tcp6" && errors.Is(err, syscall.EAFNOSUPPORT) {
-				continue // a host without IPv6
-			}
-			if err != nil {
+		lns = append(lns, more...)
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return lns, errors.Join(errs...)
+}
+
+// listenPort opens a port at some addresses, all if there are none; port 0 is
+// one that the first of them has free.
+func listenPort(ctx context.Context, addrs []string, port int) ([]net.Listener, error) {
+	var lns []net.Listener
+	var errs []error
+	all := len(addrs) == 0
+	if all {
+		addrs = []string{"0.0.0.0", "::"}
+	}
+	for _, a := range addrs {
+		ip := net.ParseIP(a)
+		if ip == nil {
+			errs = append(errs, fmt.Errorf("listen on %q: not an IP address", a))
+			continue
+		}
+		network := "tcp6"
+		if ip.To4() != nil {
+			network = "tcp4"
+		}
+		ln, err := new(net.ListenConfig).Listen(ctx, network, net.JoinHostPort(a, strconv.Itoa(port)))
+		if err != nil {
+			if !all || network != "tcp6" || !errors.Is(err, syscall.EAFNOSUPPORT) { // a host without IPv6
 				errs = append(errs, err)
 			}
+			continue
+		}
+		lns = append(lns, ln)
+		if port == 0 {
+			port = ln.Addr().(*net.TCPAddr).Port
 		}
 	}
 	return lns, errors.Join(errs...)

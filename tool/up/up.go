@@ -207,7 +207,7 @@ func listen(ctx context.Context, lc pmcd.ListenConfig, port int) ([]net.Listener
 		return lns, nil
 	}
 	if !errors.Is(err, syscall.EADDRINUSE) {
-		if errors.Is(err, syscall.EADDRNOTAVAIL) && len(lns) > 1 {
+		if (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)) && len(lns) > 1 {
 			return lns, nil // a host without an IPv6 loopback
 		}
 		closeAll(lns)

@@ -92,10 +92,10 @@ func TestUp(t *testing.T) {
 		t.Fatalf("no address in\n%s", text)
 	}
 	for _, want := range []string{
-		"agents   pmcd, linux, ", "simple", "socket   " + socket, "log      " + state + "/pmcd.log", "-h localhost:" + m[1] + " -f kernel.all.load",
+		"agents   pmcd, sample, linux, ", "simple", "socket   " + socket, "log      " + state + "/pmcd.log", "-h localhost:" + m[1] + " -f kernel.all.load",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the screen does not have %q", want)
+			t.Errorf("the screen does not have %q:\n%s", want, text)
 		}
 	}
 	if n := strings.Count(text, "\n"); n > 24 {
