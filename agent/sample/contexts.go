@@ -124,25 +124,28 @@ func (a *Agent) contextRows() []row {
 			Value:   func(int32, int) (pcp.Value, error) { return pcp.Int32Value(value()), nil },
 		}}
 	}
-	return []row{{Metric: pmda.Metric{
-		Name: "pdu", Item: 40, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: count,
-		OneLine: "requests to the agent, and answers",
-		Help:    "The sum of sample.recv_pdu and sample.xmit_pdu. A store of any value clears both.",
-		Value: func(int32, int) (pcp.Value, error) {
-			t := c.total()
-			return pcp.Uint64Value(uint64(int64(t.recv) + int64(t.xmit))), nil
-		},
-	}, set: func(pcp.Value) error { c.clear(true, true); return nil }}, {Metric: pmda.Metric{
-		Name: "recv_pdu", Item: 41, Type: pcp.TypeU32, Sem: pcp.SemCounter, Units: count,
-		OneLine: "requests to the agent",
-		Help:    "A store of any value clears it.",
-		Value:   func(int32, int) (pcp.Value, error) { return pcp.Uint32Value(uint32(c.total().recv)), nil },
-	}, set: func(pcp.Value) error { c.clear(true, false); return nil }}, {Metric: pmda.Metric{
-		Name: "xmit_pdu", Item: 42, Type: pcp.TypeU32, Sem: pcp.SemCounter, Units: count,
-		OneLine: "answers of the agent",
-		Help:    "A store of any value clears it.",
-		Value:   func(int32, int) (pcp.Value, error) { return pcp.Uint32Value(uint32(c.total().xmit)), nil },
-	}, set: func(pcp.Value) error { c.clear(false, true); return nil }},
+	return []row{
+		{Metric: pmda.Metric{
+			Name: "pdu", Item: 40, Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: count,
+			OneLine: "requests to the agent, and answers",
+			Help:    "The sum of sample.recv_pdu and sample.xmit_pdu. A store of any value clears both.",
+			Value: func(int32, int) (pcp.Value, error) {
+				t := c.total()
+				return pcp.Uint64Value(uint64(int64(t.recv) + int64(t.xmit))), nil
+			},
+		}, set: func(pcp.Value) error { c.clear(true, true); return nil }},
+		{Metric: pmda.Metric{
+			Name: "recv_pdu", Item: 41, Type: pcp.TypeU32, Sem: pcp.SemCounter, Units: count,
+			OneLine: "requests to the agent",
+			Help:    "A store of any value clears it.",
+			Value:   func(int32, int) (pcp.Value, error) { return pcp.Uint32Value(uint32(c.total().recv)), nil },
+		}, set: func(pcp.Value) error { c.clear(true, false); return nil }},
+		{Metric: pmda.Metric{
+			Name: "xmit_pdu", Item: 42, Type: pcp.TypeU32, Sem: pcp.SemCounter, Units: count,
+			OneLine: "answers of the agent",
+			Help:    "A store of any value clears it.",
+			Value:   func(int32, int) (pcp.Value, error) { return pcp.Uint32Value(uint32(c.total().xmit)), nil },
+		}, set: func(pcp.Value) error { c.clear(false, true); return nil }},
 		mine("pdu", 43, pcp.SemCounter, "requests of this client, and answers to it", func(p *pdus) int32 { return p.recv + p.xmit }),
 		mine("recv_pdu", 44, pcp.SemCounter, "requests of this client", func(p *pdus) int32 { return p.recv }),
 		mine("xmit_pdu", 45, pcp.SemCounter, "answers to this client", func(p *pdus) int32 { return p.xmit }),

@@ -180,13 +180,14 @@ func (a *Agent) metaRows() []row {
 			Value: func(int32, int) (pcp.Value, error) { return pcp.Uint32Value(get()), nil },
 		}, set: func(v pcp.Value) error { set(v.Uint32()); return nil }}
 	}
-	return []row{{Metric: pmda.Metric{
-		// The type of its values is not that of the row: see metaValue.
-		Name: "dynamic.meta.metric", Item: itemMetaMetric, Type: pcp.Type32, Sem: pcp.SemDiscrete, Units: bytesPerSec,
-		OneLine: "a metric whose descriptor changes",
-		Help:    "42 in the type that its descriptor has, which can be stored: see sample.dynamic.meta.pmdesc.",
-		Value:   constant(pcp.Int32Value(42)),
-	}},
+	return []row{
+		{Metric: pmda.Metric{
+			// The type of its values is not that of the row: see metaValue.
+			Name: "dynamic.meta.metric", Item: itemMetaMetric, Type: pcp.Type32, Sem: pcp.SemDiscrete, Units: bytesPerSec,
+			OneLine: "a metric whose descriptor changes",
+			Help:    "42 in the type that its descriptor has, which can be stored: see sample.dynamic.meta.pmdesc.",
+			Value:   constant(pcp.Int32Value(42)),
+		}},
 		part("type", 87, "type of sample.dynamic.meta.metric",
 			func() uint32 { return uint32(m.Type) }, func(n uint32) { m.Type = pcp.Type(n) }),
 		part("indom", 88, "instance domain of sample.dynamic.meta.metric",

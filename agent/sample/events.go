@@ -180,20 +180,23 @@ func (a *Agent) eventRows() []row {
 	const help = `"fungus" takes turns of four fetches: no records; one without parameters; two with
 some; and five with all kinds of parameters, one of which says that records
 were missed. "bogus" has one record, each third time two.`
-	rows := []row{{Metric: pmda.Metric{
-		Name: "event.records", Item: itemRecords, Type: pcp.TypeEvent, Sem: pcp.SemInstant, InDom: a.dom.event,
-		OneLine: "event records", Help: help,
-		Value: records(false),
-	}}, {Metric: pmda.Metric{
-		Name: "event.highres_records", Item: itemHighResRecords, Type: pcp.TypeHighResEvent, Sem: pcp.SemInstant, InDom: a.dom.event,
-		OneLine: "event records with times in nanoseconds", Help: help,
-		Value: records(true),
-	}}, {Metric: pmda.Metric{
-		Name: "event.no_indom_records", Item: itemNoInDomRecords, Type: pcp.TypeEvent, Sem: pcp.SemInstant,
-		OneLine: "event records of a metric without instances",
-		Help:    "One record, each third time two.",
-		Value:   records(false),
-	}},
+	rows := []row{
+		{Metric: pmda.Metric{
+			Name: "event.records", Item: itemRecords, Type: pcp.TypeEvent, Sem: pcp.SemInstant, InDom: a.dom.event,
+			OneLine: "event records", Help: help,
+			Value: records(false),
+		}},
+		{Metric: pmda.Metric{
+			Name: "event.highres_records", Item: itemHighResRecords, Type: pcp.TypeHighResEvent, Sem: pcp.SemInstant, InDom: a.dom.event,
+			OneLine: "event records with times in nanoseconds", Help: help,
+			Value: records(true),
+		}},
+		{Metric: pmda.Metric{
+			Name: "event.no_indom_records", Item: itemNoInDomRecords, Type: pcp.TypeEvent, Sem: pcp.SemInstant,
+			OneLine: "event records of a metric without instances",
+			Help:    "One record, each third time two.",
+			Value:   records(false),
+		}},
 		reset("reset", 126, &a.events[0], "sample.event.records"),
 		reset("reset_highres", 140, &a.events[1], "sample.event.highres_records"),
 	}

@@ -15,7 +15,8 @@ import (
 // answers for itself.
 const nameOrder = `
 control daemon_pid seconds milliseconds load colour darkness bin bucket part_bin bogus_bin drift step step_counter
-mirage mirage_longlong write_me lights magnitude sysinfo pdu recv_pdu xmit_pdu noinst needprofile
+mirage mirage_longlong write_me lights magnitude sysinfo pdu recv_pdu xmit_pdu noinst needprofile not_ready rapid
+error_code error_check bigid byte_ctr byte_rate kbyte_ctr kbyte_rate byte_rate_perhour datasize secret.* ghosts.*
 long.one long.ten long.hundred long.million long.write_me long.bin long.bin_ctr
 ulong.one ulong.ten ulong.hundred ulong.million ulong.write_me ulong.bin ulong.bin_ctr
 ulong.count.base ulong.count.deca ulong.count.hecto ulong.count.kilo ulong.count.mega
@@ -27,36 +28,30 @@ string.null string.hullo string.write_me string.bin
 aggregate.null aggregate.hullo aggregate.write_me
 hordes.one hordes.two
 bad.unknown bad.nosupport bad.novalues bad.fetch.again
-not_ready
 wrap.long wrap.ulong wrap.longlong wrap.ulonglong
 slow_wrap.long slow_wrap.ulong slow_wrap.longlong slow_wrap.ulonglong
 dodgey.control dodgey.value
-dynamic.counter dynamic.discrete dynamic.instant
-dynamic.meta.metric
+dynamic.counter dynamic.discrete dynamic.instant dynamic.meta.metric
 dynamic.meta.pmdesc.type dynamic.meta.pmdesc.indom dynamic.meta.pmdesc.sem dynamic.meta.pmdesc.units
-rapid
 scale_step.bytes_up scale_step.bytes_down scale_step.count_up scale_step.count_down
 scale_step.time_up_secs scale_step.time_up_nanosecs scale_step.none_up
 const_rate.value const_rate.gradient
-error_code error_check bigid
 many.count many.int
-byte_ctr byte_rate kbyte_ctr kbyte_rate byte_rate_perhour datasize secret.*
 scramble.version scramble.bin
-percontext.control.ctx percontext.control.active percontext.control.start percontext.control.end
 percontext.pdu percontext.recv_pdu percontext.xmit_pdu
+percontext.control.ctx percontext.control.active percontext.control.start percontext.control.end
 event.records event.highres_records event.no_indom_records event.reset event.reset_highres event.type
 event.param_32 event.param_u32 event.param_64 event.param_u64 event.param_float event.param_double
 event.param_string event.param_aggregate
+dupnames.daemon_pid=daemon_pid dupnames.pid_daemon=daemon_pid
 dupnames.two.seconds=seconds dupnames.two.bin=bin dupnames.two.write_me=write_me dupnames.two.lights=lights
 dupnames.two.float.ten=float.ten dupnames.two.double.ten=double.ten
 dupnames.three.bin=bin dupnames.three.write_me=write_me
-dupnames.daemon_pid=daemon_pid dupnames.pid_daemon=daemon_pid
 dupnames.four.bin=bin dupnames.four.colour=colour
 dupnames.five.bin=bin dupnames.five.bucket=bucket dupnames.five.part_bin=part_bin dupnames.five.long_bin=long.bin
 negative.ctr.m_32 negative.ctr.m_64 negative.ctr.m_float negative.ctr.m_double
 negative.instant.m_32 negative.instant.m_64 negative.instant.m_float negative.instant.m_double
 negative.discrete.m_32 negative.discrete.m_64 negative.discrete.m_float negative.discrete.m_double
-ghosts.*
 controller.mirage
 proc.ordinal proc.exec proc.time proc.reset
 updown.obs updown.control.repeat updown.control.min updown.control.max updown.control.step
