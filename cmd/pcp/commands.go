@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/tool/dbg"
 	"github.com/go-pcp/pcp/tool/dumplog"
 	"github.com/go-pcp/pcp/tool/err"
+	"github.com/go-pcp/pcp/tool/folio"
 	"github.com/go-pcp/pcp/tool/genmap"
 	"github.com/go-pcp/pcp/tool/help"
 	"github.com/go-pcp/pcp/tool/hostname"
@@ -65,6 +66,8 @@ func commands() []*cli.Command {
 		logsummary.Command,
 		logsize.Command,
 		logdiff.Command,
+		folio.Command,
+		folio.MakeCommand,
 		logextract.Command,
 		logreduce.Command,
 		logpaste.Command,

@@ -1,0 +1,197 @@
+package folio
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-pcp/pcp/config"
+)
+
+// maxControl is the most bytes that a control file may have.
+const maxControl = 1 << 20
+
+// A toolbox says what tools there are, as control files do: shell variables
+// with lists of names.
+type toolbox struct {
+	multi   string // those that take several archives
+	single  string // those that take one
+	replay  string // those that replay folios that they made
+	special string // of those that take one, those that take it as an argument
+}
+
+// has tells whether a tool is in a list.
+func has(list, tool string) bool { return tool != "" && strings.Contains(list+" ", " "+tool+" ") }
+
+// knows tells whether a tool is known.
+func (b *toolbox) knows(tool string) bool { return has(b.single+" "+b.multi, tool) }
+
+// load reads the control files of the system and of the user.
+func (p *program) load() error {
+	conf, err := config.Load(p.env.Getenv)
+	if err != nil {
+		return err
+	}
+	dir := conf.Get("PCP_VAR_DIR") + "/config/pmafm"
+	files := list(dir)
+	if len(files) == 0 {
+		p.printf("pmafm: Warning: no PCP tool configurations in %s/\n", dir)
+	}
+	if home := p.env.Getenv("HOME"); home != "" {
+		files = append(files, list(home+"/.pcp/pmafm")...)
+	}
+	for _, file := range files {
+		vars, err := readControl(file)
+		if err != nil {
+			p.complain("pmafm: %v\n", err)
+			continue
+		}
+		for name, to := range map[string]*string{
+			"SINGLE": &p.tools.single, "MULTI": &p.tools.multi, "REPLAY": &p.tools.replay, "SPECIAL": &p.tools.special,
+		} {
+			if vars[name] != "" {
+				*to += " " + vars[name]
+			}
+		}
+	}
+	return nil
+}
+
+// list returns the files of a directory in order.
+func list(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var files []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files
+}
+
+// readControl reads a control file: assignments to variables in the syntax of
+// the shell, and comments.
+func readControl(path string) (map[string]string, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() || st.Size() > maxControl {
+		return nil, fmt.Errorf("%s: not a control file", path)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	vars, err := parseControl(string(b))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return vars, nil
+}
+
+// parseControl parses the text of a control file.
+func parseControl(text string) (map[string]string, error) {
+	vars := make(map[string]string)
+	line := func(rest string) int { return 1 + strings.Count(text[:len(text)-len(rest)], "\n") }
+	for rest := text; ; {
+		if rest = strings.TrimLeft(rest, " \t\r\n;"); rest == "" {
+			return vars, nil
+		}
+		if rest[0] == '#' {
+			_, rest, _ = strings.Cut(rest, "\n")
+			continue
+		}
+		n := 0
+		for n < len(rest) && isName(rest[n], n) {
+			n++
+		}
+		if n == 0 || n == len(rest) || rest[n] != '=' {
+			return nil, fmt.Errorf("line %d: only assignments to variables are supported", line(rest))
+		}
+		value, after, err := word(rest[n+1:], vars)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", line(rest), err)
+		}
+		if value = strings.ReplaceAll(value, "\n", " "); len(value) > maxControl {
+			return nil, fmt.Errorf("line %d: the value is too long", line(rest))
+		}
+		vars[rest[:n]], rest = value, after
+	}
+}
+
+// isName tells whether c may be at a place of a variable's name.
+func isName(c byte, at int) bool {
+	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || at > 0 && '0' <= c && c <= '9'
+}
+
+// word reads a word of the shell, with its quotes and variables.
+func word(s string, vars map[string]string) (value, rest string, err error) {
+	var b strings.Builder
+	quote := byte(0)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case quote == '\'' && c != '\'':
+			b.WriteByte(c)
+		case c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case c == '\\' && i+1 < len(s):
+			i++
+			switch {
+			case s[i] == '\n':
+			case quote == '"' && !strings.ContainsRune("\"\\$`", rune(s[i])):
+				b.WriteByte('\\')
+				b.WriteByte(s[i])
+			default:
+				b.WriteByte(s[i])
+			}
+		case c == '`' || c == '$' && i+1 < len(s) && s[i+1] == '(':
+			return "", "", fmt.Errorf("commands in values are not supported")
+		case c == '$':
+			name, n := variable(s[i+1:])
+			if n == 0 {
+				b.WriteByte(c)
+				break
+			}
+			b.WriteString(vars[name])
+			i += n
+		case quote == 0 && strings.IndexByte(" \t\r\n;", c) >= 0:
+			return b.String(), s[i:], nil
+		case quote == 0 && strings.IndexByte("&|<>()", c) >= 0:
+			return "", "", fmt.Errorf("%q in a value is not supported", c)
+		default:
+			b.WriteByte(c)
+		}
+		if b.Len() > maxControl {
+			return "", "", fmt.Errorf("the value is too long")
+		}
+	}
+	if quote != 0 {
+		return "", "", fmt.Errorf("a quote is not closed")
+	}
+	return b.String(), "", nil
+}
+
+// variable returns the name that follows a dollar sign, and its length with braces.
+func variable(s string) (name string, n int) {
+	brace := strings.HasPrefix(s, "{")
+	t := strings.TrimPrefix(s, "{")
+	for n < len(t) && isName(t[n], n) {
+		n++
+	}
+	name = t[:n]
+	if brace {
+		if n == len(t) || t[n] != '}' {
+			return "", 0
+		}
+		n += 2
+	}
+	return name, n
+}

@@ -1,0 +1,19 @@
+//go:build !unix
+
+package folio
+
+import "path/filepath"
+
+// A fileID is that of a file, whatever leads to it.
+type fileID struct {
+	dev  uint64
+	path string
+}
+
+func identify(path string) (fileID, error) {
+	p, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		p, err = filepath.Abs(p)
+	}
+	return fileID{path: p}, err
+}
