@@ -379,6 +379,61 @@ func TestOracleReplay(t *testing.T) {
 	t.Logf("%d archives, %d answers compared, %d archives differ, %d times values at a gap", len(list), fetches, bad, gaps)
 }
 
+// TestOracleOptions does the same with the options that the environment has.
+//
+// Not compared are signed counters of 32 bits that wrap, whose prior value the C
+// library adds to memory behind the result, and PCP_IGNORE_MARK_RECORDS with a
+// time, where it looks at other records than those around the mark if it comes
+// from behind it (interp.c: update_bounds).
+func TestOracleOptions(t *testing.T) {
+	bin := replayer(t)
+	seed := uint64(1)
+	if s := os.Getenv("REPLAY_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	t.Logf("REPLAY_SEED=%d", seed)
+	for i, o := range []struct {
+		env  string
+		opts Options
+	}{
+		{"PCP_COUNTER_WRAP=", Options{CounterWrap: true}},
+		{"PCP_IGNORE_MARK_RECORDS=", Options{IgnoreMarks: true}},
+	} {
+		for k, name := range []string{"count-mark", "interpmark", "wrap", "kenj-pc-2", "mark-bug", "pmiostat_mark", "gap", "19970807.09.54", "mark_no_mark_1"} {
+			spec := filepath.Join(suite, "archives", name)
+			s, err := Open(spec, o.opts)
+			if err != nil {
+				t.Logf("%s: %v", spec, err)
+				continue
+			}
+			lines := randomScript(rand.New(rand.NewPCG(seed, uint64(100*i+k))), s, 12, false)
+			if o.opts.CounterWrap {
+				for i, line := range lines {
+					if ids, ok := strings.CutPrefix(line, "metrics "); ok {
+						lines[i] = "metrics " + strings.Join(slices.DeleteFunc(strings.Fields(ids), func(id string) bool {
+							n, _ := strconv.ParseUint(id, 10, 32)
+							d, err := s.Meta().Desc(pcp.PMID(n))
+							return err == nil && d.Type == pcp.Type32 && d.Sem == pcp.SemCounter
+						}), " ") + " 123456789"
+					}
+				}
+			}
+			want, err := runOracle(t, bin, spec, lines, o.env)
+			if err != nil {
+				t.Logf("%s: the real library: %v", spec, err)
+			}
+			got := runScript(s, lines)
+			s.Close()
+			for k := range want {
+				if k >= len(got) || got[k] != want[k] {
+					t.Errorf("%s %s: line %d (%s)\n got %.900s\nwant %.900s", o.env, spec, k, where(lines, k), got[min(k, len(got)-1)], want[k])
+					break
+				}
+			}
+		}
+	}
+}
+
 // swapUntyped writes values without a type, which the program beside the test prints
 // byte by byte, as numbers: they are of the type U64 in the archives at hand.
 func swapUntyped(line string) string {
