@@ -106,7 +106,11 @@ func (c *Checker) tracef(level int, format string, args ...any) {
 // of pmlogcheck, then what.
 func (c *Checker) found(s Severity, file string, off int64, where, text string) {
 	c.endLine()
-	c.report(Finding{Severity: s, File: file, Offset: off, Text: where + text, Message: file + where + ": " + text + "\n"})
+	said := text
+	if where != "" {
+		said = where + " " + text
+	}
+	c.report(Finding{Severity: s, File: file, Offset: off, Text: said, Message: file + where + ": " + text + "\n"})
 }
 
 // program reports a finding that starts with the name of the program.

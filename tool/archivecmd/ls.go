@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,9 +110,10 @@ func look(path string) (*entry, error) {
 		if st, err := os.Stat(p); err == nil {
 			e.Size += st.Size()
 		}
-		s := strings.TrimPrefix(filepath.Ext(p), ".")
-		if _, _, ok := archive.BaseName(strings.TrimSuffix(p, "."+s)); ok && !contains(suffixes, s) {
-			suffixes = append(suffixes, s)
+		name := filepath.Base(p)
+		base, part, _ := archive.BaseName(name)
+		if s := strings.TrimPrefix(name, base+"."+part); s != "" && !slices.Contains(suffixes, s[1:]) {
+			suffixes = append(suffixes, s[1:])
 		}
 	}
 	e.Compressed = strings.Join(suffixes, ",")
@@ -137,15 +139,6 @@ func look(path string) (*entry, error) {
 		e.Damage = "the last volume is cut"
 	}
 	return e, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // cut tells whether a volume does not end with a record.

@@ -156,5 +156,9 @@ func (v *verdict) print(env *cli.Env, path string, ok bool, asJSON bool, c *chec
 	case v.warnings > 0:
 		word = "whole, but odd"
 	}
-	fmt.Fprintf(env.Stdout, "%s: %s, %d records\n", path, word, c.Records)
+	fmt.Fprintf(env.Stdout, "%s: %s", path, word)
+	if c.Records > 0 {
+		fmt.Fprintf(env.Stdout, ", %d records", c.Records)
+	}
+	fmt.Fprintln(env.Stdout)
 }
