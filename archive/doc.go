@@ -1,5 +1,6 @@
-// Package archive reads PCP archives, what pmlogger(1) writes: versions 2 and
-// 3, of any number of volumes, compressed or not, finished or still growing.
+// Package archive reads and writes PCP archives, what pmlogger(1) writes:
+// versions 2 and 3, of any number of volumes, finished or still growing, and
+// to read also compressed.
 //
 //	a, err := archive.Open("/var/log/pcp/pmlogger/host/20260101")
 //	if err != nil {
@@ -26,6 +27,10 @@
 // is read by block where it is needed. Any other compressed file is expanded
 // as a whole, to memory if it is small and else to a temporary file without a
 // name, which goes with the process. LZW (.Z) is not supported.
+//
+// A [Writer] makes an archive, of values or of records copied from another; the
+// Append functions write single records, also from one version to the other.
+// For data that a program has itself, package importer is the shorter way.
 //
 // Bytes of an archive are never trusted: what is wrong is an error that wraps
 // a code such as [pcp.ErrLogRec] and says in which file and where.

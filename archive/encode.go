@@ -224,7 +224,6 @@ func appendInDom[S string | []byte](b []byte, typ MetaType, t pcp.Timestamp, ind
 // AppendText appends the contents of the record of a help text. It is the same
 // in all versions.
 func AppendText(b []byte, kind pcp.TextKind, ident uint32, text string) ([]byte, error) {
-	kind &^= pcp.TextDirect
 	if kind&(pcp.TextOneLine|pcp.TextHelp) == 0 || kind&(pcp.TextPMID|pcp.TextInDom) == 0 {
 		return b, fmt.Errorf("help text of kind %s: %w", kind, errInvalid)
 	}

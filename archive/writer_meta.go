@@ -162,7 +162,7 @@ func (w *Writer) Text(kind pcp.TextKind, ident uint32, text string) error {
 	if err != nil {
 		return err
 	}
-	if b, err = AppendText(b, kind, ident, text); err != nil {
+	if b, err = AppendText(b, key.kind, ident, text); err != nil {
 		return fmt.Errorf("%s: %w", w.meta.path, err)
 	}
 	if err := w.endMeta(b); err != nil {
