@@ -15,7 +15,7 @@ var features = [...]struct{ name, value string }{
 	{"unix_domain_sockets", "true"},
 	{"static_probes", "false"},
 	{"service_discovery", "false"},
-	{"multi_archive_contexts", "false"},
+	{"multi_archive_contexts", "true"},
 	{"lock_asserts", "false"},
 	{"lock_debug", "false"},
 	{"lzma_decompress", "true"},
