@@ -25,7 +25,7 @@ var Command = &cli.Command{
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'c', Long: "config", Arg: "FILE", Help: "file to load configuration from"},
-		{Short: 'D', Arg: "DBG"},
+		cli.OptDebug,
 		{Short: 'd', Long: "desperate", Help: "desperate, save output after fatal error"},
 		{Short: 'f', Long: "first", Help: "use timezone from first archive [default is last]"},
 		{Short: 'm', Long: "mark", Help: "ignore prologue/epilogue records and <mark> between archives"},
