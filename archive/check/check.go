@@ -68,7 +68,9 @@ type Checker struct {
 	dir, base, name string // name is that of the archive in messages of pass 1 to 3
 	index           state
 	meta, data      state
-	start           pcp.Timestamp // in the label of the last file of pass 0
+	version         int           // in the first good label of pass 0, 0 if there is none
+	start           pcp.Timestamp // there
+	labelFile       string        // and where that is
 	loc             *time.Location
 	window          Window
 	a               *archive.Archive

@@ -145,7 +145,6 @@ type fileCheck struct {
 	path    string
 	kind    string // "meta", "index" or the number of a volume
 	in      input
-	version int // of the label, 0 if it is not good
 	records int
 	end     int64 // of the last good record, 0 before the first
 	labelOK bool
@@ -310,8 +309,8 @@ func (f *fileCheck) metaType(b []byte) {
 	case archive.MetaLabelV2:
 		name, version = "LABEL_V2", archive.Version2
 	}
-	if version != 0 && f.version != 0 && f.version != version {
-		f.fail("unexpected record type %s (%d) for V%d archive", name, t, f.version)
+	if version != 0 && f.c.version != 0 && f.c.version != version {
+		f.fail("unexpected record type %s (%d) for V%d archive", name, t, f.c.version)
 	}
 }
 
@@ -341,15 +340,26 @@ func (f *fileCheck) label(b []byte) bool {
 		f.odd(0, "cannot load label record: "+pcp.Code(err).Error())
 		return false
 	}
-	f.version = version
-	f.c.start = l.Start
+	// The first good label is what the others are held against.
+	c := f.c
+	if c.version == 0 {
+		c.version, c.start, c.labelFile = version, l.Start, f.path
+	}
+	if version != c.version {
+		// That pmlogcheck names one version twice is its own mistake.
+		c.report(Finding{
+			Severity: Error, File: f.path, Offset: 4, Text: fmt.Sprintf("version %d, but %d in %s", version, c.version, c.labelFile),
+			Message: fmt.Sprintf("%s: mismatched label version: %d not %d as expected from %s\n", f.path, version, version, c.labelFile),
+		})
+		return false
+	}
 	return true
 }
 
 // entries counts the entries of a temporal index.
 func (f *fileCheck) entries() bool {
 	size := int64(20)
-	if f.version >= archive.Version3 {
+	if f.c.version >= archive.Version3 {
 		size = 32
 	}
 	f.records++
