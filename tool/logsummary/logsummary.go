@@ -69,6 +69,7 @@ type flags struct {
 	delimiter byte
 	bins      int
 	precision int
+	trace     int
 }
 
 func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
@@ -88,6 +89,11 @@ func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		default:
 			f.bins = n
 		}
+	case 'D':
+		// Others mean output that is not supported, as the caller will say.
+		n, ok := traceFlags(arg)
+		f.trace |= n
+		return ok
 	case 'f':
 		f.delimiter = '\t'
 	case 'F':
@@ -218,6 +224,7 @@ func (t *tool) read(set *replay.Set) (status int, fatal bool) {
 			return 1, true
 		}
 		if pass == 0 && t.bins > 0 {
+			t.tracef(traceValues, "resetting for second iteration\n")
 			continue
 		}
 		if err != nil {
@@ -288,14 +295,19 @@ func (t *tool) warning(id pcp.PMID, format string, args ...any) string {
 		return ""
 	}
 	t.warned[id] = true
-	names, list := "<nonames>", t.meta.Names(id)
+	return fmt.Sprintf("%s: %s(%s) - %s\n", t.env.ProgName(), t.names(id), id, fmt.Sprintf(format, args...))
+}
+
+// names returns the names of a metric as messages have them.
+func (t *tool) names(id pcp.PMID) string {
+	list := t.meta.Names(id)
 	if t.tree != nil {
 		list, _ = t.tree.Names(id)
 	}
-	if len(list) > 0 {
-		names = strings.Join(list, " or ")
+	if len(list) == 0 {
+		return "<nonames>"
 	}
-	return fmt.Sprintf("%s: %s(%s) - %s\n", t.env.ProgName(), names, id, fmt.Sprintf(format, args...))
+	return strings.Join(list, " or ")
 }
 
 func (t *tool) warnf(id pcp.PMID, format string, args ...any) {

@@ -80,6 +80,7 @@ func TestArguments(t *testing.T) {
 		"-iI -Hf 20041125.meta", "multi", "-aiI multi", "multi/20150508.11.44,multi/20150508.11.57", "multi,", "multi,multi-xz", "nosuch,multi", ".",
 		"-ayB3 multi-xz", "-l -S @15:46:10 multi", "-y -T 30s multi", "-a multi-vm00,multi-vm01", "-a /etc", "-sv 20041125",
 		"-a archive-goodred-20150417", "-a bozo.client_v2", "-B4 count-mark", "-a mark-bug", "-a ok-mv-bigbin", "-a changeinst",
+		"-D appl0,appl1,appl2 -ziMm -B5 foo+", "-D appl0,appl1,appl2 -B3 count-mark", "-D appl1 -D appl2 mark-bug", "-D appl0 -B 3 -p 5 changeinst",
 		"--all --header --precision=1 --bins=2 --mintime --maxtime --label --minimum --maximum --sum --verbose --samples 20041125",
 	} {
 		if d := twin.Compare(t, twin.Call{Tool: "pmlogsummary", Dir: twin.SuiteRoot + "/archives", Args: strings.Fields(line)}); d != "" {

@@ -72,7 +72,7 @@ type scanner struct {
 func (t *tool) scan(set *replay.Set, second bool) error {
 	s := &scanner{t: t, second: second, base: t.base}
 	// Warnings come in the order of the records.
-	s.inline = t.warn || runtime.GOMAXPROCS(0) == 1
+	s.inline = t.warn || t.trace != 0 || runtime.GOMAXPROCS(0) == 1
 	s.begin()
 	err := s.read(set)
 	s.end()
@@ -346,6 +346,9 @@ func (s *scanner) run(b *batch, w int) {
 	for i := range b.sets[w] {
 		x := &b.sets[w][i]
 		if x.m == nil {
+			if s.t.trace != 0 && w == 0 {
+				s.t.traceMark(x.now)
+			}
 			for _, m := range s.t.started[w] {
 				m.mark(x.now)
 			}
@@ -390,6 +393,9 @@ func (s *scanner) add(x *set, body, value []byte) bool {
 		return false
 	}
 	m.add(int32(binary.BigEndian.Uint32(value)), v, x.now, s.t.bins)
+	if s.t.trace != 0 {
+		s.t.traceFirst(m)
+	}
 	return true
 }
 
@@ -412,7 +418,9 @@ func (s *scanner) update(x *set, body, values []byte) bool {
 		if v != v {
 			continue // not a number
 		}
-		if i := &m.insts[k]; m.counter {
+		if i := &m.insts[k]; s.t.trace != 0 {
+			s.t.traced(m, i, v, x.now)
+		} else if m.counter {
 			m.countUp(i, v, x.now, s.t.unwrap)
 		} else {
 			m.observe(i, v, x.now)
@@ -438,8 +446,12 @@ func (s *scanner) distribute(x *set, body, values []byte) {
 			s.t.warnf(m.desc.PMID, "failed to extract value: %s", cli.ErrText(pcp.ErrConv))
 			continue
 		}
-		if v == v {
-			m.distribute(k, v, x.now, s.t.bins, s.t.unwrap)
+		if v != v {
+			continue // not a number
+		}
+		in, binned, ok := m.distribute(k, v, x.now, s.t.bins, s.t.unwrap)
+		if ok && s.t.trace != 0 {
+			s.t.traceBin(m, k, in, binned)
 		}
 	}
 }

@@ -371,8 +371,8 @@ func (m *metric) observe(i *instance, v float64, now int64) {
 	i.lastTime = now
 }
 
-// bin counts a value in the bin of an instance at place k.
-func (m *metric) bin(k int, v float64, bins int) {
+// bin counts a value in a bin of the instance at place k, and returns which.
+func (m *metric) bin(k int, v float64, bins int) int {
 	i := &m.insts[k]
 	size := (i.max - i.min) / float64(bins)
 	bound := i.min
@@ -385,31 +385,32 @@ func (m *metric) bin(k int, v float64, bins int) {
 		bound = next
 	}
 	m.bins[k*bins+b]++
+	return b
 }
 
-// distribute takes in a value in the second pass.
-func (m *metric) distribute(k int, v float64, now int64, bins int, unwrap bool) {
+// distribute takes in a value in the second pass. Ok tells whether it, or the
+// rate that it makes, was put in a bin, and in which.
+func (m *metric) distribute(k int, v float64, now int64, bins int, unwrap bool) (bin int, binned float64, ok bool) {
 	i := &m.insts[k]
 	if m.totals[k] == 0 {
 		m.totals[k] = i.count
 		i.lastTime, i.first, i.last = now, now, v
 		i.count = 0
-		if !m.counter {
-			i.count = 1
-			m.bin(k, v, bins)
+		if m.counter {
+			return 0, 0, false
 		}
-		return
+		i.count = 1
+		return m.bin(k, v, bins), v, true
 	}
 	if !m.counter {
-		m.bin(k, v, bins)
 		i.count++
 		i.last = v
 		i.lastTime = now
-		return
+		return m.bin(k, v, bins), v, true
 	}
 	diff := m.since(i.lastTime, now) * m.scale
 	if diff == 0 {
-		return
+		return 0, 0, false
 	}
 	w := v
 	if !i.marked && unwrap && v < i.last {
@@ -417,10 +418,11 @@ func (m *metric) distribute(k int, v float64, now int64, bins int, unwrap bool) 
 	}
 	if i.marked || w < i.last {
 		i.restart(v, now)
-		return
+		return 0, 0, false
 	}
-	m.bin(k, (w-i.last)/diff, bins)
+	rate := (w - i.last) / diff
 	i.count++
 	i.last = v
 	i.lastTime = now
+	return m.bin(k, rate, bins), rate, true
 }
