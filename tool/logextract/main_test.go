@@ -127,6 +127,10 @@ func compare(t *testing.T, env []string, args ...string) string {
 	args = append(slices.Clone(args), "out")
 	c := runTool(t, false, t.TempDir(), env, args...)
 	ours := runTool(t, true, t.TempDir(), env, args...)
+	if c.status == -1 {
+		t.Logf("%q: the C tool crashed: %s", args, c.err)
+		return ""
+	}
 	var diff []string
 	if !bytes.Equal(c.out, ours.out) {
 		diff = append(diff, "stdout")
