@@ -39,6 +39,8 @@ type job struct {
 	timeAt     int
 	cols       []*column // by column of the file, nil where the time is
 	metrics    []*metric
+
+	progress *progress
 }
 
 // Limits of what is taken for a row, and for a value.
@@ -51,6 +53,18 @@ const (
 type rowReader struct {
 	r    io.Reader
 	left int // bytes
+}
+
+// A counter tells how much was read.
+type counter struct {
+	r io.Reader
+	p *progress
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.p.add(n)
+	return n, err
 }
 
 var errLongRow = fmt.Errorf("a row of more than %d bytes", maxRow)
@@ -79,6 +93,15 @@ func (j *job) run() error {
 		return err
 	}
 	defer done()
+	size, err := in.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = in.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return err
+	}
+	j.progress = newProgress(j.env, 2*size)
+	defer j.progress.clear()
 	// It makes no files yet, but sees whether they may be made.
 	im, err := importer.Start(j.archive, j.opt)
 	if err != nil {
@@ -149,7 +172,7 @@ func (j *job) absent(s string) bool {
 // read calls do for each row of the file. Of the first reading it keeps the
 // header; rows that repeat it are left out.
 func (j *job) read(in io.Reader, do func(line int, t time.Time, row []string) error) error {
-	br := bufio.NewReaderSize(in, 256<<10)
+	br := bufio.NewReaderSize(&counter{in, j.progress}, 256<<10)
 	if b, err := br.Peek(3); err == nil && bytes.Equal(b, []byte("\xef\xbb\xbf")) {
 		br.Discard(3) // the mark that some programs put before UTF-8
 	}

@@ -174,7 +174,6 @@ type metric struct {
 	name    string
 	spec    spec
 	columns []*column
-	indom   pcp.InDom
 }
 
 // columns makes columns of the header; nil for that of the time.
