@@ -220,6 +220,23 @@ func (r *recording) instances(ctx context.Context, indom pcp.InDom, inst int32, 
 	return nil, pcp.ErrInstLog
 }
 
+// lastInstance returns an instance as it is at the end of the archive.
+func (r *recording) lastInstance(indom pcp.InDom, name string) (int32, error) {
+	end, err := r.set.End()
+	if err != nil {
+		return 0, err
+	}
+	rec, err := r.set.Meta().InDom(indom, end)
+	if err != nil {
+		return 0, err
+	}
+	i := findInstance(rec.Instances, name)
+	if i < 0 {
+		return 0, fmt.Errorf("instance %q of %v: %w", name, indom, pcp.ErrInstLog)
+	}
+	return rec.Instances[i].Inst, nil
+}
+
 // findInstance returns the index of the instance that name selects: the one
 // of just that name, or else the first that matches. -1 is none.
 func findInstance(list []pcp.Instance, name string) int {

@@ -164,7 +164,15 @@ func (g *FetchGroup) instance(ctx context.Context, metric string, indom pcp.InDo
 	if indom == pcp.InDomNull {
 		return pcp.InNull, nil
 	}
-	return g.c.LookupInDom(ctx, indom, name)
+	inst, err := g.c.LookupInDom(ctx, indom, name)
+	if err != nil {
+		// The start of an archive is before its first instances.
+		if r, rerr := g.c.recording(ctx); rerr == nil {
+			defer g.c.release(r)
+			return r.lastInstance(indom, name)
+		}
+	}
+	return inst, err
 }
 
 // addID adds a metric to those that are fetched and returns where its values

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -263,5 +264,33 @@ print(json.dumps(res))
 			t.Errorf("%+v: %q, want %q", r, got, want[i])
 		}
 		g.Close()
+	}
+}
+
+// At the start of an archive there are no instances yet.
+func TestFetchGroupArchive(t *testing.T) {
+	const path = "/var/lib/pcp/testsuite/archives/20180416.10.00"
+	if _, err := os.Stat(path + ".index"); err != nil {
+		t.Skip("SKIPPED: PCP's QA suite is not installed: ", err)
+	}
+	ctx := t.Context()
+	c, err := OpenArchive(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := NewFetchGroup(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	load, err := g.Add(ctx, "kernel.all.load", "1 minute", "", pcp.TypeFloat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Add(ctx, "kernel.all.load", "nosuch", "", pcp.TypeFloat); !errors.Is(err, pcp.ErrInstLog) {
+		t.Errorf("Add of an instance that never comes: %v", err)
+	}
+	if err := g.Fetch(ctx); err != nil || load.Err != 0 || load.Value.Float() < 6.01 || load.Value.Float() > 6.03 {
+		t.Errorf("Fetch: %v, value %v, %v, want 6.02", err, load.Value, load.Err)
 	}
 }
