@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bufio"
 	"compress/bzip2"
 	"fmt"
 	"io"
@@ -132,22 +133,23 @@ func expand(f *os.File, suffix string) (source, error) {
 	var r io.Reader
 	var err error
 	var stop func()
+	in := bufio.NewReaderSize(f, 64<<10) // some read byte by byte
 	switch suffix {
 	case ".xz":
-		r, err = xz.ReaderConfig{DictCap: xzMaxDict}.NewReader(f)
+		r, err = xz.ReaderConfig{DictCap: xzMaxDict}.NewReader(in)
 	case ".zst":
 		// More than a window of 128 MiB is what zstd itself refuses.
-		d, derr := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderLowmem(true))
+		d, derr := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderLowmem(true))
 		if derr == nil {
 			stop = d.Close
 		}
 		r, err = d, derr
 	case ".gz", ".z":
-		r, err = gzip.NewReader(f)
+		r, err = gzip.NewReader(in)
 	case ".bz2", ".bz":
-		r = bzip2.NewReader(f)
+		r = bzip2.NewReader(in)
 	case ".lzma":
-		r, err = lzma.NewReader(f)
+		r, err = lzma.NewReader(in)
 	default:
 		return nil, fmt.Errorf("compression by %s is not supported: %w", suffix, pcp.ErrNYI)
 	}
