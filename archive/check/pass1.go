@@ -81,13 +81,14 @@ func (p *indexCheck) entry(i int, list []archive.IndexEntry) {
 	if t.Nsec > 999999999 {
 		p.bad("illegal timestamp nsec value (%d sec, %d nsec)", t.Sec, t.Nsec)
 	}
-	if e.Meta < p.label {
+	// To pmlogcheck, which compares with a C size_t, a negative offset is large.
+	if uint64(e.Meta) < uint64(p.label) || c.Strict && e.Meta < 0 {
 		p.bad("offset to metadata (%d) before end of label record (%d)", e.Meta, p.label)
 	}
 	if p.metaSize != -1 && e.Meta > p.metaSize {
 		p.bad("offset to metadata (%d) past end of file (%d)", e.Meta, p.metaSize)
 	}
-	if e.Data < p.label {
+	if uint64(e.Data) < uint64(p.label) || c.Strict && e.Data < 0 {
 		p.bad("offset to log (%d) before end of label record (%d)", e.Data, p.label)
 	}
 	if p.dataSize != -1 && e.Data > p.dataSize {

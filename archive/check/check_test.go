@@ -1,0 +1,270 @@
+package check
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+)
+
+// descs are the metrics of testArchive, one of each kind that pass 3 knows.
+var descs = []pcp.Desc{
+	{PMID: pcp.NewPMID(29, 0, 1), Type: pcp.TypeU32, Sem: pcp.SemCounter, InDom: pcp.NewInDom(29, 1)},
+	{PMID: pcp.NewPMID(29, 0, 2), Type: pcp.TypeU64, Sem: pcp.SemCounter, InDom: pcp.NewInDom(29, 1)},
+	{PMID: pcp.NewPMID(29, 0, 3), Type: pcp.TypeDouble, Sem: pcp.SemInstant, InDom: pcp.NewInDom(29, 1)},
+	{PMID: pcp.NewPMID(29, 0, 4), Type: pcp.Type32, Sem: pcp.SemInstant, InDom: pcp.InDomNull},
+	{PMID: pcp.NewPMID(29, 0, 5), Type: pcp.TypeString, Sem: pcp.SemDiscrete, InDom: pcp.InDomNull},
+	{PMID: pcp.NewPMID(29, 0, 6), Type: pcp.TypeEvent, Sem: pcp.SemInstant, InDom: pcp.InDomNull},
+}
+
+// result returns a record of testArchive. Counters have the value count.
+func result(t pcp.Timestamp, count uint64) *pcp.Result {
+	res := &pcp.Result{Time: t}
+	add := func(d pcp.Desc, format pcp.ValFmt, vals ...pcp.Value) {
+		res.AddSet(d.PMID)
+		for i, v := range vals {
+			if d.InDom != pcp.InDomNull {
+				v.Inst = int32(i)
+			}
+			res.Add(v)
+		}
+		res.Sets[len(res.Sets)-1].ValFmt = format
+	}
+	add(descs[0], pcp.ValInSitu, pcp.Uint32Value(uint32(count)), pcp.Uint32Value(7))
+	add(descs[1], pcp.ValDPtr, pcp.Uint64Value(count), pcp.Uint64Value(9))
+	add(descs[2], pcp.ValDPtr, pcp.DoubleValue(-1))
+	add(descs[3], pcp.ValInSitu, pcp.Int32Value(-1))
+	add(descs[4], pcp.ValDPtr, pcp.StringValue("some text"))
+	return res
+}
+
+// testArchive writes an archive whose counters have the given values, one a
+// second; 0 is a mark.
+func testArchive(t testing.TB, version int, counts ...uint64) string {
+	t.Helper()
+	base := filepath.Join(t.TempDir(), "a")
+	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{
+		Version: version, PID: 42, Host: "here", TimeZone: "UTC", Start: pcp.Timestamp{Sec: 1700000000},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, d := range descs {
+		check(w.Desc(d, fmt.Sprintf("test.m%d", i)))
+	}
+	check(w.InDom(pcp.Timestamp{Sec: 1700000000}, pcp.NewInDom(29, 1), []pcp.Instance{{Inst: 0, Name: "zero"}, {Inst: 1, Name: "one"}}))
+	for i, n := range counts {
+		at := pcp.Timestamp{Sec: 1700000000 + int64(i)}
+		if n == 0 {
+			check(w.Mark(at))
+		} else {
+			check(w.WriteResult(result(at, n)))
+		}
+	}
+	check(w.Close())
+	return base
+}
+
+// messages checks an archive and returns what is found, without its directory.
+func messages(t *testing.T, base string) (ok bool, text string) {
+	t.Helper()
+	var b strings.Builder
+	c := Checker{Path: base, Found: func(f Finding) { b.WriteString(f.Message) }, Strict: true}
+	ok = c.Run()
+	return ok, strings.ReplaceAll(b.String(), filepath.Dir(base)+"/", "")
+}
+
+// TestWraps follows counters over marks.
+func TestWraps(t *testing.T) {
+	t.Setenv("TZ", "UTC")
+	for _, version := range []int{archive.Version2, archive.Version3} {
+		ok, got := messages(t, testArchive(t, version, 10, 20, 5, 6, 0, 3, 4))
+		want := `a.0:[CLOCK]: test.m0[zero]: unsigned 32-bit wrap
+	value 20 at CLOCK
+	value 5 at CLOCK
+a.0:[CLOCK]: test.m1[zero]: unsigned 64-bit wrap
+	value 20 at CLOCK
+	value 5 at CLOCK
+`
+		got = clockRE(got)
+		if diff := cmp.Diff(want, got); !ok || diff != "" {
+			t.Errorf("version %d: %v\n%s", version, ok, diff)
+		}
+	}
+}
+
+// clockRE replaces times of day, which depend on the zone.
+func clockRE(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if i+12 <= len(s) && s[i+2] == ':' && s[i+5] == ':' && s[i+8] == '.' {
+			b.WriteString("CLOCK")
+			i += 12
+			continue
+		}
+		b.WriteByte(s[i])
+		i++
+	}
+	return b.String()
+}
+
+// TestOffsets looks whether a finding says where it is.
+func TestOffsets(t *testing.T) {
+	base := testArchive(t, archive.Version3, 1, 2, 3)
+	data, err := os.ReadFile(base + ".0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(base+".0", data[:len(data)-5], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got []Finding
+	c := Checker{Path: base, Found: func(f Finding) { got = append(got, f) }}
+	if c.Run() {
+		t.Error("a volume that is cut passes")
+	}
+	length := (len(data) - archive.LabelSize(archive.Version3)) / 3
+	off := int64(len(data) - length)
+	if len(got) != 2 || got[0].File != base+".0" || got[0].Offset != off || got[0].Severity != Error || got[1].Offset != off || got[1].Severity != Note {
+		t.Errorf("findings %+v, want two at offset %d", got, off)
+	}
+}
+
+// TestMetaTimes looks for what only Strict does.
+func TestMetaTimes(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "a")
+	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{Start: pcp.Timestamp{Sec: 1700000000}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Desc(descs[3], "test.m"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.InDom(pcp.Timestamp{Sec: 1600000000}, pcp.NewInDom(29, 1), []pcp.Instance{{Name: "x"}}); err != nil {
+		t.Fatal(err)
+	}
+	res := &pcp.Result{Time: pcp.Timestamp{Sec: 1700000000}}
+	res.AddSet(descs[3].PMID)
+	res.Add(pcp.Int32Value(1))
+	if err := w.WriteResult(res); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, got := messages(t, base); !strings.Contains(got, "a.meta[record 1]: instance domain 29.1: time ") || !strings.Contains(got, "before the start") {
+		t.Errorf("found %q", got)
+	}
+}
+
+// TestInstances holds the order that instances remember against a map.
+func TestInstances(t *testing.T) {
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	var p instances
+	want := make(map[int32]float64)
+	next, set := int32(0), []int32{}
+	for round := range 3000 {
+		// Some go, some come, some come back, and now and then all is turned around.
+		for k := rnd.IntN(4); k > 0 && len(set) > 0; k-- {
+			i := rnd.IntN(len(set))
+			set = append(set[:i], set[i+1:]...)
+		}
+		for k := rnd.IntN(4); k > 0; k-- {
+			id := next
+			if next > 0 && rnd.IntN(3) == 0 {
+				id = rnd.Int32N(next)
+			} else {
+				next++
+			}
+			i := rnd.IntN(len(set) + 1)
+			set = append(set[:i], append([]int32{id}, set[i:]...)...)
+		}
+		if rnd.IntN(50) == 0 {
+			rnd.Shuffle(len(set), func(i, j int) { set[i], set[j] = set[j], set[i] })
+		}
+		seek := p.begin()
+		for _, id := range set {
+			in, fresh := p.next(&seek, id)
+			last, known := want[id]
+			if fresh == known || in.id != id || known && in.last != last {
+				t.Fatalf("round %d: instance %d is %+v, new %v; want %v, known %v", round, id, *in, fresh, last, known)
+			}
+			in.last = float64(round)
+			want[id] = in.last
+			if !p.has(id) {
+				t.Fatalf("round %d: instance %d is not there", round, id)
+			}
+		}
+		p.end(&seek)
+	}
+	if len(p.list) != len(want) {
+		t.Errorf("%d instances, want %d", len(p.list), len(want))
+	}
+}
+
+// FuzzRecord feeds records to pass 3. What archive.DecodeResult takes it must
+// take, and nothing else.
+func FuzzRecord(f *testing.F) {
+	for _, version := range []int{archive.Version2, archive.Version3} {
+		body, err := archive.AppendResult(nil, result(pcp.Timestamp{Sec: 1700000000}, 1), version)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(body, version == archive.Version3)
+		f.Add(body[:len(body)-4], version == archive.Version3)
+		for _, i := range []int{11, 15, 19, 23, 27, 31, len(body) - 40} {
+			b := append([]byte(nil), body...)
+			b[i] ^= 0x80
+			f.Add(b, version == archive.Version3)
+		}
+	}
+	a, err := archive.Open(testArchive(f, archive.Version3, 1))
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer a.Close()
+	f.Fuzz(func(t *testing.T, body []byte, three bool) {
+		version := archive.Version2
+		if three {
+			version = archive.Version3
+		}
+		c := &Checker{a: a, name: "a"}
+		c.loc = time.UTC
+		s := &valueScan{c: c, version: version, metrics: make(map[pcp.PMID]*metric)}
+		want := archive.DecodeResult(new(pcp.Result), body, version)
+		at, sets, ok := archive.RecordTime(body, version)
+		if !ok || sets < 0 {
+			if want == nil {
+				t.Fatal("DecodeResult takes a record without a time or sets")
+			}
+			return
+		}
+		for range 2 { // the second time nothing is new
+			s.time = at
+			s.pending = s.pending[:0]
+			if got := s.record(body, int(sets), true); (got == nil) != (want == nil) {
+				t.Fatalf("record says %v, DecodeResult %v", got, want)
+			}
+			if want != nil && len(s.pending) > 0 {
+				t.Fatal("values of a damaged record are reported")
+			}
+			s.dead = false
+		}
+	})
+}
