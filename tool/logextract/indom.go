@@ -231,15 +231,21 @@ func (d *indom) encode(rec *indomRec, t pcp.Timestamp, version int) []byte {
 }
 
 // difference returns what changed, and whether to write that instead of the
-// whole: not if an instance has got another name, or nothing has changed.
+// whole: not if an instance has got another name, or nothing has changed. Lists
+// that are not sorted are compared as the C tool does, which takes an instance
+// in another place for one that went and came.
 func difference(old, list []member) (delta []member, ok bool) {
+	gone, came := make([]bool, len(old)), make([]bool, len(list))
+	changes := 0
 	for i, j := 0, 0; i < len(old) || j < len(list); {
 		switch {
 		case j == len(list) || i < len(old) && old[i].inst < list[j].inst:
-			delta = append(delta, member{inst: old[i].inst})
+			gone[i] = true
+			changes++
 			i++
 		case i == len(old) || old[i].inst > list[j].inst:
-			delta = append(delta, list[j])
+			came[j] = true
+			changes++
 			j++
 		case !bytes.Equal(old[i].name, list[j].name):
 			return nil, false
@@ -247,11 +253,25 @@ func difference(old, list []member) (delta []member, ok bool) {
 			i++
 			j++
 		}
-		if len(delta) > len(list) {
-			return nil, false
+	}
+	if changes == 0 || changes > len(list) {
+		return nil, false
+	}
+	for i, j := 0, 0; i < len(old) || j < len(list); {
+		switch {
+		case i < len(old) && !gone[i]:
+			i++
+		case j < len(list) && !came[j]:
+			j++
+		case j == len(list) || i < len(old) && old[i].inst < list[j].inst:
+			delta = append(delta, member{inst: old[i].inst})
+			i++
+		default:
+			delta = append(delta, list[j])
+			j++
 		}
 	}
-	return delta, len(delta) > 0
+	return delta, true
 }
 
 // appendInDom appends the body of a record of an instance domain in version 3.
