@@ -17,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp/tool/folio"
 	"github.com/go-pcp/pcp/tool/genmap"
 	"github.com/go-pcp/pcp/tool/help"
+	"github.com/go-pcp/pcp/tool/helptext"
 	"github.com/go-pcp/pcp/tool/hostname"
 	"github.com/go-pcp/pcp/tool/importcmd"
 	"github.com/go-pcp/pcp/tool/info"
@@ -77,6 +78,8 @@ func commands() []*cli.Command {
 		nsedit.MergeCommand,
 		cpp.Command,
 		genmap.Command,
+		helptext.NewCommand,
+		helptext.CheckCommand,
 		err.Command,
 		hostname.Command,
 		config.Command,

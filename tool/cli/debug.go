@@ -16,6 +16,10 @@ var debugNames = [...]string{
 	"appl6", "appl7", "appl8", "appl9", "tls",
 }
 
+// ParseDebug returns the names that a -D argument sets, for tools that read
+// their options themselves.
+func ParseDebug(spec string) (names []string, ok bool) { return parseDebug(spec) }
+
 // parseDebug returns the names that a -D argument sets: names with commas
 // between, "all", or a number of the old style whose bits are the first names.
 func parseDebug(spec string) (names []string, ok bool) {
