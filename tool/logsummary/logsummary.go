@@ -218,9 +218,7 @@ func (t *tool) read(set *replay.Set) (status int, fatal bool) {
 	for pass := range 2 {
 		err := t.scan(set, pass == 1)
 		if f, ok := err.(*fatalError); ok {
-			t.out.Flush()
-			t.env.FlushOut()
-			fmt.Fprintf(t.env.Stderr, "%s%s: possibly corrupt archive?\n", f.warning, t.env.ProgName())
+			t.complain("%s%s: possibly corrupt archive?\n", f.warning, t.env.ProgName())
 			return 1, true
 		}
 		if pass == 0 && t.bins > 0 {
@@ -281,10 +279,13 @@ func (t *tool) print(path string, args []string) int {
 	return 0
 }
 
-// complain writes a message to standard error, after the output so far.
+// complain writes a message to standard error: on a terminal after the output so
+// far, else before, as C buffers it. Scripts compare both in one file.
 func (t *tool) complain(format string, args ...any) {
-	t.out.Flush()
-	t.env.FlushOut()
+	if t.env.Rows != nil && t.env.Rows() > 0 {
+		t.out.Flush()
+		t.env.FlushOut()
+	}
 	fmt.Fprintf(t.env.Stderr, format, args...)
 }
 

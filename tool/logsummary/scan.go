@@ -156,21 +156,29 @@ func (s *scanner) read(set *replay.Set) error {
 		n := int32(0)
 		if body != nil {
 			s.version = src.version
-			if !wellFormed(body, s.version) {
-				// Or it may be, but unlike what is usual.
+			var ok bool
+			if now, n, ok = archive.RecordTime(body, s.version); !ok || n < 0 {
+				return archive.DecodeResult(&s.scratch, body, s.version)
+			}
+		}
+		// What comes against the direction of time is passed over, and what
+		// comes late ends it, but only if it is a good record.
+		early, late := now.Compare(origin) < 0, micro(now).Compare(finish) > 0
+		if early || late || !s.take(body, s.relative(now), int(n), false) {
+			if body != nil {
 				if err := archive.DecodeResult(&s.scratch, body, s.version); err != nil {
 					return err
 				}
 			}
-			now, n, _ = archive.RecordTime(body, s.version)
+			switch {
+			case early:
+				continue
+			case late:
+				return nil
+			}
+			s.take(body, s.relative(now), int(n), true)
 		}
-		if now.Compare(origin) < 0 {
-			continue // against the direction of time
-		}
-		if origin = now; micro(now).Compare(finish) > 0 {
-			return nil
-		}
-		s.take(body, s.relative(now), int(n))
+		origin = now
 		if s.inline || len(s.batch.buf) >= batchSize {
 			s.flush()
 		}
@@ -204,98 +212,115 @@ func headSize(version int) int {
 	return 12
 }
 
-// wellFormed tells whether a record is one as pmlogger writes them: all within
-// it, and the blocks in the order of their values without gaps. Others may be
-// in order, too.
-func wellFormed(body []byte, version int) bool {
-	head := headSize(version)
-	if len(body) < head {
-		return false
-	}
-	n := int32(binary.BigEndian.Uint32(body[head-4:]))
-	if n < 0 {
-		return false
-	}
-	first := head
-	for range n {
-		if len(body)-first < 8 {
-			return false
-		}
-		k := int32(binary.BigEndian.Uint32(body[first+4:]))
-		if first += 8; k <= 0 {
-			continue
-		}
-		if 4+8*uint64(k) > uint64(len(body)-first) {
-			return false
-		}
-		first += 4 + 8*int(k)
-	}
-	want, at := first, head
-	for range n {
-		k := int32(binary.BigEndian.Uint32(body[at+4:]))
-		if at += 8; k <= 0 {
-			continue
-		}
-		format := pcp.ValFmt(binary.BigEndian.Uint32(body[at:]))
-		values := body[at+4 : at+4+8*int(k)]
-		at += 4 + 8*int(k)
-		switch format {
-		case pcp.ValInSitu:
-			continue
-		case pcp.ValDPtr, pcp.ValSPtr:
-		default:
-			return false
-		}
-		for ; len(values) >= 8; values = values[8:] {
-			if int64(binary.BigEndian.Uint32(values[4:]))*4-blockBase != int64(want) || len(body)-want < 4 {
-				return false
-			}
-			word := binary.BigEndian.Uint32(body[want:])
-			if t := pcp.Type(word >> 24); t == pcp.TypeEvent || t == pcp.TypeHighResEvent {
-				return false
-			}
-			size := int(word & 0xffffff)
-			if size < 4 || size > len(body)-want {
-				return false
-			}
-			want += (size + 3) &^ 3
-		}
-	}
-	return want == len(body)
-}
-
-// take puts a record of n sets, which was checked, into the batch.
-func (s *scanner) take(body []byte, now int64, n int) {
+// take puts a record of n sets into the batch. It tells whether the record is
+// one as pmlogger writes them: all within it, and the blocks in the order of
+// their values without gaps. Of others, which may be in order too, it takes
+// nothing unless checked.
+func (s *scanner) take(body []byte, now int64, n int, checked bool) bool {
 	if len(s.batch.buf) > 0 && len(body) > math.MaxInt32-batchSize {
 		s.flush()
 	}
 	b := s.batch
-	start := int32(len(b.buf))
-	b.buf = append(b.buf, body...)
+	start := len(b.buf)
+	lens := [workers]int{len(b.sets[0]), len(b.sets[1])}
 	if n == 0 {
+		if body != nil && !checked && len(body) != headSize(s.version) {
+			return false
+		}
 		for w := range b.sets {
 			b.sets[w] = append(b.sets[w], set{now: now})
 		}
-		return
+		return true
+	}
+	undo := func() bool {
+		for w, l := range lens {
+			b.sets[w] = b.sets[w][:l]
+		}
+		return false
 	}
 	at := headSize(s.version)
+	first, want, failed := 0, 0, false // the first block, the next one, is there an error
 	for i := range n {
-		id, k := pcp.PMID(binary.BigEndian.Uint32(body[at:])), int32(binary.BigEndian.Uint32(body[at+4:]))
+		if len(body)-at < 12 && (len(body)-at < 8 || int32(binary.BigEndian.Uint32(body[at+4:])) > 0) {
+			return undo()
+		}
+		word := binary.BigEndian.Uint64(body[at:])
+		id, k := pcp.PMID(word>>32), int(int32(word))
 		if at += 8; k <= 0 {
-			if k < 0 {
-				what := "archive value"
-				if s.second {
-					what = "2nd pass archive"
-				}
-				s.t.warnf(id, "failed in %s fetch: %s", what, cli.ErrText(pcp.Error(k)))
-			}
+			failed = failed || k < 0
 			continue
 		}
-		inSitu := pcp.ValFmt(binary.BigEndian.Uint32(body[at:])) == pcp.ValInSitu
-		if m := s.metric(id, i == 0, int(k)); m.known {
-			b.sets[m.owner] = append(b.sets[m.owner], set{m, now, start, start + int32(at) + 4, k, inSitu})
+		format := pcp.ValFmt(binary.BigEndian.Uint32(body[at:]))
+		at += 4
+		if 8*uint64(k) > uint64(len(body)-at) {
+			return undo()
 		}
-		at += 4 + 8*int(k)
+		values := body[at : at+8*k]
+		at += 8 * k
+		if format != pcp.ValInSitu && !checked {
+			if format != pcp.ValDPtr && format != pcp.ValSPtr {
+				return undo()
+			}
+			if want == 0 {
+				if want = int(binary.BigEndian.Uint32(values[4:]))*4 - blockBase; want < at {
+					return undo()
+				}
+				first = want
+			}
+			if want = blocks(body, values, want); want < 0 {
+				return undo()
+			}
+		}
+		if m := s.metric(id, i == 0, k); m.known {
+			b.sets[m.owner] = append(b.sets[m.owner], set{m, now, int32(start), int32(start + at - 8*k), int32(k), format == pcp.ValInSitu})
+		}
+	}
+	if !checked && (first != 0 && first != at || max(want, at) != len(body)) {
+		return undo()
+	}
+	b.buf = append(b.buf, body...)
+	if failed && s.t.warn {
+		s.warnErrors(body, n)
+	}
+	return true
+}
+
+// blocks goes over the blocks of values, of which the first one must be at an
+// offset of body, and returns where the next one must be; -1 if they are not as
+// pmlogger writes them.
+func blocks(body, values []byte, want int) int {
+	for ; len(values) >= 8; values = values[8:] {
+		if want < 0 || len(body)-want < 4 || int(binary.BigEndian.Uint32(values[4:]))*4-blockBase != want {
+			return -1
+		}
+		word := binary.BigEndian.Uint32(body[want:])
+		if t := pcp.Type(word >> 24); t == pcp.TypeEvent || t == pcp.TypeHighResEvent {
+			return -1
+		}
+		size := int(word & 0xffffff)
+		if size < 4 || size > len(body)-want {
+			return -1
+		}
+		want += (size + 3) &^ 3
+	}
+	return want
+}
+
+// warnErrors warns of sets that have an error for values.
+func (s *scanner) warnErrors(body []byte, n int) {
+	at := headSize(s.version)
+	for range n {
+		id, k := pcp.PMID(binary.BigEndian.Uint32(body[at:])), int32(binary.BigEndian.Uint32(body[at+4:]))
+		if at += 8; k > 0 {
+			at += 4 + 8*int(k)
+		}
+		if k < 0 {
+			what := "archive value"
+			if s.second {
+				what = "2nd pass archive"
+			}
+			s.t.warnf(id, "failed in %s fetch: %s", what, cli.ErrText(pcp.Error(k)))
+		}
 	}
 }
 
@@ -402,15 +427,27 @@ func (s *scanner) add(x *set, body, value []byte) bool {
 // update takes in more values of a metric.
 func (s *scanner) update(x *set, body, values []byte) bool {
 	m, n := x.m, int(x.n)
-	for j := 0; len(values) >= 8; j, values = j+1, values[8:] {
-		k := m.locate(j, n, int32(binary.BigEndian.Uint32(values)))
+	tries := 2
+	for j := 0; j < n; j++ {
+		if tries > 0 && s.t.trace == 0 {
+			k := m.updateUsual(j, x, body, values)
+			if k == n {
+				return true
+			}
+			if k == j {
+				tries--
+			}
+			j = k
+		}
+		pair := values[8*j:]
+		k := m.locate(j, n, int32(binary.BigEndian.Uint32(pair)))
 		if k < 0 {
-			if !s.add(x, body, values) {
+			if !s.add(x, body, pair) {
 				return false
 			}
 			continue
 		}
-		v, ok := number(m.desc.Type, body, binary.BigEndian.Uint32(values[4:]), x.inSitu)
+		v, ok := number(m.desc.Type, body, binary.BigEndian.Uint32(pair[4:]), x.inSitu)
 		if !ok {
 			s.t.warnf(m.desc.PMID, "failed to extract value: %s", cli.ErrText(pcp.ErrConv))
 			continue

@@ -1,0 +1,109 @@
+package logsummary
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"testing"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/archive/replay"
+	"github.com/go-pcp/pcp/internal/twin"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// record encodes a record of version 2 with one set of two counters in blocks
+// and one in situ.
+func record(at uint32) []byte {
+	words := []uint32{
+		at, 0, 2,
+		29<<22 | 1, 2, uint32(pcp.ValDPtr), 1, 0, 2, 0, // words 4 and 6 of the set are offsets
+		29<<22 | 2, 1, uint32(pcp.ValInSitu), 0xffffffff, at,
+	}
+	base := uint32(len(words)) + blockBase/4
+	words[7], words[9] = base, base+3
+	for i := range uint32(2) {
+		words = append(words, uint32(pcp.TypeU64)<<24|12, 0, at*i)
+	}
+	var b []byte
+	for _, w := range words {
+		b = binary.BigEndian.AppendUint32(b, w)
+	}
+	return b
+}
+
+// FuzzTake gives records that are not checked to the scanner: what it accepts
+// the package archive must be able to decode, and nothing may panic.
+func FuzzTake(f *testing.F) {
+	f.Add(record(5), record(6))
+	f.Add([]byte{}, record(1))
+	f.Add(record(7)[:12], record(8)[:60])
+	f.Fuzz(func(t *testing.T, one, two []byte) {
+		desc := func(id pcp.PMID, typ pcp.Type, indom pcp.InDom) *metric {
+			return &metric{desc: pcp.Desc{PMID: id, Type: typ, InDom: indom, Sem: pcp.SemCounter}, known: true, counter: true}
+		}
+		tl := &tool{
+			env: &cli.Env{Stdout: io.Discard, Stderr: io.Discard}, out: bufio.NewWriter(io.Discard),
+			flags: flags{bins: 3}, metrics: map[pcp.PMID]*metric{
+				29<<22 | 1: desc(29<<22|1, pcp.TypeU64, 29<<22|2),
+				29<<22 | 2: desc(29<<22|2, pcp.TypeU32, pcp.InDomNull),
+			},
+		}
+		tl.meta = new(archive.Meta)
+		s := &scanner{t: tl, version: archive.Version2, inline: true}
+		s.begin()
+		for now, body := range [][]byte{one, two, one} {
+			_, n, ok := archive.RecordTime(body, s.version)
+			if !ok || n < 0 {
+				continue
+			}
+			var res pcp.Result
+			err := archive.DecodeResult(&res, body, s.version)
+			took := s.take(body, int64(now)*1e6, int(n), false)
+			if took && err != nil {
+				t.Fatalf("% x is accepted, but %v", body, err)
+			}
+			if !took && err == nil {
+				s.take(body, int64(now)*1e6, int(n), true)
+			}
+			s.flush()
+		}
+	})
+}
+
+// TestRecord holds the seed of the fuzz target to what it should be.
+func TestRecord(t *testing.T) {
+	var res pcp.Result
+	if err := archive.DecodeResult(&res, record(9), archive.Version2); err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Sets) != 2 || len(res.Sets[0].Values) != 2 || res.Sets[0].Values[1].Uint64() != 9 {
+		t.Errorf("decoded as %v", res.Sets)
+	}
+}
+
+// TestAllocs holds the scan to a number of allocations that does not grow with
+// the archive.
+func TestAllocs(t *testing.T) {
+	twin.Archives(t, 1)
+	set, err := replay.Open(twin.SuiteRoot+"/archives/20041125", replay.Options{})
+	if err != nil {
+		t.Skip("SKIPPED: ", err)
+	}
+	defer set.Close()
+	tl := &tool{
+		env: &cli.Env{Stdout: io.Discard, Stderr: io.Discard}, out: bufio.NewWriter(io.Discard),
+		meta: set.Meta(), metrics: make(map[pcp.PMID]*metric), base: set.Label().Start,
+		window: cli.TimeWindow{Start: set.Label().Start, Finish: pcp.Timestamp{Sec: pcp.MaxSec}},
+	}
+	scan := func() {
+		if err := tl.scan(set, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scan()
+	if n := testing.AllocsPerRun(5, scan); n > 200 {
+		t.Errorf("%v allocations for an archive whose metrics are known", n)
+	}
+}
