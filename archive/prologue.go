@@ -55,6 +55,19 @@ func (l *Logger) Result(res *pcp.Result, t pcp.Timestamp) {
 // WritePrologue writes the record that an archive starts with and the metadata
 // that belong to it.
 func (w *Writer) WritePrologue(t pcp.Timestamp, l *Logger) error {
+	if err := w.writeLogue(t, l); err != nil {
+		return err
+	}
+	// The entry that the first record got in the index covers the metadata too.
+	w.metaMark, w.need = w.meta.pos(), false
+	return nil
+}
+
+// WriteEpilogue writes the record that an archive ends with, and the metadata
+// if it has no prologue.
+func (w *Writer) WriteEpilogue(t pcp.Timestamp, l *Logger) error { return w.writeLogue(t, l) }
+
+func (w *Writer) writeLogue(t pcp.Timestamp, l *Logger) error {
 	var res pcp.Result
 	l.Result(&res, t)
 	if err := w.WriteResult(&res); err != nil {
@@ -71,14 +84,5 @@ func (w *Writer) WritePrologue(t pcp.Timestamp, l *Logger) error {
 			return err
 		}
 	}
-	// The entry that the first record got in the index covers these too.
-	w.metaMark, w.need = w.meta.pos(), false
 	return nil
-}
-
-// WriteEpilogue writes the record that an archive ends with.
-func (w *Writer) WriteEpilogue(t pcp.Timestamp, l *Logger) error {
-	var res pcp.Result
-	l.Result(&res, t)
-	return w.WriteResult(&res)
 }

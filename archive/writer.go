@@ -320,6 +320,10 @@ func (w *Writer) WriteMeta(body []byte) error {
 	switch MetaType(binary.BigEndian.Uint32(body)) {
 	case MetaInDomV2, MetaInDom, MetaInDomDelta:
 		w.need = true
+		// What InDom writes next cannot be a delta to what it wrote last.
+		if r := (reader{b: body}); r.take(4+stampSize(w.label.Version)) != nil {
+			delete(w.indoms, pcp.InDom(r.u32()))
+		}
 	}
 	return w.endMeta(append(b, body...))
 }

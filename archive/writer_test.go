@@ -292,3 +292,55 @@ func TestWriterRefuses(t *testing.T) {
 		t.Error("Mark after Close is no error")
 	}
 }
+
+// TestMixedInDoms writes an instance domain as bytes between values: there must
+// be no delta to what is no longer true.
+func TestMixedInDoms(t *testing.T) {
+	w := create(t, archive.WriterConfig{})
+	dom := pcp.NewInDom(1, 2)
+	must(t, w.Desc(metric(1, pcp.Type32, dom, pcp.SemInstant), "a"))
+	insts := func(n ...int32) (list []pcp.Instance) {
+		for _, inst := range n {
+			list = append(list, pcp.Instance{Inst: inst, Name: fmt.Sprint("i", inst)})
+		}
+		return list
+	}
+	must(t, w.InDom(at(0), dom, insts(1, 2, 3, 4, 5)))
+	body, err := archive.AppendInDom(nil, at(1), dom, insts(6, 7, 8), archive.Version3)
+	must(t, err)
+	must(t, w.WriteMeta(body))
+	must(t, w.InDom(at(2), dom, insts(1, 2, 3, 4)))
+	must(t, w.InDom(at(3), dom, insts(1, 2, 3, 4, 9)))
+	must(t, w.Mark(at(4)))
+	must(t, w.WriteEpilogue(at(5), &archive.Logger{PID: 17, Host: "h"}))
+	must(t, w.Close())
+	a, err := archive.Open(w.Path())
+	must(t, err)
+	defer a.Close()
+	for i, want := range [][]pcp.Instance{insts(1, 2, 3, 4, 5), insts(6, 7, 8), insts(1, 2, 3, 4), insts(1, 2, 3, 4, 9)} {
+		rec, err := a.Meta().InDom(dom, at(int64(i)))
+		must(t, err)
+		if !slices.Equal(rec.Instances, want) {
+			t.Errorf("at %d: %v, want %v", i, rec.Instances, want)
+		}
+	}
+	mr, closer, err := a.OpenMeta()
+	must(t, err)
+	defer closer.Close()
+	deltas := 0
+	for {
+		rec, err := mr.Next()
+		if err != nil {
+			break
+		}
+		if rec.Type == archive.MetaInDomDelta {
+			deltas++
+		}
+	}
+	if deltas != 1 {
+		t.Errorf("%d deltas, want only the last", deltas)
+	}
+	if _, ok := a.Meta().LookupName("pmcd.seqnum"); !ok {
+		t.Error("an epilogue without its metadata")
+	}
+}

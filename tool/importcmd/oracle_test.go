@@ -46,10 +46,10 @@ func TestPmrepOracle(t *testing.T) {
 	if _, err := os.Stat(from + ".index"); err != nil {
 		t.Skip("the QA suite of PCP is not installed: ", err)
 	}
+	metrics := []string{"kernel.all.load", "hinv.ncpu", "kernel.uname.sysname", "hinv.cpu.vendor", "mem.util.used", "disk.dev.total"}
+	args := []string{"-o", "csv", "-Z", "UTC", "-t", "60", "-s", "30"}
+	csv := pmrep(t, append(append(args, "-a", from), metrics...)...)
 	for _, version := range []string{"2", "3"} {
-		metrics := []string{"kernel.all.load", "hinv.ncpu", "kernel.uname.sysname", "hinv.cpu.vendor", "mem.util.used", "disk.dev.total"}
-		args := []string{"-o", "csv", "-Z", "UTC", "-t", "60", "-s", "30"}
-		csv := pmrep(t, append(append(args, "-a", from), metrics...)...)
 		base := filepath.Join(t.TempDir(), "x")
 		if out, status := run(csv, map[string]string{"TZ": "UTC"}, "csv", "-h", "h", "--archive-version", version, "-", base); status != 0 || out != "" {
 			t.Fatalf("exit %d: %s", status, out)
@@ -60,9 +60,12 @@ func TestPmrepOracle(t *testing.T) {
 		if out := oracle.Run(t, "pmdumplog", "-a", base); out.Exit != 0 || out.Stderr != "" || !strings.Contains(out.Stdout, `value "Linux"`) {
 			t.Errorf("pmdumplog: exit %d: %s", out.Exit, out.Stderr)
 		}
+		if version == "2" {
+			continue // pmrep takes its time
+		}
 		again := pmrep(t, append(append(args, "-u", "-r", "-a", base), metrics...)...)
 		if got, want := lines(again), lines(csv); len(got) < 10 || !common(got, want) {
-			t.Errorf("version %s: pmrep of the archive:\n%.2000s\nof the first:\n%.2000s", version, again, csv)
+			t.Errorf("pmrep of the archive:\n%.2000s\nof the first:\n%.2000s", again, csv)
 		}
 	}
 }
