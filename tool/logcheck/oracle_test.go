@@ -1,0 +1,166 @@
+package logcheck
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/oracle"
+)
+
+const suiteRoot = "/var/lib/pcp/testsuite"
+
+// suite returns the archives of the installed QA suite, good and bad.
+func suite(t *testing.T) []string {
+	t.Helper()
+	oracle.Require(t)
+	if _, err := os.Stat(suiteRoot); err != nil {
+		t.Skip("SKIPPED: the QA suite of PCP is not installed: ", err)
+	}
+	var list []string
+	for _, pattern := range []string{"archives/*.meta*", "badarchives/*.meta*", "archives/*/*.meta*", "tmparch/*.meta*"} {
+		paths, _ := filepath.Glob(filepath.Join(suiteRoot, pattern))
+		for _, p := range paths {
+			if base, _, ok := archive.BaseName(p); ok {
+				list = append(list, base)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// small tells whether an archive is checked in no time.
+func small(base string) bool {
+	paths, _ := filepath.Glob(base + ".*")
+	n := int64(0)
+	for _, p := range paths {
+		if st, err := os.Stat(p); err == nil {
+			n += st.Size()
+		}
+	}
+	return n < 1<<20
+}
+
+// A result is what a tool did.
+type result struct {
+	out, err string
+	status   int
+}
+
+// runTool runs the real tool or ours in a directory.
+func runTool(t *testing.T, ours bool, dir string, args ...string) result {
+	t.Helper()
+	// Only a tool that hangs takes so long.
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	path, env := oracle.Path("pmlogcheck"), oracle.Env()
+	if ours {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, "BE_LOGCHECK=1")
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir, cmd.Env = dir, env
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		t.Fatalf("%s %q: %v", path, args, err)
+	}
+	if ctx.Err() != nil {
+		t.Fatalf("%s %q does not end", path, args)
+	}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// TestSuite compares what both say about the archives of the QA suite: of every
+// fourth small one and all bad ones with one set of options, and if PCP_SUITE is
+// set of all with all.
+func TestSuite(t *testing.T) {
+	options := [][]string{nil, {"-v"}, {"-l", "-z"}, {"-m", "-Z", "EST5EDT"}, {"-w", "-v"}, {"-S", "+1min", "-T", "+10min"}, {"-S", "+20sec"}}
+	all := os.Getenv("PCP_SUITE") != ""
+	equal := 0
+	for i, a := range suite(t) {
+		some := options
+		if !all {
+			if bad := strings.Contains(a, "/badarchives/"); !small(a) || !bad && i%4 != 0 {
+				continue
+			}
+			some = options[i%len(options):][:1]
+		}
+		for _, opts := range some {
+			args := append(slices.Clone(opts), strings.TrimPrefix(a, suiteRoot+"/"))
+			c, ours := runTool(t, false, suiteRoot, args...), runTool(t, true, suiteRoot, args...)
+			if c != ours {
+				t.Errorf("%q: %+v\nours: %+v", args, c, ours)
+				continue
+			}
+			equal++
+		}
+	}
+	t.Logf("%d checks say the same", equal)
+}
+
+// TestArguments compares what both make of their arguments.
+func TestArguments(t *testing.T) {
+	oracle.Require(t)
+	good := filepath.Join(suiteRoot, "archives")
+	if _, err := os.Stat(filepath.Join(good, "ok-foo.meta")); err != nil {
+		t.Skip("SKIPPED: the QA suite of PCP is not installed: ", err)
+	}
+	for _, args := range [][]string{
+		{}, {"-?"}, {"-x"}, {"nosuch"}, {"nosuch/x"}, {"-v", "ok-foo.0"}, {"-v", "ok-foo.meta"}, {"-v", "ok-foo.index"},
+		{"-v", "./ok-foo"}, {"-v", good + "/ok-foo"}, {"-v", "../archives/ok-foo.0"}, {"-v", "ok-foo.7"}, {"-v", "."},
+		{"-S", "nonsense", "ok-foo"}, {"-z", "-Z", "UTC", "ok-foo"}, {"-n", "/nosuch", "ok-foo"}, {"-l"}, {"-S"},
+	} {
+		if c, ours := runTool(t, false, good, args...), runTool(t, true, good, args...); c != ours {
+			t.Errorf("%q: %+v\nours: %+v", args, c, ours)
+		}
+	}
+}
+
+// TestSeveral checks more than one archive, of which the C tool sees the first.
+func TestSeveral(t *testing.T) {
+	dir := copyArchive(t, "ok-foo", "ok-bar")
+	if err := os.Truncate(filepath.Join(dir, "ok-bar.0"), 300); err != nil {
+		t.Fatal(err)
+	}
+	r := runTool(t, true, dir, "-v", "ok-foo", "ok-foo.meta", "ok-bar")
+	if r.status != 1 || !strings.Contains(r.err, "ok-foo.meta: skip, already checked this archive\n") || !strings.Contains(r.err, "ok-bar.0[record ") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// copyArchive copies archives of the QA suite to a new directory.
+func copyArchive(t *testing.T, names ...string) string {
+	t.Helper()
+	oracle.Require(t)
+	dir := t.TempDir()
+	for _, name := range names {
+		paths, _ := filepath.Glob(filepath.Join(suiteRoot, "archives", name+".*"))
+		if len(paths) == 0 {
+			t.Skip("SKIPPED: the QA suite of PCP is not installed: no ", name)
+		}
+		for _, p := range paths {
+			b, err := os.ReadFile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(p)), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
