@@ -289,7 +289,7 @@ func show(s *Set, res *pcp.Result) string {
 // runOracle has the real library do it.
 func runOracle(t *testing.T, bin, spec string, lines []string, env ...string) (out []string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, spec)
 	cmd.Env = append(oracle.Env(), env...)
@@ -316,7 +316,7 @@ func TestOracleReplay(t *testing.T) {
 		}
 		list = some
 	} else {
-		phases, seed = 30, rand.Uint64()
+		phases = 30
 	}
 	if s := os.Getenv("REPLAY_SEED"); s != "" {
 		seed, _ = strconv.ParseUint(s, 10, 64)
