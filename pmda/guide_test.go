@@ -36,9 +36,14 @@ func blocks(t *testing.T, lang string, n int) []string {
 
 func block(t *testing.T, lang string) string { return blocks(t, lang, 1)[0] }
 
-// buildGuide builds the agent of docs/agents.md, in a module of its own as the
-// guide says.
+// buildGuide builds the first agent of docs/agents.md, in a module of its own
+// as the guide says.
 func buildGuide(t *testing.T) (path string) {
+	t.Helper()
+	return buildProgram(t, blocks(t, "go", 2)[0], "pmdaclock")
+}
+
+func buildProgram(t *testing.T, source, name string) (path string) {
 	t.Helper()
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -56,7 +61,7 @@ func buildGuide(t *testing.T) (path string) {
 	mod := "module example.com/clock\n\ngo 1.26.0\n\nrequire github.com/go-pcp/pcp v0.0.0\n\nreplace github.com/go-pcp/pcp => " + root + "\n"
 	for _, err := range []error{
 		os.Chmod(dir, 0o755),
-		os.WriteFile(filepath.Join(dir, "main.go"), []byte(block(t, "go")), 0o644),
+		os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o644),
 		os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o644),
 		os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o644),
 	} {
@@ -64,8 +69,8 @@ func buildGuide(t *testing.T) (path string) {
 			t.Fatal(err)
 		}
 	}
-	build(t, dir, filepath.Join(dir, "pmdaclock"), "-mod=mod", ".")
-	return filepath.Join(dir, "pmdaclock")
+	build(t, dir, filepath.Join(dir, name), "-mod=mod", ".")
+	return filepath.Join(dir, name)
 }
 
 func build(t *testing.T, dir, out string, args ...string) {
