@@ -93,7 +93,7 @@ func (x *reducer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		d, err := cli.ParseInterval(arg)
 		switch {
 		case err != nil:
-			x.env.Printf("%v\n", err)
+			x.env.Printf("%v", err)
 			o.WantUsage()
 		case d.Truncate(time.Microsecond) <= 0:
 			// The C tool would write the same record for ever.
