@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -42,7 +43,7 @@ func (l *labels) rewrite() {
 		size := archive.LabelSize(g.Version)
 		switch {
 		case size == 0:
-			fail("Failed %s label write: there is no label to take the version from; use -V", f.what)
+			fail("Failed %s label write: %s", f.what, cli.ErrText(pcp.ErrLabel))
 		case f.size != size && f.have > size:
 			fail("Failed %s label write: %d bytes of a version %d label would go over what follows the one there is; see pcp archive convert",
 				f.what, size, g.Version)

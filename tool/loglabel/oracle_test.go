@@ -1,0 +1,195 @@
+package loglabel
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/oracle"
+)
+
+const suiteRoot = "/var/lib/pcp/testsuite"
+
+// archives returns directories with a copy each of archives of the QA suite.
+func archives(t *testing.T, paths ...string) []string {
+	t.Helper()
+	oracle.Require(t)
+	var list []string
+	for _, p := range paths {
+		files, _ := filepath.Glob(filepath.Join(suiteRoot, p+".*"))
+		if len(files) == 0 {
+			t.Skip("SKIPPED: the QA suite of PCP is not installed: no ", p)
+		}
+		dir := t.TempDir()
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(f)), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list = append(list, dir)
+	}
+	return list
+}
+
+// A result is what a tool did, and the files that it left.
+type result struct {
+	Out, Err string
+	Status   int
+	Files    map[string]string
+}
+
+// run runs the real tool or ours in a directory.
+func runTool(t *testing.T, ours bool, dir string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	path, env := oracle.Path("pmloglabel"), oracle.Env()
+	if ours {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, "BE_TOOL=1")
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir, cmd.Env = dir, env
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		t.Fatalf("%s %q: %v", path, args, err)
+	}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), contents(t, dir)}
+}
+
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		files[strings.TrimPrefix(p, dir+"/")] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestOracle compares what both say and do to good and bad archives, to every
+// other one of them if PCP_SUITE is not set.
+func TestOracle(t *testing.T) {
+	paths := []string{
+		"archives/ok-foo", "archives/ok-mv-foo", "archives/ok-noti-bigbin", "archives/20180606", "archives/omnibus_v3",
+		"badarchives/badlabel-0", "badarchives/badlabel-1", "badarchives/badlabel-2", "badarchives/badlen-4", "badarchives/badlen-5",
+		"badarchives/badlen-6", "badarchives/badlen-7", "badarchives/badlen-8", "badarchives/541380", "badarchives/empty", "badarchives/badti-3",
+	}
+	read := [][]string{{}, {"-l"}, {"-L", "-v"}, {"-v"}}
+	write := [][]string{{"-v", "-p", "77", "-h", "bozo.foo", "-l"}, {"-s"}, {"-Z", "EST5", "-v"}, {"-h", strings.Repeat("x", 80)}}
+	for i, path := range paths {
+		if i%2 == 1 && os.Getenv("PCP_SUITE") == "" {
+			continue
+		}
+		name := filepath.Base(path)
+		dir := archives(t, path)[0]
+		for _, opts := range read {
+			args := append(opts, name)
+			if diff := cmp.Diff(runTool(t, false, dir, args...), runTool(t, true, dir, args...)); diff != "" {
+				t.Errorf("%s %q: -C +ours\n%s", path, opts, diff)
+			}
+		}
+		// Where it is better than the C tool: see TestSafety.
+		if name == "20180606" || name == "omnibus_v3" || name == "541380" {
+			continue
+		}
+		for _, opts := range write {
+			args := append(opts, name)
+			two := archives(t, path, path)
+			if diff := cmp.Diff(runTool(t, false, two[0], args...), runTool(t, true, two[1], args...)); diff != "" {
+				t.Errorf("%s %q: -C +ours\n%s", path, opts, diff)
+			}
+		}
+	}
+}
+
+// TestArguments compares what both make of their arguments.
+func TestArguments(t *testing.T) {
+	dir := archives(t, "archives/ok-foo")[0]
+	for _, args := range [][]string{
+		{}, {"-?"}, {"-x", "ok-foo"}, {"nosuch"}, {"ok-foo", "ok-foo"}, {"-V", "9", "ok-foo"}, {"-V", "x"}, {"-l", "ok-foo.meta"},
+		{"-l", "ok-foo.0"}, {"-l", "./ok-foo"}, {"-p", "abc", "-l", "ok-foo"}, {"-p"}, {"-v", "."},
+	} {
+		if diff := cmp.Diff(runTool(t, false, dir, args...), runTool(t, true, dir, args...)); diff != "" {
+			t.Errorf("%q: -C +ours\n%s", args, diff)
+		}
+	}
+}
+
+// TestSafety tries what the C tool destroys archives with.
+func TestSafety(t *testing.T) {
+	for _, tt := range []struct {
+		path string
+		args []string
+	}{
+		{"archives/ok-mv-foo", []string{"-V", "3"}},               // a longer label goes over the first record
+		{"archives/omnibus_v3", []string{"-V", "2"}},              // a shorter one leaves half of the old one
+		{"archives/20180606", []string{"-p", "5"}},                // some of the files are compressed
+		{"badarchives/541380", []string{"-s"}},                    // there is no label to take anything from
+		{"badarchives/541380", []string{"-h", "bozo", "-p", "5"}}, // and still none
+	} {
+		dir := archives(t, tt.path)[0]
+		before := contents(t, dir)
+		r := runTool(t, true, dir, append(tt.args, filepath.Base(tt.path))...)
+		if diff := cmp.Diff(before, r.Files); diff != "" || r.Status != notDone || !strings.Contains(r.Err, "Failed ") {
+			t.Errorf("%s %q: %d %q\n%s", tt.path, tt.args, r.Status, r.Err, diff)
+		}
+	}
+}
+
+// TestZoneName looks whether the name of the time zone stays unless there is a
+// new one.
+func TestZoneName(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "a")
+	for _, vol := range []string{"0", "meta", "index"} {
+		n := map[string]int32{"0": 0, "meta": archive.VolMeta, "index": archive.VolIndex}[vol]
+		l := archive.Label{Version: 3, PID: 1, Vol: n, Host: "here", TimeZone: "CET-1", ZoneInfo: ":Europe/Berlin"}
+		if err := os.WriteFile(base+"."+vol, append(l.Append(nil), 0, 0, 0, 0), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		args []string
+		want archive.Label
+	}{
+		{[]string{"-p", "7"}, archive.Label{Version: 3, PID: 7, Vol: archive.VolMeta, Host: "here", TimeZone: "CET-1", ZoneInfo: ":Europe/Berlin"}},
+		{[]string{"-Z", "EST5"}, archive.Label{Version: 3, PID: 7, Vol: archive.VolMeta, Host: "here", TimeZone: "EST5"}},
+	} {
+		if r := runTool(t, true, filepath.Dir(base), append(tt.args, "a")...); r.Status != 0 {
+			t.Fatalf("%q: %+v", tt.args, r)
+		}
+		b, err := os.ReadFile(base + ".meta")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := archive.DecodeLabel(b); err != nil || got != tt.want {
+			t.Errorf("%q: %+v, %v", tt.args, got, err)
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package logmv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// newArchive writes an archive of three volumes to dir/foo.
+func newArchive(t *testing.T, dir string) {
+	t.Helper()
+	w, err := archive.Create(filepath.Join(dir, "foo"), archive.WriterConfig{Label: archive.Label{Version: 2, PID: 1, Host: "here", TimeZone: "UTC", Start: pcp.Timestamp{Sec: 1700000000}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := pcp.NewPMID(60, 2, 0)
+	if err := w.Desc(pcp.Desc{PMID: id, Type: pcp.TypeU32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}, "a.b"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(3) {
+		if i > 0 {
+			if err := w.NewVolume(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		res := &pcp.Result{Time: pcp.Timestamp{Sec: 1700000000 + i}}
+		res.AddSet(id)
+		res.Add(pcp.Uint32Value(uint32(i)))
+		if err := w.WriteResult(res); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		files[strings.TrimPrefix(p, dir+"/")] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+type result struct {
+	Out, Err string
+	Status   int
+	Files    map[string]string
+}
+
+func runTool(t *testing.T, ours bool, dir string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	path, env := oracle.Path("pmlogmv"), oracle.Env()
+	if ours {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, "BE_TOOL=1")
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir, cmd.Env = dir, env
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		t.Fatalf("%s %q: %v", path, args, err)
+	}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), contents(t, dir)}
+}
+
+// TestOracle compares what both say and do.
+func TestOracle(t *testing.T) {
+	oracle.Require(t)
+	for _, tt := range []struct {
+		files string // made before, separated by blanks
+		args  []string
+	}{
+		{"", []string{"foo", "bar"}},
+		{"", []string{"-V", "foo", "bar"}},
+		{"", []string{"-V", "foo.0", "bar"}},
+		{"", []string{"-V", "foo.meta", "bar"}},
+		{"", []string{"-N", "foo", "bar"}},
+		{"", []string{"-NVV", "foo.index", "bar"}},
+		{"", []string{"-Vc", "./foo", "./bar"}},
+		{"bar.meta", []string{"-V", "foo", "bar"}},
+		{"bar.index", []string{"-V", "foo", "bar"}},
+		{"bar.1", []string{"foo", "bar"}},
+		{"bar.0", []string{"-N", "foo", "bar"}},
+		{"", []string{"foo", "a b"}},
+		{"", []string{"-f", "-V", "foo", "a b"}},
+		{"", []string{"foo", "a$b"}},
+		{"", []string{"foo", "nosuch/bar"}},
+		{"", []string{"nosuch", "bar"}},
+		{"", []string{"foo"}},
+		{"", []string{"foo", "bar", "baz"}},
+		{"", []string{"-?"}},
+		{"", []string{"-x", "foo", "bar"}},
+	} {
+		var dirs []string
+		for range 2 {
+			dir := t.TempDir()
+			newArchive(t, dir)
+			for _, f := range strings.Fields(tt.files) {
+				if err := os.WriteFile(filepath.Join(dir, f), []byte("mine"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dirs = append(dirs, dir)
+		}
+		if diff := cmp.Diff(runTool(t, false, dirs[0], tt.args...), runTool(t, true, dirs[1], tt.args...)); diff != "" {
+			t.Errorf("%q with %q: -C +ours\n%s", tt.args, tt.files, diff)
+		}
+	}
+}
+
+// newMover returns a mover of dir/foo to dir/bar that writes to b.
+func newMover(ctx context.Context, dir string, b *bytes.Buffer) (*mover, []string) {
+	env := &cli.Env{Name: "pmlogmv", Stdout: b, Stderr: b, Getenv: func(string) string { return "" }, Command: Command}
+	return &mover{ctx: ctx, env: env, link: os.Link, old: dir + "/foo", new: dir + "/bar"}, []string{"0", "1", "2", "index", "meta"}
+}
+
+// TestInterrupted stops the work before each file.
+func TestInterrupted(t *testing.T) {
+	for stop := range 6 {
+		dir := t.TempDir()
+		newArchive(t, dir)
+		before := contents(t, dir)
+		ctx, cancel := context.WithCancelCause(context.Background())
+		var b bytes.Buffer
+		m, parts := newMover(ctx, dir, &b)
+		n := 0
+		m.link = func(src, dst string) error {
+			if n++; n > stop {
+				cancel(errors.New("terminated signal received"))
+			}
+			return os.Link(src, dst)
+		}
+		ok := m.all(parts)
+		if stop == 5 {
+			// Now it is too late, and the work must be finished.
+			cancel(errors.New("interrupt signal received"))
+			if m.remove(parts); !ok {
+				t.Errorf("not interrupted, but failed: %s", b.String())
+			}
+			want := make(map[string]string)
+			for name, data := range before {
+				want[strings.Replace(name, "foo", "bar", 1)] = data
+			}
+			if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
+				t.Errorf("interrupted at the end: %s", diff)
+			}
+			continue
+		}
+		if ok {
+			t.Fatalf("interrupted at file %d, but went on", stop)
+		}
+		m.undo()
+		if diff := cmp.Diff(before, contents(t, dir)); diff != "" || !strings.HasPrefix(b.String(), "Caught signal 15\n") {
+			t.Errorf("interrupted at file %d: %s\n%s", stop, b.String(), diff)
+		}
+	}
+}
+
+// TestCopy makes copies where links cannot be made.
+func TestCopy(t *testing.T) {
+	dir := t.TempDir()
+	newArchive(t, dir)
+	before := contents(t, dir)
+	if err := os.Chmod(dir+"/foo.1", 0o440); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	m, parts := newMover(context.Background(), dir, &b)
+	m.link = func(src, dst string) error {
+		return &os.LinkError{Op: "link", Old: src, New: dst, Err: syscall.EXDEV}
+	}
+	m.checksum, m.verbose = true, 1
+	if !m.all(parts) {
+		t.Fatal(b.String())
+	}
+	m.remove(parts)
+	want := make(map[string]string)
+	for name, data := range before {
+		want[strings.Replace(name, "foo", "bar", 1)] = data
+	}
+	if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	if st, err := os.Stat(dir + "/bar.1"); err != nil || st.Mode().Perm() != 0o440 {
+		t.Errorf("mode of the copy: %v, %v", st, err)
+	}
+	for _, line := range []string{"checksum cmd: md5sum\n", "source checksum: ", "destination checksum: ", "copy " + dir + "/foo.0 -> " + dir + "/bar.0\n", "remove " + dir + "/foo.meta\n"} {
+		if !strings.Contains(b.String(), line) {
+			t.Errorf("no %q in %s", line, b.String())
+		}
+	}
+}
+
+// TestOthers runs the other two tools, and moves into a directory.
+func TestOthers(t *testing.T) {
+	dir := t.TempDir()
+	newArchive(t, dir)
+	before := contents(t, dir)
+	run := func(c *cli.Command, args ...string) string {
+		t.Helper()
+		var b bytes.Buffer
+		if status := c.Run(context.Background(), &cli.Env{
+			Name: c.Link, Args: args, Stdout: &b, Stderr: &b, Getenv: func(string) string { return "" }, Command: c,
+		}); status != 0 {
+			t.Fatalf("%s %q exits with %d: %s", c.Link, args, status, b.String())
+		}
+		return b.String()
+	}
+	want := ""
+	for _, name := range []string{"0", "1", "2", "index", "meta"} {
+		want += dir + "/foo." + name + "\n"
+	}
+	if got := run(ListCommand, dir+"/foo"); got != want {
+		t.Errorf("pmlogls: %q, want %q", got, want)
+	}
+	run(CopyCommand, dir+"/foo", dir+"/bar")
+	if got := len(contents(t, dir)); got != 10 {
+		t.Errorf("pmlogcp: %d files, want 10", got)
+	}
+	if err := os.Mkdir(dir+"/sub", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run(Command, dir+"/bar", dir+"/sub")
+	got := contents(t, dir)
+	for name, data := range before {
+		if got[name] != data || got["sub/"+strings.Replace(name, "foo", "bar", 1)] != data {
+			t.Errorf("%s is not there twice: %q", name, slices.Sorted(maps.Keys(got)))
+		}
+	}
+}
