@@ -127,7 +127,8 @@ func compare(t *testing.T, env []string, args ...string) string {
 	args = append(slices.Clone(args), "out")
 	c := runTool(t, false, t.TempDir(), env, args...)
 	ours := runTool(t, true, t.TempDir(), env, args...)
-	if c.status == -1 {
+	// Instances in a configuration file make it write where it may not.
+	if c.status == -1 || c.status == 1 && ours.status == 0 && bytes.Contains(c.err, []byte("meta data (TYPE_DESC) for pmid 0.0.0 ")) {
 		t.Logf("%q: the C tool crashed: %s", args, c.err)
 		return ""
 	}
