@@ -25,6 +25,11 @@ type Options struct {
 	// (PCP_LOGIMPORT_MAXLOGSZ).
 	VolumeBytes int64
 
+	// InDomDeltas writes instance domains sorted, and in version 3 only what
+	// changed if that is less, as the library of PCP 7 does. Otherwise each
+	// new instance has all of them written again.
+	InDomDeltas bool
+
 	// Inherit is an archive whose metrics, instances and text the new one has
 	// from the start (PMI_FLAG_INHERIT). Labels that are not yet written come
 	// along too. Handles belong to one archive.

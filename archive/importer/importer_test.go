@@ -254,6 +254,35 @@ func TestInstances(t *testing.T) {
 	}
 }
 
+// TestInDomDeltas adds an instance for each record.
+func TestInDomDeltas(t *testing.T) {
+	size := make(map[bool]int64)
+	for _, deltas := range []bool{false, true} {
+		im := start(t, importer.Options{InDomDeltas: deltas, Host: "h", TimeZone: "UTC"})
+		m, err := im.NewMetric("m", importer.Spec{InDom: im.NewInDom()})
+		must(t, err)
+		const records = 100
+		for i := range records {
+			h, err := m.Instance("instance" + strings.Repeat("x", i))
+			must(t, err)
+			must(t, h.PutInt(int64(i)))
+			must(t, im.Write(t0.Add(time.Duration(i)*time.Second)))
+		}
+		must(t, im.End())
+		a := open(t, im)
+		rec, err := a.Meta().InDom(m.Desc().InDom, pcp.TimestampOf(t0.Add(50*time.Second)))
+		must(t, err)
+		if len(rec.Instances) != 51 || rec.Instances[50].Name != "instance"+strings.Repeat("x", 50) {
+			t.Errorf("deltas %t: %d instances after 51 records", deltas, len(rec.Instances))
+		}
+		size[deltas], err = archive.FileSize(im.Path() + ".meta")
+		must(t, err)
+	}
+	if size[true] > size[false]/10 {
+		t.Errorf("metadata of %d bytes with deltas, %d without", size[true], size[false])
+	}
+}
+
 // TestVolumes starts new volumes where they would grow too long.
 func TestVolumes(t *testing.T) {
 	im := start(t, importer.Options{VolumeBytes: 3000})

@@ -188,6 +188,15 @@ func (im *Importer) putInDom(t pcp.Timestamp, d *indom, entry *bool) error {
 		return nil
 	}
 	var err error
+	if im.opt.InDomDeltas {
+		_, _, before := im.w.Position()
+		if err := im.w.InDom(t, d.id, d.disk); err != nil {
+			return err
+		}
+		_, _, after := im.w.Position()
+		d.done, *entry = true, *entry || after > before
+		return nil
+	}
 	if im.body2, err = archive.AppendInDom(im.body2[:0], t, d.id, d.disk, im.opt.Version); err != nil {
 		return fmt.Errorf("%s: %w", im.base, err)
 	}
