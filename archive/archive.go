@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/go-pcp/pcp"
@@ -74,30 +75,41 @@ type parts struct{ meta, index string }
 // find looks for the files.
 func (a *Archive) find(o Options, path string) (parts, error) {
 	dir, base := filepath.Split(path)
-	if _, err := os.Stat(findFile(path)); err == nil {
-		// There is such a file, so it is not the base name.
-		if b, _, ok := BaseName(base); ok {
-			base = b
-		}
-	}
 	if dir == "" {
 		dir = "./"
+	}
+	readDir := o.readDir
+	if readDir == nil {
+		readDir = os.ReadDir
+	}
+	var p parts
+	entries, err := readDir(dir)
+	if err != nil {
+		return p, err
+	}
+	// They are sorted.
+	from := func(name string) int {
+		i, _ := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+		return i
+	}
+	if b, _, ok := BaseName(base); ok {
+		// If there is such a file it is not the base name.
+		for i := from(base); i < len(entries) && strings.HasPrefix(entries[i].Name(), base); i++ {
+			if rest, _ := splitSuffix(entries[i].Name()); rest == base || entries[i].Name() == base {
+				base = b
+				break
+			}
+		}
 	}
 	a.path = filepath.Join(dir, base)
 	if dir == "./" {
 		a.path = dir + base
 	}
-	var p parts
-	readDir := o.readDir
-	if readDir == nil {
-		readDir = os.ReadDir
-	}
-	entries, err := readDir(dir)
-	if err != nil {
-		return p, err
-	}
 	exists := false
-	for _, e := range entries {
+	for _, e := range entries[from(base+"."):] {
+		if !strings.HasPrefix(e.Name(), base+".") {
+			break
+		}
 		b, part, ok := BaseName(e.Name())
 		if !ok || b != base {
 			continue

@@ -49,10 +49,16 @@ func (r *Reader) Step(dir Direction) ([]byte, error) {
 }
 
 // Place goes to where the index says that a time is close, which is between
-// two records before or after it; see [Reader.Approach].
+// two records, before or after it; see [Reader.Approach].
 func (r *Reader) Place(to pcp.Timestamp, dir Direction) error {
 	r.origin, r.dir, r.sought = to, dir, true
-	_, err := r.place()
+	whole, err := r.place()
+	if err == nil && whole && dir == Forward {
+		// The index leads to the end of a record as often as to the start.
+		if _, err := r.Step(Backward); err != nil && err != io.EOF {
+			r.vr.off = r.vr.stuck
+		}
+	}
 	return err
 }
 
@@ -60,15 +66,8 @@ func (r *Reader) Place(to pcp.Timestamp, dir Direction) error {
 // Step(dir) returns the records not before a time, or with Backward not after
 // it, perhaps after a few others.
 func (r *Reader) Approach(to pcp.Timestamp, dir Direction) error {
-	r.origin, r.dir, r.sought = to, dir, true
-	whole, err := r.place()
-	if err != nil {
+	if err := r.Place(to, dir); err != nil {
 		return err
-	}
-	if whole && dir == Forward {
-		if _, err := r.Step(Backward); err != nil && err != io.EOF {
-			r.vr.off = r.vr.stuck
-		}
 	}
 	for {
 		body, err := r.Step(-dir)
