@@ -3,10 +3,14 @@ package pmapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
 )
 
 // suite is where the QA suite of the real PCP has its archives.
@@ -115,4 +119,292 @@ func TestArchiveContext(t *testing.T) {
 	if err := c.Store(ctx, &pcp.Result{Sets: []pcp.ValueSet{{PMID: ids[0], Values: []pcp.Value{pcp.Int32Value(1)}}}}); !errors.Is(err, pcp.ErrNotHost) {
 		t.Errorf("Store: %v", err)
 	}
+}
+
+// record writes an archive of a counter with two instances, the second of which
+// comes 20 s after the start, labels and help text.
+func record(t testing.TB) (path string, start pcp.Timestamp) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	start = pcp.Timestamp{Sec: 1_700_000_000}
+	path = filepath.Join(t.TempDir(), "rec")
+	w, err := archive.Create(path, archive.WriterConfig{
+		Label: archive.Label{Host: "rec.example.com", TimeZone: "CET-1", PID: 1, Start: start},
+	})
+	must(err)
+	dom, id := pcp.NewInDom(510, 1), pcp.NewPMID(510, 0, 1)
+	must(w.Desc(pcp.Desc{PMID: id, Type: pcp.TypeU64, InDom: dom, Sem: pcp.SemCounter, Units: pcp.NewUnits(1, 0, 0, pcp.SpaceKByte, 0, 0)}, "rec.bytes"))
+	must(w.Text(pcp.TextOneLine|pcp.TextPMID, uint32(id), "bytes"))
+	label := func(sec int, value string) {
+		set, err := pcp.StringLabels(pcp.LabelItem, "since", value)
+		must(err)
+		must(w.Labels(start.Add(time.Duration(sec)*time.Second), pcp.LabelItem, uint32(id), []pcp.LabelSet{set}))
+	}
+	label(0, "start")
+	label(20, "later")
+	list := []pcp.Instance{{Inst: 1, Name: "one"}}
+	var res pcp.Result
+	for i := range 5 {
+		res.Reset()
+		res.Time = start.Add(time.Duration(i) * 10 * time.Second)
+		if i == 2 {
+			list = append(list, pcp.Instance{Inst: 2, Name: "two more"})
+		}
+		must(w.InDom(res.Time, dom, list))
+		res.AddSet(id)
+		for _, in := range list {
+			res.Add(pcp.Uint64Value(uint64(i * 100 * int(in.Inst))).WithInst(in.Inst))
+		}
+		must(w.WriteResult(&res))
+	}
+	must(w.Close())
+	return path, start
+}
+
+// TestArchiveMetadata holds that metadata are those of the context's time.
+func TestArchiveMetadata(t *testing.T) {
+	ctx := context.Background()
+	path, start := record(t)
+	c, err := OpenArchive(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	dom, id := pcp.NewInDom(510, 1), pcp.NewPMID(510, 0, 1)
+	for _, x := range []struct {
+		sec   int
+		insts int
+		label string
+	}{{5, 1, "start"}, {19, 1, "start"}, {20, 2, "later"}, {40, 2, "later"}, {0, 1, "start"}} {
+		when := start.Add(time.Duration(x.sec) * time.Second)
+		if err := c.SetMode(ModeInterp, &when, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		list, err := c.GetInDom(ctx, dom)
+		if err != nil || len(list) != x.insts {
+			t.Errorf("at %d: %d instances, %v", x.sec, len(list), err)
+		}
+		inst, err := c.LookupInDom(ctx, dom, "two")
+		if x.insts == 2 && (inst != 2 || err != nil) || x.insts == 1 && !errors.Is(err, pcp.ErrInstLog) {
+			t.Errorf("at %d: instance %d, %v", x.sec, inst, err)
+		}
+		_, err = c.NameInDom(ctx, dom, 2)
+		if x.insts == 2 && err != nil || x.insts == 1 && !errors.Is(err, pcp.ErrInstLog) {
+			t.Errorf("at %d: name of instance 2: %v", x.sec, err)
+		}
+		sets, err := c.Labels(ctx, pcp.LabelItem, uint32(id))
+		if err != nil || len(sets) != 1 {
+			t.Fatalf("at %d: labels %v, %v", x.sec, sets, err)
+		}
+		if v, _ := sets[0].Lookup("since"); v != `"`+x.label+`"` {
+			t.Errorf("at %d: label %s", x.sec, v)
+		}
+	}
+	list, err := c.GetInDomArchive(dom)
+	if err != nil || len(list) != 2 {
+		t.Errorf("GetInDomArchive: %v, %v", list, err)
+	}
+	if inst, err := c.LookupInDomArchive(dom, "two more"); inst != 2 || err != nil {
+		t.Errorf("LookupInDomArchive: %d, %v", inst, err)
+	}
+	if _, err := c.LookupInDomArchive(dom, "three"); !errors.Is(err, pcp.ErrInstLog) {
+		t.Errorf("LookupInDomArchive: %v", err)
+	}
+	if name, err := c.NameInDomArchive(dom, 2); name != "two more" || err != nil {
+		t.Errorf("NameInDomArchive: %q, %v", name, err)
+	}
+	if _, err := c.GetInDomArchive(pcp.NewInDom(510, 2)); !errors.Is(err, pcp.ErrInDomLog) {
+		t.Errorf("GetInDomArchive: %v", err)
+	}
+	if s, err := c.LookupText(ctx, id, pcp.TextHelp); s != "bytes" || err != nil {
+		t.Errorf("LookupText: %q, %v", s, err)
+	}
+	if _, err := c.LookupInDomText(ctx, dom, pcp.TextOneLine); !errors.Is(err, pcp.ErrNotHost) {
+		t.Errorf("LookupInDomText: %v", err)
+	}
+	if sets, err := c.Labels(ctx, pcp.LabelContext, 0); err != nil || len(sets) != 1 {
+		t.Errorf("context labels: %v, %v", sets, err)
+	}
+	if tz, err := c.TimeZone(ctx); tz != "CET-1" || err != nil {
+		t.Errorf("TimeZone: %q, %v", tz, err)
+	}
+	if _, err := c.LookupName(ctx, "rec"); !errors.Is(err, pcp.ErrNonLeaf) {
+		t.Errorf("LookupName: %v", err)
+	}
+	if _, err := c.LookupName(ctx, "rec.none"); !errors.Is(err, pcp.ErrName) {
+		t.Errorf("LookupName: %v", err)
+	}
+	if _, err := c.LookupDesc(ctx, pcp.NewPMID(1, 2, 3)); !errors.Is(err, pcp.ErrPMIDLog) {
+		t.Errorf("LookupDesc: %v", err)
+	}
+
+	// A duplicate has a time of its own.
+	n, err := c.Dup(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Fetch(ctx, []pcp.PMID{id}); !errors.Is(err, pcp.ErrNoContext) {
+		t.Errorf("Fetch of a closed context: %v", err)
+	}
+	res, err := n.Fetch(ctx, []pcp.PMID{id})
+	if err != nil || len(res.Sets[0].Values) != 1 {
+		t.Errorf("Fetch of a duplicate: %v, %v", res, err)
+	}
+	n.Close()
+}
+
+func TestArchiveFetchGroup(t *testing.T) {
+	ctx := context.Background()
+	path, start := record(t)
+	c, err := OpenArchive(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	when := start.Add(20 * time.Second)
+	if err := c.SetMode(ModeInterp, &when, 5*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	g, err := NewFetchGroup(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	rate, err := g.Add(ctx, "rec.bytes", "two more", "", pcp.TypeDouble)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := g.AddInstances(ctx, "rec.bytes", "instant", pcp.TypeU64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if err := g.Fetch(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 && rate.Err != pcp.ErrAgain || i > 0 && (rate.Err != 0 || rate.Value.Double() != 20) {
+			t.Errorf("fetch %d: rate %v, %v", i, rate.Value, rate.Err)
+		}
+		if len(all.Values) != 2 || all.Values[1].Name != "two more" || all.Values[1].Value.Uint64() != uint64(400+100*i) {
+			t.Errorf("fetch %d: %v", i, all.Values)
+		}
+	}
+	if err := g.Fetch(ctx); !errors.Is(err, pcp.ErrEOL) {
+		t.Errorf("behind the end: %v", err)
+	}
+}
+
+func TestModeDelta(t *testing.T) {
+	f := func(n int32, unit int, want time.Duration) {
+		t.Helper()
+		if got := ModeDelta(n, unit); got != want {
+			t.Errorf("ModeDelta(%d, %d) = %v, want %v", n, unit, got, want)
+		}
+	}
+	f(1500, pcp.TimeMsec, 1500*time.Millisecond)
+	f(-7, pcp.TimeSec, -7*time.Second)
+	f(3, pcp.TimeNsec, 3)
+	f(3, pcp.TimeUsec, 3*time.Microsecond)
+	f(2, pcp.TimeMin, 2*time.Minute)
+	f(1, pcp.TimeHour, time.Hour)
+	f(9, 99, 9*time.Millisecond)
+}
+
+// TestArchiveCallsOfHosts holds what contexts on collectors say to calls for archives.
+func TestArchiveCallsOfHosts(t *testing.T) {
+	c := newContext(&host{})
+	for name, err := range map[string]error{
+		"ArchiveLabel":    func() error { _, err := c.ArchiveLabel(); return err }(),
+		"ArchiveEnd":      func() error { _, err := c.ArchiveEnd(); return err }(),
+		"GetInDomArchive": func() error { _, err := c.GetInDomArchive(pcp.NewInDom(1, 1)); return err }(),
+		"FetchArchive":    func() error { _, err := c.FetchArchive(context.Background()); return err }(),
+		"Refresh":         c.Refresh(),
+	} {
+		if !errors.Is(err, pcp.ErrNotArchive) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := c.SetMode(ModeInterp, nil, 0); !errors.Is(err, pcp.ErrMode) {
+		t.Errorf("SetMode: %v", err)
+	}
+	if err := c.SetMode(ModeLive, nil, 0); err != nil || c.Mode() != ModeLive || c.Kind() != SourceHost {
+		t.Errorf("SetMode(ModeLive): %v", err)
+	}
+}
+
+func ExampleOpenArchive() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	if err := writeExample(dir + "/host"); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	c, err := OpenArchive(dir)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	label, err := c.ArchiveLabel()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := c.SetMode(ModeInterp, &label.Start, 15*time.Second); err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.Background()
+	ids, err := c.LookupName(ctx, "example.requests")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for {
+		res, err := c.Fetch(ctx, ids)
+		if errors.Is(err, pcp.ErrEOL) {
+			break
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, v := range res.Sets[0].Values {
+			fmt.Println(res.Time.Time().UTC().Format(time.TimeOnly), v)
+		}
+	}
+	// Output:
+	// 22:13:20 0
+	// 22:13:35 150
+	// 22:13:50 300
+}
+
+// writeExample writes an archive of a counter, each 10 s from 0 to 30.
+func writeExample(path string) error {
+	start := pcp.Timestamp{Sec: 1_700_000_000}
+	w, err := archive.Create(path, archive.WriterConfig{Label: archive.Label{Host: "host", TimeZone: "UTC", Start: start}})
+	if err != nil {
+		return err
+	}
+	id := pcp.NewPMID(510, 0, 1)
+	err = w.Desc(pcp.Desc{PMID: id, Type: pcp.TypeU32, InDom: pcp.InDomNull, Sem: pcp.SemCounter}, "example.requests")
+	for i := 0; i < 4 && err == nil; i++ {
+		res := pcp.Result{Time: start.Add(time.Duration(i) * 10 * time.Second)}
+		res.AddSet(id)
+		res.Add(pcp.Uint32Value(uint32(100 * i)))
+		err = w.WriteResult(&res)
+	}
+	return errors.Join(err, w.Close())
 }
