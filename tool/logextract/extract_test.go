@@ -371,7 +371,7 @@ func BenchmarkExtract(b *testing.B) {
 	b.ReportAllocs()
 	known := make(map[pcp.PMID]*metric)
 	for b.Loop() {
-		vols := volumes{a: a, i: -1}
+		vols := volumes{a: a, i: -1, read: readMost}
 		s := scanner{version: a.Version()}
 		for {
 			body, err := vols.next()

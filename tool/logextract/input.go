@@ -114,11 +114,17 @@ type volumes struct {
 	buf  []byte
 	off  int64 // of buf in the file
 	pos  int   // of the next record in buf
+	read int   // how much to read at once
 	done func(bytes int64)
 }
 
-// readSize is how much of a volume is read at once.
-const readSize = 1 << 20
+// All inputs together read so much at once, each no more than the second and no
+// less than the third.
+const (
+	readTotal = 8 << 20
+	readMost  = 1 << 20
+	readLeast = 32 << 10
+)
 
 const frame = 8 // bytes of the two length words
 
@@ -178,7 +184,7 @@ func (v *volumes) need(n int) error {
 	have := copy(v.buf, v.buf[v.pos:])
 	v.off += int64(v.pos)
 	v.pos, v.buf = 0, v.buf[:have]
-	want := int(min(int64(max(n, readSize)), v.size-v.off))
+	want := int(min(int64(max(n, v.read, readLeast)), v.size-v.off))
 	if cap(v.buf) < want {
 		v.buf = append(make([]byte, 0, want), v.buf...)
 	}

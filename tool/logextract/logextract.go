@@ -321,6 +321,9 @@ func (x *extractor) open(names []string) error {
 			x.end = end
 		}
 	}
+	for _, in := range x.inputs {
+		in.vols.read = min(readMost, readTotal/len(x.inputs))
+	}
 	if empty == len(x.inputs) {
 		x.complain("Warning: all input archive(s) are empty, no output archive created")
 		return errExit
