@@ -67,9 +67,13 @@ func (r *Result) Add(v Value) {
 	vs := &r.Sets[len(r.Sets)-1]
 	n := len(vs.Values)
 	if n == 0 {
-		vs.ValFmt = ValDPtr
-		if v.inSitu() {
+		switch {
+		case v.inSitu():
 			vs.ValFmt = ValInSitu
+		case v.typ == TypeEvent || v.typ == TypeHighResEvent || v.typ == TypeAggregateStatic:
+			vs.ValFmt = ValSPtr // as __pmStuffValue has it
+		default:
+			vs.ValFmt = ValDPtr
 		}
 	}
 	room := r.values
