@@ -237,6 +237,18 @@ const (
 	AttrExclusive  AttrKey = 16 // PCP_ATTR_EXCLUSIVE: retired
 )
 
+// String names k as the C tools do (__pmAttrKeyStr).
+func (k AttrKey) String() string {
+	names := [...]string{
+		"", "protocol", "secure", "compress", "userauth", "username", "authname", "password", "method", "realm",
+		"unixsock", "userid", "groupid", "local", "processid", "container", "exclusive",
+	}
+	if k < 1 || int(k) >= len(names) {
+		return fmt.Sprintf("attribute %d", int32(k))
+	}
+	return names[k]
+}
+
 // LabelReq asks for the labels of one level.
 type LabelReq struct {
 	Ident uint32 // PMID, InDom, or domain, as Kind says
