@@ -28,6 +28,12 @@ type Finisher interface {
 	Done() bool
 }
 
+// A Debugger is told which debug options of -D are not the framework's, and
+// returns those that it does not know either (pmSetDebug(3)).
+type Debugger interface {
+	Debug(names []string) (unknown []string)
+}
+
 // away puts the collector off if err asks for that.
 func (s *session) away(ctx context.Context, err error) (handled bool, _ error) {
 	n, ok := errors.AsType[*NotReadyError](err)

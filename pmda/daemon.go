@@ -85,6 +85,7 @@ type settings struct {
 	username string
 	endpoint endpoint
 	level    slog.Level
+	debug    []string // what is the agent's own of -D
 }
 
 // errUsage asks for the usage message alone.
@@ -118,8 +119,16 @@ func (d *Daemon) parse(args []string) (settings, error) {
 func (s *settings) set(o *Option, arg string) (err error) {
 	switch o.Short {
 	case 'D':
-		if err = checkDebug(arg); err == nil {
-			s.level = slog.LevelDebug
+		names, ok := getopt.ParseDebug(arg)
+		if !ok {
+			return fmt.Errorf("unrecognized debug options specification (%s)", arg)
+		}
+		for _, name := range names {
+			if name == "libpmda" || name == "pdu" { // its requests
+				s.level = slog.LevelDebug
+			} else {
+				s.debug = append(s.debug, name)
+			}
 		}
 	case 'd':
 		if s.domain, err = strconv.Atoi(arg); err != nil {
@@ -141,19 +150,6 @@ func (s *settings) set(o *Option, arg string) (err error) {
 		err = errUsage
 	}
 	return err
-}
-
-// checkDebug tells whether -D's argument names things that an agent traces:
-// its requests, that is.
-func checkDebug(arg string) error {
-	for name := range strings.SplitSeq(arg, ",") {
-		switch strings.ToLower(name) {
-		case "all", "libpmda", "pdu":
-		default:
-			return fmt.Errorf("unrecognized debug options specification (%s)", arg)
-		}
-	}
-	return nil
 }
 
 func (d *Daemon) usage(w io.Writer, err error) {
@@ -199,7 +195,7 @@ func (d *Daemon) run(ctx context.Context, env Environment, s settings, log *slog
 			return err
 		}
 	}
-	made := d.make(s.domain, log)
+	made := d.make(s, log)
 	var m madeAgent
 	opts := ServeOptions{Log: log}
 	select {
@@ -244,18 +240,32 @@ type madeAgent struct {
 	err   error
 }
 
-// make calls New.
-func (d *Daemon) make(domain int, log *slog.Logger) <-chan madeAgent {
+// make calls New, and tells the agent what of -D is for it.
+func (d *Daemon) make(s settings, log *slog.Logger) <-chan madeAgent {
 	c := make(chan madeAgent, 1)
 	go func() {
 		var m madeAgent
-		m.err = Protect(func() (err error) { m.agent, err = d.New(domain, log); return err })
+		m.err = Protect(func() (err error) { m.agent, err = d.New(s.domain, log); return err })
 		if p, ok := errors.AsType[*PanicError](m.err); ok {
 			log.Error("agent panicked while it was made", "panic", fmt.Sprint(p.Value), "at", p.At)
+		}
+		if m.err == nil && len(s.debug) > 0 {
+			setDebug(m.agent, s.debug, log)
 		}
 		c <- m
 	}()
 	return c
+}
+
+// setDebug says which debug options nobody knows here, unless it was all.
+func setDebug(a Agent, names []string, log *slog.Logger) {
+	all := len(names) > 40
+	if d, ok := a.(Debugger); ok {
+		names = d.Debug(names)
+	}
+	if len(names) > 0 && !all {
+		log.Warn("debug options that are not supported", "names", strings.Join(names, ","))
+	}
 }
 
 // closeAgent calls the agent's Close if it has one.

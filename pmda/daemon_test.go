@@ -102,6 +102,11 @@ func TestDaemonLog(t *testing.T) {
 	log, _ = os.ReadFile(name)
 	matches(t, "log", string(log), head+stamp+`Info: made domain=400\n`+stamp+`Debug: request type=DESC_REQ context=1 bytes=16\n`+foot)
 
+	// What else there is to trace is for the agent, if it can.
+	_, _, errout = run(t, daemon(), hello(), "-l-", "-D", "APPL0,context", "-D", "2")
+	matches(t, "stderr", errout, head+stamp+`Info: made domain=400\n`+
+		stamp+`Warning: debug options that are not supported names=appl0,context,fetch\n`+foot)
+
 	// To standard error, by choice or for lack of a file.
 	_, _, errout = run(t, daemon(), hello(), "-l", "-")
 	matches(t, "stderr", errout, head+stamp+`Info: made domain=400\n`+foot)

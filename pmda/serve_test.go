@@ -432,7 +432,7 @@ func TestServeClients(t *testing.T) {
 	c.end("")
 	want := []string{
 		"attr 5 11=1000", "attr 5 12=100", "attr 6 11=bad",
-		"fetch 5 map[11:1000 12:100]", "fetch 6 map[11:bad]", "end 5", "fetch 5 map[]", "fetch 13 map[]",
+		"fetch 5 map[userid:1000 groupid:100]", "fetch 6 map[userid:bad]", "end 5", "fetch 5 map[]", "fetch 13 map[]",
 	}
 	if diff := cmp.Diff(want, a.calls[:min(len(want), len(a.calls))]); diff != "" {
 		t.Error(diff)
