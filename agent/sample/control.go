@@ -11,6 +11,7 @@ import (
 
 // Items of metrics that the code knows. The agent's interface; do not change.
 const (
+	itemSysinfo         = 39
 	itemNeedProfile     = 49
 	itemBogusBin        = 51
 	itemBadUnknown      = 54
@@ -31,6 +32,7 @@ const (
 const (
 	debugAppl0 = 2048 // instance domains that change
 	debugAppl1 = 4096 // contexts that come and go
+	debugAuth  = 1 << 24
 )
 
 // control is what stores tell the agent to do.
@@ -68,7 +70,8 @@ func (a *Agent) controlRows() []row {
 		OneLine: "what the agent logs, or its end",
 		Help: `A store of -1 ends the agent, if it is a process of its own. Otherwise the number
 is a sum of debug options as pmdbg -o lists them: with 2048 (appl0) the agent
-logs when instances change, with 4096 (appl1) when clients come and go.`,
+logs when instances change, with 4096 (appl1) when clients come and go, with
+16777216 (auth) who they are.`,
 		Value: get32(&a.bits),
 	}, set: func(v pcp.Value) error {
 		a.bits = v.Int32()
@@ -76,7 +79,9 @@ logs when instances change, with 4096 (appl1) when clients come and go.`,
 		return nil
 	}}, {Metric: pmda.Metric{
 		Name: "daemon_pid", Item: 1, Type: pcp.TypeU32, Sem: pcp.SemInstant,
-		OneLine: "the process that the agent runs in",
+		// The words are the C agent's, as scripts look for them.
+		OneLine: "Process id of PMDA daemon",
+		Help:    "The process id of PMDA daemon, -1 if the daemon is a DSO.",
 		Value:   constant(pcp.Uint32Value(uint32(os.Getpid()))),
 	}}, {Metric: pmda.Metric{
 		Name: "not_ready", Item: 56, Type: pcp.Type32, Sem: pcp.SemInstant,

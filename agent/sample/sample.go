@@ -16,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
 )
 
 // Domains of the agent unless a configuration says otherwise: as itself
@@ -327,6 +328,8 @@ func (a *Agent) twist(profile *pcp.Profile, sets []pcp.ValueSet) {
 			}
 		case isGhost(id) && a.ghosts.visible < 0:
 			vs.Err = pcp.ErrPMID
+		case id.Item() == itemSysinfo:
+			vs.ValFmt = pcp.ValSPtr // to the C agent it is a static aggregate
 		case id.Item() == itemRecords || id.Item() == itemNoInDomRecords || id.Item() == itemHighResRecords:
 			a.shareEvents(vs)
 		case id.Item() == itemBogusBin:
@@ -371,6 +374,28 @@ func (a *Agent) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) (
 
 // EndContext implements pmda.ContextEnder.
 func (a *Agent) EndContext(client *pmda.Client) { a.contexts.finish(a, client) }
+
+// Attribute implements pmda.AttributeReceiver.
+func (a *Agent) Attribute(_ context.Context, client *pmda.Client, key wire.AttrKey, value string) error {
+	if key == wire.AttrPassword {
+		value = "..."
+	}
+	a.debug(debugAuth, "Attribute:", "ctx", client.ID, key.String(), value)
+	return nil
+}
+
+// Debug implements pmda.Debugger.
+func (a *Agent) Debug(names []string) (unknown []string) {
+	bits := map[string]int32{"appl0": debugAppl0, "appl1": debugAppl1, "auth": debugAuth}
+	for _, name := range names {
+		if bit, ok := bits[name]; ok {
+			a.bits |= bit
+		} else {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
+}
 
 // debug logs a line if the bit of sample.control is set.
 func (a *Agent) debug(bit int32, message string, args ...any) {

@@ -82,7 +82,7 @@ func (a *Agent) typeRows() []row {
 		OneLine: "a rate to store into", Help: "2 until something else is stored.",
 		Value: get32(&a.writeMe),
 	}, set: set32(&a.writeMe)}, row{Metric: pmda.Metric{
-		Name: "sysinfo", Item: 39, Type: pcp.TypeAggregate, Sem: pcp.SemInstant,
+		Name: "sysinfo", Item: itemSysinfo, Type: pcp.TypeAggregate, Sem: pcp.SemInstant,
 		OneLine: "what sysinfo(2) returns",
 		Help:    "The bytes of the structure as the kernel fills it in, elsewhere 64 letters and digits.",
 		Value:   func(int32, int) (pcp.Value, error) { return pcp.BytesValue(pcp.TypeAggregate, sysinfo()), nil },
