@@ -236,9 +236,19 @@ func TestConvert(t *testing.T) {
 		want := text(t, base)
 		other := fmt.Sprint(5 - version)
 		for i, args := range [][]string{
-			{"-z", "xz"}, {"-z", "zst"}, {"-z", "gz"}, {"-z", "none"}, {"-s", "4096"}, {"-s", "8k", "-z", "gz"},
-			{"-V", other}, {"-V", other, "-z", "zst", "-s", "4K"}, {"-V", fmt.Sprint(version)},
+			{"-z", "xz"},
+			{"-z", "zst"},
+			{"-z", "gz"},
+			{"-z", "none"},
+			{"-s", "4096"},
+			{"-s", "8k", "-z", "gz"},
+			{"-V", other},
+			{"-V", other, "-z", "zst", "-s", "4K"},
+			{"-V", fmt.Sprint(version)},
 		} {
+			if version == 3 && i > 0 && i < 6 {
+				continue // there is nothing in it about versions
+			}
 			to := fmt.Sprint(base, i)
 			must(t, append(append([]string{"convert"}, args...), base, to)...)
 			if diff := cmp.Diff(want, text(t, to)); diff != "" {
@@ -257,11 +267,11 @@ func TestConvert(t *testing.T) {
 		if len(left) > 0 {
 			t.Errorf("left over: %q", left)
 		}
-		if set, err := archive.FindFiles(base + "4"); err != nil || len(set.Volumes) < 3 {
-			t.Errorf("-s 4096: %+v, %v", set, err)
+		if set, err := archive.FindFiles(base + "7"); err != nil || len(set.Volumes) < 3 {
+			t.Errorf("-s 4K: %+v, %v", set, err)
 		}
 		before := contents(t, filepath.Dir(base))
-		if out, status := command(t, "convert", base, base+"4"); status != 1 || !strings.Contains(out, "exist") {
+		if out, status := command(t, "convert", base, base+"7"); status != 1 || !strings.Contains(out, "exist") {
 			t.Errorf("over another archive: %d %s", status, out)
 		}
 		if diff := cmp.Diff(before, contents(t, filepath.Dir(base))); diff != "" {

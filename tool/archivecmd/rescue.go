@@ -351,7 +351,6 @@ type scanner struct {
 	off  int64
 	buf  []byte
 	at   int64 // of buf
-	body []byte
 }
 
 func newScanner(path string, version int) (*scanner, error) {

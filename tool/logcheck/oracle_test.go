@@ -120,9 +120,24 @@ func TestArguments(t *testing.T) {
 		t.Skip("SKIPPED: the QA suite of PCP is not installed: ", err)
 	}
 	for _, args := range [][]string{
-		{}, {"-?"}, {"-x"}, {"nosuch"}, {"nosuch/x"}, {"-v", "ok-foo.0"}, {"-v", "ok-foo.meta"}, {"-v", "ok-foo.index"},
-		{"-v", "./ok-foo"}, {"-v", good + "/ok-foo"}, {"-v", "../archives/ok-foo.0"}, {"-v", "ok-foo.7"}, {"-v", "."},
-		{"-S", "nonsense", "ok-foo"}, {"-z", "-Z", "UTC", "ok-foo"}, {"-n", "/nosuch", "ok-foo"}, {"-l"}, {"-S"},
+		{},
+		{"-?"},
+		{"-x"},
+		{"nosuch"},
+		{"nosuch/x"},
+		{"-v", "ok-foo.0"},
+		{"-v", "ok-foo.meta"},
+		{"-v", "ok-foo.index"},
+		{"-v", "./ok-foo"},
+		{"-v", good + "/ok-foo"},
+		{"-v", "../archives/ok-foo.0"},
+		{"-v", "ok-foo.7"},
+		{"-v", "."},
+		{"-S", "nonsense", "ok-foo"},
+		{"-z", "-Z", "UTC", "ok-foo"},
+		{"-n", "/nosuch", "ok-foo"},
+		{"-l"},
+		{"-S"},
 	} {
 		if c, ours := runTool(t, false, good, args...), runTool(t, true, good, args...); c != ours {
 			t.Errorf("%q: %+v\nours: %+v", args, c, ours)

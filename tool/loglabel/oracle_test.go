@@ -133,8 +133,19 @@ func TestOracle(t *testing.T) {
 func TestArguments(t *testing.T) {
 	dir := archives(t, "archives/ok-foo")[0]
 	for _, args := range [][]string{
-		{}, {"-?"}, {"-x", "ok-foo"}, {"nosuch"}, {"ok-foo", "ok-foo"}, {"-V", "9", "ok-foo"}, {"-V", "x"}, {"-l", "ok-foo.meta"},
-		{"-l", "ok-foo.0"}, {"-l", "./ok-foo"}, {"-p", "abc", "-l", "ok-foo"}, {"-p"}, {"-v", "."},
+		{},
+		{"-?"},
+		{"-x", "ok-foo"},
+		{"nosuch"},
+		{"ok-foo", "ok-foo"},
+		{"-V", "9", "ok-foo"},
+		{"-V", "x"},
+		{"-l", "ok-foo.meta"},
+		{"-l", "ok-foo.0"},
+		{"-l", "./ok-foo"},
+		{"-p", "abc", "-l", "ok-foo"},
+		{"-p"},
+		{"-v", "."},
 	} {
 		if diff := cmp.Diff(runTool(t, false, dir, args...), runTool(t, true, dir, args...)); diff != "" {
 			t.Errorf("%q: -C +ours\n%s", args, diff)
