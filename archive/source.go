@@ -122,11 +122,14 @@ func (f plainFile) size() (int64, error) {
 // expand returns the contents of a compressed file. If it succeeds, f belongs
 // to the source.
 func expand(f *os.File, suffix string) (source, error) {
-	total := int64(-1)
+	total, dict := int64(-1), int64(0)
 	if suffix == ".xz" {
 		x, err := newXZ(f)
 		if err != nil || x.largest() <= xzBlockLimit {
 			return x, err
+		}
+		if dict, err = x.dict(); err != nil {
+			return nil, err
 		}
 		total = x.total
 	}
@@ -136,7 +139,7 @@ func expand(f *os.File, suffix string) (source, error) {
 	in := bufio.NewReaderSize(f, 64<<10) // some read byte by byte
 	switch suffix {
 	case ".xz":
-		r, err = xz.ReaderConfig{DictCap: xzMaxDict}.NewReader(in)
+		r, err = xz.ReaderConfig{DictCap: int(dict)}.NewReader(in)
 	case ".zst":
 		// More than a window of 128 MiB is what zstd itself refuses.
 		d, derr := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderLowmem(true))
@@ -208,6 +211,14 @@ func (s *spool) upTo(n int64) error {
 		}
 		s.got += int64(k)
 		s.err = err
+	}
+	if s.err != nil && s.r != nil {
+		// It holds a dictionary.
+		s.r = nil
+		if s.stop != nil {
+			s.stop()
+			s.stop = nil
+		}
 	}
 	if s.err != nil && s.err != io.EOF {
 		return fmt.Errorf("%w: %w", pcp.ErrLogRec, s.err)

@@ -226,31 +226,9 @@ func (x *xzFile) block(i int) ([]byte, error) {
 // contents come.
 func (b *xzBlock) expand(f io.ReaderAt, room []byte) ([]byte, error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(f, b.off, b.size), 1<<16)
-	first, err := in.Peek(1)
+	size, dict, err := b.header(in)
 	if err != nil {
-		return nil, errXZ(b.off, "%v", err)
-	}
-	size := (int(first[0]) + 1) * 4
-	head := make([]byte, size)
-	if _, err := io.ReadFull(in, head); err != nil || first[0] == 0 {
-		return nil, errXZ(b.off, "no header of a block")
-	}
-	if crc32.ChecksumIEEE(head[:size-4]) != binary.LittleEndian.Uint32(head[size-4:]) {
-		return nil, errXZ(b.off, "check of a block's header")
-	}
-	flags, rest, ok := head[1], head[2:size-4], true
-	for _, bit := range []byte{0x40, 0x80} { // lengths, which the index has too
-		if flags&bit != 0 && ok {
-			_, rest, ok = xzNumber(rest)
-		}
-	}
-	if !ok || flags&0x3f != 0 || len(rest) < 3 || rest[0] != 0x21 || rest[1] != 1 {
-		// More than one filter, or another than LZMA2, is for machine code.
-		return nil, fmt.Errorf("xz: offset %d: filters of a block are not supported: %w", b.off, pcp.ErrNYI)
-	}
-	dict := xzDict(rest[2])
-	if dict < 0 || dict > xzMaxDict {
-		return nil, errXZ(b.off, "dictionary of %d bytes", dict)
+		return nil, err
 	}
 	sum, sumSize := xzCheck(b.check)
 	n := b.size - int64(size) - int64(sumSize)
@@ -291,6 +269,52 @@ func (b *xzBlock) expand(f io.ReaderAt, room []byte) ([]byte, error) {
 		}
 	}
 	return data, nil
+}
+
+// header reads the header of the block, and returns its size and that of the
+// dictionary.
+func (b *xzBlock) header(in *bufio.Reader) (size int, dict int64, err error) {
+	first, err := in.Peek(1)
+	if err != nil {
+		return 0, 0, errXZ(b.off, "%v", err)
+	}
+	size = (int(first[0]) + 1) * 4
+	head := make([]byte, size)
+	if _, err := io.ReadFull(in, head); err != nil || first[0] == 0 {
+		return 0, 0, errXZ(b.off, "no header of a block")
+	}
+	if crc32.ChecksumIEEE(head[:size-4]) != binary.LittleEndian.Uint32(head[size-4:]) {
+		return 0, 0, errXZ(b.off, "check of a block's header")
+	}
+	flags, rest, ok := head[1], head[2:size-4], true
+	for _, bit := range []byte{0x40, 0x80} { // lengths, which the index has too
+		if flags&bit != 0 && ok {
+			_, rest, ok = xzNumber(rest)
+		}
+	}
+	if !ok || flags&0x3f != 0 || len(rest) < 3 || rest[0] != 0x21 || rest[1] != 1 {
+		// More than one filter, or another than LZMA2, is for machine code.
+		return 0, 0, fmt.Errorf("xz: offset %d: filters of a block are not supported: %w", b.off, pcp.ErrNYI)
+	}
+	dict = xzDict(rest[2])
+	if dict < 0 || dict > xzMaxDict {
+		return 0, 0, errXZ(b.off, "dictionary of %d bytes", dict)
+	}
+	return size, dict, nil
+}
+
+// dict returns the size of the largest dictionary of all blocks.
+func (x *xzFile) dict() (int64, error) {
+	most := int64(lzma.MinDictCap)
+	for i := range x.blocks {
+		b := &x.blocks[i]
+		_, dict, err := b.header(bufio.NewReaderSize(io.NewSectionReader(x.f, b.off, b.size), 4<<10))
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, dict)
+	}
+	return most, nil
 }
 
 func xzDict(bits byte) int64 {
