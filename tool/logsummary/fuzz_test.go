@@ -13,9 +13,9 @@ import (
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
-// record encodes a record of version 2 with one set of two counters in blocks
+// sample encodes a record of version 2 with one set of two counters in blocks
 // and one in situ.
-func record(at uint32) []byte {
+func sample(at uint32) []byte {
 	words := []uint32{
 		at, 0, 2,
 		29<<22 | 1, 2, uint32(pcp.ValDPtr), 1, 0, 2, 0, // words 4 and 6 of the set are offsets
@@ -36,9 +36,9 @@ func record(at uint32) []byte {
 // FuzzTake gives records that are not checked to the scanner: what it accepts
 // the package archive must be able to decode, and nothing may panic.
 func FuzzTake(f *testing.F) {
-	f.Add(record(5), record(6))
-	f.Add([]byte{}, record(1))
-	f.Add(record(7)[:12], record(8)[:60])
+	f.Add(sample(5), sample(6))
+	f.Add([]byte{}, sample(1))
+	f.Add(sample(7)[:12], sample(8)[:60])
 	f.Fuzz(func(t *testing.T, one, two []byte) {
 		desc := func(id pcp.PMID, typ pcp.Type, indom pcp.InDom) *metric {
 			return &metric{desc: pcp.Desc{PMID: id, Type: typ, InDom: indom, Sem: pcp.SemCounter}, known: true, counter: true}
@@ -53,7 +53,7 @@ func FuzzTake(f *testing.F) {
 		tl.meta = new(archive.Meta)
 		s := &scanner{t: tl, version: archive.Version2, inline: true}
 		s.begin()
-		for now, body := range [][]byte{one, two, one} {
+		for now, body := range [][]byte{one, two, one, one, one, two, two, one} {
 			_, n, ok := archive.RecordTime(body, s.version)
 			if !ok || n < 0 {
 				continue
@@ -75,7 +75,7 @@ func FuzzTake(f *testing.F) {
 // TestRecord holds the seed of the fuzz target to what it should be.
 func TestRecord(t *testing.T) {
 	var res pcp.Result
-	if err := archive.DecodeResult(&res, record(9), archive.Version2); err != nil {
+	if err := archive.DecodeResult(&res, sample(9), archive.Version2); err != nil {
 		t.Fatal(err)
 	}
 	if len(res.Sets) != 2 || len(res.Sets[0].Values) != 2 || res.Sets[0].Values[1].Uint64() != 9 {

@@ -26,21 +26,30 @@ type fatalError struct {
 
 func (e *fatalError) Error() string { return "value without a number" }
 
-// A set is where the values of a metric are in a record, or with m nil a mark.
+// A set is where the values of a metric are in a record.
 type set struct {
 	m      *metric
-	now    int64
-	body   int32 // offset of the record in the batch
-	values int32 // and of the first value
+	values int32 // offset of the first value in the record
 	n      int32
 	inSitu bool
 }
 
+// A record is one in a batch: its sets, those of each worker in the batch's own
+// list or in the shape of the record. One without any is a mark.
+type record struct {
+	now        int64
+	start, end int // in the batch
+	mark       bool
+	shape      *shape
+	sets       [workers][2]int32 // in batch.sets
+}
+
 // A batch is a number of records, and for each worker what to do with them.
 type batch struct {
-	buf  []byte
-	sets [workers][]set
-	refs atomic.Int32
+	buf     []byte
+	records []record
+	sets    [workers][]set
+	refs    atomic.Int32
 }
 
 const (
@@ -57,8 +66,10 @@ type scanner struct {
 	base    pcp.Timestamp
 	scratch pcp.Result
 	load    [workers]int // values in a record of the metrics of each worker
-	prev    *metric      // of the set before
-	head    *metric      // of the first set of the last record
+	elapsed [workers]interval
+	shapes  shapes
+	prev    *metric // of the set before
+	head    *metric // of the first set of the last record
 
 	batch  *batch
 	free   chan *batch
@@ -130,7 +141,7 @@ func (s *scanner) flush() {
 		}
 		b = <-s.free
 	}
-	b.buf = b.buf[:0]
+	b.buf, b.records = b.buf[:0], b.records[:0]
 	for w := range b.sets {
 		b.sets[w] = b.sets[w][:0]
 	}
@@ -217,21 +228,28 @@ func headSize(version int) int {
 // their values without gaps. Of others, which may be in order too, it takes
 // nothing unless checked.
 func (s *scanner) take(body []byte, now int64, n int, checked bool) bool {
-	if len(s.batch.buf) > 0 && len(body) > math.MaxInt32-batchSize {
-		s.flush()
-	}
 	b := s.batch
-	start := len(b.buf)
-	lens := [workers]int{len(b.sets[0]), len(b.sets[1])}
+	rec := record{now: now, start: len(b.buf)}
 	if n == 0 {
 		if body != nil && !checked && len(body) != headSize(s.version) {
 			return false
 		}
-		for w := range b.sets {
-			b.sets[w] = append(b.sets[w], set{now: now})
-		}
+		rec.mark = true
+		b.records = append(b.records, rec)
 		return true
 	}
+	if !checked {
+		if rec.shape = s.shapes.find(body, n, s.version); rec.shape != nil {
+			b.buf = append(b.buf, body...)
+			rec.end = len(b.buf)
+			b.records = append(b.records, rec)
+			if rec.shape.errors && s.t.warn {
+				s.warnErrors(body, n)
+			}
+			return true
+		}
+	}
+	lens := [workers]int{len(b.sets[0]), len(b.sets[1])}
 	undo := func() bool {
 		for w, l := range lens {
 			b.sets[w] = b.sets[w][:l]
@@ -272,15 +290,23 @@ func (s *scanner) take(body []byte, now int64, n int, checked bool) bool {
 			}
 		}
 		if m := s.metric(id, i == 0, k); m.known {
-			b.sets[m.owner] = append(b.sets[m.owner], set{m, now, int32(start), int32(start + at - 8*k), int32(k), format == pcp.ValInSitu})
+			b.sets[m.owner] = append(b.sets[m.owner], set{m, int32(at - 8*k), int32(k), format == pcp.ValInSitu})
 		}
 	}
 	if !checked && (first != 0 && first != at || max(want, at) != len(body)) {
 		return undo()
 	}
 	b.buf = append(b.buf, body...)
+	rec.end = len(b.buf)
+	for w, l := range lens {
+		rec.sets[w] = [2]int32{int32(l), int32(len(b.sets[w]))}
+	}
+	b.records = append(b.records, rec)
 	if failed && s.t.warn {
 		s.warnErrors(body, n)
+	}
+	if !checked {
+		s.shapes.learn(body, n, s.version, [workers][]set{b.sets[0][lens[0]:], b.sets[1][lens[1]:]}, failed)
 	}
 	return true
 }
@@ -368,41 +394,51 @@ func (s *scanner) run(b *batch, w int) {
 	if s.fatal.Load() != nil {
 		return
 	}
-	for i := range b.sets[w] {
-		x := &b.sets[w][i]
-		if x.m == nil {
+	for i := range b.records {
+		rec := &b.records[i]
+		if rec.mark {
 			if s.t.trace != 0 && w == 0 {
-				s.t.traceMark(x.now)
+				s.t.traceMark(rec.now)
 			}
 			for _, m := range s.t.started[w] {
-				m.mark(x.now)
+				m.mark(rec.now)
 			}
 			continue
 		}
-		var ok bool
-		values := b.buf[x.values : x.values+8*x.n]
-		switch {
-		case s.second:
-			s.distribute(x, b.buf[x.body:], values)
-			continue
-		case !x.m.started:
-			s.t.started[w] = append(s.t.started[w], x.m)
-			ok = s.first(x, b.buf[x.body:], values)
-		default:
-			ok = s.update(x, b.buf[x.body:], values)
+		body := b.buf[rec.start:rec.end]
+		sets := b.sets[w][rec.sets[w][0]:rec.sets[w][1]]
+		if rec.shape != nil {
+			sets = rec.shape.sets[w]
 		}
-		if !ok {
-			return
+		for k := range sets {
+			if !s.do(&sets[k], rec.now, body, w) {
+				return
+			}
 		}
 	}
 }
 
+// do takes in the values of a set.
+func (s *scanner) do(x *set, now int64, body []byte, w int) bool {
+	values := body[x.values : x.values+8*x.n]
+	switch {
+	case s.second:
+		s.distribute(x, now, body, values)
+		return true
+	case !x.m.started:
+		s.t.started[w] = append(s.t.started[w], x.m)
+		return s.first(x, now, body, values)
+	default:
+		return s.update(x, now, body, values, &s.elapsed[w])
+	}
+}
+
 // first takes in the first values of a metric.
-func (s *scanner) first(x *set, body, values []byte) bool {
+func (s *scanner) first(x *set, now int64, body, values []byte) bool {
 	m := x.m
 	m.start(s.t.sum)
 	for ; len(values) >= 8; values = values[8:] {
-		if !s.add(x, body, values) {
+		if !s.add(x, now, body, values) {
 			return false
 		}
 	}
@@ -410,14 +446,14 @@ func (s *scanner) first(x *set, body, values []byte) bool {
 }
 
 // add takes in the first value of an instance.
-func (s *scanner) add(x *set, body, value []byte) bool {
+func (s *scanner) add(x *set, now int64, body, value []byte) bool {
 	m := x.m
 	v, ok := number(m.desc.Type, body, binary.BigEndian.Uint32(value[4:]), x.inSitu)
 	if !ok {
 		s.fatal.CompareAndSwap(nil, &fatalError{s.t.warning(m.desc.PMID, "failed to extract value: %s", cli.ErrText(pcp.ErrConv))})
 		return false
 	}
-	m.add(int32(binary.BigEndian.Uint32(value)), v, x.now, s.t.bins)
+	m.add(int32(binary.BigEndian.Uint32(value)), v, now, s.t.bins)
 	if s.t.trace != 0 {
 		s.t.traceFirst(m)
 	}
@@ -425,12 +461,12 @@ func (s *scanner) add(x *set, body, value []byte) bool {
 }
 
 // update takes in more values of a metric.
-func (s *scanner) update(x *set, body, values []byte) bool {
+func (s *scanner) update(x *set, now int64, body, values []byte, c *interval) bool {
 	m, n := x.m, int(x.n)
 	tries := 2
 	for j := 0; j < n; j++ {
 		if tries > 0 && s.t.trace == 0 {
-			k := m.updateUsual(j, x, body, values)
+			k := m.updateUsual(j, x, now, body, values, c)
 			if k == n {
 				return true
 			}
@@ -442,7 +478,7 @@ func (s *scanner) update(x *set, body, values []byte) bool {
 		pair := values[8*j:]
 		k := m.locate(j, n, int32(binary.BigEndian.Uint32(pair)))
 		if k < 0 {
-			if !s.add(x, body, pair) {
+			if !s.add(x, now, body, pair) {
 				return false
 			}
 			continue
@@ -456,18 +492,18 @@ func (s *scanner) update(x *set, body, values []byte) bool {
 			continue // not a number
 		}
 		if i := &m.insts[k]; s.t.trace != 0 {
-			s.t.traced(m, i, v, x.now)
+			s.t.traced(m, i, v, now)
 		} else if m.counter {
-			m.countUp(i, v, x.now, s.t.unwrap)
+			m.countUp(i, v, now, s.t.unwrap)
 		} else {
-			m.observe(i, v, x.now)
+			m.observe(i, v, now)
 		}
 	}
 	return true
 }
 
 // distribute takes in values in the second pass.
-func (s *scanner) distribute(x *set, body, values []byte) {
+func (s *scanner) distribute(x *set, now int64, body, values []byte) {
 	m, n := x.m, int(x.n)
 	if !m.started {
 		return
@@ -486,7 +522,7 @@ func (s *scanner) distribute(x *set, body, values []byte) {
 		if v != v {
 			continue // not a number
 		}
-		in, binned, ok := m.distribute(k, v, x.now, s.t.bins, s.t.unwrap)
+		in, binned, ok := m.distribute(k, v, now, s.t.bins, s.t.unwrap)
 		if ok && s.t.trace != 0 {
 			s.t.traceBin(m, k, in, binned)
 		}

@@ -7,6 +7,13 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
+// An interval is the time between two records. Nearly always it is the same for
+// many metrics.
+type interval struct {
+	us      int64
+	seconds float64
+}
+
 // updateUsual takes in the values of a set from j on, as long as nothing is out
 // of the ordinary: the instance is at the same place as before and had a value
 // in the record before, no mark came between, the counter grew, the value is
@@ -15,14 +22,17 @@ import (
 //
 // What it does is what locate, number, countUp and observe do, in one loop: it
 // is where the time goes.
-func (m *metric) updateUsual(j int, x *set, body, values []byte) int {
+func (m *metric) updateUsual(j int, x *set, now int64, body, values []byte, c *interval) int {
 	insts := m.insts
 	n := min(int(x.n), len(insts))
 	if j >= n {
 		return j
 	}
-	before, now := insts[j].lastTime, x.now
-	elapsed := m.since(before, now)
+	before := insts[j].lastTime
+	if d := now - before; d != c.us {
+		c.us, c.seconds = d, seconds(d)
+	}
+	elapsed := c.seconds
 	span := elapsed * m.scale
 	if m.counter && span == 0 {
 		return j
