@@ -57,7 +57,6 @@ type flags struct {
 	volumeTime      time.Duration
 	daily           bool // -w
 	ignoreConflicts bool
-	zoneOptions     int
 }
 
 func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
@@ -163,7 +162,6 @@ type extractor struct {
 	progress *progress
 
 	start, end       pcp.Timestamp // of all inputs together
-	windowed         bool
 	winStart, winEnd pcp.Timestamp // winEnd is only valid if bounded
 	bounded          bool
 

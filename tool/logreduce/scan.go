@@ -34,36 +34,31 @@ func (s *scan) close() {
 // next goes to the next record. Between archives there is a mark, a millisecond
 // behind the end of the earlier one.
 func (s *scan) next() error {
-	for {
-		if s.r == nil {
-			s.r = s.list[s.cur].NewReader()
-			if err := s.r.MoveToEnd(archive.Backward); err != nil {
-				return err
-			}
-		}
-		a := s.list[s.cur]
-		body, err := s.r.Step(archive.Forward)
-		if err == nil {
-			if !s.sets.Start(body, a.Version()) {
-				return fmt.Errorf("%s: %w", a.Path(), pcp.ErrLogRec)
-			}
-			return nil
-		}
-		if !errors.Is(err, io.EOF) {
+	if s.r == nil {
+		s.r = s.list[s.cur].NewReader()
+		if err := s.r.MoveToEnd(archive.Backward); err != nil {
 			return err
 		}
-		if s.cur+1 == len(s.list) {
-			return io.EOF
+	}
+	a := s.list[s.cur]
+	body, err := s.r.Step(archive.Forward)
+	if err == nil {
+		if !s.sets.Start(body, a.Version()) {
+			return fmt.Errorf("%s: %w", a.Path(), pcp.ErrLogRec)
 		}
-		s.close()
-		s.cur++
-		end, err := a.End()
-		if err != nil {
-			return err
-		}
-		s.sets = archive.SetScanner{Time: end.Add(time.Millisecond)}
 		return nil
 	}
+	if !errors.Is(err, io.EOF) || s.cur+1 == len(s.list) {
+		return err
+	}
+	s.close()
+	s.cur++
+	end, err := a.End()
+	if err != nil {
+		return err
+	}
+	s.sets = archive.SetScanner{Time: end.Add(time.Millisecond)}
+	return nil
 }
 
 // A finding is what the scan of an interval came to.
