@@ -190,6 +190,25 @@ func TestInterpolateOptions(t *testing.T) {
 		"14 | 200", "15 | 200", "16 | 260")
 }
 
+// TestUnsignedCounter has what the real library returned for counters around 1<<63,
+// in the archives kenj-pc-2 and babylon.pmview_v2 of its QA suite.
+func TestUnsignedCounter(t *testing.T) {
+	m := &metric{desc: pcp.Desc{Type: pcp.TypeU64}}
+	f := func(prior, next uint64, part, gap float64, want uint64) {
+		t.Helper()
+		for _, wrap := range []bool{false, true} {
+			if got := m.between(prior, next, part, gap, wrap); got>>40 != want>>40 {
+				t.Errorf("between %#x and %#x: %#x, want %#x", prior, next, got, want)
+			}
+		}
+	}
+	f(0x7fffffffffffffae, 0xffffffffffffffac, 134.617957844-132.455734, 137.479411-132.455734, 0xb717906d33a13800)
+	f(0xfffffffffffffff8, 0x7ffffffffffffff6, 49.952982775-47.455853, 52.455710-47.455853, 0x3feda86262d2e600)
+	f(0xf4d8010000000000, 0x7bd9010000000000, 696.458752550-695.169643, 698.169259-695.169643, 0xc0d83e700c539000)
+	f(100, 200, 1, 4, 125)
+	f(200, 100, 1, 4, 175)
+}
+
 func TestRecords(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		s := open(t, sample(t, version), Options{})
