@@ -422,6 +422,9 @@ func (o *Options) hostZone() {
 	o.HostZone = true
 }
 
+// GuiMode tells whether -g asks for time control.
+func (o *Options) GuiMode() bool { return o.gui }
+
 // Errors tells whether Done will say that something was wrong.
 func (o *Options) Errors() bool { return o.errs > 0 }
 

@@ -146,10 +146,10 @@ func run(ctx context.Context, env *cli.Env) int {
 		}
 		s.fetch(ctx) // what rates start from
 	}
-	return r.loop(ctx, interval, samples)
+	return r.loop(ctx, interval, samples, window)
 }
 
-func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int) int {
+func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int, window cli.TimeWindow) int {
 	n := len(r.sources)
 	for i := 0; samples == 0 || i < samples; i++ {
 		if i*n%r.rows() < n {
@@ -163,13 +163,17 @@ func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int
 		} else if len(r.out) >= rowsAtOnce {
 			r.flush()
 		}
-		alive := false
+		alive, data := false, !r.archive
 		for _, s := range r.sources {
-			if !r.line(ctx, s) {
-				r.flush()
-				return 0
+			if r.line(ctx, s) {
+				data = true
 			}
 			alive = alive || s.group != nil
+		}
+		if !data && alive && samples == 0 && window.Origin.Add(time.Duration(i+1)*interval).Compare(window.Finish) > 0 {
+			// Behind the end of archives of which nothing was seen: the C tool
+			// would say so for ever.
+			break
 		}
 		if !alive {
 			r.flush()
@@ -211,7 +215,7 @@ func (r *reporter) header() {
 	r.printf("   %ci   %co   bi   bo   in   cs  us  sy  id%s\n", r.swapOp, r.swapOp, more)
 }
 
-// line prints the line of one host. It tells whether to go on.
+// line prints the line of one host. It tells whether there was anything to print.
 func (r *reporter) line(ctx context.Context, s *source) bool {
 	if len(r.sources) > 1 {
 		name := s.hostName(ctx)
@@ -221,7 +225,7 @@ func (r *reporter) line(ctx context.Context, s *source) bool {
 		r.printf("%-7.7s", name)
 		if s.group == nil {
 			r.out = append(r.out, '\n')
-			return true
+			return false
 		}
 	}
 	err := s.fetch(ctx)
@@ -235,14 +239,14 @@ func (r *reporter) line(ctx context.Context, s *source) bool {
 		r.printf(" Fetch failed. Reconnecting ...\n")
 		// If it fails too the next fetch will say so.
 		_ = s.group.Context().Reconnect(ctx)
-		return true
+		return false
 	case r.archive && code == pcp.ErrEOL && !s.seen:
-		r.printf(" No data in the archive\n pmFetchGroup: %s\n", code)
+		r.printf(" No data in the archive\n") // not yet, perhaps
 		return false
 	}
 	r.printf(" pmFetchGroup: %s\n", cli.ErrText(err))
 	s.close()
-	return true
+	return false
 }
 
 func (r *reporter) values(s *source) {

@@ -169,11 +169,15 @@ func run(ctx context.Context, env *cli.Env) int {
 	spec := x.parseSpec(o.Args[0])
 	if !o.FromArchive() {
 		if x.nointerp {
-			o.Usagef("uninterpolated mode can only be used with archives")
+			env.Printf("%s: uninterpolated mode can only be used with archives", env.ProgName()) // without a newline, as there
+			o.WantUsage()
 		}
 		if x.delay && spec.Kind != pmapi.SourceLocal {
 			o.Usagef("delay can only be used with archives")
 		}
+	}
+	if o.FromArchive() && x.delay && o.GuiMode() {
+		o.Usagef("guiflag cannot be used with delay")
 	}
 	if status, exit := o.Done(); exit {
 		return status
