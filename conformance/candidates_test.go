@@ -50,9 +50,6 @@ func TestCandidates(t *testing.T) {
 	if _, err := r.candidates([]string{"002"}); err == nil {
 		t.Error("a test is taken for a mode")
 	}
-	if stubs := r.withStubs("/stub"); stubs.links["pminfo"] != "/stub" || stubs.links["pmcd"] != "/x/pmcd" || r.links["pminfo"] != "/x/pminfo" {
-		t.Errorf("with stubs the commands are %q, without %q", stubs.links, r.links)
-	}
 }
 
 func TestCompareList(t *testing.T) {

@@ -165,7 +165,7 @@ func (r *runner) findCommands(links, wrap string, real bool) error {
 func realCommand(name string) string {
 	dirs := []string{"/usr/bin", "/usr/sbin", "/usr/lib/pcp/bin", "/usr/libexec/pcp/bin"}
 	if agent, ok := strings.CutPrefix(name, "pmda"); ok {
-		dirs = append(dirs, "/var/lib/pcp/pmdas/"+agent)
+		dirs = append(dirs, agentDir+agent)
 	}
 	for _, dir := range dirs {
 		path := filepath.Join(dir, name)
@@ -173,8 +173,15 @@ func realCommand(name string) string {
 			return path
 		}
 	}
+	if agent, ok := strings.CutPrefix(name, "pmda"); ok && exists(agentDir+agent) {
+		// Set-up compiles it, or puts it there.
+		return filepath.Join(agentDir+agent, name)
+	}
 	return ""
 }
+
+// agentDir is where agents are, each in a directory of its own.
+const agentDir = "/var/lib/pcp/pmdas/"
 
 // exec runs a command in a sandbox, to look around.
 func (r *runner) exec(command string, args []string) int {

@@ -33,6 +33,7 @@ type runner struct {
 	links map[string]string // our commands, by name; nil to use the real ones
 	over  map[string]string // where the real ones lie
 	limit time.Duration
+	stub  string // a program to run in place of the commands that a test names, or ""
 }
 
 // writable are the directories that tests write to.
@@ -50,8 +51,9 @@ func (r *runner) layout(m mode) layout {
 		}
 	}
 	for name, path := range r.over {
-		// Where the collector is to be the real one, so are its agents.
-		if ours, ok := r.links[name]; ok && (m == ownPMCD || !isService(name)) {
+		// Where the collector is to be the real one, so are its agents;
+		// without one they are what dbpmda runs.
+		if ours, ok := r.links[name]; ok && (m == ownPMCD || !isService(name) || m == offline && name != "pmcd") {
 			l.Links[name], l.Over[name] = ours, path
 		}
 	}
@@ -66,7 +68,13 @@ func (r *runner) run(t test) *result {
 	if !exists(filepath.Join(r.suite, t.id)) {
 		return &result{Status: broken, Note: "the suite has no such test"}
 	}
-	j := job{Layout: r.layout(t.mode), Test: t.id, PMCD: t.mode != offline, NoDSO: t.mode == ownPMCD, Timeout: r.limit}
+	l := r.layout(t.mode)
+	for _, name := range t.tools {
+		if _, ok := l.Links[name]; ok && r.stub != "" && !isService(name) {
+			l.Links[name] = r.stub
+		}
+	}
+	j := job{Layout: l, Test: t.id, PMCD: t.mode != offline, NoDSO: t.mode == ownPMCD, Timeout: r.limit}
 	res, err := sandbox(&j)
 	if err != nil {
 		return &result{Status: broken, Note: err.Error()}

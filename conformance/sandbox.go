@@ -75,6 +75,9 @@ func (l *layout) build() error {
 		}
 	}
 	for _, path := range l.Over {
+		if strings.HasPrefix(path, agentDir) && !exists(path) {
+			continue // an agent that is only shipped as source
+		}
 		if err := unix.Mount(l.Wrap, path, "", unix.MS_BIND, ""); err != nil {
 			return fmt.Errorf("laying %s over %s: %w", l.Wrap, path, err)
 		}
