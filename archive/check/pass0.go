@@ -172,7 +172,7 @@ func (c *Checker) checkFile(name string) bool {
 	f := &fileCheck{c: c, path: p, kind: kind, labelOK: true}
 	ok, warn := false, false
 	if err != nil {
-		c.program(fmt.Sprintf("%s: cannot open file: %s", p, pcp.Code(err).Error()))
+		c.found(Error, p, -1, "", "cannot open file: "+pcp.Code(err).Error())
 	} else {
 		defer src.Close()
 		c.tracef(1, "%s: start pass0 ... ", p)
