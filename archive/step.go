@@ -15,7 +15,7 @@ import (
 // where it may be called again.
 func (r *Reader) Step(dir Direction) ([]byte, error) {
 	if r.v == nil {
-		if err := r.Place(r.origin, dir); err != nil {
+		if _, err := r.Place(r.origin, dir); err != nil {
 			return nil, err
 		}
 	}
@@ -49,8 +49,9 @@ func (r *Reader) Step(dir Direction) ([]byte, error) {
 }
 
 // Place goes to where the index says that a time is close, which is between
-// two records, before or after it; see [Reader.Approach].
-func (r *Reader) Place(to pcp.Timestamp, dir Direction) error {
+// two records. Before tells that the place is before that time in the direction of
+// reading, as far as the index knows. See [Reader.Approach].
+func (r *Reader) Place(to pcp.Timestamp, dir Direction) (before bool, err error) {
 	r.origin, r.dir, r.sought = to, dir, true
 	whole, err := r.place()
 	if err == nil && whole && dir == Forward {
@@ -59,14 +60,14 @@ func (r *Reader) Place(to pcp.Timestamp, dir Direction) error {
 			r.vr.off = r.vr.stuck
 		}
 	}
-	return err
+	return whole, err
 }
 
 // Approach is [Reader.Seek] for [Reader.Step]: it goes to a place from which
 // Step(dir) returns the records not before a time, or with Backward not after
 // it, perhaps after a few others.
 func (r *Reader) Approach(to pcp.Timestamp, dir Direction) error {
-	if err := r.Place(to, dir); err != nil {
+	if _, err := r.Place(to, dir); err != nil {
 		return err
 	}
 	for {

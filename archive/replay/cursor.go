@@ -74,12 +74,12 @@ func (c *Cursor) SetMode(mode Mode, when *pcp.Timestamp, delta time.Duration) er
 		c.origin = *when
 	}
 	c.mode, c.delta, c.placed = mode, delta, false
-	c.in.reset(seconds(c.origin, c.set.start))
+	c.in.reset(c.origin, seconds(c.origin, c.set.start))
 	return nil
 }
 
 // Refreshed tells the cursor that its Set was refreshed.
-func (c *Cursor) Refreshed() { c.in.refresh() }
+func (c *Cursor) Refreshed() { c.in.refresh(c.origin) }
 
 // Fetch fetches the values of metrics, a set for each id in order, with the
 // instances that the profile selects.

@@ -21,8 +21,9 @@ type interp struct {
 	list    []*metric // all of them, in the order of sel
 	sel     selection
 
-	placed bool  // the position is known
-	home   point // where reading goes on: all records up to the time wanted are behind, seen in the direction
+	placed bool          // the position is known
+	from   pcp.Timestamp // the time for which the mode was set
+	home   point         // where reading goes on: all records up to the time wanted are behind, seen in the direction
 	region region
 
 	asked []*metric // those of this fetch, each once
@@ -60,8 +61,8 @@ type unbound struct {
 func (u unbound) bound() *bound { return &u.m.bounds[u.i] }
 
 // reset forgets what does not hold at time t, when the mode was set.
-func (in *interp) reset(t float64) {
-	in.placed = false
+func (in *interp) reset(from pcp.Timestamp, t float64) {
+	in.placed, in.from = false, from
 	for _, m := range in.list {
 		for i := range m.bounds {
 			if b := &m.bounds[i]; b.tPrior > t || b.tNext < t {
@@ -73,7 +74,7 @@ func (in *interp) reset(t float64) {
 }
 
 // refresh forgets all: there may be new instances.
-func (in *interp) refresh() { *in = interp{} }
+func (in *interp) refresh(from pcp.Timestamp) { *in = interp{from: from} }
 
 // slop is how far off the start and the end a time may be (interp.c).
 const slop = 0.001
@@ -334,13 +335,23 @@ func (c *Cursor) position(ctx context.Context, req float64) error {
 	if way == 0 {
 		way = backward
 	}
-	if err := c.tape.near(c.origin, way); err != nil {
+	// As in the C library the place is that for the time that the mode was set for,
+	// though the time may have moved since, and is near enough if it is before
+	// that. Else what was returned last is forgotten too.
+	before, err := c.tape.near(in.from, way)
+	if err == nil && !before {
+		_, err = c.tape.near(c.origin, way)
+		for _, m := range in.asked {
+			m.lastNumval = -1
+		}
+	}
+	if err != nil {
 		return err
 	}
 	in.forgetRegion()
 	at := point{place: c.tape.tell()}
 	in.home = at
-	for {
+	for !before {
 		ord, err := c.read(ctx, -way, &at)
 		if err != nil {
 			if ctx.Err() != nil {

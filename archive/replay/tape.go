@@ -92,8 +92,9 @@ func (t *tape) approach(to pcp.Timestamp, dir archive.Direction) error {
 	return t.rd.Approach(to, dir)
 }
 
-// near goes to where the index says that a time is close.
-func (t *tape) near(to pcp.Timestamp, dir archive.Direction) error {
+// near goes to where the index says that a time is close. Before tells that this is
+// before it in the direction of reading.
+func (t *tape) near(to pcp.Timestamp, dir archive.Direction) (before bool, err error) {
 	t.choose(to, dir)
 	return t.rd.Place(to, dir)
 }
