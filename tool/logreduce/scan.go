@@ -170,21 +170,22 @@ func (x *reducer) rewrite(in *pcp.Result) error {
 			} else {
 				continue
 			}
-			fmt := vs.ValFmt
 			if m.out != m.desc.Type {
 				wide, err := v.Extract(m.desc.Type, m.out)
 				if err != nil {
 					x.complain("rewrite: pmExtractValue failed for pmid %s value %d: %s", m.id, k, cli.ErrText(err))
 					return errExit
 				}
-				v, fmt = wide.WithInst(v.Inst), pcp.ValDPtr
+				v = wide.WithInst(v.Inst)
 			}
 			if first {
 				out.AddSet(vs.PMID)
-				out.Sets[len(out.Sets)-1].ValFmt = fmt
 				first = false
 			}
 			out.Add(v)
+		}
+		if !first && m.out == m.desc.Type {
+			out.Sets[len(out.Sets)-1].ValFmt = vs.ValFmt // of floating point numbers there are two
 		}
 	}
 	return nil
