@@ -298,7 +298,6 @@ var openRuns = []run{
 	{cmd: "pmval -U {a}/nosuch sample.bin"},
 	{cmd: "pmstat -a {a}/nosuch"},
 	{cmd: "pminfo -a ''"},
-	{cmd: "pminfo -a ,"},
 	{cmd: "pminfo -a /"},
 	{cmd: "pminfo -a {a}/ok-foo.meta sample.bin"},
 	{cmd: "pminfo -a {a}/ok-foo.0 sample.bin"},
