@@ -109,7 +109,8 @@ seconds, and then says that it is ready again. Fetched, it is 0.`,
 		},
 	}}, {Metric: pmda.Metric{
 		Name: "many.count", Item: 79, Type: pcp.Type32, Sem: pcp.SemInstant, Units: count,
-		OneLine: "how many instances sample.many.int has",
+		// As scripts look for it.
+		OneLine: "number of instances in sample.many.int's domain",
 		Help:    "5 at first. It can be stored, 0 to 999999.",
 		Value:   func(int32, int) (pcp.Value, error) { return pcp.Int32Value(int32(len(a.many))), nil },
 	}, set: func(v pcp.Value) error {
@@ -118,7 +119,7 @@ seconds, and then says that it is ready again. Fetched, it is 0.`,
 		return nil
 	}}, {Metric: pmda.Metric{
 		Name: "many.int", Item: 80, Type: pcp.Type32, Sem: pcp.SemInstant, Units: count, InDom: a.dom.many,
-		OneLine: "as many instances as are asked for",
+		OneLine: "variable sized instance domain",
 		Help:    "The value for an instance is its number. See sample.many.count.",
 		Value:   func(inst int32, _ int) (pcp.Value, error) { return pcp.Int32Value(inst), nil },
 	}}, {Metric: pmda.Metric{
@@ -133,12 +134,20 @@ seconds, and then says that it is ready again. Fetched, it is 0.`,
 		Value:   func(inst int32, _ int) (pcp.Value, error) { return pcp.Int32Value(499 - inst), nil },
 	}}, {Metric: pmda.Metric{
 		Name: "datasize", Item: 91, Type: pcp.TypeU32, Sem: pcp.SemInstant, Units: pcp.NewUnits(1, 0, 0, pcp.SpaceKByte, 0, 0),
-		OneLine: "memory that the agent's process uses for data",
-		Help:    "Kbytes of all objects that its program has in memory.",
+		OneLine: "memory that the agent's process has for data",
+		Help:    "Kbytes that its program got of the kernel, in large pieces, to keep data in.",
 		Value: func(int32, int) (pcp.Value, error) {
-			s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+			s := []metrics.Sample{
+				{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
+				{Name: "/memory/classes/heap/released:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+				{Name: "/memory/classes/heap/stacks:bytes"},
+			}
 			metrics.Read(s)
-			return pcp.Uint32Value(uint32(s[0].Value.Uint64() / 1024)), nil
+			sum := uint64(0)
+			for i := range s {
+				sum += s[i].Value.Uint64()
+			}
+			return pcp.Uint32Value(uint32(sum / 1024)), nil
 		},
 	}}}
 }
