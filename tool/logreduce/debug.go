@@ -10,6 +10,7 @@ import (
 // debug says what -D asked for.
 type debug struct {
 	setup   bool // appl0: the window and the metadata
+	seen    bool // appl1: the instances that were recorded in an interval
 	records bool // appl2: what goes in and out
 }
 
@@ -20,6 +21,8 @@ func (d *debug) set(arg string) bool {
 		switch strings.ToLower(name) {
 		case "appl0":
 			d.setup = true
+		case "appl1":
+			d.seen = true
 		case "appl2":
 			d.records = true
 		default:
@@ -73,6 +76,21 @@ func (x *reducer) dump(what string, res *pcp.Result) {
 		fmt.Fprintf(w, " numval: %d valfmt: %d vlist[]:\n", len(vs.Values), vs.ValFmt)
 		for _, v := range vs.Values {
 			fmt.Fprintf(w, "    inst [%d] value %s\n", v.Inst, v.AppendPrint(nil, pcp.TypeUnknown, 1, x.loc))
+		}
+	}
+}
+
+// dumpSeen shows the instances that were recorded up to a time.
+func (x *reducer) dumpSeen(end pcp.Timestamp) {
+	if !x.debug.seen {
+		return
+	}
+	stamp := end.AppendHighResStamp(nil, x.loc)
+	for _, m := range x.metrics {
+		for i := range m.seen.slots {
+			if sl := &m.seen.slots[i]; m.seen.recorded(sl, x.scan.interval) {
+				fmt.Fprintf(x.env.Stderr, "%s: seen %s (%s) inst %d\n", stamp, m.name, m.id, sl.inst)
+			}
 		}
 	}
 }

@@ -331,6 +331,7 @@ func (x *reducer) copy(ctx context.Context) error {
 				return errExit
 			}
 		}
+		x.dumpSeen(in.Time)
 		x.dump("input", &in)
 		if err := x.rewrite(&in); err != nil {
 			return err
