@@ -80,7 +80,7 @@ func (r *recording) begin(ctx context.Context) error {
 	return nil
 }
 
-// names makes the name space. The mutex is held.
+// nameSpace makes the name space. The mutex is held.
 func (r *recording) nameSpace() *pmns.Tree {
 	if r.tree == nil {
 		r.tree = pmns.New()
@@ -286,14 +286,6 @@ func allEvents(ids []pcp.PMID) bool {
 		}
 	}
 	return true
-}
-
-func (r *recording) next(ctx context.Context, res *pcp.Result, keep bool) error {
-	if err := r.begin(ctx); err != nil {
-		return err
-	}
-	defer r.mu.Unlock()
-	return r.cur.Next(ctx, keep, res)
 }
 
 func (r *recording) store(context.Context, *pcp.Result) error { return pcp.ErrNotHost }

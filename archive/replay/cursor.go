@@ -35,7 +35,6 @@ type Cursor struct {
 	tape tape
 	sel  selection // of pick
 	in   interp
-	body []byte // for values that are kept
 }
 
 // NewCursor returns a cursor.

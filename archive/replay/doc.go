@@ -36,4 +36,15 @@
 // Where a bound is missing, or a mark is in its place, there is no value; a discrete
 // metric needs no later bound. The first fetch behind a mark has no values of
 // counters that had some in the fetch before: nobody shall take the difference.
+//
+// What the values depend on is what they depend on in the C library, version 6, to
+// the order of them in a result. On purpose different are its faults:
+//
+//   - Forwards it misses the record of just the time that an entry of the temporal
+//     index has, and in either direction it believes an index that is wrong.
+//   - In a set, a search for a bound that gets into another archive makes it
+//     lose records, and turning round at a mark between archives the mark.
+//   - A signed counter of 32 bits that wraps lacks its prior value.
+//   - PCP_IGNORE_MARK_RECORDS with a time compares other records than those
+//     around the mark where it came from behind it.
 package replay

@@ -39,19 +39,6 @@ type place struct {
 	mark archive.Direction // as in tape
 }
 
-// compare orders places as they lie on the tape.
-func (p place) compare(q place) int {
-	for _, d := range [...]int64{int64(p.arch) - int64(q.arch), int64(p.vol) - int64(q.vol), p.off - q.off, int64(p.mark) - int64(q.mark)} {
-		if d < 0 {
-			return -1
-		}
-		if d > 0 {
-			return 1
-		}
-	}
-	return 0
-}
-
 // use changes to an archive, wherever in it.
 func (t *tape) use(i int) {
 	if t.rd != nil && t.cur == i {
