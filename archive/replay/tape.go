@@ -21,9 +21,10 @@ const markGap = time.Millisecond
 // A tape reads the records of a set one after the other, in either direction,
 // with the marks between the archives.
 type tape struct {
-	set *Set
-	cur int // the archive
-	rd  *archive.Reader
+	set    *Set
+	cur    int // the archive
+	before int // the one before, which may have files open
+	rd     *archive.Reader
 	// mark is the direction in which the mark beside the archive was read
 	// just now; 0 where the position is not there.
 	mark archive.Direction
@@ -39,12 +40,21 @@ type place struct {
 	mark archive.Direction // as in tape
 }
 
-// use changes to an archive, wherever in it.
+// use changes to an archive, wherever in it. The files of the one before stay open:
+// a search often ends in the next one, and replay goes on in this.
 func (t *tape) use(i int) {
 	if t.rd != nil && t.cur == i {
 		return
 	}
-	t.close()
+	if t.rd != nil {
+		t.rd.Close()
+		if t.before != t.cur && t.before != i {
+			t.set.archives[t.before].CloseIdle()
+		}
+		t.before = t.cur
+	} else {
+		t.before = i
+	}
 	t.cur, t.rd = i, t.set.archives[i].NewReader()
 }
 
@@ -56,6 +66,7 @@ func (t *tape) close() {
 	t.rd = nil
 	if len(t.set.archives) > 1 {
 		t.set.archives[t.cur].CloseIdle()
+		t.set.archives[t.before].CloseIdle()
 	}
 }
 
