@@ -138,8 +138,10 @@ seconds, and then says that it is ready again. Fetched, it is 0.`,
 		Help:    "Kbytes that its program got of the kernel, in large pieces, to keep data in.",
 		Value: func(int32, int) (pcp.Value, error) {
 			s := []metrics.Sample{
-				{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
-				{Name: "/memory/classes/heap/released:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+				{Name: "/memory/classes/heap/objects:bytes"},
+				{Name: "/memory/classes/heap/free:bytes"},
+				{Name: "/memory/classes/heap/released:bytes"},
+				{Name: "/memory/classes/heap/unused:bytes"},
 				{Name: "/memory/classes/heap/stacks:bytes"},
 			}
 			metrics.Read(s)

@@ -152,7 +152,7 @@ func (a *Agent) LookupName(_ context.Context, name string) (pcp.PMID, error) {
 		}
 	}
 	id, err := a.tree.Lookup(name)
-	if err == nil && id.IsDynamicRoot() {
+	if id.IsDynamicRoot() { // also for what has children
 		return pcp.PMIDNull, pcp.ErrName
 	}
 	return id, err
@@ -172,13 +172,16 @@ func (a *Agent) Names(_ context.Context, id pcp.PMID) ([]string, error) {
 	return names, nil
 }
 
-// Children implements pmda.DynamicNamer.
+// Children implements pmda.DynamicNamer. What is unknown has none.
 func (a *Agent) Children(_ context.Context, name string, traverse bool) ([]pmns.Child, error) {
 	list := a.dynamicChildren(name, traverse)
 	if list != nil {
 		return list, nil
 	}
 	if _, dynamic := a.tree.DynamicRoot(name); dynamic {
+		return nil, nil
+	}
+	if _, err := a.tree.Lookup(name); err == pcp.ErrName {
 		return nil, nil
 	}
 	if !traverse {

@@ -78,34 +78,10 @@ close
 // TestOracleDbpmda has the C debugger of agents talk to the C agent and to ours.
 func TestOracleDbpmda(t *testing.T) {
 	oracle.Require(t)
-	dbpmda := oracle.Path("dbpmda")
-	if dbpmda == "" {
-		t.Skip("SKIPPED: real PCP has no dbpmda")
-	}
 	c := theirs(t) // for its agent and name space
 	dir := links(t)
-	// 253.2.4 is the time of day.
-	varies := regexp.MustCompile(`0x[0-9a-f]{6,}|pid: \d+|timestamp: \S+ \S+|253\.2\.4 \[\d\]: \d+`)
-	ask := func(agent, pmdas string) string {
-		t.Helper()
-		cmd := exec.Command(dbpmda, "-e", "-i", "-f", "-n", c.PMNS)
-		cmd.Dir = t.TempDir()
-		cmd.Env = append(oracle.Env(), c.Env...)
-		cmd.Env = append(cmd.Env, "PCP_PMDAS_DIR="+pmdas)
-		// Root, to be allowed to read what the test made.
-		cmd.Stdin = strings.NewReader("open pipe " + agent + " -d 253 -U root -l agent.log\n" + session)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Errorf("dbpmda: %v\n%s", err, out)
-		}
-		if log, err := os.ReadFile(filepath.Join(cmd.Dir, "agent.log")); err != nil || strings.Contains(string(log), "panic") {
-			t.Errorf("log of %s: %v\n%s", agent, err, log)
-		}
-		text := varies.ReplaceAllString(string(out), "VARIES")
-		return strings.ReplaceAll(text, agent, "AGENT")
-	}
-	want := ask(filepath.Join(c.PMDAs, "simple", "pmdasimple"), c.PMDAs)
-	got := ask(filepath.Join(dir, "pmdasimple"), dir)
+	want := debug(t, c, filepath.Join(c.PMDAs, "simple", "pmdasimple"), c.PMDAs, "253", session)
+	got := debug(t, c, filepath.Join(dir, "pmdasimple"), dir, "253", session)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("dbpmda (-theirs +ours):\n%s", diff)
 	}
@@ -114,4 +90,30 @@ func TestOracleDbpmda(t *testing.T) {
 			t.Errorf("dbpmda prints no %q:\n%s", part, got)
 		}
 	}
+}
+
+var varies = regexp.MustCompile(`0x[0-9a-f]{6,}|pid: \d+|timestamp: \S+ \S+|\b\d\d:\d\d:\d\d\.\d+`)
+
+// debug has dbpmda open an agent and do what a session says; it returns all
+// that is printed.
+func debug(t *testing.T, c side, agent, pmdas, domain, session string) string {
+	t.Helper()
+	dbpmda := oracle.Path("dbpmda")
+	if dbpmda == "" {
+		t.Skip("SKIPPED: real PCP has no dbpmda")
+	}
+	cmd := exec.Command(dbpmda, "-e", "-i", "-f", "-n", c.PMNS)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(oracle.Env(), c.Env...)
+	cmd.Env = append(cmd.Env, "PCP_PMDAS_DIR="+pmdas)
+	// Root, to be allowed to read what the test made.
+	cmd.Stdin = strings.NewReader("open pipe " + agent + " -d " + domain + " -U root -l agent.log\n" + session)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("dbpmda: %v\n%s", err, out)
+	}
+	if log, err := os.ReadFile(filepath.Join(cmd.Dir, "agent.log")); err != nil || strings.Contains(string(log), "panic") {
+		t.Errorf("log of %s: %v\n%s", agent, err, log)
+	}
+	return strings.ReplaceAll(varies.ReplaceAllString(string(out), "VARIES"), agent, "AGENT")
 }

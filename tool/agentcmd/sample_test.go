@@ -114,33 +114,83 @@ func TestOracleSample(t *testing.T) {
 
 	// Stores: each metric that takes one, and what it refuses.
 	for i, args := range [][]string{
-		{"sample.write_me", "42"}, {"sample.write_me", "-1"}, {"sample.write_me", "abc"},
-		{"sample.long.write_me", "-2147483648"}, {"sample.ulong.write_me", "4294967295"},
-		{"sample.longlong.write_me", "-9223372036854775808"}, {"sample.ulonglong.write_me", "18446744073709551615"},
-		{"sample.float.write_me", "1.5e10"}, {"sample.double.write_me", "-2.25e100"},
-		{"sample.string.write_me", ""}, {"sample.string.write_me", "a longer string than there was"},
-		{"sample.aggregate.write_me", "[00ff10]"}, {"sample.aggregate.write_me", "x"},
-		{"sample.bin", "7"}, {"-i", "bin-300", "sample.bin", "-1"}, {"-i", "bin-100,bin-900", "sample.bin", "1000"},
-		{"-i", "bin-950", "sample.bin", "1"}, {"sample.bucket", "1"},
-		{"sample.colour", "5"}, {"sample.mirage", "90"}, {"-i", "m-00", "sample.mirage_longlong", "17"}, {"-i", "green", "sample.colour", "8"},
-		{"sample.drift", "1000"}, {"sample.magnitude", "1"}, {"sample.lights", "red"},
-		{"sample.pdu", "0"}, {"sample.recv_pdu", "0"}, {"sample.xmit_pdu", "0"}, {"sample.percontext.pdu", "0"},
-		{"sample.dodgey.control", "3"}, {"sample.dodgey.control", "0"}, {"sample.dodgey.control", "-12389"}, {"sample.dodgey.control", "7"},
-		{"sample.const_rate.value", "100"}, {"sample.const_rate.gradient", "0"},
+		{"sample.write_me", "42"},
+		{"sample.write_me", "-1"},
+		{"sample.write_me", "abc"},
+		{"sample.long.write_me", "-2147483648"},
+		{"sample.ulong.write_me", "4294967295"},
+		{"sample.longlong.write_me", "-9223372036854775808"},
+		{"sample.ulonglong.write_me", "18446744073709551615"},
+		{"sample.float.write_me", "1.5e10"},
+		{"sample.double.write_me", "-2.25e100"},
+		{"sample.string.write_me", ""},
+		{"sample.string.write_me", "a longer string than there was"},
+		{"sample.aggregate.write_me", "[00ff10]"},
+		{"sample.aggregate.write_me", "x"},
+		{"sample.bin", "7"},
+		{"-i", "bin-300", "sample.bin", "-1"},
+		{"-i", "bin-100,bin-900", "sample.bin", "1000"},
+		{"-i", "bin-950", "sample.bin", "1"},
+		{"sample.bucket", "1"},
+		{"sample.colour", "5"},
+		{"sample.mirage", "90"},
+		{"-i", "m-00", "sample.mirage_longlong", "17"},
+		{"-i", "green", "sample.colour", "8"},
+		{"sample.drift", "1000"},
+		{"sample.magnitude", "1"},
+		{"sample.lights", "red"},
+		{"sample.pdu", "0"},
+		{"sample.recv_pdu", "0"},
+		{"sample.xmit_pdu", "0"},
+		{"sample.percontext.pdu", "0"},
+		{"sample.dodgey.control", "3"},
+		{"sample.dodgey.control", "0"},
+		{"sample.dodgey.control", "-12389"},
+		{"sample.dodgey.control", "7"},
+		{"sample.const_rate.value", "100"},
+		{"sample.const_rate.gradient", "0"},
 		// None at all the C agent takes for a lack of memory.
-		{"sample.many.count", "3"}, {"sample.many.count", "12"}, {"sample.many.count", "1"},
-		{"sample.dynamic.meta.pmdesc.type", "1"}, {"sample.dynamic.meta.pmdesc.type", "3"}, {"sample.dynamic.meta.pmdesc.type", "6"},
-		{"sample.dynamic.meta.pmdesc.type", "5"}, {"sample.dynamic.meta.pmdesc.sem", "1"}, {"sample.dynamic.meta.pmdesc.type", "0"},
-		{"sample.scramble.version", "1"}, {"sample.scramble.bin", "1"},
-		{"sample.event.reset", "2"}, {"sample.event.reset", "-1"}, {"sample.event.reset_highres", "3"}, {"sample.event.records", "1"},
-		{"sample.negative.ctr.m_32", "-5"}, {"sample.negative.instant.m_64", "5"}, {"sample.negative.discrete.m_float", "0.5"},
-		{"sample.negative.ctr.m_double", "-0.25"}, {"sample.negative.ctr.m_float", "x"},
-		{"sample.updown.control.step", "3"}, {"sample.updown.control.min", "-7"}, {"sample.updown.control.max", "11"},
-		{"sample.updown.control.repeat", "1"}, {"sample.updown.control.step", "4294967295"}, {"sample.updown.obs", "1"},
-		{"sample.proc.reset", "1"}, {"sample.load", "1"}, {"sample.bad.novalues", "1"}, {"sample.bad.nosupport", "1"}, {"sample.bad.unknown", "1"},
-		{"sample.noinst", "1"}, {"sample.needprofile", "1"}, {"sample.secret.bar", "x"}, {"sample.bigid", "1"},
-		{"sample.ghosts.visible", "0"}, {"sample.ghosts.visible", "3"}, {"sample.ghosts.visible", "100"}, {"sample.ghosts.visible", "-2"},
-		{"sample.step", "5"}, {"sample.control", "0"},
+		{"sample.many.count", "3"},
+		{"sample.many.count", "12"},
+		{"sample.many.count", "1"},
+		{"sample.dynamic.meta.pmdesc.type", "1"},
+		{"sample.dynamic.meta.pmdesc.type", "3"},
+		{"sample.dynamic.meta.pmdesc.type", "6"},
+		{"sample.dynamic.meta.pmdesc.type", "5"},
+		{"sample.dynamic.meta.pmdesc.sem", "1"},
+		{"sample.dynamic.meta.pmdesc.type", "0"},
+		{"sample.scramble.version", "1"},
+		{"sample.scramble.bin", "1"},
+		{"sample.event.reset", "2"},
+		{"sample.event.reset", "-1"},
+		{"sample.event.reset_highres", "3"},
+		{"sample.event.records", "1"},
+		{"sample.negative.ctr.m_32", "-5"},
+		{"sample.negative.instant.m_64", "5"},
+		{"sample.negative.discrete.m_float", "0.5"},
+		{"sample.negative.ctr.m_double", "-0.25"},
+		{"sample.negative.ctr.m_float", "x"},
+		{"sample.updown.control.step", "3"},
+		{"sample.updown.control.min", "-7"},
+		{"sample.updown.control.max", "11"},
+		{"sample.updown.control.repeat", "1"},
+		{"sample.updown.control.step", "4294967295"},
+		{"sample.updown.obs", "1"},
+		{"sample.proc.reset", "1"},
+		{"sample.load", "1"},
+		{"sample.bad.novalues", "1"},
+		{"sample.bad.nosupport", "1"},
+		{"sample.bad.unknown", "1"},
+		{"sample.noinst", "1"},
+		{"sample.needprofile", "1"},
+		{"sample.secret.bar", "x"},
+		{"sample.bigid", "1"},
+		{"sample.ghosts.visible", "0"},
+		{"sample.ghosts.visible", "3"},
+		{"sample.ghosts.visible", "100"},
+		{"sample.ghosts.visible", "-2"},
+		{"sample.step", "5"},
+		{"sample.control", "0"},
 	} {
 		same("pmstore", args...)
 		same("pminfo", "-f", args[len(args)-2])
@@ -221,5 +271,108 @@ func TestOracleSample(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(g.log, "sample.log"))
 	if err != nil || !strings.Contains(string(text), "agent is not ready") || strings.Contains(string(text), "panic") {
 		t.Errorf("sample.log: %v\n%s", err, text)
+	}
+}
+
+// sampleSession asks sample what no collector passes on: unknown metrics,
+// profiles, stores of wrong forms, names.
+const sampleSession = `getdesc on
+desc 29.0.54
+desc 29.0.55
+desc 29.0.86
+desc 29.0.1009
+desc 29.0.1008
+desc 29.9.9
+fetch 29.0.999 29.0.4 29.3.1
+fetch 29.0.49
+profile 29.4 none
+profile 29.4 add 4
+fetch 29.0.49
+fetch 29.0.6 29.0.50 29.0.51
+profile 29.2 none
+profile 29.2 add 200
+fetch 29.0.6 29.0.50 29.0.51 29.0.121
+profile 29.2 all
+profile 29.4 all
+fetch 29.0.136 29.0.137 29.0.139
+fetch 29.0.136 29.0.136
+fetch 29.0.9 29.0.92 29.0.138 29.0.154 29.0.55
+instance 29.1
+instance 29.4 4
+instance 29.4 "fat man"
+instance 29.4 "bald"
+instance 29.9
+instance 29.11
+instance 29.11 8
+instance 29.12
+instance 29.13
+instance 29.8
+fetch 29.0.156 29.0.157
+instance 29.12
+store 29.0.6 "5"
+store 29.0.32 "a string"
+store 29.0.36 "x"
+store 29.0.40 "0"
+store 29.0.48 "5"
+store 29.0.999 "5"
+store 29.0.79 "2"
+store 29.0.87 "3"
+desc 29.0.86
+fetch 29.0.86 29.0.80 29.0.32
+label domain 29
+label indom 29.1
+label indom 29.4
+label indom 29.2
+label cluster 29.0
+label cluster 29.9
+label item 29.0.14
+label item 29.0.36
+label item 29.0.64
+label item 29.0.4
+label instances 29.2
+label instances 29.3
+label instances 29.5
+label instances 29.13
+pmid sample.secret.bar
+pmid sample.secret
+pmid sample.nothing
+pmid sample.ghosts.karma
+name 29.0.1000
+name 29.0.1001
+name 29.0.1010
+name 29.0.999
+children sample.secret
+children sample.secret.foo
+children sample.ghosts
+children sample.nothing
+traverse sample.secret
+traverse sample.ghosts
+traverse sample.secret.foo.bar
+store 29.0.1008 "2"
+traverse sample.ghosts
+instance 29.11
+fetch 29.0.1009 29.0.1010 29.0.1011
+store 29.0.74 "-12345"
+fetch 29.0.4 29.0.75
+desc 29.0.75
+status
+close
+`
+
+// TestOracleDbpmdaSample has the C debugger of agents talk to both.
+func TestOracleDbpmdaSample(t *testing.T) {
+	oracle.Require(t)
+	c := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
+	s := side{PMCD: c}
+	dir := links(t)
+	want := debug(t, s, filepath.Join(c.PMDAs, "sample", "pmdasample"), c.PMDAs, "29", sampleSession)
+	got := debug(t, s, filepath.Join(dir, "pmdasample"), dir, "29", sampleSession)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("dbpmda (-theirs +ours):\n%s", diff)
+	}
+	for _, part := range []string{"huff.puff.seven", `"Duppy"`, "Explicit instance identifier(s) required"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("dbpmda prints no %q:\n%s", part, got)
+		}
 	}
 }
