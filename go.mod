@@ -6,6 +6,7 @@ require (
 	github.com/klauspost/compress v1.20.3
 	github.com/ulikunitz/xz v0.5.17
 	golang.org/x/sys v0.49.0
+	golang.org/x/term v0.47.0
 )
 
 // For tests.

@@ -12,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp/tool/cpp"
 	"github.com/go-pcp/pcp/tool/date"
 	"github.com/go-pcp/pcp/tool/dbg"
+	"github.com/go-pcp/pcp/tool/dbpmda"
 	"github.com/go-pcp/pcp/tool/dumplog"
 	"github.com/go-pcp/pcp/tool/err"
 	"github.com/go-pcp/pcp/tool/folio"
@@ -80,6 +81,7 @@ func commands() []*cli.Command {
 		genmap.Command,
 		helptext.NewCommand,
 		helptext.CheckCommand,
+		dbpmda.Command,
 		err.Command,
 		hostname.Command,
 		config.Command,
