@@ -433,6 +433,18 @@ func (c *Context) FetchArchiveInto(ctx context.Context, res *pcp.Result) error {
 	return c.fetchArchive(ctx, res, false)
 }
 
+// FetchArchiveOf is FetchArchiveInto for some metrics: it returns the next record
+// that has any of them, with a set for each, or a mark. It is much faster where
+// records have many others.
+func (c *Context) FetchArchiveOf(ctx context.Context, ids []pcp.PMID, res *pcp.Result) error {
+	r, err := c.recording(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.release(r)
+	return r.cur.NextOf(ctx, ids, false, res)
+}
+
 func (c *Context) fetchArchive(ctx context.Context, res *pcp.Result, keep bool) error {
 	r, err := c.recording(ctx)
 	if err != nil {

@@ -153,6 +153,31 @@ func (c *Cursor) retype(vs *pcp.ValueSet) {
 	}
 }
 
+// NextOf is Next for some metrics: it returns the next record that has any of
+// them, with these only, or a mark.
+func (c *Cursor) NextOf(ctx context.Context, ids []pcp.PMID, keep bool, res *pcp.Result) error {
+	if c.mode == Interp {
+		return fmt.Errorf("next record: %w", pcp.ErrMode)
+	}
+	for {
+		if err := c.next(ctx); err != nil {
+			return err
+		}
+		if c.tape.isMark() {
+			res.Reset()
+			res.Time = c.tape.scan.Time
+			return nil
+		}
+		found, err := c.pick(ids, allInstances, keep, res)
+		if err != nil || found {
+			return err
+		}
+	}
+}
+
+// allInstances is a profile that selects everything.
+var allInstances = new(pcp.Profile)
+
 // checkEach is how many records are read between looks at the context.
 const checkEach = 256
 

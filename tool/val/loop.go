@@ -70,24 +70,18 @@ func (x *viewer) fetch(ctx context.Context, s *sample) error {
 // fetchRecord gets the next record of the archive that has the metric, and
 // returns its values. A mark is errNone.
 func (x *viewer) fetchRecord(ctx context.Context, res *pcp.Result) (*pcp.ValueSet, error) {
-	for {
-		if err := x.c.FetchArchiveInto(ctx, res); err != nil {
-			return nil, err
-		}
-		if len(res.Sets) == 0 {
-			if !x.json {
-				x.stamp(res.Time)
-				x.out = append(x.out, "  Archive logging suspended\n"...)
-			}
-			x.reported = false
-			return nil, errNone
-		}
-		for i := range res.Sets {
-			if res.Sets[i].PMID == x.ids[0] {
-				return &res.Sets[i], nil
-			}
-		}
+	if err := x.c.FetchArchiveOf(ctx, x.ids[:], res); err != nil {
+		return nil, err
 	}
+	if len(res.Sets) == 0 {
+		if !x.json {
+			x.stamp(res.Time)
+			x.out = append(x.out, "  Archive logging suspended\n"...)
+		}
+		x.reported = false
+		return nil, errNone
+	}
+	return &res.Sets[0], nil
 }
 
 // noValues says that there are none.

@@ -221,8 +221,12 @@ func (x *viewer) pad(s string, width int) {
 }
 
 func (x *viewer) spaces(n int) {
-	for ; n > 0; n-- {
-		x.out = append(x.out, ' ')
+	const some = "                                "
+	for ; n > len(some); n -= len(some) {
+		x.out = append(x.out, some...)
+	}
+	if n > 0 {
+		x.out = append(x.out, some[:n]...)
 	}
 }
 
