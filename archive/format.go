@@ -99,10 +99,6 @@ func decodeStamp(b []byte, version int) pcp.Timestamp {
 	return pcp.Timestamp{Sec: int64(int32(binary.BigEndian.Uint32(b))), Nsec: usec * 1000}
 }
 
-// before compares two time stamps as the C library does, by subtraction: one
-// whose nanoseconds are out of range is still somewhere.
-func before(a, b pcp.Timestamp) bool { return a.Sub(b) < 0 }
-
 // cString returns what C sees of a string: up to the first NUL.
 func cString(b []byte) []byte {
 	if i := bytes.IndexByte(b, 0); i >= 0 {

@@ -58,7 +58,9 @@ func run() int {
 		Getenv: os.Getenv, LookupEnv: os.LookupEnv,
 		Version: version,
 		Rows:    terminalRows,
-		Command: c, Commands: table,
+
+		ErrTerminal: errTerminal,
+		Command:     c, Commands: table,
 	})
 	if err := out.Flush(); err != nil && status == 0 {
 		fmt.Fprintf(os.Stderr, "%s: writing standard output: %s\n", name, cli.ErrText(err))

@@ -48,3 +48,9 @@ func terminalRows() int {
 	}
 	return int(ws.Row)
 }
+
+// errTerminal tells whether standard error is a terminal.
+func errTerminal() bool {
+	_, err := unix.IoctlGetWinsize(int(os.Stderr.Fd()), unix.TIOCGWINSZ)
+	return err == nil
+}

@@ -2,11 +2,8 @@ package archivecmd
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -103,38 +100,3 @@ func failed(env *cli.Env, err error) int { return env.Fatalf("%s", errText(err))
 
 // errText is the text of an error for people: our errors tell file and offset.
 func errText(err error) string { return strings.TrimPrefix(err.Error(), "./") }
-
-// A meter shows on a terminal how far long work has got.
-type meter struct {
-	env   *cli.Env
-	tty   bool
-	what  string
-	shown int
-}
-
-func newMeter(env *cli.Env, what string) *meter {
-	m := &meter{env: env, what: what, shown: -1}
-	if f, ok := env.Stderr.(*os.File); ok {
-		_, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-		m.tty = err == nil
-	}
-	return m
-}
-
-func (m *meter) set(done, total int64) {
-	if !m.tty || total < 64<<20 {
-		return
-	}
-	if p := int(min(100, done*100/total)); p != m.shown {
-		m.shown = p
-		fmt.Fprintf(m.env.Stderr, "\r%s: %d%% ", m.what, p)
-	}
-}
-
-// clear takes it away.
-func (m *meter) clear() {
-	if m.shown >= 0 {
-		fmt.Fprintf(m.env.Stderr, "\r%*s\r", len(m.what)+8, "")
-		m.shown = -1
-	}
-}

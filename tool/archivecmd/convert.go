@@ -127,15 +127,15 @@ func (c *conversion) run(env *cli.Env, from, to string) (notes []string, err err
 	}
 	defer os.RemoveAll(dir)
 	base := filepath.Join(dir, filepath.Base(to))
-	m := newMeter(env, filepath.Base(to))
-	defer m.clear()
+	m := cli.NewProgress(env, filepath.Base(to), 0)
+	defer m.Clear()
 	var total int64
 	for _, path := range files.All() {
 		if n, err := archive.FileSize(path); err == nil {
 			total += n
 		}
 	}
-	p := &passed{total: total, show: m.set}
+	p := &passed{total: total, show: m.Set}
 	if c.version == 0 {
 		c.version = a.Version()
 	}

@@ -78,9 +78,9 @@ func repair(ctx context.Context, env *cli.Env) int {
 		base = filepath.Join(dir, filepath.Base(files.Base))
 	}
 	r := &rescue{ctx: ctx, files: files, note: note}
-	m := newMeter(env, files.Base)
-	err = r.run(base, m.set)
-	m.clear()
+	m := cli.NewProgress(env, files.Base, 0)
+	err = r.run(base, m.Set)
+	m.Clear()
 	if err != nil {
 		// What was begun is of no use, and what was there before is not ours.
 		if !errors.Is(err, fs.ErrExist) {

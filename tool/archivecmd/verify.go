@@ -77,8 +77,8 @@ func verify(_ context.Context, env *cli.Env) int {
 			continue
 		}
 		v := verdict{}
-		m := newMeter(env, path)
-		c := check.Checker{Path: path, NoWrap: noWrap, MetaOnly: metaOnly, Strict: true, Progress: m.set}
+		m := cli.NewProgress(env, path, 0)
+		c := check.Checker{Path: path, NoWrap: noWrap, MetaOnly: metaOnly, Strict: true, Progress: m.Set}
 		c.Opened = func(a *archive.Archive) (check.Window, *time.Location, bool) {
 			w := c.Whole(a)
 			return w, env.Local(), true
@@ -88,11 +88,11 @@ func verify(_ context.Context, env *cli.Env) int {
 			if quiet {
 				return
 			}
-			m.clear()
+			m.Clear()
 			show(env, path, f, asJSON)
 		}
 		ok := c.Run()
-		m.clear()
+		m.Clear()
 		if !quiet {
 			v.print(env, path, ok, asJSON, &c)
 		}

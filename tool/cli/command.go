@@ -44,6 +44,7 @@ type Env struct {
 	LookupEnv      func(string) (string, bool) // nil: what Getenv finds empty is not set; see IsSet
 	Version        string                      // of this program, for -V
 	Rows           func() int                  // height of the terminal that Stdout is; 0, or nil, if it is none
+	ErrTerminal    func() bool                 // tells whether Stderr is a terminal; nil: it is none
 	Command        *Command                    // itself
 	Commands       []*Command                  // all of them
 

@@ -40,7 +40,7 @@ type job struct {
 	cols       []*column // by column of the file, nil where the time is
 	metrics    []*metric
 
-	progress *progress
+	progress *cli.Progress
 }
 
 // Limits of what is taken for a row, and for a value.
@@ -58,12 +58,12 @@ type rowReader struct {
 // A counter tells how much was read.
 type counter struct {
 	r io.Reader
-	p *progress
+	p *cli.Progress
 }
 
 func (c *counter) Read(b []byte) (int, error) {
 	n, err := c.r.Read(b)
-	c.p.add(n)
+	c.p.Add(int64(n))
 	return n, err
 }
 
@@ -100,8 +100,8 @@ func (j *job) run() error {
 	if err != nil {
 		return err
 	}
-	j.progress = newProgress(j.env, 2*size)
-	defer j.progress.clear()
+	j.progress = cli.NewProgress(j.env, j.env.ProgName(), 2*size)
+	defer j.progress.Clear()
 	// It makes no files yet, but sees whether they may be made.
 	im, err := importer.Start(j.archive, j.opt)
 	if err != nil {

@@ -99,7 +99,16 @@ func run(_ context.Context, env *cli.Env) int {
 // one checks one archive.
 func (f *flags) one(env *cli.Env, o *cli.Options, c *check.Checker) bool {
 	c.Trace = env.Stderr
-	c.Found = func(fi check.Finding) { io.WriteString(env.Stderr, fi.Message) }
+	var progress *cli.Progress
+	if f.verbose == 0 {
+		progress = cli.NewProgress(env, env.ProgName(), 0)
+		defer progress.Clear()
+	}
+	c.Progress = progress.Set
+	c.Found = func(fi check.Finding) {
+		progress.Clear()
+		io.WriteString(env.Stderr, fi.Message)
+	}
 	if tree := o.NameSpace; tree != nil {
 		c.Names = func(id pcp.PMID) []string {
 			names, err := tree.Names(id)

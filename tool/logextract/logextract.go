@@ -159,7 +159,7 @@ type extractor struct {
 	out      *archive.Writer
 	outName  string
 	loc      *time.Location
-	progress *progress
+	progress *cli.Progress
 
 	start, end       pcp.Timestamp // of all inputs together
 	winStart, winEnd pcp.Timestamp // winEnd is only valid if bounded
@@ -199,7 +199,7 @@ func run(_ context.Context, env *cli.Env) int {
 
 // complain writes a message of the program.
 func (x *extractor) complain(format string, args ...any) {
-	x.progress.clear()
+	x.progress.Clear()
 	fmt.Fprintf(x.env.Stderr, "%s: %s\n", x.env.ProgName(), fmt.Sprintf(format, args...))
 }
 
@@ -223,7 +223,7 @@ func (x *extractor) writeFailed(what string, err error) error {
 
 // abandon removes the output, or with -d keeps what there is of it.
 func (x *extractor) abandon() {
-	x.progress.clear()
+	x.progress.Clear()
 	if x.desperate {
 		if x.out != nil {
 			x.out.Close()

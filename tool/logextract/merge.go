@@ -6,10 +6,12 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // A merger is where the merging of the inputs is.
@@ -33,8 +35,8 @@ const indexBytes = 100_000
 // merge copies what is wanted of the inputs, in the order of time.
 func (x *extractor) merge() error {
 	x.flushAt = indexBytes
-	x.progress = newProgress(x.env, x.inputs)
-	defer x.progress.clear()
+	x.progress = cli.NewProgress(x.env, x.env.ProgName(), x.watch())
+	defer x.progress.Clear()
 	seek := x.winStart.Sec >= 0
 	live := 0
 	for _, in := range x.inputs {
@@ -362,4 +364,20 @@ func (x *extractor) newVolume(t pcp.Timestamp) error {
 	x.complain("New log volume %d, at %s", vol+1, fmt.Sprintf("%s.%09d", local.Format("15:04:05"), t.Nsec))
 	x.flushAt, x.volStart = indexBytes, t
 	return nil
+}
+
+// watch has all inputs tell what they have read, and returns how many bytes there are.
+func (x *extractor) watch() (total int64) {
+	for _, in := range x.inputs {
+		if in.empty {
+			continue
+		}
+		for _, number := range in.a.Volumes() {
+			if n, err := archive.FileSize(in.a.Path() + "." + strconv.Itoa(number)); err == nil {
+				total += n
+			}
+		}
+		in.vols.done = func(n int64) { x.progress.Add(n) }
+	}
+	return total
 }

@@ -58,7 +58,7 @@ type reducer struct {
 	flags
 	env      *cli.Env
 	opts     *cli.Options
-	progress *progress
+	progress *cli.Progress
 	name     string // of the input
 	outName  string
 
@@ -136,7 +136,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	x.name, x.outName = o.Args[0], o.Args[len(o.Args)-1]
 	err := x.reduce(ctx)
-	x.progress.clear()
+	x.progress.Clear()
 	if x.c != nil {
 		x.c.Close()
 	}
@@ -157,7 +157,7 @@ func run(ctx context.Context, env *cli.Env) int {
 
 // complain writes a message of the program.
 func (x *reducer) complain(format string, args ...any) {
-	x.progress.clear()
+	x.progress.Clear()
 	fmt.Fprintf(x.env.Stderr, "%s: %s\n", x.env.ProgName(), fmt.Sprintf(format, args...))
 }
 
@@ -303,7 +303,7 @@ func (x *reducer) copy(ctx context.Context) error {
 	ends, found := make(chan pcp.Timestamp), make(chan finding)
 	go x.scan.run(ends, found)
 	defer func() { close(ends); <-found }()
-	x.progress = newProgress(x.env, x.window)
+	x.progress = cli.NewProgress(x.env, x.env.ProgName(), 0)
 	var in pcp.Result
 	for at := x.window.Start; x.samples < 0 || x.written < x.samples; at = at.Add(x.interval) {
 		ends <- at
@@ -319,7 +319,7 @@ func (x *reducer) copy(ctx context.Context) error {
 		if in.Time.Compare(x.window.Finish) > 0 {
 			return nil
 		}
-		x.progress.at(in.Time)
+		x.progress.Set(milliseconds(x.window.Start, in.Time), milliseconds(x.window.Start, x.window.Finish))
 		_, _, oldMeta := x.out.Position()
 		if seen.err != nil {
 			x.complain("%v", seen.err)
@@ -407,3 +407,6 @@ func (x *reducer) newVolume(t pcp.Timestamp) error {
 	x.flushAt = indexBytes
 	return nil
 }
+
+// milliseconds returns how far it is from one time to another.
+func milliseconds(from, to pcp.Timestamp) int64 { return int64(1000 * to.Sub(from)) }

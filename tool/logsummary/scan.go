@@ -153,6 +153,11 @@ func (s *scanner) read(set *replay.Set) error {
 	src := source{list: set.Archives()}
 	defer src.close()
 	origin, finish := s.t.window.Start, s.t.window.Finish
+	var progress *cli.Progress
+	if !s.inline { // else there may be warnings
+		progress = cli.NewProgress(s.t.env, s.t.env.ProgName(), 0)
+		defer progress.Clear()
+	}
 	if err := src.seek(origin); err != nil {
 		return err
 	}
@@ -192,6 +197,7 @@ func (s *scanner) read(set *replay.Set) error {
 		origin = now
 		if s.inline || len(s.batch.buf) >= batchSize {
 			s.flush()
+			progress.Set(int64(1000*now.Sub(s.t.window.Start)), int64(1000*finish.Sub(s.t.window.Start)))
 		}
 	}
 	return nil
