@@ -172,7 +172,7 @@ func randomArgs(rnd *rand.Rand, path string) ([]string, bool) {
 func TestAllArchives(t *testing.T) {
 	t.Parallel()
 	b := archiveBench(t)
-	every := 12
+	every := 24
 	if os.Getenv("PCP_SUITE") != "" {
 		every = 1
 	}
