@@ -1,7 +1,6 @@
 package dumplog
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"strconv"
@@ -328,12 +327,4 @@ func (d *dumper) appendStamp(b []byte, t pcp.Timestamp) []byte {
 // ctime prints a time as ctime(3) does, without the newline.
 func ctime(sec int64, loc *time.Location) string {
 	return time.Unix(sec, 0).In(loc).Format("Mon Jan _2 15:04:05 2006")
-}
-
-// cString cuts b at the first NUL.
-func cString(b []byte) []byte {
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		return b[:i]
-	}
-	return b
 }
