@@ -75,8 +75,8 @@ func (l *layout) build() error {
 		}
 	}
 	for _, path := range l.Over {
-		if strings.HasPrefix(path, agentDir) && !exists(path) {
-			continue // an agent that is only shipped as source
+		if st, err := os.Lstat(path); strings.HasPrefix(path, agentDir) && (err != nil || !st.Mode().IsRegular()) {
+			continue // an agent that set-up neither compiled nor put there
 		}
 		if err := unix.Mount(l.Wrap, path, "", unix.MS_BIND, ""); err != nil {
 			return fmt.Errorf("laying %s over %s: %w", l.Wrap, path, err)
