@@ -134,22 +134,13 @@ seconds, and then says that it is ready again. Fetched, it is 0.`,
 		Value:   func(inst int32, _ int) (pcp.Value, error) { return pcp.Int32Value(499 - inst), nil },
 	}}, {Metric: pmda.Metric{
 		Name: "datasize", Item: 91, Type: pcp.TypeU32, Sem: pcp.SemInstant, Units: pcp.NewUnits(1, 0, 0, pcp.SpaceKByte, 0, 0),
-		OneLine: "memory that the agent's process has for data",
-		Help:    "Kbytes that its program got of the kernel, in large pieces, to keep data in.",
+		OneLine: "memory that the agent's process needs for data",
+		Help: `Kbytes of what was in use when its program last looked for what is not, rounded
+up to whole Mbytes: finer grains show buffers that grow and shrink.`,
 		Value: func(int32, int) (pcp.Value, error) {
-			s := []metrics.Sample{
-				{Name: "/memory/classes/heap/objects:bytes"},
-				{Name: "/memory/classes/heap/free:bytes"},
-				{Name: "/memory/classes/heap/released:bytes"},
-				{Name: "/memory/classes/heap/unused:bytes"},
-				{Name: "/memory/classes/heap/stacks:bytes"},
-			}
+			s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 			metrics.Read(s)
-			sum := uint64(0)
-			for i := range s {
-				sum += s[i].Value.Uint64()
-			}
-			return pcp.Uint32Value(uint32(sum / 1024)), nil
+			return pcp.Uint32Value(uint32(1024 * (s[0].Value.Uint64()>>20 + 1))), nil
 		},
 	}}}
 }

@@ -18,8 +18,8 @@ func (a *Agent) typeRows() []row {
 		}{{"one", 1}, {"ten", 10}, {"hundred", 100}, {"million", 1000000}} {
 			rows = append(rows, row{Metric: pmda.Metric{
 				Name: name + "." + part.name, Item: items[i], Type: typ, Sem: pcp.SemInstant,
-				OneLine: fmt.Sprintf("%d as %s", part.n, what), Help: "Always the same.",
-				Value: constant(make(part.n)),
+				OneLine: fmt.Sprintf("%d as %s", part.n, what), // scripts look for that of long.ten
+				Value:   constant(make(part.n)),
 			}})
 		}
 		rows = append(rows, row{Metric: pmda.Metric{
@@ -28,24 +28,24 @@ func (a *Agent) typeRows() []row {
 			Value: func(int32, int) (pcp.Value, error) { return get(), nil },
 		}, set: set})
 	}
-	group("long", "a number in 32 bits", [5]int{10, 11, 12, 13, 14}, pcp.Type32,
+	group("long", "a 32-bit integer", [5]int{10, 11, 12, 13, 14}, pcp.Type32,
 		func(n int64) pcp.Value { return pcp.Int32Value(int32(n)) },
 		func() pcp.Value { return pcp.Int32Value(a.long) }, set32(&a.long))
-	group("float", "a short fraction", [5]int{15, 16, 17, 18, 19}, pcp.TypeFloat,
+	group("float", "a 32-bit floating point value", [5]int{15, 16, 17, 18, 19}, pcp.TypeFloat,
 		func(n int64) pcp.Value { return pcp.FloatValue(float32(n)) },
 		func() pcp.Value { return pcp.FloatValue(a.float) },
 		func(v pcp.Value) error { a.float = v.Float(); return nil })
-	group("longlong", "a number in 64 bits", [5]int{20, 21, 22, 23, 24}, pcp.Type64, pcp.Int64Value,
+	group("longlong", "a 64-bit integer", [5]int{20, 21, 22, 23, 24}, pcp.Type64, pcp.Int64Value,
 		func() pcp.Value { return pcp.Int64Value(a.longlong) },
 		func(v pcp.Value) error { a.longlong = v.Int64(); return nil })
-	group("double", "a long fraction", [5]int{25, 26, 27, 28, 29}, pcp.TypeDouble,
+	group("double", "a 64-bit floating point value", [5]int{25, 26, 27, 28, 29}, pcp.TypeDouble,
 		func(n int64) pcp.Value { return pcp.DoubleValue(float64(n)) },
 		func() pcp.Value { return pcp.DoubleValue(a.double) },
 		func(v pcp.Value) error { a.double = v.Double(); return nil })
-	group("ulong", "an unsigned number in 32 bits", [5]int{93, 94, 95, 96, 97}, pcp.TypeU32,
+	group("ulong", "a 32-bit unsigned integer", [5]int{93, 94, 95, 96, 97}, pcp.TypeU32,
 		func(n int64) pcp.Value { return pcp.Uint32Value(uint32(n)) },
 		func() pcp.Value { return pcp.Uint32Value(a.ulong) }, setU32(&a.ulong))
-	group("ulonglong", "an unsigned number in 64 bits", [5]int{98, 99, 100, 101, 102}, pcp.TypeU64,
+	group("ulonglong", "a 64-bit unsigned integer", [5]int{98, 99, 100, 101, 102}, pcp.TypeU64,
 		func(n int64) pcp.Value { return pcp.Uint64Value(uint64(n)) },
 		func() pcp.Value { return pcp.Uint64Value(a.ulonglong) },
 		func(v pcp.Value) error { a.ulonglong = v.Uint64(); return nil })
