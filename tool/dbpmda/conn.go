@@ -55,18 +55,24 @@ func deadline(of any, set func(deadliner, time.Time) error, d time.Duration) {
 	}
 }
 
-// send sends one PDU. That the agent has gone shows when its answer is read.
+// send sends one PDU.
 func (c *conn) send(p wire.PDU, from int32, limit time.Duration) error {
 	deadline(c.w, deadliner.SetWriteDeadline, limit)
 	_, err := c.w.Write(wire.Append(nil, from, p))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return pcp.ErrTimeout
 	}
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.ECONNRESET) {
-		return nil
+	if errors.Is(err, io.ErrClosedPipe) {
+		return pcp.Error(-int32(syscall.EPIPE))
 	}
 	return err
 }
+
+// A gone agent ended before it could do anything.
+type gone struct{}
+
+func (gone) Read([]byte) (int, error)  { return 0, io.EOF }
+func (gone) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 // receive reads one PDU. The error is io.EOF if the agent has gone, or what
 // stands for it in a message.
@@ -187,7 +193,7 @@ func (s *session) openPipe(path string, args []string) {
 		// The C program gets this far only in the new process, and sees here
 		// one that ended at once.
 		s.errorf("execvp: %s\n", pcp.Code(err))
-		c.r, c.w = strings.NewReader(""), io.Discard
+		c.r, c.w = gone{}, gone{}
 		s.connected(c)
 		return
 	}
