@@ -47,16 +47,21 @@ func TestGuideDropbox(t *testing.T) {
 		Lines:  []string{fmt.Sprintf("dropbox 401 pipe binary env DROPBOX=%s PCP_VAR_DIR=%s %s -d 401", box, vardir, path)},
 		PMNS:   "root {\n\tdropbox\t401:*:*\n}\n",
 	})
-	c, err := pmapi.Dial(t.Context(), d.Unix)
-	if err != nil {
-		t.Fatal(err)
+	dial := func() *pmapi.Context {
+		t.Helper()
+		c, err := pmapi.Dial(t.Context(), d.Unix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
 	}
-	defer c.Close()
+	c, other := dial(), dial()
 	ids, err := c.LookupName(t.Context(), "dropbox.size", "dropbox.news")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := func(want string) {
+	want := func(c *pmapi.Context, want string) {
 		t.Helper()
 		res, err := c.Fetch(t.Context(), ids)
 		if err != nil {
@@ -79,16 +84,19 @@ func TestGuideDropbox(t *testing.T) {
 			t.Errorf("fetch gives %q, want %q", got, want)
 		}
 	}
-	want("7=3") // the file was there before anybody asked
+	want(c, "7=3") // the file was there before anybody asked
+	want(other, "7=3")
 	put("newer")
-	want("7=3 8=5 newer")
-	want("7=3 8=5")
+	want(c, "7=3 8=5 newer")
+	want(c, "7=3 8=5")
 	if err := os.Remove(filepath.Join(box, "old")); err != nil {
 		t.Fatal(err)
 	}
-	want("8=5")
+	want(c, "8=5")
 	put("old")
-	want("7=3 8=5 old")
+	want(other, "7=3 8=5 newer old") // each client gets each event, once
+	want(c, "7=3 8=5 old")
+	want(other, "7=3 8=5")
 	text, err := os.ReadFile(filepath.Join(pmdadir, "401.0"))
 	if err != nil || !strings.HasSuffix(string(text), " newer\n") || !strings.HasPrefix(string(text), "2 0 2147483647\n7 ") {
 		t.Errorf("the file is %q, %v", text, err)
