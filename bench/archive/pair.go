@@ -99,6 +99,8 @@ func (b *bench) once(ctx context.Context, tool string, w workload, out string, s
 		}
 	}
 	cmd := exec.CommandContext(ctx, tool, args...)
+	// Derived metrics of the machine's configuration are not measured.
+	cmd.Env = append(os.Environ(), "PCP_DERIVED_CONFIG=")
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = stdout, &stderr
 	if stdout == io.Discard {
