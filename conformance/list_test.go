@@ -73,15 +73,20 @@ func TestHelpers(t *testing.T) {
 	os.Mkdir(filepath.Join(suite, "src"), 0o777)
 	for name, text := range map[string]string{
 		"002":        "$here/src/store; src/load x | src/store\nLD_PRELOAD=$here/src/shm.so src/no.such src/data.txt\n",
-		"003":        "cat src/*.c\n",
-		"src/load.c": "", "src/store.c": "", "src/shm.c": "", "src/other.c": "",
+		"003":        "cat src/*.c\nsrc/github-50 -x\n. ./common.filter\n",
+		"src/load.c": "", "src/store.c": "", "src/shm.c": "", "src/other.c": "", "src/github-50.c": "",
+		// What it sources or runs counts too.
+		"common.filter":   ". ./common.filter\n$here/mk.logfarm -c\nsrc/hex2nbo $1\n",
+		"mk.logfarm":      "src/timeshift -\n",
+		"src/hex2nbo.c":   "",
+		"src/timeshift.c": "",
 	} {
 		if err := os.WriteFile(filepath.Join(suite, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got := helpers(suite, []test{{id: "002"}, {id: "003"}, {id: "004"}})
-	if want := []string{"load", "shm.so", "store"}; !slices.Equal(got, want) {
+	if want := []string{"github-50", "hex2nbo", "load", "shm.so", "store", "timeshift"}; !slices.Equal(got, want) {
 		t.Errorf("helpers = %q, want %q", got, want)
 	}
 }

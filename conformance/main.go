@@ -195,7 +195,9 @@ func (r *runner) exec(command string, args []string) int {
 	if err := r.prepare(nil, func(s string) { fmt.Println("#", s) }); err != nil {
 		return failed(err)
 	}
-	j := job{Layout: r.layout(m), Command: command, PMCD: m != offline, NoDSO: m == ownPMCD, Timeout: r.limit}
+	l := r.layout(m)
+	l.Archives = r.cache.withArchives()
+	j := job{Layout: l, Command: command, PMCD: m != offline, NoDSO: m == ownPMCD, Timeout: r.limit}
 	if _, err := sandbox(&j); err != nil {
 		return failed(err)
 	}

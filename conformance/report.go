@@ -77,8 +77,13 @@ func (p *reporter) run(r *runner, tests []test) []outcome {
 			}
 		})
 	}
-	for i := range tests {
-		queue <- i
+	// Those that wait for archives come last.
+	for _, wait := range []bool{false, true} {
+		for i, t := range tests {
+			if r.reads[t.id] == wait {
+				queue <- i
+			}
+		}
 	}
 	close(queue)
 	wg.Wait()

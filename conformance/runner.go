@@ -34,6 +34,9 @@ type runner struct {
 	over  map[string]string // where the real ones lie
 	limit time.Duration
 	stub  string // a program to run in place of the commands that a test names, or ""
+
+	reads    map[string]bool // the tests that read archives of tmparch
+	recorded <-chan struct{} // closed when these are made; nil if they were
 }
 
 // writable are the directories that tests write to.
@@ -69,6 +72,12 @@ func (r *runner) run(t test) *result {
 		return &result{Status: broken, Note: "the suite has no such test"}
 	}
 	l := r.layout(t.mode)
+	if r.reads[t.id] {
+		if r.recorded != nil {
+			<-r.recorded
+		}
+		l.Archives = r.cache.withArchives()
+	}
 	for _, name := range t.tools {
 		if _, ok := l.Links[name]; ok && r.stub != "" && !isService(name) {
 			l.Links[name] = r.stub

@@ -25,6 +25,8 @@ const hostName = "qahost"
 type layout struct {
 	Suite    string            // directory of the test suite
 	Layers   string            // directory of the layers that set-up left
+	Archives string            // directory of a layer with archives for the suite, or ""
+	Made     string            // directory that such archives are put into, or ""
 	Keep     bool              // set-up: changes go to Layers
 	Links    map[string]string // our commands, by name
 	Over     map[string]string // where each of them lies: path of the real one
@@ -48,7 +50,7 @@ func (l *layout) build() error {
 	if err := unix.Mount("conformance", sandboxDir, "tmpfs", 0, "mode=755"); err != nil {
 		return fmt.Errorf("mounting %s: %w", sandboxDir, err)
 	}
-	for _, dir := range []string{"root", "links", "up", "work", "layers", "suite"} {
+	for _, dir := range []string{"root", "links", "up", "work", "layers", "suite", "archives", "made"} {
 		if err := os.Mkdir(inSandbox(dir), 0o755); err != nil {
 			return err
 		}
@@ -63,6 +65,14 @@ func (l *layout) build() error {
 		bind(l.Suite, inSandbox("suite")),
 	); err != nil {
 		return err
+	}
+	for name, dir := range map[string]string{"archives": l.Archives, "made": l.Made} {
+		if dir == "" {
+			continue
+		}
+		if err := bind(dir, inSandbox(name)); err != nil {
+			return err
+		}
 	}
 	for name, path := range l.Links {
 		if err := bindFile(path, inSandbox("links", name)); err != nil {
@@ -131,6 +141,9 @@ func (l *layout) overlay(dir string) error {
 		up, work = filepath.Join(l.Layers, name), filepath.Join(l.Layers, ".work-"+name)
 	} else if layer := inSandbox("layers", name); exists(layer) {
 		lower = layer + ":" + lower
+	}
+	if dir == l.Suite && l.Archives != "" {
+		lower = inSandbox("archives") + ":" + lower
 	}
 	if err := errors.Join(os.MkdirAll(up, 0o755), os.MkdirAll(work, 0o755)); err != nil {
 		return err

@@ -23,18 +23,36 @@ type cache string
 func (c cache) layers() string { return filepath.Join(string(c), "layers") }
 func (c cache) stamp() string  { return filepath.Join(string(c), "stamp") }
 
+// sourced finds the scripts of the suite that others source or run.
+var sourced = regexp.MustCompile(`(?:\.|\$here)/((?:common|mk)\.\w+)`)
+
+// scripts returns the script of a test, and those that it sources or runs.
+func scripts(suite string, t test) []byte {
+	var text []byte
+	files := []string{t.id}
+	for i := 0; i < len(files); i++ { // it grows
+		b, err := os.ReadFile(filepath.Join(suite, files[i]))
+		if err != nil {
+			continue // run says so
+		}
+		text = append(text, b...)
+		for _, m := range sourced.FindAllSubmatch(b, -1) {
+			if name := string(m[1]); !slices.Contains(files, name) {
+				files = append(files, name)
+			}
+		}
+	}
+	return text
+}
+
 // helperUse finds the programs that a test runs out of the suite's src directory.
-var helperUse = regexp.MustCompile(`\bsrc/([A-Za-z_][A-Za-z0-9_]*(?:\.so)?)`)
+var helperUse = regexp.MustCompile(`\bsrc/([A-Za-z_][A-Za-z0-9_-]*(?:\.so)?)`)
 
 // helpers returns which programs of src the tests run.
 func helpers(suite string, tests []test) []string {
 	var names []string
 	for _, t := range tests {
-		b, err := os.ReadFile(filepath.Join(suite, t.id))
-		if err != nil {
-			continue // run says so
-		}
-		for _, m := range helperUse.FindAllSubmatch(b, -1) {
+		for _, m := range helperUse.FindAllSubmatch(scripts(suite, t), -1) {
 			name := string(m[1])
 			if exists(filepath.Join(suite, "src", strings.TrimSuffix(name, ".so")+".c")) {
 				names = append(names, name)
@@ -86,7 +104,7 @@ func (r *runner) prepare(tests []test, progress func(string)) error {
 		have = []string{id}
 		progress("preparing the suite in " + string(r.cache))
 		for try := 1; ; try++ {
-			if err := os.RemoveAll(r.cache.layers()); err != nil {
+			if err := errors.Join(os.RemoveAll(r.cache.layers()), os.RemoveAll(r.cache.archives())); err != nil {
 				return err
 			}
 			err := r.prepareStep(installAgents, true)
@@ -110,7 +128,10 @@ func (r *runner) prepare(tests []test, progress func(string)) error {
 		}
 	}
 	stamp := strings.Join(append(have, missing...), "\n") + "\n"
-	return os.WriteFile(r.cache.stamp(), []byte(stamp), 0o644)
+	if err := os.WriteFile(r.cache.stamp(), []byte(stamp), 0o644); err != nil {
+		return err
+	}
+	return r.makeArchives(tests, progress)
 }
 
 func (r *runner) prepareStep(command string, collector bool) error {
