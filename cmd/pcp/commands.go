@@ -17,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp/tool/err"
 	"github.com/go-pcp/pcp/tool/folio"
 	"github.com/go-pcp/pcp/tool/genmap"
+	"github.com/go-pcp/pcp/tool/getopt"
 	"github.com/go-pcp/pcp/tool/help"
 	"github.com/go-pcp/pcp/tool/helptext"
 	"github.com/go-pcp/pcp/tool/hostname"
@@ -87,6 +88,7 @@ func commands() []*cli.Command {
 		config.Command,
 		post.Command,
 		dbg.Command,
+		getopt.Command,
 		date.Command,
 		sleep.Command,
 		help.Command,
