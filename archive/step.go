@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -272,11 +271,4 @@ func (s *SetScanner) Mark() int {
 func (s *SetScanner) Return(mark int) bool {
 	s.off, s.left = mark, 1
 	return s.Next()
-}
-
-// Clone returns a copy of s that shares no memory with it. The set is none.
-func (s *SetScanner) Clone() SetScanner {
-	c := *s
-	c.body, c.pairs = bytes.Clone(s.body), nil
-	return c
 }

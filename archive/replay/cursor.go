@@ -128,17 +128,25 @@ func (c *Cursor) Next(ctx context.Context, keep bool, res *pcp.Result) error {
 		res.Time = s.Time
 		return nil
 	}
-	body := s.Body()
-	if keep {
-		body = bytes.Clone(body)
-	}
-	if err := archive.DecodeResult(res, body, c.set.archives[c.tape.cur].Version()); err != nil {
+	if err := archive.DecodeResult(res, s.Body(), c.set.archives[c.tape.cur].Version()); err != nil {
 		return err
 	}
 	for i := range res.Sets {
 		c.retype(&res.Sets[i])
+		if keep {
+			own(&res.Sets[i])
+		}
 	}
 	return nil
+}
+
+// own gives the values of a set bytes of their own, not those of the record.
+func own(vs *pcp.ValueSet) {
+	for i, v := range vs.Values {
+		if b := v.Bytes(); b != nil {
+			vs.Values[i] = pcp.BytesValue(v.Type(), bytes.Clone(b)).WithInst(v.Inst)
+		}
+	}
 }
 
 // retype gives values their types that have none in the archive.
@@ -239,9 +247,6 @@ func (c *Cursor) pick(ids []pcp.PMID, profile *pcp.Profile, keep bool, res *pcp.
 	if !found {
 		return false, nil
 	}
-	if keep {
-		start = start.Clone()
-	}
 	res.Reset()
 	res.Time = s.Time
 	for _, id := range ids {
@@ -259,6 +264,9 @@ func (c *Cursor) pick(ids []pcp.PMID, profile *pcp.Profile, keep bool, res *pcp.
 			c.filter(vs, profile)
 		}
 		c.retype(vs)
+		if keep {
+			own(vs)
+		}
 	}
 	return true, nil
 }
