@@ -15,7 +15,6 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
 	"github.com/ulikunitz/xz/lzma"
 
 	"github.com/go-pcp/pcp"
@@ -122,24 +121,25 @@ func (f plainFile) size() (int64, error) {
 // expand returns the contents of a compressed file. If it succeeds, f belongs
 // to the source.
 func expand(f *os.File, suffix string) (source, error) {
-	total, dict := int64(-1), int64(0)
-	if suffix == ".xz" {
-		x, err := newXZ(f)
-		if err != nil || x.largest() <= xzBlockLimit {
-			return x, err
-		}
-		if dict, err = x.dict(); err != nil {
-			return nil, err
-		}
-		total = x.total
-	}
+	total := int64(-1)
 	var r io.Reader
 	var err error
 	var stop func()
 	in := bufio.NewReaderSize(f, 64<<10) // some read byte by byte
 	switch suffix {
 	case ".xz":
-		r, err = xz.ReaderConfig{DictCap: int(dict)}.NewReader(in)
+		st, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		x, err := readXZIndex(f, st.Size())
+		if err != nil {
+			return nil, err
+		}
+		if x.largest() <= xzBlockLimit {
+			return newXZ(f, x), nil
+		}
+		r, total = &xzStream{xzIndex: x}, x.total
 	case ".zst":
 		// More than a window of 128 MiB is what zstd itself refuses.
 		d, derr := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderLowmem(true))

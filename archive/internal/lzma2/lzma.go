@@ -1,0 +1,129 @@
+package lzma2
+
+// Probabilities of a bit being 0, of probOne. Arrays have a power of two of
+// elements, and more than are used, where that spares looking at an index.
+const (
+	probBits = 11
+	probOne  = 1 << probBits
+	probMove = 5
+	rngTop   = 1 << 24
+)
+
+const (
+	litSize    = 0x300 // probabilities of literals in one context
+	litStates  = 7     // states below follow a literal
+	lenMin     = 2
+	slotStart  = 4  // distances below are their slot
+	slotDirect = 14 // slots from here on have bits that are not modelled
+)
+
+type probs struct {
+	isMatch  [256]uint16 // by state and position
+	isLong   [256]uint16 // not a repetition of one byte; likewise
+	isRep    [16]uint16  // by state
+	isRep0   [16]uint16  // 1 says: not the last distance
+	isRep1   [16]uint16
+	isRep2   [16]uint16
+	slot     [4][64]uint16 // by length
+	special  [128]uint16   // low bits of near distances
+	align    [16]uint16    // low bits of far ones
+	matchLen lengths
+	repLen   lengths
+	literal  [litSize << 4]uint16
+}
+
+type lengths struct {
+	choice, choice2 uint16
+	low, mid        [16][8]uint16 // by position
+	high            [256]uint16
+}
+
+func fill(p []uint16) {
+	for i := range p {
+		p[i] = probOne / 2
+	}
+}
+
+func (l *lengths) anew() {
+	l.choice, l.choice2 = probOne/2, probOne/2
+	for i := range l.low {
+		fill(l.low[i][:])
+		fill(l.mid[i][:])
+	}
+	fill(l.high[:])
+}
+
+// anew forgets the state.
+func (d *Decoder) anew() {
+	d.state, d.rep = 0, [4]uint32{}
+	p := &d.probs
+	fill(p.isMatch[:])
+	fill(p.isLong[:])
+	fill(p.isRep[:])
+	fill(p.isRep0[:])
+	fill(p.isRep1[:])
+	fill(p.isRep2[:])
+	for i := range p.slot {
+		fill(p.slot[i][:])
+	}
+	fill(p.special[:])
+	fill(p.align[:])
+	p.matchLen.anew()
+	p.repLen.anew()
+	fill(p.literal[:litSize<<(d.lc+d.lp)])
+}
+
+// bit decodes one bit without a branch: which way it goes cannot be guessed.
+// What it returns as the bit has all bits set if it is 0, and none if it is 1.
+// The caller refills rng if it is below rngTop.
+func bit(rng, code uint32, p *uint16) (r, c, zero uint32) {
+	v := int32(*p)
+	bound := rng >> probBits * uint32(v)
+	t := int64(code) - int64(bound)
+	z := int32(t >> 63)
+	*p = uint16(v - (v+z&(1<<probMove-1-probOne))>>probMove)
+	zero = uint32(z)
+	r = rng - bound
+	return r + (bound-r)&zero, uint32(t) + bound&zero, zero
+}
+
+// literal decodes a byte. It is a function of its own, as is unlike, because
+// its loop then has all that it needs in registers.
+//
+//go:noinline
+func literal(in *input, lit *[litSize]uint16, rng, code uint32, ip int) (r, c uint32, i int, sym uint32) {
+	sym = 1
+	for sym < 0x100 {
+		var b uint32
+		rng, code, b = bit(rng, code, &lit[sym])
+		sym = sym<<1 + 1 + b
+		if rng < rngTop {
+			rng <<= 8
+			code = code<<8 | uint32(in[ip])
+			ip++
+		}
+	}
+	return rng, code, ip, sym
+}
+
+// unlike decodes a byte after a match. The byte with which that would have gone
+// on is a guess, as long as its bits hold.
+//
+//go:noinline
+func unlike(in *input, lit *[litSize]uint16, rng, code uint32, ip int, match uint32) (r, c uint32, i int, sym uint32) {
+	sym = 1
+	same := uint32(0x100)
+	for sym < 0x100 {
+		match <<= 1
+		var b uint32
+		rng, code, b = bit(rng, code, &lit[same+match&same+sym])
+		sym = sym<<1 + 1 + b
+		same &= match ^ b // b is the opposite in all bits
+		if rng < rngTop {
+			rng <<= 8
+			code = code<<8 | uint32(in[ip])
+			ip++
+		}
+	}
+	return rng, code, ip, sym
+}

@@ -1,0 +1,252 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/ulikunitz/xz"
+
+	"github.com/go-pcp/pcp"
+)
+
+// xzContents returns n bytes, some of which compress well.
+func xzContents(n int) []byte {
+	rnd := rand.New(rand.NewPCG(7, uint64(n)))
+	b := make([]byte, 0, n+100)
+	for len(b) < n {
+		if rnd.IntN(50) == 0 {
+			for range 64 {
+				b = append(b, byte(rnd.Uint32()))
+			}
+		}
+		b = fmt.Appendf(b, "disk.dev.read %d %d;", rnd.IntN(100), len(b)/1000)
+	}
+	return b[:n]
+}
+
+// xzStreams compresses each part as a stream of its own; block is the size of
+// its blocks, 0 for one.
+func xzStreams(t testing.TB, block int, check byte, parts ...[]byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	for _, part := range parts {
+		w, err := xz.WriterConfig{BlockSize: int64(block), CheckSum: check, NoCheckSum: check == xz.None, DictCap: 1 << 16}.NewWriter(&out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(part); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.Bytes()
+}
+
+func openXZ(t testing.TB, z []byte) (*xzFile, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "z.xz")
+	if err := os.WriteFile(path, z, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	index, err := readXZIndex(f, int64(len(z)))
+	if err != nil {
+		return nil, err
+	}
+	return newXZ(f, index), nil
+}
+
+// readXZ reads in steps, in a direction.
+func readXZ(r io.ReaderAt, size, step int, back bool) ([]byte, error) {
+	b := make([]byte, size)
+	for n := 0; n < size; n += step {
+		at, k := n, min(step, size-n)
+		if back {
+			at = size - n - k
+		}
+		if got, err := r.ReadAt(b[at:at+k], int64(at)); got != k || err != nil && err != io.EOF {
+			return nil, fmt.Errorf("%d of %d bytes at %d: %w", got, k, at, err)
+		}
+	}
+	return b, nil
+}
+
+// TestXZ reads files of several streams, blocks and checks in every order.
+func TestXZ(t *testing.T) {
+	want := xzContents(4 << 20)
+	a, b := want[:1<<20], want[1<<20:]
+	for block, check := range map[int]byte{300_000: xz.CRC64, 1 << 20: xz.CRC32, 2 << 20: xz.None, 8 << 20: xz.SHA256} {
+		z := xzStreams(t, block, check, a, nil, b)
+		for _, step := range []int{512 << 10, 9999} {
+			for _, back := range []bool{false, true} {
+				x, err := openXZ(t, z)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := readXZ(x, len(want), step, back)
+				if err != nil || !bytes.Equal(got, want) {
+					t.Errorf("check %d, blocks of %d, steps of %d, back %v: differs, %v", check, block, step, back, err)
+				}
+				if len(x.held) > x.most {
+					t.Errorf("%d blocks in memory", len(x.held))
+				}
+				if err := x.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		x, err := openXZ(t, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(&xzStream{xzIndex: x.xzIndex})
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("check %d, blocks of %d, as a stream: differs, %v", check, block, err)
+		}
+		x.Close()
+	}
+}
+
+// TestXZStreamMemory says that a stream has a buffer for the dictionary, not
+// for the block.
+func TestXZStreamMemory(t *testing.T) {
+	want := xzContents(10 << 20)
+	x, err := openXZ(t, xzStreams(t, 0, xz.CRC64, want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &xzStream{xzIndex: x.xzIndex}
+	got, err := io.ReadAll(s)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Fatal("differs", err)
+	}
+	if len(s.buf) > 6<<20 {
+		t.Errorf("buffer of %d bytes", len(s.buf))
+	}
+}
+
+// TestXZRandom has several readers at work at once, in order and not.
+func TestXZRandom(t *testing.T) {
+	want := xzContents(6 << 20)
+	x, err := openXZ(t, xzStreams(t, 500_000, xz.CRC32, want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for seed := range uint64(4) {
+		wg.Go(func() {
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			b := make([]byte, 400_000)
+			for range 60 {
+				off := rnd.Int64N(int64(len(want)) + 1000)
+				for range rnd.IntN(6) {
+					k := rnd.IntN(len(b))
+					n, err := x.ReadAt(b[:k], off)
+					if exp := want[min(off, int64(len(want))):min(off+int64(k), int64(len(want)))]; !bytes.Equal(b[:n], exp) || (err == nil) != (n == k) {
+						t.Errorf("%d bytes at %d: %d, %v", k, off, n, err)
+						return
+					}
+					off += int64(n)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	// Close while blocks are decoded ahead.
+	if _, err := readXZ(x, 3<<20, 512<<10, false); err != nil {
+		t.Error(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := x.ReadAt(make([]byte, 1), 0); err == nil {
+		t.Error("reads after Close")
+	}
+}
+
+// TestXZLazy pins that the start of a block costs little.
+func TestXZLazy(t *testing.T) {
+	x, err := openXZ(t, xzStreams(t, 0, xz.CRC64, xzContents(4<<20)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if _, err := x.ReadAt(make([]byte, 100), 0); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(x.held[0].data); n > xzStep || cap(x.held[0].data) > 3<<20 {
+		t.Errorf("%d bytes decoded, in %d", n, cap(x.held[0].data))
+	}
+}
+
+// TestXZDamaged changes every byte of a small file: whatever passes must be
+// what was in it.
+func TestXZDamaged(t *testing.T) {
+	want := xzContents(3000)
+	z := xzStreams(t, 1000, xz.CRC32, want)
+	try := func(z []byte) (good bool) {
+		index, err := readXZIndex(bytes.NewReader(z), int64(len(z)))
+		if err == nil {
+			x := newXZ(nil, index)
+			var b, s []byte
+			b, err = readXZ(x, int(min(x.total, 1<<20)), 100, false)
+			s, serr := io.ReadAll(io.LimitReader(&xzStream{xzIndex: index}, 1<<20))
+			if (err == nil) != (serr == nil) {
+				t.Errorf("by block: %v; as a stream: %v", err, serr)
+			}
+			if err == nil && (!bytes.Equal(b, s) || !bytes.HasSuffix(want, b)) {
+				t.Errorf("%q, want %q", b, want)
+			}
+		}
+		if err != nil && !errors.Is(err, pcp.ErrLogRec) && !errors.Is(err, pcp.ErrNYI) {
+			t.Errorf("%v carries no code", err)
+		}
+		return err == nil
+	}
+	if !try(z) {
+		t.Fatal("not even the whole file")
+	}
+	for n := range z {
+		if try(z[:n]) && n > 0 {
+			t.Errorf("%d of %d bytes are accepted", n, len(z))
+		}
+	}
+	for i := range z {
+		for _, bits := range []byte{0x01, 0x80, 0x5a} {
+			bad := bytes.Clone(z)
+			bad[i] ^= bits
+			try(bad)
+		}
+	}
+}
+
+func FuzzXZ(f *testing.F) {
+	want := xzContents(700)
+	f.Add(xzStreams(f, 300, xz.CRC64, want))
+	f.Add(xzStreams(f, 0, xz.SHA256, want, nil, want[:10]))
+	f.Add(xzStreams(f, 0, xz.None, want))
+	f.Fuzz(func(t *testing.T, z []byte) {
+		index, err := readXZIndex(bytes.NewReader(z), int64(len(z)))
+		if err != nil || index.largest() > 1<<20 || index.total > 4<<20 {
+			return
+		}
+		b, err := readXZ(newXZ(nil, index), int(index.total), 1000, false)
+		s, serr := io.ReadAll(&xzStream{xzIndex: index})
+		if (err == nil) != (serr == nil) || err == nil && !bytes.Equal(b, s) {
+			t.Fatalf("by block %d bytes, %v; as a stream %d, %v", len(b), err, len(s), serr)
+		}
+	})
+}
