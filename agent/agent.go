@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"log/slog"
+	"os"
 
 	"github.com/go-pcp/pcp/agent/linux"
 	"github.com/go-pcp/pcp/agent/mmv"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-pcp/pcp/agent/sample"
 	"github.com/go-pcp/pcp/agent/simple"
 	"github.com/go-pcp/pcp/agent/trivial"
+	"github.com/go-pcp/pcp/agent/txmon"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -19,6 +21,7 @@ type Env struct {
 	Collector pmcd.Collector // for the agent that reports on it
 	Version   string         // of this software
 	Daemon    bool           // it is a program of its own
+	Args      []string       // of the program, if it takes any
 	Log       *slog.Logger   // nil discards
 }
 
@@ -31,7 +34,9 @@ type Builtin struct {
 	// Asked is set for agents that are served only where a configuration
 	// names them.
 	Asked bool
-	Open  func(Env) (pmda.Agent, error)
+	// Args says what arguments the agent's program needs, "" if none.
+	Args string
+	Open func(Env) (pmda.Agent, error)
 }
 
 // Builtins returns the table.
@@ -61,6 +66,13 @@ func Builtins() []Builtin {
 		}},
 		{Name: "simple", Domain: simple.Domain, Sample: true, Open: func(e Env) (pmda.Agent, error) {
 			return simple.New(simple.Config{Domain: e.Domain, Log: e.Log})
+		}},
+		{Name: "txmon", Domain: txmon.Domain, Sample: true, Asked: true, Args: "tx_type [...]", Open: func(e Env) (pmda.Agent, error) {
+			key, err := txmon.KeyFrom(os.Getenv)
+			if err != nil {
+				return nil, err
+			}
+			return txmon.New(txmon.Config{Domain: e.Domain, Types: e.Args, Key: key, Log: e.Log})
 		}},
 		{Name: "trivial", Domain: trivial.Domain, Sample: true, Open: func(e Env) (pmda.Agent, error) {
 			return trivial.New(cmp.Or(e.Domain, trivial.Domain))

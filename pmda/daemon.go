@@ -30,6 +30,14 @@ type Daemon struct {
 	// root started becomes PCP's user, unless -U says otherwise.
 	KeepUser bool
 
+	// Synopsis is the usage line behind the name, "" for that of an agent
+	// that takes options alone.
+	Synopsis string
+	// Args gets the arguments that are no options before anything is done. An
+	// error goes to standard error with the usage message. If it is nil they
+	// are ignored.
+	Args func(args []string) error
+
 	// New makes the agent, after the log has been opened. If the agent has a
 	// method Close, it is called at the end. While New takes more than a
 	// second, clients are told to try again (PM_ERR_PMDANOTREADY).
@@ -86,6 +94,7 @@ type settings struct {
 	endpoint endpoint
 	level    slog.Level
 	debug    []string // what is the agent's own of -D
+	args     []string // that are no options
 }
 
 // errUsage asks for the usage message alone.
@@ -101,6 +110,7 @@ func (d *Daemon) parse(args []string) (settings, error) {
 	for {
 		o, arg, ok := p.Next()
 		if !ok {
+			s.args = p.Args()
 			return s, errors.Join(errs...)
 		}
 		var err error
@@ -159,7 +169,7 @@ func (d *Daemon) usage(w io.Writer, err error) {
 			fmt.Fprintf(&b, "%s: %s\n", d.Name, line)
 		}
 	}
-	b.WriteString(getopt.Usage(d.Name, "", d.Options()))
+	b.WriteString(getopt.Usage(d.Name, d.Synopsis, d.Options()))
 	w.Write(b.Bytes())
 }
 
@@ -170,6 +180,13 @@ func (d *Daemon) Run(ctx context.Context, env Environment) int {
 	if err != nil {
 		d.usage(env.Stderr, err)
 		return 1
+	}
+	if d.Args != nil {
+		if err := d.Args(s.args); err != nil {
+			fmt.Fprintf(env.Stderr, "%v\n\n", err)
+			d.usage(env.Stderr, errUsage)
+			return 1
+		}
 	}
 	out, closeLog := d.openLog(s.logFile, env.Stderr)
 	defer closeLog()

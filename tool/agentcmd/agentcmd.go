@@ -2,6 +2,7 @@ package agentcmd
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/go-pcp/pcp/agent"
@@ -17,7 +18,7 @@ func Commands() []*cli.Command {
 			list = append(list, command(b))
 		}
 	}
-	return list
+	return append(list, recordCommand)
 }
 
 func command(b agent.Builtin) *cli.Command {
@@ -25,6 +26,7 @@ func command(b agent.Builtin) *cli.Command {
 		Name: "pmda" + b.Name, Link: "pmda" + b.Name,
 		Group:       "Agents",
 		Summary:     "serve the agent " + b.Name + " to the collector that starts it",
+		Synopsis:    synopsis(b),
 		Options:     daemon(b, "").Options(),
 		DieOnSignal: true, // the collector ends its agents by closing the pipe, or with SIGTERM
 		Run: func(ctx context.Context, env *cli.Env) int {
@@ -37,15 +39,32 @@ func command(b agent.Builtin) *cli.Command {
 	}
 }
 
+// synopsis is the usage line of an agent that takes arguments, else "".
+func synopsis(b agent.Builtin) string {
+	if b.Args == "" {
+		return ""
+	}
+	return "[options] " + b.Args
+}
+
 func daemon(b agent.Builtin, version string) *pmda.Daemon {
+	var args []string
 	return &pmda.Daemon{
 		Name:   "pmda" + b.Name,
 		Domain: b.Domain,
 		// As with the C agents of these names.
 		PipeOnly: b.Name != "simple" && b.Name != "sample",
 		KeepUser: !b.Sample && b.Name != "mmv" && b.Name != "pmproxy",
+		Synopsis: synopsis(b),
+		Args: func(list []string) error {
+			if args = list; b.Args != "" && len(list) == 0 {
+				//lint:ignore ST1005 what the one such C agent says
+				return errors.New("No transaction types specified")
+			}
+			return nil
+		},
 		New: func(domain int, log *slog.Logger) (pmda.Agent, error) {
-			return b.Open(agent.Env{Domain: domain, Version: version, Daemon: true, Log: log})
+			return b.Open(agent.Env{Domain: domain, Version: version, Daemon: true, Args: args, Log: log})
 		},
 	}
 }
