@@ -88,15 +88,26 @@ func bit(rng, code uint32, p *uint16) (r, c, zero uint32) {
 }
 
 // literal decodes a byte. It is a function of its own, as is unlike, because
-// its loop then has all that it needs in registers.
+// its loop then has all that it needs in registers. Both have [bit] written
+// out, in the order that suits them: here, both bits that may come next have
+// their probabilities fetched before it is known which it is.
 //
 //go:noinline
 func literal(in *input, lit *[litSize]uint16, rng, code uint32, ip int) (r, c uint32, i int, sym uint32) {
+	v := int32(lit[1])
 	sym = 1
 	for sym < 0x100 {
-		var b uint32
-		rng, code, b = bit(rng, code, &lit[sym])
-		sym = sym<<1 + 1 + b
+		next := sym << 1
+		v0, v1 := int32(lit[next]), int32(lit[next+1])
+		bound := rng >> probBits * uint32(v)
+		t := int64(code) - int64(bound)
+		z := int32(t >> 63)
+		lit[sym] = uint16(v - (v+z&(1<<probMove-1-probOne))>>probMove)
+		v = v1 + (v0-v1)&z
+		rng -= bound
+		rng += (bound - rng) & uint32(z)
+		code = uint32(t) + bound&uint32(z)
+		sym = next + 1 + uint32(z)
 		if rng < rngTop {
 			rng <<= 8
 			code = code<<8 | uint32(in[ip])
@@ -115,10 +126,17 @@ func unlike(in *input, lit *[litSize]uint16, rng, code uint32, ip int, match uin
 	same := uint32(0x100)
 	for sym < 0x100 {
 		match <<= 1
-		var b uint32
-		rng, code, b = bit(rng, code, &lit[same+match&same+sym])
-		sym = sym<<1 + 1 + b
-		same &= match ^ b // b is the opposite in all bits
+		p := &lit[same+match&same+sym]
+		v := int32(*p)
+		bound := rng >> probBits * uint32(v)
+		t := int64(code) - int64(bound)
+		z := uint32(t >> 63)
+		same &= match ^ z // z is the opposite in all bits
+		sym = sym<<1 + 1 + z
+		rng -= bound
+		code = uint32(t) + bound&z
+		rng += (bound - rng) & z
+		*p = uint16(v - (v+int32(z)&(1<<probMove-1-probOne))>>probMove)
 		if rng < rngTop {
 			rng <<= 8
 			code = code<<8 | uint32(in[ip])
