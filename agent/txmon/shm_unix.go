@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-pcp/pcp"
 )
 
 const ipcRmid = 0 // IPC_RMID, which not every system's constants have
@@ -26,11 +28,11 @@ func create(key, size int) (id int, s segment, err error) {
 func attach(key int) (segment, error) {
 	id, err := unix.SysvShmGet(key, 0, 0)
 	if err != nil {
-		return nil, fmt.Errorf("shmid: %w", err)
+		return nil, fmt.Errorf("shmid: %w", pcp.Code(err))
 	}
 	s, err := unix.SysvShmAttach(id, 0, 0)
 	if err != nil {
-		return nil, fmt.Errorf("shmat: %w", err)
+		return nil, fmt.Errorf("shmat: %w", pcp.Code(err))
 	}
 	return s, nil
 }

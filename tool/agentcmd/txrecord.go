@@ -2,9 +2,9 @@ package agentcmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/txmon"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -66,12 +66,12 @@ func record(_ context.Context, env *cli.Env) int {
 			fmt.Fprintf(env.Stderr, "Unknown tx type \"%s\" ... skipped\n", args[0])
 			continue
 		}
-		v, err := cli.ParseValue(args[1], pcp.TypeDouble)
-		if err != nil {
+		seconds, err := cli.Strtod(args[1], 64)
+		if err != nil && !errors.Is(err, cli.ErrRange) { // what is too large counts as infinite
 			fmt.Fprintf(env.Stderr, "Time value (%s) for tx type \"%s\" is bogus ... skipped\n", args[1], args[0])
 			continue
 		}
-		if err := rec.Record(args[0], v.Double()); err != nil {
+		if err := rec.Record(args[0], seconds); err != nil {
 			return env.Fatalf("%v", err)
 		}
 	}

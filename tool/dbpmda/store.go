@@ -4,9 +4,9 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -97,11 +97,11 @@ func (s *session) parseValue(text string, t pcp.Type) (v pcp.Value, ok bool) {
 		}
 	case pcp.TypeFloat:
 		var f float64
-		f, err = strconv.ParseFloat(trimmed, 32)
+		f, err = cli.Strtod(trimmed, 32)
 		v = pcp.FloatValue(float32(f))
 	case pcp.TypeDouble:
 		var f float64
-		f, err = strconv.ParseFloat(trimmed, 64)
+		f, err = cli.Strtod(trimmed, 64)
 		v = pcp.DoubleValue(f)
 	case pcp.TypeString:
 		return pcp.StringValue(text), true
@@ -110,10 +110,10 @@ func (s *session) parseValue(text string, t pcp.Type) (v pcp.Value, ok bool) {
 		return v, false
 	}
 	switch {
-	case err == nil && !strings.Contains(trimmed, "_"):
+	case err == nil && trimmed != "":
 		return v, true
-	case errors.Is(err, strconv.ErrRange):
-		s.printf("Error: Decoding value: %s\n", pcp.Error(-int32(syscall.ERANGE)))
+	case errors.Is(err, strconv.ErrRange), errors.Is(err, cli.ErrRange):
+		s.printf("Error: Decoding value: %s\n", cli.ErrRange)
 	default:
 		s.printf("Error: Value \"%s\" is incompatible with metric type (PM_TYPE_%s)\n", text, t)
 	}
