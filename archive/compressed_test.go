@@ -48,6 +48,9 @@ var compressors = map[string]func(t *testing.T, b []byte) []byte{
 		}
 		return w.EncodeAll(b, nil)
 	},
+	".Z": func(_ *testing.T, b []byte) []byte {
+		return archive.AppendLZW(nil, b, 14, 100000)
+	},
 	".bz2":  program("bzip2", "-c"),
 	".lzma": program("xz", "-c", "--format=lzma"),
 	".xz":   program("xz", "-c"),

@@ -22,13 +22,13 @@
 // Metadata are kept in memory, values are not: a [Reader] decodes one record
 // at a time into memory that it uses again.
 //
-// Files may end in .xz, .zst, .gz, .bz2, .bz, .lzma or .z. An .xz file of
+// Files may end in .xz, .zst, .gz, .bz2, .bz, .lzma, .Z or .z. An .xz file of
 // several blocks, each no larger than 32 MiB, as pmlogger_daily(1) makes them,
 // is read by block where it is needed, and ahead where it is read in order. A
 // damaged block is noticed at its end, at the latest: what is before was used
 // then. Any other compressed file is expanded as a whole, to memory if it is
 // small and else to a temporary file without a name, which goes with the
-// process. LZW (.Z) is not supported.
+// process.
 //
 // A [Writer] makes an archive, of values or of records copied from another; the
 // Append functions write single records, also from one version to the other.

@@ -147,8 +147,13 @@ func expand(f *os.File, suffix string) (source, error) {
 			stop = d.Close
 		}
 		r, err = d, derr
-	case ".gz", ".z":
-		r, err = gzip.NewReader(in)
+	case ".gz", ".Z", ".z":
+		// As gzip(1) does, by what is in it.
+		if magic, _ := in.Peek(len(lzwMagic)); string(magic) == lzwMagic {
+			r, err = newLZW(in)
+		} else {
+			r, err = gzip.NewReader(in)
+		}
 	case ".bz2", ".bz":
 		r = bzip2.NewReader(in)
 	case ".lzma":

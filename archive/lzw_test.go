@@ -1,0 +1,199 @@
+package archive
+
+import (
+	"bytes"
+	"io"
+	"math/rand"
+	"os/exec"
+	"testing"
+	"testing/iotest"
+)
+
+// AppendLZW compresses b as compress(1) does, with codes of at most width bits. If
+// it can begin anew it does after that many codes.
+func AppendLZW(out, b []byte, width uint, anew int) []byte {
+	type entry struct {
+		prefix int
+		next   byte
+	}
+	first, flags := lzwClear, byte(width)
+	if anew > 0 {
+		first, flags = lzwClear+1, flags|lzwClears
+	}
+	out = append(out, lzwMagic[0], lzwMagic[1], flags)
+	var (
+		table = make(map[entry]int)
+		w     = uint(lzwMinWidth)
+		group []byte // a bit each
+		codes int    // since it began
+	)
+	flush := func(whole bool) {
+		for whole && len(group) > 0 && len(group)%int(8*w) != 0 || len(group)%8 != 0 {
+			group = append(group, 0)
+		}
+		for i := 0; i < len(group); i += 8 {
+			var c byte
+			for k, bit := range group[i : i+8] {
+				c |= bit << k
+			}
+			out = append(out, c)
+		}
+		group = group[:0]
+	}
+	emit := func(code int) {
+		if w < width && first+codes-1 == 1<<w {
+			flush(true)
+			w++
+		}
+		for k := range w {
+			group = append(group, byte(code>>k)&1)
+		}
+		codes++
+	}
+	prefix := lzwNone
+	for _, c := range b {
+		if prefix == lzwNone {
+			prefix = int(c)
+			continue
+		}
+		if code, ok := table[entry{prefix, c}]; ok {
+			prefix = code
+			continue
+		}
+		emit(prefix)
+		if code := first + codes - 1; code < 1<<width {
+			table[entry{prefix, c}] = code
+		}
+		prefix = int(c)
+		if codes == anew {
+			emit(prefix)
+			emit(lzwClear)
+			flush(true)
+			clear(table)
+			w, codes, prefix = lzwMinWidth, 0, lzwNone
+		}
+	}
+	if prefix != lzwNone {
+		emit(prefix)
+	}
+	flush(false)
+	return out
+}
+
+// lzwInputs are such that codes get wider, the table full, and codes for what the
+// one before begins.
+func lzwInputs() [][]byte {
+	rnd := rand.New(rand.NewSource(1))
+	random := func(n, of int) []byte {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(rnd.Intn(of))
+		}
+		return b
+	}
+	return [][]byte{
+		{},
+		{0},
+		[]byte("aaa"), random(600, 256), random(80000, 256), random(50000, 4),
+		bytes.Repeat([]byte("a"), 20000), append(random(9000, 3), random(9000, 256)...),
+	}
+}
+
+// TestLZW expands what it compressed, which gzip(1) expands to the same.
+func TestLZW(t *testing.T) {
+	gzip, err := exec.LookPath("gzip")
+	if err != nil {
+		t.Log("SKIPPED: there is no gzip to compare with")
+	}
+	for i, want := range lzwInputs() {
+		for _, width := range []uint{10, 13, 16} {
+			for _, anew := range []int{0, 5, 2000} {
+				b := AppendLZW(nil, want, width, anew)
+				if i == 0 {
+					b = b[:3]
+				}
+				z, err := newLZW(bytes.NewReader(b))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := io.ReadAll(z); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("input %d, %d bits, anew after %d: %d bytes, want %d: %v", i, width, anew, len(got), len(want), err)
+				}
+				if gzip == "" {
+					continue
+				}
+				cmd := exec.Command(gzip, "-dc")
+				cmd.Stdin = bytes.NewReader(b)
+				if got, err := cmd.Output(); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("input %d, %d bits, anew after %d: of gzip %d bytes, want %d: %v", i, width, anew, len(got), len(want), err)
+				}
+			}
+		}
+	}
+}
+
+func TestLZWDamaged(t *testing.T) {
+	for _, b := range []string{
+		"", "\x1f", "\x1f\x9d", "\x1f\x8b\x90", "\x1f\x9d\x89", "\x1f\x9d\x91", "\x1f\x9d\xb0",
+	} {
+		if _, err := newLZW(bytes.NewReader([]byte(b))); err == nil {
+			t.Errorf("%q is taken", b)
+		}
+	}
+	for _, b := range []string{
+		"\x1f\x9d\x90\x01\x03",     // the first code is 257
+		"\x1f\x9d\x90\x61\x06\x06", // the second is 259, though there is none yet
+		"\x1f\x9d\x10\x00\x01",     // the first is 256, which has no meaning here
+	} {
+		z, err := newLZW(bytes.NewReader([]byte(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(z); err == nil {
+			t.Errorf("%q is %q", b, got)
+		}
+	}
+}
+
+// FuzzLZW finds that how much is read at once makes no difference.
+func FuzzLZW(f *testing.F) {
+	for _, b := range lzwInputs() {
+		f.Add(AppendLZW(nil, b[:min(len(b), 3000)], 10, 300))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		const most = 1 << 20
+		read := func(r io.Reader, small bool) ([]byte, error) {
+			z, err := newLZW(r)
+			if err != nil {
+				return nil, err
+			}
+			var limited io.Reader = io.LimitReader(z, most)
+			if small {
+				limited = iotest.OneByteReader(limited)
+			}
+			return io.ReadAll(limited)
+		}
+		whole, err := read(bytes.NewReader(b), false)
+		parts, perr := read(iotest.HalfReader(bytes.NewReader(b)), true)
+		if !bytes.Equal(whole, parts) || (err == nil) != (perr == nil) {
+			t.Errorf("%d bytes, %v; in parts %d bytes, %v", len(whole), err, len(parts), perr)
+		}
+	})
+}
+
+func BenchmarkLZW(b *testing.B) {
+	inputs := lzwInputs()
+	in := inputs[5]
+	z := AppendLZW(nil, in, lzwMaxWidth, 70000)
+	b.SetBytes(int64(len(in)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r, err := newLZW(bytes.NewReader(z))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n, err := io.Copy(io.Discard, r); err != nil || n != int64(len(in)) {
+			b.Fatal(n, err)
+		}
+	}
+}
