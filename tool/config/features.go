@@ -20,7 +20,7 @@ var features = [...]struct{ name, value string }{
 	{"lock_debug", "false"},
 	{"lzma_decompress", "true"},
 	{"transparent_decompress", "true"},
-	{"compress_suffixes", ".xz .zst .gz .bz2 .bz .lzma .z"},
+	{"compress_suffixes", ".xz .lzma .bz2 .bz .gz .Z .z .zst"},
 	{"v3_archives", "true"},
 	{"archive_features", ""},
 }
