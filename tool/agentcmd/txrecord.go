@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/go-pcp/pcp/agent/txmon"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -49,8 +51,8 @@ func record(_ context.Context, env *cli.Env) int {
 			"                 tx  reset     total maximum\n"+
 			"index offset  count  count      time    time name\n")
 		for i, t := range rec.Types() {
-			fmt.Fprintf(env.Stdout, "%5d %6d %6d %6d %9.3f %7.3f %s\n",
-				i, t.Offset, int32(t.Count), int32(t.Resets), float32(t.Sum), t.Max, t.Name)
+			fmt.Fprintf(env.Stdout, "%5d %6d %6d %6d %9s %7s %s\n",
+				i, t.Offset, int32(t.Count), int32(t.Resets), seconds(float32(t.Sum)), seconds(t.Max), t.Name)
 		}
 		return 0
 	}
@@ -76,4 +78,10 @@ func record(_ context.Context, env *cli.Env) int {
 		}
 	}
 	return 0
+}
+
+// seconds prints f as C's %.3f does.
+func seconds(f float32) string {
+	s := strconv.FormatFloat(float64(f), 'f', 3, 64)
+	return strings.ToLower(strings.TrimPrefix(s, "+"))
 }
