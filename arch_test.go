@@ -46,6 +46,7 @@ var floors = map[string]int{
 	"internal/procfs": 1,
 
 	"internal/daemonlog": 1,
+	"internal/agentlink": 4,
 }
 
 // neighbours lists the imports within one floor that are meant, and why.

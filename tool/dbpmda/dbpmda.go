@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/agentlink"
 	"github.com/go-pcp/pcp/internal/getopt"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
@@ -54,7 +55,7 @@ type session struct {
 	out  io.Writer
 	loc  *time.Location
 	in   *input
-	conn *conn // nil if no agent is open
+	conn *agentlink.Conn // nil if no agent is open
 
 	credsTimeout, timeout time.Duration
 
@@ -276,17 +277,17 @@ func (s *session) status() {
 	if c := s.conn; c == nil {
 		s.printf("PMDA:                   none\n")
 	} else {
-		s.printf("PMDA:                   %s\n", c.name)
-		if c.dso {
+		s.printf("PMDA:                   %s\n", c.Name)
+		if c.InProc {
 			s.printf("Connection:             dso\n")
 			s.printf("DSO Interface Version:  7\n")
 		} else {
-			s.printf("Connection:             daemon (pid: %d)\n", c.pid)
+			s.printf("Connection:             daemon (pid: %d)\n", c.Pid)
 		}
-		if c.version == 0 {
+		if c.Version == 0 {
 			s.printf("PMDA PMAPI Version:     unknown!\n")
 		} else {
-			s.printf("PMDA PMAPI Version:     %d\n", c.version)
+			s.printf("PMDA PMAPI Version:     %d\n", c.Version)
 		}
 	}
 	all, _ := getopt.ParseDebug("all")

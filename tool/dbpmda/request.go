@@ -34,18 +34,18 @@ var (
 func (s *session) send(p wire.PDU, from int32) error {
 	if s.debug["pdu"] {
 		s.flush()
-		fmt.Fprintf(s.env.Stderr, "[%s sent]\n", s.conn.name)
+		fmt.Fprintf(s.env.Stderr, "[%s sent]\n", s.conn.Name)
 		wire.Dump(s.env.Stderr, wire.Append(nil, from, p))
 	}
 	s.flush()
-	return s.conn.send(p, from, s.timeout)
+	return s.conn.Send(p, from, s.timeout)
 }
 
 // trace shows a PDU that has come, if debug pdu asks for it.
 func (s *session) trace(what string, h wire.Header, body []byte) {
 	if s.debug["pdu"] {
 		s.flush()
-		fmt.Fprintf(s.env.Stderr, "[%s %s]\n", s.conn.name, what)
+		fmt.Fprintf(s.env.Stderr, "[%s %s]\n", s.conn.Name, what)
 		wire.Dump(s.env.Stderr, append(wire.AppendHeader(nil, h), body...))
 	}
 }
@@ -60,7 +60,7 @@ func (s *session) ask(c call, req, ans wire.PDU) (ok bool) {
 		}
 		return false
 	}
-	h, body, err := s.conn.receive(s.timeout)
+	h, body, err := s.conn.Receive(s.timeout)
 	if err == nil {
 		s.trace("received", h, body)
 	}
@@ -83,7 +83,7 @@ func (s *session) ask(c call, req, ans wire.PDU) (ok bool) {
 		if c.want == wire.TypeError && e.Code >= 0 {
 			return true
 		}
-		if s.conn.dso {
+		if s.conn.InProc {
 			s.printf("Error: DSO %s() failed: %s\n", c.dso, e.Code)
 		} else {
 			s.printf("Error PDU: %s\n", e.Code)
@@ -105,7 +105,7 @@ func (s *session) ask(c call, req, ans wire.PDU) (ok bool) {
 // giveUp closes the connection to an agent that has not answered in time: were
 // the answer to come now it would be taken for that to the next request.
 func (s *session) giveUp() {
-	s.errorf("Warning: PMDA %s does not answer, closed after %v\n", s.conn.name, s.timeout)
+	s.errorf("Warning: PMDA %s does not answer, closed after %v\n", s.conn.Name, s.timeout)
 	s.closeConn()
 }
 
@@ -181,7 +181,7 @@ func (s *session) fetch(ids []pcp.PMID) bool {
 
 func (s *session) printResult(res *wire.Result, descs []pcp.Desc) {
 	t := res.Time
-	if s.conn.dso {
+	if s.conn.InProc {
 		s.printf("pmResult dump from %p timestamp: %d.%06d %s", res, t.Sec, t.Nsec/1000, t.AppendStamp(nil, s.loc))
 	} else {
 		s.printf("__pmResult dump from %p timestamp: %d.%09d %s", res, t.Sec, t.Nsec, t.AppendHighResStamp(nil, s.loc))
@@ -334,7 +334,7 @@ func (s *session) labels(ident uint32, kind pcp.LabelFlags) bool {
 		return false
 	}
 	if len(ans.Sets) == 0 {
-		if s.conn.dso {
+		if s.conn.InProc {
 			s.printf("Info: DSO label() returns 0\n")
 		} else {
 			s.printf("Info: __pmDecodeLabel() returns 0 label sets\n")
@@ -363,7 +363,7 @@ func (s *session) nameOf(id pcp.PMID) bool {
 	for _, name := range ans.Names {
 		s.printf("   %s\n", name)
 	}
-	if len(ans.Names) == 0 && s.conn.dso {
+	if len(ans.Names) == 0 && s.conn.InProc {
 		s.printf("Warning: DSO name() returns 0\n")
 	}
 	return true
@@ -379,7 +379,7 @@ func (s *session) pmidOf(name string) bool {
 		s.printf("Error: __pmDecodeIDList() failed: %s\n", pcp.ErrIPC)
 		return false
 	}
-	if s.conn.dso && ans.Status < 0 {
+	if s.conn.InProc && ans.Status < 0 {
 		s.printf("Error: DSO pmid() failed: %s\n", ans.Status)
 		return false
 	}
@@ -397,12 +397,12 @@ func (s *session) children(name string, traverse bool) bool {
 	} else if !s.ask(callChildren, &wire.PMNSChild{Name: name, WithStatus: true}, &ans) {
 		return false
 	}
-	if len(ans.Names) == 0 && s.conn.dso {
+	if len(ans.Names) == 0 && s.conn.InProc {
 		s.printf("Warning: DSO children() returns 0\n")
 	}
 	for i, name := range ans.Names {
 		switch {
-		case traverse && !s.conn.dso:
+		case traverse && !s.conn.InProc:
 			s.printf("   %s\n", name)
 		case i < len(ans.Status) && ans.Status[i] == 1:
 			s.printf("   non-leaf %s\n", name)
@@ -442,7 +442,7 @@ func (s *session) dynamic(name string, id pcp.PMID) (pcp.PMID, error) {
 	if err != nil {
 		return id, err
 	}
-	h, body, err := s.conn.receive(s.timeout)
+	h, body, err := s.conn.Receive(s.timeout)
 	switch {
 	case err == io.EOF:
 		return id, nil

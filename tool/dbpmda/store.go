@@ -31,7 +31,7 @@ func (s *session) store(id pcp.PMID, text string) bool {
 		return false
 	}
 	if s.debug["fetch"] {
-		if s.conn.dso {
+		if s.conn.InProc {
 			s.printResult(&res, []pcp.Desc{desc})
 		} else {
 			s.printResult(&res, nil)
@@ -64,7 +64,7 @@ func (s *session) store(id pcp.PMID, text string) bool {
 		s.printf(": %s -> %s\n", old.AppendPrint(nil, desc.Type, 1, s.loc), v.AppendPrint(nil, desc.Type, 1, s.loc))
 		update.Add(v.WithInst(old.Inst))
 	}
-	if !s.conn.dso {
+	if !s.conn.InProc {
 		s.printf("Sending Result...\n")
 	}
 	return s.ask(callStore, &update, nil)
