@@ -165,7 +165,7 @@ func run(ctx context.Context, env *cli.Env) int {
 
 // loop executes commands until the input ends, or one ends it.
 func (s *session) loop() {
-	p := &parser{session: s, lex: &lexer{in: s.in}}
+	p := &parser{session: s, lex: newLexer(s.in)}
 	for s.ctx.Err() == nil {
 		execute, err := p.statement()
 		if errors.Is(err, errSyntax) {

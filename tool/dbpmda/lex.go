@@ -143,70 +143,80 @@ func symbol(chars string) func(int, byte) int {
 
 func wordDash(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' || c == '-' }
 
-// patterns has all tokens; of two of the same length the first counts.
-var patterns = [...]pattern{
-	{kindKeyword, symbol("?=,+")},
-	{kindName, word(0, isWord)},
-	{kindNegName, word('-', isWord)},
-	{kindMacro, word('$', wordDash)},
-	{kindNumber, func(state int, c byte) int { // hexadecimal, but of decimal digits
-		switch {
-		case state == 0 && c == '0':
-			return 1
-		case state == 1 && c|0x20 == 'x':
-			return 2
-		case state&bits >= 2 && isDigit(c):
-			return 3 | accept
-		}
-		return dead
-	}},
-	{kindNumber, number(1)},
-	{kindNegNumber, func(state int, c byte) int {
-		switch {
-		case state == 0 && c == '-':
-			return 1
-		case state&bits >= 1 && isDigit(c):
-			return 2 | accept
-		}
-		return dead
-	}},
-	{kindNumber2, number(2)},
-	{kindNumber3, number(3)},
-	{kindString, quoted('"', '"')},
-	{kindBad, quoted('"', '\n')},
-	{kindString, quoted('\'', '\'')},
-	{kindBad, quoted('\'', '\n')},
-	{kindEOL, func(state int, c byte) int { // a comment
-		switch {
-		case state == 0 && c == '#', state == 1 && c != '\n':
-			return 1
-		case state == 1:
-			return final
-		}
-		return dead
-	}},
-	{kindSpace, func(state int, c byte) int {
-		if c == ' ' || c == '\t' || c == '\r' {
-			return 1 | accept
-		}
-		return dead
-	}},
-	{kindEOL, symbol("\n")},
-	{kindPath, func(state int, c byte) int {
-		if c == ' ' || c == '\t' || c == '\n' {
+// newPatterns returns those of all tokens; of two of the same length the first
+// counts.
+func newPatterns() []pattern {
+	return []pattern{
+		{kindKeyword, symbol("?=,+")},
+		{kindName, word(0, isWord)},
+		{kindNegName, word('-', isWord)},
+		{kindMacro, word('$', wordDash)},
+		{kindNumber, func(state int, c byte) int { // hexadecimal, but of decimal digits
+			switch {
+			case state == 0 && c == '0':
+				return 1
+			case state == 1 && c|0x20 == 'x':
+				return 2
+			case state&bits >= 2 && isDigit(c):
+				return 3 | accept
+			}
 			return dead
-		}
-		return 1 | accept
-	}},
+		}},
+		{kindNumber, number(1)},
+		{kindNegNumber, func(state int, c byte) int {
+			switch {
+			case state == 0 && c == '-':
+				return 1
+			case state&bits >= 1 && isDigit(c):
+				return 2 | accept
+			}
+			return dead
+		}},
+		{kindNumber2, number(2)},
+		{kindNumber3, number(3)},
+		{kindString, quoted('"', '"')},
+		{kindBad, quoted('"', '\n')},
+		{kindString, quoted('\'', '\'')},
+		{kindBad, quoted('\'', '\n')},
+		{kindEOL, func(state int, c byte) int { // a comment
+			switch {
+			case state == 0 && c == '#', state == 1 && c != '\n':
+				return 1
+			case state == 1:
+				return final
+			}
+			return dead
+		}},
+		{kindSpace, func(state int, c byte) int {
+			if c == ' ' || c == '\t' || c == '\r' {
+				return 1 | accept
+			}
+			return dead
+		}},
+		{kindEOL, symbol("\n")},
+		{kindPath, func(state int, c byte) int {
+			if c == ' ' || c == '\t' || c == '\n' {
+				return dead
+			}
+			return 1 | accept
+		}},
+	}
 }
 
 // A lexer splits the input into tokens: always the longest that fits. To know
 // where a token ends it may read on, and keeps that for the next.
 type lexer struct {
-	in    *input
-	ahead []byte
-	paths bool // a path may come, after certain keywords and until it has
-	buf   []byte
+	in       *input
+	patterns []pattern
+	states   []int // of each, during a scan
+	ahead    []byte
+	paths    bool // a path may come, after certain keywords and until it has
+	buf      []byte
+}
+
+func newLexer(in *input) *lexer {
+	patterns := newPatterns()
+	return &lexer{in: in, patterns: patterns, states: make([]int, len(patterns))}
 }
 
 // next returns the next token.
@@ -225,9 +235,9 @@ func (l *lexer) next() token {
 }
 
 func (l *lexer) scan() (t token, ok bool) {
-	var states [len(patterns)]int
+	states := l.states
 	for i := range states {
-		if patterns[i].kind == kindPath && !l.paths {
+		if states[i] = 0; l.patterns[i].kind == kindPath && !l.paths {
 			states[i] = dead
 		}
 	}
@@ -247,7 +257,7 @@ func (l *lexer) scan() (t token, ok bool) {
 				states[i] = dead
 				continue
 			}
-			states[i] = patterns[i].step(states[i], c)
+			states[i] = l.patterns[i].step(states[i], c)
 			if states[i] == dead {
 				continue
 			}
@@ -271,7 +281,7 @@ func (l *lexer) scan() (t token, ok bool) {
 		return token{}, false
 	}
 	l.ahead = append(l.ahead[:0], buf[length:]...)
-	return l.token(patterns[which].kind, string(buf[:length])), true
+	return l.token(l.patterns[which].kind, string(buf[:length])), true
 }
 
 func (l *lexer) token(k kind, s string) token {
