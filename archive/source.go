@@ -168,7 +168,7 @@ func expand(f *os.File, suffix string) (source, error) {
 }
 
 // spoolLimit is how much of an expanded file is kept in memory.
-const spoolLimit = 16 << 20
+const spoolLimit = 4 << 20
 
 // A spool expands a file from its start as far as it is read, and keeps what
 // it has: in memory, and from spoolLimit on in a temporary file that has no
