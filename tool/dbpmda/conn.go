@@ -16,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/internal/agentlink"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -138,12 +139,16 @@ func (s *session) openDSO(path string, domain int32) {
 		return
 	}
 	s.closeConn()
-	log := slog.New(daemonlog.NewHandler(s.env.Stderr, "dbpmda", slog.LevelWarn))
-	c, err := agentlink.Serve(s.ctx, b, agent.Env{Domain: int(domain), Version: s.env.Version, Log: log})
+	log := slog.New(daemonlog.NewHandler(s.env.Stderr, "dbpmda", slog.LevelInfo))
+	a, err := b.Open(agent.Env{Domain: int(domain), Version: s.env.Version, Log: log})
 	if err != nil {
 		s.printf("Error: initialization routine failed in DSO \"%s\": %v\n", path, err)
 		return
 	}
+	if d, ok := a.(pmda.Debugger); ok {
+		d.Debug(s.debugging())
+	}
+	c := agentlink.ServeAgent(s.ctx, b.Name, a, log)
 	c.Name = path
 	s.connected(c)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -83,6 +85,12 @@ func (s *session) debugs(names []string, on bool) {
 	for _, name := range names {
 		s.debug[name] = on
 	}
+}
+
+// debugging returns the debug options that are set, in their order.
+func (s *session) debugging() []string {
+	all, _ := getopt.ParseDebug("all")
+	return slices.DeleteFunc(all, func(name string) bool { return !s.debug[name] })
 }
 
 func run(ctx context.Context, env *cli.Env) int {
@@ -291,15 +299,9 @@ func (s *session) status() {
 		}
 	}
 	all, _ := getopt.ParseDebug("all")
-	var on string
-	n := 0
-	for _, name := range all {
-		if s.debug[name] {
-			n++
-			on += " " + name
-		}
-	}
-	switch n {
+	set := s.debugging()
+	on := " " + strings.Join(set, " ")
+	switch len(set) {
 	case 0:
 		on = " (none)"
 	case len(all):

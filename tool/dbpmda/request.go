@@ -124,13 +124,16 @@ func (s *session) timed(request func() bool) {
 func (s *session) desc(id pcp.PMID) (pcp.Desc, bool) {
 	var ans wire.Desc
 	ok := s.ask(callDesc, &wire.DescReq{PMID: id}, &ans)
+	if ok && s.debug["pdu"] {
+		s.printf("%s", ans.Desc.AppendPrint(nil))
+	}
 	return ans.Desc, ok
 }
 
 func (s *session) printDesc(id pcp.PMID) bool {
 	s.printf("PMID: %s\n", id)
 	desc, ok := s.desc(id)
-	if ok {
+	if ok && (!s.debug["pdu"] || s.conn.InProc) {
 		s.printf("%s", desc.AppendPrint(nil))
 	}
 	return ok
