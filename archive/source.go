@@ -170,6 +170,10 @@ func expand(f *os.File, suffix string) (source, error) {
 // spoolLimit is how much of an expanded file is kept in memory.
 const spoolLimit = 4 << 20
 
+// aheadFrom is how much of a file must be wanted for the rest to be expanded
+// while that is used.
+const aheadFrom = 1 << 20
+
 // A spool expands a file from its start as far as it is read, and keeps what
 // it has: in memory, and from spoolLimit on in a temporary file that has no
 // name.
@@ -178,7 +182,8 @@ type spool struct {
 	r     io.Reader
 	in    io.Closer
 	stop  func() // of r; may be nil
-	total int64  // length of the contents, -1 if it is not known
+	ahead *readAhead
+	total int64 // length of the contents, -1 if it is not known
 	head  []byte
 	tail  *os.File
 	got   int64 // bytes expanded
@@ -189,6 +194,10 @@ type spool struct {
 func (s *spool) upTo(n int64) error {
 	var room []byte
 	for s.got < n && s.err == nil {
+		if s.ahead == nil && s.got >= aheadFrom {
+			s.ahead = newReadAhead(s.r)
+			s.r = s.ahead
+		}
 		if s.got < spoolLimit {
 			if len(s.head) == cap(s.head) {
 				s.head = slices.Grow(s.head, max(64<<10, len(s.head)))
@@ -217,18 +226,26 @@ func (s *spool) upTo(n int64) error {
 		s.got += int64(k)
 		s.err = err
 	}
-	if s.err != nil && s.r != nil {
-		// It holds a dictionary.
-		s.r = nil
-		if s.stop != nil {
-			s.stop()
-			s.stop = nil
-		}
+	if s.err != nil {
+		s.end()
 	}
 	if s.err != nil && s.err != io.EOF {
 		return fmt.Errorf("%w: %w", pcp.ErrLogRec, s.err)
 	}
 	return nil
+}
+
+// end lets go of the reader, which holds a dictionary.
+func (s *spool) end() {
+	if s.ahead != nil {
+		s.ahead.stop()
+		s.ahead = nil
+	}
+	if s.stop != nil {
+		s.stop()
+		s.stop = nil
+	}
+	s.r = nil
 }
 
 func (s *spool) ReadAt(p []byte, off int64) (int, error) {
@@ -268,9 +285,12 @@ func (s *spool) size() (int64, error) {
 }
 
 func (s *spool) Close() error {
-	if s.stop != nil {
-		s.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = fs.ErrClosed
 	}
+	s.end()
 	if s.tail != nil {
 		s.tail.Close()
 	}

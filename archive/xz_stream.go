@@ -52,8 +52,7 @@ func (s *xzStream) more() error {
 		size := int64(len(s.buf))
 		if int64(keep+room) > size-size/4 {
 			// As the contents come, and such that moves are few.
-			size = max(2*int64(keep+room), 1<<20)
-			size = min(size, max(int64(keep+room), s.dec.b.length, int64(s.dec.dict)*3/2+4<<20))
+			size = min(max(2*int64(keep+room), 1<<20), max(int64(keep+room), int64(s.dec.dict)*3/2+4<<20))
 		}
 		to := s.buf
 		if size > int64(len(s.buf)) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/iotest"
 
 	"github.com/ulikunitz/xz"
 
@@ -249,4 +250,44 @@ func FuzzXZ(f *testing.F) {
 			t.Fatalf("by block %d bytes, %v; as a stream %d, %v", len(b), err, len(s), serr)
 		}
 	})
+}
+
+// TestReadAhead closes spools that are expanded ahead at any moment, and has
+// errors come where they belong.
+func TestReadAhead(t *testing.T) {
+	want := xzContents(6 << 20)
+	for _, n := range []int{0, 100, 1<<20 + 1, 3 << 20, 6 << 20} {
+		broken := errors.New("broken")
+		r := io.MultiReader(bytes.NewReader(want), iotest.ErrReader(broken))
+		stopped := 0
+		s := &spool{r: r, in: io.NopCloser(r), total: -1, stop: func() { stopped++ }}
+		if got, err := readXZ(s, n, 300_000, false); err != nil || !bytes.Equal(got, want[:n]) {
+			t.Errorf("%d bytes: differs, %v", n, err)
+		}
+		if n == len(want) {
+			if k, err := s.ReadAt(make([]byte, 10), int64(n-5)); k != 5 || !errors.Is(err, broken) {
+				t.Errorf("at the end: %d bytes, %v", k, err)
+			}
+		}
+		if err := s.Close(); err != nil || stopped != 1 {
+			t.Errorf("after %d bytes: %v, stopped %d times", n, err, stopped)
+		}
+	}
+}
+
+// BenchmarkXZ reads a file of two blocks in order; MB are of the contents.
+func BenchmarkXZ(b *testing.B) {
+	want := xzContents(16 << 20)
+	z := xzStreams(b, 8<<20, xz.CRC64, want)
+	index, err := readXZIndex(bytes.NewReader(z), int64(len(z)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(want)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := readXZ(newXZ(nil, index), len(want), 512<<10, false); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
