@@ -31,7 +31,7 @@ func (s *session) handshake() {
 	c := s.conn
 	h, body, err := c.Receive(s.credsTimeout)
 	if err == nil && h.Type == wire.TypeCreds {
-		s.trace("received", h, body)
+		s.traceReceived(h, body)
 		if err := s.takeCreds(h, body); err != nil {
 			s.errorf("Warning: version exchange failed for PMDA %s: %s\n", c.Name, pcp.Code(err))
 		}
@@ -75,6 +75,7 @@ func (s *session) closeConn() {
 	if c == nil {
 		return
 	}
+	s.traceSent(&wire.Error{Code: pcp.ErrNotConn}, wire.FromAnon) // what Close sends
 	s.conn = nil
 	c.Close()
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
-// varies is what differs from run to run: addresses, processes, times of day,
+// varies is what differs from run to run: addresses, processes, files, times of day,
 // and the mappings of service names, whose bytes the C program swaps.
-var varies = regexp.MustCompile(`0x[0-9a-f]{6,}|pid: \d+|\d+:\d+:\d+\.\d{3}\b|__pmGetPDU\(\d+\)|Warning: Mapped http .*`)
+var varies = regexp.MustCompile(`0x[0-9a-f]{6,}|pid: \d+|\d+:\d+:\d+\.\d{3}\b|__pmGetPDU\(\d+\)|fd=\d+|from=\d+|(?m:^\[\d+\])|from PID \d+|(?m:^000:\s+14\s+700c\s+[0-9a-f]+)|Warning: Mapped http .*`)
 
 // same runs the same session with both debuggers.
 func same(t *testing.T, script string, args ...string) string {
@@ -91,6 +91,24 @@ func TestOracleAgents(t *testing.T) {
 		t.Skip("SKIPPED: real PCP has no pmdasample")
 	}
 	f(theirs)
+}
+
+// TestOracleTrace compares what debug pdu shows.
+func TestOracleTrace(t *testing.T) {
+	out := same(t, `debug pdu
+open pipe `+link(t, "pmdasample")+` -d 29 -l sample.log
+fetch 29.0.10
+desc 29.0.10
+getdesc on
+fetch 29.0.10
+text 29.0.10
+profile 29.1 add 2
+instance 29.1 abcde
+close
+`, "-f")
+	if !strings.Contains(out, "008: 64636261 7e7e7e65 \n") && !strings.Contains(out, "008: 61626364 657e7e7e \n") {
+		t.Errorf("no trace in\n%s", out)
+	}
 }
 
 // TestOracleSockets has both talk to an agent by sockets.

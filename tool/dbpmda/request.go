@@ -1,7 +1,6 @@
 package dbpmda
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -32,22 +31,9 @@ var (
 )
 
 func (s *session) send(p wire.PDU, from int32) error {
-	if s.debug["pdu"] {
-		s.flush()
-		fmt.Fprintf(s.env.Stderr, "[%s sent]\n", s.conn.Name)
-		wire.Dump(s.env.Stderr, wire.Append(nil, from, p))
-	}
 	s.flush()
+	s.traceSent(p, from)
 	return s.conn.Send(p, from, s.timeout)
-}
-
-// trace shows a PDU that has come, if debug pdu asks for it.
-func (s *session) trace(what string, h wire.Header, body []byte) {
-	if s.debug["pdu"] {
-		s.flush()
-		fmt.Fprintf(s.env.Stderr, "[%s %s]\n", s.conn.Name, what)
-		wire.Dump(s.env.Stderr, append(wire.AppendHeader(nil, h), body...))
-	}
 }
 
 // ask makes a request, and reports whatever is wrong with the answer. ok is
@@ -62,7 +48,7 @@ func (s *session) ask(c call, req, ans wire.PDU) (ok bool) {
 	}
 	h, body, err := s.conn.Receive(s.timeout)
 	if err == nil {
-		s.trace("received", h, body)
+		s.traceReceived(h, body)
 	}
 	switch {
 	case err == io.EOF:
@@ -177,6 +163,14 @@ func (s *session) fetch(ids []pcp.PMID) bool {
 	var ans wire.Result
 	if !s.ask(callFetch, &wire.Fetch{PMIDs: ids}, &ans) {
 		return false
+	}
+	if s.debug["pdu"] && !s.conn.InProc {
+		// The C library prints what it decodes.
+		s.flush()
+		out := s.out
+		s.out = s.env.Stderr
+		s.printResult(&ans, nil)
+		s.out = out
 	}
 	s.printResult(&ans, descs)
 	return true
@@ -455,7 +449,7 @@ func (s *session) dynamic(name string, id pcp.PMID) (pcp.PMID, error) {
 	case err != nil:
 		return id, err
 	}
-	s.trace("received", h, body)
+	s.traceReceived(h, body)
 	switch h.Type {
 	case wire.TypePMNSIDs:
 		var ans wire.PMNSIDs
