@@ -36,8 +36,12 @@ type backend interface {
 // An agent is one row of the server's table.
 type agent struct {
 	spec  AgentSpec
-	index int // in Server.agents
+	label atomic.Pointer[string] // its name at present, if it was renamed
+	index int                    // a number that no other agent of the table has
 	be    backend
+
+	// reviving is set for an agent that takes the place of one that died.
+	reviving bool
 
 	pid       atomic.Int32
 	notReady  atomic.Bool
@@ -57,6 +61,14 @@ const (
 	reasonProtocol = 8
 )
 
+// name is that of the configuration, which can change while the agent runs.
+func (a *agent) name() string {
+	if l := a.label.Load(); l != nil {
+		return *l
+	}
+	return a.spec.Name
+}
+
 // usable returns the error that a request to a gets without its being asked.
 func (a *agent) usable() error {
 	switch {
@@ -68,6 +80,16 @@ func (a *agent) usable() error {
 		return pcp.ErrAgain
 	}
 	return nil
+}
+
+// died tells whether a, or the agent in whose place it is, was up once.
+func (a *agent) died() bool {
+	if a.connected.Load() {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.reviving || a.reason != reasonNoStart
 }
 
 // status is the value of pmcd.agent.status.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,10 +27,17 @@ type client struct {
 	pdus   *wire.Reader
 
 	pub       pmda.Client
-	admitted  admission
 	started   time.Time
 	container atomic.Value // its name, a string; shared
-	seen      []bool       // by index: agents that know of this client
+	seen      []*agent     // by index: agents that know of this client
+
+	admitted struct {
+		sync.Mutex
+		access *Access // that counts the client; nil before and after
+		admission
+	}
+	deny     atomic.Uint32 // Ops; shared
+	expelled atomic.Int32  // the pcp.Error with which new rules end it; shared
 
 	// changes are state bits that the client has not been told. Shared.
 	changes atomic.Uint32
@@ -74,7 +82,6 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 		s: s, conn: conn, started: time.Now(),
 		pub:      pmda.Client{ID: id, Attrs: map[wire.AttrKey]string{}},
 		profiles: map[int32]clientProfile{},
-		seen:     make([]bool, len(s.agents)),
 	}
 	c.waiter.wake = make(chan verdict, 1)
 	c.rd.conn = conn
@@ -208,6 +215,9 @@ func (c *client) takeOver() {
 // loop answers requests until the client is gone or must go.
 func (c *client) loop() error {
 	for {
+		if code := c.expelled.Load(); code != 0 {
+			return pcp.Error(code)
+		}
 		h, body, err := c.next()
 		if err != nil {
 			return err
@@ -236,6 +246,10 @@ func (e *dropError) Unwrap() error { return e.error }
 // end says why c goes, if that is not its own wish, and forgets it.
 func (c *client) end(err error) {
 	c.doing = doingEnd
+	if code := c.expelled.Load(); code != 0 {
+		c.send(&wire.Error{Code: pcp.Error(code)}) // if it still listens
+		err = pcp.Error(code)
+	}
 	if c.s.stopping() {
 		err = nil
 	}
@@ -252,13 +266,30 @@ func (c *client) end(err error) {
 // leave tells the agents that know of c, and forgets it. If one hangs, takeOver
 // calls it again for the rest.
 func (c *client) leave() {
-	for i, seen := range c.seen {
-		if c.seen[i] = false; seen && c.s.agents[i].connected.Load() {
-			c.s.agents[i].be.endContext(c)
+	for i, ag := range c.seen {
+		if c.seen[i] = nil; ag != nil && ag.connected.Load() {
+			ag.be.endContext(c)
 		}
 	}
-	c.s.cfg.Access.leave(c.admitted)
+	c.depart()
 	c.s.forget(c)
+}
+
+// meet tells whether ag does not know of c yet, and has it so from now on.
+func (c *client) meet(ag *agent) bool {
+	c.makeRoom(ag)
+	if c.seen[ag.index] == ag {
+		return false
+	}
+	c.seen[ag.index] = ag
+	return true
+}
+
+// makeRoom has c.seen hold ag. Then agents can be met in several goroutines.
+func (c *client) makeRoom(ag *agent) {
+	if n := ag.index + 1 - len(c.seen); n > 0 {
+		c.seen = append(c.seen, make([]*agent, n)...)
+	}
 }
 
 // profileFor returns the profile of one of the client's contexts, nil if it

@@ -88,11 +88,36 @@ type Config struct {
 	// error; nil discards it. A file is handed to them as it is.
 	AgentOutput io.Writer
 
+	// Reload, if not nil, is called when the server hangs up: it returns what
+	// is to be served from then on, nil if that has not changed. It is not
+	// called by several goroutines at a time.
+	Reload func() *Setup
+
+	// RestartInterval has agents in processes that died started again: the
+	// first at once, later ones when at least so long has passed since the
+	// last time. 0 leaves that to HangUp.
+	RestartInterval time.Duration
+
+	// Report gets what pmcd's log tells about a restart, in the layout that
+	// scripts know; nil discards it.
+	Report io.Writer
+
 	// Started, if not nil, is called when agents are up and clients are let in.
 	Started func()
 
 	// Log gets a line for what an operator should know; nil discards.
 	Log *slog.Logger
+}
+
+// A Setup is the part of a Config that can change while the server runs.
+type Setup struct {
+	// Agents and Access replace what there was, if Agents is not empty. An
+	// agent that is connected and reached as before goes on as it is.
+	Agents []AgentSpec
+	Access *Access // nil means DefaultAccess
+
+	// NameSpace, if not nil, holds the names from now on.
+	NameSpace *pmns.Tree
 }
 
 // An AgentSpec says what an agent is and how it is reached: in process if
@@ -155,6 +180,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Report == nil {
+		c.Report = io.Discard
 	}
 	if c.AgentOutput == nil {
 		c.AgentOutput = io.Discard

@@ -94,12 +94,13 @@ func (c *client) addPart(domain int, context int32, profile *pcp.Profile) *part 
 		p = new(part)
 	}
 	p.reset()
-	p.ag, p.domain, p.context, p.profile = c.s.byDomain[domain], domain, context, profile
+	p.ag, p.domain, p.context, p.profile = c.s.table.Load().byDomain[domain], domain, context, profile
 	if p.ag == nil {
 		p.err = pcp.ErrNoAgent
 	} else {
 		p.err = p.ag.usable()
 		p.remote = p.ag.spec.Kind != DSO
+		c.makeRoom(p.ag) // before several agents are asked at once
 	}
 	j.parts = append(j.parts, p)
 	return p

@@ -14,11 +14,12 @@ import (
 //	client   CREDS with its version and the features it wants to use
 //	client   ATTR with the name of a container, if it wants that feature
 func (c *client) handshake() error {
+	c.s.awaitReload()
 	if refused := c.admit(); refused != nil {
 		c.send(&wire.Error{Code: pcp.Code(refused), Extended: true})
 		return refused
 	}
-	hello := wire.Info{Version: wire.PDUVersion, Licensed: 1, Features: c.s.features}
+	hello := wire.Info{Version: wire.PDUVersion, Licensed: 1, Features: c.s.featureSet()}
 	if err := c.send(&wire.Error{Extended: true, Info: hello.Pack()}); err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func (c *client) handshake() error {
 	if err := c.credentials(body); err != nil {
 		return err
 	}
-	for _, ag := range c.s.agents {
+	for _, ag := range c.s.agents() {
 		if r, ok := ag.be.(*remote); ok {
 			r.greet(c)
 		}
@@ -50,13 +51,52 @@ func (c *client) admit() error {
 	if c.s.tooMany() {
 		return pcp.ErrConnLimit
 	}
-	ad, err := c.s.cfg.Access.admit(c.conn.RemoteAddr(), c.unix)
+	c.admitted.Lock()
+	defer c.admitted.Unlock()
+	return c.admitLocked()
+}
+
+// admitLocked is called with c.admitted held.
+func (c *client) admitLocked() error {
+	access := c.s.access.Load()
+	ad, err := access.admit(c.conn.RemoteAddr(), c.unix)
 	if err != nil {
 		return err
 	}
-	c.admitted = ad
+	c.admitted.access, c.admitted.admission = access, ad
+	c.deny.Store(uint32(ad.deny))
 	return nil
 }
+
+// readmit applies the access rules that are new to a client that was let in.
+// One that is not any more is told so by its own goroutine, which is woken.
+func (c *client) readmit() {
+	c.admitted.Lock()
+	defer c.admitted.Unlock()
+	if c.admitted.access == nil || c.admitted.access == c.s.access.Load() {
+		return
+	}
+	c.admitted.access.leave(c.admitted.admission)
+	c.admitted.access = nil
+	if err := c.admitLocked(); err != nil {
+		c.deny.Store(uint32(OpAll))
+		c.expelled.Store(int32(pcp.Code(err)))
+		c.conn.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// depart undoes what admit counted.
+func (c *client) depart() {
+	c.admitted.Lock()
+	defer c.admitted.Unlock()
+	if c.admitted.access != nil {
+		c.admitted.access.leave(c.admitted.admission)
+		c.admitted.access = nil
+	}
+}
+
+// denied are the operations that c may not do.
+func (c *client) denied() Ops { return Ops(c.deny.Load()) }
 
 func (c *client) credentials(body []byte) error {
 	var creds wire.Creds
@@ -74,7 +114,7 @@ func (c *client) credentials(body []byte) error {
 	if wanted&wire.FeatureContainer == 0 {
 		return nil
 	}
-	if c.s.features&wire.FeatureContainer == 0 {
+	if c.s.featureSet()&wire.FeatureContainer == 0 {
 		return c.refuse(fmt.Errorf("client wants %v, which was not offered: %w", wire.FeatureContainer, pcp.ErrNYI))
 	}
 	if err := c.conn.SetReadDeadline(time.Now().Add(handshakeTimeout)); err != nil {

@@ -198,7 +198,7 @@ func (l *local) mine(turn uint64) {
 	l.busy, l.hung, l.owner = false, false, nil
 	l.ag.notReady.Store(false)
 	l.mu.Unlock()
-	l.s.log.Warn("agent answers again", "agent", l.ag.spec.Name, "after", took.Round(time.Millisecond))
+	l.s.log.Warn("agent answers again", "agent", l.ag.name(), "after", took.Round(time.Millisecond))
 	runtime.Goexit()
 }
 
@@ -219,7 +219,7 @@ func (l *local) watch() {
 	}
 	l.giveUp()
 	l.s.log.Error("agent does not answer; its requests are refused until it does",
-		"agent", l.ag.spec.Name, "timeout", timeout)
+		"agent", l.ag.name(), "timeout", timeout)
 }
 
 // giveUp takes the agent from its owner, who hangs. Called with l.mu held,
@@ -338,7 +338,7 @@ func (l *local) fetchOne(ls lease, c *client, p *part) {
 		p.err = err
 	} else if !p.valid() {
 		l.s.log.Error("agent answered for other metrics than it was asked for",
-			"agent", l.ag.spec.Name, "asked", len(p.ids), "answered", len(p.res.Sets))
+			"agent", l.ag.name(), "asked", len(p.ids), "answered", len(p.res.Sets))
 		p.err = pcp.ErrIPC
 	}
 }
@@ -382,7 +382,7 @@ func (l *local) panicked(r any) error {
 	defer l.mu.Unlock()
 	l.panics++
 	if now := time.Now(); now.Sub(l.lastLog) > time.Minute {
-		l.s.log.Error("agent panicked", "agent", l.ag.spec.Name, "panic", r,
+		l.s.log.Error("agent panicked", "agent", l.ag.name(), "panic", r,
 			"panics", l.panics, "stack", string(debug.Stack()))
 		l.lastLog, l.panics = now, 0
 	}
@@ -406,10 +406,9 @@ func (l *local) do(c *client, call func(ctx context.Context) error) error {
 
 // introduce tells the agent about a client that it has not seen.
 func (l *local) introduce(c *client) {
-	if c == nil || c.seen == nil || c.seen[l.ag.index] {
+	if c == nil || !c.meet(l.ag) {
 		return
 	}
-	c.seen[l.ag.index] = true
 	if l.attrs == nil || len(c.pub.Attrs) == 0 {
 		return
 	}
@@ -424,7 +423,7 @@ func (l *local) introduce(c *client) {
 		return nil
 	})
 	if err != nil {
-		l.s.log.Warn("agent refused a client's attributes", "agent", l.ag.spec.Name, "client", c.name, "err", err)
+		l.s.log.Warn("agent refused a client's attributes", "agent", l.ag.name(), "client", c.name, "err", err)
 	}
 }
 
@@ -479,7 +478,7 @@ func (l *local) text(c *client, ident uint32, kind pcp.TextKind) (text string, e
 func (l *local) labels(c *client, ident uint32, kind pcp.LabelFlags) (sets []pcp.LabelSet, err error) {
 	if l.labeler == nil {
 		if kind == pcp.LabelDomain {
-			return domainLabels(l.ag.spec.Name)
+			return domainLabels(l.ag.name())
 		}
 		return nil, nil
 	}
@@ -569,6 +568,7 @@ func (l *local) endContext(c *client) {
 
 // stop cancels what runs. A call that hangs is left behind.
 func (l *local) stop() {
+	l.ag.connected.Store(false)
 	l.mu.Lock()
 	if l.timer != nil {
 		l.timer.Stop()

@@ -19,7 +19,7 @@ func (c *client) pmnsIDs(body []byte) error {
 		return pcp.ErrIPC
 	}
 	id := req.PMIDs[0]
-	names, err := c.s.names.Names(id)
+	names, err := c.s.names.Load().Names(id)
 	if err != nil || len(names) == 0 {
 		ag, err := c.s.agentFor(id.Domain(), pcp.ErrNoAgent)
 		if err != nil {
@@ -76,9 +76,9 @@ func (c *client) pmnsNames(body []byte) error {
 
 // lookupName returns the PMID of one name.
 func (c *client) lookupName(name string) (pcp.PMID, error) {
-	domain, dynamic := c.s.names.DynamicRoot(name)
+	domain, dynamic := c.s.names.Load().DynamicRoot(name)
 	if !dynamic {
-		return c.s.names.Lookup(name)
+		return c.s.names.Load().Lookup(name)
 	}
 	ag, err := c.s.agentFor(domain, pcp.ErrNoAgent)
 	if err != nil {
@@ -95,13 +95,13 @@ func (c *client) pmnsChild(body []byte) error {
 	}
 	var list []pmns.Child
 	var err error
-	if domain, ok := c.s.names.DynamicRoot(req.Name); ok {
+	if domain, ok := c.s.names.Load().DynamicRoot(req.Name); ok {
 		var ag *agent
 		if ag, err = c.s.agentFor(domain, pcp.ErrNoAgent); err == nil {
 			list, err = ag.be.children(c, req.Name)
 		}
 	} else {
-		list, err = c.s.names.Children(req.Name)
+		list, err = c.s.names.Load().Children(req.Name)
 	}
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (c *client) pmnsTraverse(body []byte) error {
 		}
 		return err
 	}
-	if domain, ok := c.s.names.DynamicRoot(req.Name); ok {
+	if domain, ok := c.s.names.Load().DynamicRoot(req.Name); ok {
 		before := len(names)
 		if err := expand(req.Name, domain); err != nil {
 			return err
@@ -157,7 +157,7 @@ func (c *client) pmnsTraverse(body []byte) error {
 		}
 		return c.send(&wire.PMNSNames{Names: names})
 	}
-	err := c.s.names.Walk(req.Name, func(name string, id pcp.PMID) bool {
+	err := c.s.names.Load().Walk(req.Name, func(name string, id pcp.PMID) bool {
 		if id.IsDynamicRoot() {
 			if err := expand(name, id.Cluster()); err != nil && failed == nil {
 				failed = err

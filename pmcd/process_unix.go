@@ -11,6 +11,23 @@ import (
 // then ends its agents in order.
 func agentProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
+// readable tells whether a connection has something to read, if only its end.
+// What is read is lost.
+func readable(conn syscall.Conn) bool {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true
+	}
+	is := false
+	err = raw.Read(func(fd uintptr) bool {
+		var b [1]byte
+		_, err := syscall.Read(int(fd), b[:])
+		is = err != syscall.EAGAIN && err != syscall.EINTR
+		return true
+	})
+	return is || err != nil
+}
+
 // exitReason is the exit status and signal part of pmcd.agent.status.
 func exitReason(state *os.ProcessState) int {
 	ws, ok := state.Sys().(syscall.WaitStatus)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -32,6 +33,7 @@ type remote struct {
 
 	proc    *exec.Cmd
 	exited  chan struct{} // closed when proc has been waited for; nil without one
+	ending  error         // how proc ended; set before exited is closed
 	killed  atomic.Bool   // proc was not given time to end by itself
 	waiting sync.WaitGroup
 }
@@ -49,8 +51,10 @@ type pipePair struct {
 	out *os.File // from its standard output
 }
 
-func (p pipePair) Read(b []byte) (int, error)         { return p.out.Read(b) }
-func (p pipePair) Write(b []byte) (int, error)        { return p.in.Write(b) }
+func (p pipePair) Read(b []byte) (int, error)            { return p.out.Read(b) }
+func (p pipePair) Write(b []byte) (int, error)           { return p.in.Write(b) }
+func (p pipePair) SyscallConn() (syscall.RawConn, error) { return p.out.SyscallConn() }
+
 func (p pipePair) Close() error                       { return errors.Join(p.in.Close(), p.out.Close()) }
 func (p pipePair) SetReadDeadline(t time.Time) error  { return p.out.SetReadDeadline(t) }
 func (p pipePair) SetWriteDeadline(t time.Time) error { return p.in.SetWriteDeadline(t) }
@@ -204,10 +208,9 @@ func (r *remote) decode(h wire.Header, body []byte, req, answer wire.PDU) error 
 
 // introduce queues the attributes of a client that the agent has not seen.
 func (r *remote) introduce(c *client) {
-	if c.seen[r.ag.index] {
+	if !c.meet(r.ag) {
 		return
 	}
-	c.seen[r.ag.index] = true
 	if r.flags&(wire.FeatureAuth|wire.FeatureContainer) == 0 {
 		return
 	}
@@ -222,7 +225,10 @@ func (r *remote) introduce(c *client) {
 // agent is idle. It waits for no agent: one that is busy hears of the client
 // with its first request.
 func (r *remote) greet(c *client) {
-	if len(c.pub.Attrs) == 0 || r.flags&(wire.FeatureAuth|wire.FeatureContainer) == 0 || !r.mu.TryLock() {
+	if len(c.pub.Attrs) == 0 || !r.ag.connected.Load() {
+		return // flags are not known before it is
+	}
+	if r.flags&(wire.FeatureAuth|wire.FeatureContainer) == 0 || !r.mu.TryLock() {
 		return
 	}
 	defer r.mu.Unlock()
@@ -300,7 +306,7 @@ func (r *remote) awaitReady() {
 		return
 	}
 	r.ag.notReady.Store(false)
-	r.s.log.Info("agent is ready", "agent", r.ag.spec.Name)
+	r.s.log.Info("agent is ready", "agent", r.ag.name())
 }
 
 func (s *Server) agentTimeout() time.Duration { return time.Duration(s.timeout.Load()) }

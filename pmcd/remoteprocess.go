@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 
 	"github.com/go-pcp/pcp/pmapi"
@@ -22,6 +23,22 @@ func (r *remote) dropLocked(why error) {
 	r.gone(reasonProtocol, why)
 	if r.exited != nil {
 		r.waiting.Go(r.endProcess)
+	}
+}
+
+// dropClosed drops an agent that has closed its connection, or sent something
+// that nobody asked for.
+func (r *remote) dropClosed() {
+	if !r.ag.connected.Load() || r.ag.notReady.Load() || !r.mu.TryLock() {
+		return // whoever waits for it will notice
+	}
+	defer r.mu.Unlock()
+	conn, ok := r.conn.(syscall.Conn)
+	if !ok {
+		return
+	}
+	if r.conn.SetReadDeadline(time.Time{}) == nil && readable(conn) {
+		r.dropLocked(errors.New("agent closed its connection, or sent what it was not asked for"))
 	}
 }
 
@@ -48,14 +65,15 @@ func (r *remote) gone(reason int, why error) {
 	if !r.ag.connected.Swap(false) || r.s.stopping() {
 		return
 	}
-	r.s.log.Error("agent dropped", "agent", r.ag.spec.Name, "domain", r.ag.spec.Domain, "err", why)
+	r.s.log.Error("agent dropped", "agent", r.ag.name(), "domain", r.ag.spec.Domain, "err", why)
 	r.s.mark(pmapi.DropAgent)
+	r.s.agentDied()
 }
 
 // start brings the agent up: process, connection, credentials.
 func (r *remote) start() {
 	if err := r.connect(); err != nil {
-		r.s.log.Error("agent not started", "agent", r.ag.spec.Name, "err", err)
+		r.s.log.Error("agent not started", "agent", r.ag.name(), "err", err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.conn != nil {
@@ -78,6 +96,16 @@ func (r *remote) start() {
 	r.ag.mu.Unlock()
 	if r.ag.spec.NotReady {
 		r.waiting.Go(r.awaitReady)
+	}
+	if r.exited == nil {
+		return
+	}
+	select {
+	case <-r.exited: // just before it counted as connected, so that reap let it be
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.ended()
+	default:
 	}
 }
 
@@ -139,7 +167,7 @@ func (r *remote) spawn() (err error) {
 
 // reap waits for the process. One that ends by itself takes its agent along.
 func (r *remote) reap() {
-	err := r.proc.Wait()
+	r.ending = r.proc.Wait()
 	close(r.exited)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,12 +182,22 @@ func (r *remote) reap() {
 		}
 		return
 	}
+	r.ended()
+}
+
+// ended drops an agent whose process has ended, unless that was done. Called
+// with r.mu held.
+func (r *remote) ended() {
+	if r.conn == nil {
+		return
+	}
 	r.conn.Close()
 	r.conn = nil
-	if err == nil {
-		err = errors.New("exit status 0")
+	why := r.ending
+	if why == nil {
+		why = errors.New("exit status 0")
 	}
-	r.gone(reasonExit|exitReason(r.proc.ProcessState), fmt.Errorf("agent's process ended: %w", err))
+	r.gone(reasonExit|exitReason(r.proc.ProcessState), fmt.Errorf("agent's process ended: %w", why))
 }
 
 // dial connects to a socket agent, and if its process was started just now

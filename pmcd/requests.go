@@ -15,7 +15,7 @@ func (c *client) handle(h wire.Header, body []byte) error {
 	if h.Type == wire.TypeResult {
 		need = OpStore
 	}
-	if c.admitted.deny&need != 0 && h.Type != wire.TypeCreds {
+	if c.denied()&need != 0 && h.Type != wire.TypeCreds {
 		return pcp.ErrPermission
 	}
 	c.doing = doingRequest
@@ -81,7 +81,7 @@ func decode(p wire.PDU, body []byte) error {
 // agentFor returns the agent of a domain if it can be asked, else why not;
 // unknown is the error for a domain without an agent.
 func (s *Server) agentFor(domain int, unknown pcp.Error) (*agent, error) {
-	ag := s.byDomain[domain&pcp.MaxDomain]
+	ag := s.table.Load().byDomain[domain&pcp.MaxDomain]
 	if ag == nil {
 		return nil, unknown
 	}

@@ -25,10 +25,11 @@ type Server struct {
 	log   *slog.Logger
 	start time.Time
 
-	agents   []*agent
-	byDomain [pcp.MaxDomain + 1]*agent
-	names    *pmns.Tree
-	features wire.Features
+	table    atomic.Pointer[table]
+	names    atomic.Pointer[pmns.Tree]
+	access   atomic.Pointer[Access]
+	features atomic.Uint32 // wire.Features
+	reload   reloader
 	host     hostLabels
 	site     atomic.Pointer[siteLabels]
 	stop     atomic.Bool
@@ -58,35 +59,57 @@ func New(cfg Config) (*Server, error) {
 	s.timeout.Store(int64(max(cfg.AgentTimeout, 0)))
 	s.host = readHostLabels()
 	s.site.Store(readSiteLabels(cfg.SysConfDir, s.log))
-	names := map[string]bool{}
-	for _, spec := range cfg.Agents {
-		if spec.Domain < 1 || spec.Domain > pcp.MaxAgentDomain {
-			return nil, fmt.Errorf("agent %s: domain %d is not in 1..%d", spec.Name, spec.Domain, pcp.MaxAgentDomain)
-		}
-		if other := s.byDomain[spec.Domain]; other != nil {
-			return nil, fmt.Errorf("agent %s: domain %d is that of agent %s", spec.Name, spec.Domain, other.spec.Name)
-		}
-		if names[spec.Name] {
-			return nil, fmt.Errorf("agent %s: there are two of this name", spec.Name)
-		}
-		names[spec.Name] = true
-		if err := s.addAgent(spec); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.makeNames(); err != nil {
+	s.access.Store(cfg.Access)
+	s.table.Store(new(table))
+	s.reload.died = make(chan struct{}, 1)
+	if err := checkSpecs(cfg.Agents); err != nil {
 		return nil, err
 	}
+	t := new(table)
+	for i, spec := range cfg.Agents {
+		ag, err := s.newAgent(spec, i)
+		if err != nil {
+			return nil, err
+		}
+		t.add(ag)
+	}
+	s.table.Store(t)
+	names, err := s.makeNames(cfg.NameSpace)
+	if err != nil {
+		return nil, err
+	}
+	s.names.Store(names)
 	return s, nil
 }
 
-func (s *Server) addAgent(spec AgentSpec) error {
-	ag := &agent{spec: spec, index: len(s.agents)}
+// checkSpecs finds agents that cannot be in one table.
+func checkSpecs(specs []AgentSpec) error {
+	names := map[string]bool{}
+	domains := map[int]string{}
+	for _, spec := range specs {
+		if spec.Domain < 1 || spec.Domain > pcp.MaxAgentDomain {
+			return fmt.Errorf("agent %s: domain %d is not in 1..%d", spec.Name, spec.Domain, pcp.MaxAgentDomain)
+		}
+		if other, ok := domains[spec.Domain]; ok {
+			return fmt.Errorf("agent %s: domain %d is that of agent %s", spec.Name, spec.Domain, other)
+		}
+		if names[spec.Name] {
+			return fmt.Errorf("agent %s: there are two of this name", spec.Name)
+		}
+		names[spec.Name] = true
+		domains[spec.Domain] = spec.Name
+	}
+	return nil
+}
+
+// newAgent makes an agent, but starts no process.
+func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
+	ag := &agent{spec: spec, index: index}
 	impl := spec.Agent
 	if impl == nil && spec.Open != nil {
 		var err error
 		if impl, err = spec.Open(s); err != nil {
-			return fmt.Errorf("agent %s: %w", spec.Name, err)
+			return nil, fmt.Errorf("agent %s: %w", spec.Name, err)
 		}
 	}
 	switch {
@@ -98,45 +121,56 @@ func (s *Server) addAgent(spec AgentSpec) error {
 		ag.be = newRemote(s, ag)
 		ag.reason = reasonNoStart
 	default:
-		return fmt.Errorf("agent %s: not in process, and no command or address", spec.Name)
+		return nil, fmt.Errorf("agent %s: not in process, and no command or address", spec.Name)
 	}
-	s.agents = append(s.agents, ag)
-	s.byDomain[spec.Domain] = ag
-	return nil
+	return ag, nil
 }
 
-func (s *Server) makeNames() error {
-	if s.names = s.cfg.NameSpace; s.names != nil {
-		return nil
+// makeNames returns those of given, or if that is nil of the agents in process.
+func (s *Server) makeNames(given *pmns.Tree) (*pmns.Tree, error) {
+	if given != nil {
+		return given, nil
 	}
-	s.names = pmns.New()
-	for _, ag := range s.agents {
+	names := pmns.New()
+	for _, ag := range s.agents() {
 		l, ok := ag.be.(*local)
 		if !ok {
 			continue
 		}
 		if n, ok := l.impl.(pmda.NameSpacer); ok {
-			if err := s.names.Merge(n.NameSpace()); err != nil {
-				return fmt.Errorf("names of agent %s: %w", ag.spec.Name, err)
+			if err := names.Merge(n.NameSpace()); err != nil {
+				return nil, fmt.Errorf("names of agent %s: %w", ag.spec.Name, err)
 			}
 		}
 	}
-	return nil
+	return names, nil
 }
 
 // Run starts the agents and serves clients until ctx is done or a listener
 // fails. Every goroutine it started has then returned, and every process, but
 // for calls into agents that hang; those are logged. It can be called once.
 func (s *Server) Run(ctx context.Context) error {
-	s.startAgents()
+	s.reload.Lock()
+	s.startAgents(s.agents())
+	s.seqNum.Store(1)
+	for _, ag := range s.agents() {
+		if ag.connected.Load() {
+			s.seqNum.Add(1)
+		}
+	}
 	s.setFeatures()
-	for _, ag := range s.agents {
+	s.reload.running = true
+	s.reload.Unlock()
+	for _, ag := range s.agents() {
 		if !ag.connected.Load() {
-			s.log.Warn("agent is left out", "agent", ag.spec.Name, "domain", ag.spec.Domain)
+			s.log.Warn("agent is left out", "agent", ag.name(), "domain", ag.spec.Domain)
 		}
 	}
 
-	var accepting sync.WaitGroup
+	var accepting, restarting sync.WaitGroup
+	if s.cfg.RestartInterval > 0 {
+		restarting.Go(s.restartDead)
+	}
 	failed := make(chan error, len(s.cfg.Listeners))
 	for _, ln := range s.cfg.Listeners {
 		accepting.Go(func() { failed <- s.accept(ln) })
@@ -156,7 +190,11 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	accepting.Wait()
 	s.closeClients()
-	s.stopAgents()
+	restarting.Wait()
+	s.reload.Lock()
+	defer s.reload.Unlock()
+	s.reload.running = false
+	stopAgents(s.agents())
 	return err
 }
 
@@ -261,7 +299,7 @@ func (s *Server) closeClients() {
 	case <-time.After(closeGrace):
 	}
 	// Agents that hang hold them: let those go who only wait.
-	for _, ag := range s.agents {
+	for _, ag := range s.agents() {
 		if l, ok := ag.be.(*local); ok {
 			l.abandon()
 		}
@@ -287,25 +325,28 @@ func (s *Server) mark(changes pmapi.Changes) {
 // setFeatures says what clients may ask for: containers only if an agent
 // knows about them.
 func (s *Server) setFeatures() {
-	s.features = wire.FeatureDescs | wire.FeatureLabels | wire.FeatureHighRes
-	for _, ag := range s.agents {
+	features := wire.FeatureDescs | wire.FeatureLabels | wire.FeatureHighRes
+	for _, ag := range s.agents() {
 		if r, ok := ag.be.(*remote); ok && ag.connected.Load() && r.flags&wire.FeatureContainer != 0 {
-			s.features |= wire.FeatureContainer
+			features |= wire.FeatureContainer
 		}
 	}
+	s.features.Store(uint32(features))
 }
+
+func (s *Server) featureSet() wire.Features { return wire.Features(s.features.Load()) }
 
 // rootDomain is the domain of the agent that does what needs privileges for
 // other agents. They look for it when they start, and only then.
 const rootDomain = 1
 
-// startAgents starts all agents in processes at the same time, but that of
+// startAgents starts those of agents that are in processes at the same time, but that of
 // rootDomain before the others; those that do not come up are logged and left
 // out.
-func (s *Server) startAgents() {
+func (s *Server) startAgents(agents []*agent) {
 	var starting sync.WaitGroup
 	start := func(root bool) {
-		for _, ag := range s.agents {
+		for _, ag := range agents {
 			if r, ok := ag.be.(*remote); ok && (ag.spec.Domain == rootDomain) == root {
 				starting.Go(r.start)
 			}
@@ -314,17 +355,11 @@ func (s *Server) startAgents() {
 	}
 	start(true)
 	start(false)
-	s.seqNum.Store(1)
-	for _, ag := range s.agents {
-		if ag.connected.Load() {
-			s.seqNum.Add(1)
-		}
-	}
 }
 
-func (s *Server) stopAgents() {
+func stopAgents(agents []*agent) {
 	var stopping sync.WaitGroup
-	for _, ag := range s.agents {
+	for _, ag := range agents {
 		stopping.Go(ag.be.stop)
 	}
 	stopping.Wait()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	agentpmcd "github.com/go-pcp/pcp/agent/pmcd"
-	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -40,10 +39,11 @@ func (s *Server) PDUsOut(kind int) uint64 { return s.pduOut[kind].Load() }
 
 // AgentStates lists the agents by domain.
 func (s *Server) AgentStates() []agentpmcd.AgentState {
-	list := make([]agentpmcd.AgentState, len(s.agents))
-	for i, ag := range s.agents {
+	agents := s.agents()
+	list := make([]agentpmcd.AgentState, len(agents))
+	for i, ag := range agents {
 		list[i] = agentpmcd.AgentState{
-			Name:      ag.spec.Name,
+			Name:      ag.name(),
 			Domain:    ag.spec.Domain,
 			Type:      int(ag.spec.Kind) << 1,
 			Status:    ag.status(),
@@ -57,12 +57,15 @@ func (s *Server) AgentStates() []agentpmcd.AgentState {
 
 // Fence keeps requests from an agent, or lets them through again.
 func (s *Server) Fence(domain int, on bool) error {
-	if domain < 0 || domain > pcp.MaxAgentDomain || s.byDomain[domain] == nil {
+	if domain < 0 || domain > pcp.MaxAgentDomain {
 		return pcp.ErrInst
 	}
-	ag := s.byDomain[domain]
+	ag := s.table.Load().byDomain[domain]
+	if ag == nil {
+		return pcp.ErrInst
+	}
 	if ag.fenced.Swap(on) != on {
-		s.log.Warn("agent fenced", "agent", ag.spec.Name, "fenced", on)
+		s.log.Warn("agent fenced", "agent", ag.name(), "fenced", on)
 	}
 	return nil
 }
@@ -93,20 +96,6 @@ func (s *Server) AdvanceSequenceNumber() { s.seqNum.Add(1) }
 // HangUps counts calls of HangUp.
 func (s *Server) HangUps() uint32 { return s.hangUps.Load() }
 
-// HangUp is for a SIGHUP: the files with labels are read again, and clients
-// told if labels have changed. Starting and stopping agents as the
-// configuration now has it is not supported yet; the log says so.
-func (s *Server) HangUp() {
-	s.hangUps.Add(1)
-	now := readSiteLabels(s.cfg.SysConfDir, s.log)
-	old := s.site.Swap(now)
-	if now.set.JSON != old.set.JSON || !slices.Equal(now.set.Labels, old.set.Labels) || now.hashMachine != old.hashMachine {
-		s.log.Info("labels changed", "labels", now.json())
-		s.mark(pmapi.LabelChange)
-	}
-	s.log.Warn("only labels are read again: for changed agents or access rules restart the collector")
-}
-
 // HostName is what pmcd.hostname says. The label hostname is always the
 // system's name for itself, as in C.
 func (s *Server) HostName() string { return cmp.Or(s.cfg.HostName, s.host.host) }
@@ -133,7 +122,7 @@ func (s *Server) SetDebug(flags int32) { s.debug.Store(flags) }
 // Features are what the server can do.
 func (s *Server) Features() agentpmcd.Features {
 	f := agentpmcd.Features{
-		Containers: s.features&wire.FeatureContainer != 0,
+		Containers: s.featureSet()&wire.FeatureContainer != 0,
 		Local:      s.cfg.Local,
 	}
 	for _, ln := range s.cfg.Listeners {

@@ -17,17 +17,7 @@ import (
 // access rules and of request ports, in the layout that scripts know.
 func (s *Server) WriteStatus(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("\nactive agent dom   pid  in out ver protocol parameters\n" +
-		"============ === ===== === === === ======== ==========\n")
-	for _, ag := range s.agents {
-		if ag.connected.Load() {
-			ag.describe(&b)
-		}
-	}
-	b.WriteByte('\n')
-	s.cfg.Access.describe(&b)
-	b.WriteString("User access list empty: user-based access control turned off\n" +
-		"Group access list empty: group-based access control turned off\n\n")
+	s.describeTables(&b)
 	fmt.Fprintf(&b, "\npmcd: PID = %d, PDU version = %d\n", os.Getpid(), wire.PDUVersion)
 	b.WriteString("pmcd request port(s):\n" +
 		"  sts fd   port  family address\n" +
@@ -37,6 +27,21 @@ func (s *Server) WriteStatus(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// describeTables writes the tables of agents and of access rules.
+func (s *Server) describeTables(b *strings.Builder) {
+	b.WriteString("\nactive agent dom   pid  in out ver protocol parameters\n" +
+		"============ === ===== === === === ======== ==========\n")
+	for _, ag := range s.agents() {
+		if ag.connected.Load() {
+			ag.describe(b)
+		}
+	}
+	b.WriteByte('\n')
+	s.access.Load().describe(b)
+	b.WriteString("User access list empty: user-based access control turned off\n" +
+		"Group access list empty: group-based access control turned off\n\n")
 }
 
 func (a *agent) describe(b *strings.Builder) {
@@ -49,11 +54,11 @@ func (a *agent) describe(b *strings.Builder) {
 			entry = fmt.Sprintf("%T", l.impl)
 		}
 		fmt.Fprintf(b, "%-12s %3d               %3d dso i:%d  lib=%s entry=%s\n",
-			a.spec.Name, a.spec.Domain, wire.PDUVersion, pmdaInterface, lib, entry)
+			a.name(), a.spec.Domain, wire.PDUVersion, pmdaInterface, lib, entry)
 		return
 	}
 	r := a.be.(*remote)
-	fmt.Fprintf(b, "%-12s %3d %5d %3s %3s %3d bin ", a.spec.Name, a.spec.Domain, a.pid.Load(), r.descriptor(true), r.descriptor(false), wire.PDUVersion)
+	fmt.Fprintf(b, "%-12s %3d %5d %3s %3s %3d bin ", a.name(), a.spec.Domain, a.pid.Load(), r.descriptor(true), r.descriptor(false), wire.PDUVersion)
 	command := strings.Join(a.spec.Args, " ")
 	switch {
 	case a.spec.Kind == Pipe:

@@ -1,0 +1,301 @@
+package pmcd
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// A table is the agents that a server has at a time. It does not change once
+// clients see it; a reload replaces it.
+type table struct {
+	list     []*agent
+	byDomain [pcp.MaxDomain + 1]*agent
+}
+
+func (t *table) add(ag *agent) {
+	t.list = append(t.list, ag)
+	t.byDomain[ag.spec.Domain] = ag
+}
+
+// freeIndex is the lowest that no agent of t or of keep has.
+func (t *table) freeIndex(keep map[*agent]bool) int {
+	for i := 0; ; i++ {
+		has := func(ag *agent) bool { return ag.index == i }
+		if slices.ContainsFunc(t.list, has) {
+			continue
+		}
+		free := true
+		for ag := range keep {
+			free = free && !has(ag)
+		}
+		if free {
+			return i
+		}
+	}
+}
+
+func (s *Server) agents() []*agent { return s.table.Load().list }
+
+// A reloader makes changes of the table, one at a time.
+type reloader struct {
+	sync.Mutex
+	running bool                          // agents have been started, and not stopped
+	busy    atomic.Pointer[chan struct{}] // closed when the reload is done; nil if there is none
+	died    chan struct{}                 // holds one if an agent died
+}
+
+// HangUp is for a SIGHUP: the files with labels are read again, agents started
+// and stopped as Config.Reload has it, and agents that died started again. Who
+// is connected hears of it with his next fetch; who comes meanwhile waits.
+// Before agents have been started it reads labels alone.
+func (s *Server) HangUp() {
+	s.hangUps.Add(1)
+	s.restart()
+}
+
+// restart is what a SIGHUP does, and the death of an agent.
+func (s *Server) restart() {
+	s.reload.Lock()
+	defer s.reload.Unlock()
+	done := make(chan struct{})
+	s.reload.busy.Store(&done)
+	defer close(done)
+	defer s.reload.busy.Store(nil)
+
+	fmt.Fprintf(s.cfg.Report, "\n\npmcd RESTARTED at %s\n\n", time.Now().Format(time.ANSIC))
+	s.reloadLabels()
+	if !s.reload.running || s.stopping() {
+		return
+	}
+	var setup *Setup
+	if s.cfg.Reload != nil {
+		setup = s.cfg.Reload()
+	}
+	s.findDead()
+	if setup == nil || len(setup.Agents) == 0 {
+		s.restartTable()
+	} else if err := checkSpecs(setup.Agents); err != nil {
+		s.log.Error("configuration left unchanged", "err", err)
+	} else {
+		s.replaceTable(setup)
+	}
+	s.setFeatures()
+	if setup != nil && setup.NameSpace != nil {
+		s.names.Store(setup.NameSpace)
+		s.cfg.NameSpace = setup.NameSpace
+		s.mark(pmapi.NamesChange)
+	} else if s.cfg.NameSpace == nil {
+		if names, err := s.makeNames(nil); err != nil {
+			s.log.Error("names left unchanged", "err", err)
+		} else {
+			s.names.Store(names)
+		}
+	}
+	var b strings.Builder
+	s.describeTables(&b)
+	io.WriteString(s.cfg.Report, b.String())
+}
+
+// awaitReload has a client that comes see the agents as they will be, as far
+// as that does not take too long.
+func (s *Server) awaitReload() {
+	done := s.reload.busy.Load()
+	if done == nil {
+		return
+	}
+	timer := time.NewTimer(s.cfg.CredsTimeout)
+	defer timer.Stop()
+	select {
+	case <-*done:
+	case <-timer.C:
+	case <-s.closing:
+	}
+}
+
+func (s *Server) reloadLabels() {
+	now := readSiteLabels(s.cfg.SysConfDir, s.log)
+	old := s.site.Swap(now)
+	if now.set.JSON != old.set.JSON || !slices.Equal(now.set.Labels, old.set.Labels) || now.hashMachine != old.hashMachine {
+		s.log.Info("labels changed", "labels", now.json())
+		s.mark(pmapi.LabelChange)
+	}
+}
+
+// findDead drops agents that have closed their connections. Otherwise that is
+// noticed with their next request, or when their process has been waited for.
+func (s *Server) findDead() {
+	for _, ag := range s.agents() {
+		if r, ok := ag.be.(*remote); ok {
+			r.dropClosed()
+		}
+	}
+}
+
+// restartTable starts the agents that died, or did not start.
+func (s *Server) restartTable() {
+	io.WriteString(s.cfg.Report, "Restarting any deceased agents:\n")
+	t := new(table)
+	var dead, fresh []*agent
+	for _, ag := range s.agents() {
+		if ag.connected.Load() {
+			t.add(ag)
+			continue
+		}
+		again, err := s.newAgent(ag.spec, ag.index)
+		if err != nil {
+			s.log.Error("agent not started", "agent", ag.name(), "err", err)
+			t.add(ag)
+			continue
+		}
+		again.label.Store(ag.label.Load())
+		again.reviving = ag.died()
+		fmt.Fprintf(s.cfg.Report, "    %q agent\n", ag.name())
+		t.add(again)
+		dead = append(dead, ag)
+		fresh = append(fresh, again)
+	}
+	if len(dead) == 0 {
+		io.WriteString(s.cfg.Report, "    (no agents required restarting)\n")
+		return
+	}
+	s.exchange(t, dead, fresh)
+	s.mark(pmapi.RestartAgent)
+	s.seqNum.Add(1)
+}
+
+// replaceTable brings the agents and access rules of setup.
+func (s *Server) replaceTable(setup *Setup) {
+	old := s.agents()
+	kept := map[*agent]bool{}
+	same := make([]*agent, len(setup.Agents)) // by position: the agent that goes on
+	for i := range setup.Agents {
+		for _, ag := range old {
+			if ag.connected.Load() && ag.spec.reachedAs(&setup.Agents[i]) {
+				same[i] = ag
+				kept[ag] = true
+			}
+		}
+	}
+	t := new(table)
+	var unwanted, fresh []*agent
+	for i, spec := range setup.Agents {
+		if ag := same[i]; ag != nil {
+			ag.label.Store(&spec.Name)
+			t.add(ag)
+			continue
+		}
+		ag, err := s.newAgent(spec, t.freeIndex(kept))
+		if err != nil {
+			s.log.Error("agent not started", "err", err)
+			continue
+		}
+		t.add(ag)
+		fresh = append(fresh, ag)
+	}
+	for _, ag := range old {
+		if kept[ag] {
+			continue
+		}
+		unwanted = append(unwanted, ag)
+		if ag.connected.Load() {
+			fmt.Fprintf(s.cfg.Report, "Cleanup %q agent (dom %d): unconfigured\n", ag.name(), ag.spec.Domain)
+			s.mark(pmapi.DropAgent)
+		}
+	}
+	s.exchange(t, unwanted, fresh)
+
+	access := setup.Access
+	if access == nil {
+		access = DefaultAccess()
+	}
+	s.access.Store(access)
+	s.clients.Lock()
+	clients := slices.Clone(s.clients.slots)
+	s.clients.Unlock()
+	for _, c := range clients {
+		if c != nil {
+			c.readmit()
+		}
+	}
+}
+
+// reachedAs tells whether b is an agent that is reached as a is. The names and
+// whether it says when it is ready do not matter.
+func (a *AgentSpec) reachedAs(b *AgentSpec) bool {
+	kind := func(s *AgentSpec) AgentKind {
+		if s.Agent != nil || s.Open != nil {
+			return DSO
+		}
+		return s.Kind
+	}
+	if a.Domain != b.Domain || kind(a) != kind(b) {
+		return false
+	}
+	switch kind(a) {
+	case DSO:
+		return a.Path == b.Path && a.Entry == b.Entry
+	case Socket:
+		return a.Network == b.Network && a.Address == b.Address && slices.Equal(a.Args, b.Args)
+	}
+	return slices.Equal(a.Args, b.Args)
+}
+
+// exchange makes t the table, stops agents that are not in it any more, and
+// starts those that are new. Requests to these get pcp.ErrNoAgent until they
+// are up.
+func (s *Server) exchange(t *table, unwanted, fresh []*agent) {
+	s.table.Store(t)
+	stopAgents(unwanted)
+	s.startAgents(fresh)
+	for _, ag := range fresh {
+		if ag.connected.Load() {
+			s.seqNum.Add(1)
+			s.mark(pmapi.AddAgent)
+		}
+	}
+}
+
+// agentDied has the agents that died started again, if so configured.
+func (s *Server) agentDied() {
+	select {
+	case s.reload.died <- struct{}{}:
+	default: // it is known
+	}
+}
+
+// restartDead starts agents again that died, at most once an interval. One
+// that does not come up is tried again after the next.
+func (s *Server) restartDead() {
+	var last time.Time
+	for {
+		select {
+		case <-s.reload.died:
+		case <-s.closing:
+			return
+		}
+		if !last.IsZero() {
+			select {
+			case <-time.After(time.Until(last.Add(s.cfg.RestartInterval))):
+			case <-s.closing:
+				return
+			}
+		}
+		if !slices.ContainsFunc(s.agents(), (*agent).died) {
+			continue // somebody else did it
+		}
+		last = time.Now()
+		s.log.Info("Auto-restarting agents.")
+		s.restart()
+		if slices.ContainsFunc(s.agents(), (*agent).died) {
+			s.agentDied()
+		}
+	}
+}
