@@ -124,7 +124,7 @@ func TestXZ(t *testing.T) {
 // TestXZStreamMemory says that a stream has a buffer for the dictionary, not
 // for the block.
 func TestXZStreamMemory(t *testing.T) {
-	want := xzContents(10 << 20)
+	want := xzContents(8 << 20)
 	x, err := openXZ(t, xzStreams(t, 0, xz.CRC64, want))
 	if err != nil {
 		t.Fatal(err)
@@ -134,14 +134,14 @@ func TestXZStreamMemory(t *testing.T) {
 	if err != nil || !bytes.Equal(got, want) {
 		t.Fatal("differs", err)
 	}
-	if len(s.buf) > 6<<20 {
+	if len(s.buf) > 5<<20 {
 		t.Errorf("buffer of %d bytes", len(s.buf))
 	}
 }
 
 // TestXZRandom has several readers at work at once, in order and not.
 func TestXZRandom(t *testing.T) {
-	want := xzContents(6 << 20)
+	want := xzContents(4 << 20)
 	x, err := openXZ(t, xzStreams(t, 500_000, xz.CRC32, want))
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestXZRandom(t *testing.T) {
 		wg.Go(func() {
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			b := make([]byte, 400_000)
-			for range 60 {
+			for range 30 {
 				off := rnd.Int64N(int64(len(want)) + 1000)
 				for range rnd.IntN(6) {
 					k := rnd.IntN(len(b))
