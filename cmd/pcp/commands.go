@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/go-pcp/pcp/tool/agentadmin"
 	"github.com/go-pcp/pcp/tool/agentcmd"
 	"github.com/go-pcp/pcp/tool/archivecmd"
 	"github.com/go-pcp/pcp/tool/cdwait"
@@ -82,6 +83,7 @@ func commands() []*cli.Command {
 		genmap.Command,
 		helptext.NewCommand,
 		helptext.CheckCommand,
+		agentadmin.Command,
 		dbpmda.Command,
 		err.Command,
 		hostname.Command,

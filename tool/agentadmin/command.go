@@ -1,0 +1,121 @@
+package agentadmin
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/agentlink"
+	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// Command is "pcp agent".
+var Command = &cli.Command{
+	Name:     "agent",
+	Group:    "Agents",
+	Summary:  "make, list, enable and disable agents",
+	Synopsis: "new | list | enable | disable [options] [name]...",
+	Options: []cli.Option{
+		cli.Heading("Options, after the command; each command has its own, see \"pcp agent new -?\""),
+		cli.OptHelp,
+	},
+	DieOnSignal: true,
+	Run:         run,
+}
+
+var commands = []*cli.Command{newCommand, listCommand, enableCommand, disableCommand}
+
+func run(ctx context.Context, env *cli.Env) int {
+	sub := *env
+	if len(env.Args) > 0 && !strings.HasPrefix(env.Args[0], "-") {
+		c := cli.Find(commands, "agent "+env.Args[0])
+		if c == nil {
+			return env.Fatalf("unknown command %q; there are new, list, enable and disable", env.Args[0])
+		}
+		sub.Name, sub.Command, sub.Args = "pcp "+c.Name, c, env.Args[1:]
+		return c.Run(ctx, &sub)
+	}
+	o := cli.ParseArgs(&sub, cli.ParseConfig{POSIX: true})
+	if !o.Errors() {
+		o.WantUsage()
+	}
+	status, _ := o.Done()
+	return status
+}
+
+var (
+	optConfig = cli.Option{Short: 'c', Long: "config", Arg: "FILE", Help: "the collector's configuration [default $PCP_PMCDCONF_PATH]"}
+	optDomain = cli.Option{Long: "domain", Arg: "N", Help: "the agent's domain, 1 to " + maxDomain}
+)
+
+const maxDomain = "510"
+
+// parseDomain reads the argument of --domain; a mistake is noted, and then the
+// result is 0.
+func parseDomain(o *cli.Options, arg string) int {
+	n, err := strconv.Atoi(arg)
+	if err != nil || n < 1 || n > pcp.MaxAgentDomain {
+		o.Usagef("--domain needs a number from 1 to %d, not %q", pcp.MaxAgentDomain, arg)
+		return 0
+	}
+	return n
+}
+
+// confPath returns where the collector finds its configuration.
+func confPath(env *cli.Env) string {
+	cfg, err := config.Load(env.Getenv)
+	if err != nil {
+		cfg = config.Default(env.Getenv)
+	}
+	return cfg.Get("PCP_PMCDCONF_PATH")
+}
+
+// inProcess finds the agent of this program that our collector takes for a
+// dso line.
+func inProcess(spec pmcd.AgentSpec) (agent.Builtin, bool) {
+	if b, ok := agent.Named(strings.TrimSuffix(spec.Entry, "_init")); ok {
+		return b, true
+	}
+	return agentlink.Builtin(spec.Path)
+}
+
+// domainOf returns the domain that the option -d of an agent's command gives
+// it, 0 if there is none.
+func domainOf(args []string) int {
+	for i, arg := range args {
+		text, ok := strings.CutPrefix(arg, "-d")
+		if !ok {
+			if text, ok = strings.CutPrefix(arg, "--domain="); !ok {
+				continue
+			}
+		}
+		if text == "" && i+1 < len(args) {
+			text = args[i+1]
+		}
+		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= pcp.MaxAgentDomain {
+			return n
+		}
+	}
+	return 0
+}
+
+// agentName guesses an agent's name from that of its program.
+func agentName(path string) string {
+	name := filepath.Base(path)
+	name = strings.TrimSuffix(name, filepath.Ext(name))
+	return strings.TrimPrefix(name, "pmda")
+}
+
+// count is "1 metric", "2 metrics".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

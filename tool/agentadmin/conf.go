@@ -1,0 +1,272 @@
+package agentadmin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// disabledMark begins the lines of an agent that was disabled. To a collector
+// they are comments.
+const disabledMark = "#disabled# "
+
+// A line is one line of a pmcd.conf with its continuations.
+type line struct {
+	text     string // as it is in the file, all with newlines but perhaps the last
+	spec     *pmcd.AgentSpec
+	disabled bool // spec is that of a comment that disable made
+}
+
+// A conf is a pmcd.conf that can be edited: everything keeps its place.
+type conf struct {
+	path  string
+	lines []line
+	// access is the index of the line that begins the access section, else
+	// len(lines).
+	access int
+}
+
+// readConf reads the file at path.
+func readConf(path string) (*conf, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return parseConf(path, string(text)), nil
+}
+
+func parseConf(path, text string) *conf {
+	c := &conf{path: path, access: -1}
+	for text != "" {
+		n := logicalLine(text)
+		l := line{text: text[:n]}
+		text = text[n:]
+		if c.access < 0 {
+			if strings.HasPrefix(strings.TrimLeft(l.text, " \t\r\v\f"), "[") {
+				c.access = len(c.lines)
+			} else if l.spec = specOf(l.text); l.spec == nil && strings.HasPrefix(l.text, disabledMark) {
+				l.spec = specOf(uncomment(l.text))
+				l.disabled = l.spec != nil
+			}
+		}
+		c.lines = append(c.lines, l)
+	}
+	if c.access < 0 {
+		c.access = len(c.lines)
+	}
+	return c
+}
+
+// logicalLine returns how long the first line is, with its continuations.
+func logicalLine(text string) int {
+	for n := 0; ; {
+		i := strings.IndexByte(text[n:], '\n')
+		if i < 0 {
+			return len(text)
+		}
+		more := i > 0 && text[n+i-1] == '\\'
+		n += i + 1
+		if !more {
+			return n
+		}
+	}
+}
+
+// specOf returns the agent of a line, nil if it has none or is not right.
+func specOf(text string) *pmcd.AgentSpec {
+	file, err := pmcd.ParseFile(strings.NewReader(text))
+	if err != nil || len(file.Agents) != 1 {
+		return nil
+	}
+	return &file.Agents[0]
+}
+
+// A continued line needs only one mark: a comment is continued, too.
+func uncomment(text string) string { return strings.TrimPrefix(text, disabledMark) }
+
+func (c *conf) text() string {
+	var b strings.Builder
+	for _, l := range c.lines {
+		b.WriteString(l.text)
+	}
+	return b.String()
+}
+
+// find returns the index of the line of an agent that is enabled or disabled,
+// the last one if there are several, or -1.
+func (c *conf) find(name string, disabled bool) int {
+	for i, l := range slices.Backward(c.lines) {
+		if l.spec != nil && l.disabled == disabled && l.spec.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// clash tells which agent has the name or domain of spec, nil if none.
+func (c *conf) clash(spec pmcd.AgentSpec) error {
+	for _, l := range c.lines {
+		switch {
+		case l.spec == nil || l.disabled:
+		case l.spec.Name == spec.Name:
+			return fmt.Errorf("%s: agent %s is enabled already, with domain %d", c.path, spec.Name, l.spec.Domain)
+		case l.spec.Domain == spec.Domain:
+			return fmt.Errorf("%s: domain %d is that of agent %s", c.path, spec.Domain, l.spec.Name)
+		}
+	}
+	return nil
+}
+
+// insert puts a line behind that of the last agent, or if there is none in
+// front of the access section.
+func (c *conf) insert(text string) {
+	at := c.access
+	for i, l := range c.lines {
+		if l.spec != nil {
+			at = i + 1
+		}
+	}
+	if at > 0 {
+		if prev := &c.lines[at-1].text; !strings.HasSuffix(*prev, "\n") {
+			*prev += "\n"
+		}
+	}
+	c.lines = slices.Insert(c.lines, at, line{text: text})
+	c.access++
+}
+
+// appendField appends a field as a pmcd.conf has it.
+func appendField(b []byte, field string) []byte {
+	if field != "" && !strings.ContainsAny(field, " \t\r\v\f\"#") && field[0] != '[' {
+		return append(b, field...)
+	}
+	b = append(b, '"')
+	for _, c := range []byte(field) {
+		if c == '"' {
+			b = append(b, '\\')
+		}
+		b = append(b, c)
+	}
+	return append(b, '"')
+}
+
+// format returns the line of an agent.
+func format(spec pmcd.AgentSpec) string {
+	b := appendField(nil, spec.Name)
+	b = fmt.Appendf(b, "\t%d\t", spec.Domain)
+	if spec.Kind == pmcd.DSO {
+		b = append(b, "dso\t"...)
+		b = appendField(b, spec.Entry)
+		b = appendField(append(b, '\t'), spec.Path)
+		return string(append(b, '\n'))
+	}
+	b = append(b, "pipe\tbinary\t"...)
+	if spec.NotReady {
+		b = append(b, "notready "...)
+	}
+	for i, arg := range spec.Args {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = appendField(b, arg)
+	}
+	return string(append(b, '\n'))
+}
+
+// same tells whether two agents are one and the same.
+func same(a, b pmcd.AgentSpec) bool {
+	return a.Name == b.Name && a.Domain == b.Domain && a.Kind == b.Kind && a.NotReady == b.NotReady &&
+		a.Entry == b.Entry && a.Path == b.Path && a.Network == b.Network && a.Address == b.Address &&
+		slices.Equal(a.Args, b.Args)
+}
+
+// check reads the edited file as a collector does: spec must be in it if it is
+// wanted, and what was right before must still be.
+func (c *conf) check(before string, spec pmcd.AgentSpec, wanted bool) error {
+	old, err := pmcd.ParseFile(strings.NewReader(before))
+	if old == nil {
+		return fmt.Errorf("%s has errors that keep collectors from reading it; nothing is changed:\n%w", c.path, err)
+	}
+	file, err := pmcd.ParseFile(strings.NewReader(c.text()))
+	if file == nil {
+		return fmt.Errorf("%s: a line for agent %s cannot be written: %w", c.path, spec.Name, err)
+	}
+	found := slices.ContainsFunc(file.Agents, func(s pmcd.AgentSpec) bool { return same(s, spec) })
+	change := -1
+	if wanted {
+		change = 1
+	}
+	if found != wanted || len(file.Agents) != len(old.Agents)+change {
+		return fmt.Errorf("%s: agent %s cannot be written so that collectors read it as it is meant; nothing is changed", c.path, spec.Name)
+	}
+	return nil
+}
+
+// write replaces the file in one step; mode and owner stay. On an error the
+// file is what it was.
+func (c *conf) write() (err error) {
+	path, err := filepath.EvalSymlinks(c.path)
+	if err != nil {
+		return err
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	// Who may write in the directory alone could replace a file that others
+	// meant to keep from him.
+	old, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	old.Close()
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("cannot make a new file beside %s: %w", path, errors.Unwrap(err))
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if uid, gid, ok := owner(st); ok {
+		mine, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		if u, g, _ := owner(mine); u != uid || g != gid {
+			if err := f.Chown(uid, gid); err != nil {
+				return fmt.Errorf("%s: cannot keep the file's owner: %w", path, errors.Unwrap(err))
+			}
+		}
+	}
+	if err := f.Chmod(st.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)); err != nil {
+		return err
+	}
+	if _, err := f.WriteString(c.text()); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// fileErr is the message for an error of a file of the system.
+func fileErr(err error) string {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok && err == error(pe) {
+		return pe.Path + ": " + cli.ErrText(pe.Err)
+	}
+	return err.Error()
+}

@@ -1,0 +1,11 @@
+// Package agentadmin is "pcp agent": what an agent goes through from the first
+// line of its program to its line in a pmcd.conf.
+//
+//	pcp agent new clock
+//	pcp agent enable --reload clock /opt/clock/pmdaclock -d 400
+//	pcp agent list
+//	pcp agent disable --reload clock
+//
+// An agent that is disabled stays in the file as a comment, from where it can
+// be enabled as it was.
+package agentadmin

@@ -1,0 +1,259 @@
+package agentadmin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+var optReload = cli.Option{Long: "reload", Help: "tell the running collector, with a SIGHUP"}
+
+var enableCommand = &cli.Command{
+	Name:     "agent enable",
+	Summary:  "have the collector run an agent",
+	Synopsis: "[options] name [command [argument]...]",
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		optConfig,
+		{Long: "domain", Arg: "N", Help: "the agent's domain [default that of the command's -d, or the agent's own]"},
+		{Long: "notready", Help: "the agent says itself when it takes requests"},
+		optReload,
+		cli.OptVersion,
+		cli.OptHelp,
+	},
+	DieOnSignal: true,
+	Run:         runEnable,
+}
+
+var disableCommand = &cli.Command{
+	Name:     "agent disable",
+	Summary:  "have the collector no longer run an agent",
+	Synopsis: "[options] name",
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		optConfig,
+		optReload,
+		cli.OptVersion,
+		cli.OptHelp,
+	},
+	DieOnSignal: true,
+	Run:         runDisable,
+}
+
+// edit holds what the options of enable and disable say.
+type edit struct {
+	path     string
+	domain   int
+	notReady bool
+	reload   bool
+}
+
+func (e *edit) parse(env *cli.Env) *cli.Options {
+	e.path = confPath(env)
+	return cli.ParseArgs(env, cli.ParseConfig{POSIX: true, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
+		switch opt.Long {
+		case "config":
+			e.path = arg
+		case "domain":
+			e.domain = parseDomain(o, arg)
+		case "notready":
+			e.notReady = true
+		case "reload":
+			e.reload = true
+		default:
+			return false
+		}
+		return true
+	}})
+}
+
+func runEnable(_ context.Context, env *cli.Env) int {
+	var e edit
+	o := e.parse(env)
+	switch {
+	case o.WantsVersion() || o.Errors():
+	case len(o.Args) == 0:
+		o.Usagef("which agent?")
+	case e.notReady && len(o.Args) == 1:
+		o.Usagef("--notready is for agents with a command")
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	c, err := readConf(e.path)
+	if err != nil {
+		return env.Fatalf("%s", fileErr(err))
+	}
+	before := c.text()
+	spec, err := e.enable(env, c, o.Args[0], o.Args[1:])
+	if err == nil {
+		err = c.check(before, spec, true)
+	}
+	if err == nil {
+		err = c.write()
+	}
+	if err != nil {
+		return env.Fatalf("%s", fileErr(err))
+	}
+	fmt.Fprintf(env.Stdout, "%s: agent %s is enabled, with domain %d\n", e.path, spec.Name, spec.Domain)
+	return e.tell(env)
+}
+
+// enable edits c.
+func (e *edit) enable(env *cli.Env, c *conf, name string, command []string) (spec pmcd.AgentSpec, err error) {
+	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "\n\\") {
+		return spec, fmt.Errorf("%q cannot be the name of an agent", name)
+	}
+	was := c.find(name, true)
+	if len(command) == 0 && was >= 0 && e.domain == 0 {
+		l := &c.lines[was]
+		l.text, l.disabled = uncomment(l.text), false
+		spec = *l.spec
+		l.spec = nil // clash must not find it
+		return spec, c.clash(spec)
+	}
+	if spec, err = e.spec(env, name, command); err != nil {
+		return spec, err
+	}
+	if err := c.clash(spec); err != nil {
+		return spec, err
+	}
+	if was >= 0 {
+		c.lines[was] = line{text: format(spec)}
+	} else {
+		c.insert(format(spec))
+	}
+	return spec, nil
+}
+
+// spec makes the agent that enable was asked for.
+func (e *edit) spec(env *cli.Env, name string, command []string) (spec pmcd.AgentSpec, err error) {
+	spec = pmcd.AgentSpec{Name: name, Domain: e.domain}
+	if len(command) == 0 {
+		b, ok := agent.Named(name)
+		if !ok {
+			return spec, fmt.Errorf("%s is no agent of this program, and was not disabled in %s; name the command that runs it", name, e.path)
+		}
+		if b.Args != "" {
+			return spec, fmt.Errorf("agent %s needs arguments (%s): name the command pmda%s with them", name, b.Args, name)
+		}
+		if spec.Domain == 0 {
+			spec.Domain = b.Domain
+		}
+		cfg, err := config.Load(env.Getenv)
+		if err != nil {
+			return spec, err
+		}
+		spec.Kind, spec.Entry = pmcd.DSO, name+"_init"
+		spec.Path = filepath.Join(cfg.Get("PCP_PMDAS_DIR"), name, "pmda_"+name+".so")
+		return spec, nil
+	}
+	if spec.Domain == 0 {
+		spec.Domain = domainOf(command[1:])
+	}
+	if spec.Domain == 0 {
+		return spec, errors.New("which domain? Give --domain, or the command's own option -d")
+	}
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return spec, fmt.Errorf("%s: %s", command[0], cli.ErrText(errors.Unwrap(err)))
+	}
+	// The collector is elsewhere.
+	if path, err = filepath.Abs(path); err != nil {
+		return spec, err
+	}
+	spec.Kind, spec.NotReady = pmcd.Pipe, e.notReady
+	spec.Args = append([]string{path}, command[1:]...)
+	return spec, nil
+}
+
+func runDisable(_ context.Context, env *cli.Env) int {
+	var e edit
+	o := e.parse(env)
+	if !o.WantsVersion() && !o.Errors() && len(o.Args) != 1 {
+		o.Usagef("the name of one agent is needed")
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	c, err := readConf(e.path)
+	if err != nil {
+		return env.Fatalf("%s", fileErr(err))
+	}
+	name := o.Args[0]
+	i := c.find(name, false)
+	switch {
+	case i >= 0:
+	case c.find(name, true) >= 0:
+		return env.Fatalf("%s: agent %s is disabled already", e.path, name)
+	default:
+		return env.Fatalf("%s: there is no agent called %s", e.path, name)
+	}
+	before, spec := c.text(), *c.lines[i].spec
+	c.lines[i].text = disabledMark + c.lines[i].text
+	if err = c.check(before, spec, false); err == nil {
+		err = c.write()
+	}
+	if err != nil {
+		return env.Fatalf("%s", fileErr(err))
+	}
+	fmt.Fprintf(env.Stdout, "%s: agent %s is disabled\n", e.path, name)
+	return e.tell(env)
+}
+
+// tell has the collector read its configuration again, if that was asked for.
+func (e *edit) tell(env *cli.Env) int {
+	if !e.reload {
+		return 0
+	}
+	cfg, err := config.Load(env.Getenv)
+	if err == nil {
+		err = hangUp(filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.pid"))
+	}
+	if err != nil {
+		return env.Fatalf("the file is changed, but the collector was not told: %s", fileErr(err))
+	}
+	return 0
+}
+
+// hangUp sends a SIGHUP to the collector whose number is in a file.
+func hangUp(path string) error {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("none is running: there is no %s", path)
+	}
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || pid <= 1 {
+		return fmt.Errorf("%s holds no number of a process", path)
+	}
+	// A collector that was killed leaves its file, and its number may by now
+	// be that of another, whom the signal would end.
+	command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err == nil && !bytes.Contains(command, []byte("pmcd")) {
+		return fmt.Errorf("process %d, which %s names, is no collector", pid, path)
+	}
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	if err := process.Signal(syscall.SIGHUP); err != nil {
+		return fmt.Errorf("process %d: %s", pid, cli.ErrText(err))
+	}
+	return nil
+}

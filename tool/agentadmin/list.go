@@ -1,0 +1,241 @@
+package agentadmin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// listTimeout is how long the collector may take to tell what runs.
+const listTimeout = 10 * time.Second
+
+var listCommand = &cli.Command{
+	Name:     "agent list",
+	Summary:  "list the agents that are configured, built in and running",
+	Synopsis: "[options]",
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		optConfig,
+		cli.OptHost,
+		cli.OptJSON,
+		cli.OptVersion,
+		cli.OptHelp,
+	},
+	DieOnSignal: true,
+	Run:         runList,
+}
+
+// A row is one agent of the list.
+type row struct {
+	Domain  int    `json:"domain"`
+	Name    string `json:"name"`
+	How     string `json:"how"`     // "in process", "pipe", "socket", "dso"
+	State   string `json:"state"`   // "running", ...; "unknown" if no collector tells
+	Running *bool  `json:"running"` // nil: unknown
+	Comment string `json:"comment,omitempty"`
+}
+
+func runList(ctx context.Context, env *cli.Env) int {
+	path, json := confPath(env), false
+	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
+		switch opt.Long {
+		case "config":
+			path = arg
+		case "json":
+			json = true
+		default:
+			return false
+		}
+		return true
+	}})
+	if len(o.Args) > 0 {
+		o.Usagef("too many arguments")
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	status := 0
+	c, err := readConf(path)
+	if err != nil {
+		status = env.Fatalf("%s", fileErr(err))
+		c = parseConf(path, "")
+	} else if _, err := pmcd.ParseFile(strings.NewReader(c.text())); err != nil {
+		status = env.Fatalf("%s has errors:\n%v", path, err)
+	}
+	states, err := agentStates(ctx, o)
+	if err != nil {
+		env.Fatalf("no collector tells what is running: %s", cli.ErrText(err))
+	}
+	for i, r := range rows(c, states) {
+		if json {
+			env.Stdout.Write(cli.JSONLine(r))
+			continue
+		}
+		if i == 0 {
+			fmt.Fprintf(env.Stdout, "%6s  %-16s %-10s  %-12s %s\n", "domain", "name", "how", "state", "comment")
+		}
+		text := fmt.Sprintf("%6d  %-16s %-10s  %-12s %s", r.Domain, r.Name, r.How, r.State, r.Comment)
+		fmt.Fprintln(env.Stdout, strings.TrimRight(text, " "))
+	}
+	return status
+}
+
+// An agentState is what a collector says about one agent.
+type agentState struct{ domain, kind, status int }
+
+// agentStates asks the collector for its agents.
+func agentStates(ctx context.Context, o *cli.Options) (map[string]agentState, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	c, err := o.Dial(ctx, o.Host())
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return statesOf(ctx, c)
+}
+
+func statesOf(ctx context.Context, c *pmapi.Context) (map[string]agentState, error) {
+	ids, err := c.LookupName(ctx, "pmcd.agent.status", "pmcd.agent.type")
+	if err != nil {
+		return nil, err
+	}
+	desc, err := c.LookupDesc(ctx, ids[0])
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.Fetch(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.GetInDom(ctx, desc.InDom)
+	if err != nil {
+		return nil, err
+	}
+	number := func(set pcp.ValueSet, t pcp.Type, inst int32) (int, bool) {
+		for _, v := range set.Values {
+			if v.Inst == inst {
+				return int(int32(v.As(t).Bits())), true
+			}
+		}
+		return 0, false
+	}
+	states := make(map[string]agentState)
+	for _, in := range list {
+		s := agentState{domain: int(in.Inst)}
+		var ok bool
+		if s.status, ok = number(res.Sets[0], pcp.Type32, in.Inst); !ok {
+			continue
+		}
+		s.kind, _ = number(res.Sets[1], pcp.TypeU32, in.Inst)
+		states[in.Name] = s
+	}
+	return states, nil
+}
+
+// rows makes the list: the file's agents, this program's, and what else runs.
+func rows(c *conf, states map[string]agentState) []row {
+	var list []row
+	seen := make(map[string]bool)
+	add := func(r row, configured bool) {
+		seen[r.Name] = true
+		r.setState(states, configured)
+		list = append(list, r)
+	}
+	for _, l := range c.lines {
+		if l.spec != nil && !l.disabled && !seen[l.spec.Name] {
+			add(configuredRow(*l.spec), true)
+		}
+	}
+	for _, l := range c.lines {
+		if l.spec != nil && l.disabled && !seen[l.spec.Name] {
+			r := configuredRow(*l.spec)
+			r.Comment = "disabled"
+			add(r, false)
+		}
+	}
+	for _, b := range agent.Builtins() {
+		if seen[b.Name] {
+			continue
+		}
+		r := row{Domain: b.Domain, Name: b.Name, How: "in process", Comment: "built in"}
+		if b.Sample {
+			r.Comment += ", to test and to learn from"
+		}
+		add(r, false)
+	}
+	for name, s := range states {
+		if !seen[name] {
+			how := [...]string{"dso", "socket", "pipe"}
+			r := row{Domain: s.domain, Name: name, How: "unknown", Comment: "not in " + c.path}
+			if k := s.kind >> 1; k >= 0 && k < len(how) {
+				r.How = how[k]
+			}
+			add(r, false)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b row) int {
+		if a.Domain != b.Domain {
+			return a.Domain - b.Domain
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return list
+}
+
+func configuredRow(spec pmcd.AgentSpec) row {
+	r := row{Domain: spec.Domain, Name: spec.Name, How: spec.Kind.String(), Comment: strings.Join(spec.Args, " ")}
+	switch spec.Kind {
+	case pmcd.DSO:
+		r.Comment = spec.Path
+		if b, ok := inProcess(spec); ok {
+			r.How = "in process"
+			r.Comment = ""
+			if b.Name != spec.Name {
+				r.Comment = "built in as " + b.Name
+			}
+		} else {
+			r.Comment += ": not built in, only a C collector loads it"
+		}
+	case pmcd.Socket:
+		r.Comment = strings.TrimSpace(spec.Address + " " + r.Comment)
+	}
+	return r
+}
+
+// setState says what the collector says; an agent that is not configured need
+// not run.
+func (r *row) setState(states map[string]agentState, configured bool) {
+	if states == nil {
+		r.State = "unknown"
+		return
+	}
+	s, known := states[r.Name]
+	running := known && s.status == 0
+	r.Running = &running
+	switch {
+	case running:
+		r.State = "running"
+	case known && s.status == 1:
+		r.State = "not ready"
+	case known:
+		r.State = "stopped"
+		if s.status&0xff00 != 0 {
+			r.State = fmt.Sprintf("exited %d", s.status>>8&0xff)
+		} else if s.status&0xff0000 != 0 {
+			r.State = fmt.Sprintf("signal %d", s.status>>16&0xff)
+		}
+	case configured:
+		r.State = "not started"
+	default:
+		r.State = "-"
+	}
+}

@@ -1,0 +1,98 @@
+package agentadmin_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-pcp/pcp/tool/agentadmin"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// generate writes a new agent, for which this module stands in for the one
+// that is published.
+func generate(t *testing.T, args ...string) (dir string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "agent") // PCP's user must be able to read it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	var b bytes.Buffer
+	if status := agentadmin.Command.Run(t.Context(), &cli.Env{
+		Name: "pcp agent", Args: append([]string{"new", "--dir", dir}, args...), Stdout: &b, Stderr: &b,
+		Getenv: os.Getenv, Version: "v1.2.3", Command: agentadmin.Command,
+	}); status != 0 {
+		t.Fatal(b.String())
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(mod), "\nrequire github.com/go-pcp/pcp v1.2.3\n") {
+		t.Errorf("go.mod is %s", mod)
+	}
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod = append(mod, "\nreplace github.com/go-pcp/pcp => "+root+"\n"...)
+	for _, err := range []error{
+		os.Chmod(dir, 0o755),
+		os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o644),
+		os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o644),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func goTool(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// TestNew builds what new writes, runs its own tests.
+func TestNew(t *testing.T) {
+	for _, form := range []struct {
+		name string
+		args []string
+	}{
+		{"clock", []string{"--trivial"}},
+		{"files", nil},
+	} {
+		t.Run(form.name, func(t *testing.T) {
+			dir := generate(t, append(form.args, form.name)...)
+			source, err := os.ReadFile(filepath.Join(dir, "main.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(source, []byte("\n")); form.args != nil && n > 25 {
+				t.Errorf("the trivial form has %d lines", n)
+			}
+			gofmt := exec.Command("gofmt", "-l", ".")
+			gofmt.Dir = dir
+			if out, err := gofmt.CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("gofmt -l: %v %s", err, out)
+			}
+			program := filepath.Join(dir, "pmda"+form.name)
+			goTool(t, dir, "build", "-o", program, ".")
+			goTool(t, dir, "vet", ".")
+			goTool(t, dir, "test", ".")
+		})
+	}
+}
