@@ -57,18 +57,19 @@ type reloader struct {
 // is connected hears of it with his next fetch; who comes meanwhile waits.
 // Before agents have been started it reads labels alone.
 func (s *Server) HangUp() {
-	s.hangUps.Add(1)
-	s.restart()
+	s.restart(1)
 }
 
-// restart is what a SIGHUP does, and the death of an agent.
-func (s *Server) restart() {
+// restart is what a SIGHUP does, and the death of an agent; it counts as so
+// many signals. Who sees the count finds the agents that it made.
+func (s *Server) restart(signals uint32) {
 	s.reload.Lock()
 	defer s.reload.Unlock()
 	done := make(chan struct{})
 	s.reload.busy.Store(&done)
 	defer close(done)
 	defer s.reload.busy.Store(nil)
+	s.hangUps.Add(signals)
 
 	fmt.Fprintf(s.cfg.Report, "\n\npmcd RESTARTED at %s\n\n", time.Now().Format(time.ANSIC))
 	s.reloadLabels()
@@ -293,7 +294,7 @@ func (s *Server) restartDead() {
 		}
 		last = time.Now()
 		s.log.Info("Auto-restarting agents.")
-		s.restart()
+		s.restart(0)
 		if slices.ContainsFunc(s.agents(), (*agent).died) {
 			s.agentDied()
 		}

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -69,6 +70,8 @@ type settings struct {
 	usage              bool // was asked for
 	pidFile            string
 	names              *pmns.Tree
+	namesPath          string // of -n or -N, "" for the default
+	namesStamp         stamp
 	config             string
 	log, fatal         string
 	listen             pmcd.ListenConfig
@@ -124,13 +127,14 @@ func parse(env *cli.Env) (set *settings, status int, exit bool) {
 	}
 	set.names = o.NameSpace
 	if set.names == nil {
-		path := env.Getenv("PMNS_DEFAULT")
-		if path == "" {
-			path = filepath.Join(cfg.Get("PCP_VAR_DIR"), "pmns", "root")
+		set.namesPath = env.Getenv("PMNS_DEFAULT")
+		if set.namesPath == "" {
+			set.namesPath = filepath.Join(cfg.Get("PCP_VAR_DIR"), "pmns", "root")
 		}
-		if set.names, err = pmns.Load(path, true); err != nil {
+		set.namesStamp = stampOf(set.namesPath)
+		if set.names, err = pmns.Load(set.namesPath, true); err != nil {
 			set.names = nil
-			set.warnings = append(set.warnings, fmt.Sprintf("%s cannot be used (%v): only names of built-in agents are known", path, err))
+			set.warnings = append(set.warnings, fmt.Sprintf("%s cannot be used (%v): only names of built-in agents are known", set.namesPath, err))
 		}
 	}
 	if len(set.listen.Ports) == 0 {
@@ -162,6 +166,14 @@ func (set *settings) environment(env *cli.Env) {
 	if v := env.Getenv("PMCD_SOCKET"); v != "" {
 		set.listen.Socket = v
 	}
+	set.server.RestartInterval = time.Minute
+	if v := env.Getenv("PMCD_RESTART_AGENTS"); v != "" {
+		on := 1
+		if v == "0" {
+			set.server.RestartInterval, on = 0, 0
+		}
+		set.warnings = append(set.warnings, fmt.Sprintf("restartAgents=%d from PMCD_RESTART_AGENTS=%s in environment", on, v))
+	}
 	if v := env.Getenv("PMCD_CREDS_TIMEOUT"); v != "" {
 		if n, err := strconv.Atoi(v); err == nil && n >= 1 {
 			set.server.CredsTimeout = time.Duration(n) * time.Second
@@ -173,6 +185,9 @@ func (set *settings) environment(env *cli.Env) {
 
 func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	switch opt.Short {
+	case 'n', 'N': // the names are read by our caller
+		set.namesPath, set.namesStamp = arg, stampOf(arg)
+		return false
 	case 'A': // nothing is ever advertised
 	case 'f':
 		set.foreground = true
@@ -334,15 +349,35 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 // openLog opens the log and writes its header. "-" is the standard error.
 func openLog(env *cli.Env, path string) (w io.Writer, done func(), err error) {
 	if path == "-" {
-		return env.Stderr, func() {}, daemonlog.Header(env.Stderr, "pmcd")
+		w = env.Stderr
+		if _, ok := w.(*os.File); !ok { // agents get a file as it is
+			w = &sharedWriter{w: w}
+		}
+		return w, func() {}, daemonlog.Header(w, "pmcd")
 	}
 	f, err := daemonlog.Open(path, "pmcd")
 	return f, func() { f.Close() }, err
 }
 
+// A sharedWriter can be written to from many goroutines, as a file can.
+type sharedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *sharedWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
+}
+
 // collect makes the collector of the configuration file and runs it.
 func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listener, logTo io.Writer, log *slog.Logger) error {
-	file, err := pmcd.ReadFile(set.config)
+	files := &reloader{
+		config: set.config, names: set.namesPath, space: set.namesStamp,
+		version: env.Version, logTo: logTo, log: log,
+	}
+	file, err := files.readConf()
 	if err != nil {
 		if _, ok := err.(*os.PathError); ok {
 			return err
@@ -363,6 +398,8 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	}
 	cfg.Log = log
 	cfg.AgentOutput = logTo
+	cfg.Report = logTo
+	cfg.Reload = files.reload
 	cfg.Dir = filepath.Dir(set.log)
 	var server *pmcd.Server
 	cfg.Started = func() {
@@ -377,8 +414,8 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
 	done := make(chan struct{})
-	defer close(done)
-	go func() {
+	var signals sync.WaitGroup
+	signals.Go(func() {
 		for {
 			select {
 			case <-hup:
@@ -387,8 +424,10 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 				return
 			}
 		}
-	}()
+	})
 	err = server.Run(ctx)
+	close(done)
+	signals.Wait()
 	log.Info("pmcd Shutdown")
 	return err
 }
