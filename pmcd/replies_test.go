@@ -17,6 +17,12 @@ import (
 // startTwin runs our server with the configuration and names of a real one.
 func startTwin(t *testing.T, real *oracle.PMCD) *testServer {
 	t.Helper()
+	return start(t, twinConfig(t, real))
+}
+
+// twinConfig is the configuration and the names that a real one has now.
+func twinConfig(t *testing.T, real *oracle.PMCD) pmcd.Config {
+	t.Helper()
 	file, err := pmcd.ReadFile(real.Dir + "/pmcd.conf")
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +38,7 @@ func startTwin(t *testing.T, real *oracle.PMCD) *testServer {
 		}
 		cfg.Agents = append(cfg.Agents, spec)
 	}
-	return start(t, cfg)
+	return cfg
 }
 
 // TestRepliesAreThoseOfTheRealOne sends the same requests to a real collector
