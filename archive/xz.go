@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sort"
 	"sync"
 )
@@ -42,6 +43,9 @@ type xzFile struct {
 	// backwards.
 	from, to int64
 	run      int64
+
+	trimmed int  // the block used last when all were forgotten, or -1
+	again   bool // it was wanted again
 }
 
 // An xzHeld is a block in memory. Who sets busy may use the decoder, and the
@@ -56,7 +60,7 @@ type xzHeld struct {
 }
 
 func newXZ(f *os.File, index *xzIndex) *xzFile {
-	x := &xzFile{xzIndex: index, file: f, most: 2, jobs: min(2, runtime.GOMAXPROCS(0))}
+	x := &xzFile{xzIndex: index, file: f, trimmed: -1, most: 2, jobs: min(2, runtime.GOMAXPROCS(0))}
 	if n := index.largest(); n > 0 {
 		x.most = int(min(xzBlocksMost, max(2, xzMemory/n)))
 	}
@@ -72,6 +76,9 @@ func (x *xzFile) Close() error {
 	x.closed = true
 	for x.busy > 0 {
 		x.changed.Wait()
+	}
+	for _, h := range x.held {
+		h.free()
 	}
 	x.held = nil
 	x.mu.Unlock()
@@ -90,6 +97,9 @@ func (x *xzFile) ReadAt(p []byte, off int64) (int, error) {
 		at := off + int64(n)
 		i := x.find(at)
 		if i < 0 {
+			if x.run >= xzRun {
+				x.trim()
+			}
 			return n, io.EOF
 		}
 		x.ahead(i, at)
@@ -103,7 +113,48 @@ func (x *xzFile) ReadAt(p []byte, off int64) (int, error) {
 			return n, err
 		}
 	}
+	if x.run >= xzRun && x.to >= x.total || x.run <= -xzRun && x.from == 0 {
+		x.trim()
+	}
 	return n, nil
+}
+
+// trim forgets all blocks: where a file that was read in order ends, another
+// one probably comes next. If that was wrong once, the last one stays.
+func (x *xzFile) trim() {
+	for k := len(x.held) - 1; k >= 0; k-- {
+		h := x.held[k]
+		if h.busy || k == 0 && x.again {
+			continue
+		}
+		if k == 0 {
+			x.trimmed = h.block
+		}
+		h.free()
+		x.held = slices.Delete(x.held, k, k+1)
+	}
+}
+
+// xzRoom has memory of blocks that were forgotten, of any file.
+var xzRoom sync.Pool
+
+// free gives the memory back.
+func (h *xzHeld) free() {
+	if cap(h.data) >= xzRun {
+		data := h.data
+		xzRoom.Put(&data)
+	}
+	h.data = nil
+}
+
+// xzAlloc returns memory for n bytes, of which none are used.
+func xzAlloc(n int) []byte {
+	if n >= xzRun {
+		if p, ok := xzRoom.Get().(*[]byte); ok && cap(*p) >= n {
+			return (*p)[:0]
+		}
+	}
+	return make([]byte, 0, n)
 }
 
 // find returns the block that has an offset, -1 if there is none.
@@ -193,6 +244,7 @@ func (x *xzFile) start(i int) *xzHeld {
 	if h == nil {
 		return nil
 	}
+	x.again = x.again || i == x.trimmed
 	h.block, h.data, h.stop = i, h.data[:0], false
 	h.err = h.dec.open(x.f, &x.blocks[i])
 	x.touch(i)
@@ -229,7 +281,7 @@ func (h *xzHeld) step(data []byte) ([]byte, error) {
 		if n == 0 {
 			size = min(size, max(room, xzStep))
 		}
-		data = append(make([]byte, 0, size), data...)
+		data = append(xzAlloc(size), data...)
 	}
 	n, err = h.dec.step(data[:n+room], n)
 	return data[:n], err
