@@ -2,7 +2,9 @@ package agentadmin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,8 +21,8 @@ import (
 var Command = &cli.Command{
 	Name:     "agent",
 	Group:    "Agents",
-	Summary:  "make, list, enable and disable agents",
-	Synopsis: "new | list | enable | disable [options] [name]...",
+	Summary:  "make, list, test, enable and disable agents",
+	Synopsis: "new | list | test | enable | disable [options] [name]...",
 	Options: []cli.Option{
 		cli.Heading("Options, after the command; each command has its own, see \"pcp agent new -?\""),
 		cli.OptHelp,
@@ -29,14 +31,14 @@ var Command = &cli.Command{
 	Run:         run,
 }
 
-var commands = []*cli.Command{newCommand, listCommand, enableCommand, disableCommand}
+var commands = []*cli.Command{newCommand, listCommand, testCommand, enableCommand, disableCommand}
 
 func run(ctx context.Context, env *cli.Env) int {
 	sub := *env
 	if len(env.Args) > 0 && !strings.HasPrefix(env.Args[0], "-") {
 		c := cli.Find(commands, "agent "+env.Args[0])
 		if c == nil {
-			return env.Fatalf("unknown command %q; there are new, list, enable and disable", env.Args[0])
+			return env.Fatalf("unknown command %q; there are new, list, test, enable and disable", env.Args[0])
 		}
 		sub.Name, sub.Command, sub.Args = "pcp "+c.Name, c, env.Args[1:]
 		return c.Run(ctx, &sub)
@@ -105,11 +107,24 @@ func domainOf(args []string) int {
 	return 0
 }
 
-// agentName guesses an agent's name from that of its program.
-func agentName(path string) string {
-	name := filepath.Base(path)
-	name = strings.TrimSuffix(name, filepath.Ext(name))
-	return strings.TrimPrefix(name, "pmda")
+// agentName guesses an agent's name from the command that runs it, which may
+// begin with an interpreter.
+func agentName(command []string) string {
+	for _, arg := range command {
+		name := filepath.Base(arg)
+		if name, ok := strings.CutPrefix(strings.TrimSuffix(name, filepath.Ext(name)), "pmda"); ok && name != "" {
+			return name
+		}
+	}
+	return filepath.Base(command[0])
+}
+
+// lookErr says why exec.LookPath found no program.
+func lookErr(err error) string {
+	if errors.Is(err, exec.ErrNotFound) {
+		return "not found"
+	}
+	return cli.ErrText(errors.Unwrap(err))
 }
 
 // count is "1 metric", "2 metrics".

@@ -2,6 +2,7 @@
 // line of its program to its line in a pmcd.conf.
 //
 //	pcp agent new clock
+//	pcp agent test ./pmdaclock
 //	pcp agent enable --reload clock /opt/clock/pmdaclock -d 400
 //	pcp agent list
 //	pcp agent disable --reload clock

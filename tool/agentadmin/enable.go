@@ -169,7 +169,7 @@ func (e *edit) spec(env *cli.Env, name string, command []string) (spec pmcd.Agen
 	}
 	path, err := exec.LookPath(command[0])
 	if err != nil {
-		return spec, fmt.Errorf("%s: %s", command[0], cli.ErrText(errors.Unwrap(err)))
+		return spec, fmt.Errorf("%s: %s", command[0], lookErr(err))
 	}
 	// The collector is elsewhere.
 	if path, err = filepath.Abs(path); err != nil {

@@ -66,14 +66,16 @@ func goTool(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// TestNew builds what new writes, runs its own tests.
+// TestNew builds what new writes, runs its own tests, and has
+// the agent tested as its author would.
 func TestNew(t *testing.T) {
 	for _, form := range []struct {
 		name string
 		args []string
+		want string
 	}{
-		{"clock", []string{"--trivial"}},
-		{"files", nil},
+		{"clock", []string{"--trivial"}, "clock: domain 400, 1 metric, 0 instance domains, 1 value: 0 problems\n"},
+		{"files", nil, "files: domain 400, 3 metrics, 1 instance domain, "},
 	} {
 		t.Run(form.name, func(t *testing.T) {
 			dir := generate(t, append(form.args, form.name)...)
@@ -93,6 +95,14 @@ func TestNew(t *testing.T) {
 			goTool(t, dir, "build", "-o", program, ".")
 			goTool(t, dir, "vet", ".")
 			goTool(t, dir, "test", ".")
+			var b bytes.Buffer
+			status := agentadmin.Command.Run(t.Context(), &cli.Env{
+				Name: "pcp agent", Args: []string{"test", "--timeout", "60", program, "-l", os.DevNull}, Stdout: &b, Stderr: &b,
+				Getenv: os.Getenv, Command: agentadmin.Command,
+			})
+			if out := b.String(); status != 0 || !strings.HasPrefix(out, form.want) || !strings.HasSuffix(out, ": 0 problems\n") {
+				t.Errorf("pcp agent test: status %d, %q", status, out)
+			}
 		})
 	}
 }

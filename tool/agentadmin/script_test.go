@@ -25,11 +25,15 @@ import (
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
-// TestMain makes this program the tool, or one of our agents, by the
-// name after which it is called.
+// TestMain makes this program the tool, one of our agents, or one that is
+// wrong, by the name after which it is called.
 func TestMain(m *testing.M) {
 	programs := map[string]func(){
-		"agent": func() { os.Exit(tool(os.Args[1:], os.Getenv)) },
+		"pmdasilent":  silent,
+		"pmdastuck":   stuck,
+		"pmdachatter": chatter,
+		"pmdaodd":     odd,
+		"agent":       func() { os.Exit(tool(os.Args[1:], os.Getenv)) },
 	}
 	for _, c := range agentcmd.Commands() {
 		programs[c.Link] = func() {
