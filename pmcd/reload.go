@@ -50,6 +50,7 @@ type reloader struct {
 	running bool                          // agents have been started, and not stopped
 	busy    atomic.Pointer[chan struct{}] // closed when the reload is done; nil if there is none
 	died    chan struct{}                 // holds one if an agent died
+	asked   chan struct{}                 // holds one if a hang-up was requested
 }
 
 // HangUp is for a SIGHUP: the files with labels are read again, agents started
@@ -58,6 +59,28 @@ type reloader struct {
 // Before agents have been started it reads labels alone.
 func (s *Server) HangUp() {
 	s.restart(1)
+}
+
+// RequestHangUp has the server, if it runs, do what HangUp does. It does not
+// wait for that. Requests that come before it is done may count as one.
+func (s *Server) RequestHangUp() {
+	select {
+	case s.reload.asked <- struct{}{}:
+	default:
+	}
+}
+
+// hangUpAsAsked meets requests.
+func (s *Server) hangUpAsAsked() {
+	for {
+		select {
+		case <-s.reload.asked:
+			s.log.Info("pmcd reset via pmcd.control.sighup")
+			s.HangUp()
+		case <-s.closing:
+			return
+		}
+	}
 }
 
 // restart is what a SIGHUP does, and the death of an agent; it counts as so

@@ -18,6 +18,7 @@ import (
 type signalled struct {
 	t       *testing.T
 	c       *rawClient // connected all the time
+	socket  string
 	hangUp  func()
 	sighups int32
 	bits    pmapi.Changes // that c got since they were looked at
@@ -45,7 +46,8 @@ func (s *signalled) signal() {
 	s.hangUp()
 	s.sighups++
 	eventually(s.t, fmt.Sprintf("signal %d is counted", s.sighups), func() bool { return s.number(22) == s.sighups })
-	s.number(22) // what changed comes with the fetch after it
+	dial(s.t, "unix", s.socket) // is let in when that is done
+	s.number(22)                // brings what changed
 }
 
 // die ends sample, and waits until the collector knows.
@@ -65,7 +67,7 @@ func (s *signalled) die(host string) {
 type seen struct {
 	Bits           pmapi.Changes
 	Agents, SeqNum int32
-	Status         string // by domain
+	Status         string // by domain, and whether there is a fence
 	Desc           [2]pcp.Error
 }
 
@@ -73,9 +75,10 @@ func (s *signalled) look() seen {
 	s.t.Helper()
 	bits, status := s.c.changes(pcp.NewPMID(2, 4, 1))
 	s.bits |= bits
+	_, fenced := s.c.changes(pcp.NewPMID(2, 4, 2))
 	v := seen{Bits: s.bits, Agents: s.number(2), SeqNum: s.number(24)}
-	for _, value := range status.Values {
-		v.Status += fmt.Sprintf("%d=%d ", value.Inst, value.As(pcp.Type32).Int32())
+	for i, value := range status.Values {
+		v.Status += fmt.Sprintf("%d=%d,%d ", value.Inst, value.As(pcp.Type32).Int32(), fenced.Values[i].As(pcp.Type32).Int32())
 	}
 	for i, domain := range []int{29, 253} {
 		_, vs := s.c.changes(pcp.NewPMID(domain, 0, 1))
@@ -95,17 +98,19 @@ func TestHangUpIsThatOfTheRealOne(t *testing.T) {
 	ours := start(t, cfg)
 
 	worlds := []*signalled{
-		{t: t, c: dial(t, "unix", real.Socket), hangUp: func() { real.Signal(t, syscall.SIGHUP) }},
-		{t: t, c: dial(t, "unix", ours.Socket), hangUp: ours.HangUp},
+		{t: t, c: dial(t, "unix", real.Socket), socket: real.Socket, hangUp: func() { real.Signal(t, syscall.SIGHUP) }},
+		{t: t, c: dial(t, "unix", ours.Socket), socket: ours.Socket, hangUp: ours.HangUp},
 	}
 	hosts := []string{real.Unix, "unix:" + ours.Socket}
 	for _, w := range worlds {
 		w.c.fetch(pcp.NewPMID(2, 0, 22)) // sends the profile
 	}
 	for _, step := range []struct {
-		what string
-		die  bool
-		conf []string // nil leaves it as it is
+		what  string
+		die   bool
+		fence bool
+		store bool     // pmstore in place of the signal
+		conf  []string // nil leaves it as it is
 	}{
 		{what: "nothing changed"},
 		{what: "sample died", die: true},
@@ -113,8 +118,17 @@ func TestHangUpIsThatOfTheRealOne(t *testing.T) {
 		{what: "simple removed", conf: []string{"pmcd", "sample"}},
 		{what: "sample died, simple added", die: true, conf: []string{"pmcd", "sample", "simple"}},
 		{what: "another order", conf: []string{"simple", "pmcd", "sample"}},
+		{what: "sample is fenced, simple removed", fence: true, conf: []string{"sample", "pmcd"}},
+		{what: "told by a store", store: true},
 		{what: "all but pmcd removed", conf: []string{"pmcd"}},
 	} {
+		if step.fence {
+			for _, host := range hosts {
+				if out := oracle.Run(t, "pmstore", "-h", host, "pmcd.agent.fenced", "1"); out.Exit != 0 {
+					t.Fatalf("pmstore: %+v", out)
+				}
+			}
+		}
 		if step.die {
 			for i, w := range worlds {
 				w.die(hosts[i])
@@ -128,7 +142,16 @@ func TestHangUpIsThatOfTheRealOne(t *testing.T) {
 		}
 		var got [2]seen
 		for i, w := range worlds {
+			hangUp := w.hangUp
+			if step.store {
+				w.hangUp = func() {
+					if out := oracle.Run(t, "pmstore", "-h", hosts[i], "pmcd.control.sighup", "1"); out.Exit != 0 {
+						t.Fatalf("pmstore: %+v", out)
+					}
+				}
+			}
 			w.signal()
+			w.hangUp = hangUp
 			got[i] = w.look()
 		}
 		if d := cmp.Diff(got[0], got[1]); d != "" {

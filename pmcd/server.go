@@ -62,6 +62,7 @@ func New(cfg Config) (*Server, error) {
 	s.access.Store(cfg.Access)
 	s.table.Store(new(table))
 	s.reload.died = make(chan struct{}, 1)
+	s.reload.asked = make(chan struct{}, 1)
 	if err := checkSpecs(cfg.Agents); err != nil {
 		return nil, err
 	}
@@ -168,6 +169,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 
 	var accepting, restarting sync.WaitGroup
+	restarting.Go(s.hangUpAsAsked)
 	if s.cfg.RestartInterval > 0 {
 		restarting.Go(s.restartDead)
 	}

@@ -156,6 +156,17 @@ func (a *Agent) general() []pmda.Metric {
 			return nil
 		},
 	}, {
+		Name: "pmcd.control.sighup", Item: 15, Type: pcp.Type32, Sem: pcp.SemDiscrete,
+		OneLine: "stores have the collector read its configuration again",
+		Help: "Any value stored with pmstore(1) does what a SIGHUP does: dead agents are\n" +
+			"restarted, and those started and stopped that were changed in pmcd.conf.\n" +
+			"The value is always 0.",
+		Value: func(int32, int) (pcp.Value, error) { return integer(0) },
+		Store: func(*pmda.Client, int32, int, pcp.Value) error {
+			a.c.RequestHangUp()
+			return nil
+		},
+	}, {
 		Name: "pmcd.services", Item: 16, Type: pcp.TypeString, Sem: pcp.SemInstant,
 		OneLine: "services of PCP that run on this host",
 		Help:    "Their names with spaces between.",
@@ -316,10 +327,12 @@ func (a *Agent) agentMetrics() []pmda.Metric {
 
 func (a *Agent) storeFenced(client *pmda.Client, inst int32, _ int, v pcp.Value) error {
 	switch {
-	case client.Attrs[wire.AttrUserID] != "0", int(inst) == a.domain:
+	case client.Attrs[wire.AttrUserID] != "0":
 		return pcp.ErrPermission
 	case v.Uint32() > 1:
 		return pcp.ErrBadStore
+	case int(inst) == a.domain:
+		return nil // never fenced, and no error: a store without instances has them all
 	}
 	return a.c.Fence(int(inst), v.Uint32() == 1)
 }

@@ -35,6 +35,8 @@ type Collector interface {
 	SequenceNumber() uint32
 	AdvanceSequenceNumber()
 	HangUps() uint32
+	// RequestHangUp makes such a request and does not wait until it is met.
+	RequestHangUp()
 
 	HostName() string
 	// UserLabels is the JSON of the labels that the administrator set, "" if

@@ -20,10 +20,12 @@ type fakeCollector struct {
 	in        map[int]uint64
 	clients   []ClientState
 	timeout   time.Duration
+	requests  int
 	fenced    map[int]bool
 }
 
 func (f *fakeCollector) PDUsIn(kind int) uint64          { return f.in[kind] }
+func (f *fakeCollector) RequestHangUp()                  { f.requests++ }
 func (f *fakeCollector) ClientStates() []ClientState     { return f.clients }
 func (f *fakeCollector) AgentTimeout() time.Duration     { return f.timeout }
 func (f *fakeCollector) SetAgentTimeout(d time.Duration) { f.timeout = d }
@@ -128,6 +130,10 @@ func TestStore(t *testing.T) {
 	if got := values(t, a, 0, 8); got[3].Int32() != -7 || got[4].Int32() != 0 {
 		t.Errorf("registers are %v", got)
 	}
+	check("signal", store(a, user, 0, 15, pcp.Int32Value(0)), nil)
+	if c.requests != 1 {
+		t.Errorf("%d hang-ups were requested", c.requests)
+	}
 	check("register 16", store(a, user, 0, 8, pcp.Int32Value(1).WithInst(16)), pcp.ErrInst)
 	check("a counter", store(a, user, 1, 3, pcp.Uint32Value(1)), pcp.ErrPMID)
 	check("no such metric", store(a, user, 1, 999, pcp.Uint32Value(1)), pcp.ErrPMID)
@@ -137,7 +143,11 @@ func TestStore(t *testing.T) {
 	if !maps.Equal(c.fenced, map[int]bool{60: true}) {
 		t.Errorf("fenced are %v", c.fenced)
 	}
-	check("fence itself", store(a, root, clusterAgent, 2, pcp.Uint32Value(1).WithInst(2)), pcp.ErrPermission)
+	check("fence itself", store(a, root, clusterAgent, 2, pcp.Uint32Value(1).WithInst(2)), nil)
+	check("fence itself by a user", store(a, user, clusterAgent, 2, pcp.Uint32Value(1).WithInst(2)), pcp.ErrPermission)
+	if !maps.Equal(c.fenced, map[int]bool{60: true}) {
+		t.Errorf("fenced are %v", c.fenced)
+	}
 	check("fence with 2", store(a, root, clusterAgent, 2, pcp.Uint32Value(2).WithInst(60)), pcp.ErrBadStore)
 }
 

@@ -28,7 +28,7 @@ func TestHangUp(t *testing.T) {
 	defer stop()
 	status := make(chan int)
 	port := freePort(t)
-	args := []string{"-f", "-A", "-i", "127.0.0.1", "-p", port, "-s", filepath.Join(dir, "socket"), "-l", "-", "-c", confPath, "-n", namesPath}
+	args := []string{"-f", "-A", "-q", "60", "-i", "127.0.0.1", "-p", port, "-s", filepath.Join(dir, "socket"), "-l", "-", "-c", confPath, "-n", namesPath}
 	go func() { status <- Command.Run(ctx, testEnv(&out, &errs, getenv(dir), args...)) }()
 	old := ready(t, "localhost:"+port)
 	defer old.Close()
