@@ -16,10 +16,13 @@ import (
 )
 
 // Open opens the log at path for the daemon name and writes the header. A log
-// that was there becomes path.prev, or goes if it cannot (pmOpenLog(3)).
+// that was there becomes path.prev, or goes if it cannot (pmOpenLog(3)). What is
+// no file stays, unlike in C, where root's -l /dev/null leaves the machine without.
 func Open(path, name string) (*os.File, error) {
-	if err := os.Rename(path, path+".prev"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		os.Remove(path)
+	if st, err := os.Stat(path); err != nil || st.Mode().IsRegular() {
+		if err := os.Rename(path, path+".prev"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			os.Remove(path)
+		}
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o644)
 	if err != nil {

@@ -44,3 +44,22 @@ func TestOpenKeepsThePreviousLog(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenOfADevice goes through a link, so that the device itself is safe.
+func TestOpenOfADevice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "null.log")
+	if err := os.Symlink(os.DevNull, path); err != nil {
+		t.Skip(err)
+	}
+	f, err := Open(path, "pmcd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || st.Mode()&os.ModeDevice == 0 {
+		t.Errorf("the log is %v, %v", st.Mode(), err)
+	}
+	if target, err := os.Readlink(path); err != nil || target != os.DevNull {
+		t.Errorf("%s is now a link to %q, %v", path, target, err)
+	}
+}
