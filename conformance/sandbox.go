@@ -63,6 +63,8 @@ func (l *layout) build() error {
 		bind("/", inSandbox("root")),
 		bind(l.Layers, inSandbox("layers")),
 		bind(l.Suite, inSandbox("suite")),
+		// A daemon of root with -l /dev/null would rename the machine's.
+		bind(os.DevNull, os.DevNull),
 	); err != nil {
 		return err
 	}
