@@ -38,7 +38,7 @@ func TestOracle(t *testing.T) {
 	if err := os.WriteFile(conf, []byte("gone 99 pipe binary /bin/gone\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := agentTool(t, d.Env, "test", "--timeout", "60", "-n", d.PMNS, filepath.Join(d.PMDAs, "simple", "pmdasimple"), "-d", "253", "-l", os.DevNull)
+	out, _ := agentTool(t, d.Env, "test", "--timeout", "60", "-n", d.PMNS, filepath.Join(d.PMDAs, "simple", "pmdasimple"), "-d", "253", "-l", filepath.Join(t.TempDir(), "simple.log"))
 	if !strings.Contains(out, "\nsimple: domain 253, 5 metrics, 2 instance domains, 9 values: ") && !strings.HasPrefix(out, "simple: domain 253, 5 metrics") {
 		t.Errorf("pcp agent test of the C agent: %s", out)
 	}
