@@ -3,6 +3,7 @@ package agentadmin
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +17,9 @@ import (
 // disabledMark begins the lines of an agent that was disabled. To a collector
 // they are comments.
 const disabledMark = "#disabled# "
+
+// maxConf is how large a pmcd.conf can be, in bytes.
+const maxConf = 1 << 20
 
 // A line is one line of a pmcd.conf with its continuations.
 type line struct {
@@ -35,9 +39,17 @@ type conf struct {
 
 // readConf reads the file at path.
 func readConf(path string) (*conf, error) {
-	text, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConf+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxConf {
+		return nil, fmt.Errorf("%s: longer than %d bytes, which no pmcd.conf is", path, maxConf)
 	}
 	return parseConf(path, string(text)), nil
 }

@@ -118,8 +118,11 @@ func (e *edit) enable(env *cli.Env, c *conf, name string, command []string) (spe
 		return spec, fmt.Errorf("%q cannot be the name of an agent", name)
 	}
 	was := c.find(name, true)
-	if len(command) == 0 && was >= 0 && e.domain == 0 {
+	if len(command) == 0 && was >= 0 {
 		l := &c.lines[was]
+		if d := l.spec.Domain; e.domain != 0 && e.domain != d {
+			return spec, fmt.Errorf("%s: agent %s was disabled with domain %d; to give it another, name its command", c.path, name, d)
+		}
 		l.text, l.disabled = uncomment(l.text), false
 		spec = *l.spec
 		l.spec = nil // clash must not find it

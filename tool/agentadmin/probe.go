@@ -281,7 +281,7 @@ func (p *probe) fromAgent(root string) error {
 	}
 	for _, name := range slices.Clone(names.Names) {
 		if !pmns.ValidName(name) {
-			p.rep.problem(name, "%q cannot be the name of a metric", name)
+			p.rep.problem("", "%q cannot be the name of a metric", name)
 			continue
 		}
 		var ids wire.PMNSIDs

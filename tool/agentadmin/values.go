@@ -202,7 +202,7 @@ func (p *probe) checkSet(m metric, set *pcp.ValueSet) (doubts []doubt) {
 		if !single {
 			of = fmt.Sprintf("instance %d: ", v.Inst)
 			if name := p.indoms[m.desc.InDom].insts[v.Inst]; name != "" {
-				of = fmt.Sprintf("instance %d (%s): ", v.Inst, name)
+				of = fmt.Sprintf("instance %d (%q): ", v.Inst, name)
 			}
 		}
 		if !p.checkType(m, set.ValFmt, v, of) {

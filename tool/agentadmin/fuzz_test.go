@@ -1,0 +1,52 @@
+package agentadmin
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-pcp/pcp/pmcd"
+)
+
+// FuzzConf checks that a file that is not edited stays as it is, and that
+// agents are found where a collector finds them.
+func FuzzConf(f *testing.F) {
+	for _, text := range []string{
+		"", "\n", "a 1 pipe binary /bin/a\n", "a 1 pipe binary /bin/a \\\n -d 1 # x\n[access]\nallow * : all;\n",
+		"# c \\\n a 1 dso b /c", "\"a b\" 2 socket unix /x /y \"z\\\"\"\n\\\n\nq 3 dso a /b\n", " [access]\nb 2 dso a /b\n",
+		disabledMark + "a 1 pipe binary /bin/a\n", "\\", "a 1 \\",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c := parseConf("f", text)
+		if c.text() != text {
+			t.Fatalf("%q became %q", text, c.text())
+		}
+		file, err := pmcd.ParseFile(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		var found []pmcd.AgentSpec
+		for _, l := range c.lines {
+			if l.spec != nil && !l.disabled {
+				found = append(found, *l.spec)
+			}
+		}
+		if !slices.EqualFunc(found, file.Agents, same) {
+			t.Fatalf("%q: found %v, want %v", text, found, file.Agents)
+		}
+		// Whatever can be enabled is read as it was meant, or refused.
+		spec := pmcd.AgentSpec{Name: "new", Domain: 509, Kind: pmcd.Pipe, Args: []string{"/bin/x", text}}
+		if c.clash(spec) != nil {
+			return
+		}
+		c.insert(format(spec))
+		if c.check(text, spec, true) != nil {
+			return
+		}
+		if after, _ := pmcd.ParseFile(strings.NewReader(c.text())); !slices.ContainsFunc(after.Agents, func(s pmcd.AgentSpec) bool { return same(s, spec) }) {
+			t.Fatalf("%q is enabled as %q", text, c.text())
+		}
+	})
+}
