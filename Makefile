@@ -27,7 +27,8 @@ unit: lint-quick
 
 test-race:          ## the packages with goroutines, under the race detector
 	@command -v "$$($(GO) env CC)" >/dev/null || { echo "SKIPPED: there is no C compiler, which the race detector needs"; exit 0; }; \
-	CGO_ENABLED=1 scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd ./agent/...
+	CGO_ENABLED=1 scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd ./agent/... ./archive/replay && \
+	CGO_ENABLED=1 scripts/gotest -race -timeout=20m -run '^Test(XZLazy|XZRandom|Growing|Extended|Reduce)' ./archive ./tool/logsummary ./tool/logreduce
 
 .PHONY: lint-quick
 lint-quick:
