@@ -94,7 +94,12 @@ func (s *Server) restart(signals uint32) {
 	defer s.reload.busy.Store(nil)
 	s.hangUps.Add(signals)
 
-	fmt.Fprintf(s.cfg.Report, "\n\npmcd RESTARTED at %s\n\n", time.Now().Format(time.ANSIC))
+	// The empty lines are those of the C one's log.
+	s.log.Info("\n\npmcd RESTARTED at " + time.Now().Format(time.ANSIC) + "\n")
+	var b strings.Builder
+	b.WriteByte('\n')
+	s.describeClients(&b)
+	io.WriteString(s.cfg.Report, b.String())
 	s.reloadLabels()
 	if !s.reload.running || s.stopping() {
 		return
@@ -123,7 +128,7 @@ func (s *Server) restart(signals uint32) {
 			s.names.Store(names)
 		}
 	}
-	var b strings.Builder
+	b.Reset()
 	s.describeTables(&b)
 	io.WriteString(s.cfg.Report, b.String())
 }

@@ -84,7 +84,10 @@ func TestHangUp(t *testing.T) {
 
 	s.HangUp()
 	want("nothing changed", 0, 0, 0)
-	if len(report.lines("(no agents required restarting)")) != 1 || len(report.lines("pmcd RESTARTED at ")) != 1 {
+	if len(report.lines(s.Socket[:min(len(s.Socket), 40)]+" ")) != 1 {
+		t.Errorf("the client is not listed in %s", report)
+	}
+	if len(report.lines("(no agents required restarting)")) != 1 || len(s.Log.lines("pmcd RESTARTED at ")) != 1 {
 		t.Errorf("report is %s", report)
 	}
 

@@ -144,6 +144,39 @@ func (r *hostRule) level() int {
 	return 8 - r.prefix.Bits()/16
 }
 
+// describeClients writes the table of clients. They are told by their
+// addresses alone: no name server is asked.
+func (s *Server) describeClients(b *strings.Builder) {
+	b.WriteString("Current PMCD clients ...\n" +
+		"     fd  client connection from                    ipc ver  operations denied\n" +
+		"     ==  ========================================  =======  =================\n")
+	s.clients.Lock()
+	defer s.clients.Unlock()
+	for _, c := range s.clients.slots {
+		if c == nil {
+			continue
+		}
+		from := c.conn.RemoteAddr().String()
+		if c.unix {
+			from = c.conn.LocalAddr().String()
+		} else if host, _, err := net.SplitHostPort(from); err == nil {
+			from = host
+		}
+		fmt.Fprintf(b, "    %3s  %-40.40s  %7d", descriptorOf(c.conn), from, wire.PDUVersion)
+		if deny := c.denied(); deny != 0 {
+			b.WriteString("  ")
+			if deny&OpFetch != 0 {
+				b.WriteString("fetch ")
+			}
+			if deny&OpStore != 0 {
+				b.WriteString("store ")
+			}
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+}
+
 func describeListener(b *strings.Builder, ln net.Listener) {
 	family, port, address := "unix", "", ln.Addr().String()
 	if tcp, ok := ln.Addr().(*net.TCPAddr); ok {
@@ -155,11 +188,12 @@ func describeListener(b *strings.Builder, ln net.Listener) {
 			address = "INADDR_ANY"
 		}
 	}
-	fmt.Fprintf(b, "  %-3s %4s %5s %-6s %s\n", "ok", listenerDescriptor(ln), port, family, address)
+	fmt.Fprintf(b, "  %-3s %4s %5s %-6s %s\n", "ok", descriptorOf(ln), port, family, address)
 }
 
-func listenerDescriptor(ln net.Listener) string {
-	sc, ok := ln.(syscall.Conn)
+// descriptorOf is the number of a connection's or a listener's file.
+func descriptorOf(conn any) string {
+	sc, ok := conn.(syscall.Conn)
 	if !ok {
 		return ""
 	}
