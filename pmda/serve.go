@@ -137,11 +137,19 @@ func (s *session) run(ctx context.Context) error {
 		if err := s.respond(ctx, h, body); err != nil {
 			return fmt.Errorf("answering a request: %w", err)
 		}
-		if f, ok := s.agent.(Finisher); ok && f.Done() {
+		if s.finished() {
 			s.log.Info("agent ends as it was told to")
 			return nil
 		}
 	}
+}
+
+// finished tells whether the agent wants to end.
+func (s *session) finished() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, ok := s.agent.(Finisher)
+	return ok && f.Done()
 }
 
 // respond serves one request and sends the answer.
