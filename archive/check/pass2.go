@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/hashorder"
 )
 
 // pass2 checks the descriptors.
@@ -17,7 +18,7 @@ func (c *Checker) pass2() {
 	for i := range descs {
 		keys[i] = uint32(descs[i].PMID)
 	}
-	for _, i := range hashOrder(keys) {
+	for _, i := range hashorder.Of(keys) {
 		c.desc(&descs[i])
 	}
 	if c.Strict {
@@ -135,44 +136,4 @@ func (c *Checker) clock(t pcp.Timestamp) string {
 	}
 	day := at.Format("Mon Jan _2 15:04:05 2006")
 	return fmt.Sprintf("%s %s %4.4s", day[:10], ms, day[20:])
-}
-
-// hashOrder returns the order in which the C tool lists things that it has put
-// one by one into a hash table (__pmHashAdd in libpcp/src/hash.c), as indexes
-// of keys. Scripts compare such lists.
-func hashOrder(keys []uint32) []int {
-	var table [][]int // of each slot, the last one added last
-	add := func(table [][]int, i int) {
-		k := keys[i] % uint32(len(table))
-		table[k] = append(table[k], i)
-	}
-	for i := range keys {
-		if table == nil {
-			table = make([][]int, 1)
-		} else if (i+1)/4 > len(table) {
-			size := 2 * len(table)
-			size += size % 2
-			if size%3 != 0 {
-				size += 2
-			}
-			if size%5 != 0 {
-				size += 2
-			}
-			old := table
-			table = make([][]int, size)
-			for s := len(old) - 1; s >= 0; s-- {
-				for k := len(old[s]) - 1; k >= 0; k-- {
-					add(table, old[s][k])
-				}
-			}
-		}
-		add(table, i)
-	}
-	list := make([]int, 0, len(keys))
-	for _, slot := range table {
-		for k := len(slot) - 1; k >= 0; k-- {
-			list = append(list, slot[k])
-		}
-	}
-	return list
 }

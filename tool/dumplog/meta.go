@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/hashorder"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -74,7 +75,7 @@ func (d *dumper) dumpDescs() {
 	for i := range descs {
 		keys[i] = uint32(descs[i].PMID)
 	}
-	for _, i := range hashOrder(keys) {
+	for _, i := range hashorder.Of(keys) {
 		desc := &descs[i]
 		d.printf("PMID: %s (", desc.PMID)
 		if names := d.names(desc.PMID); len(names) > 0 {
@@ -131,7 +132,7 @@ func (d *dumper) dumpInDoms() {
 	for i := range indoms {
 		keys[i] = uint32(indoms[i])
 	}
-	for _, i := range hashOrder(keys) {
+	for _, i := range hashorder.Of(keys) {
 		indom := indoms[i]
 		d.printf("InDom: %s\n", indom)
 		for rec := range d.meta.History(indom) {

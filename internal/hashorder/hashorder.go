@@ -1,9 +1,10 @@
-package dumplog
+// Package hashorder knows the order in which the C tools list what they keep in
+// hash tables. Scripts compare such lists.
+package hashorder
 
-// hashOrder returns the order in which the C tool lists things that it has put
-// one by one into a hash table (__pmHashAdd in libpcp/src/hash.c), as indexes
-// of keys. Scripts compare such lists.
-func hashOrder(keys []uint32) []int {
+// Of returns the order of things that were put one by one into a hash table
+// (__pmHashAdd in libpcp/src/hash.c), as indexes of keys.
+func Of(keys []uint32) []int {
 	var table [][]int // of each slot, the last one added last
 	add := func(table [][]int, i int) {
 		k := keys[i] % uint32(len(table))
