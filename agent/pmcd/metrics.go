@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/timezone"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -134,7 +135,7 @@ func (a *Agent) general() []pmda.Metric {
 		Name: "pmcd.timezone", Item: 5, Type: pcp.TypeString, Sem: pcp.SemDiscrete,
 		OneLine: "time zone of this host, as the variable TZ holds it",
 		Help:    "For clients on other hosts that show times as they are here.",
-		Value:   func(int32, int) (pcp.Value, error) { return text(timeZone()) },
+		Value:   func(int32, int) (pcp.Value, error) { return text(timezone.Local(timezone.MaxLen)) },
 	}, {
 		Name: "pmcd.simabi", Item: 6, Type: pcp.TypeString, Sem: pcp.SemDiscrete,
 		OneLine: "machine that the collector was compiled for",
@@ -225,7 +226,7 @@ func (a *Agent) general() []pmda.Metric {
 		Name: "pmcd.zoneinfo", Item: 26, Type: pcp.TypeString, Sem: pcp.SemDiscrete,
 		OneLine: "time zone of this host, as a file of the zone database",
 		Help:    "A colon and the file's name below the database's directory, or nothing if it is not known.",
-		Value:   func(int32, int) (pcp.Value, error) { return text(zoneFile()) },
+		Value:   func(int32, int) (pcp.Value, error) { return text(timezone.File()) },
 	}}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -193,34 +192,7 @@ func TestMetricsHaveHelp(t *testing.T) {
 	}
 }
 
-func TestZone(t *testing.T) {
-	for tz, want := range map[string]string{"UTC": "UTC", "EST5EDT": "EST5EDT", "AEST-10AEDT": "AEST-10AEDT"} {
-		t.Setenv("TZ", tz)
-		if got := timeZone(); got != want {
-			t.Errorf("with TZ=%s the zone is %q", tz, got)
-		}
-	}
-	for _, tz := range []string{":Europe/Berlin", strings.Repeat("X", maxZone+1)} {
-		t.Setenv("TZ", tz)
-		if got := timeZone(); got == tz || got == "" {
-			t.Errorf("with TZ=%s the zone is %q", tz, got)
-		}
-	}
-	for _, c := range []struct {
-		name   string
-		offset int
-		want   string
-	}{
-		{"UTC", 0, "UTC"}, {"AEST", 36000, "AEST-10"}, {"EST", -18000, "EST+5"},
-		{"IST", 19800, "IST-5:30"}, {"NST", -12600, "NST+3:30"}, {"+03", 10800, "<+03>-3"},
-	} {
-		if got := posixZone(c.name, c.offset); got != c.want {
-			t.Errorf("%s at %d is %q, want %q", c.name, c.offset, got, c.want)
-		}
-	}
-	if got := zoneFile(); got != "" && got[0] != ':' {
-		t.Errorf("zone file is %q", got)
-	}
+func TestNoCollector(t *testing.T) {
 	if _, err := New(Config{}); err == nil {
 		t.Error("an agent without a collector was made")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/timezone"
 )
 
 // Domain is that of metrics and instance domains whose numbers this package
@@ -107,9 +108,13 @@ func Start(base string, opt Options) (*Importer, error) {
 		}
 	}
 	if opt.TimeZone == "" {
-		opt.TimeZone = timeZone()
+		most := timezone.MaxLen
+		if opt.Version < archive.Version3 {
+			most-- // for the NUL in its label
+		}
+		opt.TimeZone = timezone.Local(most)
 		if opt.ZoneInfo == "" {
-			opt.ZoneInfo = zoneInfo()
+			opt.ZoneInfo = timezone.File()
 		}
 	}
 	if opt.Version < archive.Version3 {
