@@ -45,10 +45,11 @@ var floors = map[string]int{
 	"internal/getopt": 1,
 	"internal/procfs": 1,
 
-	"internal/daemonlog": 1,
-	"internal/hashorder": 0,
-	"internal/timezone":  0,
-	"internal/agentlink": 4,
+	"internal/daemonlog":  1,
+	"internal/hashorder":  0,
+	"internal/timezone":   0,
+	"internal/hostlabels": 1,
+	"internal/agentlink":  4,
 }
 
 // neighbours lists the imports within one floor that are meant, and why.

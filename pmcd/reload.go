@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/hostlabels"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -150,10 +151,10 @@ func (s *Server) awaitReload() {
 }
 
 func (s *Server) reloadLabels() {
-	now := readSiteLabels(s.cfg.SysConfDir, s.log)
+	now := hostlabels.ReadSite(s.cfg.SysConfDir, s.log)
 	old := s.site.Swap(now)
-	if now.set.JSON != old.set.JSON || !slices.Equal(now.set.Labels, old.set.Labels) || now.hashMachine != old.hashMachine {
-		s.log.Info("labels changed", "labels", now.json())
+	if now.Set.JSON != old.Set.JSON || !slices.Equal(now.Set.Labels, old.Set.Labels) || now.HashMachine != old.HashMachine {
+		s.log.Info("labels changed", "labels", now.JSON())
 		s.mark(pmapi.LabelChange)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/hostlabels"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
@@ -30,8 +31,8 @@ type Server struct {
 	access   atomic.Pointer[Access]
 	features atomic.Uint32 // wire.Features
 	reload   reloader
-	host     hostLabels
-	site     atomic.Pointer[siteLabels]
+	host     hostlabels.Host
+	site     atomic.Pointer[hostlabels.Site]
 	stop     atomic.Bool
 	closing  chan struct{} // closed when stop is set
 
@@ -39,6 +40,7 @@ type Server struct {
 	seqNum        atomic.Uint32
 	hangUps       atomic.Uint32
 	debug         atomic.Int32
+	events        tracer
 	numClients    atomic.Int32
 	timeout       atomic.Int64 // the agents' time limit, in nanoseconds; 0 is none
 
@@ -57,10 +59,12 @@ func New(cfg Config) (*Server, error) {
 	cfg.setDefaults()
 	s := &Server{cfg: cfg, log: cfg.Log, start: time.Now(), closing: make(chan struct{})}
 	s.timeout.Store(int64(max(cfg.AgentTimeout, 0)))
-	s.host = readHostLabels()
-	s.site.Store(readSiteLabels(cfg.SysConfDir, s.log))
+	s.host = hostlabels.ReadHost()
+	s.site.Store(hostlabels.ReadSite(cfg.SysConfDir, s.log))
 	s.access.Store(cfg.Access)
 	s.table.Store(new(table))
+	s.events.size, s.events.out = defaultTraceBuffers, cfg.Report
+	s.events.mask.Store(cfg.Trace)
 	s.reload.died = make(chan struct{}, 1)
 	s.reload.asked = make(chan struct{}, 1)
 	if err := checkSpecs(cfg.Agents); err != nil {
@@ -256,6 +260,9 @@ func (s *Server) admit(conn net.Conn) {
 	c.number = s.clients.last
 	s.clients.running.Add(1)
 	s.clients.Unlock()
+	if s.events.on() {
+		s.events.add(traceEvent{kind: traceAddClient, who: id, p1: int32(c.file()), p2: int32(c.number), text: c.from()})
+	}
 	go c.serve()
 }
 

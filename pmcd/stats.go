@@ -98,11 +98,11 @@ func (s *Server) HangUps() uint32 { return s.hangUps.Load() }
 
 // HostName is what pmcd.hostname says. The label hostname is always the
 // system's name for itself, as in C.
-func (s *Server) HostName() string { return cmp.Or(s.cfg.HostName, s.host.host) }
+func (s *Server) HostName() string { return cmp.Or(s.cfg.HostName, s.host.Name) }
 
 // UserLabels is the JSON of the labels that the administrator set, "" if there
 // are none.
-func (s *Server) UserLabels() string { return s.site.Load().json() }
+func (s *Server) UserLabels() string { return s.site.Load().JSON() }
 
 // AgentTimeout is how long an agent may take to answer; 0 is no limit.
 func (s *Server) AgentTimeout() time.Duration { return s.agentTimeout() }

@@ -1,4 +1,4 @@
-package pmcd
+package hostlabels
 
 import (
 	"errors"
@@ -14,29 +14,29 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// siteLabels are what the administrator says about this host in files. They do
-// not change; Server.HangUp replaces them.
-type siteLabels struct {
-	set         pcp.LabelSet
-	hashMachine bool // the host's machine-id(5) is not to be told, only a hash of it
+// A Site is what the administrator says about this host in files. It does not
+// change.
+type Site struct {
+	Set         pcp.LabelSet
+	HashMachine bool // the host's machine-id(5) is not to be told, only a hash of it
 }
 
-// json is "" if there are no labels.
-func (l *siteLabels) json() string {
-	if len(l.set.Labels) == 0 {
+// JSON returns the labels, "" if there are none.
+func (l *Site) JSON() string {
+	if len(l.Set.Labels) == 0 {
 		return ""
 	}
-	return l.set.JSON
+	return l.Set.JSON
 }
 
-// readSiteLabels reads the files of labels below dir: those of labels, which
+// ReadSite reads the files of labels below dir: those of labels, which
 // make labels of every context, and of labels/optional, which make optional
 // ones. They are read in the order of their names; of labels with the same name
 // the last remains. Names with a leading dot are passed over. A file that is
 // wrong is logged and counts as absent. A directory that is not there is empty,
 // where libpcp refuses requests for labels with ENOENT.
-func readSiteLabels(dir string, log *slog.Logger) *siteLabels {
-	l := &siteLabels{set: pcp.LabelSet{Inst: pcp.InNull}}
+func ReadSite(dir string, log *slog.Logger) *Site {
+	l := &Site{Set: pcp.LabelSet{Inst: pcp.InNull}}
 	if dir == "" {
 		return l
 	}
@@ -63,7 +63,7 @@ func readSiteLabels(dir string, log *slog.Logger) *siteLabels {
 	path := filepath.Join(dir, "labels.conf")
 	conf, err := readSmall(path, maxLabelsConf)
 	if err == nil {
-		l.hashMachine, err = parseLabelsConf(conf)
+		l.HashMachine, err = parseLabelsConf(conf)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		log.Error("setting ignored", "file", path, "err", err)
@@ -72,7 +72,7 @@ func readSiteLabels(dir string, log *slog.Logger) *siteLabels {
 }
 
 // add merges the labels of one file. Directories have none.
-func (l *siteLabels) add(path string, flags pcp.LabelFlags) error {
+func (l *Site) add(path string, flags pcp.LabelFlags) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil
 	}
@@ -80,12 +80,12 @@ func (l *siteLabels) add(path string, flags pcp.LabelFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := l.set.Add(text, flags|pcp.LabelCompound); err != nil {
+	if err := l.Set.Add(text, flags|pcp.LabelCompound); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	for i := range l.set.Labels {
+	for i := range l.Set.Labels {
 		// Labels of files have it in libpcp, whether or not a dot is in their names.
-		l.set.Labels[i].Flags |= pcp.LabelCompound
+		l.Set.Labels[i].Flags |= pcp.LabelCompound
 	}
 	return nil
 }
