@@ -39,8 +39,12 @@ type runner struct {
 	recorded <-chan struct{} // closed when these are made; nil if they were
 }
 
-// writable are the directories that tests write to.
-var writable = []string{"/etc", "/run", "/var/lib/pcp", "/var/log/pcp", "/usr/local/bin", "/usr/lib/pcp/pmdas"}
+// writable are the directories that tests write to. Some put another program in
+// the collector's place, or change the units of services, and may be killed then.
+var writable = []string{
+	"/etc", "/run", "/var/lib/pcp", "/var/log/pcp", "/usr/local/bin",
+	"/usr/bin", "/usr/lib/pcp/bin", "/usr/lib/pcp/pmdas", "/usr/lib/systemd/system",
+}
 
 // layout arranges the sandbox of a test.
 func (r *runner) layout(m mode) layout {
