@@ -9,11 +9,14 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A NotReadyError is returned by an agent that will not answer until a time.
-// A collector at the other end of a connection is told so
+// A NotReadyError is returned by an agent that will not answer until a time, or
+// until something has happened; with neither that is at once. A collector at the other end of a connection is told so
 // (PM_ERR_PMDANOTREADY), asks nothing more, and learns when the time has come
 // (PM_ERR_PMDAREADY). In the collector's own process clients get pcp.ErrAgain.
-type NotReadyError struct{ Until time.Time }
+type NotReadyError struct {
+	Until time.Time       // zero if only Ready says when
+	Ready <-chan struct{} // closed when the agent will answer, before Until; may be nil
+}
 
 // Error says that the agent is not ready.
 func (e *NotReadyError) Error() string { return "agent is not ready" }
@@ -26,6 +29,21 @@ func (e *NotReadyError) Unwrap() error { return pcp.ErrAgain }
 // In the collector's own process an agent cannot end.
 type Finisher interface {
 	Done() bool
+}
+
+// A Checker is asked before each request: an error is the answer to it, such as
+// pcp.ErrAgain while the source is not there, and the agent is not called
+// (pmdaSetCheckCallBack(3)). Clients that leave and their attributes are told
+// all the same. For each request the order is Check, the call, Done.
+type Checker interface {
+	Check(ctx context.Context) error
+}
+
+// A Narrator tells what it is doing, such as "value of disk.reads 60.0.4
+// instance 2", for messages about an agent that panicked or takes too long; ""
+// is nothing to speak of. It may be called by any goroutine.
+type Narrator interface {
+	Doing() string
 }
 
 // A Debugger is told which debug options of -D are not the framework's, and
@@ -43,16 +61,82 @@ func (s *session) away(ctx context.Context, err error) (handled bool, _ error) {
 	if err := s.send(wire.FromAnon, &wire.Error{Code: pcp.ErrPMDANotReady}); err != nil {
 		return true, err
 	}
-	s.log.Info("agent is not ready", "until", n.Until)
-	wait := time.NewTimer(time.Until(n.Until))
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-	case <-ctx.Done():
-		return true, context.Cause(ctx)
+	var timer <-chan time.Time
+	if !n.Until.IsZero() || n.Ready == nil {
+		wait := time.NewTimer(time.Until(n.Until))
+		defer wait.Stop()
+		timer = wait.C
+		s.log.Info("agent is not ready", "until", n.Until)
+	} else {
+		s.log.Info("agent is not ready")
+	}
+	heard := s.listen()
+	for waiting := true; waiting; {
+		select {
+		case <-timer:
+			waiting = false
+		case <-n.Ready:
+			waiting = false
+		case <-ctx.Done():
+			return true, context.Cause(ctx)
+		case m := <-heard:
+			switch {
+			case m.err != nil: // for the main loop: the collector has gone
+				s.early = make(chan message, 1)
+				s.early <- m
+				return true, nil
+			case silent(m.h.Type): // a client leaves, for example
+				s.early = nil
+				s.answer(ctx, m.h, m.body)
+				heard = s.listen()
+			default: // the collector asks nonetheless: let it wait
+				s.early = make(chan message, 1)
+				s.early <- m
+				heard = nil
+			}
+		}
 	}
 	s.log.Info("agent is ready")
 	return true, s.send(wire.FromAnon, &wire.Error{Code: pcp.ErrPMDAReady})
+}
+
+// A message is what was read from the collector.
+type message struct {
+	h    wire.Header
+	body []byte // valid until the next one is read
+	err  error
+}
+
+// listen starts to read the next message before its turn, so that an agent that
+// is away learns when the collector goes. The main loop then gets it from s.early.
+func (s *session) listen() <-chan message {
+	heard := make(chan message, 1)
+	s.early = heard
+	go func() {
+		var m message
+		m.h, m.body, m.err = s.r.Next()
+		heard <- m
+	}()
+	return heard
+}
+
+// next reads the next message.
+func (s *session) next() (wire.Header, []byte, error) {
+	if s.early == nil {
+		return s.r.Next()
+	}
+	m := <-s.early
+	s.early = nil
+	return m.h, m.body, m.err
+}
+
+// silent tells whether PDUs of a type are not answered.
+func silent(t wire.Type) bool {
+	switch t {
+	case wire.TypeError, wire.TypeProfile, wire.TypeAttr, wire.TypeCreds:
+		return true
+	}
+	return false
 }
 
 type clientKey struct{}

@@ -54,17 +54,17 @@ func (t *Table) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) (
 	case pcp.LabelCluster:
 		return t.clusters[pcp.PMID(ident).Cluster()], nil
 	case pcp.LabelItem:
-		if m := t.metrics[pcp.PMID(ident)]; m != nil {
+		if m := t.rows.Load().metrics[pcp.PMID(ident)]; m != nil {
 			return m.labels, nil
 		}
 		return nil, nil
 	case pcp.LabelInDom:
-		if d := t.indoms[pcp.InDom(ident)]; d != nil {
+		if d := t.rows.Load().indoms[pcp.InDom(ident)]; d != nil {
 			return d.labels, nil
 		}
 		return nil, nil
 	case pcp.LabelInstances:
-		return t.instanceLabels(ctx, t.indoms[pcp.InDom(ident)])
+		return t.instanceLabels(ctx, t.rows.Load().indoms[pcp.InDom(ident)])
 	}
 	return nil, pcp.ErrType
 }

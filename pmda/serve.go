@@ -23,6 +23,10 @@ type ServeOptions struct {
 	// Attributes asks the collector for the attributes of its clients even if
 	// the agent is no AttributeReceiver, so that [Client.Attrs] has them.
 	Attributes bool
+
+	// Help is asked for help texts first, the agent only for what it does not
+	// have: a file of help (pmda/help), for example. It may be nil.
+	Help Texter
 }
 
 // Serve answers the collector at the other end of rw, ours or the C one, until
@@ -45,6 +49,7 @@ func newSession(rw io.ReadWriter, opts ServeOptions) *session {
 	s := &session{
 		attributes: opts.Attributes,
 		log:        opts.Log,
+		help:       opts.Help,
 		r:          wire.NewReader(rw), w: rw,
 		clients:    make(map[int32]*Client),
 		profileAll: true,
@@ -100,7 +105,9 @@ type session struct {
 
 	attributes bool // to ask for
 	log        *slog.Logger
+	help       Texter // may be nil
 	r          *wire.Reader
+	early      chan message // what was read before its turn, or will be; else nil
 	w          io.Writer
 	buf        []byte // the PDU being sent
 
@@ -124,7 +131,7 @@ func (s *session) run(ctx context.Context) error {
 		return err
 	}
 	for {
-		h, body, err := s.r.Next()
+		h, body, err := s.next()
 		if err == io.EOF {
 			return nil
 		}
@@ -250,7 +257,11 @@ func (s *session) code(h wire.Header, err error) pcp.Error {
 			return code
 		}
 		s.panicAt, s.panicLogged = p.At, time.Now()
-		s.log.Error("agent panicked", "request", h.Type.String(), "panic", fmt.Sprint(p.Value), "at", p.At, "times", s.panics)
+		attrs := []any{"request", h.Type.String(), "panic", fmt.Sprint(p.Value), "at", p.At, "times", s.panics}
+		if doing := doing(s.agent); doing != "" {
+			attrs = append(attrs, "doing", doing)
+		}
+		s.log.Error("agent panicked", attrs...)
 	} else if !known {
 		s.log.Error("request failed", "request", h.Type.String(), "err", err)
 	}
@@ -309,6 +320,11 @@ func (s *session) answer(ctx context.Context, h wire.Header, body []byte) (reply
 		return nil, err
 	}
 	err = Protect(func() error {
+		if c, ok := s.agent.(Checker); ok {
+			if err := c.Check(WithClient(ctx, client)); err != nil {
+				return err
+			}
+		}
 		reply, err = s.serve(ctx, client, h, decode)
 		return err
 	})
@@ -395,6 +411,11 @@ func (s *session) serve(ctx context.Context, client *Client, h wire.Header, deco
 		var p wire.TextReq
 		if err := decode(&p); err != nil {
 			return nil, err
+		}
+		if s.help != nil {
+			if text, err := s.help.Text(ctx, p.Ident, p.Kind); err == nil {
+				return &wire.Text{Ident: p.Ident, Text: text}, nil
+			}
 		}
 		t, ok := s.agent.(Texter)
 		if !ok {

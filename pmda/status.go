@@ -70,3 +70,11 @@ func panicSite() string {
 	}
 	return b.String()
 }
+
+// doing returns what an agent tells of itself.
+func doing(a Agent) string {
+	if n, ok := a.(Narrator); ok {
+		return n.Doing()
+	}
+	return ""
+}

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/pmns"
 )
 
 // A Config says what an agent made of tables serves. Metrics and instance
@@ -26,6 +27,15 @@ type Config struct {
 	// Value returns the value of the metrics that have no function of their
 	// own; see [Metric.Value]. It also gets the request and the metric.
 	Value func(req *FetchRequest, m *Metric, inst int32, i int) (pcp.Value, error)
+
+	// Dynamic names the roots of subtrees whose names may change while the
+	// agent runs, such as "disk.part": rows below one can come and go, and
+	// collectors ask the agent for them (pmdaDynamicPMNS(3)).
+	Dynamic []string
+	// Update, if not nil, is called before a question about names,
+	// descriptors or help texts is answered, for an agent that looks only then
+	// which metrics there are; it may call [Table.SetMetrics].
+	Update func(ctx context.Context) error
 
 	// Labels of the domain and of clusters are JSON objects, such as
 	// {"role":"testing"}. Without Labels the domain has {"agent":Name}; "{}"
@@ -100,13 +110,17 @@ var ErrNoValue = errors.New("no value available")
 // tables can serve. An agent that needs more embeds a *Table and overrides
 // methods, as C agents wrap pmdaFetch and its like.
 type Table struct {
-	cfg     Config
-	metrics map[pcp.PMID]*tableMetric
-	indoms  map[pcp.InDom]*tableInDom
-	tree    *pmns.Tree
-
+	cfg      Config
 	labels   []pcp.LabelSet // of the domain
 	clusters map[int][]pcp.LabelSet
+
+	mu   sync.Mutex // for those who change rows
+	rows atomic.Pointer[rows]
+	news atomic.Bool // names have changed, and nobody was told
+
+	doing     atomic.Pointer[tableMetric] // nil: none
+	doingInst atomic.Int32
+	storing   atomic.Bool
 }
 
 // A tableMetric is a metric under the domain of its table.
@@ -115,7 +129,7 @@ type tableMetric struct {
 	desc   pcp.Desc
 	indom  *tableInDom
 	labels []pcp.LabelSet
-	failed bool // the last fetch failed and the log has it
+	failed atomic.Bool // the last fetch failed and the log has it
 }
 
 type tableInDom struct {
@@ -127,12 +141,7 @@ type tableInDom struct {
 // NewTable returns the agent that cfg describes. The error says which row is
 // wrong. The table keeps cfg's slices and pointers; do not change them later.
 func NewTable(cfg Config) (*Table, error) {
-	t := &Table{
-		cfg:     cfg,
-		metrics: make(map[pcp.PMID]*tableMetric, len(cfg.Metrics)),
-		indoms:  make(map[pcp.InDom]*tableInDom),
-		tree:    pmns.New(),
-	}
+	t := &Table{cfg: cfg}
 	if t.cfg.Log == nil {
 		t.cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -142,69 +151,12 @@ func NewTable(cfg Config) (*Table, error) {
 	if err := t.parseLabels(); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", cfg.Name, err)
 	}
-	for _, d := range cfg.InDoms {
-		if _, err := t.addInDom(d); err != nil {
-			return nil, fmt.Errorf("agent %s: %w", cfg.Name, err)
-		}
-	}
-	for i := range cfg.Metrics {
-		if err := t.addMetric(&cfg.Metrics[i]); err != nil {
-			return nil, fmt.Errorf("agent %s: metric %d %s: %w", cfg.Name, i, cfg.Metrics[i].Name, err)
-		}
-	}
-	return t, nil
-}
-
-func (t *Table) addMetric(m *Metric) error {
-	if m.Cluster < 0 || m.Cluster > pcp.MaxCluster || m.Item < 0 || m.Item > pcp.MaxItem {
-		return fmt.Errorf("%d.%d does not fit a PMID", m.Cluster, m.Item)
-	}
-	id := pcp.NewPMID(t.cfg.Domain, m.Cluster, m.Item)
-	if other := t.metrics[id]; other != nil {
-		return fmt.Errorf("%v is also %s", id, other.Name)
-	}
-	if m.Value == nil && t.cfg.Value == nil && m.Type != pcp.TypeNoSupport {
-		return errors.New("nothing gives its value")
-	}
-	tm := &tableMetric{Metric: m, desc: pcp.Desc{
-		PMID: id, Type: m.Type, InDom: pcp.InDomNull, Sem: m.Sem, Units: m.Units,
-	}}
-	if m.InDom != nil {
-		d, err := t.addInDom(m.InDom)
-		if err != nil {
-			return err
-		}
-		tm.indom, tm.desc.InDom = d, d.id
-	}
-	var err error
-	if tm.labels, err = parseLabels(pcp.LabelItem, m.Labels, m.Notes); err != nil {
-		return err
-	}
-	t.metrics[id] = tm
-	if m.Name == "" {
-		return nil
-	}
-	return t.tree.Add(m.Name, id)
-}
-
-func (t *Table) addInDom(d *InDom) (*tableInDom, error) {
-	if d.Serial < 0 || d.Serial > pcp.MaxSerial {
-		return nil, fmt.Errorf("instance domain serial %d does not fit", d.Serial)
-	}
-	id := pcp.NewInDom(t.cfg.Domain, d.Serial)
-	if have := t.indoms[id]; have != nil {
-		if have.InDom != d {
-			return nil, fmt.Errorf("two instance domains have serial %d", d.Serial)
-		}
-		return have, nil
-	}
-	labels, err := parseLabels(pcp.LabelInDom, d.Labels, d.Notes)
+	r, err := t.newRows(cfg.Metrics)
 	if err != nil {
-		return nil, fmt.Errorf("instance domain serial %d: %w", d.Serial, err)
+		return nil, fmt.Errorf("agent %s: %w", cfg.Name, err)
 	}
-	td := &tableInDom{InDom: d, id: id, labels: labels}
-	t.indoms[id] = td
-	return td, nil
+	t.rows.Store(r)
+	return t, nil
 }
 
 // Name returns the name of the agent.
@@ -215,15 +167,19 @@ func (t *Table) Domain() int { return t.cfg.Domain }
 
 // Metric returns the row of a metric, nil if there is none.
 func (t *Table) Metric(id pcp.PMID) *Metric {
-	if m := t.metrics[id]; m != nil {
+	if m := t.rows.Load().metrics[id]; m != nil {
 		return m.Metric
 	}
 	return nil
 }
 
 // Desc implements [Agent].
-func (t *Table) Desc(_ context.Context, id pcp.PMID) (pcp.Desc, error) {
-	m := t.metrics[id]
+func (t *Table) Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error) {
+	r, err := t.updated(ctx)
+	if err != nil {
+		return pcp.Desc{}, err
+	}
+	m := r.metrics[id]
 	if m == nil {
 		return pcp.Desc{}, pcp.ErrPMID
 	}
@@ -232,7 +188,7 @@ func (t *Table) Desc(_ context.Context, id pcp.PMID) (pcp.Desc, error) {
 
 // Instances implements [Agent].
 func (t *Table) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
-	d := t.indoms[indom]
+	d := t.rows.Load().indoms[indom]
 	if d == nil {
 		return nil, pcp.ErrInDom
 	}
@@ -254,6 +210,7 @@ func (d *tableInDom) list(ctx context.Context) ([]pcp.Instance, error) {
 
 // Refresh implements [Refresher].
 func (t *Table) Refresh(ctx context.Context, ids []pcp.PMID) error {
+	t.doing.Store(nil)
 	if t.cfg.Refresh == nil {
 		return nil
 	}
@@ -263,13 +220,18 @@ func (t *Table) Refresh(ctx context.Context, ids []pcp.PMID) error {
 // Fetch implements [Agent].
 func (t *Table) Fetch(ctx context.Context, req *FetchRequest) error {
 	req.Result.Grow(len(req.PMIDs), len(req.PMIDs))
+	r := t.rows.Load()
+	if t.storing.Load() {
+		t.storing.Store(false)
+	}
 	for _, id := range req.PMIDs {
-		if m := t.metrics[id]; m != nil {
+		if m := r.metrics[id]; m != nil {
 			t.fetch(ctx, req, m)
 		} else {
 			req.Result.AddError(id, pcp.ErrPMID)
 		}
 	}
+	t.doing.Store(nil)
 	return nil
 }
 
@@ -282,7 +244,9 @@ func (t *Table) fetch(ctx context.Context, req *FetchRequest, m *tableMetric) {
 		return
 	}
 	req.Result.AddSet(id)
+	t.doing.Store(m)
 	n, last := 0, error(nil)
+	var failed pcp.Instance // with the last error
 	if m.indom == nil {
 		v, err := t.value(req, m, pcp.InNull, 0)
 		if err == nil {
@@ -304,7 +268,7 @@ func (t *Table) fetch(ctx context.Context, req *FetchRequest, m *tableMetric) {
 			}
 			v, err := t.value(req, m, inst, i)
 			if err != nil {
-				last = err
+				last, failed = err, insts[i]
 				continue
 			}
 			req.Result.Add(v)
@@ -312,27 +276,44 @@ func (t *Table) fetch(ctx context.Context, req *FetchRequest, m *tableMetric) {
 		}
 	}
 	if last == nil || last == ErrNoValue {
-		m.failed = false
+		if m.failed.Load() {
+			m.failed.Store(false)
+		}
 		return
 	}
 	code, known := status(last)
-	if !known && !m.failed {
-		m.failed = true
-		t.cfg.Log.Error("metric has no value", "metric", m.Name, "pmid", id.String(), "err", last)
+	if _, wrong := last.(*typeError); (!known || wrong) && !m.failed.Load() {
+		m.failed.Store(true)
+		attrs := []any{"metric", m.Name, "pmid", id.String()}
+		if failed.Name != "" {
+			attrs = append(attrs, "inst", failed.Inst, "name", failed.Name)
+		}
+		t.cfg.Log.Error("metric has no value", append(attrs, "err", last)...)
 	}
 	if n == 0 {
 		req.Result.Sets[len(req.Result.Sets)-1].Err = code
 	}
 }
 
+// A typeError says that a function broke its promise. Its status is
+// pcp.ErrType.
+type typeError struct{ got, want pcp.Type }
+
+func (e *typeError) Error() string {
+	return fmt.Sprintf("its function gives a value of type %v, the metric's is %v", e.got, e.want)
+}
+
+func (e *typeError) Unwrap() error { return pcp.ErrType }
+
 func (t *Table) value(req *FetchRequest, m *tableMetric, inst int32, i int) (v pcp.Value, err error) {
+	t.doingInst.Store(inst)
 	if m.Value != nil {
 		v, err = m.Value(inst, i)
 	} else {
 		v, err = t.cfg.Value(req, m.Metric, inst, i)
 	}
 	if err == nil && v.Type() != m.Type {
-		err = pcp.ErrType
+		err = &typeError{v.Type(), m.Type}
 	}
 	v.Inst = inst
 	return v, err
@@ -340,23 +321,27 @@ func (t *Table) value(req *FetchRequest, m *tableMetric, inst int32, i int) (v p
 
 // Store implements [Storer].
 func (t *Table) Store(ctx context.Context, client *Client, res *pcp.Result) error {
+	r := t.rows.Load()
+	t.storing.Store(true)
 	for i := range res.Sets {
 		vs := &res.Sets[i]
-		m := t.metrics[vs.PMID]
+		m := r.metrics[vs.PMID]
 		if m == nil {
 			return pcp.ErrPMID
 		}
 		if m.Store == nil {
 			return pcp.ErrPermission
 		}
-		if err := m.store(ctx, client, vs); err != nil {
+		t.doing.Store(m)
+		if err := t.store(ctx, m, client, vs); err != nil {
 			return err
 		}
 	}
+	t.doing.Store(nil)
 	return nil
 }
 
-func (m *tableMetric) store(ctx context.Context, client *Client, vs *pcp.ValueSet) error {
+func (t *Table) store(ctx context.Context, m *tableMetric, client *Client, vs *pcp.ValueSet) error {
 	var insts []pcp.Instance
 	if m.indom != nil {
 		var err error
@@ -379,6 +364,7 @@ func (m *tableMetric) store(ctx context.Context, client *Client, vs *pcp.ValueSe
 		if v = v.As(m.Type); v.Type() != m.Type {
 			return pcp.ErrConv
 		}
+		t.doingInst.Store(v.Inst)
 		if err := m.Store(client, v.Inst, i, v); err != nil {
 			return err
 		}
@@ -387,13 +373,17 @@ func (m *tableMetric) store(ctx context.Context, client *Client, vs *pcp.ValueSe
 }
 
 // Text implements [Texter].
-func (t *Table) Text(_ context.Context, ident uint32, kind pcp.TextKind) (string, error) {
+func (t *Table) Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
+	r, err := t.updated(ctx)
+	if err != nil {
+		return "", err
+	}
 	var oneline, help string
 	if kind&pcp.TextInDom != 0 {
-		if d := t.indoms[pcp.InDom(ident)]; d != nil {
+		if d := r.indoms[pcp.InDom(ident)]; d != nil {
 			oneline, help = d.OneLine, d.Help
 		}
-	} else if m := t.metrics[pcp.PMID(ident)]; m != nil {
+	} else if m := r.metrics[pcp.PMID(ident)]; m != nil {
 		oneline, help = m.OneLine, m.Help
 	}
 	text := oneline
@@ -406,5 +396,22 @@ func (t *Table) Text(_ context.Context, ident uint32, kind pcp.TextKind) (string
 	return text, nil
 }
 
-// NameSpace implements [NameSpacer].
-func (t *Table) NameSpace() *pmns.Tree { return t.tree }
+// Doing implements [Narrator].
+func (t *Table) Doing() string {
+	m := t.doing.Load()
+	if m == nil {
+		return ""
+	}
+	at := "value of "
+	if t.storing.Load() {
+		at = "store into "
+	}
+	if m.Name != "" {
+		at += m.Name + " "
+	}
+	at += m.desc.PMID.String()
+	if m.indom != nil {
+		at += fmt.Sprintf(" instance %d", t.doingInst.Load())
+	}
+	return at
+}
