@@ -17,12 +17,14 @@ import (
 
 // An Env is what an agent may need of those who run it.
 type Env struct {
-	Domain    int            // 0 means the agent's own
-	Collector pmcd.Collector // for the agent that reports on it
-	Version   string         // of this software
-	Daemon    bool           // it is a program of its own
-	Args      []string       // of the program, if it takes any
-	Log       *slog.Logger   // nil discards
+	Domain    int                 // 0 means the agent's own
+	Collector pmcd.Collector      // for the agent that reports on it
+	Version   string              // of this software
+	Daemon    bool                // it is a program of its own
+	DSO       bool                // it stands for the shared object of the C implementation
+	Args      []string            // of the program, if it takes any
+	Getenv    func(string) string // nil means os.Getenv
+	Log       *slog.Logger        // nil discards
 }
 
 // A Builtin is an agent in the table.
@@ -36,6 +38,9 @@ type Builtin struct {
 	Asked bool
 	// Args says what arguments the agent's program needs, "" if none.
 	Args string
+	// File is the agent whose file has this one as well, in the C
+	// implementation; "" if it has one of its own.
+	File string
 	Open func(Env) (pmda.Agent, error)
 }
 
@@ -52,13 +57,13 @@ func Builtins() []Builtin {
 			return mmv.New(mmv.Config{Domain: e.Domain, Log: e.Log})
 		}},
 		// The same for files of pmproxy about itself.
-		{Name: "pmproxy", Domain: 4, Asked: true, Open: func(e Env) (pmda.Agent, error) {
+		{Name: "pmproxy", Domain: 4, Asked: true, File: "mmv", Open: func(e Env) (pmda.Agent, error) {
 			return mmv.New(mmv.Config{Prefix: "pmproxy", Domain: cmp.Or(e.Domain, 4), Log: e.Log})
 		}},
 		{Name: "sample", Domain: sample.Domain, Sample: true, Open: func(e Env) (pmda.Agent, error) {
 			// A configuration gives the shared object of the C implementation,
 			// whose names differ, the second domain.
-			cfg := sample.Config{Domain: e.Domain, DSO: e.Domain == sample.DSODomain, Log: e.Log}
+			cfg := sample.Config{Domain: e.Domain, DSO: e.DSO || e.Domain == sample.DSODomain, Log: e.Log}
 			if e.Daemon {
 				cfg.UnavailPath = sample.UnavailPath
 			}

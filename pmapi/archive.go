@@ -326,8 +326,11 @@ func (r *recording) close() error {
 
 // Kind tells what the context is on.
 func (c *Context) Kind() SourceKind {
-	if _, ok := c.src.(*recording); ok {
+	switch c.src.(type) {
+	case *recording:
 		return SourceArchive
+	case *local:
+		return SourceLocal
 	}
 	return SourceHost
 }

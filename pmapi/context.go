@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/timezone"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -121,9 +122,10 @@ func (c *Context) Reconnect(ctx context.Context) error {
 
 // HostName returns the name of the host that the metrics describe
 // (pmGetContextHostName(3)). If the collector does not tell, it is the name
-// that the context was made with; of archives it is what the label says.
+// that the context was made with; of archives it is what the label says, and of
+// agents in the process the system's.
 func (c *Context) HostName(ctx context.Context) (string, error) {
-	if c.Kind() == SourceArchive {
+	if c.Kind() != SourceHost {
 		return c.src.hostName(), nil
 	}
 	name, err := c.fetchString(ctx, "pmcd.hostname")
@@ -138,10 +140,16 @@ func (c *Context) HostName(ctx context.Context) (string, error) {
 
 // TimeZone returns the time zone of the host that the metrics describe, in the
 // form of the variable TZ (the metric pmcd.timezone, or what the label of an
-// archive says; pmNewContextZone(3)).
+// archive says, or with agents in the process the system; pmNewContextZone(3)).
 func (c *Context) TimeZone(ctx context.Context) (string, error) {
 	if label, err := c.ArchiveLabel(); !errors.Is(err, pcp.ErrNotArchive) {
 		return label.TimeZone, err
+	}
+	if c.Kind() == SourceLocal {
+		if zone := timezone.File(); zone != "" {
+			return zone, nil
+		}
+		return timezone.Local(timezone.MaxLen), nil
 	}
 	return c.fetchString(ctx, "pmcd.timezone")
 }

@@ -13,7 +13,8 @@ import (
 
 // UseNameSpace makes names be looked up in t instead of at the source, as
 // pmLoadNameSpace(3) does for all contexts; nil undoes that. A name at or
-// below the root of a dynamic subtree then has the PMID of that root.
+// below the root of a dynamic subtree then has the PMID of that root, but in a
+// local context that which its agent says.
 func (c *Context) UseNameSpace(t *pmns.Tree) { c.ns.Store(t) }
 
 // A Location tells where a context looks up names.
@@ -21,17 +22,17 @@ type Location int
 
 // Locations (PMNS_*).
 const (
-	PMNSLocal   Location = 1 // PMNS_LOCAL: in a name space of UseNameSpace
+	PMNSLocal   Location = 1 // PMNS_LOCAL: in a name space of UseNameSpace, or of agents in the process
 	PMNSRemote  Location = 2 // PMNS_REMOTE: at the collector
 	PMNSArchive Location = 3 // PMNS_ARCHIVE: in the archive
 )
 
 // PMNSLocation tells where names are looked up (pmGetPMNSLocation(3)).
 func (c *Context) PMNSLocation() Location {
-	if c.ns.Load() != nil {
+	switch kind := c.Kind(); {
+	case c.ns.Load() != nil, kind == SourceLocal:
 		return PMNSLocal
-	}
-	if c.Kind() == SourceArchive {
+	case kind == SourceArchive:
 		return PMNSArchive
 	}
 	return PMNSRemote
@@ -77,13 +78,18 @@ func (c *Context) lookupNames(ctx context.Context, names []string, ids []pcp.PMI
 	for i := range ids {
 		ids[i] = pcp.PMIDNull
 	}
-	if t := c.ns.Load(); t != nil {
+	t := c.ns.Load()
+	l, ok := c.src.(*local)
+	if t != nil && !ok {
 		return lookupTree(t, names, ids)
 	}
 	if err := c.lock(ctx); err != nil {
 		return err
 	}
 	defer c.unlock()
+	if t != nil {
+		return l.lookupIn(ctx, t, names, ids)
+	}
 	return c.src.lookupNames(ctx, names, ids)
 }
 
@@ -127,7 +133,9 @@ func (c *Context) NameAll(ctx context.Context, id pcp.PMID) ([]string, error) {
 	}
 	var names []string
 	var err error
-	if t := c.ns.Load(); t != nil {
+	t := c.ns.Load()
+	l, ok := c.src.(*local)
+	if t != nil && !ok {
 		err = pcp.ErrPMID
 		if !id.IsDynamicRoot() {
 			names, err = t.Names(id)
@@ -135,7 +143,11 @@ func (c *Context) NameAll(ctx context.Context, id pcp.PMID) ([]string, error) {
 	} else if err = c.lock(ctx); err != nil {
 		return nil, err
 	} else {
-		names, err = c.src.names(ctx, id)
+		if t != nil {
+			names, err = l.namesIn(ctx, t, id)
+		} else {
+			names, err = c.src.names(ctx, id)
+		}
 		c.unlock()
 	}
 	if err == nil && len(names) == 0 {
@@ -168,14 +180,22 @@ func (c *Context) Children(ctx context.Context, name string) ([]pmns.Child, erro
 }
 
 func (c *Context) children(ctx context.Context, name string) ([]pmns.Child, error) {
-	if t := c.ns.Load(); t != nil {
+	t := c.ns.Load()
+	l, ok := c.src.(*local)
+	if t != nil && !ok {
 		return childrenTree(t, name)
 	}
 	if err := c.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer c.unlock()
-	children, err := c.src.children(ctx, name)
+	var children []pmns.Child
+	var err error
+	if t != nil {
+		children, err = l.childrenIn(ctx, t, name)
+	} else {
+		children, err = c.src.children(ctx, name)
+	}
 	if err != nil {
 		return nil, nameError(name, err)
 	}
@@ -201,6 +221,11 @@ func childrenTree(t *pmns.Tree, name string) ([]pmns.Child, error) {
 func (c *Context) Traverse(ctx context.Context, name string, fn func(name string) bool) error {
 	names, err := c.leaves(ctx, name)
 	if err != nil && !errors.Is(err, pcp.ErrName) {
+		for _, name := range names { // those found before
+			if !fn(name) {
+				break
+			}
+		}
 		return err
 	}
 	eventsErr := c.events.Walk(name, func(name string, _ pcp.PMID) bool {
@@ -219,7 +244,9 @@ func (c *Context) Traverse(ctx context.Context, name string, fn func(name string
 }
 
 func (c *Context) leaves(ctx context.Context, name string) ([]string, error) {
-	if t := c.ns.Load(); t != nil {
+	t := c.ns.Load()
+	l, ok := c.src.(*local)
+	if t != nil && !ok {
 		var names []string
 		err := t.Walk(name, func(name string, _ pcp.PMID) bool {
 			names = append(names, name)
@@ -231,11 +258,17 @@ func (c *Context) leaves(ctx context.Context, name string) ([]string, error) {
 		return nil, err
 	}
 	defer c.unlock()
-	names, err := c.src.leaves(ctx, name)
-	if err != nil {
-		return nil, nameError(name, err)
+	var names []string
+	var err error
+	if t != nil {
+		names, err = l.leavesIn(ctx, t, name)
+	} else {
+		names, err = c.src.leaves(ctx, name)
 	}
-	return names, nil
+	if err != nil {
+		err = nameError(name, err)
+	}
+	return names, err
 }
 
 // maxRequest is how long a request for many names or descriptors grows before

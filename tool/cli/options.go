@@ -66,6 +66,7 @@ type Options struct {
 
 	env     *Env
 	cfg     ParseConfig
+	local   localTable
 	gui     bool
 	guiPort bool
 	errs    int
@@ -274,9 +275,6 @@ func (o *Options) End() {
 	if archive && !o.cfg.Archives {
 		o.Unsupported("archives are")
 	}
-	if o.Local {
-		o.Unsupported("local contexts (-L) are")
-	}
 }
 
 // FromArchive tells whether metrics come from archives (PM_CONTEXT_ARCHIVE).
@@ -368,8 +366,6 @@ func (o *Options) guiPortNumber(string) {
 	o.guiPort = true
 	o.Unsupported("time control (-g, -p) is")
 }
-
-func (o *Options) specLocal(string) { o.Unsupported("local contexts (-K) are") }
 
 func (o *Options) nameSpace(path string, dupOK bool) {
 	tree, err := pmns.Load(path, dupOK)

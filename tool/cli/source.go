@@ -94,6 +94,13 @@ func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
 		}
 		return c, err
 	}
+	if o.Local {
+		c, err := o.OpenLocal(ctx)
+		if err != nil {
+			o.env.Fatalf("Cannot make standalone connection on localhost: %s", ErrText(err))
+		}
+		return c, err
+	}
 	c, err := o.Dial(ctx, o.Host())
 	if err != nil {
 		o.env.Fatalf("Cannot connect to PMCD on host \"%s\": %s", o.Host(), ErrText(err))

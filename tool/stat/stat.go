@@ -97,7 +97,18 @@ func run(ctx context.Context, env *cli.Env) int {
 		names = o.Archives
 		open = func(_ context.Context, path string) (*pmapi.Context, error) { return o.OpenArchive(path) }
 	} else if len(names) == 0 {
+		// If there is no collector here, agents in this process will do.
 		names = []string{o.Host()}
+		open = func(ctx context.Context, host string) (*pmapi.Context, error) {
+			c, err := o.Dial(ctx, host)
+			if err != nil {
+				return o.OpenLocal(ctx)
+			}
+			return c, nil
+		}
+	}
+	if o.Local {
+		open = func(ctx context.Context, _ string) (*pmapi.Context, error) { return o.OpenLocal(ctx) }
 	}
 	defer func() {
 		for _, s := range r.sources {

@@ -68,13 +68,26 @@ func run(ctx context.Context, env *cli.Env) int {
 		return status
 	}
 	s.metric, s.text = o.Args[0], o.Args[1]
-	c, err := o.Connect(ctx)
+	c, err := s.connect(ctx, o)
 	if err != nil {
 		return 1
 	}
 	defer c.Close()
 	s.c = c
 	return s.store(ctx)
+}
+
+// connect opens the source. What is wrong with it was said when it returns an
+// error.
+func (s *storer) connect(ctx context.Context, o *cli.Options) (*pmapi.Context, error) {
+	if !o.Local {
+		return o.Connect(ctx)
+	}
+	c, err := o.OpenLocal(ctx)
+	if err != nil {
+		s.env.Fatalf("Cannot make standalone local connection: %s", cli.ErrText(err))
+	}
+	return c, err
 }
 
 // fail prints on standard output, where pmstore's messages go, and returns 1.

@@ -172,7 +172,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			env.Printf("%s: uninterpolated mode can only be used with archives", env.ProgName()) // without a newline, as there
 			o.WantUsage()
 		}
-		if x.delay && spec.Kind != pmapi.SourceLocal {
+		if x.delay {
 			o.Usagef("delay can only be used with archives")
 		}
 	}
@@ -198,8 +198,12 @@ func (x *viewer) parseSpec(arg string) pmapi.MetricSpec {
 	if len(o.Hosts) == 0 && len(o.Archives) == 0 && o.Origin != "" {
 		o.AddOwnArchive()
 	}
-	if len(o.Hosts) == 0 && len(o.Archives) > 0 {
+	switch {
+	case len(o.Hosts) > 0:
+	case len(o.Archives) > 0:
 		kind, source = pmapi.SourceArchive, o.Archives[0]
+	case o.Local:
+		kind = pmapi.SourceLocal
 	}
 	spec, err := pmapi.ParseMetricSpec(arg, kind, source)
 	if se, ok := errors.AsType[*pmapi.SpecError](err); ok {
@@ -212,7 +216,7 @@ func (x *viewer) parseSpec(arg string) pmapi.MetricSpec {
 				o.AddArchive(spec.Source)
 			}
 		case pmapi.SourceLocal:
-			o.Unsupported("local contexts (@:) are")
+			o.Local = true
 		default:
 			if len(o.Hosts) == 0 {
 				o.AddHost(spec.Source)
@@ -231,6 +235,13 @@ func (x *viewer) connect(ctx context.Context) (*pmapi.Context, error) {
 		c, err := x.o.OpenArchive(x.source)
 		if err != nil {
 			x.env.Fatalf("Cannot open archive \"%s\": %s", x.source, cli.ErrText(err))
+		}
+		return c, err
+	}
+	if x.o.Local {
+		c, err := x.o.OpenLocal(ctx)
+		if err != nil {
+			x.env.Fatalf("Cannot establish local context: %s", cli.ErrText(err))
 		}
 		return c, err
 	}

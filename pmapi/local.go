@@ -1,0 +1,285 @@
+package pmapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/hostlabels"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// A LocalAgent is an agent that a local context asks.
+type LocalAgent struct {
+	Name   string // the label "agent" of its metrics, unless it has labels of its own
+	Domain int    // that it serves
+	Agent  pmda.Agent
+}
+
+// LocalOptions are the settings of a local context. The zero value has the
+// defaults.
+type LocalOptions struct {
+	Container string       // the container that agents are to report on, "" for the host
+	LabelsDir string       // where the site's labels are (PCP_SYSCONF_DIR), "" for none
+	Log       *slog.Logger // what agents panic with; nil discards
+}
+
+// OpenLocal returns a context on agents in this process: there is no collector
+// and no connection. It is pmNewContext(PM_CONTEXT_LOCAL), but the caller says
+// which agents there are.
+//
+// Names are those that the agents bring along (pmda.NameSpacer), unless
+// [Context.UseNameSpace] says otherwise, and in both cases those that agents
+// answer for below a dynamic root (pmda.DynamicNamer).
+//
+// Each context, and each of its duplicates, is a client of its own to the
+// agents. An agent gets one call at a time from them; it must not serve anybody
+// else besides. A call that takes longer than its context.Context allows is left
+// alone: its caller gets an error, and others wait until the agent has
+// returned from it. The agents remain the caller's: Close only tells them that
+// the client has gone.
+func OpenLocal(agents ...LocalAgent) (*Context, error) {
+	return OpenLocalOptions(LocalOptions{}, agents...)
+}
+
+// OpenLocalOptions is OpenLocal with options.
+func OpenLocalOptions(o LocalOptions, agents ...LocalAgent) (*Context, error) {
+	set := &localAgents{opts: o, byDomain: make(map[int]*localAgent, len(agents)), tree: pmns.New()}
+	if set.opts.Log == nil {
+		set.opts.Log = slog.New(slog.DiscardHandler)
+	}
+	for _, la := range agents {
+		switch old := set.byDomain[la.Domain]; {
+		case la.Agent == nil:
+			return nil, fmt.Errorf("agent %s: there is none: %w", la.Name, pcp.ErrNoAgent)
+		case la.Domain <= 0 || la.Domain > pcp.MaxAgentDomain:
+			return nil, fmt.Errorf("agent %s: domain %d is not in 1...%d", la.Name, la.Domain, pcp.MaxAgentDomain)
+		case old != nil:
+			return nil, fmt.Errorf("agent %s: domain %d is that of %s", la.Name, la.Domain, old.Name)
+		}
+		a := newLocalAgent(la)
+		set.byDomain[la.Domain] = a
+		if a.tree == nil {
+			continue
+		}
+		if err := set.tree.Merge(a.tree); err != nil {
+			return nil, fmt.Errorf("names of agent %s: %w", la.Name, err)
+		}
+	}
+	return newContext(set.newClient()), nil
+}
+
+// localAgents are what a local context shares with its duplicates.
+type localAgents struct {
+	opts     LocalOptions
+	byDomain map[int]*localAgent
+	tree     *pmns.Tree // of the names that the agents bring along
+	clients  atomic.Int32
+}
+
+// A localAgent is an agent and what it can do.
+type localAgent struct {
+	LocalAgent
+	turn      chan struct{} // holds a token while a call is under way
+	tree      *pmns.Tree    // may be nil, as all below
+	refresher pmda.Refresher
+	texter    pmda.Texter
+	labeler   pmda.Labeler
+	storer    pmda.Storer
+	namer     pmda.DynamicNamer
+	attrs     pmda.AttributeReceiver
+	ender     pmda.ContextEnder
+	changer   pmda.Changer
+}
+
+func newLocalAgent(la LocalAgent) *localAgent {
+	a := &localAgent{LocalAgent: la, turn: make(chan struct{}, 1)}
+	if n, ok := la.Agent.(pmda.NameSpacer); ok {
+		a.tree = n.NameSpace()
+	}
+	a.refresher, _ = la.Agent.(pmda.Refresher)
+	a.texter, _ = la.Agent.(pmda.Texter)
+	a.labeler, _ = la.Agent.(pmda.Labeler)
+	a.storer, _ = la.Agent.(pmda.Storer)
+	a.namer, _ = la.Agent.(pmda.DynamicNamer)
+	a.attrs, _ = la.Agent.(pmda.AttributeReceiver)
+	a.ender, _ = la.Agent.(pmda.ContextEnder)
+	a.changer, _ = la.Agent.(pmda.Changer)
+	return a
+}
+
+// A local is the source of a local context: one client of its agents.
+type local struct {
+	set    *localAgents
+	client *pmda.Client
+	done   chan struct{} // closed with the context
+
+	mu     sync.Mutex
+	closed bool
+	met    []*localAgent // those that know the client
+
+	// What follows is of the request under way.
+	profile    *pcp.Profile // a copy, nil for all instances
+	profileGen uint64
+	parts      []*localPart // of fetches, reused
+	picks      []localPick
+}
+
+func (set *localAgents) newClient() *local {
+	attrs := map[wire.AttrKey]string{
+		wire.AttrUserID:    strconv.Itoa(os.Getuid()),
+		wire.AttrGroupID:   strconv.Itoa(os.Getgid()),
+		wire.AttrProcessID: strconv.Itoa(os.Getpid()),
+	}
+	if set.opts.Container != "" {
+		attrs[wire.AttrContainer] = set.opts.Container
+	}
+	return &local{
+		set:    set,
+		client: &pmda.Client{ID: int(set.clients.Add(1) - 1), Attrs: attrs},
+		done:   make(chan struct{}),
+	}
+}
+
+// agent returns the agent of a domain, or pcp.ErrNoAgent.
+func (l *local) agent(domain int) (*localAgent, error) {
+	if a := l.set.byDomain[domain]; a != nil {
+		return a, nil
+	}
+	return nil, pcp.ErrNoAgent
+}
+
+// call makes a call of an agent. What fn writes to must be of no further
+// interest if there is an error: fn may still run then.
+func (l *local) call(ctx context.Context, a *localAgent, fn func(ctx context.Context) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case <-l.done:
+		return errClosed
+	default:
+	}
+	select {
+	case a.turn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-l.done:
+		return errClosed
+	}
+	done := make(chan error, 1)
+	go func() {
+		l.introduce(ctx, a)
+		err := pmda.Protect(func() error { return fn(ctx) })
+		l.panicked(a, err)
+		<-a.turn
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-l.done:
+		return errClosed
+	}
+}
+
+// panicked logs what an agent panicked with.
+func (l *local) panicked(a *localAgent, err error) {
+	if p, ok := err.(*pmda.PanicError); ok {
+		l.set.opts.Log.Error("agent panicked", "agent", a.Name, "panic", fmt.Sprint(p.Value), "at", p.At)
+	}
+}
+
+// introduce tells an agent about the client if it does not know it, whose turn
+// it is.
+func (l *local) introduce(ctx context.Context, a *localAgent) {
+	l.mu.Lock()
+	known := slices.Contains(l.met, a)
+	if !known {
+		l.met = append(l.met, a)
+	}
+	l.mu.Unlock()
+	if known || a.attrs == nil {
+		return
+	}
+	for _, key := range []wire.AttrKey{wire.AttrUserID, wire.AttrGroupID, wire.AttrProcessID, wire.AttrContainer} {
+		value, ok := l.client.Attrs[key]
+		if !ok {
+			continue
+		}
+		err := pmda.Protect(func() error { return a.attrs.Attribute(ctx, l.client, key, value) })
+		l.panicked(a, err)
+		if err != nil {
+			l.set.opts.Log.Warn("agent refused an attribute of its client", "agent", a.Name, "attribute", key.String(), "err", err)
+			return
+		}
+	}
+}
+
+func (l *local) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return errClosed
+	}
+	l.closed = true
+	close(l.done)
+	var gone sync.WaitGroup
+	for _, a := range l.met {
+		if a.ender == nil {
+			continue
+		}
+		bye := func() {
+			err := pmda.Protect(func() error { a.ender.EndContext(l.client); return nil })
+			l.panicked(a, err)
+			<-a.turn
+		}
+		select {
+		case a.turn <- struct{}{}:
+			gone.Go(bye)
+		default:
+			// It is busy, perhaps for ever.
+			go func() {
+				a.turn <- struct{}{}
+				bye()
+			}()
+		}
+	}
+	gone.Wait()
+	return nil
+}
+
+func (l *local) dup(ctx context.Context) (source, error) {
+	if err := l.begin(ctx); err != nil {
+		return nil, err
+	}
+	return l.set.newClient(), nil
+}
+
+func (l *local) begin(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return errClosed
+	}
+	return nil
+}
+
+func (l *local) reconnect(ctx context.Context) error { return l.begin(ctx) }
+
+func (l *local) hostName() string { return hostlabels.ReadHost().Name }
+
+func (l *local) pduCounts() (sent, received PDUCounts) { return sent, received }

@@ -1,0 +1,302 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmns"
+)
+
+// A localDSO is one line of the table of agents for local contexts.
+type localDSO struct {
+	domain     int // -1: taken away again
+	path, init string
+	asked      bool // by name, and not for being among what the collector runs as processes
+}
+
+// A localTable says which agents a local context has: at first those of the
+// collector's configuration (connectlocal.c).
+type localTable struct {
+	loaded bool
+	list   []localDSO
+}
+
+// specLocal handles -K (pmSpecLocalPMDA(3)).
+func (o *Options) specLocal(spec string) {
+	if msg := o.changeLocal(spec); msg != "" {
+		o.Usagef("pmSpecLocalPMDA failed: %s", msg)
+	}
+}
+
+// changeLocal changes the table as spec says, or returns what is wrong:
+//
+//	add,domain,path,init
+//	del,domain  or  del,,path
+//	clear
+func (o *Options) changeLocal(spec string) string {
+	op, rest, ok := "", "", false
+	for _, op = range []string{"add", "del", "clear"} {
+		if rest, ok = strings.CutPrefix(spec, op); ok {
+			break
+		}
+	}
+	switch {
+	case !ok:
+		return "bad op in spec"
+	case op == "clear" && rest != "":
+		return "unexpected text after clear op in spec"
+	case op == "clear":
+		o.local = localTable{loaded: true}
+		return ""
+	case !strings.HasPrefix(rest, ","):
+		return "expected , after op in spec"
+	}
+	add := op == "add"
+	fields := strings.SplitN(rest[1:], ",", 3)
+	for len(fields) < 3 {
+		fields = append(fields, "")
+	}
+	d := localDSO{domain: -1, path: fields[1], init: fields[2], asked: true}
+	switch {
+	case fields[0] != "":
+		n, ok := Atoi(fields[0])
+		if !ok || n < 0 || n > pcp.MaxAgentDomain {
+			return "bad domain in spec"
+		}
+		d.domain = n
+	case add || rest == ",":
+		return "missing domain in spec"
+	}
+	switch {
+	case add && d.path == "" && !strings.Contains(rest[1:], ",,"):
+		return "missing dso-path in spec"
+	case add && d.path != "" && d.init == "":
+		return "missing init-routine in spec"
+	case d.domain < 0 && d.path == "":
+		return "missing domain and dso-path in spec"
+	}
+	if err := o.loadLocal(); err != nil {
+		return "__pmLocalPMDA: " + ErrText(err)
+	}
+	if add {
+		o.local.list = append(o.local.list, d)
+		return ""
+	}
+	found := false
+	for i := range o.local.list {
+		have := &o.local.list[i]
+		if d.domain >= 0 && have.domain == d.domain || d.path != "" && have.path == d.path {
+			have.domain, found = -1, true
+		}
+	}
+	if !found {
+		return "__pmLocalPMDA: " + pcp.ErrInDom.Error()
+	}
+	return ""
+}
+
+// loadLocal takes the agents of the collector's configuration into the table. A
+// host without one has those that a collector would run there by itself.
+func (o *Options) loadLocal() error {
+	if o.local.loaded {
+		return nil
+	}
+	o.local.loaded = true
+	cfg := o.config()
+	text, err := readConf(cfg.Get("PCP_PMCDCONF_PATH"))
+	if errors.Is(err, fs.ErrNotExist) {
+		for _, b := range agent.Builtins() {
+			if !b.Sample && !b.Asked && b.Name != "pmcd" {
+				o.local.list = append(o.local.list, localDSO{domain: b.Domain, path: "pmda_" + b.Name, init: b.Name + "_init"})
+			}
+		}
+		return nil
+	}
+	o.local.list = append(o.local.list, parseLocal(text, cfg.Get("PCP_PMDAS_DIR"))...)
+	return err
+}
+
+func (o *Options) config() *config.Config {
+	cfg, err := config.Load(o.env.Getenv)
+	if err != nil {
+		cfg = config.Default(o.env.Getenv)
+	}
+	return cfg
+}
+
+// maxConf is the longest configuration of a collector that is looked at.
+const maxConf = 1 << 20
+
+func readConf(path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s: not a file: %w", path, pcp.ErrGeneric)
+	case info.Size() > maxConf:
+		return "", fmt.Errorf("%s: more than %d bytes: %w", path, maxConf, pcp.ErrTooBig)
+	}
+	text, err := os.ReadFile(path)
+	return string(text), err
+}
+
+// parseLocal finds the agents for local contexts in the configuration of a
+// collector: DSOs, and the processes linux and proc, which are there as DSOs as
+// well. That pmcd has is about a collector. There is hardly any check: the
+// collector makes those (build_dsotab in src/libpcp/src/connectlocal.c).
+func parseLocal(text, pmdas string) []localDSO {
+	var list []localDSO
+	for line := range strings.Lines(text) {
+		switch f := strings.Fields(line); {
+		case strings.HasPrefix(line, "#"), strings.HasPrefix(line, "pmcd"):
+		case strings.HasPrefix(line, "proc"):
+			list = append(list, localDSO{domain: 3, path: filepath.Join(pmdas, "proc/pmda_proc.so"), init: "proc_init"})
+		case strings.HasPrefix(line, "linux"):
+			list = append(list, localDSO{domain: 60, path: filepath.Join(pmdas, "linux/pmda_linux.so"), init: "linux_init"})
+		case len(f) >= 5 && strings.HasPrefix(f[2], "dso"):
+			if n, ok := Atoi(f[1]); ok && n >= 0 && n <= pcp.MaxAgentDomain {
+				list = append(list, localDSO{domain: n, path: f[4], init: f[3], asked: true})
+			}
+		}
+	}
+	return list
+}
+
+// OpenLocal opens a context on agents in this process: ours that go by the
+// names of the table's. Of others it says on standard error that they cannot be
+// had, as the C library does of a DSO that it cannot load.
+func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
+	if err := o.loadLocal(); err != nil {
+		return nil, err
+	}
+	cfg := o.config()
+	log := slog.New(daemonlog.NewHandler(o.env.Stderr, o.env.ProgName(), slog.LevelError))
+	var agents []pmapi.LocalAgent
+	for i := range o.local.list {
+		d := &o.local.list[i]
+		taken := func(a pmapi.LocalAgent) bool { return a.Domain == d.domain }
+		if d.domain <= 0 || slices.ContainsFunc(agents, taken) {
+			continue
+		}
+		b, msg := d.find(cfg.Get("PCP_PMDAS_DIR"))
+		if msg == "" {
+			a, err := b.Open(agent.Env{Domain: d.domain, DSO: true, Version: o.env.Version, Getenv: o.env.Getenv, Log: log})
+			if err == nil {
+				agents = append(agents, pmapi.LocalAgent{Name: b.Name, Domain: d.domain, Agent: a})
+				continue
+			}
+			msg = fmt.Sprintf("initialization routine \"%s\" failed in DSO \"%s\": %s\n", d.init, d.path, ErrText(err))
+		}
+		if d.asked {
+			o.env.Printf("__pmConnectLocal: Warning: %s", msg)
+		}
+		d.domain = -1
+	}
+	o.env.Flush()
+	container := o.Container
+	if container == "" {
+		container = o.env.Getenv("PCP_CONTAINER")
+	}
+	c, err := pmapi.OpenLocalOptions(pmapi.LocalOptions{
+		Container: container, LabelsDir: cfg.Get("PCP_SYSCONF_DIR"), Log: log,
+	}, agents...)
+	if err != nil {
+		return nil, err
+	}
+	names, err := o.localNames()
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	if names != nil {
+		c.UseNameSpace(names)
+	}
+	return c, nil
+}
+
+// localNames returns the name space of -n or else the installed one, nil where
+// there is none: then the agents' own names do.
+func (o *Options) localNames() (*pmns.Tree, error) {
+	if o.NameSpace != nil {
+		return o.NameSpace, nil
+	}
+	path := pmns.DefaultPath(o.env.Getenv)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && o.env.Getenv("PMNS_DEFAULT") == "" {
+		return nil, nil
+	}
+	tree, err := (&pmns.Loader{DupOK: true, Raw: true, Getenv: o.env.Getenv, Stderr: o.env.Stderr}).Load(path)
+	if err != nil {
+		if pe, ok := errors.AsType[*pmns.ParseError](err); ok {
+			o.env.Printf("%s", pe.Diagnostic)
+			o.env.Flush()
+		}
+		return nil, fmt.Errorf("%w: %w", pcp.ErrNoPMNS, err)
+	}
+	return tree, nil
+}
+
+// find returns our agent for a DSO, or says why there is none.
+func (d *localDSO) find(pmdas string) (agent.Builtin, string) {
+	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(d.path), ".so"), "pmda_")
+	if b, found := agent.Named(name); ok && found && b.Name != "pmcd" {
+		if d.init == b.Name+"_init" {
+			return b, ""
+		}
+		// A file can have several: pmproxy_init of pmda_mmv.so is pmproxy.
+		if b, found := agent.Named(strings.TrimSuffix(d.init, "_init")); found && b.File == name {
+			return b, ""
+		}
+		path, _ := d.locate(pmdas)
+		return b, fmt.Sprintf("couldn't find init function \"%s\" in DSO \"%s\"\n", d.init, path)
+	}
+	path, last := d.locate(pmdas)
+	if last != "" {
+		return agent.Builtin{}, fmt.Sprintf("cannot find DSO at \"%s\" or \"%s\"\n", last, d.path)
+	}
+	why := "this program has no agent of that name and does not load shared objects"
+	if !isELF(path) {
+		why = "invalid ELF header"
+	}
+	return agent.Builtin{}, fmt.Sprintf("error attaching DSO \"%s\"\n%s: %s\n\n", path, path, why)
+}
+
+// locate returns where the file of d is; if it is nowhere then where it should be
+// and the last place at which it was looked for.
+func (d *localDSO) locate(pmdas string) (path, last string) {
+	under := pmdas + "/" + d.path
+	for _, last = range []string{d.path, under, under + ".so", d.path + ".so"} {
+		if _, err := os.Stat(last); err == nil {
+			return last, ""
+		}
+	}
+	return d.path, last
+}
+
+func isELF(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var magic [4]byte
+	n, _ := f.Read(magic[:])
+	return bytes.Equal(magic[:n], []byte("\x7fELF"))
+}
