@@ -1,0 +1,5 @@
+package attack
+
+const hostileEnv = "ATTACK_AGENT"
+
+func hostileAgent(mode string) {}
