@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,9 +27,23 @@ type Daemon struct {
 	LogFile  string // unless -l says otherwise; "" means that of Name: simple.log
 	PipeOnly bool   // leaves out the options for sockets
 
+	// HelpFile is a file of help texts, unless -h says otherwise: one that
+	// newhelp(1) made, named without its .dir and .pag, or a source of such. Its
+	// texts take the place of the agent's own; a file that cannot be read is
+	// told in the log. "" is none.
+	HelpFile   string
+	NoHelpFile bool // leaves out the option -h
+
 	// KeepUser keeps the user who started the daemon. Otherwise a daemon that
 	// root started becomes PCP's user, unless -U says otherwise.
 	KeepUser bool
+
+	// Own are options of the agent's own, with headings and lines of text if
+	// need be; they follow the others in the usage message. One with the letter of
+	// another option takes its place. Set gets each as it comes; an error goes
+	// to standard error with the usage message.
+	Own []Option
+	Set func(o *Option, arg string) error
 
 	// Synopsis is the usage line behind the name, "" for that of an agent
 	// that takes options alone.
@@ -60,8 +75,9 @@ func (d *Daemon) Main() {
 }
 
 // An Option is one command line option of a [Daemon], or with Short and Long
-// zero a heading in its usage message. Its fields are Short, a rune; Long; Arg,
-// the name of the argument, "" for none; and Help, "" to hide the option.
+// zero a heading in its usage message, or a line of text if Arg is "|". Its
+// fields are Short, a rune; Long; Arg, the name of the argument, "" for none; and
+// Help, "" to hide the option (pmLongOptions).
 type Option = getopt.Option
 
 // Options returns the options of d.
@@ -70,29 +86,44 @@ func (d *Daemon) Options() []Option {
 		getopt.Heading("Options"),
 		{Short: 'D', Long: "debug", Arg: "DBG"},
 		{Short: 'd', Long: "domain", Arg: "NUM", Help: "use domain (numeric) for metrics domain of PMDA"},
+		{Short: 'h', Long: "helpfile", Arg: "FILE", Help: "path to PMDA metrics help text file"},
 		{Short: 'l', Long: "log", Arg: "FILE", Help: "write log to FILE rather than using default log name"},
 		{Short: 'U', Long: "username", Arg: "USER", Help: "run the PMDA using the named user account"},
 		{Short: '?', Long: "help", Help: "show this usage message and exit"},
 	}
-	if d.PipeOnly {
-		return opts
+	if d.NoHelpFile {
+		opts = slices.DeleteFunc(opts, func(o Option) bool { return o.Short == 'h' })
 	}
-	return append(opts,
+	if !d.PipeOnly {
+		opts = append(opts, socketOptions()...)
+	}
+	opts = slices.DeleteFunc(opts, func(o Option) bool {
+		return slices.ContainsFunc(d.Own, func(own Option) bool {
+			return own.Short != 0 && own.Short == o.Short || own.Long != "" && own.Long == o.Long
+		})
+	})
+	return append(opts, d.Own...)
+}
+
+func socketOptions() []Option {
+	return []Option{
 		getopt.Heading("Exactly one of the following options may appear"),
-		Option{Short: 'i', Long: "inet", Arg: "PORT", Help: "pmcd IPv4 connection service name or numeric port"},
-		Option{Short: 'p', Long: "pipe", Help: "use a pipe for communication with pmcd"},
-		Option{Short: 'u', Long: "unix", Arg: "FILE", Help: "use a unix domain socket for communication with pmcd"},
-		Option{Short: '6', Long: "ipv6", Arg: "PORT", Help: "pmcd IPv6 connection service name or numeric port"},
-	)
+		{Short: 'i', Long: "inet", Arg: "PORT", Help: "pmcd IPv4 connection service name or numeric port"},
+		{Short: 'p', Long: "pipe", Help: "use a pipe for communication with pmcd"},
+		{Short: 'u', Long: "unix", Arg: "FILE", Help: "use a unix domain socket for communication with pmcd"},
+		{Short: '6', Long: "ipv6", Arg: "PORT", Help: "pmcd IPv6 connection service name or numeric port"},
+	}
 }
 
 // settings are what the options of a daemon say.
 type settings struct {
 	domain   int
 	logFile  string
+	helpFile string
 	username string
 	endpoint endpoint
 	level    slog.Level
+	list     bool     // what the agent has
 	debug    []string // what is the agent's own of -D
 	args     []string // that are no options
 }
@@ -101,7 +132,7 @@ type settings struct {
 var errUsage = errors.New("usage")
 
 func (d *Daemon) parse(args []string) (settings, error) {
-	s := settings{domain: d.Domain, logFile: d.LogFile, level: slog.LevelInfo}
+	s := settings{domain: d.Domain, logFile: d.LogFile, helpFile: d.HelpFile, level: slog.LevelInfo}
 	if s.logFile == "" {
 		s.logFile = strings.TrimPrefix(d.Name, "pmda") + ".log"
 	}
@@ -114,15 +145,23 @@ func (d *Daemon) parse(args []string) (settings, error) {
 			return s, errors.Join(errs...)
 		}
 		var err error
-		if o == nil {
+		switch {
+		case o == nil:
 			err = errors.New(p.Problem())
-		} else {
+		case d.own(o):
+			err = d.Set(o, arg)
+		default:
 			err = s.set(o, arg)
 		}
 		if err != nil {
 			errs = append(errs, err)
 		}
 	}
+}
+
+// own tells whether an option is the agent's.
+func (d *Daemon) own(o *Option) bool {
+	return d.Set != nil && slices.Contains(d.Own, *o)
 }
 
 // set takes in one option.
@@ -136,6 +175,7 @@ func (s *settings) set(o *Option, arg string) (err error) {
 		for _, name := range names {
 			if name == "libpmda" || name == "pdu" { // its requests
 				s.level = slog.LevelDebug
+				s.list = s.list || name == "libpmda"
 			} else {
 				s.debug = append(s.debug, name)
 			}
@@ -146,6 +186,8 @@ func (s *settings) set(o *Option, arg string) (err error) {
 		} else if s.domain < 1 || s.domain > pcp.MaxAgentDomain {
 			err = fmt.Errorf("-d requires a domain number from 1 to %d", pcp.MaxAgentDomain)
 		}
+	case 'h':
+		s.helpFile = arg
 	case 'l':
 		s.logFile = arg
 	case 'U':
@@ -176,6 +218,10 @@ func (d *Daemon) usage(w io.Writer, err error) {
 // Run runs the daemon until the collector closes the connection, and returns
 // the exit status.
 func (d *Daemon) Run(ctx context.Context, env Environment) int {
+	if d.New == nil || d.Set == nil && slices.ContainsFunc(d.Own, func(o Option) bool { return o.Short != 0 || o.Long != "" }) {
+		fmt.Fprintf(env.Stderr, "%s: a Daemon needs New, and with options of its own Set\n", d.Name)
+		return 1
+	}
 	s, err := d.parse(env.Args)
 	if err != nil {
 		d.usage(env.Stderr, err)
@@ -221,6 +267,7 @@ func (d *Daemon) run(ctx context.Context, env Environment, s settings, log *slog
 			return m.err
 		}
 		defer closeAgent(m.agent, &err)
+		opts.Help = m.help
 		return Serve(ctx, rw, m.agent, opts)
 	case <-time.After(startGrace):
 	}
@@ -242,7 +289,7 @@ func (d *Daemon) run(ctx context.Context, env Environment, s settings, log *slog
 	}
 	defer closeAgent(m.agent, &err)
 	log.Info("agent is ready")
-	if err := session.ready(ctx, m.agent); err != nil {
+	if err := session.ready(ctx, m.agent, m.help); err != nil {
 		return err
 	}
 	return <-served
@@ -254,6 +301,7 @@ const startGrace = time.Second
 
 type madeAgent struct {
 	agent Agent
+	help  Texter // nil for none
 	err   error
 }
 
@@ -266,8 +314,17 @@ func (d *Daemon) make(s settings, log *slog.Logger) <-chan madeAgent {
 		if p, ok := errors.AsType[*PanicError](m.err); ok {
 			log.Error("agent panicked while it was made", "panic", fmt.Sprint(p.Value), "at", p.At)
 		}
-		if m.err == nil && len(s.debug) > 0 {
-			setDebug(m.agent, s.debug, log)
+		if m.err == nil && m.agent == nil {
+			m.err = errors.New("New made no agent")
+		}
+		if m.err == nil {
+			if len(s.debug) > 0 {
+				setDebug(m.agent, s.debug, log)
+			}
+			m.help = openHelp(s.helpFile, m.agent, d.Name, log)
+			if s.list {
+				d.list(s.domain, m.agent, log)
+			}
 		}
 		c <- m
 	}()

@@ -100,7 +100,10 @@ func TestDaemonLog(t *testing.T) {
 		t.Errorf("status %d, stderr %q", status, errout)
 	}
 	log, _ = os.ReadFile(name)
-	matches(t, "log", string(log), head+stamp+`Info: made domain=400\n`+stamp+`Debug: request type=DESC_REQ context=1 bytes=16\n`+foot)
+	matches(t, "log", string(log), head+stamp+`Info: made domain=400\n`+
+		stamp+`Info: name        = pmdatest\n`+stamp+`Info: domain      = 400\n`+stamp+`Info: ext flags  = 6\n`+
+		stamp+`Info: num metrics = 1\n`+stamp+`Info: num indom   = 0\n`+stamp+`Info: metric map  = hashed\n`+
+		stamp+`Debug: request type=DESC_REQ context=1 bytes=16\n`+foot)
 
 	// What else there is to trace is for the agent, if it can.
 	_, _, errout = run(t, daemon(), hello(), "-l-", "-D", "APPL0,context", "-D", "2")
@@ -146,11 +149,15 @@ const usageHead = `Usage: pmdatest [options]
 
 Options:
   -d NUM, --domain=NUM  use domain (numeric) for metrics domain of PMDA
+  -h FILE, --helpfile=FILE
+                        path to PMDA metrics help text file
   -l FILE, --log=FILE   write log to FILE rather than using default log name
   -U USER, --username=USER
                         run the PMDA using the named user account
   -?, --help            show this usage message and exit
 `
+
+const usageHelp = "  -h FILE, --helpfile=FILE\n                        path to PMDA metrics help text file\n"
 
 const usageSockets = `
 Exactly one of the following options may appear:
@@ -171,7 +178,7 @@ func TestDaemonUsage(t *testing.T) {
 	}
 	check("", "-?")
 	check("", "--help")
-	check("", "--he")
+	check("pmdatest: option '--he' is ambiguous; possibilities: '--helpfile' '--help'\n", "--he")
 	check("pmdatest: -d requires numeric domain number\n", "-d", "x")
 	check("pmdatest: -d requires a domain number from 1 to 510\n", "-d511")
 	check("pmdatest: -d requires numeric domain number\npmdatest: -p option clashes with -i option\n", "-dx", "-i1", "-p")
@@ -188,6 +195,11 @@ func TestDaemonUsage(t *testing.T) {
 	d.PipeOnly = true
 	if _, _, errout := run(t, d, hello(), "-p"); errout != "pmdatest: invalid option -- 'p'\n"+usageHead {
 		t.Errorf("-p of a daemon without sockets: %q", errout)
+	}
+	d.NoHelpFile = true
+	_, _, errout := run(t, d, hello(), "--he", "-h", "x")
+	if errout != "pmdatest: invalid option -- 'h'\n"+strings.Replace(usageHead, usageHelp, "", 1) {
+		t.Errorf("-h of a daemon without: %q", errout)
 	}
 	if _, err := os.Stat("test.log"); err == nil {
 		t.Error("a usage error made a log")

@@ -67,6 +67,9 @@ func (t *Table) Changes() (names, labels bool) {
 	return t.news.Load() && t.news.Swap(false), false
 }
 
+// present returns the rows of now, for whoever embeds the table too.
+func (t *Table) present() *rows { return t.rows.Load() }
+
 // updated returns the rows of now.
 func (t *Table) updated(ctx context.Context) (*rows, error) {
 	if t.cfg.Update != nil {

@@ -178,10 +178,11 @@ func (s *session) respond(ctx context.Context, h wire.Header, body []byte) error
 
 // ready brings the agent of a session that began without, and tells the
 // collector if it has been put off.
-func (s *session) ready(ctx context.Context, a Agent) error {
+func (s *session) ready(ctx context.Context, a Agent, help Texter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.use(a)
+	s.help = help
 	if r, ok := a.(AttributeReceiver); ok {
 		for _, c := range s.clients {
 			for key, value := range c.Attrs {

@@ -5,7 +5,7 @@ import (
 )
 
 // An Option is one option of a program, or with Short and Long zero a heading
-// in its usage message (pmLongOptions).
+// in its usage message, a line of text there if Arg is "|" (pmLongOptions).
 type Option struct {
 	Short rune   // 0 if there is only the long form
 	Long  string // "" if there is only the short form

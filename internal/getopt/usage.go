@@ -22,6 +22,8 @@ func Usage(name, synopsis string, opts []Option) string {
 		o := &opts[i]
 		switch {
 		case o.Help == "" || o.Extra:
+		case o.heading() && o.Arg == "|":
+			fmt.Fprintf(&b, "%s\n", o.Help)
 		case o.heading():
 			fmt.Fprintf(&b, "\n%s:\n", o.Help)
 		default:

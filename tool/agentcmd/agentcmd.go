@@ -53,9 +53,10 @@ func daemon(b agent.Builtin, version string) *pmda.Daemon {
 		Name:   "pmda" + b.Name,
 		Domain: b.Domain,
 		// As with the C agents of these names.
-		PipeOnly: b.Name != "simple" && b.Name != "sample",
-		KeepUser: !b.Sample && b.Name != "mmv" && b.Name != "pmproxy",
-		Synopsis: synopsis(b),
+		PipeOnly:   b.Name != "simple" && b.Name != "sample",
+		NoHelpFile: true,
+		KeepUser:   !b.Sample && b.Name != "mmv" && b.Name != "pmproxy",
+		Synopsis:   synopsis(b),
 		Args: func(list []string) error {
 			if args = list; b.Args != "" && len(list) == 0 {
 				//lint:ignore ST1005 what the one such C agent says

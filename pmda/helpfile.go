@@ -1,0 +1,105 @@
+package pmda
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmda/help"
+	"github.com/go-pcp/pcp/pmns"
+)
+
+// maxHelpSource is the largest source of help texts that is compiled, in bytes.
+const maxHelpSource = 16 << 20
+
+// openHelp reads the file of help texts at path for an agent. As in C a file that
+// cannot be read is no reason to give up.
+func openHelp(path string, a Agent, name string, log *slog.Logger) Texter {
+	if path == "" {
+		return nil
+	}
+	f, err := help.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if st, e := os.Stat(path); e == nil && st.Mode().IsRegular() {
+			f, err = compileHelp(path, st.Size(), a, log)
+		}
+	}
+	if err != nil {
+		// The words of libpcp_pmda, which operators look for.
+		log.Warn(fmt.Sprintf("PMDA %s: Unable to open help text file(s) from %q: %s", name, path, reason(err)))
+		return nil
+	}
+	log.Debug("help texts", "path", path)
+	return f
+}
+
+// reason is an error as pmErrStr(3) has it, where it has one.
+func reason(err error) string {
+	if code := pcp.Code(err); code != pcp.ErrGeneric {
+		return code.Error()
+	}
+	return err.Error()
+}
+
+// compileHelp reads a source; what newhelp(1) would say of it goes to the log.
+func compileHelp(path string, size int64, a Agent, log *slog.Logger) (*help.File, error) {
+	if size > maxHelpSource {
+		return nil, fmt.Errorf("%d bytes: %w", size, pcp.ErrTooBig)
+	}
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	names := pmns.New()
+	if n, ok := a.(NameSpacer); ok {
+		names = n.NameSpace()
+	}
+	var said strings.Builder
+	c := help.Compiler{Lookup: names.Lookup, Program: "help", Stderr: &said}
+	err = c.Add(r, path)
+	for line := range strings.Lines(said.String()) {
+		log.Warn(strings.TrimSpace(line))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return help.Parse(c.Dir(), c.Pag())
+}
+
+// list writes to the log what an agent has, as libpcp_pmda does with -D libpmda.
+func (d *Daemon) list(domain int, a Agent, log *slog.Logger) {
+	r := &rows{}
+	if t, ok := a.(interface{ present() *rows }); ok {
+		r = t.present()
+	}
+	indoms := make(map[pcp.InDom]int)
+	for i, m := range r.list {
+		if m.indom == nil {
+			continue
+		}
+		if _, ok := indoms[m.indom.id]; !ok {
+			indoms[m.indom.id] = len(indoms)
+		}
+		log.Debug(fmt.Sprintf("pmdaInit: PMDA %s: Metric %v(%d) matched to indom %v(%d)",
+			d.Name, m.desc.PMID, i, m.indom.id, indoms[m.indom.id]))
+	}
+	const flags = 2 | 4 // PMDA_EXT_FLAG_HASHED, PMDA_EXT_SETUPDONE
+	for _, l := range []struct {
+		name  string
+		value any
+	}{
+		{"name       ", d.Name},
+		{"domain     ", domain},
+		{"ext flags ", flags},
+		{"num metrics", len(r.list)},
+		{"num indom  ", len(r.indoms)},
+		{"metric map ", "hashed"},
+	} {
+		log.Info(fmt.Sprintf("%s = %v", l.name, l.value))
+	}
+}
