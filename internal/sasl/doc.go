@@ -1,0 +1,22 @@
+// Package sasl has the two sides of the SASL mechanisms by which a client of a
+// collector proves who he is: PLAIN, LOGIN and SCRAM with SHA-1, SHA-256 and
+// SHA-512. It knows bytes only; who carries them is settled above.
+//
+//	c, err := sasl.NewClient("SCRAM-SHA-256 PLAIN", "", "tux", "secret")
+//	first := c.Start()                 // name of the mechanism, and what it begins with
+//	answer, done, err := c.Step(challenge)
+//
+//	s, err := sasl.NewServer(offered, accounts, first)
+//	challenge, done, err := s.Step(answer)
+//
+// PCP carries each message as the value of an attribute PDU with key 0. The
+// server begins with the names of its mechanisms, spaces between. The client
+// answers with one of them, a NUL, and the mechanism's initial response if it
+// has one. Challenges and responses follow. What a server has to say with its
+// consent is a challenge of its own, which the client answers with an empty
+// response; a mechanism that ends with a response of the client gets no answer,
+// so that a client learns of a refusal when he asks for something.
+//
+// Statuses are those of the C library, moved down as PCP does. A refusal does
+// not say whether it was for the name or for the password.
+package sasl
