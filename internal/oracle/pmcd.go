@@ -22,7 +22,9 @@ const startTimeout = 2 * time.Minute
 // Config says what a private collector is to run.
 type Config struct {
 	Agents []string // of pmcd, linux, proc, mmv, sample, simple, trivial; nil means pmcd and sample
-	Lines  []string // more lines of pmcd.conf, as "myagent 400 pipe binary /path/to/it -d 400"
+	// Lines are more lines of pmcd.conf, as "myagent 400 pipe binary /path/to/it -d 400";
+	// $PMDAS is PMCD.PMDAs. One that names an agent of Agents says how that one is run.
+	Lines  []string
 	PMNS   string   // name space of what Lines start: a pmns(5) text with a root
 	Access string   // the [access] section without its head; "" allows everything
 	Args   []string // more arguments of pmcd
@@ -242,7 +244,16 @@ func (d *PMCD) WritePMCDConf(t testing.TB, cfg Config) {
 func (d *PMCD) writePMCDConf(t testing.TB, cfg Config) {
 	t.Helper()
 	var b strings.Builder
+	own := func(name string) bool {
+		return slices.ContainsFunc(cfg.Lines, func(line string) bool {
+			fields := strings.Fields(line)
+			return len(fields) > 0 && fields[0] == name
+		})
+	}
 	for _, name := range cfg.Agents {
+		if own(name) {
+			continue
+		}
 		a, ok := realAgents()[name]
 		if !ok {
 			t.Fatalf("no real agent %q is known; use Lines", name)
@@ -250,7 +261,7 @@ func (d *PMCD) writePMCDConf(t testing.TB, cfg Config) {
 		fmt.Fprintf(&b, "%s %d "+a.line+"\n", name, a.domain, d.PMDAs)
 	}
 	for _, line := range cfg.Lines {
-		b.WriteString(line + "\n")
+		b.WriteString(strings.ReplaceAll(line, "$PMDAS", d.PMDAs) + "\n")
 	}
 	access := cfg.Access
 	if access == "" {
