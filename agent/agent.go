@@ -27,6 +27,13 @@ type Env struct {
 	Log       *slog.Logger        // nil discards
 }
 
+func (e Env) getenv(name string) string {
+	if e.Getenv != nil {
+		return e.Getenv(name)
+	}
+	return os.Getenv(name)
+}
+
 // A Builtin is an agent in the table.
 type Builtin struct {
 	Name   string
@@ -51,7 +58,9 @@ func Builtins() []Builtin {
 			return pmcd.New(pmcd.Config{Collector: e.Collector, Domain: e.Domain, Version: e.Version})
 		}},
 		{Name: "linux", Domain: linux.Domain, Open: func(e Env) (pmda.Agent, error) {
-			return linux.New(linux.Config{Domain: e.Domain, Version: e.Version, Log: e.Log}), nil
+			cfg := linux.Config{Domain: e.Domain, Version: e.Version, Log: e.Log}
+			cfg.FromEnvironment(e.getenv)
+			return linux.New(cfg), nil
 		}},
 		{Name: "mmv", Domain: mmv.Domain, Open: func(e Env) (pmda.Agent, error) {
 			return mmv.New(mmv.Config{Domain: e.Domain, Log: e.Log})
@@ -73,7 +82,7 @@ func Builtins() []Builtin {
 			return simple.New(simple.Config{Domain: e.Domain, Log: e.Log})
 		}},
 		{Name: "txmon", Domain: txmon.Domain, Sample: true, Asked: true, Args: "tx_type [...]", Open: func(e Env) (pmda.Agent, error) {
-			key, err := txmon.KeyFrom(os.Getenv)
+			key, err := txmon.KeyFrom(e.getenv)
 			if err != nil {
 				return nil, err
 			}

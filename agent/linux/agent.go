@@ -27,6 +27,11 @@ type Config struct {
 	HZ int
 	// PageSize is the size of a page in bytes; 0 means os.Getpagesize.
 	PageSize int
+	// OneNode has all processors be in one NUMA node.
+	OneNode bool
+	// Replaced says that files below Root may be replaced by others: none
+	// stays open from one reading to the next.
+	Replaced bool
 	// StatfsTimeout is how long a fetch of filesys metrics waits for a file
 	// system that does not answer, such as one on a server that has gone;
 	// 0 means one second.
@@ -84,7 +89,9 @@ func New(cfg Config) *Agent {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
-	a.devices.Max = maxDeviceFiles
+	if !cfg.Replaced {
+		a.devices.Max = maxDeviceFiles
+	}
 	a.loadTables()
 	a.readers = newReaders(a)
 	return a
@@ -158,12 +165,20 @@ func (a *Agent) column(b blockID, key string) int {
 // path returns the name of a file below the root.
 func (a *Agent) path(name string) string { return filepath.Join(a.root, name) }
 
-func (a *Agent) file(name string) *procfs.File { return procfs.NewFile(a.path(name)) }
+func (a *Agent) file(name string) *procfs.File { return a.kept(procfs.NewFile(a.path(name))) }
+
+func (a *Agent) wholeFile(name string) *procfs.File { return a.kept(procfs.NewWholeFile(a.path(name))) }
 
 // deviceFile is wholeFile for files of which each device has its own.
 func (a *Agent) deviceFile(name string) *procfs.File { return a.wholeFile(name).In(&a.devices) }
 
-func (a *Agent) wholeFile(name string) *procfs.File { return procfs.NewWholeFile(a.path(name)) }
+// kept has f stay open between readings if that is allowed.
+func (a *Agent) kept(f *procfs.File) *procfs.File {
+	if a.cfg.Replaced {
+		return f.In(&a.devices) // of which none may
+	}
+	return f
+}
 
 // metric returns the metric id, or nil.
 func (a *Agent) metric(id pcp.PMID) *metric {

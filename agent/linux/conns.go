@@ -1,6 +1,9 @@
 package linux
 
 import (
+	"errors"
+	"io/fs"
+
 	"github.com/go-pcp/pcp/internal/procfs"
 )
 
@@ -191,7 +194,7 @@ const (
 
 func readLocks(a *Agent) error {
 	b, err := a.locks.Read()
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without it there are no locks
 		return err
 	}
 	countLocks(b, &a.blocks[blockLocks])

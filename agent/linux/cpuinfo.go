@@ -2,6 +2,8 @@ package linux
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 
 	"github.com/go-pcp/pcp/internal/procfs"
 )
@@ -38,7 +40,7 @@ type cpuInfoReader struct {
 
 func readCPUInfo(a *Agent) error {
 	b, err := a.cpuinfo.file.Read()
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without it there are the nodes of processors
 		return err
 	}
 	a.cpuinfo.parse(b)

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 	"strings"
 
@@ -90,6 +91,9 @@ func readClasses(a *Agent) error {
 	for _, name := range procfs.Names(a.path("sys/class/fc_host")) {
 		row := a.readStats(blockFC, &a.fcHosts, name, "sys/class/fc_host/"+name+"/statistics/", procfs.Hex)
 		for key, col := range a.keys[blockFC] {
+			if row[col].bits == math.MaxUint64 {
+				row[col].bits = 0 // so a driver says that it does not know
+			}
 			if strings.HasSuffix(key, "_words") {
 				row[col].bits *= 4 // are reported in bytes
 			}

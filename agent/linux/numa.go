@@ -14,7 +14,7 @@ type numaReader struct {
 func readNUMA(a *Agent) error {
 	r, t := &a.numa, &a.stat.topology
 	if !t.surveyed {
-		t.survey(a.path(nodeDir))
+		t.survey(a.nodes())
 	}
 	r.follow(a, t)
 	out := &a.blocks[blockNUMA]

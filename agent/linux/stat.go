@@ -159,6 +159,14 @@ func (t *topology) survey(dir string) {
 	}
 }
 
+// nodes returns the directory of the nodes, "" if all is to be in one.
+func (a *Agent) nodes() string {
+	if a.cfg.OneNode {
+		return ""
+	}
+	return a.path(nodeDir)
+}
+
 // node returns the index of the node of a processor, -1 if it is in none.
 func (t *topology) node(cpu int) int {
 	switch {
@@ -170,9 +178,6 @@ func (t *topology) node(cpu int) int {
 	return -1
 }
 
-// known tells whether cpu was there at the last survey.
-func (t *topology) known(cpu int) bool { return t.oneNode || cpu < len(t.nodeOf) && t.nodeOf[cpu] >= 0 }
-
 func readStat(a *Agent) error {
 	r := &a.stat
 	b, err := r.file.Read()
@@ -180,7 +185,7 @@ func readStat(a *Agent) error {
 		return err
 	}
 	if !r.surveyed {
-		r.survey(a.path(nodeDir))
+		r.survey(a.nodes())
 	}
 	a.parseStat(b)
 	return nil
@@ -235,13 +240,15 @@ func (a *Agent) parseStat(b []byte) {
 				continue
 			}
 			r.seen[cpu] = r.pass
+			node := r.node(cpu)
+			if node < 0 {
+				// As in C there are the processors that are in a node.
+				resurvey = true
+				continue
+			}
 			t.steadyWait(&r.prevWait[cpu])
 			putTimes(cpus.row(cpus.addNamed(int32(cpu), r.names[cpu])), &t, a.hz, mult)
-			if node := r.node(cpu); node >= 0 {
-				r.sums[node].add(&t)
-			} else if !r.known(cpu) {
-				resurvey = true
-			}
+			r.sums[node].add(&t)
 			continue
 		}
 		key, rest := procfs.Field(line)
