@@ -23,6 +23,7 @@ type client struct {
 	name   string // for the log: an address, or the process at the other end
 	unix   bool
 	number int // of the clients that came so far
+	fd     int // 1 + its file descriptor, once that was asked for
 	rd     clientReader
 	pdus   *wire.Reader
 
@@ -106,6 +107,27 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 
 // A clientReader limits how long a client may take to finish a PDU, not how
 // long it may wait before it begins one.
+// file is the file descriptor of the connection, as long as it is open.
+func (c *client) file() int {
+	if c.fd == 0 {
+		c.fd = 1 + fileOf(c.conn)
+	}
+	return c.fd - 1
+}
+
+// from is the address of the other end as the log's tables have it: without a
+// port, and by a Unix socket that of this end.
+func (c *client) from() string {
+	if c.unix {
+		return c.conn.LocalAddr().String()
+	}
+	from := c.conn.RemoteAddr().String()
+	if host, _, err := net.SplitHostPort(from); err == nil {
+		return host
+	}
+	return from
+}
+
 type clientReader struct {
 	conn  net.Conn
 	begun bool // bytes of a PDU are here
@@ -138,13 +160,24 @@ func (c *client) next() (wire.Header, []byte, error) {
 		c.s.countIn(h.Type)
 	}
 	return h, body, err
+		if c.s.events.on() {
+			c.s.events.received(c.file(), h, wire.HeaderSize+len(body))
+		}
 }
 
 // send writes one PDU, with what is already in c.out before it.
 func (c *client) send(p wire.PDU) error {
 	c.s.countOut(p.Type())
 	c.out = wire.Append(c.out, wire.FromAnon, p)
-	return c.flush()
+	if !c.s.events.on() {
+		return c.flush()
+	}
+	c.s.events.sent(c.file(), p)
+	err := c.flush()
+	if err != nil {
+		c.s.events.add(traceEvent{kind: traceXmitErr, who: c.file(), p1: int32(p.Type()), p2: int32(pcp.Code(err))})
+	}
+	return err
 }
 
 // flush writes c.out. A client that does not take it in time is dropped. The
@@ -261,6 +294,13 @@ func (c *client) end(err error) {
 	}
 	c.conn.Close()
 	c.leave()
+	if c.s.events.on() {
+		ev := traceEvent{kind: traceDelClient, who: c.pub.ID, p1: int32(c.file())}
+		if err != nil && !errors.Is(err, io.EOF) {
+			ev.p2 = int32(pcp.Code(err))
+		}
+		c.s.events.add(ev)
+	}
 }
 
 // leave tells the agents that know of c, and forgets it. If one hangs, takeOver

@@ -98,8 +98,12 @@ type Config struct {
 	// last time. 0 leaves that to HangUp.
 	RestartInterval time.Duration
 
-	// Report gets what pmcd's log tells about a restart, in the layout that
-	// scripts know; nil discards it.
+	// Trace has events traced from the start: TraceConn, TracePDU and
+	// TraceUnbuffered, or'ed.
+	Trace uint32
+
+	// Report gets what pmcd's log tells in the layout that scripts know: the
+	// end of agents, restarts and traces; nil discards it.
 	Report io.Writer
 
 	// Started, if not nil, is called when agents are up and clients are let in.

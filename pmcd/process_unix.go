@@ -4,6 +4,7 @@ package pmcd
 
 import (
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -26,6 +27,22 @@ func readable(conn syscall.Conn) bool {
 		return true
 	})
 	return is || err != nil
+}
+
+// exitText says how a process ended, as pmcd's log has it.
+func exitText(state *os.ProcessState) string {
+	ws, ok := state.Sys().(syscall.WaitStatus)
+	switch {
+	case ok && ws.Exited():
+		return ", exit(" + strconv.Itoa(ws.ExitStatus()) + ")"
+	case ok && ws.Signaled():
+		text := ", signal(" + strconv.Itoa(int(ws.Signal())) + ")"
+		if ws.CoreDump() {
+			text += ", dumped core"
+		}
+		return text
+	}
+	return ""
 }
 
 // exitReason is the exit status and signal part of pmcd.agent.status.

@@ -196,7 +196,7 @@ func (s *Server) restartTable() {
 		io.WriteString(s.cfg.Report, "    (no agents required restarting)\n")
 		return
 	}
-	s.exchange(t, dead, fresh)
+	s.exchange(t, dead, nil, fresh)
 	s.mark(pmapi.RestartAgent)
 	s.seqNum.Add(1)
 }
@@ -215,7 +215,7 @@ func (s *Server) replaceTable(setup *Setup) {
 		}
 	}
 	t := new(table)
-	var unwanted, fresh []*agent
+	var unwanted, removed, fresh []*agent
 	for i, spec := range setup.Agents {
 		if ag := same[i]; ag != nil {
 			ag.label.Store(&spec.Name)
@@ -236,11 +236,11 @@ func (s *Server) replaceTable(setup *Setup) {
 		}
 		unwanted = append(unwanted, ag)
 		if ag.connected.Load() {
-			fmt.Fprintf(s.cfg.Report, "Cleanup %q agent (dom %d): unconfigured\n", ag.name(), ag.spec.Domain)
+			removed = append(removed, ag)
 			s.mark(pmapi.DropAgent)
 		}
 	}
-	s.exchange(t, unwanted, fresh)
+	s.exchange(t, unwanted, removed, fresh)
 
 	access := setup.Access
 	if access == nil {
@@ -278,12 +278,15 @@ func (a *AgentSpec) reachedAs(b *AgentSpec) bool {
 	return slices.Equal(a.Args, b.Args)
 }
 
-// exchange makes t the table, stops agents that are not in it any more, and
-// starts those that are new. Requests to these get pcp.ErrNoAgent until they
+// exchange makes t the table, stops agents that are not in it any more, of
+// which those removed are told in the log, and starts those that are new. Requests to these get pcp.ErrNoAgent until they
 // are up.
-func (s *Server) exchange(t *table, unwanted, fresh []*agent) {
+func (s *Server) exchange(t *table, unwanted, removed, fresh []*agent) {
 	s.table.Store(t)
 	stopAgents(unwanted)
+	for _, ag := range removed {
+		s.tellRemoved(ag)
+	}
 	s.startAgents(fresh)
 	for _, ag := range fresh {
 		if ag.connected.Load() {

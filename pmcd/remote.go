@@ -30,6 +30,10 @@ type remote struct {
 	out     []byte
 	result  wire.Result
 	profile sentProfile
+	unsent  bool // what broke the connection was a request that it did not take
+
+	link        atomic.Pointer[agentConn] // conn, for who cannot wait for mu
+	inFD, outFD int                       // the files to and from the agent; -1 for none
 
 	proc    *exec.Cmd
 	exited  chan struct{} // closed when proc has been waited for; nil without one
@@ -66,12 +70,30 @@ type sentProfile struct {
 	profile *pcp.Profile
 }
 
-func newRemote(s *Server, ag *agent) *remote { return &remote{s: s, ag: ag} }
+func newRemote(s *Server, ag *agent) *remote {
+	return &remote{s: s, ag: ag, inFD: -1, outFD: -1}
+}
+
+// connected has conn be the connection. Called with r.mu held, or before
+// anybody else knows r.
+func (r *remote) connected(conn agentConn) {
+	r.conn = conn
+	r.link.Store(&conn)
+	if p, ok := conn.(pipePair); ok {
+		r.inFD, r.outFD = fileOf(p.in), fileOf(p.out)
+		return
+	}
+	r.inFD = fileOf(conn)
+	r.outFD = r.inFD
+}
 
 // A protocolError says that an agent broke the protocol, and so must go.
 type protocolError struct{ error }
 
 func (e *protocolError) Unwrap() error { return e.error }
+
+// errAgentEOF says that an agent ended the connection between two PDUs.
+var errAgentEOF = fmt.Errorf("agent closed its connection: %w", pcp.ErrIPC)
 
 func broken(code pcp.Error, format string, args ...any) error {
 	return &protocolError{fmt.Errorf(format+": %w", append(args, code)...)}
@@ -99,10 +121,19 @@ func (r *remote) tryExchange(from int32, p wire.PDU) (wire.Header, []byte, error
 		return wire.Header{}, nil, err
 	}
 	if err := r.send(from, p); err != nil {
+		r.traceError(traceXmitErr, p.Type(), err)
 		return wire.Header{}, nil, err
 	}
 	h, body, err := r.receive()
 	if err != nil {
+		switch code := pcp.Code(err); {
+		case code == pcp.ErrTimeout:
+			r.traceError(traceRecvTimeout, replyType(p.Type()), nil)
+		case errors.Is(err, errAgentEOF):
+			r.traceError(traceEOF, replyType(p.Type()), nil)
+		default:
+			r.traceError(traceRecvErr, replyType(p.Type()), err)
+		}
 		return h, nil, err
 	}
 	if h.Type != wire.TypeError {
@@ -125,7 +156,44 @@ func (r *remote) tryExchange(from int32, p wire.PDU) (wire.Header, []byte, error
 	if e.Code >= 0 {
 		return h, body, nil // the reply to a store
 	}
+	r.traceError(traceRecvErr, replyType(p.Type()), e.Code)
 	return h, nil, e.Code
+}
+
+// traceError traces what went wrong with a PDU of a type.
+func (r *remote) traceError(kind traceKind, t wire.Type, err error) {
+	if !r.s.events.on() {
+		return
+	}
+	ev := traceEvent{kind: kind, who: r.outFD, p1: int32(t)}
+	if kind == traceXmitErr {
+		ev.who = r.inFD
+	}
+	if err != nil {
+		ev.p2 = int32(pcp.Code(err))
+	}
+	r.s.events.add(ev)
+}
+
+// replyType is the type of the reply to a request.
+func replyType(t wire.Type) wire.Type {
+	switch t {
+	case wire.TypeFetch:
+		return wire.TypeResult
+	case wire.TypeDescReq:
+		return wire.TypeDesc
+	case wire.TypeInstanceReq:
+		return wire.TypeInstance
+	case wire.TypeTextReq:
+		return wire.TypeText
+	case wire.TypeLabelReq:
+		return wire.TypeLabel
+	case wire.TypePMNSNames:
+		return wire.TypePMNSIDs
+	case wire.TypePMNSIDs, wire.TypePMNSChild, wire.TypePMNSTraverse:
+		return wire.TypePMNSNames
+	}
+	return wire.TypeError
 }
 
 func (r *remote) setDeadlines() error {
@@ -148,10 +216,11 @@ func (r *remote) send(from int32, p wire.PDU) error {
 	if r.out = r.out[:0]; cap(r.out) > maxKeep {
 		r.out = nil
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	}
+	r.unsent = true
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return broken(pcp.ErrTimeout, "agent does not take a request")
 	}
 	return broken(pcp.ErrIPC, "send to agent: %v", err)
@@ -160,6 +229,9 @@ func (r *remote) send(from int32, p wire.PDU) error {
 // queue puts a PDU before the one that exchange will send.
 func (r *remote) queue(from int32, p wire.PDU) {
 	r.s.countOut(p.Type())
+	if r.s.events.on() {
+		r.s.events.sent(r.inFD, p)
+	}
 	r.out = wire.Append(r.out, from, p)
 }
 
@@ -168,11 +240,14 @@ func (r *remote) receive() (wire.Header, []byte, error) {
 	switch {
 	case err == nil:
 		r.s.countIn(h.Type)
+		if r.s.events.on() {
+			r.s.events.received(r.outFD, h, wire.HeaderSize+len(body))
+		}
 		return h, body, nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return h, nil, broken(pcp.ErrTimeout, "agent did not answer within %v", r.s.agentTimeout())
 	case errors.Is(err, io.EOF):
-		return h, nil, broken(pcp.ErrIPC, "agent closed its connection")
+		return h, nil, &protocolError{errAgentEOF}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return h, nil, broken(pcp.ErrIPC, "agent broke off in the middle of a PDU")
 	}
@@ -196,6 +271,7 @@ func (r *remote) ask(c *client, req, answer wire.PDU) error {
 
 func (r *remote) decode(h wire.Header, body []byte, req, answer wire.PDU) error {
 	if h.Type != answer.Type() {
+		r.s.events.add(traceEvent{kind: traceWrongPDU, who: r.outFD, p1: int32(answer.Type()), p2: int32(h.Type)})
 		r.dropLocked(fmt.Errorf("agent answered a %v PDU with a %v PDU", req.Type(), h.Type))
 		return pcp.ErrIPC
 	}

@@ -3,6 +3,7 @@ package pmcd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -20,7 +21,21 @@ func (r *remote) dropLocked(why error) {
 	}
 	r.conn.Close()
 	r.conn = nil
-	r.gone(reasonProtocol, why)
+	reason, how := reasonProtocol, ""
+	if r.exited != nil && !r.s.stopping() {
+		// How it ended by itself says more about the reason.
+		select {
+		case <-r.exited:
+			reason |= exitReason(r.proc.ProcessState)
+			how = exitText(r.proc.ProcessState)
+		case <-time.After(exitGrace):
+		}
+	}
+	fd := r.outFD
+	if r.unsent {
+		fd = r.inFD
+	}
+	r.gone(reason, fmt.Sprintf(" protocol failure for fd=%d", fd)+how, why)
 	if r.exited != nil {
 		r.waiting.Go(r.endProcess)
 	}
@@ -45,18 +60,18 @@ func (r *remote) dropClosed() {
 // exitGrace is how long a process that was dropped has to end by itself.
 const exitGrace = 100 * time.Millisecond
 
-// endProcess kills a process whose connection was closed, if need be.
+// endProcess kills a process that did not end when its connection was closed.
 func (r *remote) endProcess() {
 	select {
 	case <-r.exited:
-	case <-time.After(exitGrace):
+	default:
 		r.killed.Store(true)
 		r.proc.Process.Kill()
 	}
 }
 
-// gone records that the agent is no more.
-func (r *remote) gone(reason int, why error) {
+// gone records that the agent is no more; how are the words for the log.
+func (r *remote) gone(reason int, how string, why error) {
 	r.ag.mu.Lock()
 	r.ag.reason = reason
 	r.ag.mu.Unlock()
@@ -66,6 +81,7 @@ func (r *remote) gone(reason int, why error) {
 		return
 	}
 	r.s.log.Error("agent dropped", "agent", r.ag.name(), "domain", r.ag.spec.Domain, "err", why)
+	r.s.cleanup(r.ag, r.inFD, r.outFD, how)
 	r.s.mark(pmapi.DropAgent)
 	r.s.agentDied()
 }
@@ -73,6 +89,7 @@ func (r *remote) gone(reason int, why error) {
 // start brings the agent up: process, connection, credentials.
 func (r *remote) start() {
 	if err := r.connect(); err != nil {
+		io.WriteString(r.s.cfg.Report, r.startFailure(err))
 		r.s.log.Error("agent not started", "agent", r.ag.name(), "err", err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -91,6 +108,7 @@ func (r *remote) start() {
 	}
 	r.ag.notReady.Store(r.ag.spec.NotReady)
 	r.ag.connected.Store(true)
+	r.s.events.add(traceEvent{kind: traceAddAgent, who: r.ag.spec.Domain, p1: int32(r.inFD), p2: int32(r.outFD)})
 	r.ag.mu.Lock()
 	r.ag.reason = 0
 	r.ag.mu.Unlock()
@@ -146,7 +164,7 @@ func (r *remote) spawn() (err error) {
 			in.Close()
 			return err
 		}
-		r.conn = pipePair{in, out}
+		r.connected(pipePair{in, out})
 		cmd.Stdin, cmd.Stdout = stdin, stdout
 		theirs = append(theirs, stdin, stdout)
 	} else {
@@ -157,7 +175,7 @@ func (r *remote) spawn() (err error) {
 		f.Close()
 	}
 	if err != nil {
-		return err
+		return &spawnError{spec.Args[0], err}
 	}
 	r.proc, r.exited = cmd, make(chan struct{})
 	r.ag.pid.Store(int32(cmd.Process.Pid))
@@ -197,7 +215,7 @@ func (r *remote) ended() {
 	if why == nil {
 		why = errors.New("exit status 0")
 	}
-	r.gone(reasonExit|exitReason(r.proc.ProcessState), fmt.Errorf("agent's process ended: %w", why))
+	r.gone(reasonExit|exitReason(r.proc.ProcessState), " terminated"+exitText(r.proc.ProcessState), fmt.Errorf("agent's process ended: %w", why))
 }
 
 // dial connects to a socket agent, and if its process was started just now
@@ -213,7 +231,7 @@ func (r *remote) dial() error {
 		conn, err := net.DialTimeout(spec.Network, address, r.s.cfg.CredsTimeout)
 		if err == nil {
 			r.mu.Lock()
-			r.conn = conn.(agentConn)
+			r.connected(conn.(agentConn))
 			r.mu.Unlock()
 			return nil
 		}
@@ -242,7 +260,7 @@ func (r *remote) negotiate() error {
 		return fmt.Errorf("initial exchange: %w", err)
 	}
 	if h.Type != wire.TypeCreds {
-		return fmt.Errorf("initial exchange: %v PDU instead of credentials", h.Type)
+		return &firstPDUError{h.Type}
 	}
 	var creds wire.Creds
 	if err := creds.DecodeBody(body); err != nil {
@@ -265,12 +283,15 @@ const stopGrace = 500 * time.Millisecond
 
 // stop closes the connection and sees the process out.
 func (r *remote) stop() {
+	r.ag.connected.Store(false)
+	// Who waits for an answer may do so for ever, if there is no time-out.
+	cut := time.AfterFunc(stopGrace, r.cut)
 	r.mu.Lock()
+	cut.Stop()
 	if r.conn != nil {
 		r.conn.Close()
 		r.conn = nil
 	}
-	r.ag.connected.Store(false)
 	r.mu.Unlock()
 	if r.exited != nil {
 		if r.ag.spec.Kind == Socket {
@@ -279,9 +300,17 @@ func (r *remote) stop() {
 		select {
 		case <-r.exited:
 		case <-time.After(stopGrace):
+			r.killed.Store(true)
 			r.proc.Process.Kill()
 			<-r.exited
 		}
 	}
 	r.waiting.Wait()
+}
+
+// cut ends an exchange that goes on.
+func (r *remote) cut() {
+	if conn := r.link.Load(); conn != nil {
+		(*conn).Close()
+	}
 }

@@ -309,8 +309,11 @@ func (s *Server) closeClients() {
 	}
 	// Agents that hang hold them: let those go who only wait.
 	for _, ag := range s.agents() {
-		if l, ok := ag.be.(*local); ok {
-			l.abandon()
+		switch be := ag.be.(type) {
+		case *local:
+			be.abandon()
+		case *remote:
+			be.cut()
 		}
 	}
 	select {
@@ -373,3 +376,8 @@ func stopAgents(agents []*agent) {
 	}
 	stopping.Wait()
 }
+	for _, ag := range agents {
+		if _, ok := ag.be.(*local); ok {
+			s.events.add(traceEvent{kind: traceAddAgent, who: ag.spec.Domain, p1: -1, p2: -1})
+		}
+	}

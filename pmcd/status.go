@@ -1,6 +1,7 @@
 package pmcd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/go-pcp/pcp/wire"
 )
@@ -58,7 +58,7 @@ func (a *agent) describe(b *strings.Builder) {
 		return
 	}
 	r := a.be.(*remote)
-	fmt.Fprintf(b, "%-12s %3d %5d %3s %3s %3d bin ", a.name(), a.spec.Domain, a.pid.Load(), r.descriptor(true), r.descriptor(false), wire.PDUVersion)
+	fmt.Fprintf(b, "%-12s %3d %5d %3d %3d %3d bin ", a.name(), a.spec.Domain, cmp.Or(a.pid.Load(), -1), r.inFD, r.outFD, wire.PDUVersion)
 	command := strings.Join(a.spec.Args, " ")
 	switch {
 	case a.spec.Kind == Pipe:
@@ -77,34 +77,14 @@ func (a *agent) describe(b *strings.Builder) {
 // that agents in process have in full (PMDA_INTERFACE_7).
 const pmdaInterface = 7
 
-// descriptor is the number of the file to (in) or from the agent.
-func (r *remote) descriptor(in bool) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	p, ok := r.conn.(pipePair)
-	if !ok {
-		return ""
-	}
-	f := p.out
-	if in {
-		f = p.in
-	}
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return ""
-	}
-	n := ""
-	raw.Control(func(fd uintptr) { n = fmt.Sprint(fd) })
-	return n
-}
-
 // describe writes the host access list, closest rules first.
 func (a *Access) describe(b *strings.Builder) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.rules) == 0 {
 		b.WriteString("Host access list empty: host-based access control turned off\n")
-		return
+	} else {
+		a.describeHosts(b)
 	}
 	const width = 39
 	line := strings.Repeat("=", width)
@@ -113,16 +93,7 @@ func (a *Access) describe(b *strings.Builder) {
 	rules := slices.Clone(a.rules)
 	slices.SortStableFunc(rules, func(x, y *hostRule) int { return x.level() - y.level() })
 	for _, r := range rules {
-		for _, op := range []Ops{OpFetch, OpStore} {
-			switch {
-			case r.spec&op == 0:
-				b.WriteString("   ")
-			case r.deny&op != 0:
-				b.WriteString(" n ")
-			default:
-				b.WriteString(" y ")
-			}
-		}
+		writeOps(b, r.spec, r.deny)
 		spec, mask := "/", "/"
 		if !r.unix {
 			spec = r.prefix.Addr().String()
@@ -156,13 +127,7 @@ func (s *Server) describeClients(b *strings.Builder) {
 		if c == nil {
 			continue
 		}
-		from := c.conn.RemoteAddr().String()
-		if c.unix {
-			from = c.conn.LocalAddr().String()
-		} else if host, _, err := net.SplitHostPort(from); err == nil {
-			from = host
-		}
-		fmt.Fprintf(b, "    %3s  %-40.40s  %7d", descriptorOf(c.conn), from, wire.PDUVersion)
+		fmt.Fprintf(b, "    %3s  %-40.40s  %7d", descriptorOf(c.conn), c.from(), wire.PDUVersion)
 		if deny := c.denied(); deny != 0 {
 			b.WriteString("  ")
 			if deny&OpFetch != 0 {
@@ -189,19 +154,4 @@ func describeListener(b *strings.Builder, ln net.Listener) {
 		}
 	}
 	fmt.Fprintf(b, "  %-3s %4s %5s %-6s %s\n", "ok", descriptorOf(ln), port, family, address)
-}
-
-// descriptorOf is the number of a connection's or a listener's file.
-func descriptorOf(conn any) string {
-	sc, ok := conn.(syscall.Conn)
-	if !ok {
-		return ""
-	}
-	raw, err := sc.SyscallConn()
-	if err != nil {
-		return ""
-	}
-	n := ""
-	raw.Control(func(fd uintptr) { n = fmt.Sprint(fd) })
-	return n
 }

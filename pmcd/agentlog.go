@@ -1,0 +1,78 @@
+package pmcd
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// What pmcd's log tells about the life of agents has the words and the layout
+// of the C one, for scripts look for them.
+
+// cleanup tells that an agent is no more, and how it ended, and writes the
+// trace of the events that led to it.
+func (s *Server) cleanup(ag *agent, in, out int, how string) {
+	s.events.add(traceEvent{kind: traceDelAgent, who: ag.spec.Domain, p1: int32(in), p2: int32(out)})
+	s.log.Info("CleanupAgent ...")
+	fmt.Fprintf(s.cfg.Report, "Cleanup %q agent (dom %d):%s\n", ag.name(), ag.spec.Domain, how)
+	if s.events.on() {
+		s.events.dump()
+	}
+}
+
+// tellRemoved tells that an agent, which has been stopped, was taken out of the
+// configuration.
+func (s *Server) tellRemoved(ag *agent) {
+	how := " unconfigured"
+	in, out := -1, -1
+	if r, ok := ag.be.(*remote); ok {
+		in, out = r.inFD, r.outFD
+		if r.exited != nil && !r.killed.Load() {
+			how += exitText(r.proc.ProcessState)
+		}
+	}
+	s.cleanup(ag, in, out, how)
+}
+
+// A spawnError says that a program could not be started.
+type spawnError struct {
+	program string
+	error
+}
+
+func (e *spawnError) Unwrap() error { return e.error }
+
+// A firstPDUError says that an agent began with another PDU than it should.
+type firstPDUError struct{ got wire.Type }
+
+func (e *firstPDUError) Error() string {
+	return fmt.Sprintf("initial exchange: %v PDU instead of credentials", e.got)
+}
+
+// startFailure is the line that tells why the agent did not start.
+func (r *remote) startFailure(err error) string {
+	var spawn *spawnError
+	var first *firstPDUError
+	name := r.ag.name()
+	switch {
+	case errors.As(err, &spawn):
+		return fmt.Sprintf("pmcd: error starting %s: %v\n", spawn.program, cause(spawn.error))
+	case errors.As(err, &first):
+		return fmt.Sprintf("pmcd: unexpected PDU type (0x%x) at initial exchange with %s PMDA\n", uint32(first.got), name)
+	case r.inFD < 0:
+		return fmt.Sprintf("pmcd: Error connecting to %q agent : %v\n", name, cause(err))
+	case errors.Is(err, errAgentEOF):
+		return fmt.Sprintf("pmcd: unexpected end-of-file at initial exchange with %s PMDA\n", name)
+	}
+	return fmt.Sprintf("pmcd: error at initial PDU exchange with %s PMDA: %v\n", name, cause(err))
+}
+
+// cause is the error as C has it, without what Go says about its circumstances.
+func cause(err error) error {
+	if code := pcp.Code(err); code != pcp.ErrGeneric {
+		return code
+	}
+	return err
+}
