@@ -18,7 +18,7 @@ func Commands() []*cli.Command {
 			list = append(list, command(b))
 		}
 	}
-	return append(list, recordCommand)
+	return append(list, rootCommand, recordCommand)
 }
 
 func command(b agent.Builtin) *cli.Command {

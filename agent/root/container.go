@@ -1,0 +1,274 @@
+package root
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmda/cache"
+)
+
+// A state is what a container is doing.
+type state int
+
+const (
+	stopped state = iota
+	running
+	paused
+	restarting
+)
+
+// A container is what is known of one.
+type container struct {
+	id     string // the engine's name for it, and the instance's
+	engine engine
+	name   string // the user's name for it, as the engine writes it; "" if not known
+	pid    int    // of its first process; 0 or less if it does not run
+	state  state
+	cgroup string // with a slash in front
+	sure   bool   // the cgroup was found, not guessed
+	stamp  stamp  // of the file with its state
+}
+
+// shownName is the user's name. Docker puts a slash in front.
+func (c *container) shownName() string {
+	if c.name == "" {
+		return "?"
+	}
+	return strings.TrimPrefix(c.name, "/")
+}
+
+// An engine runs containers.
+type engine interface {
+	name() string
+	// changed tells whether there may be other containers than when it was
+	// asked last.
+	changed() bool
+	// list adds the containers that there are.
+	list(*containers)
+	// refresh brings what is known of a container up to date.
+	refresh(context.Context, *container) error
+}
+
+// Limits on what engines leave on disk, which whoever is root in a container
+// may have had a hand in.
+const (
+	maxContainers = 16384
+	maxID         = 128     // bytes of an id
+	maxStateFile  = 4 << 20 // bytes of a file about one container
+	maxListFile   = 64 << 20
+	maxCGroup     = 127 // bytes of a control group's name; longer ones are cut, as C's
+)
+
+// containers are those of all engines.
+type containers struct {
+	log     *slog.Logger
+	engines []engine
+	cgroups string
+
+	mu    sync.Mutex
+	known *cache.Cache[*container]
+	odd   map[string]bool // names that were logged
+}
+
+func newContainers(cfg Config, indom pcp.InDom) *containers {
+	const podmanDir = "containers/storage/overlay-containers"
+	cs := &containers{
+		log: cfg.Log, known: cache.New[*container](indom, nil), odd: map[string]bool{},
+		cgroups: cmp.Or(cfg.CGroup, "/sys/fs/cgroup"),
+	}
+	// The order decides the numbers of instances.
+	cs.engines = []engine{
+		&podman{data: cmp.Or(cfg.PodmanData, "/var/lib/"+podmanDir), run: cmp.Or(cfg.PodmanRun, "/var/run/"+podmanDir)},
+		&docker{
+			dir: cmp.Or(cfg.Docker, "/var/lib/docker") + "/containers", systemd: cfg.SystemdCGroup,
+			cgroups: cmp.Or(cfg.CGroupCheck, "/sys/fs/cgroup/memory/docker"),
+		},
+		&lxc{dir: cmp.Or(cfg.LXC, "/var/lib/lxc"), info: cmp.Or(cfg.LXCInfo, "lxc-info")},
+	}
+	return cs
+}
+
+// validID tells whether id can be part of the name of a file and an argument
+// of a command.
+func validID(id string) bool {
+	if id == "" || len(id) > maxID {
+		return false
+	}
+	for i, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_':
+		case (c == '-' || c == '.') && i > 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// add makes a container active and returns what is known of it; nil if it is
+// not let in. set fills in what is new.
+func (cs *containers) add(id string, e engine, set func(*container)) *container {
+	if !validID(id) {
+		cs.complain(e, id, "odd name")
+		return nil
+	}
+	entry, err := cs.known.LookupName(id)
+	if err == nil && entry.Value.engine == e {
+		if entry.State != cache.Active {
+			cs.known.Store(id, entry.Value)
+		}
+		return entry.Value
+	}
+	if err == nil && entry.State == cache.Active {
+		cs.complain(e, id, "the name is taken by "+entry.Value.engine.name())
+		return nil
+	}
+	if cs.known.Count(cache.Active) >= maxContainers {
+		cs.complain(e, "", fmt.Sprintf("more than %d", maxContainers))
+		return nil
+	}
+	c := &container{id: id, engine: e}
+	set(c)
+	if _, err := cs.known.Store(id, c); err != nil {
+		cs.complain(e, id, err.Error())
+		return nil
+	}
+	return c
+}
+
+// complain logs once that a container is left out.
+func (cs *containers) complain(e engine, id, why string) {
+	const most = 100
+	key := e.name() + "/" + id[:min(len(id), 2*maxID)]
+	if cs.odd[key] || len(cs.odd) >= most {
+		return
+	}
+	cs.odd[key] = true
+	cs.log.Warn("container left out", "engine", e.name(), "id", id[:min(len(id), 2*maxID)], "why", why)
+}
+
+// relist brings the list of containers up to date. Called with mu held.
+func (cs *containers) relist() {
+	changed := false
+	for _, e := range cs.engines {
+		changed = e.changed() || changed
+	}
+	if !changed {
+		return
+	}
+	cs.known.HideAll()
+	for _, e := range cs.engines {
+		e.list(cs)
+	}
+}
+
+// snapshot returns all containers by number, and for each why nothing is known
+// of it.
+func (cs *containers) snapshot(ctx context.Context) (insts []pcp.Instance, list []container, errs []error) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.relist()
+	for entry := range cs.known.Active() {
+		c := entry.Value
+		errs = append(errs, c.engine.refresh(ctx, c))
+		insts = append(insts, pcp.Instance{Inst: entry.Inst, Name: entry.Name})
+		list = append(list, *c)
+	}
+	return insts, list, errs
+}
+
+// find returns the container that a client calls name, or pcp.ErrNoContainer.
+// The name is compared and used for nothing else.
+func (cs *containers) find(ctx context.Context, name string) (container, error) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.relist()
+	if entry, err := cs.known.LookupName(name); err == nil && entry.State == cache.Active && entry.Name == name {
+		if entry.Value.engine.refresh(ctx, entry.Value) == nil {
+			return *entry.Value, nil
+		}
+	}
+	var found *container
+	best := 0
+	for entry := range cs.known.Active() {
+		c := entry.Value
+		if c.engine.refresh(ctx, c) != nil {
+			continue
+		}
+		if n := c.match(name); n > best {
+			found, best = c, n
+		}
+	}
+	if found == nil {
+		return container{}, fmt.Errorf("container %q: %w", name, pcp.ErrNoContainer)
+	}
+	return *found, nil
+}
+
+// match says how well query fits the container: 100 is best, 0 not at all. A
+// query that is the start of the id fits the better the longer it is. (C takes
+// one that merely starts as the id does: "db" is there a match for any id that
+// starts with a d.)
+func (c *container) match(query string) int {
+	const longest = 95
+	switch {
+	case query == "":
+		return 0
+	case query == c.name:
+		return 100
+	case strings.HasPrefix(c.name, "/") && query == c.name[1:], query == c.id:
+		return 99
+	case strings.HasPrefix(c.id, query):
+		return min(len(query), longest)
+	}
+	return 0
+}
+
+// A stamp tells whether a file has changed since it was read.
+type stamp struct {
+	known   bool
+	time    time.Time
+	missing error // why there was none
+}
+
+// racy is how long after its change a file may change again and keep its time.
+const racy = 2 * time.Second
+
+// changed tells whether the file at path is another than before.
+func (s *stamp) changed(path string) bool {
+	info, err := os.Stat(path)
+	now := stamp{known: true}
+	if err != nil {
+		if now.missing = err; errorsSame(err, s.missing) && s.known {
+			return false
+		}
+		*s = now
+		return true
+	}
+	if now.time = info.ModTime(); s.known && s.missing == nil && now.time.Equal(s.time) {
+		return false
+	}
+	if age := time.Since(now.time); age < racy && age > -racy {
+		now.time = time.Time{} // look again the next time
+	}
+	*s = now
+	return true
+}
+
+func errorsSame(a, b error) bool {
+	cause := func(err error) error {
+		if p, ok := err.(*fs.PathError); ok {
+			return p.Err
+		}
+		return err
+	}
+	return b != nil && cause(a) == cause(b)
+}

@@ -1,0 +1,204 @@
+//go:build unix
+
+package root
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/rootproto"
+)
+
+// Limits on what is started.
+const (
+	maxProcesses = 512  // at a time
+	maxWords     = 256  // of a command
+	maxEnded     = 1024 // processes that ended and that nobody asked for
+)
+
+// A process is an agent that was started.
+type process struct {
+	pid   int
+	label string
+	cmd   *exec.Cmd
+	ours  []*os.File // of a pipe agent: to its standard input, from its output
+}
+
+// processes are those that were started and that run, and how others ended.
+type processes struct {
+	cfg ServerConfig
+	log *slog.Logger
+
+	mu      sync.Mutex
+	running map[int]*process
+	ended   []rootproto.Stop
+	reaping sync.WaitGroup
+}
+
+func (ps *processes) init(cfg ServerConfig, log *slog.Logger) {
+	ps.cfg, ps.log, ps.running = cfg, log, map[int]*process{}
+}
+
+func (p *process) closeOurs() {
+	for _, f := range p.ours {
+		f.Close()
+	}
+	p.ours = nil
+}
+
+// start starts what q asks for if sender may have it started.
+func (ps *processes) start(q *rootproto.Start, sender *rootproto.Cred) (*process, error) {
+	if q.IPC != rootproto.IPCPipe && q.IPC != rootproto.IPCSocket {
+		return nil, fmt.Errorf("connection of kind %d: %w", q.IPC, pcp.ErrIPC)
+	}
+	if !validID(q.Label) {
+		return nil, fmt.Errorf("agent called %.70q: %w", q.Label, pcp.ErrIPC)
+	}
+	words := strings.Fields(q.Args)
+	path, err := ps.check(words, sender)
+	if err != nil {
+		return nil, err
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if len(ps.running) >= maxProcesses {
+		return nil, fmt.Errorf("%d agents run already", len(ps.running))
+	}
+	ps.log.Info("Starting " + q.Label + " agent: " + strings.Join(words, " "))
+	p := &process{label: q.Label, cmd: &exec.Cmd{Path: path, Args: words, Stderr: ps.cfg.Output}}
+	var theirs []*os.File
+	if q.IPC == rootproto.IPCPipe {
+		var err error
+		if theirs, p.ours, err = pipes(); err != nil {
+			return nil, err
+		}
+		p.cmd.Stdin, p.cmd.Stdout = theirs[0], theirs[1]
+	} else {
+		p.cmd.Stdout = ps.cfg.Output
+	}
+	err = p.cmd.Start()
+	for _, f := range theirs {
+		f.Close()
+	}
+	if err != nil {
+		p.closeOurs()
+		return nil, err
+	}
+	p.pid = p.cmd.Process.Pid
+	ps.running[p.pid] = p
+	ps.reaping.Go(func() { ps.reap(p) })
+	return p, nil
+}
+
+// pipes makes a pair. They block, as the collector expects that gets the ends
+// of them, and so are not os.Pipe's.
+func pipes() (theirs, ours []*os.File, err error) {
+	var in, out [2]int
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := pipe(&in); err != nil {
+		return nil, nil, os.NewSyscallError("pipe", err)
+	}
+	if err := pipe(&out); err != nil {
+		syscall.Close(in[0])
+		syscall.Close(in[1])
+		return nil, nil, os.NewSyscallError("pipe", err)
+	}
+	file := func(fd int) *os.File { return os.NewFile(uintptr(fd), "pipe") }
+	return []*os.File{file(in[0]), file(out[1])}, []*os.File{file(in[1]), file(out[0])}, nil
+}
+
+func pipe(p *[2]int) error {
+	if err := syscall.Pipe(p[:]); err != nil {
+		return err
+	}
+	syscall.CloseOnExec(p[0])
+	syscall.CloseOnExec(p[1])
+	return nil
+}
+
+// reap waits for a process and keeps how it ended for whoever asks.
+func (ps *processes) reap(p *process) {
+	p.cmd.Wait()
+	r := rootproto.Stop{Type: rootproto.TypeStop, PID: p.pid}
+	if p.cmd.ProcessState != nil {
+		if ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok {
+			r.Code = int(ws)
+		}
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	delete(ps.running, p.pid)
+	if ps.ended = append(ps.ended, r); len(ps.ended) > maxEnded {
+		ps.ended = slices.Delete(ps.ended, 0, 1)
+	}
+}
+
+// stop ends a process of ours, or tells which has ended. Others are none of
+// the client's business: C's helper would send them the signal.
+func (ps *processes) stop(q *rootproto.Stop) *rootproto.Stop {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	r := &rootproto.Stop{Type: rootproto.TypeStop, PID: q.PID}
+	if !q.Force && q.PID < 1 {
+		switch {
+		case len(ps.ended) > 0:
+			*r = ps.ended[0]
+			ps.ended = slices.Delete(ps.ended, 0, 1)
+		case len(ps.running) == 0:
+			r.PID = -1 // as waitpid(2) says
+		default:
+			r.PID = 0
+		}
+		return r
+	}
+	p := ps.running[q.PID]
+	if p == nil {
+		r.Status = -pcp.Error(syscall.ESRCH)
+		return r
+	}
+	sig := syscall.SIGTERM
+	if q.Force {
+		sig = syscall.SIGKILL
+	}
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		r.Status = -pcp.Error(syscall.ESRCH)
+	}
+	return r
+}
+
+// endGrace is how long agents have to end by themselves when their collector
+// is gone, and then to heed a signal.
+const endGrace = 500 * time.Millisecond
+
+// endAll ends what still runs.
+func (ps *processes) endAll() {
+	done := make(chan struct{})
+	go func() {
+		ps.reaping.Wait()
+		close(done)
+	}()
+	for _, sig := range []os.Signal{nil, syscall.SIGTERM, syscall.SIGKILL} {
+		ps.mu.Lock()
+		for _, p := range ps.running {
+			if sig != nil {
+				p.cmd.Process.Signal(sig)
+			}
+		}
+		ps.mu.Unlock()
+		select {
+		case <-done:
+			return
+		case <-time.After(endGrace):
+		}
+	}
+	<-done
+}

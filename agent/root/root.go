@@ -1,0 +1,136 @@
+package root
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmda"
+)
+
+// Domain is the domain of the agent (ROOT in stdpmid).
+const Domain = 1
+
+// A Config says where containers are looked for. Zero fields mean the
+// documented defaults.
+type Config struct {
+	Domain int // to be served under; 0 means Domain
+
+	PodmanData    string // "" means /var/lib/containers/storage/overlay-containers
+	PodmanRun     string // "" means /var/run/containers/storage/overlay-containers
+	Docker        string // "" means /var/lib/docker
+	LXC           string // "" means /var/lib/lxc
+	LXCInfo       string // the command, with arguments; "" means lxc-info
+	CGroup        string // "" means /sys/fs/cgroup
+	CGroupCheck   string // "" means /sys/fs/cgroup/memory/docker
+	SystemdCGroup string // what docker's scopes are below if systemd names them
+
+	Log *slog.Logger // nil discards
+}
+
+// ConfigFrom returns what the variables of the environment that pmdaroot knows
+// say.
+func ConfigFrom(getenv func(string) string) Config {
+	return Config{
+		PodmanData: getenv("PCP_PODMAN_DATADIR"), PodmanRun: getenv("PCP_PODMAN_RUNDIR"),
+		Docker: getenv("PCP_DOCKER_DIR"), SystemdCGroup: getenv("PCP_SYSTEMD_CGROUP"),
+		LXC: getenv("PCP_LXC_DIR"), LXCInfo: getenv("PCP_LXC_INFO"),
+		CGroup: getenv("PCP_CGROUP_DIR"), CGroupCheck: getenv("PCP_CGROUP_CHECK_PATH"),
+	}
+}
+
+// An Agent reports containers. Its methods for a collector are called one at a
+// time; clients of its Server are answered at the same time.
+type Agent struct {
+	*pmda.Table
+	log        *slog.Logger
+	containers *containers
+
+	// What the last Refresh found.
+	insts []pcp.Instance
+	found []container
+	errs  []error
+}
+
+// New returns an agent. It has looked for containers once, since that may take
+// a while the first time.
+func New(cfg Config) (*Agent, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	domain := cmp.Or(cfg.Domain, Domain)
+	a := &Agent{log: cfg.Log, containers: newContainers(cfg, pcp.NewInDom(domain, 0))}
+	indom := &pmda.InDom{
+		Serial:  0,
+		OneLine: "Containers on this host",
+		Help: "Containers of all engines, whether they run or not. The name of an instance\n" +
+			"is what the engine knows the container by, which is not what users call it.",
+		List:    func(context.Context) ([]pcp.Instance, error) { return a.insts, nil },
+		Refresh: a.refresh,
+	}
+	table, err := pmda.NewTable(pmda.Config{
+		Name: "root", Domain: domain, Labels: "{}",
+		Metrics: a.metrics(indom),
+		Refresh: func(ctx context.Context, _ []pcp.PMID) error { return a.refresh(ctx) },
+		Log:     cfg.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.Table = table
+	return a, a.refresh(context.Background())
+}
+
+func (a *Agent) refresh(ctx context.Context) error {
+	a.insts, a.found, a.errs = a.containers.snapshot(ctx)
+	return nil
+}
+
+// metrics are the rows of the table. PMIDs and types are what clients and
+// archives rely on; do not change them.
+func (a *Agent) metrics(indom *pmda.InDom) []pmda.Metric {
+	row := func(item int, name string, typ pcp.Type, sem pcp.Sem, help string, value func(*container) (pcp.Value, error)) pmda.Metric {
+		return pmda.Metric{
+			Name: name, Cluster: 0, Item: item, Type: typ, InDom: indom, Sem: sem, OneLine: help,
+			Value: func(_ int32, i int) (pcp.Value, error) {
+				if a.errs[i] != nil {
+					return pcp.Value{}, pcp.ErrInst // its engine does not know it any more
+				}
+				return value(&a.found[i])
+			},
+		}
+	}
+	text := func(s string) (pcp.Value, error) { return pcp.StringValue(s), nil }
+	is := func(state state) func(*container) (pcp.Value, error) {
+		return func(c *container) (pcp.Value, error) {
+			if c.state == state {
+				return pcp.Uint32Value(1), nil
+			}
+			return pcp.Uint32Value(0), nil
+		}
+	}
+	return []pmda.Metric{
+		row(0, "containers.engine", pcp.TypeString, pcp.SemDiscrete, "what runs each container: docker, podman or lxc",
+			func(c *container) (pcp.Value, error) { return text(c.engine.name()) }),
+		row(1, "containers.name", pcp.TypeString, pcp.SemInstant, "what users call each container",
+			func(c *container) (pcp.Value, error) { return text(c.shownName()) }),
+		row(2, "containers.pid", pcp.TypeU32, pcp.SemInstant, "number of the first process in each container",
+			func(c *container) (pcp.Value, error) {
+				if c.pid <= 0 {
+					return pcp.Value{}, pmda.ErrNoValue
+				}
+				return pcp.Uint32Value(uint32(c.pid)), nil
+			}),
+		row(3, "containers.state.running", pcp.TypeU32, pcp.SemInstant, "1 for a container that runs, else 0", is(running)),
+		row(4, "containers.state.paused", pcp.TypeU32, pcp.SemInstant, "1 for a container that is halted, else 0", is(paused)),
+		row(5, "containers.state.restarting", pcp.TypeU32, pcp.SemInstant, "1 for a container that is being started, else 0", is(restarting)),
+		row(6, "containers.cgroup", pcp.TypeString, pcp.SemDiscrete, "control group that each container's processes are in",
+			func(c *container) (pcp.Value, error) {
+				if c.pid <= 0 {
+					return pcp.Value{}, pmda.ErrNoValue
+				}
+				return text(c.cgroup)
+			}),
+	}
+}

@@ -1,0 +1,29 @@
+//go:build !unix
+
+package root
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+// A ServerConfig says whom a Server serves.
+type ServerConfig struct {
+	Path     string
+	Users    []int
+	Commands string
+	Output   *os.File
+}
+
+// ServerConfigFrom returns the zero configuration.
+func ServerConfigFrom(func(string) string) ServerConfig { return ServerConfig{} }
+
+// A Server serves nobody on this system.
+type Server struct{}
+
+// Listen fails on this system.
+func (a *Agent) Listen(ServerConfig) (*Server, error) { return nil, errors.ErrUnsupported }
+
+// Run fails.
+func (s *Server) Run(context.Context) error { return errors.ErrUnsupported }

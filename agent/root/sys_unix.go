@@ -1,0 +1,19 @@
+//go:build unix
+
+package root
+
+import (
+	"os"
+	"syscall"
+)
+
+// openFile opens a file to read, and waits for nobody if it is a pipe.
+func openFile(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+}
+
+// exists tells whether there is a process.
+func exists(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || err == syscall.EPERM
+}
