@@ -24,7 +24,7 @@ import (
 type localDSO struct {
 	domain     int // -1: taken away again
 	path, init string
-	asked      bool // by name, and not for being among what the collector runs as processes
+	asked      bool // with -K, and not for being among what the collector runs
 }
 
 // A localTable says which agents a local context has: at first those of the
@@ -169,7 +169,7 @@ func parseLocal(text, pmdas string) []localDSO {
 			list = append(list, localDSO{domain: 60, path: filepath.Join(pmdas, "linux/pmda_linux.so"), init: "linux_init"})
 		case len(f) >= 5 && strings.HasPrefix(f[2], "dso"):
 			if n, ok := Atoi(f[1]); ok && n >= 0 && n <= pcp.MaxAgentDomain {
-				list = append(list, localDSO{domain: n, path: f[4], init: f[3], asked: true})
+				list = append(list, localDSO{domain: n, path: f[4], init: f[3]})
 			}
 		}
 	}
@@ -178,7 +178,8 @@ func parseLocal(text, pmdas string) []localDSO {
 
 // OpenLocal opens a context on agents in this process: ours that go by the
 // names of the table's. Of others it says on standard error that they cannot be
-// had, as the C library does of a DSO that it cannot load.
+// had, as the C library does of a DSO that it cannot load: at once if -K asked
+// for them, else when their metrics are asked for.
 func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 	if err := o.loadLocal(); err != nil {
 		return nil, err
@@ -201,12 +202,17 @@ func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 			}
 			msg = fmt.Sprintf("initialization routine \"%s\" failed in DSO \"%s\": %s\n", d.init, d.path, ErrText(err))
 		}
-		if d.asked {
+		tell := func() {
 			o.env.Printf("__pmConnectLocal: Warning: %s", msg)
+			o.env.Flush()
 		}
+		if !d.asked {
+			agents = append(agents, pmapi.LocalAgent{Name: d.init, Domain: d.domain, Agent: &absentAgent{tell: tell}})
+			continue
+		}
+		tell()
 		d.domain = -1
 	}
-	o.env.Flush()
 	container := o.Container
 	if container == "" {
 		container = o.env.Getenv("PCP_CONTAINER")
