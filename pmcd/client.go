@@ -105,8 +105,6 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 	return c
 }
 
-// A clientReader limits how long a client may take to finish a PDU, not how
-// long it may wait before it begins one.
 // file is the file descriptor of the connection, as long as it is open.
 func (c *client) file() int {
 	if c.fd == 0 {
@@ -128,6 +126,8 @@ func (c *client) from() string {
 	return from
 }
 
+// A clientReader limits how long a client may take to finish a PDU, not how
+// long it may wait before it begins one.
 type clientReader struct {
 	conn  net.Conn
 	begun bool // bytes of a PDU are here
@@ -158,11 +158,11 @@ func (c *client) next() (wire.Header, []byte, error) {
 	}
 	if err == nil {
 		c.s.countIn(h.Type)
-	}
-	return h, body, err
 		if c.s.events.on() {
 			c.s.events.received(c.file(), h, wire.HeaderSize+len(body))
 		}
+	}
+	return h, body, err
 }
 
 // send writes one PDU, with what is already in c.out before it.
@@ -292,8 +292,6 @@ func (c *client) end(err error) {
 	default:
 		c.s.log.Warn("client dropped", "client", c.name, "err", err)
 	}
-	c.conn.Close()
-	c.leave()
 	if c.s.events.on() {
 		ev := traceEvent{kind: traceDelClient, who: c.pub.ID, p1: int32(c.file())}
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -301,6 +299,8 @@ func (c *client) end(err error) {
 		}
 		c.s.events.add(ev)
 	}
+	c.conn.Close()
+	c.leave()
 }
 
 // leave tells the agents that know of c, and forgets it. If one hangs, takeOver

@@ -367,6 +367,11 @@ func (s *Server) startAgents(agents []*agent) {
 	}
 	start(true)
 	start(false)
+	for _, ag := range agents {
+		if _, ok := ag.be.(*local); ok {
+			s.events.add(traceEvent{kind: traceAddAgent, who: ag.spec.Domain, p1: -1, p2: -1})
+		}
+	}
 }
 
 func stopAgents(agents []*agent) {
@@ -376,8 +381,3 @@ func stopAgents(agents []*agent) {
 	}
 	stopping.Wait()
 }
-	for _, ag := range agents {
-		if _, ok := ag.be.(*local); ok {
-			s.events.add(traceEvent{kind: traceAddAgent, who: ag.spec.Domain, p1: -1, p2: -1})
-		}
-	}

@@ -83,8 +83,7 @@ func (a *Access) describe(b *strings.Builder) {
 	defer a.mu.Unlock()
 	if len(a.rules) == 0 {
 		b.WriteString("Host access list empty: host-based access control turned off\n")
-	} else {
-		a.describeHosts(b)
+		return
 	}
 	const width = 39
 	line := strings.Repeat("=", width)
@@ -93,7 +92,16 @@ func (a *Access) describe(b *strings.Builder) {
 	rules := slices.Clone(a.rules)
 	slices.SortStableFunc(rules, func(x, y *hostRule) int { return x.level() - y.level() })
 	for _, r := range rules {
-		writeOps(b, r.spec, r.deny)
+		for _, op := range []Ops{OpFetch, OpStore} {
+			switch {
+			case r.spec&op == 0:
+				b.WriteString("   ")
+			case r.deny&op != 0:
+				b.WriteString(" n ")
+			default:
+				b.WriteString(" y ")
+			}
+		}
 		spec, mask := "/", "/"
 		if !r.unix {
 			spec = r.prefix.Addr().String()
