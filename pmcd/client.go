@@ -51,6 +51,7 @@ type client struct {
 	job    fetchJob
 
 	out      []byte
+	last     int   // how many bytes of it were sent last
 	writeEnd int64 // when the write deadline was last moved, on the server's clock
 	reply    wire.Result
 	req      requests
@@ -190,6 +191,7 @@ func (c *client) flush() error {
 		}
 	}
 	_, err := c.conn.Write(c.out)
+	c.last = len(c.out)
 	if cap(c.out) > maxKeep {
 		c.out = nil
 	}
@@ -348,14 +350,15 @@ func (c *client) setProfile(body []byte) error {
 	if !have && len(c.profiles) >= maxContexts {
 		return pcp.ErrAgain
 	}
-	if c.profileBytes-old.size+len(body) > maxProfileBytes {
+	more := len(body) - old.size
+	if c.profileBytes+more > maxProfileBytes || !c.s.roomForProfile(c.profileBytes, more) {
 		return pcp.ErrTooBig
 	}
 	profile := everything
 	if !p.Profile.IsAll() {
 		profile = &p.Profile
 	}
-	c.profileBytes += len(body) - old.size
+	c.profileBytes += more
 	c.profiles[p.Context] = clientProfile{profile, len(body)}
 	return nil
 }

@@ -30,9 +30,18 @@ const (
 	// maxProfileBytes bounds the profiles of one client by the size of the
 	// PDUs that brought them; beyond it pcp.ErrTooBig.
 	maxProfileBytes = 4 << 20
+	// maxAllProfileBytes bounds likewise the profiles of all clients; beyond
+	// it a client gets pcp.ErrTooBig for what makes its own more than
+	// smallProfileBytes, so that those of usual size find room.
+	maxAllProfileBytes = 64 << 20
+	smallProfileBytes  = 32 << 10
 	// maxMetrics is how many metrics a fetch may ask for; beyond it
 	// pcp.ErrTooBig.
 	maxMetrics = 32768
+	// keepMetrics and keepReply are for how many metrics, and how many bytes
+	// of values, a client keeps the memory of a fetch for the next one.
+	keepMetrics = 4096
+	keepReply   = 1 << 20
 	// handshakeTimeout is how long a new client has for its credentials.
 	handshakeTimeout = 30 * time.Second
 	// pduTimeout is how long a client has to finish a PDU that it began, and

@@ -131,7 +131,11 @@ func (c *client) finishFetch() error {
 	}
 	j.remotes.Wait()
 	c.doing = doingRequest
-	return c.sendResult()
+	err := c.sendResult()
+	if len(j.ids) > keepMetrics || c.last > keepReply {
+		c.job, c.reply, c.req.fetch = fetchJob{}, wire.Result{}, wire.Fetch{}
+	}
+	return err
 }
 
 // fetchRemote asks one of several agents. One that does not answer in time is

@@ -42,6 +42,7 @@ type Server struct {
 	debug         atomic.Int32
 	events        tracer
 	numClients    atomic.Int32
+	profileBytes  atomic.Int64 // of all clients
 	timeout       atomic.Int64 // the agents' time limit, in nanoseconds; 0 is none
 
 	clients struct {
@@ -280,7 +281,18 @@ func (s *Server) forget(c *client) {
 		s.clients.slots[c.pub.ID] = nil
 		s.clients.count--
 		s.numClients.Add(-1)
+		s.profileBytes.Add(-int64(c.profileBytes))
 	}
+}
+
+// roomForProfile takes what a client's profiles grow by, if it may have it.
+func (s *Server) roomForProfile(has, more int) bool {
+	all := s.profileBytes.Add(int64(more))
+	if more > 0 && has+more > smallProfileBytes && all > maxAllProfileBytes {
+		s.profileBytes.Add(-int64(more))
+		return false
+	}
+	return true
 }
 
 func (s *Server) clientDone() { s.clients.running.Done() }
