@@ -34,8 +34,9 @@ type cpuText struct {
 
 // A cpuInfoReader reads /proc/cpuinfo, whose keys differ between architectures.
 type cpuInfoReader struct {
-	file *procfs.File
-	cpus []cpuText
+	file   *procfs.File
+	cpus   []cpuText
+	shared *cpuText // what is said of all of them, nil if each has its own
 }
 
 func readCPUInfo(a *Agent) error {
@@ -53,7 +54,9 @@ func readCPUInfo(a *Agent) error {
 			out.set(row, infoNode, uint64(a.stat.nodes[n].id))
 		}
 		// Sections stand for the processors online, in order.
-		if i < len(a.cpuinfo.cpus) {
+		if a.cpuinfo.shared != nil {
+			a.cpuinfo.shared.put(out, row)
+		} else if i < len(a.cpuinfo.cpus) {
 			a.cpuinfo.cpus[i].put(out, row)
 		}
 	}
@@ -91,9 +94,10 @@ func (t *cpuText) put(out *block, row int) {
 }
 
 // parse splits the file in sections, one for each processor. Where all the
-// "processor" lines come first, what follows is of each of them.
+// "processor" lines come first, what follows is of each of them; and so is all
+// where there are none.
 func (r *cpuInfoReader) parse(b []byte) {
-	r.cpus = r.cpus[:0]
+	r.cpus, r.shared = r.cpus[:0], nil
 	var shared cpuText
 	isShared, lastWasProcessor := false, false
 	for {
@@ -124,9 +128,7 @@ func (r *cpuInfoReader) parse(b []byte) {
 		}
 	}
 	if isShared {
-		for i := range r.cpus {
-			r.cpus[i] = shared
-		}
+		r.shared = &shared
 	}
 }
 

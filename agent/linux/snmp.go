@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/procfs"
 )
 
@@ -162,6 +163,18 @@ func (r *keyedReader) read(a *Agent) error {
 	return nil
 }
 
+// readSNMP6 takes what a kernel does not count for 0, as the C agent does.
+func readSNMP6(a *Agent) error {
+	err := a.snmp6.read(a)
+	if err == nil {
+		out := &a.blocks[blockSNMP6]
+		for i := range out.cells {
+			out.cells[i].ok = true
+		}
+	}
+	return err
+}
+
 // A sockstatReader reads /proc/net/sockstat or sockstat6: lines such as "TCP:
 // inuse 10 orphan 0". The key of a number is "TCP.inuse".
 type sockstatReader struct {
@@ -221,13 +234,29 @@ const (
 	numSoftnet
 )
 
+// readSoftnet has what the kernel does not count be an error, as in C.
 func readSoftnet(a *Agent) error {
-	b, err := a.softnet.Read()
-	if err != nil {
-		return err
+	if a.softnetMetrics == nil {
+		for i := range a.metrics {
+			if m := &a.metrics[i]; m.block == blockSoftnet || m.block == blockSoftnetCPU {
+				a.softnetMetrics = append(a.softnetMetrics, m)
+			}
+		}
 	}
-	parseSoftnet(b, a.blocks[blockCPU].insts, &a.blocks[blockSoftnet], &a.blocks[blockSoftnetCPU])
-	return nil
+	all := &a.blocks[blockSoftnet]
+	b, err := a.softnet.Read()
+	if err == nil {
+		parseSoftnet(b, a.blocks[blockCPU].insts, all, &a.blocks[blockSoftnetCPU])
+	} else {
+		all.clear()
+	}
+	for _, m := range a.softnetMetrics {
+		m.err = 0
+		if !all.cells[m.col].ok {
+			m.err = pcp.ErrAppVersion
+		}
+	}
+	return err
 }
 
 // parseSoftnet reads /proc/net/softnet_stat: a line of hexadecimal numbers for

@@ -137,7 +137,7 @@ var sourceSpecs = [numSources]sourceSpec{
 	sourceNetAddr:       {readNetAddr, 1<<sourceNetHW | 1<<sourceNetInet | 1<<sourceNetInet6},
 	sourceSNMP:          {readSNMP, 0},
 	sourceNetstat:       {readNetstat, 0},
-	sourceSNMP6:         {func(a *Agent) error { return a.snmp6.read(a) }, 0},
+	sourceSNMP6:         {readSNMP6, 0},
 	sourceSockstat:      {func(a *Agent) error { return firstError(a.sockstat.read(a), a.sockstat6.read(a)) }, 0},
 	sourceSoftnet:       {readSoftnet, 1 << sourceStat},
 	sourceTCP:           {func(a *Agent) error { return a.conns.tcp.read(a) }, 0},
@@ -494,6 +494,8 @@ type readers struct {
 	uname      unameReader
 	utmp       *procfs.File
 	sysKernel  sysKernelReader
+
+	softnetMetrics []*metric
 }
 
 func newReaders(a *Agent) *readers {

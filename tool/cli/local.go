@@ -155,8 +155,8 @@ func readConf(path string) (string, error) {
 }
 
 // parseLocal finds the agents for local contexts in the configuration of a
-// collector: DSOs, and the processes linux and proc, which are there as DSOs as
-// well. That pmcd has is about a collector. There is hardly any check: the
+// collector: DSOs, and the processes linux and, if there is one, proc, which are
+// there as DSOs as well. The agent pmcd is about a collector. There is hardly any check: the
 // collector makes those (build_dsotab in src/libpcp/src/connectlocal.c).
 func parseLocal(text, pmdas string) []localDSO {
 	var list []localDSO
@@ -164,7 +164,9 @@ func parseLocal(text, pmdas string) []localDSO {
 		switch f := strings.Fields(line); {
 		case strings.HasPrefix(line, "#"), strings.HasPrefix(line, "pmcd"):
 		case strings.HasPrefix(line, "proc"):
-			list = append(list, localDSO{domain: 3, path: filepath.Join(pmdas, "proc/pmda_proc.so"), init: "proc_init"})
+			if _, ok := agent.Named("proc"); ok {
+				list = append(list, localDSO{domain: 3, path: filepath.Join(pmdas, "proc/pmda_proc.so"), init: "proc_init"})
+			}
 		case strings.HasPrefix(line, "linux"):
 			list = append(list, localDSO{domain: 60, path: filepath.Join(pmdas, "linux/pmda_linux.so"), init: "linux_init"})
 		case len(f) >= 5 && strings.HasPrefix(f[2], "dso"):
