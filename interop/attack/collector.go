@@ -49,6 +49,7 @@ func Tool(name string) string { return filepath.Join(built, "links", name) }
 // Options say what a collector runs.
 type Options struct {
 	Agents  []string // more lines of pmcd.conf
+	Names   string   // the name space, a pmns(5) text; "" means what the agents in process have
 	Timeout int      // of agents in seconds; 0 means 60, which a busy machine keeps
 	Files   int      // how many descriptors it may have; 0 means as many as the system lets it
 	Args    []string // more arguments
@@ -112,6 +113,13 @@ func Start(t testing.TB, opt Options) *Collector {
 		"-f", "-A", "-q", "60", "-t", strconv.Itoa(opt.Timeout), "-i", "127.0.0.1", "-p", port,
 		"-s", c.Socket, "-c", conf, "-l", c.log,
 	}, opt.Args...)
+	if opt.Names != "" {
+		names := filepath.Join(dir, "names")
+		if err := os.WriteFile(names, []byte(opt.Names), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "-n", names)
+	}
 	c.cmd = exec.Command(Tool("pmcd"), args...)
 	if opt.Files > 0 {
 		c.cmd = exec.Command("/bin/sh", append([]string{"-c", "ulimit -n " + strconv.Itoa(opt.Files) + ` && exec "$0" "$@"`, Tool("pmcd")}, args...)...)
@@ -187,6 +195,7 @@ func (c *Collector) end() {
 	if c.t.Failed() {
 		for _, f := range []string{c.log, c.stderr} {
 			text, _ := os.ReadFile(f)
+			text, _, _ = bytes.Cut(text, []byte("SIGQUIT: quit"))
 			c.t.Logf("%s:\n%.20000s", filepath.Base(f), text)
 		}
 	}
@@ -317,6 +326,16 @@ func (c *Collector) Files() int {
 	return len(list)
 }
 
+// Children counts the processes that the collector started and has not waited for.
+func (c *Collector) Children() (n int) {
+	files, _ := filepath.Glob(c.proc("task/*/children"))
+	for _, f := range files {
+		b, _ := os.ReadFile(f)
+		n += len(bytes.Fields(b))
+	}
+	return n
+}
+
 func (c *Collector) state() state {
 	tasks, err := os.ReadDir(c.proc("task"))
 	if err != nil {
@@ -348,6 +367,7 @@ func (c *Collector) Finish(t testing.TB, agents int) {
 	t.Helper()
 	Eventually(t, "clients leave", func() bool { return c.NumClients() == 1 })
 	Eventually(t, fmt.Sprintf("descriptors are closed (%d to begin with)", c.calm.files), func() bool { return c.Files() <= c.calm.files })
+	Eventually(t, fmt.Sprintf("processes of agents end but for %d", agents), func() bool { return c.Children() <= agents })
 	for range 100 {
 		if err := c.Served(); err != nil {
 			t.Fatalf("after the attack: %v", err)
@@ -358,7 +378,7 @@ func (c *Collector) Finish(t testing.TB, agents int) {
 		t.Logf("another client was served %d times, in %v at the most", n, longest.Round(time.Microsecond))
 	}
 	calm := calmGoroutines(t)
-	after := c.quit(t)
+	after := c.quit(t, false)
 	if n := after["client"]; n != 1 {
 		t.Errorf("%d goroutines serve clients when there is one client; all: %v", n, after)
 	}
@@ -372,7 +392,7 @@ func (c *Collector) Finish(t testing.TB, agents int) {
 
 // calmGoroutines counts those of a collector to which nothing happened.
 func calmGoroutines(t testing.TB) map[string]int {
-	calm.Do(func() { calm.counts = Start(t, Options{}).quit(t) })
+	calm.Do(func() { calm.counts = Start(t, Options{}).quit(t, true) })
 	return calm.counts
 }
 
@@ -382,17 +402,17 @@ var calm struct {
 }
 
 // quit has the collector end with a dump of its goroutines.
-func (c *Collector) quit(t testing.TB) map[string]int {
+func (c *Collector) quit(t testing.TB, running bool) map[string]int {
 	t.Helper()
 	c.done = true
 	c.cmd.Process.Signal(syscall.SIGQUIT)
 	<-c.exited
-	return c.dump(t)
+	return c.dump(t, running)
 }
 
-// dump counts the goroutines that rest, by what they are for. One that runs is
-// on its way out.
-func (c *Collector) dump(t testing.TB) map[string]int {
+// dump counts the goroutines by what they are for; those that run, and may be
+// on their way out, if they are wanted.
+func (c *Collector) dump(t testing.TB, running bool) map[string]int {
 	t.Helper()
 	var text []byte
 	for _, f := range []string{c.stderr, c.log} {
@@ -409,7 +429,8 @@ func (c *Collector) dump(t testing.TB) map[string]int {
 	}
 	for _, g := range bytes.Split(text, []byte("\n\n")) {
 		head, stack, _ := bytes.Cut(g, []byte("\n"))
-		if !bytes.HasPrefix(head, []byte("goroutine ")) || bytes.Contains(head, []byte("[run")) || bytes.Contains(stack, []byte("\ncreated by runtime.")) {
+		if !bytes.HasPrefix(head, []byte("goroutine ")) ||
+			!running && bytes.Contains(head, []byte("[run")) || bytes.Contains(stack, []byte("\ncreated by runtime.")) {
 			continue
 		}
 		switch {
