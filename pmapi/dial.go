@@ -30,6 +30,11 @@ type Dialer struct {
 	// DialContext makes the connection, to network "tcp" or "unix"; nil means
 	// that of net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+	// Password is asked for the password of a user whose specification has
+	// none, if the collector wants it; nil means an empty one. UserName
+	// likewise for the name.
+	Password func(ctx context.Context, username, realm string) (string, error)
+	UserName func(ctx context.Context) (string, error)
 	// Warn is called with a message for each bad value found in the
 	// environment, which is then ignored; nil discards it.
 	Warn func(msg string)
@@ -57,8 +62,8 @@ func (e *DialError) Unwrap() []error { return []error{e.Code, e.Err} }
 // [ParseHostSpec]. It is pmNewContext(PM_CONTEXT_HOST).
 //
 // A failed connection is a *DialError, a bad specification a *DialError that
-// wraps a *SpecError. Connections over TLS, by way of a proxy, or with
-// authentication are not supported yet and answer EOPNOTSUPP.
+// wraps a *SpecError. Connections over TLS or by way of a proxy are not
+// supported yet and answer EOPNOTSUPP.
 func Dial(ctx context.Context, spec string) (*Context, error) { return new(Dialer).Dial(ctx, spec) }
 
 // Dial is the function Dial with the settings of d.
@@ -129,11 +134,7 @@ func (d *Dialer) host(spec string) (*host, error) {
 	case compress:
 		return nil, fmt.Errorf("with compression: %w", errNotSupported)
 	}
-	for _, key := range []wire.AttrKey{wire.AttrUserAuth, wire.AttrUserName, wire.AttrPassword, wire.AttrMethod, wire.AttrRealm} {
-		if _, ok := hs.Attr(key); ok {
-			return nil, fmt.Errorf("with authentication: not supported yet: %w", errNotSupported)
-		}
-	}
+	h.login = d.login(&hs)
 	var ok bool
 	if h.container, ok = hs.Attr(wire.AttrContainer); !ok {
 		h.container = getenv("PCP_CONTAINER")
@@ -296,7 +297,7 @@ func (h *host) attach(ctx context.Context, conn net.Conn, unix, local bool) erro
 	h.reset(conn)
 	err := h.begin(ctx)
 	if err == nil {
-		err = h.end(ctx, h.handshake(unix, local))
+		err = h.end(ctx, h.handshake(ctx, unix, local))
 	}
 	if err != nil {
 		h.fail(err)
@@ -304,7 +305,7 @@ func (h *host) attach(ctx context.Context, conn net.Conn, unix, local bool) erro
 	return err
 }
 
-func (h *host) handshake(unix, local bool) error {
+func (h *host) handshake(ctx context.Context, unix, local bool) error {
 	hdr, body, err := h.read()
 	if err != nil {
 		return err
@@ -327,17 +328,31 @@ func (h *host) handshake(unix, local bool) error {
 	switch {
 	case features&wire.FeatureCertReqd != 0 && !local:
 		return fmt.Errorf("collector requires TLS, which is not supported yet: %w", pcp.ErrNeedClientCert)
-	case features&wire.FeatureCredsReqd != 0 && !unix:
-		return fmt.Errorf("collector requires authentication, which is not supported yet except over a Unix socket: %w", errNotSupported)
 	case h.container != "" && features&wire.FeatureContainer == 0:
 		return fmt.Errorf("collector does not know containers: %w", errNotSupported)
 	}
-	flags := features & (wire.FeatureCredsReqd | wire.FeatureCertReqd)
+	login, err := h.loginFlags(features)
+	if err != nil {
+		return err
+	}
+	flags := features&wire.FeatureCertReqd | login
 	if h.container != "" {
 		flags |= wire.FeatureContainer
 	}
 	h.features = features
 	h.out = wire.Append(h.out[:0], int32(os.Getpid()), &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, flags)}})
+	if login != 0 {
+		if err := h.write(); err != nil {
+			return err
+		}
+		if err := h.authenticate(ctx, flags, unix); err != nil {
+			return err
+		}
+		h.out = h.out[:0]
+		if h.container == "" {
+			return nil
+		}
+	}
 	if h.container != "" {
 		h.out = wire.Append(h.out, wire.FromAnon, &wire.Attr{Attr: wire.AttrContainer, Value: []byte(h.container)})
 	}

@@ -27,6 +27,7 @@ type host struct {
 	ports          []int  // default ones
 	socket         string // default one
 	container      string
+	login          login
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	connectTimeout time.Duration
 	requestTimeout time.Duration
@@ -320,7 +321,7 @@ func (h *host) dup(ctx context.Context) (source, error) {
 		return nil, errClosed
 	}
 	n := &host{
-		given: h.given, spec: h.spec, ports: h.ports, socket: h.socket, container: h.container,
+		given: h.given, spec: h.spec, ports: h.ports, socket: h.socket, container: h.container, login: h.login,
 		dial: h.dial, connectTimeout: h.connectTimeout, requestTimeout: h.requestTimeout, backoff: h.backoff,
 	}
 	if err := n.connect(ctx); err != nil {

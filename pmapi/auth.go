@@ -1,0 +1,157 @@
+package pmapi
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/sasl"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// A login is what a host knows of who its user is at the collector. What was
+// asked for once is kept for when the connection has to be made anew.
+type login struct {
+	wanted        bool // the specification says something of it
+	user          string
+	password      string
+	hasPassword   bool
+	method, realm string
+	askUser       func(ctx context.Context) (string, error)
+	askPassword   func(ctx context.Context, username, realm string) (string, error)
+}
+
+// login reads what a specification says of its user.
+func (d *Dialer) login(hs *HostSpec) login {
+	l := login{askUser: d.UserName, askPassword: d.Password}
+	var has [4]bool
+	l.user, has[0] = hs.Attr(wire.AttrUserName)
+	l.password, l.hasPassword = hs.Attr(wire.AttrPassword)
+	l.method, has[1] = hs.Attr(wire.AttrMethod)
+	l.realm, has[2] = hs.Attr(wire.AttrRealm)
+	_, has[3] = hs.Attr(wire.AttrUserAuth)
+	l.wanted = l.hasPassword || has[0] || has[1] || has[2] || has[3]
+	return l
+}
+
+// loginFlags picks the features of who the user is that are asked of a
+// collector which has these.
+func (h *host) loginFlags(features wire.Features) (wire.Features, error) {
+	flags := features & wire.FeatureCredsReqd
+	if h.login.wanted {
+		if features&wire.FeatureAuth == 0 {
+			return 0, fmt.Errorf("collector does not offer authentication: %w", errNotSupported)
+		}
+		flags |= wire.FeatureAuth
+	}
+	return flags, nil
+}
+
+// maxAuthSteps is how many challenges of a collector are answered.
+const maxAuthSteps = 8
+
+// authenticate proves to the collector who the user is, if that was agreed in
+// flags and is not known from a Unix socket (secureconnect.c:
+// __pmAuthClientNegotiation). By a method like PLAIN a refusal comes in
+// answer to the first request.
+func (h *host) authenticate(ctx context.Context, flags wire.Features, unix bool) error {
+	if flags&wire.FeatureCredsReqd != 0 && unix || flags&(wire.FeatureAuth|wire.FeatureCredsReqd) == 0 {
+		return nil
+	}
+	offered, err := h.authMessage()
+	if err != nil {
+		return err
+	}
+	mechanism, err := sasl.Choose(string(offered), h.login.method)
+	if err != nil {
+		return err
+	}
+	if err := h.askLogin(ctx); err != nil {
+		return err
+	}
+	c, err := sasl.NewClient(mechanism, h.login.user, h.login.password)
+	if err != nil {
+		return err
+	}
+	if err := h.sendAuth(c.Start()); err != nil {
+		return err
+	}
+	for range maxAuthSteps {
+		if c.Done() {
+			return nil
+		}
+		challenge, err := h.authMessage()
+		if err != nil {
+			return err
+		}
+		answer, err := c.Step(challenge)
+		if err != nil {
+			return err
+		}
+		if err := h.sendAuth(answer); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("authentication takes more than %d steps: %w", maxAuthSteps, pcp.ErrIPC)
+}
+
+// askLogin completes name and password. While somebody types, the time of the
+// request stands still.
+func (h *host) askLogin(ctx context.Context) error {
+	l := &h.login
+	if l.user != "" && l.hasPassword {
+		return nil
+	}
+	h.conn.SetDeadline(time.Time{})
+	var err error
+	if l.user == "" && l.askUser != nil {
+		l.user, err = l.askUser(ctx)
+	}
+	if err == nil && l.user != "" && !l.hasPassword && l.askPassword != nil {
+		l.password, err = l.askPassword(ctx, l.user, l.realm)
+		l.hasPassword = err == nil
+	}
+	if err == nil && h.requestTimeout > 0 {
+		h.conn.SetDeadline(time.Now().Add(h.requestTimeout))
+	}
+	if ctx.Err() != nil {
+		return newConnError(context.Cause(ctx))
+	}
+	return err
+}
+
+func (h *host) sendAuth(message []byte) error {
+	h.out = wire.Append(h.out[:0], wire.FromAnon, &wire.Attr{Value: message})
+	return h.write()
+}
+
+// authMessage receives a message of the collector.
+func (h *host) authMessage() ([]byte, error) {
+	hdr, body, err := h.read()
+	if err != nil {
+		return nil, err
+	}
+	switch hdr.Type {
+	case wire.TypeAttr:
+	case wire.TypeError:
+		var e wire.Error
+		if err := e.DecodeBody(body); err != nil {
+			return nil, err
+		}
+		if e.Code < 0 {
+			return nil, e.Code
+		}
+		return nil, fmt.Errorf("status %d during authentication: %w", e.Code, pcp.ErrIPC)
+	default:
+		return nil, fmt.Errorf("PDU of type %v during authentication: %w", hdr.Type, pcp.ErrIPC)
+	}
+	var attr wire.Attr
+	if err := attr.DecodeBody(body); err != nil {
+		return nil, err
+	}
+	if len(attr.Value) >= sasl.MaxMessage {
+		return nil, fmt.Errorf("message of %d bytes during authentication: %w", len(attr.Value), pcp.ErrIPC)
+	}
+	return attr.Value, nil
+}
