@@ -73,6 +73,14 @@ func (r *Reader) Next() (Header, []byte, error) {
 // PDUs that Next has not returned.
 func (r *Reader) Buffered() int { return len(r.buf) - r.off }
 
+// Take returns a copy of what Buffered counts, and forgets it: those bytes are
+// the first of whatever is spoken on the stream from now on, such as TLS.
+func (r *Reader) Take() []byte {
+	b := slices.Clone(r.buf[r.off:])
+	r.buf, r.off = r.buf[:0], 0
+	return b
+}
+
 // release gives back the memory of the last PDU, and of a long one after a
 // while without another.
 func (r *Reader) release() {

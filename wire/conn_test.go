@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -182,4 +183,20 @@ func (p *pieces) Read(b []byte) (int, error) {
 	n := copy(b, p.b[:min(p.n, len(p.b))])
 	p.b = p.b[n:]
 	return n, nil
+}
+
+// TestReaderTake has a stream change its language after a PDU.
+func TestReaderTake(t *testing.T) {
+	first := wire.Append(nil, 1, &wire.DescReq{PMID: 1})
+	r := wire.NewReader(bytes.NewReader(slices.Concat(first, []byte("other words"), first)))
+	if _, _, err := r.Next(); err != nil {
+		t.Fatal(err)
+	}
+	want := "other words" + string(first)
+	if got := r.Take(); string(got) != want || r.Buffered() != 0 {
+		t.Errorf("Take() = %q, leaving %d bytes, want %q", got, r.Buffered(), want)
+	}
+	if got := r.Take(); len(got) != 0 {
+		t.Errorf("Take() again = %q", got)
+	}
 }
