@@ -46,6 +46,7 @@ var floors = map[string]int{
 	"internal/procfs": 1,
 
 	"internal/daemonlog":  1,
+	"internal/tlsconf":    1,
 	"internal/sasl":       1,
 	"internal/hashorder":  0,
 	"internal/timezone":   0,

@@ -1,0 +1,27 @@
+// Package tlsconf reads PCP's tls.conf and makes of it what crypto/tls needs,
+// for the collector's side and for the client's.
+//
+//	f, err := tlsconf.ReadFile(path)      // no such file: no settings
+//	server, err := f.Server()             // the collector's *tls.Config
+//	client, err := f.Client("host", nil)  // a client's, to talk to host
+//
+// The file has lines of the form key = value (or key: value); # starts a
+// comment, a value ends at white space. The keys, as of PCP 6.0.3:
+//
+//	tls-cert-file, tls-key-file                 the collector's certificate and key
+//	tls-client-cert-file, tls-client-key-file   a client's; without, it shows the former
+//	tls-ca-cert-file, tls-ca-cert-dir           whom either trusts
+//	tls-ciphers, tls-ciphersuites               up to TLS 1.2, and of TLS 1.3
+//	tls-verify-clients                          true or yes has a client check the collector
+//
+// The last means what it says here, not what its name says: it is what PCP's
+// library makes of it. A client of that library checks nothing without it, and
+// never whether the certificate is that of the host it wanted. So do ours, so
+// that a file serves both; who wants a client that checks both sets a key that
+// PCP's library does not know and passes over:
+//
+//	tls-verify-server = true
+//
+// Both sides speak TLS 1.2 and 1.3. What crypto/tls cannot do is an error that
+// names it: see [File.Server].
+package tlsconf
