@@ -34,9 +34,10 @@ type cpuText struct {
 
 // A cpuInfoReader reads /proc/cpuinfo, whose keys differ between architectures.
 type cpuInfoReader struct {
-	file   *procfs.File
-	cpus   []cpuText
-	shared *cpuText // what is said of all of them, nil if each has its own
+	file     *procfs.File
+	cpus     []cpuText
+	shared   cpuText // what is said of all of them
+	isShared bool    // rather than of each
 }
 
 func readCPUInfo(a *Agent) error {
@@ -54,7 +55,7 @@ func readCPUInfo(a *Agent) error {
 			out.set(row, infoNode, uint64(a.stat.nodes[n].id))
 		}
 		// Sections stand for the processors online, in order.
-		if a.cpuinfo.shared != nil {
+		if a.cpuinfo.isShared {
 			a.cpuinfo.shared.put(out, row)
 		} else if i < len(a.cpuinfo.cpus) {
 			a.cpuinfo.cpus[i].put(out, row)
@@ -97,9 +98,8 @@ func (t *cpuText) put(out *block, row int) {
 // "processor" lines come first, what follows is of each of them; and so is all
 // where there are none.
 func (r *cpuInfoReader) parse(b []byte) {
-	r.cpus, r.shared = r.cpus[:0], nil
-	var shared cpuText
-	isShared, lastWasProcessor := false, false
+	r.cpus, r.shared, r.isShared = r.cpus[:0], cpuText{}, false
+	lastWasProcessor := false
 	for {
 		line, rest, ok := procfs.Line(b)
 		if !ok {
@@ -115,20 +115,17 @@ func (r *cpuInfoReader) parse(b []byte) {
 				return
 			}
 			r.cpus = append(r.cpus, cpuText{})
-			isShared = isShared || lastWasProcessor
+			r.isShared = r.isShared || lastWasProcessor
 			lastWasProcessor = true
 			continue
 		}
 		lastWasProcessor = false
-		isShared = isShared || len(r.cpus) == 0
-		if isShared {
-			shared.set(key, val)
+		r.isShared = r.isShared || len(r.cpus) == 0
+		if r.isShared {
+			r.shared.set(key, val)
 		} else {
 			r.cpus[len(r.cpus)-1].set(key, val)
 		}
-	}
-	if isShared {
-		r.shared = &shared
 	}
 }
 

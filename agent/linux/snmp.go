@@ -234,7 +234,7 @@ const (
 	numSoftnet
 )
 
-// readSoftnet has what the kernel does not count be an error, as in C.
+// readSoftnet has what is not in the file be an error, as in C.
 func readSoftnet(a *Agent) error {
 	if a.softnetMetrics == nil {
 		for i := range a.metrics {
@@ -247,12 +247,10 @@ func readSoftnet(a *Agent) error {
 	b, err := a.softnet.Read()
 	if err == nil {
 		parseSoftnet(b, a.blocks[blockCPU].insts, all, &a.blocks[blockSoftnetCPU])
-	} else {
-		all.clear()
 	}
 	for _, m := range a.softnetMetrics {
 		m.err = 0
-		if !all.cells[m.col].ok {
+		if err == nil && !all.cells[m.col].ok {
 			m.err = pcp.ErrAppVersion
 		}
 	}
