@@ -22,22 +22,30 @@ const (
 	OpAll       = OpFetch | OpStore
 )
 
-// Access holds the rules of an [access] section: which hosts may do what. For
-// each operation the rule that names the client most closely counts; where
-// none does, the operation is allowed. The zero Access allows everything.
+// Access holds the rules of an [access] section: which hosts, users and groups
+// may do what. Of hosts, for each operation the rule that names the client most
+// closely counts; where none does, the operation is allowed. Of users and
+// groups all rules that match count. The zero Access allows everything.
 type Access struct {
-	rules []*hostRule // most general last
-	mu    sync.Mutex  // guards the rules' counts
+	rules  []*hostRule // most general last
+	users  accountList
+	groups accountList
+	mu     sync.Mutex // guards the rules' counts
 }
+
+// A limit counts the connections to which a rule applies.
+type limit struct{ max, cur int } // max 0 is no limit
+
+func (l *limit) full() bool { return l.max > 0 && l.cur >= l.max }
 
 // A hostRule is one row of the host access list.
 type hostRule struct {
-	name     string // as the log shows it
-	unix     bool
-	prefix   netip.Prefix
-	spec     Ops // the operations that the rule is about
-	deny     Ops // and of them those that are denied
-	max, cur int // connections; max 0 is no limit
+	name   string // as the log shows it
+	unix   bool
+	prefix netip.Prefix
+	spec   Ops // the operations that the rule is about
+	deny   Ops // and of them those that are denied
+	limit
 }
 
 // DefaultAccess lets everybody read, and those store who come by a Unix socket,
@@ -71,8 +79,7 @@ func (a *Access) add(host string, spec, deny Ops, maximum int) error {
 			continue
 		}
 		have := a.rules[i]
-		both := have.spec & r.spec
-		if have.deny&both != r.deny&both || have.max != 0 && r.max != 0 && have.max != r.max {
+		if clash(have.spec, have.deny, have.max, r.spec, r.deny, r.max) {
 			return fmt.Errorf("rules for %s contradict each other: %w", host, pcp.ErrGeneric)
 		}
 		have.spec |= r.spec
@@ -191,7 +198,15 @@ func wildcard(host string, bad func(string) ([]*hostRule, error)) ([]*hostRule, 
 // An admission is what a client may not do, and the rules that count it.
 type admission struct {
 	deny    Ops
-	counted []*hostRule
+	counted []*limit
+}
+
+// count has a rule with a limit count the client. The mutex of Access is held.
+func (ad *admission) count(l *limit) {
+	if l.max > 0 {
+		l.cur++
+		ad.counted = append(ad.counted, l)
+	}
 }
 
 // admit decides on a connection. The error is pcp.ErrPermission if nothing is
@@ -205,6 +220,7 @@ func (a *Access) admit(addr net.Addr, unix bool) (admission, error) {
 	}
 	var ad admission
 	var closest *hostRule
+	var matching []*hostRule
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, r := range slices.Backward(a.rules) {
@@ -213,18 +229,16 @@ func (a *Access) admit(addr net.Addr, unix bool) (admission, error) {
 		}
 		ad.deny = ad.deny&^r.spec | r.deny
 		closest = r
-		if r.max > 0 {
-			ad.counted = append(ad.counted, r)
-		}
+		matching = append(matching, r)
 	}
 	switch {
 	case ad.deny == OpAll:
 		return ad, pcp.ErrPermission
-	case closest != nil && closest.max > 0 && closest.cur >= closest.max:
+	case closest != nil && closest.full():
 		return ad, pcp.ErrConnLimit
 	}
-	for _, r := range ad.counted {
-		r.cur++
+	for _, r := range matching {
+		ad.count(&r.limit)
 	}
 	return ad, nil
 }

@@ -63,11 +63,11 @@ func TestAgentHearsAboutClients(t *testing.T) {
 	defer a.mu.Unlock()
 	uid, gid, pid := os.Getuid(), os.Getgid(), os.Getpid()
 	want := []string{
-		fmt.Sprintf("client 0: 11=%d", uid), fmt.Sprintf("client 0: 12=%d", gid), fmt.Sprintf("client 0: 14=%d", pid),
+		fmt.Sprintf("client 0: 14=%d", pid), fmt.Sprintf("client 0: 12=%d", gid), fmt.Sprintf("client 0: 11=%d", uid),
 		"client 0: fetch",
 		"client 1: fetch",
 		"client 0: end",
-		fmt.Sprintf("client 0: 11=%d", uid), fmt.Sprintf("client 0: 12=%d", gid), fmt.Sprintf("client 0: 14=%d", pid),
+		fmt.Sprintf("client 0: 14=%d", pid), fmt.Sprintf("client 0: 12=%d", gid), fmt.Sprintf("client 0: 11=%d", uid),
 		"client 0: fetch",
 	}
 	if !slices.Equal(a.heard, want) {

@@ -36,6 +36,8 @@ type client struct {
 		sync.Mutex
 		access *Access // that counts the client; nil before and after
 		admission
+		identified bool     // who is known, and does not change
+		who        *account // nil: nobody of this host
 	}
 	deny     atomic.Uint32 // Ops; shared
 	expelled atomic.Int32  // the pcp.Error with which new rules end it; shared

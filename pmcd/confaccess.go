@@ -36,16 +36,19 @@ func (p *confParser) accessStatement(a *Access) bool {
 		return false
 	}
 	p.next()
+	kind, add := "host", a.add
 	switch {
 	case p.quoted:
-	case p.is("user"), p.is("users"), p.is("group"), p.is("groups"):
-		// Ignoring such a rule could let in whom it keeps out.
-		p.errorf("access rules for users and groups are not supported yet")
-		return false
+	case p.is("user"), p.is("users"):
+		kind, add = "user", a.addUser
+		p.next()
+	case p.is("group"), p.is("groups"):
+		kind, add = "group", a.addGroup
+		p.next()
 	case p.is("host"), p.is("hosts"):
 		p.next()
 	}
-	hosts, ok := p.hostNames()
+	names, ok := p.names(kind)
 	if !ok {
 		return false
 	}
@@ -54,25 +57,25 @@ func (p *confParser) accessStatement(a *Access) bool {
 	if !p.accessOps(&rule, false) {
 		return false
 	}
-	for _, host := range hosts {
-		if err := a.add(host, rule.spec, rule.deny, rule.max); err != nil {
-			p.errorf("access control error for host '%s': %v", host, err)
+	for _, name := range names {
+		if err := add(name, rule.spec, rule.deny, rule.max); err != nil {
+			p.errorf("access control error for %s '%s': %v", kind, name, err)
 			return false
 		}
 	}
 	return true
 }
 
-// hostNames parses a list up to its ':'. A name may hold colons of its own if
-// it is quoted; local: and unix: need not be.
-func (p *confParser) hostNames() ([]string, bool) {
+// names parses a list up to its ':', of a kind that messages name. A name may
+// hold colons of its own if it is quoted; local: and unix: need not be.
+func (p *confParser) names(kind string) ([]string, bool) {
 	var hosts []string
 	for {
 		if p.eof() || !p.quoted && strings.Contains(",:;", p.tok) {
 			if hosts == nil {
-				p.errorf("no hosts in allow/disallow statement")
+				p.errorf("no %ss in allow/disallow statement", kind)
 			} else {
-				p.errorf("host expected after ','")
+				p.errorf("%s expected after ','", kind)
 			}
 			return nil, false
 		}

@@ -69,6 +69,15 @@ type Config struct {
 	// everybody do everything.
 	Access *Access
 
+	// Auth finds out who clients are that come by TCP; nil means that they
+	// are not asked. It has no part in what comes by a Unix socket, where the
+	// kernel tells.
+	Auth Authenticator
+
+	// RequireCreds has only those clients served of whom it is known who they
+	// are. Access rules for users or groups do the same.
+	RequireCreds bool
+
 	// SysConfDir is the directory of the files with labels that this host's
 	// administrator sets, PCP_SYSCONF_DIR: labels/*, labels/optional/* and
 	// labels.conf. Server.HangUp has them read again. "" means no such files.

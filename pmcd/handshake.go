@@ -12,6 +12,7 @@ import (
 //
 //	server   ERROR 0 with version and features, or ERROR n and the end
 //	client   CREDS with its version and the features it wants to use
+//	both     ATTR 0 until the client has proven who it is, if it wants or has to
 //	client   ATTR with the name of a container, if it wants that feature
 func (c *client) handshake() error {
 	c.s.awaitReload()
@@ -37,6 +38,9 @@ func (c *client) handshake() error {
 	c.s.trace("client came", c)
 	if err := c.credentials(body); err != nil {
 		return err
+	}
+	if err := c.admitAccount(); err != nil {
+		return c.refuse(err)
 	}
 	for _, ag := range c.s.agents() {
 		if r, ok := ag.be.(*remote); ok {
@@ -65,6 +69,9 @@ func (c *client) admitLocked() error {
 	}
 	c.admitted.access, c.admitted.admission = access, ad
 	c.deny.Store(uint32(ad.deny))
+	if c.admitted.identified {
+		return c.admitAccountLocked()
+	}
 	return nil
 }
 
@@ -79,6 +86,10 @@ func (c *client) readmit() {
 	c.admitted.access.leave(c.admitted.admission)
 	c.admitted.access = nil
 	if err := c.admitLocked(); err != nil {
+		if c.admitted.access != nil { // its host is admitted, but not its account
+			c.admitted.access.leave(c.admitted.admission)
+			c.admitted.access = nil
+		}
 		c.deny.Store(uint32(OpAll))
 		c.expelled.Store(int32(pcp.Code(err)))
 		c.conn.SetReadDeadline(time.Unix(1, 0))
@@ -107,9 +118,12 @@ func (c *client) credentials(body []byte) error {
 	if !ok || version != wire.PDUVersion {
 		return c.refuse(fmt.Errorf("client's protocol version is %d: %w", version, pcp.ErrIPC))
 	}
-	const transport = wire.FeatureSecure | wire.FeatureCompress | wire.FeatureAuth
+	const transport = wire.FeatureSecure | wire.FeatureCompress
 	if odd := wanted & transport; odd != 0 {
 		return c.refuse(fmt.Errorf("client wants %v, which was not offered: %w", odd, pcp.ErrNYI))
+	}
+	if err := c.identify(wanted); err != nil {
+		return err
 	}
 	if wanted&wire.FeatureContainer == 0 {
 		return nil

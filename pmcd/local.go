@@ -427,9 +427,10 @@ func (l *local) introduce(c *client) {
 	}
 }
 
-// attrOrder is the order in which agents learn a client's attributes.
+// attrOrder is the order in which agents learn a client's attributes, that of
+// C's hash table.
 var attrOrder = [...]wire.AttrKey{
-	wire.AttrUserID, wire.AttrGroupID, wire.AttrProcessID, wire.AttrContainer,
+	wire.AttrContainer, wire.AttrProcessID, wire.AttrGroupID, wire.AttrUserID, wire.AttrUserName,
 }
 
 func (l *local) desc(c *client, id pcp.PMID) (desc pcp.Desc, err error) {

@@ -358,7 +358,9 @@ func (s *Server) setFeatures() {
 	s.features.Store(uint32(features))
 }
 
-func (s *Server) featureSet() wire.Features { return wire.Features(s.features.Load()) }
+func (s *Server) featureSet() wire.Features {
+	return wire.Features(s.features.Load()) | s.authFeatures()
+}
 
 // rootDomain is the domain of the agent that does what needs privileges for
 // other agents. They look for it when they start, and only then.

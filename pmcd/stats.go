@@ -122,8 +122,10 @@ func (s *Server) SetDebug(flags int32) { s.debug.Store(flags) }
 // Features are what the server can do.
 func (s *Server) Features() agentpmcd.Features {
 	f := agentpmcd.Features{
-		Containers: s.featureSet()&wire.FeatureContainer != 0,
-		Local:      s.cfg.Local,
+		Containers:     s.featureSet()&wire.FeatureContainer != 0,
+		Local:          s.cfg.Local,
+		Authentication: s.cfg.Auth != nil,
+		CredsRequired:  s.credsRequired(),
 	}
 	for _, ln := range s.cfg.Listeners {
 		if ln.Addr().Network() == "unix" {

@@ -40,8 +40,7 @@ func (s *Server) describeTables(b *strings.Builder) {
 	}
 	b.WriteByte('\n')
 	s.access.Load().describe(b)
-	b.WriteString("User access list empty: user-based access control turned off\n" +
-		"Group access list empty: group-based access control turned off\n\n")
+	b.WriteByte('\n')
 }
 
 func (a *agent) describe(b *strings.Builder) {
@@ -83,8 +82,14 @@ func (a *Access) describe(b *strings.Builder) {
 	defer a.mu.Unlock()
 	if len(a.rules) == 0 {
 		b.WriteString("Host access list empty: host-based access control turned off\n")
-		return
+	} else {
+		a.describeHosts(b)
 	}
+	a.users.describe(b, "user")
+	a.groups.describe(b, "group")
+}
+
+func (a *Access) describeHosts(b *strings.Builder) {
 	const width = 39
 	line := strings.Repeat("=", width)
 	fmt.Fprintf(b, "Host access list:\n00 01 Cur/MaxCons %-*s %-*s lvl host-name\n", width, "host-spec", width, "host-mask")
@@ -92,16 +97,7 @@ func (a *Access) describe(b *strings.Builder) {
 	rules := slices.Clone(a.rules)
 	slices.SortStableFunc(rules, func(x, y *hostRule) int { return x.level() - y.level() })
 	for _, r := range rules {
-		for _, op := range []Ops{OpFetch, OpStore} {
-			switch {
-			case r.spec&op == 0:
-				b.WriteString("   ")
-			case r.deny&op != 0:
-				b.WriteString(" n ")
-			default:
-				b.WriteString(" y ")
-			}
-		}
+		writeOps(b, r.spec, r.deny)
 		spec, mask := "/", "/"
 		if !r.unix {
 			spec = r.prefix.Addr().String()

@@ -1,0 +1,212 @@
+package pmcd
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/sasl"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// An Authenticator finds out who clients are, by the mechanisms of SASL. It is
+// called by several goroutines at a time. NewAccounts makes one.
+type Authenticator interface {
+	// Mechanisms are the names of what clients can choose from.
+	Mechanisms() []string
+
+	// Begin starts the exchange with a client that sent first: the name of
+	// a mechanism, and after a NUL the initial response if there is one.
+	Begin(first []byte) (Exchange, error)
+}
+
+// An Exchange goes on until Done, or an error, which the client is told by its
+// pcp.Code.
+type Exchange interface {
+	// Start returns the first challenge and Step the one that follows a
+	// response. It is sent unless Done tells true.
+	Start() ([]byte, error)
+	Step(response []byte) ([]byte, error)
+
+	Done() bool
+	Mechanism() string // that the client chose
+	User() string      // who it says to be, and is when Done
+}
+
+const (
+	// maxAuthSteps bounds how many messages of a client authentication takes.
+	maxAuthSteps = 8
+	// failurePause is how long a client whose authentication failed waits to
+	// be told. It has one attempt for each connection.
+	failurePause = 300 * time.Millisecond
+)
+
+// authFeatures are what s offers and demands of who clients are.
+func (s *Server) authFeatures() wire.Features {
+	var f wire.Features
+	if s.cfg.Auth != nil {
+		f |= wire.FeatureAuth
+	}
+	if s.credsRequired() {
+		f |= wire.FeatureCredsReqd
+	}
+	return f
+}
+
+// credsRequired tells whether a client must let know who it is.
+func (s *Server) credsRequired() bool {
+	return s.cfg.RequireCreds || s.access.Load().credsNeeded()
+}
+
+// identify is the part of the handshake that comes after encryption: it finds
+// out who the client is, as far as it wants that or we do. Of a Unix socket
+// the kernel has told.
+func (c *client) identify(wanted wire.Features) error {
+	_, known := c.pub.Attrs[wire.AttrUserID]
+	if wanted&wire.FeatureCredsReqd != 0 {
+		if known {
+			return nil
+		}
+		wanted |= wire.FeatureAuth
+	}
+	if wanted&wire.FeatureAuth == 0 {
+		return nil
+	}
+	if c.s.cfg.Auth == nil {
+		return c.refuse(fmt.Errorf("client wants %v, which was not offered: %w", wire.FeatureAuth, pcp.ErrNYI))
+	}
+	ex, err := c.authenticate()
+	if err == nil {
+		err = c.become(ex)
+	}
+	var broke *readError
+	if err == nil || errors.As(err, &broke) {
+		return err
+	}
+	who, how := "?", "?"
+	if ex != nil {
+		who, how = ex.User(), ex.Mechanism()
+	}
+	timer := time.NewTimer(failurePause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.s.closing:
+	}
+	return c.refuse(fmt.Errorf("authentication of user %.64q by %.20s: %w", who, how, err))
+}
+
+// A readError is a failure to hear from a client.
+type readError struct{ error }
+
+func (e *readError) Unwrap() error { return e.error }
+
+// authenticate has the client prove who it is, in at most handshakeTimeout.
+func (c *client) authenticate() (Exchange, error) {
+	end := time.Now().Add(handshakeTimeout)
+	mechanisms := strings.Join(c.s.cfg.Auth.Mechanisms(), " ")
+	if mechanisms == "" {
+		return nil, fmt.Errorf("no mechanism that can be offered: %w", sasl.ErrNoMech)
+	}
+	first, err := c.authMessage([]byte(mechanisms), end)
+	if err != nil {
+		return nil, err
+	}
+	ex, err := c.s.cfg.Auth.Begin(first)
+	if err != nil {
+		return nil, err
+	}
+	challenge, err := ex.Start()
+	for range maxAuthSteps {
+		if err != nil || ex.Done() {
+			return ex, err
+		}
+		var response []byte
+		if response, err = c.authMessage(challenge, end); err != nil {
+			return ex, err
+		}
+		challenge, err = ex.Step(response)
+	}
+	return ex, fmt.Errorf("more than %d messages: %w", maxAuthSteps, pcp.ErrIPC)
+}
+
+// authMessage sends a message of the exchange and takes the answer.
+func (c *client) authMessage(out []byte, end time.Time) ([]byte, error) {
+	if err := c.send(&wire.Attr{Value: out}); err != nil {
+		return nil, &readError{err}
+	}
+	if err := c.conn.SetReadDeadline(end); err != nil {
+		return nil, &readError{err}
+	}
+	c.rd.set = true // to be undone by next
+	h, body, err := c.next()
+	if err != nil {
+		return nil, &readError{err}
+	}
+	switch h.Type {
+	case wire.TypeAttr:
+	case wire.TypeError:
+		var e wire.Error
+		if err := decode(&e, body); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("client gave up with status %d: %w", e.Code, pcp.ErrIPC)
+	default:
+		return nil, fmt.Errorf("%v PDU instead of a message of the exchange: %w", h.Type, pcp.ErrIPC)
+	}
+	var attr wire.Attr
+	if err := decode(&attr, body); err != nil {
+		return nil, err
+	}
+	if len(attr.Value) >= sasl.MaxMessage {
+		return nil, fmt.Errorf("message of %d bytes: %w", len(attr.Value), pcp.ErrIPC)
+	}
+	return attr.Value, nil
+}
+
+// become gives the client the identity that it has proven. As in C it must be
+// that of a user of this host.
+func (c *client) become(ex Exchange) error {
+	c.s.log.Info(fmt.Sprintf("Successful authentication for user %q", ex.User()), "client", c.name, "method", ex.Mechanism())
+	who, err := lookupAccount(ex.User())
+	if err != nil {
+		return err
+	}
+	c.pub.Attrs[wire.AttrUserName] = ex.User()
+	c.pub.Attrs[wire.AttrUserID] = strconv.Itoa(who.uid)
+	c.pub.Attrs[wire.AttrGroupID] = strconv.Itoa(who.gid)
+	return nil
+}
+
+// admitAccount applies the access rules for users and groups, when who the
+// client is will not change any more.
+func (c *client) admitAccount() error {
+	c.admitted.Lock()
+	defer c.admitted.Unlock()
+	if c.admitted.access == nil {
+		return nil // the rules that are new have ended it
+	}
+	c.admitted.identified = true
+	if uid, err := strconv.Atoi(c.pub.Attrs[wire.AttrUserID]); err == nil {
+		if gid, err := strconv.Atoi(c.pub.Attrs[wire.AttrGroupID]); err == nil {
+			c.admitted.who = &account{uid, gid}
+		}
+	}
+	return c.admitAccountLocked()
+}
+
+// admitAccountLocked is called with c.admitted held, in which the client has
+// been admitted by its host.
+func (c *client) admitAccountLocked() error {
+	if c.admitted.who == nil && c.s.credsRequired() {
+		return fmt.Errorf("who the client is is not known: %w", pcp.ErrPermission)
+	}
+	if err := c.admitted.access.admitAccount(&c.admitted.admission, c.admitted.who); err != nil {
+		return err
+	}
+	c.deny.Store(uint32(c.admitted.deny))
+	return nil
+}
