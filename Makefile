@@ -45,6 +45,11 @@ fuzz:               ## every fuzz target for FUZZTIME each
 bench: build        ## side by side with the C tools where they are installed
 	bench/run
 
+.PHONY: soak
+SOAK ?= 10m
+soak:               ## 500 clients for ten minutes while agents hang, crash and babble
+	PCP_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=60m ./interop/soak
+
 qa: build           ## the upstream QA suite's tests with our tools in place of theirs
 	conformance/run
 

@@ -275,6 +275,14 @@ func (c *Collector) OneLine(t testing.TB, text, want string) {
 	}
 }
 
+// Signal sends the process a signal.
+func (c *Collector) Signal(sig os.Signal) {
+	c.t.Helper()
+	if err := c.cmd.Process.Signal(sig); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
 // Alive tells whether the process runs.
 func (c *Collector) Alive() bool {
 	select {
