@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/procfs"
+	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -38,6 +39,9 @@ type Config struct {
 	StatfsTimeout time.Duration
 	// Version is what pmda.version reports; without it the metric has no value.
 	Version string
+	// Helper finds the processes of containers; nil means the root helper of
+	// this installation, which is looked for when it is first needed.
+	Helper Helper
 	// Log is told of files that cannot be read for another reason than that
 	// they are not there; nil discards.
 	Log *slog.Logger
@@ -63,6 +67,8 @@ type Agent struct {
 	devices procfs.Pool
 
 	*readers
+	boxes boxes
+	box   *box // of an agent that reads inside a container
 }
 
 // maxDeviceFiles is how many files about single devices stay open.
@@ -163,7 +169,12 @@ func (a *Agent) column(b blockID, key string) int {
 }
 
 // path returns the name of a file below the root.
-func (a *Agent) path(name string) string { return filepath.Join(a.root, name) }
+func (a *Agent) path(name string) string {
+	if a.box != nil {
+		name = a.box.path(name)
+	}
+	return filepath.Join(a.root, name)
+}
 
 func (a *Agent) file(name string) *procfs.File { return a.kept(procfs.NewFile(a.path(name))) }
 
@@ -209,8 +220,8 @@ func (a *Agent) Desc(_ context.Context, id pcp.PMID) (pcp.Desc, error) {
 }
 
 // Instances implements pmda.Agent. It reads what says which instances there are.
-func (a *Agent) Instances(_ context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
-	b, err := a.indomBlock(indom)
+func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
+	b, err := a.indomBlock(ctx, indom)
 	if err != nil {
 		return nil, err
 	}
@@ -222,10 +233,13 @@ func (a *Agent) Instances(_ context.Context, indom pcp.InDom) ([]pcp.Instance, e
 }
 
 // indomBlock returns the block that lists the instances of indom, just read.
-func (a *Agent) indomBlock(indom pcp.InDom) (*block, error) {
+func (a *Agent) indomBlock(ctx context.Context, indom pcp.InDom) (*block, error) {
 	if indom.Domain() == a.domain {
 		for _, d := range indoms {
 			if int(d.serial) == indom.Serial() {
+				if client, ok := pmda.ClientFrom(ctx); ok && containerOf(client) != "" {
+					return a.blockInside(ctx, client, d.block)
+				}
 				a.read(blockSpecs[d.block].from)
 				return &a.blocks[d.block], nil
 			}

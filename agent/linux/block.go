@@ -3,6 +3,7 @@ package linux
 import (
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/go-pcp/pcp"
 )
@@ -164,6 +165,8 @@ type registry struct {
 	pos   int
 	pass  uint64
 	seen  []uint64 // by number: the pass that found it last
+
+	shared *numbers // gives numbers for several registries; nil: this one does
 }
 
 // begin starts a pass over the names in the order of a file.
@@ -201,8 +204,12 @@ func (r *registry) id(name []byte) (int32, string) {
 		if r.ids == nil {
 			r.ids = make(map[string]int32)
 		}
-		id = int32(len(r.names))
-		r.names = append(r.names, string(name))
+		if r.shared != nil {
+			id, r.names = r.shared.id(name, r.names)
+		} else {
+			id = int32(len(r.names))
+			r.names = append(r.names, string(name))
+		}
 		r.ids[r.names[id]] = id
 	}
 	if at >= len(r.last) {
@@ -211,4 +218,30 @@ func (r *registry) id(name []byte) (int32, string) {
 		r.last[at] = id
 	}
 	return id, r.names[id]
+}
+
+// numbers gives names their numbers for the registries of several agents.
+type numbers struct {
+	mu    sync.Mutex
+	ids   map[string]int32
+	names []string
+}
+
+// id returns the number of name, and adds to names what it lacks up to that.
+func (n *numbers) id(name []byte, names []string) (int32, []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	id, ok := n.ids[string(name)]
+	if !ok {
+		if n.ids == nil {
+			n.ids = make(map[string]int32)
+		}
+		id = int32(len(n.names))
+		n.names = append(n.names, string(name))
+		n.ids[n.names[id]] = id
+	}
+	if len(names) <= int(id) {
+		names = append(names, n.names[len(names):id+1]...)
+	}
+	return id, names
 }

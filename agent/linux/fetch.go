@@ -25,17 +25,34 @@ func (a *Agent) Refresh(_ context.Context, ids []pcp.PMID) error {
 }
 
 // Fetch implements pmda.Agent. Strings in the result stay as they are; a later
-// Refresh makes new ones.
-func (a *Agent) Fetch(_ context.Context, req *pmda.FetchRequest) error {
+// Refresh makes new ones. For a client that looks into a container it reads
+// there.
+func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
+	if containerOf(req.Client) != "" {
+		return a.fetchInside(ctx, req)
+	}
+	a.readMissing(req.PMIDs, false)
+	a.copy(req, nil)
+	return nil
+}
+
+// readMissing reads what ids need and the last Refresh did not read. If outer
+// is set, what is read inside a container is not needed.
+func (a *Agent) readMissing(ids []pcp.PMID, outer bool) {
 	var missing sources
-	for _, id := range req.PMIDs {
-		if m := a.metric(id); m != nil {
+	for _, id := range ids {
+		if m := a.metric(id); m != nil && !(outer && isInside(m.block)) {
 			missing |= m.need &^ a.fresh
 		}
 	}
 	if missing != 0 {
 		a.read(missing)
 	}
+}
+
+// copy appends the values that were read to the result: those of a container
+// from inside, if that is not nil.
+func (a *Agent) copy(req *pmda.FetchRequest, inside *Agent) {
 	res, all := req.Result, req.Profile.IsAll()
 	for _, id := range req.PMIDs {
 		m := a.metric(id)
@@ -52,6 +69,9 @@ func (a *Agent) Fetch(_ context.Context, req *pmda.FetchRequest) error {
 			continue // only root may read those files, and so only root may ask
 		}
 		b := &a.blocks[m.block]
+		if inside != nil && isInside(m.block) {
+			b = &inside.blocks[m.block]
+		}
 		if b.insts == nil {
 			if len(b.cells) > 0 && b.cells[m.col].ok {
 				res.Add(b.value(m.col, m.typ))
@@ -76,17 +96,24 @@ func (a *Agent) Fetch(_ context.Context, req *pmda.FetchRequest) error {
 			i += b.cols
 		}
 	}
-	return nil
 }
 
 // read reads the sources want, each once, in the order of their numbers: one
 // that builds on another comes after it.
-func (a *Agent) read(want sources) {
+func (a *Agent) read(want sources) { a.readOnly(withSources(want)) }
+
+// withSources adds to want what it builds on.
+func withSources(want sources) sources {
 	for s := numSources - 1; s >= 0; s-- {
 		if want&s.bit() != 0 {
 			want |= sourceSpecs[s].after
 		}
 	}
+	return want
+}
+
+// readOnly reads the sources want, and nothing that they build on.
+func (a *Agent) readOnly(want sources) {
 	for s := range numSources {
 		if want&s.bit() == 0 {
 			continue

@@ -216,7 +216,11 @@ func (a *Agent) statMounts(out *block, tmpfs bool) {
 			p.paths = append(p.paths, m.dir)
 		}
 	}
-	if len(p.paths) > 0 {
+	switch {
+	case len(p.paths) == 0:
+	case a.box != nil:
+		p.runHere() // where others do not see the same files
+	default:
 		p.run(a.root, a.cfg.StatfsTimeout)
 	}
 	n := 0
@@ -320,6 +324,16 @@ func (p *statfsPool) run(root string, timeout time.Duration) {
 		p.hung = make(map[string]bool)
 	}
 	p.hung[j.paths[j.done]] = true
+}
+
+// runHere asks for all of p.paths on the caller's thread, however long it takes.
+func (p *statfsPool) runHere() {
+	p.stats = p.stats[:0]
+	for _, path := range p.paths {
+		s, err := statfs(path)
+		s.ok = err == nil
+		p.stats = append(p.stats, s)
+	}
 }
 
 // work asks for the paths of j in order, until j has been given up.

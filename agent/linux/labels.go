@@ -10,7 +10,7 @@ import (
 )
 
 // Labels implements pmda.Labeler.
-func (a *Agent) Labels(_ context.Context, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
+func (a *Agent) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
 	switch kind.Level() {
 	case pcp.LabelDomain:
 		return labelSet(`{"agent":"linux"}`, kind)
@@ -30,7 +30,7 @@ func (a *Agent) Labels(_ context.Context, ident uint32, kind pcp.LabelFlags) ([]
 			}
 		}
 	case pcp.LabelInstances:
-		return a.instanceLabels(pcp.InDom(ident), kind)
+		return a.instanceLabels(ctx, pcp.InDom(ident), kind)
 	}
 	return nil, nil
 }
@@ -46,8 +46,8 @@ func labelSet(text string, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
 
 // instanceLabels returns a set for each instance, of the domains that have
 // labels for their instances.
-func (a *Agent) instanceLabels(indom pcp.InDom, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
-	b, err := a.indomBlock(indom)
+func (a *Agent) instanceLabels(ctx context.Context, indom pcp.InDom, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
+	b, err := a.indomBlock(ctx, indom)
 	if err != nil {
 		return nil, nil // a domain of which we know nothing has no labels
 	}

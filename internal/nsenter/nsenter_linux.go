@@ -52,6 +52,22 @@ func Open(pid int, which Kind) (*Process, error) {
 	return p, nil
 }
 
+// Identity names the name spaces: two processes in the same ones have the same.
+func (p *Process) Identity() (string, error) {
+	var b []byte
+	for _, f := range p.files {
+		if f == nil {
+			continue
+		}
+		var s unix.Stat_t
+		if err := unix.Fstat(int(f.Fd()), &s); err != nil {
+			return "", err
+		}
+		b = fmt.Appendf(b, "%d:%d ", s.Dev, s.Ino)
+	}
+	return string(b), nil
+}
+
 // Close closes p.
 func (p *Process) Close() error {
 	var errs []error

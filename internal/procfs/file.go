@@ -40,6 +40,7 @@ func NewWholeFile(path string) *File { return &File{path: path, whole: true} }
 // that are opened for each. There may be one for each of thousands of devices.
 type Pool struct {
 	Max  int
+	Size int // the most that Read takes from one; 0 means MaxSize
 	open int
 }
 
@@ -75,8 +76,8 @@ func (f *File) Read() ([]byte, error) {
 	n := 0
 	for {
 		if n == len(f.buf) {
-			if n >= MaxSize {
-				return nil, fmt.Errorf("%s: more than %d bytes: %w", f.path, MaxSize, ErrTooLarge)
+			if most := f.most(); n >= most {
+				return nil, fmt.Errorf("%s: more than %d bytes: %w", f.path, most, ErrTooLarge)
 			}
 			b := make([]byte, 2*len(f.buf))
 			copy(b, f.buf)
@@ -93,6 +94,14 @@ func (f *File) Read() ([]byte, error) {
 			return f.buf[:n], nil
 		}
 	}
+}
+
+// most is how much Read takes.
+func (f *File) most() int {
+	if f.pool != nil && f.pool.Size > 0 {
+		return f.pool.Size
+	}
+	return MaxSize
 }
 
 // failed returns an error of an operation. What is missing is looked for often,

@@ -198,10 +198,14 @@ func text(h Header, what string, b []byte, n int32, most int) (string, error) {
 	if n < 0 || int(n) > most || int(n) > len(b) {
 		return "", fmt.Errorf("%v PDU: %s of %d bytes: %w", h.Type, what, n, pcp.ErrIPC)
 	}
-	if i := bytes.IndexByte(b[:n], 0); i >= 0 {
+	b = b[:n]
+	if n > 0 && b[n-1] == 0 {
+		b = b[:n-1] // C agents pass on what collectors tell them, end and all
+	}
+	if i := bytes.IndexByte(b, 0); i >= 0 {
 		return "", fmt.Errorf("%v PDU: %s has a NUL at %d: %w", h.Type, what, i, pcp.ErrIPC)
 	}
-	return string(b[:n]), nil
+	return string(b), nil
 }
 
 // Decode reads the PDU b.

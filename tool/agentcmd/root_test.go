@@ -239,3 +239,91 @@ func TestOracleRoot(t *testing.T) {
 	}
 }
 
+// containerSides are collectors with each pair of root and linux agents; the
+// first is the real one.
+func containerSides(t testing.TB, e engineTree) (names []string, sides []*oracle.PMCD) {
+	t.Helper()
+	dir := links(t)
+	for _, root := range []string{realRoot, dir + "/pmdaroot"} {
+		for _, linux := range []string{"/var/lib/pcp/pmdas/linux/pmdalinux", dir + "/pmdalinux"} {
+			whose := func(path string) string {
+				if strings.HasPrefix(path, dir) {
+					return "our "
+				}
+				return "the real "
+			}
+			names = append(names, whose(root)+"root and "+whose(linux)+"linux agent")
+			sides = append(sides, oracle.StartPMCD(t, oracle.Config{
+				Agents: []string{"pmcd", "linux"},
+				// The C agent looks for the helper when it starts, and only then.
+				Lines: []string{"root 1 pipe binary " + root, "pmcd 2 dso pmcd_init $PMDAS/pmcd/pmda_pmcd.so", "linux 60 pipe binary " + linux},
+				PMNS:  rootNames,
+				Env:   append(e.env(), "PCP_PMDAS_DIR=/var/lib/pcp/pmdas"),
+			}))
+		}
+	}
+	return names, sides
+}
+
+// seenFrom runs pminfo in a container.
+func seenFrom(t testing.TB, d *oracle.PMCD, container string, args ...string) oracle.Output {
+	t.Helper()
+	return d.Run(t, "pminfo", append([]string{"-h", "unix://" + d.Socket + "?container=" + container}, args...)...)
+}
+
+// TestOracleContainers has the real agents and ours, in every pair, say the same
+// of what is in a container.
+func TestOracleContainers(t *testing.T) {
+	oracle.Require(t)
+	e := newEngineTree(t)
+	e.fill(t, newBox(t, "boxname"))
+	names, sides := containerSides(t, e)
+	compare := func(container string, args ...string) {
+		t.Helper()
+		want := seenFrom(t, sides[0], container, args...)
+		for i, d := range sides[1:] {
+			got := seenFrom(t, d, container, args...)
+			want.Stderr, got.Stderr = strings.ReplaceAll(want.Stderr, sides[0].Socket, "SOCKET"), strings.ReplaceAll(got.Stderr, d.Socket, "SOCKET")
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("%s: in %s pminfo %s (-real +ours):\n%s", names[i+1], container, strings.Join(args, " "), d)
+			}
+		}
+	}
+	// The numbers of instances are given in the order in which they are first
+	// seen. Ours reads the host's for any client, the real one does not.
+	for _, d := range sides {
+		d.Run(t, "pminfo", "-f", "network.interface", "filesys.mountdir", "tmpfs.capacity")
+	}
+	for _, container := range []string{
+		"web", hexID("a1"), hexID("a1")[:12], // docker
+		"old", "pod", hexID("f6"), "crate", // another docker, podman, lxc
+	} {
+		compare(container, "-f", "kernel.uname.nodename", "pmcd.hostname", "network.interface.total.bytes", "containers.name")
+	}
+	// One at a time: fetched together the real one's type and virtual are 0.
+	compare("web", "-b", "1", "-f", "network.interface")
+	compare("web", "-f", "network.all", "hinv.ninterface", "filesys.mountdir",
+		"network.sockstat.tcp.inuse", "network.tcp.activeopens", "network.udp.indatagrams", "network.unix.stream.established", "hinv.ncpu", "kernel.uname.sysname")
+	compare("web", "-I", "network.interface.in.bytes", "filesys.free")
+	compare("no-such-container", "-f", "kernel.uname.nodename", "hinv.ncpu", "network.interface.in.bytes")
+
+	// The real one lists the mounts of a container and asks the host's files for
+	// their sizes. Ours are the container's.
+	for i, d := range sides {
+		out := seenFrom(t, d, "web", "-f", "tmpfs.capacity")
+		if own := strings.Contains(out.Stdout, `"/mnt"] value 8192`); own != (i%2 == 1) {
+			t.Errorf("%s: %+v", names[i], out)
+		}
+	}
+	// They differ from the host's.
+	for i, d := range sides {
+		out := seenFrom(t, d, "web", "-f", "kernel.uname.nodename", "pmcd.hostname", "network.interface.in.bytes")
+		if strings.Count(out.Stdout, `value "boxname"`) != 2 || strings.Count(out.Stdout, "inst [") != 1 {
+			t.Errorf("%s: %+v", names[i], out)
+		}
+		out = seenFrom(t, d, "no-such-container", "-f", "kernel.uname.nodename")
+		if !strings.Contains(out.Stdout, "Error: Container not found") {
+			t.Errorf("%s: %+v", names[i], out)
+		}
+	}
+}
