@@ -35,6 +35,7 @@ import (
 	"github.com/go-pcp/pcp/tool/logsummary"
 	"github.com/go-pcp/pcp/tool/mmvdump"
 	"github.com/go-pcp/pcp/tool/nsedit"
+	"github.com/go-pcp/pcp/tool/passwd"
 	"github.com/go-pcp/pcp/tool/pmcd"
 	"github.com/go-pcp/pcp/tool/post"
 	"github.com/go-pcp/pcp/tool/probe"
@@ -51,6 +52,7 @@ func commands() []*cli.Command {
 	return slices.Concat([]*cli.Command{
 		up.Command,
 		pmcd.Command,
+		passwd.Command,
 		cdwait.Command,
 		info.Command,
 		val.Command,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -32,7 +31,9 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 			}
 			return env.Getenv(name)
 		},
-		Warn: env.notify,
+		Warn:     env.notify,
+		Password: env.askPassword,
+		UserName: env.askUser,
 	}
 	c, err := d.Dial(ctx, host)
 	if err != nil {
@@ -51,8 +52,7 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 
 // notify prints a warning of the library as pmNotifyErr(3) does.
 func (e *Env) notify(msg string) {
-	fmt.Fprintf(e.Stderr, "[%s] %s(%d) Warning: %s\n",
-		time.Now().In(e.Local()).Format("Mon Jan _2 15:04:05"), e.ProgName(), os.Getpid(), msg)
+	e.notifyAs("Warning", msg)
 }
 
 // OpenArchive opens a context on archives, with the name space that the options

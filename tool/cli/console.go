@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/go-pcp/pcp/config"
+)
+
+// maxAnswer is how long an answer at the console may be.
+const maxAnswer = 1024
+
+// UsersPath is where the collector's own file of accounts is: PCP_USERS_PATH,
+// else users beside pmcd.conf.
+func (e *Env) UsersPath() string {
+	if path := e.Getenv("PCP_USERS_PATH"); path != "" {
+		return path
+	}
+	cfg, err := config.Load(e.Getenv)
+	if err != nil {
+		cfg = config.Default(e.Getenv)
+	}
+	return filepath.Join(filepath.Dir(cfg.Get("PCP_PMCDCONF_PATH")), "users")
+}
+
+// Ask asks whoever sits at the terminal, whatever the standard streams are. The
+// answer to a secret question is not shown. The answer is empty if there is
+// nobody, which is said, or PCP_CONSOLE is "none"; PCP_CONSOLE can name another
+// terminal, or a file with the answer.
+func (e *Env) Ask(ctx context.Context, prompt string, secret bool) (string, error) {
+	path := cmp.Or(e.Getenv("PCP_CONSOLE"), "/dev/tty")
+	if path == "none" {
+		return "", nil
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		e.notifyAs("Error", "opening input terminal for read")
+		return "", nil
+	}
+	defer in.Close()
+	fd := int(in.Fd())
+	if !term.IsTerminal(fd) {
+		return firstLine(in)
+	}
+	out, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		e.notifyAs("Error", "opening output terminal for write")
+		return "", nil
+	}
+	defer out.Close()
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	e.FlushOut()
+	io.WriteString(out, prompt)
+	if !secret {
+		return firstLine(in)
+	}
+	defer guardTerminal(fd, out)()
+	answer, err := term.ReadPassword(fd)
+	io.WriteString(out, "\n")
+	if err == nil && len(answer) > maxAnswer {
+		err = errors.New("answer is too long")
+	}
+	return string(answer), err
+}
+
+// guardTerminal has a signal that ends the program leave a terminal that shows
+// what is typed. The result undoes that.
+func guardTerminal(fd int, out io.Writer) func() {
+	state, err := term.GetState(fd)
+	if err != nil {
+		return func() {}
+	}
+	sigs := make(chan os.Signal, 1)
+	done := make(chan struct{})
+	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case sig := <-sigs:
+			term.Restore(fd, state)
+			io.WriteString(out, "\n")
+			signal.Reset(sig)
+			if p, err := os.FindProcess(os.Getpid()); err == nil {
+				p.Signal(sig)
+			}
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(sigs)
+		close(done)
+	}
+}
+
+// firstLine reads a line; what follows stays unread as far as that is possible.
+func firstLine(r io.Reader) (string, error) {
+	line, err := bufio.NewReader(io.LimitReader(r, maxAnswer+1)).ReadString('\n')
+	switch {
+	case len(line) > maxAnswer:
+		return "", errors.New("answer is too long")
+	case err != nil && err != io.EOF:
+		return "", err
+	}
+	return strings.TrimRight(line, "\r\n"), nil
+}
+
+// askUser and askPassword are for a pmapi.Dialer.
+func (e *Env) askUser(ctx context.Context) (string, error) { return e.Ask(ctx, "Username: ", false) }
+
+func (e *Env) askPassword(ctx context.Context, _, _ string) (string, error) {
+	return e.Ask(ctx, "Password: ", true)
+}
+
+// notifyAs prints a message as pmNotifyErr(3) does.
+func (e *Env) notifyAs(level, msg string) {
+	fmt.Fprintf(e.Stderr, "[%s] %s(%d) %s: %s\n",
+		time.Now().In(e.Local()).Format("Mon Jan _2 15:04:05"), e.ProgName(), os.Getpid(), level, msg)
+}
