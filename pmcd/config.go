@@ -102,6 +102,10 @@ type Config struct {
 	// "" means the current directory.
 	Dir string
 
+	// AgentEnv is what agent processes find in their environment, as
+	// NAME=value, in addition to the environment of this process.
+	AgentEnv []string
+
 	// AgentOutput receives what agent processes write to their standard
 	// error; nil discards it. A file is handed to them as it is.
 	AgentOutput io.Writer

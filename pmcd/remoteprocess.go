@@ -149,6 +149,7 @@ func (r *remote) spawn() (err error) {
 	spec := &r.ag.spec
 	cmd := exec.Command(spec.Args[0], spec.Args[1:]...)
 	cmd.Dir = r.s.cfg.Dir
+	cmd.Env = append(os.Environ(), r.s.cfg.AgentEnv...)
 	cmd.Stderr = r.s.cfg.AgentOutput
 	cmd.SysProcAttr = agentProcAttr()
 	cmd.WaitDelay = stopGrace // for grandchildren that keep the standard error
