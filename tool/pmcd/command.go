@@ -77,6 +77,7 @@ type settings struct {
 	listen             pmcd.ListenConfig
 	local              bool
 	server             pmcd.Config
+	accounts           pmcd.AccountsConfig
 	warnings           []string // for the log
 }
 
@@ -115,6 +116,7 @@ func parse(env *cli.Env) (set *settings, status int, exit bool) {
 	}
 	set.server.SysConfDir = cfg.Get("PCP_SYSCONF_DIR")
 	set.server.AgentEnv = agentEnv(env, cfg)
+	set.accounts = accountFiles(env, cfg)
 	set.environment(env)
 	o := cli.ParseOptions(env, cli.ParseConfig{POSIX: true, Own: set.option})
 	if len(o.Args) > 0 {
@@ -235,7 +237,7 @@ func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'Q':
 		o.Unsupported("demanding certificates (-Q) is")
 	case 'S':
-		o.Unsupported("demanding authentication (-S) is")
+		set.server.RequireCreds = true
 	case 'T':
 		n, err := strconv.Atoi(arg)
 		switch {
@@ -398,6 +400,8 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 		return fmt.Errorf("No PMDAs found in the configuration file %q", set.config)
 	}
 	cfg.Log = log
+	set.accounts.Log = log
+	cfg.Auth = pmcd.NewAccounts(set.accounts)
 	cfg.AgentOutput = logTo
 	cfg.Report = logTo
 	cfg.Reload = files.reload
