@@ -12,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp/agent/simple"
 	"github.com/go-pcp/pcp/agent/trivial"
 	"github.com/go-pcp/pcp/agent/txmon"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -55,7 +56,14 @@ type Builtin struct {
 func Builtins() []Builtin {
 	return []Builtin{
 		{Name: "pmcd", Domain: pmcd.Domain, Open: func(e Env) (pmda.Agent, error) {
-			return pmcd.New(pmcd.Config{Collector: e.Collector, Domain: e.Domain, Version: e.Version})
+			cfg, err := config.Load(os.Getenv)
+			if err != nil {
+				cfg = config.Default(os.Getenv)
+			}
+			return pmcd.New(pmcd.Config{
+				Collector: e.Collector, Domain: e.Domain, Version: e.Version,
+				TmpDir: cfg.Get("PCP_TMP_DIR"), RunDir: cfg.Get("PCP_RUN_DIR"),
+			})
 		}},
 		{Name: "linux", Domain: linux.Domain, Open: func(e Env) (pmda.Agent, error) {
 			cfg := linux.Config{Domain: e.Domain, Version: e.Version, Log: e.Log}

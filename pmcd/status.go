@@ -122,8 +122,13 @@ func (r *hostRule) level() int {
 // describeClients writes the table of clients. They are told by their
 // addresses alone: no name server is asked.
 func (s *Server) describeClients(b *strings.Builder) {
-	b.WriteString("Current PMCD clients ...\n" +
-		"     fd  client connection from                    ipc ver  operations denied\n" +
+	b.WriteString("Current PMCD clients ...\n")
+	s.listClients(b)
+}
+
+// listClients writes the table itself.
+func (s *Server) listClients(b *strings.Builder) {
+	b.WriteString("     fd  client connection from                    ipc ver  operations denied\n" +
 		"     ==  ========================================  =======  =================\n")
 	s.clients.Lock()
 	defer s.clients.Unlock()

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -309,4 +310,12 @@ func descriptorOf(conn any) string {
 		return strconv.Itoa(n)
 	}
 	return ""
+}
+
+// DumpClients writes the table of clients to Config.Report.
+func (s *Server) DumpClients() {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n->Current PMCD clients at %s\n", time.Now().Format(time.ANSIC))
+	s.listClients(&b)
+	io.WriteString(s.cfg.Report, b.String())
 }

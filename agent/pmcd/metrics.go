@@ -24,8 +24,11 @@ const (
 
 // Instance domains' serials.
 const (
+	serialLogger   = 1
 	serialRegister = 2
 	serialAgent    = 3
+	serialEngine   = 4
+	serialBuffer   = 5
 	serialClient   = 6
 )
 
@@ -49,10 +52,13 @@ func (a *Agent) listClients(context.Context) error {
 
 // metrics returns the table, cluster by cluster.
 func (a *Agent) metrics() []pmda.Metric {
-	list := a.general()
+	list := append(a.general(), a.controlMetrics()...)
+	list = append(list, a.bufferMetrics()...)
 	list = append(list, pduMetrics(clusterPDUsIn, "pmcd.pdu_in.", "received", a.c.PDUsIn)...)
 	list = append(list, pduMetrics(clusterPDUsOut, "pmcd.pdu_out.", "sent", a.c.PDUsOut)...)
+	list = append(list, a.loggerMetrics()...)
 	list = append(list, a.agentMetrics()...)
+	list = append(list, a.engineMetrics()...)
 	list = append(list, a.clientMetrics()...)
 	list = append(list, a.cpuMetrics()...)
 	return append(list, a.featureMetrics()...)
@@ -73,6 +79,7 @@ var (
 	kbyte       = pcp.NewUnits(1, 0, 0, pcp.SpaceKByte, 0, 0)
 	count       = pcp.NewUnits(0, 0, 1, 0, 0, pcp.CountOne)
 	millisecond = pcp.NewUnits(0, 1, 0, 0, pcp.TimeMsec, 0)
+	perSecond   = pcp.NewUnits(0, -1, 1, 0, pcp.TimeSec, pcp.CountOne)
 	perPDU      = pcp.NewUnits(0, 1, -1, 0, pcp.TimeUsec, pcp.CountOne)
 )
 
@@ -86,15 +93,6 @@ func (a *Agent) general() []pmda.Metric {
 		registers.Instances = append(registers.Instances, pcp.Instance{Inst: int32(i), Name: strconv.Itoa(i)})
 	}
 	return []pmda.Metric{{
-		Name: "pmcd.control.debug", Item: 0, Type: pcp.Type32, Sem: pcp.SemDiscrete,
-		OneLine: "debug flags of the collector",
-		Help:    "Can be set with pmstore(1); other than 0 makes the collector log each client that comes and goes.",
-		Value:   func(int32, int) (pcp.Value, error) { return integer(a.c.Debug()) },
-		Store: func(_ *pmda.Client, _ int32, _ int, v pcp.Value) error {
-			a.c.SetDebug(v.Int32())
-			return nil
-		},
-	}, {
 		Name: "pmcd.datasize", Item: 1, Type: pcp.TypeU32, Sem: pcp.SemInstant, Units: kbyte,
 		OneLine: "memory in use by the collector and the agents in its process",
 		Help:    "What the process has allocated from its heap and not yet given back.",
@@ -157,26 +155,10 @@ func (a *Agent) general() []pmda.Metric {
 			return nil
 		},
 	}, {
-		Name: "pmcd.control.sighup", Item: 15, Type: pcp.Type32, Sem: pcp.SemDiscrete,
-		OneLine: "stores have the collector read its configuration again",
-		Help: "Any value stored with pmstore(1) does what a SIGHUP does: dead agents are\n" +
-			"restarted, and those started and stopped that were changed in pmcd.conf.\n" +
-			"The value is always 0.",
-		Value: func(int32, int) (pcp.Value, error) { return integer(0) },
-		Store: func(*pmda.Client, int32, int, pcp.Value) error {
-			a.c.RequestHangUp()
-			return nil
-		},
-	}, {
 		Name: "pmcd.services", Item: 16, Type: pcp.TypeString, Sem: pcp.SemInstant,
 		OneLine: "services of PCP that run on this host",
 		Help:    "Their names with spaces between.",
-		Value: func(int32, int) (pcp.Value, error) {
-			if a.cfg.Services == "" {
-				return text("pmcd")
-			}
-			return text(a.cfg.Services)
-		},
+		Value:   func(int32, int) (pcp.Value, error) { return text(a.services()) },
 	}, {
 		Name: "pmcd.openfds", Item: 17, Type: pcp.TypeU32, Sem: pcp.SemInstant,
 		OneLine: "highest file descriptor that the collector has open",

@@ -47,9 +47,20 @@ type Collector interface {
 	AgentTimeout() time.Duration
 	SetAgentTimeout(time.Duration)
 
-	// Debug is other than 0 if the collector logs more than usual.
+	// Debug are the debug options of the collector, as bits.
 	Debug() int32
 	SetDebug(int32)
+
+	// TraceFlags say what is traced: 1 connections, 2 PDUs, 256 to the log
+	// at once.
+	TraceFlags() uint32
+	SetTraceFlags(uint32)
+	// TraceBuffers is how many events are kept for DumpTrace.
+	TraceBuffers() int
+	SetTraceBuffers(n int) error
+	// DumpTrace writes these to the log, and DumpClients the table of clients.
+	DumpTrace()
+	DumpClients()
 
 	// Features are what the collector can do.
 	Features() Features
@@ -85,8 +96,9 @@ type Config struct {
 	Domain    int    // 0 means Domain
 	Version   string // of this software, for pmcd.version
 	Build     string // for pmcd.build; "" means 1
-	// Services lists what else runs on this host, for pmcd.services; "" means pmcd.
-	Services string
+	// TmpDir and RunDir are where other daemons tell of themselves, PCP_TMP_DIR
+	// and PCP_RUN_DIR; "" means that they are not looked for.
+	TmpDir, RunDir string
 }
 
 // An Agent is the agent. Its table answers; it keeps what clients say about
@@ -106,6 +118,10 @@ type Agent struct {
 	agentInsts []pcp.Instance
 	clients    []ClientState
 	clientInst []pcp.Instance
+	loggers    []logger
+	loggerInst []pcp.Instance
+	engines    []engine
+	engineInst []pcp.Instance
 }
 
 // New returns an agent.
@@ -132,20 +148,26 @@ const (
 	clusterGeneral = 0
 	clusterPDUsIn  = 1
 	clusterPDUsOut = 2
+	clusterLogger  = 3
 	clusterAgent   = 4
+	clusterEngine  = 5
 	clusterClient  = 6
 	clusterCPU     = 7
 	clusterFeature = 8
 )
 
 func (a *Agent) refresh(ctx context.Context, ids []pcp.PMID) error {
-	var agents, clients bool
+	var agents, clients, loggers, engines bool
 	for _, id := range ids {
 		switch id.Cluster() {
 		case clusterAgent:
 			agents = true
 		case clusterClient:
 			clients = true
+		case clusterLogger:
+			loggers = true
+		case clusterEngine:
+			engines = true
 		case clusterGeneral:
 			agents = agents || id.Item() == itemNumAgents
 			clients = clients || id.Item() == itemNumClients
@@ -157,7 +179,14 @@ func (a *Agent) refresh(ctx context.Context, ids []pcp.PMID) error {
 	if clients {
 		a.listClients(ctx)
 	}
-	return nil
+	var errs [2]error
+	if loggers {
+		errs[0] = a.listLoggers(ctx)
+	}
+	if engines {
+		errs[1] = a.listEngines(ctx)
+	}
+	return errors.Join(errs[:]...)
 }
 
 // EndContext forgets what a client said about itself.

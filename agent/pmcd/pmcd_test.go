@@ -21,6 +21,26 @@ type fakeCollector struct {
 	timeout   time.Duration
 	requests  int
 	fenced    map[int]bool
+	flags     uint32
+	buffers   int
+	debug     int32
+	dumps     []string
+}
+
+func (f *fakeCollector) TraceFlags() uint32     { return f.flags }
+func (f *fakeCollector) SetTraceFlags(n uint32) { f.flags = n }
+func (f *fakeCollector) TraceBuffers() int      { return f.buffers }
+func (f *fakeCollector) Debug() int32           { return f.debug }
+func (f *fakeCollector) SetDebug(n int32)       { f.debug = n }
+func (f *fakeCollector) DumpTrace()             { f.dumps = append(f.dumps, "trace") }
+func (f *fakeCollector) DumpClients()           { f.dumps = append(f.dumps, "clients") }
+
+func (f *fakeCollector) SetTraceBuffers(n int) error {
+	if n < 0 {
+		return pcp.ErrSign
+	}
+	f.buffers = n
+	return nil
 }
 
 func (f *fakeCollector) PDUsIn(kind int) uint64          { return f.in[kind] }

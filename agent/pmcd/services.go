@@ -1,0 +1,351 @@
+package pmcd
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmda"
+)
+
+// Other daemons of PCP tell of themselves in files below PCP_TMP_DIR that are
+// called by the numbers of their processes. Anybody of PCP's group can write
+// there, so nothing of it is trusted.
+
+// Limits of what is read. What goes beyond them is left out.
+const (
+	maxServices  = 4096  // daemons of a kind
+	maxPortFile  = 16384 // of a pmlogger, in bytes
+	maxPortLine  = 4096  // of it, as MAXPATHLEN
+	primaryName  = "primary"
+	pidFileLimit = 64
+)
+
+// A logger is a pmlogger process, or the primary one by another name.
+type logger struct {
+	pcp.Instance
+	port              uint32
+	pmcdHost, archive string
+}
+
+// listLoggers reads dir as __pmLogFindLocalPorts does: files of processes
+// that are no more do not count.
+func listLoggers(dir string, exists func(pid int) bool) ([]logger, error) {
+	names, err := listDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []logger
+	for _, name := range names {
+		inst := pcp.Instance{Name: name}
+		if name != primaryName {
+			pid, ok := parsePID(name)
+			if !ok || !exists(pid) {
+				continue
+			}
+			inst.Inst = int32(pid)
+		}
+		b, err := readSmall(filepath.Join(dir, name), maxPortFile)
+		if err != nil {
+			continue // it has just ended, or is nobody's
+		}
+		if l, ok := parseLogger(b); ok {
+			l.Instance = inst
+			list = append(list, l)
+		}
+	}
+	return list, nil
+}
+
+// parseLogger takes the lines of a file: the port, the host of the pmcd that it
+// logs from, and the archive. All but the first can be missing.
+func parseLogger(b []byte) (l logger, ok bool) {
+	line := func() string {
+		s, rest, _ := bytes.Cut(b, []byte("\n"))
+		b = rest
+		return string(s[:min(len(s), maxPortLine)])
+	}
+	if !bytes.Contains(b, []byte("\n")) {
+		return l, false
+	}
+	port, err := strconv.ParseUint(strings.TrimSpace(line()), 10, 32)
+	if err != nil {
+		return l, false
+	}
+	l.port, l.pmcdHost, l.archive = uint32(port), line(), line()
+	return l, true
+}
+
+// An engine is a pmie process, or the primary one by another name.
+type engine struct {
+	pcp.Instance
+	config, log, host                             string
+	expected                                      float32
+	rules, actions, trues, falses, unknown, evals uint32
+}
+
+// Where a pmie's file has what (pmiestats_t). Part of the file format of one
+// host; do not change.
+const (
+	pmieConfig   = 0
+	pmieLog      = pmieConfig + 4097 // MAXPATHLEN+1
+	pmieHost     = pmieLog + 4097
+	pmieExpected = pmieHost + 65 + 1 // MAXHOSTNAMELEN+1, and alignment
+	pmieVersion  = pmieExpected + 7*4
+	pmieSize     = pmieVersion + 4
+)
+
+// parseEngine decodes a file in this host's byte order.
+func parseEngine(b []byte) (e engine, ok bool) {
+	if len(b) != pmieSize {
+		return e, false
+	}
+	order := binary.NativeEndian
+	if order.Uint32(b[pmieVersion:]) != 1 {
+		return e, false
+	}
+	text := func(from, to int) string {
+		s, _, _ := bytes.Cut(b[from:to], []byte{0})
+		return string(s)
+	}
+	e.config = text(pmieConfig, pmieLog)
+	e.log = text(pmieLog, pmieHost)
+	e.host = text(pmieHost, pmieExpected)
+	e.expected = math.Float32frombits(order.Uint32(b[pmieExpected:]))
+	for i, p := range []*uint32{&e.rules, &e.actions, &e.trues, &e.falses, &e.unknown, &e.evals} {
+		*p = order.Uint32(b[pmieExpected+4+4*i:])
+	}
+	return e, true
+}
+
+// listEngines reads dir. The one whose number is in pidFile is listed as the
+// primary one too.
+func listEngines(dir, pidFile string, exists func(pid int) bool) ([]engine, error) {
+	names, err := listDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	primary := runningPID(pidFile, exists)
+	var list []engine
+	for _, name := range names {
+		pid, ok := parsePID(name)
+		if !ok || !exists(pid) {
+			continue
+		}
+		b, err := readSmall(filepath.Join(dir, name), pmieSize+1)
+		if err != nil {
+			continue
+		}
+		e, ok := parseEngine(b)
+		if !ok {
+			continue
+		}
+		e.Instance = pcp.Instance{Inst: int32(pid), Name: name}
+		list = append(list, e)
+		if pid == primary {
+			e.Instance = pcp.Instance{Name: primaryName}
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b engine) int { return int(a.Inst) - int(b.Inst) })
+	return list, nil
+}
+
+// listDir lists a directory, sorted. One that is not there is empty.
+func listDir(dir string) ([]string, error) {
+	d, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) || dir == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(maxServices)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// readSmall reads up to limit bytes of a regular file. It waits for nobody who
+// might write to a pipe in its place.
+func readSmall(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// parsePID takes the name of a process's file.
+func parsePID(name string) (int, bool) {
+	n, err := strconv.ParseUint(name, 10, 31)
+	return int(n), err == nil && n > 1
+}
+
+// runningPID is the process whose number is in a file, 0 if it is no more.
+func runningPID(path string, exists func(pid int) bool) int {
+	b, err := readSmall(path, pidFileLimit)
+	if err != nil {
+		return 0
+	}
+	pid, ok := parsePID(strings.TrimSpace(string(b)))
+	if !ok || !exists(pid) {
+		return 0
+	}
+	return pid
+}
+
+// services lists the daemons of PCP that serve clients on this host.
+func (a *Agent) services() string {
+	list := "pmcd" // which asks
+	if a.cfg.RunDir != "" && runningPID(filepath.Join(a.cfg.RunDir, "pmproxy.pid"), processExists) != 0 {
+		list += " pmproxy"
+	}
+	return list
+}
+
+func (a *Agent) listLoggers(context.Context) (err error) {
+	a.loggerInst = a.loggerInst[:0]
+	if a.loggers, err = listLoggers(a.tmp("pmlogger"), processExists); err != nil {
+		return err
+	}
+	for i := range a.loggers {
+		a.loggerInst = append(a.loggerInst, a.loggers[i].Instance)
+	}
+	return nil
+}
+
+func (a *Agent) listEngines(context.Context) (err error) {
+	a.engineInst = a.engineInst[:0]
+	pidFile := ""
+	if a.cfg.RunDir != "" {
+		pidFile = filepath.Join(a.cfg.RunDir, "pmie.pid")
+	}
+	if a.engines, err = listEngines(a.tmp("pmie"), pidFile, processExists); err != nil {
+		return err
+	}
+	for i := range a.engines {
+		a.engineInst = append(a.engineInst, a.engines[i].Instance)
+	}
+	return nil
+}
+
+// tmp is a directory below PCP_TMP_DIR, "" if that is not known.
+func (a *Agent) tmp(name string) string {
+	if a.cfg.TmpDir == "" {
+		return ""
+	}
+	return filepath.Join(a.cfg.TmpDir, name)
+}
+
+func (a *Agent) loggerMetrics() []pmda.Metric {
+	indom := &pmda.InDom{
+		Serial:  serialLogger,
+		List:    func(context.Context) ([]pcp.Instance, error) { return a.loggerInst, nil },
+		Refresh: a.listLoggers,
+		OneLine: "the pmlogger processes of this host",
+		Help: "Numbered and called by their process numbers; the primary one, which logs this\n" +
+			"host for its own sake, is number 0 as well.",
+	}
+	metric := func(item int, name string, kind pcp.Type, one, help string, value func(l *logger) (pcp.Value, error)) pmda.Metric {
+		return pmda.Metric{
+			Name: "pmcd.pmlogger." + name, Cluster: clusterLogger, Item: item, Type: kind, Sem: pcp.SemDiscrete, InDom: indom,
+			OneLine: one, Help: help,
+			Value: func(_ int32, i int) (pcp.Value, error) { return value(&a.loggers[i]) },
+		}
+	}
+	return []pmda.Metric{
+		metric(0, "port", pcp.TypeU32, "TCP ports that the pmlogger processes are controlled by",
+			"Where pmlc(1) connects to.",
+			func(l *logger) (pcp.Value, error) { return number(l.port) }),
+		metric(1, "pmcd_host", pcp.TypeString, "hosts that the pmlogger processes log",
+			"The name of the host with the collector that the values come from.",
+			func(l *logger) (pcp.Value, error) { return text(l.pmcdHost) }),
+		metric(2, "archive", pcp.TypeString, "archives that the pmlogger processes write",
+			"The path without the ending of a volume, from the root of the file system.",
+			func(l *logger) (pcp.Value, error) { return text(l.archive) }),
+		metric(3, "host", pcp.TypeString, "host that the pmlogger processes run on",
+			"The same for all: this host's name for itself.",
+			func(*logger) (pcp.Value, error) {
+				host, err := os.Hostname()
+				if err != nil {
+					return pcp.Value{}, err
+				}
+				return text(host)
+			}),
+	}
+}
+
+func (a *Agent) engineMetrics() []pmda.Metric {
+	indom := &pmda.InDom{
+		Serial:  serialEngine,
+		List:    func(context.Context) ([]pcp.Instance, error) { return a.engineInst, nil },
+		Refresh: a.listEngines,
+		OneLine: "the pmie processes of this host",
+		Help: "Numbered and called by their process numbers; the primary one is number 0 as\n" +
+			"well.",
+	}
+	metric := func(item int, name string, kind pcp.Type, sem pcp.Sem, units pcp.Units, one, help string, value func(e *engine) (pcp.Value, error)) pmda.Metric {
+		return pmda.Metric{
+			Name: "pmcd.pmie." + name, Cluster: clusterEngine, Item: item, Type: kind, Sem: sem, Units: units, InDom: indom,
+			OneLine: one, Help: help,
+			Value: func(_ int32, i int) (pcp.Value, error) { return value(&a.engines[i]) },
+		}
+	}
+	var none pcp.Units
+	return []pmda.Metric{
+		metric(0, "configfile", pcp.TypeString, pcp.SemDiscrete, none, "files with the rules of the pmie processes",
+			"The path of the file with a process's rules.",
+			func(e *engine) (pcp.Value, error) { return text(e.config) }),
+		metric(1, "logfile", pcp.TypeString, pcp.SemDiscrete, none, "log files of the pmie processes",
+			"The path of the file to which a process writes what it does and what goes wrong.",
+			func(e *engine) (pcp.Value, error) { return text(e.log) }),
+		metric(2, "pmcd_host", pcp.TypeString, pcp.SemDiscrete, none, "hosts that the pmie processes watch",
+			"The host of metrics for which a rule names no other.",
+			func(e *engine) (pcp.Value, error) { return text(e.host) }),
+		metric(3, "numrules", pcp.TypeU32, pcp.SemDiscrete, none, "rules of the pmie processes",
+			"How many rules a process evaluates.",
+			func(e *engine) (pcp.Value, error) { return number(e.rules) }),
+		metric(4, "actions", pcp.TypeU32, pcp.SemCounter, count, "actions of the pmie processes",
+			"How often a rule held and what it asks for was done.",
+			func(e *engine) (pcp.Value, error) { return number(e.actions) }),
+		metric(5, "eval.true", pcp.TypeU32, pcp.SemCounter, count, "evaluations of rules that were true",
+			"Counts evaluations with this outcome.",
+			func(e *engine) (pcp.Value, error) { return number(e.trues) }),
+		metric(6, "eval.false", pcp.TypeU32, pcp.SemCounter, count, "evaluations of rules that were false",
+			"Counts evaluations with this outcome.",
+			func(e *engine) (pcp.Value, error) { return number(e.falses) }),
+		metric(7, "eval.unknown", pcp.TypeU32, pcp.SemCounter, count, "evaluations of rules that were neither true nor false",
+			"Counts evaluations that lacked values, such as the first with a rate.",
+			func(e *engine) (pcp.Value, error) { return number(e.unknown) }),
+		metric(8, "eval.expected", pcp.TypeFloat, pcp.SemDiscrete, perSecond, "evaluations a second that the rules ask for",
+			"The sum over a process's rules. Where eval.actual grows more slowly the process\n"+
+				"cannot keep up.",
+			func(e *engine) (pcp.Value, error) { return pcp.FloatValue(e.expected), nil }),
+		metric(9, "eval.actual", pcp.TypeU32, pcp.SemCounter, count, "evaluations of rules",
+			"Counts all evaluations, whatever their outcome.",
+			func(e *engine) (pcp.Value, error) { return number(e.evals) }),
+	}
+}
