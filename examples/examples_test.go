@@ -26,7 +26,8 @@ var bin = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-o", dir, "../cmd/pcp", "./acme", "./httpserver", "./download", "./batch")
+	cmd := exec.Command("go", "build", "-o", dir, "../cmd/pcp", "./acme", "./httpserver", "./download", "./batch",
+		"./dirsize", "./logtail", "./statusfile", "./tally")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		os.Stderr.Write(out)
