@@ -2,6 +2,7 @@ package pmapi
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -35,6 +36,10 @@ type Dialer struct {
 	// likewise for the name.
 	Password func(ctx context.Context, username, realm string) (string, error)
 	UserName func(ctx context.Context) (string, error)
+	// TLS is how to speak it, where spec or PCP_SECURE_SOCKETS ask for it; nil
+	// means as tls.conf says (PCP_TLSCONF_PATH), which has certificates checked
+	// only if told to. ServerName defaults to the host of spec.
+	TLS *tls.Config
 	// Warn is called with a message for each bad value found in the
 	// environment, which is then ignored; nil discards it.
 	Warn func(msg string)
@@ -62,8 +67,8 @@ func (e *DialError) Unwrap() []error { return []error{e.Code, e.Err} }
 // [ParseHostSpec]. It is pmNewContext(PM_CONTEXT_HOST).
 //
 // A failed connection is a *DialError, a bad specification a *DialError that
-// wraps a *SpecError. Connections over TLS or by way of a proxy are not
-// supported yet and answer EOPNOTSUPP.
+// wraps a *SpecError. Connections by way of a proxy are not supported yet and
+// answer EOPNOTSUPP.
 func Dial(ctx context.Context, spec string) (*Context, error) { return new(Dialer).Dial(ctx, spec) }
 
 // Dial is the function Dial with the settings of d.
@@ -116,21 +121,13 @@ func (d *Dialer) host(spec string) (*host, error) {
 		}
 	}
 
-	secure := getenv("PCP_SECURE_SOCKETS")
-	if hs.Protocol == "pcps" {
-		var ok bool
-		if secure, ok = hs.Attr(wire.AttrSecure); !ok {
-			secure = "enforce"
-		}
-	}
+	h.security = d.security(&hs, getenv)
 	_, compress := hs.Attr(wire.AttrCompress)
 	switch {
 	case len(hs.Hosts) > 1:
 		return nil, fmt.Errorf("by way of proxy %s: not supported yet: %w", hs.Hosts[1], errNotSupported)
 	case getenv("PMPROXY_HOST") != "":
 		return nil, fmt.Errorf("by way of proxy %s (PMPROXY_HOST): not supported yet: %w", getenv("PMPROXY_HOST"), errNotSupported)
-	case secure == "enforce" || secure == "1" || hs.Protocol == "pcps" && secure == "":
-		return nil, fmt.Errorf("over TLS: not supported yet: %w", errNotSupported)
 	case compress:
 		return nil, fmt.Errorf("with compression: %w", errNotSupported)
 	}
@@ -325,24 +322,28 @@ func (h *host) handshake(ctx context.Context, unix, local bool) error {
 		return fmt.Errorf("collector speaks version %d of the protocol, not %d: %w", info.Version, wire.PDUVersion, pcp.ErrIPC)
 	}
 	features := info.Features
-	switch {
-	case features&wire.FeatureCertReqd != 0 && !local:
-		return fmt.Errorf("collector requires TLS, which is not supported yet: %w", pcp.ErrNeedClientCert)
-	case h.container != "" && features&wire.FeatureContainer == 0:
+	flags, err := h.secureFlags(features, local)
+	if err != nil {
+		return err
+	}
+	if h.container != "" && features&wire.FeatureContainer == 0 {
 		return fmt.Errorf("collector does not know containers: %w", errNotSupported)
 	}
 	login, err := h.loginFlags(features)
 	if err != nil {
 		return err
 	}
-	flags := features&wire.FeatureCertReqd | login
+	flags |= login
 	if h.container != "" {
 		flags |= wire.FeatureContainer
 	}
 	h.features = features
 	h.out = wire.Append(h.out[:0], int32(os.Getpid()), &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, flags)}})
-	if login != 0 {
+	if login != 0 || flags&wire.FeatureSecure != 0 {
 		if err := h.write(); err != nil {
+			return err
+		}
+		if err := h.secure(flags, unix); err != nil {
 			return err
 		}
 		if err := h.authenticate(ctx, flags, unix); err != nil {

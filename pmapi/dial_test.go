@@ -83,7 +83,10 @@ func TestEnvironment(t *testing.T) {
 	f("PMCD_SOCKET=/x/y", func(h *host) bool { return h.socket == "/x/y" }, "")
 	f("PCP_RUN_DIR=/x", func(h *host) bool { return h.socket == "/x/pmcd.socket" }, "")
 	f("PCP_CONTAINER=c1", func(h *host) bool { return h.container == "c1" }, "")
-	f("PCP_SECURE_SOCKETS=relaxed", func(h *host) bool { return true }, "")
+	f("PCP_SECURE_SOCKETS=relaxed", func(h *host) bool { return h.security.relaxed && !h.security.enforced }, "")
+	f("PCP_SECURE_SOCKETS=enforce", func(h *host) bool { return h.security.enforced }, "")
+	f("PCP_SECURE_SOCKETS=1", func(h *host) bool { return h.security.enforced }, "")
+	f("PCP_SECURE_SOCKETS=0", func(h *host) bool { return !h.security.relaxed && !h.security.enforced }, "")
 
 	g := func(env, spec string, want pcp.Error) {
 		t.Helper()
@@ -99,10 +102,6 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	g("PMPROXY_HOST=x", "localhost", errNotSupported)
-	g("PCP_SECURE_SOCKETS=1", "localhost", errNotSupported)
-	g("PCP_SECURE_SOCKETS=enforce", "localhost", errNotSupported)
-	g("", "pcps://localhost", errNotSupported)
-	g("", "pcps://localhost?secure=enforce", errNotSupported)
 	g("", "localhost@proxy", errNotSupported)
 	g("", "localhost?compress", errNotSupported)
 	g("PCP_CONTAINER=a/b", "localhost", -pcp.Error(syscall.EINVAL))
@@ -195,5 +194,11 @@ func TestHandshake(t *testing.T) {
 	f("h?user=x", greet(allFeatures), errNotSupported, 0)
 	f("unix:", greet(wire.FeatureCredsReqd), 0, wire.FeatureCredsReqd)
 	f("h", greet(wire.FeatureCertReqd), pcp.ErrNeedClientCert, 0)
-	f("localhost", greet(wire.FeatureCertReqd), 0, wire.FeatureCertReqd)
+	f("localhost", greet(wire.FeatureCertReqd), 0, 0)
+	f("pcps://h", greet(0), errNotSupported, 0)
+	f("pcps://h", greet(wire.FeatureCertReqd), errNotSupported, 0)
+	f("pcps://h?secure=relaxed", greet(0), 0, 0)
+	f("pcps://h?secure=relaxed", greet(wire.FeatureSecure|wire.FeatureCertReqd), pcp.ErrNeedClientCert, 0)
+	f("pcps://h?secure=no", greet(wire.FeatureSecure), 0, 0)
+	f("h?secure=enforce", greet(wire.FeatureSecure), 0, 0) // says something of pcps: alone
 }

@@ -28,6 +28,7 @@ type host struct {
 	socket         string // default one
 	container      string
 	login          login
+	security       security
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	connectTimeout time.Duration
 	requestTimeout time.Duration
@@ -321,7 +322,7 @@ func (h *host) dup(ctx context.Context) (source, error) {
 		return nil, errClosed
 	}
 	n := &host{
-		given: h.given, spec: h.spec, ports: h.ports, socket: h.socket, container: h.container, login: h.login,
+		given: h.given, spec: h.spec, ports: h.ports, socket: h.socket, container: h.container, login: h.login, security: h.security,
 		dial: h.dial, connectTimeout: h.connectTimeout, requestTimeout: h.requestTimeout, backoff: h.backoff,
 	}
 	if err := n.connect(ctx); err != nil {

@@ -7,7 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+
+	"github.com/go-pcp/pcp/config"
 )
 
 // Limits of what is read.
@@ -151,3 +154,12 @@ func parseLine(line string) (key, value string, ok bool) {
 // isTrue tells whether a setting is on, in the words that the client of PCP's
 // library knows.
 func isTrue(value string) bool { return value == "true" || value == "yes" }
+
+// Path is where the file is: PCP_TLSCONF_PATH of the environment or of
+// pcp.conf, else tls.conf in PCP_SYSCONF_DIR.
+func Path(c *config.Config) string {
+	if path := c.Get("PCP_TLSCONF_PATH"); path != "" {
+		return path
+	}
+	return filepath.Join(c.Get("PCP_SYSCONF_DIR"), "tls.conf")
+}

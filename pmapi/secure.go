@@ -1,0 +1,161 @@
+package pmapi
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/tlsconf"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// security is what a host knows of TLS.
+type security struct {
+	enforced bool // no connection without it (PM_CTXFLAG_SECURE)
+	relaxed  bool // with it where the collector has it (PM_CTXFLAG_RELAXED)
+	config   *tls.Config
+	getenv   func(string) string
+}
+
+// security reads a specification and the environment (context.c: ctxflags). The
+// attribute counts with pcps: alone; a word that is not known turns TLS off.
+func (d *Dialer) security(hs *HostSpec, getenv func(string) string) security {
+	s := security{config: d.TLS, getenv: getenv}
+	mode, ok := "", false
+	if hs.Protocol == "pcps" {
+		if mode, ok = hs.Attr(wire.AttrSecure); !ok {
+			mode, ok = "enforce", true
+		}
+	} else if mode = getenv("PCP_SECURE_SOCKETS"); mode != "" {
+		ok = true
+	} else if d.Getenv == nil {
+		_, ok = os.LookupEnv("PCP_SECURE_SOCKETS") // empty, but set, enforces
+	}
+	if ok {
+		s.enforced = mode == "" || mode == "1" || mode == "enforce"
+		s.relaxed = mode == "relaxed"
+	}
+	return s
+}
+
+// secureFlags picks the features of TLS that are asked of a collector which
+// has these (connect.c: check_feature_flags).
+func (h *host) secureFlags(features wire.Features, local bool) (wire.Features, error) {
+	var flags wire.Features
+	if features&wire.FeatureCertReqd != 0 && !local {
+		if !h.security.enforced {
+			return 0, fmt.Errorf("collector requires TLS with a certificate: %w", pcp.ErrNeedClientCert)
+		}
+		flags |= wire.FeatureCertReqd
+	}
+	if h.security.enforced || h.security.relaxed {
+		if features&wire.FeatureSecure != 0 {
+			flags |= features & (wire.FeatureSecure | wire.FeatureSecureAck)
+		} else if h.security.enforced {
+			return 0, fmt.Errorf("collector does not offer TLS: %w", errNotSupported)
+		}
+	}
+	return flags, nil
+}
+
+// secure begins TLS if that was agreed in flags, as soon as the collector has
+// confirmed it, if it does that. Where the kernel tells a collector who the
+// client is, and it has to know that, neither side goes on to TLS
+// (secureconnect.c: __pmSecureClientHandshake).
+func (h *host) secure(flags wire.Features, unix bool) error {
+	if flags&wire.FeatureSecure == 0 {
+		return nil
+	}
+	if flags&wire.FeatureSecureAck != 0 {
+		if err := h.secureAck(); err != nil {
+			return err
+		}
+	}
+	if unix && flags&wire.FeatureCredsReqd != 0 {
+		return nil
+	}
+	cfg, err := h.tlsConfig()
+	if err != nil {
+		return &DialError{Spec: h.given, Code: pcp.ErrNotConn, Err: err}
+	}
+	stream := tls.Client(&readAhead{Conn: h.conn, first: h.r.Take()}, cfg)
+	if err := stream.Handshake(); err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return newConnError(fmt.Errorf("TLS: %w", err))
+		}
+		return &connError{pcp.ErrTLS, err}
+	}
+	h.mu.Lock()
+	h.conn = stream
+	h.mu.Unlock()
+	h.r = wire.NewReader(stream)
+	h.r.Max = wire.MaxPDU
+	return nil
+}
+
+// secureAck receives the collector's word that TLS can begin.
+func (h *host) secureAck() error {
+	hdr, body, err := h.read()
+	if err != nil {
+		return err
+	}
+	if hdr.Type != wire.TypeError {
+		return fmt.Errorf("PDU of type %v ahead of TLS: %w", hdr.Type, pcp.ErrIPC)
+	}
+	var ack wire.Error
+	if err := ack.DecodeBody(body); err != nil {
+		return err
+	}
+	if ack.Code < 0 {
+		return ack.Code
+	}
+	return nil
+}
+
+// tlsConfig returns what a connection is to use. Files are read each time, for
+// certificates do not last as long as some programs run.
+func (h *host) tlsConfig() (*tls.Config, error) {
+	name := h.spec.Hosts[0].Name
+	if name == "" || name[0] == '/' || strings.HasPrefix(name, "local") {
+		if own, err := os.Hostname(); err == nil {
+			name = own
+		}
+	}
+	if cfg := h.security.config; cfg != nil {
+		cfg = cfg.Clone()
+		if cfg.ServerName == "" {
+			cfg.ServerName = name
+		}
+		return cfg, nil
+	}
+	c, err := config.Load(h.security.getenv)
+	if err != nil {
+		c = config.Default(h.security.getenv)
+	}
+	file, err := tlsconf.ReadFile(tlsconf.Path(c))
+	if err != nil {
+		// The file is the collector's too, and may be nobody else's business.
+		file = new(tlsconf.File)
+	}
+	return file.Client(name, h.security.getenv)
+}
+
+// A readAhead is a connection of which some has been read.
+type readAhead struct {
+	net.Conn
+	first []byte
+}
+
+func (r *readAhead) Read(p []byte) (int, error) {
+	if len(r.first) > 0 {
+		n := copy(p, r.first)
+		r.first = r.first[n:]
+		return n, nil
+	}
+	return r.Conn.Read(p)
+}
