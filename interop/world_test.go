@@ -76,6 +76,17 @@ func startOurs(t *testing.T, d *oracle.PMCD, conf string) collector {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil { // agents there are PCP's user
+		t.Fatal(err)
+	}
+	// Agents keep the numbers of instances there.
+	variable := filepath.Join(dir, "var")
+	if err := os.MkdirAll(filepath.Join(variable, "config/pmda"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(variable, "config/pmda"), 0o777); err != nil {
+		t.Fatal(err)
+	}
 	confFile := filepath.Join(dir, "pmcd.conf")
 	if err := os.WriteFile(confFile, []byte(conf), 0o644); err != nil {
 		t.Fatal(err)
@@ -84,7 +95,7 @@ func startOurs(t *testing.T, d *oracle.PMCD, conf string) collector {
 	sock := filepath.Join(dir, "pmcd.socket")
 	cmd := exec.Command(filepath.Join(links, "pmcd"), "-f", "-A", "-q", "60", "-t", "60", "-i", "127.0.0.1", "-p", strconv.Itoa(port),
 		"-s", sock, "-c", confFile, "-n", d.PMNS, "-l", filepath.Join(dir, "pmcd.log"))
-	cmd.Env = append(oracle.Env(), "PCP_CONF="+d.Getenv("PCP_CONF"))
+	cmd.Env = append(oracle.Env(), "PCP_CONF="+d.Getenv("PCP_CONF"), "PCP_VAR_DIR="+variable)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {

@@ -24,6 +24,7 @@ type realAgent struct {
 	root   string // a file of pmnsDir, or
 	pmns   string // a file of the agent's directory to include, with its subtree's name
 	source string // C source to compile, in the agent's directory
+	help   bool   // its help files are to be made, too
 }
 
 func realAgents() map[string]realAgent {
@@ -32,15 +33,16 @@ func realAgents() map[string]realAgent {
 		"linux":   {domain: 60, line: "pipe binary %s/linux/pmdalinux -d 60", root: "root_linux"},
 		"proc":    {domain: 3, line: "pipe binary %s/proc/pmdaproc -d 3", root: "root_proc"},
 		"mmv":     {domain: 70, line: "dso mmv_init %s/mmv/pmda_mmv.so", root: "root_mmv"},
-		"sample":  {domain: 29, line: "pipe binary %s/sample/pmdasample -d 29", pmns: "pmns"},
-		"simple":  {domain: 253, line: "pipe binary %s/simple/pmdasimple -d 253", pmns: "pmns", source: "simple.c"},
-		"trivial": {domain: 250, line: "pipe binary %s/trivial/pmdatrivial -d 250", pmns: "pmns", source: "trivial.c"},
+		"sample":  {domain: 29, line: "pipe binary %s/sample/pmdasample -d 29", pmns: "pmns", help: true},
+		"simple":  {domain: 253, line: "pipe binary %s/simple/pmdasimple -d 253", pmns: "pmns", source: "simple.c", help: true},
+		"trivial": {domain: 250, line: "pipe binary %s/trivial/pmdatrivial -d 250", pmns: "pmns", source: "trivial.c", help: true},
 	}
 }
 
 // linkAgents makes dir a directory of agents like the system's, with links to
-// its files; simple and trivial also get a program and help files, which are
-// shipped as sources, and a configuration that the test may change.
+// its files; what is shipped as source is made: the help files of simple,
+// trivial and sample, and the programs of the first two. Configurations are
+// copies, which the test may change.
 func linkAgents(t testing.TB, dir string, names []string) {
 	t.Helper()
 	for _, name := range names {
@@ -61,11 +63,14 @@ func linkAgents(t testing.TB, dir string, names []string) {
 			must(t, err)
 			must(t, os.WriteFile(dst, text, 0o644))
 		}
-		if a.source == "" {
+		if !a.help {
 			continue
 		}
 		built := buildAgent(t, name, a)
 		for _, f := range []string{"pmda" + name, "help.dir", "help.pag"} {
+			if strings.HasPrefix(f, "pmda") && a.source == "" {
+				continue
+			}
 			// A copy: the agent becomes PCP's user before it opens its
 			// help, and the cache directory may be closed to it.
 			dst := filepath.Join(to, f)
@@ -84,6 +89,9 @@ func buildAgent(t testing.TB, name string, a realAgent) string {
 	dir := filepath.Join(pmdasDir, name)
 	hash := sha256.New()
 	for _, f := range []string{a.source, "help", "root", a.pmns} {
+		if f == "" {
+			continue
+		}
 		text, err := os.ReadFile(filepath.Join(dir, f))
 		if err != nil {
 			missing(t, err.Error())
@@ -103,10 +111,12 @@ func buildAgent(t testing.TB, name string, a realAgent) string {
 	must(t, err)
 	defer os.RemoveAll(tmp)
 	must(t, os.Chmod(tmp, 0o755))
-	// The example includes domain.h beside itself; its version comes from
-	// the packager's flags.
-	command(t, tmp, "gcc", "-O2", "-DVERSION=\"1\"", "-o", filepath.Join(tmp, "pmda"+name),
-		filepath.Join(dir, a.source), "-lpcp_pmda", "-lpcp")
+	if a.source != "" {
+		// The example includes domain.h beside itself; its version comes from
+		// the packager's flags.
+		command(t, tmp, "gcc", "-O2", "-DVERSION=\"1\"", "-o", filepath.Join(tmp, "pmda"+name),
+			filepath.Join(dir, a.source), "-lpcp_pmda", "-lpcp")
+	}
 	newhelp := Path("newhelp")
 	if newhelp == "" {
 		missing(t, "no newhelp")
