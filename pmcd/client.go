@@ -20,7 +20,8 @@ import (
 type client struct {
 	s      *Server
 	conn   net.Conn
-	name   string // for the log: an address, or the process at the other end
+	stream net.Conn // conn, or TLS over it; not shared
+	name   string   // for the log: an address, or the process at the other end
 	unix   bool
 	number int // of the clients that came so far
 	fd     int // 1 + its file descriptor, once that was asked for
@@ -83,7 +84,7 @@ var everything = &pcp.Profile{}
 
 func newClient(s *Server, conn net.Conn, id int) *client {
 	c := &client{
-		s: s, conn: conn, started: time.Now(),
+		s: s, conn: conn, stream: conn, started: time.Now(),
 		pub:      pmda.Client{ID: id, Attrs: map[wire.AttrKey]string{}},
 		profiles: map[int32]clientProfile{},
 	}
@@ -192,7 +193,7 @@ func (c *client) flush() error {
 			return err
 		}
 	}
-	_, err := c.conn.Write(c.out)
+	_, err := c.stream.Write(c.out)
 	c.last = len(c.out)
 	if cap(c.out) > maxKeep {
 		c.out = nil
@@ -303,7 +304,7 @@ func (c *client) end(err error) {
 		}
 		c.s.events.add(ev)
 	}
-	c.conn.Close()
+	c.stream.Close()
 	c.leave()
 }
 

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -162,7 +163,9 @@ func TestHandshake(t *testing.T) {
 	}{
 		{"a request before credentials", &wire.DescReq{PMID: 1}, 0},
 		{"an unknown version", &wire.Creds{Creds: []wire.Cred{wire.VersionCred(1, 0)}}, pcp.ErrIPC},
-		{"encryption", &wire.Creds{Creds: []wire.Cred{wire.VersionCred(2, wire.FeatureSecure)}}, pcp.ErrNYI},
+		{"encryption", &wire.Creds{Creds: []wire.Cred{wire.VersionCred(2, wire.FeatureSecure)}}, pcp.ErrNotConn},
+		{"compression", &wire.Creds{Creds: []wire.Cred{wire.VersionCred(2, wire.FeatureCompress)}}, -pcp.Error(syscall.EOPNOTSUPP)},
+		{"what nobody wants", &wire.Creds{Creds: []wire.Cred{wire.VersionCred(2, wire.FeatureLabels)}}, pcp.ErrIPC},
 		{"a container", &wire.Creds{Creds: []wire.Cred{wire.VersionCred(2, wire.FeatureContainer)}}, pcp.ErrNYI},
 	} {
 		c := dialOnly(t, "tcp", s.TCP)

@@ -1,6 +1,7 @@
 package pmcd
 
 import (
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
@@ -77,6 +78,15 @@ type Config struct {
 	// RequireCreds has only those clients served of whom it is known who they
 	// are. Access rules for users or groups do the same.
 	RequireCreds bool
+
+	// TLS is what encrypted connections are made with, in the middle of a
+	// stream, for clients that want one; nil means that it is not offered.
+	// Whether certificates of clients are asked for is up to its ClientAuth.
+	TLS *tls.Config
+
+	// RequireClientCert has those from other hosts, and all that want TLS,
+	// show a certificate that TLS.ClientCAs trusts.
+	RequireClientCert bool
 
 	// SysConfDir is the directory of the files with labels that this host's
 	// administrator sets, PCP_SYSCONF_DIR: labels/*, labels/optional/* and

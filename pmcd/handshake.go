@@ -2,6 +2,7 @@ package pmcd
 
 import (
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -12,6 +13,7 @@ import (
 //
 //	server   ERROR 0 with version and features, or ERROR n and the end
 //	client   CREDS with its version and the features it wants to use
+//	server   ERROR 0, and TLS from then on, if the client wants that
 //	both     ATTR 0 until the client has proven who it is, if it wants or has to
 //	client   ATTR with the name of a container, if it wants that feature
 func (c *client) handshake() error {
@@ -118,9 +120,16 @@ func (c *client) credentials(body []byte) error {
 	if !ok || version != wire.PDUVersion {
 		return c.refuse(fmt.Errorf("client's protocol version is %d: %w", version, pcp.ErrIPC))
 	}
-	const transport = wire.FeatureSecure | wire.FeatureCompress
-	if odd := wanted & transport; odd != 0 {
-		return c.refuse(fmt.Errorf("client wants %v, which was not offered: %w", odd, pcp.ErrNYI))
+	const known = wire.FeatureSecure | wire.FeatureSecureAck | wire.FeatureCompress | wire.FeatureAuth |
+		wire.FeatureCredsReqd | wire.FeatureCertReqd | wire.FeatureContainer
+	if odd := wanted &^ known; odd != 0 {
+		return c.refuse(fmt.Errorf("client wants %v, which is nobody's to want: %w", odd, pcp.ErrIPC))
+	}
+	if wanted&wire.FeatureCompress != 0 {
+		return c.refuse(fmt.Errorf("client wants %v, which was not offered: %w", wire.FeatureCompress, -pcp.Error(syscall.EOPNOTSUPP)))
+	}
+	if err := c.secure(wanted); err != nil {
+		return err
 	}
 	if err := c.identify(wanted); err != nil {
 		return err

@@ -2,6 +2,7 @@ package pmcd
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,11 +31,14 @@ type Server struct {
 	names    atomic.Pointer[pmns.Tree]
 	access   atomic.Pointer[Access]
 	features atomic.Uint32 // wire.Features
-	reload   reloader
-	host     hostlabels.Host
-	site     atomic.Pointer[hostlabels.Site]
-	stop     atomic.Bool
-	closing  chan struct{} // closed when stop is set
+
+	tlsInsistent *tls.Config // Config.TLS for who has to show a certificate
+
+	reload  reloader
+	host    hostlabels.Host
+	site    atomic.Pointer[hostlabels.Site]
+	stop    atomic.Bool
+	closing chan struct{} // closed when stop is set
 
 	pduIn, pduOut [pduKinds]atomic.Uint64
 	seqNum        atomic.Uint32
@@ -58,7 +62,11 @@ type Server struct {
 // An agent in process that cannot be made is an error.
 func New(cfg Config) (*Server, error) {
 	cfg.setDefaults()
+	if cfg.TLS != nil {
+		cfg.TLS = cfg.TLS.Clone() // the caller's stays as it is
+	}
 	s := &Server{cfg: cfg, log: cfg.Log, start: time.Now(), closing: make(chan struct{})}
+	s.tlsInsistent = insistent(cfg.TLS)
 	s.timeout.Store(int64(max(cfg.AgentTimeout, 0)))
 	s.host = hostlabels.ReadHost()
 	s.site.Store(hostlabels.ReadSite(cfg.SysConfDir, s.log))
@@ -359,7 +367,7 @@ func (s *Server) setFeatures() {
 }
 
 func (s *Server) featureSet() wire.Features {
-	return wire.Features(s.features.Load()) | s.authFeatures()
+	return wire.Features(s.features.Load()) | s.authFeatures() | s.secureFeatures()
 }
 
 // rootDomain is the domain of the agent that does what needs privileges for

@@ -126,6 +126,9 @@ func (s *Server) Features() agentpmcd.Features {
 		Local:          s.cfg.Local,
 		Authentication: s.cfg.Auth != nil,
 		CredsRequired:  s.credsRequired(),
+
+		Secure:             s.cfg.TLS != nil,
+		ClientCertRequired: s.cfg.RequireClientCert,
 	}
 	for _, ln := range s.cfg.Listeners {
 		if ln.Addr().Network() == "unix" {

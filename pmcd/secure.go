@@ -1,0 +1,190 @@
+package pmcd
+
+import (
+	"crypto/tls"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// insistent returns cfg changed so that it insists on a client's certificate.
+func insistent(cfg *tls.Config) *tls.Config {
+	if cfg == nil {
+		return nil
+	}
+	cfg = cfg.Clone()
+	cfg.ClientAuth = tls.RequireAndVerifyClientCert
+	if choose := cfg.GetConfigForClient; choose != nil {
+		cfg.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			chosen, err := choose(hello)
+			return insistent(chosen), err
+		}
+	}
+	return cfg
+}
+
+// secureFeatures are what clients are told of TLS.
+func (s *Server) secureFeatures() wire.Features {
+	var f wire.Features
+	if s.cfg.TLS != nil {
+		f |= wire.FeatureSecure | wire.FeatureSecureAck
+	}
+	if s.cfg.RequireClientCert {
+		f |= wire.FeatureCertReqd
+	}
+	return f
+}
+
+// remote tells whether c comes from another host, as far as its address says.
+func (c *client) remote() bool {
+	if c.unix {
+		return false
+	}
+	addr, ok := c.conn.RemoteAddr().(*net.TCPAddr)
+	return !ok || !addr.IP.IsLoopback()
+}
+
+// secure has c and us speak TLS from now on if it wants that. The client is
+// told first if it wants that too.
+func (c *client) secure(wanted wire.Features) error {
+	if wanted&wire.FeatureSecure == 0 {
+		if c.s.cfg.RequireClientCert && c.remote() {
+			return c.refuse(fmt.Errorf("client does not want TLS: %w", pcp.ErrNeedClientCert))
+		}
+		return nil
+	}
+	cfg := c.s.cfg.TLS
+	ack := wanted&wire.FeatureSecureAck != 0
+	// Who the client is was to be known and is: PCP's library stays with what
+	// a Unix socket is by itself (secureconnect.c: __pmSecureClientHandshake).
+	known := c.unix && wanted&wire.FeatureCredsReqd != 0
+	if cfg == nil {
+		if ack {
+			if err := c.send(&wire.Error{Code: pcp.ErrNotConn}); err != nil {
+				return err
+			}
+		}
+		return c.refuse(fmt.Errorf("client wants TLS, which was not offered: %w", pcp.ErrNotConn))
+	}
+	if c.s.cfg.RequireClientCert || wanted&wire.FeatureCertReqd != 0 {
+		cfg = c.s.tlsInsistent
+	}
+	if ack {
+		if err := c.send(&wire.Error{}); err != nil {
+			return err
+		}
+	}
+	if known {
+		return nil
+	}
+	under := &recordConn{Conn: c.conn, client: &c.rd, first: c.pdus.Take()}
+	under.expelled = func() bool { return c.expelled.Load() != 0 }
+	stream := tls.Server(under, cfg)
+	c.stream, c.rd.conn = stream, stream
+	// All of the handshake has one time limit, in both directions.
+	if err := c.conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		return err
+	}
+	if err := stream.Handshake(); err != nil {
+		return &tlsError{err}
+	}
+	c.writeEnd = 0 // its deadline is to be moved
+	if err := c.conn.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	under.limited = true
+	return nil
+}
+
+// A tlsError is a failure to begin TLS. There is no way to tell the client
+// other than TLS's own.
+type tlsError struct{ err error }
+
+func (e *tlsError) Error() string   { return "TLS: " + e.err.Error() }
+func (e *tlsError) Unwrap() []error { return []error{pcp.ErrTLS, e.err} }
+
+// A recordConn is a connection below TLS. A client may take as long as it
+// likes to begin a record, but not to finish it: the limit is that of PDUs.
+type recordConn struct {
+	net.Conn
+	client   *clientReader // above TLS
+	expelled func() bool   // by new access rules, which set a deadline to say so
+	first    []byte        // what had been read too early
+	limited  bool          // the handshake is over
+	end      time.Time     // the time limit of the record, zero if there is none
+
+	header [5]byte // of the record that has begun
+	got    int     // how much of header is here
+	left   int     // how much of the record is missing after its header
+}
+
+// limit sets the time limit of a record that has begun, and takes it away after
+// one. A PDU that has begun has its own.
+func (r *recordConn) limit() error {
+	switch inside := r.inside(); {
+	case !r.limited:
+	case !inside && r.end.IsZero():
+	case r.client.set:
+		if !inside {
+			r.end = time.Time{}
+		}
+	case inside:
+		if r.end.IsZero() {
+			r.end = time.Now().Add(pduTimeout)
+		}
+		return r.SetReadDeadline(r.end)
+	default:
+		r.end = time.Time{}
+		if err := r.SetReadDeadline(r.end); err != nil {
+			return err
+		}
+		if r.expelled() { // its deadline may be the one that is gone
+			return os.ErrDeadlineExceeded
+		}
+	}
+	return nil
+}
+
+// inside tells whether the last byte read was not the last of a record.
+func (r *recordConn) inside() bool { return r.got > 0 }
+
+// saw follows records.
+func (r *recordConn) saw(b []byte) {
+	for len(b) > 0 {
+		if r.got < len(r.header) {
+			n := copy(r.header[r.got:], b)
+			r.got += n
+			b = b[n:]
+			if r.got < len(r.header) {
+				return
+			}
+			r.left = int(binary.BigEndian.Uint16(r.header[3:]))
+		}
+		n := min(r.left, len(b))
+		r.left -= n
+		b = b[n:]
+		if r.left == 0 {
+			r.got = 0
+		}
+	}
+}
+
+func (r *recordConn) Read(p []byte) (int, error) {
+	if len(r.first) > 0 {
+		n := copy(p, r.first)
+		r.first = r.first[n:]
+		r.saw(p[:n])
+		return n, nil
+	}
+	if err := r.limit(); err != nil {
+		return 0, err
+	}
+	n, err := r.Conn.Read(p)
+	r.saw(p[:n])
+	return n, err
+}
