@@ -27,13 +27,16 @@ type load struct {
 	Clients int
 	Time    time.Duration
 	PMIDs   []pcp.PMID
+
+	Patience time.Duration // how long a reply may take; 0 means 2 s
 }
 
 // A loadResult says how a load went.
 type loadResult struct {
 	Fetches       int
 	Elapsed       time.Duration
-	P50, P95, Max time.Duration
+	P50, P95, P99 time.Duration
+	Max           time.Duration
 	ReplyBytes    int
 	Metrics       int // in a reply
 	WithValues    int // of these, how many had values at the start
@@ -107,10 +110,14 @@ func (l *load) run() (loadResult, error) {
 			return res, err
 		}
 	}
+	patience := l.Patience
+	if patience == 0 {
+		patience = 2 * time.Second
+	}
 	buf := make([]byte, 256<<10)
 	events := make([]unix.EpollEvent, 256)
 	for {
-		n, err := unix.EpollWait(ep, events, 2000)
+		n, err := unix.EpollWait(ep, events, int(patience/time.Millisecond))
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -118,7 +125,7 @@ func (l *load) run() (loadResult, error) {
 			return res, err
 		}
 		if n == 0 {
-			return res, errors.New("no reply within 2 s")
+			return res, fmt.Errorf("no reply within %v", patience)
 		}
 		now := time.Now()
 		for _, ev := range events[:n] {
@@ -145,7 +152,7 @@ func (l *load) run() (loadResult, error) {
 	res.Elapsed = time.Since(start)
 	res.Fetches = len(lat)
 	slices.Sort(lat)
-	res.P50, res.P95, res.Max = lat[len(lat)/2], lat[len(lat)*95/100], lat[len(lat)-1]
+	res.P50, res.P95, res.P99, res.Max = lat[len(lat)/2], lat[len(lat)*95/100], lat[len(lat)*99/100], lat[len(lat)-1]
 	return res, nil
 }
 

@@ -14,6 +14,10 @@ import (
 )
 
 func main() {
+	if os.Getenv(agentEnv) != "" {
+		slowMain()
+		return
+	}
 	var b bench
 	flag.StringVar(&b.pcp, "pcp", "bin/pcp", "our binary")
 	flag.StringVar(&b.links, "links", "bin/links", "the folder of links to it")
@@ -62,7 +66,7 @@ func (b *bench) run(ctx context.Context) error {
 	defer b.ours.stop()
 
 	for _, part := range []func(context.Context) error{
-		b.loads, b.mappedValues, b.bursts, b.fullFetch, b.memory, b.toolStart, b.collectorStart,
+		b.loads, b.samples, b.eightAgents, b.slowAgent, b.connections, b.mappedValues, b.bursts, b.fullFetch, b.memory, b.toolStart, b.collectorStart,
 	} {
 		if err := part(ctx); err != nil {
 			return err
