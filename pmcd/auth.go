@@ -198,6 +198,15 @@ func (c *client) admitAccount() error {
 	return c.admitAccountLocked()
 }
 
+// denyAll tells a client that it may do nothing, and lets it stay, as in C:
+// what it asks for is refused, until the rules change.
+func (c *client) denyAll(why error) error {
+	c.deny.Store(uint32(OpAll))
+	c.s.log.Warn("client denied everything", "client", c.name, "user", c.pub.Attrs[wire.AttrUserName],
+		"uid", c.pub.Attrs[wire.AttrUserID], "err", why)
+	return c.send(&wire.Error{Code: pcp.Code(why)})
+}
+
 // admitAccountLocked is called with c.admitted held, in which the client has
 // been admitted by its host.
 func (c *client) admitAccountLocked() error {

@@ -42,7 +42,7 @@ func (c *client) handshake() error {
 		return err
 	}
 	if err := c.admitAccount(); err != nil {
-		return c.refuse(err)
+		return c.denyAll(err)
 	}
 	for _, ag := range c.s.agents() {
 		if r, ok := ag.be.(*remote); ok {
