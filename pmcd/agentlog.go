@@ -30,7 +30,7 @@ func (s *Server) tellRemoved(ag *agent) {
 	if r, ok := ag.be.(*remote); ok {
 		in, out = r.inFD, r.outFD
 		if r.exited != nil && !r.killed.Load() {
-			how += exitText(r.proc.ProcessState)
+			how += r.proc.ending().text()
 		}
 	}
 	s.cleanup(ag, in, out, how)

@@ -120,6 +120,10 @@ type Config struct {
 	// error; nil discards it. A file is handed to them as it is.
 	AgentOutput io.Writer
 
+	// Root, if not nil, starts the processes of agents; those that it does not
+	// start are the server's own.
+	Root *RootHelper
+
 	// Reload, if not nil, is called when the server hangs up: it returns what
 	// is to be served from then on, nil if that has not changed. It is not
 	// called by several goroutines at a time.
@@ -133,6 +137,9 @@ type Config struct {
 	// Trace has events traced from the start: TraceConn, TracePDU and
 	// TraceUnbuffered, or'ed.
 	Trace uint32
+
+	// Debug are debug options: DebugPDU and others, or'ed.
+	Debug int32
 
 	// Report gets what pmcd's log tells in the layout that scripts know: the
 	// end of agents, restarts and traces; nil discards it.

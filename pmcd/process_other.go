@@ -4,7 +4,6 @@ package pmcd
 
 import (
 	"os"
-	"strconv"
 	"syscall"
 )
 
@@ -14,10 +13,12 @@ func agentProcAttr() *syscall.SysProcAttr { return nil }
 // be asked here.
 func readable(syscall.Conn) bool { return false }
 
-// exitText says how a process ended, as pmcd's log has it.
-func exitText(state *os.ProcessState) string {
-	return ", exit(" + strconv.Itoa(state.ExitCode()) + ")"
+// endingOf says how a process ended.
+func endingOf(state *os.ProcessState) ending {
+	if state == nil {
+		return ending{}
+	}
+	return ending{exited: true, code: state.ExitCode()}
 }
 
-// exitReason is the exit status part of pmcd.agent.status.
-func exitReason(state *os.ProcessState) int { return state.ExitCode() << 8 }
+func (c child) interrupt() { c.cmd.Process.Signal(os.Interrupt) }

@@ -4,7 +4,6 @@ package pmcd
 
 import (
 	"os"
-	"strconv"
 	"syscall"
 )
 
@@ -29,32 +28,24 @@ func readable(conn syscall.Conn) bool {
 	return is || err != nil
 }
 
-// exitText says how a process ended, as pmcd's log has it.
-func exitText(state *os.ProcessState) string {
-	ws, ok := state.Sys().(syscall.WaitStatus)
-	switch {
-	case ok && ws.Exited():
-		return ", exit(" + strconv.Itoa(ws.ExitStatus()) + ")"
-	case ok && ws.Signaled():
-		text := ", signal(" + strconv.Itoa(int(ws.Signal())) + ")"
-		if ws.CoreDump() {
-			text += ", dumped core"
-		}
-		return text
+// endingOf says how a process ended.
+func endingOf(state *os.ProcessState) ending {
+	if state == nil {
+		return ending{}
 	}
-	return ""
+	ws, _ := state.Sys().(syscall.WaitStatus)
+	return endingBy(ws)
 }
 
-// exitReason is the exit status and signal part of pmcd.agent.status.
-func exitReason(state *os.ProcessState) int {
-	ws, ok := state.Sys().(syscall.WaitStatus)
+// endingBy takes apart what waitpid(2) says.
+func endingBy(ws syscall.WaitStatus) (e ending) {
 	switch {
-	case !ok:
-		return 0
 	case ws.Exited():
-		return ws.ExitStatus() << 8
+		e.exited, e.code = true, ws.ExitStatus()
 	case ws.Signaled():
-		return int(ws.Signal()) << 16
+		e.signal, e.core = int(ws.Signal()), ws.CoreDump()
 	}
-	return 0
+	return e
 }
+
+func (c child) interrupt() { c.cmd.Process.Signal(os.Interrupt) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -35,7 +34,7 @@ type remote struct {
 	link        atomic.Pointer[agentConn] // conn, for who cannot wait for mu
 	inFD, outFD int                       // the files to and from the agent; -1 for none
 
-	proc    *exec.Cmd
+	proc    agentProcess
 	exited  chan struct{} // closed when proc has been waited for; nil without one
 	ending  error         // how proc ended; set before exited is closed
 	killed  atomic.Bool   // proc was not given time to end by itself
@@ -241,7 +240,7 @@ func (r *remote) receive() (wire.Header, []byte, error) {
 	case err == nil:
 		r.s.countIn(h.Type)
 		if r.s.events.on() {
-			r.s.events.received(r.outFD, h, wire.HeaderSize+len(body))
+			r.s.events.received(r.outFD, h, body)
 		}
 		return h, body, nil
 	case errors.Is(err, os.ErrDeadlineExceeded):

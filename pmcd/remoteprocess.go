@@ -26,8 +26,8 @@ func (r *remote) dropLocked(why error) {
 		// How it ended by itself says more about the reason.
 		select {
 		case <-r.exited:
-			reason |= exitReason(r.proc.ProcessState)
-			how = exitText(r.proc.ProcessState)
+			reason |= r.proc.ending().reason()
+			how = r.proc.ending().text()
 		case <-time.After(exitGrace):
 		}
 	}
@@ -66,7 +66,7 @@ func (r *remote) endProcess() {
 	case <-r.exited:
 	default:
 		r.killed.Store(true)
-		r.proc.Process.Kill()
+		r.proc.kill()
 	}
 }
 
@@ -101,7 +101,7 @@ func (r *remote) start() {
 			select {
 			case <-r.exited:
 			case <-time.After(exitGrace):
-				r.proc.Process.Kill()
+				r.proc.kill()
 			}
 		}
 		return
@@ -147,6 +147,9 @@ func (r *remote) connect() error {
 // spawn starts the agent's process.
 func (r *remote) spawn() (err error) {
 	spec := &r.ag.spec
+	if done, err := r.spawnByRoot(); done {
+		return err
+	}
 	cmd := exec.Command(spec.Args[0], spec.Args[1:]...)
 	cmd.Dir = r.s.cfg.Dir
 	cmd.Env = append(os.Environ(), r.s.cfg.AgentEnv...)
@@ -178,15 +181,20 @@ func (r *remote) spawn() (err error) {
 	if err != nil {
 		return &spawnError{spec.Args[0], err}
 	}
-	r.proc, r.exited = cmd, make(chan struct{})
-	r.ag.pid.Store(int32(cmd.Process.Pid))
-	r.waiting.Go(r.reap)
+	r.runs(child{cmd}, cmd.Process.Pid)
 	return nil
+}
+
+// runs says that the agent's process is there.
+func (r *remote) runs(p agentProcess, pid int) {
+	r.proc, r.exited = p, make(chan struct{})
+	r.ag.pid.Store(int32(pid))
+	r.waiting.Go(r.reap)
 }
 
 // reap waits for the process. One that ends by itself takes its agent along.
 func (r *remote) reap() {
-	r.ending = r.proc.Wait()
+	r.ending = r.proc.wait()
 	close(r.exited)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,9 +203,9 @@ func (r *remote) reap() {
 		r.ag.mu.Lock()
 		defer r.ag.mu.Unlock()
 		// It may have ended just before it was killed.
-		itself := r.proc.ProcessState.Exited() || !r.killed.Load()
+		itself := r.proc.ending().exited || !r.killed.Load()
 		if r.ag.reason&reasonProtocol != 0 && itself {
-			r.ag.reason |= exitReason(r.proc.ProcessState)
+			r.ag.reason |= r.proc.ending().reason()
 		}
 		return
 	}
@@ -216,7 +224,7 @@ func (r *remote) ended() {
 	if why == nil {
 		why = errors.New("exit status 0")
 	}
-	r.gone(reasonExit|exitReason(r.proc.ProcessState), " terminated"+exitText(r.proc.ProcessState), fmt.Errorf("agent's process ended: %w", why))
+	r.gone(reasonExit|r.proc.ending().reason(), " terminated"+r.proc.ending().text(), fmt.Errorf("agent's process ended: %w", why))
 }
 
 // dial connects to a socket agent, and if its process was started just now
@@ -296,13 +304,13 @@ func (r *remote) stop() {
 	r.mu.Unlock()
 	if r.exited != nil {
 		if r.ag.spec.Kind == Socket {
-			r.proc.Process.Signal(os.Interrupt)
+			r.proc.interrupt()
 		}
 		select {
 		case <-r.exited:
 		case <-time.After(stopGrace):
 			r.killed.Store(true)
-			r.proc.Process.Kill()
+			r.proc.kill()
 			<-r.exited
 		}
 	}

@@ -73,7 +73,8 @@ func New(cfg Config) (*Server, error) {
 	s.access.Store(cfg.Access)
 	s.table.Store(new(table))
 	s.events.size, s.events.out = defaultTraceBuffers, cfg.Report
-	s.events.mask.Store(cfg.Trace)
+	s.SetTraceFlags(cfg.Trace)
+	s.SetDebug(cfg.Debug)
 	s.reload.died = make(chan struct{}, 1)
 	s.reload.asked = make(chan struct{}, 1)
 	if err := checkSpecs(cfg.Agents); err != nil {
@@ -354,10 +355,13 @@ func (s *Server) mark(changes pmapi.Changes) {
 	}
 }
 
-// setFeatures says what clients may ask for: containers only if an agent
-// knows about them.
+// setFeatures says what clients may ask for: containers only if there is
+// somebody to ask about them, or an agent knows of them.
 func (s *Server) setFeatures() {
 	features := wire.FeatureDescs | wire.FeatureLabels | wire.FeatureHighRes
+	if s.cfg.Root != nil {
+		features |= wire.FeatureContainer
+	}
 	for _, ag := range s.agents() {
 		if r, ok := ag.be.(*remote); ok && ag.connected.Load() && r.flags&wire.FeatureContainer != 0 {
 			features |= wire.FeatureContainer
@@ -396,10 +400,17 @@ func (s *Server) startAgents(agents []*agent) {
 	}
 }
 
+// stopAgents stops agents, and last the one that ends processes of others.
 func stopAgents(agents []*agent) {
 	var stopping sync.WaitGroup
-	for _, ag := range agents {
-		stopping.Go(ag.be.stop)
+	stop := func(root bool) {
+		for _, ag := range agents {
+			if (ag.spec.Domain == rootDomain) == root {
+				stopping.Go(ag.be.stop)
+			}
+		}
+		stopping.Wait()
 	}
-	stopping.Wait()
+	stop(false)
+	stop(true)
 }

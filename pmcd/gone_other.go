@@ -1,0 +1,8 @@
+//go:build !linux
+
+package pmcd
+
+// goneFunc is not needed: there is no helper on this system.
+func goneFunc(int) func() { return func() {} }
+
+func endingOfStatus(status int) ending { return ending{exited: true, code: status >> 8} }
