@@ -47,6 +47,7 @@ var floors = map[string]int{
 
 	"internal/daemonlog":  1,
 	"internal/tlsconf":    1,
+	"internal/service":    1,
 	"internal/sasl":       1,
 	"internal/hashorder":  0,
 	"internal/timezone":   0,

@@ -163,7 +163,7 @@ func (c *client) next() (wire.Header, []byte, error) {
 	if err == nil {
 		c.s.countIn(h.Type)
 		if c.s.events.on() {
-			c.s.events.received(c.file(), h, wire.HeaderSize+len(body))
+			c.s.events.received(c.file(), h, body)
 		}
 	}
 	return h, body, err
@@ -268,6 +268,9 @@ func (c *client) loop() error {
 			var d *dropError
 			if errors.As(err, &d) {
 				return err
+			}
+			if c.s.debugging(DebugIO) {
+				c.s.debugRequest(c, h.Type, err)
 			}
 			if err := c.send(&wire.Error{Code: pcp.Code(err)}); err != nil {
 				return err

@@ -71,6 +71,9 @@ func (c *client) admitLocked() error {
 	}
 	c.admitted.access, c.admitted.admission = access, ad
 	c.deny.Store(uint32(ad.deny))
+	if c.s.debugging(DebugAccess) {
+		c.s.log.Info("client admitted", "client", c.name, "number", c.number, "denied", ad.deny)
+	}
 	if c.admitted.identified {
 		return c.admitAccountLocked()
 	}

@@ -113,12 +113,6 @@ func (s *Server) SetAgentTimeout(d time.Duration) {
 	s.log.Info("agents' time limit changed", "timeout", d)
 }
 
-// Debug is other than 0 if clients that come and go are logged.
-func (s *Server) Debug() int32 { return s.debug.Load() }
-
-// SetDebug changes it.
-func (s *Server) SetDebug(flags int32) { s.debug.Store(flags) }
-
 // Features are what the server can do.
 func (s *Server) Features() agentpmcd.Features {
 	f := agentpmcd.Features{
@@ -143,7 +137,7 @@ func (s *Server) Features() agentpmcd.Features {
 // trace logs what happens to clients, if asked to.
 func (s *Server) trace(what string, c *client) {
 	level := slog.LevelDebug
-	if s.debug.Load() != 0 {
+	if s.debugging(DebugIO) {
 		level = slog.LevelInfo
 	}
 	s.log.Log(context.Background(), level, what, "client", c.name, "number", c.number)

@@ -1,6 +1,7 @@
 package pmcd
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -23,6 +24,9 @@ const (
 )
 
 const (
+	// traceDebug is set with the others while PDUs are shown by DebugPDU.
+	traceDebug = 1 << 31
+
 	defaultTraceBuffers = 20
 	// maxTraceBuffers is how many events are kept at most; more are refused
 	// with pcp.ErrTooBig.
@@ -121,10 +125,22 @@ func (t *tracer) resize(n int) {
 }
 
 // TraceFlags says what is traced.
-func (s *Server) TraceFlags() uint32 { return s.events.mask.Load() }
+func (s *Server) TraceFlags() uint32 { return s.events.mask.Load() &^ traceDebug }
 
 // SetTraceFlags changes it: TraceConn, TracePDU and TraceUnbuffered, or'ed.
-func (s *Server) SetTraceFlags(flags uint32) { s.events.mask.Store(flags) }
+func (s *Server) SetTraceFlags(flags uint32) {
+	s.events.setMask(TraceConn|TracePDU|TraceUnbuffered, flags)
+}
+
+// setMask has those flags of which be as in flags, and leaves others alone.
+func (t *tracer) setMask(which, flags uint32) {
+	for {
+		old := t.mask.Load()
+		if t.mask.CompareAndSwap(old, old&^which|flags&which) {
+			return
+		}
+	}
+}
 
 // TraceBuffers is how many events are kept for DumpTrace.
 func (s *Server) TraceBuffers() int {
@@ -152,6 +168,9 @@ func (s *Server) DumpTrace() { s.events.dump() }
 
 // sent traces a PDU that leaves by a file descriptor.
 func (t *tracer) sent(fd int, p wire.PDU) {
+	if t.mask.Load()&traceDebug != 0 {
+		t.show("Xmit", fd, wire.Append(nil, wire.FromAnon, p))
+	}
 	ev := traceEvent{kind: traceXmitPDU, who: fd, p1: int32(p.Type())}
 	switch p := p.(type) {
 	case *wire.Error:
@@ -185,8 +204,19 @@ func (t *tracer) sent(fd int, p wire.PDU) {
 }
 
 // received traces a PDU that came.
-func (t *tracer) received(fd int, h wire.Header, size int) {
-	t.add(traceEvent{kind: traceRecvPDU, who: fd, p1: int32(h.Type), p2: int32(size)})
+func (t *tracer) received(fd int, h wire.Header, body []byte) {
+	if t.mask.Load()&traceDebug != 0 {
+		t.show("Recv", fd, append(wire.AppendHeader(nil, h), body...))
+	}
+	t.add(traceEvent{kind: traceRecvPDU, who: fd, p1: int32(h.Type), p2: int32(wire.HeaderSize + len(body))})
+}
+
+// show writes a PDU in hexadecimal, with its meaning.
+func (t *tracer) show(what string, fd int, pdu []byte) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s: fd=%d\n", what, fd)
+	wire.Dump(&b, pdu)
+	t.out.Write(b.Bytes())
 }
 
 // appendTrace appends events in the layout of the C collector's log, all at

@@ -48,3 +48,17 @@ func ParseDebug(spec string) (names []string, ok bool) {
 	}
 	return names, true
 }
+
+// DebugBit is the bit of a name in numbers of the old style, 0 if it has none.
+func DebugBit(name string) int32 {
+	for i, n := range debugNames[:29] {
+		switch {
+		case n != name:
+		case name == "desperate":
+			return 1 << 30
+		default:
+			return 1 << i
+		}
+	}
+	return 0
+}

@@ -1,0 +1,61 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+)
+
+const (
+	firstFile = 3 // SD_LISTEN_FDS_START
+	maxFiles  = 1024
+)
+
+// Listeners returns the sockets that the service manager opened for this
+// process, in its order; none if it did not. One that is not for connections
+// is an error, and all are closed then. It can be called once.
+func Listeners(getenv func(string) string) ([]net.Listener, error) {
+	if getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
+		return nil, nil // meant for nobody, or for the process that started this one
+	}
+	n, err := strconv.Atoi(getenv("LISTEN_FDS"))
+	if err != nil || n < 0 || n > maxFiles {
+		return nil, fmt.Errorf("LISTEN_FDS=%s: not a number of files", getenv("LISTEN_FDS"))
+	}
+	names := strings.Split(getenv("LISTEN_FDNAMES"), ":")
+	var lns []net.Listener
+	var errs []error
+	for i := range n {
+		name := fmt.Sprintf("file %d of the service manager", firstFile+i)
+		if i < len(names) && names[i] != "" {
+			name += " (" + names[i] + ")"
+		}
+		f := os.NewFile(uintptr(firstFile+i), name)
+		closeOnExec(f)
+		ln, err := net.FileListener(f)
+		f.Close() // FileListener has one of its own
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		lns = append(lns, ln)
+	}
+	if len(errs) > 0 {
+		for _, ln := range lns {
+			ln.Close()
+		}
+		return nil, errors.Join(errs...)
+	}
+	return lns, nil
+}
+
+// Forget takes what the service manager said out of the environment, so that
+// processes which this one starts do not take it for themselves.
+func Forget() {
+	for _, name := range []string{"NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
+		os.Unsetenv(name)
+	}
+}

@@ -1,0 +1,48 @@
+package service
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+)
+
+// A Manager is told about the state of this process. The zero Manager is none.
+type Manager struct{ socket string }
+
+// NewManager returns the one that the environment names in NOTIFY_SOCKET.
+func NewManager(getenv func(string) string) Manager {
+	return Manager{getenv("NOTIFY_SOCKET")}
+}
+
+// Ready tells that this process, which need not be the one that was started,
+// serves, and whom.
+func (m Manager) Ready(status string) error {
+	return m.send("READY=1", fmt.Sprintf("MAINPID=%d", os.Getpid()), "STATUS="+oneLine(status))
+}
+
+// Reloading tells that the configuration is read again; Ready ends that.
+func (m Manager) Reloading() error {
+	return m.send("RELOADING=1", fmt.Sprintf("MONOTONIC_USEC=%d", monotonic()))
+}
+
+// Stopping tells that this process is about to end.
+func (m Manager) Stopping() error { return m.send("STOPPING=1") }
+
+func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ") }
+
+// send sends one datagram. A name that begins with @ is an abstract one.
+func (m Manager) send(states ...string) error {
+	if m.socket == "" {
+		return nil
+	}
+	conn, err := net.Dial("unixgram", m.socket)
+	if err != nil {
+		return fmt.Errorf("service manager: %w", err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte(strings.Join(states, "\n"))); err != nil {
+		return fmt.Errorf("service manager: %w", err)
+	}
+	return nil
+}

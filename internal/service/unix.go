@@ -1,0 +1,21 @@
+//go:build unix
+
+package service
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// monotonic is the clock by which the manager knows an old message, in µs.
+func monotonic() int64 {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		return 0
+	}
+	return ts.Nano() / 1000
+}
+
+// closeOnExec keeps a file from processes that this one starts.
+func closeOnExec(f *os.File) { unix.CloseOnExec(int(f.Fd())) }
