@@ -20,6 +20,7 @@ import (
 type Env struct {
 	Domain    int                 // 0 means the agent's own
 	Collector pmcd.Collector      // for the agent that reports on it
+	Root      linux.Helper        // knows containers; nil means the helper of the installation
 	Version   string              // of this software
 	Daemon    bool                // it is a program of its own
 	DSO       bool                // it stands for the shared object of the C implementation
@@ -66,7 +67,7 @@ func Builtins() []Builtin {
 			})
 		}},
 		{Name: "linux", Domain: linux.Domain, Open: func(e Env) (pmda.Agent, error) {
-			cfg := linux.Config{Domain: e.Domain, Version: e.Version, Log: e.Log}
+			cfg := linux.Config{Domain: e.Domain, Version: e.Version, Helper: e.Root, Log: e.Log}
 			cfg.FromEnvironment(e.getenv)
 			return linux.New(cfg), nil
 		}},

@@ -20,6 +20,9 @@ import (
 // Without a helper agents are processes of the server's own, and questions about
 // containers are answered with pcp.ErrNotConn.
 type RootHelper struct {
+	// AskOnly has agents started by the server all the same. Set it before New.
+	AskOnly bool
+
 	client *rootproto.Client
 
 	mu       sync.Mutex
@@ -51,6 +54,9 @@ func (h *RootHelper) HostName(container string) (string, error) { return h.clien
 // ProcessID is described at HostName.
 func (h *RootHelper) ProcessID(container string) (int, error) { return h.client.ProcessID(container) }
 
+// RootHelper returns Config.Root.
+func (s *Server) RootHelper() *RootHelper { return s.cfg.Root }
+
 // HostNameIn returns what the host is called in a container, for the agent pmcd.
 func (s *Server) HostNameIn(container string) (string, error) {
 	if s.cfg.Root == nil {
@@ -59,11 +65,27 @@ func (s *Server) HostNameIn(container string) (string, error) {
 	return s.cfg.Root.HostName(container)
 }
 
+// connectRoot connects to the helper if it was started, for who runs s may be
+// about to give up the privileges that takes.
+func (s *Server) connectRoot() {
+	if s.cfg.Root == nil {
+		return
+	}
+	for _, ag := range s.agents() {
+		if ag.spec.Domain != rootDomain || !ag.connected.Load() {
+			continue
+		}
+		if err := s.cfg.Root.Connect(); err != nil {
+			s.cfg.Root.tellMissing(s, err)
+		}
+	}
+}
+
 // spawnByRoot has the helper start the agent's process. Where there is none, or
 // it does not want to, done is false: the process is to be one of our own.
 func (r *remote) spawnByRoot() (done bool, err error) {
 	h, spec := r.s.cfg.Root, &r.ag.spec
-	if h == nil || spec.Domain == rootDomain {
+	if h == nil || h.AskOnly || spec.Domain == rootDomain {
 		return false, nil
 	}
 	ipc := rootproto.IPCSocket

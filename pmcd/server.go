@@ -173,6 +173,7 @@ func (s *Server) Run(ctx context.Context) error {
 			s.seqNum.Add(1)
 		}
 	}
+	s.connectRoot()
 	s.setFeatures()
 	s.reload.running = true
 	s.reload.Unlock()

@@ -406,6 +406,8 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	cfg.Report = logTo
 	cfg.Reload = files.reload
 	cfg.Dir = filepath.Dir(set.log)
+	cfg.Root = rootHelper(env)
+	defer cfg.Root.Close()
 	var server *pmcd.Server
 	cfg.Started = func() {
 		if err := server.WriteStatus(logTo); err != nil {
@@ -450,7 +452,7 @@ func specs(list []pmcd.AgentSpec, version string, log *slog.Logger) []pmcd.Agent
 				continue
 			}
 			spec.Open = func(s *pmcd.Server) (pmda.Agent, error) {
-				return b.Open(agent.Env{Domain: spec.Domain, Collector: s, Version: version, Log: log})
+				return b.Open(agent.Env{Domain: spec.Domain, Collector: s, Root: s.RootHelper(), Version: version, Log: log})
 			}
 		}
 		found = append(found, spec)

@@ -1,0 +1,14 @@
+package pmcd
+
+import (
+	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// rootHelper is the way to what needs privileges. With PMCD_ROOT_AGENT=0 agents
+// are not started by it.
+func rootHelper(env *cli.Env) *pmcd.RootHelper {
+	h := pmcd.NewRootHelper(pmcd.DefaultRootPath(env.Getenv))
+	h.AskOnly = env.Getenv("PMCD_ROOT_AGENT") == "0"
+	return h
+}
