@@ -208,7 +208,7 @@ func (a *Agent) fetchInside(ctx context.Context, req *pmda.FetchRequest) error {
 	if err != nil {
 		return err
 	}
-	a.readMissing(req.PMIDs, true)
+	a.readMissing(req, true)
 	a.copy(req, in)
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 func (a *Agent) Refresh(_ context.Context, ids []pcp.PMID) error {
 	var want sources
 	for _, id := range ids {
-		if m := a.metric(id); m != nil {
+		if m := a.metric(id); m != nil && !m.rootOnly() {
 			want |= m.need
 		}
 	}
@@ -31,23 +31,33 @@ func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
 	if containerOf(req.Client) != "" {
 		return a.fetchInside(ctx, req)
 	}
-	a.readMissing(req.PMIDs, false)
+	a.readMissing(req, false)
 	a.copy(req, nil)
 	return nil
 }
 
-// readMissing reads what ids need and the last Refresh did not read. If outer
-// is set, what is read inside a container is not needed.
-func (a *Agent) readMissing(ids []pcp.PMID, outer bool) {
+// readMissing reads what a request needs and the last Refresh did not read. If
+// outer is set, what is read inside a container is not needed.
+func (a *Agent) readMissing(req *pmda.FetchRequest, outer bool) {
 	var missing sources
-	for _, id := range ids {
-		if m := a.metric(id); m != nil && !(outer && isInside(m.block)) {
+	for _, id := range req.PMIDs {
+		if m := a.metric(id); m != nil && !(outer && isInside(m.block)) && m.allowed(req) {
 			missing |= m.need &^ a.fresh
 		}
 	}
 	if missing != 0 {
 		a.read(missing)
 	}
+}
+
+// rootOnly tells whether only root may read m's file, and so only root may ask.
+// They are not read for others: slabinfo alone costs the kernel as much as a
+// third of all metrics.
+func (m *metric) rootOnly() bool { return m.block == blockSlab || m.block == blockTTY }
+
+// allowed tells whether who asks gets values of m.
+func (m *metric) allowed(req *pmda.FetchRequest) bool {
+	return !m.rootOnly() || req.Client.Attrs[wire.AttrUserID] == "0"
 }
 
 // copy appends the values that were read to the result: those of a container
@@ -65,8 +75,8 @@ func (a *Agent) copy(req *pmda.FetchRequest, inside *Agent) {
 			continue
 		}
 		res.AddSet(id)
-		if (m.block == blockSlab || m.block == blockTTY) && req.Client.Attrs[wire.AttrUserID] != "0" {
-			continue // only root may read those files, and so only root may ask
+		if !m.allowed(req) {
+			continue
 		}
 		b := &a.blocks[m.block]
 		if inside != nil && isInside(m.block) {
