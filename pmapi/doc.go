@@ -1,5 +1,6 @@
 // Package pmapi is the client API: a [Context] reads metrics from a collector,
-// and later from archives or in-process agents, with one set of calls.
+// archives or agents in the process itself, with one set of calls: see [Dial],
+// [OpenArchive] and [OpenLocal].
 //
 //	c, err := pmapi.Dial(ctx, "local:")
 //	if err != nil {

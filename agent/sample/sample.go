@@ -99,9 +99,9 @@ type row struct {
 // New returns an agent.
 func New(cfg Config) (*Agent, error) {
 	a := &Agent{cfg: cfg, root: "sample", log: cfg.Log}
-	domain, agent := Domain, "sample"
+	domain := Domain
 	if cfg.DSO {
-		domain, agent, a.root = DSODomain, "sample DSO", "sampledso"
+		domain, a.root = DSODomain, "sampledso"
 	}
 	domain = cmp.Or(cfg.Domain, domain)
 	if a.log == nil {
@@ -130,7 +130,7 @@ func New(cfg Config) (*Agent, error) {
 	a.Table, err = pmda.NewTable(pmda.Config{
 		Name:          a.root,
 		Domain:        domain,
-		Labels:        fmt.Sprintf(`{"agent":%q,"role":"testing"}`, agent),
+		Labels:        `{"agent":"sample","role":"testing"}`,
 		ClusterLabels: map[int]string{0: `{"cluster":"zero"}`},
 		Metrics:       metrics,
 		InDoms:        a.dom.all(),

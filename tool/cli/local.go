@@ -192,10 +192,13 @@ func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 	for i := range o.local.list {
 		d := &o.local.list[i]
 		taken := func(a pmapi.LocalAgent) bool { return a.Domain == d.domain }
-		if d.domain <= 0 || slices.ContainsFunc(agents, taken) {
+		if d.domain <= 0 {
 			continue
 		}
 		b, msg := d.find(cfg.Get("PCP_PMDAS_DIR"))
+		if slices.ContainsFunc(agents, taken) && (msg == "" || !d.asked) {
+			continue // the first of a domain counts
+		}
 		if msg == "" {
 			a, err := b.Open(agent.Env{Domain: d.domain, DSO: true, Version: o.env.Version, Getenv: o.env.Getenv, Log: log})
 			if err == nil {

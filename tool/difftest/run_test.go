@@ -246,6 +246,11 @@ func newBench(t *testing.T) *bench {
 		return path
 	}
 	b.env = all.Env
+	so, err := filepath.EvalSymlinks(all.PMDAs + "/sample/pmda_sample.so")
+	if err != nil {
+		t.Fatal(err)
+	}
+	installed := filepath.Dir(filepath.Dir(so)) // agents
 	b.names = map[string]string{
 		"host":     all.TCP,
 		"port":     fmt.Sprint(all.Port),
@@ -256,6 +261,12 @@ func newBench(t *testing.T) *bench {
 		"closed": closed.Unix,
 		"dead":   fmt.Sprintf("127.0.0.1:%d", deadPort(t)),
 		"pmns":   all.PMNS,
+		// Agents for local contexts: the only ones, which those in pmcd.conf
+		// are not to hide.
+		"sample": "-L -K clear -K add,29," + all.PMDAs + "/sample/pmda_sample.so,sample_init -n " + all.PMNS,
+		"mmv":    "-L -K clear -K add,70," + installed + "/mmv/pmda_mmv.so,mmv_init -n " + file("mmvns", "root {\n mmv 70:*:*\n}\n"),
+		"plain":  "-L -n " + all.PMNS,
+		"linux":  "-L -K clear -K add,60," + all.PMDAs + "/linux/pmda_linux.so,linux_init -n " + all.PMNS,
 		"dupns":  file("dupns", "root {\n a 1:1:1\n b 1:1:1\n tree\n}\ntree {\n c 29:0:6\n}\n"),
 		"badns":  file("badns", "root {\n a\n"),
 		"hosts":  file("hosts", "# two times the same\n"+all.TCP+"\n\n  "+all.Unix+" # here\n"),

@@ -134,7 +134,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	if r.want.verify {
 		r.want = wants{verify: true, series: r.want.series, events: r.want.events}
 	}
-	if o.NameSpace != nil && !r.want.source() && len(o.Hosts) == 0 && !o.FromArchive() {
+	if o.NameSpace != nil && !r.want.source() && len(o.Hosts) == 0 && !o.FromArchive() && !o.Local {
 		// The file alone answers. Names that every source has come after its
 		// own, unless it has them too.
 		_ = o.NameSpace.Merge(pmns.Events())
