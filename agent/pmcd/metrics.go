@@ -177,8 +177,8 @@ func (a *Agent) general() []pmda.Metric {
 	}, {
 		Name: "pmcd.hostname", Item: 21, Type: pcp.TypeString, Sem: pcp.SemDiscrete,
 		OneLine: "name of this host",
-		Help:    "The host's own name for itself, or what the collector was told to say.",
-		Value:   func(int32, int) (pcp.Value, error) { return text(a.c.HostName()) },
+		Help: "The host's own name for itself, or what the collector was told to say. Who looks\n" +
+			"into a container gets what the host is called there.",
 	}, {
 		Name: "pmcd.sighups", Item: 22, Type: pcp.TypeU32, Sem: pcp.SemCounter, Units: count,
 		OneLine: "SIGHUP signals that the collector got",

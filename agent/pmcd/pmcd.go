@@ -139,6 +139,7 @@ func New(cfg Config) (*Agent, error) {
 		Domain:  a.domain,
 		Metrics: a.metrics(),
 		Refresh: a.refresh,
+		Value:   a.valueFor,
 	})
 	return a, err
 }

@@ -1,0 +1,36 @@
+package pmcd
+
+import (
+	"fmt"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// A containerNamer is a collector that can say what the host is called in a
+// container.
+type containerNamer interface {
+	HostNameIn(container string) (string, error)
+}
+
+// valueFor returns the value of a metric that depends on who asks: pmcd.hostname.
+// That of a container is never the host's own, which C falls back to.
+func (a *Agent) valueFor(req *pmda.FetchRequest, _ *pmda.Metric, _ int32, _ int) (pcp.Value, error) {
+	container := ""
+	if req.Client != nil {
+		container = req.Client.Attrs[wire.AttrContainer]
+	}
+	if container == "" {
+		return text(a.c.HostName())
+	}
+	n, ok := a.c.(containerNamer)
+	if !ok {
+		return pcp.Value{}, pcp.ErrNotConn
+	}
+	name, err := n.HostNameIn(container)
+	if err != nil {
+		return pcp.Value{}, fmt.Errorf("host name in container %q: %w", container, err)
+	}
+	return text(name)
+}
