@@ -544,4 +544,3 @@ func BenchmarkSecure(b *testing.B) {
 		}
 	})
 }
-

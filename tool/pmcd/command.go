@@ -20,6 +20,7 @@ import (
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
@@ -74,6 +75,7 @@ type settings struct {
 	namesStamp         stamp
 	config             string
 	log, fatal         string
+	tlsconf            string
 	listen             pmcd.ListenConfig
 	local              bool
 	server             pmcd.Config
@@ -111,6 +113,7 @@ func parse(env *cli.Env) (set *settings, status int, exit bool) {
 		config:  cfg.Get("PCP_PMCDCONF_PATH"),
 		log:     "pmcd.log",
 		fatal:   "/dev/tty",
+		tlsconf: tlsconf.Path(cfg),
 		pidFile: filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.pid"),
 		listen:  pmcd.ListenConfig{Socket: filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.socket")},
 	}
@@ -235,7 +238,7 @@ func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 's':
 		set.listen.Socket = arg
 	case 'Q':
-		o.Unsupported("demanding certificates (-Q) is")
+		set.server.RequireClientCert = true
 	case 'S':
 		set.server.RequireCreds = true
 	case 'T':
@@ -404,7 +407,14 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	cfg.Auth = pmcd.NewAccounts(set.accounts)
 	cfg.AgentOutput = logTo
 	cfg.Report = logTo
-	cfg.Reload = files.reload
+	renew, err := secure(&cfg, set.tlsconf, logTo, log)
+	if err != nil {
+		return err
+	}
+	cfg.Reload = func() *pmcd.Setup {
+		renew()
+		return files.reload()
+	}
 	cfg.Dir = filepath.Dir(set.log)
 	cfg.Root = rootHelper(env)
 	defer cfg.Root.Close()

@@ -314,7 +314,6 @@ func TestOptions(t *testing.T) {
 	f(1, "pmcd: -L requires a positive value", "-f", "-L", "0")
 	f(1, "pmcd: -T requires a positive numeric argument", "-f", "-T", "x")
 	f(1, "not supported yet", "-f", "-T", "3")
-	f(1, "not supported yet", "-f", "-Q")
 	f(1, "not supported yet", "-f", "-S")
 	f(1, "not supported yet", "-f", "-U", "nobody-at-all")
 	f(1, "not an IP address", "-f", "-i", "nonsense", "-s", filepath.Join(dir, "no", "dir"))

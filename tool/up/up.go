@@ -19,6 +19,7 @@ import (
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -36,6 +37,7 @@ var Command = &cli.Command{
 		{Short: 's', Long: "socket", Arg: "PATH", Help: "Unix socket [default pmcd.socket in the state directory]"},
 		{Long: "dir", Arg: "DIR", Help: "state directory [default $XDG_STATE_HOME/pcp or ~/.local/state/pcp]"},
 		{Long: "all", Help: "serve all hosts of the network, not this one alone"},
+		{Long: "tls", Arg: "FILE", Help: "offer encrypted connections, as this tls.conf says"},
 		{Long: "sample", Help: "also the sample agents, to try tools on"},
 		cli.OptVersion,
 		cli.OptHelp,
@@ -46,6 +48,7 @@ var Command = &cli.Command{
 type settings struct {
 	port        int
 	socket, dir string
+	tls         string
 	all, sample bool
 }
 
@@ -63,6 +66,8 @@ func run(ctx context.Context, env *cli.Env) int {
 			set.socket = arg
 		case "dir":
 			set.dir = arg
+		case "tls":
+			set.tls = arg
 		case "all":
 			set.all = true
 		case "sample":
@@ -172,6 +177,17 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		Dir:         set.dir,
 		AgentOutput: logFile,
 		Log:         log,
+	}
+	if set.tls != "" {
+		secrets, file, err := tlsconf.Keep(set.tls)
+		if err == nil && secrets == nil {
+			_, err = file.Server() // tells what is missing
+		}
+		if err != nil {
+			closeAll(lns)
+			return fmt.Errorf("%s: %w", set.tls, err)
+		}
+		cfg.TLS = secrets.Config()
 	}
 	cfg.Started = func() {
 		if err := server.WriteStatus(logFile); err != nil {
