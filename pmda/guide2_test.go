@@ -19,7 +19,7 @@ func TestGuideDropbox(t *testing.T) {
 		t.Skip("SKIPPED: builds programs")
 	}
 	oracle.Require(t)
-	path := buildProgram(t, blocks(t, "go", 2)[1], "pmdadropbox")
+	path := buildProgram(t, blocks(t, "go", 3)[2], "pmdadropbox")
 	dir, err := os.MkdirTemp("", "dropbox") // PCP's user must be able to read it
 	if err != nil {
 		t.Fatal(err)

@@ -40,7 +40,24 @@ func block(t *testing.T, lang string) string { return blocks(t, lang, 1)[0] }
 // as the guide says.
 func buildGuide(t *testing.T) (path string) {
 	t.Helper()
-	return buildProgram(t, blocks(t, "go", 2)[0], "pmdaclock")
+	return buildProgram(t, blocks(t, "go", 3)[0], "pmdaclock")
+}
+
+// TestGuideLocal runs the test that docs/agents.md has for its first agent.
+func TestGuideLocal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: builds programs")
+	}
+	dir := filepath.Dir(buildGuide(t))
+	if err := os.WriteFile(filepath.Join(dir, "main_test.go"), []byte(blocks(t, "go", 3)[1]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "test", "-mod=mod", "-v", ".")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestClock") {
+		t.Errorf("go test: %v\n%s", err, out)
+	}
 }
 
 func buildProgram(t *testing.T, source, name string) (path string) {
