@@ -290,6 +290,10 @@ func (r *remote) negotiate() error {
 // stopGrace is how long an agent's process has to end when its pipe closes.
 const stopGrace = 500 * time.Millisecond
 
+// killGrace is how long it has then. One of another user's cannot be killed by
+// a collector that gave up its privileges.
+const killGrace = 5 * time.Second
+
 // stop closes the connection and sees the process out.
 func (r *remote) stop() {
 	r.ag.connected.Store(false)
@@ -311,7 +315,12 @@ func (r *remote) stop() {
 		case <-time.After(stopGrace):
 			r.killed.Store(true)
 			r.proc.kill()
-			<-r.exited
+			select {
+			case <-r.exited:
+			case <-time.After(killGrace):
+				r.s.log.Error("agent's process cannot be ended; it is left behind", "agent", r.ag.name(), "pid", r.ag.pid.Load())
+				return
+			}
 		}
 	}
 	r.waiting.Wait()

@@ -2,13 +2,13 @@ package pmcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
 	"os/signal"
-	"os/user"
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
@@ -20,6 +20,7 @@ import (
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/service"
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
@@ -60,6 +61,7 @@ var Command = &cli.Command{
 		cli.Heading("Diagnostic options"),
 		{Short: 'T', Long: "trace", Arg: "FLAG", Help: "Event trace control"},
 		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output"},
+		{Long: "options-file", Arg: "PATH", Extra: true, Help: "options and variables for the environment, before those given here"},
 		{Short: 'x', Arg: "PATH", Help: "fatal messages at startup sent to file [default /dev/tty]"},
 	},
 	Run: run,
@@ -68,13 +70,17 @@ var Command = &cli.Command{
 // settings are what the command line and the environment say.
 type settings struct {
 	foreground, verify bool
-	usage              bool // was asked for
 	pidFile            string
+	user               string // of -U
+	bad                bool   // an argument is wrong
+	activated          []net.Listener
+	manager            service.Manager
 	names              *pmns.Tree
 	namesPath          string // of -n or -N, "" for the default
 	namesStamp         stamp
 	config             string
 	log, fatal         string
+	logged, started    bool // the log is open, agents are up
 	tlsconf            string
 	listen             pmcd.ListenConfig
 	local              bool
@@ -87,6 +93,10 @@ type settings struct {
 const detached = "PCP_DETACHED"
 
 func run(ctx context.Context, env *cli.Env) int {
+	env, err := withOptionsFile(env)
+	if err != nil {
+		return env.Fatalf("%s", cli.ErrText(err))
+	}
 	set, status, exit := parse(env)
 	if exit {
 		return status
@@ -94,9 +104,14 @@ func run(ctx context.Context, env *cli.Env) int {
 	if set.verify {
 		return verify(env, set.config)
 	}
-	if !set.foreground && env.Getenv(detached) == "" {
+	if set.activated, err = service.Listeners(env.Getenv); err != nil {
+		return env.Fatalf("%v", err)
+	}
+	if !set.foreground && len(set.activated) == 0 && env.Getenv(detached) == "" {
 		return detach(env)
 	}
+	set.manager = service.NewManager(env.Getenv)
+	service.Forget()
 	if err := serve(ctx, env, set); err != nil {
 		dontStart(env, set, err)
 		return 1
@@ -123,11 +138,16 @@ func parse(env *cli.Env) (set *settings, status int, exit bool) {
 	set.environment(env)
 	o := cli.ParseOptions(env, cli.ParseConfig{POSIX: true, Own: set.option})
 	if len(o.Args) > 0 {
+		set.bad = true
 		o.WantUsage()
 	}
+	set.bad = set.bad || set.namesPath != "" && o.NameSpace == nil
 	if status, exit := o.Done(); exit {
-		if set.usage {
-			status = 0
+		switch {
+		case set.bad:
+			notStarted(env.Stderr)
+		case status != 0:
+			status = 0 // as in C, which takes any other mistake for -?
 		}
 		return nil, status, true
 	}
@@ -191,6 +211,8 @@ func (set *settings) environment(env *cli.Env) {
 
 func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	switch opt.Short {
+	case 'D':
+		set.debug(o, arg)
 	case 'n', 'N': // the names are read by our caller
 		set.namesPath, set.namesStamp = arg, stampOf(arg)
 		return false
@@ -200,27 +222,25 @@ func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'H':
 		set.server.HostName = arg
 	case 'U':
-		if me, err := user.Current(); err != nil || me.Username != arg {
-			o.Unsupported("running as another user (-U) is")
-		}
+		set.user = arg
 	case 'c':
 		set.config = arg
 	case 'L':
 		n, err := strconv.ParseInt(arg, 0, 32)
 		if err != nil || n <= 0 {
-			o.Usagef("-L requires a positive value")
+			set.usagef(o, "-L requires a positive value")
 		}
 		set.server.MaxPDU = int(n)
 	case 'q':
 		n, err := strconv.Atoi(arg)
 		if err != nil || n <= 0 {
-			o.Usagef("-q requires a positive numeric argument")
+			set.usagef(o, "-q requires a positive numeric argument")
 		}
 		set.server.CredsTimeout = time.Duration(n) * time.Second
 	case 't':
 		n, err := strconv.Atoi(arg)
 		if err != nil || n < 0 {
-			o.Usagef("-t requires a positive numeric argument")
+			set.usagef(o, "-t requires a positive numeric argument")
 		}
 		if set.server.AgentTimeout = time.Duration(n) * time.Second; n == 0 {
 			set.server.AgentTimeout = -1
@@ -232,7 +252,7 @@ func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'p':
 		ports, ok := parsePorts(arg)
 		if !ok {
-			o.Usagef("-p requires a positive numeric argument (%s)", arg)
+			set.usagef(o, "-p requires a positive numeric argument (%s)", arg)
 		}
 		set.listen.Ports = append(set.listen.Ports, ports...)
 	case 's':
@@ -243,23 +263,26 @@ func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 		set.server.RequireCreds = true
 	case 'T':
 		n, err := strconv.Atoi(arg)
-		switch {
-		case err != nil || n < 0:
-			o.Usagef("-T requires a positive numeric argument")
-		case n != 0:
-			o.Unsupported("event tracing (-T) is")
+		if err != nil || n < 0 {
+			set.usagef(o, "-T requires a positive numeric argument")
 		}
+		set.server.Trace = uint32(n)
 	case 'l':
 		set.log = arg
 	case 'x':
 		set.fatal = arg
 	case '?':
-		set.usage = true
 		o.WantUsage()
 	default:
-		return false
+		return opt.Long == optionsFile // which was read before
 	}
 	return true
+}
+
+// usagef tells of a wrong argument.
+func (set *settings) usagef(o *cli.Options, format string, args ...any) {
+	set.bad = true
+	o.Usagef(format, args...)
 }
 
 func (set *settings) addInterface(o *cli.Options, arg string) {
@@ -300,7 +323,8 @@ func verify(env *cli.Env, path string) int {
 
 // dontStart says why, where somebody may see it.
 func dontStart(env *cli.Env, set *settings, err error) {
-	fmt.Fprintf(env.Stderr, "pmcd not started due to errors!\n%v\n", err)
+	fmt.Fprintln(env.Stderr, err)
+	notStarted(env.Stderr)
 	if set.foreground {
 		return
 	}
@@ -310,14 +334,21 @@ func dontStart(env *cli.Env, set *settings, err error) {
 	}
 	defer tty.Close()
 	fmt.Fprintf(tty, "NOTE: pmcd not started due to errors!  %v\n", err)
+	if log, err := os.ReadFile(set.log); err == nil && set.logged {
+		fmt.Fprintf(tty, "Log file %q contains ...\n%s", set.log, log)
+	}
 }
 
 // serve runs the collector until ctx is done.
 func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	limitMemory()
-	lns, err := pmcd.Listen(ctx, set.listen)
+	lns, err := set.open(func() ([]net.Listener, error) { return pmcd.Listen(ctx, set.listen) })
 	if len(lns) == 0 {
-		return fmt.Errorf("%w\npmcd may already be running", err)
+		early := slog.New(daemonlog.NewHandler(env.Stderr, "pmcd", slog.LevelInfo))
+		for _, line := range portFailures(err) {
+			early.Error(line)
+		}
+		return errors.New("pmcd: can't open any request ports, exiting")
 	}
 	logTo, closeLog, lerr := openLog(env, set.log)
 	if lerr != nil {
@@ -327,15 +358,18 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		return fmt.Errorf("cannot open log: %w", lerr)
 	}
 	defer closeLog()
+	set.logged = true
 	log := slog.New(daemonlog.NewHandler(logTo, "pmcd", slog.LevelInfo))
 	if err != nil {
-		log.Error("cannot listen everywhere", "err", err)
+		for _, line := range portFailures(err) {
+			log.Error(line)
+		}
 	}
 	for _, w := range set.warnings {
 		log.Warn(w)
 	}
 	if !set.foreground {
-		if err := os.WriteFile(set.pidFile, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
+		if err := writePID(set.pidFile); err != nil {
 			log.Error("cannot write the file with the process's number", "err", err)
 		} else {
 			defer os.Remove(set.pidFile)
@@ -343,7 +377,10 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	}
 	err = collect(ctx, env, set, lns, logTo, log)
 	if err != nil {
-		log.Error("pmcd ends", "err", err)
+		fmt.Fprintln(logTo, err)
+		if !set.started {
+			notStarted(logTo)
+		}
 		for _, ln := range lns {
 			ln.Close()
 		}
@@ -385,8 +422,8 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	}
 	file, err := files.readConf()
 	if err != nil {
-		if _, ok := err.(*os.PathError); ok {
-			return err
+		if perr, ok := err.(*os.PathError); ok {
+			return fmt.Errorf("ParseInitAgents: open %s: %w", perr.Path, perr.Err)
 		}
 		fmt.Fprintln(logTo, err)
 		if file == nil {
@@ -400,7 +437,7 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	cfg.Agents = specs(file.Agents, env.Version, log)
 	if len(cfg.Agents) == 0 {
 		//lint:ignore ST1005 scripts look for the words of the C one
-		return fmt.Errorf("No PMDAs found in the configuration file %q", set.config)
+		return fmt.Errorf("Error: No PMDAs found in the configuration file %q", set.config)
 	}
 	cfg.Log = log
 	set.accounts.Log = log
@@ -419,7 +456,16 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	cfg.Root = rootHelper(env)
 	defer cfg.Root.Close()
 	var server *pmcd.Server
+	told := manager{set.manager, log}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	cfg.Started = func() {
+		told.ready(server)
+		if err := set.becomeUser(env); err != nil {
+			cancel(err)
+			return
+		}
+		set.started = true
 		if err := server.WriteStatus(logTo); err != nil {
 			log.Error("cannot write the tables", "err", err)
 		}
@@ -436,15 +482,28 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 		for {
 			select {
 			case <-hup:
+				told.try(told.Reloading())
 				server.HangUp()
+				told.ready(server)
 			case <-done:
 				return
 			}
 		}
 	})
+	stopping := make(chan struct{})
+	running := context.AfterFunc(ctx, func() {
+		told.try(told.Stopping())
+		close(stopping)
+	})
 	err = server.Run(ctx)
+	if !running() {
+		<-stopping
+	}
 	close(done)
 	signals.Wait()
+	if err == nil && !set.started {
+		return context.Cause(ctx)
+	}
 	log.Info("pmcd Shutdown")
 	return err
 }

@@ -1,0 +1,197 @@
+package pmcd
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/internal/service"
+	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// open takes the sockets that a service manager opened, or opens those that
+// the options ask for. An error with listeners is one for the log alone.
+func (set *settings) open(listen func() ([]net.Listener, error)) ([]net.Listener, error) {
+	if len(set.activated) > 0 {
+		return set.activated, nil
+	}
+	return listen()
+}
+
+// portFailures are the lines that tell which sockets could not be opened.
+func portFailures(err error) (lines []string) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			lines = append(lines, portFailures(e)...)
+		}
+		return lines
+	}
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Addr == nil {
+		return []string{err.Error()}
+	}
+	port, address, family := 0, op.Addr.String(), "unix"
+	if tcp, ok := op.Addr.(*net.TCPAddr); ok {
+		port, address, family = tcp.Port, tcp.IP.String(), "ipv6"
+		if tcp.IP.To4() != nil {
+			family = "inet"
+		}
+		if tcp.IP.IsUnspecified() {
+			address = "INADDR_ANY"
+		}
+	}
+	line := fmt.Sprintf("OpenRequestSocket(%d, %s, %s) __pmBind: %s", port, address, family, cli.ErrText(op.Err))
+	return []string{line, "pmcd may already be running"}
+}
+
+// notStarted writes what all messages about a failed start end with.
+func notStarted(w io.Writer) {
+	fmt.Fprintf(w, "[%s] pmcd(%d) Error: pmcd not started due to errors!\n", time.Now().Format("Mon Jan _2 15:04:05"), os.Getpid())
+}
+
+// writePID writes the file with this process's number as the C collector does,
+// for scripts read it.
+func writePID(path string) error {
+	os.Remove(path) // nobody may write to the last one's
+	return os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o444)
+}
+
+// becomeUser has a daemon that root started go on as another user, once agents
+// have been started.
+func (set *settings) becomeUser(env *cli.Env) error {
+	if set.foreground {
+		return nil
+	}
+	return pmda.SetProcessIdentity(set.user, env.Getenv)
+}
+
+// debug takes the debug options of -D. Those that show nothing here are no
+// mistake, as in C, but the log says so.
+func (set *settings) debug(o *cli.Options, spec string) {
+	names, ok := cli.ParseDebug(spec)
+	if !ok {
+		set.usagef(o, "unrecognized debug options specification (%s)", spec)
+		return
+	}
+	const shown = pmcd.DebugPDU | pmcd.DebugIO | pmcd.DebugAccess | pmcd.DebugConfig
+	var idle []string
+	for _, name := range names {
+		bit := getopt.DebugBit(name)
+		if name == "access" { // which has no bit
+			bit = pmcd.DebugAccess
+		}
+		if bit&shown == 0 {
+			idle = append(idle, name)
+		}
+		set.server.Debug |= bit
+	}
+	if len(idle) > 0 {
+		set.warnings = append(set.warnings, "debug options that show nothing: "+strings.Join(idle, ","))
+	}
+}
+
+// readOptions reads a file such as pmcd.options: lines that begin with - are
+// options, and NAME=value are for the environment, as the start script of the C
+// collector has it.
+func readOptions(path string) (args []string, vars map[string]string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	vars = map[string]string{}
+	in := bufio.NewScanner(io.LimitReader(f, maxOptionsFile))
+	for n := 1; in.Scan(); n++ {
+		line := strings.TrimSpace(in.Text())
+		name, value, assigns := strings.Cut(line, "=")
+		switch {
+		case line == "" || line[0] == '#':
+		case line[0] == '-':
+			args = append(args, strings.Fields(line)...)
+		case assigns && isName(name):
+			vars[name] = strings.Trim(value, `"'`)
+		default:
+			return nil, nil, fmt.Errorf("%s: line %d: neither an option nor NAME=value", path, n)
+		}
+	}
+	return args, vars, in.Err()
+}
+
+const maxOptionsFile = 1 << 20
+
+func isName(s string) bool {
+	for i, c := range s {
+		letter := c == '_' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// A manager is told about the life of the daemon.
+type manager struct {
+	service.Manager
+	log *slog.Logger
+}
+
+func (m manager) ready(server *pmcd.Server) {
+	n := 0
+	for _, a := range server.AgentStates() {
+		if a.Connected {
+			n++
+		}
+	}
+	m.try(m.Ready(fmt.Sprintf("serving the metrics of %d agents", n)))
+}
+
+func (m manager) try(err error) {
+	if err != nil {
+		m.log.Warn("service manager not told", "err", err)
+	}
+}
+
+// optionsFile is the option that names such a file.
+const optionsFile = "options-file"
+
+// withOptionsFile puts what a file of options has before the arguments, and its
+// variables into the environment. An -f in it does not count, as the start
+// script of the C collector has it.
+func withOptionsFile(env *cli.Env) (*cli.Env, error) {
+	path := ""
+	for i, arg := range env.Args {
+		if value, ok := strings.CutPrefix(arg, "--"+optionsFile+"="); ok {
+			path = value
+		} else if arg == "--"+optionsFile && i+1 < len(env.Args) {
+			path = env.Args[i+1]
+		}
+	}
+	if path == "" {
+		return env, nil
+	}
+	args, vars, err := readOptions(path)
+	if err != nil {
+		return env, err
+	}
+	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "-f" })
+	more := *env
+	more.Args = append(args, env.Args...)
+	more.Getenv = func(name string) string {
+		if v, ok := vars[name]; ok {
+			return v
+		}
+		return env.Getenv(name)
+	}
+	return &more, nil
+}
