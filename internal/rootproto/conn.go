@@ -105,6 +105,8 @@ func (c *Conn) read(b []byte, with *Ancillary) (int, error) {
 		}
 	}
 	switch {
+	case errors.Is(err, io.EOF):
+		return 0, io.EOF // and not an error of the net package
 	case err != nil:
 		return n, err
 	case flags&syscall.MSG_CTRUNC != 0:
