@@ -93,6 +93,16 @@ func (c *Conn) Receive(limit time.Duration) (wire.Header, []byte, error) {
 	return h, nil, err
 }
 
+// Settle waits until an agent in this process has done all that it was sent. It
+// is for requests without an answer.
+func (c *Conn) Settle(limit time.Duration) {
+	if c.InProc {
+		deadline(c.w, deadliner.SetWriteDeadline, limit)
+		// Nothing can be written to a net.Pipe until the other end reads again.
+		c.w.Write(nil)
+	}
+}
+
 // Descriptor returns the number of the open file that answers come by, -1 if
 // there is none.
 func (c *Conn) Descriptor() int {

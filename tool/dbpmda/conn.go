@@ -1,6 +1,7 @@
 package dbpmda
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -77,6 +78,7 @@ func (s *session) closeConn() {
 	}
 	s.traceSent(&wire.Error{Code: pcp.ErrNotConn}, wire.FromAnon) // what Close sends
 	s.conn = nil
+	s.flush() // before what the agent says
 	c.Close()
 }
 
@@ -127,8 +129,11 @@ func (s *session) openSocket(network, addr, name, on string) {
 	s.connected(c)
 }
 
+// dsoInterface is what our agents can do, as a version of PMDA_INTERFACE.
+const dsoInterface = 7
+
 // openDSO serves one of our agents from this process.
-func (s *session) openDSO(path string, domain int32) {
+func (s *session) openDSO(path, init string, domain int32) {
 	b, ok := agentlink.Builtin(path)
 	if !ok {
 		if _, err := os.Stat(path); err != nil {
@@ -139,12 +144,23 @@ func (s *session) openDSO(path string, domain int32) {
 			path, strings.Join(agentlink.Builtins(), " "))
 		return
 	}
-	s.closeConn()
+	if c := s.conn; c != nil {
+		// The C program would leave a process alone, without saying so.
+		s.conn = nil
+		s.flush()
+		c.Close()
+	}
+	if s.debug["pdu"] {
+		s.errorf("DSO init %s->0x0() domain=0 challenge: pmda_interface=0xff pmapi_version=2\n", init)
+	}
 	log := slog.New(daemonlog.NewHandler(s.env.Stderr, "dbpmda", slog.LevelInfo))
 	a, err := b.Open(agent.Env{Domain: int(domain), Version: s.env.Version, Log: log})
 	if err != nil {
 		s.printf("Error: initialization routine failed in DSO \"%s\": %v\n", path, err)
 		return
+	}
+	if s.debug["pdu"] {
+		s.errorf("DSO has domain=%d pmda_interface=%d pmapi_version=2\n", cmp.Or(int(domain), b.Domain), dsoInterface)
 	}
 	if d, ok := a.(pmda.Debugger); ok {
 		d.Debug(s.debugging())

@@ -288,7 +288,7 @@ func (s *session) status() {
 		s.printf("PMDA:                   %s\n", c.Name)
 		if c.InProc {
 			s.printf("Connection:             dso\n")
-			s.printf("DSO Interface Version:  7\n")
+			s.printf("DSO Interface Version:  %d\n", dsoInterface)
 		} else {
 			s.printf("Connection:             daemon (pid: %d)\n", c.Pid)
 		}

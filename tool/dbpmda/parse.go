@@ -232,8 +232,9 @@ func (p *parser) open() (func(), error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.peek().kind == kindName { // the function to start with; ours need none
-			p.take()
+		init := "" // the function to start with; ours need none
+		if p.peek().kind == kindName {
+			init = p.take().text
 		}
 		var domain int32
 		if t := p.peek(); t.kind == kindNumber {
@@ -242,7 +243,7 @@ func (p *parser) open() (func(), error) {
 		if err := p.eol(); err != nil {
 			return nil, err
 		}
-		p.openDSO(path, domain)
+		p.openDSO(path, init, domain)
 	case t.is("pipe"):
 		path, err := p.path()
 		if err != nil {

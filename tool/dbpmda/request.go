@@ -426,6 +426,8 @@ func (s *session) attr(key wire.AttrKey, value string, given bool) bool {
 		}
 		return false
 	}
+	s.flush() // before what the agent says
+	s.conn.Settle(s.timeout)
 	s.printf("Success\n")
 	return true
 }
