@@ -45,6 +45,8 @@ type local struct {
 	attrs     pmda.AttributeReceiver
 	ender     pmda.ContextEnder
 	changer   pmda.Changer
+	checker   pmda.Checker
+	narrator  pmda.Narrator
 
 	began atomic.Int64 // when the present call started, on the server's clock
 
@@ -100,6 +102,8 @@ func newLocal(s *Server, ag *agent, impl pmda.Agent) *local {
 	l.attrs, _ = impl.(pmda.AttributeReceiver)
 	l.ender, _ = impl.(pmda.ContextEnder)
 	l.changer, _ = impl.(pmda.Changer)
+	l.checker, _ = impl.(pmda.Checker)
+	l.narrator, _ = impl.(pmda.Narrator)
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -219,7 +223,17 @@ func (l *local) watch() {
 	}
 	l.giveUp()
 	l.s.log.Error("agent does not answer; its requests are refused until it does",
-		"agent", l.ag.name(), "timeout", timeout)
+		l.doing("agent", l.ag.name(), "timeout", timeout)...)
+}
+
+// doing adds to what is logged what the agent says it is at.
+func (l *local) doing(attrs ...any) []any {
+	if l.narrator != nil {
+		if doing := l.narrator.Doing(); doing != "" {
+			attrs = append(attrs, "doing", doing)
+		}
+	}
+	return attrs
 }
 
 // giveUp takes the agent from its owner, who hangs. Called with l.mu held,
@@ -333,6 +347,11 @@ func (l *local) fetchOne(ls lease, c *client, p *part) {
 		return
 	}
 	l.began.Store(l.s.now())
+	if l.checker != nil {
+		if p.err = l.safely(func() error { return l.checker.Check(pmda.WithClient(ls.ctx, &c.pub)) }); p.err != nil {
+			return
+		}
+	}
 	p.req = pmda.FetchRequest{Client: &c.pub, Profile: p.profile, PMIDs: p.ids, Result: &p.res}
 	if err := l.safeFetch(ls.ctx, &p.req); err != nil {
 		p.err = err
@@ -382,15 +401,28 @@ func (l *local) panicked(r any) error {
 	defer l.mu.Unlock()
 	l.panics++
 	if now := time.Now(); now.Sub(l.lastLog) > time.Minute {
-		l.s.log.Error("agent panicked", "agent", l.ag.name(), "panic", r,
-			"panics", l.panics, "stack", string(debug.Stack()))
+		l.s.log.Error("agent panicked", append(l.doing("agent", l.ag.name(), "panic", r,
+			"panics", l.panics), "stack", string(debug.Stack()))...)
 		l.lastLog, l.panics = now, 0
 	}
 	return pcp.ErrGeneric
 }
 
-// do makes one call that is no fetch.
+// do makes one call that is no fetch, if the agent lets it.
 func (l *local) do(c *client, call func(ctx context.Context) error) error {
+	if l.checker == nil {
+		return l.tell(c, call)
+	}
+	return l.tell(c, func(ctx context.Context) error {
+		if err := l.checker.Check(ctx); err != nil {
+			return err
+		}
+		return call(ctx)
+	})
+}
+
+// tell makes a call of which the agent is not asked whether it may be made.
+func (l *local) tell(c *client, call func(ctx context.Context) error) error {
 	v, ls := l.acquire(c, nil)
 	if v != owned {
 		return pcp.ErrAgain
@@ -412,7 +444,7 @@ func (l *local) introduce(c *client) {
 	if l.attrs == nil || len(c.pub.Attrs) == 0 {
 		return
 	}
-	err := l.do(c, func(ctx context.Context) error {
+	err := l.tell(c, func(ctx context.Context) error {
 		for _, key := range attrOrder {
 			if v, ok := c.pub.Attrs[key]; ok {
 				if err := l.attrs.Attribute(ctx, &c.pub, key, v); err != nil {
@@ -561,7 +593,7 @@ func (l *local) endContext(c *client) {
 	if l.ender == nil {
 		return
 	}
-	l.do(c, func(context.Context) error {
+	l.tell(c, func(context.Context) error {
 		l.ender.EndContext(&c.pub)
 		return nil
 	})
