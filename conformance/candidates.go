@@ -217,7 +217,7 @@ func formatList(old string, list []test) string {
 		b.WriteString(line)
 	}
 	b.WriteByte('\n')
-	order := []mode{offline, pmcd, ownPMCD}
+	order := []mode{offline, pmcd, ownPMCD, mixed}
 	slices.SortStableFunc(list, func(a, c test) int {
 		if n := strings.Compare(fmt.Sprintf("%5s", a.id), fmt.Sprintf("%5s", c.id)); n != 0 {
 			return n

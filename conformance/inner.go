@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,15 +25,17 @@ const qaUser = "pcpqa"
 
 // A job is what the first process of a sandbox is told, on its standard input.
 type job struct {
-	Layout  layout
-	Test    string        // the test to run, or "":
-	Command string        // a command to run with our own streams
-	PMCD    bool          // start a collector first
-	NoDSO   bool          // it cannot load DSOs
-	Root    bool          // as root
-	Timeout time.Duration // for the test
-	Log     string        // file for what Command prints, "" for standard output
-	Out     string        // file of our results
+	Layout   layout
+	Test     string        // the test to run, or "":
+	Script   []byte        // the test itself and what it is to print, if the suite
+	Expected []byte        // does not have it
+	Command  string        // a command to run with our own streams
+	PMCD     bool          // start a collector first
+	NoDSO    bool          // it cannot load DSOs
+	Root     bool          // as root
+	Timeout  time.Duration // for the test
+	Log      string        // file for what Command prints, "" for standard output
+	Out      string        // file of our results
 
 	log *os.File
 }
@@ -253,6 +256,13 @@ func (j *job) runTest(u *user.User, res *result) error {
 		return err
 	}
 	defer out.Close()
+	if j.Script != nil {
+		path := filepath.Join(j.Layout.Suite, j.Test)
+		err := errors.Join(os.WriteFile(path, j.Script, 0o644), os.Chmod(path, 0o755), os.WriteFile(path+".out", j.Expected, 0o644))
+		if err != nil {
+			return err
+		}
+	}
 	start := time.Now()
 	status, err := j.run(u, preamble+"rm -f "+j.Test+".notrun core; exec ./"+j.Test, out, j.Timeout)
 	if err != nil {

@@ -16,33 +16,40 @@ type mode string
 const (
 	offline mode = "offline" // none
 	pmcd    mode = "pmcd"    // the real one, with the agents sample, sampledso and simple
-	ownPMCD mode = "own"     // ours, with the real agents that are processes
+	ownPMCD mode = "own"     // ours, with the same agents as processes: ours where we have them
+	mixed   mode = "mixed"   // ours, with the real agents as processes
 )
 
-func (m mode) valid() bool { return m == offline || m == pmcd || m == ownPMCD }
+func (m mode) valid() bool { return m == offline || m == pmcd || m.ours() }
+
+// ours tells whether the collector is ours.
+func (m mode) ours() bool { return m == ownPMCD || m == mixed }
 
 // A test is a line of a list.
 type test struct {
-	id    string // as the script is called, such as 002
+	id    string // as the script is called, such as 002, or agents for one of our own
 	mode  mode
 	tools []string // which of our commands must have run, if that is said
 }
 
 func (t test) String() string { return t.id + ":" + string(t.mode) }
 
-var testID = regexp.MustCompile(`^[0-9]{3,5}$`)
+var testID = regexp.MustCompile(`^([0-9]{3,5}|[a-z][a-z-]+)$`)
+
+// added tells of a test that the suite does not have: it lies beside the lists.
+func (t test) added() bool { return t.id[0] >= 'a' }
 
 // parseTest parses fields of a list: the test, its mode, the commands.
 func parseTest(fields []string) (test, error) {
 	t := test{id: fields[0], mode: offline}
 	if !testID.MatchString(t.id) {
-		return t, fmt.Errorf("%q is not the number of a test", t.id)
+		return t, fmt.Errorf("%q is not the number or name of a test", t.id)
 	}
 	if len(fields) > 1 {
 		t.mode = mode(fields[1])
 	}
 	if !t.mode.valid() {
-		return t, fmt.Errorf("test %s: mode %q is none of %s, %s, %s", t.id, t.mode, offline, pmcd, ownPMCD)
+		return t, fmt.Errorf("test %s: mode %q is none of %s, %s, %s, %s", t.id, t.mode, offline, pmcd, ownPMCD, mixed)
 	}
 	if len(fields) > 2 {
 		t.tools = strings.Split(fields[2], ",")

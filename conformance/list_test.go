@@ -22,6 +22,7 @@ func TestParseList(t *testing.T) {
 	for text, want := range map[string]string{
 		"12\n":                 "not the number",
 		"../x\n":               "not the number",
+		"a/b\n":                "not the number",
 		"002 real\n":           "mode",
 		"002 pmcd a b\n":       "too much",
 		"002 pmcd\n002 pmcd\n": "line 2",
@@ -48,7 +49,7 @@ func TestLists(t *testing.T) {
 			if len(e.tools) == 0 {
 				t.Errorf("%s: %v does not say what must have run", path, e)
 			}
-			if own := slices.Contains(e.tools, "pmcd"); own != (e.mode == ownPMCD) {
+			if own := slices.Contains(e.tools, "pmcd"); own != e.mode.ours() {
 				t.Errorf("%s: %v with commands %v", path, e, e.tools)
 			}
 		}

@@ -25,7 +25,7 @@ func main() {
 const usage = `usage: conformance/run [options] [test[:mode[:commands]] | @list]...
 
 Runs tests of PCP's QA suite with our commands in place of the real ones. The
-modes are offline, pmcd (a real collector) and own (ours). Without tests it runs
+modes are offline, pmcd (a real collector), own (ours) and mixed (ours with real agents). Without tests it runs
 those of must-pass.list; it is then no failure if the suite cannot run here.
 A test that does not pass has another chance, alone.
 
@@ -41,6 +41,7 @@ func run() int {
 		links   = fs.String("links", "bin/links", "`directory` of our commands under their classic names")
 		cached  = fs.String("cache", "/var/cache/pcp-conformance", "`directory` for what is prepared once")
 		suite   = fs.String("suite", "/var/lib/pcp/testsuite", "`directory` of the installed suite")
+		added   = fs.String("tests", "conformance/tests", "`directory` of our own tests")
 		wrap    = fs.String("wrap", "", "the `program` conformance/wrap (default: beside this one)")
 		real    = fs.Bool("real", false, "use the real commands")
 		keep    = fs.String("keep", "", "`directory` for the outputs of tests that do not pass")
@@ -68,7 +69,7 @@ func run() int {
 		}
 		return failed(errors.New(reason))
 	}
-	r := &runner{suite: *suite, cache: cache(*cached), limit: *limit}
+	r := &runner{suite: *suite, added: *added, cache: cache(*cached), limit: *limit}
 	if err := r.findCommands(*links, *wrap, *real); err != nil {
 		return failed(err)
 	}
@@ -197,7 +198,7 @@ func (r *runner) exec(command string, args []string) int {
 	}
 	l := r.layout(m)
 	l.Archives = r.cache.withArchives()
-	j := job{Layout: l, Command: command, PMCD: m != offline, NoDSO: m == ownPMCD, Timeout: r.limit}
+	j := job{Layout: l, Command: command, PMCD: m != offline, NoDSO: m.ours(), Timeout: r.limit}
 	if _, err := sandbox(&j); err != nil {
 		return failed(err)
 	}

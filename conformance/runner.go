@@ -28,6 +28,7 @@ const (
 // A runner runs tests.
 type runner struct {
 	suite string            // directory of the test suite
+	added string            // directory of our own tests
 	cache cache             // what set-up prepared
 	wrap  string            // the program of package wrap
 	links map[string]string // our commands, by name; nil to use the real ones
@@ -58,13 +59,24 @@ func (r *runner) layout(m mode) layout {
 		}
 	}
 	for name, path := range r.over {
-		// Where the collector is to be the real one, so are its agents;
-		// without one they are what dbpmda runs.
-		if ours, ok := r.links[name]; ok && (m == ownPMCD || !isService(name) || m == offline && name != "pmcd") {
+		if ours, ok := r.links[name]; ok && m.takes(name) {
 			l.Links[name], l.Over[name] = ours, path
 		}
 	}
 	return l
+}
+
+// takes tells whether the command of that name is ours.
+func (m mode) takes(name string) bool {
+	switch m {
+	case pmcd:
+		return !isService(name)
+	case mixed:
+		return !isService(name) || name == "pmcd"
+	case offline: // agents are what dbpmda runs
+		return name != "pmcd"
+	}
+	return true
 }
 
 // isService tells of a command that it is the collector or an agent.
@@ -72,8 +84,12 @@ func isService(name string) bool { return name == "pmcd" || strings.HasPrefix(na
 
 // run runs one test.
 func (r *runner) run(t test) *result {
-	if !exists(filepath.Join(r.suite, t.id)) {
-		return &result{Status: broken, Note: "the suite has no such test"}
+	dir := r.suite
+	if t.added() {
+		dir = r.added
+	}
+	if !exists(filepath.Join(dir, t.id)) {
+		return &result{Status: broken, Note: dir + " has no such test"}
 	}
 	l := r.layout(t.mode)
 	if r.reads[t.id] {
@@ -87,7 +103,16 @@ func (r *runner) run(t test) *result {
 			l.Links[name] = r.stub
 		}
 	}
-	j := job{Layout: l, Test: t.id, PMCD: t.mode != offline, NoDSO: t.mode == ownPMCD, Timeout: r.limit}
+	j := job{Layout: l, Test: t.id, PMCD: t.mode != offline, NoDSO: t.mode.ours(), Timeout: r.limit}
+	if t.added() {
+		var err error
+		if j.Script, err = os.ReadFile(filepath.Join(dir, t.id)); err == nil {
+			j.Expected, err = os.ReadFile(filepath.Join(dir, t.id+".out"))
+		}
+		if err != nil {
+			return &result{Status: broken, Note: err.Error()}
+		}
+	}
 	res, err := sandbox(&j)
 	if err != nil {
 		return &result{Status: broken, Note: err.Error()}
