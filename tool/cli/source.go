@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -29,7 +30,11 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 			if name == "PCP_CONTAINER" && o.Container != "" {
 				return o.Container
 			}
-			return env.Getenv(name)
+			v := env.Getenv(name)
+			if name == "PCP_SECURE_SOCKETS" && v == "" && env.IsSet(name) {
+				return "enforce"
+			}
+			return v
 		},
 		Warn:     env.notify,
 		Password: env.askPassword,
@@ -41,6 +46,9 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 			env.Printf("pmNewContext: bad host specification\n%s", se.Detail())
 			env.Flush()
 			return nil, fmt.Errorf("%w: %w", pcp.ErrGeneric, err)
+		}
+		if te, ok := errors.AsType[*tlsconf.Error](err); ok {
+			env.notifyAs("Error", te.Text)
 		}
 		return nil, err
 	}
