@@ -91,11 +91,32 @@ func (h *host) secure(flags wire.Features, unix bool) error {
 		return &connError{pcp.ErrTLS, err}
 	}
 	h.mu.Lock()
-	h.conn = stream
+	h.conn = pduRecords{stream}
 	h.mu.Unlock()
 	h.r = wire.NewReader(stream)
 	h.r.Max = wire.MaxPDU
 	return nil
+}
+
+// A pduRecords writes each PDU as a record of its own, or several. The C
+// collector waits for its socket even if there is another PDU in the record
+// that it has just read.
+type pduRecords struct{ *tls.Conn }
+
+func (c pduRecords) Write(b []byte) (int, error) {
+	done := 0
+	for done < len(b) {
+		n := len(b) - done
+		if h, ok := wire.ParseHeader(b[done:]); ok && h.Len >= wire.HeaderSize && uint64(h.Len) < uint64(n) {
+			n = int(h.Len)
+		}
+		n, err := c.Conn.Write(b[done : done+n])
+		done += n
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
 }
 
 // secureAck receives the collector's word that TLS can begin.
