@@ -109,12 +109,11 @@ func listed(file string, words []string) bool {
 	}
 	for line := range strings.Lines(string(b)) {
 		f := strings.Fields(line)
+		if len(f) > 0 && strings.HasPrefix(f[0], "[") {
+			return false // access rules, to the end
+		}
 		if len(f) < 5 || strings.HasPrefix(f[0], "#") {
 			continue
-		}
-		switch strings.ToLower(f[0]) {
-		case "[access]", "[":
-			return false
 		}
 		var command []string
 		switch strings.ToLower(f[2]) {
