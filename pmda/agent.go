@@ -2,6 +2,7 @@ package pmda
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmns"
@@ -47,6 +48,15 @@ type Client struct {
 	// Attrs holds the connection's attributes that are known, such as
 	// wire.AttrUserID; it is not changed once the client has been seen.
 	Attrs map[wire.AttrKey]string
+}
+
+// UserID returns the number of the user who the client is, which the collector
+// knows by the Unix socket or a log-in; ok is false if it does not say
+// (PCP_ATTR_USERID). It says so only to agents that are an [AttributeReceiver], or are
+// served with [ServeOptions.Attributes].
+func (c *Client) UserID() (uid int, ok bool) {
+	uid, err := strconv.Atoi(c.Attrs[wire.AttrUserID])
+	return uid, err == nil && uid >= 0
 }
 
 // A Refresher splits Fetch in two, so that one reading of the source serves

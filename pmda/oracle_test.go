@@ -2,6 +2,7 @@ package pmda_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -66,6 +67,16 @@ func newWhoami(domain int, log *slog.Logger) (*whoami, error) {
 				Item: 2, Type: pcp.Type32, Sem: pcp.SemInstant,
 				Value: func(int32, int) (pcp.Value, error) { return pcp.Int32Value(0), nil },
 				Store: func(*pmda.Client, int32, int, pcp.Value) error { a.renamed = true; return nil },
+			},
+			{
+				Item: 3, Type: pcp.Type32, Sem: pcp.SemDiscrete,
+				Value: func(int32, int) (pcp.Value, error) { return pcp.Int32Value(0), nil },
+				Store: func(client *pmda.Client, _ int32, _ int, _ pcp.Value) error {
+					if uid, ok := client.UserID(); !ok || uid != os.Getuid() {
+						return pcp.ErrPermission
+					}
+					return nil
+				},
 			},
 			// Item 100+k is the attribute k.
 			{Item: 100 + int(wire.AttrUserID), Type: pcp.TypeString, Sem: pcp.SemDiscrete},
@@ -185,6 +196,24 @@ func TestOracleChanges(t *testing.T) {
 	}
 	fetch(pmapi.NamesChange | pmapi.LabelChange)
 	fetch(0)
+}
+
+// TestOracleStoreByUser has an agent let only its own user store: the C collector
+// says who comes by its Unix socket, and nothing of those who come by TCP.
+func TestOracleStoreByUser(t *testing.T) {
+	d := startWhoami(t)
+	for spec, want := range map[string]error{d.Unix: nil, d.TCP: pcp.ErrPermission} {
+		c, err := pmapi.Dial(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := pcp.NewPMID(401, 0, 3)
+		err = c.Store(t.Context(), &pcp.Result{Sets: []pcp.ValueSet{{PMID: id, Values: []pcp.Value{pcp.Int32Value(1)}}}})
+		if !errors.Is(err, want) {
+			t.Errorf("a store by way of %s: %v, want %v", spec, err, want)
+		}
+		c.Close()
+	}
 }
 
 // TestOracleWhoami tries under the C collector what no table shows: attributes
