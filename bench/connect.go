@@ -32,17 +32,25 @@ func (b *bench) connections(ctx context.Context) error {
 				return err
 			}
 			defer p.stop()
-			fmt.Printf("\n%-12s %7s %9s %14s %7s\n", "connect", "at once", "side", "connections/s", "ratio")
+			fmt.Printf("\n%-12s %7s %9s %14s %14s %7s\n", "connect", "at once", "side", "connections/s", "cpu/connection", "ratio")
 		}
-		all, err := inTurn(ctx, p.sides(), func(s *server) (float64, error) { return connectAll(s.tcp, clients, b.time/2) })
+		all, err := inTurn(ctx, p.sides(), func(s *server) (connected, error) {
+			before := cpuTime(s.pids())
+			n, d, err := connectAll(s.tcp, clients, b.time/2)
+			if err != nil {
+				return connected{}, err
+			}
+			return connected{float64(n) / d.Seconds(), float64(cpuTime(s.pids())-before) / float64(n)}, nil
+		})
 		if err != nil {
 			return err
 		}
-		same := func(r float64) float64 { return r }
+		rate := func(r connected) float64 { return r.rate }
 		for _, s := range p.sides() {
-			fmt.Printf("%-12s %7d %9s %14.0f", "and fetch", clients, s.name, middle(all[s], same))
+			cpu := time.Duration(middle(all[s], func(r connected) float64 { return r.cpu }))
+			fmt.Printf("%-12s %7d %9s %14.0f %14s", "and fetch", clients, s.name, middle(all[s], rate), short(cpu))
 			if s == p.ours && p.real != nil {
-				fmt.Printf(" %7.2f", ratio(all[p.real], all[s], same))
+				fmt.Printf(" %7.2f", ratio(all[p.real], all[s], rate))
 			}
 			fmt.Println()
 		}
@@ -50,9 +58,13 @@ func (b *bench) connections(ctx context.Context) error {
 	return nil
 }
 
+// connected says how many connections a second there were, and what each took
+// of the processor in nanoseconds.
+type connected struct{ rate, cpu float64 }
+
 // connectAll keeps n connections on their way at a time, from one thread, and
-// returns how many of them a second came to their end.
-func connectAll(addr string, n int, length time.Duration) (float64, error) {
+// returns how many of them came to their end in what time.
+func connectAll(addr string, n int, length time.Duration) (int, time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	hello := wire.Append(nil, int32(os.Getpid()), &wire.Creds{Creds: []wire.Cred{{Type: 1, A: 2}}})
@@ -61,7 +73,7 @@ func connectAll(addr string, n int, length time.Duration) (float64, error) {
 
 	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer unix.Close(ep)
 	type conn struct {
@@ -92,7 +104,7 @@ func connectAll(addr string, n int, length time.Duration) (float64, error) {
 	start := time.Now()
 	for i := range conns {
 		if err := open(i); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
 	done := 0
@@ -104,10 +116,10 @@ func connectAll(addr string, n int, length time.Duration) (float64, error) {
 			continue
 		}
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if k == 0 {
-			return 0, errors.New("nothing within 2 s")
+			return 0, 0, errors.New("nothing within 2 s")
 		}
 		for _, ev := range events[:k] {
 			c := &conns[ev.Fd]
@@ -116,39 +128,39 @@ func connectAll(addr string, n int, length time.Duration) (float64, error) {
 			case errors.Is(err, unix.EAGAIN):
 				continue
 			case err != nil:
-				return 0, err
+				return 0, 0, err
 			case got == 0:
-				return 0, io.ErrUnexpectedEOF
+				return 0, 0, io.ErrUnexpectedEOF
 			}
 			h, _ := wire.ParseHeader(buf[:got])
 			if int(h.Len) != got {
-				return 0, fmt.Errorf("%d bytes of a PDU of %d", got, h.Len)
+				return 0, 0, fmt.Errorf("%d bytes of a PDU of %d", got, h.Len)
 			}
 			if !c.sent {
 				if h.Type != wire.TypeError {
-					return 0, fmt.Errorf("the challenge is of type %#x", uint32(h.Type))
+					return 0, 0, fmt.Errorf("the challenge is of type %#x", uint32(h.Type))
 				}
 				c.sent = true
 				if _, err := unix.Write(c.fd, hello); err != nil {
-					return 0, err
+					return 0, 0, err
 				}
 				continue
 			}
 			if h.Type != wire.TypeHighResResult {
-				return 0, fmt.Errorf("a PDU of type %#x where a result should be", uint32(h.Type))
+				return 0, 0, fmt.Errorf("a PDU of type %#x where a result should be", uint32(h.Type))
 			}
 			done++
 			unix.Close(c.fd)
 			c.fd = 0
 			if err := open(int(ev.Fd)); err != nil {
 				if errors.Is(err, syscall.EADDRNOTAVAIL) {
-					return 0, fmt.Errorf("after %d connections: %w", done, err)
+					return 0, 0, fmt.Errorf("after %d connections: %w", done, err)
 				}
-				return 0, err
+				return 0, 0, err
 			}
 		}
 		if d := time.Since(start); d >= length {
-			return float64(done) / d.Seconds(), nil
+			return done, d, nil
 		}
 	}
 }
