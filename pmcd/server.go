@@ -177,11 +177,6 @@ func (s *Server) Run(ctx context.Context) error {
 	s.setFeatures()
 	s.reload.running = true
 	s.reload.Unlock()
-	for _, ag := range s.agents() {
-		if !ag.connected.Load() {
-			s.log.Warn("agent is left out", "agent", ag.name(), "domain", ag.spec.Domain)
-		}
-	}
 
 	var accepting, restarting sync.WaitGroup
 	restarting.Go(s.hangUpAsAsked)

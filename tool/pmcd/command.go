@@ -351,11 +351,11 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		return errors.New("pmcd: can't open any request ports, exiting")
 	}
 	logTo, closeLog, lerr := openLog(env, set.log)
-	if lerr != nil {
-		for _, ln := range lns {
-			ln.Close()
+	if lerr != nil { // go on without, as C does
+		fmt.Fprintf(env.Stderr, "pmcd: cannot open log %q for writing : %s\n", set.log, cli.ErrText(lerr))
+		if logTo, closeLog, lerr = openLog(env, "-"); lerr != nil {
+			return lerr
 		}
-		return fmt.Errorf("cannot open log: %w", lerr)
 	}
 	defer closeLog()
 	set.logged = true
@@ -423,7 +423,7 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	file, err := files.readConf()
 	if err != nil {
 		if perr, ok := err.(*os.PathError); ok {
-			return fmt.Errorf("ParseInitAgents: open %s: %w", perr.Path, perr.Err)
+			return fmt.Errorf("ParseInitAgents: open %s: %s", perr.Path, cli.ErrText(perr.Err))
 		}
 		fmt.Fprintln(logTo, err)
 		if file == nil {
