@@ -90,7 +90,7 @@ func (l *layout) build() error {
 		if st, err := os.Lstat(path); strings.HasPrefix(path, agentDir) && (err != nil || !st.Mode().IsRegular()) {
 			continue // an agent that set-up neither compiled nor put there
 		}
-		if err := unix.Mount(l.Wrap, path, "", unix.MS_BIND, ""); err != nil {
+		if err := l.wrapOver(path); err != nil {
 			return fmt.Errorf("laying %s over %s: %w", l.Wrap, path, err)
 		}
 	}
@@ -103,6 +103,30 @@ func (l *layout) build() error {
 		}
 	}
 	return network()
+}
+
+// wrapOver lays the wrapper over a command. What a test writes there must not
+// become the wrapper of all: who installs an agent compiles it, and the linker
+// writes into the file. So an agent's is a copy, and the others cannot be written.
+func (l *layout) wrapOver(path string) error {
+	if !strings.HasPrefix(path, agentDir) {
+		if err := unix.Mount(l.Wrap, path, "", unix.MS_BIND, ""); err != nil {
+			return err
+		}
+		return unix.Mount("", path, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")
+	}
+	b, err := os.ReadFile(l.Wrap)
+	if err != nil {
+		return err
+	}
+	own := inSandbox("wrap." + layerName(path))
+	if err := os.WriteFile(own, b, 0o755); err != nil {
+		return err
+	}
+	if err := os.Chmod(own, 0o755); err != nil {
+		return err
+	}
+	return unix.Mount(own, path, "", unix.MS_BIND, "")
 }
 
 func inSandbox(parts ...string) string {
