@@ -71,6 +71,12 @@ allow "*" : all;
 // startOurs starts our collector with a pmcd.conf and the name space of d.
 func startOurs(t *testing.T, d *oracle.PMCD, conf string) collector {
 	t.Helper()
+	return startOursWith(t, d, conf, nil)
+}
+
+// startOursWith is startOurs with more environment, and arguments.
+func startOursWith(t *testing.T, d *oracle.PMCD, conf string, env []string, args ...string) collector {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "interop")
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +101,9 @@ func startOurs(t *testing.T, d *oracle.PMCD, conf string) collector {
 	sock := filepath.Join(dir, "pmcd.socket")
 	cmd := exec.Command(filepath.Join(links, "pmcd"), "-f", "-A", "-q", "60", "-t", "60", "-i", "127.0.0.1", "-p", strconv.Itoa(port),
 		"-s", sock, "-c", confFile, "-n", d.PMNS, "-l", filepath.Join(dir, "pmcd.log"))
+	cmd.Args = append(cmd.Args, args...)
 	cmd.Env = append(oracle.Env(), "PCP_CONF="+d.Getenv("PCP_CONF"), "PCP_VAR_DIR="+variable)
+	cmd.Env = append(cmd.Env, env...)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {
