@@ -117,14 +117,14 @@ func TestGuideOurs(t *testing.T) {
 	}
 	command := func(line string) *exec.Cmd {
 		words := strings.Fields(here.Replace(line))
-		if words[0] != "pcp" { // a link to it
+		if words[0] != "pcp" && words[0] != "pmdaclock" { // a link to it
 			words = append([]string{"pcp", strings.TrimPrefix(words[0], "pm")}, words[1:]...)
 		}
 		cmd := exec.Command(filepath.Join(dir, words[0]), words[1:]...)
 		cmd.Dir = dir
 		return cmd
 	}
-	sh := blocks(t, "sh", 2)
+	sh := blocks(t, "sh", 3)
 	var out bytes.Buffer
 	pmcd := command(sh[0])
 	pmcd.Stdout, pmcd.Stderr = &out, &out
@@ -139,7 +139,8 @@ func TestGuideOurs(t *testing.T) {
 		}
 	}()
 	var got strings.Builder
-	for i, line := range strings.Split(strings.TrimSpace(sh[1]), "\n") {
+	lines := strings.Split(strings.TrimSpace(sh[1]), "\n")
+	for i, line := range append(lines, strings.Split(strings.TrimSpace(sh[2]), "\n")...) {
 		var text []byte
 		var err error
 		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -147,7 +148,7 @@ func TestGuideOurs(t *testing.T) {
 				break // the first waits for the collector
 			}
 		}
-		if err != nil {
+		if wrong := strings.HasSuffix(line, " -?"); (err != nil) != wrong { // a usage message is no success
 			t.Errorf("%s: %v\n%s", line, err, text)
 		}
 		got.Write(text)
@@ -157,6 +158,11 @@ func TestGuideOurs(t *testing.T) {
 		`    inst [1 or "Tokyo"] value `,
 		`"agent":"clock","city":"Tokyo"`,
 		"clock.format old value=24 new value=12\n",
+		// The checklist.
+		"clock: domain 400, 3 metrics, 1 instance domain, 4 values: 0 problems\n",
+		"    Semantics: counter  Units: sec\n",
+		"clock.format 1 12\n",
+		"clock.format old value=12 new value=24\n",
 	} {
 		if !strings.Contains(got.String(), want) {
 			t.Errorf("the tools do not print %q:\n%s", want, &got)
