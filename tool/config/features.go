@@ -11,7 +11,7 @@ var features = [...]struct{ name, value string }{
 	{"fault_injection", "false"},
 	{"secure_sockets", "false"},
 	{"ipv6", "true"},
-	{"authentication", "false"},
+	{"authentication", "true"},
 	{"unix_domain_sockets", "true"},
 	{"static_probes", "false"},
 	{"service_discovery", "false"},
