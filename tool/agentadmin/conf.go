@@ -179,7 +179,13 @@ func format(spec pmcd.AgentSpec) string {
 		b = appendField(append(b, '\t'), spec.Path)
 		return string(append(b, '\n'))
 	}
-	b = append(b, "pipe\tbinary\t"...)
+	if spec.Kind == pmcd.Socket {
+		b = append(b, "socket\t"...)
+		b = append(b, map[string]string{"tcp4": "inet ", "tcp6": "ipv6 ", "unix": "unix "}[spec.Network]...)
+		b = append(appendField(b, spec.Address), '\t')
+	} else {
+		b = append(b, "pipe\tbinary\t"...)
+	}
 	if spec.NotReady {
 		b = append(b, "notready "...)
 	}

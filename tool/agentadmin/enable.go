@@ -19,6 +19,8 @@ import (
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
+var optFiles = cli.Option{Long: "files", Arg: "DIR", Help: "where the agent's names are, NAME.pmns, and its views and templates, *.pmchart, *.pmlogconf and *.pmieconf"}
+
 var optReload = cli.Option{Long: "reload", Help: "tell the running collector, with a SIGHUP"}
 
 var enableCommand = &cli.Command{
@@ -30,6 +32,8 @@ var enableCommand = &cli.Command{
 		optConfig,
 		{Long: "domain", Arg: "N", Help: "the agent's domain [default that of the command's -d, or the agent's own]"},
 		{Long: "notready", Help: "the agent says itself when it takes requests"},
+		{Long: "socket", Arg: "inet:PORT|ipv6:PORT|unix:PATH", Help: "where the agent listens, which the command's arguments must say, too"},
+		optFiles,
 		optReload,
 		cli.OptVersion,
 		cli.OptHelp,
@@ -45,6 +49,7 @@ var disableCommand = &cli.Command{
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		optConfig,
+		optFiles,
 		optReload,
 		cli.OptVersion,
 		cli.OptHelp,
@@ -58,6 +63,9 @@ type edit struct {
 	path     string
 	domain   int
 	notReady bool
+	network  string // and address: of an agent with a socket
+	address  string
+	files    string
 	reload   bool
 }
 
@@ -71,6 +79,10 @@ func (e *edit) parse(env *cli.Env) *cli.Options {
 			e.domain = parseDomain(o, arg)
 		case "notready":
 			e.notReady = true
+		case "socket":
+			e.parseSocket(o, arg)
+		case "files":
+			e.files = arg
 		case "reload":
 			e.reload = true
 		default:
@@ -80,7 +92,23 @@ func (e *edit) parse(env *cli.Env) *cli.Options {
 	}})
 }
 
-func runEnable(_ context.Context, env *cli.Env) int {
+// parseSocket reads the argument of --socket.
+func (e *edit) parseSocket(o *cli.Options, arg string) {
+	kind, address, _ := strings.Cut(arg, ":")
+	network := map[string]string{"inet": "tcp4", "ipv6": "tcp6", "unix": "unix"}[kind]
+	port, err := strconv.ParseUint(address, 10, 16)
+	switch {
+	case network == "" || address == "":
+		o.Usagef("--socket needs inet:PORT, ipv6:PORT or unix:PATH, not %q", arg)
+	case network != "unix" && (err != nil || port == 0):
+		o.Usagef("--socket needs a port from 1 to 65535, not %q", address)
+	case network == "unix" && !filepath.IsAbs(address):
+		o.Usagef("--socket needs a path that begins with /, not %q", address)
+	}
+	e.network, e.address = network, address
+}
+
+func runEnable(ctx context.Context, env *cli.Env) int {
 	var e edit
 	o := e.parse(env)
 	switch {
@@ -89,6 +117,10 @@ func runEnable(_ context.Context, env *cli.Env) int {
 		o.Usagef("which agent?")
 	case e.notReady && len(o.Args) == 1:
 		o.Usagef("--notready is for agents with a command")
+	case e.network != "" && len(o.Args) == 1:
+		o.Usagef("--socket is for agents with a command")
+	case e.network != "" && e.notReady:
+		o.Usagef("an agent with a socket cannot be --notready")
 	}
 	if status, exit := o.Done(); exit {
 		return status
@@ -101,6 +133,9 @@ func runEnable(_ context.Context, env *cli.Env) int {
 	spec, err := e.enable(env, c, o.Args[0], o.Args[1:])
 	if err == nil {
 		err = c.check(before, spec, true)
+	}
+	if err == nil && e.files != "" {
+		err = e.bring(ctx, env, spec.Name, spec.Domain, true)
 	}
 	if err == nil {
 		err = c.write()
@@ -179,11 +214,14 @@ func (e *edit) spec(env *cli.Env, name string, command []string) (spec pmcd.Agen
 		return spec, err
 	}
 	spec.Kind, spec.NotReady = pmcd.Pipe, e.notReady
+	if e.network != "" {
+		spec.Kind, spec.Network, spec.Address = pmcd.Socket, e.network, e.address
+	}
 	spec.Args = append([]string{path}, command[1:]...)
 	return spec, nil
 }
 
-func runDisable(_ context.Context, env *cli.Env) int {
+func runDisable(ctx context.Context, env *cli.Env) int {
 	var e edit
 	o := e.parse(env)
 	if !o.WantsVersion() && !o.Errors() && len(o.Args) != 1 {
@@ -214,6 +252,11 @@ func runDisable(_ context.Context, env *cli.Env) int {
 		return env.Fatalf("%s", fileErr(err))
 	}
 	fmt.Fprintf(env.Stdout, "%s: agent %s is disabled\n", e.path, name)
+	if e.files != "" {
+		if err := e.bring(ctx, env, name, spec.Domain, false); err != nil {
+			return env.Fatalf("%s", fileErr(err))
+		}
+	}
 	return e.tell(env)
 }
 
