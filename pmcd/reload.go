@@ -196,6 +196,7 @@ func (s *Server) restartTable() {
 		io.WriteString(s.cfg.Report, "    (no agents required restarting)\n")
 		return
 	}
+	io.WriteString(s.cfg.Report, "\n")
 	s.exchange(t, dead, nil, fresh)
 	s.mark(pmapi.RestartAgent)
 	s.seqNum.Add(1)

@@ -228,7 +228,8 @@ func (r *remote) send(from int32, p wire.PDU) error {
 // queue puts a PDU before the one that exchange will send.
 func (r *remote) queue(from int32, p wire.PDU) {
 	r.s.countOut(p.Type())
-	if r.s.events.on() {
+	if r.s.events.on() && (p.Type() != wire.TypeAttr || r.s.debugging(DebugPDU)) {
+		// As in C attributes are not traced: each client brings some to all agents.
 		r.s.events.sent(r.inFD, p)
 	}
 	r.out = wire.Append(r.out, from, p)
