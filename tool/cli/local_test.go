@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// localOptions returns the options of a tool on a host with these files: the
+// collector's configuration and the name space, "" for none.
+func localOptions(t testing.TB, conf, names string, args ...string) (o *Options, stderr *bytes.Buffer) {
+	t.Helper()
+	dir := t.TempDir()
+	pcpConf := ""
+	for name, text := range map[string]string{"pmcd.conf": conf, "root": names} {
+		if text == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, path := range map[string]string{
+		"PCP_PMCDCONF_PATH": dir + "/pmcd.conf", "PCP_VAR_DIR": dir, "PCP_PMDAS_DIR": dir + "/pmdas", "PCP_SYSCONF_DIR": dir,
+	} {
+		pcpConf += name + "=" + path + "\n"
+	}
+	if err := os.WriteFile(filepath.Join(dir, "pcp.conf"), []byte(pcpConf), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	vars := map[string]string{"PCP_CONF": dir + "/pcp.conf"}
+	if names != "" {
+		vars["PMNS_DEFAULT"] = dir + "/root"
+	}
+	stderr = new(bytes.Buffer)
+	env := &Env{
+		Name: "tool", Args: args, Stdout: new(bytes.Buffer), Stderr: stderr,
+		Command: &Command{Name: "tool", Options: []Option{OptLocalPMDA, OptSpecLocal, OptNameSpace}},
+		Getenv:  func(name string) string { return vars[name] },
+	}
+	return ParseOptions(env, ParseConfig{}), stderr
+}
+
+// leaves opens the local context and returns names below name.
+func leaves(t *testing.T, o *Options, name string) []string {
+	t.Helper()
+	c, err := o.OpenLocal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var list []string
+	if err := c.Traverse(t.Context(), name, func(name string) bool { list = append(list, name); return true }); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	return list
+}
+
+// TestLocalWithoutPCP has no files of an installation at all.
+func TestLocalWithoutPCP(t *testing.T) {
+	o, stderr := localOptions(t, "", "", "-L", "-K", "add,253,pmda_simple,simple_init")
+	if got := leaves(t, o, "simple"); !slices.Contains(got, "simple.color") {
+		t.Errorf("names %q", got)
+	}
+	if got := leaves(t, o, "kernel.all"); !slices.Contains(got, "kernel.all.load") {
+		t.Errorf("names %q", got)
+	}
+	if stderr.Len() > 0 {
+		t.Errorf("standard error: %s", stderr)
+	}
+}
+
+// TestLocalConf takes the agents from a configuration, which -K changes.
+func TestLocalConf(t *testing.T) {
+	const conf = "# Name Id IPC\npmcd 2 dso pmcd_init /x/pmda_pmcd.so\nproc 3 pipe binary /x/pmdaproc\n" +
+		"linux 60 pipe binary /x/pmdalinux\npmproxy 4 dso pmproxy_init /x/pmda_mmv.so\njbd2 122 dso jbd2_init /x/pmda_jbd2.so\n" +
+		"simple 253 dso simple_init /x/pmda_simple.so\nsample 29 pipe binary /x/pmdasample\nodd\nworse 1x dso\n[access]\nallow \"local:*\" : all;\n"
+	const names = "root {\n kernel\n color 253:0:1\n count 122:0:0\n}\nkernel {\n ncpu 60:0:32\n}\n"
+	f := func(want, stderr string, args ...string) {
+		t.Helper()
+		o, errs := localOptions(t, conf, names, append([]string{"-L"}, args...)...)
+		if status, exit := o.Done(); exit {
+			t.Errorf("%q: exit status %d: %s", args, status, errs)
+			return
+		}
+		c, err := o.OpenLocal(t.Context())
+		if err != nil {
+			t.Errorf("%q: %v", args, err)
+			return
+		}
+		defer c.Close()
+		got := describe(t.Context(), c, "kernel.ncpu") + describe(t.Context(), c, "color") + describe(t.Context(), c, "count")
+		if got != want || !strings.Contains(errs.String(), stderr) || stderr == "" && errs.Len() > 0 {
+			t.Errorf("%q: %s and %s, want %s and %q", args, got, errs, want, stderr)
+		}
+	}
+	const ok, none = "ok ", "No PMCD agent for domain of request "
+	f(ok+ok+none, "cannot find DSO at") // told when it is asked
+	f(none+none+none, "", "-K", "clear")
+	f(none+ok+none, "cannot find DSO at", "-K", "del,60")
+	f(ok+none+none, "cannot find DSO at", "-K", "del,,/x/pmda_simple.so")
+	f(none+ok+none, "", "-K", "clear", "-K", "add,253,simple/pmda_simple,simple_init")
+	f(none+none+none, `couldn't find init function "x_init" in DSO`, "-K", "clear", "-K", "add,253,pmda_simple.so,x_init")
+	f(none+none+none, `cannot find DSO at "/none/x.so" or "/none/x"`, "-K", "clear", "-K", "add,253,/none/x,x_init")
+	f(none+none+none, "invalid ELF header", "-K", "clear", "-K", "add,253,/etc/passwd,x_init")
+	f(none+none+none, `cannot find DSO at "pmda_pmcd.so" or "pmda_pmcd"`, "-K", "clear", "-K", "add,2,pmda_pmcd,pmcd_init")
+}
+
+func describe(ctx context.Context, c *pmapi.Context, name string) string {
+	ids, err := c.LookupName(ctx, name)
+	if err == nil {
+		_, err = c.LookupDesc(ctx, ids[0])
+	}
+	if err != nil {
+		return ErrText(err) + " "
+	}
+	return "ok "
+}
+
+func TestChangeLocal(t *testing.T) {
+	f := func(spec, want string) {
+		t.Helper()
+		o, _ := localOptions(t, "linux 60 pipe\n", "")
+		if got := o.changeLocal(spec); got != want {
+			t.Errorf("%q: %q, want %q", spec, got, want)
+		}
+	}
+	// More of them are in tool/difftest, beside the C library.
+	f("add,253,x,y", "")
+	f("add,253,x,y,z", "")
+	f("add, 253,x,y", "")
+	f("add,253,,y", "")
+	f("del,60", "")
+	f("del,,nosuch", "__pmLocalPMDA: Unknown or illegal instance domain identifier")
+	f("clear", "")
+	f("clean", "bad op in spec")
+	f("add,99999999999999999999,x,y", "bad domain in spec")
+}
+
+func FuzzLocal(f *testing.F) {
+	f.Add("linux 60 pipe\nx 1 dso x_init /x", "add,1,x,y")
+	f.Add("x 1 dso\n\x00", "del,,")
+	f.Add("pmcd\nproc\n x 511 dso a b c", "clear")
+	f.Fuzz(func(t *testing.T, conf, spec string) {
+		list := parseLocal(conf, "/pmdas")
+		o := &Options{local: localTable{loaded: true, list: list}}
+		before := len(list)
+		if msg := o.changeLocal(spec); msg == "" && len(o.local.list) > before+1 {
+			t.Errorf("%q made %d of %d", spec, len(o.local.list), before)
+		}
+		for _, d := range o.local.list {
+			if d.domain < -1 || d.domain > 510 {
+				t.Errorf("domain %d", d.domain)
+			}
+			if _, msg := d.find("/nonexistent"); strings.Contains(msg, "%!") {
+				t.Error(fmt.Sprint(msg))
+			}
+		}
+	})
+}
