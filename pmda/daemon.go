@@ -315,7 +315,7 @@ func (d *Daemon) make(s settings, log *slog.Logger) <-chan madeAgent {
 			log.Error("agent panicked while it was made", "panic", fmt.Sprint(p.Value), "at", p.At)
 		}
 		if m.err == nil && m.agent == nil {
-			m.err = errors.New("New made no agent")
+			m.err = errors.New("the function New made no agent")
 		}
 		if m.err == nil {
 			if len(s.debug) > 0 {

@@ -101,7 +101,7 @@ func TestDaemonOrder(t *testing.T) {
 		t.Errorf("without New: status %d, %q, %q", status, out, errout)
 	}
 	d.New = func(int, *slog.Logger) (pmda.Agent, error) { return nil, nil }
-	if status, out, errout := run(t, d, hello(), "-l-"); status != 1 || out != "" || !strings.Contains(errout, "New made no agent") {
+	if status, out, errout := run(t, d, hello(), "-l-"); status != 1 || out != "" || !strings.Contains(errout, "the function New made no agent") {
 		t.Errorf("without an agent: status %d, %q, %q", status, out, errout)
 	}
 }
