@@ -50,6 +50,7 @@ type settings struct {
 	socket, dir string
 	tls         string
 	all, sample bool
+	stays       bool // when the terminal is closed
 }
 
 func run(ctx context.Context, env *cli.Env) int {
@@ -86,8 +87,9 @@ func run(ctx context.Context, env *cli.Env) int {
 	if err := set.complete(env); err != nil {
 		return env.Fatalf("%v", err)
 	}
-	// Whose terminal is closed ends as by ctrl-C, unless nohup said to stay.
-	if !signal.Ignored(syscall.SIGHUP) {
+	// Whose terminal is closed ends as by ctrl-C, unless nohup said to stay: then
+	// SIGHUP has it read labels again, as with pmcd.
+	if set.stays = signal.Ignored(syscall.SIGHUP); !set.stays {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
 		defer stop()
@@ -176,6 +178,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		Local:       !set.all,
 		Dir:         set.dir,
 		AgentOutput: logFile,
+		Report:      logFile,
 		Log:         log,
 	}
 	if set.tls != "" {
@@ -201,6 +204,18 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	if server, err = pmcd.New(cfg); err != nil {
 		closeAll(lns)
 		return err
+	}
+	if set.stays {
+		hup := make(chan os.Signal, 1)
+		signal.Notify(hup, syscall.SIGHUP)
+		defer signal.Ignore(syscall.SIGHUP)
+		defer close(hup)
+		defer signal.Stop(hup)
+		go func() {
+			for range hup {
+				server.RequestHangUp()
+			}
+		}()
 	}
 	err = server.Run(ctx)
 	daemonlog.Footer(logFile)

@@ -248,3 +248,29 @@ func TestTerminalClosed(t *testing.T) {
 		t.Errorf("the log has no end: %v\n%s", err, log)
 	}
 }
+
+// TestStays has it read labels again where nohup had it ignore SIGHUP.
+func TestStays(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	dir := tempDir(t)
+	_, stop := start(t, nil, "--port", "0", "--dir", dir)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		log, err := os.ReadFile(filepath.Join(dir, "pmcd.log"))
+		if err == nil && strings.Contains(string(log), "pmcd RESTARTED at ") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("nothing was read again: %v\n%s", err, log)
+		}
+	}
+	c, err := pmapi.Dial(context.Background(), "unix:"+filepath.Join(dir, "pmcd.socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	stop()
+}
