@@ -55,6 +55,9 @@ type engine interface {
 	list(*containers)
 	// refresh brings what is known of a container up to date.
 	refresh(context.Context, *container) error
+	// namesLate tells whether the user's name of a container is known only
+	// after refresh, not after list.
+	namesLate() bool
 }
 
 // Limits on what engines leave on disk, which whoever is root in a container
@@ -200,12 +203,15 @@ func (cs *containers) find(ctx context.Context, name string) (container, error) 
 	best := 0
 	for entry := range cs.known.Active() {
 		c := entry.Value
-		if c.engine.refresh(ctx, c) != nil {
+		late := c.engine.namesLate()
+		if late && c.engine.refresh(ctx, c) != nil {
 			continue
 		}
-		if n := c.match(name); n > best {
-			found, best = c, n
+		n := c.match(name)
+		if n <= best || !late && c.engine.refresh(ctx, c) != nil {
+			continue
 		}
+		found, best = c, n
 	}
 	if found == nil {
 		return container{}, fmt.Errorf("container %q: %w", name, pcp.ErrNoContainer)

@@ -28,6 +28,8 @@ type docker struct {
 
 func (d *docker) name() string { return "docker" }
 
+func (d *docker) namesLate() bool { return true }
+
 func (d *docker) changed() bool {
 	groups := d.list2.changed(d.cgroups) && d.list2.missing == nil
 	return d.list1.changed(d.dir) || groups
@@ -115,6 +117,8 @@ type podman struct {
 
 func (p *podman) name() string { return "podman" }
 
+func (p *podman) namesLate() bool { return false }
+
 func (p *podman) path() string { return filepath.Join(p.data, "containers.json") }
 
 func (p *podman) changed() bool { return p.listed.changed(p.path()) }
@@ -178,6 +182,8 @@ type lxc struct {
 }
 
 func (l *lxc) name() string { return "lxc" }
+
+func (l *lxc) namesLate() bool { return false }
 
 func (l *lxc) changed() bool { return l.listed.changed(l.dir) }
 
