@@ -122,6 +122,20 @@ func (a *Accounts) files() *accountFiles {
 	return a.now
 }
 
+// lacks tells whether some of our accounts cannot use a mechanism: clients would
+// choose it, though they could use another.
+func (f *accountFiles) lacks(mechanism string) bool {
+	if mechanism == sasl.Plain {
+		return false
+	}
+	for _, list := range f.users {
+		if !slices.ContainsFunc(list, func(v sasl.Verifier) bool { return v.Mechanism == mechanism }) {
+			return true
+		}
+	}
+	return false
+}
+
 // open opens a file whose changes are to be noticed.
 func (a *Accounts) open(path string) (*os.File, error) {
 	a.stamps = append(a.stamps, stampFile(path))
@@ -142,6 +156,9 @@ func (a *Accounts) read() *accountFiles {
 		}
 	}
 	f.users = a.readUsers()
+	if conf.Mechanisms == nil {
+		f.mechanisms = slices.DeleteFunc(f.mechanisms, f.lacks)
+	}
 	db := conf.Database
 	if db == "" {
 		db = sasl.DefaultDatabase

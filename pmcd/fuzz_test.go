@@ -57,3 +57,23 @@ func FuzzClient(f *testing.F) {
 		}
 	})
 }
+
+// FuzzAuthentication sends messages in answer to the offer of mechanisms.
+func FuzzAuthentication(f *testing.F) {
+	f.Add([]byte("PLAIN\x00\x00tux\x00x"), []byte(""))
+	f.Add([]byte("SCRAM-SHA-256\x00n,,n=tux,r=abcdefgh"), []byte("c=biws,r=abcdefgh,p=AAAA"))
+	f.Add([]byte("\x00\x00"), []byte("\xff"))
+	a := accounts(f)
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		ex, err := a.Begin(first)
+		if err != nil {
+			return
+		}
+		if _, err = ex.Start(); err == nil && !ex.Done() {
+			_, err = ex.Step(second)
+		}
+		if ex.Done() {
+			t.Errorf("%q, %q make a user of %q", first, second, ex.User())
+		}
+	})
+}
