@@ -21,6 +21,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,12 +34,24 @@ import (
 // be is the variable that makes a test binary a tool.
 const be = "PCP_TWIN"
 
+// limit is the variable that bounds the size of the files which a tool writes.
+const limit = "PCP_TWIN_LIMIT"
+
+// Limit is the environment of a Call of ours whose files may have no more than n
+// bytes: what it writes beyond fails.
+func Limit(n int) string { return fmt.Sprintf("%s=%d", limit, n) }
+
 // Main is a TestMain: it runs the tests, or where the environment says so one
 // of the commands.
 func Main(m *testing.M, commands ...*cli.Command) {
 	link := os.Getenv(be)
 	if link == "" {
 		os.Exit(m.Run())
+	}
+	if n, err := strconv.ParseUint(os.Getenv(limit), 10, 64); err == nil {
+		if err := limitFiles(n); err != nil {
+			panic(err)
+		}
 	}
 	for _, c := range commands {
 		if c.Link != link {
@@ -74,7 +87,7 @@ type Result struct {
 }
 
 // patience is for a machine that has much else to do.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // Run runs ours or the real one.
 func (c Call) Run(t testing.TB, ours bool) Result {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
 // bodies returns the records of an archive, and their decoded form.
@@ -45,8 +46,8 @@ func TestExtractAll(t *testing.T) {
 	base := filepath.Join(dir, "in")
 	makeArchive(t, base, archive.Version2, 100)
 	res := runTool(t, true, dir, nil, base, "out")
-	if res.status != 0 || len(res.err) > 0 {
-		t.Fatalf("status %d: %s", res.status, res.err)
+	if res.Status != 0 || len(res.Err) > 0 {
+		t.Fatalf("status %d: %s", res.Status, res.Err)
 	}
 	want, _ := bodies(t, base)
 	got, _ := bodies(t, filepath.Join(dir, "out"))
@@ -61,8 +62,8 @@ func TestVersion3(t *testing.T) {
 	base := filepath.Join(dir, "in")
 	makeArchive(t, base, archive.Version2, 20)
 	res := runTool(t, true, dir, nil, "-V", "3", base, "out")
-	if res.status != 0 {
-		t.Fatalf("status %d: %s", res.status, res.err)
+	if res.Status != 0 {
+		t.Fatalf("status %d: %s", res.Status, res.Err)
 	}
 	_, want := bodies(t, base)
 	_, got := bodies(t, filepath.Join(dir, "out"))
@@ -104,8 +105,8 @@ func TestPick(t *testing.T) {
 			t.Fatal(err)
 		}
 		sub := t.TempDir()
-		if res := runTool(t, true, sub, nil, "-c", config, base, "out"); res.status != 0 {
-			t.Fatalf("%q: status %d: %s", text, res.status, res.err)
+		if res := runTool(t, true, sub, nil, "-c", config, base, "out"); res.Status != 0 {
+			t.Fatalf("%q: status %d: %s", text, res.Status, res.Err)
 		}
 		_, results := bodies(t, filepath.Join(sub, "out"))
 		for _, res := range results {
@@ -132,16 +133,16 @@ func TestFull(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "in")
 	makeArchive(t, base, archive.Version3, 40000)
-	limit := []string{"LIMIT_FILES=1500000"}
+	limit := []string{twin.Limit(1500000)}
 	out := t.TempDir()
 	res := runTool(t, true, out, limit, base, "out")
 	want := "pmlogextract: Error: __pmLogPutResult: log data: File too large\nArchive \"out\" not created.\n"
-	if res.status != 1 || string(res.err) != want || len(res.files) > 0 {
-		t.Errorf("status %d, files %d, want 1 and 0: %s", res.status, len(res.files), res.err)
+	if res.Status != 1 || string(res.Err) != want || len(res.Files) > 0 {
+		t.Errorf("status %d, files %d, want 1 and 0: %s", res.Status, len(res.Files), res.Err)
 	}
 	res = runTool(t, true, out, limit, "-d", base, "out")
-	if res.status != 1 {
-		t.Errorf("-d: status %d, want 1", res.status)
+	if res.Status != 1 {
+		t.Errorf("-d: status %d, want 1", res.Status)
 	}
 	whole, _ := bodies(t, base)
 	a, err := archive.Open(filepath.Join(out, "out"))
@@ -172,8 +173,8 @@ func TestNoPlace(t *testing.T) {
 	makeArchive(t, base, archive.Version3, 5)
 	for _, out := range []string{"nosuch/out", filepath.Join(base+".0", "out"), base} {
 		res := runTool(t, true, dir, nil, base, out)
-		if res.status != 1 || !strings.Contains(string(res.err), "Error: __pmLogCreate: ") {
-			t.Errorf("%s: status %d: %s", out, res.status, res.err)
+		if res.Status != 1 || !strings.Contains(string(res.Err), "Error: __pmLogCreate: ") {
+			t.Errorf("%s: status %d: %s", out, res.Status, res.Err)
 		}
 	}
 	if a, err := archive.Open(base); err != nil {
@@ -192,8 +193,8 @@ func TestSets(t *testing.T) {
 	for _, in := range []string{dir, first + "," + second} {
 		out := t.TempDir()
 		res := runTool(t, true, out, nil, in, "out")
-		if res.status != 0 {
-			t.Fatalf("%s: status %d: %s", in, res.status, res.err)
+		if res.Status != 0 {
+			t.Fatalf("%s: status %d: %s", in, res.Status, res.Err)
 		}
 		list, _ := bodies(t, filepath.Join(out, "out"))
 		if len(list) < 6 {

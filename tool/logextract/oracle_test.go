@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
 // different lists what is not as with the C tool, by the archive, with the
@@ -100,7 +101,7 @@ func TestSuite(t *testing.T) {
 	all := os.Getenv("PCP_SUITE") != ""
 	r := randomSource(t)
 	equal, runs := 0, 0
-	for i, path := range suite(t) {
+	for i, path := range twin.Suite(t) {
 		if !all && i%20 != 3 {
 			continue
 		}
@@ -142,7 +143,7 @@ func TestSuite(t *testing.T) {
 
 // TestMerge merges archives.
 func TestMerge(t *testing.T) {
-	needSuite(t)
+	twin.NeedSuite(t)
 	t.Chdir(suiteDir)
 	for _, line := range []string{
 		"tzchange-10-a tzchange-10-b tzchange-11-a tzchange-11-b tzchange-12-a tzchange-12-b",
@@ -169,7 +170,7 @@ func TestMerge(t *testing.T) {
 
 // TestArguments compares what is said to all sorts of arguments.
 func TestArguments(t *testing.T) {
-	needSuite(t)
+	twin.NeedSuite(t)
 	a := filepath.Join(suiteDir, "sample-labels")
 	conf := func(text string) string {
 		path := filepath.Join(t.TempDir(), "config")
@@ -199,7 +200,7 @@ func TestArguments(t *testing.T) {
 
 // TestDaily compares -w: the same hours of each day.
 func TestDaily(t *testing.T) {
-	needSuite(t)
+	twin.NeedSuite(t)
 	dir := t.TempDir()
 	base := filepath.Join(dir, "long")
 	makeArchive(t, base, archive.Version3, 3*8640)

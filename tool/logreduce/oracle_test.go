@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
 // different lists what is not as with the C tool, by the archive, with the reason.
@@ -62,7 +63,7 @@ func TestSuite(t *testing.T) {
 	all := os.Getenv("PCP_SUITE") != ""
 	r := randomSource(t)
 	equal, runs := 0, 0
-	for i, path := range suite(t) {
+	for i, path := range twin.Suite(t) {
 		if !all && i%20 != 7 || strings.Contains(path, "badarchives") || strings.Contains(path, "corrupted") {
 			continue // how far a bad one can be read depends on the way of reading
 		}
@@ -93,7 +94,7 @@ func TestSuite(t *testing.T) {
 
 // TestMarks compares archives with marks in several windows.
 func TestMarks(t *testing.T) {
-	needSuite(t)
+	twin.NeedSuite(t)
 	for _, line := range []string{
 		"-t 3sec -A 3sec interpmark", "-t 1sec interpmark", "-t 20sec interpmark", "-t 1min -S +30 interpmark",
 		"-t 7sec gap", "-t 30sec -v 3 gap",
@@ -108,7 +109,7 @@ func TestMarks(t *testing.T) {
 
 // TestArguments compares what is said to all sorts of arguments.
 func TestArguments(t *testing.T) {
-	needSuite(t)
+	twin.NeedSuite(t)
 	a := filepath.Join(suiteDir, "sample-labels")
 	for _, args := range [][]string{
 		{}, {"-?"}, {"--nosuch", a}, {"-q", a}, {"-s", "x", a}, {"-s", "0", a}, {"-t", "bad", a}, {"-t", "1fortnight", a},

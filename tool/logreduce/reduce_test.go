@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
 var (
@@ -104,8 +105,8 @@ func TestReduce(t *testing.T) {
 		base := filepath.Join(dir, "in")
 		makeArchive(t, base, version)
 		res := runTool(t, true, dir, nil, "-t", "10.5", base, "out")
-		if res.status != 0 || string(res.err) != "pmlogreduce: cellar.blob: Warning: skipping AGGREGATE metric\n" {
-			t.Fatalf("version %d: status %d: %s", version, res.status, res.err)
+		if res.Status != 0 || string(res.Err) != "pmlogreduce: cellar.blob: Warning: skipping AGGREGATE metric\n" {
+			t.Fatalf("version %d: status %d: %s", version, res.Status, res.Err)
 		}
 		// Behind the mark a counter has no value at first. Of the white wine
 		// none comes later, so that there is no value at 21 seconds either.
@@ -140,8 +141,8 @@ func TestVolumes(t *testing.T) {
 	base := filepath.Join(dir, "in")
 	makeArchive(t, base, archive.Version3)
 	res := runTool(t, true, dir, []string{"TZ=UTC"}, "-t", "10", "-v", "2", base, "out")
-	if res.status != 0 || !strings.Contains(string(res.err), "New log volume 2, at 22:14:00.000000000\n") {
-		t.Errorf("status %d: %s", res.status, res.err)
+	if res.Status != 0 || !strings.Contains(string(res.Err), "New log volume 2, at 22:14:00.000000000\n") {
+		t.Errorf("status %d: %s", res.Status, res.Err)
 	}
 	a, err := archive.Open(filepath.Join(dir, "out"))
 	if err != nil {
@@ -161,8 +162,8 @@ func TestRefused(t *testing.T) {
 	f := func(want string, args ...string) {
 		t.Helper()
 		res := runTool(t, true, dir, nil, args...)
-		if res.status != 1 || !strings.Contains(string(res.err), want) {
-			t.Errorf("%q: status %d: %s", args, res.status, res.err)
+		if res.Status != 1 || !strings.Contains(string(res.Err), want) {
+			t.Errorf("%q: status %d: %s", args, res.Status, res.Err)
 		}
 	}
 	f("-t requires an interval that is not 0", "-t", "0", base, "out")
@@ -176,8 +177,8 @@ func TestFull(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "in")
 	makeArchive(t, base, archive.Version3)
-	res := runTool(t, true, dir, []string{"LIMIT_FILES=1500"}, "-t", "1", base, "out")
-	if res.status != 1 || !strings.Contains(string(res.err), "File too large\nArchive \"out\" not created.\n") || len(res.files) > 0 {
-		t.Errorf("status %d, %d files: %s", res.status, len(res.files), res.err)
+	res := runTool(t, true, dir, []string{twin.Limit(1500)}, "-t", "1", base, "out")
+	if res.Status != 1 || !strings.Contains(string(res.Err), "File too large\nArchive \"out\" not created.\n") || len(res.Files) > 0 {
+		t.Errorf("status %d, %d files: %s", res.Status, len(res.Files), res.Err)
 	}
 }
