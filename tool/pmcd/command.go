@@ -366,7 +366,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		}
 	}
 	for _, w := range set.warnings {
-		log.Warn(w)
+		fmt.Fprintln(logTo, "Warning: "+w)
 	}
 	if !set.foreground {
 		if err := writePID(set.pidFile); err != nil {
