@@ -2,6 +2,7 @@ package pmapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -130,6 +131,7 @@ type local struct {
 	profile    *pcp.Profile // a copy, nil for all instances
 	profileGen uint64
 	parts      []*localPart // of fetches, reused
+	idle       *localCall   // reused
 	picks      []localPick
 }
 
@@ -175,21 +177,50 @@ func (l *local) call(ctx context.Context, a *localAgent, fn func(ctx context.Con
 	case <-l.done:
 		return errClosed
 	}
-	done := make(chan error, 1)
-	go func() {
-		l.introduce(ctx, a)
-		err := pmda.Protect(func() error { return fn(ctx) })
-		l.panicked(a, err)
-		<-a.turn
-		done <- err
-	}()
+	c := l.idle
+	if c == nil {
+		c = &localCall{l: l, done: make(chan error, 1)}
+		c.invoke = func() error { return c.fn(c.ctx) }
+	}
+	l.idle = nil
+	c.agent, c.ctx, c.fn = a, ctx, fn
+	go c.run()
 	select {
-	case err := <-done:
+	case err := <-c.done:
+		c.ctx, c.fn = nil, nil
+		l.idle = c
 		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-l.done:
 		return errClosed
+	}
+}
+
+// A localCall is a call of an agent, in a goroutine of its own.
+type localCall struct {
+	l     *local
+	agent *localAgent
+	ctx   context.Context
+	fn    func(ctx context.Context) error
+
+	invoke func() error // calls fn
+	done   chan error   // has room for one
+}
+
+// errExited is what becomes of a call in which the agent ends the goroutine, as
+// a test does that fails there.
+var errExited = errors.New("agent did not return from a call")
+
+func (c *localCall) run() {
+	err := errExited
+	defer func() {
+		<-c.agent.turn
+		c.done <- err
+	}()
+	c.l.introduce(c.ctx, c.agent)
+	if err = pmda.Protect(c.invoke); err != nil {
+		c.l.panicked(c.agent, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -64,6 +65,8 @@ func newToy(t *testing.T, name string, domain int) *toy {
 				<-a.block
 				return pcp.Int32Value(7), nil
 			}},
+		{Item: 6, Type: pcp.Type32, Sem: pcp.SemInstant,
+			Value: func(int32, int) (pcp.Value, error) { runtime.Goexit(); return pcp.Value{}, nil }},
 		{Item: 4, Type: pcp.Type32, Sem: pcp.SemInstant, // dyn.a
 			Value: func(int32, int) (pcp.Value, error) { return pcp.Int32Value(4), nil }},
 	}
@@ -454,6 +457,11 @@ func TestLocalFaults(t *testing.T) {
 		t.Errorf("log: %s", &log)
 	}
 
+	// So does a goroutine that ends.
+	if res, err := c.Fetch(ctx, []pcp.PMID{one.id(6), two.id(0)}); err != nil || res.Sets[0].Err != pcp.ErrGeneric {
+		t.Errorf("Goexit: %v, %v", res, err)
+	}
+
 	// An agent that hangs is waited for as long as the context allows.
 	short, cancel := context.WithCancel(ctx)
 	go func() {
@@ -510,6 +518,23 @@ func TestOpenLocalMistakes(t *testing.T) {
 	f("domain 101 is that of one", one.local(), one.local())
 	f("names of agent one", one.local(), again.local())
 	openLocal(t) // no agents are no mistake
+}
+
+// TestLocalFetchAllocs pins what a fetch costs.
+func TestLocalFetchAllocs(t *testing.T) {
+	a := newToy(t, "one", 101)
+	c := openLocal(t, a.local())
+	ids := []pcp.PMID{a.id(0)}
+	var res pcp.Result
+	ctx := t.Context()
+	n := testing.AllocsPerRun(100, func() {
+		if _, err := c.FetchInto(ctx, ids, &res); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 1 {
+		t.Errorf("%v allocations, want 1 at most", n)
+	}
 }
 
 func BenchmarkLocalFetch(b *testing.B) {

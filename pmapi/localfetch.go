@@ -17,7 +17,8 @@ type localPart struct {
 	res     pcp.Result
 	req     pmda.FetchRequest
 	changes Changes
-	err     error // for all of them
+	err     error                           // for all of them
+	run     func(ctx context.Context) error // fetch
 }
 
 // A localPick says where the set of one metric is found.
@@ -34,7 +35,9 @@ func (l *local) split(ids []pcp.PMID) []*localPart {
 			i = n
 			n++
 			if len(l.parts) < n {
-				l.parts = append(l.parts, new(localPart))
+				p := new(localPart)
+				p.run = p.fetch
+				l.parts = append(l.parts, p)
 			}
 			p := l.parts[i]
 			p.agent, p.domain = l.set.byDomain[domain], domain
@@ -64,7 +67,7 @@ func (l *local) fetch(ctx context.Context, c *Context, ids []pcp.PMID, res *pcp.
 			continue
 		}
 		p.req = pmda.FetchRequest{Client: l.client, Profile: l.profile, PMIDs: p.ids, Result: &p.res}
-		if err := l.call(ctx, p.agent, p.fetch); err != nil {
+		if err := l.call(ctx, p.agent, p.run); err != nil {
 			if ctx.Err() != nil || l.begin(ctx) != nil {
 				l.parts = nil // the agent may still be at it
 				return 0, err
