@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,6 @@ type badPDU struct {
 	// dropped is what the log tells about the client's end; "" means that it
 	// gets an error, or nothing at all, and may go on.
 	dropped string
-	silent  bool // there is no reply: it may go on, or goes without a word
 }
 
 // text is a string as words, padded.
@@ -163,7 +163,9 @@ func badPDUs() []badPDU {
 		{name: "authentication out of turn", bytes: wire.Append(nil, 0, &wire.Attr{Attr: wire.AttrUserName, Value: []byte("root\x00")})},
 		{name: "authentication with a secret without end", bytes: wire.Append(nil, 0, &wire.Attr{Attr: wire.AttrPassword, Value: []byte(strings.Repeat("x", 60000))})},
 		{name: "credentials: encryption out of turn", bytes: wire.Append(nil, 0, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(2, wire.FeatureSecure)}}), dropped: "not offered"},
-		{name: "credentials: container out of turn", bytes: wire.Append(nil, 0, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(2, wire.FeatureContainer)}}), dropped: "not offered"},
+		{name: "credentials: container without a name", bytes: slices.Concat(
+			wire.Append(nil, 0, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(2, wire.FeatureContainer)}}), PDU(wire.TypeDescReq, sample),
+		), dropped: "DESC_REQ PDU instead of a container's name"},
 
 		// Names to stumble over: they are valid, and there are none such.
 		{name: "name with NULs", bytes: wire.Append(nil, 0, &wire.PMNSNames{Names: []string{"sample\x00bin\x00\x00"}})},

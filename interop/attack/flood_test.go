@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -91,25 +92,12 @@ func TestBigProfiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for {
-			d, err := cl.Ask(&wire.DescReq{PMID: control[0]})
-			if _, ok := d.(*wire.Desc); ok {
-				break
-			}
+		p, err := cl.Ask(&wire.DescReq{PMID: control[0]})
+		for ; p == nil || p.Type() != wire.TypeDesc; p, err = cl.Answer() {
 			if Ended(err) {
 				t.Fatal(err)
 			}
 			refused++
-			for {
-				if d, err = cl.Answer(); err == nil || Ended(err) {
-					break
-				}
-				refused++
-			}
-			if Ended(err) {
-				t.Fatal(err)
-			}
-			break
 		}
 	}
 	t.Logf("%d of 6400 are refused", refused)
@@ -332,6 +320,31 @@ func TestHalfOpen(t *testing.T) {
 	c.costs(t, before, 64)
 	for _, cl := range clients {
 		cl.Conn.Close()
+	}
+	c.Finish(t, 0)
+}
+
+// TestHandshakesThatNeverEnd waits until those who say nothing are sent away,
+// which takes half a minute.
+func TestHandshakesThatNeverEnd(t *testing.T) {
+	if os.Getenv("PCP_ATTACK_LONG") == "" {
+		t.Skip("PCP_ATTACK_LONG is not set")
+	}
+	t.Parallel()
+	c := Start(t, Options{})
+	c.Watch(t)
+	var clients []*Client
+	for i := range 100 {
+		cl := c.Connect(t, "tcp")
+		cl.Greet(t)
+		if i%2 == 0 {
+			cl.Write(Claim(20, wire.TypeCreds, 1))
+		}
+		clients = append(clients, cl)
+	}
+	for _, cl := range clients {
+		cl.Gone(t)
+		c.OneLine(t, cl.Conn.LocalAddr().String(), "client dropped")
 	}
 	c.Finish(t, 0)
 }
