@@ -148,11 +148,11 @@ func (s *Server) Run(ctx context.Context) error {
 // admit says why a connection is not let in, "" if it is.
 func (s *Server) admit(conn *net.UnixConn) string {
 	cred, err := rootproto.PeerCred(conn)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "who it is cannot be known: " + err.Error()
-	case !s.allowed(cred.UID):
-		return fmt.Sprintf("it is uid %d, neither root nor PCP's user", cred.UID)
+	}
+	if why := s.admitted(cred.UID); why != "" {
+		return why
 	}
 	if err := rootproto.PassCred(conn); err != nil {
 		return err.Error()
@@ -166,7 +166,13 @@ func (s *Server) admit(conn *net.UnixConn) string {
 	return ""
 }
 
-func (s *Server) allowed(uid int) bool { return uid == 0 || slices.Contains(s.cfg.Users, uid) }
+// admitted says why a user is not let in, "" if he is.
+func (s *Server) admitted(uid int) string {
+	if uid == 0 || slices.Contains(s.cfg.Users, uid) {
+		return ""
+	}
+	return fmt.Sprintf("it is uid %d, neither root nor PCP's user", uid)
+}
 
 // serve answers one client until it goes or breaks the protocol.
 func (s *Server) serve(ctx context.Context, nc *net.UnixConn) {
@@ -201,11 +207,9 @@ func (s *Server) serve(ctx context.Context, nc *net.UnixConn) {
 
 // answer answers one request. An error ends the connection.
 func (s *Server) answer(ctx context.Context, conn *rootproto.Conn, b []byte, sender *rootproto.Cred) error {
+	// Who connected may have become another user in the meantime.
 	if sender == nil {
 		return errors.New("request does not say who sent it")
-	}
-	if !s.allowed(sender.UID) { // somebody else got hold of the connection
-		return fmt.Errorf("request of uid %d: %w", sender.UID, pcp.ErrPermission)
 	}
 	h, err := rootproto.DecodeHeader(b)
 	if err != nil {

@@ -296,11 +296,30 @@ func TestStrangers(t *testing.T) {
 		return
 	}
 	s := serveTree(t, nil, "")
-	if err := s.answer(t.Context(), nil, (&rootproto.Stop{Type: rootproto.TypeStopReq, PID: -1}).Append(nil), &rootproto.Cred{UID: 12345}); !errors.Is(err, pcp.ErrPermission) {
-		t.Errorf("a request of a stranger: %v", err)
-	}
 	if err := s.answer(t.Context(), nil, (&rootproto.Stop{Type: rootproto.TypeStopReq, PID: -1}).Append(nil), nil); err == nil {
 		t.Error("a request of nobody is answered")
+	}
+	if why := s.admitted(12345); why == "" {
+		t.Error("a stranger is let in")
+	}
+	// A collector that was root when it connected gets what is configured.
+	ours, theirs, err := socketPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	defer theirs.Close()
+	req := &rootproto.Start{Type: rootproto.TypeStartReq, IPC: rootproto.IPCPipe, Label: "x", Args: "/bin/true"}
+	if err := s.answer(t.Context(), rootproto.NewConn(ours), req.Append(nil), &rootproto.Cred{UID: 12345}); err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := rootproto.NewConn(theirs).Receive(time.Minute, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r rootproto.Start
+	if err := r.Decode(b); err != nil || r.Status != pcp.ErrGeneric {
+		t.Errorf("it gets %+v, %v", r, err)
 	}
 }
 

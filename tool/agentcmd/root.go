@@ -7,7 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/root"
@@ -143,6 +145,9 @@ func serveRoot(ctx context.Context, env *cli.Env, o rootOptions, out io.Writer, 
 		return err
 	}
 	sc := root.ServerConfigFrom(env.Getenv)
+	if path := collectorConfig(os.Getppid()); path != "" {
+		sc.Commands = path
+	}
 	if o.socket != "" {
 		sc.Path = o.socket
 	}
@@ -184,4 +189,44 @@ func (p rootPipe) Flush() error {
 		return f.Flush()
 	}
 	return nil
+}
+
+// collectorConfig returns the configuration file that the collector which
+// started us, and is still root then, was told to read; "" for its default.
+func collectorConfig(pid int) string {
+	dir := "/proc/" + strconv.Itoa(pid)
+	info, err := os.Stat(dir)
+	if err != nil || !ownedByRoot(info) {
+		return ""
+	}
+	b, err := os.ReadFile(dir + "/cmdline")
+	if err != nil {
+		return ""
+	}
+	path := configOption(strings.Split(string(b), "\x00"))
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	cwd, err := os.Readlink(dir + "/cwd")
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cwd, path)
+}
+
+// configOption finds -c among the arguments of a pmcd.
+func configOption(args []string) (path string) {
+	for i := 1; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case (arg == "-c" || arg == "--config") && i+1 < len(args):
+			path = args[i+1]
+			i++
+		case strings.HasPrefix(arg, "--config="):
+			path = strings.TrimPrefix(arg, "--config=")
+		case strings.HasPrefix(arg, "-c") && len(arg) > 2:
+			path = arg[2:]
+		}
+	}
+	return path
 }
