@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -265,6 +266,9 @@ func (r *remote) negotiate() error {
 		return err
 	}
 	h, body, err := r.receive()
+	if errors.Is(err, pcp.ErrTimeout) { // not that of later requests
+		return fmt.Errorf("initial exchange: no credentials within %v: %w", r.s.cfg.CredsTimeout, pcp.ErrTimeout)
+	}
 	if err != nil {
 		return fmt.Errorf("initial exchange: %w", err)
 	}

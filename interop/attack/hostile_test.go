@@ -443,6 +443,6 @@ func TestSocketAgentHalfOpen(t *testing.T) {
 	})
 	c := Start(t, Options{Agents: []string{"half 410 socket unix " + dir + "/half"}, Args: []string{"-q", "1"}})
 	<-ended
-	c.OneLine(t, "agent not started agent=half", "initial exchange")
+	c.OneLine(t, "agent not started agent=half", "no credentials within 1s")
 	c.Finish(t, 0)
 }
