@@ -45,7 +45,8 @@ type LocalOptions struct {
 // agents. An agent gets one call at a time from them; it must not serve anybody
 // else besides. A call that takes longer than its context.Context allows is left
 // alone: its caller gets an error, and others wait until the agent has
-// returned from it. The agents remain the caller's: Close only tells them that
+// returned from it. One whose context.Context cannot end is made at less cost,
+// and neither that nor Close ends it. The agents remain the caller's: Close only tells them that
 // the client has gone.
 func OpenLocal(agents ...LocalAgent) (*Context, error) {
 	return OpenLocalOptions(LocalOptions{}, agents...)
@@ -176,6 +177,14 @@ func (l *local) call(ctx context.Context, a *localAgent, fn func(ctx context.Con
 		return context.Cause(ctx)
 	case <-l.done:
 		return errClosed
+	}
+	if ctx.Done() == nil {
+		// Nothing ends the call before the agent does.
+		defer func() { <-a.turn }()
+		l.introduce(ctx, a)
+		err := pmda.Protect(func() error { return fn(ctx) })
+		l.panicked(a, err)
+		return err
 	}
 	c := l.idle
 	if c == nil {
