@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,7 +30,6 @@ type job struct {
 	Expected []byte        // does not have it
 	Command  string        // a command to run with our own streams
 	PMCD     bool          // start a collector first
-	NoDSO    bool          // it cannot load DSOs
 	Root     bool          // as root
 	Timeout  time.Duration // for the test
 	Log      string        // file for what Command prints, "" for standard output
@@ -77,11 +75,6 @@ func inner(j *job) (*result, error) {
 	}
 	res := &result{}
 	if j.PMCD {
-		if j.NoDSO {
-			if err := noDSO("/etc/pcp/pmcd/pmcd.conf"); err != nil {
-				return nil, err
-			}
-		}
 		if res.Log, err = startPMCD(j); err != nil {
 			return nil, err
 		}
@@ -109,25 +102,6 @@ func environ(name, home string) []string {
 		"HOME=" + home, "USER=" + name, "LOGNAME=" + name, "SHELL=/bin/sh",
 		"PCPQA_SYSTEMD=no", "PCPQA_IN_QARUN=1",
 	}
-}
-
-var dsoAgent = regexp.MustCompile(`(?m)^(\S+)[ \t]+(\d+)[ \t]+dso[ \t]+(\w+)_init[ \t]+(\S+)/pmda_(\w+)\.so[ \t]*$`)
-
-// noDSO makes agents that are DSOs processes, where there is a program for that.
-func noDSO(path string) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	b = dsoAgent.ReplaceAllFunc(b, func(line []byte) []byte {
-		m := dsoAgent.FindSubmatch(line)
-		program := string(m[4]) + "/pmda" + string(m[5])
-		if string(m[3]) != string(m[5]) || !exists(program) {
-			return line
-		}
-		return fmt.Appendf(nil, "%s\t%s\tpipe\tbinary\t%s -d %[2]s", m[1], m[2], program)
-	})
-	return os.WriteFile(path, b, 0o644)
 }
 
 // startPMCD starts the collector and forgets what ran for that, but for the

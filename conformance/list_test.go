@@ -92,27 +92,6 @@ func TestHelpers(t *testing.T) {
 	}
 }
 
-func TestNoDSO(t *testing.T) {
-	dir := t.TempDir()
-	os.WriteFile(filepath.Join(dir, "pmdasample"), nil, 0o777)
-	path := filepath.Join(dir, "pmcd.conf")
-	in := "# sampledso 30 dso sample_init x\n" +
-		"pmcd\t2\tdso\tpmcd_init\t" + dir + "/pmda_pmcd.so\n" +
-		"sampledso 30 dso sample_init\t" + dir + "/pmda_sample.so \n" +
-		"other 31 dso other_init " + dir + "/pmda_sample.so\n\n[access]\n"
-	if err := os.WriteFile(path, []byte(in), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := noDSO(path); err != nil {
-		t.Fatal(err)
-	}
-	want := strings.Replace(in, "sampledso 30 dso sample_init\t"+dir+"/pmda_sample.so \n",
-		"sampledso\t30\tpipe\tbinary\t"+dir+"/pmdasample -d 30\n", 1)
-	if b, _ := os.ReadFile(path); string(b) != want {
-		t.Errorf("got\n%s\nwant\n%s", b, want)
-	}
-}
-
 // TestSave checks that what a failed test left goes when it passes.
 func TestSave(t *testing.T) {
 	dir := t.TempDir()

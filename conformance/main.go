@@ -198,7 +198,7 @@ func (r *runner) exec(command string, args []string) int {
 	}
 	l := r.layout(m)
 	l.Archives = r.cache.withArchives()
-	j := job{Layout: l, Command: command, PMCD: m != offline, NoDSO: m.ours(), Timeout: r.limit}
+	j := job{Layout: l, Command: command, PMCD: m != offline, Timeout: r.limit}
 	if _, err := sandbox(&j); err != nil {
 		return failed(err)
 	}

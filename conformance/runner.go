@@ -103,7 +103,7 @@ func (r *runner) run(t test) *result {
 			l.Links[name] = r.stub
 		}
 	}
-	j := job{Layout: l, Test: t.id, PMCD: t.mode != offline, NoDSO: t.mode.ours(), Timeout: r.limit}
+	j := job{Layout: l, Test: t.id, PMCD: t.mode != offline, Timeout: r.limit}
 	if t.added() {
 		var err error
 		if j.Script, err = os.ReadFile(filepath.Join(dir, t.id)); err == nil {
