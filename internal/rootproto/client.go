@@ -124,11 +124,15 @@ func (c *Client) ask(req []byte, want Type, decode func([]byte) error) (Ancillar
 	if err == nil {
 		var h Header
 		if h, err = DecodeHeader(b); err == nil {
-			if h.Type != want {
+			switch {
+			case h.Type != want:
 				err = fmt.Errorf("%v PDU instead of a %v one: %w", h.Type, want, pcp.ErrIPC)
-			} else if err = decode(b); err == nil && h.Status != 0 {
+			case h.Status != 0:
+				// C's helper leaves odd bytes in the rest of these.
 				with.Close()
 				return with, h.Status
+			default:
+				err = decode(b)
 			}
 		}
 	}

@@ -66,7 +66,7 @@ func TestClient(t *testing.T) {
 			q.Decode(b)
 			r := Container{Type: TypeProcessID, PID: len(q.Name)}
 			if q.Name == "gone" {
-				r.Status = pcp.ErrNoContainer
+				r.Status, r.Name = pcp.ErrNoContainer, "o\x00dd" // as from C
 			}
 			c.Send(r.Append(nil), Timeout)
 		case TypeHostNameReq:
