@@ -9,6 +9,7 @@ func (p *confParser) access(a *Access) {
 	}
 	statements := 0
 	for !p.eof() {
+		told := len(p.errs)
 		if p.accessStatement(a) {
 			statements++
 		}
@@ -19,7 +20,9 @@ func (p *confParser) access(a *Access) {
 			return
 		}
 		if p.eof() {
-			p.errorf("';' expected at the end of a statement")
+			if len(p.errs) == told {
+				p.errorf("';' expected at the end of a statement")
+			}
 			return
 		}
 		p.next()

@@ -21,7 +21,7 @@ type File struct {
 }
 
 // maxConfLine is how long a line of a pmcd.conf may be, with its continuations.
-const maxConfLine = 2000
+const maxConfLine = 2199
 
 // ReadFile reads the configuration at path, and what path with ".access"
 // after it adds to its access rules. The error, if any, has a line for each
@@ -162,7 +162,7 @@ func (p *confParser) readText() (string, error) {
 		}
 		if len(p.line)+b.Len() > maxConfLine {
 			p.no++
-			return "", fmt.Errorf("ridiculously long line (%d characters)", len(p.line)+b.Len())
+			return "", fmt.Errorf("ridiculously long line (%d characters)", maxConfLine+1) // as C counts
 		}
 	}
 }
