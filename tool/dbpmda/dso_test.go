@@ -61,3 +61,27 @@ open dso pmcd init
 		t.Errorf("prints what concerns connections:\n%s", out)
 	}
 }
+
+// TestDSOOrder has what an agent says of a request without an answer come before
+// the next one, and tells of the opening with -D pdu.
+func TestDSOOrder(t *testing.T) {
+	out, _ := ask(t, `debug auth pdu
+open dso /x/pmda_sample.so sample_init 30
+attr "username" "me"
+attr "username" "you"
+close
+`, "-e")
+	rest := out
+	for _, part := range []string{
+		"DSO init sample_init->0x0() domain=0 challenge: pmda_interface=0xff pmapi_version=2\n",
+		"DSO has domain=30 pmda_interface=7 pmapi_version=2\n",
+		"Attribute: username=me\n", "username=me\n", "Success\n",
+		"Attribute: username=you\n", "username=you\n", "Success\n",
+	} {
+		i := strings.Index(rest, part)
+		if i < 0 {
+			t.Fatalf("no %q in\n%s\nof\n%s", part, rest, out)
+		}
+		rest = rest[i+len(part):]
+	}
+}
