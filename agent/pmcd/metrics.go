@@ -118,7 +118,7 @@ func (a *Agent) general() []pmda.Metric {
 	}, {
 		Name: "pmcd.control.timeout", Item: 4, Type: pcp.TypeU32, Sem: pcp.SemDiscrete,
 		OneLine: "seconds within which agents must answer",
-		Help:    "An agent that takes longer is given up. 0 is no limit. Can be set with pmstore(1).",
+		Help:    "An agent that takes longer is given up. 0 is no limit. It can\nbe set with pmstore(1).",
 		Value: func(int32, int) (pcp.Value, error) {
 			return number(uint32(a.c.AgentTimeout() / time.Second))
 		},
@@ -177,7 +177,7 @@ func (a *Agent) general() []pmda.Metric {
 	}, {
 		Name: "pmcd.hostname", Item: 21, Type: pcp.TypeString, Sem: pcp.SemDiscrete,
 		OneLine: "name of this host",
-		Help: "The host's own name for itself, or what the collector was told to say. Who looks\n" +
+		Help: "The host's own name for itself, or what the collector was told to say. Who\nlooks " +
 			"into a container gets what the host is called there.",
 	}, {
 		Name: "pmcd.sighups", Item: 22, Type: pcp.TypeU32, Sem: pcp.SemCounter, Units: count,
@@ -207,7 +207,7 @@ func (a *Agent) general() []pmda.Metric {
 	}, {
 		Name: "pmcd.zoneinfo", Item: 26, Type: pcp.TypeString, Sem: pcp.SemDiscrete,
 		OneLine: "time zone of this host, as a file of the zone database",
-		Help:    "A colon and the file's name below the database's directory, or nothing if it is not known.",
+		Help:    "A colon and the file's name below the database's directory, or\nnothing if it is not known.",
 		Value:   func(int32, int) (pcp.Value, error) { return text(timezone.File()) },
 	}}
 }
@@ -283,7 +283,7 @@ func (a *Agent) agentMetrics() []pmda.Metric {
 	return []pmda.Metric{{
 		Name: "pmcd.agent.type", Cluster: clusterAgent, Item: 0, Type: pcp.TypeU32, Sem: pcp.SemDiscrete, InDom: indom,
 		OneLine: "how agents are reached",
-		Help:    "0 for an agent in the collector's process, 2 for one by socket, 4 for one by pipe.",
+		Help:    "0 for an agent in the collector's process, 2 for one by socket,\n4 for one by pipe.",
 		Value:   func(_ int32, i int) (pcp.Value, error) { return number(uint32(a.agents[i].Type)) },
 	}, {
 		Name: "pmcd.agent.status", Cluster: clusterAgent, Item: 1, Type: pcp.Type32, Sem: pcp.SemDiscrete, InDom: indom,

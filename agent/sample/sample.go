@@ -126,6 +126,12 @@ func New(cfg Config) (*Agent, error) {
 		metrics[i].Name = "" // the name space has its own order
 		a.stores[pcp.NewPMID(domain, 0, r.Item)] = r
 	}
+	for i := range metrics {
+		metrics[i].Help = fold(metrics[i].Help)
+	}
+	for _, d := range a.dom.all() {
+		d.Help = fold(d.Help)
+	}
 	var err error
 	a.Table, err = pmda.NewTable(pmda.Config{
 		Name:          a.root,

@@ -123,7 +123,7 @@ func (a *Agent) metrics() []pmda.Metric {
 	}, {
 		Name: "simple.time.sys", Cluster: 1, Item: 3, Type: pcp.TypeDouble, Sem: pcp.SemCounter, Units: seconds,
 		OneLine: "processor time the agent spent in the kernel",
-		Help:    "Seconds of processor time that the kernel has spent on behalf of the agent's process.",
+		Help:    "Seconds of processor time that the kernel has spent on behalf of the\nagent's process.",
 		Value:   func(int32, int) (pcp.Value, error) { return pcp.DoubleValue(a.sys.Seconds()), a.runErr },
 	}}
 }

@@ -1,0 +1,60 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/pmcd"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmns"
+)
+
+// nobody is a collector that nobody asks: only texts are.
+type nobody struct{ pmcd.Collector }
+
+// TestHelpFits checks that help texts fit on a terminal, as PCP's own suite wants it.
+func TestHelpFits(t *testing.T) {
+	const width = 79
+	texts := 0
+	for _, b := range agent.Builtins() {
+		if b.Args != "" || b.Name == "linux" { // linux has one line for each, some of them long
+			continue
+		}
+		a, err := b.Open(agent.Env{Getenv: func(string) string { return "" }, Collector: nobody{}})
+		if err != nil {
+			t.Fatalf("%s: %v", b.Name, err)
+		}
+		texter, ok := a.(pmda.Texter)
+		names, hasNames := a.(pmda.NameSpacer)
+		if !ok || !hasNames {
+			continue
+		}
+		tree := names.NameSpace()
+		walk(t, tree, func(name string, id pcp.PMID) {
+			for _, kind := range []pcp.TextKind{pcp.TextOneLine, pcp.TextHelp} {
+				text, err := texter.Text(t.Context(), uint32(id), kind|pcp.TextPMID)
+				if err != nil {
+					continue
+				}
+				texts++
+				for line := range strings.SplitSeq(text, "\n") {
+					if len(line) > width {
+						t.Errorf("%s: a line of %d bytes: %q", name, len(line), line)
+					}
+				}
+			}
+		})
+	}
+	if texts < 300 {
+		t.Errorf("only %d texts were found", texts)
+	}
+}
+
+func walk(t *testing.T, tree *pmns.Tree, fn func(string, pcp.PMID)) {
+	t.Helper()
+	if err := tree.Walk("", func(name string, id pcp.PMID) bool { fn(name, id); return true }); err != nil {
+		t.Fatal(err)
+	}
+}
