@@ -9,7 +9,7 @@ var features = [...]struct{ name, value string }{
 	{"sasl_version", ""},
 	{"multi_threaded", "true"},
 	{"fault_injection", "false"},
-	{"secure_sockets", "false"},
+	{"secure_sockets", "true"},
 	{"ipv6", "true"},
 	{"authentication", "true"},
 	{"unix_domain_sockets", "true"},
