@@ -193,7 +193,7 @@ func (a *Agent) general() []pmda.Metric {
 		Name: "pmcd.seqnum", Item: 24, Type: pcp.TypeU32, Sem: pcp.SemDiscrete,
 		OneLine: "counts changes of the collector's agents",
 		Help: "Goes up with each agent that comes, so that together with pmcd.pid it tells a\n" +
-			"client whether the metrics may be others than before. Storing any value adds one.",
+			"client whether the metrics may be others than before. Storing any value adds\none.",
 		Value: func(int32, int) (pcp.Value, error) { return number(a.c.SequenceNumber()) },
 		Store: func(*pmda.Client, int32, int, pcp.Value) error {
 			a.c.AdvanceSequenceNumber() // whatever the value, as in C

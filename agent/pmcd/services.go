@@ -320,7 +320,7 @@ func (a *Agent) engineMetrics() []pmda.Metric {
 			"The path of the file with a process's rules.",
 			func(e *engine) (pcp.Value, error) { return text(e.config) }),
 		metric(1, "logfile", pcp.TypeString, pcp.SemDiscrete, none, "log files of the pmie processes",
-			"The path of the file to which a process writes what it does and what goes wrong.",
+			"The path of the file to which a process writes what it does and what goes\nwrong.",
 			func(e *engine) (pcp.Value, error) { return text(e.log) }),
 		metric(2, "pmcd_host", pcp.TypeString, pcp.SemDiscrete, none, "hosts that the pmie processes watch",
 			"The host of metrics for which a rule names no other.",
