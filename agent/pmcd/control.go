@@ -76,8 +76,8 @@ func (a *Agent) controlMetrics() []pmda.Metric {
 			"Any value stored with pmstore(1) has the table of clients written to the\n"+
 				"collector's log.", a.c.DumpClients),
 		trace(14, "tracenobuf", traceUnbuffered, "whether events go to the log at once",
-			"While it is 1, events that are traced are not kept but written to the collector's\n"+
-				"log."),
+			"While it is 1, events that are traced are not kept but written to the\n"+
+				"collector's log."),
 		button(15, "sighup", "stores have the collector read its configuration again",
 			"Any value stored with pmstore(1) does what a SIGHUP does: dead agents are\n"+
 				"restarted, and those started and stopped that were changed in pmcd.conf.", a.c.RequestHangUp),
