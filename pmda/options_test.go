@@ -208,3 +208,36 @@ func (*texted) Text(context.Context, uint32, pcp.TextKind) (string, error) {
 }
 
 type readWriter struct{ *bytes.Buffer }
+
+// TestDaemonListing has -D libpmda list what an agent has, in the words of libpcp_pmda.
+func TestDaemonListing(t *testing.T) {
+	indom := &pmda.InDom{Serial: 3}
+	value := func(int32, int) (pcp.Value, error) { return pcp.Uint32Value(1), nil }
+	d := &pmda.Daemon{Name: "pmdalist", Domain: 72, New: func(domain int, _ *slog.Logger) (pmda.Agent, error) {
+		table, err := pmda.NewTable(pmda.Config{Name: "list", Domain: domain, InDoms: []*pmda.InDom{{Serial: 9}}, Metrics: []pmda.Metric{
+			{Item: 0, Type: pcp.TypeU32, Value: value},
+			{Item: 4, Type: pcp.TypeU32, Value: value, InDom: indom},
+			{Cluster: 7, Item: 5, Type: pcp.TypeU32, Value: value, InDom: indom},
+		}})
+		return &texted{table}, err // as in an agent that embeds its table
+	}}
+	_, _, log := run(t, d, hello(), "-Dlibpmda", "-l-", "-d", "73")
+	var got strings.Builder
+	for line := range strings.Lines(log) {
+		if _, text, ok := strings.Cut(line, ") "); ok {
+			got.WriteString(text)
+		}
+	}
+	const want = `Debug: pmdaInit: PMDA pmdalist: Metric 73.0.4(1) matched to indom 73.3(0)
+Debug: pmdaInit: PMDA pmdalist: Metric 73.7.5(2) matched to indom 73.3(0)
+Info: name        = pmdalist
+Info: domain      = 73
+Info: ext flags  = 6
+Info: num metrics = 3
+Info: num indom   = 2
+Info: metric map  = hashed
+`
+	if got.String() != want {
+		t.Errorf("the log is\n%s\nwant\n%s", &got, want)
+	}
+}

@@ -1,6 +1,8 @@
 package trivial_test
 
 import (
+	"bytes"
+	"os"
 	"testing"
 	"time"
 
@@ -30,5 +32,16 @@ func TestTime(t *testing.T) {
 	}
 	if sets, err := a.Labels(t.Context(), trivial.Domain, pcp.LabelDomain); len(sets) != 0 || err != nil {
 		t.Errorf("labels %v, %v: the C agent has none", sets, err)
+	}
+}
+
+// TestLines keeps the agent as short as the Guide to writing agents wants it.
+func TestLines(t *testing.T) {
+	source, err := os.ReadFile("trivial.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(source, []byte("\n")); n > 25 {
+		t.Errorf("the trivial agent has %d lines, want 25 at most", n)
 	}
 }
