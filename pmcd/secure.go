@@ -91,6 +91,9 @@ func (c *client) secure(wanted wire.Features) error {
 		return err
 	}
 	if err := stream.Handshake(); err != nil {
+		if len(under.alert) == alertSize {
+			err = fmt.Errorf("client refuses: %w", tls.AlertError(under.alert[1]))
+		}
 		return &tlsError{err}
 	}
 	c.writeEnd = 0 // its deadline is to be moved
@@ -121,6 +124,7 @@ type recordConn struct {
 	header [5]byte // of the record that has begun
 	got    int     // how much of header is here
 	left   int     // how much of the record is missing after its header
+	alert  []byte  // what a record of that type said in the clear
 }
 
 // limit sets the time limit of a record that has begun, and takes it away after
@@ -150,6 +154,12 @@ func (r *recordConn) limit() error {
 	return nil
 }
 
+// Part of TLS (RFC 8446); do not change.
+const (
+	recordAlert = 21
+	alertSize   = 2
+)
+
 // inside tells whether the last byte read was not the last of a record.
 func (r *recordConn) inside() bool { return r.got > 0 }
 
@@ -166,6 +176,11 @@ func (r *recordConn) saw(b []byte) {
 			r.left = int(binary.BigEndian.Uint16(r.header[3:]))
 		}
 		n := min(r.left, len(b))
+		// OpenSSL refuses a certificate of TLS 1.3 in the clear, which to
+		// crypto/tls is a record that somebody tampered with.
+		if r.header[0] == recordAlert && binary.BigEndian.Uint16(r.header[3:]) == alertSize && len(r.alert) < alertSize {
+			r.alert = append(r.alert, b[:n]...)
+		}
 		r.left -= n
 		b = b[n:]
 		if r.left == 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -280,6 +281,23 @@ func TestSecureGarbage(t *testing.T) {
 		}
 	}
 	bystander.answers()
+}
+
+// TestSecureAlert refuses our certificate as OpenSSL does, in the clear.
+func TestSecureAlert(t *testing.T) {
+	w := newTLSWorld(t)
+	s := start(t, pmcd.Config{TLS: w.server, Agents: []pmcd.AgentSpec{inProcess("other", 301, &scripted{})}})
+	c := dialOnly(t, "tcp", s.TCP)
+	cfg := w.plain.Clone()
+	under := c.conn
+	cfg.VerifyConnection = func(tls.ConnectionState) error {
+		under.Write([]byte{21, 3, 3, 0, 2, 2, 48})
+		return io.EOF
+	}
+	if err := c.secure(secureAck, cfg); err != io.EOF && !errors.Is(err, io.EOF) {
+		t.Errorf("handshake: %v", err)
+	}
+	s.Log.waitFor(t, "TLS: client refuses: tls: unknown certificate authority")
 }
 
 // TestSecureExpelled has new access rules turn out who speaks TLS. It is told
