@@ -3,6 +3,8 @@ package interop
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -195,6 +197,39 @@ func TestSecure(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSecureAccounts sends passwords over TLS. Through a Unix socket, where the
+// kernel tells who somebody is, TLS is agreed on and then left out.
+func TestSecureAccounts(t *testing.T) {
+	oracle.Require(t)
+	dir := t.TempDir()
+	users := "PCP_USERS_PATH=" + filepath.Join(dir, "users")
+	add := exec.Command(filepath.Join(filepath.Dir(links), "pcp"), "passwd", "add", "root")
+	add.Env, add.Stdin = append(oracle.Env(), users), strings.NewReader("secret\n")
+	if out, err := add.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Server)
+	tlsconf := "PCP_TLSCONF_PATH=" + conf(t, cert)
+	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd"}})
+	ours := startOursWith(t, d, fmt.Sprintf("pmcd 2 dso pmcd_init %s/pmcd/pmda_pmcd.so\n", d.PMDAs), []string{users, tlsconf}, "-S")
+	env := append(slices.Clone(ours.env), "PCP_TLSCONF_PATH="+tlstest.Conf(t), "PCP_CONSOLE=none")
+	for _, cl := range []client{realTools, ourTools} {
+		for spec, want := range map[string]int{
+			"pcps://" + ours.tcp + "?username=root&password=secret&method=plain":         0,
+			"pcps://" + ours.tcp + "?username=root&password=secret&method=scram-sha-256": 0,
+			"pcps://" + ours.tcp + "?username=root&password=wrong&method=scram-sha-256":  1,
+		} {
+			if out := cl.run(t, env, "pminfo", "-f", "-h", spec, "pmcd.feature.secure"); out.Exit != want {
+				t.Errorf("%s, %s: %+v", cl.name, spec, out)
+			}
+		}
+		out := cl.run(t, append(env, "PCP_SECURE_SOCKETS=1"), "pminfo", "-f", "-h", ours.unix, "pmcd.feature.secure")
+		if out.Exit != 0 || !strings.Contains(out.Stdout, "value 1") {
+			t.Errorf("%s, unix: %+v", cl.name, out)
+		}
 	}
 }
 
