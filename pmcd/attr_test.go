@@ -91,3 +91,53 @@ func TestProcessHearsAboutClients(t *testing.T) {
 		t.Errorf("it heard of %d attributes, want 3", n)
 	}
 }
+
+// TestNewAgentHearsAboutClients has an agent replaced: the new one learns of a
+// client that asks others alone.
+func TestNewAgentHearsAboutClients(t *testing.T) {
+	fake := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "attrs")}
+	other := inProcess("other", 305, &scripted{})
+	again := fake
+	again.Args = append(slices.Clone(fake.Args), "again")
+	s := start(t, pmcd.Config{
+		Agents: []pmcd.AgentSpec{fake, other},
+		Reload: func() *pmcd.Setup {
+			return &pmcd.Setup{Agents: []pmcd.AgentSpec{again, other}, Access: new(pmcd.Access)}
+		},
+	})
+	c := dial(t, "unix", s.Socket)
+	first := fmt.Sprintf("attribute 11=%d of client 0\n", os.Getuid())
+	s.Log.waitFor(t, first)
+	s.HangUp()
+	c.ask(&wire.DescReq{PMID: pcp.NewPMID(400, 0, 1)})
+	eventually(t, "the new agent hears of the client", func() bool { return len(s.Log.lines(first)) == 2 })
+	c.ask(&wire.DescReq{PMID: pcp.NewPMID(400, 0, 1)})
+	c.send(&wire.Profile{})
+	c.changes(fakeGood)
+	if n := len(s.Log.lines("attribute")); n != 6 {
+		t.Errorf("attributes were told %d times, want 3 for each agent", n)
+	}
+}
+
+// TestBusyAgentDelaysNobody has a client come while an agent hangs that wants
+// to know of clients.
+func TestBusyAgentDelaysNobody(t *testing.T) {
+	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
+		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "attrs")},
+	}})
+	stuck := dial(t, "unix", s.Socket)
+	stuck.fetch(fakeGood)
+	stuck.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{fakeMetric}}) // is never answered
+	for range 3 {
+		c := dial(t, "unix", s.Socket)
+		if e, ok := c.receiveAfter(&wire.DescReq{PMID: pcp.NewPMID(400, 0, 1)}).(*wire.Error); !ok || e.Code != pcp.ErrPMID {
+			t.Errorf("answer while an agent hangs: %+v", e)
+		}
+		c.conn.Close()
+	}
+}
+
+func (c *rawClient) receiveAfter(p wire.PDU) wire.PDU {
+	c.send(p)
+	return c.receive()
+}

@@ -32,6 +32,7 @@ type client struct {
 	started   time.Time
 	container atomic.Value // its name, a string; shared
 	seen      []*agent     // by index: agents that know of this client
+	meetMore  atomic.Bool  // there may be others that want to; shared
 
 	admitted struct {
 		sync.Mutex
@@ -260,6 +261,9 @@ func (c *client) loop() error {
 		if err != nil {
 			return err
 		}
+		if c.meetMore.Load() {
+			c.meetAgents()
+		}
 		if err := c.handle(h, body); err != nil {
 			var w *writeError
 			if errors.As(err, &w) {
@@ -332,6 +336,9 @@ func (c *client) meet(ag *agent) bool {
 	c.seen[ag.index] = ag
 	return true
 }
+
+// knows tells whether ag has been introduced to c.
+func (c *client) knows(ag *agent) bool { return ag.index < len(c.seen) && c.seen[ag.index] == ag }
 
 // makeRoom has c.seen hold ag. Then agents can be met in several goroutines.
 func (c *client) makeRoom(ag *agent) {

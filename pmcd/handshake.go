@@ -44,11 +44,7 @@ func (c *client) handshake() error {
 	if err := c.admitAccount(); err != nil {
 		return c.denyAll(err)
 	}
-	for _, ag := range c.s.agents() {
-		if r, ok := ag.be.(*remote); ok {
-			r.greet(c)
-		}
-	}
+	c.meetAgents()
 	return nil
 }
 

@@ -295,6 +295,13 @@ func (s *Server) exchange(t *table, unwanted, removed, fresh []*agent) {
 			s.mark(pmapi.AddAgent)
 		}
 	}
+	s.clients.Lock()
+	defer s.clients.Unlock()
+	for _, c := range s.clients.slots {
+		if c != nil {
+			c.meetMore.Store(true)
+		}
+	}
 }
 
 // agentDied has the agents that died started again, if so configured.

@@ -264,9 +264,19 @@ func (r *remote) ask(c *client, req, answer wire.PDU) error {
 	r.introduce(c)
 	h, body, err := r.exchange(int32(c.pub.ID), req)
 	if err != nil {
-		return err
+		return lost(err)
 	}
 	return r.decode(h, body, req, answer)
+}
+
+// lost is what a client is told whose request, other than a fetch, an agent did
+// not answer in time: as in C that the agent broke the protocol. Told of a
+// time-out the C library takes it for one of the collector, and reconnects.
+func lost(err error) error {
+	if errors.Is(err, pcp.ErrTimeout) {
+		return pcp.ErrIPC
+	}
+	return err
 }
 
 func (r *remote) decode(h wire.Header, body []byte, req, answer wire.PDU) error {
@@ -297,19 +307,36 @@ func (r *remote) introduce(c *client) {
 	}
 }
 
-// greet introduces a client that has just come, as C collectors do, if the
-// agent is idle. It waits for no agent: one that is busy hears of the client
-// with its first request.
-func (r *remote) greet(c *client) {
-	if len(c.pub.Attrs) == 0 || !r.ag.connected.Load() {
-		return // flags are not known before it is
-	}
-	if r.flags&(wire.FeatureAuth|wire.FeatureContainer) == 0 || !r.mu.TryLock() {
+// meetAgents introduces c to the agents that want to know of clients, before
+// it asks them for anything, as C collectors do. It waits for no agent: one
+// that is busy, or comes later, hears of c when c has its next request to any.
+func (c *client) meetAgents() {
+	c.meetMore.Store(false)
+	if len(c.pub.Attrs) == 0 || c.denied() == OpAll {
 		return
+	}
+	for _, ag := range c.s.agents() {
+		if r, ok := ag.be.(*remote); ok && !r.greet(c) {
+			c.meetMore.Store(true)
+		}
+	}
+}
+
+// greet introduces a client if the agent is idle. It returns false if that is
+// to be tried again.
+func (r *remote) greet(c *client) bool {
+	if !r.ag.connected.Load() {
+		return true // flags are not known before it is
+	}
+	if r.flags&(wire.FeatureAuth|wire.FeatureContainer) == 0 || c.knows(r.ag) {
+		return true
+	}
+	if !r.mu.TryLock() {
+		return false
 	}
 	defer r.mu.Unlock()
 	if r.conn == nil || r.ag.usable() != nil {
-		return
+		return r.conn == nil
 	}
 	r.introduce(c)
 	err := r.setDeadlines()
@@ -320,6 +347,7 @@ func (r *remote) greet(c *client) {
 	if errors.As(err, &broke) {
 		r.dropLocked(broke.error)
 	}
+	return true
 }
 
 // sendProfile queues a profile that the agent does not have.
