@@ -204,7 +204,7 @@ func TestProfileScopeOracle(t *testing.T) {
 		{second(c.LookupInDom(ctx, pcp.NewInDom(299, 1), "nope")), pcp.ErrInDom},
 		{second(c.NameInDom(ctx, bin, 77)), pcp.ErrInst},
 		{second(c.GetInDom(ctx, pcp.InDomNull)), pcp.ErrInDom},
-		{second(c.LookupText(ctx, ids[0], pcp.TextOneLine|pcp.TextHelp)), pcp.ErrText}, // asked as it is
+		{second(c.LookupText(ctx, pcp.NewPMID(29, 0, 1022), pcp.TextOneLine|pcp.TextHelp)), pcp.ErrText},
 		{second(c.LookupText(ctx, pcp.NewPMID(299, 0, 0), pcp.TextOneLine)), pcp.ErrPMID},
 		{second(c.LookupInDomText(ctx, pcp.NewInDom(299, 0), pcp.TextOneLine)), pcp.ErrPMID},
 		{second(c.LookupInDomText(ctx, pcp.InDomNull, pcp.TextOneLine)), pcp.ErrPMID},
