@@ -127,6 +127,9 @@ func fakeAgent(mode string) {
 			}
 			send(wire.Append(nil, pid, res))
 		case *wire.DescReq:
+			if mode == "mute" {
+				continue
+			}
 			send(wire.Append(nil, pid, &wire.Desc{Desc: pcp.Desc{PMID: p.PMID, Type: pcp.Type32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}}))
 		case *wire.Attr:
 			if mode == "attrs" {

@@ -77,7 +77,7 @@ func (r *remote) labels(c *client, ident uint32, kind pcp.LabelFlags) ([]pcp.Lab
 	req := &wire.LabelReq{Ident: ident, Kind: kind}
 	h, body, err := r.exchange(int32(c.pub.ID), req)
 	if err != nil {
-		return nil, err
+		return nil, lost(err)
 	}
 	var answer wire.Labels
 	err = r.decode(h, body, req, &answer)

@@ -165,6 +165,20 @@ func TestStopHangingAgent(t *testing.T) {
 	}
 }
 
+// TestTimeoutIsTold has an agent not answer in time. Only a fetch says so.
+func TestTimeoutIsTold(t *testing.T) {
+	hang := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "mute")}
+	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{inProcess("local", 301, &scripted{}), hang}})
+	c := dial(t, "unix", s.Socket)
+	c.fetch(fakeGood)
+	s.SetAgentTimeout(200 * time.Millisecond)
+	c.send(&wire.DescReq{PMID: fakeMetric})
+	var e wire.Error
+	if c.expect(&e); e.Code != pcp.ErrIPC {
+		t.Errorf("the client is told %v", e.Code)
+	}
+}
+
 // BenchmarkTrace is what a fetch costs while PDUs are traced.
 func BenchmarkTrace(b *testing.B) {
 	for name, flags := range map[string]uint32{"off": 0, "on": pmcd.TraceConn | pmcd.TracePDU} {
