@@ -18,5 +18,6 @@
 // one included.
 //
 // Calls come one at a time. An agent must not block: a collector waits a few
-// seconds for an answer and then gives the agent up.
+// seconds for an answer and then gives the agent up. What takes longer is read in
+// the background, by a [Snapshot].
 package pmda
