@@ -135,11 +135,8 @@ func (d *Dialer) host(spec string) (*host, error) {
 	var ok bool
 	if h.container, ok = hs.Attr(wire.AttrContainer); !ok {
 		h.container = getenv("PCP_CONTAINER")
-		for _, c := range []byte(h.container) {
-			// The name ends up in label sets (context.c: __pmCheckAttribute).
-			if c != '.' && c != '-' && c != '_' && !isAlnum(c) {
-				return nil, fmt.Errorf("container name %q (PCP_CONTAINER): %w", h.container, -pcp.Error(syscall.EINVAL))
-			}
+		if err := checkContainer(h.container); err != nil {
+			return nil, fmt.Errorf("%w (PCP_CONTAINER)", err)
 		}
 	} else if h.container == "" {
 		return nil, fmt.Errorf("empty container name: %w", -pcp.Error(syscall.ESRCH))
@@ -358,4 +355,15 @@ func (h *host) handshake(ctx context.Context, unix, local bool) error {
 		h.out = wire.Append(h.out, wire.FromAnon, &wire.Attr{Attr: wire.AttrContainer, Value: []byte(h.container)})
 	}
 	return h.write()
+}
+
+// checkContainer tells whether name may be that of a container, which ends up in
+// label sets (context.c: __pmCheckAttribute).
+func checkContainer(name string) error {
+	for _, c := range []byte(name) {
+		if c != '.' && c != '-' && c != '_' && !isAlnum(c) {
+			return fmt.Errorf("container name %q: %w", name, -pcp.Error(syscall.EINVAL))
+		}
+	}
+	return nil
 }

@@ -58,6 +58,9 @@ func OpenLocalOptions(o LocalOptions, agents ...LocalAgent) (*Context, error) {
 	if set.opts.Log == nil {
 		set.opts.Log = slog.New(slog.DiscardHandler)
 	}
+	if err := checkContainer(o.Container); err != nil {
+		return nil, err
+	}
 	for _, la := range agents {
 		switch old := set.byDomain[la.Domain]; {
 		case la.Agent == nil:

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -523,6 +524,9 @@ func TestOpenLocalMistakes(t *testing.T) {
 	f("domain 101 is that of one", one.local(), one.local())
 	f("names of agent one", one.local(), again.local())
 	openLocal(t) // no agents are no mistake
+	if _, err := pmapi.OpenLocalOptions(pmapi.LocalOptions{Container: "a/../b"}, one.local()); !errors.Is(err, -pcp.Error(syscall.EINVAL)) {
+		t.Errorf("odd container: %v", err)
+	}
 }
 
 // TestLocalFetchAllocs pins what a fetch costs.
