@@ -105,7 +105,8 @@ func TestOracleStartedByOurs(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	// The collector notices with the next request, and restarts it when told.
+	// The collector notices with the next request, and restarts it when told, or
+	// by itself.
 	for end := time.Now().Add(time.Minute); strings.Contains(value(), "value 10"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the end of the agent is not noticed")
@@ -118,7 +119,7 @@ func TestOracleStartedByOurs(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(d.Log), "root.log"))
-	if err != nil || strings.Count(string(text), "Starting sample agent") != 2 {
+	if err != nil || strings.Count(string(text), "Starting sample agent") < 2 {
 		t.Errorf("our pmdaroot says %s, %v", text, err)
 	}
 }
