@@ -119,10 +119,7 @@ func TestAuthenticationWithTheRealOne(t *testing.T) {
 // A verdict is what a client may do.
 type verdict struct{ Fetch, Store pcp.Error }
 
-var (
-	writeMe  = pcp.NewPMID(29, 0, 14) // sample.long.write_me
-	required = pcp.NewPMID(2, 8, 4)   // pmcd.feature.creds_required
-)
+var writeMe = pcp.NewPMID(29, 0, 14) // sample.long.write_me
 
 // tryAs connects, fetches and stores.
 func tryAs(t *testing.T, spec string) verdict {
