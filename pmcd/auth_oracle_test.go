@@ -76,8 +76,12 @@ func TestAuthenticationWithTheRealOne(t *testing.T) {
 	ours := start(t, cfg)
 	listensByTCP(t, real)
 
-	for _, method := range []string{"plain", "login", "scram-sha-1", "scram-sha-256", "scram-sha-512", "gssapi", ""} {
-		for _, user := range []string{"root", "nobody-of-this-host"} {
+	methods, names, successes := []string{"plain", "login", "scram-sha-1", "scram-sha-256", "scram-sha-512", "gssapi", ""}, []string{"root", "nobody-of-this-host"}, 12
+	if os.Getenv("PCP_SUITE") == "" {
+		methods, names, successes = []string{"plain", "scram-sha-256"}, names[:1], 4
+	}
+	for _, method := range methods {
+		for _, user := range names {
 			for _, password := range []string{passwordOf(user), "wrong"} {
 				spec := login(user, password, method)
 				// Without an answer in between, a refusal after PLAIN comes to the first request.
@@ -111,8 +115,8 @@ func TestAuthenticationWithTheRealOne(t *testing.T) {
 			}
 		}
 	}
-	if n := len(ours.Log.lines(`Successful authentication for user "root"`)); n != 12 {
-		t.Errorf("%d successes in the log, want 12", n)
+	if n := len(ours.Log.lines(`Successful authentication for user "root"`)); n != successes {
+		t.Errorf("%d successes in the log, want %d", n, successes)
 	}
 }
 
@@ -164,7 +168,6 @@ var accessScenarios = []string{
 	`disallow user root : fetch; allow group * : all; allow group root : all; allow user daemon : all;`,
 	`disallow user root : store; disallow group root : fetch;`,
 	`disallow ".*" : fetch; disallow user daemon : store; allow user root : fetch;`,
-	`disallow ".*" : all; allow user root : all;`,
 	`allow group daemon, games : all;`,
 	`disallow group daemon : fetch; allow group root : all;`,
 	`disallow user * : store;`,
