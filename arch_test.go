@@ -52,6 +52,8 @@ var floors = map[string]int{
 	"internal/hashorder":  0,
 	"internal/timezone":   0,
 	"internal/hostlabels": 1,
+	"internal/nsenter":    1,
+	"internal/rootproto":  1,
 	"internal/agentlink":  4,
 }
 

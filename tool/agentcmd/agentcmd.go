@@ -18,7 +18,7 @@ func Commands() []*cli.Command {
 			list = append(list, command(b))
 		}
 	}
-	return append(list, rootCommand, recordCommand, loadCommand)
+	return append(list, rootCommand(), recordCommand, loadCommand)
 }
 
 func command(b agent.Builtin) *cli.Command {

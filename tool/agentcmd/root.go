@@ -19,14 +19,16 @@ import (
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
-// rootCommand is pmdaroot: an agent that beside a collector serves programs
+// rootCommand returns pmdaroot: an agent that beside a collector serves programs
 // which lack a privilege.
-var rootCommand = &cli.Command{
-	Name: "pmdaroot", Link: "pmdaroot",
-	Group:   "Agents",
-	Summary: "do for a collector and its agents what needs root",
-	Options: rootOpts(),
-	Run:     runRoot,
+func rootCommand() *cli.Command {
+	return &cli.Command{
+		Name: "pmdaroot", Link: "pmdaroot",
+		Group:   "Agents",
+		Summary: "do for a collector and its agents what needs root",
+		Options: rootOpts(),
+		Run:     runRoot,
+	}
 }
 
 func rootOpts() []cli.Option {
