@@ -39,7 +39,7 @@ var floors = map[string]int{
 	"cmd":             6,
 	"bench":           6,
 	"conformance":     6,
-	"interop":         6,
+	"interop":         8, // on everything, the real PCP too
 	"examples":        6,
 	"internal":        7, // for tests, but for what is listed
 	"internal/getopt": 1,
@@ -62,6 +62,7 @@ var neighbours = map[string]string{
 	"agent -> agent/":   "the table of agents names them all",
 	"tool/ -> tool/cli": "what the tools share",
 	"pmns -> pmns/cpp":  "the preprocessor is a language of its own",
+	"pmda -> pmda/help": "the files of help texts are a format of their own",
 
 	"internal/twin -> internal/oracle": "one knows where the real PCP is, the other compares tools with its",
 }

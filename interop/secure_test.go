@@ -158,7 +158,7 @@ func TestSecure(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	usual := ca.Cert(t, tlstest.Server)
+	usual := ca.Cert(t, tlstest.Server())
 	t.Run("offered", func(t *testing.T) {
 		theirs, ours := startSecure(t, conf(t, usual, trust...))
 		status := compareSecure(t, theirs, ours, some(ways, 0))
@@ -189,9 +189,9 @@ func TestSecure(t *testing.T) {
 		{"checked, self-signed allowed", "pcps://%s", checked, "PCP_ALLOW_SERVER_SELF_CERT=1"},
 	}
 	for name, want := range map[string]tlstest.Want{
-		"expired":   {Hosts: tlstest.Server.Hosts, Expired: true},
+		"expired":   {Hosts: tlstest.Server().Hosts, Expired: true},
 		"elsewhere": {Hosts: []string{"elsewhere.example"}},
-		"alone":     {Hosts: tlstest.Server.Hosts, Alone: true},
+		"alone":     {Hosts: tlstest.Server().Hosts, Alone: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			theirs, ours := startSecure(t, conf(t, ca.Cert(t, want), trust...))
@@ -223,7 +223,7 @@ func TestSecureAccounts(t *testing.T) {
 	if out, err := add.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Server)
+	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Server())
 	tlsconf := "PCP_TLSCONF_PATH=" + conf(t, cert)
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd"}})
 	ours := startOursWith(t, d, fmt.Sprintf("pmcd 2 dso pmcd_init %s/pmcd/pmda_pmcd.so\n", d.PMDAs), []string{users, tlsconf}, "-S")
@@ -249,7 +249,7 @@ func TestSecureAccounts(t *testing.T) {
 func TestSecureTools(t *testing.T) {
 	oracle.Require(t)
 	ca := tlstest.NewCA(t, "CA")
-	theirs, ours := startSecure(t, conf(t, ca.Cert(t, tlstest.Server)))
+	theirs, ours := startSecure(t, conf(t, ca.Cert(t, tlstest.Server())))
 	none := "PCP_TLSCONF_PATH=" + tlstest.Conf(t)
 	for _, args := range [][]string{
 		{"pminfo", "-dfmtTl", "sample.long", "sample.bin", "sample.aggregate", "sample.string"},

@@ -171,7 +171,7 @@ func TestSecureEmpty(t *testing.T) {
 
 // TestSecureHostile has collectors that say one thing and do another.
 func TestSecureHostile(t *testing.T) {
-	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Server)
+	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Server())
 	dial := func(ctx context.Context, addr string, timeout time.Duration) error {
 		c, err := (&Dialer{RequestTimeout: timeout, Getenv: func(string) string { return "" }}).Dial(ctx, "pcps://"+addr)
 		if err == nil {
@@ -232,7 +232,7 @@ func TestPDURecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Server)
+	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Server())
 	sc, err := (&tlsconf.File{CertFile: cert.File, KeyFile: cert.Key}).Server()
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func (w *writes) Write(b []byte) (int, error) {
 
 // BenchmarkSecureFetch is a fetch over TLS from a collector in this process.
 func BenchmarkSecureFetch(b *testing.B) {
-	addr := secureCollector(b, tlstest.NewCA(b, "CA").Cert(b, tlstest.Server), secureAck, nil).listen(b)
+	addr := secureCollector(b, tlstest.NewCA(b, "CA").Cert(b, tlstest.Server()), secureAck, nil).listen(b)
 	for _, spec := range []string{"pcp://" + addr, "pcps://" + addr} {
 		b.Run(spec[:strings.IndexByte(spec, ':')], func(b *testing.B) {
 			c, err := (&Dialer{Getenv: func(string) string { return "" }}).Dial(b.Context(), spec)

@@ -31,7 +31,7 @@ type tlsWorld struct {
 func newTLSWorld(t testing.TB) *tlsWorld {
 	t.Helper()
 	w := &tlsWorld{ca: tlstest.NewCA(t, "CA")}
-	cert := w.ca.Cert(t, tlstest.Server)
+	cert := w.ca.Cert(t, tlstest.Server())
 	var err error
 	if w.server, err = (&tlsconf.File{CertFile: cert.File, KeyFile: cert.Key, CAFile: w.ca.File}).Server(); err != nil {
 		t.Fatal(err)

@@ -36,12 +36,12 @@ var suites = []suite{
 }
 
 // everySuite and noSuite are words that select all, or none, of suites.
-var (
-	everySuite = strings.Fields("ALL DEFAULT HIGH")
-	noSuite    = strings.Fields(`MEDIUM LOW EXP EXPORT EXPORT40 EXPORT56 NULL eNULL aNULL COMPLEMENTOFALL COMPLEMENTOFDEFAULT
+const (
+	everySuite = "ALL DEFAULT HIGH"
+	noSuite    = `MEDIUM LOW EXP EXPORT EXPORT40 EXPORT56 NULL eNULL aNULL COMPLEMENTOFALL COMPLEMENTOFDEFAULT
 		DH ADH AECDH DHE EDH kDHE kEDH kDH kDHr kDHd kECDH kECDHr kECDHe aDH aECDH ECDH aDSS PSK kPSK aPSK kRSAPSK kECDHEPSK kDHEPSK SRP kSRP aSRP
 		RC2 RC4 DES 3DES IDEA SEED CAMELLIA CAMELLIA128 CAMELLIA256 ARIA ARIA128 ARIA256 ARIAGCM AESCCM AESCCM8
-		MD5 SHA384 KRB5 GOST kGOST aGOST aGOST01 GOST89 GOST89MAC GOST94`)
+		MD5 SHA384 KRB5 GOST kGOST aGOST aGOST01 GOST89 GOST89MAC GOST94`
 )
 
 // otherWords are further names of words in suites.
@@ -60,11 +60,11 @@ func matching(word string) (ids []uint16, known bool) {
 		if w, ok := otherWords[part]; ok {
 			part = w
 		}
-		if slices.Contains(everySuite, part) {
+		if slices.Contains(strings.Fields(everySuite), part) {
 			continue
 		}
 		var some []uint16
-		found := slices.Contains(noSuite, part)
+		found := slices.Contains(strings.Fields(noSuite), part)
 		for _, s := range suites {
 			if s.name == part || slices.Contains(strings.Fields(s.words), part) {
 				found = true

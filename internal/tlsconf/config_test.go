@@ -63,7 +63,7 @@ func shake(t *testing.T, server, client *tls.Config) (serverErr, clientErr error
 
 func TestHandshake(t *testing.T) {
 	ca, other := tlstest.NewCA(t, "CA"), tlstest.NewCA(t, "other CA")
-	server := ca.Cert(t, tlstest.Server)
+	server := ca.Cert(t, tlstest.Server())
 	client := ca.Cert(t, tlstest.Want{})
 	stranger := other.Cert(t, tlstest.Want{Hosts: []string{"localhost"}})
 	expired := ca.Cert(t, tlstest.Want{Hosts: []string{"localhost"}, Expired: true})
@@ -136,7 +136,7 @@ func TestHandshake(t *testing.T) {
 // TestCADir trusts what openssl rehash would have named.
 func TestCADir(t *testing.T) {
 	ca := tlstest.NewCA(t, "CA")
-	cert := ca.Cert(t, tlstest.Server)
+	cert := ca.Cert(t, tlstest.Server())
 	sc, err := (&tlsconf.File{CertFile: cert.File, KeyFile: cert.Key}).Server()
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestCADir(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	ca := tlstest.NewCA(t, "CA")
-	cert, other := ca.Cert(t, tlstest.Server), ca.Cert(t, tlstest.Server)
+	cert, other := ca.Cert(t, tlstest.Server()), ca.Cert(t, tlstest.Server())
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -238,7 +238,7 @@ func TestErrors(t *testing.T) {
 // TestVersions holds that nothing older than TLS 1.2 is spoken.
 func TestVersions(t *testing.T) {
 	ca := tlstest.NewCA(t, "CA")
-	cert := ca.Cert(t, tlstest.Server)
+	cert := ca.Cert(t, tlstest.Server())
 	for version, ok := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
 		sc, err := (&tlsconf.File{CertFile: cert.File, KeyFile: cert.Key}).Server()
 		if err != nil {

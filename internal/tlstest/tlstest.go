@@ -3,7 +3,7 @@
 //
 //	ca := tlstest.NewCA(t, "Test CA")
 //	conf := tlstest.Conf(t, "tls-ca-cert-file", ca.File,
-//		"tls-cert-file", ca.Cert(t, tlstest.Server).File, ...)
+//		"tls-cert-file", ca.Cert(t, tlstest.Server()).File, ...)
 package tlstest
 
 import (
@@ -41,8 +41,10 @@ type Want struct {
 	Alone   bool // signed by itself
 }
 
-// Server is a certificate for this host under its usual names.
-var Server = Want{Hosts: []string{"localhost", "127.0.0.1", "::1", hostname()}}
+// Server is what to want of a certificate for this host under its usual names.
+func Server() Want {
+	return Want{Hosts: []string{"localhost", "127.0.0.1", "::1", hostname()}}
+}
 
 func hostname() string {
 	name, err := os.Hostname()

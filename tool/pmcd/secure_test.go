@@ -20,7 +20,7 @@ import (
 func TestSecure(t *testing.T) {
 	dir := tempDir(t)
 	ca := tlstest.NewCA(t, "CA")
-	certs := []tlstest.Pair{ca.Cert(t, tlstest.Server), ca.Cert(t, tlstest.Server)}
+	certs := []tlstest.Pair{ca.Cert(t, tlstest.Server()), ca.Cert(t, tlstest.Server())}
 	conf := tlstest.Conf(t, "tls-cert-file", certs[0].File, "tls-key-file", certs[0].Key, "tls-ciphers", "ECDHE+AESGCM")
 	env := func(name string) string {
 		if name == "PCP_TLSCONF_PATH" {
@@ -133,7 +133,7 @@ func TestSecure(t *testing.T) {
 // TestSecureErrors keep it from starting, unless the file cannot be read.
 func TestSecureErrors(t *testing.T) {
 	dir := tempDir(t)
-	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Server)
+	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Server())
 	for conf, want := range map[string]string{
 		tlstest.Conf(t, "tls-cert-file", cert.File):                                                                         "no private key found",
 		tlstest.Conf(t, "tls-cert-file", "/none", "tls-key-file", cert.Key):                                                 "Cannot load certificate chain from /none",

@@ -13,7 +13,7 @@ import (
 // TestSecure offers TLS.
 func TestSecure(t *testing.T) {
 	ca := tlstest.NewCA(t, "CA")
-	cert := ca.Cert(t, tlstest.Server)
+	cert := ca.Cert(t, tlstest.Server())
 	conf := tlstest.Conf(t, "tls-cert-file", cert.File, "tls-key-file", cert.Key)
 	out, _ := start(t, map[string]string{"HOME": tempDir(t)}, "--port", "0", "--tls", conf)
 	m := regexp.MustCompile(`address  (127\.0\.0\.1:\d+)`).FindStringSubmatch(out.String())
