@@ -31,7 +31,10 @@ func twinConfig(t *testing.T, real *oracle.PMCD) pmcd.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := pmcd.Config{Access: file.Access, NameSpace: names}
+	cfg := pmcd.Config{
+		Access: file.Access, NameSpace: names,
+		AgentEnv: []string{"PCP_PMDAS_DIR=" + real.PMDAs}, // has their help
+	}
 	for _, spec := range file.Agents {
 		if spec.Kind == pmcd.DSO {
 			spec.Open = builtin(t, spec.Name).Open

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/go-pcp/pcp"
@@ -153,16 +154,20 @@ func (p *TextReq) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends the identifier and the text.
+// AppendBody appends the identifier and the text. The identifier is in the order
+// of the machine, unlike all other numbers: so C sends it (p_text.c), and nobody
+// looks at it.
 func (p *Text) AppendBody(b []byte) []byte {
 	b = slices.Grow(b, 8+padded(len(p.Text)))
-	return putBytes(put32(b, p.Ident), p.Text)
+	return putBytes(binary.NativeEndian.AppendUint32(b, p.Ident), p.Text)
 }
 
 // DecodeBody fills p. Bytes after the text are ignored, as p_text.c does.
 func (p *Text) DecodeBody(body []byte) error {
 	c := cursor{b: body}
-	p.Ident = c.u32()
+	if c.u32(); c.err == nil {
+		p.Ident = binary.NativeEndian.Uint32(body)
+	}
 	from, to := c.span()
 	p.Text = ""
 	if c.err == nil {

@@ -197,7 +197,7 @@ func TestLenient(t *testing.T) {
 			t.Errorf("%v % x (-want +got):\n%s", typ, body, diff)
 		}
 	}
-	f(wire.TypeText, append(words(9, 2), "ab"...), "= Text 0x9 \"ab\"\n")
+	f(wire.TypeText, append(words(0x11000011, 2), "ab"...), "= Text 0x11000011 \"ab\"\n")
 	f(wire.TypePMNSTraverse, append(words(0, 2), "ab~~junk"...), "= PMNSTraverse \"ab\"\n")
 	f(wire.TypePMNSNames, words(0, 0, 0), "= PMNSNames status []\n")
 	f(wire.TypeProfile, words(3, 7, 1, 0, 9, 0, 3, 0, 30, 10, 30),
