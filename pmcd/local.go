@@ -60,6 +60,7 @@ type local struct {
 	group  []*waiter // fetches that the owner serves besides its own
 	timer  *time.Timer
 	armed  bool
+	limit  time.Duration // that the timer was armed for
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -139,8 +140,8 @@ func (l *local) begin(c *client) lease {
 	l.turn++
 	l.owner = c
 	l.began.Store(l.s.now())
-	if timeout := l.s.agentTimeout(); timeout > 0 && !l.armed {
-		l.armed = true
+	if timeout := l.s.agentTimeout(); timeout > 0 && (!l.armed || timeout < l.limit) {
+		l.armed, l.limit = true, timeout
 		if l.timer == nil {
 			l.timer = time.AfterFunc(timeout, l.watch)
 		} else {
@@ -216,7 +217,7 @@ func (l *local) watch() {
 		return
 	}
 	if left := timeout - time.Duration(l.s.now()-l.began.Load()); left > 0 {
-		l.armed = true
+		l.armed, l.limit = true, timeout
 		l.timer.Reset(left)
 		l.mu.Unlock()
 		return
