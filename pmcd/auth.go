@@ -3,6 +3,7 @@ package pmcd
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -170,7 +171,7 @@ func (c *client) authMessage(out []byte, end time.Time) ([]byte, error) {
 // become gives the client the identity that it has proven. As in C it must be
 // that of a user of this host.
 func (c *client) become(ex Exchange) error {
-	c.s.log.Info(fmt.Sprintf("Successful authentication for user %q", ex.User()), "client", c.name, "method", ex.Mechanism())
+	c.s.lines.write(slog.LevelInfo, "authenticated", fmt.Sprintf("Successful authentication for user %q", ex.User()), "client", c.name, "method", ex.Mechanism())
 	who, err := lookupAccount(ex.User())
 	if err != nil {
 		return err
@@ -202,7 +203,7 @@ func (c *client) admitAccount() error {
 // what it asks for is refused, until the rules change.
 func (c *client) denyAll(why error) error {
 	c.deny.Store(uint32(OpAll))
-	c.s.log.Warn("client denied everything", "client", c.name, "user", c.pub.Attrs[wire.AttrUserName],
+	c.s.lines.write(slog.LevelWarn, "denied", "client denied everything", "client", c.name, "user", c.pub.Attrs[wire.AttrUserName],
 		"uid", c.pub.Attrs[wire.AttrUserID], "err", why)
 	return c.send(&wire.Error{Code: pcp.Code(why)})
 }

@@ -3,6 +3,7 @@ package pmcd
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"strconv"
 	"sync"
@@ -97,7 +98,7 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 		c.unix = true
 		c.name = "unix"
 		if cred, err := peerCred(u); err != nil {
-			s.log.Warn("client's credentials are not known", "err", err)
+			s.lines.write(slog.LevelWarn, "unknown", "client's credentials are not known", "err", err)
 		} else {
 			c.pub.Attrs[wire.AttrUserID] = strconv.Itoa(cred.uid)
 			c.pub.Attrs[wire.AttrGroupID] = strconv.Itoa(cred.gid)
@@ -302,7 +303,8 @@ func (c *client) end(err error) {
 	case err == nil, errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), isReset(err):
 		c.s.trace("client left", c)
 	default:
-		c.s.log.Warn("client dropped", "client", c.name, "err", err)
+		kind := "dropped " + strconv.Itoa(int(pcp.Code(err)))
+		c.s.lines.write(slog.LevelWarn, kind, "client dropped", "client", c.name, "err", err)
 	}
 	if c.s.events.on() {
 		ev := traceEvent{kind: traceDelClient, who: c.pub.ID, p1: int32(c.file())}

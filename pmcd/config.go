@@ -117,7 +117,8 @@ type Config struct {
 	AgentEnv []string
 
 	// AgentOutput receives what agent processes write to their standard
-	// error; nil discards it. A file is handed to them as it is.
+	// error, up to 64 KiB a minute and agent; nil discards it. What an agent
+	// writes to a log file of its own is not seen here.
 	AgentOutput io.Writer
 
 	// Root, if not nil, starts the processes of agents; those that it does not

@@ -3,6 +3,7 @@ package pmcd
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -357,7 +358,7 @@ func (l *local) fetchOne(ls lease, c *client, p *part) {
 	if err := l.safeFetch(ls.ctx, &p.req); err != nil {
 		p.err = err
 	} else if !p.valid() {
-		l.s.log.Error("agent answered for other metrics than it was asked for",
+		l.s.lines.write(slog.LevelError, "metrics "+l.ag.name(), "agent answered for other metrics than it was asked for",
 			"agent", l.ag.name(), "asked", len(p.ids), "answered", len(p.res.Sets))
 		p.err = pcp.ErrIPC
 	}
@@ -456,7 +457,7 @@ func (l *local) introduce(c *client) {
 		return nil
 	})
 	if err != nil {
-		l.s.log.Warn("agent refused a client's attributes", "agent", l.ag.name(), "client", c.name, "err", err)
+		l.s.lines.write(slog.LevelWarn, "attributes "+l.ag.name(), "agent refused a client's attributes", "agent", l.ag.name(), "client", c.name, "err", err)
 	}
 }
 

@@ -48,8 +48,15 @@ func (e ending) reason() int {
 }
 
 // A child is a process of our own.
-type child struct{ cmd *exec.Cmd }
+type child struct {
+	cmd    *exec.Cmd
+	output *outputLimiter
+}
 
-func (c child) wait() error    { return c.cmd.Wait() }
+func (c child) wait() error {
+	defer c.output.flush()
+	return c.cmd.Wait()
+}
+
 func (c child) ending() ending { return endingOf(c.cmd.ProcessState) }
 func (c child) kill()          { c.cmd.Process.Kill() }

@@ -154,7 +154,8 @@ func (r *remote) spawn() (err error) {
 	cmd := exec.Command(spec.Args[0], spec.Args[1:]...)
 	cmd.Dir = r.s.cfg.Dir
 	cmd.Env = append(os.Environ(), r.s.cfg.AgentEnv...)
-	cmd.Stderr = r.s.cfg.AgentOutput
+	output := &outputLimiter{out: r.s.cfg.AgentOutput, log: r.s.log, agent: r.ag.name()}
+	cmd.Stderr = output
 	cmd.SysProcAttr = agentProcAttr()
 	cmd.WaitDelay = stopGrace // for grandchildren that keep the standard error
 	var theirs []*os.File
@@ -173,7 +174,7 @@ func (r *remote) spawn() (err error) {
 		cmd.Stdin, cmd.Stdout = stdin, stdout
 		theirs = append(theirs, stdin, stdout)
 	} else {
-		cmd.Stdout = r.s.cfg.AgentOutput
+		cmd.Stdout = output
 	}
 	err = cmd.Start()
 	for _, f := range theirs {
@@ -182,7 +183,7 @@ func (r *remote) spawn() (err error) {
 	if err != nil {
 		return &spawnError{spec.Args[0], err}
 	}
-	r.runs(child{cmd}, cmd.Process.Pid)
+	r.runs(child{cmd, output}, cmd.Process.Pid)
 	return nil
 }
 

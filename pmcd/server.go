@@ -25,6 +25,7 @@ import (
 type Server struct {
 	cfg   Config
 	log   *slog.Logger
+	lines lineLimiter // what clients bring about
 	start time.Time
 
 	table    atomic.Pointer[table]
@@ -66,6 +67,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.TLS = cfg.TLS.Clone() // the caller's stays as it is
 	}
 	s := &Server{cfg: cfg, log: cfg.Log, start: time.Now(), closing: make(chan struct{})}
+	s.lines.log = s.log
 	s.tlsInsistent = insistent(cfg.TLS)
 	s.timeout.Store(int64(max(cfg.AgentTimeout, 0)))
 	s.host = hostlabels.ReadHost()
@@ -202,6 +204,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	accepting.Wait()
 	s.closeClients()
+	s.lines.close()
 	restarting.Wait()
 	s.reload.Lock()
 	defer s.reload.Unlock()

@@ -1,0 +1,154 @@
+package pmcd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// plainLog returns a logger without times, and what it has written.
+func plainLog() (*slog.Logger, *bytes.Buffer) {
+	var b bytes.Buffer
+	return slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey && groups == nil {
+			return slog.Attr{}
+		}
+		return a
+	}})), &b
+}
+
+func TestLineLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, b := plainLog()
+		l := lineLimiter{log: log}
+		dropped := func(n int) {
+			for i := range n {
+				l.write(slog.LevelWarn, "dropped", "client dropped", "client", i)
+			}
+		}
+		lines := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			if n := bytes.Count(b.Bytes(), []byte("\n")); n != want {
+				t.Fatalf("%d lines, want %d; the last are\n%s", n, want, b.Bytes()[max(0, b.Len()-500):])
+			}
+		}
+		dropped(maxClientLines + 1000)
+		lines(maxClientLines)
+		// Another kind is not touched by that.
+		l.write(slog.LevelWarn, "denied", "client denied everything", "client", "x")
+		lines(maxClientLines + 1)
+
+		time.Sleep(logInterval)
+		lines(maxClientLines + 2)
+		want := `level=WARN msg="client dropped: more like this were left out" lines=1000 within=1m0s client=1099` + "\n"
+		if !strings.HasSuffix(b.String(), want) {
+			t.Errorf("at the end of the interval: %s, want %s", b.Bytes()[b.Len()-200:], want)
+		}
+		if len(l.kinds) != 0 {
+			t.Errorf("%d kinds are remembered when their interval is over", len(l.kinds))
+		}
+
+		// The next interval has lines again, and if they are few no more than those.
+		b.Reset()
+		dropped(5)
+		time.Sleep(2 * logInterval)
+		lines(5)
+
+		// At the end nothing is kept back, and nothing counts any more.
+		b.Reset()
+		dropped(maxClientLines + 3)
+		l.close()
+		lines(maxClientLines + 1)
+		dropped(2)
+		lines(maxClientLines + 3)
+		time.Sleep(2 * logInterval)
+		lines(maxClientLines + 3)
+	})
+}
+
+// TestLineLimiterKinds has kinds without end, as no client should bring about.
+func TestLineLimiterKinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, b := plainLog()
+		l := lineLimiter{log: log}
+		for i := range 100000 {
+			l.write(slog.LevelWarn, fmt.Sprint(i), "odd")
+		}
+		if len(l.kinds) > maxLineKinds+1 {
+			t.Errorf("%d kinds are remembered", len(l.kinds))
+		}
+		l.close()
+		if n := bytes.Count(b.Bytes(), []byte("\n")); n != maxLineKinds+maxClientLines+1 {
+			t.Errorf("%d lines, want %d", n, maxLineKinds+maxClientLines+1)
+		}
+	})
+}
+
+func TestOutputLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, said := plainLog()
+		var b bytes.Buffer
+		o := &outputLimiter{out: &b, log: log, agent: "chatty"}
+		write := func(s string) {
+			t.Helper()
+			if n, err := o.Write([]byte(s)); n != len(s) || err != nil {
+				t.Errorf("Write of %d bytes = %d, %v: the agent would notice", len(s), n, err)
+			}
+		}
+		line := strings.Repeat("x", 999) + "\n"
+		for range 200 {
+			write(line)
+		}
+		kept := maxAgentOutput / 1000
+		if want := strings.Repeat(line, kept); b.String() != want {
+			t.Errorf("%d bytes are kept, want %d", b.Len(), len(want))
+		}
+		write("short\n")
+		time.Sleep(logInterval)
+		synctest.Wait()
+		want := fmt.Sprintf("level=WARN msg=\"agent's standard error: more than is kept was dropped\" agent=chatty bytes=%d kept=65536 within=1m0s\n", (200-kept)*1000+6)
+		if said.String() != want {
+			t.Errorf("log is %s, want %s", said.String(), want)
+		}
+
+		// Then it has room again, and one that stays within it is not mentioned.
+		b.Reset()
+		said.Reset()
+		for range 10 {
+			write(strings.Repeat(line, 60))
+			time.Sleep(logInterval)
+			synctest.Wait()
+		}
+		if b.Len() != 600*1000 || said.Len() != 0 {
+			t.Errorf("%d bytes are kept, want 600000; log is %s", b.Len(), said.String())
+		}
+
+		// A line without end is cut, and the log's own does not continue it.
+		b.Reset()
+		write(strings.Repeat("y", 3*maxAgentOutput))
+		o.flush()
+		if want := strings.Repeat("y", maxAgentOutput) + "\n"; b.String() != want {
+			t.Errorf("%d bytes are kept of a line without end, want %d and an end", b.Len(), maxAgentOutput)
+		}
+	})
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestOutputLimiterFullDisk must not end the agent, whose pipe would break.
+func TestOutputLimiterFullDisk(t *testing.T) {
+	log, _ := plainLog()
+	o := &outputLimiter{out: fullDisk{}, log: log}
+	if n, err := o.Write([]byte("help\n")); n != 5 || err != nil {
+		t.Errorf("Write = %d, %v", n, err)
+	}
+	o.flush()
+}
