@@ -4,9 +4,28 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
+	"os"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/hostlabels"
 )
+
+// siteLabels returns what the administrator says about this host. A collector
+// knows that without its agents, but dbpmda asks them (pmdaLabel in
+// src/libpcp_pmda/src/callback.c).
+func siteLabels(log *slog.Logger) []pcp.LabelSet {
+	cfg, err := config.Load(os.Getenv)
+	if err != nil {
+		cfg = config.Default(os.Getenv)
+	}
+	set := hostlabels.ReadSite(cfg.Get("PCP_SYSCONF_DIR"), log).Set
+	if len(set.Labels) == 0 {
+		return nil
+	}
+	return []pcp.LabelSet{set}
+}
 
 // parseLabels returns the labels of one level; notes become optional labels.
 func parseLabels(level pcp.LabelFlags, labels, notes string) ([]pcp.LabelSet, error) {

@@ -442,11 +442,14 @@ func (s *session) serve(ctx context.Context, client *Client, h wire.Header, deco
 			return nil, err
 		}
 		reply := &wire.Labels{Ident: p.Ident, Kind: p.Kind}
-		l, ok := s.agent.(Labeler)
-		if !ok {
-			return reply, nil
+		var sets []pcp.LabelSet
+		var err error
+		if l, ok := s.agent.(Labeler); ok {
+			sets, err = l.Labels(ctx, p.Ident, p.Kind)
 		}
-		sets, err := l.Labels(ctx, p.Ident, p.Kind)
+		if p.Kind.Level() == pcp.LabelContext && len(sets) == 0 && err == nil {
+			sets = siteLabels(s.log)
+		}
 		if p.Kind.Level() == pcp.LabelInstances {
 			sets = s.selected(pcp.InDom(p.Ident), sets)
 		} else if len(sets) > 1 {

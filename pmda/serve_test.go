@@ -9,6 +9,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -252,6 +254,27 @@ func TestServeProfile(t *testing.T) {
 	fetch(2, "400.1.0 [20]9\n")
 	c.send(2, &wire.Profile{Context: 2})
 	fetch(2, "400.1.0 [0]7 [10]8 [20]9\n")
+	c.end("")
+}
+
+// What dbpmda asks and no collector does.
+func TestServeContextLabels(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PCP_SYSCONF_DIR", dir)
+	c := start(t, newFixture(t))
+	req := &wire.LabelReq{Ident: uint32(pcp.PMIDNull), Kind: pcp.LabelContext}
+	if l, ok := c.ask(1, req).(*wire.Labels); !ok || len(l.Sets) != 0 {
+		t.Errorf("labels of a site without: %+v", l)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "labels"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "labels", "qa.json"), []byte(`{"QA":562}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if l, ok := c.ask(1, req).(*wire.Labels); !ok || len(l.Sets) != 1 || l.Sets[0].JSON != `{"QA":562}` {
+		t.Errorf("labels of the site: %+v", l)
+	}
 	c.end("")
 }
 
