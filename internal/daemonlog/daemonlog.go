@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Open opens the log at path for the daemon name and writes the header. A log
@@ -109,8 +111,9 @@ func appendAttr(b *bytes.Buffer, group string, a slog.Attr) {
 		return
 	}
 	text := v.String()
-	// What a peer wrote must not begin a line of its own.
-	if strings.ContainsAny(text, "\n\r\x1b\"") || text == "" || strings.Contains(text, " ") {
+	// What a peer wrote must not begin a line of its own, nor move a cursor.
+	odd := func(r rune) bool { return r == '"' || r == ' ' || r == utf8.RuneError || !unicode.IsPrint(r) }
+	if text == "" || strings.ContainsFunc(text, odd) {
 		text = strconv.Quote(text)
 	}
 	b.WriteString(" " + group + a.Key + "=" + text)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -19,6 +20,17 @@ func TestHandler(t *testing.T) {
 	want := regexp.MustCompile(`^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d\] pmcd\(\d+\) Warning: agent dropped agent=linux x\.n=3 x\.err="two\\nlines"\n$`)
 	if !want.MatchString(b.String()) {
 		t.Errorf("log is %q, want %v", b.String(), want)
+	}
+}
+
+// TestHandlerQuotes has what a peer could write to make a mess of the log.
+func TestHandlerQuotes(t *testing.T) {
+	for _, text := range []string{"", "two words", "two\nlines", "\r", "\x00", "\x1b[2J", "\x9b2J", "\u009b2J", "\u2028", "\u202e", "\xff", "\"", "\x7f", "\t"} {
+		var b bytes.Buffer
+		slog.New(NewHandler(&b, "pmcd", slog.LevelInfo)).Info("x", "user", text)
+		if want := "Info: x user=" + strconv.Quote(text) + "\n"; !strings.HasSuffix(b.String(), want) {
+			t.Errorf("log is %q, want %q at its end", b.String(), want)
+		}
 	}
 }
 
