@@ -79,6 +79,9 @@ func (c *client) identify(wanted wire.Features) error {
 	if c.s.cfg.Auth == nil {
 		return c.refuse(fmt.Errorf("client wants %v, which was not offered: %w", wire.FeatureAuth, pcp.ErrNYI))
 	}
+	if c.shaken { // what it may do was decided on who it was then
+		return c.refuse(fmt.Errorf("client wants %v, after its handshake: %w", wire.FeatureAuth, pcp.ErrIPC))
+	}
 	ex, err := c.authenticate()
 	if err == nil {
 		err = c.become(ex)
@@ -151,16 +154,16 @@ func (c *client) authMessage(out []byte, end time.Time) ([]byte, error) {
 	case wire.TypeAttr:
 	case wire.TypeError:
 		var e wire.Error
-		if err := decode(&e, body); err != nil {
-			return nil, err
+		if err := e.DecodeBody(body); err != nil {
+			return nil, fmt.Errorf("%v PDU: %w", h.Type, err)
 		}
 		return nil, fmt.Errorf("client gave up with status %d: %w", e.Code, pcp.ErrIPC)
 	default:
 		return nil, fmt.Errorf("%v PDU instead of a message of the exchange: %w", h.Type, pcp.ErrIPC)
 	}
 	var attr wire.Attr
-	if err := decode(&attr, body); err != nil {
-		return nil, err
+	if err := attr.DecodeBody(body); err != nil {
+		return nil, fmt.Errorf("%v PDU: %w", h.Type, err)
 	}
 	if len(attr.Value) >= sasl.MaxMessage {
 		return nil, fmt.Errorf("message of %d bytes: %w", len(attr.Value), pcp.ErrIPC)

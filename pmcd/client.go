@@ -28,6 +28,7 @@ type client struct {
 	fd     int // 1 + its file descriptor, once that was asked for
 	rd     clientReader
 	pdus   *wire.Reader
+	shaken bool // the handshake is over
 
 	pub       pmda.Client
 	started   time.Time

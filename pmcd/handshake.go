@@ -1,6 +1,7 @@
 package pmcd
 
 import (
+	"errors"
 	"fmt"
 	"syscall"
 	"time"
@@ -39,8 +40,13 @@ func (c *client) handshake() error {
 	}
 	c.s.trace("client came", c)
 	if err := c.credentials(body); err != nil {
+		var m *malformedError
+		if errors.As(err, &m) {
+			err = fmt.Errorf("%v PDU: %w", h.Type, err)
+		}
 		return err
 	}
+	c.shaken = true
 	if err := c.admitAccount(); err != nil {
 		return c.denyAll(err)
 	}
@@ -152,7 +158,7 @@ func (c *client) credentials(body []byte) error {
 	}
 	var attr wire.Attr
 	if err := attr.DecodeBody(body); err != nil {
-		return err
+		return c.refuse(fmt.Errorf("%v PDU: %w", h.Type, err))
 	}
 	if attr.Attr != wire.AttrContainer {
 		return c.refuse(fmt.Errorf("attribute %d instead of a container's name: %w", attr.Attr, pcp.ErrIPC))

@@ -71,6 +71,9 @@ func (c *client) secure(wanted wire.Features) error {
 		}
 		return c.refuse(fmt.Errorf("client wants TLS, which was not offered: %w", pcp.ErrNotConn))
 	}
+	if c.shaken {
+		return c.refuse(fmt.Errorf("client wants TLS, after its handshake: %w", pcp.ErrIPC))
+	}
 	if c.s.cfg.RequireClientCert || wanted&wire.FeatureCertReqd != 0 {
 		cfg = c.s.tlsInsistent
 	}
