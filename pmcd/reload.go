@@ -181,7 +181,7 @@ func (s *Server) restartTable() {
 		}
 		again, err := s.newAgent(ag.spec, ag.index)
 		if err != nil {
-			s.log.Error("agent not started", "agent", ag.name(), "err", err)
+			s.log.Error("agent not started", "agent", ag.name(), "domain", ag.spec.Domain, "err", err)
 			t.add(ag)
 			continue
 		}
@@ -225,7 +225,7 @@ func (s *Server) replaceTable(setup *Setup) {
 		}
 		ag, err := s.newAgent(spec, t.freeIndex(kept))
 		if err != nil {
-			s.log.Error("agent not started", "err", err)
+			s.log.Error("agent not started", "agent", spec.Name, "domain", spec.Domain, "err", err)
 			continue
 		}
 		t.add(ag)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -91,7 +92,8 @@ func (r *remote) gone(reason int, how string, why error) {
 func (r *remote) start() {
 	if err := r.connect(); err != nil {
 		io.WriteString(r.s.cfg.Report, r.startFailure(err))
-		r.s.log.Error("agent not started", "agent", r.ag.name(), "err", err)
+		attrs := []any{"agent", r.ag.name(), "domain", r.ag.spec.Domain, "err", err}
+		defer func() { r.s.log.Error("agent not started", attrs...) }()
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.conn != nil {
@@ -101,6 +103,9 @@ func (r *remote) start() {
 		if r.exited != nil {
 			select {
 			case <-r.exited:
+				if errors.Is(err, errAgentEOF) { // not because of us
+					attrs = append(attrs, "process", strings.TrimPrefix(r.proc.ending().text(), ", "))
+				}
 			case <-time.After(exitGrace):
 				r.proc.kill()
 			}
@@ -278,7 +283,7 @@ func (r *remote) negotiate() error {
 	}
 	var creds wire.Creds
 	if err := creds.DecodeBody(body); err != nil {
-		return fmt.Errorf("initial exchange: %w", err)
+		return fmt.Errorf("initial exchange: %v PDU: %w", h.Type, err)
 	}
 	version, flags, ok := creds.Version()
 	if !ok || version != wire.PDUVersion {

@@ -516,8 +516,8 @@ func specs(list []pmcd.AgentSpec, version string, log *slog.Logger) []pmcd.Agent
 		if spec.Kind == pmcd.DSO {
 			b, ok := builtin(spec)
 			if !ok {
-				log.Error("agent left out: this program cannot load DSOs and has none of this name built in",
-					"agent", spec.Name, "domain", spec.Domain, "dso", spec.Path)
+				log.Error("agent not started", "agent", spec.Name, "domain", spec.Domain, "dso", spec.Path,
+					"err", "this program cannot load DSOs and has none of this name built in")
 				continue
 			}
 			spec.Open = func(s *pmcd.Server) (pmda.Agent, error) {

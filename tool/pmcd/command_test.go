@@ -162,7 +162,7 @@ func TestForeground(t *testing.T) {
 		`^Log for pmcd on \S+ started [A-Z]`,
 		`no-name-space cannot be used`,
 		`config\[line 5\]: Error: expected DSO entry point`,
-		`agent left out: .* agent=odd domain=61 dso=/var/lib/pcp/pmdas/odd/pmda_odd.so`,
+		`agent not started agent=odd domain=61 dso=/var/lib/pcp/pmdas/odd/pmda_odd.so err=".*cannot load DSOs`,
 		`agent not started agent=gone .*no such file`,
 		`\npmcd           2                 2 dso i:7  lib=/var/lib/pcp/pmdas/pmcd/pmda_pmcd.so entry=pmcd_init\n`,
 		`\nHost access list:\n00 01 Cur/MaxCons`,
