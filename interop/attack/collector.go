@@ -393,6 +393,9 @@ func (c *Collector) Finish(t testing.TB, agents int) {
 	if n := after["agent"]; n > agents {
 		t.Errorf("%d goroutines wait for agents, of which there are %d; all: %v", n, agents, after)
 	}
+	if n := after["output"]; n > agents {
+		t.Errorf("%d goroutines listen to agents, of which there are %d; all: %v", n, agents, after)
+	}
 	if n := after["other"]; n > calm["other"] {
 		t.Errorf("goroutines are %v, and %v of a collector in peace", after, calm)
 	}
@@ -446,6 +449,8 @@ func (c *Collector) dump(t testing.TB, running bool) map[string]int {
 			counts["client"]++
 		case bytes.Contains(stack, []byte("pmcd.(*remote)")):
 			counts["agent"]++
+		case bytes.Contains(stack, []byte("created by os/exec.(*Cmd).Start")):
+			counts["output"]++ // takes what an agent writes to its standard error
 		default:
 			counts["other"]++
 		}

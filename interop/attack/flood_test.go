@@ -207,6 +207,7 @@ func TestDroppedClients(t *testing.T) {
 	c := Start(t, Options{})
 	c.Watch(t)
 	before, _ := c.Memory()
+	began := time.Now()
 	bad := PDU(wire.TypeFetch, 0, 0, 0, 0x1000, 1)
 	for range 2000 {
 		cl := c.Dial(t, "unix")
@@ -217,6 +218,7 @@ func TestDroppedClients(t *testing.T) {
 		cl.Conn.Close()
 	}
 	c.costs(t, before, 32)
+	c.logged(t, "client dropped", began)
 	c.Finish(t, 0)
 }
 

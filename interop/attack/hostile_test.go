@@ -48,6 +48,14 @@ func hostileAgent(mode string) {
 	if a.is("deaf") {
 		time.Sleep(time.Hour)
 	}
+	if a.is("noisy") {
+		line := []byte(strings.Repeat("noise ", 20) + "\n")
+		for range noisyLines {
+			if _, err := os.Stderr.Write(line); err != nil {
+				os.Exit(3)
+			}
+		}
+	}
 	if a.is("unasked") {
 		// As much as the pipe takes; the rest waits in it.
 		go func() {
@@ -93,6 +101,9 @@ func (a *hostile) answer(p wire.PDU) {
 		}
 		a.send(res)
 	case *wire.DescReq:
+		if a.is("noisy") {
+			os.Exit(9)
+		}
 		a.send(&wire.Desc{Desc: pcp.Desc{PMID: p.PMID, Type: pcp.Type32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}})
 	case *wire.Profile, *wire.Creds, *wire.Error:
 	case *wire.Attr:
