@@ -10,7 +10,8 @@ import (
 
 // Sizes of a Reader's buffer.
 const (
-	readerMin  = 2048    // to begin with
+	readerNew  = 512     // to begin with: many clients make but a few short requests
+	readerMin  = 2048    // once a read filled that
 	readerKeep = 1 << 16 // above this, memory goes back after readerIdle small PDUs
 	readerIdle = 64
 )
@@ -90,11 +91,20 @@ func (r *Reader) release() {
 		}
 	}
 	if r.off == len(r.buf) {
+		if r.filled() {
+			r.buf = make([]byte, 0, readerMin)
+		}
 		r.buf, r.off = r.buf[:0], 0
 		if r.oversize > readerIdle {
 			r.buf, r.oversize = nil, 0
 		}
 	}
+}
+
+// filled tells whether a read filled the buffer to begin with, so that there
+// may have been more.
+func (r *Reader) filled() bool {
+	return len(r.buf) == cap(r.buf) && 0 < cap(r.buf) && cap(r.buf) < readerMin
 }
 
 // fill reads until n bytes are at hand. Memory is taken as they come, never
@@ -113,10 +123,16 @@ func (r *Reader) fill(n int) error {
 			return err
 		}
 		if r.off > 0 && (cap(r.buf)-r.off < n || len(r.buf) == cap(r.buf)) {
-			r.buf = r.buf[:copy(r.buf, r.buf[r.off:])]
-			r.off = 0
+			to := r.buf[:0]
+			if r.filled() {
+				to = make([]byte, 0, readerMin)
+			}
+			r.buf, r.off = append(to, r.buf[r.off:]...), 0
 		}
-		if len(r.buf) == cap(r.buf) {
+		switch {
+		case r.buf == nil && n <= readerNew:
+			r.buf = make([]byte, 0, readerNew)
+		case len(r.buf) == cap(r.buf):
 			r.buf = slices.Grow(r.buf, max(readerMin, min(cap(r.buf), n-cap(r.buf))))
 		}
 		got, err := r.r.Read(r.buf[len(r.buf):cap(r.buf)])
