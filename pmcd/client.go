@@ -126,11 +126,10 @@ func (c *client) from() string {
 	if c.unix {
 		return c.conn.LocalAddr().String()
 	}
-	from := c.conn.RemoteAddr().String()
-	if host, _, err := net.SplitHostPort(from); err == nil {
+	if host, _, err := net.SplitHostPort(c.name); err == nil {
 		return host
 	}
-	return from
+	return c.name
 }
 
 // A clientReader limits how long a client may take to finish a PDU, not how

@@ -17,7 +17,7 @@ type fetchJob struct {
 	ids     []pcp.PMID
 	parts   []*part // of this fetch, in the order of their first metrics
 	at      int     // the part whose agent is being asked in this goroutine
-	where   []int32 // by domain: 1 + index in parts
+	where   []int32 // by domain: 1 + index in parts; nil until there are several
 	spare   []*part
 	merged  []pcp.ValueSet
 	asked   bool // agents in other processes have been asked
@@ -50,9 +50,6 @@ func (c *client) split(context int32, profile *pcp.Profile) {
 	j := &c.job
 	j.spare = append(j.spare, j.parts...)
 	j.parts = j.parts[:0]
-	if j.where == nil {
-		j.where = make([]int32, pcp.MaxDomain+1)
-	}
 	one := true
 	for _, id := range j.ids[min(1, len(j.ids)):] {
 		if id.Domain() != j.ids[0].Domain() {
@@ -67,6 +64,7 @@ func (c *client) split(context int32, profile *pcp.Profile) {
 		}
 		return
 	}
+	j.needWhere()
 	for _, id := range j.ids {
 		domain := id.Domain()
 		if j.where[domain] == 0 {
@@ -82,6 +80,12 @@ func (c *client) split(context int32, profile *pcp.Profile) {
 	}
 	for _, id := range j.ids {
 		j.where[id.Domain()] = 0
+	}
+}
+
+func (j *fetchJob) needWhere() {
+	if j.where == nil {
+		j.where = make([]int32, pcp.MaxDomain+1)
 	}
 }
 
@@ -180,6 +184,7 @@ func (c *client) sendResult() error {
 func (c *client) merge() []pcp.ValueSet {
 	j := &c.job
 	j.merged = j.merged[:0]
+	j.needWhere()
 	for i, p := range j.parts {
 		j.where[p.domain] = int32(i + 1)
 	}

@@ -74,7 +74,8 @@ func listenPort(ctx context.Context, addrs []string, port int) ([]net.Listener, 
 		if ip.To4() != nil {
 			network = "tcp4"
 		}
-		ln, err := new(net.ListenConfig).Listen(ctx, network, net.JoinHostPort(a, strconv.Itoa(port)))
+		config := tcpConfig()
+		ln, err := config.Listen(ctx, network, net.JoinHostPort(a, strconv.Itoa(port)))
 		if err != nil {
 			if !all || network != "tcp6" || !errors.Is(err, syscall.EAFNOSUPPORT) { // a host without IPv6
 				errs = append(errs, err)

@@ -140,5 +140,7 @@ func (s *Server) trace(what string, c *client) {
 	if s.debugging(DebugIO) {
 		level = slog.LevelInfo
 	}
-	s.log.Log(context.Background(), level, what, "client", c.name, "number", c.number)
+	if ctx := context.Background(); s.log.Enabled(ctx, level) {
+		s.log.Log(ctx, level, what, "client", c.name, "number", c.number)
+	}
 }
