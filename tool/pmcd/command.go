@@ -419,6 +419,7 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	files := &reloader{
 		config: set.config, names: set.namesPath, space: set.namesStamp,
 		version: env.Version, logTo: logTo, log: log,
+		describe: set.server.Debug&pmcd.DebugConfig != 0,
 	}
 	file, err := files.readConf()
 	if err != nil {

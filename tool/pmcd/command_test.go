@@ -114,7 +114,7 @@ func TestForeground(t *testing.T) {
 	defer stop()
 	status := make(chan int)
 	args := []string{
-		"-f", "-A", "-i", "127.0.0.1", "-p", port, "-s", socket, "-l", log, "-H", "myhost", "-t", "7",
+		"-f", "-A", "-i", "127.0.0.1", "-p", port, "-s", socket, "-l", log, "-H", "myhost", "-t", "7", "-D", "appl2",
 		"-c", writeFile(t, filepath.Join(dir, "conf"), conf),
 	}
 	go func() { status <- Command.Run(ctx, testEnv(&out, &errs, getenv(dir), args...)) }()
@@ -165,6 +165,7 @@ func TestForeground(t *testing.T) {
 		`agent not started agent=odd domain=61 dso=/var/lib/pcp/pmdas/odd/pmda_odd.so err=".*cannot load DSOs`,
 		`agent not started agent=gone .*no such file`,
 		`\npmcd           2                 2 dso i:7  lib=/var/lib/pcp/pmdas/pmcd/pmda_pmcd.so entry=pmcd_init\n`,
+		`\nconfig: agent "pmcd" domain 2 dso entry "pmcd_init" path`,
 		`\nHost access list:\n00 01 Cur/MaxCons`,
 		fmt.Sprintf(`\npmcd: PID = %d, PDU version = 2\n`, os.Getpid()),
 		`\npmcd request port\(s\):\n  sts fd   port  family address\n`,

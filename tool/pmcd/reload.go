@@ -31,6 +31,7 @@ type reloader struct {
 	config, names       string // paths
 	version             string
 	conf, access, space stamp
+	describe            bool // the agents in the log, for the debug option appl2
 	logTo               io.Writer
 	log                 *slog.Logger
 }
@@ -38,7 +39,11 @@ type reloader struct {
 // readConf reads the configuration file, and remembers which it was.
 func (r *reloader) readConf() (*pmcd.File, error) {
 	r.conf, r.access = stampOf(r.config), stampOf(r.config+".access")
-	return pmcd.ReadFile(r.config)
+	file, err := pmcd.ReadFile(r.config)
+	if file != nil && r.describe {
+		pmcd.DescribeAgents(r.logTo, file.Agents)
+	}
+	return file, err
 }
 
 // reload is for pmcd.Config. What it says are the words of the C one.
