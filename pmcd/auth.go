@@ -83,9 +83,6 @@ func (c *client) identify(wanted wire.Features) error {
 		return c.refuse(fmt.Errorf("client wants %v, after its handshake: %w", wire.FeatureAuth, pcp.ErrIPC))
 	}
 	ex, err := c.authenticate()
-	if err == nil {
-		err = c.become(ex)
-	}
 	var broke *readError
 	if err == nil || errors.As(err, &broke) {
 		return err
@@ -93,12 +90,6 @@ func (c *client) identify(wanted wire.Features) error {
 	who, how := "?", "?"
 	if ex != nil {
 		who, how = ex.User(), ex.Mechanism()
-	}
-	timer := time.NewTimer(failurePause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-c.s.closing:
 	}
 	return c.refuse(fmt.Errorf("authentication of user %.64q by %.20s: %w", who, how, err))
 }
@@ -119,11 +110,17 @@ func (c *client) authenticate() (Exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	ex, err := c.s.cfg.Auth.Begin(first)
-	if err != nil {
-		return nil, err
-	}
-	challenge, err := ex.Start()
+	var ex Exchange
+	var challenge []byte
+	err = c.attempt(end, func() (err error) {
+		if ex, err = c.s.cfg.Auth.Begin(first); err != nil {
+			return err
+		}
+		if challenge, err = ex.Start(); err == nil && ex.Done() {
+			err = c.become(ex)
+		}
+		return err
+	})
 	for range maxAuthSteps {
 		if err != nil || ex.Done() {
 			return ex, err
@@ -132,7 +129,15 @@ func (c *client) authenticate() (Exchange, error) {
 		if response, err = c.authMessage(challenge, end); err != nil {
 			return ex, err
 		}
-		challenge, err = ex.Step(response)
+		err = c.attempt(end, func() (err error) {
+			if challenge, err = ex.Step(response); err == nil && ex.Done() {
+				err = c.become(ex)
+			}
+			return err
+		})
+	}
+	if err != nil || ex.Done() {
+		return ex, err
 	}
 	return ex, fmt.Errorf("more than %d messages: %w", maxAuthSteps, pcp.ErrIPC)
 }

@@ -123,6 +123,7 @@ type recordConn struct {
 	first    []byte        // what had been read too early
 	limited  bool          // the handshake is over
 	end      time.Time     // the time limit of the record, zero if there is none
+	writeEnd time.Time     // when that of what is written is moved next
 
 	header [5]byte // of the record that has begun
 	got    int     // how much of header is here
@@ -205,4 +206,18 @@ func (r *recordConn) Read(p []byte) (int, error) {
 	n, err := r.Conn.Read(p)
 	r.saw(p[:n])
 	return n, err
+}
+
+// Write moves the time limit of what is written, once a second: TLS answers
+// an update of keys while it reads, when a reply may be long ago.
+func (r *recordConn) Write(p []byte) (int, error) {
+	if r.limited {
+		if now := time.Now(); !now.Before(r.writeEnd) {
+			r.writeEnd = now.Add(time.Second)
+			if err := r.SetWriteDeadline(now.Add(pduTimeout + time.Second)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return r.Conn.Write(p)
 }

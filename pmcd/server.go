@@ -26,6 +26,7 @@ type Server struct {
 	cfg   Config
 	log   *slog.Logger
 	lines lineLimiter // what clients bring about
+	brake brake
 	start time.Time
 
 	table    atomic.Pointer[table]
