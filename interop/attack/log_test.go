@@ -28,6 +28,7 @@ func TestNoisyAgent(t *testing.T) {
 		t.Errorf("when the agent ends: %v", err)
 	}
 	Eventually(t, "what was dropped is told", func() bool { return len(c.Lines("agent's standard error")) > 0 })
+	cl.Conn.Close()
 	c.Finish(t, 0)
 	text, err := os.ReadFile(c.log)
 	if err != nil {
