@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/pmns"
 )
 
 // suite is where the QA suite of the real PCP has its archives.
@@ -164,6 +167,41 @@ func record(t testing.TB) (path string, start pcp.Timestamp) {
 	}
 	must(w.Close())
 	return path, start
+}
+
+// TestTrimNameSpace takes out of a name space what an archive does not have.
+func TestTrimNameSpace(t *testing.T) {
+	ctx := context.Background()
+	path, _ := record(t)
+	c, err := OpenArchive(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	names, err := pmns.Parse(strings.NewReader("root { a b }\na { here 510:0:1 gone 510:0:2 }\nb { gone 9:0:1 }\n"), "names", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := func() (list []string) {
+		t.Helper()
+		if err := c.TrimNameSpace(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Traverse(ctx, "", func(name string) bool { list = append(list, name); return true }); err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if list := left(); !slices.Equal(list, []string{"rec.bytes"}) {
+		t.Errorf("of the archive's own names %q are left", list)
+	}
+	c.UseNameSpace(names)
+	if list := left(); !slices.Equal(list, []string{"a.here"}) {
+		t.Errorf("of a name space of one's own %q are left", list)
+	}
+	if _, err := names.Lookup("b.gone"); err != nil {
+		t.Errorf("the tree that was given: %v", err)
+	}
 }
 
 // TestArchiveMetadata holds that metadata are those of the context's time.

@@ -1,6 +1,7 @@
 package pmapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,34 @@ import (
 // below the root of a dynamic subtree then has the PMID of that root, but in a
 // local context that which its agent says.
 func (c *Context) UseNameSpace(t *pmns.Tree) { c.ns.Store(t) }
+
+// TrimNameSpace has a name space that UseNameSpace gave to an archive context
+// keep only the names of metrics that the archive has; the tree it was given is
+// left as it is (pmTrimNameSpace(3)). Of other contexts, and of the names in
+// the archive itself, it takes nothing away.
+func (c *Context) TrimNameSpace(ctx context.Context) error {
+	t := c.ns.Load()
+	if t == nil || c.Kind() != SourceArchive {
+		return nil
+	}
+	kept := pmns.New()
+	var failed error
+	err := t.Walk("", func(name string, id pcp.PMID) bool {
+		_, failed = c.LookupDesc(ctx, id)
+		switch {
+		case failed == nil:
+			failed = kept.Add(name, id)
+		case errors.Is(failed, pcp.ErrPMIDLog), errors.Is(failed, pcp.ErrPMID):
+			failed = nil
+		}
+		return failed == nil
+	})
+	if err = cmp.Or(failed, err); err != nil {
+		return err
+	}
+	c.ns.Store(kept)
+	return nil
+}
 
 // A Location tells where a context looks up names.
 type Location int
