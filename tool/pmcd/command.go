@@ -467,6 +467,11 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 			return
 		}
 		set.started = true
+		if f, ok := logTo.(*os.File); ok && env.Getenv(detached) != "" && set.log != "-" {
+			if err := settle(f); err != nil {
+				log.Error("cannot leave the standard error", "err", err)
+			}
+		}
 		if err := server.WriteStatus(logTo); err != nil {
 			log.Error("cannot write the tables", "err", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"os/user"
@@ -273,11 +274,28 @@ func TestDaemon(t *testing.T) {
 	t.Setenv(testArgs, strings.Join(args, "\n"))
 	t.Setenv("PCP_RUN_DIR", run)
 	t.Setenv("PMNS_DEFAULT", filepath.Join(dir, "none"))
-	if n := Command.Run(context.Background(), testEnv(os.Stdout, os.Stderr, os.Getenv, args...)); n != 0 {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	stderr := os.Stderr
+	os.Stderr = w
+	n := Command.Run(context.Background(), testEnv(os.Stdout, os.Stderr, os.Getenv, args...))
+	os.Stderr = stderr
+	w.Close()
+	if n != 0 {
 		t.Fatalf("it exits with %d", n)
 	}
 	c := ready(t, "unix:"+socket)
 	defer c.Close()
+	// The daemon goes on when nobody has its standard error any more.
+	if err := r.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(r); err != nil || len(b) > 0 {
+		t.Errorf("standard error of the daemon: %q, %v", b, err)
+	}
 	text, err := os.ReadFile(filepath.Join(run, "pmcd.pid"))
 	if err != nil {
 		t.Fatal(err)
