@@ -132,6 +132,12 @@ func (r *reporter) fetch(ctx context.Context, metrics []metric) bool {
 // describe gets the descriptors of a batch, and returns an error for each
 // metric, or nil.
 func (r *reporter) describe(ctx context.Context, metrics []metric) []error {
+	if len(metrics) == 1 {
+		// An agent may have been dropped when it is asked a second time.
+		var err error
+		metrics[0].desc, err = r.c.LookupDesc(ctx, metrics[0].id)
+		return []error{err}
+	}
 	ids := make([]pcp.PMID, len(metrics))
 	for i := range metrics {
 		ids[i] = metrics[i].id
