@@ -102,6 +102,7 @@ func fakeAgent(mode string) {
 		}()
 	}
 	in := wire.NewReader(os.Stdin)
+	in.Max = wire.MaxPDU
 	for {
 		h, body, err := in.Next()
 		if err != nil {

@@ -1,7 +1,6 @@
 package pmcd
 
 import (
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -20,7 +19,9 @@ type fetchJob struct {
 	where   []int32 // by domain: 1 + index in parts; nil until there are several
 	spare   []*part
 	merged  []pcp.ValueSet
-	asked   bool // agents in other processes have been asked
+	asked   bool    // agents in other processes have been asked
+	crowded bool    // the server's crowd counts it
+	sent    []*part // to agents that were idle; not those of others
 	remotes sync.WaitGroup
 }
 
@@ -117,11 +118,7 @@ func (c *client) finishFetch() error {
 	if !j.asked {
 		j.asked = true
 		if len(j.parts) > 1 {
-			for _, p := range j.parts {
-				if p.remote && p.err == nil {
-					j.remotes.Go(func() { c.fetchRemote(p) })
-				}
-			}
+			c.askRemotes()
 		}
 	}
 	for ; j.at < len(j.parts); j.at++ {
@@ -134,21 +131,16 @@ func (c *client) finishFetch() error {
 		}
 	}
 	j.remotes.Wait()
+	if j.crowded {
+		j.crowded = false
+		c.s.crowd.leave()
+	}
 	c.doing = doingRequest
 	err := c.sendResult()
 	if len(j.ids) > keepMetrics || c.last > keepReply {
 		c.job, c.reply, c.req.fetch = fetchJob{}, wire.Result{}, wire.Fetch{}
 	}
 	return err
-}
-
-// fetchRemote asks one of several agents. One that does not answer in time is
-// gone for this request already.
-func (c *client) fetchRemote(p *part) {
-	p.ag.be.fetch(c, p)
-	if errors.Is(p.err, pcp.ErrTimeout) {
-		p.err = pcp.ErrNoAgent
-	}
 }
 
 // lose replaces a part that a hanging agent may still write to.

@@ -103,12 +103,18 @@ func broken(code pcp.Error, format string, args ...any) error {
 // *protocolError has dropped the agent.
 func (r *remote) exchange(from int32, p wire.PDU) (wire.Header, []byte, error) {
 	h, body, err := r.tryExchange(from, p)
+	return h, body, r.judge(err)
+}
+
+// judge drops the agent if err is a *protocolError, and returns what a client
+// is told. Called with r.mu held.
+func (r *remote) judge(err error) error {
 	var broke *protocolError
 	if errors.As(err, &broke) {
 		r.dropLocked(broke.error)
-		return h, nil, pcp.Code(err)
+		return pcp.Code(err)
 	}
-	return h, body, err
+	return err
 }
 
 func (r *remote) tryExchange(from int32, p wire.PDU) (wire.Header, []byte, error) {
@@ -124,14 +130,19 @@ func (r *remote) tryExchange(from int32, p wire.PDU) (wire.Header, []byte, error
 		return wire.Header{}, nil, err
 	}
 	h, body, err := r.receive()
+	return r.answered(p.Type(), h, body, err)
+}
+
+// answered looks at the outcome of receive, after a request of type t.
+func (r *remote) answered(t wire.Type, h wire.Header, body []byte, err error) (wire.Header, []byte, error) {
 	if err != nil {
 		switch code := pcp.Code(err); {
 		case code == pcp.ErrTimeout:
-			r.traceError(traceRecvTimeout, replyType(p.Type()), nil)
+			r.traceError(traceRecvTimeout, replyType(t), nil)
 		case errors.Is(err, errAgentEOF):
-			r.traceError(traceEOF, replyType(p.Type()), nil)
+			r.traceError(traceEOF, replyType(t), nil)
 		default:
-			r.traceError(traceRecvErr, replyType(p.Type()), err)
+			r.traceError(traceRecvErr, replyType(t), err)
 		}
 		return h, nil, err
 	}
@@ -155,7 +166,7 @@ func (r *remote) tryExchange(from int32, p wire.PDU) (wire.Header, []byte, error
 	if e.Code >= 0 {
 		return h, body, nil // the reply to a store
 	}
-	r.traceError(traceRecvErr, replyType(p.Type()), e.Code)
+	r.traceError(traceRecvErr, replyType(t), e.Code)
 	return h, nil, e.Code
 }
 
@@ -195,10 +206,13 @@ func replyType(t wire.Type) wire.Type {
 	return wire.TypeError
 }
 
-func (r *remote) setDeadlines() error {
+func (r *remote) setDeadlines() error { return r.setDeadlinesFrom(time.Now()) }
+
+// setDeadlinesFrom gives the agent its time for an exchange that began at start.
+func (r *remote) setDeadlinesFrom(start time.Time) error {
 	var end time.Time
 	if timeout := r.s.agentTimeout(); timeout > 0 {
-		end = time.Now().Add(timeout)
+		end = start.Add(timeout)
 	}
 	if err := errors.Join(r.conn.SetReadDeadline(end), r.conn.SetWriteDeadline(end)); err != nil {
 		return &protocolError{err}
@@ -235,8 +249,10 @@ func (r *remote) queue(from int32, p wire.PDU) {
 	r.out = wire.Append(r.out, from, p)
 }
 
-func (r *remote) receive() (wire.Header, []byte, error) {
-	h, body, err := r.pdus.Next()
+func (r *remote) receive() (wire.Header, []byte, error) { return r.received(r.pdus.Next()) }
+
+// received says of the outcome of a read what it means.
+func (r *remote) received(h wire.Header, body []byte, err error) (wire.Header, []byte, error) {
 	switch {
 	case err == nil:
 		r.s.countIn(h.Type)

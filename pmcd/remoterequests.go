@@ -19,6 +19,11 @@ func (r *remote) fetch(c *client, p *part) {
 	r.introduce(c)
 	r.sendProfile(c, p.context, p.profile)
 	h, body, err := r.exchange(int32(c.pub.ID), &wire.Fetch{Context: p.context, PMIDs: p.ids})
+	r.take(p, h, body, err)
+}
+
+// take has the outcome of an exchange be that of p. Called with r.mu held.
+func (r *remote) take(p *part, h wire.Header, body []byte, err error) {
 	if err != nil {
 		p.err = err
 		return

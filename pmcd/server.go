@@ -49,6 +49,7 @@ type Server struct {
 	events        tracer
 	numClients    atomic.Int32
 	profileBytes  atomic.Int64 // of all clients
+	crowd         crowd
 	timeout       atomic.Int64 // the agents' time limit, in nanoseconds; 0 is none
 
 	clients struct {

@@ -1,0 +1,169 @@
+package pmcd
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// patience is how long a fetch keeps several agents to itself while it waits
+// for one of them. After that it waits for each in a goroutine of its own, so
+// that who asks one agent does not wait for another.
+const patience = time.Millisecond
+
+// A crowd knows whether fetches from several agents meet each other.
+type crowd struct {
+	fetches atomic.Int32 // on their way
+	met     atomic.Int64 // when there last were two, on the server's clock
+}
+
+// crowdMemory is for how long fetches that met are expected to do so again.
+const crowdMemory = 10 * time.Millisecond
+
+// enter tells whether a fetch that begins now is alone.
+func (cr *crowd) enter(now int64) bool {
+	if cr.fetches.Add(1) > 1 {
+		cr.met.Store(now)
+		return false
+	}
+	met := cr.met.Load()
+	return met == 0 || now-met > int64(crowdMemory)
+}
+
+func (cr *crowd) leave() { cr.fetches.Add(-1) }
+
+// askRemotes asks those of several agents that are in other processes. For a
+// fetch that is alone they get their requests before any answer is looked at,
+// and usually have answered when the last of them has: that costs fewer
+// wake-ups than a goroutine for each. Where fetches meet they would wait for
+// each other like that; there, and for an agent that is busy, a goroutine waits.
+func (c *client) askRemotes() {
+	j := &c.job
+	j.sent = j.sent[:0]
+	here, alone := true, false
+	var start time.Time
+	for _, p := range j.parts {
+		switch {
+		case !p.remote:
+			here = false
+		case p.err != nil:
+		default:
+			if start.IsZero() {
+				start = time.Now()
+				alone, j.crowded = c.s.crowd.enter(c.s.now()), true
+			}
+			if !alone || !c.sendFetch(p, start) {
+				j.remotes.Go(func() { c.fetchRemote(p) })
+			}
+		}
+	}
+	switch {
+	case len(j.sent) == 0:
+	case here:
+		c.collect(start)
+	default: // an agent in process could keep us from it
+		j.remotes.Go(func() { c.collect(start) })
+	}
+}
+
+// sendFetch sends a part of a fetch to an agent in another process, and keeps
+// the agent to itself, if nobody else has it. A request that is not taken at
+// once is finished in another goroutine.
+func (c *client) sendFetch(p *part, start time.Time) bool {
+	r := p.ag.be.(*remote)
+	if !r.mu.TryLock() {
+		return false
+	}
+	if p.err = r.ag.usable(); p.err == nil && r.conn == nil {
+		p.err = pcp.ErrNoAgent
+	}
+	if p.err != nil {
+		r.mu.Unlock()
+		return true
+	}
+	r.introduce(c)
+	r.sendProfile(c, p.context, p.profile)
+	r.queue(int32(c.pub.ID), &wire.Fetch{Context: p.context, PMIDs: p.ids})
+	n := 0
+	err := r.conn.SetWriteDeadline(start.Add(patience))
+	if err == nil {
+		n, err = r.conn.Write(r.out)
+	}
+	if r.out = r.out[:copy(r.out, r.out[n:])]; err == nil {
+		if cap(r.out) > maxKeep {
+			r.out = nil
+		}
+		c.job.sent = append(c.job.sent, p)
+		return true
+	}
+	// Whatever is wrong, it shows again.
+	c.job.remotes.Go(func() { c.finishPart(p, start) })
+	return true
+}
+
+// collect waits for what sendFetch asked, for the last first: the others have
+// most likely answered by then.
+func (c *client) collect(start time.Time) {
+	sent := c.job.sent
+	end := time.Now().Add(patience)
+	for i := len(sent) - 1; i >= 0; i-- {
+		p := sent[i]
+		r := p.ag.be.(*remote)
+		err := r.conn.SetReadDeadline(end)
+		if err == nil {
+			var h wire.Header
+			var body []byte
+			h, body, err = r.pdus.Next()
+			if err == nil {
+				r.finish(p, h, body, nil)
+				continue
+			}
+		}
+		c.job.remotes.Go(func() { c.finishPart(p, start) })
+	}
+}
+
+// finishPart sends what is left of a request and waits for the answer as long
+// as an agent may take.
+func (c *client) finishPart(p *part, start time.Time) {
+	r := p.ag.be.(*remote)
+	err := r.setDeadlinesFrom(start)
+	if err == nil && len(r.out) > 0 {
+		if err = r.send(int32(c.pub.ID), nil); err != nil {
+			r.traceError(traceXmitErr, wire.TypeFetch, err)
+		}
+	}
+	if err != nil {
+		r.take(p, wire.Header{}, nil, r.judge(err))
+		r.mu.Unlock()
+		return
+	}
+	h, body, err := r.pdus.Next()
+	r.finish(p, h, body, err)
+}
+
+// finish has the outcome of a read be that of p, and lets others have the agent.
+func (r *remote) finish(p *part, h wire.Header, body []byte, err error) {
+	defer r.mu.Unlock()
+	h, body, err = r.received(h, body, err)
+	h, body, err = r.answered(wire.TypeFetch, h, body, err)
+	r.take(p, h, body, r.judge(err))
+	p.forSeveral()
+}
+
+// fetchRemote asks one of several agents that is busy.
+func (c *client) fetchRemote(p *part) {
+	p.ag.be.fetch(c, p)
+	p.forSeveral()
+}
+
+// forSeveral has the outcome of p be what it is beside other agents': one that
+// does not answer in time is gone for this request already.
+func (p *part) forSeveral() {
+	if errors.Is(p.err, pcp.ErrTimeout) {
+		p.err = pcp.ErrNoAgent
+	}
+}
