@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -112,7 +113,8 @@ func (d *Dialer) host(spec string) (*host, error) {
 	}
 	h.connectTimeout = d.timeout(d.ConnectTimeout, getenv, "PMCD_CONNECT_TIMEOUT", 5*time.Second)
 	h.requestTimeout = d.timeout(d.RequestTimeout, getenv, "PMCD_REQUEST_TIMEOUT", 10*time.Second)
-	h.backoff = d.reconnect(getenv)
+	reconnect := Dialer{Reconnect: d.Reconnect, Warn: d.Warn}
+	h.backoff = sync.OnceValue(func() []time.Duration { return reconnect.reconnect(getenv) })
 	h.ports = defaultPorts(getenv("PMCD_PORT"))
 	if local := hs.Protocol == "unix" || hs.Protocol == "local"; local && hs.Hosts[0].Name == "" {
 		h.socket = d.Socket
@@ -166,7 +168,8 @@ func (d *Dialer) timeout(set time.Duration, getenv func(string) string, name str
 	return time.Duration(v * float64(time.Second))
 }
 
-// reconnect picks the waits between attempts to reconnect.
+// reconnect picks the waits between attempts to reconnect. As in C nothing is
+// wrong with a list that nobody needs.
 func (d *Dialer) reconnect(getenv func(string) string) []time.Duration {
 	if d.Reconnect != nil {
 		return d.Reconnect

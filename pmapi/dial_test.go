@@ -75,9 +75,10 @@ func TestEnvironment(t *testing.T) {
 	f("PMCD_REQUEST_TIMEOUT=nan", func(h *host) bool { return h.requestTimeout == 10*time.Second }, "ignored bad PMCD_REQUEST_TIMEOUT = 'nan'")
 	f("PMCD_CONNECT_TIMEOUT=1", func(h *host) bool { return h.connectTimeout == time.Second }, "")
 	f("PMCD_CONNECT_TIMEOUT=1s", func(h *host) bool { return h.connectTimeout == 5*time.Second }, "ignored bad PMCD_CONNECT_TIMEOUT = '1s'")
-	f("PMCD_RECONNECT_TIMEOUT=1,2", func(h *host) bool { return slices.Equal(h.backoff, []time.Duration{time.Second, 2 * time.Second}) }, "")
-	f("PMCD_RECONNECT_TIMEOUT=1,0", func(h *host) bool { return len(h.backoff) == 5 && h.backoff[4] == 80*time.Second },
+	f("PMCD_RECONNECT_TIMEOUT=1,2", func(h *host) bool { return slices.Equal(h.backoff(), []time.Duration{time.Second, 2 * time.Second}) }, "")
+	f("PMCD_RECONNECT_TIMEOUT=1,0", func(h *host) bool { return len(h.backoff()) == 5 && h.backoff()[4] == 80*time.Second },
 		"pmReconnectContext: ignored bad PMCD_RECONNECT_TIMEOUT = '1,0'")
+	f("PMCD_RECONNECT_TIMEOUT=x", func(*host) bool { return true }, "") // until it is wanted
 	f("PMCD_PORT=1,2,3", func(h *host) bool { return slices.Equal(h.ports, []int{1, 2, 3}) }, "")
 	f("PMCD_PORT=1,x", func(h *host) bool { return slices.Equal(h.ports, []int{44321}) }, "")
 	f("PMCD_SOCKET=/x/y", func(h *host) bool { return h.socket == "/x/y" }, "")

@@ -32,7 +32,7 @@ type host struct {
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	connectTimeout time.Duration
 	requestTimeout time.Duration
-	backoff        []time.Duration
+	backoff        func() []time.Duration // waits before attempts to reconnect
 
 	failures int       // attempts to reconnect that failed in a row
 	again    time.Time // not to be tried again before
@@ -297,6 +297,7 @@ func (h *host) reconnect(ctx context.Context) error {
 	if wait := time.Until(h.again); h.failures > 0 && wait > 0 {
 		return fmt.Errorf("reconnect to %q: too soon, wait another %v: %w", h.given, wait.Round(time.Second), etimedout)
 	}
+	waits := h.backoff()
 	h.fail(pcp.ErrIPC)
 	if err := h.connect(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -305,8 +306,8 @@ func (h *host) reconnect(ctx context.Context) error {
 		if de, ok := err.(*DialError); ok {
 			err = de.Err
 		}
-		h.failures = min(h.failures+1, len(h.backoff))
-		h.again = time.Now().Add(h.backoff[h.failures-1])
+		h.failures = min(h.failures+1, len(waits))
+		h.again = time.Now().Add(waits[h.failures-1])
 		return &DialError{Spec: h.given, Code: etimedout, Err: err}
 	}
 	h.failures = 0
