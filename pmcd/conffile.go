@@ -285,10 +285,6 @@ func (p *confParser) agent(have []AgentSpec) (spec AgentSpec, ok bool) {
 			p.errorf("domain number for \"%s\" agent clashes with \"%s\" agent", spec.Name, other.Name)
 			return spec, false
 		}
-		if other.Name == spec.Name {
-			p.errorf("there are two agents called \"%s\"", spec.Name)
-			return spec, false
-		}
 	}
 	p.next()
 	switch {

@@ -21,6 +21,7 @@ pmcd 2 DSO pmcd_init /pmdas/pmcd/pmda_pmcd.so # another
 sock 4 socket inet 2077
 six 5 socket ipv6 2078 /bin/agent -x
 un 6 socket unix /run/agent.socket
+un 7 socket unix /run/other.socket
 [access]
 `
 	got, err := pmcd.ParseFile(strings.NewReader(text + `disallow ".*" : store; disallow ":*" : store;
@@ -36,6 +37,7 @@ allow "local:*" : all;
 		{Name: "sock", Domain: 4, Kind: pmcd.Socket, Network: "tcp4", Address: "2077"},
 		{Name: "six", Domain: 5, Kind: pmcd.Socket, Network: "tcp6", Address: "2078", Args: []string{"/bin/agent", "-x"}},
 		{Name: "un", Domain: 6, Kind: pmcd.Socket, Network: "unix", Address: "/run/agent.socket"},
+		{Name: "un", Domain: 7, Kind: pmcd.Socket, Network: "unix", Address: "/run/other.socket"},
 	}
 	if d := cmp.Diff(want, got.Agents); d != "" {
 		t.Errorf("agents (-want +got):\n%s", d)
@@ -89,6 +91,7 @@ var badFiles = []string{
 }
 
 var goodFiles = []string{
+	"a 2 dso x /y\na 3 dso x /y",
 	"",
 	"# nothing\n",
 	"a 2 dso x /y",
@@ -131,7 +134,6 @@ func TestFilesAgainstTheRealOne(t *testing.T) {
 func TestBadFiles(t *testing.T) {
 	for _, text := range append(badFiles,
 		"a 0 dso x /y",
-		"a 2 dso x /y\na 3 dso x /y",
 		"a 2 dso x /"+strings.Repeat("y", 3000),
 		"a 2 dso x /y\n[access]\nallow user no-such-user : all;",
 		"a 2 dso x /y\n[access]\ndisallow group no-such-group : store;",

@@ -101,9 +101,9 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// checkSpecs finds agents that cannot be in one table.
+// checkSpecs finds agents that cannot be in one table. Any number can have the
+// same name.
 func checkSpecs(specs []AgentSpec) error {
-	names := map[string]bool{}
 	domains := map[int]string{}
 	for _, spec := range specs {
 		if spec.Domain < 1 || spec.Domain > pcp.MaxAgentDomain {
@@ -112,10 +112,6 @@ func checkSpecs(specs []AgentSpec) error {
 		if other, ok := domains[spec.Domain]; ok {
 			return fmt.Errorf("agent %s: domain %d is that of agent %s", spec.Name, spec.Domain, other)
 		}
-		if names[spec.Name] {
-			return fmt.Errorf("agent %s: there are two of this name", spec.Name)
-		}
-		names[spec.Name] = true
 		domains[spec.Domain] = spec.Name
 	}
 	return nil
