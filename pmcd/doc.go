@@ -21,6 +21,17 @@
 // marked as not ready until its call returns; meanwhile its requests get
 // pcp.ErrAgain. Either way all others go on.
 //
+// # Limits
+//
+// What clients and agents can do to the host is bounded. Of each kind of lines
+// about clients the log gets 100 a minute, and one with the number of the rest;
+// no line about the life of an agent is left out. Of an agent's standard error
+// 64 KiB a minute are kept, and a line tells of more. That holds for agents in
+// processes that the server started, and for what they write there: a log file
+// of an agent's own, as by its option -l, is the agent's. Clients of one address
+// have eight places in which to prove who they are, and a wrong password holds
+// one for 300 ms.
+//
 // # Speed
 //
 // A request is answered in the goroutine that read it, from the first byte
