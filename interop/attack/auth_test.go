@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-pcp/pcp/wire"
 )
@@ -124,7 +125,7 @@ func TestAuthMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "[Mon Jan  1") || strings.HasPrefix(line, "pmcd(1)") || strings.ContainsAny(line, "\x00\x1b\r\x9b\u202e\u009b") {
+		if strings.HasPrefix(line, "[Mon Jan  1") || strings.HasPrefix(line, "pmcd(1)") || strings.ContainsAny(line, "\x00\x1b\r\u202e\u009b") || !utf8.ValidString(line) {
 			t.Errorf("a client writes a line of its own: %q", line)
 		}
 	}
