@@ -104,6 +104,11 @@ type Config struct {
 	// means DefaultCredsTimeout.
 	CredsTimeout time.Duration
 
+	// MemoryLimit, if it is not 0, is what the process should do with, in
+	// bytes, while it has few clients (debug.SetMemoryLimit). For many the
+	// server raises it, or collecting garbage would take all of a processor.
+	MemoryLimit int64
+
 	// MaxPDU is the longest PDU accepted from a client in bytes; 0 means
 	// wire.MaxInbound. A client that sends a longer one is dropped.
 	MaxPDU int

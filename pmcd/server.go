@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -50,6 +51,7 @@ type Server struct {
 	numClients    atomic.Int32
 	profileBytes  atomic.Int64 // of all clients
 	crowd         crowd
+	memory        memoryLimit
 	timeout       atomic.Int64 // the agents' time limit, in nanoseconds; 0 is none
 
 	clients struct {
@@ -79,6 +81,8 @@ func New(cfg Config) (*Server, error) {
 	s.events.size, s.events.out = defaultTraceBuffers, cfg.Report
 	s.SetTraceFlags(cfg.Trace)
 	s.SetDebug(cfg.Debug)
+	s.memory = memoryLimit{base: cfg.MemoryLimit, set: debug.SetMemoryLimit}
+	s.memory.start()
 	s.reload.died = make(chan struct{}, 1)
 	s.reload.asked = make(chan struct{}, 1)
 	if err := checkSpecs(cfg.Agents); err != nil {
@@ -262,6 +266,7 @@ func (s *Server) admit(conn net.Conn) {
 		s.clients.slots[id] = c
 	}
 	s.clients.count++
+	s.memory.clients(s.clients.count)
 	s.numClients.Add(1)
 	s.clients.last++
 	c.number = s.clients.last
@@ -286,6 +291,7 @@ func (s *Server) forget(c *client) {
 	if s.clients.slots[c.pub.ID] == c {
 		s.clients.slots[c.pub.ID] = nil
 		s.clients.count--
+		s.memory.clients(s.clients.count)
 		s.numClients.Add(-1)
 		s.profileBytes.Add(-int64(c.profileBytes))
 	}

@@ -432,6 +432,7 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 		}
 	}
 	cfg := set.server
+	cfg.MemoryLimit = softMemoryLimit
 	cfg.Listeners = lns
 	cfg.NameSpace = set.names
 	cfg.Access = file.Access
@@ -553,7 +554,7 @@ func builtin(spec pmcd.AgentSpec) (agent.Builtin, bool) {
 // memory, which the monitored host should keep for itself.
 func limitMemory() {
 	debug.SetGCPercent(gcPercent)
-	debug.SetMemoryLimit(softMemoryLimit)
+	debug.SetMemoryLimit(softMemoryLimit) // which the server raises for many clients
 }
 
 const (

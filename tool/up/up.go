@@ -140,8 +140,7 @@ func lockDir(dir string) (*os.File, error) {
 }
 
 func serve(ctx context.Context, env *cli.Env, set *settings) error {
-	debug.SetGCPercent(50)         // a collector has time
-	debug.SetMemoryLimit(24 << 20) // and should leave the memory to others
+	debug.SetGCPercent(50) // a collector has time, and should leave the memory to others
 	lc := pmcd.ListenConfig{Ports: []int{set.port}, Socket: set.socket}
 	if !set.all {
 		lc.Addresses = []string{"127.0.0.1", "::1"}
@@ -176,6 +175,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		Agents:      agents(set.sample, env.Version, log),
 		Listeners:   lns,
 		Local:       !set.all,
+		MemoryLimit: 24 << 20,
 		Dir:         set.dir,
 		AgentOutput: logFile,
 		Report:      logFile,
