@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"os/user"
 	"path/filepath"
 	"strconv"
@@ -276,6 +277,8 @@ func innerMain() int {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
 		return 1
 	}
+	// Tests have init read its files again; ignored, others would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	// Files are opened before the sandbox hides them.
 	j.log = os.Stdout
 	if j.Log != "" {

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,6 +97,11 @@ func (l *layout) build() error {
 	}
 	if err := l.installSudo(); err != nil {
 		return err
+	}
+	if !l.Keep {
+		if err := services(); err != nil {
+			return err
+		}
 	}
 	for _, dir := range []string{"/tmp", "/var/tmp"} {
 		if err := unix.Mount("conformance", dir, "tmpfs", 0, "mode=1777"); err != nil {
@@ -202,6 +208,26 @@ func (l *layout) installSudo() error {
 		return err
 	}
 	return os.Chmod(path, 0o755|os.ModeSetuid)
+}
+
+// services has scripts and tests use those of init.d, and find that they are on:
+// nothing in here would answer systemctl.
+func services() error {
+	if err := os.Remove("/usr/bin/systemctl"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, level := range []string{"2", "3", "4", "5"} {
+		for _, name := range []string{"pmcd", "pmlogger"} {
+			dir := "/etc/rc" + level + ".d"
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+			if err := os.Symlink("../init.d/"+name, dir+"/S01"+name); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // network gives the machine its name, and only a loopback interface.
