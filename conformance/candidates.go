@@ -40,7 +40,7 @@ func (r *runner) candidates(modes []string) ([]test, error) {
 		}
 		if r.links != nil {
 			t.tools = slices.DeleteFunc(t.tools, func(name string) bool {
-				return r.links[name] == "" || t.mode != ownPMCD && isService(name)
+				return r.links[name] == "" || !t.mode.ours() && isService(name)
 			})
 		}
 		if len(t.tools) > 0 && !slices.Equal(t.tools, []string{"pmcd"}) {
