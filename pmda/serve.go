@@ -91,6 +91,15 @@ func interrupt(rw io.ReadWriter) {
 // maxClients is more contexts than any collector has descriptors for.
 const maxClients = 1 << 16
 
+const (
+	// maxAttrs is how many attributes one client can have. There are a dozen.
+	maxAttrs = 64
+	// maxAttrBytes is how much those of all clients can have in bytes.
+	maxAttrBytes = 16 << 20
+	// maxOddErrors is how many unexpected errors of one collector are logged.
+	maxOddErrors = 20
+)
+
 // keepBuf is the largest buffer for answers that is kept for the next one.
 const keepBuf = 1 << 20
 
@@ -112,6 +121,10 @@ type session struct {
 	buf        []byte // the PDU being sent
 
 	clients map[int32]*Client
+
+	attrBytes   int  // of the attributes of all clients
+	attrRefused bool // and that was logged
+	oddErrors   int  // so far
 	// profile is the last one received. The collector sends a client's before
 	// its fetch if the profile that the agent has is another's.
 	profile    pcp.Profile
@@ -285,11 +298,16 @@ func (s *session) answer(ctx context.Context, h wire.Header, body []byte) (reply
 			return nil, nil
 		}
 		if p.Code != pcp.ErrNotConn {
-			s.log.Error("unexpected error from the collector", "err", p.Code)
+			if s.oddErrors++; s.oddErrors <= maxOddErrors {
+				s.log.Error("unexpected error from the collector", "err", p.Code, "times", s.oddErrors)
+			}
 			return nil, nil
 		}
 		if c := s.clients[h.From]; c != nil {
 			delete(s.clients, h.From)
+			for _, value := range c.Attrs {
+				s.attrBytes -= len(value)
+			}
 			s.endContext(c)
 		}
 		return nil, nil
@@ -362,16 +380,31 @@ func (s *session) endContext(c *Client) {
 func (s *session) attribute(ctx context.Context, h wire.Header, p *wire.Attr) {
 	c, err := s.client(h.From)
 	if err != nil {
-		s.log.Warn("client attribute was not accepted", "context", h.From, "err", err)
+		s.refuseAttr(h.From, err)
 		return
 	}
 	value := string(bytes.TrimRight(p.Value, "\x00")) // C agents see a string
+	old, had := c.Attrs[p.Attr]
+	more := len(value) - len(old)
+	if !had && len(c.Attrs) >= maxAttrs || more > 0 && s.attrBytes+more > maxAttrBytes {
+		s.refuseAttr(h.From, fmt.Errorf("%d attributes of the client and %d bytes of all: %w", len(c.Attrs), s.attrBytes, pcp.ErrTooBig))
+		return
+	}
+	s.attrBytes += more
 	attrs := make(map[wire.AttrKey]string, len(c.Attrs)+1)
 	maps.Copy(attrs, c.Attrs)
 	attrs[p.Attr] = value
 	c.Attrs = attrs
 	if r, ok := s.agent.(AttributeReceiver); ok {
 		s.tell(ctx, r, c, p.Attr, value)
+	}
+}
+
+// refuseAttr logs, once, that a collector has more than any should.
+func (s *session) refuseAttr(context int32, err error) {
+	if !s.attrRefused {
+		s.attrRefused = true
+		s.log.Warn("client attribute was not accepted; later ones may not be either", "context", context, "err", err)
 	}
 }
 
