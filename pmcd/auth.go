@@ -199,8 +199,10 @@ func (c *client) admitAccount() error {
 		return nil // the rules that are new have ended it
 	}
 	c.admitted.identified = true
-	if uid, err := strconv.Atoi(c.pub.Attrs[wire.AttrUserID]); err == nil {
-		if gid, err := strconv.Atoi(c.pub.Attrs[wire.AttrGroupID]); err == nil {
+	if user, ok := c.pub.Attrs[wire.AttrUserID]; ok {
+		uid, err1 := strconv.Atoi(user)
+		gid, err2 := strconv.Atoi(c.pub.Attrs[wire.AttrGroupID])
+		if err1 == nil && err2 == nil {
 			c.admitted.who = &account{uid, gid}
 		}
 	}
