@@ -145,6 +145,7 @@ func (o *options) copy(env *cli.Env) (err error) {
 		name := o.files[1]
 		f, err := os.Create(name)
 		if err != nil {
+			//lint:ignore ST1005 the words of the C tool
 			return fmt.Errorf("Cannot open outfile (%s) for writing: %s", name, cli.ErrText(err))
 		}
 		w = f

@@ -27,6 +27,7 @@ func load(env *cli.Env, path string, dupOK bool) (*pmns.Tree, error) {
 	if dupOK {
 		dup = 1
 	}
+	//lint:ignore ST1005 the words of the C tool
 	return nil, fmt.Errorf("Error: pmLoadASCIINameSpace(%s, %d): %s", path, dup, cli.ErrText(err))
 }
 
@@ -51,6 +52,7 @@ func mergeFiles(env *cli.Env, files []string, dupOK, verbose bool) (*pmns.Tree, 
 				env.ProgName(), name, idText(kept), ignored)
 		})
 		if err != nil {
+			//lint:ignore ST1005 the words of the C tool
 			return nil, fmt.Errorf("Error: merging %s: %w", path, err)
 		}
 	}
@@ -71,6 +73,7 @@ func replace(env *cli.Env, path string, tree *pmns.Tree) error {
 	next := path + ".new"
 	f, err := os.Create(next)
 	if err != nil {
+		//lint:ignore ST1005 the words of the C tool
 		return fmt.Errorf("Error: cannot open PMNS file \"%s\" for writing: %s", next, cli.ErrText(err))
 	}
 	defer f.Close()
@@ -82,6 +85,7 @@ func replace(env *cli.Env, path string, tree *pmns.Tree) error {
 	}
 	if err != nil {
 		os.Remove(next)
+		//lint:ignore ST1005 the words of the C tool
 		return fmt.Errorf("Error: cannot write PMNS file \"%s\": %s", next, cli.ErrText(err))
 	}
 	if err := os.Rename(next, path); err != nil {

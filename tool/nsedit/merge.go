@@ -117,6 +117,7 @@ func sortFiles(names []string) ([]stampedFile, error) {
 	for i, name := range names {
 		stamp, err := dateStamp(name)
 		if err != nil {
+			//lint:ignore ST1005 the words of the C tool
 			return nil, fmt.Errorf("Error: cannot open input PMNS file %q", name)
 		}
 		files[i] = stampedFile{name, stamp}
