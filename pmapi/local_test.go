@@ -53,21 +53,31 @@ func newToy(t *testing.T, name string, domain int) *toy {
 		InstanceLabels: func(inst int32, _ int) string { return `{"n":` + string(rune('0'+inst)) + `}` },
 	}
 	metrics := []pmda.Metric{
-		{Name: name + ".level", Item: 0, Type: pcp.Type32, Sem: pcp.SemInstant, OneLine: "a level", Labels: `{"of":"water"}`,
+		{
+			Name: name + ".level", Item: 0, Type: pcp.Type32, Sem: pcp.SemInstant, OneLine: "a level", Labels: `{"of":"water"}`,
 			Value: func(int32, int) (pcp.Value, error) { return pcp.Int32Value(a.level), nil },
-			Store: func(_ *pmda.Client, _ int32, _ int, v pcp.Value) error { a.level = v.Int32(); return nil }},
-		{Name: name + ".colour", Item: 1, Type: pcp.TypeString, InDom: colours, Sem: pcp.SemInstant, OneLine: "c", Help: "longer\ntext",
-			Value: func(inst int32, _ int) (pcp.Value, error) { return pcp.StringValue(name + string(rune('0'+inst))), nil }},
-		{Name: name + ".panic", Item: 2, Type: pcp.Type32, Sem: pcp.SemInstant,
-			Value: func(int32, int) (pcp.Value, error) { panic("oh no") }},
-		{Name: name + ".hang", Item: 3, Type: pcp.Type32, Sem: pcp.SemInstant,
+			Store: func(_ *pmda.Client, _ int32, _ int, v pcp.Value) error { a.level = v.Int32(); return nil },
+		},
+		{
+			Name: name + ".colour", Item: 1, Type: pcp.TypeString, InDom: colours, Sem: pcp.SemInstant, OneLine: "c", Help: "longer\ntext",
+			Value: func(inst int32, _ int) (pcp.Value, error) { return pcp.StringValue(name + string(rune('0'+inst))), nil },
+		},
+		{
+			Name: name + ".panic", Item: 2, Type: pcp.Type32, Sem: pcp.SemInstant,
+			Value: func(int32, int) (pcp.Value, error) { panic("oh no") },
+		},
+		{
+			Name: name + ".hang", Item: 3, Type: pcp.Type32, Sem: pcp.SemInstant,
 			Value: func(int32, int) (pcp.Value, error) {
 				a.stuck <- struct{}{}
 				<-a.block
 				return pcp.Int32Value(7), nil
-			}},
-		{Item: 6, Type: pcp.Type32, Sem: pcp.SemInstant,
-			Value: func(int32, int) (pcp.Value, error) { runtime.Goexit(); return pcp.Value{}, nil }},
+			},
+		},
+		{
+			Item: 6, Type: pcp.Type32, Sem: pcp.SemInstant,
+			Value: func(int32, int) (pcp.Value, error) { runtime.Goexit(); return pcp.Value{}, nil },
+		},
 		{Item: 4, Type: pcp.Type32, Sem: pcp.SemInstant, // dyn.a
 			Value: func(int32, int) (pcp.Value, error) { return pcp.Int32Value(4), nil }},
 	}

@@ -159,9 +159,14 @@ var kinds = []struct {
 	typ pcp.Type
 	sem pcp.Sem
 }{
-	{pcp.TypeU64, pcp.SemCounter}, {pcp.TypeU32, pcp.SemCounter}, {pcp.TypeDouble, pcp.SemInstant},
-	{pcp.TypeU64, pcp.SemCounter}, {pcp.TypeFloat, pcp.SemInstant}, {pcp.TypeU64, pcp.SemInstant},
-	{pcp.Type32, pcp.SemInstant}, {pcp.Type64, pcp.SemDiscrete},
+	{pcp.TypeU64, pcp.SemCounter},
+	{pcp.TypeU32, pcp.SemCounter},
+	{pcp.TypeDouble, pcp.SemInstant},
+	{pcp.TypeU64, pcp.SemCounter},
+	{pcp.TypeFloat, pcp.SemInstant},
+	{pcp.TypeU64, pcp.SemInstant},
+	{pcp.Type32, pcp.SemInstant},
+	{pcp.Type64, pcp.SemDiscrete},
 }
 
 // add adds n metrics over the instances, nil for none, each in every n-th sample.

@@ -29,8 +29,12 @@ func TestPosix(t *testing.T) {
 		offset int
 		want   string
 	}{
-		{"UTC", 0, "UTC"}, {"AEST", 36000, "AEST-10"}, {"EST", -18000, "EST+5"},
-		{"IST", 19800, "IST-5:30"}, {"NST", -12600, "NST+3:30"}, {"+03", 10800, "<+03>-3"},
+		{"UTC", 0, "UTC"},
+		{"AEST", 36000, "AEST-10"},
+		{"EST", -18000, "EST+5"},
+		{"IST", 19800, "IST-5:30"},
+		{"NST", -12600, "NST+3:30"},
+		{"+03", 10800, "<+03>-3"},
 	} {
 		if got := posix(c.name, c.offset); got != c.want {
 			t.Errorf("%s at %d is %q, want %q", c.name, c.offset, got, c.want)

@@ -112,9 +112,23 @@ func TestArguments(t *testing.T) {
 	twin.NeedSuite(t)
 	a := filepath.Join(suiteDir, "sample-labels")
 	for _, args := range [][]string{
-		{}, {"-?"}, {"--nosuch", a}, {"-q", a}, {"-s", "x", a}, {"-s", "0", a}, {"-t", "bad", a}, {"-t", "1fortnight", a},
-		{"-v", "foo", a}, {"-v", "-1", a}, {"-Z", "UTC", "-z", a}, {"-S", "@x", a}, {"-T", "@1", a}, {"-A", "x", a},
-		{"nosuch"}, {"-D", "nosuch", a}, {"-Z", "Asia/Tokyo", "-t", "1sec", a},
+		{},
+		{"-?"},
+		{"--nosuch", a},
+		{"-q", a},
+		{"-s", "x", a},
+		{"-s", "0", a},
+		{"-t", "bad", a},
+		{"-t", "1fortnight", a},
+		{"-v", "foo", a},
+		{"-v", "-1", a},
+		{"-Z", "UTC", "-z", a},
+		{"-S", "@x", a},
+		{"-T", "@1", a},
+		{"-A", "x", a},
+		{"nosuch"},
+		{"-D", "nosuch", a},
+		{"-Z", "Asia/Tokyo", "-t", "1sec", a},
 		{"-t", "2sec", filepath.Join(suiteDir, "eventrec")},
 	} {
 		if diff := compare(t, []string{"TZ=UTC"}, args...); diff != "" {
