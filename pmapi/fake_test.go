@@ -1,6 +1,7 @@
 package pmapi
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -85,11 +86,20 @@ func (c *collector) dialer() *Dialer {
 		Getenv: func(string) string { return "" },
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			client, server := net.Pipe()
-			c.wg.Go(func() { c.serve(server) })
+			c.wg.Go(func() { c.serve(bufferedPipe{server, bufio.NewReaderSize(server, 1<<16)}) })
 			return client, nil
 		},
 	}
 }
+
+// A bufferedPipe reads together what is written together, as from a socket, which
+// has a buffer.
+type bufferedPipe struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (p bufferedPipe) Read(b []byte) (int, error) { return p.r.Read(b) }
 
 // dial connects to c; at the end of the test all is closed.
 func (c *collector) dial(t testing.TB) *Context {
