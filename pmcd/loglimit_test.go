@@ -6,14 +6,50 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
+// A logBuffer is written to by one goroutine and read by another.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *logBuffer) Bytes() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return bytes.Clone(b.b.Bytes())
+}
+
+func (b *logBuffer) String() string { return string(b.Bytes()) }
+
+func (b *logBuffer) Len() int { return len(b.Bytes()) }
+
+func (b *logBuffer) Reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.b.Reset()
+}
+
+// remembered is how many kinds of lines l knows.
+func (l *lineLimiter) remembered() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.kinds)
+}
+
 // plainLog returns a logger without times, and what it has written.
-func plainLog() (*slog.Logger, *bytes.Buffer) {
-	var b bytes.Buffer
+func plainLog() (*slog.Logger, *logBuffer) {
+	var b logBuffer
 	return slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey && groups == nil {
 			return slog.Attr{}
@@ -50,8 +86,8 @@ func TestLineLimiter(t *testing.T) {
 		if !strings.HasSuffix(b.String(), want) {
 			t.Errorf("at the end of the interval: %s, want %s", b.Bytes()[b.Len()-200:], want)
 		}
-		if len(l.kinds) != 0 {
-			t.Errorf("%d kinds are remembered when their interval is over", len(l.kinds))
+		if l.remembered() != 0 {
+			t.Errorf("%d kinds are remembered when their interval is over", l.remembered())
 		}
 
 		// The next interval has lines again, and if they are few no more than those.
@@ -80,8 +116,8 @@ func TestLineLimiterKinds(t *testing.T) {
 		for i := range 100000 {
 			l.write(slog.LevelWarn, fmt.Sprint(i), "odd")
 		}
-		if len(l.kinds) > maxLineKinds+1 {
-			t.Errorf("%d kinds are remembered", len(l.kinds))
+		if l.remembered() > maxLineKinds+1 {
+			t.Errorf("%d kinds are remembered", l.remembered())
 		}
 		l.close()
 		if n := bytes.Count(b.Bytes(), []byte("\n")); n != maxLineKinds+maxClientLines+1 {
