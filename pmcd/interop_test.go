@@ -152,8 +152,8 @@ func TestOwnMetrics(t *testing.T) {
 		t.Errorf("help text is missing:\n%s%s", out.Stdout, out.Stderr)
 	}
 	out = oracle.Run(t, "pmprobe", "-h", ours.TCP, "pmcd")
-	// Other daemons need not run here.
-	daemons := regexp.MustCompile(`^pmcd\.(pmlogger|pmie)\.\S+ 0$`)
+	// Other daemons need not run here, and there are no pools of buffers.
+	daemons := regexp.MustCompile(`^pmcd\.(pmlogger|pmie|buf)\.\S+ 0$`)
 	for line := range strings.Lines(out.Stdout) {
 		if daemons.MatchString(strings.TrimSpace(line)) {
 			continue

@@ -100,16 +100,16 @@ func (a *Agent) bufferMetrics() []pmda.Metric {
 		OneLine: "sizes of buffers, in bytes",
 		Help:    "An instance stands for buffers of one size, the last for all that are larger.",
 	}
-	zero := func(int32, int) (pcp.Value, error) { return integer(0) }
+	none := func(int32, int) (pcp.Value, error) { return pcp.Value{}, pmda.ErrNoValue }
 	return []pmda.Metric{{
 		Name: "pmcd.buf.alloc", Item: 18, Type: pcp.Type32, Sem: pcp.SemInstant, Units: count, InDom: indom,
 		OneLine: "buffers in pools",
-		Help:    "0, for this collector has no pools of buffers.",
-		Value:   zero,
+		Help:    "No values, for this collector has no pools of buffers.",
+		Value:   none,
 	}, {
 		Name: "pmcd.buf.free", Item: 19, Type: pcp.Type32, Sem: pcp.SemInstant, Units: count, InDom: indom,
 		OneLine: "buffers in pools that are free",
-		Help:    "0, for this collector has no pools of buffers.",
-		Value:   zero,
+		Help:    "No values, for this collector has no pools of buffers.",
+		Value:   none,
 	}}
 }

@@ -36,7 +36,7 @@ func TestDatabase(t *testing.T) {
 func TestDatabaseOfMany(t *testing.T) {
 	tool, err := exec.LookPath("saslpasswd2")
 	if err != nil {
-		t.Skip("saslpasswd2 is not installed (Debian: sasl2-bin)")
+		t.Skip("SKIPPED: saslpasswd2 is not installed (Debian: sasl2-bin)")
 	}
 	path := filepath.Join(t.TempDir(), "db")
 	passwd := func(password string, args ...string) {

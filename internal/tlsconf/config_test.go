@@ -271,7 +271,7 @@ func TestCiphers(t *testing.T) {
 	}
 	openssl, err := exec.LookPath("openssl")
 	if err != nil {
-		t.Skip("openssl is not installed: nothing to compare with")
+		t.Skip("SKIPPED: openssl is not installed: nothing to compare with")
 	}
 	for _, list := range lists {
 		some, all, err := tlsconf.CipherNames(list)

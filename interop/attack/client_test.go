@@ -248,7 +248,7 @@ func TestBadHandshakes(t *testing.T) {
 // it that does not survive.
 func TestRealCollector(t *testing.T) {
 	if os.Getenv("PCP_ATTACK_REAL") == "" {
-		t.Skip("PCP_ATTACK_REAL is not set")
+		t.Skip("SKIPPED: PCP_ATTACK_REAL is not set")
 	}
 	var d *oracle.PMCD
 	for _, bad := range badPDUs() {

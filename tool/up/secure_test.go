@@ -39,7 +39,8 @@ func TestSecure(t *testing.T) {
 // TestSecureErrors keep it from starting.
 func TestSecureErrors(t *testing.T) {
 	for conf, want := range map[string]string{
-		"/none/tls.conf": "no certificate file found",
+		"/none/tls.conf": "No such file or directory",
+		tlstest.Conf(t):  "no certificate file found",
 		tlstest.Conf(t, "tls-cert-file", "/none", "tls-key-file", "/none"): "Cannot load certificate chain from /none",
 	} {
 		out, errs := new(screen), new(screen)

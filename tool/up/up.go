@@ -182,6 +182,10 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		Log:         log,
 	}
 	if set.tls != "" {
+		if _, err := os.Stat(set.tls); err != nil { // where pmcd goes on without TLS
+			closeAll(lns)
+			return fmt.Errorf("%s: %s", set.tls, cli.ErrText(err))
+		}
 		secrets, file, err := tlsconf.Keep(set.tls)
 		if err == nil && secrets == nil {
 			_, err = file.Server() // tells what is missing
