@@ -17,6 +17,17 @@ type Command struct {
 	Synopsis string // the usage line after the name: "[options] [metricname | pmid | indom]..."
 	Options  []Option
 
+	// Doc is what the command is for, in paragraphs of plain text with an
+	// empty line between; indented lines are kept as they are. "pcp help NAME"
+	// and the manual page are both made of it, Examples and Options.
+	Doc      string
+	Examples []Example
+	SeeAlso  []string // names of manual pages, "pmval(1)"
+
+	// Sub are the commands below this one, named in full: "archive ls" below
+	// "archive". Dispatch, help, completion and manual pages know them.
+	Sub []*Command
+
 	// DieOnSignal leaves SIGINT and SIGTERM to kill the process, as they do
 	// any plain program. Otherwise they end ctx, and Run's result is the exit
 	// status: a daemon's way.
@@ -25,6 +36,12 @@ type Command struct {
 	// Run does the work and returns the exit status. It sees only env. It
 	// returns soon after ctx is done.
 	Run func(ctx context.Context, env *Env) int
+}
+
+// An Example is a command line that a reader can type, and what it is for.
+type Example struct {
+	Line string // "pcp info -f kernel.all.load"
+	Text string // "print the load averages", lower case, no full stop
 }
 
 // An Option is one option of a command, or with Short and Long zero a heading
