@@ -1,8 +1,7 @@
 # The two that matter: `make run` collects from this machine, `make test` tests all.
 GO      ?= go
 export CGO_ENABLED ?= 0
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w
 TOOL    := $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 30s
 PREFIX  ?= /usr/local

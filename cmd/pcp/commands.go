@@ -96,6 +96,7 @@ func commands() []*cli.Command {
 		date.Command,
 		sleep.Command,
 		help.Command,
+		versionCommand,
 		linksCommand,
 		completion.Command,
 	}, agentcmd.Commands())

@@ -8,12 +8,10 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/go-pcp/pcp/internal/version"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/help"
 )
-
-// version is set by the linker: make build passes what git describes.
-var version = "unknown"
 
 func main() { os.Exit(run()) }
 
@@ -30,7 +28,7 @@ func run() int {
 		}
 		switch args[0] {
 		case "-V", "--version":
-			fmt.Println("pcp version", version)
+			fmt.Println("pcp version", version.String())
 			return 0
 		case "-h", "-?", "--help":
 			return list(table)
@@ -56,7 +54,7 @@ func run() int {
 		Name: name, Args: args,
 		Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr,
 		Getenv: os.Getenv, LookupEnv: os.LookupEnv,
-		Version: version,
+		Version: version.String(),
 		Rows:    terminalRows,
 
 		ErrTerminal: errTerminal,
