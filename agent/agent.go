@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/go-pcp/pcp/agent/linux"
 	"github.com/go-pcp/pcp/agent/mmv"
@@ -25,6 +27,7 @@ type Env struct {
 	Daemon    bool                // it is a program of its own
 	DSO       bool                // it stands for the shared object of the C implementation
 	Args      []string            // of the program, if it takes any
+	Options   []string            // long names of those of Builtin.Options that were given
 	Getenv    func(string) string // nil means os.Getenv
 	Log       *slog.Logger        // nil discards
 }
@@ -47,6 +50,9 @@ type Builtin struct {
 	Asked bool
 	// Args says what arguments the agent's program needs, "" if none.
 	Args string
+	// Options are the options of the agent's program that no other has. None
+	// takes an argument.
+	Options []pmda.Option
 	// File is the agent whose file has this one as well, in the C
 	// implementation; "" if it has one of its own.
 	File string
@@ -66,9 +72,15 @@ func Builtins() []Builtin {
 				TmpDir: cfg.Get("PCP_TMP_DIR"), RunDir: cfg.Get("PCP_RUN_DIR"),
 			})
 		}},
-		{Name: "linux", Domain: linux.Domain, Open: func(e Env) (pmda.Agent, error) {
+		{Name: "linux", Domain: linux.Domain, Options: []pmda.Option{
+			{Short: 'A', Long: "no-access-checks", Help: "give all clients the metrics that are for root only (insecure)"},
+		}, Open: func(e Env) (pmda.Agent, error) {
 			cfg := linux.Config{Domain: e.Domain, Version: e.Version, Helper: e.Root, Log: e.Log}
+			if pcp, err := config.Load(e.getenv); err == nil {
+				cfg.Bandwidth = filepath.Join(pcp.Get("PCP_PMDAS_DIR"), "linux", "bandwidth.conf")
+			}
 			cfg.FromEnvironment(e.getenv)
+			cfg.AllAccess = cfg.AllAccess || slices.Contains(e.Options, "no-access-checks")
 			return linux.New(cfg), nil
 		}},
 		{Name: "mmv", Domain: mmv.Domain, Open: func(e Env) (pmda.Agent, error) {

@@ -33,6 +33,14 @@ type Config struct {
 	// Replaced says that files below Root may be replaced by others: none
 	// stays open from one reading to the next.
 	Replaced bool
+	// Bandwidth is the file that says how much memory bandwidth each NUMA node
+	// has (bandwidth.conf); "" means there is none.
+	Bandwidth string
+	// MDAdm is a program to ask for the status of software RAID devices, as
+	// mdadm --detail --test DEVICE; "" means to read what the kernel says.
+	MDAdm string
+	// AllAccess gives every client the metrics that are otherwise for root only.
+	AllAccess bool
 	// StatfsTimeout is how long a fetch of filesys metrics waits for a file
 	// system that does not answer, such as one on a server that has gone;
 	// 0 means one second.

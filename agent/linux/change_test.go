@@ -140,7 +140,7 @@ func TestArrays(t *testing.T) {
 	if err := os.Symlink("../md1", filepath.Join(r.root, "dev/md/home")); err != nil {
 		t.Fatal(err)
 	}
-	want(t, a, "disk.md.status", map[string]string{"0 md0": "0", "1 home": "1", "2 md2": "2", "3 md3": "0", "4 md4": "4"})
+	want(t, a, "disk.md.status", map[string]string{"0 md0": "0", "1 home": "256", "2 md2": "512", "3 md3": "0", "4 md4": "1024"})
 	want(t, a, "hinv.map.mdname", map[string]string{"0 md0": `"md0"`, "1 home": `"md1"`, "2 md2": `"md2"`, "3 md3": `"md3"`, "4 md4": `"md4"`})
 	want(t, a, "disk.md.read", map[string]string{"0 md0": "0", "1 home": "1", "2 md2": "2", "3 md3": "3", "4 md4": "4"})
 }

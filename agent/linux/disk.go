@@ -2,9 +2,12 @@ package linux
 
 import (
 	"bytes"
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-pcp/pcp/internal/procfs"
 )
@@ -409,7 +412,7 @@ func readDiskNames(a *Agent) error {
 	status := &a.blocks[blockMDStatus]
 	status.clear()
 	for _, d := range a.disks.md {
-		status.set(status.add(d.inst), 0, d.arrayStatus())
+		status.set(status.add(d.inst), 0, uint64(a.arrayStatus(d)))
 	}
 	for _, d := range a.disks.whole {
 		ids.setText(ids.add(d.inst), 0, d.wwid)
@@ -430,10 +433,40 @@ func readDiskNames(a *Agent) error {
 	return nil
 }
 
-// arrayStatus returns what mdadm --detail --test exits with: 0 for an array in
-// order, 1 if disks are missing, 2 if it cannot be used, 4 if nothing is known.
-// The kernel says it in /sys, without the program.
-func (d *disk) arrayStatus() uint64 {
+// arrayStatus returns the status of the process mdadm --detail --test, as wait(2)
+// gives it and the C agent reports it: 256 times what the program exits with. That
+// is 0 for an array in order, 1 if disks are missing, 2 if it cannot be used, and 4
+// if nothing is known. Unless Config.MDAdm names a program, the kernel is asked in
+// its place.
+func (a *Agent) arrayStatus(d *disk) int {
+	if a.cfg.MDAdm != "" {
+		return runMDAdm(a.cfg.MDAdm, d.kernel)
+	}
+	return d.kernelStatus() << 8
+}
+
+// mdadmTimeout is how long a program may take to report on an array.
+const mdadmTimeout = 5 * time.Second
+
+// runMDAdm runs a program for the status of the array called name. The status is
+// -1 if it cannot be run.
+func runMDAdm(program, name string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), mdadmTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "--detail", "--test", "/dev/"+name)
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	switch {
+	case cmd.ProcessState == nil || err != nil && ctx.Err() != nil:
+		return -1
+	case cmd.ProcessState.ExitCode() < 0:
+		return 4 << 8 // ended by a signal
+	}
+	return cmd.ProcessState.ExitCode() << 8
+}
+
+// kernelStatus is the exit status of mdadm --detail --test, taken from /sys.
+func (d *disk) kernelStatus() int {
 	b, err := d.mdState.Read()
 	if err != nil {
 		return 4

@@ -12,6 +12,6 @@
 //
 // Instances that the kernel does not number get numbers in the order in which
 // they first appear, and keep them while the agent lives. Slabs and serial ports
-// have values for root only. Asking for file systems takes a goroutine, since
+// have values for root only, unless Config.AllAccess says otherwise. Asking for file systems takes a goroutine, since
 // one that does not answer must not stop the rest.
 package linux

@@ -8,8 +8,9 @@ import (
 
 // FromEnvironment changes c as the variables say by which the C agent is made
 // to read the files of another machine: LINUX_STATSPATH, the root directory;
-// LINUX_HERTZ and LINUX_PAGESIZE; and LINUX_NNODES, which has all processors
-// be in one node.
+// LINUX_HERTZ and LINUX_PAGESIZE; LINUX_NNODES, which has all processors be in
+// one node; LINUX_MDADM, the program that is asked for the status of arrays; and
+// LINUX_ACCESS, which gives all clients what is otherwise for root.
 //
 // LINUX_NCPUS has no effect: here the number of processors is always that of
 // the files.
@@ -26,5 +27,9 @@ func (c *Config) FromEnvironment(getenv func(string) string) {
 	}
 	if getenv("LINUX_NNODES") != "" {
 		c.OneNode = true
+	}
+	c.MDAdm = getenv("LINUX_MDADM")
+	if n, _ := strconv.Atoi(strings.TrimSpace(getenv("LINUX_ACCESS"))); n != 0 {
+		c.AllAccess = true
 	}
 }

@@ -23,6 +23,9 @@ func TestFromEnvironment(t *testing.T) {
 	f(map[string]string{"LINUX_HERTZ": "250", "LINUX_PAGESIZE": " 16384"}, Config{HZ: 250, PageSize: 16384})
 	f(map[string]string{"LINUX_HERTZ": "fast", "LINUX_PAGESIZE": "-1"}, Config{HZ: 1, PageSize: 1})
 	f(map[string]string{"LINUX_NNODES": "7"}, Config{OneNode: true})
+	f(map[string]string{"LINUX_MDADM": "/bin/true"}, Config{MDAdm: "/bin/true"})
+	f(map[string]string{"LINUX_ACCESS": "1"}, Config{AllAccess: true})
+	f(map[string]string{"LINUX_ACCESS": "0"}, Config{})
 }
 
 // TestReplacedTree replaces files while an agent reads them, and takes

@@ -15,7 +15,7 @@ import (
 func (a *Agent) Refresh(_ context.Context, ids []pcp.PMID) error {
 	var want sources
 	for _, id := range ids {
-		if m := a.metric(id); m != nil && !m.rootOnly() {
+		if m := a.metric(id); m != nil && (!m.rootOnly() || a.cfg.AllAccess) {
 			want |= m.need
 		}
 	}
@@ -41,7 +41,7 @@ func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
 func (a *Agent) readMissing(req *pmda.FetchRequest, outer bool) {
 	var missing sources
 	for _, id := range req.PMIDs {
-		if m := a.metric(id); m != nil && !(outer && isInside(m.block)) && m.allowed(req) {
+		if m := a.metric(id); m != nil && !(outer && isInside(m.block)) && a.allows(req, m) {
 			missing |= m.need &^ a.fresh
 		}
 	}
@@ -55,9 +55,9 @@ func (a *Agent) readMissing(req *pmda.FetchRequest, outer bool) {
 // third of all metrics.
 func (m *metric) rootOnly() bool { return m.block == blockSlab || m.block == blockTTY }
 
-// allowed tells whether who asks gets values of m.
-func (m *metric) allowed(req *pmda.FetchRequest) bool {
-	return !m.rootOnly() || req.Client.Attrs[wire.AttrUserID] == "0"
+// allows reports whether the client that asks gets values of m.
+func (a *Agent) allows(req *pmda.FetchRequest, m *metric) bool {
+	return !m.rootOnly() || a.cfg.AllAccess || req.Client.Attrs[wire.AttrUserID] == "0"
 }
 
 // copy appends the values that were read to the result: those of a container
@@ -75,7 +75,7 @@ func (a *Agent) copy(req *pmda.FetchRequest, inside *Agent) {
 			continue
 		}
 		res.AddSet(id)
-		if !m.allowed(req) {
+		if !a.allows(req, m) {
 			continue
 		}
 		b := &a.blocks[m.block]

@@ -174,6 +174,7 @@ func readSysKernel(a *Agent) error {
 			uevent.set(0, 0, v)
 		}
 	}
+	readExtfrag(a)
 	out.set(0, kernPIDMax, number(r.pidMax, 1<<22)) // PID_MAX_LIMIT
 	out.set(0, kernPtys, number(r.ptys, 0))
 	for _, f := range [...]struct {

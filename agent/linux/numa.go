@@ -1,6 +1,11 @@
 package linux
 
-import "github.com/go-pcp/pcp/internal/procfs"
+import (
+	"bytes"
+	"math"
+
+	"github.com/go-pcp/pcp/internal/procfs"
+)
 
 // A numaReader reads meminfo and numastat of each node in /sys.
 type numaReader struct {
@@ -9,6 +14,7 @@ type numaReader struct {
 	keyed, stat       []*procfs.Keyed
 	prefix            [][]byte // "Node 0 "
 	huge, hugeBytes   [3]int
+	bandwidth         bandwidthFile
 }
 
 func readNUMA(a *Agent) error {
@@ -17,6 +23,8 @@ func readNUMA(a *Agent) error {
 		t.survey(a.nodes())
 	}
 	r.follow(a, t)
+	r.bandwidth.read(a, t)
+	perNode := a.column(blockNUMA, "=bandwidth")
 	out := &a.blocks[blockNUMA]
 	out.clear()
 	size, haveSize := a.blocks[blockMeminfo].get(0, a.column(blockMeminfo, "Hugepagesize"))
@@ -29,6 +37,9 @@ func readNUMA(a *Agent) error {
 		}
 		if b, err := r.numastat[i].Read(); err == nil {
 			r.stat[i].Parse(b, nil, set)
+		}
+		if v := r.bandwidth.of[t.nodes[i].name]; v > 0 {
+			set(perNode, doubleBits(v))
 		}
 		for j, col := range r.huge {
 			if row[col].ok && haveSize {
@@ -53,7 +64,7 @@ func (r *numaReader) follow(a *Agent, t *topology) {
 		r.numastat[i].Close()
 	}
 	k := a.keys[blockNUMA]
-	*r = numaReader{}
+	*r = numaReader{bandwidth: r.bandwidth}
 	for i, name := range [...]string{"Total", "Free", "Surp"} {
 		r.huge[i], r.hugeBytes[i] = a.column(blockNUMA, "HugePages_"+name), a.column(blockNUMA, "=HugePages_"+name)
 	}
@@ -68,7 +79,7 @@ func (r *numaReader) follow(a *Agent, t *topology) {
 }
 
 // A dirReader reads files of a directory that hold one number each. The keys of
-// its block are their names.
+// its block are their names. As in C a file that is not there counts as 0.
 type dirReader struct {
 	block blockID
 	files []*procfs.File
@@ -87,24 +98,13 @@ func newDirReader(a *Agent, b blockID, dir string) dirReader {
 func (r *dirReader) read(a *Agent) error {
 	out := &a.blocks[r.block]
 	out.clear()
-	var last error
 	for i, f := range r.files {
-		b, err := f.Read()
-		if err != nil {
-			last = err
-			continue
-		}
-		if v, _, ok := procfs.Uint(b); ok {
-			out.set(0, r.cols[i], v)
-		}
-	}
-	if last != nil && !anyValue(out) {
-		return last
+		out.set(0, r.cols[i], number(f, 0))
 	}
 	return nil
 }
 
-// anyValue tells whether there is a value in b.
+// anyValue reports whether there is a value in b.
 func anyValue(b *block) bool {
 	for _, c := range b.cells {
 		if c.ok {
@@ -112,6 +112,60 @@ func anyValue(b *block) bool {
 		}
 	}
 	return false
+}
+
+// readExtfrag sums up, for the zone Normal of each node, a line such as
+//
+//	Node 0, zone   Normal 0.000 0.001 0.003
+//
+// with a number for each order of allocation. The file is in debugfs, which is
+// mounted on few machines and for root alone: without it there are no values.
+func readExtfrag(a *Agent) {
+	b, err := a.extfrag.Read()
+	if err != nil {
+		b = nil
+	}
+	t := &a.stat.topology
+	if !t.surveyed {
+		t.survey(a.nodes())
+	}
+	parseExtfrag(b, t, &a.blocks[blockExtfrag])
+}
+
+func parseExtfrag(b []byte, t *topology, out *block) {
+	out.clear()
+	for {
+		line, rest, ok := procfs.Line(b)
+		if !ok {
+			return
+		}
+		b = rest
+		line, ok = bytes.CutPrefix(line, []byte("Node "))
+		if !ok {
+			continue
+		}
+		id, line, ok := procfs.Uint(line)
+		line, comma := bytes.CutPrefix(line, []byte(","))
+		_, line = procfs.Field(line) // "zone"
+		zone, line := procfs.Field(line)
+		if !ok || !comma || string(zone) != "Normal" {
+			continue
+		}
+		var sum float32
+		n := 0
+		for ; ; n++ {
+			v, rest, ok := procfs.Float(line)
+			if !ok {
+				break
+			}
+			sum, line = sum+float32(v), rest
+		}
+		for i, node := range t.nodes {
+			if n > 0 && uint64(node.id) == id && !hasInst(out, int32(i)) {
+				out.set(out.add(int32(i)), 0, uint64(math.Float32bits(sum)))
+			}
+		}
+	}
 }
 
 // Columns of blockSwap.

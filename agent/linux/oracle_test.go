@@ -18,7 +18,7 @@ import (
 )
 
 // groups are the subtrees that the agent has to report completely.
-var groups = []string{"kernel", "mem", "swap", "swapdev", "disk", "network", "filesys", "tmpfs", "vfs", "ipc", "nfs", "nfs3", "nfs4", "rpc", "tape", "fchost", "tty", "zram", "hinv", "pmda"}
+var groups = []string{"kernel", "mem", "swap", "swapdev", "disk", "network", "filesys", "tmpfs", "vfs", "ipc", "nfs", "nfs3", "nfs4", "rpc", "tape", "fchost", "tty", "zram", "hinv", "pmda", "sysfs"}
 
 // real is a collector with the real agent, fresh: it has no instance caches.
 type real struct {
@@ -357,7 +357,6 @@ var fixtures = []fixture{
 		"kernel.all.blocked":         "not in the file: the real agent reports 0",
 		"kernel.all.entropy":         noFile,
 		"kernel.percpu.sirq":         noFile,
-		"mem.ksm":                    noFile,
 		"hinv.nfilesys":              noFile,
 		"mem.vmstat.thp_split":       "the real agent takes what is missing for -1",
 		"disk.partitions":            "what old kernels do not count for partitions is an error to the real agent",

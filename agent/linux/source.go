@@ -297,6 +297,7 @@ const (
 	blockDistro
 	blockUtmp
 	blockSysKernel
+	blockExtfrag
 	numBlocks
 )
 
@@ -448,6 +449,7 @@ var blockSpecs = [numBlocks]blockSpec{
 	blockDistro:       {1, false, 1 << sourceUname},
 	blockUtmp:         {numUtmp, false, 1 << sourceUtmp},
 	blockSysKernel:    {numSysKernel, false, 1 << sourceSysKernel},
+	blockExtfrag:      {1, true, 1 << sourceSysKernel},
 }
 
 const nodeDir = "sys/devices/system/node"
@@ -494,6 +496,7 @@ type readers struct {
 	uname      unameReader
 	utmp       *procfs.File
 	sysKernel  sysKernelReader
+	extfrag    *procfs.File
 
 	softnetMetrics []*metric
 }
@@ -542,6 +545,7 @@ func newReaders(a *Agent) *readers {
 		cpuinfo: cpuInfoReader{file: a.file("proc/cpuinfo")},
 		uname:   newUnameReader(a),
 		utmp:    a.file("var/run/utmp"),
+		extfrag: a.file("sys/kernel/debug/extfrag/unusable_index"),
 		sysKernel: sysKernelReader{
 			entropy: a.wholeFile("proc/sys/kernel/random/entropy_avail"),
 			pool:    a.wholeFile("proc/sys/kernel/random/poolsize"),

@@ -111,6 +111,7 @@ var miscMetrics = []metric{
 	{"ipc.shm.creator_pid", 64, 6, pcp.TypeU32, shmInDom, discrete, unitless, blockShm, shmCreator, "", 0, 0, "Process that made it, of each shared memory segment"},
 	{"ipc.shm.last_access_pid", 64, 7, pcp.TypeU32, shmInDom, instant, unitless, blockShm, shmLast, "", 0, 0, "Process that attached or detached it last, of each shared memory segment"},
 	{"sysfs.kernel.uevent_seqnum", 35, 0, pcp.TypeU64, noInDom, counter, count, blockUevent, 0, "", 0, 0, "Number of the last device event"},
+	{"sysfs.kernel.debug.extfrag_unusable", 35, 1, pcp.TypeFloat, nodeInDom, instant, unitless, blockExtfrag, 0, "", 0, 0, "Free memory too fragmented to use: shares by order, summed, in zone Normal of each node"},
 	{"tty.serial.tx", 74, 0, pcp.TypeU32, ttyInDom, counter, unitless, blockTTY, ttyTx, "", 0, 0, "Bytes sent of each serial port"},
 	{"tty.serial.rx", 74, 1, pcp.TypeU32, ttyInDom, counter, unitless, blockTTY, ttyRx, "", 0, 0, "Bytes received of each serial port"},
 	{"tty.serial.frame", 74, 2, pcp.TypeU32, ttyInDom, counter, unitless, blockTTY, ttyFrame, "", 0, 0, "Framing errors of each serial port"},

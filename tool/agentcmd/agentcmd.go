@@ -48,7 +48,7 @@ func synopsis(b agent.Builtin) string {
 }
 
 func daemon(b agent.Builtin, version string) *pmda.Daemon {
-	var args []string
+	var args, given []string
 	return &pmda.Daemon{
 		Name:   "pmda" + b.Name,
 		Domain: b.Domain,
@@ -57,6 +57,11 @@ func daemon(b agent.Builtin, version string) *pmda.Daemon {
 		NoHelpFile: true,
 		KeepUser:   !b.Sample && b.Name != "mmv" && b.Name != "pmproxy",
 		Synopsis:   synopsis(b),
+		Own:        b.Options,
+		Set: func(o *pmda.Option, _ string) error {
+			given = append(given, o.Long)
+			return nil
+		},
 		Args: func(list []string) error {
 			if args = list; b.Args != "" && len(list) == 0 {
 				//lint:ignore ST1005 what the one such C agent says
@@ -65,7 +70,7 @@ func daemon(b agent.Builtin, version string) *pmda.Daemon {
 			return nil
 		},
 		New: func(domain int, log *slog.Logger) (pmda.Agent, error) {
-			return b.Open(agent.Env{Domain: domain, Version: version, Daemon: true, Args: args, Log: log})
+			return b.Open(agent.Env{Domain: domain, Version: version, Daemon: true, Args: args, Options: given, Log: log})
 		},
 	}
 }
