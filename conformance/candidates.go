@@ -76,7 +76,6 @@ func (p *reporter) tryCandidates(r *runner, tests []test, update bool) int {
 	}
 	var short, long []test
 	second := p.run(r, good)
-	p.runAgain(r, second)
 	for _, o := range second {
 		switch {
 		case o.Status != pass:
@@ -105,8 +104,8 @@ func (p *reporter) tryCandidates(r *runner, tests []test, update bool) int {
 
 // tryAny runs tests without demanding that all commands which they name have
 // run, since one of ours may do by itself what the real one leaves to others: of
-// those that pass it names the ones that have. Tests that are in a list of ours
-// and do not pass have more chances, alone, as when the list is run.
+// those that pass it names the ones that have. Tests that do not pass run once more,
+// alone; those that pass then are listed as such.
 func (p *reporter) tryAny(r *runner, tests []test) ([]outcome, error) {
 	listed, err := parseArgs([]string{"@" + mustPassList, "@" + longList})
 	if err != nil {
@@ -115,22 +114,14 @@ func (p *reporter) tryAny(r *runner, tests []test) ([]outcome, error) {
 	any := slices.Clone(tests)
 	for i := range any {
 		any[i].tools = nil
+		any[i].alone = slices.ContainsFunc(listed, func(t test) bool { return t.alone && t.String() == any[i].String() })
 	}
 	all := p.run(r, any)
-	var again []*outcome
 	for i := range all {
-		known := slices.ContainsFunc(listed, func(t test) bool { return t.String() == all[i].String() })
-		if all[i].Status != pass && known {
-			again = append(again, &all[i])
-		}
-	}
-	for range p.again {
-		for _, o := range again {
-			if o.Status != pass {
-				o.result = r.run(o.test)
-				o.tries++
-				p.show(o)
-			}
+		if o := &all[i]; o.Status != pass && !o.alone {
+			o.alone = true
+			o.result = r.run(o.test)
+			p.show(o)
 		}
 	}
 	for i := range all {
@@ -225,7 +216,11 @@ func formatList(old string, list []test) string {
 		return slices.Index(order, a.mode) - slices.Index(order, c.mode)
 	})
 	for _, t := range list {
-		fmt.Fprintf(&b, "%-5s %-8s %s\n", t.id, t.mode, strings.Join(t.tools, ","))
+		fmt.Fprintf(&b, "%-5s %-8s %s", t.id, t.mode, strings.Join(t.tools, ","))
+		if t.alone {
+			b.WriteString(" alone")
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

@@ -58,14 +58,14 @@ func TestCompareList(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := map[string]bool{"009:offline": true, "010:own": true, "002:offline": true}
-	now := []test{{"010", ownPMCD, []string{"pmval", "pmcd"}}, {"002", offline, []string{"pminfo"}}}
+	now := []test{{"010", ownPMCD, []string{"pmval", "pmcd"}, false}, {"002", offline, []string{"pminfo"}, true}}
 	for _, update := range []bool{false, true} {
 		before, _ := os.ReadFile(path)
 		if err := compareList(path, now, tried, update); err != nil {
 			t.Fatal(err)
 		}
 		after, _ := os.ReadFile(path)
-		want := "# About it.\n# More.\n\n002   offline  pminfo\n002   pmcd     pminfo\n010   own      pmval,pmcd\n1001  offline  pmerr\n"
+		want := "# About it.\n# More.\n\n002   offline  pminfo alone\n002   pmcd     pminfo\n010   own      pmval,pmcd\n1001  offline  pmerr\n"
 		if !update {
 			want = string(before)
 		}

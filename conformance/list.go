@@ -30,6 +30,7 @@ type test struct {
 	id    string // as the script is called, such as 002, or agents for one of our own
 	mode  mode
 	tools []string // which of our commands must have run, if that is said
+	alone bool     // it must have the machine to itself
 }
 
 func (t test) String() string { return t.id + ":" + string(t.mode) }
@@ -39,7 +40,7 @@ var testID = regexp.MustCompile(`^([0-9]{3,5}|[a-z][a-z-]+)$`)
 // added tells of a test that the suite does not have: it lies beside the lists.
 func (t test) added() bool { return t.id[0] >= 'a' }
 
-// parseTest parses fields of a list: the test, its mode, the commands.
+// parseTest parses fields of a list: the test, its mode, the commands, and "alone".
 func parseTest(fields []string) (test, error) {
 	t := test{id: fields[0], mode: offline}
 	if !testID.MatchString(t.id) {
@@ -54,14 +55,17 @@ func parseTest(fields []string) (test, error) {
 	if len(fields) > 2 {
 		t.tools = strings.Split(fields[2], ",")
 	}
-	if len(fields) > 3 {
+	switch {
+	case len(fields) == 4 && fields[3] == "alone":
+		t.alone = true
+	case len(fields) > 3:
 		return t, fmt.Errorf("test %s: %q is too much", t.id, fields[3])
 	}
 	return t, nil
 }
 
-// parseList reads lines of a test, its mode and, separated by commas, commands;
-// # begins a comment.
+// parseList reads lines of a test, its mode, commands separated by commas, and
+// "alone" where it must have the machine to itself; # begins a comment.
 func parseList(r io.Reader) ([]test, error) {
 	var list []test
 	sc := bufio.NewScanner(r)

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,12 +13,14 @@ import (
 )
 
 func TestParseList(t *testing.T) {
-	list, err := parseList(strings.NewReader("# head\n\n002\n015  pmcd pmstore,pminfo # stores\n015 own\n"))
+	list, err := parseList(strings.NewReader("# head\n\n002\n015  pmcd pmstore,pminfo # stores\n015 own pmcd alone\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []test{{id: "002", mode: offline}, {id: "015", mode: pmcd, tools: []string{"pmstore", "pminfo"}}, {id: "015", mode: ownPMCD}}
-	if !slices.EqualFunc(list, want, func(a, b test) bool { return a.String() == b.String() && slices.Equal(a.tools, b.tools) }) {
+	want := []test{{id: "002", mode: offline}, {id: "015", mode: pmcd, tools: []string{"pmstore", "pminfo"}}, {id: "015", mode: ownPMCD, tools: []string{"pmcd"}, alone: true}}
+	if !slices.EqualFunc(list, want, func(a, b test) bool {
+		return a.String() == b.String() && slices.Equal(a.tools, b.tools) && a.alone == b.alone
+	}) {
 		t.Errorf("parseList = %v, want %v", list, want)
 	}
 	for text, want := range map[string]string{
@@ -25,6 +29,7 @@ func TestParseList(t *testing.T) {
 		"a/b\n":                "not the number",
 		"002 real\n":           "mode",
 		"002 pmcd a b\n":       "too much",
+		"002 pmcd a alone b\n": "too much",
 		"002 pmcd\n002 pmcd\n": "line 2",
 	} {
 		if list, err := parseList(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -108,5 +113,77 @@ func TestSave(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
 		t.Errorf("left %q", left)
+	}
+}
+
+// TestExplanation checks what is said of a test that fails.
+func TestExplanation(t *testing.T) {
+	x := test{id: "002", mode: pmcd, tools: []string{"pminfo", "pmval"}}
+	var long strings.Builder
+	for i := range 100 {
+		fmt.Fprintln(&long, i)
+	}
+	got := explanation(x, &result{Status: fail, Expected: []byte(long.String()), Output: []byte("1\n")})
+	for _, want := range []string{"    --- expected\n", "    -0\n", "lines more", "    again: conformance/run -v -keep /tmp/qa 002:pmcd:pminfo,pmval\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("explanation lacks %q:\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "\n"); n != diffLines+2 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+// TestCommandsIn finds commands wherever they lie, and through links.
+func TestCommandsIn(t *testing.T) {
+	bin, lib, agents := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, path := range []string{filepath.Join(bin, "pmval"), filepath.Join(bin, "pmlogextract"), filepath.Join(lib, "pmboth"), filepath.Join(bin, "pmboth")} {
+		if err := os.WriteFile(path, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, to := range map[string]string{
+		filepath.Join(bin, "pmevent"): "pmval", filepath.Join(lib, "pmlogextract"): filepath.Join(bin, "pmlogextract"),
+		filepath.Join(bin, "pmgone"): "nowhere",
+	} {
+		if err := os.Symlink(to, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(agents, "simple"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f := func(name string, want ...string) {
+		t.Helper()
+		if got := commandsIn([]string{bin, lib}, agents, name); !slices.Equal(got, want) {
+			t.Errorf("commandsIn(%s) = %q, want %q", name, got, want)
+		}
+	}
+	f("pmval", filepath.Join(bin, "pmval"))
+	f("pmevent", filepath.Join(bin, "pmval"))
+	f("pmlogextract", filepath.Join(bin, "pmlogextract"))
+	f("pmboth", filepath.Join(bin, "pmboth"), filepath.Join(lib, "pmboth"))
+	f("pmdasimple", filepath.Join(agents, "simple", "pmdasimple"))
+	f("pmgone")
+	f("pmdanone")
+}
+
+// TestCheckWrapped refuses a sandbox in which a real command can be called.
+func TestCheckWrapped(t *testing.T) {
+	dir := t.TempDir()
+	l := &layout{Wrap: filepath.Join(dir, "wrap")}
+	for _, name := range []string{"wrap", "pmval"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.checkWrapped("pmval", []string{dir}); err == nil {
+		t.Error("a real command is not found")
+	}
+	if err := os.Link(l.Wrap, filepath.Join(dir, "pminfo")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.checkWrapped("pminfo", []string{dir}), l.checkWrapped("pmnone", []string{dir})); err != nil {
+		t.Error(err)
 	}
 }

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,39 +14,29 @@ import (
 	"sync"
 )
 
-// mostAgain is how many tests are given a second chance. Where more fail it is
-// not for the machine being busy.
-const mostAgain = 25
+// diffLines is how many lines of the difference are shown of a test that fails.
+const diffLines = 20
 
 // A reporter says what becomes of tests.
 type reporter struct {
 	jobs    int    // how many run at a time
-	again   int    // how many more chances one has that does not pass
 	keep    string // directory for outputs, or ""
 	verbose bool
+	explain bool // show the difference of a test that fails, and how to repeat it
 }
 
-// An outcome is what became of a test, the last time that it ran.
+// An outcome is what became of a test.
 type outcome struct {
 	test
 	*result
-	tries int
 }
 
 // report runs tests and says what became of each, and of all.
 func (p *reporter) report(r *runner, tests []test) int {
 	all := p.run(r, tests)
-	p.runAgain(r, all)
 	count := make(map[string]int)
-	var late []string
 	for _, o := range all {
 		count[o.Status]++
-		if o.tries > 1 && o.Status == pass {
-			late = append(late, o.String())
-		}
-	}
-	if len(late) > 0 {
-		fmt.Printf("# %d passed when they ran again, alone: %s\n", len(late), strings.Join(late, " "))
 	}
 	var parts []string
 	for _, status := range []string{pass, fail, timeout, notRun, noSubst, broken} {
@@ -59,7 +51,7 @@ func (p *reporter) report(r *runner, tests []test) int {
 	return 0
 }
 
-// run runs tests side by side.
+// run runs tests side by side, and then those that must have the machine to themselves.
 func (p *reporter) run(r *runner, tests []test) []outcome {
 	var (
 		mu    sync.Mutex
@@ -70,7 +62,7 @@ func (p *reporter) run(r *runner, tests []test) []outcome {
 	for range p.jobs {
 		wg.Go(func() {
 			for i := range queue {
-				all[i] = outcome{tests[i], r.run(tests[i]), 1}
+				all[i] = outcome{tests[i], r.run(tests[i])}
 				mu.Lock()
 				p.show(&all[i])
 				mu.Unlock()
@@ -80,42 +72,28 @@ func (p *reporter) run(r *runner, tests []test) []outcome {
 	// Those that wait for archives come last.
 	for _, wait := range []bool{false, true} {
 		for i, t := range tests {
-			if r.reads[t.id] == wait {
+			if !t.alone && r.reads[t.id] == wait {
 				queue <- i
 			}
 		}
 	}
 	close(queue)
 	wg.Wait()
-	return all
-}
-
-// runAgain runs those that did not pass once more, one after the other: many
-// tests wait for something for as long as it takes on a machine that does
-// nothing else.
-func (p *reporter) runAgain(r *runner, all []outcome) {
-	for range p.again {
-		var list []*outcome
-		for i := range all {
-			if all[i].Status != pass {
-				list = append(list, &all[i])
-			}
-		}
-		if len(list) == 0 || len(list) > mostAgain {
-			return
-		}
-		fmt.Printf("# again, alone: %d\n", len(list))
-		for _, o := range list {
-			o.result = r.run(o.test)
-			o.tries++
-			p.show(o)
+	for i, t := range tests {
+		if t.alone {
+			all[i] = outcome{t, r.run(t)}
+			p.show(&all[i])
 		}
 	}
+	return all
 }
 
 // show prints what became of a test, and keeps its output.
 func (p *reporter) show(o *outcome) {
 	fmt.Println(line(o.test, o.result, p.verbose))
+	if p.explain && o.Status != pass {
+		fmt.Print(explanation(o.test, o.result))
+	}
 	if p.keep != "" {
 		if err := save(p.keep, o.test, o.result); err != nil {
 			failed(err)
@@ -132,6 +110,52 @@ func line(t test, res *result, verbose bool) string {
 		s += "  [" + res.Note + "]"
 	}
 	return s
+}
+
+// explanation is what somebody wants to know first of a test that did not pass:
+// the beginning of the difference, and the command that runs it again.
+func explanation(t test, res *result) string {
+	var b strings.Builder
+	lines := strings.SplitAfter(difference(res.Expected, res.Output), "\n")
+	for i, line := range lines {
+		if i == diffLines {
+			fmt.Fprintf(&b, "    ... and %d lines more\n", len(lines)-i-1)
+			break
+		}
+		if line != "" {
+			fmt.Fprintf(&b, "    %s\n", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	again := t.String()
+	if len(t.tools) > 0 {
+		again += ":" + strings.Join(t.tools, ",")
+	}
+	fmt.Fprintf(&b, "    again: conformance/run -v -keep /tmp/qa %s\n", again)
+	return b.String()
+}
+
+// difference is what diff says of what a test was to print and what it printed.
+func difference(want, got []byte) string {
+	if len(got) == 0 && len(want) == 0 {
+		return ""
+	}
+	f, err := os.CreateTemp("", "conformance-")
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(want)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err.Error() + "\n"
+	}
+	cmd := exec.Command("diff", "-u", "--label", "expected", "--label", "printed", f.Name(), "-")
+	cmd.Stdin = bytes.NewReader(got)
+	out, err := cmd.Output() // its status is 1
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		return fmt.Sprintf("diff: %v\n", err)
+	}
+	return string(out)
 }
 
 // save leaves what a test printed, or removes what it left when it passes.
@@ -155,6 +179,5 @@ func save(dir string, t test, res *result) error {
 	if res.Status == pass || len(res.Output) == 0 {
 		return nil
 	}
-	diff, _ := exec.Command("diff", "-u", base+".out", base+".out.bad").Output() // its status is 1
-	return os.WriteFile(base+".diff", diff, 0o644)
+	return os.WriteFile(base+".diff", []byte(difference(res.Expected, res.Output)), 0o644)
 }

@@ -27,12 +27,12 @@ const (
 
 // A runner runs tests.
 type runner struct {
-	suite string            // directory of the test suite
-	added string            // directory of our own tests
-	cache cache             // what set-up prepared
-	wrap  string            // the program of package wrap
-	links map[string]string // our commands, by name; nil to use the real ones
-	over  map[string]string // where the real ones lie
+	suite string              // directory of the test suite
+	added string              // directory of our own tests
+	cache cache               // what set-up prepared
+	wrap  string              // the program of package wrap
+	links map[string]string   // our commands, by name; nil to use the real ones
+	over  map[string][]string // where the real ones lie
 	limit time.Duration
 	stub  string // a program to run in place of the commands that a test names, or ""
 
@@ -51,7 +51,7 @@ var writable = []string{
 func (r *runner) layout(m mode) layout {
 	l := layout{
 		Suite: r.suite, Layers: r.cache.layers(), Wrap: r.wrap,
-		Links: make(map[string]string), Over: make(map[string]string),
+		Links: make(map[string]string), Over: make(map[string][]string),
 	}
 	for _, dir := range writable {
 		if exists(dir) {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -24,15 +26,15 @@ const hostName = "qahost"
 // A layout says how to arrange the file system of a sandbox. All changes that
 // are made in it are lost, but for those to the overlays with Keep.
 type layout struct {
-	Suite    string            // directory of the test suite
-	Layers   string            // directory of the layers that set-up left
-	Archives string            // directory of a layer with archives for the suite, or ""
-	Made     string            // directory that such archives are put into, or ""
-	Keep     bool              // set-up: changes go to Layers
-	Links    map[string]string // our commands, by name
-	Over     map[string]string // where each of them lies: path of the real one
-	Wrap     string            // the program of package wrap
-	Writable []string          // directories that a test may change
+	Suite    string              // directory of the test suite
+	Layers   string              // directory of the layers that set-up left
+	Archives string              // directory of a layer with archives for the suite, or ""
+	Made     string              // directory that such archives are put into, or ""
+	Keep     bool                // set-up: changes go to Layers
+	Links    map[string]string   // our commands, by name
+	Over     map[string][]string // where each of them lies: paths of the real one
+	Wrap     string              // the program of package wrap
+	Writable []string            // directories that a test may change
 }
 
 // layerName is where the changes to dir are kept below layout.Layers.
@@ -87,12 +89,22 @@ func (l *layout) build() error {
 			return err
 		}
 	}
-	for _, path := range l.Over {
+	var over []string
+	for _, paths := range l.Over {
+		over = append(over, paths...)
+	}
+	slices.Sort(over)
+	for _, path := range slices.Compact(over) { // pmval is pmevent too
 		if st, err := os.Lstat(path); strings.HasPrefix(path, agentDir) && (err != nil || !st.Mode().IsRegular()) {
 			continue // an agent that set-up neither compiled nor put there
 		}
 		if err := l.wrapOver(path); err != nil {
 			return fmt.Errorf("laying %s over %s: %w", l.Wrap, path, err)
+		}
+	}
+	for name := range l.Links {
+		if err := l.checkWrapped(name, commandDirs); err != nil {
+			return err
 		}
 	}
 	if err := l.installSudo(); err != nil {
@@ -103,10 +115,19 @@ func (l *layout) build() error {
 			return err
 		}
 	}
-	for _, dir := range []string{"/tmp", "/var/tmp"} {
+	for _, dir := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
 		if err := unix.Mount("conformance", dir, "tmpfs", 0, "mode=1777"); err != nil {
 			return fmt.Errorf("mounting %s: %w", dir, err)
 		}
+	}
+	for _, dir := range []string{"/var/lib/pcp/tmp", "/var/log/pcp"} {
+		if err := emptied(dir); err != nil {
+			return fmt.Errorf("hiding what is in %s: %w", dir, err)
+		}
+	}
+	// Where PCP has run once there is this one, which tests put aside.
+	if err := notices("/var/log/pcp/NOTICES"); err != nil {
+		return err
 	}
 	return network()
 }
@@ -133,6 +154,22 @@ func (l *layout) wrapOver(path string) error {
 		return err
 	}
 	return unix.Mount(own, path, "", unix.MS_BIND, "")
+}
+
+// checkWrapped checks that a command of ours cannot be called but through the
+// wrapper: a real one that runs in its place would make a test pass for nothing.
+func (l *layout) checkWrapped(name string, dirs []string) error {
+	wrapper, err := os.Stat(l.Wrap)
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		path := filepath.Join(dir, name)
+		if st, err := os.Stat(path); err == nil && !os.SameFile(st, wrapper) {
+			return fmt.Errorf("%s is the real command, although ours was to be in its place", path)
+		}
+	}
+	return nil
 }
 
 func inSandbox(parts ...string) string {
@@ -228,6 +265,56 @@ func services() error {
 		}
 	}
 	return nil
+}
+
+// emptied hides what programs of the machine left in a directory of PCP: files for
+// the agent mmv, logs and archives. A new file system is mounted there, with the
+// same directories, owners and modes, and no files.
+func emptied(dir string) error {
+	type entry struct {
+		path string
+		mode fs.FileMode
+		uid  int
+		gid  int
+	}
+	var dirs []entry
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		st, err := d.Info()
+		if err != nil {
+			return err
+		}
+		owner := st.Sys().(*syscall.Stat_t)
+		dirs = append(dirs, entry{path, st.Mode(), int(owner.Uid), int(owner.Gid)})
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) && len(dirs) == 0 {
+		return nil
+	}
+	if err == nil {
+		err = unix.Mount("conformance", dir, "tmpfs", 0, "")
+	}
+	for _, d := range dirs {
+		if err == nil && d.path != dir {
+			err = os.Mkdir(d.path, 0o700)
+		}
+		if err == nil {
+			err = errors.Join(os.Chown(d.path, d.uid, d.gid), os.Chmod(d.path, d.mode))
+		}
+	}
+	return err
+}
+
+func notices(path string) error {
+	if err := os.WriteFile(path, nil, 0o664); err != nil {
+		return err
+	}
+	if u, err := user.Lookup("pcp"); err == nil {
+		chown(path, u)
+	}
+	return os.Chmod(path, 0o664)
 }
 
 // network gives the machine its name, and only a loopback interface.

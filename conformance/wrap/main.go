@@ -26,11 +26,11 @@ func main() {
 	if filepath.Base(exe) == "sudo" {
 		sudo(os.Args[1:])
 	}
-	name := command(exe, os.Args[0])
+	name := command(exe, os.Args[0], dirs...)
 	target := filepath.Join(Dir, "links", name)
 	kind := "ours"
 	if _, err := os.Stat(target); err != nil {
-		target, kind = filepath.Join(Dir, "root", filepath.Dir(exe), name), "real"
+		target, kind = filepath.Join(Dir, "root", exe), "real" // which looks at os.Args[0] itself
 	}
 	note(kind, name)
 	err = syscall.Exec(target, os.Args, os.Environ())
@@ -41,17 +41,22 @@ func main() {
 }
 
 // command returns which command is meant when exe was called as arg0: exe, or a
-// symbolic link beside it.
-func command(exe, arg0 string) string {
+// symbolic link to it in a directory of commands.
+func command(exe, arg0 string, dirs ...string) string {
 	name, called := filepath.Base(exe), filepath.Base(arg0)
 	if called == name {
 		return name
 	}
-	if to, err := os.Readlink(filepath.Join(filepath.Dir(exe), called)); err == nil && filepath.Base(to) == name {
-		return called
+	for _, dir := range append([]string{filepath.Dir(exe)}, dirs...) {
+		if to, err := filepath.EvalSymlinks(filepath.Join(dir, called)); err == nil && to == exe {
+			return called
+		}
 	}
 	return name
 }
+
+// dirs are where PCP has commands, or links to them.
+var dirs = []string{"/usr/bin", "/usr/lib/pcp/bin", "/usr/libexec/pcp/bin"}
 
 // note adds a line to the log. That it cannot is no reason not to run.
 func note(kind, name string) {

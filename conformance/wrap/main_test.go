@@ -12,11 +12,13 @@ func TestCommand(t *testing.T) {
 	os.Symlink("pmval", filepath.Join(dir, "pmevent"))
 	os.Symlink("elsewhere", filepath.Join(dir, "pmother"))
 	exe := filepath.Join(dir, "pmval")
+	far := t.TempDir()
+	os.Symlink(exe, filepath.Join(far, "pmfar"))
 	for arg0, want := range map[string]string{
 		"pmval": "pmval", exe: "pmval", "pmevent": "pmevent", dir + "/pmevent": "pmevent",
-		"pmother": "pmval", "-x": "pmval", "": "pmval",
+		"pmother": "pmval", "-x": "pmval", "": "pmval", "pmfar": "pmfar", "/lib/pmfar": "pmfar",
 	} {
-		if got := command(exe, arg0); got != want {
+		if got := command(exe, arg0, far); got != want {
 			t.Errorf("command(%q) = %q, want %q", arg0, got, want)
 		}
 	}
