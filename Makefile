@@ -6,7 +6,7 @@ TOOL    := $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 30s
 PREFIX  ?= /usr/local
 
-.PHONY: run build test test-race unit lint fuzz bench qa oracle install clean
+.PHONY: run build test test-race unit lint fuzz bench qa oracle install uninstall clean
 
 run: build          ## build, then collect from this machine until ctrl-C
 	bin/pcp up $(ARGS)
@@ -55,8 +55,11 @@ qa: build           ## the upstream QA suite's tests with our tools in place of 
 oracle:             ## the real PCP, from the system's packages, where apt and root allow
 	scripts/oracle
 
-install: build
-	install -D bin/pcp $(DESTDIR)$(PREFIX)/bin/pcp
+install: build      ## program, links, manual pages, completion, units and samples below $(DESTDIR)$(PREFIX)
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install install
+
+uninstall: build    ## remove what make install installed
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install uninstall
 
 clean:
 	rm -rf bin

@@ -41,6 +41,7 @@ var floors = map[string]int{
 	"conformance":     6,
 	"interop":         8, // on everything, the real PCP too
 	"examples":        6,
+	"packaging":       6,
 	"internal":        7, // for tests, but for what is listed
 	"internal/getopt": 1,
 	"internal/procfs": 1,

@@ -33,6 +33,7 @@ import (
 	"github.com/go-pcp/pcp/tool/logreduce"
 	"github.com/go-pcp/pcp/tool/logsize"
 	"github.com/go-pcp/pcp/tool/logsummary"
+	"github.com/go-pcp/pcp/tool/man"
 	"github.com/go-pcp/pcp/tool/mmvdump"
 	"github.com/go-pcp/pcp/tool/nsedit"
 	"github.com/go-pcp/pcp/tool/passwd"
@@ -97,6 +98,7 @@ func commands() []*cli.Command {
 		sleep.Command,
 		help.Command,
 		versionCommand,
+		man.Command,
 		linksCommand,
 		completion.Command,
 	}, agentcmd.Commands())

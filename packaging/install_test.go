@@ -1,0 +1,123 @@
+package packaging
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestInstall runs make install and make uninstall below a directory of its own and
+// looks at what is there after each.
+func TestInstall(t *testing.T) {
+	for _, name := range []string{"make", "bash", "sed"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("SKIPPED: there is no %s", name)
+		}
+	}
+	dest := t.TempDir()
+	const prefix = "/opt/pcp"
+	made := func(target string) (string, error) {
+		cmd := exec.Command("make", "-C", "..", target, "DESTDIR="+dest, "PREFIX="+prefix)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := made("install"); err != nil {
+		t.Fatalf("make install: %v\n%s", err, out)
+	}
+	root := dest + prefix
+	for _, name := range []string{
+		"bin/pcp", "bin/pminfo",
+		"share/man/man1/pcp.1", "share/man/man1/pminfo.1", "share/man/man1/pcp-info.1", "share/man/man5/mmv.5",
+		"share/bash-completion/completions/pcp", "share/bash-completion/completions/pminfo",
+		"share/zsh/site-functions/_pcp", "share/fish/vendor_completions.d/pcp.fish",
+		"lib/systemd/system/pcp-pmcd.service", "lib/systemd/system/pcp-pmcd.socket",
+		"lib/systemd/user/pcp-up.service", "lib/sysusers.d/pcp.conf",
+		"share/doc/pcp/examples/pmcd.conf", "share/doc/pcp/examples/tls.conf",
+	} {
+		b, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Error(err)
+		} else if strings.Contains(string(b), "@BINDIR@") && name != "bin/pcp" {
+			t.Errorf("%s has @BINDIR@ in it", name)
+		}
+	}
+	unit, err := os.ReadFile(filepath.Join(root, "lib/systemd/system/pcp-pmcd.service"))
+	if err != nil || !strings.Contains(string(unit), "ExecStart="+prefix+"/bin/pcp pmcd") {
+		t.Errorf("the unit does not start %s/bin/pcp: %v\n%s", prefix, err, unit)
+	}
+
+	run := func(want string, name string, args ...string) {
+		t.Helper()
+		out, err := exec.Command(name, args...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s %s: %v\n%s\nwant %q in it", name, strings.Join(args, " "), err, out, want)
+		}
+	}
+	run("pminfo version ", filepath.Join(root, "bin/pminfo"), "-V")
+	run("", filepath.Join(root, "bin/pcp"), "pmcd", "-v", "-c", filepath.Join(root, "share/doc/pcp/examples/pmcd.conf"))
+	run("", "bash", "-n", filepath.Join(root, "share/bash-completion/completions/pcp"))
+	if _, err := exec.LookPath("man"); err == nil {
+		run("PMINFO(1)", "man", "-M", filepath.Join(root, "share/man"), "pcp-info")
+	}
+
+	// A program of somebody else's is not replaced, and nothing else is either.
+	link := filepath.Join(root, "bin/pminfo")
+	os.Remove(link)
+	if err := os.WriteFile(link, []byte("#!/bin/sh\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := made("install"); err == nil || !strings.Contains(out, "pminfo exists and is not ours") {
+		t.Errorf("make install over a strange pminfo: %v\n%s", err, out)
+	}
+	if out, err := made("uninstall"); err != nil {
+		t.Fatalf("make uninstall: %v\n%s", err, out)
+	}
+	var left []string
+	filepath.WalkDir(dest, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			left = append(left, strings.TrimPrefix(path, root))
+		}
+		return err
+	})
+	if len(left) != 1 || left[0] != "/bin/pminfo" {
+		t.Errorf("after make uninstall there is %q, want only the strange pminfo", left)
+	}
+}
+
+// TestUnits has systemd read the units as they are installed.
+func TestUnits(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("SKIPPED: there is no systemd-analyze")
+	}
+	dir := t.TempDir()
+	// systemd-analyze wants the program to exist.
+	if err := os.WriteFile(filepath.Join(dir, "pcp"), []byte("#!/bin/sh\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pcp-pmcd.service", "pcp-pmcd.socket", "pcp-up.service"} {
+		b, err := os.ReadFile(filepath.Join("systemd", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(string(b), "@BINDIR@", dir)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"pcp-pmcd.service", "pcp-pmcd.socket", "pcp-up.service"} {
+		cmd := exec.Command("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", filepath.Join(dir, name))
+		if name == "pcp-up.service" {
+			cmd.Args = append(cmd.Args[:2], append([]string{"--user"}, cmd.Args[2:]...)...)
+			cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+dir)
+		}
+		out, err := cmd.CombinedOutput()
+		for line := range strings.Lines(string(out)) {
+			if strings.Contains(line, name) {
+				t.Errorf("%s: %v: %s", name, err, line)
+			}
+		}
+	}
+}
