@@ -164,6 +164,31 @@ func (d *Daemon) own(o *Option) bool {
 	return d.Set != nil && slices.Contains(d.Own, *o)
 }
 
+// setDebug takes in debug options.
+func (s *settings) setDebug(names []string) {
+	for _, name := range names {
+		if name == "libpmda" || name == "pdu" { // its requests
+			s.level = slog.LevelDebug
+			s.list = s.list || name == "libpmda"
+		} else {
+			s.debug = append(s.debug, name)
+		}
+	}
+}
+
+// debug returns the debug options of PCP_DEBUG.
+func (env *Environment) debug() []string {
+	if env.Getenv == nil {
+		return nil
+	}
+	spec := env.Getenv("PCP_DEBUG")
+	names, ok := getopt.ParseDebug(spec)
+	if !ok {
+		fmt.Fprintf(env.Stderr, "Error: $PCP_DEBUG=%s is not valid, ignored\n", spec)
+	}
+	return names
+}
+
 // set takes in one option.
 func (s *settings) set(o *Option, arg string) (err error) {
 	switch o.Short {
@@ -172,14 +197,7 @@ func (s *settings) set(o *Option, arg string) (err error) {
 		if !ok {
 			return fmt.Errorf("unrecognized debug options specification (%s)", arg)
 		}
-		for _, name := range names {
-			if name == "libpmda" || name == "pdu" { // its requests
-				s.level = slog.LevelDebug
-				s.list = s.list || name == "libpmda"
-			} else {
-				s.debug = append(s.debug, name)
-			}
-		}
+		s.setDebug(names)
 	case 'd':
 		if s.domain, err = strconv.Atoi(arg); err != nil {
 			err = errors.New("-d requires numeric domain number")
@@ -222,11 +240,13 @@ func (d *Daemon) Run(ctx context.Context, env Environment) int {
 		fmt.Fprintf(env.Stderr, "%s: a Daemon needs New, and with options of its own Set\n", d.Name)
 		return 1
 	}
+	debug := env.debug()
 	s, err := d.parse(env.Args)
 	if err != nil {
 		d.usage(env.Stderr, err)
 		return 1
 	}
+	s.setDebug(debug)
 	if d.Args != nil {
 		if err := d.Args(s.args); err != nil {
 			fmt.Fprintf(env.Stderr, "%v\n\n", err)

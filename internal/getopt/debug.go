@@ -1,6 +1,8 @@
 package getopt
 
 import (
+	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,42 +18,51 @@ var debugNames = [...]string{
 	"appl6", "appl7", "appl8", "appl9", "tls",
 }
 
-// ParseDebug returns the names that a -D argument sets: names with commas
-// between, "all", or a number of the old style whose bits are the first names.
+// ParseDebug returns the names that a -D argument sets: words with commas
+// between, each of which is a name, "all", or a decimal number of the old style
+// whose bits are the first names (pmSetDebug(3)). A comma may follow the last.
 func ParseDebug(spec string) (names []string, ok bool) {
-	if n, err := strconv.ParseUint(spec, 0, 32); err == nil {
-		for i, name := range debugNames[:30] {
-			if n&(1<<i) != 0 {
-				names = append(names, name)
-			}
-		}
-		return names, true
-	}
 	for rest := spec; rest != ""; {
 		var word string
 		word, rest, _ = strings.Cut(rest, ",")
+		if bits, ok := DebugNumber(word); ok {
+			for _, name := range debugNames[:numbered] {
+				if bits&DebugBit(name) != 0 {
+					names = append(names, name)
+				}
+			}
+			continue
+		}
 		if strings.EqualFold(word, "all") {
 			names = append(names, debugNames[:]...)
 			continue
 		}
-		found := false
-		for _, name := range debugNames {
-			if strings.EqualFold(word, name) {
-				names = append(names, name)
-				found = true
-				break
-			}
-		}
-		if !found {
+		i := slices.IndexFunc(debugNames[:], func(name string) bool { return strings.EqualFold(word, name) })
+		if i < 0 {
 			return nil, false
 		}
+		names = append(names, debugNames[i])
 	}
 	return names, true
 }
 
+// DebugNumber reads a number of the old style as strtol(3) does: with white
+// space and a sign before it, the largest number in place of one that is too
+// large. Its 32 low bits count.
+func DebugNumber(word string) (bits int32, ok bool) {
+	n, err := strconv.ParseInt(strings.TrimLeft(word, " \t\n\v\f\r"), 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	return int32(n), true
+}
+
+// numbered is how many names have a bit in numbers of the old style.
+const numbered = 29
+
 // DebugBit is the bit of a name in numbers of the old style, 0 if it has none.
 func DebugBit(name string) int32 {
-	for i, n := range debugNames[:29] {
+	for i, n := range debugNames[:numbered] {
 		switch {
 		case n != name:
 		case name == "desperate":

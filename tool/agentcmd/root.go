@@ -70,13 +70,7 @@ func parseRoot(args []string) (o rootOptions) {
 			if !ok {
 				o.problems = append(o.problems, "unrecognized debug options specification ("+arg+")")
 			}
-			for _, name := range names {
-				if name == "libpmda" || name == "pdu" || name == "attr" {
-					o.level = slog.LevelDebug
-				} else if len(names) == 1 {
-					o.unknown = append(o.unknown, name)
-				}
-			}
+			o.debug(names)
 		case 'd':
 			n, err := strconv.Atoi(arg)
 			if err != nil {
@@ -95,8 +89,21 @@ func parseRoot(args []string) (o rootOptions) {
 	}
 }
 
+// debug takes in debug options.
+func (o *rootOptions) debug(names []string) {
+	for _, name := range names {
+		if name == "libpmda" || name == "pdu" || name == "attr" {
+			o.level = slog.LevelDebug
+		} else if len(names) == 1 {
+			o.unknown = append(o.unknown, name)
+		}
+	}
+}
+
 func runRoot(ctx context.Context, env *cli.Env) int {
+	debug := env.Debug()
 	o := parseRoot(env.Args)
+	o.debug(debug)
 	if len(o.problems) > 0 || o.wantsMessage {
 		for _, p := range o.problems {
 			fmt.Fprintf(env.Stderr, "pmdaroot: %s\n", p)

@@ -25,9 +25,9 @@ func TestUnknown(t *testing.T) {
 func TestDebugNames(t *testing.T) {
 	f := func(spec, want string, ok bool) {
 		t.Helper()
-		names, gotOK := parseDebug(spec)
+		names, gotOK := ParseDebug(spec)
 		if got := strings.Join(names, " "); got != want || gotOK != ok {
-			t.Errorf("parseDebug(%q) = %q, %t, want %q, %t", spec, got, gotOK, want, ok)
+			t.Errorf("ParseDebug(%q) = %q, %t, want %q, %t", spec, got, gotOK, want, ok)
 		}
 	}
 	f("pdu,fetch", "pdu fetch", true)
@@ -36,9 +36,17 @@ func TestDebugNames(t *testing.T) {
 	f("", "", true)
 	f("0", "", true)
 	f("3", "pdu fetch", true)
-	f("0x10", "context", true)
-	if names, ok := parseDebug("all"); !ok || len(names) != 53 || names[0] != "pdu" || names[52] != "tls" {
-		t.Errorf("parseDebug(all) = %q, %t", names, ok)
+	f("0x10", "", false) // decimal alone, as strtol(3) with base 10
+	f("1,pdu,+4", "pdu pdu profile", true)
+	f(" 010", "fetch value", true)
+	f("268435456,4294967297", "pdu", true)
+	f("1x", "", false)
+	f("1,,2", "", false)
+	if names, ok := ParseDebug("-1"); !ok || len(names) != 29 || names[28] != "desperate" {
+		t.Errorf("ParseDebug(-1) = %q, %t", names, ok)
+	}
+	if names, ok := ParseDebug("all"); !ok || len(names) != 53 || names[0] != "pdu" || names[52] != "tls" {
+		t.Errorf("ParseDebug(all) = %q, %t", names, ok)
 	}
 	f("pdu,nosuch", "", false)
 	f("-pdu", "", false)

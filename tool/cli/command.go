@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/go-pcp/pcp/internal/getopt"
 )
@@ -23,6 +24,10 @@ type Command struct {
 	Doc      string
 	Examples []Example
 	SeeAlso  []string // names of manual pages, "pmval(1)"
+
+	// Debug are the debug options (-D, PCP_DEBUG) for which the command prints
+	// something. It accepts all that there are.
+	Debug []string
 
 	// Sub are the commands below this one, named in full: "archive ls" below
 	// "archive". Dispatch, help, completion and manual pages know them.
@@ -47,6 +52,13 @@ type Example struct {
 // An Option is one option of a command, or with Short and Long zero a heading
 // in its help.
 type Option = getopt.Option
+
+// TakesDebug reports whether c has the option -D for debug options.
+func (c *Command) TakesDebug() bool {
+	return slices.ContainsFunc(c.Options, func(o Option) bool {
+		return o.Short == 'D' && (o.Long == "debug" || o.Long == "")
+	})
+}
 
 // Heading returns an Option that is a heading in the help.
 func Heading(text string) Option { return getopt.Heading(text) }

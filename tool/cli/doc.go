@@ -20,7 +20,9 @@
 // layout of the C tools, and mistakes have their words, as scripts depend on
 // both.
 //
-// What the C tools can do and this package not yet (archives, local contexts,
-// derived metrics, time control, debug output) is accepted by the parser and
-// then refused with "not supported yet" and exit status 1, never ignored.
+// What the C tools can do and this package cannot yet (derived metrics, time
+// control) is accepted by the parser and then refused with "not supported yet"
+// and exit status 1, never ignored. Debug options are the exception: scripts set
+// them everywhere, so that any valid one is accepted, and a [Command] lists those
+// for which it prints something.
 package cli

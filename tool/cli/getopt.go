@@ -8,10 +8,7 @@ import "github.com/go-pcp/pcp/internal/getopt"
 // POSIX and Own count. As with [ParseOptions], the tool then calls
 // [Options.Done].
 func ParseArgs(env *Env, cfg ParseConfig) *Options {
-	o := &Options{env: env, cfg: cfg}
-	if s := env.Getenv("PCP_DEBUG"); s != "" {
-		o.debug(s)
-	}
+	o := &Options{env: env, cfg: cfg, debugs: env.Debug()}
 	p := getopt.New(env.Command.Options, env.Args)
 	p.POSIX = cfg.POSIX || env.Getenv("POSIXLY_CORRECT") != ""
 	for {

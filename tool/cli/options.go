@@ -72,6 +72,7 @@ type Options struct {
 	errs    int
 	noUsage bool // the mistakes are not about usage
 	version bool
+	debugs  []string // of PCP_DEBUG and -D
 	missing []string // what was asked for and is not supported yet
 }
 
@@ -94,6 +95,7 @@ type ParseConfig struct {
 // [Options.Done].
 func ParseOptions(env *Env, cfg ParseConfig) *Options {
 	o := &Options{env: env, cfg: cfg}
+	env.Debug() // the library says that it ignores what is wrong; the options, that they do not
 	o.environment()
 	p := getopt.New(env.Command.Options, env.Args)
 	p.POSIX = cfg.POSIX || env.Getenv("POSIXLY_CORRECT") != ""
@@ -225,12 +227,7 @@ func (o *Options) environment() {
 		name string
 		set  func(string)
 	}{
-		{"PCP_DEBUG", func(s string) {
-			if _, ok := parseDebug(s); !ok {
-				fmt.Fprintf(o.env.Stderr, "Error: $PCP_DEBUG=%s is not valid, ignored\n", s)
-			}
-			o.debug(s)
-		}},
+		{"PCP_DEBUG", o.debug},
 		{"PCP_ALIGN_TIME", func(s string) { o.Align = s }},
 		{"PCP_ARCHIVE", o.AddArchive},
 		{"PCP_ARCHIVE_LIST", o.addArchiveList},
@@ -337,15 +334,6 @@ func (o *Options) addHostsFile(path string) {
 	}
 	if err := in.Err(); err != nil {
 		o.runtimef("cannot read hosts file %s: %s", path, ErrText(err))
-	}
-}
-
-func (o *Options) debug(spec string) {
-	names, ok := parseDebug(spec)
-	if !ok {
-		o.Usagef("unrecognized debug options specification (%s)", spec)
-	} else if len(names) > 0 {
-		o.Unsupported("debug output (" + strings.Join(names, ",") + ") is")
 	}
 }
 

@@ -74,6 +74,7 @@ func parse(env *cli.Env) (*options, error) {
 	o.cfg.Shell = cpp.Shell(env.Stderr)
 	o.cfg.Warn = func(message string) { fmt.Fprintln(env.Stderr, message) }
 	check := cpp.NewReader(strings.NewReader(""), "<arg>", cpp.Config{})
+	env.Debug()
 	p := getopt.New(env.Command.Options, env.Args)
 	p.POSIX = env.Getenv("POSIXLY_CORRECT") != ""
 	usage := false

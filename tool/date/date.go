@@ -17,6 +17,7 @@ var Command = &cli.Command{
 	Synopsis:    "{ +valueS | -valueS } ... format",
 	DieOnSignal: true,
 	Run: func(_ context.Context, env *cli.Env) int {
+		env.Debug()
 		return run(env, time.Now().In(env.Local()))
 	},
 }

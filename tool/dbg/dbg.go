@@ -32,6 +32,7 @@ var Command = &cli.Command{
 
 func run(_ context.Context, env *cli.Env) int {
 	var list, gdb, old, usage bool
+	env.Debug()
 	p := getopt.New(env.Command.Options, env.Args)
 	p.POSIX = env.Getenv("POSIXLY_CORRECT") != ""
 	for {
@@ -129,12 +130,16 @@ func printBits(env *cli.Env, code int32) {
 // parseOld returns the bits of a -D argument: a number, or names with commas
 // between, of which only the older ones have bits (__pmParseDebug(3)).
 func parseOld(spec string) (bits int32, ok bool) {
-	if n, err := strconv.ParseInt(spec, 10, 64); err == nil {
-		return int32(n), true
-	}
 	for rest := spec; rest != ""; {
 		var word string
 		word, rest, _ = strings.Cut(rest, ",")
+		if n, ok := getopt.DebugNumber(word); ok {
+			if n == -1 {
+				n = math.MaxInt32
+			}
+			bits |= n
+			continue
+		}
 		if strings.EqualFold(word, "all") {
 			bits = math.MaxInt32
 			continue
@@ -150,7 +155,7 @@ func parseOld(spec string) (bits int32, ok bool) {
 			return 0, false
 		}
 	}
-	return bits, true
+	return bits, bits >= 0
 }
 
 // decode reads a decimal number, or else a hexadecimal one, and cuts it to 32

@@ -32,6 +32,7 @@ var Command = &cli.Command{
 	Link:    "dbpmda",
 	Group:   "Agents",
 	Summary: "debug an agent: send it requests and print its answers",
+	Debug:   []string{"context", "pdu", "profile"},
 	Options: []cli.Option{
 		cli.Heading("General options"),
 		cli.OptDebug,
@@ -95,6 +96,7 @@ func (s *session) debugging() []string {
 
 func run(ctx context.Context, env *cli.Env) int {
 	s := &session{ctx: ctx, env: env, out: env.Stdout, loc: env.Local(), credsTimeout: credsTimeout, debug: map[string]bool{}}
+	s.debugs(env.Debug(), true)
 	tty := terminal(env)
 	echo, prompt, norc, usage := false, tty != nil, false, false
 	if tty == nil {

@@ -121,7 +121,7 @@ var optionRuns = []run{
 	{cmd: "pmstore sample.write_me 3 -F"},
 	{cmd: "pminfo -D nosuch"},
 	{cmd: "pminfo -D pdu,nosuch"},
-	{cmd: "pmhostname -D appl0 localhost", diff: "no debug output"},
+	{cmd: "pmhostname -D dev1 localhost"},
 	{cmd: "pminfo -D , sample.bin"},
 	{cmd: "pminfo -D 0 sample.bin"},
 	{cmd: "pminfo -z sample.bin"},

@@ -20,6 +20,7 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "parse the options of a shell script",
 	Synopsis: "[options] -- [progname arguments]",
+	Debug:    []string{"desperate"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptDebug,
@@ -35,7 +36,8 @@ var Command = &cli.Command{
 func run(_ context.Context, env *cli.Env) int {
 	name := env.ProgName()
 	var config, progname string
-	var usage, wrong, debug bool
+	var usage, wrong bool
+	debug := slices.Contains(env.Debug(), "desperate")
 	p := getopt.New(env.Command.Options, env.Args)
 	p.POSIX = true
 	for {

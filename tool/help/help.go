@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -85,5 +86,20 @@ func Explain(w io.Writer, c *cli.Command) {
 	fmt.Fprintf(w, "\n%s", c.Usage(name))
 	if extras := c.Extras(); extras != "" {
 		fmt.Fprintf(w, "\nNot in the C tool:\n%s", extras)
+	}
+	if c.TakesDebug() {
+		fmt.Fprintf(w, "\nDebug options, by -D or $PCP_DEBUG, may be any that \"pcp dbg -l\" lists.\n%s\n", shows(c.Debug))
+	}
+}
+
+// shows says for which debug options a command prints something.
+func shows(names []string) string {
+	switch n := len(names); n {
+	case 0:
+		return "The command does not print anything for them yet."
+	case 1:
+		return "The command prints something for " + names[0] + " only."
+	default:
+		return "The command prints something for " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " only."
 	}
 }

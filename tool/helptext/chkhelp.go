@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp"
@@ -20,6 +21,7 @@ var CheckCommand = &cli.Command{
 	Group:    "Agents",
 	Summary:  "check the help text files of an agent",
 	Synopsis: "[options] helpfile [metricname ...]",
+	Debug:    []string{"appl0"},
 	Options: []cli.Option{
 		{Short: 'D', Arg: "debug"},
 		{Short: 'e', Help: "exists check, only report metrics with no help text"},
@@ -101,6 +103,7 @@ func runCheck(_ context.Context, env *cli.Env) int {
 func (c *checker) parse() (ok bool) {
 	env := c.env
 	bad := false
+	c.trace = slices.Contains(env.Debug(), "appl0")
 	problem := func(format string, args ...any) {
 		fmt.Fprintf(env.Stderr, "%s: %s\n", env.ProgName(), fmt.Sprintf(format, args...))
 		bad = true
@@ -122,12 +125,7 @@ func (c *checker) parse() (ok bool) {
 			if !ok {
 				problem("unrecognized debug options specification (%s)", arg)
 			}
-			for _, n := range names {
-				c.trace = c.trace || n == "appl0"
-			}
-			if ok && !c.trace {
-				problem("debug output (%s) is not supported", strings.Join(names, ","))
-			}
+			c.trace = c.trace || slices.Contains(names, "appl0")
 		case 'e':
 			c.exists = true
 		case 'H':

@@ -133,7 +133,7 @@ func (t *tool) own(o *cli.Options, opt *cli.Option, arg string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	t := &tool{ctx: ctx, env: env, threshold: 2, digits: 3, excl: []string{"^pmcd.pmlogger.port "}}
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: t.own, Archives: true})
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: t.own})
 	if t.version && !o.Errors() {
 		fmt.Fprintf(env.Stdout, "%s version %s\n", env.ProgName(), env.Version)
 		return 0

@@ -2,9 +2,9 @@ package logreduce
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // debug says what -D asked for.
@@ -14,22 +14,9 @@ type debug struct {
 	records bool // appl2: what goes in and out
 }
 
-// set takes an argument of -D, and tells whether there is nothing in it that
-// this tool does not know.
-func (d *debug) set(arg string) bool {
-	for name := range strings.SplitSeq(arg, ",") {
-		switch strings.ToLower(name) {
-		case "appl0":
-			d.setup = true
-		case "appl1":
-			d.seen = true
-		case "appl2":
-			d.records = true
-		default:
-			return false
-		}
-	}
-	return true
+// debugOf returns what the debug options of o ask for.
+func debugOf(o *cli.Options) debug {
+	return debug{setup: o.Debugging("appl0"), seen: o.Debugging("appl1"), records: o.Debugging("appl2")}
 }
 
 // describeDebug shows a metric and what becomes of it.

@@ -22,6 +22,7 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "make a smaller archive of one",
 	Synopsis: "[options] input-archive output-archive",
+	Debug:    []string{"appl0", "appl1", "appl2"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptAlign,
@@ -81,8 +82,6 @@ type reducer struct {
 
 func (x *reducer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	switch opt.Short {
-	case 'D':
-		return x.debug.set(arg)
 	case 's':
 		n, ok := cli.Atoi(arg)
 		if !ok || n < 0 {
@@ -134,6 +133,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
+	x.debug = debugOf(o)
 	x.name, x.outName = o.Args[0], o.Args[len(o.Args)-1]
 	err := x.reduce(ctx)
 	x.progress.Clear()

@@ -22,6 +22,7 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "average the values of an archive",
 	Synopsis: "[options] archive [metricname ...]",
+	Debug:    []string{"appl0", "appl1", "appl2"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptDebug,
@@ -89,11 +90,6 @@ func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		default:
 			f.bins = n
 		}
-	case 'D':
-		// Others mean output that is not supported, as the caller will say.
-		n, ok := traceFlags(arg)
-		f.trace |= n
-		return ok
 	case 'f':
 		f.delimiter = '\t'
 	case 'F':
@@ -175,6 +171,7 @@ func run(_ context.Context, env *cli.Env) int {
 		args = args[1:]
 	}
 	path := o.Archives[0]
+	f.trace = traceFlags(o)
 	o.End()
 	if status, exit := o.Done(); exit {
 		return status

@@ -2,7 +2,8 @@ package logsummary
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // What -D asks for: what is done with each value (pmlogsummary(1) has the C
@@ -13,21 +14,14 @@ const (
 	traceBounds             // appl2: new minima and maxima
 )
 
-// traceFlags parses an argument of -D; ok is false if it asks for anything else.
-func traceFlags(arg string) (flags int, ok bool) {
-	for name := range strings.SplitSeq(arg, ",") {
-		switch strings.ToLower(name) {
-		case "appl0":
-			flags |= traceValues
-		case "appl1":
-			flags |= traceSums
-		case "appl2":
-			flags |= traceBounds
-		default:
-			return 0, false
+// traceFlags returns what the debug options of o ask for.
+func traceFlags(o *cli.Options) (flags int) {
+	for i, name := range []string{"appl0", "appl1", "appl2"} {
+		if o.Debugging(name) {
+			flags |= 1 << i
 		}
 	}
-	return flags, true
+	return flags
 }
 
 func (t *tool) tracef(which int, format string, args ...any) {

@@ -48,7 +48,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			spread.Args[i] = "--watch-interval=" + delta
 		}
 	}
-	o := cli.ParseOptions(&spread, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
+	o := cli.ParseArgs(&spread, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "json":
 			asJSON = true

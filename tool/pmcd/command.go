@@ -35,6 +35,7 @@ var Command = &cli.Command{
 	Group:    "Services",
 	Summary:  "collect metrics and serve them, as a daemon",
 	Synopsis: "[options]",
+	Debug:    []string{"pdu", "appl0", "appl1", "appl2", "access"},
 	Options: []cli.Option{
 		cli.Heading("General options"),
 		cli.OptDebug,
@@ -136,7 +137,8 @@ func parse(env *cli.Env) (set *settings, status int, exit bool) {
 	set.server.AgentEnv = agentEnv(env, cfg)
 	set.accounts = accountFiles(env, cfg)
 	set.environment(env)
-	o := cli.ParseOptions(env, cli.ParseConfig{POSIX: true, Own: set.option})
+	o := cli.ParseArgs(env, cli.ParseConfig{POSIX: true, Own: set.option})
+	set.addDebug(o.Debug())
 	if len(o.Args) > 0 {
 		set.bad = true
 		o.WantUsage()

@@ -82,8 +82,12 @@ func (set *settings) debug(o *cli.Options, spec string) {
 	names, ok := cli.ParseDebug(spec)
 	if !ok {
 		set.usagef(o, "unrecognized debug options specification (%s)", spec)
-		return
 	}
+	set.addDebug(names)
+}
+
+// addDebug adds debug options.
+func (set *settings) addDebug(names []string) {
 	const shown = pmcd.DebugPDU | pmcd.DebugIO | pmcd.DebugAccess | pmcd.DebugConfig
 	var idle []string
 	for _, name := range names {

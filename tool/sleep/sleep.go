@@ -22,6 +22,7 @@ var Command = &cli.Command{
 // run waits for as long as its argument says. As with pmsleep, which reads no
 // options, one that is no interval is a message and no failure.
 func run(ctx context.Context, env *cli.Env) int {
+	env.Debug()
 	if len(env.Args) != 1 {
 		fmt.Fprintf(env.Stderr, "Usage: %s %s\n", env.ProgName(), env.Command.Synopsis)
 		return 1
