@@ -100,6 +100,13 @@ func (c *Config) Get(name string) string {
 	return builtin[name]
 }
 
+// Named reports whether the environment or the file has a setting, so that it is
+// not one that is built in.
+func (c *Config) Named(name string) bool {
+	_, ok := c.file[name]
+	return ok || c.getenv(name) != ""
+}
+
 // Names returns which settings the file has, in its order.
 func (c *Config) Names() []string { return c.names }
 

@@ -31,6 +31,11 @@ type LocalOptions struct {
 	Container string       // the container that agents are to report on, "" for the host
 	LabelsDir string       // where the site's labels are (PCP_SYSCONF_DIR), "" for none
 	Log       *slog.Logger // what agents panic with; nil discards
+
+	// Names loads the name space in which names are looked up, when the first
+	// is, and again until there is no error. That error is the lookup's. Nil means
+	// the names that the agents bring along.
+	Names func() (*pmns.Tree, error)
 }
 
 // OpenLocal returns a context on agents in this process: there is no collector
@@ -38,7 +43,7 @@ type LocalOptions struct {
 // which agents there are.
 //
 // Names are those that the agents bring along (pmda.NameSpacer), unless
-// [Context.UseNameSpace] says otherwise, and in both cases those that agents
+// [LocalOptions] or [Context.UseNameSpace] say otherwise, and in both cases those that agents
 // answer for below a dynamic root (pmda.DynamicNamer).
 //
 // Each context, and each of its duplicates, is a client of its own to the
@@ -86,8 +91,26 @@ func OpenLocalOptions(o LocalOptions, agents ...LocalAgent) (*Context, error) {
 type localAgents struct {
 	opts     LocalOptions
 	byDomain map[int]*localAgent
-	tree     *pmns.Tree // of the names that the agents bring along
 	clients  atomic.Int32
+
+	mu     sync.Mutex
+	tree   *pmns.Tree // of LocalOptions.Names, or of the names that the agents bring along
+	loaded bool       // tree is what it has to be
+}
+
+// names returns the name space of the context.
+func (set *localAgents) names() (*pmns.Tree, error) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if !set.loaded && set.opts.Names != nil {
+		t, err := set.opts.Names()
+		if err != nil {
+			return nil, err
+		}
+		set.tree = t
+	}
+	set.loaded = true
+	return set.tree, nil
 }
 
 // A localAgent is an agent and what it can do.

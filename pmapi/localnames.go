@@ -12,19 +12,35 @@ import (
 // UseNameSpace, and below the dynamic roots of the tree what agents say.
 
 func (l *local) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error {
-	return l.lookupIn(ctx, l.set.tree, names, ids)
+	t, err := l.set.names()
+	if err != nil {
+		return err
+	}
+	return l.lookupIn(ctx, t, names, ids)
 }
 
 func (l *local) names(ctx context.Context, id pcp.PMID) ([]string, error) {
-	return l.namesIn(ctx, l.set.tree, id)
+	t, err := l.set.names()
+	if err != nil {
+		return nil, err
+	}
+	return l.namesIn(ctx, t, id)
 }
 
 func (l *local) children(ctx context.Context, name string) ([]pmns.Child, error) {
-	return l.childrenIn(ctx, l.set.tree, name)
+	t, err := l.set.names()
+	if err != nil {
+		return nil, err
+	}
+	return l.childrenIn(ctx, t, name)
 }
 
 func (l *local) leaves(ctx context.Context, name string) ([]string, error) {
-	return l.leavesIn(ctx, l.set.tree, name)
+	t, err := l.set.names()
+	if err != nil {
+		return nil, err
+	}
+	return l.leavesIn(ctx, t, name)
 }
 
 func (l *local) lookupIn(ctx context.Context, t *pmns.Tree, names []string, ids []pcp.PMID) error {

@@ -101,8 +101,8 @@ func TestDaemonLog(t *testing.T) {
 	}
 	log, _ = os.ReadFile(name)
 	matches(t, "log", string(log), head+stamp+`Info: made domain=400\n`+
-		stamp+`Info: name        = pmdatest\n`+stamp+`Info: domain      = 400\n`+stamp+`Info: ext flags  = 6\n`+
-		stamp+`Info: num metrics = 1\n`+stamp+`Info: num indom   = 0\n`+stamp+`Info: metric map  = hashed\n`+
+		stamp+`Info: name        = pmdatest\n`+stamp+`Info: domain      = 400\n`+
+		stamp+`Info: num metrics = 1\n`+stamp+`Info: num indom   = 0\n`+
 		stamp+`Debug: request type=DESC_REQ context=1 bytes=16\n`+foot)
 
 	// What else there is to trace is for the agent, if it can.

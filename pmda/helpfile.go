@@ -71,7 +71,8 @@ func compileHelp(path string, size int64, a Agent, log *slog.Logger) (*help.File
 	return help.Parse(c.Dir(), c.Pag())
 }
 
-// list writes to the log what an agent has, as libpcp_pmda does with -D libpmda.
+// list writes to the log what an agent has, as libpcp_pmda does with -D libpmda. It
+// leaves out what is about that library alone: its flags and its kinds of tables.
 func (d *Daemon) list(domain int, a Agent, log *slog.Logger) {
 	r := &rows{}
 	if t, ok := a.(interface{ present() *rows }); ok {
@@ -88,17 +89,14 @@ func (d *Daemon) list(domain int, a Agent, log *slog.Logger) {
 		log.Debug(fmt.Sprintf("pmdaInit: PMDA %s: Metric %v(%d) matched to indom %v(%d)",
 			d.Name, m.desc.PMID, i, m.indom.id, indoms[m.indom.id]))
 	}
-	const flags = 2 | 4 // PMDA_EXT_FLAG_HASHED, PMDA_EXT_SETUPDONE
 	for _, l := range []struct {
 		name  string
 		value any
 	}{
 		{"name       ", d.Name},
 		{"domain     ", domain},
-		{"ext flags ", flags},
 		{"num metrics", len(r.list)},
 		{"num indom  ", len(r.indoms)},
-		{"metric map ", "hashed"},
 	} {
 		log.Info(fmt.Sprintf("%s = %v", l.name, l.value))
 	}

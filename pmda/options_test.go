@@ -232,10 +232,8 @@ func TestDaemonListing(t *testing.T) {
 Debug: pmdaInit: PMDA pmdalist: Metric 73.7.5(2) matched to indom 73.3(0)
 Info: name        = pmdalist
 Info: domain      = 73
-Info: ext flags  = 6
 Info: num metrics = 3
 Info: num indom   = 2
-Info: metric map  = hashed
 `
 	if got.String() != want {
 		t.Errorf("the log is\n%s\nwant\n%s", &got, want)

@@ -143,7 +143,12 @@ func buildAgent(t testing.TB, name string, a realAgent) string {
 func buildPMNS(t testing.TB, path string, names []string, extra string) {
 	t.Helper()
 	var in strings.Builder
-	in.WriteString("#include <stdpmid>\nroot {\n")
+	// Not by #include <stdpmid>: that file is missing until the machine's own name
+	// space is first built.
+	for _, name := range names {
+		fmt.Fprintf(&in, "#define %s %d\n", strings.ToUpper(name), realAgents()[name].domain)
+	}
+	in.WriteString("root {\n")
 	var include, args []string
 	for _, name := range names {
 		a := realAgents()[name]

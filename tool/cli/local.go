@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
@@ -108,16 +109,26 @@ func (o *Options) changeLocal(spec string) string {
 	return ""
 }
 
-// loadLocal takes the agents of the collector's configuration into the table. A
-// host without one has those that a collector would run there by itself.
+// loadLocal takes the agents of the collector's configuration into the table. On a
+// host without an installation, where nothing says which file that is, they are those
+// that a collector would run there by itself.
 func (o *Options) loadLocal() error {
 	if o.local.loaded {
 		return nil
 	}
-	o.local.loaded = true
 	cfg := o.config()
-	text, err := readConf(cfg.Get("PCP_PMCDCONF_PATH"))
-	if errors.Is(err, fs.ErrNotExist) {
+	return o.loadLocalFrom(cfg.Get("PCP_PMCDCONF_PATH"), cfg.Named("PCP_PMCDCONF_PATH"), cfg.Get("PCP_PMDAS_DIR"))
+}
+
+// loadLocalFrom is loadLocal for the configuration at path, which has to be there if
+// it was named.
+func (o *Options) loadLocalFrom(path string, named bool, pmdas string) error {
+	text, err := readConf(path)
+	if err != nil && (named || !errors.Is(err, fs.ErrNotExist)) {
+		return err
+	}
+	o.local.loaded = true
+	if err != nil {
 		for _, b := range agent.Builtins() {
 			if !b.Sample && !b.Asked && b.Name != "pmcd" {
 				o.local.list = append(o.local.list, localDSO{domain: b.Domain, path: "pmda_" + b.Name, init: b.Name + "_init"})
@@ -125,8 +136,8 @@ func (o *Options) loadLocal() error {
 		}
 		return nil
 	}
-	o.local.list = append(o.local.list, parseLocal(text, cfg.Get("PCP_PMDAS_DIR"))...)
-	return err
+	o.local.list = append(o.local.list, parseLocal(text, pmdas)...)
+	return nil
 }
 
 func (o *Options) config() *config.Config {
@@ -145,6 +156,8 @@ func readConf(path string) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
+	case info.IsDir():
+		return "", &fs.PathError{Op: "read", Path: path, Err: syscall.EISDIR}
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("%s: not a file: %w", path, pcp.ErrGeneric)
 	case info.Size() > maxConf:
@@ -200,7 +213,9 @@ func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 			continue // the first of a domain counts
 		}
 		if msg == "" {
-			a, err := b.Open(agent.Env{Domain: d.domain, DSO: true, Version: o.env.Version, Getenv: o.env.Getenv, Log: log})
+			// What an agent would log, such as an MMV file whose owner has gone, is
+			// no business of the tool: C agents are silent there, too.
+			a, err := b.Open(agent.Env{Domain: d.domain, DSO: true, Version: o.env.Version, Getenv: o.env.Getenv})
 			if err == nil {
 				agents = append(agents, pmapi.LocalAgent{Name: b.Name, Domain: d.domain, Agent: a})
 				continue
@@ -223,31 +238,35 @@ func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 		container = o.env.Getenv("PCP_CONTAINER")
 	}
 	c, err := pmapi.OpenLocalOptions(pmapi.LocalOptions{
-		Container: container, LabelsDir: cfg.Get("PCP_SYSCONF_DIR"), Log: log,
+		Container: container, LabelsDir: cfg.Get("PCP_SYSCONF_DIR"), Log: log, Names: o.localNames(cfg.Named("PCP_VAR_DIR")),
 	}, agents...)
 	if err != nil {
 		return nil, err
 	}
-	names, err := o.localNames()
-	if err != nil {
-		c.Close()
-		return nil, err
-	}
-	if names != nil {
-		c.UseNameSpace(names)
+	if o.NameSpace != nil {
+		c.UseNameSpace(o.NameSpace)
 	}
 	return c, nil
 }
 
-// localNames returns the name space of -n or else the installed one, nil where
-// there is none: then the agents' own names do.
-func (o *Options) localNames() (*pmns.Tree, error) {
-	if o.NameSpace != nil {
-		return o.NameSpace, nil
-	}
+// localNames returns a function that loads the installed name space, or nil if
+// there is none and it was not named where one is: then the agents' own names do.
+// As with the C library only a look-up finds out that a file is missing.
+func (o *Options) localNames(named bool) func() (*pmns.Tree, error) {
 	path := pmns.DefaultPath(o.env.Getenv)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && o.env.Getenv("PMNS_DEFAULT") == "" {
-		return nil, nil
+	if o.env.IsSet("PMNS_DEFAULT") {
+		path = o.env.Getenv("PMNS_DEFAULT") // if only empty
+	} else if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !named {
+		return nil
+	}
+	return func() (*pmns.Tree, error) { return o.loadNames(path) }
+}
+
+func (o *Options) loadNames(path string) (*pmns.Tree, error) {
+	if path == "" { // which to a Loader is the default
+		o.env.Printf("Error Parsing ASCII PMNS: Cannot open \"\"\n")
+		o.env.Flush()
+		return nil, pcp.ErrNoPMNS
 	}
 	tree, err := (&pmns.Loader{DupOK: true, Raw: true, Getenv: o.env.Getenv, Stderr: o.env.Stderr}).Load(path)
 	if err != nil {

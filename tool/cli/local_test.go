@@ -3,13 +3,16 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -48,29 +51,115 @@ func localOptions(t testing.TB, conf, names string, args ...string) (o *Options,
 	return ParseOptions(env, ParseConfig{}), stderr
 }
 
-// leaves opens the local context and returns names below name.
-func leaves(t *testing.T, o *Options, name string) []string {
-	t.Helper()
+// TestLocalWithoutPCP has no files of an installation at all, and nothing that says
+// where they are.
+func TestLocalWithoutPCP(t *testing.T) {
+	o, stderr := localOptions(t, "x 1 pipe\n", "", "-L")
+	none := filepath.Join(t.TempDir(), "none")
+	if err := o.loadLocalFrom(none, false, none); err != nil {
+		t.Fatal(err)
+	}
+	if msg := o.changeLocal("add,253,pmda_simple,simple_init"); msg != "" {
+		t.Error(msg)
+	}
+	o.env.Getenv = func(name string) string { return map[string]string{"PCP_VAR_DIR": none}[name] }
+	if names := o.localNames(true); names == nil {
+		t.Error("a name space that was named is not looked for")
+	}
+	if names := o.localNames(false); names != nil {
+		t.Error("a name space that is not there is looked for")
+	}
+	var agents []pmapi.LocalAgent
+	for _, d := range o.local.list {
+		b, _ := d.find(none)
+		a, err := b.Open(agent.Env{Domain: d.domain, DSO: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		agents = append(agents, pmapi.LocalAgent{Name: b.Name, Domain: d.domain, Agent: a})
+	}
+	c, err := pmapi.OpenLocal(agents...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, name := range []string{"simple.color", "kernel.all.load"} {
+		if _, err := c.LookupName(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+	}
+	if stderr.Len() > 0 {
+		t.Errorf("standard error: %s", stderr)
+	}
+}
+
+// TestLocalMissing names files that are not there: no values, as in C.
+func TestLocalMissing(t *testing.T) {
+	o, _ := localOptions(t, "", "", "-L")
+	if _, err := o.OpenLocal(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without pmcd.conf: %v", err)
+	}
+	o, stderr := localOptions(t, "simple 253 dso simple_init /x/pmda_simple.so\n", "", "-L")
 	c, err := o.OpenLocal(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	var list []string
-	if err := c.Traverse(t.Context(), name, func(name string) bool { list = append(list, name); return true }); err != nil {
-		t.Errorf("%s: %v", name, err)
+	if stderr.Len() > 0 {
+		t.Errorf("before a name is looked up: %s", stderr)
 	}
-	return list
+	if _, err := c.LookupName(t.Context(), "simple.color"); !errors.Is(err, pcp.ErrNoPMNS) {
+		t.Errorf("LookupName: %v", err)
+	}
+	if _, err := c.Children(t.Context(), ""); !errors.Is(err, pcp.ErrNoPMNS) {
+		t.Errorf("Children: %v", err)
+	}
+	if _, err := c.NameID(t.Context(), pcp.NewPMID(253, 0, 0)); !errors.Is(err, pcp.ErrNoPMNS) {
+		t.Errorf("NameID: %v", err)
+	}
+	if n := strings.Count(stderr.String(), "Error Parsing ASCII PMNS: Cannot open"); n != 3 {
+		t.Errorf("%d messages, want one for each look-up: %s", n, stderr)
+	}
+	if _, err := c.LookupDesc(t.Context(), pcp.NewPMID(253, 0, 0)); err != nil {
+		t.Errorf("a metric by its number: %v", err)
+	}
+	// It may come.
+	if err := os.MkdirAll(filepath.Join(o.config().Get("PCP_VAR_DIR"), "pmns"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(o.config().Get("PCP_VAR_DIR"), "pmns", "root")
+	if err := os.WriteFile(root, []byte("root {\n color 253:0:1\n}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.LookupName(t.Context(), "color"); err != nil {
+		t.Error(err)
+	}
 }
 
-// TestLocalWithoutPCP has no files of an installation at all.
-func TestLocalWithoutPCP(t *testing.T) {
-	o, stderr := localOptions(t, "", "", "-L", "-K", "add,253,pmda_simple,simple_init")
-	if got := leaves(t, o, "simple"); !slices.Contains(got, "simple.color") {
-		t.Errorf("names %q", got)
+// TestLocalSilent has files of programs that have gone, and damaged ones: a tool
+// says nothing about them.
+func TestLocalSilent(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "mmv"), 0o755); err != nil {
+		t.Fatal(err)
 	}
-	if got := leaves(t, o, "kernel.all"); !slices.Contains(got, "kernel.all.load") {
-		t.Errorf("names %q", got)
+	if err := os.WriteFile(filepath.Join(dir, "mmv", "bad"), []byte("MMV\x00\x03\x00\x00\x00"+strings.Repeat("a", 60)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PCP_TMP_DIR", dir)
+	o, stderr := localOptions(t, "mmv 70 dso mmv_init mmv/pmda_mmv.so\n", "root {\n mmv 70:*:*\n}\n", "-L")
+	c, err := o.OpenLocal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 2 {
+		if _, err := c.LookupName(t.Context(), "mmv.control.reload"); err != nil {
+			t.Error(err)
+		}
+		if err := c.Traverse(t.Context(), "mmv", func(string) bool { return true }); err != nil {
+			t.Error(err)
+		}
 	}
 	if stderr.Len() > 0 {
 		t.Errorf("standard error: %s", stderr)

@@ -82,4 +82,21 @@ var localRuns = []run{
 	{cmd: "pminfo -L -K clear -K add,29,/etc/passwd,x_init -n {pmns} -f sample.bin"},
 	{cmd: "pminfo {sample} -K del,29 -f sample.bin", noise: "helpless"},
 	{cmd: "pminfo {sample} -K add,29,nosuch,x_init -f sample.bin", noise: "helpless"},
+
+	// Files that are named and not there.
+	{cmd: "pminfo -L sample.bin nosuch", env: []string{"PMNS_DEFAULT=/nonexistent"}},
+	{cmd: "pminfo -L", env: []string{"PMNS_DEFAULT=/nonexistent"}},
+	{cmd: "pminfo -L sample.bin", env: []string{"PMNS_DEFAULT="}},
+	{cmd: "pminfo -L -m sample.bin 29.0.6", env: []string{"PMNS_DEFAULT=/nonexistent"}},
+	{cmd: "pmprobe -L sample.bin nosuch", env: []string{"PMNS_DEFAULT=/nonexistent"}},
+	{cmd: "pmval -L -s 1 sample.bin", env: []string{"PMNS_DEFAULT=/nonexistent"}},
+	{cmd: "pmevent -L -s 1 sample.bin", env: []string{"PMNS_DEFAULT=/nonexistent"}},
+	{cmd: "pmstore -L sample.bin 1", env: []string{"PMNS_DEFAULT=/nonexistent"}},
+	{cmd: "pminfo -L -n {pmns} sample.bin", env: []string{"PMNS_DEFAULT=/nonexistent"}},
+	{cmd: "pminfo -L -n {pmns} sample.bin", env: []string{"PCP_PMCDCONF_PATH=/nonexistent"}},
+	{cmd: "pminfo -L -n {pmns} sample.bin", env: []string{"PCP_PMCDCONF_PATH=/"}},
+	{cmd: "pminfo -L -n {pmns} -K del,29 sample.bin", env: []string{"PCP_PMCDCONF_PATH=/nonexistent"}},
+	{cmd: "pminfo -L -n {pmns} -K clear sample.bin", env: []string{"PCP_PMCDCONF_PATH=/nonexistent"}},
+	{cmd: "pmprobe -L sample.bin", env: []string{"PCP_PMCDCONF_PATH=/nonexistent"}},
+	{cmd: "pmval -L -s 1 sample.bin", env: []string{"PCP_PMCDCONF_PATH=/nonexistent"}},
 }
