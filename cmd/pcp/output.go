@@ -49,6 +49,12 @@ func terminalRows() int {
 	return int(ws.Row)
 }
 
+// outTerminal reports whether standard output is a terminal.
+func outTerminal() bool {
+	_, err := unix.IoctlGetWinsize(int(os.Stdout.Fd()), unix.TIOCGWINSZ)
+	return err == nil
+}
+
 // errTerminal tells whether standard error is a terminal.
 func errTerminal() bool {
 	_, err := unix.IoctlGetWinsize(int(os.Stderr.Fd()), unix.TIOCGWINSZ)

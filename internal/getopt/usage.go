@@ -13,15 +13,27 @@ func (o *Option) heading() bool { return o.Short == 0 && o.Long == "" }
 // Usage returns the usage message of a program called name, laid out as
 // pmUsageMessage(3) does. Without a synopsis it says "[options]".
 func Usage(name, synopsis string, opts []Option) string {
-	var b strings.Builder
+	return Line(name, synopsis) + list(opts, false)
+}
+
+// Line returns the first line of a usage message.
+func Line(name, synopsis string) string {
 	if synopsis == "" {
 		synopsis = "[options]"
 	}
-	fmt.Fprintf(&b, "Usage: %s %s\n", name, synopsis)
+	return fmt.Sprintf("Usage: %s %s\n", name, synopsis)
+}
+
+// List returns the part of a usage message below its first line, with those
+// options too that the C program does not have.
+func List(opts []Option) string { return list(opts, true) }
+
+func list(opts []Option, extra bool) string {
+	var b strings.Builder
 	for i := range opts {
 		o := &opts[i]
 		switch {
-		case o.Help == "" || o.Extra:
+		case o.Help == "" || o.Extra && !extra:
 		case o.heading() && o.Arg == "|":
 			fmt.Fprintf(&b, "%s\n", o.Help)
 		case o.heading():

@@ -1,7 +1,6 @@
 package agentadmin
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -23,32 +22,19 @@ var Command = &cli.Command{
 	Group:    "Agents",
 	Summary:  "make, list, test, enable and disable agents",
 	Synopsis: "new | list | test | enable | disable [options] [name]...",
-	Options: []cli.Option{
-		cli.Heading("Options, after the command; each command has its own, see \"pcp agent new -?\""),
-		cli.OptHelp,
+	Doc: `
+An agent extracts metrics from one source: the kernel, a database, a program. The
+collector of "pcp up" has the most important ones built in; pmcd runs those that
+its configuration, pmcd.conf, names.`,
+	Examples: []cli.Example{
+		{Line: "pcp agent list", Text: "list the agents that are built in, configured and running"},
+		{Line: "pcp agent new hello", Text: "make a folder with a small agent in Go to begin with"},
+		{Line: "pcp agent test ./pmdahello", Text: "check that an agent answers everything a collector asks"},
 	},
+	Options:     []cli.Option{cli.Heading("Options"), cli.OptHelp},
+	Sub:         []*cli.Command{newCommand, listCommand, testCommand, enableCommand, disableCommand},
 	DieOnSignal: true,
-	Run:         run,
-}
-
-var commands = []*cli.Command{newCommand, listCommand, testCommand, enableCommand, disableCommand}
-
-func run(ctx context.Context, env *cli.Env) int {
-	sub := *env
-	if len(env.Args) > 0 && !strings.HasPrefix(env.Args[0], "-") {
-		c := cli.Find(commands, "agent "+env.Args[0])
-		if c == nil {
-			return env.Fatalf("unknown command %q; there are new, list, test, enable and disable", env.Args[0])
-		}
-		sub.Name, sub.Command, sub.Args = "pcp "+c.Name, c, env.Args[1:]
-		return c.Run(ctx, &sub)
-	}
-	o := cli.ParseArgs(&sub, cli.ParseConfig{POSIX: true})
-	if !o.Errors() {
-		o.WantUsage()
-	}
-	status, _ := o.Done()
-	return status
+	Run:         cli.Run,
 }
 
 var (

@@ -24,7 +24,7 @@ func Commands() []*cli.Command {
 func command(b agent.Builtin) *cli.Command {
 	return &cli.Command{
 		Name: "pmda" + b.Name, Link: "pmda" + b.Name,
-		Group:       "Agents",
+		Group:       cli.AgentPrograms,
 		Summary:     "serve the agent " + b.Name + " to the collector that starts it",
 		Synopsis:    synopsis(b),
 		Options:     daemon(b, "").Options(),

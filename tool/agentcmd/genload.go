@@ -16,7 +16,7 @@ import (
 // loadCommand is genload, which comes with the agent txmon.
 var loadCommand = &cli.Command{
 	Name: "genload", Link: "genload",
-	Group:       "Agents",
+	Group:       cli.AgentPrograms,
 	Summary:     "record made-up transactions for the agent txmon",
 	Synopsis:    "[-n numtx] [tps [avg_serv]]",
 	Options:     []cli.Option{{Short: 'n', Arg: "numtx"}},

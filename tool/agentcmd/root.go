@@ -24,7 +24,7 @@ import (
 func rootCommand() *cli.Command {
 	return &cli.Command{
 		Name: "pmdaroot", Link: "pmdaroot",
-		Group:   "Agents",
+		Group:   cli.AgentPrograms,
 		Summary: "do for a collector and its agents what needs root",
 		Options: rootOpts(),
 		Run:     runRoot,

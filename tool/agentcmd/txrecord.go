@@ -14,7 +14,7 @@ import (
 // recordCommand is txrecord, which comes with the agent txmon.
 var recordCommand = &cli.Command{
 	Name: "txrecord", Link: "txrecord",
-	Group:       "Agents",
+	Group:       cli.AgentPrograms,
 	Summary:     "record transactions for the agent txmon",
 	Synopsis:    "tx_type servtime [tx_type servtime ...] | -l",
 	DieOnSignal: true,

@@ -1,7 +1,6 @@
 package archivecmd
 
 import (
-	"context"
 	"os"
 	"strings"
 
@@ -15,31 +14,18 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "list, verify, repair and convert archives",
 	Synopsis: "ls | verify | repair | convert [options] archive...",
-	Options: []cli.Option{
-		cli.Heading("Options, after the command; each command has its own, see \"pcp archive ls -?\""),
-		cli.OptHelp,
+	Doc: `
+An archive is what pmlogger writes: the files NAME.meta, NAME.index and NAME.0,
+NAME.1 and so on. A command takes NAME, any of these files, or a directory of
+archives. Versions 2 and 3 are read, compressed files too.`,
+	Examples: []cli.Example{
+		{Line: "pcp archive ls /var/log/pcp/pmlogger/vm", Text: "list the archives of a directory with host, time and size"},
+		{Line: "pcp archive verify 20261121", Text: "look for damage; the exit status is 0 if there is none"},
+		{Line: "pcp archive convert 20261121 small --compress zstd", Text: "make a compressed copy"},
 	},
-	Run: run,
-}
-
-var commands = []*cli.Command{lsCommand, verifyCommand, repairCommand, convertCommand}
-
-func run(ctx context.Context, env *cli.Env) int {
-	sub := *env
-	if len(env.Args) > 0 && !strings.HasPrefix(env.Args[0], "-") {
-		c := cli.Find(commands, "archive "+env.Args[0])
-		if c == nil {
-			return env.Fatalf("unknown command %q; there are ls, verify, repair and convert", env.Args[0])
-		}
-		sub.Name, sub.Command, sub.Args = "pcp "+c.Name, c, env.Args[1:]
-		return c.Run(ctx, &sub)
-	}
-	o := cli.ParseArgs(&sub, cli.ParseConfig{POSIX: true})
-	if !o.Errors() {
-		o.WantUsage()
-	}
-	status, _ := o.Done()
-	return status
+	Options: []cli.Option{cli.Heading("Options"), cli.OptHelp},
+	Sub:     []*cli.Command{lsCommand, verifyCommand, repairCommand, convertCommand},
+	Run:     cli.Run,
 }
 
 // archives finds the archives that arguments name: an archive, one of its files,

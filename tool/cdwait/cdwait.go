@@ -15,7 +15,7 @@ import (
 var Command = &cli.Command{
 	Name:     "cdwait",
 	Link:     "pmcd_wait",
-	Group:    "Collector",
+	Group:    "Services",
 	Summary:  "wait for a collector",
 	Synopsis: "",
 	Options: []cli.Option{

@@ -52,3 +52,36 @@ func TestDebugNames(t *testing.T) {
 	f("-pdu", "", false)
 	f(",pdu", "", false)
 }
+
+// TestForeign checks that names from elsewhere lead to commands that exist, and
+// are not names of ours.
+func TestForeign(t *testing.T) {
+	for name, f := range foreignNames {
+		if f.use == "" && f.tool == "" || f.tool == "" && f.call != "" || f.tool != "" && f.does == "" {
+			t.Errorf("%s: %+v says too little", name, f)
+		}
+		text := Unknown(nil, name)
+		if n := strings.Count(text, "\n"); n < 3 || n > 5 {
+			t.Errorf("%s: %d lines:\n%s", name, n, text)
+		}
+	}
+}
+
+// TestColours checks that there are none but on a terminal that wants them, and
+// never under a classic name.
+func TestColours(t *testing.T) {
+	f := func(name string, terminal bool, noColor, term, want string) {
+		t.Helper()
+		e := &Env{Name: name, OutTerminal: func() bool { return terminal }, Getenv: func(v string) string {
+			return map[string]string{"NO_COLOR": noColor, "TERM": term}[v]
+		}}
+		if got := e.Bold("x"); got != want {
+			t.Errorf("%s, terminal %t, NO_COLOR %q, TERM %q: %q, want %q", name, terminal, noColor, term, got, want)
+		}
+	}
+	f("pcp help", true, "", "xterm", "\x1b[1mx\x1b[0m")
+	f("pcp help", false, "", "xterm", "x")
+	f("pcp help", true, "1", "xterm", "x")
+	f("pcp help", true, "", "dumb", "x")
+	f("pminfo", true, "", "xterm", "x")
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/go-pcp/pcp/internal/getopt"
 )
@@ -73,12 +74,19 @@ type Env struct {
 	LookupEnv      func(string) (string, bool) // nil: what Getenv finds empty is not set; see IsSet
 	Version        string                      // of this program, for -V
 	Rows           func() int                  // height of the terminal that Stdout is; 0, or nil, if it is none
+	OutTerminal    func() bool                 // reports whether Stdout is a terminal; nil: it is not
 	ErrTerminal    func() bool                 // tells whether Stderr is a terminal; nil: it is none
 	Command        *Command                    // itself
 	Commands       []*Command                  // all of them
 
 	msg []byte // what Printf keeps for Flush
 }
+
+// Classic reports whether the command was called by its classic name, as
+// "pminfo" and not as "pcp info". What a command prints under its classic name
+// is what the C tool prints, byte for byte, for scripts depend on it; under
+// "pcp" it is made for people.
+func (e *Env) Classic() bool { return !strings.HasPrefix(e.Name, "pcp ") }
 
 // IsSet tells whether a variable is in the environment, if only empty: that is
 // enough to enable what PCP_COUNTER_WRAP and its like stand for.

@@ -73,6 +73,7 @@ type Options struct {
 	noUsage bool // the mistakes are not about usage
 	version bool
 	debugs  []string // of PCP_DEBUG and -D
+	help    bool     // was asked for
 	missing []string // what was asked for and is not supported yet
 }
 
@@ -142,12 +143,18 @@ func (o *Options) Unsupported(what string) {
 // exit, with which status.
 func (o *Options) Done() (status int, exit bool) {
 	switch {
+	case o.version && !o.env.Classic():
+		o.env.toStdout()
+		return 0, true
 	case o.version:
 		o.env.Flush()
 		return 0, true
+	case o.help && o.errs == 1 && !o.env.Classic():
+		o.env.Help(o.env.Command)
+		return 0, true
 	case o.errs > 0:
 		if !o.noUsage {
-			o.env.Printf("%s", o.env.Command.Usage(o.env.ProgName()))
+			o.env.usage()
 		}
 		o.env.Flush()
 		return 1, true
@@ -186,6 +193,7 @@ func (o *Options) common(opt *Option, arg string) {
 	case "guiport":
 		o.guiPortNumber(arg)
 	case "help":
+		o.help = true
 		o.WantUsage()
 	case "host":
 		o.addHost(arg)

@@ -5,25 +5,33 @@ import (
 	"strings"
 )
 
-// Find returns the command with a name or classic name, or nil.
+// Find returns the command with a name or classic name, or nil. The name of one
+// below another has both: "archive ls".
 func Find(commands []*Command, name string) *Command {
 	for _, c := range commands {
 		if c.Name == name || c.Link != "" && c.Link == name {
 			return c
 		}
+		if strings.HasPrefix(name, c.Name+" ") {
+			return Find(c.Sub, name)
+		}
 	}
 	return nil
 }
 
-// Unknown returns the message for a command that does not exist, with the
-// names that come nearest to it.
-func Unknown(commands []*Command, name string) string {
+// Unknown returns the message for a command that does not exist: what is meant
+// if the name is known from elsewhere, else the names that come nearest to it.
+func Unknown(commands []*Command, name string) string { return unknown(commands, name, "pcp help") }
+
+func unknown(commands []*Command, name, list string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pcp: unknown command %q\n", name)
-	if near := nearest(commands, name); len(near) > 0 {
+	if text := foreign(name); text != "" {
+		b.WriteString(text)
+	} else if near := nearest(commands, name); len(near) > 0 {
 		fmt.Fprintf(&b, "Did you mean %s?\n", strings.Join(near, " or "))
 	}
-	b.WriteString("\"pcp help\" lists the commands.\n")
+	fmt.Fprintf(&b, "\"%s\" lists the commands.\n", list)
 	return b.String()
 }
 

@@ -53,10 +53,10 @@ func (e *Env) Fatalf(format string, args ...any) int {
 	return 1
 }
 
-// ProgName is the name that messages start with: the classic one whichever way
-// the command was called, as scripts look for it.
+// ProgName is the name that messages start with: the one that was typed, which
+// is the classic name or "pcp info".
 func (e *Env) ProgName() string {
-	if e.Command != nil && e.Command.Link != "" {
+	if e.Classic() && e.Command != nil && e.Command.Link != "" {
 		return e.Command.Link
 	}
 	return e.Name

@@ -12,10 +12,15 @@ import (
 
 // Command is "pcp help".
 var Command = &cli.Command{
-	Name:        "help",
-	Group:       "This program",
-	Summary:     "list the commands, or explain one of them",
-	Synopsis:    "[options] [command]",
+	Name:     "help",
+	Group:    "This program",
+	Summary:  "list the commands, or explain one of them",
+	Synopsis: "[options] [command]...",
+	Examples: []cli.Example{
+		{Line: "pcp help", Text: "list the commands"},
+		{Line: "pcp help info", Text: "explain pcp info, with examples"},
+		{Line: "pcp help archive ls", Text: "explain a command below another"},
+	},
 	DieOnSignal: true,
 	Options:     []cli.Option{cli.Heading("General options"), cli.OptVersion, cli.OptHelp},
 	Run:         run,
@@ -26,47 +31,59 @@ func run(_ context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
-	switch len(o.Args) {
-	case 0:
-		List(env.Stdout, env.Commands)
+	if len(o.Args) == 0 {
+		List(env)
 		return 0
-	case 1:
-	default:
-		o.WantUsage()
-		status, _ := o.Done()
-		return status
 	}
-	c := cli.Find(env.Commands, o.Args[0])
+	name := strings.Join(o.Args, " ")
+	c := cli.Find(env.Commands, name)
 	if c == nil {
-		fmt.Fprint(env.Stderr, cli.Unknown(env.Commands, o.Args[0]))
+		fmt.Fprint(env.Stderr, cli.Unknown(env.Commands, name))
 		return 1
 	}
-	Explain(env.Stdout, c)
+	env.Help(c)
 	return 0
 }
 
-// List writes the commands by group, in the order of the table.
-func List(w io.Writer, commands []*cli.Command) {
-	fmt.Fprint(w, "Usage: pcp command [options] [arguments]\n"+
-		"       pcp help command\n")
+// first are the commands that a newcomer needs.
+var first = []string{"up", "info", "val", "stat", "store", "archive", "agent", "help"}
+
+// List writes the commands: those to begin with, then the others by group, in the
+// order of the table.
+func List(env *cli.Env) {
+	w := env.Stdout
+	fmt.Fprintf(w, "%s pcp command [options] [arguments]\n"+
+		"       pcp help command\n", env.Bold("Usage:"))
+	heading := func(text string) { fmt.Fprintf(w, "\n%s\n", env.Bold(text+":")) }
 	var groups []string
 	width := 0
-	for _, c := range commands {
-		if !slices.Contains(groups, c.Group) {
+	for _, c := range env.Commands {
+		if !slices.Contains(first, c.Name) && !slices.Contains(groups, c.Group) {
 			groups = append(groups, c.Group)
 		}
 		width = max(width, len(names(c)))
 	}
+	heading("To begin with")
+	for _, name := range first {
+		if c := cli.Find(env.Commands, name); c != nil {
+			line(w, c, width)
+		}
+	}
 	for _, g := range groups {
-		fmt.Fprintf(w, "\n%s:\n", g)
-		for _, c := range commands {
-			if c.Group == g {
-				fmt.Fprintf(w, "  %-*s  %s\n", width, names(c), c.Summary)
+		heading(g)
+		for _, c := range env.Commands {
+			if c.Group == g && !slices.Contains(first, c.Name) {
+				line(w, c, width)
 			}
 		}
 	}
-	fmt.Fprint(w, "\nA command in parentheses is the classic name: through a link of that name\n"+
-		"this program is that command. \"pcp links DIR\" makes the links.\n")
+	fmt.Fprint(w, "\nThe name in parentheses is the classic one: called by a link of that name, this\n"+
+		"program takes the same options and prints the same as the C tool. \"pcp links DIR\"\n"+
+		"makes the links.\n")
+}
+
+func line(w io.Writer, c *cli.Command, width int) {
+	fmt.Fprintf(w, "  %-*s  %s\n", width, names(c), c.Summary)
 }
 
 func names(c *cli.Command) string {
@@ -74,32 +91,4 @@ func names(c *cli.Command) string {
 		return c.Name
 	}
 	return c.Name + " (" + c.Link + ")"
-}
-
-// Explain writes what c is for and its usage message.
-func Explain(w io.Writer, c *cli.Command) {
-	name := "pcp " + c.Name
-	fmt.Fprintf(w, "%s: %s\n", name, c.Summary)
-	if c.Link != "" {
-		fmt.Fprintf(w, "Also called %s.\n", c.Link)
-	}
-	fmt.Fprintf(w, "\n%s", c.Usage(name))
-	if extras := c.Extras(); extras != "" {
-		fmt.Fprintf(w, "\nNot in the C tool:\n%s", extras)
-	}
-	if c.TakesDebug() {
-		fmt.Fprintf(w, "\nDebug options, by -D or $PCP_DEBUG, may be any that \"pcp dbg -l\" lists.\n%s\n", shows(c.Debug))
-	}
-}
-
-// shows says for which debug options a command prints something.
-func shows(names []string) string {
-	switch n := len(names); n {
-	case 0:
-		return "The command does not print anything for them yet."
-	case 1:
-		return "The command prints something for " + names[0] + " only."
-	default:
-		return "The command prints something for " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " only."
-	}
 }

@@ -1,0 +1,97 @@
+package cli
+
+import "fmt"
+
+// AgentPrograms is the group of the agents that are programs of their own,
+// which the list of commands has last.
+const AgentPrograms = "Agents as programs, for a collector to start"
+
+// A foreignName is a name that users know from the C implementation or from
+// other programs, and that is not a command here.
+type foreignName struct {
+	use  string // what does it here: "pcp info"
+	tool string // the C tool that does it, which is not here yet
+	does string // what that does
+	call string // how it works with our collector; "" if it does not
+}
+
+var (
+	recorder = foreignName{tool: "pmlogger", does: "records metrics in archives", call: "pmlogger -h localhost -c FILE ARCHIVE"}
+	ruler    = foreignName{tool: "pmie", does: "watches metrics and acts when a rule holds", call: "pmie -h localhost -c FILE"}
+	reporter = foreignName{tool: "pmrep", does: "reports any metrics in columns", call: "pmrep -h localhost kernel.all.load"}
+	server   = foreignName{tool: "pmproxy", does: "serves metrics by HTTP", call: "pmproxy -f"}
+	finder   = foreignName{tool: "pmfind", does: "finds collectors in the network"}
+	series   = foreignName{tool: "pmseries", does: "queries the time series that pmproxy stores"}
+	rewriter = foreignName{tool: "pmlogrewrite", does: "changes the metrics of an archive", call: "pmlogrewrite -c FILE ARCHIVE"}
+	chooser  = foreignName{tool: "pmlogconf", does: "makes the configuration of pmlogger", call: "pmlogconf -h localhost FILE"}
+	chart    = foreignName{tool: "pmchart", does: "draws metrics", call: "pmchart -h localhost"}
+	atop     = foreignName{tool: "pcp-atop", does: "shows processes, of the agent proc", use: "pcp stat, for the whole system"}
+	htop     = foreignName{tool: "pcp-htop", does: "shows processes, of the agent proc", use: "pcp stat, for the whole system"}
+	ps       = foreignName{tool: "pcp-ps", does: "lists processes, of the agent proc"}
+	tracer   = foreignName{tool: "pmtrace", does: "reports transactions to the agent trace"}
+)
+
+// foreignNames are the names for which the nearest command in spelling would be
+// the wrong advice.
+var foreignNames = map[string]foreignName{
+	"record": recorder, "log": recorder, "logger": recorder, "pmlogger": recorder, "rec": recorder,
+	"pmlogger_check": recorder, "pmlogctl": recorder, "pmlogger_daily": {tool: "pmlogger_daily", does: "rotates the archives of pmlogger"},
+	"pmlc": {tool: "pmlc", does: "controls a pmlogger that runs", call: "pmlc"},
+	"pmie": ruler, "rules": ruler, "alert": ruler, "alerts": ruler, "rule": ruler,
+	"pmrep": reporter, "rep": reporter, "report": reporter, "dstat": reporter,
+	"pmproxy": server, "proxy": server, "http": server, "rest": server, "web": server,
+	"pmseries": series, "series": series,
+	"pmfind": finder, "find": finder,
+	"pmlogrewrite": rewriter, "rewrite": rewriter, "logrewrite": rewriter,
+	"pmlogconf": chooser, "logconf": chooser,
+	"pmchart": chart, "chart": chart, "graph": chart,
+	"pmtrace": tracer, "trace": tracer,
+	"top": atop, "atop": atop, "htop": htop, "ps": ps,
+	"free": {use: "pcp info -f mem.util"}, "uptime": {use: "pcp info -f kernel.all.uptime kernel.all.load"},
+	"iostat": {use: "pcp val disk.dev.total"}, "vmstat": {use: "pcp stat"}, "mpstat": {use: "pcp val kernel.percpu.cpu.user"},
+	"watch": {use: "pcp val"}, "values": {use: "pcp val"}, "value": {use: "pcp val"}, "monitor": {use: "pcp val or pcp stat"},
+	"get": {use: "pcp info -f"}, "fetch": {use: "pcp info -f"}, "show": {use: "pcp info -f"}, "metrics": {use: "pcp info"},
+	"ls": {use: "pcp info for metrics, pcp archive ls for archives"}, "list": {use: "pcp info for metrics, pcp archive ls for archives"},
+	"names": {use: "pcp info"}, "describe": {use: "pcp info -dtT"}, "desc": {use: "pcp info -d"},
+	"set": {use: "pcp store"}, "put": {use: "pcp store"},
+	"start": {use: "pcp up"}, "run": {use: "pcp up"}, "collect": {use: "pcp up"}, "serve": {use: "pcp up"}, "collector": {use: "pcp up"},
+	"down": {use: "ctrl-C in the terminal of pcp up"}, "stop": {use: "ctrl-C in the terminal of pcp up"},
+	"status": {use: "pcp agent list"}, "agents": {use: "pcp agent list"},
+	"verify": {use: "pcp archive verify"}, "repair": {use: "pcp archive repair"}, "convert": {use: "pcp archive convert"}, "check": {use: "pcp archive verify"},
+	"archives": {use: "pcp archive ls"}, "csv": {use: "pcp import csv"},
+	"merge": {use: "pcp logextract"}, "extract": {use: "pcp logextract"}, "reduce": {use: "pcp logreduce"},
+	"summary": {use: "pcp logsummary"}, "average": {use: "pcp logsummary"}, "compare": {use: "pcp diff"},
+	"replay": {use: "pcp val -a ARCHIVE"}, "dump": {use: "pcp dumplog"},
+	"user": {use: "pcp passwd"}, "users": {use: "pcp passwd"}, "accounts": {use: "pcp passwd"},
+	"complete": {use: "pcp completion"},
+}
+
+// foreign returns what to say to somebody who calls a command by a name from
+// elsewhere, "" if the name is not known.
+func foreign(name string) string {
+	f, ok := foreignNames[name]
+	if !ok {
+		return ""
+	}
+	text := ""
+	if f.use != "" {
+		text = fmt.Sprintf("Here it is %s.\n", f.use)
+	}
+	if f.tool != "" {
+		text += fmt.Sprintf("In C this is %s, which %s. It is not here yet.\n", f.tool, f.does)
+	}
+	if f.call != "" {
+		text += fmt.Sprintf("That of the C implementation works with our collector and archives: %s\n", f.call)
+	}
+	return text
+}
+
+// ForeignNames returns the names from elsewhere that [Unknown] knows, with what
+// it says to use in their place, "" if there is nothing.
+func ForeignNames() map[string]string {
+	uses := make(map[string]string, len(foreignNames))
+	for name, f := range foreignNames {
+		uses[name] = f.use
+	}
+	return uses
+}

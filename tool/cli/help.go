@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-pcp/pcp/internal/getopt"
+)
+
+// Help writes to standard output what c is for, how it is called, and examples.
+func (e *Env) Help(c *Command) { WriteHelp(e.Stdout, c, e.Bold) }
+
+// WriteHelp writes the help of c to w, with headings made by bold.
+func WriteHelp(w io.Writer, c *Command, bold func(string) string) {
+	name := "pcp " + c.Name
+	fmt.Fprintf(w, "%s: %s\n", bold(name), c.Summary)
+	if c.Link != "" {
+		fmt.Fprintf(w, "Also called %s.\n", c.Link)
+	}
+	line, _ := strings.CutPrefix(getopt.Line(name, c.Synopsis), "Usage:")
+	fmt.Fprintf(w, "\n%s%s", bold("Usage:"), line)
+	if doc := strings.Trim(c.Doc, "\n"); doc != "" {
+		fmt.Fprintf(w, "\n%s\n", doc)
+	}
+	if len(c.Sub) > 0 {
+		fmt.Fprintf(w, "\n%s\n", bold("Commands:"))
+		width := 0
+		for _, s := range c.Sub {
+			width = max(width, len(s.Name))
+		}
+		for _, s := range c.Sub {
+			fmt.Fprintf(w, "  pcp %-*s  %s\n", width, s.Name, s.Summary)
+		}
+		fmt.Fprintf(w, "\n\"pcp help %s\" explains a command.\n", c.Sub[0].Name)
+	}
+	if len(c.Examples) > 0 {
+		fmt.Fprintf(w, "\n%s\n", bold("Examples:"))
+		for _, x := range c.Examples {
+			fmt.Fprintf(w, "  %s\n      %s\n", x.Line, x.Text)
+		}
+	}
+	for text := range strings.Lines(getopt.List(c.Options)) {
+		if strings.HasSuffix(text, ":\n") && !strings.HasPrefix(text, " ") {
+			text = bold(strings.TrimSuffix(text, "\n")) + "\n"
+		}
+		io.WriteString(w, text)
+	}
+	if c.TakesDebug() {
+		fmt.Fprintf(w, "\nDebug options, by -D or $PCP_DEBUG, may be any that \"pcp dbg -l\" lists.\n%s\n", shows(c.Debug))
+	}
+	if len(c.SeeAlso) > 0 {
+		fmt.Fprintf(w, "\n%s %s\n", bold("See also:"), strings.Join(c.SeeAlso, ", "))
+	}
+}
+
+// shows says for which debug options a command prints something.
+func shows(names []string) string {
+	switch n := len(names); n {
+	case 0:
+		return "The command does not print anything for them yet."
+	case 1:
+		return "The command prints something for " + names[0] + " only."
+	default:
+		return "The command prints something for " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " only."
+	}
+}
+
+// usage keeps for Flush what a mistake on the command line is followed by: under
+// the classic name the usage message of the C tool, else one line that says
+// where to read on.
+func (e *Env) usage() {
+	if e.Classic() {
+		e.Printf("%s", e.Command.Usage(e.ProgName()))
+		return
+	}
+	if len(e.msg) == 0 {
+		e.Printf("%s", getopt.Line(e.Name, e.Command.Synopsis))
+	} else if e.msg[len(e.msg)-1] != '\n' {
+		e.Printf("\n")
+	}
+	e.Printf("\"pcp help %s\" lists the options.\n", e.Command.Name)
+}
+
+// toStdout writes the messages that Printf kept to standard output.
+func (e *Env) toStdout() {
+	e.Stdout.Write(e.msg)
+	e.msg = nil
+}
+
+// Colours of a terminal (ECMA-48, select graphic rendition).
+const (
+	sgrBold  = "\x1b[1m"
+	sgrRed   = "\x1b[31m"
+	sgrGreen = "\x1b[32m"
+	sgrReset = "\x1b[0m"
+)
+
+// Bold returns s as it appears in bold on standard output, and as it is where
+// colours are not wanted: standard output is not a terminal, NO_COLOR is set,
+// or the command was called by its classic name.
+func (e *Env) Bold(s string) string { return e.colour(sgrBold, s) }
+
+// Red is like Bold, for what is wrong.
+func (e *Env) Red(s string) string { return e.colour(sgrRed, s) }
+
+// Green is like Bold, for what is well.
+func (e *Env) Green(s string) string { return e.colour(sgrGreen, s) }
+
+func (e *Env) colour(sgr, s string) string {
+	if e.Classic() || e.OutTerminal == nil || e.Getenv("NO_COLOR") != "" || e.Getenv("TERM") == "dumb" || !e.OutTerminal() {
+		return s
+	}
+	return sgr + s + sgrReset
+}
