@@ -10,10 +10,17 @@ import (
 )
 
 var linksCommand = &cli.Command{
-	Name:        "links",
-	Group:       "This program",
-	Summary:     "make links with the classic names of the commands",
-	Synopsis:    "[options] directory",
+	Name:     "links",
+	Group:    "This program",
+	Summary:  "make links with the classic names of the commands",
+	Synopsis: "[options] directory",
+	Doc: `Makes a symbolic link to this program for each classic name of a command in a directory. Through the link pminfo the
+program is the command info, with the same options and output as the C tool. Links are replaced; anything else of
+such a name is an error.`,
+	Examples: []cli.Example{
+		{Line: `pcp links ~/bin`, Text: `make the links`},
+		{Line: `pcp links -l`, Text: `list the names`},
+	},
 	DieOnSignal: true,
 	Options: []cli.Option{
 		cli.Heading("Options"),

@@ -3,6 +3,7 @@ package agentcmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/go-pcp/pcp/agent"
@@ -27,6 +28,8 @@ func command(b agent.Builtin) *cli.Command {
 		Group:       cli.AgentPrograms,
 		Summary:     "serve the agent " + b.Name + " to the collector that starts it",
 		Synopsis:    synopsis(b),
+		Doc:         doc(b),
+		SeeAlso:     []string{"pmcd(1)", "pcp-agent-test(1)", "pmcd.conf(5)"},
 		Options:     daemon(b, "").Options(),
 		DieOnSignal: true, // the collector ends its agents by closing the pipe, or with SIGTERM
 		Run: func(ctx context.Context, env *cli.Env) int {
@@ -37,6 +40,17 @@ func command(b agent.Builtin) *cli.Command {
 			})
 		},
 	}
+}
+
+// doc is what the manual says of an agent's command.
+func doc(b agent.Builtin) string {
+	return fmt.Sprintf(`Serves the metrics of the agent %[1]s to a collector, which starts this command and talks to it
+through pipes. It is for collectors that run agents as processes, the C one among them; in our own collector
+the same agent runs inside. On a terminal it is of no use: "pcp agent test %[1]s" tries an agent out.
+
+A line of pmcd.conf for it is
+
+    %[1]s %[2]d pipe binary PATH/pmda%[1]s -d %[2]d`, b.Name, b.Domain)
 }
 
 // synopsis is the usage line of an agent that takes arguments, else "".

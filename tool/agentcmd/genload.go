@@ -16,9 +16,14 @@ import (
 // loadCommand is genload, which comes with the agent txmon.
 var loadCommand = &cli.Command{
 	Name: "genload", Link: "genload",
-	Group:       cli.AgentPrograms,
-	Summary:     "record made-up transactions for the agent txmon",
-	Synopsis:    "[-n numtx] [tps [avg_serv]]",
+	Group:    cli.AgentPrograms,
+	Summary:  "record made-up transactions for the agent txmon",
+	Synopsis: "[-n numtx] [tps [avg_serv]]",
+	Doc:      `Records transactions of random types and times, some a second, for the agent txmon to show.`,
+	Examples: []cli.Example{
+		{Line: `pcp genload 10`, Text: `record ten transactions a second`},
+	},
+	SeeAlso:     []string{"txrecord(1)", "pmdatxmon(1)"},
 	Options:     []cli.Option{{Short: 'n', Arg: "numtx"}},
 	DieOnSignal: true,
 	Run: func(ctx context.Context, env *cli.Env) int {

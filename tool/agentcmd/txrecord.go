@@ -14,9 +14,15 @@ import (
 // recordCommand is txrecord, which comes with the agent txmon.
 var recordCommand = &cli.Command{
 	Name: "txrecord", Link: "txrecord",
-	Group:       cli.AgentPrograms,
-	Summary:     "record transactions for the agent txmon",
-	Synopsis:    "tx_type servtime [tx_type servtime ...] | -l",
+	Group:    cli.AgentPrograms,
+	Summary:  "record transactions for the agent txmon",
+	Synopsis: "tx_type servtime [tx_type servtime ...] | -l",
+	Doc: `Records transactions of given types and service times in the shared memory that the agent txmon watches, or lists with -l what
+is there.`,
+	Examples: []cli.Example{
+		{Line: `pcp txrecord foo 0.5`, Text: `record a transaction of half a second`},
+	},
+	SeeAlso:     []string{"genload(1)", "pmdatxmon(1)"},
 	DieOnSignal: true,
 	Run:         record,
 }

@@ -18,6 +18,12 @@ var Command = &cli.Command{
 	Group:    "Services",
 	Summary:  "wait for a collector",
 	Synopsis: "",
+	Doc: `Waits until a collector answers, for at most the given time. It is for scripts that start a collector and then
+need it. The exit status is 0 if the collector answered and 2 if the time was up.`,
+	Examples: []cli.Example{
+		{Line: `pcp cdwait -t 10`, Text: `wait up to ten seconds for the collector of this host`},
+	},
+	SeeAlso: []string{"pmcd(1)"},
 	Options: []cli.Option{
 		cli.Heading("General options"),
 		cli.OptDebug,

@@ -12,10 +12,15 @@ import (
 
 // Command is "pcp completion".
 var Command = &cli.Command{
-	Name:        "completion",
-	Group:       "This program",
-	Summary:     "print a completion script for bash, zsh or fish",
-	Synopsis:    "[options] bash|zsh|fish",
+	Name:     "completion",
+	Group:    "This program",
+	Summary:  "print a completion script for bash, zsh or fish",
+	Synopsis: "[options] bash|zsh|fish",
+	Doc:      `Prints a script that makes a shell complete commands, options, names of metrics and instances.`,
+	Examples: []cli.Example{
+		{Line: `source <(pcp completion bash)`, Text: `complete in this shell`},
+		{Line: `pcp completion fish >~/.config/fish/completions/pcp.fish`, Text: `complete in each fish`},
+	},
 	DieOnSignal: true,
 	Options:     []cli.Option{cli.Heading("General options"), cli.OptVersion, cli.OptHelp},
 	Run:         run,

@@ -17,6 +17,13 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "print settings and features",
 	Synopsis: "[variable ...]",
+	Doc: `Prints the settings that hold here, from pcp.conf and the environment, or with -L the features of the library.
+Arguments name single settings.`,
+	Examples: []cli.Example{
+		{Line: `pcp config PCP_LOG_DIR`, Text: `print one setting`},
+		{Line: `eval $(pcp config -s)`, Text: `give a shell script all settings`},
+	},
+	SeeAlso: []string{"pcp.conf(5)"},
 	Options: []cli.Option{
 		cli.Heading("Reporting options"),
 		{Short: 'a', Long: "all", Help: "show all, unmodified format (default)"},

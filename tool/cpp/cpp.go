@@ -21,6 +21,12 @@ var Command = &cli.Command{
 	Group:    "Name space",
 	Summary:  "preprocess a name space file",
 	Synopsis: "[-Prs] [-Dname[=value] ...] [-I dir ...] [[infile] outfile]",
+	Doc: `Preprocesses a name space file or a configuration file: includes files, expands macros and leaves out what
+conditions exclude.`,
+	Examples: []cli.Example{
+		{Line: `pcp cpp -D DOMAIN=29 root_sample`, Text: `expand a file with a macro defined`},
+	},
+	SeeAlso: []string{"PMNS(5)"},
 	Options: []cli.Option{
 		cli.OptHelp,
 		{Short: 'D', Long: "define", Arg: "name[=value]", Help: "define a macro with an optional value"},

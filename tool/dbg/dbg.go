@@ -18,6 +18,10 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "explain debug options",
 	Synopsis: "[options] [code ..]",
+	Doc:      `Explains the names and numbers of debug options, which -D takes in all commands.`,
+	Examples: []cli.Example{
+		{Line: `pcp dbg -l`, Text: `list all debug options`},
+	},
 	Options: []cli.Option{
 		cli.Heading("General options"),
 		cli.OptDebug,

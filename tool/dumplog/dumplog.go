@@ -23,7 +23,15 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "dump the contents of an archive",
 	Synopsis: "[options] [archive [metricname ...]]",
-	Options:  options,
+	Doc: `Prints what an archive holds, record by record as it was written: values by default, and with other options
+descriptors, instance domains, labels, help texts, the index and the label. Arguments after the archive choose metrics.`,
+	Examples: []cli.Example{
+		{Line: `pcp dumplog -a 20261121`, Text: `dump everything`},
+		{Line: `pcp dumplog -z -S @10:00 -T @10:05 20261121 disk.all.total`, Text: `dump five minutes of a metric, in the time of the recorded host`},
+		{Line: `pcp dumplog -l 20261121`, Text: `show when and where the archive was recorded`},
+	},
+	SeeAlso: []string{"pmlogcheck(1)", "pmval(1)", "pcp-archive(5)"},
+	Options: options,
 
 	DieOnSignal: true,
 	Run:         run,
@@ -36,7 +44,12 @@ var NewCommand = &cli.Command{
 	Group:    "Archives",
 	Summary:  "dump the contents of an archive",
 	Synopsis: "[options] [archive [metricname ...]]",
-	Options:  options,
+	Doc:      `Prints what an archive holds. It is pmdumplog under another name.`,
+	Examples: []cli.Example{
+		{Line: `pcp logdump -l 20261121`, Text: `show when and where the archive was recorded`},
+	},
+	SeeAlso: []string{"pmdumplog(1)"},
+	Options: options,
 
 	DieOnSignal: true,
 	Run:         run,

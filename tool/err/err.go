@@ -18,6 +18,11 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "translate status codes into messages",
 	Synopsis: "[options] [code]...",
+	Doc: `Translates status codes of PCP, numbers or names such as PM_ERR_TIMEOUT, into messages. Without an
+argument or with -l it lists all codes.`,
+	Examples: []cli.Example{
+		{Line: `pcp err -12345`, Text: `explain a number from a log`},
+	},
 	Options: []cli.Option{
 		{Help: "Options"},
 		{Short: 'l', Long: "list", Help: "causes all known error codes to be listed"},

@@ -16,11 +16,17 @@ import (
 
 // Command is pmafm.
 var Command = &cli.Command{
-	Name:        "afm",
-	Link:        "pmafm",
-	Group:       "Archives",
-	Summary:     "work on a folio of archives",
-	Synopsis:    "folioname [command [arg ...]]",
+	Name:     "afm",
+	Link:     "pmafm",
+	Group:    "Archives",
+	Summary:  "work on a folio of archives",
+	Synopsis: "folioname [command [arg ...]]",
+	Doc:      `Works on a folio, a file that names several archives: lists them, selects some by host or number, and runs a tool on each.`,
+	Examples: []cli.Example{
+		{Line: `pcp afm myfolio list`, Text: `list the archives of a folio`},
+		{Line: `pcp afm myfolio repeat pmval -s 3 kernel.all.load`, Text: `run a tool on each archive in turn`},
+	},
+	SeeAlso:     []string{"mkaf(1)"},
 	DieOnSignal: true,
 	Run:         run,
 }

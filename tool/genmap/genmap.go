@@ -22,6 +22,11 @@ var Command = &cli.Command{
 	Group:    "Name space",
 	Summary:  "turn a list of metrics into source code",
 	Synopsis: "[infile]",
+	Doc: `Reads a list of names of metrics and macro names, and prints C source that maps one to the other, for programs that
+look metrics up by number.`,
+	Examples: []cli.Example{
+		{Line: `pcp genmap <metrics.in >metrics.h`, Text: `make a header file`},
+	},
 	Options: []cli.Option{
 		{Long: "go", Arg: "PACKAGE", Help: "write Go for a package instead of C", Extra: true},
 		{Short: '?'},

@@ -20,7 +20,13 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "parse the options of a shell script",
 	Synopsis: "[options] -- [progname arguments]",
-	Debug:    []string{"desperate"},
+	Doc: `Parses the options of a shell script as PCP's tools parse theirs, and prints them so that the script can
+evaluate them. The options are described in a file or in the script's comments, and a usage message is made of
+the same text.`,
+	Examples: []cli.Example{
+		{Line: `args=$(pcp getopt --config=$0 -- "$@") || exit 1`, Text: `parse a script's arguments by the description in the script`},
+	},
+	Debug: []string{"desperate"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptDebug,

@@ -16,6 +16,8 @@ var Command = &cli.Command{
 	Group:    "This program",
 	Summary:  "list the commands, or explain one of them",
 	Synopsis: "[options] [command]...",
+	Doc: `Lists the commands, or explains one of them: what it is for, its options, and examples. A sub-command is
+named in full.`,
 	Examples: []cli.Example{
 		{Line: "pcp help", Text: "list the commands"},
 		{Line: "pcp help info", Text: "explain pcp info, with examples"},

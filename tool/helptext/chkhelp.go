@@ -21,7 +21,13 @@ var CheckCommand = &cli.Command{
 	Group:    "Agents",
 	Summary:  "check the help text files of an agent",
 	Synopsis: "[options] helpfile [metricname ...]",
-	Debug:    []string{"appl0"},
+	Doc:      `Checks files of help texts: that each is readable, and which metrics and instance domains of a name space have none.`,
+	Examples: []cli.Example{
+		{Line: `pcp chkhelp -H help`, Text: `print all texts`},
+		{Line: `pcp chkhelp -e -n root help`, Text: `list the metrics without a text`},
+	},
+	SeeAlso: []string{"newhelp(1)"},
+	Debug:   []string{"appl0"},
 	Options: []cli.Option{
 		{Short: 'D', Arg: "debug"},
 		{Short: 'e', Help: "exists check, only report metrics with no help text"},

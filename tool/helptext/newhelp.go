@@ -18,6 +18,11 @@ var NewCommand = &cli.Command{
 	Group:    "Agents",
 	Summary:  "make the help text files of an agent",
 	Synopsis: "[options] [file ...]",
+	Doc:      `Makes the files of help texts of an agent, NAME.dir and NAME.pag, of a text with an entry for each metric.`,
+	Examples: []cli.Example{
+		{Line: `pcp newhelp -n root -o help ./help.txt`, Text: `make help.dir and help.pag`},
+	},
+	SeeAlso: []string{"chkhelp(1)"},
 	Options: []cli.Option{
 		cli.Heading("General options"),
 		cli.OptDebug,

@@ -17,6 +17,10 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "print the full name of a host",
 	Synopsis: "[hostname]",
+	Doc:      `Prints the full name of a host as the resolver has it; without an argument, that of this host.`,
+	Examples: []cli.Example{
+		{Line: `pcp hostname`, Text: `print the full name of this host`},
+	},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptDebug,

@@ -22,6 +22,13 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "compare the averages of two archives",
 	Synopsis: "[options] archive1 [archive2]",
+	Doc: `Compares the averages of all metrics in two archives, or in two windows of one, and prints those that differ by more than a
+factor, the largest change first.`,
+	Examples: []cli.Example{
+		{Line: `pcp diff -q 3 monday tuesday`, Text: `print what changed by more than a factor of 3`},
+		{Line: `pcp diff -S @09:00 -T @10:00 -B @14:00 -E @15:00 20261121`, Text: `compare two hours of one archive`},
+	},
+	SeeAlso: []string{"pmlogsummary(1)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'd', Long: "keep", Help: "debug, keep intermediate files"},

@@ -22,6 +22,14 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "extract from archives and merge them",
 	Synopsis: "[options] input-archive output-archive",
+	Doc: `Copies records from archives to a new one: those of a time window, those of chosen metrics and instances, or all records of several archives,
+merged in the order of time. What is copied stays byte for byte as it was recorded.`,
+	Examples: []cli.Example{
+		{Line: `pcp logextract -S @10:00 -T @11:00 20261121 hour`, Text: `cut out an hour`},
+		{Line: `pcp logextract monday tuesday week`, Text: `merge two archives`},
+		{Line: `pcp logextract -c metrics.conf 20261121 few`, Text: `keep only metrics that a file lists`},
+	},
+	SeeAlso: []string{"pmlogreduce(1)", "pmdumplog(1)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'c', Long: "config", Arg: "FILE", Help: "file to load configuration from"},

@@ -22,6 +22,12 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "check and change the labels of an archive",
 	Synopsis: "[options] archive",
+	Doc:      `Checks the labels that each file of an archive begins with, and changes them: host, process, time zone and version.`,
+	Examples: []cli.Example{
+		{Line: `pcp loglabel -l 20261121`, Text: `show the label`},
+		{Line: `pcp loglabel -h db1.example.com 20261121`, Text: `correct the name of the host`},
+	},
+	SeeAlso: []string{"pmlogcheck(1)", "pcp-archive(5)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptDebug,

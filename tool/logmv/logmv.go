@@ -20,8 +20,15 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "rename an archive",
 	Synopsis: "[options] oldname newname",
-	Options:  options,
-	Run:      func(ctx context.Context, env *cli.Env) int { return run(ctx, env, move) },
+	Doc: `Renames an archive: all of its files, in such an order that an interruption leaves one whole archive. Names that
+exist are not overwritten.`,
+	Examples: []cli.Example{
+		{Line: `pcp logmv 20261121 before-upgrade`, Text: `give an archive another name`},
+		{Line: `pcp logmv -N 20261121 before-upgrade`, Text: `only say what would be done`},
+	},
+	SeeAlso: []string{"pmlogcp(1)", "pmlogls(1)"},
+	Options: options,
+	Run:     func(ctx context.Context, env *cli.Env) int { return run(ctx, env, move) },
 }
 
 // CopyCommand is pmlogcp.
@@ -31,8 +38,13 @@ var CopyCommand = &cli.Command{
 	Group:    "Archives",
 	Summary:  "copy an archive",
 	Synopsis: "[options] oldname newname",
-	Options:  options,
-	Run:      func(ctx context.Context, env *cli.Env) int { return run(ctx, env, duplicate) },
+	Doc:      `Copies an archive: all of its files. Names that exist are not overwritten.`,
+	Examples: []cli.Example{
+		{Line: `pcp logcp 20261121 /mnt/usb/20261121`, Text: `copy an archive`},
+	},
+	SeeAlso: []string{"pmlogmv(1)", "pmlogls(1)"},
+	Options: options,
+	Run:     func(ctx context.Context, env *cli.Env) int { return run(ctx, env, duplicate) },
 }
 
 // ListCommand is pmlogls.
@@ -42,6 +54,12 @@ var ListCommand = &cli.Command{
 	Group:    "Archives",
 	Summary:  "list the files of an archive",
 	Synopsis: "[options] srcname",
+	Doc:      `Lists the files of an archive.`,
+	Examples: []cli.Example{
+		{Line: `pcp logls 20261121`, Text: `list the files`},
+		{Line: `tar cf a.tar $(pcp logls 20261121)`, Text: `pack an archive`},
+	},
+	SeeAlso: []string{"pmlogmv(1)", "pmlogcp(1)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptDebug,

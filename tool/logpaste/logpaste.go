@@ -25,6 +25,12 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "make an archive of a text",
 	Synopsis: "[options] archive",
+	Doc: `Makes an archive with one string value of a text, from standard input or a file, so that
+configuration and notes can be kept with recorded metrics.`,
+	Examples: []cli.Example{
+		{Line: `pcp logpaste -m notes.change notes <change.txt`, Text: `make an archive of a text`},
+	},
+	SeeAlso: []string{"pmlogextract(1)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'h', Long: "hostname", Arg: "HOST", Help: "set hostname"},

@@ -22,7 +22,13 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "make a smaller archive of one",
 	Synopsis: "[options] input-archive output-archive",
-	Debug:    []string{"appl0", "appl1", "appl2"},
+	Doc: `Makes a smaller archive with one sample for each interval: counters become rates averaged over it, instantaneous values become
+averages.`,
+	Examples: []cli.Example{
+		{Line: `pcp logreduce -t 1hour 20261121 small`, Text: `keep one sample an hour`},
+	},
+	SeeAlso: []string{"pmlogextract(1)", "pmlogsummary(1)"},
+	Debug:   []string{"appl0", "appl1", "appl2"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptAlign,

@@ -25,6 +25,12 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "report the sizes of the parts of an archive",
 	Synopsis: "[options] archive",
+	Doc: `Says how many bytes of an archive its labels, descriptors, instance domains and values take, and with -d
+which metrics take them.`,
+	Examples: []cli.Example{
+		{Line: `pcp logsize -d 20261121`, Text: `find the metrics that make an archive large`},
+	},
+	SeeAlso: []string{"pmlogreduce(1)", "pmdumplog(1)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'd', Long: "detail", Help: "detailed output (per metric and per indom)"},

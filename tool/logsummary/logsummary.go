@@ -22,7 +22,14 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "average the values of an archive",
 	Synopsis: "[options] archive [metricname ...]",
-	Debug:    []string{"appl0", "appl1", "appl2"},
+	Doc: `Prints one line for each metric and instance with its average over an archive or a part of it, weighted by time, and
+with options minimum, maximum, sum, number of samples and their distribution. Counters are converted to rates.`,
+	Examples: []cli.Example{
+		{Line: `pcp logsummary 20261121 mem.util.free`, Text: `print the average of a metric`},
+		{Line: `pcp logsummary -HlmMy -S @10:00 -T @11:00 20261121 disk.all.total`, Text: `print averages, extremes and counts of an hour`},
+	},
+	SeeAlso: []string{"pmval(1)", "pmdiff(1)"},
+	Debug:   []string{"appl0", "appl1", "appl2"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptDebug,

@@ -23,6 +23,14 @@ var Command = &cli.Command{
 	Group:    "Utilities",
 	Summary:  "show what is in a file of memory-mapped values",
 	Synopsis: "[options] [filename]",
+	Doc: `Prints the header, the table of contents and all records of files of memory-mapped values. It reads the file and not
+the mapping, and finds damage that an agent would refuse. Without a file it looks at all files of this host's directory for
+them. A file of any size takes little memory: holes are skipped.`,
+	Examples: []cli.Example{
+		{Line: `pcp mmvdump /var/lib/pcp/tmp/mmv/shop`, Text: `dump one file`},
+		{Line: `pcp mmvdump --watch shop`, Text: `print the values again as they change`},
+	},
+	SeeAlso: []string{"mmv(5)", "pmdammv(1)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Long: "json", Help: "print metrics and values as JSON"},

@@ -20,6 +20,11 @@ var AddCommand = &cli.Command{
 	Group:    "Name space",
 	Summary:  "add the names of an agent to a name space file",
 	Synopsis: "[-d] [-n namespace] file",
+	Doc:      `Adds the names of a file to a name space file, as the Install script of an agent does.`,
+	Examples: []cli.Example{
+		{Line: `pcp nsadd -n ./root ./mine.pmns`, Text: `add names to a name space in the current directory`},
+	},
+	SeeAlso: []string{"pmnsdel(1)", "pmnsmerge(1)", "PMNS(5)"},
 	Options: []cli.Option{
 		{Short: 'd'},
 		{Short: 'n', Arg: "namespace"},

@@ -15,6 +15,11 @@ var DelCommand = &cli.Command{
 	Group:    "Name space",
 	Summary:  "delete subtrees of a name space file",
 	Synopsis: "[options] metricpath [...]",
+	Doc:      `Deletes names and all names below them from a name space file.`,
+	Examples: []cli.Example{
+		{Line: `pcp nsdel -n ./root mine`, Text: `delete a subtree`},
+	},
+	SeeAlso: []string{"pmnsadd(1)", "PMNS(5)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'd'},

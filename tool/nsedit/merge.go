@@ -19,6 +19,11 @@ var MergeCommand = &cli.Command{
 	Group:    "Name space",
 	Summary:  "merge name space files",
 	Synopsis: "[options] infile [...] outfile",
+	Doc:      `Merges name space files into one, and refuses names and numbers that contradict each other.`,
+	Examples: []cli.Example{
+		{Line: `pcp nsmerge root_pmcd root_linux root`, Text: `make one file of two`},
+	},
+	SeeAlso: []string{"pmnsadd(1)", "PMNS(5)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptDebug,

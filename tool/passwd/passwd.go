@@ -26,6 +26,16 @@ var Command = &cli.Command{
 	Group:    "Services",
 	Summary:  "manage the accounts by which clients log in to the collector",
 	Synopsis: "[options] add USER | change USER | remove USER | list",
+	Doc: `Keeps the file of accounts by which clients log in to the collector when they are not known otherwise.
+The file has verifiers from which passwords cannot be read. The password is asked for twice, or read from standard input
+if that is not a terminal. A running collector reads the file again when it has changed.
+
+A user who logs in by TCP must exist on the collector's host by the same name.`,
+	Examples: []cli.Example{
+		{Line: `pcp passwd add alice`, Text: `add an account and ask for its password`},
+		{Line: `pcp passwd list`, Text: `list the accounts`},
+	},
+	SeeAlso: []string{"pmcd(1)", "pmcd.conf(5)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'f', Long: "file", Arg: "PATH", Help: "file of accounts [default $PCP_USERS_PATH, else users beside pmcd.conf]"},

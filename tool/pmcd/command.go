@@ -35,7 +35,17 @@ var Command = &cli.Command{
 	Group:    "Services",
 	Summary:  "collect metrics and serve them, as a daemon",
 	Synopsis: "[options]",
-	Debug:    []string{"pdu", "appl0", "appl1", "appl2", "access"},
+	Doc: `Starts the collector as a daemon: it reads its configuration, starts the agents that stand there,
+and serves clients until SIGTERM or SIGINT. SIGHUP makes it read the configuration again. Its log is
+pmcd.log in the directory for daemons' logs, and the options are those of the C collector.
+
+To collect from this machine without configuration and without root, use "pcp up".`,
+	Examples: []cli.Example{
+		{Line: `pcp pmcd -f -c ./pmcd.conf -l -`, Text: `serve in the foreground with a configuration of your own, and log to standard error`},
+		{Line: `pcp pmcd -v -c ./pmcd.conf`, Text: `check a configuration without serving it`},
+	},
+	SeeAlso: []string{"pcp-up(1)", "pmcd.conf(5)", "tls.conf(5)"},
+	Debug:   []string{"pdu", "appl0", "appl1", "appl2", "access"},
 	Options: []cli.Option{
 		cli.Heading("General options"),
 		cli.OptDebug,

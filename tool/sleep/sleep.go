@@ -10,11 +10,15 @@ import (
 
 // Command is pmsleep.
 var Command = &cli.Command{
-	Name:        "sleep",
-	Link:        "pmsleep",
-	Group:       "Utilities",
-	Summary:     "wait for an interval",
-	Synopsis:    "interval",
+	Name:     "sleep",
+	Link:     "pmsleep",
+	Group:    "Utilities",
+	Summary:  "wait for an interval",
+	Synopsis: "interval",
+	Doc:      `Waits for an interval as PCP's tools take it: a number of seconds, or with a unit.`,
+	Examples: []cli.Example{
+		{Line: `pcp sleep 1.5min`, Text: `wait for a minute and a half`},
+	},
 	DieOnSignal: true,
 	Run:         run,
 }

@@ -29,11 +29,17 @@ var Command = &cli.Command{
 // EventCommand is pmevent: pmval under the name by which people look for a
 // tool that shows events.
 var EventCommand = &cli.Command{
-	Name:        "event",
-	Link:        "pmevent",
-	Group:       "Metrics",
-	Summary:     "show the records of an event metric as they come",
-	Synopsis:    "[options] metricname",
+	Name:     "event",
+	Link:     "pmevent",
+	Group:    "Metrics",
+	Summary:  "show the records of an event metric as they come",
+	Synopsis: "[options] metricname",
+	Doc: `Prints the records of an event metric as they come, with their parameters, until it is interrupted or
+the samples are done. It takes the options of pmval.`,
+	Examples: []cli.Example{
+		{Line: `pcp event -s 3 sample.event.records`, Text: `print three samples of an event metric`},
+	},
+	SeeAlso:     []string{"pmval(1)", "pminfo(1)"},
 	Options:     options,
 	DieOnSignal: true,
 	Run:         run,
