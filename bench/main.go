@@ -66,7 +66,7 @@ func (b *bench) run(ctx context.Context) error {
 	defer b.ours.stop()
 
 	for _, part := range []func(context.Context) error{
-		b.loads, b.samples, b.eightAgents, b.slowAgent, b.connections, b.mappedValues, b.bursts, b.fullFetch, b.memory, b.toolStart, b.collectorStart,
+		b.loads, b.samples, b.eightAgents, b.slowAgent, b.heavyFetches, b.connections, b.mappedValues, b.bursts, b.fullFetch, b.memory, b.toolStart, b.collectorStart,
 	} {
 		if err := part(ctx); err != nil {
 			return err

@@ -2,7 +2,9 @@ package pmcd_test
 
 import (
 	"fmt"
+	"io"
 	"net"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -97,4 +99,47 @@ func TestFetchAllocatesNothing(t *testing.T) {
 			t.Errorf("%s: a fetch allocates %v times", name, n)
 		}
 	}
+}
+
+// BenchmarkHeavyFetch has 20 clients fetch 16,000 metrics each, under the
+// limit of memory that the program sets.
+func BenchmarkHeavyFetch(b *testing.B) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	s := start(b, pmcd.Config{Agents: []pmcd.AgentSpec{builtin(b, "sample")}, MemoryLimit: 24 << 20})
+	ids := make([]pcp.PMID, 16000)
+	for i := range ids {
+		ids[i] = pcp.NewPMID(29, 0, []int{5, 6, 10, 11, 12, 15, 20, 25}[i%8])
+	}
+	heavy := wire.Append(nil, 0, &wire.Fetch{HighRes: true, PMIDs: ids})
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var wg sync.WaitGroup
+	clients := make([]*rawClient, 20)
+	for i := range clients {
+		clients[i] = dial(b, "unix", s.Socket)
+		clients[i].send(&wire.Profile{})
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for _, c := range clients {
+		wg.Go(func() {
+			head := make([]byte, wire.HeaderSize)
+			buf := make([]byte, 64<<10)
+			for left.Add(-1) >= 0 {
+				c.write(heavy)
+				io.ReadFull(c.conn, head)
+				h, _ := wire.ParseHeader(head)
+				for n := int(h.Len) - len(head); n > 0; {
+					k, err := c.conn.Read(buf[:min(n, len(buf))])
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					n -= k
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -54,7 +54,11 @@ type client struct {
 
 	waiter waiter // in the queue of at most one agent
 	doing  int    // what takeOver has to go on with
-	job    fetchJob
+	job    *fetchJob
+
+	pass   pass // for the server's gate
+	inGate bool // the present request passed it
+	body   int  // the request's length
 
 	out      []byte
 	last     int   // how many bytes of it were sent last
@@ -89,7 +93,7 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 	c := &client{
 		s: s, conn: conn, stream: conn, started: time.Now(),
 		pub:      pmda.Client{ID: id, Attrs: map[wire.AttrKey]string{}},
-		profiles: map[int32]clientProfile{},
+		profiles: map[int32]clientProfile{}, job: new(fetchJob),
 	}
 	c.waiter.wake = make(chan verdict, 1)
 	c.rd.conn = conn
@@ -173,15 +177,24 @@ func (c *client) next() (wire.Header, []byte, error) {
 
 // send writes one PDU, with what is already in c.out before it.
 func (c *client) send(p wire.PDU) error {
+	c.put(p)
+	return c.sendOut(p.Type())
+}
+
+// put appends a PDU to what sendOut will send.
+func (c *client) put(p wire.PDU) {
 	c.s.countOut(p.Type())
 	c.out = wire.Append(c.out, wire.FromAnon, p)
-	if !c.s.events.on() {
-		return c.flush()
+	if c.s.events.on() {
+		c.s.events.sent(c.file(), p)
 	}
-	c.s.events.sent(c.file(), p)
+}
+
+// sendOut writes c.out, of which the last PDU is of type t.
+func (c *client) sendOut(t wire.Type) error {
 	err := c.flush()
-	if err != nil {
-		c.s.events.add(traceEvent{kind: traceXmitErr, who: c.file(), p1: int32(p.Type()), p2: int32(pcp.Code(err))})
+	if err != nil && c.s.events.on() {
+		c.s.events.add(traceEvent{kind: traceXmitErr, who: c.file(), p1: int32(t), p2: int32(pcp.Code(err))})
 	}
 	return err
 }
@@ -195,8 +208,13 @@ func (c *client) flush() error {
 			return err
 		}
 	}
-	_, err := c.stream.Write(c.out)
 	c.last = len(c.out)
+	c.leaveGate(c.last)
+	if c.last > maxKeep {
+		c.hold(cap(c.out))
+		defer c.hold(-cap(c.out))
+	}
+	_, err := c.stream.Write(c.out)
 	if cap(c.out) > maxKeep {
 		c.out = nil
 	}
@@ -205,6 +223,12 @@ func (c *client) flush() error {
 		return &writeError{err}
 	}
 	return nil
+}
+
+// hold says that n more bytes wait for the client to take them, or less.
+func (c *client) hold(n int) {
+	c.s.memory.hold(n)
+	c.s.gate.sending(n)
 }
 
 // maxKeep is how much memory a client keeps for its replies between requests.
@@ -265,7 +289,9 @@ func (c *client) loop() error {
 		if c.meetMore.Load() {
 			c.meetAgents()
 		}
-		if err := c.handle(h, body); err != nil {
+		err = c.handle(h, body)
+		c.leaveGate(0) // after a request that has no reply
+		if err != nil {
 			var w *writeError
 			if errors.As(err, &w) {
 				return err
@@ -292,6 +318,7 @@ func (e *dropError) Unwrap() error { return e.error }
 // end says why c goes, if that is not its own wish, and forgets it.
 func (c *client) end(err error) {
 	c.doing = doingEnd
+	c.leaveGate(0)
 	if code := c.expelled.Load(); code != 0 {
 		c.send(&wire.Error{Code: pcp.Error(code)}) // if it still listens
 		err = pcp.Error(code)

@@ -32,6 +32,11 @@
 // have eight places in which to prove who they are, and a wrong password holds
 // one for 300 ms.
 //
+// Requests that cost much, by their length or by that of the client's last reply,
+// wait for one of a few places, one fewer than there are processors. The client
+// that has had the least work done for it goes first. Small requests do not wait
+// for heavy ones, but for the one that an agent is at.
+//
 // # Speed
 //
 // A request is answered in the goroutine that read it, from the first byte

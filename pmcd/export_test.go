@@ -1,5 +1,7 @@
 package pmcd
 
+import "time"
+
 // Waiting tells how many clients wait for an agent in process.
 func (s *Server) Waiting(domain int) (n int) {
 	l := s.table.Load().byDomain[domain].be.(*local)
@@ -9,4 +11,18 @@ func (s *Server) Waiting(domain int) (n int) {
 		n++
 	}
 	return n
+}
+
+// SetGate sets how many heavy requests have a place at a time, and for how long.
+func (s *Server) SetGate(places int, lease time.Duration) {
+	s.gate.mu.Lock()
+	defer s.gate.mu.Unlock()
+	s.gate.places, s.gate.lease = places, lease
+}
+
+// AtGate tells how many heavy requests wait for a place.
+func (s *Server) AtGate() int {
+	s.gate.mu.Lock()
+	defer s.gate.mu.Unlock()
+	return len(s.gate.waiting)
 }

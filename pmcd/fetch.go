@@ -39,16 +39,32 @@ func (c *client) fetch(highRes bool, body []byte) error {
 	if profile == nil {
 		return pcp.ErrNoProfile
 	}
-	j := &c.job
+	if len(req.PMIDs) > keepMetrics {
+		c.job = c.s.bigJob()
+	}
+	j := c.job
 	j.highRes, j.ids, j.at, j.asked = highRes, req.PMIDs, 0, false
 	c.split(req.Context, profile)
 	c.doing = doingFetch
 	return c.finishFetch()
 }
 
+// bigJob returns memory for a fetch of many metrics, which no client keeps: few
+// such fetches are under way at a time.
+func (s *Server) bigJob() *fetchJob {
+	if j, ok := s.bigJobs.Get().(*fetchJob); ok {
+		return j
+	}
+	return new(fetchJob)
+}
+
+// maxKeepJob is how long a reply may be for the memory of its values to be
+// kept for another fetch.
+const maxKeepJob = 4 << 20
+
 // split deals the metrics out to their agents.
 func (c *client) split(context int32, profile *pcp.Profile) {
-	j := &c.job
+	j := c.job
 	j.spare = append(j.spare, j.parts...)
 	j.parts = j.parts[:0]
 	one := true
@@ -91,7 +107,7 @@ func (j *fetchJob) needWhere() {
 }
 
 func (c *client) addPart(domain int, context int32, profile *pcp.Profile) *part {
-	j := &c.job
+	j := c.job
 	var p *part
 	if n := len(j.spare); n > 0 {
 		p, j.spare = j.spare[n-1], j.spare[:n-1]
@@ -114,7 +130,7 @@ func (c *client) addPart(domain int, context int32, profile *pcp.Profile) *part 
 // finishFetch asks the agents from j.at on and sends the result. Where there
 // are several, those in other processes work at the same time.
 func (c *client) finishFetch() error {
-	j := &c.job
+	j := c.job
 	if !j.asked {
 		j.asked = true
 		if len(j.parts) > 1 {
@@ -136,16 +152,20 @@ func (c *client) finishFetch() error {
 		c.s.crowd.leave()
 	}
 	c.doing = doingRequest
-	err := c.sendResult()
-	if len(j.ids) > keepMetrics || c.last > keepReply {
-		c.job, c.reply, c.req.fetch = fetchJob{}, wire.Result{}, wire.Fetch{}
+	c.putResult()
+	reply := c.reply.Type()
+	if len(j.ids) > keepMetrics || len(c.out) > keepReply {
+		if len(c.out) < maxKeepJob {
+			c.s.bigJobs.Put(j)
+		}
+		c.job, c.reply, c.req.fetch = new(fetchJob), wire.Result{}, wire.Fetch{}
 	}
-	return err
+	return c.sendOut(reply)
 }
 
 // lose replaces a part that a hanging agent may still write to.
 func (c *client) lose(p *part) {
-	j := &c.job
+	j := c.job
 	i := slices.Index(j.parts, p)
 	if len(j.parts) == 1 {
 		c.req.fetch.PMIDs = slices.Clone(j.ids)
@@ -154,10 +174,10 @@ func (c *client) lose(p *part) {
 	j.parts[i] = &part{ag: p.ag, domain: p.domain, ids: slices.Clone(p.ids), err: pcp.ErrAgain}
 }
 
-// sendResult merges the agents' shares in the order of the request. A change
+// putResult merges the agents' shares in the order of the request. A change
 // of state that the client does not know of yet goes before it.
-func (c *client) sendResult() error {
-	j := &c.job
+func (c *client) putResult() {
+	j := c.job
 	reply := &c.reply
 	reply.HighRes = j.highRes
 	reply.Time = pcp.TimestampOf(time.Now())
@@ -170,11 +190,11 @@ func (c *client) sendResult() error {
 		c.s.countOut(wire.TypeError)
 		c.out = wire.Append(c.out, wire.FromAnon, &wire.Error{Code: pcp.Error(changes)})
 	}
-	return c.send(reply)
+	c.put(reply)
 }
 
 func (c *client) merge() []pcp.ValueSet {
-	j := &c.job
+	j := c.job
 	j.merged = j.merged[:0]
 	j.needWhere()
 	for i, p := range j.parts {

@@ -41,7 +41,7 @@ func (cr *crowd) leave() { cr.fetches.Add(-1) }
 // wake-ups than a goroutine for each. Where fetches meet they would wait for
 // each other like that; there, and for an agent that is busy, a goroutine waits.
 func (c *client) askRemotes() {
-	j := &c.job
+	j := c.job
 	j.sent = j.sent[:0]
 	here, alone := true, false
 	var start time.Time

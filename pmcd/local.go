@@ -173,14 +173,14 @@ func (l *local) release(turn uint64) {
 	w.wake <- owned
 }
 
-// takeFetches moves the fetches that wait into the owner's group. Called with
-// l.mu held.
+// takeFetches moves the fetches that wait into the owner's group, but heavy
+// ones: they would make the others of the group wait. Called with l.mu held.
 func (l *local) takeFetches() {
 	var head, tail *waiter
 	for w := l.head; w != nil; {
 		next := w.next
 		w.next = nil
-		if w.part != nil {
+		if w.part != nil && len(w.part.ids) < heavyMetrics {
 			l.group = append(l.group, w)
 		} else {
 			if tail == nil {

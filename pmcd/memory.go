@@ -1,19 +1,27 @@
 package pmcd
 
+import "sync"
+
 // A memoryLimit keeps the soft limit of the process's memory in step with how
-// many clients there are. It is guarded by the mutex of the clients.
+// many clients there are, and with the long requests and replies that are held
+// for them: under a limit below what is in use, collecting garbage would take
+// all of a processor.
 type memoryLimit struct {
-	base int64 // for few; 0 is no limit
+	base int64 // for few clients; 0 is no limit
 	set  func(limit int64) int64
-	step int // how many times clientStep there are
+
+	mu   sync.Mutex
+	n    int   // of clients
+	held int64 // bytes
+	step int64 // how many times memoryStep are added to base
 }
 
 const (
-	// clientStep is by how many clients the limit changes: setting it stops
-	// everybody for a moment.
-	clientStep = 1024
-	// clientMemory is what one takes, with as much again for garbage.
+	// clientMemory is what one client takes, with as much again for garbage.
 	clientMemory = 16 << 10
+	// memoryStep is by how much the limit changes: setting it stops everybody
+	// for a moment.
+	memoryStep = 16 << 20
 )
 
 func (m *memoryLimit) start() {
@@ -22,12 +30,35 @@ func (m *memoryLimit) start() {
 	}
 }
 
-// clients is told how many clients there are. The limit goes down later than
-// it came up, so that one who comes and goes does not change it.
+// clients is told how many clients there are.
 func (m *memoryLimit) clients(n int) {
-	if m.base <= 0 || n < (m.step+1)*clientStep && n >= m.step*clientStep-clientStep/2 {
+	if m.base <= 0 {
 		return
 	}
-	m.step = n / clientStep
-	m.set(m.base + int64(m.step)*clientStep*clientMemory)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.n = n
+	m.adjust()
+}
+
+// hold is told of n more bytes that are in use for a while, or less.
+func (m *memoryLimit) hold(n int) {
+	if m.base <= 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held += int64(n)
+	m.adjust()
+}
+
+// adjust sets the limit if need be. It goes down later than it came up, so that
+// one client that comes and goes does not change it. Called with m.mu held.
+func (m *memoryLimit) adjust() {
+	more := int64(m.n)*clientMemory + m.held*3/2
+	if more < (m.step+1)*memoryStep && more >= m.step*memoryStep-memoryStep/2 {
+		return
+	}
+	m.step = more / memoryStep
+	m.set(m.base + m.step*memoryStep)
 }

@@ -19,6 +19,7 @@ func (c *client) handle(h wire.Header, body []byte) error {
 		return pcp.ErrPermission
 	}
 	c.doing = doingRequest
+	c.enterGate(len(body))
 	var err error
 	switch h.Type {
 	case wire.TypeFetch, wire.TypeHighResFetch:

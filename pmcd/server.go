@@ -52,6 +52,8 @@ type Server struct {
 	profileBytes  atomic.Int64 // of all clients
 	crowd         crowd
 	memory        memoryLimit
+	gate          *gate
+	bigJobs       sync.Pool    // of *fetchJob
 	timeout       atomic.Int64 // the agents' time limit, in nanoseconds; 0 is none
 
 	clients struct {
@@ -70,7 +72,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.TLS != nil {
 		cfg.TLS = cfg.TLS.Clone() // the caller's stays as it is
 	}
-	s := &Server{cfg: cfg, log: cfg.Log, start: time.Now(), closing: make(chan struct{})}
+	s := &Server{cfg: cfg, log: cfg.Log, start: time.Now(), closing: make(chan struct{}), gate: newGate()}
 	s.lines.log = s.log
 	s.tlsInsistent = insistent(cfg.TLS)
 	s.timeout.Store(int64(max(cfg.AgentTimeout, 0)))
@@ -81,7 +83,7 @@ func New(cfg Config) (*Server, error) {
 	s.events.size, s.events.out = defaultTraceBuffers, cfg.Report
 	s.SetTraceFlags(cfg.Trace)
 	s.SetDebug(cfg.Debug)
-	s.memory = memoryLimit{base: cfg.MemoryLimit, set: debug.SetMemoryLimit}
+	s.memory.base, s.memory.set = cfg.MemoryLimit, debug.SetMemoryLimit
 	s.memory.start()
 	s.reload.died = make(chan struct{}, 1)
 	s.reload.asked = make(chan struct{}, 1)
