@@ -150,7 +150,11 @@ func TestCommandsIn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(agents, "simple"), 0o755); err != nil {
+	if err := errors.Join(
+		os.MkdirAll(filepath.Join(agents, "simple"), 0o755), os.Mkdir(filepath.Join(agents, "linked"), 0o755),
+		os.WriteFile(filepath.Join(lib, "pmdalinked"), nil, 0o755),
+		os.Symlink(filepath.Join(lib, "pmdalinked"), filepath.Join(agents, "linked", "pmdalinked")),
+	); err != nil {
 		t.Fatal(err)
 	}
 	f := func(name string, want ...string) {
@@ -164,6 +168,7 @@ func TestCommandsIn(t *testing.T) {
 	f("pmlogextract", filepath.Join(bin, "pmlogextract"))
 	f("pmboth", filepath.Join(bin, "pmboth"), filepath.Join(lib, "pmboth"))
 	f("pmdasimple", filepath.Join(agents, "simple", "pmdasimple"))
+	f("pmdalinked", filepath.Join(lib, "pmdalinked"), filepath.Join(agents, "linked", "pmdalinked"))
 	f("pmgone")
 	f("pmdanone")
 }
@@ -172,18 +177,19 @@ func TestCommandsIn(t *testing.T) {
 func TestCheckWrapped(t *testing.T) {
 	dir := t.TempDir()
 	l := &layout{Wrap: filepath.Join(dir, "wrap")}
-	for _, name := range []string{"wrap", "pmval"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o755); err != nil {
+	for name, text := range map[string]string{"wrap": "wrapper", "pmval": "real", "pminfo": "wrapper"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := l.checkWrapped("pmval", []string{dir}); err == nil {
-		t.Error("a real command is not found")
+	for _, err := range []error{
+		l.checkWrapped("pmval", []string{dir}, nil), l.checkWrapped("pmx", nil, []string{filepath.Join(dir, "pmval")}),
+	} {
+		if err == nil {
+			t.Error("a real command is not found")
+		}
 	}
-	if err := os.Link(l.Wrap, filepath.Join(dir, "pminfo")); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(l.checkWrapped("pminfo", []string{dir}), l.checkWrapped("pmnone", []string{dir})); err != nil {
+	if err := errors.Join(l.checkWrapped("pminfo", []string{dir}, nil), l.checkWrapped("pmnone", []string{dir}, nil)); err != nil {
 		t.Error(err)
 	}
 }

@@ -189,9 +189,9 @@ func commandsIn(dirs []string, agents, name string) []string {
 			found = append(found, path)
 		}
 	}
-	if len(found) == 0 && isAgent && exists(filepath.Join(agents, agent)) {
-		// Set-up compiles it, or puts it there.
-		found = append(found, filepath.Join(agents, agent, name))
+	if path := filepath.Join(agents, agent, name); isAgent && exists(filepath.Dir(path)) && !slices.Contains(found, path) {
+		// Set-up compiles it, or puts it there, perhaps in place of a link.
+		found = append(found, path)
 	}
 	return found
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,8 +103,8 @@ func (l *layout) build() error {
 			return fmt.Errorf("laying %s over %s: %w", l.Wrap, path, err)
 		}
 	}
-	for name := range l.Links {
-		if err := l.checkWrapped(name, commandDirs); err != nil {
+	for name, paths := range l.Over {
+		if err := l.checkWrapped(name, commandDirs, paths); err != nil {
 			return err
 		}
 	}
@@ -136,7 +137,7 @@ func (l *layout) build() error {
 // become the wrapper of all: who installs an agent compiles it, and the linker
 // writes into the file. So an agent's is a copy, and the others cannot be written.
 func (l *layout) wrapOver(path string) error {
-	if !strings.HasPrefix(path, agentDir) {
+	if !strings.Contains(path, "/pmdas/") {
 		if err := unix.Mount(l.Wrap, path, "", unix.MS_BIND, ""); err != nil {
 			return err
 		}
@@ -158,18 +159,33 @@ func (l *layout) wrapOver(path string) error {
 
 // checkWrapped checks that a command of ours cannot be called but through the
 // wrapper: a real one that runs in its place would make a test pass for nothing.
-func (l *layout) checkWrapped(name string, dirs []string) error {
+func (l *layout) checkWrapped(name string, dirs, paths []string) error {
 	wrapper, err := os.Stat(l.Wrap)
 	if err != nil {
 		return err
 	}
 	for _, dir := range dirs {
-		path := filepath.Join(dir, name)
-		if st, err := os.Stat(path); err == nil && !os.SameFile(st, wrapper) {
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	for _, path := range paths {
+		st, err := os.Stat(path)
+		if err != nil || os.SameFile(st, wrapper) {
+			continue
+		}
+		if same, err := sameContent(path, l.Wrap); err != nil || !same {
 			return fmt.Errorf("%s is the real command, although ours was to be in its place", path)
 		}
 	}
 	return nil
+}
+
+func sameContent(a, b string) (bool, error) {
+	x, err := os.ReadFile(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := os.ReadFile(b)
+	return bytes.Equal(x, y), err
 }
 
 func inSandbox(parts ...string) string {
