@@ -6,7 +6,7 @@ TOOL    := $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 30s
 PREFIX  ?= /usr/local
 
-.PHONY: run build test test-race unit lint fuzz bench qa oracle install uninstall clean
+.PHONY: help run build test ci test-race test-long unit lint cross fuzz soak bench qa oracle install uninstall clean
 
 run: build          ## build, then collect from this machine until ctrl-C
 	bin/pcp up $(ARGS)
@@ -15,19 +15,24 @@ build:              ## bin/pcp, static, and bin/links with a link for each class
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/pcp ./cmd/pcp
 	@rm -rf bin/links && bin/pcp links -t ../pcp bin/links
 
-test: oracle modules build unit test-race qa    ## everything, as CI runs it
+help:               ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+test: oracle modules build unit test-race qa    ## unit tests, race detector, and PCP's own suite with our tools
+
+ci: lint cross test ## what CI runs; with CI=true nothing may be left out
 
 .PHONY: modules
 modules:            ## fetch what building and testing needs, from servers that may be busy
 	@scripts/retry $(GO) list -deps -test ./... >/dev/null
 
 unit: lint-quick
-	scripts/gotest -timeout=20m ./...
+	$(GO) run ./scripts/gotest -timeout=20m ./...
 
 test-race:          ## the packages with goroutines, under the race detector
-	@command -v "$$($(GO) env CC)" >/dev/null || { echo "SKIPPED: there is no C compiler, which the race detector needs"; exit 0; }; \
-	CGO_ENABLED=1 scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd ./agent/... ./archive/replay && \
-	CGO_ENABLED=1 scripts/gotest -race -timeout=20m -run '^Test(XZLazy|XZRandom|Growing|Extended|Reduce)' ./archive ./tool/logsummary ./tool/logreduce
+	@command -v "$$($(GO) env CC)" >/dev/null || { echo "SKIPPED: there is no C compiler, which the race detector needs"; test "$${CI:-false}" = false; exit; }; \
+	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd ./agent/... ./archive/replay && \
+	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m -run '^Test(XZLazy|XZRandom|Growing|Extended|Reduce)' ./archive ./tool/logsummary ./tool/logreduce
 
 .PHONY: lint-quick
 lint-quick:
@@ -38,14 +43,23 @@ lint: lint-quick    ## gofumpt and staticcheck too
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofumpt-ed: $$out"; exit 1; }
 	$(TOOL) staticcheck ./...
 
+cross:              ## go vet for macOS, and for Windows what libraries need
+	GOOS=darwin $(GO) vet ./...
+	GOOS=windows $(GO) vet . ./config ./wire ./pmns/... ./archive/... ./mmv ./pmapi ./pmda/...
+
 fuzz:               ## every fuzz target for FUZZTIME each
 	scripts/fuzz $(FUZZTIME)
+
+# The full forms of all tests, which take hours. What ran, for how long and what came of it goes
+# into docs/test-long.md.
+FUZZTOTAL ?= 1h
+SOAK      ?= 10m
+test-long: oracle modules build    ## the full forms: all damages, SOAK=10m, FUZZTOTAL=1h over all targets; docs/test-long.md
+	FUZZTOTAL=$(FUZZTOTAL) SOAK=$(SOAK) scripts/test-long
 
 bench: build        ## side by side with the C tools where they are installed
 	bench/run
 
-.PHONY: soak
-SOAK ?= 10m
 soak:               ## 500 clients for ten minutes while agents hang, crash and babble
 	PCP_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=60m ./interop/soak
 

@@ -38,6 +38,7 @@ var floors = map[string]int{
 	"tool":            5,
 	"cmd":             6,
 	"bench":           6,
+	"scripts":         6,
 	"conformance":     6,
 	"interop":         8, // on everything, the real PCP too
 	"examples":        6,
@@ -66,7 +67,8 @@ var neighbours = map[string]string{
 	"pmns -> pmns/cpp":  "the preprocessor is a language of its own",
 	"pmda -> pmda/help": "the files of help texts are a format of their own",
 
-	"internal/twin -> internal/oracle": "one knows where the real PCP is, the other compares tools with its",
+	"internal/twin -> internal/longtest": "which archives of the suite a test takes depends on it",
+	"internal/twin -> internal/oracle":   "one knows where the real PCP is, the other compares tools with its",
 }
 
 // noIO lists the packages that must not import what does I/O.

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/longtest"
 )
 
 // oracleProgram builds testdata/oracle/vocab.c against the real library, once.
@@ -98,19 +100,7 @@ func (tr *trial) compare(t *testing.T) {
 // those of the seed that it is, or with "now" of one that is printed.
 func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
-	seed := uint64(1)
-	switch s := os.Getenv("PCP_TEST_SEED"); s {
-	case "":
-	case "now":
-		seed = uint64(time.Now().UnixNano())
-		t.Logf("PCP_TEST_SEED=%d", seed)
-	default:
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatalf("PCP_TEST_SEED: %v", err)
-		}
-	}
-	return rand.New(rand.NewPCG(seed, 0))
+	return rand.New(rand.NewPCG(longtest.Seed(t), 0))
 }
 
 func hexOf[T string | []byte](s T) string {

@@ -3,7 +3,6 @@ package archive_test
 import (
 	"bytes"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/longtest"
 )
 
 // A tally counts records and those that are not the same after decoding and
@@ -76,7 +76,7 @@ func reencode(t *testing.T, a *archive.Archive, n *tally) {
 }
 
 // TestRoundTrip encodes what it decodes of a generated archive, and of those
-// of the QA suite a sample; of all with PCP_SUITE set.
+// of the QA suite a sample; of all with PCP_TEST_LONG set.
 func TestRoundTrip(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		w := create(t, archive.WriterConfig{Label: archive.Label{Version: version}})
@@ -98,7 +98,7 @@ func TestRoundTripSuite(t *testing.T) {
 	var n tally
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, path := range suite(t) {
-		if strings.Contains(path, "/badarchives/") || os.Getenv("PCP_SUITE") == "" && rnd.IntN(8) != 0 {
+		if strings.Contains(path, "/badarchives/") || !longtest.Enabled() && rnd.IntN(8) != 0 {
 			continue
 		}
 		a, err := archive.Open(path)

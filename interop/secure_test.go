@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/internal/tlstest"
 )
@@ -99,11 +100,11 @@ func compareSecure(t *testing.T, theirs, ours collector, cases []secureCase) map
 }
 
 // some returns the cases that matter most and every third of the rest, from
-// which on; all of them if PCP_SUITE is set.
+// which on; all of them if PCP_TEST_LONG is set.
 func some(all []secureCase, which int) (list []secureCase) {
 	always := []string{"plain", "plain localhost", "pcps", "a certificate", "a stranger's certificate", "checked", "checked, another CA"}
 	for i, c := range all {
-		if os.Getenv("PCP_SUITE") != "" || i%3 == which || slices.Contains(always, c.name) {
+		if longtest.Enabled() || i%3 == which || slices.Contains(always, c.name) {
 			list = append(list, c)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
@@ -77,7 +78,7 @@ func TestAuthenticationWithTheRealOne(t *testing.T) {
 	listensByTCP(t, real)
 
 	methods, names, successes := []string{"plain", "login", "scram-sha-1", "scram-sha-256", "scram-sha-512", "gssapi", ""}, []string{"root", "nobody-of-this-host"}, 12
-	if os.Getenv("PCP_SUITE") == "" {
+	if !longtest.Enabled() {
 		methods, names, successes = []string{"plain", "scram-sha-256"}, names[:1], 4
 	}
 	for _, method := range methods {
@@ -156,7 +157,7 @@ func tryAs(t *testing.T, spec string) verdict {
 // memory that it has not written for one more rule (access.c: __pmAccAddUser).
 var accessScenarios = []string{
 	`allow user * : fetch; allow user root : all; disallow user daemon : store; disallow "unix:" : store;`,
-	// Those of PCP_SUITE.
+	// Those of PCP_TEST_LONG.
 	`allow user root : all; allow group daemon : all;`,
 	`disallow "unix:" : store; allow users root, daemon : all; allow groups * : all;`,
 	`disallow group * : store; allow group root : all;`,
@@ -179,7 +180,7 @@ var accessScenarios = []string{
 func TestAccessIsThatOfTheRealOne(t *testing.T) {
 	dir := saslDir(t, "root", "daemon", "games")
 	list := accessScenarios
-	if os.Getenv("PCP_SUITE") == "" {
+	if !longtest.Enabled() {
 		list = list[:1]
 	}
 	for _, access := range list {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/mmv"
+	"github.com/go-pcp/pcp/internal/longtest"
 	file "github.com/go-pcp/pcp/mmv"
 	"github.com/go-pcp/pcp/pmda"
 )
@@ -233,7 +234,7 @@ func TestFiles(t *testing.T) {
 }
 
 // TestDamage changes bytes of a file, and cuts it at some length, beside a sound
-// one: every byte of its head and some of the rest, or all with PCP_SUITE set.
+// one: every byte of its head and some of the rest, or all with PCP_TEST_LONG set.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/good", sample(t, file.Options{Cluster: 5}))
@@ -248,7 +249,7 @@ func TestDamage(t *testing.T) {
 	}
 	b := sample(t, file.Options{Cluster: 6, Labels: []file.Label{{Name: "of", Value: "all"}}})
 	path := dir + "/bad"
-	some := func(i int) bool { return i < 400 || i%7 == 0 || os.Getenv("PCP_SUITE") != "" }
+	some := func(i int) bool { return i < 400 || i%7 == 0 || longtest.Enabled() }
 	for i := range b {
 		if !some(i) {
 			continue

@@ -16,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/importer"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -400,7 +401,7 @@ func TestOracleVolumes(t *testing.T) {
 // TestOracleRandom makes random calls, most of them right.
 func TestOracleRandom(t *testing.T) {
 	rounds := 6
-	if os.Getenv("PCP_SUITE") != "" {
+	if longtest.Enabled() {
 		rounds = 200
 	}
 	for round := range rounds {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -312,7 +313,7 @@ func TestOracleReplay(t *testing.T) {
 	bin := replayer(t)
 	list := suiteArchives(t)
 	phases, seed := 6, uint64(1)
-	if os.Getenv("PCP_SUITE") == "" {
+	if !longtest.Enabled() {
 		var some []string
 		for i, spec := range list {
 			if i%4 == 0 || strings.Contains(spec, "multi") || strings.Contains(spec, "mark") {

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -165,7 +166,7 @@ func firstDifference(a, b []byte) string {
 const SuiteRoot = "/var/lib/pcp/testsuite"
 
 // Archives returns the archives of the installed QA suite, good and bad: all if
-// PCP_SUITE is set, else every nth that is not large, always the same.
+// PCP_TEST_LONG is set, else every nth that is not large, always the same.
 func Archives(t testing.TB, nth int) []string {
 	t.Helper()
 	oracle.Require(t)
@@ -190,7 +191,7 @@ func Archives(t testing.TB, nth int) []string {
 	}
 	slices.Sort(list)
 	list = slices.Compact(list)
-	if os.Getenv("PCP_SUITE") != "" {
+	if longtest.Enabled() {
 		return list
 	}
 	const large = 400 << 10

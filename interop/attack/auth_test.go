@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -132,13 +133,13 @@ func TestAuthMessages(t *testing.T) {
 	c.Finish(t, 0)
 }
 
-// TestGuesses has 60 clients, or 200 if PCP_ATTACK_LONG is set, try passwords one after the other, with new
+// TestGuesses has 60 clients, or 200 if PCP_TEST_LONG is set, try passwords one after the other, with new
 // connections, while others come: some say nothing of themselves, and one has
 // the right password.
 func TestGuesses(t *testing.T) {
 	t.Parallel()
 	n := 60
-	if os.Getenv("PCP_ATTACK_LONG") != "" {
+	if longtest.Enabled() {
 		n = 200
 	}
 	c := startAuth(t)

@@ -4,13 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -247,8 +247,8 @@ func TestBadHandshakes(t *testing.T) {
 // TestRealCollector sends all that to the real collector, and tells which of
 // it that does not survive.
 func TestRealCollector(t *testing.T) {
-	if os.Getenv("PCP_ATTACK_REAL") == "" {
-		t.Skip("SKIPPED: PCP_ATTACK_REAL is not set")
+	if !longtest.Enabled() {
+		t.Skip("SKIPPED: PCP_TEST_LONG is not set")
 	}
 	var d *oracle.PMCD
 	for _, bad := range badPDUs() {

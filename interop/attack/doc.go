@@ -15,6 +15,6 @@
 //
 // The public flaws of the C implementation are rebuilt from what is said about
 // them in their advisories, the change log and commit messages, none of them
-// from code. With PCP_ATTACK_REAL=1 the bytes that clients send also go to the
+// from code. With PCP_TEST_LONG=1 the bytes that clients send also go to the
 // real collector, where it is installed, and the test tells whether it lived.
 package attack

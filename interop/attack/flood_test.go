@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -329,8 +329,8 @@ func TestHalfOpen(t *testing.T) {
 // TestHandshakesThatNeverEnd waits until those who say nothing are sent away,
 // which takes half a minute.
 func TestHandshakesThatNeverEnd(t *testing.T) {
-	if os.Getenv("PCP_ATTACK_LONG") == "" {
-		t.Skip("PCP_ATTACK_LONG is not set")
+	if !longtest.Enabled() {
+		t.Skip("SKIPPED: PCP_TEST_LONG is not set")
 	}
 	t.Parallel()
 	c := Start(t, Options{})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/interop/attack"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -50,6 +51,9 @@ func (f *figures) add(d time.Duration) {
 // TestSoak is described with the package.
 func TestSoak(t *testing.T) {
 	length := 15 * time.Second
+	if longtest.Enabled() {
+		length = 10 * time.Minute
+	}
 	if s := os.Getenv("PCP_SOAK"); s != "" {
 		var err error
 		if length, err = time.ParseDuration(s); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -340,7 +341,7 @@ func (s *scripter) step() {
 func TestOracleRandom(t *testing.T) {
 	drive := driver(t)
 	start := time.Now().Unix()
-	base, _ := strconv.ParseUint(os.Getenv("PCP_SEED"), 10, 64) // another run: PCP_SEED=$RANDOM
+	base := longtest.Seed(t)
 	for round := range 40 {
 		seed := base + uint64(round)
 		s := &scripter{Rand: rand.New(rand.NewPCG(seed, 0)), keyed: round%2 == 0, tidy: round%4 == 1}

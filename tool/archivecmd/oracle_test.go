@@ -1,19 +1,19 @@
 package archivecmd
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
 // TestOracle converts archives of the QA suite to the other version and back,
 // split and compressed. The real pmlogcheck says about them what it says about
-// the first one, and the real pmdumplog shows the same. Without PCP_SUITE it
+// the first one, and the real pmdumplog shows the same. Without PCP_TEST_LONG it
 // does so with a few.
 func TestOracle(t *testing.T) {
 	oracle.Require(t)
@@ -25,7 +25,7 @@ func TestOracle(t *testing.T) {
 	few := []string{"ok-foo", "ok-mv-foo", "eventrec", "changeinst", "sample-labels", "20190628.06.31", "dyninsts"}
 	for _, path := range metas {
 		base, _, ok := archive.BaseName(path)
-		if !ok || os.Getenv("PCP_SUITE") == "" && !slices.Contains(few, filepath.Base(base)) {
+		if !ok || !longtest.Enabled() && !slices.Contains(few, filepath.Base(base)) {
 			continue
 		}
 		a, err := archive.Open(base)

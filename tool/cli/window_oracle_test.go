@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -34,12 +35,8 @@ var windowAligns = []string{"", "", "", "1", "10sec", "1min", "0.5", "15 min", "
 // TestParseTimeWindowOracle compares windows with those of
 // pmParseHighResTimeWindow(3), of arguments chosen at random.
 func TestParseTimeWindowOracle(t *testing.T) {
-	seed, n := uint64(1), 3000
-	if os.Getenv("PCP_SUITE") != "" {
-		seed, n = uint64(time.Now().UnixNano()), 60000
-	}
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	n := longtest.N(3000, 60000)
+	rnd := rand.New(rand.NewPCG(longtest.Seed(t), 0))
 	pick := func(list []string) string { return list[rnd.IntN(len(list))] }
 	number := func() string {
 		f := []string{"%d", "%d.5", "-%d", "%d sec", "%dmin", "-%dmin", "@%d:07", "@18:%d:01"}[rnd.IntN(8)]

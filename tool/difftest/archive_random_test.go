@@ -3,7 +3,6 @@ package difftest
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -72,22 +72,12 @@ func (b *bench) same(t *testing.T, tool string, args ...string) string {
 
 // TestRandomReplay compares pmval with windows, steps and directions drawn at
 // random, over archives and metrics drawn at random: some by default, thousands
-// with PCP_SUITE=1. PCP_SEED draws others.
+// with PCP_TEST_LONG=1. PCP_TEST_SEED draws others.
 func TestRandomReplay(t *testing.T) {
 	t.Parallel()
 	b := archiveBench(t)
-	seed, n := uint64(1), 60
-	if os.Getenv("PCP_SUITE") != "" {
-		seed, n = uint64(time.Now().UnixNano()), 4000
-	}
-	if s := os.Getenv("PCP_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("PCP_SEED=%d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	n := longtest.N(60, 4000)
+	rnd := rand.New(rand.NewPCG(longtest.Seed(t), 0))
 	list := suiteArchives(t)
 	failed := 0
 	for range n {
@@ -168,12 +158,12 @@ func randomArgs(rnd *rand.Rand, path string) ([]string, bool) {
 }
 
 // TestAllArchives compares what is shown of every archive of the suite: of some
-// by default, of all with PCP_SUITE=1.
+// by default, of all with PCP_TEST_LONG=1.
 func TestAllArchives(t *testing.T) {
 	t.Parallel()
 	b := archiveBench(t)
 	every := 24
-	if os.Getenv("PCP_SUITE") != "" {
+	if longtest.Enabled() {
 		every = 1
 	}
 	for i, path := range suiteArchives(t) {

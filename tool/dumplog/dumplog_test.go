@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -148,14 +149,14 @@ var different = map[string]string{
 
 // TestSuite compares the dumps of every archive of the QA suite, up to 256 KiB
 // of output. Each archive is dumped with two of the options, with all if
-// PCP_SUITE is set.
+// PCP_TEST_LONG is set.
 func TestSuite(t *testing.T) {
 	options := []string{"-d", "-e", "-h", "-i", "-I", "-t", "-s", "-r", "-xxx"}
 	list := suite(t)
 	equal, all := 0, 0
 	for i, a := range list {
 		some := []string{"-L", options[i%len(options)]}
-		if os.Getenv("PCP_SUITE") != "" {
+		if longtest.Enabled() {
 			some = append(slices.Clone(options), "-L")
 		}
 		for _, opt := range some {

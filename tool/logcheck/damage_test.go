@@ -10,11 +10,11 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/tool/archivecmd"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/dumplog"
@@ -84,7 +84,7 @@ var derived = regexp.MustCompile(`.*\[511\.\d+\.\d+\]: domain of pmid .*\n`)
 // ends, and verify or ls says that something is wrong where pmlogcheck does.
 func TestBadArchives(t *testing.T) {
 	for _, base := range suite(t) {
-		if !strings.Contains(base, "/badarchives/") || !small(base) && os.Getenv("PCP_SUITE") == "" {
+		if !strings.Contains(base, "/badarchives/") || !small(base) && !longtest.Enabled() {
 			continue
 		}
 		readAll(t, base, base)
@@ -133,20 +133,13 @@ func tolerated(c, ours result) string {
 }
 
 // TestDamage damages an archive at 2,000 random places and cuts it at 500
-// lengths, fewer if PCP_SUITE is not set, and gives it to all tools. Of some it
+// lengths, fewer if PCP_TEST_LONG is not set, and gives it to all tools. Of some it
 // compares what pmlogcheck says.
 func TestDamage(t *testing.T) {
-	// What is tolerated is what was seen, so that without PCP_SUITE it is always
+	// What is tolerated is what was seen, so that without PCP_TEST_LONG it is always
 	// the same damage.
-	places, lengths, every, seed := 120, 40, 10, uint64(1)
-	if os.Getenv("PCP_SUITE") != "" {
-		places, lengths, every, seed = 2000, 500, 5, rand.Uint64()
-		if s, err := strconv.ParseUint(os.Getenv("PCP_SEED"), 10, 64); err == nil {
-			seed = s
-		}
-	}
-	t.Logf("seed %d, again with PCP_SEED", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	places, lengths, every := longtest.N(120, 2000), longtest.N(40, 500), longtest.N(10, 5)
+	rnd := rand.New(rand.NewPCG(longtest.Seed(t), 0))
 	same, known := 0, 0
 	for k, name := range []string{"ok-foo", "omnibus_v3"} {
 		dir := copyArchive(t, name)

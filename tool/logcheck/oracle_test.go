@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -85,11 +86,11 @@ func runTool(t *testing.T, ours bool, dir string, args ...string) result {
 }
 
 // TestSuite compares what both say about the archives of the QA suite: of every
-// fourth small one and all bad ones with one set of options, and if PCP_SUITE is
+// fourth small one and all bad ones with one set of options, and if PCP_TEST_LONG is
 // set of all with all.
 func TestSuite(t *testing.T) {
 	options := [][]string{nil, {"-v"}, {"-l", "-z"}, {"-m", "-Z", "EST5EDT"}, {"-w", "-v"}, {"-S", "+1min", "-T", "+10min"}, {"-S", "+20sec"}}
-	all := os.Getenv("PCP_SUITE") != ""
+	all := longtest.Enabled()
 	equal := 0
 	for i, a := range suite(t) {
 		some := options

@@ -1,11 +1,11 @@
 package logdiff_test
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/twin"
 	"github.com/go-pcp/pcp/tool/logdiff"
 	"github.com/go-pcp/pcp/tool/logsummary"
@@ -25,7 +25,7 @@ func TestArguments(t *testing.T) {
 		"-q 1.2 -p 5 multi/20150508.11.44 multi/20150508.11.46", "-q 1.0001 -S 30s multi", "-x . diff1 diff2",
 		"-q 1.01 sample-labels omnibus_v3", "-q 3 -B 60 all-irix-6.5.25", "-S foo diff1", "-q 1.2 -B 100 -p 10 bigace_v2", "--precision=4 --threshold=2 diff1 diff2",
 	} {
-		if i%2 == 1 && os.Getenv("PCP_SUITE") == "" {
+		if i%2 == 1 && !longtest.Enabled() {
 			continue
 		}
 		args := strings.Fields(line)
@@ -38,7 +38,7 @@ func TestArguments(t *testing.T) {
 // TestSuite compares neighbours in the list of archives.
 func TestSuite(t *testing.T) {
 	list := twin.Archives(t, 12)
-	if os.Getenv("PCP_SUITE") == "" && len(list) > 4 {
+	if !longtest.Enabled() && len(list) > 4 {
 		list = list[:4]
 	}
 	for p := range slices.Chunk(list, 2) {

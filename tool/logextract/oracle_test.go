@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/twin"
 )
 
@@ -24,14 +24,9 @@ var different = map[string]string{
 }
 
 // randomSource returns random numbers that are the same each time, unless
-// PCP_SEED has another seed.
+// PCP_TEST_SEED has another seed.
 func randomSource(t *testing.T) *rand.Rand {
-	seed, err := strconv.ParseUint(os.Getenv("PCP_SEED"), 10, 64)
-	if err != nil {
-		seed = 1
-	}
-	t.Logf("PCP_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	return rand.New(rand.NewPCG(longtest.Seed(t), 0))
 }
 
 // randomArgs makes up options that fit an archive.
@@ -96,9 +91,9 @@ func randomArgs(t *testing.T, r *rand.Rand, a *archive.Archive) []string {
 }
 
 // TestSuite extracts from archives of the QA suite, whole and with random
-// options: from a few, from all if PCP_SUITE is set.
+// options: from a few, from all if PCP_TEST_LONG is set.
 func TestSuite(t *testing.T) {
-	all := os.Getenv("PCP_SUITE") != ""
+	all := longtest.Enabled()
 	r := randomSource(t)
 	equal, runs := 0, 0
 	for i, path := range twin.Suite(t) {

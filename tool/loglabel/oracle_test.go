@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -94,7 +95,7 @@ func contents(t *testing.T, dir string) map[string]string {
 }
 
 // TestOracle compares what both say and do to good and bad archives, to every
-// other one of them if PCP_SUITE is not set.
+// other one of them if PCP_TEST_LONG is not set.
 func TestOracle(t *testing.T) {
 	paths := []string{
 		"archives/ok-foo", "archives/ok-mv-foo", "archives/ok-noti-bigbin", "archives/20180606", "archives/omnibus_v3",
@@ -104,7 +105,7 @@ func TestOracle(t *testing.T) {
 	read := [][]string{{}, {"-l"}, {"-L", "-v"}, {"-v"}}
 	write := [][]string{{"-v", "-p", "77", "-h", "bozo.foo", "-l"}, {"-s"}, {"-Z", "EST5", "-v"}, {"-h", strings.Repeat("x", 80)}}
 	for i, path := range paths {
-		if i%2 == 1 && os.Getenv("PCP_SUITE") == "" {
+		if i%2 == 1 && !longtest.Enabled() {
 			continue
 		}
 		name := filepath.Base(path)

@@ -3,13 +3,12 @@ package logreduce
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/twin"
 )
 
@@ -19,14 +18,9 @@ var different = map[string]string{
 }
 
 // randomSource returns random numbers that are the same each time, unless
-// PCP_SEED has another seed.
+// PCP_TEST_SEED has another seed.
 func randomSource(t *testing.T) *rand.Rand {
-	seed, err := strconv.ParseUint(os.Getenv("PCP_SEED"), 10, 64)
-	if err != nil {
-		seed = 1
-	}
-	t.Logf("PCP_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	return rand.New(rand.NewPCG(longtest.Seed(t), 0))
 }
 
 // randomArgs makes up options that fit an archive, so that the C tool is done soon.
@@ -58,9 +52,9 @@ func randomArgs(r *rand.Rand, a *archive.Archive) []string {
 }
 
 // TestSuite reduces archives of the QA suite: a few small ones, all if
-// PCP_SUITE is set.
+// PCP_TEST_LONG is set.
 func TestSuite(t *testing.T) {
-	all := os.Getenv("PCP_SUITE") != ""
+	all := longtest.Enabled()
 	r := randomSource(t)
 	equal, runs := 0, 0
 	for i, path := range twin.Suite(t) {

@@ -3,12 +3,12 @@ package logsummary
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/twin"
 )
 
@@ -46,7 +46,7 @@ func randomOptions(rnd *rand.Rand) []string {
 func TestSuite(t *testing.T) {
 	list := twin.Archives(t, 3)
 	seed := uint64(1)
-	if os.Getenv("PCP_SUITE") != "" {
+	if longtest.Enabled() {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Log("seed ", seed)

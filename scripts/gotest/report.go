@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// An event is a line of go test -json, see go doc test2json.
+type event struct {
+	Action, Package, ImportPath, Test, Output string
+	Elapsed                                   float64
+}
+
+// A report turns events into what a person wants to read.
+type report struct {
+	w       interface{ Flush() error }
+	out     io.Writer
+	output  map[[2]string]*strings.Builder // of a test that runs, by package and name
+	skipped map[string][]string            // tests by the reason that they were skipped for
+	took    map[string]float64             // seconds, by package
+	failed  []string                       // tests and packages
+}
+
+func newReport(w *bufio.Writer) *report {
+	return &report{
+		w: w, out: w, output: make(map[[2]string]*strings.Builder),
+		skipped: make(map[string][]string), took: make(map[string]float64),
+	}
+}
+
+func (r *report) read(events io.Reader) error {
+	lines := bufio.NewReader(events)
+	for {
+		line, err := lines.ReadString('\n')
+		if strings.HasPrefix(line, "{") {
+			var e event
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				return fmt.Errorf("%q: %w", line, err)
+			}
+			r.add(e)
+		} else if line != "" {
+			fmt.Fprint(r.out, line)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (r *report) add(e event) {
+	key := [2]string{e.Package, e.Test}
+	switch e.Action {
+	case "output":
+		if r.output[key] == nil {
+			r.output[key] = new(strings.Builder)
+		}
+		r.output[key].WriteString(e.Output)
+	case "build-output":
+		fmt.Fprint(r.out, e.Output)
+		r.w.Flush()
+	case "pass", "fail", "skip":
+		text := ""
+		if b := r.output[key]; b != nil {
+			text = b.String()
+			delete(r.output, key)
+		}
+		if e.Test == "" {
+			r.ended(e, text)
+			return
+		}
+		switch e.Action {
+		case "fail":
+			r.failed = append(r.failed, e.Package+" "+e.Test)
+			fmt.Fprint(r.out, text)
+			r.w.Flush()
+		case "skip":
+			why := reason(text)
+			r.skipped[why] = append(r.skipped[why], e.Package+" "+e.Test)
+		}
+	}
+}
+
+// ended says what became of a package. Of one that fails all is shown that its tests
+// and it have printed: a test that never ended has no event of its own.
+func (r *report) ended(e event, text string) {
+	r.took[e.Package] = e.Elapsed
+	if e.Action == "fail" {
+		r.failed = append(r.failed, e.Package)
+		for _, key := range slices.SortedFunc(maps.Keys(r.output), func(a, b [2]string) int { return cmp.Compare(a[1], b[1]) }) {
+			if key[0] == e.Package {
+				fmt.Fprint(r.out, r.output[key])
+				delete(r.output, key)
+			}
+		}
+		fmt.Fprint(r.out, text)
+	} else {
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "FAIL") {
+				fmt.Fprint(r.out, line)
+			}
+		}
+	}
+	r.w.Flush()
+}
+
+// reason finds in the output of a skipped test why it was: what follows the last
+// place in a Go file, as in "    a_test.go:8: no oracle".
+func reason(text string) string {
+	last := "no reason given"
+	for line := range strings.Lines(text) {
+		_, after, found := strings.Cut(strings.TrimSpace(line), ".go:")
+		number, why, ok := strings.Cut(after, ": ")
+		if _, err := strconv.Atoi(number); found && ok && err == nil {
+			last = why
+		}
+	}
+	return strings.TrimPrefix(last, "SKIPPED: ")
+}
+
+// excused has parts of the reasons for which a test may be skipped in CI too: those that
+// no machine can do anything about, and those of long forms, which make test-long runs.
+var excused = []string{
+	"PCP_TEST_LONG",
+	"little-endian",         // bytes of the machine's own order
+	"root may read every",   // needs another user than the rest
+	"root may do every",     // the same
+	"published for good",    // once in a process
+	" are not made here",    // records of some ciphers
+	"files of this machine", // would be read
+	"more records than exercise expects",
+	"SIGHUP is ignored here", // by nohup
+}
+
+func isExcused(why string) bool {
+	return slices.ContainsFunc(excused, func(part string) bool { return strings.Contains(why, part) })
+}
+
+// finish says what was skipped, which packages took longest and what failed. It
+// reports whether, in CI, something was skipped that must not be.
+func (r *report) finish(ci bool) (bad bool) {
+	slow := slices.SortedFunc(maps.Keys(r.took), func(a, b string) int { return cmp.Compare(r.took[b], r.took[a]) })
+	if len(slow) > 3 {
+		fmt.Fprint(r.out, "slowest:")
+		for _, p := range slow[:min(len(slow), 8)] {
+			fmt.Fprintf(r.out, " %s %.0fs", short(p), r.took[p])
+		}
+		fmt.Fprintln(r.out)
+	}
+	for _, why := range slices.Sorted(maps.Keys(r.skipped)) {
+		tests := r.skipped[why]
+		head := "SKIPPED"
+		if ci && !isExcused(why) {
+			head, bad = "SKIPPED, which CI does not allow", true
+		}
+		fmt.Fprintf(r.out, "%s: %s (%d tests: %s)\n", head, why, len(tests), some(tests))
+	}
+	if len(r.failed) > 0 {
+		fmt.Fprintln(r.out, "FAILED:")
+		for _, name := range r.failed {
+			fmt.Fprintln(r.out, "\t"+short(name))
+		}
+	}
+	return bad
+}
+
+func short(name string) string {
+	return strings.TrimPrefix(name, "github.com/go-pcp/pcp/")
+}
+
+// some names the first few of many tests.
+func some(tests []string) string {
+	const few = 3
+	var names []string
+	for _, t := range tests[:min(len(tests), few)] {
+		names = append(names, short(t))
+	}
+	s := strings.Join(names, ", ")
+	if len(tests) > few {
+		s += ", ..."
+	}
+	return s
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/go-pcp/pcp/"
+
+// stream is what go test -json prints of two packages.
+const stream = `{"Action":"start","Package":"` + module + `a"}
+{"Action":"run","Package":"` + module + `a","Test":"TestGood"}
+{"Action":"output","Package":"` + module + `a","Test":"TestGood","Output":"=== RUN   TestGood\n"}
+{"Action":"output","Package":"` + module + `a","Test":"TestGood","Output":"    a_test.go:7: quiet\n"}
+{"Action":"pass","Package":"` + module + `a","Test":"TestGood","Elapsed":0}
+{"Action":"output","Package":"` + module + `a","Test":"TestOracle","Output":"    a_test.go:8: SKIPPED: real PCP is not installed: no pminfo\n"}
+{"Action":"output","Package":"` + module + `a","Test":"TestOracle","Output":"--- SKIP: TestOracle (0.00s)\n"}
+{"Action":"skip","Package":"` + module + `a","Test":"TestOracle","Elapsed":0}
+{"Action":"output","Package":"` + module + `a","Test":"TestLong","Output":"    a_test.go:9: PCP_TEST_LONG is not set\n"}
+{"Action":"skip","Package":"` + module + `a","Test":"TestLong","Elapsed":0}
+{"Action":"output","Package":"` + module + `a","Output":"PASS\n"}
+{"Action":"output","Package":"` + module + `a","Output":"ok  \t` + module + `a\t0.002s\n"}
+{"Action":"pass","Package":"` + module + `a","Elapsed":0.002}
+{"Action":"output","Package":"` + module + `b","Test":"TestBad","Output":"    b_test.go:5: wrong\n"}
+{"Action":"fail","Package":"` + module + `b","Test":"TestBad","Elapsed":0}
+{"Action":"output","Package":"` + module + `b","Test":"TestHangs","Output":"=== RUN   TestHangs\n"}
+{"Action":"output","Package":"` + module + `b","Test":"TestHangs","Output":"panic: test timed out\n"}
+{"Action":"output","Package":"` + module + `b","Output":"FAIL\t` + module + `b\t1.2s\n"}
+{"Action":"fail","Package":"` + module + `b","Elapsed":1.2}
+{"ImportPath":"` + module + `c","Action":"build-output","Output":"c.go:1: no such thing\n"}
+`
+
+func report1(t *testing.T, ci bool) (string, bool) {
+	t.Helper()
+	var b bytes.Buffer
+	w := bufio.NewWriter(&b)
+	r := newReport(w)
+	if err := r.read(strings.NewReader(stream)); err != nil {
+		t.Fatal(err)
+	}
+	bad := r.finish(ci)
+	w.Flush()
+	return b.String(), bad
+}
+
+func TestReport(t *testing.T) {
+	got, bad := report1(t, false)
+	if bad {
+		t.Error("a skipped test is a failure outside of CI")
+	}
+	for _, want := range []string{
+		"ok  \t" + module + "a\t0.002s\n", "b_test.go:5: wrong\n", "panic: test timed out\n", "c.go:1: no such thing\n",
+		"SKIPPED: real PCP is not installed: no pminfo (1 tests: a TestOracle)\n",
+		"SKIPPED: PCP_TEST_LONG is not set (1 tests: a TestLong)\n", "FAILED:\n\tb TestBad\n\tb\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "quiet") {
+		t.Errorf("shows what a good test logs:\n%s", got)
+	}
+}
+
+// TestMissingOracle checks that CI fails where there is nothing to compare with,
+// and for nothing else here.
+func TestMissingOracle(t *testing.T) {
+	got, bad := report1(t, true)
+	if !bad {
+		t.Error("CI passes without the real PCP")
+	}
+	if n := strings.Count(got, "which CI does not allow"); n != 1 {
+		t.Errorf("%d reasons are not allowed:\n%s", n, got)
+	}
+}

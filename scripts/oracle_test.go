@@ -1,0 +1,85 @@
+package scripts
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// simulated is what apt-get -s install prints.
+const simulated = `Reading package lists...
+The following additional packages will be installed:
+  libpcp3
+Inst libc6 [2.36-9+deb12u4] (2.36-9+deb12u9 Debian:12.8/stable [amd64]) []
+Conf libc6 (2.36-9+deb12u9 Debian:12.8/stable [amd64])
+Inst libpcp3 (6.0.3-1.1 Debian:12.8/stable [amd64])
+Inst pcp (6.0.3-1.1 Debian:12.8/stable [amd64])
+`
+
+// TestOraclePlan checks that scripts/oracle says what it is about to change.
+func TestOraclePlan(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		cmd := exec.Command("./oracle", "-plan")
+		cmd.Stdin = strings.NewReader(in)
+		out, err := cmd.CombinedOutput()
+		if err != nil || string(out) != want {
+			t.Errorf("oracle -plan = %q, %v, want %q", out, err, want)
+		}
+	}
+	f(simulated, "new: libpcp3 pcp\nupgraded:\n\tlibc6 [2.36-9+deb12u4] -> 2.36-9+deb12u9\n")
+	f(simulated+"Remv pcp-old [1.0]\n", "new: libpcp3 pcp\nupgraded:\n\tlibc6 [2.36-9+deb12u4] -> 2.36-9+deb12u9\nremoved: pcp-old\n")
+	f("", "")
+}
+
+// machine makes a directory of programs that stand for those of a machine, which apt
+// would change as a script says.
+func machine(t *testing.T, simulation string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	programs := map[string]string{
+		"dpkg-query": "exit 1",
+		"id":         "echo 0",
+		"apt-get":    "echo \"$*\" >>" + dir + "/log\ncase \"$*\" in *-s*) cat <<'END'\n" + simulation + "END\nesac",
+		"install":    ":",
+	}
+	for name, body := range programs {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestOracleInstalls checks that upgrades are announced before anything is installed,
+// and that they, removals and machines without apt end as told.
+func TestOracleInstalls(t *testing.T) {
+	f := func(simulation string, env []string, status int, says string, installs bool) {
+		t.Helper()
+		dir := machine(t, simulation)
+		cmd := exec.Command("./oracle")
+		cmd.Env = append([]string{"PATH=" + dir + ":/usr/bin:/bin"}, env...)
+		out, _ := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != status || !strings.Contains(string(out), says) {
+			t.Errorf("%q: status %d, %q, want %d and %q", env, got, out, status, says)
+		}
+		log, _ := os.ReadFile(filepath.Join(dir, "log"))
+		lines := strings.Split(string(log), "\n")
+		simulated := -1
+		for i, line := range lines {
+			if strings.Contains(line, "-s ") {
+				simulated = i
+			}
+			if strings.Contains(line, "-y --no-install-recommends") && (!installs || simulated < 0) {
+				t.Errorf("%q: installs without having looked, or at all:\n%s", env, log)
+			}
+		}
+	}
+	f(simulated, nil, 0, "oracle: \tlibc6 [2.36-9+deb12u4] -> 2.36-9+deb12u9\n", true)
+	f(simulated, []string{"ORACLE_UPGRADE=0"}, 0, "which ORACLE_UPGRADE=0 forbids", false)
+	f(simulated, []string{"ORACLE_UPGRADE=0", "CI=true"}, 1, "which ORACLE_UPGRADE=0 forbids", false)
+	f("Remv pcp-old [1.0]\n", nil, 0, "would be removed", false)
+	f("Remv pcp-old [1.0]\n", []string{"CI=true"}, 1, "would be removed", false)
+}
