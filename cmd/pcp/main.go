@@ -21,7 +21,7 @@ func run() int {
 	table := commands()
 	out := newOutput(os.Stdout)
 	env := &cli.Env{
-		Name: filepath.Base(os.Args[0]), Args: os.Args[1:],
+		Name: filepath.Base(os.Args[0]), Program: os.Args[0], Args: os.Args[1:],
 		Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr,
 		Getenv: os.Getenv, LookupEnv: os.LookupEnv,
 		Version: version.String(),

@@ -2,7 +2,9 @@ package agentadmin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -44,11 +46,11 @@ type row struct {
 }
 
 func runList(ctx context.Context, env *cli.Env) int {
-	path, json := confPath(env), false
+	path, given, json := confPath(env), false, false
 	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "config":
-			path = arg
+			path, given = arg, true
 		case "json":
 			json = true
 		default:
@@ -64,7 +66,10 @@ func runList(ctx context.Context, env *cli.Env) int {
 	}
 	status := 0
 	c, err := readConf(path)
-	if err != nil {
+	unconfigured := errors.Is(err, fs.ErrNotExist) && !given
+	if unconfigured {
+		c = parseConf(path, "")
+	} else if err != nil {
 		status = env.Fatalf("%s", fileErr(err))
 		c = parseConf(path, "")
 	} else if _, err := pmcd.ParseFile(strings.NewReader(c.text())); err != nil {
@@ -72,7 +77,7 @@ func runList(ctx context.Context, env *cli.Env) int {
 	}
 	states, err := agentStates(ctx, o)
 	if err != nil {
-		env.Fatalf("no collector tells what is running: %s", cli.ErrText(err))
+		env.Fatalf("what runs is not known: %s", o.WhyNoCollector(o.Host(), err))
 	}
 	for i, r := range rows(c, states) {
 		if json {
@@ -85,7 +90,21 @@ func runList(ctx context.Context, env *cli.Env) int {
 		text := fmt.Sprintf("%6d  %-16s %-10s  %-12s %s", r.Domain, r.Name, r.How, r.State, r.Comment)
 		fmt.Fprintln(env.Stdout, strings.TrimRight(text, " "))
 	}
+	if unconfigured && !json {
+		fmt.Fprintf(env.Stdout, "\nThere is no %s; \"%s up\" does not need it and runs %s.\n", path, env.Pcp(), strings.Join(usual(), ", "))
+	}
 	return status
+}
+
+// usual returns the agents that a collector without a configuration runs.
+func usual() []string {
+	var names []string
+	for _, b := range agent.Builtins() {
+		if !b.Sample && !b.Asked {
+			names = append(names, b.Name)
+		}
+	}
+	return names
 }
 
 // An agentState is what a collector says about one agent.

@@ -79,7 +79,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			}
 			fmt.Fprintf(env.Stderr, "%s: Failed to connect to PMCD on host \"%s\" in %d %s\n", env.ProgName(), host, wait/time.Second, unit)
 		} else {
-			fmt.Fprintf(env.Stderr, "%s: Cannot connect to PMCD on host \"%s\": %s\n", env.ProgName(), host, cli.ErrText(err))
+			o.CannotConnect(host, err)
 		}
 	}
 	return status

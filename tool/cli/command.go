@@ -67,6 +67,7 @@ func Heading(text string) Option { return getopt.Heading(text) }
 // An Env is all that a command sees of its surroundings.
 type Env struct {
 	Name           string   // as called: "pminfo", or "pcp info"
+	Program        string   // this program as it was called: "pcp", "bin/pcp"; see Pcp
 	Args           []string // without the name
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

@@ -79,7 +79,7 @@ func (e *Env) usage() {
 	} else if e.msg[len(e.msg)-1] != '\n' {
 		e.Printf("\n")
 	}
-	e.Printf("\"pcp help %s\" lists the options.\n", e.Command.Name)
+	e.Printf("\"%s help %s\" lists the options.\n", e.Pcp(), e.Command.Name)
 }
 
 // toStdout writes the messages that Printf kept to standard output.

@@ -64,17 +64,18 @@ type Options struct {
 
 	Args []string // what is left
 
-	env     *Env
-	cfg     ParseConfig
-	local   localTable
-	gui     bool
-	guiPort bool
-	errs    int
-	noUsage bool // the mistakes are not about usage
-	version bool
-	debugs  []string // of PCP_DEBUG and -D
-	help    bool     // was asked for
-	missing []string // what was asked for and is not supported yet
+	env      *Env
+	cfg      ParseConfig
+	attempts attempts // to connect
+	local    localTable
+	gui      bool
+	guiPort  bool
+	errs     int
+	noUsage  bool // the mistakes are not about usage
+	version  bool
+	debugs   []string // of PCP_DEBUG and -D
+	help     bool     // was asked for
+	missing  []string // what was asked for and is not supported yet
 }
 
 // A ParseConfig says how a tool departs from the common ways.

@@ -38,10 +38,16 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 		},
 		Warn:     env.notify,
 		Password: env.askPassword,
-		UserName: env.askUser,
+
+		DialContext: o.attempts.dial,
+		UserName:    env.askUser,
 	}
+	o.attempts.take()
 	c, err := d.Dial(ctx, host)
 	if err != nil {
+		if !env.Classic() {
+			return nil, err
+		}
 		if se, ok := errors.AsType[*pmapi.SpecError](err); ok {
 			env.Printf("pmNewContext: bad host specification\n%s", se.Detail())
 			env.Flush()
@@ -52,6 +58,7 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 		}
 		return nil, err
 	}
+	o.noteOther()
 	if o.NameSpace != nil {
 		c.UseNameSpace(o.NameSpace)
 	}
@@ -98,7 +105,7 @@ func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
 	if o.FromArchive() {
 		c, err := o.OpenArchive(o.Archives[0])
 		if err != nil {
-			o.env.Fatalf("Cannot open archive \"%s\": %s", o.Archives[0], ErrText(err))
+			o.CannotOpen(o.Archives[0], err)
 		}
 		return c, err
 	}
@@ -111,7 +118,7 @@ func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
 	}
 	c, err := o.Dial(ctx, o.Host())
 	if err != nil {
-		o.env.Fatalf("Cannot connect to PMCD on host \"%s\": %s", o.Host(), ErrText(err))
+		o.CannotConnect(o.Host(), err)
 	}
 	return c, err
 }

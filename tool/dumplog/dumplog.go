@@ -180,7 +180,7 @@ func run(_ context.Context, env *cli.Env) int {
 		a, err = archive.Options{AnyFeatures: true}.Open(path)
 	}
 	if err != nil {
-		return env.Fatalf("Cannot open archive \"%s\": %s", path, cli.ErrText(err))
+		return o.CannotOpen(path, err)
 	}
 	defer a.Close()
 	d := &dumper{

@@ -185,7 +185,7 @@ func run(_ context.Context, env *cli.Env) int {
 	}
 	set, err := replay.Open(path, replay.Options{})
 	if err != nil {
-		return env.Fatalf("Cannot open archive \"%s\": %s", path, cli.ErrText(err))
+		return o.CannotOpen(path, err)
 	}
 	defer set.Close()
 	t := &tool{

@@ -119,7 +119,14 @@ func run(ctx context.Context, env *cli.Env) int {
 	for _, name := range names {
 		c, err := open(ctx, name)
 		if err != nil {
-			env.Fatalf("Cannot create fetchgroup: %s", cli.ErrText(err))
+			switch {
+			case env.Classic():
+				env.Fatalf("Cannot create fetchgroup: %s", cli.ErrText(err))
+			case r.archive:
+				o.CannotOpen(name, err)
+			default:
+				o.CannotConnect(name, err)
+			}
 			continue
 		}
 		s, err := newSource(ctx, c)
@@ -142,6 +149,9 @@ func run(ctx context.Context, env *cli.Env) int {
 		}
 	}
 	if len(r.sources) == 0 {
+		if !env.Classic() {
+			return 1 // said already
+		}
 		return env.Fatalf("No place to get data from!")
 	}
 	samples := o.Samples

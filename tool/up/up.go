@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/config"
@@ -31,6 +32,21 @@ var Command = &cli.Command{
 	Group:    "Services",
 	Summary:  "collect from this machine and serve it, until ctrl-C",
 	Synopsis: "[options]",
+	Doc: `
+The collector runs in the foreground and needs neither root nor any file: its
+agents read /proc and the like in this process. It serves a Unix socket and, to
+this machine alone, a TCP port. Other commands find it by themselves if it has
+the default port; otherwise they tell what -h needs.
+
+Its log, its lock and its socket are in the state directory. A second collector
+needs a port and a state directory of its own.`,
+	Examples: []cli.Example{
+		{Line: "pcp up", Text: "collect until ctrl-C"},
+		{Line: "pcp up --port 44399 --dir /tmp/mine", Text: "beside another collector"},
+		{Line: "pcp up --sample", Text: "with the sample agents, to try tools on"},
+		{Line: "pcp up --all --tls tls.conf", Text: "serve the network, encrypted"},
+	},
+	SeeAlso: []string{"pcp help info", "pcp help pmcd"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'p', Long: "port", Arg: "N", Help: "TCP port [default 44321]"},
@@ -102,16 +118,15 @@ func run(ctx context.Context, env *cli.Env) int {
 
 // complete finds the state directory and makes it.
 func (set *settings) complete(env *cli.Env) error {
+	var err error
 	if set.dir == "" {
-		home := env.Getenv("XDG_STATE_HOME")
-		if !filepath.IsAbs(home) { // as its specification demands
-			user := env.Getenv("HOME")
-			if user == "" {
-				return errors.New("no home directory is known; choose a state directory with --dir")
-			}
-			home = filepath.Join(user, ".local", "state")
+		if set.dir, err = env.StateDir(); err != nil {
+			return err
 		}
-		set.dir = filepath.Join(home, "pcp")
+	}
+	// Others will look for it from other directories.
+	if set.dir, err = filepath.Abs(set.dir); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(set.dir, 0o700); err != nil {
 		return fmt.Errorf("%s: %s; choose another state directory with --dir", set.dir, cli.ErrText(err))
@@ -145,7 +160,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	if !set.all {
 		lc.Addresses = []string{"127.0.0.1", "::1"}
 	}
-	lns, err := listen(ctx, lc, set.port)
+	lns, err := listen(ctx, env, lc, set)
 	if err != nil {
 		return err
 	}
@@ -200,7 +215,10 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		if err := server.WriteStatus(logFile); err != nil {
 			log.Error("cannot write the tables", "err", err)
 		}
-		fmt.Fprint(env.Stdout, welcome(server, lns, logPath))
+		fmt.Fprint(env.Stdout, welcome(env, server.HostName(), agentNames(server), lns, logPath))
+		if set.all {
+			fmt.Fprint(env.Stdout, openWarning)
+		}
 		if err := env.FlushOut(); err != nil {
 			log.Error("cannot write to the terminal", "err", err)
 		}
@@ -208,6 +226,11 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	if server, err = pmcd.New(cfg); err != nil {
 		closeAll(lns)
 		return err
+	}
+	if remove, err := env.Announce(running(set, lns)); err != nil {
+		log.Warn("other commands will not know of this collector", "err", err)
+	} else {
+		defer remove()
 	}
 	if set.stays {
 		hup := make(chan os.Signal, 1)
@@ -235,8 +258,41 @@ func closeAll(lns []net.Listener) {
 	}
 }
 
+// running is what other commands are told about the collector.
+func running(set *settings, lns []net.Listener) *cli.Running {
+	r := &cli.Running{PID: os.Getpid(), Socket: set.socket, Dir: set.dir}
+	for _, ln := range lns {
+		if ln.Addr().Network() != "unix" {
+			r.Addresses = append(r.Addresses, ln.Addr().String())
+		}
+	}
+	return r
+}
+
+// openWarning follows the welcome of a collector that serves the network.
+const openWarning = `
+Warning: --all lets every host that can reach the ports above read all metrics.
+`
+
+// again is the command line that starts this command with other options.
+func again(env *cli.Env, options string) string {
+	if env.Getenv("MAKELEVEL") != "" {
+		return "make run ARGS='" + options + "'"
+	}
+	return env.Pcp() + " up " + options
+}
+
+// otherPort is a port to recommend in place of one that is taken.
+func otherPort(port int) int {
+	if port >= 44399 && port < 65535 {
+		return port + 1
+	}
+	return 44399
+}
+
 // listen opens everything or says what is in the way.
-func listen(ctx context.Context, lc pmcd.ListenConfig, port int) ([]net.Listener, error) {
+func listen(ctx context.Context, env *cli.Env, lc pmcd.ListenConfig, set *settings) ([]net.Listener, error) {
+	port := set.port
 	lns, err := pmcd.Listen(ctx, lc)
 	if err == nil {
 		return lns, nil
@@ -257,9 +313,25 @@ func listen(ctx context.Context, lc pmcd.ListenConfig, port int) ([]net.Listener
 		return nil, fmt.Errorf("%s is there, and is no socket; choose another with --socket", lc.Socket)
 	}
 	if !unix {
-		return nil, fmt.Errorf("%s is in use: a collector serves it already; choose others with --port, --socket and --dir", lc.Socket)
+		return nil, fmt.Errorf("%s is in use: a collector serves it already.\nFor another one choose port and state directory: %s",
+			lc.Socket, again(env, fmt.Sprintf("--port %d --dir /tmp/pcp-%[1]d", otherPort(port))))
 	}
-	return nil, fmt.Errorf("port %d is in use, perhaps by a collector that runs already (pminfo -h localhost:%[1]d shows it); choose another with --port", port)
+	who := ", perhaps by a collector that runs already"
+	for _, r := range env.Running() {
+		if r.Host() == fmt.Sprintf("localhost:%d", port) {
+			who = fmt.Sprintf(" by the collector of \"pcp up\" with process id %d", r.PID)
+		}
+	}
+	return nil, fmt.Errorf("port %d is in use%s.\nTo see it: %s info -h localhost:%[1]d -f pmcd.version\nFor another one choose a port: %[4]s",
+		port, who, env.Pcp(), again(env, fmt.Sprintf("--port %d", otherPort(port))))
+}
+
+func agentNames(server *pmcd.Server) []string {
+	var names []string
+	for _, a := range server.AgentStates() {
+		names = append(names, a.Name)
+	}
+	return names
 }
 
 func agents(sample bool, version string, log *slog.Logger) []pmcd.AgentSpec {
@@ -276,37 +348,56 @@ func agents(sample bool, version string, log *slog.Logger) []pmcd.AgentSpec {
 }
 
 // welcome says what is served where, and what to do next.
-func welcome(server *pmcd.Server, lns []net.Listener, logPath string) string {
+func welcome(env *cli.Env, host string, agents []string, lns []net.Listener, logPath string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Collecting from %s.\n\n", server.HostName())
-	var names []string
-	for _, a := range server.AgentStates() {
-		names = append(names, a.Name)
-	}
-	fmt.Fprintf(&b, "  agents   %s\n", strings.Join(names, ", "))
-	host := ""
+	fmt.Fprintf(&b, "Collecting from %s.\n\n", host)
+	fmt.Fprintf(&b, "  agents   %s\n", strings.Join(agents, ", "))
+	at := ""
 	for _, ln := range lns {
 		if ln.Addr().Network() == "unix" {
 			fmt.Fprintf(&b, "  socket   %s\n", ln.Addr())
 			continue
 		}
 		fmt.Fprintf(&b, "  address  %s\n", ln.Addr())
-		if tcp, ok := ln.Addr().(*net.TCPAddr); ok && host == "" {
-			host = "localhost"
+		if tcp, ok := ln.Addr().(*net.TCPAddr); ok && at == "" && !found(env, tcp.Port) {
+			at = " -h localhost"
 			if tcp.Port != pmcd.DefaultPort {
-				host += ":" + strconv.Itoa(tcp.Port)
+				at += ":" + strconv.Itoa(tcp.Port)
 			}
 		}
 	}
 	fmt.Fprintf(&b, "  log      %s\n\n", logPath)
 	fmt.Fprintf(&b, "Next, in another terminal:\n\n")
-	for _, cmd := range []string{
-		"pcp info -h %s kernel               which metrics there are",
-		"pcp info -h %s -f kernel.all.load   their values",
-		"pcp val  -h %s kernel.all.load      again every second",
-	} {
-		fmt.Fprintf(&b, "  "+cmd+"\n", host)
+	hints := [][2]string{
+		{"info" + at + " kernel", "which metrics there are"},
+		{"info" + at + " -f kernel.all.load", "their values"},
+		{"val" + at + " kernel.all.load", "again every second"},
+	}
+	for _, h := range hints {
+		fmt.Fprintf(&b, "  %s %-*s   %s\n", env.Pcp(), len(hints[1][0]), h[0], h[1])
 	}
 	b.WriteString("\nCtrl-C stops it.\n")
 	return b.String()
+}
+
+// found reports whether commands find a collector on a port without being told
+// where it is: on the default port, if nobody else serves the socket where they
+// look first.
+func found(env *cli.Env, port int) bool {
+	if port != pmcd.DefaultPort || env.Getenv("PMCD_PORT") != "" {
+		return false
+	}
+	socket := env.Getenv("PMCD_SOCKET")
+	if socket == "" {
+		conf, err := config.Load(env.Getenv)
+		if err != nil {
+			conf = config.Default(env.Getenv)
+		}
+		socket = filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.socket")
+	}
+	conn, err := net.DialTimeout("unix", socket, time.Second)
+	if err == nil {
+		conn.Close()
+	}
+	return err != nil
 }

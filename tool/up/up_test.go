@@ -142,7 +142,9 @@ func TestUp(t *testing.T) {
 		}
 	}
 	refused("port "+m[1]+" is in use", "--port", m[1], "--dir", tempDir(t))
-	refused("choose another with --port", "--port", m[1], "--dir", tempDir(t))
+	refused("by the collector of \"pcp up\" with process id "+strconv.Itoa(os.Getpid()), "--port", m[1], "--dir", tempDir(t))
+	refused("pcp info -h localhost:"+m[1]+" -f pmcd.version", "--port", m[1], "--dir", tempDir(t))
+	refused("pcp up --port 44399", "--port", m[1], "--dir", tempDir(t))
 	refused(socket+" is in use", "--port", "0")
 	plain := filepath.Join(tempDir(t), "plain")
 	if err := os.WriteFile(plain, nil, 0o600); err != nil {
@@ -157,6 +159,9 @@ func TestUp(t *testing.T) {
 	}
 	if _, err := os.Stat(socket); !os.IsNotExist(err) {
 		t.Errorf("its socket is left behind: %v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(state, "collectors", "*")); err != nil || len(left) > 0 {
+		t.Errorf("files about it are left behind: %v, %v", left, err)
 	}
 }
 
@@ -274,3 +279,41 @@ func TestStays(t *testing.T) {
 	c.Close()
 	stop()
 }
+
+// TestHints checks that what the screen recommends can be typed as it is, and
+// that README shows the same.
+func TestHints(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	ours := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 44321}
+	env := testEnv(nil, nil, map[string]string{"PMCD_SOCKET": filepath.Join(tempDir(t), "nobody")})
+	env.Program = "bin/pcp"
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := welcome(env, "vm", []string{"pmcd", "linux", "mmv"}, []net.Listener{fakeListener{ours}}, "log")
+	_, next, _ := strings.Cut(text, "Next, in")
+	shown := strings.ReplaceAll("    Next, in"+next, "\n", "\n    ")
+	shown = strings.ReplaceAll(strings.TrimRight(shown, " "), "\n    \n", "\n\n")
+	if !strings.Contains(string(readme), shown) {
+		t.Errorf("README does not show\n%s", shown)
+	}
+	text = welcome(env, "vm", nil, []net.Listener{ln}, "log")
+	if want := "bin/pcp info -h " + strings.Replace(ln.Addr().String(), "127.0.0.1", "localhost", 1) + " kernel"; !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
+	}
+	env.Getenv = func(name string) string { return map[string]string{"MAKELEVEL": "1"}[name] }
+	if got, want := again(env, "--port 1"), "make run ARGS='--port 1'"; got != want {
+		t.Errorf("under make: %q, want %q", got, want)
+	}
+}
+
+type fakeListener struct{ addr net.Addr }
+
+func (l fakeListener) Accept() (net.Conn, error) { return nil, net.ErrClosed }
+func (l fakeListener) Close() error              { return nil }
+func (l fakeListener) Addr() net.Addr            { return l.addr }

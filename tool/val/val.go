@@ -240,7 +240,7 @@ func (x *viewer) connect(ctx context.Context) (*pmapi.Context, error) {
 	if x.archive = x.o.FromArchive(); x.archive {
 		c, err := x.o.OpenArchive(x.source)
 		if err != nil {
-			x.env.Fatalf("Cannot open archive \"%s\": %s", x.source, cli.ErrText(err))
+			x.o.CannotOpen(x.source, err)
 		}
 		return c, err
 	}
@@ -253,7 +253,7 @@ func (x *viewer) connect(ctx context.Context) (*pmapi.Context, error) {
 	}
 	c, err := x.o.Dial(ctx, x.source)
 	if err != nil {
-		x.env.Fatalf("Cannot connect to PMCD on host \"%s\": %s", x.source, cli.ErrText(err))
+		x.o.CannotConnect(x.source, err)
 	}
 	return c, err
 }

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// StateDir returns where this user's collectors keep their state:
+// $XDG_STATE_HOME/pcp, by default ~/.local/state/pcp.
+func (e *Env) StateDir() (string, error) {
+	home := e.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(home) { // as its specification demands
+		user := e.Getenv("HOME")
+		if user == "" {
+			return "", errors.New("no home directory is known; choose a state directory with --dir")
+		}
+		home = filepath.Join(user, ".local", "state")
+	}
+	return filepath.Join(home, "pcp"), nil
+}
+
+// A Running is a collector that "pcp up" has started and that serves.
+type Running struct {
+	PID       int      `json:"pid"`
+	Socket    string   `json:"socket"`
+	Addresses []string `json:"addresses"` // "127.0.0.1:44321"
+	Dir       string   `json:"dir"`       // its state directory
+}
+
+// Host returns what -h needs to reach the collector.
+func (r *Running) Host() string {
+	if len(r.Addresses) > 0 {
+		if _, port, err := net.SplitHostPort(r.Addresses[0]); err == nil {
+			return "localhost:" + port
+		}
+	}
+	return "unix:" + r.Socket
+}
+
+// serves reports whether a connection to address was one to r.
+func (r *Running) serves(network, address string) bool {
+	if network == "unix" {
+		return address == r.Socket
+	}
+	_, port, err := net.SplitHostPort(address)
+	return err == nil && slices.ContainsFunc(r.Addresses, func(a string) bool {
+		_, p, err := net.SplitHostPort(a)
+		return err == nil && p == port
+	})
+}
+
+// runningTimeout is how long a collector may take to accept.
+const runningTimeout = 200 * time.Millisecond
+
+// alive reports whether somebody serves r's socket. A file that a crash has left
+// behind names one that nobody does.
+func (r *Running) alive() bool {
+	conn, err := net.DialTimeout("unix", r.Socket, runningTimeout)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// collectorsDir holds a file for each collector that this user has started,
+// wherever its own state directory is.
+func (e *Env) collectorsDir() (string, error) {
+	dir, err := e.StateDir()
+	return filepath.Join(dir, "collectors"), err
+}
+
+// Announce lets the commands of this user know of a collector, until remove is
+// called. Files of collectors that are no more go on that occasion.
+func (e *Env) Announce(r *Running) (remove func(), err error) {
+	dir, err := e.collectorsDir()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	e.collectors(true)
+	b, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, strconv.Itoa(r.PID)+".json")
+	if err := os.WriteFile(path+".new", append(b, '\n'), 0o600); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return nil, err
+	}
+	return func() { os.Remove(path) }, nil
+}
+
+// Running returns the collectors that "pcp up" has started for this user and
+// that serve.
+func (e *Env) Running() []Running { return e.collectors(false) }
+
+// maxRunning is the longest file about a collector that is looked at.
+const maxRunning = 64 << 10
+
+func (e *Env) collectors(clean bool) []Running {
+	dir, err := e.collectorsDir()
+	if err != nil {
+		return nil
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil
+	}
+	var list []Running
+	for _, path := range files {
+		st, err := os.Stat(path)
+		if err != nil || st.Size() > maxRunning {
+			continue
+		}
+		b, err := os.ReadFile(path)
+		var r Running
+		if err == nil && json.Unmarshal(b, &r) == nil && r.alive() {
+			list = append(list, r)
+		} else if clean && err == nil {
+			os.Remove(path)
+		}
+	}
+	return list
+}
