@@ -304,7 +304,8 @@ func TestNoFit(t *testing.T) {
 	}
 }
 
-// TestRepair damages an archive in several ways, and looks what is left.
+// TestRepair damages an archive in several ways, and looks what is left. What
+// is lost where is for package archive/repair to test.
 func TestRepair(t *testing.T) {
 	write := func(path string, off int64, data string) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -329,22 +330,23 @@ func TestRepair(t *testing.T) {
 		name    string
 		damage  func(base string)
 		records [2]int // at least and at most, with marks
+		status  int
 		note    string
 	}{
-		{"no index", func(b string) { os.Remove(b + ".index") }, [2]int{100, 100}, ".index: missing"},
-		{"bad index", func(b string) { write(b+".index", 820, "nonsense") }, [2]int{100, 100}, "100 records kept"},
-		{"cut volume", func(b string) { cut(b+".0", 7) }, [2]int{99, 99}, "the rest of the file is left out"},
-		{"cut metadata", func(b string) { cut(b+".meta", 7) }, [2]int{100, 100}, "the rest of the file is left out"},
-		{"bad label", func(b string) { write(b+".0", 4, "nonsense") }, [2]int{100, 100}, "the label of another file is taken"},
-		{"hole", func(b string) { write(b+".0", 5000, strings.Repeat("?", 300)) }, [2]int{90, 100}, "1 marks added"},
-		{"bad length in the metadata", func(b string) { write(b+".meta", 1200, "????????") }, [2]int{100, 100}, "left out"},
+		{"no index", func(b string) { os.Remove(b + ".index") }, [2]int{100, 100}, 0, "index: there is none; it is made anew"},
+		{"bad index", func(b string) { write(b+".index", 820, "nonsense") }, [2]int{100, 100}, 0, "100 records kept, 0 marks added\n"},
+		{"cut volume", func(b string) { cut(b+".0", 7) }, [2]int{99, 99}, 1, "bytes dropped: a record of"},
+		{"cut metadata", func(b string) { cut(b+".meta", 7) }, [2]int{100, 100}, 1, ".meta: offset"},
+		{"bad label", func(b string) { write(b+".0", 4, "nonsense") }, [2]int{100, 100}, 0, ".0: offset 0: the label is damaged and made anew"},
+		{"hole", func(b string) { write(b+".0", 5000, strings.Repeat("?", 300)) }, [2]int{96, 99}, 1, "1 marks added, something dropped at 1 places"},
+		{"bad length in the metadata", func(b string) { write(b+".meta", 1200, "????????") }, [2]int{100, 100}, 1, "dropped"},
 	} {
 		base := newArchive(t, 3, 100)
 		tt.damage(base)
 		before := contents(t, filepath.Dir(base))
-		out := must(t, "repair", base, base+"r")
-		if !strings.Contains(out, tt.note) {
-			t.Errorf("%s: no %q in %s", tt.name, tt.note, out)
+		out, status := command(t, "repair", base, base+"r")
+		if status != tt.status || !strings.Contains(out, tt.note) {
+			t.Errorf("%s: status %d, want %d; no %q in %s", tt.name, status, tt.status, tt.note, out)
 		}
 		after := contents(t, filepath.Dir(base))
 		for name, data := range before {
@@ -370,8 +372,30 @@ func TestRepair(t *testing.T) {
 			t.Errorf("%s: %d records left, want %v", tt.name, n, tt.records)
 		}
 
+		// As JSON it is the same list, with the loss summed up at the end.
+		out, status = command(t, "repair", "--json", base, base+"j")
+		if status != tt.status {
+			t.Errorf("%s: --json exits with %d", tt.name, status)
+		}
+		lines, losses := strings.Split(strings.TrimSpace(out), "\n"), 0
+		for _, line := range lines[:len(lines)-1] {
+			var d dropped
+			if err := json.Unmarshal([]byte(line), &d); err != nil || d.File == "" || d.Reason == "" {
+				t.Errorf("%s: %s: %v", tt.name, line, err)
+			}
+			if d.Lost {
+				losses++
+			}
+		}
+		var sum repaired
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &sum); err != nil || sum.Archive != base+"j" || sum.Records+sum.Marks != n || sum.Drops != losses {
+			t.Errorf("%s: %d records, %d losses; %s: %v", tt.name, n, losses, lines[len(lines)-1], err)
+		}
+
 		// In place the same comes out, and the damaged files have another name.
-		must(t, "repair", "-q", "-i", base)
+		if out, status := command(t, "repair", "-q", "-i", base); status != tt.status || out != "" {
+			t.Errorf("%s: -q -i: %d %s", tt.name, status, out)
+		}
 		if text(t, base) != text(t, base+"r") {
 			t.Errorf("%s: in place it is another archive", tt.name)
 		}
@@ -390,6 +414,30 @@ func TestRepair(t *testing.T) {
 	}
 }
 
+// TestRepairStops looks whether nothing is left of a repair that is ended.
+func TestRepairStops(t *testing.T) {
+	base := newArchive(t, 3, 100)
+	if err := os.Truncate(base+".0", 3000); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, filepath.Dir(base))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range [][]string{{base, base + "r"}, {"-i", base}} {
+		var b bytes.Buffer
+		status := repairCommand.Run(ctx, &cli.Env{
+			Name: "pcp archive repair", Args: args, Stdout: &b, Stderr: &b, Command: repairCommand,
+			Getenv: func(string) string { return "" },
+		})
+		if status != 2 || !strings.Contains(b.String(), "canceled") {
+			t.Errorf("%q: %d %s", args, status, b.String())
+		}
+		if diff := cmp.Diff(before, contents(t, filepath.Dir(base))); diff != "" {
+			t.Errorf("%q: %s", args, diff)
+		}
+	}
+}
+
 // TestRepairRefuses tries what cannot be done.
 func TestRepairRefuses(t *testing.T) {
 	base := newArchive(t, 2, 3)
@@ -398,7 +446,7 @@ func TestRepairRefuses(t *testing.T) {
 	}
 	before := contents(t, filepath.Dir(base))
 	for _, args := range [][]string{{base}, {base, base}, {base, base + "x"}, {base + "y", base + "z"}, {base, base + "/no/dir"}} {
-		if out, status := command(t, append([]string{"repair"}, args...)...); status != 1 {
+		if out, status := command(t, append([]string{"repair"}, args...)...); status != 2 {
 			t.Errorf("%q: %d %s", args, status, out)
 		}
 		if diff := cmp.Diff(before, contents(t, filepath.Dir(base))); diff != "" {
@@ -409,7 +457,7 @@ func TestRepairRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	before = contents(t, filepath.Dir(base))
-	if out, status := command(t, "repair", base, base+"n"); status != 1 || !strings.Contains(out, "not one record can be read") {
+	if out, status := command(t, "repair", base, base+"n"); status != 2 || !strings.Contains(out, "no record can be saved") {
 		t.Errorf("nothing left: %d %s", status, out)
 	}
 	if diff := cmp.Diff(before, contents(t, filepath.Dir(base))); diff != "" {

@@ -2,15 +2,14 @@ package archivecmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/check"
+	"github.com/go-pcp/pcp/archive/repair"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -21,20 +20,77 @@ var repairCommand = &cli.Command{
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'i', Long: "in-place", Help: "put the repaired archive where the damaged one is, which becomes NAME.damaged"},
-		{Short: 'q', Long: "quiet", Help: "do not say what is lost"},
+		{Short: 'q', Long: "quiet", Help: "no output, only the exit status"},
+		cli.OptJSON,
 		cli.OptHelp,
 	},
-	Run: repair,
+	Doc: `Saves what is good of a damaged archive in a new one: every record that is
+whole, and whose time lies between those of the records around it. Where records
+do not follow each other the next good one is looked for byte by byte. Values
+whose descriptor or instance domain is lost, and values that are not what their
+descriptor says, are dropped from their records. A label that is damaged is taken
+from the other files, and the index is made anew. Where bytes are lost between two
+records, a mark tells readers that counters may have been reset there. Of a
+damaged compressed file as much is used as can be decompressed.
+
+Everything that is dropped is listed: the file, the offset in it (expanded, if the
+file is compressed), how much, and why. What is not listed is in the new archive.
+
+The damaged archive is not changed. The new one gets its name when it is complete
+and has passed the same checks as "pcp archive verify". With -i it takes the place
+of the damaged one, whose files keep a second name from before the first of them is
+replaced: should that be interrupted, NAME.damaged is complete.
+
+The exit status is 0 if nothing had to be dropped, 1 if something was, and 2 if
+there is no new archive: nothing could be saved, or the command line is wrong.`,
+	Examples: []cli.Example{
+		{Line: "pcp archive repair 20260101 saved", Text: "save what is good of 20260101 in saved"},
+		{Line: "pcp archive repair -i --json 20260101", Text: "repair in place, and list what is lost for a program"},
+	},
+	Run: repairArchive,
 }
 
-func repair(ctx context.Context, env *cli.Env) int {
-	var inPlace, quiet bool
+// Exit statuses of "archive repair".
+const (
+	repairWhole = iota // nothing had to be dropped
+	repairLoss         // the new archive has less than the old one
+	repairNone         // there is no new archive
+)
+
+// A dropped is what is written about something that is dropped, or made anew.
+type dropped struct {
+	File    string `json:"file"`
+	Offset  *int64 `json:"offset,omitempty"`
+	Bytes   int64  `json:"bytes,omitempty"`
+	Records int    `json:"records,omitempty"`
+	Values  int64  `json:"values,omitempty"`
+	Missing bool   `json:"missing,omitempty"`
+	Lost    bool   `json:"lost"`
+	Reason  string `json:"reason"`
+}
+
+// A repaired is what is written at the end.
+type repaired struct {
+	Archive string `json:"archive"`
+	Damaged string `json:"damaged,omitempty"`
+	Records int    `json:"records"`
+	Marks   int    `json:"marks_added"`
+	Drops   int    `json:"drops"`
+	Bytes   int64  `json:"bytes_dropped"`
+	Lost    int    `json:"records_dropped"`
+	Values  int64  `json:"values_dropped"`
+}
+
+func repairArchive(ctx context.Context, env *cli.Env) int {
+	var inPlace, quiet, asJSON bool
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
 		switch opt.Long {
 		case "in-place":
 			inPlace = true
 		case "quiet":
 			quiet = true
+		case "json":
+			asJSON = true
 		default:
 			return false
 		}
@@ -48,59 +104,115 @@ func repair(ctx context.Context, env *cli.Env) int {
 		o.WantUsage()
 	}
 	if status, exit := o.Done(); exit {
+		if status != 0 {
+			status = repairNone
+		}
 		return status
+	}
+	none := func(err error) int {
+		failed(env, err)
+		return repairNone
 	}
 	files, err := archive.FindFiles(o.Args[0])
 	if err != nil {
-		return failed(env, fmt.Errorf("%s: %w", o.Args[0], err))
+		return none(fmt.Errorf("%s: %w", o.Args[0], err))
 	}
-	note := func(format string, args ...any) {
-		if !quiet {
-			fmt.Fprintf(env.Stdout, format+"\n", args...)
-		}
-	}
-	base := ""
+	damaged := strings.TrimPrefix(files.Base, "./")
+	to := files.Base + backupSuffix
 	if !inPlace {
-		base = o.Args[1]
-	} else {
-		if whole(o.Args[0]) {
-			note("%s: whole, there is nothing to repair", strings.TrimPrefix(files.Base, "./"))
-			return 0
+		to = o.Args[1]
+	} else if whole(o.Args[0]) {
+		switch {
+		case quiet:
+		case asJSON:
+			env.Stdout.Write(cli.JSONLine(repaired{Archive: damaged}))
+		default:
+			fmt.Fprintf(env.Stdout, "%s: whole, there is nothing to repair\n", damaged)
 		}
-		if err := archive.CheckFree(files.Base + backupSuffix); err != nil {
-			return failed(env, err)
-		}
-		dir, err := os.MkdirTemp(filepath.Dir(files.Base), ".pcp-repair-")
-		if err != nil {
-			return failed(env, err)
-		}
-		defer os.RemoveAll(dir)
-		base = filepath.Join(dir, filepath.Base(files.Base))
+		return repairWhole
 	}
-	r := &rescue{ctx: ctx, files: files, note: note}
+	if err := archive.CheckFree(to); err != nil {
+		return none(err)
+	}
+	// The new archive grows in a directory beside, so that a half one never has
+	// the name.
+	dir, err := os.MkdirTemp(filepath.Dir(to), ".pcp-repair-")
+	if err != nil {
+		return none(err)
+	}
+	defer os.RemoveAll(dir)
+	base := filepath.Join(dir, filepath.Base(files.Base))
 	m := cli.NewProgress(env, files.Base, 0)
-	err = r.run(base, m.Set)
+	sum, err := repair.Archive(ctx, files, base, repair.Options{Progress: m.Set, Dropped: func(d repair.Drop) {
+		if d.File = strings.TrimPrefix(d.File, "./"); quiet {
+			return
+		}
+		m.Clear()
+		if !asJSON {
+			fmt.Fprintln(env.Stdout, d)
+			return
+		}
+		j := dropped{d.File, nil, d.Bytes, d.Records, d.Values, d.Missing, !d.Lossless(), d.Why}
+		if d.Offset >= 0 {
+			j.Offset = &d.Offset
+		}
+		env.Stdout.Write(cli.JSONLine(j))
+	}})
 	m.Clear()
 	if err != nil {
-		// What was begun is of no use, and what was there before is not ours.
-		if !errors.Is(err, fs.ErrExist) {
-			removeAll(base)
-		}
-		return failed(env, err)
+		return none(err)
 	}
 	if !whole(base) {
-		removeAll(base)
-		return env.Fatalf("%s: the repaired archive is not whole, and removed", files.Base)
+		return none(fmt.Errorf("%s: the repaired archive is not whole, and not kept", damaged))
+	}
+	if err := syncFiles(base); err != nil {
+		return none(err)
+	}
+	result := repaired{
+		Archive: to, Records: sum.Records, Marks: sum.Added, Drops: sum.Drops,
+		Bytes: sum.Lost.Bytes, Lost: sum.Lost.Records, Values: sum.Lost.Values,
 	}
 	if inPlace {
-		if err := replace(files, base); err != nil {
-			return failed(env, err)
-		}
-		note("%s: %d records kept, %d marks added; the damaged archive is %s", files.Base, r.kept, r.marked, files.Base+backupSuffix)
-		return 0
+		err = replace(files, base)
+		result.Archive, result.Damaged = damaged, damaged+backupSuffix
+	} else if err = repair.Move(base, to); err == nil {
+		err = syncFile(filepath.Dir(to))
 	}
-	note("%s: %d records kept, %d marks added", base, r.kept, r.marked)
-	return 0
+	if err != nil {
+		return none(err)
+	}
+	switch {
+	case quiet:
+	case asJSON:
+		env.Stdout.Write(cli.JSONLine(result))
+	default:
+		fmt.Fprintf(env.Stdout, "%s: %d records kept, %d marks added", result.Archive, sum.Records, sum.Added)
+		if sum.Drops > 0 {
+			fmt.Fprintf(env.Stdout, ", something dropped at %d places", sum.Drops)
+		}
+		if inPlace {
+			fmt.Fprintf(env.Stdout, "; the damaged archive is %s", result.Damaged)
+		}
+		fmt.Fprintln(env.Stdout)
+	}
+	if sum.Drops > 0 {
+		return repairLoss
+	}
+	return repairWhole
+}
+
+// syncFiles makes sure that the files of an archive are on the disk.
+func syncFiles(base string) error {
+	set, err := archive.FindFiles(base)
+	if err != nil {
+		return err
+	}
+	for _, path := range set.All() {
+		if err := syncFile(path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // whole tells whether an archive has no damage.
@@ -115,13 +227,6 @@ func whole(base string) bool {
 	return c.Run() && ok
 }
 
-// removeAll removes the files of an archive that was not completed.
-func removeAll(base string) {
-	for _, path := range check.Files(base) {
-		os.Remove(path)
-	}
-}
-
 // backupSuffix ends the base name of what a repair in place leaves.
 const backupSuffix = ".damaged"
 
@@ -132,17 +237,18 @@ func replace(files *archive.Files, fresh string) error {
 	if err != nil {
 		return err
 	}
+	// The names of the old one are on the disk before any of it is replaced.
 	for _, path := range files.All() {
 		suffix := strings.TrimPrefix(path, files.Base)
 		if err := os.Link(path, files.Base+backupSuffix+suffix); err != nil {
 			return err
 		}
 	}
+	if err := syncFile(filepath.Dir(files.Base)); err != nil {
+		return err
+	}
 	keep := make(map[string]bool)
 	for _, path := range set.All() {
-		if err := syncFile(path); err != nil {
-			return err
-		}
 		to := files.Base + strings.TrimPrefix(path, set.Base)
 		keep[to] = true
 		if err := os.Rename(path, to); err != nil {
