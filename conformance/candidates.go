@@ -50,6 +50,17 @@ func (r *runner) candidates(modes []string) ([]test, error) {
 	return list, nil
 }
 
+// notListed returns the tests that are not in a list of those that must pass.
+func notListed(tests []test) ([]test, error) {
+	listed, err := parseArgs([]string{"@" + mustPassList, "@" + longList})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(tests), func(t test) bool {
+		return slices.ContainsFunc(listed, func(o test) bool { return o.String() == t.String() })
+	}), nil
+}
+
 // tryCandidates runs tests, those that pass once without our commands and once
 // more with them, and says how the lists of those that must pass differ from
 // what it found.

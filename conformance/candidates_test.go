@@ -47,6 +47,9 @@ func TestCandidates(t *testing.T) {
 			t.Errorf("%v %q", x, x.tools)
 		}
 	}
+	if left, err := notListed(append(list, test{id: "99999", mode: ownPMCD})); err != nil || len(left) >= len(list) || left[len(left)-1].id != "99999" {
+		t.Errorf("%d of %d are in no list, %v", len(left), len(list), err)
+	}
 	if _, err := r.candidates([]string{"002"}); err == nil {
 		t.Error("a test is taken for a mode")
 	}

@@ -49,6 +49,7 @@ func run() int {
 		jobs    = fs.Int("j", 2*runtime.NumCPU(), "how many tests run at a `time`; most of them wait most of it")
 		limit   = fs.Duration("timeout", 5*time.Minute, "how long one test may take")
 		cand    = fs.Bool("candidates", false, "run the tests of candidates.list that use a command of ours; arguments are then modes")
+		fresh   = fs.Bool("new", false, "with -candidates, only tests that are in no list yet")
 		update  = fs.Bool("update", false, "with -candidates, rewrite the lists of those that pass")
 		verbose = fs.Bool("v", false, "tell which of our commands each test ran")
 		command = fs.String("exec", "", "instead of tests, run a shell `command` in the sandbox of the mode that follows")
@@ -80,6 +81,9 @@ func run() int {
 	var err error
 	if *cand {
 		tests, err = r.candidates(args)
+		if *fresh && err == nil {
+			tests, err = notListed(tests)
+		}
 	} else {
 		tests, err = parseArgs(args)
 	}
