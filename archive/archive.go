@@ -74,6 +74,9 @@ type parts struct{ meta, index string }
 
 // find looks for the files.
 func (a *Archive) find(o Options, path string) (parts, error) {
+	if path == "" {
+		return parts{}, pcp.ErrLogFile
+	}
 	dir, base := filepath.Split(path)
 	if dir == "" {
 		dir = "./"

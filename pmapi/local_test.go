@@ -354,6 +354,11 @@ func TestLocalMetadata(t *testing.T) {
 	if s, err := c.LookupText(ctx, one.id(0), pcp.TextHelp); err != nil || s != "a level" {
 		t.Errorf("help %q, %v", s, err)
 	}
+	for _, id := range []pcp.PMID{one.id(1023), pcp.NewPMID(one.domain, 4095, 1)} {
+		if s, err := c.LookupText(ctx, id, pcp.TextHelp); !errors.Is(err, pcp.ErrText) {
+			t.Errorf("LookupText of the unknown metric %v: %q, %v, want %v", id, s, err, pcp.ErrText)
+		}
+	}
 	if s, err := c.LookupText(ctx, one.id(1), pcp.TextHelp); err != nil || s != "longer\ntext" {
 		t.Errorf("help %q, %v", s, err)
 	}

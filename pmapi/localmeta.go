@@ -48,6 +48,10 @@ func (l *local) text(ctx context.Context, ident uint32, kind pcp.TextKind) (stri
 	var text string
 	err = l.call(ctx, a, func(ctx context.Context) (err error) {
 		text, err = a.texter.Text(ctx, ident, kind)
+		// Of what it does not have an agent has no text (pmdaText(3)).
+		if code := pcp.Code(err); code == pcp.ErrPMID || code == pcp.ErrInDom {
+			err = pcp.ErrText
+		}
 		return err
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ type Option struct {
 	Long  string // "" if there is only the short form
 	Arg   string // name of the argument in the usage message; "" for a flag
 	Help  string // as the usage message prints it; "" hides the option
+	Shown bool   // the short form is in the usage message, but refused: the C program forgot it
 	Extra bool   // the C program does not have it: the usage message, which others parse, neither
 }
 
@@ -110,7 +111,7 @@ func (p *Parser) short() (*Option, string) {
 
 func (p *Parser) find(c rune) *Option {
 	for i := range p.opts {
-		if p.opts[i].Short == c && c != 0 {
+		if p.opts[i].Short == c && c != 0 && !p.opts[i].Shown {
 			return &p.opts[i]
 		}
 	}

@@ -50,7 +50,7 @@ func ls(_ context.Context, env *cli.Env) int {
 		case "json":
 			asJSON = true
 		case "timezone":
-			o.TimeZone = arg
+			o.TimeZone, o.TimeZoneSet = arg, true
 		default:
 			return false
 		}
@@ -64,7 +64,7 @@ func ls(_ context.Context, env *cli.Env) int {
 		return failed(env, err)
 	}
 	loc := env.Local()
-	if o.TimeZone != "" {
+	if o.TimeZoneSet {
 		loc = cli.Zone(o.TimeZone)
 	}
 	status := 0

@@ -190,8 +190,12 @@ func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 func isAlpha(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// Atoi reads a number as C's strtol does, and tells whether it is all of s.
+// Atoi reads a decimal number as C's strtol does, and reports whether it is all
+// of s: the empty string is 0. It refuses what does not fit into 32 bits.
 func Atoi(s string) (n int, ok bool) {
+	if s == "" {
+		return 0, true
+	}
 	t := s[skipSpace(s, 0):]
 	v, err := strconv.ParseInt(t, 10, 32)
 	return int(v), err == nil

@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -59,8 +59,9 @@ type Options struct {
 	Start, Finish,
 	Align, Origin string // as given; see Window
 
-	TimeZone string // -Z
-	HostZone bool   // -z
+	TimeZone    string // -Z
+	TimeZoneSet bool   // TimeZone was given, if only empty, which is UTC
+	HostZone    bool   // -z
 
 	Args []string // what is left
 
@@ -86,6 +87,7 @@ type ParseConfig struct {
 	POSIX bool // options end at the first other argument (PM_OPTFLAG_POSIX)
 
 	Archives bool // the tool reads archives
+	HighRes  bool // the C tool takes intervals of nanoseconds, and says so
 
 	// Own is asked first about each option, and tells whether it took it. A
 	// mistake in its argument goes to Options.Usagef.
@@ -365,6 +367,11 @@ func (o *Options) guiPortNumber(string) {
 }
 
 func (o *Options) nameSpace(path string, dupOK bool) {
+	if path == "" { // to pmns the default one
+		o.env.Printf("Error Parsing ASCII PMNS: Cannot open \"\"\n")
+		o.runtimef("Cannot load namespace from \"\": %s", ErrText(fs.ErrNotExist))
+		return
+	}
 	tree, err := pmns.Load(path, dupOK)
 	if err != nil {
 		if pe, ok := errors.AsType[*pmns.ParseError](err); ok {
@@ -382,18 +389,22 @@ func (o *Options) runtimef(format string, args ...any) {
 }
 
 func (o *Options) sampleCount(arg string) {
-	n, err := strconv.ParseInt(strings.TrimLeft(arg, " \t"), 10, 32)
-	if err != nil || n < 0 {
+	n, ok := Atoi(arg)
+	if !ok || n < 0 {
 		o.Usagef("-s requires a positive numeric argument")
 		return
 	}
-	o.Samples, o.SamplesSet = int(n), true
+	o.Samples, o.SamplesSet = n, true
 }
 
 func (o *Options) interval(arg string) {
 	d, err := ParseInterval(arg)
 	if err != nil {
-		o.Usagef("-t argument not in pmParseHighResInterval(3) format:\n%v", err)
+		function := "pmParseInterval"
+		if o.cfg.HighRes {
+			function = "pmParseHighResInterval"
+		}
+		o.Usagef("-t argument not in %s(3) format:\n%v", function, err)
 		return
 	}
 	o.Interval = d
@@ -404,11 +415,11 @@ func (o *Options) timeZone(tz string) {
 		o.Usagef("at most one of -Z and -z allowed")
 		return
 	}
-	o.TimeZone = tz
+	o.TimeZone, o.TimeZoneSet = tz, true
 }
 
 func (o *Options) hostZone() {
-	if o.TimeZone != "" {
+	if o.TimeZoneSet {
 		o.Usagef("at most one of -Z and -z allowed")
 		return
 	}

@@ -154,7 +154,7 @@ func (o *Options) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*ti
 			fmt.Fprintf(o.env.Stdout, "Note: timezone set to local timezone of host \"%s\"\n\n", host)
 		}
 		return Zone(tz), nil
-	case o.TimeZone != "":
+	case o.TimeZoneSet:
 		if note {
 			fmt.Fprintf(o.env.Stdout, "Note: timezone set to \"TZ=%s\"\n\n", o.TimeZone)
 		}

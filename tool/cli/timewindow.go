@@ -190,7 +190,7 @@ func (o *Options) ArchiveZone(a Archived) *time.Location {
 	case o.HostZone:
 		o.noteZone(&label)
 		return Zone(label.TimeZone)
-	case o.TimeZone != "":
+	case o.TimeZoneSet:
 		fmt.Fprintf(o.env.Stdout, "Note: timezone set to \"TZ=%s\"\n\n", o.TimeZone)
 		return Zone(o.TimeZone)
 	}

@@ -69,15 +69,17 @@ func run(_ context.Context, env *cli.Env) int {
 		}
 	}
 	switch {
-	case gdb && old:
-		env.Errorf("-o and -g are mutually exclusive")
+	case gdb && old && list:
+		fmt.Fprintf(env.Stderr, "%s: -o and -g are mutually exclusive\n", env.ProgName())
 		usage = true
-	case gdb && !list:
-		env.Errorf("-g only allowed with -l")
-		usage = true
-	case old && !list:
-		env.Errorf("-o only allowed with -l")
-		usage = true
+	case !list:
+		if old {
+			fmt.Fprintf(env.Stderr, "%s: -o only allowed with -l\n", env.ProgName())
+		}
+		if gdb {
+			fmt.Fprintf(env.Stderr, "%s: -g only allowed with -l\n", env.ProgName())
+		}
+		usage = usage || old || gdb
 	}
 	if usage {
 		env.Printf("%s", env.Command.Usage(env.ProgName()))

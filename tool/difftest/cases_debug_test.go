@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/version"
 )
 
 // debugTools are the tools that take -D, or read PCP_DEBUG, each with arguments
@@ -101,5 +102,5 @@ func normal(r result) string {
 	// Each process that a C tool starts says this once more.
 	s = collectorLine.ReplaceAllString(s, "pmcd")
 	s = repeatedError.ReplaceAllString(s, "$1")
-	return strings.ReplaceAll(s, "6.0.3", "test")
+	return strings.ReplaceAll(s, "6.0.3", version.Number)
 }

@@ -95,7 +95,7 @@ var optionRuns = []run{
 	{cmd: "pminfo -V", diff: "version"},
 	{cmd: "pminfo --version", diff: "version"},
 	{cmd: "pminfo -V -q", diff: "version"},
-	{cmd: "pmprobe -d", diff: "documented -d"},
+	{cmd: "pmprobe -d"},
 	{cmd: "pmprobe --version", diff: "version"},
 	{cmd: "pmval -V", diff: "version"},
 	{cmd: "pmstore -V", diff: "version"},
@@ -225,7 +225,7 @@ var hostRuns = []run{
 var waitRuns = []run{
 	{cmd: "pmcd_wait -?"},
 	{cmd: "pmcd_wait x"},
-	{cmd: "pmcd_wait -t x", diff: "interval format"},
+	{cmd: "pmcd_wait -t x"},
 	{cmd: "pmcd_wait"},
 	{cmd: "pmcd_wait -v -h {host}"},
 	{cmd: "pmcd_wait -h {dead} -t 1"},

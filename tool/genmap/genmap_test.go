@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-pcp/pcp/tool/cli"
 )
 
 func TestGo(t *testing.T) {
@@ -41,5 +43,21 @@ const (
 		if err := writeGo(&out, strings.NewReader(bad), "spec", "client"); err == nil {
 			t.Errorf("%q gives %s", bad, &out)
 		}
+	}
+}
+
+// TestStandardInput shows that standard input has no name in messages, as in
+// the script pmgenmap.
+func TestStandardInput(t *testing.T) {
+	var out bytes.Buffer
+	env := &cli.Env{
+		Command: Command, Name: "pmgenmap", Stdin: strings.NewReader("a {\nb {\n}\n}\n"), Stdout: &out,
+		Getenv: func(string) string { return "" },
+	}
+	if status := Command.Run(t.Context(), env); status != 1 {
+		t.Errorf("exit status %d, want 1", status)
+	}
+	if !strings.Contains(out.String(), " * <stdin>\n") || !strings.Contains(out.String(), "[:2] nested group?\n") {
+		t.Errorf("output:\n%s", &out)
 	}
 }

@@ -106,11 +106,11 @@ func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'x':
 		f.ignoreConflicts = true
 	case 'Z', 'z':
-		if opt.Short == 'Z' && o.HostZone || opt.Short == 'z' && o.TimeZone != "" {
+		if opt.Short == 'Z' && o.HostZone || opt.Short == 'z' && o.TimeZoneSet {
 			o.Usagef("at most one of -Z and/or -z allowed")
 		}
 		if opt.Short == 'Z' {
-			o.TimeZone = arg
+			o.TimeZone, o.TimeZoneSet = arg, true
 		} else {
 			o.HostZone = true
 		}

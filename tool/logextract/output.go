@@ -34,7 +34,7 @@ func (x *extractor) setZone() {
 		label := x.firstInput().label
 		fmt.Fprintf(x.env.Stdout, "Note: timezone set to local timezone of host \"%s\" from archive\n\n", label.Host)
 		x.loc = cli.Zone(label.TimeZone)
-	case x.opts.TimeZone != "":
+	case x.opts.TimeZoneSet:
 		fmt.Fprintf(x.env.Stdout, "Note: timezone set to \"TZ=%s\"\n\n", x.opts.TimeZone)
 		x.loc = cli.Zone(x.opts.TimeZone)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"time"
@@ -150,6 +151,9 @@ func (l *labels) complain(format string, args ...any) {
 func (l *labels) run(path string) int {
 	l.say("Scanning for components of archive \"%s\"", path)
 	set, err := archive.FindFiles(path)
+	if path == "" {
+		err = fs.ErrNotExist // as the C tool, which differs in this from others
+	}
 	if err != nil {
 		fmt.Fprintf(l.env.Stderr, "%s: Cannot open archive \"%s\": %s\n", l.env.ProgName(), path, cli.ErrText(err))
 		return badUsage

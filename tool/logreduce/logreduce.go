@@ -112,11 +112,11 @@ func (x *reducer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		}
 		x.volume = n
 	case 'Z', 'z':
-		if opt.Short == 'Z' && o.HostZone || opt.Short == 'z' && o.TimeZone != "" {
+		if opt.Short == 'Z' && o.HostZone || opt.Short == 'z' && o.TimeZoneSet {
 			o.Usagef("at most one of -Z and/or -z allowed")
 		}
 		if opt.Short == 'Z' {
-			o.TimeZone = arg
+			o.TimeZone, o.TimeZoneSet = arg, true
 		} else {
 			o.HostZone = true
 		}
@@ -239,7 +239,7 @@ func (x *reducer) setWindow() error {
 	case o.HostZone:
 		fmt.Fprintf(x.env.Stdout, "Note: timezone set to local timezone of host \"%s\" from archive\n\n", x.label.Host)
 		x.loc = cli.Zone(x.label.TimeZone)
-	case o.TimeZone != "":
+	case o.TimeZoneSet:
 		fmt.Fprintf(x.env.Stdout, "Note: timezone set to \"TZ=%s\"\n\n", o.TimeZone)
 		x.loc = cli.Zone(o.TimeZone)
 	}

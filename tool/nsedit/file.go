@@ -15,7 +15,13 @@ import (
 // that is wrong it prints; the error is the message of the tool.
 func load(env *cli.Env, path string, dupOK bool) (*pmns.Tree, error) {
 	loader := pmns.Loader{DupOK: dupOK, Getenv: env.Getenv, Stderr: env.Stderr}
-	tree, err := loader.Load(path)
+	var tree *pmns.Tree
+	err := fs.ErrNotExist
+	if path != "" { // to pmns the default one
+		tree, err = loader.Load(path)
+	} else {
+		fmt.Fprintln(env.Stderr, `Error Parsing ASCII PMNS: Cannot open ""`)
+	}
 	if err == nil {
 		return tree, nil
 	}

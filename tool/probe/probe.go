@@ -31,7 +31,7 @@ var Command = &cli.Command{
 		cli.OptOrigin,
 		cli.OptTimeZone,
 		cli.OptHostZone,
-		{Short: 'd', Long: "version", Help: "display version number and exit"},
+		{Short: 'd', Long: "version", Shown: true, Help: "display version number and exit"},
 		cli.OptHelp,
 		cli.Heading("Protocol options"),
 		{Short: 'b', Long: "batch", Arg: "N", Help: "fetch at most N metrics at a time [128]"},
@@ -178,7 +178,9 @@ func (p *prober) lookup(ctx context.Context) {
 	for len(names) > 0 {
 		n := p.batch(names)
 		ids, err := p.c.LookupName(ctx, names[:n]...)
-		if !cli.AnyFound(ids) {
+		// Of several names in an archive pmLookupName(3) says how many it
+		// found, and 0 is no error.
+		if !cli.AnyFound(ids) && !(p.archive && n > 1) {
 			for _, name := range names[:n] {
 				p.failed(name, err, "")
 			}

@@ -159,7 +159,7 @@ func (x *viewer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	x := &viewer{env: env, fixed: -1, style: -1, scale: 1}
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: x.own, Later: true, Archives: true})
+	o := cli.ParseOptions(env, cli.ParseConfig{Own: x.own, Later: true, Archives: true, HighRes: true})
 	x.o = o
 	switch {
 	case o.Errors() || o.WantsVersion():
@@ -295,7 +295,7 @@ func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec) int {
 		// As many as are fetched; of a counter one less is printed.
 		x.samples = max(0, int((seconds(x.window.Finish)-seconds(x.window.Origin))/inSeconds(interval))+1)
 	}
-	if o.TimeZone == "" && !o.HostZone && !x.events && !x.json {
+	if !o.TimeZoneSet && !o.HostZone && !x.events && !x.json {
 		x.out = append(x.out, '\n')
 	}
 	if x.archive {
