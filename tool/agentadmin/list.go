@@ -38,7 +38,7 @@ var listCommand = &cli.Command{
 // A row is one agent of the list.
 type row struct {
 	Domain  int    `json:"domain"`
-	Name    string `json:"name"`
+	Name    string `json:"agent"`
 	How     string `json:"how"`     // "in process", "pipe", "socket", "dso"
 	State   string `json:"state"`   // "running", ...; "unknown" if no collector tells
 	Running *bool  `json:"running"` // nil: unknown

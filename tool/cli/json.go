@@ -11,7 +11,31 @@ import (
 )
 
 // OptJSON is our own: the C tools do not have it.
-var OptJSON = Option{Long: "json", Help: "write one JSON object a line", Extra: true}
+var OptJSON = Option{Long: "json", Help: "write one JSON object a line (docs/json.md)", Extra: true}
+
+// A JSONDesc is what a descriptor says, in the line of a metric.
+type JSONDesc struct {
+	Type      string `json:"type,omitempty"`
+	InDom     string `json:"indom,omitempty"` // not of a metric with a single value
+	Semantics string `json:"semantics,omitempty"`
+	Units     string `json:"units,omitempty"` // not of a metric without
+}
+
+// DescribeJSON returns the part of a metric's line that describes it.
+func DescribeJSON(d *pcp.Desc) JSONDesc {
+	j := JSONDesc{Type: d.Type.String(), Semantics: d.Sem.String(), Units: d.Units.String()}
+	if d.InDom != pcp.InDomNull {
+		j.InDom = d.InDom.String()
+	}
+	return j
+}
+
+// A JSONInstance is the value of an instance.
+type JSONInstance struct {
+	Inst     int32           `json:"inst"`
+	Instance string          `json:"instance,omitempty"` // its name
+	Value    json.RawMessage `json:"value"`
+}
 
 // JSONValue returns v, a value of a metric of type t, as JSON: a number, or
 // null where JSON has none (NaN, infinity); a string; the bytes of an aggregate
@@ -68,11 +92,11 @@ type jsonEvent struct {
 	Time   string      `json:"time"`
 	Flags  string      `json:"flags,omitempty"`
 	Missed uint32      `json:"missed,omitempty"`
-	Params []jsonParam `json:"params,omitempty"`
+	Params []jsonParam `json:"parameters,omitempty"`
 }
 
 type jsonParam struct {
-	Name  string          `json:"name,omitempty"`
+	Name  string          `json:"metric,omitempty"`
 	PMID  string          `json:"pmid"`
 	Value json.RawMessage `json:"value"`
 }

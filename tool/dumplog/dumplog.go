@@ -80,6 +80,7 @@ var options = []cli.Option{
 	cli.OptHostZone,
 	cli.OptVersion,
 	cli.OptHelp,
+	cli.OptJSON,
 }
 
 // flags are the options of this tool.
@@ -88,11 +89,17 @@ type flags struct {
 
 	long int // -x, how often
 
+	json bool // --json
+
 	raw     string // -v
 	wantRaw bool
 }
 
 func (f *flags) own(_ *cli.Options, opt *cli.Option, arg string) bool {
+	if opt.Long == "json" {
+		f.json = true
+		return true
+	}
 	switch opt.Short {
 	case 'a':
 		f.descs, f.inDoms, f.longLabel, f.label, f.metrics, f.sizes, f.index = true, true, true, true, true, true, true
@@ -155,6 +162,9 @@ func run(_ context.Context, env *cli.Env) int {
 	o := cli.ParseOptions(env, cli.ParseConfig{Own: f.own, Later: true, Archives: true})
 	if f.wantRaw && len(o.Args) > 0 || !f.wantRaw && len(o.Args) == 0 && !o.Errors() && !o.WantsVersion() {
 		o.WantUsage()
+	}
+	if f.json && (f.descs || f.labels || f.help || f.diskInDoms || f.inDoms || f.label || f.index || f.wantRaw) {
+		o.Usagef("--json is for the values of metrics only")
 	}
 	if status, exit := o.Done(); exit {
 		return status
@@ -350,7 +360,7 @@ func (d *dumper) dumpRecords(ids []pcp.PMID, w cli.TimeWindow, windowed bool) in
 			}
 			res, size = &skel, bytes
 		}
-		if first && d.reverse {
+		if first && d.reverse && !d.json {
 			first = false
 			d.b = append(d.b, "\nLog finished at "...)
 			d.b = append(append(d.b, ctime(res.Time.Sec, d.loc)...), " - dump in reverse order\n"...)
@@ -358,8 +368,12 @@ func (d *dumper) dumpRecords(ids []pcp.PMID, w cli.TimeWindow, windowed bool) in
 		if c := res.Time.Sub(done); c > 0 && !d.reverse || c < 0 && d.reverse {
 			return 0
 		}
-		d.b = append(d.b, '\n')
-		d.record(res, size)
+		if d.json {
+			d.jsonRecord(res)
+		} else {
+			d.b = append(d.b, '\n')
+			d.record(res, size)
+		}
 		if d.flush(d.writeAt); d.err != nil {
 			return 1
 		}

@@ -185,7 +185,7 @@ func (r *reporter) replay(ctx context.Context, o *cli.Options) error {
 		r.trimNameSpace(ctx, o.NameSpace)
 	}
 	var err error
-	if r.loc, err = o.SetZone(ctx, r.c, true); err != nil || !o.HasWindow() {
+	if r.loc, err = o.SetZone(ctx, r.c, !r.want.json); err != nil || !o.HasWindow() {
 		return err
 	}
 	w, err := o.Window(ctx, r.c, r.loc)

@@ -9,32 +9,19 @@ import (
 )
 
 // A jsonMetric is the line of a metric with --json. Apart from the name it has
-// what was asked for: -m or -M, -d, -t, -T, -l, -f. What cannot be had is told in
+// what was asked for: -m or -M, -d, -t, -T, -l, -f, which has what -d has. What cannot be had is told in
 // Error, or for the texts left out.
 type jsonMetric struct {
-	Name  string `json:"name"`
-	PMID  string `json:"pmid,omitempty"`
-	Error string `json:"error,omitempty"`
-	jsonDesc
-	OneLine   string          `json:"oneline,omitempty"`
-	Help      string          `json:"help,omitempty"`
-	Labels    json.RawMessage `json:"labels,omitempty"`
-	Time      string          `json:"time,omitempty"`
-	Value     json.RawMessage `json:"value,omitempty"`     // of a metric with a single value
-	Instances []jsonInstance  `json:"instances,omitempty"` // of the others
-}
-
-type jsonDesc struct {
-	Type      string `json:"type,omitempty"`
-	InDom     string `json:"indom,omitempty"`
-	Semantics string `json:"semantics,omitempty"`
-	Units     string `json:"units,omitempty"`
-}
-
-type jsonInstance struct {
-	Inst  int32           `json:"inst"`
-	Name  string          `json:"name,omitempty"`
-	Value json.RawMessage `json:"value"`
+	Metric string `json:"metric"`
+	PMID   string `json:"pmid,omitempty"`
+	Error  string `json:"error,omitempty"`
+	cli.JSONDesc
+	OneLine   string             `json:"oneline,omitempty"`
+	Help      string             `json:"help,omitempty"`
+	Labels    json.RawMessage    `json:"labels,omitempty"`
+	Time      string             `json:"time,omitempty"`
+	Value     json.RawMessage    `json:"value,omitempty"`     // of a metric with a single value
+	Instances []cli.JSONInstance `json:"instances,omitempty"` // of the others
 }
 
 // A jsonInDom is the line of an instance domain with --json.
@@ -48,7 +35,7 @@ type jsonInDom struct {
 // jsonMetric prints the line of a metric; err is why there is no descriptor.
 func (r *reporter) jsonMetric(ctx context.Context, m *metric, err error) {
 	w := &r.want
-	line := jsonMetric{Name: m.name}
+	line := jsonMetric{Metric: m.name}
 	if w.pmid {
 		line.PMID = m.id.String()
 	}
@@ -57,8 +44,8 @@ func (r *reporter) jsonMetric(ctx context.Context, m *metric, err error) {
 		r.out = append(r.out, cli.JSONLine(&line)...)
 		return
 	}
-	if w.desc {
-		line.jsonDesc = describe(&m.desc)
+	if w.desc || w.value {
+		line.JSONDesc = cli.DescribeJSON(&m.desc)
 	}
 	if w.oneline {
 		line.OneLine, _ = r.c.LookupText(ctx, m.id, pcp.TextOneLine)
@@ -91,7 +78,7 @@ func (r *reporter) jsonValues(ctx context.Context, m *metric, line *jsonMetric) 
 			return
 		}
 		name, _ := r.cache.instances(ctx, r.c, m.desc.InDom).name(v.Inst)
-		line.Instances = append(line.Instances, jsonInstance{v.Inst, name, value})
+		line.Instances = append(line.Instances, cli.JSONInstance{Inst: v.Inst, Instance: name, Value: value})
 	}
 }
 
@@ -115,12 +102,4 @@ func jsonLabels(labels string) json.RawMessage {
 		return nil
 	}
 	return json.RawMessage(labels)
-}
-
-func describe(d *pcp.Desc) jsonDesc {
-	j := jsonDesc{Type: d.Type.String(), Semantics: d.Sem.String(), Units: d.Units.String()}
-	if d.InDom != pcp.InDomNull {
-		j.InDom = d.InDom.String()
-	}
-	return j
 }

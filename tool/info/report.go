@@ -32,7 +32,7 @@ func (r *reporter) batch(ctx context.Context, names []string) {
 	if !w.ids() {
 		for _, name := range names {
 			if w.json {
-				r.out = append(r.out, cli.JSONLine(&jsonMetric{Name: name})...)
+				r.out = append(r.out, cli.JSONLine(&jsonMetric{Metric: name})...)
 			} else {
 				r.out = append(append(r.out, name...), '\n')
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,6 +47,7 @@ factor, the largest change first.`,
 		cli.OptHostZone,
 		cli.OptVersion,
 		cli.OptHelp,
+		cli.OptJSON,
 	},
 	DieOnSignal: true,
 	Run:         run,
@@ -56,7 +58,7 @@ type tool struct {
 	ctx context.Context
 	env *cli.Env
 
-	keep, skipMissing, skipExcluded, version bool
+	keep, skipMissing, skipExcluded, version, json bool
 
 	precision string // as given
 	digits    int
@@ -125,6 +127,8 @@ func (t *tool) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		t.zone = append(t.zone, "-Z", arg)
 	case 0:
 		switch opt.Long {
+		case "json":
+			t.json = true
 		case "skip-missing":
 			t.skipMissing = true
 		case "skip-excluded":
@@ -182,6 +186,9 @@ func pattern(p string) (*regexp.Regexp, error) {
 // compare prints the report.
 func (t *tool) compare(archives [2]string) error {
 	out := t.env.Stdout
+	if t.json {
+		out = io.Discard
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -206,7 +213,9 @@ func (t *tool) compare(archives [2]string) error {
 		}
 		text, warnings := t.summarise(a, w)
 		lines[i] = t.tidy(text)
-		if len(warnings) > 0 {
+		if t.json {
+			t.env.Stderr.Write(warnings)
+		} else if len(warnings) > 0 {
 			fmt.Fprintf(out, "Warnings from pmlogsummary ... %s\n%s\n", a, warnings)
 		}
 	}
@@ -227,6 +236,9 @@ func (t *tool) compare(archives [2]string) error {
 	fmt.Fprintf(out, "Ratio Threshold: >= %.2f or <= %.3f\n", t.threshold, 1/t.threshold)
 	fmt.Fprintf(out, "%s %s   Ratio  Metric-Instance\n", padLeft(filepath.Base(archives[0]), width), padLeft(filepath.Base(archives[1]), width))
 	fmt.Fprintf(out, "%s %s\n", padLeft(t.windows[0].String(), width), padLeft(t.windows[1].String(), width))
+	if t.json {
+		t.writeJSON(pairs, missing)
+	}
 	report := t.report(pairs)
 	for _, line := range report {
 		fmt.Fprintln(out, line)

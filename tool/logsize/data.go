@@ -123,6 +123,8 @@ func (p *part) data() error {
 			}
 		}
 	}
+	p.add("data", total, records)
+	p.addMetrics(metrics)
 	fmt.Fprintf(p.out, "  data: %d bytes [%s%%, %d records", total, percent(total, p.size), records)
 	if marks > 0 {
 		fmt.Fprintf(p.out, " (+ %d <mark> records)", marks)

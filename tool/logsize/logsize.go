@@ -39,6 +39,7 @@ which metrics take them.`,
 		{Short: 'v', Long: "verbose", Help: "verbose output"},
 		{Short: 'x', Long: "threshold", Arg: "thres", Help: "cull detailed report after thres % of space reported"},
 		cli.OptHelp,
+		cli.OptJSON,
 	},
 	DieOnSignal: true,
 	Run:         run,
@@ -51,7 +52,8 @@ type tool struct {
 
 	detail, replication bool
 	verbose             int
-	threshold           int // percent, -1 for none
+	line                *jsonFile // of the file at hand with --json, which writes no text
+	threshold           int       // percent, -1 for none
 	badThreshold        string
 
 	// The archive of the volume before, as several are of the same.
@@ -61,6 +63,10 @@ type tool struct {
 }
 
 func (t *tool) own(_ *cli.Options, opt *cli.Option, arg string) bool {
+	if opt.Long == "json" {
+		t.line = new(jsonFile)
+		return true
+	}
 	switch opt.Short {
 	case 'd':
 		t.detail = true
@@ -118,6 +124,9 @@ func run(_ context.Context, env *cli.Env) int {
 		return status
 	}
 	defer t.forget()
+	if t.line != nil {
+		t.out = bufio.NewWriter(io.Discard)
+	}
 	for _, arg := range o.Args {
 		if err := t.report(arg); err != nil {
 			if !errors.Is(err, errGiveUp) {
@@ -242,13 +251,19 @@ func (t *tool) file(path string) error {
 		off: int64(archive.LabelSize(label.Version)), overhead: int64(archive.LabelSize(label.Version)),
 	}
 	p.r = bufio.NewReaderSize(io.NewSectionReader(f, p.off, math.MaxInt64-p.off), 256<<10)
+	t.begin(path, size, st.Size(), label.Version)
 	switch label.Vol {
 	case archive.VolIndex:
-		return p.index()
+		err = p.index()
 	case archive.VolMeta:
-		return p.meta()
+		err = p.meta()
+	default:
+		err = p.data()
 	}
-	return p.data()
+	if err == nil {
+		t.end()
+	}
+	return err
 }
 
 // percent returns n in percent of all, in C's float.
@@ -310,6 +325,9 @@ func (p *part) bytes(n int64) []byte {
 
 // finish prints what is left.
 func (p *part) finish(accounted int64) {
+	if p.line != nil {
+		p.line.Overhead = p.overhead
+	}
 	fmt.Fprintf(p.out, "  overhead: %d bytes [%s%%]\n", p.overhead, percent(p.overhead, p.size))
 	if rest := p.size - accounted - p.overhead; rest != 0 {
 		fmt.Fprintf(p.out, "  unaccounted for: %d bytes\n", rest)
@@ -327,6 +345,7 @@ func (p *part) index() error {
 		n++
 		size += entry
 	}
+	p.add("index", size, int(n))
 	fmt.Fprintf(p.out, "  index: %d bytes [%s%%, %d entries]\n", size, percent(size, p.size), n)
 	p.finish(size)
 	return nil

@@ -105,6 +105,7 @@ func (p *part) meta() error {
 	line := func(typ archive.MetaType, what, more string) {
 		all += size[typ]
 		if records[typ] > 0 {
+			p.add(what, size[typ], records[typ])
 			fmt.Fprintf(p.out, "  %s: %d bytes [%s%%, %d records%s]\n", what, size[typ], percent(size[typ], p.size), records[typ], more)
 		}
 	}

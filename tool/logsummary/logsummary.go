@@ -57,6 +57,7 @@ with options minimum, maximum, sum, number of samples and their distribution. Co
 		cli.OptHostZone,
 		cli.OptVersion,
 		cli.OptHelp,
+		cli.OptJSON,
 	},
 	DieOnSignal: true,
 	Run:         run,
@@ -74,6 +75,8 @@ type flags struct {
 
 	header, label, warn bool
 
+	json bool // --json
+
 	delimiter byte
 	bins      int
 	precision int
@@ -81,6 +84,10 @@ type flags struct {
 }
 
 func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
+	if opt.Long == "json" {
+		f.json = true
+		return true
+	}
 	switch opt.Short {
 	case 'a':
 		f.stochastic, f.timeAverage, f.label, f.count, f.min, f.max = true, true, true, true, true, true
@@ -168,6 +175,9 @@ func run(_ context.Context, env *cli.Env) int {
 	if len(o.Args) == 0 && len(o.Archives) == 0 && !o.Errors() && !o.WantsVersion() {
 		env.Printf("Error: no archive specified\n\n")
 		o.WantUsage()
+	}
+	if f.json && (f.bins > 0 || f.header || f.label) {
+		o.Usagef("--json is not for -a, -B, -H or -l")
 	}
 	if status, exit := o.Done(); exit {
 		return status

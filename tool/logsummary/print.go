@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // micro cuts nanoseconds off.
@@ -123,6 +124,10 @@ func (t *tool) appendInstance(m *metric, k int, name string, insts []string) boo
 	}
 
 	if m.counter {
+		if span <= 0 && t.json {
+			t.b = append(t.b, cli.JSONLine(&jsonSummary{Metric: name, Instance: instName, Error: "insufficient archive data"})...)
+			return true
+		}
 		if span <= 0 {
 			t.b = append(append(b, t.delimiter), "- insufficient archive data.\n"...)
 			return true
@@ -135,6 +140,10 @@ func (t *tool) appendInstance(m *metric, k int, name string, insts []string) boo
 			span = 1
 		}
 		i.timed /= span
+	}
+	if t.json {
+		t.jsonInstance(m, i, name, instName, star)
+		return true
 	}
 	column := func(want bool, v float64) {
 		if want {

@@ -33,7 +33,7 @@ them. A file of any size takes little memory: holes are skipped.`,
 	SeeAlso: []string{"mmv(5)", "pmdammv(1)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
-		{Long: "json", Help: "print metrics and values as JSON"},
+		{Long: "json", Help: "print metrics and values as one JSON object (docs/json.md)"},
 		{Long: "watch", Help: "print values again as they change; --watch=DELTA looks so often [default 1 sec]"},
 		{Long: "watch-interval", Arg: "DELTA"},
 		cli.OptVersion,

@@ -38,11 +38,11 @@ type inDom struct {
 
 type instance struct {
 	Inst int32  `json:"inst"`
-	Name string `json:"name"`
+	Name string `json:"instance"`
 }
 
 type metric struct {
-	Name    string  `json:"name"`
+	Name    string  `json:"metric"`
 	Item    int     `json:"item"`
 	Type    string  `json:"type"`
 	Sem     string  `json:"semantics"`

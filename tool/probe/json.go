@@ -10,26 +10,26 @@ import (
 // A jsonLine is the line of a metric with --json: how many values there are,
 // or the status that says why there is none.
 type jsonLine struct {
-	Name   string         `json:"name"`
+	Metric string         `json:"metric"`
 	Count  *int           `json:"count,omitempty"`
 	Status int32          `json:"status,omitempty"`
 	Error  string         `json:"error,omitempty"`
-	Values []jsonInstance `json:"values,omitempty"` // with -i, -I or -v
+	Values []jsonInstance `json:"instances,omitempty"` // with -i, -I or -v
 }
 
 type jsonInstance struct {
-	Inst  *int32          `json:"inst,omitempty"`  // with -i
-	Name  string          `json:"name,omitempty"`  // with -I
-	Value json.RawMessage `json:"value,omitempty"` // with -v
+	Inst  *int32          `json:"inst,omitempty"`     // with -i
+	Name  string          `json:"instance,omitempty"` // with -I
+	Value json.RawMessage `json:"value,omitempty"`    // with -v
 }
 
 func (p *prober) jsonError(name string, err error) {
-	p.out = append(p.out, cli.JSONLine(&jsonLine{Name: name, Status: int32(pcp.Code(err)), Error: cli.ErrText(err)})...)
+	p.out = append(p.out, cli.JSONLine(&jsonLine{Metric: name, Status: int32(pcp.Code(err)), Error: cli.ErrText(err)})...)
 }
 
 func (p *prober) jsonInstances(name string, insts []pcp.Instance) {
 	n := len(insts)
-	line := jsonLine{Name: name, Count: &n}
+	line := jsonLine{Metric: name, Count: &n}
 	for i := range insts {
 		if insts[i].Inst != pcp.InNull {
 			line.Values = append(line.Values, p.jsonInstance(insts, insts[i].Inst))
@@ -40,7 +40,7 @@ func (p *prober) jsonInstances(name string, insts []pcp.Instance) {
 
 func (p *prober) jsonValues(name string, vs *pcp.ValueSet, desc *pcp.Desc, insts []pcp.Instance) {
 	n := len(vs.Values)
-	line := jsonLine{Name: name, Count: &n}
+	line := jsonLine{Metric: name, Count: &n}
 	for i := range vs.Values {
 		v := vs.Values[i]
 		switch {

@@ -123,7 +123,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	defer c.Close()
 	p.c, p.loc = c, env.Local()
 	if p.archive = o.FromArchive(); p.archive {
-		if p.loc, err = o.SetZone(ctx, c, true); err != nil {
+		if p.loc, err = o.SetZone(ctx, c, !p.json); err != nil {
 			return 1
 		}
 		if o.HasWindow() {

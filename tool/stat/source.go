@@ -67,6 +67,7 @@ type source struct {
 	at     pcp.Timestamp
 	seen   bool                       // a line was printed
 	items  [numItems]*pmapi.GroupItem // nil where the host has no such metric
+	names  [numItems]string           // of the metrics
 }
 
 // newSource looks up the metrics that a host has of those wanted. It is an
@@ -79,11 +80,13 @@ func newSource(ctx context.Context, c *pmapi.Context) (*source, error) {
 	s := &source{group: group, swapOp: 'p'}
 	none := true
 	for i, item := range items {
+		s.names[i] = item.name
 		s.items[i], err = group.Add(ctx, item.name, item.inst, item.scale, item.typ)
 		if err != nil && item.other != "" {
 			if i == swapIn || i == swapOut {
 				s.swapOp = 's'
 			}
+			s.names[i] = item.other
 			s.items[i], err = group.Add(ctx, item.other, item.inst, item.scale, item.typ)
 		}
 		if err != nil {

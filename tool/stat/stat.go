@@ -41,6 +41,7 @@ var Command = &cli.Command{
 		{Short: 'l', Long: "suffix", Help: "print last 7 charcters of the host name(s)"},
 		{Short: 'P', Long: "pause", Help: "pause between updates for archive replay"},
 		{Short: 'x', Long: "xcpu", Help: "extended CPU statistics reporting"},
+		cli.OptJSON,
 	},
 	DieOnSignal: true,
 	Run:         run,
@@ -51,6 +52,7 @@ type reporter struct {
 	suffix bool // -l
 	pause  bool // -P
 	xcpu   bool // -x
+	json   bool // --json
 
 	archive bool
 	loc     *time.Location
@@ -60,6 +62,10 @@ type reporter struct {
 }
 
 func (r *reporter) own(_ *cli.Options, opt *cli.Option, _ string) bool {
+	if opt.Long == "json" {
+		r.json = true
+		return true
+	}
 	switch opt.Short {
 	case 'l':
 		r.suffix = true
@@ -140,7 +146,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		}
 		r.sources = append(r.sources, s)
 		if r.loc == nil {
-			if r.loc, err = o.SetZone(ctx, c, true); err != nil {
+			if r.loc, err = o.SetZone(ctx, c, !r.json); err != nil {
 				return 1
 			}
 			if window, err = o.Window(ctx, c, r.loc); err != nil {
@@ -173,7 +179,7 @@ func run(ctx context.Context, env *cli.Env) int {
 func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int, window cli.TimeWindow) int {
 	n := len(r.sources)
 	for i := 0; samples == 0 || i < samples; i++ {
-		if i*n%r.rows() < n {
+		if !r.json && i*n%r.rows() < n {
 			r.header()
 		}
 		if !r.archive || r.pause {
@@ -238,6 +244,9 @@ func (r *reporter) header() {
 
 // line prints the line of one host. It tells whether there was anything to print.
 func (r *reporter) line(ctx context.Context, s *source) bool {
+	if r.json {
+		return r.jsonLine(ctx, s)
+	}
 	if len(r.sources) > 1 {
 		name := s.hostName(ctx)
 		if r.suffix && len(name) > 7 {

@@ -12,26 +12,21 @@ import (
 // rate in Units, unless -r asks for the counter itself; it is null where the
 // counter went back.
 type jsonSample struct {
-	Time      string          `json:"time"`
-	Metric    string          `json:"metric"`
-	Units     string          `json:"units,omitempty"`
-	Value     json.RawMessage `json:"value,omitempty"`     // of a metric with a single value
-	Instances []jsonInstance  `json:"instances,omitempty"` // of the others
-}
-
-type jsonInstance struct {
-	Inst  int32           `json:"inst"`
-	Name  string          `json:"name,omitempty"`
-	Value json.RawMessage `json:"value"`
+	Time   string `json:"time"`
+	Metric string `json:"metric"`
+	cli.JSONDesc
+	Rate      bool               `json:"rate,omitempty"`      // converted, in Units
+	Value     json.RawMessage    `json:"value,omitempty"`     // of a metric with a single value
+	Instances []cli.JSONInstance `json:"instances,omitempty"` // of the others
 }
 
 // jsonSample prints a sample, as rates since prev where the metric is a counter.
 func (x *viewer) jsonSample(ctx context.Context, s, prev *sample) {
-	units := x.desc.Units
-	if x.rates() {
-		units = rateUnits(units)
+	line := jsonSample{Time: cli.JSONTime(s.at), Metric: x.metric, JSONDesc: cli.DescribeJSON(&x.desc), Rate: x.rates()}
+	if line.Rate {
+		line.Units = rateUnits(x.desc.Units).String()
+		line.Type = pcp.TypeDouble.String()
 	}
-	line := jsonSample{Time: cli.JSONTime(s.at), Metric: x.metric, Units: units.String()}
 	var previous []pcp.Value
 	if prev != nil {
 		previous = prev.vs.Values
@@ -65,9 +60,9 @@ func (x *viewer) jsonSample(ctx context.Context, s, prev *sample) {
 		column := x.column(v.Inst)
 		switch {
 		case column >= 0:
-			line.Instances = append(line.Instances, jsonInstance{v.Inst, x.insts[column].Name, value})
+			line.Instances = append(line.Instances, cli.JSONInstance{Inst: v.Inst, Instance: x.insts[column].Name, Value: value})
 		case len(x.chosen) == 0:
-			line.Instances = append(line.Instances, jsonInstance{v.Inst, "", value})
+			line.Instances = append(line.Instances, cli.JSONInstance{Inst: v.Inst, Value: value})
 		}
 	}
 	x.out = append(x.out, cli.JSONLine(&line)...)

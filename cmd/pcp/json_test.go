@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// TestJSON runs each command that has --json, and checks that each line is an
+// object whose fields are all in docs/json.md.
+func TestJSON(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := make(map[string]bool)
+	_, table, _ := strings.Cut(string(doc), "| field | is |")
+	for line := range strings.Lines(table) {
+		if cell, _, ok := strings.Cut(strings.TrimPrefix(line, "|"), "|"); ok {
+			for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(cell, -1) {
+				known[m[1]] = true
+			}
+		}
+	}
+	pcp := program(t)
+	dir := t.TempDir()
+	table1 := "time,load[1 minute] (double),load[5 minute] (double),io (u64 counter byte)\n" +
+		"2026-11-21T10:00:00Z,1,2,100\n2026-11-21T10:00:10Z,3,4,300\n2026-11-21T10:00:20Z,5,6,900\n"
+	for name, text := range map[string]string{"a": table1, "b": strings.ReplaceAll(table1, ",4,", ",400,")} {
+		if err := os.WriteFile(filepath.Join(dir, name+".csv"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(pcp, "import", "csv", name+".csv", name)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "damaged.0"), []byte("no volume"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "damaged.meta"), []byte("no metadata"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	local := "-L -K clear -K add,60,pmda_linux,linux_init -K add,29,pmda_sample,sample_init "
+	tested := make(map[string]bool)
+	for _, line := range []string{
+		"info " + local + "-dmftTl kernel.all.load kernel.all.cpu.user mem.util.free hinv.ncpu",
+		"info -a a -df",
+		"probe " + local + "-iI kernel.all.load",
+		"probe -a a -v",
+		"val " + local + "-s 1 -t 0.01 kernel.all.cpu.user",
+		"val -a a -s 2 -t 5 load",
+		"event -a a -s 2 -t 5 io",
+		"stat -L -s 1 -t 0.01",
+		"dumplog a",
+		"logdump -r a load",
+		"logsummary a",
+		"logsummary a load",
+		"diff a b",
+		"logsize a",
+		"logsize -d a",
+		"archive ls",
+		"archive verify a damaged",
+		"agent list",
+		"agent test -C simple",
+	} {
+		args := strings.Fields(line)
+		n := 1
+		if args[0] == "archive" || args[0] == "agent" {
+			n = 2
+		}
+		name := strings.Join(args[:n], " ")
+		tested[name] = true
+		if name == "agent test" {
+			args = []string{"agent", "test", pcp, "pmdasimple"}
+		}
+		args = append(args[:n:n], append([]string{"--json"}, args[n:]...)...)
+		cmd := exec.Command(pcp, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PCP_CONF=/dev/null", "PMCD_PORT=1", "PMCD_SOCKET="+dir+"/nobody", "TZ=UTC")
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		out, _ := cmd.Output()
+		if len(out) == 0 {
+			t.Errorf("%v: no output; %s", args, errs.String())
+		}
+		for text := range strings.Lines(string(out)) {
+			var v map[string]any
+			if err := json.Unmarshal([]byte(text), &v); err != nil {
+				t.Errorf("%v: %q: %v", args, text, err)
+				break
+			}
+			fields(v, func(field string) {
+				if !known[field] {
+					t.Errorf("%v: field %q is not in docs/json.md: %s", args, field, text)
+				}
+			})
+		}
+	}
+	tested["mmvdump"] = true // by its own tests
+	each(commands(), func(c *cli.Command) {
+		for _, o := range c.Options {
+			if o.Long == "json" && !tested[c.Name] {
+				t.Errorf("%s has --json and is not tested", c.Name)
+			}
+			if o.Long == "json" && !strings.Contains(string(doc), "`pcp "+c.Name+"`") {
+				t.Errorf("docs/json.md does not name pcp %s", c.Name)
+			}
+		}
+	})
+}
+
+// fields calls fn with the name of each field of v, but for those of labels.
+func fields(v any, fn func(string)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, w := range v {
+			if fn(name); name != "labels" {
+				fields(w, fn)
+			}
+		}
+	case []any:
+		for _, w := range v {
+			fields(w, fn)
+		}
+	}
+}
+
+// each calls fn with each command, also those below others.
+func each(list []*cli.Command, fn func(*cli.Command)) {
+	for _, c := range list {
+		fn(c)
+		each(c.Sub, fn)
+	}
+}

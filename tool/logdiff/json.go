@@ -1,0 +1,50 @@
+package logdiff
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// A jsonDiff is the line of a metric, or one instance of it, with --json: its
+// averages in both archives, or which archive does not have it.
+type jsonDiff struct {
+	Metric   string          `json:"metric"`
+	Instance string          `json:"instance,omitempty"`
+	Before   json.RawMessage `json:"before,omitempty"`
+	After    json.RawMessage `json:"after,omitempty"`
+	Ratio    json.RawMessage `json:"ratio,omitempty"`   // of after to before, unless one is zero
+	Missing  int             `json:"missing,omitempty"` // from archive 1 or 2
+}
+
+// writeJSON writes what the report is about.
+func (t *tool) writeJSON(pairs []string, missing [2][]string) {
+	put := func(d *jsonDiff, name string) {
+		name = strings.TrimSpace(strings.TrimPrefix(name, "*"))
+		d.Metric = name
+		if metric, inst, ok := strings.Cut(name, " ["); ok {
+			d.Metric, d.Instance = metric, strings.Trim(strings.TrimSuffix(inst, "]"), `"`)
+		}
+		t.env.Stdout.Write(cli.JSONLine(d))
+	}
+	for i, names := range missing {
+		for _, name := range names {
+			if !t.skipMissing {
+				put(&jsonDiff{Missing: i + 1}, name)
+			}
+		}
+	}
+	for _, pair := range pairs {
+		fields := strings.Split(pair, "|")
+		if len(fields) < 3 || t.line(fields[0], fields[1], fields[2]) == "" {
+			continue
+		}
+		a, b := leading(fields[1]), leading(fields[2])
+		d := &jsonDiff{Before: cli.JSONFloat(a), After: cli.JSONFloat(b)}
+		if a != 0 && b != 0 {
+			d.Ratio = cli.JSONFloat(b / a)
+		}
+		put(d, fields[0])
+	}
+}

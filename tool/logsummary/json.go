@@ -1,0 +1,47 @@
+package logsummary
+
+import (
+	"encoding/json"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// A jsonSummary is the line of a metric, or one instance of it, with --json. It
+// has everything, whatever columns are asked for.
+type jsonSummary struct {
+	Metric   string `json:"metric"`
+	Inst     *int32 `json:"inst,omitempty"`
+	Instance string `json:"instance,omitempty"`
+	Error    string `json:"error,omitempty"`
+	cli.JSONDesc
+	Rate        bool            `json:"rate,omitempty"`    // of a counter, in Units
+	Partial     bool            `json:"partial,omitempty"` // values for a tenth of the window at most
+	Average     json.RawMessage `json:"average,omitempty"` // of the values
+	TimeAverage json.RawMessage `json:"time_average,omitempty"`
+	Sum         json.RawMessage `json:"sum,omitempty"`
+	Minimum     json.RawMessage `json:"minimum,omitempty"`
+	MinimumTime string          `json:"minimum_time,omitempty"`
+	Maximum     json.RawMessage `json:"maximum,omitempty"`
+	MaximumTime string          `json:"maximum_time,omitempty"`
+	Count       uint32          `json:"count,omitempty"`
+}
+
+// jsonInstance appends the line of an instance whose averages are made.
+func (t *tool) jsonInstance(m *metric, i *instance, name, instName string, partial bool) {
+	count := i.count
+	if m.desc.Sem == pcp.SemDiscrete {
+		count -= i.marks + 1 // the ends that were added
+	}
+	line := jsonSummary{
+		Metric: name, Instance: instName, JSONDesc: cli.DescribeJSON(&m.desc), Rate: m.counter, Partial: partial,
+		Average: cli.JSONFloat(i.stochastic), TimeAverage: cli.JSONFloat(i.timed), Sum: cli.JSONFloat(i.sum),
+		Minimum: cli.JSONFloat(i.min), MinimumTime: cli.JSONTime(absolute(t.base, i.minTime)),
+		Maximum: cli.JSONFloat(i.max), MaximumTime: cli.JSONTime(absolute(t.base, i.maxTime)),
+		Count: count,
+	}
+	if m.desc.InDom != pcp.InDomNull {
+		line.Inst = &i.inst
+	}
+	t.b = append(t.b, cli.JSONLine(&line)...)
+}
