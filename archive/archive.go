@@ -47,6 +47,7 @@ type Options struct {
 	AnyFeatures bool
 
 	check   func(Label) error                       // of the first volume, before the metadata are read; may be nil
+	later   bool                                    // the volumes are read when they are needed
 	meta    *Meta                                   // to take the metadata in, nil for one of the archive's own
 	readDir func(dir string) ([]fs.DirEntry, error) // nil: os.ReadDir
 }
@@ -147,8 +148,15 @@ func (a *Archive) load(o Options, p parts) error {
 	if err != nil {
 		return err
 	}
-	a.release(v)
+	defer a.release(v)
 	a.label = label
+	if !o.later {
+		// Whether a compressed file is whole shows at its end. As in the C
+		// library that is known when the archive is open.
+		if _, err := v.src.size(); err != nil {
+			return fmt.Errorf("%s.%d: %w", a.path, a.vols[0], err)
+		}
+	}
 	if label.Features&^FeatureQA != 0 && !o.AnyFeatures {
 		return fmt.Errorf("archive %s: features %#x: %w", a.path, label.Features, pcp.ErrFeature)
 	}
@@ -314,6 +322,9 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 	}
 	if v == nil {
 		src, err := openSource(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: %w", errNoVolume, err)
+		}
 		if err != nil {
 			return nil, Label{}, err
 		}
@@ -329,8 +340,11 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 	}
 	b := make([]byte, labelSize3)
 	n, err := v.src.ReadAt(b, 0)
-	if err != nil && !isEOF(err) {
+	if err != nil && err != io.EOF {
 		return fail(err)
+	}
+	if a.begun(v, int64(n)) {
+		return fail(fmt.Errorf("label of %d bytes: %w: %w", n, errNoVolume, pcp.ErrNoData))
 	}
 	label, err := DecodeLabel(b[:n])
 	if err == nil {
@@ -343,10 +357,38 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 		return fail(fmt.Errorf("offset 0: %w", err))
 	}
 	if n, err := v.src.ReadAt(b[:1], int64(LabelSize(label.Version))); n == 0 && err == io.EOF {
-		return fail(fmt.Errorf("nothing after the label: %w", pcp.ErrNoData))
+		if had := a.indexed(number); had > int64(LabelSize(label.Version)) {
+			return fail(fmt.Errorf("nothing after the label, where the index knows of %d bytes: %w", had, pcp.ErrLogRec))
+		}
+		return fail(fmt.Errorf("nothing after the label: %w: %w", errNoVolume, pcp.ErrNoData))
 	}
 	return v, label, nil
 }
+
+// begun reports whether a volume, of which n bytes can be read, is one that the
+// logger has just begun, or was stopped while it did: the label is not whole.
+func (a *Archive) begun(v *volume, n int64) bool {
+	_, plain := v.src.(plainFile)
+	return plain && v.number == a.vols[len(a.vols)-1] && len(a.vols) > 1 &&
+		n < int64(LabelSize(a.label.Version)) && a.indexed(v.number) <= n
+}
+
+// indexed returns how long the file of a volume has been, as far as the index
+// knows.
+func (a *Archive) indexed(number int) int64 {
+	most := int64(0)
+	for i := len(a.index) - 1; i >= 0; i-- {
+		if e := &a.index[i]; int(e.Vol) == number {
+			most = max(most, e.Data)
+		}
+	}
+	return most
+}
+
+// errNoVolume says that there is nothing of a volume to be read: it was removed,
+// or it was begun and has no records. Readers go on with the next one. Any other
+// error of opening a volume is damage, and ends reading.
+var errNoVolume = errors.New("volume without records")
 
 // release gives a volume back. One that nobody uses stays open until another
 // one is given back.

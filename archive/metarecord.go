@@ -94,8 +94,9 @@ func (m *MetaReader) Offset() int64 { return m.off }
 func (m *MetaReader) Next() (*MetaRecord, error) {
 	head, err := m.r.Peek(8)
 	if len(head) < 8 {
-		if err == io.EOF {
-			return nil, io.EOF
+		if err == io.EOF && len(head) > 0 {
+			m.rec = MetaRecord{Offset: m.off}
+			err = m.errorf("%d bytes of a record: %w", len(head), errShort)
 		}
 		return nil, err
 	}

@@ -93,8 +93,8 @@ func (r *Reader) NextBody() (body []byte, vol int, err error) {
 				continue
 			}
 		}
-		if !r.step(r.dir) {
-			return nil, r.v.number, io.EOF
+		if err := r.step(r.dir); err != nil {
+			return nil, r.v.number, err
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (r *Reader) use(number int) error {
 	size, err := v.src.size()
 	if err != nil {
 		r.a.release(v)
-		return err
+		return fmt.Errorf("%s.%d: %w", r.a.path, number, err)
 	}
 	r.Close()
 	r.v = v
@@ -65,27 +65,41 @@ func (r *Reader) use(number int) error {
 	return nil
 }
 
-// step changes to the next volume in a direction that can be used.
-func (r *Reader) step(dir Direction) bool {
+// try is use where a volume of which there is nothing does not matter: it
+// reports whether there is something. That a volume cannot be read although it
+// is there is an error, whoever asks: else what is in it would be missing in
+// silence.
+func (r *Reader) try(number int) (bool, error) {
+	err := r.use(number)
+	if errors.Is(err, errNoVolume) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// step changes to the next volume in a direction that has records, io.EOF if
+// there is none.
+func (r *Reader) step(dir Direction) error {
 	i, found := slices.BinarySearch(r.a.vols, r.v.number)
-	if dir == Forward {
-		if found {
-			i++
+	switch {
+	case dir == Backward:
+		i--
+	case found:
+		i++
+	}
+	for ; i >= 0 && i < len(r.a.vols); i += int(dir) {
+		ok, err := r.try(r.a.vols[i])
+		if err != nil {
+			return err
 		}
-		for ; i < len(r.a.vols); i++ {
-			if r.use(r.a.vols[i]) == nil {
-				return true
+		if ok {
+			if dir == Backward {
+				r.vr.SeekTo(r.vr.size)
 			}
-		}
-		return false
-	}
-	for i--; i >= 0; i-- {
-		if r.use(r.a.vols[i]) == nil {
-			r.vr.SeekTo(r.vr.size)
-			return true
+			return nil
 		}
 	}
-	return false
+	return io.EOF
 }
 
 // read decodes the next record in a direction, over the ends of volumes.
@@ -110,8 +124,8 @@ func (r *Reader) read(dir Direction) error {
 				continue
 			}
 		}
-		if !r.step(dir) {
-			return io.EOF
+		if err := r.step(dir); err != nil {
+			return err
 		}
 	}
 }
@@ -195,7 +209,9 @@ func (r *Reader) place() (whole bool, err error) {
 		}
 		if e.Vol == last {
 			if lastSize < 0 {
-				lastSize = a.volumeSize(int(last))
+				if lastSize, err = a.volumeSize(int(last)); err != nil {
+					return false, err
+				}
 			}
 			if e.Data > lastSize {
 				j, tooBig = i, true
@@ -235,22 +251,25 @@ func (r *Reader) place() (whole bool, err error) {
 	return whole, nil
 }
 
-// volumeSize returns the size of a volume, 0 if it cannot be opened.
-func (a *Archive) volumeSize(number int) int64 {
+// volumeSize returns the size of a volume, 0 if there is nothing of it.
+func (a *Archive) volumeSize(number int) (int64, error) {
 	v, _, err := a.volume(number)
+	if errors.Is(err, errNoVolume) {
+		return 0, nil
+	}
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	defer a.release(v)
 	n, err := v.src.size()
 	if err != nil {
-		return 0
+		return 0, fmt.Errorf("%s.%d: %w", a.path, number, err)
 	}
-	return n
+	return n, nil
 }
 
 // skipMissing opens the volume of entry j, or of the next one in a direction
-// whose volume can be opened, or of one in the other direction, and returns the
+// whose volume has records, or of one in the other direction, and returns the
 // entry.
 func (r *Reader) skipMissing(j int, dir Direction) (int, error) {
 	ix := r.a.index
@@ -258,7 +277,11 @@ func (r *Reader) skipMissing(j int, dir Direction) (int, error) {
 	for range 2 {
 		for k := j; k >= 0 && k < len(ix); k += int(dir) {
 			if vol := ix[k].Vol; vol >= 0 && vol != bad {
-				if r.use(int(vol)) == nil {
+				ok, err := r.try(int(vol))
+				if err != nil {
+					return 0, err
+				}
+				if ok {
 					return k, nil
 				}
 				bad = vol
@@ -277,7 +300,11 @@ func (r *Reader) ends() error {
 		if r.dir == Backward {
 			number = vols[len(vols)-1-i]
 		}
-		if r.use(number) != nil {
+		ok, err := r.try(number)
+		if err != nil {
+			return err
+		}
+		if !ok {
 			continue
 		}
 		r.vr.SeekTo(r.vr.label)
@@ -296,7 +323,11 @@ func (a *Archive) End() (pcp.Timestamp, error) {
 	r := a.NewReader()
 	defer r.Close()
 	for i := last; i >= 0; i-- {
-		if r.use(a.vols[i]) != nil {
+		ok, err := r.try(a.vols[i])
+		if err != nil {
+			return pcp.Timestamp{}, err
+		}
+		if !ok {
 			continue
 		}
 		vr := r.vr

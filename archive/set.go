@@ -54,6 +54,7 @@ func (o Options) OpenAll(paths []string) (list []*Archive, err error) {
 		}
 		return nil
 	}
+	o.later = true // there may be hundreds, of which a few are read
 	o.meta = newMeta(Label{})
 	starts := make(map[pcp.Timestamp]string) // the path that starts then
 	for _, path := range paths {

@@ -126,6 +126,9 @@ func expand(f *os.File, suffix string) (source, error) {
 	var err error
 	var stop func()
 	in := bufio.NewReaderSize(f, 64<<10) // some read byte by byte
+	if _, err := in.Peek(1); err == io.EOF {
+		return nil, damagedStream(err)
+	}
 	switch suffix {
 	case ".xz":
 		st, err := f.Stat()
@@ -162,7 +165,7 @@ func expand(f *os.File, suffix string) (source, error) {
 		return nil, fmt.Errorf("compression by %s is not supported: %w", suffix, pcp.ErrNYI)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", pcp.ErrLogRec, err)
+		return nil, damagedStream(err)
 	}
 	return &spool{r: r, in: f, stop: stop, total: total}, nil
 }
@@ -230,9 +233,18 @@ func (s *spool) upTo(n int64) error {
 		s.end()
 	}
 	if s.err != nil && s.err != io.EOF {
-		return fmt.Errorf("%w: %w", pcp.ErrLogRec, s.err)
+		return damagedStream(s.err)
 	}
 	return nil
+}
+
+// damagedStream says what is wrong with a compressed file. That it ends early must
+// not look like the end of its contents.
+func damagedStream(err error) error {
+	if isEOF(err) {
+		return fmt.Errorf("compressed data end early: %w", pcp.ErrLogRec)
+	}
+	return fmt.Errorf("%w: %w", err, pcp.ErrLogRec)
 }
 
 // end lets go of the reader, which holds a dictionary.

@@ -41,8 +41,8 @@ func (r *Reader) Step(dir Direction) ([]byte, error) {
 				continue
 			}
 		}
-		if !r.step(dir) {
-			return nil, io.EOF
+		if err := r.step(dir); err != nil {
+			return nil, err
 		}
 	}
 }

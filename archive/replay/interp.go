@@ -83,9 +83,9 @@ const slop = 0.001
 func (c *Cursor) interpolate(ctx context.Context, ids []pcp.PMID, profile *pcp.Profile, keep bool, res *pcp.Result) error {
 	req := seconds(c.origin, c.set.start)
 	step := func() { c.origin = c.origin.Add(c.delta) }
-	if c.pastEnds(req) {
+	if past, err := c.pastEnds(req); past {
 		step()
-		return pcp.ErrEOL
+		return err
 	}
 	in := &c.in
 	in.ask(c, ids, profile, req)
@@ -126,25 +126,28 @@ func (c *Cursor) interpolate(ctx context.Context, ids []pcp.PMID, profile *pcp.P
 	return nil
 }
 
-// pastEnds tells whether a time is before the start or behind the end.
-func (c *Cursor) pastEnds(req float64) bool {
+// pastEnds tells whether a time is before the start or behind the end, and
+// what to say of it: pcp.ErrEOL, or why the end is not known.
+func (c *Cursor) pastEnds(req float64) (bool, error) {
 	if req < -slop {
-		return true
+		return true, pcp.ErrEOL
 	}
 	in := &c.in
 	if req <= in.end+slop {
-		return false
+		return false, nil
 	}
 	if list := c.set.archives; len(list) > 1 && (in.placed && int(in.home.arch) < len(list)-1 ||
 		req <= seconds(list[len(list)-1].Label().Start, c.set.start)) {
 		// As in C: the end shows when the last archive is reached. There is
 		// no need to open it before.
-		return false
+		return false, nil
 	}
-	if end, err := c.set.End(); err == nil {
-		in.end = seconds(end, c.set.start)
+	end, err := c.set.End()
+	if err != nil {
+		return true, err
 	}
-	return req > in.end
+	in.end = seconds(end, c.set.start)
+	return req > in.end, pcp.ErrEOL
 }
 
 // ask prepares the metrics of a fetch.
