@@ -19,9 +19,6 @@ func micro(t pcp.Timestamp) pcp.Timestamp {
 
 // real returns a time of microseconds in seconds (pmtimevalToReal).
 func real(t pcp.Timestamp) float64 {
-	if t.Sec < 0 {
-		return float64(t.Sec) + float64(t.Nsec/1000)/1e6
-	}
 	return extended(t.Sec, int64(t.Nsec/1000))
 }
 

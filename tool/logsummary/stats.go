@@ -63,6 +63,10 @@ func extended(sec, us int64) float64 {
 	if us == 0 {
 		return float64(sec)
 	}
+	if sec < 0 || us < 0 || us >= 1e6 {
+		// A time stamp that no logger writes.
+		return float64(sec) + float64(us)/1e6
+	}
 	// us/1e6 is frac / 2**exp, with frac of 64 bits.
 	exp := 63 + 19 - bits.Len64(uint64(us))
 	hi, lo := bits.Mul64(uint64(us), 1<<(exp-32))

@@ -1,10 +1,30 @@
 package logsummary
 
 import (
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"testing"
 )
+
+// TestExtendedOdd gives times that only damaged archives have.
+func TestExtendedOdd(t *testing.T) {
+	for _, tt := range []struct {
+		sec, us int64
+		want    float64
+	}{
+		{1, -500_000, 0.5},
+		{1, 2_500_000, 3.5},
+		{-2, 500_000, -1.5},
+		{math.MaxInt64, -1, math.MaxInt64},
+		{math.MinInt64, math.MinInt64, math.MinInt64},
+		{0, -256_000, -0.256},
+	} {
+		if got := extended(tt.sec, tt.us); math.Abs(got-tt.want) > 1e-6*math.Abs(tt.want) {
+			t.Errorf("extended(%d, %d) = %v, want %v", tt.sec, tt.us, got, tt.want)
+		}
+	}
+}
 
 // TestExtended compares with arithmetic of 64 bits.
 func TestExtended(t *testing.T) {
