@@ -43,6 +43,12 @@ func DecodeResult(res *pcp.Result, body []byte, version int) error {
 	if n < 0 || uint64(n)*8 > uint64(len(body)-head) {
 		return fmt.Errorf("%d sets in %d bytes: %w", n, len(body), pcp.ErrLogRec)
 	}
+	return decodeResult(res, body, stamp, head, int(n))
+}
+
+// decodeResult decodes a record's sets, of which there are n from head on.
+func decodeResult(res *pcp.Result, body []byte, stamp pcp.Timestamp, head, n int) error {
+	res.Reset()
 
 	// What is to come, before it gets memory.
 	end, values := head, 0
@@ -61,7 +67,7 @@ func DecodeResult(res *pcp.Result, body []byte, version int) error {
 		end += 4 + 8*int(numval)
 		values += int(numval)
 	}
-	res.Grow(int(n), values)
+	res.Grow(n, values)
 	res.Time = stamp
 
 	d := blockDecoder{body: body, first: end, left: len(body) - end}

@@ -30,6 +30,12 @@ type tape struct {
 	mark archive.Direction
 
 	scan archive.SetScanner // the record
+
+	// Records of a volume that are known to be good: interpolation reads many
+	// of them several times.
+	check    archive.Checker
+	good     place
+	goodUpTo int64
 }
 
 // A place is a position on a tape, between two records.
@@ -140,8 +146,9 @@ func (t *tape) read(dir archive.Direction) error {
 		body, err := t.rd.Step(dir)
 		if err == nil {
 			t.mark = 0
-			if !t.scan.Start(body, t.set.archives[t.cur].Version()) {
-				return fmt.Errorf("%s: %w", t.set.archives[t.cur].Path(), t.scan.Err())
+			t.scan.Start(body, t.set.archives[t.cur].Version())
+			if err := t.verify(len(body), dir); err != nil {
+				return fmt.Errorf("%s: %w", t.set.archives[t.cur].Path(), err)
 			}
 			return nil
 		}
@@ -176,6 +183,36 @@ func (t *tape) read(dir archive.Direction) error {
 			return fmt.Errorf("%s and %s: %w", earlier.Path(), later.Path(), pcp.ErrLogOverlap)
 		}
 	}
+}
+
+// frame is how many bytes a record has beside its contents.
+const frame = 8
+
+// verify checks the record that was just read, of n bytes, all of it: as in the C
+// library damage to any metric ends reading, and not only to those that are
+// wanted.
+func (t *tape) verify(n int, dir archive.Direction) error {
+	vol, at := t.rd.Position()
+	from, to := at-int64(n)-frame, at
+	if dir == backward {
+		from, to = at, at+int64(n)+frame
+	}
+	here := int(t.good.arch) == t.cur && int(t.good.vol) == vol
+	if here && from >= t.good.off && to <= t.goodUpTo {
+		return nil
+	}
+	if err := t.check.Check(&t.scan); err != nil {
+		return err
+	}
+	switch {
+	case here && from == t.goodUpTo:
+		t.goodUpTo = to
+	case here && to == t.good.off:
+		t.good.off = from
+	default:
+		t.good, t.goodUpTo = place{arch: int32(t.cur), vol: int32(vol), off: from}, to
+	}
+	return nil
 }
 
 // isMark tells whether the record is a mark.

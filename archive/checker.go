@@ -1,0 +1,215 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A Checker finds records that [DecodeResult] refuses, without decoding them. A
+// program that walks over records with a [SetScanner] sees the sets that it wants;
+// damage to the others would go unnoticed, and may have moved those that it wants.
+//
+// A logger writes the same metrics time after time, so most records are laid out
+// as one before. That they are is found by comparing bytes, many at a time.
+type Checker struct {
+	layouts map[layoutKey]*layout // nil for one that was seen once
+	last    *layout
+	key     layoutKey // of last
+	scratch pcp.Result
+}
+
+// A layoutKey is what a layout is looked for by: the length of the record, the
+// number of its sets, and the first metric.
+type layoutKey struct {
+	length, sets int
+	first        pcp.PMID
+}
+
+// A layout is what good records that differ in values alone have in common.
+type layout struct {
+	sets   []byte // the record that it was learned of, up to its blocks
+	fixed  []stretch // of sets: all but the values in situ
+	blocks []run
+	misses int // records that turned out to be different
+}
+
+type stretch struct{ from, to int }
+
+// A run is a number of blocks of the same type and length, without gaps.
+type run struct {
+	at, size, n int
+	head        uint32
+}
+
+// Limits of what is remembered: layouts, bytes of a record that has one, and how
+// often it may not fit.
+const (
+	maxLayouts      = 32
+	maxLayoutLength = 1 << 20
+	maxLayoutMisses = 20
+)
+
+// Check returns what is wrong with the record that s was started with.
+func (c *Checker) Check(s *SetScanner) error {
+	if s.bad {
+		return s.Err()
+	}
+	b, off := s.body, s.off
+	if len(b)-off < 8 || len(b) > maxLayoutLength {
+		return c.decode(s)
+	}
+	key := layoutKey{len(b), s.Sets, pcp.PMID(binary.BigEndian.Uint32(b[off:]))}
+	if c.last == nil || c.key != key {
+		c.last, c.key = c.layouts[key], key
+	}
+	if l := c.last; l != nil && l.misses <= maxLayoutMisses {
+		if l.fits(b) {
+			return nil
+		}
+		l.misses++
+	}
+	if !regular(b, off, s.Sets) {
+		return c.decode(s)
+	}
+	if _, seen := c.layouts[key]; seen && c.last == nil {
+		c.last = learn(b, off, s.Sets)
+		c.layouts[key] = c.last
+	} else if !seen && len(c.layouts) < maxLayouts {
+		if c.layouts == nil {
+			c.layouts = make(map[layoutKey]*layout)
+		}
+		c.layouts[key] = nil
+	}
+	return nil
+}
+
+func (c *Checker) decode(s *SetScanner) error {
+	return decodeResult(&c.scratch, s.body, s.Time, s.off, s.Sets)
+}
+
+// fits reports whether a record of the same length has the layout.
+func (l *layout) fits(b []byte) bool {
+	for _, f := range l.fixed {
+		if !bytes.Equal(b[f.from:f.to], l.sets[f.from:f.to]) {
+			return false
+		}
+	}
+	for i := range l.blocks {
+		if !l.blocks[i].fits(b) {
+			return false
+		}
+	}
+	return true
+}
+
+// fits reports whether all blocks of the run begin as they should. Four are
+// compared at once: that takes half the time.
+func (r *run) fits(b []byte) bool {
+	at, n := r.at, r.n
+	for ; n >= 4; n -= 4 {
+		p := b[at : at+3*r.size+4 : len(b)]
+		odd := binary.BigEndian.Uint32(p) ^ r.head
+		odd |= binary.BigEndian.Uint32(p[r.size:]) ^ r.head
+		odd |= binary.BigEndian.Uint32(p[2*r.size:]) ^ r.head
+		odd |= binary.BigEndian.Uint32(p[3*r.size:]) ^ r.head
+		if odd != 0 {
+			return false
+		}
+		at += 4 * r.size
+	}
+	for ; n > 0; n-- {
+		if binary.BigEndian.Uint32(b[at:]) != r.head {
+			return false
+		}
+		at += r.size
+	}
+	return true
+}
+
+// learn returns the layout of a regular record of n sets from off on.
+func learn(b []byte, off, n int) *layout {
+	l := new(layout)
+	fix := func(from, to int) {
+		if k := len(l.fixed) - 1; k >= 0 && l.fixed[k].to == from {
+			l.fixed[k].to = to
+			return
+		}
+		l.fixed = append(l.fixed, stretch{from, to})
+	}
+	for range n {
+		k := int(int32(binary.BigEndian.Uint32(b[off+4:])))
+		if k <= 0 {
+			fix(off, off+8)
+			off += 8
+			continue
+		}
+		head, values := off, off+12
+		off = values + 8*k
+		if pcp.ValFmt(binary.BigEndian.Uint32(b[head+8:])) == pcp.ValInSitu {
+			fix(head, values)
+			continue
+		}
+		fix(head, off)
+		for at := values; at < off; at += 8 {
+			block := int(binary.BigEndian.Uint32(b[at+4:]))*4 - blockBase
+			word := binary.BigEndian.Uint32(b[block:])
+			if i := len(l.blocks) - 1; i >= 0 && l.blocks[i].head == word {
+				l.blocks[i].n++ // regular: it is behind the one before
+				continue
+			}
+			l.blocks = append(l.blocks, run{block, (int(word&maxBlock) + 3) &^ 3, 1, word})
+		}
+	}
+	l.sets = bytes.Clone(b[:off])
+	return l
+}
+
+// regular reports whether a record of n sets from an offset on is one as
+// pmlogger writes them: its blocks follow the sets, in the order of the values,
+// up to the end.
+func regular(b []byte, off, n int) bool {
+	first, next := -1, -1 // block
+	for range n {
+		if len(b)-off < 8 {
+			return false
+		}
+		k := int32(binary.BigEndian.Uint32(b[off+4:]))
+		off += 8
+		if k <= 0 {
+			continue
+		}
+		if 4+8*uint64(k) > uint64(len(b)-off) {
+			return false
+		}
+		format := pcp.ValFmt(binary.BigEndian.Uint32(b[off:]))
+		values := b[off+4 : off+4+8*int(k)]
+		off += 4 + 8*int(k)
+		if format == pcp.ValInSitu {
+			continue
+		}
+		if format != pcp.ValDPtr && format != pcp.ValSPtr {
+			return false
+		}
+		if first < 0 {
+			first = int(binary.BigEndian.Uint32(values[4:]))*4 - blockBase
+			next = first
+		}
+		for ; len(values) >= 8; values = values[8:] {
+			if int(binary.BigEndian.Uint32(values[4:]))*4-blockBase != next || next < 0 || next > len(b)-blockHead {
+				return false
+			}
+			head := binary.BigEndian.Uint32(b[next:])
+			size := int(head & maxBlock)
+			if t := pcp.Type(head >> 24); t == pcp.TypeEvent || t == pcp.TypeHighResEvent || size < blockHead {
+				return false
+			}
+			next += (size + 3) &^ 3
+		}
+	}
+	if first < 0 {
+		return off == len(b)
+	}
+	return first == off && next == len(b)
+}
