@@ -29,7 +29,7 @@ type layoutKey struct {
 
 // A layout is what good records that differ in values alone have in common.
 type layout struct {
-	sets   []byte // the record that it was learned of, up to its blocks
+	sets   []byte    // the record that it was learned of, up to its blocks
 	fixed  []stretch // of sets: all but the values in situ
 	blocks []run
 	misses int // records that turned out to be different

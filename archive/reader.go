@@ -318,14 +318,17 @@ func (r *Reader) ends() error {
 
 // End returns the time of the last record (pmGetArchiveEnd(3)). If the archive
 // is cut that is the last complete one; if nothing can be found it is an error.
+// If volumes at the end cannot be read, the error says why, and the time is that
+// of the last record before them.
 func (a *Archive) End() (pcp.Timestamp, error) {
 	last := len(a.vols) - 1
 	r := a.NewReader()
 	defer r.Close()
+	var damaged error
 	for i := last; i >= 0; i-- {
 		ok, err := r.try(a.vols[i])
-		if err != nil {
-			return pcp.Timestamp{}, err
+		if err != nil && damaged == nil {
+			damaged = err
 		}
 		if !ok {
 			continue
@@ -349,11 +352,14 @@ func (a *Archive) End() (pcp.Timestamp, error) {
 				a.end, a.endSize = t, vr.size
 				a.mu.Unlock()
 			}
-			return t, nil
+			return t, damaged
 		}
 		if !errors.Is(err, errTryOther) {
 			return pcp.Timestamp{}, err
 		}
+	}
+	if damaged != nil {
+		return pcp.Timestamp{}, damaged
 	}
 	return pcp.Timestamp{}, fmt.Errorf("%s: no end: %w", a.path, pcp.ErrLogRec)
 }

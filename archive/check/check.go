@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -147,7 +146,7 @@ func (c *Checker) progress(n int64) {
 func (c *Checker) Whole(a *archive.Archive) Window {
 	end, err := a.End()
 	if err != nil {
-		end = pcp.Timestamp{Sec: math.MaxInt32}
+		end = pcp.Timestamp{Sec: pcp.MaxSec}
 	}
 	return Window{Start: a.Label().Start, Finish: end, FromStart: true}
 }

@@ -143,11 +143,13 @@ func (c *Cursor) pastEnds(req float64) (bool, error) {
 		return false, nil
 	}
 	end, err := c.set.End()
-	if err != nil {
-		return true, err
+	if err == nil {
+		err = pcp.ErrEOL
 	}
-	in.end = seconds(end, c.set.start)
-	return req > in.end, pcp.ErrEOL
+	if end != (pcp.Timestamp{}) {
+		in.end = seconds(end, c.set.start)
+	}
+	return req > in.end, err
 }
 
 // ask prepares the metrics of a fetch.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strings"
 	"time"
@@ -332,7 +331,7 @@ func (d *dumper) names(id pcp.PMID) []string {
 
 // dumpRecords dumps the values.
 func (d *dumper) dumpRecords(ids []pcp.PMID, w cli.TimeWindow, windowed bool) int {
-	dir, from, done := archive.Forward, w.Start, pcp.Timestamp{Sec: math.MaxInt32}
+	dir, from, done := archive.Forward, w.Start, pcp.Timestamp{Sec: pcp.MaxSec}
 	if windowed {
 		done = w.Finish
 	}
@@ -365,7 +364,7 @@ func (d *dumper) dumpRecords(ids []pcp.PMID, w cli.TimeWindow, windowed bool) in
 			d.b = append(d.b, "\nLog finished at "...)
 			d.b = append(append(d.b, ctime(res.Time.Sec, d.loc)...), " - dump in reverse order\n"...)
 		}
-		if c := res.Time.Sub(done); c > 0 && !d.reverse || c < 0 && d.reverse {
+		if c := res.Time.Compare(done); c > 0 && !d.reverse || c < 0 && d.reverse {
 			return 0
 		}
 		if d.json {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -133,7 +132,8 @@ func (f *flags) one(env *cli.Env, o *cli.Options, c *check.Checker) bool {
 		if err != nil {
 			return w, nil, false
 		}
-		env.FlushOut()
+		// A note about the time zone is on stdout, and not before the label
+		// unless that is a terminal: as in C it is not flushed here.
 		if f.label {
 			printLabel(env.Stderr, a.Label(), tw.Finish, loc)
 		}
@@ -146,7 +146,7 @@ func (f *flags) one(env *cli.Env, o *cli.Options, c *check.Checker) bool {
 func printLabel(w io.Writer, l archive.Label, end pcp.Timestamp, loc *time.Location) {
 	fmt.Fprintf(w, "Log Label (Log Format Version %d)\nPerformance metrics from host %s\n", l.Version, l.Host)
 	fmt.Fprintf(w, "  commencing %s\n", day(l.Start, loc))
-	if end.Sec >= math.MaxInt32 {
+	if end.Sec == pcp.MaxSec {
 		fmt.Fprintf(w, "  ending     UNKNOWN\n")
 		return
 	}

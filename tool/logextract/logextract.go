@@ -313,6 +313,11 @@ func (x *extractor) open(names []string) error {
 			return errExit
 		}
 		end, err := a.End()
+		if err != nil && end != (pcp.Timestamp{}) {
+			// A volume at the end is damaged: what is before it is extracted,
+			// and reading on says what is wrong.
+			end, err = pcp.Timestamp{Sec: pcp.MaxSec}, nil
+		}
 		if err != nil {
 			x.complain("Error: cannot get end of archive (%s): %s", name, errText(err))
 			if !x.desperate {
