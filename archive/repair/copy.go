@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -22,6 +23,8 @@ type copier struct {
 	bases map[pcp.InDom]bool
 
 	last    pcp.Timestamp
+	before  []byte // the last record, if some are out of order
+	end     int64  // where it ended
 	written bool
 	mark    bool // the last record is one
 	gap     bool // something unknown is lost behind it
@@ -143,6 +146,14 @@ func (c *copier) volume(k int, in *input, list []record, lost []loss, badLabel b
 			return fmt.Errorf("%s: offset %d: %w", in.Name, r.off, errChanged)
 		}
 		body := b[4 : len(b)-4]
+		if c.disorder {
+			// Bytes that are there twice leave a record of the same time.
+			if c.written && r.off != c.end && r.time() == c.last && bytes.Equal(body, c.before) {
+				c.drop(Drop{File: in.Name, Offset: r.off, Bytes: int64(r.n), Records: 1, Why: "it repeats the record before"})
+				continue
+			}
+			c.before, c.end = append(c.before[:0], body...), r.off+int64(r.n)
+		}
 		if (r.flags&fits == 0 || c.doubt) && r.flags&isMark == 0 {
 			var err error
 			if body, err = c.filter(in, r, body); err != nil {

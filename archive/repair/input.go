@@ -58,6 +58,15 @@ func (in *input) at(off, n int64) []byte {
 	return in.buf[:n]
 }
 
+// rest returns what the window has from off on, at least n bytes unless the file
+// ends.
+func (in *input) rest(off, n int64) []byte {
+	if in.at(off, n) == nil {
+		return nil
+	}
+	return in.buf[off-in.off:]
+}
+
 // fill reads len(b) bytes, all of which the file has.
 func (in *input) fill(b []byte, off int64) {
 	for len(b) > 0 {

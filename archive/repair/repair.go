@@ -94,6 +94,7 @@ type run struct {
 	label       archive.Label
 	meta        *metadata
 	metaBad     bool // its label
+	disorder    bool // some records are not kept
 	done, total int64
 }
 
@@ -232,9 +233,10 @@ func (r *run) run(ctx context.Context, create func(archive.Label, int) (Output, 
 	}
 	began := -1
 	for i := range scan.list {
-		if scan.list[i].flags&kept != 0 {
+		if scan.list[i].flags&kept == 0 {
+			r.disorder = true
+		} else if began < 0 {
 			began = int(scan.list[i].vol)
-			break
 		}
 	}
 	if began < 0 || !r.meta.any() {

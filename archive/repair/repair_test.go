@@ -19,6 +19,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/damage"
+	"github.com/go-pcp/pcp/internal/longtest"
 )
 
 // A change is made to a file of testArchive.
@@ -179,6 +180,37 @@ func TestLengths(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" || sum.Drops != 1 || sum.Added != 1 {
 				t.Errorf("version %d, %s: %v\n%s", version, name, drops, diff)
 			}
+		}
+	}
+}
+
+// TestTwice has records that are there twice, and such that are out of place.
+func TestTwice(t *testing.T) {
+	for _, version := range []int{archive.Version2, archive.Version3} {
+		size := archive.LabelSize(version)
+		cut := func(b []byte, n int) int {
+			off := size
+			for range n {
+				off += int(binary.BigEndian.Uint32(b[off:]))
+			}
+			return off
+		}
+		twice := func(b []byte) []byte {
+			from, to := cut(b, 10), cut(b, 13)
+			return append(b[:to:to], b[from:]...)
+		}
+		to, sum, drops, _ := damaged(t, version, map[string]change{".3": twice})
+		if diff := cmp.Diff(without(), times(t, to)); diff != "" || sum.Drops != 3 {
+			t.Errorf("version %d, twice: %v\n%s", version, drops, diff)
+		}
+		away := func(b []byte) []byte {
+			from, to, there := cut(b, 10), cut(b, 13), cut(b, 25)
+			out := append(b[:from:from], b[to:there]...)
+			return append(append(out, b[from:to]...), b[there:]...)
+		}
+		to, sum, drops, _ = damaged(t, version, map[string]change{".3": away})
+		if diff := cmp.Diff(without(41, 42, 43), times(t, to)); diff != "" || sum.Drops != 3 {
+			t.Errorf("version %d, out of place: %v\n%s", version, drops, diff)
 		}
 	}
 }
@@ -426,6 +458,63 @@ func TestCompressed(t *testing.T) {
 		}
 		t.Logf("%s, %s: %d of 400 records", tt.suffix, tt.name, n)
 	}
+}
+
+// TestCompressedDamages damages compressed files at random. The records of the
+// other volumes are kept, and each result is accepted.
+func TestCompressedDamages(t *testing.T) {
+	seed := longtest.Seed(t)
+	base := testArchive(t, archive.Version3)
+	w := newTruth(t, base)
+	for file, suffix := range map[string]string{".2": ".xz", ".3": ".gz", ".4": ".zst", ".meta": ".xz"} {
+		if err := os.WriteFile(base+file+suffix, compress(t, suffix, w.files[file]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(base + file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	a, err := damage.Copy(dir, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, nothing := 0, 0
+	for k, d := range a.Draw(seed, longtest.N(100, 600)) {
+		if err := a.Apply(d); err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, "r")
+		var drops []Drop
+		_, err := repairBase(a.Base, to, &drops)
+		switch {
+		case errors.Is(err, ErrNothing) && d.File == ".meta.xz":
+			nothing++
+		case err != nil:
+			t.Errorf("damage %d: %v: %v", k, d, err)
+		default:
+			if err := errors.Join(accepted(to), pmlogcheck(t, to)); err != nil {
+				t.Errorf("damage %d: %v: %v", k, d, err)
+			}
+			if d.File == ".meta.xz" {
+				break
+			}
+			// As if all of the file were gone.
+			file := strings.TrimSuffix(d.File, filepath.Ext(d.File))
+			if d.File == ".index" {
+				file = d.File
+			}
+			all, list := w.missing(t, []damage.Damage{{File: file, Kind: damage.Cut}}, to)
+			if good += all; len(list) > 0 {
+				t.Errorf("damage %d: %v: lost %v\n%v", k, d, list, drops)
+			}
+		}
+		Remove(to)
+		if err := a.Restore(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d good records kept; of %d archives nothing is left", good, nothing)
 }
 
 // A badDisk cannot read some sectors.

@@ -98,7 +98,7 @@ func (s *scanner) run(off int64) error {
 			break
 		}
 		if start >= 0 {
-			off = s.in.readable(off + 1)
+			off = s.candidate(s.in.readable(off + 1))
 			continue
 		}
 		if framed && s.begins(off+n) {
@@ -107,7 +107,7 @@ func (s *scanner) run(off int64) error {
 			continue
 		}
 		start, why = off, reason
-		off++
+		off = s.candidate(off + 1)
 	}
 	if start >= 0 {
 		s.lose(start, s.in.Size, 0, why)
@@ -118,13 +118,27 @@ func (s *scanner) run(off int64) error {
 	return nil
 }
 
+// candidate returns the first offset from off on where something starts as a
+// record does, or where the window ends. It makes the search fast.
+func (s *scanner) candidate(off int64) int64 {
+	b := s.in.rest(off, s.least)
+	left := s.in.Size - off
+	for i := 0; i+int(s.least) <= len(b); i++ {
+		n := int64(int32(binary.BigEndian.Uint32(b[i:])))
+		if n >= s.least && n <= left-int64(i) && s.head(b[i:], n) {
+			return off + int64(i)
+		}
+	}
+	return off + max(0, int64(len(b))-s.least+1)
+}
+
 // lose notes a loss.
 func (s *scanner) lose(from, to int64, records int, why string) {
 	if from == to {
 		return
 	}
 	if s.in.torn(from, to-from) && s.in.err != nil {
-		why = fmt.Sprintf("%s (%v)", why, s.in.err)
+		why = "it cannot be read: " + s.in.err.Error()
 	}
 	s.lost = append(s.lost, loss{span{from, to}, records, why})
 }
@@ -158,7 +172,7 @@ func (s *scanner) record(off int64, search bool, budget *int64) (n int64, why st
 		return 0, fmt.Sprintf("a record of %d bytes", n), false
 	case n > left:
 		return 0, fmt.Sprintf("a record of %d bytes, of which there are %d", n, left), false
-	case search && !s.head(b, n):
+	case search && int64(len(b)) >= s.least && !s.head(b, n):
 		return 0, "no record", false
 	}
 	tail, _ := in.length(off + n - 4)

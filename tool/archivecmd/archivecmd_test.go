@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -338,7 +341,7 @@ func TestRepair(t *testing.T) {
 		{"cut volume", func(b string) { cut(b+".0", 7) }, [2]int{99, 99}, 1, "bytes dropped: a record of"},
 		{"cut metadata", func(b string) { cut(b+".meta", 7) }, [2]int{100, 100}, 1, ".meta: offset"},
 		{"bad label", func(b string) { write(b+".0", 4, "nonsense") }, [2]int{100, 100}, 0, ".0: offset 0: the label is damaged and made anew"},
-		{"hole", func(b string) { write(b+".0", 5000, strings.Repeat("?", 300)) }, [2]int{96, 99}, 1, "1 marks added, something dropped at 1 places"},
+		{"hole", func(b string) { write(b+".0", 5000, strings.Repeat("?", 300)) }, [2]int{96, 99}, 1, "1 marks added, losses: 1\n"},
 		{"bad length in the metadata", func(b string) { write(b+".meta", 1200, "????????") }, [2]int{100, 100}, 1, "dropped"},
 	} {
 		base := newArchive(t, 3, 100)
@@ -435,6 +438,59 @@ func TestRepairStops(t *testing.T) {
 		if diff := cmp.Diff(before, contents(t, filepath.Dir(base))); diff != "" {
 			t.Errorf("%q: %s", args, diff)
 		}
+	}
+}
+
+// TestRepairKilled kills repairs at any moment. There is the damaged archive, by
+// its name or as NAME.damaged; a new one is there as a whole or not at all.
+func TestRepairKilled(t *testing.T) {
+	if args := os.Getenv("PCP_TEST_REPAIR"); args != "" {
+		_, status := command(t, append([]string{"repair"}, strings.Split(args, "\n")...)...)
+		os.Exit(status)
+	}
+	killed := 0
+	for i := range longtest.N(20, 200) {
+		base := newArchive(t, 3, 400)
+		if err := os.Truncate(base+".0", 60001); err != nil {
+			t.Fatal(err)
+		}
+		before := contents(t, filepath.Dir(base))
+		args := []string{base, base + "r"}
+		if i%2 == 1 {
+			args = []string{"-i", base}
+		}
+		cmd := exec.Command(os.Args[0], "-test.run=^TestRepairKilled$")
+		cmd.Env = append(os.Environ(), "PCP_TEST_REPAIR="+strings.Join(args, "\n"))
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// As soon as it writes, and then a little later each time.
+		for range 2000 {
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(base), ".pcp-repair-*")); len(left) > 0 {
+				break
+			}
+			time.Sleep(100 * time.Microsecond)
+		}
+		time.Sleep(time.Duration(i/2*300) * time.Microsecond)
+		cmd.Process.Kill()
+		if cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
+			killed++
+		}
+		after := contents(t, filepath.Dir(base))
+		for _, name := range []string{"a.0", "a.index", "a.meta"} {
+			if after[name] != before[name] && after[strings.Replace(name, "a.", "a.damaged.", 1)] != before[name] {
+				t.Errorf("%d: %s of the damaged archive is gone", i, name)
+			}
+		}
+		if _, err := archive.FindFiles(base + "r"); err == nil && i%2 == 0 {
+			if out, status := command(t, "verify", base+"r"); status != 0 {
+				t.Errorf("%d: half an archive: %s", i, out)
+			}
+		}
+	}
+	t.Logf("%d were killed", killed)
+	if killed == 0 {
+		t.Error("none was killed in time")
 	}
 }
 

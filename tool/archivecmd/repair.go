@@ -188,7 +188,7 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 	default:
 		fmt.Fprintf(env.Stdout, "%s: %d records kept, %d marks added", result.Archive, sum.Records, sum.Added)
 		if sum.Drops > 0 {
-			fmt.Fprintf(env.Stdout, ", something dropped at %d places", sum.Drops)
+			fmt.Fprintf(env.Stdout, ", losses: %d", sum.Drops)
 		}
 		if inPlace {
 			fmt.Fprintf(env.Stdout, "; the damaged archive is %s", result.Damaged)
