@@ -48,7 +48,12 @@ func (c *client) pmnsNames(body []byte) error {
 	var failed error
 	for i, name := range req.Names {
 		if name == "" {
-			return pcp.ErrIPC
+			// As in C its error is told if no name has an id and it is the last.
+			if i == len(req.Names)-1 && reply.Status == 0 {
+				return pcp.ErrIPC
+			}
+			reply.PMIDs[i] = pcp.PMIDNull
+			continue
 		}
 		id, err := c.lookupName(name)
 		if err != nil {

@@ -66,7 +66,8 @@ type Server struct {
 }
 
 // New makes the agents of cfg, but starts no process and serves nobody yet.
-// An agent in process that cannot be made is an error.
+// An agent in process that cannot be made is logged, and its metrics are
+// pcp.ErrNoAgent.
 func New(cfg Config) (*Server, error) {
 	cfg.setDefaults()
 	if cfg.TLS != nil {
@@ -129,8 +130,16 @@ func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
 	impl := spec.Agent
 	if impl == nil && spec.Open != nil {
 		var err error
-		if impl, err = spec.Open(s); err != nil {
-			return nil, fmt.Errorf("agent %s: %w", spec.Name, err)
+		if impl, err = open(spec.Open, s); err != nil {
+			attrs := []any{"agent", spec.Name, "domain", spec.Domain}
+			if spec.Path != "" {
+				attrs = append(attrs, "dso", spec.Path)
+			}
+			s.log.Error("agent not started", append(attrs, "err", err)...)
+			ag.spec.Kind = DSO
+			ag.be = absent{}
+			ag.reason = reasonNoStart
+			return ag, nil
 		}
 	}
 	switch {
@@ -145,6 +154,20 @@ func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
 		return nil, fmt.Errorf("agent %s: not in process, and no command or address", spec.Name)
 	}
 	return ag, nil
+}
+
+// open makes an agent in process. One that panics cannot be made.
+func open(make func(*Server) (pmda.Agent, error), s *Server) (a pmda.Agent, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	a, err = make(s)
+	if err == nil && a == nil {
+		err = errors.New("there is no agent")
+	}
+	return a, err
 }
 
 // makeNames returns those of given, or if that is nil of the agents in process.

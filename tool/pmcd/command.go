@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -528,22 +529,22 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 }
 
 // specs finds our own agents for the DSOs of a configuration file. Others
-// cannot be loaded and are left out.
+// cannot be loaded; the collector says so, and goes on without them.
 func specs(list []pmcd.AgentSpec, version string, log *slog.Logger) []pmcd.AgentSpec {
-	var found []pmcd.AgentSpec
-	for _, spec := range list {
-		if spec.Kind == pmcd.DSO {
-			b, ok := builtin(spec)
-			if !ok {
-				log.Error("agent not started", "agent", spec.Name, "domain", spec.Domain, "dso", spec.Path,
-					"err", "this program cannot load DSOs and has none of this name built in")
-				continue
-			}
-			spec.Open = func(s *pmcd.Server) (pmda.Agent, error) {
-				return b.Open(agent.Env{Domain: spec.Domain, Collector: s, Root: s.RootHelper(), Version: version, Log: log})
-			}
+	found := slices.Clone(list)
+	for i := range found {
+		spec := &found[i]
+		if spec.Kind != pmcd.DSO {
+			continue
 		}
-		found = append(found, spec)
+		domain := spec.Domain
+		b, ok := builtin(*spec)
+		spec.Open = func(s *pmcd.Server) (pmda.Agent, error) {
+			if !ok {
+				return nil, errors.New("this program cannot load DSOs and has none of this name built in")
+			}
+			return b.Open(agent.Env{Domain: domain, Collector: s, Root: s.RootHelper(), Version: version, Log: log})
+		}
 	}
 	return found
 }

@@ -105,7 +105,7 @@ func TestHangUp(t *testing.T) {
 	writeFile(t, confPath, pmcdLine+"[access]\nnonsense\n")
 	want("errors", hangUp(), 0, 3)
 	want("the same errors", hangUp(), 0, 3)
-	writeFile(t, confPath, "foreign 99 dso foreign_init /x/pmda_foreign.so\n")
+	writeFile(t, confPath, "[access]\nallow \"*\" : fetch;\n")
 	want("no agents", hangUp(), 0, 3)
 	if err := os.Remove(confPath); err != nil {
 		t.Fatal(err)

@@ -329,7 +329,9 @@ func listen(ctx context.Context, env *cli.Env, lc pmcd.ListenConfig, set *settin
 func agentNames(server *pmcd.Server) []string {
 	var names []string
 	for _, a := range server.AgentStates() {
-		names = append(names, a.Name)
+		if a.Connected {
+			names = append(names, a.Name)
+		}
 	}
 	return names
 }

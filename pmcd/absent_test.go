@@ -1,0 +1,125 @@
+package pmcd_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// TestAgentThatCannotBeMade has one agent in process that cannot be made, and
+// one that panics. The others are served, and these have the status 4 that the
+// C collector gives to a DSO that it cannot load, until SIGHUP finds them well.
+func TestAgentThatCannotBeMade(t *testing.T) {
+	broken := true
+	spec := func(name string, domain int, open func() error) pmcd.AgentSpec {
+		return pmcd.AgentSpec{Name: name, Domain: domain, Path: "/there/pmda_" + name + ".so", Open: func(*pmcd.Server) (pmda.Agent, error) {
+			if broken {
+				return nil, open()
+			}
+			return &scripted{}, nil
+		}}
+	}
+	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
+		builtin(t, "pmcd"),
+		spec("fails", 301, func() error { return errors.New("the disk is full of eels") }),
+		spec("panics", 302, func() error { panic("eels") }),
+		spec("none", 303, func() error { return nil }),
+		inProcess("good", 304, &scripted{}),
+	}})
+	for _, name := range []string{"fails", "panics", "none"} {
+		if lines := s.Log.lines("agent not started agent=" + name); len(lines) != 1 {
+			t.Errorf("the log has %q", lines)
+		}
+	}
+	s.Log.waitFor(t, "dso=/there/pmda_fails.so err=\"the disk is full of eels\"")
+	statuses := func() map[int]int {
+		m := map[int]int{}
+		for _, a := range s.AgentStates() {
+			m[a.Domain] = a.Status
+			if a.Connected != (a.Status == 0) {
+				t.Errorf("agent %+v", a)
+			}
+		}
+		return m
+	}
+	for domain, want := range map[int]int{2: 0, 301: 4, 302: 4, 303: 4, 304: 0} {
+		if got, ok := statuses()[domain]; !ok || got != want {
+			t.Errorf("status of the agent with domain %d: %d, %v, want %d", domain, got, ok, want)
+		}
+	}
+	c := dial(t, "unix", s.Socket)
+	bad, good := pcp.NewPMID(301, 0, 1), pcp.NewPMID(304, 0, 1)
+	res := c.fetch(bad, good)
+	if res.Sets[0].Err != pcp.ErrNoAgent || len(res.Sets[1].Values) != 1 {
+		t.Errorf("a fetch gets %+v", res.Sets)
+	}
+	for _, req := range []wire.PDU{
+		&wire.DescReq{PMID: bad}, &wire.TextReq{Ident: uint32(bad), Kind: pcp.TextPMID},
+		&wire.InstanceReq{InDom: pcp.NewInDom(301, 1), Inst: pcp.InNull}, &wire.PMNSIDs{PMIDs: []pcp.PMID{bad}},
+	} {
+		c.send(req)
+		var e wire.Error
+		if c.expect(&e); e.Code != pcp.ErrNoAgent {
+			t.Errorf("%v gets %v", req.Type(), e.Code)
+		}
+	}
+
+	broken = false
+	s.HangUp()
+	for domain, got := range statuses() {
+		if got != 0 {
+			t.Errorf("after a restart the agent with domain %d has status %d", domain, got)
+		}
+	}
+	c = dial(t, "unix", s.Socket)
+	if res := c.fetch(bad); len(res.Sets[0].Values) != 1 {
+		t.Errorf("after a restart a fetch gets %+v", res.Sets)
+	}
+}
+
+// TestEmptyNames has names that are empty among others. What is wanted is what
+// the C collector answers.
+func TestEmptyNames(t *testing.T) {
+	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{builtin(t, "pmcd")}})
+	c := dial(t, "unix", s.Socket)
+	const good = "pmcd.control.timeout"
+	id := pcp.NewPMID(2, 0, 4)
+	for _, x := range []struct {
+		names []string
+		want  []pcp.PMID // nil: PM_ERR_IPC
+	}{
+		{[]string{good, "", good}, []pcp.PMID{id, pcp.PMIDNull, id}},
+		{[]string{"", good}, []pcp.PMID{pcp.PMIDNull, id}},
+		{[]string{good, ""}, []pcp.PMID{id, pcp.PMIDNull}},
+		{[]string{"", "nope"}, []pcp.PMID{pcp.PMIDNull, pcp.PMIDNull}},
+		{[]string{"nope", ""}, nil},
+		{[]string{"", ""}, nil},
+		{[]string{""}, nil},
+	} {
+		c.send(&wire.PMNSNames{Names: x.names})
+		switch p := c.receive().(type) {
+		case *wire.Error:
+			if x.want != nil || p.Code != pcp.ErrIPC {
+				t.Errorf("%q: %v", x.names, p.Code)
+			}
+		case *wire.PMNSIDs:
+			n := 0
+			for i, got := range p.PMIDs {
+				if x.want == nil || got != x.want[i] {
+					t.Errorf("%q: %v, want %v", x.names, p.PMIDs, x.want)
+					break
+				}
+				if got != pcp.PMIDNull {
+					n++
+				}
+			}
+			if int(p.Status) != n {
+				t.Errorf("%q: status %d, want %d", x.names, p.Status, n)
+			}
+		}
+	}
+}
