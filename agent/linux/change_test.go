@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -423,4 +424,32 @@ func TestText(t *testing.T) {
 			t.Errorf("%v of %s: %q, %v", desc.InDom, name, text, err)
 		}
 	})
+}
+
+// TestTextOfUnknown has the error that the C agent has for what it does not know.
+func TestTextOfUnknown(t *testing.T) {
+	a := New(Config{})
+	for ident, kind := range map[uint32]pcp.TextKind{
+		uint32(pcp.NewPMID(60, 999, 1)): pcp.TextPMID, uint32(pcp.NewInDom(60, 999)): pcp.TextInDom,
+	} {
+		if text, err := a.Text(t.Context(), ident, kind|pcp.TextOneLine); !errors.Is(err, pcp.ErrText) {
+			t.Errorf("text of %v %#x: %q, %v, want %v", kind, ident, text, err, pcp.ErrText)
+		}
+	}
+}
+
+// TestLabelsOfPlainInstances wants an empty set for each instance of a domain
+// whose instances have no labels, as the C agent answers.
+func TestLabelsOfPlainInstances(t *testing.T) {
+	a := New(Config{})
+	load := pcp.NewInDom(60, 2) // the averages of the last 1, 5 and 15 minutes
+	sets, err := a.Labels(t.Context(), uint32(load), pcp.LabelInstances)
+	if err != nil || len(sets) != 3 {
+		t.Fatalf("labels of %v: %+v, %v", load, sets, err)
+	}
+	for i, want := range []int32{1, 5, 15} {
+		if s := sets[i]; s.Inst != want || s.JSON != "" || len(s.Labels) != 0 || s.Err != 0 {
+			t.Errorf("set %d is %+v, want an empty one of %d", i, s, want)
+		}
+	}
 }

@@ -44,8 +44,8 @@ func labelSet(text string, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
 	return []pcp.LabelSet{set}, nil
 }
 
-// instanceLabels returns a set for each instance, of the domains that have
-// labels for their instances.
+// instanceLabels returns a set for each instance, an empty one where the
+// instances of a domain have no labels.
 func (a *Agent) instanceLabels(ctx context.Context, indom pcp.InDom, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
 	b, err := a.indomBlock(ctx, indom)
 	if err != nil {
@@ -53,7 +53,11 @@ func (a *Agent) instanceLabels(ctx context.Context, indom pcp.InDom, kind pcp.La
 	}
 	labels := a.instanceLabel(inDom(indom.Serial()))
 	if labels == nil {
-		return nil, nil
+		sets := make([]pcp.LabelSet, len(b.insts))
+		for i, inst := range b.insts {
+			sets[i].Inst = inst
+		}
+		return sets, nil
 	}
 	sets := make([]pcp.LabelSet, 0, len(b.insts))
 	for i, inst := range b.insts {

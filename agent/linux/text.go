@@ -22,7 +22,7 @@ func (a *Agent) Text(_ context.Context, ident uint32, kind pcp.TextKind) (string
 	}
 	m := a.metric(pcp.PMID(ident))
 	if m == nil {
-		return "", fmt.Errorf("linux: text of metric %v: %w", pcp.PMID(ident), pcp.ErrPMID)
+		return "", fmt.Errorf("linux: text of metric %v: %w", pcp.PMID(ident), pcp.ErrText)
 	}
 	if m.help == "" {
 		return "", pcp.ErrText
