@@ -275,7 +275,7 @@ func (t *Table) fetch(ctx context.Context, req *FetchRequest, m *tableMetric) {
 			n++
 		}
 	}
-	if last == nil || last == ErrNoValue {
+	if last == nil || errors.Is(last, ErrNoValue) {
 		if m.failed.Load() {
 			m.failed.Store(false)
 		}

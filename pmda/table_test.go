@@ -118,7 +118,9 @@ func newFixture(t testing.TB) *fixture {
 			},
 			{
 				Name: "fix.disk.none", Cluster: 1, Item: 2, Type: pcp.TypeU32, Sem: pcp.SemInstant, InDom: f.indom,
-				Value: func(inst int32, i int) (pcp.Value, error) { return pcp.Value{}, pmda.ErrNoValue },
+				Value: func(inst int32, i int) (pcp.Value, error) {
+					return pcp.Value{}, fmt.Errorf("disk %d: %w", inst, pmda.ErrNoValue)
+				},
 			},
 			{
 				Name: "fix.broken", Cluster: 2, Item: 0, Type: pcp.TypeU32, Sem: pcp.SemInstant,
