@@ -25,9 +25,11 @@ ci: lint cross test ## what CI runs; with CI=true nothing may be left out
 .PHONY: modules
 modules:            ## fetch what building and testing needs, from servers that may be busy
 	@scripts/retry $(GO) list -deps -test ./... >/dev/null
+	@scripts/retry $(GO) -C bench/mmv list -deps -test ./... >/dev/null
 
 unit: lint-quick
 	$(GO) run ./scripts/gotest -timeout=20m ./...
+	$(GO) -C bench/mmv test ./...    # a module of its own, for what it measures beside
 
 test-race:          ## the packages with goroutines, under the race detector
 	@command -v "$$($(GO) env CC)" >/dev/null || { echo "SKIPPED: there is no C compiler, which the race detector needs"; test "$${CI:-false}" = false; exit; }; \
@@ -42,6 +44,7 @@ lint-quick:
 lint: lint-quick    ## gofumpt and staticcheck too
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofumpt-ed: $$out"; exit 1; }
 	$(TOOL) staticcheck ./...
+	$(GO) -C bench/mmv vet ./...
 
 cross:              ## go vet for macOS, and for Windows what libraries need
 	GOOS=darwin $(GO) vet ./...

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command bench measures our collector and tools beside the C implementation,
 // in one run, with one client for both, and prints the ratios. See README.md.
 package main
