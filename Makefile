@@ -46,8 +46,13 @@ lint: lint-quick    ## gofumpt and staticcheck too
 	$(TOOL) staticcheck ./...
 	$(GO) -C bench/mmv vet ./...
 
-cross:              ## go vet for macOS, and for Windows what libraries need
+cross: cross-darwin cross-windows    ## go vet for macOS, and of the libraries for Windows
+
+.PHONY: cross-darwin cross-windows
+cross-darwin:
 	GOOS=darwin $(GO) vet ./...
+
+cross-windows:
 	GOOS=windows $(GO) vet . ./config ./wire ./pmns/... ./archive/... ./mmv ./pmapi ./pmda/...
 
 fuzz:               ## every fuzz target for FUZZTIME each

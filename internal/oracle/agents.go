@@ -129,7 +129,12 @@ func buildAgent(t testing.TB, name string, a realAgent) string {
 	text = bytes.ReplaceAll(text, []byte("@ "+strings.ToUpper(name)+"."), []byte(number))
 	help := filepath.Join(tmp, "help.txt")
 	must(t, os.WriteFile(help, text, 0o644))
-	command(t, dir, newhelp, "-n", "root", "-v", "2", "-o", filepath.Join(tmp, "help"), help)
+	// The agent's own root includes stdpmid, which is missing until the machine's
+	// collector has first started.
+	root := filepath.Join(tmp, "root")
+	must(t, os.WriteFile(root, fmt.Appendf(nil, "#define %s %d\nroot {\n\t%s\n}\n#include \"%s/%s\"\n",
+		strings.ToUpper(name), a.domain, name, dir, a.pmns), 0o644))
+	command(t, dir, newhelp, "-n", root, "-v", "2", "-o", filepath.Join(tmp, "help"), help)
 	if err := os.Rename(tmp, final); err != nil && !os.IsExist(err) {
 		if _, statErr := os.Stat(final); statErr != nil { // else another test was faster
 			t.Fatal(err)

@@ -178,6 +178,11 @@ func FuzzHostileAgent(f *testing.F) {
 		f.Fatal(err)
 	}
 	noEnv := func(string) string { return "" }
+	// Not the machine's, which is missing until its collector has first started.
+	root := filepath.Join(f.TempDir(), "root")
+	if err := os.WriteFile(root, []byte("root {\n\todd\n}\nodd {\n\tone 29:0:10\n\ttwo 29:0:11\n}\n"), 0o644); err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, answers []byte) {
 		a := newHostileAgent(t, answers)
 		defer a.close()
@@ -195,7 +200,7 @@ func FuzzHostileAgent(f *testing.F) {
 		}
 		var out bytes.Buffer
 		dbpmda.Command.Run(context.Background(), &cli.Env{
-			Name: "dbpmda", Args: []string{"-f", "--timeout=1"}, Command: dbpmda.Command, Getenv: noEnv,
+			Name: "dbpmda", Args: []string{"-f", "--timeout=1", "-n", root}, Command: dbpmda.Command, Getenv: noEnv,
 			Stdin: strings.NewReader("open socket unix " + a.path + "\n" + questions), Stdout: &out, Stderr: io.Discard,
 		})
 		if out.Len() == 0 {
