@@ -1,0 +1,2 @@
+// Package examples has programs to learn from, one to a directory; README.md tells which shows what.
+package examples
