@@ -20,6 +20,20 @@ type ValueSet struct {
 	Values []Value
 }
 
+// As gives the values without a type the type t, which must be that of the
+// metric's descriptor, as [Value.As] does. It leaves them alone if t does not
+// fit into a set.
+func (vs *ValueSet) As(t Type) {
+	if !t.InSitu() {
+		return
+	}
+	for i := range vs.Values {
+		if v := &vs.Values[i]; v.typ == TypeUnknown {
+			v.typ = t
+		}
+	}
+}
+
 // A Result holds the answer to a fetch (pmResult, pmHighResResult): one set
 // for each metric asked for, in the order of the request.
 type Result struct {

@@ -21,6 +21,10 @@ func TimestampOf(t time.Time) Timestamp { return Timestamp{t.Unix(), int32(t.Nan
 // Time converts ts to the local time zone.
 func (ts Timestamp) Time() time.Time { return time.Unix(ts.Sec, int64(ts.Nsec)) }
 
+// String returns ts in UTC as RFC 3339 has it, with the nanoseconds that there
+// are: 2026-02-03T04:05:06.5Z.
+func (ts Timestamp) String() string { return ts.Time().UTC().Format(time.RFC3339Nano) }
+
 // Compare returns -1, 0 or 1 as ts is before, at or after other.
 func (ts Timestamp) Compare(other Timestamp) int {
 	switch {

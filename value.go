@@ -78,20 +78,94 @@ func (v Value) Bits() uint64 { return v.bits }
 // or event value. They belong to whoever made v; do not change them.
 func (v Value) Bytes() []byte { return v.data }
 
-// Int32 returns the number of a Type32 value.
-func (v Value) Int32() int32 { return int32(v.bits) }
+// Int32, Uint32, Int64 and Uint64 return the number of a value of an integer
+// type, or of TypeUnknown. Between them they convert as Go does: a number that
+// does not fit loses its high bits. The fraction of a TypeFloat or TypeDouble
+// value is cut off. Use [Value.Extract] where that must be an error.
+func (v Value) Int32() int32 { return int32(v.integer()) }
 
-// Uint32 returns the number of a TypeU32 value.
-func (v Value) Uint32() uint32 { return uint32(v.bits) }
+// Uint32 is as Int32.
+func (v Value) Uint32() uint32 { return uint32(v.integer()) }
 
-// Int64 returns the number of a Type64 value.
-func (v Value) Int64() int64 { return int64(v.bits) }
+// Int64 is as Int32.
+func (v Value) Int64() int64 { return int64(v.integer()) }
 
-// Uint64 returns the number of a TypeU64 value.
-func (v Value) Uint64() uint64 { return v.bits }
+// Uint64 is as Int32.
+func (v Value) Uint64() uint64 { return v.integer() }
 
-// Float returns the number of a TypeFloat value.
-func (v Value) Float() float32 { return math.Float32frombits(uint32(v.bits)) }
+func (v Value) integer() uint64 {
+	if v.typ == TypeU64 || v.typ == Type64 || v.typ == TypeU32 {
+		return v.bits
+	}
+	return v.otherInteger()
+}
 
-// Double returns the number of a TypeDouble value.
-func (v Value) Double() float64 { return math.Float64frombits(v.bits) }
+func (v Value) otherInteger() uint64 {
+	switch v.typ {
+	case Type32:
+		return uint64(int64(int32(v.bits)))
+	case TypeFloat, TypeDouble:
+		if f, _ := v.Float64(); f < 0 {
+			return uint64(int64(f))
+		} else {
+			return uint64(f)
+		}
+	}
+	return v.bits
+}
+
+// Float returns the number of a TypeFloat value; of another number what
+// Float64 says, and of what is not a number NaN. A value of TypeUnknown is taken
+// for a TypeFloat one.
+func (v Value) Float() float32 {
+	if v.typ == TypeFloat || v.typ == TypeUnknown {
+		return math.Float32frombits(uint32(v.bits))
+	}
+	return float32(v.otherDouble())
+}
+
+// Double returns the number of a TypeDouble value; of another number what
+// Float64 says, and of what is not a number NaN.
+func (v Value) Double() float64 {
+	if v.typ == TypeDouble {
+		return math.Float64frombits(v.bits)
+	}
+	return v.otherDouble()
+}
+
+func (v Value) otherDouble() float64 {
+	f, ok := v.Float64()
+	if !ok {
+		return math.NaN()
+	}
+	return f
+}
+
+// Float64 returns the number of a value of any numeric type, and whether v is
+// one: a string is not, nor is a value whose type is not known.
+func (v Value) Float64() (f float64, ok bool) {
+	switch v.typ {
+	case Type32:
+		return float64(int32(v.bits)), true
+	case TypeU32:
+		return float64(uint32(v.bits)), true
+	case Type64:
+		return float64(int64(v.bits)), true
+	case TypeU64:
+		return float64(v.bits), true
+	case TypeFloat:
+		return float64(math.Float32frombits(uint32(v.bits))), true
+	case TypeDouble:
+		return math.Float64frombits(v.bits), true
+	}
+	return 0, false
+}
+
+// Text returns the contents of a string up to its first NUL, and whether v is
+// a string.
+func (v Value) Text() (s string, ok bool) {
+	if v.typ != TypeString {
+		return "", false
+	}
+	return string(cString(v.data)), true
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,6 +50,9 @@ func OpenArchive(spec string) (*Context, error) { return OpenArchiveOptions(spec
 func OpenArchiveOptions(spec string, o ArchiveOptions) (*Context, error) {
 	set, err := replay.Open(spec, o)
 	if err != nil {
+		if !strings.Contains(err.Error(), spec) || spec == "" {
+			err = fmt.Errorf("archive %q: %w", spec, err)
+		}
 		return nil, err
 	}
 	return newContext(newRecording(set, set.NewCursor())), nil

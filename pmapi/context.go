@@ -32,6 +32,8 @@ type Context struct {
 	mu      sync.Mutex
 	profile pcp.Profile
 	gen     uint64 // counts changes of profile, from 1
+
+	types types
 }
 
 // A source answers the requests of one Context, one at a time except for close.

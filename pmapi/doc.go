@@ -7,11 +7,24 @@
 //		return err
 //	}
 //	defer c.Close()
-//	ids, err := c.LookupName(ctx, "kernel.all.load")
-//	if err != nil {
-//		return err
+//	for s, err := range c.Values(ctx, "kernel.all.load", "disk.dev.read") {
+//		if err != nil {
+//			log.Print(err)
+//			continue
+//		}
+//		fmt.Println(s) // kernel.all.load[1 minute] 3.200000e-01
 //	}
-//	res, err := c.Fetch(ctx, ids)
+//
+// [Context.Fetch] does the same step by step, and [FetchGroup] makes rates and
+// scales units. A program outside this repository says
+//
+//	go get github.com/go-pcp/pcp
+//
+// or, with a copy of the source that is not published, has the line
+//
+//	replace github.com/go-pcp/pcp => ../path/to/the/copy
+//
+// in its go.mod (go mod edit -replace=github.com/go-pcp/pcp=../path/to/the/copy).
 //
 // # Errors
 //
@@ -25,7 +38,12 @@
 // requests return pcp.ErrIPC until [Context.Reconnect] succeeds. A loop that
 // samples for long reads like this:
 //
-//	for range time.Tick(10 * time.Second) {
+//	for tick := time.Tick(10 * time.Second); ; {
+//		select {
+//		case <-ctx.Done():
+//			return context.Cause(ctx)
+//		case <-tick:
+//		}
 //		_, err := c.FetchInto(ctx, ids, &res)
 //		switch {
 //		case errors.Is(err, pcp.ErrIPC), errors.Is(err, pcp.ErrTimeout):

@@ -66,20 +66,24 @@ func ExampleContext_Fetch() {
 			fmt.Println(vs.PMID, vs.Err)
 			continue
 		}
+		names := map[int32]string{} // of the instances
+		if descs[i].InDom != pcp.InDomNull {
+			if names, err = c.InstanceNames(ctx, descs[i].InDom); err != nil {
+				log.Fatal(err)
+			}
+		}
 		for _, v := range vs.Values {
-			switch v = v.As(descs[i].Type); v.Type() {
-			case pcp.TypeDouble:
-				name, err := c.NameInDom(ctx, descs[i].InDom, v.Inst)
-				fmt.Println(name, v.Double(), err)
-			case pcp.TypeString:
-				fmt.Printf("%s\n", v.Bytes())
+			if f, ok := v.Float64(); ok {
+				fmt.Println(names[v.Inst], f)
+			} else if s, ok := v.Text(); ok {
+				fmt.Println(s)
 			}
 		}
 	}
 	// Output:
-	// one 0 <nil>
-	// two 2 0.5 <nil>
-	// three 1 <nil>
+	// one 0
+	// two 2 0.5
+	// three 1
 	// wallaby
 }
 
@@ -99,7 +103,7 @@ func ExampleContext_LookupName() {
 	fmt.Println(err)
 	// Output:
 	// [400.0.0 PM_ID_NULL PM_ID_NULL]
-	// demo: Metric name is not a leaf in PMNS
+	// demo: Metric name is not a leaf in PMNS; nor can these be had: demo.nope
 }
 
 func ExampleParseHostSpec() {

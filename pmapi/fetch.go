@@ -43,6 +43,8 @@ func (c *Context) DelProfile(indom pcp.InDom, insts ...int32) error {
 
 // Fetch returns the values of metrics, a set for each id in order
 // (pmFetchHighRes(3)). A metric that cannot be had has its error in its set.
+// Values have the types of their metrics where this context has looked up the
+// descriptors; see [pcp.Value.As] for others.
 func (c *Context) Fetch(ctx context.Context, ids []pcp.PMID) (*pcp.Result, error) {
 	res := new(pcp.Result)
 	if _, err := c.fetch(ctx, ids, res, true); err != nil {
@@ -76,6 +78,7 @@ func (c *Context) fetch(ctx context.Context, ids []pcp.PMID, res *pcp.Result, ke
 			vs.Err = 0 // to the collector these do not exist; there are never values
 		}
 	}
+	c.types.stamp(ids, res)
 	return changes, nil
 }
 

@@ -45,13 +45,16 @@ func (c *Context) LookupDescs(ctx context.Context, ids ...pcp.PMID) ([]pcp.Desc,
 	}
 	defer c.unlock()
 	if len(rest) == len(ids) {
-		return descs, c.src.descs(ctx, ids, descs)
+		err := c.src.descs(ctx, ids, descs)
+		c.types.learn(descs)
+		return descs, err
 	}
 	restDescs := make([]pcp.Desc, len(rest))
 	for j := range restDescs {
 		restDescs[j].PMID = pcp.PMIDNull
 	}
 	err := c.src.descs(ctx, rest, restDescs)
+	c.types.learn(restDescs)
 	j := 0
 	for i, id := range ids {
 		if !isEvent(id) {
@@ -150,6 +153,20 @@ func (c *Context) Labels(ctx context.Context, kind pcp.LabelFlags, ident uint32)
 // (pmGetInDom(3)), or pcp.ErrInDom. The profile has no say.
 func (c *Context) GetInDom(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
 	return c.instances(ctx, indom, pcp.InNull, "", false)
+}
+
+// InstanceNames returns the external names of all instances of a domain by
+// their numbers, in one request: [Context.NameInDom] for many values.
+func (c *Context) InstanceNames(ctx context.Context, indom pcp.InDom) (map[int32]string, error) {
+	list, err := c.GetInDom(ctx, indom)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[int32]string, len(list))
+	for _, i := range list {
+		names[i.Inst] = i.Name
+	}
+	return names, nil
 }
 
 // LookupInDom returns the instance with an external name (pmLookupInDom(3)), or

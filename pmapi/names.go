@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmns"
@@ -70,11 +71,41 @@ func (c *Context) PMNSLocation() Location {
 // nameError says which name err is about.
 func nameError(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }
 
+// A NamesError says which of several names have no PMID.
+type NamesError struct {
+	Names []string // two or more
+	Err   error    // what is wrong with the first: pcp.ErrName or pcp.ErrNonLeaf
+}
+
+func (e *NamesError) Error() string {
+	return e.Err.Error() + "; nor can these be had: " + strings.Join(e.Names[1:], ", ")
+}
+
+func (e *NamesError) Unwrap() error { return e.Err }
+
 // LookupName returns the PMIDs of names, with PMIDNull for each that is
 // unknown. If any is, the error is that of the first: pcp.ErrName or
-// pcp.ErrNonLeaf (pmLookupName(3)). Any number of names may be asked for;
-// none at all is pcp.ErrTooSmall.
+// pcp.ErrNonLeaf (pmLookupName(3)). If several are, it is a *[NamesError],
+// which lists them. Any number of names may be asked for; none at all is
+// pcp.ErrTooSmall.
 func (c *Context) LookupName(ctx context.Context, names ...string) ([]pcp.PMID, error) {
+	ids, err := c.lookupAll(ctx, names)
+	if !errors.Is(err, pcp.ErrName) && !errors.Is(err, pcp.ErrNonLeaf) {
+		return ids, err
+	}
+	var bad []string
+	for i, id := range ids {
+		if id == pcp.PMIDNull {
+			bad = append(bad, names[i])
+		}
+	}
+	if len(bad) > 1 {
+		err = &NamesError{Names: bad, Err: err}
+	}
+	return ids, err
+}
+
+func (c *Context) lookupAll(ctx context.Context, names []string) ([]pcp.PMID, error) {
 	if len(names) == 0 {
 		return nil, pcp.ErrTooSmall
 	}

@@ -1,0 +1,110 @@
+package pmapi
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A Sample is one value of [Context.Values], with what belongs to it.
+type Sample struct {
+	Metric   string
+	Instance string // external name, "" for a metric with a single value
+	Value    pcp.Value
+	Desc     pcp.Desc // with its units and semantics
+	Time     pcp.Timestamp
+}
+
+// String returns a line as "disk.dev.read[sda] 17 count".
+func (s Sample) String() string {
+	var b strings.Builder
+	b.WriteString(s.Metric)
+	if s.Instance != "" {
+		b.WriteString("[" + s.Instance + "]")
+	}
+	b.WriteString(" " + s.Value.String())
+	if units := s.Desc.Units.String(); units != "" {
+		b.WriteString(" " + units)
+	}
+	return b.String()
+}
+
+// Values fetches metrics once and yields their values: one for each instance, in
+// the order of the names. What cannot be had comes with an error, which says
+// what it is about, and a Sample that has at least Metric; the others follow. Each
+// call looks up names, descriptors and instances anew. Programs that fetch again
+// and again do that once: see [Context.Fetch] and [NewFetchGroup].
+func (c *Context) Values(ctx context.Context, names ...string) iter.Seq2[Sample, error] {
+	return func(yield func(Sample, error) bool) {
+		ids, err := c.LookupName(ctx, names...)
+		var known []pcp.PMID
+		var of []string // their names
+		for i, id := range ids {
+			if id != pcp.PMIDNull {
+				known, of = append(known, id), append(of, names[i])
+				continue
+			}
+			// Each bad name has a reason of its own.
+			why := err
+			if len(names) > 1 {
+				if _, why = c.LookupName(ctx, names[i]); why == nil {
+					why = nameError(names[i], pcp.ErrName)
+				}
+			}
+			if !yield(Sample{Metric: names[i]}, why) {
+				return
+			}
+		}
+		if len(known) == 0 {
+			if len(ids) == 0 && err != nil {
+				yield(Sample{}, err)
+			}
+			return
+		}
+		descs, descErr := c.LookupDescs(ctx, known...)
+		if descs == nil {
+			yield(Sample{Metric: of[0]}, descErr)
+			return
+		}
+		res, err := c.Fetch(ctx, known)
+		if err != nil {
+			yield(Sample{Metric: of[0]}, err)
+			return
+		}
+		instances := make(map[pcp.InDom]map[int32]string)
+		for i := range res.Sets {
+			vs, s := &res.Sets[i], Sample{Metric: of[i], Desc: descs[i], Time: res.Time}
+			var why error
+			switch {
+			case vs.Err < 0:
+				why = nameError(of[i], vs.Err)
+			case descs[i].PMID == pcp.PMIDNull:
+				why = nameError(of[i], pcp.Code(descErr))
+			}
+			if why != nil {
+				if !yield(s, why) {
+					return
+				}
+				continue
+			}
+			inNames := instances[s.Desc.InDom]
+			if inNames == nil && s.Desc.InDom != pcp.InDomNull && len(vs.Values) > 0 {
+				if inNames, why = c.InstanceNames(ctx, s.Desc.InDom); why != nil {
+					if !yield(s, nameError(of[i], why)) {
+						return
+					}
+					continue
+				}
+				instances[s.Desc.InDom] = inNames
+			}
+			for _, v := range vs.Values {
+				s.Value, s.Instance = v.As(s.Desc.Type), inNames[v.Inst]
+				if !yield(s, nil) {
+					return
+				}
+			}
+		}
+	}
+}
