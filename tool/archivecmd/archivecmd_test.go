@@ -543,3 +543,32 @@ func TestArguments(t *testing.T) {
 		}
 	}
 }
+
+// TestOnce checks that the files of one archive are one archive.
+func TestOnce(t *testing.T) {
+	base := newArchive(t, 3, 10)
+	for _, sub := range []string{"verify", "ls"} {
+		out := must(t, sub, base+".0", base+".meta", base+".index", base)
+		if n := strings.Count(out, filepath.Base(base)); n != 1 {
+			t.Errorf("%s names the archive %d times:\n%s", sub, n, out)
+		}
+	}
+	if out := must(t, "ls", t.TempDir()); !strings.Contains(out, "no archives in ") {
+		t.Errorf("ls of an empty directory: %q", out)
+	}
+}
+
+// TestNotMine checks that what may not be read is not called damaged.
+func TestNotMine(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("SKIPPED: root may read everything")
+	}
+	base := newArchive(t, 3, 10)
+	if err := os.Chmod(base+".meta", 0); err != nil {
+		t.Fatal(err)
+	}
+	out, status := command(t, "verify", base)
+	if status != 2 || !strings.Contains(out, "may not read") || strings.Contains(out, "repair") {
+		t.Errorf("exits with %d, says %q", status, out)
+	}
+}

@@ -1,7 +1,12 @@
 package archivecmd
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp/archive"
@@ -29,7 +34,7 @@ archives. Versions 2 and 3 are read, compressed files too.`,
 }
 
 // archives finds the archives that arguments name: an archive, one of its files,
-// or a directory of archives. Without arguments it is the directory at hand.
+// or a directory of archives. One that is named twice counts once. Without arguments it is the directory at hand.
 func archives(args []string) (list []string, err error) {
 	if len(args) == 0 {
 		args = []string{"."}
@@ -46,7 +51,46 @@ func archives(args []string) (list []string, err error) {
 		}
 		list = append(list, in...)
 	}
-	return list, nil
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(list, func(path string) bool {
+		key := path
+		if base, _, ok := archive.BaseName(filepath.Base(path)); ok {
+			key = filepath.Join(filepath.Dir(path), base)
+		}
+		key = filepath.Clean(key)
+		again := seen[key]
+		seen[key] = true
+		return again
+	}), nil
+}
+
+// noneIn says so if there are no archives where a command without others looked.
+func noneIn(env *cli.Env, args []string) {
+	where := "this directory"
+	if len(args) > 0 {
+		where = strings.Join(args, ", ")
+	}
+	env.FlushOut()
+	fmt.Fprintf(env.Stderr, "%s: no archives in %s\n", env.ProgName(), where)
+}
+
+// unreadable returns why a file of an archive cannot be read by this user, nil if
+// that is not so.
+func unreadable(path string) error {
+	files, err := archive.FindFiles(path)
+	if err != nil {
+		return nil // which is told elsewhere
+	}
+	for _, name := range files.All() {
+		f, err := os.Open(name)
+		if errors.Is(err, fs.ErrPermission) {
+			return fmt.Errorf("%s: this user may not read the file", name)
+		}
+		if err == nil {
+			f.Close()
+		}
+	}
+	return nil
 }
 
 // directory returns the base names of the archives in a directory.

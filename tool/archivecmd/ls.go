@@ -63,6 +63,9 @@ func ls(_ context.Context, env *cli.Env) int {
 	if err != nil {
 		return failed(env, err)
 	}
+	if len(list) == 0 {
+		noneIn(env, o.Args)
+	}
 	loc := env.Local()
 	if o.TimeZoneSet {
 		loc = cli.Zone(o.TimeZone)

@@ -69,8 +69,16 @@ func verify(_ context.Context, env *cli.Env) int {
 		failed(env, err)
 		return 2
 	}
+	if len(list) == 0 {
+		noneIn(env, o.Args)
+	}
 	status := 0
 	for _, path := range list {
+		if err := unreadable(path); err != nil {
+			failed(env, err)
+			status = 2
+			continue
+		}
 		if _, err := archive.FindFiles(path); err != nil && len(check.Files(path)) == 0 {
 			failed(env, err)
 			status = 2
@@ -152,7 +160,7 @@ func (v *verdict) print(env *cli.Env, path string, ok bool, asJSON bool, c *chec
 	word := "whole"
 	switch {
 	case !ok || v.errors > 0:
-		word = "DAMAGED; \"pcp archive repair\" may help"
+		word = env.Red("DAMAGED") + "; \"" + env.Pcp() + " archive repair\" may help"
 	case v.warnings > 0:
 		word = "whole, but odd"
 	}

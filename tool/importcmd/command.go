@@ -19,6 +19,16 @@ var Command = &cli.Command{
 	Group:    "Archives",
 	Summary:  "make an archive of data that others have recorded",
 	Synopsis: "csv [options] file archive",
+	Doc: `
+The file is a table: a header with the names of metrics, and a row for each time.
+A name may have an instance in brackets, and type, semantics and units in parentheses:
+net.in[eth0] (u64 counter byte). What is not said is found out from the values.`,
+	Examples: []cli.Example{
+		{Line: "pcp import csv rooms.csv rooms", Text: "make the archive rooms of a table with a column called time"},
+		{Line: "pcp import csv -t when -f '%d.%m.%Y %H:%M' rooms.csv rooms", Text: "say where the times are and how they are written"},
+		{Line: "pcp import csv -m 'disk.*=u64 counter' -m disk.read=KB disks.csv disks", Text: "say what metrics are"},
+		{Line: "pcp val -a rooms temperature", Text: "look at the result"},
+	},
 	Options: []cli.Option{
 		cli.Heading("General options"),
 		{Short: 'h', Long: "host", Arg: "HOST", Help: "host that the data are of [this host]"},

@@ -34,11 +34,12 @@ type job struct {
 	indoms        []globInDom
 	prefix        string
 
-	header     []string
-	headerLine int
-	timeAt     int
-	cols       []*column // by column of the file, nil where the time is
-	metrics    []*metric
+	header      []string
+	headerLine  int
+	timeAt      int
+	timeGuessed bool      // no column is called as one of the time is
+	cols        []*column // by column of the file, nil where the time is
+	metrics     []*metric
 
 	progress *cli.Progress
 }
@@ -107,9 +108,16 @@ func (j *job) run() error {
 	if err != nil {
 		return err
 	}
-	values := 0
-	var last time.Time
+	values, rows := 0, 0
+	var first, last time.Time
 	err = j.read(in, func(line int, t time.Time, row []string) error {
+		if j.timeGuessed && j.parseTime == nil && t.Year() < earliestYear {
+			return fmt.Errorf("%s:%d: no column is called as one with times is, and %q of the first, %s, would be a time in %d; name the column with -t, or say with -f epoch that these are seconds",
+				j.file, line, row[j.timeAt], j.header[j.timeAt], t.Year())
+		}
+		if rows++; rows == 1 {
+			first = t
+		}
 		if !last.IsZero() && t.Before(last) {
 			return fmt.Errorf("%s:%d: the time goes back, from %s to %s", j.file, line, last.Format(time.RFC3339Nano), t.Format(time.RFC3339Nano))
 		}
@@ -161,7 +169,24 @@ func (j *job) run() error {
 	if e := im.End(); err == nil {
 		err = e
 	}
+	if err == nil {
+		j.progress.Clear()
+		stamp := func(t time.Time) string { return t.In(j.loc).Format(time.RFC3339) }
+		fmt.Fprintf(j.env.Stdout, "%s: %s with %s at %s, from %s to %s\n", im.Path(),
+			plural(len(j.metrics), "metric"), plural(values, "value"), plural(rows, "time"), stamp(first), stamp(last))
+	}
 	return err
+}
+
+// earliestYear is the year before which a number is hardly meant as a time.
+const earliestYear = 1980
+
+// plural is "1 metric", "2 metrics".
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // absent tells whether a field has no value.

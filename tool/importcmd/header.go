@@ -247,6 +247,7 @@ func (j *job) findTime(header []string) (int, error) {
 		i := slices.IndexFunc(header, func(s string) bool {
 			return slices.Contains(timeNames, strings.ToLower(strings.TrimSpace(s)))
 		})
+		j.timeGuessed = i < 0
 		return max(i, 0), nil
 	}
 	if i := slices.IndexFunc(header, func(s string) bool { return strings.TrimSpace(s) == j.timeColumn }); i >= 0 {

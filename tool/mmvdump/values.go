@@ -55,7 +55,7 @@ type metric struct {
 
 type value struct {
 	Inst  *int32 `json:"inst,omitempty"`
-	Name  string `json:"name,omitempty"` // of the instance
+	Name  string `json:"instance,omitempty"` // its name
 	Value any    `json:"value"`
 }
 
