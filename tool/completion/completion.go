@@ -26,9 +26,9 @@ var Command = &cli.Command{
 	Run:         run,
 }
 
-func run(_ context.Context, env *cli.Env) int {
-	o := cli.ParseOptions(env, cli.ParseConfig{})
-	if len(o.Args) != 1 {
+func run(ctx context.Context, env *cli.Env) int {
+	o := cli.ParseOptions(env, cli.ParseConfig{POSIX: true})
+	if len(o.Args) == 0 || len(o.Args) > 1 && o.Args[0] != "instances" {
 		o.WantUsage()
 	}
 	if status, exit := o.Done(); exit {
@@ -37,6 +37,8 @@ func run(_ context.Context, env *cli.Env) int {
 	w := bufio.NewWriter(env.Stdout)
 	defer w.Flush()
 	switch o.Args[0] {
+	case "instances":
+		instances(ctx, env, o.Args[1:])
 	case "bash":
 		bash(w, env.Commands)
 	case "zsh":
@@ -94,7 +96,7 @@ func bash(w io.Writer, commands []*cli.Command) {
 
 _pcp() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
-    local cmd=${COMP_WORDS[0]##*/} opts= files= values= metrics=
+    local cmd=${COMP_WORDS[0]##*/} opts= files= values= metrics= insts= first=1 name quoted
     COMPREPLY=()
     if [[ $cmd == pcp ]]; then
         if (( COMP_CWORD == 1 )); then
@@ -113,17 +115,35 @@ _pcp() {
     case $cmd in
 `)
 	for _, c := range commands {
-		pattern := c.Name
+		if len(c.Sub) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, `    %s)
+        if (( COMP_CWORD == 2 )); then
+            COMPREPLY=($(compgen -W '%s' -- "$cur"))
+            return
+        fi
+        cmd="$cmd ${COMP_WORDS[2]}"
+        ;;
+`, c.Name, below(c))
+	}
+	fmt.Fprint(w, `    esac
+    case $cmd in
+`)
+	for _, c := range flat(commands) {
+		pattern := quoteName(c.Name)
 		if c.Link != "" && c.Link != c.Name {
 			pattern += "|" + c.Link
 		}
-		var opts, files, values []string
+		var opts, files, values, insts []string
 		options(c, func(o *cli.Option) {
 			for _, s := range spellings(o) {
 				if s != "-?" {
 					opts = append(opts, s)
 				}
 				switch {
+				case wantsInstances(o):
+					insts = append(insts, s)
 				case wantsFile(o):
 					files = append(files, s)
 				case o.Arg != "":
@@ -136,8 +156,16 @@ _pcp() {
 		if wantsMetrics(c) {
 			fmt.Fprint(w, "        metrics=1\n")
 		}
+		if len(insts) > 0 {
+			fmt.Fprintf(w, "        insts='%s'\n", strings.Join(insts, " "))
+		}
 		switch c.Name {
 		case "help":
+			for _, p := range commands {
+				if len(p.Sub) > 0 {
+					fmt.Fprintf(w, "        [[ $prev == %s ]] && { COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return; }\n", p.Name, below(p))
+				}
+			}
 			fmt.Fprintf(w, "        [[ $cur == -* ]] || { COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return; }\n", commandNames(commands))
 		case "completion":
 			fmt.Fprint(w, "        [[ $cur == -* ]] || { COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")); return; }\n")
@@ -146,7 +174,13 @@ _pcp() {
 	}
 	fmt.Fprintf(w, `    *)  return ;;
     esac
-    if [[ " $files " == *" $prev "* ]]; then
+    if [[ " $insts " == *" $prev "* ]]; then
+        [[ ${COMP_WORDS[0]##*/} == pcp ]] && first=2
+        while IFS= read -r name; do
+            printf -v quoted %%q "$name"
+            [[ $quoted == "$cur"* || $name == "$cur"* ]] && COMPREPLY+=("$quoted")
+        done < <(pcp completion instances "$cmd" "${COMP_WORDS[@]:first:COMP_CWORD-1-first}" "${COMP_WORDS[@]:COMP_CWORD+1}" 2>/dev/null)
+    elif [[ " $files " == *" $prev "* ]]; then
         COMPREPLY=($(compgen -f -- "$cur"))
     elif [[ " $values " == *" $prev "* ]]; then
         return
@@ -179,11 +213,27 @@ func zsh(w io.Writer, commands []*cli.Command) {
     compadd -a names
 }
 
+_pcp_instances() {
+    local -a names
+    names=(${(f)"$(pcp completion instances ${(Q)words[1]} ${(Q)words[2,CURRENT-2]} ${(Q)words[CURRENT+1,-1]} 2>/dev/null)"})
+    compadd -a names
+}
+
 _pcp_command() {
     case $1 in
 `)
 	for _, c := range commands {
-		pattern := c.Name
+		if len(c.Sub) > 0 {
+			fmt.Fprintf(w, "    %s)\n        if (( CURRENT == 2 )); then\n            compadd -- %s\n        else\n"+
+				"            words=(\"%s $words[2]\" $words[3,-1])\n            (( CURRENT-- ))\n            _pcp_command \"$words[1]\"\n        fi\n        ;;\n",
+				c.Name, below(c), c.Name)
+		}
+	}
+	for _, c := range flat(commands) {
+		if len(c.Sub) > 0 {
+			continue
+		}
+		pattern := quoteName(c.Name)
 		if c.Link != "" && c.Link != c.Name {
 			pattern += "|" + c.Link
 		}
@@ -196,6 +246,12 @@ _pcp_command() {
 		switch {
 		case c.Name == "help":
 			fmt.Fprintf(w, " \\\n            '1:command:(%s)'", commandNames(commands))
+			for _, p := range commands {
+				if len(p.Sub) > 0 {
+					fmt.Fprintf(w, " \\\n            '2:command:(%s)'", allBelow(commands))
+					break
+				}
+			}
 		case c.Name == "completion":
 			fmt.Fprint(w, " \\\n            '1:shell:(bash zsh fish)'")
 		case wantsMetrics(c):
@@ -246,6 +302,8 @@ func zshSpec(o *cli.Option, spelling string) string {
 	}
 	spec += "[" + escape.Replace(o.Help) + "]"
 	switch {
+	case wantsInstances(o):
+		spec += ":" + escape.Replace(o.Arg) + ":_pcp_instances"
 	case wantsFile(o):
 		spec += ":" + escape.Replace(o.Arg) + ":_files"
 	case o.Arg != "":
@@ -269,12 +327,38 @@ function __pcp_first
     test (count (commandline -opc)) -eq 1
 end
 
+function __pcp_sub
+    set -l words (commandline -opc)
+    test (count $words) -ge 3; and test "$words[2]" = $argv[1]; and test "$words[3]" = $argv[2]
+end
+
+function __pcp_parent
+    set -l words (commandline -opc)
+    test (count $words) -eq 2; and test "$words[2]" = $argv[1]
+end
+
+function __pcp_instances
+    set -l words (commandline -opc)
+    set -l first 1
+    string match -qr '(^|/)pcp$' -- $words[1]; and set first 2
+    set -l name (string replace -r '.*/' '' -- $words[$first])
+    pcp completion instances $name $words[(math $first + 1)..-2] 2>/dev/null
+end
+
 complete -c pcp -f
 `)
 	for _, c := range commands {
 		fmt.Fprintf(w, "complete -c pcp -n __pcp_first -a %s -d %s\n", c.Name, quote(c.Summary))
 	}
 	for _, c := range commands {
+		if len(c.Sub) > 0 {
+			for _, s := range c.Sub {
+				word := strings.TrimPrefix(s.Name, c.Name+" ")
+				fmt.Fprintf(w, "complete -c pcp -n '__pcp_parent %s' -f -a %s -d %s\n", c.Name, word, quote(s.Summary))
+				fishCommand(w, "-c pcp -n '__pcp_sub "+s.Name+"'", s, commands)
+			}
+			continue
+		}
 		within := "-c pcp -n '__pcp_is " + strings.TrimSpace(c.Name+" "+c.Link) + "'"
 		fishCommand(w, within, c, commands)
 		if c.Link != "" {
@@ -293,6 +377,8 @@ func fishCommand(w io.Writer, within string, c *cli.Command, commands []*cli.Com
 			fmt.Fprintf(w, " -l %s", o.Long)
 		}
 		switch {
+		case wantsInstances(o):
+			fmt.Fprint(w, " -x -a '(__pcp_instances)'")
 		case wantsFile(o):
 			fmt.Fprint(w, " -r -F")
 		case o.Arg != "":
@@ -302,7 +388,7 @@ func fishCommand(w io.Writer, within string, c *cli.Command, commands []*cli.Com
 	})
 	switch {
 	case c.Name == "help":
-		fmt.Fprintf(w, "complete %s -f -a '%s'\n", within, commandNames(commands))
+		fmt.Fprintf(w, "complete %s -f -a '%s %s'\n", within, commandNames(commands), allBelow(commands))
 	case c.Name == "completion":
 		fmt.Fprintf(w, "complete %s -f -a 'bash zsh fish'\n", within)
 	case wantsMetrics(c):
@@ -310,4 +396,41 @@ func fishCommand(w io.Writer, within string, c *cli.Command, commands []*cli.Com
 	default:
 		fmt.Fprintf(w, "complete %s -F\n", within)
 	}
+}
+
+// flat returns the commands and those below them.
+func flat(commands []*cli.Command) []*cli.Command {
+	var list []*cli.Command
+	for _, c := range commands {
+		list = append(append(list, c), flat(c.Sub)...)
+	}
+	return list
+}
+
+// below returns the names of the commands below c, as they are typed.
+func below(c *cli.Command) string {
+	names := make([]string, len(c.Sub))
+	for i, s := range c.Sub {
+		names[i] = strings.TrimPrefix(s.Name, c.Name+" ")
+	}
+	return strings.Join(names, " ")
+}
+
+// allBelow returns the names of the commands below any other.
+func allBelow(commands []*cli.Command) string {
+	var names []string
+	for _, c := range commands {
+		if len(c.Sub) > 0 {
+			names = append(names, below(c))
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// quoteName makes the name of a command one word.
+func quoteName(name string) string {
+	if strings.Contains(name, " ") {
+		return quote(name)
+	}
+	return name
 }

@@ -1,0 +1,109 @@
+package completion
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// instancesTimeout is how long somebody who has pressed a key may wait.
+const instancesTimeout = time.Second
+
+// wantsInstances reports whether the argument of an option is a list of
+// instances.
+func wantsInstances(o *cli.Option) bool { return o.Arg == "INST" || o.Arg == "INSTS" }
+
+// instances prints the instances of the metric on a command line, one a line, as
+// -i takes them. It is quiet about whatever is wrong: a shell calls it.
+func instances(ctx context.Context, env *cli.Env, words []string) {
+	if len(words) == 0 {
+		return
+	}
+	c := cli.Find(env.Commands, words[0])
+	if c == nil {
+		return
+	}
+	host, archive := "local:", ""
+	p := getopt.New(c.Options, joined(words[1:]))
+	for {
+		opt, arg, ok := p.Next()
+		if !ok {
+			break
+		}
+		if opt == nil {
+			continue // not typed to the end
+		}
+		switch opt.Long {
+		case "host":
+			host = arg
+		case "archive":
+			archive = arg
+		}
+	}
+	if len(p.Args()) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, instancesTimeout)
+	defer cancel()
+	list, err := find(ctx, env, host, archive, p.Args()[0])
+	if err != nil {
+		return
+	}
+	for _, in := range list {
+		if strings.ContainsAny(in.Name, ", \t") {
+			fmt.Fprintf(env.Stdout, "\"%s\"\n", in.Name)
+		} else {
+			fmt.Fprintln(env.Stdout, in.Name)
+		}
+	}
+}
+
+// find returns the instances of a metric.
+func find(ctx context.Context, env *cli.Env, host, archive, metric string) ([]pcp.Instance, error) {
+	var c *pmapi.Context
+	var err error
+	if archive != "" {
+		c, err = pmapi.OpenArchive(archive)
+	} else {
+		d := pmapi.Dialer{ConnectTimeout: instancesTimeout, RequestTimeout: instancesTimeout, Getenv: env.Getenv}
+		c, err = d.Dial(ctx, host)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	ids, err := c.LookupName(ctx, metric)
+	if err != nil {
+		return nil, err
+	}
+	desc, err := c.LookupDesc(ctx, ids[0])
+	if err != nil || desc.InDom == pcp.InDomNull {
+		return nil, err
+	}
+	if archive != "" {
+		return c.GetInDomArchive(desc.InDom)
+	}
+	return c.GetInDom(ctx, desc.InDom)
+}
+
+// joined undoes how bash splits words at colons and equals signs.
+func joined(words []string) []string {
+	var list []string
+	glue := false
+	for _, w := range words {
+		sep := w == ":" || w == "="
+		if len(list) > 0 && (sep || glue) {
+			list[len(list)-1] += w
+		} else {
+			list = append(list, w)
+		}
+		glue = sep
+	}
+	return list
+}
