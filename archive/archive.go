@@ -323,7 +323,7 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 	if v == nil {
 		src, err := openSource(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w: %w", errNoVolume, err)
+			err = fmt.Errorf("%w: %w", ErrNoVolume, err)
 		}
 		if err != nil {
 			return nil, Label{}, err
@@ -344,7 +344,7 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 		return fail(err)
 	}
 	if a.begun(v, int64(n)) {
-		return fail(fmt.Errorf("label of %d bytes: %w: %w", n, errNoVolume, pcp.ErrNoData))
+		return fail(fmt.Errorf("label of %d bytes: %w: %w", n, ErrNoVolume, pcp.ErrNoData))
 	}
 	label, err := DecodeLabel(b[:n])
 	if err == nil {
@@ -360,7 +360,7 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 		if had := a.indexed(number); had > int64(LabelSize(label.Version)) {
 			return fail(fmt.Errorf("nothing after the label, where the index knows of %d bytes: %w", had, pcp.ErrLogRec))
 		}
-		return fail(fmt.Errorf("nothing after the label: %w: %w", errNoVolume, pcp.ErrNoData))
+		return fail(fmt.Errorf("nothing after the label: %w: %w", ErrNoVolume, pcp.ErrNoData))
 	}
 	return v, label, nil
 }
@@ -385,10 +385,10 @@ func (a *Archive) indexed(number int) int64 {
 	return most
 }
 
-// errNoVolume says that there is nothing of a volume to be read: it was removed,
+// ErrNoVolume means that there is nothing of a volume to be read: it was removed,
 // or it was begun and has no records. Readers go on with the next one. Any other
 // error of opening a volume is damage, and ends reading.
-var errNoVolume = errors.New("volume without records")
+var ErrNoVolume = errors.New("volume without records")
 
 // release gives a volume back. One that nobody uses stays open until another
 // one is given back.

@@ -12,8 +12,9 @@ import (
 // A File is one file of an archive as it is, expanded if it is compressed: for
 // tools that check or mend archives that [Open] may refuse.
 type File struct {
-	src  source
-	path string
+	src   source
+	path  string
+	close func() error // nil: that of src
 }
 
 // OpenFile opens a file of an archive. Path may lack the suffix of a compressed one.
@@ -22,7 +23,20 @@ func OpenFile(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{src, findFile(path)}, nil
+	return &File{src: src, path: findFile(path)}, nil
+}
+
+// OpenVolume opens a volume of the archive, whose label it has checked. The error
+// is ErrNoVolume if there is nothing of the volume to be read.
+func (a *Archive) OpenVolume(number int) (*File, error) {
+	v, _, err := a.volume(number)
+	if err != nil {
+		return nil, err
+	}
+	return &File{v.src, findFile(a.path + "." + strconv.Itoa(number)), func() error {
+		a.release(v)
+		return nil
+	}}, nil
 }
 
 // Name returns the path of the file, with its suffix.
@@ -42,7 +56,12 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.src.ReadAt(p,
 func (f *File) Size() (int64, error) { return f.src.size() }
 
 // Close closes the file.
-func (f *File) Close() error { return f.src.Close() }
+func (f *File) Close() error {
+	if f.close != nil {
+		return f.close()
+	}
+	return f.src.Close()
+}
 
 // IgnoreIndex makes readers do without the temporal index: one that is damaged
 // leads astray.

@@ -71,7 +71,7 @@ func (r *Reader) use(number int) error {
 // silence.
 func (r *Reader) try(number int) (bool, error) {
 	err := r.use(number)
-	if errors.Is(err, errNoVolume) {
+	if errors.Is(err, ErrNoVolume) {
 		return false, nil
 	}
 	return err == nil, err
@@ -254,7 +254,7 @@ func (r *Reader) place() (whole bool, err error) {
 // volumeSize returns the size of a volume, 0 if there is nothing of it.
 func (a *Archive) volumeSize(number int) (int64, error) {
 	v, _, err := a.volume(number)
-	if errors.Is(err, errNoVolume) {
+	if errors.Is(err, ErrNoVolume) {
 		return 0, nil
 	}
 	if err != nil {

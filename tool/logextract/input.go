@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
@@ -135,24 +134,13 @@ func (v *volumes) close() {
 	}
 }
 
-// open goes to the start of a volume.
+// open goes to the start of a volume; archive.ErrNoVolume if there is nothing of it.
 func (v *volumes) open(i int) error {
-	f, err := archive.OpenFile(v.a.Path() + "." + strconv.Itoa(v.a.Volumes()[i]))
+	f, err := v.a.OpenVolume(v.a.Volumes()[i])
 	if err != nil {
 		return err
 	}
 	size, err := f.Size()
-	if err == nil {
-		var head [808]byte
-		n, rerr := f.ReadAt(head[:], 0)
-		var label archive.Label
-		if label, err = archive.DecodeLabel(head[:n]); rerr != nil && !errors.Is(rerr, io.EOF) {
-			err = rerr
-		}
-		if err == nil && (label.Version != v.a.Version() || int(label.Vol) != v.a.Volumes()[i]) {
-			err = pcp.ErrLabel
-		}
-	}
 	if err != nil {
 		f.Close()
 		return err
@@ -169,14 +157,19 @@ func (v *volumes) moveTo(off int64) { v.off, v.pos, v.buf = off, 0, v.buf[:0] }
 // offset returns where the next record starts.
 func (v *volumes) offset() int64 { return v.off + int64(v.pos) }
 
-// step goes to the next volume that can be read.
-func (v *volumes) step() bool {
+// step goes to the next volume that has records, io.EOF if there is none. One
+// that cannot be read is a bad record at its start.
+func (v *volumes) step() error {
 	for i := v.i + 1; i < len(v.a.Volumes()); i++ {
-		if v.open(i) == nil {
-			return true
+		err := v.open(i)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, archive.ErrNoVolume) {
+			return &badRecord{0, v.size, err}
 		}
 	}
-	return false
+	return io.EOF
 }
 
 // need makes n bytes from pos on be in buf, fewer where the file ends.
@@ -205,8 +198,10 @@ func (v *volumes) need(n int) error {
 // next returns the contents of the next record, valid until the next call;
 // io.EOF after the last one of the last volume.
 func (v *volumes) next() ([]byte, error) {
-	if v.f == nil && !v.step() {
-		return nil, io.EOF
+	if v.f == nil {
+		if err := v.step(); err != nil {
+			return nil, err
+		}
 	}
 	for {
 		if len(v.buf)-v.pos < 4 {
@@ -214,10 +209,10 @@ func (v *volumes) next() ([]byte, error) {
 				return nil, v.bad(v.offset(), err)
 			}
 			if len(v.buf) < 4 {
-				if v.step() {
-					continue
+				if err := v.step(); err != nil {
+					return nil, err
 				}
-				return nil, io.EOF
+				continue
 			}
 		}
 		n := int(int32(binary.BigEndian.Uint32(v.buf[v.pos:])))

@@ -1,0 +1,317 @@
+package difftest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/damage"
+	"github.com/go-pcp/pcp/internal/longtest"
+	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/dumplog"
+	"github.com/go-pcp/pcp/tool/logextract"
+	"github.com/go-pcp/pcp/tool/logreduce"
+	"github.com/go-pcp/pcp/tool/logsummary"
+	"github.com/go-pcp/pcp/tool/val"
+)
+
+// damageReaders are the tools that TestDamageIsNotSilent gives damaged archives.
+var damageReaders = []*cli.Command{dumplog.Command, val.Command, logsummary.Command, logreduce.Command, logextract.Command}
+
+// A victim is an archive that is damaged.
+type victim struct {
+	*damage.Archive
+	name    string
+	metrics []string
+	span    float64
+}
+
+// knownDamage was once passed over in silence, or made a tool of ours panic.
+var knownDamage = map[string][]damage.Damage{
+	"omnibus_v3":     {{File: ".0", Kind: damage.Zero, At: 51492, N: 163}},
+	"sample-labels":  {{File: ".0", Kind: damage.Write, At: 16, Bytes: "\x7f\xff\xff\x00"}},
+	"20190628.04.03": {{File: ".1.xz", Kind: damage.Flip, At: 1235, Bytes: "\x01"}},
+	"ok-mv-bar":      {{File: ".3", Kind: damage.Delete, At: 40, N: 4}},
+	"ok-mv-bar.gz":   {{File: ".1.gz", Kind: damage.Cut, At: 64}, {File: ".0.gz", Kind: damage.Cut, At: 0}},
+	"ok-mv-bar.bz2":  {{File: ".3.bz2", Kind: damage.Flip, At: 216, Bytes: "\x10"}, {File: ".0.bz2", Kind: damage.Cut, At: 0}},
+	"ok-foo":         {{File: ".meta", Kind: damage.Cut, At: 136}},
+}
+
+// victims copies archives of the suite: of both versions, of one volume and of
+// several, plain and compressed by each of the formats.
+func victims(t *testing.T) []*victim {
+	t.Helper()
+	var list []*victim
+	for _, v := range []struct {
+		name     string
+		compress []string // and what it adds to the names; all files but the index
+	}{
+		{"ok-foo", nil},
+		{"omnibus_v3", nil},
+		{"sample-labels", nil},
+		{"ok-mv-bar", nil},
+		{"20190628.04.03", nil}, // .xz
+		{"ok-mv-bar", []string{"gzip", ".gz"}},
+		{"ok-mv-bar", []string{"bzip2", ".bz2"}},
+		{"omnibus_v3", []string{"gzip", ".gz"}}, // .zst this C library does not know
+	} {
+		a, err := damage.Copy(t.TempDir(), filepath.Join(suiteDir, "archives", v.name))
+		if err != nil {
+			t.Skip("SKIPPED: the QA suite of PCP is not installed: ", err)
+		}
+		name := v.name
+		if v.compress != nil {
+			path, err := exec.LookPath(v.compress[0])
+			if err != nil {
+				t.Logf("SKIPPED: no %s", v.compress[0])
+				continue
+			}
+			name += v.compress[1]
+			for _, file := range a.Files {
+				if file == ".index" {
+					continue
+				}
+				if out, err := exec.Command(path, "-q", a.Base+file).CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v\n%s", path, err, out)
+				}
+				os.Remove(a.Base + file) // zstd leaves it
+			}
+			if a, err = damage.Copy(t.TempDir(), a.Base); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list = append(list, open(t, name, a))
+	}
+	return list
+}
+
+func open(t *testing.T, name string, files *damage.Archive) *victim {
+	t.Helper()
+	v := &victim{Archive: files, name: name}
+	a, err := archive.Open(v.Base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for _, d := range a.Meta().Descs() {
+		if n := a.Meta().Names(d.PMID); len(n) > 0 && d.Type != pcp.TypeNoSupport {
+			v.metrics = append(v.metrics, n[0])
+		}
+	}
+	end, err := a.End()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.span = max(1, end.Sub(a.Label().Start))
+	return v
+}
+
+// args draws arguments for a tool. What it writes goes to out.
+func (v *victim) args(rnd *rand.Rand, tool, out string) []string {
+	step := fmt.Sprintf("%.3f", max(v.span/[]float64{5, 20, 60}[rnd.IntN(3)], 0.01))
+	switch tool {
+	case "pmdumplog":
+		return []string{"-z", "-a", v.Base}
+	case "pmval":
+		metric := v.metrics[rnd.IntN(len(v.metrics))]
+		switch rnd.IntN(4) {
+		case 0:
+			return []string{"-z", "-U", v.Base, metric}
+		case 1:
+			return []string{"-z", "-a", v.Base, "-t", step, "-r", metric}
+		}
+		return []string{"-z", "-a", v.Base, "-t", step, metric}
+	case "pmlogsummary":
+		return []string{"-z", "-alIm", v.Base}
+	case "pmlogreduce":
+		return []string{"-t", step, v.Base, out}
+	}
+	return []string{v.Base, out}
+}
+
+// An answer is what a tool made of an archive.
+type answer struct {
+	result
+	files map[string]string // what it wrote
+}
+
+// complains reports whether the tool said that something is wrong.
+func (a answer) complains() bool { return a.status != 0 || a.stderr != "" }
+
+// warned are messages that have nothing to do with damage.
+func (a *answer) strip() {
+	var kept strings.Builder
+	for line := range strings.Lines(a.stderr) {
+		if !strings.Contains(line, "EVENT metric") {
+			kept.WriteString(line)
+		}
+	}
+	a.stderr = kept.String()
+}
+
+func collect(out string) map[string]string {
+	files := make(map[string]string)
+	paths, _ := filepath.Glob(out + ".*")
+	for _, p := range paths {
+		if b, err := os.ReadFile(p); err == nil {
+			if len(b) >= 12 {
+				copy(b[8:12], "PID.") // in the label
+			}
+			files[filepath.Base(p)] = string(b)
+		}
+		os.Remove(p)
+	}
+	return files
+}
+
+// ask has a tool of ours read an archive, in this process: a panic and a tool that does
+// not end are an answer too.
+func ask(c *cli.Command, args []string, out string) (a answer) {
+	var stdout, stderr bytes.Buffer
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	done := make(chan answer, 1)
+	go func() {
+		a := answer{result: result{status: -1}}
+		defer func() {
+			if p := recover(); p != nil {
+				fmt.Fprintf(&stderr, "panic: %v", p)
+			}
+			a.stdout, a.stderr = stdout.String(), stderr.String()
+			done <- a
+		}()
+		a.status = c.Run(ctx, &cli.Env{
+			Name: c.Link, Args: args, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+			Getenv: func(name string) string { return map[string]string{"TZ": "UTC"}[name] }, Version: "6.0.3", Command: c,
+		})
+	}()
+	select {
+	case a = <-done:
+	case <-time.After(2 * time.Minute):
+		a = answer{result: result{status: -1, stderr: "does not end"}}
+	}
+	a.strip()
+	a.files = collect(out)
+	return a
+}
+
+// askReal has the real tool read it. Some damage makes it loop or die.
+func askReal(t *testing.T, tool string, args []string, out string) answer {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, oracle.Path(tool), args...)
+	cmd.Env = append(oracle.Env(), "TZ=UTC")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+			t.Fatal(err)
+		}
+	}
+	a := answer{result: result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}}
+	a.strip()
+	a.files = collect(out)
+	return a
+}
+
+// silent names why ours may say nothing where the C tool complains. Each reason
+// can be seen by the program; whole is what ours says of the archive before it
+// was damaged.
+var silent = []struct {
+	why string
+	ok  func(d damage.Damage, theirs, ours, whole answer) bool
+}{
+	{"the C tool dies", func(_ damage.Damage, theirs, _, _ answer) bool { return theirs.status < 0 }},
+	{"the C tool exits with 0, and the answer is that of the whole archive: what is damaged is not needed for it",
+		func(_ damage.Damage, theirs, ours, whole answer) bool {
+			return theirs.status == 0 && ours.stdout == whole.stdout && maps.Equal(ours.files, whole.files)
+		}},
+	{"the answer is that of the whole archive: where the temporal index leads astray we read on, the C library believes it",
+		func(d damage.Damage, _, ours, whole answer) bool {
+			return strings.HasPrefix(d.File, ".index") && ours.stdout == whole.stdout && maps.Equal(ours.files, whole.files)
+		}},
+}
+
+// TestDamageIsNotSilent damages archives at random: flips bits, overwrites,
+// zeroes, removes and inserts bytes, and cuts, in the volumes, the metadata and the index.
+// Wherever the C tool ends with an error or says that something is wrong ours
+// does too, but for the reasons in silent; and none of ours panics or hangs.
+//
+// By default there are few; with PCP_TEST_LONG=1 there are 2,000, of another seed
+// with PCP_TEST_SEED.
+func TestDamageIsNotSilent(t *testing.T) {
+	oracle.Require(t)
+	seed := longtest.Seed(t)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	list := victims(t)
+	n := longtest.N(96, 2000) / len(list)
+	counts := make(map[string]int)
+	for _, v := range list {
+		out := filepath.Join(t.TempDir(), "out")
+		whole := make(map[string]answer)
+		for _, d := range append(slices.Clone(knownDamage[v.name]), v.Draw(seed, n)...) {
+			if err := v.Apply(d); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range damageReaders {
+				args := v.args(rnd, c.Link, out)
+				what := fmt.Sprintf("%s %v: %s %q", v.name, d, c.Link, args)
+				theirs, ours := askReal(t, c.Link, args, out), ask(c, args, out)
+				counts["runs"]++
+				switch {
+				case ours.status < 0:
+					t.Errorf("%s: %s", what, ours.stderr)
+				case theirs.complains() && ours.complains():
+					counts["both complain"]++
+				case ours.complains():
+					counts["ours alone complains"]++
+				case !theirs.complains():
+					counts["neither complains"]++
+				default:
+					key := strings.Join(append(args, c.Link), " ")
+					if _, ok := whole[key]; !ok {
+						if err := v.Restore(); err != nil {
+							t.Fatal(err)
+						}
+						whole[key] = ask(c, args, out)
+						if err := v.Apply(d); err != nil {
+							t.Fatal(err)
+						}
+					}
+					i := slices.IndexFunc(silent, func(s struct {
+						why string
+						ok  func(d damage.Damage, theirs, ours, whole answer) bool
+					},
+					) bool {
+						return s.ok(d, theirs, ours, whole[key])
+					})
+					if i < 0 {
+						t.Errorf("%s: the C tool exits with %d and says %q, ours says nothing", what, theirs.status, theirs.stderr)
+						continue
+					}
+					counts[silent[i].why]++
+				}
+			}
+			if err := v.Restore(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%d: %s", counts[what], what)
+	}
+}
