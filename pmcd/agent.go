@@ -7,6 +7,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
 )
 
 // A backend is how the server reaches an agent: in process or by PDUs. All
@@ -118,6 +119,10 @@ type part struct {
 	err     error // for all ids
 	next    int   // the set of res to be merged next
 
+	alone   bool       // the fetch has no other part
+	relay   wire.Relay // of a long result, if relayed
+	relayed bool
+
 	req pmda.FetchRequest
 	buf []byte // holds what the values of res point into
 	own []pcp.PMID
@@ -126,6 +131,7 @@ type part struct {
 func (p *part) reset() {
 	p.res.Reset()
 	p.err, p.next, p.remote = nil, 0, false
+	p.alone, p.relay, p.relayed = false, wire.Relay{}, false
 }
 
 // valid tells whether the agent answered what it was asked.

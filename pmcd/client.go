@@ -61,8 +61,9 @@ type client struct {
 	body   int  // the request's length
 
 	out      []byte
-	last     int   // how many bytes of it were sent last
-	writeEnd int64 // when the write deadline was last moved, on the server's clock
+	tail     []byte // to be sent after out
+	last     int    // how many bytes of it were sent last
+	writeEnd int64  // when the write deadline was last moved, on the server's clock
 	reply    wire.Result
 	req      requests
 }
@@ -208,13 +209,19 @@ func (c *client) flush() error {
 			return err
 		}
 	}
-	c.last = len(c.out)
+	tail := c.tail
+	c.tail = nil
+	c.last = len(c.out) + len(tail)
 	c.leaveGate(c.last)
 	if c.last > maxKeep {
-		c.hold(cap(c.out))
-		defer c.hold(-cap(c.out))
+		held := cap(c.out) + cap(tail)
+		c.hold(held)
+		defer c.hold(-held)
 	}
 	_, err := c.stream.Write(c.out)
+	if err == nil && tail != nil {
+		_, err = c.stream.Write(tail)
+	}
 	if cap(c.out) > maxKeep {
 		c.out = nil
 	}

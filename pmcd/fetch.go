@@ -137,6 +137,10 @@ func (c *client) finishFetch() error {
 			c.askRemotes()
 		}
 	}
+	if len(j.parts) == 1 {
+		p := j.parts[0]
+		p.alone, p.relay.HighRes = p.remote, j.highRes
+	}
 	for ; j.at < len(j.parts); j.at++ {
 		p := j.parts[j.at]
 		if p.remote && len(j.parts) > 1 {
@@ -190,7 +194,22 @@ func (c *client) putResult() {
 		c.s.countOut(wire.TypeError)
 		c.out = wire.Append(c.out, wire.FromAnon, &wire.Error{Code: pcp.Error(changes)})
 	}
+	if len(j.parts) == 1 && j.parts[0].relayed {
+		c.putRelay(&j.parts[0].relay)
+		return
+	}
 	c.put(reply)
+}
+
+// putRelay is put for the result of an agent that goes on as it is.
+func (c *client) putRelay(p *wire.Relay) {
+	p.Time = c.reply.Time
+	c.s.countOut(c.reply.Type())
+	c.out, c.tail = p.Append(c.out, wire.FromAnon)
+	*p = wire.Relay{}
+	if c.s.events.on() {
+		c.s.events.sent(c.file(), &wire.Result{HighRes: c.reply.HighRes})
+	}
 }
 
 func (c *client) merge() []pcp.ValueSet {

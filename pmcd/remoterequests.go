@@ -28,6 +28,10 @@ func (r *remote) take(p *part, h wire.Header, body []byte, err error) {
 		p.err = err
 		return
 	}
+	if p.alone && len(body) >= relayLength && h.Type == wire.TypeResult {
+		r.takeRelay(p, body)
+		return
+	}
 	// The values outlive the exchange.
 	p.buf = append(p.buf[:0], body...)
 	r.result.HighRes = false
@@ -42,8 +46,35 @@ func (r *remote) take(p *part, h wire.Header, body []byte, err error) {
 		p.err = pcp.ErrIPC
 		return
 	}
-	// An agent says in the time stamp's place that its names or labels changed.
-	if sec := p.res.Time.Sec; sec > 0 && sec < 1<<6 {
+	r.noteChanges(p.res.Time)
+}
+
+// relayLength is how long an agent's result is, in bytes, that goes on to the
+// client as it is.
+const relayLength = 1 << 20
+
+// takeRelay has a long result be that of p. Called with r.mu held.
+func (r *remote) takeRelay(p *part, body []byte) {
+	stamp, same, err := p.relay.Take(body, p.ids)
+	if err != nil {
+		r.dropLocked(fmt.Errorf("agent's %v PDU: %w", wire.TypeResult, err))
+		p.err = pcp.ErrIPC
+		return
+	}
+	if !same {
+		r.dropLocked(fmt.Errorf("agent answered for other metrics than it was asked for: %d of %d", p.relay.Sets, len(p.ids)))
+		p.err = pcp.ErrIPC
+		return
+	}
+	r.pdus.Detach()
+	p.relayed = true
+	r.noteChanges(stamp)
+}
+
+// noteChanges tells clients that names or labels of the agent changed, which it
+// says in the place of a time stamp.
+func (r *remote) noteChanges(stamp pcp.Timestamp) {
+	if sec := stamp.Sec; sec > 0 && sec < 1<<6 {
 		if changes := pmapi.Changes(sec) & (pmapi.LabelChange | pmapi.NamesChange); changes != 0 {
 			r.s.mark(changes)
 		}

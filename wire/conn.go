@@ -82,6 +82,15 @@ func (r *Reader) Take() []byte {
 	return b
 }
 
+// Detach makes the body that Next returned last the caller's to keep.
+func (r *Reader) Detach() {
+	rest := r.buf[r.off:]
+	r.buf, r.off = nil, 0
+	if len(rest) > 0 {
+		r.buf = slices.Clone(rest)
+	}
+}
+
 // release gives back the memory of the last PDU, and of a long one after a
 // while without another.
 func (r *Reader) release() {
@@ -133,7 +142,16 @@ func (r *Reader) fill(n int) error {
 		case r.buf == nil && n <= readerNew:
 			r.buf = make([]byte, 0, readerNew)
 		case len(r.buf) == cap(r.buf):
-			r.buf = slices.Grow(r.buf, max(readerMin, min(cap(r.buf), n-cap(r.buf))))
+			if len(r.buf) < readerKeep || n < len(r.buf) {
+				r.buf = slices.Grow(r.buf, max(readerMin, min(cap(r.buf), n-cap(r.buf))))
+				break
+			}
+			// A long PDU: sizes that double, of which the last is just right.
+			size := n
+			for size > 2*len(r.buf) {
+				size = size/2 + 1
+			}
+			r.buf = append(make([]byte, 0, size), r.buf...)
 		}
 		got, err := r.r.Read(r.buf[len(r.buf):cap(r.buf)])
 		r.buf = r.buf[:len(r.buf)+got]

@@ -94,6 +94,10 @@ func hostileAgent(mode string) {
 func (a *hostile) answer(p wire.PDU) {
 	switch p := p.(type) {
 	case *wire.Fetch:
+		if a.is("long") {
+			a.write(longResult(p.PMIDs[0]))
+			return
+		}
 		res := &wire.Result{}
 		for _, id := range p.PMIDs {
 			res.AddSet(id)

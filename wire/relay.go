@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"encoding/binary"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A Relay is a result on its way from an agent to a client as the bytes that
+// came, without a Value for each of its values: a long one takes a fraction of
+// the memory.
+type Relay struct {
+	HighRes bool          // in what form it goes on
+	Time    pcp.Timestamp // of the result as it goes on
+	Sets    int
+
+	rest []byte // what follows the head
+}
+
+// Take checks the body of a RESULT PDU as [Result.DecodeBody] does, and makes
+// it p's, who changes it. It returns the time that the PDU had, and whether its
+// sets are for ids, in their order.
+func (p *Relay) Take(body []byte, ids []pcp.PMID) (stamp pcp.Timestamp, same bool, err error) {
+	c := cursor{b: body}
+	stamp.Sec = int64(c.i32())
+	if usec := c.u32(); usec < 1e6 {
+		stamp.Nsec = int32(usec) * 1000
+	}
+	n := c.count(8)
+	if c.err != nil {
+		return stamp, false, c.err
+	}
+	same = n == len(ids)
+	end := c.off
+	for i := range n {
+		if len(body)-end < 8 {
+			return stamp, false, malformed(end, "a set past the end")
+		}
+		same = same && pcp.PMID(binary.BigEndian.Uint32(body[end:])) == ids[i]
+		numval := int32(binary.BigEndian.Uint32(body[end+4:]))
+		end += 8
+		if numval <= 0 {
+			continue
+		}
+		if 4+8*uint64(numval) > uint64(len(body)-end) {
+			return stamp, false, malformed(end-4, "values past the end")
+		}
+		end += 4 + 8*int(numval)
+	}
+	// Where a block is counts from the start of the PDU.
+	more := uint32(0)
+	if p.HighRes {
+		more = (highResHead - resultHead) / 4
+	}
+	d := blockDecoder{body: body, first: end, left: len(body) - end}
+	for w := body[c.off:end]; len(w) > 0; {
+		numval := int32(binary.BigEndian.Uint32(w[4:]))
+		if numval <= 0 {
+			w = w[8:]
+			continue
+		}
+		valfmt := pcp.ValFmt(binary.BigEndian.Uint32(w[8:]))
+		at := end - len(w) + 8
+		w = w[12:]
+		switch valfmt {
+		case pcp.ValInSitu:
+		case pcp.ValDPtr, pcp.ValSPtr:
+			for j := range int(numval) {
+				var v pcp.Value
+				word := binary.BigEndian.Uint32(w[8*j+4:])
+				if err := d.value(&v, word); err != nil {
+					return stamp, false, err
+				}
+				binary.BigEndian.PutUint32(w[8*j+4:], word+more)
+			}
+		default:
+			return stamp, false, malformed(at, "an unknown value format")
+		}
+		w = w[8*int(numval):]
+	}
+	if d.left != 0 {
+		return stamp, false, malformed(end, "bytes that belong to no value")
+	}
+	p.Sets, p.rest = n, body[resultHead:]
+	return stamp, same, nil
+}
+
+// Append appends the PDU up to where its sets begin, and returns these for the
+// caller to send after it.
+func (p *Relay) Append(b []byte, from int32) (head, sets []byte) {
+	if p.HighRes {
+		b = AppendHeader(b, Header{Len: uint32(HeaderSize + highResHead + len(p.rest)), Type: TypeHighResResult, From: from})
+		b = put32(b, uint32(p.Sets))
+		b = binary.BigEndian.AppendUint64(b, uint64(p.Time.Sec))
+		b = binary.BigEndian.AppendUint64(b, uint64(p.Time.Nsec))
+		return b, p.rest
+	}
+	b = AppendHeader(b, Header{Len: uint32(HeaderSize + resultHead + len(p.rest)), Type: TypeResult, From: from})
+	b = put32(put32(b, uint32(p.Time.Sec)), uint32(p.Time.Nsec/1000))
+	return put32(b, uint32(p.Sets)), p.rest
+}
