@@ -327,7 +327,7 @@ func TestArchiveFetchGroup(t *testing.T) {
 		if err := g.Fetch(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if i == 0 && rate.Err != pcp.ErrAgain || i > 0 && (rate.Err != 0 || rate.Value.Double() != 20) {
+		if i == 0 && rate.Err != pcp.ErrAgain || i > 0 && (rate.Err != nil || rate.Value.Double() != 20) {
 			t.Errorf("fetch %d: rate %v, %v", i, rate.Value, rate.Err)
 		}
 		if len(all.Values) != 2 || all.Values[1].Name != "two more" || all.Values[1].Value.Uint64() != uint64(400+100*i) {

@@ -33,9 +33,9 @@ type GroupItem struct {
 	// Value has the type that was asked for. Where there is an error it is
 	// -1, all bits set, NaN or the empty string.
 	Value pcp.Value
-	// Err is 0 if Value is good; pcp.ErrAgain if it is a rate, which takes
+	// Err is nil if Value is good; pcp.ErrAgain if it is a rate, which takes
 	// two fetches; pcp.ErrValue if there is none.
-	Err pcp.Error
+	Err error
 
 	m    groupMetric
 	inst int32
@@ -45,7 +45,7 @@ type GroupItem struct {
 // Fetch sets Values and Err.
 type GroupInstances struct {
 	Values []InstanceValue // in ascending order of the instances
-	Err    pcp.Error       // why there are no Values
+	Err    error           // why there are no Values
 
 	m groupMetric
 }
@@ -55,7 +55,7 @@ type InstanceValue struct {
 	Inst  int32
 	Name  string // external name, "" for a metric with a single value or if it is not known
 	Value pcp.Value
-	Err   pcp.Error
+	Err   error
 }
 
 // A groupMetric is a metric and what is to be made of its values.
@@ -274,7 +274,7 @@ func (g *FetchGroup) Fetch(ctx context.Context) error {
 		}
 		v, err := item.m.raw(item.inst, res)
 		if err != nil {
-			item.Value, item.Err = missingValue(item.m.out), pcp.Code(err)
+			item.Value, item.Err = missingValue(item.m.out), err
 			continue
 		}
 		item.Value, item.Err = g.convert(&item.m, v, res, prev)
@@ -302,7 +302,7 @@ func (g *FetchGroup) fill(all *GroupInstances, res, prev *pcp.Result) {
 	if g.keep(&all.m, vs) {
 		return
 	}
-	all.Values, all.Err = all.Values[:0], vs.Err
+	all.Values, all.Err = all.Values[:0], setError(vs)
 	for _, v := range vs.Values {
 		iv := InstanceValue{Inst: v.Inst}
 		iv.Value, iv.Err = g.convert(&all.m, v, res, prev)
@@ -357,12 +357,20 @@ func (m *groupMetric) raw(inst int32, res *pcp.Result) (pcp.Value, error) {
 }
 
 // convert makes of v, a value in res, what was asked for.
-func (g *FetchGroup) convert(m *groupMetric, v pcp.Value, res, prev *pcp.Result) (pcp.Value, pcp.Error) {
+func (g *FetchGroup) convert(m *groupMetric, v pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {
 	out, err := g.converted(m, v, res, prev)
 	if err != nil {
 		out = missingValue(m.out)
 	}
-	return out.WithInst(v.Inst), pcp.Code(err)
+	return out.WithInst(v.Inst), err
+}
+
+// setError returns why a set has no values, nil if it may have some.
+func setError(vs *pcp.ValueSet) error {
+	if vs.Err == 0 {
+		return nil
+	}
+	return vs.Err
 }
 
 func (g *FetchGroup) converted(m *groupMetric, v pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {

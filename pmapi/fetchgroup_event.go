@@ -12,7 +12,7 @@ import (
 // FetchGroup fetches. Fetch sets Records and Err.
 type GroupEvents struct {
 	Records []EventValue // in the order of the records, those that have the field
-	Err     pcp.Error    // why there are no Records
+	Err     error        // why there are no Records
 
 	set   int // index in a result
 	inst  int32
@@ -23,7 +23,7 @@ type GroupEvents struct {
 type EventValue struct {
 	Time  pcp.Timestamp // of the record
 	Value pcp.Value
-	Err   pcp.Error
+	Err   error
 }
 
 // AddEvents adds the field of the event records that are the values of metric
@@ -66,14 +66,14 @@ func (g *FetchGroup) AddEvents(ctx context.Context, metric, instance, field, sca
 // unpack sets the records of e from a result.
 func (g *FetchGroup) unpack(e *GroupEvents, res, prev *pcp.Result) {
 	vs := &res.Sets[e.set]
-	e.Records, e.Err = e.Records[:0], vs.Err
+	e.Records, e.Err = e.Records[:0], setError(vs)
 	for _, v := range vs.Values {
 		if e.inst != pcp.InNull && v.Inst != e.inst {
 			continue
 		}
 		records, err := v.EventRecords()
 		if err != nil {
-			e.Err = pcp.Code(err)
+			e.Err = err
 			return
 		}
 		for _, rec := range records {

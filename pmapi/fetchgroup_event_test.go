@@ -97,15 +97,15 @@ print(json.dumps(res))
 			got := []string{}
 			if errs[i] != nil {
 				got = append(got, status(errs[i]))
-			} else if items[i].Err != 0 {
-				got = append(got, fmt.Sprintf("all %d", items[i].Err))
+			} else if items[i].Err != nil {
+				got = append(got, fmt.Sprintf("all %d", pcp.Code(items[i].Err)))
 			}
 			for k := 0; errs[i] == nil && k < len(items[i].Records); k++ {
 				v := items[i].Records[k]
 				s := v.Value.String()
 				switch {
-				case v.Err != 0:
-					s = fmt.Sprintf("error %d", v.Err)
+				case v.Err != nil:
+					s = fmt.Sprintf("error %d", pcp.Code(v.Err))
 				case v.Value.Type() == pcp.TypeString:
 					s = string(v.Value.Bytes())
 				case v.Value.Type() == pcp.TypeDouble:

@@ -86,7 +86,7 @@ func TestFetchGroup(t *testing.T) {
 	}
 	check := func(what string, item *GroupItem, want string, wantErr pcp.Error) {
 		t.Helper()
-		if got := item.Value.String(); got != want || item.Err != wantErr || item.Value.Type() != item.m.out {
+		if got := item.Value.String(); got != want || pcp.Code(item.Err) != wantErr || wantErr == 0 && item.Err != nil || item.Value.Type() != item.m.out {
 			t.Errorf("at %d: %s = %s, %v, want %s, %v", now, what, got, item.Err, want, wantErr)
 		}
 	}
@@ -98,7 +98,7 @@ func TestFetchGroup(t *testing.T) {
 	check("instant", instant, pcp.StringValue("4294967295").String(), 0)
 	check("text", text, pcp.StringValue("wallaby").String(), 0)
 	check("number", number, "4294967295", pcp.ErrType)
-	if len(all.Values) != 3 || all.Values[1].Err != pcp.ErrAgain || all.Values[1].Name != "two 2" || all.Err != 0 {
+	if len(all.Values) != 3 || all.Values[1].Err != pcp.ErrAgain || all.Values[1].Name != "two 2" || all.Err != nil {
 		t.Errorf("all = %+v", all)
 	}
 	if len(single.Values) != 1 || string(single.Values[0].Value.Bytes()) != "wallaby" {
@@ -121,7 +121,7 @@ func TestFetchGroup(t *testing.T) {
 	step(6)
 	check("instant", instant, pcp.StringValue("").String(), pcp.ErrValue)
 	check("text", text, pcp.StringValue("wallaby").String(), 0) // discrete: stays
-	if len(all.Values) != 0 || all.Err != 0 || len(single.Values) != 1 {
+	if len(all.Values) != 0 || all.Err != nil || len(single.Values) != 1 {
 		t.Errorf("all = %+v, single = %+v", all, single)
 	}
 
@@ -244,8 +244,8 @@ print(json.dumps(res))
 			}
 			v := item.Value
 			switch {
-			case item.Err != 0:
-				got = fmt.Sprintf("value %d", item.Err)
+			case item.Err != nil:
+				got = fmt.Sprintf("value %d", pcp.Code(item.Err))
 			case v.Type() == pcp.TypeFloat:
 				got = fmt.Sprintf("%.6g", v.Float())
 			case v.Type() == pcp.TypeDouble:
@@ -257,7 +257,7 @@ print(json.dumps(res))
 				}
 			}
 		}
-		if r.Metric == "pmcd.datasize" && item != nil && item.Err == 0 && len(got) == len(want[i]) {
+		if r.Metric == "pmcd.datasize" && item != nil && item.Err == nil && len(got) == len(want[i]) {
 			got = want[i]
 		}
 		if diff := cmp.Diff(want[i], got); diff != "" {
@@ -290,7 +290,7 @@ func TestFetchGroupArchive(t *testing.T) {
 	if _, err := g.Add(ctx, "kernel.all.load", "nosuch", "", pcp.TypeFloat); !errors.Is(err, pcp.ErrInstLog) {
 		t.Errorf("Add of an instance that never comes: %v", err)
 	}
-	if err := g.Fetch(ctx); err != nil || load.Err != 0 || load.Value.Float() < 6.01 || load.Value.Float() > 6.03 {
+	if err := g.Fetch(ctx); err != nil || load.Err != nil || load.Value.Float() < 6.01 || load.Value.Float() > 6.03 {
 		t.Errorf("Fetch: %v, value %v, %v, want 6.02", err, load.Value, load.Err)
 	}
 }

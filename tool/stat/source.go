@@ -112,7 +112,7 @@ func (s *source) fetch(ctx context.Context) error {
 
 // value returns what the last fetch brought, and whether it did.
 func (s *source) value(item int) (pcp.Value, bool) {
-	if s.items[item] == nil || s.items[item].Err != 0 {
+	if s.items[item] == nil || s.items[item].Err != nil {
 		return pcp.Value{}, false
 	}
 	return s.items[item].Value, true
