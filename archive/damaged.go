@@ -7,26 +7,43 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"sync"
 
 	"github.com/ulikunitz/xz"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive/internal/lzma2"
 )
 
-// OpenDamaged is [OpenFile] for a caller that wants as much of a file as there is:
-// an .xz file whose index is damaged or cut is read from its start as far as it goes.
+// OpenDamaged is [OpenFile] for a caller that wants as much of a file as there is.
+// Of a damaged block of an .xz file it gives what can be decoded, perhaps with
+// some bytes at the end that are wrong; a file whose index is damaged or cut it
+// reads from its start as far as that goes.
 func OpenDamaged(path string) (*File, error) {
 	f, err := OpenFile(path)
 	if err == nil {
+		if x, ok := f.src.(*xzFile); ok {
+			f.src = &xzDamaged{xzFile: x, block: -1}
+		}
 		return f, nil
 	}
 	path = findFile(path)
 	if filepath.Ext(path) != ".xz" {
 		return nil, err
 	}
+	noIndex := err
 	in, oerr := os.Open(path)
 	if oerr != nil {
 		return nil, oerr
+	}
+	if st, err := in.Stat(); err == nil {
+		if x, whole := walkXZ(in, st.Size()); x != nil {
+			src := &xzDamaged{xzFile: newXZ(in, x), block: -1}
+			if !whole {
+				src.cut = noIndex
+			}
+			return &File{src: src, path: path}, nil
+		}
 	}
 	r, xerr := xz.ReaderConfig{DictCap: xzDictLimit}.NewReader(bufio.NewReaderSize(in, 64<<10))
 	if xerr != nil {
@@ -34,6 +51,109 @@ func OpenDamaged(path string) (*File, error) {
 		return nil, fmt.Errorf("%s: %w: %w", path, pcp.ErrLogRec, xerr)
 	}
 	return &File{src: &spool{r: r, in: in, total: -1}, path: path}, nil
+}
+
+// An xzDamaged is an xzFile that gives of a damaged block what can be decoded,
+// the bytes before the damage and perhaps some that are wrong.
+type xzDamaged struct {
+	*xzFile
+	cut error // why there may be more behind the last block
+
+	mu    sync.Mutex
+	block int // whose data are here, -1 if none
+	data  []byte
+}
+
+func (x *xzDamaged) ReadAt(p []byte, off int64) (int, error) {
+	n, err := x.xzFile.ReadAt(p, off)
+	if n > 0 || err == nil || err == io.EOF {
+		return n, err // after n bytes the caller asks again
+	}
+	i := x.find(off)
+	if i < 0 {
+		return 0, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	b := &x.blocks[i]
+	if x.block != i {
+		x.block, x.data = i, decodeDamaged(x.f, b)
+	}
+	if at := off - b.start; at < int64(len(x.data)) {
+		if n = copy(p, x.data[at:]); n == len(p) {
+			err = nil
+		}
+	}
+	return n, err
+}
+
+// decodeDamaged decodes a block as far as it goes, whatever its check says.
+func decodeDamaged(f io.ReaderAt, b *xzBlock) []byte {
+	var d xzDecoder
+	if d.open(f, b) != nil {
+		return nil
+	}
+	buf := make([]byte, b.length) // no more than xzBlockLimit
+	n, _ := d.lz.Decode(buf, 0, len(buf))
+	return buf[:n]
+}
+
+// walkXZ finds the blocks of the first stream of a file without its index, by
+// decoding them; whole reports that the last one is followed by the index.
+// Otherwise it may be decoded in part. It returns nil if there is none, or one
+// too large to be kept in memory.
+func walkXZ(f io.ReaderAt, size int64) (x *xzIndex, whole bool) {
+	head := make([]byte, 12)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return nil, false
+	}
+	x = &xzIndex{f: f}
+	_, sum := xzCheck(head[7] & 15)
+	var lz lzma2.Decoder
+	var buf []byte
+	for off := int64(len(head)); off < size; {
+		b := xzBlock{off: off, size: size - off, start: x.total, check: head[7] & 15}
+		start, dict, err := b.header(f)
+		if err != nil {
+			indicator := make([]byte, 1)
+			_, err = f.ReadAt(indicator, off)
+			whole = err == nil && indicator[0] == 0
+			break
+		}
+		in := io.NewSectionReader(f, off+int64(start), size-off-int64(start))
+		lz.Reset(in, int(min(dict, xzBlockLimit)))
+		n := 0
+		for err == nil {
+			var left int
+			if left, err = lz.Next(); err != nil {
+				break
+			}
+			if n+left > xzBlockLimit {
+				return nil, false
+			}
+			if len(buf) < n+left {
+				buf = append(buf, make([]byte, max(len(buf), n+left-len(buf)))...)
+			}
+			n, err = lz.Decode(buf, n, n+left)
+		}
+		b.length = int64(n)
+		if err == io.EOF {
+			read, _ := in.Seek(0, io.SeekCurrent)
+			b.size = int64(start) + read - int64(lz.Buffered()) + int64(sum)
+		}
+		if n > 0 {
+			x.blocks = append(x.blocks, b)
+			x.total += b.length
+		}
+		if err != io.EOF {
+			break
+		}
+		off += (b.size + 3) &^ 3
+	}
+	if len(x.blocks) == 0 {
+		return nil, false
+	}
+	return x, whole
 }
 
 // xzDictLimit is the dictionary of an .xz file that is read without its index:
@@ -44,8 +164,8 @@ const xzDictLimit = 64 << 20
 // error that is met there, nil if it is the end. It may have to expand all of
 // them. What [File.NextBlock] leads to may lie behind.
 func (f *File) Readable() (int64, error) {
-	if x, ok := f.src.(*xzFile); ok {
-		return x.total, nil
+	if x, ok := f.src.(*xzDamaged); ok {
+		return x.total, x.cut
 	}
 	size, err := f.src.size()
 	if err == nil {
@@ -73,7 +193,7 @@ func (f *File) Readable() (int64, error) {
 // of a compressed file, or the next page of another one.
 func (f *File) NextBlock(off int64) int64 {
 	switch src := f.src.(type) {
-	case *xzFile:
+	case *xzDamaged:
 		if i := src.find(off); i >= 0 {
 			return src.blocks[i].start + src.blocks[i].length
 		}

@@ -429,6 +429,37 @@ func TestDamages(t *testing.T) {
 		total, good, lost, excused, nothing, checked)
 }
 
+// TestWhole repairs archives in which nothing is damaged: all of it is kept.
+func TestWhole(t *testing.T) {
+	bases := []string{testArchive(t, archive.Version2), testArchive(t, archive.Version3)}
+	metas, _ := filepath.Glob(suiteDir + "/*.meta")
+	for _, path := range metas {
+		base := strings.TrimSuffix(path, ".meta")
+		if n, err := archive.FileSize(base + ".0"); err == nil && (n < 100_000 && len(bases) < 40 || longtest.Enabled()) {
+			bases = append(bases, base)
+		}
+	}
+	records := 0
+	for _, base := range bases {
+		if files, err := archive.FindFiles(base); err != nil || filepath.Ext(files.Volumes[0]) == ".xz" || filepath.Ext(files.Index) == ".xz" {
+			continue
+		}
+		to := filepath.Join(t.TempDir(), "r")
+		var drops []Drop
+		sum, err := repairBase(base, to, &drops)
+		if err != nil || sum.Drops > 0 || sum.Added > 0 {
+			t.Errorf("%s: %v, %d drops, %d marks: %v", base, err, sum.Drops, sum.Added, drops)
+			continue
+		}
+		n, list := newTruth(t, base).missing(t, nil, to)
+		if records += n; len(list) > 0 {
+			t.Errorf("%s: lost %s", base, strings.Join(list, ", "))
+		}
+		Remove(to)
+	}
+	t.Logf("%d records of %d archives are as they were", records, len(bases))
+}
+
 // cutBetween reports whether a damage takes away whole records only.
 func cutBetween(w *truth, d damage.Damage) bool {
 	edge := func(at int) bool {

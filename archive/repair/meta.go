@@ -53,7 +53,6 @@ type metadata struct {
 	lost    []loss
 	metrics map[pcp.PMID]*metric
 	indoms  map[pcp.InDom]bool // that have a record which is kept
-	damaged bool
 }
 
 // A loss is a range of bytes that hold no whole record.
@@ -83,8 +82,6 @@ func scanMeta(in *input, version int, off int64) (*metadata, error) {
 	}}
 	err := s.run(off)
 	m.lost = s.lost
-	m.damaged = len(m.lost) > 0
-	m.order()
 	return m, err
 }
 
@@ -151,7 +148,6 @@ func (m *metadata) add(off, n int64, rec *archive.MetaRecord, why string) {
 	}
 	m.list = append(m.list, r)
 	if why != "" {
-		m.damaged = true
 		return
 	}
 	switch rec.Type {
@@ -171,8 +167,10 @@ func (m *metadata) add(off, n int64, rec *archive.MetaRecord, why string) {
 	}
 }
 
-// order drops records with a time that does not lie between those of the others.
-func (m *metadata) order() {
+// order drops records with a time that does not lie between those of the others,
+// and reports whether there are some. Of two that contradict each other the one
+// stays whose time is that of something else, as loggers write metadata.
+func (m *metadata) order(known func(pcp.Timestamp) bool) bool {
 	var at []int32
 	inOrder := true
 	for i := range m.list {
@@ -185,11 +183,22 @@ func (m *metadata) order() {
 		}
 	}
 	if inOrder {
-		return
+		return false
+	}
+	same := make(map[pcp.Timestamp]int)
+	for _, i := range at {
+		same[m.list[i].time()]++
 	}
 	weights := make([]int64, len(at))
-	for i := range weights {
-		weights[i] = weight
+	for k, i := range at {
+		weights[k] = weight
+		t := m.list[i].time()
+		if known(t) {
+			weights[k] += weightConfirmed
+		}
+		if same[t] > 1 {
+			weights[k] += weightRegular
+		}
 	}
 	best := heaviest(len(at), func(a, b int32) int { return m.list[at[a]].time().Compare(m.list[at[b]].time()) }, weights)
 	clear(weights)
@@ -200,7 +209,6 @@ func (m *metadata) order() {
 	for k, i := range at {
 		r := &m.list[i]
 		if weights[k] == 0 {
-			m.damaged = true
 			r.bad = "its time is not between those of the records around it"
 			continue
 		}
@@ -209,6 +217,7 @@ func (m *metadata) order() {
 			m.indoms[pcp.InDom(r.id)] = true
 		}
 	}
+	return true
 }
 
 // elect chooses the descriptor of each metric that goes with most of its values.

@@ -225,9 +225,10 @@ func (r *run) run(ctx context.Context, create func(archive.Label, int) (Output, 
 	}
 	wrong := r.start(scan.list) || guessed && r.label.Start == (pcp.Timestamp{})
 	chain(scan.list)
+	doubt := r.meta.order(func(t pcp.Timestamp) bool { return t == r.label.Start || has(scan.list, t) })
 	r.meta.elect()
 
-	c := &copier{run: r, ctx: ctx, bases: make(map[pcp.InDom]bool), gone: make(map[loser]*Drop)}
+	c := &copier{run: r, ctx: ctx, bases: make(map[pcp.InDom]bool), gone: make(map[loser]*Drop), doubt: doubt}
 	for _, x := range r.meta.metrics {
 		c.doubt = c.doubt || x.best < 0
 	}
@@ -279,6 +280,18 @@ func (r *run) run(ctx context.Context, create func(archive.Label, int) (Output, 
 		return ErrNothing
 	}
 	return nil
+}
+
+// has reports whether one of the records that are kept has a time.
+func has(list []record, t pcp.Timestamp) bool {
+	i, _ := slices.BinarySearchFunc(list, t, func(r record, t pcp.Timestamp) int { return r.time().Compare(t) })
+	// What is not kept is out of order, and leads astray where it is met.
+	for k := max(0, i-2); k < min(len(list), i+3); k++ {
+		if list[k].flags&kept != 0 && list[k].time() == t {
+			return true
+		}
+	}
+	return false
 }
 
 // any reports whether a descriptor is kept.

@@ -392,9 +392,11 @@ func TestCompressed(t *testing.T) {
 	}{
 		{"whole", ".xz", func(b []byte) []byte { return b }, [2]int{400, 400}, false},
 		{"one block", ".xz", func(b []byte) []byte { b[len(b)/2] ^= 0x40; return b }, [2]int{250, 399}, true},
-		{"no index", ".xz", func(b []byte) []byte { return b[:len(b)-30] }, [2]int{390, 400}, true},
+		{"no index", ".xz", func(b []byte) []byte { return b[:len(b)-30] }, [2]int{400, 400}, false},
 		{"half", ".xz", func(b []byte) []byte { return b[:len(b)/2] }, [2]int{100, 300}, true},
-		{"header", ".xz", func(b []byte) []byte { b[1] ^= 1; return b }, [2]int{0, 0}, true},
+		{"stream header", ".xz", func(b []byte) []byte { b[1] ^= 1; return b }, [2]int{400, 400}, false},
+		{"block header", ".xz", func(b []byte) []byte { b[13] ^= 1; return b }, [2]int{350, 399}, true},
+		{"junk", ".xz", func(b []byte) []byte { return bytes.Repeat([]byte{0xa5}, len(b)) }, [2]int{0, 0}, true},
 		{"cut", ".gz", func(b []byte) []byte { return b[:len(b)-3000] }, [2]int{300, 390}, true},
 		{"damaged", ".gz", func(b []byte) []byte { b[len(b)/2] ^= 0xff; return b }, [2]int{150, 400}, true},
 		{"no header", ".gz", func(b []byte) []byte { b[0] = 0; return b }, [2]int{0, 0}, true},

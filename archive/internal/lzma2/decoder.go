@@ -62,6 +62,10 @@ func (d *Decoder) Reset(r io.Reader, dict int) {
 	d.dict, d.started, d.haveProps, d.packed, d.left, d.reach, d.ended = dict, false, false, false, 0, 0, false
 }
 
+// Buffered returns how much is read ahead: once Next has returned [io.EOF],
+// what of the input is not the decoder's.
+func (d *Decoder) Buffered() int { return d.r.Buffered() }
+
 // Decode decodes until there are want bytes in buf, or up to a whole chunk
 // more; they must fit. The first n bytes of it are what was decoded before, of
 // which only so many are needed as the dictionary has. Decode writes between
