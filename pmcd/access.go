@@ -1,12 +1,11 @@
 package pmcd
 
 import (
-	"cmp"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-pcp/pcp"
@@ -26,8 +25,13 @@ const (
 // may do what. Of hosts, for each operation the rule that names the client most
 // closely counts; where none does, the operation is allowed. Of users and
 // groups all rules that match count. The zero Access allows everything.
+//
+// A client from a loopback address is this host: rules for any address of this
+// host are rules for it. A client by IPv6 that no rule for IPv6 could name is
+// judged by those for IPv4.
 type Access struct {
-	rules  []*hostRule // most general last
+	rules  []*hostRule  // most general last
+	here   []netip.Addr // the addresses of this host's name
 	users  accountList
 	groups accountList
 	mu     sync.Mutex // guards the rules' counts
@@ -43,6 +47,7 @@ type hostRule struct {
 	name   string // as the log shows it
 	unix   bool
 	prefix netip.Prefix
+	level  int // how many parts of the address the log shows as left open; 0 is one host
 	spec   Ops // the operations that the rule is about
 	deny   Ops // and of them those that are denied
 	limit
@@ -67,132 +72,57 @@ func DefaultAccess() *Access {
 
 // add adds a rule for a host as pmcd.conf names it.
 func (a *Access) add(host string, spec, deny Ops, maximum int) error {
-	rules, err := hostRules(host)
+	_, err := a.addHost(host, spec, deny, maximum)
+	return err
+}
+
+// addHost adds a rule for each address of a host. One that contradicts an
+// earlier rule for the same address is left out, and a note says so. If
+// none is left, or the host cannot be a host, that is an error; if the host
+// has no address it is errUnknownHost.
+func (a *Access) addHost(host string, spec, deny Ops, maximum int) (notes []note, err error) {
+	rules, notes, err := a.hostRules(host)
 	if err != nil {
-		return err
+		return notes, err
 	}
+	added := 0
 	for _, r := range rules {
 		r.spec, r.deny, r.max = spec, deny&spec, maximum
-		i := slices.IndexFunc(a.rules, func(o *hostRule) bool { return o.unix == r.unix && o.prefix == r.prefix })
+		i := slices.IndexFunc(a.rules, func(o *hostRule) bool {
+			return o.unix == r.unix && o.prefix.Addr() == r.prefix.Addr() && o.level == r.level
+		})
 		if i < 0 {
-			a.rules = append(a.rules, r)
+			a.insert(r)
+			added++
 			continue
 		}
 		have := a.rules[i]
 		if clash(have.spec, have.deny, have.max, r.spec, r.deny, r.max) {
-			return fmt.Errorf("rules for %s contradict each other: %w", host, pcp.ErrGeneric)
+			told := note{slog.LevelError, fmt.Sprintf("Permission clash for %s [spec:%x deny:%x] with earlier statement for %s [spec:%x deny:%x]",
+				r.name, r.spec, deny, have.name, have.spec, have.deny)}
+			if !slices.Contains(notes, told) { // a host can have several addresses
+				notes = append(notes, told)
+			}
+			continue
 		}
 		have.spec |= r.spec
 		have.deny |= r.deny
 		have.max = max(have.max, r.max)
+		added++
 	}
-	slices.SortStableFunc(a.rules, func(x, y *hostRule) int { return cmp.Compare(y.closeness(), x.closeness()) })
-	return nil
+	if added == 0 {
+		return notes, errClash
+	}
+	return notes, nil
 }
 
-// closeness orders rules; it compares only those that can match one client.
-func (r *hostRule) closeness() int {
-	if r.unix {
-		return 0
+// insert puts a rule behind those of its level and below, as the log lists them.
+func (a *Access) insert(r *hostRule) {
+	i := slices.IndexFunc(a.rules, func(o *hostRule) bool { return o.level > r.level })
+	if i < 0 {
+		i = len(a.rules)
 	}
-	return r.prefix.Bits()
-}
-
-// hostRules turns a host name or pattern into addresses: "*" is everybody,
-// ".*" IPv4, ":*" IPv6, "local:" and "unix:" this host, "10.1.*" and "fe80:*"
-// networks.
-func hostRules(host string) ([]*hostRule, error) {
-	ipv4 := &hostRule{name: ".*", prefix: netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
-	ipv6 := &hostRule{name: ":*", prefix: netip.PrefixFrom(netip.IPv6Unspecified(), 0)}
-	bad := func(why string) ([]*hostRule, error) {
-		return nil, fmt.Errorf("host %q: %s", host, why)
-	}
-	unix := &hostRule{name: "unix:", unix: true}
-	switch {
-	case host == "*":
-		return []*hostRule{ipv4, ipv6, unix}, nil
-	case host == ".*":
-		return []*hostRule{ipv4}, nil
-	case host == ":*":
-		return []*hostRule{ipv6}, nil
-	case strings.HasPrefix(host, "unix:"):
-		return []*hostRule{unix}, nil
-	case strings.HasPrefix(host, "local:"):
-		local := []*hostRule{unix}
-		for _, addr := range []string{"127.0.0.1/32", "::1/128"} {
-			local = append(local, &hostRule{name: "localhost", prefix: netip.MustParsePrefix(addr)})
-		}
-		return local, nil
-	case strings.Contains(host, "*"):
-		return wildcard(host, bad)
-	}
-	if addr, err := netip.ParseAddr(host); err == nil {
-		addr = addr.Unmap().WithZone("")
-		return []*hostRule{{name: host, prefix: netip.PrefixFrom(addr, addr.BitLen())}}, nil
-	}
-	ips, err := net.LookupIP(host)
-	if err != nil {
-		return nil, fmt.Errorf("host %q: %w", host, err)
-	}
-	var rules []*hostRule
-	for _, ip := range ips {
-		if addr, ok := netip.AddrFromSlice(ip); ok {
-			addr = addr.Unmap()
-			rules = append(rules, &hostRule{name: host, prefix: netip.PrefixFrom(addr, addr.BitLen())})
-		}
-	}
-	return rules, nil
-}
-
-// wildcard parses a network, whose last part is "*".
-func wildcard(host string, bad func(string) ([]*hostRule, error)) ([]*hostRule, error) {
-	head, ok := strings.CutSuffix(host, "*")
-	if !ok || strings.Contains(head, "*") {
-		return bad("the wildcard must be last")
-	}
-	var prefix netip.Prefix
-	switch {
-	case strings.HasSuffix(head, ".") && !strings.Contains(head, ":"):
-		n := strings.Count(head, ".")
-		if n > 3 {
-			return bad("too many parts")
-		}
-		addr, err := netip.ParseAddr(head + strings.Repeat("0.", 3-n) + "0")
-		if err != nil {
-			return bad("not an IPv4 network")
-		}
-		prefix = netip.PrefixFrom(addr, 8*n)
-	case strings.HasSuffix(head, ":"):
-		bits := 0
-		text := head
-		if before, after, ok := strings.Cut(head, "::"); ok {
-			// What "::" leaves out cannot be told from what the wildcard
-			// does, so it stands for all that is not written.
-			bits = 128 - 16
-			if after == "" {
-				return bad("\"::\" next to the wildcard")
-			}
-			text = before + "::" + strings.TrimSuffix(after, ":") + ":0"
-		} else {
-			n := strings.Count(head, ":")
-			if n > 7 {
-				return bad("too many parts")
-			}
-			bits = 16 * n
-			text = strings.TrimSuffix(head, ":") + "::"
-			if n == 7 {
-				text = head + "0"
-			}
-		}
-		addr, err := netip.ParseAddr(text)
-		if err != nil {
-			return bad("not an IPv6 network")
-		}
-		prefix = netip.PrefixFrom(addr, bits)
-	default:
-		return bad("a wildcard stands for whole parts of an address")
-	}
-	return []*hostRule{{name: host, prefix: prefix.Masked()}}, nil
+	a.rules = slices.Insert(a.rules, i, r)
 }
 
 // An admission is what a client may not do, and the rules that count it.
@@ -219,26 +149,34 @@ func (a *Access) admit(addr net.Addr, unix bool) (admission, error) {
 		}
 	}
 	var ad admission
-	var closest *hostRule
-	var matching []*hostRule
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, r := range slices.Backward(a.rules) {
-		if r.unix != unix || !unix && !r.prefix.Contains(ip) {
-			continue
+	matching := a.matching(ip, unix)
+	var decided Ops
+	for rest := matching; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].rank == rest[0].rank {
+			n++
 		}
-		ad.deny = ad.deny&^r.spec | r.deny
-		closest = r
-		matching = append(matching, r)
+		var spec, deny Ops
+		for _, m := range rest[:n] {
+			spec |= m.spec
+			deny |= m.deny
+		}
+		ad.deny |= deny &^ decided
+		decided |= spec
+		rest = rest[n:]
 	}
-	switch {
-	case ad.deny == OpAll:
+	if ad.deny == OpAll {
 		return ad, pcp.ErrPermission
-	case closest != nil && closest.full():
-		return ad, pcp.ErrConnLimit
 	}
-	for _, r := range matching {
-		ad.count(&r.limit)
+	for _, m := range matching {
+		if m.rank == matching[0].rank && m.full() {
+			return ad, pcp.ErrConnLimit
+		}
+	}
+	for _, m := range matching {
+		ad.count(&m.limit)
 	}
 	return ad, nil
 }

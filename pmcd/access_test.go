@@ -3,6 +3,7 @@ package pmcd
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -88,4 +89,90 @@ func TestConnectionLimit(t *testing.T) {
 	if _, err := from("10.1.2.3"); !errors.Is(err, pcp.ErrConnLimit) {
 		t.Errorf("after one of three left: %v, want %v", err, pcp.ErrConnLimit)
 	}
+}
+
+// TestLoopbackIsThisHost judges clients of this host by rules for any of its
+// addresses, by whichever they come.
+func TestLoopbackIsThisHost(t *testing.T) {
+	here := []netip.Addr{netip.MustParseAddr("192.168.7.5")}
+	f := func(text, client string, want Ops) {
+		t.Helper()
+		file := &File{Access: &Access{here: here}}
+		p := newConfParser("access", strings.NewReader(text))
+		p.special = true
+		p.access(file.Access)
+		if err, ok := p.done().(*FileError); ok && !err.Harmless {
+			t.Fatal(err)
+		}
+		if ad, _ := file.Access.admit(&net.TCPAddr{IP: net.ParseIP(client)}, false); ad.deny != want {
+			t.Errorf("%q: %s is denied %b, want %b", text, client, ad.deny, want)
+		}
+	}
+	for _, client := range []string{"127.0.0.1", "::1", "127.3.2.1", "192.168.7.5"} {
+		f(`allow localhost : fetch; disallow "*" : all;`, client, OpStore)
+		f(`disallow "*" : store; allow "local:*" : all;`, client, 0)
+		f(`disallow "192.168.7.5" : store;`, client, OpStore)
+		f(`disallow "192.168.*" : store;`, client, OpStore)
+		f(`disallow ".*" : store;`, client, OpStore)
+		f(`disallow ".*" : store; allow "::1" : fetch;`, client, OpStore)
+		f(`disallow "*" : all;`, client, OpAll)
+	}
+	f(`allow 127.0.0.1 : all; disallow 192.168.7.5 : store;`, "::1", OpStore) // as close, so deny counts
+	f(`allow ".*" : all; disallow ":*" : store;`, "::1", OpStore)
+	f(`allow ".*" : all; disallow ":*" : store;`, "127.0.0.1", 0)
+	f(`disallow ":*" : store;`, "127.0.0.1", 0)
+	f(`disallow localhost : all;`, "192.168.7.6", 0)
+}
+
+// TestIPv6WithoutRules does not let clients in that nobody thought of.
+func TestIPv6WithoutRules(t *testing.T) {
+	f := func(text, client string, want Ops) {
+		t.Helper()
+		if ad, _ := accessOf(t, text).admit(&net.TCPAddr{IP: net.ParseIP(client)}, false); ad.deny != want {
+			t.Errorf("%q: %s is denied %b, want %b", text, client, ad.deny, want)
+		}
+	}
+	f(`disallow ".*" : store;`, "2001:db8::1", OpStore)
+	f(`disallow ".*" : all; allow 10.1.2.3 : all;`, "2001:db8::1", OpAll)
+	f(`disallow 10.1.2.3 : all;`, "2001:db8::1", 0)
+	f(`disallow ".*" : store; allow "fe80:*" : fetch;`, "2001:db8::1", 0) // rules for IPv6 are there
+	f(`disallow ".*" : store; allow "::*" : fetch;`, "2001:db8::1", 0)
+	f(`disallow ":*" : store;`, "10.1.2.3", 0)
+}
+
+// TestAddressPatterns has the networks that patterns stand for.
+func TestAddressPatterns(t *testing.T) {
+	f := func(host, want string, level int) {
+		t.Helper()
+		rules, _, err := new(Access).hostRules(host)
+		if err != nil || len(rules) != 1 || rules[0].prefix.String() != want || rules[0].level != level {
+			t.Errorf("%s is %+v, %v, want %s, level %d", host, rules, err, want, level)
+		}
+	}
+	f("10.*", "10.0.0.0/8", 3)
+	f("10.1.2.*", "10.1.2.0/24", 1)
+	f("10.1*", "10.1.0.0/16", 2)
+	f("fe80:*", "fe80::/16", 7)
+	f("fe80::*", "fe80::/16", 6)
+	f("fe80::1:*", "fe80::1:0/112", 5)
+	f("::1:*", "::1:0/112", 6)
+	f("1:2:3:4:5:6:7:*", "1:2:3:4:5:6:7:0/112", 1)
+	f("::ffff:10.1.2.3", "10.1.2.3/32", 0)
+}
+
+// TestUnknownHost leaves out a rule for a host that has no address, and one
+// that contradicts another, and says so.
+func TestUnknownHost(t *testing.T) {
+	f := func(text, want string, harmless bool) {
+		t.Helper()
+		file, err := ParseFile(strings.NewReader("a 2 dso x /y\n[access]\n" + text))
+		var ferr *FileError
+		if !errors.As(err, &ferr) || ferr.Harmless != harmless || (file != nil) != harmless || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %+v, %v, want %q, harmless %v", text, file, err, want, harmless)
+		}
+	}
+	f(`disallow no-such-host.invalid, ".*" : store;`, "Warning: the following access control specification will be ignored\npmcd config[line 3]: Warning: access control error for host 'no-such-host.invalid': ", true)
+	f(`allow no-such-host.invalid : all;`, "no valid statements in [access] section", false)
+	f(`allow "local:*" : all; disallow "*" : store;`, "Error: Permission clash for unix: [spec:2 deny:2] with earlier statement for unix: [spec:3 deny:0]", true)
+	f(`allow "unix:" : all; disallow "unix:" : store;`, "access control error for host 'unix:': ", false)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/user"
 	"slices"
@@ -43,13 +44,19 @@ func (l *accountList) on() bool { return l.any != nil }
 // of names that nobody has.
 const errClash = -pcp.Error(syscall.EINVAL)
 
-// add adds a rule for a user or a group, as kind says.
-func (l *accountList) add(kind, name string, find func(string) (*accountRule, error), spec, deny Ops, maximum int) error {
+// add adds a rule for a user or a group, as kind says. Why one cannot be added
+// is in the notes.
+func (l *accountList) add(kind, name string, find func(string) (*accountRule, error), spec, deny Ops, maximum int) (notes []note, err error) {
 	r := &accountRule{name: name}
 	if name != "*" {
-		var err error
 		if r, err = find(name); err != nil {
-			return fmt.Errorf("%w: %w", errClash, err)
+			why := err.Error()
+			if _, ok := errors.AsType[user.UnknownUserError](err); ok {
+				why = "No such file or directory" // the words of the C library
+			} else if _, ok := errors.AsType[user.UnknownGroupError](err); ok {
+				why = "No such file or directory"
+			}
+			return []note{{slog.LevelError, fmt.Sprintf("Failed to lookup %s \"%s\": %s", kind, name, why)}}, errClash
 		}
 	}
 	r.spec, r.deny, r.max = spec, deny&spec, maximum
@@ -61,23 +68,23 @@ func (l *accountList) add(kind, name string, find func(string) (*accountRule, er
 		}
 	} else if !l.explicit {
 		l.explicit, l.any = true, r
-		return nil
+		return nil, nil
 	}
 	if have == nil {
 		if l.any == nil {
 			l.any = &accountRule{name: "*", spec: OpAll, deny: OpAll}
 		}
 		l.rules = append(l.rules, r)
-		return nil
+		return nil, nil
 	}
 	if clash(have.spec, have.deny, have.max, r.spec, r.deny, r.max) {
-		return fmt.Errorf("%w: Permission clash for %s %s [spec:%x deny:%x] with earlier statement [spec:%x deny:%x]",
-			errClash, kind, name, spec, deny, have.spec, have.deny)
+		return []note{{slog.LevelError, fmt.Sprintf("Permission clash for %s %s [spec:%x deny:%x] with earlier statement [spec:%x deny:%x]",
+			kind, name, spec, deny, have.spec, have.deny)}}, errClash
 	}
 	have.spec |= r.spec
 	have.deny |= r.deny
 	have.max = max(have.max, r.max)
-	return nil
+	return nil, nil
 }
 
 // clash tells whether two rules for the same contradict each other: their limits
@@ -236,12 +243,12 @@ func accountLines(file io.Reader, n int, yield func(fields []string)) error {
 }
 
 // addUser adds a rule for a user of this host, or for "*".
-func (a *Access) addUser(name string, spec, deny Ops, maximum int) error {
+func (a *Access) addUser(name string, spec, deny Ops, maximum int) (notes []note, err error) {
 	return a.users.add("user", name, findUser, spec, deny, maximum)
 }
 
 // addGroup adds a rule for a group of this host, or for "*".
-func (a *Access) addGroup(name string, spec, deny Ops, maximum int) error {
+func (a *Access) addGroup(name string, spec, deny Ops, maximum int) (notes []note, err error) {
 	return a.groups.add("group", name, findGroup, spec, deny, maximum)
 }
 

@@ -1,15 +1,21 @@
 package pmcd
 
-import "strings"
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-pcp/pcp/internal/daemonlog"
+)
 
 // access parses the statements of an access section, to the end of the file.
 func (p *confParser) access(a *Access) {
 	if p.tok == "" {
 		p.next()
 	}
-	statements := 0
+	statements, mistakes := 0, p.mistakes
 	for !p.eof() {
-		told := len(p.errs)
+		told := len(p.lines)
 		if p.accessStatement(a) {
 			statements++
 		}
@@ -20,26 +26,28 @@ func (p *confParser) access(a *Access) {
 			return
 		}
 		if p.eof() {
-			if len(p.errs) == told {
+			if len(p.lines) == told {
 				p.errorf("';' expected at the end of a statement")
 			}
 			return
 		}
 		p.next()
 	}
-	if statements == 0 && p.failed == nil && len(p.errs) == 0 {
+	if statements == 0 && p.failed == nil && p.mistakes == mistakes {
 		p.errorf("no valid statements in [access] section")
 	}
 }
 
-func (p *confParser) accessStatement(a *Access) bool {
+// accessStatement parses a statement up to its ';' and adds its rules. It
+// reports whether there are any.
+func (p *confParser) accessStatement(a *Access) (added bool) {
 	allow := p.is("allow")
 	if !allow && !p.is("disallow") {
 		p.errorf("allow or disallow statement expected")
 		return false
 	}
 	p.next()
-	kind, add := "host", a.add
+	kind, add := "host", a.addHost
 	switch {
 	case p.quoted:
 	case p.is("user"), p.is("users"):
@@ -61,12 +69,25 @@ func (p *confParser) accessStatement(a *Access) bool {
 		return false
 	}
 	for _, name := range names {
-		if err := add(name, rule.spec, rule.deny, rule.max); err != nil {
-			p.errorf("access control error for %s '%s': %v", kind, name, err)
+		notes, err := add(name, rule.spec, rule.deny, rule.max)
+		for _, note := range notes {
+			p.lines = append(p.lines, daemonlog.Line("pmcd", note.level, note.text))
+		}
+		if err == nil {
+			added = true
+			continue
+		}
+		ignored := errors.Is(err, errUnknownHost)
+		if ignored {
+			p.lines = append(p.lines, "Warning: the following access control specification will be ignored")
+		}
+		p.lines = append(p.lines, fmt.Sprintf("%s config[line %d]: Warning: access control error for %s '%s': %v", p.source, p.no, kind, name, err))
+		if !ignored {
+			p.mistakes++
 			return false
 		}
 	}
-	return true
+	return added
 }
 
 // names parses a list up to its ':', of a kind that messages name. A name may

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,10 +24,19 @@ type File struct {
 // maxConfLine is how long a line of a pmcd.conf may be, with its continuations.
 const maxConfLine = 2199
 
+// A FileError says what is wrong with a pmcd.conf, in the lines that pmcd(1)
+// logs about it.
+type FileError struct {
+	Lines    []string
+	Harmless bool // only warnings: a rule for a host that has no address, or one that contradicts another, does not count
+}
+
+func (e *FileError) Error() string { return strings.Join(e.Lines, "\n") }
+
 // ReadFile reads the configuration at path, and what path with ".access"
-// after it adds to its access rules. The error, if any, has a line for each
-// mistake, worded as pmcd(1) logs it; if only lines of agents are wrong, the
-// file without these agents is returned with it.
+// after it adds to its access rules. What is wrong with them is a *FileError.
+// If only lines of agents are wrong, or it is harmless, the file without what
+// is wrong is returned with it.
 func ReadFile(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -48,10 +58,28 @@ func ReadFile(path string) (*File, error) {
 	p := newConfParser("access", extra)
 	p.special = true
 	p.access(conf.Access)
-	if err := p.done(); err != nil {
-		return nil, errors.Join(confErr, err)
+	err = p.add(confErr, &conf)
+	return conf, err
+}
+
+// add returns the error of a first file with that of the parser's, after whose
+// mistakes nothing is left of either.
+func (p *confParser) add(first error, conf **File) error {
+	err := p.done()
+	if err == nil {
+		return first
 	}
-	return conf, confErr
+	second := err.(*FileError)
+	if !second.Harmless {
+		*conf = nil
+	}
+	if first == nil {
+		return err
+	}
+	return &FileError{
+		Lines:    slices.Concat(first.(*FileError).Lines, second.Lines),
+		Harmless: first.(*FileError).Harmless && second.Harmless,
+	}
 }
 
 // ParseFile reads a configuration in the format of pmcd.conf:
@@ -69,11 +97,11 @@ func ParseFile(r io.Reader) (*File, error) {
 	p := newConfParser("pmcd", r)
 	conf := &File{Access: new(Access)}
 	p.agents(conf)
-	bad := len(p.errs)
+	bad := p.mistakes
 	if !p.eof() {
 		p.accessSection(conf.Access)
 	}
-	if p.failed != nil || len(p.errs) > bad {
+	if p.failed != nil || p.mistakes > bad {
 		conf = nil
 	}
 	return conf, p.done()
@@ -89,26 +117,34 @@ type confParser struct {
 	tok     string // "" at the end of the file, "\n" at that of a line
 	quoted  bool
 	special bool // in access rules: , : ; [ ] are tokens, ends of lines are not
-	errs    []error
-	failed  error // of the scanner; nothing more can be read
+
+	lines    []string // what to say
+	mistakes int      // of it, what is not only a warning
+	failed   error    // of the scanner; nothing more can be read
 }
 
 func newConfParser(source string, r io.Reader) *confParser {
 	return &confParser{source: source, in: bufio.NewReader(r), line: "\n"}
 }
 
+// done returns what was wrong.
 func (p *confParser) done() error {
 	if p.failed != nil {
-		p.errs = append(p.errs, p.failed, fmt.Errorf("%s config: Can't continue, giving up", p.source))
+		p.mistakes++
+		p.lines = append(p.lines, p.failed.Error(), p.source+" config: Can't continue, giving up")
 	}
-	return errors.Join(p.errs...)
+	if len(p.lines) == 0 {
+		return nil
+	}
+	return &FileError{Lines: p.lines, Harmless: p.mistakes == 0}
 }
 
 func (p *confParser) errorf(format string, args ...any) {
 	if p.failed != nil {
 		return // it says enough
 	}
-	p.errs = append(p.errs, fmt.Errorf("%s config[line %d]: Error: "+format, append([]any{p.source, p.no}, args...)...))
+	p.mistakes++
+	p.lines = append(p.lines, fmt.Sprintf("%s config[line %d]: Error: "+format, append([]any{p.source, p.no}, args...)...))
 }
 
 func (p *confParser) fail(format string, args ...any) {

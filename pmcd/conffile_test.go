@@ -143,7 +143,7 @@ func TestBadFiles(t *testing.T) {
 		"a 2 dso x /y\n[access]\nallow users : all;",
 		"a 2 dso x /y\n[access]\nallow groups root, : all;",
 		"a 2 dso x /y\n[access]\nallow 10.*.1 : store;",
-		"a 2 dso x /y\n[access]\nallow 10.1* : store;",
+		"a 2 dso x /y\n[access]\nallow 10.1x* : store;",
 		"a 2 dso x /y\n[access]\nallow \"fe80::*:1\" : store;",
 		"a 2 dso x /y\n[access]\nallow * : store; disallow * : store;",
 	) {

@@ -1,6 +1,9 @@
 package pmcd
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Waiting tells how many clients wait for an agent in process.
 func (s *Server) Waiting(domain int) (n int) {
@@ -25,4 +28,11 @@ func (s *Server) AtGate() int {
 	s.gate.mu.Lock()
 	defer s.gate.mu.Unlock()
 	return len(s.gate.waiting)
+}
+
+// Describe returns the tables of access rules as the log has them.
+func (a *Access) Describe() string {
+	var b strings.Builder
+	a.describe(&b)
+	return b.String()
 }

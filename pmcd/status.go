@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp/wire"
@@ -94,9 +93,7 @@ func (a *Access) describeHosts(b *strings.Builder) {
 	line := strings.Repeat("=", width)
 	fmt.Fprintf(b, "Host access list:\n00 01 Cur/MaxCons %-*s %-*s lvl host-name\n", width, "host-spec", width, "host-mask")
 	fmt.Fprintf(b, "== == =========== %s %s === ==============\n", line, line)
-	rules := slices.Clone(a.rules)
-	slices.SortStableFunc(rules, func(x, y *hostRule) int { return x.level() - y.level() })
-	for _, r := range rules {
+	for _, r := range a.rules {
 		writeOps(b, r.spec, r.deny)
 		spec, mask := "/", "/"
 		if !r.unix {
@@ -104,19 +101,8 @@ func (a *Access) describeHosts(b *strings.Builder) {
 			ones, _ := netip.AddrFromSlice(net.CIDRMask(r.prefix.Bits(), r.prefix.Addr().BitLen()))
 			mask = ones.String()
 		}
-		fmt.Fprintf(b, "%5d %5d %-*s %-*s %3d %s\n", r.cur, r.max, width, spec, width, mask, r.level(), r.name)
+		fmt.Fprintf(b, "%5d %5d %-*s %-*s %3d %s\n", r.cur, r.max, width, spec, width, mask, r.level, r.name)
 	}
-}
-
-// level is how many parts of an address a rule leaves open; 0 is one host.
-func (r *hostRule) level() int {
-	switch {
-	case r.unix:
-		return 1
-	case r.prefix.Addr().Is4():
-		return 4 - r.prefix.Bits()/8
-	}
-	return 8 - r.prefix.Bits()/16
 }
 
 // describeClients writes the table of clients. They are told by their

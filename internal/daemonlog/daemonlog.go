@@ -49,6 +49,16 @@ func Footer(w io.Writer) error {
 	return err
 }
 
+// Line returns a line of a log without its newline, for text that is written
+// by itself (pmNotifyErr(3)).
+func Line(name string, level slog.Level, text string) string {
+	return prefix(time.Now(), name, level) + text
+}
+
+func prefix(now time.Time, name string, level slog.Level) string {
+	return fmt.Sprintf("[%s] %s(%d) %s: ", now.Format("Mon Jan _2 15:04:05"), name, os.Getpid(), levelName(level))
+}
+
 // A Handler is a slog.Handler that writes such lines.
 type Handler struct {
 	name  string
@@ -71,8 +81,7 @@ func (h *Handler) Enabled(_ context.Context, level slog.Level) bool { return lev
 // Handle implements slog.Handler.
 func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "[%s] %s(%d) %s: %s", r.Time.Format("Mon Jan _2 15:04:05"), h.name, os.Getpid(), levelName(r.Level), r.Message)
-	b.WriteString(h.attrs)
+	b.WriteString(prefix(r.Time, h.name, r.Level) + r.Message + h.attrs)
 	r.Attrs(func(a slog.Attr) bool {
 		appendAttr(&b, h.group, a)
 		return true

@@ -73,7 +73,11 @@ func runList(ctx context.Context, env *cli.Env) int {
 		status = env.Fatalf("%s", fileErr(err))
 		c = parseConf(path, "")
 	} else if _, err := pmcd.ParseFile(strings.NewReader(c.text())); err != nil {
-		status = env.Fatalf("%s has errors:\n%v", path, err)
+		if ferr, ok := errors.AsType[*pmcd.FileError](err); ok && ferr.Harmless {
+			fmt.Fprintf(env.Stderr, "%s: %s has rules that do not count:\n%v\n", env.ProgName(), path, err)
+		} else {
+			status = env.Fatalf("%s has errors:\n%v", path, err)
+		}
 	}
 	states, err := agentStates(ctx, o)
 	if err != nil {

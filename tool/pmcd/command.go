@@ -329,7 +329,9 @@ func verify(env *cli.Env, path string) int {
 		} else {
 			fmt.Fprintln(env.Stderr, err)
 		}
-		return 1
+		if ferr, ok := errors.AsType[*pmcd.FileError](err); !ok || !ferr.Harmless {
+			return 1
+		}
 	}
 	return 0
 }

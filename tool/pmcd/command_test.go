@@ -345,6 +345,7 @@ func TestOptions(t *testing.T) {
 	f(1, "No PMDAs found", "-f", "-i", "127.0.0.1", "-p", freePort(t), "-s", filepath.Join(dir, "s"), "-l", filepath.Join(dir, "l"), "-c", writeFile(t, filepath.Join(dir, "empty"), "\n"))
 	f(0, "", "-v", "-c", writeFile(t, filepath.Join(dir, "good"), "pmcd 2 dso x /y\n"))
 	f(1, "pmcd config[line 2]: Error: expected `dso', `socket' or `pipe'", "-v", "-c", writeFile(t, filepath.Join(dir, "bad"), "#\nx 3 y\n"))
+	f(0, "access control error for host 'no-such-host.invalid': ", "-v", "-c", writeFile(t, filepath.Join(dir, "host"), "pmcd 2 dso x /y\n[access]\nallow no-such-host.invalid, 10.1.2.3 : all;\n"))
 	f(1, "pmcd verify "+dir+"/none: No such file or directory", "-v", "-c", filepath.Join(dir, "none"))
 }
 
