@@ -52,6 +52,7 @@ var floors = map[string]int{
 	"internal/service":    1,
 	"internal/sasl":       1,
 	"internal/hashorder":  0,
+	"internal/safefile":   0,
 	"internal/timezone":   0,
 	"internal/hostlabels": 1,
 	"internal/nsenter":    1,

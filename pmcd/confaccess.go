@@ -3,7 +3,6 @@ package pmcd
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-pcp/pcp/internal/daemonlog"
 )
@@ -95,7 +94,7 @@ func (p *confParser) accessStatement(a *Access) (added bool) {
 func (p *confParser) names(kind string) ([]string, bool) {
 	var hosts []string
 	for {
-		if p.eof() || !p.quoted && strings.Contains(",:;", p.tok) {
+		if p.eof() || !p.quoted && (p.tok == ":" || p.tok == ";") {
 			if hosts == nil {
 				p.errorf("no %ss in allow/disallow statement", kind)
 			} else {

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"os"
 	"strconv"
 	"syscall"
-	"time"
+
+	"github.com/go-pcp/pcp/internal/safefile"
 )
 
 // A ListenConfig says where to listen. The system bounds how many connections
@@ -26,16 +25,13 @@ type ListenConfig struct {
 func Listen(ctx context.Context, lc ListenConfig) ([]net.Listener, error) {
 	var lns []net.Listener
 	var errs []error
-	open := func(network, address string) error {
-		ln, err := new(net.ListenConfig).Listen(ctx, network, address)
-		if err == nil {
-			lns = append(lns, ln)
-		}
-		return err
-	}
 	if lc.Socket != "" {
-		if err := listenUnix(lc.Socket, open); err != nil {
+		// Everybody may connect; what they may do then is for access control.
+		ln, err := safefile.Listen(lc.Socket, safefile.SocketMode{Perm: 0o666, Uid: -1, Gid: -1})
+		if err != nil {
 			errs = append(errs, err)
+		} else {
+			lns = append(lns, ln)
 		}
 	}
 	for _, port := range lc.Ports {
@@ -88,36 +84,4 @@ func listenPort(ctx context.Context, addrs []string, port int) ([]net.Listener, 
 		}
 	}
 	return lns, errors.Join(errs...)
-}
-
-// socketProbe is how long a socket that is in the way has to show life.
-const socketProbe = 100 * time.Millisecond
-
-func listenUnix(path string, open func(network, address string) error) error {
-	err := open("unix", path)
-	if errors.Is(err, syscall.EADDRINUSE) && abandoned(path) {
-		if rerr := os.Remove(path); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
-			return rerr
-		}
-		err = open("unix", path)
-	}
-	if err != nil {
-		return err
-	}
-	// Everybody may connect; what he may do then is for access control.
-	return os.Chmod(path, 0o666)
-}
-
-// abandoned tells whether nobody listens on the socket at path.
-func abandoned(path string) bool {
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode()&fs.ModeSocket == 0 {
-		return false
-	}
-	conn, err := net.DialTimeout("unix", path, socketProbe)
-	if err == nil {
-		conn.Close()
-		return false
-	}
-	return errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
+
+	"github.com/go-pcp/pcp/internal/safefile"
 )
 
 // An endpoint is how a daemon meets its collector: kind is the option that
@@ -44,7 +46,7 @@ func (e endpoint) open(ctx context.Context, env Environment, log *slog.Logger) (
 	case '6':
 		ln, err = lc.Listen(ctx, "tcp6", net.JoinHostPort("::1", e.addr))
 	case 'u':
-		ln, err = listenUnix(ctx, e.addr, env.Getenv, log)
+		ln, err = listenUnix(e.addr, env.Getenv, log)
 	default:
 		return pipe{env.Stdin, env.Stdout}, nil
 	}
@@ -63,23 +65,25 @@ func (e endpoint) open(ctx context.Context, env Environment, log *slog.Logger) (
 	return c, nil
 }
 
-func listenUnix(ctx context.Context, path string, getenv func(string) string, log *slog.Logger) (net.Listener, error) {
-	switch err := os.Remove(path); {
+// listenUnix listens on a socket that PCP's user may use, too: the collector may
+// run as that user. What was there goes.
+func listenUnix(path string, getenv func(string) string, log *slog.Logger) (net.Listener, error) {
+	switch err := safefile.Remove(path); {
 	case err == nil:
 		log.Warn("socket existed and was unlinked", "path", path)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "unix", path)
+	mode := safefile.SocketMode{Perm: 0o660, Uid: -1, Gid: -1}
+	if uid, gid, err := lookupUser(defaultUser(getenv)); err == nil && os.Geteuid() == 0 {
+		mode.Uid, mode.Gid = uid, gid
+	}
+	ln, err := safefile.Listen(path, mode)
 	if err != nil {
 		return nil, err
 	}
-	ln.(*net.UnixListener).SetUnlinkOnClose(false) // the collector connects anew after a restart
-	// The collector may run as another user; in a test nobody is root and the
-	// change is not needed.
-	if err := shareSocket(path, getenv); err != nil {
-		log.Debug("socket keeps its owner", "path", path, "err", err)
+	if u, ok := ln.(interface{ SetUnlinkOnClose(bool) }); ok {
+		u.SetUnlinkOnClose(false) // the collector connects anew after a restart
 	}
 	return ln, nil
 }

@@ -11,4 +11,6 @@ func dropPrivileges(username string, _ func(string) string) error {
 	return nil
 }
 
-func shareSocket(string, func(string) string) error { return errors.ErrUnsupported }
+func defaultUser(func(string) string) string { return "" }
+
+func lookupUser(string) (uid, gid int, err error) { return 0, 0, errors.ErrUnsupported }

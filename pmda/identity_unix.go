@@ -55,18 +55,6 @@ func dropPrivileges(username string, getenv func(string) string) error {
 	return nil
 }
 
-// shareSocket lets PCP's user talk on the socket at path.
-func shareSocket(path string, getenv func(string) string) error {
-	if err := os.Chmod(path, 0o660); err != nil {
-		return err
-	}
-	uid, gid, err := lookupUser(defaultUser(getenv))
-	if err != nil {
-		return err
-	}
-	return os.Chown(path, uid, gid)
-}
-
 func lookupUser(name string) (uid, gid int, err error) {
 	u, err := user.Lookup(name)
 	if err != nil {

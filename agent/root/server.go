@@ -22,6 +22,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/rootproto"
+	"github.com/go-pcp/pcp/internal/safefile"
 )
 
 // Limits that keep one client from harming the others.
@@ -66,12 +67,18 @@ func ServerConfigFrom(getenv func(string) string) ServerConfig {
 	return s
 }
 
+// A listener is what a Server needs of a Unix socket.
+type listener interface {
+	AcceptUnix() (*net.UnixConn, error)
+	Close() error
+}
+
 // A Server is the helper: it answers programs of PCP that lack a privilege.
 type Server struct {
 	cfg        ServerConfig
 	log        *slog.Logger
 	containers *containers
-	ln         *net.UnixListener
+	ln         listener
 	processes  processes
 
 	mu    sync.Mutex
@@ -85,17 +92,18 @@ func (a *Agent) Listen(cfg ServerConfig) (*Server, error) {
 		if info.Mode()&os.ModeSocket == 0 {
 			return nil, fmt.Errorf("%s: is there, and is no socket", cfg.Path)
 		}
-		if err := os.Remove(cfg.Path); err != nil {
+		if err := safefile.Remove(cfg.Path); err != nil {
 			return nil, err
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(cfg.Path), 0o700); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(cfg.Path), 0o700, nil); err != nil {
 		return nil, err
 	}
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: cfg.Path})
+	unix, err := safefile.Listen(cfg.Path, safefile.SocketMode{Perm: 0o600, Uid: -1, Gid: -1})
 	if err != nil {
 		return nil, err
 	}
+	ln := unix.(listener)
 	if cfg.Output == nil {
 		cfg.Output = os.Stderr
 	}

@@ -3,10 +3,8 @@ package daemonlog
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"strconv"
@@ -15,18 +13,17 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-pcp/pcp/internal/safefile"
 )
 
 // Open opens the log at path for the daemon name and writes the header. A log
-// that was there becomes path.prev, or goes if it cannot (pmOpenLog(3)). What is
-// no file stays, unlike in C, where root's -l /dev/null leaves the machine without.
+// that was there becomes path.prev, or goes if it cannot (pmOpenLog(3)). What
+// others may have planted in its place is not written to, see
+// safefile.CreateLog. A device stays, unlike in C, where root's -l /dev/null leaves
+// the machine without.
 func Open(path, name string) (*os.File, error) {
-	if st, err := os.Stat(path); err != nil || st.Mode().IsRegular() {
-		if err := os.Rename(path, path+".prev"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			os.Remove(path)
-		}
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o644)
+	f, err := safefile.CreateLog(path, 0o644)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/safefile"
 )
 
 // The file is text; part of the file format; do not change:
@@ -53,7 +54,7 @@ func (c *Cache[T]) Path() string {
 // that starts for the first time has none.
 func (c *Cache[T]) Load() (n int, err error) {
 	path := c.Path()
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return 0, err
 	}
@@ -203,7 +204,7 @@ func (c *Cache[T]) save(why int) (n int, err error) {
 	}
 	path := c.Path()
 	b, n := c.text()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(path), 0o755, nil); err != nil {
 		return 0, err
 	}
 	if err := replaceFile(path, b); err != nil {
@@ -247,25 +248,16 @@ func (c *Cache[T]) text() (b []byte, n int) {
 // replaceFile writes a file in one step, so that no crash leaves half of it;
 // where only the file itself may be written, in place.
 func replaceFile(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if errors.Is(err, fs.ErrPermission) {
-		return os.WriteFile(path, b, 0o644)
+	err := safefile.ReplaceBytes(path, b, safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1})
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
 	}
+	f, _, err := safefile.OpenAppend(path, 0, 0o644)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
-	if err == nil {
-		err = f.Chmod(0o644)
+	if err = f.Truncate(0); err == nil {
+		_, err = f.Write(b)
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return errors.Join(err, f.Close())
 }

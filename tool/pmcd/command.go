@@ -21,6 +21,7 @@ import (
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/service"
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmcd"
@@ -343,7 +344,7 @@ func dontStart(env *cli.Env, set *settings, err error) {
 	if set.foreground {
 		return
 	}
-	tty, terr := os.OpenFile(set.fatal, os.O_WRONLY|os.O_APPEND, 0)
+	tty, _, terr := safefile.OpenAppend(set.fatal, 0, 0o644)
 	if terr != nil {
 		return // nobody to tell
 	}
@@ -387,7 +388,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		if err := writePID(set.pidFile); err != nil {
 			log.Error("cannot write the file with the process's number", "err", err)
 		} else {
-			defer os.Remove(set.pidFile)
+			defer safefile.Remove(set.pidFile)
 		}
 	}
 	err = collect(ctx, env, set, lns, logTo, log)

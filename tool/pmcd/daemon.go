@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/service"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
@@ -63,8 +64,12 @@ func notStarted(w io.Writer) {
 // writePID writes the file with this process's number as the C collector does,
 // for scripts read it.
 func writePID(path string) error {
-	os.Remove(path) // nobody may write to the last one's
-	return os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o444)
+	f, err := safefile.Create(path, 0o444)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strconv.Itoa(os.Getpid()))
+	return errors.Join(err, f.Close())
 }
 
 // becomeUser has a daemon that root started go on as another user, once agents

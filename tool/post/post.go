@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -80,21 +81,16 @@ func post(cfg *config.Config, now time.Time, words []string, env *cli.Env) error
 	if err := makeDirs(dir, gid); err != nil {
 		return fmt.Errorf("cannot create directory \"%s\": %s", dir, cli.ErrText(err))
 	}
-	created := false
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0)
+	f, created, err := safefile.OpenAppend(path, 0, 0o664)
 	if errors.Is(err, syscall.ELOOP) {
 		return errSilent
 	}
 	if err != nil {
-		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o664)
-		if err != nil {
-			return fmt.Errorf("cannot open or create file \"%s\": %s", path, cli.ErrText(err))
-		}
-		created = true
-		if os.Getuid() == 0 {
-			if err := f.Chown(uid, gid); err != nil {
-				fmt.Fprintf(env.Stderr, "pmpost: cannot set file gid \"%s\": %s\n", path, cli.ErrText(err))
-			}
+		return fmt.Errorf("cannot open or create file \"%s\": %s", path, cli.ErrText(err))
+	}
+	if created && os.Getuid() == 0 {
+		if err := f.Chown(uid, gid); err != nil {
+			fmt.Fprintf(env.Stderr, "pmpost: cannot set file gid \"%s\": %s\n", path, cli.ErrText(err))
 		}
 	}
 	defer f.Close()
@@ -117,22 +113,12 @@ func post(cfg *config.Config, now time.Time, words []string, env *cli.Env) error
 
 // makeDirs makes a directory and those above it, for the group gid.
 func makeDirs(dir string, gid int) error {
-	if st, err := os.Stat(dir); err == nil {
-		if !st.IsDir() {
-			return syscall.ENOTDIR
+	return safefile.MkdirAll(dir, 0o775, func(made *os.File) error {
+		if os.Getuid() == 0 {
+			return made.Chown(0, gid)
 		}
 		return nil
-	}
-	if err := makeDirs(filepath.Dir(dir), gid); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o775); err != nil {
-		return err
-	}
-	if os.Getuid() == 0 {
-		return os.Chown(dir, 0, gid)
-	}
-	return nil
+	})
 }
 
 // owner returns the numbers of PCP's user and group, 0 where there is none.

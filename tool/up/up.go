@@ -20,6 +20,7 @@ import (
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
@@ -128,7 +129,7 @@ func (set *settings) complete(env *cli.Env) error {
 	if set.dir, err = filepath.Abs(set.dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(set.dir, 0o700); err != nil {
+	if err := safefile.MkdirAll(set.dir, 0o700, nil); err != nil {
 		return fmt.Errorf("%s: %s; choose another state directory with --dir", set.dir, cli.ErrText(err))
 	}
 	if set.socket == "" {
@@ -140,7 +141,7 @@ func (set *settings) complete(env *cli.Env) error {
 // lockDir makes the state directory ours until the file that it returns is
 // closed: two collectors would take turns with one log.
 func lockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	f, _, err := safefile.OpenAppend(filepath.Join(dir, "lock"), os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s; choose another state directory with --dir", dir, cli.ErrText(err))
 	}
