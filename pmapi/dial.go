@@ -58,7 +58,7 @@ type DialError struct {
 
 // Error names the collector and what happened.
 func (e *DialError) Error() string {
-	return fmt.Sprintf("connect to collector %q: %v", e.Spec, e.Err)
+	return fmt.Sprintf("connect to collector %q: %v", HidePassword(e.Spec), e.Err)
 }
 
 // Unwrap returns Code and Err.

@@ -295,7 +295,7 @@ func (h *host) reconnect(ctx context.Context) error {
 	}
 	etimedout := -pcp.Error(syscall.ETIMEDOUT)
 	if wait := time.Until(h.again); h.failures > 0 && wait > 0 {
-		return fmt.Errorf("reconnect to %q: too soon, wait another %v: %w", h.given, wait.Round(time.Second), etimedout)
+		return fmt.Errorf("reconnect to %q: too soon, wait another %v: %w", HidePassword(h.given), wait.Round(time.Second), etimedout)
 	}
 	waits := h.backoff()
 	h.fail(pcp.ErrIPC)

@@ -38,16 +38,16 @@ type SpecError struct {
 	Msg    string
 }
 
-// Error says in one line where what is wrong.
+// Error says in one line where what is wrong. A password is not shown.
 func (e *SpecError) Error() string {
-	return fmt.Sprintf("%q: offset %d: %s", e.Spec, e.Offset, e.Msg)
+	return fmt.Sprintf("%q: offset %d: %s", HidePassword(e.Spec), e.Offset, e.Msg)
 }
 
 // Unwrap returns pcp.ErrGeneric.
 func (e *SpecError) Unwrap() error { return pcp.ErrGeneric }
 
 // Detail returns the two lines, with a caret under the culprit, that the C
-// functions hand out as their error message.
+// functions hand out as their error message, with * for a password.
 func (e *SpecError) Detail() string {
 	pad := []byte(e.Spec[:e.Offset])
 	for i, c := range pad {
@@ -55,7 +55,29 @@ func (e *SpecError) Detail() string {
 			pad[i] = ' '
 		}
 	}
-	return e.Spec + "\n" + string(pad) + "^ -- " + e.Msg + "\n"
+	hidden := hidePassword(e.Spec, func(secret string) string { return strings.Repeat("*", len(secret)) })
+	return hidden + "\n" + string(pad) + "^ -- " + e.Msg + "\n"
+}
+
+// HidePassword returns a host specification with *** in the place of a
+// password, for messages. The text need not be right.
+func HidePassword(spec string) string {
+	return hidePassword(spec, func(string) string { return "***" })
+}
+
+func hidePassword(spec string, mask func(secret string) string) string {
+	head, attrs, ok := strings.Cut(spec, "?")
+	if !ok {
+		return spec
+	}
+	fields := strings.Split(attrs, "&")
+	for i, field := range fields {
+		name, value, ok := strings.Cut(field, "=")
+		if key := strings.ToLower(strings.TrimLeft(name, "?")); ok && (key == "password" || key == "pass") {
+			fields[i] = name + "=" + mask(value)
+		}
+	}
+	return head + "?" + strings.Join(fields, "&")
 }
 
 // attrNames are the names of attributes in a specification; String prints the

@@ -245,7 +245,11 @@ func (a *Agent) indomBlock(ctx context.Context, indom pcp.InDom) (*block, error)
 	if indom.Domain() == a.domain {
 		for _, d := range indoms {
 			if int(d.serial) == indom.Serial() {
-				if client, ok := pmda.ClientFrom(ctx); ok && containerOf(client) != "" {
+				client, ok := pmda.ClientFrom(ctx)
+				if rootOnly(d.block) && !a.isRoot(client) {
+					return new(block), nil // the names are of the same file as the values
+				}
+				if ok && containerOf(client) != "" {
 					return a.blockInside(ctx, client, d.block)
 				}
 				a.read(blockSpecs[d.block].from)

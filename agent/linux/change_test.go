@@ -325,6 +325,9 @@ func TestForRoot(t *testing.T) {
 			if vs := fetchAs(t, a, client, id).Sets[0]; len(vs.Values) != n {
 				t.Errorf("%s: %d values for a client with %v, want %d", name, len(vs.Values), client.Attrs, n)
 			}
+			if insts, err := a.Instances(pmda.WithClient(t.Context(), client), pcp.NewInDom(60, int(a.metric(id).indom))); err != nil || len(insts) != n {
+				t.Errorf("%s: %d instances for a client with %v, %v, want %d", name, len(insts), client.Attrs, err, n)
+			}
 			if read := a.fresh&(sourceSlab.bit()|sourceTTY.bit()) != 0; read != (n > 0) {
 				t.Errorf("%s: read for a client with %v: %v", name, client.Attrs, read)
 			}

@@ -53,11 +53,19 @@ func (a *Agent) readMissing(req *pmda.FetchRequest, outer bool) {
 // rootOnly tells whether only root may read m's file, and so only root may ask.
 // They are not read for others: slabinfo alone costs the kernel as much as a
 // third of all metrics.
-func (m *metric) rootOnly() bool { return m.block == blockSlab || m.block == blockTTY }
+func (m *metric) rootOnly() bool { return rootOnly(m.block) }
+
+// rootOnly reports whether only root may read the file of a block.
+func rootOnly(b blockID) bool { return b == blockSlab || b == blockTTY }
 
 // allows reports whether the client that asks gets values of m.
 func (a *Agent) allows(req *pmda.FetchRequest, m *metric) bool {
-	return !m.rootOnly() || a.cfg.AllAccess || req.Client.Attrs[wire.AttrUserID] == "0"
+	return !m.rootOnly() || a.isRoot(req.Client)
+}
+
+// isRoot reports whether a client may see what only root may.
+func (a *Agent) isRoot(client *pmda.Client) bool {
+	return a.cfg.AllAccess || client != nil && client.Attrs[wire.AttrUserID] == "0"
 }
 
 // copy appends the values that were read to the result: those of a container

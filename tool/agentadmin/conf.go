@@ -6,10 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -228,57 +228,12 @@ func (c *conf) check(before string, spec pmcd.AgentSpec, wanted bool) error {
 }
 
 // write replaces the file in one step; mode and owner stay. On an error the
-// file is what it was.
-func (c *conf) write() (err error) {
-	path, err := filepath.EvalSymlinks(c.path)
-	if err != nil {
-		return err
-	}
-	st, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	// Who may write in the directory alone could replace a file that others
-	// meant to keep from him.
-	old, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	old.Close()
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("cannot make a new file beside %s: %w", path, errors.Unwrap(err))
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if uid, gid, ok := owner(st); ok {
-		mine, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		if u, g, _ := owner(mine); u != uid || g != gid {
-			if err := f.Chown(uid, gid); err != nil {
-				return fmt.Errorf("%s: cannot keep the file's owner: %w", path, errors.Unwrap(err))
-			}
-		}
-	}
-	if err := f.Chmod(st.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)); err != nil {
-		return err
-	}
-	if _, err := f.WriteString(c.text()); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+// file is what it was. Those who may write in the directory alone could replace
+// a file that others meant to keep from them: the file must be writable, too.
+func (c *conf) write() error {
+	return safefile.ReplaceBytes(c.path, []byte(c.text()), safefile.Replacement{
+		Mode: 0o644, Uid: -1, Gid: -1, Keep: true, Writable: true, Follow: true,
+	})
 }
 
 // fileErr is the message for an error of a file of the system.

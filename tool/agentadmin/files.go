@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -69,10 +70,10 @@ func (p placed) install() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(p.to), 0o755); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(p.to), 0o755, nil); err != nil {
 		return err
 	}
-	return writeWhole(p.to, text, nil)
+	return writeWhole(p.to, text, false)
 }
 
 // remove takes a file away, unless it has been changed in its place.
@@ -110,31 +111,10 @@ func readLimited(path string) ([]byte, error) {
 	return text, err
 }
 
-// writeWhole replaces the file at path in one step. It has the mode and owner
-// of st, or else may be read by all.
-func writeWhole(path string, text []byte, st fs.FileInfo) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	mode := fs.FileMode(0o644)
-	if st != nil {
-		mode = st.Mode().Perm()
-		if uid, gid, ok := owner(st); ok {
-			f.Chown(uid, gid) // as far as it may
-		}
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+// writeWhole replaces the file at path in one step. With keep it has the mode and
+// owner that it had, as far as that is allowed; else all may read it.
+func writeWhole(path string, text []byte, keep bool) error {
+	return safefile.ReplaceBytes(path, text, safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1, Keep: keep, Lenient: true})
 }
 
 // agentNames returns the names of an agent: those of the file NAME.pmns in dir,
@@ -167,7 +147,7 @@ const (
 func editNames(ctx context.Context, path string, edit func(*pmns.Tree) error) error {
 	lock := path + ".lock"
 	for try := 1; ; try++ {
-		f, err := os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		f, err := os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) // O_EXCL follows no link
 		if err == nil {
 			f.Close()
 			break
@@ -185,10 +165,6 @@ func editNames(ctx context.Context, path string, edit func(*pmns.Tree) error) er
 		}
 	}
 	defer os.Remove(lock)
-	st, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
 	loader := pmns.Loader{DupOK: true, Raw: true}
 	tree, err := loader.Load(path)
 	if err != nil {
@@ -201,7 +177,7 @@ func editNames(ctx context.Context, path string, edit func(*pmns.Tree) error) er
 	if _, err := tree.WriteTo(&b); err != nil {
 		return err
 	}
-	return writeWhole(path, b.Bytes(), st)
+	return writeWhole(path, b.Bytes(), true)
 }
 
 // addNames adds the names of an agent; other metrics must not have them.

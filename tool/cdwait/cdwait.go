@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -77,7 +78,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			if wait == time.Second {
 				unit = "second"
 			}
-			fmt.Fprintf(env.Stderr, "%s: Failed to connect to PMCD on host \"%s\" in %d %s\n", env.ProgName(), host, wait/time.Second, unit)
+			fmt.Fprintf(env.Stderr, "%s: Failed to connect to PMCD on host \"%s\" in %d %s\n", env.ProgName(), pmapi.HidePassword(host), wait/time.Second, unit)
 		} else {
 			o.CannotConnect(host, err)
 		}

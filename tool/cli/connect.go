@@ -83,6 +83,7 @@ func (a *attempt) why() string {
 // reason and what to do next under "pcp".
 func (o *Options) CannotConnect(host string, err error) int {
 	e := o.env
+	host = pmapi.HidePassword(host)
 	if e.Classic() {
 		return e.Fatalf("Cannot connect to PMCD on host \"%s\": %s", host, ErrText(err))
 	}
@@ -93,6 +94,7 @@ func (o *Options) CannotConnect(host string, err error) int {
 // next, in lines.
 func (o *Options) WhyNoCollector(host string, err error) string {
 	e := o.env
+	host = pmapi.HidePassword(host)
 	tried := o.attempts.take()
 	at := host // what answered
 	answered := false

@@ -124,7 +124,7 @@ func add(ctx context.Context, env *cli.Env, tmp, path, file string) int {
 	}
 	tree, err := load(env, merged, true)
 	if err == nil && ctx.Err() == nil {
-		err = replace(env, path, tree)
+		err = replace(path, tree)
 	}
 	if err != nil {
 		return env.Fatalf("%v", err)

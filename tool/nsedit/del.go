@@ -61,7 +61,7 @@ func runDel(ctx context.Context, env *cli.Env) int {
 	if ctx.Err() != nil { // from here on nothing may leave a file half written
 		return 1
 	}
-	if err := replace(env, path, tree); err != nil {
+	if err := replace(path, tree); err != nil {
 		return env.Fatalf("%v", err)
 	}
 	return 0

@@ -3,10 +3,11 @@ package nsedit
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"os"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -75,41 +76,15 @@ func idText(id pcp.PMID) string {
 
 // replace writes tree to the file at path, which keeps its mode and owner, or
 // on an error all that it was. The error is the message of the tool.
-func replace(env *cli.Env, path string, tree *pmns.Tree) error {
-	next := path + ".new"
-	f, err := os.Create(next)
+func replace(path string, tree *pmns.Tree) error {
+	how := safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1, Keep: true, Lenient: true}
+	err := safefile.Replace(path, how, func(w io.Writer) error {
+		_, err := tree.WriteTo(w)
+		return err
+	})
 	if err != nil {
 		//lint:ignore ST1005 the words of the C tool
-		return fmt.Errorf("Error: cannot open PMNS file \"%s\" for writing: %s", next, cli.ErrText(err))
-	}
-	defer f.Close()
-	if st, err := os.Stat(path); err == nil {
-		keepOwner(env, f, st)
-	}
-	if _, err = tree.WriteTo(f); err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		os.Remove(next)
-		//lint:ignore ST1005 the words of the C tool
-		return fmt.Errorf("Error: cannot write PMNS file \"%s\": %s", next, cli.ErrText(err))
-	}
-	if err := os.Rename(next, path); err != nil {
-		os.Remove(next)
-		return fmt.Errorf("cannot rename \"%s\" to \"%s\": %s", next, path, cli.ErrText(err))
+		return fmt.Errorf("Error: cannot write PMNS file \"%s\": %s", path, cli.ErrText(err))
 	}
 	return nil
-}
-
-// keepOwner gives f the mode and owner that st has, as far as it may.
-func keepOwner(env *cli.Env, f *os.File, st fs.FileInfo) {
-	const bits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
-	if err := f.Chmod(st.Mode() & bits); err != nil {
-		fmt.Fprintf(env.Stderr, "%s: chmod(%s, %o...) failed: %s\n", env.ProgName(), f.Name(), st.Mode().Perm(), cli.ErrText(err))
-	}
-	if uid, gid, ok := owner(st); ok {
-		if err := f.Chown(uid, gid); err != nil {
-			fmt.Fprintf(env.Stderr, "%s: chown(%s, ...) failed: %s\n", env.ProgName(), f.Name(), cli.ErrText(err))
-		}
-	}
 }

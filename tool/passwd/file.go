@@ -6,8 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/sasl"
 )
 
@@ -43,41 +43,14 @@ const heading = "# Accounts of the collector; managed by pcp passwd, which does 
 // write puts a new file in the place of the old one, at once. Its mode and
 // owner stay; a new one is for its owner, and for the collector's group to read.
 func (f *usersFile) write() error {
-	dir := filepath.Dir(f.path)
-	tmp, err := os.CreateTemp(dir, "."+filepath.Base(f.path)+"-")
-	if err != nil {
-		return err
+	how := safefile.Replacement{Mode: 0o640, Uid: -1, Gid: f.group, Keep: true, Lenient: os.Geteuid() != 0}
+	if how.Was = f.info; f.info == nil {
+		how.MustBeNew = true
 	}
-	defer os.Remove(tmp.Name()) // fails when all goes well
-	defer tmp.Close()
-	mode := fs.FileMode(0o640)
-	uid, gid := -1, f.group
-	if f.info != nil {
-		mode = f.info.Mode().Perm()
-		uid, gid = owner(f.info)
-	}
-	if err := tmp.Chown(uid, gid); err != nil && os.Geteuid() == 0 {
-		return err
-	}
-	if err := tmp.Chmod(mode); err != nil {
-		return err
-	}
-	if _, err := io.WriteString(tmp, heading); err != nil {
-		return err
-	}
-	if err := f.users.Write(tmp); err != nil {
-		return err
-	}
-	if err := tmp.Sync(); err != nil {
-		return err
-	}
-	now, err := os.Stat(f.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && f.info == nil:
-	case err != nil:
-		return err
-	case f.info == nil, !os.SameFile(now, f.info), !now.ModTime().Equal(f.info.ModTime()), now.Size() != f.info.Size():
-		return fmt.Errorf("%s: somebody else has changed it meanwhile", f.path)
-	}
-	return os.Rename(tmp.Name(), f.path)
+	return safefile.Replace(f.path, how, func(w io.Writer) error {
+		if _, err := io.WriteString(w, heading); err != nil {
+			return err
+		}
+		return f.users.Write(w)
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -121,6 +122,11 @@ func run(ctx context.Context, env *cli.Env) int {
 		return env.Fatalf("%v", err)
 	}
 	if !set.foreground && len(set.activated) == 0 && env.Getenv(detached) == "" {
+		// The daemon could tell nobody but its log.
+		if _, err := os.Stat(set.config); errors.Is(err, fs.ErrNotExist) {
+			dontStart(env, set, noConfig(set.config, err))
+			return 1
+		}
 		return detach(env)
 	}
 	set.manager = service.NewManager(env.Getenv)
@@ -337,6 +343,16 @@ func verify(env *cli.Env, path string) int {
 	return 0
 }
 
+// noConfig is the error of a configuration file that cannot be opened, with
+// what to do if there is none.
+func noConfig(path string, err error) error {
+	text := fmt.Sprintf("ParseInitAgents: open %s: %s", path, cli.ErrText(err))
+	if errors.Is(err, fs.ErrNotExist) {
+		text += "\n\"pcp up\" collects without any file; \"pmcd -c FILE\" takes another configuration"
+	}
+	return errors.New(text)
+}
+
 // dontStart says why, where somebody may see it.
 func dontStart(env *cli.Env, set *settings, err error) {
 	fmt.Fprintln(env.Stderr, err)
@@ -440,7 +456,7 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	file, err := files.readConf()
 	if err != nil {
 		if perr, ok := err.(*os.PathError); ok {
-			return fmt.Errorf("ParseInitAgents: open %s: %s", perr.Path, cli.ErrText(perr.Err))
+			return noConfig(perr.Path, perr)
 		}
 		fmt.Fprintln(logTo, err)
 		if file == nil {

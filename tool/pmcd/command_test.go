@@ -342,6 +342,8 @@ func TestOptions(t *testing.T) {
 	f(1, "pmcd: -T requires a positive numeric argument", "-f", "-T", "x")
 	f(1, "not an IP address", "-f", "-i", "nonsense", "-s", filepath.Join(dir, "no", "dir"))
 	f(1, "No such file or directory", "-f", "-i", "127.0.0.1", "-p", freePort(t), "-s", filepath.Join(dir, "s"), "-l", filepath.Join(dir, "l"), "-c", filepath.Join(dir, "none"))
+	f(1, "\"pcp up\" collects without any file", "-f", "-i", "127.0.0.1", "-p", freePort(t), "-s", filepath.Join(dir, "s"), "-l", filepath.Join(dir, "l"), "-c", filepath.Join(dir, "none"))
+	f(1, "\"pcp up\" collects without any file", "-c", filepath.Join(dir, "none"), "-x", filepath.Join(dir, "fatal"))
 	f(1, "No PMDAs found", "-f", "-i", "127.0.0.1", "-p", freePort(t), "-s", filepath.Join(dir, "s"), "-l", filepath.Join(dir, "l"), "-c", writeFile(t, filepath.Join(dir, "empty"), "\n"))
 	f(0, "", "-v", "-c", writeFile(t, filepath.Join(dir, "good"), "pmcd 2 dso x /y\n"))
 	f(1, "pmcd config[line 2]: Error: expected `dso', `socket' or `pipe'", "-v", "-c", writeFile(t, filepath.Join(dir, "bad"), "#\nx 3 y\n"))
