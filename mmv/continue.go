@@ -3,8 +3,7 @@ package mmv
 import (
 	"math"
 	"os"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"github.com/go-pcp/pcp"
 )
@@ -23,7 +22,7 @@ type pastMetric struct {
 // can be read.
 func readPast(path string) past {
 	// Others may have put something there that is no file.
-	fd, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	fd, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}

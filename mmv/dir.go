@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/go-pcp/pcp/config"
 )
 
@@ -20,7 +18,7 @@ func DefaultDir(getenv func(string) string) (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(conf.Get("PCP_TMP_DIR"), "mmv")
-	if unix.Access(dir, unix.W_OK) == nil {
+	if writable(dir) {
 		return dir, nil
 	}
 	own := UserDir(getenv)

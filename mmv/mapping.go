@@ -1,3 +1,5 @@
+//go:build unix
+
 package mmv
 
 import (
@@ -23,7 +25,11 @@ type mapping struct {
 	dev  uint64
 	ino  uint64
 	temp string
+	end  int // the file has at least so many bytes
 }
+
+// supported says that this system has what a mapping needs.
+const supported = true
 
 // createMapping writes b to a new file beside path and maps it with room for
 // it to grow. The file gets its name by publish.
@@ -38,6 +44,7 @@ func createMapping(path string, b []byte, room int) (*mapping, error) {
 		if _, err := f.Write(b); err != nil {
 			return err
 		}
+		m.end = len(b)
 		var st unix.Stat_t
 		if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 			return err
@@ -99,6 +106,24 @@ func (m *mapping) allocate(at, n int) error {
 			return fmt.Errorf("let the file grow: %w", err)
 		}
 		at, n = at+max(k, 0), n-max(k, 0)
+		m.end = max(m.end, at)
+	}
+	return nil
+}
+
+// check says what others have done to the file, if anything.
+func (m *mapping) check(path string) error {
+	var st unix.Stat_t
+	err := unix.Stat(path, &st)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s has been removed: %w", path, err)
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	case uint64(st.Dev) != m.dev || st.Ino != m.ino:
+		return fmt.Errorf("%s is now the file of another registry: %w", path, errReplaced)
+	case st.Size < int64(m.end):
+		return fmt.Errorf("%s has been cut to %d bytes of %d: %w", path, st.Size, m.end, errReplaced)
 	}
 	return nil
 }
@@ -122,17 +147,6 @@ func (m *mapping) release() {
 	}
 	unix.Close(m.fd)
 }
-
-// bytes returns n bytes of the file. They must lie within it.
-func (m *mapping) bytes(at, n int) []byte {
-	return unsafe.Slice((*byte)(unsafe.Add(m.base, at)), n)
-}
-
-// word returns the word at a multiple of 8.
-func (m *mapping) word(at int) *uint64 { return (*uint64)(unsafe.Add(m.base, at)) }
-
-// record returns the value record at a multiple of 8.
-func (m *mapping) record(at int) *[4]uint64 { return (*[4]uint64)(unsafe.Add(m.base, at)) }
 
 func pageUp(n int) int {
 	page := os.Getpagesize()

@@ -23,6 +23,7 @@ var (
 	errExist    = -pcp.Error(syscall.EEXIST)
 	errStarted  = errors.New("the registry is fixed and has been started")
 	errClosed   = errors.New("the registry is closed")
+	errReplaced = errors.New("the values of this program are no longer seen")
 	errNameFile = errors.New("the name of a registry must be a file name that does not start with a dot")
 )
 
@@ -126,8 +127,12 @@ type metric struct {
 }
 
 // New makes the registry whose file is called name. Unless opt.Fixed, the file
-// appears at once and each definition as it is made.
+// appears at once and each definition as it is made. On systems without memory-mapped
+// files of this kind, such as Windows, the error is errors.ErrUnsupported.
 func New(name string, opt Options) (*Registry, error) {
+	if !supported {
+		return nil, fmt.Errorf("mmv registry %s: %w", name, errors.ErrUnsupported)
+	}
 	if name == "" || strings.HasPrefix(filepath.Base(name), ".") {
 		return nil, fmt.Errorf("%q: %w", name, errNameFile)
 	}
@@ -190,11 +195,19 @@ func New(name string, opt Options) (*Registry, error) {
 func (r *Registry) Path() string { return r.path }
 
 // Err returns the first thing that was wrong with a definition, or that kept
-// an instance from being added; nil if all is well.
+// an instance from being added. If there was none it looks after the file, and
+// returns what keeps agents from seeing it: it or its folder was removed, it was cut
+// short, or another program has a file of the same name. It is nil if all is well.
 func (r *Registry) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.err
+	if r.err != nil || r.m == nil || r.closed {
+		return r.err
+	}
+	if err := r.m.check(r.path); err != nil {
+		return fmt.Errorf("mmv registry %s: %w", r.name, err)
+	}
+	return nil
 }
 
 // fail keeps the first error. A program that goes on to count after Close has

@@ -1,4 +1,4 @@
-//go:build !freebsd && !dragonfly
+//go:build unix && !freebsd && !dragonfly
 
 package mmv
 

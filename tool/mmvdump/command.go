@@ -2,10 +2,13 @@ package mmvdump
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -98,39 +101,67 @@ func run(ctx context.Context, env *cli.Env) int {
 	case asJSON:
 		return printJSON(env, path)
 	}
-	b, err := readFile(path)
+	b, done, err := readFile(path)
 	if err != nil {
 		fmt.Fprintf(env.Stderr, "%s: %s\n", path, cli.ErrText(err))
 		return 1
 	}
+	defer done()
 	d := dumper{w: env.Stdout, file: b, size: uint64(len(b)), now: time.Now}
-	if d.dump(path) {
+	ok, err := d.whole(path)
+	if err != nil {
+		return env.Fatalf("%s: %v", path, err)
+	}
+	if ok {
 		return 0
 	}
 	return 1
 }
 
-// maxFile bounds what is read: the largest file that can be of use is smaller.
-const maxFile = 1 << 30
+// whole is dump for a file that may be mapped: where it was cut short meanwhile
+// there is nothing behind its addresses.
+func (d *dumper) whole(path string) (ok bool, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case interface{ Addr() uintptr }: // a fault
+			err = errors.New("the file was cut short while it was read")
+		default:
+			panic(r)
+		}
+	}()
+	return d.dump(path), nil
+}
 
-// readFile reads a regular file. An empty one is an error, as it cannot be
-// mapped.
-func readFile(path string) ([]byte, error) {
+// maxRead is how large a file can be to be read as a whole. Larger ones, most of
+// which are holes, are mapped: only what is looked at takes memory.
+const maxRead = 16 << 20
+
+// readFile reads or maps a regular file; done ends the use of what it returns. An
+// empty file is an error, as it cannot be mapped.
+func readFile(path string) (b []byte, done func(), err error) {
 	f, err := openFile(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(b) == 0:
-		return nil, unix.EINVAL
-	case len(b) > maxFile:
-		return nil, unix.EFBIG
+	st, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
 	}
-	return b, nil
+	if size := st.Size(); size > maxRead {
+		if size > math.MaxInt {
+			return nil, nil, unix.EFBIG
+		}
+		b, err = unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+		return b, func() { unix.Munmap(b) }, err
+	}
+	b, err = io.ReadAll(io.LimitReader(f, maxRead))
+	if err == nil && len(b) == 0 {
+		err = unix.EINVAL
+	}
+	return b, func() {}, err
 }
 
 // openFile opens a file without waiting for it.

@@ -3,6 +3,7 @@ package mmvdump
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -108,4 +109,79 @@ func FuzzDump(f *testing.F) {
 		d := dumper{w: io.Discard, file: b, size: uint64(len(b)), now: time.Now}
 		d.dump("file")
 	})
+}
+
+// TestSparse dumps a file of a terabyte that is nearly all hole. It must not take the
+// memory for it.
+func TestSparse(t *testing.T) {
+	var b []byte
+	for name, sample := range samples(t) {
+		if name == "v2.true" {
+			b = sample
+		}
+	}
+	path := filepath.Join(t.TempDir(), "sparse")
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	small, smallJSON := ours(path), ours("--json", path)
+	if small.Exit != 0 {
+		t.Fatalf("%+v", small)
+	}
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Skipf("SKIPPED: no sparse files here: %v", err)
+	}
+	if big := ours(path); big.Exit != 0 || withoutSize(big.Stdout) != withoutSize(small.Stdout) {
+		t.Errorf("sparse: %+v\nwant %+v", big, small)
+	}
+	if big := ours("--json", path); big.Stdout != smallJSON.Stdout {
+		t.Errorf("sparse: %+v\nwant %+v", big, smallJSON)
+	}
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip("SKIPPED: no /proc")
+	}
+	_, peak, _ := strings.Cut(string(data), "VmHWM:")
+	var kb int
+	if fmt.Sscan(peak, &kb); kb == 0 || kb > 400<<10 {
+		t.Errorf("the largest this process was is %d kB", kb)
+	}
+}
+
+// withoutSize leaves out the line that says how large the file is.
+func withoutSize(out string) string {
+	var keep []string
+	for _, line := range strings.Split(out, "\n") {
+		if !strings.Contains(line, "ile size") && !strings.Contains(line, "Elapsed") {
+			keep = append(keep, line)
+		}
+	}
+	return strings.Join(keep, "\n")
+}
+
+// TestCutShort has a file lose its end while it is dumped.
+func TestCutShort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for name, b := range samples(t) {
+		if name == "v2.true" {
+			if err := os.WriteFile(path, b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.Truncate(path, maxRead+4096); err != nil {
+		t.Fatal(err)
+	}
+	b, done, err := readFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	d := dumper{w: io.Discard, file: b, size: uint64(len(b)), now: time.Now}
+	if _, err := d.whole(path); err == nil || !strings.Contains(err.Error(), "cut short") {
+		t.Errorf("error %v", err)
+	}
 }

@@ -1,7 +1,6 @@
 package mmvdump
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/mmv"
@@ -69,12 +70,19 @@ type label struct {
 
 // readDocument reads definitions and values of a file.
 func readDocument(path string, now time.Time) (*document, error) {
-	b, err := readFile(path)
+	r, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
-	r := bytes.NewReader(b)
-	f, err := mmv.NewFile(r, int64(len(b)))
+	defer r.Close()
+	st, err := r.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.Size() == 0 {
+		return nil, unix.EINVAL // as mmap(2) says
+	}
+	f, err := mmv.NewFile(r, st.Size())
 	if err != nil {
 		return nil, err
 	}
