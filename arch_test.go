@@ -59,6 +59,7 @@ var floors = map[string]int{
 	"internal/rootproto":  1,
 	"internal/agentlink":  4,
 	"internal/version":    0,
+	"internal/hangup":     1,
 }
 
 // neighbours lists the imports within one floor that are meant, and why.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/nsedit"
 )
 
 var linksCommand = &cli.Command{
@@ -56,7 +57,7 @@ func makeLinks(_ context.Context, env *cli.Env) int {
 	}
 	if list {
 		for _, c := range env.Commands {
-			if c.Link != "" {
+			if c.Link != "" && !nsedit.IsScript(c.Link) {
 				fmt.Fprintln(env.Stdout, c.Link)
 			}
 		}
@@ -74,7 +75,7 @@ func makeLinks(_ context.Context, env *cli.Env) int {
 		return env.Fatalf("%v", err)
 	}
 	for _, c := range env.Commands {
-		if c.Link == "" {
+		if c.Link == "" || nsedit.IsScript(c.Link) { // those are made by "pcp ns scripts"
 			continue
 		}
 		if err := replaceLink(target, filepath.Join(dir, c.Link)); err != nil {

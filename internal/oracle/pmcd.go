@@ -122,7 +122,7 @@ func (d *PMCD) Start(t testing.TB) {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	// Agents may outlive pmcd for a moment and hold its output.
 	cmd.WaitDelay = time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	cmd.SysProcAttr = ownGroup()
 	must(t, cmd.Start())
 	done := make(chan struct{})
 	d.cmd, d.done = cmd, done

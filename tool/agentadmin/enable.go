@@ -1,20 +1,17 @@
 package agentadmin
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/hangup"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -267,39 +264,10 @@ func (e *edit) tell(env *cli.Env) int {
 	}
 	cfg, err := config.Load(env.Getenv)
 	if err == nil {
-		err = hangUp(filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.pid"))
+		err = hangup.Collector(filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.pid"))
 	}
 	if err != nil {
 		return env.Fatalf("the file is changed, but the collector was not told: %s", fileErr(err))
 	}
 	return 0
-}
-
-// hangUp sends a SIGHUP to the collector whose number is in a file.
-func hangUp(path string) error {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("none is running: there is no %s", path)
-	}
-	if err != nil {
-		return err
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || pid <= 1 {
-		return fmt.Errorf("%s holds no number of a process", path)
-	}
-	// A collector that was killed leaves its file, and its number may by now
-	// be that of another, whom the signal would end.
-	command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err == nil && !bytes.Contains(command, []byte("pmcd")) {
-		return fmt.Errorf("process %d, which %s names, is no collector", pid, path)
-	}
-	process, err := os.FindProcess(pid)
-	if err != nil {
-		return err
-	}
-	if err := process.Signal(syscall.SIGHUP); err != nil {
-		return fmt.Errorf("process %d: %s", pid, cli.ErrText(err))
-	}
-	return nil
 }

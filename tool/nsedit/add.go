@@ -102,6 +102,11 @@ func check(path, file string) (problem string) {
 
 // add merges file into the name space at path.
 func add(ctx context.Context, env *cli.Env, tmp, path, file string) int {
+	unlock, err := alone(ctx, path)
+	if err != nil {
+		return env.Fatalf("%s", pathErr(err))
+	}
+	defer unlock()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return env.Fatalf("%s: %s", file, cli.ErrText(err))

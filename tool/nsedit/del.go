@@ -49,6 +49,11 @@ func runDel(ctx context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
+	unlock, err := alone(ctx, path)
+	if err != nil {
+		return env.Fatalf("%s", pathErr(err))
+	}
+	defer unlock()
 	tree, err := load(env, path, true)
 	if err != nil {
 		return env.Fatalf("%v", err)

@@ -1,0 +1,108 @@
+package nsedit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// IsScript reports whether link is the name of a command that is a script in the C
+// implementation and in none of the folders for programs.
+func IsScript(link string) bool {
+	for _, s := range scripts {
+		if s.link == link {
+			return true
+		}
+	}
+	return false
+}
+
+// scripts are those commands, and the folder that Install scripts call them in.
+var scripts = []struct{ setting, below, link string }{
+	{"PCP_VAR_DIR", "pmns", "Rebuild"},
+	{"PCP_VAR_DIR", "pmns", "Make.stdpmid"},
+	{"PCP_SHARE_DIR", "lib", "ReplacePmnsSubtree"},
+	{"PCP_SHARE_DIR", "lib", "lockpmns"},
+	{"PCP_SHARE_DIR", "lib", "unlockpmns"},
+}
+
+var scriptsCommand = &cli.Command{
+	Name:     "ns scripts",
+	Group:    "Name space",
+	Summary:  "make links with the names of the scripts that Install scripts call",
+	Synopsis: "[-t target]",
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		{Short: 't', Long: "target", Arg: "FILE", Help: "what the links point to [this program]"},
+		cli.OptHelp,
+	},
+	Doc: `Makes Rebuild and Make.stdpmid in $PCP_VAR_DIR/pmns, and lockpmns, unlockpmns and
+ReplacePmnsSubtree in $PCP_SHARE_DIR/lib. What is there already and is no link to a
+program of this kind is left as it is: where the C implementation is installed nothing
+changes.`,
+	DieOnSignal: true,
+	Run:         runScripts,
+}
+
+func runScripts(_ context.Context, env *cli.Env) int {
+	target := ""
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
+		if opt.Short != 't' {
+			return false
+		}
+		target = arg
+		return true
+	}})
+	if len(o.Args) > 0 {
+		o.WantUsage()
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	if target == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return env.Fatalf("%v", err)
+		}
+		target = self
+	}
+	cfg := settings(env)
+	for _, s := range scripts {
+		dir := filepath.Join(cfg.Get(s.setting), s.below)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return env.Fatalf("%s", pathErr(err))
+		}
+		path := filepath.Join(dir, s.link)
+		switch st, err := os.Lstat(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			if err := os.Symlink(target, path); err != nil {
+				return env.Fatalf("%s: %s", path, cli.ErrText(err))
+			}
+			fmt.Fprintf(env.Stdout, "%s\n", path)
+		case err != nil:
+			return env.Fatalf("%s", pathErr(err))
+		case st.Mode().Type() == fs.ModeSymlink && samePath(path, target):
+		default:
+			fmt.Fprintf(env.Stdout, "%s: is there already, and stays\n", path)
+		}
+	}
+	return 0
+}
+
+func samePath(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+func pathErr(err error) string {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Path + ": " + cli.ErrText(pe.Err)
+	}
+	return cli.ErrText(err)
+}

@@ -1,0 +1,176 @@
+package nsedit
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// StdPMIDCommand is Make.stdpmid.
+var StdPMIDCommand = &cli.Command{
+	Name:     "ns stdpmid",
+	Link:     "Make.stdpmid",
+	Group:    "Name space",
+	Summary:  "make stdpmid, the domain numbers of agents by name",
+	Synopsis: "[options]",
+	Options:  []cli.Option{cli.Heading("Options"), optDir, cli.OptHelp},
+	Doc: `Makes the file stdpmid, which files of names include, of stdpmid.local and the other
+files stdpmid.*, of which each line is the name of an agent and its domain number. Two
+lines with one name or number are an error, and stdpmid stays as it is.`,
+	Examples:    []cli.Example{{Line: "pcp ns stdpmid", Text: "after a line was added to stdpmid.local"}},
+	DieOnSignal: true,
+	Run: func(_ context.Context, env *cli.Env) int {
+		dir := workDir(env, "Make.stdpmid")
+		o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
+			if opt.Short == 'C' {
+				dir = arg
+			}
+			return opt.Short == 'C'
+		}})
+		if len(o.Args) > 0 {
+			o.WantUsage()
+		}
+		if status, exit := o.Done(); exit {
+			return status
+		}
+		if err := makeStdPMID(dir); err != nil {
+			for line := range strings.Lines(err.Error()) {
+				fmt.Fprintf(env.Stdout, "%s: Error: %s\n", env.ProgName(), strings.TrimSuffix(line, "\n"))
+			}
+			return 1
+		}
+		return 0
+	},
+}
+
+var optDir = cli.Option{Short: 'C', Long: "directory", Arg: "DIR", Help: "where the name space is [default $PCP_VAR_DIR/pmns; as Rebuild or Make.stdpmid the current directory]"}
+
+// workDir returns the folder that a command works in. By the name of the script it
+// is the current one, as scripts expect.
+func workDir(env *cli.Env, script string) string {
+	if env.Name == script {
+		return "."
+	}
+	return pmnsDir(env)
+}
+
+// maxDomains is how large the files stdpmid.* can be together.
+const maxDomains = 1 << 20
+
+// makeStdPMID makes the file stdpmid in dir. If nothing says of what, it does nothing.
+func makeStdPMID(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	type domain struct {
+		name   string
+		number int
+	}
+	var domains []domain
+	files, size := 0, 0
+	for _, e := range entries {
+		ext, ok := strings.CutPrefix(e.Name(), "stdpmid.")
+		if !ok || e.IsDir() || ext == "O" || ext == "N" || strings.HasPrefix(ext, "O.") || strings.HasPrefix(ext, "N.") ||
+			ext == "rpmorig" || strings.HasSuffix(ext, ".rpmorig") || strings.HasSuffix(ext, ".tmp") {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		text, err := readSome(path, maxDomains-size)
+		if err != nil {
+			return err
+		}
+		files, size = files+1, size+len(text)
+		n := 0
+		for line := range bytes.Lines(text) {
+			n++
+			words := strings.Fields(string(line))
+			if len(words) == 0 || line[0] == '#' {
+				continue
+			}
+			number := 0
+			if len(words) == 2 {
+				number, err = strconv.Atoi(words[1])
+			}
+			if len(words) != 2 || err != nil || number < 1 || number > pcp.MaxAgentDomain {
+				return fmt.Errorf("%s: line %d: want a name and a number from 1 to %d", path, n, pcp.MaxAgentDomain)
+			}
+			if d := (domain{words[0], number}); !slices.Contains(domains, d) {
+				domains = append(domains, d)
+			}
+		}
+	}
+	if files == 0 {
+		return nil
+	}
+	slices.SortFunc(domains, func(a, b domain) int { return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name)) })
+	var errs []error
+	names, numbers := map[string]int{}, map[int]string{}
+	for _, d := range domains {
+		if other, ok := names[d.name]; ok {
+			errs = append(errs, fmt.Errorf("duplicate for domain name \"%s\" ... %d and %d", d.name, other, d.number))
+		}
+		if other, ok := numbers[d.number]; ok {
+			errs = append(errs, fmt.Errorf("duplicate for domain number \"%d\" ... %s and %s", d.number, other, d.name))
+		}
+		names[d.name], numbers[d.number] = d.number, d.name
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	b.WriteString("/* Made of the files stdpmid.* by \"pcp ns stdpmid\": change those, not this. */\n\n#ifndef __STDPMID\n#define __STDPMID\n\n")
+	for _, d := range domains {
+		fmt.Fprintf(&b, "#define %s\t%d\n", d.name, d.number)
+	}
+	b.WriteString("\n#endif\n")
+	path := filepath.Join(dir, "stdpmid")
+	if old, err := readSome(path, maxDomains); err == nil && bytes.Equal(old, b.Bytes()) {
+		return nil
+	}
+	return writeFile(path, b.Bytes())
+}
+
+func readSome(path string, limit int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err == nil && len(text) > limit {
+		err = fmt.Errorf("%s: more than %d bytes", path, limit)
+	}
+	return text, err
+}
+
+// writeFile replaces the file at path in one step; all may read it.
+func writeFile(path string, text []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Chmod(fs.FileMode(0o644)), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
