@@ -83,3 +83,46 @@ func TestOracleInstalls(t *testing.T) {
 	f("Remv pcp-old [1.0]\n", nil, 0, "would be removed", false)
 	f("Remv pcp-old [1.0]\n", []string{"CI=true"}, 1, "would be removed", false)
 }
+
+// TestFuzzShares checks that scripts/fuzz gives every target its share of a total, and
+// that a finding neither stops the rest nor is lost.
+func TestFuzzShares(t *testing.T) {
+	dir := t.TempDir()
+	pkgs := filepath.Join(dir, "pkgs")
+	for name, text := range map[string]string{
+		"a/a_test.go": "func FuzzOne(f *testing.F) {}\nfunc FuzzTwo(f *testing.F) {}\n",
+		"b/b_test.go": "func FuzzThree(f *testing.F) {}\n",
+		"c/c_test.go": "func TestNone(t *testing.T) {}\n",
+	} {
+		path := filepath.Join(pkgs, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stub := "#!/bin/sh\nif [ \"$1\" = list ]; then for p in a b c; do echo m/$p " + pkgs + "/$p; done; exit; fi\n" +
+		"echo \"$*\"\ncase \"$*\" in *FuzzTwo*) exit 1;; esac\n"
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(stub), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (string, int) {
+		cmd := exec.Command("./fuzz", args...)
+		cmd.Env = []string{"PATH=" + dir + ":/usr/bin:/bin"}
+		out, _ := cmd.CombinedOutput()
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	for _, c := range []struct {
+		args []string
+		each string
+	}{{[]string{"-total", "1m"}, "20s"}, {[]string{"-total", "2s"}, "1s"}, {[]string{"5m"}, "5m"}, {nil, "30s"}} {
+		out, status := run(c.args...)
+		if status != 1 || !strings.Contains(out, "fuzz: 3 targets, "+c.each+" each\n") || !strings.HasSuffix(out, "fuzz: FOUND something: m/a:FuzzTwo\n") {
+			t.Errorf("fuzz %q: status %d, %s", c.args, status, out)
+		}
+		if !strings.Contains(out, "-fuzz ^FuzzThree$ -fuzztime "+c.each+" ") {
+			t.Errorf("fuzz %q does not go on after a finding: %s", c.args, out)
+		}
+	}
+}
