@@ -159,7 +159,7 @@ type dumper struct {
 func run(_ context.Context, env *cli.Env) int {
 	var f flags
 	o := cli.ParseOptions(env, cli.ParseConfig{Own: f.own, Later: true, Archives: true})
-	if f.wantRaw && len(o.Args) > 0 || !f.wantRaw && len(o.Args) == 0 && !o.Errors() && !o.WantsVersion() {
+	if f.wantRaw && len(o.Args) > 0 || !f.wantRaw && len(o.Args)+len(o.Archives) == 0 && !o.Errors() && !o.WantsVersion() {
 		o.WantUsage()
 	}
 	if f.json && (f.descs || f.labels || f.help || f.diskInDoms || f.inDoms || f.label || f.index || f.wantRaw) {
@@ -174,12 +174,15 @@ func run(_ context.Context, env *cli.Env) int {
 	if !(f.descs || f.labels || f.help || f.diskInDoms || f.inDoms || f.label || f.metrics || f.index) {
 		f.metrics = true
 	}
-	path := o.Args[0]
-	o.AddArchive(path)
+	if len(o.Archives) == 0 { // else PCP_ARCHIVE names it, and all arguments are metrics
+		o.AddArchive(o.Args[0])
+		o.Args = o.Args[1:]
+	}
 	o.End()
 	if status, exit := o.Done(); exit {
 		return status
 	}
+	path := o.Archives[0]
 	if st, err := os.Stat(path); err == nil && st.IsDir() || strings.Contains(path, ",") {
 		return env.Fatalf("Multiple archives are not supported")
 	}
@@ -212,7 +215,7 @@ func (d *dumper) dump(o *cli.Options) int {
 	if err != nil {
 		return 1 // said already
 	}
-	ids, err := d.lookup(o.Args[1:])
+	ids, err := d.lookup(o.Args)
 	if err != nil {
 		return 1
 	}

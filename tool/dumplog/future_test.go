@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,11 +40,16 @@ func TestFuture(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"-m", base}, {"-a", base}, {"-r", base, "some.metric"}, {"-S", "+1", base}, {base}} {
+	for _, args := range [][]string{{"-m"}, {"-a"}, {"some.metric"}, {"-m", base}, {"-a", base}, {"-r", base, "some.metric"}, {"-S", "+1", base}, {base}} {
 		var stdout, stderr bytes.Buffer
+		archive := base // of PCP_ARCHIVE
+		if slices.Contains(args, base) {
+			archive = ""
+		}
 		status := Command.Run(context.Background(), &cli.Env{
 			Name: "pmdumplog", Args: append([]string{"-Z", "UTC"}, args...), Stdin: strings.NewReader(""),
-			Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }, Command: Command,
+			Stdout: &stdout, Stderr: &stderr, Getenv: func(name string) string { return map[string]string{"PCP_ARCHIVE": archive}[name] },
+			LookupEnv: func(name string) (string, bool) { return archive, name == "PCP_ARCHIVE" && archive != "" }, Command: Command,
 		})
 		for _, want := range []string{"value 70", "value 71", "value 72", "08:53:40.000000000"} {
 			if want == "value 70" && args[0] == "-S" {
