@@ -49,6 +49,18 @@ func TestJSON(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "damaged.meta"), []byte("no metadata"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	for _, ext := range []string{".0", ".meta", ".index"} {
+		b, err := os.ReadFile(filepath.Join(dir, "a"+ext))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ext == ".0" {
+			b = b[:len(b)-5]
+		}
+		if err := os.WriteFile(filepath.Join(dir, "cut"+ext), b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 	local := "-L -K clear -K add,60,pmda_linux,linux_init -K add,29,pmda_sample,sample_init "
 	tested := make(map[string]bool)
 	for _, line := range []string{
@@ -69,6 +81,7 @@ func TestJSON(t *testing.T) {
 		"logsize -d a",
 		"archive ls",
 		"archive verify a damaged",
+		"archive repair cut saved",
 		"agent list",
 		"agent test -C simple",
 	} {

@@ -24,6 +24,10 @@ var enableCommand = &cli.Command{
 	Name:     "agent enable",
 	Summary:  "have the collector run an agent",
 	Synopsis: "[options] name [command [argument]...]",
+	Examples: []cli.Example{
+		{Line: "pcp agent enable hello /opt/hello/pmdahello -d 400", Text: "add an agent to pmcd.conf"},
+		{Line: "pcp agent enable --reload simple", Text: "add one that is built in, and tell the collector"},
+	},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		optConfig,
@@ -43,6 +47,9 @@ var disableCommand = &cli.Command{
 	Name:     "agent disable",
 	Summary:  "have the collector no longer run an agent",
 	Synopsis: "[options] name",
+	Examples: []cli.Example{
+		{Line: "pcp agent disable --reload hello", Text: "take an agent out, and tell the collector"},
+	},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		optConfig,

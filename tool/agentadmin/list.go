@@ -23,6 +23,13 @@ var listCommand = &cli.Command{
 	Name:     "agent list",
 	Summary:  "list the agents that are configured, built in and running",
 	Synopsis: "[options]",
+	Doc: `
+Lists the agents that are built in, those that pmcd.conf configures, and which of
+them run.`,
+	Examples: []cli.Example{
+		{Line: "pcp agent list", Text: "list the agents of this machine"},
+		{Line: "pcp agent list -h localhost:44399", Text: "ask another collector what runs"},
+	},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		optConfig,

@@ -27,6 +27,9 @@ var newCommand = &cli.Command{
 	Name:     "agent new",
 	Summary:  "write the program of a new agent, in Go",
 	Synopsis: "[options] name",
+	Examples: []cli.Example{
+		{Line: "pcp agent new hello", Text: "make a folder with an agent in Go, its test and its configuration"},
+	},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Long: "dir", Arg: "DIR", Help: "where it is written [default ./NAME]"},

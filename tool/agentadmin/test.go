@@ -26,6 +26,10 @@ var testCommand = &cli.Command{
 	Name:     "agent test",
 	Summary:  "ask an agent all that a collector would, and tell what is wrong",
 	Synopsis: "[options] name | command [argument]...",
+	Examples: []cli.Example{
+		{Line: "pcp agent test ./pmdahello", Text: "ask an agent everything a collector asks"},
+		{Line: "pcp agent test simple", Text: "test one that is configured or built in"},
+	},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		optConfig,

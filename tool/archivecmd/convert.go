@@ -22,6 +22,11 @@ var convertCommand = &cli.Command{
 	Name:     "archive convert",
 	Summary:  "change the version, compression or volumes of an archive",
 	Synopsis: "[options] archive newname",
+	Doc: `
+Copies an archive, with another version, compression, or size of volumes.`,
+	Examples: []cli.Example{
+		{Line: "pcp archive convert --compress zstd 20261121 small", Text: "make a compressed copy"},
+	},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'V', Long: "version", Arg: "N", Help: "version of the format, 2 or 3 [default: as it is]"},

@@ -18,6 +18,13 @@ var lsCommand = &cli.Command{
 	Name:     "archive ls",
 	Summary:  "list archives",
 	Synopsis: "[options] [archive | directory]...",
+	Doc: `
+Lists archives with host, time, size and what a quick look finds wrong. Without
+an argument those of this directory.`,
+	Examples: []cli.Example{
+		{Line: "pcp archive ls", Text: "list the archives of this directory"},
+		{Line: "pcp archive ls --json /var/log/pcp/pmlogger/vm", Text: "write one JSON object a line"},
+	},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		cli.OptJSON,

@@ -18,6 +18,15 @@ var Command = &cli.Command{
 	Group:    "Metrics",
 	Summary:  "tell which metrics have values, and how many",
 	Synopsis: "[options] [metricname ...]",
+	Doc: `
+Prints a line for each metric: its name and how many values it has, or the status
+that says why there are none. Options add the instances or the values.`,
+	Examples: []cli.Example{
+		{Line: "pcp probe disk", Text: "say how many values each metric below disk has"},
+		{Line: "pcp probe -I disk.dev.read", Text: "list the instances of a metric"},
+		{Line: "pcp probe -v hinv", Text: "print values in one line a metric"},
+	},
+	SeeAlso: []string{"pminfo(1)"},
 	Options: []cli.Option{
 		cli.Heading("General options"),
 		cli.OptArchive,

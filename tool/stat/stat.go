@@ -16,6 +16,16 @@ var Command = &cli.Command{
 	Link:    "pmstat",
 	Group:   "Metrics",
 	Summary: "show in one line what hosts are doing, again and again",
+	Doc: `
+Prints a line at each interval: load, memory, swap, disk and interrupts, and the
+shares of processor time. Without a collector it reads this machine itself.`,
+	Examples: []cli.Example{
+		{Line: "pcp stat", Text: "print a line every five seconds"},
+		{Line: "pcp stat -t 1 -s 10", Text: "print ten lines, one a second"},
+		{Line: "pcp stat -h web1 -h web2", Text: "compare two hosts"},
+		{Line: "pcp stat -a 20261121 -t 10min", Text: "summarize an archive"},
+	},
+	SeeAlso: []string{"pmval(1)"},
 	Options: []cli.Option{
 		cli.Heading("General options"),
 		cli.OptAlign,

@@ -18,6 +18,14 @@ var Command = &cli.Command{
 	Group:    "Metrics",
 	Summary:  "change the value of a metric",
 	Synopsis: "[options] metricname value",
+	Doc: `
+Changes the value of a metric whose agent allows it, and prints the value before
+and after. Most metrics cannot be changed.`,
+	Examples: []cli.Example{
+		{Line: "pcp store sample.long.write_me 42", Text: "set a metric of the sample agent (pcp up --sample)"},
+		{Line: "pcp store -i red simple.color 7", Text: "set one instance"},
+	},
+	SeeAlso: []string{"pminfo(1)"},
 	Options: []cli.Option{
 		cli.Heading("General options"),
 		cli.OptDebug,

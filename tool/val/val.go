@@ -16,11 +16,23 @@ import (
 
 // Command is pmval.
 var Command = &cli.Command{
-	Name:        "val",
-	Link:        "pmval",
-	Group:       "Metrics",
-	Summary:     "show the values of a metric, again and again",
-	Synopsis:    "[options] metricname",
+	Name:     "val",
+	Link:     "pmval",
+	Group:    "Metrics",
+	Summary:  "show the values of a metric, again and again",
+	Synopsis: "[options] metricname",
+	Doc: `
+Prints the values of one metric at each interval. A counter is converted to a
+rate unless -r is given. With -a the values come from an archive, by default
+interpolated to the interval.`,
+	Examples: []cli.Example{
+		{Line: "pcp val kernel.all.load", Text: "print the load averages every second until ctrl-C"},
+		{Line: "pcp val -t 5 -s 12 disk.all.total", Text: "print a rate every five seconds, twelve times"},
+		{Line: "pcp val -i sda,sdb disk.dev.read", Text: "print two instances of a metric"},
+		{Line: "pcp val -a 20261121 -S @10:00 -T @10:30 -t 1min disk.all.total", Text: "print half an hour of an archive"},
+		{Line: "pcp val --json -s 1 kernel.all.cpu.user", Text: "write JSON for a program"},
+	},
+	SeeAlso:     []string{"pminfo(1)", "pmstat(1)"},
 	Options:     options,
 	DieOnSignal: true,
 	Run:         run,

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/tool/cli"
+)
+
+// TestExamples checks that each command has examples, but for agents' programs,
+// and that they name it and options that it has.
+func TestExamples(t *testing.T) {
+	table := commands()
+	each(table, func(c *cli.Command) {
+		if len(c.Examples) == 0 && c.Group != cli.AgentPrograms {
+			t.Errorf("pcp help %s has no example", c.Name)
+		}
+		for _, x := range c.Examples {
+			if x.Text == "" || strings.HasSuffix(x.Text, ".") {
+				t.Errorf("%s: %q: text %q", c.Name, x.Line, x.Text)
+			}
+			rest, ok := strings.CutPrefix(x.Line, "pcp ")
+			if !ok || strings.ContainsAny(rest, "'\"|>$") {
+				continue // of another program, or for a shell
+			}
+			words := strings.Fields(rest)
+			e := &cli.Env{Command: cli.Find(table, words[0]), Args: words[1:]}
+			if e.Command == nil {
+				t.Errorf("%s: %q names a command that does not exist", c.Name, x.Line)
+				continue
+			}
+			e.Resolve()
+			switch e.Command.Name {
+			case "agent enable", "afm", "err", "date": // the options of another program follow, or numbers
+				continue
+			}
+			p := getopt.New(e.Command.Options, e.Args)
+			for opt, _, ok := p.Next(); ok; opt, _, ok = p.Next() {
+				if opt == nil {
+					t.Errorf("%s: %q: %s", c.Name, x.Line, p.Problem())
+				}
+			}
+		}
+	})
+}
