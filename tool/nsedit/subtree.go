@@ -102,7 +102,7 @@ func replaceSubtree(ctx context.Context, env *cli.Env, path, subtree, file strin
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := replace(env, path, tree); err != nil {
+	if err := replace(path, tree); err != nil {
 		return err
 	}
 	// As the script does, so that it is found when the next is made.
