@@ -340,7 +340,7 @@ func (r *rebuild) install(root string, next *pmns.Tree, had bool) error {
 		if err != nil {
 			return fmt.Errorf("%s", pathErr(err))
 		}
-		if err := replace(r.env, root, next); err != nil {
+		if err := replace(root, next); err != nil {
 			return err
 		}
 		r.say("%s: PMNS \"%s\" updated.", r.env.ProgName(), root)
