@@ -22,7 +22,7 @@ func (v Value) Extract(from, to Type) (Value, error) {
 		case TypeU32:
 			bits, err = convertUint(uint64(uint32(v.bits)), to)
 		case TypeFloat: // as old agents send it
-			bits, err = convertFloat(v.Float(), to)
+			bits, err = convertFloat(math.Float32frombits(uint32(v.bits)), to)
 		}
 		return Value{Inst: v.Inst, typ: to, bits: bits}, err
 	}

@@ -3,6 +3,7 @@ package pcp
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"strconv"
 	"time"
 )
@@ -112,9 +113,10 @@ func (v Value) AppendPrint(b []byte, from Type, width int, loc *time.Location) [
 // appendAny prints a value of which only the bytes are known.
 func (v Value) appendAny(b []byte, width int) []byte {
 	if v.inSitu() {
+		n := uint32(v.bits)
 		start := len(b)
-		b = alignRight(strconv.AppendUint(b, uint64(v.Uint32()), 10), start, width)
-		if f := v.Float(); f == f {
+		b = alignRight(strconv.AppendUint(b, uint64(n), 10), start, width)
+		if f := math.Float32frombits(n); f == f {
 			b = append(b, ' ')
 			start = len(b)
 			b = alignRight(appendFloat(b, float64(f), 'g', 8), start, width)
@@ -124,7 +126,7 @@ func (v Value) appendAny(b []byte, width int) []byte {
 		}
 		b = append(b, " 0x"...)
 		start = len(b)
-		return alignRight(strconv.AppendUint(b, uint64(v.Uint32()), 16), start, width)
+		return alignRight(strconv.AppendUint(b, uint64(n), 16), start, width)
 	}
 	var room [8]byte
 	data := v.data
@@ -158,13 +160,13 @@ func (v Value) appendAny(b []byte, width int) []byte {
 		start := len(b)
 		b = alignRight(strconv.AppendUint(b, n, 10), start, width)
 		done = true
-		if f := (Value{bits: n}).Double(); f == f {
+		if f := math.Float64frombits(n); f == f {
 			sep()
 			start = len(b)
 			b = alignRight(appendFloat(b, f, 'g', 16), start, width)
 		}
 	case 4:
-		if f := (Value{bits: uint64(binary.NativeEndian.Uint32(data))}).Float(); f == f {
+		if f := math.Float32frombits(binary.NativeEndian.Uint32(data)); f == f {
 			start := len(b)
 			b = alignRight(appendFloat(b, float64(f), 'g', 8), start, width)
 			done = true
