@@ -52,7 +52,9 @@ func lookupHost(host string) ([]netip.Addr, error) {
 }
 
 // loopback are the addresses by which this host always reaches itself.
-var loopback = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+func loopback() []netip.Addr {
+	return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+}
 
 // resolveHere looks up this host's own addresses, which rules for localhost
 // are about (access.c: getmyhostid).
@@ -68,7 +70,7 @@ func (a *Access) resolveHere() {
 		a.here, err = lookupHost("localhost")
 	}
 	if err != nil {
-		a.here = slices.Clone(loopback)
+		a.here = loopback()
 	}
 }
 
@@ -224,7 +226,7 @@ func (a *Access) matching(ip netip.Addr, unix bool) []match {
 	ids := []netip.Addr{ip}
 	other := false // rules for IPv4 count for IPv6, too
 	if ip.IsLoopback() {
-		ids = slices.Concat(ids, loopback, a.here)
+		ids = slices.Concat(ids, loopback(), a.here)
 		other = ip.Is6()
 	} else if ip.Is6() && !slices.ContainsFunc(a.rules, func(r *hostRule) bool { return r.prefix.Addr().Is6() }) {
 		ids = append(ids, netip.IPv4Unspecified())

@@ -56,6 +56,8 @@ var UnlockCommand = &cli.Command{
 	Link:        "unlockpmns",
 	Group:       "Name space",
 	Summary:     "remove the lock of a name space file",
+	Doc:         `Removes the lock that "pcp ns lock" made. Without a file it is that of this machine's name space.`,
+	Examples:    []cli.Example{{Line: "pcp ns unlock ./root", Text: "remove the lock of a file"}},
 	Synopsis:    "[file]",
 	Options:     []cli.Option{cli.OptHelp},
 	DieOnSignal: true,

@@ -1,9 +1,7 @@
 package nsedit
 
 import (
-	"context"
 	"path/filepath"
-	"strings"
 
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -14,18 +12,17 @@ var Command = &cli.Command{
 	Name:     "ns",
 	Group:    "Name space",
 	Summary:  "change the name space of this machine",
-	Synopsis: "rebuild | replace | lock | unlock | stdpmid | scripts | add | del | merge [options] ...",
+	Synopsis: "rebuild | replace | lock | unlock | stdpmid | scripts [options] ...",
 	Options: []cli.Option{
-		cli.Heading("Options, after the command; each command has its own, see \"pcp ns rebuild -?\""),
+		cli.Heading("Options"),
 		cli.OptHelp,
 	},
 	Doc: `The name space gives metrics their names. That of this machine is the file root in
 $PCP_VAR_DIR/pmns: the files root_NAME of the installed agents merged, and what other
 agents have added.
 
-Each of these commands is also one with the name that the C implementation gives it:
-Rebuild, ReplacePmnsSubtree, lockpmns, unlockpmns, Make.stdpmid, pmnsadd, pmnsdel and
-pmnsmerge. "pcp ns scripts" makes links with those names where the Install scripts of
+Each of these commands has the name that the C implementation gives it, too:
+Rebuild, ReplacePmnsSubtree, lockpmns, unlockpmns and Make.stdpmid. "pcp ns scripts" makes links with those names where the Install scripts of
 agents look for them.
 
 Commands that run at the same time wait for each other. A collector, or a client,
@@ -35,31 +32,10 @@ finds the old file or the new one, never a part.`,
 		{Line: "pcp ns replace sample ./sample.pmns", Text: "replace all names below sample"},
 		{Line: "pcp ns scripts", Text: "have Install scripts find Rebuild, lockpmns and the others"},
 	},
-	SeeAlso:     []string{"pmns(5)", "pmnsadd(1)", "pmnsdel(1)", "pmnsmerge(1)"},
+	SeeAlso:     []string{"PMNS(5)", "pmnsadd(1)", "pmnsdel(1)", "pmnsmerge(1)"},
 	Sub:         []*cli.Command{RebuildCommand, ReplaceCommand, LockCommand, UnlockCommand, StdPMIDCommand, scriptsCommand},
 	DieOnSignal: true,
-	Run:         runNS,
-}
-
-func runNS(ctx context.Context, env *cli.Env) int {
-	sub := *env
-	if len(env.Args) > 0 && !strings.HasPrefix(env.Args[0], "-") {
-		c := cli.Find(env.Command.Sub, "ns "+env.Args[0])
-		if c == nil {
-			c = cli.Find([]*cli.Command{AddCommand, DelCommand, MergeCommand}, "ns"+env.Args[0])
-		}
-		if c == nil {
-			return env.Fatalf("unknown command %q; \"pcp ns -?\" lists those that there are", env.Args[0])
-		}
-		sub.Name, sub.Command, sub.Args = "pcp "+c.Name, c, env.Args[1:]
-		return c.Run(ctx, &sub)
-	}
-	o := cli.ParseArgs(&sub, cli.ParseConfig{POSIX: true})
-	if !o.Errors() {
-		o.WantUsage()
-	}
-	status, _ := o.Done()
-	return status
+	Run:         cli.Run,
 }
 
 // settings returns the installation's settings, or those that hold without one.

@@ -44,7 +44,7 @@ the new one. stdpmid is made anew as well.`,
 		{Line: "pcp ns rebuild -v", Text: "rebuild the name space of this machine"},
 		{Line: "pcp ns rebuild -n", Text: "only say what would be done"},
 	},
-	SeeAlso:     []string{"pmnsmerge(1)", "pmns(5)"},
+	SeeAlso:     []string{"pmnsmerge(1)", "PMNS(5)"},
 	DieOnSignal: true,
 	Run:         runRebuild,
 }

@@ -45,6 +45,7 @@ var scriptsCommand = &cli.Command{
 ReplacePmnsSubtree in $PCP_SHARE_DIR/lib. What is there already and is no link to a
 program of this kind is left as it is: where the C implementation is installed nothing
 changes.`,
+	Examples:    []cli.Example{{Line: "pcp ns scripts", Text: "make the links, on a machine without the C implementation"}},
 	DieOnSignal: true,
 	Run:         runScripts,
 }

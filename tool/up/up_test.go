@@ -144,7 +144,8 @@ func TestUp(t *testing.T) {
 	refused("port "+m[1]+" is in use", "--port", m[1], "--dir", tempDir(t))
 	refused("by the collector of \"pcp up\" with process id "+strconv.Itoa(os.Getpid()), "--port", m[1], "--dir", tempDir(t))
 	refused("pcp info -h localhost:"+m[1]+" -f pmcd.version", "--port", m[1], "--dir", tempDir(t))
-	refused("pcp up --port 44399", "--port", m[1], "--dir", tempDir(t))
+	port, _ := strconv.Atoi(m[1])
+	refused("pcp up --port "+strconv.Itoa(otherPort(port)), "--port", m[1], "--dir", tempDir(t))
 	refused(socket+" is in use", "--port", "0")
 	plain := filepath.Join(tempDir(t), "plain")
 	if err := os.WriteFile(plain, nil, 0o600); err != nil {
