@@ -366,11 +366,23 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 }
 
 // begun reports whether a volume, of which n bytes can be read, is one that the
-// logger has just begun, or was stopped while it did: the label is not whole.
+// logger has just begun, or was stopped while it did: the label is not whole, and
+// neither is that of a later volume.
 func (a *Archive) begun(v *volume, n int64) bool {
-	_, plain := v.src.(plainFile)
-	return plain && v.number == a.vols[len(a.vols)-1] && len(a.vols) > 1 &&
-		n < int64(LabelSize(a.label.Version)) && a.indexed(v.number) <= n
+	whole := int64(LabelSize(a.label.Version))
+	if _, plain := v.src.(plainFile); !plain || v.number == a.vols[0] || n >= whole || a.indexed(v.number) > n {
+		return false
+	}
+	for _, later := range a.vols {
+		if later <= v.number {
+			continue
+		}
+		fi, err := os.Stat(a.path + "." + strconv.Itoa(later))
+		if err != nil || fi.Size() >= whole || a.indexed(later) > fi.Size() {
+			return false
+		}
+	}
+	return true
 }
 
 // indexed returns how long the file of a volume has been, as far as the index

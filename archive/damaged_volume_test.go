@@ -193,6 +193,15 @@ func TestDamagedVolumeLabel(t *testing.T) {
 		{"second removed", func(base string) error { return os.Remove(base + ".1") }, all - volumeRecords},
 		{"last removed", func(base string) error { return os.Remove(base + ".2") }, all - volumeRecords},
 		{"one more, empty", func(base string) error { return os.WriteFile(base+".3", nil, 0o600) }, all},
+		{"two more, empty", func(base string) error {
+			return errors.Join(os.WriteFile(base+".3", nil, 0o600), os.WriteFile(base+".999", nil, 0o600))
+		}, all},
+		{"two more, without an index", func(base string) error {
+			return errors.Join(os.Remove(base+".index"), os.WriteFile(base+".3", nil, 0o600), os.WriteFile(base+".4", nil, 0o600))
+		}, all},
+		{"second emptied, without an index", func(base string) error {
+			return errors.Join(os.Remove(base+".index"), os.Truncate(base+".1", 0))
+		}, -1},
 		{"one more, half a label", func(base string) error {
 			b, err := os.ReadFile(base + ".2")
 			return errors.Join(err, os.WriteFile(base+".3", b[:label/2], 0o600))
