@@ -51,20 +51,23 @@ func (e *firstPDUError) Error() string {
 	return fmt.Sprintf("initial exchange: %v PDU instead of credentials", e.got)
 }
 
-// startFailure is the line that tells why the agent did not start.
+// startFailure tells why the agent did not start, in one line or two: the C
+// collector's child says why it cannot run the program, and then there is
+// nothing to be read from it.
 func (r *remote) startFailure(err error) string {
 	var spawn *spawnError
 	var first *firstPDUError
 	name := r.ag.name()
+	endOfFile := fmt.Sprintf("pmcd: unexpected end-of-file at initial exchange with %s PMDA\n", name)
 	switch {
 	case errors.As(err, &spawn):
-		return fmt.Sprintf("pmcd: error starting %s: %v\n", spawn.program, cause(spawn.error))
+		return fmt.Sprintf("pmcd: error starting %s: %v\n", spawn.program, cause(spawn.error)) + endOfFile
 	case errors.As(err, &first):
 		return fmt.Sprintf("pmcd: unexpected PDU type (0x%x) at initial exchange with %s PMDA\n", uint32(first.got), name)
 	case r.inFD < 0:
 		return fmt.Sprintf("pmcd: Error connecting to %q agent : %v\n", name, cause(err))
 	case errors.Is(err, errAgentEOF):
-		return fmt.Sprintf("pmcd: unexpected end-of-file at initial exchange with %s PMDA\n", name)
+		return endOfFile
 	}
 	return fmt.Sprintf("pmcd: error at initial PDU exchange with %s PMDA: %v\n", name, cause(err))
 }

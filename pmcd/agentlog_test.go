@@ -1,0 +1,39 @@
+package pmcd_test
+
+import (
+	"testing"
+
+	"github.com/go-pcp/pcp/pmcd"
+)
+
+// TestStartFailure holds what the log says of agents that do not start against
+// what the C collector's says.
+func TestStartFailure(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		spec       pmcd.AgentSpec
+	}{
+		{
+			"no program", "pmcd: error starting /nonexistent/pmda: No such file or directory\n" +
+				"pmcd: unexpected end-of-file at initial exchange with a PMDA\n",
+			pmcd.AgentSpec{Kind: pmcd.Pipe, Args: []string{"/nonexistent/pmda"}},
+		},
+		{
+			"ends", "pmcd: unexpected end-of-file at initial exchange with a PMDA\n",
+			pmcd.AgentSpec{Kind: pmcd.Pipe, Args: []string{"/bin/true"}},
+		},
+		{
+			"no socket", "pmcd: Error connecting to \"a\" agent : No such file or directory\n",
+			pmcd.AgentSpec{Kind: pmcd.Socket, Network: "unix", Address: "/nonexistent/socket"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.spec.Name, tt.spec.Domain = "a", 300
+			report := new(logBuffer)
+			start(t, pmcd.Config{Report: report, Agents: []pmcd.AgentSpec{tt.spec}})
+			if got := report.String(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
