@@ -58,11 +58,11 @@ func WriteHelp(w io.Writer, c *Command, bold func(string) string) {
 func shows(names []string) string {
 	switch n := len(names); n {
 	case 0:
-		return "The command does not print anything for them yet."
+		return "The command itself prints nothing for them yet."
 	case 1:
-		return "The command prints something for " + names[0] + " only."
+		return "The command itself prints something for " + names[0] + " only."
 	default:
-		return "The command prints something for " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " only."
+		return "The command itself prints something for " + strings.Join(names[:n-1], ", ") + " and " + names[n-1] + " only."
 	}
 }
 

@@ -262,7 +262,11 @@ func (o *Options) environment() {
 		{"PCP_HOSTZONE", func(string) { o.hostZone() }},
 	} {
 		if o.env.IsSet(v.name) {
-			v.set(o.env.Getenv(v.name))
+			value := o.env.Getenv(v.name)
+			v.set(value)
+			if o.Debugging("config") { // by PCP_DEBUG, which is the first
+				fmt.Fprintf(o.env.Stderr, "pmGetOptions: %s=%s set from the environment\n", v.name, value)
+			}
 		}
 	}
 }

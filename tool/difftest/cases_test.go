@@ -175,6 +175,7 @@ var optionRuns = []run{
 	{cmd: "pminfo -m a", env: []string{"PCP_NAMESPACE={dupns}"}},
 	{cmd: "pminfo -m a", env: []string{"PCP_UNIQNAMES={dupns}"}},
 	{cmd: "pminfo sample.bin", env: []string{"PCP_DEBUG=nosuch"}},
+	{cmd: "pminfo -f sample.bin", env: []string{"PCP_DEBUG=config", "PCP_HOST={host}"}},
 	{cmd: "pmval -s 1 sample.bin", env: []string{"PCP_TIMEZONE=EST5EDT"}},
 	{cmd: "pmval -s 1 sample.bin", env: []string{"PCP_TIMEZONE=UTC", "PCP_HOSTZONE=1"}},
 	{cmd: "pminfo -q", env: []string{"PCP_STDERR=messages"}},
