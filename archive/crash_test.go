@@ -276,22 +276,3 @@ func TestVersion2Limit(t *testing.T) {
 		}
 	}
 }
-
-// TestKill kills a process that writes, and looks at what it left.
-func TestKill(t *testing.T) {
-	if base := os.Getenv("PCP_TEST_KILL"); base != "" {
-		tell := func(path string) (io.WriteCloser, error) {
-			fmt.Println(path)
-			return createFile(path)
-		}
-		w, err := Create(base, WriterConfig{Label: Label{Host: "h"}, VolumeBytes: 100_000, BufferBytes: 1000, create: tell})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := churn(w, 1<<30); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	killRounds(t)
-}

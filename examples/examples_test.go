@@ -91,7 +91,7 @@ func (m *machine) start(t *testing.T, want, name string, args ...string) {
 	cmd := m.command(t, name, args...)
 	var out output
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	cmd.SysProcAttr = oracle.EndsWith(syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/go-pcp/pcp"
 )
 
@@ -68,15 +66,6 @@ func TestContinue(t *testing.T) {
 			}
 		})
 	}
-	t.Run("pipe", func(t *testing.T) {
-		dir := t.TempDir()
-		if err := unix.Mkfifo(dir+"/test", 0o644); err != nil {
-			t.Fatal(err)
-		}
-		reg := newRegistry(t, Options{Dir: dir, Continue: true})
-		reg.Counter(Metric{Name: "c"}).Inc()
-		wantDump(t, reg, "c 1")
-	})
 	t.Run("in flux", func(t *testing.T) {
 		dir := t.TempDir()
 		reg := newRegistry(t, Options{Dir: dir, Persist: true})

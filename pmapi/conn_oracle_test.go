@@ -113,14 +113,14 @@ func TestLostCollectorOracle(t *testing.T) {
 		t.Fatal(err)
 	}
 	fetch()
-	d.Signal(t, syscall.SIGSTOP)
+	d.Pause(t)
 	if _, err := c.Fetch(ctx, ids); pcp.Code(err) != pcp.ErrTimeout {
 		t.Errorf("Fetch from a collector that hangs: %v", err)
 	}
 	if err := c.Reconnect(ctx); pcp.Code(err) != -pcp.Error(syscall.ETIMEDOUT) || !errors.Is(err, pcp.ErrTimeout) {
 		t.Errorf("Reconnect to a collector that hangs: %v", err)
 	}
-	d.Signal(t, syscall.SIGCONT)
+	d.Resume(t)
 	time.Sleep(20 * time.Millisecond)
 	if err := c.Reconnect(ctx); err != nil {
 		t.Fatal(err)

@@ -167,6 +167,22 @@ func (d *PMCD) Signal(t testing.TB, sig syscall.Signal) {
 	must(t, d.cmd.Process.Signal(sig))
 }
 
+// Pause stops the collector where it is, until Resume.
+func (d *PMCD) Pause(t testing.TB) {
+	t.Helper()
+	if err := pause(d.cmd.Process); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Resume has a collector go on after Pause.
+func (d *PMCD) Resume(t testing.TB) {
+	t.Helper()
+	if err := resume(d.cmd.Process); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Stop ends the collector and its agents. Connections break.
 func (d *PMCD) Stop(t testing.TB) {
 	t.Helper()
@@ -181,7 +197,7 @@ func (d *PMCD) stop() bool {
 	}
 	pid := d.cmd.Process.Pid
 	d.cmd.Process.Signal(syscall.SIGTERM)
-	d.cmd.Process.Signal(syscall.SIGCONT)
+	resume(d.cmd.Process)
 	good := true
 	select {
 	case <-d.done:
@@ -189,7 +205,7 @@ func (d *PMCD) stop() bool {
 		good = false
 	}
 	// What is left of its process group are agents that did not notice.
-	syscall.Kill(-pid, syscall.SIGKILL)
+	killGroup(pid)
 	<-d.done
 	d.cmd = nil
 	return good
