@@ -189,15 +189,15 @@ func TestFile(t *testing.T) {
 }
 
 // use does with a file what an agent does.
-func use(b []byte) error {
+func use(b []byte) (*File, error) {
 	r := bytes.NewReader(b)
 	f, err := NewFile(r, int64(len(b)))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, raw, err := f.ReadValues(r, nil, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, m := range f.Metrics {
 		for _, v := range m.Values {
@@ -205,7 +205,7 @@ func use(b []byte) error {
 			f.ReadText(r, v.Index)
 		}
 	}
-	return nil
+	return f, nil
 }
 
 // TestDamage reads files with each byte damaged in several ways, and cut to
@@ -216,7 +216,7 @@ func TestDamage(t *testing.T) {
 			continue
 		}
 		for _, b := range [][]byte{b, swapped(b)} {
-			if err := use(b); err != nil {
+			if _, err := use(b); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			f, err := NewFile(bytes.NewReader(b), int64(len(b)))
@@ -322,14 +322,11 @@ func FuzzFile(f *testing.F) {
 		f.Add(swapped(b))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if use(b) != nil {
+		g, err := use(b)
+		if err != nil {
 			return
 		}
 		// Values lead to records that are there.
-		g, err := NewFile(bytes.NewReader(b), int64(len(b)))
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, m := range g.Metrics {
 			for _, v := range m.Values {
 				if v.Index < 0 || v.Index >= g.ValuesCount {

@@ -3,6 +3,7 @@ package mmvdump
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,13 @@ import (
 	"github.com/go-pcp/pcp/mmv"
 	"github.com/go-pcp/pcp/tool/cli"
 )
+
+func TestMain(m *testing.M) {
+	// A default; -fuzzminimizetime says otherwise. Go's own, a minute for each input that reaches new
+	// code, leaves no time for anything else: inputs of a few kilobytes have millions of parts to leave out.
+	flag.Set("test.fuzzminimizetime", "100x")
+	os.Exit(m.Run())
+}
 
 func TestUsage(t *testing.T) {
 	f := func(exit int, stderr string, args ...string) {
