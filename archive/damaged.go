@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,7 +29,7 @@ func OpenDamaged(path string) (*File, error) {
 		return f, nil
 	}
 	path = findFile(path)
-	if filepath.Ext(path) != ".xz" {
+	if _, large := errors.AsType[*ExpandError](err); large || filepath.Ext(path) != ".xz" {
 		return nil, err
 	}
 	noIndex := err
@@ -50,7 +51,12 @@ func OpenDamaged(path string) (*File, error) {
 		in.Close()
 		return nil, fmt.Errorf("%s: %w: %w", path, pcp.ErrLogRec, xerr)
 	}
-	return &File{src: &spool{r: r, in: in, total: -1}, path: path}, nil
+	limit, xerr := expandLimit(in, ".xz")
+	if xerr != nil {
+		in.Close()
+		return nil, xerr
+	}
+	return &File{src: &spool{r: r, in: in, total: -1, limit: limit}, path: path}, nil
 }
 
 // An xzDamaged is an xzFile that gives of a damaged block what can be decoded,

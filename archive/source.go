@@ -3,6 +3,7 @@ package archive
 import (
 	"bufio"
 	"compress/bzip2"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -103,6 +104,9 @@ func openSource(path string) (source, error) {
 	s, err := expand(f, suffix)
 	if err != nil {
 		f.Close()
+		if _, ok := errors.AsType[*ExpandError](err); ok {
+			return nil, err // it names the file
+		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
@@ -122,8 +126,11 @@ func (f plainFile) size() (int64, error) {
 // to the source.
 func expand(f *os.File, suffix string) (source, error) {
 	total := int64(-1)
+	limit, err := expandLimit(f, suffix)
+	if err != nil {
+		return nil, err
+	}
 	var r io.Reader
-	var err error
 	var stop func()
 	in := bufio.NewReaderSize(f, 64<<10) // some read byte by byte
 	if _, err := in.Peek(1); err == io.EOF {
@@ -142,7 +149,9 @@ func expand(f *os.File, suffix string) (source, error) {
 		if x.largest() <= xzBlockLimit {
 			return newXZ(f, x), nil
 		}
-		r, total = &xzStream{xzIndex: x}, x.total
+		if r, total = (&xzStream{xzIndex: x}), x.total; total > limit.Limit {
+			return nil, limit
+		}
 	case ".zst":
 		// More than a window of 128 MiB is what zstd itself refuses.
 		d, derr := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderLowmem(true))
@@ -167,7 +176,7 @@ func expand(f *os.File, suffix string) (source, error) {
 	if err != nil {
 		return nil, damagedStream(err)
 	}
-	return &spool{r: r, in: f, stop: stop, total: total}, nil
+	return &spool{r: r, in: f, stop: stop, total: total, limit: limit}, nil
 }
 
 // spoolLimit is how much of an expanded file is kept in memory.
@@ -186,7 +195,8 @@ type spool struct {
 	in    io.Closer
 	stop  func() // of r; may be nil
 	ahead *readAhead
-	total int64 // length of the contents, -1 if it is not known
+	total int64        // length of the contents, -1 if it is not known
+	limit *ExpandError // what more than its limit is; nil for none
 	head  []byte
 	tail  *os.File
 	got   int64 // bytes expanded
@@ -223,6 +233,10 @@ func (s *spool) upTo(n int64) error {
 			room = make([]byte, 256<<10)
 		}
 		k, err := s.r.Read(room)
+		if s.limit != nil && s.got+int64(k) > s.limit.Limit {
+			s.refuse()
+			break
+		}
 		if _, werr := s.tail.WriteAt(room[:k], s.got-spoolLimit); werr != nil {
 			return werr
 		}
@@ -232,10 +246,23 @@ func (s *spool) upTo(n int64) error {
 	if s.err != nil {
 		s.end()
 	}
-	if s.err != nil && s.err != io.EOF {
-		return damagedStream(s.err)
+	if s.err == nil || s.err == io.EOF {
+		return nil
 	}
-	return nil
+	if s.limit != nil && s.err == s.limit {
+		return s.err
+	}
+	return damagedStream(s.err)
+}
+
+// refuse gives up a file that has reached its limit, and what was kept of it: it
+// is not read in part.
+func (s *spool) refuse() {
+	s.err, s.got, s.head = s.limit, 0, nil
+	if s.tail != nil {
+		s.tail.Close()
+		s.tail = nil
+	}
 }
 
 // damagedStream says what is wrong with a compressed file. That it ends early must
