@@ -32,6 +32,7 @@ const (
 type Access struct {
 	rules  []*hostRule  // most general last
 	here   []netip.Addr // the addresses of this host's name
+	syntax bool         // no host is looked up; those that would be have no rules
 	users  accountList
 	groups accountList
 	mu     sync.Mutex // guards the rules' counts

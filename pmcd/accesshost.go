@@ -28,6 +28,9 @@ type note struct {
 // collector goes on without such a rule, as the name service may be down.
 var errUnknownHost = -pcp.Error(syscall.EHOSTUNREACH)
 
+// errNotLookedUp is the error of a rule for a host that is not looked up.
+var errNotLookedUp = errors.New("not looked up")
+
 // resolveTimeout bounds how long the name service has for one host.
 const resolveTimeout = 10 * time.Second
 
@@ -60,6 +63,10 @@ func loopback() []netip.Addr {
 // are about (access.c: getmyhostid).
 func (a *Access) resolveHere() {
 	if a.here != nil {
+		return
+	}
+	if a.syntax {
+		a.here = loopback()
 		return
 	}
 	name, err := os.Hostname()
@@ -110,6 +117,8 @@ func (a *Access) hostRules(host string) (rules []*hostRule, notes []note, err er
 		addrs = a.here
 	} else if ip, err := netip.ParseAddr(host); err == nil {
 		addrs = []netip.Addr{ip.Unmap().WithZone("")}
+	} else if a.syntax {
+		return nil, notes, errNotLookedUp
 	} else if addrs, err = lookupHost(host); err != nil {
 		return nil, []note{{slog.LevelError, fmt.Sprintf("__pmGetAddrInfo(%s), Unknown host", host)}}, errUnknownHost
 	}

@@ -72,7 +72,7 @@ func (p *confParser) accessStatement(a *Access) (added bool) {
 		for _, note := range notes {
 			p.lines = append(p.lines, daemonlog.Line("pmcd", note.level, note.text))
 		}
-		if err == nil {
+		if err == nil || err == errNotLookedUp {
 			added = true
 			continue
 		}

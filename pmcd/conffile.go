@@ -94,8 +94,22 @@ func (p *confParser) add(first error, conf **File) error {
 // stand for the characters, # starts a comment and \ continues a line. See
 // ReadFile for the error.
 func ParseFile(r io.Reader) (*File, error) {
+	return parseFile(r, &File{Access: new(Access)})
+}
+
+// CheckFile reads a configuration as ParseFile does, but looks up no hosts,
+// which can take long. So File.Access is nil, and warnings of hosts without
+// addresses are missing.
+func CheckFile(r io.Reader) (*File, error) {
+	conf, err := parseFile(r, &File{Access: &Access{syntax: true}})
+	if conf != nil {
+		conf.Access = nil
+	}
+	return conf, err
+}
+
+func parseFile(r io.Reader, conf *File) (*File, error) {
 	p := newConfParser("pmcd", r)
-	conf := &File{Access: new(Access)}
 	p.agents(conf)
 	bad := p.mistakes
 	if !p.eof() {

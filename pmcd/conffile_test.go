@@ -1,6 +1,9 @@
 package pmcd_test
 
 import (
+	"context"
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,6 +130,33 @@ func TestFilesAgainstTheRealOne(t *testing.T) {
 	}
 	for _, text := range badFiles {
 		check(text)
+	}
+}
+
+// TestCheckFile looks up no hosts, and finds the same mistakes otherwise.
+func TestCheckFile(t *testing.T) {
+	asked := 0
+	real := net.DefaultResolver
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		asked++
+		return nil, errors.New("no name service")
+	}}
+	defer func() { net.DefaultResolver = real }()
+	const head = "a 2 dso x /y\n[access]\n"
+	hosts := head + "allow one.example, two.example : all;\ndisallow hosts one.example, localhost : store;\nallow \"local:*\" : fetch;\n"
+	conf, err := pmcd.CheckFile(strings.NewReader(hosts))
+	if err != nil || conf == nil || len(conf.Agents) != 1 || conf.Access != nil || asked > 0 {
+		t.Errorf("CheckFile = %+v, %v, and asks %d times", conf, err, asked)
+	}
+	for _, text := range []string{"allow one.example : x;", "allow one.example all;", "allow *.example : all;", "allow .* : all; disallow .* : all;"} {
+		checked, err := pmcd.CheckFile(strings.NewReader(head + text))
+		if _, want := pmcd.ParseFile(strings.NewReader(head + text)); checked != nil || err == nil || want == nil {
+			t.Errorf("%s: CheckFile = %v, %v; ParseFile has %v", text, checked, err, want)
+		}
+	}
+	asked = 0
+	if _, err = pmcd.ParseFile(strings.NewReader(hosts)); err == nil || asked == 0 {
+		t.Errorf("ParseFile: %v, asks %d times", err, asked)
 	}
 }
 

@@ -93,7 +93,7 @@ func logicalLine(text string) int {
 
 // specOf returns the agent of a line, nil if it has none or is not right.
 func specOf(text string) *pmcd.AgentSpec {
-	file, err := pmcd.ParseFile(strings.NewReader(text))
+	file, err := pmcd.CheckFile(strings.NewReader(text))
 	if err != nil || len(file.Agents) != 1 {
 		return nil
 	}
@@ -208,11 +208,11 @@ func same(a, b pmcd.AgentSpec) bool {
 // check reads the edited file as a collector does: spec must be in it if it is
 // wanted, and what was right before must still be.
 func (c *conf) check(before string, spec pmcd.AgentSpec, wanted bool) error {
-	old, err := pmcd.ParseFile(strings.NewReader(before))
+	old, err := pmcd.CheckFile(strings.NewReader(before))
 	if old == nil {
 		return fmt.Errorf("%s has errors that keep collectors from reading it; nothing is changed:\n%w", c.path, err)
 	}
-	file, err := pmcd.ParseFile(strings.NewReader(c.text()))
+	file, err := pmcd.CheckFile(strings.NewReader(c.text()))
 	if file == nil {
 		return fmt.Errorf("%s: a line for agent %s cannot be written: %w", c.path, spec.Name, err)
 	}
