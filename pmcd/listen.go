@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/go-pcp/pcp/internal/safefile"
 )
@@ -17,43 +18,67 @@ type ListenConfig struct {
 	Ports     []int    // none means no TCP; 0 is one that the system chooses, the same for all addresses
 	Addresses []string // IP addresses; none means all, of IPv4 and IPv6
 	Socket    string   // path of a Unix socket; "" means none
+	Tries     int      // how often to try an address that is in use, or not there yet; 0 means once
+}
+
+// tryAgain is how long Listen waits before it tries an address again.
+const tryAgain = 250 * time.Millisecond
+
+// try calls listen up to lc.Tries times, until ctx is done.
+func (lc *ListenConfig) try(ctx context.Context, listen func() (net.Listener, error)) (net.Listener, error) {
+	for n := 1; ; n++ {
+		ln, err := listen()
+		busy := errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.EADDRNOTAVAIL)
+		if !busy || n >= lc.Tries {
+			return ln, err
+		}
+		select {
+		case <-time.After(tryAgain):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // Listen opens the listeners of lc. What cannot be opened is told in the error,
 // which joins all problems; the listeners that could be are returned with it.
-// A socket that a dead collector left behind is replaced.
+// A socket that a dead collector left behind is replaced. If ctx is done, Listen
+// no longer waits for addresses that are in use.
 func Listen(ctx context.Context, lc ListenConfig) ([]net.Listener, error) {
 	var lns []net.Listener
 	var errs []error
-	if lc.Socket != "" {
-		// Everybody may connect; what they may do then is for access control.
-		ln, err := safefile.Listen(lc.Socket, safefile.SocketMode{Perm: 0o666, Uid: -1, Gid: -1})
-		if err != nil {
-			errs = append(errs, err)
-		} else {
-			lns = append(lns, ln)
-		}
-	}
 	for _, port := range lc.Ports {
-		more, err := listenPort(ctx, lc.Addresses, port)
+		more, err := lc.listenPort(ctx, port)
 		// A port that is free at one address can be taken at another.
 		for try := 0; port == 0 && errors.Is(err, syscall.EADDRINUSE) && try < 100; try++ {
 			for _, ln := range more {
 				ln.Close()
 			}
-			more, err = listenPort(ctx, lc.Addresses, port)
+			more, err = lc.listenPort(ctx, port)
 		}
 		lns = append(lns, more...)
 		if err != nil {
 			errs = append(errs, err)
 		}
 	}
+	if lc.Socket != "" {
+		// Everybody may connect; what they may do then is for access control.
+		ln, err := lc.try(ctx, func() (net.Listener, error) {
+			return safefile.Listen(lc.Socket, safefile.SocketMode{Perm: 0o666, Uid: -1, Gid: -1})
+		})
+		if err != nil {
+			errs = append(errs, err)
+		} else {
+			lns = append(lns, ln)
+		}
+	}
 	return lns, errors.Join(errs...)
 }
 
-// listenPort opens a port at some addresses, all if there are none; port 0 is
-// one that the first of them has free.
-func listenPort(ctx context.Context, addrs []string, port int) ([]net.Listener, error) {
+// listenPort opens a port at the addresses; port 0 is one that the first of them
+// has free.
+func (lc *ListenConfig) listenPort(ctx context.Context, port int) ([]net.Listener, error) {
+	addrs := lc.Addresses
 	var lns []net.Listener
 	var errs []error
 	all := len(addrs) == 0
@@ -71,7 +96,16 @@ func listenPort(ctx context.Context, addrs []string, port int) ([]net.Listener, 
 			network = "tcp4"
 		}
 		config := tcpConfig()
-		ln, err := config.Listen(ctx, network, net.JoinHostPort(a, strconv.Itoa(port)))
+		listen := func() (net.Listener, error) {
+			return config.Listen(ctx, network, net.JoinHostPort(a, strconv.Itoa(port)))
+		}
+		var ln net.Listener
+		var err error
+		if port == 0 {
+			ln, err = listen()
+		} else {
+			ln, err = lc.try(ctx, listen)
+		}
 		if err != nil {
 			if !all || network != "tcp6" || !errors.Is(err, syscall.EAFNOSUPPORT) { // a host without IPv6
 				errs = append(errs, err)

@@ -149,7 +149,8 @@ func parse(env *cli.Env) (set *settings, status int, exit bool) {
 		fatal:   "/dev/tty",
 		tlsconf: tlsconf.Path(cfg),
 		pidFile: filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.pid"),
-		listen:  pmcd.ListenConfig{Socket: filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.socket")},
+		// The last collector may still be closing its sockets.
+		listen: pmcd.ListenConfig{Socket: filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.socket"), Tries: 4},
 	}
 	set.server.SysConfDir = cfg.Get("PCP_SYSCONF_DIR")
 	set.server.AgentEnv = agentEnv(env, cfg)
@@ -375,12 +376,20 @@ func dontStart(env *cli.Env, set *settings, err error) {
 func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	limitMemory()
 	lns, err := set.open(func() ([]net.Listener, error) { return pmcd.Listen(ctx, set.listen) })
-	if len(lns) == 0 {
+	if ctx.Err() != nil {
+		for _, ln := range lns {
+			ln.Close()
+		}
+		return context.Cause(ctx)
+	}
+	if err != nil { // whoever starts the daemon sees it, as in C, and the log has it below
 		early := slog.New(daemonlog.NewHandler(env.Stderr, "pmcd", slog.LevelInfo))
 		for _, line := range portFailures(err) {
 			early.Error(line)
 		}
-		return errors.New("pmcd: can't open any request ports, exiting")
+	}
+	if len(lns) == 0 {
+		return errors.New(daemonlog.Line("pmcd", slog.LevelError, "pmcd: can't open any request ports, exiting"))
 	}
 	logTo, closeLog, lerr := openLog(env, set.log)
 	if lerr != nil { // go on without, as C does
@@ -392,7 +401,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	defer closeLog()
 	set.logged = true
 	log := slog.New(daemonlog.NewHandler(logTo, "pmcd", slog.LevelInfo))
-	if err != nil {
+	if err != nil && set.log != "-" {
 		for _, line := range portFailures(err) {
 			log.Error(line)
 		}

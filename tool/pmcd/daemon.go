@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-pcp/pcp/internal/getopt"
@@ -53,6 +54,9 @@ func portFailures(err error) (lines []string) {
 		}
 	}
 	line := fmt.Sprintf("OpenRequestSocket(%d, %s, %s) __pmBind: %s", port, address, family, cli.ErrText(op.Err))
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return []string{line}
+	}
 	return []string{line, "pmcd may already be running"}
 }
 

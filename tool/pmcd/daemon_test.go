@@ -181,18 +181,49 @@ func TestSecondStart(t *testing.T) {
 	status := Command.Run(t.Context(), testEnv(&out, &errs, getenv(dir),
 		"-f", "-i", "127.0.0.1", "-p", fmt.Sprint(port), "-s", filepath.Join(dir, "s"), "-l", filepath.Join(dir, "log")))
 	got := regexp.MustCompile(`(?m)^\[.*\] pmcd\(\d+\) `).ReplaceAllString(errs.String(), "")
-	want := fmt.Sprintf(`Error: OpenRequestSocket(0, %s/s, unix) __pmBind: Address already in use
+	want := fmt.Sprintf(`Error: OpenRequestSocket(%d, 127.0.0.1, inet) __pmBind: Address already in use
 Error: pmcd may already be running
-Error: OpenRequestSocket(%d, 127.0.0.1, inet) __pmBind: Address already in use
+Error: OpenRequestSocket(0, %s/s, unix) __pmBind: Address already in use
 Error: pmcd may already be running
-pmcd: can't open any request ports, exiting
+Error: pmcd: can't open any request ports, exiting
 Error: pmcd not started due to errors!
-`, dir, port)
+`, port, dir)
 	if status != 1 || got != want {
 		t.Errorf("it exits with %d and says\n%s, want\n%s", status, got, want)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "log")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it has a log: %v", err)
+	}
+}
+
+// TestSocketGone has no directory for the socket, which is not somebody else's.
+func TestSocketGone(t *testing.T) {
+	err := errors.Join(&net.OpError{Op: "listen", Net: "unix", Addr: &net.UnixAddr{Name: "/gone/s", Net: "unix"}, Err: os.NewSyscallError("bind", syscall.ENOENT)})
+	want := []string{"OpenRequestSocket(0, /gone/s, unix) __pmBind: No such file or directory"}
+	if got := portFailures(err); !slices.Equal(got, want) {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+}
+
+// TestStopWhileBusy ends a collector that waits for its port.
+func TestStopWhileBusy(t *testing.T) {
+	dir := tempDir(t)
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	stopped := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stopped)
+	var out, errs bytes.Buffer
+	status := Command.Run(ctx, testEnv(&out, &errs, getenv(dir),
+		"-f", "-i", "127.0.0.1", "-p", fmt.Sprint(ln.Addr().(*net.TCPAddr).Port), "-s", filepath.Join(dir, "s"), "-l", filepath.Join(dir, "log")))
+	if status != 1 || !strings.HasPrefix(errs.String(), "stopped\n") {
+		t.Errorf("it exits with %d and says %s", status, &errs)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "s")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its socket is still there: %v", err)
 	}
 }
 
