@@ -236,18 +236,24 @@ var silent = []struct {
 	ok  func(d damage.Damage, theirs, ours, whole answer) bool
 }{
 	{"the C tool dies", func(_ damage.Damage, theirs, _, _ answer) bool { return theirs.status < 0 }},
-	{"the C tool exits with 0, and the answer is that of the whole archive: what is damaged is not needed for it",
+	{
+		"the C tool exits with 0, and the answer is that of the whole archive: what is damaged is not needed for it",
 		func(_ damage.Damage, theirs, ours, whole answer) bool {
 			return theirs.status == 0 && ours.stdout == whole.stdout && maps.Equal(ours.files, whole.files)
-		}},
-	{"the answer is that of the whole archive: bzip2 refuses code tables that are of no use, with ours the check sum decides",
+		},
+	},
+	{
+		"the answer is that of the whole archive: bzip2 refuses code tables that are of no use, with ours the check sum decides",
 		func(d damage.Damage, _, ours, whole answer) bool {
 			return strings.HasSuffix(d.File, ".bz2") && ours.stdout == whole.stdout && maps.Equal(ours.files, whole.files)
-		}},
-	{"the answer is that of the whole archive: where the temporal index leads astray we read on, the C library believes it",
+		},
+	},
+	{
+		"the answer is that of the whole archive: where the temporal index leads astray we read on, the C library believes it",
 		func(d damage.Damage, _, ours, whole answer) bool {
 			return strings.HasPrefix(d.File, ".index") && ours.stdout == whole.stdout && maps.Equal(ours.files, whole.files)
-		}},
+		},
+	},
 }
 
 // TestDamageIsNotSilent damages archives at random: flips bits, overwrites,
