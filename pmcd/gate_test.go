@@ -79,7 +79,7 @@ func TestGateLease(t *testing.T) {
 		if !slow.in() || next.in() {
 			t.Fatalf("before the lease is over: %v %v", slow.in(), next.in())
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if !next.in() || third.in() {
 			t.Fatalf("after it: %v %v", next.in(), third.in())

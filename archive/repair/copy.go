@@ -31,7 +31,6 @@ type copier struct {
 	doubt   bool // descriptors were dropped: no record is known to fit
 
 	gone map[loser]*Drop
-	room []pcp.InDom
 }
 
 // A loser is why values of a metric are dropped.

@@ -11,9 +11,6 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// frame is the length of the two lengths of a record.
-const frame = 8
-
 // A metaRecord is a whole record of the metadata.
 type metaRecord struct {
 	off  int64

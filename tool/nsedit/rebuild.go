@@ -158,6 +158,7 @@ func (r *rebuild) run(ctx context.Context) error {
 	}
 	old := metricsOf(tree)
 	if err := r.merge(tree, files); err != nil {
+		//lint:ignore ST1005 the message of the C script, in whole lines
 		return fmt.Errorf("pmnsmerge failed: %w\n         \"root\" has not been changed.", err)
 	}
 	if err := ctx.Err(); err != nil {
