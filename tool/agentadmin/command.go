@@ -21,7 +21,7 @@ var Command = &cli.Command{
 	Name:     "agent",
 	Group:    "Agents",
 	Summary:  "make, list, test, enable and disable agents",
-	Synopsis: "new | list | test | enable | disable [options] [name]...",
+	Synopsis: "new | list | test | enable | disable | scripts [options] [name]...",
 	Doc: `
 An agent extracts metrics from one source: the kernel, a database, a program. The
 collector of "pcp up" has the most important ones built in; pmcd runs those that
@@ -32,7 +32,7 @@ its configuration, pmcd.conf, names.`,
 		{Line: "pcp agent test ./pmdahello", Text: "check that an agent answers everything a collector asks"},
 	},
 	Options:     []cli.Option{cli.Heading("Options"), cli.OptHelp},
-	Sub:         []*cli.Command{newCommand, listCommand, testCommand, enableCommand, disableCommand},
+	Sub:         []*cli.Command{newCommand, listCommand, testCommand, enableCommand, disableCommand, scriptsCommand, procedureCommand},
 	DieOnSignal: true,
 	Run:         cli.Run,
 }

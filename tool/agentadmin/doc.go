@@ -6,7 +6,9 @@
 //	pcp agent enable --reload clock /opt/clock/pmdaclock -d 400
 //	pcp agent list
 //	pcp agent disable --reload clock
+//	pcp agent scripts
 //
 // An agent that is disabled stays in the file as a comment, from where it can
-// be enabled as it was.
+// be enabled as it was. For agents with Install and Remove scripts "pcp agent scripts"
+// makes what these source; what they call is "pcp agent procedure".
 package agentadmin

@@ -1,0 +1,2 @@
+/* the agent's domain */
+#define SIMPLE 253
