@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
@@ -91,7 +92,7 @@ func (c *Cursor) interpolate(ctx context.Context, ids []pcp.PMID, profile *pcp.P
 	in.ask(c, ids, profile, req)
 	if !in.placed {
 		if err := c.position(ctx, req); err != nil {
-			if errors.Is(err, pcp.ErrLogRec) || ctx.Err() != nil {
+			if !over(err) || ctx.Err() != nil {
 				return err
 			}
 			step()
@@ -223,6 +224,13 @@ func (c *Cursor) dir() archive.Direction {
 		return backward
 	}
 	return 0
+}
+
+// over reports whether err says that there is nothing more to read in a direction:
+// the end of the set, or two archives that overlap. Anything else is damage, to
+// a record or to a whole volume, and values behind it would be missing in silence.
+func over(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, pcp.ErrLogOverlap)
 }
 
 // read reads the next record. At is where the tape is, and then where it is after
@@ -387,7 +395,7 @@ func (c *Cursor) roll(ctx context.Context, req float64, dir archive.Direction, s
 	for {
 		ord, err := c.read(ctx, dir, &at)
 		if err != nil {
-			if errors.Is(err, pcp.ErrLogRec) || ctx.Err() != nil {
+			if !over(err) || ctx.Err() != nil {
 				return err
 			}
 			break
@@ -518,7 +526,7 @@ func (c *Cursor) search(ctx context.Context, req float64, dir archive.Direction,
 		before := at
 		ord, err := c.read(ctx, dir, &at)
 		if err != nil {
-			if errors.Is(err, pcp.ErrLogRec) || ctx.Err() != nil {
+			if !over(err) || ctx.Err() != nil {
 				return err
 			}
 			break
