@@ -65,11 +65,16 @@ type Environment struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
+
+	// OutTerminal reports whether Stdout leads to a terminal, for one that is
+	// no *os.File; may be nil.
+	OutTerminal func() bool
+	TestName    string // what "pcp agent test" knows the agent as; "" for the name of the Daemon
 }
 
 // Main runs the daemon as this process and exits.
 func (d *Daemon) Main() {
-	env := Environment{os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv}
+	env := Environment{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, TestName: os.Args[0]}
 	os.Stdout = os.Stderr // what the agent prints must not get between the PDUs
 	os.Exit(d.Run(context.Background(), env))
 }
@@ -234,7 +239,8 @@ func (d *Daemon) usage(w io.Writer, err error) {
 }
 
 // Run runs the daemon until the collector closes the connection, and returns
-// the exit status.
+// the exit status. It would use standard input and output; if one of them is a
+// terminal it says how to try an agent, writes no log, and returns 1.
 func (d *Daemon) Run(ctx context.Context, env Environment) int {
 	if d.New == nil || d.Set == nil && slices.ContainsFunc(d.Own, func(o Option) bool { return o.Short != 0 || o.Long != "" }) {
 		fmt.Fprintf(env.Stderr, "%s: a Daemon needs New, and with options of its own Set\n", d.Name)
@@ -253,6 +259,10 @@ func (d *Daemon) Run(ctx context.Context, env Environment) int {
 			d.usage(env.Stderr, errUsage)
 			return 1
 		}
+	}
+	if s.endpoint.pipe() && env.OnTerminal() {
+		env.TerminalHelp(d.Name)
+		return 1
 	}
 	out, closeLog := d.openLog(s.logFile, env.Stderr)
 	defer closeLog()

@@ -20,6 +20,8 @@ type endpoint struct {
 	addr string
 }
 
+func (e endpoint) pipe() bool { return e.kind == 0 || e.kind == 'p' }
+
 // A pipe is standard input and output.
 type pipe struct {
 	io.Reader

@@ -36,7 +36,7 @@ func command(b agent.Builtin) *cli.Command {
 			return daemon(b, env.Version).Run(ctx, pmda.Environment{
 				Args:  env.Args,
 				Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr,
-				Getenv: env.Getenv,
+				Getenv: env.Getenv, OutTerminal: env.OutTerminal, TestName: b.Name,
 			})
 		},
 	}

@@ -115,6 +115,11 @@ func runRoot(ctx context.Context, env *cli.Env) int {
 		io.WriteString(env.Stderr, getopt.Usage("pmdaroot", "", rootOpts()))
 		return 1
 	}
+	streams := pmda.Environment{Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr, OutTerminal: env.OutTerminal, TestName: "root"}
+	if streams.OnTerminal() {
+		streams.TerminalHelp("pmdaroot")
+		return 1
+	}
 	out, done := openRootLog(env, o.log)
 	defer done()
 	log := slog.New(daemonlog.NewHandler(out, "pmdaroot", o.level))
