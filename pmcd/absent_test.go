@@ -2,7 +2,9 @@ package pmcd_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd"
@@ -78,6 +80,46 @@ func TestAgentThatCannotBeMade(t *testing.T) {
 	c = dial(t, "unix", s.Socket)
 	if res := c.fetch(bad); len(res.Sets[0].Values) != 1 {
 		t.Errorf("after a restart a fetch gets %+v", res.Sets)
+	}
+}
+
+// TestAbsentAgentIsTriedAgain has one that can be made at the third try, after
+// the interval and twice the interval, and then not again.
+func TestAbsentAgentIsTriedAgain(t *testing.T) {
+	const interval = 50 * time.Millisecond
+	var mu sync.Mutex
+	var tries []time.Time
+	s := start(t, pmcd.Config{RestartInterval: interval, Agents: []pmcd.AgentSpec{
+		inProcess("good", 304, &scripted{}),
+		{Name: "late", Domain: 301, Open: func(*pmcd.Server) (pmda.Agent, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if tries = append(tries, time.Now()); len(tries) < 3 {
+				return nil, errors.New("the disk is full of eels")
+			}
+			return &scripted{}, nil
+		}},
+	}})
+	early := dial(t, "unix", s.Socket)
+	id := pcp.NewPMID(301, 0, 1)
+	early.send(&wire.Profile{})
+	eventually(t, "the agent is up", func() bool { _, up := s.status(301); return up })
+	if _, vs := early.changes(id); vs.Err != 0 {
+		t.Errorf("the client that was there gets %v", vs.Err)
+	}
+	time.Sleep(4 * interval)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(tries) != 3 {
+		t.Fatalf("it was made %d times", len(tries))
+	}
+	for i, want := range []time.Duration{interval, 2 * interval} {
+		if got := tries[i+1].Sub(tries[i]); got < want {
+			t.Errorf("try %d came after %v, want at least %v", i+2, got, want)
+		}
+	}
+	if n := len(s.Log.lines("Auto-restarting agents.")); n != 2 || s.HangUps() != 0 {
+		t.Errorf("%d restarts and %d hang-ups are told", n, s.HangUps())
 	}
 }
 

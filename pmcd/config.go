@@ -137,7 +137,9 @@ type Config struct {
 
 	// RestartInterval has agents in processes that died started again: the
 	// first at once, later ones when at least so long has passed since the
-	// last time. 0 leaves that to HangUp.
+	// last time. Agents in process that could not be made are tried again when
+	// it has passed, then after twice that, up to an hour. 0 leaves all that to
+	// HangUp.
 	RestartInterval time.Duration
 
 	// Trace has events traced from the start: TraceConn, TracePDU and

@@ -52,6 +52,7 @@ type reloader struct {
 	busy    atomic.Pointer[chan struct{}] // closed when the reload is done; nil if there is none
 	died    chan struct{}                 // holds one if an agent died
 	asked   chan struct{}                 // holds one if a hang-up was requested
+	absent  chan struct{}                 // holds one if an agent in process could not be made
 }
 
 // HangUp is for a SIGHUP: the files with labels are read again, agents started
@@ -309,6 +310,46 @@ func (s *Server) agentDied() {
 	select {
 	case s.reload.died <- struct{}{}:
 	default: // it is known
+	}
+}
+
+// missAgent has an agent in process that could not be made tried again, if so
+// configured.
+func (s *Server) missAgent() {
+	select {
+	case s.reload.absent <- struct{}{}:
+	default: // it is known
+	}
+}
+
+// maxRetry is the longest time between two tries to make an agent in process.
+const maxRetry = time.Hour
+
+// remakeAbsent makes agents in process that could not be made. It waits an
+// interval before it tries, and twice as long each time that some are left: the
+// log gets a few lines each time.
+func (s *Server) remakeAbsent() {
+	isAbsent := func(ag *agent) bool { _, is := ag.be.(absent); return is }
+	for {
+		select {
+		case <-s.reload.absent:
+		case <-s.closing:
+			return
+		}
+		wait := s.cfg.RestartInterval
+		for slices.ContainsFunc(s.agents(), isAbsent) {
+			select {
+			case <-time.After(wait):
+			case <-s.closing:
+				return
+			}
+			if !slices.ContainsFunc(s.agents(), isAbsent) {
+				break // a hang-up made them
+			}
+			s.log.Info("Auto-restarting agents.")
+			s.restart(0)
+			wait = min(2*wait, maxRetry)
+		}
 	}
 }
 

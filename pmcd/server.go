@@ -88,6 +88,7 @@ func New(cfg Config) (*Server, error) {
 	s.memory.start()
 	s.reload.died = make(chan struct{}, 1)
 	s.reload.asked = make(chan struct{}, 1)
+	s.reload.absent = make(chan struct{}, 1)
 	if err := checkSpecs(cfg.Agents); err != nil {
 		return nil, err
 	}
@@ -139,6 +140,7 @@ func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
 			ag.spec.Kind = DSO
 			ag.be = absent{}
 			ag.reason = reasonNoStart
+			s.missAgent()
 			return ag, nil
 		}
 	}
@@ -211,6 +213,7 @@ func (s *Server) Run(ctx context.Context) error {
 	restarting.Go(s.hangUpAsAsked)
 	if s.cfg.RestartInterval > 0 {
 		restarting.Go(s.restartDead)
+		restarting.Go(s.remakeAbsent)
 	}
 	failed := make(chan error, len(s.cfg.Listeners))
 	for _, ln := range s.cfg.Listeners {

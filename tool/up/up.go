@@ -68,10 +68,13 @@ type settings struct {
 	tls         string
 	all, sample bool
 	stays       bool // when the terminal is closed
+
+	builtins []agent.Builtin
+	retry    time.Duration // until an agent that could not be made is tried again
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	set := settings{port: pmcd.DefaultPort}
+	set := settings{port: pmcd.DefaultPort, builtins: agent.Builtins(), retry: time.Minute}
 	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "port":
@@ -187,15 +190,16 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	}
 	var server *pmcd.Server
 	cfg := pmcd.Config{
-		SysConfDir:  conf.Get("PCP_SYSCONF_DIR"),
-		Agents:      agents(set.sample, env.Version, log),
-		Listeners:   lns,
-		Local:       !set.all,
-		MemoryLimit: 24 << 20,
-		Dir:         set.dir,
-		AgentOutput: logFile,
-		Report:      logFile,
-		Log:         log,
+		SysConfDir:      conf.Get("PCP_SYSCONF_DIR"),
+		Agents:          agents(set, env.Version, log),
+		Listeners:       lns,
+		Local:           !set.all,
+		MemoryLimit:     24 << 20,
+		Dir:             set.dir,
+		AgentOutput:     logFile,
+		RestartInterval: set.retry,
+		Report:          logFile,
+		Log:             log,
 	}
 	if set.tls != "" {
 		if _, err := os.Stat(set.tls); err != nil { // where pmcd goes on without TLS
@@ -337,10 +341,10 @@ func agentNames(server *pmcd.Server) []string {
 	return names
 }
 
-func agents(sample bool, version string, log *slog.Logger) []pmcd.AgentSpec {
+func agents(set *settings, version string, log *slog.Logger) []pmcd.AgentSpec {
 	var list []pmcd.AgentSpec
-	for _, b := range agent.Builtins() {
-		if b.Asked || b.Sample && !sample {
+	for _, b := range set.builtins {
+		if b.Asked || b.Sample && !set.sample {
 			continue
 		}
 		list = append(list, pmcd.AgentSpec{Name: b.Name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {

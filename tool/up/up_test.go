@@ -18,7 +18,10 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/trivial"
 	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -79,6 +82,51 @@ func start(t *testing.T, vars map[string]string, args ...string) (out *screen, s
 		}
 	}
 	return out, stop
+}
+
+// TestAgentsAreTriedAgain has an agent that cannot be made at first.
+func TestAgentsAreTriedAgain(t *testing.T) {
+	tries := 0
+	set := &settings{retry: time.Millisecond, dir: tempDir(t), builtins: []agent.Builtin{
+		{Name: "late", Domain: 250, Open: func(e agent.Env) (pmda.Agent, error) {
+			if tries++; tries < 3 {
+				return nil, errors.New("the disk is full of eels")
+			}
+			return trivial.New(250)
+		}},
+	}}
+	out, errs := new(screen), new(screen)
+	env := testEnv(out, errs, nil)
+	if err := set.complete(env); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, env, set) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the agent does not come: %s%s", out, errs)
+		}
+		c, err := pmapi.Dial(t.Context(), "unix:"+set.socket)
+		if err != nil {
+			continue
+		}
+		ids, err := c.LookupName(t.Context(), "trivial.time")
+		var res *pcp.Result
+		if err == nil {
+			res, err = c.Fetch(t.Context(), ids)
+		}
+		c.Close()
+		if err == nil && len(res.Sets[0].Values) == 1 {
+			return
+		}
+	}
 }
 
 func TestUp(t *testing.T) {
