@@ -35,7 +35,16 @@ type Access struct {
 	syntax bool         // no host is looked up; those that would be have no rules
 	users  accountList
 	groups accountList
-	mu     sync.Mutex // guards the rules' counts
+	mu     sync.Mutex // guards the rules' counts, and last
+
+	// last are the rules that name the client that came last: clients that come
+	// often come from one place.
+	last struct {
+		ip   netip.Addr
+		unix bool
+		have bool
+		list []match
+	}
 }
 
 // A limit counts the connections to which a rule applies.
@@ -124,6 +133,7 @@ func (a *Access) insert(r *hostRule) {
 		i = len(a.rules)
 	}
 	a.rules = slices.Insert(a.rules, i, r)
+	a.last.have = false
 }
 
 // An admission is what a client may not do, and the rules that count it.
@@ -152,7 +162,10 @@ func (a *Access) admit(addr net.Addr, unix bool) (admission, error) {
 	var ad admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	matching := a.matching(ip, unix)
+	if last := &a.last; !last.have || last.ip != ip || last.unix != unix {
+		last.ip, last.unix, last.have, last.list = ip, unix, true, a.matching(ip, unix)
+	}
+	matching := a.last.list
 	var decided Ops
 	for rest := matching; len(rest) > 0; {
 		n := 1

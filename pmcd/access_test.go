@@ -176,3 +176,42 @@ func TestUnknownHost(t *testing.T) {
 	f(`allow "local:*" : all; disallow "*" : store;`, "Error: Permission clash for unix: [spec:2 deny:2] with earlier statement for unix: [spec:3 deny:0]", true)
 	f(`allow "unix:" : all; disallow "unix:" : store;`, "access control error for host 'unix:': ", false)
 }
+
+// TestNextClientOfAHost has clients come from one place, which costs no memory,
+// and from others, which must not get what holds for the first.
+func TestNextClientOfAHost(t *testing.T) {
+	a := DefaultAccess()
+	for _, host := range []string{"10.1.2.*", "10.1.*"} {
+		if err := a.add(host, OpAll, OpFetch, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.add("10.1.2.3", OpAll, OpStore, 0); err != nil {
+		t.Fatal(err)
+	}
+	from := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 1} }
+	admit := func(addr net.Addr, unix bool, want Ops) {
+		t.Helper()
+		ad, err := a.admit(addr, unix)
+		if err != nil || ad.deny != want {
+			t.Errorf("%v, %v: %v, %v, want %v", addr, unix, ad.deny, err, want)
+		}
+	}
+	near, far := from("10.1.2.3"), from("10.2.2.3")
+	for range 2 {
+		admit(near, false, OpStore)
+		admit(far, false, OpStore)
+		admit(from("10.1.2.4"), false, OpFetch)
+		admit(&net.UnixAddr{}, true, 0)
+	}
+	if n := testing.AllocsPerRun(100, func() { a.admit(near, false) }); n > 0 {
+		t.Errorf("a client from the same host costs %v allocations", n)
+	}
+	if err := a.add("10.2.2.3", OpAll, OpFetch, 0); err != nil {
+		t.Fatal(err)
+	}
+	admit(far, false, OpFetch)
+	if err := a.add("10.2.2.3", OpAll, OpAll, 0); err == nil {
+		t.Error("a rule that clashes is accepted")
+	}
+}

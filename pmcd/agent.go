@@ -134,6 +134,12 @@ func (p *part) reset() {
 	p.alone, p.relay, p.relayed = false, wire.Relay{}, false
 }
 
+// forget drops what a part refers to beside its own memory.
+func (p *part) forget() {
+	p.reset()
+	p.ag, p.ids, p.profile, p.req = nil, nil, nil, pmda.FetchRequest{}
+}
+
 // valid tells whether the agent answered what it was asked.
 func (p *part) valid() bool {
 	if len(p.res.Sets) != len(p.ids) {

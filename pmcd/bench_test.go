@@ -143,3 +143,30 @@ func BenchmarkHeavyFetch(b *testing.B) {
 	}
 	wg.Wait()
 }
+
+// BenchmarkConnect has a client come, shake hands, fetch one metric of the
+// collector itself and go.
+func BenchmarkConnect(b *testing.B) {
+	s := start(b, pmcd.Config{Agents: []pmcd.AgentSpec{builtin(b, "pmcd")}})
+	hello := wire.Append(nil, 1, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, 0)}})
+	hello = append(hello, wire.Append(nil, 0, &wire.Profile{})...)
+	hello = append(hello, wire.Append(nil, 0, &wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{pcp.NewPMID(2, 0, 4)}})...)
+	reply := make([]byte, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		conn, err := net.Dial("tcp", s.TCP)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, request := range [][]byte{nil, hello} {
+			if _, err := conn.Write(request); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := conn.Read(reply); err != nil {
+				b.Fatal(err)
+			}
+		}
+		conn.(*net.TCPConn).SetLinger(0)
+		conn.Close()
+	}
+}

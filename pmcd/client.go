@@ -54,6 +54,7 @@ type client struct {
 
 	waiter waiter // in the queue of at most one agent
 	doing  int    // what takeOver has to go on with
+	hung   bool   // a goroutine that hung may come back
 	job    *fetchJob
 
 	pass   pass // for the server's gate
@@ -94,8 +95,9 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 	c := &client{
 		s: s, conn: conn, stream: conn, started: time.Now(),
 		pub:      pmda.Client{ID: id, Attrs: map[wire.AttrKey]string{}},
-		profiles: map[int32]clientProfile{}, job: new(fetchJob),
+		profiles: map[int32]clientProfile{}, job: s.smallJob(),
 	}
+	c.out, c.job.out = c.job.out, nil
 	c.waiter.wake = make(chan verdict, 1)
 	c.rd.conn = conn
 	c.pdus = wire.NewReader(&c.rd)
@@ -223,7 +225,7 @@ func (c *client) flush() error {
 		_, err = c.stream.Write(tail)
 	}
 	if cap(c.out) > maxKeep {
-		c.out = nil
+		c.returnOut()
 	}
 	c.out = c.out[:0]
 	if err != nil {
@@ -240,6 +242,26 @@ func (c *client) hold(n int) {
 
 // maxKeep is how much memory a client keeps for its replies between requests.
 const maxKeep = 1 << 16
+
+// borrowOut has c.out be memory that another client's long reply was in, if
+// there is any and c.out holds nothing yet.
+func (c *client) borrowOut() {
+	if len(c.out) > 0 || cap(c.out) > maxKeep {
+		return
+	}
+	if b, ok := c.s.longReplies.Get().(*[]byte); ok {
+		c.out = *b
+	}
+}
+
+// returnOut leaves the memory of a reply that has been sent to others.
+func (c *client) returnOut() {
+	if cap(c.out) <= maxKeepJob {
+		b := c.out[:0]
+		c.s.longReplies.Put(&b)
+	}
+	c.out = nil
+}
 
 // A writeError tells a failure to reach the client from one to answer it.
 type writeError struct{ error }
@@ -264,6 +286,7 @@ func (c *client) takeOver() {
 		defer c.s.clientDone()
 		// The goroutine that hangs may hold on to any of these.
 		c.waiter = waiter{wake: make(chan verdict, 1)}
+		c.hung = true
 		var err error
 		switch c.doing {
 		case doingEnd:
@@ -361,6 +384,7 @@ func (c *client) leave() {
 	}
 	c.depart()
 	c.s.forget(c)
+	c.releaseJob()
 }
 
 // meet tells whether ag does not know of c yet, and has it so from now on.

@@ -19,6 +19,7 @@ type fetchJob struct {
 	where   []int32 // by domain: 1 + index in parts; nil until there are several
 	spare   []*part
 	merged  []pcp.ValueSet
+	out     []byte  // the client's, while no client has the job
 	asked   bool    // agents in other processes have been asked
 	crowded bool    // the server's crowd counts it
 	sent    []*part // to agents that were idle; not those of others
@@ -29,24 +30,44 @@ type fetchJob struct {
 func (c *client) fetch(highRes bool, body []byte) error {
 	req := &c.req.fetch
 	req.HighRes = highRes
-	if err := decode(req, body); err != nil {
+	j := c.job
+	big := len(body) > fetchHead+4*keepMetrics
+	if big {
+		j = c.s.bigJob()
+		req.PMIDs = j.ids
+	}
+	profile, err := c.decodeFetch(body)
+	if err != nil {
+		if big {
+			j.ids, req.PMIDs = req.PMIDs, nil
+			c.s.bigJobs.Put(j)
+		}
 		return err
 	}
-	if len(req.PMIDs) > maxMetrics {
-		return pcp.ErrTooBig
-	}
-	profile := c.profileFor(req.Context)
-	if profile == nil {
-		return pcp.ErrNoProfile
-	}
-	if len(req.PMIDs) > keepMetrics {
-		c.job = c.s.bigJob()
-	}
-	j := c.job
+	c.job = j
 	j.highRes, j.ids, j.at, j.asked = highRes, req.PMIDs, 0, false
 	c.split(req.Context, profile)
 	c.doing = doingFetch
 	return c.finishFetch()
+}
+
+// fetchHead is how long a request for values is without any metrics.
+const fetchHead = 16
+
+// decodeFetch decodes a request into c.req.fetch and returns its profile.
+func (c *client) decodeFetch(body []byte) (*pcp.Profile, error) {
+	req := &c.req.fetch
+	if err := decode(req, body); err != nil {
+		return nil, err
+	}
+	if len(req.PMIDs) > maxMetrics {
+		return nil, pcp.ErrTooBig
+	}
+	profile := c.profileFor(req.Context)
+	if profile == nil {
+		return nil, pcp.ErrNoProfile
+	}
+	return profile, nil
 }
 
 // bigJob returns memory for a fetch of many metrics, which no client keeps: few
@@ -56,6 +77,32 @@ func (s *Server) bigJob() *fetchJob {
 		return j
 	}
 	return new(fetchJob)
+}
+
+// smallJob returns memory for the fetches of a client that comes.
+func (s *Server) smallJob() *fetchJob {
+	if j, ok := s.smallJobs.Get().(*fetchJob); ok {
+		return j
+	}
+	return new(fetchJob)
+}
+
+// releaseJob leaves the memory of a client that goes to the next that comes.
+// It holds no values of a long reply: finishFetch sees to that.
+func (c *client) releaseJob() {
+	if c.hung {
+		return
+	}
+	j := c.job
+	c.job = nil
+	j.ids = nil
+	j.spare = append(j.spare, j.parts...)
+	j.parts = j.parts[:0]
+	for _, p := range j.spare {
+		p.forget()
+	}
+	j.out, c.out = c.out[:0], nil
+	c.s.smallJobs.Put(j)
 }
 
 // maxKeepJob is how long a reply may be for the memory of its values to be
@@ -156,10 +203,13 @@ func (c *client) finishFetch() error {
 		c.s.crowd.leave()
 	}
 	c.doing = doingRequest
+	if c.last > maxKeep || len(j.ids) > keepMetrics {
+		c.borrowOut()
+	}
 	c.putResult()
 	reply := c.reply.Type()
 	if len(j.ids) > keepMetrics || len(c.out) > keepReply {
-		if len(c.out) < maxKeepJob {
+		if len(c.out) < maxKeepJob { // with j.ids, which are those of the request
 			c.s.bigJobs.Put(j)
 		}
 		c.job, c.reply, c.req.fetch = new(fetchJob), wire.Result{}, wire.Fetch{}

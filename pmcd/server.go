@@ -54,6 +54,8 @@ type Server struct {
 	memory        memoryLimit
 	gate          *gate
 	bigJobs       sync.Pool    // of *fetchJob
+	smallJobs     sync.Pool    // of *fetchJob
+	longReplies   sync.Pool    // of *[]byte
 	timeout       atomic.Int64 // the agents' time limit, in nanoseconds; 0 is none
 
 	clients struct {
