@@ -104,29 +104,42 @@ func (l *layout) fits(b []byte) bool {
 	return true
 }
 
-// fits reports whether all blocks of the run begin as they should. Four are
-// compared at once: that takes half the time.
+// fits reports whether all blocks of the run begin as they should. Those of 64-bit
+// numbers, which most are, are compared eight at once at places that the
+// compiler knows to be in range: that takes a third of the time.
 func (r *run) fits(b []byte) bool {
 	at, n := r.at, r.n
-	for ; n >= 4; n -= 4 {
-		p := b[at : at+3*r.size+4 : len(b)]
-		odd := binary.BigEndian.Uint32(p) ^ r.head
-		odd |= binary.BigEndian.Uint32(p[r.size:]) ^ r.head
-		odd |= binary.BigEndian.Uint32(p[2*r.size:]) ^ r.head
-		odd |= binary.BigEndian.Uint32(p[3*r.size:]) ^ r.head
-		if odd != 0 {
-			return false
+	var head [4]byte
+	binary.BigEndian.PutUint32(head[:], r.head)
+	want := binary.NativeEndian.Uint32(head[:])
+	if r.size == numberBlock {
+		for ; n >= 8; n -= 8 {
+			p := (*[8 * numberBlock]byte)(b[at:])
+			odd := binary.NativeEndian.Uint32(p[:]) ^ want
+			odd |= binary.NativeEndian.Uint32(p[numberBlock:]) ^ want
+			odd |= binary.NativeEndian.Uint32(p[2*numberBlock:]) ^ want
+			odd |= binary.NativeEndian.Uint32(p[3*numberBlock:]) ^ want
+			odd |= binary.NativeEndian.Uint32(p[4*numberBlock:]) ^ want
+			odd |= binary.NativeEndian.Uint32(p[5*numberBlock:]) ^ want
+			odd |= binary.NativeEndian.Uint32(p[6*numberBlock:]) ^ want
+			odd |= binary.NativeEndian.Uint32(p[7*numberBlock:]) ^ want
+			if odd != 0 {
+				return false
+			}
+			at += 8 * numberBlock
 		}
-		at += 4 * r.size
 	}
 	for ; n > 0; n-- {
-		if binary.BigEndian.Uint32(b[at:]) != r.head {
+		if binary.NativeEndian.Uint32(b[at:]) != want {
 			return false
 		}
 		at += r.size
 	}
 	return true
 }
+
+// numberBlock is the length of the block of a 64-bit number.
+const numberBlock = blockHead + 8
 
 // learn returns the layout of a regular record of n sets from off on.
 func learn(b []byte, off, n int) *layout {

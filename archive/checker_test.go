@@ -42,7 +42,9 @@ func layouts(t testing.TB) [][]byte {
 	}
 	res.Time = at(9)
 	res.AddSet(pcp.NewPMID(510, 1, 1))
-	res.Add(pcp.Uint64Value(1))
+	for i := range 21 { // more than are compared at once
+		res.Add(pcp.Uint64Value(1).WithInst(int32(i)))
+	}
 	add()
 	return list
 }
