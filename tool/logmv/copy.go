@@ -30,7 +30,9 @@ func (m *mover) copy(src, dst string) bool {
 		m.summing = true
 	}
 	sum, made, err := m.copyFile(src, dst)
-	if made {
+	if made && err != nil && m.ctx.Err() == nil {
+		os.Remove(dst)
+	} else if made {
 		m.made = append(m.made, dst)
 	}
 	if err != nil && m.ctx.Err() != nil {
@@ -38,7 +40,13 @@ func (m *mover) copy(src, dst string) bool {
 		return false
 	}
 	if err != nil {
-		m.complain("copy %s -> %s failed: %s", src, dst, cli.ErrText(err))
+		// Two lines, as pmlogcp prints since its copies are its own.
+		what := dst
+		if e, ok := errors.AsType[*stepError](err); ok {
+			what = e.what
+		}
+		m.complain("%s: %s", what, cli.ErrText(err))
+		m.complain("copy %s -> %s failed", src, dst)
 		return false
 	}
 	if m.checksum {
@@ -63,21 +71,37 @@ func (m *mover) copy(src, dst string) bool {
 	return true
 }
 
+// A stepError is one of what it takes to copy a file.
+type stepError struct {
+	what string // "cannot open x", "write to x failed"
+	err  error
+}
+
+func (e *stepError) Error() string { return e.what + ": " + e.err.Error() }
+func (e *stepError) Unwrap() error { return e.err }
+
+func step(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &stepError{what, err}
+}
+
 // copyFile copies a file to one that must not exist, with its mode and times,
 // down to the disk, and returns the checksum of what it read.
 func (m *mover) copyFile(src, dst string) (sum string, made bool, err error) {
 	r, err := os.Open(src)
 	if err != nil {
-		return "", false, err
+		return "", false, step("cannot open "+src, err)
 	}
 	defer r.Close()
 	st, err := r.Stat()
 	if err != nil {
-		return "", false, err
+		return "", false, step("cannot stat "+src, err)
 	}
 	w, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_EXCL, st.Mode().Perm()|0o200)
 	if err != nil {
-		return "", false, err
+		return "", false, step("cannot open "+dst, err)
 	}
 	defer w.Close()
 	h := md5.New()
@@ -85,23 +109,31 @@ func (m *mover) copyFile(src, dst string) (sum string, made bool, err error) {
 	if m.checksum {
 		in = io.TeeReader(in, h)
 	}
-	if _, err := io.CopyBuffer(struct{ io.Writer }{w}, in, make([]byte, 1<<20)); err != nil {
+	read := "read from " + src + " failed"
+	wrote := "write to " + dst + " failed"
+	to := writerFunc(func(p []byte) (int, error) {
+		n, err := w.Write(p)
+		return n, step(wrote, err)
+	})
+	if _, err := io.CopyBuffer(to, in, make([]byte, 1<<20)); err != nil {
+		if _, ok := errors.AsType[*stepError](err); !ok {
+			err = step(read, err)
+		}
 		return "", true, err
 	}
-	if err := w.Chmod(st.Mode().Perm()); err != nil {
-		return "", true, err
-	}
-	if err := w.Sync(); err != nil {
-		return "", true, err
-	}
-	if err := w.Close(); err != nil {
-		return "", true, err
+	if err := errors.Join(w.Chmod(st.Mode().Perm()), w.Sync(), w.Close()); err != nil {
+		return "", true, step(wrote, err)
 	}
 	if err := os.Chtimes(dst, st.ModTime(), st.ModTime()); err != nil {
-		return "", true, err
+		return "", true, step("cannot set the times of "+dst, err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), true, nil
 }
+
+// A writerFunc is a writer without other methods, so that all goes through it.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func (m *mover) sum(path string) (string, error) {
 	f, err := os.Open(path)

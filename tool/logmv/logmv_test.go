@@ -226,6 +226,38 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// TestCopyFails says in two lines what went wrong and with which copy, and leaves
+// nothing behind.
+func TestCopyFails(t *testing.T) {
+	dir := t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Mkdir(dir+"/folder", 0o700))
+	must(os.WriteFile(dir+"/file", []byte("x"), 0o600))
+	f := func(src, dst, want string) {
+		t.Helper()
+		var b bytes.Buffer
+		m, _ := newMover(context.Background(), dir, &b)
+		m.mode, m.env.Command = duplicate, CopyCommand
+		if m.copy(dir+"/"+src, dir+"/"+dst) {
+			t.Errorf("%s can be copied to %s", src, dst)
+		}
+		if want := strings.ReplaceAll(want, "DIR", dir); b.String() != want {
+			t.Errorf("%s to %s: %q, want %q", src, dst, b.String(), want)
+		}
+		if len(m.made) > 0 || len(contents(t, dir)) != 1 {
+			t.Errorf("%s to %s: left %q, of which made %q", src, dst, contents(t, dir), m.made)
+		}
+	}
+	f("none", "new", "pmlogcp: cannot open DIR/none: No such file or directory\npmlogcp: copy DIR/none -> DIR/new failed\n")
+	f("file", "none/new", "pmlogcp: cannot open DIR/none/new: No such file or directory\npmlogcp: copy DIR/file -> DIR/none/new failed\n")
+	f("folder", "new", "pmlogcp: read from DIR/folder failed: Is a directory\npmlogcp: copy DIR/folder -> DIR/new failed\n")
+}
+
 // TestOthers runs the other two tools, and moves into a directory.
 func TestOthers(t *testing.T) {
 	dir := t.TempDir()
