@@ -35,6 +35,7 @@ var newCommand = &cli.Command{
 		{Long: "dir", Arg: "DIR", Help: "where it is written [default ./NAME]"},
 		optDomain,
 		{Long: "module", Arg: "PATH", Help: "path of the Go module [default pmdaNAME]"},
+		{Long: "module-dir", Arg: "DIR", Help: "build with the checkout of this software in DIR, not a published version"},
 		{Long: "trivial", Help: "one metric and no more, in 25 lines"},
 		cli.OptVersion,
 		cli.OptHelp,
@@ -47,7 +48,7 @@ var newCommand = &cli.Command{
 var templates embed.FS
 
 func runNew(_ context.Context, env *cli.Env) int {
-	var dir, module string
+	var dir, module, checkout string
 	trivial, domain := false, defaultDomain
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
@@ -57,6 +58,8 @@ func runNew(_ context.Context, env *cli.Env) int {
 			domain = parseDomain(o, arg)
 		case "module":
 			module = arg
+		case "module-dir":
+			checkout = arg
 		case "trivial":
 			trivial = true
 		default:
@@ -80,7 +83,15 @@ func runNew(_ context.Context, env *cli.Env) int {
 	if err := checkNew(name, module, domain); err != nil {
 		return env.Fatalf("%v", err)
 	}
-	if err := writeNew(dir, newFiles(name, module, env.Version, domain, trivial)); err != nil {
+	goMod, goSum, err := modFiles(module, env.Version, checkout)
+	if err != nil {
+		return env.Fatalf("%s", fileErr(err))
+	}
+	files := append([]newFile{{"go.mod", goMod}}, newFiles(name, domain, trivial)...)
+	if goSum != "" { // after go.mod, or make would think it outdated
+		files = append(files, newFile{"go.sum", goSum})
+	}
+	if err := writeNew(dir, files); err != nil {
 		return env.Fatalf("%s", fileErr(err))
 	}
 	fmt.Fprintf(env.Stdout, "%s: agent %s with domain %d; \"make check\" there builds and tests it\n", dir, name, domain)
@@ -109,7 +120,7 @@ func checkNew(name, module string, domain int) error {
 // A newFile is one file of a new agent.
 type newFile struct{ name, text string }
 
-func newFiles(name, module, version string, domain int, trivial bool) []newFile {
+func newFiles(name string, domain int, trivial bool) []newFile {
 	// The name of the type must be neither a keyword nor one that is used.
 	fill := strings.NewReplacer("@NAME@", name, "@TYPE@", name+"Agent", "@DOMAIN@", strconv.Itoa(domain))
 	text := func(template string) string {
@@ -123,17 +134,52 @@ func newFiles(name, module, version string, domain int, trivial bool) []newFile 
 	if trivial {
 		source = "trivial.go"
 	}
-	mod := "module " + module + "\n\ngo 1.26.0\n"
-	if regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`).MatchString(version) {
-		mod += "\nrequire github.com/go-pcp/pcp " + version + "\n"
-	}
 	return []newFile{
-		{"go.mod", mod},
 		{"main.go", text(source)},
 		{"main_test.go", text("main_test.go")},
 		{"Makefile", text("Makefile")},
 		{"README.md", text("README.md")},
 	}
+}
+
+// ourModule is the module that agents are written with.
+const ourModule = "github.com/go-pcp/pcp"
+
+// modFiles returns the go.mod of a new agent, and its go.sum if that is known:
+// with a checkout of our module, which takes the place of a published version,
+// both follow from the files there and nothing must be fetched.
+func modFiles(module, version, checkout string) (goMod, goSum string, err error) {
+	mod := "module " + module + "\n\ngo 1.26.0\n"
+	published := regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`).MatchString(version)
+	if checkout == "" {
+		if published {
+			mod += "\nrequire " + ourModule + " " + version + "\n"
+		}
+		return mod + "\n// To build with a checkout of it on this machine:\n// replace " + ourModule + " => ../pcp\n", "", nil
+	}
+	if checkout, err = filepath.Abs(checkout); err != nil {
+		return "", "", err
+	}
+	theirs, err := os.ReadFile(filepath.Join(checkout, "go.mod"))
+	if err != nil {
+		return "", "", err
+	}
+	if !regexp.MustCompile(`(?m)^module ` + regexp.QuoteMeta(ourModule) + `\s*$`).Match(theirs) {
+		return "", "", fmt.Errorf("%s is not a checkout of %s", checkout, ourModule)
+	}
+	sum, err := os.ReadFile(filepath.Join(checkout, "go.sum"))
+	if err != nil {
+		return "", "", err
+	}
+	if !published {
+		version = "v0.0.0"
+	}
+	mod += "\nrequire " + ourModule + " " + version + "\n\nreplace " + ourModule + " => " + strconv.Quote(checkout) + "\n"
+	// What it requires, the agent requires as well, in the same versions.
+	for _, block := range regexp.MustCompile(`(?ms)^require \(\n.*?^\)\n`).FindAll(theirs, -1) {
+		mod += "\n" + string(block)
+	}
+	return mod, string(sum), nil
 }
 
 // writeNew writes files into dir, which it makes; no file may be there. After
