@@ -88,6 +88,7 @@ type Reader struct {
 	cond    int // line of the #ifdef that is open, 0 if none
 	skip    bool
 
+	size      int // of pmcpp's buffer; see read
 	line, out []byte
 	err       error
 }
@@ -115,7 +116,7 @@ func Open(name string, cfg Config) (*Reader, error) {
 // NewReader reads what it calls name from in; pmcpp calls its standard input
 // <stdin>.
 func NewReader(in io.Reader, name string, cfg Config) *Reader {
-	r := &Reader{cfg: cfg, ctl: '#', dirs: cfg.IncludeDirs, macros: make(map[string]string), marker: true}
+	r := &Reader{cfg: cfg, ctl: '#', dirs: cfg.IncludeDirs, macros: make(map[string]string), marker: true, size: firstSize}
 	if cfg.Percent {
 		r.ctl = '%'
 	}
@@ -229,31 +230,58 @@ func (r *Reader) Copy(w io.Writer, markers bool) error {
 	}
 }
 
-// read reads a line into r.line, without its newline.
+// read reads a line into r.line, without its newline. As pmcpp does it reads
+// pieces that fit into a buffer, of which those with a NUL end there: the line
+// goes on with the next piece. A line without an end is none.
 func (r *Reader) read(f *file) (bool, error) {
 	r.line = r.line[:0]
 	for {
-		b, err := f.r.ReadSlice('\n')
-		r.line = append(r.line, b...)
+		whole, err := r.piece(f, r.size-len(r.line)-1)
 		switch {
-		case len(r.line) > MaxLine:
+		case len(r.line) >= MaxLine:
 			f.line++
 			r.line = r.line[:0]
 			return false, r.fail("line of more than %d bytes", MaxLine)
-		case err == bufio.ErrBufferFull:
-			continue
 		case err == io.EOF:
 			return false, nil
 		case err != nil:
 			return false, &Error{File: f.name, Msg: message(err), Err: err}
+		case !whole:
+			r.size = min(2*r.size, 1<<30)
+			continue
 		}
-		r.line = r.line[:len(r.line)-1]
 		f.line++
 		if r.lines++; r.lines > MaxLines {
 			return false, r.fail("more than %d lines in all", MaxLines)
 		}
 		return true, nil
 	}
+}
+
+// firstSize is how long the buffer of pmcpp is at first.
+const firstSize = 256
+
+// piece adds to r.line what fgets(3) reads with room for size bytes, and tells
+// whether the line ends with it. It keeps no more than shows that the line is
+// too long.
+func (r *Reader) piece(f *file, size int) (whole bool, err error) {
+	ended := false // at a NUL
+	for ; size > 0; size-- {
+		c, err := f.r.ReadByte()
+		switch {
+		case err != nil:
+			return false, err
+		case c == '\n':
+			return !ended, nil
+		case c == 0:
+			ended = true
+		case !ended:
+			if r.line = append(r.line, c); len(r.line) >= MaxLine {
+				return false, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // pop leaves a file at its end.
