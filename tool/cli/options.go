@@ -57,7 +57,7 @@ type Options struct {
 	SamplesSet bool
 	Interval   time.Duration
 	Start, Finish,
-	Align, Origin string // as given; see Window
+	Align, Origin *string // as given, which may be empty; see Window
 
 	TimeZone    string // -Z
 	TimeZoneSet bool   // TimeZone was given, if only empty, which is UTC
@@ -176,7 +176,7 @@ func (o *Options) Done() (status int, exit bool) {
 func (o *Options) common(opt *Option, arg string) {
 	switch opt.Long {
 	case "align":
-		o.Align = arg
+		o.Align = &arg
 	case "archive":
 		o.AddArchive(arg)
 	case "archive-list":
@@ -190,7 +190,7 @@ func (o *Options) common(opt *Option, arg string) {
 	case "derived":
 		o.Unsupported("derived metrics are")
 	case "finish":
-		o.Finish = arg
+		o.Finish = &arg
 	case "guimode":
 		o.guiMode()
 	case "guiport":
@@ -213,13 +213,13 @@ func (o *Options) common(opt *Option, arg string) {
 	case "namespace":
 		o.nameSpace(arg, true)
 	case "origin":
-		o.Origin = arg
+		o.Origin = &arg
 	case "samples":
 		o.sampleCount(arg)
 	case "spec-local":
 		o.specLocal(arg)
 	case "start":
-		o.Start = arg
+		o.Start = &arg
 	case "timezone":
 		o.timeZone(arg)
 	case "uniqnames":
@@ -239,7 +239,7 @@ func (o *Options) environment() {
 		set  func(string)
 	}{
 		{"PCP_DEBUG", o.debug},
-		{"PCP_ALIGN_TIME", func(s string) { o.Align = s }},
+		{"PCP_ALIGN_TIME", func(s string) { o.Align = &s }},
 		{"PCP_ARCHIVE", o.AddArchive},
 		{"PCP_ARCHIVE_LIST", o.addArchiveList},
 		{"PCP_FOLIO", o.addFolio},
@@ -251,12 +251,12 @@ func (o *Options) environment() {
 		{"PCP_LOCALPMDA", func(string) { o.Local = true }},
 		{"PCP_NAMESPACE", func(s string) { o.nameSpace(s, true) }},
 		{"PCP_UNIQNAMES", func(s string) { o.nameSpace(s, false) }},
-		{"PCP_ORIGIN", func(s string) { o.Origin = s }},
-		{"PCP_ORIGIN_TIME", func(s string) { o.Origin = s }},
+		{"PCP_ORIGIN", func(s string) { o.Origin = &s }},
+		{"PCP_ORIGIN_TIME", func(s string) { o.Origin = &s }},
 		{"PCP_GUIPORT", o.guiPortNumber},
-		{"PCP_START_TIME", func(s string) { o.Start = s }},
+		{"PCP_START_TIME", func(s string) { o.Start = &s }},
 		{"PCP_SAMPLES", o.sampleCount},
-		{"PCP_FINISH_TIME", func(s string) { o.Finish = s }},
+		{"PCP_FINISH_TIME", func(s string) { o.Finish = &s }},
 		{"PCP_INTERVAL", o.interval},
 		{"PCP_TIMEZONE", o.timeZone},
 		{"PCP_HOSTZONE", func(string) { o.hostZone() }},
@@ -274,11 +274,11 @@ func (o *Options) environment() {
 // End makes the checks that need all options (__pmEndOptions). ParseOptions
 // calls it unless ParseConfig.Later says that the tool does.
 func (o *Options) End() {
-	if !o.Local && len(o.Hosts) == 0 && len(o.Archives) == 0 && o.Origin != "" {
+	if !o.Local && len(o.Hosts) == 0 && len(o.Archives) == 0 && o.Origin != nil {
 		o.AddOwnArchive()
 	}
 	archive := o.FromArchive()
-	if !archive && (o.Start != "" || o.Align != "" || o.Origin != "") {
+	if !archive && (o.Start != nil || o.Align != nil || o.Origin != nil) {
 		o.Usagef("time window options are supported for archives only")
 	}
 	if o.HostZone && !archive && (o.Local || len(o.Hosts) == 0) {

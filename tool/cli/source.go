@@ -71,7 +71,8 @@ func (e *Env) notify(msg string) {
 }
 
 // OpenArchive opens a context on archives, with the name space that the options
-// ask for, less what the archives do not have.
+// ask for, all of it: as in C only pminfo leaves out what the archives do not
+// have.
 func (o *Options) OpenArchive(spec string) (*pmapi.Context, error) {
 	c, err := pmapi.OpenArchiveOptions(spec, o.archiveOptions())
 	if err != nil {

@@ -16,9 +16,10 @@ type TimeWindow struct {
 	Start, Finish, Origin pcp.Timestamp
 }
 
-// A WindowSpec holds the arguments of -S, -T, -A and -O, "" where there is none.
+// A WindowSpec holds the arguments of -S, -T, -A and -O, nil where an option was
+// not given: an empty argument means something.
 type WindowSpec struct {
-	Start, Finish, Align, Origin string
+	Start, Finish, Align, Origin *string
 }
 
 // maxTime is a finish that never comes (PM_MAX_TIME_T).
@@ -33,8 +34,8 @@ func ParseTimeWindow(spec WindowSpec, first, last pcp.Timestamp, loc *time.Locat
 		last = maxTime
 	}
 	start, finish := first, last
-	if spec.Start != "" {
-		if start, err = parseTime(spec.Start, start, finish, loc); err != nil {
+	if spec.Start != nil {
+		if start, err = parseTime(*spec.Start, start, finish, loc); err != nil {
 			return w, nil, err
 		}
 	}
@@ -42,9 +43,10 @@ func ParseTimeWindow(spec WindowSpec, first, last pcp.Timestamp, loc *time.Locat
 		start = first
 	}
 	var delta int64
-	badAlign := &SyntaxError{Spec: spec.Align, What: "alignment specified by -A switch could not be applied"}
-	if spec.Align != "" {
-		d, err := ParseInterval(spec.Align)
+	var badAlign *SyntaxError
+	if spec.Align != nil {
+		badAlign = &SyntaxError{Spec: *spec.Align, What: "alignment specified by -A switch could not be applied"}
+		d, err := ParseInterval(*spec.Align)
 		if err != nil {
 			return w, nil, err
 		}
@@ -58,8 +60,8 @@ func ParseTimeWindow(spec WindowSpec, first, last pcp.Timestamp, loc *time.Locat
 			warn = badAlign
 		}
 	}
-	if spec.Finish != "" {
-		if finish, err = parseTime(spec.Finish, start, finish, loc); err != nil {
+	if spec.Finish != nil {
+		if finish, err = parseTime(*spec.Finish, start, finish, loc); err != nil {
 			return w, nil, err
 		}
 	}
@@ -67,8 +69,8 @@ func ParseTimeWindow(spec WindowSpec, first, last pcp.Timestamp, loc *time.Locat
 		finish = last
 	}
 	origin := start
-	if spec.Origin != "" {
-		if origin, err = parseTime(spec.Origin, start, finish, loc); err != nil {
+	if spec.Origin != nil {
+		if origin, err = parseTime(*spec.Origin, start, finish, loc); err != nil {
 			return w, nil, err
 		}
 		if origin.Compare(start) < 0 {
@@ -76,7 +78,7 @@ func ParseTimeWindow(spec WindowSpec, first, last pcp.Timestamp, loc *time.Locat
 		} else if origin.Compare(finish) > 0 {
 			origin = finish
 		}
-		if spec.Align != "" && finish.Sec != maxTime.Sec {
+		if spec.Align != nil && finish.Sec != maxTime.Sec {
 			aligned := alignUp(origin, delta)
 			if aligned.Compare(finish) > 0 {
 				aligned = aligned.Add(-time.Duration(delta))

@@ -27,7 +27,7 @@ func (o *Options) Window(_ context.Context, c *pmapi.Context, loc *time.Location
 
 // HasWindow tells whether the options say anything about a time window.
 func (o *Options) HasWindow() bool {
-	return o.Start != "" || o.Finish != "" || o.Align != "" || o.Origin != ""
+	return o.Start != nil || o.Finish != nil || o.Align != nil || o.Origin != nil
 }
 
 func (o *Options) window(first, last pcp.Timestamp, loc *time.Location) (TimeWindow, error) {

@@ -15,7 +15,7 @@ import (
 
 // A windowCase is a call of ParseTimeWindow with what the library returns.
 type windowCase struct {
-	Spec        [4]string // -S -T -A -O
+	Spec        [4]*string // -S -T -A -O
 	First, Last [2]int64
 	Sts         int
 	Err         string
@@ -42,21 +42,28 @@ func TestParseTimeWindowOracle(t *testing.T) {
 		f := []string{"%d", "%d.5", "-%d", "%d sec", "%dmin", "-%dmin", "@%d:07", "@18:%d:01"}[rnd.IntN(8)]
 		return fmt.Sprintf(f, rnd.IntN(100))
 	}
-	spec := func(list []string) string {
-		if rnd.IntN(4) == 0 {
-			return number()
+	// given turns some of the empty arguments into none.
+	given := func(s string) *string {
+		if s == "" && rnd.IntN(8) != 0 {
+			return nil
 		}
-		return pick(list)
+		return &s
+	}
+	spec := func(list []string) *string {
+		if rnd.IntN(4) == 0 {
+			return given(number())
+		}
+		return given(pick(list))
 	}
 	cases := make([]windowCase, n)
 	for i := range cases {
 		c := &cases[i]
-		c.Spec = [4]string{spec(windowTimes), spec(windowTimes), pick(windowAligns), spec(windowTimes)}
+		c.Spec = [4]*string{spec(windowTimes), spec(windowTimes), given(pick(windowAligns)), spec(windowTimes)}
 		c.First = [2]int64{902428472 + rnd.Int64N(100000), rnd.Int64N(1e6) * 1000}
 		c.Last = [2]int64{c.First[0] + rnd.Int64N(20000), rnd.Int64N(1e9)}
 		if rnd.IntN(10) == 0 {
 			c.Last = [2]int64{pcp.MaxSec, 0}
-			c.Spec[2] = "" // with -O they overflow, in this version
+			c.Spec[2] = nil // with -O they overflow, in this version
 		}
 	}
 	in, _ := json.Marshal(cases)
@@ -71,7 +78,7 @@ class Timespec(ctypes.Structure):
     _fields_ = [("sec", ctypes.c_long), ("nsec", ctypes.c_long)]
 res = []
 for c in json.load(open(sys.argv[1])):
-    args = [s.encode() if s else None for s in c["Spec"]]
+    args = [None if s is None else s.encode() for s in c["Spec"]]
     first, last = Timespec(*c["First"]), Timespec(*c["Last"])
     start, end, origin, err = Timespec(), Timespec(), Timespec(), ctypes.c_char_p()
     r = {"Sts": lib.pmParseHighResTimeWindow(*args, ctypes.byref(first), ctypes.byref(last), ctypes.byref(start), ctypes.byref(end), ctypes.byref(origin), ctypes.byref(err))}
@@ -122,7 +129,8 @@ print(json.dumps(res))
 			}
 		}
 		if bad != "" {
-			t.Errorf("-S %q -T %q -A %q -O %q in %v..%v: %s", c.Spec[0], c.Spec[1], c.Spec[2], c.Spec[3], c.First, c.Last, bad)
+			args, _ := json.Marshal(c.Spec)
+			t.Errorf("-S, -T, -A, -O %s in %v..%v: %s", args, c.First, c.Last, bad)
 			if failed++; failed > 10 {
 				t.Fatal("and more")
 			}

@@ -243,7 +243,7 @@ func (d *dumper) dump(o *cli.Options) int {
 		d.dumpIndex()
 	}
 	if d.metrics {
-		return d.dumpRecords(ids, window, o.Start != "" || o.Finish != "")
+		return d.dumpRecords(ids, window, o.Start != nil || o.Finish != nil)
 	}
 	return 0
 }

@@ -193,8 +193,9 @@ func (r *reporter) replay(ctx context.Context, o *cli.Options) error {
 	r.archive, r.cache.single = true, true
 	// One metric at a time, as each is to be found wherever it comes first.
 	r.batchSize = 1
-	if o.NameSpace != nil {
-		r.trimNameSpace(ctx, o.NameSpace)
+	if err := r.c.TrimNameSpace(ctx); err != nil {
+		r.env.Fatalf("Cannot read name space: %s", cli.ErrText(err))
+		return err
 	}
 	var err error
 	if r.loc, err = o.SetZone(ctx, r.c, !r.want.json); err != nil || !o.HasWindow() {
@@ -203,18 +204,6 @@ func (r *reporter) replay(ctx context.Context, o *cli.Options) error {
 	w, err := o.Window(ctx, r.c, r.loc)
 	r.origin = w.Origin
 	return err
-}
-
-// trimNameSpace leaves the names of what the archive has (pmTrimNameSpace(3)).
-func (r *reporter) trimNameSpace(ctx context.Context, all *pmns.Tree) {
-	tree := pmns.New()
-	_ = all.Walk("", func(name string, id pcp.PMID) bool { // there is a root
-		if _, err := r.c.LookupDesc(ctx, id); err == nil {
-			_ = tree.Add(name, id) // which all has just so
-		}
-		return true
-	})
-	r.c.UseNameSpace(tree)
 }
 
 // rewind goes back to the start of the archive, or to where -O says.

@@ -137,7 +137,7 @@ func (f *flags) one(env *cli.Env, o *cli.Options, c *check.Checker) bool {
 		if f.label {
 			printLabel(env.Stderr, a.Label(), tw.Finish, loc)
 		}
-		return check.Window{Start: tw.Start, Finish: tw.Finish, FromStart: o.Start == ""}, loc, true
+		return check.Window{Start: tw.Start, Finish: tw.Finish, FromStart: o.Start == nil}, loc, true
 	}
 	return c.Run()
 }

@@ -180,7 +180,7 @@ func run(_ context.Context, env *cli.Env) int {
 	x := &extractor{flags: flags{samples: -1}, env: env}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: x.own})
 	x.opts = o
-	if x.daily && (o.Start == "" || o.Finish == "") {
+	if x.daily && (o.Start == nil || o.Finish == nil) {
 		env.FlushOut()
 		fmt.Fprintf(env.Stderr, "%s: Warning: -w flag requires that both -S and -T are specified.\nIgnoring -w flag.\n", env.ProgName())
 		x.daily = false

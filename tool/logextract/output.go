@@ -151,12 +151,12 @@ func (x *extractor) setWindow() error {
 		x.complain("Invalid time window specified: %v", err)
 		return errAbandon
 	}
-	if o.Start != "" {
+	if o.Start != nil {
 		x.winStart = micro(w.Start)
 	} else {
 		x.winStart = pcp.Timestamp{Sec: -1}
 	}
-	if o.Finish != "" {
+	if o.Finish != nil {
 		x.bounded, x.winEnd = true, micro(w.Finish)
 		x.winEnd.Sec++
 	}

@@ -171,7 +171,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return env.Fatalf("No place to get data from!")
 	}
 	samples := o.Samples
-	if o.Finish != "" {
+	if o.Finish != nil {
 		samples = max(samples, int(window.Finish.Sub(window.Origin)/interval.Seconds()))
 	}
 	for _, s := range r.sources {

@@ -213,7 +213,7 @@ func run(ctx context.Context, env *cli.Env) int {
 func (x *viewer) parseSpec(arg string) pmapi.MetricSpec {
 	o := x.o
 	kind, source := pmapi.SourceHost, o.Host()
-	if len(o.Hosts) == 0 && len(o.Archives) == 0 && o.Origin != "" {
+	if len(o.Hosts) == 0 && len(o.Archives) == 0 && o.Origin != nil {
 		o.AddOwnArchive()
 	}
 	switch {
