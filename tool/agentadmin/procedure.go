@@ -163,9 +163,6 @@ func (p *procedure) choose(list []string, again, format string, args ...any) (st
 	}
 }
 
-// define matches a line of a domain.h.
-var define = regexp.MustCompile(`(?m)^#define[ \t]+([A-Za-z_][A-Za-z0-9_]*)[ \t]+([0-9]+)\b`)
-
 // setup checks where the script is, and reads the domain from domain.h.
 func (p *procedure) setup(context.Context) error {
 	iam, dir := p.v["iam"], p.v["pmda_dir"]
@@ -186,6 +183,8 @@ func (p *procedure) setup(context.Context) error {
 	if err != nil {
 		return p.sayf("%s: cannot find domain.h to determine the Performance Metrics Domain", p.v["prog"])
 	}
+	// A domain.h has a line with a symbol and a number.
+	define := regexp.MustCompile(`(?m)^#define[ \t]+([A-Za-z_][A-Za-z0-9_]*)[ \t]+([0-9]+)\b`)
 	list := define.FindAllSubmatch(text, -1)
 	if len(list) == 0 {
 		return p.sayf("%s: cannot determine the Performance Metrics Domain from domain.h", p.v["prog"])
