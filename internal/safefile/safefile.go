@@ -14,6 +14,10 @@ var ErrNotRegular = errors.New("not a regular file of one name")
 // ErrChanged is that a file changed while its replacement was made.
 var ErrChanged = errors.New("somebody else has changed it meanwhile")
 
+// OpCreate is the Op of the fs.PathError of a Replace that cannot create the new
+// file, so that the caller may use words of its own.
+const OpCreate = "create a file beside"
+
 // A Replacement says what a file that Replace writes is like.
 type Replacement struct {
 	Mode fs.FileMode // permissions of a new file

@@ -69,7 +69,7 @@ func Replace(path string, how Replacement, write func(io.Writer) error) (err err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return pathError("create a file beside", path, err)
+		return pathError(OpCreate, path, err)
 	}
 	defer func() {
 		f.Close()

@@ -379,7 +379,7 @@ func Replace(path string, how Replacement, write func(io.Writer) error) (err err
 	temp := tempName(name)
 	f, err := d.create(temp, unix.O_WRONLY, 0o600)
 	if err != nil {
-		return pathError("create a file beside", path, err)
+		return pathError(OpCreate, path, err)
 	}
 	defer func() {
 		f.Close()

@@ -2,11 +2,13 @@ package helptext
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmda/help"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -61,7 +63,7 @@ func runNew(_ context.Context, env *cli.Env) int {
 	for i, name := range files {
 		if err := n.add(env, c, name, i == 0); err != nil {
 			if i > 0 { // the C tool has written what it had so far
-				os.WriteFile(n.output+".pag", c.Pag(), 0o666)
+				_ = writeOutput(n.output+".pag", c.Pag())
 			}
 			fmt.Fprintln(env.Stderr, err)
 			return 2
@@ -71,7 +73,7 @@ func runNew(_ context.Context, env *cli.Env) int {
 		suffix string
 		data   []byte
 	}{{".pag", c.Pag()}, {".dir", c.Dir()}} {
-		if err := os.WriteFile(n.output+f.suffix, f.data, 0o666); err != nil {
+		if err := writeOutput(n.output+f.suffix, f.data); err != nil {
 			return fail(env, "fopen(\"%s\", ...) failed: %s", n.output+f.suffix, cli.ErrText(err))
 		}
 	}
@@ -126,13 +128,27 @@ func (n *newOptions) add(env *cli.Env, c *help.Compiler, name string, first bool
 	}
 	if first {
 		path := n.output + ".pag"
-		f, err := os.Create(path)
-		if err != nil {
+		if err := writeOutput(path, nil); err != nil {
 			return fmt.Errorf("%s: fopen(\"%s\", ...) failed: %s", env.ProgName(), path, cli.ErrText(err))
 		}
-		f.Close()
 	}
 	return readErr(c.Add(in, title))
+}
+
+// writeOutput writes an output file. Install scripts run newhelp as root, in
+// directories that others may write to.
+func writeOutput(path string, data []byte) error {
+	f, created, err := safefile.OpenAppend(path, 0, 0o666)
+	if err != nil {
+		return err
+	}
+	if st, serr := f.Stat(); !created && serr == nil && st.Mode().IsRegular() {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.Write(data)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // readErr hides an error of reading that the C library takes for the end: that

@@ -129,10 +129,10 @@ func add(ctx context.Context, env *cli.Env, tmp, path, file string) int {
 	}
 	tree, err := load(env, merged, true)
 	if err == nil && ctx.Err() == nil {
-		err = replace(path, tree)
+		err = replaceOr(path, tree, `Error: cannot create output PMNS file "%s.new": %s`)
 	}
-	if err != nil {
-		return env.Fatalf("%v", err)
+	if err != nil { // in C it is pmnsmerge that writes the file
+		return merge.Fatalf("%v", err)
 	}
 	if ctx.Err() != nil {
 		return 1

@@ -19,8 +19,8 @@ import (
 // that of a script which holds one while it runs several commands.
 func alone(ctx context.Context, path string) (unlock func(), err error) {
 	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return nil, err
+	if err != nil { // it is not there, or may not be listed; the file says which
+		return func() {}, nil
 	}
 	for {
 		err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -77,14 +77,31 @@ func idText(id pcp.PMID) string {
 // replace writes tree to the file at path, which keeps its mode and owner, or
 // on an error all that it was. The error is the message of the tool.
 func replace(path string, tree *pmns.Tree) error {
+	return replaceOr(path, tree, `Error: cannot open PMNS file "%s.new" for writing: %s`)
+}
+
+// replaceOr is replace with the message, of path and a reason, for a new file
+// that cannot be made. To the C tools that is path.new.
+func replaceOr(path string, tree *pmns.Tree, message string) error {
 	how := safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1, Keep: true, Lenient: true}
 	err := safefile.Replace(path, how, func(w io.Writer) error {
 		_, err := tree.WriteTo(w)
 		return err
 	})
-	if err != nil {
-		//lint:ignore ST1005 the words of the C tool
-		return fmt.Errorf("Error: cannot write PMNS file \"%s\": %s", path, cli.ErrText(err))
+	if err == nil {
+		return nil
 	}
-	return nil
+	if pe, ok := errors.AsType[*fs.PathError](err); ok && pe.Op == safefile.OpCreate {
+		return fmt.Errorf(message, path, reason(err))
+	}
+	//lint:ignore ST1005 the words of the C tool
+	return fmt.Errorf("Error: cannot write PMNS file \"%s\": %s", path, reason(err))
+}
+
+// reason is the text of an error of safefile.
+func reason(err error) string {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, safefile.ErrNotRegular) {
+		return pe.Err.Error()
+	}
+	return cli.ErrText(err)
 }

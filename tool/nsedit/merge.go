@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -65,17 +67,15 @@ func runMerge(ctx context.Context, env *cli.Env) int {
 		return status
 	}
 	in, out := o.Args[:len(o.Args)-1], o.Args[len(o.Args)-1]
-	if force {
-		os.Remove(out) // if that fails, so will opening it
-	} else if _, err := os.Stat(out); err == nil {
+	if _, err := os.Stat(out); err == nil && !force {
 		return env.Fatalf("Error: output PMNS file %q already exists!\nYou must either remove it first, or use -f", out)
 	}
 	if ctx.Err() != nil { // from here on nothing may leave a file half written
 		return 1
 	}
-	f, err := os.OpenFile(out, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := openOutput(out, force)
 	if err != nil {
-		return env.Fatalf("Error: cannot create output PMNS file %q: %s", out, cli.ErrText(err))
+		return env.Fatalf("Error: cannot create output PMNS file \"%s\": %s", out, reason(err))
 	}
 	defer f.Close()
 	// All may read a name space, whatever the umask says.
@@ -110,6 +110,33 @@ func runMerge(ctx context.Context, env *cli.Env) int {
 		return env.Fatalf("%v", err)
 	}
 	return 0
+}
+
+// openOutput opens the output as safefile does, since Rebuild runs this as root.
+// With force a file or a link that was there goes, or loses its contents if its
+// directory may not be written to; anything else stays what it is.
+func openOutput(path string, force bool) (*os.File, error) {
+	if st, err := os.Lstat(path); force && err == nil && (st.Mode().IsRegular() || st.Mode()&fs.ModeSymlink != 0) {
+		if f, err := safefile.Create(path, 0o644); err == nil {
+			return f, nil
+		}
+	}
+	f, created, err := safefile.OpenAppend(path, os.O_RDWR, 0o644)
+	if err != nil || created {
+		return f, err
+	}
+	if !force { // it has just come
+		f.Close()
+		return nil, fs.ErrExist
+	}
+	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+		err = f.Truncate(0)
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+	}
+	return f, nil
 }
 
 // A stampedFile is an input with its _DATESTAMP, "" if it has none.
