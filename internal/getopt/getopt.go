@@ -23,6 +23,9 @@ type Parser struct {
 	// POSIX makes the first argument that is no option end the options, as
 	// the environment variable POSIXLY_CORRECT does.
 	POSIX bool
+	// ShortOnly makes what begins with "--" a cluster of short options, as it
+	// is to a program without a table of options.
+	ShortOnly bool
 
 	opts    []Option
 	total   int
@@ -61,7 +64,7 @@ func (p *Parser) Next() (opt *Option, arg string, ok bool) {
 		case a == "--":
 			p.rest = append(p.rest, p.args...)
 			p.args = nil
-		case a[1] == '-':
+		case a[1] == '-' && !p.ShortOnly:
 			opt, arg = p.long(a)
 			return opt, arg, true
 		default:

@@ -122,6 +122,7 @@ func parse(w io.Writer, s *script, args []string) {
 	opts, name := s.options()
 	p := getopt.New(opts, args)
 	p.POSIX = true
+	p.ShortOnly = len(s.entries) == 0
 	var words []string
 	for {
 		opt, arg, ok := p.Next()

@@ -81,6 +81,11 @@ func TestOracle(t *testing.T) {
 			t.Errorf("%q: status %d (-theirs %d +ours):\n%s", args, status, cmd.ProcessState.ExitCode(), diff)
 		}
 	}
+	for _, config := range []string{"", "# getopts: ab:\n# end\n", "# options:\n# end\n", "# getopts: ab:\n# Options:\n  -a  x\n# end\n"} {
+		for _, arg := range []string{"--foo", "--a", "--ab", "--b=1", "--b", "--?", "---", "--", "-ab1"} {
+			compare(config, "-p", "p", "--", arg, "x")
+		}
+	}
 	paths, err := filepath.Glob("testdata/*")
 	if err != nil || len(paths) == 0 {
 		t.Fatal(paths, err)
