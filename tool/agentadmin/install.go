@@ -167,18 +167,21 @@ func (p *procedure) channel() (how, option string, err error) {
 	if kind == "pipe" || err != nil {
 		return "pipe\t" + p.v["ipc_prot"], "", err
 	}
-	family, err := p.choose([]string{"Internet", "IPv6", "Unix"}, `Must choose one of "Unix" or "Internet", please try again`,
-		"Use Internet, IPv6 or Unix domain sockets? [Internet] ")
-	if err != nil {
-		return "", "", err
-	}
-	if family == "Unix" {
-		for {
+	var family string
+	for family == "" {
+		family, err = p.choose([]string{"Internet", "IPv6", "Unix"}, `Must choose one of "Unix" or "Internet", please try again`,
+			"Use Internet, IPv6 or Unix domain sockets? [Internet] ")
+		if err != nil {
+			return "", "", err
+		}
+		if family == "Unix" {
 			path, err := p.ask("Unix FIFO name? ")
 			if err != nil || path != "" {
-				return "socket\tunix " + string(appendField(nil, path)), "-u " + string(appendField(nil, path)), err
+				path = string(appendField(nil, path))
+				return "socket\tunix " + path, "-u " + path, err
 			}
 			p.printf("Must provide a name, please try again\n")
+			family = ""
 		}
 	}
 	port, err := p.ask("Internet port number or service name? [%s] ", p.v["socket_inet_def"])
