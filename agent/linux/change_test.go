@@ -50,7 +50,7 @@ func values(t testing.TB, a *Agent, name string) map[string]string {
 	}
 	names := map[int32]string{pcp.InNull: ""}
 	if desc.InDom != pcp.InDomNull {
-		insts, err := a.Instances(t.Context(), desc.InDom)
+		insts, err := a.Instances(pmda.WithClient(t.Context(), root), desc.InDom)
 		if err != nil {
 			t.Fatal(err)
 		}

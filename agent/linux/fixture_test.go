@@ -64,7 +64,7 @@ func dump(t testing.TB, a *Agent) []byte {
 			t.Fatal(err)
 		}
 		if desc.InDom != pcp.InDomNull && names[desc.InDom] == nil {
-			insts, err := a.Instances(t.Context(), desc.InDom)
+			insts, err := a.Instances(pmda.WithClient(t.Context(), root), desc.InDom)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -156,21 +156,8 @@ func readSome(path string, limit int) ([]byte, error) {
 	return text, err
 }
 
-// writeFile replaces the file at path in one step; all may read it.
-func writeFile(path string, text []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(fs.FileMode(0o644)), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+// writeFile replaces the file at path in one step; all may read it. The folder may belong
+// to another user, whose links are not followed.
+func writeFile(path string, text []byte) error {
+	return safefile.ReplaceBytes(path, text, safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1})
 }
