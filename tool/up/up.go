@@ -359,10 +359,14 @@ func welcome(env *cli.Env, host string, agents []string, lns []net.Listener, log
 	var b strings.Builder
 	fmt.Fprintf(&b, "Collecting from %s.\n\n", host)
 	fmt.Fprintf(&b, "  agents   %s\n", strings.Join(agents, ", "))
-	at := ""
 	for _, ln := range lns {
 		if ln.Addr().Network() == "unix" {
 			fmt.Fprintf(&b, "  socket   %s\n", ln.Addr())
+		}
+	}
+	at := ""
+	for _, ln := range lns {
+		if ln.Addr().Network() == "unix" {
 			continue
 		}
 		fmt.Fprintf(&b, "  address  %s\n", ln.Addr())
