@@ -41,9 +41,18 @@ func newPCPTree(t *testing.T) *pcpTree {
 	}
 	conf := ""
 	for _, s := range [][2]string{
-		{"PCP_VAR_DIR", "var"}, {"PCP_SHARE_DIR", "share"}, {"PCP_RUN_DIR", "run"}, {"PCP_LOG_DIR", "log"}, {"PCP_TMP_DIR", "tmp"},
-		{"PCP_TMPFILE_DIR", "tmp"}, {"PCP_BIN_DIR", "bin"}, {"PCP_BINADM_DIR", "libexec"}, {"PCP_PMDAS_DIR", "var/pmdas"},
-		{"PCP_SYSCONF_DIR", "etc"}, {"PCP_PMCDCONF_PATH", "etc/pmcd.conf"}, {"PCP_RC_DIR", "etc/init.d"},
+		{"PCP_VAR_DIR", "var"},
+		{"PCP_SHARE_DIR", "share"},
+		{"PCP_RUN_DIR", "run"},
+		{"PCP_LOG_DIR", "log"},
+		{"PCP_TMP_DIR", "tmp"},
+		{"PCP_TMPFILE_DIR", "tmp"},
+		{"PCP_BIN_DIR", "bin"},
+		{"PCP_BINADM_DIR", "libexec"},
+		{"PCP_PMDAS_DIR", "var/pmdas"},
+		{"PCP_SYSCONF_DIR", "etc"},
+		{"PCP_PMCDCONF_PATH", "etc/pmcd.conf"},
+		{"PCP_RC_DIR", "etc/init.d"},
 	} {
 		conf += s[0] + "=" + filepath.Join(r.dir, s[1]) + "\n"
 	}
