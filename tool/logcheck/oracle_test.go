@@ -148,12 +148,12 @@ func TestArguments(t *testing.T) {
 
 // TestSeveral checks more than one archive, of which the C tool sees the first.
 func TestSeveral(t *testing.T) {
-	dir := copyArchive(t, "ok-foo", "ok-bar")
-	if err := os.Truncate(filepath.Join(dir, "ok-bar.0"), 300); err != nil {
+	dir := copyArchive(t, "ok-foo", "ok-mv-bar")
+	if err := os.Truncate(filepath.Join(dir, "ok-mv-bar.0"), 300); err != nil {
 		t.Fatal(err)
 	}
-	r := runTool(t, true, dir, "-v", "ok-foo", "ok-foo.meta", "ok-bar")
-	if r.status != 1 || !strings.Contains(r.err, "ok-foo.meta: skip, already checked this archive\n") || !strings.Contains(r.err, "ok-bar.0[record ") {
+	r := runTool(t, true, dir, "-v", "ok-foo", "ok-foo.meta", "ok-mv-bar")
+	if r.status != 1 || !strings.Contains(r.err, "ok-foo.meta: skip, already checked this archive\n") || !strings.Contains(r.err, "ok-mv-bar.0[record ") {
 		t.Errorf("%+v", r)
 	}
 }
