@@ -352,6 +352,9 @@ func (x *viewer) describe(ctx context.Context, spec pmapi.MetricSpec) int {
 	}
 	ids, err := x.c.LookupName(ctx, x.metric)
 	if err != nil {
+		if !x.env.Classic() && errors.Is(err, pcp.ErrName) {
+			return x.env.Fatalf("no metric has the name %q; %q lists those that there are", x.metric, x.env.Pcp()+" info")
+		}
 		return x.env.Fatalf("pmLookupName(%s): %s", x.metric, cli.ErrText(err))
 	}
 	x.ids[0] = ids[0]
