@@ -347,6 +347,9 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 		return fail(fmt.Errorf("label of %d bytes: %w: %w", n, ErrNoVolume, pcp.ErrNoData))
 	}
 	label, err := DecodeLabel(b[:n])
+	if err == nil && a.stray(label, number) {
+		return fail(fmt.Errorf("label of volume %d, and the index does not know of volume %d: %w: %w", label.Vol, number, ErrNoVolume, pcp.ErrLabel))
+	}
 	if err == nil {
 		err = label.check(int32(number))
 	}
@@ -363,6 +366,14 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 		return fail(fmt.Errorf("nothing after the label: %w: %w", ErrNoVolume, pcp.ErrNoData))
 	}
 	return v, label, nil
+}
+
+// stray reports whether a file with this label only has the name of a volume: it is a
+// copy of another volume of this archive, and the index does not know of a volume
+// of that number. C passes over it, too.
+func (a *Archive) stray(l Label, number int) bool {
+	return l.Vol >= 0 && int(l.Vol) != number && number != a.vols[0] && len(a.index) > 0 && a.indexed(number) == 0 &&
+		l.Version == a.label.Version && l.PID == a.label.PID && l.Host == a.label.Host && l.Start == a.label.Start
 }
 
 // begun reports whether a volume, of which n bytes can be read, is one that the
@@ -398,7 +409,7 @@ func (a *Archive) indexed(number int) int64 {
 }
 
 // ErrNoVolume means that there is nothing of a volume to be read: it was removed,
-// or it was begun and has no records. Readers go on with the next one. Any other
+// or it was begun and has no records, or it is a copy of another one. Readers go on with the next one. Any other
 // error of opening a volume is damage, and ends reading.
 var ErrNoVolume = errors.New("volume without records")
 

@@ -211,6 +211,14 @@ func TestDamagedVolumeLabel(t *testing.T) {
 			b[27] = 3 // the volume's number
 			return errors.Join(err, os.WriteFile(base+".3", b[:label], 0o600))
 		}, all},
+		{"one more, a copy of the first", func(base string) error {
+			b, err := os.ReadFile(base + ".0")
+			return errors.Join(err, os.WriteFile(base+".3", b, 0o600))
+		}, all},
+		{"second overwritten by the first", func(base string) error {
+			b, err := os.ReadFile(base + ".0")
+			return errors.Join(err, os.WriteFile(base+".1", b, 0o600))
+		}, -1},
 		{"second emptied", func(base string) error { return os.Truncate(base+".1", 0) }, -1},
 		{"second cut to its label", func(base string) error { return os.Truncate(base+".1", int64(label)) }, -1},
 		{"last emptied", func(base string) error { return os.Truncate(base+".2", 0) }, -1},

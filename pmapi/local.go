@@ -186,6 +186,12 @@ func (l *local) agent(domain int) (*localAgent, error) {
 	return nil, pcp.ErrNoAgent
 }
 
+// ask is call for methods that have the client in their context, and not among
+// their arguments: all but Fetch and Store.
+func (l *local) ask(ctx context.Context, a *localAgent, fn func(ctx context.Context) error) error {
+	return l.call(pmda.WithClient(ctx, l.client), a, fn)
+}
+
 // call makes a call of an agent. What fn writes to must be of no further
 // interest if there is an error: fn may still run then.
 func (l *local) call(ctx context.Context, a *localAgent, fn func(ctx context.Context) error) error {

@@ -16,7 +16,7 @@ func (l *local) descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) err
 		a, err := l.agent(id.Domain())
 		if err == nil {
 			var desc pcp.Desc
-			err = l.call(ctx, a, func(ctx context.Context) (err error) {
+			err = l.ask(ctx, a, func(ctx context.Context) (err error) {
 				desc, err = a.Agent.Desc(ctx, id)
 				return err
 			})
@@ -46,7 +46,7 @@ func (l *local) text(ctx context.Context, ident uint32, kind pcp.TextKind) (stri
 		return "", pcp.ErrText
 	}
 	var text string
-	err = l.call(ctx, a, func(ctx context.Context) (err error) {
+	err = l.ask(ctx, a, func(ctx context.Context) (err error) {
 		text, err = a.texter.Text(ctx, ident, kind)
 		// Of what it does not have an agent has no text (pmdaText(3)).
 		if code := pcp.Code(err); code == pcp.ErrPMID || code == pcp.ErrInDom {
@@ -85,7 +85,7 @@ func (l *local) labels(ctx context.Context, c *Context, kind pcp.LabelFlags, ide
 		return []pcp.LabelSet{set}, nil
 	}
 	var sets []pcp.LabelSet
-	err = l.call(ctx, a, func(ctx context.Context) error {
+	err = l.ask(ctx, a, func(ctx context.Context) error {
 		all, err := a.labeler.Labels(ctx, ident, kind)
 		sets = slices.Clone(all)
 		return err
@@ -126,7 +126,7 @@ func (l *local) instances(ctx context.Context, indom pcp.InDom, inst int32, name
 		return nil, err
 	}
 	var list []pcp.Instance
-	err = l.call(ctx, a, func(ctx context.Context) error {
+	err = l.ask(ctx, a, func(ctx context.Context) error {
 		switch {
 		case name != "":
 			n, err := pmda.LookupInstance(ctx, a.Agent, indom, name)

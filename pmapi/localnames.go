@@ -84,7 +84,7 @@ func (l *local) lookupOne(ctx context.Context, t *pmns.Tree, name string) (pcp.P
 		}
 		return a.tree.Lookup(name)
 	}
-	err = l.call(ctx, a, func(ctx context.Context) (err error) {
+	err = l.ask(ctx, a, func(ctx context.Context) (err error) {
 		id, err = a.namer.LookupName(ctx, name)
 		return err
 	})
@@ -112,7 +112,7 @@ func (l *local) namesIn(ctx context.Context, t *pmns.Tree, id pcp.PMID) ([]strin
 		return nil, pcp.ErrPMID
 	}
 	var names []string
-	err = l.call(ctx, a, func(ctx context.Context) (err error) {
+	err = l.ask(ctx, a, func(ctx context.Context) (err error) {
 		names, err = a.namer.Names(ctx, id)
 		return err
 	})
@@ -141,7 +141,7 @@ func (l *local) childrenIn(ctx context.Context, t *pmns.Tree, name string) ([]pm
 		return a.tree.Children(name)
 	}
 	var list []pmns.Child
-	err = l.call(ctx, a, func(ctx context.Context) (err error) {
+	err = l.ask(ctx, a, func(ctx context.Context) (err error) {
 		list, err = a.namer.Children(ctx, name, false)
 		return err
 	})
