@@ -127,7 +127,7 @@ func (c *Cursor) interpolate(ctx context.Context, ids []pcp.PMID, profile *pcp.P
 	return nil
 }
 
-// pastEnds tells whether a time is before the start or behind the end, and
+// pastEnds reports whether a time is before the start or behind the end, and
 // what to say of it: pcp.ErrEOL, or why the end is not known.
 func (c *Cursor) pastEnds(req float64) (bool, error) {
 	if req < -slop {

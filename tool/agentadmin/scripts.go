@@ -50,28 +50,9 @@ files is there and not of this program nothing is changed.`,
 }
 
 func runScripts(ctx context.Context, env *cli.Env) int {
-	target := ""
-	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
-		if opt.Long != "target" {
-			return false
-		}
-		target = arg
-		return true
-	}})
-	if !o.WantsVersion() && !o.Errors() && len(o.Args) > 0 {
-		o.WantUsage()
-	}
-	if status, exit := o.Done(); exit {
+	target, status, exit := cli.ParseTarget(env)
+	if exit {
 		return status
-	}
-	var err error
-	if target == "" {
-		target, err = os.Executable()
-	} else {
-		target, err = filepath.Abs(target)
-	}
-	if err != nil {
-		return env.Fatalf("%v", err)
 	}
 	cfg, err := config.Load(env.Getenv)
 	if err != nil {

@@ -280,7 +280,7 @@ func buildTools(t *testing.T) string {
 	dir := t.TempDir()
 	pcp := filepath.Join(dir, "pcp")
 	for _, cmd := range []*exec.Cmd{
-		exec.Command("go", "build", "-ldflags", "-X main.version=test", "-o", pcp, "github.com/go-pcp/pcp/cmd/pcp"),
+		exec.Command("go", "build", "-o", pcp, "github.com/go-pcp/pcp/cmd/pcp"),
 		exec.Command(pcp, "links", dir),
 	} {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -289,6 +289,16 @@ func TestScripts(t *testing.T) {
 	if _, out := r.run(Command, "scripts", "-t", target); strings.Count(out, "\n") != 1 {
 		t.Errorf("a second time: %s", out)
 	}
+
+	// A target is meant as seen from here, not from where the link is.
+	t.Chdir(r.dir)
+	if err := os.Remove(filepath.Join(r.dir, "var/pmns/Rebuild")); err != nil {
+		t.Fatal(err)
+	}
+	r.run(Command, "scripts", "-t", "program")
+	if to, err := os.Readlink(filepath.Join(r.dir, "var/pmns/Rebuild")); err != nil || !filepath.IsAbs(to) {
+		t.Errorf("with a relative target Rebuild leads to %q, %v", to, err)
+	}
 }
 
 // TestOracleRebuild runs the script of the C implementation in a folder like ours.

@@ -38,7 +38,7 @@ var scriptsCommand = &cli.Command{
 	Synopsis: "[-t target]",
 	Options: []cli.Option{
 		cli.Heading("Options"),
-		{Short: 't', Long: "target", Arg: "FILE", Help: "what the links point to [this program]"},
+		cli.OptTarget,
 		cli.OptHelp,
 	},
 	Doc: `Makes Rebuild and Make.stdpmid in $PCP_VAR_DIR/pmns, and lockpmns, unlockpmns and
@@ -51,26 +51,9 @@ changes.`,
 }
 
 func runScripts(_ context.Context, env *cli.Env) int {
-	target := ""
-	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
-		if opt.Short != 't' {
-			return false
-		}
-		target = arg
-		return true
-	}})
-	if len(o.Args) > 0 {
-		o.WantUsage()
-	}
-	if status, exit := o.Done(); exit {
+	target, status, exit := cli.ParseTarget(env)
+	if exit {
 		return status
-	}
-	if target == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return env.Fatalf("%v", err)
-		}
-		target = self
 	}
 	cfg := settings(env)
 	for _, s := range scripts {

@@ -232,7 +232,7 @@ func TestMergePlanted(t *testing.T) {
 		if b, err := os.ReadFile(precious); err != nil || string(b) != "precious" {
 			t.Errorf("%s: the file is %q, %v", force, b, err)
 		}
-		// A device is no file to remove.
+		// A device is not removed.
 		if err := syscall.Mkfifo(filepath.Join(p.dir, "fifo"), 0o644); err != nil {
 			t.Fatal(err)
 		}
