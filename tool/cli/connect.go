@@ -220,6 +220,8 @@ func (o *Options) CannotOpen(path string, err error) int {
 func (e *Env) whyNoArchive(path string, err error) string {
 	st, statErr := os.Stat(path)
 	switch {
+	case path == "":
+		return "the name of the archive is empty"
 	case errors.Is(err, fs.ErrPermission) || errors.Is(statErr, fs.ErrPermission):
 		return fmt.Sprintf("%s: this user may not read the archive", path)
 	case strings.Contains(path, ","):

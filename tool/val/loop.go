@@ -44,6 +44,10 @@ func (x *viewer) fetch(ctx context.Context, s *sample) error {
 	case err != nil:
 		x.flush()
 		x.env.Stderr.Write([]byte("\n"))
+		if !x.env.Classic() && errors.Is(err, pcp.ErrIPC) {
+			x.env.Fatalf("the collector is gone: the connection ended")
+			return err
+		}
 		x.env.Fatalf("%s: %s", call, cli.ErrText(err))
 		return err
 	case seconds(res.Time) > seconds(x.window.Finish):
