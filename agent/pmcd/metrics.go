@@ -95,7 +95,7 @@ func (a *Agent) general() []pmda.Metric {
 	return []pmda.Metric{{
 		Name: "pmcd.datasize", Item: 1, Type: pcp.TypeU32, Sem: pcp.SemInstant, Units: kbyte,
 		OneLine: "memory in use by the collector and the agents in its process",
-		Help:    "What the process has allocated from its heap and not yet given back.",
+		Help:    "What the last garbage collection found in use on the heap of the process.",
 		Value:   func(int32, int) (pcp.Value, error) { return number(heapKBytes()) },
 	}, {
 		Name: "pmcd.numagents", Item: itemNumAgents, Type: pcp.TypeU32, Sem: pcp.SemInstant,
@@ -399,8 +399,15 @@ func (a *Agent) featureMetrics() []pmda.Metric {
 	return list
 }
 
+// heapKBytes returns what the last garbage collection left in use. What has been allocated since,
+// much of it garbage by now, is not counted: it grows and shrinks by megabytes while nothing is kept.
+// Before the first collection all that is allocated counts.
 func heapKBytes() uint32 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
-	return uint32((sample[0].Value.Uint64() + sample[1].Value.Uint64()) / 1024)
+	n := sample[0].Value.Uint64()
+	if n == 0 {
+		n = sample[1].Value.Uint64()
+	}
+	return uint32(n / 1024)
 }
