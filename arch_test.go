@@ -80,14 +80,23 @@ var noIO = map[string][]string{
 	"pmda": {"net/http"},
 }
 
+// apart lists what packages must not link, by whatever way, and why.
+var apart = map[string]struct {
+	from []string
+	why  string
+}{
+	"pmcd": {[]string{"pmapi", "archive"}, "a program that embeds a collector links no client and no archives"},
+	"pmda": {[]string{"pmapi", "archive"}, "an agent links no client and no archives"},
+}
+
 type goPackage struct {
 	ImportPath, Dir, Name, Doc string
-	GoFiles, Imports           []string
+	GoFiles, Imports, Deps     []string
 }
 
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Doc,GoFiles,Imports", "./...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Doc,GoFiles,Imports,Deps", "./...")
 	out, err := cmd.Output()
 	if err != nil {
 		var exit *exec.ExitError
@@ -159,6 +168,22 @@ func TestImportsPointDown(t *testing.T) {
 			case meant(from, to):
 			default:
 				t.Errorf("%s (floor %d) imports %s (floor %d): imports point down", p.ImportPath, n, imp, m)
+			}
+		}
+	}
+}
+
+func TestImportsApart(t *testing.T) {
+	for _, p := range packages(t) {
+		rule, ok := apart[rel(p.ImportPath)]
+		if !ok {
+			continue
+		}
+		for _, dep := range p.Deps {
+			for _, never := range rule.from {
+				if dep == module+"/"+never || strings.HasPrefix(dep, module+"/"+never+"/") {
+					t.Errorf("%s links %s: %s", p.ImportPath, dep, rule.why)
+				}
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // DefaultPort is where a collector listens (SERVER_PORT).
-const DefaultPort = 44321
+const DefaultPort = wire.DefaultPort
 
 // A Dialer holds what a connection to a collector can be told. The zero value
 // has the defaults of PCPIntro(1), taken from the environment where set.

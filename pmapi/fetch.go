@@ -10,17 +10,16 @@ import (
 )
 
 // Changes are the collector's state bits that a fetch can bring (PMCD_*).
-type Changes uint32
+type Changes = wire.State
 
-// State bits. The numbers are part of the protocol.
+// State bits.
 const (
-	AddAgent     Changes = 1 << 0 // PMCD_ADD_AGENT
-	RestartAgent Changes = 1 << 1 // PMCD_RESTART_AGENT
-	DropAgent    Changes = 1 << 2 // PMCD_DROP_AGENT
-	LabelChange  Changes = 1 << 3 // PMCD_LABEL_CHANGE
-	NamesChange  Changes = 1 << 4 // PMCD_NAMES_CHANGE
-
-	AgentChange = AddAgent | RestartAgent | DropAgent // PMCD_AGENT_CHANGE
+	AddAgent     = wire.AddAgent     // PMCD_ADD_AGENT
+	RestartAgent = wire.RestartAgent // PMCD_RESTART_AGENT
+	DropAgent    = wire.DropAgent    // PMCD_DROP_AGENT
+	LabelChange  = wire.LabelChange  // PMCD_LABEL_CHANGE
+	NamesChange  = wire.NamesChange  // PMCD_NAMES_CHANGE
+	AgentChange  = wire.AgentChange  // PMCD_AGENT_CHANGE
 )
 
 // AddProfile includes instances in the fetches that follow (pmAddProfile(3)).

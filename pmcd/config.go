@@ -14,7 +14,7 @@ import (
 
 // Defaults of a Config.
 const (
-	DefaultPort         = 44321 // SERVER_PORT
+	DefaultPort         = wire.DefaultPort
 	DefaultAgentTimeout = 5 * time.Second
 	DefaultCredsTimeout = 3 * time.Second
 )

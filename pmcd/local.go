@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
@@ -373,13 +372,13 @@ func (l *local) safeFetch(ctx context.Context, req *pmda.FetchRequest) (err erro
 	if err := l.impl.Fetch(ctx, req); err != nil || l.changer == nil {
 		return err
 	}
-	var changes pmapi.Changes
+	var changes wire.State
 	names, labels := l.changer.Changes()
 	if names {
-		changes |= pmapi.NamesChange
+		changes |= wire.NamesChange
 	}
 	if labels {
-		changes |= pmapi.LabelChange
+		changes |= wire.LabelChange
 	}
 	if changes != 0 {
 		l.s.mark(changes)

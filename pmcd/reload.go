@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/hostlabels"
-	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/wire"
 )
 
 // A table is the agents that a server has at a time. It does not change once
@@ -122,7 +122,7 @@ func (s *Server) restart(signals uint32) {
 	if setup != nil && setup.NameSpace != nil {
 		s.names.Store(setup.NameSpace)
 		s.cfg.NameSpace = setup.NameSpace
-		s.mark(pmapi.NamesChange)
+		s.mark(wire.NamesChange)
 	} else if s.cfg.NameSpace == nil {
 		if names, err := s.makeNames(nil); err != nil {
 			s.log.Error("names left unchanged", "err", err)
@@ -156,7 +156,7 @@ func (s *Server) reloadLabels() {
 	old := s.site.Swap(now)
 	if now.Set.JSON != old.Set.JSON || !slices.Equal(now.Set.Labels, old.Set.Labels) || now.HashMachine != old.HashMachine {
 		s.log.Info("labels changed", "labels", now.JSON())
-		s.mark(pmapi.LabelChange)
+		s.mark(wire.LabelChange)
 	}
 }
 
@@ -199,7 +199,7 @@ func (s *Server) restartTable() {
 	}
 	io.WriteString(s.cfg.Report, "\n")
 	s.exchange(t, dead, nil, fresh)
-	s.mark(pmapi.RestartAgent)
+	s.mark(wire.RestartAgent)
 	s.seqNum.Add(1)
 }
 
@@ -239,7 +239,7 @@ func (s *Server) replaceTable(setup *Setup) {
 		unwanted = append(unwanted, ag)
 		if ag.connected.Load() {
 			removed = append(removed, ag)
-			s.mark(pmapi.DropAgent)
+			s.mark(wire.DropAgent)
 		}
 	}
 	s.exchange(t, unwanted, removed, fresh)
@@ -293,7 +293,7 @@ func (s *Server) exchange(t *table, unwanted, removed, fresh []*agent) {
 	for _, ag := range fresh {
 		if ag.connected.Load() {
 			s.seqNum.Add(1)
-			s.mark(pmapi.AddAgent)
+			s.mark(wire.AddAgent)
 		}
 	}
 	s.clients.Lock()

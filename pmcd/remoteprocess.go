@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -84,7 +83,7 @@ func (r *remote) gone(reason int, how string, why error) {
 	}
 	r.s.log.Error("agent dropped", "agent", r.ag.name(), "domain", r.ag.spec.Domain, "err", why)
 	r.s.cleanup(r.ag, r.inFD, r.outFD, how)
-	r.s.mark(pmapi.DropAgent)
+	r.s.mark(wire.DropAgent)
 	r.s.agentDied()
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -75,7 +74,7 @@ func (r *remote) takeRelay(p *part, body []byte) {
 // says in the place of a time stamp.
 func (r *remote) noteChanges(stamp pcp.Timestamp) {
 	if sec := stamp.Sec; sec > 0 && sec < 1<<6 {
-		if changes := pmapi.Changes(sec) & (pmapi.LabelChange | pmapi.NamesChange); changes != 0 {
+		if changes := wire.State(sec) & (wire.LabelChange | wire.NamesChange); changes != 0 {
 			r.s.mark(changes)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/hostlabels"
-	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
@@ -378,7 +377,7 @@ func (s *Server) closeClients() {
 }
 
 // mark tells all clients, with their next result, that something changed.
-func (s *Server) mark(changes pmapi.Changes) {
+func (s *Server) mark(changes wire.State) {
 	s.clients.Lock()
 	defer s.clients.Unlock()
 	for _, c := range s.clients.slots {

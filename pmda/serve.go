@@ -526,13 +526,15 @@ func (s *session) changes() (ts pcp.Timestamp) {
 	if !ok {
 		return ts
 	}
+	var state wire.State
 	names, labels := c.Changes()
 	if labels {
-		ts.Sec |= 1 << 3 // PMCD_LABEL_CHANGE
+		state |= wire.LabelChange
 	}
 	if names {
-		ts.Sec |= 1 << 4 // PMCD_NAMES_CHANGE
+		state |= wire.NamesChange
 	}
+	ts.Sec = int64(state)
 	return ts
 }
 
