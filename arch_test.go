@@ -23,6 +23,7 @@ var floors = map[string]int{
 	"":                0,
 	"config":          0,
 	"wire":            1,
+	"pcptime":         1,
 	"pmns":            1,
 	"mmv":             1,
 	"archive":         1,

@@ -134,6 +134,6 @@ func (c *Checker) clock(t pcp.Timestamp) string {
 	if !c.days {
 		return ms
 	}
-	day := at.Format("Mon Jan _2 15:04:05 2006")
+	day := at.Format(time.ANSIC)
 	return fmt.Sprintf("%s %s %4.4s", day[:10], ms, day[20:])
 }

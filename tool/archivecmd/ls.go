@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -75,7 +76,7 @@ func ls(_ context.Context, env *cli.Env) int {
 	}
 	loc := env.Local()
 	if o.TimeZoneSet {
-		loc = cli.Zone(o.TimeZone)
+		loc = pcptime.Zone(o.TimeZone)
 	}
 	status := 0
 	rows := make([][]string, 0, len(list)+1)

@@ -8,17 +8,6 @@ import (
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
-func ExampleParseInterval() {
-	d, err := cli.ParseInterval("1 hour 30 min")
-	fmt.Println(d, err)
-	_, err = cli.ParseInterval("1 hour 30 apples")
-	fmt.Print(err)
-	// Output:
-	// 1h30m0s <nil>
-	// 1 hour 30 apples
-	//           ^ -- unexpected value
-}
-
 // A command is a value with its options and a function.
 func ExampleCommand() {
 	double := false

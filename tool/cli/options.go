@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -402,7 +403,7 @@ func (o *Options) sampleCount(arg string) {
 }
 
 func (o *Options) interval(arg string) {
-	d, err := ParseInterval(arg)
+	d, err := pcptime.ParseInterval(arg)
 	if err != nil {
 		function := "pmParseInterval"
 		if o.cfg.HighRes {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/tlsconf"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -91,7 +92,7 @@ func (o *Options) archiveOptions() pmapi.ArchiveOptions {
 	if opts.IgnoreMarks = o.env.IsSet("PCP_IGNORE_MARK_RECORDS"); opts.IgnoreMarks {
 		if gap := o.env.Getenv("PCP_IGNORE_MARK_RECORDS"); gap != "" {
 			var err error
-			if opts.IgnoreGap, err = ParseInterval(gap); err != nil {
+			if opts.IgnoreGap, err = pcptime.ParseInterval(gap); err != nil {
 				fmt.Fprintf(o.env.Stderr, "%s: Warning: bad $PCP_IGNORE_MARK_RECORDS: not in pmParseInterval(3) format:\n%v\n", o.env.ProgName(), err)
 				opts.IgnoreMarks = false
 			}
@@ -139,7 +140,7 @@ func (o *Options) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*ti
 		if note {
 			o.noteZone(&label)
 		}
-		return Zone(label.TimeZone), nil
+		return pcptime.Zone(label.TimeZone), nil
 	case o.HostZone:
 		host, err := c.HostName(ctx)
 		if err != nil {
@@ -154,12 +155,12 @@ func (o *Options) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*ti
 		if note {
 			fmt.Fprintf(o.env.Stdout, "Note: timezone set to local timezone of host \"%s\"\n\n", host)
 		}
-		return Zone(tz), nil
+		return pcptime.Zone(tz), nil
 	case o.TimeZoneSet:
 		if note {
 			fmt.Fprintf(o.env.Stdout, "Note: timezone set to \"TZ=%s\"\n\n", o.TimeZone)
 		}
-		return Zone(o.TimeZone), nil
+		return pcptime.Zone(o.TimeZone), nil
 	}
 	return o.env.Local(), nil
 }

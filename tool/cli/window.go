@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -13,13 +14,13 @@ import (
 // c is the context: of a collector from now on. With ParseConfig.Multi and
 // several archives it is what they span together. What is wrong Window says
 // itself; an error means that the tool must exit.
-func (o *Options) Window(_ context.Context, c *pmapi.Context, loc *time.Location) (TimeWindow, error) {
-	first, last := pcp.TimestampOf(time.Now()), maxTime
+func (o *Options) Window(_ context.Context, c *pmapi.Context, loc *time.Location) (pcptime.Window, error) {
+	first, last := pcp.TimestampOf(time.Now()), pcptime.Never
 	if o.FromArchive() {
 		var err error
 		if first, last, err = o.bounds(c); err != nil {
 			o.env.Flush()
-			return TimeWindow{}, err
+			return pcptime.Window{}, err
 		}
 	}
 	return o.window(first, last, loc)
@@ -30,8 +31,8 @@ func (o *Options) HasWindow() bool {
 	return o.Start != nil || o.Finish != nil || o.Align != nil || o.Origin != nil
 }
 
-func (o *Options) window(first, last pcp.Timestamp, loc *time.Location) (TimeWindow, error) {
-	w, _, err := ParseTimeWindow(WindowSpec{o.Start, o.Finish, o.Align, o.Origin}, first, last, loc)
+func (o *Options) window(first, last pcp.Timestamp, loc *time.Location) (pcptime.Window, error) {
+	w, _, err := pcptime.ParseWindow(pcptime.Bounds{Start: o.Start, Finish: o.Finish, Align: o.Align, Origin: o.Origin}, first, last, loc)
 	if err != nil {
 		o.env.Errorf("invalid time window.\n%v", err)
 		o.env.Flush()
@@ -73,7 +74,7 @@ func (o *Options) archiveBounds(c *pmapi.Context, path string) (first, last pcp.
 	}
 	last, err = c.ArchiveEnd()
 	if err != nil {
-		last = maxTime
+		last = pcptime.Never
 		o.damaged(path, err)
 	}
 	return label.Start, last, nil

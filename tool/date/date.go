@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -75,7 +76,7 @@ func run(env *cli.Env, now time.Time) int {
 	}
 	now = addMonths(now, years, months)
 	format := env.Args[last]
-	out := strftime(format, now)
+	out := pcptime.Strftime(format, now)
 	if out == "" || len(out) >= len(format)+room {
 		return env.Fatalf("format too long")
 	}

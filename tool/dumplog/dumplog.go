@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -333,7 +334,7 @@ func (d *dumper) names(id pcp.PMID) []string {
 }
 
 // dumpRecords dumps the values.
-func (d *dumper) dumpRecords(ids []pcp.PMID, w cli.TimeWindow, windowed bool) int {
+func (d *dumper) dumpRecords(ids []pcp.PMID, w pcptime.Window, windowed bool) int {
 	dir, from, done := archive.Forward, w.Start, pcp.Timestamp{Sec: pcp.MaxSec}
 	if windowed {
 		done = w.Finish
@@ -365,7 +366,7 @@ func (d *dumper) dumpRecords(ids []pcp.PMID, w cli.TimeWindow, windowed bool) in
 		if first && d.reverse && !d.json {
 			first = false
 			d.b = append(d.b, "\nLog finished at "...)
-			d.b = append(append(d.b, ctime(res.Time.Sec, d.loc)...), " - dump in reverse order\n"...)
+			d.b = append(append(d.b, pcptime.Ctime(res.Time, d.loc)...), " - dump in reverse order\n"...)
 		}
 		if c := res.Time.Compare(done); c > 0 && !d.reverse || c < 0 && d.reverse {
 			return 0

@@ -11,6 +11,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/hashorder"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -57,7 +58,7 @@ func featureBits(f uint32) string {
 }
 
 func (d *dumper) labelTime(what string, t pcp.Timestamp) {
-	day := ctime(t.Sec, d.loc)
+	day := pcptime.Ctime(t, d.loc)
 	d.printf("    %-10s %s ", what, day[:10])
 	d.b = d.appendTime(d.b, t)
 	d.printf(" %s", day[20:])

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/pcptime"
 )
 
 // A metric is what must be known about one to print its values, ready made.
@@ -308,7 +309,7 @@ func (d *dumper) appendStamp(b []byte, t pcp.Timestamp) []byte {
 	if d.long == 0 {
 		return d.appendTime(b, t)
 	}
-	day := ctime(t.Sec, d.loc)
+	day := pcptime.Ctime(t, d.loc)
 	b = d.appendTime(append(append(b, day[:10]...), ' '), t)
 	b = append(append(b, ' '), day[20:]...)
 	if d.long >= 2 {
@@ -322,9 +323,4 @@ func (d *dumper) appendStamp(b []byte, t pcp.Timestamp) []byte {
 		b = strconv.AppendUint(append(b, ' '), uint64(t.Sec), 10)
 	}
 	return b
-}
-
-// ctime prints a time as ctime(3) does, without the newline.
-func ctime(sec int64, loc *time.Location) string {
-	return time.Unix(sec, 0).In(loc).Format("Mon Jan _2 15:04:05 2006")
 }

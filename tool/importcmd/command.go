@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -77,7 +78,7 @@ func run(_ context.Context, env *cli.Env) int {
 		j.loc = env.Local()
 		j.opt.TimeZone = env.Getenv("TZ")
 	} else {
-		j.loc = cli.Zone(j.zone)
+		j.loc = pcptime.Zone(j.zone)
 		j.opt.TimeZone = j.zone
 	}
 	if err := j.run(); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -141,7 +142,7 @@ func (f *flags) volumeSize(arg string) bool {
 	case "g", "gb", "gib", "gbyte", "gibibyte", "gigabyte":
 		f.volumeBytes = n << 30
 	default:
-		d, err := cli.ParseInterval(arg)
+		d, err := pcptime.ParseInterval(arg)
 		if err != nil {
 			return false
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/pcptime"
 )
 
 // byStart sorts archives by their start; what cannot be opened stays in front,
@@ -33,10 +33,10 @@ func (x *extractor) setZone() {
 	case x.opts.HostZone:
 		label := x.firstInput().label
 		fmt.Fprintf(x.env.Stdout, "Note: timezone set to local timezone of host \"%s\" from archive\n\n", label.Host)
-		x.loc = cli.Zone(label.TimeZone)
+		x.loc = pcptime.Zone(label.TimeZone)
 	case x.opts.TimeZoneSet:
 		fmt.Fprintf(x.env.Stdout, "Note: timezone set to \"TZ=%s\"\n\n", x.opts.TimeZone)
-		x.loc = cli.Zone(x.opts.TimeZone)
+		x.loc = pcptime.Zone(x.opts.TimeZone)
 	}
 }
 
@@ -146,7 +146,7 @@ func (x *extractor) newLabel() (archive.Label, error) {
 func (x *extractor) setWindow() error {
 	o := x.opts
 	micro := func(t pcp.Timestamp) pcp.Timestamp { t.Nsec -= t.Nsec % 1000; return t }
-	w, _, err := cli.ParseTimeWindow(cli.WindowSpec{Start: o.Start, Finish: o.Finish}, micro(x.start), micro(x.end), x.loc)
+	w, _, err := pcptime.ParseWindow(pcptime.Bounds{Start: o.Start, Finish: o.Finish}, micro(x.start), micro(x.end), x.loc)
 	if err != nil {
 		x.complain("Invalid time window specified: %v", err)
 		return errAbandon

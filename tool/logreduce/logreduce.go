@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -73,7 +74,7 @@ type reducer struct {
 	meta   *archive.Meta
 	label  archive.Label
 	loc    *time.Location
-	window cli.TimeWindow
+	window pcptime.Window
 	out    *archive.Writer
 
 	metrics []*metric // those that go out, in the order of the name space
@@ -95,7 +96,7 @@ func (x *reducer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		}
 		x.samples = n
 	case 't':
-		d, err := cli.ParseInterval(arg)
+		d, err := pcptime.ParseInterval(arg)
 		switch {
 		case err != nil:
 			x.env.Printf("%v", err)
@@ -238,22 +239,21 @@ func (x *reducer) setWindow() error {
 	switch {
 	case o.HostZone:
 		fmt.Fprintf(x.env.Stdout, "Note: timezone set to local timezone of host \"%s\" from archive\n\n", x.label.Host)
-		x.loc = cli.Zone(x.label.TimeZone)
+		x.loc = pcptime.Zone(x.label.TimeZone)
 	case o.TimeZoneSet:
 		fmt.Fprintf(x.env.Stdout, "Note: timezone set to \"TZ=%s\"\n\n", o.TimeZone)
-		x.loc = cli.Zone(o.TimeZone)
+		x.loc = pcptime.Zone(o.TimeZone)
 	}
 	micro := func(t pcp.Timestamp) pcp.Timestamp { t.Nsec -= t.Nsec % 1000; return t }
-	spec := cli.WindowSpec{Start: o.Start, Finish: o.Finish, Align: o.Align}
-	x.window, _, err = cli.ParseTimeWindow(spec, micro(x.label.Start), micro(end), x.loc)
+	spec := pcptime.Bounds{Start: o.Start, Finish: o.Finish, Align: o.Align}
+	x.window, _, err = pcptime.ParseWindow(spec, micro(x.label.Start), micro(end), x.loc)
 	if err != nil {
 		x.complain("Invalid time window specified: %v", err)
 		return errExit
 	}
 	x.window.Start, x.window.Finish = micro(x.window.Start), micro(x.window.Finish)
 	if x.debug.setup {
-		ctime := func(t pcp.Timestamp) string { return t.Time().In(x.loc).Format(time.ANSIC) }
-		fmt.Fprintf(x.env.Stderr, "Start time: %s\nEnd time: %s\n", ctime(x.window.Start), ctime(x.window.Finish))
+		fmt.Fprintf(x.env.Stderr, "Start time: %s\nEnd time: %s\n", pcptime.Ctime(x.window.Start, x.loc), pcptime.Ctime(x.window.Finish, x.loc))
 	}
 	return nil
 }

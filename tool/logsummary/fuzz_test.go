@@ -10,6 +10,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/replay"
 	"github.com/go-pcp/pcp/internal/twin"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -95,7 +96,7 @@ func TestAllocs(t *testing.T) {
 	tl := &tool{
 		env: &cli.Env{Stdout: io.Discard, Stderr: io.Discard}, out: bufio.NewWriter(io.Discard),
 		meta: set.Meta(), metrics: make(map[pcp.PMID]*metric), base: set.Label().Start,
-		window: cli.TimeWindow{Start: set.Label().Start, Finish: pcp.Timestamp{Sec: pcp.MaxSec}},
+		window: pcptime.Window{Start: set.Label().Start, Finish: pcp.Timestamp{Sec: pcp.MaxSec}},
 	}
 	scan := func() {
 		if err := tl.scan(set, false); err != nil {

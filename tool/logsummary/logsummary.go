@@ -10,6 +10,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/replay"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -158,7 +159,7 @@ type tool struct {
 	meta    *archive.Meta
 	tree    *pmns.Tree
 	loc     *time.Location
-	window  cli.TimeWindow
+	window  pcptime.Window
 	span    float64 // of the window, in seconds
 	days    bool    // print dates with times
 	unwrap  bool    // PCP_COUNTER_WRAP

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -68,7 +69,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		case "watch-interval":
 			watching = true
 			var err error
-			if interval, err = cli.ParseInterval(arg); err != nil {
+			if interval, err = pcptime.ParseInterval(arg); err != nil {
 				o.Usagef("--watch argument not in pmParseInterval(3) format:\n%v", err)
 			} else if interval <= 0 {
 				o.Usagef("--watch needs a time above 0")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -31,7 +32,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		fmt.Fprintf(env.Stderr, "Usage: %s %s\n", env.ProgName(), env.Command.Synopsis)
 		return 1
 	}
-	d, err := cli.ParseInterval(env.Args[0])
+	d, err := pcptime.ParseInterval(env.Args[0])
 	if err != nil {
 		fmt.Fprint(env.Stderr, err)
 		return 0

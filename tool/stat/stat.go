@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -131,7 +132,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			s.close()
 		}
 	}()
-	var window cli.TimeWindow
+	var window pcptime.Window
 	for _, name := range names {
 		c, err := open(ctx, name)
 		if err != nil {
@@ -186,7 +187,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return r.loop(ctx, interval, samples, window)
 }
 
-func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int, window cli.TimeWindow) int {
+func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int, window pcptime.Window) int {
 	n := len(r.sources)
 	for i := 0; samples == 0 || i < samples; i++ {
 		if !r.json && i*n%r.rows() < n {
@@ -237,7 +238,7 @@ func (r *reporter) rows() int {
 
 func (r *reporter) header() {
 	at := r.sources[0].at.Add(500 * time.Millisecond) // to the nearest second
-	r.printf("@ %s\n", time.Unix(at.Sec, 0).In(r.loc).Format("Mon Jan _2 15:04:05 2006"))
+	r.printf("@ %s\n", pcptime.Ctime(at, r.loc))
 	width, more := 12, ""
 	if r.xcpu {
 		width, more = 20, "  wa  st"

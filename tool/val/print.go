@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pcptime"
 )
 
 func (x *viewer) printf(format string, args ...any) { x.out = fmt.Appendf(x.out, format, args...) }
@@ -38,9 +39,9 @@ func (x *viewer) header(interval time.Duration) {
 	}
 	x.printf("host:      %s\n", x.host)
 	if x.archive {
-		x.printf("start:     %s\n", ctime(x.window.Origin, x.loc))
+		x.printf("start:     %s\n", pcptime.Ctime(x.window.Origin, x.loc))
 		if x.window.Finish.Sec != pcp.MaxSec {
-			x.printf("end:       %s\n", ctime(x.window.Finish, x.loc))
+			x.printf("end:       %s\n", pcptime.Ctime(x.window.Finish, x.loc))
 		}
 	}
 	if !x.events {
@@ -67,11 +68,6 @@ func (x *viewer) header(interval time.Duration) {
 	if x.samples > 1 && !x.unfiltered {
 		x.printf("interval:  %1.2f sec\n", inSeconds(interval))
 	}
-}
-
-// ctime prints a time as ctime(3) does, without the newline.
-func ctime(t pcp.Timestamp, loc *time.Location) string {
-	return time.Unix(t.Sec, 0).In(loc).Format("Mon Jan _2 15:04:05 2006")
 }
 
 // stampWidths are those of times as -X makes them, by how often it was given.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -117,7 +118,7 @@ type viewer struct {
 	archive    bool // the source is an archive
 	unfiltered bool // records of the archive are read as they are
 	loc        *time.Location
-	window     cli.TimeWindow
+	window     pcptime.Window
 	samples    int     // -1: no limit
 	scale      float64 // of the time between samples, to the unit of a rate
 	wrap       bool    // counters wrap

@@ -1,4 +1,4 @@
-package cli
+package pcptime
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A SyntaxError is a mistake in an argument: the argument, where in it, and
-// what. Its text is that of PCP: the argument, and on the line below a caret.
+// A SyntaxError is a mistake in the text of an interval, a date or a window. Its
+// message is that of PCP: the text, and on the line below a caret under the mistake.
 type SyntaxError struct {
-	Spec string
-	Off  int // byte offset of the mistake
+	Spec string // the text
+	Off  int    // byte offset of the mistake
 	What string
 }
 
@@ -177,26 +177,4 @@ func parseFloat(s string, i int) (f float64, end int, ok bool) {
 		return 0, i, false
 	}
 	return math.Abs(f), j, true
-}
-
-func skipSpace(s string, i int) int {
-	for i < len(s) && isSpace(s[i]) {
-		i++
-	}
-	return i
-}
-
-func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-func isAlpha(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
-// Atoi reads a decimal number as C's strtol does, and reports whether it is all
-// of s: the empty string is 0. It refuses what does not fit into 32 bits.
-func Atoi(s string) (n int, ok bool) {
-	if s == "" {
-		return 0, true
-	}
-	t := s[skipSpace(s, 0):]
-	v, err := strconv.ParseInt(t, 10, 32)
-	return int(v), err == nil
 }

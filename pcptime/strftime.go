@@ -1,15 +1,23 @@
-package date
+package pcptime
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-pcp/pcp"
 )
 
-// strftime formats t as the C library does in the C locale, with the flags and
-// widths that GNU has. What is no conversion is copied.
-func strftime(format string, t time.Time) string {
+// Ctime formats t to the second as ctime(3) does, in loc and without a newline
+// (pmCtime(3)).
+func Ctime(t pcp.Timestamp, loc *time.Location) string {
+	return time.Unix(t.Sec, 0).In(loc).Format(time.ANSIC)
+}
+
+// Strftime formats t as strftime(3) of the GNU C library does in the C locale,
+// with its flags and widths. Text that is not a conversion is copied.
+func Strftime(format string, t time.Time) string {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {
@@ -70,9 +78,15 @@ func parseConversion(s string) (c conversion, n int) {
 	return c, n + 1
 }
 
+// layouts are the layouts of package time for the conversions that have one.
+var layouts = map[byte]string{
+	'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January", 'p': "PM", 'P': "pm",
+	'c': time.ANSIC, 'D': "01/02/06", 'x': "01/02/06", 'F': "2006-01-02",
+	'r': "03:04:05 PM", 'R': "15:04", 'T': "15:04:05", 'X': "15:04:05", 'z': "-0700",
+}
+
+// apply formats t, or reports that there is no such conversion.
 func (c conversion) apply(t time.Time) (string, bool) {
-	hour12 := (t.Hour()+11)%12 + 1
-	isoYear, isoWeek := t.ISOWeek()
 	switch c.verb {
 	case '%':
 		return c.str("%"), true
@@ -80,42 +94,30 @@ func (c conversion) apply(t time.Time) (string, bool) {
 		return c.str("\n"), true
 	case 't':
 		return c.str("\t"), true
-	case 'a':
-		return c.name(t.Format("Mon")), true
-	case 'A':
-		return c.name(t.Format("Monday")), true
-	case 'b', 'h':
-		return c.name(t.Format("Jan")), true
-	case 'B':
-		return c.name(t.Format("January")), true
-	case 'p':
-		if c.swap {
-			c.upper = false
-			return c.str(t.Format("pm")), true
-		}
-		return c.str(t.Format("PM")), true
-	case 'P':
-		return c.str(t.Format("pm")), true
 	case 'Z':
 		s, _ := t.Zone()
 		if c.swap {
 			s = strings.ToLower(s)
 		}
 		return c.str(s), true
-	case 'c':
-		return c.str(t.Format("Mon Jan _2 15:04:05 2006")), true
-	case 'D', 'x':
-		return c.str(t.Format("01/02/06")), true
-	case 'F':
-		return c.str(t.Format("2006-01-02")), true
-	case 'r':
-		return c.str(t.Format("03:04:05 PM")), true
-	case 'R':
-		return c.str(t.Format("15:04")), true
-	case 'T', 'X':
-		return c.str(t.Format("15:04:05")), true
-	case 'z':
-		return c.str(t.Format("-0700")), true
+	case 'a', 'A', 'b', 'h', 'B':
+		c.upper = c.upper || c.swap
+	case 'p', 'P':
+		if c.swap || c.verb == 'P' {
+			c.upper, c.verb = false, 'P'
+		}
+	}
+	if layout, ok := layouts[c.verb]; ok {
+		return c.str(t.Format(layout)), true
+	}
+	return c.number(t)
+}
+
+// number is apply for conversions that print a number.
+func (c conversion) number(t time.Time) (string, bool) {
+	hour12 := (t.Hour()+11)%12 + 1
+	isoYear, isoWeek := t.ISOWeek()
+	switch c.verb {
 	case 'C':
 		return c.num(t.Year()/100, 2, '0'), true
 	case 'd':
@@ -174,12 +176,6 @@ func (c conversion) num(n, digits int, pad byte) string {
 		return fmt.Sprintf("%*d", digits, n)
 	}
 	return fmt.Sprintf("%0*d", digits, n)
-}
-
-// name is str for names, which # writes in capitals.
-func (c conversion) name(s string) string {
-	c.upper = c.upper || c.swap
-	return c.str(s)
 }
 
 func (c conversion) str(s string) string {

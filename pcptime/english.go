@@ -1,4 +1,4 @@
-package cli
+package pcptime
 
 import (
 	"strings"
@@ -277,7 +277,7 @@ type englishDate struct {
 	relMonths, relSecs   int64
 }
 
-// is tells whether token i is of a kind.
+// is reports whether token i is of a kind.
 func (d *englishDate) is(i int, kind dateKind) bool { return i < len(d.t) && d.t[i].kind == kind }
 
 func (d *englishDate) isChar(i int, c byte) bool {
@@ -450,10 +450,9 @@ func (d *englishDate) relative(count int64) bool {
 	return true
 }
 
-// parseEnglishDate parses a date in English. What is said of the past counts
-// from end, of the future from start, and of days of the week and the like
-// from now.
-func parseEnglishDate(s string, start, end pcp.Timestamp, loc *time.Location) (pcp.Timestamp, bool) {
+// parseEnglish parses a date in English. Times in the past are relative to end,
+// times in the future to start, and days of the week and the like to now.
+func parseEnglish(s string, start, end pcp.Timestamp, loc *time.Location) (pcp.Timestamp, bool) {
 	now := pcp.TimestampOf(time.Now())
 	lower := strings.ToLower(s[skipSpace(s, 0):])
 	for _, unit := range [...]string{" year", " month", " fortnight", " week", " day", " hour", " min", " sec"} {
@@ -462,7 +461,7 @@ func parseEnglishDate(s string, start, end pcp.Timestamp, loc *time.Location) (p
 		}
 		now = start
 		past := strings.Contains(lower, "last") || strings.Contains(lower, "ago") || lower[0] == '-'
-		if past && end.Sec < maxTime.Sec {
+		if past && end.Sec < Never.Sec {
 			now = end
 		}
 		break

@@ -1,4 +1,4 @@
-package cli
+package pcptime
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
-// A windowCase is a call of ParseTimeWindow with what the library returns.
+// A windowCase is a call of ParseWindow with what the library returns.
 type windowCase struct {
 	Spec        [4]*string // -S -T -A -O
 	First, Last [2]int64
@@ -32,9 +32,9 @@ var windowTimes = []string{
 
 var windowAligns = []string{"", "", "", "1", "10sec", "1min", "0.5", "15 min", "1 day", "1000d", "0", "x", "1foo", "7.25"}
 
-// TestParseTimeWindowOracle compares windows with those of
+// TestParseWindowOracle compares windows with those of
 // pmParseHighResTimeWindow(3), of arguments chosen at random.
-func TestParseTimeWindowOracle(t *testing.T) {
+func TestParseWindowOracle(t *testing.T) {
 	n := longtest.N(3000, 60000)
 	rnd := rand.New(rand.NewPCG(longtest.Seed(t), 0))
 	pick := func(list []string) string { return list[rnd.IntN(len(list))] }
@@ -102,7 +102,7 @@ print(json.dumps(res))
 		if w.Want[0][1] == 1e9 || w.Want[1][1] == 1e9 || w.Want[2][1] == 1e9 {
 			continue // they do not carry into the seconds, and then compare
 		}
-		got, warn, err := ParseTimeWindow(WindowSpec{Start: c.Spec[0], Finish: c.Spec[1], Align: c.Spec[2], Origin: c.Spec[3]}, stamp(c.First), stamp(c.Last), time.UTC)
+		got, warn, err := ParseWindow(Bounds{Start: c.Spec[0], Finish: c.Spec[1], Align: c.Spec[2], Origin: c.Spec[3]}, stamp(c.First), stamp(c.Last), time.UTC)
 		bad := ""
 		switch {
 		case w.Sts < 0:
@@ -136,4 +136,18 @@ print(json.dumps(res))
 			}
 		}
 	}
+}
+
+func FuzzParseTime(f *testing.F) {
+	for _, s := range windowTimes {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		start, end := pcp.Timestamp{Sec: 902428472}, pcp.Timestamp{Sec: 902448472, Nsec: 5}
+		for _, end := range []pcp.Timestamp{end, Never} {
+			if _, err := ParseTime(s, start, end, time.UTC); err != nil {
+				_ = err.Error()
+			}
+		}
+	})
 }

@@ -1,0 +1,21 @@
+package cli
+
+import "strconv"
+
+// Atoi reads a decimal number as C's strtol does, and reports whether it is all
+// of s: the empty string is 0. It refuses what does not fit into 32 bits.
+func Atoi(s string) (n int, ok bool) {
+	if s == "" {
+		return 0, true
+	}
+	t := s[skipSpace(s, 0):]
+	v, err := strconv.ParseInt(t, 10, 32)
+	return int(v), err == nil
+}
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] >= '\t' && s[i] <= '\r') {
+		i++
+	}
+	return i
+}
