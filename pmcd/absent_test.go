@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -18,7 +19,7 @@ import (
 func TestAgentThatCannotBeMade(t *testing.T) {
 	broken := true
 	spec := func(name string, domain int, open func() error) pmcd.AgentSpec {
-		return pmcd.AgentSpec{Name: name, Domain: domain, Path: "/there/pmda_" + name + ".so", Open: func(*pmcd.Server) (pmda.Agent, error) {
+		return pmcd.AgentSpec{Name: name, Domain: domain, Transport: conf.Transport{Path: "/there/pmda_" + name + ".so"}, Open: func(*pmcd.Server) (pmda.Agent, error) {
 			if broken {
 				return nil, open()
 			}

@@ -1,217 +1,81 @@
-package pmcd
+package pmcd_test
 
 import (
-	"errors"
-	"net"
-	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
+	"github.com/go-pcp/pcp/wire"
 )
 
-// accessOf parses the statements of an [access] section.
-func accessOf(t *testing.T, text string) *Access {
+func fileOf(t *testing.T, text string) *conf.File {
 	t.Helper()
-	file, err := ParseFile(strings.NewReader("[access]\n" + text))
+	file, err := conf.Parse(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file.Access
+	return file
 }
 
-func TestAccess(t *testing.T) {
-	const none, nobody = Ops(0), OpAll
-	f := func(a *Access, client string, want Ops) {
+// TestStoreNeedsPermission has access control refuse one operation.
+func TestStoreNeedsPermission(t *testing.T) {
+	s := start(t, pmcd.Config{
+		Agents: []pmcd.AgentSpec{builtin(t, "pmcd")},
+		Access: fileOf(t, `[access]
+disallow ".*" : store;
+disallow "unix:" : fetch;`).Access,
+	})
+	timeout := pcp.NewPMID(2, 0, 4)
+	reply := func(network, addr string, p wire.PDU) wire.PDU {
 		t.Helper()
-		var addr net.Addr = &net.UnixAddr{Net: "unix"}
-		if client != "unix" {
-			addr = &net.TCPAddr{IP: net.ParseIP(client), Port: 7}
+		c := dial(t, network, addr)
+		c.send(p)
+		return c.receive()
+	}
+	for _, c := range []struct {
+		network, addr string
+		pdu           wire.PDU
+		want          pcp.Error // 1: anything but an error
+	}{
+		{"tcp", s.TCP, &wire.Result{Result: storeOf(timeout, 6)}, pcp.ErrPermission},
+		{"tcp", s.TCP, &wire.DescReq{PMID: timeout}, 1},
+		{"unix", s.Socket, &wire.Result{Result: storeOf(timeout, 6)}, 0},
+		{"unix", s.Socket, &wire.DescReq{PMID: timeout}, pcp.ErrPermission},
+		{"unix", s.Socket, &wire.PMNSNames{Names: []string{"pmcd.pid"}}, pcp.ErrPermission},
+		{"unix", s.Socket, &wire.Profile{}, pcp.ErrPermission},
+	} {
+		e, ok := reply(c.network, c.addr, c.pdu).(*wire.Error)
+		if c.want == 1 && !ok {
+			continue
 		}
-		ad, err := a.admit(addr, client == "unix")
-		if ad.deny != want || (err != nil) != (want == OpAll) {
-			t.Errorf("%s is denied %b (%v), want %b", client, ad.deny, err, want)
+		if !ok || e.Code != c.want {
+			t.Errorf("%v by %s gets %+v, want %v", c.pdu.Type(), c.network, e, c.want)
 		}
 	}
-	byDefault := DefaultAccess()
-	f(byDefault, "unix", none)
-	f(byDefault, "127.0.0.1", OpStore)
-	f(byDefault, "::1", OpStore)
-	f(byDefault, "10.1.2.3", OpStore)
-	f(byDefault, "2001:db8::1", OpStore)
-	f(byDefault, "::ffff:10.1.2.3", OpStore)
-	f(new(Access), "10.1.2.3", none)
+}
 
-	a := accessOf(t, `
+// TestRefusedClient may do nothing and so is told at once.
+func TestRefusedClient(t *testing.T) {
+	s := start(t, pmcd.Config{
+		Agents: []pmcd.AgentSpec{builtin(t, "pmcd")},
+		Access: fileOf(t, `[access]
 disallow ".*" : all;
-allow 10.* : fetch;
-allow 10.1.* : store;
-disallow 10.1.2.3 : store;
-disallow ":*" : store;
-disallow "2001:db8:*" : fetch;
-allow "2001:db8::1" : all;
-disallow "unix:" : all except fetch;`)
-	f(a, "9.1.2.3", nobody)
-	f(a, "10.2.2.3", OpStore)
-	f(a, "10.1.9.9", none)
-	f(a, "10.1.2.3", OpStore)
-	f(a, "fe80::1", OpStore)
-	f(a, "2001:db8:1::", nobody)
-	f(a, "2001:db8::1", none)
-	f(a, "unix", OpStore)
-
-	f(accessOf(t, `disallow * : all;`), "unix", nobody)
-	f(accessOf(t, `disallow ".*" : all; allow "local:*" : fetch;`), "127.0.0.1", OpStore)
-	f(accessOf(t, `allow * : all except store;`), "10.1.2.3", OpStore)
-	f(accessOf(t, `allow * : all except store;`), "::2", OpStore)
-}
-
-func TestConnectionLimit(t *testing.T) {
-	a := accessOf(t, `allow 10.* : all, maximum 2 connections; allow 10.1.1.1 : all;`)
-	from := func(ip string) (admission, error) {
-		return a.admit(&net.TCPAddr{IP: net.ParseIP(ip)}, false)
-	}
-	first, err := from("10.1.2.3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := from("10.9.9.9"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := from("10.1.2.3"); !errors.Is(err, pcp.ErrConnLimit) {
-		t.Errorf("third connection: %v, want %v", err, pcp.ErrConnLimit)
-	}
-	// The rule that names a client most closely is the one that limits it.
-	if _, err := from("10.1.1.1"); err != nil {
-		t.Errorf("a host with a rule of its own: %v", err)
-	}
-	a.leave(first)
-	if _, err := from("10.1.2.3"); !errors.Is(err, pcp.ErrConnLimit) {
-		t.Errorf("after one of three left: %v, want %v", err, pcp.ErrConnLimit)
-	}
-}
-
-// TestLoopbackIsThisHost judges clients of this host by rules for any of its
-// addresses, by whichever they come.
-func TestLoopbackIsThisHost(t *testing.T) {
-	here := []netip.Addr{netip.MustParseAddr("192.168.7.5")}
-	f := func(text, client string, want Ops) {
+allow "unix:" : all, maximum 1 connections;`).Access,
+	})
+	refused := func(network, addr string, want pcp.Error) {
 		t.Helper()
-		file := &File{Access: &Access{here: here}}
-		p := newConfParser("access", strings.NewReader(text))
-		p.special = true
-		p.access(file.Access)
-		if err, ok := p.done().(*FileError); ok && !err.Harmless {
-			t.Fatal(err)
-		}
-		if ad, _ := file.Access.admit(&net.TCPAddr{IP: net.ParseIP(client)}, false); ad.deny != want {
-			t.Errorf("%q: %s is denied %b, want %b", text, client, ad.deny, want)
+		last := dialOnly(t, network, addr).gone()
+		if len(last) != 1 || last[0].(*wire.Error).Code != want {
+			t.Errorf("client by %s gets %+v, want %v", network, last, want)
 		}
 	}
-	for _, client := range []string{"127.0.0.1", "::1", "127.3.2.1", "192.168.7.5"} {
-		f(`allow localhost : fetch; disallow "*" : all;`, client, OpStore)
-		f(`disallow "*" : store; allow "local:*" : all;`, client, 0)
-		f(`disallow "192.168.7.5" : store;`, client, OpStore)
-		f(`disallow "192.168.*" : store;`, client, OpStore)
-		f(`disallow ".*" : store;`, client, OpStore)
-		f(`disallow ".*" : store; allow "::1" : fetch;`, client, OpStore)
-		f(`disallow "*" : all;`, client, OpAll)
-	}
-	f(`allow 127.0.0.1 : all; disallow 192.168.7.5 : store;`, "::1", OpStore) // as close, so deny counts
-	f(`allow ".*" : all; disallow ":*" : store;`, "::1", OpStore)
-	f(`allow ".*" : all; disallow ":*" : store;`, "127.0.0.1", 0)
-	f(`disallow ":*" : store;`, "127.0.0.1", 0)
-	f(`disallow localhost : all;`, "192.168.7.6", 0)
-}
-
-// TestIPv6WithoutRules does not let clients in that nobody thought of.
-func TestIPv6WithoutRules(t *testing.T) {
-	f := func(text, client string, want Ops) {
-		t.Helper()
-		if ad, _ := accessOf(t, text).admit(&net.TCPAddr{IP: net.ParseIP(client)}, false); ad.deny != want {
-			t.Errorf("%q: %s is denied %b, want %b", text, client, ad.deny, want)
-		}
-	}
-	f(`disallow ".*" : store;`, "2001:db8::1", OpStore)
-	f(`disallow ".*" : all; allow 10.1.2.3 : all;`, "2001:db8::1", OpAll)
-	f(`disallow 10.1.2.3 : all;`, "2001:db8::1", 0)
-	f(`disallow ".*" : store; allow "fe80:*" : fetch;`, "2001:db8::1", 0) // rules for IPv6 are there
-	f(`disallow ".*" : store; allow "::*" : fetch;`, "2001:db8::1", 0)
-	f(`disallow ":*" : store;`, "10.1.2.3", 0)
-}
-
-// TestAddressPatterns has the networks that patterns stand for.
-func TestAddressPatterns(t *testing.T) {
-	f := func(host, want string, level int) {
-		t.Helper()
-		rules, _, err := new(Access).hostRules(host)
-		if err != nil || len(rules) != 1 || rules[0].prefix.String() != want || rules[0].level != level {
-			t.Errorf("%s is %+v, %v, want %s, level %d", host, rules, err, want, level)
-		}
-	}
-	f("10.*", "10.0.0.0/8", 3)
-	f("10.1.2.*", "10.1.2.0/24", 1)
-	f("10.1*", "10.1.0.0/16", 2)
-	f("fe80:*", "fe80::/16", 7)
-	f("fe80::*", "fe80::/16", 6)
-	f("fe80::1:*", "fe80::1:0/112", 5)
-	f("::1:*", "::1:0/112", 6)
-	f("1:2:3:4:5:6:7:*", "1:2:3:4:5:6:7:0/112", 1)
-	f("::ffff:10.1.2.3", "10.1.2.3/32", 0)
-}
-
-// TestUnknownHost leaves out a rule for a host that has no address, and one
-// that contradicts another, and says so.
-func TestUnknownHost(t *testing.T) {
-	f := func(text, want string, harmless bool) {
-		t.Helper()
-		file, err := ParseFile(strings.NewReader("a 2 dso x /y\n[access]\n" + text))
-		var ferr *FileError
-		if !errors.As(err, &ferr) || ferr.Harmless != harmless || (file != nil) != harmless || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %+v, %v, want %q, harmless %v", text, file, err, want, harmless)
-		}
-	}
-	f(`disallow no-such-host.invalid, ".*" : store;`, "Warning: the following access control specification will be ignored\npmcd config[line 3]: Warning: access control error for host 'no-such-host.invalid': ", true)
-	f(`allow no-such-host.invalid : all;`, "no valid statements in [access] section", false)
-	f(`allow "local:*" : all; disallow "*" : store;`, "Error: Permission clash for unix: [spec:2 deny:2] with earlier statement for unix: [spec:3 deny:0]", true)
-	f(`allow "unix:" : all; disallow "unix:" : store;`, "access control error for host 'unix:': ", false)
-}
-
-// TestNextClientOfAHost has clients come from one place, which costs no memory,
-// and from others, which must not get what holds for the first.
-func TestNextClientOfAHost(t *testing.T) {
-	a := DefaultAccess()
-	for _, host := range []string{"10.1.2.*", "10.1.*"} {
-		if err := a.add(host, OpAll, OpFetch, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := a.add("10.1.2.3", OpAll, OpStore, 0); err != nil {
-		t.Fatal(err)
-	}
-	from := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 1} }
-	admit := func(addr net.Addr, unix bool, want Ops) {
-		t.Helper()
-		ad, err := a.admit(addr, unix)
-		if err != nil || ad.deny != want {
-			t.Errorf("%v, %v: %v, %v, want %v", addr, unix, ad.deny, err, want)
-		}
-	}
-	near, far := from("10.1.2.3"), from("10.2.2.3")
-	for range 2 {
-		admit(near, false, OpStore)
-		admit(far, false, OpStore)
-		admit(from("10.1.2.4"), false, OpFetch)
-		admit(&net.UnixAddr{}, true, 0)
-	}
-	if n := testing.AllocsPerRun(100, func() { a.admit(near, false) }); n > 0 {
-		t.Errorf("a client from the same host costs %v allocations", n)
-	}
-	if err := a.add("10.2.2.3", OpAll, OpFetch, 0); err != nil {
-		t.Fatal(err)
-	}
-	admit(far, false, OpFetch)
-	if err := a.add("10.2.2.3", OpAll, OpAll, 0); err == nil {
-		t.Error("a rule that clashes is accepted")
-	}
+	refused("tcp", s.TCP, pcp.ErrPermission)
+	first := dial(t, "unix", s.Socket)
+	first.fetch(pcp.NewPMID(2, 0, 4))
+	refused("unix", s.Socket, pcp.ErrConnLimit)
+	first.conn.Close()
+	eventually(t, "the first client leaves", func() bool { return len(s.ClientStates()) == 0 })
+	dial(t, "unix", s.Socket).fetch(pcp.NewPMID(2, 0, 4))
 }

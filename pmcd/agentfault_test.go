@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -52,7 +53,7 @@ func TestAgentFaults(t *testing.T) {
 				Agents: []pmcd.AgentSpec{
 					builtin(t, "pmcd"),
 					inProcess("other", 301, &scripted{}),
-					{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, c.mode)},
+					{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, c.mode)}},
 				},
 			})
 			bystander := dial(t, "unix", s.Socket)
@@ -117,11 +118,11 @@ func TestAgentsThatDoNotStart(t *testing.T) {
 	s := start(t, pmcd.Config{
 		CredsTimeout: 200 * time.Millisecond,
 		Agents: []pmcd.AgentSpec{
-			{Name: "silent", Domain: 310, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "silent")},
-			{Name: "noise", Domain: 311, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "noise")},
-			{Name: "exit", Domain: 312, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "exit")},
-			{Name: "missing", Domain: 313, Kind: pmcd.Pipe, Args: []string{"/no/such/agent"}},
-			{Name: "nobody", Domain: 314, Kind: pmcd.Socket, Network: "unix", Address: "/no/such/socket"},
+			{Name: "silent", Domain: 310, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "silent")}},
+			{Name: "noise", Domain: 311, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "noise")}},
+			{Name: "exit", Domain: 312, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "exit")}},
+			{Name: "missing", Domain: 313, Transport: conf.Transport{Kind: conf.Pipe, Args: []string{"/no/such/agent"}}},
+			{Name: "nobody", Domain: 314, Transport: conf.Transport{Kind: conf.Socket, Network: "unix", Address: "/no/such/socket"}},
 			inProcess("other", 301, &scripted{}),
 		},
 	})
@@ -145,7 +146,7 @@ func TestAgentsThatDoNotStart(t *testing.T) {
 func TestAgentThatIsNotReady(t *testing.T) {
 	command, ready := fakeAgentThatWaits(t, "notready")
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
-		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, NotReady: true, Args: command},
+		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, NotReady: true, Args: command}},
 	}})
 	cl := dial(t, "unix", s.Socket)
 	if res := cl.fetch(fakeGood); res.Sets[0].Err != pcp.ErrAgain {
@@ -165,7 +166,7 @@ func TestAgentThatIsNotReady(t *testing.T) {
 func TestAgentThatIsBusy(t *testing.T) {
 	command, ready := fakeAgentThatWaits(t, "busy")
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
-		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: command},
+		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: command}},
 	}})
 	cl := dial(t, "unix", s.Socket)
 	for _, id := range []pcp.PMID{fakeMetric, fakeGood} {
@@ -182,7 +183,7 @@ func TestAgentThatIsBusy(t *testing.T) {
 
 func TestAgentWritesToLog(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
-		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "stderr")},
+		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "stderr")}},
 	}})
 	s.Log.waitFor(t, "agent says hello")
 }
@@ -324,7 +325,7 @@ func TestInProcessAgentAnswersForOthers(t *testing.T) {
 // TestStubbornAgent does not end when its pipe closes.
 func TestStubbornAgent(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
-		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "stubborn")},
+		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "stubborn")}},
 	}})
 	c := dial(t, "unix", s.Socket)
 	c.fetch(fakeGood)
@@ -335,7 +336,7 @@ func TestStubbornAgent(t *testing.T) {
 func TestAgentIsKilled(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
 		builtin(t, "pmcd"),
-		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: append([]string{"/bin/sh", "-c", `echo $$ >&2; exec "$@"`, "sh"}, fakeAgentCommand(t, "good")...)},
+		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: append([]string{"/bin/sh", "-c", `echo $$ >&2; exec "$@"`, "sh"}, fakeAgentCommand(t, "good")...)}},
 	}})
 	pid := 0
 	eventually(t, "the agent says who it is", func() bool {
@@ -381,8 +382,8 @@ func TestSocketAgents(t *testing.T) {
 	command := fakeAgentCommand(t, "listen")
 	command = slices.Insert(command, 1, fakeAgentSocket+"="+path)
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
-		{Name: "there", Domain: 303, Kind: pmcd.Socket, Network: "tcp4", Address: port},
-		{Name: "started", Domain: 304, Kind: pmcd.Socket, Network: "unix", Address: path, Args: command},
+		{Name: "there", Domain: 303, Transport: conf.Transport{Kind: conf.Socket, Network: "tcp4", Address: port}},
+		{Name: "started", Domain: 304, Transport: conf.Transport{Kind: conf.Socket, Network: "unix", Address: path, Args: command}},
 	}})
 	c := dial(t, "unix", s.Socket)
 	res := c.fetch(pcp.NewPMID(303, 0, 1), pcp.NewPMID(304, 0, 2))

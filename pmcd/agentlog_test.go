@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
 // TestStartFailure holds what the log says of agents that do not start against
@@ -16,15 +17,15 @@ func TestStartFailure(t *testing.T) {
 		{
 			"no program", "pmcd: error starting /nonexistent/pmda: No such file or directory\n" +
 				"pmcd: unexpected end-of-file at initial exchange with a PMDA\n",
-			pmcd.AgentSpec{Kind: pmcd.Pipe, Args: []string{"/nonexistent/pmda"}},
+			pmcd.AgentSpec{Transport: conf.Transport{Kind: conf.Pipe, Args: []string{"/nonexistent/pmda"}}},
 		},
 		{
 			"ends", "pmcd: unexpected end-of-file at initial exchange with a PMDA\n",
-			pmcd.AgentSpec{Kind: pmcd.Pipe, Args: []string{"/bin/true"}},
+			pmcd.AgentSpec{Transport: conf.Transport{Kind: conf.Pipe, Args: []string{"/bin/true"}}},
 		},
 		{
 			"no socket", "pmcd: Error connecting to \"a\" agent : No such file or directory\n",
-			pmcd.AgentSpec{Kind: pmcd.Socket, Network: "unix", Address: "/nonexistent/socket"},
+			pmcd.AgentSpec{Transport: conf.Transport{Kind: conf.Socket, Network: "unix", Address: "/nonexistent/socket"}},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -79,7 +81,7 @@ func TestAgentHearsAboutClients(t *testing.T) {
 // which also hears of a client that asks it for nothing.
 func TestProcessHearsAboutClients(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
-		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "attrs")},
+		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "attrs")}},
 	}})
 	c := dial(t, "unix", s.Socket)
 	s.Log.waitFor(t, fmt.Sprintf("attribute 11=%d of client 0\n", os.Getuid()))
@@ -95,14 +97,14 @@ func TestProcessHearsAboutClients(t *testing.T) {
 // TestNewAgentHearsAboutClients has an agent replaced: the new one learns of a
 // client that asks others alone.
 func TestNewAgentHearsAboutClients(t *testing.T) {
-	fake := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "attrs")}
+	fake := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "attrs")}}
 	other := inProcess("other", 305, &scripted{})
 	again := fake
 	again.Args = append(slices.Clone(fake.Args), "again")
 	s := start(t, pmcd.Config{
 		Agents: []pmcd.AgentSpec{fake, other},
 		Reload: func() *pmcd.Setup {
-			return &pmcd.Setup{Agents: []pmcd.AgentSpec{again, other}, Access: new(pmcd.Access)}
+			return &pmcd.Setup{Agents: []pmcd.AgentSpec{again, other}, Access: new(access.Rules)}
 		},
 	})
 	c := dial(t, "unix", s.Socket)
@@ -123,7 +125,7 @@ func TestNewAgentHearsAboutClients(t *testing.T) {
 // to know of clients.
 func TestBusyAgentDelaysNobody(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
-		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "attrs")},
+		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "attrs")}},
 	}})
 	stuck := dial(t, "unix", s.Socket)
 	stuck.fetch(fakeGood)

@@ -10,32 +10,9 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/sasl"
+	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/wire"
 )
-
-// An Authenticator finds out who clients are, by the mechanisms of SASL. It is
-// called by several goroutines at a time. NewAccounts makes one.
-type Authenticator interface {
-	// Mechanisms are the names of what clients can choose from.
-	Mechanisms() []string
-
-	// Begin starts the exchange with a client that sent first: the name of
-	// a mechanism, and after a NUL the initial response if there is one.
-	Begin(first []byte) (Exchange, error)
-}
-
-// An Exchange goes on until Done, or an error, which the client is told by its
-// pcp.Code.
-type Exchange interface {
-	// Start returns the first challenge and Step the one that follows a
-	// response. It is sent unless Done tells true.
-	Start() ([]byte, error)
-	Step(response []byte) ([]byte, error)
-
-	Done() bool
-	Mechanism() string // that the client chose
-	User() string      // who it says to be, and is when Done
-}
 
 const (
 	// maxAuthSteps bounds how many messages of a client authentication takes.
@@ -59,7 +36,7 @@ func (s *Server) authFeatures() wire.Features {
 
 // credsRequired tells whether a client must let know who it is.
 func (s *Server) credsRequired() bool {
-	return s.cfg.RequireCreds || s.access.Load().credsNeeded()
+	return s.cfg.RequireCreds || s.access.Load().NeedUsers()
 }
 
 // identify is the part of the handshake that comes after encryption: it finds
@@ -100,7 +77,7 @@ type readError struct{ error }
 func (e *readError) Unwrap() error { return e.error }
 
 // authenticate has the client prove who it is, in at most handshakeTimeout.
-func (c *client) authenticate() (Exchange, error) {
+func (c *client) authenticate() (access.Exchange, error) {
 	end := time.Now().Add(handshakeTimeout)
 	mechanisms := strings.Join(c.s.cfg.Auth.Mechanisms(), " ")
 	if mechanisms == "" {
@@ -110,7 +87,7 @@ func (c *client) authenticate() (Exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	var ex Exchange
+	var ex access.Exchange
 	var challenge []byte
 	err = c.attempt(end, func() (err error) {
 		if ex, err = c.s.cfg.Auth.Begin(first); err != nil {
@@ -178,15 +155,15 @@ func (c *client) authMessage(out []byte, end time.Time) ([]byte, error) {
 
 // become gives the client the identity that it has proven. As in C it must be
 // that of a user of this host.
-func (c *client) become(ex Exchange) error {
+func (c *client) become(ex access.Exchange) error {
 	c.s.lines.write(slog.LevelInfo, "authenticated", fmt.Sprintf("Successful authentication for user %q", ex.User()), "client", c.name, "method", ex.Mechanism())
-	who, err := lookupAccount(ex.User())
+	who, err := access.LookupUser(ex.User())
 	if err != nil {
 		return err
 	}
 	c.pub.Attrs[wire.AttrUserName] = ex.User()
-	c.pub.Attrs[wire.AttrUserID] = strconv.Itoa(who.uid)
-	c.pub.Attrs[wire.AttrGroupID] = strconv.Itoa(who.gid)
+	c.pub.Attrs[wire.AttrUserID] = strconv.Itoa(who.UID)
+	c.pub.Attrs[wire.AttrGroupID] = strconv.Itoa(who.GID)
 	return nil
 }
 
@@ -203,7 +180,7 @@ func (c *client) admitAccount() error {
 		uid, err1 := strconv.Atoi(user)
 		gid, err2 := strconv.Atoi(c.pub.Attrs[wire.AttrGroupID])
 		if err1 == nil && err2 == nil {
-			c.admitted.who = &account{uid, gid}
+			c.admitted.who = &access.User{UID: uid, GID: gid}
 		}
 	}
 	return c.admitAccountLocked()
@@ -212,7 +189,7 @@ func (c *client) admitAccount() error {
 // denyAll tells a client that it may do nothing, and lets it stay, as in C:
 // what it asks for is refused, until the rules change.
 func (c *client) denyAll(why error) error {
-	c.deny.Store(uint32(OpAll))
+	c.deny.Store(uint32(access.OpAll))
 	c.s.lines.write(slog.LevelWarn, "denied", "client denied everything", "client", c.name, "user", c.pub.Attrs[wire.AttrUserName],
 		"uid", c.pub.Attrs[wire.AttrUserID], "err", why)
 	return c.send(&wire.Error{Code: pcp.Code(why)})
@@ -224,9 +201,9 @@ func (c *client) admitAccountLocked() error {
 	if c.admitted.who == nil && c.s.credsRequired() {
 		return fmt.Errorf("who the client is is not known: %w", pcp.ErrPermission)
 	}
-	if err := c.admitted.access.admitAccount(&c.admitted.admission, c.admitted.who); err != nil {
+	if err := c.admitted.access.AdmitUser(&c.admitted.Admission, c.admitted.who); err != nil {
 		return err
 	}
-	c.deny.Store(uint32(c.admitted.deny))
+	c.deny.Store(uint32(c.admitted.Deny))
 	return nil
 }

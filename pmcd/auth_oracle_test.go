@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmapi"
-	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/access"
 )
 
 // saslDir makes what the C collector's SASL library wants: a configuration, and
@@ -73,7 +73,7 @@ func TestAuthenticationWithTheRealOne(t *testing.T) {
 	dir := saslDir(t, "root", "daemon", "nobody-of-this-host")
 	real := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}, Env: []string{"PCP_SASL2_CONFIG_PATH=" + dir}})
 	cfg := twinConfig(t, real)
-	cfg.Auth = pmcd.NewAccounts(pmcd.AccountsConfig{SASL: []string{dir}})
+	cfg.Auth = access.NewAccounts(access.AccountsConfig{SASL: []string{dir}})
 	ours := start(t, cfg)
 	listensByTCP(t, real)
 
@@ -183,13 +183,13 @@ func TestAccessIsThatOfTheRealOne(t *testing.T) {
 	if !longtest.Enabled() {
 		list = list[:1]
 	}
-	for _, access := range list {
+	for _, section := range list {
 		t.Run("", func(t *testing.T) {
 			real := oracle.StartPMCD(t, oracle.Config{
-				Agents: []string{"pmcd", "sample"}, Access: access + "\n", Env: []string{"PCP_SASL2_CONFIG_PATH=" + dir},
+				Agents: []string{"pmcd", "sample"}, Access: section + "\n", Env: []string{"PCP_SASL2_CONFIG_PATH=" + dir},
 			})
 			cfg := twinConfig(t, real)
-			cfg.Auth = pmcd.NewAccounts(pmcd.AccountsConfig{SASL: []string{dir}})
+			cfg.Auth = access.NewAccounts(access.AccountsConfig{SASL: []string{dir}})
 			ours := start(t, cfg)
 			var b strings.Builder // before connections are counted
 			if err := ours.WriteStatus(&b); err != nil {
@@ -206,16 +206,16 @@ func TestAccessIsThatOfTheRealOne(t *testing.T) {
 			want["unix"], got["unix"] = tryAs(t, real.Unix), tryAs(t, "unix:"+ours.Socket)
 			want["unix as daemon"], got["unix as daemon"] = tryAs(t, real.Unix+login("daemon", passwordOf("daemon"), "plain")), tryAs(t, "unix:"+ours.Socket+login("daemon", passwordOf("daemon"), "plain"))
 			if d := cmp.Diff(want, got); d != "" {
-				t.Errorf("%s\n(-real +ours):\n%s", access, d)
+				t.Errorf("%s\n(-real +ours):\n%s", section, d)
 			}
 			log, err := os.ReadFile(real.Log)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(tables(string(log)), tables(b.String())); d != "" {
-				t.Errorf("%s\ntables (-real +ours):\n%s", access, d)
+				t.Errorf("%s\ntables (-real +ours):\n%s", section, d)
 			}
-			t.Log(access, want)
+			t.Log(section, want)
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp/internal/sasl"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -50,11 +51,11 @@ func usersFile(t testing.TB, path string, names ...string) {
 }
 
 // accounts are those of the user who runs the tests alone.
-func accounts(t testing.TB) *pmcd.Accounts {
+func accounts(t testing.TB) *access.Accounts {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "users")
 	usersFile(t, path, me(t))
-	return pmcd.NewAccounts(pmcd.AccountsConfig{Users: path})
+	return access.NewAccounts(access.AccountsConfig{Users: path})
 }
 
 func flagOf(t *testing.T, c *pmapi.Context, item int) uint32 {
@@ -187,7 +188,7 @@ func TestNoAuthenticator(t *testing.T) {
 // TestAccountsChange has the files change while the server runs.
 func TestAccountsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users")
-	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{builtin(t, "pmcd")}, Auth: pmcd.NewAccounts(pmcd.AccountsConfig{Users: path})})
+	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{builtin(t, "pmcd")}, Auth: access.NewAccounts(access.AccountsConfig{Users: path})})
 	d := pmapi.Dialer{Getenv: func(string) string { return "" }}
 	try := func(want pcp.Error) {
 		t.Helper()
@@ -230,7 +231,7 @@ func TestAccountsConf(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := new(logBuffer)
-		a := pmcd.NewAccounts(pmcd.AccountsConfig{SASL: []string{filepath.Join(dir, "no"), dir}, Log: slog.New(daemonlog.NewHandler(log, "pmcd", slog.LevelInfo))})
+		a := access.NewAccounts(access.AccountsConfig{SASL: []string{filepath.Join(dir, "no"), dir}, Log: slog.New(daemonlog.NewHandler(log, "pmcd", slog.LevelInfo))})
 		if got := strings.Join(a.Mechanisms(), " "); got != mechanisms {
 			t.Errorf("%q: %q, want %q", conf, got, mechanisms)
 		}

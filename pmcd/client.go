@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -38,12 +39,12 @@ type client struct {
 
 	admitted struct {
 		sync.Mutex
-		access *Access // that counts the client; nil before and after
-		admission
-		identified bool     // who is known, and does not change
-		who        *account // nil: nobody of this host
+		access *access.Rules // that counts the client; nil before and after
+		access.Admission
+		identified bool         // who is known, and does not change
+		who        *access.User // nil: nobody of this host
 	}
-	deny     atomic.Uint32 // Ops; shared
+	deny     atomic.Uint32 // access.Ops; shared
 	expelled atomic.Int32  // the pcp.Error with which new rules end it; shared
 
 	// changes are state bits that the client has not been told. Shared.

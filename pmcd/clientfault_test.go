@@ -15,6 +15,8 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -28,7 +30,7 @@ func header(length uint32, t wire.Type) []byte {
 // TestClientFaults has a client break the rules. It alone must go, with one
 // line in the log that has its address.
 func TestClientFaults(t *testing.T) {
-	s := start(t, pmcd.Config{Access: new(pmcd.Access), Agents: []pmcd.AgentSpec{inProcess("other", 301, &scripted{})}})
+	s := start(t, pmcd.Config{Access: new(access.Rules), Agents: []pmcd.AgentSpec{inProcess("other", 301, &scripted{})}})
 	bystander := dial(t, "tcp", s.TCP)
 	bystander.fetch(pcp.NewPMID(301, 0, 1))
 
@@ -272,8 +274,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	fds := descriptors(t)
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
 		builtin(t, "pmcd"),
-		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "good")},
-		{Name: "dies", Domain: 310, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "exit")},
+		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "good")}},
+		{Name: "dies", Domain: 310, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "exit")}},
 	}})
 	var clients []*rawClient
 	for i := range 20 {

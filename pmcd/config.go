@@ -7,6 +7,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
@@ -66,14 +68,14 @@ type Config struct {
 	// this host alone.
 	Local bool
 
-	// Access says who may do what; nil means DefaultAccess, new(Access) lets
+	// Access says who may do what; nil means access.Default(), new(access.Rules) lets
 	// everybody do everything.
-	Access *Access
+	Access *access.Rules
 
 	// Auth finds out who clients are that come by TCP; nil means that they
 	// are not asked. It has no part in what comes by a Unix socket, where the
 	// kernel tells.
-	Auth Authenticator
+	Auth access.Authenticator
 
 	// RequireCreds has only those clients served of whom it is known who they
 	// are. Access rules for users or groups do the same.
@@ -165,14 +167,14 @@ type Setup struct {
 	// Agents and Access replace what there was, if Agents is not empty. An
 	// agent that is connected and reached as before goes on as it is.
 	Agents []AgentSpec
-	Access *Access // nil means DefaultAccess
+	Access *access.Rules // nil means access.Default()
 
 	// NameSpace, if not nil, holds the names from now on.
 	NameSpace *pmns.Tree
 }
 
 // An AgentSpec says what an agent is and how it is reached: in process if
-// Agent or Open is set, else as Kind says.
+// Agent or Open is set, else as Transport says.
 type AgentSpec struct {
 	Name   string
 	Domain int
@@ -182,43 +184,22 @@ type AgentSpec struct {
 	Agent pmda.Agent
 	Open  func(*Server) (pmda.Agent, error)
 
-	Kind     AgentKind
-	Args     []string // command of a Pipe agent, or of a Socket one that is to be started
-	NotReady bool     // the agent sends PM_ERR_PMDAREADY before it takes requests
-
-	Network string // of a Socket agent: "tcp4", "tcp6" or "unix"
-	Address string // port number, service name, or path
-
-	Entry, Path string // of a DSO: the C entry point and object, for the record
+	conf.Transport
 }
 
-// An AgentKind is the way in which an agent is reached (AGENT_*). The numbers
-// are those of the metric pmcd.agent.type, shifted.
-type AgentKind int
-
-// Kinds of agents.
-const (
-	DSO    AgentKind = 0 // in process
-	Socket AgentKind = 1
-	Pipe   AgentKind = 2
-)
-
-// String names k as in pmcd.conf.
-func (k AgentKind) String() string {
-	switch k {
-	case DSO:
-		return "dso"
-	case Socket:
-		return "socket"
-	case Pipe:
-		return "pipe"
+// AgentSpecs returns the agents of a pmcd.conf. Those whose Kind is conf.DSO have
+// no Agent yet.
+func AgentSpecs(agents []conf.Agent) []AgentSpec {
+	specs := make([]AgentSpec, len(agents))
+	for i, a := range agents {
+		specs[i] = AgentSpec{Name: a.Name, Domain: a.Domain, Transport: a.Transport}
 	}
-	return "???"
+	return specs
 }
 
 func (c *Config) setDefaults() {
 	if c.Access == nil {
-		c.Access = DefaultAccess()
+		c.Access = access.Default()
 	}
 	if c.AgentTimeout == 0 {
 		c.AgentTimeout = DefaultAgentTimeout

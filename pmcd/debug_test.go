@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -45,11 +46,11 @@ func TestDebug(t *testing.T) {
 	}
 
 	var b strings.Builder
-	file, err := pmcd.ParseFile(strings.NewReader("a 3 pipe binary notready /bin/a -d 3\nb 4 socket unix /run/b /bin/b\nc 5 dso x /y\n"))
+	file, err := conf.Parse(strings.NewReader("a 3 pipe binary notready /bin/a -d 3\nb 4 socket unix /run/b /bin/b\nc 5 dso x /y\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pmcd.DescribeAgents(&b, file.Agents); err != nil {
+	if err := conf.Describe(&b, file.Agents); err != nil {
 		t.Fatal(err)
 	}
 	want := `config: agent "a" domain 3 pipe argv[0]="/bin/a" argv[1]="-d" argv[2]="3" notready

@@ -11,7 +11,7 @@
 // # Agents
 //
 // An agent is a [pmda.Agent] in this process, a program at the other end of a
-// pair of pipes, or one behind a socket; [ReadFile] takes them from a
+// pair of pipes, or one behind a socket; [conf.ReadFile] takes them from a
 // pmcd.conf. C agents work unchanged. Objects that the C pmcd would load into
 // itself (dso lines) cannot be loaded: give their [AgentSpec] an agent of our
 // own.

@@ -1,7 +1,6 @@
 package pmcd
 
 import (
-	"strings"
 	"time"
 )
 
@@ -28,11 +27,4 @@ func (s *Server) AtGate() int {
 	s.gate.mu.Lock()
 	defer s.gate.mu.Unlock()
 	return len(s.gate.waiting)
-}
-
-// Describe returns the tables of access rules as the log has them.
-func (a *Access) Describe() string {
-	var b strings.Builder
-	a.describe(&b)
-	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -167,7 +168,7 @@ func (c *client) addPart(domain int, context int32, profile *pcp.Profile) *part 
 		p.err = pcp.ErrNoAgent
 	} else {
 		p.err = p.ag.usable()
-		p.remote = p.ag.spec.Kind != DSO
+		p.remote = p.ag.spec.Kind != conf.DSO
 		c.makeRoom(p.ag) // before several agents are asked at once
 	}
 	j.parts = append(j.parts, p)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -35,7 +36,7 @@ func socketAgent(t *testing.T, name string, domain int, a pmda.Agent) pmcd.Agent
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pmcd.AgentSpec{Name: name, Domain: domain, Kind: pmcd.Socket, Network: "tcp4", Address: port}
+	return pmcd.AgentSpec{Name: name, Domain: domain, Transport: conf.Transport{Kind: conf.Socket, Network: "tcp4", Address: port}}
 }
 
 // TestFetchDoesNotKeepAgents has a fetch wait for one of several agents in
@@ -96,7 +97,7 @@ func TestFaultsBesideOthers(t *testing.T) {
 			if mode == "" {
 				mode = "good"
 			}
-			spec := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, mode)}
+			spec := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, mode)}}
 			s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{spec, socketAgent(t, "other", 303, &scripted{})}})
 			c := dial(t, "unix", s.Socket)
 			other := pcp.NewPMID(303, 0, 1)
@@ -122,7 +123,7 @@ func TestFaultsBesideOthers(t *testing.T) {
 
 // TestLongRequestsToSeveral has requests that pipes do not hold at once.
 func TestLongRequestsToSeveral(t *testing.T) {
-	spec := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "good")}
+	spec := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "good")}}
 	other := spec
 	other.Name, other.Domain = "other", 303
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{spec, other}, MaxPDU: wire.MaxPDU})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -103,7 +104,7 @@ func TestMixedRequests(t *testing.T) {
 	a := refresher{&scripted{}}
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
 		inProcess("mixed", 302, a), inProcess("other", 301, &scripted{}),
-		{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "good")},
+		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "good")}},
 	}})
 	var wg sync.WaitGroup
 	for i := range 12 {

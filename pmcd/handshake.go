@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -66,15 +67,15 @@ func (c *client) admit() error {
 
 // admitLocked is called with c.admitted held.
 func (c *client) admitLocked() error {
-	access := c.s.access.Load()
-	ad, err := access.admit(c.conn.RemoteAddr(), c.unix)
+	rules := c.s.access.Load()
+	ad, err := rules.Admit(c.conn.RemoteAddr(), c.unix)
 	if err != nil {
 		return err
 	}
-	c.admitted.access, c.admitted.admission = access, ad
-	c.deny.Store(uint32(ad.deny))
+	c.admitted.access, c.admitted.Admission = rules, ad
+	c.deny.Store(uint32(ad.Deny))
 	if c.s.debugging(DebugAccess) {
-		c.s.log.Info("client admitted", "client", c.name, "number", c.number, "denied", ad.deny)
+		c.s.log.Info("client admitted", "client", c.name, "number", c.number, "denied", ad.Deny)
 	}
 	if c.admitted.identified {
 		return c.admitAccountLocked()
@@ -90,14 +91,14 @@ func (c *client) readmit() {
 	if c.admitted.access == nil || c.admitted.access == c.s.access.Load() {
 		return
 	}
-	c.admitted.access.leave(c.admitted.admission)
+	c.admitted.access.Leave(c.admitted.Admission)
 	c.admitted.access = nil
 	if err := c.admitLocked(); err != nil {
 		if c.admitted.access != nil { // its host is admitted, but not its account
-			c.admitted.access.leave(c.admitted.admission)
+			c.admitted.access.Leave(c.admitted.Admission)
 			c.admitted.access = nil
 		}
-		c.deny.Store(uint32(OpAll))
+		c.deny.Store(uint32(access.OpAll))
 		c.expelled.Store(int32(pcp.Code(err)))
 		c.conn.SetReadDeadline(time.Unix(1, 0))
 	}
@@ -108,13 +109,13 @@ func (c *client) depart() {
 	c.admitted.Lock()
 	defer c.admitted.Unlock()
 	if c.admitted.access != nil {
-		c.admitted.access.leave(c.admitted.admission)
+		c.admitted.access.Leave(c.admitted.Admission)
 		c.admitted.access = nil
 	}
 }
 
 // denied are the operations that c may not do.
-func (c *client) denied() Ops { return Ops(c.deny.Load()) }
+func (c *client) denied() access.Ops { return access.Ops(c.deny.Load()) }
 
 func (c *client) credentials(body []byte) error {
 	var creds wire.Creds

@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/hostlabels"
+	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -244,11 +246,11 @@ func (s *Server) replaceTable(setup *Setup) {
 	}
 	s.exchange(t, unwanted, removed, fresh)
 
-	access := setup.Access
-	if access == nil {
-		access = DefaultAccess()
+	rules := setup.Access
+	if rules == nil {
+		rules = access.Default()
 	}
-	s.access.Store(access)
+	s.access.Store(rules)
 	s.clients.Lock()
 	clients := slices.Clone(s.clients.slots)
 	s.clients.Unlock()
@@ -262,9 +264,9 @@ func (s *Server) replaceTable(setup *Setup) {
 // reachedAs tells whether b is an agent that is reached as a is. The names and
 // whether it says when it is ready do not matter.
 func (a *AgentSpec) reachedAs(b *AgentSpec) bool {
-	kind := func(s *AgentSpec) AgentKind {
+	kind := func(s *AgentSpec) conf.Kind {
 		if s.Agent != nil || s.Open != nil {
-			return DSO
+			return conf.DSO
 		}
 		return s.Kind
 	}
@@ -272,9 +274,9 @@ func (a *AgentSpec) reachedAs(b *AgentSpec) bool {
 		return false
 	}
 	switch kind(a) {
-	case DSO:
+	case conf.DSO:
 		return a.Path == b.Path && a.Entry == b.Entry
-	case Socket:
+	case conf.Socket:
 		return a.Network == b.Network && a.Address == b.Address && slices.Equal(a.Args, b.Args)
 	}
 	return slices.Equal(a.Args, b.Args)

@@ -10,6 +10,8 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -17,7 +19,7 @@ import (
 // tellingAgent is a fake agent whose starts the log counts.
 func tellingAgent(t *testing.T, name string, domain int, mode string) pmcd.AgentSpec {
 	command := append([]string{"/bin/sh", "-c", `echo "start of ` + name + `" >&2; exec "$@"`, "sh"}, fakeAgentCommand(t, mode)...)
-	return pmcd.AgentSpec{Name: name, Domain: domain, Kind: pmcd.Pipe, Args: command}
+	return pmcd.AgentSpec{Name: name, Domain: domain, Transport: conf.Transport{Kind: conf.Pipe, Args: command}}
 }
 
 // changes fetches, and returns the state bits that came first.
@@ -97,7 +99,7 @@ func TestHangUp(t *testing.T) {
 		Agents: []pmcd.AgentSpec{
 			tellingAgent(t, "add", 303, "good"), builtin(t, "pmcd"), renamed, local, tellingAgent(t, "changed", 301, "good"),
 		},
-		Access: new(pmcd.Access),
+		Access: new(access.Rules),
 	})
 	s.HangUp()
 	want("agents come and go", pmapi.AddAgent|pmapi.DropAgent, 2, 0)
@@ -164,12 +166,12 @@ func TestHangUp(t *testing.T) {
 func TestHangUpAccess(t *testing.T) {
 	setup := &pmcd.Setup{Agents: []pmcd.AgentSpec{builtin(t, "pmcd")}}
 	s := start(t, pmcd.Config{
-		Agents: setup.Agents, Access: new(pmcd.Access),
+		Agents: setup.Agents, Access: new(access.Rules),
 		Reload: func() *pmcd.Setup { return setup },
 	})
 	rules := func(text string) {
 		t.Helper()
-		f, err := pmcd.ParseFile(strings.NewReader("pmcd 2 dso pmcd_init /x.so\n[access]\n" + text))
+		f, err := conf.Parse(strings.NewReader("pmcd 2 dso pmcd_init /x.so\n[access]\n" + text))
 		if err != nil {
 			t.Fatal(err)
 		}

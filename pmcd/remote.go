@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -328,7 +329,7 @@ func (r *remote) introduce(c *client) {
 // that is busy, or comes later, hears of c when c has its next request to any.
 func (c *client) meetAgents() {
 	c.meetMore.Store(false)
-	if len(c.pub.Attrs) == 0 || c.denied() == OpAll {
+	if len(c.pub.Attrs) == 0 || c.denied() == access.OpAll {
 		return
 	}
 	for _, ag := range c.s.agents() {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -139,7 +140,7 @@ func (r *remote) connect() error {
 			return err
 		}
 	}
-	if spec.Kind == Socket {
+	if spec.Kind == conf.Socket {
 		if err := r.dial(); err != nil {
 			return err
 		}
@@ -163,7 +164,7 @@ func (r *remote) spawn() (err error) {
 	cmd.SysProcAttr = agentProcAttr()
 	cmd.WaitDelay = stopGrace // for grandchildren that keep the standard error
 	var theirs []*os.File
-	if spec.Kind == Pipe {
+	if spec.Kind == conf.Pipe {
 		stdin, in, err := os.Pipe()
 		if err != nil {
 			return err
@@ -316,7 +317,7 @@ func (r *remote) stop() {
 	}
 	r.mu.Unlock()
 	if r.exited != nil {
-		if r.ag.spec.Kind == Socket {
+		if r.ag.spec.Kind == conf.Socket {
 			r.proc.interrupt()
 		}
 		select {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -23,7 +24,7 @@ func startTwin(t *testing.T, real *oracle.PMCD) *testServer {
 // twinConfig is the configuration and the names that a real one has now.
 func twinConfig(t *testing.T, real *oracle.PMCD) pmcd.Config {
 	t.Helper()
-	file, err := pmcd.ReadFile(real.Dir + "/pmcd.conf")
+	file, err := conf.ReadFile(real.Dir + "/pmcd.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +36,8 @@ func twinConfig(t *testing.T, real *oracle.PMCD) pmcd.Config {
 		Access: file.Access, NameSpace: names,
 		AgentEnv: []string{"PCP_PMDAS_DIR=" + real.PMDAs}, // has their help
 	}
-	for _, spec := range file.Agents {
-		if spec.Kind == pmcd.DSO {
+	for _, spec := range pmcd.AgentSpecs(file.Agents) {
+		if spec.Kind == conf.DSO {
 			spec.Open = builtin(t, spec.Name).Open
 		}
 		cfg.Agents = append(cfg.Agents, spec)

@@ -5,15 +5,16 @@ import (
 	"fmt"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/wire"
 )
 
 // handle answers one request. An error is sent to the client in its place;
 // see loop.
 func (c *client) handle(h wire.Header, body []byte) error {
-	need := OpFetch
+	need := access.OpFetch
 	if h.Type == wire.TypeResult {
-		need = OpStore
+		need = access.OpStore
 	}
 	if c.denied()&need != 0 && h.Type != wire.TypeCreds {
 		return pcp.ErrPermission

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/rootproto"
+	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
 // A RootHelper is the way to pmdaroot(1), by which a server that lacks
@@ -89,7 +90,7 @@ func (r *remote) spawnByRoot() (done bool, err error) {
 		return false, nil
 	}
 	ipc := rootproto.IPCSocket
-	if spec.Kind == Pipe {
+	if spec.Kind == conf.Pipe {
 		ipc = rootproto.IPCPipe
 	}
 	p, err := h.client.Start(ipc, spec.Name, strings.Join(spec.Args, " "))
@@ -103,7 +104,7 @@ func (r *remote) spawnByRoot() (done bool, err error) {
 	case p.PID <= 0:
 		return false, nil
 	}
-	if spec.Kind == Pipe {
+	if spec.Kind == conf.Pipe {
 		r.connected(pipePair{p.In, p.Out})
 	}
 	r.runs(h.process(p.PID), p.PID)

@@ -16,6 +16,7 @@ import (
 	"github.com/go-pcp/pcp/agent/root"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -78,7 +79,7 @@ func (h *testHelper) client(t *testing.T) *pmcd.RootHelper {
 }
 
 func fakeSpec(command []string) pmcd.AgentSpec {
-	return pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: command}
+	return pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: command}}
 }
 
 // pid is the process of the fake agent, as the log tells.
@@ -185,7 +186,7 @@ func TestRootHelperExit(t *testing.T) {
 // TestRootHelperMissing has none, one that refuses, and one that goes away.
 func TestRootHelperMissing(t *testing.T) {
 	none := pmcd.NewRootHelper(filepath.Join(t.TempDir(), "none"))
-	root := pmcd.AgentSpec{Name: "root", Domain: 1, Kind: pmcd.Pipe, Args: []string{"/nonexistent/pmdaroot"}}
+	root := pmcd.AgentSpec{Name: "root", Domain: 1, Transport: conf.Transport{Kind: conf.Pipe, Args: []string{"/nonexistent/pmdaroot"}}}
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{root, fakeSpec(fakeAgentCommand(t, "good"))}, Root: none})
 	if !s.answers(t) {
 		t.Error("without a helper the agent is not started")
@@ -250,7 +251,7 @@ func TestRealRootHelper(t *testing.T) {
 	command := fakeAgentCommand(t, "good")
 	s := start(t, pmcd.Config{
 		Agents: []pmcd.AgentSpec{
-			{Name: "root", Domain: 1, Kind: pmcd.Pipe, Args: []string{pmdaroot}}, builtin(t, "pmcd"), fakeSpec(command),
+			{Name: "root", Domain: 1, Transport: conf.Transport{Kind: conf.Pipe, Args: []string{pmdaroot}}}, builtin(t, "pmcd"), fakeSpec(command),
 		},
 		Root: helper, AgentEnv: []string{"PCP_VAR_DIR=" + dir}, Dir: dir,
 	})

@@ -17,6 +17,8 @@ import (
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/internal/tlstest"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -306,10 +308,10 @@ func TestSecureExpelled(t *testing.T) {
 	w := newTLSWorld(t)
 	var setup atomic.Pointer[pmcd.Setup]
 	agents := []pmcd.AgentSpec{inProcess("other", 301, &scripted{})}
-	s := start(t, pmcd.Config{TLS: w.server, Agents: agents, Access: new(pmcd.Access), Reload: func() *pmcd.Setup { return setup.Load() }})
+	s := start(t, pmcd.Config{TLS: w.server, Agents: agents, Access: new(access.Rules), Reload: func() *pmcd.Setup { return setup.Load() }})
 	c, again := dialSecure(t, "tcp", s.TCP, w.plain), dialSecure(t, "unix", s.Socket, w.plain)
 	c.answers()
-	file, err := pmcd.ParseFile(strings.NewReader("x 9 dso a /b\n[access]\ndisallow \".*\" : all;\ndisallow \":*\" : all;\nallow \"unix:\" : all;\n"))
+	file, err := conf.Parse(strings.NewReader("x 9 dso a /b\n[access]\ndisallow \".*\" : all;\ndisallow \":*\" : all;\nallow \"unix:\" : all;\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

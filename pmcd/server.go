@@ -15,6 +15,8 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/hostlabels"
+	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
@@ -31,7 +33,7 @@ type Server struct {
 
 	table    atomic.Pointer[table]
 	names    atomic.Pointer[pmns.Tree]
-	access   atomic.Pointer[Access]
+	access   atomic.Pointer[access.Rules]
 	features atomic.Uint32 // wire.Features
 
 	tlsInsistent *tls.Config // Config.TLS for who has to show a certificate
@@ -138,7 +140,7 @@ func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
 				attrs = append(attrs, "dso", spec.Path)
 			}
 			s.log.Error("agent not started", append(attrs, "err", err)...)
-			ag.spec.Kind = DSO
+			ag.spec.Kind = conf.DSO
 			ag.be = absent{}
 			ag.reason = reasonNoStart
 			s.missAgent()
@@ -147,10 +149,10 @@ func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
 	}
 	switch {
 	case impl != nil:
-		ag.spec.Kind = DSO
+		ag.spec.Kind = conf.DSO
 		ag.be = newLocal(s, ag, impl)
 		ag.connected.Store(true)
-	case spec.Kind == Pipe || spec.Kind == Socket:
+	case spec.Kind == conf.Pipe || spec.Kind == conf.Socket:
 		ag.be = newRemote(s, ag)
 		ag.reason = reasonNoStart
 	default:

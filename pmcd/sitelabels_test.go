@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -45,7 +46,7 @@ func TestSiteLabelsAreThoseOfTheRealOne(t *testing.T) {
 	}
 	writeLabels(t, dir, nil)
 	real := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd"}, Args: []string{"-H", "other"}, Env: []string{"PCP_SYSCONF_DIR=" + dir}})
-	file, err := pmcd.ReadFile(real.Dir + "/pmcd.conf")
+	file, err := conf.ReadFile(real.Dir + "/pmcd.conf")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"strings"
 
+	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -38,7 +39,7 @@ func (s *Server) describeTables(b *strings.Builder) {
 		}
 	}
 	b.WriteByte('\n')
-	s.access.Load().describe(b)
+	b.WriteString(s.access.Load().Describe())
 	b.WriteByte('\n')
 }
 
@@ -59,11 +60,10 @@ func (a *agent) describe(b *strings.Builder) {
 	fmt.Fprintf(b, "%-12s %3d %5d %3d %3d %3d bin ", a.name(), a.spec.Domain, cmp.Or(a.pid.Load(), -1), r.inFD, r.outFD, wire.PDUVersion)
 	command := strings.Join(a.spec.Args, " ")
 	switch {
-	case a.spec.Kind == Pipe:
+	case a.spec.Kind == conf.Pipe:
 		b.WriteString("pipe cmd=" + command)
 	default:
-		family := map[string]string{"unix": "unix", "tcp4": "inet", "tcp6": "ipv6"}[a.spec.Network]
-		b.WriteString("sock dom=" + family + " port=" + a.spec.Address)
+		b.WriteString("sock dom=" + a.spec.Family() + " port=" + a.spec.Address)
 		if command != "" {
 			b.WriteString(" cmd=" + command)
 		}
@@ -74,36 +74,6 @@ func (a *agent) describe(b *strings.Builder) {
 // pmdaInterface is the version of the interface between collector and agent
 // that agents in process have in full (PMDA_INTERFACE_7).
 const pmdaInterface = 7
-
-// describe writes the host access list, closest rules first.
-func (a *Access) describe(b *strings.Builder) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.rules) == 0 {
-		b.WriteString("Host access list empty: host-based access control turned off\n")
-	} else {
-		a.describeHosts(b)
-	}
-	a.users.describe(b, "user")
-	a.groups.describe(b, "group")
-}
-
-func (a *Access) describeHosts(b *strings.Builder) {
-	const width = 39
-	line := strings.Repeat("=", width)
-	fmt.Fprintf(b, "Host access list:\n00 01 Cur/MaxCons %-*s %-*s lvl host-name\n", width, "host-spec", width, "host-mask")
-	fmt.Fprintf(b, "== == =========== %s %s === ==============\n", line, line)
-	for _, r := range a.rules {
-		writeOps(b, r.spec, r.deny)
-		spec, mask := "/", "/"
-		if !r.unix {
-			spec = r.prefix.Addr().String()
-			ones, _ := netip.AddrFromSlice(net.CIDRMask(r.prefix.Bits(), r.prefix.Addr().BitLen()))
-			mask = ones.String()
-		}
-		fmt.Fprintf(b, "%5d %5d %-*s %-*s %3d %s\n", r.cur, r.max, width, spec, width, mask, r.level, r.name)
-	}
-}
 
 // describeClients writes the table of clients. They are told by their
 // addresses alone: no name server is asked.
@@ -125,10 +95,10 @@ func (s *Server) listClients(b *strings.Builder) {
 		fmt.Fprintf(b, "    %3s  %-40.40s  %7d", descriptorOf(c.conn), c.from(), wire.PDUVersion)
 		if deny := c.denied(); deny != 0 {
 			b.WriteString("  ")
-			if deny&OpFetch != 0 {
+			if deny&access.OpFetch != 0 {
 				b.WriteString("fetch ")
 			}
-			if deny&OpStore != 0 {
+			if deny&access.OpStore != 0 {
 				b.WriteString("store ")
 			}
 		}

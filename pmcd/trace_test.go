@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -38,7 +39,7 @@ func TestTrace(t *testing.T) {
 		Report: report,
 		Agents: []pmcd.AgentSpec{
 			inProcess("local", 301, &scripted{}),
-			{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "eof")},
+			{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "eof")}},
 		},
 	})
 	compare := func(what string, want ...string) {
@@ -131,7 +132,7 @@ func TestDumpClients(t *testing.T) {
 // TestStopHangingAgent stops a server that waits for an agent without a limit.
 func TestStopHangingAgent(t *testing.T) {
 	report := new(logBuffer)
-	hang := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "hang")}
+	hang := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "hang")}}
 	setup := &pmcd.Setup{Agents: []pmcd.AgentSpec{inProcess("local", 301, &scripted{})}}
 	for _, reload := range []bool{true, false} {
 		s := start(t, pmcd.Config{
@@ -167,7 +168,7 @@ func TestStopHangingAgent(t *testing.T) {
 
 // TestTimeoutIsTold has an agent not answer in time. Only a fetch says so.
 func TestTimeoutIsTold(t *testing.T) {
-	hang := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Kind: pmcd.Pipe, Args: fakeAgentCommand(t, "mute")}
+	hang := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "mute")}}
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{inProcess("local", 301, &scripted{}), hang}})
 	c := dial(t, "unix", s.Socket)
 	c.fetch(fakeGood)

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/agentlink"
-	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -66,11 +66,11 @@ func confPath(env *cli.Env) string {
 
 // inProcess finds the agent of this program that our collector takes for a
 // dso line.
-func inProcess(spec pmcd.AgentSpec) (agent.Builtin, bool) {
-	if b, ok := agent.Named(strings.TrimSuffix(spec.Entry, "_init")); ok {
+func inProcess(dso conf.Transport) (agent.Builtin, bool) {
+	if b, ok := agent.Named(strings.TrimSuffix(dso.Entry, "_init")); ok {
 		return b, true
 	}
-	return agentlink.Builtin(spec.Path)
+	return agentlink.Builtin(dso.Path)
 }
 
 // domainOf returns the domain that the option -d of an agent's command gives

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/internal/safefile"
-	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -24,12 +24,12 @@ const maxConf = 1 << 20
 // A line is one line of a pmcd.conf with its continuations.
 type line struct {
 	text     string // as it is in the file, all with newlines but perhaps the last
-	spec     *pmcd.AgentSpec
+	spec     *conf.Agent
 	disabled bool // spec is that of a comment that disable made
 }
 
-// A conf is a pmcd.conf that can be edited: everything keeps its place.
-type conf struct {
+// A confFile is a pmcd.conf that can be edited: everything keeps its place.
+type confFile struct {
 	path  string
 	lines []line
 	// access is the index of the line that begins the access section, else
@@ -38,7 +38,7 @@ type conf struct {
 }
 
 // readConf reads the file at path.
-func readConf(path string) (*conf, error) {
+func readConf(path string) (*confFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func readConf(path string) (*conf, error) {
 	return parseConf(path, string(text)), nil
 }
 
-func parseConf(path, text string) *conf {
-	c := &conf{path: path, access: -1}
+func parseConf(path, text string) *confFile {
+	c := &confFile{path: path, access: -1}
 	for text != "" {
 		n := logicalLine(text)
 		l := line{text: text[:n]}
@@ -92,8 +92,8 @@ func logicalLine(text string) int {
 }
 
 // specOf returns the agent of a line, nil if it has none or is not right.
-func specOf(text string) *pmcd.AgentSpec {
-	file, err := pmcd.CheckFile(strings.NewReader(text))
+func specOf(text string) *conf.Agent {
+	file, err := conf.Check(strings.NewReader(text))
 	if err != nil || len(file.Agents) != 1 {
 		return nil
 	}
@@ -103,7 +103,7 @@ func specOf(text string) *pmcd.AgentSpec {
 // A continued line needs only one mark: a comment is continued, too.
 func uncomment(text string) string { return strings.TrimPrefix(text, disabledMark) }
 
-func (c *conf) text() string {
+func (c *confFile) text() string {
 	var b strings.Builder
 	for _, l := range c.lines {
 		b.WriteString(l.text)
@@ -113,7 +113,7 @@ func (c *conf) text() string {
 
 // find returns the index of the line of an agent that is enabled or disabled,
 // the last one if there are several, or -1.
-func (c *conf) find(name string, disabled bool) int {
+func (c *confFile) find(name string, disabled bool) int {
 	for i, l := range slices.Backward(c.lines) {
 		if l.spec != nil && l.disabled == disabled && l.spec.Name == name {
 			return i
@@ -122,8 +122,9 @@ func (c *conf) find(name string, disabled bool) int {
 	return -1
 }
 
-// clash tells which agent has the name or domain of spec, nil if none.
-func (c *conf) clash(spec pmcd.AgentSpec) error {
+// clash returns an error that names the agent which has the name or domain of
+// spec, nil if there is none.
+func (c *confFile) clash(spec conf.Agent) error {
 	for _, l := range c.lines {
 		switch {
 		case l.spec == nil || l.disabled:
@@ -138,7 +139,7 @@ func (c *conf) clash(spec pmcd.AgentSpec) error {
 
 // insert puts a line behind that of the last agent, or if there is none in
 // front of the access section.
-func (c *conf) insert(text string) {
+func (c *confFile) insert(text string) {
 	at := c.access
 	for i, l := range c.lines {
 		if l.spec != nil {
@@ -154,69 +155,18 @@ func (c *conf) insert(text string) {
 	c.access++
 }
 
-// appendField appends a field as a pmcd.conf has it.
-func appendField(b []byte, field string) []byte {
-	if field != "" && !strings.ContainsAny(field, " \t\r\v\f\"#") && field[0] != '[' {
-		return append(b, field...)
-	}
-	b = append(b, '"')
-	for _, c := range []byte(field) {
-		if c == '"' {
-			b = append(b, '\\')
-		}
-		b = append(b, c)
-	}
-	return append(b, '"')
-}
-
-// format returns the line of an agent.
-func format(spec pmcd.AgentSpec) string {
-	b := appendField(nil, spec.Name)
-	b = fmt.Appendf(b, "\t%d\t", spec.Domain)
-	if spec.Kind == pmcd.DSO {
-		b = append(b, "dso\t"...)
-		b = appendField(b, spec.Entry)
-		b = appendField(append(b, '\t'), spec.Path)
-		return string(append(b, '\n'))
-	}
-	if spec.Kind == pmcd.Socket {
-		b = append(b, "socket\t"...)
-		b = append(b, map[string]string{"tcp4": "inet ", "tcp6": "ipv6 ", "unix": "unix "}[spec.Network]...)
-		b = append(appendField(b, spec.Address), '\t')
-	} else {
-		b = append(b, "pipe\tbinary\t"...)
-	}
-	if spec.NotReady {
-		b = append(b, "notready "...)
-	}
-	for i, arg := range spec.Args {
-		if i > 0 {
-			b = append(b, ' ')
-		}
-		b = appendField(b, arg)
-	}
-	return string(append(b, '\n'))
-}
-
-// same tells whether two agents are one and the same.
-func same(a, b pmcd.AgentSpec) bool {
-	return a.Name == b.Name && a.Domain == b.Domain && a.Kind == b.Kind && a.NotReady == b.NotReady &&
-		a.Entry == b.Entry && a.Path == b.Path && a.Network == b.Network && a.Address == b.Address &&
-		slices.Equal(a.Args, b.Args)
-}
-
 // check reads the edited file as a collector does: spec must be in it if it is
 // wanted, and what was right before must still be.
-func (c *conf) check(before string, spec pmcd.AgentSpec, wanted bool) error {
-	old, err := pmcd.CheckFile(strings.NewReader(before))
+func (c *confFile) check(before string, spec conf.Agent, wanted bool) error {
+	old, err := conf.Check(strings.NewReader(before))
 	if old == nil {
 		return fmt.Errorf("%s has errors that keep collectors from reading it; nothing is changed:\n%w", c.path, err)
 	}
-	file, err := pmcd.CheckFile(strings.NewReader(c.text()))
+	file, err := conf.Check(strings.NewReader(c.text()))
 	if file == nil {
 		return fmt.Errorf("%s: a line for agent %s cannot be written: %w", c.path, spec.Name, err)
 	}
-	found := slices.ContainsFunc(file.Agents, func(s pmcd.AgentSpec) bool { return same(s, spec) })
+	found := slices.ContainsFunc(file.Agents, func(s conf.Agent) bool { return s.Equal(spec) })
 	change := -1
 	if wanted {
 		change = 1
@@ -230,7 +180,7 @@ func (c *conf) check(before string, spec pmcd.AgentSpec, wanted bool) error {
 // write replaces the file in one step; mode and owner stay. On an error the
 // file is what it was. Those who may write in the directory alone could replace
 // a file that others meant to keep from them: the file must be writable, too.
-func (c *conf) write() error {
+func (c *confFile) write() error {
 	return safefile.ReplaceBytes(c.path, []byte(c.text()), safefile.Replacement{
 		Mode: 0o644, Uid: -1, Gid: -1, Keep: true, Writable: true, Follow: true,
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/hangup"
-	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -152,7 +152,7 @@ func runEnable(ctx context.Context, env *cli.Env) int {
 }
 
 // enable edits c.
-func (e *edit) enable(env *cli.Env, c *conf, name string, command []string) (spec pmcd.AgentSpec, err error) {
+func (e *edit) enable(env *cli.Env, c *confFile, name string, command []string) (spec conf.Agent, err error) {
 	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "\n\\") {
 		return spec, fmt.Errorf("%q cannot be the name of an agent", name)
 	}
@@ -174,16 +174,16 @@ func (e *edit) enable(env *cli.Env, c *conf, name string, command []string) (spe
 		return spec, err
 	}
 	if was >= 0 {
-		c.lines[was] = line{text: format(spec)}
+		c.lines[was] = line{text: spec.Line()}
 	} else {
-		c.insert(format(spec))
+		c.insert(spec.Line())
 	}
 	return spec, nil
 }
 
 // spec makes the agent that enable was asked for.
-func (e *edit) spec(env *cli.Env, name string, command []string) (spec pmcd.AgentSpec, err error) {
-	spec = pmcd.AgentSpec{Name: name, Domain: e.domain}
+func (e *edit) spec(env *cli.Env, name string, command []string) (spec conf.Agent, err error) {
+	spec = conf.Agent{Name: name, Domain: e.domain}
 	if len(command) == 0 {
 		b, ok := agent.Named(name)
 		if !ok {
@@ -199,7 +199,7 @@ func (e *edit) spec(env *cli.Env, name string, command []string) (spec pmcd.Agen
 		if err != nil {
 			return spec, err
 		}
-		spec.Kind, spec.Entry = pmcd.DSO, name+"_init"
+		spec.Kind, spec.Entry = conf.DSO, name+"_init"
 		spec.Path = filepath.Join(cfg.Get("PCP_PMDAS_DIR"), name, "pmda_"+name+".so")
 		return spec, nil
 	}
@@ -217,9 +217,9 @@ func (e *edit) spec(env *cli.Env, name string, command []string) (spec pmcd.Agen
 	if path, err = filepath.Abs(path); err != nil {
 		return spec, err
 	}
-	spec.Kind, spec.NotReady = pmcd.Pipe, e.notReady
+	spec.Kind, spec.NotReady = conf.Pipe, e.notReady
 	if e.network != "" {
-		spec.Kind, spec.Network, spec.Address = pmcd.Socket, e.network, e.address
+		spec.Kind, spec.Network, spec.Address = conf.Socket, e.network, e.address
 	}
 	spec.Args = append([]string{path}, command[1:]...)
 	return spec, nil

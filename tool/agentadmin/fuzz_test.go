@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
 // FuzzConf checks that a file that is not edited stays as it is, and that
@@ -23,29 +23,29 @@ func FuzzConf(f *testing.F) {
 		if c.text() != text {
 			t.Fatalf("%q became %q", text, c.text())
 		}
-		file, err := pmcd.ParseFile(strings.NewReader(text))
+		file, err := conf.Parse(strings.NewReader(text))
 		if err != nil {
 			return
 		}
-		var found []pmcd.AgentSpec
+		var found []conf.Agent
 		for _, l := range c.lines {
 			if l.spec != nil && !l.disabled {
 				found = append(found, *l.spec)
 			}
 		}
-		if !slices.EqualFunc(found, file.Agents, same) {
+		if !slices.EqualFunc(found, file.Agents, conf.Agent.Equal) {
 			t.Fatalf("%q: found %v, want %v", text, found, file.Agents)
 		}
 		// Whatever can be enabled is read as it was meant, or refused.
-		spec := pmcd.AgentSpec{Name: "new", Domain: 509, Kind: pmcd.Pipe, Args: []string{"/bin/x", text}}
+		spec := conf.Agent{Name: "new", Domain: 509, Transport: conf.Transport{Kind: conf.Pipe, Args: []string{"/bin/x", text}}}
 		if c.clash(spec) != nil {
 			return
 		}
-		c.insert(format(spec))
+		c.insert(spec.Line())
 		if c.check(text, spec, true) != nil {
 			return
 		}
-		if after, _ := pmcd.ParseFile(strings.NewReader(c.text())); !slices.ContainsFunc(after.Agents, func(s pmcd.AgentSpec) bool { return same(s, spec) }) {
+		if after, _ := conf.Parse(strings.NewReader(c.text())); !slices.ContainsFunc(after.Agents, func(s conf.Agent) bool { return s.Equal(spec) }) {
 			t.Fatalf("%q is enabled as %q", text, c.text())
 		}
 	})

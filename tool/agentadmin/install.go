@@ -18,7 +18,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/hangup"
-	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -128,18 +128,18 @@ func (p *procedure) kind() (string, error) {
 func (p *procedure) line(kind string) (string, error) {
 	b := fmt.Appendf(nil, "%s\t%s\t", p.v["iam"], p.v["domain"])
 	if kind == "dso" {
-		if _, ok := inProcess(pmcd.AgentSpec{Entry: p.v["dso_entry"], Path: p.v["dso_name"]}); !ok {
+		if _, ok := inProcess(conf.Transport{Entry: p.v["dso_entry"], Path: p.v["dso_name"]}); !ok {
 			return "", p.sayf("Error: a shared object (%s) is not supported: %s is not built in", p.v["dso_name"], p.v["iam"])
 		}
-		b = append(appendField(append(b, "dso\t"...), p.v["dso_entry"]), '\t')
-		return string(append(appendField(b, p.v["dso_name"]), '\n')), nil
+		b = append(conf.AppendField(append(b, "dso\t"...), p.v["dso_entry"]), '\t')
+		return string(append(conf.AppendField(b, p.v["dso_name"]), '\n')), nil
 	}
 	how, option, err := p.channel()
 	if err != nil {
 		return "", err
 	}
 	b = append(append(b, how...), '\t')
-	b = appendField(b, filepath.Join(p.v["pmda_dir"], p.v["pmda_name"]))
+	b = conf.AppendField(b, filepath.Join(p.v["pmda_dir"], p.v["pmda_name"]))
 	if d := p.env.Getenv("PCP_DEBUG"); d != "" {
 		b = append(append(b, " -D"...), d...)
 	}
@@ -177,7 +177,7 @@ func (p *procedure) channel() (how, option string, err error) {
 		if family == "Unix" {
 			path, err := p.ask("Unix FIFO name? ")
 			if err != nil || path != "" {
-				path = string(appendField(nil, path))
+				path = string(conf.AppendField(nil, path))
 				return "socket\tunix " + path, "-u " + path, err
 			}
 			p.printf("Must provide a name, please try again\n")

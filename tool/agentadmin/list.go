@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/pmapi"
-	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -79,8 +79,8 @@ func runList(ctx context.Context, env *cli.Env) int {
 	} else if err != nil {
 		status = env.Fatalf("%s", fileErr(err))
 		c = parseConf(path, "")
-	} else if _, err := pmcd.ParseFile(strings.NewReader(c.text())); err != nil {
-		if ferr, ok := errors.AsType[*pmcd.FileError](err); ok && ferr.Harmless {
+	} else if _, err := conf.Parse(strings.NewReader(c.text())); err != nil {
+		if ferr, ok := errors.AsType[*conf.Error](err); ok && ferr.Harmless {
 			fmt.Fprintf(env.Stderr, "%s: %s has rules that do not count:\n%v\n", env.ProgName(), path, err)
 		} else {
 			status = env.Fatalf("%s has errors:\n%v", path, err)
@@ -172,7 +172,7 @@ func statesOf(ctx context.Context, c *pmapi.Context) (map[string]agentState, err
 }
 
 // rows makes the list: the file's agents, this program's, and what else runs.
-func rows(c *conf, states map[string]agentState) []row {
+func rows(c *confFile, states map[string]agentState) []row {
 	var list []row
 	seen := make(map[string]bool)
 	add := func(r row, configured bool) {
@@ -221,12 +221,12 @@ func rows(c *conf, states map[string]agentState) []row {
 	return list
 }
 
-func configuredRow(spec pmcd.AgentSpec) row {
+func configuredRow(spec conf.Agent) row {
 	r := row{Domain: spec.Domain, Name: spec.Name, How: spec.Kind.String(), Comment: strings.Join(spec.Args, " ")}
 	switch spec.Kind {
-	case pmcd.DSO:
+	case conf.DSO:
 		r.Comment = spec.Path
-		if b, ok := inProcess(spec); ok {
+		if b, ok := inProcess(spec.Transport); ok {
 			r.How = "in process"
 			r.Comment = ""
 			if b.Name != spec.Name {
@@ -235,7 +235,7 @@ func configuredRow(spec pmcd.AgentSpec) row {
 		} else {
 			r.Comment += ": not built in, only a C collector loads it"
 		}
-	case pmcd.Socket:
+	case conf.Socket:
 		r.Comment = strings.TrimSpace(spec.Address + " " + r.Comment)
 	}
 	return r

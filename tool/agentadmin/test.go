@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/internal/agentlink"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -178,15 +179,15 @@ func (t *tester) find(args []string) (b agent.Builtin, command []string, err err
 }
 
 // configured returns the agent of a line of the configuration.
-func (t *tester) configured(spec pmcd.AgentSpec) (b agent.Builtin, command []string, err error) {
+func (t *tester) configured(spec conf.Agent) (b agent.Builtin, command []string, err error) {
 	if t.domain == 0 {
 		t.domain = spec.Domain
 	}
 	switch spec.Kind {
-	case pmcd.Pipe:
+	case conf.Pipe:
 		return b, spec.Args, nil
-	case pmcd.DSO:
-		b, ok := inProcess(spec)
+	case conf.DSO:
+		b, ok := inProcess(spec.Transport)
 		if !ok || b.Name == "pmcd" {
 			return b, nil, fmt.Errorf("agent %s: %s is not built in and cannot be loaded", spec.Name, spec.Path)
 		}

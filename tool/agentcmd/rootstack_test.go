@@ -15,6 +15,7 @@ import (
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 )
@@ -41,7 +42,7 @@ func ourCollector(t testing.TB, e engineTree, names *pmns.Tree, root string, lin
 	}
 	last := inProcess("linux", 60)
 	if len(linux) > 0 {
-		last = pmcd.AgentSpec{Name: "linux", Domain: 60, Kind: pmcd.Pipe, Args: linux}
+		last = pmcd.AgentSpec{Name: "linux", Domain: 60, Transport: conf.Transport{Kind: conf.Pipe, Args: linux}}
 	}
 	socket = filepath.Join(dir, "socket")
 	ln, err := net.Listen("unix", socket)
@@ -50,7 +51,7 @@ func ourCollector(t testing.TB, e engineTree, names *pmns.Tree, root string, lin
 	}
 	started := make(chan struct{})
 	s, err := pmcd.New(pmcd.Config{
-		Agents:    []pmcd.AgentSpec{{Name: "root", Domain: 1, Kind: pmcd.Pipe, Args: []string{root}}, inProcess("pmcd", 2), last},
+		Agents:    []pmcd.AgentSpec{{Name: "root", Domain: 1, Transport: conf.Transport{Kind: conf.Pipe, Args: []string{root}}}, inProcess("pmcd", 2), last},
 		NameSpace: names, Listeners: []net.Listener{ln}, Root: helper, AgentEnv: env, Dir: dir,
 		AgentTimeout: time.Minute, CredsTimeout: time.Minute,
 		Started: func() { close(started) },

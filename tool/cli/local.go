@@ -18,6 +18,7 @@ import (
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -169,23 +170,21 @@ func readConf(path string) (string, error) {
 
 // parseLocal finds the agents for local contexts in the configuration of a
 // collector: DSOs, and the processes linux and, if there is one, proc, which are
-// there as DSOs as well. The agent pmcd is about a collector. There is hardly any check: the
-// collector makes those (build_dsotab in src/libpcp/src/connectlocal.c).
+// there as DSOs as well. The agent pmcd is about a collector. Their lines need not
+// be right (build_dsotab in src/libpcp/src/connectlocal.c).
 func parseLocal(text, pmdas string) []localDSO {
 	var list []localDSO
-	for line := range strings.Lines(text) {
-		switch f := strings.Fields(line); {
-		case strings.HasPrefix(line, "#"), strings.HasPrefix(line, "pmcd"):
-		case strings.HasPrefix(line, "proc"):
+	for _, a := range conf.Lenient(strings.NewReader(text)) {
+		switch {
+		case strings.HasPrefix(a.Name, "pmcd"):
+		case strings.HasPrefix(a.Name, "proc"):
 			if _, ok := agent.Named("proc"); ok {
 				list = append(list, localDSO{domain: 3, path: filepath.Join(pmdas, "proc/pmda_proc.so"), init: "proc_init"})
 			}
-		case strings.HasPrefix(line, "linux"):
+		case strings.HasPrefix(a.Name, "linux"):
 			list = append(list, localDSO{domain: 60, path: filepath.Join(pmdas, "linux/pmda_linux.so"), init: "linux_init"})
-		case len(f) >= 5 && strings.HasPrefix(f[2], "dso"):
-			if n, ok := Atoi(f[1]); ok && n >= 0 && n <= pcp.MaxAgentDomain {
-				list = append(list, localDSO{domain: n, path: f[4], init: f[3]})
-			}
+		case a.Kind == conf.DSO && a.Path != "" && a.Domain <= pcp.MaxAgentDomain:
+			list = append(list, localDSO{domain: a.Domain, path: a.Path, init: a.Entry})
 		}
 	}
 	return list

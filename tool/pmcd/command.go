@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +25,8 @@ import (
 	"github.com/go-pcp/pcp/internal/service"
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -99,7 +100,7 @@ type settings struct {
 	listen             pmcd.ListenConfig
 	local              bool
 	server             pmcd.Config
-	accounts           pmcd.AccountsConfig
+	accounts           access.AccountsConfig
 	warnings           []string // for the log
 }
 
@@ -331,13 +332,13 @@ func parsePorts(list string) (ports []int, ok bool) {
 
 // verify checks a configuration file and says what is wrong with it.
 func verify(env *cli.Env, path string) int {
-	if _, err := pmcd.ReadFile(path); err != nil {
+	if _, err := conf.ReadFile(path); err != nil {
 		if perr, ok := err.(*os.PathError); ok {
 			fmt.Fprintf(env.Stderr, "pmcd verify %s: %s\n", perr.Path, cli.ErrText(perr.Err))
 		} else {
 			fmt.Fprintln(env.Stderr, err)
 		}
-		if ferr, ok := errors.AsType[*pmcd.FileError](err); !ok || !ferr.Harmless {
+		if ferr, ok := errors.AsType[*conf.Error](err); !ok || !ferr.Harmless {
 			return 1
 		}
 	}
@@ -484,7 +485,7 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	}
 	cfg.Log = log
 	set.accounts.Log = log
-	cfg.Auth = pmcd.NewAccounts(set.accounts)
+	cfg.Auth = access.NewAccounts(set.accounts)
 	cfg.AgentOutput = logTo
 	cfg.Report = logTo
 	renew, err := secure(&cfg, set.tlsconf, logTo, log)
@@ -558,15 +559,15 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 
 // specs finds our own agents for the DSOs of a configuration file. Others
 // cannot be loaded; the collector says so, and goes on without them.
-func specs(list []pmcd.AgentSpec, version string, log *slog.Logger) []pmcd.AgentSpec {
-	found := slices.Clone(list)
+func specs(list []conf.Agent, version string, log *slog.Logger) []pmcd.AgentSpec {
+	found := pmcd.AgentSpecs(list)
 	for i := range found {
 		spec := &found[i]
-		if spec.Kind != pmcd.DSO {
+		if spec.Kind != conf.DSO {
 			continue
 		}
 		domain := spec.Domain
-		b, ok := builtin(*spec)
+		b, ok := builtin(spec.Transport)
 		spec.Open = func(s *pmcd.Server) (pmda.Agent, error) {
 			if !ok {
 				return nil, errors.New("this program cannot load DSOs and has none of this name built in")
@@ -580,7 +581,7 @@ func specs(list []pmcd.AgentSpec, version string, log *slog.Logger) []pmcd.Agent
 // builtin finds the agent of a dso line by its entry point, as a file can have
 // several: pmproxy_init of pmda_mmv.so is pmproxy; or by the file's name,
 // which says more about what it is than the label: /.../pmda_linux.so is linux.
-func builtin(spec pmcd.AgentSpec) (agent.Builtin, bool) {
+func builtin(spec conf.Transport) (agent.Builtin, bool) {
 	if b, ok := agent.Named(strings.TrimSuffix(spec.Entry, "_init")); ok {
 		return b, true
 	}

@@ -82,7 +82,7 @@ func writeFile(t *testing.T, path, text string) string {
 	return path
 }
 
-const conf = `
+const confText = `
 pmcd	2	dso	pmcd_init	/var/lib/pcp/pmdas/pmcd/pmda_pmcd.so
 linux	60	dso	linux_init	/var/lib/pcp/pmdas/linux/pmda_linux.so
 odd	61	dso	odd_init	/var/lib/pcp/pmdas/odd/pmda_odd.so
@@ -116,7 +116,7 @@ func TestForeground(t *testing.T) {
 	status := make(chan int)
 	args := []string{
 		"-f", "-A", "-i", "127.0.0.1", "-p", port, "-s", socket, "-l", log, "-H", "myhost", "-t", "7", "-D", "appl2",
-		"-c", writeFile(t, filepath.Join(dir, "conf"), conf),
+		"-c", writeFile(t, filepath.Join(dir, "conf"), confText),
 	}
 	go func() { status <- Command.Run(ctx, testEnv(&out, &errs, getenv(dir), args...)) }()
 
@@ -269,7 +269,7 @@ func TestDaemon(t *testing.T) {
 	}
 	args := []string{
 		"-A", "-i", "127.0.0.1", "-p", freePort(t), "-s", socket, "-l", filepath.Join(dir, "log"), "-U", me.Username,
-		"-c", writeFile(t, filepath.Join(dir, "conf"), conf),
+		"-c", writeFile(t, filepath.Join(dir, "conf"), confText),
 	}
 	t.Setenv(testArgs, strings.Join(args, "\n"))
 	t.Setenv("PCP_RUN_DIR", run)

@@ -73,7 +73,7 @@ func TestServiceManager(t *testing.T) {
 	cmd := program(t, []string{
 		"NOTIFY_SOCKET=" + filepath.Join(dir, "notify"), "LISTEN_PID=me", "LISTEN_FDS=2",
 		"PMNS_DEFAULT=" + filepath.Join(dir, "none"), "PCP_RUN_DIR=" + dir,
-	}, files, "-f", "-l", filepath.Join(dir, "log"), "-c", writeFile(t, filepath.Join(dir, "conf"), conf))
+	}, files, "-f", "-l", filepath.Join(dir, "log"), "-c", writeFile(t, filepath.Join(dir, "conf"), confText))
 	said := func(re string) {
 		t.Helper()
 		b := make([]byte, 1000)
@@ -119,7 +119,7 @@ func TestUser(t *testing.T) {
 	env := []string{"PMNS_DEFAULT=" + filepath.Join(dir, "none"), "PCP_RUN_DIR=" + dir}
 	args := []string{
 		"-i", "127.0.0.1", "-p", freePort(t), "-s", socket, "-l", filepath.Join(dir, "log"),
-		"-c", writeFile(t, filepath.Join(dir, "conf"), conf), "-U",
+		"-c", writeFile(t, filepath.Join(dir, "conf"), confText), "-U",
 	}
 	cmd := program(t, env, nil, append(args, "nobody")...)
 	ready(t, "unix:"+socket).Close()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -37,11 +38,11 @@ type reloader struct {
 }
 
 // readConf reads the configuration file, and remembers which it was.
-func (r *reloader) readConf() (*pmcd.File, error) {
+func (r *reloader) readConf() (*conf.File, error) {
 	r.conf, r.access = stampOf(r.config), stampOf(r.config+".access")
-	file, err := pmcd.ReadFile(r.config)
+	file, err := conf.ReadFile(r.config)
 	if file != nil && r.describe {
-		pmcd.DescribeAgents(r.logTo, file.Agents)
+		conf.Describe(r.logTo, file.Agents)
 	}
 	return file, err
 }

@@ -1,4 +1,4 @@
-package pmcd
+package access
 
 import (
 	"errors"
@@ -15,9 +15,9 @@ import (
 
 // userID finds a user that every Debian has. The ids of these differ, and none is
 // in the other's groups.
-func userID(t *testing.T, name string) account {
+func userID(t *testing.T, name string) User {
 	t.Helper()
-	who, err := lookupAccount(name)
+	who, err := LookupUser(name)
 	if err != nil {
 		t.Skipf("no user %q here: %v", name, err)
 	}
@@ -29,16 +29,16 @@ func userID(t *testing.T, name string) account {
 func TestAccountAccess(t *testing.T) {
 	root, daemon, games := userID(t, "root"), userID(t, "daemon"), userID(t, "games")
 	unix := &net.UnixAddr{Net: "unix"}
-	f := func(text string, who *account, want Ops, refused error) {
+	f := func(text string, who *User, want Ops, refused error) {
 		t.Helper()
-		a := accessOf(t, text)
-		ad, err := a.admit(unix, true)
+		a := rulesOf(t, text)
+		ad, err := a.Admit(unix, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = a.admitAccount(&ad, who)
-		if !errors.Is(err, refused) || err == nil && ad.deny != want {
-			t.Errorf("%q: %v is denied %b, %v, want %b, %v", text, who, ad.deny, err, want, refused)
+		err = a.AdmitUser(&ad, who)
+		if !errors.Is(err, refused) || err == nil && ad.Deny != want {
+			t.Errorf("%q: %v is denied %b, %v, want %b, %v", text, who, ad.Deny, err, want, refused)
 		}
 	}
 	f("allow * : all;", nil, 0, nil)
@@ -62,20 +62,20 @@ func TestAccountAccess(t *testing.T) {
 	f("disallow \"unix:\" : store; allow user root : all;", &root, OpStore, nil)
 	f("disallow \"unix:\" : store; disallow user root : fetch;", &root, 0, pcp.ErrPermission)
 	// A list of users counts for whose first group is among the groups of one.
-	f("disallow user root : store; allow user * : all;", &account{12345, 0}, OpStore, nil)
+	f("disallow user root : store; allow user * : all;", &User{12345, 0}, OpStore, nil)
 }
 
 func TestAccountLimits(t *testing.T) {
 	root, daemon := userID(t, "root"), userID(t, "daemon")
-	a := accessOf(t, "allow user root : all, maximum 2 connections; allow user * : all, maximum 1 connections;")
-	come := func(who account) (admission, error) {
-		ad, err := a.admit(&net.UnixAddr{Net: "unix"}, true)
+	a := rulesOf(t, "allow user root : all, maximum 2 connections; allow user * : all, maximum 1 connections;")
+	come := func(who User) (Admission, error) {
+		ad, err := a.Admit(&net.UnixAddr{Net: "unix"}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = a.admitAccount(&ad, &who)
+		err = a.AdmitUser(&ad, &who)
 		if err != nil {
-			a.leave(ad)
+			a.Leave(ad)
 		}
 		return ad, err
 	}
@@ -92,10 +92,10 @@ func TestAccountLimits(t *testing.T) {
 	if _, err := come(daemon); err != nil {
 		t.Errorf("somebody else: %v", err)
 	}
-	if _, err := come(account{12345, 12345}); !errors.Is(err, pcp.ErrConnLimit) {
+	if _, err := come(User{12345, 12345}); !errors.Is(err, pcp.ErrConnLimit) {
 		t.Errorf("second of all others: %v, want %v", err, pcp.ErrConnLimit)
 	}
-	a.leave(first)
+	a.Leave(first)
 	if _, err := come(root); err != nil {
 		t.Errorf("after the first left: %v", err)
 	}
@@ -114,9 +114,9 @@ func TestAccountFiles(t *testing.T) {
 
 func TestAccountTables(t *testing.T) {
 	root := userID(t, "root")
-	a := accessOf(t, "allow user root : fetch, maximum 3 connections; disallow user * : store; allow group root : all;")
-	ad, _ := a.admit(&net.UnixAddr{Net: "unix"}, true)
-	if err := a.admitAccount(&ad, &root); err != nil {
+	a := rulesOf(t, "allow user root : fetch, maximum 3 connections; disallow user * : store; allow group root : all;")
+	ad, _ := a.Admit(&net.UnixAddr{Net: "unix"}, true)
+	if err := a.AdmitUser(&ad, &root); err != nil {
 		t.Fatal(err)
 	}
 	u, err := user.Lookup("root")
@@ -139,8 +139,6 @@ func TestAccountTables(t *testing.T) {
 	for _, id := range g.ids {
 		members = append(members, strconv.Itoa(id)+"("+userName(id)+")")
 	}
-	var b strings.Builder
-	a.describe(&b)
 	want := `Host access list empty: host-based access control turned off
 User access list:
 00 01 Cur/MaxCons     uid user-name                       group-list
@@ -153,7 +151,7 @@ Group access list:
  y  y     0     0       0 root                            ` + strings.Join(members, ",") + `
  n  n     0     0       * *                              
 `
-	if diff := cmp.Diff(want, b.String()); diff != "" {
+	if diff := cmp.Diff(want, a.Describe()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

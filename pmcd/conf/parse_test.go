@@ -1,4 +1,4 @@
-package pmcd_test
+package conf_test
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp/internal/oracle"
-	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
-func TestParseFile(t *testing.T) {
+func TestParse(t *testing.T) {
 	const text = `# comment
 root	1	pipe	binary		/pmdas/root/pmdaroot
 pmcd 2 DSO pmcd_init /pmdas/pmcd/pmda_pmcd.so # another
@@ -27,25 +27,25 @@ un 6 socket unix /run/agent.socket
 un 7 socket unix /run/other.socket
 [access]
 `
-	got, err := pmcd.ParseFile(strings.NewReader(text + `disallow ".*" : store; disallow ":*" : store;
+	got, err := conf.Parse(strings.NewReader(text + `disallow ".*" : store; disallow ":*" : store;
 allow "local:*" : all;
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []pmcd.AgentSpec{
-		{Name: "root", Domain: 1, Kind: pmcd.Pipe, Args: []string{"/pmdas/root/pmdaroot"}},
-		{Name: "pmcd", Domain: 2, Kind: pmcd.DSO, Entry: "pmcd_init", Path: "/pmdas/pmcd/pmda_pmcd.so"},
-		{Name: "proc", Domain: 3, Kind: pmcd.Pipe, NotReady: true, Args: []string{"/pmdas/proc dir/pmdaproc", "-d", "3", "-A", "#", "a b", `say "x"`}},
-		{Name: "sock", Domain: 4, Kind: pmcd.Socket, Network: "tcp4", Address: "2077"},
-		{Name: "six", Domain: 5, Kind: pmcd.Socket, Network: "tcp6", Address: "2078", Args: []string{"/bin/agent", "-x"}},
-		{Name: "un", Domain: 6, Kind: pmcd.Socket, Network: "unix", Address: "/run/agent.socket"},
-		{Name: "un", Domain: 7, Kind: pmcd.Socket, Network: "unix", Address: "/run/other.socket"},
+	want := []conf.Agent{
+		{Name: "root", Domain: 1, Transport: conf.Transport{Kind: conf.Pipe, Args: []string{"/pmdas/root/pmdaroot"}}},
+		{Name: "pmcd", Domain: 2, Transport: conf.Transport{Kind: conf.DSO, Entry: "pmcd_init", Path: "/pmdas/pmcd/pmda_pmcd.so"}},
+		{Name: "proc", Domain: 3, Transport: conf.Transport{Kind: conf.Pipe, NotReady: true, Args: []string{"/pmdas/proc dir/pmdaproc", "-d", "3", "-A", "#", "a b", `say "x"`}}},
+		{Name: "sock", Domain: 4, Transport: conf.Transport{Kind: conf.Socket, Network: "tcp4", Address: "2077"}},
+		{Name: "six", Domain: 5, Transport: conf.Transport{Kind: conf.Socket, Network: "tcp6", Address: "2078", Args: []string{"/bin/agent", "-x"}}},
+		{Name: "un", Domain: 6, Transport: conf.Transport{Kind: conf.Socket, Network: "unix", Address: "/run/agent.socket"}},
+		{Name: "un", Domain: 7, Transport: conf.Transport{Kind: conf.Socket, Network: "unix", Address: "/run/other.socket"}},
 	}
 	if d := cmp.Diff(want, got.Agents); d != "" {
 		t.Errorf("agents (-want +got):\n%s", d)
 	}
-	none, err := pmcd.ParseFile(strings.NewReader("pmcd 2 dso pmcd_init /x.so"))
+	none, err := conf.Parse(strings.NewReader("pmcd 2 dso pmcd_init /x.so"))
 	if err != nil || len(none.Agents) != 1 || none.Access == nil {
 		t.Errorf("without an access section: %+v, %v", none, err)
 	}
@@ -116,7 +116,7 @@ func TestFilesAgainstTheRealOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := oracle.Run(t, "pmcd", "-v", "-c", path)
-		_, err := pmcd.ReadFile(path)
+		_, err := conf.ReadFile(path)
 		status, msg := 0, ""
 		if err != nil {
 			status, msg = 1, err.Error()+"\n"
@@ -133,8 +133,8 @@ func TestFilesAgainstTheRealOne(t *testing.T) {
 	}
 }
 
-// TestCheckFile looks up no hosts, and finds the same mistakes otherwise.
-func TestCheckFile(t *testing.T) {
+// TestCheck looks up no hosts, and finds the same mistakes otherwise.
+func TestCheck(t *testing.T) {
 	asked := 0
 	real := net.DefaultResolver
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
@@ -144,19 +144,19 @@ func TestCheckFile(t *testing.T) {
 	defer func() { net.DefaultResolver = real }()
 	const head = "a 2 dso x /y\n[access]\n"
 	hosts := head + "allow one.example, two.example : all;\ndisallow hosts one.example, localhost : store;\nallow \"local:*\" : fetch;\n"
-	conf, err := pmcd.CheckFile(strings.NewReader(hosts))
-	if err != nil || conf == nil || len(conf.Agents) != 1 || conf.Access != nil || asked > 0 {
-		t.Errorf("CheckFile = %+v, %v, and asks %d times", conf, err, asked)
+	file, err := conf.Check(strings.NewReader(hosts))
+	if err != nil || file == nil || len(file.Agents) != 1 || file.Access != nil || asked > 0 {
+		t.Errorf("Check = %+v, %v, and asks %d times", file, err, asked)
 	}
 	for _, text := range []string{"allow one.example : x;", "allow one.example all;", "allow *.example : all;", "allow .* : all; disallow .* : all;"} {
-		checked, err := pmcd.CheckFile(strings.NewReader(head + text))
-		if _, want := pmcd.ParseFile(strings.NewReader(head + text)); checked != nil || err == nil || want == nil {
-			t.Errorf("%s: CheckFile = %v, %v; ParseFile has %v", text, checked, err, want)
+		checked, err := conf.Check(strings.NewReader(head + text))
+		if _, want := conf.Parse(strings.NewReader(head + text)); checked != nil || err == nil || want == nil {
+			t.Errorf("%s: Check = %v, %v; Parse has %v", text, checked, err, want)
 		}
 	}
 	asked = 0
-	if _, err = pmcd.ParseFile(strings.NewReader(hosts)); err == nil || asked == 0 {
-		t.Errorf("ParseFile: %v, asks %d times", err, asked)
+	if _, err = conf.Parse(strings.NewReader(hosts)); err == nil || asked == 0 {
+		t.Errorf("Parse: %v, asks %d times", err, asked)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestBadFiles(t *testing.T) {
 		"a 2 dso x /y\n[access]\nallow \"fe80::*:1\" : store;",
 		"a 2 dso x /y\n[access]\nallow * : store; disallow * : store;",
 	) {
-		if _, err := pmcd.ParseFile(strings.NewReader(text)); err == nil {
+		if _, err := conf.Parse(strings.NewReader(text)); err == nil {
 			t.Errorf("%.80q was taken", text)
 		}
 	}
@@ -187,16 +187,31 @@ func TestBadFiles(t *testing.T) {
 // forgets errors before a good line, and does not take its own "unlimited
 // connections".
 func TestFilesUnlikeTheRealOne(t *testing.T) {
-	file, err := pmcd.ParseFile(strings.NewReader("x 2 dso\nz 4 pipe binary /bin/z\n"))
+	file, err := conf.Parse(strings.NewReader("x 2 dso\nz 4 pipe binary /bin/z\n"))
 	if err == nil || file == nil || len(file.Agents) != 1 {
 		t.Errorf("a bad line before a good one: %+v, %v", file, err)
 	}
-	if _, err := pmcd.ParseFile(strings.NewReader("[access]\nallow * : unlimited connections;")); err != nil {
+	if _, err := conf.Parse(strings.NewReader("[access]\nallow * : unlimited connections;")); err != nil {
 		t.Errorf("unlimited connections: %v", err)
 	}
 }
 
-func FuzzParseFile(f *testing.F) {
+// TestLenient has lines that a collector refuses.
+func TestLenient(t *testing.T) {
+	got := conf.Lenient(strings.NewReader("linux 60 pipe\n# x\nsimple 253 dso simple_init rel/pmda_simple.so extra\nodd\nworse 1x dso\nagain 253 dso y\n[access]\nz 9 dso a /b\n"))
+	want := []conf.Agent{
+		{Name: "linux", Domain: 60, Transport: conf.Transport{Kind: conf.Pipe}},
+		{Name: "simple", Domain: 253, Transport: conf.Transport{Kind: conf.DSO, Entry: "simple_init", Path: "rel/pmda_simple.so"}},
+		{Name: "odd"},
+		{Name: "worse"},
+		{Name: "again", Domain: 253},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+func FuzzParse(f *testing.F) {
 	for _, text := range append(badFiles, goodFiles...) {
 		f.Add(text)
 	}
@@ -204,9 +219,26 @@ func FuzzParseFile(f *testing.F) {
 		if strings.Contains(strings.ToLower(text), "allow") {
 			return // may ask the resolver
 		}
-		file, err := pmcd.ParseFile(strings.NewReader(text))
+		file, err := conf.Parse(strings.NewReader(text))
 		if (err == nil) && file == nil {
 			t.Error("neither file nor error")
 		}
 	})
+}
+
+// TestUnknownHost leaves out a rule for a host that has no address, and one
+// that contradicts another, and says so.
+func TestUnknownHost(t *testing.T) {
+	f := func(text, want string, harmless bool) {
+		t.Helper()
+		file, err := conf.Parse(strings.NewReader("a 2 dso x /y\n[access]\n" + text))
+		var ferr *conf.Error
+		if !errors.As(err, &ferr) || ferr.Harmless != harmless || (file != nil) != harmless || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %+v, %v, want %q, harmless %v", text, file, err, want, harmless)
+		}
+	}
+	f(`disallow no-such-host.invalid, ".*" : store;`, "Warning: the following access control specification will be ignored\npmcd config[line 3]: Warning: access control error for host 'no-such-host.invalid': ", true)
+	f(`allow no-such-host.invalid : all;`, "no valid statements in [access] section", false)
+	f(`allow "local:*" : all; disallow "*" : store;`, "Error: Permission clash for unix: [spec:2 deny:2] with earlier statement for unix: [spec:3 deny:0]", true)
+	f(`allow "unix:" : all; disallow "unix:" : store;`, "access control error for host 'unix:': ", false)
 }

@@ -1,4 +1,4 @@
-package pmcd_test
+package conf_test
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
-	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
 // A sectionMaker writes random [access] sections. It leaves out what the C
@@ -99,11 +99,11 @@ func TestAccessSectionsLikeTheRealOne(t *testing.T) {
 		said, table, _ := strings.Cut(out.Stderr, "\nHost access list")
 		want := fmt.Sprintf("status %d\n%s", out.Exit, accessTrace.ReplaceAllString(said, ""))
 
-		file, err := pmcd.ReadFile(path)
+		file, err := conf.ReadFile(path)
 		status, msg, rules := 0, "", ""
 		if err != nil {
 			msg = err.Error() + "\n"
-			if !err.(*pmcd.FileError).Harmless {
+			if !err.(*conf.Error).Harmless {
 				status = 1
 			}
 		}

@@ -1,14 +1,15 @@
-package pmcd
+package conf
 
 import (
 	"errors"
 	"fmt"
 
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/pmcd/access"
 )
 
 // access parses the statements of an access section, to the end of the file.
-func (p *confParser) access(a *Access) {
+func (p *parser) access(a *access.Rules) {
 	if p.tok == "" {
 		p.next()
 	}
@@ -39,21 +40,21 @@ func (p *confParser) access(a *Access) {
 
 // accessStatement parses a statement up to its ';' and adds its rules. It
 // reports whether there are any.
-func (p *confParser) accessStatement(a *Access) (added bool) {
+func (p *parser) accessStatement(a *access.Rules) (added bool) {
 	allow := p.is("allow")
 	if !allow && !p.is("disallow") {
 		p.errorf("allow or disallow statement expected")
 		return false
 	}
 	p.next()
-	kind, add := "host", a.addHost
+	kind, add := "host", a.AddHost
 	switch {
 	case p.quoted:
 	case p.is("user"), p.is("users"):
-		kind, add = "user", a.addUser
+		kind, add = "user", a.AddUser
 		p.next()
 	case p.is("group"), p.is("groups"):
-		kind, add = "group", a.addGroup
+		kind, add = "group", a.AddGroup
 		p.next()
 	case p.is("host"), p.is("hosts"):
 		p.next()
@@ -68,15 +69,15 @@ func (p *confParser) accessStatement(a *Access) (added bool) {
 		return false
 	}
 	for _, name := range names {
-		notes, err := add(name, rule.spec, rule.deny, rule.max)
+		notes, err := add(name, rule.Rule)
 		for _, note := range notes {
-			p.lines = append(p.lines, daemonlog.Line("pmcd", note.level, note.text))
+			p.lines = append(p.lines, daemonlog.Line("pmcd", note.Level, note.Text))
 		}
-		if err == nil || err == errNotLookedUp {
+		if err == nil || err == access.ErrNotLookedUp {
 			added = true
 			continue
 		}
-		ignored := errors.Is(err, errUnknownHost)
+		ignored := errors.Is(err, access.ErrUnknownHost)
 		if ignored {
 			p.lines = append(p.lines, "Warning: the following access control specification will be ignored")
 		}
@@ -91,7 +92,7 @@ func (p *confParser) accessStatement(a *Access) (added bool) {
 
 // names parses a list up to its ':', of a kind that messages name. A name may
 // hold colons of its own if it is quoted; local: and unix: need not be.
-func (p *confParser) names(kind string) ([]string, bool) {
+func (p *parser) names(kind string) ([]string, bool) {
 	var hosts []string
 	for {
 		if p.eof() || !p.quoted && (p.tok == ":" || p.tok == ";") {
@@ -119,24 +120,23 @@ func (p *confParser) names(kind string) ([]string, bool) {
 
 // An accessRule is the right side of a statement.
 type accessRule struct {
-	allow      bool
-	spec, deny Ops
-	max        int
-	unlimited  bool
+	allow     bool
+	unlimited bool
+	access.Rule
 }
 
 // set allows or denies ops; inverted is for what follows "except".
-func (r *accessRule) set(ops Ops, inverted bool) {
-	r.spec |= ops
+func (r *accessRule) set(ops access.Ops, inverted bool) {
+	r.Ops |= ops
 	if r.allow != inverted {
-		r.deny &^= ops
+		r.Deny &^= ops
 	} else {
-		r.deny |= ops
+		r.Deny |= ops
 	}
 }
 
 // accessOps parses a list of operations up to its ';'.
-func (p *confParser) accessOps(r *accessRule, except bool) bool {
+func (p *parser) accessOps(r *accessRule, except bool) bool {
 	if p.tok == ";" || p.eof() {
 		p.errorf("empty or incomplete permissions list")
 		return false
@@ -145,9 +145,9 @@ func (p *confParser) accessOps(r *accessRule, except bool) bool {
 	for !p.eof() && p.tok != ";" {
 		switch {
 		case p.is("fetch"), p.is("store"):
-			op := OpFetch
+			op := access.OpFetch
 			if p.is("store") {
-				op = OpStore
+				op = access.OpStore
 			}
 			if all {
 				p.errorf("can't have \"all\" mixed with specific permissions")
@@ -166,7 +166,7 @@ func (p *confParser) accessOps(r *accessRule, except bool) bool {
 				return false
 			}
 			all = true
-			r.set(OpAll, false)
+			r.set(access.OpAll, false)
 			p.next()
 			if p.is("except") {
 				p.next()
@@ -198,9 +198,9 @@ func (p *confParser) accessOps(r *accessRule, except bool) bool {
 }
 
 // connectionLimit parses "maximum n connections" or "unlimited connections".
-func (p *confParser) connectionLimit(r *accessRule, misplaced bool) bool {
+func (p *parser) connectionLimit(r *accessRule, misplaced bool) bool {
 	switch {
-	case r.max != 0 || r.unlimited:
+	case r.Max != 0 || r.unlimited:
 		p.errorf("connection limit already specified")
 		return false
 	case misplaced:
@@ -219,7 +219,7 @@ func (p *confParser) connectionLimit(r *accessRule, misplaced bool) bool {
 			p.errorf("maximum connection limit must be a positive number")
 			return false
 		}
-		r.max = n
+		r.Max = n
 	}
 	if p.next(); !p.is("connections") {
 		p.errorf("\"connections\" expected")

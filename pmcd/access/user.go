@@ -1,4 +1,4 @@
-package pmcd
+package access
 
 import (
 	"bufio"
@@ -16,16 +16,14 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// An account is who a client is, as far as access rules go.
-type account struct{ uid, gid int }
+// A User is who a client is, as far as access rules go.
+type User struct{ UID, GID int }
 
 // An accountRule is one row of the access list of users or of groups.
 type accountRule struct {
 	name string
 	id   int   // of the user or the group; not used for "*"
 	ids  []int // the user's groups, or the group's users
-	spec Ops
-	deny Ops
 	limit
 }
 
@@ -46,7 +44,7 @@ const errClash = -pcp.Error(syscall.EINVAL)
 
 // add adds a rule for a user or a group, as kind says. Why one cannot be added
 // is in the notes.
-func (l *accountList) add(kind, name string, find func(string) (*accountRule, error), spec, deny Ops, maximum int) (notes []note, err error) {
+func (l *accountList) add(kind, name string, find func(string) (*accountRule, error), rule Rule) (notes []Note, err error) {
 	r := &accountRule{name: name}
 	if name != "*" {
 		if r, err = find(name); err != nil {
@@ -56,10 +54,12 @@ func (l *accountList) add(kind, name string, find func(string) (*accountRule, er
 			} else if _, ok := errors.AsType[user.UnknownGroupError](err); ok {
 				why = "No such file or directory"
 			}
-			return []note{{slog.LevelError, fmt.Sprintf("Failed to lookup %s \"%s\": %s", kind, name, why)}}, errClash
+			return []Note{{slog.LevelError, fmt.Sprintf("Failed to lookup %s \"%s\": %s", kind, name, why)}}, errClash
 		}
 	}
-	r.spec, r.deny, r.max = spec, deny&spec, maximum
+	denied := rule.Deny
+	rule.Deny &= rule.Ops
+	r.Rule = rule
 	have := l.any
 	if name != "*" {
 		have = nil
@@ -72,30 +72,21 @@ func (l *accountList) add(kind, name string, find func(string) (*accountRule, er
 	}
 	if have == nil {
 		if l.any == nil {
-			l.any = &accountRule{name: "*", spec: OpAll, deny: OpAll}
+			l.any = &accountRule{name: "*", limit: limit{Rule: Rule{Ops: OpAll, Deny: OpAll}}}
 		}
 		l.rules = append(l.rules, r)
 		return nil, nil
 	}
-	if clash(have.spec, have.deny, have.max, r.spec, r.deny, r.max) {
-		return []note{{slog.LevelError, fmt.Sprintf("Permission clash for %s %s [spec:%x deny:%x] with earlier statement [spec:%x deny:%x]",
-			kind, name, spec, deny, have.spec, have.deny)}}, errClash
+	if have.clashes(rule) {
+		return []Note{{slog.LevelError, fmt.Sprintf("Permission clash for %s %s [spec:%x deny:%x] with earlier statement [spec:%x deny:%x]",
+			kind, name, rule.Ops, denied, have.Ops, have.Deny)}}, errClash
 	}
-	have.spec |= r.spec
-	have.deny |= r.deny
-	have.max = max(have.max, r.max)
+	have.add(rule)
 	return nil, nil
 }
 
-// clash tells whether two rules for the same contradict each other: their limits
-// differ, or they are about the same operation but do not deny the same. This
-// is stricter than it needs be (access.c: __pmAccAddUser).
-func clash(spec1, deny1 Ops, max1 int, spec2, deny2 Ops, max2 int) bool {
-	return max1 != 0 && max2 != 0 && max1 != max2 || spec1&spec2 != 0 && deny1 != deny2
-}
-
-// match returns the rules that count for who has one id, or is among the others
-// of a rule.
+// match returns the rules that count for whoever has one id, or is among the
+// others of a rule.
 func (l *accountList) match(id, other int) []*accountRule {
 	if !l.on() {
 		return nil
@@ -112,14 +103,15 @@ func (l *accountList) match(id, other int) []*accountRule {
 	return found
 }
 
-// credsNeeded tells whether only those may come of whom it is known who they are.
-func (a *Access) credsNeeded() bool { return a.users.on() || a.groups.on() }
+// NeedUsers reports whether there are rules for users or groups, so that only
+// clients are let in whose user is known.
+func (a *Rules) NeedUsers() bool { return a.users.on() || a.groups.on() }
 
-// admitAccount goes on where admit ended, when it is known who the client is,
-// or with nil that this is not known. The operations that any of the rules for
-// a user and his groups denies are denied; limits of all of them count.
-func (a *Access) admitAccount(ad *admission, who *account) error {
-	if !a.credsNeeded() {
+// AdmitUser goes on where Admit ended, when it is known who the client is; nil
+// means that this is not known. The operations that any of the rules for the user
+// and the user's groups denies are denied; limits of all of them count.
+func (a *Rules) AdmitUser(ad *Admission, who *User) error {
+	if !a.NeedUsers() {
 		return nil
 	}
 	if who == nil {
@@ -127,18 +119,18 @@ func (a *Access) admitAccount(ad *admission, who *account) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	rules := append(a.users.match(who.uid, who.gid), a.groups.match(who.gid, who.uid)...)
-	deny := ad.deny
+	rules := append(a.users.match(who.UID, who.GID), a.groups.match(who.GID, who.UID)...)
+	deny := ad.Deny
 	for _, r := range rules {
 		if r.full() {
 			return pcp.ErrConnLimit
 		}
-		deny |= r.deny
+		deny |= r.Deny
 	}
 	if deny == OpAll {
 		return pcp.ErrPermission
 	}
-	ad.deny = deny
+	ad.Deny = deny
 	for _, r := range rules {
 		ad.count(&r.limit)
 	}
@@ -148,7 +140,7 @@ func (a *Access) admitAccount(ad *admission, who *account) error {
 // maxAccountFile bounds what is read of the files of users and groups.
 const maxAccountFile = 64 << 20
 
-// findUser makes a rule for a user, with the groups that he is in.
+// findUser makes a rule for a user, with the groups that the user is in.
 func findUser(name string) (*accountRule, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -213,8 +205,8 @@ func groupMembers(file io.Reader, name string) ([]string, error) {
 	return members, err
 }
 
-// usersOf reads from the file of users the ids of those who are in a group:
-// it is their first, or they are named.
+// usersOf reads from the file of users the ids of the users that are in a
+// group: those whose first group it is, and those that are named.
 func usersOf(file io.Reader, gid int, names []string) ([]int, error) {
 	var ids []int
 	err := accountLines(file, 4, func(f []string) {
@@ -242,91 +234,28 @@ func accountLines(file io.Reader, n int, yield func(fields []string)) error {
 	return lines.Err()
 }
 
-// addUser adds a rule for a user of this host, or for "*".
-func (a *Access) addUser(name string, spec, deny Ops, maximum int) (notes []note, err error) {
-	return a.users.add("user", name, findUser, spec, deny, maximum)
+// AddUser adds a rule for a user of this host, or for "*".
+func (a *Rules) AddUser(name string, rule Rule) (notes []Note, err error) {
+	return a.users.add("user", name, findUser, rule)
 }
 
-// addGroup adds a rule for a group of this host, or for "*".
-func (a *Access) addGroup(name string, spec, deny Ops, maximum int) (notes []note, err error) {
-	return a.groups.add("group", name, findGroup, spec, deny, maximum)
+// AddGroup adds a rule for a group of this host, or for "*".
+func (a *Rules) AddGroup(name string, rule Rule) (notes []Note, err error) {
+	return a.groups.add("group", name, findGroup, rule)
 }
 
-// describe writes the list in the layout of pmcd's log, the last rule first.
-func (l *accountList) describe(b *strings.Builder, kind string) {
-	what := strings.ToUpper(kind[:1]) + kind[1:]
-	if !l.on() {
-		fmt.Fprintf(b, "%s access list empty: %s-based access control turned off\n", what, kind)
-		return
-	}
-	const idWidth, nameWidth, listWidth = 7, 31, 58
-	id, list := "uid", "group-list"
-	nameOf := groupName
-	if kind == "group" {
-		id, list, nameOf = "gid", "user-list", userName
-	}
-	fmt.Fprintf(b, "%s access list:\n00 01 Cur/MaxCons %*s %-*s %s\n", what, idWidth, id, nameWidth, kind+"-name", list)
-	line := func(n int) string { return strings.Repeat("=", n) }
-	fmt.Fprintf(b, "== == =========== %s %s %s\n", line(idWidth), line(nameWidth), line(listWidth))
-	row := func(r *accountRule, id string) {
-		writeOps(b, r.spec, r.deny)
-		fmt.Fprintf(b, "%5d %5d %*s %-*s", r.cur, r.max, idWidth, id, nameWidth, r.name)
-		for i, n := range r.ids {
-			sep := ","
-			if i == 0 {
-				sep = " "
-			}
-			fmt.Fprintf(b, "%s%d(%s)", sep, n, nameOf(n))
-		}
-		b.WriteByte('\n')
-	}
-	for _, r := range slices.Backward(l.rules) {
-		row(r, strconv.Itoa(r.id))
-	}
-	row(l.any, "*")
-}
-
-// writeOps writes what a rule says of each operation.
-func writeOps(b *strings.Builder, spec, deny Ops) {
-	for _, op := range []Ops{OpFetch, OpStore} {
-		switch {
-		case spec&op == 0:
-			b.WriteString("   ")
-		case deny&op != 0:
-			b.WriteString(" n ")
-		default:
-			b.WriteString(" y ")
-		}
-	}
-}
-
-func groupName(id int) string {
-	g, err := user.LookupGroupId(strconv.Itoa(id))
-	if err != nil {
-		return "unknown"
-	}
-	return g.Name
-}
-
-func userName(id int) string {
-	u, err := user.LookupId(strconv.Itoa(id))
-	if err != nil {
-		return "unknown"
-	}
-	return u.Username
-}
-
-// lookupAccount finds the account of this host that a user has by his name.
-func lookupAccount(name string) (account, error) {
+// LookupUser finds the user of this host that has a name. If there is none, the
+// error is ESRCH as a pcp.Error.
+func LookupUser(name string) (User, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
 		var unknown user.UnknownUserError
 		if errors.As(err, &unknown) {
-			return account{}, fmt.Errorf("%w: %w", -pcp.Error(syscall.ESRCH), err)
+			return User{}, fmt.Errorf("%w: %w", -pcp.Error(syscall.ESRCH), err)
 		}
-		return account{}, err
+		return User{}, err
 	}
 	uid, err1 := strconv.Atoi(u.Uid)
 	gid, err2 := strconv.Atoi(u.Gid)
-	return account{uid, gid}, errors.Join(err1, err2)
+	return User{uid, gid}, errors.Join(err1, err2)
 }

@@ -1,4 +1,4 @@
-package pmcd
+package access
 
 import (
 	"cmp"
@@ -18,18 +18,19 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A note is what the log says of a rule.
-type note struct {
-	level slog.Level
-	text  string
+// A Note is what the log says of a rule.
+type Note struct {
+	Level slog.Level
+	Text  string
 }
 
-// errUnknownHost is the error of a rule for a host that has no address. The
+// ErrUnknownHost is the error of a rule for a host that has no address. The
 // collector goes on without such a rule, as the name service may be down.
-var errUnknownHost = -pcp.Error(syscall.EHOSTUNREACH)
+const ErrUnknownHost = -pcp.Error(syscall.EHOSTUNREACH)
 
-// errNotLookedUp is the error of a rule for a host that is not looked up.
-var errNotLookedUp = errors.New("not looked up")
+// ErrNotLookedUp is the error of a rule for a host that is not looked up, see
+// [Unresolved].
+var ErrNotLookedUp = errors.New("not looked up")
 
 // resolveTimeout bounds how long the name service has for one host.
 const resolveTimeout = 10 * time.Second
@@ -61,7 +62,7 @@ func loopback() []netip.Addr {
 
 // resolveHere looks up this host's own addresses, which rules for localhost
 // are about (access.c: getmyhostid).
-func (a *Access) resolveHere() {
+func (a *Rules) resolveHere() {
 	if a.here != nil {
 		return
 	}
@@ -84,20 +85,20 @@ func (a *Access) resolveHere() {
 // hostRules turns a host name or pattern into a rule for each address: "*" is
 // everybody, ".*" IPv4, ":*" IPv6, "local:" and "unix:" this host, "10.1.*" and
 // "fe80:*" networks.
-func (a *Access) hostRules(host string) (rules []*hostRule, notes []note, err error) {
+func (a *Rules) hostRules(host string) (rules []*hostRule, notes []Note, err error) {
 	ipv4 := &hostRule{name: ".*", prefix: netip.PrefixFrom(netip.IPv4Unspecified(), 0), level: 4}
 	ipv6 := &hostRule{name: ":*", prefix: netip.PrefixFrom(netip.IPv6Unspecified(), 0), level: 8}
 	if host == "*" {
 		return []*hostRule{ipv4, ipv6, unixRule()}, nil, nil
 	}
 	if i := strings.IndexByte(host, '*'); i >= 0 && i < len(host)-1 {
-		return nil, []note{{slog.LevelError, fmt.Sprintf("Wildcard in host pattern \"%s\" is not at the end", host)}}, errClash
+		return nil, []Note{{slog.LevelError, fmt.Sprintf("Wildcard in host pattern \"%s\" is not at the end", host)}}, errClash
 	}
 	name, path, sep := strings.Cut(host, ":")
 	switch {
 	case sep && (name == "local" || name == "unix"):
 		if strings.TrimSuffix(strings.TrimLeft(path, "/"), "*") != "" {
-			notes = append(notes, note{slog.LevelWarn, fmt.Sprintf("Ignoring the path in host pattern \"%s\"", path)})
+			notes = append(notes, Note{slog.LevelWarn, fmt.Sprintf("Ignoring the path in host pattern \"%s\"", path)})
 		}
 		rules = append(rules, unixRule())
 		if name == "unix" {
@@ -107,7 +108,7 @@ func (a *Access) hostRules(host string) (rules []*hostRule, notes []note, err er
 	case strings.HasSuffix(host, "*"):
 		r, problem := wildcard(host)
 		if problem != "" {
-			return nil, []note{{slog.LevelError, problem}}, errClash
+			return nil, []Note{{slog.LevelError, problem}}, errClash
 		}
 		return []*hostRule{r}, nil, nil
 	}
@@ -118,9 +119,9 @@ func (a *Access) hostRules(host string) (rules []*hostRule, notes []note, err er
 	} else if ip, err := netip.ParseAddr(host); err == nil {
 		addrs = []netip.Addr{ip.Unmap().WithZone("")}
 	} else if a.syntax {
-		return nil, notes, errNotLookedUp
+		return nil, notes, ErrNotLookedUp
 	} else if addrs, err = lookupHost(host); err != nil {
-		return nil, []note{{slog.LevelError, fmt.Sprintf("__pmGetAddrInfo(%s), Unknown host", host)}}, errUnknownHost
+		return nil, []Note{{slog.LevelError, fmt.Sprintf("__pmGetAddrInfo(%s), Unknown host", host)}}, ErrUnknownHost
 	}
 	for _, ip := range addrs {
 		rules = append(rules, &hostRule{name: host, prefix: netip.PrefixFrom(ip, ip.BitLen())})
@@ -231,7 +232,7 @@ const (
 )
 
 // matching returns the rules that name a client, the closest first.
-func (a *Access) matching(ip netip.Addr, unix bool) []match {
+func (a *Rules) matching(ip netip.Addr, unix bool) []match {
 	ids := []netip.Addr{ip}
 	other := false // rules for IPv4 count for IPv6, too
 	if ip.IsLoopback() {

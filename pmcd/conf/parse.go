@@ -1,4 +1,4 @@
-package pmcd
+package conf
 
 import (
 	"bufio"
@@ -13,37 +13,38 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/access"
 )
 
 // A File is what a pmcd.conf says.
 type File struct {
-	Agents []AgentSpec
-	Access *Access // allows everything if there is no [access] section
+	Agents []Agent
+	Access *access.Rules // allow everything if there is no [access] section
 }
 
-// maxConfLine is how long a line of a pmcd.conf may be, with its continuations.
-const maxConfLine = 2199
+// maxLine is how long a line of a pmcd.conf may be, with its continuations.
+const maxLine = 2199
 
-// A FileError says what is wrong with a pmcd.conf, in the lines that pmcd(1)
-// logs about it.
-type FileError struct {
+// An Error says what is wrong with a pmcd.conf, in the lines that pmcd(1) logs
+// about it.
+type Error struct {
 	Lines    []string
 	Harmless bool // only warnings: a rule for a host that has no address, or one that contradicts another, does not count
 }
 
-func (e *FileError) Error() string { return strings.Join(e.Lines, "\n") }
+func (e *Error) Error() string { return strings.Join(e.Lines, "\n") }
 
-// ReadFile reads the configuration at path, and what path with ".access"
-// after it adds to its access rules. What is wrong with them is a *FileError.
-// If only lines of agents are wrong, or it is harmless, the file without what
-// is wrong is returned with it.
+// ReadFile reads the configuration at path, and the access rules that the file
+// path with ".access" after it adds. What is wrong with them is an *[Error].
+// If only lines of agents are wrong, or the error is harmless, the file without
+// what is wrong is returned with it.
 func ReadFile(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	conf, confErr := ParseFile(f)
+	conf, confErr := Parse(f)
 	if conf == nil {
 		return nil, confErr
 	}
@@ -55,34 +56,34 @@ func ReadFile(path string) (*File, error) {
 		return nil, err
 	}
 	defer extra.Close()
-	p := newConfParser("access", extra)
+	p := newParser("access", extra)
 	p.special = true
 	p.access(conf.Access)
 	err = p.add(confErr, &conf)
 	return conf, err
 }
 
-// add returns the error of a first file with that of the parser's, after whose
-// mistakes nothing is left of either.
-func (p *confParser) add(first error, conf **File) error {
+// add returns the error of a first file together with the parser's own. If that
+// is more than warnings nothing is left of either file.
+func (p *parser) add(first error, conf **File) error {
 	err := p.done()
 	if err == nil {
 		return first
 	}
-	second := err.(*FileError)
+	second := err.(*Error)
 	if !second.Harmless {
 		*conf = nil
 	}
 	if first == nil {
 		return err
 	}
-	return &FileError{
-		Lines:    slices.Concat(first.(*FileError).Lines, second.Lines),
-		Harmless: first.(*FileError).Harmless && second.Harmless,
+	return &Error{
+		Lines:    slices.Concat(first.(*Error).Lines, second.Lines),
+		Harmless: first.(*Error).Harmless && second.Harmless,
 	}
 }
 
-// ParseFile reads a configuration in the format of pmcd.conf:
+// Parse reads a configuration in the format of pmcd.conf:
 //
 //	name domain dso entry path
 //	name domain pipe binary [notready] command argument...
@@ -92,24 +93,35 @@ func (p *confParser) add(first error, conf **File) error {
 //
 // Fields are separated by white space; "..." holds a field together, \" and \#
 // stand for the characters, # starts a comment and \ continues a line. See
-// ReadFile for the error.
-func ParseFile(r io.Reader) (*File, error) {
-	return parseFile(r, &File{Access: new(Access)})
+// [ReadFile] for the error.
+func Parse(r io.Reader) (*File, error) {
+	return parseFile(r, &File{Access: new(access.Rules)})
 }
 
-// CheckFile reads a configuration as ParseFile does, but looks up no hosts,
-// which can take long. So File.Access is nil, and warnings of hosts without
-// addresses are missing.
-func CheckFile(r io.Reader) (*File, error) {
-	conf, err := parseFile(r, &File{Access: &Access{syntax: true}})
+// Check reads a configuration as [Parse] does, but looks up no hosts, which can
+// take long. So File.Access is nil, and warnings of hosts without addresses are
+// missing.
+func Check(r io.Reader) (*File, error) {
+	conf, err := parseFile(r, &File{Access: access.Unresolved()})
 	if conf != nil {
 		conf.Access = nil
 	}
 	return conf, err
 }
 
+// Lenient reads the agents of a configuration and takes each line for as much as
+// it says, right or wrong, as libpcp does for local contexts. What a line does
+// not say is zero.
+func Lenient(r io.Reader) []Agent {
+	p := newParser("pmcd", r)
+	p.lenient = true
+	conf := new(File)
+	p.agents(conf)
+	return conf.Agents
+}
+
 func parseFile(r io.Reader, conf *File) (*File, error) {
-	p := newConfParser("pmcd", r)
+	p := newParser("pmcd", r)
 	p.agents(conf)
 	bad := p.mistakes
 	if !p.eof() {
@@ -121,8 +133,8 @@ func parseFile(r io.Reader, conf *File) (*File, error) {
 	return conf, p.done()
 }
 
-// A confParser scans and parses. Its state is that of the present token.
-type confParser struct {
+// A parser scans and parses. Its state is that of the present token.
+type parser struct {
 	source  string // of messages
 	in      *bufio.Reader
 	atEnd   bool   // nothing is left to read
@@ -131,18 +143,19 @@ type confParser struct {
 	tok     string // "" at the end of the file, "\n" at that of a line
 	quoted  bool
 	special bool // in access rules: , : ; [ ] are tokens, ends of lines are not
+	lenient bool // agents count whose lines are wrong
 
 	lines    []string // what to say
 	mistakes int      // of it, what is not only a warning
 	failed   error    // of the scanner; nothing more can be read
 }
 
-func newConfParser(source string, r io.Reader) *confParser {
-	return &confParser{source: source, in: bufio.NewReader(r), line: "\n"}
+func newParser(source string, r io.Reader) *parser {
+	return &parser{source: source, in: bufio.NewReader(r), line: "\n"}
 }
 
 // done returns what was wrong.
-func (p *confParser) done() error {
+func (p *parser) done() error {
 	if p.failed != nil {
 		p.mistakes++
 		p.lines = append(p.lines, p.failed.Error(), p.source+" config: Can't continue, giving up")
@@ -150,10 +163,10 @@ func (p *confParser) done() error {
 	if len(p.lines) == 0 {
 		return nil
 	}
-	return &FileError{Lines: p.lines, Harmless: p.mistakes == 0}
+	return &Error{Lines: p.lines, Harmless: p.mistakes == 0}
 }
 
-func (p *confParser) errorf(format string, args ...any) {
+func (p *parser) errorf(format string, args ...any) {
 	if p.failed != nil {
 		return // it says enough
 	}
@@ -161,7 +174,7 @@ func (p *confParser) errorf(format string, args ...any) {
 	p.lines = append(p.lines, fmt.Sprintf("%s config[line %d]: Error: "+format, append([]any{p.source, p.no}, args...)...))
 }
 
-func (p *confParser) fail(format string, args ...any) {
+func (p *parser) fail(format string, args ...any) {
 	p.failed = fmt.Errorf("%s config[line %d]: Error: "+format, append([]any{p.source, p.no}, args...)...)
 	p.tok, p.quoted = "", false
 }
@@ -169,7 +182,7 @@ func (p *confParser) fail(format string, args ...any) {
 // readLine reads the next line with its continuations; it ends with "\n", and
 // at the end of the file is "". The end counts as a line of its own where it
 // follows a newline.
-func (p *confParser) readLine() {
+func (p *parser) readLine() {
 	p.line = ""
 	if p.atEnd {
 		return
@@ -199,7 +212,7 @@ func (p *confParser) readLine() {
 }
 
 // readText reads up to a newline, but not more than a line may have.
-func (p *confParser) readText() (string, error) {
+func (p *parser) readText() (string, error) {
 	var b strings.Builder
 	for {
 		c, err := p.in.ReadByte()
@@ -210,15 +223,15 @@ func (p *confParser) readText() (string, error) {
 		if c == '\n' {
 			return b.String(), nil
 		}
-		if len(p.line)+b.Len() > maxConfLine {
+		if len(p.line)+b.Len() > maxLine {
 			p.no++
-			return "", fmt.Errorf("ridiculously long line (%d characters)", maxConfLine+1) // as C counts
+			return "", fmt.Errorf("ridiculously long line (%d characters)", maxLine+1) // as C counts
 		}
 	}
 }
 
 // next moves to the next token.
-func (p *confParser) next() {
+func (p *parser) next() {
 	for {
 		if p.failed != nil {
 			return
@@ -241,7 +254,7 @@ func (p *confParser) next() {
 }
 
 // scan takes a token from p.line, which ends with "\n". That alone stays.
-func (p *confParser) scan() {
+func (p *parser) scan() {
 	p.quoted = false
 	s := strings.TrimLeft(p.line, " \t\r\v\f")
 	if s[0] == '\n' || s[0] == '#' {
@@ -280,16 +293,16 @@ func (p *confParser) scan() {
 	}
 }
 
-// is tells whether the token is a keyword, in whatever case.
-func (p *confParser) is(word string) bool { return strings.EqualFold(p.tok, word) }
+// is reports whether the token is a keyword, in whatever case.
+func (p *parser) is(word string) bool { return strings.EqualFold(p.tok, word) }
 
-// eof tells whether there are no more tokens.
-func (p *confParser) eof() bool { return p.failed != nil || p.tok == "" && !p.quoted }
+// eof reports whether there are no more tokens.
+func (p *parser) eof() bool { return p.failed != nil || p.tok == "" && !p.quoted }
 
-// ended tells whether the line has no more tokens.
-func (p *confParser) ended() bool { return p.tok == "\n" || p.eof() }
+// ended reports whether the line has no more tokens.
+func (p *parser) ended() bool { return p.tok == "\n" || p.eof() }
 
-func (p *confParser) number() (int, bool) {
+func (p *parser) number() (int, bool) {
 	for _, c := range []byte(p.tok) {
 		if c < '0' || c > '9' {
 			return 0, false
@@ -300,14 +313,14 @@ func (p *confParser) number() (int, bool) {
 }
 
 // agents parses up to the access section or the end.
-func (p *confParser) agents(conf *File) {
+func (p *parser) agents(conf *File) {
 	p.next()
 	for !p.eof() {
 		if strings.HasPrefix(p.tok, "[") && !p.quoted {
 			return
 		}
 		if p.tok != "\n" {
-			if spec, ok := p.agent(conf.Agents); ok {
+			if spec, ok := p.agent(conf.Agents); ok || p.lenient {
 				conf.Agents = append(conf.Agents, spec)
 			}
 		}
@@ -318,7 +331,7 @@ func (p *confParser) agents(conf *File) {
 	}
 }
 
-func (p *confParser) agent(have []AgentSpec) (spec AgentSpec, ok bool) {
+func (p *parser) agent(have []Agent) (spec Agent, ok bool) {
 	spec.Name = p.tok
 	p.next()
 	n, isNumber := p.number()
@@ -349,7 +362,7 @@ func (p *confParser) agent(have []AgentSpec) (spec AgentSpec, ok bool) {
 	return spec, false
 }
 
-func (p *confParser) dso(spec *AgentSpec) bool {
+func (p *parser) dso(spec *Agent) bool {
 	spec.Kind = DSO
 	if p.next(); p.ended() {
 		p.errorf("expected DSO entry point")
@@ -372,7 +385,7 @@ func (p *confParser) dso(spec *AgentSpec) bool {
 	return true
 }
 
-func (p *confParser) socket(spec *AgentSpec) bool {
+func (p *parser) socket(spec *Agent) bool {
 	spec.Kind = Socket
 	p.next()
 	switch {
@@ -404,7 +417,7 @@ func (p *confParser) socket(spec *AgentSpec) bool {
 	return p.failed == nil
 }
 
-func (p *confParser) pipe(spec *AgentSpec) bool {
+func (p *parser) pipe(spec *Agent) bool {
 	spec.Kind = Pipe
 	if p.next(); !p.is("binary") {
 		p.errorf("pipe PDU type expected (`binary')")
@@ -422,7 +435,7 @@ func (p *confParser) pipe(spec *AgentSpec) bool {
 }
 
 // command takes the rest of the line.
-func (p *confParser) command() (args []string) {
+func (p *parser) command() (args []string) {
 	for ; p.failed == nil && !p.ended(); p.next() {
 		args = append(args, p.tok)
 	}
@@ -430,7 +443,7 @@ func (p *confParser) command() (args []string) {
 }
 
 // accessSection parses what begins with "[access]", in one token or several.
-func (p *confParser) accessSection(a *Access) {
+func (p *parser) accessSection(a *access.Rules) {
 	p.special = true
 	head := p.tok
 	// The line was read before brackets were special.

@@ -1,0 +1,25 @@
+package access
+
+// An Authenticator finds out who clients are, by the mechanisms of SASL. It is
+// called by several goroutines at a time. [NewAccounts] makes one.
+type Authenticator interface {
+	// Mechanisms are the names of what clients can choose from.
+	Mechanisms() []string
+
+	// Begin starts the exchange with a client that sent first: the name of
+	// a mechanism, and after a NUL the initial response if there is one.
+	Begin(first []byte) (Exchange, error)
+}
+
+// An Exchange with one client goes on until Done, or an error, of which the
+// client is told the pcp.Code.
+type Exchange interface {
+	// Start returns the first challenge and Step the one that follows a
+	// response. It is sent unless Done returns true.
+	Start() ([]byte, error)
+	Step(response []byte) ([]byte, error)
+
+	Done() bool
+	Mechanism() string // which the client chose
+	User() string      // who the client says it is, and is when Done
+}

@@ -1,0 +1,226 @@
+package access
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/go-pcp/pcp"
+)
+
+// Ops is a set of operations that a client can be denied (PMCD_OP_*).
+type Ops uint8
+
+// Operations.
+const (
+	OpFetch Ops = 1 << 0 // all that reads
+	OpStore Ops = 1 << 1
+	OpAll       = OpFetch | OpStore
+)
+
+// Rules say which hosts, users and groups may do what, as an [access] section
+// does. For each operation the rule that names the client's host most closely
+// counts; if there is none, the operation is allowed. Of the rules for users and
+// groups all that match count. The zero Rules allow everything. Rules can be
+// asked by several goroutines at a time, but are complete before.
+//
+// A client from a loopback address is this host: rules for any address of this
+// host are rules for it. A client that comes by IPv6 is judged by the rules for
+// IPv4 if there are none for IPv6.
+type Rules struct {
+	rules  []*hostRule  // most general last
+	here   []netip.Addr // the addresses of this host's name
+	syntax bool         // no host is looked up; those that would be have no rules
+	users  accountList
+	groups accountList
+	mu     sync.Mutex // guards the rules' counts, and last
+
+	// last are the rules that name the client that came last: clients that come
+	// often come from one place.
+	last struct {
+		ip   netip.Addr
+		unix bool
+		have bool
+		list []match
+	}
+}
+
+// A Rule allows or denies operations to whom it is added for.
+type Rule struct {
+	Ops  Ops // the operations that the rule is about
+	Deny Ops // those of them that are denied
+	Max  int // how many connections there can be at a time; 0 is no limit
+}
+
+// clashes reports whether two rules for the same client contradict each other:
+// their limits differ, or they are about the same operation but do not deny the
+// same. This is stricter than it needs to be (access.c: __pmAccAddUser).
+func (r Rule) clashes(o Rule) bool {
+	return r.Max != 0 && o.Max != 0 && r.Max != o.Max || r.Ops&o.Ops != 0 && r.Deny != o.Deny
+}
+
+// add makes r say what o says as well.
+func (r *Rule) add(o Rule) {
+	r.Ops |= o.Ops
+	r.Deny |= o.Deny
+	r.Max = max(r.Max, o.Max)
+}
+
+// A limit is a rule, and the number of connections to which it applies now.
+type limit struct {
+	Rule
+	cur int
+}
+
+func (l *limit) full() bool { return l.Max > 0 && l.cur >= l.Max }
+
+// A hostRule is one row of the host access list.
+type hostRule struct {
+	name   string // as the log shows it
+	unix   bool
+	prefix netip.Prefix
+	level  int // how many parts of the address the log shows as left open; 0 is one host
+	limit
+}
+
+// Default lets everybody read, and those store that come by a Unix socket, whose
+// permissions say who that is. Which user made a TCP connection is not known, even
+// of one from this host.
+func Default() *Rules {
+	a := new(Rules)
+	for _, r := range []struct {
+		host string
+		rule Rule
+	}{{".*", Rule{Ops: OpStore, Deny: OpStore}}, {":*", Rule{Ops: OpStore, Deny: OpStore}}, {"unix:", Rule{Ops: OpAll}}} {
+		if _, err := a.AddHost(r.host, r.rule); err != nil {
+			panic("access: default rules: " + err.Error())
+		}
+	}
+	return a
+}
+
+// Unresolved returns rules for a check of what they say: no host is looked up,
+// which can take long, and a rule that needs it is ErrNotLookedUp.
+func Unresolved() *Rules { return &Rules{syntax: true} }
+
+// AddHost adds a rule for each address of a host, which is named as in a
+// pmcd.conf. A rule that contradicts an earlier one for the same address is left
+// out, and a note says so. If none is left, or the host cannot be a host, that
+// is an error; if the host has no address it is ErrUnknownHost.
+func (a *Rules) AddHost(host string, rule Rule) (notes []Note, err error) {
+	rules, notes, err := a.hostRules(host)
+	if err != nil {
+		return notes, err
+	}
+	denied := rule.Deny
+	rule.Deny &= rule.Ops
+	added := 0
+	for _, r := range rules {
+		r.Rule = rule
+		i := slices.IndexFunc(a.rules, func(o *hostRule) bool {
+			return o.unix == r.unix && o.prefix.Addr() == r.prefix.Addr() && o.level == r.level
+		})
+		if i < 0 {
+			a.insert(r)
+			added++
+			continue
+		}
+		have := a.rules[i]
+		if have.clashes(rule) {
+			told := Note{slog.LevelError, fmt.Sprintf("Permission clash for %s [spec:%x deny:%x] with earlier statement for %s [spec:%x deny:%x]",
+				r.name, rule.Ops, denied, have.name, have.Ops, have.Deny)}
+			if !slices.Contains(notes, told) { // a host can have several addresses
+				notes = append(notes, told)
+			}
+			continue
+		}
+		have.add(rule)
+		added++
+	}
+	if added == 0 {
+		return notes, errClash
+	}
+	return notes, nil
+}
+
+// insert puts a rule behind those of its level and below, as the log lists them.
+func (a *Rules) insert(r *hostRule) {
+	i := slices.IndexFunc(a.rules, func(o *hostRule) bool { return o.level > r.level })
+	if i < 0 {
+		i = len(a.rules)
+	}
+	a.rules = slices.Insert(a.rules, i, r)
+	a.last.have = false
+}
+
+// An Admission is what a client may not do, and the rules that count it.
+type Admission struct {
+	Deny    Ops
+	counted []*limit
+}
+
+// count has a rule with a limit count the client. The mutex of Rules is held.
+func (ad *Admission) count(l *limit) {
+	if l.Max > 0 {
+		l.cur++
+		ad.counted = append(ad.counted, l)
+	}
+}
+
+// Admit decides on a connection by the rules for hosts. The error is
+// pcp.ErrPermission if nothing is allowed, pcp.ErrConnLimit if there are too many
+// already. A client that is admitted counts until Leave.
+func (a *Rules) Admit(addr net.Addr, unix bool) (Admission, error) {
+	var ip netip.Addr
+	if !unix {
+		if tcp, ok := addr.(*net.TCPAddr); ok {
+			ip = tcp.AddrPort().Addr().Unmap().WithZone("")
+		}
+	}
+	var ad Admission
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last := &a.last; !last.have || last.ip != ip || last.unix != unix {
+		last.ip, last.unix, last.have, last.list = ip, unix, true, a.matching(ip, unix)
+	}
+	matching := a.last.list
+	var decided Ops
+	for rest := matching; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].rank == rest[0].rank {
+			n++
+		}
+		var spec, deny Ops
+		for _, m := range rest[:n] {
+			spec |= m.Ops
+			deny |= m.Deny
+		}
+		ad.Deny |= deny &^ decided
+		decided |= spec
+		rest = rest[n:]
+	}
+	if ad.Deny == OpAll {
+		return ad, pcp.ErrPermission
+	}
+	for _, m := range matching {
+		if m.rank == matching[0].rank && m.full() {
+			return ad, pcp.ErrConnLimit
+		}
+	}
+	for _, m := range matching {
+		ad.count(&m.limit)
+	}
+	return ad, nil
+}
+
+// Leave undoes what Admit and AdmitUser counted.
+func (a *Rules) Leave(ad Admission) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range ad.counted {
+		r.cur--
+	}
+}
