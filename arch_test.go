@@ -24,6 +24,7 @@ var floors = map[string]int{
 	"config":          0,
 	"wire":            1,
 	"pcptime":         1,
+	"pcpjson":         1,
 	"pmns":            1,
 	"mmv":             1,
 	"archive":         1,

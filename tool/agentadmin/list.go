@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -92,7 +93,7 @@ func runList(ctx context.Context, env *cli.Env) int {
 	}
 	for i, r := range rows(c, states) {
 		if json {
-			env.Stdout.Write(cli.JSONLine(r))
+			env.Stdout.Write(pcpjson.Line(r))
 			continue
 		}
 		if i == 0 {

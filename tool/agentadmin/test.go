@@ -13,6 +13,7 @@ import (
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/internal/agentlink"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
@@ -231,7 +232,7 @@ func (t *tester) print(r *report) int {
 	if t.json {
 		r.Problems = append([]finding{}, r.Problems...) // [] and not null
 		r.Notes = append([]finding{}, r.Notes...)
-		out.Write(cli.JSONLine(r))
+		out.Write(pcpjson.Line(r))
 		return status
 	}
 	list := func(kind string, found []finding) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -90,7 +91,7 @@ func ls(_ context.Context, env *cli.Env) int {
 			continue
 		}
 		if asJSON {
-			env.Stdout.Write(cli.JSONLine(e))
+			env.Stdout.Write(pcpjson.Line(e))
 			continue
 		}
 		rows = append(rows, e.row(loc))
@@ -136,11 +137,11 @@ func look(path string) (*entry, error) {
 	defer a.Close()
 	l := a.Label()
 	e.Host, e.Version, e.start = l.Host, l.Version, l.Start
-	e.Start = cli.JSONTime(l.Start)
+	e.Start = pcpjson.Time(l.Start)
 	if end, err := a.End(); err != nil {
 		e.Damage = "the end cannot be found"
 	} else {
-		e.end, e.End = end, cli.JSONTime(end)
+		e.end, e.End = end, pcpjson.Time(end)
 	}
 	switch {
 	case e.Damage != "":

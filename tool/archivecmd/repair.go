@@ -10,6 +10,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/check"
 	"github.com/go-pcp/pcp/archive/repair"
+	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -125,7 +126,7 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 		switch {
 		case quiet:
 		case asJSON:
-			env.Stdout.Write(cli.JSONLine(repaired{Archive: damaged}))
+			env.Stdout.Write(pcpjson.Line(repaired{Archive: damaged}))
 		default:
 			fmt.Fprintf(env.Stdout, "%s: whole, there is nothing to repair\n", damaged)
 		}
@@ -156,7 +157,7 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 		if d.Offset >= 0 {
 			j.Offset = &d.Offset
 		}
-		env.Stdout.Write(cli.JSONLine(j))
+		env.Stdout.Write(pcpjson.Line(j))
 	}})
 	m.Clear()
 	if err != nil {
@@ -184,7 +185,7 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 	switch {
 	case quiet:
 	case asJSON:
-		env.Stdout.Write(cli.JSONLine(result))
+		env.Stdout.Write(pcpjson.Line(result))
 	default:
 		fmt.Fprintf(env.Stdout, "%s: %d records kept, %d marks added", result.Archive, sum.Records, sum.Added)
 		if sum.Drops > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/check"
+	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -138,7 +139,7 @@ func show(env *cli.Env, path string, f check.Finding, asJSON bool) {
 		if f.Offset >= 0 {
 			j.Offset = &f.Offset
 		}
-		env.Stdout.Write(cli.JSONLine(j))
+		env.Stdout.Write(pcpjson.Line(j))
 		return
 	}
 	where := f.File
@@ -154,7 +155,7 @@ func show(env *cli.Env, path string, f check.Finding, asJSON bool) {
 // print writes what it comes to.
 func (v *verdict) print(env *cli.Env, path string, ok bool, asJSON bool, c *check.Checker) {
 	if asJSON {
-		env.Stdout.Write(cli.JSONLine(struct {
+		env.Stdout.Write(pcpjson.Line(struct {
 			Archive  string `json:"archive"`
 			OK       bool   `json:"ok"`
 			Errors   int    `json:"errors"`

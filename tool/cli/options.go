@@ -41,6 +41,9 @@ var (
 	OptUniqNames = Option{Short: 'N', Long: "uniqnames", Arg: "FILE", Help: "like -n but only one name allowed for each PMID"}
 	OptVersion   = Option{Short: 'V', Long: "version", Help: "display version number and exit"}
 
+	// OptJSON is not an option of the C tools.
+	OptJSON = Option{Long: "json", Help: "write one JSON object a line (docs/json.md)", Extra: true}
+
 	OptArchiveList  = Option{Long: "archive-list", Arg: "FILES", Help: "comma-separated list of metric source archives"}
 	OptArchiveFolio = Option{Long: "archive-folio", Arg: "FILE", Help: "read metric source archives from a folio"}
 	OptHostList     = Option{Long: "host-list", Arg: "HOSTS", Help: "comma-separated list of metric source hosts"}

@@ -1,11 +1,9 @@
 package dumplog
 
 import (
-	"encoding/json"
-
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // A jsonRecord is the line of a record with --json.
@@ -19,19 +17,18 @@ type jsonMetric struct {
 	Metric string `json:"metric,omitempty"` // unless the archive has no name for it
 	PMID   string `json:"pmid"`
 	Error  string `json:"error,omitempty"`
-	cli.JSONDesc
-	Value     json.RawMessage    `json:"value,omitempty"`     // of a metric with a single value
-	Instances []cli.JSONInstance `json:"instances,omitempty"` // of the others
+	pcpjson.Desc
+	pcpjson.Values
 }
 
 // jsonRecord appends the line of a record.
 func (d *dumper) jsonRecord(res *pcp.Result) {
 	d.now = res.Time
-	line := jsonRecord{Time: cli.JSONTime(res.Time), Mark: len(res.Sets) == 0}
+	line := jsonRecord{Time: pcpjson.Time(res.Time), Mark: len(res.Sets) == 0}
 	for i := range res.Sets {
 		line.Metrics = append(line.Metrics, d.jsonMetric(&res.Sets[i]))
 	}
-	d.b = append(d.b, cli.JSONLine(&line)...)
+	d.b = append(d.b, pcpjson.Line(&line)...)
 }
 
 func (d *dumper) jsonMetric(vs *pcp.ValueSet) jsonMetric {
@@ -41,7 +38,7 @@ func (d *dumper) jsonMetric(vs *pcp.ValueSet) jsonMetric {
 		j.Metric = names[0]
 	}
 	if m.known {
-		j.JSONDesc = cli.DescribeJSON(&m.desc)
+		j.Desc = pcpjson.Describe(&m.desc)
 	} else {
 		j.Error = pcp.ErrPMID.Error()
 		return j
@@ -54,7 +51,7 @@ func (d *dumper) jsonMetric(vs *pcp.ValueSet) jsonMetric {
 		if v.Type() != pcp.TypeUnknown {
 			v = archive.Retype(v, m.desc.Type)
 		}
-		value := cli.JSONValue(v, m.desc.Type, func(id pcp.PMID) (string, pcp.Type) {
+		value := pcpjson.Value(v, m.desc.Type, func(id pcp.PMID) (string, pcp.Type) {
 			p := d.metric(id)
 			if names := d.names(id); len(names) > 0 && p.known {
 				return names[0], p.desc.Type
@@ -66,7 +63,7 @@ func (d *dumper) jsonMetric(vs *pcp.ValueSet) jsonMetric {
 			break
 		}
 		name, _ := d.view(m.insts).Name(v.Inst)
-		j.Instances = append(j.Instances, cli.JSONInstance{Inst: v.Inst, Instance: name, Value: value})
+		j.Instances = append(j.Instances, pcpjson.Instance{Inst: v.Inst, Instance: name, Value: value})
 	}
 	return j
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -15,13 +16,12 @@ type jsonMetric struct {
 	Metric string `json:"metric"`
 	PMID   string `json:"pmid,omitempty"`
 	Error  string `json:"error,omitempty"`
-	cli.JSONDesc
-	OneLine   string             `json:"oneline,omitempty"`
-	Help      string             `json:"help,omitempty"`
-	Labels    json.RawMessage    `json:"labels,omitempty"`
-	Time      string             `json:"time,omitempty"`
-	Value     json.RawMessage    `json:"value,omitempty"`     // of a metric with a single value
-	Instances []cli.JSONInstance `json:"instances,omitempty"` // of the others
+	pcpjson.Desc
+	OneLine string          `json:"oneline,omitempty"`
+	Help    string          `json:"help,omitempty"`
+	Labels  json.RawMessage `json:"labels,omitempty"`
+	Time    string          `json:"time,omitempty"`
+	pcpjson.Values
 }
 
 // A jsonInDom is the line of an instance domain with --json.
@@ -41,11 +41,11 @@ func (r *reporter) jsonMetric(ctx context.Context, m *metric, err error) {
 	}
 	if err != nil {
 		line.Error = cli.ErrText(err)
-		r.out = append(r.out, cli.JSONLine(&line)...)
+		r.out = append(r.out, pcpjson.Line(&line)...)
 		return
 	}
 	if w.desc || w.value {
-		line.JSONDesc = cli.DescribeJSON(&m.desc)
+		line.Desc = pcpjson.Describe(&m.desc)
 	}
 	if w.oneline {
 		line.OneLine, _ = r.c.LookupText(ctx, m.id, pcp.TextOneLine)
@@ -57,10 +57,10 @@ func (r *reporter) jsonMetric(ctx context.Context, m *metric, err error) {
 		line.Labels = jsonLabels(r.merge(r.metricSets(ctx, &m.desc), nil, "metric %s", m.id))
 	}
 	if w.value {
-		line.Time = cli.JSONTime(r.at)
+		line.Time = pcpjson.Time(r.at)
 		r.jsonValues(ctx, m, &line)
 	}
-	r.out = append(r.out, cli.JSONLine(&line)...)
+	r.out = append(r.out, pcpjson.Line(&line)...)
 }
 
 func (r *reporter) jsonValues(ctx context.Context, m *metric, line *jsonMetric) {
@@ -70,7 +70,7 @@ func (r *reporter) jsonValues(ctx context.Context, m *metric, line *jsonMetric) 
 	}
 	for i := range m.vs.Values {
 		v := &m.vs.Values[i]
-		value := cli.JSONValue(*v, m.desc.Type, func(id pcp.PMID) (string, pcp.Type) {
+		value := pcpjson.Value(*v, m.desc.Type, func(id pcp.PMID) (string, pcp.Type) {
 			return r.cache.param(ctx, r.c, id)
 		})
 		if m.desc.InDom == pcp.InDomNull {
@@ -78,7 +78,7 @@ func (r *reporter) jsonValues(ctx context.Context, m *metric, line *jsonMetric) 
 			return
 		}
 		name, _ := r.cache.instances(ctx, r.c, m.desc.InDom).name(v.Inst)
-		line.Instances = append(line.Instances, cli.JSONInstance{Inst: v.Inst, Instance: name, Value: value})
+		line.Instances = append(line.Instances, pcpjson.Instance{Inst: v.Inst, Instance: name, Value: value})
 	}
 }
 
@@ -93,7 +93,7 @@ func (r *reporter) jsonInDom(ctx context.Context, indom pcp.InDom) {
 	if r.want.labels {
 		line.Labels = jsonLabels(r.merge(r.inDomSets(ctx, indom), nil, "indom %s", indom))
 	}
-	r.out = append(r.out, cli.JSONLine(&line)...)
+	r.out = append(r.out, pcpjson.Line(&line)...)
 }
 
 // jsonLabels returns labels from a collector as they are if they are JSON.

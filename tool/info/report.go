@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -32,7 +33,7 @@ func (r *reporter) batch(ctx context.Context, names []string) {
 	if !w.ids() {
 		for _, name := range names {
 			if w.json {
-				r.out = append(r.out, cli.JSONLine(&jsonMetric{Metric: name})...)
+				r.out = append(r.out, pcpjson.Line(&jsonMetric{Metric: name})...)
 			} else {
 				r.out = append(append(r.out, name...), '\n')
 			}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // A jsonDiff is the line of a metric, or one instance of it, with --json: its
@@ -26,7 +26,7 @@ func (t *tool) writeJSON(pairs []string, missing [2][]string) {
 		if metric, inst, ok := strings.Cut(name, " ["); ok {
 			d.Metric, d.Instance = metric, strings.Trim(strings.TrimSuffix(inst, "]"), `"`)
 		}
-		t.env.Stdout.Write(cli.JSONLine(d))
+		t.env.Stdout.Write(pcpjson.Line(d))
 	}
 	for i, names := range missing {
 		for _, name := range names {
@@ -41,9 +41,9 @@ func (t *tool) writeJSON(pairs []string, missing [2][]string) {
 			continue
 		}
 		a, b := leading(fields[1]), leading(fields[2])
-		d := &jsonDiff{Before: cli.JSONFloat(a), After: cli.JSONFloat(b)}
+		d := &jsonDiff{Before: pcpjson.Float(a), After: pcpjson.Float(b)}
 		if a != 0 && b != 0 {
-			d.Ratio = cli.JSONFloat(b / a)
+			d.Ratio = pcpjson.Float(b / a)
 		}
 		put(d, fields[0])
 	}

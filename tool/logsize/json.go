@@ -1,6 +1,6 @@
 package logsize
 
-import "github.com/go-pcp/pcp/tool/cli"
+import "github.com/go-pcp/pcp/pcpjson"
 
 // A jsonFile is the line of a file with --json.
 type jsonFile struct {
@@ -37,7 +37,7 @@ func (t *tool) begin(path string, size, onDisk int64, version int) {
 // end writes the line of a file.
 func (t *tool) end() {
 	if t.line != nil {
-		t.env.Stdout.Write(cli.JSONLine(t.line))
+		t.env.Stdout.Write(pcpjson.Line(t.line))
 	}
 }
 

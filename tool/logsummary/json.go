@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // A jsonSummary is the line of a metric, or one instance of it, with --json. It
@@ -14,7 +14,7 @@ type jsonSummary struct {
 	Inst     *int32 `json:"inst,omitempty"`
 	Instance string `json:"instance,omitempty"`
 	Error    string `json:"error,omitempty"`
-	cli.JSONDesc
+	pcpjson.Desc
 	Rate        bool            `json:"rate,omitempty"`    // of a counter, in Units
 	Partial     bool            `json:"partial,omitempty"` // values for a tenth of the window at most
 	Average     json.RawMessage `json:"average,omitempty"` // of the values
@@ -34,14 +34,14 @@ func (t *tool) jsonInstance(m *metric, i *instance, name, instName string, parti
 		count -= i.marks + 1 // the ends that were added
 	}
 	line := jsonSummary{
-		Metric: name, Instance: instName, JSONDesc: cli.DescribeJSON(&m.desc), Rate: m.counter, Partial: partial,
-		Average: cli.JSONFloat(i.stochastic), TimeAverage: cli.JSONFloat(i.timed), Sum: cli.JSONFloat(i.sum),
-		Minimum: cli.JSONFloat(i.min), MinimumTime: cli.JSONTime(absolute(t.base, i.minTime)),
-		Maximum: cli.JSONFloat(i.max), MaximumTime: cli.JSONTime(absolute(t.base, i.maxTime)),
+		Metric: name, Instance: instName, Desc: pcpjson.Describe(&m.desc), Rate: m.counter, Partial: partial,
+		Average: pcpjson.Float(i.stochastic), TimeAverage: pcpjson.Float(i.timed), Sum: pcpjson.Float(i.sum),
+		Minimum: pcpjson.Float(i.min), MinimumTime: pcpjson.Time(absolute(t.base, i.minTime)),
+		Maximum: pcpjson.Float(i.max), MaximumTime: pcpjson.Time(absolute(t.base, i.maxTime)),
 		Count: count,
 	}
 	if m.desc.InDom != pcp.InDomNull {
 		line.Inst = &i.inst
 	}
-	t.b = append(t.b, cli.JSONLine(&line)...)
+	t.b = append(t.b, pcpjson.Line(&line)...)
 }

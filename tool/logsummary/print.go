@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // micro cuts nanoseconds off.
@@ -122,7 +122,7 @@ func (t *tool) appendInstance(m *metric, k int, name string, insts []string) boo
 
 	if m.counter {
 		if span <= 0 && t.json {
-			t.b = append(t.b, cli.JSONLine(&jsonSummary{Metric: name, Instance: instName, Error: "insufficient archive data"})...)
+			t.b = append(t.b, pcpjson.Line(&jsonSummary{Metric: name, Instance: instName, Error: "insufficient archive data"})...)
 			return true
 		}
 		if span <= 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -24,7 +25,7 @@ type jsonInstance struct {
 }
 
 func (p *prober) jsonError(name string, err error) {
-	p.out = append(p.out, cli.JSONLine(&jsonLine{Metric: name, Status: int32(pcp.Code(err)), Error: cli.ErrText(err)})...)
+	p.out = append(p.out, pcpjson.Line(&jsonLine{Metric: name, Status: int32(pcp.Code(err)), Error: cli.ErrText(err)})...)
 }
 
 func (p *prober) jsonInstances(name string, insts []pcp.Instance) {
@@ -35,7 +36,7 @@ func (p *prober) jsonInstances(name string, insts []pcp.Instance) {
 			line.Values = append(line.Values, p.jsonInstance(insts, insts[i].Inst))
 		}
 	}
-	p.out = append(p.out, cli.JSONLine(&line)...)
+	p.out = append(p.out, pcpjson.Line(&line)...)
 }
 
 func (p *prober) jsonValues(name string, vs *pcp.ValueSet, desc *pcp.Desc, insts []pcp.Instance) {
@@ -45,13 +46,12 @@ func (p *prober) jsonValues(name string, vs *pcp.ValueSet, desc *pcp.Desc, insts
 		v := vs.Values[i]
 		switch {
 		case p.values:
-			none := func(pcp.PMID) (string, pcp.Type) { return "", pcp.TypeUnknown }
-			line.Values = append(line.Values, jsonInstance{Value: cli.JSONValue(v, desc.Type, none)})
+			line.Values = append(line.Values, jsonInstance{Value: pcpjson.Value(v, desc.Type, nil)})
 		case (p.internal || p.external) && desc.InDom != pcp.InDomNull:
 			line.Values = append(line.Values, p.jsonInstance(insts, v.Inst))
 		}
 	}
-	p.out = append(p.out, cli.JSONLine(&line)...)
+	p.out = append(p.out, pcpjson.Line(&line)...)
 }
 
 func (p *prober) jsonInstance(insts []pcp.Instance, id int32) jsonInstance {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -31,14 +32,14 @@ func (r *reporter) jsonLine(ctx context.Context, s *source) bool {
 		return false
 	}
 	err := s.fetch(ctx)
-	line.Time = cli.JSONTime(s.at)
+	line.Time = pcpjson.Time(s.at)
 	if err == nil {
 		s.seen = true
 		line.Metrics = s.jsonMetrics()
 	} else {
 		line.Error = cli.ErrText(err)
 	}
-	r.out = append(r.out, cli.JSONLine(&line)...)
+	r.out = append(r.out, pcpjson.Line(&line)...)
 	if err == nil {
 		return true
 	}
@@ -59,7 +60,7 @@ func (s *source) jsonMetrics() []jsonMetric {
 		if !ok {
 			continue
 		}
-		m := jsonMetric{Metric: s.names[i], Instance: items[i].inst, Value: cli.JSONValue(v, items[i].typ, nil)}
+		m := jsonMetric{Metric: s.names[i], Instance: items[i].inst, Value: pcpjson.Value(v, items[i].typ, nil)}
 		switch {
 		case items[i].scale != "":
 			m.Units = "Kbyte"

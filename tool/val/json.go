@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/pcpjson"
 )
 
 // A jsonSample is the line of a sample with --json. A counter's value is its
@@ -14,15 +14,14 @@ import (
 type jsonSample struct {
 	Time   string `json:"time"`
 	Metric string `json:"metric"`
-	cli.JSONDesc
-	Rate      bool               `json:"rate,omitempty"`      // converted, in Units
-	Value     json.RawMessage    `json:"value,omitempty"`     // of a metric with a single value
-	Instances []cli.JSONInstance `json:"instances,omitempty"` // of the others
+	pcpjson.Desc
+	Rate bool `json:"rate,omitempty"` // converted, in Units
+	pcpjson.Values
 }
 
 // jsonSample prints a sample, as rates since prev where the metric is a counter.
 func (x *viewer) jsonSample(ctx context.Context, s, prev *sample) {
-	line := jsonSample{Time: cli.JSONTime(s.at), Metric: x.metric, JSONDesc: cli.DescribeJSON(&x.desc), Rate: x.rates()}
+	line := jsonSample{Time: pcpjson.Time(s.at), Metric: x.metric, Desc: pcpjson.Describe(&x.desc), Rate: x.rates()}
 	if line.Rate {
 		line.Units = rateUnits(x.desc.Units).String()
 		line.Type = pcp.TypeDouble.String()
@@ -40,12 +39,12 @@ func (x *viewer) jsonSample(ctx context.Context, s, prev *sample) {
 				continue
 			}
 			rate, err := x.rateOf(v, before, x.scale*(seconds(s.at)-seconds(prev.at)))
-			value = cli.JSONFloat(rate)
+			value = pcpjson.Float(rate)
 			if err != nil || rate < 0 {
 				value = json.RawMessage("null")
 			}
 		} else {
-			value = cli.JSONValue(*v, x.desc.Type, func(id pcp.PMID) (string, pcp.Type) {
+			value = pcpjson.Value(*v, x.desc.Type, func(id pcp.PMID) (string, pcp.Type) {
 				m, err := x.eventMetric(ctx, id)
 				if err != nil {
 					return "", pcp.TypeUnknown
@@ -60,10 +59,10 @@ func (x *viewer) jsonSample(ctx context.Context, s, prev *sample) {
 		column := x.column(v.Inst)
 		switch {
 		case column >= 0:
-			line.Instances = append(line.Instances, cli.JSONInstance{Inst: v.Inst, Instance: x.insts[column].Name, Value: value})
+			line.Instances = append(line.Instances, pcpjson.Instance{Inst: v.Inst, Instance: x.insts[column].Name, Value: value})
 		case len(x.chosen) == 0:
-			line.Instances = append(line.Instances, cli.JSONInstance{Inst: v.Inst, Value: value})
+			line.Instances = append(line.Instances, pcpjson.Instance{Inst: v.Inst, Value: value})
 		}
 	}
-	x.out = append(x.out, cli.JSONLine(&line)...)
+	x.out = append(x.out, pcpjson.Line(&line)...)
 }
