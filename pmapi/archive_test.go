@@ -19,7 +19,7 @@ import (
 // suite is where the QA suite of the real PCP has its archives.
 const suite = "/var/lib/pcp/testsuite/"
 
-func openSuite(t *testing.T, name string) *Context {
+func openSuite(t *testing.T, name string) *ArchiveContext {
 	t.Helper()
 	if _, err := os.Stat(suite); err != nil {
 		t.Skipf("the QA suite of PCP is not installed: %v", err)
@@ -35,17 +35,18 @@ func openSuite(t *testing.T, name string) *Context {
 func TestArchiveContext(t *testing.T) {
 	ctx := context.Background()
 	c := openSuite(t, "archives/ok-foo")
-	if c.Kind() != SourceArchive || c.PMNSLocation() != PMNSArchive || c.Mode() != ModeForw {
-		t.Errorf("kind %v, names %v, mode %v", c.Kind(), c.PMNSLocation(), c.Mode())
+	mode, err := c.Mode(ctx)
+	if c.Kind() != SourceArchive || c.PMNSLocation() != PMNSArchive || mode != ModeForw || err != nil {
+		t.Errorf("kind %v, names %v, mode %v, %v", c.Kind(), c.PMNSLocation(), mode, err)
 	}
-	label, err := c.ArchiveLabel()
+	label, err := c.Label(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if host, err := c.HostName(ctx); host != label.Host || err != nil {
 		t.Errorf("HostName = %q, %v; want %q", host, err, label.Host)
 	}
-	end, err := c.ArchiveEnd()
+	end, err := c.End(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestArchiveContext(t *testing.T) {
 	if len(forw) == 0 || forw[len(forw)-1] != end {
 		t.Fatalf("%d records, the end is %v", len(forw), end)
 	}
-	if err := c.SetMode(ModeBack, nil, 0); err != nil {
+	if err := c.SetMode(ctx, ModeBack, nil, 0); err != nil {
 		t.Fatal(err)
 	}
 	for {
@@ -85,7 +86,7 @@ func TestArchiveContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.SetMode(ModeForw, &label.Start, 0); err != nil {
+	if err := c.SetMode(ctx, ModeForw, &label.Start, 0); err != nil {
 		t.Fatal(err)
 	}
 	desc, err := c.LookupDesc(ctx, ids[0])
@@ -116,8 +117,8 @@ func TestArchiveContext(t *testing.T) {
 	if n == 0 {
 		t.Error("no record has sample.colour")
 	}
-	if err := c.SetMode(ModeLive, nil, 0); !errors.Is(err, pcp.ErrMode) {
-		t.Errorf("SetMode(ModeLive): %v", err)
+	if err := c.SetMode(ctx, 0, nil, 0); !errors.Is(err, pcp.ErrMode) {
+		t.Errorf("SetMode(0): %v", err)
 	}
 	if err := c.Store(ctx, &pcp.Result{Sets: []pcp.ValueSet{{PMID: ids[0], Values: []pcp.Value{pcp.Int32Value(1)}}}}); !errors.Is(err, pcp.ErrNotHost) {
 		t.Errorf("Store: %v", err)
@@ -220,7 +221,7 @@ func TestArchiveMetadata(t *testing.T) {
 		label string
 	}{{5, 1, "start"}, {19, 1, "start"}, {20, 2, "later"}, {40, 2, "later"}, {0, 1, "start"}} {
 		when := start.Add(time.Duration(x.sec) * time.Second)
-		if err := c.SetMode(ModeInterp, &when, time.Second); err != nil {
+		if err := c.SetMode(ctx, ModeInterp, &when, time.Second); err != nil {
 			t.Fatal(err)
 		}
 		list, err := c.GetInDom(ctx, dom)
@@ -243,20 +244,20 @@ func TestArchiveMetadata(t *testing.T) {
 			t.Errorf("at %d: label %s", x.sec, v)
 		}
 	}
-	list, err := c.GetInDomArchive(dom)
+	list, err := c.GetInDomArchive(ctx, dom)
 	if err != nil || len(list) != 2 {
 		t.Errorf("GetInDomArchive: %v, %v", list, err)
 	}
-	if inst, err := c.LookupInDomArchive(dom, "two more"); inst != 2 || err != nil {
+	if inst, err := c.LookupInDomArchive(ctx, dom, "two more"); inst != 2 || err != nil {
 		t.Errorf("LookupInDomArchive: %d, %v", inst, err)
 	}
-	if _, err := c.LookupInDomArchive(dom, "three"); !errors.Is(err, pcp.ErrInstLog) {
+	if _, err := c.LookupInDomArchive(ctx, dom, "three"); !errors.Is(err, pcp.ErrInstLog) {
 		t.Errorf("LookupInDomArchive: %v", err)
 	}
-	if name, err := c.NameInDomArchive(dom, 2); name != "two more" || err != nil {
+	if name, err := c.NameInDomArchive(ctx, dom, 2); name != "two more" || err != nil {
 		t.Errorf("NameInDomArchive: %q, %v", name, err)
 	}
-	if _, err := c.GetInDomArchive(pcp.NewInDom(510, 2)); !errors.Is(err, pcp.ErrInDomLog) {
+	if _, err := c.GetInDomArchive(ctx, pcp.NewInDom(510, 2)); !errors.Is(err, pcp.ErrInDomLog) {
 		t.Errorf("GetInDomArchive: %v", err)
 	}
 	if s, err := c.LookupText(ctx, id, pcp.TextHelp); s != "bytes" || err != nil {
@@ -307,10 +308,10 @@ func TestArchiveFetchGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	when := start.Add(20 * time.Second)
-	if err := c.SetMode(ModeInterp, &when, 5*time.Second); err != nil {
+	if err := c.SetMode(ctx, ModeInterp, &when, 5*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	g, err := NewFetchGroup(c)
+	g, err := NewFetchGroup(c.Context)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,41 +340,28 @@ func TestArchiveFetchGroup(t *testing.T) {
 	}
 }
 
-func TestModeDelta(t *testing.T) {
-	f := func(n int32, unit int, want time.Duration) {
-		t.Helper()
-		if got := ModeDelta(n, unit); got != want {
-			t.Errorf("ModeDelta(%d, %d) = %v, want %v", n, unit, got, want)
-		}
+// TestArchive holds which contexts are on archives.
+func TestArchive(t *testing.T) {
+	if a, ok := newContext(&host{}).Archive(); ok || a != nil {
+		t.Error("a context on a collector is one on archives")
 	}
-	f(1500, pcp.TimeMsec, 1500*time.Millisecond)
-	f(-7, pcp.TimeSec, -7*time.Second)
-	f(3, pcp.TimeNsec, 3)
-	f(3, pcp.TimeUsec, 3*time.Microsecond)
-	f(2, pcp.TimeMin, 2*time.Minute)
-	f(1, pcp.TimeHour, time.Hour)
-	f(9, 99, 9*time.Millisecond)
-}
-
-// TestArchiveCallsOfHosts holds what contexts on collectors say to calls for archives.
-func TestArchiveCallsOfHosts(t *testing.T) {
-	c := newContext(&host{})
-	for name, err := range map[string]error{
-		"ArchiveLabel":    func() error { _, err := c.ArchiveLabel(); return err }(),
-		"ArchiveEnd":      func() error { _, err := c.ArchiveEnd(); return err }(),
-		"GetInDomArchive": func() error { _, err := c.GetInDomArchive(pcp.NewInDom(1, 1)); return err }(),
-		"FetchArchive":    func() error { _, err := c.FetchArchive(context.Background()); return err }(),
-		"Refresh":         c.Refresh(),
-	} {
-		if !errors.Is(err, pcp.ErrNotArchive) {
-			t.Errorf("%s: %v", name, err)
-		}
+	path, _ := record(t)
+	opened, err := OpenArchive(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := c.SetMode(ModeInterp, nil, 0); !errors.Is(err, pcp.ErrMode) {
-		t.Errorf("SetMode: %v", err)
+	a, ok := opened.Context.Archive()
+	if !ok || a.Context != opened.Context {
+		t.Fatalf("the context of an archive gives %v, %v", a, ok)
 	}
-	if err := c.SetMode(ModeLive, nil, 0); err != nil || c.Mode() != ModeLive || c.Kind() != SourceHost {
-		t.Errorf("SetMode(ModeLive): %v", err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := a.Mode(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Mode of a cancelled context: %v", err)
+	}
+	a.Close()
+	if _, err := a.Label(t.Context()); !errors.Is(err, pcp.ErrNoContext) {
+		t.Errorf("Label of a closed context: %v", err)
 	}
 }
 
@@ -395,16 +383,16 @@ func ExampleOpenArchive() {
 		return
 	}
 	defer c.Close()
-	label, err := c.ArchiveLabel()
+	ctx := context.Background()
+	label, err := c.Label(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	if err := c.SetMode(ModeInterp, &label.Start, 15*time.Second); err != nil {
+	if err := c.SetMode(ctx, ModeInterp, &label.Start, 15*time.Second); err != nil {
 		fmt.Println(err)
 		return
 	}
-	ctx := context.Background()
 	ids, err := c.LookupName(ctx, "example.requests")
 	if err != nil {
 		fmt.Println(err)

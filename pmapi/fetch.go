@@ -27,8 +27,7 @@ const (
 func (c *Context) AddProfile(indom pcp.InDom, insts ...int32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.gen++
-	return c.profile.Add(indom, insts...)
+	return c.ownProfile().Add(indom, insts...)
 }
 
 // DelProfile excludes instances from the fetches that follow (pmDelProfile(3)).
@@ -36,8 +35,24 @@ func (c *Context) AddProfile(indom pcp.InDom, insts ...int32) error {
 func (c *Context) DelProfile(indom pcp.InDom, insts ...int32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.gen++
-	return c.profile.Del(indom, insts...)
+	return c.ownProfile().Del(indom, insts...)
+}
+
+// ownProfile returns the profile for a change. The mutex is held.
+func (c *Context) ownProfile() *pcp.Profile {
+	if c.lent {
+		c.profile.Profile, c.lent = c.profile.Clone(), false
+	}
+	c.profile.gen++
+	return c.profile.Profile
+}
+
+// lendProfile returns the profile for a request.
+func (c *Context) lendProfile() profile {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lent = true
+	return c.profile
 }
 
 // Fetch returns the values of metrics, a set for each id in order
@@ -68,17 +83,11 @@ func (c *Context) fetch(ctx context.Context, ids []pcp.PMID, res *pcp.Result, ke
 		return 0, err
 	}
 	defer c.unlock()
-	changes, err := c.src.fetch(ctx, c, ids, res, keep)
-	if err != nil {
-		return changes, err
+	changes, err := c.src.fetch(ctx, c.lendProfile(), ids, res, keep)
+	if err == nil {
+		c.types.stamp(ids, res)
 	}
-	for i := range res.Sets {
-		if vs := &res.Sets[i]; vs.Err < 0 && isEvent(vs.PMID) {
-			vs.Err = 0 // to the collector these do not exist; there are never values
-		}
-	}
-	c.types.stamp(ids, res)
-	return changes, nil
+	return changes, err
 }
 
 // Store sets values (pmStore(3)). Each set must have a value, else nothing is
@@ -102,20 +111,18 @@ func (c *Context) Store(ctx context.Context, res *pcp.Result) error {
 	return c.src.store(ctx, res)
 }
 
-// addProfile appends the profile of c to h.out if the collector does not have
-// it, and returns its generation, to be noted once it is sent.
-func (h *host) addProfile(c *Context) (uint64, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gen == h.sent {
-		return c.gen, nil
+// addProfile appends the profile to h.out if the collector does not have it, and
+// returns its generation, to be noted once it is sent.
+func (h *host) addProfile(p profile) (uint64, error) {
+	if p.gen == h.sent {
+		return p.gen, nil
 	}
-	return c.gen, h.add(&wire.Profile{Context: slot, Profile: c.profile})
+	return p.gen, h.add(&wire.Profile{Context: slot, Profile: *p.Profile})
 }
 
-func (h *host) fetch(ctx context.Context, c *Context, ids []pcp.PMID, res *pcp.Result, keep bool) (Changes, error) {
+func (h *host) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Result, keep bool) (Changes, error) {
 	h.out = h.out[:0]
-	gen, err := h.addProfile(c)
+	gen, err := h.addProfile(p)
 	if err != nil {
 		return 0, err
 	}

@@ -167,9 +167,8 @@ func (g *FetchGroup) instance(ctx context.Context, metric string, indom pcp.InDo
 	inst, err := g.c.LookupInDom(ctx, indom, name)
 	if err != nil {
 		// The start of an archive is before its first instances.
-		if r, rerr := g.c.recording(ctx); rerr == nil {
-			defer g.c.release(r)
-			return r.lastInstance(indom, name)
+		if a, ok := g.c.Archive(); ok {
+			return a.lastInstance(ctx, indom, name)
 		}
 	}
 	return inst, err

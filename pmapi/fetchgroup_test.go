@@ -278,7 +278,7 @@ func TestFetchGroupArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := NewFetchGroup(c)
+	g, err := NewFetchGroup(c.Context)
 	if err != nil {
 		t.Fatal(err)
 	}

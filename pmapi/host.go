@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -347,8 +348,30 @@ func (h *host) close() error {
 	return h.conn.Close()
 }
 
-// hostName returns what is known of the collector's host without asking it.
-func (h *host) hostName() string {
+func (h *host) kind() SourceKind { return SourceHost }
+
+func (h *host) location() Location { return PMNSRemote }
+
+func (h *host) namesIn(t *pmns.Tree) nameSpace { return treeNames{t} }
+
+func (h *host) archive() *recording { return nil }
+
+func (h *host) nextOf(context.Context, []pcp.PMID, *pcp.Result) error { return pcp.ErrNotArchive }
+
+// hostName returns what the collector says, or else the name it was found by.
+func (h *host) hostName(ctx context.Context, p profile) (string, error) {
+	name, err := h.fetchString(ctx, p, "pmcd.hostname")
+	if err != nil && ctx.Err() != nil {
+		return "", err
+	}
+	if name == "" {
+		name = h.givenName()
+	}
+	return name, nil
+}
+
+// givenName returns what is known of the collector's host without asking it.
+func (h *host) givenName() string {
 	name := h.spec.Hosts[0].Name
 	if h.spec.Protocol == "unix" || h.spec.Protocol == "local" || len(name) >= 9 && name[:9] == "localhost" {
 		if n, err := os.Hostname(); err == nil {
@@ -356,4 +379,28 @@ func (h *host) hostName() string {
 		}
 	}
 	return name
+}
+
+func (h *host) timeZone(ctx context.Context, p profile) (string, error) {
+	return h.fetchString(ctx, p, "pmcd.timezone")
+}
+
+// fetchString fetches the value of a metric that is a single string.
+func (h *host) fetchString(ctx context.Context, p profile, name string) (string, error) {
+	ids := []pcp.PMID{pcp.PMIDNull}
+	if err := h.lookupNames(ctx, []string{name}, ids); err != nil {
+		return "", nameError(name, err)
+	}
+	var res pcp.Result
+	if _, err := h.fetch(ctx, p, ids, &res, false); err != nil {
+		return "", err
+	}
+	vs := &res.Sets[0]
+	if vs.Err < 0 {
+		return "", nameError(name, vs.Err)
+	}
+	if len(vs.Values) == 0 {
+		return "", nameError(name, pcp.ErrValue)
+	}
+	return string(vs.Values[0].Bytes()), nil
 }

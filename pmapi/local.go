@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/hostlabels"
+	"github.com/go-pcp/pcp/internal/timezone"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
@@ -155,11 +156,9 @@ type local struct {
 	met    []*localAgent // those that know the client
 
 	// What follows is of the request under way.
-	profile    *pcp.Profile // a copy, nil for all instances
-	profileGen uint64
-	parts      []*localPart // of fetches, reused
-	idle       *localCall   // reused
-	picks      []localPick
+	parts []*localPart // of fetches, reused
+	idle  *localCall   // reused
+	picks []localPick
 }
 
 func (set *localAgents) newClient() *local {
@@ -352,6 +351,23 @@ func (l *local) begin(ctx context.Context) error {
 
 func (l *local) reconnect(ctx context.Context) error { return l.begin(ctx) }
 
-func (l *local) hostName() string { return hostlabels.ReadHost().Name }
+func (l *local) kind() SourceKind { return SourceLocal }
+
+func (l *local) location() Location { return PMNSLocal }
+
+func (l *local) archive() *recording { return nil }
+
+func (l *local) nextOf(context.Context, []pcp.PMID, *pcp.Result) error { return pcp.ErrNotArchive }
+
+func (l *local) hostName(context.Context, profile) (string, error) {
+	return hostlabels.ReadHost().Name, nil
+}
+
+func (l *local) timeZone(context.Context, profile) (string, error) {
+	if zone := timezone.File(); zone != "" {
+		return zone, nil
+	}
+	return timezone.Local(timezone.MaxLen), nil
+}
 
 func (l *local) pduCounts() (sent, received PDUCounts) { return sent, received }

@@ -388,8 +388,8 @@ func TestLocalMetadata(t *testing.T) {
 	if tz, err := c.TimeZone(ctx); err != nil || tz == "" {
 		t.Errorf("time zone %q, %v", tz, err)
 	}
-	if err := c.SetMode(pmapi.ModeForw, nil, 0); !errors.Is(err, pcp.ErrMode) {
-		t.Errorf("SetMode: %v", err)
+	if a, ok := c.Archive(); ok {
+		t.Errorf("a local context is one on archives: %v", a)
 	}
 	if err := c.Reconnect(ctx); err != nil {
 		t.Errorf("Reconnect: %v", err)

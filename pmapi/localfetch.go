@@ -53,11 +53,11 @@ func (l *local) split(ids []pcp.PMID) []*localPart {
 // fetch asks the agents in the order in which their metrics come. Neither the
 // agents nor the memory that values point to are shared with the next call:
 // there is no need to look at keep.
-func (l *local) fetch(ctx context.Context, c *Context, ids []pcp.PMID, res *pcp.Result, _ bool) (Changes, error) {
+func (l *local) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Result, _ bool) (Changes, error) {
 	if err := l.begin(ctx); err != nil {
 		return 0, err
 	}
-	l.useProfile(c)
+	selected := p.selection()
 	at := pcp.TimestampOf(time.Now())
 	parts := l.split(ids)
 	var changes Changes
@@ -66,7 +66,7 @@ func (l *local) fetch(ctx context.Context, c *Context, ids []pcp.PMID, res *pcp.
 			p.err = pcp.ErrNoAgent
 			continue
 		}
-		p.req = pmda.FetchRequest{Client: l.client, Profile: l.profile, PMIDs: p.ids, Result: &p.res}
+		p.req = pmda.FetchRequest{Client: l.client, Profile: selected, PMIDs: p.ids, Result: &p.res}
 		if err := l.call(ctx, p.agent, p.run); err != nil {
 			if ctx.Err() != nil || l.begin(ctx) != nil {
 				l.parts = nil // the agent may still be at it
@@ -101,17 +101,12 @@ func (l *local) fetch(ctx context.Context, c *Context, ids []pcp.PMID, res *pcp.
 	return changes, nil
 }
 
-// useProfile takes the profile of c over if it has changed.
-func (l *local) useProfile(c *Context) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if l.profileGen == c.gen {
-		return
+// selection returns the profile as agents want it: nil for all instances.
+func (p profile) selection() *pcp.Profile {
+	if p.IsAll() {
+		return nil
 	}
-	l.profileGen, l.profile = c.gen, nil
-	if !c.profile.IsAll() {
-		l.profile = c.profile.Clone()
-	}
+	return p.Profile
 }
 
 func (p *localPart) fetch(ctx context.Context) error {

@@ -61,7 +61,7 @@ func (l *local) text(ctx context.Context, ident uint32, kind pcp.TextKind) (stri
 }
 
 // labels are in the order of the agent. Those of instances are of the profile's.
-func (l *local) labels(ctx context.Context, c *Context, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error) {
+func (l *local) labels(ctx context.Context, p profile, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error) {
 	level := kind.Level()
 	if level == pcp.LabelContext {
 		return l.contextLabels(ctx)
@@ -96,9 +96,8 @@ func (l *local) labels(ctx context.Context, c *Context, kind pcp.LabelFlags, ide
 	if level != pcp.LabelInstances {
 		return sets[:min(1, len(sets))], nil
 	}
-	l.useProfile(c)
-	if l.profile != nil {
-		only := l.profile.InDom(pcp.InDom(ident))
+	if p := p.selection(); p != nil {
+		only := p.InDom(pcp.InDom(ident))
 		sets = slices.DeleteFunc(sets, func(s pcp.LabelSet) bool { return !only.Includes(s.Inst) })
 	}
 	return sets, nil

@@ -11,45 +11,58 @@ import (
 // The name space of a local context is a tree, that of its agents or one from
 // UseNameSpace, and below the dynamic roots of the tree what agents say.
 
-func (l *local) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error {
+type localNames struct {
+	l    *local
+	tree *pmns.Tree
+}
+
+func (l *local) namesIn(t *pmns.Tree) nameSpace { return localNames{l, t} }
+
+// own returns the names that are not from UseNameSpace.
+func (l *local) own() (localNames, error) {
 	t, err := l.set.names()
+	return localNames{l, t}, err
+}
+
+func (l *local) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error {
+	n, err := l.own()
 	if err != nil {
 		return err
 	}
-	return l.lookupIn(ctx, t, names, ids)
+	return n.lookupNames(ctx, names, ids)
 }
 
 func (l *local) names(ctx context.Context, id pcp.PMID) ([]string, error) {
-	t, err := l.set.names()
+	n, err := l.own()
 	if err != nil {
 		return nil, err
 	}
-	return l.namesIn(ctx, t, id)
+	return n.names(ctx, id)
 }
 
 func (l *local) children(ctx context.Context, name string) ([]pmns.Child, error) {
-	t, err := l.set.names()
+	n, err := l.own()
 	if err != nil {
 		return nil, err
 	}
-	return l.childrenIn(ctx, t, name)
+	return n.children(ctx, name)
 }
 
 func (l *local) leaves(ctx context.Context, name string) ([]string, error) {
-	t, err := l.set.names()
+	n, err := l.own()
 	if err != nil {
 		return nil, err
 	}
-	return l.leavesIn(ctx, t, name)
+	return n.leaves(ctx, name)
 }
 
-func (l *local) lookupIn(ctx context.Context, t *pmns.Tree, names []string, ids []pcp.PMID) error {
-	if err := l.begin(ctx); err != nil {
+func (n localNames) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error {
+	if err := n.l.begin(ctx); err != nil {
 		return err
 	}
 	var first error
 	for i, name := range names {
-		id, err := l.lookupOne(ctx, t, name)
+		id, err := n.lookupOne(ctx, name)
 		if err != nil {
 			id = pcp.PMIDNull
 			if first == nil {
@@ -64,9 +77,9 @@ func (l *local) lookupIn(ctx context.Context, t *pmns.Tree, names []string, ids 
 	return first
 }
 
-func (l *local) lookupOne(ctx context.Context, t *pmns.Tree, name string) (pcp.PMID, error) {
-	id, err := t.Lookup(name)
-	domain, dynamic := t.DynamicRoot(name)
+func (n localNames) lookupOne(ctx context.Context, name string) (pcp.PMID, error) {
+	id, err := n.tree.Lookup(name)
+	domain, dynamic := n.tree.DynamicRoot(name)
 	switch {
 	case !dynamic:
 		return id, err
@@ -74,7 +87,7 @@ func (l *local) lookupOne(ctx context.Context, t *pmns.Tree, name string) (pcp.P
 		// To the C library the root itself is a leaf (pmns.c: pmLookupName_ctx).
 		return pcp.DynamicRoot(domain), nil
 	}
-	a, err := l.agent(domain)
+	a, err := n.l.agent(domain)
 	if err != nil {
 		return pcp.PMIDNull, err
 	}
@@ -84,7 +97,7 @@ func (l *local) lookupOne(ctx context.Context, t *pmns.Tree, name string) (pcp.P
 		}
 		return a.tree.Lookup(name)
 	}
-	err = l.ask(ctx, a, func(ctx context.Context) (err error) {
+	err = n.l.ask(ctx, a, func(ctx context.Context) (err error) {
 		id, err = a.namer.LookupName(ctx, name)
 		return err
 	})
@@ -94,17 +107,17 @@ func (l *local) lookupOne(ctx context.Context, t *pmns.Tree, name string) (pcp.P
 	return id, nil
 }
 
-func (l *local) namesIn(ctx context.Context, t *pmns.Tree, id pcp.PMID) ([]string, error) {
-	if err := l.begin(ctx); err != nil {
+func (n localNames) names(ctx context.Context, id pcp.PMID) ([]string, error) {
+	if err := n.l.begin(ctx); err != nil {
 		return nil, err
 	}
 	if id.IsDynamicRoot() {
 		return nil, pcp.ErrPMID
 	}
-	if names, err := t.Names(id); err == nil {
+	if names, err := n.tree.Names(id); err == nil {
 		return names, nil
 	}
-	a, err := l.agent(id.Domain())
+	a, err := n.l.agent(id.Domain())
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +125,7 @@ func (l *local) namesIn(ctx context.Context, t *pmns.Tree, id pcp.PMID) ([]strin
 		return nil, pcp.ErrPMID
 	}
 	var names []string
-	err = l.ask(ctx, a, func(ctx context.Context) (err error) {
+	err = n.l.ask(ctx, a, func(ctx context.Context) (err error) {
 		names, err = a.namer.Names(ctx, id)
 		return err
 	})
@@ -122,15 +135,15 @@ func (l *local) namesIn(ctx context.Context, t *pmns.Tree, id pcp.PMID) ([]strin
 	return names, nil
 }
 
-func (l *local) childrenIn(ctx context.Context, t *pmns.Tree, name string) ([]pmns.Child, error) {
-	if err := l.begin(ctx); err != nil {
+func (n localNames) children(ctx context.Context, name string) ([]pmns.Child, error) {
+	if err := n.l.begin(ctx); err != nil {
 		return nil, err
 	}
-	domain, dynamic := t.DynamicRoot(name)
+	domain, dynamic := n.tree.DynamicRoot(name)
 	if !dynamic {
-		return t.Children(name)
+		return n.tree.Children(name)
 	}
-	a, err := l.agent(domain)
+	a, err := n.l.agent(domain)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +154,7 @@ func (l *local) childrenIn(ctx context.Context, t *pmns.Tree, name string) ([]pm
 		return a.tree.Children(name)
 	}
 	var list []pmns.Child
-	err = l.ask(ctx, a, func(ctx context.Context) (err error) {
+	err = n.l.ask(ctx, a, func(ctx context.Context) (err error) {
 		list, err = a.namer.Children(ctx, name, false)
 		return err
 	})
@@ -151,13 +164,13 @@ func (l *local) childrenIn(ctx context.Context, t *pmns.Tree, name string) ([]pm
 	return list, nil
 }
 
-// leavesIn returns with an error what was found before. As with the C library
+// leaves returns with an error what was found before. As with the C library
 // a node whose agent knows nothing below it is a leaf.
-func (l *local) leavesIn(ctx context.Context, t *pmns.Tree, name string) ([]string, error) {
+func (n localNames) leaves(ctx context.Context, name string) ([]string, error) {
 	var names []string
 	var expand func(name string) error
 	expand = func(name string) error {
-		children, err := l.childrenIn(ctx, t, name)
+		children, err := n.children(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -179,15 +192,15 @@ func (l *local) leavesIn(ctx context.Context, t *pmns.Tree, name string) ([]stri
 		}
 		return nil
 	}
-	if err := l.begin(ctx); err != nil {
+	if err := n.l.begin(ctx); err != nil {
 		return nil, err
 	}
-	if _, dynamic := t.DynamicRoot(name); dynamic {
+	if _, dynamic := n.tree.DynamicRoot(name); dynamic {
 		err := expand(name)
 		return names, err
 	}
 	var failed error
-	err := t.Walk(name, func(name string, id pcp.PMID) bool {
+	err := n.tree.Walk(name, func(name string, id pcp.PMID) bool {
 		if id.IsDynamicRoot() {
 			failed = expand(name)
 		} else {

@@ -3,10 +3,8 @@ package pmapi
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -28,52 +26,22 @@ func (c *Context) LookupDescs(ctx context.Context, ids ...pcp.PMID) ([]pcp.Desc,
 		return nil, pcp.ErrTooSmall
 	}
 	descs := make([]pcp.Desc, len(ids))
-	rest := ids // those for the source
-	for i, id := range ids {
-		var event bool
-		if descs[i], event = pmns.EventDesc(id); !event {
-			descs[i].PMID = pcp.PMIDNull
-		} else if len(rest) == len(ids) {
-			rest = slices.DeleteFunc(slices.Clone(ids), isEvent)
-		}
-	}
-	if len(rest) == 0 {
-		return descs, nil
+	for i := range descs {
+		descs[i].PMID = pcp.PMIDNull
 	}
 	if err := c.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer c.unlock()
-	if len(rest) == len(ids) {
-		err := c.src.descs(ctx, ids, descs)
-		c.types.learn(descs)
-		return descs, err
-	}
-	restDescs := make([]pcp.Desc, len(rest))
-	for j := range restDescs {
-		restDescs[j].PMID = pcp.PMIDNull
-	}
-	err := c.src.descs(ctx, rest, restDescs)
-	c.types.learn(restDescs)
-	j := 0
-	for i, id := range ids {
-		if !isEvent(id) {
-			descs[i] = restDescs[j]
-			j++
-		}
-	}
+	err := c.src.descs(ctx, ids, descs)
+	c.types.learn(descs)
 	return descs, err
 }
-
-func isEvent(id pcp.PMID) bool { return id == pmns.EventFlags || id == pmns.EventMissed }
 
 // LookupText returns help text of a metric (pmLookupText(3)). If there is no
 // long text, the line is returned instead unless kind has pcp.TextDirect. Kind
 // is pcp.TextOneLine or pcp.TextHelp. No text at all is pcp.ErrText.
 func (c *Context) LookupText(ctx context.Context, id pcp.PMID, kind pcp.TextKind) (string, error) {
-	if isEvent(id) {
-		return pmns.EventText(id), nil
-	}
 	s, err := c.text(ctx, uint32(id), kind|pcp.TextPMID)
 	if err != nil {
 		err = fmt.Errorf("metric %v: %w", id, err)
@@ -142,7 +110,7 @@ func (c *Context) Labels(ctx context.Context, kind pcp.LabelFlags, ident uint32)
 		return nil, err
 	}
 	defer c.unlock()
-	sets, err := c.src.labels(ctx, c, kind, ident)
+	sets, err := c.src.labels(ctx, c.lendProfile(), kind, ident)
 	if err != nil {
 		return nil, fmt.Errorf("labels %#x of %#x: %w", uint8(kind), ident, err)
 	}
@@ -302,7 +270,7 @@ func (h *host) text(ctx context.Context, ident uint32, kind pcp.TextKind) (strin
 	return ans.Text, err
 }
 
-func (h *host) labels(ctx context.Context, c *Context, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error) {
+func (h *host) labels(ctx context.Context, p profile, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error) {
 	if h.features&wire.FeatureLabels == 0 {
 		return nil, pcp.ErrNoLabels
 	}
@@ -310,7 +278,7 @@ func (h *host) labels(ctx context.Context, c *Context, kind pcp.LabelFlags, iden
 	gen := h.sent
 	if kind&pcp.LabelInstances != 0 {
 		var err error
-		if gen, err = h.addProfile(c); err != nil {
+		if gen, err = h.addProfile(p); err != nil {
 			return nil, err
 		}
 	}

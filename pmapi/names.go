@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp"
@@ -17,14 +16,14 @@ import (
 // pmLoadNameSpace(3) does for all contexts; nil undoes that. A name at or
 // below the root of a dynamic subtree then has the PMID of that root, but in a
 // local context that which its agent says.
-func (c *Context) UseNameSpace(t *pmns.Tree) { c.ns.Store(t) }
+func (c *Context) UseNameSpace(t *pmns.Tree) { c.names.use(t) }
 
 // TrimNameSpace has a name space that UseNameSpace gave to an archive context
 // keep only the names of metrics that the archive has; the tree it was given is
 // left as it is (pmTrimNameSpace(3)). Of other contexts, and of the names in
 // the archive itself, it takes nothing away.
 func (c *Context) TrimNameSpace(ctx context.Context) error {
-	t := c.ns.Load()
+	t := c.names.tree()
 	if t == nil || c.Kind() != SourceArchive {
 		return nil
 	}
@@ -43,7 +42,7 @@ func (c *Context) TrimNameSpace(ctx context.Context) error {
 	if err = cmp.Or(failed, err); err != nil {
 		return err
 	}
-	c.ns.Store(kept)
+	c.names.use(kept)
 	return nil
 }
 
@@ -57,16 +56,8 @@ const (
 	PMNSArchive Location = 3 // PMNS_ARCHIVE: in the archive
 )
 
-// PMNSLocation tells where names are looked up (pmGetPMNSLocation(3)).
-func (c *Context) PMNSLocation() Location {
-	switch kind := c.Kind(); {
-	case c.ns.Load() != nil, kind == SourceLocal:
-		return PMNSLocal
-	case kind == SourceArchive:
-		return PMNSArchive
-	}
-	return PMNSRemote
-}
+// PMNSLocation returns where names are looked up (pmGetPMNSLocation(3)).
+func (c *Context) PMNSLocation() Location { return c.src.location() }
 
 // nameError says which name err is about.
 func nameError(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }
@@ -110,69 +101,14 @@ func (c *Context) lookupAll(ctx context.Context, names []string) ([]pcp.PMID, er
 		return nil, pcp.ErrTooSmall
 	}
 	ids := make([]pcp.PMID, len(names))
-	rest := make([]int, 0, len(names)) // of names, those for the source
-	for i, name := range names {
-		var err error
-		if ids[i], err = c.events.Lookup(name); err != nil {
-			rest = append(rest, i)
-		}
-	}
-	if len(rest) == len(names) {
-		return ids, c.lookupNames(ctx, names, ids)
-	}
-	if len(rest) == 0 {
-		return ids, nil
-	}
-	restNames, restIDs := make([]string, len(rest)), make([]pcp.PMID, len(rest))
-	for j, i := range rest {
-		restNames[j] = names[i]
-	}
-	err := c.lookupNames(ctx, restNames, restIDs)
-	for j, i := range rest {
-		ids[i] = restIDs[j]
-	}
-	return ids, err
-}
-
-func (c *Context) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error {
 	for i := range ids {
 		ids[i] = pcp.PMIDNull
 	}
-	t := c.ns.Load()
-	l, ok := c.src.(*local)
-	if t != nil && !ok {
-		return lookupTree(t, names, ids)
-	}
 	if err := c.lock(ctx); err != nil {
-		return err
+		return ids, err
 	}
 	defer c.unlock()
-	if t != nil {
-		return l.lookupIn(ctx, t, names, ids)
-	}
-	return c.src.lookupNames(ctx, names, ids)
-}
-
-func lookupTree(t *pmns.Tree, names []string, ids []pcp.PMID) error {
-	var first error
-	for i, name := range names {
-		id, err := t.Lookup(name)
-		if errors.Is(err, pcp.ErrNonLeaf) {
-			// To the C library the root of a dynamic subtree is a leaf of a
-			// local name space (pmns.c: pmLookupName_ctx).
-			if domain, ok := t.DynamicRoot(name); ok {
-				id, err = pcp.DynamicRoot(domain), nil
-			}
-		}
-		if err != nil {
-			id = pcp.PMIDNull
-			if first == nil {
-				first = nameError(name, pcp.Code(err))
-			}
-		}
-		ids[i] = id
-	}
-	return first
+	return ids, c.src.lookupNames(ctx, names, ids)
 }
 
 // NameID returns a name of a metric (pmNameID(3)), the first that NameAll has,
@@ -188,28 +124,11 @@ func (c *Context) NameID(ctx context.Context, id pcp.PMID) (string, error) {
 // NameAll returns all names of a metric (pmNameAll(3)), or pcp.ErrPMID if it
 // has none.
 func (c *Context) NameAll(ctx context.Context, id pcp.PMID) ([]string, error) {
-	if names, err := c.events.Names(id); err == nil {
-		return names, nil
-	}
-	var names []string
-	var err error
-	t := c.ns.Load()
-	l, ok := c.src.(*local)
-	if t != nil && !ok {
-		err = pcp.ErrPMID
-		if !id.IsDynamicRoot() {
-			names, err = t.Names(id)
-		}
-	} else if err = c.lock(ctx); err != nil {
+	if err := c.lock(ctx); err != nil {
 		return nil, err
-	} else {
-		if t != nil {
-			names, err = l.namesIn(ctx, t, id)
-		} else {
-			names, err = c.src.names(ctx, id)
-		}
-		c.unlock()
 	}
+	defer c.unlock()
+	names, err := c.src.names(ctx, id)
 	if err == nil && len(names) == 0 {
 		err = pcp.ErrPMID
 	}
@@ -223,53 +142,12 @@ func (c *Context) NameAll(ctx context.Context, id pcp.PMID) ([]string, error) {
 // root (pmGetChildrenStatus(3)). A leaf has none and no error; no node of that
 // name is pcp.ErrName.
 func (c *Context) Children(ctx context.Context, name string) ([]pmns.Child, error) {
-	children, err := c.children(ctx, name)
-	if err != nil && !errors.Is(err, pcp.ErrName) {
-		return nil, err
-	}
-	events, eventsErr := c.events.Children(name)
-	if eventsErr != nil {
-		return children, err
-	}
-	for _, e := range events {
-		if !slices.ContainsFunc(children, func(c pmns.Child) bool { return c.Name == e.Name }) {
-			children = append(children, e)
-		}
-	}
-	return children, nil
-}
-
-func (c *Context) children(ctx context.Context, name string) ([]pmns.Child, error) {
-	t := c.ns.Load()
-	l, ok := c.src.(*local)
-	if t != nil && !ok {
-		return childrenTree(t, name)
-	}
 	if err := c.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer c.unlock()
-	var children []pmns.Child
-	var err error
-	if t != nil {
-		children, err = l.childrenIn(ctx, t, name)
-	} else {
-		children, err = c.src.children(ctx, name)
-	}
+	children, err := c.src.children(ctx, name)
 	if err != nil {
-		return nil, nameError(name, err)
-	}
-	return children, nil
-}
-
-func childrenTree(t *pmns.Tree, name string) ([]pmns.Child, error) {
-	children, err := t.Children(name)
-	if err != nil {
-		if _, ok := t.DynamicRoot(name); ok {
-			if _, err := t.Lookup(name); errors.Is(err, pcp.ErrNonLeaf) {
-				return nil, nil
-			}
-		}
 		return nil, nameError(name, err)
 	}
 	return children, nil
@@ -280,51 +158,20 @@ func childrenTree(t *pmns.Tree, name string) ([]pmns.Child, error) {
 // is pcp.ErrName.
 func (c *Context) Traverse(ctx context.Context, name string, fn func(name string) bool) error {
 	names, err := c.leaves(ctx, name)
-	if err != nil && !errors.Is(err, pcp.ErrName) {
-		for _, name := range names { // those found before
-			if !fn(name) {
-				break
-			}
-		}
-		return err
-	}
-	eventsErr := c.events.Walk(name, func(name string, _ pcp.PMID) bool {
-		names = append(names, name)
-		return true
-	})
-	if err != nil && eventsErr != nil {
-		return err
-	}
 	for _, name := range names {
 		if !fn(name) {
 			break
 		}
 	}
-	return nil
+	return err
 }
 
 func (c *Context) leaves(ctx context.Context, name string) ([]string, error) {
-	t := c.ns.Load()
-	l, ok := c.src.(*local)
-	if t != nil && !ok {
-		var names []string
-		err := t.Walk(name, func(name string, _ pcp.PMID) bool {
-			names = append(names, name)
-			return true
-		})
-		return names, err
-	}
 	if err := c.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer c.unlock()
-	var names []string
-	var err error
-	if t != nil {
-		names, err = l.leavesIn(ctx, t, name)
-	} else {
-		names, err = c.src.leaves(ctx, name)
-	}
+	names, err := c.src.leaves(ctx, name)
 	if err != nil {
 		err = nameError(name, err)
 	}

@@ -97,7 +97,7 @@ func TestSecure(t *testing.T) {
 		if err := c.Reconnect(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		_, secure := c.src.(*host).conn.(pduRecords)
+		_, secure := c.names.source.(*host).conn.(pduRecords)
 		if wantSecure := !strings.Contains(name, "plain"); secure != wantSecure {
 			t.Errorf("%s: over TLS is %t", name, secure)
 		}

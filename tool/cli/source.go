@@ -74,7 +74,7 @@ func (e *Env) notify(msg string) {
 // OpenArchive opens a context on archives, with the name space that the options
 // ask for, all of it: as in C only pminfo leaves out what the archives do not
 // have.
-func (o *Options) OpenArchive(spec string) (*pmapi.Context, error) {
+func (o *Options) OpenArchive(spec string) (*pmapi.ArchiveContext, error) {
 	c, err := pmapi.OpenArchiveOptions(spec, o.archiveOptions())
 	if err != nil {
 		return nil, err
@@ -108,8 +108,9 @@ func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
 		c, err := o.OpenArchive(o.Archives[0])
 		if err != nil {
 			o.CannotOpen(o.Archives[0], err)
+			return nil, err
 		}
-		return c, err
+		return c.Context, nil
 	}
 	if o.Local {
 		c, err := o.OpenLocal(ctx)
@@ -129,9 +130,10 @@ func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
 // of the source with -z, else the local one. With note it says on standard
 // output which zone was asked for, as most tools do (PM_OPTFLAG_STDOUT_TZ).
 func (o *Options) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*time.Location, error) {
+	a, isArchive := c.Archive()
 	switch {
-	case o.HostZone && o.FromArchive():
-		label, err := c.ArchiveLabel()
+	case o.HostZone && isArchive:
+		label, err := a.Label(ctx)
 		if err != nil {
 			o.env.Errorf("Cannot set context timezone: %s", ErrText(err))
 			o.env.Flush()

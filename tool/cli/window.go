@@ -14,11 +14,11 @@ import (
 // c is the context: of a collector from now on. With ParseConfig.Multi and
 // several archives it is what they span together. What is wrong Window says
 // itself; an error means that the tool must exit.
-func (o *Options) Window(_ context.Context, c *pmapi.Context, loc *time.Location) (pcptime.Window, error) {
+func (o *Options) Window(ctx context.Context, c *pmapi.Context, loc *time.Location) (pcptime.Window, error) {
 	first, last := pcp.TimestampOf(time.Now()), pcptime.Never
-	if o.FromArchive() {
+	if a, ok := c.Archive(); ok {
 		var err error
-		if first, last, err = o.bounds(c); err != nil {
+		if first, last, err = o.bounds(ctx, a); err != nil {
 			o.env.Flush()
 			return pcptime.Window{}, err
 		}
@@ -41,9 +41,9 @@ func (o *Options) window(first, last pcp.Timestamp, loc *time.Location) (pcptime
 }
 
 // bounds returns when archives start and end (__pmBoundaryOptions).
-func (o *Options) bounds(c *pmapi.Context) (first, last pcp.Timestamp, err error) {
+func (o *Options) bounds(ctx context.Context, c *pmapi.ArchiveContext) (first, last pcp.Timestamp, err error) {
 	if len(o.Archives) == 1 {
-		return o.archiveBounds(c, o.Archives[0])
+		return o.archiveBounds(ctx, c, o.Archives[0])
 	}
 	for i, path := range o.Archives {
 		one, err := o.OpenArchive(path)
@@ -51,7 +51,7 @@ func (o *Options) bounds(c *pmapi.Context) (first, last pcp.Timestamp, err error
 			o.env.Errorf("Cannot open archive %s: %s", path, ErrText(err))
 			return first, last, err
 		}
-		start, end, err := o.archiveBounds(one, path)
+		start, end, err := o.archiveBounds(ctx, one, path)
 		one.Close()
 		if err != nil {
 			return first, last, err
@@ -66,13 +66,13 @@ func (o *Options) bounds(c *pmapi.Context) (first, last pcp.Timestamp, err error
 	return first, last, nil
 }
 
-func (o *Options) archiveBounds(c *pmapi.Context, path string) (first, last pcp.Timestamp, err error) {
-	label, err := c.ArchiveLabel()
+func (o *Options) archiveBounds(ctx context.Context, c *pmapi.ArchiveContext, path string) (first, last pcp.Timestamp, err error) {
+	label, err := c.Label(ctx)
 	if err != nil {
 		o.env.Errorf("Cannot get archive %s label record: %s", path, ErrText(err))
 		return first, last, err
 	}
-	last, err = c.ArchiveEnd()
+	last, err = c.End(ctx)
 	if err != nil {
 		last = pcptime.Never
 		o.damaged(path, err)

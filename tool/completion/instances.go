@@ -68,8 +68,11 @@ func instances(ctx context.Context, env *cli.Env, words []string) {
 func find(ctx context.Context, env *cli.Env, host, archive, metric string) ([]pcp.Instance, error) {
 	var c *pmapi.Context
 	var err error
+	var a *pmapi.ArchiveContext
 	if archive != "" {
-		c, err = pmapi.OpenArchive(archive)
+		if a, err = pmapi.OpenArchive(archive); err == nil {
+			c = a.Context
+		}
 	} else {
 		d := pmapi.Dialer{ConnectTimeout: instancesTimeout, RequestTimeout: instancesTimeout, Getenv: env.Getenv}
 		c, err = d.Dial(ctx, host)
@@ -86,8 +89,8 @@ func find(ctx context.Context, env *cli.Env, host, archive, metric string) ([]pc
 	if err != nil || desc.InDom == pcp.InDomNull {
 		return nil, err
 	}
-	if archive != "" {
-		return c.GetInDomArchive(desc.InDom)
+	if a != nil {
+		return a.GetInDomArchive(ctx, desc.InDom)
 	}
 	return c.GetInDom(ctx, desc.InDom)
 }

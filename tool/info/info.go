@@ -158,7 +158,8 @@ func run(ctx context.Context, env *cli.Env) int {
 		}
 		defer c.Close()
 		r.c = c
-		if o.FromArchive() {
+		if a, ok := c.Archive(); ok {
+			r.archive = a
 			if err := r.replay(ctx, o); err != nil {
 				return 1
 			}
@@ -190,7 +191,7 @@ func run(ctx context.Context, env *cli.Env) int {
 
 // replay prepares for an archive. What is wrong it says itself.
 func (r *reporter) replay(ctx context.Context, o *cli.Options) error {
-	r.archive, r.cache.single = true, true
+	r.cache.single = true
 	// One metric at a time, as each is to be found wherever it comes first.
 	r.batchSize = 1
 	if err := r.c.TrimNameSpace(ctx); err != nil {
@@ -207,11 +208,11 @@ func (r *reporter) replay(ctx context.Context, o *cli.Options) error {
 }
 
 // rewind goes back to the start of the archive, or to where -O says.
-func (r *reporter) rewind() error {
-	if !r.archive {
+func (r *reporter) rewind(ctx context.Context) error {
+	if r.archive == nil {
 		return nil
 	}
-	err := r.c.SetMode(pmapi.ModeForw, &r.origin, 0)
+	err := r.archive.SetMode(ctx, pmapi.ModeForw, &r.origin, 0)
 	if err != nil {
 		r.flush()
 		r.env.Fatalf("pmSetMode failed: %s", cli.ErrText(err))
@@ -294,8 +295,8 @@ type reporter struct {
 		Lookup(name string) (pcp.PMID, error)
 		Names(id pcp.PMID) ([]string, error)
 	}
-	archive   bool          // c is on one
-	origin    pcp.Timestamp // of all fetches from it
+	archive   *pmapi.ArchiveContext // c, if it is on one
+	origin    pcp.Timestamp         // of all fetches from it
 	batchSize int
 	names     []string
 	nameBytes int           // of a request for all names

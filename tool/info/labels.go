@@ -92,7 +92,7 @@ func (r *reporter) metricSets(ctx context.Context, d *pcp.Desc) []pcp.LabelSet {
 // if that is item 0, whose identifier is that of the cluster.
 func (r *reporter) clusterLabels(ctx context.Context, id pcp.PMID) pcp.LabelSet {
 	cluster := uint32(id) &^ pcp.MaxItem
-	if !r.archive {
+	if r.archive == nil {
 		return r.cache.labels(ctx, r.c, pcp.LabelCluster, cluster)
 	}
 	if r.cache.cluster != cluster || !r.cache.clusterKnown {

@@ -50,7 +50,7 @@ func (r *reporter) batch(ctx context.Context, names []string) {
 	if w.desc || w.value || w.labels || w.series || w.verify {
 		descErr = r.describe(ctx, metrics)
 	}
-	if !r.archive {
+	if r.archive == nil {
 		r.cache.forgetInstances()
 	}
 	for i := range metrics {
@@ -113,7 +113,7 @@ func (r *reporter) fetch(ctx context.Context, metrics []metric) bool {
 	for i := range metrics {
 		ids[i] = metrics[i].id
 	}
-	if err := r.rewind(); err != nil {
+	if err := r.rewind(ctx); err != nil {
 		return false
 	}
 	res, err := r.c.Fetch(ctx, ids)
@@ -241,7 +241,7 @@ func (r *reporter) enumerate(ctx context.Context, m *metric) bool {
 	}
 	r.c.DelProfile(indom)
 	r.c.AddProfile(indom, ids...)
-	if err := r.rewind(); err != nil {
+	if err := r.rewind(ctx); err != nil {
 		return false
 	}
 	res, err := r.c.Fetch(ctx, []pcp.PMID{m.id})

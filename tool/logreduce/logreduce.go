@@ -70,12 +70,13 @@ type reducer struct {
 	name     string // of the input
 	outName  string
 
-	c      *pmapi.Context
-	meta   *archive.Meta
-	label  archive.Label
-	loc    *time.Location
-	window pcptime.Window
-	out    *archive.Writer
+	c        *pmapi.ArchiveContext
+	archives []*archive.Archive
+	meta     *archive.Meta
+	label    archive.Label
+	loc      *time.Location
+	window   pcptime.Window
+	out      *archive.Writer
 
 	metrics []*metric // those that go out, in the order of the name space
 	byID    map[pcp.PMID]*metric
@@ -184,13 +185,13 @@ func (x *reducer) abandon() {
 }
 
 func (x *reducer) reduce(ctx context.Context) error {
-	if err := x.open(); err != nil {
+	if err := x.open(ctx); err != nil {
 		return err
 	}
-	if err := x.setWindow(); err != nil {
+	if err := x.setWindow(ctx); err != nil {
 		return err
 	}
-	if err := x.c.SetMode(pmapi.ModeInterp, &x.window.Start, x.interval); err != nil {
+	if err := x.c.SetMode(ctx, pmapi.ModeInterp, &x.window.Start, x.interval); err != nil {
 		x.complain("pmSetModeHighRes(PM_MODE_INTERP ...) failed: %s", cli.ErrText(err))
 		return errExit
 	}
@@ -213,23 +214,27 @@ func (x *reducer) reduce(ctx context.Context) error {
 }
 
 // open opens the input.
-func (x *reducer) open() error {
+func (x *reducer) open(ctx context.Context) error {
 	c, err := x.opts.OpenArchive(x.name)
 	if err != nil {
 		x.complain("Error: cannot open archive \"%s\" (ctx_a): %s", x.name, cli.ErrText(err))
 		return errExit
 	}
-	x.c, x.meta = c, c.Archives()[0].Meta()
-	if x.label, err = c.ArchiveLabel(); err != nil {
+	x.c = c
+	if x.archives, err = c.Archives(ctx); err == nil {
+		x.label, err = c.Label(ctx)
+	}
+	if err != nil {
 		x.complain("Error: cannot get archive label record (%s): %s", x.name, cli.ErrText(err))
 		return errExit
 	}
+	x.meta = x.archives[0].Meta()
 	return nil
 }
 
 // setWindow finds the time window. The C tool counts in microseconds.
-func (x *reducer) setWindow() error {
-	end, err := x.c.ArchiveEnd()
+func (x *reducer) setWindow(ctx context.Context) error {
+	end, err := x.c.End(ctx)
 	if err != nil {
 		x.complain("Error: cannot get end of archive (%s): %s", x.name, cli.ErrText(err))
 		return errExit
@@ -305,7 +310,7 @@ func (x *reducer) copy(ctx context.Context) error {
 	for i, m := range x.metrics {
 		ids[i] = m.id
 	}
-	x.scan.list, x.scan.metrics = x.c.Archives(), x.byID
+	x.scan.list, x.scan.metrics = x.archives, x.byID
 	ends, found := make(chan pcp.Timestamp), make(chan finding)
 	go x.scan.run(ends, found)
 	defer func() { close(ends); <-found }()

@@ -69,8 +69,8 @@ type prober struct {
 	batchSize int
 
 	c       *pmapi.Context
-	archive bool          // c is on one
-	origin  pcp.Timestamp // of all fetches from it
+	archive *pmapi.ArchiveContext // c, if it is on one
+	origin  pcp.Timestamp         // of all fetches from it
 	loc     *time.Location
 	names   []string
 	ids     []pcp.PMID
@@ -131,7 +131,8 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	defer c.Close()
 	p.c, p.loc = c, env.Local()
-	if p.archive = o.FromArchive(); p.archive {
+	if a, ok := c.Archive(); ok {
+		p.archive = a
 		if p.loc, err = o.SetZone(ctx, c, !p.json); err != nil {
 			return 1
 		}
@@ -189,7 +190,7 @@ func (p *prober) lookup(ctx context.Context) {
 		ids, err := p.c.LookupName(ctx, names[:n]...)
 		// Of several names in an archive pmLookupName(3) says how many it
 		// found, and 0 is no error.
-		if !cli.AnyFound(ids) && !(p.archive && n > 1) {
+		if !cli.AnyFound(ids) && !(p.archive != nil && n > 1) {
 			for _, name := range names[:n] {
 				p.failed(name, err, "")
 			}
@@ -259,15 +260,15 @@ func (p *prober) domains(ctx context.Context) {
 // fetch prints how many values each metric has.
 func (p *prober) fetch(ctx context.Context) {
 	size := max(p.batchSize, 1)
-	if p.archive {
+	if p.archive != nil {
 		size = 1 // each is to be found wherever it comes first
 	}
 	for start := 0; start < len(p.ids); {
 		end := min(start+size, len(p.ids))
 		names, ids := p.names[start:end], p.ids[start:end]
 		start = end
-		if p.archive {
-			if err := p.c.SetMode(pmapi.ModeForw, &p.origin, 0); err != nil {
+		if p.archive != nil {
+			if err := p.archive.SetMode(ctx, pmapi.ModeForw, &p.origin, 0); err != nil {
 				p.printf("%d %s (pmSetMode)\n", int32(pcp.Code(err)), cli.ErrText(err))
 				continue
 			}
@@ -382,8 +383,8 @@ func (p *prober) noInstances() {
 // were; it remembers those of the last.
 func (p *prober) instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
 	if indom != p.indom {
-		if p.archive {
-			p.insts, p.instsErr = p.c.GetInDomArchive(indom)
+		if p.archive != nil {
+			p.insts, p.instsErr = p.archive.GetInDomArchive(ctx, indom)
 		} else {
 			p.insts, p.instsErr = p.c.GetInDom(ctx, indom)
 		}

@@ -112,7 +112,13 @@ func run(ctx context.Context, env *cli.Env) int {
 	names, open := o.Hosts, o.Dial
 	if r.archive {
 		names = o.Archives
-		open = func(_ context.Context, path string) (*pmapi.Context, error) { return o.OpenArchive(path) }
+		open = func(_ context.Context, path string) (*pmapi.Context, error) {
+			a, err := o.OpenArchive(path)
+			if err != nil {
+				return nil, err
+			}
+			return a.Context, nil
+		}
 	} else if len(names) == 0 {
 		// If there is no collector here, agents in this process will do.
 		names = []string{o.Host()}
@@ -176,9 +182,9 @@ func run(ctx context.Context, env *cli.Env) int {
 		samples = max(samples, int(window.Finish.Sub(window.Origin)/interval.Seconds()))
 	}
 	for _, s := range r.sources {
-		if r.archive {
+		if a, ok := s.group.Context().Archive(); ok {
 			mode, origin, step := cli.Replay(window.Origin, interval)
-			if err := s.group.Context().SetMode(mode, &origin, step); err != nil {
+			if err := a.SetMode(ctx, mode, &origin, step); err != nil {
 				return env.Fatalf("pmSetMode: %s", cli.ErrText(err))
 			}
 		}

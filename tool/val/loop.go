@@ -74,7 +74,7 @@ func (x *viewer) fetch(ctx context.Context, s *sample) error {
 // fetchRecord gets the next record of the archive that has the metric, and
 // returns its values. A mark is errNone.
 func (x *viewer) fetchRecord(ctx context.Context, res *pcp.Result) (*pcp.ValueSet, error) {
-	if err := x.c.FetchArchiveOf(ctx, x.ids[:], res); err != nil {
+	if err := x.archive.FetchArchiveOf(ctx, x.ids[:], res); err != nil {
 		return nil, err
 	}
 	if len(res.Sets) == 0 {
@@ -136,7 +136,7 @@ func (x *viewer) loop(ctx context.Context, interval time.Duration) int {
 				return 1
 			}
 		}
-		if !x.archive || x.delay {
+		if x.archive == nil || x.delay {
 			x.flush()
 			if !cli.Sleep(ctx, interval) {
 				return 1
@@ -232,7 +232,7 @@ const rowsAtOnce = 32 << 10
 // flushRow writes what there is at the end of a row. Somebody may be waiting
 // for it, unless it comes from an archive and nobody watches.
 func (x *viewer) flushRow() {
-	if !x.archive || x.delay || len(x.out) >= rowsAtOnce || x.env.Rows != nil && x.env.Rows() > 0 {
+	if x.archive == nil || x.delay || len(x.out) >= rowsAtOnce || x.env.Rows != nil && x.env.Rows() > 0 {
 		x.flush()
 	}
 }

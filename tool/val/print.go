@@ -34,11 +34,11 @@ func (x *viewer) header(interval time.Duration) {
 	if !x.events {
 		x.printf("metric:    %s\n", x.metric)
 	}
-	if x.archive {
+	if x.archive != nil {
 		x.printf("archive:   %s\n", x.source)
 	}
 	x.printf("host:      %s\n", x.host)
-	if x.archive {
+	if x.archive != nil {
 		x.printf("start:     %s\n", pcptime.Ctime(x.window.Origin, x.loc))
 		if x.window.Finish.Sec != pcp.MaxSec {
 			x.printf("end:       %s\n", pcptime.Ctime(x.window.Finish, x.loc))
@@ -76,7 +76,7 @@ var stampWidths = [...]int{12, 31, 34}
 // stamp appends the time of a sample if it is from an archive, which start with
 // it.
 func (x *viewer) stamp(t pcp.Timestamp) {
-	if !x.archive {
+	if x.archive == nil {
 		return
 	}
 	tm := time.Unix(t.Sec, 0).In(x.loc)
@@ -105,7 +105,7 @@ func (x *viewer) stamp(t pcp.Timestamp) {
 
 // stampGap is stamp with two spaces after it.
 func (x *viewer) stampGap(t pcp.Timestamp) {
-	if x.archive {
+	if x.archive != nil {
 		x.stamp(t)
 		x.out = append(x.out, "  "...)
 	}
@@ -178,7 +178,7 @@ func (x *viewer) labels() {
 		}
 	}
 	x.out = append(x.out, '\n')
-	if x.archive && len(x.insts) > 0 {
+	if x.archive != nil && len(x.insts) > 0 {
 		x.spaces(stampWidths[min(x.stamps, len(stampWidths)-1)])
 	}
 	for i := range x.insts {

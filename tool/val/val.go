@@ -115,8 +115,8 @@ type viewer struct {
 	desc       pcp.Desc
 	events     bool
 	source     string
-	archive    bool // the source is an archive
-	unfiltered bool // records of the archive are read as they are
+	archive    *pmapi.ArchiveContext // the source, if it is one
+	unfiltered bool                  // records of the archive are read as they are
 	loc        *time.Location
 	window     pcptime.Window
 	samples    int     // -1: no limit
@@ -250,12 +250,13 @@ func (x *viewer) parseSpec(arg string) pmapi.MetricSpec {
 // connect opens the source. What is wrong with it was said when it returns an
 // error.
 func (x *viewer) connect(ctx context.Context) (*pmapi.Context, error) {
-	if x.archive = x.o.FromArchive(); x.archive {
-		c, err := x.o.OpenArchive(x.source)
-		if err != nil {
+	if x.o.FromArchive() {
+		var err error
+		if x.archive, err = x.o.OpenArchive(x.source); err != nil {
 			x.o.CannotOpen(x.source, err)
+			return nil, err
 		}
-		return c, err
+		return x.archive.Context, nil
 	}
 	if x.o.Local {
 		c, err := x.o.OpenLocal(ctx)
@@ -311,12 +312,12 @@ func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec) int {
 	if !o.TimeZoneSet && !o.HostZone && !x.events && !x.json {
 		x.out = append(x.out, '\n')
 	}
-	if x.archive {
+	if x.archive != nil {
 		mode, origin, step := cli.Replay(x.window.Origin, interval)
 		if x.unfiltered {
 			mode = pmapi.ModeForw
 		}
-		if err := x.c.SetMode(mode, &origin, step); err != nil {
+		if err := x.archive.SetMode(ctx, mode, &origin, step); err != nil {
 			x.flush()
 			return env.Fatalf("pmSetMode: %s", cli.ErrText(err))
 		}
@@ -366,7 +367,7 @@ func (x *viewer) describe(ctx context.Context, spec pmapi.MetricSpec) int {
 		return x.env.Fatalf("%s: singular metrics do not have instances", x.metric)
 	}
 	x.events = x.desc.Type == pcp.TypeEvent || x.desc.Type == pcp.TypeHighResEvent
-	x.unfiltered = x.archive && (x.events || x.nointerp)
+	x.unfiltered = x.archive != nil && (x.events || x.nointerp)
 	x.wrap = x.env.IsSet("PCP_COUNTER_WRAP")
 	if x.rates() && x.desc.Units.DimTime != 0 {
 		// Kept in a float as the C tool does.
@@ -417,23 +418,23 @@ func (x *viewer) findInstances(ctx context.Context) int {
 
 // lookupInDom returns the instance of a name; in an archive whenever it had it.
 func (x *viewer) lookupInDom(ctx context.Context, name string) (int32, error) {
-	if x.archive {
-		return x.c.LookupInDomArchive(x.desc.InDom, name)
+	if x.archive != nil {
+		return x.archive.LookupInDomArchive(ctx, x.desc.InDom, name)
 	}
 	return x.c.LookupInDom(ctx, x.desc.InDom, name)
 }
 
 // getInDom returns the instances; of an archive all that there ever were.
 func (x *viewer) getInDom(ctx context.Context) ([]pcp.Instance, error) {
-	if x.archive {
-		return x.c.GetInDomArchive(x.desc.InDom)
+	if x.archive != nil {
+		return x.archive.GetInDomArchive(ctx, x.desc.InDom)
 	}
 	return x.c.GetInDom(ctx, x.desc.InDom)
 }
 
 // storeFilter stores what -x gives in the metric, for its agent to select by.
 func (x *viewer) storeFilter(ctx context.Context) int {
-	if !x.filters || x.archive {
+	if !x.filters || x.archive != nil {
 		return 0
 	}
 	v := pcp.StringValue(x.filter)

@@ -1,0 +1,268 @@
+package pmapi
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmns"
+)
+
+// overlays lays over a source what every context has besides it. The order
+// matters: each sees the names and metrics of those below it.
+func overlays(base source) (source, *named) {
+	names := &named{source: base}
+	return newEvents(names), names
+}
+
+// A named is a source whose names can be taken from elsewhere.
+type named struct {
+	source
+	loaded atomic.Pointer[loadedNames] // nil for the names of the source
+}
+
+type loadedNames struct {
+	nameSpace
+	tree *pmns.Tree
+}
+
+// use takes names from t, with nil from the source. It may be called at any time.
+func (n *named) use(t *pmns.Tree) {
+	if t == nil {
+		n.loaded.Store(nil)
+		return
+	}
+	n.loaded.Store(&loadedNames{n.namesIn(t), t})
+}
+
+// tree returns what use was called with last.
+func (n *named) tree() *pmns.Tree {
+	if l := n.loaded.Load(); l != nil {
+		return l.tree
+	}
+	return nil
+}
+
+func (n *named) space() nameSpace {
+	if l := n.loaded.Load(); l != nil {
+		return l
+	}
+	return n.source
+}
+
+func (n *named) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error {
+	return n.space().lookupNames(ctx, names, ids)
+}
+
+func (n *named) names(ctx context.Context, id pcp.PMID) ([]string, error) {
+	return n.space().names(ctx, id)
+}
+
+func (n *named) children(ctx context.Context, name string) ([]pmns.Child, error) {
+	return n.space().children(ctx, name)
+}
+
+func (n *named) leaves(ctx context.Context, name string) ([]string, error) {
+	return n.space().leaves(ctx, name)
+}
+
+func (n *named) location() Location {
+	if n.loaded.Load() != nil {
+		return PMNSLocal
+	}
+	return n.source.location()
+}
+
+// treeNames are the names of a tree, for sources that have no part in them.
+type treeNames struct{ tree *pmns.Tree }
+
+func (t treeNames) lookupNames(_ context.Context, names []string, ids []pcp.PMID) error {
+	var first error
+	for i, name := range names {
+		id, err := t.tree.Lookup(name)
+		if errors.Is(err, pcp.ErrNonLeaf) {
+			// To the C library the root of a dynamic subtree is a leaf of a
+			// local name space (pmns.c: pmLookupName_ctx).
+			if domain, ok := t.tree.DynamicRoot(name); ok {
+				id, err = pcp.DynamicRoot(domain), nil
+			}
+		}
+		if err != nil {
+			id = pcp.PMIDNull
+			if first == nil {
+				first = nameError(name, pcp.Code(err))
+			}
+		}
+		ids[i] = id
+	}
+	return first
+}
+
+func (t treeNames) names(_ context.Context, id pcp.PMID) ([]string, error) {
+	if id.IsDynamicRoot() {
+		return nil, pcp.ErrPMID
+	}
+	return t.tree.Names(id)
+}
+
+func (t treeNames) children(_ context.Context, name string) ([]pmns.Child, error) {
+	children, err := t.tree.Children(name)
+	if err != nil {
+		if _, ok := t.tree.DynamicRoot(name); ok {
+			if _, err := t.tree.Lookup(name); errors.Is(err, pcp.ErrNonLeaf) {
+				return nil, nil
+			}
+		}
+	}
+	return children, err
+}
+
+func (t treeNames) leaves(_ context.Context, name string) ([]string, error) {
+	return treeLeaves(t.tree, name)
+}
+
+func treeLeaves(t *pmns.Tree, name string) ([]string, error) {
+	var names []string
+	err := t.Walk(name, func(name string, _ pcp.PMID) bool {
+		names = append(names, name)
+		return true
+	})
+	return names, err
+}
+
+// An overlay is a source with metrics of its own on top of those below it:
+// here are their names. What embeds it answers for the metrics themselves.
+type overlay struct {
+	source
+	tree *pmns.Tree // of its own metrics
+}
+
+func (o *overlay) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error {
+	for i, name := range names {
+		if id, err := o.tree.Lookup(name); err == nil {
+			ids[i] = id
+		}
+	}
+	return fillRest(names, ids, pcp.PMIDNull, func(names []string, ids []pcp.PMID) error {
+		return o.source.lookupNames(ctx, names, ids)
+	})
+}
+
+func (o *overlay) names(ctx context.Context, id pcp.PMID) ([]string, error) {
+	if names, err := o.tree.Names(id); err == nil {
+		return names, nil
+	}
+	return o.source.names(ctx, id)
+}
+
+func (o *overlay) children(ctx context.Context, name string) ([]pmns.Child, error) {
+	children, err := o.source.children(ctx, name)
+	if err != nil && !errors.Is(err, pcp.ErrName) {
+		return nil, err
+	}
+	own, ownErr := o.tree.Children(name)
+	if ownErr != nil {
+		return children, err
+	}
+	for _, e := range own {
+		if !slices.ContainsFunc(children, func(c pmns.Child) bool { return c.Name == e.Name }) {
+			children = append(children, e)
+		}
+	}
+	return children, nil
+}
+
+func (o *overlay) leaves(ctx context.Context, name string) ([]string, error) {
+	names, err := o.source.leaves(ctx, name)
+	if err != nil && !errors.Is(err, pcp.ErrName) {
+		return names, err
+	}
+	ownErr := o.tree.Walk(name, func(name string, _ pcp.PMID) bool {
+		names = append(names, name)
+		return true
+	})
+	if ownErr == nil {
+		err = nil
+	}
+	return names, err
+}
+
+// fillRest calls fill for those elements of in whose place in out is still null,
+// and puts what it finds into those places.
+func fillRest[In any, Out comparable](in []In, out []Out, null Out, fill func([]In, []Out) error) error {
+	n := 0
+	for i := range out {
+		if out[i] == null {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return nil
+	case len(out):
+		return fill(in, out)
+	}
+	restIn, restOut := make([]In, 0, n), make([]Out, n)
+	for i := range out {
+		if out[i] == null {
+			restIn = append(restIn, in[i])
+			restOut[len(restIn)-1] = null
+		}
+	}
+	err := fill(restIn, restOut)
+	for i, j := 0, 0; j < n; i++ {
+		if out[i] == null {
+			out[i] = restOut[j]
+			j++
+		}
+	}
+	return err
+}
+
+// events are a source with the metrics event.flags and event.missed, for what
+// event records have besides their parameters. They never have values of their own.
+type events struct{ overlay }
+
+func newEvents(src source) *events { return &events{overlay{src, pmns.Events()}} }
+
+func isEvent(id pcp.PMID) bool { return id == pmns.EventFlags || id == pmns.EventMissed }
+
+func (e *events) descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error {
+	for i, id := range ids {
+		if d, ok := pmns.EventDesc(id); ok {
+			descs[i] = d
+		}
+	}
+	return fillRest(ids, descs, pcp.Desc{PMID: pcp.PMIDNull}, func(ids []pcp.PMID, descs []pcp.Desc) error {
+		return e.source.descs(ctx, ids, descs)
+	})
+}
+
+func (e *events) text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
+	if id := pcp.PMID(ident); kind&pcp.TextPMID != 0 && isEvent(id) {
+		return pmns.EventText(id), nil
+	}
+	return e.source.text(ctx, ident, kind)
+}
+
+func (e *events) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Result, keep bool) (Changes, error) {
+	below := ids
+	if e.kind() == SourceArchive && !slices.ContainsFunc(ids, func(id pcp.PMID) bool { return !isEvent(id) }) {
+		below = nil // no record has these, so the C library takes the next one
+	}
+	changes, err := e.source.fetch(ctx, p, below, res, keep)
+	if err != nil {
+		return changes, err
+	}
+	for _, id := range ids[len(below):] {
+		res.AddError(id, 0)
+	}
+	for i := range res.Sets {
+		if vs := &res.Sets[i]; vs.Err < 0 && isEvent(vs.PMID) {
+			vs.Err = 0 // to the source these do not exist
+		}
+	}
+	return changes, nil
+}

@@ -1,0 +1,65 @@
+package pmapi
+
+import (
+	"context"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmns"
+)
+
+// A source answers the requests of one Context, one at a time except for close
+// and dup. A collector, archives and agents in the process are sources; what
+// every context has besides is laid over them, see overlay.go. A source knows
+// nothing of its Context: a request brings what it needs.
+type source interface {
+	nameSpace
+
+	kind() SourceKind
+	location() Location
+	// namesIn returns the names of t, for use instead of the source's own.
+	namesIn(t *pmns.Tree) nameSpace
+
+	// descs fills descs as lookupNames fills ids.
+	descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error
+	text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error)
+	// labels uses the profile for instance labels only.
+	labels(ctx context.Context, p profile, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error)
+	// instances returns one instance by number or by name, or all, as
+	// wire.InstanceReq says.
+	instances(ctx context.Context, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error)
+
+	// fetch fills res. Unless keep is true its values may point into memory
+	// that the next call overwrites. For no ids an archive that is read by
+	// records moves to the next one.
+	fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Result, keep bool) (Changes, error)
+	// nextOf is ArchiveContext.FetchArchiveOf, pcp.ErrNotArchive elsewhere.
+	nextOf(ctx context.Context, ids []pcp.PMID, res *pcp.Result) error
+	store(ctx context.Context, res *pcp.Result) error
+
+	hostName(ctx context.Context, p profile) (string, error)
+	timeZone(ctx context.Context, p profile) (string, error)
+
+	reconnect(ctx context.Context) error
+	// dup returns a source without what is laid over this one.
+	dup(ctx context.Context) (source, error)
+	archive() *recording // nil if it is not on archives
+	pduCounts() (sent, received PDUCounts)
+	close() error
+}
+
+// A nameSpace answers for names.
+type nameSpace interface {
+	// lookupNames fills ids, all PMIDNull before, with the PMID of each name.
+	// The error is that of the first without one.
+	lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error
+	names(ctx context.Context, id pcp.PMID) ([]string, error)
+	children(ctx context.Context, name string) ([]pmns.Child, error)
+	// leaves returns with an error what it found before.
+	leaves(ctx context.Context, name string) ([]string, error)
+}
+
+// A profile is that of a context at the time of a request.
+type profile struct {
+	*pcp.Profile        // never changes
+	gen          uint64 // counts the changes up to this one, from 1
+}
