@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
 )
 
 // A Checker finds records that [DecodeResult] refuses, without decoding them. A
@@ -139,7 +140,7 @@ func (r *run) fits(b []byte) bool {
 }
 
 // numberBlock is the length of the block of a 64-bit number.
-const numberBlock = blockHead + 8
+const numberBlock = valueset.BlockHead + 8
 
 // learn returns the layout of a regular record of n sets from off on.
 func learn(b []byte, off, n int) *layout {
@@ -166,13 +167,13 @@ func learn(b []byte, off, n int) *layout {
 		}
 		fix(head, off)
 		for at := values; at < off; at += 8 {
-			block := int(binary.BigEndian.Uint32(b[at+4:]))*4 - blockBase
+			block := valueset.At(binary.BigEndian.Uint32(b[at+4:]))
 			word := binary.BigEndian.Uint32(b[block:])
 			if i := len(l.blocks) - 1; i >= 0 && l.blocks[i].head == word {
 				l.blocks[i].n++ // regular: it is behind the one before
 				continue
 			}
-			l.blocks = append(l.blocks, run{block, (int(word&maxBlock) + 3) &^ 3, 1, word})
+			l.blocks = append(l.blocks, run{block, valueset.Padded(int(word & valueset.MaxBlock)), 1, word})
 		}
 	}
 	l.sets = bytes.Clone(b[:off])
@@ -206,19 +207,18 @@ func regular(b []byte, off, n int) bool {
 			return false
 		}
 		if first < 0 {
-			first = int(binary.BigEndian.Uint32(values[4:]))*4 - blockBase
+			first = valueset.At(binary.BigEndian.Uint32(values[4:]))
 			next = first
 		}
 		for ; len(values) >= 8; values = values[8:] {
-			if int(binary.BigEndian.Uint32(values[4:]))*4-blockBase != next || next < 0 || next > len(b)-blockHead {
+			if valueset.At(binary.BigEndian.Uint32(values[4:])) != next || next < 0 || next > len(b)-valueset.BlockHead {
 				return false
 			}
-			head := binary.BigEndian.Uint32(b[next:])
-			size := int(head & maxBlock)
-			if t := pcp.Type(head >> 24); t == pcp.TypeEvent || t == pcp.TypeHighResEvent || size < blockHead {
+			t, size := valueset.SplitHead(binary.BigEndian.Uint32(b[next:]))
+			if t == pcp.TypeEvent || t == pcp.TypeHighResEvent || size < valueset.BlockHead {
 				return false
 			}
-			next += (size + 3) &^ 3
+			next += valueset.Padded(size)
 		}
 	}
 	if first < 0 {

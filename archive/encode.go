@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
 )
 
 const (
@@ -81,10 +82,15 @@ func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
 			for j := range vs.Values {
 				v := &vs.Values[j]
 				binary.BigEndian.PutUint32(b[at+8*j:], uint32(v.Inst))
-				binary.BigEndian.PutUint32(b[at+8*j+4:], uint32((len(b)-start+blockBase)/4))
-				var err error
-				if b, err = appendBlock(b, v); err != nil {
-					return b[:start], fmt.Errorf("metric %s: %w", vs.PMID, err)
+				binary.BigEndian.PutUint32(b[at+8*j+4:], valueset.Word(len(b)-start))
+				end := len(b)
+				if data := v.Bytes(); data != nil {
+					b = valueset.AppendBytes(b, v.Type(), data)
+				} else if b = valueset.AppendBlock(b, v); len(b) == end+valueset.BlockHead && isTypeless(v) {
+					return b[:start], fmt.Errorf("metric %s: value of type %s in a block: %w", vs.PMID, v.Type(), pcp.ErrType)
+				}
+				if len(b) == end {
+					return b[:start], fmt.Errorf("metric %s: value of %d bytes: %w", vs.PMID, len(v.Bytes()), pcp.ErrTooBig)
 				}
 			}
 		default:
@@ -103,37 +109,8 @@ func fitsInSitu(v *pcp.Value) bool {
 	return false
 }
 
-// appendBlock appends the block of a value, filled up to a whole word.
-func appendBlock(b []byte, v *pcp.Value) ([]byte, error) {
-	t, data := v.Type(), v.Bytes()
-	if data == nil {
-		switch t {
-		case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
-			b = binary.BigEndian.AppendUint32(b, uint32(t)<<24|blockHead+8)
-			return binary.BigEndian.AppendUint64(b, v.Bits()), nil
-		case pcp.Type32, pcp.TypeU32, pcp.TypeFloat:
-			b = binary.BigEndian.AppendUint32(b, uint32(t)<<24|blockHead+4)
-			return binary.BigEndian.AppendUint32(b, uint32(v.Bits())), nil
-		case pcp.TypeUnknown, pcp.TypeNoSupport:
-			return b, fmt.Errorf("value of type %s in a block: %w", t, pcp.ErrType)
-		}
-	}
-	n := blockHead + len(data)
-	if t == pcp.TypeString {
-		n++
-	}
-	if n > maxBlock {
-		return b, fmt.Errorf("value of %d bytes: %w", len(data), pcp.ErrTooBig)
-	}
-	b = binary.BigEndian.AppendUint32(b, uint32(t)<<24|uint32(n))
-	b = append(b, data...)
-	if t == pcp.TypeString {
-		b = append(b, 0)
-	}
-	for ; n%4 != 0; n++ {
-		b = append(b, '~')
-	}
-	return b, nil
+func isTypeless(v *pcp.Value) bool {
+	return v.Type() == pcp.TypeUnknown || v.Type() == pcp.TypeNoSupport
 }
 
 // AppendDesc appends the contents of the record of a metric. It is the same in

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
 )
 
 // Step reads the next record in a direction, whatever its time, over the ends
@@ -141,7 +142,7 @@ type SetScanner struct {
 func (s *SetScanner) Start(body []byte, version int) bool {
 	t, n, ok := recordHead(body, version)
 	head := stampSize(version) + 4
-	if ok && (n < 0 || uint64(n)*8 > uint64(len(body)-head)) {
+	if ok && !valueset.Fits(n, len(body)-head) {
 		ok = false
 	}
 	if !ok {
@@ -201,17 +202,16 @@ func (s *SetScanner) Word(i int) uint32 { return binary.BigEndian.Uint32(s.pairs
 // Block returns the type and the contents of a value that is not in situ; ok is
 // false if it is not within the record. They belong to it.
 func (s *SetScanner) Block(i int) (t pcp.Type, data []byte, ok bool) {
-	at := int64(s.Word(i))*4 - blockBase
-	if at < 0 || at > int64(len(s.body)-blockHead) {
+	at := int64(s.Word(i))*4 - valueset.Base
+	if at < 0 || at > int64(len(s.body)-valueset.BlockHead) {
 		return 0, nil, false
 	}
 	block := s.body[at:]
-	head := binary.BigEndian.Uint32(block)
-	n := int(head & maxBlock)
-	if n < blockHead || n > len(block) {
+	t, n := valueset.SplitHead(binary.BigEndian.Uint32(block))
+	if n < valueset.BlockHead || n > len(block) {
 		return 0, nil, false
 	}
-	return pcp.Type(head >> 24), block[blockHead:n:n], true
+	return t, block[valueset.BlockHead:n:n], true
 }
 
 // Value returns a value of the set. A string, aggregate or event points into
@@ -222,10 +222,9 @@ func (s *SetScanner) Value(i int) (pcp.Value, error) {
 		v.Inst = s.Inst(i)
 		return v, nil
 	}
-	d := blockDecoder{body: s.body, left: len(s.body)}
 	var v pcp.Value
-	if err := d.value(&v, s.Word(i)); err != nil {
-		return v, err
+	if err := valueset.DecodeValue(&v, s.body, s.Word(i)); err != nil {
+		return v, fmt.Errorf("%w: %w", err, pcp.ErrLogRec)
 	}
 	v.Inst = s.Inst(i)
 	return v, nil

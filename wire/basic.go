@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
 )
 
 // The thousand status codes of the PMAPI began at v1Base in the first protocol
@@ -158,7 +159,7 @@ func (p *TextReq) DecodeBody(body []byte) error {
 // of the machine, unlike all other numbers: so C sends it (p_text.c), and nobody
 // looks at it.
 func (p *Text) AppendBody(b []byte) []byte {
-	b = slices.Grow(b, 8+padded(len(p.Text)))
+	b = slices.Grow(b, 8+valueset.Padded(len(p.Text)))
 	return putBytes(binary.NativeEndian.AppendUint32(b, p.Ident), p.Text)
 }
 

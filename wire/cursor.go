@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
 )
 
 // A cursor reads a body from front to back. Its first failure sticks: what is
@@ -81,7 +82,7 @@ func (c *cursor) some(size int) int {
 func (c *cursor) span() (from, to int) {
 	n := c.count(1)
 	from, to = c.off, c.off+n
-	c.off += min(padded(n), c.rest())
+	c.off += min(valueset.Padded(n), c.rest())
 	return from, to
 }
 
@@ -93,20 +94,13 @@ func (c *cursor) end() error {
 	return c.err
 }
 
-// padded rounds up to a whole word (PM_PDU_SIZE_BYTES).
-func padded(n int) int { return (n + 3) &^ 3 }
-
 func put32(b []byte, w uint32) []byte { return binary.BigEndian.AppendUint32(b, w) }
 
 // putBytes appends a length, the bytes, and padding to a whole word.
 func putBytes[T string | []byte](b []byte, s T) []byte {
 	b = append(put32(b, uint32(len(s))), s...)
-	return pad(b, len(s))
+	return valueset.Pad(b, len(s))
 }
-
-// pad appends what n bytes lack to a whole word. The C library pads with '~'
-// everywhere, so do we, and captures compare byte for byte.
-func pad(b []byte, n int) []byte { return append(b, "~~~"[:padded(n)-n]...) }
 
 // putPMIDs appends a count and the identifiers.
 func putPMIDs(b []byte, ids []pcp.PMID) []byte {

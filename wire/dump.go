@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
 )
 
 // Dump writes one PDU as annotated text: offset, words in hexadecimal, meaning.
@@ -93,7 +94,7 @@ func (d *dumper) text(n uint32, what string) {
 	if uint64(n) > uint64(left) {
 		n = uint32(left)
 	}
-	d.more(padded(int(n)), what)
+	d.more(valueset.Padded(int(n)), what)
 }
 
 func (d *dumper) pmid() { d.line(4, "pmid %v", pcp.PMID(d.peek())) }
@@ -274,9 +275,9 @@ func (d *dumper) sets(n uint32) {
 		}
 		d.more(at-d.off, "?")
 		head := d.peek()
-		t, size := pcp.Type(head>>24), int(head&maxBlock)
+		t, size := valueset.SplitHead(head)
 		d.line(4, "block of %d bytes, %v", size, t)
-		d.block(t, max(size-blockHead, 0))
+		d.block(t, max(size-valueset.BlockHead, 0))
 	}
 }
 
@@ -293,6 +294,6 @@ func (d *dumper) block(t pcp.Type, size int) {
 	case size == 8 && t == pcp.TypeDouble:
 		d.line(8, "  %v", math.Float64frombits(bits))
 	default:
-		d.more(padded(size), " ")
+		d.more(valueset.Padded(size), " ")
 	}
 }

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
 )
 
 // AppendBody appends the domain, two unused words, the instance and the name.
 func (p *InstanceReq) AppendBody(b []byte) []byte {
-	b = slices.Grow(b, 20+padded(len(p.Name)))
+	b = slices.Grow(b, 20+valueset.Padded(len(p.Name)))
 	b = put32(b, uint32(p.InDom))
 	b = put32(put32(b, 0), 0) // once the time wanted of an archive
 	b = put32(b, uint32(p.Inst))
@@ -33,7 +34,7 @@ func (p *InstanceReq) DecodeBody(body []byte) error {
 func (p *Instance) AppendBody(b []byte) []byte {
 	size := 8
 	for i := range p.Instances {
-		size += 8 + padded(len(p.Instances[i].Name))
+		size += 8 + valueset.Padded(len(p.Instances[i].Name))
 	}
 	b = slices.Grow(b, size)
 	b = put32(put32(b, uint32(p.InDom)), uint32(len(p.Instances)))

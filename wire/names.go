@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
 )
 
 // AppendBody appends the status and the PMIDs.
@@ -25,7 +26,7 @@ func (p *PMNSIDs) DecodeBody(body []byte) error {
 func (p *PMNSNames) AppendBody(b []byte) []byte {
 	size, strlen := 12, 0
 	for _, name := range p.Names {
-		size += 8 + padded(len(name))
+		size += 8 + valueset.Padded(len(name))
 		strlen += len(name) + 1
 	}
 	b = slices.Grow(b, size)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
 )
 
 // A Relay is a result on its way from an agent to a client as the bytes that
@@ -30,56 +31,14 @@ func (p *Relay) Take(body []byte, ids []pcp.PMID) (stamp pcp.Timestamp, same boo
 	if c.err != nil {
 		return stamp, false, c.err
 	}
-	same = n == len(ids)
-	end := c.off
-	for i := range n {
-		if len(body)-end < 8 {
-			return stamp, false, malformed(end, "a set past the end")
-		}
-		same = same && pcp.PMID(binary.BigEndian.Uint32(body[end:])) == ids[i]
-		numval := int32(binary.BigEndian.Uint32(body[end+4:]))
-		end += 8
-		if numval <= 0 {
-			continue
-		}
-		if 4+8*uint64(numval) > uint64(len(body)-end) {
-			return stamp, false, malformed(end-4, "values past the end")
-		}
-		end += 4 + 8*int(numval)
-	}
 	// Where a block is counts from the start of the PDU.
-	more := uint32(0)
+	more := 0
 	if p.HighRes {
-		more = (highResHead - resultHead) / 4
+		more = highResHead - resultHead
 	}
-	d := blockDecoder{body: body, first: end, left: len(body) - end}
-	for w := body[c.off:end]; len(w) > 0; {
-		numval := int32(binary.BigEndian.Uint32(w[4:]))
-		if numval <= 0 {
-			w = w[8:]
-			continue
-		}
-		valfmt := pcp.ValFmt(binary.BigEndian.Uint32(w[8:]))
-		at := end - len(w) + 8
-		w = w[12:]
-		switch valfmt {
-		case pcp.ValInSitu:
-		case pcp.ValDPtr, pcp.ValSPtr:
-			for j := range int(numval) {
-				var v pcp.Value
-				word := binary.BigEndian.Uint32(w[8*j+4:])
-				if err := d.value(&v, word); err != nil {
-					return stamp, false, err
-				}
-				binary.BigEndian.PutUint32(w[8*j+4:], word+more)
-			}
-		default:
-			return stamp, false, malformed(at, "an unknown value format")
-		}
-		w = w[8*int(numval):]
-	}
-	if d.left != 0 {
-		return stamp, false, malformed(end, "bytes that belong to no value")
+	same, err = valueset.Move(body, c.off, n, ids, more)
+	if err != nil {
+		return stamp, false, malformedSets(err)
 	}
 	p.Sets, p.rest = n, body[resultHead:]
 	return stamp, same, nil
