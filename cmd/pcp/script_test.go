@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/sample"
 	"github.com/go-pcp/pcp/agent/simple"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
@@ -34,7 +35,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
-			socket, err := collect(env)
+			socket, _, err := collect(collectorSpec{agents: []string{"simple"}, atEnd: env.Defer, log: t.Logf})
 			if err != nil {
 				return err
 			}
@@ -47,45 +48,66 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// collect starts a collector for a script and returns its socket.
-func collect(env *testscript.Env) (string, error) {
-	a, err := simple.New(simple.Config{Domain: simple.Domain})
-	if err != nil {
-		return "", err
+// A collectorSpec says what a collector is for: each is one of a test's own.
+type collectorSpec struct {
+	agents []string // beside pmcd: simple, sample
+	tcp    bool
+	atEnd  func(func())
+	log    func(format string, args ...any)
+}
+
+// collect starts a collector and returns its socket, and its port if it has one.
+func collect(spec collectorSpec) (socket, port string, err error) {
+	agents := []pmcd.AgentSpec{{Name: "pmcd", Domain: 2, Open: func(s *pmcd.Server) (pmda.Agent, error) {
+		b, _ := agent.Named("pmcd")
+		return b.Open(agent.Env{Collector: s, Version: "test"})
+	}}}
+	for _, name := range spec.agents {
+		var a pmda.Agent
+		domain := simple.Domain
+		if name == "simple" {
+			a, err = simple.New(simple.Config{Domain: simple.Domain})
+		} else {
+			domain = sample.Domain
+			a, err = sample.New(sample.Config{DynamicPath: "/nonexistent"})
+		}
+		if err != nil {
+			return "", "", err
+		}
+		agents = append(agents, pmcd.AgentSpec{Name: name, Domain: domain, Agent: a})
 	}
 	// The path of a socket must be short.
 	dir, err := os.MkdirTemp("", "pcp")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	socket := filepath.Join(dir, "s")
+	socket = filepath.Join(dir, "s")
 	ln, err := net.Listen("unix", socket)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	server, err := pmcd.New(pmcd.Config{
-		Agents: []pmcd.AgentSpec{
-			{Name: "pmcd", Domain: 2, Open: func(s *pmcd.Server) (pmda.Agent, error) {
-				b, _ := agent.Named("pmcd")
-				return b.Open(agent.Env{Collector: s, Version: "test"})
-			}},
-			{Name: "simple", Domain: simple.Domain, Agent: a},
-		},
-		Listeners: []net.Listener{ln},
-		HostName:  "testhost",
-	})
+	listeners := []net.Listener{ln}
+	if spec.tcp {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", "", err
+		}
+		listeners = append(listeners, ln)
+		_, port, _ = net.SplitHostPort(ln.Addr().String())
+	}
+	server, err := pmcd.New(pmcd.Config{Agents: agents, Listeners: listeners, HostName: "testhost"})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx) }()
-	env.Defer(func() {
+	spec.atEnd(func() {
 		cancel()
 		if err := <-done; err != nil {
-			env.T().Log("collector:", err)
+			spec.log("collector: %v", err)
 		}
 		os.RemoveAll(dir)
 	})
-	return socket, nil
+	return socket, port, nil
 }

@@ -9,4 +9,5 @@
 // The tools are looked for in the directory that PCP_ORACLE names, else where
 // packages install them. Where they are not, tests skip and say so; with
 // PCP_ORACLE or CI set they fail instead, so that a CI run cannot skip by mistake.
+// PCP_ORACLE=none hides the real tools from the tests.
 package oracle

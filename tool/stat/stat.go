@@ -156,6 +156,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		if err != nil {
 			env.Fatalf("%s: Cannot resolve any metrics.", name)
 			c.Close()
+			r.swapOp = 's' // swap.pagesin was not there either
 			continue
 		}
 		if s.swapOp != 'p' {

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/twin"
+)
+
+// TestTranscripts runs the scripts in testdata/transcript with our tools: they hold
+// what the C tools print.
+func TestTranscripts(t *testing.T) {
+	transcripts(t, twin.Transcript{}, false)
+}
+
+// TestTranscriptsOfC runs them with the C tools, where these are installed.
+// UPDATE=oracle writes what they print into the scripts.
+func TestTranscriptsOfC(t *testing.T) {
+	oracle.Require(t)
+	transcripts(t, twin.Transcript{Theirs: true}, os.Getenv("UPDATE") == "oracle")
+}
+
+func transcripts(t *testing.T, tr twin.Transcript, update bool) {
+	commands := tr.Commands()
+	commands["collector"] = collector
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/transcript",
+		UpdateScripts:       update,
+		RequireExplicitExec: true,
+		Setup:               tr.Setup,
+		Cmds:                commands,
+	})
+}
+
+// collector starts a collector with the agents pmcd, simple and sample, to which
+// "local:" and $HOST lead from then on.
+func collector(ts *testscript.TestScript, _ bool, _ []string) {
+	socket, port, err := collect(collectorSpec{agents: []string{"simple", "sample"}, tcp: true, atEnd: ts.Defer, log: ts.Logf})
+	ts.Check(err)
+	ts.Setenv("PMCD_SOCKET", socket)
+	ts.Setenv("HOST", "127.0.0.1:"+port)
+	ts.Setenv("PORT", port)
+}
