@@ -1,0 +1,101 @@
+package column
+
+import (
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/procfs"
+)
+
+// A Family is metrics that belong together, and the sources that they come from.
+type Family struct {
+	Name    string   // for messages
+	Metrics []Metric // all that are in the blocks of the sources
+	Sources []*Source
+}
+
+// A Source is a file, or a few that are read together. It belongs to one agent.
+type Source struct {
+	Name string // what is read, for messages: "/proc/meminfo"
+
+	// Blocks are what a reading fills. Where it fails they are cleared.
+	Blocks []*Block
+	// After lists the sources that must have been read before this one, since it
+	// builds on what they found. They stand earlier in the agent.
+	After []*Source
+
+	// File and Parse are for a source that is one file: Parse fills the blocks from
+	// what the file holds now, which is valid until it returns. It must accept any
+	// bytes.
+	File  File
+	Parse func(b []byte)
+	// Read fills the blocks of any other source, in place of File and Parse. An
+	// error that is fs.ErrNotExist means that there is nothing to report.
+	Read func() error
+
+	// Restricted says that only clients that Config.Trusts get the values. The
+	// source is not read for others.
+	Restricted bool
+	// Scope is not 0 for a source that can be different for some clients, such as
+	// those that look into a container. What else it means is for the owner of the
+	// agent to say; see Agent.Twin.
+	Scope Scope
+
+	number  int // place in the agent's sources
+	failing bool
+}
+
+// A Scope is a group of sources.
+type Scope uint8
+
+// A File is what a Source reads: the contents are valid until the next Read.
+type File interface {
+	Read() ([]byte, error)
+}
+
+// NewFile returns the file at path, which stays open and is read from its start each
+// time. It need not exist: it is then looked for at each reading.
+func NewFile(path string) File { return procfs.NewFile(path) }
+
+// read reads the source and fills its blocks.
+func (s *Source) read() error {
+	if s.Read != nil {
+		return s.Read()
+	}
+	b, err := s.File.Read()
+	if err != nil {
+		return err
+	}
+	s.Parse(b)
+	return nil
+}
+
+// A Metric is a column of a block. PMIDs, types, semantics and units are what clients
+// and archives rely on; do not change them.
+type Metric struct {
+	Name          string
+	Cluster, Item int
+	Type          pcp.Type
+	Sem           pcp.Sem
+	Units         pcp.Units
+
+	From int    // the place of the metric's block among those that NewBlocks made
+	Col  int    // the column, unless
+	Key  string // the column is found by what it is called in the file
+
+	Help   string    // one line
+	Labels string    // of the item, a JSON object; "" for none
+	Err    pcp.Error // if not 0, what a fetch always answers
+}
+
+// An InDom is an instance domain. Its instances are the rows of the block that has it
+// as Layout.InDom and sets Layout.Lists. It belongs to one agent.
+type InDom struct {
+	Serial int
+	Help   string // one line
+	Labels string // of the domain, a JSON object; "" for none
+
+	// InstanceLabels returns the labels of an instance, which are made JSON. If it
+	// is nil the instances have none.
+	InstanceLabels func(inst int32, name string) map[string]any
+
+	block *Block // that lists the instances
+}
