@@ -2,16 +2,14 @@ package linux
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmda/column"
 	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
 )
 
 // Domain is the domain of the agent (LINUX in stdpmid).
@@ -58,222 +56,94 @@ type Config struct {
 // An Agent is the agent for the Linux kernel. It implements pmda.Agent and
 // pmda.Refresher, NameSpacer, Texter and Labeler.
 type Agent struct {
-	cfg    Config
-	root   string
-	domain int
-	hz     uint64
-	page   uint64
-	log    *slog.Logger
-
-	metrics []metric
-	index   [][]int16                  // by cluster and item: 1 + the metric's place in metrics
-	keys    map[blockID]map[string]int // columns by what they are called in the files
-	blocks  [numBlocks]block
-	filled  [numSources][]blockID // the blocks that each source fills
-	fresh   sources               // read by the last Refresh, or since
-	failing [numSources]bool
-	devices procfs.Pool
-
-	*readers
-	boxes boxes
-	box   *box // of an agent that reads inside a container
+	engine *column.Agent
+	host   *host
+	boxes  boxes
 }
-
-// maxDeviceFiles is how many files about single devices stay open.
-const maxDeviceFiles = 128
 
 // New returns an agent for the files that cfg names. It reads nothing yet.
 func New(cfg Config) *Agent {
-	a := &Agent{cfg: cfg, root: cfg.Root, domain: cfg.Domain, hz: uint64(cfg.HZ), page: uint64(cfg.PageSize), log: cfg.Log}
-	if a.root == "" {
-		a.root = "/"
+	if cfg.Domain == 0 {
+		cfg.Domain = Domain
 	}
-	if a.domain == 0 {
-		a.domain = Domain
+	h := newHost(cfg)
+	engine, err := column.New(column.Config{Name: "linux", Domain: cfg.Domain, Trusts: h.trusts, Order: order, Log: h.log}, families(h)...)
+	if err != nil {
+		panic(err) // the tables are wrong
 	}
-	if a.hz == 0 {
-		a.hz = 100
-	}
-	if a.page == 0 {
-		a.page = uint64(os.Getpagesize())
-	}
-	if a.cfg.StatfsTimeout == 0 {
-		a.cfg.StatfsTimeout = time.Second
-	}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
-	}
-	if !cfg.Replaced {
-		a.devices.Max = maxDeviceFiles
-	}
-	a.loadTables()
-	a.readers = newReaders(a)
-	return a
+	return &Agent{engine: engine, host: h}
 }
 
-// loadTables joins the tables of metrics, numbers the columns of the blocks
-// whose columns are found by key, and builds the index.
-func (a *Agent) loadTables() {
-	for b := range numBlocks {
-		a.blocks[b].cols = blockSpecs[b].cols
-	}
-	a.keys = make(map[blockID]map[string]int)
-	a.keyColumn(blockMeminfo, "Hugepagesize") // no metric shows it as it stands
-	for _, t := range tables() {
-		for _, m := range t {
-			if m.key != "" {
-				m.col = a.keyColumn(m.block, m.key)
-			}
-			m.need |= blockSpecs[m.block].from
-			a.metrics = append(a.metrics, m)
-		}
-	}
-	for i, m := range a.metrics {
-		for len(a.index) <= m.cluster {
-			a.index = append(a.index, nil)
-		}
-		items := a.index[m.cluster]
-		for len(items) <= m.item {
-			items = append(items, 0)
-		}
-		items[m.item] = int16(i + 1)
-		a.index[m.cluster] = items
-	}
-	for b := range numBlocks {
-		if !blockSpecs[b].multi {
-			a.blocks[b].single()
-		}
-		for s := range numSources {
-			if blockSpecs[b].from == s.bit() {
-				a.filled[s] = append(a.filled[s], b)
-			}
-		}
-	}
+// trusts reports whether a client may see what only root may. Files that are for root
+// alone are not read for others: slabinfo alone costs the kernel as much as a third
+// of all metrics.
+func (h *host) trusts(client *pmda.Client) bool {
+	return h.cfg.AllAccess || client != nil && client.Attrs[wire.AttrUserID] == "0"
 }
-
-// keyColumn returns the column for a key, a new one if it is the first time.
-func (a *Agent) keyColumn(b blockID, key string) int {
-	cols := a.keys[b]
-	if cols == nil {
-		cols = make(map[string]int)
-		a.keys[b] = cols
-	}
-	col, ok := cols[key]
-	if !ok {
-		col = a.blocks[b].cols
-		cols[key] = col
-		a.blocks[b].cols++
-	}
-	return col
-}
-
-// column returns the column that a key was given by the tables.
-func (a *Agent) column(b blockID, key string) int {
-	col, ok := a.keys[b][key]
-	if !ok {
-		panic("linux: no metric is made of " + key)
-	}
-	return col
-}
-
-// path returns the name of a file below the root.
-func (a *Agent) path(name string) string {
-	if a.box != nil {
-		name = a.box.path(name)
-	}
-	return filepath.Join(a.root, name)
-}
-
-func (a *Agent) file(name string) *procfs.File { return a.kept(procfs.NewFile(a.path(name))) }
-
-func (a *Agent) wholeFile(name string) *procfs.File { return a.kept(procfs.NewWholeFile(a.path(name))) }
-
-// deviceFile is wholeFile for files of which each device has its own.
-func (a *Agent) deviceFile(name string) *procfs.File { return a.wholeFile(name).In(&a.devices) }
-
-// kept has f stay open between readings if that is allowed.
-func (a *Agent) kept(f *procfs.File) *procfs.File {
-	if a.cfg.Replaced {
-		return f.In(&a.devices) // of which none may
-	}
-	return f
-}
-
-// metric returns the metric id, or nil.
-func (a *Agent) metric(id pcp.PMID) *metric {
-	if id.Domain() != a.domain {
-		return nil
-	}
-	if c := id.Cluster(); c < len(a.index) {
-		if items, i := a.index[c], id.Item(); i < len(items) && items[i] > 0 {
-			return &a.metrics[items[i]-1]
-		}
-	}
-	return nil
-}
-
-func (a *Agent) pmid(m *metric) pcp.PMID { return pcp.NewPMID(a.domain, m.cluster, m.item) }
 
 // Desc implements pmda.Agent.
-func (a *Agent) Desc(_ context.Context, id pcp.PMID) (pcp.Desc, error) {
-	m := a.metric(id)
-	if m == nil {
-		return pcp.Desc{}, fmt.Errorf("linux: metric %v: %w", id, pcp.ErrPMID)
+func (a *Agent) Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error) {
+	return a.engine.Desc(ctx, id)
+}
+
+// NameSpace implements pmda.NameSpacer.
+func (a *Agent) NameSpace() *pmns.Tree { return a.engine.NameSpace() }
+
+// Text implements pmda.Texter.
+func (a *Agent) Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
+	return a.engine.Text(ctx, ident, kind)
+}
+
+// Metrics calls fn for each metric with its name, in the order of the tables.
+func (a *Agent) Metrics(fn func(name string, id pcp.PMID)) { a.engine.Metrics(fn) }
+
+// Refresh implements pmda.Refresher. A source that cannot be read leaves its
+// metrics without values.
+func (a *Agent) Refresh(ctx context.Context, ids []pcp.PMID) error {
+	return a.engine.Refresh(ctx, ids)
+}
+
+// Fetch implements pmda.Agent. Strings in the result stay as they are; a later
+// Refresh makes new ones. For a client that looks into a container it reads
+// there.
+func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
+	if containerOf(req.Client) == "" {
+		return a.engine.Fetch(ctx, req)
 	}
-	d := pcp.Desc{PMID: id, Type: m.typ, InDom: pcp.InDomNull, Sem: m.sem, Units: m.units}
-	if m.indom != noInDom {
-		d.InDom = pcp.NewInDom(a.domain, int(m.indom))
+	in, err := a.inside(ctx, req.Client, a.engine.Scoped(req.PMIDs))
+	if err != nil {
+		return err
 	}
-	return d, nil
+	return a.engine.FetchOver(req, in)
 }
 
 // Instances implements pmda.Agent. It reads what says which instances there are.
 func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
-	b, err := a.indomBlock(ctx, indom)
+	in, err := a.listedInside(ctx, indom)
 	if err != nil {
 		return nil, err
 	}
-	insts := make([]pcp.Instance, 0, b.rows())
-	for i, inst := range b.insts {
-		insts = append(insts, pcp.Instance{Inst: inst, Name: b.names[i]})
-	}
-	return insts, nil
+	return a.engine.InstancesOver(ctx, indom, in)
 }
 
-// indomBlock returns the block that lists the instances of indom, just read.
-func (a *Agent) indomBlock(ctx context.Context, indom pcp.InDom) (*block, error) {
-	if indom.Domain() == a.domain {
-		for _, d := range indoms {
-			if int(d.serial) == indom.Serial() {
-				client, ok := pmda.ClientFrom(ctx)
-				if rootOnly(d.block) && !a.isRoot(client) {
-					return new(block), nil // the names are of the same file as the values
-				}
-				if ok && containerOf(client) != "" {
-					return a.blockInside(ctx, client, d.block)
-				}
-				a.read(blockSpecs[d.block].from)
-				return &a.blocks[d.block], nil
-			}
+// Labels implements pmda.Labeler.
+func (a *Agent) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
+	var in *column.Agent
+	if kind.Level() == pcp.LabelInstances {
+		var err error
+		if in, err = a.listedInside(ctx, pcp.InDom(ident)); err != nil {
+			return nil, nil // what is not known has no labels
 		}
 	}
-	return nil, fmt.Errorf("linux: instance domain %v: %w", indom, pcp.ErrInDom)
+	return a.engine.LabelsOver(ctx, ident, kind, in)
 }
 
-// NameSpace implements pmda.NameSpacer.
-func (a *Agent) NameSpace() *pmns.Tree {
-	t := pmns.New()
-	for i := range a.metrics {
-		if err := t.Add(a.metrics[i].name, a.pmid(&a.metrics[i])); err != nil {
-			panic("linux: table of metrics: " + err.Error())
-		}
+// listedInside returns the agent that has just read the instances of a domain in the
+// container that the client of ctx looks into, nil if it looks into none.
+func (a *Agent) listedInside(ctx context.Context, indom pcp.InDom) (*column.Agent, error) {
+	client, _ := pmda.ClientFrom(ctx)
+	if containerOf(client) == "" {
+		return nil, nil
 	}
-	return t
-}
-
-// Metrics calls fn for each metric with its name, in the order of the tables.
-func (a *Agent) Metrics(fn func(name string, id pcp.PMID)) {
-	for i := range a.metrics {
-		fn(a.metrics[i].name, a.pmid(&a.metrics[i]))
-	}
+	return a.inside(ctx, client, a.engine.ScopedInDom(indom))
 }

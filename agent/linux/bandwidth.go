@@ -32,8 +32,8 @@ type bandwidthFile struct {
 }
 
 // read follows the file. What is wrong in it is logged once.
-func (f *bandwidthFile) read(a *Agent, t *topology) {
-	path := a.cfg.Bandwidth
+func (f *bandwidthFile) read(h *host, t *topology) {
+	path := h.cfg.Bandwidth
 	if path == "" {
 		return
 	}
@@ -43,7 +43,7 @@ func (f *bandwidthFile) read(a *Agent, t *topology) {
 	}
 	if err != nil {
 		if !f.gone && !errors.Is(err, fs.ErrNotExist) {
-			a.log.Warn("cannot read the bandwidth of memory", "err", err)
+			h.log.Warn("cannot read the bandwidth of memory", "err", err)
 		}
 		*f = bandwidthFile{gone: true}
 		return
@@ -54,7 +54,7 @@ func (f *bandwidthFile) read(a *Agent, t *topology) {
 	*f = bandwidthFile{mod: st.ModTime(), size: st.Size(), of: make(map[string]float64)}
 	file, err := os.Open(path)
 	if err != nil {
-		a.log.Warn("cannot read the bandwidth of memory", "err", err)
+		h.log.Warn("cannot read the bandwidth of memory", "err", err)
 		return
 	}
 	defer file.Close()
@@ -63,7 +63,7 @@ func (f *bandwidthFile) read(a *Agent, t *topology) {
 		err = f.parse(text, t)
 	}
 	if err != nil {
-		a.log.Warn("bandwidth of memory", slog.String("file", path), "err", err)
+		h.log.Warn("bandwidth of memory", slog.String("file", path), "err", err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmda/column"
 )
 
 // typical are the metrics that a system monitor asks for every few seconds.
@@ -67,24 +68,25 @@ func newRequest(a *Agent, ids []pcp.PMID) *pmda.FetchRequest {
 func TestSteadyState(t *testing.T) {
 	for name, root := range map[string]string{"machine": "", "fixture": "testdata/vm"} {
 		a := New(Config{Root: root})
-		var there sources
-		for s := range numSources {
-			switch s {
-			case sourceFilesys, sourceTmpfs, // a goroutine
-				sourceNetInet, sourceNetHW, sourceNetAddr, sourceClasses, // netlink and directories
-				sourceNetSpeed, sourceNetDuplex, sourceNetWireless, sourceNetVirtual, // files that not all interfaces have
-				sourceOnline, sourceThrottle, sourceFreq, sourceZram, sourceUtmp, sourceSCSI, sourceSysKernel, sourceNFS:
+		var ids []pcp.PMID
+		for _, group := range a.bySource() {
+			switch s := group.source; s.Name {
+			case "statfs: devices", "statfs: tmpfs", // a goroutine
+				"netlink", "/sys/class/net/*/address", "addresses", "/sys/class", // netlink and directories
+				"/sys/class/net/*/speed", "/sys/class/net/*/duplex", "/sys/class/net/*/wireless", "/sys/class/net/*/virtual", // files that not all interfaces have
+				"/sys/devices/system: online", "/sys/devices/system/cpu: thermal_throttle", "/sys/devices/system/cpu: cpufreq",
+				"/sys/block: zram", "/var/run/utmp", "/proc/scsi/scsi", "/proc/sys/kernel", "/sys/kernel/uevent_seqnum",
+				"/sys/kernel/debug/extfrag/unusable_index", "/proc/net/rpc":
 				continue
 			}
-			if sourceSpecs[s].read(a) == nil {
-				there |= s.bit()
+			if group.source.File != nil {
+				if _, err := group.source.File.Read(); err != nil {
+					continue
+				}
+			} else if group.source.Read() != nil {
+				continue
 			}
-		}
-		var ids []pcp.PMID
-		for i := range a.metrics {
-			if m := &a.metrics[i]; m.need&^there == 0 {
-				ids = append(ids, a.pmid(m))
-			}
+			ids = append(ids, group.ids...)
 		}
 		if len(ids) < 500 {
 			t.Errorf("%s: only %d metrics can be had", name, len(ids))
@@ -146,26 +148,38 @@ func BenchmarkCopy(b *testing.B) {
 	}
 }
 
-// BenchmarkSource reads one source at a time.
+// A sourceMetrics is a source and the metrics that are made of it.
+type sourceMetrics struct {
+	source *column.Source
+	ids    []pcp.PMID
+}
+
+// bySource returns all sources.
+func (a *Agent) bySource() []sourceMetrics {
+	var groups []sourceMetrics
+	for _, s := range a.engine.Sources() {
+		g := sourceMetrics{source: s}
+		a.Metrics(func(_ string, id pcp.PMID) {
+			if a.engine.SourceOf(id) == s {
+				g.ids = append(g.ids, id)
+			}
+		})
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// BenchmarkSource reads one source at a time, and what it builds on.
 func BenchmarkSource(b *testing.B) {
-	a := New(Config{})
-	a.read(^sources(0))
-	for s := range numSources {
-		b.Run(sourceName(a, s), func(b *testing.B) {
+	a := New(Config{AllAccess: true})
+	for _, g := range a.bySource() {
+		b.Run(g.source.Name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_ = sourceSpecs[s].read(a) // what this machine has not is fast to find out
+				if err := a.Refresh(b.Context(), g.ids); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}
-}
-
-// sourceName calls a source by the first metric that is made of it.
-func sourceName(a *Agent, s source) string {
-	for i := range a.metrics {
-		if blockSpecs[a.metrics[i].block].from == s.bit() {
-			return a.metrics[i].name
-		}
-	}
-	return "none"
 }

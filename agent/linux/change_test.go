@@ -270,7 +270,7 @@ func TestNothing(t *testing.T) {
 func TestProfile(t *testing.T) {
 	a := New(Config{Root: "testdata/vm"})
 	id := a.id(t, "kernel.all.load")
-	indom := pcp.NewInDom(Domain, int(loadInDom))
+	indom := pcp.NewInDom(Domain, 2)
 	p := new(pcp.Profile)
 	if err := p.Del(indom); err != nil {
 		t.Fatal(err)
@@ -325,11 +325,12 @@ func TestForRoot(t *testing.T) {
 			if vs := fetchAs(t, a, client, id).Sets[0]; len(vs.Values) != n {
 				t.Errorf("%s: %d values for a client with %v, want %d", name, len(vs.Values), client.Attrs, n)
 			}
-			if insts, err := a.Instances(pmda.WithClient(t.Context(), client), pcp.NewInDom(60, int(a.metric(id).indom))); err != nil || len(insts) != n {
-				t.Errorf("%s: %d instances for a client with %v, %v, want %d", name, len(insts), client.Attrs, err, n)
+			desc, err := a.Desc(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if read := a.fresh&(sourceSlab.bit()|sourceTTY.bit()) != 0; read != (n > 0) {
-				t.Errorf("%s: read for a client with %v: %v", name, client.Attrs, read)
+			if insts, err := a.Instances(pmda.WithClient(t.Context(), client), desc.InDom); err != nil || len(insts) != n {
+				t.Errorf("%s: %d instances for a client with %v, %v, want %d", name, len(insts), client.Attrs, err, n)
 			}
 		}
 	}
@@ -377,7 +378,7 @@ func TestHungFileSystem(t *testing.T) {
 	r.write("proc/self/mounts", "/dev/a /a ext4 rw 0 0\n/dev/b /b ext4 rw 0 0\n/dev/c /c ext4 rw 0 0\n")
 	a := New(Config{Root: r.root, StatfsTimeout: 2 * time.Second}) // long, for those that do not hang
 	hang, asked := make(chan struct{}), make(chan string, 100)
-	a.mounts.statfs.call = func(path string) (fsStat, error) {
+	a.host.statfs = func(path string) (fsStat, error) {
 		asked <- filepath.Base(path)
 		if filepath.Base(path) == "b" {
 			<-hang

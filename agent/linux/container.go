@@ -12,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/internal/rootproto"
 	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmda/column"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -26,23 +27,15 @@ type Helper interface {
 	ProcessID(container string) (int, error)
 }
 
-// Sources that are read inside a container, by the name space that they are
-// read in.
+// Scopes of the sources that are read inside a container, by the name space that they
+// are read in. What the host's distribution is is found in files of the host, as in C.
 const (
-	sourcesOfNet = 1<<sourceNetDev | 1<<sourceNetInet | 1<<sourceNetInet6 | 1<<sourceSNMP | 1<<sourceNetstat |
-		1<<sourceSNMP6 | 1<<sourceSockstat | 1<<sourceTCP | 1<<sourceTCP6 | 1<<sourceUDP | 1<<sourceRaw | 1<<sourceUnix
-	sourcesOfSys = 1<<sourceNetMTU | 1<<sourceNetSpeed | 1<<sourceNetDuplex | 1<<sourceNetFlags | 1<<sourceNetType |
-		1<<sourceNetWireless | 1<<sourceNetVirtual | 1<<sourceNetHW
-	sourcesOfMounts = 1<<sourceMounts | 1<<sourceFilesys | 1<<sourceTmpfs
-	sourcesOfUTS    = 1 << sourceUname
-	sourcesOfBoth   = 1 << sourceNetAddr // made of what was read
-
-	insideSources sources = sourcesOfNet | sourcesOfSys | sourcesOfMounts | sourcesOfUTS | sourcesOfBoth
+	scopeNet    column.Scope = 1 + iota
+	scopeSys                 // of mounts: /sys, if it is the kernel's
+	scopeMounts              // of mounts: the file systems
+	scopeUTS                 // the host name
+	scopeBoth                // made of what was read
 )
-
-// isInside tells whether a block is filled inside a container. What the host's
-// distribution is is found in files of the host, as in C.
-func isInside(b blockID) bool { return blockSpecs[b].from&insideSources != 0 && b != blockDistro }
 
 // containerOf is the container that a client looks into, "" for none.
 func containerOf(client *pmda.Client) string {
@@ -65,17 +58,17 @@ type boxes struct {
 	byName map[string]*box
 	order  []*box // those used last at the end
 	silent bool   // that there is no helper was logged
-	// numbers of instances, which are the same for all
-	net, addr, devices, tmpfs *numbers
 }
 
 // A box is a container.
 type box struct {
-	name  string
-	space string // which name spaces it has
-	pid   int
-	agent *Agent        // that reads inside
-	busy  chan struct{} // closed when the last reading has ended; nil before the first
+	name   string
+	space  string // which name spaces it has
+	pid    int
+	engine *column.Agent // that reads inside
+	host   *host         // what it reads
+	mounts *procfs.File  // read where there may be no /proc any more
+	busy   chan struct{} // closed when the last reading has ended; nil before the first
 }
 
 // path is where a file is read of which there is one for each name space.
@@ -90,7 +83,7 @@ func (b *box) path(name string) string {
 	return name
 }
 
-// reading tells whether a reading has not ended, which was given up.
+// reading reports whether a reading that was given up has not ended.
 func (b *box) reading() bool {
 	if b.busy == nil {
 		return false
@@ -107,55 +100,27 @@ func (b *box) reading() bool {
 const maxInsideFile = 64 << 10
 
 // newBox makes the agent that reads inside a container.
-func (a *Agent) newBox(name, space string, pid int) *box {
-	bs := &a.boxes
-	if bs.net == nil {
-		share := func(r *registry) *numbers {
-			r.shared = &numbers{ids: make(map[string]int32)}
-			for _, name := range r.names {
-				r.shared.id([]byte(name), nil)
-			}
-			return r.shared
-		}
-		bs.net, bs.addr = share(&a.net.names), share(&a.netAddr.names)
-		bs.devices, bs.tmpfs = share(&a.mounts.devices), share(&a.mounts.tmpfs)
-	}
+func (a *Agent) newBox(name, space string, pid int) (*box, error) {
 	b := &box{name: name, space: space, pid: pid}
-	in := &Agent{
-		cfg: a.cfg, root: a.root, domain: a.domain, hz: a.hz, page: a.page, log: a.log,
-		metrics: a.metrics, index: a.index, keys: a.keys, filled: a.filled, box: b,
-	}
-	in.cfg.Replaced = true // files are opened for each reading, and always the right ones
-	in.devices = procfs.Pool{Size: procfs.MaxSize}
-	for i := range numBlocks {
-		in.blocks[i].cols = a.blocks[i].cols
-		if !blockSpecs[i].multi {
-			in.blocks[i].single()
-		}
-	}
-	in.readers = newReaders(in)
-	in.net.names.shared, in.netAddr.names.shared = bs.net, bs.addr
-	in.mounts.devices.shared, in.mounts.tmpfs.shared = bs.devices, bs.tmpfs
-	// This one stays open within a reading: it is found by the host's /proc, and
-	// read where there may be none.
-	in.mounts.file = procfs.NewFile(in.path("proc/self/mounts"))
-	b.agent = in
-	return b
+	b.host = a.host.inside(b)
+	var err error
+	b.engine, err = a.engine.Twin(families(b.host)...)
+	return b, err
 }
 
 // helper is whom to ask for containers.
 func (a *Agent) helper() Helper {
-	if a.cfg.Helper == nil {
-		a.cfg.Helper = rootproto.NewClient(rootproto.DefaultPath(os.Getenv))
+	if a.host.cfg.Helper == nil {
+		a.host.cfg.Helper = rootproto.NewClient(rootproto.DefaultPath(os.Getenv))
 	}
-	return a.cfg.Helper
+	return a.host.cfg.Helper
 }
 
 // inside returns the agent that has just read the sources want in a client's
 // container.
-func (a *Agent) inside(ctx context.Context, client *pmda.Client, want sources) (*Agent, error) {
+func (a *Agent) inside(ctx context.Context, client *pmda.Client, want column.Set) (*column.Agent, error) {
 	name := containerOf(client)
-	if a.root != "/" {
+	if a.host.root != "/" {
 		return nil, fmt.Errorf("linux: container %q: files are not those of this machine: %w", name, pcp.ErrNotConn)
 	}
 	pid, err := a.helper().ProcessID(name)
@@ -163,7 +128,7 @@ func (a *Agent) inside(ctx context.Context, client *pmda.Client, want sources) (
 	switch {
 	case errors.Is(err, pcp.ErrNotConn) && !bs.silent:
 		bs.silent = true
-		a.log.Error("containers are unavailable", "err", err)
+		a.host.log.Error("containers are unavailable", "err", err)
 	case err == nil:
 		bs.silent = false
 	}
@@ -173,7 +138,7 @@ func (a *Agent) inside(ctx context.Context, client *pmda.Client, want sources) (
 	if err != nil {
 		return nil, fmt.Errorf("linux: container %q: %w", name, err)
 	}
-	in, err := a.readInside(ctx, name, pid, withSources(want))
+	in, err := a.readInside(ctx, name, pid, want)
 	if err != nil {
 		return nil, fmt.Errorf("linux: container %q, process %d: %w", name, pid, err)
 	}
@@ -194,38 +159,4 @@ func (bs *boxes) use(b *box) {
 		delete(bs.byName, bs.order[0].name)
 		bs.order = slices.Delete(bs.order, 0, 1)
 	}
-}
-
-// fetchInside is Fetch for a client that looks into a container.
-func (a *Agent) fetchInside(ctx context.Context, req *pmda.FetchRequest) error {
-	var want sources
-	for _, id := range req.PMIDs {
-		if m := a.metric(id); m != nil && isInside(m.block) {
-			want |= m.need & insideSources
-		}
-	}
-	in, err := a.inside(ctx, req.Client, want)
-	if err != nil {
-		return err
-	}
-	a.readMissing(req, true)
-	a.copy(req, in)
-	return nil
-}
-
-// blockInside is indomBlock for a client that looks into a container.
-func (a *Agent) blockInside(ctx context.Context, client *pmda.Client, b blockID) (*block, error) {
-	var want sources
-	if isInside(b) {
-		want = blockSpecs[b].from
-	}
-	in, err := a.inside(ctx, client, want)
-	if err != nil {
-		return nil, err
-	}
-	if isInside(b) {
-		return &in.blocks[b], nil
-	}
-	a.read(blockSpecs[b].from)
-	return &a.blocks[b], nil
 }

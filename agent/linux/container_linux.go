@@ -12,12 +12,13 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/nsenter"
+	"github.com/go-pcp/pcp/pmda/column"
 )
 
 // readInside reads sources in the container of a process. A container can make
 // that take for ever, with a file system that does not answer; it is then given
 // up, and not tried again before it has come to its end.
-func (a *Agent) readInside(ctx context.Context, name string, pid int, want sources) (*Agent, error) {
+func (a *Agent) readInside(ctx context.Context, name string, pid int, want column.Set) (*column.Agent, error) {
 	proc, err := nsenter.Open(pid, nsenter.UTS|nsenter.Net|nsenter.Mount)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return nil, fmt.Errorf("%v: %w", err, pcp.ErrNoContainer)
@@ -35,26 +36,29 @@ func (a *Agent) readInside(ctx context.Context, name string, pid int, want sourc
 		return nil, fmt.Errorf("an earlier reading has not come back: %w", pcp.ErrTimeout)
 	}
 	if b == nil || b.space != space || b.pid != pid {
-		b = a.newBox(name, space, pid)
+		if b, err = a.newBox(name, space, pid); err != nil {
+			proc.Close()
+			return nil, err
+		}
 	}
 	a.boxes.use(b)
-	if want == 0 {
-		return b.agent, proc.Close()
+	if want.Empty() {
+		return b.engine, proc.Close()
 	}
 	busy, result := make(chan struct{}), make(chan error, 1)
 	b.busy = busy
 	nsenter.OnThread(func() {
-		result <- b.agent.readIn(proc, want)
+		result <- b.readIn(proc, want)
 		close(busy)
 	})
-	timer := time.NewTimer(a.cfg.StatfsTimeout)
+	timer := time.NewTimer(a.host.cfg.StatfsTimeout)
 	defer timer.Stop()
 	select {
 	case err := <-result:
 		<-busy
-		return b.agent, err
+		return b.engine, err
 	case <-timer.C:
-		return nil, fmt.Errorf("not read within %v: %w", a.cfg.StatfsTimeout, pcp.ErrTimeout)
+		return nil, fmt.Errorf("not read within %v: %w", a.host.cfg.StatfsTimeout, pcp.ErrTimeout)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -62,60 +66,48 @@ func (a *Agent) readInside(ctx context.Context, name string, pid int, want sourc
 
 // readIn reads sources on a thread that is thrown away, and closes proc. The
 // tree of files is entered last: what is in /proc is then the container's.
-func (a *Agent) readIn(proc *nsenter.Process, want sources) error {
+func (b *box) readIn(proc *nsenter.Process, want column.Set) error {
 	defer proc.Close()
-	if want&sourcesOfMounts != 0 {
+	in := b.engine
+	if in.Has(want, scopeMounts) {
 		// Opened here, and read below.
-		if _, err := a.mounts.file.Read(); err != nil {
+		if _, err := b.mounts.Read(); err != nil {
 			return err
 		}
-		defer a.mounts.file.Close()
+		defer b.mounts.Close()
 	}
-	if want&sourcesOfNet != 0 {
+	if in.Has(want, scopeNet) {
 		if err := proc.Enter(nsenter.Net); err != nil {
 			return err
 		}
-		a.devices.Size = 0
-		a.readOnly(want & sourcesOfNet)
+		b.host.devices.Size = 0
+		in.ReadScope(want, scopeNet)
 	}
-	if want&sourcesOfUTS != 0 {
+	if in.Has(want, scopeUTS) {
 		if err := proc.Enter(nsenter.UTS); err != nil {
 			return err
 		}
-		if err := readUname(a); err != nil {
-			return err
-		}
+		in.ReadScope(want, scopeUTS)
 	}
-	if want&(sourcesOfSys|sourcesOfMounts) != 0 {
+	if in.Has(want, scopeSys) || in.Has(want, scopeMounts) {
 		if err := proc.Enter(nsenter.Mount); err != nil {
 			return err
 		}
-		a.devices.Size = maxInsideFile
+		b.host.devices.Size = maxInsideFile
 		if isSysfs("/sys/class/net") {
-			a.readOnly(want & sourcesOfSys)
+			in.ReadScope(want, scopeSys)
 		} else {
-			a.forget(want & sourcesOfSys)
+			in.ClearScope(want, scopeSys)
 		}
-		a.readOnly(want & sourcesOfMounts)
+		in.ReadScope(want, scopeMounts)
 	}
-	a.readOnly(want & sourcesOfBoth)
+	in.ReadScope(want, scopeBoth)
 	return nil
 }
 
-// isSysfs tells whether the kernel answers for a directory, and not somebody in
+// isSysfs reports whether the kernel answers for a directory, and not somebody in
 // the container.
 func isSysfs(dir string) bool {
 	var s unix.Statfs_t
 	return unix.Statfs(dir, &s) == nil && s.Type == unix.SYSFS_MAGIC
-}
-
-// forget has the metrics of sources have no values.
-func (a *Agent) forget(list sources) {
-	for s := range numSources {
-		if list&s.bit() != 0 {
-			for _, b := range a.filled[s] {
-				a.blocks[b].clear()
-			}
-		}
-	}
 }

@@ -2,12 +2,22 @@ package linux
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/procfs"
+	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// Columns of the processor times in milliseconds, of blockStat, blockCPU and blockNodeCPU.
+// Blocks of cpuMetrics.
+const (
+	blockStat = iota
+	blockCPU
+	blockNodeCPU
+)
+
+// Columns of the processor times in milliseconds, of all three blocks.
 const (
 	cpuUser = iota
 	cpuNice
@@ -85,7 +95,7 @@ func (t *cpuTicks) steadyWait(prev *uint64) {
 }
 
 // putTimes stores t in milliseconds. mult is 1000/HZ, or 0 where that is not whole.
-func putTimes(row []cell, t *cpuTicks, hz, mult uint64) {
+func putTimes(row []column.Cell, t *cpuTicks, hz, mult uint64) {
 	ms := func(col int, ticks uint64) {
 		switch {
 		case mult != 0:
@@ -95,7 +105,7 @@ func putTimes(row []cell, t *cpuTicks, hz, mult uint64) {
 		default:
 			ticks = uint64(1000 * float64(ticks) / float64(hz))
 		}
-		row[col] = cell{ticks, true}
+		row[col] = column.Num(ticks)
 	}
 	ms(cpuUser, t.user)
 	ms(cpuNice, t.nice)
@@ -112,15 +122,20 @@ func putTimes(row []cell, t *cpuTicks, hz, mult uint64) {
 	ms(cpuVnice, atLeast0(t.nice, t.guestNice))
 }
 
-// A statReader reads /proc/stat. It is the authority on which processors are
+// A cpuReader reads /proc/stat. It is the authority on which processors are
 // online, and sums them up by node.
-type statReader struct {
-	file     *procfs.File
-	all      uint64   // the last wait time of all processors together
-	prevWait []uint64 // and of each, by number
-	names    []string // "cpu0", ...
-	pass     uint64
-	seen     []uint64 // by number: the pass that found it last
+type cpuReader struct {
+	blocks    []*column.Block
+	source    *column.Source
+	cpuInDom  *column.InDom
+	nodeInDom *column.InDom
+	hz        uint64
+	nodesDir  string   // directory of the nodes, "" if all processors are to be in one
+	all       uint64   // the last wait time of all processors together
+	prevWait  []uint64 // and of each, by number
+	names     []string // "cpu0", ...
+	pass      uint64
+	seen      []uint64 // by number: the pass that found it last
 
 	topology
 	sums []cpuTicks // by node
@@ -159,14 +174,6 @@ func (t *topology) survey(dir string) {
 	}
 }
 
-// nodes returns the directory of the nodes, "" if all is to be in one.
-func (a *Agent) nodes() string {
-	if a.cfg.OneNode {
-		return ""
-	}
-	return a.path(nodeDir)
-}
-
 // node returns the index of the node of a processor, -1 if it is in none.
 func (t *topology) node(cpu int) int {
 	switch {
@@ -178,28 +185,57 @@ func (t *topology) node(cpu int) int {
 	return -1
 }
 
-func readStat(a *Agent) error {
-	r := &a.stat
-	b, err := r.file.Read()
-	if err != nil {
-		return err
+const nodeDir = "sys/devices/system/node"
+
+func newCPUReader(h *host) *cpuReader {
+	r := &cpuReader{
+		hz: h.hz,
+		cpuInDom: &column.InDom{
+			Serial: 0, Help: "Processors that are online", Labels: `{"device_type":"cpu","indom_name":"per cpu"}`,
+			InstanceLabels: func(inst int32, _ string) map[string]any { return map[string]any{"cpu": inst} },
+		},
+		nodeInDom: &column.InDom{
+			Serial: 19, Help: "NUMA nodes", Labels: `{"device_type":"numa_node","indom_name":"per numa_node"}`,
+			InstanceLabels: func(inst int32, _ string) map[string]any { return map[string]any{"numa_node": inst} },
+		},
 	}
-	if !r.surveyed {
-		r.survey(a.nodes())
+	if !h.cfg.OneNode {
+		r.nodesDir = h.path(nodeDir)
 	}
-	a.parseStat(b)
-	return nil
+	r.blocks = column.NewBlocks(
+		cpuMetrics,
+		column.Layout{Cols: numStat},
+		column.Layout{Cols: numCPUTimes, InDom: r.cpuInDom, Lists: true},
+		column.Layout{Cols: numCPUTimes, InDom: r.nodeInDom, Lists: true},
+	)
+	r.source = &column.Source{Name: "/proc/stat", File: h.wholeFile("proc/stat"), Parse: r.parse, Blocks: r.blocks}
+	return r
 }
 
-// parseStat fills blockStat, blockCPU and blockNodeCPU from /proc/stat.
-func (a *Agent) parseStat(b []byte) {
-	r := &a.stat
-	stat, cpus := &a.blocks[blockStat], &a.blocks[blockCPU]
-	stat.clear()
-	cpus.clear()
+func (r *cpuReader) family() column.Family {
+	return column.Family{Name: "cpu", Metrics: cpuMetrics, Sources: []*column.Source{r.source}}
+}
+
+// online returns the block of processors that are online.
+func (r *cpuReader) online() *column.Block { return r.blocks[blockCPU] }
+
+// survey returns the topology, which it reads unless it is known.
+func (r *cpuReader) survey() *topology {
+	if !r.surveyed {
+		r.topology.survey(r.nodesDir)
+	}
+	return &r.topology
+}
+
+// parse fills the blocks from /proc/stat.
+func (r *cpuReader) parse(b []byte) {
+	r.survey()
+	stat, cpus := r.blocks[blockStat], r.blocks[blockCPU]
+	stat.Clear()
+	cpus.Clear()
 	mult := uint64(0)
-	if 1000%a.hz == 0 {
-		mult = 1000 / a.hz
+	if 1000%r.hz == 0 {
+		mult = 1000 / r.hz
 	}
 	for len(r.sums) < len(r.nodes) {
 		r.sums = append(r.sums, cpuTicks{})
@@ -222,7 +258,7 @@ func (a *Agent) parseStat(b []byte) {
 				if all, ok = parseCPUTicks(line[3:]); ok {
 					haveAll = true
 					all.steadyWait(&r.all)
-					putTimes(stat.cells, &all, a.hz, mult)
+					putTimes(stat.Row(0), &all, r.hz, mult)
 				}
 				continue
 			}
@@ -247,7 +283,7 @@ func (a *Agent) parseStat(b []byte) {
 				continue
 			}
 			t.steadyWait(&r.prevWait[cpu])
-			putTimes(cpus.row(cpus.addNamed(int32(cpu), r.names[cpu])), &t, a.hz, mult)
+			putTimes(cpus.Row(cpus.AddNamed(int32(cpu), r.names[cpu])), &t, r.hz, mult)
 			r.sums[node].add(&t)
 			continue
 		}
@@ -269,100 +305,35 @@ func (a *Agent) parseStat(b []byte) {
 		}
 		if col >= 0 {
 			if v, _, ok := procfs.Uint(rest); ok {
-				stat.set(0, col, v)
+				stat.Set(0, col, v)
 			}
 		}
 	}
-	if cpus.rows() == 0 && haveAll {
+	if cpus.Rows() == 0 && haveAll {
 		// A kernel without SMP has the one line only.
 		r.grow(0)
-		putTimes(cpus.row(cpus.addNamed(0, r.names[0])), &all, a.hz, mult)
+		putTimes(cpus.Row(cpus.AddNamed(0, r.names[0])), &all, r.hz, mult)
 		r.sums[0] = all
 	}
-	nodes := &a.blocks[blockNodeCPU]
-	nodes.clear()
+	nodes := r.blocks[blockNodeCPU]
+	nodes.Clear()
 	for i := range r.nodes {
-		putTimes(nodes.row(nodes.addNamed(int32(i), r.nodes[i].name)), &r.sums[i], a.hz, mult)
+		putTimes(nodes.Row(nodes.AddNamed(int32(i), r.nodes[i].name)), &r.sums[i], r.hz, mult)
 	}
-	stat.set(0, statNCPU, uint64(cpus.rows()))
-	stat.set(0, statNNode, uint64(len(r.nodes)))
+	stat.Set(0, statNCPU, uint64(cpus.Rows()))
+	stat.Set(0, statNNode, uint64(len(r.nodes)))
 	if resurvey {
 		r.surveyed = false // a processor was plugged in: look again next time
 	}
 }
 
 // grow makes room for the processor numbered cpu.
-func (r *statReader) grow(cpu int) {
+func (r *cpuReader) grow(cpu int) {
 	for len(r.names) <= cpu {
 		r.names = append(r.names, "cpu"+strconv.Itoa(len(r.names)))
 		r.prevWait = append(r.prevWait, 0)
 		r.seen = append(r.seen, 0)
 	}
-}
-
-func readLoadavg(a *Agent) error {
-	b, err := a.loadavg.Read()
-	if err != nil {
-		return err
-	}
-	parseLoadavg(b, &a.blocks[blockLoad], &a.blocks[blockLoadInfo])
-	return nil
-}
-
-// Columns of blockLoadInfo.
-const (
-	loadLastPID = iota
-	loadRunnable
-	loadProcs
-	numLoadInfo
-)
-
-// parseLoadavg reads "0.00 0.01 0.05 1/100 7766" of /proc/loadavg: averages
-// over 1, 5 and 15 minutes, runnable/all tasks, the last process id given.
-func parseLoadavg(b []byte, load, info *block) {
-	load.clear()
-	info.clear()
-	for _, m := range [...]struct {
-		inst int32
-		name string
-	}{{1, "1 minute"}, {5, "5 minute"}, {15, "15 minute"}} {
-		v, rest, ok := procfs.Float(b)
-		row := load.addNamed(m.inst, m.name)
-		if !ok {
-			continue
-		}
-		load.set(row, 0, floatBits(v))
-		b = rest
-	}
-	if v, rest, ok := procfs.Uint(b); ok {
-		info.set(0, loadRunnable, v)
-		if b = rest; len(b) > 0 && b[0] == '/' {
-			if v, b, ok = procfs.Uint(b[1:]); ok {
-				info.set(0, loadProcs, v)
-				if v, _, ok = procfs.Uint(b); ok {
-					info.set(0, loadLastPID, v)
-				}
-			}
-		}
-	}
-}
-
-func readUptime(a *Agent) error {
-	b, err := a.uptime.Read()
-	if err != nil {
-		return err
-	}
-	out := &a.blocks[blockUptime]
-	out.clear()
-	for col := range 2 {
-		v, rest, ok := procfs.Float(b)
-		if !ok {
-			break
-		}
-		out.set(0, col, doubleBits(v))
-		b = rest
-	}
-	return nil
 }
 
 // numbered returns N of the names prefixN in a directory, ascending.
@@ -377,6 +348,63 @@ func numbered(dir, prefix string) []int {
 			ns = append(ns, int(n))
 		}
 	}
-	sortInts(ns)
+	slices.Sort(ns)
 	return ns
+}
+
+// Labels of times.
+const (
+	cpuLabels     = `{"device_type":"cpu"}`
+	nodeCPULabels = `{"device_type":["numa_node","cpu"]}`
+)
+
+// cpuMetrics are the metrics of /proc/stat.
+var cpuMetrics = []column.Metric{
+	{Name: "kernel.all.intr", Cluster: 0, Item: 12, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockStat, Col: statIntr, Help: "Interrupts served"},
+	{Name: "kernel.all.pswitch", Cluster: 0, Item: 13, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockStat, Col: statCtxt, Help: "Switches from one task to another"},
+	{Name: "kernel.all.sysfork", Cluster: 0, Item: 14, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockStat, Col: statForks, Help: "Processes and threads created"},
+	{Name: "kernel.all.running", Cluster: 0, Item: 15, Type: pcp.TypeU64, Sem: instant, From: blockStat, Col: statRunning, Help: "Tasks that can run"},
+	{Name: "kernel.all.blocked", Cluster: 0, Item: 16, Type: pcp.TypeU64, Sem: instant, From: blockStat, Col: statBlocked, Help: "Tasks that wait for I/O to end"},
+	{Name: "kernel.all.boottime", Cluster: 0, Item: 17, Type: pcp.Type64, Sem: discrete, Units: second, From: blockStat, Col: statBoottime, Help: "When the system was booted, in seconds since 1970"},
+	{Name: "kernel.all.cpu.user", Cluster: 0, Item: 20, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuUser, Help: "Time in user mode, at normal priority, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.all.cpu.nice", Cluster: 0, Item: 21, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuNice, Help: "Time in user mode, at lowered priority, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.all.cpu.sys", Cluster: 0, Item: 22, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuSys, Help: "Time in kernel mode, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.all.cpu.idle", Cluster: 0, Item: 23, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuIdle, Help: "Time with nothing to do, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.all.cpu.intr", Cluster: 0, Item: 34, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuIntr, Help: "Time spent on interrupts, hard and soft, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.all.cpu.steal", Cluster: 0, Item: 55, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuSteal, Help: "Time that the hypervisor gave to others, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.all.cpu.guest", Cluster: 0, Item: 60, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuGuest, Help: "Time spent running virtual machines, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.all.cpu.vuser", Cluster: 0, Item: 78, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuVuser, Help: "Time in user mode without that of virtual machines, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.all.cpu.guest_nice", Cluster: 0, Item: 81, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuGuestNice, Help: "Time spent running virtual machines at lowered priority, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.all.cpu.vnice", Cluster: 0, Item: 82, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuVnice, Help: "Time at lowered priority without that of virtual machines, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.all.cpu.wait.total", Cluster: 0, Item: 35, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuWait, Help: "Time idle while I/O was outstanding, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.all.cpu.irq.soft", Cluster: 0, Item: 53, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuSoft, Help: "Time spent on soft interrupts, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.all.cpu.irq.hard", Cluster: 0, Item: 54, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockStat, Col: cpuHard, Help: "Time spent on hard interrupts, of all processors together", Labels: cpuLabels},
+	{Name: "kernel.percpu.cpu.user", Cluster: 0, Item: 0, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuUser, Help: "Time in user mode, at normal priority, of each processor"},
+	{Name: "kernel.percpu.cpu.nice", Cluster: 0, Item: 1, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuNice, Help: "Time in user mode, at lowered priority, of each processor"},
+	{Name: "kernel.percpu.cpu.sys", Cluster: 0, Item: 2, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuSys, Help: "Time in kernel mode, of each processor"},
+	{Name: "kernel.percpu.cpu.idle", Cluster: 0, Item: 3, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuIdle, Help: "Time with nothing to do, of each processor"},
+	{Name: "kernel.percpu.cpu.intr", Cluster: 0, Item: 31, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuIntr, Help: "Time spent on interrupts, hard and soft, of each processor"},
+	{Name: "kernel.percpu.cpu.steal", Cluster: 0, Item: 58, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuSteal, Help: "Time that the hypervisor gave to others, of each processor"},
+	{Name: "kernel.percpu.cpu.guest", Cluster: 0, Item: 61, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuGuest, Help: "Time spent running virtual machines, of each processor"},
+	{Name: "kernel.percpu.cpu.vuser", Cluster: 0, Item: 76, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuVuser, Help: "Time in user mode without that of virtual machines, of each processor"},
+	{Name: "kernel.percpu.cpu.guest_nice", Cluster: 0, Item: 83, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuGuestNice, Help: "Time spent running virtual machines at lowered priority, of each processor"},
+	{Name: "kernel.percpu.cpu.vnice", Cluster: 0, Item: 84, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuVnice, Help: "Time at lowered priority without that of virtual machines, of each processor"},
+	{Name: "kernel.percpu.cpu.wait.total", Cluster: 0, Item: 30, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuWait, Help: "Time idle while I/O was outstanding, of each processor"},
+	{Name: "kernel.percpu.cpu.irq.soft", Cluster: 0, Item: 56, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuSoft, Help: "Time spent on soft interrupts, of each processor"},
+	{Name: "kernel.percpu.cpu.irq.hard", Cluster: 0, Item: 57, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockCPU, Col: cpuHard, Help: "Time spent on hard interrupts, of each processor"},
+	{Name: "kernel.pernode.cpu.user", Cluster: 0, Item: 62, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuUser, Help: "Time in user mode, at normal priority, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "kernel.pernode.cpu.nice", Cluster: 0, Item: 63, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuNice, Help: "Time in user mode, at lowered priority, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "kernel.pernode.cpu.sys", Cluster: 0, Item: 64, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuSys, Help: "Time in kernel mode, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "kernel.pernode.cpu.idle", Cluster: 0, Item: 65, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuIdle, Help: "Time with nothing to do, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "kernel.pernode.cpu.intr", Cluster: 0, Item: 66, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuIntr, Help: "Time spent on interrupts, hard and soft, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "kernel.pernode.cpu.steal", Cluster: 0, Item: 67, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuSteal, Help: "Time that the hypervisor gave to others, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "kernel.pernode.cpu.guest", Cluster: 0, Item: 68, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuGuest, Help: "Time spent running virtual machines, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "kernel.pernode.cpu.vuser", Cluster: 0, Item: 77, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuVuser, Help: "Time in user mode without that of virtual machines, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "kernel.pernode.cpu.guest_nice", Cluster: 0, Item: 85, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuGuestNice, Help: "Time spent running virtual machines at lowered priority, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "kernel.pernode.cpu.vnice", Cluster: 0, Item: 86, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuVnice, Help: "Time at lowered priority without that of virtual machines, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "kernel.pernode.cpu.wait.total", Cluster: 0, Item: 69, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuWait, Help: "Time idle while I/O was outstanding, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "kernel.pernode.cpu.irq.soft", Cluster: 0, Item: 70, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuSoft, Help: "Time spent on soft interrupts, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "kernel.pernode.cpu.irq.hard", Cluster: 0, Item: 71, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockNodeCPU, Col: cpuHard, Help: "Time spent on hard interrupts, of the processors of each NUMA node", Labels: nodeCPULabels},
+	{Name: "hinv.ncpu", Cluster: 0, Item: 32, Type: pcp.TypeU32, Sem: discrete, From: blockStat, Col: statNCPU, Help: "Processors online"},
+	{Name: "hinv.nnode", Cluster: 0, Item: 19, Type: pcp.TypeU32, Sem: discrete, From: blockStat, Col: statNNode, Help: "NUMA nodes"},
 }

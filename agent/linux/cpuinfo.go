@@ -5,7 +5,18 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/procfs"
+	"github.com/go-pcp/pcp/pmda/column"
+)
+
+// Blocks of cpuInfoMetrics.
+const (
+	blockCPUInfo = iota
+	blockCPUOnline
+	blockNodeOnline
+	blockThrottle
+	blockFreq
 )
 
 // Columns of blockCPUInfo.
@@ -34,46 +45,74 @@ type cpuText struct {
 
 // A cpuInfoReader reads /proc/cpuinfo, whose keys differ between architectures.
 type cpuInfoReader struct {
-	file     *procfs.File
 	cpus     []cpuText
 	shared   cpuText // what is said of all of them
 	isShared bool    // rather than of each
 }
 
-func readCPUInfo(a *Agent) error {
-	b, err := a.cpuinfo.file.Read()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without it there are the nodes of processors
-		return err
-	}
-	a.cpuinfo.parse(b)
-	out, cpus := &a.blocks[blockCPUInfo], &a.blocks[blockCPU]
-	out.clear()
-	for i, cpu := range cpus.insts {
-		row := out.add(cpu)
-		out.set(row, infoNum, uint64(cpu))
-		if n := a.stat.node(int(cpu)); n >= 0 {
-			out.set(row, infoNode, uint64(a.stat.nodes[n].id))
-		}
-		// Sections stand for the processors online, in order.
-		if a.cpuinfo.isShared {
-			a.cpuinfo.shared.put(out, row)
-		} else if i < len(a.cpuinfo.cpus) {
-			a.cpuinfo.cpus[i].put(out, row)
-		}
-	}
-	return nil
+func cpuInfoFamily(h *host, cpus *cpuReader) column.Family {
+	b := column.NewBlocks(
+		cpuInfoMetrics,
+		column.Layout{Cols: numCPUInfo, InDom: cpus.cpuInDom},
+		column.Layout{Cols: 1, InDom: cpus.cpuInDom},
+		column.Layout{Cols: 1, InDom: cpus.nodeInDom},
+		column.Layout{Cols: numThrottle, InDom: cpus.cpuInDom},
+		column.Layout{Cols: numFreq, InDom: cpus.cpuInDom},
+	)
+	info, file := new(cpuInfoReader), h.file("proc/cpuinfo")
+	sys := &cpuSysReader{host: h, cpus: cpus}
+	after := []*column.Source{cpus.source}
+	return column.Family{Name: "cpuinfo", Metrics: cpuInfoMetrics, Sources: []*column.Source{{
+		Name: "/proc/cpuinfo", Blocks: b[:blockCPUOnline], After: after,
+		Read: func() error {
+			text, err := file.Read()
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // without it there are the nodes of processors
+				return err
+			}
+			info.parse(text)
+			info.fill(cpus, b[blockCPUInfo])
+			return nil
+		},
+	}, {
+		Name: "/sys/devices/system: online", Blocks: b[blockCPUOnline:blockThrottle], After: after,
+		Read: func() error { sys.readOnline(b[blockCPUOnline], b[blockNodeOnline]); return nil },
+	}, {
+		Name: "/sys/devices/system/cpu: thermal_throttle", Blocks: b[blockThrottle:blockFreq], After: after,
+		Read: func() error { sys.readThrottle(b[blockThrottle]); return nil },
+	}, {
+		Name: "/sys/devices/system/cpu: cpufreq", Blocks: b[blockFreq:], After: after,
+		Read: func() error { sys.readFrequency(b[blockFreq]); return nil },
+	}}}
 }
 
-func (t *cpuText) put(out *block, row int) {
+// fill makes a row for each processor that is online.
+func (r *cpuInfoReader) fill(cpus *cpuReader, out *column.Block) {
+	out.Clear()
+	for i, cpu := range cpus.online().Insts() {
+		row := out.Add(cpu)
+		out.Set(row, infoNum, uint64(cpu))
+		if n := cpus.node(int(cpu)); n >= 0 {
+			out.Set(row, infoNode, uint64(cpus.nodes[n].id))
+		}
+		// Sections stand for the processors online, in order.
+		if r.isShared {
+			r.shared.put(out, row)
+		} else if i < len(r.cpus) {
+			r.cpus[i].put(out, row)
+		}
+	}
+}
+
+func (t *cpuText) put(out *column.Block, row int) {
 	text := func(col int, s, instead []byte) {
 		if s == nil {
 			s = instead
 		}
 		if s == nil {
-			out.setText(row, col, "unknown")
+			out.SetText(row, col, "unknown")
 			return
 		}
-		out.setString(row, col, s)
+		out.SetString(row, col, s)
 	}
 	text(infoVendor, t.vendor, nil)
 	text(infoModel, t.model, t.modelName)
@@ -81,16 +120,16 @@ func (t *cpuText) put(out *block, row int) {
 	text(infoStepping, t.stepping, nil)
 	text(infoFlags, t.flags, nil)
 	if t.cache != 0 {
-		out.set(row, infoCache, t.cache)
+		out.Set(row, infoCache, t.cache)
 	}
 	if t.align != 0 {
-		out.set(row, infoCacheAlign, t.align)
+		out.Set(row, infoCacheAlign, t.align)
 	}
 	if t.bogomips != 0 {
-		out.set(row, infoBogomips, floatBits(t.bogomips))
+		out.Set(row, infoBogomips, floatBits(t.bogomips))
 	}
 	if t.clock != 0 {
-		out.set(row, infoClock, floatBits(t.clock))
+		out.Set(row, infoClock, floatBits(t.clock))
 	}
 }
 
@@ -164,7 +203,7 @@ func (t *cpuText) set(key, val []byte) {
 	}
 }
 
-// hasFold tells whether b begins with prefix, in whatever case.
+// hasFold reports whether b begins with prefix, in whatever case.
 func hasFold(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && bytes.EqualFold(b[:len(prefix)], []byte(prefix))
 }
@@ -187,63 +226,68 @@ type cpuSysFiles struct {
 	max, min *procfs.File
 }
 
-func (a *Agent) cpuSysFile(i int, name string) *cpuSysFiles {
-	for len(a.cpuSys) <= i {
-		a.cpuSys = append(a.cpuSys, nil)
+// A cpuSysReader reads what /sys has about each processor and node.
+type cpuSysReader struct {
+	host   *host
+	cpus   *cpuReader
+	files  []*cpuSysFiles // by processor number
+	online []*procfs.File // by index in topology.nodes
+}
+
+func (r *cpuSysReader) of(i int, name string) *cpuSysFiles {
+	for len(r.files) <= i {
+		r.files = append(r.files, nil)
 	}
-	if a.cpuSys[i] == nil {
+	if r.files[i] == nil {
 		dir := "sys/devices/system/cpu/" + name + "/"
 		f := &cpuSysFiles{
-			online:  a.deviceFile(dir + "online"),
-			inState: a.deviceFile(dir + "cpufreq/stats/time_in_state"),
-			cur:     a.deviceFile(dir + "cpufreq/scaling_cur_freq"),
-			max:     a.deviceFile(dir + "cpufreq/cpuinfo_max_freq"),
-			min:     a.deviceFile(dir + "cpufreq/cpuinfo_min_freq"),
+			online:  r.host.deviceFile(dir + "online"),
+			inState: r.host.deviceFile(dir + "cpufreq/stats/time_in_state"),
+			cur:     r.host.deviceFile(dir + "cpufreq/scaling_cur_freq"),
+			max:     r.host.deviceFile(dir + "cpufreq/cpuinfo_max_freq"),
+			min:     r.host.deviceFile(dir + "cpufreq/cpuinfo_min_freq"),
 		}
 		for j, name := range [...]string{"core_throttle_count", "core_throttle_total_time_ms", "package_throttle_count", "package_throttle_total_time_ms"} {
-			f.throttle[j] = a.deviceFile(dir + "thermal_throttle/" + name)
+			f.throttle[j] = r.host.deviceFile(dir + "thermal_throttle/" + name)
 		}
-		a.cpuSys[i] = f
+		r.files[i] = f
 	}
-	return a.cpuSys[i]
+	return r.files[i]
 }
 
 // readOnline reports the processors and nodes that are online: what has no such
 // file cannot be taken offline.
-func readOnline(a *Agent) error {
-	cpus, out := &a.blocks[blockCPU], &a.blocks[blockCPUOnline]
-	out.clear()
-	for i, cpu := range cpus.insts {
-		row := out.add(cpu)
-		out.set(row, 0, number(a.cpuSysFile(int(cpu), cpus.names[i]).online, 1))
+func (r *cpuSysReader) readOnline(out, nodes *column.Block) {
+	cpus := r.cpus.online()
+	out.Clear()
+	for i, cpu := range cpus.Insts() {
+		row := out.Add(cpu)
+		out.Set(row, 0, number(r.of(int(cpu), cpus.Names()[i]).online, 1))
 	}
-	nodes := &a.blocks[blockNodeOnline]
-	nodes.clear()
-	for i := range a.stat.nodes {
-		for len(a.nodeOnline) <= i {
-			a.nodeOnline = append(a.nodeOnline, nil)
+	nodes.Clear()
+	for i := range r.cpus.nodes {
+		for len(r.online) <= i {
+			r.online = append(r.online, nil)
 		}
-		path := a.path(nodeDir + "/" + a.stat.nodes[i].name + "/online")
-		if f := a.nodeOnline[i]; f == nil || f.Path() != path {
-			a.nodeOnline[i] = procfs.NewWholeFile(path).In(&a.devices)
+		path := r.host.path(nodeDir + "/" + r.cpus.nodes[i].name + "/online")
+		if f := r.online[i]; f == nil || f.Path() != path {
+			r.online[i] = procfs.NewWholeFile(path).In(&r.host.devices)
 		}
-		nodes.set(nodes.add(int32(i)), 0, number(a.nodeOnline[i], 1))
+		nodes.Set(nodes.Add(int32(i)), 0, number(r.online[i], 1))
 	}
-	return nil
 }
 
 // readThrottle reports how often, and for how many milliseconds, heat slowed
 // processors down; 0 where the kernel does not say.
-func readThrottle(a *Agent) error {
-	cpus, out := &a.blocks[blockCPU], &a.blocks[blockThrottle]
-	out.clear()
-	for i, cpu := range cpus.insts {
-		row := out.add(cpu)
-		for j, f := range a.cpuSysFile(int(cpu), cpus.names[i]).throttle {
-			out.set(row, j, number(f, 0))
+func (r *cpuSysReader) readThrottle(out *column.Block) {
+	cpus := r.cpus.online()
+	out.Clear()
+	for i, cpu := range cpus.Insts() {
+		row := out.Add(cpu)
+		for j, f := range r.of(int(cpu), cpus.Names()[i]).throttle {
+			out.Set(row, j, number(f, 0))
 		}
 	}
-	return nil
 }
 
 // Columns of blockFreq.
@@ -257,14 +301,14 @@ const (
 
 // readFrequency reports in MHz, from the times at each frequency or else from
 // the limits and the present one.
-func readFrequency(a *Agent) error {
-	cpus, out := &a.blocks[blockCPU], &a.blocks[blockFreq]
-	out.clear()
-	for i, cpu := range cpus.insts {
-		row := out.add(cpu)
-		f := a.cpuSysFile(int(cpu), cpus.names[i])
+func (r *cpuSysReader) readFrequency(out *column.Block) {
+	cpus := r.cpus.online()
+	out.Clear()
+	for i, cpu := range cpus.Insts() {
+		row := out.Add(cpu)
+		f := r.of(int(cpu), cpus.Names()[i])
 		if b, err := f.inState.Read(); err == nil {
-			parseTimeInState(b, out.row(row))
+			parseTimeInState(b, out.Row(row))
 			continue
 		}
 		for _, c := range [...]struct {
@@ -272,16 +316,15 @@ func readFrequency(a *Agent) error {
 			file *procfs.File
 		}{{freqMax, f.max}, {freqMin, f.min}, {freqCount, f.cur}} {
 			if v := number(c.file, 0); v != 0 {
-				out.set(row, c.col, v/1000)
+				out.Set(row, c.col, v/1000)
 			}
 		}
 	}
-	return nil
 }
 
 // parseTimeInState reads lines of a frequency in kHz and how many ticks were
 // spent at it.
-func parseTimeInState(b []byte, row []cell) {
+func parseTimeInState(b []byte, row []column.Cell) {
 	var product, ticks, high, low uint64
 	for {
 		khz, rest, ok1 := procfs.Uint(b)
@@ -298,21 +341,33 @@ func parseTimeInState(b []byte, row []cell) {
 		}
 		_, b, _ = procfs.Line(rest)
 	}
-	row[freqCount] = cell{product, true}
-	row[freqTime] = cell{ticks, true}
-	row[freqMax] = cell{high, true}
-	row[freqMin] = cell{low, true}
+	row[freqCount] = column.Num(product)
+	row[freqTime] = column.Num(ticks)
+	row[freqMax] = column.Num(high)
+	row[freqMin] = column.Num(low)
 }
 
-// number reads a file of one number, or returns instead.
-func number(f *procfs.File, instead uint64) uint64 {
-	b, err := f.Read()
-	if err != nil {
-		return instead
-	}
-	v, _, ok := procfs.Uint(b)
-	if !ok {
-		return instead
-	}
-	return v
+// cpuInfoMetrics are the metrics of each processor and node beside times.
+var cpuInfoMetrics = []column.Metric{
+	{Name: "hinv.map.cpu_num", Cluster: 18, Item: 6, Type: pcp.TypeU32, Sem: discrete, From: blockCPUInfo, Col: infoNum, Help: "Number of each processor"},
+	{Name: "hinv.map.cpu_node", Cluster: 18, Item: 8, Type: pcp.TypeU32, Sem: discrete, From: blockCPUInfo, Col: infoNode, Help: "NUMA node of each processor"},
+	{Name: "hinv.cpu.clock", Cluster: 18, Item: 0, Type: pcp.TypeFloat, Sem: discrete, Units: perUsec, From: blockCPUInfo, Col: infoClock, Help: "Clock rate of each processor at the moment, in MHz"},
+	{Name: "hinv.cpu.vendor", Cluster: 18, Item: 1, Type: pcp.TypeString, Sem: discrete, From: blockCPUInfo, Col: infoVendor, Help: "Maker of each processor"},
+	{Name: "hinv.cpu.model", Cluster: 18, Item: 2, Type: pcp.TypeString, Sem: discrete, From: blockCPUInfo, Col: infoModel, Help: "Model number of each processor"},
+	{Name: "hinv.cpu.stepping", Cluster: 18, Item: 3, Type: pcp.TypeString, Sem: discrete, From: blockCPUInfo, Col: infoStepping, Help: "Stepping of each processor"},
+	{Name: "hinv.cpu.cache", Cluster: 18, Item: 4, Type: pcp.TypeU32, Sem: discrete, Units: kbyte, From: blockCPUInfo, Col: infoCache, Help: "Cache size of each processor"},
+	{Name: "hinv.cpu.bogomips", Cluster: 18, Item: 5, Type: pcp.TypeFloat, Sem: discrete, From: blockCPUInfo, Col: infoBogomips, Help: "Turns of the delay loop in a second, in millions, of each processor"},
+	{Name: "hinv.cpu.model_name", Cluster: 18, Item: 9, Type: pcp.TypeString, Sem: discrete, From: blockCPUInfo, Col: infoModelName, Help: "Model name of each processor"},
+	{Name: "hinv.cpu.flags", Cluster: 18, Item: 10, Type: pcp.TypeString, Sem: discrete, From: blockCPUInfo, Col: infoFlags, Help: "Features of each processor"},
+	{Name: "hinv.cpu.cache_alignment", Cluster: 18, Item: 11, Type: pcp.TypeU32, Sem: discrete, From: blockCPUInfo, Col: infoCacheAlign, Help: "Alignment of the caches of each processor"},
+	{Name: "hinv.cpu.online", Cluster: 55, Item: 0, Type: pcp.TypeU32, Sem: instant, From: blockCPUOnline, Help: "1 if the processor is online"},
+	{Name: "hinv.cpu.thermal_throttle.core.count", Cluster: 55, Item: 2, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockThrottle, Col: throttleCore, Help: "Times that heat slowed the core down"},
+	{Name: "hinv.cpu.thermal_throttle.core.time", Cluster: 55, Item: 3, Type: pcp.TypeU64, Sem: counter, Units: msec, From: blockThrottle, Col: throttleCoreTime, Help: "Time that heat slowed the core down"},
+	{Name: "hinv.cpu.thermal_throttle.package.count", Cluster: 55, Item: 4, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockThrottle, Col: throttlePackage, Help: "Times that heat slowed the package down"},
+	{Name: "hinv.cpu.thermal_throttle.package.time", Cluster: 55, Item: 5, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockThrottle, Col: throttlePackageTime, Help: "Time that heat slowed the package down"},
+	{Name: "hinv.cpu.frequency_scaling.count", Cluster: 55, Item: 6, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockFreq, Col: freqCount, Help: "Sum of MHz times time at it, or the present MHz, of each processor"},
+	{Name: "hinv.cpu.frequency_scaling.time", Cluster: 55, Item: 7, Type: pcp.TypeU64, Sem: counter, Units: usec, From: blockFreq, Col: freqTime, Help: "Time at all frequencies, of each processor"},
+	{Name: "hinv.cpu.frequency_scaling.max", Cluster: 55, Item: 8, Type: pcp.TypeU32, Sem: instant, Units: perUsec, From: blockFreq, Col: freqMax, Help: "Highest frequency in MHz of each processor"},
+	{Name: "hinv.cpu.frequency_scaling.min", Cluster: 55, Item: 9, Type: pcp.TypeU32, Sem: instant, Units: perUsec, From: blockFreq, Col: freqMin, Help: "Lowest frequency in MHz of each processor"},
+	{Name: "hinv.node.online", Cluster: 55, Item: 1, Type: pcp.TypeU32, Sem: instant, From: blockNodeOnline, Help: "1 if the node is online"},
 }

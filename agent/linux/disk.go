@@ -10,6 +10,32 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/internal/procfs"
+	"github.com/go-pcp/pcp/pmda/column"
+)
+
+// Blocks of diskMetrics.
+const (
+	blockDiskCount = iota
+	blockDiskAll
+	blockDisk
+	blockPart
+	blockDM
+	blockMD
+	blockZram
+	blockWWID
+	blockDMName
+	blockMDName
+	blockDiskCap
+	blockPartCap
+	blockDMCap
+	blockMDCap
+	blockWWIDCap
+	blockMDStatus
+	blockDiskID
+	blockWWIDPaths
+	blockDiskSched
+	blockWWIDSched
+	numDiskBlocks
 )
 
 // Columns of the blocks of devices, and of blockDiskAll.
@@ -55,15 +81,15 @@ const (
 )
 
 // kindBlocks are where devices of each kind are reported.
-var kindBlocks = [numDiskKinds]struct{ stats, capacity blockID }{
+var kindBlocks = [numDiskKinds]struct{ stats, capacity int }{
 	diskWhole: {blockDisk, blockDiskCap},
 	diskPart:  {blockPart, blockPartCap},
 	diskDM:    {blockDM, blockDMCap},
 	diskMD:    {blockMD, blockMDCap},
-	diskZram:  {blockZram, blockConst},
+	diskZram:  {blockZram, -1},
 }
 
-// classify tells the kind of a block device from its name, as
+// classify returns the kind of a block device by its name, as
 // proc_partitions.c does: the instance domains of existing archives depend on it.
 func classify(name string) diskKind {
 	last := name[len(name)-1]
@@ -110,10 +136,11 @@ func classify(name string) diskKind {
 
 // A diskReader reads /proc/diskstats and what /sys says about the devices.
 type diskReader struct {
-	file  *procfs.File
-	caps  *procfs.File // /proc/partitions
-	insts [numDiskKinds]registry
-	wwids registry
+	blocks []*column.Block
+	stats  *column.Source // /proc/diskstats
+	host   *host
+	insts  [numDiskKinds]column.Names
+	wwids  column.Names
 
 	byName map[string]*disk
 	lines  []*disk // by line of diskstats at the last reading
@@ -188,8 +215,8 @@ func parseDiskStats(b []byte) (s diskStats, brief, ok bool) {
 }
 
 // put stores s in a row. Sectors have 512 bytes whatever the device's are.
-func (s *diskStats) put(row []cell, brief bool) {
-	set := func(col int, v uint64) { row[col] = cell{v, true} }
+func (s *diskStats) put(row []column.Cell, brief bool) {
+	set := func(col int, v uint64) { row[col] = column.Num(v) }
 	set(diskRead, s[rdIOs])
 	set(diskWrite, s[wrIOs])
 	set(diskTotal, s[rdIOs]+s[wrIOs])
@@ -220,37 +247,73 @@ func (s *diskStats) put(row []cell, brief bool) {
 }
 
 // addCells adds the values of row to those of sum.
-func addCells(sum, row []cell) {
+func addCells(sum, row []column.Cell) {
 	for i := range sum {
-		if row[i].ok {
-			sum[i] = cell{sum[i].bits + row[i].bits, true}
+		if row[i].OK {
+			sum[i] = column.Num(sum[i].Bits + row[i].Bits)
 		}
 	}
 }
 
-func readDiskstats(a *Agent) error {
-	b, err := a.disks.file.Read()
-	if err != nil {
-		return err
+// newDiskReader makes the reader, and the source of devices on which others build.
+func newDiskReader(h *host) *diskReader {
+	r := &diskReader{host: h, byName: make(map[string]*disk)}
+	named := func(_ int32, name string) map[string]any { return map[string]any{"device_name": name} }
+	indom := func(serial int, what, help string) *column.InDom {
+		return &column.InDom{
+			Serial: serial, Help: help, InstanceLabels: named,
+			Labels: `{"device_type":"block","indom_name":"per ` + what + `"}`,
+		}
 	}
-	a.parseDiskstats(b)
-	return nil
+	whole := indom(1, "disk", "Disks")
+	parts := indom(10, "partition", "Partitions of disks")
+	dm := indom(24, "dm device", "Device mapper volumes")
+	md := indom(25, "md device", "Software RAID devices")
+	zram := &column.InDom{Serial: 38, Help: "Compressed memory devices"}
+	wwid := &column.InDom{Serial: 42, Help: "Multipath devices, by world wide identifier"}
+	layouts := make([]column.Layout, numDiskBlocks)
+	layouts[blockDiskCount] = column.Layout{Cols: 1}
+	layouts[blockDiskAll] = column.Layout{Cols: numDisk}
+	for block, d := range map[int]*column.InDom{
+		blockDisk: whole, blockPart: parts, blockDM: dm, blockMD: md, blockZram: zram, blockWWID: wwid,
+	} {
+		layouts[block] = column.Layout{Cols: numDisk, InDom: d, Lists: true}
+	}
+	for block, d := range map[int]*column.InDom{
+		blockDMName: dm, blockMDName: md, blockMDStatus: md, blockDiskID: whole, blockWWIDPaths: wwid,
+		blockDiskCap: whole, blockPartCap: parts, blockDMCap: dm, blockMDCap: md, blockWWIDCap: wwid,
+		blockDiskSched: whole, blockWWIDSched: wwid,
+	} {
+		layouts[block] = column.Layout{Cols: 1, InDom: d}
+	}
+	r.blocks = column.NewBlocks(diskMetrics, layouts...)
+	r.stats = &column.Source{
+		Name: "/proc/diskstats", File: h.file("proc/diskstats"), Parse: r.parse, Blocks: r.blocks[:blockDiskCap],
+	}
+	return r
 }
 
-// parseDiskstats fills the blocks of devices, their sum, and the sums by WWID.
-func (a *Agent) parseDiskstats(b []byte) {
-	r := &a.disks
+func (r *diskReader) family() column.Family {
+	after := []*column.Source{r.stats}
+	return column.Family{Name: "disk", Metrics: diskMetrics, Sources: []*column.Source{
+		r.stats,
+		{Name: "/proc/partitions", File: r.host.file("proc/partitions"), Parse: r.parsePartitions, Blocks: r.blocks[blockDiskCap:blockMDStatus], After: after},
+		{Name: "/sys/block: names", Read: r.readNames, Blocks: r.blocks[blockMDStatus:blockDiskSched], After: after},
+		{Name: "/sys/block: schedulers", Read: r.readSchedulers, Blocks: r.blocks[blockDiskSched:], After: after},
+	}}
+}
+
+// parse fills the blocks of devices, their sum, and the sums by WWID from
+// /proc/diskstats.
+func (r *diskReader) parse(b []byte) {
 	r.seen++
 	r.whole, r.dm, r.md = r.whole[:0], r.dm[:0], r.md[:0]
 	for _, k := range kindBlocks[diskWhole:] {
-		a.blocks[k.stats].clear()
+		r.blocks[k.stats].Clear()
 	}
-	all, wwids := &a.blocks[blockDiskAll], &a.blocks[blockWWID]
-	all.clear()
-	wwids.clear()
-	for i := range all.cells {
-		all.cells[i].ok = true // without a disk the sums are 0
-	}
+	all, wwids := r.blocks[blockDiskAll], r.blocks[blockWWID]
+	wwids.Clear()
+	all.Zero() // without a disk the sums are 0
 	for n := 0; ; n++ {
 		line, rest, ok := procfs.Line(b)
 		if !ok {
@@ -263,7 +326,7 @@ func (a *Agent) parseDiskstats(b []byte) {
 		if !ok1 || !ok2 || len(name) == 0 {
 			continue
 		}
-		d := a.disk(&r.lines, n, name)
+		d := r.disk(&r.lines, n, name)
 		if d.kind == diskNone || d.seen == r.seen {
 			continue
 		}
@@ -272,17 +335,17 @@ func (a *Agent) parseDiskstats(b []byte) {
 			continue
 		}
 		d.seen = r.seen
-		if d.kind == diskDM && !a.nameDM(d) {
+		if d.kind == diskDM && !r.nameDM(d) {
 			continue
 		}
-		out := &a.blocks[kindBlocks[d.kind].stats]
-		row := out.row(out.addNamed(d.inst, d.name))
+		out := r.blocks[kindBlocks[d.kind].stats]
+		row := out.Row(out.AddNamed(d.inst, d.name))
 		stats.put(row, brief)
 		switch d.kind {
 		case diskWhole:
 			r.whole = append(r.whole, d)
-			addCells(all.cells, row)
-			a.addWWID(d, row)
+			addCells(all.Row(0), row)
+			r.addWWID(d, row)
 		case diskDM:
 			r.dm = append(r.dm, d)
 		case diskMD:
@@ -290,27 +353,27 @@ func (a *Agent) parseDiskstats(b []byte) {
 		}
 	}
 	for _, list := range [...]struct {
-		block blockID
+		block int
 		disks []*disk
 	}{{blockDMName, r.dm}, {blockMDName, r.md}} {
-		out := &a.blocks[list.block]
-		out.clear()
+		out := r.blocks[list.block]
+		out.Clear()
 		for _, d := range list.disks {
-			out.setText(out.add(d.inst), 0, d.kernel)
+			out.SetText(out.Add(d.inst), 0, d.kernel)
 		}
 	}
-	a.blocks[blockDiskCount].set(0, 0, uint64(len(r.whole)))
+	r.blocks[blockDiskCount].Set(0, 0, uint64(len(r.whole)))
 }
 
 // disk returns the device called name, which stood in line n if nothing changed.
-func (a *Agent) disk(lines *[]*disk, n int, name []byte) *disk {
+func (r *diskReader) disk(lines *[]*disk, n int, name []byte) *disk {
 	if n < len(*lines) && (*lines)[n] != nil && (*lines)[n].kernel == string(name) {
 		return (*lines)[n]
 	}
-	d, ok := a.disks.byName[string(name)]
+	d, ok := r.byName[string(name)]
 	if !ok {
-		d = a.newDisk(string(name))
-		a.disks.byName[d.kernel] = d
+		d = r.newDisk(string(name))
+		r.byName[d.kernel] = d
 	}
 	for len(*lines) <= n {
 		*lines = append(*lines, nil)
@@ -320,7 +383,7 @@ func (a *Agent) disk(lines *[]*disk, n int, name []byte) *disk {
 }
 
 // newDisk looks at a device that has appeared.
-func (a *Agent) newDisk(kernel string) *disk {
+func (r *diskReader) newDisk(kernel string) *disk {
 	d := &disk{kernel: kernel, kind: classify(kernel)}
 	if d.kind == diskNone {
 		return d
@@ -328,51 +391,51 @@ func (a *Agent) newDisk(kernel string) *disk {
 	dir := "sys/block/" + strings.ReplaceAll(kernel, "/", "!")
 	switch d.kind {
 	case diskDM:
-		d.dmName = a.deviceFile(dir + "/dm/name")
+		d.dmName = r.host.deviceFile(dir + "/dm/name")
 		return d // its instance depends on what it is called by then
 	case diskMD:
-		d.name = a.mdName(kernel)
-		d.mdMissing = a.deviceFile(dir + "/md/degraded")
-		d.mdState = a.deviceFile(dir + "/md/array_state")
+		d.name = r.mdName(kernel)
+		d.mdMissing = r.host.deviceFile(dir + "/md/degraded")
+		d.mdState = r.host.deviceFile(dir + "/md/array_state")
 	case diskWhole:
-		d.scheduler = a.deviceFile(dir + "/queue/scheduler")
-		d.wwid = a.findWWID(dir)
+		d.scheduler = r.host.deviceFile(dir + "/queue/scheduler")
+		d.wwid = r.findWWID(dir)
 		d.name = kernel
 		if d.wwid != "unknown" {
-			a.disks.wwids.begin()
-			d.wwidInst, d.wwidName = a.disks.wwids.id([]byte(d.wwid))
+			r.wwids.Begin()
+			d.wwidInst, d.wwidName = r.wwids.ID([]byte(d.wwid))
 		}
 	default:
 		d.name = kernel
 	}
-	insts := &a.disks.insts[d.kind]
-	insts.begin()
-	d.inst, d.name = insts.id([]byte(d.name))
+	insts := &r.insts[d.kind]
+	insts.Begin()
+	d.inst, d.name = insts.ID([]byte(d.name))
 	return d
 }
 
 // nameDM brings the name of a device mapper device up to date: that in
 // /dev/mapper, which it can change. One without a name is not reported.
-func (a *Agent) nameDM(d *disk) bool {
+func (r *diskReader) nameDM(d *disk) bool {
 	b, err := d.dmName.Read()
 	name := procfs.Trim(b)
 	if err != nil || len(name) == 0 {
 		return false
 	}
 	if d.name != string(name) {
-		insts := &a.disks.insts[diskDM]
-		insts.begin()
-		d.inst, d.name = insts.id(name)
+		insts := &r.insts[diskDM]
+		insts.Begin()
+		d.inst, d.name = insts.ID(name)
 	}
 	return true
 }
 
 // findWWID returns the world wide identifier of a disk, in the numeric form
 // that SCSI tools use for the designator's type, or "unknown".
-func (a *Agent) findWWID(dir string) string {
-	b, err := procfs.ReadOnce(a.path(dir + "/device/wwid"))
+func (r *diskReader) findWWID(dir string) string {
+	b, err := procfs.ReadOnce(r.host.path(dir + "/device/wwid"))
 	if err != nil {
-		b, err = procfs.ReadOnce(a.path(dir + "/wwid"))
+		b, err = procfs.ReadOnce(r.host.path(dir + "/wwid"))
 	}
 	b = procfs.Trim(b)
 	if err != nil || len(b) == 0 {
@@ -387,39 +450,39 @@ func (a *Agent) findWWID(dir string) string {
 }
 
 // addWWID adds the numbers of a disk to those of the device that it is a path to.
-func (a *Agent) addWWID(d *disk, row []cell) {
+func (r *diskReader) addWWID(d *disk, row []column.Cell) {
 	if d.wwidName == "" {
 		return
 	}
-	out := &a.blocks[blockWWID]
+	out := r.blocks[blockWWID]
 	at := -1
-	for i, inst := range out.insts {
+	for i, inst := range out.Insts() {
 		if inst == d.wwidInst {
 			at = i
 		}
 	}
 	if at < 0 {
-		at = out.addNamed(d.wwidInst, d.wwidName)
+		at = out.AddNamed(d.wwidInst, d.wwidName)
 	}
-	addCells(out.row(at), row)
+	addCells(out.Row(at), row)
 }
 
-// readDiskNames reports what each disk is connected to, and how arrays are.
-func readDiskNames(a *Agent) error {
-	ids, paths := &a.blocks[blockDiskID], &a.blocks[blockWWIDPaths]
-	ids.clear()
-	paths.clear()
-	status := &a.blocks[blockMDStatus]
-	status.clear()
-	for _, d := range a.disks.md {
-		status.set(status.add(d.inst), 0, uint64(a.arrayStatus(d)))
+// readNames reports what each disk is connected to, and how arrays are.
+func (r *diskReader) readNames() error {
+	ids, paths := r.blocks[blockDiskID], r.blocks[blockWWIDPaths]
+	ids.Clear()
+	paths.Clear()
+	status := r.blocks[blockMDStatus]
+	status.Clear()
+	for _, d := range r.md {
+		status.Set(status.Add(d.inst), 0, uint64(r.arrayStatus(d)))
 	}
-	for _, d := range a.disks.whole {
-		ids.setText(ids.add(d.inst), 0, d.wwid)
+	for _, d := range r.whole {
+		ids.SetText(ids.Add(d.inst), 0, d.wwid)
 	}
-	for _, inst := range a.blocks[blockWWID].insts {
-		names := a.disks.paths[:0]
-		for _, d := range a.disks.whole {
+	for _, inst := range r.blocks[blockWWID].Insts() {
+		names := r.paths[:0]
+		for _, d := range r.whole {
 			if d.wwidName != "" && d.wwidInst == inst {
 				if len(names) > 0 {
 					names = append(names, ' ')
@@ -427,8 +490,8 @@ func readDiskNames(a *Agent) error {
 				names = append(names, d.kernel...)
 			}
 		}
-		paths.setString(paths.add(inst), 0, names)
-		a.disks.paths = names
+		paths.SetString(paths.Add(inst), 0, names)
+		r.paths = names
 	}
 	return nil
 }
@@ -438,9 +501,9 @@ func readDiskNames(a *Agent) error {
 // is 0 for an array in order, 1 if disks are missing, 2 if it cannot be used, and 4
 // if nothing is known. Unless Config.MDAdm names a program, the kernel is asked in
 // its place.
-func (a *Agent) arrayStatus(d *disk) int {
-	if a.cfg.MDAdm != "" {
-		return runMDAdm(a.cfg.MDAdm, d.kernel)
+func (r *diskReader) arrayStatus(d *disk) int {
+	if r.host.cfg.MDAdm != "" {
+		return runMDAdm(r.host.cfg.MDAdm, d.kernel)
 	}
 	return d.kernelStatus() << 8
 }
@@ -484,11 +547,11 @@ func (d *disk) kernelStatus() int {
 
 // readSchedulers reports the I/O scheduler of each disk, the name in brackets
 // in "none [mq-deadline] bfq".
-func readSchedulers(a *Agent) error {
-	out, wwids := &a.blocks[blockDiskSched], &a.blocks[blockWWIDSched]
-	out.clear()
-	wwids.clear()
-	for _, d := range a.disks.whole {
+func (r *diskReader) readSchedulers() error {
+	out, wwids := r.blocks[blockDiskSched], r.blocks[blockWWIDSched]
+	out.Clear()
+	wwids.Clear()
+	for _, d := range r.whole {
 		name := []byte("unknown")
 		if b, err := d.scheduler.Read(); err == nil {
 			if _, b, ok := bytes.Cut(b, []byte("[")); ok {
@@ -497,40 +560,26 @@ func readSchedulers(a *Agent) error {
 				}
 			}
 		}
-		out.setString(out.add(d.inst), 0, name)
-		if d.wwidName != "" && !hasInst(wwids, d.wwidInst) {
-			wwids.setString(wwids.add(d.wwidInst), 0, name)
+		out.SetString(out.Add(d.inst), 0, name)
+		if d.wwidName != "" && !wwids.Has(d.wwidInst) {
+			wwids.SetString(wwids.Add(d.wwidInst), 0, name)
 		}
 	}
 	return nil
 }
 
-func hasInst(b *block, inst int32) bool {
-	for _, i := range b.insts {
-		if i == inst {
-			return true
-		}
-	}
-	return false
-}
-
-// readPartitions reports capacities: the third number, in Kbytes, of the lines
+// parsePartitions reports capacities: the third number, in Kbytes, of the lines
 // of /proc/partitions.
-func readPartitions(a *Agent) error {
-	b, err := a.disks.caps.Read()
-	if err != nil {
-		return err
-	}
-	r := &a.disks
+func (r *diskReader) parsePartitions(b []byte) {
 	for _, k := range kindBlocks[diskWhole:diskZram] {
-		a.blocks[k.capacity].clear()
+		r.blocks[k.capacity].Clear()
 	}
-	wwids := &a.blocks[blockWWIDCap]
-	wwids.clear()
+	wwids := r.blocks[blockWWIDCap]
+	wwids.Clear()
 	for n := 0; ; n++ {
 		line, rest, ok := procfs.Line(b)
 		if !ok {
-			return nil
+			return
 		}
 		b = rest
 		_, line, ok1 := procfs.Uint(line)
@@ -540,32 +589,32 @@ func readPartitions(a *Agent) error {
 		if !ok1 || !ok2 || !ok3 || len(name) == 0 || kb == 0 {
 			continue
 		}
-		d := a.disk(&r.parts, n, name)
+		d := r.disk(&r.parts, n, name)
 		if d.kind == diskNone || d.kind == diskZram || d.seen != r.seen {
 			continue
 		}
-		out := &a.blocks[kindBlocks[d.kind].capacity]
-		out.set(out.add(d.inst), 0, kb)
+		out := r.blocks[kindBlocks[d.kind].capacity]
+		out.Set(out.Add(d.inst), 0, kb)
 		if d.wwidName == "" {
 			continue
 		}
 		found := false
-		for i, inst := range wwids.insts {
+		for i, inst := range wwids.Insts() {
 			if inst == d.wwidInst {
-				wwids.cells[i].bits += kb
+				wwids.Row(i)[0].Bits += kb
 				found = true
 			}
 		}
 		if !found {
-			wwids.set(wwids.add(d.wwidInst), 0, kb)
+			wwids.Set(wwids.Add(d.wwidInst), 0, kb)
 		}
 	}
 }
 
 // mdName returns what a RAID device is called in /dev/md, else its own name.
 // Links that begin with a digit are not names that anybody gave.
-func (a *Agent) mdName(kernel string) string {
-	dir := a.path("dev/md")
+func (r *diskReader) mdName(kernel string) string {
+	dir := r.host.path("dev/md")
 	for _, name := range procfs.Names(dir) {
 		if name[0] == '.' || name[0] >= '0' && name[0] <= '9' {
 			continue

@@ -7,7 +7,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/procfs"
+	"github.com/go-pcp/pcp/pmda/column"
+)
+
+// Blocks of filesysMetrics.
+const (
+	blockMountCount = iota
+	blockMount
+	blockTmpfsMount
+	blockFilesys
+	blockTmpfs
 )
 
 // Columns of blockFilesys and blockTmpfs that come from statfs(2).
@@ -44,10 +55,12 @@ type mount struct {
 
 // A mountReader reads /proc/self/mounts, and asks each file system for its size.
 type mountReader struct {
+	blocks  []*column.Block
+	host    *host
 	file    *procfs.File
 	last    []byte // the file as it was when mounts was made of it
-	devices registry
-	tmpfs   registry
+	devices column.Names
+	tmpfs   column.Names
 	mounts  []mount
 
 	statfs statfsPool
@@ -61,37 +74,74 @@ type fsStat struct {
 	files, freeFiles    uint64
 }
 
-// readMounts brings the list of mounts up to date and fills blockMount.
-func readMounts(a *Agent) error {
-	r := &a.mounts
-	b, err := r.file.Read()
-	if err != nil {
-		return err
+func newMountReader(h *host) *mountReader {
+	r := &mountReader{host: h, file: h.file("proc/self/mounts")}
+	if h.box != nil {
+		// This one stays open within a reading: it is found by the host's /proc, and
+		// read where there may be none.
+		r.file = procfs.NewFile(h.path("proc/self/mounts"))
+		h.box.mounts = r.file
 	}
+	h.share("mounted devices", &r.devices)
+	h.share("tmpfs", &r.tmpfs)
+	r.statfs.call = func(path string) (fsStat, error) {
+		if h.statfs != nil {
+			return h.statfs(path)
+		}
+		return statfs(path)
+	}
+	devices := &column.InDom{Serial: 5, Help: "Mounted file systems on a block device, by device"}
+	tmpfs := &column.InDom{Serial: 18, Help: "Mounted tmpfs file systems, by directory"}
+	r.blocks = column.NewBlocks(
+		filesysMetrics,
+		column.Layout{Cols: 1},
+		column.Layout{Cols: numMount, InDom: devices, Lists: true},
+		column.Layout{InDom: tmpfs, Lists: true},
+		column.Layout{Cols: numFilesys, InDom: devices},
+		column.Layout{Cols: numFilesys, InDom: tmpfs},
+	)
+	return r
+}
+
+func (r *mountReader) family() column.Family {
+	mounts := &column.Source{Name: "/proc/self/mounts", File: r.file, Parse: r.read, Blocks: r.blocks[:blockFilesys], Scope: scopeMounts}
+	// sizes asks each file system on a device, or each tmpfs.
+	sizes := func(name string, block int) *column.Source {
+		return &column.Source{
+			Name: "statfs: " + name, Blocks: r.blocks[block : block+1], After: []*column.Source{mounts}, Scope: scopeMounts,
+			Read: func() error { r.statMounts(r.blocks[block], block == blockTmpfs); return nil },
+		}
+	}
+	return column.Family{Name: "filesys", Metrics: filesysMetrics, Sources: []*column.Source{
+		mounts, sizes("devices", blockFilesys), sizes("tmpfs", blockTmpfs),
+	}}
+}
+
+// read brings the list of mounts up to date and fills the blocks of mounts.
+func (r *mountReader) read(b []byte) {
 	if !bytes.Equal(b, r.last) {
 		r.last = append(r.last[:0], b...)
-		r.parse(b, a.realDevice)
+		r.parse(b, r.host.realDevice)
 	}
-	out, tmp := &a.blocks[blockMount], &a.blocks[blockTmpfsMount]
-	out.clear()
-	tmp.clear()
+	out, tmp := r.blocks[blockMount], r.blocks[blockTmpfsMount]
+	out.Clear()
+	tmp.Clear()
 	for i := range r.mounts {
 		m := &r.mounts[i]
 		if m.tmpfs {
-			tmp.addNamed(m.inst, m.name)
+			tmp.AddNamed(m.inst, m.name)
 			continue
 		}
-		row := out.addNamed(m.inst, m.name)
-		out.setText(row, mountDir, m.dir)
-		out.setText(row, mountType, m.typ)
+		row := out.AddNamed(m.inst, m.name)
+		out.SetText(row, mountDir, m.dir)
+		out.SetText(row, mountType, m.typ)
 		ro := uint64(0)
 		if m.readonly {
 			ro = 1
 		}
-		out.set(row, mountReadonly, ro)
+		out.Set(row, mountReadonly, ro)
 	}
-	a.blocks[blockMountCount].set(0, 0, uint64(out.rows()))
-	return nil
+	r.blocks[blockMountCount].Set(0, 0, uint64(out.Rows()))
 }
 
 // skipTypes are file systems without a device of their own. Network file
@@ -105,8 +155,8 @@ var skipTypes = map[string]bool{
 // the device's real name, the root file system, and all of type tmpfs.
 func (r *mountReader) parse(b []byte, real func(string) string) {
 	r.mounts = r.mounts[:0]
-	r.devices.begin()
-	r.tmpfs.begin()
+	r.devices.Begin()
+	r.tmpfs.Begin()
 	seen := make(map[string]bool)
 	for {
 		line, rest, ok := procfs.Line(b)
@@ -142,21 +192,21 @@ func (r *mountReader) parse(b []byte, real func(string) string) {
 		if m.tmpfs {
 			insts = &r.tmpfs
 		}
-		m.inst, m.name = insts.id([]byte(m.device))
+		m.inst, m.name = insts.ID([]byte(m.device))
 		r.mounts = append(r.mounts, m)
 	}
 }
 
 // realDevice follows symbolic links below the root directory.
-func (a *Agent) realDevice(name string) string {
-	path, err := filepath.EvalSymlinks(a.path(name))
+func (h *host) realDevice(name string) string {
+	path, err := filepath.EvalSymlinks(h.path(name))
 	if err != nil {
 		return name
 	}
-	if a.root == "/" {
+	if h.root == "/" {
 		return path
 	}
-	root, err := filepath.EvalSymlinks(a.root)
+	root, err := filepath.EvalSymlinks(h.root)
 	if err != nil {
 		return name
 	}
@@ -166,7 +216,7 @@ func (a *Agent) realDevice(name string) string {
 	return path
 }
 
-// hasOption tells whether option is one of a list with commas.
+// hasOption reports whether option is one of a list with commas.
 func hasOption(list []byte, option string) bool {
 	for o := range bytes.SplitSeq(list, []byte(",")) {
 		if string(o) == option {
@@ -195,41 +245,29 @@ func unescape(b []byte) string {
 
 func isOctal(c byte) bool { return c >= '0' && c <= '7' }
 
-// readFilesys asks each file system on a device for its size.
-func readFilesys(a *Agent) error {
-	a.statMounts(&a.blocks[blockFilesys], false)
-	return nil
-}
-
-// readTmpfs asks each tmpfs.
-func readTmpfs(a *Agent) error {
-	a.statMounts(&a.blocks[blockTmpfs], true)
-	return nil
-}
-
-func (a *Agent) statMounts(out *block, tmpfs bool) {
-	out.clear()
-	p := &a.mounts.statfs
+func (r *mountReader) statMounts(out *column.Block, tmpfs bool) {
+	out.Clear()
+	p := &r.statfs
 	p.paths = p.paths[:0]
-	for i := range a.mounts.mounts {
-		if m := &a.mounts.mounts[i]; m.tmpfs == tmpfs {
+	for i := range r.mounts {
+		if m := &r.mounts[i]; m.tmpfs == tmpfs {
 			p.paths = append(p.paths, m.dir)
 		}
 	}
 	switch {
 	case len(p.paths) == 0:
-	case a.box != nil:
+	case r.host.box != nil:
 		p.runHere() // where others do not see the same files
 	default:
-		p.run(a.root, a.cfg.StatfsTimeout)
+		p.run(r.host.root, r.host.cfg.StatfsTimeout)
 	}
 	n := 0
-	for i := range a.mounts.mounts {
-		m := &a.mounts.mounts[i]
+	for i := range r.mounts {
+		m := &r.mounts[i]
 		if m.tmpfs != tmpfs {
 			continue
 		}
-		row := out.row(out.add(m.inst))
+		row := out.Row(out.Add(m.inst))
 		if s := &p.stats[n]; s.ok {
 			s.put(row)
 		}
@@ -238,8 +276,8 @@ func (a *Agent) statMounts(out *block, tmpfs bool) {
 }
 
 // put stores s in a row, in Kbytes.
-func (s *fsStat) put(row []cell) {
-	set := func(col int, v uint64) { row[col] = cell{v, true} }
+func (s *fsStat) put(row []column.Cell) {
+	set := func(col int, v uint64) { row[col] = column.Num(v) }
 	used := s.blocks - s.free
 	set(fsCapacity, s.blocks*s.blockSize/1024)
 	set(fsUsed, used*s.blockSize/1024)
@@ -264,8 +302,8 @@ type statfsPool struct {
 	paths []string // to ask
 	stats []fsStat // the answers
 
-	job  *statfsJob                        // idle, for reuse
-	call func(path string) (fsStat, error) // nil means statfs(2)
+	job  *statfsJob // idle, for reuse
+	call func(path string) (fsStat, error)
 
 	mu   sync.Mutex
 	hung map[string]bool
@@ -330,7 +368,7 @@ func (p *statfsPool) run(root string, timeout time.Duration) {
 func (p *statfsPool) runHere() {
 	p.stats = p.stats[:0]
 	for _, path := range p.paths {
-		s, err := statfs(path)
+		s, err := p.call(path)
 		s.ok = err == nil
 		p.stats = append(p.stats, s)
 	}
@@ -338,10 +376,6 @@ func (p *statfsPool) runHere() {
 
 // work asks for the paths of j in order, until j has been given up.
 func (p *statfsPool) work(j *statfsJob, root string) {
-	call := p.call
-	if call == nil {
-		call = statfs
-	}
 	for i, path := range j.paths {
 		var s fsStat
 		if path != "" {
@@ -349,7 +383,7 @@ func (p *statfsPool) work(j *statfsJob, root string) {
 				path = filepath.Join(root, path)
 			}
 			var err error
-			s, err = call(path)
+			s, err = p.call(path)
 			s.ok = err == nil
 		}
 		p.mu.Lock()
@@ -365,4 +399,27 @@ func (p *statfsPool) work(j *statfsJob, root string) {
 		}
 		p.mu.Unlock()
 	}
+}
+
+// filesysMetrics are the metrics of mounted file systems.
+var filesysMetrics = []column.Metric{
+	{Name: "filesys.capacity", Cluster: 5, Item: 1, Type: pcp.TypeU64, Sem: discrete, Units: kbyte, From: blockFilesys, Col: fsCapacity, Help: "Size, of each mounted file system"},
+	{Name: "filesys.used", Cluster: 5, Item: 2, Type: pcp.TypeU64, Sem: instant, Units: kbyte, From: blockFilesys, Col: fsUsed, Help: "Space in use, of each mounted file system"},
+	{Name: "filesys.free", Cluster: 5, Item: 3, Type: pcp.TypeU64, Sem: instant, Units: kbyte, From: blockFilesys, Col: fsFree, Help: "Space not in use, of each mounted file system"},
+	{Name: "filesys.maxfiles", Cluster: 5, Item: 4, Type: pcp.TypeU32, Sem: discrete, From: blockFilesys, Col: fsMaxFiles, Help: "Files that there is room for, of each mounted file system"},
+	{Name: "filesys.usedfiles", Cluster: 5, Item: 5, Type: pcp.TypeU32, Sem: instant, From: blockFilesys, Col: fsUsedFiles, Help: "Files that exist, of each mounted file system"},
+	{Name: "filesys.freefiles", Cluster: 5, Item: 6, Type: pcp.TypeU32, Sem: instant, From: blockFilesys, Col: fsFreeFiles, Help: "Files that could be made, of each mounted file system"},
+	{Name: "filesys.mountdir", Cluster: 5, Item: 7, Type: pcp.TypeString, Sem: discrete, From: blockMount, Col: mountDir, Help: "Directory that it is mounted on, of each mounted file system"},
+	{Name: "filesys.full", Cluster: 5, Item: 8, Type: pcp.TypeDouble, Sem: instant, From: blockFilesys, Col: fsFull, Help: "Percentage of space in use, of what users can have, of each mounted file system"},
+	{Name: "filesys.blocksize", Cluster: 5, Item: 9, Type: pcp.TypeU32, Sem: instant, Units: byteUnit, From: blockFilesys, Col: fsBlockSize, Help: "Size of a block, of each mounted file system"},
+	{Name: "filesys.avail", Cluster: 5, Item: 10, Type: pcp.TypeU64, Sem: instant, Units: kbyte, From: blockFilesys, Col: fsAvail, Help: "Space that users other than root can have, of each mounted file system"},
+	{Name: "filesys.readonly", Cluster: 5, Item: 11, Type: pcp.TypeU32, Sem: instant, From: blockMount, Col: mountReadonly, Help: "1 if mounted for reading only, of each mounted file system"},
+	{Name: "tmpfs.capacity", Cluster: 34, Item: 1, Type: pcp.TypeU64, Sem: discrete, Units: kbyte, From: blockTmpfs, Col: fsCapacity, Help: "Size, of each mounted tmpfs"},
+	{Name: "tmpfs.used", Cluster: 34, Item: 2, Type: pcp.TypeU64, Sem: instant, Units: kbyte, From: blockTmpfs, Col: fsUsed, Help: "Space in use, of each mounted tmpfs"},
+	{Name: "tmpfs.free", Cluster: 34, Item: 3, Type: pcp.TypeU64, Sem: instant, Units: kbyte, From: blockTmpfs, Col: fsFree, Help: "Space not in use, of each mounted tmpfs"},
+	{Name: "tmpfs.maxfiles", Cluster: 34, Item: 4, Type: pcp.TypeU32, Sem: discrete, From: blockTmpfs, Col: fsMaxFiles, Help: "Files that there is room for, of each mounted tmpfs"},
+	{Name: "tmpfs.usedfiles", Cluster: 34, Item: 5, Type: pcp.TypeU32, Sem: instant, From: blockTmpfs, Col: fsUsedFiles, Help: "Files that exist, of each mounted tmpfs"},
+	{Name: "tmpfs.freefiles", Cluster: 34, Item: 6, Type: pcp.TypeU32, Sem: instant, From: blockTmpfs, Col: fsFreeFiles, Help: "Files that could be made, of each mounted tmpfs"},
+	{Name: "tmpfs.full", Cluster: 34, Item: 7, Type: pcp.TypeDouble, Sem: instant, From: blockTmpfs, Col: fsFull, Help: "Percentage of space in use, of what users can have, of each mounted tmpfs"},
+	{Name: "hinv.nfilesys", Cluster: 5, Item: 0, Type: pcp.TypeU32, Sem: discrete, Units: count, From: blockMountCount, Help: "Mounted file systems that are on a device"},
 }

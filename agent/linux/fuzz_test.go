@@ -4,11 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/go-pcp/pcp/pmda/column"
 )
 
 // fuzz feeds a parser, seeded with a file of each fixture. It must survive
-// anything, twice, and leave its blocks in order.
-func fuzz(f *testing.F, file string, parse func(a *Agent, b []byte), blocks ...blockID) {
+// anything, twice, and leave its blocks in order. start makes the parser.
+func fuzz(f *testing.F, file string, start func(h *host) (parse func(b []byte), blocks []*column.Block)) {
 	for _, tree := range []string{"vm", "old", "odd"} {
 		if b, err := os.ReadFile(filepath.Join("testdata", tree, file)); err == nil {
 			f.Add(b)
@@ -17,125 +19,114 @@ func fuzz(f *testing.F, file string, parse func(a *Agent, b []byte), blocks ...b
 	f.Add([]byte("\n\n 1 :\x00\n18446744073709551616"))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		a := New(Config{Root: dir, PageSize: 4096})
-		a.stat.survey(dir)
+		parse, blocks := start(newHost(Config{Root: dir, PageSize: 4096}))
 		for range 2 {
-			parse(a, b)
-			for _, id := range blocks {
-				a.blocks[id].sort()
-				check(t, id, &a.blocks[id])
+			parse(b)
+			for i, block := range blocks {
+				block.Sort()
+				check(t, i, block)
 			}
 		}
 	})
 }
 
+// fuzzFamily is fuzz for the parser of the nth source of a family, which is one file.
+func fuzzFamily(f *testing.F, file string, n int, family func(h *host) column.Family) {
+	fuzz(f, file, func(h *host) (func(b []byte), []*column.Block) {
+		s := family(h).Sources[n]
+		return s.Parse, s.Blocks
+	})
+}
+
 // check wants a block to be in order.
-func check(t *testing.T, id blockID, b *block) {
+func check(t *testing.T, i int, b *column.Block) {
 	t.Helper()
-	if !blockSpecs[id].multi {
-		if len(b.cells) != b.cols || b.insts != nil {
-			t.Errorf("block %d: %d cells of %d, instances %v", id, len(b.cells), b.cols, b.insts)
+	insts, names, cells := b.Insts(), b.Names(), len(b.Cells())
+	if b.InDom() == nil {
+		if cells != b.Cols() || insts != nil {
+			t.Errorf("block %d: %d cells of %d, instances %v", i, cells, b.Cols(), insts)
 		}
 		return
 	}
-	if len(b.cells) != len(b.insts)*b.cols || b.names != nil && len(b.names) != len(b.insts) {
-		t.Errorf("block %d: %d instances, %d names, %d cells in %d columns", id, len(b.insts), len(b.names), len(b.cells), b.cols)
+	if cells != len(insts)*b.Cols() || names != nil && len(names) != len(insts) {
+		t.Errorf("block %d: %d instances, %d names, %d cells in %d columns", i, len(insts), len(names), cells, b.Cols())
 	}
 	seen := make(map[int32]bool)
-	for _, inst := range b.insts {
+	for _, inst := range insts {
 		if inst < 0 || seen[inst] {
-			t.Errorf("block %d: instances %v", id, b.insts)
+			t.Errorf("block %d: instances %v", i, insts)
 		}
 		seen[inst] = true
 	}
-	names := make(map[string]bool)
-	for _, name := range b.names {
-		if name == "" || names[name] {
-			t.Errorf("block %d: names %q", id, b.names)
+	known := make(map[string]bool)
+	for _, name := range names {
+		if name == "" || known[name] {
+			t.Errorf("block %d: names %q", i, names)
 		}
-		names[name] = true
+		known[name] = true
 	}
 }
 
 func FuzzStat(f *testing.F) {
-	fuzz(f, "proc/stat", (*Agent).parseStat, blockStat, blockCPU, blockNodeCPU)
+	fuzzFamily(f, "proc/stat", 0, func(h *host) column.Family { return newCPUReader(h).family() })
 }
 
-func FuzzLoadavg(f *testing.F) {
-	fuzz(f, "proc/loadavg", func(a *Agent, b []byte) { parseLoadavg(b, &a.blocks[blockLoad], &a.blocks[blockLoadInfo]) }, blockLoad, blockLoadInfo)
-}
+func FuzzLoadavg(f *testing.F) { fuzzFamily(f, "proc/loadavg", 0, loadFamily) }
+
+func FuzzUptime(f *testing.F) { fuzzFamily(f, "proc/uptime", 1, loadFamily) }
 
 func FuzzMeminfo(f *testing.F) {
-	fuzz(f, "proc/meminfo", func(a *Agent, b []byte) { a.meminfo.parse(b, &a.blocks[blockMeminfo]) }, blockMeminfo)
+	fuzzFamily(f, "proc/meminfo", 0, func(h *host) column.Family { return newMeminfoReader(h).family() })
 }
 
 func FuzzVmstat(f *testing.F) {
-	fuzz(f, "proc/vmstat", func(a *Agent, b []byte) { a.vmstat.parse(b, &a.blocks[blockVmstat]) }, blockVmstat)
+	fuzzFamily(f, "proc/vmstat", 0, func(h *host) column.Family { return newVmstatReader(h).family() })
 }
 
 func FuzzInterrupts(f *testing.F) {
-	fuzz(f, "proc/interrupts", func(a *Agent, b []byte) {
-		a.interrupts.parse(b, &a.blocks[blockIRQ], &a.blocks[blockCPUIRQ], &a.blocks[blockIntrByCPU], &a.blocks[blockIRQMisc])
-		a.interrupts.texts()
-	}, blockIRQ, blockCPUIRQ, blockIntrByCPU, blockIRQMisc)
+	fuzzFamily(f, "proc/interrupts", 0, func(h *host) column.Family { return interruptsFamily(h, newCPUReader(h).cpuInDom) })
 }
 
-func FuzzPressure(f *testing.F) {
-	fuzz(f, "proc/pressure/memory", func(a *Agent, b []byte) {
-		a.blocks[blockMemSome].clear()
-		parsePressure(b, "some", &a.blocks[blockMemSome], &a.blocks[blockMemSomeTotal])
-	}, blockMemSome, blockMemSomeTotal)
-}
+func FuzzPressure(f *testing.F) { fuzzFamily(f, "proc/pressure/memory", 2, pressureFamily) }
 
 func FuzzZoneinfo(f *testing.F) {
-	fuzz(f, "proc/zoneinfo", func(a *Agent, b []byte) { a.zones.parse(b, 4, &a.blocks[blockZone], &a.blocks[blockZoneProt]) }, blockZone, blockZoneProt)
+	fuzzFamily(f, "proc/zoneinfo", 0, func(h *host) column.Family { return newZoneReader(h).family() })
 }
 
-func FuzzBuddyinfo(f *testing.F) {
-	fuzz(f, "proc/buddyinfo", func(a *Agent, b []byte) { a.buddy.parse(b, 4, &a.blocks[blockBuddy]) }, blockBuddy)
-}
+func FuzzBuddyinfo(f *testing.F) { fuzzFamily(f, "proc/buddyinfo", 0, buddyFamily) }
 
-func FuzzSlabinfo(f *testing.F) {
-	fuzz(f, "proc/slabinfo", func(a *Agent, b []byte) { a.slabs.parse(b, 4096, &a.blocks[blockSlab]) }, blockSlab)
-}
+func FuzzSlabinfo(f *testing.F) { fuzzFamily(f, "proc/slabinfo", 0, slabFamily) }
 
-func FuzzSwaps(f *testing.F) {
-	fuzz(f, "proc/swaps", func(a *Agent, b []byte) { a.swaps.parse(b, &a.blocks[blockSwap]) }, blockSwap)
-}
+func FuzzSwaps(f *testing.F) { fuzzFamily(f, "proc/swaps", 0, swapFamily) }
 
 func FuzzDiskstats(f *testing.F) {
-	fuzz(f, "proc/diskstats", (*Agent).parseDiskstats, blockDisk, blockPart, blockMD, blockZram, blockWWID, blockDiskAll)
+	fuzzFamily(f, "proc/diskstats", 0, func(h *host) column.Family { return newDiskReader(h).family() })
 }
 
 func FuzzNetDev(f *testing.F) {
-	fuzz(f, "proc/net/dev", func(a *Agent, b []byte) { a.net.parse(b, &a.blocks[blockNet]) }, blockNet)
+	fuzzFamily(f, "proc/net/dev", 0, func(h *host) column.Family { return newNetReader(h).family() })
 }
 
-func FuzzInet6(f *testing.F) {
-	fuzz(f, "proc/net/if_inet6", func(a *Agent, b []byte) { a.netAddr.parseInet6(b, &a.blocks[blockNetInet6]) }, blockNetInet6)
-}
+func FuzzInet6(f *testing.F) { fuzzFamily(f, "proc/net/if_inet6", 2, netAddrFamily) }
 
 func FuzzMounts(f *testing.F) {
-	fuzz(f, "proc/self/mounts", func(a *Agent, b []byte) {
-		a.mounts.parse(b, func(name string) string { return name })
-	}, blockMount)
+	fuzzFamily(f, "proc/self/mounts", 0, func(h *host) column.Family { return newMountReader(h).family() })
 }
 
 func FuzzCPUInfo(f *testing.F) {
-	fuzz(f, "proc/cpuinfo", func(a *Agent, b []byte) {
-		a.cpuinfo.parse(b)
-		out := &a.blocks[blockCPUInfo]
-		out.clear()
-		for i := range a.cpuinfo.cpus {
-			a.cpuinfo.cpus[i].put(out, out.add(int32(i)))
-		}
-	}, blockCPUInfo)
+	fuzz(f, "proc/cpuinfo", func(h *host) (func(b []byte), []*column.Block) {
+		cpus := newCPUReader(h)
+		cpus.parse([]byte("cpu0 1 2 3 4\ncpu1 5 6 7 8\n"))
+		blocks, r := cpuInfoFamily(h, cpus).Sources[0].Blocks, new(cpuInfoReader)
+		return func(b []byte) { r.parse(b); r.fill(cpus, blocks[0]) }, blocks
+	})
 }
 
 func FuzzSCSI(f *testing.F) {
-	fuzz(f, "proc/scsi/scsi", func(a *Agent, b []byte) {
-		a.scsi.parse(b, &a.blocks[blockSCSI], func(address string) string { return "sd" })
-	}, blockSCSI)
+	fuzz(f, "proc/scsi/scsi", func(*host) (func(b []byte), []*column.Block) {
+		r := newSCSIReader(func(string) string { return "sd" })
+		return r.parse, r.blocks
+	})
 }
 
 func FuzzUtmp(f *testing.F) {
@@ -143,68 +134,88 @@ func FuzzUtmp(f *testing.F) {
 	record[0] = 7
 	copy(record[44:], "root")
 	f.Add(record)
-	fuzz(f, "var/run/utmp", func(a *Agent, b []byte) { parseUtmp(b, &a.blocks[blockUtmp]) }, blockUtmp)
+	fuzz(f, "var/run/utmp", func(h *host) (func(b []byte), []*column.Block) {
+		blocks := utmpFamily(h).Sources[0].Blocks
+		return func(b []byte) { parseUtmp(b, blocks[0]) }, blocks
+	})
 }
 
 func FuzzTimeInState(f *testing.F) {
 	f.Add([]byte("2400000 100\n1200000 50\n"))
-	fuzz(f, "none", func(a *Agent, b []byte) {
-		out := &a.blocks[blockFreq]
-		out.clear()
-		parseTimeInState(b, out.row(out.add(0)))
-	}, blockFreq)
+	fuzz(f, "none", func(h *host) (func(b []byte), []*column.Block) {
+		out := column.NewBlocks(nil, column.Layout{Cols: numFreq, InDom: newCPUReader(h).cpuInDom})
+		return func(b []byte) {
+			out[0].Clear()
+			parseTimeInState(b, out[0].Row(out[0].Add(0)))
+		}, out
+	})
 }
 
 func FuzzSNMP(f *testing.F) {
-	fuzz(f, "proc/net/snmp", func(a *Agent, b []byte) {
-		a.snmp.parse(b, &a.blocks[blockSNMP], &a.blocks[blockICMPMsg])
-		a.netstat.parse(b, &a.blocks[blockNetstat], nil)
-	}, blockSNMP, blockICMPMsg, blockNetstat)
+	fuzz(f, "proc/net/snmp", func(h *host) (func(b []byte), []*column.Block) {
+		snmp, netstat := newSNMPReader(h), newNetstatReader(h)
+		return func(b []byte) { snmp.parse(b); netstat.parse(b) }, append(snmp.source.Blocks, netstat.source.Blocks...)
+	})
 }
 
+func FuzzSNMP6(f *testing.F) { fuzzFamily(f, "proc/net/snmp6", 0, snmp6Family) }
+
 func FuzzSockstat(f *testing.F) {
-	fuzz(f, "proc/net/sockstat", func(a *Agent, b []byte) { a.sockstat.parse(b, a.keys[blockSockstat], &a.blocks[blockSockstat]) }, blockSockstat)
+	fuzz(f, "proc/net/sockstat", func(h *host) (func(b []byte), []*column.Block) {
+		r := &sockstatReader{out: sockstatFamily(h).Sources[0].Blocks[0]}
+		return r.parse, []*column.Block{r.out}
+	})
 }
 
 func FuzzSoftnet(f *testing.F) {
-	fuzz(f, "proc/net/softnet_stat", func(a *Agent, b []byte) {
-		parseSoftnet(b, []int32{0, 1, 7}, &a.blocks[blockSoftnet], &a.blocks[blockSoftnetCPU])
-	}, blockSoftnet, blockSoftnetCPU)
+	fuzz(f, "proc/net/softnet_stat", func(h *host) (func(b []byte), []*column.Block) {
+		blocks := softnetFamily(h, newCPUReader(h)).Sources[0].Blocks
+		return func(b []byte) { parseSoftnet(b, []int32{0, 1, 7}, blocks[blockSoftnet], blocks[blockSoftnetCPU]) }, blocks
+	})
 }
 
 func FuzzSockets(f *testing.F) {
-	fuzz(f, "proc/net/tcp", func(a *Agent, b []byte) {
-		countTCP(b, &a.blocks[blockTCP])
-		countUDP(b, &a.blocks[blockUDP])
-		countRaw(b, &a.blocks[blockRaw])
-		countUnix(b, &a.blocks[blockUnix])
-		countLocks(b, &a.blocks[blockLocks])
-	}, blockTCP, blockUDP, blockRaw, blockUnix, blockLocks)
+	fuzz(f, "proc/net/tcp", func(h *host) (func(b []byte), []*column.Block) {
+		locks := lockFamily(h).Sources[0].Blocks
+		b := column.NewBlocks(nil, column.Layout{Cols: numTCPStates}, column.Layout{Cols: numUDP}, column.Layout{Cols: 1}, column.Layout{Cols: numUnix})
+		return func(text []byte) {
+			countTCP(text, b[0])
+			countUDP(text, b[1])
+			countRaw(text, b[2])
+			countUnix(text, b[3])
+			countLocks(text, locks[0])
+		}, append(b, locks...)
+	})
 }
 
-func FuzzShm(f *testing.F) {
-	fuzz(f, "proc/sysvipc/shm", (*Agent).parseShm, blockShm, blockShmInfo)
+// fuzzIPC is fuzz for one of the tables of /proc/sysvipc.
+func fuzzIPC(f *testing.F, file string, parse func(r *ipcReader, b []byte), from, to int) {
+	fuzz(f, file, func(h *host) (func(b []byte), []*column.Block) {
+		r := newIPCReader(h)
+		return func(b []byte) { parse(r, b) }, r.blocks[from:to]
+	})
 }
 
-func FuzzMsg(f *testing.F) {
-	fuzz(f, "proc/sysvipc/msg", (*Agent).parseMsg, blockMsg, blockMsgInfo)
-}
+func FuzzShm(f *testing.F) { fuzzIPC(f, "proc/sysvipc/shm", (*ipcReader).parseShm, blockShm, blockMsg) }
+
+func FuzzMsg(f *testing.F) { fuzzIPC(f, "proc/sysvipc/msg", (*ipcReader).parseMsg, blockMsg, blockSem) }
 
 func FuzzSem(f *testing.F) {
-	fuzz(f, "proc/sysvipc/sem", (*Agent).parseSem, blockSem, blockSemInfo)
+	fuzzIPC(f, "proc/sysvipc/sem", (*ipcReader).parseSem, blockSem, blockSemInfo+1)
 }
 
 func FuzzNFS(f *testing.F) {
-	fuzz(f, "proc/net/rpc/nfsd", func(a *Agent, b []byte) {
-		if err := readNFS(a); err != nil {
-			panic(err)
-		}
-		a.parseNFS(b)
-		a.parseNFSD(b)
-		a.parsePools(b, b)
-	}, blockNFSClient, blockNFSServer, blockNFSAhead, blockNFSPools, blockNFS2Client, blockNFS3Server, blockNFS4Server)
+	fuzz(f, "proc/net/rpc/nfsd", func(h *host) (func(b []byte), []*column.Block) {
+		r := newNFSReader(h)
+		return func(b []byte) {
+			if err := r.read(); err != nil {
+				panic(err)
+			}
+			r.parseClient(b)
+			r.parseServer(b)
+			r.parsePools(b, b)
+		}, r.blocks
+	})
 }
 
-func FuzzTTY(f *testing.F) {
-	fuzz(f, "proc/tty/driver/serial", func(a *Agent, b []byte) { a.tty.parse(b, &a.blocks[blockTTY]) }, blockTTY)
-}
+func FuzzTTY(f *testing.F) { fuzzFamily(f, "proc/tty/driver/serial", 0, ttyFamily) }

@@ -1,9 +1,24 @@
 package linux
 
 import (
+	"encoding/json"
 	"strconv"
+	"strings"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/procfs"
+	"github.com/go-pcp/pcp/pmda/column"
+)
+
+// Blocks of interruptMetrics.
+const (
+	blockIRQ       = iota // totals by interrupt
+	blockCPUIRQ           // counts by interrupt and processor
+	blockIntrByCPU        // totals by processor
+	blockIRQMisc          // errors, and interrupts missed
+	blockSoftirq
+	blockCPUSoftirq
+	blockSoftirqByCPU
 )
 
 // Columns of blockIRQMisc.
@@ -16,34 +31,88 @@ const (
 // An irqReader reads /proc/interrupts or /proc/softirqs: a header of processors,
 // then lines of a name, a count for each processor, and words about it.
 type irqReader struct {
-	file   *procfs.File
-	irqs   registry // names of interrupts
-	perCPU registry // "name::cpuN"
-	lines  []irqLine
-	cpus   []int32 // the processor of each column
-	header []byte  // the header that cpus was made from
-	key    []byte  // room to make names in
-	pass   uint64
-	seen   []uint64 // by interrupt: the pass that found it last
+	total, perCPU, byCPU *column.Block
+	misc                 *column.Block // nil if the file has no such lines
+
+	irqs    column.Names // names of interrupts
+	cpuIRQs column.Names // "name::cpuN"
+	lines   []irqLine
+	cpus    []int32 // the processor of each column
+	header  []byte  // the header that cpus was made from
+	key     []byte  // room to make names in
+	pass    uint64
+	seen    []uint64          // by interrupt: the pass that found it last
+	texts   map[string]string // what the file says about each interrupt
 }
 
 // An irqLine is what is known about a line of the file.
 type irqLine struct {
-	inst   int32
-	name   string
-	insts  []int32 // of its columns
-	names  []string
-	text   string // what the line says about the interrupt
-	rawTxt []byte
+	inst  int32
+	name  string
+	insts []int32 // of its columns
+	names []string
+	text  []byte // what the line says about the interrupt
 }
 
-// parse fills a block of totals by interrupt, one of counts by interrupt and
-// processor, and one of totals by processor. If misc is not nil, the lines of
-// errors and of interrupts missed go there.
-func (r *irqReader) parse(b []byte, total, perCPU, byCPU, misc *block) {
-	total.clear()
-	perCPU.clear()
-	byCPU.clear()
+// interruptsFamily reads /proc/interrupts and /proc/softirqs.
+func interruptsFamily(h *host, cpus *column.InDom) column.Family {
+	hard, soft := &irqReader{texts: make(map[string]string)}, &irqReader{texts: make(map[string]string)}
+	irqs := &column.InDom{
+		Serial: 4, Help: "Interrupts by number or name, without regard to processors",
+		Labels: `{"device_type":"irq","indom_name":"per irq"}`,
+		InstanceLabels: func(_ int32, name string) map[string]any {
+			return map[string]any{"irq": name, "irqtext": hard.texts[name]}
+		},
+	}
+	softirqs := &column.InDom{
+		Serial: 36, Help: "Soft interrupts, without regard to processors", Labels: `{"indom_name":"per softirq"}`,
+	}
+	cpuIRQs := &column.InDom{
+		Serial: 40, Help: "Interrupts on each processor",
+		Labels: `{"device_type":["irq","cpu"],"indom_name":"per cpu, per irq"}`,
+		InstanceLabels: func(_ int32, name string) map[string]any {
+			irq, cpu := splitCPU(name)
+			return map[string]any{"cpu": cpu, "irq": irq, "irqtext": hard.texts[irq]}
+		},
+	}
+	cpuSoftirqs := &column.InDom{
+		Serial: 41, Help: "Soft interrupts on each processor",
+		Labels: `{"device_type":"cpu","indom_name":"per cpu, per softirq"}`,
+		InstanceLabels: func(_ int32, name string) map[string]any {
+			irq, cpu := splitCPU(name)
+			return map[string]any{"cpu": cpu, "softirq": irq}
+		},
+	}
+	b := column.NewBlocks(
+		interruptMetrics,
+		column.Layout{Cols: 1, InDom: irqs, Lists: true},
+		column.Layout{Cols: 1, InDom: cpuIRQs, Lists: true},
+		column.Layout{Cols: 1, InDom: cpus},
+		column.Layout{Cols: numIRQMisc},
+		column.Layout{Cols: 1, InDom: softirqs, Lists: true},
+		column.Layout{Cols: 1, InDom: cpuSoftirqs, Lists: true},
+		column.Layout{Cols: 1, InDom: cpus},
+	)
+	hard.total, hard.perCPU, hard.byCPU, hard.misc = b[blockIRQ], b[blockCPUIRQ], b[blockIntrByCPU], b[blockIRQMisc]
+	soft.total, soft.perCPU, soft.byCPU = b[blockSoftirq], b[blockCPUSoftirq], b[blockSoftirqByCPU]
+	return column.Family{Name: "interrupts", Metrics: interruptMetrics, Sources: []*column.Source{
+		{Name: "/proc/interrupts", File: h.file("proc/interrupts"), Parse: hard.parse, Blocks: b[:blockSoftirq]},
+		{Name: "/proc/softirqs", File: h.wholeFile("proc/softirqs"), Parse: soft.parse, Blocks: b[blockSoftirq:]},
+	}}
+}
+
+// splitCPU takes "24::cpu1" apart.
+func splitCPU(name string) (irq string, cpu json.Number) {
+	irq, digits, _ := strings.Cut(name, "::cpu")
+	return irq, json.Number(digits)
+}
+
+// parse fills the blocks.
+func (r *irqReader) parse(b []byte) {
+	total, perCPU, byCPU, misc := r.total, r.perCPU, r.byCPU, r.misc
+	total.Clear()
+	perCPU.Clear()
+	byCPU.Clear()
 	header, b, ok := procfs.Line(b)
 	if !ok {
 		return
@@ -53,11 +122,11 @@ func (r *irqReader) parse(b []byte, total, perCPU, byCPU, misc *block) {
 	}
 	r.pass++
 	for _, cpu := range r.cpus {
-		byCPU.set(byCPU.add(cpu), 0, 0)
+		byCPU.Set(byCPU.Add(cpu), 0, 0)
 	}
 	if misc != nil {
-		misc.set(0, irqMissed, 0)
-		misc.set(0, irqErrors, 0)
+		misc.Set(0, irqMissed, 0)
+		misc.Set(0, irqErrors, 0)
 	}
 	for n := 0; ; n++ {
 		line, rest, ok := procfs.Line(b)
@@ -82,7 +151,7 @@ func (r *irqReader) parse(b []byte, total, perCPU, byCPU, misc *block) {
 			}
 			if col >= 0 {
 				if v, _, ok := procfs.Uint(line); ok {
-					misc.set(0, col, v)
+					misc.Set(0, col, v)
 				}
 				continue
 			}
@@ -108,13 +177,13 @@ func (r *irqReader) parse(b []byte, total, perCPU, byCPU, misc *block) {
 				line = rest
 			} // else fewer columns than processors: 0, as proc_interrupts.c has it
 			sum += v
-			perCPU.set(perCPU.addNamed(l.insts[i], l.names[i]), 0, v)
-			byCPU.cells[i].bits += v
+			perCPU.Set(perCPU.AddNamed(l.insts[i], l.names[i]), 0, v)
+			byCPU.Row(i)[0].Bits += v
 		}
-		total.set(total.addNamed(l.inst, l.name), 0, sum)
-		if string(l.rawTxt) != string(line) {
-			l.rawTxt = append(l.rawTxt[:0], line...)
-			l.text = squash(line)
+		total.Set(total.AddNamed(l.inst, l.name), 0, sum)
+		if string(l.text) != string(line) {
+			l.text = append(l.text[:0], line...)
+			r.texts[l.name] = squash(line)
 		}
 	}
 }
@@ -145,15 +214,15 @@ func (r *irqReader) learn(header []byte) {
 
 // learnLine finds or gives the instances of a line that was not where it was.
 func (r *irqReader) learnLine(l *irqLine, name []byte) {
-	r.irqs.begin()
-	l.inst, l.name = r.irqs.id(name)
+	r.irqs.Begin()
+	l.inst, l.name = r.irqs.ID(name)
 	l.insts, l.names = make([]int32, len(r.cpus)), make([]string, len(r.cpus))
-	l.text, l.rawTxt = "", nil
+	l.text, r.texts[l.name] = nil, ""
 	for i, cpu := range r.cpus {
 		r.key = append(append(r.key[:0], name...), "::cpu"...)
 		r.key = strconv.AppendInt(r.key, int64(cpu), 10)
-		r.perCPU.begin()
-		l.insts[i], l.names[i] = r.perCPU.id(r.key)
+		r.cpuIRQs.Begin()
+		l.insts[i], l.names[i] = r.cpuIRQs.ID(r.key)
 	}
 }
 
@@ -172,20 +241,14 @@ func squash(b []byte) string {
 	}
 }
 
-func readInterrupts(a *Agent) error {
-	b, err := a.interrupts.file.Read()
-	if err != nil {
-		return err
-	}
-	a.interrupts.parse(b, &a.blocks[blockIRQ], &a.blocks[blockCPUIRQ], &a.blocks[blockIntrByCPU], &a.blocks[blockIRQMisc])
-	return nil
-}
-
-func readSoftirqs(a *Agent) error {
-	b, err := a.softirqs.file.Read()
-	if err != nil {
-		return err
-	}
-	a.softirqs.parse(b, &a.blocks[blockSoftirq], &a.blocks[blockCPUSoftirq], &a.blocks[blockSoftirqByCPU], nil)
-	return nil
+// interruptMetrics are the metrics of /proc/interrupts and /proc/softirqs.
+var interruptMetrics = []column.Metric{
+	{Name: "kernel.all.interrupts.total", Cluster: 4, Item: 0, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockIRQ, Help: "Interrupts served on all processors, by line"},
+	{Name: "kernel.all.interrupts.missed", Cluster: 4, Item: 2, Type: pcp.TypeU32, Sem: counter, Units: count, From: blockIRQMisc, Col: irqMissed, Help: "Interrupts that the I/O APIC lost"},
+	{Name: "kernel.all.interrupts.errors", Cluster: 4, Item: 3, Type: pcp.TypeU32, Sem: counter, Units: count, From: blockIRQMisc, Col: irqErrors, Help: "Errors on the bus between I/O APICs, or interrupts nobody wanted"},
+	{Name: "kernel.all.softirqs.total", Cluster: 82, Item: 0, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftirq, Help: "Soft interrupts on all processors, by kind"},
+	{Name: "kernel.percpu.interrupts", Cluster: 4, Item: 1, Type: pcp.TypeU32, Sem: counter, Units: count, From: blockCPUIRQ, Help: "Interrupts by line and processor"},
+	{Name: "kernel.percpu.softirqs", Cluster: 63, Item: 0, Type: pcp.TypeU32, Sem: counter, Units: count, From: blockCPUSoftirq, Help: "Soft interrupts by kind and processor"},
+	{Name: "kernel.percpu.intr", Cluster: 4, Item: 4, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockIntrByCPU, Help: "Interrupts served by each processor"},
+	{Name: "kernel.percpu.sirq", Cluster: 63, Item: 1, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftirqByCPU, Help: "Soft interrupts served by each processor"},
 }

@@ -36,31 +36,31 @@ var netAllFrom = [numNetAll]int{
 }
 
 // sumNet fills blockNetAll from blockNet.
-func (a *Agent) sumNet() {
-	r, net, all := &a.net, &a.blocks[blockNet], &a.blocks[blockNetAll]
-	all.zero()
-	for row, inst := range net.insts {
+func (r *netReader) sumNet() {
+	net, all := r.blocks[blockNet], r.blocks[blockNetAll]
+	all.Zero()
+	for row, inst := range net.Insts() {
 		for len(r.counted) <= int(inst) {
 			if r.exclude == nil {
-				r.exclude = a.excluded()
+				r.exclude = r.host.notCounted()
 			}
-			r.counted = append(r.counted, !r.exclude.MatchString(r.names.names[len(r.counted)]))
+			r.counted = append(r.counted, !r.exclude.MatchString(r.names.Name(int32(len(r.counted)))))
 		}
 		if !r.counted[inst] {
 			continue
 		}
 		for col, from := range netAllFrom {
-			v, _ := net.get(row, from)
-			all.cells[col].bits += v
+			v, _ := net.Get(row, from)
+			all.Row(0)[col].Bits += v
 		}
 	}
 }
 
-// excluded reads which interfaces network.all leaves out: a regular expression
+// notCounted reads which interfaces network.all leaves out: a regular expression
 // in interfaces.conf, in which blanks, line ends and comments do not count.
-func (a *Agent) excluded() *regexp.Regexp {
+func (h *host) notCounted() *regexp.Regexp {
 	byDefault := regexp.MustCompile(notPhysical)
-	b, err := procfs.ReadOnce(a.path("etc/pcp/linux/interfaces.conf"))
+	b, err := procfs.ReadOnce(h.path("etc/pcp/linux/interfaces.conf"))
 	if err != nil {
 		return byDefault
 	}
@@ -79,7 +79,7 @@ func (a *Agent) excluded() *regexp.Regexp {
 	}
 	re, err := regexp.CompilePOSIX(text.String())
 	if err != nil {
-		a.log.Warn("interfaces.conf is not understood, network.all leaves out what it does by default", "err", err)
+		h.log.Warn("interfaces.conf is not understood, network.all leaves out what it does by default", "err", err)
 		return byDefault
 	}
 	return re

@@ -1,14 +1,17 @@
 package linux
 
 import (
-	"bytes"
-	"math"
-
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/procfs"
+	"github.com/go-pcp/pcp/pmda/column"
 )
 
 // A numaReader reads meminfo and numastat of each node in /sys.
 type numaReader struct {
+	blocks            []*column.Block
+	host              *host
+	cpus              *cpuReader
+	pages             *meminfoReader
 	meminfo, numastat []*procfs.File // by index in topology.nodes
 	names             []string       // of the nodes that those are for
 	keyed, stat       []*procfs.Keyed
@@ -17,20 +20,31 @@ type numaReader struct {
 	bandwidth         bandwidthFile
 }
 
-func readNUMA(a *Agent) error {
-	r, t := &a.numa, &a.stat.topology
-	if !t.surveyed {
-		t.survey(a.nodes())
+func newNUMAReader(h *host, cpus *cpuReader, pages *meminfoReader) *numaReader {
+	r := &numaReader{host: h, cpus: cpus, pages: pages, blocks: column.NewBlocks(numaMetrics, column.Layout{InDom: cpus.nodeInDom})}
+	for i, name := range [...]string{"Total", "Free", "Surp"} {
+		r.huge[i], r.hugeBytes[i] = r.blocks[0].Column("HugePages_"+name), r.blocks[0].Column("=HugePages_"+name)
 	}
-	r.follow(a, t)
-	r.bandwidth.read(a, t)
-	perNode := a.column(blockNUMA, "=bandwidth")
-	out := &a.blocks[blockNUMA]
-	out.clear()
-	size, haveSize := a.blocks[blockMeminfo].get(0, a.column(blockMeminfo, "Hugepagesize"))
+	return r
+}
+
+func (r *numaReader) family() column.Family {
+	return column.Family{Name: "numa", Metrics: numaMetrics, Sources: []*column.Source{{
+		Name: "/" + nodeDir, Read: r.read, Blocks: r.blocks, After: []*column.Source{r.pages.source},
+	}}}
+}
+
+func (r *numaReader) read() error {
+	t := r.cpus.survey()
+	r.follow(t)
+	r.bandwidth.read(r.host, t)
+	out := r.blocks[0]
+	out.Clear()
+	perNode := out.Column("=bandwidth")
+	size, haveSize := r.pages.hugePageSize()
 	for i := range t.nodes {
-		row := out.row(out.add(int32(i)))
-		set := func(col int, v uint64) { row[col] = cell{v, true} }
+		row := out.Row(out.Add(int32(i)))
+		set := func(col int, v uint64) { row[col] = column.Num(v) }
 		// A node may go between the survey and now; it then has no values.
 		if b, err := r.meminfo[i].Read(); err == nil {
 			r.keyed[i].Parse(b, r.prefix[i], set)
@@ -42,8 +56,8 @@ func readNUMA(a *Agent) error {
 			set(perNode, doubleBits(v))
 		}
 		for j, col := range r.huge {
-			if row[col].ok && haveSize {
-				row[r.hugeBytes[j]] = cell{row[col].bits * size << 10, true}
+			if row[col].OK && haveSize {
+				row[r.hugeBytes[j]] = column.Num(row[col].Bits * size << 10)
 			}
 		}
 	}
@@ -51,7 +65,7 @@ func readNUMA(a *Agent) error {
 }
 
 // follow opens readers for the nodes of t.
-func (r *numaReader) follow(a *Agent, t *topology) {
+func (r *numaReader) follow(t *topology) {
 	same := len(r.names) == len(t.nodes)
 	for i := 0; same && i < len(r.names); i++ {
 		same = r.names[i] == t.nodes[i].name
@@ -63,165 +77,60 @@ func (r *numaReader) follow(a *Agent, t *topology) {
 		r.meminfo[i].Close()
 		r.numastat[i].Close()
 	}
-	k := a.keys[blockNUMA]
-	*r = numaReader{bandwidth: r.bandwidth}
-	for i, name := range [...]string{"Total", "Free", "Surp"} {
-		r.huge[i], r.hugeBytes[i] = a.column(blockNUMA, "HugePages_"+name), a.column(blockNUMA, "=HugePages_"+name)
-	}
+	keys := r.blocks[0].Keys()
+	r.names, r.meminfo, r.numastat, r.keyed, r.stat, r.prefix = nil, nil, nil, nil, nil, nil
 	for _, n := range t.nodes {
 		r.names = append(r.names, n.name)
-		r.meminfo = append(r.meminfo, a.deviceFile(nodeDir+"/"+n.name+"/meminfo"))
-		r.numastat = append(r.numastat, a.deviceFile(nodeDir+"/"+n.name+"/numastat"))
-		r.keyed = append(r.keyed, procfs.NewKeyed(k))
-		r.stat = append(r.stat, procfs.NewKeyed(k))
+		r.meminfo = append(r.meminfo, r.host.deviceFile(nodeDir+"/"+n.name+"/meminfo"))
+		r.numastat = append(r.numastat, r.host.deviceFile(nodeDir+"/"+n.name+"/numastat"))
+		r.keyed = append(r.keyed, procfs.NewKeyed(keys))
+		r.stat = append(r.stat, procfs.NewKeyed(keys))
 		r.prefix = append(r.prefix, []byte("Node "+n.name[len("node"):]+" "))
 	}
 }
 
-// A dirReader reads files of a directory that hold one number each. The keys of
-// its block are their names. As in C a file that is not there counts as 0.
-type dirReader struct {
-	block blockID
-	files []*procfs.File
-	cols  []int
-}
-
-func newDirReader(a *Agent, b blockID, dir string) dirReader {
-	r := dirReader{block: b}
-	for name, col := range a.keys[b] {
-		r.files = append(r.files, a.wholeFile(dir+"/"+name))
-		r.cols = append(r.cols, col)
-	}
-	return r
-}
-
-func (r *dirReader) read(a *Agent) error {
-	out := &a.blocks[r.block]
-	out.clear()
-	for i, f := range r.files {
-		out.set(0, r.cols[i], number(f, 0))
-	}
-	return nil
-}
-
-// anyValue reports whether there is a value in b.
-func anyValue(b *block) bool {
-	for _, c := range b.cells {
-		if c.ok {
-			return true
-		}
-	}
-	return false
-}
-
-// readExtfrag sums up, for the zone Normal of each node, a line such as
-//
-//	Node 0, zone   Normal 0.000 0.001 0.003
-//
-// with a number for each order of allocation. The file is in debugfs, which is
-// mounted on few machines and for root alone: without it there are no values.
-func readExtfrag(a *Agent) {
-	b, err := a.extfrag.Read()
-	if err != nil {
-		b = nil
-	}
-	t := &a.stat.topology
-	if !t.surveyed {
-		t.survey(a.nodes())
-	}
-	parseExtfrag(b, t, &a.blocks[blockExtfrag])
-}
-
-func parseExtfrag(b []byte, t *topology, out *block) {
-	out.clear()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
-		line, ok = bytes.CutPrefix(line, []byte("Node "))
-		if !ok {
-			continue
-		}
-		id, line, ok := procfs.Uint(line)
-		line, comma := bytes.CutPrefix(line, []byte(","))
-		_, line = procfs.Field(line) // "zone"
-		zone, line := procfs.Field(line)
-		if !ok || !comma || string(zone) != "Normal" {
-			continue
-		}
-		var sum float32
-		n := 0
-		for ; ; n++ {
-			v, rest, ok := procfs.Float(line)
-			if !ok {
-				break
-			}
-			sum, line = sum+float32(v), rest
-		}
-		for i, node := range t.nodes {
-			if n > 0 && uint64(node.id) == id && !hasInst(out, int32(i)) {
-				out.set(out.add(int32(i)), 0, uint64(math.Float32bits(sum)))
-			}
-		}
-	}
-}
-
-// Columns of blockSwap.
-const (
-	swapFree = iota
-	swapLength
-	swapMax
-	swapVirtual
-	swapPriority
-	numSwap
-)
-
-type swapReader struct {
-	file  *procfs.File
-	names registry
-}
-
-func readSwaps(a *Agent) error {
-	b, err := a.swaps.file.Read()
-	if err != nil {
-		return err
-	}
-	a.swaps.parse(b, &a.blocks[blockSwap])
-	return nil
-}
-
-// parse reads /proc/swaps, of which a line is "/dev/sda2 partition 2097148 0 -2".
-func (r *swapReader) parse(b []byte, out *block) {
-	out.clear()
-	r.names.begin()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
-		name, line := procfs.Field(line)
-		if len(name) == 0 || name[0] != '/' {
-			continue
-		}
-		_, line = procfs.Field(line) // partition or file
-		size, line, ok1 := procfs.Uint(line)
-		used, line, ok2 := procfs.Uint(line)
-		prio, _, ok3 := procfs.Int(line)
-		if !ok1 || !ok2 || !ok3 {
-			continue
-		}
-		inst, kept := r.names.id(name)
-		if !r.names.first(inst) {
-			continue
-		}
-		row := out.addNamed(inst, kept)
-		out.set(row, swapFree, atLeast0(size, used))
-		out.set(row, swapLength, size)
-		out.set(row, swapMax, size)
-		out.set(row, swapVirtual, 0)
-		out.set(row, swapPriority, uint64(prio))
-	}
+// numaMetrics are the metrics of each node; keys that begin with = are computed.
+var numaMetrics = []column.Metric{
+	{Name: "mem.numa.max_bandwidth", Cluster: 36, Item: 38, Type: pcp.TypeDouble, Sem: discrete, Units: mbytePerSec, Key: "=bandwidth", Help: "Largest memory bandwidth measured, by node"},
+	{Name: "mem.numa.util.total", Cluster: 36, Item: 0, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "MemTotal", Help: "All memory, by node"},
+	{Name: "mem.numa.util.free", Cluster: 36, Item: 1, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "MemFree", Help: "Memory nobody uses, by node"},
+	{Name: "mem.numa.util.used", Cluster: 36, Item: 2, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "MemUsed", Help: "Memory in use, for whatever purpose, by node"},
+	{Name: "mem.numa.util.active", Cluster: 36, Item: 3, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Active", Help: "Memory used lately, by node"},
+	{Name: "mem.numa.util.inactive", Cluster: 36, Item: 4, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Inactive", Help: "Memory not used lately, by node"},
+	{Name: "mem.numa.util.active_anon", Cluster: 36, Item: 5, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Active(anon)", Help: "Anonymous memory used lately, by node"},
+	{Name: "mem.numa.util.inactive_anon", Cluster: 36, Item: 6, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Inactive(anon)", Help: "Anonymous memory not used lately, by node"},
+	{Name: "mem.numa.util.active_file", Cluster: 36, Item: 7, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Active(file)", Help: "Page cache used lately, by node"},
+	{Name: "mem.numa.util.inactive_file", Cluster: 36, Item: 8, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Inactive(file)", Help: "Page cache not used lately, by node"},
+	{Name: "mem.numa.util.highTotal", Cluster: 36, Item: 9, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "HighTotal", Help: "Memory that the kernel cannot address directly, by node"},
+	{Name: "mem.numa.util.highFree", Cluster: 36, Item: 10, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "HighFree", Help: "Free memory that the kernel cannot address directly, by node"},
+	{Name: "mem.numa.util.lowTotal", Cluster: 36, Item: 11, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "LowTotal", Help: "Memory that the kernel can address directly, by node"},
+	{Name: "mem.numa.util.lowFree", Cluster: 36, Item: 12, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "LowFree", Help: "Free memory that the kernel can address directly, by node"},
+	{Name: "mem.numa.util.unevictable", Cluster: 36, Item: 13, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Unevictable", Help: "Memory that cannot be reclaimed, by node"},
+	{Name: "mem.numa.util.mlocked", Cluster: 36, Item: 14, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Mlocked", Help: "Memory that mlock keeps in place, by node"},
+	{Name: "mem.numa.util.dirty", Cluster: 36, Item: 15, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Dirty", Help: "Memory to be written to disk, by node"},
+	{Name: "mem.numa.util.writeback", Cluster: 36, Item: 16, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Writeback", Help: "Memory being written to disk, by node"},
+	{Name: "mem.numa.util.filePages", Cluster: 36, Item: 17, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "FilePages", Help: "Memory in the page cache, by node"},
+	{Name: "mem.numa.util.mapped", Cluster: 36, Item: 18, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Mapped", Help: "Files mapped into processes, by node"},
+	{Name: "mem.numa.util.anonpages", Cluster: 36, Item: 19, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "AnonPages", Help: "Memory of processes that no file is behind, by node"},
+	{Name: "mem.numa.util.shmem", Cluster: 36, Item: 20, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Shmem", Help: "Memory of tmpfs and shared memory segments, by node"},
+	{Name: "mem.numa.util.kernelStack", Cluster: 36, Item: 21, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "KernelStack", Help: "Memory for kernel stacks of tasks, by node"},
+	{Name: "mem.numa.util.pageTables", Cluster: 36, Item: 22, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "PageTables", Help: "Memory for page tables, by node"},
+	{Name: "mem.numa.util.NFS_Unstable", Cluster: 36, Item: 23, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "NFS_Unstable", Help: "Pages sent to an NFS server but not yet on its disk, by node"},
+	{Name: "mem.numa.util.bounce", Cluster: 36, Item: 24, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Bounce", Help: "Memory for bounce buffers of devices, by node"},
+	{Name: "mem.numa.util.writebackTmp", Cluster: 36, Item: 25, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "WritebackTmp", Help: "Memory for writing back by user space file systems, by node"},
+	{Name: "mem.numa.util.slab", Cluster: 36, Item: 26, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Slab", Help: "Memory of caches of kernel objects, by node"},
+	{Name: "mem.numa.util.slabReclaimable", Cluster: 36, Item: 27, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "SReclaimable", Help: "Slab memory that can be taken back, by node"},
+	{Name: "mem.numa.util.slabUnreclaimable", Cluster: 36, Item: 28, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "SUnreclaim", Help: "Slab memory that cannot be taken back, by node"},
+	{Name: "mem.numa.util.hugepagesTotal", Cluster: 36, Item: 29, Type: pcp.TypeU64, Sem: instant, Units: count, Key: "HugePages_Total", Help: "Huge pages in the pool, by node"},
+	{Name: "mem.numa.util.hugepagesFree", Cluster: 36, Item: 30, Type: pcp.TypeU64, Sem: instant, Units: count, Key: "HugePages_Free", Help: "Huge pages of the pool that nobody has, by node"},
+	{Name: "mem.numa.util.hugepagesSurp", Cluster: 36, Item: 31, Type: pcp.TypeU64, Sem: instant, Units: count, Key: "HugePages_Surp", Help: "Huge pages above the size of the pool, by node"},
+	{Name: "mem.numa.util.hugepagesTotalBytes", Cluster: 36, Item: 39, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, Key: "=HugePages_Total", Help: "Size of the huge pages in the pool, by node"},
+	{Name: "mem.numa.util.hugepagesFreeBytes", Cluster: 36, Item: 40, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, Key: "=HugePages_Free", Help: "Size of the huge pages that nobody has, by node"},
+	{Name: "mem.numa.util.hugepagesSurpBytes", Cluster: 36, Item: 41, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, Key: "=HugePages_Surp", Help: "Size of the huge pages above the size of the pool, by node"},
+	{Name: "mem.numa.alloc.hit", Cluster: 36, Item: 32, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "numa_hit", Help: "Pages allocated on the node that was wanted"},
+	{Name: "mem.numa.alloc.miss", Cluster: 36, Item: 33, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "numa_miss", Help: "Pages allocated here that were wanted on another node"},
+	{Name: "mem.numa.alloc.foreign", Cluster: 36, Item: 34, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "numa_foreign", Help: "Pages wanted here that another node had to provide"},
+	{Name: "mem.numa.alloc.interleave_hit", Cluster: 36, Item: 35, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "interleave_hit", Help: "Pages spread over nodes that landed where they should"},
+	{Name: "mem.numa.alloc.local_node", Cluster: 36, Item: 36, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "local_node", Help: "Pages allocated here by a process that ran here"},
+	{Name: "mem.numa.alloc.other_node", Cluster: 36, Item: 37, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "other_node", Help: "Pages allocated here by a process that ran elsewhere"},
 }

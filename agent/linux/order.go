@@ -1,0 +1,41 @@
+package linux
+
+// order is the order of subtrees of names to which several families contribute: that in
+// which clients have always seen them. Names that are not listed come after these, in the
+// order of the families.
+var order = []string{
+	"kernel.all.load", "kernel.all.intr", "kernel.all.pswitch", "kernel.all.sysfork", "kernel.all.running",
+	"kernel.all.blocked", "kernel.all.boottime", "kernel.all.hz", "kernel.all.uptime", "kernel.all.idletime",
+	"kernel.all.nusers", "kernel.all.nroots", "kernel.all.nsessions", "kernel.all.lastpid", "kernel.all.runnable",
+	"kernel.all.nprocs", "kernel.all.pid_max", "kernel.all.nptys", "kernel.all.cpu", "kernel.all.interrupts",
+	"kernel.all.softirqs", "kernel.all.entropy", "kernel.all.pressure",
+	"kernel.percpu.interrupts", "kernel.percpu.softirqs", "kernel.percpu.intr", "kernel.percpu.sirq",
+	"kernel.percpu.cpu",
+	"kernel.pernode", "kernel.uname",
+	"pmda.uname", "pmda.version",
+	"mem",
+	"swap.pagesin", "swap.pagesout", "swap.in", "swap.out", "swap.free", "swap.length", "swap.used",
+	"swapdev", "disk", "tape",
+	"zram.read", "zram.write", "zram.total", "zram.blkread", "zram.blkwrite", "zram.blktotal", "zram.read_bytes",
+	"zram.write_bytes", "zram.total_bytes", "zram.read_merge", "zram.write_merge", "zram.avactive", "zram.aveq",
+	"zram.read_rawactive", "zram.write_rawactive", "zram.total_rawactive", "zram.capacity", "zram.discard",
+	"zram.blkdiscard", "zram.discard_bytes", "zram.discard_merge", "zram.discard_rawactive", "zram.flush",
+	"zram.flush_rawactive", "zram.inflight", "zram.io_stat", "zram.mm_stat", "zram.bd_stat",
+	"fchost",
+	"network.interface.collisions", "network.interface.mtu", "network.interface.speed",
+	"network.interface.baudrate", "network.interface.duplex", "network.interface.up", "network.interface.running",
+	"network.interface.wireless", "network.interface.type", "network.interface.virtual",
+	"network.interface.inet_addr", "network.interface.ipv6_addr", "network.interface.ipv6_scope",
+	"network.interface.hw_addr", "network.interface.in", "network.interface.out", "network.interface.total",
+	"network.all", "network.sockstat", "network.ip", "network.icmp", "network.icmpmsg", "network.tcp",
+	"network.udp", "network.udplite", "network.udpconn", "network.rawconn", "network.tcpconn", "network.softnet",
+	"network.unix", "network.ip6", "network.icmp6", "network.udp6", "network.udpconn6", "network.udplite6",
+	"network.rawconn6", "network.tcpconn6", "network.mptcp",
+	"filesys", "vfs", "tmpfs",
+	"hinv.physmem", "hinv.pagesize", "hinv.ncpu", "hinv.ndisk", "hinv.nfilesys", "hinv.ninterface", "hinv.nnode",
+	"hinv.machine", "hinv.hugepagesize", "hinv.ntape", "hinv.nfchost",
+	"hinv.map.scsi", "hinv.map.scsi_id", "hinv.map.cpu_num", "hinv.map.cpu_node", "hinv.map.dmname",
+	"hinv.map.mdname",
+	"hinv.cpu", "hinv.node",
+	"rpc", "nfs", "nfs3", "nfs4", "ipc", "sysfs", "tty",
+}
