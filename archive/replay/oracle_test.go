@@ -363,6 +363,7 @@ func TestOracleReplay(t *testing.T) {
 				s.Close()
 				continue // it crashed; what it said before is no measure
 			}
+			want = want[:max(0, len(want)-1)] // the last line may be cut
 		}
 		begin = time.Now()
 		got := runScript(s, lines)

@@ -47,7 +47,7 @@ func TestOracle(t *testing.T) {
 		want := oracle.Run(t, "pmlogcheck", "-w", base)
 		for _, b := range []string{three, two} {
 			got := oracle.Run(t, "pmlogcheck", "-w", b)
-			if strings.ReplaceAll(string(got.Stderr), b, "A") != strings.ReplaceAll(string(want.Stderr), base, "A") {
+			if remarks(got.Stderr, b) != remarks(want.Stderr, base) {
 				t.Errorf("pmlogcheck of %s: %s\nbut of %s: %s", base, want.Stderr, b, got.Stderr)
 			}
 		}
@@ -58,4 +58,16 @@ func TestOracle(t *testing.T) {
 			}
 		}
 	}
+}
+
+// remarks returns what pmlogcheck says of an archive but for its temporal index: a conversion makes
+// a new one, so that what was wrong with the old one is gone.
+func remarks(stderr, base string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(stderr) {
+		if !strings.HasPrefix(line, base+".index[") && !strings.HasSuffix(line, "temporal index is missing\n") {
+			kept.WriteString(strings.ReplaceAll(line, base, "A"))
+		}
+	}
+	return kept.String()
 }

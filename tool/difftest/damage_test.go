@@ -41,13 +41,13 @@ type victim struct {
 
 // knownDamage was once passed over in silence, or made a tool of ours panic.
 var knownDamage = map[string][]damage.Damage{
-	"omnibus_v3":     {{File: ".0", Kind: damage.Zero, At: 51492, N: 163}},
+	"omnibus_v3":     {{File: ".0", Kind: damage.Zero, At: 51492, N: 163}, {File: ".meta", Kind: damage.Write, At: 3248, Bytes: "\x7f\x80\x02\x1e"}},
 	"sample-labels":  {{File: ".0", Kind: damage.Write, At: 16, Bytes: "\x7f\xff\xff\x00"}},
 	"20190628.04.03": {{File: ".1.xz", Kind: damage.Flip, At: 1235, Bytes: "\x01"}},
-	"ok-mv-bar":      {{File: ".3", Kind: damage.Delete, At: 40, N: 4}},
+	"ok-mv-bar":      {{File: ".3", Kind: damage.Delete, At: 40, N: 4}, {File: ".0", Kind: damage.Write, At: 140, Bytes: "\xfe"}},
 	"ok-mv-bar.gz":   {{File: ".1.gz", Kind: damage.Cut, At: 64}, {File: ".0.gz", Kind: damage.Cut, At: 0}},
 	"ok-mv-bar.bz2":  {{File: ".3.bz2", Kind: damage.Flip, At: 216, Bytes: "\x10"}, {File: ".0.bz2", Kind: damage.Cut, At: 0}},
-	"ok-foo":         {{File: ".meta", Kind: damage.Cut, At: 136}},
+	"ok-foo":         {{File: ".meta", Kind: damage.Cut, At: 136}, {File: ".0", Kind: damage.Flip, At: 141, Bytes: "\x10"}},
 }
 
 // victims copies archives of the suite: of both versions, of one volume and of

@@ -154,6 +154,10 @@ func (x *reducer) describeOne(name string, id pcp.PMID) error {
 		x.byID[id] = nil // known, but not wanted
 		return nil
 	}
+	if !desc.Type.IsNumeric() && desc.Type != pcp.TypeString && desc.Type != pcp.TypeNoSupport {
+		x.complain("dometric: Error: metric \"%s\" (%s) has the unknown type %d", name, id, int32(desc.Type))
+		return errExit
+	}
 	if x.byID[id] != nil {
 		return nil // by another of its names
 	}

@@ -1,6 +1,7 @@
 package logreduce
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ func (s *scan) next() error {
 	a := s.list[s.cur]
 	body, err := s.r.Step(archive.Forward)
 	if err == nil {
-		if !s.sets.Start(body, a.Version()) {
+		if !s.sets.Start(body, a.Version()) || !validStamp(body, a.Version()) {
 			return fmt.Errorf("%s: %w", a.Path(), pcp.ErrLogRec)
 		}
 		return nil
@@ -59,6 +60,15 @@ func (s *scan) next() error {
 	}
 	s.sets = archive.SetScanner{Time: end.Add(time.Millisecond)}
 	return nil
+}
+
+// validStamp reports whether the time of a record is one. A fraction of a second that is a second
+// or more would put the record into another interval than its neighbours do.
+func validStamp(body []byte, version int) bool {
+	if version >= archive.Version3 {
+		return binary.BigEndian.Uint32(body[8:]) < 1e9
+	}
+	return binary.BigEndian.Uint32(body[4:]) < 1e6
 }
 
 // A finding is what the scan of an interval came to.
