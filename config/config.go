@@ -40,9 +40,8 @@ func Load(getenv func(string) string) (*Config, error) {
 	return Default(getenv), nil
 }
 
-// LoadFile reads the file at path, in which lines that are no settings mean
-// nothing. An error is that of opening or reading it, or says that the file is
-// longer than MaxFile.
+// LoadFile reads the file at path, and ignores lines that are not settings. It
+// fails if the file cannot be opened or read, or is longer than MaxFile.
 func LoadFile(path string, getenv func(string) string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -21,7 +21,7 @@ type pastMetric struct {
 // readPast reads the file at path, if there is one of this byte order that
 // can be read.
 func readPast(path string) past {
-	// Others may have put something there that is no file.
+	// Others may have put something else than a file there.
 	fd, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
@@ -77,7 +77,7 @@ func readPast(path string) past {
 
 // resume sets a new slot to the value it had in the run before: what was
 // counted already is added to, and any other value that was set stays. A
-// section of elapsed time that was open is not: nobody knows when it ended.
+// section of elapsed time that was open is not: when it ended is unknown.
 func (p past) resume(m *metric, s *slot, i int) {
 	if p == nil {
 		return

@@ -33,8 +33,8 @@ func TestPermission(t *testing.T) {
 	}
 }
 
-// TestDiskFull fills a small file system: what has no room leads nowhere, and
-// nobody is killed.
+// TestDiskFull fills a small file system: values that find no room are dropped, and
+// no process is killed.
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=160k"); err != nil {

@@ -51,12 +51,12 @@
 //
 // # What others can do to the file
 //
-// A file that is removed, or replaced by one of the same name, harms nobody: the
+// A file that is removed, or replaced by one of the same name, does no harm: the
 // program counts on in memory that no agent sees, and [Registry.Err] says so. A file
 // that is cut short (truncate(2), or ">" in a shell) ends the program: the kernel
 // sends SIGBUS for a store behind the end of a mapped file, which the Go runtime
-// cannot turn into an error at a cost that a counter could bear. So let nobody else
-// write to the file: it has mode 0644, and only its owner and root can cut it. Do
+// cannot turn into an error at a cost that a counter could bear. So let no other
+// user write to the file: it has mode 0644, and only its owner and root can cut it. Do
 // not give it to a group, do not run several programs that trust each other less than
 // themselves as one user, and remove files of the folder instead of emptying them.
 // A file system that is full does not do that: room is allocated before it is used.

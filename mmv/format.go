@@ -48,7 +48,7 @@ const (
 	TypeElapsed   Type = 9  // MMV_TYPE_ELAPSED: 64 bits of microseconds, growing inside a section
 )
 
-// valid tells whether the C library accepts t.
+// valid reports whether the C library accepts t.
 func (t Type) valid() bool { return t >= TypeNoSupport && t <= TypeElapsed }
 
 // PCP returns the type under which a collector serves values of type t.

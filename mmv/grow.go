@@ -10,8 +10,8 @@ import (
 // A file that grows keeps each kind of record in a region of its own, with
 // room for as many as there can ever be. The file is sparse: what is not
 // used yet takes no space. So no record ever moves, least of all a value that
-// some goroutine is counting into, and who reads the file with an old table of
-// contents reads the truth of that moment.
+// some goroutine is counting into, and a reader with an old table of contents sees
+// the values of that moment.
 //
 // A change is made in two steps. First everything new is written where no
 // table of contents leads yet. Then the generation numbers are made to differ,
@@ -59,7 +59,7 @@ func (r *Registry) startGrowing() error {
 	place(&g.strs, stringSize, n+stringCopies*min(n, 1<<14)+3*(MaxMetrics+min(n, 4096)))
 
 	// Without a metric there is nothing to show: the generation numbers stay
-	// 0, which tells readers that there is no data yet.
+	// 0, which means to readers that there is no data yet.
 	b := make([]byte, g.inDoms.at)
 	r.c.putHeader(b, g.version, 0, os.Getpid(), 0)
 	m, err := createMapping(r.path, b, at)
@@ -79,7 +79,7 @@ func (r *Registry) startGrowing() error {
 // generation numbers differ.
 func (r *Registry) publishGrowth(change func()) {
 	g, m := &r.grow, r.m
-	if g.values.used == 0 { // nobody looks yet
+	if g.values.used == 0 { // no reader looks at it yet
 		if change != nil {
 			change()
 		}

@@ -93,7 +93,7 @@ type HistogramVec struct {
 	r          *Registry
 	stats      *GaugeVec
 	count, sum *CounterVec
-	nowhere    *Histogram // stands for those there is no room for
+	nowhere    *Histogram // takes values that there is no room for
 
 	mu    sync.Mutex // to add to
 	names index

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// An index numbers names, from 0. Who reads takes no lock: names are only ever
-// added, and a larger table takes the place of one that is half full. Who
-// adds holds a lock of the index's owner.
+// An index numbers names, from 0. Readers take no lock: names are only ever added,
+// and a larger table replaces one that is half full. A writer holds a lock of the
+// index's owner.
 type index struct {
 	seed  maphash.Seed
 	table atomic.Pointer[[]atomic.Uint64] // a power of two of them: half a hash, and number+1

@@ -177,7 +177,7 @@ func (r *Registry) addInstance(d *InDom, inst int32, name string) (int, error) {
 	return i, nil
 }
 
-// hasInst tells whether the number inst is taken. Numbers given out in their
+// hasInst reports whether the number inst is taken. Numbers given out in their
 // order need no look-up.
 func (d *InDom) hasInst(inst int32) bool {
 	if int64(inst) >= d.next {
@@ -192,8 +192,8 @@ func (d *InDom) hasInst(inst int32) bool {
 	return d.byInst[inst]
 }
 
-// free returns the number for the next instance: one above all others, and
-// when there is none the lowest that is free.
+// free returns the number for the next instance: one above all others or, if there
+// is none, the lowest that is free.
 func (d *InDom) free() int32 {
 	if d.next <= math.MaxInt32 {
 		return int32(d.next)

@@ -2,8 +2,8 @@ package mmv
 
 import "math/bits"
 
-// A list grows and never moves what is in it. What somebody has heard of he
-// can have without a lock; who adds holds one.
+// A list grows and never moves what is in it. Readers take no lock for elements
+// that they know of; a writer holds one.
 type list[T any] struct {
 	n      int
 	chunks [18][]T // of 8, 16, 32 ...: more than MaxFileValues together

@@ -92,10 +92,10 @@ func (m *mapping) publish(path string) error {
 // zeros are only read.
 var zeros [1 << 18]byte
 
-// allocate lets the file have n bytes of zeros at offset at, where it has
-// none yet. They are written: a store into a hole of a file for which there is
-// no room would kill the program, and a write only fails. It is faster as well than
-// to have the kernel find room for each page when it is touched.
+// allocate writes n bytes of zeros to the file at offset at, where it has a hole. A
+// store into a hole that the disk has no room for would kill the program, while a
+// write only fails. It is also faster than having the kernel find room for each
+// page when it is touched.
 func (m *mapping) allocate(at, n int) error {
 	if at+n > m.room {
 		return -pcp.Error(unix.ENOSPC)

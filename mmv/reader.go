@@ -222,7 +222,7 @@ func decodeFile(r io.ReaderAt, size int64, evenInFlux bool) (*File, error) {
 	if err := f.decode(s, toc); err != nil {
 		return nil, err
 	}
-	// What was read counts only if nobody changed it meanwhile.
+	// What was read counts only if it did not change meanwhile.
 	if _, err := r.ReadAt(hdr[:], 0); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}

@@ -4,5 +4,5 @@ package mmv
 
 import "golang.org/x/sys/unix"
 
-// noReserve keeps memory that nobody may ever touch out of the accounts.
+// noReserve keeps memory that may never be touched out of the system's accounts.
 const noReserve = unix.MAP_NORESERVE

@@ -21,9 +21,9 @@ func (r *Registry) Value(def Metric, typ Type) *Value {
 	return (*Value)(r.single(def, typ))
 }
 
-// Lookup returns the value of a metric for the first of the instances that
-// its domain has, nil if there is none; instances of a metric with a single
-// value are not looked at (mmv_lookup_value_desc(3)).
+// Lookup returns the value of a metric for the first of the instances that its
+// domain has, or nil if it has none of them. For a metric with a single value it
+// ignores instances (mmv_lookup_value_desc(3)).
 //
 // It finds by name what the handles find once: Lookup(metric, inst).Inc() is
 // mmv_stats_inc(3), Add is mmv_stats_add(3), Set is mmv_stats_set(3), SetString is

@@ -12,7 +12,7 @@ import (
 // type of a value's handle: CounterVec is Vec[Counter].
 type Vec[T any] struct {
 	m       *metric
-	nowhere *slot // stands for values there is no room for
+	nowhere *slot // takes values that there is no room for
 }
 
 // The kinds of metrics over an instance domain.
@@ -76,8 +76,8 @@ func (v *Vec[T]) handle(s *slot) *T { return (*T)(unsafe.Pointer(s)) }
 
 // With returns the value of the instance name, which it adds to the instance
 // domain if it is new. Keep what it returns where you can: a look-up costs
-// more than a count. If there is no room for one more instance the value leads
-// nowhere, and the registry's Err says so.
+// more than a count. If there is no room for one more instance, counts are dropped
+// and the registry's Err says so.
 func (v *Vec[T]) With(name string) *T {
 	if v == nil {
 		return nil

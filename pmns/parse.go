@@ -312,8 +312,8 @@ func cutColon(s string) string {
 	return rest
 }
 
-// number takes a number from the beginning of s, -1 if there is none. A large
-// one becomes another, still too large for any use here.
+// number takes a number from the beginning of s, or -1 if there is none. A number
+// that overflows becomes another one, still too large for any use here.
 func number(s string) (n int, rest string) {
 	i := 0
 	for i < len(s) && isDigit(s[i]) {

@@ -18,8 +18,8 @@ const (
 // A node with more children than this finds them through a map.
 const smallNode = 8
 
-// A Tree is a name space. It is safe for concurrent readers while nobody
-// changes it.
+// A Tree is a name space. It is safe for concurrent readers as long as it does not
+// change.
 type Tree struct {
 	root node
 	byID map[pcp.PMID]*node // head of the chain of leaves with that PMID
@@ -53,7 +53,7 @@ func New() *Tree {
 // Len returns how many nodes the tree has, the root not counted.
 func (t *Tree) Len() int { return t.n }
 
-// ValidName tells whether name is a metric name: components of letters, digits
+// ValidName reports whether name is a metric name: components of letters, digits
 // and underscores that begin with a letter, joined by dots.
 func ValidName(name string) bool {
 	start := true
@@ -73,7 +73,7 @@ func ValidName(name string) bool {
 	return !start && len(name) <= MaxName
 }
 
-// validBelow tells whether an agent may be asked for the components below its
+// validBelow reports whether an agent may be asked for the components below its
 // dynamic root. What they may be made of is for the agent to say: those of the
 // C implementation also serve ones that begin with a digit.
 func validBelow(rest string) bool {
@@ -94,8 +94,8 @@ func (t *Tree) Add(name string, id pcp.PMID) error {
 
 // Prepend is Add, but new nodes come before their siblings, and components may
 // be of any characters: so the C library builds the name space of an archive
-// from the names it finds there (__pmAddPMNSNode). A name that exists with the
-// same id is no error; with another it is pcp.ErrPMID.
+// from the names it finds there (__pmAddPMNSNode). Adding a name that exists with
+// the same id does nothing; with another id it is pcp.ErrPMID.
 func (t *Tree) Prepend(name string, id pcp.PMID) error {
 	if np, _ := t.find(name); np != nil && np.id == id && np.id != pcp.PMIDNull {
 		return nil
@@ -305,7 +305,7 @@ func (t *Tree) Children(name string) ([]Child, error) {
 	return children, nil
 }
 
-// DynamicRoot tells whether name is, or lies below, a dynamic root, and whose.
+// DynamicRoot reports whether name is, or lies below, a dynamic root, and whose.
 func (t *Tree) DynamicRoot(name string) (domain int, ok bool) {
 	np, dynamic := t.find(name)
 	if !dynamic {

@@ -155,9 +155,9 @@ func (p *TextReq) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends the identifier and the text. The identifier is in the order
-// of the machine, unlike all other numbers: so C sends it (p_text.c), and nobody
-// looks at it.
+// AppendBody appends the identifier and the text. The identifier is in the byte
+// order of the machine, unlike all other numbers: C sends it so (p_text.c), and no
+// client reads it.
 func (p *Text) AppendBody(b []byte) []byte {
 	b = slices.Grow(b, 8+valueset.Padded(len(p.Text)))
 	return putBytes(binary.NativeEndian.AppendUint32(b, p.Ident), p.Text)

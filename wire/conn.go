@@ -110,7 +110,7 @@ func (r *Reader) release() {
 	}
 }
 
-// filled tells whether a read filled the buffer to begin with, so that there
+// filled reports whether a read filled the buffer to begin with, so that there
 // may have been more.
 func (r *Reader) filled() bool {
 	return len(r.buf) == cap(r.buf) && 0 < cap(r.buf) && cap(r.buf) < readerMin

@@ -34,7 +34,7 @@
 //
 // A server speaks first, with an [Error] in its extended form that holds its
 // [Info]; the client answers with [Creds] that hold a [VersionCred]. Between
-// collector and agent the agent sends its Creds first. After the greeting an
-// Error with a positive code is no error: its bits tell a client what changed
-// at the collector, and the answer it waits for follows.
+// collector and agent the agent sends its Creds first. After the greeting an Error
+// with a positive code is a notice: its bits tell a client what changed at the
+// collector, and the answer it waits for follows.
 package wire

@@ -15,11 +15,11 @@ const (
 	FeatureSecure    Features = 1 << 0  // PDU_FLAG_SECURE: TLS
 	FeatureCompress  Features = 1 << 1  // PDU_FLAG_COMPRESS
 	FeatureAuth      Features = 1 << 2  // PDU_FLAG_AUTH: SASL
-	FeatureCredsReqd Features = 1 << 3  // PDU_FLAG_CREDS_REQD: only for who proves his identity
+	FeatureCredsReqd Features = 1 << 3  // PDU_FLAG_CREDS_REQD: only clients that prove their identity are served
 	FeatureSecureAck Features = 1 << 4  // PDU_FLAG_SECURE_ACK: the server confirms before TLS starts
 	FeatureNoNSSInit Features = 1 << 5  // PDU_FLAG_NO_NSS_INIT
 	FeatureContainer Features = 1 << 6  // PDU_FLAG_CONTAINER: the container attribute
-	FeatureCertReqd  Features = 1 << 7  // PDU_FLAG_CERT_REQD: only for who has a certificate
+	FeatureCertReqd  Features = 1 << 7  // PDU_FLAG_CERT_REQD: only clients with a certificate are served
 	FeatureBadLabel  Features = 1 << 8  // PDU_FLAG_BAD_LABEL: labels in a broken encoding, never offered again
 	FeatureLabels    Features = 1 << 9  // PDU_FLAG_LABELS: LabelReq
 	FeatureHighRes   Features = 1 << 10 // PDU_FLAG_HIGHRES: Fetch and Result with nanoseconds

@@ -79,7 +79,7 @@ func Append(b []byte, from int32, p PDU) []byte {
 	return b
 }
 
-// AppendHeader appends a header, for who passes on a body as it came.
+// AppendHeader appends a header, for programs that pass on a body as it came.
 func AppendHeader(b []byte, h Header) []byte {
 	b = put32(b, h.Len)
 	b = put32(b, uint32(h.Type))

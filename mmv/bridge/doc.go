@@ -34,8 +34,8 @@
 // at most Options.MaxInstances instances; what comes after is left out, and
 // [Exporter.Err] says so.
 //
-// A file of memory-mapped values can not forget an instance. The value of one
-// that its library no longer reports becomes NaN if it is a float, which in
-// a registry with mmv.Options.Sentinel means that there is no value. One that
-// is a whole number stays as it was.
+// A file of memory-mapped values cannot drop an instance. When a library no longer
+// reports one, a float value becomes NaN, which in a registry with
+// mmv.Options.Sentinel means that there is no value. A whole number stays as it
+// was.
 package bridge

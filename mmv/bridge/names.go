@@ -60,7 +60,7 @@ type names map[string]bool
 // make it collide either: they are names of metrics beside it.
 func (n names) take(name string, suffixes ...string) string {
 	for i := 0; i < len(name); i++ {
-		if name[i] == '.' && n[name[:i]] { // a metric is no group
+		if name[i] == '.' && n[name[:i]] { // a metric is not a group
 			name = name[:i] + "_" + name[i+1:]
 		}
 	}
@@ -94,7 +94,7 @@ func (n names) free(name string, suffixes []string) bool {
 	return true
 }
 
-// fits tells whether name can be a metric's.
+// fits reports whether name can be a metric's.
 func (n names) fits(name string) bool {
 	if _, taken := n[name]; taken {
 		return false

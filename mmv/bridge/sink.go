@@ -127,8 +127,8 @@ func text(s string) string {
 // Label adds a label to all metrics of the registry, if there is room.
 func (s *Sink) Label(l Label) { s.label(func(l mmv.Label) error { return s.reg.AddLabel(l) }, l) }
 
-// label adds a label if there is room. One that does not fit is left out, which
-// is no error: what it says is in the name of the instance.
+// label adds a label if there is room. A label that does not fit is left out
+// without an error, as the name of the instance says the same.
 func (s *Sink) label(add func(mmv.Label) error, l Label) {
 	if s.noRoom || l.Name == "" || l.Value == "" {
 		return
@@ -175,7 +175,7 @@ type series struct {
 	round uint64
 }
 
-// Single tells whether the metric has no instances.
+// Single reports whether the metric has no instances.
 func (m *Metric) Single() bool { return m.vec == nil }
 
 // Type returns the type of the values.
@@ -255,7 +255,7 @@ func (s *Sink) Histogram(key any, sep string, def func() Def) *Histogram {
 	return h
 }
 
-// Single tells whether count and sum have no instances.
+// Single reports whether count and sum have no instances.
 func (h *Histogram) Single() bool { return h.count.Single() }
 
 // Set sets how many were observed, their sum, and how many of them were at

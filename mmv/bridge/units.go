@@ -62,7 +62,7 @@ func UnitsOfName(name string, counter bool) pcp.Units {
 
 // UCUM returns the units of a code of the Unified Code for Units of Measure, which
 // OpenTelemetry uses, and by what values must be multiplied for PCP to have a
-// scale for them. An annotation in braces is a count, and ok tells whether
+// scale for them. An annotation in braces is a count, and ok reports whether
 // the code was understood.
 func UCUM(code string) (u pcp.Units, factor float64, ok bool) {
 	over, under, rate := strings.Cut(code, "/")

@@ -230,9 +230,9 @@ func (r *Reader) Copy(w io.Writer, markers bool) error {
 	}
 }
 
-// read reads a line into r.line, without its newline. As pmcpp does it reads
-// pieces that fit into a buffer, of which those with a NUL end there: the line
-// goes on with the next piece. A line without an end is none.
+// read reads a line into r.line, without its newline. Like pmcpp it reads pieces
+// that fit into a buffer. A piece with a NUL ends there, and the line goes on with
+// the next piece. A last line without a newline is not a line.
 func (r *Reader) read(f *file) (bool, error) {
 	r.line = r.line[:0]
 	for {
@@ -261,9 +261,9 @@ func (r *Reader) read(f *file) (bool, error) {
 // firstSize is how long the buffer of pmcpp is at first.
 const firstSize = 256
 
-// piece adds to r.line what fgets(3) reads with room for size bytes, and tells
-// whether the line ends with it. It keeps no more than shows that the line is
-// too long.
+// piece adds to r.line what fgets(3) reads with room for size bytes, and reports
+// whether the line ends with it. It keeps only enough to show that the line is too
+// long.
 func (r *Reader) piece(f *file, size int) (whole bool, err error) {
 	ended := false // at a NUL
 	for ; size > 0; size-- {
@@ -359,7 +359,7 @@ func (r *Reader) stripComments() {
 	r.line = bytes.TrimRight(b, " \t\v\f\r")
 }
 
-// control does a control line. Done is false if it is none: pmcpp then takes
+// control handles a control line. Done is false if it is not one: pmcpp then takes
 // it for text.
 func (r *Reader) control() (done, emit bool, err error) {
 	word, rest := r.directive()

@@ -138,7 +138,7 @@ func (r *Reader) expand() ([]byte, error) {
 	return out, nil
 }
 
-// token returns the name of the possible macro at b[i], nil if there is none,
+// token returns the name of the possible macro at b[i], or nil if there is none,
 // and where to go on.
 func (r *Reader) token(b []byte, i int) (name []byte, next int) {
 	if !r.cfg.Restrict {

@@ -17,7 +17,7 @@ import (
 // Options say how the variables appear.
 type Options struct {
 	bridge.Options
-	// Counter tells whether a variable only goes up; nil means that none
+	// Counter reports whether a variable only goes up; nil means that none
 	// does. The name of something in a map is that of the map, a dot, and the key.
 	Counter func(name string) bool
 }

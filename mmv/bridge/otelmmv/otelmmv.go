@@ -189,7 +189,7 @@ func keyOf(scope string, m *metricdata.Metrics, single bool) key {
 	return key{scope: scope, name: m.Name, unit: m.Unit, description: m.Description, single: single}
 }
 
-// single tells whether m is to be a single value, having n points of which the
+// single reports whether m is to be a single value, having n points of which the
 // first has the attributes first. What once had attributes goes on to have instances.
 func (e *Exporter) single(scope string, m *metricdata.Metrics, n int, first *attribute.Set) bool {
 	k := keyOf(scope, m, false)

@@ -108,7 +108,7 @@ func (e *exporter) summary(k key, f *dto.MetricFamily, s *dto.Summary) {
 	sum := k
 	sum.part = "_sum"
 	e.sink.Metric(sum, func() bridge.Def {
-		d := define(sum, f, pcp.SemInstant) // a sum without units is no count
+		d := define(sum, f, pcp.SemInstant) // a sum without units is not a count
 		d.Sem = pcp.SemCounter
 		return d
 	}).Set(s.GetSampleSum(), e.labels...)
