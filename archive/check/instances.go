@@ -89,7 +89,7 @@ func (p *instances) end(s *seeker) {
 	}
 }
 
-// has tells whether there is an instance.
+// has reports whether there is an instance.
 func (p *instances) has(id int32) bool {
 	for i := range p.list {
 		if p.list[i].id == id {

@@ -90,7 +90,7 @@ func (c *Checker) pass3() bool {
 	return false
 }
 
-// later tells whether t is after the end of the window, to the microsecond that
+// later reports whether t is after the end of the window, to the microsecond that
 // the C tool has it to.
 func later(t, finish pcp.Timestamp) bool {
 	return t.Sec > finish.Sec || t.Sec == finish.Sec && t.Nsec/1000 > finish.Nsec/1000
@@ -104,7 +104,7 @@ type valueScan struct {
 	metrics map[pcp.PMID]*metric
 	before  []*metric // of the sets of the last record
 	marks   int       // so far
-	learned bool      // instances of metrics that are no counters are kept too
+	learned bool      // instances of metrics other than counters are kept too
 	names   map[pcp.InDom]map[int32]string
 
 	volFirst int // where reading began: pmlogcheck names no other
@@ -132,7 +132,7 @@ type metric struct {
 type kind byte
 
 const (
-	nothing  kind = iota // there is no descriptor, or no number
+	nothing  kind = iota // there is no descriptor, or it is not a number
 	encoding             // that it is a number of the type
 	counter              // that, and that it does not go down
 )

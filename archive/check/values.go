@@ -101,7 +101,7 @@ func (s *valueScan) set(i int, id pcp.PMID, format pcp.ValFmt, values []byte, b 
 	return format == pcp.ValInSitu || b.all(values)
 }
 
-// single tells whether a set of that many bytes of values has the only value of
+// single reports whether a set of that many bytes of values has the only value of
 // a metric without instances. What its instance says may then be anything: old
 // archives have whatever was in memory.
 func (m *metric) single(bytes int) bool {
@@ -201,8 +201,8 @@ func (s *valueScan) encoded(m *metric, values []byte, b *blocks) bool {
 	return true
 }
 
-// learn reads again what was before the record at hand, for the instances of
-// all metrics that are no counters, and sees to it that they are kept from now on.
+// learn reads again what came before the current record, for the instances of all
+// metrics that are not counters. From then on they are kept.
 func (s *valueScan) learn() {
 	s.learned = true
 	r := s.c.a.NewReader()
@@ -240,7 +240,7 @@ func (s *valueScan) learn() {
 	}
 }
 
-// unlike says that a value is no number of its type. For the first value of an
+// unlike reports that a value is not a number of its type. For the first value of an
 // instance pmlogcheck then gives up.
 func (s *valueScan) unlike(m *metric, known bool) {
 	s.of(m.id, "pmExtractValue failed: "+pcp.ErrConv.Error())

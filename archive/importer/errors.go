@@ -2,7 +2,7 @@ package importer
 
 // An Error is a status of libpcp_import (PMI_ERR_*). What it shares with the
 // rest of PCP is a pcp.Error: pcp.ErrName for a metric that is not known,
-// pcp.ErrInDom, pcp.ErrInst, pcp.ErrConv for a value that is no number.
+// pcp.ErrInDom, pcp.ErrInst, pcp.ErrConv for a value that is not a number.
 type Error int32
 
 // Errors of this package.

@@ -211,7 +211,7 @@ func (im *Importer) add(name string, desc pcp.Desc) *metric {
 	return m
 }
 
-// validName tells whether C takes a name for a metric's: components of
+// validName reports whether C takes a name for a metric's: components of
 // letters, digits and underscores, the first a letter.
 func validName(name string) bool {
 	start := true
@@ -302,8 +302,8 @@ func (im *Importer) Flush() error {
 }
 
 // End completes the archive (pmiEnd(3)). Values that were put after the last
-// Write are lost. If nothing was ever written there is no archive, which is
-// ErrNoData. To end it again does nothing.
+// Write are lost. If nothing was ever written there is no archive, and End returns
+// ErrNoData. A second End does nothing.
 func (im *Importer) End() error {
 	if im.ended {
 		return nil

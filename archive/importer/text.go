@@ -109,7 +109,7 @@ func (im *Importer) PutLabel(flags pcp.LabelFlags, ident uint32, inst int32, nam
 	return nil
 }
 
-// isJSON tells whether the value of a label is taken as it is.
+// isJSON reports whether the value of a label is taken as it is.
 func isJSON(value string) bool {
 	if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
 		return true

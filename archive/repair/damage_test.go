@@ -289,7 +289,7 @@ func (w *truth) missing(t testing.TB, ds []damage.Damage, base string) (good int
 		}
 	}
 	if good == 0 {
-		return 0, nil // metadata alone are no archive
+		return 0, nil // metadata alone are not an archive
 	}
 	for i := range w.meta {
 		p := &w.meta[i]

@@ -12,9 +12,8 @@ type Source struct {
 	Data io.ReaderAt
 	Size int64
 
-	// Next returns the first offset behind off from which Data may be readable
-	// again after an error, -1 if there is none. Nil stands for the next multiple
-	// of 4096.
+	// Next returns the first offset behind off from which Data may be readable again
+	// after an error, or -1 if there is none. Nil means the next multiple of 4096.
 	Next func(off int64) int64
 
 	// End is why there is nothing behind Size, though there should be; nil if

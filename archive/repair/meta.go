@@ -82,8 +82,8 @@ func scanMeta(in *input, version int, off int64) (*metadata, error) {
 	return m, err
 }
 
-// odd returns why a record that decodes is none of this archive, "" if nothing
-// speaks against it.
+// odd returns why a record that decodes does not belong to this archive, or "" if
+// it does.
 func odd(rec *archive.MetaRecord, body []byte, version int) string {
 	switch rec.Type {
 	case archive.MetaInDomV2, archive.MetaLabelV2:

@@ -114,8 +114,8 @@ func (r *run) note(d Drop) {
 	}
 }
 
-// loseIn reports a loss. That of a label whose length is right is none: there
-// is another one.
+// loseIn reports a loss. A label whose length is right is not lost: another file
+// has the same.
 func (r *run) loseIn(in *input, l loss, badLabel bool) {
 	if badLabel && l.from == 0 {
 		if l.to == int64(archive.LabelSize(r.label.Version)) {
@@ -313,7 +313,7 @@ func (r *run) missing(from, to int, in *input) {
 	r.drop(d)
 }
 
-// elect chooses the label; guessed reports that there is no good one.
+// elect chooses the label; guessed reports that none was good.
 func (r *run) elect(all []*input) (l archive.Label, guessed bool) {
 	if l, ok := electLabel(all); ok {
 		return l, false

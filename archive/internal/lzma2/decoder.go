@@ -173,7 +173,7 @@ func (d *Decoder) Next() (int, error) {
 	return d.left, nil
 }
 
-// End tells whether the contents end where Decode has come to, and the input
+// End reports whether the contents end where Decode has come to, and the input
 // too.
 func (d *Decoder) End() error {
 	if left, err := d.Next(); err == nil {
