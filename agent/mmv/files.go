@@ -64,7 +64,7 @@ type file struct {
 	cluster int       // as assigned
 }
 
-// A signature tells whether a file could have changed.
+// A signature shows whether a file could have changed.
 type signature struct {
 	dev, ino     uint64
 	size         int64
@@ -171,7 +171,7 @@ func (a *Agent) check(all bool) {
 	}
 }
 
-// changed tells whether the folder must be read again.
+// changed reports whether the folder must be read again.
 func (d *dir) changed() bool {
 	st, err := os.Stat(d.path)
 	if err != nil {
@@ -283,7 +283,7 @@ func (a *Agent) checkFile(f *file, now time.Time) (changed bool) {
 	return a.load(f, now)
 }
 
-// unchanged tells whether the file is as it was loaded, so far as its header says.
+// unchanged reports whether the file is as it was loaded, so far as its header says.
 func (l *loaded) unchanged() bool {
 	r, done, err := l.reader()
 	if err != nil {
@@ -308,7 +308,7 @@ func (l *loaded) sameGeneration(r io.ReaderAt) bool {
 	return l.order.Uint64(l.header[8:]) == l.generation && l.order.Uint64(l.header[16:]) == l.generation
 }
 
-// processExists tells whether there is such a process, of any user.
+// processExists reports whether there is such a process, of any user.
 func processExists(pid int) bool {
 	return pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
 }

@@ -27,7 +27,7 @@ type named struct {
 // A metric is what is served under one PMID.
 type metric struct {
 	desc    pcp.Desc
-	indom   *indom // nil if it is none, or none of a file
+	indom   *indom // nil if it is not a domain, or not one of a file
 	sources []source
 	// places says for each instance of the domain where its value is; for a
 	// metric without one there is one place.
@@ -48,7 +48,7 @@ type source struct {
 // A span is a range of value records.
 type span struct{ lo, hi int }
 
-// A place says which value of which source it is; k is -1 if there is none.
+// A place names a value of a source; k is -1 if there is none.
 type place struct{ src, k int32 }
 
 // An indom is an instance domain, of one or several files.

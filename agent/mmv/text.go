@@ -70,8 +70,8 @@ func (a *Agent) Labels(_ context.Context, ident uint32, kind pcp.LabelFlags) ([]
 		set.Inst = pcp.InNull
 		return []pcp.LabelSet{set}, err
 	case pcp.LabelCluster:
-		// A file that leaves the choice to the agent has 0 in its labels,
-		// which is nobody's (mmv_label_lookup in mmv.c).
+		// A file that leaves the choice to the agent has cluster 0 in its labels, which
+		// no file has (mmv_label_lookup in mmv.c).
 		a.eachLabel(level, pcp.PMID(ident).Cluster(), func(f *file, l *mmv.FileLabel) {
 			if l.Identity == f.cluster {
 				add(l)

@@ -260,7 +260,7 @@ func (a *Agent) fetchMetric(res *pcp.Result, id pcp.PMID, m *metric, profile *pc
 	}
 }
 
-// errNoValue says that there is none, and that this is no error.
+// errNoValue says that there is no value, and that nothing went wrong.
 var errNoValue error = noValue{}
 
 type noValue struct{}

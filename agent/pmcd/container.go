@@ -14,8 +14,8 @@ type containerNamer interface {
 	HostNameIn(container string) (string, error)
 }
 
-// valueFor returns the value of a metric that depends on who asks: pmcd.hostname.
-// That of a container is never the host's own, which C falls back to.
+// valueFor returns the value of a metric that depends on the client: pmcd.hostname.
+// For a container it is never the host's own name, which C falls back to.
 func (a *Agent) valueFor(req *pmda.FetchRequest, _ *pmda.Metric, _ int32, _ int) (pcp.Value, error) {
 	container := ""
 	if req.Client != nil {

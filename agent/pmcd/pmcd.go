@@ -23,8 +23,8 @@ type Collector interface {
 
 	// AgentStates lists all agents in the order of the collector's table.
 	AgentStates() []AgentState
-	// Fence keeps requests from an agent, or lets them through again. The
-	// error is pcp.ErrInst if there is none for the domain.
+	// Fence keeps requests from an agent, or lets them through again. It returns
+	// pcp.ErrInst if there is no agent for the domain.
 	Fence(domain int, on bool) error
 
 	// ClientStates lists the clients.
@@ -43,7 +43,7 @@ type Collector interface {
 	// there are none.
 	UserLabels() string
 
-	// AgentTimeout is how long an agent may take to answer; 0 is no limit.
+	// AgentTimeout is how long an agent may take to answer; 0 means any time.
 	AgentTimeout() time.Duration
 	SetAgentTimeout(time.Duration)
 
@@ -96,8 +96,8 @@ type Config struct {
 	Domain    int    // 0 means Domain
 	Version   string // of this software, for pmcd.version
 	Build     string // for pmcd.build; "" means 1
-	// TmpDir and RunDir are where other daemons tell of themselves, PCP_TMP_DIR
-	// and PCP_RUN_DIR; "" means that they are not looked for.
+	// TmpDir and RunDir, PCP_TMP_DIR and PCP_RUN_DIR, are where other daemons leave
+	// files about themselves; with "" they are not looked for.
 	TmpDir, RunDir string
 }
 

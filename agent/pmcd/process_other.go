@@ -6,7 +6,7 @@ import "os"
 
 const openNonblock = 0
 
-// processExists tells whether there is such a process.
+// processExists reports whether there is such a process.
 func processExists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

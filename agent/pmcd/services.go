@@ -19,9 +19,9 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Other daemons of PCP tell of themselves in files below PCP_TMP_DIR that are
-// called by the numbers of their processes. Anybody of PCP's group can write
-// there, so nothing of it is trusted.
+// Other daemons of PCP describe themselves in files below PCP_TMP_DIR that are
+// named after their process numbers. Any member of PCP's group can write there, so
+// none of it is trusted.
 
 // Limits of what is read. What goes beyond them is left out.
 const (
@@ -39,8 +39,8 @@ type logger struct {
 	pmcdHost, archive string
 }
 
-// listLoggers reads dir as __pmLogFindLocalPorts does: files of processes
-// that are no more do not count.
+// listLoggers reads dir as __pmLogFindLocalPorts does: files of processes that have
+// ended do not count.
 func listLoggers(dir string, exists func(pid int) bool) ([]logger, error) {
 	names, err := listDir(dir)
 	if err != nil {
@@ -58,7 +58,7 @@ func listLoggers(dir string, exists func(pid int) bool) ([]logger, error) {
 		}
 		b, err := readSmall(filepath.Join(dir, name), maxPortFile)
 		if err != nil {
-			continue // it has just ended, or is nobody's
+			continue // it has just ended, or is not a logger's
 		}
 		if l, ok := parseLogger(b); ok {
 			l.Instance = inst
@@ -180,8 +180,8 @@ func listDir(dir string) ([]string, error) {
 	return names, nil
 }
 
-// readSmall reads up to limit bytes of a regular file. It waits for nobody who
-// might write to a pipe in its place.
+// readSmall reads up to limit bytes of a regular file. If there is a pipe in its
+// place, it does not wait for a writer.
 func readSmall(path string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
@@ -204,7 +204,7 @@ func parsePID(name string) (int, bool) {
 	return int(n), err == nil && n > 1
 }
 
-// runningPID is the process whose number is in a file, 0 if it is no more.
+// runningPID returns the process whose number is in a file, or 0 if it has ended.
 func runningPID(path string, exists func(pid int) bool) int {
 	b, err := readSmall(path, pidFileLimit)
 	if err != nil {

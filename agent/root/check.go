@@ -16,10 +16,10 @@ import (
 	"github.com/go-pcp/pcp/internal/rootproto"
 )
 
-// check tells whether a command may be started for sender, and returns the path
-// of its program. Sender was let in, and so may have started what the
-// administrator has configured; root may have started all that nobody else can
-// have tampered with.
+// check reports whether a command may be started for sender, and returns the path
+// of its program. Sender was let in, and so may start what the administrator has
+// configured; root may start every program that no other user can have tampered
+// with.
 func (ps *processes) check(words []string, sender *rootproto.Cred) (path string, err error) {
 	switch {
 	case len(words) == 0:
@@ -58,9 +58,9 @@ func (ps *processes) check(words []string, sender *rootproto.Cred) (path string,
 	return path, nil
 }
 
-// secure returns the file that path leads to if nobody but root and who runs
-// this can have put it there: neither it nor a directory above it is another's,
-// or may be written to by others.
+// secure returns the file that path leads to if only root and the user of this
+// process can have put it there: neither it nor a directory above it belongs to
+// another user, or can be written by one.
 func secure(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -93,7 +93,7 @@ func secure(path string) (string, error) {
 // maxCommands is how much is read of the collector's configuration.
 const maxCommands = 1 << 20
 
-// listed tells whether a configuration file of the collector has an agent with
+// listed reports whether a configuration file of the collector has an agent with
 // this command. The file must be root's, as a program must.
 func listed(file string, words []string) bool {
 	if file == "" {

@@ -48,14 +48,14 @@ func (c *container) shownName() string {
 // An engine runs containers.
 type engine interface {
 	name() string
-	// changed tells whether there may be other containers than when it was
+	// changed reports whether there may be other containers than when it was
 	// asked last.
 	changed() bool
 	// list adds the containers that there are.
 	list(*containers)
 	// refresh brings what is known of a container up to date.
 	refresh(context.Context, *container) error
-	// namesLate tells whether the user's name of a container is known only
+	// namesLate reports whether the user's name of a container is known only
 	// after refresh, not after list.
 	namesLate() bool
 }
@@ -99,7 +99,7 @@ func newContainers(cfg Config, indom pcp.InDom) *containers {
 	return cs
 }
 
-// validID tells whether id can be part of the name of a file and an argument
+// validID reports whether id can be part of the name of a file and an argument
 // of a command.
 func validID(id string) bool {
 	if id == "" || len(id) > maxID {
@@ -238,7 +238,7 @@ func (c *container) match(query string) int {
 	return 0
 }
 
-// A stamp tells whether a file has changed since it was read.
+// A stamp reports whether a file has changed since it was read.
 type stamp struct {
 	known   bool
 	time    time.Time
@@ -248,7 +248,7 @@ type stamp struct {
 // racy is how long after its change a file may change again and keep its time.
 const racy = 2 * time.Second
 
-// changed tells whether the file at path is another than before.
+// changed reports whether the file at path is another than before.
 func (s *stamp) changed(path string) bool {
 	info, err := os.Stat(path)
 	now := stamp{known: true}

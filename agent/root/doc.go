@@ -13,7 +13,7 @@
 // # Who is served, and what
 //
 // The socket takes connections of root and of PCP's own user alone. It starts a
-// program only if nobody but root can have changed it, and for a sender that is
+// program only if no user but root can have changed it, and for a sender that is
 // not root at that moment only if it stands in the configuration file of the
 // collector. It ends only what it started. The names of containers that clients
 // send are compared with those that are known, and used for nothing else.

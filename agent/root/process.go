@@ -21,7 +21,7 @@ import (
 const (
 	maxProcesses = 512  // at a time
 	maxWords     = 256  // of a command
-	maxEnded     = 1024 // processes that ended and that nobody asked for
+	maxEnded     = 1024 // processes that ended and that no client asked for
 )
 
 // A process is an agent that was started.
@@ -142,8 +142,8 @@ func (ps *processes) reap(p *process) {
 	}
 }
 
-// stop ends a process of ours, or tells which has ended. Others are none of
-// the client's business: C's helper would send them the signal.
+// stop ends a process of ours, or returns one that has ended. It refuses to signal
+// others; C's helper would send them the signal.
 func (ps *processes) stop(q *rootproto.Stop) *rootproto.Stop {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()

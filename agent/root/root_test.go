@@ -180,7 +180,7 @@ func TestFind(t *testing.T) {
 	f(strings.Repeat("a", 1<<16), 0)
 }
 
-// TestHostileTree has names and files that nobody should believe.
+// TestHostileTree has names and files that must not be believed.
 func TestHostileTree(t *testing.T) {
 	tr := newTree(t)
 	secret := filepath.Join(tr.dir, "secret.json")

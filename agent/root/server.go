@@ -36,8 +36,8 @@ type ServerConfig struct {
 	Path string // of the socket
 	// Users may connect beside root.
 	Users []int
-	// Commands is the collector's configuration file: who is not root may have
-	// started what stands there alone. "" is nothing.
+	// Commands is the collector's configuration file: users other than root may start
+	// only what it lists, and nothing if it is "".
 	Commands string
 	// Output gets what agents write to their standard error.
 	Output *os.File
@@ -174,7 +174,7 @@ func (s *Server) admit(conn *net.UnixConn) string {
 	return ""
 }
 
-// admitted says why a user is not let in, "" if he is.
+// admitted says why a user is not let in, or "" for one who is.
 func (s *Server) admitted(uid int) string {
 	if uid == 0 || slices.Contains(s.cfg.Users, uid) {
 		return ""
@@ -198,7 +198,7 @@ func (s *Server) serve(ctx context.Context, nc *net.UnixConn) {
 	}
 	for {
 		b, with, err := conn.Receive(0, pduTimeout)
-		with.Close() // nobody needs to hand us descriptors
+		with.Close() // no client needs to hand us descriptors
 		if err == nil {
 			err = s.answer(ctx, conn, b, with.Cred)
 		}

@@ -19,7 +19,7 @@ type ServerConfig struct {
 // ServerConfigFrom returns the zero configuration.
 func ServerConfigFrom(func(string) string) ServerConfig { return ServerConfig{} }
 
-// A Server serves nobody on this system.
+// A Server serves no clients on this system.
 type Server struct{}
 
 // Listen fails on this system.

@@ -206,7 +206,7 @@ func (s *testServer) await(t *testing.T) (pid, status int) {
 	return 0, 0
 }
 
-// TestOthersProcesses has clients ask for the end of what is none of theirs.
+// TestOthersProcesses has clients ask for the end of processes that are not theirs.
 func TestOthersProcesses(t *testing.T) {
 	s := serveTree(t, me(), "")
 	for _, pid := range []int{os.Getpid(), os.Getppid(), 1, 0, -1, -os.Getpid(), -1 << 31} {
@@ -214,7 +214,7 @@ func TestOthersProcesses(t *testing.T) {
 			t.Errorf("kill %d: %v", pid, err)
 		}
 		if pid < 1 {
-			continue // asks who has ended
+			continue // asks which process has ended
 		}
 		if err := s.client.Terminate(pid); !errors.Is(err, -pcp.Error(syscall.ESRCH)) {
 			t.Errorf("terminate %d: %v", pid, err)
@@ -261,7 +261,7 @@ func TestRefusedCommands(t *testing.T) {
 	if _, err := s.processes.check([]string{"/bin/true"}, root); err != nil {
 		t.Errorf("/bin/true: %v", err)
 	}
-	// Who is not root gets what is configured, word by word.
+	// A user other than root gets what is configured, word by word.
 	other := &rootproto.Cred{UID: 12345}
 	for words, want := range map[string]bool{
 		"/bin/true": true, "/bin/true x": false, "/bin/false": false, "/bin/echo after": false, "true": false, "": false,
@@ -323,7 +323,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestHostileClients sends what is no request. Each gets its connection closed,
+// TestHostileClients sends bytes that are not a request. Each client gets its connection closed,
 // and others their answers.
 func TestHostileClients(t *testing.T) {
 	s := serveTree(t, me(), "")

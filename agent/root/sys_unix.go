@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// openFile opens a file to read, and waits for nobody if it is a pipe.
+// openFile opens a file to read, and does not wait for a writer if it is a pipe.
 func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 }
 
-// exists tells whether there is a process.
+// exists reports whether there is a process.
 func exists(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || err == syscall.EPERM

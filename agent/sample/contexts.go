@@ -10,7 +10,7 @@ import (
 // contexts count the requests of each client and the answers to it.
 type contexts struct {
 	active     map[*pmda.Client]*pdus
-	gone       pdus // of clients that have left, and of nobody in particular
+	gone       pdus // of clients that have left, and of no client in particular
 	most       int  // one more than the highest number of a context
 	start, end int32
 	last       *pmda.Client // who fetched last, with which profile

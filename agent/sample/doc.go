@@ -4,9 +4,9 @@
 // missing, wrong or too many, errors of every kind, and stores into most of it.
 //
 // Names, identifiers, descriptors, instances, labels and the effect of stores
-// are those of the C agent of PCP 6.0, on whose behaviour scripts depend; where
-// a value is no time and no process number it is the C agent's, too, also where
-// that draws random numbers. One that looks odd in the table is odd on purpose.
+// are those of the C agent of PCP 6.0, on whose behaviour scripts depend; values
+// are the C agent's, too, except for times and process numbers, and even where the
+// C agent draws random numbers. One that looks odd in the table is odd on purpose.
 //
 // Each file is one subject: the rows of its metrics, and what they need.
 package sample

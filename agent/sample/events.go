@@ -105,7 +105,7 @@ func (r *recorder) fungus(n int32) {
 	case -1:
 		r.record(pcp.EventPoint)
 		r.typ(n)
-		if r.err == nil { // a metric that nobody knows
+		if r.err == nil { // an unknown metric
 			r.err = r.array.Param(pcp.NewPMID(0, 100, 200), pcp.Uint32Value(uint32(n)))
 		}
 	}
@@ -170,7 +170,7 @@ func (a *Agent) eventRows() []row {
 		return row{Metric: pmda.Metric{
 			Name: "event." + name, Item: item, Type: pcp.Type32, Sem: pcp.SemInstant,
 			OneLine: "which of four sets of records " + what + " has next",
-			Help:    "0 to 3. A store sets it; of -1 makes the next one a record with a parameter\nof a metric that nobody knows.",
+			Help:    "0 to 3. A store sets it; of -1 makes the next one a record with a parameter\nof an unknown metric.",
 			Value:   func(int32, int) (pcp.Value, error) { return pcp.Int32Value(s.fungus % 4), nil },
 		}, set: func(v pcp.Value) error {
 			s.fungus, s.others = v.Int32(), v.Int32()

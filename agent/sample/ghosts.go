@@ -27,8 +27,8 @@ func (g *ghosts) list() []pcp.Instance {
 	return ghostInstances()[:min(max(int(g.visible), 0), len(ghostNames))]
 }
 
-// isGhost tells of an identifier of the agent whether it is a metric that can
-// be made to appear.
+// isGhost reports whether an identifier of the agent is a metric that can be made
+// to appear.
 func isGhost(id pcp.PMID) bool {
 	return id.Cluster() == 0 && id.Item() >= itemGhostOrigin && id.Item() <= itemGhostState
 }

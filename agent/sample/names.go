@@ -132,7 +132,7 @@ func (a *Agent) secretRows() []row {
 	return rows
 }
 
-// hidden tells whether a dynamic name is one of a ghost that cannot be seen.
+// hidden reports whether a dynamic name is one of a ghost that cannot be seen.
 func (a *Agent) hidden(d dynamicName) bool {
 	return a.ghosts.visible < 0 && d.id.Domain() == a.Domain() && isGhost(d.id)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// numbers are the values of metrics that are no more than a number, as they
-// are when the agent starts.
+// numbers are the values of metrics that are just a number, as they are when the
+// agent starts.
 type numbers struct {
 	x       int32 // where the teeth of colour and mirage are
 	drift   int32
@@ -84,8 +84,8 @@ func (a *Agent) setTooth(values []pcp.Value) error {
 	return nil
 }
 
-// changed tells of the metrics with a label "changed" whether their value is
-// no longer the first.
+// changed reports whether the value of a metric with a label "changed" is no longer
+// the first.
 func (a *Agent) changed(id pcp.PMID) (changed, ok bool) {
 	if id.Domain() != a.Domain() || id.Cluster() != 0 {
 		return false, false

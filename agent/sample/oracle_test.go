@@ -65,7 +65,7 @@ var (
 	labels = regexp.MustCompile(`"(domainname|groupid|hostname|machineid|userid)":("[^"]*"|\d+),?`)
 )
 
-// steady replaces what depends on the time, the process, the collector or who asks.
+// steady replaces what depends on the time, the process, the collector or the client.
 func steady(out string) string {
 	var lines []string
 	moves := false

@@ -1,7 +1,7 @@
 package sample
 
-// A drand48 is the generator of lrand48(3) as the GNU C library starts it when
-// nobody seeds it, so that what is drawn is what the C agent draws.
+// A drand48 is the generator of lrand48(3) as the GNU C library starts it without a
+// seed, so that it draws the numbers that the C agent draws.
 type drand48 uint64
 
 // next returns a number below 2^31.

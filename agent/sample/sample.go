@@ -53,8 +53,9 @@ func DefaultDynamicPath(getenv func(string) string) string {
 	return filepath.Join(cfg.Get("PCP_PMDAS_DIR"), "sample", "dynamic.indom")
 }
 
-// An Agent is the agent. The table has the metrics; the methods here do what
-// no table would: they are wrong where that is wanted, and count who asks.
+// An Agent is the agent. The table has the metrics; the methods here do what a
+// table would not: they are wrong where that is wanted, and count requests by
+// client.
 type Agent struct {
 	*pmda.Table
 	cfg    Config
@@ -320,7 +321,7 @@ func (a *Agent) twist(profile *pcp.Profile, sets []pcp.ValueSet) {
 		vs := &sets[i]
 		switch id := vs.PMID; {
 		case vs.Err == pcp.ErrPMID && a.Table.Metric(id) == nil:
-			vs.Err = 0 // nobody's metric has no values here, and no error
+			vs.Err = 0 // an unknown metric has no values here, and no error
 		case id.Cluster() != 0:
 		case id.Item() == itemNeedProfile:
 			p := profile.InDom(pcp.NewInDom(a.Domain(), serialFamily))

@@ -203,7 +203,7 @@ func TestValues(t *testing.T) {
 		tt.want("scale_step.count_down", "1.000000e+00")
 	}
 	tt.want("scale_step.count_down", "1.000000e+12")
-	// Nobody's metric has no values, and no error.
+	// An unknown metric has no values, and no error.
 	req := &pmda.FetchRequest{Client: tt.client, PMIDs: []pcp.PMID{pcp.NewPMID(Domain, 0, 999)}, Result: new(pcp.Result)}
 	if err := tt.a.Fetch(t.Context(), req); err != nil || req.Result.Sets[0].Err != 0 {
 		t.Error(err, req.Result.Sets)

@@ -157,7 +157,7 @@ func TestNow(t *testing.T) {
 	}
 	check(sec, min, hour)
 
-	// What is there but cannot be read is no instances, and one line.
+	// A file that is there but cannot be read gives no instances, and one line.
 	if err := os.Mkdir(path, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func attach(key int) (segment, error) {
 
 func detach(s segment) error { return unix.SysvShmDetach(s) }
 
-// remove lets the segment go with the last who has it.
+// remove has the segment removed when the last process detaches it.
 func remove(id int) error {
 	_, err := unix.SysvShmCtl(id, ipcRmid, nil)
 	return err

@@ -27,7 +27,7 @@ func KeyFrom(getenv func(string) string) (int, error) {
 		return Key, nil
 	}
 	key, err := strconv.ParseUint(v, 0, 32)
-	if err != nil || key == 0 { // IPC_PRIVATE: nobody would find it
+	if err != nil || key == 0 { // IPC_PRIVATE: no other process would find it
 		return 0, fmt.Errorf("PCP_TXMON_KEY: %q is no key of shared memory", v)
 	}
 	return int(key), nil
