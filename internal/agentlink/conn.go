@@ -56,12 +56,12 @@ func deadline(of any, set func(deadliner, time.Time) error, d time.Duration) {
 		if d > 0 {
 			at = time.Now().Add(d)
 		}
-		set(c, at) // where it is not possible there is no limit
+		set(c, at) // where it is not possible, there is no limit
 	}
 }
 
-// Send sends one PDU. The error is pcp.ErrTimeout if the agent does not take
-// it in time; a limit of 0 is none.
+// Send sends one PDU. It returns pcp.ErrTimeout if the agent does not take it in
+// time; with a limit of 0 it waits as long as it takes.
 func (c *Conn) Send(p wire.PDU, from int32, limit time.Duration) error {
 	deadline(c.w, deadliner.SetWriteDeadline, limit)
 	_, err := c.w.Write(wire.Append(nil, from, p))
@@ -103,7 +103,7 @@ func (c *Conn) Settle(limit time.Duration) {
 	}
 }
 
-// Descriptor returns the number of the open file that answers come by, -1 if
+// Descriptor returns the number of the open file that answers come by, or -1 if
 // there is none.
 func (c *Conn) Descriptor() int {
 	n := -1
@@ -176,9 +176,9 @@ func Dial(network, addr, name string, limit time.Duration) (*Conn, error) {
 	return c, nil
 }
 
-// Builtin finds the agent of this program that path means: its name, or that
-// of the shared object of its C counterpart. That which reports on a collector
-// is none.
+// Builtin finds the agent of this program that path means: its name, or that of the
+// shared object of its C counterpart. It does not find the agent that reports on a
+// collector.
 func Builtin(path string) (agent.Builtin, bool) {
 	name := filepath.Base(path)
 	name = strings.TrimPrefix(strings.TrimSuffix(name, ".so"), "pmda_")

@@ -20,7 +20,7 @@ type Option struct {
 // and other arguments may be mixed unless POSIX is set, and "--" ends the
 // options.
 type Parser struct {
-	// POSIX makes the first argument that is no option end the options, as
+	// POSIX makes the first argument that is not an option end the options, as
 	// the environment variable POSIXLY_CORRECT does.
 	POSIX bool
 	// ShortOnly makes what begins with "--" a cluster of short options, as it
@@ -40,9 +40,9 @@ func New(opts []Option, args []string) *Parser {
 	return &Parser{opts: opts, total: len(args), args: args}
 }
 
-// Next returns the next option and its argument. A nil option with ok true is
-// a mistake, which Problem describes. With ok false there are no more options,
-// and Args has the other arguments.
+// Next returns the next option and its argument. A nil option with ok true means a
+// mistake, which Problem describes. When ok is false there are no more options, and
+// Args has the other arguments.
 func (p *Parser) Next() (opt *Option, arg string, ok bool) {
 	p.problem = ""
 	if p.next != "" {
@@ -86,7 +86,7 @@ func (p *Parser) Problem() string { return p.problem }
 // pmgetopt_r(3), less the program's name.
 func (p *Parser) Taken() int { return p.total - len(p.args) }
 
-// Args returns the arguments that are no options, once Next has returned false.
+// Args returns the arguments that are not options, once Next has returned false.
 func (p *Parser) Args() []string { return p.rest }
 
 func (p *Parser) short() (*Option, string) {

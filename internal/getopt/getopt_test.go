@@ -98,7 +98,7 @@ General:
 	if got := Extras(testOptions); got != extras {
 		t.Errorf("got %q, want %q", got, extras)
 	}
-	// 24 columns are no room for a space between.
+	// In 24 columns there is no room for a space between.
 	opts := []Option{{Short: 'n', Long: "namespace", Arg: "XY", Help: "help"}, {Short: 'n', Long: "namespaces", Arg: "Y", Help: "help"}}
 	if got, want := Usage("x", "thing", opts), "Usage: x thing\n  -n XY, --namespace=XY help\n  -n Y, --namespaces=Y  help\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -21,7 +21,7 @@ type Site struct {
 	HashMachine bool // the host's machine-id(5) is not to be told, only a hash of it
 }
 
-// JSON returns the labels, "" if there are none.
+// JSON returns the labels, or "" if there are none.
 func (l *Site) JSON() string {
 	if len(l.Set.Labels) == 0 {
 		return ""
@@ -94,7 +94,7 @@ func (l *Site) add(path string, flags pcp.LabelFlags) error {
 const maxLabelsConf = 1 << 16
 
 // readSmall reads a regular file of up to limit bytes. Others, such as a FIFO
-// that nobody writes to, could keep the reader for ever.
+// without a writer, could keep the reader for ever.
 func readSmall(path string, limit int) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

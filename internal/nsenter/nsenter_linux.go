@@ -80,8 +80,8 @@ func (p *Process) Close() error {
 	return errors.Join(errs...)
 }
 
-// Enter moves the thread into the name spaces. It is for functions that
-// OnThread runs, and nobody else.
+// Enter moves the thread into the name spaces. Only functions that OnThread runs
+// may call it.
 func (p *Process) Enter(which Kind) error {
 	for i, k := range kinds {
 		if which&k.kind == 0 {

@@ -4,7 +4,7 @@ package oracle
 
 import "syscall"
 
-// ownGroup is nothing here, where there is no real collector to compare with.
+// ownGroup does nothing here, where there is no real collector to compare with.
 func ownGroup() *syscall.SysProcAttr { return nil }
 
 // EndsWith is nothing here: a process that the test starts may outlive it.

@@ -89,8 +89,8 @@ func StartPMCD(t testing.TB, cfg Config) *PMCD {
 	d.writeConf(t)
 	d.writePMCDConf(t, cfg)
 
-	// A minute for agents to start and to answer: a busy machine is no fault
-	// of theirs.
+	// A minute for agents to start and to answer: they must not fail because the
+	// machine is busy.
 	d.conf = append([]string{
 		pmcd, "-A", "-f", "-q", "60", "-t", "60", "-U", "root", "-i", "127.0.0.1", "-p", strconv.Itoa(d.Port),
 		"-s", d.Socket, "-c", dir + "/pmcd.conf", "-n", d.PMNS, "-l", d.Log,
@@ -143,7 +143,7 @@ func (d *PMCD) Start(t testing.TB) {
 	}
 }
 
-// answers tells whether the collector greets a client, be it to send it away.
+// answers reports whether the collector greets a client, be it to send it away.
 // By then it has started its agents.
 func (d *PMCD) answers() bool {
 	conn, err := net.Dial("unix", d.Socket)

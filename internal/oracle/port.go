@@ -11,7 +11,7 @@ import (
 )
 
 // FreePort returns a TCP port for a program that cannot be told to take any:
-// nobody listens on it, the kernel hands it out to nobody, and until the test
+// no program listens on it, the kernel does not hand it out, and until the test
 // ends FreePort returns it to no other test, of this process or another.
 func FreePort(t testing.TB) int {
 	t.Helper()

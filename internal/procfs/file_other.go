@@ -25,7 +25,7 @@ func (h handle) readAt(b []byte, off int64) (int, error) {
 
 func (h handle) close() error { return h.f.Close() }
 
-// Exists tells whether there is a file or directory of that name.
+// Exists reports whether there is a file or directory of that name.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -28,7 +28,7 @@ func (h handle) readAt(b []byte, off int64) (int, error) {
 
 func (h handle) close() error { return syscall.Close(int(h)) }
 
-// Exists tells whether there is a file or directory of that name.
+// Exists reports whether there is a file or directory of that name.
 func Exists(path string) bool {
 	const fOK = 0 // F_OK
 	return syscall.Access(path, fOK) == nil

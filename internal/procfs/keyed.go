@@ -15,7 +15,7 @@ type Keyed struct {
 
 type keyedLine struct {
 	key string
-	col int // -1: nobody wants it
+	col int // -1: not wanted
 }
 
 // NewKeyed returns a reader that reports the keys of cols under the numbers

@@ -26,8 +26,8 @@ func Skip(b []byte) []byte {
 	return b[i:]
 }
 
-// Field returns the first run of bytes that are not blank or line end, and
-// what follows it. The field is empty if there is none before the line's end.
+// Field returns the first run of bytes other than blanks and line ends, and what
+// follows it. The field is empty if the line has no such bytes.
 func Field(b []byte) (field, rest []byte) {
 	b = Skip(b)
 	i := 0

@@ -30,7 +30,7 @@ func DefaultPath(getenv func(string) string) string {
 // Timeout is how long a request may take.
 const Timeout = 5 * time.Second
 
-// errUnavailable says that nobody can be asked.
+// errUnavailable means that there is no helper to ask.
 var errUnavailable = pcp.ErrNotConn
 
 // A Client asks a helper. It can be used by several goroutines; one request is

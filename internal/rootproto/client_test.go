@@ -150,7 +150,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// TestOddGreetings has servers that are none.
+// TestOddGreetings has servers that are not root helpers.
 func TestOddGreetings(t *testing.T) {
 	for _, greeting := range [][]byte{
 		nil, []byte("HTTP/1.0 400 Bad Request\r\n"), (&Info{Status: pcp.ErrPermission}).Append(nil),

@@ -10,7 +10,7 @@ import (
 // DefaultPath is "": there is no helper on this system.
 func DefaultPath(func(string) string) string { return "" }
 
-// A Client has nobody to ask on this system.
+// A Client has no helper to ask on this system.
 type Client struct{ path string }
 
 // NewClient returns a client.

@@ -304,7 +304,7 @@ func OpenAppend(path string, flags int, perm fs.FileMode) (f *os.File, created b
 			return f, true, nil
 		}
 		if err != nil {
-			if err == unix.ENXIO { // a FIFO that nobody reads, or a socket
+			if err == unix.ENXIO { // a FIFO without a reader, or a socket
 				return nil, false, notRegular("open", path, "a FIFO or socket")
 			}
 			return nil, false, pathError("open", path, err)
@@ -350,7 +350,7 @@ func Open(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// tempName returns a name beside name that nobody can guess.
+// tempName returns a name beside name that cannot be guessed.
 func tempName(name string) string { return "." + name + "." + rand.Text()[:10] }
 
 // Replace writes a new file in the place of the one at path, in one step: at no
@@ -445,8 +445,8 @@ type SocketMode struct {
 }
 
 // Listen listens on a Unix socket at path. It has its mode and owner before its
-// name appears. A symbolic link and a socket that nobody serves make way for
-// it; a file stays, and a socket that is in use, with EADDRINUSE.
+// name appears. It replaces a symbolic link and a socket that no process listens
+// on. A file stays, as does a socket in use, and Listen returns EADDRINUSE.
 func Listen(path string, mode SocketMode) (net.Listener, error) {
 	addr := &net.UnixAddr{Net: "unix", Name: path}
 	fail := func(err error) (net.Listener, error) {
@@ -464,7 +464,7 @@ func Listen(path string, mode SocketMode) (net.Listener, error) {
 		return fail(os.NewSyscallError("bind", err))
 	}
 	defer d.close()
-	// A directory of our own, which nobody else can look into.
+	// A directory of our own, which no other user can look into.
 	temp := tempName("s")
 	if err := unix.Mkdirat(d.fd, temp, 0o700); err != nil {
 		return fail(os.NewSyscallError("bind", err))
@@ -527,7 +527,7 @@ func place(d *dir, name string, own int, mode SocketMode) error {
 	return unix.EADDRINUSE
 }
 
-// abandoned reports whether nobody listens on the socket at path.
+// abandoned reports whether no process listens on the socket at path.
 func abandoned(path string) bool {
 	conn, err := net.DialTimeout("unix", path, socketProbe)
 	if err == nil {

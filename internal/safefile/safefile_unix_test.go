@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// other is a user who is neither root nor us.
+// other is a user other than root and us.
 const other = 54321
 
 // A planted is a directory with files that must stay as they are, and one that
@@ -413,7 +413,7 @@ func TestListenLong(t *testing.T) {
 	}
 }
 
-// TestCloseLeavesOthers does not remove the socket of who came after.
+// TestCloseLeavesOthers does not remove the socket of a later listener.
 func TestCloseLeavesOthers(t *testing.T) {
 	p := newPlace(t)
 	path := filepath.Join(p.safe, "s")

@@ -62,7 +62,7 @@ func (c *Client) Start() []byte {
 	return append([]byte(c.mechanism), "\x00"+c.first...)
 }
 
-// Done tells whether no challenge is awaited any more.
+// Done reports whether no challenge is awaited any more.
 func (c *Client) Done() bool { return c.done }
 
 // Step answers a challenge.

@@ -1,6 +1,6 @@
 // Package sasl has the two sides of the SASL mechanisms by which a client of a
-// collector proves who he is: PLAIN, LOGIN and SCRAM with SHA-1, SHA-256 and
-// SHA-512. It knows bytes only; who carries them is settled above.
+// collector proves its user's identity: PLAIN, LOGIN and SCRAM with SHA-1, SHA-256
+// and SHA-512. It knows bytes only; callers carry them.
 //
 //	c, err := sasl.NewClient("SCRAM-SHA-256 PLAIN", "", "tux", "secret")
 //	first := c.Start()                 // name of the mechanism, and what it begins with
@@ -15,7 +15,7 @@
 // has one. Challenges and responses follow. What a server has to say with its
 // consent is a challenge of its own, which the client answers with an empty
 // response; a mechanism that ends with a response of the client gets no answer,
-// so that a client learns of a refusal when he asks for something.
+// so that a client learns of a refusal with its first request.
 //
 // Statuses are those of the C library, moved down as PCP does. A refusal does
 // not say whether it was for the name or for the password.

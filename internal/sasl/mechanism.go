@@ -46,7 +46,7 @@ const (
 // Known are the mechanisms that this package has, the one to prefer first.
 func Known() []string { return []string{ScramSHA512, ScramSHA256, ScramSHA1, Plain, Login} }
 
-// IsKnown tells whether this package has a mechanism.
+// IsKnown reports whether this package has a mechanism.
 func IsKnown(name string) bool { return slices.Contains(Known(), name) }
 
 // scramHash returns the hash function of a SCRAM mechanism.

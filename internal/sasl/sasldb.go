@@ -120,7 +120,7 @@ func (db Database) page(page []byte, order binary.ByteOrder) error {
 // pair takes a key and its value, each with its type before it.
 func (db Database) pair(key, value []byte) error {
 	if key[0] != itemKeyData {
-		return nil // a key as long as a page is no account's
+		return nil // no account has a key as long as a page
 	}
 	parts := bytes.Split(key[1:], []byte{0})
 	if len(parts) != 3 || string(parts[2]) != propPassword {

@@ -9,11 +9,11 @@ import (
 	"github.com/xdg-go/scram"
 )
 
-// Accounts are what a server knows of its users. An answer about a name that
-// is no account's should take as long as one about an account, and look like it.
+// Accounts are what a server knows of its users. An answer about an unknown name
+// should take as long as one about an account, and look like it.
 type Accounts interface {
-	// Verifier returns what proves a password by a SCRAM mechanism; for a
-	// name that is no account's something that nothing proves.
+	// Verifier returns what proves a password by a SCRAM mechanism; for an unknown
+	// name, something that no password proves.
 	Verifier(mechanism, user string) (Verifier, error)
 
 	// CheckPassword returns nil if user is an account and has that password,
@@ -69,7 +69,7 @@ func (s *Server) Mechanism() string { return s.mechanism }
 // User is who the client says to be, and once Done tells true is.
 func (s *Server) User() string { return s.user }
 
-// Done tells whether the client has proven who it is.
+// Done reports whether the client has proven who it is.
 func (s *Server) Done() bool { return s.done }
 
 // Start returns the first challenge. It is not to be sent if Done then tells true.

@@ -62,7 +62,7 @@ func (v Verifier) stored() scram.StoredCredentials {
 	}
 }
 
-// Matches tells whether v is of that password.
+// Matches reports whether v is of that password.
 func (v Verifier) Matches(password string) bool {
 	w, err := VerifierFor(v.Mechanism, password, v.Salt, v.Iterations)
 	return err == nil && hmac.Equal(v.StoredKey, w.StoredKey)

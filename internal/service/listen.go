@@ -19,7 +19,7 @@ const (
 // is an error, and all are closed then. It can be called once.
 func Listeners(getenv func(string) string) ([]net.Listener, error) {
 	if getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
-		return nil, nil // meant for nobody, or for the process that started this one
+		return nil, nil // not meant for this process, but for the one that started it
 	}
 	n, err := strconv.Atoi(getenv("LISTEN_FDS"))
 	if err != nil || n < 0 || n > maxFiles {

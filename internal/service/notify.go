@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Manager is told about the state of this process. The zero Manager is none.
+// A Manager is told about the state of this process. The zero Manager ignores what it is told.
 type Manager struct{ socket string }
 
 // NewManager returns the one that the environment names in NOTIFY_SOCKET.

@@ -36,9 +36,9 @@ func (f *File) base() (*tls.Config, error) {
 }
 
 // Server returns the configuration of a collector: it shows its certificate,
-// asks for the client's, and trusts one that is signed by whom the file names,
-// nobody if it names none. It does not insist on one; that is the collector's
-// choice, not the file's. Errors are of type *Error.
+// asks for the client's, and trusts one that is signed by an authority that the
+// file names, so none if the file names none. It does not insist on one; that is
+// the collector's choice, not the file's. Errors are of type *Error.
 //
 // Not supported, and errors that say so: keys under a passphrase, a choice
 // among the cipher suites of TLS 1.3, @SECLEVEL.
@@ -103,8 +103,8 @@ func (f *File) Client(host string, getenv func(string) string) (*tls.Config, err
 		return nil, err
 	}
 	if cert != nil {
-		// Shown to whoever asks, whomever he says that he trusts, as OpenSSL
-		// does: he is to say that he does not trust it.
+		// The certificate is shown to any server that asks, whatever authorities the
+		// server says it trusts, as OpenSSL does: the server is to refuse it.
 		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert, nil }
 	}
 	// What crypto/tls checks by itself is all or nothing.
@@ -191,7 +191,7 @@ func loadClientPair(certFile, keyFile, certWord, keyWord string) (*tls.Certifica
 	return &cert, nil
 }
 
-// hasBlock tells whether text has a PEM block whose type ends so.
+// hasBlock reports whether text has a PEM block whose type ends so.
 func hasBlock(text []byte, suffix string) bool {
 	for {
 		block, rest := pem.Decode(text)
@@ -215,8 +215,8 @@ func checkKey(text []byte) error {
 	return nil
 }
 
-// trusted returns the certificates of whom the file trusts, nil if it names
-// nobody.
+// trusted returns the certificates of the authorities that the file trusts, or nil
+// if it names none.
 func (f *File) trusted() (*x509.CertPool, error) {
 	if f.CAFile == "" && f.CADir == "" {
 		return nil, nil

@@ -16,9 +16,9 @@
 //
 // The last means what it says here, not what its name says: it is what PCP's
 // library makes of it. A client of that library checks nothing without it, and
-// never whether the certificate is that of the host it wanted. So do ours, so
-// that a file serves both; who wants a client that checks both sets a key that
-// PCP's library does not know and passes over:
+// never whether the certificate is that of the host it wanted. So do ours, so that
+// a file serves both. For a client that checks both, set a key that PCP's library
+// does not know and ignores:
 //
 //	tls-verify-server = true
 //

@@ -110,8 +110,8 @@ func (f *File) settings() []setting {
 	}
 }
 
-// Parse reads the text of a tls.conf. Lines that are no settings mean nothing,
-// of several for one key the last counts.
+// Parse reads the text of a tls.conf. It ignores lines that are not settings; of
+// several for one key the last counts.
 func Parse(text []byte) *File {
 	f := new(File)
 	settings := f.settings()
@@ -151,7 +151,7 @@ func parseLine(line string) (key, value string, ok bool) {
 	return key, value, key != "" && value != ""
 }
 
-// isTrue tells whether a setting is on, in the words that the client of PCP's
+// isTrue reports whether a setting is on, in the words that the client of PCP's
 // library knows.
 func isTrue(value string) bool { return value == "true" || value == "yes" }
 
