@@ -60,8 +60,8 @@ func newAgent(domain int, path string, log *slog.Logger) (pmda.Agent, error) {
 	})
 }
 
-// read reads the file, which is small and local: no need for a cache. A program
-// that is not running is no failure, there is just nothing to report.
+// read reads the file, which is small and local: no need for a cache. If the
+// program is not running, there is nothing to report, which is not an error.
 func read(path string) (s state, err error) {
 	f, err := os.Open(path)
 	if os.IsNotExist(err) {

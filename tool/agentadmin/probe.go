@@ -187,7 +187,7 @@ func (p *probe) ask(req, ans wire.PDU, waiting string) error {
 	return &fatalError{"says again and again that it is not ready", nil}
 }
 
-// fatal tells whether err ends the test.
+// fatal reports whether err ends the test.
 func fatal(err error) bool {
 	_, ok := errors.AsType[*fatalError](err)
 	return ok

@@ -141,8 +141,8 @@ func fakeCollector() {
 	fmt.Println("SIGHUP")
 }
 
-// TestReload has a collector told that its configuration has changed, and
-// nobody else.
+// TestReload has a collector told that its configuration has changed, and no other
+// process.
 func TestReload(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -128,7 +128,7 @@ func TestOracleContainerStack(t *testing.T) {
 				t.Errorf("%s: in %s (-real +ours):\n%s", what, container, d)
 			}
 		}
-		// Who asks for a container by the variable gets it too.
+		// A client that names a container by the variable gets it too.
 		out := oracle.RunEnv(t, []string{"PCP_CONTAINER=web"}, "pminfo", "-h", "unix://"+socket, "-f", "pmcd.hostname", "pmcd.client.container")
 		if !strings.Contains(out.Stdout, `value "boxname"`) || !strings.Contains(out.Stdout, `value "web"`) {
 			t.Errorf("%s: %+v", what, out)

@@ -256,7 +256,7 @@ func (r *rewriter) run() error {
 	return r.w.Close()
 }
 
-// fits tells whether a label does into version 2, and makes it.
+// fits reports whether a label does into version 2, and makes it.
 func (r *rewriter) fits(l *archive.Label) error {
 	switch {
 	case l.Features != 0:
@@ -271,7 +271,7 @@ func (r *rewriter) fits(l *archive.Label) error {
 	return r.time(&l.Start)
 }
 
-// time tells whether a time fits into version 2, and cuts it.
+// time reports whether a time fits into version 2, and cuts it.
 func (r *rewriter) time(t *pcp.Timestamp) error {
 	if r.c.version != archive.Version2 {
 		return nil

@@ -153,7 +153,7 @@ func look(path string) (*entry, error) {
 	return e, nil
 }
 
-// cut tells whether a volume does not end with a record.
+// cut reports whether a volume does not end with a record.
 func cut(path string) bool {
 	f, err := archive.OpenFile(path)
 	if err != nil {

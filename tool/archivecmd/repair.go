@@ -216,7 +216,7 @@ func syncFiles(base string) error {
 	return nil
 }
 
-// whole tells whether an archive has no damage.
+// whole reports whether an archive has no damage.
 func whole(base string) bool {
 	ok := true
 	c := check.Checker{Path: base, NoWrap: true, Found: func(f check.Finding) {

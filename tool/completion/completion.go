@@ -51,10 +51,10 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// wantsMetrics tells whether the arguments of c are names of metrics.
+// wantsMetrics reports whether the arguments of c are names of metrics.
 func wantsMetrics(c *cli.Command) bool { return strings.Contains(c.Synopsis, "metricname") }
 
-// wantsFile tells whether the argument of an option is a path.
+// wantsFile reports whether the argument of an option is a path.
 func wantsFile(o *cli.Option) bool {
 	return o.Arg == "FILE" || o.Arg == "DIR" || o.Arg == "PATH"
 }

@@ -62,8 +62,8 @@ open dso pmcd init
 	}
 }
 
-// TestDSOOrder has what an agent says of a request without an answer come before
-// the next one, and tells of the opening with -D pdu.
+// TestDSOOrder has what an agent says about a request without an answer come before
+// the next one, and -D pdu report the opening.
 func TestDSOOrder(t *testing.T) {
 	out, _ := ask(t, `debug auth pdu
 open dso /x/pmda_sample.so sample_init 30

@@ -25,7 +25,7 @@ type input struct {
 	s    *session
 	in   *bufio.Reader
 	rc   *bufio.Reader // until its end
-	tty  lineReader    // nil if standard input is no terminal
+	tty  lineReader    // nil if standard input is not a terminal
 	edit []byte        // what is left of the line from tty
 
 	echo, prompt bool // of standard input; the file is always shown
@@ -55,7 +55,7 @@ func (in *input) name() string {
 
 func (in *input) prompting() bool { return in.rc != nil || in.prompt }
 
-// ended tells whether there is nothing more to read (yywrap).
+// ended reports whether there is nothing more to read (yywrap).
 func (in *input) ended() bool { return in.last == 0 }
 
 // next returns the next character. At the end ok is false.

@@ -34,8 +34,8 @@ type token struct {
 
 func (t token) is(keyword string) bool { return t.kind == kindKeyword && t.text == keyword }
 
-// keyword returns the keyword that a word or symbol is, "" if it is none. Some
-// have two spellings.
+// keyword returns the keyword that a word or symbol is, or "" if it is not one.
+// Some have two spellings.
 func keyword(s string) string {
 	switch s {
 	case "add", "all", "attr", "children", "close", "cluster", "context", "debug", "delete", "desc", "domain",

@@ -162,7 +162,7 @@ instance 29.2
 	}
 }
 
-// TestOracleDead compares programs that are no agents.
+// TestOracleDead compares programs that are not agents.
 func TestOracleDead(t *testing.T) {
 	same(t, `open pipe /no/such
 open socket unix /no/such

@@ -190,7 +190,7 @@ func (p *parser) request(fn func() bool) func() {
 	return func() { p.timed(fn) }
 }
 
-// unknown is for what is no command.
+// unknown handles words that are not commands.
 func (p *parser) unknown() error {
 	if p.in.ended() {
 		return nil

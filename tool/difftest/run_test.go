@@ -228,8 +228,8 @@ func (b *bench) table(t *testing.T, runs []run) {
 }
 
 // newBench builds our program and starts collectors: one that allows all, one
-// that allows no changes, one that allows nothing; and finds a port that
-// nobody listens to.
+// that allows no changes, one that allows nothing; and finds a port that no program
+// listens on.
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	oracle.Require(t)
@@ -291,7 +291,7 @@ func buildTools(t *testing.T) string {
 	return dir
 }
 
-// deadPort returns a port that nobody can listen to for now: it is bound.
+// deadPort returns a port that no program can listen on for now: it is bound.
 func deadPort(t *testing.T) int {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)

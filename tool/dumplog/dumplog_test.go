@@ -96,7 +96,7 @@ func runTool(t *testing.T, ours bool, env []string, args ...string) result {
 	return result{stdout.b, stderr.Bytes(), status}
 }
 
-// compare runs both and tells whether they did the same. They run one after the
+// compare runs both and reports whether they did the same. They run one after the
 // other, so that what is counted from now may differ by chance.
 func compare(t *testing.T, env []string, args ...string) bool {
 	t.Helper()

@@ -21,10 +21,10 @@ type toolbox struct {
 	special string // of those that take one, those that take it as an argument
 }
 
-// has tells whether a tool is in a list.
+// has reports whether a tool is in a list.
 func has(list, tool string) bool { return tool != "" && strings.Contains(list+" ", " "+tool+" ") }
 
-// knows tells whether a tool is known.
+// knows reports whether a tool is known.
 func (b *toolbox) knows(tool string) bool { return has(b.single+" "+b.multi, tool) }
 
 // load reads the control files of the system and of the user.
@@ -124,7 +124,7 @@ func parseControl(text string) (map[string]string, error) {
 	}
 }
 
-// isName tells whether c may be at a place of a variable's name.
+// isName reports whether c may be at a place of a variable's name.
 func isName(c byte, at int) bool {
 	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || at > 0 && '0' <= c && c <= '9'
 }

@@ -168,7 +168,7 @@ func (m *maker) search(ctx context.Context, root string) error {
 	return walk(root)
 }
 
-// isArchive tells whether a file starts as one of an archive does: with the
+// isArchive reports whether a file starts as one of an archive does: with the
 // length of a label and the magic number.
 func isArchive(path string) bool {
 	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {

@@ -218,7 +218,7 @@ var verbs = []struct {
 	{"selections", 1, func(p *program, _ string) { p.selections() }},
 }
 
-// command does one command, and tells whether it was the last.
+// command does one command, and reports whether it was the last.
 func (p *program) command(cmd, args string) (quit bool) {
 	p.status = 0
 	if p.tools.knows(cmd) {

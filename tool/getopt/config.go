@@ -89,7 +89,7 @@ func word(s string) (first, rest string) {
 // after returns s without its first n characters.
 func after(s string, n int) string { return s[min(n, len(s)):] }
 
-// command takes the line of a command and tells whether it ends the options.
+// command takes the line of a command and reports whether it ends the options.
 func (r *reader) command(line string) (ended bool) {
 	start := skip(line)
 	_, arg := word(start)

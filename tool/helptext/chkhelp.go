@@ -247,8 +247,8 @@ func (c *checker) showAll() {
 	}
 }
 
-// show prints an entry, nil if there is none. The words in brackets are the C
-// tool's, each for the other case than they say.
+// show prints an entry, which is nil if there is none. The words in brackets are
+// the C tool's; each is printed in the opposite case.
 func (c *checker) show(e *help.Entry) {
 	w := c.env.Stdout
 	if c.oneline {

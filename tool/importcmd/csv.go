@@ -189,7 +189,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// absent tells whether a field has no value.
+// absent reports whether a field has no value.
 func (j *job) absent(s string) bool {
 	return strings.TrimSpace(s) == "" || slices.Contains(j.missing, s)
 }
@@ -343,7 +343,7 @@ func parseFloat(s string) (float64, bool) {
 	return f, err == nil
 }
 
-// fits tells whether s is a value of a type.
+// fits reports whether s is a value of a type.
 func fits(s string, typ pcp.Type) bool {
 	s = strings.TrimSpace(s)
 	var err error

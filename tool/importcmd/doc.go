@@ -10,6 +10,6 @@
 //	time,room.temperature,disk.read[sda] (KB/s),requests (counter count u64)
 //
 // The file is read twice: first to see that all of it can be imported, and of
-// which types values are, then to write the archive. So there is none if
-// something is wrong, and memory does not grow with the file.
+// which types values are, then to write the archive. So if something is wrong no
+// archive is made, and memory does not grow with the file.
 package importcmd

@@ -72,7 +72,7 @@ func TestPmrepOracle(t *testing.T) {
 
 func lines(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }
 
-// common tells whether all lines of got are in want.
+// common reports whether all lines of got are in want.
 func common(got, want []string) bool {
 	have := make(map[string]bool)
 	for _, l := range want {

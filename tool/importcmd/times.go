@@ -128,7 +128,7 @@ type strptime struct {
 
 const composite = "F:%Y-%m-%d T:%H:%M:%S D:%m/%d/%y R:%H:%M c:%a_%b_%e_%H:%M:%S_%Y r:%I:%M:%S_%p"
 
-// check tells whether the format has only what can be read.
+// check reports whether the format has only what can be read.
 func (p *strptime) check() error {
 	for i := 0; i < len(p.format); i++ {
 		if p.format[i] != '%' {

@@ -80,12 +80,12 @@ type wants struct {
 	json            bool
 }
 
-// ids tells whether the names' PMIDs are needed.
+// ids reports whether the names' PMIDs are needed.
 func (w *wants) ids() bool {
 	return w.desc || w.value || w.labels || w.series || w.pmid || w.oneline || w.help || w.verify
 }
 
-// source tells whether more than names is needed.
+// source reports whether more than names is needed.
 func (w *wants) source() bool {
 	return w.desc || w.value || w.labels || w.series || w.oneline || w.help || w.verify
 }

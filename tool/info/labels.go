@@ -153,7 +153,7 @@ func (r *reporter) eachInstance(ctx context.Context, indom pcp.InDom, sets []pcp
 	}
 }
 
-// identifying refuses labels that are no part of a series' identity.
+// identifying refuses labels that are not part of a series' identity.
 func identifying(set *pcp.LabelSet, i int) bool { return set.Labels[i].Flags&pcp.LabelOptional == 0 }
 
 // metricSeries prints the identifiers of the source and of a metric: hashes of

@@ -107,7 +107,7 @@ func (r *reporter) lookup(ctx context.Context, names []string) []metric {
 	return metrics
 }
 
-// fetch gets the values of a batch, and tells whether it could.
+// fetch gets the values of a batch, and reports whether it could.
 func (r *reporter) fetch(ctx context.Context, metrics []metric) bool {
 	ids := make([]pcp.PMID, len(metrics))
 	for i := range metrics {
@@ -223,7 +223,7 @@ func (r *reporter) verify(m *metric) {
 }
 
 // enumerate fetches a metric again that only answers for instances that are
-// named in the profile. It tells whether there is anything to print.
+// named in the profile. It reports whether there is anything to print.
 func (r *reporter) enumerate(ctx context.Context, m *metric) bool {
 	indom := m.desc.InDom
 	insts, err := r.c.GetInDom(ctx, indom)
@@ -383,7 +383,7 @@ func (r *reporter) values(ctx context.Context, d *pcp.Desc, vs *pcp.ValueSet, in
 	}
 }
 
-// instance prints which instance a value belongs to, and tells whether the
+// instance prints which instance a value belongs to, and reports whether the
 // value is worth printing.
 func (r *reporter) instance(ctx context.Context, indom pcp.InDom, inst int32) bool {
 	name, ok := r.cache.instances(ctx, r.c, indom).name(inst)

@@ -77,7 +77,7 @@ func readAll(t *testing.T, what, base string) {
 	}
 }
 
-// derived is a warning that is none: see Checker.Strict.
+// derived matches a warning that has no fault behind it: see Checker.Strict.
 var derived = regexp.MustCompile(`.*\[511\.\d+\.\d+\]: domain of pmid .*\n`)
 
 // TestBadArchives gives the bad archives of the QA suite to all tools: each
@@ -111,7 +111,7 @@ func (d damage) String() string {
 	return fmt.Sprintf("%s with %x at %d", d.file, d.bytes, d.at)
 }
 
-// tolerated tells whether ours may say something else than the C tool about a
+// tolerated reports whether ours may say something else than the C tool about a
 // damage, and why.
 func tolerated(c, ours result) string {
 	switch {

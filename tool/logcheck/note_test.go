@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
-// TestNote compares both streams together, where standard output is no terminal:
+// TestNote compares both streams together, where standard output is not a terminal:
 // the note about the time zone comes last. The archive is of 2128, which
 // is an end like any other.
 func TestNote(t *testing.T) {

@@ -39,7 +39,7 @@ func suite(t *testing.T) []string {
 	return slices.Compact(list)
 }
 
-// small tells whether an archive is checked in no time.
+// small reports whether an archive is checked in no time.
 func small(base string) bool {
 	paths, _ := filepath.Glob(base + ".*")
 	n := int64(0)

@@ -26,7 +26,7 @@ type wanted struct {
 	insts []int32 // those wanted, in the order of the file
 }
 
-// wantsLabels tells whether labels belong to what is wanted, and whether there
+// wantsLabels reports whether labels belong to what is wanted, and whether there
 // is such a level. The C tool takes the number of a domain for an identifier of
 // a metric, so that labels of domains get lost; scripts see that.
 func (s *selection) wantsLabels(level pcp.LabelFlags, ident uint32) (want, known bool) {

@@ -271,7 +271,7 @@ func (v *volumes) seek(to pcp.Timestamp) {
 	v.i = -1
 }
 
-// startsAt goes to an offset and tells whether a record before a time starts there.
+// startsAt goes to an offset and reports whether a record before a time starts there.
 func (v *volumes) startsAt(off int64, before pcp.Timestamp) bool {
 	if off < int64(archive.LabelSize(v.a.Version())) || off > v.size-frame {
 		return false

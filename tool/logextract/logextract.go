@@ -121,7 +121,7 @@ func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	return true
 }
 
-// volumeSize reads an argument of -v that is no plain number: bytes, as "10Mb",
+// volumeSize reads an argument of -v that is not a plain number: bytes, as "10Mb",
 // or an interval. Later versions of the C tool know these.
 func (f *flags) volumeSize(arg string) bool {
 	digits := 0

@@ -170,7 +170,7 @@ func (x *extractor) read(in *input) error {
 	}
 }
 
-// pick leaves of a record what is wanted, and tells whether that is anything.
+// pick leaves of a record what is wanted, and reports whether that is anything.
 func (x *extractor) pick(r *record) bool {
 	kept := r.sets[:0]
 	// As version 6 of the C tool has it, whether instances are picked hangs
@@ -212,7 +212,7 @@ func (x *extractor) pick(r *record) bool {
 	return len(kept) > 0
 }
 
-// inOrder tells whether a list is 0, 1, 2...
+// inOrder reports whether a list is 0, 1, 2...
 func inOrder(list []int) bool {
 	for i, k := range list {
 		if k != i {
@@ -255,7 +255,7 @@ func (x *extractor) endInput(in *input) error {
 	return x.writeMark(in.last)
 }
 
-// continues tells whether the next records are of the same pmcd without
+// continues reports whether the next records are of the same pmcd without
 // interruption, as prologue and epilogue say.
 func (x *extractor) continues(in *input) bool {
 	if x.oldMarks || in.pid == -1 || in.seqnum == -1 {
@@ -341,7 +341,7 @@ func (x *extractor) writeRecord(in *input) error {
 	return nil
 }
 
-// wantsVolume tells whether a record of so many bytes has to go into a new volume.
+// wantsVolume reports whether a record of so many bytes has to go into a new volume.
 func (x *extractor) wantsVolume(t pcp.Timestamp, size int64) bool {
 	_, pos, _ := x.out.Position()
 	limit := int64(math.MaxInt64)

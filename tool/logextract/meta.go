@@ -321,7 +321,7 @@ func semText(s pcp.Sem) string {
 	return fmt.Sprintf("unknown (%d)", int32(s))
 }
 
-// equalNames tells whether two sets of names are equal; a name may be there
+// equalNames reports whether two sets of names are equal; a name may be there
 // more than once.
 func equalNames(a, b []string) bool {
 	has := func(list []string) func(string) bool {
@@ -456,7 +456,7 @@ func (x *extractor) link() {
 }
 
 // writeMeta writes the metadata that a record needs and that are not written
-// yet. It tells whether there was an instance domain among them.
+// yet. It reports whether there was an instance domain among them.
 func (x *extractor) writeMeta(r *record) (indoms bool, err error) {
 	md := &x.md
 	md.record++

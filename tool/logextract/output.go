@@ -65,7 +65,7 @@ func (x *extractor) create() error {
 // bufferSize is how much is written at once.
 const bufferSize = 1 << 20
 
-// checkFree tells whether none of the files is there: that goes before what may
+// checkFree reports whether none of the files is there: that goes before what may
 // be wrong with the labels.
 func (x *extractor) checkFree() error {
 	for _, suffix := range []string{".index", ".meta", ".0"} {

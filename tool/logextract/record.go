@@ -97,7 +97,7 @@ func (s *scanner) scan(body []byte, find func(pcp.PMID) *metric) (record, error)
 	return record{time: t, body: s.fixed, sets: s.sets, all: true}, nil
 }
 
-// inForm tells whether the blocks from end on are good and as they would be
+// inForm reports whether the blocks from end on are good and as they would be
 // written. Those with events are left to a closer look.
 func (s *scanner) inForm(body []byte, end int) bool {
 	next := end

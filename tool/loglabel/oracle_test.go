@@ -163,7 +163,7 @@ func TestSafety(t *testing.T) {
 		{"archives/ok-mv-foo", []string{"-V", "3"}},               // a longer label goes over the first record
 		{"archives/omnibus_v3", []string{"-V", "2"}},              // a shorter one leaves half of the old one
 		{"archives/20180606", []string{"-p", "5"}},                // some of the files are compressed
-		{"badarchives/541380", []string{"-s"}},                    // there is no label to take anything from
+		{"badarchives/541380", []string{"-s"}},                    // no label to take anything from
 		{"badarchives/541380", []string{"-h", "bozo", "-p", "5"}}, // and still none
 	} {
 		dir := archives(t, tt.path)[0]

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
-// mustCopy tells whether a link cannot be made because of where the two names
+// mustCopy reports whether a link cannot be made because of where the two names
 // are, or of what the file system can do.
 func mustCopy(err error) bool {
 	for _, e := range []error{syscall.EXDEV, syscall.EPERM, syscall.EOPNOTSUPP, syscall.ENOSYS, syscall.EMLINK} {
@@ -23,7 +23,7 @@ func mustCopy(err error) bool {
 	return false
 }
 
-// copy copies a file, and tells whether that worked.
+// copy copies a file, and reports whether that worked.
 func (m *mover) copy(src, dst string) bool {
 	if m.checksum && m.verbose > 0 && !m.summing {
 		m.printf("checksum cmd: md5sum")

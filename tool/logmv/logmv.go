@@ -179,7 +179,7 @@ func run(ctx context.Context, env *cli.Env, what mode) int {
 // shellChars are those that a name must not have: scripts pass names on.
 const shellChars = " $?*[(|;&<>"
 
-// safe tells whether a name is, and complains if it is not.
+// safe reports whether a name is, and complains if it is not.
 func (m *mover) safe(name string) bool {
 	for _, c := range shellChars {
 		if strings.ContainsRune(name, c) {

@@ -390,7 +390,7 @@ func (x *reducer) put(oldMeta int64) error {
 	return nil
 }
 
-// full tells whether the record may not fit into the volume: files of version 2
+// full reports whether the record may not fit into the volume: files of version 2
 // are limited. What is left free is more than any record has.
 func (x *reducer) full() bool {
 	if x.label.Version >= archive.Version3 {

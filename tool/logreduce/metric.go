@@ -40,7 +40,7 @@ type slot struct {
 	written  bool   // there is a value of it in the output
 }
 
-// recorded tells whether there was a value in an interval.
+// recorded reports whether there was a value in an interval.
 func (s *instances) recorded(sl *slot, interval uint32) bool {
 	return sl.interval == interval || sl.inList && s.listed == interval
 }
@@ -223,7 +223,7 @@ func (x *reducer) putInDoms(at pcp.Timestamp) (wrote bool, err error) {
 	return wrote, nil
 }
 
-// sameInstances tells whether the numbers are the same; names do not count.
+// sameInstances reports whether the numbers are the same; names do not count.
 func sameInstances(a, b []pcp.Instance) bool {
 	if len(a) != len(b) {
 		return false

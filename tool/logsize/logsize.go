@@ -188,7 +188,7 @@ func (t *tool) report(arg string) error {
 	return nil
 }
 
-// belongs tells whether a file is one of the archive base, and says so with -vvv.
+// belongs reports whether a file is one of the archive base, and says so with -vvv.
 func (t *tool) belongs(name, base string) bool {
 	stem, part, ok := archive.BaseName(name)
 	why := ""
@@ -359,7 +359,7 @@ func s(n int) string {
 	return "s"
 }
 
-// culled tells whether what was listed is more than -x wants.
+// culled reports whether what was listed is more than -x wants.
 func (t *tool) culled(listed, all int64) bool {
 	return t.threshold != -1 && 100*float32(listed)/float32(all) > float32(t.threshold)
 }

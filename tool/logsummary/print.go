@@ -83,7 +83,7 @@ func (t *tool) printMetric(name string, id pcp.PMID, insts []string) {
 	}
 }
 
-// appendInstance appends the line of an instance, and tells whether others of
+// appendInstance appends the line of an instance, and reports whether others of
 // the metric may be wanted.
 func (t *tool) appendInstance(m *metric, k int, name string, insts []string) bool {
 	i := &m.insts[k]

@@ -229,7 +229,7 @@ func headSize(version int) int {
 	return 12
 }
 
-// take puts a record of n sets into the batch. It tells whether the record is
+// take puts a record of n sets into the batch. It reports whether the record is
 // one as pmlogger writes them: all within it, and the blocks in the order of
 // their values without gaps. Of others, which may be in order too, it takes
 // nothing unless checked.

@@ -81,7 +81,7 @@ func (s *shapes) find(body []byte, n, version int) *shape {
 	return s.last
 }
 
-// fits tells whether a record is of the shape. If so it is as good as the one
+// fits reports whether a record is of the shape. If so it is as good as the one
 // that the shape was learned of.
 func (x *shape) fits(body []byte) bool {
 	if len(body) != x.length {

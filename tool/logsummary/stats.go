@@ -392,7 +392,7 @@ func (m *metric) bin(k int, v float64, bins int) int {
 	return b
 }
 
-// distribute takes in a value in the second pass. Ok tells whether it, or the
+// distribute takes in a value in the second pass. Ok reports whether it, or the
 // rate that it makes, was put in a bin, and in which.
 func (m *metric) distribute(k int, v float64, now int64, bins int, unwrap bool) (bin int, binned float64, ok bool) {
 	i := &m.insts[k]

@@ -60,7 +60,7 @@ func (d *dumper) bad(format string, args ...any) bool {
 	return false
 }
 
-// fits tells whether size bytes at an offset are in the file.
+// fits reports whether size bytes at an offset are in the file.
 func (d *dumper) fits(at uint64, size int) bool { return at <= d.size && uint64(size) <= d.size-at }
 
 func (d *dumper) u32(at uint64) uint32 { return binary.NativeEndian.Uint32(d.file[at:]) }

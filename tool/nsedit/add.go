@@ -34,7 +34,7 @@ var AddCommand = &cli.Command{
 }
 
 // runAdd reads its arguments as the script pmnsadd does: the usage message goes
-// to standard output, and a mistake in an option is no failure.
+// to standard output, and a mistake in an option does not fail.
 func runAdd(ctx context.Context, env *cli.Env) int {
 	cfg, err := config.Load(env.Getenv)
 	if err != nil {

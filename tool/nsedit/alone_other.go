@@ -4,5 +4,5 @@ package nsedit
 
 import "context"
 
-// alone waits for nobody: there are no such locks here.
+// alone does not wait: there are no such locks here.
 func alone(context.Context, string) (unlock func(), err error) { return func() {}, nil }

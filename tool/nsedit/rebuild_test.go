@@ -248,7 +248,7 @@ func TestLock(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d took the lock of a process that has ended", n)
 	}
-	// That of a script says nothing of who holds it.
+	// A script's lock does not say which process holds it.
 	if err := os.WriteFile(path, fmt.Appendf(nil, "%d pmnslock\n", gone.Process.Pid), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// nobody is a user who owns nothing.
+// The user nobody owns nothing.
 const nobody = 65534
 
 // A place has files that a user without rights edits.

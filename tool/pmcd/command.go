@@ -123,7 +123,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return env.Fatalf("%v", err)
 	}
 	if !set.foreground && len(set.activated) == 0 && env.Getenv(detached) == "" {
-		// The daemon could tell nobody but its log.
+		// The daemon could tell only its log.
 		if _, err := os.Stat(set.config); errors.Is(err, fs.ErrNotExist) {
 			dontStart(env, set, noConfig(set.config, err))
 			return 1
@@ -194,8 +194,8 @@ func parse(env *cli.Env) (set *settings, status int, exit bool) {
 	return set, 0, false
 }
 
-// environment takes the variables that pmcd(1) knows. They are told in the
-// log, for nobody sees them on a command line.
+// environment takes the variables that pmcd(1) knows. The log names them, as they
+// are not on the command line.
 func (set *settings) environment(env *cli.Env) {
 	if v := env.Getenv("PMCD_PORT"); v != "" {
 		if ports, ok := parsePorts(v); ok {
@@ -364,7 +364,7 @@ func dontStart(env *cli.Env, set *settings, err error) {
 	}
 	tty, _, terr := safefile.OpenAppend(set.fatal, 0, 0o644)
 	if terr != nil {
-		return // nobody to tell
+		return // nowhere to tell it
 	}
 	defer tty.Close()
 	fmt.Fprintf(tty, "NOTE: pmcd not started due to errors!  %v\n", err)

@@ -289,7 +289,7 @@ func TestDaemon(t *testing.T) {
 	}
 	c := ready(t, "unix:"+socket)
 	defer c.Close()
-	// The daemon goes on when nobody has its standard error any more.
+	// The daemon goes on when its standard error has no reader any more.
 	if err := r.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}

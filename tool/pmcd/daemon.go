@@ -85,8 +85,8 @@ func (set *settings) becomeUser(env *cli.Env) error {
 	return pmda.SetProcessIdentity(set.user, env.Getenv)
 }
 
-// debug takes the debug options of -D. Those that show nothing here are no
-// mistake, as in C, but the log says so.
+// debug takes the debug options of -D. Those that show nothing here are accepted,
+// as in C, but the log says so.
 func (set *settings) debug(o *cli.Options, spec string) {
 	names, ok := cli.ParseDebug(spec)
 	if !ok {

@@ -31,5 +31,5 @@ func detach(env *cli.Env) int {
 }
 
 // settle has a daemon's log take the place of the standard error that it began
-// with: who reads that to its end waits for it.
+// with, since a parent that reads that to its end waits for it.
 func settle(log *os.File) error { return unix.Dup2(int(log.Fd()), int(os.Stderr.Fd())) }

@@ -45,7 +45,7 @@ func TestPlanted(t *testing.T) {
 			return path
 		}
 		socket := filepath.Join(theirs, "pmcd.socket")
-		if kind != "fifo" { // which keeps the socket away: what is no socket stays
+		if kind != "fifo" { // which keeps the socket away: only a socket is replaced
 			plant("pmcd.socket")
 		}
 		log, pid := plant("pmcd.log"), plant("pmcd.pid")

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// A stamp tells whether a file has changed; that of one that is not there is
+// A stamp reports whether a file has changed; that of one that is not there is
 // the zero stamp.
 type stamp struct {
 	size int64

@@ -47,7 +47,7 @@ func statusOf(t *testing.T, pid int) (uid, parent int) {
 	return find(`(?m)^Uid:\s+(\d+)`), find(`(?m)^PPid:\s+(\d+)`)
 }
 
-// TestRootAgent has a collector become nobody, and agents be root's all the same.
+// TestRootAgent has a collector become the user nobody, while agents stay root's.
 func TestRootAgent(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: only root can become somebody else")

@@ -68,8 +68,8 @@ func trusted(getenv func(string) string) func(string) string {
 	}
 }
 
-// errSilent is that the file is a symbolic link, which nobody with good
-// intentions makes.
+// errSilent means that the file is a symbolic link, which is not made with good
+// intentions.
 var errSilent = errors.New("symbolic link")
 
 // post appends a message, with its date where that is not the date of the

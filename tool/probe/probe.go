@@ -281,7 +281,7 @@ func (p *prober) fetch(ctx context.Context) {
 		var descs []pcp.Desc
 		if (p.internal || p.external || p.values) && !p.counts {
 			// With -V metric asks for each, as the C tool does always:
-			// what is counted shall not depend on whose pmprobe it is.
+			// the counts must not depend on which pmprobe runs.
 			descs, _ = p.c.LookupDescs(ctx, ids...)
 		}
 		for i, name := range names {

@@ -25,7 +25,7 @@ var Command = &cli.Command{
 }
 
 // run waits for as long as its argument says. As with pmsleep, which reads no
-// options, one that is no interval is a message and no failure.
+// options, one that is not an interval gets a message, and the exit status is 0.
 func run(ctx context.Context, env *cli.Env) int {
 	env.Debug()
 	if len(env.Args) != 1 {

@@ -260,7 +260,7 @@ func (r *reporter) header() {
 	r.printf("   %ci   %co   bi   bo   in   cs  us  sy  id%s\n", r.swapOp, r.swapOp, more)
 }
 
-// line prints the line of one host. It tells whether there was anything to print.
+// line prints the line of one host. It reports whether there was anything to print.
 func (r *reporter) line(ctx context.Context, s *source) bool {
 	if r.json {
 		return r.jsonLine(ctx, s)

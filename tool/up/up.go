@@ -392,8 +392,8 @@ func welcome(env *cli.Env, host string, agents []string, lns []net.Listener, log
 }
 
 // found reports whether commands find a collector on a port without being told
-// where it is: on the default port, if nobody else serves the socket where they
-// look first.
+// where it is: on the default port, if no other collector serves the socket where
+// they look first.
 func found(env *cli.Env, port int) bool {
 	if port != pmcd.DefaultPort || env.Getenv("PMCD_PORT") != "" {
 		return false

@@ -169,7 +169,7 @@ func TestUp(t *testing.T) {
 		if v := string(res.Sets[3].Values[0].Bytes()); v != "test" {
 			t.Errorf("pmda.version is %q", v)
 		}
-		// Who may use the socket is known, who is behind TCP is not.
+		// The user of the socket is known, that of a TCP connection is not.
 		var want error
 		if strings.HasPrefix(spec, "localhost") {
 			want = pcp.ErrPermission

@@ -198,7 +198,7 @@ func (x *viewer) print(ctx context.Context, s, prev *sample) int {
 	return 0
 }
 
-// named tells whether each value of s has a column. Both are sorted.
+// named reports whether each value of s has a column. Both are sorted.
 func (x *viewer) named(s *sample) bool {
 	if x.desc.InDom == pcp.InDomNull || x.events {
 		return true
@@ -229,8 +229,8 @@ func (x *viewer) column(inst int32) int {
 // they are written.
 const rowsAtOnce = 32 << 10
 
-// flushRow writes what there is at the end of a row. Somebody may be waiting
-// for it, unless it comes from an archive and nobody watches.
+// flushRow writes what there is at the end of a row. A reader may be waiting for
+// it, unless it comes from an archive and is not shown as it comes.
 func (x *viewer) flushRow() {
 	if x.archive == nil || x.delay || len(x.out) >= rowsAtOnce || x.env.Rows != nil && x.env.Rows() > 0 {
 		x.flush()

@@ -286,7 +286,7 @@ func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec) int {
 		return 1
 	}
 	if x.window.Finish.Sec == 0 {
-		x.window.Finish.Sec = pcp.MaxSec // which nobody asked for, says the C tool
+		x.window.Finish.Sec = pcp.MaxSec // the C tool takes 0 to mean that there is no -T
 	}
 	interval := o.Interval
 	if interval == 0 {
@@ -380,7 +380,7 @@ func (x *viewer) describe(ctx context.Context, spec pmapi.MetricSpec) int {
 	return 0
 }
 
-// rates tells whether values are converted to rates.
+// rates reports whether values are converted to rates.
 func (x *viewer) rates() bool { return x.desc.Sem == pcp.SemCounter && !x.raw && !x.events }
 
 // findInstances looks up the instances that have columns.
