@@ -189,7 +189,7 @@ func (p *prober) lookup(ctx context.Context) {
 		n := p.batch(names)
 		ids, err := p.c.LookupName(ctx, names[:n]...)
 		// Of several names in an archive pmLookupName(3) says how many it
-		// found, and 0 is no error.
+		// found, and 0 is not an error.
 		if !cli.AnyFound(ids) && !(p.archive != nil && n > 1) {
 			for _, name := range names[:n] {
 				p.failed(name, err, "")
