@@ -28,11 +28,11 @@ type Config struct {
 	PageSize int
 	// OneNode has all processors be in one NUMA node.
 	OneNode bool
-	// Replaced says that files below Root may be replaced by others: none
+	// Replaced says that files below Root may be replaced by others: no file
 	// stays open from one reading to the next.
 	Replaced bool
 	// Bandwidth is the file that says how much memory bandwidth each NUMA node
-	// has (bandwidth.conf); "" means there is none.
+	// has (bandwidth.conf); without it the metric has no values.
 	Bandwidth string
 	// MDAdm is a program to ask for the status of software RAID devices, as
 	// mdadm --detail --test DEVICE; "" means to read what the kernel says.

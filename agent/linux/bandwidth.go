@@ -71,12 +71,8 @@ func (f *bandwidthFile) read(h *host, t *topology) {
 // be empty.
 func (f *bandwidthFile) parse(text []byte, t *topology) error {
 	version, n := false, 0
-	for {
-		line, rest, ok := procfs.Line(text)
-		if !ok {
-			return nil
-		}
-		text, n = rest, n+1
+	for line := range procfs.Lines(text) {
+		n++
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 || line[0] == '#' {
 			continue
@@ -104,4 +100,5 @@ func (f *bandwidthFile) parse(text []byte, t *topology) error {
 		}
 		f.of[name], _, _ = procfs.Float([]byte(value))
 	}
+	return nil
 }

@@ -50,12 +50,7 @@ func (r *buddyReader) parse(b []byte) {
 	out := r.blocks[0]
 	out.Clear()
 	r.names.Begin()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		if !bytes.HasPrefix(line, []byte("Node ")) {
 			continue
 		}

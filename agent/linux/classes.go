@@ -27,13 +27,12 @@ type classReader struct {
 
 func classFamily(h *host) column.Family {
 	r := &classReader{host: h}
-	r.blocks = column.NewBlocks(
-		classMetrics,
-		column.Layout{Cols: 1},
-		column.Layout{Cols: 1},
-		column.Layout{InDom: &column.InDom{Serial: 34, Help: "Tape drives"}, Lists: true},
-		column.Layout{InDom: &column.InDom{Serial: 39, Help: "Fibre Channel host adapters"}, Lists: true},
-	)
+	r.blocks = column.NewBlocks(classMetrics, []column.Layout{
+		blockTapeCount: {Cols: 1},
+		blockFCCount:   {Cols: 1},
+		blockTape:      {InDom: &column.InDom{Serial: 34, Help: "Tape drives"}, Lists: true},
+		blockFC:        {InDom: &column.InDom{Serial: 39, Help: "Fibre Channel host adapters"}, Lists: true},
+	}...)
 	return column.Family{Name: "tape and fchost", Metrics: classMetrics, Sources: []*column.Source{{
 		Name: "/sys/class", Read: r.read, Blocks: r.blocks,
 	}}}

@@ -18,9 +18,9 @@ import (
 
 // A client can look into a container, whose name is an attribute of its
 // connection. It then sees the network, the file systems and the host name that
-// the container's processes see, and all else as everybody. What it sees is
-// read by an agent of its own, with the same tables, on a thread that has
-// entered the container's name spaces.
+// the container's processes see, and the rest as every client does. For this there
+// is a second agent with the same tables, which reads on a thread that has entered the
+// container's name spaces.
 
 // A Helper knows which process a container's first one is (pmdaroot(1)).
 type Helper interface {
@@ -28,7 +28,7 @@ type Helper interface {
 }
 
 // Scopes of the sources that are read inside a container, by the name space that they
-// are read in. What the host's distribution is is found in files of the host, as in C.
+// are read in. The name of the distribution has none: as in C it is found in files of the host.
 const (
 	scopeNet    column.Scope = 1 + iota
 	scopeSys                 // of mounts: /sys, if it is the kernel's
@@ -45,8 +45,8 @@ func containerOf(client *pmda.Client) string {
 	return client.Attrs[wire.AttrContainer]
 }
 
-// Attribute implements pmda.AttributeReceiver, so that collectors tell agents
-// in other processes who their clients are. What they tell comes with each
+// Attribute implements pmda.AttributeReceiver, so that collectors send the
+// attributes of clients to an agent in another process. The attributes come with each
 // request.
 func (a *Agent) Attribute(context.Context, *pmda.Client, wire.AttrKey, string) error { return nil }
 

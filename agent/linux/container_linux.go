@@ -16,8 +16,8 @@ import (
 )
 
 // readInside reads sources in the container of a process. A container can make
-// that take for ever, with a file system that does not answer; it is then given
-// up, and not tried again before it has come to its end.
+// that take forever, with a file system that does not answer. The reading is then
+// abandoned, and the container is not read again before it has ended.
 func (a *Agent) readInside(ctx context.Context, name string, pid int, want column.Set) (*column.Agent, error) {
 	proc, err := nsenter.Open(pid, nsenter.UTS|nsenter.Net|nsenter.Mount)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {

@@ -202,12 +202,11 @@ func newCPUReader(h *host) *cpuReader {
 	if !h.cfg.OneNode {
 		r.nodesDir = h.path(nodeDir)
 	}
-	r.blocks = column.NewBlocks(
-		cpuMetrics,
-		column.Layout{Cols: numStat},
-		column.Layout{Cols: numCPUTimes, InDom: r.cpuInDom, Lists: true},
-		column.Layout{Cols: numCPUTimes, InDom: r.nodeInDom, Lists: true},
-	)
+	r.blocks = column.NewBlocks(cpuMetrics, []column.Layout{
+		blockStat:    {Cols: numStat},
+		blockCPU:     {Cols: numCPUTimes, InDom: r.cpuInDom, Lists: true},
+		blockNodeCPU: {Cols: numCPUTimes, InDom: r.nodeInDom, Lists: true},
+	}...)
 	r.source = &column.Source{Name: "/proc/stat", File: h.wholeFile("proc/stat"), Parse: r.parse, Blocks: r.blocks}
 	return r
 }
@@ -243,13 +242,8 @@ func (r *cpuReader) parse(b []byte) {
 	clear(r.sums)
 	r.pass++
 	var all cpuTicks
-	haveAll, resurvey := false, false
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			break
-		}
-		b = rest
+	haveAll, resurvey, ok := false, false, false
+	for line := range procfs.Lines(b) {
 		if len(line) < 4 {
 			continue
 		}

@@ -51,14 +51,13 @@ type cpuInfoReader struct {
 }
 
 func cpuInfoFamily(h *host, cpus *cpuReader) column.Family {
-	b := column.NewBlocks(
-		cpuInfoMetrics,
-		column.Layout{Cols: numCPUInfo, InDom: cpus.cpuInDom},
-		column.Layout{Cols: 1, InDom: cpus.cpuInDom},
-		column.Layout{Cols: 1, InDom: cpus.nodeInDom},
-		column.Layout{Cols: numThrottle, InDom: cpus.cpuInDom},
-		column.Layout{Cols: numFreq, InDom: cpus.cpuInDom},
-	)
+	b := column.NewBlocks(cpuInfoMetrics, []column.Layout{
+		blockCPUInfo:    {Cols: numCPUInfo, InDom: cpus.cpuInDom},
+		blockCPUOnline:  {Cols: 1, InDom: cpus.cpuInDom},
+		blockNodeOnline: {Cols: 1, InDom: cpus.nodeInDom},
+		blockThrottle:   {Cols: numThrottle, InDom: cpus.cpuInDom},
+		blockFreq:       {Cols: numFreq, InDom: cpus.cpuInDom},
+	}...)
 	info, file := new(cpuInfoReader), h.file("proc/cpuinfo")
 	sys := &cpuSysReader{host: h, cpus: cpus}
 	after := []*column.Source{cpus.source}
@@ -139,12 +138,7 @@ func (t *cpuText) put(out *column.Block, row int) {
 func (r *cpuInfoReader) parse(b []byte) {
 	r.cpus, r.shared, r.isShared = r.cpus[:0], cpuText{}, false
 	lastWasProcessor := false
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			break
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		key, val, ok := procfs.Cut(line, ':')
 		if !ok {
 			continue

@@ -2,12 +2,7 @@ package linux
 
 import (
 	"bytes"
-	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/column"
@@ -35,7 +30,6 @@ const (
 	blockWWIDPaths
 	blockDiskSched
 	blockWWIDSched
-	numDiskBlocks
 )
 
 // Columns of the blocks of devices, and of blockDiskAll.
@@ -271,22 +265,30 @@ func newDiskReader(h *host) *diskReader {
 	md := indom(25, "md device", "Software RAID devices")
 	zram := &column.InDom{Serial: 38, Help: "Compressed memory devices"}
 	wwid := &column.InDom{Serial: 42, Help: "Multipath devices, by world wide identifier"}
-	layouts := make([]column.Layout, numDiskBlocks)
-	layouts[blockDiskCount] = column.Layout{Cols: 1}
-	layouts[blockDiskAll] = column.Layout{Cols: numDisk}
-	for block, d := range map[int]*column.InDom{
-		blockDisk: whole, blockPart: parts, blockDM: dm, blockMD: md, blockZram: zram, blockWWID: wwid,
-	} {
-		layouts[block] = column.Layout{Cols: numDisk, InDom: d, Lists: true}
-	}
-	for block, d := range map[int]*column.InDom{
-		blockDMName: dm, blockMDName: md, blockMDStatus: md, blockDiskID: whole, blockWWIDPaths: wwid,
-		blockDiskCap: whole, blockPartCap: parts, blockDMCap: dm, blockMDCap: md, blockWWIDCap: wwid,
-		blockDiskSched: whole, blockWWIDSched: wwid,
-	} {
-		layouts[block] = column.Layout{Cols: 1, InDom: d}
-	}
-	r.blocks = column.NewBlocks(diskMetrics, layouts...)
+	each := func(d *column.InDom) column.Layout { return column.Layout{Cols: numDisk, InDom: d, Lists: true} }
+	one := func(d *column.InDom) column.Layout { return column.Layout{Cols: 1, InDom: d} }
+	r.blocks = column.NewBlocks(diskMetrics, []column.Layout{
+		blockDiskCount: {Cols: 1},
+		blockDiskAll:   {Cols: numDisk},
+		blockDisk:      each(whole),
+		blockPart:      each(parts),
+		blockDM:        each(dm),
+		blockMD:        each(md),
+		blockZram:      each(zram),
+		blockWWID:      each(wwid),
+		blockDMName:    one(dm),
+		blockMDName:    one(md),
+		blockDiskCap:   one(whole),
+		blockPartCap:   one(parts),
+		blockDMCap:     one(dm),
+		blockMDCap:     one(md),
+		blockWWIDCap:   one(wwid),
+		blockMDStatus:  one(md),
+		blockDiskID:    one(whole),
+		blockWWIDPaths: one(wwid),
+		blockDiskSched: one(whole),
+		blockWWIDSched: one(wwid),
+	}...)
 	r.stats = &column.Source{
 		Name: "/proc/diskstats", File: h.file("proc/diskstats"), Parse: r.parse, Blocks: r.blocks[:blockDiskCap],
 	}
@@ -496,55 +498,6 @@ func (r *diskReader) readNames() error {
 	return nil
 }
 
-// arrayStatus returns the status of the process mdadm --detail --test, as wait(2)
-// gives it and the C agent reports it: 256 times what the program exits with. That
-// is 0 for an array in order, 1 if disks are missing, 2 if it cannot be used, and 4
-// if nothing is known. Unless Config.MDAdm names a program, the kernel is asked in
-// its place.
-func (r *diskReader) arrayStatus(d *disk) int {
-	if r.host.cfg.MDAdm != "" {
-		return runMDAdm(r.host.cfg.MDAdm, d.kernel)
-	}
-	return d.kernelStatus() << 8
-}
-
-// mdadmTimeout is how long a program may take to report on an array.
-const mdadmTimeout = 5 * time.Second
-
-// runMDAdm runs a program for the status of the array called name. The status is
-// -1 if it cannot be run.
-func runMDAdm(program, name string) int {
-	ctx, cancel := context.WithTimeout(context.Background(), mdadmTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "--detail", "--test", "/dev/"+name)
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
-	switch {
-	case cmd.ProcessState == nil || err != nil && ctx.Err() != nil:
-		return -1
-	case cmd.ProcessState.ExitCode() < 0:
-		return 4 << 8 // ended by a signal
-	}
-	return cmd.ProcessState.ExitCode() << 8
-}
-
-// kernelStatus is the exit status of mdadm --detail --test, taken from /sys.
-func (d *disk) kernelStatus() int {
-	b, err := d.mdState.Read()
-	if err != nil {
-		return 4
-	}
-	switch string(procfs.Trim(b)) {
-	case "clear", "inactive", "suspended", "broken":
-		return 2
-	}
-	// Levels without redundancy have no such file: nothing can be missing.
-	if number(d.mdMissing, 0) > 0 {
-		return 1
-	}
-	return 0
-}
-
 // readSchedulers reports the I/O scheduler of each disk, the name in brackets
 // in "none [mq-deadline] bfq".
 func (r *diskReader) readSchedulers() error {
@@ -609,19 +562,4 @@ func (r *diskReader) parsePartitions(b []byte) {
 			wwids.Set(wwids.Add(d.wwidInst), 0, kb)
 		}
 	}
-}
-
-// mdName returns what a RAID device is called in /dev/md, else its own name.
-// Links that begin with a digit are not names that anybody gave.
-func (r *diskReader) mdName(kernel string) string {
-	dir := r.host.path("dev/md")
-	for _, name := range procfs.Names(dir) {
-		if name[0] == '.' || name[0] >= '0' && name[0] <= '9' {
-			continue
-		}
-		if target, err := os.Readlink(filepath.Join(dir, name)); err == nil && filepath.Base(target) == kernel {
-			return name
-		}
-	}
-	return kernel
 }

@@ -35,13 +35,8 @@ func extfragFamily(h *host, cpus *cpuReader) column.Family {
 // with a number for each order of allocation.
 func parseExtfrag(b []byte, t *topology, out *column.Block) {
 	out.Clear()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
-		line, ok = bytes.CutPrefix(line, []byte("Node "))
+	for line := range procfs.Lines(b) {
+		line, ok := bytes.CutPrefix(line, []byte("Node "))
 		if !ok {
 			continue
 		}

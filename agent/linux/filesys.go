@@ -92,14 +92,13 @@ func newMountReader(h *host) *mountReader {
 	}
 	devices := &column.InDom{Serial: 5, Help: "Mounted file systems on a block device, by device"}
 	tmpfs := &column.InDom{Serial: 18, Help: "Mounted tmpfs file systems, by directory"}
-	r.blocks = column.NewBlocks(
-		filesysMetrics,
-		column.Layout{Cols: 1},
-		column.Layout{Cols: numMount, InDom: devices, Lists: true},
-		column.Layout{InDom: tmpfs, Lists: true},
-		column.Layout{Cols: numFilesys, InDom: devices},
-		column.Layout{Cols: numFilesys, InDom: tmpfs},
-	)
+	r.blocks = column.NewBlocks(filesysMetrics, []column.Layout{
+		blockMountCount: {Cols: 1},
+		blockMount:      {Cols: numMount, InDom: devices, Lists: true},
+		blockTmpfsMount: {InDom: tmpfs, Lists: true},
+		blockFilesys:    {Cols: numFilesys, InDom: devices},
+		blockTmpfs:      {Cols: numFilesys, InDom: tmpfs},
+	}...)
 	return r
 }
 
@@ -158,12 +157,7 @@ func (r *mountReader) parse(b []byte, real func(string) string) {
 	r.devices.Begin()
 	r.tmpfs.Begin()
 	seen := make(map[string]bool)
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		device, line := procfs.Field(line)
 		dir, line := procfs.Field(line)
 		typ, line := procfs.Field(line)

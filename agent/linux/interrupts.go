@@ -83,16 +83,15 @@ func interruptsFamily(h *host, cpus *column.InDom) column.Family {
 			return map[string]any{"cpu": cpu, "softirq": irq}
 		},
 	}
-	b := column.NewBlocks(
-		interruptMetrics,
-		column.Layout{Cols: 1, InDom: irqs, Lists: true},
-		column.Layout{Cols: 1, InDom: cpuIRQs, Lists: true},
-		column.Layout{Cols: 1, InDom: cpus},
-		column.Layout{Cols: numIRQMisc},
-		column.Layout{Cols: 1, InDom: softirqs, Lists: true},
-		column.Layout{Cols: 1, InDom: cpuSoftirqs, Lists: true},
-		column.Layout{Cols: 1, InDom: cpus},
-	)
+	b := column.NewBlocks(interruptMetrics, []column.Layout{
+		blockIRQ:          {Cols: 1, InDom: irqs, Lists: true},
+		blockCPUIRQ:       {Cols: 1, InDom: cpuIRQs, Lists: true},
+		blockIntrByCPU:    {Cols: 1, InDom: cpus},
+		blockIRQMisc:      {Cols: numIRQMisc},
+		blockSoftirq:      {Cols: 1, InDom: softirqs, Lists: true},
+		blockCPUSoftirq:   {Cols: 1, InDom: cpuSoftirqs, Lists: true},
+		blockSoftirqByCPU: {Cols: 1, InDom: cpus},
+	}...)
 	hard.total, hard.perCPU, hard.byCPU, hard.misc = b[blockIRQ], b[blockCPUIRQ], b[blockIntrByCPU], b[blockIRQMisc]
 	soft.total, soft.perCPU, soft.byCPU = b[blockSoftirq], b[blockCPUSoftirq], b[blockSoftirqByCPU]
 	return column.Family{Name: "interrupts", Metrics: interruptMetrics, Sources: []*column.Source{
@@ -202,7 +201,7 @@ func (r *irqReader) learn(header []byte) {
 			if !ok || len(rest) > 0 || n >= maxCPU {
 				continue
 			}
-			// The kernel counts up; a header that does not is no header.
+			// The kernel counts up; a line that does not is not a header.
 			if k := len(r.cpus); k > 0 && r.cpus[k-1] >= int32(n) {
 				r.cpus = r.cpus[:0]
 				return

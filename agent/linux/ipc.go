@@ -132,16 +132,15 @@ func newIPCReader(h *host) *ipcReader {
 	indom := func(serial int, help string) *column.InDom { return &column.InDom{Serial: serial, Help: help} }
 	return &ipcReader{
 		host: h,
-		blocks: column.NewBlocks(
-			ipcMetrics,
-			column.Layout{Cols: numIPCLimits},
-			column.Layout{Cols: numShm, Lists: true, InDom: indom(28, "Shared memory segments, by identifier")},
-			column.Layout{Cols: numShmInfo},
-			column.Layout{Cols: numMsg, Lists: true, InDom: indom(29, "Message queues, by identifier")},
-			column.Layout{Cols: numMsgInfo},
-			column.Layout{Cols: numSem, Lists: true, InDom: indom(30, "Sets of semaphores, by identifier")},
-			column.Layout{Cols: numSemInfo},
-		),
+		blocks: column.NewBlocks(ipcMetrics, []column.Layout{
+			blockIPCLimits: {Cols: numIPCLimits},
+			blockShm:       {Cols: numShm, Lists: true, InDom: indom(28, "Shared memory segments, by identifier")},
+			blockShmInfo:   {Cols: numShmInfo},
+			blockMsg:       {Cols: numMsg, Lists: true, InDom: indom(29, "Message queues, by identifier")},
+			blockMsgInfo:   {Cols: numMsgInfo},
+			blockSem:       {Cols: numSem, Lists: true, InDom: indom(30, "Sets of semaphores, by identifier")},
+			blockSemInfo:   {Cols: numSemInfo},
+		}...),
 		limits: []ipcLimit{
 			limit("sem", limitSemMSL, limitSemMNS, limitSemOPM, limitSemMNI),
 			limit("msgmax", limitMsgMax), limit("msgmnb", limitMsgMNB), limit("msgmni", limitMsgMNI),
@@ -187,7 +186,7 @@ var compiledLimits = [...]struct {
 	{limitShmMin, 1},
 }
 
-// readLimits reports what IPC_INFO tells. Where the kernel has settings they
+// readLimits reports the limits that IPC_INFO returns. Where the kernel has settings they
 // are read.
 func (r *ipcReader) readLimits() error {
 	out := r.blocks[blockIPCLimits]
@@ -300,12 +299,7 @@ func (r *ipcReader) owner(uid uint64) string {
 func (r *ipcReader) each(b []byte, names *column.Names, out *column.Block, uid int, nums []uint64, fn func(row int, o ipcObject)) {
 	out.Clear()
 	names.Begin()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		clear(nums)
 		o, n, ok := parseIPC(line, nums)
 		if !ok || n <= uid {
@@ -326,7 +320,7 @@ func (r *ipcReader) each(b []byte, names *column.Names, out *column.Block, uid i
 // dtime ctime rss swap".
 func (r *ipcReader) parseShm(b []byte) {
 	const (
-		dest   = 0o1000 // SHM_DEST: goes when nobody has it attached any more
+		dest   = 0o1000 // SHM_DEST: removed when no process has it attached any more
 		locked = 0o2000 // SHM_LOCKED: is not swapped
 	)
 	out, info := r.blocks[blockShm], r.blocks[blockShmInfo]

@@ -23,7 +23,7 @@ const (
 
 // kernelFamily reads settings and states that have a file each.
 func kernelFamily(h *host) column.Family {
-	b := column.NewBlocks(kernelMetrics, column.Layout{Cols: numSysKernel}, column.Layout{Cols: 1})
+	b := column.NewBlocks(kernelMetrics, []column.Layout{blockSysKernel: {Cols: numSysKernel}, blockUevent: {Cols: 1}}...)
 	file := func(name string) *procfs.File { return h.wholeFile("proc/sys/kernel/" + name) }
 	pidMax, ptys := file("pid_max"), file("pty/nr")
 	entropy, pool := file("random/entropy_avail"), file("random/poolsize")

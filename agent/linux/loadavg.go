@@ -23,12 +23,11 @@ const (
 
 func loadFamily(h *host) column.Family {
 	indom := &column.InDom{Serial: 2, Help: "Times over which the load is averaged: 1, 5 and 15 minutes"}
-	b := column.NewBlocks(
-		loadMetrics,
-		column.Layout{Cols: 1, InDom: indom, Lists: true},
-		column.Layout{Cols: numLoadInfo},
-		column.Layout{Cols: 2},
-	)
+	b := column.NewBlocks(loadMetrics, []column.Layout{
+		blockLoad:     {Cols: 1, InDom: indom, Lists: true},
+		blockLoadInfo: {Cols: numLoadInfo},
+		blockUptime:   {Cols: 2},
+	}...)
 	return column.Family{Name: "load", Metrics: loadMetrics, Sources: []*column.Source{{
 		Name: "/proc/loadavg", File: h.wholeFile("proc/loadavg"), Blocks: b[:blockUptime],
 		Parse: func(text []byte) { parseLoadavg(text, b[blockLoad], b[blockLoadInfo]) },

@@ -38,12 +38,7 @@ func lockFamily(h *host) column.Family {
 // that wait for another, "1: -> POSIX ...", hold none.
 func countLocks(b []byte, out *column.Block) {
 	out.Zero()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		_, line = procfs.Field(line)
 		kind, line := procfs.Field(line)
 		_, line = procfs.Field(line)

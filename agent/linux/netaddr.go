@@ -38,13 +38,12 @@ func newNetAddrReader(h *host) *netAddrReader {
 	indom := &column.InDom{
 		Serial: 17, Help: "Network interfaces with their aliases", Labels: `{"device_type":"interface","indom_name":"per interface"}`,
 	}
-	r.blocks = column.NewBlocks(
-		netAddrMetrics,
-		column.Layout{Cols: 1, InDom: indom},
-		column.Layout{Cols: 1, InDom: indom},
-		column.Layout{Cols: numInet6, InDom: indom},
-		column.Layout{InDom: indom, Lists: true},
-	)
+	r.blocks = column.NewBlocks(netAddrMetrics, []column.Layout{
+		blockNetHW:    {Cols: 1, InDom: indom},
+		blockNetInet:  {Cols: 1, InDom: indom},
+		blockNetInet6: {Cols: numInet6, InDom: indom},
+		blockNetAddr:  {InDom: indom, Lists: true},
+	}...)
 	return r
 }
 
@@ -127,12 +126,7 @@ func (r *netAddrReader) parseInet6(b []byte) {
 	out := r.blocks[blockNetInet6]
 	out.Clear()
 	r.names.Begin()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		hex, line := procfs.Field(line)
 		_, line, ok1 := procfs.Hex(line)
 		bits, line, ok2 := procfs.Hex(line)

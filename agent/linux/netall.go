@@ -65,12 +65,7 @@ func (h *host) notCounted() *regexp.Regexp {
 		return byDefault
 	}
 	var text strings.Builder
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			break
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		s, _, _ := strings.Cut(string(line), "#")
 		text.WriteString(strings.Join(strings.Fields(s), ""))
 	}

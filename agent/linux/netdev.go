@@ -70,19 +70,18 @@ func newNetReader(h *host) *netReader {
 		Serial: 3, Help: "Network interfaces", Labels: `{"device_type":"interface","indom_name":"per interface"}`,
 		InstanceLabels: func(_ int32, name string) map[string]any { return map[string]any{"interface": name} },
 	}
-	r.blocks = column.NewBlocks(
-		netMetrics,
-		column.Layout{Cols: numNet, InDom: indom, Lists: true},
-		column.Layout{Cols: 1},
-		column.Layout{Cols: numNetAll},
-		column.Layout{Cols: 1, InDom: indom},
-		column.Layout{Cols: numSpeed, InDom: indom},
-		column.Layout{Cols: 1, InDom: indom},
-		column.Layout{Cols: numNetFlags, InDom: indom},
-		column.Layout{Cols: 1, InDom: indom},
-		column.Layout{Cols: 1, InDom: indom},
-		column.Layout{Cols: 1, InDom: indom},
-	)
+	r.blocks = column.NewBlocks(netMetrics, []column.Layout{
+		blockNet:         {Cols: numNet, InDom: indom, Lists: true},
+		blockNetCount:    {Cols: 1},
+		blockNetAll:      {Cols: numNetAll},
+		blockNetMTU:      {Cols: 1, InDom: indom},
+		blockNetSpeed:    {Cols: numSpeed, InDom: indom},
+		blockNetDuplex:   {Cols: 1, InDom: indom},
+		blockNetFlags:    {Cols: numNetFlags, InDom: indom},
+		blockNetType:     {Cols: 1, InDom: indom},
+		blockNetWireless: {Cols: 1, InDom: indom},
+		blockNetVirtual:  {Cols: 1, InDom: indom},
+	}...)
 	return r
 }
 
@@ -123,12 +122,7 @@ func (r *netReader) read(b []byte) {
 func (r *netReader) parse(b []byte, out *column.Block) {
 	out.Clear()
 	r.names.Begin()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		name, line, ok := procfs.Cut(line, ':')
 		if !ok || len(name) == 0 {
 			continue
@@ -155,7 +149,7 @@ func (r *netReader) parse(b []byte, out *column.Block) {
 		row[netPackets] = column.Num(v[netRxPackets] + v[netTxPackets])
 		row[netErrors] = column.Num(v[netRxErrors] + v[netTxErrors])
 		row[netDrops] = column.Num(v[netRxDrops] + v[netTxDrops])
-		row[netMulticast] = column.Num(v[netRxMulticast]) // nobody counts those sent
+		row[netMulticast] = column.Num(v[netRxMulticast]) // those sent are not counted
 	}
 }
 

@@ -249,12 +249,7 @@ func (r *nfsReader) parseClient(b []byte) {
 	for _, id := range [...]int{blockNFS2Client, blockNFS3Client, blockNFS4Client} {
 		r.blocks[id].Zero()
 	}
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		key, line := procfs.Field(line)
 		switch string(key) {
 		case "net":
@@ -278,12 +273,7 @@ func (r *nfsReader) parseServer(b []byte) {
 	for _, id := range [...]int{blockNFS2Server, blockNFS3Server, blockNFS4Server} {
 		r.blocks[id].Zero()
 	}
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		key, line := procfs.Field(line)
 		switch string(key) {
 		case "rc":
@@ -333,12 +323,8 @@ func (r *nfsReader) parsePools(threads, stats []byte) {
 		threads = rest
 		out.Row(0)[nfsThreads].Bits += n
 	}
-	for {
-		line, rest, ok := procfs.Line(stats)
-		if !ok {
-			return
-		}
-		stats = rest
+	for line := range procfs.Lines(stats) {
+		ok := true
 		var v [5]uint64
 		for i := range v {
 			if v[i], line, ok = procfs.Uint(line); !ok {

@@ -58,17 +58,13 @@ func pressureFamily(h *host) column.Family {
 func parsePressure(b []byte, key string, avg, total *column.Block) {
 	avg.Clear()
 	total.Clear()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		word, line := procfs.Field(line)
 		if string(word) != key {
 			continue
 		}
 		var avgs [3]float64
+		var ok bool
 		for i, name := range [...]string{"avg10=", "avg60=", "avg300="} {
 			if word, line = procfs.Field(line); !bytes.HasPrefix(word, []byte(name)) {
 				return

@@ -44,12 +44,7 @@ func (r *scsiReader) parse(b []byte) {
 	r.names.Begin()
 	var addr [4]uint64
 	have := false
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		if host, ok := bytes.CutPrefix(line, []byte("Host: scsi")); ok {
 			have = true
 			for i, word := range [...]string{"", "Channel:", "Id:", "Lun:"} {

@@ -51,16 +51,12 @@ func (r *slabReader) parse(b []byte) {
 	if !bytes.HasPrefix(first, []byte("slabinfo - version: 2.")) {
 		return
 	}
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		name, nums := procfs.Field(line)
 		if len(name) == 0 || name[0] == '#' {
 			continue
 		}
+		ok := true
 		var v [5]uint64 // objects active and all, their size, per slab, pages per slab
 		for i := range v {
 			if v[i], nums, ok = procfs.Uint(nums); !ok {

@@ -27,7 +27,7 @@ type pairedReader struct {
 }
 
 // A pairedLine is a line of names and the columns of what they name, -1 for
-// what nobody wants.
+// names that no metric has.
 type pairedLine struct {
 	names []byte
 	cols  []int
@@ -48,9 +48,10 @@ const (
 )
 
 func newSNMPReader(h *host) *pairedReader {
-	b := column.NewBlocks(snmpMetrics, column.Layout{}, column.Layout{
-		Cols: numICMPMsg, Lists: true, InDom: &column.InDom{Serial: 23, Help: "Types of ICMP messages"},
-	})
+	b := column.NewBlocks(snmpMetrics, []column.Layout{
+		blockSNMP:    {},
+		blockICMPMsg: {Cols: numICMPMsg, Lists: true, InDom: &column.InDom{Serial: 23, Help: "Types of ICMP messages"}},
+	}...)
 	r := &pairedReader{table: snmpMetrics, out: b[blockSNMP], icmp: b[blockICMPMsg]}
 	r.source = &column.Source{Name: "/proc/net/snmp", File: h.wholeFile("proc/net/snmp"), Parse: r.parse, Blocks: b, Scope: scopeNet}
 	return r

@@ -45,16 +45,15 @@ const (
 // socketFamily reads files of /proc/net that have a line for each socket. They can be
 // long, and are read only when asked for.
 func socketFamily(h *host) column.Family {
-	b := column.NewBlocks(
-		socketMetrics,
-		column.Layout{Cols: numTCPStates},
-		column.Layout{Cols: numTCPStates},
-		column.Layout{Cols: numUDP},
-		column.Layout{Cols: numUDP},
-		column.Layout{Cols: 1},
-		column.Layout{Cols: 1},
-		column.Layout{Cols: numUnix},
-	)
+	b := column.NewBlocks(socketMetrics, []column.Layout{
+		blockTCP:  {Cols: numTCPStates},
+		blockTCP6: {Cols: numTCPStates},
+		blockUDP:  {Cols: numUDP},
+		blockUDP6: {Cols: numUDP},
+		blockRaw:  {Cols: 1},
+		blockRaw6: {Cols: 1},
+		blockUnix: {Cols: numUnix},
+	}...)
 	file := func(name string, block int, count func(b []byte, out *column.Block)) oneFile {
 		return oneFile{h.file("proc/net/" + name), func(text []byte) { count(text, b[block]) }, b[block]}
 	}
@@ -110,12 +109,7 @@ func bothFiles(first, second oneFile) func() error {
 // eachState calls fn with the fourth field of each line after the header, a
 // hexadecimal number.
 func eachState(b []byte, fn func(state uint64)) {
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		for range 3 {
 			_, line = procfs.Field(line)
 		}
@@ -155,12 +149,7 @@ func countRaw(b []byte, out *column.Block) {
 // with the type of the socket in the fifth field and its state in the sixth.
 func countUnix(b []byte, out *column.Block) {
 	out.Zero()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		for range 4 {
 			_, line = procfs.Field(line)
 		}

@@ -20,7 +20,7 @@ type sockstatReader struct {
 }
 
 func sockstatFamily(h *host) column.Family {
-	b := column.NewBlocks(sockstatMetrics, column.Layout{}, column.Layout{})
+	b := column.NewBlocks(sockstatMetrics, []column.Layout{blockSockstat: {}, blockSockstat6: {}}...)
 	r, r6 := &sockstatReader{out: b[blockSockstat]}, &sockstatReader{out: b[blockSockstat6]}
 	return column.Family{Name: "sockstat", Metrics: sockstatMetrics, Sources: []*column.Source{{
 		Name: "/proc/net/sockstat", Blocks: b, Scope: scopeNet,
@@ -34,12 +34,7 @@ func sockstatFamily(h *host) column.Family {
 func (r *sockstatReader) parse(b []byte) {
 	out := r.out
 	out.Clear()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		what, line, ok := procfs.Cut(line, ':')
 		if !ok {
 			continue

@@ -26,11 +26,10 @@ const (
 // softnetFamily reads /proc/net/softnet_stat. What is not in the file is an error, as
 // in C.
 func softnetFamily(h *host, cpus *cpuReader) column.Family {
-	b := column.NewBlocks(
-		softnetMetrics,
-		column.Layout{Cols: numSoftnet},
-		column.Layout{Cols: numSoftnet, InDom: cpus.cpuInDom},
-	)
+	b := column.NewBlocks(softnetMetrics, []column.Layout{
+		blockSoftnet:    {Cols: numSoftnet},
+		blockSoftnetCPU: {Cols: numSoftnet, InDom: cpus.cpuInDom},
+	}...)
 	return column.Family{Name: "softnet", Metrics: softnetMetrics, Sources: []*column.Source{{
 		Name: "/proc/net/softnet_stat", File: h.file("proc/net/softnet_stat"), Blocks: b, After: []*column.Source{cpus.source},
 		Parse: func(text []byte) {

@@ -41,12 +41,7 @@ func (r *swapReader) parse(b []byte) {
 	out := r.blocks[0]
 	out.Clear()
 	r.names.Begin()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		name, line := procfs.Field(line)
 		if len(name) == 0 || name[0] != '/' {
 			continue

@@ -45,12 +45,7 @@ func (r *ttyReader) parse(b []byte) {
 	out := r.blocks[0]
 	out.Clear()
 	r.names.Begin()
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		port, line, ok := procfs.Cut(line, ':')
 		if _, rest, isNum := procfs.Uint(port); !ok || !isNum || len(rest) > 0 || !bytes.HasPrefix(line, []byte("uart:")) || bytes.HasPrefix(line, []byte("uart:unknown")) {
 			continue

@@ -29,7 +29,7 @@ const (
 type uname struct{ sysname, nodename, release, version, machine []byte }
 
 func unameFamily(h *host) column.Family {
-	b := column.NewBlocks(unameMetrics, column.Layout{Cols: numUname}, column.Layout{Cols: 1})
+	b := column.NewBlocks(unameMetrics, []column.Layout{blockUname: {Cols: numUname}, blockDistro: {Cols: 1}}...)
 	r := newUnameReader(h)
 	names := &column.Source{
 		Name: "uname", Scope: scopeUTS, Blocks: b[:blockDistro],

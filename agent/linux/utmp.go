@@ -16,7 +16,7 @@ const (
 	numUtmp
 )
 
-// utmpFamily reads /var/run/utmp. Nobody has logged in where nobody keeps the records.
+// utmpFamily reads /var/run/utmp. Without the file there are no logins.
 func utmpFamily(h *host) column.Family {
 	b := column.NewBlocks(utmpMetrics, column.Layout{Cols: numUtmp})
 	file := h.file("var/run/utmp")

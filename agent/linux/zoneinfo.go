@@ -47,11 +47,10 @@ func newZoneReader(h *host) *zoneReader {
 	prots := &column.InDom{
 		Serial: 33, Help: "Reserves of each memory zone against allocations for other zones", InstanceLabels: r.protLabels,
 	}
-	r.blocks = column.NewBlocks(
-		zoneMetrics,
-		column.Layout{InDom: zones, Lists: true},
-		column.Layout{InDom: prots, Lists: true, Cols: 1},
-	)
+	r.blocks = column.NewBlocks(zoneMetrics, []column.Layout{
+		blockZone:     {InDom: zones, Lists: true},
+		blockZoneProt: {InDom: prots, Lists: true, Cols: 1},
+	}...)
 	r.present = r.blocks[blockZone].Column("present")
 	for key, col := range r.blocks[blockZone].Keys() {
 		r.cols[key] = col
@@ -103,13 +102,7 @@ func (r *zoneReader) parse(b []byte) {
 		}
 		zone = nil
 	}
-	for {
-		line, rest, ok := procfs.Line(b)
-		if !ok {
-			finish()
-			return
-		}
-		b = rest
+	for line := range procfs.Lines(b) {
 		if bytes.HasPrefix(line, []byte("Node ")) {
 			finish()
 			n, rest, ok := procfs.Uint(line[len("Node "):])
@@ -160,6 +153,7 @@ func (r *zoneReader) parse(b []byte) {
 			zones.Set(nodeRow, col, v*r.kb)
 		}
 	}
+	finish()
 }
 
 // protection reads "(0, 3019, 4427)": pages kept from allocations that could

@@ -42,13 +42,12 @@ type zramReader struct {
 func zramFamily(h *host, disks *diskReader) column.Family {
 	r := &zramReader{host: h, devices: disks.blocks[blockZram]}
 	indom := r.devices.InDom()
-	r.blocks = column.NewBlocks(
-		zramMetrics,
-		column.Layout{InDom: indom, Cols: 1},
-		column.Layout{InDom: indom, Cols: 4},
-		column.Layout{InDom: indom, Cols: 8},
-		column.Layout{InDom: indom, Cols: 3},
-	)
+	r.blocks = column.NewBlocks(zramMetrics, []column.Layout{
+		blockZramCap: {InDom: indom, Cols: 1},
+		blockZramIO:  {InDom: indom, Cols: 4},
+		blockZramMM:  {InDom: indom, Cols: 8},
+		blockZramBD:  {InDom: indom, Cols: 3},
+	}...)
 	return column.Family{Name: "zram", Metrics: zramMetrics, Sources: []*column.Source{{
 		Name: "/sys/block: zram", Read: r.read, Blocks: r.blocks, After: []*column.Source{disks.stats},
 	}}}

@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"bytes"
+	"iter"
 	"math"
 )
 
@@ -15,6 +16,19 @@ func Line(b []byte) (line, rest []byte, ok bool) {
 		return b[:i], b[i+1:], true
 	}
 	return b, nil, true
+}
+
+// Lines are all lines of b, without their ends.
+func Lines(b []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for {
+			line, rest, ok := Line(b)
+			if !ok || !yield(line) {
+				return
+			}
+			b = rest
+		}
+	}
 }
 
 // Skip returns b without leading blanks (spaces and tabs).

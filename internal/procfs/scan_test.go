@@ -2,9 +2,37 @@ package procfs
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"testing"
 )
+
+func TestLines(t *testing.T) {
+	f := func(in string, want ...string) {
+		t.Helper()
+		var got []string
+		for line := range Lines([]byte(in)) {
+			got = append(got, string(line))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("Lines(%q) are %q, want %q", in, got, want)
+		}
+	}
+	f("")
+	f("\n", "")
+	f("a\nb\n", "a", "b")
+	f("a\n\nb", "a", "", "b")
+	text := []byte("a 1\nb 2\n")
+	if n := testing.AllocsPerRun(10, func() {
+		for line := range Lines(text) {
+			if len(line) == 0 {
+				break
+			}
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
 
 func TestUint(t *testing.T) {
 	f := func(in string, want uint64, rest string, wantOK bool) {
