@@ -18,9 +18,8 @@ type Config struct {
 	// Trusts reports whether a client, which may be nil, gets the values of sources
 	// that are Restricted. If it is nil all clients do.
 	Trusts func(client *pmda.Client) bool
-	// Order lists subtrees of names that come first in the name space, in this order,
-	// where several families contribute to a subtree. All other names come after them,
-	// in the order of the tables.
+	// Order lists subtrees of names, or names, that come first in the name space, in
+	// this order. All other names follow, in the order of the tables.
 	Order []string
 	// Log is told of sources that cannot be read for another reason than that they
 	// are not there; nil discards.

@@ -50,9 +50,9 @@ type Cell struct {
 // Num returns a cell with a number.
 func Num(v uint64) Cell { return Cell{v, true} }
 
-// NewBlocks returns the blocks that have the values of a table of metrics, without
-// values, in the order of layouts; Metric.From is the place of a metric's block among
-// them. The table is not changed: the blocks of several agents can share it.
+// NewBlocks returns the blocks of a table of metrics, in the order of layouts, without
+// values. Metric.From is the place of a metric's block among them. NewBlocks does not
+// change the table: the blocks of several agents can share it.
 func NewBlocks(metrics []Metric, layouts ...Layout) []*Block {
 	blocks := make([]*Block, len(layouts))
 	for i, l := range layouts {

@@ -39,10 +39,10 @@ var queueMetrics = []column.Metric{
 // queueFamily returns the family of a file of queues.
 func queueFamily(file column.File) column.Family {
 	blocks := column.NewBlocks(
-		queueMetrics,
-		column.Layout{Cols: 1},
-		column.Layout{Cols: numQueue, Lists: true, InDom: &column.InDom{Serial: 0, Help: "Queues of the printer"}},
-	)
+		queueMetrics, []column.Layout{
+			blockTotal: {Cols: 1},
+			blockQueue: {Cols: numQueue, Lists: true, InDom: &column.InDom{Serial: 0, Help: "Queues of the printer"}},
+		}...)
 	names := new(column.Names)
 	return column.Family{Name: "queues", Metrics: queueMetrics, Sources: []*column.Source{{
 		Name: "queues", File: file, Blocks: blocks,

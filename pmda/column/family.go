@@ -35,8 +35,8 @@ type Source struct {
 	// source is not read for others.
 	Restricted bool
 	// Scope is not 0 for a source that can be different for some clients, such as
-	// those that look into a container. What else it means is for the owner of the
-	// agent to say; see Agent.Twin.
+	// those that look into a container; see Agent.Twin. The owner of the agent decides
+	// what each number means.
 	Scope Scope
 
 	number  int // place in the agent's sources

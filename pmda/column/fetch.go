@@ -11,7 +11,7 @@ import (
 
 // Refresh implements pmda.Refresher: it reads the sources that the metrics come from,
 // each once, and those that these build on. A source that cannot be read leaves its
-// metrics without values. Restricted sources are read for everybody or at Fetch.
+// metrics without values. Restricted sources are read here only if all clients are trusted, else by Fetch.
 func (a *Agent) Refresh(_ context.Context, ids []pcp.PMID) error {
 	all := a.trusts(nil)
 	want := a.scratch
