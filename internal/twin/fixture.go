@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/importer"
+	"github.com/go-pcp/pcp/mmv"
 )
 
-// fixtures names the archives that a script can ask for, and says how each is made.
+// fixtures names the archives, and files of memory-mapped values, that a script can ask for, and says how each is made.
 // They are the same on each run, byte for byte.
 func fixtures() map[string]func(base string) error {
 	return map[string]func(string) error{
@@ -33,6 +35,9 @@ func fixtures() map[string]func(base string) error {
 		},
 		// Another host.
 		"attic":  func(b string) error { return cellar(b, scene{version: 3, steps: 4, host: "attic"}) },
+		"mmv1":   func(b string) error { return mmvFile(b, mmv.Version1) },
+		"mmv2":   func(b string) error { return mmvFile(b, mmv.Version2) },
+		"mmv3":   func(b string) error { return mmvFile(b, mmv.Version3) },
 		"events": eventArchive,
 		"vm":     vmArchive,
 
@@ -328,6 +333,36 @@ func eventArchive(base string) error {
 		}
 	}
 	return w.Close()
+}
+
+// mmvFile writes a file of memory-mapped values as a program leaves it.
+func mmvFile(path string, version int) error {
+	reg, err := mmv.New(filepath.Base(path), mmv.Options{
+		Dir: filepath.Dir(path), Fixed: true, Cluster: version, Sentinel: version == mmv.Version2, Persist: true,
+	})
+	if err != nil {
+		return err
+	}
+	long := ""
+	if version > mmv.Version1 {
+		long = strings.Repeat("long", 20)
+	}
+	dom := reg.InDom(mmv.InDomDef{Serial: 5, OneLine: "shelves", Help: "All of them", Instances: []string{"top", "b" + long, "bottom"}})
+	taken := reg.CounterVec(mmv.Metric{Name: "taken" + long, InDom: dom, OneLine: "Bottles taken", Help: "By anybody"})
+	reg.Gauge(mmv.Metric{Name: "level", Units: pcp.Units{DimSpace: 1, DimTime: -1, ScaleSpace: pcp.SpaceMByte, ScaleTime: pcp.TimeSec}}).Set(1.5)
+	reg.ValueVec(mmv.Metric{Name: "e", Item: 40, InDom: dom}, mmv.TypeI32)
+	text := reg.String(mmv.Metric{Name: "text", Help: "h"})
+	if version == mmv.Version3 {
+		if err := dom.AddInstanceLabel("top", mmv.Label{Name: "x", Value: "y"}); err != nil {
+			return err
+		}
+	}
+	if err := reg.Start(); err != nil {
+		return err
+	}
+	taken.With("top").Add(3)
+	text.Set("some text")
+	return errors.Join(reg.Err(), reg.Close())
 }
 
 // vmArchive writes an archive of what pmstat wants.

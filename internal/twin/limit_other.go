@@ -4,4 +4,4 @@ package twin
 
 import "errors"
 
-func limitFiles(uint64) error { return errors.ErrUnsupported }
+func limitFiles(uint64) (restore func(), err error) { return nil, errors.ErrUnsupported }

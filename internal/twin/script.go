@@ -94,7 +94,12 @@ func (tr Transcript) Setup(env *testscript.Env) error {
 	env.Setenv("PCP_CONF", path)
 	env.Setenv("PCP_DIR", "")
 	env.Setenv("PMCD_SOCKET", filepath.Join(env.WorkDir, "nobody"))
-	env.Setenv("PMCD_PORT", "1") // nobody is there
+	env.Setenv("PMCD_PORT", "1")     // nobody is there
+	pcp, err := exec.LookPath("pcp") // testscript.Main puts all links there
+	if err != nil {
+		return err
+	}
+	env.Setenv("TOOLS", filepath.Dir(pcp))
 	env.Values[masksKey{}] = &[]mask{
 		{regexp.MustCompile(regexp.QuoteMeta("version " + version.Number)), "version 6.0.3"},
 	}
@@ -174,7 +179,7 @@ func execute(ts *testscript.TestScript, theirs bool, args []string) string {
 	path := oracle.Path(tool)
 	if !theirs {
 		var err error
-		path, err = exec.LookPath(tool) // testscript.Main puts them there
+		path, err = exec.LookPath(filepath.Join(ts.Getenv("TOOLS"), tool))
 		ts.Check(err)
 	} else if path == "" {
 		path = elsewhere[tool]

@@ -49,8 +49,9 @@ func Main(m *testing.M, commands ...*cli.Command) {
 	if link == "" {
 		os.Exit(m.Run())
 	}
+	restore := func() {}
 	if n, err := strconv.ParseUint(os.Getenv(limit), 10, 64); err == nil {
-		if err := limitFiles(n); err != nil {
+		if restore, err = limitFiles(n); err != nil {
 			panic(err)
 		}
 	}
@@ -66,6 +67,7 @@ func Main(m *testing.M, commands ...*cli.Command) {
 		if out.Flush() != nil && status == 0 {
 			status = 1
 		}
+		restore() // what was covered is written now
 		os.Exit(status)
 	}
 	fmt.Fprintf(os.Stderr, "%s=%s: no such command\n", be, link)
@@ -90,11 +92,10 @@ type Result struct {
 // patience is for a machine that has much else to do.
 const patience = 5 * time.Minute
 
-// Run runs ours or the real one.
-func (c Call) Run(t testing.TB, ours bool) Result {
+// Command returns the command that runs ours or the real one, without Stdout and Stderr.
+// It skips the test where there is no real one.
+func (c Call) Command(ctx context.Context, t testing.TB, ours bool) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	path := oracle.Path(c.Tool)
 	env := append(oracle.Env(), c.Env...)
 	if ours {
@@ -103,6 +104,9 @@ func (c Call) Run(t testing.TB, ours bool) Result {
 			t.Fatal(err)
 		}
 		env = append(env, be+"="+c.Tool)
+		if dir := os.Getenv("GOCOVERDIR"); dir != "" {
+			env = append(env, "GOCOVERDIR="+dir)
+		}
 	}
 	if path == "" {
 		t.Skipf("SKIPPED: the real %s is not installed", c.Tool)
@@ -110,14 +114,23 @@ func (c Call) Run(t testing.TB, ours bool) Result {
 	cmd := exec.CommandContext(ctx, path, c.Args...)
 	cmd.Dir, cmd.Env = c.Dir, env
 	cmd.Stdin = strings.NewReader(c.Stdin)
+	return cmd
+}
+
+// Run runs ours or the real one.
+func (c Call) Run(t testing.TB, ours bool) Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := c.Command(ctx, t, ours)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		t.Fatalf("%s %q does not end", path, c.Args)
+		t.Fatalf("%s %q does not end", cmd.Path, c.Args)
 	}
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
-		t.Fatalf("%s %q: %v", path, c.Args, err)
+		t.Fatalf("%s %q: %v", cmd.Path, c.Args, err)
 	}
 	return Result{stdout.Bytes(), stderr.Bytes(), cmd.ProcessState.ExitCode()}
 }

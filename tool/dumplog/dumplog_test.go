@@ -17,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
 const suiteRoot = "/var/lib/pcp/testsuite"
@@ -68,23 +69,13 @@ func runTool(t *testing.T, ours bool, env []string, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	path := oracle.Path("pmdumplog")
-	environ := append(oracle.Env(), env...)
-	if ours {
-		var err error
-		if path, err = os.Executable(); err != nil {
-			t.Fatal(err)
-		}
-		environ = append(environ, "BE_DUMPLOG=1")
-	}
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = environ
+	cmd := twin.Call{Tool: "pmdumplog", Env: env, Args: args}.Command(ctx, t, ours)
 	var stdout limitedBuffer
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok && !errors.Is(err, errEnough) {
-		t.Fatalf("%s %q: %v", path, args, err)
+		t.Fatalf("%s %q: %v", cmd.Path, args, err)
 	}
 	status := cmd.ProcessState.ExitCode()
 	if len(stdout.b) == mostOutput || ctx.Err() != nil {

@@ -1,26 +1,10 @@
 package dumplog
 
 import (
-	"bufio"
-	"context"
-	"os"
 	"testing"
 
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
-// TestMain makes the test binary the tool itself if the environment says so.
-func TestMain(m *testing.M) {
-	if os.Getenv("BE_DUMPLOG") == "" {
-		os.Exit(m.Run())
-	}
-	out := bufio.NewWriter(os.Stdout)
-	status := Command.Run(context.Background(), &cli.Env{
-		Name: "pmdumplog", Args: os.Args[1:], Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr,
-		Getenv: os.Getenv, LookupEnv: os.LookupEnv, Version: "6.0.3", Command: Command,
-	})
-	if out.Flush() != nil && status == 0 {
-		status = 1
-	}
-	os.Exit(status)
-}
+// TestMain makes the test binary the tool itself where it runs itself.
+func TestMain(m *testing.M) { twin.Main(m, Command) }

@@ -1,20 +1,16 @@
 package logcheck
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
 const suiteRoot = "/var/lib/pcp/testsuite"
@@ -60,29 +56,8 @@ type result struct {
 // runTool runs the real tool or ours in a directory.
 func runTool(t *testing.T, ours bool, dir string, args ...string) result {
 	t.Helper()
-	// Only a tool that hangs takes so long.
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	path, env := oracle.Path("pmlogcheck"), oracle.Env()
-	if ours {
-		var err error
-		if path, err = os.Executable(); err != nil {
-			t.Fatal(err)
-		}
-		env = append(env, "BE_LOGCHECK=1")
-	}
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir, cmd.Env = dir, env
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
-		t.Fatalf("%s %q: %v", path, args, err)
-	}
-	if ctx.Err() != nil {
-		t.Fatalf("%s %q does not end", path, args)
-	}
-	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	r := twin.Call{Tool: "pmlogcheck", Dir: dir, Args: args}.Run(t, ours)
+	return result{string(r.Out), string(r.Err), r.Status}
 }
 
 // TestSuite compares what both say about the archives of the QA suite: of every

@@ -1,22 +1,18 @@
 package loglabel
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
 const suiteRoot = "/var/lib/pcp/testsuite"
@@ -56,25 +52,8 @@ type result struct {
 // run runs the real tool or ours in a directory.
 func runTool(t *testing.T, ours bool, dir string, args ...string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	path, env := oracle.Path("pmloglabel"), oracle.Env()
-	if ours {
-		var err error
-		if path, err = os.Executable(); err != nil {
-			t.Fatal(err)
-		}
-		env = append(env, "BE_TOOL=1")
-	}
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir, cmd.Env = dir, env
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
-		t.Fatalf("%s %q: %v", path, args, err)
-	}
-	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), contents(t, dir)}
+	r := twin.Call{Tool: "pmloglabel", Dir: dir, Args: args}.Run(t, ours)
+	return result{string(r.Out), string(r.Err), r.Status, contents(t, dir)}
 }
 
 func contents(t *testing.T, dir string) map[string]string {

@@ -7,19 +7,18 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/twin"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -77,25 +76,8 @@ type result struct {
 
 func runTool(t *testing.T, ours bool, dir string, args ...string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	path, env := oracle.Path("pmlogmv"), oracle.Env()
-	if ours {
-		var err error
-		if path, err = os.Executable(); err != nil {
-			t.Fatal(err)
-		}
-		env = append(env, "BE_TOOL=1")
-	}
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir, cmd.Env = dir, env
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
-		t.Fatalf("%s %q: %v", path, args, err)
-	}
-	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), contents(t, dir)}
+	r := twin.Call{Tool: "pmlogmv", Dir: dir, Args: args}.Run(t, ours)
+	return result{string(r.Out), string(r.Err), r.Status, contents(t, dir)}
 }
 
 // TestOracle compares what both say and do.
