@@ -76,12 +76,17 @@ func OpenLocalOptions(o LocalOptions, agents ...LocalAgent) (*Context, error) {
 		case old != nil:
 			return nil, fmt.Errorf("agent %s: domain %d is that of %s", la.Name, la.Domain, old.Name)
 		}
-		a := newLocalAgent(la)
+		a := &localAgent{
+			LocalAgent: la,
+			turn:       make(chan struct{}, 1),
+			run:        pmda.NewRunner(la.Agent, pmda.RunnerOptions{Name: la.Name, Log: set.opts.Log}),
+		}
 		set.byDomain[la.Domain] = a
-		if a.tree == nil {
+		tree := a.run.NameSpace()
+		if tree == nil {
 			continue
 		}
-		if err := set.tree.Merge(a.tree); err != nil {
+		if err := set.tree.Merge(tree); err != nil {
 			return nil, fmt.Errorf("names of agent %s: %w", la.Name, err)
 		}
 	}
@@ -114,35 +119,11 @@ func (set *localAgents) names() (*pmns.Tree, error) {
 	return set.tree, nil
 }
 
-// A localAgent is an agent and what it can do.
+// A localAgent is an agent and what makes its calls.
 type localAgent struct {
 	LocalAgent
-	turn      chan struct{} // holds a token while a call is under way
-	tree      *pmns.Tree    // may be nil, as all below
-	refresher pmda.Refresher
-	texter    pmda.Texter
-	labeler   pmda.Labeler
-	storer    pmda.Storer
-	namer     pmda.DynamicNamer
-	attrs     pmda.AttributeReceiver
-	ender     pmda.ContextEnder
-	changer   pmda.Changer
-}
-
-func newLocalAgent(la LocalAgent) *localAgent {
-	a := &localAgent{LocalAgent: la, turn: make(chan struct{}, 1)}
-	if n, ok := la.Agent.(pmda.NameSpacer); ok {
-		a.tree = n.NameSpace()
-	}
-	a.refresher, _ = la.Agent.(pmda.Refresher)
-	a.texter, _ = la.Agent.(pmda.Texter)
-	a.labeler, _ = la.Agent.(pmda.Labeler)
-	a.storer, _ = la.Agent.(pmda.Storer)
-	a.namer, _ = la.Agent.(pmda.DynamicNamer)
-	a.attrs, _ = la.Agent.(pmda.AttributeReceiver)
-	a.ender, _ = la.Agent.(pmda.ContextEnder)
-	a.changer, _ = la.Agent.(pmda.Changer)
-	return a
+	turn chan struct{} // holds a token while a call is under way
+	run  *pmda.Runner
 }
 
 // A local is the source of a local context: one client of its agents.
@@ -185,10 +166,17 @@ func (l *local) agent(domain int) (*localAgent, error) {
 	return nil, pcp.ErrNoAgent
 }
 
-// ask is call for methods that have the client in their context, and not among
-// their arguments: all but Fetch and Store.
-func (l *local) ask(ctx context.Context, a *localAgent, fn func(ctx context.Context) error) error {
-	return l.call(pmda.WithClient(ctx, l.client), a, fn)
+// askLocal makes a call of an agent that has a result.
+func askLocal[T any](ctx context.Context, l *local, a *localAgent, fn func(ctx context.Context) (T, error)) (T, error) {
+	var result, none T
+	err := l.call(ctx, a, func(ctx context.Context) (err error) {
+		result, err = fn(ctx)
+		return err
+	})
+	if err != nil {
+		return none, err // fn may still write to result
+	}
+	return result, nil
 }
 
 // call makes a call of an agent. What fn writes to must be of no further
@@ -213,14 +201,11 @@ func (l *local) call(ctx context.Context, a *localAgent, fn func(ctx context.Con
 		// Nothing ends the call before the agent does.
 		defer func() { <-a.turn }()
 		l.introduce(ctx, a)
-		err := pmda.Protect(func() error { return fn(ctx) })
-		l.panicked(a, err)
-		return err
+		return fn(ctx)
 	}
 	c := l.idle
 	if c == nil {
 		c = &localCall{l: l, done: make(chan error, 1)}
-		c.invoke = func() error { return c.fn(c.ctx) }
 	}
 	l.idle = nil
 	c.agent, c.ctx, c.fn = a, ctx, fn
@@ -243,9 +228,7 @@ type localCall struct {
 	agent *localAgent
 	ctx   context.Context
 	fn    func(ctx context.Context) error
-
-	invoke func() error // calls fn
-	done   chan error   // has room for one
+	done  chan error // has room for one
 }
 
 // errExited is what becomes of a call in which the agent ends the goroutine, as
@@ -259,16 +242,7 @@ func (c *localCall) run() {
 		c.done <- err
 	}()
 	c.l.introduce(c.ctx, c.agent)
-	if err = pmda.Protect(c.invoke); err != nil {
-		c.l.panicked(c.agent, err)
-	}
-}
-
-// panicked logs what an agent panicked with.
-func (l *local) panicked(a *localAgent, err error) {
-	if p, ok := err.(*pmda.PanicError); ok {
-		l.set.opts.Log.Error("agent panicked", "agent", a.Name, "panic", fmt.Sprint(p.Value), "at", p.At)
-	}
+	err = c.fn(c.ctx)
 }
 
 // introduce tells an agent about the client if it does not know it, whose turn
@@ -280,20 +254,11 @@ func (l *local) introduce(ctx context.Context, a *localAgent) {
 		l.met = append(l.met, a)
 	}
 	l.mu.Unlock()
-	if known || a.attrs == nil {
+	if known {
 		return
 	}
-	for _, key := range []wire.AttrKey{wire.AttrUserID, wire.AttrGroupID, wire.AttrProcessID, wire.AttrContainer} {
-		value, ok := l.client.Attrs[key]
-		if !ok {
-			continue
-		}
-		err := pmda.Protect(func() error { return a.attrs.Attribute(ctx, l.client, key, value) })
-		l.panicked(a, err)
-		if err != nil {
-			l.set.opts.Log.Warn("agent refused an attribute of its client", "agent", a.Name, "attribute", key.String(), "err", err)
-			return
-		}
+	if err := a.run.Introduce(ctx, l.client); err != nil {
+		l.set.opts.Log.Warn("agent refused an attribute of its client", "agent", a.Name, "err", err)
 	}
 }
 
@@ -307,12 +272,11 @@ func (l *local) close() error {
 	close(l.done)
 	var gone sync.WaitGroup
 	for _, a := range l.met {
-		if a.ender == nil {
+		if !a.run.EndsContexts() {
 			continue
 		}
 		bye := func() {
-			err := pmda.Protect(func() error { a.ender.EndContext(l.client); return nil })
-			l.panicked(a, err)
+			a.run.EndContext(l.client)
 			<-a.turn
 		}
 		select {

@@ -109,29 +109,10 @@ func (p profile) selection() *pcp.Profile {
 	return p.Profile
 }
 
-func (p *localPart) fetch(ctx context.Context) error {
+func (p *localPart) fetch(ctx context.Context) (err error) {
 	p.res.Reset()
-	if p.agent.refresher != nil {
-		if err := p.agent.refresher.Refresh(ctx, p.ids); err != nil {
-			return err
-		}
-	}
-	if err := p.agent.Agent.Fetch(ctx, &p.req); err != nil {
-		return err
-	}
-	if err := pmda.CheckResult(&p.req); err != nil {
-		return err
-	}
-	if p.agent.changer != nil {
-		names, labels := p.agent.changer.Changes()
-		if names {
-			p.changes |= NamesChange
-		}
-		if labels {
-			p.changes |= LabelChange
-		}
-	}
-	return nil
+	p.changes, err = p.agent.run.Fetch(ctx, &p.req)
+	return err
 }
 
 // store stores the values of one metric after the other.
@@ -141,11 +122,8 @@ func (l *local) store(ctx context.Context, res *pcp.Result) error {
 		if err != nil {
 			return err
 		}
-		if a.storer == nil {
-			return pcp.ErrPermission
-		}
 		one := (&pcp.Result{Time: res.Time, Sets: res.Sets[i : i+1]}).Clone()
-		err = l.call(ctx, a, func(ctx context.Context) error { return a.storer.Store(ctx, l.client, one) })
+		err = l.call(ctx, a, func(ctx context.Context) error { return a.run.Store(ctx, l.client, one) })
 		if err != nil {
 			return err
 		}

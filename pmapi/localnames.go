@@ -91,15 +91,8 @@ func (n localNames) lookupOne(ctx context.Context, name string) (pcp.PMID, error
 	if err != nil {
 		return pcp.PMIDNull, err
 	}
-	if a.namer == nil {
-		if a.tree == nil {
-			return pcp.PMIDNull, pcp.ErrName
-		}
-		return a.tree.Lookup(name)
-	}
-	err = n.l.ask(ctx, a, func(ctx context.Context) (err error) {
-		id, err = a.namer.LookupName(ctx, name)
-		return err
+	id, err = askLocal(ctx, n.l, a, func(ctx context.Context) (pcp.PMID, error) {
+		return a.run.LookupName(ctx, n.l.client, name)
 	})
 	if err != nil {
 		return pcp.PMIDNull, err
@@ -121,18 +114,12 @@ func (n localNames) names(ctx context.Context, id pcp.PMID) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.namer == nil {
-		return nil, pcp.ErrPMID
+	if !a.run.Dynamic() {
+		return nil, pcp.ErrPMID // it has no say in the names of its metrics
 	}
-	var names []string
-	err = n.l.ask(ctx, a, func(ctx context.Context) (err error) {
-		names, err = a.namer.Names(ctx, id)
-		return err
+	return askLocal(ctx, n.l, a, func(ctx context.Context) ([]string, error) {
+		return a.run.Names(ctx, n.l.client, id)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return names, nil
 }
 
 func (n localNames) children(ctx context.Context, name string) ([]pmns.Child, error) {
@@ -147,21 +134,9 @@ func (n localNames) children(ctx context.Context, name string) ([]pmns.Child, er
 	if err != nil {
 		return nil, err
 	}
-	if a.namer == nil {
-		if a.tree == nil {
-			return nil, pcp.ErrName
-		}
-		return a.tree.Children(name)
-	}
-	var list []pmns.Child
-	err = n.l.ask(ctx, a, func(ctx context.Context) (err error) {
-		list, err = a.namer.Children(ctx, name, false)
-		return err
+	return askLocal(ctx, n.l, a, func(ctx context.Context) ([]pmns.Child, error) {
+		return a.run.Children(ctx, n.l.client, name, false)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
 }
 
 // leaves returns with an error what was found before. As with the C library

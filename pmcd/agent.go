@@ -70,6 +70,14 @@ func (a *agent) name() string {
 	return a.spec.Name
 }
 
+// rename gives a another name while it runs.
+func (a *agent) rename(name string) {
+	a.label.Store(&name)
+	if l, ok := a.be.(*local); ok {
+		l.run.Rename(name)
+	}
+}
+
 // usable returns the error that a request to a gets without its being asked.
 func (a *agent) usable() error {
 	switch {

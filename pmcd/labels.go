@@ -17,12 +17,3 @@ func (s *Server) contextLabels(client *pmda.Client) ([]pcp.LabelSet, error) {
 	}
 	return []pcp.LabelSet{set}, nil
 }
-
-// domainLabels are those of an agent without labels of its own.
-func domainLabels(agent string) ([]pcp.LabelSet, error) {
-	set, err := pcp.StringLabels(pcp.LabelDomain, "agent", agent)
-	if err != nil {
-		return nil, err
-	}
-	return []pcp.LabelSet{set}, nil
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -36,17 +35,7 @@ type local struct {
 	ag *agent
 	s  *Server
 
-	impl      pmda.Agent
-	refresher pmda.Refresher
-	texter    pmda.Texter
-	labeler   pmda.Labeler
-	storer    pmda.Storer
-	namer     pmda.DynamicNamer
-	attrs     pmda.AttributeReceiver
-	ender     pmda.ContextEnder
-	changer   pmda.Changer
-	checker   pmda.Checker
-	narrator  pmda.Narrator
+	run *pmda.Runner
 
 	began atomic.Int64 // when the present call started, on the server's clock
 
@@ -64,10 +53,8 @@ type local struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	union   []pcp.PMID // scratch of the owner
-	cost    int64      // of a refresh of late, in nanoseconds; the owner's
-	lastLog time.Time  // of a panic
-	panics  int
+	union []pcp.PMID // scratch of the owner
+	cost  int64      // of a refresh of late, in nanoseconds; the owner's
 }
 
 // A waiter is a client in an agent's queue.
@@ -94,17 +81,7 @@ const (
 )
 
 func newLocal(s *Server, ag *agent, impl pmda.Agent) *local {
-	l := &local{ag: ag, s: s, impl: impl}
-	l.refresher, _ = impl.(pmda.Refresher)
-	l.texter, _ = impl.(pmda.Texter)
-	l.labeler, _ = impl.(pmda.Labeler)
-	l.storer, _ = impl.(pmda.Storer)
-	l.namer, _ = impl.(pmda.DynamicNamer)
-	l.attrs, _ = impl.(pmda.AttributeReceiver)
-	l.ender, _ = impl.(pmda.ContextEnder)
-	l.changer, _ = impl.(pmda.Changer)
-	l.checker, _ = impl.(pmda.Checker)
-	l.narrator, _ = impl.(pmda.Narrator)
+	l := &local{ag: ag, s: s, run: pmda.NewRunner(impl, pmda.RunnerOptions{Name: ag.name(), Log: s.log})}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -229,10 +206,8 @@ func (l *local) watch() {
 
 // doing adds to what is logged what the agent says it is at.
 func (l *local) doing(attrs ...any) []any {
-	if l.narrator != nil {
-		if doing := l.narrator.Doing(); doing != "" {
-			attrs = append(attrs, "doing", doing)
-		}
+	if doing := l.run.Doing(); doing != "" {
+		attrs = append(attrs, "doing", doing)
 	}
 	return attrs
 }
@@ -272,7 +247,7 @@ func (l *local) fetch(c *client, p *part) {
 	case served:
 		return
 	}
-	l.refreshGroup(ls, p)
+	l.refreshGroup(ls, c, p)
 	l.fetchOne(ls, c, p)
 	for {
 		l.mu.Lock()
@@ -298,8 +273,9 @@ func (l *local) fetch(c *client, p *part) {
 }
 
 // refreshGroup reads the source once for the owner and all who wait by then.
-func (l *local) refreshGroup(ls lease, p *part) {
-	if l.refresher == nil {
+func (l *local) refreshGroup(ls lease, c *client, p *part) {
+	if !l.run.Refreshes() {
+		l.check(ls, c, p)
 		return
 	}
 	if l.cost > cheapRefresh && l.s.numClients.Load() > 1 {
@@ -310,22 +286,17 @@ func (l *local) refreshGroup(ls lease, p *part) {
 	l.mine(ls.turn)
 	l.began.Store(l.s.now())
 	l.takeFetches()
-	ids, group := p.ids, l.group
-	if len(group) > 0 {
-		l.union = append(l.union[:0], p.ids...)
-		for _, w := range group {
-			if !slices.Equal(w.part.ids, p.ids) {
-				l.union = append(l.union, w.part.ids...)
-			}
-		}
-		if len(l.union) > len(p.ids) {
-			slices.Sort(l.union)
-			l.union = slices.Compact(l.union)
-			ids = l.union
-		}
-	}
+	group := l.group
 	l.mu.Unlock()
-	err := l.safely(func() error { return l.refresher.Refresh(ls.ctx, ids) })
+	l.check(ls, c, p)
+	for _, w := range group {
+		l.check(ls, w.c, w.part)
+	}
+	ids := l.wanted(p, group)
+	if len(ids) == 0 {
+		return
+	}
+	err := l.run.Refresh(ls.ctx, ids)
 	took := l.s.now() - l.began.Load()
 	l.mu.Lock()
 	l.mine(ls.turn)
@@ -339,6 +310,36 @@ func (l *local) refreshGroup(ls lease, p *part) {
 	}
 }
 
+// check asks the agent whether a client may have its part.
+func (l *local) check(ls lease, c *client, p *part) { p.err = l.run.Check(ls.ctx, &c.pub) }
+
+// wanted returns the metrics that a refresh is for: those of all that may have
+// their part.
+func (l *local) wanted(p *part, group []*waiter) []pcp.PMID {
+	l.union = l.union[:0]
+	var ids []pcp.PMID // of the first, and while the others want the same of all
+	add := func(p *part) {
+		switch {
+		case p.err != nil || slices.Equal(ids, p.ids):
+		case len(ids) == 0:
+			ids = p.ids
+			l.union = append(l.union, ids...)
+		default:
+			l.union = append(l.union, p.ids...)
+		}
+	}
+	add(p)
+	for _, w := range group {
+		add(w.part)
+	}
+	if len(l.union) == len(ids) {
+		return ids
+	}
+	slices.Sort(l.union)
+	l.union = slices.Compact(l.union)
+	return l.union
+}
+
 // cheapRefresh is how long, in nanoseconds, a refresh may usually take for it
 // not to be worth while to collect requests for it.
 const cheapRefresh = 5000
@@ -348,256 +349,118 @@ func (l *local) fetchOne(ls lease, c *client, p *part) {
 		return
 	}
 	l.began.Store(l.s.now())
-	if l.checker != nil {
-		if p.err = l.safely(func() error { return l.checker.Check(pmda.WithClient(ls.ctx, &c.pub)) }); p.err != nil {
-			return
-		}
-	}
 	p.req = pmda.FetchRequest{Client: &c.pub, Profile: p.profile, PMIDs: p.ids, Result: &p.res}
-	if err := l.safeFetch(ls.ctx, &p.req); err != nil {
-		p.err = err
-	} else if !p.valid() {
-		l.s.lines.write(slog.LevelError, "metrics "+l.ag.name(), "agent answered for other metrics than it was asked for",
-			"agent", l.ag.name(), "asked", len(p.ids), "answered", len(p.res.Sets))
-		p.err = pcp.ErrIPC
+	var state wire.State
+	if state, p.err = l.run.Values(ls.ctx, &p.req); state != 0 {
+		l.s.mark(state)
 	}
 }
 
-func (l *local) safeFetch(ctx context.Context, req *pmda.FetchRequest) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = l.panicked(r)
-		}
-	}()
-	if err := l.impl.Fetch(ctx, req); err != nil || l.changer == nil {
-		return err
-	}
-	var changes wire.State
-	names, labels := l.changer.Changes()
-	if names {
-		changes |= wire.NamesChange
-	}
-	if labels {
-		changes |= wire.LabelChange
-	}
-	if changes != 0 {
-		l.s.mark(changes)
-	}
-	return nil
-}
-
-// safely turns a panic of the agent into an error.
-func (l *local) safely(call func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = l.panicked(r)
-		}
-	}()
-	return call()
-}
-
-// panicked logs the first panic of a minute with its stack, and counts the rest.
-func (l *local) panicked(r any) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.panics++
-	if now := time.Now(); now.Sub(l.lastLog) > time.Minute {
-		l.s.log.Error("agent panicked", append(l.doing("agent", l.ag.name(), "panic", r,
-			"panics", l.panics), "stack", string(debug.Stack()))...)
-		l.lastLog, l.panics = now, 0
-	}
-	return pcp.ErrGeneric
-}
-
-// do makes one call that is no fetch, if the agent lets it.
-func (l *local) do(c *client, call func(ctx context.Context) error) error {
-	if l.checker == nil {
-		return l.tell(c, call)
-	}
-	return l.tell(c, func(ctx context.Context) error {
-		if err := l.checker.Check(ctx); err != nil {
-			return err
-		}
-		return call(ctx)
-	})
-}
-
-// tell makes a call of which the agent is not asked whether it may be made.
-func (l *local) tell(c *client, call func(ctx context.Context) error) error {
+// call makes a call that is no fetch.
+func (l *local) call(c *client, fn func(ctx context.Context) error) error {
 	v, ls := l.acquire(c, nil)
 	if v != owned {
 		return pcp.ErrAgain
 	}
-	ctx := ls.ctx
-	if c != nil {
-		ctx = pmda.WithClient(ctx, &c.pub)
-	}
-	err := l.safely(func() error { return call(ctx) })
+	err := fn(ls.ctx)
 	l.release(ls.turn)
 	return err
 }
 
+// ask makes a call that has a result for a client.
+func ask[T any](l *local, c *client, fn func(ctx context.Context) (T, error)) (result T, err error) {
+	l.introduce(c)
+	err = l.call(c, func(ctx context.Context) (err error) {
+		result, err = fn(ctx)
+		return err
+	})
+	return result, err
+}
+
 // introduce tells the agent about a client that it has not seen.
 func (l *local) introduce(c *client) {
-	if c == nil || !c.meet(l.ag) {
+	if !c.meet(l.ag) || !l.run.Attributes() || len(c.pub.Attrs) == 0 {
 		return
 	}
-	if l.attrs == nil || len(c.pub.Attrs) == 0 {
-		return
-	}
-	err := l.tell(c, func(ctx context.Context) error {
-		for _, key := range attrOrder {
-			if v, ok := c.pub.Attrs[key]; ok {
-				if err := l.attrs.Attribute(ctx, &c.pub, key, v); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
+	err := l.call(c, func(ctx context.Context) error { return l.run.Introduce(ctx, &c.pub) })
 	if err != nil {
 		l.s.lines.write(slog.LevelWarn, "attributes "+l.ag.name(), "agent refused a client's attributes", "agent", l.ag.name(), "client", c.name, "err", err)
 	}
 }
 
-// attrOrder is the order in which agents learn a client's attributes, that of
-// C's hash table.
-var attrOrder = [...]wire.AttrKey{
-	wire.AttrContainer, wire.AttrProcessID, wire.AttrGroupID, wire.AttrUserID, wire.AttrUserName,
+func (l *local) desc(c *client, id pcp.PMID) (pcp.Desc, error) {
+	return ask(l, c, func(ctx context.Context) (pcp.Desc, error) { return l.run.Desc(ctx, &c.pub, id) })
 }
 
-func (l *local) desc(c *client, id pcp.PMID) (desc pcp.Desc, err error) {
-	l.introduce(c)
-	err = l.do(c, func(ctx context.Context) (err error) {
-		desc, err = l.impl.Desc(ctx, id)
-		return err
+func (l *local) instances(c *client, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error) {
+	return ask(l, c, func(ctx context.Context) ([]pcp.Instance, error) {
+		return l.run.Instances(ctx, &c.pub, indom, inst, name)
 	})
-	return desc, err
 }
 
-// instances answers as pmdaInstance does: of one that was asked for by name or
-// by number it tells the other half alone.
-func (l *local) instances(c *client, indom pcp.InDom, inst int32, name string) (list []pcp.Instance, err error) {
-	l.introduce(c)
-	err = l.do(c, func(ctx context.Context) error {
-		switch {
-		case name != "":
-			n, err := pmda.LookupInstance(ctx, l.impl, indom, name)
-			list = []pcp.Instance{{Inst: n}}
-			return err
-		case inst != pcp.InNull:
-			full, err := pmda.InstanceName(ctx, l.impl, indom, inst)
-			list = []pcp.Instance{{Inst: pcp.InNull, Name: full}}
-			return err
-		}
-		all, err := l.impl.Instances(ctx, indom)
-		list = slices.Clone(all)
-		return err
-	})
-	return list, err
+func (l *local) text(c *client, ident uint32, kind pcp.TextKind) (string, error) {
+	return ask(l, c, func(ctx context.Context) (string, error) { return l.run.Text(ctx, &c.pub, ident, kind) })
 }
 
-func (l *local) text(c *client, ident uint32, kind pcp.TextKind) (text string, err error) {
-	if l.texter == nil {
-		return "", pcp.ErrText
-	}
-	l.introduce(c)
-	err = l.do(c, func(ctx context.Context) (err error) {
-		text, err = l.texter.Text(ctx, ident, kind)
-		return err
+func (l *local) labels(c *client, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
+	return ask(l, c, func(ctx context.Context) ([]pcp.LabelSet, error) {
+		return l.run.Labels(ctx, &c.pub, ident, kind, nil)
 	})
-	return text, err
-}
-
-func (l *local) labels(c *client, ident uint32, kind pcp.LabelFlags) (sets []pcp.LabelSet, err error) {
-	if l.labeler == nil {
-		if kind == pcp.LabelDomain {
-			return domainLabels(l.ag.name())
-		}
-		return nil, nil
-	}
-	l.introduce(c)
-	err = l.do(c, func(ctx context.Context) (err error) {
-		sets, err = l.labeler.Labels(ctx, ident, kind)
-		return err
-	})
-	return sets, err
 }
 
 func (l *local) store(c *client, res *pcp.Result) error {
-	if l.storer == nil {
-		return pcp.ErrPermission
-	}
-	l.introduce(c)
 	res = res.Clone()
-	return l.do(c, func(ctx context.Context) error { return l.storer.Store(ctx, &c.pub, res) })
+	l.introduce(c)
+	return l.call(c, func(ctx context.Context) error { return l.run.Store(ctx, &c.pub, res) })
 }
 
-func (l *local) names(c *client, id pcp.PMID) (names []string, err error) {
-	if l.namer == nil {
+// The names of an agent that is no DynamicNamer are those of the name space
+// alone, as in C.
+
+func (l *local) names(c *client, id pcp.PMID) ([]string, error) {
+	if !l.run.Dynamic() {
 		return nil, pcp.ErrPMID
 	}
-	l.introduce(c)
-	err = l.do(c, func(ctx context.Context) (err error) {
-		names, err = l.namer.Names(ctx, id)
-		return err
-	})
-	return names, err
+	return ask(l, c, func(ctx context.Context) ([]string, error) { return l.run.Names(ctx, &c.pub, id) })
 }
 
-func (l *local) lookup(c *client, name string) (id pcp.PMID, err error) {
-	if l.namer == nil {
+func (l *local) lookup(c *client, name string) (pcp.PMID, error) {
+	if !l.run.Dynamic() {
 		return pcp.PMIDNull, pcp.ErrNonLeaf
 	}
-	l.introduce(c)
-	err = l.do(c, func(ctx context.Context) (err error) {
-		id, err = l.namer.LookupName(ctx, name)
-		return err
-	})
-	if err != nil {
-		id = pcp.PMIDNull
-	}
-	return id, err
+	return ask(l, c, func(ctx context.Context) (pcp.PMID, error) { return l.run.LookupName(ctx, &c.pub, name) })
 }
 
-func (l *local) children(c *client, name string) (list []pmns.Child, err error) {
-	if l.namer == nil {
+func (l *local) children(c *client, name string) ([]pmns.Child, error) {
+	if !l.run.Dynamic() {
 		return nil, pcp.ErrName
 	}
-	l.introduce(c)
-	err = l.do(c, func(ctx context.Context) (err error) {
-		list, err = l.namer.Children(ctx, name, false)
-		return err
+	return ask(l, c, func(ctx context.Context) ([]pmns.Child, error) {
+		return l.run.Children(ctx, &c.pub, name, false)
 	})
-	return list, err
 }
 
 // errNoNames says that an agent has no dynamic names at all.
 var errNoNames = errors.New("agent has no dynamic names")
 
-func (l *local) traverse(c *client, name string) (names []string, err error) {
-	if l.namer == nil {
+func (l *local) traverse(c *client, name string) ([]string, error) {
+	if !l.run.Dynamic() {
 		return nil, errNoNames
 	}
-	l.introduce(c)
-	err = l.do(c, func(ctx context.Context) error {
-		list, err := l.namer.Children(ctx, name, true)
-		for _, ch := range list {
-			names = append(names, ch.Name)
-		}
-		return err
+	list, err := ask(l, c, func(ctx context.Context) ([]pmns.Child, error) {
+		return l.run.Children(ctx, &c.pub, name, true)
 	})
+	names := make([]string, len(list))
+	for i, ch := range list {
+		names[i] = ch.Name
+	}
 	return names, err
 }
 
 func (l *local) endContext(c *client) {
-	if l.ender == nil {
-		return
+	if l.run.EndsContexts() {
+		l.call(c, func(context.Context) error { l.run.EndContext(&c.pub); return nil })
 	}
-	l.tell(c, func(context.Context) error {
-		l.ender.EndContext(&c.pub)
-		return nil
-	})
 }
 
 // stop cancels what runs. A call that hangs is left behind.

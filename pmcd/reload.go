@@ -222,7 +222,7 @@ func (s *Server) replaceTable(setup *Setup) {
 	var unwanted, removed, fresh []*agent
 	for i, spec := range setup.Agents {
 		if ag := same[i]; ag != nil {
-			ag.label.Store(&spec.Name)
+			ag.rename(spec.Name)
 			t.add(ag)
 			continue
 		}

@@ -317,10 +317,8 @@ func (r *remote) introduce(c *client) {
 	if r.flags&(wire.FeatureAuth|wire.FeatureContainer) == 0 {
 		return
 	}
-	for _, key := range attrOrder {
-		if v, ok := c.pub.Attrs[key]; ok {
-			r.queue(int32(c.pub.ID), &wire.Attr{Attr: key, Value: append([]byte(v), 0)})
-		}
+	for key, value := range c.pub.Attributes() {
+		r.queue(int32(c.pub.ID), &wire.Attr{Attr: key, Value: append([]byte(value), 0)})
 	}
 }
 

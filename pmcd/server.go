@@ -186,8 +186,8 @@ func (s *Server) makeNames(given *pmns.Tree) (*pmns.Tree, error) {
 		if !ok {
 			continue
 		}
-		if n, ok := l.impl.(pmda.NameSpacer); ok {
-			if err := names.Merge(n.NameSpace()); err != nil {
+		if t := l.run.NameSpace(); t != nil {
+			if err := names.Merge(t); err != nil {
 				return nil, fmt.Errorf("names of agent %s: %w", ag.spec.Name, err)
 			}
 		}

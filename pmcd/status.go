@@ -50,7 +50,7 @@ func (a *agent) describe(b *strings.Builder) {
 			lib = "built-in"
 		}
 		if entry == "" {
-			entry = fmt.Sprintf("%T", l.impl)
+			entry = fmt.Sprintf("%T", l.run.Agent())
 		}
 		fmt.Fprintf(b, "%-12s %3d               %3d dso i:%d  lib=%s entry=%s\n",
 			a.name(), a.spec.Domain, wire.PDUVersion, pmdaInterface, lib, entry)

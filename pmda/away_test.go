@@ -170,7 +170,7 @@ func TestOrder(t *testing.T) {
 	c = start(t, d)
 	c.send(1, &wire.Attr{Attr: wire.AttrUserID, Value: []byte("0")})
 	c.refused(1, &wire.DescReq{}, pcp.ErrAgain)
-	c.refused(1, &wire.Fetch{}, pcp.ErrAgain)
+	c.refused(1, &wire.Fetch{PMIDs: []pcp.PMID{1}}, pcp.ErrAgain)
 	c.send(1, &wire.Profile{})
 	c.send(1, &wire.Error{Code: pcp.ErrNotConn})
 	c.end("")

@@ -340,7 +340,7 @@ func (d *Daemon) make(s settings, log *slog.Logger) <-chan madeAgent {
 	c := make(chan madeAgent, 1)
 	go func() {
 		var m madeAgent
-		m.err = Protect(func() (err error) { m.agent, err = d.New(s.domain, log); return err })
+		m.err = protect(func() (err error) { m.agent, err = d.New(s.domain, log); return err })
 		if p, ok := errors.AsType[*PanicError](m.err); ok {
 			log.Error("agent panicked while it was made", "panic", fmt.Sprint(p.Value), "at", p.At)
 		}
@@ -375,7 +375,7 @@ func setDebug(a Agent, names []string, log *slog.Logger) {
 // closeAgent calls the agent's Close if it has one.
 func closeAgent(a Agent, err *error) {
 	if c, ok := a.(io.Closer); ok {
-		*err = errors.Join(*err, Protect(c.Close))
+		*err = errors.Join(*err, protect(c.Close))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // serveNames answers questions about names below a dynamic root.
-func (s *session) serveNames(ctx context.Context, h wire.Header, decode func(wire.PDU) error) (wire.PDU, error) {
+func (s *session) serveNames(ctx context.Context, client *Client, h wire.Header, decode func(wire.PDU) error) (wire.PDU, error) {
 	switch h.Type {
 	case wire.TypePMNSNames:
 		var p wire.PMNSNames
@@ -19,7 +19,7 @@ func (s *session) serveNames(ctx context.Context, h wire.Header, decode func(wir
 		if len(p.Names) != 1 { // the collector sends one at a time
 			return nil, pcp.ErrIPC
 		}
-		id, err := s.namer.LookupName(ctx, p.Names[0])
+		id, err := s.agent.LookupName(ctx, client, p.Names[0])
 		return &wire.PMNSIDs{Status: 1, PMIDs: []pcp.PMID{id}}, err
 
 	case wire.TypePMNSIDs:
@@ -30,7 +30,7 @@ func (s *session) serveNames(ctx context.Context, h wire.Header, decode func(wir
 		if len(p.PMIDs) != 1 {
 			return nil, pcp.ErrIPC
 		}
-		names, err := s.namer.Names(ctx, p.PMIDs[0])
+		names, err := s.agent.Names(ctx, client, p.PMIDs[0])
 		return &wire.PMNSNames{Names: names}, err
 
 	case wire.TypePMNSChild:
@@ -38,7 +38,7 @@ func (s *session) serveNames(ctx context.Context, h wire.Header, decode func(wir
 		if err := decode(&p); err != nil {
 			return nil, err
 		}
-		children, err := s.namer.Children(ctx, p.Name, false)
+		children, err := s.agent.Children(ctx, client, p.Name, false)
 		reply := &wire.PMNSNames{Names: childNames(children)}
 		if p.WithStatus {
 			reply.Status = make([]int32, len(children))
@@ -54,7 +54,7 @@ func (s *session) serveNames(ctx context.Context, h wire.Header, decode func(wir
 	if err := decode(&p); err != nil {
 		return nil, err
 	}
-	leaves, err := s.namer.Children(ctx, p.Name, true)
+	leaves, err := s.agent.Children(ctx, client, p.Name, true)
 	return &wire.PMNSNames{Names: childNames(leaves)}, err
 }
 
@@ -66,38 +66,27 @@ func childNames(children []pmns.Child) []string {
 	return names
 }
 
-// namerOf returns what answers for the names of a: itself, or its name space,
-// so that a collector that has only a dynamic root for a's domain finds them
-// too.
-func namerOf(a Agent) DynamicNamer {
-	if n, ok := a.(DynamicNamer); ok {
-		return n
-	}
-	if n, ok := a.(NameSpacer); ok {
-		if t := n.NameSpace(); t != nil {
-			return treeNamer{t}
-		}
-	}
-	return treeNamer{pmns.New()}
+// A TreeNamer is a [DynamicNamer] for the names of a tree. An agent whose names
+// change answers by one that it makes anew.
+type TreeNamer struct{ Tree *pmns.Tree }
+
+// LookupName implements [DynamicNamer].
+func (n TreeNamer) LookupName(_ context.Context, name string) (pcp.PMID, error) {
+	return n.Tree.Lookup(name)
 }
 
-// A treeNamer answers for the names of a tree.
-type treeNamer struct{ tree *pmns.Tree }
-
-func (n treeNamer) LookupName(_ context.Context, name string) (pcp.PMID, error) {
-	return n.tree.Lookup(name)
+// Names implements [DynamicNamer].
+func (n TreeNamer) Names(_ context.Context, id pcp.PMID) ([]string, error) {
+	return n.Tree.Names(id)
 }
 
-func (n treeNamer) Names(_ context.Context, id pcp.PMID) ([]string, error) {
-	return n.tree.Names(id)
-}
-
-func (n treeNamer) Children(_ context.Context, name string, traverse bool) ([]pmns.Child, error) {
+// Children implements [DynamicNamer].
+func (n TreeNamer) Children(_ context.Context, name string, traverse bool) ([]pmns.Child, error) {
 	if !traverse {
-		return n.tree.Children(name)
+		return n.Tree.Children(name)
 	}
 	var leaves []pmns.Child
-	err := n.tree.Walk(name, func(name string, _ pcp.PMID) bool {
+	err := n.Tree.Walk(name, func(name string, _ pcp.PMID) bool {
 		leaves = append(leaves, pmns.Child{Name: name, Leaf: true})
 		return true
 	})

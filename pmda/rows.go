@@ -181,7 +181,7 @@ func (t *Table) LookupName(ctx context.Context, name string) (pcp.PMID, error) {
 	if err != nil {
 		return pcp.PMIDNull, err
 	}
-	return treeNamer{r.tree}.LookupName(ctx, name)
+	return TreeNamer{r.tree}.LookupName(ctx, name)
 }
 
 // Names implements [DynamicNamer] (pmdaTreeName(3)).
@@ -190,7 +190,7 @@ func (t *Table) Names(ctx context.Context, id pcp.PMID) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return treeNamer{r.tree}.Names(ctx, id)
+	return TreeNamer{r.tree}.Names(ctx, id)
 }
 
 // Children implements [DynamicNamer] (pmdaTreeChildren(3)). A root of
@@ -200,7 +200,7 @@ func (t *Table) Children(ctx context.Context, name string, traverse bool) ([]pmn
 	if err != nil {
 		return nil, err
 	}
-	list, err := treeNamer{r.tree}.Children(ctx, name, traverse)
+	list, err := TreeNamer{r.tree}.Children(ctx, name, traverse)
 	if err != nil {
 		if _, dynamic := r.public.DynamicRoot(name); dynamic && slices.Contains(t.cfg.Dynamic, name) {
 			return nil, nil

@@ -3,7 +3,6 @@ package pmda
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -39,9 +38,7 @@ type ServeOptions struct {
 func Serve(ctx context.Context, rw io.ReadWriter, a Agent, opts ServeOptions) error {
 	s := newSession(rw, opts)
 	s.use(a)
-	if _, ok := a.(AttributeReceiver); ok {
-		s.attributes = true
-	}
+	s.attributes = s.attributes || s.agent.Attributes()
 	return s.serveAll(ctx, rw)
 }
 
@@ -61,7 +58,7 @@ func newSession(rw io.ReadWriter, opts ServeOptions) *session {
 	return s
 }
 
-func (s *session) use(a Agent) { s.agent, s.namer = a, namerOf(a) }
+func (s *session) use(a Agent) { s.agent = NewRunner(a, RunnerOptions{Log: s.log, Help: s.help}) }
 
 // serveAll serves until the end, and ends what clients are left.
 func (s *session) serveAll(ctx context.Context, rw io.ReadWriter) error {
@@ -108,9 +105,8 @@ type session struct {
 	// mu is held while a request is served: an agent that is late comes from
 	// another goroutine.
 	mu     sync.Mutex
-	agent  Agent // nil until then
-	namer  DynamicNamer
-	putOff bool // a request was answered with pcp.ErrPMDANotReady
+	agent  *Runner // of the agent; nil until then
+	putOff bool    // a request was answered with pcp.ErrPMDANotReady
 
 	attributes bool // to ask for
 	log        *slog.Logger
@@ -129,10 +125,6 @@ type session struct {
 	// its fetch if the profile that the agent has is another's.
 	profile    pcp.Profile
 	profileAll bool
-
-	panics      int // so far
-	panicAt     string
-	panicLogged time.Time // of the last one in the log
 
 	fetch  wire.Fetch  // reused
 	result wire.Result // reused
@@ -164,12 +156,11 @@ func (s *session) run(ctx context.Context) error {
 	}
 }
 
-// finished tells whether the agent wants to end.
+// finished reports whether the agent wants to end.
 func (s *session) finished() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f, ok := s.agent.(Finisher)
-	return ok && f.Done()
+	return s.agent != nil && s.agent.Done()
 }
 
 // respond serves one request and sends the answer.
@@ -181,7 +172,8 @@ func (s *session) respond(ctx context.Context, h wire.Header, body []byte) error
 		return err
 	}
 	if err != nil {
-		reply = &wire.Error{Code: s.code(h, err)}
+		code, _ := status(err)
+		reply = &wire.Error{Code: code}
 	}
 	if reply == nil {
 		return nil
@@ -194,13 +186,11 @@ func (s *session) respond(ctx context.Context, h wire.Header, body []byte) error
 func (s *session) ready(ctx context.Context, a Agent, help Texter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.use(a)
 	s.help = help
-	if r, ok := a.(AttributeReceiver); ok {
-		for _, c := range s.clients {
-			for key, value := range c.Attrs {
-				s.tell(ctx, r, c, key, value)
-			}
+	s.use(a)
+	for _, c := range s.clients {
+		for key, value := range c.Attributes() {
+			s.tell(ctx, c, key, value)
 		}
 	}
 	if !s.putOff {
@@ -262,26 +252,6 @@ func (s *session) send(from int32, p wire.PDU) error {
 	return nil
 }
 
-// code returns the status to send for err, and logs what has no status.
-func (s *session) code(h wire.Header, err error) pcp.Error {
-	code, known := status(err)
-	if p, ok := errors.AsType[*PanicError](err); ok {
-		// It may come with every fetch.
-		if s.panics++; s.panics > 1 && p.At == s.panicAt && time.Since(s.panicLogged) < time.Minute {
-			return code
-		}
-		s.panicAt, s.panicLogged = p.At, time.Now()
-		attrs := []any{"request", h.Type.String(), "panic", fmt.Sprint(p.Value), "at", p.At, "times", s.panics}
-		if doing := doing(s.agent); doing != "" {
-			attrs = append(attrs, "doing", doing)
-		}
-		s.log.Error("agent panicked", attrs...)
-	} else if !known {
-		s.log.Error("request failed", "request", h.Type.String(), "err", err)
-	}
-	return code
-}
-
 // answer serves one request. A nil reply without an error means that none is sent.
 func (s *session) answer(ctx context.Context, h wire.Header, body []byte) (reply wire.PDU, err error) {
 	decode := func(p wire.PDU) error {
@@ -338,19 +308,7 @@ func (s *session) answer(ctx context.Context, h wire.Header, body []byte) (reply
 	if err != nil {
 		return nil, err
 	}
-	err = Protect(func() error {
-		if c, ok := s.agent.(Checker); ok {
-			if err := c.Check(WithClient(ctx, client)); err != nil {
-				return err
-			}
-		}
-		reply, err = s.serve(ctx, client, h, decode)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return reply, nil
+	return s.serve(ctx, client, h, decode)
 }
 
 // client returns the client whose context has the number from.
@@ -367,12 +325,8 @@ func (s *session) client(from int32) (*Client, error) {
 }
 
 func (s *session) endContext(c *Client) {
-	e, ok := s.agent.(ContextEnder)
-	if !ok {
-		return
-	}
-	if err := Protect(func() error { e.EndContext(c); return nil }); err != nil {
-		s.code(wire.Header{Type: wire.TypeError}, err)
+	if s.agent != nil {
+		s.agent.EndContext(c)
 	}
 }
 
@@ -395,9 +349,7 @@ func (s *session) attribute(ctx context.Context, h wire.Header, p *wire.Attr) {
 	maps.Copy(attrs, c.Attrs)
 	attrs[p.Attr] = value
 	c.Attrs = attrs
-	if r, ok := s.agent.(AttributeReceiver); ok {
-		s.tell(ctx, r, c, p.Attr, value)
-	}
+	s.tell(ctx, c, p.Attr, value)
 }
 
 // refuseAttr logs, once, that a collector has more than any should.
@@ -408,8 +360,11 @@ func (s *session) refuseAttr(context int32, err error) {
 	}
 }
 
-func (s *session) tell(ctx context.Context, r AttributeReceiver, c *Client, key wire.AttrKey, value string) {
-	if err := Protect(func() error { return r.Attribute(ctx, c, key, value) }); err != nil {
+func (s *session) tell(ctx context.Context, c *Client, key wire.AttrKey, value string) {
+	if s.agent == nil {
+		return
+	}
+	if err := s.agent.Attribute(ctx, c, key, value); err != nil {
 		s.log.Warn("client attribute was not accepted", "context", c.ID, "err", err)
 	}
 }
@@ -423,15 +378,13 @@ func (s *session) serve(ctx context.Context, client *Client, h wire.Header, deco
 			return nil, err
 		}
 		return s.serveFetch(ctx, client)
-	}
-	ctx = WithClient(ctx, client)
-	switch h.Type {
+
 	case wire.TypeDescReq:
 		var p wire.DescReq
 		if err := decode(&p); err != nil {
 			return nil, err
 		}
-		desc, err := s.agent.Desc(ctx, p.PMID)
+		desc, err := s.agent.Desc(ctx, client, p.PMID)
 		return &wire.Desc{Desc: desc}, err
 
 	case wire.TypeInstanceReq:
@@ -439,23 +392,15 @@ func (s *session) serve(ctx context.Context, client *Client, h wire.Header, deco
 		if err := decode(&p); err != nil {
 			return nil, err
 		}
-		return s.serveInstance(ctx, &p)
+		list, err := s.agent.Instances(ctx, client, p.InDom, p.Inst, p.Name)
+		return &wire.Instance{InDom: p.InDom, Instances: list}, err
 
 	case wire.TypeTextReq:
 		var p wire.TextReq
 		if err := decode(&p); err != nil {
 			return nil, err
 		}
-		if s.help != nil {
-			if text, err := s.help.Text(ctx, p.Ident, p.Kind); err == nil {
-				return &wire.Text{Ident: p.Ident, Text: text}, nil
-			}
-		}
-		t, ok := s.agent.(Texter)
-		if !ok {
-			return nil, pcp.ErrText
-		}
-		text, err := t.Text(ctx, p.Ident, p.Kind)
+		text, err := s.agent.Text(ctx, client, p.Ident, p.Kind)
 		return &wire.Text{Ident: p.Ident, Text: text}, err
 
 	case wire.TypeResult, wire.TypeHighResResult:
@@ -463,135 +408,44 @@ func (s *session) serve(ctx context.Context, client *Client, h wire.Header, deco
 		if err := decode(&p); err != nil {
 			return nil, err
 		}
-		st, ok := s.agent.(Storer)
-		if !ok {
-			return nil, pcp.ErrPermission
-		}
-		return &wire.Error{}, st.Store(ctx, client, &p.Result)
+		return &wire.Error{}, s.agent.Store(ctx, client, &p.Result)
 
 	case wire.TypeLabelReq:
 		var p wire.LabelReq
 		if err := decode(&p); err != nil {
 			return nil, err
 		}
-		reply := &wire.Labels{Ident: p.Ident, Kind: p.Kind}
-		var sets []pcp.LabelSet
-		var err error
-		if l, ok := s.agent.(Labeler); ok {
-			sets, err = l.Labels(ctx, p.Ident, p.Kind)
-		}
+		sets, err := s.agent.Labels(ctx, client, p.Ident, p.Kind, s.selected())
 		if p.Kind.Level() == pcp.LabelContext && len(sets) == 0 && err == nil {
 			sets = siteLabels(s.log)
 		}
-		if p.Kind.Level() == pcp.LabelInstances {
-			sets = s.selected(pcp.InDom(p.Ident), sets)
-		} else if len(sets) > 1 {
-			sets = sets[:1]
-		}
-		reply.Sets = sets
-		return reply, err
+		return &wire.Labels{Ident: p.Ident, Kind: p.Kind, Sets: sets}, err
 
 	case wire.TypePMNSNames, wire.TypePMNSIDs, wire.TypePMNSChild, wire.TypePMNSTraverse:
-		return s.serveNames(ctx, h, decode)
+		return s.serveNames(ctx, client, h, decode)
 	}
 	return nil, fmt.Errorf("unrecognised %v PDU: %w", h.Type, pcp.ErrIPC)
 }
 
 func (s *session) serveFetch(ctx context.Context, client *Client) (wire.PDU, error) {
-	if r, ok := s.agent.(Refresher); ok {
-		if err := r.Refresh(ctx, s.fetch.PMIDs); err != nil {
-			return nil, err
-		}
-	}
 	s.result.HighRes = s.fetch.HighRes
 	s.result.Reset()
-	req := &FetchRequest{Client: client, PMIDs: s.fetch.PMIDs, Result: &s.result.Result}
-	if !s.profileAll {
-		req.Profile = &s.profile
-	}
-	if err := s.agent.Fetch(ctx, req); err != nil {
+	req := &FetchRequest{Client: client, Profile: s.selected(), PMIDs: s.fetch.PMIDs, Result: &s.result.Result}
+	state, err := s.agent.Fetch(ctx, req)
+	if err != nil {
 		return nil, err
 	}
-	if err := CheckResult(req); err != nil {
-		return nil, err
-	}
-	s.result.Time = s.changes()
+	// The state takes the place of the time (ExtractState in src/pmcd/src/dofetch.c).
+	s.result.Time = pcp.Timestamp{Sec: int64(state)}
 	return &s.result, nil
 }
 
-// changes returns what takes the place of the time in an agent's result: the
-// PMCD_*_CHANGE bits (ExtractState in src/pmcd/src/dofetch.c).
-func (s *session) changes() (ts pcp.Timestamp) {
-	c, ok := s.agent.(Changer)
-	if !ok {
-		return ts
-	}
-	var state wire.State
-	names, labels := c.Changes()
-	if labels {
-		state |= wire.LabelChange
-	}
-	if names {
-		state |= wire.NamesChange
-	}
-	ts.Sec = int64(state)
-	return ts
-}
-
-// selected returns the sets of the instances in the client's profile, which
-// holds for labels as it does for values (pmdaLabel in
+// selected returns the profile of the client whose request is served, nil for
+// all instances. It holds for labels as it does for values (pmdaLabel in
 // src/libpcp_pmda/src/callback.c).
-func (s *session) selected(indom pcp.InDom, sets []pcp.LabelSet) []pcp.LabelSet {
+func (s *session) selected() *pcp.Profile {
 	if s.profileAll {
-		return sets
+		return nil
 	}
-	profile, kept := s.profile.InDom(indom), make([]pcp.LabelSet, 0, len(sets))
-	for _, set := range sets {
-		if profile.Includes(set.Inst) {
-			kept = append(kept, set)
-		}
-	}
-	return kept
-}
-
-// CheckResult tells whether an agent kept to the contract of Fetch: a set for
-// each metric, in order.
-func CheckResult(req *FetchRequest) error {
-	sets := req.Result.Sets
-	if len(sets) != len(req.PMIDs) {
-		return fmt.Errorf("agent answered with %d metrics where %d were asked for", len(sets), len(req.PMIDs))
-	}
-	for i, id := range req.PMIDs {
-		if sets[i].PMID != id {
-			return fmt.Errorf("agent answered for %v where %v was asked for", sets[i].PMID, id)
-		}
-	}
-	return nil
-}
-
-func (s *session) serveInstance(ctx context.Context, p *wire.InstanceReq) (wire.PDU, error) {
-	reply := &wire.Instance{InDom: p.InDom}
-	switch {
-	case p.Name == "" && p.Inst == pcp.InNull:
-		insts, err := s.agent.Instances(ctx, p.InDom)
-		if err != nil {
-			return nil, err
-		}
-		reply.Instances = insts
-	case p.Name == "":
-		name, err := InstanceName(ctx, s.agent, p.InDom, p.Inst)
-		if err != nil {
-			return nil, err
-		}
-		reply.Instances = []pcp.Instance{{Inst: pcp.InNull, Name: name}} // the asker has the number
-	case p.Inst == pcp.InNull:
-		inst, err := LookupInstance(ctx, s.agent, p.InDom, p.Name)
-		if err != nil {
-			return nil, err
-		}
-		reply.Instances = []pcp.Instance{{Inst: inst}} // the asker has the name
-	default: // both: pmdaInstance calls that a bogus argument
-		return nil, pcp.ErrInst
-	}
-	return reply, nil
+	return &s.profile
 }

@@ -398,7 +398,7 @@ func TestServeOddAgent(t *testing.T) {
 	}
 	c.refused(1, &wire.DescReq{PMID: id(1)}, pcp.ErrGeneric)
 	c.refused(1, &wire.DescReq{PMID: id(2)}, pcp.ErrAgain)
-	for item, want := range []pcp.Error{pcp.ErrGeneric, pcp.ErrTimeout, pcp.ErrGeneric, pcp.ErrGeneric} {
+	for item, want := range []pcp.Error{pcp.ErrGeneric, pcp.ErrTimeout, pcp.ErrIPC, pcp.ErrIPC} {
 		c.refused(1, &wire.Fetch{PMIDs: []pcp.PMID{id(item)}}, want)
 	}
 	// After a panic in the middle of a result the next one is whole.

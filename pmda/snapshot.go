@@ -139,7 +139,7 @@ func (s *Snapshot[T]) once(life context.Context) {
 	late := time.AfterFunc(s.opts.Limit, func() { s.failed(tooLong) })
 	defer late.Stop()
 	var v T
-	err := Protect(func() (err error) { v, err = s.read(ctx); return err })
+	err := protect(func() (err error) { v, err = s.read(ctx); return err })
 	if p, ok := errors.AsType[*PanicError](err); ok {
 		err = fmt.Errorf("%w at %s", err, p.At)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/go-pcp/pcp"
@@ -26,7 +25,6 @@ func status(err error) (code pcp.Error, known bool) {
 // A PanicError says that an agent panicked. Its status is pcp.ErrGeneric.
 type PanicError struct {
 	Value any    // what the agent panicked with
-	Stack []byte // of the goroutine
 	At    string // where, in one line: the innermost functions with file and line
 }
 
@@ -36,26 +34,28 @@ func (e *PanicError) Error() string { return fmt.Sprintf("agent panicked: %v", e
 // Unwrap makes clients see pcp.ErrGeneric.
 func (e *PanicError) Unwrap() error { return pcp.ErrGeneric }
 
-// Protect calls fn and returns its error, or a [PanicError] if it panics: how
-// whoever serves an agent in its own process makes a call.
-func Protect(fn func() error) (err error) {
+// protect calls fn and returns its error, or a [PanicError] if it panics.
+func protect(fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack(), At: panicSite()}
+			err = newPanic(v)
 		}
 	}()
 	return fn()
 }
 
+// newPanic is for the function that recovered v.
+func newPanic(v any) *PanicError { return &PanicError{Value: v, At: panicSite()} }
+
 // panicSite returns the functions that led to the panic being recovered, the
-// innermost first, down to the call of Protect.
+// innermost first, down to what made the call.
 func panicSite() string {
 	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)])
 	var b strings.Builder
 	for n := 0; n < 6; {
 		f, more := frames.Next()
-		if strings.HasSuffix(f.Function, "/pmda.Protect") {
+		if strings.HasSuffix(f.Function, "/pmda.protect") || strings.Contains(f.Function, "/pmda.(*Runner).") {
 			break
 		}
 		if !strings.HasPrefix(f.Function, "runtime.") {
@@ -69,12 +69,4 @@ func panicSite() string {
 		}
 	}
 	return b.String()
-}
-
-// doing returns what an agent tells of itself.
-func doing(a Agent) string {
-	if n, ok := a.(Narrator); ok {
-		return n.Doing()
-	}
-	return ""
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -154,8 +153,7 @@ func (a *Agent) LookupInstance(_ context.Context, id pcp.InDom, name string) (in
 		return 0, pcp.ErrInDom
 	}
 	for _, in := range d.list() {
-		// A name may be given up to its first space (pmdaInstance(3)).
-		if in.Name == name || len(in.Name) > len(name) && in.Name[len(name)] == ' ' && in.Name[:len(name)] == name {
+		if pcp.MatchInstance(in.Name, name) {
 			return in.Inst, nil
 		}
 	}
@@ -176,34 +174,24 @@ func (a *Agent) InstanceName(_ context.Context, id pcp.InDom, inst int32) (strin
 }
 
 // LookupName implements [pmda.DynamicNamer].
-func (a *Agent) LookupName(_ context.Context, name string) (pcp.PMID, error) {
+func (a *Agent) LookupName(ctx context.Context, name string) (pcp.PMID, error) {
 	a.check(false)
-	return a.index.tree.Lookup(name)
+	return a.namer().LookupName(ctx, name)
 }
 
 // Names implements [pmda.DynamicNamer].
-func (a *Agent) Names(_ context.Context, id pcp.PMID) ([]string, error) {
+func (a *Agent) Names(ctx context.Context, id pcp.PMID) ([]string, error) {
 	a.check(false)
-	names, err := a.index.tree.Names(id)
-	if err == nil && len(names) == 0 {
-		err = pcp.ErrPMID
-	}
-	return slices.Clone(names), err
+	return a.namer().Names(ctx, id)
 }
 
 // Children implements [pmda.DynamicNamer].
-func (a *Agent) Children(_ context.Context, name string, traverse bool) ([]pmns.Child, error) {
+func (a *Agent) Children(ctx context.Context, name string, traverse bool) ([]pmns.Child, error) {
 	a.check(false)
-	if !traverse {
-		return a.index.tree.Children(name)
-	}
-	var leaves []pmns.Child
-	err := a.index.tree.Walk(name, func(name string, _ pcp.PMID) bool {
-		leaves = append(leaves, pmns.Child{Name: name, Leaf: true})
-		return true
-	})
-	return leaves, err
+	return a.namer().Children(ctx, name, traverse)
 }
+
+func (a *Agent) namer() pmda.TreeNamer { return pmda.TreeNamer{Tree: a.index.tree} }
 
 // Changes implements [pmda.Changer].
 func (a *Agent) Changes() (names, labels bool) {
