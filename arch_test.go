@@ -67,10 +67,11 @@ var floors = map[string]int{
 
 // neighbours lists the imports within one floor that are meant, and why.
 var neighbours = map[string]string{
-	"agent -> agent/":   "the table of agents names them all",
-	"tool/ -> tool/cli": "what the tools share",
-	"pmns -> pmns/cpp":  "the preprocessor is a language of its own",
-	"pmda -> pmda/help": "the files of help texts are a format of their own",
+	"agent -> agent/":      "the table of agents names them all",
+	"tool/ -> tool/cli":    "what the tools share",
+	"tool/ -> tool/source": "what the tools that read metrics share",
+	"pmns -> pmns/cpp":     "the preprocessor is a language of its own",
+	"pmda -> pmda/help":    "the files of help texts are a format of their own",
 
 	"pmcd -> pmcd/":            "configuration and access rules are rooms of their own",
 	"pmcd/conf -> pmcd/access": "a configuration has access rules",
@@ -93,6 +94,8 @@ var apart = map[string]struct {
 }{
 	"pmcd": {[]string{"pmapi", "archive"}, "a program that embeds a collector links no client and no archives"},
 	"pmda": {[]string{"pmapi", "archive"}, "an agent links no client and no archives"},
+
+	"tool/cli": {[]string{"pmapi", "archive", "pmda", "agent", "pmcd"}, "a small tool links no client, no archives and no agents"},
 }
 
 type goPackage struct {

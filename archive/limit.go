@@ -33,6 +33,10 @@ func (e *ExpandError) Error() string {
 	return fmt.Sprintf("%s: the contents of its %d bytes are more than the limit of %d bytes; if they can be trusted, expand the file first", e.Path, e.Size, e.Limit)
 }
 
+// NotInC marks an error that the C library does not have, so that tools print its text.
+func (e *ExpandError) NotInC() {}
+
+// Unwrap returns the system error EFBIG.
 func (e *ExpandError) Unwrap() error { return -pcp.Error(syscall.EFBIG) }
 
 // expandLimit returns the limit for a file, as the error that it is if the

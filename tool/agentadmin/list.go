@@ -15,6 +15,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // listTimeout is how long the collector may take to tell what runs.
@@ -55,7 +56,7 @@ type row struct {
 
 func runList(ctx context.Context, env *cli.Env) int {
 	path, given, json := confPath(env), false, false
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
+	o := source.Parse(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "config":
 			path, given = arg, true
@@ -123,7 +124,7 @@ func usual() []string {
 type agentState struct{ domain, kind, status int }
 
 // agentStates asks the collector for its agents.
-func agentStates(ctx context.Context, o *cli.Options) (map[string]agentState, error) {
+func agentStates(ctx context.Context, o *source.Options) (map[string]agentState, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	c, err := o.Dial(ctx, o.Host())

@@ -15,6 +15,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 var procedureCommand = &cli.Command{
@@ -43,7 +44,7 @@ var variables = map[string]bool{
 // A procedure is one step of an Install or Remove script.
 type procedure struct {
 	env  *cli.Env
-	o    *cli.Options
+	o    *source.Options
 	cfg  *config.Config
 	v    map[string]string // the variables of the script
 	sets strings.Builder   // assignments that the script reads
@@ -54,7 +55,7 @@ var errSaid = errors.New("said")
 
 func runProcedure(ctx context.Context, env *cli.Env) int {
 	p := &procedure{env: env, v: make(map[string]string)}
-	p.o = cli.ParseArgs(env, cli.ParseConfig{POSIX: true})
+	p.o = source.New(env, cli.ParseArgs(env, cli.ParseConfig{POSIX: true}))
 	step := map[string]func(context.Context) error{
 		"setup": p.setup, "config": p.chooseConfig, "install": p.install, "remove": p.remove,
 	}

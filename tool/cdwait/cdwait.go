@@ -10,6 +10,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Command is pmcd_wait.
@@ -46,7 +47,7 @@ const (
 
 func run(ctx context.Context, env *cli.Env) int {
 	verbose := false
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
+	o := source.Parse(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
 		verbose = verbose || opt.Short == 'v'
 		return opt.Short == 'v'
 	}})

@@ -89,7 +89,7 @@ type Env struct {
 // "pcp" it is made for people.
 func (e *Env) Classic() bool { return !strings.HasPrefix(e.Name, "pcp ") }
 
-// IsSet tells whether a variable is in the environment, if only empty: that is
+// IsSet reports whether a variable is in the environment, if only empty: that is
 // enough to enable what PCP_COUNTER_WRAP and its like stand for.
 func (e *Env) IsSet(name string) bool {
 	if e.LookupEnv == nil {
@@ -97,6 +97,15 @@ func (e *Env) IsSet(name string) bool {
 	}
 	_, ok := e.LookupEnv(name)
 	return ok
+}
+
+// Pcp returns how to call this program, for hints that work as they are typed:
+// "pcp", or "bin/pcp" if it was called so.
+func (e *Env) Pcp() string {
+	if strings.Contains(e.Program, "/") && !strings.ContainsAny(e.Program, " '\"\\$") {
+		return e.Program
+	}
+	return "pcp"
 }
 
 // FlushOut writes out what Stdout still buffers, for output that somebody is

@@ -46,7 +46,7 @@ func (e *Env) Ask(ctx context.Context, prompt string, secret bool) (string, erro
 	}
 	in, err := os.Open(path)
 	if err != nil {
-		e.notifyAs("Error", "opening input terminal for read")
+		e.Notify("Error", "opening input terminal for read")
 		return "", nil
 	}
 	defer in.Close()
@@ -56,7 +56,7 @@ func (e *Env) Ask(ctx context.Context, prompt string, secret bool) (string, erro
 	}
 	out, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		e.notifyAs("Error", "opening output terminal for write")
+		e.Notify("Error", "opening output terminal for write")
 		return "", nil
 	}
 	defer out.Close()
@@ -117,15 +117,8 @@ func firstLine(r io.Reader) (string, error) {
 	return strings.TrimRight(line, "\r\n"), nil
 }
 
-// askUser and askPassword are for a pmapi.Dialer.
-func (e *Env) askUser(ctx context.Context) (string, error) { return e.Ask(ctx, "Username: ", false) }
-
-func (e *Env) askPassword(ctx context.Context, _, _ string) (string, error) {
-	return e.Ask(ctx, "Password: ", true)
-}
-
-// notifyAs prints a message as pmNotifyErr(3) does.
-func (e *Env) notifyAs(level, msg string) {
+// Notify prints a message as pmNotifyErr(3) does; level is "Warning", say.
+func (e *Env) Notify(level, msg string) {
 	fmt.Fprintf(e.Stderr, "[%s] %s(%d) %s: %s\n",
 		time.Now().In(e.Local()).Format("Mon Jan _2 15:04:05"), e.ProgName(), os.Getpid(), level, msg)
 }

@@ -4,13 +4,16 @@ import (
 	"errors"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/archive"
 )
 
 // ErrText returns what the C tools print for err: the text of the PMAPI status
-// or system error in it (pmErrStr(3)). What has none in C says all that it has to.
+// or system error in it (pmErrStr(3)). An error with a method NotInC is one that C
+// does not have, and says all of itself.
 func ErrText(err error) string {
-	if e, ok := errors.AsType[*archive.ExpandError](err); ok {
+	if e, ok := errors.AsType[interface {
+		error
+		NotInC()
+	}](err); ok {
 		return e.Error()
 	}
 	return pcp.Code(err).Error()

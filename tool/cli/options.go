@@ -69,18 +69,16 @@ type Options struct {
 
 	Args []string // what is left
 
-	env      *Env
-	cfg      ParseConfig
-	attempts attempts // to connect
-	local    localTable
-	gui      bool
-	guiPort  bool
-	errs     int
-	noUsage  bool // the mistakes are not about usage
-	version  bool
-	debugs   []string // of PCP_DEBUG and -D
-	help     bool     // was asked for
-	missing  []string // what was asked for and is not supported yet
+	env     *Env
+	cfg     ParseConfig
+	gui     bool
+	guiPort bool
+	errs    int
+	noUsage bool // the mistakes are not about usage
+	version bool
+	debugs  []string // of PCP_DEBUG and -D
+	help    bool     // was asked for
+	missing []string // what was asked for and is not supported yet
 }
 
 // A ParseConfig says how a tool departs from the common ways.
@@ -93,7 +91,11 @@ type ParseConfig struct {
 	Archives bool // the tool reads archives
 	HighRes  bool // the C tool takes intervals of nanoseconds, and says so
 
-	// Own is asked first about each option, and tells whether it took it. A
+	// SpecLocal handles the arguments of -K: it returns what is wrong with one,
+	// or "". Package source has it.
+	SpecLocal func(spec string) string
+
+	// Own is asked first about each option, and reports whether it took it. A
 	// mistake in its argument goes to Options.Usagef.
 	Own func(o *Options, opt *Option, arg string) bool
 }
@@ -146,8 +148,8 @@ func (o *Options) Unsupported(what string) {
 	o.missing = append(o.missing, what)
 }
 
-// Done prints what was wrong or asked for, and tells whether the tool must
-// exit, with which status.
+// Done prints what was wrong or asked for, and reports whether the tool must
+// exit, and with which status.
 func (o *Options) Done() (status int, exit bool) {
 	switch {
 	case o.version && !o.env.Classic():
@@ -293,7 +295,7 @@ func (o *Options) End() {
 	}
 }
 
-// FromArchive tells whether metrics come from archives (PM_CONTEXT_ARCHIVE).
+// FromArchive reports whether metrics come from archives (PM_CONTEXT_ARCHIVE).
 func (o *Options) FromArchive() bool {
 	return !o.Local && len(o.Archives) > 0 && len(o.Hosts) == 0
 }
@@ -307,6 +309,19 @@ func (o *Options) addHost(spec string) {
 	default:
 		o.Hosts = append(o.Hosts, spec)
 	}
+}
+
+// Host returns the host that the options name, by default this one.
+func (o *Options) Host() string {
+	if len(o.Hosts) > 0 {
+		return o.Hosts[0]
+	}
+	return "local:"
+}
+
+// HasWindow reports whether the options say anything about a time window.
+func (o *Options) HasWindow() bool {
+	return o.Start != nil || o.Finish != nil || o.Align != nil || o.Origin != nil
 }
 
 // AddHost adds a host that an argument names, as -h does.
@@ -434,11 +449,21 @@ func (o *Options) hostZone() {
 	o.HostZone = true
 }
 
-// GuiMode tells whether -g asks for time control.
+// specLocal handles -K. Tools without local contexts do not look at PCP_SPECLOCAL.
+func (o *Options) specLocal(spec string) {
+	if o.cfg.SpecLocal == nil {
+		return
+	}
+	if msg := o.cfg.SpecLocal(spec); msg != "" {
+		o.Usagef("pmSpecLocalPMDA failed: %s", msg)
+	}
+}
+
+// GuiMode reports whether -g asks for time control.
 func (o *Options) GuiMode() bool { return o.gui }
 
-// Errors tells whether Done will say that something was wrong.
+// Errors reports whether Done will say that something was wrong.
 func (o *Options) Errors() bool { return o.errs > 0 }
 
-// WantsVersion tells whether Done will print the version.
+// WantsVersion reports whether Done will print the version.
 func (o *Options) WantsVersion() bool { return o.version }

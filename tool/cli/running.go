@@ -43,8 +43,8 @@ func (r *Running) Host() string {
 	return "unix:" + r.Socket
 }
 
-// serves reports whether a connection to address was one to r.
-func (r *Running) serves(network, address string) bool {
+// Serves reports whether a connection to address was one to r.
+func (r *Running) Serves(network, address string) bool {
 	if network == "unix" {
 		return address == r.Socket
 	}

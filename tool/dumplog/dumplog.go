@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Command is pmdumplog.
@@ -159,7 +160,7 @@ type dumper struct {
 
 func run(_ context.Context, env *cli.Env) int {
 	var f flags
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: f.own, Later: true, Archives: true})
+	o := source.Parse(env, cli.ParseConfig{Own: f.own, Later: true, Archives: true})
 	if f.wantRaw && len(o.Args) > 0 || !f.wantRaw && len(o.Args)+len(o.Archives) == 0 && !o.Errors() && !o.WantsVersion() {
 		o.WantUsage()
 	}
@@ -209,7 +210,7 @@ func run(_ context.Context, env *cli.Env) int {
 }
 
 // dump does the work once the archive is open.
-func (d *dumper) dump(o *cli.Options) int {
+func (d *dumper) dump(o *source.Options) int {
 	d.loc = o.ArchiveZone(d.a)
 	d.clock.loc = d.loc
 	window, err := o.ArchiveWindow(d.a, d.loc)

@@ -10,6 +10,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Command is pminfo.
@@ -136,7 +137,7 @@ func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	r := &reporter{env: env, batchSize: 128, loc: env.Local()}
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: r.own, Archives: true})
+	o := source.Parse(env, cli.ParseConfig{Own: r.own, Archives: true})
 	if r.want.json && (r.want.verify || r.want.series) {
 		o.Usagef("--json is not for -s or -v")
 	}
@@ -190,7 +191,7 @@ func run(ctx context.Context, env *cli.Env) int {
 }
 
 // replay prepares for an archive. What is wrong it says itself.
-func (r *reporter) replay(ctx context.Context, o *cli.Options) error {
+func (r *reporter) replay(ctx context.Context, o *source.Options) error {
 	r.cache.single = true
 	// One metric at a time, as each is to be found wherever it comes first.
 	r.batchSize = 1

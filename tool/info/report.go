@@ -8,6 +8,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // A metric is one of a batch.
@@ -93,7 +94,7 @@ func (r *reporter) lookup(ctx context.Context, names []string) []metric {
 	} else {
 		ids, err = r.c.LookupName(ctx, names...)
 	}
-	if !cli.AnyFound(ids) {
+	if !source.AnyFound(ids) {
 		for _, name := range names {
 			r.printf("%s: pmLookupName: %s\n", name, cli.ErrText(err))
 		}

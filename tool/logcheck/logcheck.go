@@ -10,6 +10,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/check"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Command is pmlogcheck.
@@ -70,7 +71,7 @@ func (f *flags) own(_ *cli.Options, opt *cli.Option, _ string) bool {
 
 func run(_ context.Context, env *cli.Env) int {
 	var f flags
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: f.own, Later: true, Archives: true, Multi: true})
+	o := source.Parse(env, cli.ParseConfig{Own: f.own, Later: true, Archives: true, Multi: true})
 	if len(o.Args) == 0 && !o.Errors() {
 		env.Printf("Error: no archive specified\n\n")
 		o.WantUsage()
@@ -105,7 +106,7 @@ func run(_ context.Context, env *cli.Env) int {
 }
 
 // one checks one archive.
-func (f *flags) one(env *cli.Env, o *cli.Options, c *check.Checker) bool {
+func (f *flags) one(env *cli.Env, o *source.Options, c *check.Checker) bool {
 	c.Trace = env.Stderr
 	var progress *cli.Progress
 	if f.verbose == 0 {

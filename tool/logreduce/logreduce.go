@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Command is pmlogreduce.
@@ -65,7 +66,7 @@ var (
 type reducer struct {
 	flags
 	env      *cli.Env
-	opts     *cli.Options
+	opts     *source.Options
 	progress *cli.Progress
 	name     string // of the input
 	outName  string
@@ -134,7 +135,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		byID: make(map[pcp.PMID]*metric), indoms: make(map[pcp.InDom]*indom),
 	}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: x.own})
-	x.opts = o
+	x.opts = source.New(env, o)
 	if !o.Errors() && len(o.Args) < 2 {
 		o.Usagef("Error: insufficient arguments")
 	}

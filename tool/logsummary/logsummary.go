@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Command is pmlogsummary.
@@ -172,7 +173,7 @@ type tool struct {
 
 func run(_ context.Context, env *cli.Env) int {
 	f := flags{timeAverage: true, delimiter: ' ', precision: 3}
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: f.own, Later: true, Archives: true})
+	o := source.Parse(env, cli.ParseConfig{Own: f.own, Later: true, Archives: true})
 	if len(o.Args) == 0 && len(o.Archives) == 0 && !o.Errors() && !o.WantsVersion() {
 		env.Printf("Error: no archive specified\n\n")
 		o.WantUsage()
@@ -189,7 +190,7 @@ func run(_ context.Context, env *cli.Env) int {
 		args = args[1:]
 	}
 	path := o.Archives[0]
-	f.trace = traceFlags(o)
+	f.trace = traceFlags(o.Options)
 	o.End()
 	if status, exit := o.Done(); exit {
 		return status

@@ -150,7 +150,7 @@ func (s *scanner) flush() {
 
 // read reads the records of the window into batches.
 func (s *scanner) read(set *replay.Set) error {
-	src := source{list: set.Archives()}
+	src := records{list: set.Archives()}
 	defer src.close()
 	origin, finish := s.t.window.Start, s.t.window.Finish
 	var progress *cli.Progress

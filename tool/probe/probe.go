@@ -8,6 +8,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -118,7 +119,7 @@ func (p *prober) own(o *cli.Options, opt *cli.Option, arg string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	p := &prober{env: env, batchSize: 128, indom: pcp.InDomNull}
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: p.own, Archives: true})
+	o := source.Parse(env, cli.ParseConfig{Own: p.own, Archives: true})
 	if p.json && p.counts {
 		o.Usagef("at most one of -V and --json allowed")
 	}
@@ -190,7 +191,7 @@ func (p *prober) lookup(ctx context.Context) {
 		ids, err := p.c.LookupName(ctx, names[:n]...)
 		// Of several names in an archive pmLookupName(3) says how many it
 		// found, and 0 is not an error.
-		if !cli.AnyFound(ids) && !(p.archive != nil && n > 1) {
+		if !source.AnyFound(ids) && !(p.archive != nil && n > 1) {
 			for _, name := range names[:n] {
 				p.failed(name, err, "")
 			}

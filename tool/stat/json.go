@@ -26,7 +26,7 @@ type jsonMetric struct {
 }
 
 // jsonLine is line with --json.
-func (r *reporter) jsonLine(ctx context.Context, s *source) bool {
+func (r *reporter) jsonLine(ctx context.Context, s *host) bool {
 	line := jsonSample{Host: s.hostName(ctx)}
 	if s.group == nil {
 		return false
@@ -53,7 +53,7 @@ func (r *reporter) jsonLine(ctx context.Context, s *source) bool {
 	return false
 }
 
-func (s *source) jsonMetrics() []jsonMetric {
+func (s *host) jsonMetrics() []jsonMetric {
 	var list []jsonMetric
 	for i := range items {
 		v, ok := s.value(i)

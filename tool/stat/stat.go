@@ -9,6 +9,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Command is pmstat.
@@ -67,7 +68,7 @@ type reporter struct {
 
 	archive bool
 	loc     *time.Location
-	sources []*source
+	sources []*host
 	swapOp  byte
 	out     []byte
 }
@@ -92,7 +93,7 @@ func (r *reporter) own(_ *cli.Options, opt *cli.Option, _ string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	r := &reporter{env: env, swapOp: 'p'}
-	o := cli.ParseOptions(env, cli.ParseConfig{Multi: true, Archives: true, Own: r.own})
+	o := source.Parse(env, cli.ParseConfig{Multi: true, Archives: true, Own: r.own})
 	r.archive = o.FromArchive()
 	if !o.WantsVersion() {
 		if len(o.Args) > 0 {
@@ -152,7 +153,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			}
 			continue
 		}
-		s, err := newSource(ctx, c)
+		s, err := newHost(ctx, c)
 		if err != nil {
 			env.Fatalf("%s: Cannot resolve any metrics.", name)
 			c.Close()
@@ -184,7 +185,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	for _, s := range r.sources {
 		if a, ok := s.group.Context().Archive(); ok {
-			mode, origin, step := cli.Replay(window.Origin, interval)
+			mode, origin, step := source.Replay(window.Origin, interval)
 			if err := a.SetMode(ctx, mode, &origin, step); err != nil {
 				return env.Fatalf("pmSetMode: %s", cli.ErrText(err))
 			}
@@ -261,7 +262,7 @@ func (r *reporter) header() {
 }
 
 // line prints the line of one host. It reports whether there was anything to print.
-func (r *reporter) line(ctx context.Context, s *source) bool {
+func (r *reporter) line(ctx context.Context, s *host) bool {
 	if r.json {
 		return r.jsonLine(ctx, s)
 	}
@@ -297,7 +298,7 @@ func (r *reporter) line(ctx context.Context, s *source) bool {
 	return false
 }
 
-func (r *reporter) values(s *source) {
+func (r *reporter) values(s *host) {
 	if load, ok := s.value(loadAvg); ok {
 		r.printf(" %7.2f", load.Float())
 	} else {
@@ -317,7 +318,7 @@ func (r *reporter) values(s *source) {
 }
 
 // scaled prints a rate in 4 places, thousands with K and millions with M.
-func (r *reporter) scaled(s *source, item int) {
+func (r *reporter) scaled(s *host, item int) {
 	val, ok := s.value(item)
 	v := val.Uint32()
 	switch {
@@ -333,7 +334,7 @@ func (r *reporter) scaled(s *source, item int) {
 }
 
 // kbytes prints kilobytes in 6 places, or megabytes with m, or gigabytes with g.
-func (r *reporter) kbytes(s *source, item int) {
+func (r *reporter) kbytes(s *host, item int) {
 	val, ok := s.value(item)
 	v := val.Uint32()
 	switch {
@@ -350,7 +351,7 @@ func (r *reporter) kbytes(s *source, item int) {
 
 // cpu prints the shares of processor time. User, system and idle time must be
 // known; what else a host does not tell is 0.
-func (r *reporter) cpu(s *source) {
+func (r *reporter) cpu(s *host) {
 	columns := 3
 	if r.xcpu {
 		columns = 5

@@ -7,9 +7,9 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// withValues returns a source that has fetched values for some items.
-func withValues(values map[int]pcp.Value) *source {
-	s := &source{}
+// withValues returns a host that has fetched values for some items.
+func withValues(values map[int]pcp.Value) *host {
+	s := &host{}
 	for item, v := range values {
 		s.items[item] = &pmapi.GroupItem{Value: v}
 	}
@@ -41,8 +41,8 @@ func TestScaled(t *testing.T) {
 	f(4294967295, " 4294M", "  4095g")
 
 	r := &reporter{}
-	r.scaled(&source{}, 0)
-	r.kbytes(&source{}, 0)
+	r.scaled(&host{}, 0)
+	r.kbytes(&host{}, 0)
 	failed := withValues(map[int]pcp.Value{0: pcp.Uint32Value(1)})
 	failed.items[0].Err = pcp.ErrAgain
 	r.scaled(failed, 0)
@@ -54,7 +54,7 @@ func TestScaled(t *testing.T) {
 func TestCPU(t *testing.T) {
 	f := func(xcpu bool, values map[int]uint64, want string) {
 		t.Helper()
-		s := &source{}
+		s := &host{}
 		for item, v := range values {
 			s.items[item] = &pmapi.GroupItem{Value: pcp.Uint64Value(v)}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Command is pmstore.
@@ -56,7 +57,7 @@ type storer struct {
 
 func run(ctx context.Context, env *cli.Env) int {
 	s := &storer{env: env}
-	o := cli.ParseOptions(env, cli.ParseConfig{POSIX: true, Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
+	o := source.Parse(env, cli.ParseConfig{POSIX: true, Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Short {
 		case 'F':
 			s.fetch = true
@@ -87,7 +88,7 @@ func run(ctx context.Context, env *cli.Env) int {
 
 // connect opens the source. What is wrong with it was said when it returns an
 // error.
-func (s *storer) connect(ctx context.Context, o *cli.Options) (*pmapi.Context, error) {
+func (s *storer) connect(ctx context.Context, o *source.Options) (*pmapi.Context, error) {
 	if !o.Local {
 		return o.Connect(ctx)
 	}

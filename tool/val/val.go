@@ -13,6 +13,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Command is pmval.
@@ -96,7 +97,7 @@ var options = []cli.Option{
 // A viewer shows one metric.
 type viewer struct {
 	env      *cli.Env
-	o        *cli.Options
+	o        *source.Options
 	delay    bool // -d
 	fixed    int  // -f, -1 if not given
 	raw      bool // -r
@@ -172,7 +173,7 @@ func (x *viewer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 
 func run(ctx context.Context, env *cli.Env) int {
 	x := &viewer{env: env, fixed: -1, style: -1, scale: 1}
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: x.own, Later: true, Archives: true, HighRes: true})
+	o := source.Parse(env, cli.ParseConfig{Own: x.own, Later: true, Archives: true, HighRes: true})
 	x.o = o
 	switch {
 	case o.Errors() || o.WantsVersion():
@@ -313,7 +314,7 @@ func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec) int {
 		x.out = append(x.out, '\n')
 	}
 	if x.archive != nil {
-		mode, origin, step := cli.Replay(x.window.Origin, interval)
+		mode, origin, step := source.Replay(x.window.Origin, interval)
 		if x.unfiltered {
 			mode = pmapi.ModeForw
 		}

@@ -1,4 +1,4 @@
-package cli
+package source
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // Window returns the time window that the options leave of a source, of which
@@ -24,11 +25,6 @@ func (o *Options) Window(ctx context.Context, c *pmapi.Context, loc *time.Locati
 		}
 	}
 	return o.window(first, last, loc)
-}
-
-// HasWindow tells whether the options say anything about a time window.
-func (o *Options) HasWindow() bool {
-	return o.Start != nil || o.Finish != nil || o.Align != nil || o.Origin != nil
 }
 
 func (o *Options) window(first, last pcp.Timestamp, loc *time.Location) (pcptime.Window, error) {
@@ -48,7 +44,7 @@ func (o *Options) bounds(ctx context.Context, c *pmapi.ArchiveContext) (first, l
 	for i, path := range o.Archives {
 		one, err := o.OpenArchive(path)
 		if err != nil {
-			o.env.Errorf("Cannot open archive %s: %s", path, ErrText(err))
+			o.env.Errorf("Cannot open archive %s: %s", path, cli.ErrText(err))
 			return first, last, err
 		}
 		start, end, err := o.archiveBounds(ctx, one, path)
@@ -69,7 +65,7 @@ func (o *Options) bounds(ctx context.Context, c *pmapi.ArchiveContext) (first, l
 func (o *Options) archiveBounds(ctx context.Context, c *pmapi.ArchiveContext, path string) (first, last pcp.Timestamp, err error) {
 	label, err := c.Label(ctx)
 	if err != nil {
-		o.env.Errorf("Cannot get archive %s label record: %s", path, ErrText(err))
+		o.env.Errorf("Cannot get archive %s label record: %s", path, cli.ErrText(err))
 		return first, last, err
 	}
 	last, err = c.End(ctx)
@@ -83,7 +79,7 @@ func (o *Options) archiveBounds(ctx context.Context, c *pmapi.ArchiveContext, pa
 // damaged warns that the end of an archive cannot be found.
 func (o *Options) damaged(path string, err error) {
 	o.env.FlushOut()
-	fmt.Fprintf(o.env.Stderr, "%s: Cannot locate end of archive %s: %s\n", o.env.ProgName(), path, ErrText(err))
+	fmt.Fprintf(o.env.Stderr, "%s: Cannot locate end of archive %s: %s\n", o.env.ProgName(), path, cli.ErrText(err))
 	fmt.Fprint(o.env.Stderr, "\nWARNING: This archive is sufficiently damaged that it may not be possible to\n"+
 		"         produce complete information.  Continuing and hoping for the best.\n\n")
 }

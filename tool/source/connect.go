@@ -1,4 +1,4 @@
-package cli
+package source
 
 import (
 	"context"
@@ -14,16 +14,8 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/tool/cli"
 )
-
-// Pcp returns how to call this program, for hints that work as they are typed:
-// "pcp", or "bin/pcp" if it was called so.
-func (e *Env) Pcp() string {
-	if strings.Contains(e.Program, "/") && !strings.ContainsAny(e.Program, " '\"\\$") {
-		return e.Program
-	}
-	return "pcp"
-}
 
 // An attempt is one try to connect to a collector.
 type attempt struct {
@@ -82,18 +74,16 @@ func (a *attempt) why() string {
 // the exit status: in the words of the C tools under a classic name, and with the
 // reason and what to do next under "pcp".
 func (o *Options) CannotConnect(host string, err error) int {
-	e := o.env
 	host = pmapi.HidePassword(host)
-	if e.Classic() {
-		return e.Fatalf("Cannot connect to PMCD on host \"%s\": %s", host, ErrText(err))
+	if o.env.Classic() {
+		return o.env.Fatalf("Cannot connect to PMCD on host \"%s\": %s", host, cli.ErrText(err))
 	}
-	return e.Fatalf("%s", o.WhyNoCollector(host, err))
+	return o.env.Fatalf("%s", o.WhyNoCollector(host, err))
 }
 
 // WhyNoCollector returns why a connection to a collector failed and what to do
 // next, in lines.
 func (o *Options) WhyNoCollector(host string, err error) string {
-	e := o.env
 	host = pmapi.HidePassword(host)
 	tried := o.attempts.take()
 	at := host // what answered
@@ -123,7 +113,7 @@ func (o *Options) WhyNoCollector(host string, err error) string {
 		}
 		return fmt.Sprintf("the name %q cannot be resolved: %s", dns.Name, dns.Err)
 	case answered && code == -pcp.Error(syscall.EOPNOTSUPP):
-		return e.notOffered(at, host, cause)
+		return o.notOffered(at, host, cause)
 	case code == -pcp.Error(syscall.EOPNOTSUPP):
 		return cause.Error()
 	case answered && (code == pcp.ErrIPC || errors.Is(err, pcp.ErrTimeout)):
@@ -138,15 +128,15 @@ func (o *Options) WhyNoCollector(host string, err error) string {
 }
 
 // notOffered says what a collector lacks.
-func (e *Env) notOffered(at, host string, cause error) string {
+func (o *Options) notOffered(at, host string, cause error) string {
 	switch text := cause.Error(); {
 	case strings.Contains(text, "does not offer TLS"):
 		plain := strings.Replace(host, "pcps://", "pcp://", 1)
 		return fmt.Sprintf("the collector at %s does not offer TLS.\n"+
-			"For a plain connection use -h %s; for TLS start it with a certificate: %s up --tls FILE", at, plain, e.Pcp())
+			"For a plain connection use -h %s; for TLS start it with a certificate: %s up --tls FILE", at, plain, o.env.Pcp())
 	case strings.Contains(text, "does not know containers"):
 		return fmt.Sprintf("the collector at %s cannot look into containers: that takes pmcd with the agent \"root\".\n"+
-			"\"%s agent list\" says which agents it has.", at, e.Pcp())
+			"\"%s agent list\" says which agents it has.", at, o.env.Pcp())
 	default:
 		return fmt.Sprintf("the collector at %s: %s", at, text)
 	}
@@ -198,7 +188,7 @@ func (o *Options) noteOther() {
 		return
 	}
 	for i := range running {
-		if running[i].serves(to.network, to.address) {
+		if running[i].Serves(to.network, to.address) {
 			return
 		}
 	}
@@ -210,14 +200,13 @@ func (o *Options) noteOther() {
 
 // CannotOpen is like CannotConnect, for an archive.
 func (o *Options) CannotOpen(path string, err error) int {
-	e := o.env
-	if e.Classic() {
-		return e.Fatalf("Cannot open archive \"%s\": %s", path, ErrText(err))
+	if o.env.Classic() {
+		return o.env.Fatalf("Cannot open archive \"%s\": %s", path, cli.ErrText(err))
 	}
-	return e.Fatalf("%s", e.whyNoArchive(path, err))
+	return o.env.Fatalf("%s", o.whyNoArchive(path, err))
 }
 
-func (e *Env) whyNoArchive(path string, err error) string {
+func (o *Options) whyNoArchive(path string, err error) string {
 	st, statErr := os.Stat(path)
 	switch {
 	case path == "":
@@ -233,7 +222,7 @@ func (e *Env) whyNoArchive(path string, err error) string {
 		return fmt.Sprintf("there is no archive %s: no file is called %[1]s.meta, %[1]s.index or %[1]s.0", path)
 	}
 	if code := pcp.Code(err); code == pcp.ErrLogRec || code == pcp.ErrLabel {
-		return fmt.Sprintf("%v\n\"%s archive verify %s\" says what is damaged.", err, e.Pcp(), path)
+		return fmt.Sprintf("%v\n\"%s archive verify %s\" says what is damaged.", err, o.env.Pcp(), path)
 	}
 	return fmt.Sprintf("cannot open archive %s: %v", path, err)
 }

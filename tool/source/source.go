@@ -1,4 +1,4 @@
-package cli
+package source
 
 import (
 	"context"
@@ -11,15 +11,29 @@ import (
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/tool/cli"
 )
 
-// Host returns the host that the options name, by default this one.
-func (o *Options) Host() string {
-	if len(o.Hosts) > 0 {
-		return o.Hosts[0]
-	}
-	return "local:"
+// Options are the options of a tool that opens contexts, and what it remembers of
+// them: where it tried to connect, and the agents of local contexts.
+type Options struct {
+	*cli.Options
+	env      *cli.Env
+	attempts attempts
+	local    localTable
 }
+
+// Parse reads the environment and the arguments of a command as
+// [cli.ParseOptions] does.
+func Parse(env *cli.Env, cfg cli.ParseConfig) *Options {
+	o := &Options{env: env}
+	cfg.SpecLocal = o.changeLocal
+	o.Options = cli.ParseOptions(env, cfg)
+	return o
+}
+
+// New makes Options of those that [cli.ParseArgs] returned.
+func New(env *cli.Env, o *cli.Options) *Options { return &Options{Options: o, env: env} }
 
 // Dial opens a context on a host, with the container and the name space that
 // the options ask for. What a C tool's library would print before it returns
@@ -37,11 +51,11 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 			}
 			return v
 		},
-		Warn:     env.notify,
-		Password: env.askPassword,
+		Warn:     func(msg string) { env.Notify("Warning", msg) },
+		Password: func(ctx context.Context, _, _ string) (string, error) { return env.Ask(ctx, "Password: ", true) },
 
 		DialContext: o.attempts.dial,
-		UserName:    env.askUser,
+		UserName:    func(ctx context.Context) (string, error) { return env.Ask(ctx, "Username: ", false) },
 	}
 	o.attempts.take()
 	c, err := d.Dial(ctx, host)
@@ -55,7 +69,7 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 			return nil, fmt.Errorf("%w: %w", pcp.ErrGeneric, err)
 		}
 		if te, ok := errors.AsType[*tlsconf.Error](err); ok {
-			env.notifyAs("Error", te.Text)
+			env.Notify("Error", te.Text)
 		}
 		return nil, err
 	}
@@ -64,11 +78,6 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 		c.UseNameSpace(o.NameSpace)
 	}
 	return c, nil
-}
-
-// notify prints a warning of the library as pmNotifyErr(3) does.
-func (e *Env) notify(msg string) {
-	e.notifyAs("Warning", msg)
 }
 
 // OpenArchive opens a context on archives, with the name space that the options
@@ -115,7 +124,7 @@ func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
 	if o.Local {
 		c, err := o.OpenLocal(ctx)
 		if err != nil {
-			o.env.Fatalf("Cannot make standalone connection on localhost: %s", ErrText(err))
+			o.env.Fatalf("Cannot make standalone connection on localhost: %s", cli.ErrText(err))
 		}
 		return c, err
 	}
@@ -135,7 +144,7 @@ func (o *Options) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*ti
 	case o.HostZone && isArchive:
 		label, err := a.Label(ctx)
 		if err != nil {
-			o.env.Errorf("Cannot set context timezone: %s", ErrText(err))
+			o.env.Errorf("Cannot set context timezone: %s", cli.ErrText(err))
 			o.env.Flush()
 			return nil, err
 		}
@@ -150,7 +159,7 @@ func (o *Options) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*ti
 		}
 		tz, err := hostZone(ctx, c)
 		if err != nil {
-			o.env.Errorf("Cannot set context timezone: %s", ErrText(err))
+			o.env.Errorf("Cannot set context timezone: %s", cli.ErrText(err))
 			o.env.Flush()
 			return nil, err
 		}

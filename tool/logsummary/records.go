@@ -14,8 +14,8 @@ import (
 // between it and the next one.
 const markGap = time.Millisecond
 
-// A source reads the records of archives one after the other.
-type source struct {
+// records reads the records of archives one after the other.
+type records struct {
 	list    []*archive.Archive // by start
 	cur     int
 	version int
@@ -24,7 +24,7 @@ type source struct {
 }
 
 // seek goes to a time, or shortly before it.
-func (s *source) seek(to pcp.Timestamp) error {
+func (s *records) seek(to pcp.Timestamp) error {
 	for s.cur+1 < len(s.list) && s.list[s.cur+1].Label().Start.Compare(to) < 0 {
 		s.cur++
 	}
@@ -32,11 +32,11 @@ func (s *source) seek(to pcp.Timestamp) error {
 	return s.rd.Approach(to, archive.Forward)
 }
 
-func (s *source) use() {
+func (s *records) use() {
 	s.rd, s.version = s.list[s.cur].NewReader(), s.list[s.cur].Version()
 }
 
-func (s *source) close() {
+func (s *records) close() {
 	if s.rd == nil {
 		return
 	}
@@ -49,7 +49,7 @@ func (s *source) close() {
 
 // next returns the contents of the next record, valid until the next call, or
 // none and the time of a mark between archives.
-func (s *source) next() ([]byte, pcp.Timestamp, error) {
+func (s *records) next() ([]byte, pcp.Timestamp, error) {
 	for {
 		body, err := s.rd.Step(archive.Forward)
 		if err == nil || !errors.Is(err, io.EOF) || s.cur+1 == len(s.list) {

@@ -1,4 +1,4 @@
-package cli
+package source
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // A localDSO is one line of the table of agents for local contexts.
@@ -36,14 +37,8 @@ type localTable struct {
 	list   []localDSO
 }
 
-// specLocal handles -K (pmSpecLocalPMDA(3)).
-func (o *Options) specLocal(spec string) {
-	if msg := o.changeLocal(spec); msg != "" {
-		o.Usagef("pmSpecLocalPMDA failed: %s", msg)
-	}
-}
-
-// changeLocal changes the table as spec says, or returns what is wrong:
+// changeLocal changes the table as -K says, or returns what is wrong with the
+// argument (pmSpecLocalPMDA(3)):
 //
 //	add,domain,path,init
 //	del,domain  or  del,,path
@@ -74,7 +69,7 @@ func (o *Options) changeLocal(spec string) string {
 	d := localDSO{domain: -1, path: fields[1], init: fields[2], asked: true}
 	switch {
 	case fields[0] != "":
-		n, ok := Atoi(fields[0])
+		n, ok := cli.Atoi(fields[0])
 		if !ok || n < 0 || n > pcp.MaxAgentDomain {
 			return "bad domain in spec"
 		}
@@ -91,7 +86,7 @@ func (o *Options) changeLocal(spec string) string {
 		return "missing domain and dso-path in spec"
 	}
 	if err := o.loadLocal(); err != nil {
-		return "__pmLocalPMDA: " + ErrText(err)
+		return "__pmLocalPMDA: " + cli.ErrText(err)
 	}
 	if add {
 		o.local.list = append(o.local.list, d)
@@ -219,7 +214,7 @@ func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 				agents = append(agents, pmapi.LocalAgent{Name: b.Name, Domain: d.domain, Agent: a})
 				continue
 			}
-			msg = fmt.Sprintf("initialization routine \"%s\" failed in DSO \"%s\": %s\n", d.init, d.path, ErrText(err))
+			msg = fmt.Sprintf("initialization routine \"%s\" failed in DSO \"%s\": %s\n", d.init, d.path, cli.ErrText(err))
 		}
 		tell := func() {
 			o.env.Printf("__pmConnectLocal: Warning: %s", msg)

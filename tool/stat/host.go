@@ -59,8 +59,8 @@ var items = [numItems]struct {
 	cpuSteal:   {name: "kernel.all.cpu.steal", typ: pcp.TypeU64},
 }
 
-// A source is a host or an archive with what its last fetch brought.
-type source struct {
+// A host is a host or an archive with what its last fetch brought.
+type host struct {
 	group  *pmapi.FetchGroup // nil once it is given up
 	name   string
 	swapOp byte // in the headings: p for pages, s for swaps
@@ -70,14 +70,14 @@ type source struct {
 	names  [numItems]string           // of the metrics
 }
 
-// newSource looks up the metrics that a host has of those wanted. It is an
+// newHost looks up the metrics that a host has of those wanted. It is an
 // error if there is none.
-func newSource(ctx context.Context, c *pmapi.Context) (*source, error) {
+func newHost(ctx context.Context, c *pmapi.Context) (*host, error) {
 	group, err := pmapi.NewFetchGroup(c)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{group: group, swapOp: 'p'}
+	s := &host{group: group, swapOp: 'p'}
 	none := true
 	for i, item := range items {
 		s.names[i] = item.name
@@ -102,7 +102,7 @@ func newSource(ctx context.Context, c *pmapi.Context) (*source, error) {
 }
 
 // fetch gets new values. Rates are known from the second fetch on.
-func (s *source) fetch(ctx context.Context) error {
+func (s *host) fetch(ctx context.Context) error {
 	err := s.group.Fetch(ctx)
 	if s.at = s.group.Time(); err != nil {
 		s.at = pcp.TimestampOf(time.Now()) // there is none; so the C library has it
@@ -111,7 +111,7 @@ func (s *source) fetch(ctx context.Context) error {
 }
 
 // value returns what the last fetch brought, and whether it did.
-func (s *source) value(item int) (pcp.Value, bool) {
+func (s *host) value(item int) (pcp.Value, bool) {
 	if s.items[item] == nil || s.items[item].Err != nil {
 		return pcp.Value{}, false
 	}
@@ -119,14 +119,14 @@ func (s *source) value(item int) (pcp.Value, bool) {
 }
 
 // hostName returns the name of the host; it keeps it for when the host is gone.
-func (s *source) hostName(ctx context.Context) string {
+func (s *host) hostName(ctx context.Context) string {
 	if s.name == "" && s.group != nil {
 		s.name, _ = s.group.Context().HostName(ctx)
 	}
 	return s.name
 }
 
-func (s *source) close() {
+func (s *host) close() {
 	if s.group != nil {
 		s.group.Close()
 		s.group = nil

@@ -1,4 +1,4 @@
-package cli
+package source
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // localOptions returns the options of a tool on a host with these files: the
@@ -43,12 +44,12 @@ func localOptions(t testing.TB, conf, names string, args ...string) (o *Options,
 		vars["PMNS_DEFAULT"] = dir + "/root"
 	}
 	stderr = new(bytes.Buffer)
-	env := &Env{
+	env := &cli.Env{
 		Name: "tool", Args: args, Stdout: new(bytes.Buffer), Stderr: stderr,
-		Command: &Command{Name: "tool", Options: []Option{OptLocalPMDA, OptSpecLocal, OptNameSpace}},
+		Command: &cli.Command{Name: "tool", Options: []cli.Option{cli.OptLocalPMDA, cli.OptSpecLocal, cli.OptNameSpace}},
 		Getenv:  func(name string) string { return vars[name] },
 	}
-	return ParseOptions(env, ParseConfig{}), stderr
+	return Parse(env, cli.ParseConfig{}), stderr
 }
 
 // TestLocalWithoutPCP has no files of an installation at all, and nothing that says
@@ -208,7 +209,7 @@ func describe(ctx context.Context, c *pmapi.Context, name string) string {
 		_, err = c.LookupDesc(ctx, ids[0])
 	}
 	if err != nil {
-		return ErrText(err) + " "
+		return cli.ErrText(err) + " "
 	}
 	return "ok "
 }
