@@ -6,6 +6,11 @@ TOOL    := $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 30s
 PREFIX  ?= /usr/local
 
+# Modules of their own, which require what the program must not: other libraries to measure
+# beside, and those that the bridges speak with.
+BRIDGES := mmv/bridge/otelmmv mmv/bridge/prommmv
+NESTED  := bench/mmv $(BRIDGES)
+
 .PHONY: help run build test ci test-race test-long unit lint cross fuzz soak bench qa oracle install uninstall clean
 
 run: build          ## build, then collect from this machine until ctrl-C
@@ -25,15 +30,16 @@ ci: lint cross test ## what CI runs; with CI=true nothing may be left out
 .PHONY: modules
 modules:            ## fetch what building and testing needs, from servers that may be busy
 	@scripts/retry $(GO) list -deps -test ./... >/dev/null
-	@scripts/retry $(GO) -C bench/mmv list -deps -test ./... >/dev/null
+	@for m in $(NESTED); do scripts/retry $(GO) -C $$m list -deps -test ./... >/dev/null || exit; done
 
 unit: lint-quick
 	$(GO) run ./scripts/gotest -timeout=20m ./...
-	$(GO) -C bench/mmv test ./...    # a module of its own, for what it measures beside
+	@for m in $(NESTED); do $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest ./... || exit; done
 
 test-race:          ## the packages with goroutines, under the race detector
 	@command -v "$$($(GO) env CC)" >/dev/null || { echo "SKIPPED: there is no C compiler, which the race detector needs"; test "$${CI:-false}" = false; exit; }; \
 	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd ./agent/... ./archive/replay && \
+	for m in $(BRIDGES); do CGO_ENABLED=1 $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest -race ./... || exit; done && \
 	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m -run '^Test(XZLazy|XZRandom|Growing|Extended|Reduce)' ./archive ./tool/logsummary ./tool/logreduce
 
 .PHONY: lint-quick
@@ -44,13 +50,15 @@ lint-quick:
 lint: lint-quick    ## gofumpt and staticcheck too
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofumpt-ed: $$out"; exit 1; }
 	$(TOOL) staticcheck ./...
-	$(GO) -C bench/mmv vet ./...
+	@for m in $(NESTED); do $(GO) -C $$m vet ./... || exit; done
+	@for m in $(BRIDGES); do $(GO) -C $$m tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./... || exit; done
 
 cross: cross-darwin cross-windows    ## go vet for macOS, and of the libraries for Windows
 
 .PHONY: cross-darwin cross-windows
 cross-darwin:
 	GOOS=darwin $(GO) vet ./...
+	@for m in $(BRIDGES); do GOOS=darwin $(GO) -C $$m vet ./... || exit; done
 
 cross-windows:
 	GOOS=windows $(GO) vet . ./config ./wire ./pmns/... ./archive/... ./mmv ./pmapi ./pmda/...

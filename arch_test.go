@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -315,4 +316,31 @@ func isCheap(name string) bool {
 		return true
 	}
 	return false
+}
+
+// TestRequirements checks that a program that imports this module does not get the
+// requirements of the bridges, which are modules of their own.
+func TestRequirements(t *testing.T) {
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, foreign := range []string{"prometheus", "opentelemetry", "protobuf", "go-logr"} {
+			if strings.Contains(string(text), foreign) {
+				t.Errorf("%s names %s: what needs that is a module of its own, as mmv/bridge/prommmv is", name, foreign)
+			}
+		}
+	}
+	out, err := exec.Command("go", "mod", "graph").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		for _, foreign := range []string{"prometheus/client_golang", "go.opentelemetry.io"} {
+			if strings.Contains(line, foreign) {
+				t.Errorf("go mod graph: %s", line)
+			}
+		}
+	}
 }

@@ -1,0 +1,25 @@
+module github.com/go-pcp/pcp/mmv/bridge/prommmv
+
+go 1.26.0
+
+require (
+	github.com/go-pcp/pcp v0.0.0
+	github.com/google/go-cmp v0.7.0
+	github.com/prometheus/client_golang v1.23.2
+	github.com/prometheus/client_model v0.6.2
+)
+
+require (
+	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/prometheus/common v0.66.1 // indirect
+	github.com/prometheus/procfs v0.16.1 // indirect
+	go.uber.org/goleak v1.3.0 // indirect
+	go.yaml.in/yaml/v2 v2.4.2 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	google.golang.org/protobuf v1.36.8 // indirect
+)
+
+// While developing. A release requires the version of the same name instead; users' builds do not see this line.
+replace github.com/go-pcp/pcp => ../../..
