@@ -1,0 +1,102 @@
+// Toolcover prints how much of each tool's package the tests cover on a machine
+// without the C implementation.
+//
+//	go run ./scripts/toolcover               run the tests of the tools, and print
+//	go run ./scripts/toolcover cover.out     print what a profile says
+//
+// The scripts of cmd/pcp run the tools as programs, so that the coverage of a
+// package by its own tests says little.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "toolcover:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 0 {
+		dir, err := os.MkdirTemp("", "toolcover")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		args = []string{filepath.Join(dir, "cover.out")}
+		cmd := exec.Command("go", "test", "-coverpkg=./tool/...", "-coverprofile="+args[0], "./tool/...", "./cmd/pcp")
+		cmd.Env = append(os.Environ(), "PCP_ORACLE=none")
+		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("go test: %w", err)
+		}
+	}
+	f, err := os.Open(args[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return report(os.Stdout, f)
+}
+
+// A share is how many statements there are, and how many of them ran.
+type share struct{ all, ran int }
+
+func (s share) percent() float64 { return 100 * float64(s.ran) / float64(max(s.all, 1)) }
+
+// report reads a profile, which has each block once for each test that has it, and
+// prints a line for each package.
+func report(w io.Writer, profile io.Reader) error {
+	type block struct {
+		statements int
+		ran        bool
+	}
+	blocks := make(map[string]block)
+	lines := bufio.NewScanner(profile)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "mode:") {
+			continue
+		}
+		words := strings.Fields(lines.Text()) // place, statements, count
+		if len(words) != 3 {
+			return fmt.Errorf("not a line of a profile: %q", lines.Text())
+		}
+		n, err := strconv.Atoi(words[1])
+		if err != nil {
+			return err
+		}
+		blocks[words[0]] = block{n, blocks[words[0]].ran || words[2] != "0"}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	packages, total := make(map[string]share), share{}
+	for place, b := range blocks {
+		file, _, _ := strings.Cut(place, ":")
+		s := packages[path.Dir(file)]
+		s.all, total.all = s.all+b.statements, total.all+b.statements
+		if b.ran {
+			s.ran, total.ran = s.ran+b.statements, total.ran+b.statements
+		}
+		packages[path.Dir(file)] = s
+	}
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
+		s := packages[name]
+		fmt.Fprintf(w, "%-40s %6d %6.1f %%\n", strings.TrimPrefix(name, "github.com/go-pcp/pcp/"), s.all, s.percent())
+	}
+	_, err := fmt.Fprintf(w, "%-40s %6d %6.1f %%\n", "all", total.all, total.percent())
+	return err
+}
