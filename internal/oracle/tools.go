@@ -17,7 +17,7 @@ import (
 // version is the release whose behaviour is the reference.
 const version = "6.0"
 
-// hidden is the value of PCP_ORACLE on a machine that shall look as if the real
+// hidden is the value of PCP_ORACLE on a machine that is to look as if the real
 // tools were not there.
 const hidden = "none"
 

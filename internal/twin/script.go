@@ -93,8 +93,8 @@ func (tr Transcript) Setup(env *testscript.Env) error {
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("PCP_CONF", path)
 	env.Setenv("PCP_DIR", "")
-	env.Setenv("PMCD_SOCKET", filepath.Join(env.WorkDir, "nobody"))
-	env.Setenv("PMCD_PORT", "1")     // nobody is there
+	env.Setenv("PMCD_SOCKET", filepath.Join(env.WorkDir, "nosocket"))
+	env.Setenv("PMCD_PORT", "1")     // nothing listens there
 	pcp, err := exec.LookPath("pcp") // testscript.Main puts all links there
 	if err != nil {
 		return err
