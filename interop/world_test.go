@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
 // links is the folder of links to our program, made once for all tests.
@@ -27,15 +28,10 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(dir)
-		links = filepath.Join(dir, "links")
-		binary := filepath.Join(dir, "pcp")
-		build := exec.Command("go", "build", "-o", binary, "github.com/go-pcp/pcp/cmd/pcp")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		for _, cmd := range []*exec.Cmd{build, exec.Command(binary, "links", links)} {
-			if out, err := cmd.CombinedOutput(); err != nil {
-				fmt.Fprintf(os.Stderr, "%v: %v\n%s", cmd.Args, err, out)
-				return 1
-			}
+		links = dir
+		if err := twin.Build(links); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
 		}
 		return m.Run()
 	}())

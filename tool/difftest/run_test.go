@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/twin"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -233,7 +234,7 @@ func (b *bench) table(t *testing.T, runs []run) {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	oracle.Require(t)
-	b := &bench{bin: buildTools(t)}
+	b := &bench{bin: built}
 	all := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "linux", "sample", "simple"}})
 	readOnly := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}, Access: "disallow \"*\" : store;\n"})
 	closed := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd"}, Access: "disallow \"*\" : all;\n"})
@@ -274,21 +275,26 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// buildTools builds our program, and links with its classic names.
-func buildTools(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	pcp := filepath.Join(dir, "pcp")
-	for _, cmd := range []*exec.Cmd{
-		exec.Command("go", "build", "-o", pcp, "github.com/go-pcp/pcp/cmd/pcp"),
-		exec.Command(pcp, "links", dir),
-	} {
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", cmd, err, out)
+// built is where our program is, with links of its classic names.
+var built string
+
+// TestMain builds our program once for all tests, if there is something to compare it with.
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		if oracle.Path("pminfo") == "" {
+			return m.Run()
 		}
-	}
-	return dir
+		var err error
+		if built, err = os.MkdirTemp("", "difftest"); err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(built)
+		if err := twin.Build(built); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
 }
 
 // deadPort returns a port that no program can listen on for now: it is bound.
