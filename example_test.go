@@ -98,8 +98,8 @@ func ExampleMergeLabels() {
 	agent, _ := pcp.ParseLabels(`{ "role": "testing", "unit": {"of": "time"} }`, pcp.LabelDomain)
 	merged, err := pcp.MergeLabels([]pcp.LabelSet{host, agent}, nil)
 	fmt.Println(merged.JSON, err)
-	for i := range merged.Labels {
-		fmt.Println(merged.Name(i), merged.Value(i), merged.Labels[i].Flags)
+	for l := range merged.All() {
+		fmt.Println(l.Name, l.Value, l.Flags)
 	}
 	// Output:
 	// {"hostname":"server7","role":"testing","unit.of":"time"} <nil>

@@ -61,21 +61,29 @@ const (
 	MaxLabelNameLen = 254   // bytes in a name, dots included
 )
 
-// A LabelSet holds the labels of one level, or of one instance, as a JSON
-// object with an index to it (pmLabelSet). The functions of this package
-// write its JSON by the JSONB rules: no insignificant white space, names
-// sorted, no name twice; the index is sorted by name. In a set that came from
-// a peer only the index is to be trusted, and that through Name and Value.
-type LabelSet struct {
-	Inst   int32 // InNull unless the level is LabelInstances
-	Err    Error // if not 0, why there are no labels (a negative nlabels)
-	JSON   string
-	Labels []Label
+// A Label is one label of a set. Value is JSON: a string has its quotes.
+type Label struct {
+	Name, Value string
+	Flags       LabelFlags
 }
 
-// A Label indexes one label in the JSON of its set (pmLabel). Offsets and
-// lengths are in bytes; the name is without its quotes, the value as it stands.
-type Label struct {
+// A LabelSet holds the labels of one level, or of one instance (pmLabelSet), as
+// it travels and is recorded: a JSON object with an index to it. [LabelSet.All]
+// and [LabelSet.Lookup] read it. The functions of this package write its JSON by
+// the JSONB rules: no insignificant white space, names sorted, no name twice; the
+// index is sorted by name. The JSON of a set that came from a peer is not
+// checked: trust only what the index says of it.
+type LabelSet struct {
+	Inst  int32 // InNull unless the level is LabelInstances
+	Err   Error // if not 0, why there are no labels (a negative nlabels)
+	JSON  string
+	Index []LabelIndex
+}
+
+// A LabelIndex says where one label is in the JSON of its set (pmLabel). Offsets
+// and lengths are in bytes; the name is without its quotes, the value as it stands.
+// It is part of the protocol and of the archive format.
+type LabelIndex struct {
 	Name     uint16
 	NameLen  uint8
 	Flags    LabelFlags
@@ -83,20 +91,15 @@ type Label struct {
 	ValueLen uint16
 }
 
-// Name returns the name of label i, "" if its index points outside the JSON.
-func (s *LabelSet) Name(i int) string {
-	l := &s.Labels[i]
-	return s.slice(int(l.Name), int(l.NameLen))
-}
-
-// Value returns the value of label i as JSON: a string has its quotes. It is
-// "null" if the index says nothing or points outside the JSON.
-func (s *LabelSet) Value(i int) string {
-	l := &s.Labels[i]
-	if v := s.slice(int(l.Value), int(l.ValueLen)); v != "" {
-		return v
+// Label returns label i of len(s.Index). What the index says of a place outside
+// the JSON is "" for the name and "null" for the value.
+func (s *LabelSet) Label(i int) Label {
+	at := &s.Index[i]
+	l := Label{s.slice(int(at.Name), int(at.NameLen)), s.slice(int(at.Value), int(at.ValueLen)), at.Flags}
+	if l.Value == "" {
+		l.Value = "null"
 	}
-	return "null"
+	return l
 }
 
 func (s *LabelSet) slice(start, n int) string {
@@ -106,25 +109,25 @@ func (s *LabelSet) slice(start, n int) string {
 	return s.JSON[start : start+n]
 }
 
-// All returns the names and values of s in the order of the index.
-func (s *LabelSet) All() iter.Seq2[string, string] {
-	return func(yield func(name, value string) bool) {
-		for i := range s.Labels {
-			if !yield(s.Name(i), s.Value(i)) {
+// All returns the labels of s in the order of the index.
+func (s *LabelSet) All() iter.Seq[Label] {
+	return func(yield func(Label) bool) {
+		for i := range s.Index {
+			if !yield(s.Label(i)) {
 				return
 			}
 		}
 	}
 }
 
-// Lookup returns the value of the label with the given name.
-func (s *LabelSet) Lookup(name string) (value string, ok bool) {
-	for i := range s.Labels {
-		if s.Name(i) == name {
-			return s.Value(i), true
+// Lookup returns the label with the given name.
+func (s *LabelSet) Lookup(name string) (l Label, ok bool) {
+	for l := range s.All() {
+		if l.Name == name {
+			return l, true
 		}
 	}
-	return "", false
+	return Label{}, false
 }
 
 // Add parses labels as ParseLabels does and merges them into s, where they
@@ -135,38 +138,30 @@ func (s *LabelSet) Add(json string, flags LabelFlags) error {
 	if err != nil {
 		return err
 	}
-	var list []label
-	list = appendLabels(list, s, nil)
+	list := appendLabels(nil, s, nil)
 	list = appendLabels(list, &more, nil)
 	merged, err := buildLabels(lastOfEach(list), MaxLabels)
 	if err != nil {
 		return err
 	}
 	merged.Inst = s.Inst
-	if len(s.Labels) == 0 && s.JSON == "" {
+	if len(s.Index) == 0 && s.JSON == "" {
 		merged.Inst = InNull
 	}
 	*s = merged
 	return nil
 }
 
-// A label is one member of a set that is being put together.
-type label struct {
-	name, value string
-	flags       LabelFlags
-}
-
 // appendLabels appends the labels of s. Those that a broken index gives no
 // name, or one that would break the JSON, are left out.
-func appendLabels(list []label, s *LabelSet, keep func(*LabelSet, int) bool) []label {
-	for i := range s.Labels {
-		l := label{s.Name(i), s.Value(i), s.Labels[i].Flags}
-		if l.name == "" || strings.IndexFunc(l.name, func(c rune) bool { return c < ' ' || c == '"' || c == '\\' }) >= 0 {
+func appendLabels(list []Label, s *LabelSet, keep func(Label) bool) []Label {
+	for l := range s.All() {
+		if l.Name == "" || strings.IndexFunc(l.Name, func(c rune) bool { return c < ' ' || c == '"' || c == '\\' }) >= 0 {
 			continue
 		}
-		if keep != nil && !keep(s, i) {
+		if keep != nil && !keep(l) {
 			// It still hides those of its name at lower levels.
-			l.value = ""
+			l.Value = ""
 		}
 		list = append(list, l)
 	}
@@ -174,14 +169,14 @@ func appendLabels(list []label, s *LabelSet, keep func(*LabelSet, int) bool) []l
 }
 
 // lastOfEach sorts list by name and drops all but the last label of each name.
-func lastOfEach(list []label) []label {
-	slices.SortStableFunc(list, func(a, b label) int { return strings.Compare(a.name, b.name) })
+func lastOfEach(list []Label) []Label {
+	slices.SortStableFunc(list, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
 	kept := list[:0]
 	for i, l := range list {
-		if i+1 < len(list) && list[i+1].name == l.name {
+		if i+1 < len(list) && list[i+1].Name == l.Name {
 			continue
 		}
-		if l.value != "" {
+		if l.Value != "" {
 			kept = append(kept, l)
 		}
 	}
@@ -190,13 +185,13 @@ func lastOfEach(list []label) []label {
 
 // buildLabels writes the JSON of the sorted labels in list and the index to
 // it. An empty list makes the JSON "{}".
-func buildLabels(list []label, limit int) (LabelSet, error) {
+func buildLabels(list []Label, limit int) (LabelSet, error) {
 	if len(list) > limit {
 		return LabelSet{}, errTooManyLabels
 	}
 	size := 2
 	for _, l := range list {
-		size += len(l.name) + len(l.value) + len(`"":,`)
+		size += len(l.Name) + len(l.Value) + len(`"":,`)
 	}
 	if len(list) > 0 {
 		size--
@@ -206,7 +201,7 @@ func buildLabels(list []label, limit int) (LabelSet, error) {
 	}
 	s := LabelSet{Inst: InNull}
 	if len(list) > 0 {
-		s.Labels = make([]Label, len(list))
+		s.Index = make([]LabelIndex, len(list))
 	}
 	var b strings.Builder
 	b.Grow(size)
@@ -216,12 +211,12 @@ func buildLabels(list []label, limit int) (LabelSet, error) {
 			b.WriteByte(',')
 		}
 		b.WriteByte('"')
-		s.Labels[i].Name, s.Labels[i].NameLen = uint16(b.Len()), uint8(len(l.name))
-		b.WriteString(l.name)
+		s.Index[i].Name, s.Index[i].NameLen = uint16(b.Len()), uint8(len(l.Name))
+		b.WriteString(l.Name)
 		b.WriteString(`":`)
-		s.Labels[i].Value, s.Labels[i].ValueLen = uint16(b.Len()), uint16(len(l.value))
-		b.WriteString(l.value)
-		s.Labels[i].Flags = l.flags
+		s.Index[i].Value, s.Index[i].ValueLen = uint16(b.Len()), uint16(len(l.Value))
+		b.WriteString(l.Value)
+		s.Index[i].Flags = l.Flags
 	}
 	b.WriteByte('}')
 	s.JSON = b.String()
@@ -235,8 +230,8 @@ func buildLabels(list []label, limit int) (LabelSet, error) {
 //
 // If keep is not nil it decides which labels to take. A label that it refuses
 // still hides those of its name in the sets before.
-func MergeLabels(sets []LabelSet, keep func(set *LabelSet, i int) bool) (LabelSet, error) {
-	var list []label
+func MergeLabels(sets []LabelSet, keep func(Label) bool) (LabelSet, error) {
+	var list []Label
 	present := false
 	for i := range sets {
 		if sets[i].Err != 0 {
@@ -265,7 +260,7 @@ func MergeLabelJSON(sets ...string) (string, error) {
 		parsed = append(parsed, s)
 	}
 	merged, err := MergeLabels(parsed, nil)
-	if len(merged.Labels) == 0 {
+	if len(merged.Index) == 0 {
 		return "", err
 	}
 	return merged.JSON, err
@@ -329,7 +324,7 @@ func AppendLabelSets(b []byte, ident uint32, level LabelFlags, sets []LabelSet) 
 		}
 		b = strconv.AppendInt(append(b, " labels ("...), int64(len(s.JSON)), 10)
 		b = append(append(append(b, " bytes): "...), s.JSON...), '\n')
-		for i, l := range s.Labels {
+		for i, l := range s.Index {
 			b = strconv.AppendInt(append(b, "        ["...), int64(i), 10)
 			b = strconv.AppendUint(append(b, "] name("...), uint64(l.Name), 10)
 			b = strconv.AppendUint(append(b, ','), uint64(l.NameLen), 10)

@@ -70,7 +70,7 @@ type labelParser struct {
 	flags LabelFlags
 	dots  bool // names may have them
 	limit int
-	list  []label
+	list  []Label
 }
 
 // fail ends the parsing. An err without a status is -EINVAL.
@@ -178,7 +178,7 @@ func (p *labelParser) labels(prefix string, depth int) {
 			p.fail(errTooManyLabels)
 			return
 		}
-		p.list = append(p.list, label{name, string(value), flags})
+		p.list = append(p.list, Label{name, string(value), flags})
 	})
 }
 

@@ -19,8 +19,8 @@ func TestParseLabels(t *testing.T) {
 		if s.Inst != InNull {
 			t.Errorf("ParseLabels(%q): inst %d", in, s.Inst)
 		}
-		for i := range s.Labels {
-			if l := s.Labels[i]; l.Flags.Level() != flags.Level() {
+		for i := range s.Index {
+			if l := s.Index[i]; l.Flags.Level() != flags.Level() {
 				t.Errorf("ParseLabels(%q): label %d has flags %v", in, i, l.Flags)
 			}
 		}
@@ -73,7 +73,7 @@ func TestParseLabels(t *testing.T) {
 		}
 		return "{" + b.String()[1:] + "}"
 	}
-	if s, err := ParseLabels(many(MaxLabels), LabelItem); err != nil || len(s.Labels) != MaxLabels {
+	if s, err := ParseLabels(many(MaxLabels), LabelItem); err != nil || len(s.Index) != MaxLabels {
 		t.Errorf("%d labels: %v", MaxLabels, err)
 	}
 	bad(many(MaxLabels+1), tooBig)
@@ -90,34 +90,34 @@ func TestLabelSetIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Label{
+	want := []LabelIndex{
 		{Name: 2, NameLen: 1, Flags: LabelInDom | LabelOptional, Value: 5, ValueLen: 3},
 		{Name: 10, NameLen: 3, Flags: LabelInDom | LabelOptional | LabelCompound, Value: 15, ValueLen: 1},
 	}
-	if fmt.Sprint(s.Labels) != fmt.Sprint(want) {
-		t.Errorf("index %v, want %v", s.Labels, want)
+	if fmt.Sprint(s.Index) != fmt.Sprint(want) {
+		t.Errorf("index %v, want %v", s.Index, want)
 	}
 	got := ""
-	for name, value := range s.All() {
-		got += name + "=" + value + ";"
+	for l := range s.All() {
+		got += l.Name + "=" + l.Value + ";"
 	}
 	if got != `a="v";b.x=1;` {
 		t.Errorf("All: %s", got)
 	}
-	if v, ok := s.Lookup("b.x"); v != "1" || !ok {
-		t.Errorf("Lookup: %q %v", v, ok)
+	if l, ok := s.Lookup("b.x"); l.Value != "1" || !ok {
+		t.Errorf("Lookup: %+v %v", l, ok)
 	}
 	if _, ok := s.Lookup("b"); ok {
 		t.Error("Lookup finds what is not there")
 	}
 	// An index from a hostile peer.
-	s = LabelSet{JSON: `{"a":1}`, Labels: []Label{{Name: 6, NameLen: 200, Value: 65535, ValueLen: 65535}, {Name: 65535}}}
-	for i := range s.Labels {
-		if s.Name(i) != "" || s.Value(i) != "null" {
-			t.Errorf("label %d: %q %q", i, s.Name(i), s.Value(i))
+	s = LabelSet{JSON: `{"a":1}`, Index: []LabelIndex{{Name: 6, NameLen: 200, Value: 65535, ValueLen: 65535}, {Name: 65535}}}
+	for i := range s.Index {
+		if l := s.Label(i); l.Name != "" || l.Value != "null" {
+			t.Errorf("label %d: %+v", i, l)
 		}
 	}
-	s.Labels = append(s.Labels, Label{Name: 1, NameLen: 2}, Label{Name: 2, NameLen: 1, Value: 5, ValueLen: 1})
+	s.Index = append(s.Index, LabelIndex{Name: 1, NameLen: 2}, LabelIndex{Name: 2, NameLen: 1, Value: 5, ValueLen: 1})
 	if m, err := MergeLabels([]LabelSet{s, s}, nil); err != nil || m.JSON != `{"a":1}` {
 		t.Errorf("MergeLabels of a hostile index = %s, %v", m.JSON, err)
 	}
@@ -142,14 +142,14 @@ func TestMergeLabels(t *testing.T) {
 	if want := `{"a":1,"b":2,"c":1,"c.x":3,"d":2}`; err != nil || m.JSON != want {
 		t.Errorf("MergeLabels = %s, %v, want %s", m.JSON, err, want)
 	}
-	if f := m.Labels[1].Flags; f != LabelInDom|LabelOptional {
+	if f := m.Index[1].Flags; f != LabelInDom|LabelOptional {
 		t.Errorf("flags of b: %v", f)
 	}
-	m, err = MergeLabels(sets, func(s *LabelSet, i int) bool { return s.Labels[i].Flags&LabelOptional == 0 })
+	m, err = MergeLabels(sets, func(l Label) bool { return l.Flags&LabelOptional == 0 })
 	if want := `{"a":1,"c":1,"c.x":3}`; err != nil || m.JSON != want {
 		t.Errorf("MergeLabels, intrinsic = %s, %v, want %s", m.JSON, err, want)
 	}
-	m, err = MergeLabels(sets, func(*LabelSet, int) bool { return false })
+	m, err = MergeLabels(sets, func(Label) bool { return false })
 	if err != nil || m.JSON != `{}` {
 		t.Errorf("MergeLabels, none = %s, %v", m.JSON, err)
 	}
@@ -163,8 +163,8 @@ func TestMergeLabels(t *testing.T) {
 		t.Errorf("MergeLabelJSON of what is none: %v", err)
 	}
 	s := parse(`{"a":1,"b":1}`, LabelDomain)
-	if err := s.Add(`{"b":2,"c":2}`, LabelDomain|LabelOptional); err != nil || s.JSON != `{"a":1,"b":2,"c":2}` || s.Labels[1].Flags&LabelOptional == 0 {
-		t.Errorf("Add: %s %v, %v", s.JSON, s.Labels, err)
+	if err := s.Add(`{"b":2,"c":2}`, LabelDomain|LabelOptional); err != nil || s.JSON != `{"a":1,"b":2,"c":2}` || s.Index[1].Flags&LabelOptional == 0 {
+		t.Errorf("Add: %s %v, %v", s.JSON, s.Index, err)
 	}
 	if err := s.Add(`{"9":2}`, LabelDomain); err == nil || s.JSON != `{"a":1,"b":2,"c":2}` {
 		t.Errorf("Add of a bad name: %s, %v", s.JSON, err)
@@ -239,7 +239,7 @@ func TestOracleLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 		tr.add(fmt.Sprintf("%d %s", len(m.JSON), hexOf(m.JSON)), "mergesets -%s", asked)
-		m, err = MergeLabels(sets, func(s *LabelSet, i int) bool { return s.Labels[i].Flags&LabelOptional == 0 })
+		m, err = MergeLabels(sets, func(l Label) bool { return l.Flags&LabelOptional == 0 })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,17 +254,17 @@ func TestOracleLabels(t *testing.T) {
 		if !strings.Contains(joined, "{}") && !strings.Contains(texts[0][1:], "{") && strings.HasPrefix(sets[0].JSON, `{"`) {
 			// Without nesting, and once sorted, the index is the same as well.
 			text := sets[0].JSON
-			ours := fmt.Sprintf("1 %d %s", len(sets[0].Labels), hexOf(text))
-			for _, l := range sets[0].Labels {
+			ours := fmt.Sprintf("1 %d %s", len(sets[0].Index), hexOf(text))
+			for _, l := range sets[0].Index {
 				ours += fmt.Sprintf(" %d,%d,%d,%d,%d", l.Name, l.NameLen, l.Flags, l.Value, l.ValueLen)
 			}
-			tr.add(ours, "labels %d %s", sets[0].Labels[0].Flags, hexOf(text))
+			tr.add(ours, "labels %d %s", sets[0].Index[0].Flags, hexOf(text))
 			for _, ident := range []uint32{0xffffffff, 60, uint32(NewInDom(60, 3)), uint32(NewPMID(60, 0, 20))} {
 				for _, level := range []LabelFlags{LabelContext, LabelDomain, LabelInDom, LabelCluster, LabelItem, LabelInstances} {
 					if level == LabelCluster && ident == 0xffffffff {
 						continue // C looks for a dot in PM_ID_NULL and dies
 					}
-					tr.add(hexOf(AppendLabelSets(nil, ident, level, sets[:1])), "printlabels %d %d %d %s", int32(ident), level, sets[0].Labels[0].Flags, hexOf(text))
+					tr.add(hexOf(AppendLabelSets(nil, ident, level, sets[:1])), "printlabels %d %d %d %s", int32(ident), level, sets[0].Index[0].Flags, hexOf(text))
 				}
 			}
 		}
@@ -293,14 +293,14 @@ func FuzzParseLabels(f *testing.F) {
 		}
 		// What comes out is in its final form.
 		again, err := ParseLabels(s.JSON, LabelFlags(flags)|LabelCompound)
-		if err != nil || again.JSON != s.JSON || len(again.Labels) != len(s.Labels) {
+		if err != nil || again.JSON != s.JSON || len(again.Index) != len(s.Index) {
 			t.Fatalf("%q: %q becomes %q, %v", in, s.JSON, again.JSON, err)
 		}
 		if s.JSON != "" && !json.Valid([]byte(s.JSON)) {
 			t.Fatalf("%q: wrote %q", in, s.JSON)
 		}
 		m, err := MergeLabels([]LabelSet{s, s}, nil)
-		if err != nil || len(s.Labels) > 0 && m.JSON != s.JSON {
+		if err != nil || len(s.Index) > 0 && m.JSON != s.JSON {
 			t.Fatalf("%q merged with itself: %q, %v", s.JSON, m.JSON, err)
 		}
 	})

@@ -227,8 +227,8 @@ func AppendLabels(b []byte, t pcp.Timestamp, level pcp.LabelFlags, ident uint32,
 	b = binary.BigEndian.AppendUint32(b, uint32(len(sets)))
 	for i := range sets {
 		s := &sets[i]
-		if len(s.JSON) > pcp.MaxLabelJSONLen || len(s.Labels) > pcp.MaxLabels {
-			return b[:start], fmt.Errorf("%d labels of %d bytes: %w", len(s.Labels), len(s.JSON), pcp.ErrTooBig)
+		if len(s.JSON) > pcp.MaxLabelJSONLen || len(s.Index) > pcp.MaxLabels {
+			return b[:start], fmt.Errorf("%d labels of %d bytes: %w", len(s.Index), len(s.JSON), pcp.ErrTooBig)
 		}
 		b = binary.BigEndian.AppendUint32(b, uint32(s.Inst))
 		b = binary.BigEndian.AppendUint32(b, uint32(len(s.JSON)))
@@ -237,8 +237,8 @@ func AppendLabels(b []byte, t pcp.Timestamp, level pcp.LabelFlags, ident uint32,
 			b = binary.BigEndian.AppendUint32(b, uint32(s.Err))
 			continue
 		}
-		b = binary.BigEndian.AppendUint32(b, uint32(len(s.Labels)))
-		for _, l := range s.Labels {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(s.Index)))
+		for _, l := range s.Index {
 			b = binary.BigEndian.AppendUint16(b, l.Name)
 			b = append(b, l.NameLen, byte(l.Flags))
 			b = binary.BigEndian.AppendUint16(b, l.Value)

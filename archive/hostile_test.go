@@ -109,8 +109,8 @@ func (m *maker) labels(sec uint32, level pcp.LabelFlags, ident uint32, json stri
 		panic(err)
 	}
 	b := append(m.stamp(words(nil, typ), sec), words(nil, uint32(level), ident, 1, uint32(0xffffffff), uint32(len(set.JSON)))...)
-	b = words(append(b, set.JSON...), uint32(len(set.Labels)))
-	for _, l := range set.Labels {
+	b = words(append(b, set.JSON...), uint32(len(set.Index)))
+	for _, l := range set.Index {
 		b = binary.BigEndian.AppendUint16(b, l.Name)
 		b = append(b, l.NameLen, byte(l.Flags))
 		b = binary.BigEndian.AppendUint16(b, l.Value)

@@ -197,11 +197,11 @@ func (m *Meta) dropRepeatedLabels() {
 
 // sameLabels tells whether two sets have the same labels, in any order.
 func sameLabels(a, b pcp.LabelSet) bool {
-	if a.Inst != b.Inst || len(a.Labels) != len(b.Labels) || a.Err != b.Err {
+	if a.Inst != b.Inst || len(a.Index) != len(b.Index) || a.Err != b.Err {
 		return false
 	}
-	for i := range a.Labels {
-		if v, ok := b.Lookup(a.Name(i)); !ok || v != a.Value(i) {
+	for l := range a.All() {
+		if other, ok := b.Lookup(l.Name); !ok || other.Value != l.Value {
 			return false
 		}
 	}

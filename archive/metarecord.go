@@ -60,7 +60,7 @@ type MetaReader struct {
 	off    int64
 	buf    []byte
 	rec    MetaRecord
-	labels []pcp.Label
+	labels []pcp.LabelIndex
 }
 
 // NewMetaReader reads the label from r.
@@ -276,18 +276,18 @@ func (m *MetaReader) decodeLabels(body []byte, version int) error {
 		}
 		if count > 0 {
 			if cap(m.labels)-len(m.labels) < int(count) {
-				m.labels = make([]pcp.Label, 0, 256)
+				m.labels = make([]pcp.LabelIndex, 0, 256)
 			}
 			start := len(m.labels)
 			for range count {
 				b := r.take(8)
-				m.labels = append(m.labels, pcp.Label{
+				m.labels = append(m.labels, pcp.LabelIndex{
 					Name: binary.BigEndian.Uint16(b), NameLen: b[2], Flags: pcp.LabelFlags(b[3]),
 					Value: binary.BigEndian.Uint16(b[4:]), ValueLen: binary.BigEndian.Uint16(b[6:]),
 				})
 			}
 			end := len(m.labels)
-			set.Labels = m.labels[start:end:end]
+			set.Index = m.labels[start:end:end]
 		}
 		rec.Labels = append(rec.Labels, set)
 	}

@@ -210,7 +210,7 @@ func (w *Writer) Labels(t pcp.Timestamp, level pcp.LabelFlags, ident uint32, set
 	}
 	kept := make([]pcp.LabelSet, len(sets))
 	for i, s := range sets {
-		s.Labels = slices.Clone(s.Labels)
+		s.Index = slices.Clone(s.Index)
 		kept[i] = s
 	}
 	w.labels[key] = kept
@@ -218,28 +218,28 @@ func (w *Writer) Labels(t pcp.Timestamp, level pcp.LabelFlags, ident uint32, set
 }
 
 func equalSets(a, b pcp.LabelSet) bool {
-	return a.Inst == b.Inst && a.Err == b.Err && a.JSON == b.JSON && slices.Equal(a.Labels, b.Labels)
+	return a.Inst == b.Inst && a.Err == b.Err && a.JSON == b.JSON && slices.Equal(a.Index, b.Index)
 }
 
 // withoutOptional returns the sets without optional labels and without those
 // that then have none; sets itself if nothing is to be left out.
 func withoutOptional(sets []pcp.LabelSet) ([]pcp.LabelSet, error) {
-	optional := func(l pcp.Label) bool { return l.Flags&pcp.LabelOptional != 0 }
+	optional := func(l pcp.LabelIndex) bool { return l.Flags&pcp.LabelOptional != 0 }
 	drop := func(s pcp.LabelSet) bool {
-		return s.Err != 0 || len(s.Labels) == 0 || slices.ContainsFunc(s.Labels, optional)
+		return s.Err != 0 || len(s.Index) == 0 || slices.ContainsFunc(s.Index, optional)
 	}
 	if !slices.ContainsFunc(sets, drop) {
 		return sets, nil
 	}
 	var kept []pcp.LabelSet
 	for _, s := range sets {
-		if s.Err != 0 || !slices.ContainsFunc(s.Labels, func(l pcp.Label) bool { return !optional(l) }) {
+		if s.Err != 0 || !slices.ContainsFunc(s.Index, func(l pcp.LabelIndex) bool { return !optional(l) }) {
 			continue
 		}
-		if slices.ContainsFunc(s.Labels, optional) {
+		if slices.ContainsFunc(s.Index, optional) {
 			inst := s.Inst
 			var err error
-			s, err = pcp.MergeLabels([]pcp.LabelSet{s}, func(set *pcp.LabelSet, i int) bool { return !optional(set.Labels[i]) })
+			s, err = pcp.MergeLabels([]pcp.LabelSet{s}, func(l pcp.Label) bool { return l.Flags&pcp.LabelOptional == 0 })
 			if err != nil {
 				return nil, err
 			}

@@ -42,7 +42,7 @@ func (l Label) payload(flags pcp.LabelFlags) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(set.Labels) == 0 {
+	if len(set.Index) == 0 {
 		return "", fmt.Errorf("no value: %w", errInvalid)
 	}
 	return b.String(), nil

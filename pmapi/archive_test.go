@@ -240,8 +240,8 @@ func TestArchiveMetadata(t *testing.T) {
 		if err != nil || len(sets) != 1 {
 			t.Fatalf("at %d: labels %v, %v", x.sec, sets, err)
 		}
-		if v, _ := sets[0].Lookup("since"); v != `"`+x.label+`"` {
-			t.Errorf("at %d: label %s", x.sec, v)
+		if l, _ := sets[0].Lookup("since"); l.Value != `"`+x.label+`"` {
+			t.Errorf("at %d: label %s", x.sec, l.Value)
 		}
 	}
 	list, err := c.GetInDomArchive(ctx, dom)

@@ -220,7 +220,7 @@ print(json.dumps([res, inst]))
 			got[1] = []string{status(err)}
 		}
 		for _, s := range sets {
-			if len(s.Labels) > 0 {
+			if len(s.Index) > 0 {
 				got[1] = append(got[1], fmt.Sprintf("%d %s", s.Inst, s.JSON))
 			} else {
 				got[1] = append(got[1], fmt.Sprintf("%d %d", s.Inst, int32(s.Err)))

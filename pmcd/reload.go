@@ -156,7 +156,7 @@ func (s *Server) awaitReload() {
 func (s *Server) reloadLabels() {
 	now := hostlabels.ReadSite(s.cfg.SysConfDir, s.log)
 	old := s.site.Swap(now)
-	if now.Set.JSON != old.Set.JSON || !slices.Equal(now.Set.Labels, old.Set.Labels) || now.HashMachine != old.HashMachine {
+	if now.Set.JSON != old.Set.JSON || !slices.Equal(now.Set.Index, old.Set.Index) || now.HashMachine != old.HashMachine {
 		s.log.Info("labels changed", "labels", now.JSON())
 		s.mark(wire.LabelChange)
 	}

@@ -21,7 +21,7 @@ func siteLabels(log *slog.Logger) []pcp.LabelSet {
 		cfg = config.Default(os.Getenv)
 	}
 	set := hostlabels.ReadSite(cfg.Get("PCP_SYSCONF_DIR"), log).Set
-	if len(set.Labels) == 0 {
+	if len(set.Index) == 0 {
 		return nil
 	}
 	return []pcp.LabelSet{set}
@@ -33,7 +33,7 @@ func parseLabels(level pcp.LabelFlags, labels, notes string) ([]pcp.LabelSet, er
 	if err == nil && notes != "" {
 		err = set.Add(notes, level|pcp.LabelOptional)
 	}
-	if err != nil || len(set.Labels) == 0 {
+	if err != nil || len(set.Index) == 0 {
 		return nil, err
 	}
 	set.Inst = pcp.InNull

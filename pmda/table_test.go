@@ -404,7 +404,7 @@ func TestTableLabels(t *testing.T) {
 		var b strings.Builder
 		for _, s := range sets {
 			fmt.Fprintf(&b, "[%d]%s", s.Inst, s.JSON)
-			for _, l := range s.Labels {
+			for _, l := range s.Index {
 				if l.Flags != kind {
 					fmt.Fprintf(&b, " %s=%#x", s.JSON[l.Name:l.Name+uint16(l.NameLen)], uint8(l.Flags))
 				}

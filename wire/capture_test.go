@@ -256,7 +256,7 @@ func describe(p wire.PDU) string {
 		add("Labels %#x level %#x", p.Ident, uint8(p.Kind))
 		for _, s := range p.Sets {
 			add("  %d error %d %s", s.Inst, int32(s.Err), s.JSON)
-			for _, l := range s.Labels {
+			for _, l := range s.Index {
 				add("    %q %q flags %#x", s.JSON[l.Name:][:l.NameLen], s.JSON[l.Value:][:l.ValueLen], uint8(l.Flags))
 			}
 		}

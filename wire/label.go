@@ -52,7 +52,7 @@ const (
 func (p *Labels) AppendBody(b []byte) []byte {
 	json, size := HeaderSize+16, 0
 	for i := range p.Sets {
-		json += labelSetSize + labelSize*len(p.Sets[i].Labels)
+		json += labelSetSize + labelSize*len(p.Sets[i].Index)
 		size += len(p.Sets[i].JSON)
 	}
 	b = slices.Grow(b, json+size)
@@ -62,7 +62,7 @@ func (p *Labels) AppendBody(b []byte) []byte {
 	b = put32(b, uint32(len(p.Sets)))
 	for i := range p.Sets {
 		s := &p.Sets[i]
-		n := uint32(len(s.Labels))
+		n := uint32(len(s.Index))
 		if n == 0 {
 			n = uint32(min(s.Err, 0))
 		}
@@ -70,7 +70,7 @@ func (p *Labels) AppendBody(b []byte) []byte {
 		b = put32(b, n)
 		b = put32(b, uint32(json))
 		b = put32(b, uint32(len(s.JSON)))
-		for _, l := range s.Labels {
+		for _, l := range s.Index {
 			b = binary.BigEndian.AppendUint16(b, l.Name)
 			b = append(b, l.NameLen, uint8(l.Flags))
 			b = binary.BigEndian.AppendUint16(b, l.Value)
@@ -142,11 +142,11 @@ func (c *cursor) labelSet(s *pcp.LabelSet, text string) int {
 		c.fail(at, "%d labels in %d bytes", n, c.rest())
 		return 0
 	}
-	s.Labels = make([]pcp.Label, n)
-	for i := range s.Labels {
+	s.Index = make([]pcp.LabelIndex, n)
+	for i := range s.Index {
 		at := c.off
 		w := c.u64()
-		l := pcp.Label{
+		l := pcp.LabelIndex{
 			Name:     uint16(w >> 48),
 			NameLen:  uint8(w >> 40),
 			Flags:    pcp.LabelFlags(w >> 32),
@@ -157,7 +157,7 @@ func (c *cursor) labelSet(s *pcp.LabelSet, text string) int {
 			c.fail(at, "a label outside its %d bytes of text", size)
 			return 0
 		}
-		s.Labels[i] = l
+		s.Index[i] = l
 	}
 	return int(size)
 }

@@ -452,7 +452,7 @@ func TestLabelsOfPlainInstances(t *testing.T) {
 		t.Fatalf("labels of %v: %+v, %v", load, sets, err)
 	}
 	for i, want := range []int32{1, 5, 15} {
-		if s := sets[i]; s.Inst != want || s.JSON != "" || len(s.Labels) != 0 || s.Err != 0 {
+		if s := sets[i]; s.Inst != want || s.JSON != "" || len(s.Index) != 0 || s.Err != 0 {
 			t.Errorf("set %d is %+v, want an empty one of %d", i, s, want)
 		}
 	}

@@ -94,7 +94,7 @@ func (a *Agent) Labels(_ context.Context, ident uint32, kind pcp.LabelFlags) ([]
 	default:
 		return nil, nil
 	}
-	if len(set.Labels) == 0 {
+	if len(set.Index) == 0 {
 		return nil, nil
 	}
 	return []pcp.LabelSet{set}, nil

@@ -155,7 +155,7 @@ func (im *Importer) inherit(old *Importer) {
 		im.said[t] = true
 	}
 	for _, l := range old.labels {
-		l.set.Labels = append([]pcp.Label(nil), l.set.Labels...)
+		l.set.Index = append([]pcp.LabelIndex(nil), l.set.Index...)
 		im.labels = append(im.labels, l)
 	}
 	im.serial, im.last = old.serial, old.last

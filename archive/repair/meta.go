@@ -113,7 +113,7 @@ func odd(rec *archive.MetaRecord, body []byte, version int) string {
 	case archive.MetaLabelV2, archive.MetaLabel:
 		for i := range rec.Labels {
 			s := &rec.Labels[i]
-			for _, l := range s.Labels {
+			for _, l := range s.Index {
 				if int(l.Name)+int(l.NameLen) > len(s.JSON) || int(l.Value)+int(l.ValueLen) > len(s.JSON) {
 					return "a label beyond its text"
 				}

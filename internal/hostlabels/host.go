@@ -63,8 +63,8 @@ func Context(h Host, site *Site, container, uid, gid string) (pcp.LabelSet, erro
 		sets = append(sets, user)
 	}
 	merged, err := pcp.MergeLabels(sets, nil)
-	if err == nil && len(merged.Labels) > pcp.MaxLabels {
-		err = fmt.Errorf("%d labels: %w", len(merged.Labels), pcp.ErrTooBig)
+	if err == nil && len(merged.Index) > pcp.MaxLabels {
+		err = fmt.Errorf("%d labels: %w", len(merged.Index), pcp.ErrTooBig)
 	}
 	return merged, err
 }

@@ -23,7 +23,7 @@ type Site struct {
 
 // JSON returns the labels, or "" if there are none.
 func (l *Site) JSON() string {
-	if len(l.Set.Labels) == 0 {
+	if len(l.Set.Index) == 0 {
 		return ""
 	}
 	return l.Set.JSON
@@ -83,9 +83,9 @@ func (l *Site) add(path string, flags pcp.LabelFlags) error {
 	if err := l.Set.Add(text, flags|pcp.LabelCompound); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	for i := range l.Set.Labels {
+	for i := range l.Set.Index {
 		// Labels of files have it in libpcp, whether or not a dot is in their names.
-		l.Set.Labels[i].Flags |= pcp.LabelCompound
+		l.Set.Index[i].Flags |= pcp.LabelCompound
 	}
 	return nil
 }

@@ -394,7 +394,7 @@ func TestHostileContainers(t *testing.T) {
 			p, err := cl.Ask(&wire.LabelReq{Ident: uint32(pcp.PMIDNull), Kind: pcp.LabelContext})
 			if set, ok := p.(*wire.Labels); ok && err == nil {
 				keys := map[string]bool{}
-				for _, l := range set.Sets[0].Labels {
+				for _, l := range set.Sets[0].Index {
 					keys[set.Sets[0].JSON[l.Name:int(l.Name)+int(l.NameLen)]] = true
 				}
 				if keys["evilkey"] {

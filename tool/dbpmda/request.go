@@ -344,8 +344,8 @@ func (s *session) labels(ident uint32, kind pcp.LabelFlags) bool {
 		} else {
 			s.printf("Labels:\n")
 		}
-		for j := range set.Labels {
-			s.printf("    %s=%s\n", set.Name(j), set.Value(j))
+		for l := range set.All() {
+			s.printf("    %s=%s\n", l.Name, l.Value)
 		}
 	}
 	return true

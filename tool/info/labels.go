@@ -104,7 +104,7 @@ func (r *reporter) clusterLabels(ctx context.Context, id pcp.PMID) pcp.LabelSet 
 }
 
 // merge merges sets, and prints why if it cannot. It is empty if there are no labels.
-func (r *reporter) merge(sets []pcp.LabelSet, keep func(*pcp.LabelSet, int) bool, format string, args ...any) string {
+func (r *reporter) merge(sets []pcp.LabelSet, keep func(pcp.Label) bool, format string, args ...any) string {
 	set, err := pcp.MergeLabels(sets, keep)
 	if err != nil {
 		r.env.Fatalf("%s labels merge failed: %s", fmt.Sprintf(format, args...), cli.ErrText(err))
@@ -154,7 +154,7 @@ func (r *reporter) eachInstance(ctx context.Context, indom pcp.InDom, sets []pcp
 }
 
 // identifying refuses labels that are not part of a series' identity.
-func identifying(set *pcp.LabelSet, i int) bool { return set.Labels[i].Flags&pcp.LabelOptional == 0 }
+func identifying(l pcp.Label) bool { return l.Flags&pcp.LabelOptional == 0 }
 
 // metricSeries prints the identifiers of the source and of a metric: hashes of
 // what identifies them. The texts are part of what other programs compute.
