@@ -5,12 +5,18 @@ import "github.com/go-pcp/pcp/internal/getopt"
 // ParseArgs reads the arguments of a command as pmgetopt_r(3) does, for tools
 // that use no more than that of the C library: of the environment only
 // PCP_DEBUG means an option, and options are checked one by one. Of cfg only
-// POSIX and Own count. As with [ParseOptions], the tool then calls
+// POSIX, AndOr and Own count. As with [ParseOptions], the tool then calls
 // [Options.Done].
 func ParseArgs(env *Env, cfg ParseConfig) *Options {
 	o := &Options{env: env, cfg: cfg, debugs: env.Debug()}
-	p := getopt.New(env.Command.Options, env.Args)
-	p.POSIX = cfg.POSIX || env.Getenv("POSIXLY_CORRECT") != ""
+	o.arguments()
+	return o
+}
+
+// arguments reads the arguments of the command.
+func (o *Options) arguments() {
+	p := getopt.New(o.env.Command.Options, o.env.Args)
+	p.POSIX = o.cfg.POSIX || o.env.Getenv("POSIXLY_CORRECT") != ""
 	for {
 		opt, arg, ok := p.Next()
 		if !ok {
@@ -19,11 +25,21 @@ func ParseArgs(env *Env, cfg ParseConfig) *Options {
 		switch {
 		case opt == nil:
 			o.Usagef("%s", p.Problem())
-		case cfg.Own != nil && cfg.Own(o, opt, arg):
+		case o.cfg.Own != nil && o.cfg.Own(o, opt, arg):
 		default:
 			o.common(opt, arg)
 		}
 	}
 	o.Args = p.Args()
-	return o
+}
+
+// Number returns the argument of an option that takes a number. If it is not one,
+// or is less than least, Number notes that as [Options.Usagef] does: "-b requires
+// numeric argument", where kind is what the C tool says in place of "numeric".
+func (o *Options) Number(opt *Option, arg string, least int, kind string) int {
+	n, ok := Atoi(arg)
+	if !ok || n < least {
+		o.Usagef("-%c requires %s argument", opt.Short, kind)
+	}
+	return n
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-pcp/pcp/internal/getopt"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmns"
 )
@@ -88,6 +87,8 @@ type ParseConfig struct {
 	Later bool // the tool calls End, as its arguments too may name a source
 	POSIX bool // options end at the first other argument (PM_OPTFLAG_POSIX)
 
+	AndOr bool // the C tool says "at most one of -Z and/or -z allowed"
+
 	Archives bool // the tool reads archives
 	HighRes  bool // the C tool takes intervals of nanoseconds, and says so
 
@@ -107,22 +108,7 @@ func ParseOptions(env *Env, cfg ParseConfig) *Options {
 	o := &Options{env: env, cfg: cfg}
 	env.Debug() // the library says that it ignores what is wrong; the options, that they do not
 	o.environment()
-	p := getopt.New(env.Command.Options, env.Args)
-	p.POSIX = cfg.POSIX || env.Getenv("POSIXLY_CORRECT") != ""
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
-		switch {
-		case opt == nil:
-			o.Usagef("%s", p.Problem())
-		case cfg.Own != nil && cfg.Own(o, opt, arg):
-		default:
-			o.common(opt, arg)
-		}
-	}
-	o.Args = p.Args()
+	o.arguments()
 	if !cfg.Later {
 		o.End()
 	}
@@ -435,7 +421,7 @@ func (o *Options) interval(arg string) {
 
 func (o *Options) timeZone(tz string) {
 	if o.HostZone {
-		o.Usagef("at most one of -Z and -z allowed")
+		o.twoZones()
 		return
 	}
 	o.TimeZone, o.TimeZoneSet = tz, true
@@ -443,10 +429,18 @@ func (o *Options) timeZone(tz string) {
 
 func (o *Options) hostZone() {
 	if o.TimeZoneSet {
-		o.Usagef("at most one of -Z and -z allowed")
+		o.twoZones()
 		return
 	}
 	o.HostZone = true
+}
+
+func (o *Options) twoZones() {
+	and := "and"
+	if o.cfg.AndOr {
+		and = "and/or"
+	}
+	o.Usagef("at most one of -Z %s -z allowed", and)
 }
 
 // specLocal handles -K. Tools without local contexts do not look at PCP_SPECLOCAL.

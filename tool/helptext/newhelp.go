@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 
 	"github.com/go-pcp/pcp"
@@ -96,11 +97,7 @@ func (n *newOptions) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'V':
 		n.verbose = true
 	case 'v':
-		version, ok := cli.Atoi(arg)
-		if !ok {
-			o.Usagef("-v requires numeric argument")
-		}
-		if version != 2 {
+		if o.Number(opt, arg, math.MinInt, "numeric") != 2 {
 			o.Usagef("deprecated option - only version 2 is supported")
 		}
 	default:

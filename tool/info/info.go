@@ -3,6 +3,7 @@ package info
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -100,11 +101,7 @@ func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	}
 	switch opt.Short {
 	case 'b':
-		n, ok := cli.Atoi(arg)
-		if !ok {
-			o.Usagef("-b requires numeric argument")
-		}
-		r.batchSize = n
+		r.batchSize = o.Number(opt, arg, math.MinInt, "numeric")
 	case 'd':
 		w.desc = true
 	case 'f':

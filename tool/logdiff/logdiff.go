@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -91,11 +92,7 @@ func (t *tool) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'V':
 		t.version = true
 	case 'p':
-		n, ok := cli.Atoi(arg)
-		if !ok {
-			o.Usagef("-p requires numeric argument")
-		}
-		t.precision, t.digits = arg, n
+		t.precision, t.digits = arg, o.Number(opt, arg, math.MinInt, "numeric")
 	case 'q':
 		v, err := strconv.ParseFloat(strings.TrimSpace(arg), 64)
 		if err != nil || !(v > 0) {

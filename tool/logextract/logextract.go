@@ -82,16 +82,9 @@ func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'm':
 		f.oldMarks = true
 	case 's':
-		n, ok := cli.Atoi(arg)
-		if !ok || n < 0 {
-			o.Usagef("-s requires numeric argument")
-		}
-		f.samples = n
+		f.samples = o.Number(opt, arg, 0, "numeric")
 	case 'V':
-		n, ok := cli.Atoi(arg)
-		if !ok || n < 0 {
-			o.Usagef("-V requires numeric argument")
-		}
+		n := o.Number(opt, arg, 0, "numeric")
 		if n != archive.Version2 && n != archive.Version3 {
 			o.Usagef("-V value must be 2 or 3")
 		}
@@ -106,15 +99,6 @@ func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		f.daily = true
 	case 'x':
 		f.ignoreConflicts = true
-	case 'Z', 'z':
-		if opt.Short == 'Z' && o.HostZone || opt.Short == 'z' && o.TimeZoneSet {
-			o.Usagef("at most one of -Z and/or -z allowed")
-		}
-		if opt.Short == 'Z' {
-			o.TimeZone, o.TimeZoneSet = arg, true
-		} else {
-			o.HostZone = true
-		}
 	default:
 		return false
 	}
@@ -179,7 +163,7 @@ type extractor struct {
 
 func run(_ context.Context, env *cli.Env) int {
 	x := &extractor{flags: flags{samples: -1}, env: env}
-	o := cli.ParseArgs(env, cli.ParseConfig{Own: x.own})
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: x.own, AndOr: true})
 	x.opts = o
 	if x.daily && (o.Start == nil || o.Finish == nil) {
 		env.FlushOut()

@@ -92,11 +92,7 @@ type reducer struct {
 func (x *reducer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	switch opt.Short {
 	case 's':
-		n, ok := cli.Atoi(arg)
-		if !ok || n < 0 {
-			o.Usagef("-s requires numeric argument")
-		}
-		x.samples = n
+		x.samples = o.Number(opt, arg, 0, "numeric")
 	case 't':
 		d, err := pcptime.ParseInterval(arg)
 		switch {
@@ -109,20 +105,7 @@ func (x *reducer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		}
 		x.interval = d.Truncate(time.Microsecond)
 	case 'v':
-		n, ok := cli.Atoi(arg)
-		if !ok || n < 0 {
-			o.Usagef("-v requires numeric argument")
-		}
-		x.volume = n
-	case 'Z', 'z':
-		if opt.Short == 'Z' && o.HostZone || opt.Short == 'z' && o.TimeZoneSet {
-			o.Usagef("at most one of -Z and/or -z allowed")
-		}
-		if opt.Short == 'Z' {
-			o.TimeZone, o.TimeZoneSet = arg, true
-		} else {
-			o.HostZone = true
-		}
+		x.volume = o.Number(opt, arg, 0, "numeric")
 	default:
 		return false
 	}
@@ -134,7 +117,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		flags: flags{interval: 10 * time.Minute, samples: -1}, env: env, flushAt: indexBytes,
 		byID: make(map[pcp.PMID]*metric), indoms: make(map[pcp.InDom]*indom),
 	}
-	o := cli.ParseArgs(env, cli.ParseConfig{Own: x.own})
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: x.own, AndOr: true})
 	x.opts = source.New(env, o)
 	if !o.Errors() && len(o.Args) < 2 {
 		o.Usagef("Error: insufficient arguments")

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -89,11 +90,7 @@ func (p *prober) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	}
 	switch opt.Short {
 	case 'b':
-		n, ok := cli.Atoi(arg)
-		if !ok {
-			o.Usagef("-b requires numeric argument")
-		}
-		p.batchSize = n
+		p.batchSize = o.Number(opt, arg, math.MinInt, "numeric")
 	case 'f':
 		p.all = true
 	case 'F':

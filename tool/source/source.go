@@ -157,7 +157,7 @@ func (o *Options) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*ti
 		if err != nil {
 			host = ""
 		}
-		tz, err := hostZone(ctx, c)
+		tz, err := c.TimeZone(ctx)
 		if err != nil {
 			o.env.Errorf("Cannot set context timezone: %s", cli.ErrText(err))
 			o.env.Flush()
@@ -179,26 +179,6 @@ func (o *Options) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*ti
 // noteZone says that times are those of an archive's zone.
 func (o *Options) noteZone(label *archive.Label) {
 	fmt.Fprintf(o.env.Stdout, "Note: timezone set to local timezone of host \"%s\" from archive\n\n", label.Host)
-}
-
-// hostZone asks a collector for its time zone (pmNewContextZone(3)).
-func hostZone(ctx context.Context, c *pmapi.Context) (string, error) {
-	ids, err := c.LookupName(ctx, "pmcd.timezone")
-	if err != nil {
-		return "", err
-	}
-	res, err := c.Fetch(ctx, ids)
-	if err != nil {
-		return "", err
-	}
-	vs := res.Sets[0]
-	if vs.Err != 0 {
-		return "", vs.Err
-	}
-	if len(vs.Values) != 1 {
-		return "", pcp.ErrValue
-	}
-	return string(vs.Values[0].Bytes()), nil
 }
 
 // AnyFound tells whether pmLookupName(3) would be content with an answer: it

@@ -141,11 +141,7 @@ func (x *viewer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'd':
 		x.delay = true
 	case 'f':
-		n, ok := cli.Atoi(arg)
-		if !ok || n < 0 {
-			o.Usagef("-f requires +ve numeric argument")
-		}
-		x.fixed = n
+		x.fixed = o.Number(opt, arg, 0, "+ve numeric")
 	case 'i':
 		x.chosen = append(x.chosen, splitInstances(arg)...)
 	case 'r':
@@ -156,11 +152,7 @@ func (x *viewer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'v':
 		x.verbose = true
 	case 'w':
-		n, ok := cli.Atoi(arg)
-		if !ok || n < 1 {
-			o.Usagef("-w requires +ve numeric argument")
-		}
-		x.cols = n
+		x.cols = o.Number(opt, arg, 1, "+ve numeric")
 	case 'x':
 		x.filter, x.filters = arg, true
 	case 'X':
