@@ -1,13 +1,17 @@
 package pmcd
 
 import (
+	"strings"
+	"time"
+
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
 )
 
 // An absent is the backend of an agent in process that could not be made. It is
 // not connected, so that requests do not get as far as this.
-type absent struct{}
+type absent struct{ inProcess }
 
 func (absent) fetch(_ *client, p *part) { p.err = pcp.ErrNoAgent }
 
@@ -36,3 +40,28 @@ func (absent) traverse(*client, string) ([]string, error) { return nil, pcp.ErrN
 func (absent) endContext(*client) {}
 
 func (absent) stop() {}
+
+func (absent) abandon() {}
+
+func (absent) rename(string) {}
+
+func (absent) nameSpace() *pmns.Tree { return nil }
+
+func (absent) describe(*strings.Builder) {}
+
+// inProcess is what back ends of agents in this process have in common: there
+// is no connection.
+type inProcess struct{}
+
+func (inProcess) sendFetch(*client, *part, time.Time) bool { return false }
+
+// greet implements backend: the agent hears of a client with its first request.
+func (inProcess) greet(*client) bool { return true }
+
+func (inProcess) start() {}
+
+func (inProcess) dropClosed() {}
+
+func (inProcess) features() wire.Features { return 0 }
+
+func (inProcess) ended() (in, out int, how string) { return -1, -1, "" }

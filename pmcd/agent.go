@@ -1,10 +1,13 @@
 package pmcd
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
@@ -28,10 +31,37 @@ type backend interface {
 	children(c *client, name string) ([]pmns.Child, error)
 	traverse(c *client, name string) ([]string, error)
 
+	// sendFetch sends a part of a fetch to the agent if it is idle, and keeps the
+	// agent to itself until the answer has been collected; p.link is set then. It
+	// returns false if fetch is to be called instead.
+	sendFetch(c *client, p *part, start time.Time) bool
+
+	// greet introduces a client that has not asked for anything yet, if the
+	// agent wants that. It returns false if that is to be tried again.
+	greet(c *client) bool
 	// endContext tells the agent that a client it has seen is gone.
 	endContext(c *client)
+
+	// start brings the agent up. One that does not come up is not connected.
+	start()
 	// stop ends the agent and waits for it as long as is reasonable.
 	stop()
+	// abandon ends a call that goes on, so that nobody waits for it.
+	abandon()
+	// dropClosed drops an agent that has closed its connection.
+	dropClosed()
+	// rename gives the agent another name while it runs.
+	rename(name string)
+
+	// features are what the agent says it can do.
+	features() wire.Features
+	// nameSpace returns the names that the agent brings along, or nil.
+	nameSpace() *pmns.Tree
+	// describe writes what the log's table of agents says about it.
+	describe(b *strings.Builder)
+	// ended returns its files and, for the log, how its process ended, once it
+	// has been stopped.
+	ended() (in, out int, how string)
 }
 
 // An agent is one row of the server's table.
@@ -73,10 +103,11 @@ func (a *agent) name() string {
 // rename gives a another name while it runs.
 func (a *agent) rename(name string) {
 	a.label.Store(&name)
-	if l, ok := a.be.(*local); ok {
-		l.run.Rename(name)
-	}
+	a.be.rename(name)
 }
+
+// absent reports whether a is an agent in process that could not be made.
+func (a *agent) absent() bool { return a.spec.Kind == conf.DSO && !a.connected.Load() }
 
 // usable returns the error that a request to a gets without its being asked.
 func (a *agent) usable() error {
@@ -128,6 +159,7 @@ type part struct {
 	next    int   // the set of res to be merged next
 
 	alone   bool       // the fetch has no other part
+	link    *remote    // to which it was sent by sendFetch
 	relay   wire.Relay // of a long result, if relayed
 	relayed bool
 
@@ -139,7 +171,7 @@ type part struct {
 func (p *part) reset() {
 	p.res.Reset()
 	p.err, p.next, p.remote = nil, 0, false
-	p.alone, p.relay, p.relayed = false, wire.Relay{}, false
+	p.alone, p.link, p.relay, p.relayed = false, nil, wire.Relay{}, false
 }
 
 // forget drops what a part refers to beside its own memory.

@@ -25,15 +25,8 @@ func (s *Server) cleanup(ag *agent, in, out int, how string) {
 // tellRemoved tells that an agent, which has been stopped, was taken out of the
 // configuration.
 func (s *Server) tellRemoved(ag *agent) {
-	how := " unconfigured"
-	in, out := -1, -1
-	if r, ok := ag.be.(*remote); ok {
-		in, out = r.inFD, r.outFD
-		if r.exited != nil && !r.killed.Load() {
-			how += r.proc.ending().text()
-		}
-	}
-	s.cleanup(ag, in, out, how)
+	in, out, how := ag.be.ended()
+	s.cleanup(ag, in, out, " unconfigured"+how)
 }
 
 // A spawnError says that a program could not be started.

@@ -55,7 +55,7 @@ func (c *client) askRemotes() {
 				start = time.Now()
 				alone, j.crowded = c.s.crowd.enter(c.s.now()), true
 			}
-			if !alone || !c.sendFetch(p, start) {
+			if !alone || !p.ag.be.sendFetch(c, p, start) {
 				j.remotes.Go(func() { c.fetchRemote(p) })
 			}
 		}
@@ -69,11 +69,9 @@ func (c *client) askRemotes() {
 	}
 }
 
-// sendFetch sends a part of a fetch to an agent in another process, and keeps
-// the agent to itself, if nobody else has it. A request that is not taken at
-// once is finished in another goroutine.
-func (c *client) sendFetch(p *part, start time.Time) bool {
-	r := p.ag.be.(*remote)
+// sendFetch implements backend. A request that is not taken at once is finished in
+// another goroutine.
+func (r *remote) sendFetch(c *client, p *part, start time.Time) bool {
 	if !r.mu.TryLock() {
 		return false
 	}
@@ -84,6 +82,7 @@ func (c *client) sendFetch(p *part, start time.Time) bool {
 		r.mu.Unlock()
 		return true
 	}
+	p.link = r
 	r.introduce(c)
 	r.sendProfile(c, p.context, p.profile)
 	r.queue(int32(c.pub.ID), &wire.Fetch{Context: p.context, PMIDs: p.ids})
@@ -104,14 +103,14 @@ func (c *client) sendFetch(p *part, start time.Time) bool {
 	return true
 }
 
-// collect waits for what sendFetch asked, for the last first: the others have
+// collect waits for what sendFetch sent, for the last first: the others have
 // most likely answered by then.
 func (c *client) collect(start time.Time) {
 	sent := c.job.sent
 	end := time.Now().Add(patience)
 	for i := len(sent) - 1; i >= 0; i-- {
 		p := sent[i]
-		r := p.ag.be.(*remote)
+		r := p.link
 		err := r.conn.SetReadDeadline(end)
 		if err == nil {
 			var h wire.Header
@@ -129,7 +128,7 @@ func (c *client) collect(start time.Time) {
 // finishPart sends what is left of a request and waits for the answer as long
 // as an agent may take.
 func (c *client) finishPart(p *part, start time.Time) {
-	r := p.ag.be.(*remote)
+	r := p.link
 	err := r.setDeadlinesFrom(start)
 	if err == nil && len(r.out) > 0 {
 		if err = r.send(int32(c.pub.ID), nil); err != nil {

@@ -32,6 +32,7 @@ import (
 // not ready. When the call returns after all, its goroutine finds that it was
 // replaced, marks the agent as ready and ends.
 type local struct {
+	inProcess
 	ag *agent
 	s  *Server
 
@@ -456,6 +457,10 @@ func (l *local) traverse(c *client, name string) ([]string, error) {
 	}
 	return names, err
 }
+
+func (l *local) nameSpace() *pmns.Tree { return l.run.NameSpace() }
+
+func (l *local) rename(name string) { l.run.Rename(name) }
 
 func (l *local) endContext(c *client) {
 	if l.run.EndsContexts() {

@@ -166,9 +166,7 @@ func (s *Server) reloadLabels() {
 // noticed with their next request, or when their process has been waited for.
 func (s *Server) findDead() {
 	for _, ag := range s.agents() {
-		if r, ok := ag.be.(*remote); ok {
-			r.dropClosed()
-		}
+		ag.be.dropClosed()
 	}
 }
 
@@ -331,7 +329,6 @@ const maxRetry = time.Hour
 // interval before it tries, and twice as long each time that some are left: the
 // log gets a few lines each time.
 func (s *Server) remakeAbsent() {
-	isAbsent := func(ag *agent) bool { _, is := ag.be.(absent); return is }
 	for {
 		select {
 		case <-s.reload.absent:
@@ -339,13 +336,13 @@ func (s *Server) remakeAbsent() {
 			return
 		}
 		wait := s.cfg.RestartInterval
-		for slices.ContainsFunc(s.agents(), isAbsent) {
+		for slices.ContainsFunc(s.agents(), (*agent).absent) {
 			select {
 			case <-time.After(wait):
 			case <-s.closing:
 				return
 			}
-			if !slices.ContainsFunc(s.agents(), isAbsent) {
+			if !slices.ContainsFunc(s.agents(), (*agent).absent) {
 				break // a hang-up made them
 			}
 			s.log.Info("Auto-restarting agents.")

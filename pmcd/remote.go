@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -331,14 +332,13 @@ func (c *client) meetAgents() {
 		return
 	}
 	for _, ag := range c.s.agents() {
-		if r, ok := ag.be.(*remote); ok && !r.greet(c) {
+		if !ag.be.greet(c) {
 			c.meetMore.Store(true)
 		}
 	}
 }
 
-// greet introduces a client if the agent is idle. It returns false if that is
-// to be tried again.
+// greet implements backend, if the agent is idle.
 func (r *remote) greet(c *client) bool {
 	if !r.ag.connected.Load() {
 		return true // flags are not known before it is
@@ -374,6 +374,14 @@ func (r *remote) sendProfile(c *client, context int32, profile *pcp.Profile) {
 	r.queue(int32(c.pub.ID), &wire.Profile{Context: context, Profile: *profile})
 	r.profile = want
 }
+
+func (r *remote) features() wire.Features { return r.flags }
+
+// nameSpace implements backend: names of agents in other processes are in files.
+func (r *remote) nameSpace() *pmns.Tree { return nil }
+
+// rename implements backend: nothing of the agent knows its name.
+func (r *remote) rename(string) {}
 
 // endContext sends the notice, which has no reply.
 func (r *remote) endContext(c *client) {

@@ -128,7 +128,7 @@ func (r *remote) start() {
 	case <-r.exited: // just before it counted as connected, so that reap let it be
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.ended()
+		r.exits()
 	default:
 	}
 }
@@ -216,12 +216,12 @@ func (r *remote) reap() {
 		}
 		return
 	}
-	r.ended()
+	r.exits()
 }
 
-// ended drops an agent whose process has ended, unless that was done. Called
+// exits drops an agent whose process has ended, unless that was done. Called
 // with r.mu held.
-func (r *remote) ended() {
+func (r *remote) exits() {
 	if r.conn == nil {
 		return
 	}
@@ -308,7 +308,7 @@ const killGrace = 5 * time.Second
 func (r *remote) stop() {
 	r.ag.connected.Store(false)
 	// Who waits for an answer may do so for ever, if there is no time-out.
-	cut := time.AfterFunc(stopGrace, r.cut)
+	cut := time.AfterFunc(stopGrace, r.abandon)
 	r.mu.Lock()
 	cut.Stop()
 	if r.conn != nil {
@@ -336,8 +336,17 @@ func (r *remote) stop() {
 	r.waiting.Wait()
 }
 
-// cut ends an exchange that goes on.
-func (r *remote) cut() {
+// ended returns the agent's files, and how its process ended if it did that by
+// itself.
+func (r *remote) ended() (in, out int, how string) {
+	if r.exited != nil && !r.killed.Load() {
+		how = r.proc.ending().text()
+	}
+	return r.inFD, r.outFD, how
+}
+
+// abandon ends an exchange that goes on.
+func (r *remote) abandon() {
 	if conn := r.link.Load(); conn != nil {
 		(*conn).Close()
 	}

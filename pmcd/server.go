@@ -182,11 +182,7 @@ func (s *Server) makeNames(given *pmns.Tree) (*pmns.Tree, error) {
 	}
 	names := pmns.New()
 	for _, ag := range s.agents() {
-		l, ok := ag.be.(*local)
-		if !ok {
-			continue
-		}
-		if t := l.run.NameSpace(); t != nil {
+		if t := ag.be.nameSpace(); t != nil {
 			if err := names.Merge(t); err != nil {
 				return nil, fmt.Errorf("names of agent %s: %w", ag.spec.Name, err)
 			}
@@ -364,12 +360,7 @@ func (s *Server) closeClients() {
 	}
 	// Agents that hang hold them: let those go who only wait.
 	for _, ag := range s.agents() {
-		switch be := ag.be.(type) {
-		case *local:
-			be.abandon()
-		case *remote:
-			be.cut()
-		}
+		ag.be.abandon()
 	}
 	select {
 	case <-done:
@@ -397,8 +388,8 @@ func (s *Server) setFeatures() {
 		features |= wire.FeatureContainer
 	}
 	for _, ag := range s.agents() {
-		if r, ok := ag.be.(*remote); ok && ag.connected.Load() && r.flags&wire.FeatureContainer != 0 {
-			features |= wire.FeatureContainer
+		if ag.connected.Load() {
+			features |= ag.be.features() & wire.FeatureContainer
 		}
 	}
 	s.features.Store(uint32(features))
@@ -419,8 +410,8 @@ func (s *Server) startAgents(agents []*agent) {
 	var starting sync.WaitGroup
 	start := func(root bool) {
 		for _, ag := range agents {
-			if r, ok := ag.be.(*remote); ok && (ag.spec.Domain == rootDomain) == root {
-				starting.Go(r.start)
+			if (ag.spec.Domain == rootDomain) == root {
+				starting.Go(ag.be.start)
 			}
 		}
 		starting.Wait()
@@ -428,7 +419,7 @@ func (s *Server) startAgents(agents []*agent) {
 	start(true)
 	start(false)
 	for _, ag := range agents {
-		if _, ok := ag.be.(*local); ok {
+		if ag.spec.Kind == conf.DSO && !ag.absent() {
 			s.events.add(traceEvent{kind: traceAddAgent, who: ag.spec.Domain, p1: -1, p2: -1})
 		}
 	}

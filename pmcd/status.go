@@ -35,7 +35,7 @@ func (s *Server) describeTables(b *strings.Builder) {
 		"============ === ===== === === === ======== ==========\n")
 	for _, ag := range s.agents() {
 		if ag.connected.Load() {
-			ag.describe(b)
+			ag.be.describe(b)
 		}
 	}
 	b.WriteByte('\n')
@@ -43,27 +43,28 @@ func (s *Server) describeTables(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-func (a *agent) describe(b *strings.Builder) {
-	if l, ok := a.be.(*local); ok {
-		lib, entry := a.spec.Path, a.spec.Entry
-		if lib == "" {
-			lib = "built-in"
-		}
-		if entry == "" {
-			entry = fmt.Sprintf("%T", l.run.Agent())
-		}
-		fmt.Fprintf(b, "%-12s %3d               %3d dso i:%d  lib=%s entry=%s\n",
-			a.name(), a.spec.Domain, wire.PDUVersion, pmdaInterface, lib, entry)
-		return
+func (l *local) describe(b *strings.Builder) {
+	spec := &l.ag.spec
+	lib, entry := spec.Path, spec.Entry
+	if lib == "" {
+		lib = "built-in"
 	}
-	r := a.be.(*remote)
-	fmt.Fprintf(b, "%-12s %3d %5d %3d %3d %3d bin ", a.name(), a.spec.Domain, cmp.Or(a.pid.Load(), -1), r.inFD, r.outFD, wire.PDUVersion)
-	command := strings.Join(a.spec.Args, " ")
+	if entry == "" {
+		entry = fmt.Sprintf("%T", l.run.Agent())
+	}
+	fmt.Fprintf(b, "%-12s %3d               %3d dso i:%d  lib=%s entry=%s\n",
+		l.ag.name(), spec.Domain, wire.PDUVersion, pmdaInterface, lib, entry)
+}
+
+func (r *remote) describe(b *strings.Builder) {
+	a, spec := r.ag, &r.ag.spec
+	fmt.Fprintf(b, "%-12s %3d %5d %3d %3d %3d bin ", a.name(), spec.Domain, cmp.Or(a.pid.Load(), -1), r.inFD, r.outFD, wire.PDUVersion)
+	command := strings.Join(spec.Args, " ")
 	switch {
-	case a.spec.Kind == conf.Pipe:
+	case spec.Kind == conf.Pipe:
 		b.WriteString("pipe cmd=" + command)
 	default:
-		b.WriteString("sock dom=" + a.spec.Family() + " port=" + a.spec.Address)
+		b.WriteString("sock dom=" + spec.Family() + " port=" + spec.Address)
 		if command != "" {
 			b.WriteString(" cmd=" + command)
 		}
