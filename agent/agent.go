@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -20,24 +19,19 @@ import (
 
 // An Env is what an agent may need of those who run it.
 type Env struct {
-	Domain    int                 // 0 means the agent's own
-	Collector pmcd.Collector      // for the agent that reports on it
-	Root      linux.Helper        // knows containers; nil means the helper of the installation
-	Version   string              // of this software
-	Daemon    bool                // it is a program of its own
-	DSO       bool                // it stands for the shared object of the C implementation
-	Args      []string            // of the program, if it takes any
-	Options   []string            // long names of those of Builtin.Options that were given
-	Getenv    func(string) string // nil means os.Getenv
-	Log       *slog.Logger        // nil discards
+	Domain    int            // 0 means the agent's own
+	Collector pmcd.Collector // for the agent that reports on it
+	Root      linux.Helper   // knows containers; nil means the helper of the installation
+	Version   string         // of this software
+	Daemon    bool           // it is a program of its own
+	DSO       bool           // it stands for the shared object of the C implementation
+	Args      []string       // of the program, if it takes any
+	Options   []string       // long names of those of Builtin.Options that were given
+	Config    *config.Config // nil means config.Process
+	Log       *slog.Logger   // nil discards
 }
 
-func (e Env) getenv(name string) string {
-	if e.Getenv != nil {
-		return e.Getenv(name)
-	}
-	return os.Getenv(name)
-}
+func (e Env) config() *config.Config { return cmp.Or(e.Config, config.Process()) }
 
 // A Builtin is an agent in the table.
 type Builtin struct {
@@ -63,10 +57,7 @@ type Builtin struct {
 func Builtins() []Builtin {
 	return []Builtin{
 		{Name: "pmcd", Domain: pmcd.Domain, Open: func(e Env) (pmda.Agent, error) {
-			cfg, err := config.Load(os.Getenv)
-			if err != nil {
-				cfg = config.Default(os.Getenv)
-			}
+			cfg := e.config()
 			return pmcd.New(pmcd.Config{
 				Collector: e.Collector, Domain: e.Domain, Version: e.Version,
 				TmpDir: cfg.Get("PCP_TMP_DIR"), RunDir: cfg.Get("PCP_RUN_DIR"),
@@ -76,34 +67,32 @@ func Builtins() []Builtin {
 			{Short: 'A', Long: "no-access-checks", Help: "give all clients the metrics that are for root only (insecure)"},
 		}, Open: func(e Env) (pmda.Agent, error) {
 			cfg := linux.Config{Domain: e.Domain, Version: e.Version, Helper: e.Root, Log: e.Log}
-			if pcp, err := config.Load(e.getenv); err == nil {
-				cfg.Bandwidth = filepath.Join(pcp.Get("PCP_PMDAS_DIR"), "linux", "bandwidth.conf")
-			}
-			cfg.FromEnvironment(e.getenv)
+			cfg.Bandwidth = filepath.Join(e.config().Get("PCP_PMDAS_DIR"), "linux", "bandwidth.conf")
+			cfg.FromEnvironment(e.config().Getenv)
 			cfg.AllAccess = cfg.AllAccess || slices.Contains(e.Options, "no-access-checks")
 			return linux.New(cfg), nil
 		}},
 		{Name: "mmv", Domain: mmv.Domain, Open: func(e Env) (pmda.Agent, error) {
-			return mmv.New(mmv.Config{Domain: e.Domain, Log: e.Log})
+			return mmv.New(mmv.Config{Domain: e.Domain, Dirs: mmv.DefaultDirs(e.config(), "mmv"), Log: e.Log})
 		}},
 		// The same for files of pmproxy about itself.
 		{Name: "pmproxy", Domain: 4, Asked: true, File: "mmv", Open: func(e Env) (pmda.Agent, error) {
-			return mmv.New(mmv.Config{Prefix: "pmproxy", Domain: cmp.Or(e.Domain, 4), Log: e.Log})
+			return mmv.New(mmv.Config{Prefix: "pmproxy", Dirs: mmv.DefaultDirs(e.config(), "pmproxy"), Domain: cmp.Or(e.Domain, 4), Log: e.Log})
 		}},
 		{Name: "sample", Domain: sample.Domain, Sample: true, Open: func(e Env) (pmda.Agent, error) {
 			// A configuration gives the shared object of the C implementation,
 			// whose names differ, the second domain.
-			cfg := sample.Config{Domain: e.Domain, DSO: e.DSO || e.Domain == sample.DSODomain, Log: e.Log}
+			cfg := sample.Config{Domain: e.Domain, DynamicPath: sample.DefaultDynamicPath(e.config()), DSO: e.DSO || e.Domain == sample.DSODomain, Log: e.Log}
 			if e.Daemon {
 				cfg.UnavailPath = sample.UnavailPath
 			}
 			return sample.New(cfg)
 		}},
 		{Name: "simple", Domain: simple.Domain, Sample: true, Open: func(e Env) (pmda.Agent, error) {
-			return simple.New(simple.Config{Domain: e.Domain, Log: e.Log})
+			return simple.New(simple.Config{Domain: e.Domain, Path: simple.DefaultPath(e.config()), Log: e.Log})
 		}},
 		{Name: "txmon", Domain: txmon.Domain, Sample: true, Asked: true, Args: "tx_type [...]", Open: func(e Env) (pmda.Agent, error) {
-			key, err := txmon.KeyFrom(e.getenv)
+			key, err := txmon.KeyFrom(e.config().Getenv)
 			if err != nil {
 				return nil, err
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/pmcd"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 )
@@ -22,7 +23,7 @@ func TestHelpFits(t *testing.T) {
 		if b.Args != "" || b.Name == "linux" { // linux has one line for each, some of them long
 			continue
 		}
-		a, err := b.Open(agent.Env{Getenv: func(string) string { return "" }, Collector: nobody{}})
+		a, err := b.Open(agent.Env{Config: config.New(func(string) string { return "" }), Collector: nobody{}})
 		if err != nil {
 			t.Fatalf("%s: %v", b.Name, err)
 		}

@@ -9,61 +9,117 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // MaxFile is how large a pcp.conf can be, in bytes.
 const MaxFile = 1 << 20
 
-// A Config holds settings. It does not change.
+// A Config holds the settings of an installation. A program makes one and passes
+// it on. It can be used by several goroutines at a time.
 type Config struct {
-	getenv func(string) string
-	file   map[string]string
-	names  []string // in the order of the file
+	lookup func(string) (string, bool)
+	file   func() contents
 }
 
-// Load reads $PCP_CONF, or else $PCP_DIR/etc/pcp.conf, or if neither is set
-// /etc/pcp.conf or, in its absence, /usr/local/etc/pcp.conf. Only a file that
-// the environment names must exist.
-func Load(getenv func(string) string) (*Config, error) {
+// contents are what a pcp.conf says.
+type contents struct {
+	values map[string]string
+	names  []string // in the order of the file
+	err    error    // why there are none
+}
+
+// New returns the settings of the installation that getenv, such as os.Getenv,
+// describes. They are those of $PCP_CONF, or else of $PCP_DIR/etc/pcp.conf, or if
+// neither is set of /etc/pcp.conf or, in its absence, /usr/local/etc/pcp.conf. The
+// file is read once, when a setting is asked for that the environment does not
+// have. Without a file the environment and what is built in hold; see Err.
+func New(getenv func(string) string) *Config {
+	return NewLookup(func(name string) (string, bool) {
+		value := getenv(name)
+		return value, value != ""
+	})
+}
+
+// NewLookup is [New] for an environment in which a variable can be set and empty,
+// such as os.LookupEnv has it.
+func NewLookup(lookup func(string) (string, bool)) *Config {
+	c := &Config{lookup: lookup}
+	c.file = sync.OnceValue(func() contents { return find(c.Getenv) })
+	return c
+}
+
+// Process returns the settings for the environment of this process. It is what
+// functions of this module use that were not given a Config.
+func Process() *Config { return NewLookup(os.LookupEnv) }
+
+// find reads the file that the environment names.
+func find(getenv func(string) string) contents {
 	path := getenv("PCP_CONF")
 	if dir := getenv("PCP_DIR"); path == "" && dir != "" {
 		path = filepath.Join(dir, "etc", "pcp.conf")
 	}
 	if path != "" {
-		return LoadFile(path, getenv)
+		return read(path)
 	}
 	for _, path := range []string{"/etc/pcp.conf", "/usr/local/etc/pcp.conf"} {
-		if c, err := LoadFile(path, getenv); !errors.Is(err, fs.ErrNotExist) {
-			return c, err
+		if f := read(path); !errors.Is(f.err, fs.ErrNotExist) {
+			return f
 		}
 	}
-	return Default(getenv), nil
+	return contents{}
+}
+
+// read reads the file at path.
+func read(path string) contents {
+	f, err := os.Open(path)
+	if err != nil {
+		return contents{err: err}
+	}
+	defer f.Close()
+	c := contents{values: make(map[string]string)}
+	if err := c.parse(f); err != nil {
+		return contents{err: fmt.Errorf("%s: %w", path, err)}
+	}
+	return c
+}
+
+// Load returns the settings as [New] does, or the error of reading them. Only a file
+// that the environment names must exist.
+func Load(getenv func(string) string) (*Config, error) {
+	c := New(getenv)
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // LoadFile reads the file at path, and ignores lines that are not settings. It
 // fails if the file cannot be opened or read, or is longer than MaxFile.
 func LoadFile(path string, getenv func(string) string) (*Config, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	c, file := New(getenv), read(path)
+	if file.err != nil {
+		return nil, file.err
 	}
-	defer f.Close()
-	c := Default(getenv)
-	if err := c.parse(f); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	c.file = func() contents { return file }
 	return c, nil
 }
 
 // Default returns what holds without a file: the environment and what is built
 // in.
 func Default(getenv func(string) string) *Config {
-	return &Config{getenv: getenv, file: make(map[string]string)}
+	c := New(getenv)
+	c.file = func() contents { return contents{} }
+	return c
 }
+
+// Err returns why the file could not be read, nil if it could or there is none.
+// Only a file that the environment names must exist.
+func (c *Config) Err() error { return c.file().err }
 
 // parse reads NAME=value lines; the value may be in quotes. Other lines mean
 // nothing, as in C.
-func (c *Config) parse(r io.Reader) error {
+func (c *contents) parse(r io.Reader) error {
 	sc := bufio.NewScanner(io.LimitReader(r, MaxFile+1))
 	sc.Buffer(nil, 1<<16)
 	size := 0
@@ -79,21 +135,34 @@ func (c *Config) parse(r io.Reader) error {
 		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 			value = value[1 : n-1]
 		}
-		if _, ok := c.file[name]; !ok {
+		if _, ok := c.values[name]; !ok {
 			c.names = append(c.names, name)
 		}
-		c.file[name] = value
+		c.values[name] = value
 	}
 	return sc.Err()
+}
+
+// Getenv returns the value of a variable of the environment, whatever the file
+// says, "" if it is not set.
+func (c *Config) Getenv(name string) string {
+	value, _ := c.lookup(name)
+	return value
+}
+
+// IsSet reports whether a variable is in the environment, even if it is empty.
+func (c *Config) IsSet(name string) bool {
+	_, ok := c.lookup(name)
+	return ok
 }
 
 // Get returns the value of a setting, "" if it has none (pmGetOptionalConfig).
 // One that is empty in the environment counts as absent there.
 func (c *Config) Get(name string) string {
-	if v := c.getenv(name); v != "" {
+	if v := c.Getenv(name); v != "" {
 		return v
 	}
-	if v, ok := c.file[name]; ok {
+	if v, ok := c.file().values[name]; ok {
 		return v
 	}
 	return builtin[name]
@@ -102,12 +171,12 @@ func (c *Config) Get(name string) string {
 // Named reports whether the environment or the file has a setting, so that it is
 // not one that is built in.
 func (c *Config) Named(name string) bool {
-	_, ok := c.file[name]
-	return ok || c.getenv(name) != ""
+	_, ok := c.file().values[name]
+	return ok || c.Getenv(name) != ""
 }
 
 // Names returns which settings the file has, in its order.
-func (c *Config) Names() []string { return c.names }
+func (c *Config) Names() []string { return c.file().names }
 
 // builtin is what a plain installation under / has in its pcp.conf.
 var builtin = map[string]string{

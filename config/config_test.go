@@ -129,3 +129,33 @@ func TestOracle(t *testing.T) {
 		t.Errorf("pmconfig printed %d settings", n)
 	}
 }
+
+func TestNew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pcp.conf")
+	c := New(env("PCP_CONF", path, "PCP_RUN_DIR", "/run/mine"))
+	if got := c.Get("PCP_RUN_DIR"); got != "/run/mine" {
+		t.Errorf("PCP_RUN_DIR is %q", got)
+	}
+	os.WriteFile(path, []byte(conf), 0o666) // nothing has asked for it yet
+	if got := c.Get("PCP_VAR_DIR"); got != "/var/second" || c.Err() != nil {
+		t.Errorf("PCP_VAR_DIR is %q, %v", got, c.Err())
+	}
+	os.Remove(path)
+	if got := c.Get("PCP_VAR_DIR"); got != "/var/second" || c.Err() != nil {
+		t.Errorf("the second time PCP_VAR_DIR is %q, %v", got, c.Err())
+	}
+	c = New(env("PCP_CONF", path))
+	if got := c.Get("PCP_VAR_DIR"); got != "/var/lib/pcp" || !errors.Is(c.Err(), fs.ErrNotExist) {
+		t.Errorf("without the file PCP_VAR_DIR is %q, %v", got, c.Err())
+	}
+}
+
+func TestIsSet(t *testing.T) {
+	t.Setenv("PCP_TEST_EMPTY", "")
+	if c := Process(); !c.IsSet("PCP_TEST_EMPTY") || c.IsSet("PCP_TEST_NO_SUCH") {
+		t.Error("a variable that is empty counts as not set")
+	}
+	if c := New(os.Getenv); c.IsSet("PCP_TEST_EMPTY") {
+		t.Error("os.Getenv cannot say that a variable is set and empty")
+	}
+}

@@ -1,12 +1,14 @@
 // Package config finds the settings of an installation: pcp.conf(5) and the
 // environment, as pmGetConfig(3) and pmGetOptionalConfig(3) do.
 //
-//	cfg, err := config.Load(os.Getenv)
-//	if err != nil {
-//		return err
-//	}
+//	cfg := config.New(os.Getenv)
 //	logs := cfg.Get("PCP_LOG_DIR")
 //
 // The environment has precedence over the file, and the file over what is
-// built in. A machine without pcp.conf is fine.
+// built in. A machine without pcp.conf is fine; a program that wants to know
+// whether the file that the environment names could be read asks [Config.Err].
+//
+// A program makes one [Config] and passes it to what it uses (pmapi.Dialer,
+// pmns.Loader, agent.Env and others). What is not given one uses that of the
+// process's environment, [Process].
 package config

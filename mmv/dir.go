@@ -9,19 +9,18 @@ import (
 )
 
 // DefaultDir returns the folder where programs of this machine put their
-// files: mmv below PCP_TMP_DIR of the environment or of pcp.conf if it can be
+// files: mmv below PCP_TMP_DIR if it can be
 // written to, else mmv below the user's own state folder, where the collector
 // that pcp up starts looks too. It makes the latter if need be.
-func DefaultDir(getenv func(string) string) (string, error) {
-	conf, err := config.Load(getenv)
-	if err != nil {
+func DefaultDir(cfg *config.Config) (string, error) {
+	if err := cfg.Err(); err != nil {
 		return "", err
 	}
-	dir := filepath.Join(conf.Get("PCP_TMP_DIR"), "mmv")
+	dir := filepath.Join(cfg.Get("PCP_TMP_DIR"), "mmv")
 	if writable(dir) {
 		return dir, nil
 	}
-	own := UserDir(getenv)
+	own := UserDir(cfg)
 	if own == "" {
 		return "", fmt.Errorf("%s cannot be written to, and there is no home folder", dir)
 	}
@@ -33,10 +32,10 @@ func DefaultDir(getenv func(string) string) (string, error) {
 
 // UserDir returns the folder for the files of this user's programs, "" if
 // the environment names no home.
-func UserDir(getenv func(string) string) string {
-	state := getenv("XDG_STATE_HOME")
+func UserDir(cfg *config.Config) string {
+	state := cfg.Getenv("XDG_STATE_HOME")
 	if state == "" {
-		home := getenv("HOME")
+		home := cfg.Getenv("HOME")
 		if home == "" {
 			return ""
 		}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 )
 
 func TestMain(m *testing.M) {
@@ -514,7 +515,7 @@ func TestDefaultDir(t *testing.T) {
 	env := map[string]string{"HOME": home, "PCP_TMP_DIR": tmp, "PCP_CONF": home + "/pcp.conf"}
 	f := func(want string) {
 		t.Helper()
-		if dir, err := DefaultDir(func(k string) string { return env[k] }); err != nil || dir != want {
+		if dir, err := DefaultDir(config.New(func(k string) string { return env[k] })); err != nil || dir != want {
 			t.Errorf("DefaultDir = %q, %v; want %q", dir, err, want)
 		}
 	}
@@ -526,7 +527,7 @@ func TestDefaultDir(t *testing.T) {
 	}
 	f(tmp + "/mmv")
 	env["PCP_TMP_DIR"], env["XDG_STATE_HOME"], env["HOME"] = home, "", ""
-	if dir, err := DefaultDir(func(k string) string { return env[k] }); err == nil {
+	if dir, err := DefaultDir(config.New(func(k string) string { return env[k] })); err == nil {
 		t.Errorf("without a home: %q", dir)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 )
 
 // Errors, with the errno that the C functions set.
@@ -33,7 +34,7 @@ type Options struct {
 	// Cluster is the preferred cluster of the metrics' PMIDs, 1..4095; with 0
 	// the agent takes one that is free.
 	Cluster int
-	// Dir is where the file goes; "" means DefaultDir(os.Getenv).
+	// Dir is where the file goes; "" means DefaultDir(config.Process()).
 	Dir string
 	// Persist keeps the metrics visible after the program has ended. Without it
 	// the file carries MMV_FLAG_PROCESS and Close removes it.
@@ -168,7 +169,7 @@ func New(name string, opt Options) (*Registry, error) {
 		dir := opt.Dir
 		if dir == "" {
 			var err error
-			if dir, err = DefaultDir(os.Getenv); err != nil {
+			if dir, err = DefaultDir(config.Process()); err != nil {
 				return nil, err
 			}
 		}

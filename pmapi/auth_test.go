@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/sasl"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -49,7 +50,7 @@ type guard struct {
 func (g *guard) dialer() (d *Dialer, done chan struct{}) {
 	done = make(chan struct{}, 8)
 	return &Dialer{
-		Getenv: func(string) string { return "" },
+		Config: config.New(func(string) string { return "" }),
 		DialContext: func(_ context.Context, network, _ string) (net.Conn, error) {
 			client, server := net.Pipe()
 			g.unix = network == "unix"
@@ -241,7 +242,7 @@ func FuzzAuthReplies(f *testing.F) {
 	f.Add(wire.Append(nil, 0, &wire.Attr{Attr: 7, Value: []byte("PLAIN")}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d := &Dialer{
-			Getenv: func(string) string { return "" },
+			Config: config.New(func(string) string { return "" }),
 			DialContext: func(context.Context, string, string) (net.Conn, error) {
 				client, server := net.Pipe()
 				go io.Copy(io.Discard, server)

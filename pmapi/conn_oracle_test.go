@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -43,7 +44,7 @@ func TestDialErrorOracle(t *testing.T) {
 		"nosuchhost.invalid", "localhost:1", "127.0.0.1:1", "[::1]:1", "unix:/nonexistent", "unix:/etc/passwd", "pcps://localhost:1", "localhost:x",
 		"[::1", "", "localhost:1,2", "localhost:1?compress",
 	} {
-		_, err := (&Dialer{Getenv: func(string) string { return "" }}).Dial(t.Context(), spec)
+		_, err := (&Dialer{Config: config.New(func(string) string { return "" })}).Dial(t.Context(), spec)
 		if err == nil {
 			t.Errorf("Dial(%q) succeeded", spec)
 			continue

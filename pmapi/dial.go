@@ -1,6 +1,7 @@
 package pmapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,11 +25,16 @@ const DefaultPort = wire.DefaultPort
 // A Dialer holds what a connection to a collector can be told. The zero value
 // has the defaults of PCPIntro(1), taken from the environment where set.
 type Dialer struct {
-	ConnectTimeout time.Duration       // 0: PMCD_CONNECT_TIMEOUT, else 5 s; negative: none
-	RequestTimeout time.Duration       // 0: PMCD_REQUEST_TIMEOUT, else 10 s; negative: none
-	Reconnect      []time.Duration     // waits between attempts to reconnect; nil: PMCD_RECONNECT_TIMEOUT, else 5, 10, 20, 40, 80 s
-	Socket         string              // of unix: and local: without a path; "": PMCD_SOCKET, else pmcd.socket in PCP_RUN_DIR
-	Getenv         func(string) string // nil: os.Getenv
+	ConnectTimeout time.Duration   // 0: PMCD_CONNECT_TIMEOUT, else 5 s; negative: none
+	RequestTimeout time.Duration   // 0: PMCD_REQUEST_TIMEOUT, else 10 s; negative: none
+	Reconnect      []time.Duration // waits between attempts to reconnect; nil: PMCD_RECONNECT_TIMEOUT, else 5, 10, 20, 40, 80 s
+	Socket         string          // of unix: and local: without a path; "": PMCD_SOCKET, else pmcd.socket in PCP_RUN_DIR
+	// Config has the environment and pcp.conf; nil means config.Process, those of
+	// this process.
+	Config *config.Config
+	// Container is the container whose metrics are wanted; "" means
+	// PCP_CONTAINER.
+	Container string
 	// DialContext makes the connection, to network "tcp" or "unix"; nil means
 	// that of net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
@@ -103,10 +109,8 @@ func (d *Dialer) host(spec string) (*host, error) {
 	if len(hs.Hosts) == 0 {
 		return nil, pcp.ErrNotHost
 	}
-	getenv := d.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
+	cfg := cmp.Or(d.Config, config.Process())
+	getenv := cfg.Getenv
 	h := &host{given: spec, spec: hs, dial: d.DialContext}
 	if h.dial == nil {
 		h.dial = (&net.Dialer{KeepAlive: -1}).DialContext
@@ -119,11 +123,11 @@ func (d *Dialer) host(spec string) (*host, error) {
 	if local := hs.Protocol == "unix" || hs.Protocol == "local"; local && hs.Hosts[0].Name == "" {
 		h.socket = d.Socket
 		if h.socket == "" {
-			h.socket = defaultSocket(getenv)
+			h.socket = defaultSocket(cfg)
 		}
 	}
 
-	h.security = d.security(&hs, getenv)
+	h.security = d.security(&hs, cfg)
 	_, compress := hs.Attr(wire.AttrCompress)
 	switch {
 	case len(hs.Hosts) > 1:
@@ -136,7 +140,7 @@ func (d *Dialer) host(spec string) (*host, error) {
 	h.login = d.login(&hs)
 	var ok bool
 	if h.container, ok = hs.Attr(wire.AttrContainer); !ok {
-		h.container = getenv("PCP_CONTAINER")
+		h.container = cmp.Or(d.Container, getenv("PCP_CONTAINER"))
 		if err := checkContainer(h.container); err != nil {
 			return nil, fmt.Errorf("%w (PCP_CONTAINER)", err)
 		}
@@ -214,15 +218,11 @@ func defaultPorts(env string) []int {
 }
 
 // defaultSocket is __pmPMCDLocalSocketDefault.
-func defaultSocket(getenv func(string) string) string {
-	if path := getenv("PMCD_SOCKET"); path != "" {
+func defaultSocket(cfg *config.Config) string {
+	if path := cfg.Getenv("PMCD_SOCKET"); path != "" {
 		return path
 	}
-	c, err := config.Load(getenv)
-	if err != nil {
-		c = config.Default(getenv)
-	}
-	return c.Get("PCP_RUN_DIR") + "/pmcd.socket"
+	return cfg.Get("PCP_RUN_DIR") + "/pmcd.socket"
 }
 
 // connect tries the ways to the collector in turn until one succeeds. The

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/wire"
 )
 
 func TestConnectTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := Dialer{
-			Getenv: func(name string) string { return map[string]string{"PMCD_CONNECT_TIMEOUT": "1.5"}[name] },
+			Config: config.New(func(name string) string { return map[string]string{"PMCD_CONNECT_TIMEOUT": "1.5"}[name] }),
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()
@@ -48,12 +49,12 @@ func TestEnvironment(t *testing.T) {
 		name, value, _ := strings.Cut(env, "=")
 		var warned string
 		d := Dialer{
-			Getenv: func(n string) string {
+			Config: config.New(func(n string) string {
 				if n == name {
 					return value
 				}
 				return ""
-			},
+			}),
 			Warn: func(msg string) { warned += msg },
 		}
 		h, err := d.host("local:")
@@ -92,12 +93,12 @@ func TestEnvironment(t *testing.T) {
 	g := func(env, spec string, want pcp.Error) {
 		t.Helper()
 		name, value, _ := strings.Cut(env, "=")
-		d := Dialer{Getenv: func(n string) string {
+		d := Dialer{Config: config.New(func(n string) string {
 			if n == name {
 				return value
 			}
 			return ""
-		}}
+		})}
 		if _, err := d.Dial(t.Context(), spec); pcp.Code(err) != want {
 			t.Errorf("%s, Dial(%q): %v, want %v", env, spec, err, want)
 		}
@@ -122,7 +123,9 @@ func TestPortsAreTriedInTurn(t *testing.T) {
 		}
 		return nil, syscall.ECONNREFUSED
 	}
-	d.Getenv = func(name string) string { return map[string]string{"PMCD_PORT": "2,3,4", "PMCD_SOCKET": "/s"}[name] }
+	d.Config = config.New(func(name string) string {
+		return map[string]string{"PMCD_PORT": "2,3,4", "PMCD_SOCKET": "/s"}[name]
+	})
 	f := func(spec string, want ...string) {
 		t.Helper()
 		tried = nil

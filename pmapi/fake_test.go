@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -83,7 +84,7 @@ func newCollector() *collector {
 // dialer returns a Dialer whose connections are pipes to c.
 func (c *collector) dialer() *Dialer {
 	return &Dialer{
-		Getenv: func(string) string { return "" },
+		Config: config.New(func(string) string { return "" }),
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			client, server := net.Pipe()
 			c.wg.Go(func() { c.serve(bufferedPipe{server, bufio.NewReaderSize(server, 1<<16)}) })

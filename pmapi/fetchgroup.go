@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 )
 
 // A FetchGroup fetches the values that a program wants together, converted to
@@ -71,12 +71,14 @@ type groupMetric struct {
 
 // NewFetchGroup returns an empty group that fetches from c. It takes c over:
 // the group decides on its profile. PCP_COUNTER_WRAP and PCP_DISCRETE_ONCE in
-// the environment have effect.
+// the environment of the process have effect; NewFetchGroupConfig asks another.
 func NewFetchGroup(c *Context) (*FetchGroup, error) {
-	g := &FetchGroup{c: c}
-	_, g.wrap = os.LookupEnv("PCP_COUNTER_WRAP")
-	_, once := os.LookupEnv("PCP_DISCRETE_ONCE")
-	g.preserve = !once
+	return NewFetchGroupConfig(c, config.Process())
+}
+
+// NewFetchGroupConfig is NewFetchGroup with the environment of cfg.
+func NewFetchGroupConfig(c *Context, cfg *config.Config) (*FetchGroup, error) {
+	g := &FetchGroup{c: c, wrap: cfg.IsSet("PCP_COUNTER_WRAP"), preserve: !cfg.IsSet("PCP_DISCRETE_ONCE")}
 	return g, g.Clear()
 }
 

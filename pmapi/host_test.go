@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -37,7 +38,7 @@ func TestFirstBytes(t *testing.T) {
 		got <- all
 	}()
 	d := Dialer{
-		Getenv:      func(string) string { return "" },
+		Config:      config.New(func(string) string { return "" }),
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return client, nil },
 	}
 	c, err := d.Dial(t.Context(), "fake")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -138,7 +139,7 @@ func FuzzServer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, call := range calls() {
 			d := Dialer{
-				Getenv: func(string) string { return "" },
+				Config: config.New(func(string) string { return "" }),
 				DialContext: func(context.Context, string, string) (net.Conn, error) {
 					return stream{r: strings.NewReader(string(b))}, nil
 				},

@@ -19,22 +19,20 @@ type security struct {
 	enforced bool // no connection without it (PM_CTXFLAG_SECURE)
 	relaxed  bool // with it where the collector has it (PM_CTXFLAG_RELAXED)
 	config   *tls.Config
-	getenv   func(string) string
+	settings *config.Config
 }
 
 // security reads a specification and the environment (context.c: ctxflags). The
 // attribute counts with pcps: alone; a word that is not known turns TLS off.
-func (d *Dialer) security(hs *HostSpec, getenv func(string) string) security {
-	s := security{config: d.TLS, getenv: getenv}
+func (d *Dialer) security(hs *HostSpec, cfg *config.Config) security {
+	s := security{config: d.TLS, settings: cfg}
 	mode, ok := "", false
 	if hs.Protocol == "pcps" {
 		if mode, ok = hs.Attr(wire.AttrSecure); !ok {
 			mode, ok = "enforce", true
 		}
-	} else if mode = getenv("PCP_SECURE_SOCKETS"); mode != "" {
-		ok = true
-	} else if d.Getenv == nil {
-		_, ok = os.LookupEnv("PCP_SECURE_SOCKETS") // empty, but set, enforces
+	} else {
+		mode, ok = cfg.Getenv("PCP_SECURE_SOCKETS"), cfg.IsSet("PCP_SECURE_SOCKETS") // empty, but set, enforces
 	}
 	if ok {
 		s.enforced = mode == "" || mode == "1" || mode == "enforce"
@@ -154,16 +152,12 @@ func (h *host) tlsConfig() (*tls.Config, error) {
 		}
 		return cfg, nil
 	}
-	c, err := config.Load(h.security.getenv)
-	if err != nil {
-		c = config.Default(h.security.getenv)
-	}
-	file, err := tlsconf.ReadFile(tlsconf.Path(c))
+	file, err := tlsconf.ReadFile(tlsconf.Path(h.security.settings))
 	if err != nil {
 		// The file is the collector's too, and may be nobody else's business.
 		file = new(tlsconf.File)
 	}
-	return file.Client(name, h.security.getenv)
+	return file.Client(name, h.security.settings.Getenv)
 }
 
 // A readAhead is a connection of which some has been read.

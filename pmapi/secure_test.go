@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/internal/tlstest"
 	"github.com/go-pcp/pcp/wire"
@@ -61,12 +62,12 @@ func TestSecure(t *testing.T) {
 	var port string
 	f := func(name, spec, conf string, env map[string]string, want pcp.Error) {
 		t.Helper()
-		d := Dialer{Getenv: func(n string) string {
+		d := Dialer{Config: config.New(func(n string) string {
 			if n == "PCP_TLSCONF_PATH" {
 				return conf
 			}
 			return env[n]
-		}}
+		})}
 		c, err := d.Dial(t.Context(), strings.ReplaceAll(spec, "PORT", port))
 		if pcp.Code(err) != want {
 			t.Errorf("%s: %v, want %v", name, err, want)
@@ -137,7 +138,7 @@ func TestSecureDialer(t *testing.T) {
 			seen.Store(&s)
 			return nil
 		}}
-		c, err := (&Dialer{TLS: cfg, Getenv: func(string) string { return "" }}).Dial(t.Context(), "pcps://"+addr)
+		c, err := (&Dialer{TLS: cfg, Config: config.New(func(string) string { return "" })}).Dial(t.Context(), "pcps://"+addr)
 		if pcp.Code(err) != want {
 			t.Errorf("server name %q: %v, want %v", name, err, want)
 		}
@@ -160,11 +161,11 @@ func TestSecureEmpty(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := new(Dialer).security(&hs, os.Getenv); !s.enforced {
+	if s := new(Dialer).security(&hs, config.Process()); !s.enforced {
 		t.Error("empty is taken for not set")
 	}
 	os.Unsetenv("PCP_SECURE_SOCKETS")
-	if s := new(Dialer).security(&hs, os.Getenv); s.enforced || s.relaxed {
+	if s := new(Dialer).security(&hs, config.Process()); s.enforced || s.relaxed {
 		t.Error("not set is taken for empty")
 	}
 }
@@ -173,7 +174,7 @@ func TestSecureEmpty(t *testing.T) {
 func TestSecureHostile(t *testing.T) {
 	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Server())
 	dial := func(ctx context.Context, addr string, timeout time.Duration) error {
-		c, err := (&Dialer{RequestTimeout: timeout, Getenv: func(string) string { return "" }}).Dial(ctx, "pcps://"+addr)
+		c, err := (&Dialer{RequestTimeout: timeout, Config: config.New(func(string) string { return "" })}).Dial(ctx, "pcps://"+addr)
 		if err == nil {
 			c.Close()
 		}
@@ -279,7 +280,7 @@ func BenchmarkSecureFetch(b *testing.B) {
 	addr := secureCollector(b, tlstest.NewCA(b, "CA").Cert(b, tlstest.Server()), secureAck, nil).listen(b)
 	for _, spec := range []string{"pcp://" + addr, "pcps://" + addr} {
 		b.Run(spec[:strings.IndexByte(spec, ':')], func(b *testing.B) {
-			c, err := (&Dialer{Getenv: func(string) string { return "" }}).Dial(b.Context(), spec)
+			c, err := (&Dialer{Config: config.New(func(string) string { return "" })}).Dial(b.Context(), spec)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmapi"
@@ -129,7 +130,7 @@ var writeMe = pcp.NewPMID(29, 0, 14) // sample.long.write_me
 // tryAs connects, fetches and stores.
 func tryAs(t *testing.T, spec string) verdict {
 	t.Helper()
-	d := pmapi.Dialer{Getenv: func(string) string { return "" }}
+	d := pmapi.Dialer{Config: config.New(func(string) string { return "" })}
 	c, err := d.Dial(t.Context(), spec)
 	if err != nil {
 		return verdict{pcp.Code(err), pcp.Code(err)}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/internal/sasl"
 	"github.com/go-pcp/pcp/pmapi"
@@ -71,7 +72,7 @@ func flagOf(t *testing.T, c *pmapi.Context, item int) uint32 {
 func TestLogin(t *testing.T) {
 	a := new(listener)
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{inProcess("listener", 305, a), builtin(t, "pmcd")}, Auth: accounts(t), RequireCreds: true})
-	d := pmapi.Dialer{Getenv: func(string) string { return "" }}
+	d := pmapi.Dialer{Config: config.New(func(string) string { return "" })}
 	for _, method := range []string{"plain", "scram-sha-256"} {
 		c, err := d.Dial(t.Context(), s.TCP+login(me(t), me(t), method))
 		if err != nil {
@@ -163,7 +164,7 @@ func TestBadAuthentication(t *testing.T) {
 		t.Errorf("%d lines about failures, want 11", n)
 	}
 	// A good one is served after all that, its second message at once.
-	d := pmapi.Dialer{Getenv: func(string) string { return "" }}
+	d := pmapi.Dialer{Config: config.New(func(string) string { return "" })}
 	c, err := d.Dial(t.Context(), s.TCP+login(me(t), me(t), ""))
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +190,7 @@ func TestNoAuthenticator(t *testing.T) {
 func TestAccountsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users")
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{builtin(t, "pmcd")}, Auth: access.NewAccounts(access.AccountsConfig{Users: path})})
-	d := pmapi.Dialer{Getenv: func(string) string { return "" }}
+	d := pmapi.Dialer{Config: config.New(func(string) string { return "" })}
 	try := func(want pcp.Error) {
 		t.Helper()
 		c, err := d.Dial(t.Context(), s.TCP+login(me(t), me(t), "scram-sha-256"))

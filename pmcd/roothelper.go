@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/rootproto"
 	"github.com/go-pcp/pcp/pmcd/conf"
 )
@@ -38,9 +39,8 @@ func NewRootHelper(path string) *RootHelper {
 	return &RootHelper{client: rootproto.NewClient(path), endings: map[int]ending{}, awaited: map[int]bool{}}
 }
 
-// DefaultRootPath is where the helper of the installation that the environment
-// describes listens.
-func DefaultRootPath(getenv func(string) string) string { return rootproto.DefaultPath(getenv) }
+// DefaultRootPath is where the helper of an installation listens.
+func DefaultRootPath(cfg *config.Config) string { return rootproto.DefaultPath(cfg) }
 
 // Connect connects. The error is pcp.ErrNotConn if there is no helper.
 func (h *RootHelper) Connect() error { return h.client.Connect() }

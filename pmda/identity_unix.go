@@ -15,11 +15,7 @@ import (
 
 // defaultUser is whom daemons run as when root started them.
 func defaultUser(getenv func(string) string) string {
-	cfg, err := config.Load(getenv)
-	if err != nil {
-		cfg = config.Default(getenv)
-	}
-	return cmp.Or(cfg.Get("PCP_USER"), "pcp")
+	return cmp.Or(config.New(getenv).Get("PCP_USER"), "pcp")
 }
 
 // dropPrivileges makes the process run as the user called username. Without a

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
@@ -16,11 +15,7 @@ import (
 // knows that without its agents, but dbpmda asks them (pmdaLabel in
 // src/libpcp_pmda/src/callback.c).
 func siteLabels(log *slog.Logger) []pcp.LabelSet {
-	cfg, err := config.Load(os.Getenv)
-	if err != nil {
-		cfg = config.Default(os.Getenv)
-	}
-	set := hostlabels.ReadSite(cfg.Get("PCP_SYSCONF_DIR"), log).Set
+	set := hostlabels.ReadSite(config.Process().Get("PCP_SYSCONF_DIR"), log).Set
 	if len(set.Index) == 0 {
 		return nil
 	}

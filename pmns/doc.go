@@ -2,7 +2,7 @@
 // metrics, its text form pmns(5) with the preprocessor that reads it, and
 // look-ups both ways.
 //
-//	tree, err := pmns.Load(pmns.DefaultPath(os.Getenv), true)
+//	tree, err := pmns.Load(pmns.DefaultPath(config.Process()), true)
 //	if err != nil {
 //		return err
 //	}

@@ -3,6 +3,7 @@ package pmns
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -27,8 +28,8 @@ type Loader struct {
 	// IncludeDirs are searched for included files after the directory of the
 	// file. Nil means $PCP_VAR_DIR/pmns.
 	IncludeDirs []string
-	// Getenv is asked for PCP_VAR_DIR and its like; nil means os.Getenv.
-	Getenv func(string) string
+	// Config has PCP_VAR_DIR and its like; nil means config.Process.
+	Config *config.Config
 	// Stderr takes what commands of #shell lines print there, and warnings
 	// about them; nil discards that.
 	Stderr io.Writer
@@ -53,31 +54,20 @@ func Parse(r io.Reader, name string, dupOK bool) (*Tree, error) {
 
 // DefaultPath returns where the local name space is, PM_NS_DEFAULT:
 // $PMNS_DEFAULT, else root in $PCP_VAR_DIR/pmns.
-func DefaultPath(getenv func(string) string) string {
-	if path := getenv("PMNS_DEFAULT"); path != "" {
+func DefaultPath(cfg *config.Config) string {
+	if path := cfg.Getenv("PMNS_DEFAULT"); path != "" {
 		return path
 	}
-	return filepath.Join(varDir(getenv), "pmns", "root")
-}
-
-func varDir(getenv func(string) string) string {
-	cfg, err := config.Load(getenv)
-	if err != nil {
-		cfg = config.Default(getenv)
-	}
-	return cfg.Get("PCP_VAR_DIR")
+	return filepath.Join(cfg.Get("PCP_VAR_DIR"), "pmns", "root")
 }
 
 // Load reads the file at path; "" means DefaultPath, which implies Raw. An
 // error is a *ParseError.
 func (l *Loader) Load(path string) (*Tree, error) {
-	getenv := l.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
+	cfg := cmp.Or(l.Config, config.Process())
 	raw := l.Raw
 	if path == "" {
-		path, raw = DefaultPath(getenv), true
+		path, raw = DefaultPath(cfg), true
 	}
 	p := newParser(path)
 	f, err := os.Open(path)
@@ -96,7 +86,7 @@ func (l *Loader) Load(path string) (*Tree, error) {
 
 	dirs := l.IncludeDirs
 	if dirs == nil {
-		dirs = []string{filepath.Join(varDir(getenv), "pmns")}
+		dirs = []string{filepath.Join(cfg.Get("PCP_VAR_DIR"), "pmns")}
 	}
 	stderr := l.Stderr
 	if stderr == nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 )
 
 func id(cluster, item int) pcp.PMID { return pcp.NewPMID(29, cluster, item) }
@@ -258,7 +259,7 @@ func TestWriteTo(t *testing.T) {
 // starts there is none; then it is one that pmnsmerge makes of its parts.
 func installedRoot(t testing.TB) string {
 	t.Helper()
-	path := DefaultPath(func(string) string { return "" })
+	path := DefaultPath(config.New(func(string) string { return "" }))
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}

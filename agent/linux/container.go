@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/internal/rootproto"
 	"github.com/go-pcp/pcp/pmda"
@@ -111,7 +111,7 @@ func (a *Agent) newBox(name, space string, pid int) (*box, error) {
 // helper is whom to ask for containers.
 func (a *Agent) helper() Helper {
 	if a.host.cfg.Helper == nil {
-		a.host.cfg.Helper = rootproto.NewClient(rootproto.DefaultPath(os.Getenv))
+		a.host.cfg.Helper = rootproto.NewClient(rootproto.DefaultPath(config.Process()))
 	}
 	return a.host.cfg.Helper
 }

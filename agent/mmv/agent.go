@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -35,13 +34,9 @@ type Config struct {
 // DefaultDirs returns the folder of the installation that the environment
 // describes, prefix below PCP_TMP_DIR, and if that is "mmv" also the one of the
 // user's own programs.
-func DefaultDirs(getenv func(string) string, prefix string) []string {
-	conf, err := config.Load(getenv)
-	if err != nil {
-		conf = config.Default(getenv)
-	}
-	dirs := []string{filepath.Join(conf.Get("PCP_TMP_DIR"), prefix)}
-	if own := mmv.UserDir(getenv); prefix == "mmv" && own != "" && own != dirs[0] {
+func DefaultDirs(cfg *config.Config, prefix string) []string {
+	dirs := []string{filepath.Join(cfg.Get("PCP_TMP_DIR"), prefix)}
+	if own := mmv.UserDir(cfg); prefix == "mmv" && own != "" && own != dirs[0] {
 		dirs = append(dirs, own)
 	}
 	return dirs
@@ -96,7 +91,7 @@ func New(cfg Config) (*Agent, error) {
 	}
 	paths := cfg.Dirs
 	if paths == nil {
-		paths = DefaultDirs(os.Getenv, a.prefix)
+		paths = DefaultDirs(config.Process(), a.prefix)
 	}
 	for _, path := range paths {
 		a.dirs = append(a.dirs, &dir{path: path, files: map[string]*file{}})

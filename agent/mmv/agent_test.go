@@ -21,6 +21,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/mmv"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/longtest"
 	file "github.com/go-pcp/pcp/mmv"
 	"github.com/go-pcp/pcp/pmda"
@@ -514,11 +515,11 @@ func TestSettings(t *testing.T) {
 			t.Errorf("New(%+v) accepts that", cfg)
 		}
 	}
-	getenv := func(name string) string {
+	cfg := config.New(func(name string) string {
 		return map[string]string{"PCP_TMP_DIR": "/tmp/pcp", "HOME": "/home/me"}[name]
-	}
-	want(t, "default of another", mmv.DefaultDirs(getenv, "pmproxy"), []string{"/tmp/pcp/pmproxy"})
-	want(t, "default", mmv.DefaultDirs(getenv, "mmv"), []string{"/tmp/pcp/mmv", "/home/me/.local/state/pcp/mmv"})
+	})
+	want(t, "default of another", mmv.DefaultDirs(cfg, "pmproxy"), []string{"/tmp/pcp/pmproxy"})
+	want(t, "default", mmv.DefaultDirs(cfg, "mmv"), []string{"/tmp/pcp/mmv", "/home/me/.local/state/pcp/mmv"})
 }
 
 // TestStore sets the controls, and nothing else.

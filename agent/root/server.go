@@ -43,15 +43,10 @@ type ServerConfig struct {
 	Output *os.File
 }
 
-// ServerConfigFrom returns the defaults of the installation that the
-// environment describes.
-func ServerConfigFrom(getenv func(string) string) ServerConfig {
-	cfg, err := config.Load(getenv)
-	if err != nil {
-		cfg = config.Default(getenv)
-	}
+// ServerConfigFrom returns the defaults of an installation.
+func ServerConfigFrom(cfg *config.Config) ServerConfig {
 	s := ServerConfig{
-		Path:     rootproto.DefaultPath(getenv),
+		Path:     rootproto.DefaultPath(cfg),
 		Commands: cfg.Get("PCP_PMCDCONF_PATH"),
 		Output:   os.Stderr,
 	}

@@ -17,7 +17,7 @@ type ServerConfig struct {
 }
 
 // ServerConfigFrom returns the zero configuration.
-func ServerConfigFrom(func(string) string) ServerConfig { return ServerConfig{} }
+func ServerConfigFrom(*config.Config) ServerConfig { return ServerConfig{} }
 
 // A Server serves no clients on this system.
 type Server struct{}

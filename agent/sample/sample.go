@@ -32,7 +32,7 @@ type Config struct {
 	// DSO makes it the agent sampledso, whose names begin so.
 	DSO bool
 	// DynamicPath is the file with the instances of sample.dynamic; "" means
-	// DefaultDynamicPath(os.Getenv).
+	// DefaultDynamicPath(config.Process()).
 	DynamicPath string
 	// UnavailPath is a file that, while it exists, makes the agent answer
 	// every request with pcp.ErrAgain; "" for none.
@@ -44,12 +44,8 @@ type Config struct {
 const UnavailPath = "/tmp/sample.unavail"
 
 // DefaultDynamicPath returns where the file of the instances of sample.dynamic
-// is in the installation that the environment describes.
-func DefaultDynamicPath(getenv func(string) string) string {
-	cfg, err := config.Load(getenv)
-	if err != nil {
-		cfg = config.Default(getenv)
-	}
+// is in an installation.
+func DefaultDynamicPath(cfg *config.Config) string {
 	return filepath.Join(cfg.Get("PCP_PMDAS_DIR"), "sample", "dynamic.indom")
 }
 
@@ -166,7 +162,7 @@ func (a *Agent) initState(domain int) {
 	a.mirage.every = 10 * time.Second
 	a.files.path = a.cfg.DynamicPath
 	if a.files.path == "" {
-		a.files.path = DefaultDynamicPath(os.Getenv)
+		a.files.path = DefaultDynamicPath(config.Process())
 	}
 	a.ghosts = ghosts{visible: -1, state: 23}
 	a.dodgy = newDodgy()

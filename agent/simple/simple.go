@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -19,17 +18,12 @@ const Domain = 253
 // A Config says how the agent is to be set up.
 type Config struct {
 	Domain int          // 0 means Domain
-	Path   string       // of the configuration file; "" means DefaultPath(os.Getenv)
+	Path   string       // of the configuration file; "" means DefaultPath(config.Process())
 	Log    *slog.Logger // nil discards
 }
 
-// DefaultPath returns where the configuration file is in the installation that
-// the environment describes.
-func DefaultPath(getenv func(string) string) string {
-	cfg, err := config.Load(getenv)
-	if err != nil {
-		cfg = config.Default(getenv)
-	}
+// DefaultPath returns where the configuration file is in an installation.
+func DefaultPath(cfg *config.Config) string {
 	return filepath.Join(cfg.Get("PCP_PMDAS_DIR"), "simple", "simple.conf")
 }
 
@@ -59,7 +53,7 @@ func New(cfg Config) (*Agent, error) {
 	}
 	a := &Agent{
 		color: [3]int32{red, green, blue},
-		now:   nowDomain{path: cmp.Or(cfg.Path, DefaultPath(os.Getenv)), log: log},
+		now:   nowDomain{path: cmp.Or(cfg.Path, DefaultPath(config.Process())), log: log},
 	}
 	var err error
 	a.Table, err = pmda.NewTable(pmda.Config{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/simple"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -212,11 +213,11 @@ func TestDefaultPath(t *testing.T) {
 	}
 	env := map[string]string{"PCP_CONF": conf}
 	getenv := func(name string) string { return env[name] }
-	if got := simple.DefaultPath(getenv); got != "/of/file/simple/simple.conf" {
+	if got := simple.DefaultPath(config.New(getenv)); got != "/of/file/simple/simple.conf" {
 		t.Errorf("DefaultPath with a pcp.conf = %s", got)
 	}
 	env["PCP_PMDAS_DIR"] = "/x"
-	if got := simple.DefaultPath(getenv); got != "/x/simple/simple.conf" {
+	if got := simple.DefaultPath(config.New(getenv)); got != "/x/simple/simple.conf" {
 		t.Errorf("DefaultPath with PCP_PMDAS_DIR = %s", got)
 	}
 }

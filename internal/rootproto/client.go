@@ -17,13 +17,8 @@ import (
 	"github.com/go-pcp/pcp/config"
 )
 
-// DefaultPath is where the helper of the installation that the environment
-// describes listens.
-func DefaultPath(getenv func(string) string) string {
-	cfg, err := config.Load(getenv)
-	if err != nil {
-		cfg = config.Default(getenv)
-	}
+// DefaultPath is where the helper of an installation listens.
+func DefaultPath(cfg *config.Config) string {
 	return filepath.Join(cfg.Get("PCP_VAR_DIR"), "pmcd", "root.socket")
 }
 

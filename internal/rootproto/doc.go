@@ -2,7 +2,7 @@
 // programs of PCP what needs root: pmdaroot(1). Collectors have it start and
 // end agents; agents ask it which process, host name and cgroup a container has.
 //
-//	c := rootproto.NewClient(rootproto.DefaultPath(os.Getenv))
+//	c := rootproto.NewClient(rootproto.DefaultPath(config.Process()))
 //	defer c.Close()
 //	pid, err := c.ProcessID("web")
 //

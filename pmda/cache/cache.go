@@ -42,7 +42,7 @@ const maxTries = 10
 
 // Options are the settings of New; the zero value has the defaults.
 type Options struct {
-	// Dir is where the file is; "" means DefaultDir(os.Getenv).
+	// Dir is where the file is; "" means DefaultDir(config.Process()).
 	Dir string
 	// Strings makes names that differ only after a space different ones
 	// (PMDA_CACHE_STRINGS): a cache of any strings, not of instances.

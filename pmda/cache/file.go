@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -29,13 +28,8 @@ import (
 // maxLine is how long a line of the file may be.
 const maxLine = 64 << 10
 
-// DefaultDir returns where the files are in the installation that the
-// environment describes: $PCP_VAR_DIR/config/pmda.
-func DefaultDir(getenv func(string) string) string {
-	cfg, err := config.Load(getenv)
-	if err != nil {
-		cfg = config.Default(getenv)
-	}
+// DefaultDir returns where the files are in an installation: $PCP_VAR_DIR/config/pmda.
+func DefaultDir(cfg *config.Config) string {
 	return filepath.Join(cfg.Get("PCP_VAR_DIR"), "config", "pmda")
 }
 
@@ -43,7 +37,7 @@ func DefaultDir(getenv func(string) string) string {
 func (c *Cache[T]) Path() string {
 	dir := c.opts.Dir
 	if dir == "" {
-		dir = DefaultDir(os.Getenv)
+		dir = DefaultDir(config.Process())
 	}
 	return filepath.Join(dir, c.indom.String())
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/agentlink"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -57,11 +56,7 @@ func parseDomain(o *cli.Options, arg string) int {
 
 // confPath returns where the collector finds its configuration.
 func confPath(env *cli.Env) string {
-	cfg, err := config.Load(env.Getenv)
-	if err != nil {
-		cfg = config.Default(env.Getenv)
-	}
-	return cfg.Get("PCP_PMCDCONF_PATH")
+	return env.Config().Get("PCP_PMCDCONF_PATH")
 }
 
 // inProcess finds the agent of this program that our collector takes for a

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/agent"
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/hangup"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -195,8 +194,8 @@ func (e *edit) spec(env *cli.Env, name string, command []string) (spec conf.Agen
 		if spec.Domain == 0 {
 			spec.Domain = b.Domain
 		}
-		cfg, err := config.Load(env.Getenv)
-		if err != nil {
+		cfg := env.Config()
+		if err := cfg.Err(); err != nil {
 			return spec, err
 		}
 		spec.Kind, spec.Entry = conf.DSO, name+"_init"
@@ -269,7 +268,8 @@ func (e *edit) tell(env *cli.Env) int {
 	if !e.reload {
 		return 0
 	}
-	cfg, err := config.Load(env.Getenv)
+	cfg := env.Config()
+	err := cfg.Err()
 	if err == nil {
 		err = hangup.Collector(filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.pid"))
 	}

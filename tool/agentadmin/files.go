@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -131,7 +130,7 @@ func agentNames(env *cli.Env, dir, name string, domain int) (*pmns.Tree, error) 
 	if err != nil {
 		return nil, err
 	}
-	loader := pmns.Loader{DupOK: true, Getenv: env.Getenv, Stderr: env.Stderr}
+	loader := pmns.Loader{DupOK: true, Config: env.Config(), Stderr: env.Stderr}
 	return loader.Load(path)
 }
 
@@ -210,8 +209,8 @@ func removeNames(tree, names *pmns.Tree) error {
 // bring puts the files and the names of an agent where they belong, or takes
 // them away.
 func (e *edit) bring(ctx context.Context, env *cli.Env, name string, domain int, here bool) error {
-	cfg, err := config.Load(env.Getenv)
-	if err != nil {
+	cfg := env.Config()
+	if err := cfg.Err(); err != nil {
 		return err
 	}
 	list, err := placedFiles(e.files, name, cfg.Get("PCP_VAR_DIR"))
@@ -222,7 +221,7 @@ func (e *edit) bring(ctx context.Context, env *cli.Env, name string, domain int,
 	if err != nil {
 		return err
 	}
-	root, change := pmns.DefaultPath(env.Getenv), removeNames
+	root, change := pmns.DefaultPath(env.Config()), removeNames
 	if here {
 		change = addNames
 	}

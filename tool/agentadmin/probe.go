@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/agentlink"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
@@ -203,7 +204,7 @@ func (p *probe) find(tree *pmns.Tree) error {
 	} else if err := p.fromAgent(""); err != nil {
 		return err
 	} else if len(p.metrics) == 0 && p.domain != 0 {
-		loader := pmns.Loader{DupOK: true, Raw: true, Getenv: p.env}
+		loader := pmns.Loader{DupOK: true, Raw: true, Config: config.New(p.env)}
 		if tree, err := loader.Load(""); err == nil {
 			if err := p.fromTree(tree); err != nil {
 				return err

@@ -81,8 +81,9 @@ func runProcedure(ctx context.Context, env *cli.Env) int {
 	if status, exit := p.o.Done(); exit {
 		return status
 	}
-	var err error
-	if p.cfg, err = config.Load(env.Getenv); err != nil {
+	p.cfg = env.Config()
+	err := p.cfg.Err()
+	if err != nil {
 		return env.Fatalf("%v", err)
 	}
 	err = do(ctx)

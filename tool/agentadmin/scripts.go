@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -54,8 +53,8 @@ func runScripts(ctx context.Context, env *cli.Env) int {
 	if exit {
 		return status
 	}
-	cfg, err := config.Load(env.Getenv)
-	if err != nil {
+	cfg := env.Config()
+	if err := cfg.Err(); err != nil {
 		return env.Fatalf("%v", err)
 	}
 	files := []struct{ path, text string }{

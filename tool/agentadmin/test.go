@@ -87,7 +87,7 @@ func runTest(ctx context.Context, env *cli.Env) int {
 	}
 	var tree *pmns.Tree
 	if t.names != "" {
-		loader := pmns.Loader{DupOK: true, Getenv: env.Getenv, Stderr: env.Stderr}
+		loader := pmns.Loader{DupOK: true, Config: env.Config(), Stderr: env.Stderr}
 		var err error
 		if tree, err = loader.Load(t.names); err != nil {
 			return env.Fatalf("%v", err)

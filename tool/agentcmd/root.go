@@ -162,7 +162,7 @@ func serveRoot(ctx context.Context, env *cli.Env, o rootOptions, out io.Writer, 
 	if err != nil {
 		return err
 	}
-	sc := root.ServerConfigFrom(env.Getenv)
+	sc := root.ServerConfigFrom(env.Config())
 	if path := collectorConfig(os.Getppid()); path != "" {
 		sc.Commands = path
 	}

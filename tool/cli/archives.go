@@ -2,12 +2,11 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/go-pcp/pcp/config"
 )
 
 // AddArchive adds an archive that an argument names, as -a does. A tool with
@@ -63,12 +62,7 @@ func (o *Options) addArchiveList(list string) {
 // AddOwnArchive adds the archives that pmlogger writes for this host: what -O
 // means if no source is named.
 func (o *Options) AddOwnArchive() {
-	dir := "/var/log/pcp/pmlogger"
-	if conf, err := config.Load(o.env.Getenv); err == nil {
-		if d := conf.Get("PCP_ARCHIVE_DIR"); d != "" {
-			dir = d
-		}
-	}
+	dir := cmp.Or(o.env.Config().Get("PCP_ARCHIVE_DIR"), "/var/log/pcp/pmlogger")
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"

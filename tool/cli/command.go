@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/getopt"
 )
 
@@ -80,7 +81,26 @@ type Env struct {
 	Command        *Command                    // itself
 	Commands       []*Command                  // all of them
 
-	msg []byte // what Printf keeps for Flush
+	config *config.Config // see Config
+	msg    []byte         // what Printf keeps for Flush
+}
+
+// Config returns the settings that the environment and pcp.conf have.
+func (e *Env) Config() *config.Config {
+	if e.config == nil {
+		e.config = config.NewLookup(func(name string) (string, bool) {
+			v := e.Getenv(name)
+			return v, v != "" || e.IsSet(name)
+		})
+	}
+	return e.config
+}
+
+// WithGetenv returns a copy of e with another environment.
+func (e *Env) WithGetenv(getenv func(string) string) *Env {
+	other := *e
+	other.Getenv, other.config = getenv, nil
+	return &other
 }
 
 // Classic reports whether the command was called by its classic name, as
@@ -89,8 +109,8 @@ type Env struct {
 // "pcp" it is made for people.
 func (e *Env) Classic() bool { return !strings.HasPrefix(e.Name, "pcp ") }
 
-// IsSet reports whether a variable is in the environment, if only empty: that is
-// enough to enable what PCP_COUNTER_WRAP and its like stand for.
+// IsSet reports whether a variable is in the environment, even if it is empty: that
+// is enough to enable what PCP_COUNTER_WRAP and its like stand for.
 func (e *Env) IsSet(name string) bool {
 	if e.LookupEnv == nil {
 		return e.Getenv(name) != ""

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"golang.org/x/term"
-
-	"github.com/go-pcp/pcp/config"
 )
 
 // maxAnswer is how long an answer at the console may be.
@@ -28,11 +26,7 @@ func (e *Env) UsersPath() string {
 	if path := e.Getenv("PCP_USERS_PATH"); path != "" {
 		return path
 	}
-	cfg, err := config.Load(e.Getenv)
-	if err != nil {
-		cfg = config.Default(e.Getenv)
-	}
-	return filepath.Join(filepath.Dir(cfg.Get("PCP_PMCDCONF_PATH")), "users")
+	return filepath.Join(filepath.Dir(e.Config().Get("PCP_PMCDCONF_PATH")), "users")
 }
 
 // Ask asks whoever sits at the terminal, whatever the standard streams are. The

@@ -32,6 +32,7 @@ func (c *Command) below(name string) *Command {
 // and returns the exit status. It is the Run of a command that has others below.
 func Run(ctx context.Context, env *Env) int {
 	e := *env
+	e.Config() // for all that copy e
 	e.Resolve()
 	if len(e.Command.Sub) == 0 {
 		return e.Command.Run(ctx, &e)

@@ -74,7 +74,7 @@ func find(ctx context.Context, env *cli.Env, host, archive, metric string) ([]pc
 			c = a.Context
 		}
 	} else {
-		d := pmapi.Dialer{ConnectTimeout: instancesTimeout, RequestTimeout: instancesTimeout, Getenv: env.Getenv}
+		d := pmapi.Dialer{ConnectTimeout: instancesTimeout, RequestTimeout: instancesTimeout, Config: env.Config()}
 		c, err = d.Dial(ctx, host)
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -71,8 +70,8 @@ func run(_ context.Context, env *cli.Env) int {
 			}
 		}
 	} else {
-		cfg, err := config.Load(env.Getenv)
-		if err != nil {
+		cfg := env.Config()
+		if err := cfg.Err(); err != nil {
 			return env.Fatalf("%v", err)
 		}
 		get = func(name string) string {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/getopt"
 	"github.com/go-pcp/pcp/pmns/cpp"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -126,11 +125,7 @@ func parse(env *cli.Env) (*options, error) {
 
 // includeDir is where the name space is, the last place to look for a file.
 func includeDir(env *cli.Env) string {
-	cfg, err := config.Load(env.Getenv)
-	if err != nil {
-		cfg = config.Default(env.Getenv)
-	}
-	return filepath.Join(cfg.Get("PCP_VAR_DIR"), "pmns")
+	return filepath.Join(env.Config().Get("PCP_VAR_DIR"), "pmns")
 }
 
 // copy preprocesses the input to the output.

@@ -219,7 +219,7 @@ func (s *session) loadFirst() bool {
 }
 
 func (s *session) load(path string) (*pmns.Tree, error) {
-	l := &pmns.Loader{DupOK: true, Getenv: s.env.Getenv, Stderr: s.env.Stderr}
+	l := &pmns.Loader{DupOK: true, Config: s.env.Config(), Stderr: s.env.Stderr}
 	tree, err := l.Load(path)
 	var pe *pmns.ParseError
 	if errors.As(err, &pe) {

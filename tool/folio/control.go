@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/go-pcp/pcp/config"
 )
 
 // maxControl is the most bytes that a control file may have.
@@ -29,8 +27,8 @@ func (b *toolbox) knows(tool string) bool { return has(b.single+" "+b.multi, too
 
 // load reads the control files of the system and of the user.
 func (p *program) load() error {
-	conf, err := config.Load(p.env.Getenv)
-	if err != nil {
+	conf := p.env.Config()
+	if err := conf.Err(); err != nil {
 		return err
 	}
 	dir := conf.Get("PCP_VAR_DIR") + "/config/pmafm"

@@ -13,7 +13,7 @@ import (
 // loadNames reads a name space; "" is the installed one. The error is the
 // message of the C tools but for their name.
 func loadNames(env *cli.Env, path string) (*pmns.Tree, error) {
-	loader := pmns.Loader{DupOK: true, Getenv: env.Getenv, Stderr: env.Stderr}
+	loader := pmns.Loader{DupOK: true, Config: env.Config(), Stderr: env.Stderr}
 	tree, err := loader.Load(path)
 	if err == nil {
 		// The C library has the two names of event records besides.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -156,7 +155,8 @@ func (j *job) own(o *cli.Options, opt *cli.Option, arg string) bool {
 
 // defaultVersion takes the version that all tools of this host write.
 func (j *job) defaultVersion() error {
-	cfg, err := config.Load(j.env.Getenv)
+	cfg := j.env.Config()
+	err := cfg.Err()
 	if err != nil {
 		return err
 	}

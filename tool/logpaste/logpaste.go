@@ -14,7 +14,6 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/importer"
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -112,7 +111,7 @@ func read(env *cli.Env, file string) ([]byte, error) {
 
 // version returns the version of archives that the configuration asks for.
 func version(env *cli.Env) int {
-	if conf, err := config.Load(env.Getenv); err == nil && conf.Get("PCP_ARCHIVE_VERSION") == "3" {
+	if env.Config().Get("PCP_ARCHIVE_VERSION") == "3" {
 		return archive.Version3
 	}
 	return archive.Version2

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -90,8 +89,8 @@ func run(ctx context.Context, env *cli.Env) int {
 	if len(o.Args) == 1 {
 		path = o.Args[0]
 	} else {
-		conf, err := config.Load(env.Getenv)
-		if err != nil {
+		conf := env.Config()
+		if err := conf.Err(); err != nil {
 			return env.Fatalf("%v", err)
 		}
 		path = filepath.Join(conf.Get("PCP_TMP_DIR"), "mmv", "test")

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/getopt"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -36,10 +35,7 @@ var AddCommand = &cli.Command{
 // runAdd reads its arguments as the script pmnsadd does: the usage message goes
 // to standard output, and a mistake in an option does not fail.
 func runAdd(ctx context.Context, env *cli.Env) int {
-	cfg, err := config.Load(env.Getenv)
-	if err != nil {
-		cfg = config.Default(env.Getenv)
-	}
+	cfg := env.Config()
 	path, ok := env.Getenv("PMNS_DEFAULT"), env.IsSet("PMNS_DEFAULT")
 	if !ok {
 		path = filepath.Join(cfg.Get("PCP_VAR_DIR"), "pmns", "root")

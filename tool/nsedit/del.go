@@ -31,7 +31,7 @@ var DelCommand = &cli.Command{
 }
 
 func runDel(ctx context.Context, env *cli.Env) int {
-	path := pmns.DefaultPath(env.Getenv)
+	path := pmns.DefaultPath(env.Config())
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Short {
 		case 'd':

@@ -15,7 +15,7 @@ import (
 // load reads the name space at path. What the C library prints about a file
 // that is wrong it prints; the error is the message of the tool.
 func load(env *cli.Env, path string, dupOK bool) (*pmns.Tree, error) {
-	loader := pmns.Loader{DupOK: dupOK, Getenv: env.Getenv, Stderr: env.Stderr}
+	loader := pmns.Loader{DupOK: dupOK, Config: env.Config(), Stderr: env.Stderr}
 	var tree *pmns.Tree
 	err := fs.ErrNotExist
 	if path != "" { // to pmns the default one

@@ -3,7 +3,6 @@ package nsedit
 import (
 	"path/filepath"
 
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -38,14 +37,5 @@ finds the old file or the new one, never a part.`,
 	Run:         cli.Run,
 }
 
-// settings returns the installation's settings, or those that hold without one.
-func settings(env *cli.Env) *config.Config {
-	cfg, err := config.Load(env.Getenv)
-	if err != nil {
-		cfg = config.Default(env.Getenv)
-	}
-	return cfg
-}
-
 // pmnsDir returns where the name space of the machine is.
-func pmnsDir(env *cli.Env) string { return filepath.Join(settings(env).Get("PCP_VAR_DIR"), "pmns") }
+func pmnsDir(env *cli.Env) string { return filepath.Join(env.Config().Get("PCP_VAR_DIR"), "pmns") }

@@ -282,7 +282,7 @@ const maxConf = 1 << 20
 
 // configured reports whether an agent has a line in pmcd.conf.
 func (r *rebuild) configured(agent string) bool {
-	text, err := readSome(settings(r.env).Get("PCP_PMCDCONF_PATH"), maxConf)
+	text, err := readSome(r.env.Config().Get("PCP_PMCDCONF_PATH"), maxConf)
 	if err != nil {
 		return false
 	}
@@ -359,7 +359,7 @@ func (r *rebuild) install(root string, next *pmns.Tree, had bool) error {
 	if !samePath(filepath.Dir(root), pmnsDir(r.env)) {
 		return nil // no collector has it
 	}
-	if err := hangup.Collector(filepath.Join(settings(r.env).Get("PCP_RUN_DIR"), "pmcd.pid")); err != nil {
+	if err := hangup.Collector(filepath.Join(r.env.Config().Get("PCP_RUN_DIR"), "pmcd.pid")); err != nil {
 		r.say("%s: no collector is told: %v", r.env.ProgName(), err)
 	}
 	return nil

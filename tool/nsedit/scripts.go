@@ -55,7 +55,7 @@ func runScripts(_ context.Context, env *cli.Env) int {
 	if exit {
 		return status
 	}
-	cfg := settings(env)
+	cfg := env.Config()
 	for _, s := range scripts {
 		dir := filepath.Join(cfg.Get(s.setting), s.below)
 		if err := os.MkdirAll(dir, 0o755); err != nil {

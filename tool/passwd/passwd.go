@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/sasl"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -126,8 +125,8 @@ func do(ctx context.Context, env *cli.Env, path, verb, name string) error {
 
 // collectorGroup is the group as which the collector runs, -1 if it is not known.
 func collectorGroup(env *cli.Env) int {
-	cfg, err := config.Load(env.Getenv)
-	if err != nil {
+	cfg := env.Config()
+	if cfg.Err() != nil {
 		return -1
 	}
 	g, err := user.LookupGroup(cfg.Get("PCP_GROUP"))

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/agent"
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/service"
@@ -140,7 +139,8 @@ func run(ctx context.Context, env *cli.Env) int {
 }
 
 func parse(env *cli.Env) (set *settings, status int, exit bool) {
-	cfg, err := config.Load(env.Getenv)
+	cfg := env.Config()
+	err := cfg.Err()
 	if err != nil {
 		return nil, env.Fatalf("%s", cli.ErrText(err)), true
 	}

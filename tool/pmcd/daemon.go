@@ -198,13 +198,12 @@ func withOptionsFile(env *cli.Env) (*cli.Env, error) {
 		return env, err
 	}
 	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "-f" })
-	more := *env
-	more.Args = append(args, env.Args...)
-	more.Getenv = func(name string) string {
+	more := env.WithGetenv(func(name string) string {
 		if v, ok := vars[name]; ok {
 			return v
 		}
 		return env.Getenv(name)
-	}
-	return &more, nil
+	})
+	more.Args = append(args, env.Args...)
+	return more, nil
 }

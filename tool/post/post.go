@@ -41,8 +41,8 @@ func run(_ context.Context, env *cli.Env) int {
 		fmt.Fprintf(env.Stderr, "Usage: %s %s\n", env.ProgName(), env.Command.Synopsis)
 		return 1
 	}
-	cfg, err := config.Load(trusted(env.Getenv))
-	if err != nil {
+	cfg := config.New(trusted(env.Getenv))
+	if err := cfg.Err(); err != nil {
 		return env.Fatalf("%v", err)
 	}
 	now := time.Now().In(env.Local())

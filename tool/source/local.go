@@ -15,7 +15,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd/conf"
@@ -112,7 +111,7 @@ func (o *Options) loadLocal() error {
 	if o.local.loaded {
 		return nil
 	}
-	cfg := o.config()
+	cfg := o.env.Config()
 	return o.loadLocalFrom(cfg.Get("PCP_PMCDCONF_PATH"), cfg.Named("PCP_PMCDCONF_PATH"), cfg.Get("PCP_PMDAS_DIR"))
 }
 
@@ -134,14 +133,6 @@ func (o *Options) loadLocalFrom(path string, named bool, pmdas string) error {
 	}
 	o.local.list = append(o.local.list, parseLocal(text, pmdas)...)
 	return nil
-}
-
-func (o *Options) config() *config.Config {
-	cfg, err := config.Load(o.env.Getenv)
-	if err != nil {
-		cfg = config.Default(o.env.Getenv)
-	}
-	return cfg
 }
 
 // maxConf is the longest configuration of a collector that is looked at.
@@ -193,7 +184,7 @@ func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 	if err := o.loadLocal(); err != nil {
 		return nil, err
 	}
-	cfg := o.config()
+	cfg := o.env.Config()
 	log := slog.New(daemonlog.NewHandler(o.env.Stderr, o.env.ProgName(), slog.LevelError))
 	var agents []pmapi.LocalAgent
 	for i := range o.local.list {
@@ -209,7 +200,7 @@ func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 		if msg == "" {
 			// What an agent would log, such as an MMV file whose owner has gone, is
 			// no business of the tool: C agents are silent there, too.
-			a, err := b.Open(agent.Env{Domain: d.domain, DSO: true, Version: o.env.Version, Getenv: o.env.Getenv})
+			a, err := b.Open(agent.Env{Domain: d.domain, DSO: true, Version: o.env.Version, Config: o.env.Config()})
 			if err == nil {
 				agents = append(agents, pmapi.LocalAgent{Name: b.Name, Domain: d.domain, Agent: a})
 				continue
@@ -247,7 +238,7 @@ func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 // there is none and it was not named where one is: then the agents' own names do.
 // As with the C library only a look-up finds out that a file is missing.
 func (o *Options) localNames(named bool) func() (*pmns.Tree, error) {
-	path := pmns.DefaultPath(o.env.Getenv)
+	path := pmns.DefaultPath(o.env.Config())
 	if o.env.IsSet("PMNS_DEFAULT") {
 		path = o.env.Getenv("PMNS_DEFAULT") // if only empty
 	} else if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !named {
@@ -262,7 +253,7 @@ func (o *Options) loadNames(path string) (*pmns.Tree, error) {
 		o.env.Flush()
 		return nil, pcp.ErrNoPMNS
 	}
-	tree, err := (&pmns.Loader{DupOK: true, Raw: true, Getenv: o.env.Getenv, Stderr: o.env.Stderr}).Load(path)
+	tree, err := (&pmns.Loader{DupOK: true, Raw: true, Config: o.env.Config(), Stderr: o.env.Stderr}).Load(path)
 	if err != nil {
 		if pe, ok := errors.AsType[*pmns.ParseError](err); ok {
 			o.env.Printf("%s", pe.Diagnostic)

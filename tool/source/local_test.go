@@ -63,7 +63,7 @@ func TestLocalWithoutPCP(t *testing.T) {
 	if msg := o.changeLocal("add,253,pmda_simple,simple_init"); msg != "" {
 		t.Error(msg)
 	}
-	o.env.Getenv = func(name string) string { return map[string]string{"PCP_VAR_DIR": none}[name] }
+	o.env = o.env.WithGetenv(func(name string) string { return map[string]string{"PCP_VAR_DIR": none}[name] })
 	if names := o.localNames(true); names == nil {
 		t.Error("a name space that was named is not looked for")
 	}
@@ -125,10 +125,10 @@ func TestLocalMissing(t *testing.T) {
 		t.Errorf("a metric by its number: %v", err)
 	}
 	// It may come.
-	if err := os.MkdirAll(filepath.Join(o.config().Get("PCP_VAR_DIR"), "pmns"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(o.env.Config().Get("PCP_VAR_DIR"), "pmns"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	root := filepath.Join(o.config().Get("PCP_VAR_DIR"), "pmns", "root")
+	root := filepath.Join(o.env.Config().Get("PCP_VAR_DIR"), "pmns", "root")
 	if err := os.WriteFile(root, []byte("root {\n color 253:0:1\n}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +147,14 @@ func TestLocalSilent(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mmv", "bad"), []byte("MMV\x00\x03\x00\x00\x00"+strings.Repeat("a", 60)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PCP_TMP_DIR", dir)
 	o, stderr := localOptions(t, "mmv 70 dso mmv_init mmv/pmda_mmv.so\n", "root {\n mmv 70:*:*\n}\n", "-L")
+	getenv := o.env.Getenv
+	o.env = o.env.WithGetenv(func(name string) string {
+		if name == "PCP_TMP_DIR" {
+			return dir
+		}
+		return getenv(name)
+	})
 	c, err := o.OpenLocal(t.Context())
 	if err != nil {
 		t.Fatal(err)

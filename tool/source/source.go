@@ -41,18 +41,10 @@ func New(env *cli.Env, o *cli.Options) *Options { return &Options{Options: o, en
 func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error) {
 	env := o.env
 	d := pmapi.Dialer{
-		Getenv: func(name string) string {
-			if name == "PCP_CONTAINER" && o.Container != "" {
-				return o.Container
-			}
-			v := env.Getenv(name)
-			if name == "PCP_SECURE_SOCKETS" && v == "" && env.IsSet(name) {
-				return "enforce"
-			}
-			return v
-		},
-		Warn:     func(msg string) { env.Notify("Warning", msg) },
-		Password: func(ctx context.Context, _, _ string) (string, error) { return env.Ask(ctx, "Password: ", true) },
+		Config:    env.Config(),
+		Container: o.Container,
+		Warn:      func(msg string) { env.Notify("Warning", msg) },
+		Password:  func(ctx context.Context, _, _ string) (string, error) { return env.Ask(ctx, "Password: ", true) },
 
 		DialContext: o.attempts.dial,
 		UserName:    func(ctx context.Context) (string, error) { return env.Ask(ctx, "Username: ", false) },

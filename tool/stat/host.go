@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
@@ -72,8 +73,8 @@ type host struct {
 
 // newHost looks up the metrics that a host has of those wanted. It is an
 // error if there is none.
-func newHost(ctx context.Context, c *pmapi.Context) (*host, error) {
-	group, err := pmapi.NewFetchGroup(c)
+func newHost(ctx context.Context, c *pmapi.Context, cfg *config.Config) (*host, error) {
+	group, err := pmapi.NewFetchGroupConfig(c, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -153,7 +153,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			}
 			continue
 		}
-		s, err := newHost(ctx, c)
+		s, err := newHost(ctx, c, env.Config())
 		if err != nil {
 			env.Fatalf("%s: Cannot resolve any metrics.", name)
 			c.Close()

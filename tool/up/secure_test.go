@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/tlstest"
 	"github.com/go-pcp/pcp/pmapi"
 )
@@ -20,12 +21,12 @@ func TestSecure(t *testing.T) {
 	if m == nil {
 		t.Fatalf("no address: %s", out)
 	}
-	d := pmapi.Dialer{Getenv: func(name string) string {
+	d := pmapi.Dialer{Config: config.New(func(name string) string {
 		if name == "PCP_TLSCONF_PATH" {
 			return tlstest.Conf(t, "tls-ca-cert-file", ca.File, "tls-verify-server", "true")
 		}
 		return os.Getenv(name)
-	}}
+	})}
 	c, err := d.Dial(t.Context(), "pcps://"+m[1])
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/agent"
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/tlsconf"
@@ -183,10 +182,9 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	defer logFile.Close()
 	log := slog.New(daemonlog.NewHandler(logFile, "pmcd", slog.LevelInfo))
 
-	conf, err := config.Load(env.Getenv)
-	if err != nil {
+	conf := env.Config()
+	if err := conf.Err(); err != nil {
 		log.Error("labels of this host are not known", "err", err)
-		conf = config.Default(env.Getenv)
 	}
 	var server *pmcd.Server
 	cfg := pmcd.Config{
@@ -400,11 +398,7 @@ func found(env *cli.Env, port int) bool {
 	}
 	socket := env.Getenv("PMCD_SOCKET")
 	if socket == "" {
-		conf, err := config.Load(env.Getenv)
-		if err != nil {
-			conf = config.Default(env.Getenv)
-		}
-		socket = filepath.Join(conf.Get("PCP_RUN_DIR"), "pmcd.socket")
+		socket = filepath.Join(env.Config().Get("PCP_RUN_DIR"), "pmcd.socket")
 	}
 	conn, err := net.DialTimeout("unix", socket, time.Second)
 	if err == nil {
