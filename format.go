@@ -62,11 +62,11 @@ func appendHex(b, data []byte) []byte {
 // (pmNumberStr(3)).
 func NumberStr(f float64) string {
 	var room [8]byte
-	return string(AppendNumber(room[:0], f))
+	return string(appendNumber(room[:0], f))
 }
 
-// AppendNumber appends what NumberStr returns.
-func AppendNumber(b []byte, f float64) []byte {
+// appendNumber appends what NumberStr returns.
+func appendNumber(b []byte, f float64) []byte {
 	// Where one scale ends and the next begins, so that it rounds into six
 	// characters; a sign leaves room for one digit less.
 	limits, infinite := &numberLimits, " inf?  "

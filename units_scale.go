@@ -60,13 +60,6 @@ func ConvScale(v Value, from, to Units) (Value, error) {
 // HasDim tells whether u has a dimension at all.
 func (u Units) HasDim() bool { return u.DimSpace != 0 || u.DimTime != 0 || u.DimCount != 0 }
 
-// SameDim tells whether values in u and other differ in scale only, so that
-// ConvScale converts between them.
-func (u Units) SameDim(other Units) bool {
-	u, other = u.orCount(), other.orCount()
-	return u.DimSpace == other.DimSpace && u.DimTime == other.DimTime && u.DimCount == other.DimCount
-}
-
 func (u Units) orCount() Units {
 	if !u.HasDim() {
 		u.DimCount = 1

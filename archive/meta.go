@@ -300,17 +300,6 @@ func (m *Meta) NamesInOrder() iter.Seq2[string, pcp.PMID] {
 	}
 }
 
-// AllNames returns all names and their metrics in no order.
-func (m *Meta) AllNames() iter.Seq2[string, pcp.PMID] {
-	return func(yield func(string, pcp.PMID) bool) {
-		for name, id := range m.ids {
-			if !yield(name, id) {
-				return
-			}
-		}
-	}
-}
-
 // InDoms returns the instance domains that have instances, in the order of the file.
 func (m *Meta) InDoms() []pcp.InDom { return slices.Clone(m.indomOrder) }
 
@@ -423,13 +412,8 @@ func (m *Meta) Texts() []Text {
 	return list
 }
 
-// LabelsAt returns the labels of an identifier as of a time, nil if there are none.
-func (m *Meta) LabelsAt(level pcp.LabelFlags, ident uint32, at pcp.Timestamp) []pcp.LabelSet {
-	sets, _ := m.LookupLabels(level, ident, at)
-	return sets
-}
-
-// LookupLabels is LabelsAt that tells in addition whether there are any at any time.
+// LookupLabels returns the labels of an identifier as of a time, nil if there
+// are none, and reports whether there are any at any time.
 func (m *Meta) LookupLabels(level pcp.LabelFlags, ident uint32, at pcp.Timestamp) (sets []pcp.LabelSet, known bool) {
 	level = level.Level()
 	if level == pcp.LabelContext {

@@ -316,11 +316,11 @@ func TestArchiveFetchGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	rate, err := g.Add(ctx, "rec.bytes", "two more", "", pcp.TypeDouble)
+	rate, err := g.Add(ctx, GroupMetric{Metric: "rec.bytes", Instance: "two more", Type: pcp.TypeDouble})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := g.AddInstances(ctx, "rec.bytes", "instant", pcp.TypeU64)
+	all, err := g.AddInstances(ctx, GroupMetric{Metric: "rec.bytes", Scale: "instant", Type: pcp.TypeU64})
 	if err != nil {
 		t.Fatal(err)
 	}

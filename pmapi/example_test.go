@@ -151,11 +151,11 @@ func ExampleFetchGroup() {
 		log.Fatal(err)
 	}
 	defer g.Close()
-	load, err := g.Add(ctx, "demo.load", "three", "", pcp.TypeDouble)
+	load, err := g.Add(ctx, pmapi.GroupMetric{Metric: "demo.load", Instance: "three", Type: pcp.TypeDouble})
 	if err != nil {
 		log.Fatal(err)
 	}
-	count, err := g.Add(ctx, "demo.count", "", "", pcp.TypeDouble)
+	count, err := g.Add(ctx, pmapi.GroupMetric{Metric: "demo.count", Type: pcp.TypeDouble})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -37,7 +37,7 @@ type GroupItem struct {
 	// two fetches; pcp.ErrValue if there is none.
 	Err error
 
-	m    groupMetric
+	m    conversion
 	inst int32
 }
 
@@ -47,7 +47,7 @@ type GroupInstances struct {
 	Values []InstanceValue // in ascending order of the instances
 	Err    error           // why there are no Values
 
-	m groupMetric
+	m conversion
 }
 
 // An InstanceValue is the value of one instance, as in GroupItem.
@@ -58,8 +58,8 @@ type InstanceValue struct {
 	Err   error
 }
 
-// A groupMetric is a metric and what is to be made of its values.
-type groupMetric struct {
+// A conversion is a metric and what is to be made of its values.
+type conversion struct {
 	desc  pcp.Desc
 	set   int // index of its set in a result; -1 for a field of events
 	out   pcp.Type
@@ -99,45 +99,51 @@ func (g *FetchGroup) Close() error { return g.c.Close() }
 // Time returns when the values of the last Fetch were taken.
 func (g *FetchGroup) Time() pcp.Timestamp { return g.res[g.cur].Time }
 
-// Add adds one value to the group: of the metric's instance, or with "" of a
-// metric that has no instances (pmExtendFetchGroup_item(3)). typ is a numeric type
-// or pcp.TypeString. The scale is "" for the value as it is, counters as a
-// rate each second; "rate" and "instant" for one or the other of any metric;
-// or units, as pcp.ParseUnits reads them, of the metric's dimension or of its
-// rate.
-func (g *FetchGroup) Add(ctx context.Context, metric, instance, scale string, typ pcp.Type) (*GroupItem, error) {
-	desc, err := g.lookup(ctx, metric)
+// A GroupMetric says which values of a metric a FetchGroup fetches, and as what.
+type GroupMetric struct {
+	Metric   string
+	Instance string // external name; "" of a metric that has no instances
+	// Scale is "" for the value as it is, counters as a rate each second; "rate"
+	// and "instant" for one or the other of any metric; or units, as
+	// pcp.ParseUnits reads them, of the metric's dimension or of its rate.
+	Scale string
+	Type  pcp.Type // of the values: a numeric type or pcp.TypeString
+}
+
+// Add adds one value to the group (pmExtendFetchGroup_item(3)).
+func (g *FetchGroup) Add(ctx context.Context, m GroupMetric) (*GroupItem, error) {
+	desc, err := g.lookup(ctx, m.Metric)
 	if err != nil {
 		return nil, err
 	}
 	item := &GroupItem{}
-	if item.inst, err = g.instance(ctx, metric, desc.InDom, instance); err != nil {
+	if item.inst, err = g.instance(ctx, m.Metric, desc.InDom, m.Instance); err != nil {
 		return nil, err
 	}
-	if item.m, err = newGroupMetric(desc, scale, typ); err != nil {
-		return nil, fmt.Errorf("%s in %q: %w", metric, scale, err)
+	if item.m, err = newConversion(desc, m); err != nil {
+		return nil, fmt.Errorf("%s in %q: %w", m.Metric, m.Scale, err)
 	}
 	if desc.InDom != pcp.InDomNull {
 		if err := g.c.AddProfile(desc.InDom, item.inst); err != nil {
 			return nil, err
 		}
 	}
-	item.Value, item.Err = missingValue(typ), pcp.ErrValue
+	item.Value, item.Err = missingValue(m.Type), pcp.ErrValue
 	g.items = append(g.items, item)
 	item.m.set = g.addID(desc.PMID)
 	return item, nil
 }
 
 // AddInstances adds the values of all instances of a metric, or its single
-// value, to the group (pmExtendFetchGroup_indom(3)). See Add for scale and typ.
-func (g *FetchGroup) AddInstances(ctx context.Context, metric, scale string, typ pcp.Type) (*GroupInstances, error) {
-	desc, err := g.lookup(ctx, metric)
+// value, to the group (pmExtendFetchGroup_indom(3)). It ignores m.Instance.
+func (g *FetchGroup) AddInstances(ctx context.Context, m GroupMetric) (*GroupInstances, error) {
+	desc, err := g.lookup(ctx, m.Metric)
 	if err != nil {
 		return nil, err
 	}
 	all := &GroupInstances{Err: pcp.ErrValue}
-	if all.m, err = newGroupMetric(desc, scale, typ); err != nil {
-		return nil, fmt.Errorf("%s in %q: %w", metric, scale, err)
+	if all.m, err = newConversion(desc, m); err != nil {
+		return nil, fmt.Errorf("%s in %q: %w", m.Metric, m.Scale, err)
 	}
 	if desc.InDom != pcp.InDomNull {
 		if err := g.c.AddProfile(desc.InDom); err != nil {
@@ -186,15 +192,15 @@ func (g *FetchGroup) addID(id pcp.PMID) int {
 	return len(g.ids) - 1
 }
 
-// newGroupMetric works out the conversion (fetchgroup.c: pmfg_prep_conversion).
-func newGroupMetric(desc pcp.Desc, scale string, typ pcp.Type) (groupMetric, error) {
-	m := groupMetric{desc: desc, out: typ}
-	for _, t := range []pcp.Type{desc.Type, typ} {
+// newConversion works out the conversion (fetchgroup.c: pmfg_prep_conversion).
+func newConversion(desc pcp.Desc, want GroupMetric) (conversion, error) {
+	m := conversion{desc: desc, out: want.Type}
+	for _, t := range []pcp.Type{desc.Type, want.Type} {
 		if !t.IsNumeric() && t != pcp.TypeString {
 			return m, pcp.ErrType
 		}
 	}
-	switch scale {
+	switch want.Scale {
 	case "":
 		m.rate = desc.Sem == pcp.SemCounter
 		return m, nil
@@ -205,7 +211,7 @@ func newGroupMetric(desc pcp.Desc, scale string, typ pcp.Type) (groupMetric, err
 		return m, nil
 	}
 	var err error
-	if m.units, m.mult, err = pcp.ParseUnits(scale); err != nil {
+	if m.units, m.mult, err = pcp.ParseUnits(want.Scale); err != nil {
 		return m, err
 	}
 	m.scale = true
@@ -294,7 +300,7 @@ func (g *FetchGroup) Fetch(ctx context.Context) error {
 
 // keep tells whether the values there were stay, as those of discrete metrics
 // do until new ones come.
-func (g *FetchGroup) keep(m *groupMetric, vs *pcp.ValueSet) bool {
+func (g *FetchGroup) keep(m *conversion, vs *pcp.ValueSet) bool {
 	return g.preserve && m.desc.Sem == pcp.SemDiscrete && vs.Err == 0 && len(vs.Values) == 0
 }
 
@@ -339,7 +345,7 @@ func (g *FetchGroup) nameInstances(ctx context.Context, all *GroupInstances) {
 
 // raw returns the value of an instance as it came, of a result whose instances
 // are sorted.
-func (m *groupMetric) raw(inst int32, res *pcp.Result) (pcp.Value, error) {
+func (m *conversion) raw(inst int32, res *pcp.Result) (pcp.Value, error) {
 	if m.set < 0 || m.set >= len(res.Sets) {
 		return pcp.Value{}, pcp.ErrValue // the metric was not in the group then
 	}
@@ -358,7 +364,7 @@ func (m *groupMetric) raw(inst int32, res *pcp.Result) (pcp.Value, error) {
 }
 
 // convert makes of v, a value in res, what was asked for.
-func (g *FetchGroup) convert(m *groupMetric, v pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {
+func (g *FetchGroup) convert(m *conversion, v pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {
 	out, err := g.converted(m, v, res, prev)
 	if err != nil {
 		out = missingValue(m.out)
@@ -374,7 +380,7 @@ func setError(vs *pcp.ValueSet) error {
 	return vs.Err
 }
 
-func (g *FetchGroup) converted(m *groupMetric, v pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {
+func (g *FetchGroup) converted(m *conversion, v pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {
 	inst := v.Inst
 	var err error
 	if !m.rate && !m.scale {

@@ -16,7 +16,7 @@ type GroupEvents struct {
 
 	set   int // index in a result
 	inst  int32
-	field groupMetric
+	field conversion
 }
 
 // An EventValue is the value of a field in one event record, as in GroupItem.
@@ -26,21 +26,21 @@ type EventValue struct {
 	Err   error
 }
 
-// AddEvents adds the field of the event records that are the values of metric
+// AddEvents adds the field of the event records that are the values of m.Metric
 // to the group (pmExtendFetchGroup_event(3)). The field is a metric as well,
-// event.flags and event.missed among them. See Add for the other arguments; a
-// rate has no meaning here and no value.
-func (g *FetchGroup) AddEvents(ctx context.Context, metric, instance, field, scale string, typ pcp.Type) (*GroupEvents, error) {
-	desc, err := g.lookup(ctx, metric)
+// perhaps event.flags or event.missed; m.Scale and m.Type are those of its values.
+// A rate has no meaning here and no value.
+func (g *FetchGroup) AddEvents(ctx context.Context, m GroupMetric, field string) (*GroupEvents, error) {
+	desc, err := g.lookup(ctx, m.Metric)
 	if err != nil {
 		return nil, err
 	}
 	e := &GroupEvents{Err: pcp.ErrValue}
-	if e.inst, err = g.instance(ctx, metric, desc.InDom, instance); err != nil {
+	if e.inst, err = g.instance(ctx, m.Metric, desc.InDom, m.Instance); err != nil {
 		return nil, err
 	}
 	if desc.Type != pcp.TypeEvent && desc.Type != pcp.TypeHighResEvent {
-		return nil, fmt.Errorf("%s has no event records: %w", metric, pcp.ErrType)
+		return nil, fmt.Errorf("%s has no event records: %w", m.Metric, pcp.ErrType)
 	}
 	fieldDesc, err := g.lookup(ctx, field)
 	if err != nil {
@@ -49,8 +49,8 @@ func (g *FetchGroup) AddEvents(ctx context.Context, metric, instance, field, sca
 	if fieldDesc.InDom != pcp.InDomNull {
 		return nil, fmt.Errorf("field %s: %w", field, pcp.ErrInDom)
 	}
-	if e.field, err = newGroupMetric(fieldDesc, scale, typ); err != nil {
-		return nil, fmt.Errorf("field %s in %q: %w", field, scale, err)
+	if e.field, err = newConversion(fieldDesc, m); err != nil {
+		return nil, fmt.Errorf("field %s in %q: %w", field, m.Scale, err)
 	}
 	if desc.InDom != pcp.InDomNull {
 		if err := g.c.AddProfile(desc.InDom, e.inst); err != nil {

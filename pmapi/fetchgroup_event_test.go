@@ -86,7 +86,7 @@ print(json.dumps(res))
 	defer g.Close()
 	items, errs := make([]*GroupEvents, len(reqs)), make([]error, len(reqs))
 	for i, r := range reqs {
-		items[i], errs[i] = g.AddEvents(ctx, r.Metric, r.Inst, r.Field, "", r.Type)
+		items[i], errs[i] = g.AddEvents(ctx, GroupMetric{Metric: r.Metric, Instance: r.Inst, Type: r.Type}, r.Field)
 	}
 	values := 0
 	for n := range fetches {

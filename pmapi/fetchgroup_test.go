@@ -52,7 +52,7 @@ func TestFetchGroup(t *testing.T) {
 	}
 	add := func(metric, inst, scale string, typ pcp.Type) *GroupItem {
 		t.Helper()
-		item, err := g.Add(ctx, metric, inst, scale, typ)
+		item, err := g.Add(ctx, GroupMetric{metric, inst, scale, typ})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,11 +66,11 @@ func TestFetchGroup(t *testing.T) {
 	fell := add("demo.bytes", "two", "", pcp.Type64)
 	text := add("demo.name", "", "", pcp.TypeString)
 	number := add("demo.name", "", "", pcp.TypeU32)
-	all, err := g.AddInstances(ctx, "demo.bytes", "", pcp.TypeDouble)
+	all, err := g.AddInstances(ctx, GroupMetric{Metric: "demo.bytes", Type: pcp.TypeDouble})
 	if err != nil {
 		t.Fatal(err)
 	}
-	single, err := g.AddInstances(ctx, "demo.name", "", pcp.TypeString)
+	single, err := g.AddInstances(ctx, GroupMetric{Metric: "demo.name", Type: pcp.TypeString})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestFetchGroup(t *testing.T) {
 		{"demo.bytes", "one", "furlong", pcp.TypeU32, pcp.ErrConv},
 		{"demo.bytes", "one", "", pcp.TypeAggregate, pcp.ErrType},
 	} {
-		if _, err := g.Add(ctx, bad.metric, bad.inst, bad.scale, bad.typ); pcp.Code(err) != bad.want {
+		if _, err := g.Add(ctx, GroupMetric{bad.metric, bad.inst, bad.scale, bad.typ}); pcp.Code(err) != bad.want {
 			t.Errorf("Add(%+v): %v", bad, err)
 		}
 	}
@@ -235,7 +235,7 @@ print(json.dumps(res))
 			t.Fatal(err)
 		}
 		var got string
-		item, err := g.Add(t.Context(), r.Metric, r.Inst, r.Scale, r.Type)
+		item, err := g.Add(t.Context(), GroupMetric{r.Metric, r.Inst, r.Scale, r.Type})
 		if err != nil {
 			got = fmt.Sprintf("extend %d", pcp.Code(err))
 		} else {
@@ -283,11 +283,11 @@ func TestFetchGroupArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	load, err := g.Add(ctx, "kernel.all.load", "1 minute", "", pcp.TypeFloat)
+	load, err := g.Add(ctx, GroupMetric{Metric: "kernel.all.load", Instance: "1 minute", Type: pcp.TypeFloat})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Add(ctx, "kernel.all.load", "nosuch", "", pcp.TypeFloat); !errors.Is(err, pcp.ErrInstLog) {
+	if _, err := g.Add(ctx, GroupMetric{Metric: "kernel.all.load", Instance: "nosuch", Type: pcp.TypeFloat}); !errors.Is(err, pcp.ErrInstLog) {
 		t.Errorf("Add of an instance that never comes: %v", err)
 	}
 	if err := g.Fetch(ctx); err != nil || load.Err != nil || load.Value.Float() < 6.01 || load.Value.Float() > 6.03 {

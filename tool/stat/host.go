@@ -82,13 +82,13 @@ func newHost(ctx context.Context, c *pmapi.Context, cfg *config.Config) (*host, 
 	none := true
 	for i, item := range items {
 		s.names[i] = item.name
-		s.items[i], err = group.Add(ctx, item.name, item.inst, item.scale, item.typ)
+		s.items[i], err = group.Add(ctx, pmapi.GroupMetric{Metric: item.name, Instance: item.inst, Scale: item.scale, Type: item.typ})
 		if err != nil && item.other != "" {
 			if i == swapIn || i == swapOut {
 				s.swapOp = 's'
 			}
 			s.names[i] = item.other
-			s.items[i], err = group.Add(ctx, item.other, item.inst, item.scale, item.typ)
+			s.items[i], err = group.Add(ctx, pmapi.GroupMetric{Metric: item.other, Instance: item.inst, Scale: item.scale, Type: item.typ})
 		}
 		if err != nil {
 			s.items[i] = nil
