@@ -26,7 +26,7 @@ type Config struct {
 	HZ int
 	// PageSize is the size of a page in bytes; 0 means os.Getpagesize.
 	PageSize int
-	// OneNode has all processors be in one NUMA node.
+	// OneNode puts all processors into one NUMA node.
 	OneNode bool
 	// Replaced says that files below Root may be replaced by others: no file
 	// stays open from one reading to the next.
@@ -48,8 +48,7 @@ type Config struct {
 	// Helper finds the processes of containers; nil means the root helper of
 	// this installation, which is looked for when it is first needed.
 	Helper Helper
-	// Log is told of files that cannot be read for another reason than that
-	// they are not there; nil discards.
+	// Log gets a line about each file that exists and cannot be read; nil discards.
 	Log *slog.Logger
 }
 

@@ -238,7 +238,7 @@ func TestWaitGoesBack(t *testing.T) {
 	}
 }
 
-// TestHZ has a kernel whose ticks are no whole number of milliseconds.
+// TestHZ has a kernel whose ticks are not whole milliseconds.
 func TestHZ(t *testing.T) {
 	r := newTree(t)
 	r.write("proc/stat", "cpu  1024 18446744073709551615 0 0\n")

@@ -71,7 +71,7 @@ type box struct {
 	busy   chan struct{} // closed when the last reading has ended; nil before the first
 }
 
-// path is where a file is read of which there is one for each name space.
+// path returns where a file is read that each name space has one of.
 func (b *box) path(name string) string {
 	if rest, ok := strings.CutPrefix(name, "proc/net/"); ok {
 		// proc/net leads to the main thread's.
@@ -83,7 +83,7 @@ func (b *box) path(name string) string {
 	return name
 }
 
-// reading reports whether a reading that was given up has not ended.
+// reading reports whether a reading that was abandoned is still going on.
 func (b *box) reading() bool {
 	if b.busy == nil {
 		return false
@@ -108,7 +108,7 @@ func (a *Agent) newBox(name, space string, pid int) (*box, error) {
 	return b, err
 }
 
-// helper is whom to ask for containers.
+// helper returns the helper that knows containers.
 func (a *Agent) helper() Helper {
 	if a.host.cfg.Helper == nil {
 		a.host.cfg.Helper = rootproto.NewClient(rootproto.DefaultPath(config.Process()))
@@ -145,7 +145,7 @@ func (a *Agent) inside(ctx context.Context, client *pmda.Client, want column.Set
 	return in, nil
 }
 
-// use makes b the one used last, and forgets those not used for long.
+// use notes that b was used last, and forgets the container that was used longest ago.
 func (bs *boxes) use(b *box) {
 	if bs.byName == nil {
 		bs.byName = make(map[string]*box)

@@ -105,8 +105,8 @@ func (b *box) readIn(proc *nsenter.Process, want column.Set) error {
 	return nil
 }
 
-// isSysfs reports whether the kernel answers for a directory, and not somebody in
-// the container.
+// isSysfs reports whether a directory is the kernel's, and not one that the container
+// made.
 func isSysfs(dir string) bool {
 	var s unix.Statfs_t
 	return unix.Statfs(dir, &s) == nil && s.Type == unix.SYSFS_MAGIC

@@ -48,8 +48,8 @@ const (
 	numStat
 )
 
-// waitSlop is by how much a wait time may go back before it is believed: the
-// kernel says that it may decrease a little (proc(5)), which a counter must not.
+// waitSlop is the smallest decrease of a wait time that is believed. The kernel's may
+// decrease a little (proc(5)), which a counter must not.
 const waitSlop = 100
 
 // maxCPU bounds processor and node numbers found in files.
@@ -272,7 +272,7 @@ func (r *cpuReader) parse(b []byte) {
 			r.seen[cpu] = r.pass
 			node := r.node(cpu)
 			if node < 0 {
-				// As in C there are the processors that are in a node.
+				// As in C only processors that are in a node are reported.
 				resurvey = true
 				continue
 			}
@@ -304,7 +304,7 @@ func (r *cpuReader) parse(b []byte) {
 		}
 	}
 	if cpus.Rows() == 0 && haveAll {
-		// A kernel without SMP has the one line only.
+		// A kernel without SMP has only one line.
 		r.grow(0)
 		putTimes(cpus.Row(cpus.AddNamed(0, r.names[0])), &all, r.hz, mult)
 		r.sums[0] = all

@@ -132,9 +132,9 @@ func (t *cpuText) put(out *column.Block, row int) {
 	}
 }
 
-// parse splits the file in sections, one for each processor. Where all the
-// "processor" lines come first, what follows is of each of them; and so is all
-// where there are none.
+// parse splits the file into sections, one for each processor. If all the
+// "processor" lines come first, or if there are none, the other lines hold for each
+// processor.
 func (r *cpuInfoReader) parse(b []byte) {
 	r.cpus, r.shared, r.isShared = r.cpus[:0], cpuText{}, false
 	lastWasProcessor := false

@@ -5,13 +5,16 @@
 //	t := linux.New(linux.Config{Root: "testdata/vm"}) // of a copy of such files
 //
 // An [Agent] reads only the files which the wanted metrics come from, each once
-// for any number of clients, into dense tables; a fetch copies from them.
+// for any number of clients, into tables of columns (package pmda/column); a fetch
+// copies from them. What belongs together is a family, in a file of its own:
+// families.go lists them.
 // Metrics keep the PMIDs, types, units, instance domains and instance names
 // that pmdalinux(1) has given them. What the kernel does not report has no
 // value; it is not an error.
 //
 // Instances that the kernel does not number get numbers in the order in which
 // they first appear, and keep them while the agent lives. Slabs and serial ports
-// have values for root only, unless Config.AllAccess says otherwise. Asking for file systems takes a goroutine, since
-// one that does not answer must not stop the rest.
+// have values for root only, unless Config.AllAccess is set. File systems are asked
+// for their sizes in a goroutine, since one that does not answer must not stop the
+// rest.
 package linux

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// FromEnvironment changes c as the variables say by which the C agent is made
-// to read the files of another machine: LINUX_STATSPATH, the root directory;
-// LINUX_HERTZ and LINUX_PAGESIZE; LINUX_NNODES, which has all processors be in
-// one node; LINUX_MDADM, the program that is asked for the status of arrays; and
+// FromEnvironment changes c by the variables that make the C agent read the files
+// of another machine: LINUX_STATSPATH, the root directory; LINUX_HERTZ and
+// LINUX_PAGESIZE; LINUX_NNODES, which puts all processors into one node; LINUX_MDADM, the program that is asked for the status of arrays; and
 // LINUX_ACCESS, which gives all clients what is otherwise for root.
 //
 // LINUX_NCPUS has no effect: here the number of processors is always that of
@@ -20,7 +19,7 @@ func (c *Config) FromEnvironment(getenv func(string) string) {
 	}
 	for name, p := range map[string]*int{"LINUX_HERTZ": &c.HZ, "LINUX_PAGESIZE": &c.PageSize} {
 		if s := getenv(name); s != "" {
-			// As in C what is no number is 0, which means 1.
+			// As in C text that is not a number is 0, which means 1.
 			n, _ := strconv.Atoi(strings.TrimSpace(s))
 			*p = max(n, 1)
 		}

@@ -97,10 +97,10 @@ func (h *host) wholeFile(name string) *procfs.File { return h.kept(procfs.NewWho
 // deviceFile is wholeFile for files of which each device has its own.
 func (h *host) deviceFile(name string) *procfs.File { return h.wholeFile(name).In(&h.devices) }
 
-// kept has f stay open between readings if that is allowed.
+// kept returns f, which stays open between readings if that is allowed.
 func (h *host) kept(f *procfs.File) *procfs.File {
 	if h.cfg.Replaced {
-		return f.In(&h.devices) // of which none may
+		return f.In(&h.devices) // whose files do not
 	}
 	return f
 }

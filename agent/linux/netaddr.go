@@ -91,7 +91,7 @@ func (r *netAddrReader) readHW() error {
 }
 
 // readInet asks the kernel by netlink, and so allocates. There is no file
-// with the addresses, and none are reported below another root.
+// with the addresses; below another root than / no address is reported.
 func (r *netAddrReader) readInet() error {
 	out := r.blocks[blockNetInet]
 	out.Clear()

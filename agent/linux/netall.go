@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp/internal/procfs"
 )
 
-// notPhysical matches the interfaces that network.all leaves out, where no
-// configuration says otherwise: what passes through them also passes others.
+// notPhysical matches the interfaces that network.all leaves out unless there is a
+// configuration: what passes through them also passes through others.
 const notPhysical = `^(lo|bond[0-9]+|team[0-9]+|face)$`
 
 // Columns of blockNetAll.

@@ -153,7 +153,7 @@ func (r *netReader) parse(b []byte, out *column.Block) {
 	}
 }
 
-// closeGone closes the files of interfaces that are there no more.
+// closeGone closes the files of interfaces that have gone.
 func (r *netReader) closeGone(insts []int32) {
 	if slices.Equal(insts, r.last) {
 		return

@@ -197,7 +197,7 @@ func (r *nfsReader) read() error {
 	return failed
 }
 
-// list has the blocks of operations list these, without values.
+// list gives the blocks of operations a row for each, without values.
 func (r *nfsReader) list() {
 	for _, ops := range nfsOps {
 		for _, out := range r.blocks[blockNFS2Client:] {

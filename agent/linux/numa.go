@@ -45,7 +45,7 @@ func (r *numaReader) read() error {
 	for i := range t.nodes {
 		row := out.Row(out.Add(int32(i)))
 		set := func(col int, v uint64) { row[col] = column.Num(v) }
-		// A node may go between the survey and now; it then has no values.
+		// A node that has gone since the survey has no values.
 		if b, err := r.meminfo[i].Read(); err == nil {
 			r.keyed[i].Parse(b, r.prefix[i], set)
 		}

@@ -93,8 +93,8 @@ func (f oneFile) read() error {
 	return nil
 }
 
-// bothFiles is for sources of two files of which the second may be missing, as
-// those of IPv6 are where that is switched off. The error of the first clears
+// bothFiles reads a source of two files of which the second may be missing, as
+// those of IPv6 are where that is switched off. An error of the first file clears
 // the blocks of both.
 func bothFiles(first, second oneFile) func() error {
 	return func() error {

@@ -16,8 +16,8 @@ const (
 )
 
 // A zoneReader reads /proc/zoneinfo. Its instances are the zones of each node
-// that have pages, "DMA::node0", and the nodes, "node0", which the counters
-// belong to that newer kernels keep by node.
+// that have pages, "DMA::node0", and the nodes, "node0", which have the counters
+// that newer kernels keep by node.
 type zoneReader struct {
 	blocks  []*column.Block
 	file    *procfs.File

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 
 	"github.com/go-pcp/pcp"
@@ -21,8 +22,7 @@ type Config struct {
 	// Order lists subtrees of names, or names, that come first in the name space, in
 	// this order. All other names follow, in the order of the tables.
 	Order []string
-	// Log is told of sources that cannot be read for another reason than that they
-	// are not there; nil discards.
+	// Log gets a line about each source that exists and cannot be read; nil discards.
 	Log *slog.Logger
 }
 
@@ -54,8 +54,12 @@ type metric struct {
 // A Set is a set of the sources of an agent, by number.
 type Set []bool
 
-// maxItem is the largest item of a PMID.
-const maxItem = 1<<10 - 1
+// The largest cluster and item of a PMID, and how many metrics the index has room for.
+const (
+	maxCluster = 1<<12 - 1
+	maxItem    = 1<<10 - 1
+	maxMetrics = math.MaxInt16
+)
 
 // New returns the agent that serves families. It reads nothing yet. The error says
 // which source or metric is wrong.
@@ -145,8 +149,11 @@ func (a *Agent) addMetric(f *Family, m *Metric) error {
 	if b == nil {
 		return fmt.Errorf("no source fills block %d", m.From)
 	}
-	if m.Cluster < 0 || m.Item < 0 || m.Item > maxItem {
+	if m.Cluster < 0 || m.Cluster > maxCluster || m.Item < 0 || m.Item > maxItem {
 		return pcp.ErrPMID
+	}
+	if len(a.metrics) == maxMetrics {
+		return fmt.Errorf("an agent cannot have more than %d metrics", maxMetrics)
 	}
 	pm := metric{
 		Metric: m, block: b.place, col: b.column(m), indom: pcp.InDomNull,

@@ -323,6 +323,13 @@ func TestWrongTables(t *testing.T) {
 	f("metric wrong.1 (1.2): wrong.0 has the same PMID", m, NewBlocks(m, Layout{Cols: 1}))
 	m = one(Metric{Item: 1024})
 	f(pcp.ErrPMID.Error(), m, NewBlocks(m, Layout{Cols: 1}))
+	m = one(Metric{Cluster: 4096})
+	f(pcp.ErrPMID.Error(), m, NewBlocks(m, Layout{Cols: 1}))
+	many := make([]Metric, maxMetrics+1)
+	for i := range many {
+		many[i] = Metric{Cluster: i / (maxItem + 1), Item: i % (maxItem + 1)}
+	}
+	f("more than 32767 metrics", many, NewBlocks(many, Layout{Cols: 1}))
 	m = one(Metric{})
 	f("no block lists instance domain 4", m, NewBlocks(m, Layout{Cols: 1, InDom: &InDom{Serial: 4}}))
 	f("there are two instance domains 4", m, NewBlocks(m, Layout{Cols: 1, Lists: true, InDom: &InDom{Serial: 4}}, Layout{Lists: true, InDom: &InDom{Serial: 4}}))
