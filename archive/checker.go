@@ -18,7 +18,9 @@ type Checker struct {
 	layouts map[layoutKey]*layout // nil for one that was seen once
 	last    *layout
 	key     layoutKey // of last
+	learned int       // layouts
 	scratch pcp.Result
+	sets    []Set // of a record without a layout
 }
 
 // A layoutKey is what a layout is looked for by: the length of the record, the
@@ -33,7 +35,9 @@ type layout struct {
 	sets   []byte    // the record that it was learned of, up to its blocks
 	fixed  []stretch // of sets: all but the values in situ
 	blocks []run
-	misses int // records that turned out to be different
+	misses int   // records that turned out to be different
+	list   []Set // see Record
+	number int   // see Record.Layout
 }
 
 type stretch struct{ from, to int }
@@ -47,7 +51,9 @@ type run struct {
 // Limits of what is remembered: layouts, bytes of a record that has one, and how
 // often it may not fit.
 const (
-	maxLayouts      = 32
+	// MaxLayouts is the limit of [Record.Layout].
+	MaxLayouts = 64
+
 	maxLayoutLength = 1 << 20
 	maxLayoutMisses = 20
 )
@@ -57,9 +63,52 @@ func (c *Checker) Check(s *SetScanner) error {
 	if s.bad {
 		return s.Err()
 	}
+	_, err := c.find(s)
+	return err
+}
+
+// Record checks a record of which Body and Version are known, and fills in its
+// time, its sets and its layout.
+func (c *Checker) Record(r *Record) error {
+	var s SetScanner
+	if !s.Start(r.Body, r.Version) {
+		return DecodeResult(&c.scratch, r.Body, r.Version) // it says what is wrong
+	}
+	l, err := c.find(&s)
+	if err != nil {
+		return err
+	}
+	r.Time = s.Time
+	if l != nil {
+		r.Sets, r.Layout = l.list, l.number
+		return nil
+	}
+	c.sets = appendSets(c.sets[:0], r.Body, s.off, s.Sets)
+	r.Sets, r.Layout = c.sets, 0
+	return nil
+}
+
+// appendSets appends the n sets of a good record from an offset on.
+func appendSets(list []Set, b []byte, off, n int) []Set {
+	for range n {
+		set := Set{PMID: pcp.PMID(binary.BigEndian.Uint32(b[off:]))}
+		k := int32(binary.BigEndian.Uint32(b[off+4:]))
+		if off += valueset.SetHead; k <= 0 {
+			set.Status = pcp.Error(k)
+		} else {
+			set.ValFmt, set.Len, set.At = pcp.ValFmt(binary.BigEndian.Uint32(b[off:])), int(k), off+4
+			off += 4 + valueset.Pair*int(k)
+		}
+		list = append(list, set)
+	}
+	return list
+}
+
+// find checks a record and returns its layout, or nil if none is known.
+func (c *Checker) find(s *SetScanner) (*layout, error) {
 	b, off := s.body, s.off
 	if len(b)-off < 8 || len(b) > maxLayoutLength {
-		return c.decode(s)
+		return nil, c.decode(s)
 	}
 	key := layoutKey{len(b), s.Sets, pcp.PMID(binary.BigEndian.Uint32(b[off:]))}
 	if c.last == nil || c.key != key {
@@ -67,23 +116,26 @@ func (c *Checker) Check(s *SetScanner) error {
 	}
 	if l := c.last; l != nil && l.misses <= maxLayoutMisses {
 		if l.fits(b) {
-			return nil
+			return l, nil
 		}
 		l.misses++
 	}
 	if !regular(b, off, s.Sets) {
-		return c.decode(s)
+		return nil, c.decode(s)
 	}
 	if _, seen := c.layouts[key]; seen && c.last == nil {
 		c.last = learn(b, off, s.Sets)
+		c.learned++
+		c.last.number = c.learned
 		c.layouts[key] = c.last
-	} else if !seen && len(c.layouts) < maxLayouts {
+		return c.last, nil
+	} else if !seen && len(c.layouts) < MaxLayouts {
 		if c.layouts == nil {
 			c.layouts = make(map[layoutKey]*layout)
 		}
 		c.layouts[key] = nil
 	}
-	return nil
+	return nil, nil
 }
 
 func (c *Checker) decode(s *SetScanner) error {
@@ -144,7 +196,7 @@ const numberBlock = valueset.BlockHead + 8
 
 // learn returns the layout of a regular record of n sets from off on.
 func learn(b []byte, off, n int) *layout {
-	l := new(layout)
+	l := &layout{list: appendSets(nil, b, off, n)}
 	fix := func(from, to int) {
 		if k := len(l.fixed) - 1; k >= 0 && l.fixed[k].to == from {
 			l.fixed[k].to = to

@@ -50,12 +50,16 @@ func BenchmarkValues(b *testing.B) {
 			b.SetBytes(size)
 			b.ReportAllocs()
 			for b.Loop() {
-				s := &valueScan{c: &Checker{a: a, name: "a"}, version: archive.Version3, metrics: make(map[pcp.PMID]*metric)}
+				s := &valueScan{c: &Checker{a: a, name: "a"}, metrics: make(map[pcp.PMID]*metric)}
+				var check archive.Checker
 				for _, body := range bodies {
-					t, sets, _ := archive.RecordTime(body, archive.Version3)
-					s.time = t
-					if err := s.record(body, int(sets), true); err != nil || len(s.pending) > 0 {
-						b.Fatalf("%v, %+v", err, s.pending)
+					rec := archive.Record{Body: body, Version: archive.Version3}
+					if err := check.Record(&rec); err != nil {
+						b.Fatal(err)
+					}
+					s.time = rec.Time
+					if s.record(&rec); len(s.pending) > 0 {
+						b.Fatalf("%+v", s.pending)
 					}
 				}
 			}
@@ -70,18 +74,21 @@ func TestAllocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	s := &valueScan{c: &Checker{a: a, name: "a"}, version: archive.Version3, metrics: make(map[pcp.PMID]*metric)}
+	s := &valueScan{c: &Checker{a: a, name: "a"}, metrics: make(map[pcp.PMID]*metric)}
 	body, err := archive.AppendResult(nil, result(pcp.Timestamp{Sec: 1700000000}, 1), archive.Version3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sec := int64(1700000000)
+	var check archive.Checker
+	rec := archive.Record{Body: body, Version: archive.Version3}
 	n := testing.AllocsPerRun(100, func() {
 		s.time = pcp.Timestamp{Sec: sec}
 		sec++
-		if err := s.record(body, 5, true); err != nil {
+		if err := check.Record(&rec); err != nil {
 			t.Fatal(err)
 		}
+		s.record(&rec)
 	})
 	if n > 0 {
 		t.Errorf("%v allocations for a record", n)

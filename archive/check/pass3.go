@@ -21,32 +21,28 @@ func (c *Checker) pass3() bool {
 	if c.window.FromStart {
 		from = pcp.Timestamp{}
 	}
-	r := c.a.NewReader()
-	defer r.Close()
-	s := &valueScan{c: c, from: from, version: c.a.Version(), metrics: make(map[pcp.PMID]*metric)}
+	in := archive.NewScanner(c.a)
+	defer in.Close()
+	s := &valueScan{c: c, from: from, metrics: make(map[pcp.PMID]*metric)}
 	c.scan = s
 	last := from
-	err := r.SeekNear(from, archive.Forward)
+	err := in.SeekNear(from)
 	pending := 0
 	if err == nil {
-		s.volFirst, _ = r.Position()
+		s.volFirst, _ = in.Position()
 	}
 	for err == nil {
-		var body []byte
-		if body, s.vol, err = r.NextBody(); err != nil {
+		var rec *archive.Record
+		rec, err = in.Next()
+		s.vol, s.off = in.Position()
+		if err != nil {
 			break
 		}
-		_, off := r.Position()
-		s.off = off - int64(len(body)) - 8
-		if pending += len(body) + 8; pending >= inputSize {
+		if pending += len(rec.Body) + 8; pending >= inputSize {
 			c.progress(int64(pending))
 			pending = 0
 		}
-		t, sets, ok := archive.RecordTime(body, s.version)
-		if !ok || sets < 0 {
-			err = archive.DecodeResult(new(pcp.Result), body, s.version)
-			break
-		}
+		t := rec.Time
 		s.time = t
 		s.pending = s.pending[:0]
 		if t.Sub(c.start) < 0 {
@@ -56,8 +52,8 @@ func (c *Checker) pass3() bool {
 			s.say(Error, "["+c.clock(t)+"]", ": timestamp went backwards, prior timestamp: "+c.clock(last))
 		}
 		within := !later(t, c.window.Finish)
-		if err = s.record(body, int(sets), within); err != nil {
-			break
+		if within {
+			s.record(rec)
 		}
 		c.Records++
 		last = t
@@ -66,7 +62,7 @@ func (c *Checker) pass3() bool {
 			err = io.EOF
 			break
 		}
-		if sets == 0 {
+		if len(rec.Sets) == 0 {
 			s.marks++
 			c.Marks++
 		}
@@ -100,7 +96,6 @@ func later(t, finish pcp.Timestamp) bool {
 type valueScan struct {
 	c       *Checker
 	from    pcp.Timestamp
-	version int
 	metrics map[pcp.PMID]*metric
 	before  []*metric // of the sets of the last record
 	marks   int       // so far

@@ -294,7 +294,7 @@ func (x *reducer) copy(ctx context.Context) error {
 	for i, m := range x.metrics {
 		ids[i] = m.id
 	}
-	x.scan.list, x.scan.metrics = x.archives, x.byID
+	x.scan.in, x.scan.metrics = archive.NewScanner(x.archives...), x.byID
 	ends, found := make(chan pcp.Timestamp), make(chan finding)
 	go x.scan.run(ends, found)
 	defer func() { close(ends); <-found }()

@@ -2,6 +2,7 @@ package logreduce
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/go-pcp/pcp"
@@ -45,11 +46,14 @@ func (s *instances) recorded(sl *slot, interval uint32) bool {
 	return sl.interval == interval || sl.inList && s.listed == interval
 }
 
-// note takes in the n instances of a set that was recorded in an interval.
-func (s *instances) note(set *archive.SetScanner, n int, interval uint32) {
+// note takes in the instances of a set that was recorded in an interval, with their
+// values.
+func (s *instances) note(values []byte, interval uint32) {
+	n := len(values) / 8
+	at := func(k int) int32 { return int32(binary.BigEndian.Uint32(values[8*k:])) }
 	if n == len(s.list) {
 		k := 0
-		for k < n && set.Inst(k) == s.list[k] {
+		for k < n && at(k) == s.list[k] {
 			k++
 		}
 		if k == n {
@@ -63,17 +67,17 @@ func (s *instances) note(set *archive.SetScanner, n int, interval uint32) {
 	}
 	was := s.at
 	s.list = s.list[:0]
-	var at []int32
+	var slots []int32
 	for k := range n {
-		inst := set.Inst(k)
+		inst := at(k)
 		found := s.find(inst, was, k)
 		if found < 0 {
 			found = s.add(inst)
 		}
 		s.slots[found].inList = true
-		s.list, at = append(s.list, inst), append(at, found)
+		s.list, slots = append(s.list, inst), append(slots, found)
 	}
-	s.at, s.listed = at, interval
+	s.at, s.listed = slots, interval
 }
 
 // find returns the slot of an instance, -1 if there is none. Last is where they

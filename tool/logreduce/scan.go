@@ -3,9 +3,7 @@ package logreduce
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
-	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
@@ -15,51 +13,12 @@ import (
 // A scan reads all records of the input once, up to the end of one interval
 // after the other.
 type scan struct {
-	list     []*archive.Archive
-	cur      int
-	r        *archive.Reader
-	sets     archive.SetScanner
-	pending  bool   // the record in sets is behind the last interval
+	in       *archive.Scanner
+	rec      *archive.Record
+	pending  bool   // rec is behind the last interval
 	interval uint32 // number of the interval
 	metrics  map[pcp.PMID]*metric
 	places   []*metric // of the last record: mostly the same again
-}
-
-func (s *scan) close() {
-	if s.r != nil {
-		s.r.Close()
-		s.r = nil
-	}
-}
-
-// next goes to the next record. Between archives there is a mark, a millisecond
-// behind the end of the earlier one.
-func (s *scan) next() error {
-	if s.r == nil {
-		s.r = s.list[s.cur].NewReader()
-		if err := s.r.MoveToEnd(archive.Backward); err != nil {
-			return err
-		}
-	}
-	a := s.list[s.cur]
-	body, err := s.r.Step(archive.Forward)
-	if err == nil {
-		if !s.sets.Start(body, a.Version()) || !validStamp(body, a.Version()) {
-			return fmt.Errorf("%s: %w", a.Path(), pcp.ErrLogRec)
-		}
-		return nil
-	}
-	if !errors.Is(err, io.EOF) || s.cur+1 == len(s.list) {
-		return err
-	}
-	s.close()
-	s.cur++
-	end, err := a.End()
-	if err != nil {
-		return err
-	}
-	s.sets = archive.SetScanner{Time: end.Add(time.Millisecond)}
-	return nil
 }
 
 // validStamp reports whether the time of a record is one. A fraction of a second that is a second
@@ -90,7 +49,7 @@ func (s *scan) run(ends <-chan pcp.Timestamp, found chan<- finding) {
 		marks, err := s.look(end)
 		found <- finding{marks, err}
 	}
-	s.close()
+	s.in.Close()
 	close(found)
 }
 
@@ -101,19 +60,23 @@ func (s *scan) look(end pcp.Timestamp) (marks []pcp.Timestamp, err error) {
 	s.interval++
 	for {
 		if !s.pending {
-			err := s.next()
+			rec, err := s.in.Next()
 			if errors.Is(err, io.EOF) {
 				return marks, nil
+			}
+			if err == nil && rec.Body != nil && !validStamp(rec.Body, rec.Version) {
+				err = pcp.ErrLogRec
 			}
 			if err != nil {
 				return nil, scanMessage("doscan: Error: pmFetch failed: " + cli.ErrText(err))
 			}
+			s.rec = rec
 		}
 		s.pending = false
-		if s.sets.Sets == 0 {
-			marks = append(marks, s.sets.Time)
+		if len(s.rec.Sets) == 0 {
+			marks = append(marks, s.rec.Time)
 		}
-		if s.sets.Time.Compare(end) > 0 {
+		if s.rec.Time.Compare(end) > 0 {
 			s.pending = true
 			return marks, nil
 		}
@@ -125,27 +88,25 @@ func (s *scan) look(end pcp.Timestamp) (marks []pcp.Timestamp, err error) {
 
 // note notes the instances of the record.
 func (s *scan) note() error {
-	for i := 0; s.sets.Next(); i++ {
+	for i := range s.rec.Sets {
+		set := &s.rec.Sets[i]
 		if i == len(s.places) {
 			s.places = append(s.places, nil)
 		}
 		m := s.places[i]
-		if m == nil || m.id != s.sets.PMID {
+		if m == nil || m.id != set.PMID {
 			var known bool
-			if m, known = s.metrics[s.sets.PMID]; !known && s.sets.Len > 0 {
-				return scanMessage("scan: Arrgh, cannot find pid " + s.sets.PMID.String() + " in pidlist[]")
+			if m, known = s.metrics[set.PMID]; !known && set.Len > 0 {
+				return scanMessage("scan: Arrgh, cannot find pid " + set.PMID.String() + " in pidlist[]")
 			}
 			if m == nil {
 				continue
 			}
 			s.places[i] = m
 		}
-		if n := s.sets.Len; n > 0 {
-			m.seen.note(&s.sets, n, s.interval)
+		if set.Len > 0 {
+			m.seen.note(s.rec.Values(set), s.interval)
 		}
-	}
-	if err := s.sets.Err(); err != nil {
-		return scanMessage("doscan: Error: pmFetch failed: " + cli.ErrText(err))
 	}
 	return nil
 }

@@ -2,10 +2,9 @@ package logsummary
 
 import (
 	"encoding/binary"
-	"errors"
-	"io"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -14,10 +13,6 @@ import (
 	"github.com/go-pcp/pcp/archive/replay"
 	"github.com/go-pcp/pcp/tool/cli"
 )
-
-// blockBase is where offsets of blocks count from, in bytes before the contents
-// of a record. Part of the file format; do not change.
-const blockBase = 12
 
 // A fatalError is a value that makes the tool give up.
 type fatalError struct {
@@ -34,13 +29,20 @@ type set struct {
 	inSitu bool
 }
 
+// A plan is the sets of a record for each worker.
+type plan struct {
+	sets   [workers][]set
+	errors bool // there are sets with errors
+}
+
 // A record is one in a batch: its sets, those of each worker in the batch's own
-// list or in the shape of the record. One without any is a mark.
+// list or in the plan of the records that are laid out as it is. One without any
+// is a mark.
 type record struct {
 	now        int64
 	start, end int // in the batch
 	mark       bool
-	shape      *shape
+	plan       *plan
 	sets       [workers][2]int32 // in batch.sets
 }
 
@@ -62,14 +64,12 @@ const (
 type scanner struct {
 	t       *tool
 	second  bool // pass
-	version int
 	base    pcp.Timestamp
-	scratch pcp.Result
 	load    [workers]int // values in a record of the metrics of each worker
 	elapsed [workers]interval
-	shapes  shapes
-	prev    *metric // of the set before
-	head    *metric // of the first set of the last record
+	plans   [archive.MaxLayouts + 1]*plan // by layout
+	prev    *metric                       // of the set before
+	head    *metric                       // of the first set of the last record
 
 	batch  *batch
 	free   chan *batch
@@ -150,54 +150,37 @@ func (s *scanner) flush() {
 
 // read reads the records of the window into batches.
 func (s *scanner) read(set *replay.Set) error {
-	src := records{list: set.Archives()}
-	defer src.close()
+	in := archive.NewScanner(set.Archives()...)
+	defer in.Close()
 	origin, finish := s.t.window.Start, s.t.window.Finish
 	var progress *cli.Progress
 	if !s.inline { // else there may be warnings
 		progress = cli.NewProgress(s.t.env, s.t.env.ProgName(), 0)
 		defer progress.Clear()
 	}
-	if err := src.seek(origin); err != nil {
+	if err := in.Seek(origin); err != nil {
 		return err
 	}
-	for s.fatal.Load() == nil {
-		body, now, err := src.next()
+	for rec, err := range in.Records() {
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
 			return err
 		}
-		n := int32(0)
-		if body != nil {
-			s.version = src.version
-			var ok bool
-			if now, n, ok = archive.RecordTime(body, s.version); !ok || n < 0 {
-				return archive.DecodeResult(&s.scratch, body, s.version)
-			}
-		}
 		// What comes against the direction of time is passed over, and what
-		// comes late ends it, but only if it is a good record.
-		early, late := now.Compare(origin) < 0, micro(now).Compare(finish) > 0
-		if early || late || !s.take(body, s.relative(now), int(n), false) {
-			if body != nil {
-				if err := archive.DecodeResult(&s.scratch, body, s.version); err != nil {
-					return err
-				}
-			}
-			switch {
-			case early:
-				continue
-			case late:
-				return nil
-			}
-			s.take(body, s.relative(now), int(n), true)
+		// comes late ends it.
+		if rec.Time.Compare(origin) < 0 {
+			continue
 		}
-		origin = now
+		if micro(rec.Time).Compare(finish) > 0 {
+			return nil
+		}
+		s.take(rec)
+		origin = rec.Time
 		if s.inline || len(s.batch.buf) >= batchSize {
 			s.flush()
-			progress.Set(int64(1000*now.Sub(s.t.window.Start)), int64(1000*finish.Sub(s.t.window.Start)))
+			progress.Set(int64(1000*rec.Time.Sub(s.t.window.Start)), int64(1000*finish.Sub(s.t.window.Start)))
+		}
+		if s.fatal.Load() != nil {
+			return nil
 		}
 	}
 	return nil
@@ -221,137 +204,54 @@ func absolute(base pcp.Timestamp, now int64) pcp.Timestamp {
 	return t
 }
 
-// headSize returns the length of what comes before the sets of a record.
-func headSize(version int) int {
-	if version >= archive.Version3 {
-		return 16
-	}
-	return 12
-}
-
-// take puts a record of n sets into the batch. It reports whether the record is
-// one as pmlogger writes them: all within it, and the blocks in the order of
-// their values without gaps. Of others, which may be in order too, it takes
-// nothing unless checked.
-func (s *scanner) take(body []byte, now int64, n int, checked bool) bool {
+// take puts a record into the batch.
+func (s *scanner) take(in *archive.Record) {
 	b := s.batch
-	rec := record{now: now, start: len(b.buf)}
-	if n == 0 {
-		if body != nil && !checked && len(body) != headSize(s.version) {
-			return false
-		}
-		rec.mark = true
+	rec := record{now: s.relative(in.Time), start: len(b.buf), mark: len(in.Sets) == 0}
+	b.buf = append(b.buf, in.Body...)
+	rec.end = len(b.buf)
+	p := s.plans[in.Layout]
+	if rec.mark || p != nil {
+		rec.plan = p
 		b.records = append(b.records, rec)
-		return true
-	}
-	if !checked {
-		if rec.shape = s.shapes.find(body, n, s.version); rec.shape != nil {
-			b.buf = append(b.buf, body...)
-			rec.end = len(b.buf)
-			b.records = append(b.records, rec)
-			if rec.shape.errors && s.t.warn {
-				s.warnErrors(body, n)
-			}
-			return true
+		if p != nil && p.errors && s.t.warn {
+			s.warnErrors(in.Sets)
 		}
+		return
 	}
 	lens := [workers]int{len(b.sets[0]), len(b.sets[1])}
-	undo := func() bool {
-		for w, l := range lens {
-			b.sets[w] = b.sets[w][:l]
-		}
-		return false
-	}
-	at := headSize(s.version)
-	first, want, failed := 0, 0, false // the first block, the next one, is there an error
-	for i := range n {
-		if len(body)-at < 12 && (len(body)-at < 8 || int32(binary.BigEndian.Uint32(body[at+4:])) > 0) {
-			return undo()
-		}
-		word := binary.BigEndian.Uint64(body[at:])
-		id, k := pcp.PMID(word>>32), int(int32(word))
-		if at += 8; k <= 0 {
-			failed = failed || k < 0
+	failed := false
+	for i := range in.Sets {
+		x := &in.Sets[i]
+		if x.Len == 0 {
+			failed = failed || x.Status < 0
 			continue
 		}
-		format := pcp.ValFmt(binary.BigEndian.Uint32(body[at:]))
-		at += 4
-		if 8*uint64(k) > uint64(len(body)-at) {
-			return undo()
-		}
-		values := body[at : at+8*k]
-		at += 8 * k
-		if format != pcp.ValInSitu && !checked {
-			if format != pcp.ValDPtr && format != pcp.ValSPtr {
-				return undo()
-			}
-			if want == 0 {
-				if want = int(binary.BigEndian.Uint32(values[4:]))*4 - blockBase; want < at {
-					return undo()
-				}
-				first = want
-			}
-			if want = blocks(body, values, want); want < 0 {
-				return undo()
-			}
-		}
-		if m := s.metric(id, i == 0, k); m.known {
-			b.sets[m.owner] = append(b.sets[m.owner], set{m, int32(at - 8*k), int32(k), format == pcp.ValInSitu})
+		if m := s.metric(x.PMID, i == 0, x.Len); m.known {
+			b.sets[m.owner] = append(b.sets[m.owner], set{m, int32(x.At), int32(x.Len), x.ValFmt == pcp.ValInSitu})
 		}
 	}
-	if !checked && (first != 0 && first != at || max(want, at) != len(body)) {
-		return undo()
-	}
-	b.buf = append(b.buf, body...)
-	rec.end = len(b.buf)
 	for w, l := range lens {
 		rec.sets[w] = [2]int32{int32(l), int32(len(b.sets[w]))}
 	}
 	b.records = append(b.records, rec)
 	if failed && s.t.warn {
-		s.warnErrors(body, n)
+		s.warnErrors(in.Sets)
 	}
-	if !checked {
-		s.shapes.learn(body, n, s.version, [workers][]set{b.sets[0][lens[0]:], b.sets[1][lens[1]:]}, failed)
+	if in.Layout != 0 {
+		s.plans[in.Layout] = &plan{[workers][]set{slices.Clone(b.sets[0][lens[0]:]), slices.Clone(b.sets[1][lens[1]:])}, failed}
 	}
-	return true
-}
-
-// blocks goes over the blocks of values, of which the first one must be at an
-// offset of body, and returns where the next one must be; -1 if they are not as
-// pmlogger writes them.
-func blocks(body, values []byte, want int) int {
-	for ; len(values) >= 8; values = values[8:] {
-		if want < 0 || len(body)-want < 4 || int(binary.BigEndian.Uint32(values[4:]))*4-blockBase != want {
-			return -1
-		}
-		word := binary.BigEndian.Uint32(body[want:])
-		if t := pcp.Type(word >> 24); t == pcp.TypeEvent || t == pcp.TypeHighResEvent {
-			return -1
-		}
-		size := int(word & 0xffffff)
-		if size < 4 || size > len(body)-want {
-			return -1
-		}
-		want += (size + 3) &^ 3
-	}
-	return want
 }
 
 // warnErrors warns of sets that have an error for values.
-func (s *scanner) warnErrors(body []byte, n int) {
-	at := headSize(s.version)
-	for range n {
-		id, k := pcp.PMID(binary.BigEndian.Uint32(body[at:])), int32(binary.BigEndian.Uint32(body[at+4:]))
-		if at += 8; k > 0 {
-			at += 4 + 8*int(k)
-		}
-		if k < 0 {
+func (s *scanner) warnErrors(sets []archive.Set) {
+	for i := range sets {
+		if sets[i].Status < 0 {
 			what := "archive value"
 			if s.second {
 				what = "2nd pass archive"
 			}
-			s.t.warnf(id, "failed in %s fetch: %s", what, cli.ErrText(pcp.Error(k)))
+			s.t.warnf(sets[i].PMID, "failed in %s fetch: %s", what, cli.ErrText(sets[i].Status))
 		}
 	}
 }
@@ -413,8 +313,8 @@ func (s *scanner) run(b *batch, w int) {
 		}
 		body := b.buf[rec.start:rec.end]
 		sets := b.sets[w][rec.sets[w][0]:rec.sets[w][1]]
-		if rec.shape != nil {
-			sets = rec.shape.sets[w]
+		if rec.plan != nil {
+			sets = rec.plan.sets[w]
 		}
 		for k := range sets {
 			if !s.do(&sets[k], rec.now, body, w) {

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
 )
 
 // A metric is what is known about one so far.
@@ -162,7 +163,7 @@ func number(t pcp.Type, body []byte, word uint32, inSitu bool) (float64, bool) {
 		}
 		return 0, false
 	}
-	at := int(word)*4 - blockBase
+	at := valueset.At(word)
 	head := binary.BigEndian.Uint32(body[at:])
 	if head>>24 == 0 {
 		return untyped(t, body[at:], int(head))

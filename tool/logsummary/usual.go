@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
 )
 
 // An interval is the time between two records. Nearly always it is the same for
@@ -59,7 +60,7 @@ func (m *metric) updateUsual(j int, x *set, now int64, body, values []byte, c *i
 				return j
 			}
 		default:
-			block := body[int(uint32(pair))*4-blockBase:]
+			block := body[valueset.At(uint32(pair)):]
 			if len(block) < 12 || binary.BigEndian.Uint32(block) != head {
 				return j
 			}

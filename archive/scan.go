@@ -1,0 +1,198 @@
+package archive
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
+)
+
+// A Record is a record of a volume that was found to be good, not decoded. It is
+// valid until the next one is read.
+type Record struct {
+	Time    pcp.Timestamp
+	Sets    []Set  // none in a mark; they belong to the scanner
+	Body    []byte // contents without length words, nil for the mark between two archives
+	Version int    // of the format
+
+	// Layout is the same number for records that have the same Sets, and differ
+	// in values alone. It is at most MaxLayouts, and 0 for records of which
+	// nothing is known. What a program finds out about the sets of one record
+	// holds for all of its layout.
+	Layout int
+
+	Volume int   // number of the volume
+	Offset int64 // of the record in it
+}
+
+// A Set says where in a record the values of a metric are.
+type Set struct {
+	PMID   pcp.PMID
+	Status pcp.Error  // if there are no values, why
+	ValFmt pcp.ValFmt // of the values, if there are any
+	Len    int        // number of values
+	At     int        // offset of the first value in the contents; each has 8 bytes
+}
+
+// Values returns the instances and values of a set of the record, 8 bytes for each:
+// the instance and what Word returns, in the order of bytes of the file.
+func (r *Record) Values(s *Set) []byte { return r.Body[s.At : s.At+valueset.Pair*s.Len] }
+
+// Block returns the type and the contents of the block of a value that is not in
+// situ, given the word that stands for it. They belong to the record.
+func (r *Record) Block(word uint32) (t pcp.Type, data []byte) {
+	block := r.Body[valueset.At(word):]
+	t, n := valueset.SplitHead(binary.BigEndian.Uint32(block))
+	return t, block[valueset.BlockHead:n:n]
+}
+
+// markGap is how far the mark between two archives is from the end of the first.
+const markGap = time.Millisecond
+
+// A Scanner reads all records of archives, one archive after the other, and
+// checks each. It is for programs that take in all metrics, and the fastest way to
+// do so: records that are laid out as one before are not looked into.
+//
+//	s := archive.NewScanner(list...)
+//	defer s.Close()
+//	for rec, err := range s.Records() {
+//		...
+//		for i := range rec.Sets { ... }
+//	}
+//
+// Between two archives there is a mark without contents, a millisecond behind the
+// end of the first.
+type Scanner struct {
+	list   []*Archive
+	cur    int
+	rd     *Reader
+	marked bool // the mark behind the archive was read
+	check  Checker
+	rec    Record
+}
+
+// NewScanner returns a scanner of archives, which must be in the order of time. It
+// starts with the first record.
+func NewScanner(list ...*Archive) *Scanner { return &Scanner{list: list} }
+
+// Close closes the files that the scanner uses.
+func (s *Scanner) Close() {
+	if s.rd == nil {
+		return
+	}
+	s.rd.Close()
+	s.rd = nil
+	if len(s.list) > 1 {
+		s.list[s.cur].CloseIdle()
+	}
+}
+
+// Seek makes the scanner go on with the records not before a time, perhaps after a
+// few others.
+func (s *Scanner) Seek(to pcp.Timestamp) error {
+	s.choose(to)
+	return s.rd.Approach(to, Forward)
+}
+
+// SeekNear goes where the index says that a time is, a bit before or after it: see
+// [Reader.SeekNear].
+func (s *Scanner) SeekNear(to pcp.Timestamp) error {
+	s.choose(to)
+	err := s.rd.SeekNear(to, Forward)
+	if err == nil {
+		s.rec.Volume, _ = s.rd.Position()
+	}
+	return err
+}
+
+// choose goes to the archive in which a time is.
+func (s *Scanner) choose(to pcp.Timestamp) {
+	s.Close()
+	s.cur, s.marked = 0, false
+	for s.cur+1 < len(s.list) && s.list[s.cur+1].label.Start.Compare(to) < 0 {
+		s.cur++
+	}
+	s.rd = s.list[s.cur].NewReader()
+}
+
+// Position returns the volume and the offset of the last record, or where the
+// scanner is if none was read yet.
+func (s *Scanner) Position() (vol int, off int64) { return s.rec.Volume, s.rec.Offset }
+
+// Records returns the records from where the scanner is. It ends after an error.
+func (s *Scanner) Records() iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		for {
+			rec, err := s.Next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if !yield(rec, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Next returns the next record, valid until the next call; io.EOF at the end.
+func (s *Scanner) Next() (*Record, error) {
+	if s.rd == nil {
+		s.rd = s.list[s.cur].NewReader()
+		if err := s.rd.MoveToEnd(Backward); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		body, err := s.rd.Step(Forward)
+		a := s.list[s.cur]
+		if err == nil {
+			rec := &s.rec
+			vol, off := s.rd.Position()
+			rec.Volume, rec.Offset = vol, off-int64(len(body))-frame
+			rec.Body, rec.Version = body, a.label.Version
+			if err := s.check.Record(rec); err != nil {
+				return nil, err
+			}
+			return rec, nil
+		}
+		if s.rd.v != nil {
+			s.rec.Volume = s.rd.v.number
+		}
+		if !errors.Is(err, io.EOF) || s.cur+1 == len(s.list) {
+			return nil, err
+		}
+		end, err := a.End()
+		if err != nil {
+			return nil, err
+		}
+		if !s.marked {
+			s.marked = true
+			s.rec = Record{Time: end.Add(markGap), Version: a.label.Version, Volume: s.rec.Volume}
+			return &s.rec, nil
+		}
+		if err := s.nextArchive(end); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// nextArchive goes to the start of the next archive.
+func (s *Scanner) nextArchive(end pcp.Timestamp) error {
+	s.Close()
+	s.cur++
+	s.marked = false
+	a := s.list[s.cur]
+	s.rd = a.NewReader()
+	if err := s.rd.MoveToEnd(Backward); err != nil {
+		return err
+	}
+	if end.Compare(a.label.Start) > 0 {
+		return fmt.Errorf("%s and %s: %w", s.list[s.cur-1].path, a.path, pcp.ErrLogOverlap)
+	}
+	return nil
+}
