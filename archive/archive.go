@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive/internal/compressed"
 )
 
 // An Archive is one archive, opened for reading. It is safe for concurrent
@@ -26,6 +27,7 @@ type Archive struct {
 	index []IndexEntry
 	vols  []int // numbers of the volumes that there are, ascending
 
+	mem  *compressed.Memory // of compressed volumes, shared by all of a set
 	mu   sync.Mutex
 	open map[int]*volume
 
@@ -36,7 +38,7 @@ type Archive struct {
 // A volume is an open file with those who use it.
 type volume struct {
 	number int
-	src    source
+	src    *compressed.File
 	refs   int
 }
 
@@ -48,6 +50,7 @@ type Options struct {
 
 	check   func(Label) error                       // of the first volume, before the metadata are read; may be nil
 	later   bool                                    // the volumes are read when they are needed
+	mem     *compressed.Memory                      // nil for one of its own
 	meta    *Meta                                   // to take the metadata in, nil for one of the archive's own
 	readDir func(dir string) ([]fs.DirEntry, error) // nil: os.ReadDir
 }
@@ -58,7 +61,10 @@ func Open(path string) (*Archive, error) { return Options{}.Open(path) }
 
 // Open is [Open] with options.
 func (o Options) Open(path string) (*Archive, error) {
-	a := &Archive{open: make(map[int]*volume), endSize: -1}
+	a := &Archive{mem: o.mem, open: make(map[int]*volume), endSize: -1}
+	if a.mem == nil {
+		a.mem = new(compressed.Memory)
+	}
 	parts, err := a.find(o, path)
 	if err != nil {
 		return nil, err
@@ -99,7 +105,7 @@ func (a *Archive) find(o Options, path string) (parts, error) {
 	if b, _, ok := BaseName(base); ok {
 		// If there is such a file it is not the base name.
 		for i := from(base); i < len(entries) && strings.HasPrefix(entries[i].Name(), base); i++ {
-			if rest, _ := splitSuffix(entries[i].Name()); rest == base || entries[i].Name() == base {
+			if rest, _ := compressed.SplitSuffix(entries[i].Name()); rest == base || entries[i].Name() == base {
 				base = b
 				break
 			}
@@ -153,7 +159,7 @@ func (a *Archive) load(o Options, p parts) error {
 	if !o.later {
 		// Whether a compressed file is whole shows at its end. As in the C
 		// library that is known when the archive is open.
-		if _, err := v.src.size(); err != nil {
+		if _, err := v.src.Size(); err != nil {
 			return fmt.Errorf("%s.%d: %w", a.path, a.vols[0], err)
 		}
 	}
@@ -177,7 +183,7 @@ func (a *Archive) load(o Options, p parts) error {
 }
 
 func (a *Archive) loadIndex(path string) error {
-	src, err := openSource(path)
+	src, err := a.mem.Open(path)
 	if err != nil {
 		return err
 	}
@@ -189,7 +195,7 @@ func (a *Archive) loadIndex(path string) error {
 	if err := a.sameLabel(label, VolIndex); err != nil {
 		return err
 	}
-	if size, err := src.size(); err == nil && size == int64(LabelSize(label.Version)) {
+	if size, err := src.Size(); err == nil && size == int64(LabelSize(label.Version)) {
 		// As the C library has it: nothing but a label is no archive yet.
 		return fmt.Errorf("nothing after the label: %w", pcp.ErrNoData)
 	}
@@ -198,7 +204,7 @@ func (a *Archive) loadIndex(path string) error {
 }
 
 func (a *Archive) loadMeta(o Options, path string) error {
-	src, err := openSource(path)
+	src, err := a.mem.Open(path)
 	if err != nil {
 		return err
 	}
@@ -246,12 +252,12 @@ func (a *Archive) Refresh() error {
 	if err != nil {
 		return err
 	}
-	src, err := openSource(p.meta)
+	src, err := a.mem.Open(p.meta)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	n, err := src.size()
+	n, err := src.Size()
 	if err != nil {
 		return err
 	}
@@ -321,7 +327,7 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 		return nil, Label{}, fmt.Errorf("%s: %w", path, err)
 	}
 	if v == nil {
-		src, err := openSource(path)
+		src, err := a.mem.Open(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: %w", ErrNoVolume, err)
 		}
@@ -381,7 +387,7 @@ func (a *Archive) stray(l Label, number int) bool {
 // neither is that of a later volume.
 func (a *Archive) begun(v *volume, n int64) bool {
 	whole := int64(LabelSize(a.label.Version))
-	if _, plain := v.src.(plainFile); !plain || v.number == a.vols[0] || n >= whole || a.indexed(v.number) > n {
+	if v.src.Compressed() || v.number == a.vols[0] || n >= whole || a.indexed(v.number) > n {
 		return false
 	}
 	for _, later := range a.vols {
@@ -452,7 +458,7 @@ func (a *Archive) Records(from pcp.Timestamp, dir Direction) iter.Seq2[*pcp.Resu
 
 // OpenMeta opens the metadata to be read record by record, as they are in the file.
 func (a *Archive) OpenMeta() (*MetaReader, io.Closer, error) {
-	src, err := openSource(a.path + ".meta")
+	src, err := a.mem.Open(a.path + ".meta")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -467,10 +473,10 @@ func (a *Archive) OpenMeta() (*MetaReader, io.Closer, error) {
 // FileSize returns the length of a file of an archive, expanded if it is
 // compressed. Path may lack the suffix of a compressed one.
 func FileSize(path string) (int64, error) {
-	src, err := openSource(path)
+	src, err := compressed.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer src.Close()
-	return src.size()
+	return src.Size()
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/archive/internal/compressed/lzwtest"
 )
 
 // many returns an archive whose volume is larger than what is read at once, by
@@ -49,7 +50,7 @@ var compressors = map[string]func(t *testing.T, b []byte) []byte{
 		return w.EncodeAll(b, nil)
 	},
 	".Z": func(_ *testing.T, b []byte) []byte {
-		return archive.AppendLZW(nil, b, 14, 100000)
+		return lzwtest.Append(nil, b, 14, 100000)
 	},
 	".bz2":  program("bzip2", "-c"),
 	".lzma": program("xz", "-c", "--format=lzma"),

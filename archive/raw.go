@@ -5,25 +5,38 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive/internal/compressed"
 )
 
 // A File is one file of an archive as it is, expanded if it is compressed: for
 // tools that check or mend archives that [Open] may refuse.
 type File struct {
-	src   source
-	path  string
-	close func() error // nil: that of src
+	f     *compressed.File
+	close func() error // nil: that of f
 }
 
+// An ExpandError says that a compressed file expands to more than can be right, or
+// than its reader should pay for. It has the Path and the Size of the file, and
+// the Limit of its contents. It is the system error EFBIG.
+type ExpandError = compressed.LimitError
+
 // OpenFile opens a file of an archive. Path may lack the suffix of a compressed one.
-func OpenFile(path string) (*File, error) {
-	src, err := openSource(path)
+func OpenFile(path string) (*File, error) { return newFile(compressed.Open(path)) }
+
+// OpenDamaged is [OpenFile] for a caller that wants as much of a file as there is.
+// Of a damaged block of an .xz file it gives what can be decoded, perhaps with
+// some bytes at the end that are wrong; a file whose index is damaged or cut it
+// reads from its start as far as that goes.
+func OpenDamaged(path string) (*File, error) { return newFile(compressed.OpenDamaged(path)) }
+
+func newFile(f *compressed.File, err error) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{src: src, path: findFile(path)}, nil
+	return &File{f: f}, nil
 }
 
 // OpenVolume opens a volume of the archive, whose label it has checked. The error
@@ -33,34 +46,41 @@ func (a *Archive) OpenVolume(number int) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{v.src, findFile(a.path + "." + strconv.Itoa(number)), func() error {
+	return &File{v.src, func() error {
 		a.release(v)
 		return nil
 	}}, nil
 }
 
 // Name returns the path of the file, with its suffix.
-func (f *File) Name() string { return f.path }
+func (f *File) Name() string { return f.f.Name() }
 
-// Compressed tells whether the file is compressed.
-func (f *File) Compressed() bool {
-	_, plain := f.src.(plainFile)
-	return !plain
-}
+// Compressed reports whether the file is compressed.
+func (f *File) Compressed() bool { return f.f.Compressed() }
 
 // ReadAt reads contents, as [io.ReaderAt] says.
-func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.src.ReadAt(p, off) }
+func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.f.ReadAt(p, off) }
 
 // Size returns the length of the contents now. For some kinds of compressed
 // files it has to expand all of them.
-func (f *File) Size() (int64, error) { return f.src.size() }
+func (f *File) Size() (int64, error) { return f.f.Size() }
+
+// Readable returns how much of the contents can be read from the start, and the
+// error that is met there, nil if it is the end. It may have to expand all of
+// them. What [File.NextBlock] leads to may lie behind.
+func (f *File) Readable() (int64, error) { return f.f.Readable() }
+
+// NextBlock returns where behind an offset at which the file cannot be read it
+// may be readable again, -1 if nothing is known of such a place: the next block
+// of a compressed file, or the next page of another one.
+func (f *File) NextBlock(off int64) int64 { return f.f.NextBlock(off) }
 
 // Close closes the file.
 func (f *File) Close() error {
 	if f.close != nil {
 		return f.close()
 	}
-	return f.src.Close()
+	return f.f.Close()
 }
 
 // IgnoreIndex makes readers do without the temporal index: one that is damaged
@@ -107,7 +127,7 @@ func (r *Reader) NextBody() (body []byte, vol int, err error) {
 			return nil, r.v.number, fmt.Errorf("%s.%d: %w", r.a.path, r.v.number, err)
 		}
 		if r.dir == Forward {
-			if size, err := r.v.src.size(); err == nil && size > r.vr.size {
+			if size, err := r.v.src.Size(); err == nil && size > r.vr.size {
 				r.vr.SetSize(size)
 				continue
 			}
@@ -124,6 +144,30 @@ func RecordTime(body []byte, version int) (t pcp.Timestamp, sets int32, ok bool)
 	rd := reader{b: body}
 	t, sets = rd.stamp(version), rd.i32()
 	return t, sets, !rd.fail
+}
+
+// BaseName splits the name of a file of an archive: "x.0", "x.meta.xz" are of
+// x. Part is "meta", "index" or the number of a volume. It reports whether name
+// is one (__pmLogBaseName).
+func BaseName(name string) (base, part string, ok bool) {
+	rest, _ := compressed.SplitSuffix(name)
+	i := strings.LastIndexByte(rest, '.')
+	if i < 0 {
+		return "", "", false
+	}
+	base, part = rest[:i], rest[i+1:]
+	switch part {
+	case "meta", "index":
+		return base, part, true
+	case "":
+		return "", "", false
+	}
+	for _, c := range part {
+		if c < '0' || c > '9' {
+			return "", "", false
+		}
+	}
+	return base, part, true
 }
 
 // Files are the files of an archive. Paths have the suffixes of compressed ones.
@@ -154,7 +198,7 @@ func FindFiles(path string) (*Files, error) {
 	}
 	f := &Files{Base: a.path, Meta: p.meta, Index: p.index, Numbers: a.vols}
 	for _, n := range a.vols {
-		f.Volumes = append(f.Volumes, findFile(a.path+"."+strconv.Itoa(n)))
+		f.Volumes = append(f.Volumes, compressed.Find(a.path+"."+strconv.Itoa(n)))
 	}
 	return f, nil
 }

@@ -51,7 +51,7 @@ func (r *Reader) use(number int) error {
 	if err != nil {
 		return err
 	}
-	size, err := v.src.size()
+	size, err := v.src.Size()
 	if err != nil {
 		r.a.release(v)
 		return fmt.Errorf("%s.%d: %w", r.a.path, number, err)
@@ -119,7 +119,7 @@ func (r *Reader) read(dir Direction) error {
 		}
 		if dir == Forward {
 			// It may have grown.
-			if size, err := r.v.src.size(); err == nil && size > r.vr.size {
+			if size, err := r.v.src.Size(); err == nil && size > r.vr.size {
 				r.vr.SetSize(size)
 				continue
 			}
@@ -261,7 +261,7 @@ func (a *Archive) volumeSize(number int) (int64, error) {
 		return 0, err
 	}
 	defer a.release(v)
-	n, err := v.src.size()
+	n, err := v.src.Size()
 	if err != nil {
 		return 0, fmt.Errorf("%s.%d: %w", a.path, number, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive/internal/compressed"
 )
 
 // OpenAll opens archives that are replayed as one. They share their metadata:
@@ -55,7 +56,7 @@ func (o Options) OpenAll(paths []string) (list []*Archive, err error) {
 		return nil
 	}
 	o.later = true // there may be hundreds, of which a few are read
-	o.meta = newMeta(Label{})
+	o.meta, o.mem = newMeta(Label{}), new(compressed.Memory)
 	starts := make(map[pcp.Timestamp]string) // the path that starts then
 	for _, path := range paths {
 		a, err := o.Open(path)

@@ -37,7 +37,7 @@ func (r *Reader) Step(dir Direction) ([]byte, error) {
 		}
 		if dir == Forward {
 			// It may have grown.
-			if size, err := r.v.src.size(); err == nil && size > r.vr.size {
+			if size, err := r.v.src.Size(); err == nil && size > r.vr.size {
 				r.vr.SetSize(size)
 				continue
 			}

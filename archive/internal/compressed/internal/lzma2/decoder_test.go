@@ -12,7 +12,7 @@ import (
 
 	"github.com/ulikunitz/xz/lzma"
 
-	"github.com/go-pcp/pcp/archive/internal/lzma2"
+	"github.com/go-pcp/pcp/archive/internal/compressed/internal/lzma2"
 )
 
 // contents returns contents of different kinds.

@@ -1,4 +1,4 @@
-package archive
+package compressed
 
 import (
 	"bytes"
@@ -67,7 +67,7 @@ func openXZ(t testing.TB, z []byte) (*xzFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newXZ(f, index), nil
+	return newXZ(f, index, new(Memory)), nil
 }
 
 // readXZ reads in steps, in a direction.
@@ -223,7 +223,7 @@ func TestXZDamaged(t *testing.T) {
 	try := func(z []byte) (good bool) {
 		index, err := readXZIndex(bytes.NewReader(z), int64(len(z)))
 		if err == nil {
-			x := newXZ(nil, index)
+			x := newXZ(nil, index, new(Memory))
 			var b, s []byte
 			b, err = readXZ(x, int(min(x.total, 1<<20)), 100, false)
 			s, serr := io.ReadAll(io.LimitReader(&xzStream{xzIndex: index}, 1<<20))
@@ -266,7 +266,7 @@ func FuzzXZ(f *testing.F) {
 		if err != nil || index.largest() > 1<<20 || index.total > 4<<20 {
 			return
 		}
-		b, err := readXZ(newXZ(nil, index), int(index.total), 1000, false)
+		b, err := readXZ(newXZ(nil, index, new(Memory)), int(index.total), 1000, false)
 		s, serr := io.ReadAll(&xzStream{xzIndex: index})
 		if (err == nil) != (serr == nil) || err == nil && !bytes.Equal(b, s) {
 			t.Fatalf("by block %d bytes, %v; as a stream %d, %v", len(b), err, len(s), serr)
@@ -308,7 +308,7 @@ func BenchmarkXZ(b *testing.B) {
 	b.SetBytes(int64(len(want)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := readXZ(newXZ(nil, index), len(want), 512<<10, false); err != nil {
+		if _, err := readXZ(newXZ(nil, index, new(Memory)), len(want), 512<<10, false); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package archive
+package compressed
 
 import (
 	"bufio"
@@ -13,23 +13,24 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/archive/internal/lzma2"
+	"github.com/go-pcp/pcp/archive/internal/compressed/internal/lzma2"
 )
 
-// OpenDamaged is [OpenFile] for a caller that wants as much of a file as there is.
+// OpenDamaged is [Open] for a caller that wants as much of a file as there is.
 // Of a damaged block of an .xz file it gives what can be decoded, perhaps with
 // some bytes at the end that are wrong; a file whose index is damaged or cut it
 // reads from its start as far as that goes.
 func OpenDamaged(path string) (*File, error) {
-	f, err := OpenFile(path)
+	mem := new(Memory)
+	f, err := mem.Open(path)
 	if err == nil {
 		if x, ok := f.src.(*xzFile); ok {
 			f.src = &xzDamaged{xzFile: x, block: -1}
 		}
 		return f, nil
 	}
-	path = findFile(path)
-	if _, large := errors.AsType[*ExpandError](err); large || filepath.Ext(path) != ".xz" {
+	path = Find(path)
+	if _, large := errors.AsType[*LimitError](err); large || filepath.Ext(path) != ".xz" {
 		return nil, err
 	}
 	noIndex := err
@@ -39,7 +40,7 @@ func OpenDamaged(path string) (*File, error) {
 	}
 	if st, err := in.Stat(); err == nil {
 		if x, whole := walkXZ(in, st.Size()); x != nil {
-			src := &xzDamaged{xzFile: newXZ(in, x), block: -1}
+			src := &xzDamaged{xzFile: newXZ(in, x, mem), block: -1}
 			if !whole {
 				src.cut = noIndex
 			}
@@ -173,7 +174,7 @@ func (f *File) Readable() (int64, error) {
 	if x, ok := f.src.(*xzDamaged); ok {
 		return x.total, x.cut
 	}
-	size, err := f.src.size()
+	size, err := f.src.Size()
 	if err == nil {
 		if s, ok := f.src.(*spool); !ok || s.total < 0 {
 			return size, nil

@@ -1,4 +1,4 @@
-package archive
+package compressed
 
 import (
 	"io"
@@ -30,6 +30,7 @@ const xzRun = 1 << 20
 type xzFile struct {
 	*xzIndex
 	file *os.File
+	mem  *Memory
 	most int // blocks in memory
 	jobs int // goroutines
 
@@ -48,8 +49,8 @@ type xzFile struct {
 	again   bool // it was wanted again
 }
 
-// An xzHeld is a block in memory. Who sets busy may use the decoder, and the
-// memory behind data.
+// An xzHeld is a block in memory. The goroutine that sets busy may use the decoder,
+// and the memory behind data.
 type xzHeld struct {
 	block int
 	dec   xzDecoder
@@ -59,8 +60,8 @@ type xzHeld struct {
 	stop  bool // what is decoded ahead is not wanted any more
 }
 
-func newXZ(f *os.File, index *xzIndex) *xzFile {
-	x := &xzFile{xzIndex: index, file: f, trimmed: -1, most: 2, jobs: min(2, runtime.GOMAXPROCS(0))}
+func newXZ(f *os.File, index *xzIndex, mem *Memory) *xzFile {
+	x := &xzFile{xzIndex: index, file: f, mem: mem, trimmed: -1, most: 2, jobs: min(2, runtime.GOMAXPROCS(0))}
 	if n := index.largest(); n > 0 {
 		x.most = int(min(xzBlocksMost, max(2, xzMemory/n)))
 	}
@@ -68,7 +69,7 @@ func newXZ(f *os.File, index *xzIndex) *xzFile {
 	return x
 }
 
-func (x *xzFile) size() (int64, error) { return x.total, nil }
+func (x *xzFile) Size() (int64, error) { return x.total, nil }
 
 // Close waits for what is being decoded.
 func (x *xzFile) Close() error {
@@ -78,7 +79,7 @@ func (x *xzFile) Close() error {
 		x.changed.Wait()
 	}
 	for _, h := range x.held {
-		h.free()
+		x.mem.free(h.data)
 	}
 	x.held = nil
 	x.mu.Unlock()
@@ -130,31 +131,9 @@ func (x *xzFile) trim() {
 		if k == 0 {
 			x.trimmed = h.block
 		}
-		h.free()
+		x.mem.free(h.data)
 		x.held = slices.Delete(x.held, k, k+1)
 	}
-}
-
-// xzRoom has memory of blocks that were forgotten, of any file.
-var xzRoom sync.Pool
-
-// free gives the memory back.
-func (h *xzHeld) free() {
-	if cap(h.data) >= xzRun {
-		data := h.data
-		xzRoom.Put(&data)
-	}
-	h.data = nil
-}
-
-// xzAlloc returns memory for n bytes, of which none are used.
-func xzAlloc(n int) []byte {
-	if n >= xzRun {
-		if p, ok := xzRoom.Get().(*[]byte); ok && cap(*p) >= n {
-			return (*p)[:0]
-		}
-	}
-	return make([]byte, 0, n)
 }
 
 // find returns the block that has an offset, -1 if there is none.
@@ -259,7 +238,7 @@ func (x *xzFile) work(h *xzHeld, upTo int64) {
 	for int64(len(h.data)) < upTo && h.err == nil && !h.stop && !x.closed {
 		data := h.data
 		x.mu.Unlock()
-		data, err := h.step(data)
+		data, err := h.step(data, x.mem)
 		x.mu.Lock()
 		h.data, h.err = data, err
 		x.changed.Broadcast()
@@ -269,7 +248,7 @@ func (x *xzFile) work(h *xzHeld, upTo int64) {
 	x.changed.Broadcast()
 }
 
-func (h *xzHeld) step(data []byte) ([]byte, error) {
+func (h *xzHeld) step(data []byte, mem *Memory) ([]byte, error) {
 	room, err := h.dec.room()
 	if err != nil {
 		return data, err
@@ -281,7 +260,7 @@ func (h *xzHeld) step(data []byte) ([]byte, error) {
 		if n == 0 {
 			size = min(size, max(room, xzStep))
 		}
-		data = append(xzAlloc(size), data...)
+		data = append(mem.alloc(size), data...)
 	}
 	n, err = h.dec.step(data[:n+room], n)
 	return data[:n], err

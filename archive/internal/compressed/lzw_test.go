@@ -1,4 +1,4 @@
-package archive
+package compressed
 
 import (
 	"bytes"
@@ -7,78 +7,9 @@ import (
 	"os/exec"
 	"testing"
 	"testing/iotest"
-)
 
-// AppendLZW compresses b as compress(1) does, with codes of at most width bits. If
-// it can begin anew it does after that many codes.
-func AppendLZW(out, b []byte, width uint, anew int) []byte {
-	type entry struct {
-		prefix int
-		next   byte
-	}
-	first, flags := lzwClear, byte(width)
-	if anew > 0 {
-		first, flags = lzwClear+1, flags|lzwClears
-	}
-	out = append(out, lzwMagic[0], lzwMagic[1], flags)
-	var (
-		table = make(map[entry]int)
-		w     = uint(lzwMinWidth)
-		group []byte // a bit each
-		codes int    // since it began
-	)
-	flush := func(whole bool) {
-		for whole && len(group) > 0 && len(group)%int(8*w) != 0 || len(group)%8 != 0 {
-			group = append(group, 0)
-		}
-		for i := 0; i < len(group); i += 8 {
-			var c byte
-			for k, bit := range group[i : i+8] {
-				c |= bit << k
-			}
-			out = append(out, c)
-		}
-		group = group[:0]
-	}
-	emit := func(code int) {
-		if w < width && first+codes-1 == 1<<w {
-			flush(true)
-			w++
-		}
-		for k := range w {
-			group = append(group, byte(code>>k)&1)
-		}
-		codes++
-	}
-	prefix := lzwNone
-	for _, c := range b {
-		if prefix == lzwNone {
-			prefix = int(c)
-			continue
-		}
-		if code, ok := table[entry{prefix, c}]; ok {
-			prefix = code
-			continue
-		}
-		emit(prefix)
-		if code := first + codes - 1; code < 1<<width {
-			table[entry{prefix, c}] = code
-		}
-		prefix = int(c)
-		if codes == anew {
-			emit(prefix)
-			emit(lzwClear)
-			flush(true)
-			clear(table)
-			w, codes, prefix = lzwMinWidth, 0, lzwNone
-		}
-	}
-	if prefix != lzwNone {
-		emit(prefix)
-	}
-	flush(false)
-	return out
-}
+	"github.com/go-pcp/pcp/archive/internal/compressed/lzwtest"
+)
 
 // lzwInputs are such that codes get wider, the table full, and codes for what the
 // one before begins.
@@ -108,7 +39,7 @@ func TestLZW(t *testing.T) {
 	for i, want := range lzwInputs() {
 		for _, width := range []uint{10, 13, 16} {
 			for _, anew := range []int{0, 5, 2000} {
-				b := AppendLZW(nil, want, width, anew)
+				b := lzwtest.Append(nil, want, width, anew)
 				if i == 0 {
 					b = b[:3]
 				}
@@ -158,7 +89,7 @@ func TestLZWDamaged(t *testing.T) {
 // FuzzLZW finds that how much is read at once makes no difference.
 func FuzzLZW(f *testing.F) {
 	for _, b := range lzwInputs() {
-		f.Add(AppendLZW(nil, b[:min(len(b), 3000)], 10, 300))
+		f.Add(lzwtest.Append(nil, b[:min(len(b), 3000)], 10, 300))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		const most = 1 << 20
@@ -184,7 +115,7 @@ func FuzzLZW(f *testing.F) {
 func BenchmarkLZW(b *testing.B) {
 	inputs := lzwInputs()
 	in := inputs[5]
-	z := AppendLZW(nil, in, lzwMaxWidth, 70000)
+	z := lzwtest.Append(nil, in, lzwMaxWidth, 70000)
 	b.SetBytes(int64(len(in)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -1,4 +1,4 @@
-package archive
+package compressed
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/archive/internal/lzma2"
+	"github.com/go-pcp/pcp/archive/internal/compressed/internal/lzma2"
 )
 
 // xzMaxDict is the largest dictionary that a block may ask for.

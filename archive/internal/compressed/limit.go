@@ -1,4 +1,4 @@
-package archive
+package compressed
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // A compressed file that is expanded as a whole may take expandFree bytes, and if
 // it is large itself a number of times its length that depends on how it is
 // compressed. Real archives of more than 2 MB shrink at most 26 times by gzip, 54
-// by bzip2, 90 by zstd and 137 by xz. Who makes files to fill a disk gets to
+// by bzip2, 90 by zstd and 137 by xz. Files that are made to fill a disk expand
 // 1,000, 100,000, 30,000 and 7,000 times.
 const (
 	expandFree    = 256 << 20
@@ -21,27 +21,27 @@ const (
 	expandLZMA    = 500 // .xz, .lzma
 )
 
-// An ExpandError says that a compressed file expands to more than can be right, or
+// A LimitError says that a compressed file expands to more than can be right, or
 // than its reader should pay for. It is the system error EFBIG.
-type ExpandError struct {
+type LimitError struct {
 	Path  string
 	Size  int64 // of the file
 	Limit int64 // of its contents
 }
 
-func (e *ExpandError) Error() string {
+func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s: the contents of its %d bytes are more than the limit of %d bytes; if they can be trusted, expand the file first", e.Path, e.Size, e.Limit)
 }
 
 // NotInC marks an error that the C library does not have, so that tools print its text.
-func (e *ExpandError) NotInC() {}
+func (e *LimitError) NotInC() {}
 
 // Unwrap returns the system error EFBIG.
-func (e *ExpandError) Unwrap() error { return -pcp.Error(syscall.EFBIG) }
+func (e *LimitError) Unwrap() error { return -pcp.Error(syscall.EFBIG) }
 
 // expandLimit returns the limit for a file, as the error that it is if the
 // contents are more.
-func expandLimit(f *os.File, suffix string) (*ExpandError, error) {
+func expandLimit(f *os.File, suffix string) (*LimitError, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -55,5 +55,5 @@ func expandLimit(f *os.File, suffix string) (*ExpandError, error) {
 	case ".xz", ".lzma":
 		times = expandLZMA
 	}
-	return &ExpandError{Path: f.Name(), Size: st.Size(), Limit: max(expandFree, times*min(st.Size(), 1<<50))}, nil
+	return &LimitError{Path: f.Name(), Size: st.Size(), Limit: max(expandFree, times*min(st.Size(), 1<<50))}, nil
 }

@@ -1,4 +1,4 @@
-package archive
+package compressed
 
 import (
 	"bytes"
@@ -59,7 +59,7 @@ func TestExpandBomb(t *testing.T) {
 		if err := errors.Join(w.Close(), f.Close()); err != nil {
 			t.Fatal(err)
 		}
-		s, err := openSource(path)
+		s, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,8 +70,8 @@ func TestExpandBomb(t *testing.T) {
 		if n := spooled(); n == 0 {
 			t.Errorf("%s: no file that is open is the expanded one, so that this test sees nothing", suffix)
 		}
-		_, err = s.size()
-		if e, ok := errors.AsType[*ExpandError](err); !ok || e.Path != path || e.Limit != expandFree || !errors.Is(err, syscall.EFBIG) {
+		_, err = s.Size()
+		if e, ok := errors.AsType[*LimitError](err); !ok || e.Path != path || e.Limit != expandFree || !errors.Is(err, syscall.EFBIG) {
 			t.Errorf("%s: size: %v", suffix, err)
 		}
 		if n, err := s.ReadAt(b, 0); n != 0 || !errors.Is(err, syscall.EFBIG) {
@@ -105,17 +105,17 @@ func TestExpandLimit(t *testing.T) {
 		t.Fatalf("the contents are but %d times as long as the file", times)
 	}
 	for _, limit := range []int64{0, int64(len(want)), int64(len(want)) - 1} {
-		src, err := openSource(path)
+		src, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := src.(*spool)
+		s := src.src.(*spool)
 		if limit > 0 {
 			s.limit.Limit = limit
 		}
 		got := make([]byte, len(want))
 		n, err := s.ReadAt(got, 0)
-		size, serr := s.size()
+		size, serr := s.Size()
 		if fits := limit != int64(len(want))-1; fits && (err != nil || serr != nil || size != int64(n) || !bytes.Equal(got, want)) ||
 			!fits && (n != 0 || !errors.Is(err, syscall.EFBIG) || !errors.Is(serr, syscall.EFBIG)) {
 			t.Errorf("limit %d: %d bytes of %d, %v, %v", limit, n, size, err, serr)

@@ -1,4 +1,4 @@
-package archive
+package compressed
 
 import (
 	"bufio"
@@ -9,9 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -21,110 +19,9 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A source is a file of an archive, expanded if it is compressed.
-type source interface {
-	io.ReaderAt
-	io.Closer
-
-	// size returns the length of the contents now.
-	size() (int64, error)
-}
-
-// suffixes lists what compressed files end in, in the order in which C looks
-// for them.
-var suffixes = [...]string{".xz", ".lzma", ".bz2", ".bz", ".gz", ".Z", ".z", ".zst"}
-
-// splitSuffix cuts the suffix of a compressed file off.
-func splitSuffix(name string) (rest, suffix string) {
-	i := strings.LastIndexByte(name, '.')
-	if i < 0 {
-		return name, ""
-	}
-	for _, s := range suffixes {
-		if name[i:] == s {
-			return name[:i], s
-		}
-	}
-	return name, ""
-}
-
-// BaseName splits the name of a file of an archive: "x.0", "x.meta.xz" are of
-// x. Part is "meta", "index" or the number of a volume. It tells whether name
-// is one (__pmLogBaseName).
-func BaseName(name string) (base, part string, ok bool) {
-	rest, _ := splitSuffix(name)
-	i := strings.LastIndexByte(rest, '.')
-	if i < 0 {
-		return "", "", false
-	}
-	base, part = rest[:i], rest[i+1:]
-	switch part {
-	case "meta", "index":
-		return base, part, true
-	case "":
-		return "", "", false
-	}
-	for _, c := range part {
-		if c < '0' || c > '9' {
-			return "", "", false
-		}
-	}
-	return base, part, true
-}
-
-// findFile returns the name under which path exists, with the suffix of a
-// compressed file if there is no plain one.
-func findFile(path string) string {
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	for _, s := range suffixes {
-		if _, err := os.Stat(path + s); err == nil {
-			return path + s
-		}
-	}
-	return path
-}
-
-// openSource opens a file, of which name may lack the suffix.
-func openSource(path string) (source, error) {
-	path = findFile(path)
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	_, suffix := splitSuffix(filepath.Base(path))
-	if suffix == "" {
-		if st, err := f.Stat(); err == nil && st.IsDir() {
-			f.Close()
-			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrInvalid}
-		}
-		return plainFile{f}, nil
-	}
-	s, err := expand(f, suffix)
-	if err != nil {
-		f.Close()
-		if _, ok := errors.AsType[*ExpandError](err); ok {
-			return nil, err // it names the file
-		}
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return s, nil
-}
-
-type plainFile struct{ *os.File }
-
-func (f plainFile) size() (int64, error) {
-	st, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return st.Size(), nil
-}
-
 // expand returns the contents of a compressed file. If it succeeds, f belongs
 // to the source.
-func expand(f *os.File, suffix string) (source, error) {
+func (m *Memory) expand(f *os.File, suffix string) (source, error) {
 	total := int64(-1)
 	limit, err := expandLimit(f, suffix)
 	if err != nil {
@@ -147,7 +44,7 @@ func expand(f *os.File, suffix string) (source, error) {
 			return nil, err
 		}
 		if x.largest() <= xzBlockLimit {
-			return newXZ(f, x), nil
+			return newXZ(f, x, m), nil
 		}
 		if r, total = (&xzStream{xzIndex: x}), x.total; total > limit.Limit {
 			return nil, limit
@@ -195,8 +92,8 @@ type spool struct {
 	in    io.Closer
 	stop  func() // of r; may be nil
 	ahead *readAhead
-	total int64        // length of the contents, -1 if it is not known
-	limit *ExpandError // what more than its limit is; nil for none
+	total int64       // length of the contents, -1 if it is not known
+	limit *LimitError // what more than its limit is; nil for none
 	head  []byte
 	tail  *os.File
 	got   int64 // bytes expanded
@@ -268,7 +165,7 @@ func (s *spool) refuse() {
 // damagedStream says what is wrong with a compressed file. That it ends early must
 // not look like the end of its contents.
 func damagedStream(err error) error {
-	if isEOF(err) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("compressed data end early: %w", pcp.ErrLogRec)
 	}
 	return fmt.Errorf("%w: %w", err, pcp.ErrLogRec)
@@ -311,7 +208,7 @@ func (s *spool) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-func (s *spool) size() (int64, error) {
+func (s *spool) Size() (int64, error) {
 	if s.total >= 0 {
 		return s.total, nil
 	}

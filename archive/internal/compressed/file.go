@@ -1,0 +1,143 @@
+// Package compressed reads files that may be compressed, at random. A file in the
+// .xz format is read block by block, as far as its blocks allow, with the next ones
+// decoded ahead where a file is read in order. Files of other formats are expanded
+// from their start as far as they are read: into memory at first, and then into a
+// temporary file without a name. What a file may expand to has a limit.
+package compressed
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// A source is the contents of a file.
+type source interface {
+	io.ReaderAt
+	io.Closer
+	Size() (int64, error)
+}
+
+// suffixes lists what compressed files end in, in the order in which C looks
+// for them.
+var suffixes = [...]string{".xz", ".lzma", ".bz2", ".bz", ".gz", ".Z", ".z", ".zst"}
+
+// SplitSuffix cuts the suffix of a compressed file off.
+func SplitSuffix(name string) (rest, suffix string) {
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 {
+		return name, ""
+	}
+	for _, s := range suffixes {
+		if name[i:] == s {
+			return name[:i], s
+		}
+	}
+	return name, ""
+}
+
+// Find returns the name under which path exists, with the suffix of a
+// compressed file if there is no plain one.
+func Find(path string) string {
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	for _, s := range suffixes {
+		if _, err := os.Stat(path + s); err == nil {
+			return path + s
+		}
+	}
+	return path
+}
+
+// Memory is memory of blocks that are not needed any more, for the next ones of
+// the files that were opened with it. The zero Memory has none. It is safe for
+// concurrent use.
+type Memory struct{ blocks sync.Pool }
+
+// free takes memory back.
+func (m *Memory) free(data []byte) {
+	if cap(data) >= xzRun {
+		m.blocks.Put(&data)
+	}
+}
+
+// alloc returns memory for n bytes, of which none are used.
+func (m *Memory) alloc(n int) []byte {
+	if n >= xzRun {
+		if p, ok := m.blocks.Get().(*[]byte); ok && cap(*p) >= n {
+			return (*p)[:0]
+		}
+	}
+	return make([]byte, 0, n)
+}
+
+// A File is a file that is read as if it were not compressed. It is safe for
+// concurrent use.
+type File struct {
+	src  source
+	path string
+}
+
+// Open opens a file. Path may lack the suffix of a compressed one.
+func Open(path string) (*File, error) { return new(Memory).Open(path) }
+
+// Open is [Open] for a file that shares memory with others.
+func (m *Memory) Open(path string) (*File, error) {
+	path = Find(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	_, suffix := SplitSuffix(filepath.Base(path))
+	if suffix == "" {
+		if st, err := f.Stat(); err == nil && st.IsDir() {
+			f.Close()
+			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrInvalid}
+		}
+		return &File{plainFile{f}, path}, nil
+	}
+	s, err := m.expand(f, suffix)
+	if err != nil {
+		f.Close()
+		if _, ok := errors.AsType[*LimitError](err); ok {
+			return nil, err // it names the file
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &File{s, path}, nil
+}
+
+// Name returns the path of the file, with its suffix.
+func (f *File) Name() string { return f.path }
+
+// Compressed reports whether the file is compressed.
+func (f *File) Compressed() bool {
+	_, plain := f.src.(plainFile)
+	return !plain
+}
+
+// ReadAt reads contents, as [io.ReaderAt] says.
+func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.src.ReadAt(p, off) }
+
+// Size returns the length of the contents now. It has to expand all of a file
+// whose format does not say how long they are.
+func (f *File) Size() (int64, error) { return f.src.Size() }
+
+// Close closes the file.
+func (f *File) Close() error { return f.src.Close() }
+
+type plainFile struct{ *os.File }
+
+func (f plainFile) Size() (int64, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}
