@@ -43,7 +43,7 @@ func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
 		return b, err
 	}
 	// The length of the sets, so that the blocks go to where they belong at once.
-	size := stampSize(version) + 4
+	size := HeadSize(version)
 	for i := range res.Sets {
 		if size += 8; len(res.Sets[i].Values) > 0 {
 			size += 4 + 8*len(res.Sets[i].Values)

@@ -138,6 +138,10 @@ func (r *Reader) NextBody() (body []byte, vol int, err error) {
 	}
 }
 
+// HeadSize returns the length of what a record of a volume starts with: its time and
+// the number of its sets.
+func HeadSize(version int) int { return stampSize(version) + 4 }
+
 // RecordTime returns the time of a record of a volume and the number of its
 // sets, 0 for a mark, without decoding the rest; ok is false if it is too short.
 func RecordTime(body []byte, version int) (t pcp.Timestamp, sets int32, ok bool) {

@@ -23,7 +23,7 @@ import (
 // point into body.
 func DecodeResult(res *pcp.Result, body []byte, version int) error {
 	res.Reset()
-	head := stampSize(version) + 4
+	head := HeadSize(version)
 	if len(body) < head {
 		return fmt.Errorf("result of %d bytes: %w", len(body), pcp.ErrLogRec)
 	}

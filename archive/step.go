@@ -107,7 +107,7 @@ func (r *Reader) MoveToEnd(dir Direction) error {
 
 // recordHead returns the time of a record and how many sets it has.
 func recordHead(body []byte, version int) (t pcp.Timestamp, sets int32, ok bool) {
-	head := stampSize(version) + 4
+	head := HeadSize(version)
 	if len(body) < head {
 		return t, 0, false
 	}
@@ -141,7 +141,7 @@ type SetScanner struct {
 // head of it is good.
 func (s *SetScanner) Start(body []byte, version int) bool {
 	t, n, ok := recordHead(body, version)
-	head := stampSize(version) + 4
+	head := HeadSize(version)
 	if ok && !valueset.Fits(n, len(body)-head) {
 		ok = false
 	}

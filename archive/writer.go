@@ -359,7 +359,7 @@ func (w *Writer) WriteRecord(t pcp.Timestamp, body []byte) error {
 	if err := w.beginRecord(t); err != nil {
 		return err
 	}
-	if len(body) < stampSize(w.label.Version)+4 {
+	if len(body) < HeadSize(w.label.Version) {
 		return fmt.Errorf("%s: record of %d bytes: %w", w.data.path, len(body), pcp.ErrLogRec)
 	}
 	return w.endRecord(t, append(append(w.data.buf, 0, 0, 0, 0), body...))

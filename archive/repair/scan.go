@@ -206,14 +206,6 @@ type seen struct {
 	m  *metric
 }
 
-// headSize is the length of a record's first length, time and number of sets.
-func headSize(version int) int64 {
-	if version >= archive.Version3 {
-		return 4 + 12 + 4
-	}
-	return 4 + 8 + 4
-}
-
 // rawTime reports whether the time that b starts with is one.
 func rawTime(b []byte, version int) bool {
 	if version >= archive.Version3 {
@@ -224,7 +216,7 @@ func rawTime(b []byte, version int) bool {
 
 // volume finds the records of a volume, from off on.
 func (v *valueScan) volume(vol int, in *input, off int64, step func(int64) error) ([]loss, error) {
-	head := headSize(v.version)
+	head := 4 + int64(archive.HeadSize(v.version)) // with the first length
 	s := scanner{in: in, least: head + 4, limit: maxRecords - len(v.list), step: step}
 	s.head = func(b []byte, n int64) bool {
 		sets := int64(int32(binary.BigEndian.Uint32(b[head-4:])))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/valueset"
 )
 
 // A record is a record of a volume, with what of it is wanted.
@@ -24,19 +25,6 @@ type set struct {
 	numval int32 // as it goes out: a count or an error
 	insts  []int // indexes of the wanted values, if picked
 	picked bool
-}
-
-// Layout of a record, see package archive.
-const (
-	blockBase = 12 // offsets of blocks count from here, in bytes before the body
-	blockHead = 4
-)
-
-func headSize(version int) int {
-	if version >= archive.Version3 {
-		return 16
-	}
-	return 12
 }
 
 func be(b []byte) uint32 { return binary.BigEndian.Uint32(b) }
@@ -59,7 +47,7 @@ func (s *scanner) scan(body []byte, find func(pcp.PMID) *metric) (record, error)
 		return record{}, fmt.Errorf("record of %d bytes: %w", len(body), pcp.ErrLogRec)
 	}
 	s.sets = s.sets[:0]
-	end := headSize(s.version)
+	end := archive.HeadSize(s.version)
 	plain := true // there are no blocks
 	for i := range int(n) {
 		if len(body)-end < 8 {
@@ -116,12 +104,11 @@ func (s *scanner) inForm(body []byte, end int) bool {
 		}
 		pairs := body[off+4 : off+4+8*numval]
 		for ; len(pairs) >= 8; pairs = pairs[8:] {
-			if int(be(pairs[4:8]))*4 != next+blockBase || len(body)-next < blockHead {
+			if valueset.At(be(pairs[4:8])) != next || len(body)-next < valueset.BlockHead {
 				return false
 			}
-			head := be(body[next:])
-			size := int(head & 0xffffff)
-			if size < blockHead || size > len(body)-next {
+			t, size := valueset.SplitHead(be(body[next:]))
+			if size < valueset.BlockHead || size > len(body)-next {
 				return false
 			}
 			if size&3 != 0 {
@@ -136,7 +123,7 @@ func (s *scanner) inForm(body []byte, end int) bool {
 				}
 				size += pad
 			}
-			if t := pcp.Type(head >> 24); t == pcp.TypeEvent || t == pcp.TypeHighResEvent {
+			if t == pcp.TypeEvent || t == pcp.TypeHighResEvent {
 				return false
 			}
 			next += size
@@ -185,7 +172,7 @@ func (r *record) append(b []byte, from, to int) []byte {
 		return b
 	}
 	// Again, now that it is known where the blocks begin.
-	at := start + headSize(to)
+	at := start + archive.HeadSize(to)
 	for i := range r.sets {
 		s := &r.sets[i]
 		at += 8
@@ -199,11 +186,10 @@ func (r *record) append(b []byte, from, to int) []byte {
 			continue
 		}
 		for range n {
-			block := r.body[int(be(b[at+4:]))*4-blockBase:]
-			size := int(be(block) & 0xffffff)
-			binary.BigEndian.PutUint32(b[at+4:], uint32((len(b)-start+blockBase)/4))
-			b = append(b, block[:size]...)
-			b = append(b, "~~~"[:-size&3]...)
+			block := r.body[valueset.At(be(b[at+4:])):]
+			_, size := valueset.SplitHead(be(block))
+			binary.BigEndian.PutUint32(b[at+4:], valueset.Word(len(b)-start))
+			b = valueset.Pad(append(b, block[:size]...), size)
 			at += 8
 		}
 	}
@@ -259,12 +245,11 @@ func value(body []byte, s *set) (pcp.Value, error) {
 	if be(body[s.off+8:]) == uint32(pcp.ValInSitu) {
 		return pcp.RawValue(pcp.TypeUnknown, uint64(word)), nil
 	}
-	block := body[int(word)*4-blockBase:]
-	head := be(block)
-	switch t := pcp.Type(head >> 24); {
-	case t == pcp.TypeU64 && head&0xffffff == 12:
+	block := body[valueset.At(word):]
+	switch t, size := valueset.SplitHead(be(block)); {
+	case t == pcp.TypeU64 && size == 12:
 		return pcp.RawValue(t, binary.BigEndian.Uint64(block[4:])), nil
-	case t == pcp.TypeU32 && head&0xffffff == 8:
+	case t == pcp.TypeU32 && size == 8:
 		return pcp.RawValue(t, uint64(be(block[4:]))), nil
 	default:
 		return pcp.Value{}, pcp.ErrConv
