@@ -88,11 +88,11 @@ func odd(rec *archive.MetaRecord, body []byte, version int) string {
 	switch rec.Type {
 	case archive.MetaInDomV2, archive.MetaLabelV2:
 		if version != archive.Version2 {
-			return fmt.Sprintf("a record of type %d is none of version %d", rec.Type, version)
+			return fmt.Sprintf("version %d has no records of type %d", version, rec.Type)
 		}
 	case archive.MetaInDom, archive.MetaInDomDelta, archive.MetaLabel:
 		if version != archive.Version3 {
-			return fmt.Sprintf("a record of type %d is none of version %d", rec.Type, version)
+			return fmt.Sprintf("version %d has no records of type %d", version, rec.Type)
 		}
 	}
 	switch rec.Type {

@@ -221,7 +221,7 @@ func (r *run) run(ctx context.Context, create func(archive.Label, int) (Output, 
 		confirm(scan.list, r.Numbers, index, version)
 		index.buf = nil
 	} else {
-		r.note(Drop{File: "index", Offset: -1, Why: "there is none; it is made anew"})
+		r.note(Drop{File: "index", Offset: -1, Why: "missing; it is made anew"})
 	}
 	wrong := r.start(scan.list) || guessed && r.label.Start == (pcp.Timestamp{})
 	chain(scan.list)

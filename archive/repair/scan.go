@@ -91,7 +91,7 @@ func (s *scanner) run(off int64) error {
 			}
 		}
 		if budget < 0 {
-			start, why = max(start, off), "too much in it looks like a record and is none"
+			start, why = max(start, off), "too much in it looks like a record but is not one"
 			if start > off {
 				start = off
 			}

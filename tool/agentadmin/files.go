@@ -155,7 +155,7 @@ func editNames(ctx context.Context, path string, edit func(*pmns.Tree) error) er
 			return err
 		}
 		if try == lockTries {
-			return fmt.Errorf("%s: the name space is locked; remove this file if nobody edits it", lock)
+			return fmt.Errorf("%s: the name space is locked; remove this file if no one is editing it", lock)
 		}
 		select {
 		case <-ctx.Done():

@@ -336,7 +336,7 @@ func TestRepair(t *testing.T) {
 		status  int
 		note    string
 	}{
-		{"no index", func(b string) { os.Remove(b + ".index") }, [2]int{100, 100}, 0, "index: there is none; it is made anew"},
+		{"no index", func(b string) { os.Remove(b + ".index") }, [2]int{100, 100}, 0, "index: missing; it is made anew"},
 		{"bad index", func(b string) { write(b+".index", 820, "nonsense") }, [2]int{100, 100}, 0, "100 records kept, 0 marks added\n"},
 		{"cut volume", func(b string) { cut(b+".0", 7) }, [2]int{99, 99}, 1, "bytes dropped: a record of"},
 		{"cut metadata", func(b string) { cut(b+".meta", 7) }, [2]int{100, 100}, 1, ".meta: offset"},
@@ -530,7 +530,7 @@ func TestArguments(t *testing.T) {
 		{nil, 1, "Usage: pcp archive ls | verify"},
 		{[]string{"frobnicate"}, 1, "unknown command"},
 		{[]string{"convert", "-V", "7", "a", "b"}, 1, "neither 2 nor 3"},
-		{[]string{"convert", "-z", "zip", "a", "b"}, 1, "none of xz"},
+		{[]string{"convert", "-z", "zip", "a", "b"}, 1, "not xz, zst"},
 		{[]string{"convert", "-s", "", "a", "b"}, 1, "no number of bytes"},
 		{[]string{"convert", "-s", "9999999999G", "a", "b"}, 1, "no number of bytes"},
 		{[]string{"convert", "-s", "12", "a", "b"}, 1, "no number of bytes"},

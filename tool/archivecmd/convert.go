@@ -63,7 +63,7 @@ func (c *conversion) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		case "zstd":
 			c.how = ".zst"
 		default:
-			o.Usagef("compression %q is none of xz, zst, gz and none", arg)
+			o.Usagef("compression %q is not xz, zst, gz or none", arg)
 		}
 	case "size":
 		var ok bool

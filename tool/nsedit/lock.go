@@ -26,7 +26,7 @@ var LockCommand = &cli.Command{
 	Doc: `Makes the file FILE.lock, of $PCP_VAR_DIR/pmns/root by default. If it is there it waits,
 for up to 100 seconds, until it goes, or until the process that asked for it has gone; then
 it goes on without, and the exit status is 1. "pcp ns unlock" removes the lock.`,
-	Examples:    []cli.Example{{Line: "pcp ns lock && pmnsadd clock.pmns; pcp ns unlock", Text: "add names while nobody else does"}},
+	Examples:    []cli.Example{{Line: "pcp ns lock && pmnsadd clock.pmns; pcp ns unlock", Text: "add names while no one else does"}},
 	DieOnSignal: true,
 	Run: func(ctx context.Context, env *cli.Env) int {
 		path, status, exit := lockArg(env)

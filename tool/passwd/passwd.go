@@ -103,7 +103,7 @@ func do(ctx context.Context, env *cli.Env, path, verb, name string) error {
 	if _, err := user.Lookup(name); err != nil {
 		var unknown user.UnknownUserError
 		if errors.As(err, &unknown) {
-			fmt.Fprintf(env.Stderr, "%s: Warning: this host has no user %q: the collector will let nobody in by that name\n", env.ProgName(), name)
+			fmt.Fprintf(env.Stderr, "%s: Warning: this host has no user %q: the collector will refuse logins by that name\n", env.ProgName(), name)
 		}
 	}
 	f.group = collectorGroup(env)
