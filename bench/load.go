@@ -168,7 +168,7 @@ func (c *loadConn) send(request []byte) error {
 	return err
 }
 
-// receive reads what there is and tells whether a reply is complete. It looks
+// receive reads what there is and reports whether a reply is complete. It looks
 // at the header and at the number of metrics, and takes a reply that shrank to
 // less than nine tenths for one that lost its values.
 func (c *loadConn) receive(buf []byte, metrics, usual int) (bool, error) {

@@ -80,7 +80,7 @@ func (b *bench) run(ctx context.Context) error {
 	return nil
 }
 
-// wants tells whether the workload label is selected.
+// wants reports whether the workload label is selected.
 func (b *bench) wants(label string) bool { return b.only.MatchString(label) }
 
 // sides returns the servers to measure, the C one first.

@@ -144,7 +144,7 @@ func pmcdAnswers() bool {
 	return err == nil
 }
 
-// scriptRuns tells whether the start script still runs.
+// scriptRuns reports whether the start script still runs.
 func scriptRuns() bool {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, f := range files {

@@ -22,7 +22,7 @@ const (
 
 func (m mode) valid() bool { return m == offline || m == pmcd || m.ours() }
 
-// ours tells whether the collector is ours.
+// ours reports whether the collector is ours.
 func (m mode) ours() bool { return m == ownPMCD || m == mixed }
 
 // A test is a line of a list.
@@ -37,7 +37,7 @@ func (t test) String() string { return t.id + ":" + string(t.mode) }
 
 var testID = regexp.MustCompile(`^([0-9]{3,5}|[a-z][a-z-]+)$`)
 
-// added tells of a test that the suite does not have: it lies beside the lists.
+// added reports whether a test is our own: the suite does not have it, and it lies beside the lists.
 func (t test) added() bool { return t.id[0] >= 'a' }
 
 // parseTest parses fields of a list: the test, its mode, the commands, and "alone".
@@ -50,7 +50,7 @@ func parseTest(fields []string) (test, error) {
 		t.mode = mode(fields[1])
 	}
 	if !t.mode.valid() {
-		return t, fmt.Errorf("test %s: mode %q is none of %s, %s, %s, %s", t.id, t.mode, offline, pmcd, ownPMCD, mixed)
+		return t, fmt.Errorf("test %s: mode %q is not one of %s, %s, %s, %s", t.id, t.mode, offline, pmcd, ownPMCD, mixed)
 	}
 	if len(fields) > 2 {
 		t.tools = strings.Split(fields[2], ",")

@@ -66,7 +66,7 @@ func (r *runner) layout(m mode) layout {
 	return l
 }
 
-// takes tells whether the command of that name is ours.
+// takes reports whether the command of that name is ours.
 func (m mode) takes(name string) bool {
 	switch m {
 	case pmcd:
@@ -79,7 +79,7 @@ func (m mode) takes(name string) bool {
 	return true
 }
 
-// isService tells of a command that it is the collector or an agent.
+// isService reports whether a command is the collector or an agent.
 func isService(name string) bool { return name == "pmcd" || strings.HasPrefix(name, "pmda") }
 
 // run runs one test.

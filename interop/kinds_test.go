@@ -48,7 +48,7 @@ func masked(out string) string {
 	return strings.Join(lines, "\n")
 }
 
-// A reading is all that pminfo tells of some subtrees.
+// A reading is all that pminfo prints of some subtrees.
 type reading struct {
 	names []string
 	all   string

@@ -162,8 +162,8 @@ var tolerances = map[string]tolerance{
 	"simple":                    {skip: "counts its own fetches; compared by TestSameSession"},
 }
 
-// noPools tells of metrics that have no values at our collector, which has no
-// pools of buffers.
+// noPools matches metrics that have no values at our collector, which has no pools
+// of buffers.
 func noPools(name string) bool { return strings.HasPrefix(name, "pmcd.buf.") }
 
 // plausible says why v does not fit between before and after, "" if it does.

@@ -69,7 +69,7 @@ func newcomer(t *testing.T, dir string, setup func(*testscript.Env)) {
 	})
 }
 
-// noise starts a server that is no collector, and returns its address.
+// noise starts a server that is not a collector, and returns its address.
 func noise(env *testscript.Env) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -55,7 +55,7 @@ func outTerminal() bool {
 	return err == nil
 }
 
-// errTerminal tells whether standard error is a terminal.
+// errTerminal reports whether standard error is a terminal.
 func errTerminal() bool {
 	_, err := unix.IoctlGetWinsize(int(os.Stderr.Fd()), unix.TIOCGWINSZ)
 	return err == nil

@@ -55,7 +55,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestBrokenPipe checks that a tool ends quietly when nobody reads on.
+// TestBrokenPipe checks that a tool ends quietly when its output has no reader any more.
 func TestBrokenPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -76,7 +76,7 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
-// TestFullDisk checks that output which cannot be written is no success.
+// TestFullDisk checks that a tool fails if its output cannot be written.
 func TestFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

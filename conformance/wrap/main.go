@@ -58,7 +58,7 @@ func command(exe, arg0 string, dirs ...string) string {
 // dirs are where PCP has commands, or links to them.
 var dirs = []string{"/usr/bin", "/usr/lib/pcp/bin", "/usr/libexec/pcp/bin"}
 
-// note adds a line to the log. That it cannot is no reason not to run.
+// note adds a line to the log. If it cannot, the command runs all the same.
 func note(kind, name string) {
 	f, err := os.OpenFile(filepath.Join(Dir, "ran.log"), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {

@@ -50,7 +50,7 @@ func (cl *Client) say(text string) error {
 
 func plain(user, password string) string { return "PLAIN\x00\x00" + user + "\x00" + password }
 
-// login tells whether a password is right, by the end of the handshake.
+// login reports whether a password is right, by the end of the handshake.
 func (c *Collector) login(t testing.TB, user, password string) error {
 	cl := c.beginAuth(t)
 	defer cl.Conn.Close()

@@ -176,7 +176,7 @@ func (cl *Client) Gone(t testing.TB) (last pcp.Error) {
 	}
 }
 
-// Ended tells whether err is the end of a connection by the other side.
+// Ended reports whether err is the end of a connection by the other side.
 func Ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)

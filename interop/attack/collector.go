@@ -283,7 +283,7 @@ func (c *Collector) Signal(sig os.Signal) {
 	}
 }
 
-// Alive tells whether the process runs.
+// Alive reports whether the process runs.
 func (c *Collector) Alive() bool {
 	select {
 	case <-c.exited:

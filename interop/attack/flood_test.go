@@ -222,8 +222,8 @@ func TestDroppedClients(t *testing.T) {
 	c.Finish(t, 0)
 }
 
-// TestSlow is CVE-2012-3421: clients that send, or read, a byte a second. They
-// must go, and nobody waits for them.
+// TestSlow is CVE-2012-3421: clients that send, or read, a byte a second. They must
+// go, and no other client waits for them.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	c := Start(t, Options{})

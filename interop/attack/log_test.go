@@ -15,7 +15,7 @@ import (
 const noisyLines = 1 << 16
 
 // TestNoisyAgent has an agent write 8 MB to its standard error. It serves all
-// the same, the log has little of that, and one line tells of the rest.
+// the same, the log has little of that, and one line counts the rest.
 func TestNoisyAgent(t *testing.T) {
 	c := Start(t, Options{Agents: []string{hostileLine(t, "noisy", hostileDomain)}})
 	c.Watch(t)

@@ -197,7 +197,7 @@ func (r *recorder) keyUpdate(b []byte) []byte {
 	return b
 }
 
-// TestTLSRecords has clients send records that nobody should.
+// TestTLSRecords has clients send records that they should not.
 func TestTLSRecords(t *testing.T) {
 	c := startTLS(t)
 	c.Watch(t)
