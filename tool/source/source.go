@@ -173,7 +173,7 @@ func (o *Options) noteZone(label *archive.Label) {
 	fmt.Fprintf(o.env.Stdout, "Note: timezone set to local timezone of host \"%s\" from archive\n\n", label.Host)
 }
 
-// AnyFound tells whether pmLookupName(3) would be content with an answer: it
+// AnyFound reports whether pmLookupName(3) would be content with an answer: it
 // is if it found one name at least.
 func AnyFound(ids []pcp.PMID) bool {
 	for _, id := range ids {
