@@ -206,9 +206,8 @@ func (x *xzFile) hold(i int) (*xzHeld, error) {
 	}
 }
 
-// start takes the memory of the block that was not used for the longest time,
-// of those that nobody is at work on, for another. It returns nil if there is
-// none.
+// start takes for another block the memory of the one that was used least recently, unless a
+// goroutine is at work on it. If all are in use, it returns nil.
 func (x *xzFile) start(i int) *xzHeld {
 	var h *xzHeld
 	if len(x.held) < x.most {
