@@ -36,9 +36,9 @@ func TestNoisyAgent(t *testing.T) {
 	}
 	// Once for each minute it took.
 	told := c.Lines("agent's standard error")
-	kept := bytes.Count(text, []byte("noise noise"))
+	kept := bytes.Count(text, []byte("\nnoise "))
 	t.Logf("%d bytes of the log; %s", len(text), told)
-	if most := len(told) * (64 << 10) / 121; kept == 0 || bytes.Count(text, []byte("\nnoise ")) > most {
+	if most := len(told) * ((64<<10)/121 + 1); kept == 0 || kept > most { // the last line may be cut
 		t.Errorf("%d lines are kept of %d, want at most %d", kept, noisyLines, most)
 	}
 }
