@@ -19,7 +19,7 @@ const module = "github.com/go-pcp/pcp"
 
 // floors says on which floor each package lives; the longest prefix counts. A
 // package imports only what lies below it, and packages of its own subtree.
-// ARCHITECTURE.md tells what each floor is for.
+// ARCHITECTURE.md says what each floor is for.
 var floors = map[string]int{
 	"":                0,
 	"config":          0,
@@ -88,7 +88,7 @@ var noIO = map[string][]string{
 	"pmda": {"net/http"},
 }
 
-// apart lists what packages must not link, by whatever way, and why.
+// apart lists what packages must not link, directly or through others, and why.
 var apart = map[string]struct {
 	from []string
 	why  string
@@ -257,8 +257,8 @@ func TestNoInitWork(t *testing.T) {
 }
 
 // checkVars complains about package variables whose value is computed by a
-// call when the program starts. Conversions such as pcp.Error(-1) and calls
-// inside function literals are none.
+// call when the program starts. It allows conversions such as pcp.Error(-1)
+// and calls inside function literals.
 func checkVars(t *testing.T, fset *token.FileSet, d *ast.GenDecl, allowed []string) {
 	t.Helper()
 	for _, spec := range d.Specs {
@@ -303,8 +303,8 @@ func callName(e ast.Expr) string {
 	return "?"
 }
 
-// isCheap tells of conversions, builtins and what the compiler inlines to a plain
-// value.
+// isCheap reports whether name is a conversion, a builtin or a function that
+// the compiler inlines to a plain value.
 func isCheap(name string) bool {
 	switch name {
 	case "conversion", "len", "cap", "new", "string", "byte", "rune", "int", "int8", "int16", "int32", "int64",

@@ -2,15 +2,15 @@ package pcp
 
 import "math"
 
-// Extract converts v, a value of a metric whose descriptor says from, to the
-// type to (pmExtractValue(3)). Numbers convert to numbers of any type:
-// fractions are cut, precision may be lost, a magnitude that does not fit is
-// ErrTrunc, a negative number for an unsigned type ErrSign. Strings convert to
-// strings and aggregates to aggregates only, all else is ErrConv; so is a v
-// that came in a block of another type than from. With an error the value
-// returned is the zero of type to.
+// Extract converts v, a value of a metric whose descriptor has the type from,
+// to the type to (pmExtractValue(3)). Numbers convert to numbers of any type:
+// fractions are cut and precision may be lost. A magnitude that does not fit
+// is ErrTrunc, and a negative number for an unsigned type is ErrSign. Strings
+// convert to strings only, and aggregates to aggregates only; everything else
+// is ErrConv. A v that came in a block of another type than from is ErrConv
+// too. With an error, Extract returns the zero value of type to.
 //
-// A value in situ has no type but from's. That of a long value may still
+// A value in situ always has the type from. The result of a long value may
 // share its bytes with v.
 func (v Value) Extract(from, to Type) (Value, error) {
 	var bits uint64
@@ -46,15 +46,15 @@ func (v Value) Extract(from, to Type) (Value, error) {
 	return Value{Inst: v.Inst, typ: to, bits: bits}, err
 }
 
-// inSitu tells whether v's number stands in the value set, where C cannot see
+// inSitu reports whether v's number is in the value set, where C cannot see
 // its type.
 func (v Value) inSitu() bool { return v.typ.InSitu() || v.typ == TypeUnknown }
 
 func convertInt(n int64, to Type) (bits uint64, err error) {
 	switch to {
 	case Type32:
-		// A number below the range loses its high bits and is no error, as in
-		// libpcp/src/units.c.
+		// A number below the range loses its high bits without an error, as
+		// in libpcp/src/units.c.
 		if n > math.MaxInt32 {
 			return 0, ErrTrunc
 		}
@@ -157,8 +157,8 @@ func convertDouble(d float64, to Type) (bits uint64, err error) {
 		case d >= 1<<63:
 			return 0, ErrTrunc
 		case d < -1<<63, d != d:
-			// What the processors of PCP's birth and of today make of a cast
-			// that C leaves undefined; no error in libpcp/src/units.c.
+			// C leaves this cast undefined. This is what the processors of old
+			// and of today do; libpcp/src/units.c does not call it an error.
 			bits = 1 << 63
 		default:
 			bits = uint64(int64(d))

@@ -64,10 +64,10 @@ func (t Type) String() string {
 	return "???"
 }
 
-// IsNumeric tells whether values of type t are numbers.
+// IsNumeric reports whether values of type t are numbers.
 func (t Type) IsNumeric() bool { return t >= Type32 && t <= TypeDouble }
 
-// InSitu tells whether values of type t travel in the value set itself
+// InSitu reports whether values of type t travel in the value set itself
 // (PM_VAL_INSITU) and not in a block of their own.
 func (t Type) InSitu() bool { return t == Type32 || t == TypeU32 }
 
@@ -104,7 +104,7 @@ const (
 	TextHelp    TextKind = 2  // PM_TEXT_HELP: the long form
 	TextPMID    TextKind = 4  // PM_TEXT_PMID: of a metric
 	TextInDom   TextKind = 8  // PM_TEXT_INDOM: of an instance domain
-	TextDirect  TextKind = 16 // PM_TEXT_DIRECT: no falling back from help to the one line
+	TextDirect  TextKind = 16 // PM_TEXT_DIRECT: do not fall back from help to the one line
 )
 
 // String names the bits of k, for messages: "help|pmid".

@@ -3,7 +3,7 @@ package pcp
 import "strconv"
 
 // AppendPrint appends the two lines by which pminfo -d describes a metric
-// (pmPrintDesc(3)); the first one alone where the metric is not supported.
+// (pmPrintDesc(3)), or only the first one if the metric is not supported.
 func (d Desc) AppendPrint(b []byte) []byte {
 	b = append(b, "    Data Type: "...)
 	switch d.Type {

@@ -11,11 +11,11 @@ import (
 )
 
 // An Error is a PMAPI status: a PM_ERR_* code or a negated errno. It crosses
-// the wire as it is. Compare with errors.Is(err, pcp.ErrTimeout); a negated
-// errno also is its syscall.Errno and the fs.Err* that go with it.
+// the wire as it is. Compare with errors.Is(err, pcp.ErrTimeout). A negated
+// errno also matches its syscall.Errno and the fs.Err* that go with it.
 //
-// Where an Error stands for a count or for bits of state, as in some PDUs, it
-// is not negative; 0 is no error.
+// In some PDUs an Error stands for a count or for bits of state; it is not
+// negative then. 0 means success.
 type Error int32
 
 // maxErrno bounds the errno values: from its negation down the codes are PCP's
@@ -55,10 +55,10 @@ func (e Error) Symbol() string {
 	return ""
 }
 
-// Is tells whether e stands for target, for errors.Is: a negated errno for its
-// syscall.Errno and for the errors of io/fs which that errno is;
-// ErrPermission for fs.ErrPermission; ErrTimeout for context.DeadlineExceeded;
-// ErrEOF for io.EOF.
+// Is reports whether e stands for target, for errors.Is. A negated errno
+// stands for its syscall.Errno and for the errors of io/fs that this errno
+// matches, ErrPermission for fs.ErrPermission, ErrTimeout for
+// context.DeadlineExceeded, and ErrEOF for io.EOF.
 func (e Error) Is(target error) bool {
 	switch target {
 	case fs.ErrPermission:
@@ -82,8 +82,8 @@ func (e Error) Is(target error) bool {
 	return errno.Is(target)
 }
 
-// Timeout tells whether e says that something took too long. With it an Error
-// is a time-out in the sense of package net.
+// Timeout reports whether e says that something took too long. With it an
+// Error is a time-out in the sense of package net.
 func (e Error) Timeout() bool {
 	return e == ErrTimeout || e == -Error(syscall.ETIMEDOUT)
 }
@@ -91,7 +91,7 @@ func (e Error) Timeout() bool {
 // Code picks the status that stands for err where it leaves for a peer: 0 for
 // nil, the Error or the negated syscall.Errno that err wraps, ErrTimeout for a
 // deadline, ErrEOF for the end of a stream, -EINTR for a cancelled context,
-// otherwise ErrGeneric. An error that wraps several is the first of them.
+// otherwise ErrGeneric. Of an error that wraps several, the first one counts.
 func Code(err error) Error {
 	if err == nil {
 		return 0
@@ -136,9 +136,10 @@ func Errors() iter.Seq[Error] {
 	}
 }
 
-// authErrorString prints a status below the last PM_ERR_* code: the SASL
-// library's codes moved down by that many. A wrapped SASL status is above
-// -1000; what lies below once came from the library for secure sockets.
+// authErrorString returns the message of a status below the last PM_ERR_*
+// code. These are the codes of the SASL library, moved down by that many. A
+// SASL status moved back up is above -1000; those below once came from the
+// library for secure sockets.
 func authErrorString(e Error) string {
 	code := int(e) - int(ErrNYI)
 	if code < -1000 {

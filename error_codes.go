@@ -1,8 +1,8 @@
 package pcp
 
-// PMAPI status codes: what each stands for, in short; [Error.Error] has the
-// message of the C library. The numbers are part of the protocol; those that
-// were retired are never used again.
+// PMAPI status codes. Each comment says in short what the code stands for;
+// [Error.Error] returns the message of the C library. The numbers are part of
+// the protocol, and retired ones are never used again.
 const (
 	ErrGeneric        Error = -12345 // PM_ERR_GENERIC: of any kind, or with no code of its own
 	ErrPMNS           Error = -12346 // PM_ERR_PMNS: a name space that cannot be read
@@ -22,7 +22,7 @@ const (
 	ErrConv           Error = -12362 // PM_ERR_CONV: types or dimensions that do not convert
 	ErrTrunc          Error = -12363 // PM_ERR_TRUNC: a number too large for the type asked for
 	ErrSign           Error = -12364 // PM_ERR_SIGN: a negative number for an unsigned type
-	ErrProfile        Error = -12365 // PM_ERR_PROFILE: a profile that is none
+	ErrProfile        Error = -12365 // PM_ERR_PROFILE: an invalid profile
 	ErrIPC            Error = -12366 // PM_ERR_IPC: what came is not the protocol, or the connection is broken
 	ErrEOF            Error = -12368 // PM_ERR_EOF: the other end closed the connection, or the file ends
 	ErrNotHost        Error = -12369 // PM_ERR_NOTHOST: only a collector can do that
@@ -39,7 +39,7 @@ const (
 	ErrInstLog        Error = -12380 // PM_ERR_INST_LOG: an instance that is not in the archive
 	ErrNoProfile      Error = -12381 // PM_ERR_NOPROFILE: a fetch without a profile before it
 	ErrNoAgent        Error = -12386 // PM_ERR_NOAGENT: no agent serves the domain
-	ErrPermission     Error = -12387 // PM_ERR_PERMISSION: the collector's access control, or a metric that nobody may set
+	ErrPermission     Error = -12387 // PM_ERR_PERMISSION: the collector's access control, or a metric that cannot be set
 	ErrConnLimit      Error = -12388 // PM_ERR_CONNLIMIT: the collector has as many clients as it takes
 	ErrAgain          Error = -12389 // PM_ERR_AGAIN: no value yet; ask again
 	ErrIsConn         Error = -12390 // PM_ERR_ISCONN: connected already

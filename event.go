@@ -59,12 +59,13 @@ type eventSummary struct {
 	first, last Timestamp
 }
 
-// summarizeEvents walks the packed records in data. What is cut short counts
-// up to there.
+// summarizeEvents walks the packed records in data. If they are cut short, it
+// counts those before the cut.
 //
-// The C library does not count a last record that stands for lost ones, and
-// never gets past an earlier one: it counts that for each record that would
-// follow (libpcp/src/util.c, print_event_summary). So do we.
+// The C library does not count a record that stands for lost ones if it is the
+// last. It never gets past an earlier one, and counts that again for each
+// record that would follow (libpcp/src/util.c, print_event_summary). We do the
+// same.
 func summarizeEvents(data []byte, highRes bool) eventSummary {
 	var s eventSummary
 	if len(data) < 4 {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// PMIDs of the metrics that stand for the parts of an event record which are
-// no parameters; they are discrete, of TypeU32.
+// PMIDs of the metrics that stand for the parts of an event record other than
+// its parameters. They are discrete, of TypeU32.
 const (
 	EventFlagsPMID  PMID = DomainDynamic<<22 | 1 // event.flags: the record's EventFlags
 	EventMissedPMID PMID = DomainDynamic<<22 | 2 // event.missed: how many records were lost
@@ -66,7 +66,7 @@ func (v Value) EventRecords() ([]EventRecord, error) {
 		case r.Flags == EventMissed:
 			r.Missed = count
 		case r.Flags&EventMissed != 0:
-			// A record that was lost cannot be anything else too.
+			// A record of lost ones cannot have other flags too.
 			return nil, fmt.Errorf("event record with flags %#x: %w", uint32(r.Flags), ErrConv)
 		default:
 			if r.Params, data, err = eventParams(data, count); err != nil {

@@ -6,8 +6,8 @@ import (
 )
 
 // appendFloat appends f as C's printf does with the verb 'e', 'f' or 'g' and
-// the precision prec. Go's digits and exponents are the same; its names for
-// what is no number are not.
+// the precision prec. Go's digits and exponents are the same, but its names
+// for infinity and NaN are not.
 func appendFloat(b []byte, f float64, verb byte, prec int) []byte {
 	switch {
 	case math.IsNaN(f) && math.Signbit(f):
@@ -22,8 +22,8 @@ func appendFloat(b []byte, f float64, verb byte, prec int) []byte {
 	return strconv.AppendFloat(b, f, verb, prec, 64)
 }
 
-// alignRight moves what stands in b from start on to the right, so that with
-// the spaces before it is at least width bytes wide.
+// alignRight pads the text that starts at b[start] on the left, so that it is
+// at least width bytes wide.
 func alignRight(b []byte, start, width int) []byte {
 	n := len(b) - start
 	if n >= width {
@@ -67,8 +67,8 @@ func NumberStr(f float64) string {
 
 // appendNumber appends what NumberStr returns.
 func appendNumber(b []byte, f float64) []byte {
-	// Where one scale ends and the next begins, so that it rounds into six
-	// characters; a sign leaves room for one digit less.
+	// The limits between one scale and the next, so that the number rounds
+	// into six characters. A sign leaves room for one digit less.
 	limits, infinite := &numberLimits, " inf?  "
 	a := f
 	if f < 0 {

@@ -58,7 +58,7 @@ type Instance struct {
 	Name string
 }
 
-// MatchInstance tells whether name selects an instance whose external name is
+// MatchInstance reports whether name selects an instance whose external name is
 // full: the whole name matches, or name has no space and is the part of full
 // before its first one (pmLookupInDom(3)).
 func MatchInstance(full, name string) bool {

@@ -25,7 +25,7 @@ const (
 	LabelOptional  LabelFlags = 1 << 7 // PM_LABEL_OPTIONAL: extrinsic (a note), not part of a series' identity
 )
 
-// Level returns f without the flags that are no level.
+// Level returns f without LabelCompound and LabelOptional.
 func (f LabelFlags) Level() LabelFlags { return f &^ (LabelCompound | LabelOptional) }
 
 // String prints f as the tools do: "indom,optional".
@@ -91,8 +91,8 @@ type LabelIndex struct {
 	ValueLen uint16
 }
 
-// Label returns label i of len(s.Index). What the index says of a place outside
-// the JSON is "" for the name and "null" for the value.
+// Label returns label i of len(s.Index). If the index points outside the JSON,
+// the name is "" and the value "null".
 func (s *LabelSet) Label(i int) Label {
 	at := &s.Index[i]
 	l := Label{s.slice(int(at.Name), int(at.NameLen)), s.slice(int(at.Value), int(at.ValueLen)), at.Flags}
@@ -132,7 +132,7 @@ func (s *LabelSet) Lookup(name string) (l Label, ok bool) {
 
 // Add parses labels as ParseLabels does and merges them into s, where they
 // replace those of the same name (pmdaAddLabels(3); with LabelOptional in
-// flags pmdaAddNotes). With an error s is as it was.
+// flags pmdaAddNotes). With an error, s stays as it was.
 func (s *LabelSet) Add(json string, flags LabelFlags) error {
 	more, err := ParseLabels(json, flags)
 	if err != nil {
@@ -152,8 +152,8 @@ func (s *LabelSet) Add(json string, flags LabelFlags) error {
 	return nil
 }
 
-// appendLabels appends the labels of s. Those that a broken index gives no
-// name, or one that would break the JSON, are left out.
+// appendLabels appends the labels of s. It leaves out those to which a broken
+// index gives no name, or a name that would break the JSON.
 func appendLabels(list []Label, s *LabelSet, keep func(Label) bool) []Label {
 	for l := range s.All() {
 		if l.Name == "" || strings.IndexFunc(l.Name, func(c rune) bool { return c < ' ' || c == '"' || c == '\\' }) >= 0 {
@@ -223,9 +223,9 @@ func buildLabels(list []Label, limit int) (LabelSet, error) {
 	return s, nil
 }
 
-// MergeLabels merges sets, the lowest precedence first, into one: of labels
-// with the same name the last set's remains (pmMergeLabelSets(3)). Sets with
-// an error count as absent; if none is left the result is empty, without any
+// MergeLabels merges sets, the lowest precedence first, into one. Of labels
+// with the same name, it keeps that of the last set (pmMergeLabelSets(3)). It
+// ignores sets with an error; if none is left, the result is empty and has no
 // JSON. The labels keep their flags.
 //
 // If keep is not nil it decides which labels to take. A label that it refuses
@@ -248,8 +248,8 @@ func MergeLabels(sets []LabelSet, keep func(Label) bool) (LabelSet, error) {
 }
 
 // MergeLabelJSON merges labels in JSON form, the lowest precedence first, as
-// MergeLabels does (pmMergeLabels(3)). Compound names are accepted. No labels
-// at all are the empty string.
+// MergeLabels does (pmMergeLabels(3)). It accepts compound names. If there are
+// no labels at all, it returns the empty string.
 func MergeLabelJSON(sets ...string) (string, error) {
 	parsed := make([]LabelSet, 0, len(sets))
 	for _, json := range sets {
@@ -267,7 +267,7 @@ func MergeLabelJSON(sets ...string) (string, error) {
 }
 
 // StringLabels makes a set of labels with string values, given as pairs of
-// name and value. It panics if a name has none.
+// name and value. It panics if the last name has no value.
 func StringLabels(flags LabelFlags, pairs ...string) (LabelSet, error) {
 	if len(pairs)%2 != 0 {
 		panic("pcp.StringLabels: odd number of arguments")
@@ -283,7 +283,7 @@ func StringLabels(flags LabelFlags, pairs ...string) (LabelSet, error) {
 	return ParseLabels(string(append(b, '}')), flags|LabelCompound)
 }
 
-// appendJSONString quotes s. What is no UTF-8 is replaced.
+// appendJSONString appends s in quotes. It replaces bytes that are not UTF-8.
 func appendJSONString(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, c := range s {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Errors that carry the status which libpcp answers.
+// Errors that carry the status that libpcp returns.
 var (
 	errInvalid       = -Error(syscall.EINVAL)
 	errTooManyLabels = fmt.Errorf("too many labels: %w", -Error(syscall.E2BIG))
@@ -20,9 +20,9 @@ var (
 // joined by dots are accepted as well. A value is any JSON. An object as value
 // makes compound labels: {"a":{"b":1}} is {"a.b":1}.
 //
-// No two labels may have the same name. The empty string, like the empty
-// object, is no labels. What is refused is -EINVAL, what exceeds a limit
-// -E2BIG.
+// No two labels may have the same name. The empty string and the empty object
+// make an empty set. The error is -E2BIG if s exceeds a limit, and -EINVAL if it
+// is invalid otherwise.
 func ParseLabels(json string, flags LabelFlags) (LabelSet, error) {
 	return parseLabels(json, flags, MaxLabels)
 }
@@ -68,7 +68,7 @@ type labelParser struct {
 	off   int
 	err   error
 	flags LabelFlags
-	dots  bool // names may have them
+	dots  bool // names may have dots
 	limit int
 	list  []Label
 }
@@ -182,7 +182,7 @@ func (p *labelParser) labels(prefix string, depth int) {
 	})
 }
 
-// emptyObject tells whether {} stands here. As a value it stays as it is.
+// emptyObject reports whether the next value is {}. As a value it stays as it is.
 func (p *labelParser) emptyObject() bool {
 	rest := strings.TrimLeft(p.in[p.off+1:], " \t\r\n")
 	return rest != "" && rest[0] == '}'

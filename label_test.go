@@ -179,11 +179,11 @@ func TestMergeLabels(t *testing.T) {
 	}
 }
 
-// randomLabels writes labels that the real library reads right: it loses the
-// place in arrays of arrays and in white space within arrays, calls c in
-// {"a":{"b":{"c":1}}} a.c, and does not see that two compound names are equal
-// or that one starts with another. So only parent, which must be another in
-// each set, has labels below it.
+// randomLabels writes labels that the real library reads right. The library
+// loses its place in arrays of arrays and in white space within arrays, calls
+// c in {"a":{"b":{"c":1}}} a.c, and does not see that two compound names are
+// equal or that one starts with another. So only parent, which must differ
+// between sets, has labels below it.
 func randomLabels(r *rand.Rand, parent string) string {
 	names := []string{"a", "b", "aa", "ab", "a_b", "B", "Z9", "hostname", "x1", "c", "d", "e"}
 	values := []string{"1", "-0.5e10", `"x"`, `"a b"`, `"\u00e9\""`, "true", "null", "[1,2]", `["x","y"]`, "[]", "false", `"{\"a\":1}"`, `"é"`}
@@ -243,7 +243,7 @@ func TestOracleLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.JSON != "{}" { // of which the real library loses the first half
+		if m.JSON != "{}" { // the real library loses the first half of it
 			tr.add(fmt.Sprintf("%d %s", len(m.JSON), hexOf(m.JSON)), "mergesets intrinsic%s", asked)
 		}
 		joined, err := MergeLabelJSON(texts...)
@@ -291,7 +291,7 @@ func FuzzParseLabels(f *testing.F) {
 		if in != "" && !json.Valid([]byte(in)) {
 			t.Fatalf("%q is no JSON", in)
 		}
-		// What comes out is in its final form.
+		// The result is in its final form.
 		again, err := ParseLabels(s.JSON, LabelFlags(flags)|LabelCompound)
 		if err != nil || again.JSON != s.JSON || len(again.Index) != len(s.Index) {
 			t.Fatalf("%q: %q becomes %q, %v", in, s.JSON, again.JSON, err)

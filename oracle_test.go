@@ -96,8 +96,8 @@ func (tr *trial) compare(t *testing.T) {
 	}
 }
 
-// newRand draws the same numbers each time. PCP_TEST_SEED has it draw others:
-// those of the seed that it is, or with "now" of one that is printed.
+// newRand draws the same numbers each time, unless PCP_TEST_SEED sets another
+// seed: a number, or "now" for the time. The seed is printed then.
 func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(longtest.Seed(t), 0))
@@ -277,7 +277,7 @@ func TestOracleExtract(t *testing.T) {
 func TestOracleConvScale(t *testing.T) {
 	r := newRand(t)
 	var tr trial
-	// Where the powers overflow to nothing C dies of the division.
+	// Where the powers overflow to 0, C dies of the division.
 	tr.equal = func(_, ours, theirs string) bool {
 		return theirs == "died" && ours == fmt.Sprintf("%d 0", ErrConv)
 	}
@@ -381,7 +381,7 @@ func TestOraclePrint(t *testing.T) {
 		for _, typ := range []Type{Type32, TypeU32, Type64, TypeU64, TypeFloat, TypeDouble, TypeUnknown} {
 			v, asked := oracleValue(typ, bits)
 			add(v, asked, typ, width)
-			// As a descriptor that does not fit has it printed.
+			// Print it by a descriptor that does not fit.
 			add(v, asked, TypeUnknown, width)
 			if width != 0 {
 				add(v, asked, TypeString, width)

@@ -10,7 +10,7 @@ type PMID uint32
 // PMIDNull is the PMID of no metric (PM_ID_NULL).
 const PMIDNull PMID = 0xffffffff
 
-// Domain numbers with a meaning to everybody.
+// Domain numbers with a fixed meaning.
 const (
 	DomainDynamic  = 511 // DYNAMIC_PMID: dynamic subtree roots and derived metrics
 	MaxAgentDomain = 510 // the largest domain an agent can have
@@ -43,11 +43,11 @@ func (id PMID) WithDomain(domain int) PMID {
 	return id&^(MaxDomain<<22) | PMID(uint32(domain)&MaxDomain<<22)
 }
 
-// IsDynamicRoot tells whether id stands for a whole subtree that the agent
+// IsDynamicRoot reports whether id stands for a whole subtree that the agent
 // whose domain is id.Cluster() resolves at run time (IS_DYNAMIC_ROOT).
 func (id PMID) IsDynamicRoot() bool { return id.Domain() == DomainDynamic && id.Item() == 0 }
 
-// IsDerived tells whether id was given to a derived metric (IS_DERIVED).
+// IsDerived reports whether id belongs to a derived metric (IS_DERIVED).
 func (id PMID) IsDerived() bool {
 	return id.Domain() == DomainDynamic && id.Cluster()&2048 == 0 && id.Item() != 0
 }

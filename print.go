@@ -72,9 +72,9 @@ func (v Value) AppendText(b []byte) []byte {
 }
 
 // AppendPrint appends v, a value of a metric whose descriptor says from, as
-// the tools print it, with spaces before it to at least width bytes
-// (pmPrintValue(3)). What does not fit the type is printed in each form that
-// it could have. Times in events are printed in loc.
+// the tools print it, padded on the left to at least width bytes
+// (pmPrintValue(3)). A value that does not fit the type is printed in each
+// form that it could have. Times in events are printed in loc.
 func (v Value) AppendPrint(b []byte, from Type, width int, loc *time.Location) []byte {
 	switch from {
 	case TypeEvent, TypeHighResEvent:
@@ -130,7 +130,7 @@ func (v Value) appendAny(b []byte, width int) []byte {
 	}
 	var room [8]byte
 	data := v.data
-	end := "" // what follows data in the block
+	end := "" // the bytes after data in the block
 	switch v.typ {
 	case Type64, TypeU64, TypeDouble:
 		binary.NativeEndian.PutUint64(room[:], v.bits)

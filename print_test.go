@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// TestPrintBits shows that what has the length of a number, and what does not
-// fit its type, is printed as the bits that it has, not as a number converted.
+// TestPrintBits checks that an aggregate of a number's length, and a value that
+// does not fit its type, are printed as the bits they have, not converted.
 func TestPrintBits(t *testing.T) {
 	f := func(v pcp.Value, from pcp.Type, want string) {
 		t.Helper()

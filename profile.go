@@ -26,7 +26,7 @@ type ProfileInDom struct {
 	Insts []int32 // the exceptions to State, in ascending order
 }
 
-// Includes tells whether p selects the instance inst of indom. A metric with a
+// Includes reports whether p selects the instance inst of indom. A metric with a
 // single value is always selected.
 func (p *Profile) Includes(indom InDom, inst int32) bool {
 	if p == nil || indom == InDomNull {
@@ -54,12 +54,12 @@ func (p *Profile) InDom(indom InDom) ProfileInDom {
 	return ProfileInDom{InDom: indom, State: p.State}
 }
 
-// IsAll tells whether p selects everything.
+// IsAll reports whether p selects everything.
 func (p *Profile) IsAll() bool {
 	return p == nil || p.State == ProfileInclude && len(p.InDoms) == 0
 }
 
-// Includes tells whether d selects inst.
+// Includes reports whether d selects inst.
 func (d *ProfileInDom) Includes(inst int32) bool {
 	_, listed := slices.BinarySearch(d.Insts, inst)
 	return listed == (d.State == ProfileExclude)
@@ -89,8 +89,9 @@ func (p *Profile) set(state ProfileState, indom InDom, insts []int32) error {
 	}
 	i := slices.IndexFunc(p.InDoms, func(d ProfileInDom) bool { return d.InDom == indom })
 	if i < 0 {
-		// Either call on a domain not named before starts from nothing
-		// included; src/libpcp/src/profile.c does so for pmDelProfile too.
+		// The first call for a domain, of either kind, starts with no
+		// instance included; src/libpcp/src/profile.c does so for
+		// pmDelProfile too.
 		i = len(p.InDoms)
 		p.InDoms = append(p.InDoms, ProfileInDom{InDom: indom, State: ProfileExclude})
 	}

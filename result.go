@@ -20,9 +20,9 @@ type ValueSet struct {
 	Values []Value
 }
 
-// As gives the values without a type the type t, which must be that of the
-// metric's descriptor, as [Value.As] does. It leaves them alone if t does not
-// fit into a set.
+// As gives the type t to the values that have none, as [Value.As] does; t must
+// be that of the metric's descriptor. As does nothing if values of type t
+// cannot be in situ.
 func (vs *ValueSet) As(t Type) {
 	if !t.InSitu() {
 		return
@@ -40,7 +40,7 @@ type Result struct {
 	Time Timestamp
 	Sets []ValueSet
 
-	values []Value // the room from which Add hands out; no part of it twice
+	values []Value // Add hands out parts of it, none of them twice
 }
 
 // Reset empties r for another use and keeps its memory. The sets and values
@@ -60,7 +60,7 @@ func (r *Result) Grow(sets, values int) {
 	}
 }
 
-// AddSet appends an empty set for id. Its values follow by [Result.Add].
+// AddSet appends an empty set for id. Add its values with [Result.Add].
 func (r *Result) AddSet(id PMID) {
 	if n := len(r.Sets); n < cap(r.Sets) {
 		r.Sets = r.Sets[:n+1]
@@ -85,7 +85,7 @@ func (r *Result) Add(v Value) {
 		case v.inSitu():
 			vs.ValFmt = ValInSitu
 		case v.typ == TypeEvent || v.typ == TypeHighResEvent || v.typ == TypeAggregateStatic:
-			vs.ValFmt = ValSPtr // as __pmStuffValue has it
+			vs.ValFmt = ValSPtr // as __pmStuffValue does
 		default:
 			vs.ValFmt = ValDPtr
 		}
@@ -106,8 +106,8 @@ func (r *Result) Add(v Value) {
 }
 
 // AddValues appends n values to the last set, which has none yet, and returns
-// them for the caller, a decoder, to overwrite each: what is in them is left
-// from before. The set's format is the caller's to set too.
+// them. The caller, a decoder, must overwrite each of them, as they hold old
+// contents, and must set the set's format.
 func (r *Result) AddValues(n int) []Value {
 	if cap(r.values)-len(r.values) < n {
 		r.values = make([]Value, 0, max(64, n, 2*cap(r.values)))
@@ -119,7 +119,7 @@ func (r *Result) AddValues(n int) []Value {
 	return vs.Values
 }
 
-// endsWith tells whether tail, which is not empty, is the end of room.
+// endsWith reports whether tail, which is not empty, is the end of room.
 func endsWith(room, tail []Value) bool {
 	return len(room) >= len(tail) && &room[len(room)-1] == &tail[len(tail)-1]
 }

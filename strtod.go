@@ -7,7 +7,7 @@ import (
 )
 
 // strtod reads the longest number that s starts with, in the syntax of C, and
-// returns its length. It is not ok where strtod(3) reads none or sets errno.
+// returns its length. ok is false where strtod(3) finds no number or sets errno.
 func strtod(s string) (f float64, n int, ok bool) {
 	i := 0
 	if i < len(s) && (s[i] == '-' || s[i] == '+') {
@@ -80,7 +80,7 @@ func strtod(s string) (f float64, n int, ok bool) {
 	return f, end, true
 }
 
-// nanPayload returns the length of the (chars) that may follow a nan.
+// nanPayload returns the length of the "(chars)" that may follow a nan.
 func nanPayload(s string) int {
 	if s == "" || s[0] != '(' {
 		return 0

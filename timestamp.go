@@ -12,7 +12,7 @@ type Timestamp struct {
 	Nsec int32
 }
 
-// MaxSec is a time later than any (PM_MAX_TIME_T).
+// MaxSec is later than any time (PM_MAX_TIME_T).
 const MaxSec int64 = math.MaxInt64
 
 // TimestampOf converts t.
@@ -21,8 +21,8 @@ func TimestampOf(t time.Time) Timestamp { return Timestamp{t.Unix(), int32(t.Nan
 // Time converts ts to the local time zone.
 func (ts Timestamp) Time() time.Time { return time.Unix(ts.Sec, int64(ts.Nsec)) }
 
-// String returns ts in UTC as RFC 3339 has it, with the nanoseconds that there
-// are: 2026-02-03T04:05:06.5Z.
+// String returns ts in UTC in the format of RFC 3339, with a fraction of a
+// second if there is one: 2026-02-03T04:05:06.5Z.
 func (ts Timestamp) String() string { return ts.Time().UTC().Format(time.RFC3339Nano) }
 
 // Compare returns -1, 0 or 1 as ts is before, at or after other.
@@ -52,5 +52,5 @@ func (ts Timestamp) Add(d time.Duration) Timestamp {
 	return Timestamp{sec, int32(nsec)}
 }
 
-// IsZero tells whether ts is the zero Timestamp.
+// IsZero reports whether ts is the zero Timestamp.
 func (ts Timestamp) IsZero() bool { return ts == Timestamp{} }

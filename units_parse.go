@@ -26,7 +26,7 @@ func (e *UnitsError) Unwrap() error { return ErrConv }
 // Numbers, and scales that do not fit into Units, go into mult: a value in the
 // units returned becomes one in the units of s when multiplied by mult.
 func ParseUnits(s string) (u Units, mult float64, err error) {
-	// C sees no further than a NUL.
+	// C reads up to the first NUL.
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		s = s[:i]
 	}
@@ -140,8 +140,8 @@ func parseUnitsPart(s, rest string) (p unitsPart, reason string) {
 			p.dim[dim] = 1
 			continue
 		}
-		// What follows is a '^'. If it is no power, the next round stumbles
-		// over it.
+		// A '^' follows. If what comes after it is not a power, the next round
+		// reports it.
 		if power, n := exponent(s, -8, 15); n > 0 {
 			p.dim[dim] = power
 			s, rest = s[n:], rest[n:]
@@ -206,7 +206,7 @@ func countScale(s string) (scale, n int) {
 	if len(s) < len(ten) || !strings.EqualFold(s[:len(ten)], ten) || wordLen(s[len(ten):]) != 0 {
 		return 0, 0
 	}
-	// 10^0 and 10^1 are never printed; there the '^' is the dimension's.
+	// 10^0 and 10^1 are never printed: with them the '^' belongs to the dimension.
 	if scale, n := exponent(s[len(ten):], -8, 7); n > 0 && scale != 0 && scale != 1 {
 		return scale, len(ten) + n
 	}
@@ -264,8 +264,8 @@ func spaceUnit(word string) (scale int, ok bool) {
 	if word == "" {
 		return 0, false
 	}
-	// One letter, or the name of a power of 1024 or, for old times' sake, of
-	// 1000 that means 1024 as well.
+	// One letter, the name of a power of 1024, or the old name of a power of
+	// 1000, which means 1024 as well.
 	scale = 1 + strings.IndexByte("kmgtpezy", word[0])
 	if scale == 0 {
 		return 0, false

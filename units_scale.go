@@ -3,10 +3,10 @@ package pcp
 import "math"
 
 // ConvScale converts the number v from the units from to the units to
-// (pmConvScale(3)): 1024 bytes are 1 Kbyte. The dimensions must agree, or the
-// error is ErrConv, and the scales be ones that convert, or it is ErrUnit.
-// Units without a dimension are taken for a count. Integers are rounded to
-// the nearest, and wrap around where they do not fit, as C's do.
+// (pmConvScale(3)): 1024 bytes are 1 Kbyte. If the dimensions differ, the
+// error is ErrConv; if a scale does not exist, it is ErrUnit. Units without a
+// dimension are taken for a count. Integers are rounded to the nearest, and
+// wrap around if they do not fit, as C's do.
 func ConvScale(v Value, from, to Units) (Value, error) {
 	from, to = from.orCount(), to.orCount()
 	if from.DimSpace != to.DimSpace || from.DimTime != to.DimTime || from.DimCount != to.DimCount {
@@ -57,7 +57,7 @@ func ConvScale(v Value, from, to Units) (Value, error) {
 	return v, nil
 }
 
-// HasDim tells whether u has a dimension at all.
+// HasDim reports whether u has a dimension at all.
 func (u Units) HasDim() bool { return u.DimSpace != 0 || u.DimTime != 0 || u.DimCount != 0 }
 
 func (u Units) orCount() Units {
@@ -87,7 +87,7 @@ func spaceRatio(from, to uint8) (d, m int64, ok bool) {
 		return 0, 0, false
 	}
 	d, m = 1, 1
-	// By way of megabytes, so that overflow is where C has it.
+	// Convert by way of megabytes, to overflow where C does.
 	toMega := func(scale uint8, d, m *int64) {
 		if scale < SpaceMByte {
 			*d <<= 10 * (SpaceMByte - scale)

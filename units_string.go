@@ -49,7 +49,7 @@ func (u Units) AppendText(b []byte) []byte {
 		}
 	}
 	if len(b) == start && u.ScaleCount != 0 {
-		// A scale of count without its dimension: a plain number of tens.
+		// A scale of count without its dimension is a plain power of ten.
 		b = append(b, "x 10"...)
 		if u.ScaleCount != 1 {
 			b = strconv.AppendInt(append(b, '^'), int64(u.ScaleCount), 10)

@@ -75,13 +75,13 @@ func (v Value) Type() Type { return v.typ }
 func (v Value) Bits() uint64 { return v.bits }
 
 // Bytes returns the contents of a string (without the closing NUL), aggregate
-// or event value. They belong to whoever made v; do not change them.
+// or event value. They belong to the maker of v; do not change them.
 func (v Value) Bytes() []byte { return v.data }
 
 // Int32, Uint32, Int64 and Uint64 return the number of a value of an integer
-// type, or of TypeUnknown. Between them they convert as Go does: a number that
-// does not fit loses its high bits. The fraction of a TypeFloat or TypeDouble
-// value is cut off. Use [Value.Extract] where that must be an error.
+// type, or of TypeUnknown. They convert between integer types as Go does: a
+// number that does not fit loses its high bits. They cut off the fraction of a
+// TypeFloat or TypeDouble value. Use [Value.Extract] where that must be an error.
 func (v Value) Int32() int32 { return int32(v.integer()) }
 
 // Uint32 is as Int32.
@@ -114,9 +114,9 @@ func (v Value) otherInteger() uint64 {
 	return v.bits
 }
 
-// Float returns the number of a TypeFloat value; of another number what
-// Float64 says, and of what is not a number NaN. A value of TypeUnknown is taken
-// for a TypeFloat one.
+// Float returns the number of a TypeFloat value. For another number it returns
+// that of Float64, and for a value that is not a number NaN. It takes a value
+// of TypeUnknown for a TypeFloat one.
 func (v Value) Float() float32 {
 	if v.typ == TypeFloat || v.typ == TypeUnknown {
 		return math.Float32frombits(uint32(v.bits))
@@ -124,8 +124,8 @@ func (v Value) Float() float32 {
 	return float32(v.otherDouble())
 }
 
-// Double returns the number of a TypeDouble value; of another number what
-// Float64 says, and of what is not a number NaN.
+// Double returns the number of a TypeDouble value. For another number it
+// returns that of Float64, and for a value that is not a number NaN.
 func (v Value) Double() float64 {
 	if v.typ == TypeDouble {
 		return math.Float64frombits(v.bits)

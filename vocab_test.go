@@ -142,7 +142,7 @@ func TestProfile(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// What the real library answers to the same calls.
+	// The answers of the real library to the same calls.
 	check("new", "0123 0123 ")
 	do(p.Del(one, 1))
 	check("delete one of a domain not named before", " 0123 ")
@@ -306,7 +306,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// TestAllocs pins that what runs for each value allocates nothing.
+// TestAllocs checks that the functions that run for each value do not allocate.
 func TestAllocs(t *testing.T) {
 	buf := make([]byte, 0, 512)
 	u := NewUnits(1, -1, 0, SpaceKByte, TimeSec, 0)
