@@ -3,6 +3,7 @@ package archive
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/valueset"
@@ -83,31 +84,39 @@ func (c *Checker) Record(r *Record) error {
 		r.Sets, r.Layout = l.list, l.number
 		return nil
 	}
-	c.sets = appendSets(c.sets[:0], r.Body, s.off, s.Sets)
 	r.Sets, r.Layout = c.sets, 0
 	return nil
 }
 
-// appendSets appends the n sets of a good record from an offset on.
-func appendSets(list []Set, b []byte, off, n int) []Set {
+// appendSets appends the n sets that a record has from an offset on, and returns
+// where they end. It reports whether they are all within the record.
+func appendSets(list []Set, b []byte, off, n int) (sets []Set, end int, ok bool) {
 	for range n {
+		if len(b)-off < valueset.SetHead {
+			return list, off, false
+		}
 		set := Set{PMID: pcp.PMID(binary.BigEndian.Uint32(b[off:]))}
 		k := int32(binary.BigEndian.Uint32(b[off+4:]))
 		if off += valueset.SetHead; k <= 0 {
 			set.Status = pcp.Error(k)
 		} else {
+			if 4+valueset.Pair*uint64(k) > uint64(len(b)-off) {
+				return list, off, false
+			}
 			set.ValFmt, set.Len, set.At = pcp.ValFmt(binary.BigEndian.Uint32(b[off:])), int(k), off+4
 			off += 4 + valueset.Pair*int(k)
 		}
 		list = append(list, set)
 	}
-	return list
+	return list, off, true
 }
 
-// find checks a record and returns its layout, or nil if none is known.
+// find checks a record and returns its layout, or nil if none is known: then its
+// sets are in c.sets.
 func (c *Checker) find(s *SetScanner) (*layout, error) {
 	b, off := s.body, s.off
-	if len(b)-off < 8 || len(b) > maxLayoutLength {
+	if len(b)-off < valueset.SetHead || len(b) > maxLayoutLength {
+		c.sets, _, _ = appendSets(c.sets[:0], b, off, s.Sets)
 		return nil, c.decode(s)
 	}
 	key := layoutKey{len(b), s.Sets, pcp.PMID(binary.BigEndian.Uint32(b[off:]))}
@@ -120,11 +129,13 @@ func (c *Checker) find(s *SetScanner) (*layout, error) {
 		}
 		l.misses++
 	}
-	if !regular(b, off, s.Sets) {
+	var end int
+	var ok bool
+	if c.sets, end, ok = appendSets(c.sets[:0], b, off, s.Sets); !ok || !regular(c.sets, b, end) {
 		return nil, c.decode(s)
 	}
 	if _, seen := c.layouts[key]; seen && c.last == nil {
-		c.last = learn(b, off, s.Sets)
+		c.last = learn(c.sets, b, off, end)
 		c.learned++
 		c.last.number = c.learned
 		c.layouts[key] = c.last
@@ -194,76 +205,60 @@ func (r *run) fits(b []byte) bool {
 // numberBlock is the length of the block of a 64-bit number.
 const numberBlock = valueset.BlockHead + 8
 
-// learn returns the layout of a regular record of n sets from off on.
-func learn(b []byte, off, n int) *layout {
-	l := &layout{list: appendSets(nil, b, off, n)}
-	fix := func(from, to int) {
-		if k := len(l.fixed) - 1; k >= 0 && l.fixed[k].to == from {
-			l.fixed[k].to = to
-			return
-		}
-		l.fixed = append(l.fixed, stretch{from, to})
-	}
-	for range n {
-		k := int(int32(binary.BigEndian.Uint32(b[off+4:])))
-		if k <= 0 {
-			fix(off, off+8)
-			off += 8
+// learn returns the layout of a regular record with the sets of list, from an
+// offset up to another.
+func learn(list []Set, b []byte, off, end int) *layout {
+	l := &layout{list: slices.Clone(list), sets: bytes.Clone(b[:end])}
+	for i := range list {
+		set := &list[i]
+		if set.Len == 0 || set.ValFmt != pcp.ValInSitu {
 			continue
 		}
-		head, values := off, off+12
-		off = values + 8*k
-		if pcp.ValFmt(binary.BigEndian.Uint32(b[head+8:])) == pcp.ValInSitu {
-			fix(head, values)
-			continue
-		}
-		fix(head, off)
-		for at := values; at < off; at += 8 {
-			block := valueset.At(binary.BigEndian.Uint32(b[at+4:]))
-			word := binary.BigEndian.Uint32(b[block:])
-			if i := len(l.blocks) - 1; i >= 0 && l.blocks[i].head == word {
-				l.blocks[i].n++ // regular: it is behind the one before
-				continue
-			}
-			l.blocks = append(l.blocks, run{block, valueset.Padded(int(word & valueset.MaxBlock)), 1, word})
-		}
+		l.fixed = append(l.fixed, stretch{off, set.At})
+		off = set.At + valueset.Pair*set.Len
 	}
-	l.sets = bytes.Clone(b[:off])
+	if off < end {
+		l.fixed = append(l.fixed, stretch{off, end})
+	}
+	for at := end; at < len(b); { // regular: one behind the other
+		head := binary.BigEndian.Uint32(b[at:])
+		_, size := valueset.SplitHead(head)
+		size = valueset.Padded(size)
+		if i := len(l.blocks) - 1; i >= 0 && l.blocks[i].head == head {
+			l.blocks[i].n++
+		} else {
+			l.blocks = append(l.blocks, run{at, size, 1, head})
+		}
+		at += size
+	}
 	return l
 }
 
-// regular reports whether a record of n sets from an offset on is one as
-// pmlogger writes them: its blocks follow the sets, in the order of the values,
-// up to the end.
-func regular(b []byte, off, n int) bool {
-	first, next := -1, -1 // block
-	for range n {
-		if len(b)-off < 8 {
-			return false
-		}
-		k := int32(binary.BigEndian.Uint32(b[off+4:]))
-		off += 8
-		if k <= 0 {
+// regular reports whether the values of the sets of a record, which end at an
+// offset, are as pmlogger writes them: their blocks follow the sets, in the order of
+// the values, up to the end. It notes which blocks are alike.
+func regular(list []Set, b []byte, end int) bool {
+	next := end
+	for i := range list {
+		set := &list[i]
+		if set.Len == 0 {
 			continue
 		}
-		if 4+8*uint64(k) > uint64(len(b)-off) {
+		switch set.ValFmt {
+		case pcp.ValInSitu:
+			continue
+		case pcp.ValDPtr, pcp.ValSPtr:
+		default:
 			return false
 		}
-		format := pcp.ValFmt(binary.BigEndian.Uint32(b[off:]))
-		values := b[off+4 : off+4+8*int(k)]
-		off += 4 + 8*int(k)
-		if format == pcp.ValInSitu {
+		values := b[set.At : set.At+valueset.Pair*set.Len]
+		if size := alike(values, b, next); size > 0 {
+			set.Head, set.Blocks = binary.BigEndian.Uint32(b[next:]), next
+			next += size
 			continue
 		}
-		if format != pcp.ValDPtr && format != pcp.ValSPtr {
-			return false
-		}
-		if first < 0 {
-			first = valueset.At(binary.BigEndian.Uint32(values[4:]))
-			next = first
-		}
-		for ; len(values) >= 8; values = values[8:] {
-			if valueset.At(binary.BigEndian.Uint32(values[4:])) != next || next < 0 || next > len(b)-valueset.BlockHead {
+		for ; len(values) >= valueset.Pair; values = values[valueset.Pair:] {
+			if valueset.At(binary.BigEndian.Uint32(values[4:])) != next || next > len(b)-valueset.BlockHead {
 				return false
 			}
 			t, size := valueset.SplitHead(binary.BigEndian.Uint32(b[next:]))
@@ -273,8 +268,33 @@ func regular(b []byte, off, n int) bool {
 			next += valueset.Padded(size)
 		}
 	}
-	if first < 0 {
-		return off == len(b)
+	return next == len(b)
+}
+
+// alike returns the length of the blocks of values if they begin at an offset,
+// one behind the other, and are all of one type and length; else 0.
+func alike(values, b []byte, next int) int {
+	if next > len(b)-valueset.BlockHead {
+		return 0
 	}
-	return first == off && next == len(b)
+	n := len(values) / valueset.Pair
+	head := binary.BigEndian.Uint32(b[next:])
+	t, size := valueset.SplitHead(head)
+	if size < valueset.BlockHead || t == pcp.TypeEvent || t == pcp.TypeHighResEvent {
+		return 0
+	}
+	if size = valueset.Padded(size); n*size > len(b)-next {
+		return 0
+	}
+	word := valueset.Word(next)
+	for ; len(values) >= valueset.Pair; values = values[valueset.Pair:] {
+		if binary.BigEndian.Uint32(values[4:]) != word {
+			return 0
+		}
+		word += uint32(size / 4)
+	}
+	if r := (run{next, size, n, head}); !r.fits(b) {
+		return 0
+	}
+	return n * size
 }

@@ -37,6 +37,11 @@ type Set struct {
 	ValFmt pcp.ValFmt // of the values, if there are any
 	Len    int        // number of values
 	At     int        // offset of the first value in the contents; each has 8 bytes
+
+	// Head is what each block of the values starts with, if all are alike and one
+	// follows the other from Blocks on, as it mostly is with numbers; else 0.
+	Head   uint32
+	Blocks int
 }
 
 // Values returns the instances and values of a set of the record, 8 bytes for each:

@@ -64,6 +64,14 @@ func sameSets(t *testing.T, rec *archive.Record) {
 			if typ, data := rec.Block(be32(values[8*got.Len-4:])); typ != last.Type() || len(data) == 0 {
 				t.Errorf("set %d: block of type %v with % x", i, typ, data)
 			}
+			alike := true
+			for _, v := range want.Values {
+				alike = alike && v.Type() == want.Values[0].Type() && len(v.Bytes()) == len(want.Values[0].Bytes())
+			}
+			first := be32(values[4:])
+			if at := int(first)*4 - 12; alike && (got.Blocks != at || got.Head != be32(rec.Body[at:])) || !alike && got.Head != 0 {
+				t.Errorf("set %d: blocks alike: %v, but %#x at %d", i, alike, got.Head, got.Blocks)
+			}
 		}
 	}
 }

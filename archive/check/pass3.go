@@ -101,6 +101,7 @@ type valueScan struct {
 	marks   int       // so far
 	learned bool      // instances of metrics other than counters are kept too
 	names   map[pcp.InDom]map[int32]string
+	numbers []float64 // values of the set at hand
 
 	volFirst int // where reading began: pmlogcheck names no other
 	vol      int // of the record at hand

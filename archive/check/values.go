@@ -33,7 +33,13 @@ func (s *valueScan) set(i int, rec *archive.Record, set *archive.Set) {
 	case m.format != set.ValFmt:
 		s.of(m.id, fmt.Sprintf("encoding botch valfmt=%d not %d as expected", set.ValFmt, m.format))
 	case set.ValFmt != pcp.ValInSitu:
-		s.inBlocks(m, values, rec.Body)
+		if set.Head == 0 || !m.long(set.Head) {
+			s.inBlocks(m, values, rec.Body)
+		} else if m.check == counter {
+			s.inRun(m, values, rec.Body[set.Blocks:])
+		} else if s.learned {
+			s.inBlocks(m, values, rec.Body)
+		}
 	case m.typ != pcp.Type32 && m.typ != pcp.TypeU32 && m.typ != pcp.TypeFloat:
 		s.unlike(m, false) // all of them, and the first one ends it
 	case m.check == counter:
@@ -48,20 +54,61 @@ func (m *metric) single(bytes int) bool {
 	return bytes == 8 && m.indom == pcp.InDomNull && len(m.insts.list) > 0
 }
 
+// long reports whether blocks with a head are numbers of 64 bits of the metric's
+// type.
+func (m *metric) long(head uint32) bool {
+	switch m.typ {
+	case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
+		return head == valueset.Head(m.typ, longBlock)
+	}
+	return false
+}
+
+// longBlock is the length of the block of a number of 64 bits.
+const longBlock = valueset.BlockHead + 8
+
 // inSitu checks a counter's values of 32 bits.
 func (s *valueScan) inSitu(m *metric, values []byte) {
-	s.catchUp(m)
-	signed, single := m.typ == pcp.Type32, m.single(len(values))
-	sec, nsec := s.time.Sec, s.time.Nsec
-	seek := m.insts.begin()
-	for ; len(values) >= 8; values = values[8:] {
-		id, word := int32(binary.BigEndian.Uint32(values)), binary.BigEndian.Uint32(values[4:])
-		if single {
-			id = m.insts.list[0].id
-		}
+	s.numbers = s.numbers[:0]
+	signed := m.typ == pcp.Type32
+	for w := values; len(w) >= valueset.Pair; w = w[valueset.Pair:] {
+		word := binary.BigEndian.Uint32(w[4:])
 		now := float64(word)
 		if signed {
 			now = float64(int32(word))
+		}
+		s.numbers = append(s.numbers, now)
+	}
+	s.counters(m, values)
+}
+
+// inRun checks a counter's values of 64 bits, whose blocks follow each other.
+func (s *valueScan) inRun(m *metric, values, blocks []byte) {
+	s.numbers = s.numbers[:0]
+	signed := m.typ == pcp.Type64
+	for range len(values) / valueset.Pair {
+		word := binary.BigEndian.Uint64(blocks[valueset.BlockHead:longBlock])
+		now := float64(word)
+		if signed {
+			now = float64(int64(word))
+		}
+		s.numbers = append(s.numbers, now)
+		blocks = blocks[longBlock:]
+	}
+	s.counters(m, values)
+}
+
+// counters checks a counter's values, which are in s.numbers.
+func (s *valueScan) counters(m *metric, values []byte) {
+	s.catchUp(m)
+	single := m.single(len(values))
+	sec, nsec := s.time.Sec, s.time.Nsec
+	seek := m.insts.begin()
+	for _, now := range s.numbers {
+		id := int32(binary.BigEndian.Uint32(values))
+		values = values[valueset.Pair:]
+		if single {
+			id = m.insts.list[0].id
 		}
 		in, fresh := m.insts.next(&seek, id)
 		if !fresh {
@@ -77,7 +124,7 @@ func (s *valueScan) inSitu(m *metric, values []byte) {
 	m.insts.end(&seek)
 }
 
-// inBlocks checks values that are in blocks.
+// inBlocks checks values that are in blocks of any kind.
 func (s *valueScan) inBlocks(m *metric, values, body []byte) {
 	if m.check != counter && !s.learned {
 		s.encoded(m, values, body)

@@ -19,6 +19,10 @@ type scan struct {
 	interval uint32 // number of the interval
 	metrics  map[pcp.PMID]*metric
 	places   []*metric // of the last record: mostly the same again
+
+	// The layout of the last record, 0 if it is not known, and its interval.
+	layout int
+	noted  uint32
 }
 
 // validStamp reports whether the time of a record is one. A fraction of a second that is a second
@@ -88,8 +92,14 @@ func (s *scan) look(end pcp.Timestamp) (marks []pcp.Timestamp, err error) {
 
 // note notes the instances of the record.
 func (s *scan) note() error {
+	// What values in blocks belong to is the same in all records of a layout.
+	again := s.rec.Layout != 0 && s.rec.Layout == s.layout && s.noted == s.interval
+	s.layout, s.noted = s.rec.Layout, s.interval
 	for i := range s.rec.Sets {
 		set := &s.rec.Sets[i]
+		if again && set.ValFmt != pcp.ValInSitu {
+			continue
+		}
 		if i == len(s.places) {
 			s.places = append(s.places, nil)
 		}
