@@ -97,7 +97,7 @@ func (tr *trial) compare(t *testing.T) {
 }
 
 // newRand draws the same numbers each time, unless PCP_TEST_SEED sets another
-// seed: a number, or "now" for the time. The seed is printed then.
+// seed: a number, or "now" for the time. The log has the seed.
 func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(longtest.Seed(t), 0))

@@ -9,13 +9,13 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// An Agent answers for the metrics of one domain. Whoever serves an agent
-// makes one call at a time, so an agent needs no locks of its own unless it
-// starts goroutines.
+// An Agent answers for the metrics of one domain. Its host makes one call at
+// a time, so an agent needs no locks of its own unless it starts goroutines.
 //
 // Every PMID and InDom that reaches an agent carries the domain it is served
-// under, and so must those it returns. Errors that are a pcp.Error, or wrap
-// one, reach the client with that code; any other as pcp.ErrGeneric, and in the log.
+// under, and so must those it returns. An error that is a pcp.Error, or wraps
+// one, reaches the client with that code. Any other reaches it as
+// pcp.ErrGeneric and is logged.
 type Agent interface {
 	// Desc returns the descriptor of a metric, or pcp.ErrPMID.
 	Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error)
@@ -25,18 +25,18 @@ type Agent interface {
 	Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error)
 
 	// Fetch appends to req.Result one set for each of req.PMIDs, in order. An
-	// error for one metric goes into its set; an error returned is for all.
+	// error for one metric goes into its set; a returned error is for all.
 	Fetch(ctx context.Context, req *FetchRequest) error
 }
 
 // A FetchRequest is one client's request for values.
 type FetchRequest struct {
-	Client  *Client      // who asks; never nil
+	Client  *Client      // that asks; never nil
 	Profile *pcp.Profile // which instances; nil means all
 	PMIDs   []pcp.PMID
-	// Result is to append to; its Time is the collector's business. It is
-	// encoded after Fetch has returned, while the agent may already be at the
-	// next request: the bytes of strings and aggregates must never change.
+	// Fetch appends to Result; the collector sets its Time. Result is encoded
+	// after Fetch has returned, perhaps while the agent serves the next
+	// request, so the bytes of strings and aggregates must never change.
 	Result *pcp.Result
 }
 
@@ -50,10 +50,10 @@ type Client struct {
 	Attrs map[wire.AttrKey]string
 }
 
-// UserID returns the number of the user who the client is, which the collector
-// knows by the Unix socket or a log-in; ok is false if it does not say
-// (PCP_ATTR_USERID). It says so only to agents that are an [AttributeReceiver], or are
-// served with [ServeOptions.Attributes].
+// UserID returns the number of the client's user, which the collector knows
+// from the Unix socket or a log-in; ok is false if the collector does not say
+// (PCP_ATTR_USERID). It says so only to agents that are an [AttributeReceiver]
+// or are served with [ServeOptions.Attributes].
 func (c *Client) UserID() (uid int, ok bool) {
 	uid, err := strconv.Atoi(c.Attrs[wire.AttrUserID])
 	return uid, err == nil && uid >= 0
@@ -68,9 +68,9 @@ type Refresher interface {
 	Refresh(ctx context.Context, ids []pcp.PMID) error
 }
 
-// A NameSpacer brings the names of its metrics along. A collector that was
-// given no name-space file uses them; an agent under another's pmcd does not
-// need them.
+// A NameSpacer brings the names of its metrics along. A collector without a
+// name-space file uses them; an agent does not need them under a pmcd that has
+// one.
 type NameSpacer interface {
 	NameSpace() *pmns.Tree
 }
@@ -89,19 +89,19 @@ type DynamicNamer interface {
 
 // A Storer accepts new values.
 type Storer interface {
-	// Store sets values, or returns why not: pcp.ErrPermission,
-	// pcp.ErrBadStore, ... If several are sent, the first error ends it.
+	// Store sets values, or returns why it cannot: pcp.ErrPermission,
+	// pcp.ErrBadStore, ... It stops at the first error.
 	Store(ctx context.Context, client *Client, res *pcp.Result) error
 }
 
 // A Texter has help text. ident is a PMID or InDom as kind says; only one of
-// TextOneLine and TextHelp is set. Without text the error is pcp.ErrText.
+// TextOneLine and TextHelp is set. If there is no text, the error is pcp.ErrText.
 type Texter interface {
 	Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error)
 }
 
 // A Labeler has labels of its own: of the domain, an indom, cluster, item, or
-// one set for each instance (interface version 7). No labels is not an error.
+// one set for each instance (interface version 7). It is not an error to have none.
 type Labeler interface {
 	Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error)
 }
@@ -125,7 +125,7 @@ type InstanceLooker interface {
 }
 
 // A Changer is asked after each fetch whether its names or its labels have
-// changed since it was asked before; the collector then tells its clients
+// changed since the last time; if so, the collector tells its clients
 // (PMDA_EXT_NAMES_CHANGE, PMDA_EXT_LABEL_CHANGE).
 type Changer interface {
 	Changes() (names, labels bool)

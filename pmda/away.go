@@ -9,9 +9,10 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A NotReadyError is returned by an agent that will not answer until a time, or
-// until something has happened; with neither that is at once. A collector at the other end of a connection is told so
-// (PM_ERR_PMDANOTREADY), asks nothing more, and learns when the time has come
+// An agent returns a NotReadyError if it will not answer before a time, or
+// before something has happened; with neither, it answers again at once. A
+// collector at the other end of a connection is told (PM_ERR_PMDANOTREADY),
+// sends no more requests, and is told again when the agent answers
 // (PM_ERR_PMDAREADY). In the collector's own process clients get pcp.ErrAgain.
 type NotReadyError struct {
 	Until time.Time       // zero if only Ready says when
@@ -31,23 +32,23 @@ type Finisher interface {
 	Done() bool
 }
 
-// A Checker is asked before each request: an error is the answer to it, such as
-// pcp.ErrAgain while the source is not there, and the agent is not called
-// (pmdaSetCheckCallBack(3)). Clients that leave and their attributes are told
-// all the same. For each request the order is Check, the call, Done.
+// A Checker is asked before each request. If it returns an error, such as
+// pcp.ErrAgain while its source is missing, that is the answer and the agent is
+// not called (pmdaSetCheckCallBack(3)). The agent is still told of attributes
+// and of clients that leave. For each request the order is Check, the call, Done.
 type Checker interface {
 	Check(ctx context.Context) error
 }
 
-// A Narrator tells what it is doing, such as "value of disk.reads 60.0.4
-// instance 2", for messages about an agent that panicked or takes too long; ""
-// is nothing to speak of. It may be called by any goroutine.
+// A Narrator says what it is doing, such as "value of disk.reads 60.0.4
+// instance 2", for messages about an agent that panicked or takes too long. It
+// returns "" if there is nothing to say. Any goroutine may call it.
 type Narrator interface {
 	Doing() string
 }
 
-// A Debugger is told which debug options of -D are not the framework's, and
-// returns those that it does not know either (pmSetDebug(3)).
+// A Debugger is told the debug options of -D that the framework does not know,
+// and returns those that it does not know either (pmSetDebug(3)).
 type Debugger interface {
 	Debug(names []string) (unknown []string)
 }
@@ -89,7 +90,7 @@ func (s *session) away(ctx context.Context, err error) (handled bool, _ error) {
 				s.early = nil
 				s.answer(ctx, m.h, m.body)
 				heard = s.listen()
-			default: // the collector asks nonetheless: let it wait
+			default: // the collector asks all the same: let it wait
 				s.early = make(chan message, 1)
 				s.early <- m
 				heard = nil
@@ -100,7 +101,7 @@ func (s *session) away(ctx context.Context, err error) (handled bool, _ error) {
 	return true, s.send(wire.FromAnon, &wire.Error{Code: pcp.ErrPMDAReady})
 }
 
-// A message is what was read from the collector.
+// A message is a PDU read from the collector.
 type message struct {
 	h    wire.Header
 	body []byte // valid until the next one is read
@@ -108,7 +109,8 @@ type message struct {
 }
 
 // listen starts to read the next message before its turn, so that an agent that
-// is away learns when the collector goes. The main loop then gets it from s.early.
+// is away notices when the collector goes. The main loop then takes the message
+// from s.early.
 func (s *session) listen() <-chan message {
 	heard := make(chan message, 1)
 	s.early = heard
@@ -130,7 +132,7 @@ func (s *session) next() (wire.Header, []byte, error) {
 	return m.h, m.body, m.err
 }
 
-// silent tells whether PDUs of a type are not answered.
+// silent reports whether PDUs of a type get no answer.
 func silent(t wire.Type) bool {
 	switch t {
 	case wire.TypeError, wire.TypeProfile, wire.TypeAttr, wire.TypeCreds:
@@ -141,14 +143,14 @@ func silent(t wire.Type) bool {
 
 type clientKey struct{}
 
-// WithClient returns a context by which [ClientFrom] finds client: for whoever
-// serves an agent.
+// WithClient returns a context in which [ClientFrom] finds client. It is for
+// programs that serve agents.
 func WithClient(ctx context.Context, client *Client) context.Context {
 	return context.WithValue(ctx, clientKey{}, client)
 }
 
-// ClientFrom returns the client for whom an agent's method was called, if it is
-// known (pmdaGetContext). Fetch and Store have it among their arguments, and
+// ClientFrom returns the client for which an agent's method was called, if it
+// is known (pmdaGetContext). Fetch and Store have it among their arguments, and
 // only there.
 func ClientFrom(ctx context.Context) (client *Client, ok bool) {
 	client, ok = ctx.Value(clientKey{}).(*Client)

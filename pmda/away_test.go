@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A moody agent is away when it is told so, and ends when it is told so.
+// A moody agent is away, or ends, when it is told to.
 type moody struct {
 	until time.Time
 	done  bool
@@ -179,8 +179,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestDoing has a panic and a value of the wrong type told with the metric and the
-// instance.
+// TestDoing checks that the log of a panic, and of a value of the wrong type,
+// names the metric and the instance.
 func TestDoing(t *testing.T) {
 	insts := &pmda.InDom{Instances: []pcp.Instance{{Inst: 3, Name: "good"}, {Inst: 4, Name: "bad"}}}
 	var log bytes.Buffer
@@ -231,7 +231,7 @@ func TestDoing(t *testing.T) {
 	}
 }
 
-// TestHelpFirst has texts that go before the agent's own.
+// TestHelpFirst has texts that take precedence over the agent's own.
 func TestHelpFirst(t *testing.T) {
 	f := newFixture(t)
 	c := serve(t, f, pmda.ServeOptions{Help: texts{uint32(pcp.NewPMID(domain, 0, 0)): "what the file says"}})

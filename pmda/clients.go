@@ -2,23 +2,23 @@ package pmda
 
 import "sync"
 
-// PerClient keeps something for each client of an agent, made when it is first
-// asked for and forgotten when the client leaves; there are never more than
-// clients. An agent that embeds it is told of those who leave:
+// PerClient keeps a T for each client of an agent. It makes the T when it is
+// first asked for and forgets it when the client leaves, of which an agent that
+// embeds the PerClient is told:
 //
 //	type agent struct {
 //		*pmda.Table
 //		pmda.PerClient[settings]
 //	}
 //
-// The zero PerClient is empty. It may be used by several goroutines; what it
-// keeps is the agent's to guard.
+// The zero PerClient is empty. Several goroutines may use it; the agent guards
+// what it keeps.
 type PerClient[T any] struct {
 	mu sync.Mutex
 	m  map[*Client]*T
 }
 
-// Of returns what is kept for a client, the zero T at first.
+// Of returns the T of a client, at first the zero T.
 func (p *PerClient[T]) Of(client *Client) *T {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,7 +41,7 @@ func (p *PerClient[T]) EndContext(client *Client) {
 	delete(p.m, client)
 }
 
-// Clients returns for how many clients something is kept.
+// Clients returns the number of clients for which a T is kept.
 func (p *PerClient[T]) Clients() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -27,30 +27,31 @@ type Daemon struct {
 	LogFile  string // unless -l says otherwise; "" means that of Name: simple.log
 	PipeOnly bool   // leaves out the options for sockets
 
-	// HelpFile is a file of help texts, unless -h says otherwise: one that
-	// newhelp(1) made, named without its .dir and .pag, or a source of such. Its
-	// texts take the place of the agent's own; a file that cannot be read is
-	// told in the log. "" is none.
+	// HelpFile is a file of help texts, unless -h names another: one that
+	// newhelp(1) made, named without its .dir and .pag, or its source. Its
+	// texts take the place of the agent's own. If it cannot be read, the
+	// daemon logs that. "" means no file.
 	HelpFile   string
 	NoHelpFile bool // leaves out the option -h
 
-	// KeepUser keeps the user who started the daemon. Otherwise a daemon that
-	// root started becomes PCP's user, unless -U says otherwise.
+	// KeepUser lets the daemon keep running as the user that started it.
+	// Otherwise a daemon started by root becomes PCP's user, unless -U names
+	// another.
 	KeepUser bool
 
-	// Own are options of the agent's own, with headings and lines of text if
-	// need be; they follow the others in the usage message. One with the letter of
-	// another option takes its place. Set gets each as it comes; an error goes
-	// to standard error with the usage message.
+	// Own are the agent's own options, with headings and lines of text if
+	// need be. They follow the others in the usage message. One with the
+	// letter of another option takes its place. Set gets each as it comes; an
+	// error goes to standard error with the usage message.
 	Own []Option
 	Set func(o *Option, arg string) error
 
 	// Synopsis is the usage line behind the name, "" for that of an agent
 	// that takes options alone.
 	Synopsis string
-	// Args gets the arguments that are no options before anything is done. An
-	// error goes to standard error with the usage message. If it is nil they
-	// are ignored.
+	// Args gets the arguments other than options before anything else is
+	// done. An error goes to standard error with the usage message. If Args
+	// is nil, they are ignored.
 	Args func(args []string) error
 
 	// New makes the agent, after the log has been opened. If the agent has a
@@ -66,8 +67,8 @@ type Environment struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 
-	// OutTerminal reports whether Stdout leads to a terminal, for one that is
-	// no *os.File; may be nil.
+	// OutTerminal reports whether Stdout leads to a terminal, if Stdout is
+	// not an *os.File; may be nil.
 	OutTerminal func() bool
 	TestName    string // what "pcp agent test" knows the agent as; "" for the name of the Daemon
 }
@@ -79,10 +80,10 @@ func (d *Daemon) Main() {
 	os.Exit(d.Run(context.Background(), env))
 }
 
-// An Option is one command line option of a [Daemon], or with Short and Long
-// zero a heading in its usage message, or a line of text if Arg is "|". Its
-// fields are Short, a rune; Long; Arg, the name of the argument, "" for none; and
-// Help, "" to hide the option (pmLongOptions).
+// An Option is one command line option of a [Daemon]. If Short and Long are
+// zero, it is a heading in the usage message, or a line of text if Arg is "|".
+// Its fields are Short, a rune; Long; Arg, the name of the argument, "" for an
+// option without one; and Help, "" to hide the option (pmLongOptions).
 type Option = getopt.Option
 
 // Options returns the options of d.
@@ -128,9 +129,9 @@ type settings struct {
 	username string
 	endpoint endpoint
 	level    slog.Level
-	list     bool     // what the agent has
-	debug    []string // what is the agent's own of -D
-	args     []string // that are no options
+	list     bool     // write what the agent has to the log
+	debug    []string // the options of -D that are the agent's own
+	args     []string // arguments other than options
 }
 
 // errUsage asks for the usage message alone.
@@ -164,7 +165,7 @@ func (d *Daemon) parse(args []string) (settings, error) {
 	}
 }
 
-// own tells whether an option is the agent's.
+// own reports whether an option is the agent's.
 func (d *Daemon) own(o *Option) bool {
 	return d.Set != nil && slices.Contains(d.Own, *o)
 }
@@ -239,8 +240,8 @@ func (d *Daemon) usage(w io.Writer, err error) {
 }
 
 // Run runs the daemon until the collector closes the connection, and returns
-// the exit status. It would use standard input and output; if one of them is a
-// terminal it says how to try an agent, writes no log, and returns 1.
+// the exit status. If it is to use standard input and output and one of them is
+// a terminal, it says how to try an agent, writes no log, and returns 1.
 func (d *Daemon) Run(ctx context.Context, env Environment) int {
 	if d.New == nil || d.Set == nil && slices.ContainsFunc(d.Own, func(o Option) bool { return o.Short != 0 || o.Long != "" }) {
 		fmt.Fprintf(env.Stderr, "%s: a Daemon needs New, and with options of its own Set\n", d.Name)
@@ -302,9 +303,9 @@ func (d *Daemon) run(ctx context.Context, env Environment, s settings, log *slog
 	case <-time.After(startGrace):
 	}
 
-	// The agent takes its time, which a collector does not have: clients are
-	// put off until it is there. Should the making or the collector end first,
-	// the other is left to the end of the process.
+	// Making the agent takes longer than a collector waits, so clients are
+	// put off until it is ready. If New or the collector ends first, the
+	// other is left until the process ends.
 	log.Info("agent is not ready yet")
 	opts.Attributes = true // it might want them
 	session, served := newSession(rw, opts), make(chan error, 1)
@@ -326,7 +327,7 @@ func (d *Daemon) run(ctx context.Context, env Environment, s settings, log *slog
 }
 
 // startGrace is how long New may take until clients are put off. It is less
-// than a collector waits for an agent's first words.
+// than a collector waits for an agent's first message.
 const startGrace = time.Second
 
 type madeAgent struct {
@@ -335,7 +336,7 @@ type madeAgent struct {
 	err   error
 }
 
-// make calls New, and tells the agent what of -D is for it.
+// make calls New, and tells the agent its options of -D.
 func (d *Daemon) make(s settings, log *slog.Logger) <-chan madeAgent {
 	c := make(chan madeAgent, 1)
 	go func() {
@@ -361,7 +362,8 @@ func (d *Daemon) make(s settings, log *slog.Logger) <-chan madeAgent {
 	return c
 }
 
-// setDebug says which debug options nobody knows here, unless it was all.
+// setDebug passes debug options to the agent, and logs those that it does not
+// know either, except "all".
 func setDebug(a Agent, names []string, log *slog.Logger) {
 	all := len(names) > 40
 	if d, ok := a.(Debugger); ok {
@@ -379,8 +381,8 @@ func closeAgent(a Agent, err *error) {
 	}
 }
 
-// openLog opens the log at path and writes its header; done writes what ends
-// it. If that fails, or path is "-", stderr is the log.
+// openLog opens the log at path and writes its header; done writes its footer.
+// If path cannot be opened, or is "-", stderr is the log.
 func (d *Daemon) openLog(path string, stderr io.Writer) (w io.Writer, done func()) {
 	if path != "-" {
 		f, err := daemonlog.Open(path, d.Name)

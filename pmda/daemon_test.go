@@ -25,7 +25,7 @@ func run(t *testing.T, d *pmda.Daemon, in []byte, args ...string) (status int, o
 	var stdout, stderr bytes.Buffer
 	status = d.Run(t.Context(), pmda.Environment{
 		Args: args, Stdin: bytes.NewReader(in), Stdout: &stdout, Stderr: &stderr,
-		// Nobody: a test run by root must stay root.
+		// No user is configured: a test run by root must stay root.
 		Getenv: func(name string) string {
 			if name == "PCP_USER" {
 				return "no-such-user"
@@ -105,7 +105,7 @@ func TestDaemonLog(t *testing.T) {
 		stamp+`Info: num metrics = 1\n`+stamp+`Info: num indom   = 0\n`+
 		stamp+`Debug: request type=DESC_REQ context=1 bytes=16\n`+foot)
 
-	// What else there is to trace is for the agent, if it can.
+	// The other debug options are for the agent, if it takes them.
 	_, _, errout = run(t, daemon(), hello(), "-l-", "-D", "APPL0,context", "-D", "2")
 	matches(t, "stderr", errout, head+stamp+`Info: made domain=400\n`+
 		stamp+`Warning: debug options that are not supported names=appl0,context,fetch\n`+foot)

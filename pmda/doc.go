@@ -1,5 +1,5 @@
-// Package pmda is for writing agents: what supplies a collector with the
-// metrics of one domain. An agent is a Go value with a small interface,
+// Package pmda is for writing agents. An agent supplies a collector with the
+// metrics of one domain. It is a Go value with a small interface,
 // [Agent], and optional ones found by type assertion; most are made by
 // [NewTable] from rows of metrics with a function for the value of each:
 //
@@ -18,6 +18,6 @@
 // one included.
 //
 // Calls come one at a time. An agent must not block: a collector waits a few
-// seconds for an answer and then gives the agent up. What takes longer is read in
-// the background, by a [Snapshot].
+// seconds for an answer and then gives the agent up. An agent with a slower
+// source reads it in the background, by a [Snapshot].
 package pmda

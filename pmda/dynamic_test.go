@@ -25,7 +25,7 @@ var (
 // and one that stays.
 type queues struct {
 	*pmda.Table
-	names []string // what there is
+	names []string // of all queues
 	seen  int      // of them, those that are rows
 	err   error
 }
@@ -138,7 +138,7 @@ func TestDynamicTable(t *testing.T) {
 	fetch(true, "7", "0", "1")
 	fetch(false, "7", "0", "1")
 
-	// One goes; the other is another metric now.
+	// One goes; the other becomes another metric.
 	q.names = []string{"out"}
 	fetch(true, "7", "0", "none")
 	c.refused(1, &wire.DescReq{PMID: id}, pcp.ErrPMID)
@@ -151,7 +151,7 @@ func TestDynamicTable(t *testing.T) {
 	c.end("")
 }
 
-// TestDynamicWrong has rows that cannot be: the old ones stay.
+// TestDynamicWrong sets invalid rows: the old ones stay.
 func TestDynamicWrong(t *testing.T) {
 	q := newQueues(t, "in")
 	rows := q.rows()
@@ -219,7 +219,7 @@ func manyRows(n int) []pmda.Metric {
 func manyName(i int) string { return fmt.Sprintf("many.group%d.sub%d.leaf%d", i%100, i/100%10, i) }
 
 // TestDynamicMany looks 10,000 names up both ways, before and after a third of
-// them went.
+// them is removed.
 func TestDynamicMany(t *testing.T) {
 	const n = 10000
 	rows := manyRows(n)

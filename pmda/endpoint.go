@@ -37,7 +37,7 @@ func (p pipe) Flush() error {
 }
 
 // open returns the connection. On a socket it waits for the collector to
-// connect, and then listens no more.
+// connect, and then stops listening.
 func (e endpoint) open(ctx context.Context, env Environment, log *slog.Logger) (io.ReadWriter, error) {
 	var ln net.Listener
 	var err error
@@ -68,7 +68,7 @@ func (e endpoint) open(ctx context.Context, env Environment, log *slog.Logger) (
 }
 
 // listenUnix listens on a socket that PCP's user may use, too: the collector may
-// run as that user. What was there goes.
+// run as that user. It removes a file that was at the path before.
 func listenUnix(path string, getenv func(string) string, log *slog.Logger) (net.Listener, error) {
 	switch err := safefile.Remove(path); {
 	case err == nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A whole agent: what remains is a line for it in the collector's
+// A whole agent. To use it, add a line for it to the collector's
 // configuration.
 func Example() {
 	d := &pmda.Daemon{Name: "pmdaclock", Domain: 400, New: func(domain int, _ *slog.Logger) (pmda.Agent, error) {
@@ -68,7 +68,7 @@ func ExampleNewTable() {
 		return
 	}
 
-	// What a collector does for a client.
+	// A collector does this for a client.
 	ctx, ids := context.Background(), []pcp.PMID{pcp.NewPMID(400, 0, 0)}
 	req := &pmda.FetchRequest{Client: &pmda.Client{}, PMIDs: ids, Result: new(pcp.Result)}
 	if err := table.Refresh(ctx, ids); err != nil {

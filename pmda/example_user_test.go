@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A valve is for root alone to turn. Its method Attribute says that it wants to
-// know who clients are.
+// A valve lets only root turn it. It has the method Attribute because it wants
+// to know the users of its clients.
 type valve struct {
 	*pmda.Table
 	open uint32

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A script is a collector that says all it has to say and then hangs up.
+// A script is a collector that sends everything at once and then hangs up.
 type script struct {
 	in  *bytes.Reader
 	out bytes.Buffer
@@ -21,9 +21,9 @@ type script struct {
 func (s *script) Read(b []byte) (int, error)  { return s.in.Read(b) }
 func (s *script) Write(b []byte) (int, error) { return s.out.Write(b) }
 
-// FuzzServe lets anything follow the handshake. Each PDU with a header that
-// can be read is answered once, or not at all if its type wants no answer; the
-// answers can be read; nothing of it is a panic.
+// FuzzServe sends arbitrary bytes after the handshake. Each PDU with a readable
+// header gets one answer, or none if its type wants none. The answers can be
+// read, and nothing panics.
 func FuzzServe(f *testing.F) {
 	requests := func(ps ...wire.PDU) {
 		var b []byte
@@ -87,7 +87,7 @@ func FuzzServe(f *testing.F) {
 }
 
 // countAnswers walks over PDUs by their headers alone. whole is false if the
-// stream ends within one, or there is a header that cannot be.
+// stream ends within one, or a header is invalid.
 func countAnswers(b []byte) (n int, whole bool) {
 	for len(b) > 0 {
 		if len(b) < wire.HeaderSize {

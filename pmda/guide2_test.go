@@ -84,7 +84,7 @@ func TestGuideDropbox(t *testing.T) {
 			t.Errorf("fetch gives %q, want %q", got, want)
 		}
 	}
-	want(c, "7=3") // the file was there before anybody asked
+	want(c, "7=3") // the file was there before the first fetch
 	want(other, "7=3")
 	put("newer")
 	want(c, "7=3 8=5 newer")

@@ -15,8 +15,8 @@ import (
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
-// blocks returns the code blocks of the guide in a language, of which there
-// are n.
+// blocks returns the code blocks of the guide in a language, and fails unless
+// there are n.
 func blocks(t *testing.T, lang string, n int) []string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/agents.md")
@@ -148,7 +148,7 @@ func TestGuideOurs(t *testing.T) {
 				break // the first waits for the collector
 			}
 		}
-		if wrong := strings.HasSuffix(line, " -?"); (err != nil) != wrong { // a usage message is no success
+		if wrong := strings.HasSuffix(line, " -?"); (err != nil) != wrong { // a usage message has status 1
 			t.Errorf("%s: %v\n%s", line, err, text)
 		}
 		got.Write(text)

@@ -16,8 +16,8 @@ import (
 // maxHelpSource is the largest source of help texts that is compiled, in bytes.
 const maxHelpSource = 16 << 20
 
-// openHelp reads the file of help texts at path for an agent. As in C a file that
-// cannot be read is no reason to give up.
+// openHelp reads the file of help texts at path for an agent. If the file cannot
+// be read, it logs that, and the agent goes on as in C.
 func openHelp(path string, a Agent, name string, log *slog.Logger) Texter {
 	if path == "" {
 		return nil
@@ -29,7 +29,7 @@ func openHelp(path string, a Agent, name string, log *slog.Logger) Texter {
 		}
 	}
 	if err != nil {
-		// The words of libpcp_pmda, which operators look for.
+		// These are the words of libpcp_pmda, which operators look for.
 		log.Warn(fmt.Sprintf("PMDA %s: Unable to open help text file(s) from %q: %s", name, path, reason(err)))
 		return nil
 	}
@@ -37,7 +37,7 @@ func openHelp(path string, a Agent, name string, log *slog.Logger) Texter {
 	return f
 }
 
-// reason is an error as pmErrStr(3) has it, where it has one.
+// reason returns the message of pmErrStr(3) for an error, if it has one.
 func reason(err error) string {
 	if code := pcp.Code(err); code != pcp.ErrGeneric {
 		return code.Error()
@@ -45,7 +45,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// compileHelp reads a source; what newhelp(1) would say of it goes to the log.
+// compileHelp reads a source. The messages of newhelp(1) go to the log.
 func compileHelp(path string, size int64, a Agent, log *slog.Logger) (*help.File, error) {
 	if size > maxHelpSource {
 		return nil, fmt.Errorf("%d bytes: %w", size, pcp.ErrTooBig)
@@ -71,8 +71,8 @@ func compileHelp(path string, size int64, a Agent, log *slog.Logger) (*help.File
 	return help.Parse(c.Dir(), c.Pag())
 }
 
-// list writes to the log what an agent has, as libpcp_pmda does with -D libpmda. It
-// leaves out what is about that library alone: its flags and its kinds of tables.
+// list writes to the log what an agent has, as libpcp_pmda does with -D libpmda.
+// It leaves out the flags and kinds of tables, which only that library has.
 func (d *Daemon) list(domain int, a Agent, log *slog.Logger) {
 	r := &rows{}
 	if t, ok := a.(interface{ present() *rows }); ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A counter of attributes, and of clients that end.
+// An attrCounter counts attributes, and clients that end.
 type attrCounter struct {
 	*fixture
 	attrs, ended int
@@ -55,7 +55,7 @@ func TestHostileCollector(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// answers tells whether the agent has done all that and answers.
+	// answers checks that the agent has done all that and answers.
 	answers := func() {
 		t.Helper()
 		say(0, &wire.DescReq{PMID: pcp.NewPMID(domain, 1, 0)})
@@ -79,7 +79,7 @@ func TestHostileCollector(t *testing.T) {
 	if a.bytes > 16<<20 || a.bytes < 15<<20 {
 		t.Errorf("attributes of %d bytes are kept, want 16 MiB at the most", a.bytes)
 	}
-	// Who leaves makes room.
+	// A client that leaves makes room.
 	before := a.attrs
 	for i := range 100 {
 		say(int32(i+2), &wire.Error{Code: pcp.ErrNotConn})

@@ -13,14 +13,14 @@ import (
 	"github.com/go-pcp/pcp/config"
 )
 
-// defaultUser is whom daemons run as when root started them.
+// defaultUser returns the user that daemons run as when root started them.
 func defaultUser(getenv func(string) string) string {
 	return cmp.Or(config.New(getenv).Get("PCP_USER"), "pcp")
 }
 
-// dropPrivileges makes the process run as the user called username. Without a
-// name, root becomes PCP's user if there is one and others stay who they are
-// (pmSetProcessIdentity(3)).
+// dropPrivileges makes the process run as the user called username. If username
+// is empty, a process of root becomes PCP's user, if there is one, and others
+// stay as they are (pmSetProcessIdentity(3)).
 func dropPrivileges(username string, getenv func(string) string) error {
 	asked := username != ""
 	if !asked {

@@ -11,9 +11,9 @@ import (
 	"github.com/go-pcp/pcp/internal/hostlabels"
 )
 
-// siteLabels returns what the administrator says about this host. A collector
-// knows that without its agents, but dbpmda asks them (pmdaLabel in
-// src/libpcp_pmda/src/callback.c).
+// siteLabels returns the labels that the administrator gave this host. A
+// collector knows them without its agents, but dbpmda asks agents for them
+// (pmdaLabel in src/libpcp_pmda/src/callback.c).
 func siteLabels(log *slog.Logger) []pcp.LabelSet {
 	set := hostlabels.ReadSite(config.Process().Get("PCP_SYSCONF_DIR"), log).Set
 	if len(set.Index) == 0 {

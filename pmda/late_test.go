@@ -19,8 +19,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// late runs a daemon whose agent takes an hour, in a bubble, and calls talk
-// with its collector: say sends a request, hear returns the next answer.
+// late runs a daemon whose agent takes an hour to make, in a bubble, and calls
+// talk as its collector: say sends a request, hear returns the next answer.
 func late(t *testing.T, newErr error, talk func(say func(from int32, p wire.PDU), hear func() wire.PDU)) (status int, log string, a *oddAgent) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,8 +106,8 @@ func TestDaemonLate(t *testing.T) {
 	}
 }
 
-// TestDaemonLateUnseen has nobody ask while the agent is made: it must not
-// speak unasked then.
+// TestDaemonLateUnseen sends no request while the agent is made: the daemon must
+// send nothing unasked then.
 func TestDaemonLateUnseen(t *testing.T) {
 	status, _, _ := late(t, nil, func(say func(int32, wire.PDU), hear func() wire.PDU) {
 		time.Sleep(2 * time.Hour)

@@ -67,7 +67,7 @@ func childNames(children []pmns.Child) []string {
 }
 
 // A TreeNamer is a [DynamicNamer] for the names of a tree. An agent whose names
-// change answers by one that it makes anew.
+// change makes a new one for each change.
 type TreeNamer struct{ Tree *pmns.Tree }
 
 // LookupName implements [DynamicNamer].

@@ -70,7 +70,7 @@ All of them may be given.
 	}
 }
 
-// TestDaemonOrder has the steps of setting up come in their order, and nothing
+// TestDaemonOrder checks the order of the steps of setting up, and that none is
 // done before a mistake is found.
 func TestDaemonOrder(t *testing.T) {
 	dir := t.TempDir()
@@ -121,8 +121,8 @@ func (a *orderly) Close() error {
 	return nil
 }
 
-// TestDaemonHelp has help texts of files take the place of the agent's, both of
-// those that newhelp makes and of their source.
+// TestDaemonHelp checks that help texts of files take the place of the agent's,
+// both of files that newhelp makes and of their source.
 func TestDaemonHelp(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -209,7 +209,8 @@ func (*texted) Text(context.Context, uint32, pcp.TextKind) (string, error) {
 
 type readWriter struct{ *bytes.Buffer }
 
-// TestDaemonListing has -D libpmda list what an agent has, in the words of libpcp_pmda.
+// TestDaemonListing checks that -D libpmda lists what an agent has, in the words
+// of libpcp_pmda.
 func TestDaemonListing(t *testing.T) {
 	indom := &pmda.InDom{Serial: 3}
 	value := func(int32, int) (pcp.Value, error) { return pcp.Uint32Value(1), nil }

@@ -21,8 +21,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// TestMain makes this program the agent whoami when it is called so, for a
-// real collector to start.
+// TestMain makes this program the agent whoami when it is called by that name,
+// so that a real collector can start it.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "pmdawhoami" {
 		d := &pmda.Daemon{Name: "pmdawhoami", Domain: 401, KeepUser: true, New: func(domain int, log *slog.Logger) (pmda.Agent, error) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	leak.Main(m)
 }
 
-// A whoami tells clients what it knows of them, makes names up, and panics on
+// A whoami tells clients what it knows of them, makes up names, and panics on
 // demand.
 type whoami struct {
 	*pmda.Table
@@ -50,7 +50,7 @@ type whoami struct {
 
 func newWhoami(domain int, log *slog.Logger) (*whoami, error) {
 	a := &whoami{domain: domain, clients: make(map[*pmda.Client]bool)}
-	fmt.Println("a stray line on standard output") // Main has led it elsewhere
+	fmt.Println("a stray line on standard output") // Main has redirected it
 	var err error
 	a.Table, err = pmda.NewTable(pmda.Config{
 		Name: "whoami", Domain: domain, Log: log,
@@ -198,8 +198,8 @@ func TestOracleChanges(t *testing.T) {
 	fetch(0)
 }
 
-// TestOracleStoreByUser has an agent let only its own user store: the C collector
-// says who comes by its Unix socket, and nothing of those who come by TCP.
+// TestOracleStoreByUser has an agent that lets only its own user store. The C
+// collector names the user of a client by its Unix socket, but not by TCP.
 func TestOracleStoreByUser(t *testing.T) {
 	d := startWhoami(t)
 	for spec, want := range map[string]error{d.Unix: nil, d.TCP: pcp.ErrPermission} {
@@ -216,8 +216,8 @@ func TestOracleStoreByUser(t *testing.T) {
 	}
 }
 
-// TestOracleWhoami tries under the C collector what no table shows: attributes
-// of clients, the end of clients, dynamic names, a panic.
+// TestOracleWhoami tries under the C collector what other tests do not:
+// attributes of clients, the end of clients, dynamic names, a panic.
 func TestOracleWhoami(t *testing.T) {
 	d := startWhoami(t)
 	run := func(want string, tool string, args ...string) {

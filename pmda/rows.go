@@ -10,25 +10,25 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// rows are what the metrics of a table make: they are found by PMID without a
-// search (PMDA_EXT_FLAG_HASHED), and by name in a tree. They do not change.
+// rows are the metrics of a table. They are found by PMID without a search
+// (PMDA_EXT_FLAG_HASHED), and by name in a tree. They do not change.
 type rows struct {
 	list    []*tableMetric
 	metrics map[pcp.PMID]*tableMetric
 	indoms  map[pcp.InDom]*tableInDom
 	tree    *pmns.Tree // of all metrics
-	public  *pmns.Tree // with dynamic roots in place of what is below them
+	public  *pmns.Tree // with dynamic roots in place of their subtrees
 }
 
 // SetMetrics replaces all rows of the table, for an agent whose metrics come
-// and go (pmdaRehash(3), pmdaDynamicMetricTable(3)). On an error, which says
-// which row is wrong, the table stays as it was. If names were added, removed or
-// got another PMID, collectors are told so with the next values
+// and go (pmdaRehash(3), pmdaDynamicMetricTable(3)). If a row is wrong, the
+// error says which, and the table stays as it was. If names were added, removed
+// or got another PMID, collectors are told with the next values
 // (PMDA_EXT_NAMES_CHANGE). The table keeps the slice.
 //
-// It may be called at any time and by any goroutine; a fetch that has begun goes
-// on with the rows that were there. A collector that was given the agent's own
-// names learns of new ones only below the roots of [Config.Dynamic].
+// SetMetrics may be called at any time and by any goroutine; a fetch that has
+// begun goes on with the old rows. A collector that uses the agent's own names
+// learns of new ones only below the roots of [Config.Dynamic].
 func (t *Table) SetMetrics(metrics []Metric) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,7 +49,7 @@ func (t *Table) SetMetrics(metrics []Metric) error {
 	return nil
 }
 
-// sameNames tells whether two have the same names for the same metrics.
+// sameNames reports whether a and b have the same names for the same metrics.
 func sameNames(a, b *rows) bool {
 	if len(a.metrics) != len(b.metrics) {
 		return false
@@ -67,10 +67,11 @@ func (t *Table) Changes() (names, labels bool) {
 	return t.news.Load() && t.news.Swap(false), false
 }
 
-// present returns the rows of now, for whoever embeds the table too.
+// present returns the present rows. Agents that embed the table have this method
+// too; the daemon finds it there.
 func (t *Table) present() *rows { return t.rows.Load() }
 
-// updated returns the rows of now.
+// updated returns the present rows, after a call of Config.Update.
 func (t *Table) updated(ctx context.Context) (*rows, error) {
 	if t.cfg.Update != nil {
 		if err := t.cfg.Update(ctx); err != nil {
@@ -171,8 +172,8 @@ func (t *Table) addInDom(r *rows, d *InDom) (*tableInDom, error) {
 	return td, nil
 }
 
-// NameSpace implements [NameSpacer]: all names, or for those that may change the
-// roots of [Config.Dynamic].
+// NameSpace implements [NameSpacer]. It has all names, with the roots of
+// [Config.Dynamic] in place of those that may change.
 func (t *Table) NameSpace() *pmns.Tree { return t.rows.Load().public }
 
 // LookupName implements [DynamicNamer] (pmdaTreePMID(3)).
@@ -194,7 +195,7 @@ func (t *Table) Names(ctx context.Context, id pcp.PMID) ([]string, error) {
 }
 
 // Children implements [DynamicNamer] (pmdaTreeChildren(3)). A root of
-// [Config.Dynamic] below which there is nothing just now has no children.
+// [Config.Dynamic] with no names below it has no children.
 func (t *Table) Children(ctx context.Context, name string, traverse bool) ([]pmns.Child, error) {
 	r, err := t.updated(ctx)
 	if err != nil {

@@ -16,14 +16,15 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A Runner makes the calls of one agent for its host: [Serve], the collector,
-// or a local context of pmapi. It finds out once which optional interfaces the agent
-// has. Around each call it does what every host must do: it asks the [Checker], puts the
-// client into the context, recovers from a panic, looks at what the agent
-// returned, supplies what the agent leaves out, and logs what no client would understand.
+// A Runner calls one agent for its host: [Serve], the collector, or a local
+// context of pmapi. It finds out once which optional interfaces the agent has.
+// Around each call it does what every host must do: it asks the [Checker], puts
+// the client into the context, recovers from a panic, checks what the agent
+// returned, supplies what the agent leaves out, and logs errors that tell
+// clients nothing.
 //
-// Queues, time limits, and whether an agent knows a client are the host's
-// business. A host makes one call at a time; only Doing and Rename may be called meanwhile.
+// The host looks after queues, time limits, and whether an agent knows a client.
+// A host makes one call at a time; only Doing and Rename may be called meanwhile.
 type Runner struct {
 	agent     Agent
 	name      atomic.Pointer[string]
@@ -35,7 +36,7 @@ type Runner struct {
 	labeler   Labeler
 	storer    Storer
 	namer     DynamicNamer // never nil
-	dynamic   bool         // it is the agent itself
+	dynamic   bool         // the agent is a DynamicNamer itself
 	attrs     AttributeReceiver
 	ender     ContextEnder
 	changer   Changer
@@ -63,7 +64,7 @@ func NewRunner(a Agent, o RunnerOptions) *Runner {
 	}
 	r.spacer, _ = a.(NameSpacer)
 	if r.namer, r.dynamic = a.(DynamicNamer); !r.dynamic {
-		// A name space that has only a dynamic root for the agent finds its names, too.
+		// Names are found even if the name space has only a dynamic root for the agent.
 		r.namer = TreeNamer{cmp.Or(r.NameSpace(), pmns.New())}
 	}
 	r.refresher, _ = a.(Refresher)
@@ -109,7 +110,7 @@ func (r *Runner) EndsContexts() bool { return r.ender != nil }
 // Done reports whether the agent wants to end ([Finisher]).
 func (r *Runner) Done() bool { return r.finisher != nil && r.finisher.Done() }
 
-// Doing returns what the agent is at, "" if it does not say ([Narrator]).
+// Doing returns what the agent is doing, "" if it does not say ([Narrator]).
 func (r *Runner) Doing() string {
 	if r.narrator == nil {
 		return ""
@@ -118,7 +119,7 @@ func (r *Runner) Doing() string {
 }
 
 // Introduce tells the agent all attributes of a client, before its first
-// request. The first error ends it.
+// request. It stops at the first error.
 func (r *Runner) Introduce(ctx context.Context, client *Client) error {
 	if r.attrs == nil {
 		return nil
@@ -162,9 +163,9 @@ func (r *Runner) Fetch(ctx context.Context, req *FetchRequest) (wire.State, erro
 	return r.Values(ctx, req)
 }
 
-// Check asks the agent whether a client may have its request ([Checker]). The
-// methods that answer requests do that themselves, but for Refresh and Values:
-// a host that refreshes once for many requests checks each before that.
+// Check asks the agent whether a client may have its request ([Checker]). All
+// methods that answer requests do that themselves, except Refresh and Values: a
+// host that refreshes once for many requests calls Check for each before that.
 func (r *Runner) Check(ctx context.Context, client *Client) (err error) {
 	if r.checker == nil {
 		return nil
@@ -173,7 +174,7 @@ func (r *Runner) Check(ctx context.Context, client *Client) (err error) {
 	return r.checker.Check(WithClient(ctx, client))
 }
 
-// Refresh has the agent read its source for metrics ([Refresher]).
+// Refresh makes the agent read its source for metrics ([Refresher]).
 func (r *Runner) Refresh(ctx context.Context, ids []pcp.PMID) (err error) {
 	if r.refresher == nil {
 		return nil
@@ -182,8 +183,8 @@ func (r *Runner) Refresh(ctx context.Context, ids []pcp.PMID) (err error) {
 	return r.refresher.Refresh(ctx, ids)
 }
 
-// Values fetches what the last Refresh covers. The state has wire.LabelChange
-// and wire.NamesChange set if the agent says so ([Changer]).
+// Values fetches the metrics that the last Refresh covered. The state has
+// wire.LabelChange and wire.NamesChange set if the agent says so ([Changer]).
 func (r *Runner) Values(ctx context.Context, req *FetchRequest) (state wire.State, err error) {
 	defer r.finish(wire.TypeFetch, &err)
 	if err := r.agent.Fetch(ctx, req); err != nil {
@@ -205,8 +206,8 @@ func (r *Runner) Values(ctx context.Context, req *FetchRequest) (state wire.Stat
 	return state, nil
 }
 
-// CheckResult returns an error unless an agent kept to the contract of Fetch: a
-// set for each metric, in order. Its status is pcp.ErrIPC.
+// CheckResult returns an error unless an agent kept to the contract of Fetch: one
+// set for each metric, in order. The status of the error is pcp.ErrIPC.
 func CheckResult(req *FetchRequest) error {
 	sets := req.Result.Sets
 	if len(sets) != len(req.PMIDs) {
@@ -238,9 +239,9 @@ func (r *Runner) Desc(ctx context.Context, client *Client, id pcp.PMID) (desc pc
 	return desc, err
 }
 
-// Instances answers as pmdaInstance does. If an instance is asked for by its
-// name or its number, the answer has only the other half of it; with neither
-// (pcp.InNull and "") it is the whole domain.
+// Instances answers as pmdaInstance does. If the request gives the name or the
+// number of an instance, the answer has only the other. If it gives neither
+// (pcp.InNull and ""), the answer is the whole domain.
 func (r *Runner) Instances(ctx context.Context, client *Client, indom pcp.InDom, inst int32, name string) (list []pcp.Instance, err error) {
 	err = r.answer(ctx, client, wire.TypeInstanceReq, func(ctx context.Context) error {
 		switch {
@@ -282,9 +283,10 @@ func (r *Runner) Text(ctx context.Context, client *Client, ident uint32, kind pc
 	return text, err
 }
 
-// Labels returns labels of one level ([Labeler]). Those of instances are of the
-// instances of profile; nil means all. The other levels have at most one set. A domain
-// has the name of its agent as label if the agent has no labels at all.
+// Labels returns the labels of one level ([Labeler]). At the level of instances
+// it returns those of the instances in profile; nil means all. The other levels
+// have at most one set. If the agent has no labels at all, the domain has the
+// name of the agent as its label.
 func (r *Runner) Labels(ctx context.Context, client *Client, ident uint32, kind pcp.LabelFlags, profile *pcp.Profile) (sets []pcp.LabelSet, err error) {
 	err = r.answer(ctx, client, wire.TypeLabelReq, func(ctx context.Context) error {
 		if r.labeler == nil {
@@ -313,7 +315,8 @@ func (r *Runner) Labels(ctx context.Context, client *Client, ident uint32, kind 
 	return sets, nil
 }
 
-// Store has the agent set values, or returns pcp.ErrPermission ([Storer]).
+// Store makes the agent set values, or returns pcp.ErrPermission if it is not a
+// [Storer].
 func (r *Runner) Store(ctx context.Context, client *Client, res *pcp.Result) error {
 	return r.answer(ctx, client, wire.TypeResult, func(ctx context.Context) error {
 		if r.storer == nil {
@@ -323,8 +326,8 @@ func (r *Runner) Store(ctx context.Context, client *Client, res *pcp.Result) err
 	})
 }
 
-// LookupName returns the PMID of a name below a dynamic root: that which a
-// [DynamicNamer] gives it, or the name space that the agent brings along.
+// LookupName returns the PMID of a name below a dynamic root, from the
+// [DynamicNamer] or from the name space that the agent brings along.
 func (r *Runner) LookupName(ctx context.Context, client *Client, name string) (id pcp.PMID, err error) {
 	err = r.answer(ctx, client, wire.TypePMNSNames, func(ctx context.Context) (err error) {
 		id, err = r.namer.LookupName(ctx, name)
@@ -336,7 +339,7 @@ func (r *Runner) LookupName(ctx context.Context, client *Client, name string) (i
 	return id, nil
 }
 
-// Names returns the names of a metric, as LookupName finds it.
+// Names returns the names of a metric, from where LookupName finds them.
 func (r *Runner) Names(ctx context.Context, client *Client, id pcp.PMID) (names []string, err error) {
 	err = r.answer(ctx, client, wire.TypePMNSIDs, func(ctx context.Context) (err error) {
 		names, err = r.namer.Names(ctx, id)
@@ -408,8 +411,8 @@ func (r *Runner) report(request wire.Type, err error) {
 	}
 }
 
-// failures are those that were logged in the present minute: they may come
-// with every fetch.
+// failures are the errors logged in the present minute, as they may come with
+// every fetch.
 type failures struct {
 	began time.Time
 	seen  map[string]bool
@@ -430,8 +433,8 @@ func (f *failures) isNew(what string, now time.Time) bool {
 	return true
 }
 
-// attrOrder is the order in which agents learn a client's attributes, that of
-// C's hash table. Others follow by number.
+// attrOrder is the order in which agents are told a client's attributes, which
+// is that of C's hash table. Others follow by number.
 var attrOrder = [...]wire.AttrKey{
 	wire.AttrContainer, wire.AttrProcessID, wire.AttrGroupID, wire.AttrUserID, wire.AttrUserName,
 }

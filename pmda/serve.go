@@ -20,21 +20,22 @@ type ServeOptions struct {
 	Log *slog.Logger // nil discards
 
 	// Attributes asks the collector for the attributes of its clients even if
-	// the agent is no AttributeReceiver, so that [Client.Attrs] has them.
+	// the agent is not an AttributeReceiver, so that [Client.Attrs] has them.
 	Attributes bool
 
-	// Help is asked for help texts first, the agent only for what it does not
-	// have: a file of help (pmda/help), for example. It may be nil.
+	// Help, such as a file of help (pmda/help), is asked for help texts first.
+	// The agent is asked for those that Help does not have. It may be nil.
 	Help Texter
 }
 
-// Serve answers the collector at the other end of rw, ours or the C one, until
-// it closes the connection: then the error is nil. Requests are answered one
-// after the other. A panic of the agent is logged and costs only the request.
+// Serve answers the collector at the other end of rw, ours or the C one. It
+// returns nil when the collector closes the connection. It answers requests one
+// after the other. If the agent panics, Serve logs that and only the request
+// fails.
 //
-// A PDU whose body cannot be read is refused and logged; one whose header
-// cannot be read ends the connection with an error. When ctx is done Serve
-// returns its cause, provided that rw has a method SetReadDeadline or Close.
+// Serve refuses and logs a PDU whose body cannot be read. A header that cannot
+// be read ends the connection with an error. When ctx is done, Serve returns its
+// cause, if rw has a method SetReadDeadline or Close.
 func Serve(ctx context.Context, rw io.ReadWriter, a Agent, opts ServeOptions) error {
 	s := newSession(rw, opts)
 	s.use(a)
@@ -60,7 +61,7 @@ func newSession(rw io.ReadWriter, opts ServeOptions) *session {
 
 func (s *session) use(a Agent) { s.agent = NewRunner(a, RunnerOptions{Log: s.log, Help: s.help}) }
 
-// serveAll serves until the end, and ends what clients are left.
+// serveAll serves until the connection ends, and then ends the remaining clients.
 func (s *session) serveAll(ctx context.Context, rw io.ReadWriter) error {
 	defer context.AfterFunc(ctx, func() { interrupt(rw) })()
 	err := s.run(ctx)
@@ -91,7 +92,7 @@ const maxClients = 1 << 16
 const (
 	// maxAttrs is how many attributes one client can have. There are a dozen.
 	maxAttrs = 64
-	// maxAttrBytes is how much those of all clients can have in bytes.
+	// maxAttrBytes is how many bytes the attributes of all clients can have.
 	maxAttrBytes = 16 << 20
 	// maxOddErrors is how many unexpected errors of one collector are logged.
 	maxOddErrors = 20
@@ -102,27 +103,27 @@ const keepBuf = 1 << 20
 
 // A session is one connection with a collector.
 type session struct {
-	// mu is held while a request is served: an agent that is late comes from
-	// another goroutine.
+	// mu is held while a request is served, as an agent that is late comes
+	// from another goroutine.
 	mu     sync.Mutex
-	agent  *Runner // of the agent; nil until then
+	agent  *Runner // of the agent; nil until there is one
 	putOff bool    // a request was answered with pcp.ErrPMDANotReady
 
-	attributes bool // to ask for
+	attributes bool // ask the collector for attributes
 	log        *slog.Logger
 	help       Texter // may be nil
 	r          *wire.Reader
-	early      chan message // what was read before its turn, or will be; else nil
+	early      chan message // a message that is read before its turn; else nil
 	w          io.Writer
 	buf        []byte // the PDU being sent
 
 	clients map[int32]*Client
 
 	attrBytes   int  // of the attributes of all clients
-	attrRefused bool // and that was logged
+	attrRefused bool // one was refused, and that was logged
 	oddErrors   int  // so far
-	// profile is the last one received. The collector sends a client's before
-	// its fetch if the profile that the agent has is another's.
+	// profile is the last one received. Before a client's fetch, the
+	// collector sends its profile if the agent has that of another client.
 	profile    pcp.Profile
 	profileAll bool
 
@@ -181,7 +182,7 @@ func (s *session) respond(ctx context.Context, h wire.Header, body []byte) error
 	return s.send(wire.FromAnon, reply)
 }
 
-// ready brings the agent of a session that began without, and tells the
+// ready gives a session that began without an agent its agent, and tells the
 // collector if it has been put off.
 func (s *session) ready(ctx context.Context, a Agent, help Texter) error {
 	s.mu.Lock()
@@ -252,7 +253,7 @@ func (s *session) send(from int32, p wire.PDU) error {
 	return nil
 }
 
-// answer serves one request. A nil reply without an error means that none is sent.
+// answer serves one request. If reply and err are nil, nothing is sent.
 func (s *session) answer(ctx context.Context, h wire.Header, body []byte) (reply wire.PDU, err error) {
 	decode := func(p wire.PDU) error {
 		if err := p.DecodeBody(body); err != nil {
@@ -296,7 +297,7 @@ func (s *session) answer(ctx context.Context, h wire.Header, body []byte) (reply
 		}
 		return nil, nil
 
-	case wire.TypeCreds: // again; nothing to do
+	case wire.TypeCreds: // repeated; nothing to do
 		return nil, nil
 	}
 
@@ -330,7 +331,7 @@ func (s *session) endContext(c *Client) {
 	}
 }
 
-// attribute notes an attribute of a client. There is no answer.
+// attribute records an attribute of a client. The PDU gets no answer.
 func (s *session) attribute(ctx context.Context, h wire.Header, p *wire.Attr) {
 	c, err := s.client(h.From)
 	if err != nil {
@@ -352,7 +353,7 @@ func (s *session) attribute(ctx context.Context, h wire.Header, p *wire.Attr) {
 	s.tell(ctx, c, p.Attr, value)
 }
 
-// refuseAttr logs, once, that a collector has more than any should.
+// refuseAttr logs once that a collector sends more attributes than any should.
 func (s *session) refuseAttr(context int32, err error) {
 	if !s.attrRefused {
 		s.attrRefused = true
@@ -435,13 +436,13 @@ func (s *session) serveFetch(ctx context.Context, client *Client) (wire.PDU, err
 	if err != nil {
 		return nil, err
 	}
-	// The state takes the place of the time (ExtractState in src/pmcd/src/dofetch.c).
+	// The state is sent in place of the time (ExtractState in src/pmcd/src/dofetch.c).
 	s.result.Time = pcp.Timestamp{Sec: int64(state)}
 	return &s.result, nil
 }
 
 // selected returns the profile of the client whose request is served, nil for
-// all instances. It holds for labels as it does for values (pmdaLabel in
+// all instances. It applies to labels as well as to values (pmdaLabel in
 // src/libpcp_pmda/src/callback.c).
 func (s *session) selected() *pcp.Profile {
 	if s.profileAll {

@@ -249,15 +249,15 @@ func TestServeProfile(t *testing.T) {
 	if !ok || len(labels.Sets) != 1 || labels.Sets[0].Inst != 20 {
 		t.Errorf("labels of the instances: %+v", labels)
 	}
-	// The collector sends a profile when it is another client's turn; until
-	// then the last one holds.
+	// The collector sends a profile when another client has its turn; until
+	// then the last one applies.
 	fetch(2, "400.1.0 [20]9\n")
 	c.send(2, &wire.Profile{Context: 2})
 	fetch(2, "400.1.0 [0]7 [10]8 [20]9\n")
 	c.end("")
 }
 
-// What dbpmda asks and no collector does.
+// TestServeContextLabels asks for labels that dbpmda asks for and collectors do not.
 func TestServeContextLabels(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PCP_SYSCONF_DIR", dir)
@@ -279,7 +279,7 @@ func TestServeContextLabels(t *testing.T) {
 }
 
 func TestServeNames(t *testing.T) {
-	c := start(t, newFixture(t)) // it is no DynamicNamer: its name space answers
+	c := start(t, newFixture(t)) // it is not a DynamicNamer: its name space answers
 	names := func(p wire.PDU) string {
 		t.Helper()
 		n, ok := c.ask(1, p).(*wire.PMNSNames)
@@ -313,7 +313,7 @@ func TestServeNames(t *testing.T) {
 	c.end("")
 }
 
-// An odd agent does what the request number says.
+// An oddAgent does what the request number says.
 type oddAgent struct {
 	pmda.Agent
 	calls  []string
@@ -449,7 +449,7 @@ func TestServeClients(t *testing.T) {
 	c.ask(6, get)
 	c.send(5, &wire.Error{Code: pcp.ErrNotConn})
 	c.send(99, &wire.Error{Code: pcp.ErrNotConn}) // was never here
-	c.send(6, &wire.Error{Code: pcp.ErrTimeout})  // means nothing
+	c.send(6, &wire.Error{Code: pcp.ErrTimeout})  // has no meaning
 	c.ask(5, get)                                 // another client by now
 	c.ask(13, get)
 	c.end("")
@@ -460,7 +460,7 @@ func TestServeClients(t *testing.T) {
 	if diff := cmp.Diff(want, a.calls[:min(len(want), len(a.calls))]); diff != "" {
 		t.Error(diff)
 	}
-	if len(a.ended) != 4 { // with the connection all are gone
+	if len(a.ended) != 4 { // the end of the connection ends all
 		t.Errorf("%d clients ended, want 4", len(a.ended))
 	}
 	if a.ended[0].Attrs[wire.AttrUserID] != "1000" {
@@ -516,7 +516,7 @@ func TestServeBadRequests(t *testing.T) {
 	c.end("")
 }
 
-// TestServeBadHeaders sends headers that cannot be read: the end.
+// TestServeBadHeaders sends headers that cannot be read, which end the connection.
 func TestServeBadHeaders(t *testing.T) {
 	for name, tt := range map[string]struct{ send, want string }{
 		"too short":      {"\x00\x00\x00\x0b\x00\x00\x70\x06\x00\x00\x00\x00", "reading a request"},

@@ -12,18 +12,19 @@ import (
 )
 
 // A Snapshot is the last reading of a source that is too slow for a request to
-// wait for: a goroutine of its own takes one after the other, and requests get
-// the one that is there. While a reading takes its time, hangs or fails, the one
-// before stays, until it is too old:
+// wait for. A goroutine takes one reading after the other, and requests get the
+// last one. While a new reading takes long, hangs or fails, the last one stays,
+// until it is too old:
 //
 //	shot := pmda.NewSnapshot(readRouter, pmda.SnapshotOptions{Every: 10 * time.Second, Log: log})
 //	...
 //	Value: shot.Value(func(r *router) (pcp.Value, error) { return pcp.Uint64Value(r.bytes), nil }),
 //
-// An agent whose metrics must all be of the same reading takes it in its Refresh.
+// An agent whose metrics must all come from the same reading takes it in its
+// Refresh.
 //
-// A reading is handed out as it is, to several goroutines: once read has
-// returned it, it must not change. Agents close their Snapshots in their Close.
+// Several goroutines may get the same reading, so it must not change once read
+// has returned it. Agents close their Snapshots in their Close.
 type Snapshot[T any] struct {
 	read func(context.Context) (T, error)
 	opts SnapshotOptions
@@ -33,7 +34,7 @@ type Snapshot[T any] struct {
 	mu    sync.Mutex
 	value T
 	at    time.Time // when value was read, zero for never
-	err   error     // why the last reading is not value; nil after a success
+	err   error     // why the last reading failed; nil after a success
 }
 
 // SnapshotOptions are the settings of [NewSnapshot]; the zero value has the
@@ -42,11 +43,11 @@ type SnapshotOptions struct {
 	// Every is the time from the start of a reading to that of the next, 0 means
 	// ten seconds. A reading that takes longer delays the next.
 	Every time.Duration
-	// Limit is after which time the context of a reading is done; 0 means
+	// Limit is how long a reading may take until its context is done; 0 means
 	// Stale.
 	Limit time.Duration
-	// Stale is how old a reading may get, counted from its end: then there are no
-	// values rather than old ones. 0 means three times Every, negative for ever.
+	// Stale is how old a reading may get, counted from its end. After that there
+	// are no values. 0 means three times Every; negative means for ever.
 	Stale time.Duration
 	// Log gets one line when readings start to fail or take longer than Limit,
 	// and one when they succeed again; nil discards.
@@ -77,8 +78,9 @@ func NewSnapshot[T any](read func(ctx context.Context) (T, error), opts Snapshot
 	return s
 }
 
-// Get returns the last reading. Before the first there is pcp.ErrAgain, or why
-// it failed; when the last one is too old, [ErrNoValue]. It does not wait.
+// Get returns the last reading. Before the first, the error is pcp.ErrAgain, or
+// the reason why it failed. If the last one is too old, the error is
+// [ErrNoValue]. Get does not wait.
 func (s *Snapshot[T]) Get() (v T, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,21 +95,21 @@ func (s *Snapshot[T]) Get() (v T, err error) {
 	return s.value, nil
 }
 
-// Time returns when the last successful reading ended, zero if there was none,
-// also when it is too old to be handed out.
+// Time returns when the last successful reading ended, even if it is too old to
+// be handed out, or zero if there was none.
 func (s *Snapshot[T]) Time() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.at
 }
 
-// stale tells whether the value is too old. Called with s.mu held.
+// stale reports whether the value is too old. The caller holds s.mu.
 func (s *Snapshot[T]) stale() bool {
 	return s.opts.Stale > 0 && time.Since(s.at) > s.opts.Stale
 }
 
-// Close ends the readings. It waits for one that is under way, but two seconds
-// at most for one that does not heed its context. What was read stays as it is.
+// Close ends the readings. It waits for one that is under way, but at most two
+// seconds for one that does not heed its context. The last reading stays.
 func (s *Snapshot[T]) Close() error {
 	s.stop()
 	select {
@@ -164,7 +166,7 @@ func (s *Snapshot[T]) once(life context.Context) {
 	}
 }
 
-// failed notes why there is no new reading, and logs the first of a series.
+// failed records why a reading failed, and logs the first failure of a series.
 func (s *Snapshot[T]) failed(err error) {
 	s.mu.Lock()
 	was := s.err
@@ -175,8 +177,8 @@ func (s *Snapshot[T]) failed(err error) {
 	}
 }
 
-// Value makes the Value function of a metric without instances: f of the last
-// reading.
+// Value makes the Value function of a metric without instances, which calls f
+// with the last reading.
 func (s *Snapshot[T]) Value(f func(T) (pcp.Value, error)) func(inst int32, i int) (pcp.Value, error) {
 	return func(int32, int) (pcp.Value, error) {
 		v, err := s.Get()

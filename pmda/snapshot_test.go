@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A source is read slowly, and does as it is told.
+// A source is slow, and takes, hangs or fails as it is told.
 type source struct {
 	mu    sync.Mutex
 	n     int
@@ -52,14 +52,14 @@ func (s *source) read(ctx context.Context) (int, error) {
 	return n, s.err
 }
 
-// is changes how the source is.
+// is changes how the source behaves.
 func (s *source) is(change func(s *source)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s)
 }
 
-// TestSnapshot follows readings by the second: seconds happen at once here.
+// TestSnapshot follows readings second by second, on a fake clock.
 func TestSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -260,7 +260,7 @@ func TestPerClient(t *testing.T) {
 	}
 }
 
-// BenchmarkSnapshotGet is what a value from a snapshot costs.
+// BenchmarkSnapshotGet measures what a value from a snapshot costs.
 func BenchmarkSnapshotGet(b *testing.B) {
 	s := pmda.NewSnapshot(func(context.Context) (int, error) { return 1, nil }, pmda.SnapshotOptions{})
 	defer s.Close()

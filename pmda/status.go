@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// status returns the code by which a client learns of err, and whether err
-// says so itself; else it is pcp.ErrGeneric and the reason belongs in the log.
+// status returns the code that a client gets for err. known is false if err has
+// none; then the code is pcp.ErrGeneric and the caller logs err.
 func status(err error) (code pcp.Error, known bool) {
 	if code, known = errors.AsType[pcp.Error](err); known && code < 0 {
 		return code, true
@@ -28,7 +28,7 @@ type PanicError struct {
 	At    string // where, in one line: the innermost functions with file and line
 }
 
-// Error says what the agent panicked with, and not where.
+// Error says what the agent panicked with, but not where.
 func (e *PanicError) Error() string { return fmt.Sprintf("agent panicked: %v", e.Value) }
 
 // Unwrap makes clients see pcp.ErrGeneric.
@@ -44,11 +44,11 @@ func protect(fn func() error) (err error) {
 	return fn()
 }
 
-// newPanic is for the function that recovered v.
+// newPanic returns the error for a panic from which the caller recovered v.
 func newPanic(v any) *PanicError { return &PanicError{Value: v, At: panicSite()} }
 
 // panicSite returns the functions that led to the panic being recovered, the
-// innermost first, down to what made the call.
+// innermost first, down to the one that made the call.
 func panicSite() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)])

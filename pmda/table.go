@@ -18,7 +18,7 @@ type Config struct {
 	Name    string // of the agent, such as "simple": in messages and its domain's labels
 	Domain  int    // under which the agent is served, 1..MaxAgentDomain
 	Metrics []Metric
-	InDoms  []*InDom // those that no metric refers to; may be nil
+	InDoms  []*InDom // instance domains without metrics; may be nil
 
 	// Refresh, if not nil, reads the source for the metrics ids before they
 	// are fetched, as [Refresher] says.
@@ -32,20 +32,20 @@ type Config struct {
 	// agent runs, such as "disk.part": rows below one can come and go, and
 	// collectors ask the agent for them (pmdaDynamicPMNS(3)).
 	Dynamic []string
-	// Update, if not nil, is called before a question about names,
-	// descriptors or help texts is answered, for an agent that looks only then
-	// which metrics there are; it may call [Table.SetMetrics].
+	// Update, if not nil, is called before a request for names, descriptors
+	// or help texts is answered. It is for an agent that looks only then
+	// which metrics there are, and may call [Table.SetMetrics].
 	Update func(ctx context.Context) error
 
 	// Labels of the domain and of clusters are JSON objects, such as
-	// {"role":"testing"}. Without Labels the domain has {"agent":Name}; "{}"
-	// means none. Here and below, Notes are further labels that are optional:
-	// no part of a series' identity.
+	// {"role":"testing"}. If Labels is empty, the domain has {"agent":Name};
+	// "{}" means no labels. Here and below, Notes are further labels that are
+	// optional, which means that they are not part of a series' identity.
 	Labels, Notes string
 	ClusterLabels map[int]string
 
 	// Log gets one line when a metric's function starts to fail with an error
-	// that is no pcp.Error; nil discards.
+	// that is not a pcp.Error; nil discards.
 	Log *slog.Logger
 }
 
@@ -65,18 +65,18 @@ type Metric struct {
 	// instances that the instance domain has just given (else 0). The
 	// value's type must be Type; its Inst is set by the caller.
 	//
-	// An error is the metric's if no instance has a value; otherwise the
-	// instance is left out. [ErrNoValue] leaves an instance out and is no error.
-	// A nil Value falls back to Config.Value.
+	// An error leaves the instance out. If no instance has a value, the
+	// metric has the error. [ErrNoValue] leaves the instance out without an
+	// error. If Value is nil, Config.Value is called.
 	Value func(inst int32, i int) (pcp.Value, error)
 
 	// Store sets the value for one instance; inst and i are as for Value, and
-	// the instance exists. Nil refuses with pcp.ErrPermission. The value has the
-	// metric's type, but the size of strings and aggregates is the peer's.
+	// the instance exists. If Store is nil, the error is pcp.ErrPermission. The
+	// value has the metric's type, but strings and aggregates may have any size.
 	Store func(client *Client, inst int32, i int, v pcp.Value) error
 
-	// User is the author's own, for a Config.Value or Config.Refresh that
-	// serves many metrics (m_user).
+	// User is for the author's use, as in a Config.Value or Config.Refresh
+	// that serves many metrics (m_user).
 	User any
 }
 
@@ -89,12 +89,12 @@ type InDom struct {
 	Labels, Notes string // of the domain, JSON objects; "" for none
 
 	// List returns the members. It is called for every fetch of a metric of
-	// this domain and so must not read the source again. The slice is used
+	// this domain, so it must not read the source again. The slice is used
 	// only until the agent's next call.
 	List func(ctx context.Context) ([]pcp.Instance, error)
 
-	// Refresh, if not nil, is called before List when not a fetch but a
-	// question about the instances themselves, or their labels, has come.
+	// Refresh, if not nil, is called before List for a request for the
+	// instances themselves, or for their labels, but not for a fetch.
 	Refresh func(ctx context.Context) error
 
 	// InstanceLabels and InstanceNotes return the labels of one instance as a
@@ -114,11 +114,11 @@ type Table struct {
 	labels   []pcp.LabelSet // of the domain
 	clusters map[int][]pcp.LabelSet
 
-	mu   sync.Mutex // for those who change rows
+	mu   sync.Mutex // held to change rows
 	rows atomic.Pointer[rows]
-	news atomic.Bool // names have changed, and nobody was told
+	news atomic.Bool // names have changed, and no collector was told yet
 
-	doing     atomic.Pointer[tableMetric] // nil: none
+	doing     atomic.Pointer[tableMetric] // the metric at work; nil if there is none
 	doingInst atomic.Int32
 	storing   atomic.Bool
 }
@@ -295,8 +295,8 @@ func (t *Table) fetch(ctx context.Context, req *FetchRequest, m *tableMetric) {
 	}
 }
 
-// A typeError says that a function broke its promise. Its status is
-// pcp.ErrType.
+// A typeError says that a function returned a value of the wrong type. Its
+// status is pcp.ErrType.
 type typeError struct{ got, want pcp.Type }
 
 func (e *typeError) Error() string {

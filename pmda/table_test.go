@@ -32,7 +32,7 @@ type disk struct {
 	reads uint64
 }
 
-// A fixture is an agent with a bit of everything, and what it knows.
+// A fixture is an agent with a bit of everything, and a record of its calls.
 type fixture struct {
 	*pmda.Table
 	disks   []disk
@@ -432,7 +432,7 @@ func TestTableLabels(t *testing.T) {
 		t.Errorf("labels of no level: %v", err)
 	}
 
-	// Without labels of instances there is an empty set for each.
+	// If there are no labels of instances, each gets an empty set.
 	f.indom.InstanceLabels, f.indom.InstanceNotes = nil, nil
 	check(indom, pcp.LabelInstances, "[0]\n[10]\n[20]\n")
 	f = newFixture(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// openTerminal returns a terminal that nobody sits at.
+// openTerminal returns a pseudo-terminal.
 func openTerminal(t *testing.T) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -37,7 +37,7 @@ func openTerminal(t *testing.T) *os.File {
 }
 
 // TestTerminal starts an agent by hand: it says how to try it, sends no PDU and
-// leaves no log behind. Its usage message and sockets are as ever.
+// leaves no log behind. Its usage message and sockets work as usual.
 func TestTerminal(t *testing.T) {
 	tty := openTerminal(t)
 	const want = "pmdatest: this is an agent, which a collector starts and talks to through pipes; to try it out: pcp agent test ./pmdatest\n"

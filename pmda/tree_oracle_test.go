@@ -26,8 +26,8 @@ func treeDriver(t testing.TB) string {
 }
 
 // TestOracleTree looks 10,000 names up both ways with libpcp_pmda and with a
-// table. Siblings come in the order of the table; those of the library, which
-// puts each before the others, are sorted for the comparison.
+// table. The table returns siblings in its order. The library puts each before
+// the others, so its siblings are sorted for the comparison.
 func TestOracleTree(t *testing.T) {
 	drive := treeDriver(t)
 	const n = 10000
@@ -118,8 +118,8 @@ func sortChildren(s string) []string {
 	return lines
 }
 
-// BenchmarkOracleTree prints what BenchmarkManyNames is to be compared with:
-// nanoseconds of the C library.
+// BenchmarkOracleTree prints the nanoseconds that the C library takes, for
+// comparison with BenchmarkManyNames.
 func BenchmarkOracleTree(b *testing.B) {
 	out, err := exec.Command(treeDriver(b), "bench", "10000").Output()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A State says whether an instance is there just now.
+// A State says whether an instance is present now.
 type State int
 
 // States. The numbers are those of the C library.
@@ -27,11 +27,12 @@ const (
 	culled State = 5 // PMDA_CACHE_EMPTY: forgotten, but its number is not yet free
 )
 
-// ErrShortName refuses a name whose part before the first space is already
-// another instance's (-EINVAL in C).
+// ErrShortName refuses a name whose part before the first space already
+// belongs to another instance (-EINVAL in C).
 const ErrShortName = pcp.Error(-int32(syscall.EINVAL))
 
-// ErrNotEmpty refuses what must be said before the first instance (-E2BIG in C).
+// ErrNotEmpty refuses a setting that must come before the first instance
+// (-E2BIG in C).
 const ErrNotEmpty = pcp.Error(-int32(syscall.E2BIG))
 
 // MaxInst is the largest instance number unless Resize says otherwise.
@@ -44,10 +45,10 @@ const maxTries = 10
 type Options struct {
 	// Dir is where the file is; "" means DefaultDir(config.Process()).
 	Dir string
-	// Strings makes names that differ only after a space different ones
-	// (PMDA_CACHE_STRINGS): a cache of any strings, not of instances.
+	// Strings makes a cache of any strings, not of instances: names that differ
+	// only after a space are different names (PMDA_CACHE_STRINGS).
 	Strings bool
-	// Log gets what is odd in a file; nil discards.
+	// Log gets a line for each odd line of a file; nil discards.
 	Log *slog.Logger
 	// Now is the clock for the times in the file; nil means time.Now.
 	Now func() time.Time
@@ -72,15 +73,15 @@ type Cache[T any] struct {
 	insts   map[int32]*entry[T]  // by number, without those culled
 	names   map[string]*entry[T] // likewise by short name
 	keys    map[string]*entry[T] // likewise by key; the lowest number where a key is there twice
-	twice   bool                 // it may be; only a file or Resize brings that about
-	list    []pcp.Instance       // the active ones, nil if it has to be made again
+	twice   bool                 // a key may be there twice, by a file or Resize
+	list    []pcp.Instance       // the active ones; nil if it must be made again
 	reuse   bool                 // free numbers are given again (ins_mode)
 	dirty   int                  // of dirtyInst, dirtyStamp
 	maxInst int32
 	// size counts the instances ever added, and buckets is the size that the
 	// C library's hash table has for so many. Numbers of culled instances
-	// become free whenever it grows, so both are part of which number a name
-	// gets.
+	// become free whenever it grows, so both help decide which number a
+	// name gets.
 	size, buckets int
 	tries         [maxTries]int
 }
@@ -165,8 +166,8 @@ func (c *Cache[T]) store(name string, v T) (int32, error) {
 
 // StoreKey is Store for an instance whose number follows from a key, so that
 // it is the same each time the agent starts and on every host
-// (pmdaCacheStoreKey). Without a key the name is the key. One key for two
-// names, or one name with two keys, is pcp.ErrInst.
+// (pmdaCacheStoreKey). If key is empty, the name is the key. The error is
+// pcp.ErrInst if one key is used for two names, or one name with two keys.
 func (c *Cache[T]) StoreKey(name string, key []byte, v T) (inst int32, err error) {
 	if len(key) == 0 {
 		key = []byte(name)
@@ -291,8 +292,8 @@ func (c *Cache[T]) setKey(e *entry[T], key string) {
 	}
 }
 
-// insert adds an instance, inactive, with the number inst or if that is InNull
-// with the next free one.
+// insert adds an inactive instance with the number inst, or with the next free
+// one if that is InNull.
 func (c *Cache[T]) insert(name string, inst int32) (*entry[T], error) {
 	if name == "" && !c.opts.Strings {
 		return nil, pcp.ErrGeneric
@@ -332,7 +333,7 @@ func (c *Cache[T]) next() (inst int32, at int) {
 		}
 		c.reuse = true
 	}
-	// Numbers of culled instances count as taken, and one that was given
+	// Numbers of culled instances count as taken, and one that was used
 	// again before it was free counts twice.
 	free := int64(0)
 	for i, e := range c.entries {
@@ -358,9 +359,9 @@ func (c *Cache[T]) Lookup(inst int32) (Entry[T], error) {
 }
 
 // LookupName returns the instance that a name selects, or pcp.ErrInst
-// (pmdaCacheLookupName). If only the short name is that of an instance the
-// error is ErrShortName, as pmdaCache(3) has it; the C library's code then
-// returns that instance.
+// (pmdaCacheLookupName). If only the short name matches an instance, the error
+// is ErrShortName, as pmdaCache(3) says; the C library's code returns that
+// instance instead.
 func (c *Cache[T]) LookupName(name string) (Entry[T], error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -385,8 +386,8 @@ func (c *Cache[T]) LookupKey(key []byte) (Entry[T], error) {
 	return Entry[T]{}, pcp.ErrInst
 }
 
-// List returns the active instances by ascending number; it is for the field
-// List of a pmda.InDom, and never fails. The slice is not changed later.
+// List returns the active instances by ascending number. It is meant for the
+// field List of a pmda.InDom, and never fails. The slice is not changed later.
 func (c *Cache[T]) List(context.Context) ([]pcp.Instance, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -402,8 +403,8 @@ func (c *Cache[T]) List(context.Context) ([]pcp.Instance, error) {
 	return c.list, nil
 }
 
-// Value makes the Value function of a metric: f of what is stored with the
-// instance. An instance that is not active has no value.
+// Value makes the Value function of a metric, which calls f with the value
+// stored with the instance. An instance that is not active has no value.
 func (c *Cache[T]) Value(f func(T) (pcp.Value, error)) func(inst int32, i int) (pcp.Value, error) {
 	return func(inst int32, _ int) (pcp.Value, error) {
 		c.mu.Lock()
@@ -418,8 +419,8 @@ func (c *Cache[T]) Value(f func(T) (pcp.Value, error)) func(inst int32, i int) (
 	}
 }
 
-// All returns all instances, the inactive ones too, by ascending number, as
-// they are when the loop starts.
+// All returns all instances as they are when the loop starts, inactive ones
+// too, by ascending number.
 func (c *Cache[T]) All() iter.Seq[Entry[T]] {
 	return func(yield func(Entry[T]) bool) {
 		c.mu.Lock()
@@ -450,9 +451,9 @@ func (c *Cache[T]) Active() iter.Seq[Entry[T]] {
 	}
 }
 
-// Replace makes those instances active that all yields, and hides the others,
-// in one step for everybody else. all must not use the cache. Names that
-// cannot be stored are left out and are in the error.
+// Replace makes the instances that all yields active and hides the others, in
+// one step for other goroutines. all must not use the cache. Replace leaves out
+// names that cannot be stored; the error lists them.
 func (c *Cache[T]) Replace(all iter.Seq2[string, T]) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -351,7 +351,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// BenchmarkRefresh is what an agent with 1000 instances does before a fetch.
+// BenchmarkRefresh measures what an agent with 1000 instances does before a fetch.
 func BenchmarkRefresh(b *testing.B) {
 	c := New[int](pcp.NewInDom(100, 3), nil)
 	names := make([]string, 1000)

@@ -1,6 +1,6 @@
 // Package cache remembers the instances of a domain that come and go: which
-// number each name has, whether it is there just now, and what the agent knows
-// of it (pmdaCache(3)).
+// number each name has, whether the instance is present now, and what the agent
+// knows of it (pmdaCache(3)).
 //
 //	disks := cache.New[*disk](pcp.NewInDom(domain, 1), nil)
 //	disks.Load()                    // the numbers that names had before
@@ -32,8 +32,8 @@
 //
 // # Concurrency
 //
-// All methods may be called from several goroutines. What the agent keeps with
-// an instance, the T, is its own to guard; the slices that List returns are
-// never changed. A background refresher uses [Cache.Replace], so that nobody
-// sees the domain half filled.
+// All methods may be called from several goroutines. The agent guards the
+// values of type T that it keeps with instances; the slices that List returns
+// are never changed. A background refresher uses [Cache.Replace], so that no
+// other goroutine sees the domain half filled.
 package cache

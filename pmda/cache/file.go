@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// The file is text; part of the file format; do not change:
+// The file is text. This is part of the file format; do not change:
 //
 //	2 MODE MAXINST            MODE is 1 if free numbers are given again
 //	INST TIME [KEY] NAME      TIME in seconds since 1970; [KEY] in hexadecimal, if any
@@ -42,10 +42,10 @@ func (c *Cache[T]) Path() string {
 	return filepath.Join(dir, c.indom.String())
 }
 
-// Load adds the instances of the file, inactive, and returns how many it has
-// (PMDA_CACHE_LOAD). One that contradicts what the cache already has is
-// ignored, and logged. Without a file the error is fs.ErrNotExist; an agent
-// that starts for the first time has none.
+// Load adds the instances of the file, inactive, and returns how many the file
+// has (PMDA_CACHE_LOAD). It ignores and logs one that contradicts the cache. If
+// there is no file, as when an agent starts for the first time, it returns
+// fs.ErrNotExist.
 func (c *Cache[T]) Load() (n int, err error) {
 	path := c.Path()
 	f, err := safefile.Open(path)
@@ -239,8 +239,9 @@ func (c *Cache[T]) text() (b []byte, n int) {
 	return b, n
 }
 
-// replaceFile writes a file in one step, so that no crash leaves half of it;
-// where only the file itself may be written, in place.
+// replaceFile writes a file in one step, so that a crash cannot leave half of
+// it. If the process may write the file but not its directory, it writes in
+// place.
 func replaceFile(path string, b []byte) error {
 	err := safefile.ReplaceBytes(path, b, safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1})
 	if !errors.Is(err, fs.ErrPermission) {

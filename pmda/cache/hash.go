@@ -1,9 +1,9 @@
 package cache
 
 // Hash mixes key into a number, starting from init. It decides which instance
-// number a key gets, here and in libpcp_pmda: part of the file format; do not
-// change. The function is Bob Jenkins' hash of 1996 (lookup2). As in the C
-// library bytes are signed, which matters from 0x80 on.
+// number a key gets, here and in libpcp_pmda, and is part of the file format;
+// do not change. The function is Bob Jenkins' hash of 1996 (lookup2). As in the
+// C library bytes are signed, which matters from 0x80 on.
 func Hash(key []byte, init uint32) uint32 {
 	a, b, c := uint32(0x9e3779b9), uint32(0x9e3779b9), init
 	k := key

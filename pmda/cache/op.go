@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// ShowAll makes all inactive instances active and says how many there were
+// ShowAll makes all inactive instances active and returns how many there were
 // (PMDA_CACHE_ACTIVE).
 func (c *Cache[T]) ShowAll() int {
 	c.mu.Lock()
@@ -18,7 +18,7 @@ func (c *Cache[T]) ShowAll() int {
 	return c.setAll(Inactive, Active)
 }
 
-// HideAll makes all active instances inactive and says how many there were
+// HideAll makes all active instances inactive and returns how many there were
 // (PMDA_CACHE_INACTIVE).
 func (c *Cache[T]) HideAll() int {
 	c.mu.Lock()
@@ -40,14 +40,14 @@ func (c *Cache[T]) setAll(from, to State) int {
 	return n
 }
 
-// CullAll forgets all instances and says how many there were (PMDA_CACHE_CULL).
+// CullAll forgets all instances and returns how many there were (PMDA_CACHE_CULL).
 func (c *Cache[T]) CullAll() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := len(c.insts)
 	for _, e := range c.entries {
 		if e.State != culled {
-			e.Key = "" // none will be left to take it
+			e.Key = "" // no other instance will take it
 			c.cull(e)
 		}
 	}
@@ -79,8 +79,8 @@ func (c *Cache[T]) Count(s State) int {
 	return n
 }
 
-// Reuse has new instances take the lowest free number from now on, not one
-// more than the highest (PMDA_CACHE_REUSE).
+// Reuse makes new instances take the lowest free number from now on, instead of
+// one more than the highest (PMDA_CACHE_REUSE).
 func (c *Cache[T]) Reuse() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,8 +99,8 @@ func (c *Cache[T]) reorg() {
 	c.entries = slices.DeleteFunc(c.entries, func(e *entry[T]) bool { return e.State == culled })
 }
 
-// Strings makes it a cache of any strings, as Options.Strings does
-// (PMDA_CACHE_STRINGS). There must have been no instance yet.
+// Strings makes c a cache of any strings, as Options.Strings does
+// (PMDA_CACHE_STRINGS). It must be called before the first instance is added.
 func (c *Cache[T]) Strings() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,8 @@ func (c *Cache[T]) Strings() error {
 }
 
 // Resize sets the largest number that an instance may get (pmdaCacheResize);
-// it is kept in the file. pcp.ErrTooBig says that one is larger already.
+// the file keeps it. If an instance has a larger one already, the error is
+// pcp.ErrTooBig.
 func (c *Cache[T]) Resize(maximum int32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,10 +128,10 @@ func (c *Cache[T]) Resize(maximum int32) error {
 	return nil
 }
 
-// Purge forgets the instances that were not active for a while and returns how
-// many there were; gone, if not nil, is told of each (pmdaCachePurge,
-// pmdaCachePurgeCallback). Times are those of saving: an instance that was
-// never saved since it was last active stays.
+// Purge forgets the instances that were not active for the time unused and
+// returns how many there were. It calls gone, if not nil, for each
+// (pmdaCachePurge, pmdaCachePurgeCallback). The time counts from saving: an
+// instance that was not saved since it was last active stays.
 func (c *Cache[T]) Purge(unused time.Duration, gone func(Entry[T])) int {
 	c.mu.Lock()
 	epoch := c.opts.Now().Unix() - int64(unused/time.Second)
@@ -162,8 +163,8 @@ func (c *Cache[T]) Dump(w io.Writer) error {
 	return err
 }
 
-// DumpAll is Dump with how often keys had to be hashed (PMDA_CACHE_DUMP_ALL).
-// The C library's chains of hashes have no counterpart.
+// DumpAll is Dump, and also writes how often keys had to be hashed
+// (PMDA_CACHE_DUMP_ALL). It cannot show the C library's hash chains.
 func (c *Cache[T]) DumpAll(w io.Writer) error {
 	c.mu.Lock()
 	b := c.dump(nil)
@@ -215,7 +216,7 @@ func (c *Cache[T]) dump(b []byte) []byte {
 	return b
 }
 
-// pointer prints what is stored with an instance as C's %p does.
+// pointer prints a value stored with an instance as C's %p does.
 func pointer(v any) string {
 	r := reflect.ValueOf(v)
 	switch r.Kind() {

@@ -209,10 +209,10 @@ func stamped(t *testing.T, dir string, start int64) string {
 }
 
 // A scripter makes up operations. The C library loses its place when the last
-// instance in its list is culled and the list is then tidied up, so either a
-// sentinel has the largest number from the start on and stays (keyed), or
-// numbers are given one after the other and nothing is culled, or culled but
-// never tidied up.
+// instance in its list is culled and the list is then tidied up. So a keyed
+// script starts with a sentinel that has the largest number and stays. In other
+// scripts numbers are given one after the other, and instances are not culled,
+// or are culled and never tidied up.
 type scripter struct {
 	*rand.Rand
 	b           strings.Builder
@@ -234,7 +234,7 @@ var sentinel = sync.OnceValue(func() []byte {
 	return best
 })
 
-// low tells whether a key's number is below the sentinel's.
+// low reports whether a key's number is below the sentinel's.
 func low(key []byte) bool {
 	h := uint32(0)
 	for range 3 {
@@ -318,7 +318,7 @@ func (s *scripter) step() {
 	default:
 		switch s.IntN(8) {
 		case 0:
-			// Version 6 leaves the maximum out of account when it hashes.
+			// Version 6 ignores the maximum when it hashes.
 			if m := []int{-1, 5, 2147483646, 2147483647}[s.IntN(4)]; m != 2147483646 || !s.keyed {
 				s.line("resize %d", m)
 			}
@@ -336,8 +336,8 @@ func (s *scripter) step() {
 	}
 }
 
-// TestOracleRandom has both libraries do the same at random and compares every
-// result, what dumps show, and the files.
+// TestOracleRandom runs the same random operations with both libraries and
+// compares every result, the dumps, and the files.
 func TestOracleRandom(t *testing.T) {
 	drive := driver(t)
 	start := time.Now().Unix()
@@ -431,7 +431,7 @@ func TestOracleHash(t *testing.T) {
 	}
 }
 
-// TestOracleFiles compares what files mean, and which are refused.
+// TestOracleFiles compares how files are read, and which are refused.
 func TestOracleFiles(t *testing.T) {
 	drive := driver(t)
 	for _, text := range []string{

@@ -8,14 +8,14 @@ import (
 )
 
 // ErrNoRecord refuses a parameter before the first record, or after a record
-// that stands for others which were missed (-EINVAL).
+// that stands for missed ones (-EINVAL).
 const ErrNoRecord = pcp.Error(-int32(syscall.EINVAL))
 
 // An Array packs event records into the value of an event metric
 // (pmdaEventNewArray, pmdaEventNewHighResArray). The zero Array packs records
 // whose times are in microseconds.
 type Array struct {
-	b       []byte // as it travels, but for the number of records at its start
+	b       []byte // as it travels, except for the number of records at its start
 	highRes bool
 	records int
 	params  int // where the count of parameters of the last record is, 0 if it takes none
@@ -31,8 +31,8 @@ func (a *Array) Reset() { a.b, a.records, a.params = a.b[:0], 0, 0 }
 // Len returns how many records there are.
 func (a *Array) Len() int { return a.records }
 
-// Add starts a record (pmdaEventAddRecord, pmdaEventAddHighResRecord). With
-// pcp.EventMissed in flags the error is pcp.ErrConv: that is AddMissed's.
+// Add starts a record (pmdaEventAddRecord, pmdaEventAddHighResRecord). If flags
+// has pcp.EventMissed, which is for AddMissed, the error is pcp.ErrConv.
 func (a *Array) Add(at pcp.Timestamp, flags pcp.EventFlags) error {
 	if flags&pcp.EventMissed != 0 {
 		return pcp.ErrConv
@@ -68,7 +68,7 @@ func (a *Array) record(at pcp.Timestamp, flags pcp.EventFlags, n uint32) error {
 	return nil
 }
 
-// room tells whether n more bytes fit into a value.
+// room returns an error if n more bytes do not fit into a value.
 func (a *Array) room(n int) error {
 	if len(a.b) == 0 {
 		a.b = append(a.b, 0, 0, 0, 0)
@@ -80,8 +80,8 @@ func (a *Array) room(n int) error {
 }
 
 // Param adds a parameter, a value of the metric id, to the last record
-// (pmdaEventAddParam, pmdaEventAddHighResParam). A value that is no number,
-// string or aggregate is pcp.ErrType.
+// (pmdaEventAddParam, pmdaEventAddHighResParam). If the value is not a number,
+// string or aggregate, the error is pcp.ErrType.
 func (a *Array) Param(id pcp.PMID, v pcp.Value) error {
 	if a.params == 0 {
 		return ErrNoRecord

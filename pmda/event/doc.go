@@ -15,10 +15,10 @@
 //		return a.Param(lineID, pcp.StringValue(string(line)))
 //	})
 //
-// Each client has its own place in a queue. It gets every event that arrived
-// after its first fetch once, or for those that had to make room before it came
-// back, a record that says how many it missed. An event that all clients have
-// got is freed; without clients nothing is kept.
+// Each client has its own place in a queue. It gets every event that arrives
+// after its first fetch once. If events had to make room before it came back, it
+// gets a record that says how many it missed. An event is freed when all clients
+// have got it; a queue without clients keeps nothing.
 //
 // An agent with queues is told when clients leave; embedding the *Queues does
 // that:

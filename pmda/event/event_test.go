@@ -77,7 +77,7 @@ func newQueue(t *testing.T, size int) (*event.Queues, *event.Queue, func(...stri
 	return s, q, add, want
 }
 
-// TestOnce lets two clients come when they like: each gets all, once.
+// TestOnce has two clients that fetch at random: each gets every event once.
 func TestOnce(t *testing.T) {
 	s, q, add, want := newQueue(t, 100)
 	a, b := &pmda.Client{ID: 1}, &pmda.Client{ID: 2}
@@ -266,7 +266,7 @@ func TestArrayLimits(t *testing.T) {
 	}
 }
 
-// TestFull has more events than a value takes: the rest comes with the next.
+// TestFull has more events than a value holds: the rest comes with the next.
 func TestFull(t *testing.T) {
 	_, q, _, _ := newQueue(t, 1<<26)
 	c := &pmda.Client{}

@@ -176,9 +176,9 @@ func TestOracleArray(t *testing.T) {
 	}
 }
 
-// TestOracleQueue runs queues side by side. The C library gives a client that
-// comes back too soon what it already has, and never counts what was missed:
-// here clients take turns, and missed records are looked at in TestMissed.
+// TestOracleQueue runs queues side by side. The C library repeats events to a
+// client that comes back too soon, and never counts missed ones. So the clients
+// take turns here, and TestMissed looks at missed records.
 func TestOracleQueue(t *testing.T) {
 	drive := driver(t)
 	for round := range 30 {

@@ -14,13 +14,14 @@ import (
 
 // Errors of queues, with the numbers of the C library.
 const (
-	ErrNoQueue = pcp.Error(-int32(syscall.EINVAL)) // the queue was shut down, or takes no bytes
+	ErrNoQueue = pcp.Error(-int32(syscall.EINVAL)) // the queue was shut down, or has no room for any bytes
 	ErrExists  = pcp.Error(-int32(syscall.EEXIST)) // there is a queue of the name
 )
 
 // A Decoder adds the records of one event to an array (pmdaEventDecodeCallBack).
-// An event may be no record, one, or several; data must not be kept, nor the
-// queue be used. With an error the event is logged, and counts as missed.
+// An event may have no record, one, or several. A Decoder must not keep data or
+// use the queue. If it returns an error, that is logged and the event counts as
+// missed.
 type Decoder func(a *Array, data []byte, at pcp.Timestamp) error
 
 // Queues are the queues of an agent and the clients that read them.
@@ -32,7 +33,7 @@ type Queues struct {
 	clients map[*pmda.Client]struct{}
 }
 
-// NewQueues returns no queues yet; log may be nil.
+// NewQueues returns an empty set of queues; log may be nil.
 func NewQueues(log *slog.Logger) *Queues {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -40,9 +41,9 @@ func NewQueues(log *slog.Logger) *Queues {
 	return &Queues{log: log, queues: map[string]*Queue{}, clients: map[*pmda.Client]struct{}{}}
 }
 
-// New makes a queue that holds at most maxBytes of events, and no more events
-// than that either if they are empty (pmdaEventNewQueue).
-// It may be made while the agent serves clients (pmdaEventNewActiveQueue).
+// New makes a queue that holds at most maxBytes of events, and at most that many
+// events, even if they are empty (pmdaEventNewQueue). It may be called while the
+// agent serves clients (pmdaEventNewActiveQueue).
 func (s *Queues) New(name string, maxBytes int) (*Queue, error) {
 	if maxBytes <= 0 {
 		return nil, fmt.Errorf("event queue %s of %d bytes: %w", name, maxBytes, ErrNoQueue)
@@ -65,7 +66,7 @@ func (s *Queues) Named(name string) *Queue {
 }
 
 // NewClient counts a client that has not asked for events yet
-// (pmdaEventNewClient). Clients that ask are counted anyway.
+// (pmdaEventNewClient). Clients that ask are counted without it.
 func (s *Queues) NewClient(client *pmda.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +80,8 @@ func (s *Queues) Clients() int {
 	return len(s.clients)
 }
 
-// EndContext forgets a client: what only it still had to get is freed. It
-// implements pmda.ContextEnder (pmdaEventEndClient).
+// EndContext forgets a client and frees the events that only this client still
+// had to get. It implements pmda.ContextEnder (pmdaEventEndClient).
 func (s *Queues) EndContext(client *pmda.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +97,7 @@ type Queue struct {
 	name string
 	max  int
 
-	// Below, s.mu.
+	// s.mu guards the fields below.
 	restricted bool
 	shutdown   bool
 	readers    map[*pmda.Client]*reader
@@ -123,7 +124,7 @@ type reader struct {
 	filter  func(data []byte) bool
 }
 
-// reader returns the reader that a client is, a new one for a new client.
+// reader returns the reader of a client, a new one for a new client.
 func (q *Queue) reader(client *pmda.Client) *reader {
 	r := q.readers[client]
 	if r == nil {
@@ -134,9 +135,9 @@ func (q *Queue) reader(client *pmda.Client) *reader {
 	return r
 }
 
-// Append adds an event that happened at a time (pmdaEventQueueAppend). If need
-// be the oldest ones are dropped for it; an event larger than the queue is
-// dropped itself. data is copied.
+// Append adds an event that happened at a time (pmdaEventQueueAppend). If there
+// is no room, it drops the oldest events; an event larger than the queue is
+// itself dropped. Append copies data.
 func (q *Queue) Append(data []byte, at pcp.Timestamp) error {
 	q.s.mu.Lock()
 	defer q.s.mu.Unlock()
@@ -166,7 +167,7 @@ func (q *Queue) Append(data []byte, at pcp.Timestamp) error {
 	return nil
 }
 
-// drop takes the first n events out, whose size is no longer counted.
+// drop removes the first n events, whose size is no longer counted.
 func (q *Queue) drop(n int) {
 	if n == 0 {
 		return
@@ -182,7 +183,7 @@ func (q *Queue) drop(n int) {
 	}
 }
 
-// free drops what all readers have got.
+// free drops the events that all readers have got.
 func (q *Queue) free() {
 	upTo := q.first + uint64(len(q.events))
 	for _, r := range q.readers {
@@ -198,10 +199,10 @@ func (q *Queue) free() {
 }
 
 // Records returns the events that client has not got yet, as the value of a
-// metric of pcp.TypeEvent (pmdaEventQueueRecords); if there are none, or the
-// filter lets none through, the error is pmda.ErrNoValue. The last record says
-// how many events were missed, if any. A client that may not read the queue
-// gets pcp.ErrPermission. What does not fit into a value comes with the next.
+// metric of pcp.TypeEvent (pmdaEventQueueRecords). If there are none, or the
+// filter lets none through, it returns pmda.ErrNoValue. If events were missed,
+// the last record says how many. A client that may not read the queue gets
+// pcp.ErrPermission. Events that do not fit into a value come with the next.
 func (q *Queue) Records(client *pmda.Client, decode Decoder) (pcp.Value, error) {
 	return q.records(client, &Array{}, decode)
 }
@@ -220,7 +221,7 @@ func (q *Queue) records(client *pmda.Client, a *Array, decode Decoder) (pcp.Valu
 	r := q.reader(client)
 	if !r.active {
 		r.active = true
-		r.next = q.first // what others still wait for is new to it
+		r.next = q.first // events that others still wait for are new to it
 		q.active++
 	}
 	defer q.free()
@@ -253,8 +254,8 @@ func (q *Queue) records(client *pmda.Client, a *Array, decode Decoder) (pcp.Valu
 	return a.Value(), nil
 }
 
-// Restrict has the queue answer only to clients that SetAccess or SetFilter
-// lets in. Queues of the C library are always so.
+// Restrict makes the queue answer only to clients that SetAccess or SetFilter
+// lets in. Queues of the C library always work this way.
 func (q *Queue) Restrict() {
 	q.s.mu.Lock()
 	defer q.s.mu.Unlock()
@@ -269,9 +270,9 @@ func (q *Queue) SetAccess(client *pmda.Client, allow bool) {
 	r.allowed, r.denied = allow, !allow
 }
 
-// SetFilter has a client get only those events for which keep returns true,
-// and lets it in; nil removes the filter (pmdaEventSetFilter). keep must not
-// use the queue.
+// SetFilter gives a client only the events for which keep returns true, and lets
+// it in; nil removes the filter (pmdaEventSetFilter). keep must not use the
+// queue.
 func (q *Queue) SetFilter(client *pmda.Client, keep func(data []byte) bool) {
 	q.s.mu.Lock()
 	defer q.s.mu.Unlock()
@@ -295,8 +296,8 @@ func (q *Queue) leave(client *pmda.Client) {
 	}
 }
 
-// Shutdown ends the queue, at once or when its last client has left
-// (pmdaEventQueueShutdown). Then its name is free.
+// Shutdown ends the queue at once, or when its last client has left
+// (pmdaEventQueueShutdown). Its name is free from then on.
 func (q *Queue) Shutdown() {
 	q.s.mu.Lock()
 	defer q.s.mu.Unlock()
@@ -311,7 +312,7 @@ func (q *Queue) release() {
 	q.events, q.size = nil, 0
 }
 
-// Stats are counts that an agent may export of a queue.
+// Stats are the counts of a queue, which an agent may export.
 type Stats struct {
 	Clients uint32 // that read it (pmdaEventQueueClients)
 	Count   uint32 // events that ever arrived (pmdaEventQueueCounter)
@@ -319,7 +320,7 @@ type Stats struct {
 	Memory  uint64 // bytes held now (pmdaEventQueueMemory)
 }
 
-// Stats returns the counts of now.
+// Stats returns the present counts.
 func (q *Queue) Stats() Stats {
 	q.s.mu.Lock()
 	defer q.s.mu.Unlock()

@@ -18,7 +18,7 @@ const (
 	MaxEntry = 1024
 )
 
-// A Status says how a compilation went; newhelp exits with it.
+// A Status says how a compilation went. It is the exit status of newhelp.
 type Status int
 
 // Statuses, the worse one larger.
@@ -30,17 +30,17 @@ const (
 )
 
 // A Compiler makes the two files of help text out of sources, byte for byte as
-// newhelp(1) does: its limits, warnings and oddities are the interface that
-// scripts know. Sources are added one after the other; then Dir and Pag return
-// the contents of the files.
+// newhelp(1) does, with its limits, warnings and oddities, which scripts know.
+// Add the sources one after the other; then Dir and Pag return the contents of
+// the files.
 type Compiler struct {
 	// Lookup returns the PMID of a metric's name. Names that it does not
 	// know are tried as identifiers.
 	Lookup func(name string) (pcp.PMID, error)
 	// Program is the name that messages start with.
 	Program string
-	// Verbose adds warnings of entries without text to the messages, and the
-	// names of the others.
+	// Verbose adds warnings about entries without text to the messages, and
+	// the names of the others.
 	Verbose bool
 	// Stderr takes the messages; nil discards them.
 	Stderr io.Writer
@@ -52,7 +52,7 @@ type Compiler struct {
 	list   []index
 }
 
-// Status returns how it went so far.
+// Status returns how the compilation went so far.
 func (c *Compiler) Status() Status { return c.status }
 
 // Pag returns the contents of the file .pag so far.
@@ -76,8 +76,8 @@ func (c *Compiler) warn(s Status, format string, args ...any) {
 	}
 }
 
-// Add compiles the source r, which is called name in messages. An error is one
-// of reading.
+// Add compiles the source r, which is called name in messages. It returns only
+// errors of reading.
 func (c *Compiler) Add(r io.Reader, name string) error {
 	c.name = name
 	in := bufio.NewReader(r)
@@ -137,7 +137,7 @@ func (c *Compiler) Add(r io.Reader, name string) error {
 }
 
 // readPart reads up to MaxLine bytes of a line, with its newline if that is
-// among them; what comes after a NUL is lost.
+// among them. Bytes after a NUL are lost.
 func readPart(in *bufio.Reader) ([]byte, error) {
 	var part []byte
 	for len(part) < MaxLine {
@@ -168,7 +168,7 @@ func (c *Compiler) entry(text []byte) {
 	if !ok {
 		return
 	}
-	// Only the entry before counts, and only from the third on.
+	// Only the entry just before is compared, and only from the third on.
 	if n := len(c.list); n > 1 && c.list[n-1].id == id {
 		print := pcp.PMID(id).String()
 		if id&inDomFlag != 0 {
@@ -200,7 +200,7 @@ func (c *Compiler) entry(text []byte) {
 	}
 }
 
-// ident returns what the directory has for a name: that of a metric, or one,
+// ident returns the identifier for a name, which is that of a metric, or one,
 // two or three numbers.
 func (c *Compiler) ident(name string) (id uint32, ok bool) {
 	pmid, err := c.Lookup(name)

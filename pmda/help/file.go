@@ -39,7 +39,7 @@ const (
 // maxFile is the largest file that is read.
 const maxFile = 1 << 28
 
-// ErrFormat says that files are no help text of version 2. pmdaOpenHelp
+// ErrFormat says that files are not help text of version 2. pmdaOpenHelp
 // returns -EINVAL for that.
 var ErrFormat = errors.New("not version 2 PCP help text")
 
@@ -51,11 +51,10 @@ type Entry struct {
 	Help    string
 }
 
-// IsInDom tells whether the entry is for an instance domain.
+// IsInDom reports whether the entry is for an instance domain.
 func (e *Entry) IsInDom() bool { return e.InDom != pcp.InDomNull }
 
-// A File is help text as newhelp compiled it. It may be used from several
-// goroutines.
+// A File is help text that newhelp compiled. Several goroutines may use it.
 type File struct {
 	entries []Entry
 	metrics map[pcp.PMID]*Entry
@@ -173,7 +172,7 @@ func (f *File) All() iter.Seq[*Entry] {
 	}
 }
 
-// Text answers for an agent: it implements pmda.Texter (pmdaText).
+// Text implements pmda.Texter (pmdaText).
 func (f *File) Text(_ context.Context, ident uint32, kind pcp.TextKind) (string, error) {
 	var e *Entry
 	if kind&pcp.TextInDom != 0 {
