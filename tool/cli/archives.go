@@ -10,7 +10,7 @@ import (
 )
 
 // AddArchive adds an archive that an argument names, as -a does. A tool with
-// one context has one list of archives, with commas between.
+// one context has one list of archives, separated by commas.
 func (o *Options) AddArchive(path string) {
 	if len(o.Hosts) > 0 && !o.cfg.Mixed {
 		o.Usagef("only one host or archive allowed")
@@ -31,8 +31,8 @@ func (o *Options) AddArchive(path string) {
 	}
 }
 
-// listed tells whether the first occurrence of path in a list is an element of
-// it. Others do not count, as in the C library.
+// listed reports whether the first occurrence of path in a list is an element of
+// it. As in the C library, others do not count.
 func listed(list, path string) bool {
 	i := strings.Index(list, path)
 	if i < 0 || i > 0 && list[i-1] != ',' {
@@ -42,7 +42,7 @@ func listed(list, path string) bool {
 	return rest == "" || rest[0] == ','
 }
 
-// addArchiveList adds the archives of a list with commas between.
+// addArchiveList adds the archives of a list that commas separate.
 func (o *Options) addArchiveList(list string) {
 	if len(o.Hosts) > 0 && !o.cfg.Mixed {
 		o.Usagef("only one of hosts or archives allowed")
@@ -59,8 +59,8 @@ func (o *Options) addArchiveList(list string) {
 	}
 }
 
-// AddOwnArchive adds the archives that pmlogger writes for this host: what -O
-// means if no source is named.
+// AddOwnArchive adds the archives that pmlogger writes for this host, which are
+// what -O means if no source is named.
 func (o *Options) AddOwnArchive() {
 	dir := cmp.Or(o.env.Config().Get("PCP_ARCHIVE_DIR"), "/var/log/pcp/pmlogger")
 	host, err := os.Hostname()
@@ -70,8 +70,8 @@ func (o *Options) AddOwnArchive() {
 	o.AddArchive(dir + "/" + host)
 }
 
-// addFolio adds the archives that a folio lists (mkaf(1)). Where their names
-// are not absolute they are relative to its directory.
+// addFolio adds the archives that a folio lists (mkaf(1)). Names that are not
+// absolute are relative to its directory.
 func (o *Options) addFolio(path string) {
 	if len(o.Hosts) > 0 && !o.cfg.Mixed {
 		o.Usagef("only one of hosts or archives allowed")
@@ -83,8 +83,8 @@ func (o *Options) addFolio(path string) {
 		return
 	}
 	defer f.Close()
-	// Not with package archive/folio: the C library reads folios for pmafm(1)
-	// with other eyes than here, where all else than archives is ignored.
+	// This does not use package archive/folio: the C library reads folios for
+	// pmafm(1) differently, and here it ignores everything except archives.
 	in := bufio.NewScanner(f)
 	switch {
 	case !in.Scan():

@@ -3,7 +3,7 @@ package cli
 import "strconv"
 
 // Atoi reads a decimal number as C's strtol does, and reports whether it is all
-// of s: the empty string is 0. It refuses what does not fit into 32 bits.
+// of s. The empty string is 0. Atoi refuses numbers of more than 32 bits.
 func Atoi(s string) (n int, ok bool) {
 	if s == "" {
 		return 0, true

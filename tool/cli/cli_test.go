@@ -36,7 +36,7 @@ func TestDebugNames(t *testing.T) {
 	f("", "", true)
 	f("0", "", true)
 	f("3", "pdu fetch", true)
-	f("0x10", "", false) // decimal alone, as strtol(3) with base 10
+	f("0x10", "", false) // only decimal, as strtol(3) with base 10
 	f("1,pdu,+4", "pdu pdu profile", true)
 	f(" 010", "fetch value", true)
 	f("268435456,4294967297", "pdu", true)
@@ -67,7 +67,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestColours checks that there are none but on a terminal that wants them, and
+// TestColours checks that colours appear only on a terminal that wants them, and
 // never under a classic name.
 func TestColours(t *testing.T) {
 	f := func(name string, terminal bool, noColor, term, want string) {

@@ -28,16 +28,16 @@ type Command struct {
 	SeeAlso  []string // names of manual pages, "pmval(1)"
 
 	// Debug are the debug options (-D, PCP_DEBUG) for which the command prints
-	// something. It accepts all that there are.
+	// something. It accepts all other ones too.
 	Debug []string
 
 	// Sub are the commands below this one, named in full: "archive ls" below
 	// "archive". Dispatch, help, completion and manual pages know them.
 	Sub []*Command
 
-	// DieOnSignal leaves SIGINT and SIGTERM to kill the process, as they do
-	// any plain program. Otherwise they end ctx, and Run's result is the exit
-	// status: a daemon's way.
+	// DieOnSignal lets SIGINT and SIGTERM kill the process, as they do by
+	// default. Otherwise they end ctx, and Run's result is the exit status,
+	// as daemons need it.
 	DieOnSignal bool
 
 	// Run does the work and returns the exit status. It sees only env. It
@@ -51,8 +51,8 @@ type Example struct {
 	Text string // "print the load averages", lower case, no full stop
 }
 
-// An Option is one option of a command, or with Short and Long zero a heading
-// in its help.
+// An Option is one option of a command, or a heading in its help if Short and
+// Long are zero.
 type Option = getopt.Option
 
 // TakesDebug reports whether c has the option -D for debug options.
@@ -75,14 +75,14 @@ type Env struct {
 	Getenv         func(string) string
 	LookupEnv      func(string) (string, bool) // nil: what Getenv finds empty is not set; see IsSet
 	Version        string                      // of this program, for -V
-	Rows           func() int                  // height of the terminal that Stdout is; 0, or nil, if it is none
+	Rows           func() int                  // height of the terminal that Stdout is; 0, or nil, if Stdout is not a terminal
 	OutTerminal    func() bool                 // reports whether Stdout is a terminal; nil: it is not
-	ErrTerminal    func() bool                 // tells whether Stderr is a terminal; nil: it is none
+	ErrTerminal    func() bool                 // reports whether Stderr is a terminal; nil: it is not
 	Command        *Command                    // itself
 	Commands       []*Command                  // all of them
 
 	config *config.Config // see Config
-	msg    []byte         // what Printf keeps for Flush
+	msg    []byte         // the messages that Printf keeps for Flush
 }
 
 // Config returns the settings that the environment and pcp.conf have.
@@ -104,13 +104,13 @@ func (e *Env) WithGetenv(getenv func(string) string) *Env {
 }
 
 // Classic reports whether the command was called by its classic name, as
-// "pminfo" and not as "pcp info". What a command prints under its classic name
-// is what the C tool prints, byte for byte, for scripts depend on it; under
-// "pcp" it is made for people.
+// "pminfo" and not as "pcp info". Under its classic name a command prints what
+// the C tool prints, byte for byte, as scripts depend on it. Under "pcp" its
+// output is made for people.
 func (e *Env) Classic() bool { return !strings.HasPrefix(e.Name, "pcp ") }
 
-// IsSet reports whether a variable is in the environment, even if it is empty: that
-// is enough to enable what PCP_COUNTER_WRAP and its like stand for.
+// IsSet reports whether a variable is in the environment, even if it is empty.
+// Variables such as PCP_COUNTER_WRAP take effect then.
 func (e *Env) IsSet(name string) bool {
 	if e.LookupEnv == nil {
 		return e.Getenv(name) != ""
@@ -119,8 +119,8 @@ func (e *Env) IsSet(name string) bool {
 	return ok
 }
 
-// Pcp returns how to call this program, for hints that work as they are typed:
-// "pcp", or "bin/pcp" if it was called so.
+// Pcp returns how this program was called, "pcp" or for example "bin/pcp", for
+// hints that users can type as they are.
 func (e *Env) Pcp() string {
 	if strings.Contains(e.Program, "/") && !strings.ContainsAny(e.Program, " '\"\\$") {
 		return e.Program
@@ -128,7 +128,7 @@ func (e *Env) Pcp() string {
 	return "pcp"
 }
 
-// FlushOut writes out what Stdout still buffers, for output that somebody is
+// FlushOut writes out what Stdout still buffers, for output that a user is
 // waiting for.
 func (e *Env) FlushOut() error {
 	if f, ok := e.Stdout.(interface{ Flush() error }); ok {

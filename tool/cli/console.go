@@ -20,8 +20,8 @@ import (
 // maxAnswer is how long an answer at the console may be.
 const maxAnswer = 1024
 
-// UsersPath is where the collector's own file of accounts is: PCP_USERS_PATH,
-// else users beside pmcd.conf.
+// UsersPath returns the path of the collector's own file of accounts:
+// PCP_USERS_PATH, or by default the file users beside pmcd.conf.
 func (e *Env) UsersPath() string {
 	if path := e.Getenv("PCP_USERS_PATH"); path != "" {
 		return path
@@ -29,10 +29,10 @@ func (e *Env) UsersPath() string {
 	return filepath.Join(filepath.Dir(e.Config().Get("PCP_PMCDCONF_PATH")), "users")
 }
 
-// Ask asks whoever sits at the terminal, whatever the standard streams are. The
-// answer to a secret question is not shown. The answer is empty if there is
-// nobody, which is said, or PCP_CONSOLE is "none"; PCP_CONSOLE can name another
-// terminal, or a file with the answer.
+// Ask asks the user at the terminal, whatever the standard streams are. The
+// answer to a secret question is not shown. If there is no terminal, Ask says so
+// and the answer is empty; it is also empty if PCP_CONSOLE is "none". PCP_CONSOLE
+// can name another terminal, or a file with the answer.
 func (e *Env) Ask(ctx context.Context, prompt string, secret bool) (string, error) {
 	path := cmp.Or(e.Getenv("PCP_CONSOLE"), "/dev/tty")
 	if path == "none" {
@@ -71,8 +71,8 @@ func (e *Env) Ask(ctx context.Context, prompt string, secret bool) (string, erro
 	return string(answer), err
 }
 
-// guardTerminal has a signal that ends the program leave a terminal that shows
-// what is typed. The result undoes that.
+// guardTerminal makes a signal that ends the program first restore a terminal
+// that shows what is typed. The function it returns undoes that.
 func guardTerminal(fd int, out io.Writer) func() {
 	state, err := term.GetState(fd)
 	if err != nil {
@@ -99,7 +99,7 @@ func guardTerminal(fd int, out io.Writer) func() {
 	}
 }
 
-// firstLine reads a line; what follows stays unread as far as that is possible.
+// firstLine reads a line, and reads as little as possible beyond it.
 func firstLine(r io.Reader) (string, error) {
 	line, err := bufio.NewReader(io.LimitReader(r, maxAnswer+1)).ReadString('\n')
 	switch {
@@ -111,7 +111,7 @@ func firstLine(r io.Reader) (string, error) {
 	return strings.TrimRight(line, "\r\n"), nil
 }
 
-// Notify prints a message as pmNotifyErr(3) does; level is "Warning", say.
+// Notify prints a message as pmNotifyErr(3) does, with a level such as "Warning".
 func (e *Env) Notify(level, msg string) {
 	fmt.Fprintf(e.Stderr, "[%s] %s(%d) %s: %s\n",
 		time.Now().In(e.Local()).Format("Mon Jan _2 15:04:05"), e.ProgName(), os.Getpid(), level, msg)

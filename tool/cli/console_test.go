@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestAsk has files in the place of a terminal, which asks nobody anything.
+// TestAsk has files in place of a terminal.
 func TestAsk(t *testing.T) {
 	f := func(console, want, words string) {
 		t.Helper()

@@ -8,7 +8,7 @@ import (
 )
 
 // ParseDebug returns the names that a -D argument sets, for tools that read
-// their options themselves. Each of them also asks [Env.Debug].
+// their options themselves. Such tools also call [Env.Debug].
 func ParseDebug(spec string) (names []string, ok bool) { return getopt.ParseDebug(spec) }
 
 // Debug returns the debug options that the environment variable PCP_DEBUG
@@ -23,8 +23,8 @@ func (e *Env) Debug() []string {
 	return names
 }
 
-// Debug returns the debug options that PCP_DEBUG and -D set. Some may be in
-// it twice.
+// Debug returns the debug options that PCP_DEBUG and -D set. Some may appear
+// twice.
 func (o *Options) Debug() []string { return o.debugs }
 
 // Debugging reports whether PCP_DEBUG or -D sets the debug option name. Any
@@ -32,7 +32,7 @@ func (o *Options) Debug() []string { return o.debugs }
 // something are in the field Debug of its [Command].
 func (o *Options) Debugging(name string) bool { return slices.Contains(o.debugs, name) }
 
-// debug takes in a -D argument.
+// debug sets the options of a -D argument.
 func (o *Options) debug(spec string) {
 	names, ok := getopt.ParseDebug(spec)
 	if !ok {

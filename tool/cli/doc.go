@@ -1,4 +1,4 @@
-// Package cli is what the tools share: how a command describes itself, its
+// Package cli holds what the tools share: the description of a command, its
 // options with PCP's getopt semantics, and the environment it runs in.
 //
 //	var Command = &cli.Command{
@@ -15,14 +15,14 @@
 //		},
 //	}
 //
-// The table of a command's options feeds the parser, the usage message and the
-// completion of shells, so that they cannot differ. The usage message has the
-// layout of the C tools, and mistakes have their words, as scripts depend on
-// both.
+// The parser, the usage message and the completion of shells are all made from
+// the table of a command's options, so they cannot differ. The usage message has
+// the layout of the C tools, and error messages have their words, as scripts
+// depend on both.
 //
-// What the C tools can do and this package cannot yet (derived metrics, time
-// control) is accepted by the parser and then refused with "not supported yet"
-// and exit status 1, never ignored. Debug options are the exception: scripts set
-// them everywhere, so that any valid one is accepted, and a [Command] lists those
-// for which it prints something.
+// The parser accepts options of the C tools that this package does not support
+// yet (derived metrics, time control). It then refuses them with "not supported
+// yet" and exit status 1; it never ignores them. Debug options are the exception:
+// as scripts set them everywhere, any valid one is accepted, and a [Command]
+// lists those for which it prints something.
 package cli

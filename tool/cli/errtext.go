@@ -7,8 +7,8 @@ import (
 )
 
 // ErrText returns what the C tools print for err: the text of the PMAPI status
-// or system error in it (pmErrStr(3)). An error with a method NotInC is one that C
-// does not have, and says all of itself.
+// or system error in it (pmErrStr(3)). C does not have errors with a method
+// NotInC; for them ErrText returns the whole message.
 func ErrText(err error) string {
 	if e, ok := errors.AsType[interface {
 		error

@@ -2,17 +2,17 @@ package cli
 
 import "fmt"
 
-// AgentPrograms is the group of the agents that are programs of their own,
-// which the list of commands has last.
+// AgentPrograms is the group of the agents that are programs of their own. It is
+// the last one in the list of commands.
 const AgentPrograms = "Agents as programs, for a collector to start"
 
 // A foreignName is a name that users know from the C implementation or from
 // other programs, and that is not a command here.
 type foreignName struct {
-	use  string // what does it here: "pcp info"
+	use  string // the command that does it here: "pcp info"
 	tool string // the C tool that does it, which is not here yet
-	does string // what that does
-	call string // how it works with our collector; "" if it does not
+	does string // what that tool does
+	call string // how to use that tool with our collector; "" if it does not work
 }
 
 var (
@@ -66,7 +66,7 @@ var foreignNames = map[string]foreignName{
 	"complete": {use: "pcp completion"},
 }
 
-// foreign returns what to say to somebody who calls a command by a name from
+// foreign returns the message for a user who calls a command by a name from
 // elsewhere, "" if the name is not known.
 func foreign(name string) string {
 	f, ok := foreignNames[name]
@@ -86,8 +86,8 @@ func foreign(name string) string {
 	return text
 }
 
-// ForeignNames returns the names from elsewhere that [Unknown] knows, with what
-// it says to use in their place, "" if there is nothing.
+// ForeignNames returns the names from elsewhere that [Unknown] knows, each with
+// the command to use in its place, "" if there is none.
 func ForeignNames() map[string]string {
 	uses := make(map[string]string, len(foreignNames))
 	for name, f := range foreignNames {

@@ -3,10 +3,10 @@ package cli
 import "github.com/go-pcp/pcp/internal/getopt"
 
 // ParseArgs reads the arguments of a command as pmgetopt_r(3) does, for tools
-// that use no more than that of the C library: of the environment only
-// PCP_DEBUG means an option, and options are checked one by one. Of cfg only
-// POSIX, AndOr and Own count. As with [ParseOptions], the tool then calls
-// [Options.Done].
+// whose C counterparts use only that function. PCP_DEBUG is the only environment
+// variable that it takes for an option, and it checks options one by one. It uses
+// only the fields POSIX, AndOr and Own of cfg. As with [ParseOptions], the tool
+// then calls [Options.Done].
 func ParseArgs(env *Env, cfg ParseConfig) *Options {
 	o := &Options{env: env, cfg: cfg, debugs: env.Debug()}
 	o.arguments()
@@ -33,9 +33,9 @@ func (o *Options) arguments() {
 	o.Args = p.Args()
 }
 
-// Number returns the argument of an option that takes a number. If it is not one,
-// or is less than least, Number notes that as [Options.Usagef] does: "-b requires
-// numeric argument", where kind is what the C tool says in place of "numeric".
+// Number returns the argument of an option that takes a number. If it is not a
+// number, or is less than least, Number records a mistake as [Options.Usagef]
+// does: "-b requires numeric argument", with kind in place of "numeric".
 func (o *Options) Number(opt *Option, arg string, least int, kind string) int {
 	n, ok := Atoi(arg)
 	if !ok || n < least {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/internal/getopt"
 )
 
-// Help writes to standard output what c is for, how it is called, and examples.
+// Help writes to standard output what c is for, how to call it, and examples.
 func (e *Env) Help(c *Command) { WriteHelp(e.Stdout, c, e.Bold) }
 
 // WriteHelp writes the help of c to w, with headings made by bold.
@@ -54,7 +54,8 @@ func WriteHelp(w io.Writer, c *Command, bold func(string) string) {
 	}
 }
 
-// shows says for which debug options a command prints something.
+// shows returns a sentence that says for which debug options a command prints
+// something.
 func shows(names []string) string {
 	switch n := len(names); n {
 	case 0:
@@ -66,9 +67,9 @@ func shows(names []string) string {
 	}
 }
 
-// usage keeps for Flush what a mistake on the command line is followed by: under
-// the classic name the usage message of the C tool, else one line that says
-// where to read on.
+// usage keeps for Flush the text that follows the message about a mistake on the
+// command line: the usage message of the C tool under its classic name, otherwise
+// one line that says where to read on.
 func (e *Env) usage() {
 	if e.Classic() {
 		e.Printf("%s", e.Command.Usage(e.ProgName()))
@@ -96,9 +97,9 @@ const (
 	sgrReset = "\x1b[0m"
 )
 
-// Bold returns s as it appears in bold on standard output, and as it is where
-// colours are not wanted: standard output is not a terminal, NO_COLOR is set,
-// or the command was called by its classic name.
+// Bold returns s with the codes that make it bold on a terminal. It returns s
+// unchanged if standard output is not a terminal, NO_COLOR is set, or the command
+// was called by its classic name.
 func (e *Env) Bold(s string) string { return e.colour(sgrBold, s) }
 
 // Red is like Bold, for what is wrong.

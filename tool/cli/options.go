@@ -13,9 +13,8 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// The options that many tools share, with the texts that their usage messages
-// have. A tool puts those it takes into its table; ParseOptions knows what they
-// mean.
+// The options that many tools share, with the texts for their usage messages. A
+// tool puts those that it takes into its table; ParseOptions handles them.
 var (
 	OptAlign     = Option{Short: 'A', Long: "align", Arg: "TIME", Help: "align sample times on natural boundaries"}
 	OptArchive   = Option{Short: 'a', Long: "archive", Arg: "FILE", Help: "metrics source is a PCP log archive"}
@@ -48,10 +47,10 @@ var (
 	OptHostList     = Option{Long: "host-list", Arg: "HOSTS", Help: "comma-separated list of metric source hosts"}
 )
 
-// Options holds what the options that tools share said (pmOptions).
+// Options holds the values of the options that tools share (pmOptions).
 type Options struct {
 	Hosts     []string
-	Archives  []string // one, which may be a list with commas between, unless ParseConfig.Multi
+	Archives  []string // one, which may be a list separated by commas, unless ParseConfig.Multi
 	Local     bool     // -L
 	NameSpace *pmns.Tree
 	Container string
@@ -63,21 +62,21 @@ type Options struct {
 	Align, Origin *string // as given, which may be empty; see Window
 
 	TimeZone    string // -Z
-	TimeZoneSet bool   // TimeZone was given, if only empty, which is UTC
+	TimeZoneSet bool   // TimeZone was given; if it is empty, it means UTC
 	HostZone    bool   // -z
 
-	Args []string // what is left
+	Args []string // arguments other than options
 
 	env     *Env
 	cfg     ParseConfig
 	gui     bool
 	guiPort bool
 	errs    int
-	noUsage bool // the mistakes are not about usage
+	noUsage bool // the mistakes do not call for the usage message
 	version bool
 	debugs  []string // of PCP_DEBUG and -D
-	help    bool     // was asked for
-	missing []string // what was asked for and is not supported yet
+	help    bool     // the options ask for help
+	missing []string // options that are not supported yet
 }
 
 // A ParseConfig says how a tool departs from the common ways.
@@ -92,21 +91,21 @@ type ParseConfig struct {
 	Archives bool // the tool reads archives
 	HighRes  bool // the C tool takes intervals of nanoseconds, and says so
 
-	// SpecLocal handles the arguments of -K: it returns what is wrong with one,
-	// or "". Package source has it.
+	// SpecLocal handles the arguments of -K. It returns what is wrong with one,
+	// or "". Package source has such a function.
 	SpecLocal func(spec string) string
 
-	// Own is asked first about each option, and reports whether it took it. A
-	// mistake in its argument goes to Options.Usagef.
+	// Own is called first for each option, and reports whether it has handled
+	// it. It reports a mistake in the argument by Options.Usagef.
 	Own func(o *Options, opt *Option, arg string) bool
 }
 
 // ParseOptions reads the environment and the arguments of a command as
-// pmGetOptions(3) does. The tool checks what more it wants to, and then calls
+// pmGetOptions(3) does. The tool then makes its own checks and calls
 // [Options.Done].
 func ParseOptions(env *Env, cfg ParseConfig) *Options {
 	o := &Options{env: env, cfg: cfg}
-	env.Debug() // the library says that it ignores what is wrong; the options, that they do not
+	env.Debug() // the library says that it ignores a wrong PCP_DEBUG; the options refuse it
 	o.environment()
 	o.arguments()
 	if !cfg.Later {
@@ -115,16 +114,17 @@ func ParseOptions(env *Env, cfg ParseConfig) *Options {
 	return o
 }
 
-// Usagef notes a mistake in the way the tool was called, for Done.
+// Usagef records a mistake on the command line, for Done to print.
 func (o *Options) Usagef(format string, args ...any) {
 	o.env.Errorf(format, args...)
 	o.errs++
 }
 
-// WantUsage makes Done print the usage message without any other.
+// WantUsage makes Done print the usage message alone.
 func (o *Options) WantUsage() { o.errs++ }
 
-// Unsupported notes that something was asked for which is not there yet, for Done.
+// Unsupported records that the options ask for something that is not supported
+// yet, for Done to print.
 func (o *Options) Unsupported(what string) {
 	for _, m := range o.missing {
 		if m == what {
@@ -134,8 +134,8 @@ func (o *Options) Unsupported(what string) {
 	o.missing = append(o.missing, what)
 }
 
-// Done prints what was wrong or asked for, and reports whether the tool must
-// exit, and with which status.
+// Done prints the mistakes, or the help or version that the options ask for. It
+// reports whether the tool must exit, and with which status.
 func (o *Options) Done() (status int, exit bool) {
 	switch {
 	case o.version && !o.env.Classic():
@@ -163,8 +163,8 @@ func (o *Options) Done() (status int, exit bool) {
 	return 0, false
 }
 
-// common handles the options of this file's table. An option that is in a
-// tool's table and handled by neither is a mistake of ours.
+// common handles the options of this file's table. If neither common nor the tool
+// handles an option of the tool's table, that is our own bug.
 func (o *Options) common(opt *Option, arg string) {
 	switch opt.Long {
 	case "align":
@@ -224,7 +224,7 @@ func (o *Options) common(opt *Option, arg string) {
 	}
 }
 
-// environment takes the variables that mean the same as an option (PCPIntro(1)).
+// environment reads the variables that mean the same as an option (PCPIntro(1)).
 func (o *Options) environment() {
 	for _, v := range []struct {
 		name string
@@ -256,7 +256,7 @@ func (o *Options) environment() {
 		if o.env.IsSet(v.name) {
 			value := o.env.Getenv(v.name)
 			v.set(value)
-			if o.Debugging("config") { // by PCP_DEBUG, which is the first
+			if o.Debugging("config") { // by PCP_DEBUG, which comes first
 				fmt.Fprintf(o.env.Stderr, "pmGetOptions: %s=%s set from the environment\n", v.name, value)
 			}
 		}
@@ -297,7 +297,7 @@ func (o *Options) addHost(spec string) {
 	}
 }
 
-// Host returns the host that the options name, by default this one.
+// Host returns the host that the options name, or this one by default.
 func (o *Options) Host() string {
 	if len(o.Hosts) > 0 {
 		return o.Hosts[0]
@@ -376,7 +376,7 @@ func (o *Options) guiPortNumber(string) {
 }
 
 func (o *Options) nameSpace(path string, dupOK bool) {
-	if path == "" { // to pmns the default one
+	if path == "" { // which pmns takes for the default one
 		o.env.Printf("Error Parsing ASCII PMNS: Cannot open \"\"\n")
 		o.runtimef("Cannot load namespace from \"\": %s", ErrText(fs.ErrNotExist))
 		return

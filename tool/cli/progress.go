@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// How long work may take before it is told how far it is, and how often that is
-// told anew.
+// How long work may take before its progress is shown, and how often that is
+// shown again.
 const (
 	progressDelay = time.Second
 	progressPause = time.Second / 4
 )
 
-// A Progress tells on a terminal how far long work is. Nil tells nothing, so
-// that a tool need not ask whether there is a terminal. It is for one goroutine.
+// A Progress shows on a terminal how far long work has come. A nil Progress shows
+// nothing, so a tool need not ask whether there is a terminal. Only one goroutine
+// may use it.
 type Progress struct {
 	w           io.Writer
 	label       string
@@ -23,9 +24,9 @@ type Progress struct {
 	shown       bool
 }
 
-// NewProgress returns what tells of work that is done when total units are, or
-// as many as Set says; nil unless standard error is a terminal. The label is
-// what the line starts with, the name of the program mostly.
+// NewProgress returns a Progress for work of total units, which Set may change. It
+// returns nil unless standard error is a terminal. The line starts with label,
+// mostly the name of the program.
 func NewProgress(env *Env, label string, total int64) *Progress {
 	if env.ErrTerminal == nil || !env.ErrTerminal() {
 		return nil
@@ -33,14 +34,14 @@ func NewProgress(env *Env, label string, total int64) *Progress {
 	return &Progress{w: env.Stderr, label: label, total: total, next: time.Now().Add(progressDelay)}
 }
 
-// Add tells that n more units are done.
+// Add says that n more units are done.
 func (p *Progress) Add(n int64) {
 	if p != nil {
 		p.Set(p.done+n, p.total)
 	}
 }
 
-// Set tells how many units of how many are done.
+// Set says that done of total units are done.
 func (p *Progress) Set(done, total int64) {
 	if p == nil || total <= 0 {
 		return
@@ -52,8 +53,8 @@ func (p *Progress) Set(done, total int64) {
 	}
 }
 
-// Clear takes away what was told, so that something else can be said. The work
-// may go on.
+// Clear removes the line, so that the tool can print something else. The work may
+// go on.
 func (p *Progress) Clear() {
 	if p != nil && p.shown {
 		p.shown = false

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Resolve makes e that of the command below its own which the first argument
+// Resolve turns e into the environment of the subcommand that the first argument
 // names, as "ls" in "pcp archive ls", if there is one.
 func (e *Env) Resolve() {
 	for len(e.Command.Sub) > 0 && len(e.Args) > 0 {
@@ -28,11 +28,11 @@ func (c *Command) below(name string) *Command {
 	return nil
 }
 
-// Run runs the command of env, or one below it that its first argument names,
-// and returns the exit status. It is the Run of a command that has others below.
+// Run runs the command of env, or the subcommand that its first argument names,
+// and returns the exit status. It is the Run of a command with subcommands.
 func Run(ctx context.Context, env *Env) int {
 	e := *env
-	e.Config() // for all that copy e
+	e.Config() // before e is copied
 	e.Resolve()
 	if len(e.Command.Sub) == 0 {
 		return e.Command.Run(ctx, &e)

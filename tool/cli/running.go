@@ -15,7 +15,7 @@ import (
 // $XDG_STATE_HOME/pcp, by default ~/.local/state/pcp.
 func (e *Env) StateDir() (string, error) {
 	home := e.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(home) { // as its specification demands
+	if !filepath.IsAbs(home) { // as the specification of XDG_STATE_HOME demands
 		user := e.Getenv("HOME")
 		if user == "" {
 			return "", errors.New("no home directory is known; choose a state directory with --dir")
@@ -25,7 +25,7 @@ func (e *Env) StateDir() (string, error) {
 	return filepath.Join(home, "pcp"), nil
 }
 
-// A Running is a collector that "pcp up" has started and that serves.
+// A Running is a collector that "pcp up" has started and that serves clients.
 type Running struct {
 	PID       int      `json:"pid"`
 	Socket    string   `json:"socket"`
@@ -33,7 +33,7 @@ type Running struct {
 	Dir       string   `json:"dir"`       // its state directory
 }
 
-// Host returns what -h needs to reach the collector.
+// Host returns the argument of -h that reaches the collector.
 func (r *Running) Host() string {
 	if len(r.Addresses) > 0 {
 		if _, port, err := net.SplitHostPort(r.Addresses[0]); err == nil {
@@ -43,7 +43,7 @@ func (r *Running) Host() string {
 	return "unix:" + r.Socket
 }
 
-// Serves reports whether a connection to address was one to r.
+// Serves reports whether r serves address.
 func (r *Running) Serves(network, address string) bool {
 	if network == "unix" {
 		return address == r.Socket
@@ -58,8 +58,8 @@ func (r *Running) Serves(network, address string) bool {
 // runningTimeout is how long a collector may take to accept.
 const runningTimeout = 200 * time.Millisecond
 
-// alive reports whether somebody serves r's socket. A file that a crash has left
-// behind names one that nobody does.
+// alive reports whether a process serves r's socket. A file that a crash has left
+// behind names a socket that none does.
 func (r *Running) alive() bool {
 	conn, err := net.DialTimeout("unix", r.Socket, runningTimeout)
 	if err != nil {
@@ -69,15 +69,15 @@ func (r *Running) alive() bool {
 	return true
 }
 
-// collectorsDir holds a file for each collector that this user has started,
-// wherever its own state directory is.
+// collectorsDir returns the directory that holds a file for each collector that
+// this user has started, wherever its own state directory is.
 func (e *Env) collectorsDir() (string, error) {
 	dir, err := e.StateDir()
 	return filepath.Join(dir, "collectors"), err
 }
 
 // Announce lets the commands of this user know of a collector, until remove is
-// called. Files of collectors that are no more go on that occasion.
+// called. It also removes the files of collectors that have ended.
 func (e *Env) Announce(r *Running) (remove func(), err error) {
 	dir, err := e.collectorsDir()
 	if err != nil {
@@ -105,7 +105,7 @@ func (e *Env) Announce(r *Running) (remove func(), err error) {
 // that serve.
 func (e *Env) Running() []Running { return e.collectors(false) }
 
-// maxRunning is the longest file about a collector that is looked at.
+// maxRunning is the largest file about a collector that is read.
 const maxRunning = 64 << 10
 
 func (e *Env) collectors(clean bool) []Running {

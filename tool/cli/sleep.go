@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Sleep waits for d and tells whether ctx let it: a tool between two samples.
+// Sleep waits for d, as a tool does between two samples. It reports false if ctx
+// is done before.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -9,16 +9,16 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// Strtod reads all of s as C's strtod(3) does, or strtof with 32 bits:
-// hexadecimal numbers too, and nothing at all is 0. The error is pcp.ErrType if
-// s is no number, and ErrRange for one that is too large or too small, which
-// comes with the infinity or the number nearest to it.
+// Strtod reads all of s as C's strtod(3) does, or strtof with 32 bits. It accepts
+// hexadecimal numbers too; the empty string is 0. If s is not a number, the error
+// is pcp.ErrType. If the number is too large or too small, the error is ErrRange,
+// and Strtod returns the infinity or the number nearest to it.
 func Strtod(s string, bits int) (float64, error) {
 	if s == "" {
 		return 0, nil
 	}
 	t := s[skipSpace(s, 0):]
-	if strings.Contains(t, "_") { // of Go, not of C
+	if strings.Contains(t, "_") { // Go's syntax, not C's
 		return 0, pcp.ErrType
 	}
 	digits := strings.TrimLeft(t, "+-")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Find returns the command with a name or classic name, or nil. The name of one
-// below another has both: "archive ls".
+// Find returns the command with a name or classic name, or nil. The name of a
+// subcommand has two words: "archive ls".
 func Find(commands []*Command, name string) *Command {
 	for _, c := range commands {
 		if c.Name == name || c.Link != "" && c.Link == name {
@@ -19,8 +19,9 @@ func Find(commands []*Command, name string) *Command {
 	return nil
 }
 
-// Unknown returns the message for a command that does not exist: what is meant
-// if the name is known from elsewhere, else the names that come nearest to it.
+// Unknown returns the message for a command that does not exist. If the name is
+// known from elsewhere, the message says what to use instead; otherwise it lists
+// the names nearest to it.
 func Unknown(commands []*Command, name string) string { return unknown(commands, name, "pcp help") }
 
 func unknown(commands []*Command, name, list string) string {
@@ -35,8 +36,8 @@ func unknown(commands []*Command, name, list string) string {
 	return b.String()
 }
 
-// nearest returns the names at the smallest edit distance from name, if that
-// is small for its length, and those that name begins.
+// nearest returns the names at the smallest edit distance from name, if that is
+// small for its length, and those that start with name.
 func nearest(commands []*Command, name string) []string {
 	limit := max(1, len(name)/3)
 	best := limit + 1
@@ -66,7 +67,7 @@ func nearest(commands []*Command, name string) []string {
 }
 
 // distance counts the letters to insert, delete, replace or swap with their
-// neighbour to make b of a.
+// neighbour to turn a into b.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

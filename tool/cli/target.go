@@ -9,8 +9,8 @@ import (
 var OptTarget = Option{Short: 't', Long: "target", Arg: "FILE", Help: "what the links point to [this program]"}
 
 // ParseTarget reads the options of a command that takes only OptTarget and the
-// common ones, and no arguments. It returns the absolute path of the target, that of
-// this program by default; if exit is true the command ends with the status.
+// common ones, and no arguments. It returns the absolute path of the target, which
+// is this program by default. If exit is true, the command must exit with status.
 func ParseTarget(env *Env) (target string, status int, exit bool) {
 	o := ParseArgs(env, ParseConfig{Own: func(_ *Options, opt *Option, arg string) bool {
 		if opt.Long != OptTarget.Long {

@@ -19,8 +19,8 @@ func (e *Env) Errorf(format string, args ...any) {
 	e.msg = append(e.msg, '\n')
 }
 
-// Flush writes the messages that Printf kept to where PCP_STDERR says: standard
-// error unless it names a file, to which they are appended (pmflush(3)).
+// Flush writes the messages that Printf kept to standard error, or appends them
+// to the file that PCP_STDERR names (pmflush(3)).
 func (e *Env) Flush() {
 	msg := e.msg
 	e.msg = nil
@@ -46,15 +46,15 @@ func (e *Env) Flush() {
 	e.Stderr.Write(msg)
 }
 
-// Fatalf writes "program: ..." and a newline to standard error, after anything
-// that waits in Stdout, and returns 1 for the exit status.
+// Fatalf writes "program: ..." and a newline to standard error, after flushing
+// Stdout, and returns 1 for the exit status.
 func (e *Env) Fatalf(format string, args ...any) int {
 	fmt.Fprintf(e.Stderr, "%s: %s\n", e.ProgName(), fmt.Sprintf(format, args...))
 	return 1
 }
 
-// ProgName is the name that messages start with: the one that was typed, which
-// is the classic name or "pcp info".
+// ProgName returns the name that messages start with, as it was typed: the
+// classic name or "pcp info".
 func (e *Env) ProgName() string {
 	if e.Classic() && e.Command != nil && e.Command.Link != "" {
 		return e.Command.Link

@@ -13,11 +13,12 @@ import (
 // ErrRange says that a number does not fit its type.
 const ErrRange = pcp.Error(-int32(syscall.ERANGE))
 
-// ParseValue makes a value of type t of what a user typed, as __pmStringValue
-// does: pcp.ErrType if it is no number, ErrRange if one too large.
+// ParseValue makes a value of type t from what a user typed, as __pmStringValue
+// does. If s is not a number, the error is pcp.ErrType; if it is too large, the
+// error is ErrRange.
 //
-// As with C's strtoul a minus sign before an unsigned number is taken modulo
-// 2^64, and no digits at all are 0.
+// As with C's strtoul, a minus sign before an unsigned number is taken modulo
+// 2^64, and a string without digits is 0.
 func ParseValue(s string, t pcp.Type) (pcp.Value, error) {
 	var v pcp.Value
 	var err error
@@ -84,7 +85,7 @@ func parseUint(s string) (uint64, error) {
 	return mag, err
 }
 
-// magnitude reads a sign and a number, decimal or after 0x hexadecimal.
+// magnitude reads a sign and a number, which is decimal, or hexadecimal after 0x.
 func magnitude(s string) (neg bool, mag uint64, err error) {
 	t := s[skipSpace(s, 0):]
 	if t != "" && (t[0] == '-' || t[0] == '+') {
