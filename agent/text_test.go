@@ -9,7 +9,6 @@ import (
 	"github.com/go-pcp/pcp/agent/pmcd"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/pmns"
 )
 
 // nobody is a collector that nobody asks: only texts are.
@@ -32,8 +31,7 @@ func TestHelpFits(t *testing.T) {
 		if !ok || !hasNames {
 			continue
 		}
-		tree := names.NameSpace()
-		walk(t, tree, func(name string, id pcp.PMID) {
+		for name, id := range names.NameSpace().All() {
 			for _, kind := range []pcp.TextKind{pcp.TextOneLine, pcp.TextHelp} {
 				text, err := texter.Text(t.Context(), uint32(id), kind|pcp.TextPMID)
 				if err != nil {
@@ -46,16 +44,9 @@ func TestHelpFits(t *testing.T) {
 					}
 				}
 			}
-		})
+		}
 	}
 	if texts < 300 {
 		t.Errorf("only %d texts were found", texts)
-	}
-}
-
-func walk(t *testing.T, tree *pmns.Tree, fn func(string, pcp.PMID)) {
-	t.Helper()
-	if err := tree.Walk("", func(name string, id pcp.PMID) bool { fn(name, id); return true }); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -45,12 +45,11 @@ func pmids(ctx context.Context, s *server, names []string) (map[string]pcp.PMID,
 			fmt.Sscan(n, &limit)
 		}
 		var leaves []string
-		err := c.Traverse(ctx, prefix, func(leaf string) bool {
+		for leaf, err := range c.Traverse(ctx, prefix) {
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", s.name, prefix, err)
+			}
 			leaves = append(leaves, leaf)
-			return true
-		})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", s.name, prefix, err)
 		}
 		slices.Sort(leaves)
 		leaves = leaves[:min(limit, len(leaves))]

@@ -188,8 +188,11 @@ func TestTrimNameSpace(t *testing.T) {
 		if err := c.TrimNameSpace(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Traverse(ctx, "", func(name string) bool { list = append(list, name); return true }); err != nil {
-			t.Fatal(err)
+		for name, err := range c.Traverse(ctx, "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, name)
 		}
 		return list
 	}

@@ -74,8 +74,11 @@ func BenchmarkDescs(b *testing.B) {
 			b.Fatal(err)
 		}
 		var names []string
-		if err := c.Traverse(b.Context(), "", func(name string) bool { names = append(names, name); return true }); err != nil {
-			b.Fatal(err)
+		for name, err := range c.Traverse(b.Context(), "") {
+			if err != nil {
+				b.Fatal(err)
+			}
+			names = append(names, name)
 		}
 		ids, err := c.LookupName(b.Context(), names...)
 		if err != nil {

@@ -291,6 +291,17 @@ func StartDemo() (addr string, stop func()) {
 	}
 }
 
+// LeavesOf collects what Traverse yields.
+func LeavesOf(ctx context.Context, c *Context, name string) (names []string, err error) {
+	for name, err := range c.Traverse(ctx, name) {
+		if err != nil {
+			return names, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
 type cleanups []func()
 
 func (c *cleanups) Cleanup(f func()) { *c = append(*c, f) }

@@ -80,7 +80,12 @@ func calls() map[string]func(ctx context.Context, c *Context) error {
 		"NameAll":      func(ctx context.Context, c *Context) error { _, err := c.NameAll(ctx, 1); return err },
 		"Children":     func(ctx context.Context, c *Context) error { _, err := c.Children(ctx, "a"); return err },
 		"Traverse": func(ctx context.Context, c *Context) error {
-			return c.Traverse(ctx, "a", func(string) bool { return true })
+			for _, err := range c.Traverse(ctx, "a") {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 		"LookupDesc":  func(ctx context.Context, c *Context) error { _, err := c.LookupDesc(ctx, 1); return err },
 		"LookupDescs": func(ctx context.Context, c *Context) error { _, err := c.LookupDescs(ctx, 1, 2); return err },

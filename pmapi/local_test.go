@@ -174,8 +174,7 @@ func TestLocalNames(t *testing.T) {
 	}
 	traverse := func(name string, wantErr error, want ...string) {
 		t.Helper()
-		var got []string
-		err := c.Traverse(ctx, name, func(name string) bool { got = append(got, name); return true })
+		got, err := pmapi.LeavesOf(ctx, c, name)
 		if !errors.Is(err, wantErr) || !slices.Equal(got, want) {
 			t.Errorf("Traverse(%q) = %q, %v, want %q, %v", name, got, err, want, wantErr)
 		}

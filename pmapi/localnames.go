@@ -174,17 +174,16 @@ func (n localNames) leaves(ctx context.Context, name string) ([]string, error) {
 		err := expand(name)
 		return names, err
 	}
-	var failed error
-	err := n.tree.Walk(name, func(name string, id pcp.PMID) bool {
-		if id.IsDynamicRoot() {
-			failed = expand(name)
-		} else {
-			names = append(names, name)
-		}
-		return failed == nil
-	})
-	if err == nil {
-		err = failed
+	leaves, err := n.tree.Leaves(name)
+	if err != nil {
+		return nil, err
 	}
-	return names, err
+	for name, id := range leaves {
+		if !id.IsDynamicRoot() {
+			names = append(names, name)
+		} else if err := expand(name); err != nil {
+			return names, err
+		}
+	}
+	return names, nil
 }

@@ -1,10 +1,10 @@
 package pmapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/go-pcp/pcp"
@@ -28,19 +28,17 @@ func (c *Context) TrimNameSpace(ctx context.Context) error {
 		return nil
 	}
 	kept := pmns.New()
-	var failed error
-	err := t.Walk("", func(name string, id pcp.PMID) bool {
-		_, failed = c.LookupDesc(ctx, id)
+	for name, id := range t.All() {
+		_, err := c.LookupDesc(ctx, id)
 		switch {
-		case failed == nil:
-			failed = kept.Add(name, id)
-		case errors.Is(failed, pcp.ErrPMIDLog), errors.Is(failed, pcp.ErrPMID):
-			failed = nil
+		case err == nil:
+			err = kept.Add(name, id)
+		case errors.Is(err, pcp.ErrPMIDLog), errors.Is(err, pcp.ErrPMID):
+			err = nil
 		}
-		return failed == nil
-	})
-	if err = cmp.Or(failed, err); err != nil {
-		return err
+		if err != nil {
+			return err
+		}
 	}
 	c.names.use(kept)
 	return nil
@@ -153,17 +151,21 @@ func (c *Context) Children(ctx context.Context, name string) ([]pmns.Child, erro
 	return children, nil
 }
 
-// Traverse calls fn with the name of each leaf at or below name, until fn
-// returns false (pmTraversePMNS(3)). fn may use the context. No node of that name
-// is pcp.ErrName.
-func (c *Context) Traverse(ctx context.Context, name string, fn func(name string) bool) error {
-	names, err := c.leaves(ctx, name)
-	for _, name := range names {
-		if !fn(name) {
-			break
+// Traverse yields the name of each leaf at or below name (pmTraversePMNS(3)). The
+// loop may use the context. An error comes last, after the names that were found
+// before it, with an empty name. If there is no node of that name, it is pcp.ErrName.
+func (c *Context) Traverse(ctx context.Context, name string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		names, err := c.leaves(ctx, name)
+		for _, name := range names {
+			if !yield(name, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield("", err)
 		}
 	}
-	return err
 }
 
 func (c *Context) leaves(ctx context.Context, name string) ([]string, error) {

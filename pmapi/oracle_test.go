@@ -95,8 +95,8 @@ func TestViewOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		var order []string
-		if err := c.Traverse(t.Context(), "", func(name string) bool { order = append(order, name); return true }); err != nil {
+		order, err := LeavesOf(t.Context(), c, "")
+		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want.Order, order); diff != "" {
@@ -288,9 +288,12 @@ print(json.dumps(res))
 		if len(list) == 0 {
 			list = append(list, status(err))
 		}
+		found, err := LeavesOf(ctx, c, name)
+		slices.Sort(found)
 		leaves := []any{}
-		err = c.Traverse(ctx, name, func(n string) bool { leaves = append(leaves, n); return true })
-		slices.SortFunc(leaves, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+		for _, n := range found {
+			leaves = append(leaves, n)
+		}
 		got = append(got, append(row, list, append(leaves, status(err))))
 		c.Close()
 	}
@@ -327,8 +330,7 @@ print(json.dumps(res))
 	if name, err := c.NameID(ctx, pcp.NewPMID(29, 0, 6)); name != "my.bin" || err != nil {
 		t.Errorf("NameID = %q, %v", name, err)
 	}
-	var all []string
-	if err := c.Traverse(ctx, "", func(n string) bool { all = append(all, n); return true }); err != nil || len(all) != 4 {
+	if all, err := LeavesOf(ctx, c, ""); err != nil || len(all) != 4 {
 		t.Errorf("Traverse: %q, %v", all, err)
 	}
 	if ch, err := c.Children(ctx, "my.dyn"); len(ch) != 0 || err != nil {

@@ -124,11 +124,11 @@ func (t treeNames) leaves(_ context.Context, name string) ([]string, error) {
 }
 
 func treeLeaves(t *pmns.Tree, name string) ([]string, error) {
+	leaves, err := t.Leaves(name)
 	var names []string
-	err := t.Walk(name, func(name string, _ pcp.PMID) bool {
+	for name := range leaves {
 		names = append(names, name)
-		return true
-	})
+	}
 	return names, err
 }
 
@@ -179,14 +179,11 @@ func (o *overlay) leaves(ctx context.Context, name string) ([]string, error) {
 	if err != nil && !errors.Is(err, pcp.ErrName) {
 		return names, err
 	}
-	ownErr := o.tree.Walk(name, func(name string, _ pcp.PMID) bool {
-		names = append(names, name)
-		return true
-	})
+	own, ownErr := treeLeaves(o.tree, name)
 	if ownErr == nil {
 		err = nil
 	}
-	return names, err
+	return append(names, own...), err
 }
 
 // fillRest calls fill for those elements of in whose place in out is still null,

@@ -71,12 +71,12 @@ func roundTrip(conn net.Conn, r *wire.Reader, request []byte) error {
 // leaves are the PMIDs of the kernel's metrics below a name.
 func leaves(b *testing.B, name string) (ids []pcp.PMID) {
 	b.Helper()
-	err := linux.New(linux.Config{}).NameSpace().Walk(name, func(_ string, id pcp.PMID) bool {
-		ids = append(ids, id)
-		return true
-	})
+	below, err := linux.New(linux.Config{}).NameSpace().Leaves(name)
 	if err != nil {
 		b.Fatal(err)
+	}
+	for _, id := range below {
+		ids = append(ids, id)
 	}
 	return ids
 }

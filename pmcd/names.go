@@ -162,7 +162,11 @@ func (c *client) pmnsTraverse(body []byte) error {
 		}
 		return c.send(&wire.PMNSNames{Names: names})
 	}
-	err := c.s.names.Load().Walk(req.Name, func(name string, id pcp.PMID) bool {
+	leaves, err := c.s.names.Load().Leaves(req.Name)
+	if err != nil {
+		return err
+	}
+	for name, id := range leaves {
 		if id.IsDynamicRoot() {
 			if err := expand(name, id.Cluster()); err != nil && failed == nil {
 				failed = err
@@ -170,11 +174,8 @@ func (c *client) pmnsTraverse(body []byte) error {
 		} else {
 			names = append(names, name)
 		}
-		return true
-	})
+	}
 	switch {
-	case err != nil:
-		return err
 	case failed != nil:
 		return failed
 	case len(names) == 0:

@@ -85,10 +85,10 @@ func (n TreeNamer) Children(_ context.Context, name string, traverse bool) ([]pm
 	if !traverse {
 		return n.Tree.Children(name)
 	}
+	below, err := n.Tree.Leaves(name)
 	var leaves []pmns.Child
-	err := n.Tree.Walk(name, func(name string, _ pcp.PMID) bool {
+	for name := range below {
 		leaves = append(leaves, pmns.Child{Name: name, Leaf: true})
-		return true
-	})
+	}
 	return leaves, err
 }

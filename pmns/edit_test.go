@@ -28,10 +28,9 @@ func treeOf(t *testing.T, specs string) *Tree {
 
 func list(tree *Tree) string {
 	var b strings.Builder
-	tree.Walk("", func(name string, id pcp.PMID) bool {
+	for name, id := range tree.All() {
 		fmt.Fprintf(&b, "%s=%v ", name, id)
-		return true
-	})
+	}
 	return strings.TrimSpace(b.String())
 }
 

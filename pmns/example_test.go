@@ -38,16 +38,20 @@ func Example() {
 	// [simple.color] <nil>
 }
 
-func ExampleTree_Walk() {
+func ExampleTree_Leaves() {
 	tree, err := pmns.Parse(strings.NewReader(simple), "simple", false)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	tree.Walk("simple.time", func(name string, id pcp.PMID) bool {
+	leaves, err := tree.Leaves("simple.time")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for name, id := range leaves {
 		fmt.Println(name, "PMID:", id)
-		return true
-	})
+	}
 	// Output:
 	// simple.time.user PMID: 253.1.2
 	// simple.time.sys PMID: 253.1.3

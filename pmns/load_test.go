@@ -265,10 +265,9 @@ func TestHarmless(t *testing.T) {
 			return
 		}
 		var got []string
-		tree.Walk("", func(name string, id pcp.PMID) bool {
+		for name, id := range tree.All() {
 			got = append(got, name+"="+id.String())
-			return true
-		})
+		}
 		if s := strings.Join(got, " "); s != want {
 			t.Errorf("Load of %q has %q, want %q", text, s, want)
 		}

@@ -2,6 +2,7 @@ package pmns
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -314,26 +315,34 @@ func (t *Tree) DynamicRoot(name string) (domain int, ok bool) {
 	return np.id.Cluster(), true
 }
 
-// Walk calls fn for each leaf at or below name, depth first, dynamic roots
-// included, until fn returns false. An unknown name is pcp.ErrName.
-func (t *Tree) Walk(name string, fn func(name string, id pcp.PMID) bool) error {
+// All returns the names and PMIDs of all leaves, depth first, dynamic roots
+// included.
+func (t *Tree) All() iter.Seq2[string, pcp.PMID] { return t.root.leaves() }
+
+// Leaves returns the leaves at or below name as [Tree.All] does. An unknown name
+// is pcp.ErrName, with nothing to range over.
+func (t *Tree) Leaves(name string) (iter.Seq2[string, pcp.PMID], error) {
 	np, rest := t.locate(name)
 	if rest != "" {
-		return pcp.ErrName
+		return func(func(string, pcp.PMID) bool) {}, pcp.ErrName
 	}
-	np.walk(np.appendName(nil), fn)
-	return nil
+	return np.leaves(), nil
 }
 
-func (np *node) walk(path []byte, fn func(string, pcp.PMID) bool) bool {
+func (np *node) leaves() iter.Seq2[string, pcp.PMID] {
+	return func(yield func(string, pcp.PMID) bool) { np.walk(np.appendName(nil), yield) }
+}
+
+// walk returns false once yield does.
+func (np *node) walk(path []byte, yield func(string, pcp.PMID) bool) bool {
 	if np.id != pcp.PMIDNull {
-		return fn(string(path), np.id)
+		return yield(string(path), np.id)
 	}
 	if len(path) > 0 {
 		path = append(path, '.')
 	}
 	for k := np.first; k != nil; k = k.next {
-		if !k.walk(append(path, k.name...), fn) {
+		if !k.walk(append(path, k.name...), yield) {
 			return false
 		}
 	}
@@ -349,27 +358,22 @@ func (t *Tree) Merge(other *Tree) error {
 		id   pcp.PMID
 	}
 	var add []leaf
-	var err error
 	if t.n+other.n > MaxNodes {
 		return fmt.Errorf("%d and %d nodes, more than %d together: %w", t.n, other.n, MaxNodes, pcp.ErrPMNS)
 	}
-	other.Walk("", func(name string, id pcp.PMID) bool {
+	for name, id := range other.All() {
 		np, rest := t.locate(name)
 		switch {
 		case rest == "" && np.id == id:
-			return true
+			continue
 		case rest == "" && np.id == pcp.PMIDNull:
-			err = fmt.Errorf("name %s is a metric in one name space, not in the other: %w", name, pcp.ErrPMNS)
+			return fmt.Errorf("name %s is a metric in one name space, not in the other: %w", name, pcp.ErrPMNS)
 		case rest == "":
-			err = fmt.Errorf("name %s is both %v and %v: %w", name, np.id, id, pcp.ErrPMNS)
+			return fmt.Errorf("name %s is both %v and %v: %w", name, np.id, id, pcp.ErrPMNS)
 		case np.id != pcp.PMIDNull:
-			err = fmt.Errorf("name %s runs through the metric %s: %w", name, np.fullName(), pcp.ErrPMNS)
+			return fmt.Errorf("name %s runs through the metric %s: %w", name, np.fullName(), pcp.ErrPMNS)
 		}
 		add = append(add, leaf{name, id})
-		return err == nil
-	})
-	if err != nil {
-		return err
 	}
 	for _, l := range add {
 		if err := t.add(l.name, l.id, false); err != nil {

@@ -40,10 +40,10 @@ func sampleTree(t testing.TB) *Tree {
 
 func leaves(t *Tree, name string) string {
 	var b strings.Builder
-	t.Walk(name, func(name string, id pcp.PMID) bool {
+	leaves, _ := t.Leaves(name)
+	for name, id := range leaves {
 		fmt.Fprintf(&b, "%s=%v\n", name, id)
-		return true
-	})
+	}
 	return b.String()
 }
 
@@ -115,8 +115,12 @@ func TestChildren(t *testing.T) {
 		if got, err := tree.Children(name); err != pcp.ErrName {
 			t.Errorf("Children(%q) = %v, %v, want %v", name, got, err, pcp.ErrName)
 		}
-		if err := tree.Walk(name, func(string, pcp.PMID) bool { return true }); err != pcp.ErrName {
-			t.Errorf("Walk(%q) = %v, want %v", name, err, pcp.ErrName)
+		below, err := tree.Leaves(name)
+		if err != pcp.ErrName {
+			t.Errorf("Leaves(%q) = %v, want %v", name, err, pcp.ErrName)
+		}
+		for leaf := range below {
+			t.Errorf("Leaves(%q) has %s", name, leaf)
 		}
 	}
 	if d, ok := tree.DynamicRoot("sample.secret.x.y"); d != 29 || !ok {
@@ -126,9 +130,10 @@ func TestChildren(t *testing.T) {
 		t.Error("sample.bin is a dynamic root")
 	}
 	n := 0
-	tree.Walk("sample", func(string, pcp.PMID) bool { n++; return n < 2 })
-	if n != 2 {
-		t.Errorf("Walk called its function %d times after it returned false", n-2)
+	for range tree.All() { // a loop may end early, below inner nodes too
+		if n++; n == 2 {
+			break
+		}
 	}
 }
 

@@ -43,12 +43,11 @@ func startRealFor(t testing.TB, address func(*oracle.PMCD) string, env ...string
 	t.Cleanup(func() { c.Close() })
 	r := &real{Context: c}
 	for _, g := range groups {
-		err := c.Traverse(t.Context(), g, func(name string) bool {
+		for name, err := range c.Traverse(t.Context(), g) {
+			if err != nil {
+				t.Fatalf("%s: %v", g, err)
+			}
 			r.names = append(r.names, name)
-			return true
-		})
-		if err != nil {
-			t.Fatalf("%s: %v", g, err)
 		}
 	}
 	ids, err := c.LookupName(t.Context(), r.names...)

@@ -187,14 +187,14 @@ func (a *Agent) Children(_ context.Context, name string, traverse bool) ([]pmns.
 	if !traverse {
 		return a.tree.Children(name)
 	}
-	err := a.tree.Walk(name, func(leaf string, id pcp.PMID) bool {
+	leaves, err := a.tree.Leaves(name)
+	for leaf, id := range leaves {
 		if id.IsDynamicRoot() {
 			list = append(list, a.dynamicChildren(leaf, true)...)
 		} else {
 			list = append(list, pmns.Child{Name: leaf, Leaf: true})
 		}
-		return true
-	})
+	}
 	return list, err
 }
 

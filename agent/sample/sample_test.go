@@ -121,14 +121,13 @@ func TestAll(t *testing.T) {
 	for _, dso := range []bool{false, true} {
 		tt := newTester(t, Config{DSO: dso})
 		var names []string
-		err := tt.a.NameSpace().Walk("", func(name string, id pcp.PMID) bool {
+		for name, id := range tt.a.NameSpace().All() {
 			if !id.IsDynamicRoot() {
 				names = append(names, below(name))
 			}
-			return true
-		})
-		if err != nil || len(names) < 180 {
-			t.Fatalf("%d names, %v", len(names), err)
+		}
+		if len(names) < 180 {
+			t.Fatalf("%d names", len(names))
 		}
 		tt.store(nil, "ghosts.visible", pcp.Int32Value(8))
 		for _, d := range tt.a.dyn[1:] {

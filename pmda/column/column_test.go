@@ -258,8 +258,8 @@ func TestMetadata(t *testing.T) {
 		t.Error(err)
 	}
 	var names []string
-	if err := a.NameSpace().Walk("", func(name string, _ pcp.PMID) bool { names = append(names, name); return true }); err != nil {
-		t.Fatal(err)
+	for name := range a.NameSpace().All() {
+		names = append(names, name)
 	}
 	if got := strings.Join(names, " "); got != "fake2.text fake2.one fake2.each fake1.one fake1.each fake1.text" {
 		t.Errorf("names %s", got)

@@ -193,17 +193,12 @@ func addNames(tree, names *pmns.Tree) error {
 
 // removeNames removes the names of an agent, those that are there.
 func removeNames(tree, names *pmns.Tree) error {
-	var list []string
-	err := names.Walk("", func(name string, _ pcp.PMID) bool {
-		list = append(list, name)
-		return true
-	})
-	for _, name := range list {
+	for name := range names.All() {
 		if err := tree.Remove(name); err != nil && !errors.Is(err, pcp.ErrName) {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // bring puts the files and the names of an agent where they belong, or takes

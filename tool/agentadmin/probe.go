@@ -234,7 +234,7 @@ func (p *probe) find(tree *pmns.Tree) error {
 func (p *probe) fromTree(tree *pmns.Tree) error {
 	var dynamic []string
 	domains := make(map[int]bool)
-	tree.Walk("", func(name string, id pcp.PMID) bool {
+	for name, id := range tree.All() {
 		d, root := tree.DynamicRoot(name)
 		if !root {
 			d = id.Domain()
@@ -247,8 +247,7 @@ func (p *probe) fromTree(tree *pmns.Tree) error {
 				p.metrics = append(p.metrics, metric{name: name, id: id})
 			}
 		}
-		return true
-	})
+	}
 	if len(domains) > 1 {
 		return &fatalError{"the name space has metrics of several domains: say with --domain which it is", nil}
 	}

@@ -296,12 +296,7 @@ func (d *dumper) metricsUnder(name string) ([]pcp.PMID, error) {
 		if !errors.Is(err, pcp.ErrNonLeaf) {
 			return nil, err
 		}
-		var ids []pcp.PMID
-		err = d.tree.Walk(name, func(_ string, id pcp.PMID) bool {
-			ids = append(ids, id)
-			return true
-		})
-		return ids, err
+		return idsBelow(d.tree, name)
 	}
 	if id, ok := d.meta.LookupName(name); ok {
 		return []pcp.PMID{id}, nil
@@ -311,15 +306,20 @@ func (d *dumper) metricsUnder(name string) ([]pcp.PMID, error) {
 	for n, id := range d.meta.NamesInOrder() {
 		_ = tree.Prepend(n, id) // a name that cannot be is not there for C either
 	}
-	var ids []pcp.PMID
-	err := tree.Walk(name, func(_ string, id pcp.PMID) bool {
-		ids = append(ids, id)
-		return true
-	})
+	ids, err := idsBelow(tree, name)
 	if err != nil || len(ids) == 0 {
 		return nil, pcp.ErrName
 	}
 	return ids, nil
+}
+
+func idsBelow(tree *pmns.Tree, name string) ([]pcp.PMID, error) {
+	leaves, err := tree.Leaves(name)
+	var ids []pcp.PMID
+	for _, id := range leaves {
+		ids = append(ids, id)
+	}
+	return ids, err
 }
 
 // names returns the names of a metric.

@@ -188,12 +188,12 @@ func (c *checker) reportMissing() {
 		roots = []string{""}
 	}
 	for _, root := range roots {
-		err := c.tree.Walk(root, func(name string, id pcp.PMID) bool {
+		leaves, err := c.tree.Leaves(root)
+		for name, id := range leaves {
 			if c.file.Metric(id) == nil {
 				fmt.Fprintln(c.env.Stdout, name)
 			}
-			return true
-		})
+		}
 		if err != nil {
 			c.env.FlushOut()
 			fmt.Fprintf(c.env.Stderr, "Error: pmTraversePMNS(\"%s\", ...): %s\n", root, cli.ErrText(err))

@@ -220,14 +220,20 @@ func (r *reporter) rewind(ctx context.Context) error {
 
 // traverse adds the metrics at or below a name.
 func (r *reporter) traverse(ctx context.Context, name string) error {
-	add := func(name string) bool {
-		r.add(ctx, name)
-		return true
-	}
 	if r.tree != nil {
-		return r.tree.Walk(name, func(name string, _ pcp.PMID) bool { return add(name) })
+		leaves, err := r.tree.Leaves(name)
+		for name := range leaves {
+			r.add(ctx, name)
+		}
+		return err
 	}
-	return r.c.Traverse(ctx, name, add)
+	for name, err := range r.c.Traverse(ctx, name) {
+		if err != nil {
+			return err
+		}
+		r.add(ctx, name)
+	}
+	return nil
 }
 
 // number handles a PMID or instance domain, of which each part is cut to the
@@ -284,15 +290,11 @@ func scanNumbers(s string) []uint32 {
 
 // A reporter collects names into batches and prints what is wanted about them.
 type reporter struct {
-	env  *cli.Env
-	want wants
-	loc  *time.Location
-	c    *pmapi.Context // or
-	tree interface {    // the name space alone
-		Walk(name string, fn func(string, pcp.PMID) bool) error
-		Lookup(name string) (pcp.PMID, error)
-		Names(id pcp.PMID) ([]string, error)
-	}
+	env       *cli.Env
+	want      wants
+	loc       *time.Location
+	c         *pmapi.Context        // or
+	tree      *pmns.Tree            // the name space alone
 	archive   *pmapi.ArchiveContext // c, if it is on one
 	origin    pcp.Timestamp         // of all fetches from it
 	batchSize int

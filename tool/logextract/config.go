@@ -333,10 +333,10 @@ func (in *input) under(name string) []string {
 			_ = in.tree.Prepend(name, id) // a name that cannot be is not there for C either
 		}
 	}
+	leaves, _ := in.tree.Leaves(name) // an error is an empty list
 	var list []string
-	_ = in.tree.Walk(name, func(leaf string, _ pcp.PMID) bool { // an error is an empty list
+	for leaf := range leaves {
 		list = append(list, leaf)
-		return true
-	})
+	}
 	return list
 }

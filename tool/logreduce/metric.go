@@ -127,21 +127,16 @@ type indom struct {
 
 // describe writes the descriptors, in the order of the name space.
 func (x *reducer) describe() error {
-	var err error
-	werr := x.c.Traverse(context.Background(), "", func(name string) bool {
-		id, ok := x.meta.LookupName(name)
-		if !ok {
-			return true
+	for name, err := range x.c.Traverse(context.Background(), "") {
+		if err != nil {
+			x.complain("Error traversing namespace ... %s", cli.ErrText(err))
+			return errAbandon
 		}
-		err = x.describeOne(name, id)
-		return err == nil
-	})
-	if err != nil {
-		return err
-	}
-	if werr != nil {
-		x.complain("Error traversing namespace ... %s", cli.ErrText(werr))
-		return errAbandon
+		if id, ok := x.meta.LookupName(name); ok {
+			if err := x.describeOne(name, id); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -264,13 +264,8 @@ func (t *tool) print(path string, args []string) int {
 		t.printHeader()
 	}
 	if len(args) == 0 {
-		err := t.tree.Walk("", func(name string, id pcp.PMID) bool {
+		for name, id := range t.tree.All() {
 			t.printMetric(name, id, nil)
-			return true
-		})
-		if err != nil {
-			t.complain("%s: PMNS traversal failed: %s\n", t.env.ProgName(), cli.ErrText(err))
-			return 1
 		}
 		return 0
 	}
@@ -284,10 +279,10 @@ func (t *tool) print(path string, args []string) int {
 			t.complain("%s", detail)
 			continue
 		}
-		err = t.tree.Walk(spec.Metric, func(name string, id pcp.PMID) bool {
+		leaves, err := t.tree.Leaves(spec.Metric)
+		for name, id := range leaves {
 			t.printMetric(name, id, spec.Insts)
-			return true
-		})
+		}
 		if err != nil {
 			t.complain("%s: PMNS traversal failed for %s: %s\n", t.env.ProgName(), spec.Metric, cli.ErrText(err))
 		}

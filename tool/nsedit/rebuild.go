@@ -324,10 +324,9 @@ func (r *rebuild) merge(tree *pmns.Tree, paths []string) error {
 // metricsOf returns all names with their PMIDs.
 func metricsOf(t *pmns.Tree) map[string][]pcp.PMID {
 	all := make(map[string][]pcp.PMID, t.Len())
-	_ = t.Walk("", func(name string, id pcp.PMID) bool {
+	for name, id := range t.All() {
 		all[name] = append(all[name], id)
-		return true
-	})
+	}
 	return all
 }
 

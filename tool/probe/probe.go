@@ -160,20 +160,27 @@ func run(ctx context.Context, env *cli.Env) int {
 
 // collect finds the names of the metrics to probe.
 func (p *prober) collect(ctx context.Context, args []string) {
-	add := func(name string) bool {
-		p.names = append(p.names, name)
-		return true
-	}
 	if len(args) == 0 {
-		p.c.Traverse(ctx, "", add)
+		p.traverse(ctx, "") // as in C, an error is not reported
 	}
 	for _, arg := range args {
 		if p.leaves {
-			add(arg)
-		} else if err := p.c.Traverse(ctx, arg, add); err != nil {
+			p.names = append(p.names, arg)
+		} else if err := p.traverse(ctx, arg); err != nil {
 			p.failed(arg, err, "")
 		}
 	}
+}
+
+// traverse adds the names at or below a node.
+func (p *prober) traverse(ctx context.Context, name string) error {
+	for name, err := range p.c.Traverse(ctx, name) {
+		if err != nil {
+			return err
+		}
+		p.names = append(p.names, name)
+	}
+	return nil
 }
 
 // maxNamesRequest keeps a request for PMIDs below the limit of a collector.

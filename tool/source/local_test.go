@@ -164,8 +164,10 @@ func TestLocalSilent(t *testing.T) {
 		if _, err := c.LookupName(t.Context(), "mmv.control.reload"); err != nil {
 			t.Error(err)
 		}
-		if err := c.Traverse(t.Context(), "mmv", func(string) bool { return true }); err != nil {
-			t.Error(err)
+		for _, err := range c.Traverse(t.Context(), "mmv") {
+			if err != nil {
+				t.Error(err)
+			}
 		}
 	}
 	if stderr.Len() > 0 {
