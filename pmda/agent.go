@@ -46,16 +46,29 @@ type Client struct {
 	// ID is the context number, unique among the living clients of an agent.
 	ID int
 	// Attrs holds the connection's attributes that are known, such as
-	// wire.AttrUserID; it is not changed once the client has been seen.
-	Attrs map[wire.AttrKey]string
+	// AttrContainer; it is not changed once the client has been seen.
+	Attrs map[AttrKey]string
 }
+
+// An AttrKey names an attribute of a client's connection (PCP_ATTR_*).
+type AttrKey = wire.AttrKey
+
+// The attributes that collectors tell their agents.
+const (
+	AttrUserName  = wire.AttrUserName  // PCP_ATTR_USERNAME: who the client says it is
+	AttrPassword  = wire.AttrPassword  // PCP_ATTR_PASSWORD: a secret; keep it out of logs
+	AttrUserID    = wire.AttrUserID    // PCP_ATTR_USERID: decimal; see Client.UserID
+	AttrGroupID   = wire.AttrGroupID   // PCP_ATTR_GROUPID: decimal
+	AttrProcessID = wire.AttrProcessID // PCP_ATTR_PROCESSID: decimal; of a client on this machine
+	AttrContainer = wire.AttrContainer // PCP_ATTR_CONTAINER: the name of a container
+)
 
 // UserID returns the number of the client's user, which the collector knows
 // from the Unix socket or a log-in; ok is false if the collector does not say
 // (PCP_ATTR_USERID). It says so only to agents that are an [AttributeReceiver]
 // or are served with [ServeOptions.Attributes].
 func (c *Client) UserID() (uid int, ok bool) {
-	uid, err := strconv.Atoi(c.Attrs[wire.AttrUserID])
+	uid, err := strconv.Atoi(c.Attrs[AttrUserID])
 	return uid, err == nil && uid >= 0
 }
 
@@ -109,7 +122,7 @@ type Labeler interface {
 // An AttributeReceiver is told the attributes of a client before its first
 // request (interface version 6).
 type AttributeReceiver interface {
-	Attribute(ctx context.Context, client *Client, key wire.AttrKey, value string) error
+	Attribute(ctx context.Context, client *Client, key AttrKey, value string) error
 }
 
 // A ContextEnder is told that a client has gone (interface version 5).

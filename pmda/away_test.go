@@ -147,7 +147,7 @@ func (d *diary) Done() bool {
 	return false
 }
 
-func (d *diary) Attribute(context.Context, *pmda.Client, wire.AttrKey, string) error {
+func (d *diary) Attribute(context.Context, *pmda.Client, pmda.AttrKey, string) error {
 	d.calls = append(d.calls, "attribute")
 	return nil
 }
@@ -168,7 +168,7 @@ func TestOrder(t *testing.T) {
 
 	d = &diary{check: pcp.ErrAgain}
 	c = start(t, d)
-	c.send(1, &wire.Attr{Attr: wire.AttrUserID, Value: []byte("0")})
+	c.send(1, &wire.Attr{Attr: pmda.AttrUserID, Value: []byte("0")})
 	c.refused(1, &wire.DescReq{}, pcp.ErrAgain)
 	c.refused(1, &wire.Fetch{PMIDs: []pcp.PMID{1}}, pcp.ErrAgain)
 	c.send(1, &wire.Profile{})

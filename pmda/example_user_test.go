@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // A valve lets only root turn it. It has the method Attribute because it wants
@@ -16,7 +15,7 @@ type valve struct {
 	open uint32
 }
 
-func (*valve) Attribute(context.Context, *pmda.Client, wire.AttrKey, string) error { return nil }
+func (*valve) Attribute(context.Context, *pmda.Client, pmda.AttrKey, string) error { return nil }
 
 func (v *valve) turn(client *pmda.Client, _ int32, _ int, to pcp.Value) error {
 	if uid, ok := client.UserID(); !ok || uid != 0 {
@@ -39,7 +38,7 @@ func ExampleClient_UserID() {
 		return
 	}
 	for _, uid := range []string{"1000", "", "0"} {
-		client := &pmda.Client{Attrs: map[wire.AttrKey]string{wire.AttrUserID: uid}} // as a collector makes it
+		client := &pmda.Client{Attrs: map[pmda.AttrKey]string{pmda.AttrUserID: uid}} // as a collector makes it
 		var res pcp.Result
 		res.AddSet(pcp.NewPMID(400, 0, 0))
 		res.Add(pcp.Uint32Value(50))

@@ -41,7 +41,7 @@ func FuzzServe(f *testing.F) {
 	requests(&wire.DescReq{PMID: id}, &wire.InstanceReq{InDom: indom, Inst: pcp.InNull}, &wire.InstanceReq{InDom: indom, Inst: 10})
 	requests(&wire.Profile{Profile: p}, &wire.Fetch{PMIDs: []pcp.PMID{id, id + 1, id + 2}}, &wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{id}})
 	requests(&wire.TextReq{Ident: uint32(id), Kind: pcp.TextPMID | pcp.TextHelp}, &wire.LabelReq{Ident: uint32(indom), Kind: pcp.LabelInstances})
-	requests(&wire.Attr{Attr: wire.AttrUserID, Value: []byte("0")}, &wire.Error{Code: pcp.ErrNotConn})
+	requests(&wire.Attr{Attr: pmda.AttrUserID, Value: []byte("0")}, &wire.Error{Code: pcp.ErrNotConn})
 	requests(&wire.PMNSNames{Names: []string{"fix.limit"}}, &wire.PMNSIDs{PMIDs: []pcp.PMID{id}})
 	requests(&wire.PMNSChild{Name: "fix", WithStatus: true}, &wire.PMNSTraverse{Name: "fix"})
 	requests(&wire.Result{Result: pcp.Result{Sets: []pcp.ValueSet{

@@ -21,7 +21,7 @@ type attrCounter struct {
 	bytes        int
 }
 
-func (a *attrCounter) Attribute(_ context.Context, _ *pmda.Client, _ wire.AttrKey, value string) error {
+func (a *attrCounter) Attribute(_ context.Context, _ *pmda.Client, _ pmda.AttrKey, value string) error {
 	a.attrs++
 	a.bytes += len(value)
 	return nil
@@ -65,7 +65,7 @@ func TestHostileCollector(t *testing.T) {
 	}
 	say(0, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, wire.FeatureAuth)}})
 	for i := range 10000 {
-		say(1, &wire.Attr{Attr: wire.AttrKey(i + 1), Value: []byte("x")})
+		say(1, &wire.Attr{Attr: pmda.AttrKey(i + 1), Value: []byte("x")})
 	}
 	answers()
 	if a.attrs != 64 {
@@ -73,7 +73,7 @@ func TestHostileCollector(t *testing.T) {
 	}
 	long := bytes.Repeat([]byte("y"), 4000)
 	for i := range 10000 {
-		say(int32(i+2), &wire.Attr{Attr: wire.AttrUserName, Value: long})
+		say(int32(i+2), &wire.Attr{Attr: pmda.AttrUserName, Value: long})
 	}
 	answers()
 	if a.bytes > 16<<20 || a.bytes < 15<<20 {
@@ -85,7 +85,7 @@ func TestHostileCollector(t *testing.T) {
 		say(int32(i+2), &wire.Error{Code: pcp.ErrNotConn})
 	}
 	for i := range 50 {
-		say(int32(i+2), &wire.Attr{Attr: wire.AttrUserName, Value: long})
+		say(int32(i+2), &wire.Attr{Attr: pmda.AttrUserName, Value: long})
 	}
 	answers()
 	if a.ended != 100 || a.attrs != before+50 {
@@ -95,7 +95,7 @@ func TestHostileCollector(t *testing.T) {
 		say(1, &wire.Error{Code: pcp.ErrPermission})
 	}
 	for i := range 70000 { // more clients than there can be
-		say(int32(i), &wire.Attr{Attr: wire.AttrUserID, Value: []byte("0")})
+		say(int32(i), &wire.Attr{Attr: pmda.AttrUserID, Value: []byte("0")})
 	}
 	answers()
 	near.Close()

@@ -79,8 +79,8 @@ func late(t *testing.T, newErr error, talk func(say func(from int32, p wire.PDU)
 func TestDaemonLate(t *testing.T) {
 	desc := &wire.DescReq{PMID: pcp.NewPMID(domain, 0, 9)}
 	status, log, a := late(t, nil, func(say func(int32, wire.PDU), hear func() wire.PDU) {
-		say(7, &wire.Attr{Attr: wire.AttrUserID, Value: []byte("1000")})
-		say(8, &wire.Attr{Attr: wire.AttrUserID, Value: []byte("1")})
+		say(7, &wire.Attr{Attr: pmda.AttrUserID, Value: []byte("1000")})
+		say(8, &wire.Attr{Attr: pmda.AttrUserID, Value: []byte("1")})
 		say(8, &wire.Error{Code: pcp.ErrNotConn}) // gone before the agent came
 		say(7, &wire.Profile{})
 		for range 2 {

@@ -18,7 +18,6 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // TestMain makes this program the agent whoami when it is called by that name,
@@ -79,21 +78,21 @@ func newWhoami(domain int, log *slog.Logger) (*whoami, error) {
 				},
 			},
 			// Item 100+k is the attribute k.
-			{Item: 100 + int(wire.AttrUserID), Type: pcp.TypeString, Sem: pcp.SemDiscrete},
-			{Item: 100 + int(wire.AttrGroupID), Type: pcp.TypeString, Sem: pcp.SemDiscrete},
-			{Item: 100 + int(wire.AttrProcessID), Type: pcp.TypeString, Sem: pcp.SemDiscrete},
+			{Item: 100 + int(pmda.AttrUserID), Type: pcp.TypeString, Sem: pcp.SemDiscrete},
+			{Item: 100 + int(pmda.AttrGroupID), Type: pcp.TypeString, Sem: pcp.SemDiscrete},
+			{Item: 100 + int(pmda.AttrProcessID), Type: pcp.TypeString, Sem: pcp.SemDiscrete},
 		},
 		Value: func(req *pmda.FetchRequest, m *pmda.Metric, _ int32, _ int) (pcp.Value, error) {
 			if !a.clients[req.Client] {
 				return pcp.Value{}, pcp.ErrValue // its attributes did not come first
 			}
-			return pcp.StringValue(req.Client.Attrs[wire.AttrKey(m.Item-100)]), nil
+			return pcp.StringValue(req.Client.Attrs[pmda.AttrKey(m.Item-100)]), nil
 		},
 	})
 	return a, err
 }
 
-func (a *whoami) Attribute(_ context.Context, c *pmda.Client, key wire.AttrKey, value string) error {
+func (a *whoami) Attribute(_ context.Context, c *pmda.Client, key pmda.AttrKey, value string) error {
 	a.clients[c] = true
 	return nil
 }

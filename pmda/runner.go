@@ -133,7 +133,7 @@ func (r *Runner) Introduce(ctx context.Context, client *Client) error {
 }
 
 // Attribute tells the agent one attribute of a client ([AttributeReceiver]).
-func (r *Runner) Attribute(ctx context.Context, client *Client, key wire.AttrKey, value string) (err error) {
+func (r *Runner) Attribute(ctx context.Context, client *Client, key AttrKey, value string) (err error) {
 	if r.attrs == nil {
 		return nil
 	}
@@ -435,14 +435,14 @@ func (f *failures) isNew(what string, now time.Time) bool {
 
 // attrOrder is the order in which agents are told a client's attributes, which
 // is that of C's hash table. Others follow by number.
-var attrOrder = [...]wire.AttrKey{
-	wire.AttrContainer, wire.AttrProcessID, wire.AttrGroupID, wire.AttrUserID, wire.AttrUserName,
+var attrOrder = [...]AttrKey{
+	AttrContainer, AttrProcessID, AttrGroupID, AttrUserID, AttrUserName,
 }
 
 // Attributes yields the attributes of a client in the order in which a
 // collector tells them.
-func (c *Client) Attributes() iter.Seq2[wire.AttrKey, string] {
-	return func(yield func(wire.AttrKey, string) bool) {
+func (c *Client) Attributes() iter.Seq2[AttrKey, string] {
+	return func(yield func(AttrKey, string) bool) {
 		for _, key := range attrOrder {
 			if value, ok := c.Attrs[key]; ok && !yield(key, value) {
 				return

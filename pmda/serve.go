@@ -346,7 +346,7 @@ func (s *session) attribute(ctx context.Context, h wire.Header, p *wire.Attr) {
 		return
 	}
 	s.attrBytes += more
-	attrs := make(map[wire.AttrKey]string, len(c.Attrs)+1)
+	attrs := make(map[AttrKey]string, len(c.Attrs)+1)
 	maps.Copy(attrs, c.Attrs)
 	attrs[p.Attr] = value
 	c.Attrs = attrs
@@ -361,7 +361,7 @@ func (s *session) refuseAttr(context int32, err error) {
 	}
 }
 
-func (s *session) tell(ctx context.Context, c *Client, key wire.AttrKey, value string) {
+func (s *session) tell(ctx context.Context, c *Client, key AttrKey, value string) {
 	if s.agent == nil {
 		return
 	}

@@ -359,7 +359,7 @@ func (a *oddAgent) Fetch(_ context.Context, req *pmda.FetchRequest) error {
 	return nil
 }
 
-func (a *oddAgent) Attribute(_ context.Context, c *pmda.Client, key wire.AttrKey, value string) error {
+func (a *oddAgent) Attribute(_ context.Context, c *pmda.Client, key pmda.AttrKey, value string) error {
 	a.calls = append(a.calls, fmt.Sprintf("attr %d %d=%s", c.ID, key, value))
 	if value == "bad" {
 		panic("attribute")
@@ -442,9 +442,9 @@ func TestServeClients(t *testing.T) {
 	}
 	c.send(1, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, f0)}})
 	get := &wire.Fetch{PMIDs: []pcp.PMID{pcp.NewPMID(domain, 0, 9)}}
-	c.send(5, &wire.Attr{Attr: wire.AttrUserID, Value: []byte("1000\x00")})
-	c.send(5, &wire.Attr{Attr: wire.AttrGroupID, Value: []byte("100")})
-	c.send(6, &wire.Attr{Attr: wire.AttrUserID, Value: []byte("bad")})
+	c.send(5, &wire.Attr{Attr: pmda.AttrUserID, Value: []byte("1000\x00")})
+	c.send(5, &wire.Attr{Attr: pmda.AttrGroupID, Value: []byte("100")})
+	c.send(6, &wire.Attr{Attr: pmda.AttrUserID, Value: []byte("bad")})
 	c.ask(5, get)
 	c.ask(6, get)
 	c.send(5, &wire.Error{Code: pcp.ErrNotConn})
@@ -463,7 +463,7 @@ func TestServeClients(t *testing.T) {
 	if len(a.ended) != 4 { // the end of the connection ends all
 		t.Errorf("%d clients ended, want 4", len(a.ended))
 	}
-	if a.ended[0].Attrs[wire.AttrUserID] != "1000" {
+	if a.ended[0].Attrs[pmda.AttrUserID] != "1000" {
 		t.Error("the client that ended is not the one that began")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmda/column"
 	"github.com/go-pcp/pcp/pmns"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // Domain is the domain of the agent (LINUX in stdpmid).
@@ -77,7 +76,7 @@ func New(cfg Config) *Agent {
 // alone are not read for others: slabinfo alone costs the kernel as much as a third
 // of all metrics.
 func (h *host) trusts(client *pmda.Client) bool {
-	return h.cfg.AllAccess || client != nil && client.Attrs[wire.AttrUserID] == "0"
+	return h.cfg.AllAccess || client != nil && client.Attrs[pmda.AttrUserID] == "0"
 }
 
 // Desc implements pmda.Agent.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // A tree is a root directory that a test changes.
@@ -318,7 +317,7 @@ func TestOtherDomain(t *testing.T) {
 // TestForRoot wants slabs and serial ports kept from all but root.
 func TestForRoot(t *testing.T) {
 	a := New(Config{Root: "testdata/vm"})
-	user := &pmda.Client{Attrs: map[wire.AttrKey]string{wire.AttrUserID: "1000"}}
+	user := &pmda.Client{Attrs: map[pmda.AttrKey]string{pmda.AttrUserID: "1000"}}
 	for name, n := range map[string]int{"mem.slabinfo.objects.total": 10, "tty.serial.tx": 2} {
 		id := a.id(t, name)
 		for client, n := range map[*pmda.Client]int{root: n, user: 0, {}: 0} {

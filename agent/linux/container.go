@@ -13,7 +13,6 @@ import (
 	"github.com/go-pcp/pcp/internal/rootproto"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmda/column"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // A client can look into a container, whose name is an attribute of its
@@ -42,13 +41,13 @@ func containerOf(client *pmda.Client) string {
 	if client == nil {
 		return ""
 	}
-	return client.Attrs[wire.AttrContainer]
+	return client.Attrs[pmda.AttrContainer]
 }
 
 // Attribute implements pmda.AttributeReceiver, so that collectors send the
 // attributes of clients to an agent in another process. The attributes come with each
 // request.
-func (a *Agent) Attribute(context.Context, *pmda.Client, wire.AttrKey, string) error { return nil }
+func (a *Agent) Attribute(context.Context, *pmda.Client, pmda.AttrKey, string) error { return nil }
 
 // maxBoxes is how many containers are remembered.
 const maxBoxes = 64

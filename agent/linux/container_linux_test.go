@@ -15,7 +15,6 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/nsenter"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // A helperFunc is a Helper.
@@ -24,7 +23,7 @@ type helperFunc func(string) (int, error)
 func (f helperFunc) ProcessID(name string) (int, error) { return f(name) }
 
 func inside(name string) *pmda.Client {
-	return &pmda.Client{Attrs: map[wire.AttrKey]string{wire.AttrContainer: name, wire.AttrUserID: "0"}}
+	return &pmda.Client{Attrs: map[pmda.AttrKey]string{pmda.AttrContainer: name, pmda.AttrUserID: "0"}}
 }
 
 // startBox starts a process in name spaces of its own, as the script says.

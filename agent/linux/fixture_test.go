@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // fetchAs returns the values of metrics for a client.
@@ -28,7 +27,7 @@ func fetchAs(t testing.TB, a *Agent, client *pmda.Client, ids ...pcp.PMID) *pcp.
 	return res
 }
 
-var root = &pmda.Client{Attrs: map[wire.AttrKey]string{wire.AttrUserID: "0"}}
+var root = &pmda.Client{Attrs: map[pmda.AttrKey]string{pmda.AttrUserID: "0"}}
 
 // id returns the PMID of a metric.
 func (a *Agent) id(t testing.TB, name string) pcp.PMID {

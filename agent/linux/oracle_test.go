@@ -14,7 +14,6 @@ import (
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // groups are the subtrees that the agent has to report completely.
@@ -191,7 +190,7 @@ func TestOracleValues(t *testing.T) {
 func TestOracleForRoot(t *testing.T) {
 	r := startRealFor(t, func(d *oracle.PMCD) string { return d.Unix })
 	a := linux.New(linux.Config{})
-	root := &pmda.Client{Attrs: map[wire.AttrKey]string{wire.AttrUserID: "0"}}
+	root := &pmda.Client{Attrs: map[pmda.AttrKey]string{pmda.AttrUserID: "0"}}
 	for _, name := range []string{"mem.slabinfo.objects.size", "mem.slabinfo.slabs.pages_per_slab", "mem.slabinfo.slabs.objects_per_slab", "tty.serial.irq"} {
 		ids, err := r.LookupName(t.Context(), name)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // A containerNamer is a collector that can say what the host is called in a
@@ -19,7 +18,7 @@ type containerNamer interface {
 func (a *Agent) valueFor(req *pmda.FetchRequest, _ *pmda.Metric, _ int32, _ int) (pcp.Value, error) {
 	container := ""
 	if req.Client != nil {
-		container = req.Client.Attrs[wire.AttrContainer]
+		container = req.Client.Attrs[pmda.AttrContainer]
 	}
 	if container == "" {
 		return text(a.c.HostName())

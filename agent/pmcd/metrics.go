@@ -310,7 +310,7 @@ func (a *Agent) agentMetrics() []pmda.Metric {
 
 func (a *Agent) storeFenced(client *pmda.Client, inst int32, _ int, v pcp.Value) error {
 	switch {
-	case client.Attrs[wire.AttrUserID] != "0":
+	case client.Attrs[pmda.AttrUserID] != "0":
 		return pcp.ErrPermission
 	case v.Uint32() > 1:
 		return pcp.ErrBadStore

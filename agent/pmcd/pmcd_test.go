@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // A fakeCollector is a collector with nothing behind it.
@@ -132,8 +131,8 @@ func TestValues(t *testing.T) {
 
 func TestStore(t *testing.T) {
 	a, c := newAgent(t)
-	root := &pmda.Client{Attrs: map[wire.AttrKey]string{wire.AttrUserID: "0"}}
-	user := &pmda.Client{ID: 1, Attrs: map[wire.AttrKey]string{wire.AttrUserID: "1000"}}
+	root := &pmda.Client{Attrs: map[pmda.AttrKey]string{pmda.AttrUserID: "0"}}
+	user := &pmda.Client{ID: 1, Attrs: map[pmda.AttrKey]string{pmda.AttrUserID: "1000"}}
 	check := func(what string, got, want error) {
 		t.Helper()
 		if !errors.Is(got, want) {

@@ -16,7 +16,6 @@ import (
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
-	"github.com/go-pcp/pcp/wire"
 )
 
 // Domains of the agent unless a configuration says otherwise: as itself
@@ -379,8 +378,8 @@ func (a *Agent) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) (
 func (a *Agent) EndContext(client *pmda.Client) { a.contexts.finish(a, client) }
 
 // Attribute implements pmda.AttributeReceiver.
-func (a *Agent) Attribute(_ context.Context, client *pmda.Client, key wire.AttrKey, value string) error {
-	if key == wire.AttrPassword {
+func (a *Agent) Attribute(_ context.Context, client *pmda.Client, key pmda.AttrKey, value string) error {
+	if key == pmda.AttrPassword {
 		value = "..."
 	}
 	a.debug(debugAuth, "Attribute:", "ctx", client.ID, key.String(), value)
