@@ -1,9 +1,10 @@
 package pcp
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // PMIDs of the metrics that stand for the parts of an event record other than
@@ -123,10 +124,7 @@ func eventValue(typ Type, b []byte) (Value, error) {
 	case Type64, TypeU64, TypeDouble:
 		size = 8
 	case TypeString:
-		if i := bytes.IndexByte(b, 0); i >= 0 {
-			b = b[:i]
-		}
-		return BytesValue(typ, b), nil
+		return BytesValue(typ, ctext.Bytes(b)), nil
 	case TypeAggregate, TypeAggregateStatic:
 		return BytesValue(typ, b), nil
 	default:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // Errors that carry the status that libpcp returns.
@@ -274,7 +276,7 @@ func escapeLen(s string) int {
 		return 0
 	}
 	for i := 2; i < 6; i++ {
-		if !isHexDigit(s[i]) {
+		if !ctext.IsHexDigit(s[i]) {
 			return 0
 		}
 	}
@@ -286,7 +288,7 @@ func (p *labelParser) number() string {
 	start := p.off
 	digits := func() bool {
 		from := p.off
-		for isDigit(p.peek()) {
+		for ctext.IsDigit(p.peek()) {
 			p.off++
 		}
 		return p.off > from
@@ -328,9 +330,9 @@ func checkLabelName(name string, dots bool) error {
 	for i := range len(name) {
 		c := name[i]
 		switch {
-		case 'a' <= c|0x20 && c|0x20 <= 'z':
+		case ctext.IsAlpha(c):
 			start = false
-		case !start && (c == '_' || isDigit(c)):
+		case !start && (c == '_' || ctext.IsDigit(c)):
 		case !start && c == '.' && dots:
 			start = true
 		default:

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/internal/longtest"
 )
 
@@ -239,7 +240,7 @@ func TestOracleExtract(t *testing.T) {
 		if err == nil && to == TypeString || err == nil && to == TypeAggregate {
 			ours = "0 " + hexOf(got.Bytes())
 			if to == TypeString {
-				ours = "0 " + hexOf(cString(got.Bytes()))
+				ours = "0 " + hexOf(ctext.Bytes(got.Bytes()))
 			}
 		}
 		tr.add(ours, "extract %s %d %d", asked, from, to)

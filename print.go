@@ -1,11 +1,12 @@
 package pcp
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // String prints v in short for a message: integers as they are, other numbers
@@ -35,7 +36,7 @@ func (v Value) AppendText(b []byte) []byte {
 			return append(b, "<null>"...)
 		}
 		const long, cut = 38, 34
-		s := cString(v.data)
+		s := ctext.Bytes(v.data)
 		b = append(b, '"')
 		if len(s) < long {
 			b = append(b, s...)
@@ -102,7 +103,7 @@ func (v Value) AppendPrint(b []byte, from Type, width int, loc *time.Location) [
 		b = appendFloat(b, x.Double(), 'g', 16)
 	case TypeString:
 		b = append(b, '"')
-		b = append(b, cString(x.data)...)
+		b = append(b, ctext.Bytes(x.data)...)
 		b = append(b, '"')
 	default:
 		return v.appendAny(b, width)
@@ -216,14 +217,6 @@ func appendEventTime(b []byte, at Timestamp, highRes bool, loc *time.Location) [
 		return at.AppendHighResStamp(b, loc)
 	}
 	return at.AppendStamp(b, loc)
-}
-
-// cString returns what C sees of a string: up to the first NUL.
-func cString(data []byte) []byte {
-	if i := bytes.IndexByte(data, 0); i >= 0 {
-		return data[:i]
-	}
-	return data
 }
 
 func printable(data []byte) bool {

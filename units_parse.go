@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // A UnitsError says why ParseUnits refused its input. It is ErrConv.
@@ -27,9 +29,7 @@ func (e *UnitsError) Unwrap() error { return ErrConv }
 // units returned becomes one in the units of s when multiplied by mult.
 func ParseUnits(s string) (u Units, mult float64, err error) {
 	// C reads up to the first NUL.
-	if i := strings.IndexByte(s, 0); i >= 0 {
-		s = s[:i]
-	}
+	s = ctext.String(s)
 	fail := func(reason string) (Units, float64, error) {
 		return Units{}, 1, &UnitsError{s, reason}
 	}
@@ -116,14 +116,14 @@ func parseUnitsPart(s, rest string) (p unitsPart, reason string) {
 	p.mult = 1
 	for {
 		n := len(s)
-		s = strings.TrimLeft(s, unitsSpace)
+		s = strings.TrimLeft(s, ctext.Space)
 		rest = rest[n-len(s):]
 		if s == "" {
 			return p, ""
 		}
-		if c := s[0]; c == '-' || c == '.' || '0' <= c && c <= '9' {
-			f, n, ok := strtod(rest)
-			if !ok || n > len(s) {
+		if c := s[0]; c == '-' || c == '.' || ctext.IsDigit(c) {
+			f, n, err := ctext.Strtod(rest)
+			if err != nil || n > len(s) {
 				return p, "invalid floating point literal"
 			}
 			p.mult *= f
@@ -136,7 +136,7 @@ func parseUnitsPart(s, rest string) (p unitsPart, reason string) {
 		}
 		p.scale[dim] = scale
 		s, rest = s[n:], rest[n:]
-		if s == "" || isUnitsSpace(s[0]) {
+		if s == "" || ctext.IsSpace(s[0]) {
 			p.dim[dim] = 1
 			continue
 		}
@@ -149,14 +149,10 @@ func parseUnitsPart(s, rest string) (p unitsPart, reason string) {
 	}
 }
 
-const unitsSpace = " \t\n\v\f\r"
-
-func isUnitsSpace(c byte) bool { return strings.IndexByte(unitsSpace, c) >= 0 }
-
 // wordLen returns the length of the word that s starts with; a word ends at
 // white space, a '^', or the end.
 func wordLen(s string) int {
-	if i := strings.IndexAny(s, unitsSpace+"^"); i >= 0 {
+	if i := strings.IndexAny(s, ctext.Space+"^"); i >= 0 {
 		return i
 	}
 	return len(s)

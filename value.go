@@ -1,6 +1,10 @@
 package pcp
 
-import "math"
+import (
+	"math"
+
+	"github.com/go-pcp/pcp/internal/ctext"
+)
 
 // Sizes of the block that a value travels in when it is not in situ: a header
 // of type and length, which counts itself, and the contents.
@@ -167,5 +171,5 @@ func (v Value) Text() (s string, ok bool) {
 	if v.typ != TypeString {
 		return "", false
 	}
-	return string(cString(v.data)), true
+	return string(ctext.Bytes(v.data)), true
 }

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -97,12 +96,4 @@ func decodeStamp(b []byte, version int) pcp.Timestamp {
 	// a damaged stamp is reported as there.
 	usec := int32(binary.BigEndian.Uint32(b[4:]))
 	return pcp.Timestamp{Sec: int64(int32(binary.BigEndian.Uint32(b))), Nsec: usec * 1000}
-}
-
-// cString returns what C sees of a string: up to the first NUL.
-func cString(b []byte) []byte {
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		return b[:i]
-	}
-	return b
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // A Label is the record that every file of an archive starts with (pmLogLabel).
@@ -82,7 +83,7 @@ func DecodeLabel(b []byte) (Label, error) {
 	}
 	text := func(n int) string {
 		b := r.take(n)
-		return string(cString(b[:n-1])) // C leaves the last byte to the NUL
+		return string(ctext.Bytes(b[:n-1])) // C leaves the last byte to the NUL
 	}
 	l.Host, l.TimeZone = text(host), text(tz)
 	if l.Version == Version3 {

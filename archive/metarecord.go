@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // A MetaType says what a record of the metadata holds (TYPE_*).
@@ -197,7 +198,7 @@ func (rec *MetaRecord) decodeDesc(body []byte) error {
 		if r.fail {
 			break
 		}
-		rec.Names = append(rec.Names, string(cString(name)))
+		rec.Names = append(rec.Names, string(ctext.Bytes(name)))
 	}
 	if r.fail || len(r.b) > 0 {
 		return fmt.Errorf("descriptor of %s with %d names: %w", rec.Desc.PMID, names, pcp.ErrLogRec)
@@ -231,7 +232,7 @@ func (rec *MetaRecord) decodeInDom(body []byte, version int) error {
 		switch {
 		case off >= 0 && int(off) < len(r.b):
 			name := r.b[off:]
-			c.Name = cString(name[:min(len(name), budget+1)])
+			c.Name = ctext.Bytes(name[:min(len(name), budget+1)])
 			if budget -= len(c.Name) + 1; budget < 0 {
 				return fmt.Errorf("instance domain %s: names that share too much: %w", rec.InDom, pcp.ErrLogRec)
 			}
@@ -303,7 +304,7 @@ func (rec *MetaRecord) decodeText(body []byte) error {
 	if r.fail || rec.TextKind&(pcp.TextOneLine|pcp.TextHelp) == 0 || rec.TextKind&(pcp.TextPMID|pcp.TextInDom) == 0 {
 		return fmt.Errorf("help text of kind %#x in %d bytes: %w", int32(rec.TextKind), len(body), pcp.ErrLogRec)
 	}
-	rec.Text = string(cString(r.b))
+	rec.Text = string(ctext.Bytes(r.b))
 	return nil
 }
 

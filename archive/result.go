@@ -1,11 +1,11 @@
 package archive
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
@@ -60,9 +60,7 @@ func Retype(v pcp.Value, t pcp.Type) pcp.Value {
 	u := v
 	switch t {
 	case pcp.TypeString:
-		if i := bytes.IndexByte(data, 0); i >= 0 {
-			data = data[:i]
-		}
+		data = ctext.Bytes(data)
 		u = pcp.BytesValue(t, data)
 	case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
 		if len(data) == 8 {

@@ -1,7 +1,6 @@
 package mmv
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // ErrInFlux says that a file is just being written: its generation numbers
@@ -155,17 +155,11 @@ func (s *source) str(at uint64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return cString(b), nil
+	return textOf(b), nil
 }
 
-// cString returns b up to its first NUL; the last byte is taken for one.
-func cString(b []byte) string {
-	b = b[:len(b)-1]
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		b = b[:i]
-	}
-	return string(b)
-}
+// textOf returns the text of a field; its last byte is taken for a NUL.
+func textOf(b []byte) string { return string(ctext.Bytes(b[:len(b)-1])) }
 
 // NewFile reads definitions from r, which holds size bytes. Files of either
 // byte order are read. A section or record that leads outside the file is
@@ -318,7 +312,7 @@ func (f *File) decodeMetrics(s *source, at uint64, count uint32, metricAt map[ui
 		rec := b[i*size : (i+1)*size]
 		var m FileMetric
 		if f.Version == Version1 {
-			m.Name = cString(rec[:NameMax])
+			m.Name = textOf(rec[:NameMax])
 		} else if m.Name, err = s.str(s.order.Uint64(rec)); err != nil {
 			f.problem(fmt.Errorf("metric[%d] name: %w", i, err))
 			continue
@@ -392,7 +386,7 @@ func (f *File) decodeInstances(s *source, at uint64, count uint32) ([]pcp.Instan
 	for ; len(b) > 0; b = b[size:] {
 		in := pcp.Instance{Inst: int32(s.u32(b[12:]))}
 		if f.Version == Version1 {
-			in.Name = cString(b[16:instance1Size])
+			in.Name = textOf(b[16:instance1Size])
 		} else if in.Name, err = s.str(s.order.Uint64(b[16:])); err != nil {
 			f.problem(fmt.Errorf("instance %d: %w", in.Inst, err))
 			continue
@@ -441,7 +435,7 @@ func (f *File) decodeLabels(s *source, at uint64, count uint32) error {
 			Kind:     pcp.LabelFlags(s.u32(b)),
 			Identity: int(s.u32(b[4:])),
 			Inst:     int32(s.u32(b[8:])),
-			JSON:     cString(b[12:labelSize]),
+			JSON:     textOf(b[12:labelSize]),
 		})
 	}
 	return nil
@@ -482,7 +476,7 @@ func (f *File) ReadString(r io.ReaderAt, extra int64) (string, error) {
 	if _, err := r.ReadAt(b[:], extra); err != nil {
 		return "", fmt.Errorf("offset %d: string: %w", extra, err)
 	}
-	return cString(b[:]), nil
+	return textOf(b[:]), nil
 }
 
 // ReadText reads the string that is the value of the record index, in one

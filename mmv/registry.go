@@ -417,24 +417,8 @@ func checkName(name string) error {
 	if err := checkText("name", name); err != nil {
 		return err
 	}
-	start := true
-	for i := range len(name) {
-		ch := name[i]
-		letter := ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z'
-		switch {
-		case letter:
-			start = false
-		case start:
-			return fmt.Errorf("a component must start with a letter, not with %q: %w", ch, errInvalid)
-		case ch == '.':
-			start = true
-		case ch >= '0' && ch <= '9', ch == '_':
-		default:
-			return fmt.Errorf("%q in a name: %w", ch, errInvalid)
-		}
-	}
-	if start {
-		return fmt.Errorf("a name must not end with a dot: %w", errInvalid)
+	if !pcp.ValidName(name) {
+		return fmt.Errorf("%q is not a metric name, letters, digits and underscores after a letter, with dots between: %w", name, errInvalid)
 	}
 	return nil
 }

@@ -1,12 +1,12 @@
 package mmv
 
 import (
-	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // A String is a text of at most 255 bytes (TypeString, pcp.SemDiscrete unless
@@ -42,7 +42,7 @@ func (s *String) Value() string {
 	s.str.mu.Lock()
 	defer s.str.mu.Unlock()
 	if at := int(s.rec[1]); s.at != 0 && at != 0 {
-		return cString(s.m.r.m.bytes(at, stringSize))
+		return textOf(s.m.r.m.bytes(at, stringSize))
 	}
 	return s.str.value
 }
@@ -64,9 +64,7 @@ type text struct {
 
 // cutText returns what of s a string record can hold.
 func cutText(s string) string {
-	if i := strings.IndexByte(s, 0); i >= 0 {
-		s = s[:i]
-	}
+	s = ctext.String(s)
 	if len(s) < StringMax {
 		return s
 	}

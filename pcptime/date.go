@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // A dateSpec is a date with some parts missing (-1), as ctime(3) prints it.
@@ -32,9 +33,9 @@ type dateParser struct {
 
 // word reads a word of three letters at most that is in list; more letters may follow.
 func (p *dateParser) word(list []string) (int, bool) {
-	p.i = skipSpace(p.s, p.i)
+	p.i = ctext.SkipSpace(p.s, p.i)
 	j := p.i
-	for j < len(p.s) && j < p.i+3 && isAlpha(p.s[j]) {
+	for j < len(p.s) && j < p.i+3 && ctext.IsAlpha(p.s[j]) {
 		j++
 	}
 	for k, w := range list {
@@ -47,7 +48,7 @@ func (p *dateParser) word(list []string) (int, bool) {
 }
 
 func (p *dateParser) char(c byte) bool {
-	p.i = skipSpace(p.s, p.i)
+	p.i = ctext.SkipSpace(p.s, p.i)
 	if p.i < len(p.s) && p.s[p.i] == c {
 		p.i++
 		return true
@@ -57,13 +58,13 @@ func (p *dateParser) char(c byte) bool {
 
 // number reads an integer within limits.
 func (p *dateParser) number(low, high int) (int, bool) {
-	p.i = skipSpace(p.s, p.i)
+	p.i = ctext.SkipSpace(p.s, p.i)
 	j := p.i
 	if j < len(p.s) && (p.s[j] == '+' || p.s[j] == '-') {
 		j++
 	}
 	digits := j
-	for j < len(p.s) && isDigit(p.s[j]) {
+	for j < len(p.s) && ctext.IsDigit(p.s[j]) {
 		j++
 	}
 	n, err := strconv.Atoi(p.s[p.i:j])
@@ -105,7 +106,7 @@ func parseDate(s string) (dateSpec, error) {
 			d.min = n
 		}
 		if p.char(':') {
-			p.i = skipSpace(s, p.i)
+			p.i = ctext.SkipSpace(s, p.i)
 			if f, end, ok := parseFloat(s, p.i); ok && f <= 61 {
 				p.i = end
 				d.sec = int(f)
@@ -126,7 +127,7 @@ func parseDate(s string) (dateSpec, error) {
 	if n, ok := p.number(1900, 9999); ok {
 		d.year = n
 	}
-	p.i = skipSpace(s, p.i)
+	p.i = ctext.SkipSpace(s, p.i)
 	if p.i < len(s) {
 		return d, &SyntaxError{Spec: s, Off: p.i, What: dateExtra}
 	}

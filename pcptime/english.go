@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // Dates in English, for arguments of time windows that are neither an interval
@@ -211,16 +212,16 @@ func dateTokens(s string) []dateToken {
 	const longest = 1000 // tokens; no date needs as many
 	var list []dateToken
 	for i := 0; len(list) < longest; {
-		i = skipSpace(s, i)
+		i = ctext.SkipSpace(s, i)
 		if i >= len(s) {
 			break
 		}
 		c := s[i]
 		switch {
-		case isDigit(c), c == '-', c == '+':
+		case ctext.IsDigit(c), c == '-', c == '+':
 			kind, sign := dateNumber, int64(1)
-			if !isDigit(c) {
-				if i++; i >= len(s) || !isDigit(s[i]) {
+			if !ctext.IsDigit(c) {
+				if i++; i >= len(s) || !ctext.IsDigit(s[i]) {
 					continue // a sign alone is nothing
 				}
 				kind = dateSigned
@@ -229,15 +230,15 @@ func dateTokens(s string) []dateToken {
 				}
 			}
 			n := int64(0)
-			for ; i < len(s) && isDigit(s[i]); i++ {
+			for ; i < len(s) && ctext.IsDigit(s[i]); i++ {
 				if n < 1<<40 {
 					n = 10*n + int64(s[i]-'0')
 				}
 			}
 			list = append(list, dateToken{kind, sign * n})
-		case isAlpha(c):
+		case ctext.IsAlpha(c):
 			j := i
-			for j < len(s) && (isAlpha(s[j]) || s[j] == '.') {
+			for j < len(s) && (ctext.IsAlpha(s[j]) || s[j] == '.') {
 				j++
 			}
 			list = append(list, dateWord(s[i:j]))
@@ -454,7 +455,7 @@ func (d *englishDate) relative(count int64) bool {
 // times in the future to start, and days of the week and the like to now.
 func parseEnglish(s string, start, end pcp.Timestamp, loc *time.Location) (pcp.Timestamp, bool) {
 	now := pcp.TimestampOf(time.Now())
-	lower := strings.ToLower(s[skipSpace(s, 0):])
+	lower := strings.ToLower(s[ctext.SkipSpace(s, 0):])
 	for _, unit := range [...]string{" year", " month", " fortnight", " week", " day", " hour", " min", " sec"} {
 		if !strings.Contains(lower, unit) {
 			continue

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // A SyntaxError is a mistake in the text of an interval, a date or a window. Its
@@ -79,15 +81,15 @@ func parseSpan(spec string) (int64, int32, error) {
 	sec := 0.0
 	i := 0
 	for i < len(spec) {
-		start := skipSpace(spec, i)
+		start := ctext.SkipSpace(spec, i)
 		d, end, ok := parseFloat(spec, start)
 		if !ok || d > math.MaxInt64 {
 			i = start
 			break
 		}
-		i = skipSpace(spec, end)
+		i = ctext.SkipSpace(spec, end)
 		j := i
-		for j < len(spec) && isAlpha(spec[j]) {
+		for j < len(spec) && ctext.IsAlpha(spec[j]) {
 			j++
 		}
 		scale, ok := intervalUnit(spec[i:j])
@@ -137,44 +139,20 @@ func intervalUnit(word string) (scale float64, ok bool) {
 	return 0, false
 }
 
-// parseFloat reads a non-negative number at s[i:], which may be -0, as strtod
-// would and returns where it ends.
+// parseFloat reads a non-negative decimal number at s[i:], which may be -0, and
+// returns where it ends.
 func parseFloat(s string, i int) (f float64, end int, ok bool) {
 	j := i
 	if j < len(s) && (s[j] == '+' || s[j] == '-') {
 		j++
 	}
-	digits := 0
-	for ; j < len(s) && isDigit(s[j]); j++ {
-		digits++
-	}
-	if j < len(s) && s[j] == '.' {
-		k := j + 1
-		for ; k < len(s) && isDigit(s[k]); k++ {
-			digits++
-		}
-		if digits > 0 {
-			j = k
-		}
-	}
-	if digits == 0 {
+	end = ctext.Decimal(s, j)
+	if end == 0 {
 		return 0, i, false
 	}
-	if j < len(s) && (s[j] == 'e' || s[j] == 'E') {
-		k := j + 1
-		if k < len(s) && (s[k] == '+' || s[k] == '-') {
-			k++
-		}
-		if k < len(s) && isDigit(s[k]) {
-			for k < len(s) && isDigit(s[k]) {
-				k++
-			}
-			j = k
-		}
-	}
-	f, err := strconv.ParseFloat(s[i:j], 64)
+	f, err := strconv.ParseFloat(s[i:end], 64)
 	if err != nil || f < 0 {
 		return 0, i, false
 	}
-	return math.Abs(f), j, true
+	return math.Abs(f), end, true
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // Ctime formats t to the second as ctime(3) does, in loc and without a newline
@@ -64,7 +65,7 @@ func parseConversion(s string) (c conversion, n int) {
 		}
 		n++
 	}
-	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+	for n < len(s) && ctext.IsDigit(s[n]) {
 		c.width = min(c.width*10+int(s[n]-'0'), maxWidth)
 		n++
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // A Window is the part of an archive that is of interest, and the time of the
@@ -136,7 +137,7 @@ func shift(t pcp.Timestamp, sec int64, nsec int32) pcp.Timestamp {
 // If there is no end, which is Never, intervals before it are read as English.
 // Dates and times of day are those of loc. A mistake is a *SyntaxError.
 func ParseTime(spec string, start, end pcp.Timestamp, loc *time.Location) (pcp.Timestamp, error) {
-	i := skipSpace(spec, 0)
+	i := ctext.SkipSpace(spec, 0)
 	at := func(i int) byte {
 		if i < len(spec) {
 			return spec[i]
@@ -168,7 +169,7 @@ func ParseTime(spec string, start, end pcp.Timestamp, loc *time.Location) (pcp.T
 			return shift(start, int64(int32(sec)), nsec), nil
 		}
 	}
-	if i = skipSpace(spec, i); at(i) == '@' {
+	if i = ctext.SkipSpace(spec, i); at(i) == '@' {
 		i++
 	}
 	if t, ok := parseEnglish(spec[i:], start, end, loc); ok {

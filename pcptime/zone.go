@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"strings"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // Zone returns the time zone that TZ=tz means to a POSIX system (pmNewZone(3)):
@@ -47,7 +49,7 @@ func zoneName(rule string) string {
 		return ""
 	}
 	i := 0
-	for i < len(rule) && isAlpha(rule[i]) {
+	for i < len(rule) && ctext.IsAlpha(rule[i]) {
 		i++
 	}
 	if i < 3 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -148,10 +149,6 @@ func (d *Dialer) host(spec string) (*host, error) {
 		return nil, fmt.Errorf("empty container name: %w", -pcp.Error(syscall.ESRCH))
 	}
 	return h, nil
-}
-
-func isAlnum(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
 // timeout picks a time-out: what the Dialer says, the environment in seconds,
@@ -364,7 +361,7 @@ func (h *host) handshake(ctx context.Context, unix, local bool) error {
 // label sets (context.c: __pmCheckAttribute).
 func checkContainer(name string) error {
 	for _, c := range []byte(name) {
-		if c != '.' && c != '-' && c != '_' && !isAlnum(c) {
+		if c != '.' && c != '-' && c != '_' && !ctext.IsAlnum(c) {
 			return fmt.Errorf("container name %q: %w", name, -pcp.Error(syscall.EINVAL))
 		}
 	}

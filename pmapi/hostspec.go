@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -225,7 +226,7 @@ func (p *specParser) ports() ([]int, error) {
 	start := p.pos
 	for {
 		switch c := p.peek(); {
-		case c >= '0' && c <= '9':
+		case ctext.IsDigit(c):
 			p.pos++
 			continue
 		case c == ',' || endsHost(c) && c != ':':
@@ -395,7 +396,7 @@ func urlEncode(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-_.~", c) >= 0:
+		case ctext.IsAlnum(c), strings.IndexByte("-_.~", c) >= 0:
 			b.WriteByte(c)
 		case c == ' ':
 			b.WriteByte('+')

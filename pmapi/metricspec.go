@@ -2,6 +2,8 @@ package pmapi
 
 import (
 	"strings"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // A SourceKind is the kind of source that a MetricSpec names. The numbers are
@@ -38,7 +40,7 @@ func ParseMetricSpec(spec string, kind SourceKind, source string) (MetricSpec, e
 		return MetricSpec{}, &SpecError{Spec: spec, Offset: at, Msg: msg}
 	}
 	ms := MetricSpec{Kind: kind, Source: source}
-	pos := skipSpace(spec, 0)
+	pos := ctext.SkipSpace(spec, 0)
 
 	// The last colon or slash before the instances ends the source.
 	end := strings.IndexByte(spec[pos:], '[')
@@ -46,7 +48,7 @@ func ParseMetricSpec(spec string, kind SourceKind, source string) (MetricSpec, e
 		end = len(spec) - pos
 	}
 	if n := strings.LastIndexAny(spec[pos:pos+end], ":/"); n >= 0 {
-		name := strings.TrimRight(spec[pos:pos+n], spaces)
+		name := strings.TrimRight(spec[pos:pos+n], ctext.Space)
 		isHost := spec[pos+n] == ':'
 		switch {
 		case name == "" && isHost:
@@ -61,11 +63,11 @@ func ParseMetricSpec(spec string, kind SourceKind, source string) (MetricSpec, e
 			ms.Kind = SourceHost
 		}
 		ms.Source = unescape(name)
-		pos = skipSpace(spec, pos+n+1)
+		pos = ctext.SkipSpace(spec, pos+n+1)
 	}
 
 	start := pos
-	for pos < len(spec) && spec[pos] != '[' && !isSpace(spec[pos]) {
+	for pos < len(spec) && spec[pos] != '[' && !ctext.IsSpace(spec[pos]) {
 		switch spec[pos] {
 		case ']', ',':
 			return fail(pos, "unexpected character in metric name")
@@ -80,10 +82,10 @@ func ParseMetricSpec(spec string, kind SourceKind, source string) (MetricSpec, e
 		return fail(pos, "performance metric name expected")
 	}
 	ms.Metric = unescape(spec[start:pos])
-	pos = skipSpace(spec, pos)
+	pos = ctext.SkipSpace(spec, pos)
 
 	if pos < len(spec) && spec[pos] == '[' {
-		start := skipSpace(spec, pos+1)
+		start := ctext.SkipSpace(spec, pos+1)
 		end, quoted := endOfInstances(spec, start)
 		switch {
 		case end == len(spec) && quoted:
@@ -92,24 +94,12 @@ func ParseMetricSpec(spec string, kind SourceKind, source string) (MetricSpec, e
 			return fail(end, "closing ] expected")
 		}
 		ms.Insts = splitInstances(spec[start:end])
-		pos = skipSpace(spec, end+1)
+		pos = ctext.SkipSpace(spec, end+1)
 	}
 	if pos < len(spec) {
 		return fail(pos, "unexpected extra characters")
 	}
 	return ms, nil
-}
-
-// spaces are what isspace(3) takes for white space in the C locale.
-const spaces = " \t\n\v\f\r"
-
-func isSpace(c byte) bool { return strings.IndexByte(spaces, c) >= 0 }
-
-func skipSpace(s string, pos int) int {
-	for pos < len(s) && isSpace(s[pos]) {
-		pos++
-	}
-	return pos
 }
 
 // endOfInstances finds the closing bracket, or the end of spec and whether a
@@ -140,7 +130,7 @@ func splitInstances(s string) []string {
 		}
 		for pos < len(s) {
 			c := s[pos]
-			if quoted && c == '"' || !quoted && (isSpace(c) || c == ',') {
+			if quoted && c == '"' || !quoted && (ctext.IsSpace(c) || c == ',') {
 				break
 			}
 			if c == '\\' && pos+1 < len(s) {
@@ -154,7 +144,7 @@ func splitInstances(s string) []string {
 			pos++
 		}
 		insts = append(insts, inst.String())
-		for pos < len(s) && (isSpace(s[pos]) || s[pos] == ',') {
+		for pos < len(s) && (ctext.IsSpace(s[pos]) || s[pos] == ',') {
 			pos++
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmns/cpp"
 )
 
@@ -109,7 +110,7 @@ func (p *parser) failText(format string, args ...any) error {
 func caret(text string, col int) string {
 	b := make([]byte, 0, col+2)
 	for i := 0; i < col; i++ {
-		if i < len(text) && isSpace(text[i]) {
+		if i < len(text) && ctext.IsSpace(text[i]) {
 			b = append(b, text[i])
 		} else {
 			b = append(b, ' ')
@@ -117,8 +118,6 @@ func caret(text string, col int) string {
 	}
 	return string(append(b, "^\n"...))
 }
-
-func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
 // preprocessorFailed notes why the preprocessor gave up.
 func (p *parser) preprocessorFailed(err error) error {
@@ -195,7 +194,7 @@ func squeeze(line []byte) string {
 	b := make([]byte, 0, len(line))
 	space := false
 	for _, c := range line {
-		if isSpace(c) {
+		if ctext.IsSpace(c) {
 			if !space && len(b) > 0 && b[len(b)-1] != ':' {
 				b = append(b, c)
 				space = true
@@ -213,7 +212,7 @@ func squeeze(line []byte) string {
 // next reads a token. An error is p.err; io.EOF is not an error.
 func (p *parser) next() (kind, error) {
 	for {
-		for p.rest < len(p.text) && isSpace(p.text[p.rest]) {
+		for p.rest < len(p.text) && ctext.IsSpace(p.text[p.rest]) {
 			p.rest++
 		}
 		if p.rest < len(p.text) {
@@ -226,7 +225,7 @@ func (p *parser) next() (kind, error) {
 		}
 	}
 	p.col = p.rest
-	for p.rest < len(p.text) && !isSpace(p.text[p.rest]) {
+	for p.rest < len(p.text) && !ctext.IsSpace(p.text[p.rest]) {
 		p.rest++
 	}
 	p.token = p.text[p.col:p.rest]
@@ -235,7 +234,7 @@ func (p *parser) next() (kind, error) {
 		return tokOpen, nil
 	case p.token == "}":
 		return tokClose, nil
-	case isAlpha(p.token[0]):
+	case ctext.IsAlpha(p.token[0]):
 		return nameKind(p.token), nil
 	}
 	id, ok, complaint := parsePMID(p.token)
@@ -258,7 +257,7 @@ func nameKind(s string) kind {
 		switch c := s[i]; {
 		case c == '.':
 			k = tokPath
-		case c != '_' && !isAlpha(c) && !isDigit(c):
+		case c != '_' && !ctext.IsAlpha(c) && !ctext.IsDigit(c):
 			return tokBogus
 		}
 	}
@@ -272,7 +271,7 @@ func parsePMID(s string) (id pcp.PMID, ok bool, complaint string) {
 	for i := 0; i < len(s); i++ {
 		if s[i] == ':' {
 			colons++
-		} else if s[i] != '*' && !isDigit(s[i]) {
+		} else if s[i] != '*' && !ctext.IsDigit(s[i]) {
 			return 0, false, ""
 		}
 	}
@@ -316,7 +315,7 @@ func cutColon(s string) string {
 // that overflows becomes another one, still too large for any use here.
 func number(s string) (n int, rest string) {
 	i := 0
-	for i < len(s) && isDigit(s[i]) {
+	for i < len(s) && ctext.IsDigit(s[i]) {
 		n = min(n*10+int(s[i]-'0'), 1<<20)
 		i++
 	}

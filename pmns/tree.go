@@ -54,25 +54,8 @@ func New() *Tree {
 // Len returns how many nodes the tree has, the root not counted.
 func (t *Tree) Len() int { return t.n }
 
-// ValidName reports whether name is a metric name: components of letters, digits
-// and underscores that begin with a letter, joined by dots.
-func ValidName(name string) bool {
-	start := true
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		switch {
-		case isAlpha(c):
-			start = false
-		case start:
-			return false
-		case c == '.':
-			start = true
-		case c != '_' && !isDigit(c):
-			return false
-		}
-	}
-	return !start && len(name) <= MaxName
-}
+// ValidName reports whether name is a metric name that is not too long for a tree.
+func ValidName(name string) bool { return len(name) <= MaxName && pcp.ValidName(name) }
 
 // validBelow reports whether an agent may be asked for the components below its
 // dynamic root. What they may be made of is for the agent to say: those of the
@@ -80,9 +63,6 @@ func ValidName(name string) bool {
 func validBelow(rest string) bool {
 	return len(rest) <= MaxName && !strings.HasPrefix(rest, ".") && !strings.HasSuffix(rest, ".") && !strings.Contains(rest, "..")
 }
-
-func isAlpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // Add adds the leaf name with the PMID id, which may be a dynamic root. It is
 // an error if name exists, or if it runs through a leaf.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -45,7 +46,7 @@ func (r *classReader) read() error {
 	r.tapes.Begin()
 	for _, name := range procfs.Names(r.host.path("sys/class/scsi_tape")) {
 		// A tape has more directories, one for each of its modes: nst0, st0a.
-		if strings.HasPrefix(name, "st") && name[len(name)-1] >= '0' && name[len(name)-1] <= '9' {
+		if strings.HasPrefix(name, "st") && ctext.IsDigit(name[len(name)-1]) {
 			r.readStats(tapes, &r.tapes, name, "sys/class/scsi_tape/"+name+"/stats/", procfs.Uint)
 		}
 	}

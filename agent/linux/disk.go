@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/internal/procfs"
 	"github.com/go-pcp/pcp/pmda/column"
 )
@@ -87,7 +88,7 @@ var kindBlocks = [numDiskKinds]struct{ stats, capacity int }{
 // proc_partitions.c does: the instance domains of existing archives depend on it.
 func classify(name string) diskKind {
 	last := name[len(name)-1]
-	digit := last >= '0' && last <= '9'
+	digit := ctext.IsDigit(last)
 	has := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 	switch {
 	case has("dm-"):
@@ -105,7 +106,7 @@ func classify(name string) diskKind {
 		return diskZram
 	case has("loop"), has("ram"):
 		return diskNone
-	case has("sr") && len(name) > 2 && name[2] >= '0' && name[2] <= '9':
+	case has("sr") && len(name) > 2 && ctext.IsDigit(name[2]):
 		return diskNone
 	case has("mmcblk"), has("nvme"), has("rbd"), has("nbd"):
 		// These end in a digit themselves; a partition has a p before its number.

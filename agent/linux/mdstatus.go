@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/internal/procfs"
 )
 
@@ -64,7 +65,7 @@ func (d *disk) kernelStatus() int {
 func (r *diskReader) mdName(kernel string) string {
 	dir := r.host.path("dev/md")
 	for _, name := range procfs.Names(dir) {
-		if name[0] == '.' || name[0] >= '0' && name[0] <= '9' {
+		if name[0] == '.' || ctext.IsDigit(name[0]) {
 			continue
 		}
 		if target, err := os.Readlink(filepath.Join(dir, name)); err == nil && filepath.Base(target) == kernel {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmda/cache"
 )
 
@@ -107,7 +108,7 @@ func validID(id string) bool {
 	}
 	for i, c := range []byte(id) {
 		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_':
+		case ctext.IsAlnum(c), c == '_':
 		case (c == '-' || c == '.') && i > 0:
 		default:
 			return false

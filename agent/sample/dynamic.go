@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -64,7 +65,7 @@ func (d *dynamic) check(a *Agent) {
 func parseDynamic(text string) ([]pcp.Instance, error) {
 	var list []pcp.Instance
 	for {
-		text = strings.TrimLeft(text, " \t\n\v\f\r")
+		text = ctext.TrimSpace(text)
 		if text == "" {
 			return list, nil
 		}

@@ -171,7 +171,7 @@ func (im *Importer) AddMetric(name string, desc pcp.Desc) (pcp.PMID, error) {
 	if im.ended {
 		return pcp.PMIDNull, pcp.ErrNoContext
 	}
-	if !validName(name) || len(name) > archive.MaxName {
+	if !pcp.ValidName(name) || len(name) > archive.MaxName {
 		return pcp.PMIDNull, fmt.Errorf("%q: %w", name, ErrBadMetricName)
 	}
 	// Of two conflicts C reports that with the metric declared first.
@@ -209,23 +209,6 @@ func (im *Importer) add(name string, desc pcp.Desc) *metric {
 		im.byID[desc.PMID] = m
 	}
 	return m
-}
-
-// validName reports whether C takes a name for a metric's: components of
-// letters, digits and underscores, the first a letter.
-func validName(name string) bool {
-	start := true
-	for i := range len(name) {
-		c := name[i]
-		switch letter := c|0x20 >= 'a' && c|0x20 <= 'z'; {
-		case start && !letter:
-			return false
-		case !letter && c != '.' && c != '_' && (c < '0' || c > '9'):
-			return false
-		}
-		start = c == '.'
-	}
-	return !start
 }
 
 // AddInstance declares an instance (pmiAddInstance(3)). Names must differ in

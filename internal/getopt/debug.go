@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // debugNames are the names that -D takes (pmdbg(1)), in the order of their
@@ -50,7 +52,7 @@ func ParseDebug(spec string) (names []string, ok bool) {
 // space and a sign before it, the largest number in place of one that is too
 // large. Its 32 low bits count.
 func DebugNumber(word string) (bits int32, ok bool) {
-	n, err := strconv.ParseInt(strings.TrimLeft(word, " \t\n\v\f\r"), 10, 64)
+	n, err := strconv.ParseInt(ctext.TrimSpace(word), 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, false
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // Limits of what is read.
@@ -130,22 +131,20 @@ func Parse(text []byte) *File {
 	return f
 }
 
-const space = " \t\n\v\f\r"
-
 // parseLine takes a line apart. A key ends at white space, though the mark
 // that ends it may come later; there is neither key nor value without.
 func parseLine(line string) (key, value string, ok bool) {
 	line, _, _ = strings.Cut(line, "\x00") // as C sees it
-	line = strings.TrimLeft(line, space)
+	line = strings.TrimLeft(line, ctext.Space)
 	mark := strings.IndexAny(line, ":=#\n")
 	if mark < 0 || line[mark] == '#' || line[mark] == '\n' {
 		return "", "", false
 	}
-	key, value = line[:mark], strings.TrimLeft(line[mark+1:], space)
-	if n := strings.IndexAny(key, space); n >= 0 {
+	key, value = line[:mark], strings.TrimLeft(line[mark+1:], ctext.Space)
+	if n := strings.IndexAny(key, ctext.Space); n >= 0 {
 		key = key[:n]
 	}
-	if n := strings.IndexAny(value, "#"+space); n >= 0 {
+	if n := strings.IndexAny(value, "#"+ctext.Space); n >= 0 {
 		value = value[:n]
 	}
 	return key, value, key != "" && value != ""

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -172,7 +173,7 @@ func (c *Cache[T]) record(line string) error {
 func number(s string) (n int64, rest string, ok bool) {
 	s = strings.TrimLeft(s, " \t")
 	i := 0
-	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+	for i < len(s) && ctext.IsDigit(s[i]) {
 		i++
 	}
 	n, err := strconv.ParseInt(s[:i], 10, 64)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // Limits of newhelp, in bytes: longer lines are split in two, and longer entries
@@ -230,7 +231,7 @@ func numbers(s string) []int {
 		if i < len(s) && (s[i] == '-' || s[i] == '+') {
 			i++
 		}
-		for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+		for i < len(s) && ctext.IsDigit(s[i]) {
 			i++
 		}
 		n, err := strconv.Atoi(s[:i])

@@ -2,6 +2,8 @@ package cpp
 
 import (
 	"strings"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // Define defines a macro, as the line "#define definition" would; with an = in
@@ -11,20 +13,16 @@ func (r *Reader) Define(definition string) error {
 	return r.define(strings.Replace(definition, "=", " ", 1))
 }
 
-func isAlpha(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }
-func isAlnum(c byte) bool { return isAlpha(c) || '0' <= c && c <= '9' }
-func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
-
 // macroName takes the name that an argument of a directive begins with.
 func (r *Reader) macroName(s string) (name, rest string, err error) {
 	if s == "" {
 		return "", "", r.fail("Missing macro name")
 	}
 	n := 0
-	for n < len(s) && (isAlpha(s[n]) || n > 0 && isAlnum(s[n])) {
+	for n < len(s) && ctext.IsName(s[n], n) {
 		n++
 	}
-	if n == 0 || n < len(s) && !isSpace(s[n]) {
+	if n == 0 || n < len(s) && !ctext.IsSpace(s[n]) {
 		return "", "", r.fail("Illegal character in macro name")
 	}
 	return s[:n], s[n:], nil
@@ -52,7 +50,7 @@ func (r *Reader) define(arg string) error {
 		}
 	} else {
 		n := 0
-		for n < len(rest) && !isSpace(rest[n]) {
+		for n < len(rest) && !ctext.IsSpace(rest[n]) {
 			n++
 		}
 		value, rest = rest[:n], rest[n:]
@@ -142,11 +140,11 @@ func (r *Reader) expand() ([]byte, error) {
 // and where to go on.
 func (r *Reader) token(b []byte, i int) (name []byte, next int) {
 	if !r.cfg.Restrict {
-		if !isAlpha(b[i]) {
+		if !ctext.IsName(b[i], 0) {
 			return nil, i + 1
 		}
 		n := i + 1
-		for n < len(b) && isAlnum(b[n]) {
+		for n < len(b) && ctext.IsName(b[n], 1) {
 			n++
 		}
 		return b[i:n], n
@@ -159,7 +157,7 @@ func (r *Reader) token(b []byte, i int) (name []byte, next int) {
 	if braced {
 		from, n = from+1, n+1
 	}
-	for n < len(b) && isAlnum(b[n]) && (n > from || b[n] != '_') {
+	for n < len(b) && ctext.IsName(b[n], 1) && (n > from || b[n] != '_') {
 		n++
 	}
 	switch {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/source"
 )
@@ -210,7 +211,7 @@ func (p *procedure) plain(iam string) error {
 		return p.sayf("Botch: must define $iam before calling pmdaSetup()")
 	}
 	for i, c := range []byte(iam) {
-		if !(c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || i > 0 && (c >= '0' && c <= '9' || c == '-')) {
+		if !ctext.IsName(c, i) && (i == 0 || c != '-') {
 			return p.sayf("Error: %q cannot be the name of an agent", iam)
 		}
 	}

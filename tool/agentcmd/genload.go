@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/agent/txmon"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -72,9 +73,9 @@ func (l *load) parse(env *cli.Env) bool {
 		return false
 	}
 	for i, a := range args {
-		x, err := cli.Strtod(a, 64)
+		x, end, err := ctext.Strtod(a)
 		switch {
-		case err != nil || math.IsNaN(x) || x <= 0:
+		case err != nil || end < len(a) || math.IsNaN(x) || x <= 0:
 			return false
 		case i == 0 && x <= maxTPS:
 			l.tps = x

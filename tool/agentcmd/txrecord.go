@@ -2,12 +2,12 @@ package agentcmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/go-pcp/pcp/agent/txmon"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -74,8 +74,8 @@ func record(_ context.Context, env *cli.Env) int {
 			fmt.Fprintf(env.Stderr, "Unknown tx type \"%s\" ... skipped\n", args[0])
 			continue
 		}
-		seconds, err := cli.Strtod(args[1], 64)
-		if err != nil && !errors.Is(err, cli.ErrRange) { // what is too large counts as infinite
+		seconds, end, _ := ctext.Strtod(args[1])
+		if end < len(args[1]) { // what is too large counts as infinite
 			fmt.Fprintf(env.Stderr, "Time value (%s) for tx type \"%s\" is bogus ... skipped\n", args[1], args[0])
 			continue
 		}

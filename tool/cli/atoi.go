@@ -1,6 +1,10 @@
 package cli
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/go-pcp/pcp/internal/ctext"
+)
 
 // Atoi reads a decimal number as C's strtol does, and reports whether it is all
 // of s. The empty string is 0. Atoi refuses numbers of more than 32 bits.
@@ -8,14 +12,7 @@ func Atoi(s string) (n int, ok bool) {
 	if s == "" {
 		return 0, true
 	}
-	t := s[skipSpace(s, 0):]
+	t := ctext.TrimSpace(s)
 	v, err := strconv.ParseInt(t, 10, 32)
 	return int(v), err == nil
-}
-
-func skipSpace(s string, i int) int {
-	for i < len(s) && (s[i] == ' ' || s[i] >= '\t' && s[i] <= '\r') {
-		i++
-	}
-	return i
 }

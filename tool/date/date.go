@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -110,10 +111,7 @@ func addMonths(t time.Time, years, months int) time.Time {
 // number reads a number as strtol(3) does, cut to 32 bits, and returns what
 // follows it.
 func number(s string) (n int64, rest string) {
-	i := 0
-	for i < len(s) && (s[i] == ' ' || '\t' <= s[i] && s[i] <= '\r') {
-		i++
-	}
+	i := ctext.SkipSpace(s, 0)
 	neg := false
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
 		neg = s[i] == '-'
@@ -122,7 +120,7 @@ func number(s string) (n int64, rest string) {
 	start := i
 	const most = 1<<63 - 1
 	var u uint64
-	for ; i < len(s) && '0' <= s[i] && s[i] <= '9'; i++ {
+	for ; i < len(s) && ctext.IsDigit(s[i]); i++ {
 		if u > (most-9)/10 {
 			u = most
 			continue

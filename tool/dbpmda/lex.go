@@ -3,6 +3,8 @@ package dbpmda
 import (
 	"strconv"
 	"strings"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // A kind is what a token is.
@@ -67,10 +69,8 @@ const (
 	bits   = accept - 1    // the state without the flags
 )
 
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isWord(c byte) bool {
-	return isLetter(c) || isDigit(c) || strings.IndexByte("_./:-", c) >= 0
+	return ctext.IsAlnum(c) || strings.IndexByte("_./:-", c) >= 0
 }
 
 // word accepts a letter and more after a prefix, 0 for none.
@@ -81,11 +81,11 @@ func word(prefix byte, more func(byte) bool) func(int, byte) int {
 			if prefix != 0 && c == prefix {
 				return 1
 			}
-			if prefix == 0 && isLetter(c) {
+			if prefix == 0 && ctext.IsAlpha(c) {
 				return 2 | accept
 			}
 		case 1:
-			if isLetter(c) {
+			if ctext.IsAlpha(c) {
 				return 2 | accept
 			}
 		case 2:
@@ -101,7 +101,7 @@ func word(prefix byte, more func(byte) bool) func(int, byte) int {
 func number(n int) func(int, byte) int {
 	return func(state int, c byte) int {
 		state &= bits // even: before a digit
-		if isDigit(c) {
+		if ctext.IsDigit(c) {
 			state |= 1
 			if state == 2*n-1 {
 				return state | accept
@@ -141,7 +141,7 @@ func symbol(chars string) func(int, byte) int {
 	}
 }
 
-func wordDash(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' || c == '-' }
+func wordDash(c byte) bool { return ctext.IsAlnum(c) || c == '_' || c == '-' }
 
 // newPatterns returns those of all tokens; of two of the same length the first
 // counts.
@@ -157,7 +157,7 @@ func newPatterns() []pattern {
 				return 1
 			case state == 1 && c|0x20 == 'x':
 				return 2
-			case state&bits >= 2 && isDigit(c):
+			case state&bits >= 2 && ctext.IsDigit(c):
 				return 3 | accept
 			}
 			return dead
@@ -167,7 +167,7 @@ func newPatterns() []pattern {
 			switch {
 			case state == 0 && c == '-':
 				return 1
-			case state&bits >= 1 && isDigit(c):
+			case state&bits >= 1 && ctext.IsDigit(c):
 				return 2 | accept
 			}
 			return dead

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -74,6 +75,7 @@ func (s *session) store(id pcp.PMID, text string) bool {
 // it.
 func (s *session) parseValue(text string, t pcp.Type) (v pcp.Value, ok bool) {
 	trimmed := strings.TrimLeft(text, " \t\v\f\r")
+	end := len(trimmed) // of the number
 	var err error
 	switch t {
 	case pcp.Type32, pcp.Type64:
@@ -96,12 +98,12 @@ func (s *session) parseValue(text string, t pcp.Type) (v pcp.Value, ok bool) {
 			v = pcp.Uint32Value(uint32(n))
 		}
 	case pcp.TypeFloat:
-		var f float64
-		f, err = cli.Strtod(trimmed, 32)
-		v = pcp.FloatValue(float32(f))
+		var f float32
+		f, end, err = ctext.Strtof(trimmed)
+		v = pcp.FloatValue(f)
 	case pcp.TypeDouble:
 		var f float64
-		f, err = cli.Strtod(trimmed, 64)
+		f, end, err = ctext.Strtod(trimmed)
 		v = pcp.DoubleValue(f)
 	case pcp.TypeString:
 		return pcp.StringValue(text), true
@@ -110,10 +112,10 @@ func (s *session) parseValue(text string, t pcp.Type) (v pcp.Value, ok bool) {
 		return v, false
 	}
 	switch {
-	case err == nil && trimmed != "":
+	case err == nil && end == len(trimmed):
 		return v, true
-	case errors.Is(err, strconv.ErrRange), errors.Is(err, cli.ErrRange):
-		s.printf("Error: Decoding value: %s\n", cli.ErrRange)
+	case errors.Is(err, strconv.ErrRange) && end == len(trimmed):
+		s.printf("Error: Decoding value: %s\n", pcp.Error(-int32(syscall.ERANGE)))
 	default:
 		s.printf("Error: Value \"%s\" is incompatible with metric type (PM_TYPE_%s)\n", text, t)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -52,7 +53,7 @@ func run(_ context.Context, env *cli.Env) int {
 	case first == "-?" || first == "--help":
 		fmt.Fprint(env.Stderr, usage)
 		return 1
-	case strings.HasPrefix(first, "-") && !(len(first) > 1 && isHexDigit(first[1])):
+	case strings.HasPrefix(first, "-") && !(len(first) > 1 && ctext.IsHexDigit(first[1])):
 		fmt.Fprintf(env.Stderr, "Illegal option -- %s\n%s", first[1:], usage)
 		return 1
 	}
@@ -88,21 +89,15 @@ func decode(s string) (code int32, ok bool) {
 			return int32(n), true
 		}
 	}
-	s = strings.TrimLeft(s, " \t\n\v\f\r")
+	s = ctext.TrimSpace(s)
 	end := 0
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		end = 1
 	}
-	for end < len(s) && '0' <= s[end] && s[end] <= '9' {
-		end++
-	}
+	end = ctext.Digits(s, end)
 	n, err := strconv.ParseInt(s[:end], 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, false
 	}
 	return int32(n), true
-}
-
-func isHexDigit(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
 }

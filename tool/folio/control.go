@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // maxControl is the most bytes that a control file may have.
@@ -105,7 +107,7 @@ func parseControl(text string) (map[string]string, error) {
 			continue
 		}
 		n := 0
-		for n < len(rest) && isName(rest[n], n) {
+		for n < len(rest) && ctext.IsName(rest[n], n) {
 			n++
 		}
 		if n == 0 || n == len(rest) || rest[n] != '=' {
@@ -120,11 +122,6 @@ func parseControl(text string) (map[string]string, error) {
 		}
 		vars[rest[:n]], rest = value, after
 	}
-}
-
-// isName reports whether c may be at a place of a variable's name.
-func isName(c byte, at int) bool {
-	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || at > 0 && '0' <= c && c <= '9'
 }
 
 // word reads a word of the shell, with its quotes and variables.
@@ -181,7 +178,7 @@ func word(s string, vars map[string]string) (value, rest string, err error) {
 func variable(s string) (name string, n int) {
 	brace := strings.HasPrefix(s, "{")
 	t := strings.TrimPrefix(s, "{")
-	for n < len(t) && isName(t[n], n) {
+	for n < len(t) && ctext.IsName(t[n], n) {
 		n++
 	}
 	name = t[:n]

@@ -2,11 +2,11 @@ package getopt
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -53,11 +53,7 @@ func (r *reader) read(in io.Reader) error {
 	ended := false
 	for lines.Scan() {
 		r.line++
-		line := lines.Bytes()
-		// Nothing sees what follows a NUL.
-		if i := bytes.IndexByte(line, 0); i >= 0 {
-			line = line[:i]
-		}
+		line := ctext.Bytes(lines.Bytes())
 		switch {
 		case ended:
 			r.text(string(line))
@@ -72,15 +68,13 @@ func (r *reader) read(in io.Reader) error {
 	return lines.Err()
 }
 
-const blanks = " \t\n\v\f\r"
-
 // skip cuts off the blanks that s begins with.
-func skip(s string) string { return strings.TrimLeft(s, blanks) }
+func skip(s string) string { return ctext.TrimSpace(s) }
 
 // word cuts off the word that s begins with. The rest begins with the blank
 // after it, if there is one.
 func word(s string) (first, rest string) {
-	if i := strings.IndexAny(s, blanks); i >= 0 {
+	if i := strings.IndexAny(s, ctext.Space); i >= 0 {
 		return s[:i], s[i:]
 	}
 	return s, ""

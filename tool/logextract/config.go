@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -98,9 +99,6 @@ func (c *config) reason(err error) {
 	fmt.Fprintf(c.x.env.Stderr, "Reason: %s\n", cli.ErrText(err))
 }
 
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
-
 // next reads a token into c.tok.
 func (c *config) next() error {
 	for len(c.text) > 0 {
@@ -116,11 +114,11 @@ func (c *config) next() error {
 		case ch == '[' || ch == ']' || ch == ',':
 			c.tok = token{ch, take(1, func(byte) bool { return false })}
 			return nil
-		case isLetter(ch):
-			c.tok = token{'n', take(1, func(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' || c == '.' })}
+		case ctext.IsAlpha(ch):
+			c.tok = token{'n', take(1, func(c byte) bool { return ctext.IsAlpha(c) || ctext.IsDigit(c) || c == '_' || c == '.' })}
 			return nil
-		case isDigit(ch):
-			c.tok = token{'0', take(1, isDigit)}
+		case ctext.IsDigit(ch):
+			c.tok = token{'0', take(1, ctext.IsDigit)}
 			return nil
 		case ch == '#':
 			take(1, func(c byte) bool { return c != '\n' })

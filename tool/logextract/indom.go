@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // An indom is an instance domain with its history in all inputs.
@@ -101,10 +102,7 @@ func members(body []byte) []member {
 		if off < 0 || off > len(names) {
 			continue
 		}
-		name := names[off:]
-		if k := bytes.IndexByte(name, 0); k >= 0 {
-			name = name[:k]
-		}
+		name := ctext.Bytes(names[off:])
 		list[i].name = name[:len(name):len(name)]
 	}
 	return list

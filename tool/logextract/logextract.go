@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -108,10 +109,7 @@ func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
 // volumeSize reads an argument of -v that is not a plain number: bytes, as "10Mb",
 // or an interval. Later versions of the C tool know these.
 func (f *flags) volumeSize(arg string) bool {
-	digits := 0
-	for digits < len(arg) && isDigit(arg[digits]) {
-		digits++
-	}
+	digits := ctext.Digits(arg, 0)
 	n, err := strconv.ParseInt(arg[:digits], 10, 32)
 	if err != nil || n <= 0 {
 		return false

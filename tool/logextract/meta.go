@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // A metric is what is known of one, in all inputs.
@@ -405,7 +406,7 @@ func (x *extractor) takeText(body []byte) (bool, error) {
 		x.md.texts[key] = &textRec{body: body}
 		return true, nil
 	}
-	from, to := cString(rec.body[12:]), cString(body[12:])
+	from, to := ctext.Bytes(rec.body[12:]), ctext.Bytes(body[12:])
 	if !bytes.Equal(from, to) {
 		if class == pcp.TextOneLine {
 			x.complain("Warning: %s one line text changed from\n  \"%s\" to\n  \"%s\"!", what, from, to)
@@ -415,13 +416,6 @@ func (x *extractor) takeText(body []byte) (bool, error) {
 	}
 	rec.body = body
 	return true, nil
-}
-
-func cString(b []byte) []byte {
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		return b[:i]
-	}
-	return b
 }
 
 // link gives metrics and instance domains what belongs to them, once all is known.

@@ -1,7 +1,6 @@
 package logpaste
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/importer"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -103,10 +103,7 @@ func read(env *cli.Env, file string) ([]byte, error) {
 		in = f
 	}
 	b, err := io.ReadAll(io.LimitReader(in, maxText+1))
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		b = b[:i]
-	}
-	return b, err
+	return ctext.Bytes(b), err
 }
 
 // version returns the version of archives that the configuration asks for.

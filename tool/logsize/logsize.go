@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -86,14 +86,12 @@ func (t *tool) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 
 // atoi is C's: the number that s starts with, 0 if there is none.
 func atoi(s string) int {
-	s = strings.TrimLeft(s, " \t\n\v\f\r")
+	s = ctext.TrimSpace(s)
 	n := 0
 	if n < len(s) && (s[n] == '-' || s[n] == '+') {
 		n++
 	}
-	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
-		n++
-	}
+	n = ctext.Digits(s, n)
 	v, err := strconv.ParseInt(s[:n], 10, 32)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0

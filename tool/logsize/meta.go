@@ -1,13 +1,13 @@
 package logsize
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // An indom sums up the records of an instance domain.
@@ -144,10 +144,7 @@ func (p *part) desc(body []byte) bool {
 		if uint64(k) > uint64(len(body)-4) {
 			return false
 		}
-		name := body[4 : 4+k]
-		if i := bytes.IndexByte(name, 0); i >= 0 {
-			name = name[:i]
-		}
+		name := ctext.Bytes(body[4 : 4+k])
 		fmt.Fprintf(p.out, " %*s", k, name)
 		body = body[4+k:]
 	}
@@ -193,10 +190,7 @@ func (p *part) inDom(d *indom, typ archive.MetaType, body []byte) bool {
 		if int(at) >= len(text) {
 			return false
 		}
-		name := text[at:]
-		if k := bytes.IndexByte(name, 0); k >= 0 {
-			name = name[:k]
-		}
+		name := ctext.Bytes(text[at:])
 		if p.verbose > 0 {
 			switch {
 			case j == 0:

@@ -1,7 +1,6 @@
 package mmvdump
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/mmv"
 )
 
@@ -71,11 +71,7 @@ func (d *dumper) text(at uint64) []byte {
 	if at >= d.size {
 		return nil
 	}
-	b := d.file[at:]
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		b = b[:i]
-	}
-	return b
+	return ctext.Bytes(d.file[at:])
 }
 
 // record returns the text of a string record.

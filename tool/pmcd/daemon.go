@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/internal/getopt"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/service"
@@ -144,9 +145,8 @@ func readOptions(path string) (args []string, vars map[string]string, err error)
 const maxOptionsFile = 1 << 20
 
 func isName(s string) bool {
-	for i, c := range s {
-		letter := c == '_' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
+	for i := range len(s) {
+		if !ctext.IsName(s[i], i) {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmapi"
@@ -184,13 +185,13 @@ func (s *storer) restrict(ctx context.Context) int {
 }
 
 func (s *storer) parse() (pcp.Value, int) {
-	v, err := cli.ParseValue(s.text, s.desc.Type)
+	v, err := pcp.ParseValue(s.text, s.desc.Type)
 	switch {
 	case err == nil:
 		return v, 0
 	case errors.Is(err, pcp.ErrType):
 		fmt.Fprintf(s.env.Stderr, "The value \"%s\" is incompatible with the data type (PM_TYPE_%s)\n", s.text, s.desc.Type)
-	case errors.Is(err, cli.ErrRange):
+	case errors.Is(err, syscall.ERANGE):
 		fmt.Fprintf(s.env.Stderr, "The value \"%s\" is out of range for the data type (PM_TYPE_%s)\n", s.text, s.desc.Type)
 	default:
 		s.env.Fatalf("cannot convert string value \"%s\": %s", s.text, cli.ErrText(err))

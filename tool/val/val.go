@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -433,11 +434,11 @@ func (x *viewer) storeFilter(ctx context.Context) int {
 	v := pcp.StringValue(x.filter)
 	if !x.events {
 		var err error
-		v, err = cli.ParseValue(x.filter, x.desc.Type)
+		v, err = pcp.ParseValue(x.filter, x.desc.Type)
 		switch {
 		case errors.Is(err, pcp.ErrType):
 			return x.env.Fatalf("filter \"%s\" incompatible with metric type (PM_TYPE_%s)", x.filter, x.desc.Type)
-		case errors.Is(err, cli.ErrRange):
+		case errors.Is(err, syscall.ERANGE):
 			return x.env.Fatalf("filter value \"%s\" is out of range for metric data type (PM_TYPE_%s)", x.filter, x.desc.Type)
 		case err != nil:
 			return x.env.Fatalf("failed to convert value \"%s\": %s", x.filter, cli.ErrText(err))

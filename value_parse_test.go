@@ -1,4 +1,4 @@
-package cli
+package pcp_test
 
 import (
 	"testing"
@@ -10,11 +10,11 @@ import (
 func TestParseValue(t *testing.T) {
 	f := func(s string, typ pcp.Type, want string) {
 		t.Helper()
-		v, err := ParseValue(s, typ)
+		v, err := pcp.ParseValue(s, typ)
 		got := ""
 		switch {
 		case err != nil:
-			got = ErrText(err)
+			got = err.Error()
 		case v.Type() != typ:
 			t.Fatalf("ParseValue(%q, %v) is of type %v", s, typ, v.Type())
 		default:
