@@ -35,7 +35,7 @@ type Archive struct {
 	endSize int64         // size of the last volume when end was found
 }
 
-// A volume is an open file with those who use it.
+// A volume is an open file and a count of its users.
 type volume struct {
 	number int
 	src    *compressed.File
@@ -196,7 +196,7 @@ func (a *Archive) loadIndex(path string) error {
 		return err
 	}
 	if size, err := src.Size(); err == nil && size == int64(LabelSize(label.Version)) {
-		// As the C library has it: nothing but a label is no archive yet.
+		// As in the C library, a label alone is not an archive yet.
 		return fmt.Errorf("nothing after the label: %w", pcp.ErrNoData)
 	}
 	a.index = list
@@ -232,7 +232,7 @@ func (a *Archive) loadMeta(o Options, path string) error {
 	return nil
 }
 
-// sameLabel tells whether a file belongs to the volumes.
+// sameLabel reports whether a file belongs to the volumes.
 func (a *Archive) sameLabel(l Label, vol int32) error {
 	if err := l.check(vol); err != nil {
 		return err
@@ -244,8 +244,8 @@ func (a *Archive) sameLabel(l Label, vol int32) error {
 	return nil
 }
 
-// Refresh takes in what was added to an archive that still grows: metadata,
-// index and volumes. Readers go on where they are.
+// Refresh reads what was added to an archive that still grows: metadata, index
+// and volumes. Readers go on from where they are.
 func (a *Archive) Refresh() error {
 	fresh := &Archive{open: map[int]*volume{}}
 	p, err := fresh.find(Options{}, a.path)
@@ -265,7 +265,7 @@ func (a *Archive) Refresh() error {
 		mr := &MetaReader{label: a.label, off: a.read}
 		mr.reset(io.NewSectionReader(src, a.read, n-a.read))
 		err := a.meta.load(mr)
-		// What is being written may be cut; it is read next time.
+		// A record that is being written may be cut; it is read next time.
 		if err != nil && !errors.Is(err, errShort) {
 			return fmt.Errorf("%s: %w", p.meta, err)
 		}
@@ -296,7 +296,7 @@ func (a *Archive) Close() error {
 // Path returns the base name of the archive with its directory.
 func (a *Archive) Path() string { return a.path }
 
-// Label returns the label of the first volume that there is.
+// Label returns the label of the first existing volume.
 func (a *Archive) Label() Label { return a.label }
 
 // Version returns the version of the format.
@@ -308,10 +308,10 @@ func (a *Archive) Meta() *Meta { return a.meta }
 // Index returns the temporal index, nil if there is none. It belongs to a.
 func (a *Archive) Index() []IndexEntry { return a.index }
 
-// Volumes returns the numbers of the volumes that there are, ascending.
+// Volumes returns the numbers of the existing volumes, ascending.
 func (a *Archive) Volumes() []int { return a.vols }
 
-// volume opens a volume and checks its label. It must be given back.
+// volume opens a volume and checks its label. The caller must release it.
 func (a *Archive) volume(number int) (*volume, Label, error) {
 	path := a.path + "." + strconv.Itoa(number)
 	a.mu.Lock()
@@ -402,8 +402,8 @@ func (a *Archive) begun(v *volume, n int64) bool {
 	return true
 }
 
-// indexed returns how long the file of a volume has been, as far as the index
-// knows.
+// indexed returns how long the file of a volume must have been, going by the
+// index.
 func (a *Archive) indexed(number int) int64 {
 	most := int64(0)
 	for i := len(a.index) - 1; i >= 0; i-- {
@@ -414,13 +414,13 @@ func (a *Archive) indexed(number int) int64 {
 	return most
 }
 
-// ErrNoVolume means that there is nothing of a volume to be read: it was removed,
-// or it was begun and has no records, or it is a copy of another one. Readers go on with the next one. Any other
-// error of opening a volume is damage, and ends reading.
+// ErrNoVolume means that a volume has nothing to read: it was removed, it was
+// begun and has no records, or it is a copy of another one. Readers go on with the
+// next volume. Any other error of opening a volume is damage, and ends reading.
 var ErrNoVolume = errors.New("volume without records")
 
-// release gives a volume back. One that nobody uses stays open until another
-// one is given back.
+// release ends a use of a volume. A volume without users stays open until another
+// one is released.
 func (a *Archive) release(v *volume) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -433,9 +433,9 @@ func (a *Archive) release(v *volume) {
 	}
 }
 
-// Records returns the records from a time on, forwards those not before it and
-// backwards those not after it. Records that run against the direction of time
-// are left out. A record is valid until the next one.
+// Records returns the records from a time on: forwards those not before it,
+// backwards those not after it. It leaves out records that run against the
+// direction of time. A record is valid until the next one.
 func (a *Archive) Records(from pcp.Timestamp, dir Direction) iter.Seq2[*pcp.Result, error] {
 	return func(yield func(*pcp.Result, error) bool) {
 		r := a.NewReader()

@@ -18,8 +18,8 @@ import (
 	"github.com/go-pcp/pcp/archive/internal/compressed/lzwtest"
 )
 
-// many returns an archive whose volume is larger than what is read at once, by
-// far, and compresses well.
+// many returns an archive whose volume is much larger than what is read at once,
+// and compresses well.
 func many(version int, records uint32) *maker {
 	m := newMaker(version)
 	m.desc(pcp.Desc{PMID: load, Type: pcp.TypeU32, InDom: dom, Sem: pcp.SemInstant}, "load")
@@ -136,7 +136,8 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// damageCompressed cuts and damages a compressed volume: errors, no more.
+// damageCompressed cuts and damages a compressed volume: readers must return
+// errors and not panic.
 func damageCompressed(t *testing.T, path, base string) {
 	t.Helper()
 	good, err := os.ReadFile(path)
@@ -167,7 +168,7 @@ func damageCompressed(t *testing.T, path, base string) {
 	}
 }
 
-// TestAllocs pins that reading records allocates nothing.
+// TestAllocs checks that reading records does not allocate.
 func TestAllocs(t *testing.T) {
 	m := many(archive.Version3, 5000)
 	v, _, err := archive.NewVolumeReader(bytes.NewReader(m.data), int64(len(m.data)))

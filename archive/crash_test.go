@@ -100,8 +100,8 @@ func checkChurn(t *testing.T, base string) int {
 		}
 		n++
 	}
-	// Where the last volume is cut and not yet in the index, readers take the
-	// end from the volume before it, as the C library does.
+	// If the last volume is cut and not yet in the index, readers take the end
+	// from the volume before it, as the C library does.
 	vols, index := a.Volumes(), a.Index()
 	if n > 0 && (!cut || len(index) > 0 && int(index[len(index)-1].Vol) == vols[len(vols)-1]) {
 		if end, err := a.End(); err != nil || end.Sec != int64(999+n) {
@@ -122,7 +122,7 @@ func checkChurn(t *testing.T, base string) int {
 
 // TestCrash looks at the files as they are after each write of a Writer, and
 // in the middle of each: they are an archive up to its last complete record.
-// Metadata cut inside of a record are left out, for which see Writer.
+// It leaves out metadata cut inside of a record; see Writer.
 func TestCrash(t *testing.T) {
 	for _, version := range []int{Version2, Version3} {
 		j := new(journal)

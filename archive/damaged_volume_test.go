@@ -113,8 +113,8 @@ func everyWay(t *testing.T, base string, fn func(way string, records int, err er
 }
 
 // TestDamagedVolumeCompressed damages one of three compressed volumes, whose
-// formats have check sums. Whoever reads gets all records or an error: a volume
-// that cannot be read is not passed over.
+// formats have check sums. A reader gets all records or an error: it does not skip
+// a volume that cannot be read.
 func TestDamagedVolumeCompressed(t *testing.T) {
 	for kind, compress := range compressors {
 		suffix := strings.TrimRight(kind, " c")

@@ -1,6 +1,6 @@
-// Package archive reads and writes PCP archives, what pmlogger(1) writes:
-// versions 2 and 3, of any number of volumes, finished or still growing, and
-// to read also compressed.
+// Package archive reads and writes PCP archives, which pmlogger(1) writes, of
+// versions 2 and 3 and of any number of volumes. It also reads compressed
+// archives, and those that are still growing.
 //
 //	a, err := archive.Open("/var/log/pcp/pmlogger/host/20260101")
 //	if err != nil {
@@ -24,16 +24,16 @@
 //
 // Files may end in .xz, .zst, .gz, .bz2, .bz, .lzma, .Z or .z. An .xz file of
 // several blocks, each no larger than 32 MiB, as pmlogger_daily(1) makes them,
-// is read by block where it is needed, and ahead where it is read in order. A
-// damaged block is noticed at its end, at the latest: what is before was used
-// then. Any other compressed file is expanded as a whole, to memory if it is
-// small and else to a temporary file without a name, which goes with the
-// process.
+// is read block by block as needed, and ahead if it is read in order. A damaged
+// block is noticed at its end at the latest, when the data before have been used.
+// Any other compressed file is expanded as a whole: to memory if it is small,
+// otherwise to a temporary file without a name, which ends with the process.
 //
 // A [Writer] makes an archive, of values or of records copied from another; the
-// Append functions write single records, also from one version to the other.
-// For data that a program has itself, package importer is the shorter way.
+// Append functions write single records, also from one version to the other. For
+// a program's own data, package importer is the shorter way.
 //
-// Bytes of an archive are never trusted: what is wrong is an error that wraps
-// a code such as [pcp.ErrLogRec] and says in which file and where.
+// Bytes of an archive are never trusted: for a mistake in them, the package
+// returns an error that wraps a code such as [pcp.ErrLogRec] and names the file
+// and the place.
 package archive

@@ -22,7 +22,7 @@ const (
 // returns and WriteMeta and WriteRecord take. They are how a single record
 // gets from one version to the other.
 
-// checkStamp tells whether a time can be written in a version.
+// checkStamp returns an error if a time cannot be written in a version.
 func checkStamp(t pcp.Timestamp, version int) error {
 	if t.Nsec < 0 || t.Nsec >= 1e9 {
 		return fmt.Errorf("time of %d nanoseconds: %w", t.Nsec, errInvalid)
@@ -33,16 +33,16 @@ func checkStamp(t pcp.Timestamp, version int) error {
 	return nil
 }
 
-// AppendResult appends the contents of a volume's record. A set is written as
-// its ValFmt says; values in place must have a type of 4 bytes or none. What
-// DecodeResult made of a record comes out as it was, but for the bytes that
-// fill up a block, which some old programs left to chance, and for strings
-// without a closing NUL, which get one.
+// AppendResult appends the contents of a volume's record. It writes a set as its
+// ValFmt says; values in place must have a type of 4 bytes or none. A record that
+// DecodeResult has decoded comes out as it was, with two exceptions: the bytes
+// that fill up a block, which some old programs did not set, and strings without
+// a closing NUL, which get one.
 func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
 	if err := checkStamp(res.Time, version); err != nil {
 		return b, err
 	}
-	// The length of the sets, so that the blocks go to where they belong at once.
+	// The length of the sets gives the place of the first block.
 	size := HeadSize(version)
 	for i := range res.Sets {
 		if size += 8; len(res.Sets[i].Values) > 0 {
@@ -148,16 +148,16 @@ func AppendInDom(b []byte, t pcp.Timestamp, indom pcp.InDom, instances []pcp.Ins
 	})
 }
 
-// AppendInDomDelta appends the contents of the record that says what changed
-// in an instance domain. There is none before version 3.
+// AppendInDomDelta appends the contents of the record that says what changed in
+// an instance domain. Versions before 3 do not have such records.
 func AppendInDomDelta(b []byte, t pcp.Timestamp, indom pcp.InDom, changes []Change) ([]byte, error) {
 	return appendInDom(b, MetaInDomDelta, t, indom, len(changes), func(i int) (int32, []byte, bool) {
 		return changes[i].Inst, changes[i].Name, changes[i].Name != nil
 	})
 }
 
-// appendInDom appends n instances that at returns; of those that are gone it
-// returns false.
+// appendInDom appends n instances that at returns; at returns false for those
+// that are gone.
 func appendInDom[S string | []byte](b []byte, typ MetaType, t pcp.Timestamp, indom pcp.InDom, n int, at func(i int) (int32, S, bool)) ([]byte, error) {
 	version := Version3
 	if typ == MetaInDomV2 {
@@ -248,9 +248,10 @@ func AppendLabels(b []byte, t pcp.Timestamp, level pcp.LabelFlags, ident uint32,
 	return b, nil
 }
 
-// AppendMeta appends the contents of a record of the metadata as a version has
-// it. A delta of an instance domain has no form in version 2: what it comes to
-// is for the caller to find out, who knows what came before.
+// AppendMeta appends the contents of a record of the metadata in the form of a
+// version. Version 2 has no form for a delta of an instance domain: the caller,
+// which knows the records before, must find out the result of the delta and write
+// that.
 func AppendMeta(b []byte, rec *MetaRecord, version int) ([]byte, error) {
 	switch rec.Type {
 	case MetaDesc:

@@ -14,7 +14,8 @@ import (
 
 var sameResult = []cmp.Option{cmp.Exporter(func(reflect.Type) bool { return true }), cmpopts.IgnoreFields(pcp.Result{}, "values"), cmpopts.EquateEmpty()}
 
-// FuzzAppendResult encodes what it decodes: the same again, in both versions.
+// FuzzAppendResult decodes records and encodes them again, in both versions: the
+// result must be the same.
 func FuzzAppendResult(f *testing.F) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		w := create(f, archive.WriterConfig{Label: archive.Label{Version: version}})
@@ -56,7 +57,7 @@ func FuzzAppendResult(f *testing.F) {
 		if diff := cmp.Diff(&res, &again, sameResult...); diff != "" {
 			t.Error(diff)
 		}
-		// The other version has the same to say, but for the time.
+		// The other version has the same contents, except the time.
 		if b, err = archive.AppendResult(b[:0], &res, other); err != nil {
 			if v3 && res.Time.Sec != int64(int32(res.Time.Sec)) {
 				return
@@ -73,7 +74,7 @@ func FuzzAppendResult(f *testing.F) {
 	})
 }
 
-// noType tells whether there is a value in a block without a type of its own.
+// noType reports whether there is a value in a block without a type of its own.
 func noType(res *pcp.Result) bool {
 	for _, vs := range res.Sets {
 		for _, v := range vs.Values {
@@ -85,7 +86,8 @@ func noType(res *pcp.Result) bool {
 	return false
 }
 
-// FuzzAppendMeta encodes what it decodes of metadata: the same again.
+// FuzzAppendMeta decodes metadata and encodes them again: the result must be the
+// same.
 func FuzzAppendMeta(f *testing.F) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		w := create(f, archive.WriterConfig{Label: archive.Label{Version: version}})

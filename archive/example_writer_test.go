@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// An archive with one metric, as pmlogger would write it. For data that a
-// program has itself the package importer is the shorter way.
+// An archive with one metric, as pmlogger would write it. For a program's own
+// data, package importer is the shorter way.
 func ExampleWriter() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

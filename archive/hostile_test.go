@@ -175,7 +175,7 @@ func (m *maker) writeTo(t testing.TB, base string) {
 	}
 }
 
-// exercise reads all there is; what is wrong must be an error with a code.
+// exercise reads everything; each error must have a code.
 func exercise(t testing.TB, base string) (records int) {
 	t.Helper()
 	a, err := archive.Open(base)
@@ -356,7 +356,7 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
-// TestErrors names what must be said of what.
+// TestErrors checks the error for each kind of damage.
 func TestErrors(t *testing.T) {
 	f := func(what string, want error, change func(m *maker)) {
 		t.Helper()

@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// An IndexEntry says where in the metadata and in a volume what belongs to a
-// time ends: nothing later lies before (pmLogTI).
+// An IndexEntry gives, for a time, an offset in the metadata and one in a volume:
+// nothing later is stored before them (pmLogTI).
 type IndexEntry struct {
 	Time pcp.Timestamp
 	Vol  int32
@@ -28,8 +28,8 @@ const (
 	indexSize3 = 32
 )
 
-// DecodeIndexEntry decodes the entry that b starts with; it has at least the
-// bytes of one.
+// DecodeIndexEntry decodes the entry that b starts with. b must hold at least one
+// entry.
 func DecodeIndexEntry(b []byte, version int) IndexEntry {
 	e := IndexEntry{Time: decodeStamp(b, version)}
 	b = b[stampSize(version):]
@@ -42,8 +42,8 @@ func DecodeIndexEntry(b []byte, version int) IndexEntry {
 	return e
 }
 
-// ReadIndex reads a whole temporal index. A last entry that is cut is ignored:
-// the next one may just be written.
+// ReadIndex reads a whole temporal index. It ignores a cut last entry, which the
+// logger may just be writing.
 func ReadIndex(r io.Reader) (Label, []IndexEntry, error) {
 	var head [labelSize3]byte
 	n, err := io.ReadFull(r, head[:8])

@@ -16,9 +16,9 @@ type InDomRecord struct {
 	Instances []pcp.Instance
 }
 
-// A timeline is the history of one instance domain. Records stay as the file
-// has them, with names by number, which takes no more memory than the file:
-// what was true at a time is put together when it is asked for.
+// A timeline is the history of one instance domain. It keeps records as they are
+// in the file, with names by number, which takes no more memory than the file. It
+// works out the state at a time when that is asked for.
 type timeline struct {
 	records []indomRecord // by time; of the same time the last one holds
 	names   []string      // each once
@@ -42,7 +42,7 @@ type member struct {
 	name uint32 // number in timeline.names, or gone
 }
 
-// gone marks an instance that a delta removes, and in a span one that is not there.
+// gone marks an instance that a delta removes, and in a span one that is missing.
 const gone = ^uint32(0)
 
 // A span says that from a record on an instance has a name.
@@ -51,9 +51,8 @@ type span struct {
 	name   uint32
 }
 
-// add takes in a record of the file. What C drops is dropped: a record without
-// instances, and one that repeats another of the same time, which then counts
-// as the latest.
+// add adds a record of the file. Like C, it drops a record without instances, and
+// one that repeats another of the same time, which then counts as the latest.
 func (t *timeline) add(rec *MetaRecord) {
 	if len(rec.Instances) == 0 {
 		return
@@ -68,7 +67,7 @@ func (t *timeline) add(rec *MetaRecord) {
 	if !slices.IsSortedFunc(r.insts, compareMembers) {
 		slices.SortStableFunc(r.insts, compareMembers)
 	}
-	// Where it belongs: after all that are no later, which is nearly always
+	// It belongs after all records that are not later, which is nearly always
 	// the end.
 	i := len(t.records)
 	for i > 0 && r.time.Compare(t.records[i-1].time) < 0 {
@@ -101,13 +100,13 @@ func (t *timeline) intern(name []byte) uint32 {
 	return n
 }
 
-// at returns the number of the record that holds at a time, -1 if there is none yet.
+// at returns the number of the record that applies at a time, -1 if there is none yet.
 func (t *timeline) at(when pcp.Timestamp) int {
 	return sort.Search(len(t.records), func(i int) bool { return t.records[i].time.Compare(when) > 0 }) - 1
 }
 
-// longChain is how many deltas are applied to list instances before the spans
-// are the shorter way.
+// longChain is the number of deltas to apply from which on it is faster to list
+// instances by the spans.
 const longChain = 64
 
 // members returns the instances of record i, sorted. They belong to the timeline.
@@ -137,9 +136,9 @@ func (t *timeline) members(i int) []member {
 	return set
 }
 
-// applyDelta appends to room what delta makes of set. A new name for an
-// instance that is already there is ignored, and so is the removal of one that
-// is not, as in C.
+// applyDelta appends to room the result of applying delta to set. As in C, it
+// ignores a new name for an instance that exists, and the removal of one that does
+// not.
 func applyDelta(room, set, delta []member) []member {
 	for len(set) > 0 || len(delta) > 0 {
 		switch {
@@ -185,8 +184,8 @@ func (t *timeline) each(yield func(time pcp.Timestamp, set []member) bool) {
 	}
 }
 
-// index builds the spans, in time that grows with what the records hold and
-// not with what there is at each of them.
+// index builds the spans. Its time grows with the contents of the records, not
+// with the number of instances at each of them.
 func (t *timeline) index() {
 	t.spans = make(map[int32][]span)
 	type state struct {
@@ -229,8 +228,8 @@ func (t *timeline) index() {
 	}
 }
 
-// spanAt returns which of the spans of an instance holds in record i, -1 if
-// none does yet.
+// spanAt returns which of the spans of an instance applies in record i, -1 if none
+// does yet.
 func spanAt(s []span, i int) int {
 	return sort.Search(len(s), func(k int) bool { return int(s[k].record) > i }) - 1
 }

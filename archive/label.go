@@ -30,8 +30,8 @@ const (
 	labelMagic = 0x50052600 // PM_LOG_MAGIC, with the version in the low byte
 )
 
-// FeatureQA is a feature bit for tests (PM_LOG_FEATURE_QA). An archive with any
-// other is refused.
+// FeatureQA is a feature bit for tests (PM_LOG_FEATURE_QA). Archives with other
+// bits are refused.
 const FeatureQA = 1 << 31
 
 // LabelSize returns the length of a label of a version, framing included, 0 if
@@ -92,7 +92,7 @@ func DecodeLabel(b []byte) (Label, error) {
 	return l, nil
 }
 
-// Append appends l as it stands in a file. What does not fit is cut.
+// Append appends l as it stands in a file. Strings that do not fit are cut.
 func (l *Label) Append(b []byte) []byte {
 	size := LabelSize(l.Version)
 	start := len(b)
@@ -133,7 +133,7 @@ func appendStamp(b []byte, t pcp.Timestamp, version int) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(t.Nsec/1000))
 }
 
-// check tells whether l is the label of file number vol.
+// check returns an error unless l is the label of file number vol.
 func (l *Label) check(vol int32) error {
 	if l.Vol != vol {
 		return fmt.Errorf("label of volume %d, want %d: %w", l.Vol, vol, pcp.ErrLabel)

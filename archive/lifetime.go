@@ -16,10 +16,9 @@ type Lifetime struct {
 	Gone bool          // it is not in the last record, and Died is set
 }
 
-// Lifetimes returns all instances that an instance domain ever had, each once:
-// those of the latest record first, by number within a record, as
-// pmGetInDomArchive(3) lists them. Most is how many there were at a time, at
-// the most.
+// Lifetimes returns all instances that an instance domain ever had, each once, in
+// the order of pmGetInDomArchive(3): those of the latest record first, by number
+// within a record. most is the largest number of instances at any time.
 func (m *Meta) Lifetimes(indom pcp.InDom) (list []Lifetime, most int) {
 	t := m.indoms[indom]
 	if t == nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Meta holds the metadata of an archive. It is safe for concurrent use, but not
-// while [Archive.Refresh] takes in what was added.
+// while [Archive.Refresh] runs.
 type Meta struct {
 	label Label
 	descs map[pcp.PMID]pcp.Desc
@@ -80,7 +80,7 @@ func ReadMeta(r io.Reader) (*Meta, error) {
 	return m, nil
 }
 
-// load takes in all records that mr still has.
+// load adds all records that mr still has.
 func (m *Meta) load(mr *MetaReader) error {
 	m.nodes = sync.Once{}
 	for {
@@ -122,7 +122,7 @@ func (m *Meta) add(rec *MetaRecord) error {
 }
 
 // addDesc refuses a descriptor that contradicts an earlier one. A name that
-// already stands for another metric stays with that.
+// already belongs to another metric stays with that one.
 func (m *Meta) addDesc(rec *MetaRecord) error {
 	id := rec.Desc.PMID
 	old, ok := m.descs[id]
@@ -169,9 +169,9 @@ func (m *Meta) addLabels(rec *MetaRecord) {
 	m.labels[key] = slices.Insert(list, i, l)
 }
 
-// dropRepeatedLabels drops sets that say what those before in time said. The
-// labels of instances go together or not at all: which instances there are may
-// have changed.
+// dropRepeatedLabels drops sets that repeat those before them in time. It drops
+// the labels of instances together or not at all, as the set of instances may have
+// changed.
 func (m *Meta) dropRepeatedLabels() {
 	for key, list := range m.labels {
 		kept := list[:0]
@@ -195,7 +195,7 @@ func (m *Meta) dropRepeatedLabels() {
 	}
 }
 
-// sameLabels tells whether two sets have the same labels, in any order.
+// sameLabels reports whether two sets have the same labels, in any order.
 func sameLabels(a, b pcp.LabelSet) bool {
 	if a.Inst != b.Inst || len(a.Index) != len(b.Index) || a.Err != b.Err {
 		return false
@@ -375,7 +375,7 @@ func (m *Meta) Text(kind pcp.TextKind, ident uint32) (string, error) {
 	return s, nil
 }
 
-// HasText tells whether there is any help text of a kind.
+// HasText reports whether there is any help text of a kind.
 func (m *Meta) HasText(kind pcp.TextKind) bool {
 	kind &^= pcp.TextDirect
 	for k := range m.texts {

@@ -13,8 +13,8 @@ import (
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
-// TestPrologueOracle has the real pmlogger write an archive and writes the same
-// prologue and epilogue: byte by byte.
+// TestPrologueOracle has the real pmlogger write an archive, and compares its
+// prologue and epilogue with ours byte by byte.
 func TestPrologueOracle(t *testing.T) {
 	oracle.Require(t)
 	if oracle.Path("pmlogger") == "" {

@@ -26,10 +26,10 @@ type ExpandError = compressed.LimitError
 // OpenFile opens a file of an archive. Path may lack the suffix of a compressed one.
 func OpenFile(path string) (*File, error) { return newFile(compressed.Open(path)) }
 
-// OpenDamaged is [OpenFile] for a caller that wants as much of a file as there is.
-// Of a damaged block of an .xz file it gives what can be decoded, perhaps with
-// some bytes at the end that are wrong; a file whose index is damaged or cut it
-// reads from its start as far as that goes.
+// OpenDamaged is [OpenFile] for a caller that wants as much of a file as can be
+// read. It returns the readable part of a damaged block of an .xz file, perhaps
+// with some wrong bytes at the end. If the index of the file is damaged or cut, it
+// reads from the start as far as possible.
 func OpenDamaged(path string) (*File, error) { return newFile(compressed.OpenDamaged(path)) }
 
 func newFile(f *compressed.File, err error) (*File, error) {
@@ -39,8 +39,8 @@ func newFile(f *compressed.File, err error) (*File, error) {
 	return &File{f: f}, nil
 }
 
-// OpenVolume opens a volume of the archive, whose label it has checked. The error
-// is ErrNoVolume if there is nothing of the volume to be read.
+// OpenVolume opens a volume of the archive and checks its label. If the volume has
+// nothing to read, the error is ErrNoVolume.
 func (a *Archive) OpenVolume(number int) (*File, error) {
 	v, _, err := a.volume(number)
 	if err != nil {
@@ -66,13 +66,13 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.f.ReadAt(p, o
 func (f *File) Size() (int64, error) { return f.f.Size() }
 
 // Readable returns how much of the contents can be read from the start, and the
-// error that is met there, nil if it is the end. It may have to expand all of
-// them. What [File.NextBlock] leads to may lie behind.
+// error that ends it, nil at the end of the file. It may have to expand the whole
+// file. There may be more to read after that, at [File.NextBlock].
 func (f *File) Readable() (int64, error) { return f.f.Readable() }
 
-// NextBlock returns where behind an offset at which the file cannot be read it
-// may be readable again, -1 if nothing is known of such a place: the next block
-// of a compressed file, or the next page of another one.
+// NextBlock returns the next offset after off, at which the file cannot be read,
+// where it may be readable again: the next block of a compressed file, or the next
+// page of another one. If it knows of none, it returns -1.
 func (f *File) NextBlock(off int64) int64 { return f.f.NextBlock(off) }
 
 // Close closes the file.
@@ -83,13 +83,13 @@ func (f *File) Close() error {
 	return f.f.Close()
 }
 
-// IgnoreIndex makes readers do without the temporal index: one that is damaged
-// leads astray.
+// IgnoreIndex makes readers do without the temporal index, which misleads them if
+// it is damaged.
 func (a *Archive) IgnoreIndex() { a.index = nil }
 
-// SeekNear goes where the index says that a time is, as [Reader.Seek] does, but
-// does not look for the record: NextBody then starts a bit before or after it,
-// where the C library's own tools for archives do (pmSetMode(3) alone).
+// SeekNear goes to the place of a time by the index, as [Reader.Seek] does, but
+// does not look for the record. NextBody then starts a bit before or after it, as
+// the C library's own tools for archives do (pmSetMode(3) alone).
 func (r *Reader) SeekNear(to pcp.Timestamp, dir Direction) error {
 	r.origin, r.dir, r.sought = to, dir, true
 	whole, err := r.place()
@@ -138,8 +138,8 @@ func (r *Reader) NextBody() (body []byte, vol int, err error) {
 	}
 }
 
-// HeadSize returns the length of what a record of a volume starts with: its time and
-// the number of its sets.
+// HeadSize returns the length of the head of a volume's record: its time and the
+// number of its sets.
 func HeadSize(version int) int { return stampSize(version) + 4 }
 
 // RecordTime returns the time of a record of a volume and the number of its
@@ -150,9 +150,9 @@ func RecordTime(body []byte, version int) (t pcp.Timestamp, sets int32, ok bool)
 	return t, sets, !rd.fail
 }
 
-// BaseName splits the name of a file of an archive: "x.0", "x.meta.xz" are of
-// x. Part is "meta", "index" or the number of a volume. It reports whether name
-// is one (__pmLogBaseName).
+// BaseName splits the name of a file of an archive: "x.0" and "x.meta.xz" have the
+// base x. part is "meta", "index" or the number of a volume. ok reports whether
+// name is the name of such a file (__pmLogBaseName).
 func BaseName(name string) (base, part string, ok bool) {
 	rest, _ := compressed.SplitSuffix(name)
 	i := strings.LastIndexByte(rest, '.')
@@ -207,8 +207,8 @@ func FindFiles(path string) (*Files, error) {
 	return f, nil
 }
 
-// DecodeMeta decodes the contents of a record of the metadata, without its
-// length words, as a version has it.
+// DecodeMeta decodes the contents of a record of the metadata of a version,
+// without its length words.
 func DecodeMeta(body []byte, version int) (*MetaRecord, error) {
 	if len(body) < 4 {
 		return nil, fmt.Errorf("record of %d bytes: %w", len(body)+frame, pcp.ErrLogRec)

@@ -45,10 +45,10 @@ func decodeResult(res *pcp.Result, body []byte, stamp pcp.Timestamp, head, n int
 	return nil
 }
 
-// Retype makes sense of a value whose block has no type, as in very old
-// archives, by the type that the descriptor has: it would be of Type32. Numbers of
-// 64 bits, and floating ones, come out in the order of bytes of a little-endian
-// machine, as they do from the C library there. Any other value stays.
+// Retype gives a value whose block has no type, as in very old archives, the type
+// of the descriptor; otherwise it would have Type32. Numbers of 64 bits, and
+// floating ones, come out in the byte order of a little-endian machine, as they do
+// from the C library there. Retype returns any other value as it is.
 func Retype(v pcp.Value, t pcp.Type) pcp.Value {
 	if v.Type() != pcp.Type32 || t == pcp.Type32 {
 		return v

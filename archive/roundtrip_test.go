@@ -16,8 +16,7 @@ import (
 	"github.com/go-pcp/pcp/internal/longtest"
 )
 
-// A tally counts records and those that are not the same after decoding and
-// encoding.
+// A tally counts records, and those that differ after decoding and encoding.
 type tally struct {
 	records, meta int
 	odd           map[string]int
@@ -48,7 +47,7 @@ func reencode(t *testing.T, a *archive.Archive, n *tally) {
 			t.Errorf("%s: record of %v: %v", a.Path(), res.Time, err)
 		} else if !bytes.Equal(b, r.Body()) {
 			n.differs(a)
-			// What it says must be the same all the same.
+			// It must still decode to the same contents.
 			var again pcp.Result
 			if err := archive.DecodeResult(&again, b, a.Version()); err != nil {
 				t.Errorf("%s: record of %v: encoded anew: %v", a.Path(), res.Time, err)
@@ -75,8 +74,8 @@ func reencode(t *testing.T, a *archive.Archive, n *tally) {
 	}
 }
 
-// TestRoundTrip encodes what it decodes of a generated archive, and of those
-// of the QA suite a sample; of all with PCP_TEST_LONG set.
+// TestRoundTrip decodes and encodes a generated archive and a sample of those of
+// the QA suite, or all of them if PCP_TEST_LONG is set.
 func TestRoundTrip(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		w := create(t, archive.WriterConfig{Label: archive.Label{Version: version}})
@@ -118,7 +117,7 @@ func TestRoundTripSuite(t *testing.T) {
 	}
 }
 
-// oddArchives have records that are not the same when encoded anew.
+// oddArchives have records that differ when encoded again.
 var oddArchives = map[string]string{
 	"19970807.09.54":  padding,
 	"19970807.09.59":  padding,

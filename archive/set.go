@@ -9,16 +9,16 @@ import (
 	"github.com/go-pcp/pcp/archive/internal/compressed"
 )
 
-// OpenAll opens archives that are replayed as one. They share their metadata:
-// the Meta of each is that of all, into which those of the archives are read in
-// the order of paths. A descriptor that contradicts one of an archive before is
-// an error such as pcp.ErrLogChangeSem; of names and descriptors the first
-// counts. Archives of another host than the first are pcp.ErrLogHost, two that
-// start at the same time pcp.ErrLogOverlap; a path that comes twice counts once.
-// The error is that of the first archive that cannot be opened.
+// OpenAll opens archives that are replayed as one. They share one Meta, into which
+// the metadata of the archives are read in the order of paths. The first of several
+// names or descriptors counts; a descriptor that contradicts an earlier one is an
+// error such as pcp.ErrLogChangeSem. If an archive is of another host than the
+// first, the error is pcp.ErrLogHost; if two start at the same time, it is
+// pcp.ErrLogOverlap. A repeated path counts once. OpenAll returns the error of the
+// first archive that cannot be opened.
 //
-// Of more than one archive no volume stays open, so that there may be more of
-// them than a process can have files.
+// If there are several archives, no volume stays open, so that there may be more
+// of them than a process can have files.
 func (o Options) OpenAll(paths []string) (list []*Archive, err error) {
 	switch len(paths) {
 	case 0:
@@ -82,7 +82,7 @@ func (o Options) OpenAll(paths []string) (list []*Archive, err error) {
 	return list, nil
 }
 
-// CloseIdle closes the volumes that no Reader is at. They are opened again when
+// CloseIdle closes the volumes that no Reader uses. They are opened again when
 // they are needed.
 func (a *Archive) CloseIdle() {
 	a.mu.Lock()

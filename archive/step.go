@@ -9,10 +9,10 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// Step reads the next record in a direction, whatever its time, over the ends
-// of volumes, and returns its contents without length words, not decoded, valid
-// until the next call: see [SetScanner]. It is io.EOF at the end of the archive,
-// where it may be called again.
+// Step reads the next record in a direction, whatever its time, across the ends of
+// volumes. It returns the contents without length words and not decoded, for a
+// [SetScanner]; they are valid until the next call. At the end of the archive it
+// returns io.EOF, and may be called again.
 func (r *Reader) Step(dir Direction) ([]byte, error) {
 	if r.v == nil {
 		if _, err := r.Place(r.origin, dir); err != nil {
@@ -36,7 +36,7 @@ func (r *Reader) Step(dir Direction) ([]byte, error) {
 			return nil, fmt.Errorf("%s.%d: %w", r.a.path, r.v.number, err)
 		}
 		if dir == Forward {
-			// It may have grown.
+			// The volume may have grown.
 			if size, err := r.v.src.Size(); err == nil && size > r.vr.size {
 				r.vr.SetSize(size)
 				continue
@@ -48,9 +48,9 @@ func (r *Reader) Step(dir Direction) ([]byte, error) {
 	}
 }
 
-// Place goes to where the index says that a time is close, which is between
-// two records. Before tells that the place is before that time in the direction of
-// reading, as far as the index knows. See [Reader.Approach].
+// Place goes to a place between two records that is close to a time by the index.
+// before reports whether the place is before that time in the direction of
+// reading, going by the index. See [Reader.Approach].
 func (r *Reader) Place(to pcp.Timestamp, dir Direction) (before bool, err error) {
 	r.origin, r.dir, r.sought = to, dir, true
 	whole, err := r.place()
@@ -63,9 +63,9 @@ func (r *Reader) Place(to pcp.Timestamp, dir Direction) (before bool, err error)
 	return whole, err
 }
 
-// Approach is [Reader.Seek] for [Reader.Step]: it goes to a place from which
-// Step(dir) returns the records not before a time, or with Backward not after
-// it, perhaps after a few others.
+// Approach is [Reader.Seek] for [Reader.Step]. It goes to a place from which
+// Step(dir) returns the records not before a time, or with Backward those not
+// after it, perhaps after a few others.
 func (r *Reader) Approach(to pcp.Timestamp, dir Direction) error {
 	if _, err := r.Place(to, dir); err != nil {
 		return err
@@ -98,8 +98,8 @@ func (r *Reader) MoveTo(vol int, off int64) error {
 	return nil
 }
 
-// MoveToEnd goes before the first record, or with Forward behind the last one:
-// where Step ends in that direction.
+// MoveToEnd goes to where Step ends in a direction: before the first record, or
+// with Forward behind the last one.
 func (r *Reader) MoveToEnd(dir Direction) error {
 	r.dir, r.sought = -dir, true
 	return r.ends()
@@ -114,8 +114,8 @@ func recordHead(body []byte, version int) (t pcp.Timestamp, sets int32, ok bool)
 	return decodeStamp(body, version), int32(binary.BigEndian.Uint32(body[head-4:])), true
 }
 
-// A SetScanner walks over the sets of a record of a volume without decoding
-// their values, for who wants a few metrics of many:
+// A SetScanner walks over the sets of a record of a volume without decoding their
+// values, for a caller that wants a few metrics of many:
 //
 //	for s.Start(body, version); s.Next(); {
 //		if s.PMID == id { use(s.Inst(0), s.Bits(0)) }
@@ -137,8 +137,8 @@ type SetScanner struct {
 	bad   bool
 }
 
-// Start begins with the record whose contents are body. It tells whether the
-// head of it is good.
+// Start begins with the record whose contents are body. It reports whether the
+// record's head is good.
 func (s *SetScanner) Start(body []byte, version int) bool {
 	t, n, ok := recordHead(body, version)
 	head := HeadSize(version)
@@ -154,7 +154,7 @@ func (s *SetScanner) Start(body []byte, version int) bool {
 	return true
 }
 
-// Next goes to the next set. It is false at the end, and where the record is bad.
+// Next goes to the next set. It returns false at the end, and where the record is bad.
 func (s *SetScanner) Next() bool {
 	if s.left <= 0 {
 		return false
@@ -195,12 +195,12 @@ func (s *SetScanner) Err() error {
 // Inst returns the instance of a value of the set.
 func (s *SetScanner) Inst(i int) int32 { return int32(binary.BigEndian.Uint32(s.pairs[8*i:])) }
 
-// Word returns what the set holds for a value: an in-situ value, or where
-// its block is.
+// Word returns the word of a value in the set: an in-situ value, or where its
+// block is.
 func (s *SetScanner) Word(i int) uint32 { return binary.BigEndian.Uint32(s.pairs[8*i+4:]) }
 
-// Block returns the type and the contents of a value that is not in situ; ok is
-// false if it is not within the record. They belong to it.
+// Block returns the type and the contents of a value that is not in situ. The
+// contents belong to the record. ok is false if they are not within it.
 func (s *SetScanner) Block(i int) (t pcp.Type, data []byte, ok bool) {
 	at := int64(s.Word(i))*4 - valueset.Base
 	if at < 0 || at > int64(len(s.body)-valueset.BlockHead) {

@@ -36,9 +36,9 @@ func suite(t testing.TB) []string {
 	return slices.Compact(list)
 }
 
-// TestSuite reads every archive of the QA suite from end to end, both ways. It
-// must not panic or hang; what fails must fail with a code of PCP; and of what
-// can be read to the end forwards there is as much backwards.
+// TestSuite reads every archive of the QA suite from end to end, both ways. That
+// must not panic or hang, and errors must have a code of PCP. If an archive can be
+// read to the end forwards, there are as many records backwards.
 func TestSuite(t *testing.T) {
 	opened, read := 0, 0
 	list := suite(t)

@@ -14,10 +14,10 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// Limits of what a Writer makes, and what it does unless told otherwise.
+// Limits and defaults of a Writer.
 const (
-	// MaxVolume2 is what no file of a version 2 archive may reach, for offsets
-	// are signed words of 32 bits.
+	// MaxVolume2 is a length that files of a version 2 archive may not reach,
+	// as offsets are signed words of 32 bits.
 	MaxVolume2 = math.MaxInt32
 
 	defaultIndexBytes  = 100_000
@@ -26,9 +26,9 @@ const (
 
 // A WriterConfig says what a Writer makes.
 type WriterConfig struct {
-	// Label is that of all files; Vol is not used. Version 0 means Version3.
-	// If Start is not set it becomes the time of the first record of a
-	// volume, and nothing is written to the files before that.
+	// Label is the label of all files; Vol is not used. Version 0 means
+	// Version3. If Start is not set, it becomes the time of the first record
+	// of a volume, and nothing is written to the files before that.
 	Label Label
 
 	// VolumeBytes is how long a volume may be: a record that would reach it
@@ -40,8 +40,8 @@ type WriterConfig struct {
 	// is an error (EFBIG). 0 means as long as the format allows.
 	MetaBytes int64
 
-	// IndexBytes is after how many bytes of a volume the temporal index gets an
-	// entry though nothing else calls for one. 0 means 100,000.
+	// IndexBytes is the number of bytes of a volume after which the temporal
+	// index gets an entry even without another reason. 0 means 100,000.
 	IndexBytes int64
 
 	// ManualIndex leaves all entries of the temporal index to calls of Index
@@ -67,12 +67,12 @@ type WriterConfig struct {
 // [Writer.WriteResult]) or as bytes ([Writer.WriteMeta], [Writer.WriteRecord]),
 // also mixed. Metadata of a record come before it.
 //
-// What is written stays in memory until it is much, or Flush is called. It
-// reaches the files in an order in which nothing refers to what is not there:
-// metadata, records, index. So whenever the process is killed the files are an
-// archive up to its last complete record. The one exception is a file system
-// that ends a write inside of a record of the metadata, as when it is full:
-// no reader takes metadata that end so.
+// A Writer keeps what it writes in memory until its buffer is full, or Flush is
+// called. It writes the files in the order metadata, records, index, so that
+// nothing in them refers to missing data. If the process is killed at any time, the
+// files are an archive up to its last complete record. The one exception is a file
+// system that ends a write inside of a record of the metadata, as when it is full:
+// readers refuse metadata that end this way.
 //
 // After an error all calls but Close fail with it.
 type Writer struct {
@@ -138,7 +138,7 @@ func (o *outFile) close() error {
 	return named(o.path, err)
 }
 
-// named makes sure that an error says of which file it is.
+// named makes sure that an error names its file.
 func named(path string, err error) error {
 	var p *fs.PathError
 	if err == nil || errors.As(err, &p) {
@@ -218,7 +218,7 @@ func Create(base string, cfg WriterConfig) (*Writer, error) {
 func createFile(path string) (io.WriteCloser, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return nil, err // not f, which is no nil interface
+		return nil, err // not f, which would be an interface that is not nil
 	}
 	return f, nil
 }
@@ -233,8 +233,8 @@ func (w *Writer) open(o *outFile, suffix string) error {
 	return nil
 }
 
-// CheckFree tells whether there is no file yet of an archive with that base
-// name, compressed or not: else its error is fs.ErrExist and names one.
+// CheckFree returns an error if there is a file of an archive with that base name,
+// compressed or not. The error is fs.ErrExist and names the file.
 func CheckFree(base string) error {
 	dir, name := filepath.Split(base)
 	if dir == "" {
@@ -258,8 +258,8 @@ func (w *Writer) Label() Label { return w.label }
 // Path returns the base name of the archive.
 func (w *Writer) Path() string { return w.base }
 
-// Position returns the number of the volume and the offsets in it and in the
-// metadata where what comes next will be.
+// Position returns the number of the volume, and the offsets in it and in the
+// metadata at which the next records will be.
 func (w *Writer) Position() (vol int, data, meta int64) {
 	return w.vol, w.data.pos(), w.meta.pos()
 }
@@ -293,8 +293,7 @@ func (w *Writer) SetStart(t pcp.Timestamp) error {
 	return nil
 }
 
-// fail keeps an error that leaves the files in a state that nothing may be
-// added to.
+// fail keeps an error after which nothing may be added to the files.
 func (w *Writer) fail(err error) error {
 	if err != nil && w.err == nil {
 		w.err = err
@@ -304,7 +303,7 @@ func (w *Writer) fail(err error) error {
 
 var errClosed = errors.New("archive: writer is closed")
 
-// errTooLong is that of a file that reaches its limit (EFBIG).
+// errTooLong is the error for a file that reaches its limit (EFBIG).
 var errTooLong = fmt.Errorf("file would be too long for its format: %w", errFileBig)
 
 // WriteMeta writes a record of the metadata, given its contents without the
@@ -320,7 +319,7 @@ func (w *Writer) WriteMeta(body []byte) error {
 	switch MetaType(binary.BigEndian.Uint32(body)) {
 	case MetaInDomV2, MetaInDom, MetaInDomDelta:
 		w.need = true
-		// What InDom writes next cannot be a delta to what it wrote last.
+		// The next record of InDom cannot be a delta to its last one.
 		if r := (reader{b: body}); r.take(4+stampSize(w.label.Version)) != nil {
 			delete(w.indoms, pcp.InDom(r.u32()))
 		}
@@ -377,7 +376,7 @@ func (w *Writer) WriteResult(res *pcp.Result) error {
 	return w.endRecord(res.Time, b)
 }
 
-// Mark writes a mark: values before it have nothing to do with those after.
+// Mark writes a mark, which says that values before and after it are not related.
 func (w *Writer) Mark(t pcp.Timestamp) error {
 	return w.WriteResult(&pcp.Result{Time: t})
 }
@@ -427,8 +426,8 @@ func (w *Writer) endRecord(t pcp.Timestamp, b []byte) error {
 }
 
 // autoIndex adds the entry for a record at an offset of the volume if it gets
-// one. It says where that record starts, and what of the metadata came with
-// it: all later ones lie behind.
+// one. The entry says where that record, and the metadata that came with it,
+// start: all later ones are behind.
 func (w *Writer) autoIndex(t pcp.Timestamp, at int64) {
 	if !w.entries {
 		w.addEntry(w.label.Start, w.labelLen, w.labelLen)
@@ -440,9 +439,9 @@ func (w *Writer) autoIndex(t pcp.Timestamp, at int64) {
 	}
 }
 
-// addEntry adds an entry to the index, unless the last has the same time: of
-// what belongs to a time the first offsets are the ones. Who makes all entries
-// himself knows why there are two.
+// addEntry adds an entry to the index. If the last one has the same time, it adds
+// nothing, as the first offsets for a time are the right ones; callers that make
+// all entries themselves may have reasons for two.
 func (w *Writer) addEntry(t pcp.Timestamp, meta, data int64) {
 	if w.entries && w.entry == t && !w.cfg.ManualIndex {
 		return
@@ -451,9 +450,9 @@ func (w *Writer) addEntry(t pcp.Timestamp, meta, data int64) {
 	w.index.buf = IndexEntry{Time: t, Vol: int32(w.vol), Meta: meta, Data: data}.Append(w.index.buf, w.label.Version)
 }
 
-// Index adds an entry to the temporal index: what belongs to a time and later
-// comes behind what is written so far. It does nothing if the last entry has
-// the same time, unless WriterConfig.ManualIndex is set.
+// Index adds an entry to the temporal index: records of that time or later are
+// behind those written so far. It does nothing if the last entry has the same
+// time, unless WriterConfig.ManualIndex is set.
 func (w *Writer) Index(t pcp.Timestamp) error {
 	return w.IndexAt(t, w.meta.pos(), w.data.pos())
 }
@@ -502,8 +501,8 @@ func (w *Writer) NewVolume() error {
 	return w.fail(w.data.flush())
 }
 
-// Flush writes what is in memory to the files. Before the start of the archive
-// is known it does nothing.
+// Flush writes the data in memory to the files. It does nothing before the start
+// of the archive is known.
 func (w *Writer) Flush() error {
 	if w.err != nil {
 		return w.err
@@ -520,8 +519,8 @@ func (w *Writer) Flush() error {
 }
 
 // Close adds the last entry to the index, unless that is left to the caller,
-// writes all to the files and closes them. If the start of the archive never
-// became known they stay empty, and that is an error: there is no archive.
+// writes everything to the files and closes them. If the start of the archive
+// never became known, the files stay empty and Close returns an error.
 func (w *Writer) Close() error {
 	if w.closed {
 		return nil

@@ -27,7 +27,7 @@ func wide() *pcp.Result {
 	return res
 }
 
-// bench writes record after record, and starts anew before the disk is full.
+// bench writes record after record, and starts again before the disk is full.
 func bench(b *testing.B, version int, write func(w *archive.Writer, t pcp.Timestamp) error) {
 	var w *archive.Writer
 	dir, n := b.TempDir(), 0
@@ -158,7 +158,7 @@ func BenchmarkCopy(b *testing.B) {
 	}
 }
 
-// TestWriteAllocs holds that a record costs no allocation.
+// TestWriteAllocs checks that writing a record does not allocate.
 func TestWriteAllocs(t *testing.T) {
 	w := create(t, archive.WriterConfig{BufferBytes: 4096})
 	res := wide()

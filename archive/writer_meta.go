@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// known is what a Writer remembers of the metadata that it wrote, so that
-// nothing is there twice.
+// known is what a Writer remembers of the metadata that it wrote, so that it
+// writes nothing twice.
 type known struct {
 	descs  map[pcp.PMID]pcp.Desc
 	indoms map[pcp.InDom]*knownInDom
@@ -30,9 +30,9 @@ type change struct {
 	gone bool
 }
 
-// Desc writes a metric and its names. It does nothing if that metric is
-// already written, and is an error if it was another (pcp.ErrLogChangeType and
-// its like).
+// Desc writes a metric and its names. It does nothing if that metric is already
+// written. If the metric had another descriptor then, it returns an error such as
+// pcp.ErrLogChangeType.
 func (w *Writer) Desc(desc pcp.Desc, names ...string) error {
 	if old, ok := w.descs[desc.PMID]; ok {
 		if err := sameDesc(old, desc); err != nil {
@@ -57,7 +57,7 @@ func (w *Writer) Desc(desc pcp.Desc, names ...string) error {
 	return nil
 }
 
-// sameDesc tells whether the descriptors of a metric agree.
+// sameDesc returns an error if the descriptors of a metric differ.
 func sameDesc(old, desc pcp.Desc) error {
 	var what pcp.Error
 	switch {
@@ -75,9 +75,9 @@ func sameDesc(old, desc pcp.Desc) error {
 	return fmt.Errorf("metric %s: %w", desc.PMID, what)
 }
 
-// InDom writes all instances that an instance domain has from a time on, in
-// any order. It does nothing if they are the same as before. In version 3 only
-// what changed is written if that is less.
+// InDom writes all instances that an instance domain has from a time on, in any
+// order. It does nothing if they are the same as before. In version 3 it writes
+// only the changes if they are shorter.
 func (w *Writer) InDom(t pcp.Timestamp, indom pcp.InDom, instances []pcp.Instance) error {
 	if !slices.IsSortedFunc(instances, compareInstances) {
 		w.sorted = append(w.sorted[:0], instances...)
@@ -120,10 +120,10 @@ func (w *Writer) InDom(t pcp.Timestamp, indom pcp.InDom, instances []pcp.Instanc
 
 func compareInstances(a, b pcp.Instance) int { return cmp.Compare(a.Inst, b.Inst) }
 
-// compare puts what changed between two sorted sets of instances into w.delta
-// and tells whether to write that: as the C library has it, if it is of no
-// more instances than the new set. An instance with a new name cannot be said
-// by a delta, nor can that there were none: readers ignore an empty set.
+// compare puts the changes between two sorted sets of instances into w.delta and
+// reports whether to write that. As in the C library, that is so if it has no more
+// instances than the new set. A delta cannot give an instance a new name, nor come
+// after an empty set or make one, as readers ignore empty sets.
 func (w *Writer) compare(old, set []pcp.Instance) bool {
 	if len(old) == 0 || len(set) == 0 {
 		return false
@@ -221,8 +221,8 @@ func equalSets(a, b pcp.LabelSet) bool {
 	return a.Inst == b.Inst && a.Err == b.Err && a.JSON == b.JSON && slices.Equal(a.Index, b.Index)
 }
 
-// withoutOptional returns the sets without optional labels and without those
-// that then have none; sets itself if nothing is to be left out.
+// withoutOptional returns the sets without optional labels, and without sets that
+// are empty then. It returns sets itself if there is nothing to leave out.
 func withoutOptional(sets []pcp.LabelSet) ([]pcp.LabelSet, error) {
 	optional := func(l pcp.LabelIndex) bool { return l.Flags&pcp.LabelOptional != 0 }
 	drop := func(s pcp.LabelSet) bool {

@@ -43,8 +43,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// sample writes one of everything: values of all types, an instance domain
-// that changes in every way, text, labels, a mark.
+// sample writes everything once: values of all types, an instance domain that
+// changes in every way, text, labels, a mark.
 func sample(t testing.TB, w *archive.Writer, samples int) {
 	t.Helper()
 	dom := pcp.NewInDom(510, 7)
@@ -191,9 +191,9 @@ func TestWriterReadBack(t *testing.T) {
 	}
 }
 
-// checkIndex holds the index of an archive against what pmlogcheck demands:
-// times that do not go back, offsets that records start at, and nothing of the
-// entry's time or later before them.
+// checkIndex checks the index of an archive as pmlogcheck does: times do not go
+// back, records start at the offsets, and nothing of the entry's time or later is
+// before them.
 func checkIndex(t *testing.T, a *archive.Archive) {
 	t.Helper()
 	version := a.Version()
@@ -296,8 +296,8 @@ func TestWriterRefuses(t *testing.T) {
 	}
 }
 
-// TestMixedInDoms writes an instance domain as bytes between values: there must
-// be no delta to what is no longer true.
+// TestMixedInDoms writes an instance domain as bytes between values: there must be
+// no delta to an outdated state.
 func TestMixedInDoms(t *testing.T) {
 	w := create(t, archive.WriterConfig{})
 	dom := pcp.NewInDom(1, 2)

@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// Times are in seconds since the start of the set, as in the C library: results
-// depend on how they are rounded. never is no time.
+// Times are in seconds since the start of the set, as in the C library, since
+// results depend on how they are rounded. never stands for a missing time.
 const never = -1.0
 
 // A state says what is known of a bound: one of the first three, with scanned or
@@ -235,7 +235,7 @@ func (m *metric) find(inst int32, k int) int32 {
 	return i
 }
 
-// checkFormat tells whether the values of a set are kept as those of this metric are.
+// checkFormat reports whether the values of a set have the format of this metric's.
 func (m *metric) checkFormat(f pcp.ValFmt) bool {
 	if m.hasFmt {
 		return m.valfmt == f

@@ -225,8 +225,8 @@ func endOfLog(err error) error {
 	return err
 }
 
-// pick takes the values of metrics out of the record. It tells whether there is
-// any of them.
+// pick takes the values of metrics out of the record. It reports whether there are
+// any.
 func (c *Cursor) pick(ids []pcp.PMID, profile *pcp.Profile, keep bool, res *pcp.Result) (bool, error) {
 	s := &c.tape.scan
 	if !c.sel.is(ids) {

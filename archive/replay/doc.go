@@ -27,18 +27,19 @@
 // # Interpolation
 //
 // The value of a metric at a time comes from its bounds, the last value not after
-// and the first value not before it. What is exactly at that time counts as it is.
+// and the first value not before it. A value at exactly that time counts as it is.
 //
 //   - A counter is interpolated between its bounds, and rounded if it is an integer.
 //   - An instantaneous or discrete value, and a string, aggregate or event, is that
 //     of the earlier bound. See [Options] for the other way of doing it.
 //
-// Where a bound is missing, or a mark is in its place, there is no value; a discrete
+// If a bound is missing, or a mark is in its place, there is no value; a discrete
 // metric needs no later bound. The first fetch behind a mark has no values of
-// counters that had some in the fetch before: nobody shall take the difference.
+// counters that had some in the fetch before, so that callers do not compute a
+// difference across the mark.
 //
-// What the values depend on is what they depend on in the C library, version 6, to
-// the order of them in a result. On purpose different are its faults:
+// Values, and their order in a result, are the same as in the C library, version 6,
+// except for its faults:
 //
 //   - Forwards it misses the record of just the time that an entry of the temporal
 //     index has, and in either direction it believes an index that is wrong.

@@ -313,8 +313,8 @@ func (c *Cursor) update(at point, ord int32, t, req float64, dir archive.Directi
 	return found, nil
 }
 
-// ignored tells whether the mark that was just read does not count: the records
-// around it are close to each other. The tape stays where it is.
+// ignored reports whether the mark that was just read does not count, because the
+// records around it are close to each other. The tape stays where it is.
 func (c *Cursor) ignored(at point, dir archive.Direction) bool {
 	if c.set.opts.IgnoreGap == 0 {
 		return true
@@ -618,8 +618,8 @@ func (in *interp) survey(open []unbound, dir archive.Direction) (limit float64, 
 	return limit, far
 }
 
-// lacks tells whether the region goes on behind a point, and has none of what is
-// looked for there: far is the outermost record with any.
+// lacks reports whether the region goes on behind a point and has no record there
+// of the kind sought. far is the outermost record of that kind.
 func (r *region) lacks(at point, far int32, dir archive.Direction) bool {
 	switch {
 	case !r.known:

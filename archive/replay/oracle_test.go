@@ -182,9 +182,9 @@ var lyingIndex = map[string]bool{
 // other way round. Why is not known yet; fetches in order agree.
 var notUnderstood = map[string]bool{"20180415.09.16": true, "20190628.04.03": true}
 
-// atIndex tells whether the temporal index has an entry of just that time. From
-// there the C library does not find the record of that time forwards: the index
-// leads to the end of it (logutil.c: __pmLogSetTime), and we do.
+// atIndex reports whether the temporal index has an entry of exactly that time.
+// Forwards from there, the C library misses the record of that time, as the index
+// leads to the record's end (logutil.c: __pmLogSetTime). We find it.
 func atIndex(s *Set, at pcp.Timestamp) bool {
 	for _, a := range s.Archives() {
 		for _, e := range a.Index() {
@@ -334,8 +334,8 @@ func TestOracleReplay(t *testing.T) {
 			continue
 		}
 		if strings.Contains(spec, "multi-corrupted") || strings.HasSuffix(spec, "badti-2") {
-			// In the one the damage is found by who reads there, and we read less. In
-			// the other the index leads the C library astray at each step.
+			// The damage of the first is found only when it is read, and we read less.
+			// The index of the second misleads the C library at each step.
 			continue
 		}
 		s, err := Open(spec, Options{})
@@ -361,7 +361,7 @@ func TestOracleReplay(t *testing.T) {
 			t.Logf("%s: the real library: %v", spec, err)
 			if !strings.Contains(err.Error(), "killed") {
 				s.Close()
-				continue // it crashed; what it said before is no measure
+				continue // it crashed; its output cannot be compared
 			}
 			want = want[:max(0, len(want)-1)] // the last line may be cut
 		}
@@ -455,8 +455,8 @@ func TestOracleOptions(t *testing.T) {
 	}
 }
 
-// same tells whether two answers are the same. Of values whose blocks have no type
-// only their instances are compared: we give them that of the descriptor.
+// same reports whether two answers are the same. Of values whose blocks have no
+// type it compares only the instances, as we give them the descriptor's type.
 func same(got, want string) bool {
 	if got == want {
 		return true
@@ -486,10 +486,10 @@ func same(got, want string) bool {
 	return true
 }
 
-// compatible tells whether two answers have no value that differs, though one may have
-// values that the other has not. The C library loses the mark between two
+// compatible reports whether two answers have no value that differs, though one
+// may have values that the other lacks. The C library loses the mark between two
 // archives when it turns round there, in a search for a bound for instance, and
-// then interpolates across the gap, or not, as it happens.
+// then sometimes interpolates across the gap.
 func compatible(a, b string) bool {
 	if b == "fetch -12370" {
 		return true // it takes the end of another archive for that of the set

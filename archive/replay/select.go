@@ -17,10 +17,10 @@ type selection struct {
 	at []int // what the user knows of each of ids
 }
 
-// is tells whether the selection is of ids, in that order.
+// is reports whether the selection is of ids, in that order.
 func (s *selection) is(ids []pcp.PMID) bool { return len(s.slots) > 0 && slices.Equal(s.ids, ids) }
 
-// set makes it a selection of ids. Of equal ones the first is found.
+// set makes s a selection of ids. Of equal ones, the first is found.
 func (s *selection) set(ids []pcp.PMID) {
 	s.ids = append(s.ids[:0], ids...)
 	s.at = make([]int, len(ids))

@@ -18,9 +18,9 @@ import (
 type Options struct {
 	archive.Options
 
-	// IgnoreMarks makes interpolation take no notice of marks: of all if
-	// IgnoreGap is 0, else of those between records that are no further apart
-	// than that (PCP_IGNORE_MARK_RECORDS).
+	// IgnoreMarks makes interpolation ignore marks: all of them if IgnoreGap is
+	// 0, otherwise those between records that are at most that far apart
+	// (PCP_IGNORE_MARK_RECORDS).
 	IgnoreMarks bool
 	IgnoreGap   time.Duration
 

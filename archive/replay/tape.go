@@ -215,5 +215,5 @@ func (t *tape) verify(n int, dir archive.Direction) error {
 	return nil
 }
 
-// isMark tells whether the record is a mark.
+// isMark reports whether the record is a mark.
 func (t *tape) isMark() bool { return t.scan.Sets == 0 }
