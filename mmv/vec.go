@@ -8,9 +8,14 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
+// A Handle is what stands for one value in a program.
+type Handle interface {
+	Counter | Gauge | IntGauge | Timer | Elapsed | String | Value
+}
+
 // A Vec is a metric with a value for each instance of its domain. T is the
 // type of a value's handle: CounterVec is Vec[Counter].
-type Vec[T any] struct {
+type Vec[T Handle] struct {
 	m       *metric
 	nowhere *slot // takes values that there is no room for
 }
@@ -62,16 +67,15 @@ func (r *Registry) ValueVec(def Metric, typ Type) *ValueVec {
 	return newVec[Value](r, def, typ)
 }
 
-// newVec defines a metric whose handles are of type T, which must be a slot
-// underneath.
-func newVec[T any](r *Registry, def Metric, typ Type) *Vec[T] {
+// newVec defines a metric whose handles are of type T.
+func newVec[T Handle](r *Registry, def Metric, typ Type) *Vec[T] {
 	m := r.define(def, typ, true)
 	refused := &metric{typ: typ}
 	refused.slots.grow(refused, 1, false)
 	return &Vec[T]{m: m, nowhere: refused.slots.at(0)}
 }
 
-// handle returns the slot s as a handle.
+// handle returns the slot s as a handle: each Handle is a slot underneath.
 func (v *Vec[T]) handle(s *slot) *T { return (*T)(unsafe.Pointer(s)) }
 
 // With returns the value of the instance name, which it adds to the instance
