@@ -63,23 +63,6 @@ func newMeta(label Label) *Meta {
 	}
 }
 
-// ReadMeta reads a whole metadata file.
-func ReadMeta(r io.Reader) (*Meta, error) {
-	mr, err := NewMetaReader(r)
-	if err != nil {
-		return nil, err
-	}
-	m := newMeta(mr.Label())
-	if err := m.load(mr); err != nil {
-		return nil, err
-	}
-	m.dropRepeatedLabels()
-	if len(m.descs) == 0 {
-		return nil, fmt.Errorf("no metrics: %w", pcp.ErrNoData)
-	}
-	return m, nil
-}
-
 // load adds all records that mr still has.
 func (m *Meta) load(mr *MetaReader) error {
 	m.nodes = sync.Once{}
@@ -449,18 +432,5 @@ func (m *Meta) LabelRecords() []LabelRecord {
 			cmp.Compare(slices.Index(labelOrder[:], a.Level), slices.Index(labelOrder[:], b.Level)),
 			cmp.Compare(a.Ident, b.Ident))
 	})
-	return list
-}
-
-// Under returns the names of metrics that are name or below it in the name
-// space, sorted.
-func (m *Meta) Under(name string) []string {
-	var list []string
-	for n := range m.ids {
-		if n == name || name == "" || strings.HasPrefix(n, name) && n[len(name)] == '.' {
-			list = append(list, n)
-		}
-	}
-	slices.Sort(list)
 	return list
 }

@@ -320,7 +320,10 @@ func TestMetadata(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			names := strings.Join(a.Meta().Under(""), " ")
+			var names string
+			for name := range a.Meta().NamesInOrder() {
+				names += name + " "
+			}
 			a.Close()
 			for _, name := range tt.gone {
 				if strings.Contains(names, name) {

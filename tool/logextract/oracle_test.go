@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +57,12 @@ func randomArgs(t *testing.T, r *rand.Rand, a *archive.Archive) []string {
 			args = append(args, "EST5EDT")
 		}
 	}
-	if names := a.Meta().Under(""); one(2) && len(names) > 0 {
+	var names []string
+	for name := range a.Meta().NamesInOrder() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if one(2) && len(names) > 0 {
 		var text strings.Builder
 		for range 1 + r.IntN(6) {
 			name := names[r.IntN(len(names))]
