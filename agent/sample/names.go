@@ -2,6 +2,7 @@ package sample
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -181,7 +182,7 @@ func (a *Agent) Children(_ context.Context, name string, traverse bool) ([]pmns.
 	if _, dynamic := a.tree.DynamicRoot(name); dynamic {
 		return nil, nil
 	}
-	if _, err := a.tree.Lookup(name); err == pcp.ErrName {
+	if _, err := a.tree.Lookup(name); errors.Is(err, pcp.ErrName) {
 		return nil, nil
 	}
 	if !traverse {

@@ -73,7 +73,7 @@ func (p *parser) accessStatement(a *access.Rules) (added bool) {
 		for _, note := range notes {
 			p.lines = append(p.lines, daemonlog.Line("pmcd", note.Level, note.Text))
 		}
-		if err == nil || err == access.ErrNotLookedUp {
+		if err == nil || errors.Is(err, access.ErrNotLookedUp) {
 			added = true
 			continue
 		}

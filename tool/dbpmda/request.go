@@ -1,6 +1,7 @@
 package dbpmda
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func (s *session) send(p wire.PDU, from int32) error {
 func (s *session) ask(c call, req, ans wire.PDU) (ok bool) {
 	if err := s.send(req, wire.FromAnon); err != nil {
 		s.printf("Error: %s() failed: %s\n", c.send, pcp.Code(err))
-		if err == pcp.ErrTimeout {
+		if errors.Is(err, pcp.ErrTimeout) {
 			s.giveUp()
 		}
 		return false
@@ -53,11 +54,11 @@ func (s *session) ask(c call, req, ans wire.PDU) (ok bool) {
 	switch {
 	case err == io.EOF:
 		s.printf("Error: __pmGetPDU() failed: PDU empty, PMDA may have died\n")
-	case err != nil && c.hex && err != pcp.ErrTimeout:
+	case err != nil && c.hex && !errors.Is(err, pcp.ErrTimeout):
 		s.printf("Error: __pmGetPDU() failed: wrong PDU (%x)\n", uint32(pcp.Code(err)))
 	case err != nil:
 		s.printf("Error: __pmGetPDU() failed: %s\n", pcp.Code(err))
-		if err == pcp.ErrTimeout {
+		if errors.Is(err, pcp.ErrTimeout) {
 			s.giveUp()
 		}
 	case h.Type == wire.TypeError:
@@ -132,7 +133,7 @@ func (s *session) sendProfile() bool {
 	}
 	if err := s.send(&wire.Profile{Profile: s.profile}, wire.FromAnon); err != nil {
 		s.printf("Error: __pmSendProfile() failed: %s\n", pcp.Code(err))
-		if err == pcp.ErrTimeout {
+		if errors.Is(err, pcp.ErrTimeout) {
 			s.giveUp()
 		}
 		return false
@@ -421,7 +422,7 @@ func (s *session) attr(key wire.AttrKey, value string, given bool) bool {
 	s.printf("Attribute: %s=%s\n", key, shown)
 	if err := s.send(&wire.Attr{Attr: key, Value: b}, 0); err != nil {
 		s.printf("Error: __pmSendAuth() failed: %s\n", pcp.Code(err))
-		if err == pcp.ErrTimeout {
+		if errors.Is(err, pcp.ErrTimeout) {
 			s.giveUp()
 		}
 		return false
@@ -445,7 +446,7 @@ func (s *session) dynamic(name string, id pcp.PMID) (pcp.PMID, error) {
 	switch {
 	case err == io.EOF:
 		return id, nil
-	case err == pcp.ErrTimeout:
+	case errors.Is(err, pcp.ErrTimeout):
 		s.giveUp()
 		return id, err
 	case err != nil:

@@ -3,6 +3,7 @@ package logsummary
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -273,7 +274,7 @@ func (t *tool) print(path string, args []string) int {
 		spec, err := pmapi.ParseMetricSpec(arg, pmapi.SourceArchive, path)
 		if err != nil {
 			detail := err.Error()
-			if e, ok := err.(*pmapi.SpecError); ok {
+			if e := (*pmapi.SpecError)(nil); errors.As(err, &e) {
 				detail = e.Detail()
 			}
 			t.complain("%s", detail)
