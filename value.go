@@ -85,7 +85,9 @@ func (v Value) Bytes() []byte { return v.data }
 // Int32, Uint32, Int64 and Uint64 return the number of a value of an integer
 // type, or of TypeUnknown. They convert between integer types as Go does: a
 // number that does not fit loses its high bits. They cut off the fraction of a
-// TypeFloat or TypeDouble value. Use [Value.Extract] where that must be an error.
+// TypeFloat or TypeDouble value, and return the bits of a value of TypeUnknown and
+// 0 for a string, aggregate or event. No accessor panics, since values come from
+// peers. Use [Value.Extract] where a wrong type must be an error.
 func (v Value) Int32() int32 { return int32(v.integer()) }
 
 // Uint32 is as Int32.
