@@ -31,7 +31,7 @@ func (a accounts) CheckPassword(user, password string) error {
 	return nil
 }
 
-// guard is a collector that lets nobody further than authentication.
+// guard is a collector that refuses every client at authentication.
 type guard struct {
 	features wire.Features
 	offer    string

@@ -169,8 +169,8 @@ func (d *Dialer) timeout(set time.Duration, getenv func(string) string, name str
 	return time.Duration(v * float64(time.Second))
 }
 
-// reconnect picks the waits between attempts to reconnect. As in C nothing is
-// wrong with a list that nobody needs.
+// reconnect picks the waits between attempts to reconnect. As in C, a mistake in a
+// list that is not needed is not an error.
 func (d *Dialer) reconnect(getenv func(string) string) []time.Duration {
 	if d.Reconnect != nil {
 		return d.Reconnect

@@ -298,8 +298,8 @@ func (g *FetchGroup) Fetch(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// keep tells whether the values there were stay, as those of discrete metrics
-// do until new ones come.
+// keep reports whether the old values stay, as those of discrete metrics do until
+// new ones come.
 func (g *FetchGroup) keep(m *conversion, vs *pcp.ValueSet) bool {
 	return g.preserve && m.desc.Sem == pcp.SemDiscrete && vs.Err == 0 && len(vs.Values) == 0
 }

@@ -220,7 +220,7 @@ func (h *host) add(p wire.PDU) error {
 
 // answer receives the answer to a request: the body of a PDU of type want, or
 // the collector's status as the error. The body is valid until the next PDU.
-// If want is TypeError, the status 0 is no error.
+// If want is TypeError, the status 0 is not an error.
 func (h *host) answer(want wire.Type) ([]byte, error) {
 	for range maxStates {
 		hdr, body, err := h.read()

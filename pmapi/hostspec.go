@@ -272,7 +272,7 @@ func (p *specParser) attrs() ([]HostAttr, error) {
 	var attrs []HostAttr
 	for _, field := range strings.Split(text, "&") {
 		name, value, _ := strings.Cut(field, "=")
-		// A further = starts the value anew in C; nobody can mean that.
+		// In C a further = starts the value again, which cannot be meant.
 		for _, a := range attrNames {
 			for _, n := range a.names {
 				if n != name {

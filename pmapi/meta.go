@@ -118,7 +118,7 @@ func (c *Context) Labels(ctx context.Context, kind pcp.LabelFlags, ident uint32)
 }
 
 // GetInDom returns the members of an instance domain in the order of the agent
-// (pmGetInDom(3)), or pcp.ErrInDom. The profile has no say.
+// (pmGetInDom(3)), or pcp.ErrInDom. The profile does not matter.
 func (c *Context) GetInDom(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
 	return c.instances(ctx, indom, pcp.InNull, "", false)
 }

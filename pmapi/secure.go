@@ -154,7 +154,8 @@ func (h *host) tlsConfig() (*tls.Config, error) {
 	}
 	file, err := tlsconf.ReadFile(tlsconf.Path(h.security.settings))
 	if err != nil {
-		// The file is the collector's too, and may be nobody else's business.
+		// The collector uses the file too, and other users may not be allowed
+		// to read it.
 		file = new(tlsconf.File)
 	}
 	return file.Client(name, h.security.settings.Getenv)

@@ -58,7 +58,7 @@ type accountFiles struct {
 	dbPlain    bool // passwords may be checked with db
 }
 
-// A fileStamp tells whether a file is as it was.
+// A fileStamp shows whether a file has changed.
 type fileStamp struct {
 	path string
 	size int64
@@ -122,7 +122,7 @@ func (a *Accounts) files() *accountFiles {
 	return a.now
 }
 
-// lacks tells whether some of our accounts cannot use a mechanism: clients would
+// lacks reports whether some of our accounts cannot use a mechanism: clients would
 // choose it, though they could use another.
 func (f *accountFiles) lacks(mechanism string) bool {
 	if mechanism == sasl.Plain {
@@ -164,7 +164,7 @@ func (a *Accounts) read() *accountFiles {
 		db = sasl.DefaultDatabase
 	}
 	switch {
-	case !ok: // who has not set it up does not want accounts that others have made
+	case !ok: // without this setting, accounts that others have made are not wanted
 	case conf.PropPlugins != nil && !slices.Contains(conf.PropPlugins, "sasldb"):
 		a.cfg.Log.Warn("only the plugin sasldb is supported, its accounts are not used", "auxprop_plugin", strings.Join(conf.PropPlugins, " "), "file", path)
 	default:
@@ -260,8 +260,8 @@ func (b *accountBook) lookup(user string) (password string, ok bool) {
 	return password, ok
 }
 
-// Verifier takes as long for names that are none as for those of the database,
-// and gives each a salt that stays the same.
+// Verifier takes as long for names without an account as for those of the
+// database, and gives each a salt that stays the same.
 func (b *accountBook) Verifier(mechanism, user string) (sasl.Verifier, error) {
 	var own sasl.Verifier
 	for _, v := range b.files.users[user] {

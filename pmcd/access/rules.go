@@ -52,7 +52,7 @@ type Rules struct {
 type Rule struct {
 	Ops  Ops // the operations that the rule is about
 	Deny Ops // those of them that are denied
-	Max  int // how many connections there can be at a time; 0 is no limit
+	Max  int // how many connections there can be at a time; 0 means no limit
 }
 
 // clashes reports whether two rules for the same client contradict each other:

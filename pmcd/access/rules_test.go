@@ -144,7 +144,8 @@ func TestLoopbackIsThisHost(t *testing.T) {
 	f(`disallow localhost : all;`, "192.168.7.6", 0)
 }
 
-// TestIPv6WithoutRules does not let clients in that nobody thought of.
+// TestIPv6WithoutRules checks that clients by IPv6 are judged by the rule for ".*" if
+// there are no rules for IPv6.
 func TestIPv6WithoutRules(t *testing.T) {
 	f := func(text, client string, want Ops) {
 		t.Helper()

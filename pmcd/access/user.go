@@ -38,8 +38,8 @@ type accountList struct {
 
 func (l *accountList) on() bool { return l.any != nil }
 
-// errClash is what the C library says of rules that contradict each other, and
-// of names that nobody has.
+// errClash is the error of the C library for rules that contradict each other, and
+// for names of users and groups that do not exist.
 const errClash = -pcp.Error(syscall.EINVAL)
 
 // add adds a rule for a user or a group, as kind says. Why one cannot be added
