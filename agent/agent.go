@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/go-pcp/pcp/agent/linux"
 	"github.com/go-pcp/pcp/agent/mmv"
@@ -112,4 +113,20 @@ func Named(name string) (Builtin, bool) {
 		}
 	}
 	return Builtin{}, false
+}
+
+// ForDSO returns the agent that stands for a shared object of the C implementation,
+// as a dso line of pmcd.conf names it. The entry point counts first, as a file can
+// have several: pmproxy_init of pmda_mmv.so is pmproxy. Otherwise the name of the file
+// decides, not the label: /.../pmda_linux.so is linux. A path may also be just the name
+// of an agent.
+func ForDSO(entry, path string) (Builtin, bool) {
+	if b, ok := Named(strings.TrimSuffix(entry, "_init")); ok {
+		return b, true
+	}
+	name := strings.TrimPrefix(filepath.Base(path), "pmda_")
+	for _, suffix := range []string{".so", ".dylib", ".dll"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return Named(name)
 }

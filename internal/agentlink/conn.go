@@ -9,8 +9,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -180,9 +178,7 @@ func Dial(network, addr, name string, limit time.Duration) (*Conn, error) {
 // shared object of its C counterpart. It does not find the agent that reports on a
 // collector.
 func Builtin(path string) (agent.Builtin, bool) {
-	name := filepath.Base(path)
-	name = strings.TrimPrefix(strings.TrimSuffix(name, ".so"), "pmda_")
-	b, ok := agent.Named(name)
+	b, ok := agent.ForDSO("", path)
 	return b, ok && b.Name != "pmcd"
 }
 

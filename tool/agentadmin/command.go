@@ -9,9 +9,6 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent"
-	"github.com/go-pcp/pcp/internal/agentlink"
-	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -57,15 +54,6 @@ func parseDomain(o *cli.Options, arg string) int {
 // confPath returns where the collector finds its configuration.
 func confPath(env *cli.Env) string {
 	return env.Config().Get("PCP_PMCDCONF_PATH")
-}
-
-// inProcess finds the agent of this program that our collector takes for a
-// dso line.
-func inProcess(dso conf.Transport) (agent.Builtin, bool) {
-	if b, ok := agent.Named(strings.TrimSuffix(dso.Entry, "_init")); ok {
-		return b, true
-	}
-	return agentlink.Builtin(dso.Path)
 }
 
 // domainOf returns the domain that the option -d of an agent's command gives

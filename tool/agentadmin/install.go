@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/internal/hangup"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -128,7 +129,7 @@ func (p *procedure) kind() (string, error) {
 func (p *procedure) line(kind string) (string, error) {
 	b := fmt.Appendf(nil, "%s\t%s\t", p.v["iam"], p.v["domain"])
 	if kind == "dso" {
-		if _, ok := inProcess(conf.Transport{Entry: p.v["dso_entry"], Path: p.v["dso_name"]}); !ok {
+		if _, ok := agent.ForDSO(p.v["dso_entry"], p.v["dso_name"]); !ok {
 			return "", p.sayf("Error: a shared object (%s) is not supported: %s is not built in", p.v["dso_name"], p.v["iam"])
 		}
 		b = append(conf.AppendField(append(b, "dso\t"...), p.v["dso_entry"]), '\t')

@@ -228,7 +228,7 @@ func configuredRow(spec conf.Agent) row {
 	switch spec.Kind {
 	case conf.DSO:
 		r.Comment = spec.Path
-		if b, ok := inProcess(spec.Transport); ok {
+		if b, ok := agent.ForDSO(spec.Entry, spec.Path); ok {
 			r.How = "in process"
 			r.Comment = ""
 			if b.Name != spec.Name {

@@ -188,7 +188,7 @@ func (t *tester) configured(spec conf.Agent) (b agent.Builtin, command []string,
 	case conf.Pipe:
 		return b, spec.Args, nil
 	case conf.DSO:
-		b, ok := inProcess(spec.Transport)
+		b, ok := agent.ForDSO(spec.Entry, spec.Path)
 		if !ok || b.Name == "pmcd" {
 			return b, nil, fmt.Errorf("agent %s: %s is not built in and cannot be loaded", spec.Name, spec.Path)
 		}

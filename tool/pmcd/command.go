@@ -567,7 +567,7 @@ func specs(list []conf.Agent, version string, log *slog.Logger) []pmcd.AgentSpec
 			continue
 		}
 		domain := spec.Domain
-		b, ok := builtin(spec.Transport)
+		b, ok := agent.ForDSO(spec.Entry, spec.Path)
 		spec.Open = func(s *pmcd.Server) (pmda.Agent, error) {
 			if !ok {
 				return nil, errors.New("this program cannot load DSOs and has none of this name built in")
@@ -576,20 +576,6 @@ func specs(list []conf.Agent, version string, log *slog.Logger) []pmcd.AgentSpec
 		}
 	}
 	return found
-}
-
-// builtin finds the agent of a dso line by its entry point, as a file can have
-// several: pmproxy_init of pmda_mmv.so is pmproxy; or by the file's name,
-// which says more about what it is than the label: /.../pmda_linux.so is linux.
-func builtin(spec conf.Transport) (agent.Builtin, bool) {
-	if b, ok := agent.Named(strings.TrimSuffix(spec.Entry, "_init")); ok {
-		return b, true
-	}
-	name := strings.TrimPrefix(filepath.Base(spec.Path), "pmda_")
-	for _, suffix := range []string{".so", ".dylib", ".dll"} {
-		name = strings.TrimSuffix(name, suffix)
-	}
-	return agent.Named(name)
 }
 
 // limitMemory trades processor time, of which collecting takes little, for
