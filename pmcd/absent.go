@@ -13,7 +13,10 @@ import (
 // not connected, so that requests do not get as far as this.
 type absent struct{ inProcess }
 
-func (absent) fetch(_ *client, p *part) { p.err = pcp.ErrNoAgent }
+func (absent) fetch(_ *client, p *part) error {
+	p.err = pcp.ErrNoAgent
+	return nil
+}
 
 func (absent) desc(*client, pcp.PMID) (pcp.Desc, error) { return pcp.Desc{}, pcp.ErrNoAgent }
 
@@ -37,7 +40,7 @@ func (absent) children(*client, string) ([]pmns.Child, error) { return nil, pcp.
 
 func (absent) traverse(*client, string) ([]string, error) { return nil, pcp.ErrNoAgent }
 
-func (absent) endContext(*client) {}
+func (absent) endContext(*client) error { return nil }
 
 func (absent) stop() {}
 

@@ -15,10 +15,12 @@ import (
 
 // A backend is how the server reaches an agent: in process or by PDUs. All
 // methods may be called from many goroutines; each makes the agent's calls one
-// at a time. They return an error that is, or wraps, a pcp.Error.
+// at a time. They return an error that is, or wraps, a pcp.Error; or
+// errAbandoned, after which the caller must leave c alone and return it (see
+// turn).
 type backend interface {
-	// fetch fills p.res or sets p.err.
-	fetch(c *client, p *part)
+	// fetch fills p.res or sets p.err. Its only error is errAbandoned.
+	fetch(c *client, p *part) error
 	desc(c *client, id pcp.PMID) (pcp.Desc, error)
 	instances(c *client, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error)
 	text(c *client, ident uint32, kind pcp.TextKind) (string, error)
@@ -40,7 +42,7 @@ type backend interface {
 	// agent wants that. It returns false if that is to be tried again.
 	greet(c *client) bool
 	// endContext tells the agent that a client it has seen is gone.
-	endContext(c *client)
+	endContext(c *client) error
 
 	// start brings the agent up. One that does not come up is not connected.
 	start()

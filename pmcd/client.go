@@ -17,8 +17,8 @@ import (
 )
 
 // A client is one connection. All of it but what is said to be shared belongs
-// to the goroutine that serves it. If an agent hangs in a call that goroutine
-// makes, another takes over where the call would have returned.
+// to the goroutine that serves it. If an agent hangs in a call of that
+// goroutine, another takes over; see turn.
 type client struct {
 	s      *Server
 	conn   net.Conn
@@ -53,10 +53,9 @@ type client struct {
 	profiles     map[int32]clientProfile
 	profileBytes int
 
-	waiter waiter // in the queue of at most one agent
-	doing  int    // what takeOver has to go on with
-	hung   bool   // a goroutine that hung may come back
-	job    *fetchJob
+	turn *turn // in the queue of at most one agent
+	hung bool  // a goroutine that hung may come back
+	job  *fetchJob
 
 	pass   pass // for the server's gate
 	inGate bool // the present request passed it
@@ -69,13 +68,6 @@ type client struct {
 	reply    wire.Result
 	req      requests
 }
-
-// What a client's goroutine is at, for takeOver.
-const (
-	doingRequest = iota // one that is answered with an error if the agent hangs
-	doingFetch          // the other agents' share is answered all the same
-	doingEnd            // telling agents that it is gone
-)
 
 // requests are the PDUs that come often enough to be worth reusing.
 type requests struct {
@@ -99,7 +91,7 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 		profiles: map[int32]clientProfile{}, job: s.smallJob(),
 	}
 	c.out, c.job.out = c.job.out, nil
-	c.waiter.wake = make(chan verdict, 1)
+	c.turn = newTurn(c)
 	c.rd.conn = conn
 	c.pdus = wire.NewReader(&c.rd)
 	c.pdus.Max = s.cfg.MaxPDU
@@ -272,42 +264,44 @@ func (e *writeError) Unwrap() error { return e.error }
 // serve is the life of a client's first goroutine.
 func (c *client) serve() {
 	defer c.s.clientDone()
-	if err := c.handshake(); err != nil {
-		c.end(err)
-		return
-	}
-	c.end(c.loop())
+	c.goOn(c.handshake())
 }
 
-// takeOver goes on with c, whose goroutine hangs in an agent's call. It
-// returns at once.
-func (c *client) takeOver() {
+// goOn serves a client whose last request, or handshake, ended with err. It
+// returns when the client is gone, or belongs to another goroutine.
+func (c *client) goOn(err error) {
+	if err == nil {
+		err = c.loop()
+	}
+	if !errors.Is(err, errAbandoned) {
+		c.end(err)
+	}
+}
+
+// takeOver goes on with c by calling without in a new goroutine, as the
+// client's own hangs in an agent's call. It returns at once.
+func (c *client) takeOver(without func(*client)) {
 	c.s.clients.running.Add(1)
 	go func() {
 		defer c.s.clientDone()
-		// The goroutine that hangs may hold on to any of these.
-		c.waiter = waiter{wake: make(chan verdict, 1)}
+		c.turn = newTurn(c)
 		c.hung = true
-		var err error
-		switch c.doing {
-		case doingEnd:
-			c.leave()
-			return
-		case doingFetch:
-			c.lose(c.job.parts[c.job.at])
-			c.job.at++
-			err = c.finishFetch()
-		default:
-			err = c.send(&wire.Error{Code: pcp.ErrAgain})
-		}
-		if err == nil {
-			err = c.loop()
-		}
-		c.end(err)
+		without(c)
 	}()
 }
 
-// loop answers requests until the client is gone or must go.
+// refuseWithout goes on with a client in whose request an agent hangs.
+func (c *client) refuseWithout() { c.goOn(c.send(&wire.Error{Code: pcp.ErrAgain})) }
+
+// fetchWithout goes on with a client in whose fetch an agent hangs.
+func (c *client) fetchWithout() {
+	c.lose(c.job.parts[c.job.at])
+	c.job.at++
+	c.goOn(c.finishFetch())
+}
+
+// loop answers requests until the client is gone, must go, or belongs to
+// another goroutine.
 func (c *client) loop() error {
 	for {
 		if code := c.expelled.Load(); code != 0 {
@@ -321,6 +315,9 @@ func (c *client) loop() error {
 			c.meetAgents()
 		}
 		err = c.handle(h, body)
+		if errors.Is(err, errAbandoned) {
+			return err
+		}
 		c.leaveGate(0) // after a request that has no reply
 		if err != nil {
 			var w *writeError
@@ -348,7 +345,6 @@ func (e *dropError) Unwrap() error { return e.error }
 
 // end says why c goes, if that is not its own wish, and forgets it.
 func (c *client) end(err error) {
-	c.doing = doingEnd
 	c.leaveGate(0)
 	if code := c.expelled.Load(); code != 0 {
 		c.send(&wire.Error{Code: pcp.Error(code)}) // if it still listens
@@ -375,12 +371,14 @@ func (c *client) end(err error) {
 	c.leave()
 }
 
-// leave tells the agents that know of c, and forgets it. If one hangs, takeOver
-// calls it again for the rest.
+// leave tells the agents that know of c, and forgets it. If one hangs, it is
+// called again for the rest.
 func (c *client) leave() {
 	for i, ag := range c.seen {
 		if c.seen[i] = nil; ag != nil && ag.connected.Load() {
-			ag.be.endContext(c)
+			if err := ag.be.endContext(c); errors.Is(err, errAbandoned) {
+				return
+			}
 		}
 	}
 	c.depart()
@@ -388,7 +386,7 @@ func (c *client) leave() {
 	c.releaseJob()
 }
 
-// meet tells whether ag does not know of c yet, and has it so from now on.
+// meet reports whether ag does not know of c yet, and has it so from now on.
 func (c *client) meet(ag *agent) bool {
 	c.makeRoom(ag)
 	if c.seen[ag.index] == ag {
@@ -398,7 +396,7 @@ func (c *client) meet(ag *agent) bool {
 	return true
 }
 
-// knows tells whether ag has been introduced to c.
+// knows reports whether ag has been introduced to c.
 func (c *client) knows(ag *agent) bool { return ag.index < len(c.seen) && c.seen[ag.index] == ag }
 
 // makeRoom has c.seen hold ag. Then agents can be met in several goroutines.

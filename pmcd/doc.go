@@ -40,7 +40,9 @@
 // # Speed
 //
 // A request is answered in the goroutine that read it, from the first byte
-// read to the one write of the reply, and a fetch allocates nothing. Where
+// read to the one write of the reply, calls to agents in this process included,
+// and a fetch allocates nothing. If such a call hangs, a new goroutine goes on
+// with the client; the one that hangs ends when the call returns. Where
 // fetches of an agent that can refresh (pmda.Refresher) meet, one refresh,
 // which begins after they arrived, serves them all.
 package pmcd

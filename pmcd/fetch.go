@@ -48,7 +48,6 @@ func (c *client) fetch(highRes bool, body []byte) error {
 	c.job = j
 	j.highRes, j.ids, j.at, j.asked = highRes, req.PMIDs, 0, false
 	c.split(req.Context, profile)
-	c.doing = doingFetch
 	return c.finishFetch()
 }
 
@@ -195,7 +194,9 @@ func (c *client) finishFetch() error {
 			continue
 		}
 		if p.err == nil {
-			p.ag.be.fetch(c, p)
+			if err := p.ag.be.fetch(c, p); err != nil {
+				return err
+			}
 		}
 	}
 	j.remotes.Wait()
@@ -203,7 +204,6 @@ func (c *client) finishFetch() error {
 		j.crowded = false
 		c.s.crowd.leave()
 	}
-	c.doing = doingRequest
 	if c.last > maxKeep || len(j.ids) > keepMetrics {
 		c.borrowOut()
 	}

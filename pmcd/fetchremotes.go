@@ -155,7 +155,7 @@ func (r *remote) finish(p *part, h wire.Header, body []byte, err error) {
 
 // fetchRemote asks one of several agents that is busy.
 func (c *client) fetchRemote(p *part) {
-	p.ag.be.fetch(c, p)
+	p.ag.be.fetch(c, p) // returns nil, as the agent is not in this process
 	p.forSeveral()
 }
 

@@ -20,17 +20,11 @@ import (
 // the goroutine of the client that asks: a hand-over to another goroutine and
 // back would cost more than most calls do.
 //
-// The client that finds the agent free owns it for its call; others queue.
-// When the owner is done the head of the queue becomes owner. If that is a
+// A client that finds the agent free owns it for its turn; others queue.
+// When the turn is over the head of the queue becomes owner. If that is a
 // fetch, it takes all fetches that wait by then with it: one Refresh with the
 // metrics of all, started after each of them arrived, then a Fetch for each.
 // So 100 clients cost one reading of the source.
-//
-// A call that takes too long cannot be interrupted, but its client can be
-// taken away from it: the watchdog answers all who wait with pcp.ErrAgain,
-// has another goroutine go on with the owner's client, and marks the agent as
-// not ready. When the call returns after all, its goroutine finds that it was
-// replaced, marks the agent as ready and ends.
 type local struct {
 	inProcess
 	ag *agent
@@ -41,13 +35,10 @@ type local struct {
 	began atomic.Int64 // when the present call started, on the server's clock
 
 	mu     sync.Mutex
-	busy   bool    // someone owns the agent
-	hung   bool    // and was given up
-	turn   uint64  // counts owners; changes when one is given up
-	owner  *client // nil for the server itself
-	head   *waiter
-	tail   *waiter
-	group  []*waiter // fetches that the owner serves besides its own
+	owner  *turn // nil if the agent is free; abandoned while it hangs
+	head   *turn
+	tail   *turn
+	group  []*turn // fetches that the owner serves besides its own
 	timer  *time.Timer
 	armed  bool
 	limit  time.Duration // that the timer was armed for
@@ -58,27 +49,42 @@ type local struct {
 	cost  int64      // of a refresh of late, in nanoseconds; the owner's
 }
 
-// A waiter is a client in an agent's queue.
-type waiter struct {
-	c    *client
-	part *part // nil unless it wants a fetch
-	wake chan verdict
-	next *waiter
-	lease
+// A turn is a client's place in an agent's queue, and then its ownership of
+// the agent. The client uses it again for its next request.
+//
+// A call that takes too long cannot be interrupted, but its client can be
+// taken away from it. giveUp abandons the turn: the agent is not ready, and
+// clients that wait for it get pcp.ErrAgain. A new goroutine calls without, which
+// goes on with the client: a fetch is answered with the values of the other
+// agents, any other request with pcp.ErrAgain, and one that leaves is
+// forgotten. The client belongs to that goroutine. The hung call keeps the
+// turns and the parts of those it was to serve; their clients use new ones.
+// When the call returns after all, back finds the turn abandoned and marks the
+// agent as ready. From there errAbandoned goes up to the top of the goroutine,
+// which ends. Each function on the way returns it at once and leaves the
+// client alone.
+type turn struct {
+	c       *client
+	part    *part         // nil unless it wants a fetch
+	without func(*client) // goes on with the client if the agent hangs
+	wake    chan verdict
+	next    *turn
+
+	ctx       context.Context // of the agent's calls
+	abandoned bool            // guarded by local.mu
 }
 
-// A lease is what an owner needs to know about its turn.
-type lease struct {
-	turn uint64
-	ctx  context.Context // of the agent's calls
-}
+func newTurn(c *client) *turn { return &turn{c: c, wake: make(chan verdict, 1)} }
+
+// errAbandoned says that another goroutine went on with the client.
+var errAbandoned = errors.New("call into the agent was given up")
 
 type verdict int
 
 const (
-	owned  verdict = iota // the waiter owns the agent now
+	owned  verdict = iota // the turn has come: its client owns the agent
 	served                // its fetch has been done
-	given                 // up: the agent hangs. What the waiter lent to it is lost
+	given                 // up: the agent hangs. What was lent to it is lost
 )
 
 func newLocal(s *Server, ag *agent, impl pmda.Agent) *local {
@@ -87,36 +93,38 @@ func newLocal(s *Server, ag *agent, impl pmda.Agent) *local {
 	return l
 }
 
-// acquire waits for the agent. The verdict served comes only if p is not nil.
-func (l *local) acquire(c *client, p *part) (verdict, lease) {
+// acquire waits for c's turn. The verdict served comes only if p is not nil.
+func (l *local) acquire(c *client, p *part, without func(*client)) (*turn, verdict) {
+	t := c.turn
+	t.part, t.without, t.next = p, without, nil
 	l.mu.Lock()
-	if l.hung {
+	switch {
+	case l.owner == nil:
+		l.begin(t)
 		l.mu.Unlock()
-		return given, lease{}
-	}
-	if !l.busy {
-		l.busy = true
-		ls := l.begin(c)
+		return t, owned
+	case l.owner.abandoned:
 		l.mu.Unlock()
-		return owned, ls
+		return t, given
 	}
-	w := &c.waiter
-	w.c, w.part, w.next = c, p, nil
 	if l.tail == nil {
-		l.head = w
+		l.head = t
 	} else {
-		l.tail.next = w
+		l.tail.next = t
 	}
-	l.tail = w
+	l.tail = t
 	l.mu.Unlock()
-	v := <-w.wake
-	return v, w.lease
+	v := <-t.wake
+	if v == given {
+		c.turn = newTurn(c)
+	}
+	return t, v
 }
 
-// begin makes c the owner. Called with l.mu held.
-func (l *local) begin(c *client) lease {
-	l.turn++
-	l.owner = c
+// begin makes t the owner. Called with l.mu held.
+func (l *local) begin(t *turn) {
+	l.owner = t
+	t.ctx = l.ctx
 	l.began.Store(l.s.now())
 	if timeout := l.s.agentTimeout(); timeout > 0 && (!l.armed || timeout < l.limit) {
 		l.armed, l.limit = true, timeout
@@ -126,63 +134,61 @@ func (l *local) begin(c *client) lease {
 			l.timer.Reset(timeout)
 		}
 	}
-	return lease{l.turn, l.ctx}
 }
 
-// release passes the agent on. If the owner was given up meanwhile it does not
-// return: the client has another goroutine by now.
-func (l *local) release(turn uint64) {
+// back is called after a call into the agent. It locks l.mu and returns true
+// if t still owns the agent. Else the agent, which hung, is free, l.mu is not
+// held, and the caller has to return errAbandoned.
+func (l *local) back(t *turn) bool {
 	l.mu.Lock()
-	l.mine(turn)
-	w := l.head
-	if w == nil {
-		l.busy = false
+	if !t.abandoned {
+		return true
+	}
+	took := time.Duration(l.s.now() - l.began.Load())
+	l.owner = nil
+	l.ag.notReady.Store(false)
+	l.mu.Unlock()
+	l.s.log.Warn("agent answers again", "agent", l.ag.name(), "after", took.Round(time.Millisecond))
+	return false
+}
+
+// release ends the owner's turn. Called with l.mu held, which it releases.
+func (l *local) release() {
+	t := l.head
+	if t == nil {
 		l.owner = nil
 		l.mu.Unlock()
 		return
 	}
-	l.head = w.next
+	l.head = t.next
 	if l.head == nil {
 		l.tail = nil
 	}
-	w.lease = l.begin(w.c)
+	l.begin(t)
 	l.mu.Unlock()
-	w.wake <- owned
+	t.wake <- owned
 }
 
 // takeFetches moves the fetches that wait into the owner's group, but heavy
 // ones: they would make the others of the group wait. Called with l.mu held.
 func (l *local) takeFetches() {
-	var head, tail *waiter
-	for w := l.head; w != nil; {
-		next := w.next
-		w.next = nil
-		if w.part != nil && len(w.part.ids) < heavyMetrics {
-			l.group = append(l.group, w)
+	var head, tail *turn
+	for t := l.head; t != nil; {
+		next := t.next
+		t.next = nil
+		if t.part != nil && len(t.part.ids) < heavyMetrics {
+			l.group = append(l.group, t)
 		} else {
 			if tail == nil {
-				head = w
+				head = t
 			} else {
-				tail.next = w
+				tail.next = t
 			}
-			tail = w
+			tail = t
 		}
-		w = next
+		t = next
 	}
 	l.head, l.tail = head, tail
-}
-
-// mine ends the goroutine if its turn was taken from it. Called with l.mu held.
-func (l *local) mine(turn uint64) {
-	if l.turn == turn {
-		return
-	}
-	took := time.Duration(l.s.now() - l.began.Load())
-	l.busy, l.hung, l.owner = false, false, nil
-	l.ag.notReady.Store(false)
-	l.mu.Unlock()
-	l.s.log.Warn("agent answers again", "agent", l.ag.name(), "after", took.Round(time.Millisecond))
-	runtime.Goexit()
 }
 
 // watch looks whether the present call takes too long.
@@ -190,7 +196,7 @@ func (l *local) watch() {
 	l.mu.Lock()
 	l.armed = false
 	timeout := l.s.agentTimeout()
-	if !l.busy || l.hung || timeout <= 0 {
+	if l.owner == nil || l.owner.abandoned || timeout <= 0 {
 		l.mu.Unlock()
 		return
 	}
@@ -213,110 +219,115 @@ func (l *local) doing(attrs ...any) []any {
 	return attrs
 }
 
-// giveUp takes the agent from its owner, who hangs. Called with l.mu held,
+// giveUp abandons the turn of the owner, which hangs. Called with l.mu held,
 // which it releases.
 func (l *local) giveUp() {
-	l.turn++
-	l.hung = true
-	l.ag.notReady.Store(true)
 	owner, group, queue := l.owner, l.group, l.head
-	l.owner, l.group, l.head, l.tail = nil, nil, nil, nil
+	owner.abandoned = true
+	l.ag.notReady.Store(true)
+	l.group, l.head, l.tail = nil, nil, nil
 	l.cancel()
 	l.ctx, l.cancel = context.WithCancel(context.Background())
+	owner.c.takeOver(owner.without)
 	l.mu.Unlock()
-	for _, w := range group {
-		w.wake <- given
+	for _, t := range group {
+		t.wake <- given
 	}
 	for queue != nil {
-		w := queue
-		queue, w.next = w.next, nil
-		w.wake <- given
-	}
-	if owner != nil {
-		owner.takeOver()
+		t := queue
+		queue, t.next = t.next, nil
+		t.wake <- given
 	}
 }
 
 // fetch implements backend.
-func (l *local) fetch(c *client, p *part) {
-	l.introduce(c)
-	v, ls := l.acquire(c, p)
+func (l *local) fetch(c *client, p *part) error {
+	if err := l.introduce(c, (*client).fetchWithout); err != nil {
+		return err
+	}
+	t, v := l.acquire(c, p, (*client).fetchWithout)
 	switch v {
 	case given:
 		c.lose(p)
-		return
+		return nil
 	case served:
-		return
+		return nil
 	}
-	l.refreshGroup(ls, c, p)
-	l.fetchOne(ls, c, p)
+	if err := l.refreshGroup(t); err != nil {
+		return err
+	}
+	l.fetchOne(t, t)
 	for {
-		l.mu.Lock()
-		l.mine(ls.turn)
-		n := len(l.group)
-		if n == 0 {
-			l.mu.Unlock()
-			break
+		if !l.back(t) {
+			return errAbandoned
 		}
-		w := l.group[0]
+		if len(l.group) == 0 {
+			l.release()
+			return nil
+		}
+		other := l.group[0]
 		l.mu.Unlock()
-
-		l.fetchOne(ls, w.c, w.part)
-
-		l.mu.Lock()
-		l.mine(ls.turn)
+		l.fetchOne(t, other)
+		if !l.back(t) {
+			return errAbandoned
+		}
 		l.group[0] = nil
 		l.group = l.group[1:]
 		l.mu.Unlock()
-		w.wake <- served
+		other.wake <- served
 	}
-	l.release(ls.turn)
 }
 
 // refreshGroup reads the source once for the owner and all who wait by then.
-func (l *local) refreshGroup(ls lease, c *client, p *part) {
+func (l *local) refreshGroup(t *turn) error {
 	if !l.run.Refreshes() {
-		l.check(ls, c, p)
-		return
+		l.check(t, t)
+		return nil
 	}
 	if l.cost > cheapRefresh && l.s.numClients.Load() > 1 {
 		// Requests that have come but were not looked at yet join the queue.
 		runtime.Gosched()
 	}
-	l.mu.Lock()
-	l.mine(ls.turn)
+	if !l.back(t) {
+		return errAbandoned
+	}
 	l.began.Store(l.s.now())
 	l.takeFetches()
 	group := l.group
 	l.mu.Unlock()
-	l.check(ls, c, p)
-	for _, w := range group {
-		l.check(ls, w.c, w.part)
+	l.check(t, t)
+	for _, other := range group {
+		l.check(t, other)
 	}
-	ids := l.wanted(p, group)
+	ids := l.wanted(t.part, group)
 	if len(ids) == 0 {
-		return
+		return nil
 	}
-	err := l.run.Refresh(ls.ctx, ids)
+	err := l.run.Refresh(t.ctx, ids)
 	took := l.s.now() - l.began.Load()
-	l.mu.Lock()
-	l.mine(ls.turn)
+	if !l.back(t) {
+		return errAbandoned
+	}
 	defer l.mu.Unlock()
 	l.cost = (3*l.cost + took) / 4
 	if err != nil {
-		p.err = err
-		for _, w := range group {
-			w.part.err = err
+		t.part.err = err
+		for _, other := range group {
+			other.part.err = err
 		}
 	}
+	return nil
 }
 
-// check asks the agent whether a client may have its part.
-func (l *local) check(ls lease, c *client, p *part) { p.err = l.run.Check(ls.ctx, &c.pub) }
+// check asks the agent, in t's turn, whether the client of other may have its
+// part.
+func (l *local) check(t, other *turn) {
+	other.part.err = l.run.Check(t.ctx, &other.c.pub)
+}
 
 // wanted returns the metrics that a refresh is for: those of all that may have
 // their part.
-func (l *local) wanted(p *part, group []*waiter) []pcp.PMID {
+func (l *local) wanted(p *part, group []*turn) []pcp.PMID {
 	l.union = l.union[:0]
 	var ids []pcp.PMID // of the first, and while the others want the same of all
 	add := func(p *part) {
@@ -330,8 +341,8 @@ func (l *local) wanted(p *part, group []*waiter) []pcp.PMID {
 		}
 	}
 	add(p)
-	for _, w := range group {
-		add(w.part)
+	for _, t := range group {
+		add(t.part)
 	}
 	if len(l.union) == len(ids) {
 		return ids
@@ -345,48 +356,60 @@ func (l *local) wanted(p *part, group []*waiter) []pcp.PMID {
 // not to be worth while to collect requests for it.
 const cheapRefresh = 5000
 
-func (l *local) fetchOne(ls lease, c *client, p *part) {
+// fetchOne has the agent fill, in t's turn, the part of other.
+func (l *local) fetchOne(t, other *turn) {
+	p := other.part
 	if p.err != nil {
 		return
 	}
 	l.began.Store(l.s.now())
-	p.req = pmda.FetchRequest{Client: &c.pub, Profile: p.profile, PMIDs: p.ids, Result: &p.res}
+	p.req = pmda.FetchRequest{Client: &other.c.pub, Profile: p.profile, PMIDs: p.ids, Result: &p.res}
 	var state wire.State
-	if state, p.err = l.run.Values(ls.ctx, &p.req); state != 0 {
+	if state, p.err = l.run.Values(t.ctx, &p.req); state != 0 {
 		l.s.mark(state)
 	}
 }
 
-// call makes a call that is no fetch.
-func (l *local) call(c *client, fn func(ctx context.Context) error) error {
-	v, ls := l.acquire(c, nil)
+// call makes a call that is not a fetch.
+func (l *local) call(c *client, without func(*client), fn func(ctx context.Context) error) error {
+	t, v := l.acquire(c, nil, without)
 	if v != owned {
 		return pcp.ErrAgain
 	}
-	err := fn(ls.ctx)
-	l.release(ls.turn)
+	err := fn(t.ctx)
+	if !l.back(t) {
+		return errAbandoned
+	}
+	l.release()
 	return err
 }
 
 // ask makes a call that has a result for a client.
 func ask[T any](l *local, c *client, fn func(ctx context.Context) (T, error)) (result T, err error) {
-	l.introduce(c)
-	err = l.call(c, func(ctx context.Context) (err error) {
+	if err := l.introduce(c, (*client).refuseWithout); err != nil {
+		return result, err
+	}
+	err = l.call(c, (*client).refuseWithout, func(ctx context.Context) (err error) {
 		result, err = fn(ctx)
 		return err
 	})
 	return result, err
 }
 
-// introduce tells the agent about a client that it has not seen.
-func (l *local) introduce(c *client) {
+// introduce tells the agent about a client that it has not seen. Its only
+// error is errAbandoned.
+func (l *local) introduce(c *client, without func(*client)) error {
 	if !c.meet(l.ag) || !l.run.Attributes() || len(c.pub.Attrs) == 0 {
-		return
+		return nil
 	}
-	err := l.call(c, func(ctx context.Context) error { return l.run.Introduce(ctx, &c.pub) })
+	err := l.call(c, without, func(ctx context.Context) error { return l.run.Introduce(ctx, &c.pub) })
+	if errors.Is(err, errAbandoned) {
+		return err
+	}
 	if err != nil {
 		l.s.lines.write(slog.LevelWarn, "attributes "+l.ag.name(), "agent refused a client's attributes", "agent", l.ag.name(), "client", c.name, "err", err)
 	}
+	return nil
 }
 
 func (l *local) desc(c *client, id pcp.PMID) (pcp.Desc, error) {
@@ -411,8 +434,10 @@ func (l *local) labels(c *client, ident uint32, kind pcp.LabelFlags) ([]pcp.Labe
 
 func (l *local) store(c *client, res *pcp.Result) error {
 	res = res.Clone()
-	l.introduce(c)
-	return l.call(c, func(ctx context.Context) error { return l.run.Store(ctx, &c.pub, res) })
+	if err := l.introduce(c, (*client).refuseWithout); err != nil {
+		return err
+	}
+	return l.call(c, (*client).refuseWithout, func(ctx context.Context) error { return l.run.Store(ctx, &c.pub, res) })
 }
 
 // The names of an agent that is no DynamicNamer are those of the name space
@@ -462,10 +487,11 @@ func (l *local) nameSpace() *pmns.Tree { return l.run.NameSpace() }
 
 func (l *local) rename(name string) { l.run.Rename(name) }
 
-func (l *local) endContext(c *client) {
-	if l.run.EndsContexts() {
-		l.call(c, func(context.Context) error { l.run.EndContext(&c.pub); return nil })
+func (l *local) endContext(c *client) error {
+	if !l.run.EndsContexts() {
+		return nil
 	}
+	return l.call(c, (*client).leave, func(context.Context) error { l.run.EndContext(&c.pub); return nil })
 }
 
 // stop cancels what runs. A call that hangs is left behind.
@@ -483,7 +509,7 @@ func (l *local) stop() {
 // wait for it.
 func (l *local) abandon() {
 	l.mu.Lock()
-	if !l.busy || l.hung {
+	if l.owner == nil || l.owner.abandoned {
 		l.mu.Unlock()
 		return
 	}

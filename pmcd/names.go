@@ -56,6 +56,9 @@ func (c *client) pmnsNames(body []byte) error {
 			continue
 		}
 		id, err := c.lookupName(name)
+		if errors.Is(err, errAbandoned) {
+			return err
+		}
 		if err != nil {
 			id = pcp.PMIDNull
 			switch pcp.Code(err) {
@@ -168,7 +171,11 @@ func (c *client) pmnsTraverse(body []byte) error {
 	}
 	for name, id := range leaves {
 		if id.IsDynamicRoot() {
-			if err := expand(name, id.Cluster()); err != nil && failed == nil {
+			err := expand(name, id.Cluster())
+			if errors.Is(err, errAbandoned) {
+				return err
+			}
+			if err != nil && failed == nil {
 				failed = err
 			}
 		} else {

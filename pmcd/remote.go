@@ -384,14 +384,14 @@ func (r *remote) nameSpace() *pmns.Tree { return nil }
 func (r *remote) rename(string) {}
 
 // endContext sends the notice, which has no reply.
-func (r *remote) endContext(c *client) {
+func (r *remote) endContext(c *client) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.profile.client == c {
 		r.profile = sentProfile{}
 	}
 	if r.conn == nil || r.ag.notReady.Load() {
-		return
+		return nil
 	}
 	err := r.setDeadlines()
 	if err == nil {
@@ -401,6 +401,7 @@ func (r *remote) endContext(c *client) {
 	if errors.As(err, &broke) {
 		r.dropLocked(broke.error)
 	}
+	return nil
 }
 
 // awaitReady waits until an agent that is not ready says that it is.

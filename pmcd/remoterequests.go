@@ -8,17 +8,19 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-func (r *remote) fetch(c *client, p *part) {
+// fetch implements backend. It returns nil: calls to a remote are not abandoned.
+func (r *remote) fetch(c *client, p *part) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p.err = r.ag.usable()
 	if p.err != nil {
-		return
+		return nil
 	}
 	r.introduce(c)
 	r.sendProfile(c, p.context, p.profile)
 	h, body, err := r.exchange(int32(c.pub.ID), &wire.Fetch{Context: p.context, PMIDs: p.ids})
 	r.take(p, h, body, err)
+	return nil
 }
 
 // take has the outcome of an exchange be that of p. Called with r.mu held.

@@ -19,7 +19,6 @@ func (c *client) handle(h wire.Header, body []byte) error {
 	if c.denied()&need != 0 && h.Type != wire.TypeCreds {
 		return pcp.ErrPermission
 	}
-	c.doing = doingRequest
 	c.enterGate(len(body))
 	var err error
 	switch h.Type {
@@ -120,6 +119,9 @@ func (c *client) descIDs(body []byte) error {
 	reply := wire.Descs{Descs: make([]pcp.Desc, len(req.PMIDs))}
 	for i, id := range req.PMIDs {
 		desc, err := c.lookupDesc(id)
+		if errors.Is(err, errAbandoned) {
+			return err
+		}
 		if err != nil {
 			if len(req.PMIDs) == 1 {
 				return err
@@ -228,7 +230,9 @@ func (c *client) store(body []byte) error {
 				share.Sets = append(share.Sets, vs)
 			}
 		}
-		if err := ag.be.store(c, &share); err != nil {
+		if err := ag.be.store(c, &share); errors.Is(err, errAbandoned) {
+			return err
+		} else if err != nil {
 			failed = err
 		}
 	}
