@@ -124,7 +124,7 @@ func (a *agent) usable() error {
 	return nil
 }
 
-// died tells whether a, or the agent in whose place it is, was up once.
+// died reports whether a, or the agent in whose place it is, was up once.
 func (a *agent) died() bool {
 	if a.connected.Load() {
 		return false
@@ -161,7 +161,7 @@ type part struct {
 	next    int   // the set of res to be merged next
 
 	alone   bool       // the fetch has no other part
-	link    *remote    // to which it was sent by sendFetch
+	link    *remote    // to which sendFetch sent it; p holds its slot
 	relay   wire.Relay // of a long result, if relayed
 	relayed bool
 
@@ -182,7 +182,7 @@ func (p *part) forget() {
 	p.ag, p.ids, p.profile, p.req = nil, nil, nil, pmda.FetchRequest{}
 }
 
-// valid tells whether the agent answered what it was asked.
+// valid reports whether the agent answered what it was asked.
 func (p *part) valid() bool {
 	if len(p.res.Sets) != len(p.ids) {
 		return false

@@ -23,7 +23,7 @@ type crowd struct {
 // crowdMemory is for how long fetches that met are expected to do so again.
 const crowdMemory = 10 * time.Millisecond
 
-// enter tells whether a fetch that begins now is alone.
+// enter reports whether a fetch that begins now is alone.
 func (cr *crowd) enter(now int64) bool {
 	if cr.fetches.Add(1) > 1 {
 		cr.met.Store(now)
@@ -69,17 +69,17 @@ func (c *client) askRemotes() {
 	}
 }
 
-// sendFetch implements backend. A request that is not taken at once is finished in
-// another goroutine.
+// sendFetch implements backend. The slot that it acquires is p's until finish. A
+// request that is not taken at once is finished in another goroutine.
 func (r *remote) sendFetch(c *client, p *part, start time.Time) bool {
-	if !r.mu.TryLock() {
+	if !r.slot.tryAcquire() {
 		return false
 	}
 	if p.err = r.ag.usable(); p.err == nil && r.conn == nil {
 		p.err = pcp.ErrNoAgent
 	}
 	if p.err != nil {
-		r.mu.Unlock()
+		r.slot.release()
 		return true
 	}
 	p.link = r
@@ -137,20 +137,27 @@ func (c *client) finishPart(p *part, start time.Time) {
 	}
 	if err != nil {
 		r.take(p, wire.Header{}, nil, r.judge(err))
-		r.mu.Unlock()
+		p.unlink()
 		return
 	}
 	h, body, err := r.pdus.Next()
 	r.finish(p, h, body, err)
 }
 
-// finish has the outcome of a read be that of p, and lets others have the agent.
+// finish makes the outcome of a read that of p, and lets others have the agent.
 func (r *remote) finish(p *part, h wire.Header, body []byte, err error) {
-	defer r.mu.Unlock()
+	defer p.unlink()
 	h, body, err = r.received(h, body, err)
 	h, body, err = r.answered(wire.TypeFetch, h, body, err)
 	r.take(p, h, body, r.judge(err))
 	p.forSeveral()
+}
+
+// unlink releases the slot of the agent that p was sent to.
+func (p *part) unlink() {
+	r := p.link
+	p.link = nil
+	r.slot.release()
 }
 
 // fetchRemote asks one of several agents that is busy.

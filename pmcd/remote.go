@@ -25,15 +25,15 @@ type remote struct {
 	s     *Server
 	flags wire.Features // of its credentials; set before anybody asks
 
-	mu      sync.Mutex // held during an exchange
-	conn    agentConn  // nil: dropped
+	slot    slot      // held during an exchange; guards what follows
+	conn    agentConn // nil: dropped
 	pdus    *wire.Reader
 	out     []byte
 	result  wire.Result
 	profile sentProfile
 	unsent  bool // what broke the connection was a request that it did not take
 
-	link        atomic.Pointer[agentConn] // conn, for who cannot wait for mu
+	link        atomic.Pointer[agentConn] // conn, for callers that cannot wait for slot
 	inFD, outFD int                       // the files to and from the agent; -1 for none
 
 	proc    agentProcess
@@ -72,10 +72,30 @@ type sentProfile struct {
 }
 
 func newRemote(s *Server, ag *agent) *remote {
-	return &remote{s: s, ag: ag, inFD: -1, outFD: -1}
+	return &remote{s: s, ag: ag, slot: make(slot, 1), inFD: -1, outFD: -1}
 }
 
-// connected has conn be the connection. Called with r.mu held, or before
+// A slot is the right to use the connection to an agent. Unlike a mutex it
+// belongs to no goroutine: sendFetch acquires it for a part, and finish, in
+// whatever goroutine the answer is read, releases it for that part. All other
+// functions that acquire it release it before they return.
+type slot chan struct{}
+
+func (s slot) acquire() { s <- struct{}{} }
+
+func (s slot) release() { <-s }
+
+// tryAcquire acquires s if it is free, and reports whether it was.
+func (s slot) tryAcquire() bool {
+	select {
+	case s <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// connected has conn be the connection. Called by the holder of r.slot, or before
 // anybody else knows r.
 func (r *remote) connected(conn agentConn) {
 	r.conn = conn
@@ -100,8 +120,8 @@ func broken(code pcp.Error, format string, args ...any) error {
 	return &protocolError{fmt.Errorf(format+": %w", append(args, code)...)}
 }
 
-// exchange sends what is in r.out and then p, and reads the reply. Called with
-// r.mu held. The body is valid until the next exchange. An error that is a
+// exchange sends what is in r.out and then p, and reads the reply. Called
+// by the holder of r.slot. The body is valid until the next exchange. An error that is a
 // *protocolError has dropped the agent.
 func (r *remote) exchange(from int32, p wire.PDU) (wire.Header, []byte, error) {
 	h, body, err := r.tryExchange(from, p)
@@ -109,7 +129,7 @@ func (r *remote) exchange(from int32, p wire.PDU) (wire.Header, []byte, error) {
 }
 
 // judge drops the agent if err is a *protocolError, and returns what a client
-// is told. Called with r.mu held.
+// is told. Called by the holder of r.slot.
 func (r *remote) judge(err error) error {
 	var broke *protocolError
 	if errors.As(err, &broke) {
@@ -274,8 +294,8 @@ func (r *remote) received(h wire.Header, body []byte, err error) (wire.Header, [
 
 // ask makes one exchange for a client and decodes the reply into answer.
 func (r *remote) ask(c *client, req, answer wire.PDU) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.slot.acquire()
+	defer r.slot.release()
 	if err := r.ag.usable(); err != nil {
 		return err
 	}
@@ -346,10 +366,10 @@ func (r *remote) greet(c *client) bool {
 	if r.flags&(wire.FeatureAuth|wire.FeatureContainer) == 0 || c.knows(r.ag) {
 		return true
 	}
-	if !r.mu.TryLock() {
+	if !r.slot.tryAcquire() {
 		return false
 	}
-	defer r.mu.Unlock()
+	defer r.slot.release()
 	if r.conn == nil || r.ag.usable() != nil {
 		return r.conn == nil
 	}
@@ -385,8 +405,8 @@ func (r *remote) rename(string) {}
 
 // endContext sends the notice, which has no reply.
 func (r *remote) endContext(c *client) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.slot.acquire()
+	defer r.slot.release()
 	if r.profile.client == c {
 		r.profile = sentProfile{}
 	}
@@ -406,16 +426,16 @@ func (r *remote) endContext(c *client) error {
 
 // awaitReady waits until an agent that is not ready says that it is.
 func (r *remote) awaitReady() {
-	r.mu.Lock()
+	r.slot.acquire()
 	conn := r.conn
-	r.mu.Unlock()
+	r.slot.release()
 	if conn == nil {
 		return
 	}
 	conn.SetReadDeadline(time.Time{})
 	h, body, err := r.receive() // nobody else reads meanwhile
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.slot.acquire()
+	defer r.slot.release()
 	var e wire.Error
 	switch {
 	case r.conn == nil:

@@ -46,10 +46,10 @@ func (r *remote) dropLocked(why error) {
 // dropClosed drops an agent that has closed its connection, or sent something
 // that nobody asked for.
 func (r *remote) dropClosed() {
-	if !r.ag.connected.Load() || r.ag.notReady.Load() || !r.mu.TryLock() {
+	if !r.ag.connected.Load() || r.ag.notReady.Load() || !r.slot.tryAcquire() {
 		return // whoever waits for it will notice
 	}
-	defer r.mu.Unlock()
+	defer r.slot.release()
 	conn, ok := r.conn.(syscall.Conn)
 	if !ok {
 		return
@@ -94,8 +94,8 @@ func (r *remote) start() {
 		io.WriteString(r.s.cfg.Report, r.startFailure(err))
 		attrs := []any{"agent", r.ag.name(), "domain", r.ag.spec.Domain, "err", err}
 		defer func() { r.s.log.Error("agent not started", attrs...) }()
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.slot.acquire()
+		defer r.slot.release()
 		if r.conn != nil {
 			r.conn.Close()
 			r.conn = nil
@@ -126,8 +126,8 @@ func (r *remote) start() {
 	}
 	select {
 	case <-r.exited: // just before it counted as connected, so that reap let it be
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.slot.acquire()
+		defer r.slot.release()
 		r.exits()
 	default:
 	}
@@ -203,8 +203,8 @@ func (r *remote) runs(p agentProcess, pid int) {
 func (r *remote) reap() {
 	r.ending = r.proc.wait()
 	close(r.exited)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.slot.acquire()
+	defer r.slot.release()
 	if r.conn == nil || !r.ag.connected.Load() {
 		// Dropped before: how it ended by itself says more about the reason.
 		r.ag.mu.Lock()
@@ -220,7 +220,7 @@ func (r *remote) reap() {
 }
 
 // exits drops an agent whose process has ended, unless that was done. Called
-// with r.mu held.
+// by the holder of r.slot.
 func (r *remote) exits() {
 	if r.conn == nil {
 		return
@@ -246,9 +246,9 @@ func (r *remote) dial() error {
 	for {
 		conn, err := net.DialTimeout(spec.Network, address, r.s.cfg.CredsTimeout)
 		if err == nil {
-			r.mu.Lock()
+			r.slot.acquire()
 			r.connected(conn.(agentConn))
-			r.mu.Unlock()
+			r.slot.release()
 			return nil
 		}
 		if r.exited == nil || time.Now().After(end) {
@@ -309,13 +309,13 @@ func (r *remote) stop() {
 	r.ag.connected.Store(false)
 	// Who waits for an answer may do so for ever, if there is no time-out.
 	cut := time.AfterFunc(stopGrace, r.abandon)
-	r.mu.Lock()
+	r.slot.acquire()
 	cut.Stop()
 	if r.conn != nil {
 		r.conn.Close()
 		r.conn = nil
 	}
-	r.mu.Unlock()
+	r.slot.release()
 	if r.exited != nil {
 		if r.ag.spec.Kind == conf.Socket {
 			r.proc.interrupt()

@@ -10,8 +10,8 @@ import (
 
 // fetch implements backend. It returns nil: calls to a remote are not abandoned.
 func (r *remote) fetch(c *client, p *part) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.slot.acquire()
+	defer r.slot.release()
 	p.err = r.ag.usable()
 	if p.err != nil {
 		return nil
@@ -23,7 +23,7 @@ func (r *remote) fetch(c *client, p *part) error {
 	return nil
 }
 
-// take has the outcome of an exchange be that of p. Called with r.mu held.
+// take has the outcome of an exchange be that of p. Called by the holder of r.slot.
 func (r *remote) take(p *part, h wire.Header, body []byte, err error) {
 	if err != nil {
 		p.err = err
@@ -54,7 +54,7 @@ func (r *remote) take(p *part, h wire.Header, body []byte, err error) {
 // client as it is.
 const relayLength = 1 << 20
 
-// takeRelay has a long result be that of p. Called with r.mu held.
+// takeRelay has a long result be that of p. Called by the holder of r.slot.
 func (r *remote) takeRelay(p *part, body []byte) {
 	stamp, same, err := p.relay.Take(body, p.ids)
 	if err != nil {
@@ -101,8 +101,8 @@ func (r *remote) text(c *client, ident uint32, kind pcp.TextKind) (string, error
 }
 
 func (r *remote) labels(c *client, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.slot.acquire()
+	defer r.slot.release()
 	if err := r.ag.usable(); err != nil {
 		return nil, err
 	}
