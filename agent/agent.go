@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// An Env is what an agent may need of those who run it.
+// An Env is what an agent may need from the program that runs it.
 type Env struct {
 	Domain    int            // 0 means the agent's own
 	Collector pmcd.Collector // for the agent that reports on it
@@ -45,8 +45,8 @@ type Builtin struct {
 	Asked bool
 	// Args says what arguments the agent's program needs, "" if none.
 	Args string
-	// Options are the options of the agent's program that no other has. None
-	// takes an argument.
+	// Options are the options that only the agent's program has. They take no
+	// argument.
 	Options []pmda.Option
 	// File is the agent whose file has this one as well, in the C
 	// implementation; "" if it has one of its own.

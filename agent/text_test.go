@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// nobody is a collector that nobody asks: only texts are.
+// This collector is never used: the agents are only asked for texts.
 type nobody struct{ pmcd.Collector }
 
 // TestHelpFits checks that help texts fit on a terminal, as PCP's own suite wants it.
