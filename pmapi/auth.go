@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A login is what a host knows of who its user is at the collector. What was
-// asked for once is kept for when the connection has to be made anew.
+// A login is what a host knows about its user's identity at the collector. It
+// keeps what the user was asked for, for the next connection.
 type login struct {
 	wanted        bool // the specification says something of it
 	user          string
@@ -35,8 +35,8 @@ func (d *Dialer) login(hs *HostSpec) login {
 	return l
 }
 
-// loginFlags picks the features of who the user is that are asked of a
-// collector which has these.
+// loginFlags picks the features about the user's identity to ask of a collector
+// that has the given ones.
 func (h *host) loginFlags(features wire.Features) (wire.Features, error) {
 	flags := features & wire.FeatureCredsReqd
 	if h.login.wanted {

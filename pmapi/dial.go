@@ -151,8 +151,8 @@ func (d *Dialer) host(spec string) (*host, error) {
 	return h, nil
 }
 
-// timeout picks a time-out: what the Dialer says, the environment in seconds,
-// the default. The result is 0 for none.
+// timeout picks a time-out: that of the Dialer, else that of the environment, in
+// seconds, else the default. It returns 0 if there is no time limit.
 func (d *Dialer) timeout(set time.Duration, getenv func(string) string, name string, def time.Duration) time.Duration {
 	if set != 0 {
 		return max(set, 0)
@@ -269,8 +269,8 @@ func (h *host) connectTo(ctx context.Context, network, address string, local boo
 	if err == nil {
 		return h.attach(ctx, conn, network == "unix", local)
 	}
-	// To the C library each failure is a refusal, be it that there is no way
-	// or no answer in time, unless the name is not known (auxconnect.c:
+	// The C library takes every failure for a refusal, also a missing route or
+	// a time-out, unless the name is not known (auxconnect.c:
 	// __pmAuxConnectPMCDPort).
 	code := -pcp.Error(syscall.ECONNREFUSED)
 	var dns *net.DNSError
@@ -357,8 +357,8 @@ func (h *host) handshake(ctx context.Context, unix, local bool) error {
 	return h.write()
 }
 
-// checkContainer tells whether name may be that of a container, which ends up in
-// label sets (context.c: __pmCheckAttribute).
+// checkContainer returns an error if name cannot be that of a container, as names
+// end up in label sets (context.c: __pmCheckAttribute).
 func checkContainer(name string) error {
 	for _, c := range []byte(name) {
 		if c != '.' && c != '-' && c != '_' && !ctext.IsAlnum(c) {

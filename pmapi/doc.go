@@ -58,6 +58,6 @@
 // # Concurrency
 //
 // A context may be used from many goroutines. It has one connection, on which
-// one request is under way at a time; those who do not want to wait for each
-// other make contexts of their own with [Context.Dup].
+// one request is under way at a time; goroutines that do not want to wait for
+// each other make contexts of their own with [Context.Dup].
 package pmapi

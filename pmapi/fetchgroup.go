@@ -240,7 +240,7 @@ func newConversion(desc pcp.Desc, want GroupMetric) (conversion, error) {
 }
 
 // Fetch fetches all values of the group and sets what Add and AddInstances
-// returned (pmFetchGroup(3)). With an error none has a value.
+// returned (pmFetchGroup(3)). If it returns an error, they have no values.
 func (g *FetchGroup) Fetch(ctx context.Context) error {
 	for _, item := range g.items {
 		if item.m.desc.Sem != pcp.SemDiscrete || !g.preserve {

@@ -14,8 +14,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A collector that does what none should: every call fails or succeeds, none
-// hangs or panics.
+// TestHostile has a collector break the protocol: every call fails or succeeds,
+// and does not hang or panic.
 func TestHostile(t *testing.T) {
 	huge := []byte{0x7f, 0xff, 0xff, 0xff, 0, 0, 0x70, 0x15, 0, 0, 0, 0}
 	f := func(what string, answer func(s *session)) {

@@ -33,9 +33,9 @@ type LocalOptions struct {
 	LabelsDir string       // where the site's labels are (PCP_SYSCONF_DIR), "" for none
 	Log       *slog.Logger // what agents panic with; nil discards
 
-	// Names loads the name space in which names are looked up, when the first
-	// is, and again until there is no error. That error is the lookup's. Nil means
-	// the names that the agents bring along.
+	// Names loads the name space. It is called at the first lookup, and again at
+	// the next one if it returned an error, which that lookup then returns. Nil
+	// means the names that the agents bring along.
 	Names func() (*pmns.Tree, error)
 }
 
@@ -179,8 +179,8 @@ func askLocal[T any](ctx context.Context, l *local, a *localAgent, fn func(ctx c
 	return result, nil
 }
 
-// call makes a call of an agent. What fn writes to must be of no further
-// interest if there is an error: fn may still run then.
+// call makes a call of an agent. If it returns an error, fn may still run, so the
+// caller must not use what fn writes to.
 func (l *local) call(ctx context.Context, a *localAgent, fn func(ctx context.Context) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -537,7 +537,7 @@ func TestOpenLocalMistakes(t *testing.T) {
 	f("domain 511 is not in", pmapi.LocalAgent{Name: "x", Domain: 511, Agent: one})
 	f("domain 101 is that of one", one.local(), one.local())
 	f("names of agent one", one.local(), again.local())
-	openLocal(t) // no agents are no mistake
+	openLocal(t) // a context without agents is valid
 	if _, err := pmapi.OpenLocalOptions(pmapi.LocalOptions{Container: "a/../b"}, one.local()); !errors.Is(err, -pcp.Error(syscall.EINVAL)) {
 		t.Errorf("odd container: %v", err)
 	}

@@ -115,7 +115,7 @@ func (n localNames) names(ctx context.Context, id pcp.PMID) ([]string, error) {
 		return nil, err
 	}
 	if !a.run.Dynamic() {
-		return nil, pcp.ErrPMID // it has no say in the names of its metrics
+		return nil, pcp.ErrPMID // it does not name its metrics itself
 	}
 	return askLocal(ctx, n.l, a, func(ctx context.Context) ([]string, error) {
 		return a.run.Names(ctx, n.l.client, id)

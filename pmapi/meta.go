@@ -40,7 +40,8 @@ func (c *Context) LookupDescs(ctx context.Context, ids ...pcp.PMID) ([]pcp.Desc,
 
 // LookupText returns help text of a metric (pmLookupText(3)). If there is no
 // long text, the line is returned instead unless kind has pcp.TextDirect. Kind
-// is pcp.TextOneLine or pcp.TextHelp. No text at all is pcp.ErrText.
+// is pcp.TextOneLine or pcp.TextHelp. If there is no text, it returns
+// pcp.ErrText.
 func (c *Context) LookupText(ctx context.Context, id pcp.PMID, kind pcp.TextKind) (string, error) {
 	s, err := c.text(ctx, uint32(id), kind|pcp.TextPMID)
 	if err != nil {

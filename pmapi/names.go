@@ -137,8 +137,8 @@ func (c *Context) NameAll(ctx context.Context, id pcp.PMID) ([]string, error) {
 }
 
 // Children returns the children of a node of the name space, "" being the
-// root (pmGetChildrenStatus(3)). A leaf has none and no error; no node of that
-// name is pcp.ErrName.
+// root (pmGetChildrenStatus(3)). It returns an empty list for a leaf. If there is
+// no node of that name, it returns pcp.ErrName.
 func (c *Context) Children(ctx context.Context, name string) ([]pmns.Child, error) {
 	if err := c.lock(ctx); err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func (n *named) location() Location {
 	return n.source.location()
 }
 
-// treeNames are the names of a tree, for sources that have no part in them.
+// treeNames are the names of a tree, for sources that do not provide names.
 type treeNames struct{ tree *pmns.Tree }
 
 func (t treeNames) lookupNames(_ context.Context, names []string, ids []pcp.PMID) error {

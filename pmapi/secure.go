@@ -61,9 +61,9 @@ func (h *host) secureFlags(features wire.Features, local bool) (wire.Features, e
 	return flags, nil
 }
 
-// secure begins TLS if that was agreed in flags, as soon as the collector has
-// confirmed it, if it does that. Where the kernel tells a collector who the
-// client is, and it has to know that, neither side goes on to TLS
+// secure begins TLS if that was agreed in flags. If the collector confirms that,
+// secure waits for it first. If the collector requires credentials and the kernel
+// gives it those of the client, neither side goes on to TLS
 // (secureconnect.c: __pmSecureClientHandshake).
 func (h *host) secure(flags wire.Features, unix bool) error {
 	if flags&wire.FeatureSecure == 0 {

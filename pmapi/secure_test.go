@@ -21,7 +21,7 @@ import (
 
 const secureAck = wire.FeatureSecure | wire.FeatureSecureAck
 
-// secureCollector returns a collector that speaks TLS with who wants that.
+// secureCollector returns a collector that speaks TLS with clients that want it.
 // before and instead, if not nil, are called with the connection ahead of the
 // handshake and in its place.
 func secureCollector(t testing.TB, cert tlstest.Pair, features wire.Features, before func(net.Conn)) *collector {
@@ -76,8 +76,8 @@ func TestSecure(t *testing.T) {
 			return
 		}
 		defer c.Close()
-		// Over TLS the requests that follow are all right, and those of who
-		// comes from here.
+		// The requests that follow succeed over TLS, and for a client on this
+		// host.
 		for range 2 {
 			if _, err := c.LookupName(t.Context(), "demo.count"); err != nil {
 				t.Errorf("%s: %v", name, err)
