@@ -13,11 +13,6 @@ import (
 	"testing"
 )
 
-// notPlainYet lists the folders whose comments TestPlainEnglish does not read.
-var notPlainYet = []string{
-	"pmcd",
-}
-
 // strangeEnglish are phrases that a reader stumbles over, unless one of the
 // words in allowed is part of them.
 var strangeEnglish = []struct {
@@ -75,7 +70,7 @@ func TestPlainEnglish(t *testing.T) {
 			check(path, 1, codeInPage.ReplaceAllStringFunc(string(b), func(code string) string {
 				return strings.Repeat("\n", strings.Count(code, "\n"))
 			}))
-		case filepath.Ext(path) == ".go" && path != "english_test.go" && !slices.Contains(notPlainYet, filepath.ToSlash(filepath.Dir(path))):
+		case filepath.Ext(path) == ".go" && path != "english_test.go":
 			fset := token.NewFileSet()
 			f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution|parser.ParseComments)
 			if err != nil {

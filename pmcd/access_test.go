@@ -19,7 +19,7 @@ func fileOf(t *testing.T, text string) *conf.File {
 	return file
 }
 
-// TestStoreNeedsPermission has access control refuse one operation.
+// TestStoreNeedsPermission checks that access control refuses one operation.
 func TestStoreNeedsPermission(t *testing.T) {
 	s := start(t, pmcd.Config{
 		Agents: []pmcd.AgentSpec{builtin(t, "pmcd")},
@@ -56,7 +56,7 @@ disallow "unix:" : fetch;`).Access,
 	}
 }
 
-// TestRefusedClient may do nothing and so is told at once.
+// TestRefusedClient checks that a client that may do nothing is told so at once.
 func TestRefusedClient(t *testing.T) {
 	s := start(t, pmcd.Config{
 		Agents: []pmcd.AgentSpec{builtin(t, "pmcd")},

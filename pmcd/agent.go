@@ -48,21 +48,21 @@ type backend interface {
 	start()
 	// stop ends the agent and waits for it as long as is reasonable.
 	stop()
-	// abandon ends a call that goes on, so that nobody waits for it.
+	// abandon ends a call that is under way, so that no caller waits for it.
 	abandon()
 	// dropClosed drops an agent that has closed its connection.
 	dropClosed()
 	// rename gives the agent another name while it runs.
 	rename(name string)
 
-	// features are what the agent says it can do.
+	// features returns what the agent says it can do.
 	features() wire.Features
 	// nameSpace returns the names that the agent brings along, or nil.
 	nameSpace() *pmns.Tree
 	// describe writes what the log's table of agents says about it.
 	describe(b *strings.Builder)
-	// ended returns its files and, for the log, how its process ended, once it
-	// has been stopped.
+	// ended returns, after the agent was stopped, its files and, for the log,
+	// how its process ended.
 	ended() (in, out int, how string)
 }
 
@@ -111,7 +111,7 @@ func (a *agent) rename(name string) {
 // absent reports whether a is an agent in process that could not be made.
 func (a *agent) absent() bool { return a.spec.Kind == conf.DSO && !a.connected.Load() }
 
-// usable returns the error that a request to a gets without its being asked.
+// usable returns the error for a request that cannot go to a, or nil if it can.
 func (a *agent) usable() error {
 	switch {
 	case !a.connected.Load():

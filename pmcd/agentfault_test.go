@@ -63,7 +63,7 @@ func TestAgentFaults(t *testing.T) {
 			if res := cl.fetch(fakeGood); res.Sets[0].Err != 0 || res.Sets[0].Values[0].As(pcp.Type32).Int32() != 42 {
 				t.Fatalf("agent does not work to begin with: %+v", res.Sets)
 			}
-			// The state change comes before the next result, to everybody.
+			// All clients get the state change before the next result.
 			changed := func(cl *rawClient, id pcp.PMID) *wire.Result {
 				cl.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{id}})
 				if c.status >= 0 {
@@ -332,7 +332,7 @@ func TestStubbornAgent(t *testing.T) {
 	s.stop(t) // gives up long before the agent would end
 }
 
-// TestAgentIsKilled has a process end without a word while nobody asks it.
+// TestAgentIsKilled has a process die while no request waits for it.
 func TestAgentIsKilled(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
 		builtin(t, "pmcd"),

@@ -8,11 +8,11 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// What pmcd's log tells about the life of agents has the words and the layout
-// of the C one, for scripts look for them.
+// Lines about the life of agents have the words and the layout of the C
+// collector's log, because scripts look for them.
 
-// cleanup tells that an agent is no more, and how it ended, and writes the
-// trace of the events that led to it.
+// cleanup reports that an agent is gone and how it ended, and writes the trace
+// of the events that led to it.
 func (s *Server) cleanup(ag *agent, in, out int, how string) {
 	s.events.add(traceEvent{kind: traceDelAgent, who: ag.spec.Domain, p1: int32(in), p2: int32(out)})
 	s.log.Info("CleanupAgent ...")
@@ -22,7 +22,7 @@ func (s *Server) cleanup(ag *agent, in, out int, how string) {
 	}
 }
 
-// tellRemoved tells that an agent, which has been stopped, was taken out of the
+// tellRemoved reports that an agent, which has been stopped, was removed from the
 // configuration.
 func (s *Server) tellRemoved(ag *agent) {
 	in, out, how := ag.be.ended()
@@ -44,9 +44,9 @@ func (e *firstPDUError) Error() string {
 	return fmt.Sprintf("initial exchange: %v PDU instead of credentials", e.got)
 }
 
-// startFailure tells why the agent did not start, in one line or two: the C
-// collector's child says why it cannot run the program, and then there is
-// nothing to be read from it.
+// startFailure says in one line or two why the agent did not start. There are two
+// if the program cannot be run: the C collector's child reports that, and its
+// parent then reads nothing from it.
 func (r *remote) startFailure(err error) string {
 	var spawn *spawnError
 	var first *firstPDUError

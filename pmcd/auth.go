@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// maxAuthSteps bounds how many messages of a client authentication takes.
+	// maxAuthSteps is how many messages a client may send to authenticate.
 	maxAuthSteps = 8
-	// failurePause is how long a client whose authentication failed waits to
-	// be told. It has one attempt for each connection.
+	// failurePause is how long a client whose authentication failed waits for
+	// the error. A client has one attempt for each connection.
 	failurePause = 300 * time.Millisecond
 )
 
-// authFeatures are what s offers and demands of who clients are.
+// authFeatures returns the features by which s offers or requires authentication.
 func (s *Server) authFeatures() wire.Features {
 	var f wire.Features
 	if s.cfg.Auth != nil {
@@ -34,14 +34,14 @@ func (s *Server) authFeatures() wire.Features {
 	return f
 }
 
-// credsRequired tells whether a client must let know who it is.
+// credsRequired reports whether clients must identify themselves.
 func (s *Server) credsRequired() bool {
 	return s.cfg.RequireCreds || s.access.Load().NeedUsers()
 }
 
 // identify is the part of the handshake that comes after encryption: it finds
-// out who the client is, as far as it wants that or we do. Of a Unix socket
-// the kernel has told.
+// out who the client is, if the client or the server wants that. For a Unix
+// socket the kernel has said so already.
 func (c *client) identify(wanted wire.Features) error {
 	_, known := c.pub.Attrs[wire.AttrUserID]
 	if wanted&wire.FeatureCredsReqd != 0 {
@@ -56,7 +56,7 @@ func (c *client) identify(wanted wire.Features) error {
 	if c.s.cfg.Auth == nil {
 		return c.refuse(fmt.Errorf("client wants %v, which was not offered: %w", wire.FeatureAuth, pcp.ErrNYI))
 	}
-	if c.shaken { // what it may do was decided on who it was then
+	if c.shaken { // access was decided by the identity it had then
 		return c.refuse(fmt.Errorf("client wants %v, after its handshake: %w", wire.FeatureAuth, pcp.ErrIPC))
 	}
 	ex, err := c.authenticate()
@@ -167,13 +167,13 @@ func (c *client) become(ex access.Exchange) error {
 	return nil
 }
 
-// admitAccount applies the access rules for users and groups, when who the
-// client is will not change any more.
+// admitAccount applies the access rules for users and groups, once the identity
+// of the client is final.
 func (c *client) admitAccount() error {
 	c.admitted.Lock()
 	defer c.admitted.Unlock()
 	if c.admitted.access == nil {
-		return nil // the rules that are new have ended it
+		return nil // new rules have ended it
 	}
 	c.admitted.identified = true
 	if user, ok := c.pub.Attrs[wire.AttrUserID]; ok {
@@ -195,8 +195,8 @@ func (c *client) denyAll(why error) error {
 	return c.send(&wire.Error{Code: pcp.Code(why)})
 }
 
-// admitAccountLocked is called with c.admitted held, in which the client has
-// been admitted by its host.
+// admitAccountLocked is admitAccount for a client that was admitted by its host.
+// Called with c.admitted held.
 func (c *client) admitAccountLocked() error {
 	if c.admitted.who == nil && c.s.credsRequired() {
 		return fmt.Errorf("who the client is is not known: %w", pcp.ErrPermission)

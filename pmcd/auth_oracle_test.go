@@ -106,7 +106,7 @@ func TestAuthenticationWithTheRealOne(t *testing.T) {
 			}
 		}
 	}
-	// What the real one tells of names that are none, ours does not.
+	// The real one says that a name is unknown. Ours does not.
 	if w, g := tryAs(t, real.TCP+login("none", "x", "scram-sha-256")), tryAs(t, ours.TCP+login("none", "x", "scram-sha-256")); w.Fetch != pcp.ErrNYI-20 || g.Fetch != pcp.ErrNYI-13 {
 		t.Errorf("no such account: real one %v, ours %v", w, g)
 	}
@@ -144,7 +144,7 @@ func tryAs(t *testing.T, spec string) verdict {
 	v.Store = pcp.Code(c.Store(t.Context(), &res))
 	if v.Store == pcp.ErrIPC {
 		// After a failed authentication ours ends the connection. The real
-		// one serves whoever does not know the password as if he had no name.
+		// one serves a client with a wrong password as one without a name.
 		v.Store = v.Fetch
 	}
 	if v.Fetch == pcp.ErrNYI-13 {

@@ -21,7 +21,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// me is the user who runs the tests, who is one of this host.
+// me returns the name of the user who runs the tests, a user of this host.
 func me(t testing.TB) string {
 	t.Helper()
 	u, err := user.Current()
@@ -51,7 +51,7 @@ func usersFile(t testing.TB, path string, names ...string) {
 	}
 }
 
-// accounts are those of the user who runs the tests alone.
+// accounts returns accounts with only the user who runs the tests.
 func accounts(t testing.TB) *access.Accounts {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "users")
@@ -92,7 +92,8 @@ func TestLogin(t *testing.T) {
 	if got := fmt.Sprint(a.heard); got != strings.Replace(one+one, "][", " ", 1) {
 		t.Errorf("the agent heard %s, want twice %s", got, one)
 	}
-	// Who does not say who he is may do nothing, whatever he says he wants.
+	// A client that does not identify itself may do nothing, whichever features
+	// it asks for.
 	for range 2 {
 		c := dialOnly(t, "tcp", s.TCP)
 		c.greet()
@@ -107,7 +108,7 @@ func TestLogin(t *testing.T) {
 			}
 		}
 	}
-	// By a Unix socket that is known.
+	// A Unix socket identifies its user.
 	c, err := d.Dial(t.Context(), "unix:"+s.Socket)
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +173,8 @@ func TestBadAuthentication(t *testing.T) {
 	c.Close()
 }
 
-// TestNoAuthenticator does not offer what it has not.
+// TestNoAuthenticator checks that a server without accounts does not offer
+// authentication.
 func TestNoAuthenticator(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{builtin(t, "pmcd")}})
 	c := dialOnly(t, "tcp", s.TCP)

@@ -10,9 +10,9 @@ import (
 )
 
 // authPlaces is how many clients of one address can have their passwords
-// checked at a time. A place is kept for failurePause if that failed, whether
-// the client waits to be told or not: who guesses passwords gets no further by
-// more connections than authPlaces.
+// checked at a time. If a check failed, its place stays taken for failurePause,
+// even if the client does not wait: more than authPlaces connections do not help
+// a client that guesses passwords.
 const authPlaces = 8
 
 // A brake makes clients of one address wait for each other. No other client
@@ -64,8 +64,8 @@ func (b *brake) enter(host string, end time.Time, closing <-chan struct{}) (leav
 	return nil, err
 }
 
-// brakeKey is the address by which a client is slowed down. Who has one of
-// IPv6 has at least all of its /64.
+// brakeKey returns the address by which a client is slowed down. For IPv6 it is
+// the /64, as a host can use all of its addresses.
 func brakeKey(from string) string {
 	if addr, err := netip.ParseAddr(from); err == nil && addr.Is6() && !addr.Is4In6() {
 		if p, err := addr.WithZone("").Prefix(64); err == nil {
@@ -75,7 +75,7 @@ func brakeKey(from string) string {
 	return from
 }
 
-// attempt makes a part of an exchange that may tell whether a password is right.
+// attempt makes a part of an exchange that may reveal whether a password is right.
 func (c *client) attempt(end time.Time, try func() error) error {
 	leave, err := c.s.brake.enter(brakeKey(c.from()), end, c.s.closing)
 	if err != nil {

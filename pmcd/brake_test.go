@@ -10,8 +10,9 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// TestBrake has 200 clients of one address guess. They get on by authPlaces at
-// a time, one of another address does not notice, and nothing is left behind.
+// TestBrake has 200 clients of one address guess passwords. authPlaces of them are
+// checked at a time, a client of another address does not wait, and nothing is
+// left behind.
 func TestBrake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b brake

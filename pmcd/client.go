@@ -41,8 +41,8 @@ type client struct {
 		sync.Mutex
 		access *access.Rules // that counts the client; nil before and after
 		access.Admission
-		identified bool         // who is known, and does not change
-		who        *access.User // nil: nobody of this host
+		identified bool         // the identity is known, and does not change
+		who        *access.User // nil if it is not a user of this host
 	}
 	deny     atomic.Uint32 // access.Ops; shared
 	expelled atomic.Int32  // the pcp.Error with which new rules end it; shared
@@ -227,7 +227,8 @@ func (c *client) flush() error {
 	return nil
 }
 
-// hold says that n more bytes wait for the client to take them, or less.
+// hold adds n, which may be negative, to the bytes that wait for the client to
+// take them.
 func (c *client) hold(n int) {
 	c.s.memory.hold(n)
 	c.s.gate.sending(n)
@@ -236,8 +237,8 @@ func (c *client) hold(n int) {
 // maxKeep is how much memory a client keeps for its replies between requests.
 const maxKeep = 1 << 16
 
-// borrowOut has c.out be memory that another client's long reply was in, if
-// there is any and c.out holds nothing yet.
+// borrowOut makes c.out use the memory of another client's long reply, if there
+// is any and c.out is empty.
 func (c *client) borrowOut() {
 	if len(c.out) > 0 || cap(c.out) > maxKeep {
 		return
@@ -247,7 +248,7 @@ func (c *client) borrowOut() {
 	}
 }
 
-// returnOut leaves the memory of a reply that has been sent to others.
+// returnOut leaves the memory of a sent reply to other clients.
 func (c *client) returnOut() {
 	if cap(c.out) <= maxKeepJob {
 		b := c.out[:0]
@@ -256,7 +257,8 @@ func (c *client) returnOut() {
 	c.out = nil
 }
 
-// A writeError tells a failure to reach the client from one to answer it.
+// A writeError is a failure to write to the client, as opposed to one to answer
+// its request.
 type writeError struct{ error }
 
 func (e *writeError) Unwrap() error { return e.error }
@@ -343,7 +345,7 @@ type dropError struct{ error }
 
 func (e *dropError) Unwrap() error { return e.error }
 
-// end says why c goes, if that is not its own wish, and forgets it.
+// end logs why c is dropped, unless the client left by itself, and forgets it.
 func (c *client) end(err error) {
 	c.leaveGate(0)
 	if code := c.expelled.Load(); code != 0 {
@@ -371,8 +373,8 @@ func (c *client) end(err error) {
 	c.leave()
 }
 
-// leave tells the agents that know of c, and forgets it. If one hangs, it is
-// called again for the rest.
+// leave tells the agents that know of c that it is gone, and forgets c. If an
+// agent hangs, leave is called again for the rest.
 func (c *client) leave() {
 	for i, ag := range c.seen {
 		if c.seen[i] = nil; ag != nil && ag.connected.Load() {
@@ -399,15 +401,16 @@ func (c *client) meet(ag *agent) bool {
 // knows reports whether ag has been introduced to c.
 func (c *client) knows(ag *agent) bool { return ag.index < len(c.seen) && c.seen[ag.index] == ag }
 
-// makeRoom has c.seen hold ag. Then agents can be met in several goroutines.
+// makeRoom makes c.seen long enough for ag, so that several goroutines can meet
+// agents.
 func (c *client) makeRoom(ag *agent) {
 	if n := ag.index + 1 - len(c.seen); n > 0 {
 		c.seen = append(c.seen, make([]*agent, n)...)
 	}
 }
 
-// profileFor returns the profile of one of the client's contexts, nil if it
-// has none.
+// profileFor returns the profile of one of the client's contexts, or nil if
+// there is none.
 func (c *client) profileFor(context int32) *pcp.Profile {
 	return c.profiles[context].profile
 }

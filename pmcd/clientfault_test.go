@@ -75,7 +75,8 @@ func TestClientFaults(t *testing.T) {
 	}
 }
 
-// TestUnknownPDU is refused, as the real one does, and forgiven.
+// TestUnknownPDU checks that an unknown PDU is refused, as by the real collector,
+// and that the client is then served.
 func TestUnknownPDU(t *testing.T) {
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{inProcess("other", 301, &scripted{})}})
 	c := dial(t, "tcp", s.TCP)

@@ -68,17 +68,17 @@ type Config struct {
 	// this host alone.
 	Local bool
 
-	// Access says who may do what; nil means access.Default(), new(access.Rules) lets
-	// everybody do everything.
+	// Access says which clients may do what. Nil means access.Default();
+	// new(access.Rules) lets all clients do everything.
 	Access *access.Rules
 
-	// Auth finds out who clients are that come by TCP; nil means that they
-	// are not asked. It has no part in what comes by a Unix socket, where the
-	// kernel tells.
+	// Auth authenticates clients that come by TCP; nil means that they are not
+	// asked. It is not used for a Unix socket, where the kernel identifies the
+	// client.
 	Auth access.Authenticator
 
-	// RequireCreds has only those clients served of whom it is known who they
-	// are. Access rules for users or groups do the same.
+	// RequireCreds means that clients must identify themselves to be served.
+	// Access rules for users or groups do the same.
 	RequireCreds bool
 
 	// TLS is what encrypted connections are made with, in the middle of a
@@ -86,8 +86,8 @@ type Config struct {
 	// Whether certificates of clients are asked for is up to its ClientAuth.
 	TLS *tls.Config
 
-	// RequireClientCert has those from other hosts, and all that want TLS,
-	// show a certificate that TLS.ClientCAs trusts.
+	// RequireClientCert means that clients from other hosts, and all that use
+	// TLS, must present a certificate that TLS.ClientCAs trusts.
 	RequireClientCert bool
 
 	// SysConfDir is the directory of the files with labels that this host's
@@ -106,9 +106,9 @@ type Config struct {
 	// means DefaultCredsTimeout.
 	CredsTimeout time.Duration
 
-	// MemoryLimit, if it is not 0, is what the process should do with, in
-	// bytes, while it has few clients (debug.SetMemoryLimit). For many the
-	// server raises it, or collecting garbage would take all of a processor.
+	// MemoryLimit, if it is not 0, is the soft limit of the process's memory in
+	// bytes while it has few clients (debug.SetMemoryLimit). The server raises
+	// it for many, or garbage collection would take all of a processor.
 	MemoryLimit int64
 
 	// MaxPDU is the longest PDU accepted from a client in bytes; 0 means
@@ -137,35 +137,35 @@ type Config struct {
 	// called by several goroutines at a time.
 	Reload func() *Setup
 
-	// RestartInterval has agents in processes that died started again: the
-	// first at once, later ones when at least so long has passed since the
-	// last time. Agents in process that could not be made are tried again when
-	// it has passed, then after twice that, up to an hour. 0 leaves all that to
-	// HangUp.
+	// RestartInterval is how often agents in processes that died are started
+	// again: the first one at once, later ones when this time has passed since
+	// the last restart. Agents in process that could not be made are tried
+	// again after this time, then after twice that, up to an hour. With 0 only
+	// HangUp does all that.
 	RestartInterval time.Duration
 
-	// Trace has events traced from the start: TraceConn, TracePDU and
-	// TraceUnbuffered, or'ed.
+	// Trace says which events are traced from the start: TraceConn, TracePDU
+	// and TraceUnbuffered, or'ed.
 	Trace uint32
 
 	// Debug are debug options: DebugPDU and others, or'ed.
 	Debug int32
 
-	// Report gets what pmcd's log tells in the layout that scripts know: the
-	// end of agents, restarts and traces; nil discards it.
+	// Report gets the parts of pmcd's log whose layout scripts know: the end of
+	// agents, restarts and traces; nil discards them.
 	Report io.Writer
 
 	// Started, if not nil, is called when agents are up and clients are let in.
 	Started func()
 
-	// Log gets a line for what an operator should know; nil discards.
+	// Log gets what an operator should know; nil discards it.
 	Log *slog.Logger
 }
 
 // A Setup is the part of a Config that can change while the server runs.
 type Setup struct {
-	// Agents and Access replace what there was, if Agents is not empty. An
-	// agent that is connected and reached as before goes on as it is.
+	// Agents and Access replace the present ones, if Agents is not empty. An
+	// agent that is connected and reached as before keeps running.
 	Agents []AgentSpec
 	Access *access.Rules // nil means access.Default()
 
@@ -187,8 +187,8 @@ type AgentSpec struct {
 	conf.Transport
 }
 
-// AgentSpecs returns the agents of a pmcd.conf. Those whose Kind is conf.DSO have
-// no Agent yet.
+// AgentSpecs returns the agents of a pmcd.conf. The Agent of those whose Kind is
+// conf.DSO is not set yet.
 func AgentSpecs(agents []conf.Agent) []AgentSpec {
 	specs := make([]AgentSpec, len(agents))
 	for i, a := range agents {

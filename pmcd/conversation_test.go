@@ -25,9 +25,9 @@ const (
 
 // FuzzConversation has a client say anything from its first byte on, and then
 // nothing for a minute, to servers that offer and demand what the first byte
-// says. What it is told can be read, as long as it has not begun TLS; it has
-// at most a few lines of the log, and of its own making none; another client
-// is served, and when it is gone nothing of it is left.
+// says. It can read the server's replies, as long as it has not begun TLS. It
+// causes at most a few lines in the log, and cannot forge any. Another client is
+// served, and nothing is left when the client is gone.
 func FuzzConversation(f *testing.F) {
 	w := newTLSWorld(f)
 	auth := accounts(f)

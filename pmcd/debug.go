@@ -30,7 +30,7 @@ func (s *Server) SetDebug(flags int32) {
 // debugging reports whether an option is in effect.
 func (s *Server) debugging(bit int32) bool { return s.debug.Load()&bit != 0 }
 
-// debugRequest shows what became of a request.
+// debugRequest shows the outcome of a request.
 func (s *Server) debugRequest(c *client, t wire.Type, err error) {
 	s.log.Info("request", "client", c.pub.ID, "pdu", t.String(), "status", pcp.Code(err))
 }

@@ -16,26 +16,26 @@
 // itself (dso lines) cannot be loaded: give their [AgentSpec] an agent of our
 // own.
 //
-// The agent of a program that does not answer in time, breaks off or answers
-// what it was not asked is dropped. One in process that does not answer is
-// marked as not ready until its call returns; meanwhile its requests get
-// pcp.ErrAgain. Either way all others go on.
+// An agent in another process that does not answer in time, breaks off or answers
+// what it was not asked is dropped. An agent in this process that does not answer
+// is marked as not ready until its call returns; meanwhile its requests get
+// pcp.ErrAgain. Either way all other agents are served.
 //
 // # Limits
 //
-// What clients and agents can do to the host is bounded. Of each kind of lines
-// about clients the log gets 100 a minute, and one with the number of the rest;
-// no line about the life of an agent is left out. Of an agent's standard error
-// 64 KiB a minute are kept, and a line tells of more. That holds for agents in
-// processes that the server started, and for what they write there: a log file
-// of an agent's own, as by its option -l, is the agent's. Clients of one address
-// have eight places in which to prove who they are, and a wrong password holds
-// one for 300 ms.
+// The server bounds what clients and agents can do to the host. The log keeps
+// 100 lines of each kind about clients a minute, and one line with the number of
+// the rest; it keeps all lines about the life of an agent. It also keeps 64 KiB a
+// minute of the standard error of each agent that the server started, and one line
+// with the number of bytes dropped. The server does not bound a log file that an
+// agent opens itself, as by its option -l. Up to eight clients of one address can
+// authenticate at a time, and a wrong password takes one of these places for
+// 300 ms.
 //
-// Requests that cost much, by their length or by that of the client's last reply,
-// wait for one of a few places, one fewer than there are processors. The client
-// that has had the least work done for it goes first. Small requests do not wait
-// for heavy ones, but for the one that an agent is at.
+// Heavy requests, by their length or by that of the client's last reply, wait for
+// one of a few places, one fewer than there are processors. The client that has
+// had the least work done for it goes first. A small request does not wait for
+// heavy ones, except for the one that its agent is working on.
 //
 // # Speed
 //

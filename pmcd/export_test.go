@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Waiting tells how many clients wait for an agent in process.
+// Waiting returns how many clients wait for an agent in process.
 func (s *Server) Waiting(domain int) (n int) {
 	l := s.table.Load().byDomain[domain].be.(*local)
 	l.mu.Lock()
@@ -22,7 +22,7 @@ func (s *Server) SetGate(places int, lease time.Duration) {
 	s.gate.places, s.gate.lease = places, lease
 }
 
-// AtGate tells how many heavy requests wait for a place.
+// AtGate returns how many heavy requests wait for a place.
 func (s *Server) AtGate() int {
 	s.gate.mu.Lock()
 	defer s.gate.mu.Unlock()

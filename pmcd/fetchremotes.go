@@ -11,10 +11,10 @@ import (
 
 // patience is how long a fetch keeps several agents to itself while it waits
 // for one of them. After that it waits for each in a goroutine of its own, so
-// that who asks one agent does not wait for another.
+// that a client that asks one agent does not wait for another.
 const patience = time.Millisecond
 
-// A crowd knows whether fetches from several agents meet each other.
+// A crowd records whether fetches from several agents run at the same time.
 type crowd struct {
 	fetches atomic.Int32 // on their way
 	met     atomic.Int64 // when there last were two, on the server's clock
@@ -98,7 +98,7 @@ func (r *remote) sendFetch(c *client, p *part, start time.Time) bool {
 		c.job.sent = append(c.job.sent, p)
 		return true
 	}
-	// Whatever is wrong, it shows again.
+	// An error occurs again there.
 	c.job.remotes.Go(func() { c.finishPart(p, start) })
 	return true
 }

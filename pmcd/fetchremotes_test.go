@@ -40,7 +40,7 @@ func socketAgent(t *testing.T, name string, domain int, a pmda.Agent) pmcd.Agent
 }
 
 // TestFetchDoesNotKeepAgents has a fetch wait for one of several agents in
-// other processes. Who asks the others alone does not.
+// other processes. A client that asks only the others does not wait.
 func TestFetchDoesNotKeepAgents(t *testing.T) {
 	asked, release := make(chan struct{}), make(chan struct{})
 	slow := &scripted{fetch: func(req *pmda.FetchRequest) error {

@@ -67,7 +67,7 @@ func (g *gate) enter(p *pass, closing <-chan struct{}) {
 	g.join(p)
 	select {
 	case <-p.wake:
-	case <-closing: // nobody is let in any more, and all have to end
+	case <-closing: // no more requests are let in, and all have to end
 	}
 }
 
@@ -114,7 +114,7 @@ func (g *gate) remove(p *pass) {
 	}
 }
 
-// admit lets in as many as there are places for. Called with g.mu held.
+// admit lets in as many requests as there are places. Called with g.mu held.
 func (g *gate) admit() {
 	for len(g.waiting) > 0 && len(g.inside) < g.places && g.pending < g.maxPending {
 		p := g.waiting[0]
@@ -147,8 +147,8 @@ func (g *gate) expire() {
 	g.admit()
 }
 
-// sending counts n bytes of a reply that is about to be sent; with a negative
-// n, that was sent or given up.
+// sending counts n bytes of a reply that is about to be sent. If n is negative,
+// they were sent or given up.
 func (g *gate) sending(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

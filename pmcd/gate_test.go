@@ -66,7 +66,8 @@ func TestGateIsFairByWork(t *testing.T) {
 	})
 }
 
-// TestGateLease has one that does not leave lose its place after a while.
+// TestGateLease checks that a request that does not leave loses its place after a
+// while.
 func TestGateLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newTestGate(1)
@@ -96,7 +97,7 @@ func TestGateLease(t *testing.T) {
 	})
 }
 
-// TestGatePending has replies wait for those who do not take them.
+// TestGatePending has replies wait for clients that do not take them.
 func TestGatePending(t *testing.T) {
 	g := newTestGate(2)
 	g.sending(maxPending)

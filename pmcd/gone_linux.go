@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// goneFunc returns a function that waits until a process, which is no child of
-// ours, is gone.
+// goneFunc returns a function that waits until a process that is not our child
+// is gone.
 func goneFunc(pid int) func() {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if err == unix.EINVAL {
@@ -39,14 +39,14 @@ func goneFunc(pid int) func() {
 	}
 }
 
-// ended tells whether the process of a descriptor is gone.
+// ended reports whether the process of a descriptor is gone.
 func ended(fd int) bool {
 	list := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(list, 0)
 	return err == nil && n > 0
 }
 
-// lookUntilGone looks now and then.
+// lookUntilGone polls until the process is gone.
 func lookUntilGone(pid int) {
 	for syscall.Kill(pid, 0) != syscall.ESRCH {
 		time.Sleep(20 * goneInterval)

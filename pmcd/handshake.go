@@ -16,7 +16,7 @@ import (
 //	server   ERROR 0 with version and features, or ERROR n and the end
 //	client   CREDS with its version and the features it wants to use
 //	server   ERROR 0, and TLS from then on, if the client wants that
-//	both     ATTR 0 until the client has proven who it is, if it wants or has to
+//	both     ATTR 0 until the client is authenticated, if it wants or has to be
 //	client   ATTR with the name of a container, if it wants that feature
 func (c *client) handshake() error {
 	c.s.awaitReload()
@@ -83,8 +83,8 @@ func (c *client) admitLocked() error {
 	return nil
 }
 
-// readmit applies the access rules that are new to a client that was let in.
-// One that is not any more is told so by its own goroutine, which is woken.
+// readmit applies new access rules to a client that was let in. If they do not
+// let it in, readmit wakes the client's own goroutine, which tells it so.
 func (c *client) readmit() {
 	c.admitted.Lock()
 	defer c.admitted.Unlock()

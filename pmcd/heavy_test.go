@@ -11,8 +11,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// countingAgent counts the heavy fetches that it has answered. While hold is
-// not closed it answers none.
+// countingAgent counts the heavy fetches that it has answered. It does not answer
+// them until hold is closed.
 type countingAgent struct {
 	scripted
 	hold  chan struct{}

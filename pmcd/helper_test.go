@@ -113,7 +113,7 @@ func start(t testing.TB, cfg pmcd.Config) *testServer {
 	if cfg.Dir == "" {
 		cfg.Dir = dir
 	}
-	// A busy machine is no fault of an agent.
+	// An agent must not time out because the machine is busy.
 	if cfg.AgentTimeout == 0 {
 		cfg.AgentTimeout = time.Minute
 	}
@@ -297,8 +297,8 @@ func (c *rawClient) fetchAgain(ids ...pcp.PMID) *wire.Result {
 	return res
 }
 
-// gone waits until the server closes the connection, and returns what it
-// still had to say.
+// gone waits until the server closes the connection, and returns what it sent
+// before.
 func (c *rawClient) gone() []wire.PDU {
 	c.t.Helper()
 	var last []wire.PDU

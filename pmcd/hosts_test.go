@@ -36,7 +36,7 @@ type guest struct {
 	panics bool  // the next method but Check does
 }
 
-// note notes a call. Without a client the answer is what a stranger gets.
+// note notes a call. Without a client the answer is that for an unknown client.
 func (g *guest) note(what string, client *pmda.Client) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

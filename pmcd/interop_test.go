@@ -41,7 +41,7 @@ func TestRealToolsSeeTheSame(t *testing.T) {
 		{"pminfo", "-f", "sample.long.write_me"},
 		{"pmstore", "-i", "red", "simple.color", "300"},
 		{"pmstore", "sample.long.one", "3"},
-		// These need to know who the client is.
+		// These need the client's identity.
 		{"pminfo", "-f", "proc.runq.kernel", "sample.percontext.pdu"},
 		{"pmprobe", "-v", "proc.nosuch", "hinv.ncpu"},
 	} {

@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// contextLabels are those of the host, of the site and, for who came by a Unix
-// socket, of the user.
+// contextLabels returns the labels of the host, of the site and, for a client
+// that came by a Unix socket, of the user.
 func (s *Server) contextLabels(client *pmda.Client) ([]pcp.LabelSet, error) {
 	set, err := hostlabels.Context(s.host, s.site.Load(), client.Attrs[wire.AttrContainer],
 		client.Attrs[wire.AttrUserID], client.Attrs[wire.AttrGroupID])

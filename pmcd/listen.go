@@ -40,8 +40,8 @@ func (lc *ListenConfig) try(ctx context.Context, listen func() (net.Listener, er
 	}
 }
 
-// Listen opens the listeners of lc. What cannot be opened is told in the error,
-// which joins all problems; the listeners that could be are returned with it.
+// Listen opens the listeners of lc. If some cannot be opened, it returns the
+// others, and an error that joins all problems.
 // A socket that a dead collector left behind is replaced. If ctx is done, Listen
 // no longer waits for addresses that are in use.
 func Listen(ctx context.Context, lc ListenConfig) ([]net.Listener, error) {
@@ -62,7 +62,7 @@ func Listen(ctx context.Context, lc ListenConfig) ([]net.Listener, error) {
 		}
 	}
 	if lc.Socket != "" {
-		// Everybody may connect; what they may do then is for access control.
+		// All users may connect; access control decides what they may do.
 		ln, err := lc.try(ctx, func() (net.Listener, error) {
 			return safefile.Listen(lc.Socket, safefile.SocketMode{Perm: 0o666, Uid: -1, Gid: -1})
 		})
@@ -75,8 +75,8 @@ func Listen(ctx context.Context, lc ListenConfig) ([]net.Listener, error) {
 	return lns, errors.Join(errs...)
 }
 
-// listenPort opens a port at the addresses; port 0 is one that the first of them
-// has free.
+// listenPort opens a port at the addresses; port 0 means one that is free at the
+// first of them.
 func (lc *ListenConfig) listenPort(ctx context.Context, port int) ([]net.Listener, error) {
 	addrs := lc.Addresses
 	var lns []net.Listener

@@ -211,7 +211,7 @@ func (l *local) watch() {
 		l.doing("agent", l.ag.name(), "timeout", timeout)...)
 }
 
-// doing adds to what is logged what the agent says it is at.
+// doing adds to the attributes of a log line what the agent says it is doing.
 func (l *local) doing(attrs ...any) []any {
 	if doing := l.run.Doing(); doing != "" {
 		attrs = append(attrs, "doing", doing)
@@ -278,7 +278,8 @@ func (l *local) fetch(c *client, p *part) error {
 	}
 }
 
-// refreshGroup reads the source once for the owner and all who wait by then.
+// refreshGroup reads the source once for the owner and all fetches that wait by
+// then.
 func (l *local) refreshGroup(t *turn) error {
 	if !l.run.Refreshes() {
 		l.check(t, t)
@@ -440,8 +441,8 @@ func (l *local) store(c *client, res *pcp.Result) error {
 	return l.call(c, (*client).refuseWithout, func(ctx context.Context) error { return l.run.Store(ctx, &c.pub, res) })
 }
 
-// The names of an agent that is no DynamicNamer are those of the name space
-// alone, as in C.
+// As in C, an agent that is not a DynamicNamer has only the names of the name
+// space.
 
 func (l *local) names(c *client, id pcp.PMID) ([]string, error) {
 	if !l.run.Dynamic() {

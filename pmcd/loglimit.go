@@ -12,20 +12,20 @@ import (
 const (
 	// logInterval is how long lines and bytes are counted before the next begin.
 	logInterval = time.Minute
-	// maxClientLines is how many lines of a kind clients can have written in a
-	// logInterval. Those that are too many are one line at its end.
+	// maxClientLines is how many lines of a kind about clients are written in a
+	// logInterval. One line at its end counts the rest.
 	maxClientLines = 100
 	// maxLineKinds is how many kinds are counted apart. There are some dozens;
-	// what comes beyond counts as one kind more.
+	// all others count as one more kind.
 	maxLineKinds = 64
-	// maxAgentOutput is how much in bytes the process of an agent can write to
-	// the log by its standard error in a logInterval.
+	// maxAgentOutput is how many bytes of an agent's standard error are written
+	// to the log in a logInterval.
 	maxAgentOutput = 64 << 10
 )
 
-// A lineLimiter writes what clients can bring about as often as they like,
-// such as the end of those who break the rules. Lines about agents' life are
-// not for it: none of those is left out.
+// A lineLimiter writes lines that clients can cause as often as they like, such
+// as those about clients that break the protocol. Lines about the life of agents
+// do not go through it: all of them are written.
 type lineLimiter struct {
 	log *slog.Logger
 
@@ -51,7 +51,7 @@ func (l *lineLimiter) write(level slog.Level, kind, msg string, attrs ...any) {
 	}
 }
 
-// count tells whether a line is to be written.
+// count counts a line, and reports whether to write it.
 func (l *lineLimiter) count(level slog.Level, kind, msg string, attrs []any) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,8 +89,8 @@ func (l *lineLimiter) end(kind string, k *lineKind) {
 	l.tell(k)
 }
 
-// tell says how many lines of a kind were left out, with what the last of them
-// said. Nobody counts any more.
+// tell logs how many lines of a kind were left out, with the message of the last
+// one. No goroutine counts in k any more.
 func (l *lineLimiter) tell(k *lineKind) {
 	if k.more > 0 {
 		l.log.Log(context.Background(), k.level, k.msg+": more like this were left out",
@@ -105,23 +105,23 @@ func (l *lineLimiter) close() {
 	l.kinds, l.closed = nil, true
 	l.mu.Unlock()
 	for _, k := range kinds {
-		if k.timer.Stop() { // else end tells
+		if k.timer.Stop() { // else end calls tell
 			l.tell(k)
 		}
 	}
 }
 
 // An outputLimiter passes on what an agent's process writes to its standard
-// error, as long as that is not too much: an agent in trouble must not fill
-// the disk. It takes the rest too, and drops it, so that the agent does not
-// have to wait, nor notices when the log cannot be written to.
+// error, up to maxAgentOutput: an agent in trouble must not fill the disk. It
+// accepts the rest too and drops it, so that the agent neither waits nor notices
+// when the log cannot be written to.
 type outputLimiter struct {
 	out   io.Writer
 	log   *slog.Logger
 	agent string
 
 	mu      sync.Mutex
-	timer   *time.Timer // of the interval; nil is none
+	timer   *time.Timer // of the interval; nil outside of one
 	written int
 	dropped int
 	midLine bool // the last line written has no end yet

@@ -108,7 +108,7 @@ func TestLineLimiter(t *testing.T) {
 	})
 }
 
-// TestLineLimiterKinds has kinds without end, as no client should bring about.
+// TestLineLimiterKinds logs more kinds of lines than clients should ever cause.
 func TestLineLimiterKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, b := plainLog()

@@ -7,7 +7,7 @@ import "sync"
 // for them: under a limit below what is in use, collecting garbage would take
 // all of a processor.
 type memoryLimit struct {
-	base int64 // for few clients; 0 is no limit
+	base int64 // for few clients; 0 means unlimited
 	set  func(limit int64) int64
 
 	mu   sync.Mutex
@@ -19,8 +19,8 @@ type memoryLimit struct {
 const (
 	// clientMemory is what one client takes, with as much again for garbage.
 	clientMemory = 16 << 10
-	// memoryStep is by how much the limit changes: setting it stops everybody
-	// for a moment.
+	// memoryStep is by how much the limit changes. Setting it stops all
+	// goroutines for a moment.
 	memoryStep = 16 << 20
 )
 
@@ -41,7 +41,7 @@ func (m *memoryLimit) clients(n int) {
 	m.adjust()
 }
 
-// hold is told of n more bytes that are in use for a while, or less.
+// hold adds n, which may be negative, to the bytes that are held.
 func (m *memoryLimit) hold(n int) {
 	if m.base <= 0 {
 		return

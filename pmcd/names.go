@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// pmnsIDs answers with the names of a metric: those of the name space, or if
-// there are none those that its agent knows.
+// pmnsIDs answers with the names of a metric: those of the name space, or, if
+// there are none, those that its agent knows.
 func (c *client) pmnsIDs(body []byte) error {
 	var req wire.PMNSIDs
 	if err := decode(&req, body); err != nil {
@@ -32,9 +32,9 @@ func (c *client) pmnsIDs(body []byte) error {
 	return c.send(&wire.PMNSNames{Names: names})
 }
 
-// pmnsNames answers with the PMIDs of names, PMIDNull for those that have
-// none. The reasons are not told but where only one was asked for, or the
-// agent of a dynamic subtree is in trouble.
+// pmnsNames answers with the PMIDs of names, PMIDNull for unknown ones. The
+// client is told a reason only if it asked for one name, or if the agent of a
+// dynamic subtree fails.
 func (c *client) pmnsNames(body []byte) error {
 	var req wire.PMNSNames
 	if err := decode(&req, body); err != nil {
@@ -48,7 +48,7 @@ func (c *client) pmnsNames(body []byte) error {
 	var failed error
 	for i, name := range req.Names {
 		if name == "" {
-			// As in C its error is told if no name has an id and it is the last.
+			// As in C its error is returned if it is the last name and no name has an id.
 			if i == len(req.Names)-1 && reply.Status == 0 {
 				return pcp.ErrIPC
 			}

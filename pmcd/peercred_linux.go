@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// A cred is who is at the other end of a Unix socket.
+// A cred identifies the process at the other end of a Unix socket.
 type cred struct{ pid, uid, gid int }
 
 // peerCred asks the kernel (SO_PEERCRED).
@@ -28,7 +28,7 @@ func peerCred(conn *net.UnixConn) (cred, error) {
 	return cred{int(u.Pid), int(u.Uid), int(u.Gid)}, nil
 }
 
-// isReset tells whether a client went without closing its connection in
+// isReset reports whether a client left without closing its connection in
 // order, which many do.
 func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)

@@ -9,8 +9,8 @@ import (
 
 func agentProcAttr() *syscall.SysProcAttr { return nil }
 
-// readable would tell whether a connection has something to read, which cannot
-// be asked here.
+// readable returns false: this system cannot say whether a connection has
+// something to read.
 func readable(syscall.Conn) bool { return false }
 
 // endingOf says how a process ended.

@@ -11,8 +11,8 @@ import (
 // then ends its agents in order.
 func agentProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// readable tells whether a connection has something to read, if only its end.
-// What is read is lost.
+// readable reports whether a connection has something to read, if only its end.
+// What it reads is lost.
 func readable(conn syscall.Conn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {

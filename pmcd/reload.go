@@ -57,16 +57,16 @@ type reloader struct {
 	absent  chan struct{}                 // holds one if an agent in process could not be made
 }
 
-// HangUp is for a SIGHUP: the files with labels are read again, agents started
-// and stopped as Config.Reload has it, and agents that died started again. Who
-// is connected hears of it with his next fetch; who comes meanwhile waits.
-// Before agents have been started it reads labels alone.
+// HangUp is for a SIGHUP: it reads the files with labels again, starts and stops
+// agents as Config.Reload says, and restarts agents that died. Connected clients
+// learn of it with their next fetch; new clients wait until it is done. Before
+// the agents have been started it only reads labels.
 func (s *Server) HangUp() {
 	s.restart(1)
 }
 
-// RequestHangUp has the server, if it runs, do what HangUp does. It does not
-// wait for that. Requests that come before it is done may count as one.
+// RequestHangUp makes a server that runs do what HangUp does. It does not wait
+// for that. Requests that come before it is done may count as one.
 func (s *Server) RequestHangUp() {
 	select {
 	case s.reload.asked <- struct{}{}:
@@ -74,7 +74,7 @@ func (s *Server) RequestHangUp() {
 	}
 }
 
-// hangUpAsAsked meets requests.
+// hangUpAsAsked serves the requests of RequestHangUp.
 func (s *Server) hangUpAsAsked() {
 	for {
 		select {
@@ -87,8 +87,8 @@ func (s *Server) hangUpAsAsked() {
 	}
 }
 
-// restart is what a SIGHUP does, and the death of an agent; it counts as so
-// many signals. Who sees the count finds the agents that it made.
+// restart does what a SIGHUP or the death of an agent calls for. It counts as the
+// given number of signals; a client that sees the count finds the new agents.
 func (s *Server) restart(signals uint32) {
 	s.reload.Lock()
 	defer s.reload.Unlock()
@@ -137,8 +137,8 @@ func (s *Server) restart(signals uint32) {
 	io.WriteString(s.cfg.Report, b.String())
 }
 
-// awaitReload has a client that comes see the agents as they will be, as far
-// as that does not take too long.
+// awaitReload makes a new client wait for the agents of a reload, unless that
+// takes too long.
 func (s *Server) awaitReload() {
 	done := s.reload.busy.Load()
 	if done == nil {
@@ -259,8 +259,8 @@ func (s *Server) replaceTable(setup *Setup) {
 	}
 }
 
-// reachedAs tells whether b is an agent that is reached as a is. The names and
-// whether it says when it is ready do not matter.
+// reachedAs reports whether b is an agent that is reached as a is. The names do
+// not matter, nor whether it says when it is ready.
 func (a *AgentSpec) reachedAs(b *AgentSpec) bool {
 	kind := func(s *AgentSpec) conf.Kind {
 		if s.Agent != nil || s.Open != nil {
@@ -280,9 +280,9 @@ func (a *AgentSpec) reachedAs(b *AgentSpec) bool {
 	return slices.Equal(a.Args, b.Args)
 }
 
-// exchange makes t the table, stops agents that are not in it any more, of
-// which those removed are told in the log, and starts those that are new. Requests to these get pcp.ErrNoAgent until they
-// are up.
+// exchange makes t the table, stops the unwanted agents, logs the removed ones,
+// and starts the fresh ones. Requests to these get pcp.ErrNoAgent until they are
+// up.
 func (s *Server) exchange(t *table, unwanted, removed, fresh []*agent) {
 	s.table.Store(t)
 	stopAgents(unwanted)
@@ -305,7 +305,8 @@ func (s *Server) exchange(t *table, unwanted, removed, fresh []*agent) {
 	}
 }
 
-// agentDied has the agents that died started again, if so configured.
+// agentDied asks for the agents that died to be started again, if the server is
+// configured so.
 func (s *Server) agentDied() {
 	select {
 	case s.reload.died <- struct{}{}:
@@ -313,8 +314,8 @@ func (s *Server) agentDied() {
 	}
 }
 
-// missAgent has an agent in process that could not be made tried again, if so
-// configured.
+// missAgent asks for another try at an agent in process that could not be made,
+// if the server is configured so.
 func (s *Server) missAgent() {
 	select {
 	case s.reload.absent <- struct{}{}:
@@ -370,7 +371,7 @@ func (s *Server) restartDead() {
 			}
 		}
 		if !slices.ContainsFunc(s.agents(), (*agent).died) {
-			continue // somebody else did it
+			continue // another restart did it
 		}
 		last = time.Now()
 		s.log.Info("Auto-restarting agents.")

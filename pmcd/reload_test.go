@@ -162,7 +162,7 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestHangUpAccess has new rules count for those who are there.
+// TestHangUpAccess checks that new rules apply to connected clients.
 func TestHangUpAccess(t *testing.T) {
 	setup := &pmcd.Setup{Agents: []pmcd.AgentSpec{builtin(t, "pmcd")}}
 	s := start(t, pmcd.Config{
@@ -285,7 +285,7 @@ func TestClientsComeWhileAgentsStart(t *testing.T) {
 	old.changes(fakeMetric)
 	go s.HangUp()
 	<-reached
-	// Who is there is served.
+	// Connected clients are served.
 	if _, vs := old.changes(fakeGood); vs.Err != pcp.ErrNoAgent {
 		t.Errorf("fetch from a dead agent gets %v", vs.Err)
 	}

@@ -23,7 +23,7 @@ import (
 type remote struct {
 	ag    *agent
 	s     *Server
-	flags wire.Features // of its credentials; set before anybody asks
+	flags wire.Features // of its credentials; set before the first request
 
 	slot    slot      // held during an exchange; guards what follows
 	conn    agentConn // nil: dropped
@@ -95,8 +95,8 @@ func (s slot) tryAcquire() bool {
 	}
 }
 
-// connected has conn be the connection. Called by the holder of r.slot, or before
-// anybody else knows r.
+// connected makes conn the connection. Called by the holder of r.slot, or before
+// other goroutines know r.
 func (r *remote) connected(conn agentConn) {
 	r.conn = conn
 	r.link.Store(&conn)
@@ -128,8 +128,8 @@ func (r *remote) exchange(from int32, p wire.PDU) (wire.Header, []byte, error) {
 	return h, body, r.judge(err)
 }
 
-// judge drops the agent if err is a *protocolError, and returns what a client
-// is told. Called by the holder of r.slot.
+// judge drops the agent if err is a *protocolError, and returns the error for the
+// client. Called by the holder of r.slot.
 func (r *remote) judge(err error) error {
 	var broke *protocolError
 	if errors.As(err, &broke) {
@@ -273,7 +273,7 @@ func (r *remote) queue(from int32, p wire.PDU) {
 
 func (r *remote) receive() (wire.Header, []byte, error) { return r.received(r.pdus.Next()) }
 
-// received says of the outcome of a read what it means.
+// received says what the outcome of a read means.
 func (r *remote) received(h wire.Header, body []byte, err error) (wire.Header, []byte, error) {
 	switch {
 	case err == nil:
@@ -307,9 +307,10 @@ func (r *remote) ask(c *client, req, answer wire.PDU) error {
 	return r.decode(h, body, req, answer)
 }
 
-// lost is what a client is told whose request, other than a fetch, an agent did
-// not answer in time: as in C that the agent broke the protocol. Told of a
-// time-out the C library takes it for one of the collector, and reconnects.
+// lost returns the error for a client whose request, other than a fetch, was not
+// answered in time by an agent. As in C it says that the agent broke the
+// protocol: the C library would take a time-out for one of the collector, and
+// reconnect.
 func lost(err error) error {
 	if errors.Is(err, pcp.ErrTimeout) {
 		return pcp.ErrIPC
@@ -433,7 +434,7 @@ func (r *remote) awaitReady() {
 		return
 	}
 	conn.SetReadDeadline(time.Time{})
-	h, body, err := r.receive() // nobody else reads meanwhile
+	h, body, err := r.receive() // no other goroutine reads meanwhile
 	r.slot.acquire()
 	defer r.slot.release()
 	var e wire.Error

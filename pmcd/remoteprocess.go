@@ -43,8 +43,8 @@ func (r *remote) dropLocked(why error) {
 	}
 }
 
-// dropClosed drops an agent that has closed its connection, or sent something
-// that nobody asked for.
+// dropClosed drops an agent that has closed its connection, or has sent
+// something without a request.
 func (r *remote) dropClosed() {
 	if !r.ag.connected.Load() || r.ag.notReady.Load() || !r.slot.tryAcquire() {
 		return // whoever waits for it will notice
@@ -300,14 +300,14 @@ func (r *remote) negotiate() error {
 // stopGrace is how long an agent's process has to end when its pipe closes.
 const stopGrace = 500 * time.Millisecond
 
-// killGrace is how long it has then. One of another user's cannot be killed by
-// a collector that gave up its privileges.
+// killGrace is how long it then has until it is killed. A collector that gave up
+// its privileges cannot kill a process of another user.
 const killGrace = 5 * time.Second
 
 // stop closes the connection and sees the process out.
 func (r *remote) stop() {
 	r.ag.connected.Store(false)
-	// Who waits for an answer may do so for ever, if there is no time-out.
+	// A request may wait for its answer for ever, if there is no time-out.
 	cut := time.AfterFunc(stopGrace, r.abandon)
 	r.slot.acquire()
 	cut.Stop()

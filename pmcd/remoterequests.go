@@ -23,7 +23,7 @@ func (r *remote) fetch(c *client, p *part) error {
 	return nil
 }
 
-// take has the outcome of an exchange be that of p. Called by the holder of r.slot.
+// take gives p the outcome of an exchange. Called by the holder of r.slot.
 func (r *remote) take(p *part, h wire.Header, body []byte, err error) {
 	if err != nil {
 		p.err = err
@@ -50,11 +50,11 @@ func (r *remote) take(p *part, h wire.Header, body []byte, err error) {
 	r.noteChanges(p.res.Time)
 }
 
-// relayLength is how long an agent's result is, in bytes, that goes on to the
-// client as it is.
+// relayLength is the length, in bytes, from which an agent's result is passed on
+// to the client as it is.
 const relayLength = 1 << 20
 
-// takeRelay has a long result be that of p. Called by the holder of r.slot.
+// takeRelay gives p a long result. Called by the holder of r.slot.
 func (r *remote) takeRelay(p *part, body []byte) {
 	stamp, same, err := p.relay.Take(body, p.ids)
 	if err != nil {
@@ -72,8 +72,8 @@ func (r *remote) takeRelay(p *part, body []byte) {
 	r.noteChanges(stamp)
 }
 
-// noteChanges tells clients that names or labels of the agent changed, which it
-// says in the place of a time stamp.
+// noteChanges tells clients that names or labels of the agent changed. The agent
+// says so in place of a time stamp.
 func (r *remote) noteChanges(stamp pcp.Timestamp) {
 	if sec := stamp.Sec; sec > 0 && sec < 1<<6 {
 		if changes := wire.State(sec) & (wire.LabelChange | wire.NamesChange); changes != 0 {

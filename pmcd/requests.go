@@ -109,8 +109,8 @@ func (c *client) descReq(body []byte) error {
 	return c.send(&wire.Desc{Desc: desc})
 }
 
-// descIDs answers for many metrics. What goes wrong for one is not told; its
-// PMID is PMIDNull. Asked for one metric alone, its error is the answer.
+// descIDs answers for many metrics. The PMID of a metric that fails is PMIDNull,
+// without a reason. A request for one metric gets its error instead.
 func (c *client) descIDs(body []byte) error {
 	req := &c.req.descs
 	if err := decode(req, body); err != nil {
@@ -202,8 +202,8 @@ func (c *client) labelReq(body []byte) error {
 	return c.send(&wire.Labels{Ident: req.Ident, Kind: req.Kind, Sets: sets})
 }
 
-// store sets values. Agents get their shares one after another; of several
-// errors the last is told, but one for a missing agent before others.
+// store sets values. Agents get their shares one after another. If several fail,
+// store returns the last error, but prefers one for a missing agent.
 func (c *client) store(body []byte) error {
 	var req wire.Result
 	if err := decode(&req, body); err != nil {

@@ -13,25 +13,26 @@ import (
 	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
-// A RootHelper is the way to pmdaroot(1), by which a server that lacks
-// privileges has agents started that need them, and by which it and agents in
-// its process find out about containers. It connects when it is first needed;
-// who gives up privileges calls Connect before.
+// A RootHelper is a connection to pmdaroot(1). A server that lacks privileges
+// uses it to start agents that need them; the server and agents in its process
+// use it to find out about containers. It connects when it is first needed; a
+// program that gives up privileges calls Connect before that.
 //
 // Server.Run starts the agent of domain 1, which is the helper, before others.
 // Without a helper agents are processes of the server's own, and questions about
 // containers are answered with pcp.ErrNotConn.
 type RootHelper struct {
-	// AskOnly has agents started by the server all the same. Set it before New.
+	// AskOnly means that the server starts agents itself all the same. Set it
+	// before New.
 	AskOnly bool
 
 	client *rootproto.Client
 
 	mu       sync.Mutex
-	silent   bool           // it was told that there is none
-	endings  map[int]ending // processes that ended and that nobody asked for yet
+	silent   bool           // the log says already that there is no helper
+	endings  map[int]ending // processes that ended, until they are asked for
 	awaited  map[int]bool   // processes that are waited for
-	checking sync.Mutex     // held by who asks for endings
+	checking sync.Mutex     // held while asking for endings
 }
 
 // NewRootHelper returns the helper that listens at a path.
@@ -48,8 +49,9 @@ func (h *RootHelper) Connect() error { return h.client.Connect() }
 // Close closes the connection.
 func (h *RootHelper) Close() error { return h.client.Close() }
 
-// HostName returns what the host is called in a container, and ProcessID the
-// number of the container's first process; pcp.ErrNoContainer if it is not known.
+// HostName returns the name of the host in a container, and ProcessID the number
+// of the container's first process. If the container is not known, they return
+// pcp.ErrNoContainer.
 func (h *RootHelper) HostName(container string) (string, error) { return h.client.HostName(container) }
 
 // ProcessID is described at HostName.
@@ -66,8 +68,8 @@ func (s *Server) HostNameIn(container string) (string, error) {
 	return s.cfg.Root.HostName(container)
 }
 
-// connectRoot connects to the helper if it was started, for who runs s may be
-// about to give up the privileges that takes.
+// connectRoot connects to the helper if it was started, as the program may be
+// about to give up the privileges that this takes.
 func (s *Server) connectRoot() {
 	if s.cfg.Root == nil {
 		return
@@ -82,8 +84,8 @@ func (s *Server) connectRoot() {
 	}
 }
 
-// spawnByRoot has the helper start the agent's process. Where there is none, or
-// it does not want to, done is false: the process is to be one of our own.
+// spawnByRoot asks the helper to start the agent's process. If there is no helper
+// or it refuses, done is false: the server must start the process itself.
 func (r *remote) spawnByRoot() (done bool, err error) {
 	h, spec := r.s.cfg.Root, &r.ag.spec
 	if h == nil || h.AskOnly || spec.Domain == rootDomain {
@@ -111,7 +113,7 @@ func (r *remote) spawnByRoot() (done bool, err error) {
 	return true, nil
 }
 
-// tellMissing says once that there is no helper, if one was to be expected.
+// tellMissing logs once that there is no helper.
 func (h *RootHelper) tellMissing(s *Server, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -149,7 +151,7 @@ func (h *RootHelper) process(pid int) *rootChild {
 func (c *rootChild) ending() ending { return c.end }
 func (c *rootChild) interrupt()     { c.h.client.Terminate(c.pid) }
 
-// kill kills it, or if the helper is gone and we may not, has wait give it up.
+// kill kills it. If the helper is gone and we may not, it makes wait give up.
 func (c *rootChild) kill() {
 	err := c.h.client.Kill(c.pid)
 	if errors.Is(err, pcp.ErrNotConn) {
@@ -209,7 +211,7 @@ func (h *RootHelper) ending(pid int) (ending, error) {
 			return ending{}, err
 		case one > 0:
 			h.mu.Lock()
-			if h.awaited[one] { // C's helper tells of all its children
+			if h.awaited[one] { // C's helper reports all its children
 				h.endings[one] = endingOfStatus(status)
 			}
 			h.mu.Unlock()
@@ -221,5 +223,6 @@ func (h *RootHelper) ending(pid int) (ending, error) {
 	}
 }
 
-// goneInterval is how often is looked where one cannot be told.
+// goneInterval is how often a process is looked for if the system cannot wait
+// for it.
 const goneInterval = 5 * time.Millisecond

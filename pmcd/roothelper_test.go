@@ -82,7 +82,7 @@ func fakeSpec(command []string) pmcd.AgentSpec {
 	return pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: command}}
 }
 
-// pid is the process of the fake agent, as the log tells.
+// pidOfFake returns the process of the fake agent, as the log says.
 func (s *testServer) pidOfFake(t *testing.T) int {
 	t.Helper()
 	var b strings.Builder
@@ -104,7 +104,7 @@ func (s *testServer) pidOfFake(t *testing.T) int {
 
 func gone(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }
 
-// answers tells whether the fake agent does.
+// answers reports whether the fake agent does.
 func (s *testServer) answers(t *testing.T) bool {
 	t.Helper()
 	cl := dial(t, "unix", s.Socket)
@@ -135,7 +135,8 @@ func TestRootHelper(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	// Who is first decides: its end, or the notice that a client has gone.
+	// The status depends on what is noticed first: that the process ended, or
+	// that the notice of a client's end cannot be sent.
 	eventually(t, "end of the agent noticed, and how", func() bool {
 		status, up := s.status(fakeAgentDomain)
 		return !up && (status == 2|9<<16 || status == 8|9<<16)
@@ -183,7 +184,7 @@ func TestRootHelperExit(t *testing.T) {
 	})
 }
 
-// TestRootHelperMissing has none, one that refuses, and one that goes away.
+// TestRootHelperMissing has no helper, one that refuses, and one that goes away.
 func TestRootHelperMissing(t *testing.T) {
 	none := pmcd.NewRootHelper(filepath.Join(t.TempDir(), "none"))
 	root := pmcd.AgentSpec{Name: "root", Domain: 1, Transport: conf.Transport{Kind: conf.Pipe, Args: []string{"/nonexistent/pmdaroot"}}}

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// insistent returns cfg changed so that it insists on a client's certificate.
+// insistent returns a copy of cfg that requires a client's certificate.
 func insistent(cfg *tls.Config) *tls.Config {
 	if cfg == nil {
 		return nil
@@ -28,7 +28,8 @@ func insistent(cfg *tls.Config) *tls.Config {
 	return cfg
 }
 
-// secureFeatures are what clients are told of TLS.
+// secureFeatures returns the features by which s offers TLS and requires
+// certificates.
 func (s *Server) secureFeatures() wire.Features {
 	var f wire.Features
 	if s.cfg.TLS != nil {
@@ -40,7 +41,7 @@ func (s *Server) secureFeatures() wire.Features {
 	return f
 }
 
-// remote tells whether c comes from another host, as far as its address says.
+// remote reports whether c comes from another host, as far as its address says.
 func (c *client) remote() bool {
 	if c.unix {
 		return false
@@ -49,8 +50,8 @@ func (c *client) remote() bool {
 	return !ok || !addr.IP.IsLoopback()
 }
 
-// secure has c and us speak TLS from now on if it wants that. The client is
-// told first if it wants that too.
+// secure begins TLS if the client wants it. It confirms that to the client first
+// if the client asks for it.
 func (c *client) secure(wanted wire.Features) error {
 	if wanted&wire.FeatureSecure == 0 {
 		if c.s.cfg.RequireClientCert && c.remote() {
@@ -60,8 +61,8 @@ func (c *client) secure(wanted wire.Features) error {
 	}
 	cfg := c.s.cfg.TLS
 	ack := wanted&wire.FeatureSecureAck != 0
-	// Who the client is was to be known and is: PCP's library stays with what
-	// a Unix socket is by itself (secureconnect.c: __pmSecureClientHandshake).
+	// The Unix socket already identifies the client. PCP's library then does not
+	// go on to TLS (secureconnect.c: __pmSecureClientHandshake).
 	known := c.unix && wanted&wire.FeatureCredsReqd != 0
 	if cfg == nil {
 		if ack {
@@ -164,7 +165,7 @@ const (
 	alertSize   = 2
 )
 
-// inside tells whether the last byte read was not the last of a record.
+// inside reports whether the first part of a record has been read, not all of it.
 func (r *recordConn) inside() bool { return r.got > 0 }
 
 // saw follows records.
@@ -181,7 +182,7 @@ func (r *recordConn) saw(b []byte) {
 		}
 		n := min(r.left, len(b))
 		// OpenSSL refuses a certificate of TLS 1.3 in the clear, which to
-		// crypto/tls is a record that somebody tampered with.
+		// crypto/tls is a record that was tampered with.
 		if r.header[0] == recordAlert && binary.BigEndian.Uint16(r.header[3:]) == alertSize && len(r.alert) < alertSize {
 			r.alert = append(r.alert, b[:n]...)
 		}

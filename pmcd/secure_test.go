@@ -86,7 +86,7 @@ func dialSecure(t testing.TB, network, address string, cfg *tls.Config) *rawClie
 
 var metric = pcp.NewPMID(301, 0, 1)
 
-// answers tells whether the server still answers c.
+// answers checks that the server still answers c.
 func (c *rawClient) answers() {
 	c.t.Helper()
 	if res := c.fetch(metric); len(res.Sets) != 1 || len(res.Sets[0].Values) != 1 {
@@ -94,7 +94,7 @@ func (c *rawClient) answers() {
 	}
 }
 
-// refused tells whether the server ends what it has with c.
+// refused reports whether the server ends the connection of c.
 func (c *rawClient) refused(err error) bool {
 	c.t.Helper()
 	if err != nil {
@@ -226,7 +226,7 @@ func TestSecureClientCert(t *testing.T) {
 	}
 }
 
-// TestSecureNotOffered has it wanted all the same.
+// TestSecureNotOffered has a client ask for TLS where it is not offered.
 func TestSecureNotOffered(t *testing.T) {
 	s := start(t, pmcd.Config{RequireClientCert: true, Agents: []pmcd.AgentSpec{inProcess("other", 301, &scripted{})}})
 	for flags, n := range map[wire.Features]int{wire.FeatureSecure: 1, secureAck: 2} {
@@ -302,8 +302,8 @@ func TestSecureAlert(t *testing.T) {
 	s.Log.waitFor(t, "TLS: client refuses: tls: unknown certificate authority")
 }
 
-// TestSecureExpelled has new access rules turn out who speaks TLS. It is told
-// so, through TLS.
+// TestSecureExpelled has new access rules end a client that speaks TLS. The
+// client is told so, through TLS.
 func TestSecureExpelled(t *testing.T) {
 	w := newTLSWorld(t)
 	var setup atomic.Pointer[pmcd.Setup]
@@ -383,7 +383,7 @@ func inBubble(t *testing.T, cfg pmcd.Config, f func(t *testing.T, connect func()
 	})
 }
 
-// TestSecureRequiredFromAfar has who comes from another host speak TLS.
+// TestSecureRequiredFromAfar checks that clients from other hosts must speak TLS.
 func TestSecureRequiredFromAfar(t *testing.T) {
 	w := newTLSWorld(t)
 	inBubble(t, pmcd.Config{TLS: w.server, RequireClientCert: true}, func(t *testing.T, connect func() *rawClient) {
@@ -402,8 +402,8 @@ func TestSecureRequiredFromAfar(t *testing.T) {
 	})
 }
 
-// TestSecureTimeLimits are those of a handshake and of PDUs, and that there is
-// none between PDUs.
+// TestSecureTimeLimits checks the time limits of a handshake and of PDUs, and that
+// a client may wait for any time between PDUs.
 func TestSecureTimeLimits(t *testing.T) {
 	w := newTLSWorld(t)
 	inBubble(t, pmcd.Config{TLS: w.server}, func(t *testing.T, connect func() *rawClient) {
@@ -461,7 +461,7 @@ func TestSecureTimeLimits(t *testing.T) {
 			}
 		}
 
-		// Who does not take its answer.
+		// A client that does not take its answer.
 		c = connect()
 		under := c.conn
 		if err := c.secure(secureAck, w.plain); err != nil {

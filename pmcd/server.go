@@ -27,7 +27,7 @@ import (
 type Server struct {
 	cfg   Config
 	log   *slog.Logger
-	lines lineLimiter // what clients bring about
+	lines lineLimiter // for lines that clients cause
 	brake brake
 	start time.Time
 
@@ -36,7 +36,7 @@ type Server struct {
 	access   atomic.Pointer[access.Rules]
 	features atomic.Uint32 // wire.Features
 
-	tlsInsistent *tls.Config // Config.TLS for who has to show a certificate
+	tlsInsistent *tls.Config // Config.TLS for clients that must present a certificate
 
 	reload  reloader
 	host    hostlabels.Host
@@ -57,7 +57,7 @@ type Server struct {
 	bigJobs       sync.Pool    // of *fetchJob
 	smallJobs     sync.Pool    // of *fetchJob
 	longReplies   sync.Pool    // of *[]byte
-	timeout       atomic.Int64 // the agents' time limit, in nanoseconds; 0 is none
+	timeout       atomic.Int64 // the agents' time limit, in nanoseconds; 0 means unlimited
 
 	clients struct {
 		sync.Mutex
@@ -68,9 +68,9 @@ type Server struct {
 	}
 }
 
-// New makes the agents of cfg, but starts no process and serves nobody yet.
-// An agent in process that cannot be made is logged, and its metrics are
-// pcp.ErrNoAgent.
+// New makes the agents of cfg. It does not start processes or serve clients yet.
+// If an agent in process cannot be made, New logs that, and requests for its
+// metrics get pcp.ErrNoAgent.
 func New(cfg Config) (*Server, error) {
 	cfg.setDefaults()
 	if cfg.TLS != nil {
@@ -112,8 +112,8 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// checkSpecs finds agents that cannot be in one table. Any number can have the
-// same name.
+// checkSpecs returns an error if the agents cannot be in one table. Any number
+// can have the same name.
 func checkSpecs(specs []AgentSpec) error {
 	domains := map[int]string{}
 	for _, spec := range specs {
@@ -128,7 +128,7 @@ func checkSpecs(specs []AgentSpec) error {
 	return nil
 }
 
-// newAgent makes an agent, but starts no process.
+// newAgent makes an agent. It does not start its process.
 func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
 	ag := &agent{spec: spec, index: index}
 	impl := spec.Agent
@@ -278,8 +278,8 @@ func (s *Server) accept(ln net.Listener) error {
 	}
 }
 
-// admit gives a connection the lowest free number, as C agents expect who
-// keep arrays by it, and a goroutine.
+// admit gives a connection a goroutine and the lowest free number, as expected by
+// C agents that index arrays with it.
 func (s *Server) admit(conn net.Conn) {
 	s.clients.Lock()
 	id := 0
@@ -324,7 +324,8 @@ func (s *Server) forget(c *client) {
 	}
 }
 
-// roomForProfile takes what a client's profiles grow by, if it may have it.
+// roomForProfile counts the bytes by which a client's profiles grow, if there is
+// room for them.
 func (s *Server) roomForProfile(has, more int) bool {
 	all := s.profileBytes.Add(int64(more))
 	if more > 0 && has+more > smallProfileBytes && all > maxAllProfileBytes {
@@ -358,7 +359,7 @@ func (s *Server) closeClients() {
 		return
 	case <-time.After(closeGrace):
 	}
-	// Agents that hang hold them: let those go who only wait.
+	// Agents that hang hold them: release those that only wait.
 	for _, ag := range s.agents() {
 		ag.be.abandon()
 	}
@@ -380,8 +381,8 @@ func (s *Server) mark(changes wire.State) {
 	}
 }
 
-// setFeatures says what clients may ask for: containers only if there is
-// somebody to ask about them, or an agent knows of them.
+// setFeatures sets the features that clients may ask for. Containers are one only
+// if there is a helper to ask about them, or an agent that knows them.
 func (s *Server) setFeatures() {
 	features := wire.FeatureDescs | wire.FeatureLabels | wire.FeatureHighRes
 	if s.cfg.Root != nil {

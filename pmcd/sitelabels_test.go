@@ -91,8 +91,8 @@ func TestSiteLabelsAreThoseOfTheRealOne(t *testing.T) {
 	f("odd hash", map[string]string{"labels.conf": "machineid_hash = md5\nmachineid_hash = sha256\n"})
 }
 
-// TestSiteLabels has what the real one does not tell: its log, clients told of
-// changes, and files that it would stumble over.
+// TestSiteLabels covers what cannot be compared with the real one: the log, the
+// notices of changes, and files that the real one cannot read.
 func TestSiteLabels(t *testing.T) {
 	dir := tempDir(t)
 	writeLabels(t, dir, map[string]string{

@@ -100,11 +100,10 @@ func (s *Server) HangUps() uint32 { return s.hangUps.Load() }
 // system's name for itself, as in C.
 func (s *Server) HostName() string { return cmp.Or(s.cfg.HostName, s.host.Name) }
 
-// UserLabels is the JSON of the labels that the administrator set, "" if there
-// are none.
+// UserLabels is the JSON of the labels that the administrator set, or "".
 func (s *Server) UserLabels() string { return s.site.Load().JSON() }
 
-// AgentTimeout is how long an agent may take to answer; 0 is no limit.
+// AgentTimeout is how long an agent may take to answer; 0 means unlimited.
 func (s *Server) AgentTimeout() time.Duration { return s.agentTimeout() }
 
 // SetAgentTimeout changes it for the calls that follow.

@@ -76,8 +76,8 @@ func (r *remote) describe(b *strings.Builder) {
 // that agents in process have in full (PMDA_INTERFACE_7).
 const pmdaInterface = 7
 
-// describeClients writes the table of clients. They are told by their
-// addresses alone: no name server is asked.
+// describeClients writes the table of clients. It shows their addresses only and
+// does not ask a name server.
 func (s *Server) describeClients(b *strings.Builder) {
 	b.WriteString("Current PMCD clients ...\n")
 	s.listClients(b)

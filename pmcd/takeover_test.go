@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A stopper is an agent that hangs in the call that it is told to hang in.
+// A stopper is an agent that hangs in a given call.
 type stopper struct {
 	scripted
 	calls   atomic.Int32 // those that answer a request

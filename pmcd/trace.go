@@ -33,8 +33,8 @@ const (
 	maxTraceBuffers = 1 << 16
 )
 
-// A tracer keeps the events of late. While it is off, which mask tells, an
-// event costs one load.
+// A tracer keeps the latest events. While it is off, an event costs one load of
+// mask.
 type tracer struct {
 	mask atomic.Uint32
 
@@ -79,10 +79,10 @@ func (k traceKind) needs() uint32 {
 	return TraceConn
 }
 
-// on tells whether anything is traced.
+// on reports whether anything is traced.
 func (t *tracer) on() bool { return t.mask.Load() != 0 }
 
-// add records an event, if that is wanted.
+// add records an event, if events of its kind are traced.
 func (t *tracer) add(ev traceEvent) {
 	mask := t.mask.Load()
 	if mask&ev.kind.needs() == 0 {
@@ -101,7 +101,7 @@ func (t *tracer) add(ev traceEvent) {
 	}
 }
 
-// dump writes what is kept, and forgets it.
+// dump writes the events that are kept, and forgets them.
 func (t *tracer) dump() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +117,7 @@ func (t *tracer) dumpLocked() {
 	t.out.Write(appendTrace(nil, events, t.mask.Load()&TraceUnbuffered == 0))
 }
 
-// resize forgets what is kept and has n events kept from now on.
+// resize forgets the events that are kept, and keeps n from now on.
 func (t *tracer) resize(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,7 +132,8 @@ func (s *Server) SetTraceFlags(flags uint32) {
 	s.events.setMask(TraceConn|TracePDU|TraceUnbuffered, flags)
 }
 
-// setMask has those flags of which be as in flags, and leaves others alone.
+// setMask sets the flags that are in which to those of flags, and keeps the
+// others.
 func (t *tracer) setMask(which, flags uint32) {
 	for {
 		old := t.mask.Load()
@@ -154,7 +155,7 @@ func (s *Server) SetTraceBuffers(n int) error {
 	switch {
 	case n < 0:
 		return pcp.ErrSign
-	case n == 0: // the C one divides by it
+	case n == 0: // the C collector divides by it
 		return pcp.ErrBadStore
 	case n > maxTraceBuffers:
 		return pcp.ErrTooBig
@@ -315,8 +316,8 @@ func (ev *traceEvent) append(b []byte) []byte {
 	return b
 }
 
-// fileOf is the file descriptor of a connection, or of what it wraps; -1 if it
-// has none.
+// fileOf returns the file descriptor of a connection, or of what it wraps. If
+// there is none, it returns -1.
 func fileOf(conn any) int {
 	if w, ok := conn.(interface{ NetConn() net.Conn }); ok { // TLS
 		conn = w.NetConn()

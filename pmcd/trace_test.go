@@ -81,7 +81,7 @@ func TestTrace(t *testing.T) {
 		"Xmit: ERROR PDU, fd=N, err=-12358: Unknown or illegal metric identifier",
 	)
 
-	// Only what was asked for is traced, and of that so much as is to be kept.
+	// Only the requested events are traced, and only as many as are to be kept.
 	s.SetTraceFlags(pmcd.TraceConn)
 	c.fetch(pcp.NewPMID(301, 0, 5))
 	s.SetTraceFlags(pmcd.TracePDU)
