@@ -199,7 +199,7 @@ func (c *client) denyAll(why error) error {
 // Called with c.admitted held.
 func (c *client) admitAccountLocked() error {
 	if c.admitted.who == nil && c.s.credsRequired() {
-		return fmt.Errorf("who the client is is not known: %w", pcp.ErrPermission)
+		return fmt.Errorf("the client has not authenticated: %w", pcp.ErrPermission)
 	}
 	if err := c.admitted.access.AdmitUser(&c.admitted.Admission, c.admitted.who); err != nil {
 		return err
