@@ -110,3 +110,24 @@ func (c *Context) TimeZone(ctx context.Context) (string, error) {
 	defer c.unlock()
 	return c.src.timeZone(ctx, c.lendProfile())
 }
+
+// PDUCounts returns how many PDUs the context sent and received so far, over
+// all connections it had.
+func (c *Context) PDUCounts() (sent, received PDUCounts) { return c.src.pduCounts() }
+
+// ownProfile returns the profile for a change. The mutex is held.
+func (c *Context) ownProfile() *pcp.Profile {
+	if c.lent {
+		c.profile.Profile, c.lent = c.profile.Clone(), false
+	}
+	c.profile.gen++
+	return c.profile.Profile
+}
+
+// lendProfile returns the profile for a request.
+func (c *Context) lendProfile() profile {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lent = true
+	return c.profile
+}

@@ -11,10 +11,6 @@ import (
 // wire.TypeError (__pmPDUCntIn, __pmPDUCntOut).
 type PDUCounts [wire.TypeDescs - wire.TypeError + 1]uint64
 
-// PDUCounts returns how many PDUs the context sent and received so far, over
-// all connections it had.
-func (c *Context) PDUCounts() (sent, received PDUCounts) { return c.src.pduCounts() }
-
 // A pduCounter counts PDUs in one direction.
 type pduCounter [len(PDUCounts{})]atomic.Uint64
 
@@ -37,8 +33,4 @@ func (n *pduCounter) load() (counts PDUCounts) {
 		counts[i] = n[i].Load()
 	}
 	return counts
-}
-
-func (h *host) pduCounts() (sent, received PDUCounts) {
-	return h.sentPDUs.load(), h.receivedPDUs.load()
 }

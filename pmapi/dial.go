@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
-	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -222,148 +220,34 @@ func defaultSocket(cfg *config.Config) string {
 	return cfg.Get("PCP_RUN_DIR") + "/pmcd.socket"
 }
 
-// connect tries the ways to the collector in turn until one succeeds. The
-// error is that of the last.
-func (h *host) connect(ctx context.Context) error {
-	target := h.spec.Hosts[0]
-	name, ports := target.Name, target.Ports
-	if h.spec.Protocol == "unix" || h.spec.Protocol == "local" {
-		path := name
-		if path == "" {
-			path = h.socket
-		}
-		err := h.connectTo(ctx, "unix", path, true)
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		if h.spec.Protocol == "unix" {
-			if de, ok := err.(*DialError); ok {
-				err = de.Err
-			}
-			return &DialError{Spec: h.given, Code: -pcp.Error(syscall.ENOENT), Err: err}
-		}
-		name, ports = "localhost", h.ports
-	}
-	if len(ports) == 0 {
-		ports = h.ports
-	}
-	local := strings.Contains(name, "localhost") || h.spec.Protocol == "local"
-	var err error
-	for _, port := range ports {
-		err = h.connectTo(ctx, "tcp", net.JoinHostPort(name, strconv.Itoa(port)), local)
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-	}
-	return err
+// login reads what a specification says of its user.
+func (d *Dialer) login(hs *HostSpec) login {
+	l := login{askUser: d.UserName, askPassword: d.Password}
+	var has [4]bool
+	l.user, has[0] = hs.Attr(wire.AttrUserName)
+	l.password, l.hasPassword = hs.Attr(wire.AttrPassword)
+	l.method, has[1] = hs.Attr(wire.AttrMethod)
+	l.realm, has[2] = hs.Attr(wire.AttrRealm)
+	_, has[3] = hs.Attr(wire.AttrUserAuth)
+	l.wanted = l.hasPassword || has[0] || has[1] || has[2] || has[3]
+	return l
 }
 
-func (h *host) connectTo(ctx context.Context, network, address string, local bool) error {
-	dialCtx := ctx
-	if h.connectTimeout > 0 {
-		var cancel context.CancelFunc
-		dialCtx, cancel = context.WithTimeout(ctx, h.connectTimeout)
-		defer cancel()
-	}
-	conn, err := h.dial(dialCtx, network, address)
-	if err == nil {
-		return h.attach(ctx, conn, network == "unix", local)
-	}
-	// The C library takes every failure for a refusal, also a missing route or
-	// a time-out, unless the name is not known (auxconnect.c:
-	// __pmAuxConnectPMCDPort).
-	code := -pcp.Error(syscall.ECONNREFUSED)
-	var dns *net.DNSError
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case dialCtx.Err() != nil:
-		err = fmt.Errorf("dial %s %s: no answer in %v: %w", network, address, h.connectTimeout, syscall.ETIMEDOUT)
-	case errors.As(err, &dns):
-		code = -pcp.Error(syscall.EHOSTUNREACH)
-	}
-	return &DialError{Spec: h.given, Code: code, Err: err}
-}
-
-// attach makes conn the connection of h: it reads the collector's greeting,
-// says who we are, and passes on attributes (connect.c: __pmConnectHandshake).
-func (h *host) attach(ctx context.Context, conn net.Conn, unix, local bool) error {
-	h.reset(conn)
-	err := h.begin(ctx)
-	if err == nil {
-		err = h.end(ctx, h.handshake(ctx, unix, local))
-	}
-	if err != nil {
-		h.fail(err)
-	}
-	return err
-}
-
-func (h *host) handshake(ctx context.Context, unix, local bool) error {
-	hdr, body, err := h.read()
-	if err != nil {
-		return err
-	}
-	if hdr.Type != wire.TypeError {
-		return fmt.Errorf("greeting is a PDU of type %v: %w", hdr.Type, pcp.ErrIPC)
-	}
-	var hello wire.Error
-	if err := hello.DecodeBody(body); err != nil {
-		return err
-	}
-	if hello.Code < 0 {
-		return hello.Code
-	}
-	info := wire.UnpackInfo(hello.Info)
-	if !hello.Extended || info.Version != wire.PDUVersion {
-		return fmt.Errorf("collector speaks version %d of the protocol, not %d: %w", info.Version, wire.PDUVersion, pcp.ErrIPC)
-	}
-	features := info.Features
-	flags, err := h.secureFlags(features, local)
-	if err != nil {
-		return err
-	}
-	if h.container != "" && features&wire.FeatureContainer == 0 {
-		return fmt.Errorf("collector does not know containers: %w", errNotSupported)
-	}
-	login, err := h.loginFlags(features)
-	if err != nil {
-		return err
-	}
-	flags |= login
-	if h.container != "" {
-		flags |= wire.FeatureContainer
-	}
-	h.features = features
-	h.out = wire.Append(h.out[:0], int32(os.Getpid()), &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, flags)}})
-	if login != 0 || flags&wire.FeatureSecure != 0 {
-		if err := h.write(); err != nil {
-			return err
+// security reads a specification and the environment (context.c: ctxflags). The
+// attribute counts with pcps: alone; a word that is not known turns TLS off.
+func (d *Dialer) security(hs *HostSpec, cfg *config.Config) security {
+	s := security{config: d.TLS, settings: cfg}
+	mode, ok := "", false
+	if hs.Protocol == "pcps" {
+		if mode, ok = hs.Attr(wire.AttrSecure); !ok {
+			mode, ok = "enforce", true
 		}
-		if err := h.secure(flags, unix); err != nil {
-			return err
-		}
-		if err := h.authenticate(ctx, flags, unix); err != nil {
-			return err
-		}
-		h.out = h.out[:0]
-		if h.container == "" {
-			return nil
-		}
+	} else {
+		mode, ok = cfg.Getenv("PCP_SECURE_SOCKETS"), cfg.IsSet("PCP_SECURE_SOCKETS") // empty, but set, enforces
 	}
-	if h.container != "" {
-		h.out = wire.Append(h.out, wire.FromAnon, &wire.Attr{Attr: wire.AttrContainer, Value: []byte(h.container)})
+	if ok {
+		s.enforced = mode == "" || mode == "1" || mode == "enforce"
+		s.relaxed = mode == "relaxed"
 	}
-	return h.write()
-}
-
-// checkContainer returns an error if name cannot be that of a container, as names
-// end up in label sets (context.c: __pmCheckAttribute).
-func checkContainer(name string) error {
-	for _, c := range []byte(name) {
-		if c != '.' && c != '-' && c != '_' && !ctext.IsAlnum(c) {
-			return fmt.Errorf("container name %q: %w", name, -pcp.Error(syscall.EINVAL))
-		}
-	}
-	return nil
+	return s
 }

@@ -1,25 +1,10 @@
 package pmapi
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/wire"
-)
-
-// Changes are the collector's state bits that a fetch can bring (PMCD_*).
-type Changes = wire.State
-
-// State bits.
-const (
-	AddAgent     = wire.AddAgent     // PMCD_ADD_AGENT
-	RestartAgent = wire.RestartAgent // PMCD_RESTART_AGENT
-	DropAgent    = wire.DropAgent    // PMCD_DROP_AGENT
-	LabelChange  = wire.LabelChange  // PMCD_LABEL_CHANGE
-	NamesChange  = wire.NamesChange  // PMCD_NAMES_CHANGE
-	AgentChange  = wire.AgentChange  // PMCD_AGENT_CHANGE
 )
 
 // AddProfile includes instances in the fetches that follow (pmAddProfile(3)).
@@ -36,23 +21,6 @@ func (c *Context) DelProfile(indom pcp.InDom, insts ...int32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ownProfile().Del(indom, insts...)
-}
-
-// ownProfile returns the profile for a change. The mutex is held.
-func (c *Context) ownProfile() *pcp.Profile {
-	if c.lent {
-		c.profile.Profile, c.lent = c.profile.Clone(), false
-	}
-	c.profile.gen++
-	return c.profile.Profile
-}
-
-// lendProfile returns the profile for a request.
-func (c *Context) lendProfile() profile {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lent = true
-	return c.profile
 }
 
 // Fetch returns the values of metrics, a set for each id in order
@@ -109,70 +77,4 @@ func (c *Context) Store(ctx context.Context, res *pcp.Result) error {
 	}
 	defer c.unlock()
 	return c.src.store(ctx, res)
-}
-
-// addProfile appends the profile to h.out if the collector does not have it, and
-// returns its generation, to be noted once it is sent.
-func (h *host) addProfile(p profile) (uint64, error) {
-	if p.gen == h.sent {
-		return p.gen, nil
-	}
-	return p.gen, h.add(&wire.Profile{Context: slot, Profile: *p.Profile})
-}
-
-func (h *host) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Result, keep bool) (Changes, error) {
-	h.out = h.out[:0]
-	gen, err := h.addProfile(p)
-	if err != nil {
-		return 0, err
-	}
-	want := wire.TypeResult
-	if h.features&wire.FeatureHighRes != 0 {
-		want = wire.TypeHighResResult
-	}
-	h.fetchReq = wire.Fetch{HighRes: want == wire.TypeHighResResult, Context: slot, PMIDs: ids}
-	err = h.add(&h.fetchReq)
-	h.fetchReq.PMIDs = nil
-	if err != nil {
-		return 0, err
-	}
-	if err := h.begin(ctx); err != nil {
-		return 0, err
-	}
-	h.sent = gen
-	err = h.write()
-	var body []byte
-	if err == nil {
-		body, err = h.answer(want)
-	}
-	changes := h.changes
-	h.changes = 0
-	if err == nil {
-		if keep {
-			body = bytes.Clone(body)
-		}
-		h.result.HighRes = want == wire.TypeHighResResult
-		h.result.Result = *res
-		err = h.result.DecodeBody(body)
-		*res = h.result.Result
-		h.result.Result = pcp.Result{}
-	}
-	if err = h.end(ctx, err); err != nil {
-		return changes, err
-	}
-	if len(res.Sets) != len(ids) {
-		return changes, fmt.Errorf("values of %d metrics for %d: %w", len(res.Sets), len(ids), pcp.ErrIPC)
-	}
-	for i, id := range ids {
-		if res.Sets[i].PMID != id {
-			return changes, fmt.Errorf("values of metric %v where those of %v belong: %w", res.Sets[i].PMID, id, pcp.ErrIPC)
-		}
-	}
-	return changes, nil
-}
-
-func (h *host) store(ctx context.Context, res *pcp.Result) error {
-	h.result = wire.Result{Result: *res}
-	defer func() { h.result = wire.Result{} }()
-	return h.ask(ctx, &h.result, nil)
 }

@@ -2,16 +2,17 @@ package pmapi
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -64,10 +65,7 @@ type host struct {
 // counts for itself, and each context has its own connection.
 const slot = 0
 
-var (
-	errClosed = fmt.Errorf("context is closed: %w", pcp.ErrNoContext)
-	longAgo   = time.Unix(1, 0)
-)
+var longAgo = time.Unix(1, 0)
 
 // reset makes conn the connection of h.
 func (h *host) reset(conn net.Conn) {
@@ -285,54 +283,6 @@ func (h *host) exchange(ans wire.PDU) error {
 	return ans.DecodeBody(body)
 }
 
-// reconnect is pmReconnectContext for a host. Too soon after a failure it does
-// not try.
-func (h *host) reconnect(ctx context.Context) error {
-	h.mu.Lock()
-	closed := h.closed
-	h.mu.Unlock()
-	if closed {
-		return errClosed
-	}
-	etimedout := -pcp.Error(syscall.ETIMEDOUT)
-	if wait := time.Until(h.again); h.failures > 0 && wait > 0 {
-		return fmt.Errorf("reconnect to %q: too soon, wait another %v: %w", HidePassword(h.given), wait.Round(time.Second), etimedout)
-	}
-	waits := h.backoff()
-	h.fail(pcp.ErrIPC)
-	if err := h.connect(ctx); err != nil {
-		if ctx.Err() != nil {
-			return dialError(h.given, err)
-		}
-		if de, ok := err.(*DialError); ok {
-			err = de.Err
-		}
-		h.failures = min(h.failures+1, len(waits))
-		h.again = time.Now().Add(waits[h.failures-1])
-		return &DialError{Spec: h.given, Code: etimedout, Err: err}
-	}
-	h.failures = 0
-	return nil
-}
-
-// dup makes another connection to the same collector.
-func (h *host) dup(ctx context.Context) (source, error) {
-	h.mu.Lock()
-	closed := h.closed
-	h.mu.Unlock()
-	if closed {
-		return nil, errClosed
-	}
-	n := &host{
-		given: h.given, spec: h.spec, ports: h.ports, socket: h.socket, container: h.container, login: h.login, security: h.security,
-		dial: h.dial, connectTimeout: h.connectTimeout, requestTimeout: h.requestTimeout, backoff: h.backoff,
-	}
-	if err := n.connect(ctx); err != nil {
-		return nil, dialError(h.given, err)
-	}
-	return n, nil
-}
-
 // close may be called at any time; a request that is under way then fails.
 func (h *host) close() error {
 	h.mu.Lock()
@@ -358,49 +308,26 @@ func (h *host) archive() *recording { return nil }
 
 func (h *host) nextOf(context.Context, []pcp.PMID, *pcp.Result) error { return pcp.ErrNotArchive }
 
-// hostName returns what the collector says, or else the name it was found by.
-func (h *host) hostName(ctx context.Context, p profile) (string, error) {
-	name, err := h.fetchString(ctx, p, "pmcd.hostname")
-	if err != nil && ctx.Err() != nil {
-		return "", err
-	}
-	if name == "" {
-		name = h.givenName()
-	}
-	return name, nil
+func (h *host) pduCounts() (sent, received PDUCounts) {
+	return h.sentPDUs.load(), h.receivedPDUs.load()
 }
 
-// givenName returns what is known of the collector's host without asking it.
-func (h *host) givenName() string {
-	name := h.spec.Hosts[0].Name
-	if h.spec.Protocol == "unix" || h.spec.Protocol == "local" || len(name) >= 9 && name[:9] == "localhost" {
-		if n, err := os.Hostname(); err == nil {
-			return n
-		}
-	}
-	return name
+// A login is what a host knows about its user's identity at the collector. It
+// keeps what the user was asked for, for the next connection.
+type login struct {
+	wanted        bool // the specification says something of it
+	user          string
+	password      string
+	hasPassword   bool
+	method, realm string
+	askUser       func(ctx context.Context) (string, error)
+	askPassword   func(ctx context.Context, username, realm string) (string, error)
 }
 
-func (h *host) timeZone(ctx context.Context, p profile) (string, error) {
-	return h.fetchString(ctx, p, "pmcd.timezone")
-}
-
-// fetchString fetches the value of a metric that is a single string.
-func (h *host) fetchString(ctx context.Context, p profile, name string) (string, error) {
-	ids := []pcp.PMID{pcp.PMIDNull}
-	if err := h.lookupNames(ctx, []string{name}, ids); err != nil {
-		return "", nameError(name, err)
-	}
-	var res pcp.Result
-	if _, err := h.fetch(ctx, p, ids, &res, false); err != nil {
-		return "", err
-	}
-	vs := &res.Sets[0]
-	if vs.Err < 0 {
-		return "", nameError(name, vs.Err)
-	}
-	if len(vs.Values) == 0 {
-		return "", nameError(name, pcp.ErrValue)
-	}
-	return string(vs.Values[0].Bytes()), nil
+// security is what a host knows of TLS.
+type security struct {
+	enforced bool // no connection without it (PM_CTXFLAG_SECURE)
+	relaxed  bool // with it where the collector has it (PM_CTXFLAG_RELAXED)
+	config   *tls.Config
+	settings *config.Config
 }

@@ -3,8 +3,6 @@ package pmapi
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"strconv"
@@ -18,80 +16,6 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
-
-// A LocalAgent is an agent that a local context asks.
-type LocalAgent struct {
-	Name   string // the label "agent" of its metrics, unless it has labels of its own
-	Domain int    // that it serves
-	Agent  pmda.Agent
-}
-
-// LocalOptions are the settings of a local context. The zero value has the
-// defaults.
-type LocalOptions struct {
-	Container string       // the container that agents are to report on, "" for the host
-	LabelsDir string       // where the site's labels are (PCP_SYSCONF_DIR), "" for none
-	Log       *slog.Logger // what agents panic with; nil discards
-
-	// Names loads the name space. It is called at the first lookup, and again at
-	// the next one if it returned an error, which that lookup then returns. Nil
-	// means the names that the agents bring along.
-	Names func() (*pmns.Tree, error)
-}
-
-// OpenLocal returns a context on agents in this process: there is no collector
-// and no connection. It is pmNewContext(PM_CONTEXT_LOCAL), but the caller says
-// which agents there are.
-//
-// Names are those that the agents bring along (pmda.NameSpacer), unless
-// [LocalOptions] or [Context.UseNameSpace] say otherwise, and in both cases those that agents
-// answer for below a dynamic root (pmda.DynamicNamer).
-//
-// Each context, and each of its duplicates, is a client of its own to the
-// agents. An agent gets one call at a time from them; it must not serve anybody
-// else besides. A call that takes longer than its context.Context allows is left
-// alone: its caller gets an error, and others wait until the agent has
-// returned from it. One whose context.Context cannot end is made at less cost,
-// and neither that nor Close ends it. The agents remain the caller's: Close only tells them that
-// the client has gone.
-func OpenLocal(agents ...LocalAgent) (*Context, error) {
-	return OpenLocalOptions(LocalOptions{}, agents...)
-}
-
-// OpenLocalOptions is OpenLocal with options.
-func OpenLocalOptions(o LocalOptions, agents ...LocalAgent) (*Context, error) {
-	set := &localAgents{opts: o, byDomain: make(map[int]*localAgent, len(agents)), tree: pmns.New()}
-	if set.opts.Log == nil {
-		set.opts.Log = slog.New(slog.DiscardHandler)
-	}
-	if err := checkContainer(o.Container); err != nil {
-		return nil, err
-	}
-	for _, la := range agents {
-		switch old := set.byDomain[la.Domain]; {
-		case la.Agent == nil:
-			return nil, fmt.Errorf("agent %s: there is none: %w", la.Name, pcp.ErrNoAgent)
-		case la.Domain <= 0 || la.Domain > pcp.MaxAgentDomain:
-			return nil, fmt.Errorf("agent %s: domain %d is not in 1...%d", la.Name, la.Domain, pcp.MaxAgentDomain)
-		case old != nil:
-			return nil, fmt.Errorf("agent %s: domain %d is that of %s", la.Name, la.Domain, old.Name)
-		}
-		a := &localAgent{
-			LocalAgent: la,
-			turn:       make(chan struct{}, 1),
-			run:        pmda.NewRunner(la.Agent, pmda.RunnerOptions{Name: la.Name, Log: set.opts.Log}),
-		}
-		set.byDomain[la.Domain] = a
-		tree := a.run.NameSpace()
-		if tree == nil {
-			continue
-		}
-		if err := set.tree.Merge(tree); err != nil {
-			return nil, fmt.Errorf("names of agent %s: %w", la.Name, err)
-		}
-	}
-	return newContext(set.newClient()), nil
-}
 
 // localAgents are what a local context shares with its duplicates.
 type localAgents struct {
@@ -335,3 +259,18 @@ func (l *local) timeZone(context.Context, profile) (string, error) {
 }
 
 func (l *local) pduCounts() (sent, received PDUCounts) { return sent, received }
+
+// A localPart is what one agent has to do with a fetch.
+type localPart struct {
+	agent   *localAgent // nil if there is none
+	domain  int
+	ids     []pcp.PMID
+	res     pcp.Result
+	req     pmda.FetchRequest
+	changes Changes
+	err     error                           // for all of them
+	run     func(ctx context.Context) error // fetch
+}
+
+// A localPick says where the set of one metric is found.
+type localPick struct{ part, set int }

@@ -6,17 +6,6 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A SourceKind is the kind of source that a MetricSpec names. The numbers are
-// those of pmMetricSpec.isarch.
-type SourceKind int
-
-// Kinds of sources.
-const (
-	SourceHost    SourceKind = 0 // a collector
-	SourceArchive SourceKind = 1 // an archive
-	SourceLocal   SourceKind = 2 // agents in the process itself
-)
-
 // A MetricSpec names a metric, where to get it and of which instances
 // (pmMetricSpec).
 type MetricSpec struct {

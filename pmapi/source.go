@@ -2,9 +2,11 @@ package pmapi
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
 )
 
 // A source answers the requests of one Context, one at a time except for close
@@ -63,3 +65,51 @@ type profile struct {
 	*pcp.Profile        // never changes
 	gen          uint64 // counts the changes up to this one, from 1
 }
+
+// A SourceKind is the kind of source that a MetricSpec names. The numbers are
+// those of pmMetricSpec.isarch.
+type SourceKind int
+
+// Kinds of sources.
+const (
+	SourceHost    SourceKind = 0 // a collector
+	SourceArchive SourceKind = 1 // an archive
+	SourceLocal   SourceKind = 2 // agents in the process itself
+)
+
+// A Location tells where a context looks up names.
+type Location int
+
+// Locations (PMNS_*).
+const (
+	PMNSLocal   Location = 1 // PMNS_LOCAL: in a name space of UseNameSpace, or of agents in the process
+	PMNSRemote  Location = 2 // PMNS_REMOTE: at the collector
+	PMNSArchive Location = 3 // PMNS_ARCHIVE: in the archive
+)
+
+// nameError says which name err is about.
+func nameError(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }
+
+// Changes are the collector's state bits that a fetch can bring (PMCD_*).
+type Changes = wire.State
+
+// State bits.
+const (
+	AddAgent     = wire.AddAgent     // PMCD_ADD_AGENT
+	RestartAgent = wire.RestartAgent // PMCD_RESTART_AGENT
+	DropAgent    = wire.DropAgent    // PMCD_DROP_AGENT
+	LabelChange  = wire.LabelChange  // PMCD_LABEL_CHANGE
+	NamesChange  = wire.NamesChange  // PMCD_NAMES_CHANGE
+	AgentChange  = wire.AgentChange  // PMCD_AGENT_CHANGE
+)
+
+// selection returns the profile as agents want it: nil for all instances.
+func (p profile) selection() *pcp.Profile {
+	if p.IsAll() {
+		return nil
+	}
+	return p.Profile
+}
+
+// errClosed is what requests of a closed source return.
+var errClosed = fmt.Errorf("context is closed: %w", pcp.ErrNoContext)

@@ -9,21 +9,6 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A localPart is what one agent has to do with a fetch.
-type localPart struct {
-	agent   *localAgent // nil if there is none
-	domain  int
-	ids     []pcp.PMID
-	res     pcp.Result
-	req     pmda.FetchRequest
-	changes Changes
-	err     error                           // for all of them
-	run     func(ctx context.Context) error // fetch
-}
-
-// A localPick says where the set of one metric is found.
-type localPick struct{ part, set int }
-
 // split finds out which agents have to do with a fetch.
 func (l *local) split(ids []pcp.PMID) []*localPart {
 	n := 0
@@ -99,14 +84,6 @@ func (l *local) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.R
 		to.Err, to.ValFmt = vs.Err, vs.ValFmt
 	}
 	return changes, nil
-}
-
-// selection returns the profile as agents want it: nil for all instances.
-func (p profile) selection() *pcp.Profile {
-	if p.IsAll() {
-		return nil
-	}
-	return p.Profile
 }
 
 func (p *localPart) fetch(ctx context.Context) (err error) {

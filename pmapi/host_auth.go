@@ -10,31 +10,6 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A login is what a host knows about its user's identity at the collector. It
-// keeps what the user was asked for, for the next connection.
-type login struct {
-	wanted        bool // the specification says something of it
-	user          string
-	password      string
-	hasPassword   bool
-	method, realm string
-	askUser       func(ctx context.Context) (string, error)
-	askPassword   func(ctx context.Context, username, realm string) (string, error)
-}
-
-// login reads what a specification says of its user.
-func (d *Dialer) login(hs *HostSpec) login {
-	l := login{askUser: d.UserName, askPassword: d.Password}
-	var has [4]bool
-	l.user, has[0] = hs.Attr(wire.AttrUserName)
-	l.password, l.hasPassword = hs.Attr(wire.AttrPassword)
-	l.method, has[1] = hs.Attr(wire.AttrMethod)
-	l.realm, has[2] = hs.Attr(wire.AttrRealm)
-	_, has[3] = hs.Attr(wire.AttrUserAuth)
-	l.wanted = l.hasPassword || has[0] || has[1] || has[2] || has[3]
-	return l
-}
-
 // loginFlags picks the features about the user's identity to ask of a collector
 // that has the given ones.
 func (h *host) loginFlags(features wire.Features) (wire.Features, error) {

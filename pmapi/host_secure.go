@@ -9,37 +9,9 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/wire"
 )
-
-// security is what a host knows of TLS.
-type security struct {
-	enforced bool // no connection without it (PM_CTXFLAG_SECURE)
-	relaxed  bool // with it where the collector has it (PM_CTXFLAG_RELAXED)
-	config   *tls.Config
-	settings *config.Config
-}
-
-// security reads a specification and the environment (context.c: ctxflags). The
-// attribute counts with pcps: alone; a word that is not known turns TLS off.
-func (d *Dialer) security(hs *HostSpec, cfg *config.Config) security {
-	s := security{config: d.TLS, settings: cfg}
-	mode, ok := "", false
-	if hs.Protocol == "pcps" {
-		if mode, ok = hs.Attr(wire.AttrSecure); !ok {
-			mode, ok = "enforce", true
-		}
-	} else {
-		mode, ok = cfg.Getenv("PCP_SECURE_SOCKETS"), cfg.IsSet("PCP_SECURE_SOCKETS") // empty, but set, enforces
-	}
-	if ok {
-		s.enforced = mode == "" || mode == "1" || mode == "enforce"
-		s.relaxed = mode == "relaxed"
-	}
-	return s
-}
 
 // secureFlags picks the features of TLS that are asked of a collector which
 // has these (connect.c: check_feature_flags).

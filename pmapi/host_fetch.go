@@ -1,0 +1,124 @@
+package pmapi
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// addProfile appends the profile to h.out if the collector does not have it, and
+// returns its generation, to be noted once it is sent.
+func (h *host) addProfile(p profile) (uint64, error) {
+	if p.gen == h.sent {
+		return p.gen, nil
+	}
+	return p.gen, h.add(&wire.Profile{Context: slot, Profile: *p.Profile})
+}
+
+func (h *host) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Result, keep bool) (Changes, error) {
+	h.out = h.out[:0]
+	gen, err := h.addProfile(p)
+	if err != nil {
+		return 0, err
+	}
+	want := wire.TypeResult
+	if h.features&wire.FeatureHighRes != 0 {
+		want = wire.TypeHighResResult
+	}
+	h.fetchReq = wire.Fetch{HighRes: want == wire.TypeHighResResult, Context: slot, PMIDs: ids}
+	err = h.add(&h.fetchReq)
+	h.fetchReq.PMIDs = nil
+	if err != nil {
+		return 0, err
+	}
+	if err := h.begin(ctx); err != nil {
+		return 0, err
+	}
+	h.sent = gen
+	err = h.write()
+	var body []byte
+	if err == nil {
+		body, err = h.answer(want)
+	}
+	changes := h.changes
+	h.changes = 0
+	if err == nil {
+		if keep {
+			body = bytes.Clone(body)
+		}
+		h.result.HighRes = want == wire.TypeHighResResult
+		h.result.Result = *res
+		err = h.result.DecodeBody(body)
+		*res = h.result.Result
+		h.result.Result = pcp.Result{}
+	}
+	if err = h.end(ctx, err); err != nil {
+		return changes, err
+	}
+	if len(res.Sets) != len(ids) {
+		return changes, fmt.Errorf("values of %d metrics for %d: %w", len(res.Sets), len(ids), pcp.ErrIPC)
+	}
+	for i, id := range ids {
+		if res.Sets[i].PMID != id {
+			return changes, fmt.Errorf("values of metric %v where those of %v belong: %w", res.Sets[i].PMID, id, pcp.ErrIPC)
+		}
+	}
+	return changes, nil
+}
+
+func (h *host) store(ctx context.Context, res *pcp.Result) error {
+	h.result = wire.Result{Result: *res}
+	defer func() { h.result = wire.Result{} }()
+	return h.ask(ctx, &h.result, nil)
+}
+
+// hostName returns what the collector says, or else the name it was found by.
+func (h *host) hostName(ctx context.Context, p profile) (string, error) {
+	name, err := h.fetchString(ctx, p, "pmcd.hostname")
+	if err != nil && ctx.Err() != nil {
+		return "", err
+	}
+	if name == "" {
+		name = h.givenName()
+	}
+	return name, nil
+}
+
+// givenName returns what is known of the collector's host without asking it.
+func (h *host) givenName() string {
+	name := h.spec.Hosts[0].Name
+	if h.spec.Protocol == "unix" || h.spec.Protocol == "local" || len(name) >= 9 && name[:9] == "localhost" {
+		if n, err := os.Hostname(); err == nil {
+			return n
+		}
+	}
+	return name
+}
+
+func (h *host) timeZone(ctx context.Context, p profile) (string, error) {
+	return h.fetchString(ctx, p, "pmcd.timezone")
+}
+
+// fetchString fetches the value of a metric that is a single string.
+func (h *host) fetchString(ctx context.Context, p profile, name string) (string, error) {
+	ids := []pcp.PMID{pcp.PMIDNull}
+	if err := h.lookupNames(ctx, []string{name}, ids); err != nil {
+		return "", nameError(name, err)
+	}
+	var res pcp.Result
+	if _, err := h.fetch(ctx, p, ids, &res, false); err != nil {
+		return "", err
+	}
+	vs := &res.Sets[0]
+	if vs.Err < 0 {
+		return "", nameError(name, vs.Err)
+	}
+	if len(vs.Values) == 0 {
+		return "", nameError(name, pcp.ErrValue)
+	}
+	return string(vs.Values[0].Bytes()), nil
+}
