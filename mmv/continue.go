@@ -8,16 +8,6 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A past holds the values that a file had in the run before.
-type past map[string]pastMetric
-
-type pastMetric struct {
-	typ    Type
-	single RawValue
-	byName map[string]RawValue // of the instances
-	text   map[string]string   // of strings, "" for the single one
-}
-
 // readPast reads the file at path, if there is one of this byte order that
 // can be read.
 func readPast(path string) past {

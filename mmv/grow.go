@@ -19,25 +19,6 @@ import (
 // numbers are made equal again: a few stores, during which a reader is told
 // to come again.
 
-// growth says where the regions lie.
-type growth struct {
-	version                                            int
-	inDoms, insts, rows, metrics, values, strs, labels region
-	generation                                         uint64
-}
-
-// A region holds used records of one size, of at most room.
-type region struct {
-	at, size, room, used int
-	ready                int // offset up to which the file has it
-}
-
-func (g *region) next() int { return g.at + g.used*g.size }
-func (g *region) left() int { return g.room - g.used }
-
-// growTOCs is how many sections there can be, one of each kind.
-const growTOCs = 6
-
 // startGrowing creates the file with no metrics in it.
 func (r *Registry) startGrowing() error {
 	g := &r.grow
@@ -125,21 +106,6 @@ func (m *mapping) set(at int, v uint64) {
 	if p := m.word(at); *p != v {
 		atomic.StoreUint64(p, v)
 	}
-}
-
-// joinWords makes one word of two that lie one after the other.
-func joinWords(first, second uint32) uint64 {
-	var b [8]byte
-	binary.NativeEndian.PutUint32(b[:], first)
-	binary.NativeEndian.PutUint32(b[4:], second)
-	return binary.NativeEndian.Uint64(b[:])
-}
-
-// splitWord is the inverse of joinWords.
-func splitWord(w uint64) (first, second uint32) {
-	var b [8]byte
-	binary.NativeEndian.PutUint64(b[:], w)
-	return binary.NativeEndian.Uint32(b[:]), binary.NativeEndian.Uint32(b[4:])
 }
 
 // Steps by which a region grows in the file: by as much as it has, within

@@ -138,7 +138,7 @@ func (h *Histogram) init(r *Registry, stat func(string) *Gauge) {
 	h.past = h.sum.Value()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.hists = append(r.hists, h)
+	r.derived = append(r.derived, h)
 	r.startRefreshing()
 }
 
@@ -263,42 +263,5 @@ func (h *Histogram) refresh() {
 				h.stats[i].Set(middle(o, sub))
 			}
 		}
-	}
-}
-
-// startRefreshing starts the goroutine that brings histograms up to date, once
-// there are both a file and a histogram. The caller holds r.mu.
-func (r *Registry) startRefreshing() {
-	if r.stop != nil || r.m == nil || r.closed || len(r.hists) == 0 {
-		return
-	}
-	r.stop, r.stopped = make(chan struct{}), make(chan struct{})
-	go func(stop <-chan struct{}, stopped chan<- struct{}) {
-		defer close(stopped)
-		tick := time.NewTicker(r.opt.Refresh)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-			r.mu.Lock()
-			hists := r.hists
-			r.mu.Unlock()
-			for _, h := range hists {
-				h.refresh()
-			}
-		}
-	}(r.stop, r.stopped)
-}
-
-// Flush brings the statistics of all histograms up to date now.
-func (r *Registry) Flush() {
-	r.mu.Lock()
-	hists := r.hists
-	r.mu.Unlock()
-	for _, h := range hists {
-		h.refresh()
 	}
 }

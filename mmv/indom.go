@@ -7,41 +7,6 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// An InDomDef defines an instance domain (mmv_stats_add_indom(3)).
-type InDomDef struct {
-	// Serial identifies the domain, 1..4194303; 0 takes the lowest that is free.
-	Serial int
-	// OneLine and Help are the help texts, at most 255 bytes each.
-	OneLine, Help string
-	// Instances are there from the start; more follow by Add or With.
-	Instances []string
-	// Labels describe the domain (mmv_stats_add_indom_label(3)).
-	Labels []Label
-}
-
-// An InDom is an instance domain that metrics share: an instance added to it
-// has a value in each of them.
-//
-// The name of an instance is any text without NUL, at most 255 bytes. Tools of
-// PCP look an instance up by its whole name, or by what comes before the first
-// space in it: names that agree up to there should be avoided, not because
-// anything breaks but because the short form then finds the first of them.
-type InDom struct {
-	r       *Registry
-	def     InDomDef
-	insts   []pcp.Instance
-	names   index          // in insts
-	byInst  map[int32]bool // nil while numbers only ever rose
-	next    int64          // above all numbers
-	hole    int32          // no number below it is free
-	metrics []*metric
-	at      int // of its record, or while encoding of its first instance
-	// In a file that grows:
-	instAt []int // where the record of each instance lies
-	rowAt  int   // where they lie in a row, again
-	room   int   // for how many
-}
-
 // InDom defines an instance domain. What is wrong with def is kept for Err,
 // and the domain then belongs to no file.
 func (r *Registry) InDom(def InDomDef) *InDom {

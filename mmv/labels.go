@@ -1,52 +1,10 @@
 package mmv
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/go-pcp/pcp"
 )
-
-// A Label is a name with a value that describes metrics, such as
-// "team": "web". Files with labels are of version 3, and hold at most 255.
-type Label struct {
-	// Name is letters, digits and underscores, and starts with a letter.
-	Name string
-	// Value is anything that encoding/json makes JSON of: a string, a number,
-	// a bool, nil, a list, a map, or a json.RawMessage.
-	Value any
-	// Optional labels are not part of what a metric is: tools leave them out
-	// where they record metrics.
-	Optional bool
-}
-
-// payload returns {"name":value}, checked as a reader will check it.
-func (l Label) payload(flags pcp.LabelFlags) (string, error) {
-	if l.Name == "" {
-		return "", fmt.Errorf("no name: %w", errInvalid)
-	}
-	var b bytes.Buffer
-	b.WriteString(`{"` + l.Name + `":`)
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(l.Value); err != nil {
-		return "", fmt.Errorf("%w: %w", errInvalid, err)
-	}
-	b.Truncate(b.Len() - 1) // the newline
-	b.WriteByte('}')
-	if b.Len() >= LabelMax {
-		return "", fmt.Errorf("%d bytes, at most %d: %w", b.Len(), LabelMax-1, errTooBig)
-	}
-	set, err := pcp.ParseLabels(b.String(), flags)
-	if err != nil {
-		return "", err
-	}
-	if len(set.Index) == 0 {
-		return "", fmt.Errorf("no value: %w", errInvalid)
-	}
-	return b.String(), nil
-}
 
 // addLabel adds a label at the level kind. The caller holds r.mu.
 func (r *Registry) addLabel(kind pcp.LabelFlags, identity int, inst int32, l Label) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-pcp/pcp"
 )
@@ -16,14 +17,6 @@ type content struct {
 	inDoms  []*InDom
 	metrics []*metric
 	labels  []label
-}
-
-// A label is one record of the labels section.
-type label struct {
-	flags    pcp.LabelFlags
-	identity int // cluster, item or serial, as flags say
-	inst     int32
-	payload  string // {"name":value}
 }
 
 // version returns the lowest version that can hold c.
@@ -256,4 +249,50 @@ func (c *content) stringValues() int {
 		}
 	}
 	return n
+}
+
+// nextGeneration returns a generation number later than last: the time of day,
+// seconds in the upper half and microseconds in the lower.
+func nextGeneration(last uint64) uint64 {
+	now := time.Now()
+	g := uint64(now.Unix())<<32 | uint64(now.Nanosecond()/1000)
+	if g <= last {
+		g = last + 1
+	}
+	return g
+}
+
+// growth says where the regions lie.
+type growth struct {
+	version                                            int
+	inDoms, insts, rows, metrics, values, strs, labels region
+	generation                                         uint64
+}
+
+// A region holds used records of one size, of at most room.
+type region struct {
+	at, size, room, used int
+	ready                int // offset up to which the file has it
+}
+
+func (g *region) next() int { return g.at + g.used*g.size }
+
+func (g *region) left() int { return g.room - g.used }
+
+// growTOCs is how many sections there can be, one of each kind.
+const growTOCs = 6
+
+// joinWords makes one word of two that lie one after the other.
+func joinWords(first, second uint32) uint64 {
+	var b [8]byte
+	binary.NativeEndian.PutUint32(b[:], first)
+	binary.NativeEndian.PutUint32(b[4:], second)
+	return binary.NativeEndian.Uint64(b[:])
+}
+
+// splitWord is the inverse of joinWords.
+func splitWord(w uint64) (first, second uint32) {
+	var b [8]byte
+	binary.NativeEndian.PutUint64(b[:], w)
+	return binary.NativeEndian.Uint32(b[:]), binary.NativeEndian.Uint32(b[4:])
 }

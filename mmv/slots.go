@@ -1,5 +1,7 @@
 package mmv
 
+import "sync"
+
 // A slot is one value: the four words of its record, in the file once it is
 // mapped and in memory before. Every handle of a value is its slot.
 type slot struct {
@@ -42,4 +44,19 @@ func (s *slots) detach() {
 			v.rec = new([4]uint64)
 		}
 	}
+}
+
+// stringCopies is how many records a string value has. A new text goes into
+// the next one and then becomes the value, so that a reader that began to copy
+// the old one finishes before it is overwritten. A reader that is slower than
+// that sees it in the first word of the value, which counts: see
+// [File.ReadText].
+const stringCopies = 4
+
+// text is what a string value has besides its record.
+type text struct {
+	mu     sync.Mutex
+	value  string // unless it is in the file
+	copies int    // where the records lie that it takes turns with
+	turn   int    // the one that is its value
 }

@@ -1,7 +1,6 @@
 package mmv
 
 import (
-	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -45,21 +44,6 @@ func (s *String) Value() string {
 		return textOf(s.m.r.m.bytes(at, stringSize))
 	}
 	return s.str.value
-}
-
-// stringCopies is how many records a string value has. A new text goes into
-// the next one and then becomes the value, so that a reader that began to copy
-// the old one finishes before it is overwritten. A reader that is slower than
-// that sees it in the first word of the value, which counts: see
-// [File.ReadText].
-const stringCopies = 4
-
-// text is what a string value has besides its record.
-type text struct {
-	mu     sync.Mutex
-	value  string // unless it is in the file
-	copies int    // where the records lie that it takes turns with
-	turn   int    // the one that is its value
 }
 
 // cutText returns what of s a string record can hold.
