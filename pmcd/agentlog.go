@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/internal/trace"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -14,11 +15,11 @@ import (
 // cleanup reports that an agent is gone and how it ended, and writes the trace
 // of the events that led to it.
 func (s *Server) cleanup(ag *agent, in, out int, how string) {
-	s.events.add(traceEvent{kind: traceDelAgent, who: ag.spec.Domain, p1: int32(in), p2: int32(out)})
+	s.events.Add(trace.Event{Kind: trace.DelAgent, Who: ag.spec.Domain, P1: int32(in), P2: int32(out)})
 	s.log.Info("CleanupAgent ...")
 	fmt.Fprintf(s.cfg.Report, "Cleanup %q agent (dom %d):%s\n", ag.name(), ag.spec.Domain, how)
-	if s.events.on() {
-		s.events.dump()
+	if s.events.On() {
+		s.events.Dump()
 	}
 }
 

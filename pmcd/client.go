@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmcd/internal/trace"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -115,7 +116,7 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 // file is the file descriptor of the connection, as long as it is open.
 func (c *client) file() int {
 	if c.fd == 0 {
-		c.fd = 1 + fileOf(c.conn)
+		c.fd = 1 + trace.File(c.conn)
 	}
 	return c.fd - 1
 }
@@ -163,9 +164,9 @@ func (c *client) next() (wire.Header, []byte, error) {
 		}
 	}
 	if err == nil {
-		c.s.countIn(h.Type)
-		if c.s.events.on() {
-			c.s.events.received(c.file(), h, body)
+		c.s.events.In.Add(h.Type)
+		if c.s.events.On() {
+			c.s.events.Received(c.file(), h, body)
 		}
 	}
 	return h, body, err
@@ -179,18 +180,18 @@ func (c *client) send(p wire.PDU) error {
 
 // put appends a PDU to what sendOut will send.
 func (c *client) put(p wire.PDU) {
-	c.s.countOut(p.Type())
+	c.s.events.Out.Add(p.Type())
 	c.out = wire.Append(c.out, wire.FromAnon, p)
-	if c.s.events.on() {
-		c.s.events.sent(c.file(), p)
+	if c.s.events.On() {
+		c.s.events.Sent(c.file(), p)
 	}
 }
 
 // sendOut writes c.out, of which the last PDU is of type t.
 func (c *client) sendOut(t wire.Type) error {
 	err := c.flush()
-	if err != nil && c.s.events.on() {
-		c.s.events.add(traceEvent{kind: traceXmitErr, who: c.file(), p1: int32(t), p2: int32(pcp.Code(err))})
+	if err != nil && c.s.events.On() {
+		c.s.events.Add(trace.Event{Kind: trace.XmitErr, Who: c.file(), P1: int32(t), P2: int32(pcp.Code(err))})
 	}
 	return err
 }
@@ -362,12 +363,12 @@ func (c *client) end(err error) {
 		kind := "dropped " + strconv.Itoa(int(pcp.Code(err)))
 		c.s.lines.write(slog.LevelWarn, kind, "client dropped", "client", c.name, "err", err)
 	}
-	if c.s.events.on() {
-		ev := traceEvent{kind: traceDelClient, who: c.pub.ID, p1: int32(c.file())}
+	if c.s.events.On() {
+		ev := trace.Event{Kind: trace.DelClient, Who: c.pub.ID, P1: int32(c.file())}
 		if err != nil && !errors.Is(err, io.EOF) {
-			ev.p2 = int32(pcp.Code(err))
+			ev.P2 = int32(pcp.Code(err))
 		}
-		c.s.events.add(ev)
+		c.s.events.Add(ev)
 	}
 	c.stream.Close()
 	c.leave()

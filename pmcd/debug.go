@@ -20,11 +20,7 @@ func (s *Server) Debug() int32 { return s.debug.Load() }
 // SetDebug changes them.
 func (s *Server) SetDebug(flags int32) {
 	s.debug.Store(flags)
-	shown := uint32(0)
-	if flags&DebugPDU != 0 {
-		shown = traceDebug
-	}
-	s.events.setMask(traceDebug, shown)
+	s.events.Show(flags&DebugPDU != 0)
 }
 
 // debugging reports whether an option is in effect.

@@ -242,7 +242,7 @@ func (c *client) putResult() {
 		reply.Sets = c.merge()
 	}
 	if changes := c.changes.Swap(0); changes != 0 {
-		c.s.countOut(wire.TypeError)
+		c.s.events.Out.Add(wire.TypeError)
 		c.out = wire.Append(c.out, wire.FromAnon, &wire.Error{Code: pcp.Error(changes)})
 	}
 	if len(j.parts) == 1 && j.parts[0].relayed {
@@ -255,11 +255,11 @@ func (c *client) putResult() {
 // putRelay is put for the result of an agent that goes on as it is.
 func (c *client) putRelay(p *wire.Relay) {
 	p.Time = c.reply.Time
-	c.s.countOut(c.reply.Type())
+	c.s.events.Out.Add(c.reply.Type())
 	c.out, c.tail = p.Append(c.out, wire.FromAnon)
 	*p = wire.Relay{}
-	if c.s.events.on() {
-		c.s.events.sent(c.file(), &wire.Result{HighRes: c.reply.HighRes})
+	if c.s.events.On() {
+		c.s.events.Sent(c.file(), &wire.Result{HighRes: c.reply.HighRes})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/internal/trace"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -132,7 +133,7 @@ func (c *client) finishPart(p *part, start time.Time) {
 	err := r.setDeadlinesFrom(start)
 	if err == nil && len(r.out) > 0 {
 		if err = r.send(int32(c.pub.ID), nil); err != nil {
-			r.traceError(traceXmitErr, wire.TypeFetch, err)
+			r.traceError(trace.XmitErr, wire.TypeFetch, err)
 		}
 	}
 	if err != nil {

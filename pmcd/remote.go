@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmcd/internal/trace"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -101,10 +102,10 @@ func (r *remote) connected(conn agentConn) {
 	r.conn = conn
 	r.link.Store(&conn)
 	if p, ok := conn.(pipePair); ok {
-		r.inFD, r.outFD = fileOf(p.in), fileOf(p.out)
+		r.inFD, r.outFD = trace.File(p.in), trace.File(p.out)
 		return
 	}
-	r.inFD = fileOf(conn)
+	r.inFD = trace.File(conn)
 	r.outFD = r.inFD
 }
 
@@ -148,7 +149,7 @@ func (r *remote) tryExchange(from int32, p wire.PDU) (wire.Header, []byte, error
 		return wire.Header{}, nil, err
 	}
 	if err := r.send(from, p); err != nil {
-		r.traceError(traceXmitErr, p.Type(), err)
+		r.traceError(trace.XmitErr, p.Type(), err)
 		return wire.Header{}, nil, err
 	}
 	h, body, err := r.receive()
@@ -160,11 +161,11 @@ func (r *remote) answered(t wire.Type, h wire.Header, body []byte, err error) (w
 	if err != nil {
 		switch code := pcp.Code(err); {
 		case code == pcp.ErrTimeout:
-			r.traceError(traceRecvTimeout, replyType(t), nil)
+			r.traceError(trace.RecvTimeout, replyType(t), nil)
 		case errors.Is(err, errAgentEOF):
-			r.traceError(traceEOF, replyType(t), nil)
+			r.traceError(trace.EOF, replyType(t), nil)
 		default:
-			r.traceError(traceRecvErr, replyType(t), err)
+			r.traceError(trace.RecvErr, replyType(t), err)
 		}
 		return h, nil, err
 	}
@@ -188,23 +189,23 @@ func (r *remote) answered(t wire.Type, h wire.Header, body []byte, err error) (w
 	if e.Code >= 0 {
 		return h, body, nil // the reply to a store
 	}
-	r.traceError(traceRecvErr, replyType(t), e.Code)
+	r.traceError(trace.RecvErr, replyType(t), e.Code)
 	return h, nil, e.Code
 }
 
 // traceError traces what went wrong with a PDU of a type.
-func (r *remote) traceError(kind traceKind, t wire.Type, err error) {
-	if !r.s.events.on() {
+func (r *remote) traceError(kind trace.Kind, t wire.Type, err error) {
+	if !r.s.events.On() {
 		return
 	}
-	ev := traceEvent{kind: kind, who: r.outFD, p1: int32(t)}
-	if kind == traceXmitErr {
-		ev.who = r.inFD
+	ev := trace.Event{Kind: kind, Who: r.outFD, P1: int32(t)}
+	if kind == trace.XmitErr {
+		ev.Who = r.inFD
 	}
 	if err != nil {
-		ev.p2 = int32(pcp.Code(err))
+		ev.P2 = int32(pcp.Code(err))
 	}
-	r.s.events.add(ev)
+	r.s.events.Add(ev)
 }
 
 // replyType is the type of the reply to a request.
@@ -263,10 +264,10 @@ func (r *remote) send(from int32, p wire.PDU) error {
 
 // queue puts a PDU before the one that exchange will send.
 func (r *remote) queue(from int32, p wire.PDU) {
-	r.s.countOut(p.Type())
-	if r.s.events.on() && (p.Type() != wire.TypeAttr || r.s.debugging(DebugPDU)) {
+	r.s.events.Out.Add(p.Type())
+	if r.s.events.On() && (p.Type() != wire.TypeAttr || r.s.debugging(DebugPDU)) {
 		// As in C attributes are not traced: each client brings some to all agents.
-		r.s.events.sent(r.inFD, p)
+		r.s.events.Sent(r.inFD, p)
 	}
 	r.out = wire.Append(r.out, from, p)
 }
@@ -277,9 +278,9 @@ func (r *remote) receive() (wire.Header, []byte, error) { return r.received(r.pd
 func (r *remote) received(h wire.Header, body []byte, err error) (wire.Header, []byte, error) {
 	switch {
 	case err == nil:
-		r.s.countIn(h.Type)
-		if r.s.events.on() {
-			r.s.events.received(r.outFD, h, body)
+		r.s.events.In.Add(h.Type)
+		if r.s.events.On() {
+			r.s.events.Received(r.outFD, h, body)
 		}
 		return h, body, nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -320,7 +321,7 @@ func lost(err error) error {
 
 func (r *remote) decode(h wire.Header, body []byte, req, answer wire.PDU) error {
 	if h.Type != answer.Type() {
-		r.s.events.add(traceEvent{kind: traceWrongPDU, who: r.outFD, p1: int32(answer.Type()), p2: int32(h.Type)})
+		r.s.events.Add(trace.Event{Kind: trace.WrongPDU, Who: r.outFD, P1: int32(answer.Type()), P2: int32(h.Type)})
 		r.dropLocked(fmt.Errorf("agent answered a %v PDU with a %v PDU", req.Type(), h.Type))
 		return pcp.ErrIPC
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd/conf"
+	"github.com/go-pcp/pcp/pmcd/internal/trace"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -114,7 +115,7 @@ func (r *remote) start() {
 	}
 	r.ag.notReady.Store(r.ag.spec.NotReady)
 	r.ag.connected.Store(true)
-	r.s.events.add(traceEvent{kind: traceAddAgent, who: r.ag.spec.Domain, p1: int32(r.inFD), p2: int32(r.outFD)})
+	r.s.events.Add(trace.Event{Kind: trace.AddAgent, Who: r.ag.spec.Domain, P1: int32(r.inFD), P2: int32(r.outFD)})
 	r.ag.mu.Lock()
 	r.ag.reason = 0
 	r.ag.mu.Unlock()

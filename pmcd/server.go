@@ -17,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp/internal/hostlabels"
 	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/pmcd/conf"
+	"github.com/go-pcp/pcp/pmcd/internal/trace"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
@@ -44,20 +45,19 @@ type Server struct {
 	stop    atomic.Bool
 	closing chan struct{} // closed when stop is set
 
-	pduIn, pduOut [pduKinds]atomic.Uint64
-	seqNum        atomic.Uint32
-	hangUps       atomic.Uint32
-	debug         atomic.Int32
-	events        tracer
-	numClients    atomic.Int32
-	profileBytes  atomic.Int64 // of all clients
-	crowd         crowd
-	memory        memoryLimit
-	gate          *gate
-	bigJobs       sync.Pool    // of *fetchJob
-	smallJobs     sync.Pool    // of *fetchJob
-	longReplies   sync.Pool    // of *[]byte
-	timeout       atomic.Int64 // the agents' time limit, in nanoseconds; 0 means unlimited
+	seqNum       atomic.Uint32
+	hangUps      atomic.Uint32
+	debug        atomic.Int32
+	events       *trace.Tracer
+	numClients   atomic.Int32
+	profileBytes atomic.Int64 // of all clients
+	crowd        crowd
+	memory       memoryLimit
+	gate         *gate
+	bigJobs      sync.Pool    // of *fetchJob
+	smallJobs    sync.Pool    // of *fetchJob
+	longReplies  sync.Pool    // of *[]byte
+	timeout      atomic.Int64 // the agents' time limit, in nanoseconds; 0 means unlimited
 
 	clients struct {
 		sync.Mutex
@@ -84,7 +84,7 @@ func New(cfg Config) (*Server, error) {
 	s.site.Store(hostlabels.ReadSite(cfg.SysConfDir, s.log))
 	s.access.Store(cfg.Access)
 	s.table.Store(new(table))
-	s.events.size, s.events.out = defaultTraceBuffers, cfg.Report
+	s.events = trace.New(cfg.Report)
 	s.SetTraceFlags(cfg.Trace)
 	s.SetDebug(cfg.Debug)
 	s.memory.base, s.memory.set = cfg.MemoryLimit, debug.SetMemoryLimit
@@ -299,8 +299,8 @@ func (s *Server) admit(conn net.Conn) {
 	c.number = s.clients.last
 	s.clients.running.Add(1)
 	s.clients.Unlock()
-	if s.events.on() {
-		s.events.add(traceEvent{kind: traceAddClient, who: id, p1: int32(c.file()), p2: int32(c.number), text: c.from()})
+	if s.events.On() {
+		s.events.Add(trace.Event{Kind: trace.AddClient, Who: id, P1: int32(c.file()), P2: int32(c.number), Text: c.from()})
 	}
 	go c.serve()
 }
@@ -421,7 +421,7 @@ func (s *Server) startAgents(agents []*agent) {
 	start(false)
 	for _, ag := range agents {
 		if ag.spec.Kind == conf.DSO && !ag.absent() {
-			s.events.add(traceEvent{kind: traceAddAgent, who: ag.spec.Domain, p1: -1, p2: -1})
+			s.events.Add(trace.Event{Kind: trace.AddAgent, Who: ag.spec.Domain, P1: -1, P2: -1})
 		}
 	}
 }

@@ -15,27 +15,12 @@ import (
 
 var _ agentpmcd.Collector = (*Server)(nil)
 
-// pduKinds is how many types of PDUs are counted (PDU_MAX + 1).
-const pduKinds = 0x18
-
-func (s *Server) countIn(t wire.Type) {
-	if i := uint32(t) - uint32(wire.TypeError); i < pduKinds {
-		s.pduIn[i].Add(1)
-	}
-}
-
-func (s *Server) countOut(t wire.Type) {
-	if i := uint32(t) - uint32(wire.TypeError); i < pduKinds {
-		s.pduOut[i].Add(1)
-	}
-}
-
 // PDUsIn counts the PDUs received of a type, given as its distance from
 // PDU_ERROR.
-func (s *Server) PDUsIn(kind int) uint64 { return s.pduIn[kind].Load() }
+func (s *Server) PDUsIn(kind int) uint64 { return s.events.In[kind].Load() }
 
 // PDUsOut counts the PDUs sent of a type.
-func (s *Server) PDUsOut(kind int) uint64 { return s.pduOut[kind].Load() }
+func (s *Server) PDUsOut(kind int) uint64 { return s.events.Out[kind].Load() }
 
 // AgentStates lists the agents by domain.
 func (s *Server) AgentStates() []agentpmcd.AgentState {
