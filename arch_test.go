@@ -69,11 +69,12 @@ var floors = map[string]int{
 
 // neighbours lists the imports within one floor that are meant, and why.
 var neighbours = map[string]string{
-	"agent -> agent/":      "the table of agents names them all",
-	"tool/ -> tool/cli":    "what the tools share",
-	"tool/ -> tool/source": "what the tools that read metrics share",
-	"pmns -> pmns/cpp":     "the preprocessor is a language of its own",
-	"pmda -> pmda/help":    "the files of help texts are a format of their own",
+	"agent -> agent/":         "the table of agents names them all",
+	"agent/ -> agent/builtin": "there are the words in which an agent says what it is",
+	"tool/ -> tool/cli":       "what the tools share",
+	"tool/ -> tool/source":    "what the tools that read metrics share",
+	"pmns -> pmns/cpp":        "the preprocessor is a language of its own",
+	"pmda -> pmda/help":       "the files of help texts are a format of their own",
 
 	"pmcd -> pmcd/":            "configuration and access rules are rooms of their own",
 	"pmcd/conf -> pmcd/access": "a configuration has access rules",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 )
 
 func Example() {
@@ -13,7 +14,7 @@ func Example() {
 	if !ok {
 		return
 	}
-	a, err := b.Open(agent.Env{Domain: 400}) // 0 is the agent's own
+	a, err := b.Open(builtin.Env{Domain: 400}) // 0 is the agent's own
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/agent/pmcd"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmda"
@@ -19,10 +20,10 @@ func TestHelpFits(t *testing.T) {
 	const width = 79
 	texts := 0
 	for _, b := range agent.Builtins() {
-		if b.Args != "" || b.Name == "linux" { // linux has one line for each, some of them long
+		if b.Program.Args != "" || b.Name == "linux" { // linux has one line for each, some of them long
 			continue
 		}
-		a, err := b.Open(agent.Env{Config: config.New(func(string) string { return "" }), Collector: nobody{}})
+		a, err := b.Open(builtin.Env{Config: config.New(func(string) string { return "" }), Host: nobody{}})
 		if err != nil {
 			t.Fatalf("%s: %v", b.Name, err)
 		}

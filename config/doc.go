@@ -9,6 +9,6 @@
 // whether the file that the environment names could be read asks [Config.Err].
 //
 // A program makes one [Config] and passes it to what it uses (pmapi.Dialer,
-// pmns.Loader, agent.Env and others). What is not given one uses that of the
+// pmns.Loader, builtin.Env and others). What is not given one uses that of the
 // process's environment, [Process].
 package config

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
+	spec "github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
@@ -167,7 +168,7 @@ func builtin(t testing.TB, name string) pmcd.AgentSpec {
 		t.Fatalf("no agent %q", name)
 	}
 	return pmcd.AgentSpec{Name: b.Name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
-		return b.Open(agent.Env{Collector: s, Version: "test"})
+		return b.Open(spec.Env{Host: s, Version: "test"})
 	}}
 }
 

@@ -57,15 +57,21 @@ func (h *RootHelper) HostName(container string) (string, error) { return h.clien
 // ProcessID is described at HostName.
 func (h *RootHelper) ProcessID(container string) (int, error) { return h.client.ProcessID(container) }
 
-// RootHelper returns Config.Root.
-func (s *Server) RootHelper() *RootHelper { return s.cfg.Root }
-
 // HostNameIn returns what the host is called in a container, for the agent pmcd.
 func (s *Server) HostNameIn(container string) (string, error) {
 	if s.cfg.Root == nil {
 		return "", pcp.ErrNotConn
 	}
 	return s.cfg.Root.HostName(container)
+}
+
+// ProcessIDIn returns the number of the first process of a container, for the agent
+// linux; pcp.ErrNotConn without a Config.Root.
+func (s *Server) ProcessIDIn(container string) (int, error) {
+	if s.cfg.Root == nil {
+		return 0, pcp.ErrNotConn
+	}
+	return s.cfg.Root.ProcessID(container)
 }
 
 // connectRoot connects to the helper if it was started, as the program may be

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/agent/sample"
 	"github.com/go-pcp/pcp/agent/simple"
 	"github.com/go-pcp/pcp/pmcd"
@@ -60,7 +61,7 @@ type collectorSpec struct {
 func collect(spec collectorSpec) (socket, port string, err error) {
 	agents := []pmcd.AgentSpec{{Name: "pmcd", Domain: 2, Open: func(s *pmcd.Server) (pmda.Agent, error) {
 		b, _ := agent.Named("pmcd")
-		return b.Open(agent.Env{Collector: s, Version: "test"})
+		return b.Open(builtin.Env{Host: s, Version: "test"})
 	}}}
 	for _, name := range spec.agents {
 		var a pmda.Agent

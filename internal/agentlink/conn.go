@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -177,33 +178,24 @@ func Dial(network, addr, name string, limit time.Duration) (*Conn, error) {
 // Builtin finds the agent of this program that path means: its name, or that of the
 // shared object of its C counterpart. It does not find the agent that reports on a
 // collector.
-func Builtin(path string) (agent.Builtin, bool) {
+func Builtin(path string) (builtin.Spec, bool) {
 	b, ok := agent.ForDSO("", path)
-	return b, ok && b.Name != "pmcd"
+	return b, ok && !b.OfCollector
 }
 
 // Builtins returns the names that Builtin knows.
 func Builtins() []string {
 	var names []string
 	for _, b := range agent.Builtins() {
-		if b.Name != "pmcd" {
+		if !b.OfCollector {
 			names = append(names, b.Name)
 		}
 	}
 	return names
 }
 
-// Serve serves b from this process until the connection is closed or ctx is
-// done. The error is that of making the agent.
-func Serve(ctx context.Context, b agent.Builtin, env agent.Env) (*Conn, error) {
-	a, err := b.Open(env)
-	if err != nil {
-		return nil, err
-	}
-	return ServeAgent(ctx, b.Name, a, env.Log), nil
-}
-
-// ServeAgent serves a from this process. A log of nil discards.
+// ServeAgent serves a from this process until the connection is closed or ctx is
+// done. A log of nil discards.
 func ServeAgent(ctx context.Context, name string, a pmda.Agent, log *slog.Logger) *Conn {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

@@ -5,10 +5,12 @@ package rootproto
 import (
 	"errors"
 	"os"
+
+	"github.com/go-pcp/pcp/config"
 )
 
 // DefaultPath is "": there is no helper on this system.
-func DefaultPath(func(string) string) string { return "" }
+func DefaultPath(*config.Config) string { return "" }
 
 // A Client has no helper to ask on this system.
 type Client struct{ path string }

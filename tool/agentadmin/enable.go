@@ -188,8 +188,8 @@ func (e *edit) spec(env *cli.Env, name string, command []string) (spec conf.Agen
 		if !ok {
 			return spec, fmt.Errorf("%s is no agent of this program, and was not disabled in %s; name the command that runs it", name, e.path)
 		}
-		if b.Args != "" {
-			return spec, fmt.Errorf("agent %s needs arguments (%s): name the command pmda%s with them", name, b.Args, name)
+		if b.Program.Args != "" {
+			return spec, fmt.Errorf("agent %s needs arguments (%s): name the command pmda%s with them", name, b.Program.Args, name)
 		}
 		if spec.Domain == 0 {
 			spec.Domain = b.Domain

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/tool/agentadmin"
@@ -112,7 +113,7 @@ func collect(env *testscript.Env) (string, error) {
 	for _, name := range []string{"pmcd", "simple"} {
 		b, _ := agent.Named(name)
 		specs = append(specs, pmcd.AgentSpec{Name: name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
-			return b.Open(agent.Env{Collector: s, Version: "test"})
+			return b.Open(builtin.Env{Host: s, Version: "test"})
 		}})
 	}
 	server, err := pmcd.New(pmcd.Config{Agents: specs, Listeners: []net.Listener{ln}, HostName: "testhost"})

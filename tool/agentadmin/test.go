@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/internal/agentlink"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pcpjson"
@@ -109,7 +110,7 @@ func (t *tester) test(ctx context.Context, args []string, tree *pmns.Tree) (*rep
 	rep := &report{Agent: args[0]}
 	if command == nil {
 		log := slog.New(daemonlog.NewHandler(t.env.Stderr, b.Name, slog.LevelWarn))
-		a, err := b.Open(agent.Env{Domain: t.domain, Version: t.env.Version, Args: args[1:], Log: log})
+		a, err := b.Open(builtin.Env{Domain: t.domain, Version: t.env.Version, Config: t.env.Config(), Args: args[1:], Log: log})
 		if err != nil {
 			rep.problem("", "cannot be made: %v", err)
 			return rep, nil
@@ -154,16 +155,16 @@ func (t *tester) test(ctx context.Context, args []string, tree *pmns.Tree) (*rep
 }
 
 // find returns the agent of this program that args mean, or a command.
-func (t *tester) find(args []string) (b agent.Builtin, command []string, err error) {
+func (t *tester) find(args []string) (b builtin.Spec, command []string, err error) {
 	name := args[0]
 	if strings.Contains(name, "/") {
 		return b, args, nil
 	}
-	if name == "pmcd" {
+	if b, ok := agent.Named(name); ok && b.OfCollector {
 		return b, nil, errors.New("pmcd reports on the collector that it is part of, and cannot be tested without")
 	}
 	b, ok := agentlink.Builtin(name)
-	if ok && b.Name == name && (len(args) == 1 || b.Args != "") {
+	if ok && b.Name == name && (len(args) == 1 || b.Program.Args != "") {
 		return b, nil, nil
 	}
 	if c, err := readConf(t.path); err == nil && len(args) == 1 {
@@ -180,7 +181,7 @@ func (t *tester) find(args []string) (b agent.Builtin, command []string, err err
 }
 
 // configured returns the agent of a line of the configuration.
-func (t *tester) configured(spec conf.Agent) (b agent.Builtin, command []string, err error) {
+func (t *tester) configured(spec conf.Agent) (b builtin.Spec, command []string, err error) {
 	if t.domain == 0 {
 		t.domain = spec.Domain
 	}
@@ -189,7 +190,7 @@ func (t *tester) configured(spec conf.Agent) (b agent.Builtin, command []string,
 		return b, spec.Args, nil
 	case conf.DSO:
 		b, ok := agent.ForDSO(spec.Entry, spec.Path)
-		if !ok || b.Name == "pmcd" {
+		if !ok || b.OfCollector {
 			return b, nil, fmt.Errorf("agent %s: %s is not built in and cannot be loaded", spec.Name, spec.Path)
 		}
 		return b, nil, nil

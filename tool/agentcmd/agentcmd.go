@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -15,14 +16,14 @@ import (
 func Commands() []*cli.Command {
 	var list []*cli.Command
 	for _, b := range agent.Builtins() {
-		if b.Name != "pmcd" { // it reports on the collector it is part of
+		if !b.OfCollector {
 			list = append(list, command(b))
 		}
 	}
 	return append(list, rootCommand(), recordCommand, loadCommand)
 }
 
-func command(b agent.Builtin) *cli.Command {
+func command(b builtin.Spec) *cli.Command {
 	return &cli.Command{
 		Name: "pmda" + b.Name, Link: "pmda" + b.Name,
 		Group:       cli.AgentPrograms,
@@ -30,10 +31,10 @@ func command(b agent.Builtin) *cli.Command {
 		Synopsis:    synopsis(b),
 		Doc:         doc(b),
 		SeeAlso:     []string{"pmcd(1)", "pcp-agent-test(1)", "pmcd.conf(5)"},
-		Options:     daemon(b, "").Options(),
+		Options:     daemon(b, nil).Options(),
 		DieOnSignal: true, // the collector ends its agents by closing the pipe, or with SIGTERM
 		Run: func(ctx context.Context, env *cli.Env) int {
-			return daemon(b, env.Version).Run(ctx, pmda.Environment{
+			return daemon(b, env).Run(ctx, pmda.Environment{
 				Args:  env.Args,
 				Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr,
 				Getenv: env.Getenv, OutTerminal: env.OutTerminal, TestName: b.Name,
@@ -43,7 +44,7 @@ func command(b agent.Builtin) *cli.Command {
 }
 
 // doc is what the manual says of an agent's command.
-func doc(b agent.Builtin) string {
+func doc(b builtin.Spec) string {
 	return fmt.Sprintf(`Serves the metrics of the agent %[1]s to a collector, which starts this command and talks to it
 through pipes. It is for collectors that run agents as processes, the C one among them; in our own collector
 the same agent runs inside. On a terminal it is of no use: "pcp agent test %[1]s" tries an agent out.
@@ -54,37 +55,39 @@ A line of pmcd.conf for it is
 }
 
 // synopsis is the usage line of an agent that takes arguments, else "".
-func synopsis(b agent.Builtin) string {
-	if b.Args == "" {
+func synopsis(b builtin.Spec) string {
+	if b.Program.Args == "" {
 		return ""
 	}
-	return "[options] " + b.Args
+	return "[options] " + b.Program.Args
 }
 
-func daemon(b agent.Builtin, version string) *pmda.Daemon {
+// daemon returns the program of b. Only to run it needs env.
+func daemon(b builtin.Spec, env *cli.Env) *pmda.Daemon {
 	var args, given []string
 	return &pmda.Daemon{
-		Name:   "pmda" + b.Name,
-		Domain: b.Domain,
-		// As with the C agents of these names.
-		PipeOnly:   b.Name != "simple" && b.Name != "sample",
+		Name:       "pmda" + b.Name,
+		Domain:     b.Domain,
+		PipeOnly:   !b.Program.Sockets,
 		NoHelpFile: true,
-		KeepUser:   !b.Sample && b.Name != "mmv" && b.Name != "pmproxy",
+		KeepUser:   b.Program.KeepUser,
 		Synopsis:   synopsis(b),
-		Own:        b.Options,
+		Own:        b.Program.Options,
 		Set: func(o *pmda.Option, _ string) error {
 			given = append(given, o.Long)
 			return nil
 		},
 		Args: func(list []string) error {
-			if args = list; b.Args != "" && len(list) == 0 {
-				//lint:ignore ST1005 what the one such C agent says
-				return errors.New("No transaction types specified")
+			if args = list; b.Program.Args != "" && len(list) == 0 {
+				return errors.New(b.Program.NoArgs)
 			}
 			return nil
 		},
 		New: func(domain int, log *slog.Logger) (pmda.Agent, error) {
-			return b.Open(agent.Env{Domain: domain, Version: version, Daemon: true, Args: args, Options: given, Log: log})
+			return b.Open(builtin.Env{
+				Domain: domain, Version: env.Version, Config: env.Config(), Log: log,
+				Args: args, Options: given, Form: builtin.AsDaemon,
+			})
 		},
 	}
 }

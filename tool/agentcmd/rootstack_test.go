@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmcd/conf"
@@ -37,7 +38,7 @@ func ourCollector(t testing.TB, e engineTree, names *pmns.Tree, root string, lin
 			t.Fatalf("no agent %s", name)
 		}
 		return pmcd.AgentSpec{Name: name, Domain: domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
-			return b.Open(agent.Env{Collector: s, Root: s.RootHelper(), Version: "test"})
+			return b.Open(builtin.Env{Host: s, Version: "test"})
 		}}
 	}
 	last := inProcess("linux", 60)

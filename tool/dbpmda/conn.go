@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/internal/agentlink"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pmda"
@@ -154,7 +154,7 @@ func (s *session) openDSO(path, init string, domain int32) {
 		s.errorf("DSO init %s->0x0() domain=0 challenge: pmda_interface=0xff pmapi_version=2\n", init)
 	}
 	log := slog.New(daemonlog.NewHandler(s.env.Stderr, "dbpmda", slog.LevelInfo))
-	a, err := b.Open(agent.Env{Domain: int(domain), Version: s.env.Version, Log: log})
+	a, err := b.Open(builtin.Env{Domain: int(domain), Version: s.env.Version, Config: s.env.Config(), Log: log})
 	if err != nil {
 		s.printf("Error: initialization routine failed in DSO \"%s\": %v\n", path, err)
 		return

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/service"
@@ -460,7 +461,7 @@ func (s *sharedWriter) Write(p []byte) (int, error) {
 func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listener, logTo io.Writer, log *slog.Logger) error {
 	files := &reloader{
 		config: set.config, names: set.namesPath, space: set.namesStamp,
-		version: env.Version, logTo: logTo, log: log,
+		env: env, logTo: logTo, log: log,
 		describe: set.server.Debug&pmcd.DebugConfig != 0,
 	}
 	file, err := files.readConf()
@@ -478,7 +479,7 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	cfg.Listeners = lns
 	cfg.NameSpace = set.names
 	cfg.Access = file.Access
-	cfg.Agents = specs(file.Agents, env.Version, log)
+	cfg.Agents = specs(env, file.Agents, log)
 	if len(cfg.Agents) == 0 {
 		//lint:ignore ST1005 scripts look for the words of the C one
 		return fmt.Errorf("Error: No PMDAs found in the configuration file %q", set.config)
@@ -559,8 +560,8 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 
 // specs finds our own agents for the DSOs of a configuration file. Others
 // cannot be loaded; the collector says so, and goes on without them.
-func specs(list []conf.Agent, version string, log *slog.Logger) []pmcd.AgentSpec {
-	found := pmcd.AgentSpecs(list)
+func specs(env *cli.Env, list []conf.Agent, log *slog.Logger) []pmcd.AgentSpec {
+	found, cfg := pmcd.AgentSpecs(list), env.Config()
 	for i := range found {
 		spec := &found[i]
 		if spec.Kind != conf.DSO {
@@ -572,7 +573,7 @@ func specs(list []conf.Agent, version string, log *slog.Logger) []pmcd.AgentSpec
 			if !ok {
 				return nil, errors.New("this program cannot load DSOs and has none of this name built in")
 			}
-			return b.Open(agent.Env{Domain: domain, Collector: s, Root: s.RootHelper(), Version: version, Log: log})
+			return b.Open(builtin.Env{Domain: domain, Host: s, Version: env.Version, Config: cfg, Log: log})
 		}
 	}
 	return found

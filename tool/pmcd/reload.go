@@ -10,6 +10,7 @@ import (
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // A stamp reports whether a file has changed; that of one that is not there is
@@ -30,7 +31,7 @@ func stampOf(path string) stamp {
 // A reloader reads files again that have changed since it did so last.
 type reloader struct {
 	config, names       string // paths
-	version             string
+	env                 *cli.Env
 	conf, access, space stamp
 	describe            bool // the agents in the log, for the debug option appl2
 	logTo               io.Writer
@@ -72,7 +73,7 @@ func (r *reloader) reloadConf(setup *pmcd.Setup) {
 		fmt.Fprintf(r.logTo, "Configuration file '%s' has errors\nConfiguration left unchanged\n", r.config)
 		return
 	}
-	agents := specs(file.Agents, r.version, r.log)
+	agents := specs(r.env, file.Agents, r.log)
 	if len(agents) == 0 {
 		fmt.Fprintf(r.logTo, "Configuration file '%s' has no valid agents\nConfiguration left unchanged\n", r.config)
 		return

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd/conf"
@@ -125,7 +127,7 @@ func (o *Options) loadLocalFrom(path string, named bool, pmdas string) error {
 	o.local.loaded = true
 	if err != nil {
 		for _, b := range agent.Builtins() {
-			if !b.Sample && !b.Asked && b.Name != "pmcd" {
+			if !b.Sample && !b.Asked && !b.OfCollector {
 				o.local.list = append(o.local.list, localDSO{domain: b.Domain, path: "pmda_" + b.Name, init: b.Name + "_init"})
 			}
 		}
@@ -200,7 +202,7 @@ func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 		if msg == "" {
 			// What an agent would log, such as an MMV file whose owner has gone, is
 			// no business of the tool: C agents are silent there, too.
-			a, err := b.Open(agent.Env{Domain: d.domain, DSO: true, Version: o.env.Version, Config: o.env.Config()})
+			a, err := b.Open(builtin.Env{Domain: d.domain, Form: builtin.AsDSO, Version: o.env.Version, Config: cfg})
 			if err == nil {
 				agents = append(agents, pmapi.LocalAgent{Name: b.Name, Domain: d.domain, Agent: a})
 				continue
@@ -265,28 +267,25 @@ func (o *Options) loadNames(path string) (*pmns.Tree, error) {
 }
 
 // find returns our agent for a DSO, or says why there is none.
-func (d *localDSO) find(pmdas string) (agent.Builtin, string) {
-	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(d.path), ".so"), "pmda_")
-	if b, found := agent.Named(name); ok && found && b.Name != "pmcd" {
-		if d.init == b.Name+"_init" {
-			return b, ""
-		}
-		// A file can have several: pmproxy_init of pmda_mmv.so is pmproxy.
-		if b, found := agent.Named(strings.TrimSuffix(d.init, "_init")); found && b.File == name {
+func (d *localDSO) find(pmdas string) (builtin.Spec, string) {
+	file, ok := agent.ForDSO("", d.path)
+	if ok && !file.OfCollector && strings.HasPrefix(filepath.Base(d.path), "pmda_") {
+		b, _ := agent.ForDSO(d.init, d.path)
+		if d.init == b.Name+"_init" && cmp.Or(b.File, b.Name) == file.Name {
 			return b, ""
 		}
 		path, _ := d.locate(pmdas)
-		return b, fmt.Sprintf("couldn't find init function \"%s\" in DSO \"%s\"\n", d.init, path)
+		return file, fmt.Sprintf("couldn't find init function \"%s\" in DSO \"%s\"\n", d.init, path)
 	}
 	path, last := d.locate(pmdas)
 	if last != "" {
-		return agent.Builtin{}, fmt.Sprintf("cannot find DSO at \"%s\" or \"%s\"\n", last, d.path)
+		return builtin.Spec{}, fmt.Sprintf("cannot find DSO at \"%s\" or \"%s\"\n", last, d.path)
 	}
 	why := "this program has no agent of that name and does not load shared objects"
 	if !isELF(path) {
 		why = "invalid ELF header"
 	}
-	return agent.Builtin{}, fmt.Sprintf("error attaching DSO \"%s\"\n%s: %s\n\n", path, path, why)
+	return builtin.Spec{}, fmt.Sprintf("error attaching DSO \"%s\"\n%s: %s\n\n", path, path, why)
 }
 
 // locate returns where the file of d is; if it is nowhere then where it should be

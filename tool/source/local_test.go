@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -73,7 +73,7 @@ func TestLocalWithoutPCP(t *testing.T) {
 	var agents []pmapi.LocalAgent
 	for _, d := range o.local.list {
 		b, _ := d.find(none)
-		a, err := b.Open(agent.Env{Domain: d.domain, DSO: true})
+		a, err := b.Open(builtin.Env{Domain: d.domain, Form: builtin.AsDSO})
 		if err != nil {
 			t.Fatal(err)
 		}

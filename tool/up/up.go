@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/tlsconf"
@@ -68,7 +69,7 @@ type settings struct {
 	all, sample bool
 	stays       bool // when the terminal is closed
 
-	builtins []agent.Builtin
+	builtins []builtin.Spec
 	retry    time.Duration // until an agent that could not be made is tried again
 }
 
@@ -189,7 +190,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	var server *pmcd.Server
 	cfg := pmcd.Config{
 		SysConfDir:      conf.Get("PCP_SYSCONF_DIR"),
-		Agents:          agents(set, env.Version, log),
+		Agents:          agents(env, set, log),
 		Listeners:       lns,
 		Local:           !set.all,
 		MemoryLimit:     24 << 20,
@@ -339,14 +340,15 @@ func agentNames(server *pmcd.Server) []string {
 	return names
 }
 
-func agents(set *settings, version string, log *slog.Logger) []pmcd.AgentSpec {
+func agents(env *cli.Env, set *settings, log *slog.Logger) []pmcd.AgentSpec {
 	var list []pmcd.AgentSpec
+	cfg := env.Config()
 	for _, b := range set.builtins {
 		if b.Asked || b.Sample && !set.sample {
 			continue
 		}
 		list = append(list, pmcd.AgentSpec{Name: b.Name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
-			return b.Open(agent.Env{Collector: s, Version: version, Log: log})
+			return b.Open(builtin.Env{Host: s, Version: env.Version, Config: cfg, Log: log})
 		}})
 	}
 	return list

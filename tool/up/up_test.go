@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/agent/trivial"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmda"
@@ -87,8 +87,8 @@ func start(t *testing.T, vars map[string]string, args ...string) (out *screen, s
 // TestAgentsAreTriedAgain has an agent that cannot be made at first.
 func TestAgentsAreTriedAgain(t *testing.T) {
 	tries := 0
-	set := &settings{retry: time.Millisecond, dir: tempDir(t), builtins: []agent.Builtin{
-		{Name: "late", Domain: 250, Open: func(e agent.Env) (pmda.Agent, error) {
+	set := &settings{retry: time.Millisecond, dir: tempDir(t), builtins: []builtin.Spec{
+		{Name: "late", Domain: 250, New: func(e builtin.Env) (pmda.Agent, error) {
 			if tries++; tries < 3 {
 				return nil, errors.New("the disk is full of eels")
 			}

@@ -1,0 +1,83 @@
+package builtin
+
+import (
+	"cmp"
+	"log/slog"
+
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/pmda"
+)
+
+// A Spec is what an agent says about itself.
+type Spec struct {
+	Name   string
+	Domain int // unless a configuration says otherwise
+	// Sample is set for agents that are there to test and to learn from.
+	Sample bool
+	// Asked is set for agents that are served only where a configuration
+	// names them.
+	Asked bool
+	// OfCollector is set for an agent that reports on the collector that hosts it.
+	// Nothing else can open it, and it has no program.
+	OfCollector bool
+	// File is the agent whose file has this one as well, in the C
+	// implementation; "" if it has one of its own.
+	File string
+	// Program says what is special about the agent's program, pmdaNAME.
+	Program Program
+	// New makes the agent. It is called by Open, which fills in the Domain, Config and Log of
+	// the Env.
+	New func(Env) (pmda.Agent, error)
+}
+
+// A Program says in what the program of an agent differs from those of others. The
+// zero Program takes no arguments and talks to its collector through pipes only.
+type Program struct {
+	// Args says what arguments the program needs, "" if none, and NoArgs is what it
+	// says when it is given none.
+	Args, NoArgs string
+	// Options are the options that only this program has. They take no argument.
+	Options []pmda.Option
+	// Sockets is set if the program can be reached by a socket.
+	Sockets bool
+	// KeepUser is set if the program keeps running as the user that started it, where
+	// others become PCP's user.
+	KeepUser bool
+}
+
+// An Env is what an agent is given by the program that opens it. All agents get the
+// same. What only some hosts have, and one agent wants, the agent finds in Host.
+type Env struct {
+	Domain  int            // 0 means the agent's own
+	Version string         // of this software
+	Config  *config.Config // nil means config.Process
+	Log     *slog.Logger   // nil discards
+	Args    []string       // of the program, if it takes any
+	Options []string       // long names of those of Program.Options that were given
+	Form    Form
+	// Host is what the agent becomes a part of, nil if it is nothing that an agent
+	// could ask. An agent asserts the interface that it has for its host, as
+	// agent/pmcd does with its Collector. In a collector, Host is the *pmcd.Server.
+	Host any
+}
+
+// A Form is the way in which an agent is run.
+type Form int
+
+const (
+	InProcess Form = iota // inside a collector, or another program
+	AsDaemon              // as a program of its own
+	AsDSO                 // for a local context, in place of the shared object of the C implementation
+)
+
+// Open makes the agent.
+func (s Spec) Open(e Env) (pmda.Agent, error) {
+	e.Domain = cmp.Or(e.Domain, s.Domain)
+	if e.Config == nil {
+		e.Config = config.Process()
+	}
+	if e.Log == nil {
+		e.Log = slog.New(slog.DiscardHandler)
+	}
+	return s.New(e)
+}

@@ -1,0 +1,12 @@
+// Package builtin has the words in which an agent of this software says what it is,
+// and a program what it gives to the agent. The package of an agent exports a [Spec]:
+//
+//	func Builtin() builtin.Spec {
+//		return builtin.Spec{Name: "example", Domain: Domain, New: func(e builtin.Env) (pmda.Agent, error) {
+//			return New(Config{Domain: e.Domain, Dir: e.Config.Get("PCP_VAR_DIR"), Log: e.Log})
+//		}}
+//	}
+//
+// and has a line in the table of package agent. What runs agents opens it from there
+// with an [Env].
+package builtin

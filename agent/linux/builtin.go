@@ -1,0 +1,53 @@
+package linux
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/internal/rootproto"
+	"github.com/go-pcp/pcp/pmda"
+)
+
+// Builtin says what the agent is. A host with a method ProcessIDIn, as a collector
+// has it, is asked for the processes of containers.
+func Builtin() builtin.Spec {
+	allAccess := pmda.Option{Short: 'A', Long: "no-access-checks", Help: "give all clients the metrics that are for root only (insecure)"}
+	return builtin.Spec{
+		Name: "linux", Domain: Domain,
+		Program: builtin.Program{Options: []pmda.Option{allAccess}, KeepUser: true},
+		New: func(e builtin.Env) (pmda.Agent, error) {
+			cfg := Config{Domain: e.Domain, Version: e.Version, Log: e.Log}
+			cfg.Bandwidth = filepath.Join(e.Config.Get("PCP_PMDAS_DIR"), "linux", "bandwidth.conf")
+			cfg.FromEnvironment(e.Config.Getenv)
+			cfg.AllAccess = cfg.AllAccess || slices.Contains(e.Options, allAccess.Long)
+			cfg.Helper = rootproto.NewClient(rootproto.DefaultPath(e.Config))
+			if h, ok := e.Host.(containerHost); ok {
+				cfg.Helper = hostHelper{h, cfg.Helper}
+			}
+			return New(cfg), nil
+		},
+	}
+}
+
+// A containerHost may know the processes of containers, or else returns
+// pcp.ErrNotConn.
+type containerHost interface {
+	ProcessIDIn(container string) (int, error)
+}
+
+// A hostHelper asks the host, and the helper of the installation if the host has none.
+type hostHelper struct {
+	host      containerHost
+	installed Helper
+}
+
+func (h hostHelper) ProcessID(container string) (int, error) {
+	pid, err := h.host.ProcessIDIn(container)
+	if errors.Is(err, pcp.ErrNotConn) {
+		return h.installed.ProcessID(container)
+	}
+	return pid, err
+}

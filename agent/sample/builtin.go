@@ -1,0 +1,22 @@
+package sample
+
+import (
+	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/pmda"
+)
+
+// Builtin says what the agent is. In place of the shared object of the C
+// implementation it is sampledso; in a collector, the second domain says so.
+func Builtin() builtin.Spec {
+	return builtin.Spec{
+		Name: "sample", Domain: Domain, Sample: true, Program: builtin.Program{Sockets: true},
+		New: func(e builtin.Env) (pmda.Agent, error) {
+			cfg := Config{Domain: e.Domain, DynamicPath: DefaultDynamicPath(e.Config), Log: e.Log}
+			cfg.DSO = e.Form == builtin.AsDSO || e.Domain == DSODomain
+			if e.Form == builtin.AsDaemon {
+				cfg.UnavailPath = UnavailPath
+			}
+			return New(cfg)
+		},
+	}
+}
