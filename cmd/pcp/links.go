@@ -38,7 +38,7 @@ such a name is an error.`,
 func makeLinks(_ context.Context, env *cli.Env) int {
 	list := false
 	target := ""
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "list":
 			list = true

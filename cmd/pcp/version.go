@@ -24,7 +24,7 @@ pmcd.version included.`,
 	DieOnSignal: true,
 	Options:     []cli.Option{cli.Heading("General options"), cli.OptVersion, cli.OptHelp},
 	Run: func(_ context.Context, env *cli.Env) int {
-		o := cli.ParseOptions(env, cli.ParseConfig{})
+		o := cli.ParseArgs(env, cli.ParseConfig{})
 		if len(o.Args) > 0 {
 			o.WantUsage()
 		}

@@ -17,9 +17,6 @@ func (o *Options) AddArchive(path string) {
 		return
 	}
 	switch {
-	case !o.cfg.Archives:
-		o.Unsupported("archives are")
-		o.Archives = append(o.Archives, path)
 	case o.cfg.Multi:
 		if !slices.Contains(o.Archives, path) {
 			o.Archives = append(o.Archives, path)

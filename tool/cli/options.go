@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,7 +84,7 @@ type Options struct {
 type ParseConfig struct {
 	Multi bool // any number of hosts or archives (PM_OPTFLAG_MULTI)
 	Mixed bool // hosts and archives together (PM_OPTFLAG_MIXED)
-	Later bool // the tool calls End, as its arguments too may name a source
+	Later bool // the tool calls End, as its arguments too may name a source (PM_OPTFLAG_DONE)
 	POSIX bool // options end at the first other argument (PM_OPTFLAG_POSIX)
 
 	AndOr bool // the C tool says "at most one of -Z and/or -z allowed"
@@ -126,12 +127,9 @@ func (o *Options) WantUsage() { o.errs++ }
 // Unsupported records that the options ask for something that is not supported
 // yet, for Done to print.
 func (o *Options) Unsupported(what string) {
-	for _, m := range o.missing {
-		if m == what {
-			return
-		}
+	if !slices.Contains(o.missing, what) {
+		o.missing = append(o.missing, what)
 	}
-	o.missing = append(o.missing, what)
 }
 
 // Done prints the mistakes, or the help or version that the options ask for. It
@@ -269,20 +267,20 @@ func (o *Options) End() {
 	if !o.Local && len(o.Hosts) == 0 && len(o.Archives) == 0 && o.Origin != nil {
 		o.AddOwnArchive()
 	}
-	archive := o.FromArchive()
+	archive := o.namesArchive()
 	if !archive && (o.Start != nil || o.Align != nil || o.Origin != nil) {
 		o.Usagef("time window options are supported for archives only")
 	}
 	if o.HostZone && !archive && (o.Local || len(o.Hosts) == 0) {
 		o.Usagef("use of timezone from metric source requires a source")
 	}
-	if archive && !o.cfg.Archives {
-		o.Unsupported("archives are")
-	}
 }
 
-// FromArchive reports whether metrics come from archives (PM_CONTEXT_ARCHIVE).
-func (o *Options) FromArchive() bool {
+// FromArchive reports whether metrics come from archives (PM_CONTEXT_ARCHIVE). In
+// a tool that does not read any they never do, whatever the environment says.
+func (o *Options) FromArchive() bool { return o.cfg.Archives && o.namesArchive() }
+
+func (o *Options) namesArchive() bool {
 	return !o.Local && len(o.Archives) > 0 && len(o.Hosts) == 0
 }
 
@@ -363,7 +361,7 @@ func (o *Options) guiMode() {
 		return
 	}
 	o.gui = true
-	o.Unsupported("time control (-g, -p) is")
+	o.timeControl()
 }
 
 func (o *Options) guiPortNumber(string) {
@@ -372,7 +370,15 @@ func (o *Options) guiPortNumber(string) {
 		return
 	}
 	o.guiPort = true
-	o.Unsupported("time control (-g, -p) is")
+	o.timeControl()
+}
+
+// timeControl refuses time control. Tools that do not have it ignore the variables
+// that ask for it.
+func (o *Options) timeControl() {
+	if slices.ContainsFunc(o.env.Command.Options, func(opt Option) bool { return opt.Long == OptGuiMode.Long }) {
+		o.Unsupported("time control (-g, -p) is")
+	}
 }
 
 func (o *Options) nameSpace(path string, dupOK bool) {

@@ -27,7 +27,7 @@ var Command = &cli.Command{
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	o := cli.ParseOptions(env, cli.ParseConfig{POSIX: true})
+	o := cli.ParseArgs(env, cli.ParseConfig{POSIX: true})
 	if len(o.Args) == 0 || len(o.Args) > 1 && o.Args[0] != "instances" {
 		o.WantUsage()
 	}

@@ -29,7 +29,7 @@ named in full.`,
 }
 
 func run(_ context.Context, env *cli.Env) int {
-	o := cli.ParseOptions(env, cli.ParseConfig{})
+	o := cli.ParseArgs(env, cli.ParseConfig{})
 	if status, exit := o.Done(); exit {
 		return status
 	}

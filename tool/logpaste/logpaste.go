@@ -51,7 +51,8 @@ const maxText = pcp.ValLenMax - pcp.ValHeaderSize - 1
 func run(_ context.Context, env *cli.Env) int {
 	p := paste{env: env, metric: "paste.value", out: "paste"}
 	file, fromFile := "-", false
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
+	// Later without End: the C tool does not check what the options are together.
+	o := cli.ParseOptions(env, cli.ParseConfig{Later: true, Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Short {
 		case 'h':
 			p.opt.Host = arg

@@ -39,7 +39,7 @@ The text is that of "pcp help NAME".`,
 
 func run(_ context.Context, env *cli.Env) int {
 	list := false
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
 		if opt.Long == "list" {
 			list = true
 			return true

@@ -47,7 +47,7 @@ A user who logs in by TCP must exist on the collector's host by the same name.`,
 
 func run(ctx context.Context, env *cli.Env) int {
 	path := env.UsersPath()
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		if opt.Short == 'f' {
 			path = arg
 			return true

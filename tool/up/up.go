@@ -75,7 +75,7 @@ type settings struct {
 
 func run(ctx context.Context, env *cli.Env) int {
 	set := settings{port: pmcd.DefaultPort, builtins: agent.Builtins(), retry: time.Minute}
-	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "port":
 			n, err := strconv.Atoi(arg)
