@@ -1,53 +1,10 @@
 package pcp
 
 import (
-	"math"
 	"strconv"
+
+	"github.com/go-pcp/pcp/internal/ctext"
 )
-
-// appendFloat appends f as C's printf does with the verb 'e', 'f' or 'g' and
-// the precision prec. Go's digits and exponents are the same, but its names
-// for infinity and NaN are not.
-func appendFloat(b []byte, f float64, verb byte, prec int) []byte {
-	switch {
-	case math.IsNaN(f) && math.Signbit(f):
-		return append(b, "-nan"...)
-	case math.IsNaN(f):
-		return append(b, "nan"...)
-	case math.IsInf(f, 1):
-		return append(b, "inf"...)
-	case math.IsInf(f, -1):
-		return append(b, "-inf"...)
-	}
-	return strconv.AppendFloat(b, f, verb, prec, 64)
-}
-
-// alignRight pads the text that starts at b[start] on the left, so that it is
-// at least width bytes wide.
-func alignRight(b []byte, start, width int) []byte {
-	n := len(b) - start
-	if n >= width {
-		return b
-	}
-	b = appendSpaces(b, width-n)
-	copy(b[start+width-n:], b[start:start+n])
-	for i := range width - n {
-		b[start+i] = ' '
-	}
-	return b
-}
-
-func appendSpaces(b []byte, n int) []byte {
-	const spaces = "                                "
-	for n > len(spaces) {
-		b = append(b, spaces...)
-		n -= len(spaces)
-	}
-	if n > 0 {
-		b = append(b, spaces[:n]...)
-	}
-	return b
-}
 
 const hexDigits = "0123456789abcdef"
 
@@ -90,7 +47,7 @@ func appendNumber(b []byte, f float64) []byte {
 		scaled = f
 	}
 	start := len(b)
-	b = alignRight(strconv.AppendFloat(b, scaled, 'f', 2, 64), start, 6)
+	b = ctext.AlignRight(strconv.AppendFloat(b, scaled, 'f', 2, 64), start, 6)
 	return append(b, suffix)
 }
 

@@ -28,9 +28,9 @@ func (v Value) AppendText(b []byte) []byte {
 	case TypeU64:
 		return strconv.AppendUint(b, v.Uint64(), 10)
 	case TypeFloat:
-		return appendFloat(b, float64(v.Float()), 'e', 6)
+		return ctext.AppendFloat(b, float64(v.Float()), 'e', 6)
 	case TypeDouble:
-		return appendFloat(b, v.Double(), 'e', 6)
+		return ctext.AppendFloat(b, v.Double(), 'e', 6)
 	case TypeString:
 		if v.data == nil {
 			return append(b, "<null>"...)
@@ -98,9 +98,9 @@ func (v Value) AppendPrint(b []byte, from Type, width int, loc *time.Location) [
 	case TypeU64:
 		b = strconv.AppendUint(b, x.Uint64(), 10)
 	case TypeFloat:
-		b = appendFloat(b, float64(x.Float()), 'g', 8)
+		b = ctext.AppendFloat(b, float64(x.Float()), 'g', 8)
 	case TypeDouble:
-		b = appendFloat(b, x.Double(), 'g', 16)
+		b = ctext.AppendFloat(b, x.Double(), 'g', 16)
 	case TypeString:
 		b = append(b, '"')
 		b = append(b, ctext.Bytes(x.data)...)
@@ -108,7 +108,7 @@ func (v Value) AppendPrint(b []byte, from Type, width int, loc *time.Location) [
 	default:
 		return v.appendAny(b, width)
 	}
-	return alignRight(b, start, width)
+	return ctext.AlignRight(b, start, width)
 }
 
 // appendAny prints a value of which only the bytes are known.
@@ -116,18 +116,18 @@ func (v Value) appendAny(b []byte, width int) []byte {
 	if v.inSitu() {
 		n := uint32(v.bits)
 		start := len(b)
-		b = alignRight(strconv.AppendUint(b, uint64(n), 10), start, width)
+		b = ctext.AlignRight(strconv.AppendUint(b, uint64(n), 10), start, width)
 		if f := math.Float32frombits(n); f == f {
 			b = append(b, ' ')
 			start = len(b)
-			b = alignRight(appendFloat(b, float64(f), 'g', 8), start, width)
+			b = ctext.AlignRight(ctext.AppendFloat(b, float64(f), 'g', 8), start, width)
 		}
 		if width > 2 {
 			width -= 2
 		}
 		b = append(b, " 0x"...)
 		start = len(b)
-		return alignRight(strconv.AppendUint(b, uint64(n), 16), start, width)
+		return ctext.AlignRight(strconv.AppendUint(b, uint64(n), 16), start, width)
 	}
 	var room [8]byte
 	data := v.data
@@ -159,26 +159,26 @@ func (v Value) appendAny(b []byte, width int) []byte {
 	case 8:
 		n := binary.NativeEndian.Uint64(data)
 		start := len(b)
-		b = alignRight(strconv.AppendUint(b, n, 10), start, width)
+		b = ctext.AlignRight(strconv.AppendUint(b, n, 10), start, width)
 		done = true
 		if f := math.Float64frombits(n); f == f {
 			sep()
 			start = len(b)
-			b = alignRight(appendFloat(b, f, 'g', 16), start, width)
+			b = ctext.AlignRight(ctext.AppendFloat(b, f, 'g', 16), start, width)
 		}
 	case 4:
 		if f := math.Float32frombits(binary.NativeEndian.Uint32(data)); f == f {
 			start := len(b)
-			b = alignRight(appendFloat(b, float64(f), 'g', 8), start, width)
+			b = ctext.AlignRight(ctext.AppendFloat(b, float64(f), 'g', 8), start, width)
 			done = true
 		}
 	}
 	if end == "" && printable(data) {
 		sep()
-		b = appendSpaces(b, width-size-2)
+		b = ctext.AppendSpaces(b, width-size-2)
 		b = append(append(append(b, '"'), data...), '"')
 	}
-	b = appendSpaces(b, width-2*size-2)
+	b = ctext.AppendSpaces(b, width-2*size-2)
 	sep()
 	b = appendHex(append(b, '['), data)
 	if end != "" {
@@ -231,13 +231,13 @@ func printable(data []byte) bool {
 // AppendStamp appends the time of day of ts in loc to the millisecond,
 // 14:03:21.250 (pmPrintStamp(3)).
 func (ts Timestamp) AppendStamp(b []byte, loc *time.Location) []byte {
-	return appendDecimal(ts.appendClock(b, loc), uint32(ts.Nsec)/1e6, 3)
+	return ctext.AppendDigits(ts.appendClock(b, loc), uint32(ts.Nsec)/1e6, 3)
 }
 
 // AppendHighResStamp appends the time of day of ts in loc to the nanosecond
 // (pmPrintHighResStamp(3)).
 func (ts Timestamp) AppendHighResStamp(b []byte, loc *time.Location) []byte {
-	return appendDecimal(ts.appendClock(b, loc), uint32(ts.Nsec), 9)
+	return ctext.AppendDigits(ts.appendClock(b, loc), uint32(ts.Nsec), 9)
 }
 
 // appendClock appends hours, minutes and seconds and the point after them.
@@ -246,13 +246,4 @@ func (ts Timestamp) appendClock(b []byte, loc *time.Location) []byte {
 	return append(b, byte('0'+hour/10), byte('0'+hour%10), ':',
 		byte('0'+minute/10), byte('0'+minute%10), ':',
 		byte('0'+sec/10), byte('0'+sec%10), '.')
-}
-
-func appendDecimal(b []byte, n uint32, digits int) []byte {
-	var room [10]byte
-	for i := digits - 1; i >= 0; i-- {
-		room[i] = byte('0' + n%10)
-		n /= 10
-	}
-	return append(b, room[:digits]...)
 }

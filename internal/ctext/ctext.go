@@ -1,5 +1,5 @@
-// Package ctext reads text as C does in its "C" locale: classes of characters,
-// strings that end with a NUL, numbers. It knows nothing of PCP.
+// Package ctext reads and writes text as C does in its "C" locale: classes of
+// characters, strings that end with a NUL, numbers. It knows nothing of PCP.
 package ctext
 
 import (

@@ -3,8 +3,6 @@ package agentcmd
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/go-pcp/pcp/agent/txmon"
 	"github.com/go-pcp/pcp/internal/ctext"
@@ -87,7 +85,4 @@ func record(_ context.Context, env *cli.Env) int {
 }
 
 // seconds prints f as C's %.3f does.
-func seconds(f float32) string {
-	s := strconv.FormatFloat(float64(f), 'f', 3, 64)
-	return strings.ToLower(strings.TrimPrefix(s, "+"))
-}
+func seconds(f float32) string { return string(ctext.AppendFloat(nil, float64(f), 'f', 3)) }

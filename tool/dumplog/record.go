@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pcptime"
 )
 
@@ -296,12 +297,7 @@ func (d *dumper) appendTime(b []byte, t pcp.Timestamp) []byte {
 	if n < 0 || n > 999999999 || digits == 6 && n > 999999 {
 		return fmt.Appendf(b, "%0*d", digits, n) // a damaged stamp
 	}
-	var room [9]byte
-	for i := digits - 1; i >= 0; i-- {
-		room[i] = byte('0' + n%10)
-		n /= 10
-	}
-	return append(b, room[:digits]...)
+	return ctext.AppendDigits(b, uint32(n), digits)
 }
 
 // appendStamp appends a time with what -x adds.

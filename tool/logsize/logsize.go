@@ -271,15 +271,10 @@ func percent(n, all int64) string {
 
 // decimal returns f as printf's %.0f has it.
 func decimal(f float32) string {
-	switch {
-	case f != f:
-		return "-nan"
-	case math.IsInf(float64(f), 1):
-		return "inf"
-	case math.IsInf(float64(f), -1):
-		return "-inf"
+	if f != f {
+		return "-nan" // what 0 divided by 0 is in C
 	}
-	return strconv.FormatFloat(float64(f), 'f', 0, 64)
+	return string(ctext.AppendFloat(nil, float64(f), 'f', 0))
 }
 
 // A part is a file of an archive that is read through.

@@ -2,12 +2,12 @@ package logsummary
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
@@ -186,18 +186,7 @@ func (t *tool) appendInstance(m *metric, k int, name string, insts []string) boo
 
 // appendNumber appends a number as printf's %.*f has it.
 func (t *tool) appendNumber(b []byte, v float64) []byte {
-	switch {
-	case v != v:
-		if math.Signbit(v) {
-			b = append(b, '-')
-		}
-		return append(b, "nan"...)
-	case math.IsInf(v, 1):
-		return append(b, "inf"...)
-	case math.IsInf(v, -1):
-		return append(b, "-inf"...)
-	}
-	return strconv.AppendFloat(b, v, 'f', t.precision, 64)
+	return ctext.AppendFloat(b, v, 'f', t.precision)
 }
 
 // appendTime appends the delimiter and a time of day, with the date if the

@@ -410,17 +410,7 @@ func (d *dumper) value(i int, at uint64, typ int32) {
 }
 
 // fixed prints f as %f does in C.
-func fixed(f float64) string {
-	switch {
-	case math.IsNaN(f) && math.Signbit(f):
-		return "-nan"
-	case math.IsNaN(f):
-		return "nan"
-	case math.IsInf(f, 0):
-		return strings.ToLower(strings.TrimPrefix(fmt.Sprint(f), "+"))
-	}
-	return fmt.Sprintf("%f", f)
-}
+func fixed(f float64) string { return string(ctext.AppendFloat(nil, f, 'f', 6)) }
 
 // stringRecord prints a string of the section at an offset. Whether it fits is
 // judged with the size of a value in place of that of a string, as in C; what

@@ -1,13 +1,11 @@
 package val
 
 import (
-	"bytes"
 	"fmt"
-	"math"
-	"strconv"
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pcptime"
 )
 
@@ -79,28 +77,16 @@ func (x *viewer) stamp(t pcp.Timestamp) {
 	if x.archive == nil {
 		return
 	}
-	tm := time.Unix(t.Sec, 0).In(x.loc)
-	hour, minute, sec := tm.Clock()
-	if x.stamps > 0 {
-		x.out = tm.AppendFormat(x.out, "Mon Jan _2 ")
-	}
-	x.digits(hour, 2)
-	x.out = append(x.out, ':')
-	x.digits(minute, 2)
-	x.out = append(x.out, ':')
-	x.digits(sec, 2)
-	x.out = append(x.out, '.')
-	switch {
-	case x.stamps == 0:
-		x.digits(int(t.Nsec)/1000000, 3)
+	if x.stamps == 0 {
+		x.out = t.AppendStamp(x.out, x.loc)
 		return
-	case x.stamps == 1:
-		x.digits(int(t.Nsec)/1000, 6)
-	default:
-		x.digits(int(t.Nsec), 9)
 	}
-	x.out = append(x.out, ' ')
-	x.digits(tm.Year(), 4)
+	tm := time.Unix(t.Sec, 0).In(x.loc)
+	x.out = t.AppendHighResStamp(tm.AppendFormat(x.out, "Mon Jan _2 "), x.loc)
+	if x.stamps == 1 {
+		x.out = x.out[:len(x.out)-len("nnn")]
+	}
+	x.out = ctext.AppendDigits(append(x.out, ' '), uint32(tm.Year()), 4)
 }
 
 // stampGap is stamp with two spaces after it.
@@ -109,16 +95,6 @@ func (x *viewer) stampGap(t pcp.Timestamp) {
 		x.stamp(t)
 		x.out = append(x.out, "  "...)
 	}
-}
-
-// digits appends n with so many digits.
-func (x *viewer) digits(n, width int) {
-	var room [9]byte
-	for i := width - 1; i >= 0; i-- {
-		room[i] = byte('0' + n%10)
-		n /= 10
-	}
-	x.out = append(x.out, room[:width]...)
 }
 
 // rateUnits returns the units of the rate of a counter.
@@ -207,24 +183,21 @@ func (x *viewer) label(name string, width int) {
 
 // pad appends s in at least width bytes, to the left if width is negative.
 func (x *viewer) pad(s string, width int) {
-	if width >= 0 {
-		x.spaces(width - len(s))
-	}
+	start := len(x.out)
 	x.out = append(x.out, s...)
-	if width < 0 {
-		x.spaces(-width - len(s))
-	}
+	x.align(start, width)
 }
 
-func (x *viewer) spaces(n int) {
-	const some = "                                "
-	for ; n > len(some); n -= len(some) {
-		x.out = append(x.out, some...)
+// align makes what was appended from start on at least width bytes wide, as pad does.
+func (x *viewer) align(start, width int) {
+	if width < 0 {
+		x.spaces(-width - (len(x.out) - start))
+		return
 	}
-	if n > 0 {
-		x.out = append(x.out, some[:n]...)
-	}
+	x.out = ctext.AlignRight(x.out, start, width)
 }
+
+func (x *viewer) spaces(n int) { x.out = ctext.AppendSpaces(x.out, n) }
 
 // real appends a floating point number with four significant digits, its point
 // in the same place for numbers of any size:
@@ -265,35 +238,11 @@ func (x *viewer) real(v float64, sem pcp.Sem, width int) {
 	}
 }
 
-// float appends v as pad does, formatted as C would, which writes inf and nan in
-// its own way.
+// float appends v as pad does.
 func (x *viewer) float(v float64, verb byte, prec, width int) {
-	var room [64]byte
-	b := room[:0]
-	switch {
-	case math.IsInf(v, 1):
-		b = append(b, "inf"...)
-	case math.IsInf(v, -1):
-		b = append(b, "-inf"...)
-	case math.IsNaN(v):
-		if math.Signbit(v) {
-			b = append(b, '-')
-		}
-		b = append(b, "nan"...)
-	default:
-		b = strconv.AppendFloat(b, v, verb, prec, 64)
-		verb = 0
-	}
-	if verb == 'E' {
-		b = bytes.ToUpper(b)
-	}
-	if width >= 0 {
-		x.spaces(width - len(b))
-	}
-	x.out = append(x.out, b...)
-	if width < 0 {
-		x.spaces(-width - len(b))
-	}
+	start := len(x.out)
+	x.out = ctext.AppendFloat(x.out, v, verb, prec)
+	x.align(start, width)
 }
 
 // value appends one value that is not converted to a rate.
