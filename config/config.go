@@ -70,7 +70,7 @@ func find(getenv func(string) string) contents {
 	return contents{}
 }
 
-// read reads the file at path.
+// read reads the file at path, and ignores lines that are not settings.
 func read(path string) contents {
 	f, err := os.Open(path)
 	if err != nil {
@@ -81,35 +81,6 @@ func read(path string) contents {
 	if err := c.parse(f); err != nil {
 		return contents{err: fmt.Errorf("%s: %w", path, err)}
 	}
-	return c
-}
-
-// Load returns the settings as [New] does, or the error of reading them. Only a file
-// that the environment names must exist.
-func Load(getenv func(string) string) (*Config, error) {
-	c := New(getenv)
-	if err := c.Err(); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// LoadFile reads the file at path, and ignores lines that are not settings. It
-// fails if the file cannot be opened or read, or is longer than MaxFile.
-func LoadFile(path string, getenv func(string) string) (*Config, error) {
-	c, file := New(getenv), read(path)
-	if file.err != nil {
-		return nil, file.err
-	}
-	c.file = func() contents { return file }
-	return c, nil
-}
-
-// Default returns what holds without a file: the environment and what is built
-// in.
-func Default(getenv func(string) string) *Config {
-	c := New(getenv)
-	c.file = func() contents { return contents{} }
 	return c
 }
 

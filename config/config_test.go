@@ -35,7 +35,7 @@ func env(pairs ...string) func(string) string {
 	}
 }
 
-func TestLoad(t *testing.T) {
+func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "etc", "pcp.conf")
 	os.Mkdir(filepath.Dir(path), 0o777)
@@ -47,8 +47,8 @@ func TestLoad(t *testing.T) {
 		env("PCP_DIR", dir, "PCP_RUN_DIR", "/run/mine"),
 		env("PCP_CONF", path, "PCP_DIR", "/nowhere", "PCP_RUN_DIR", "/run/mine"),
 	} {
-		c, err := Load(getenv)
-		if err != nil {
+		c := New(getenv)
+		if err := c.Err(); err != nil {
 			t.Fatal(err)
 		}
 		f := func(name, want string) {
@@ -74,14 +74,15 @@ func TestLoad(t *testing.T) {
 
 func TestNoFile(t *testing.T) {
 	for _, name := range []string{"PCP_CONF", "PCP_DIR"} {
-		if _, err := Load(env(name, "/no/such/file")); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("Load with %s naming no file: %v", name, err)
+		c := New(env(name, "/no/such/file"))
+		if err := c.Err(); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("with %s naming no file: %v", name, err)
+		}
+		if got := c.Get("PCP_VAR_DIR"); got != "/var/lib/pcp" {
+			t.Errorf("built-in PCP_VAR_DIR is %q", got)
 		}
 	}
-	if got := Default(env()).Get("PCP_VAR_DIR"); got != "/var/lib/pcp" {
-		t.Errorf("built-in PCP_VAR_DIR is %q", got)
-	}
-	if got := Default(env("PCP_VAR_DIR", "/x")).Get("PCP_VAR_DIR"); got != "/x" {
+	if got := New(env("PCP_CONF", os.DevNull, "PCP_VAR_DIR", "/x")).Get("PCP_VAR_DIR"); got != "/x" {
 		t.Errorf("PCP_VAR_DIR of the environment is %q", got)
 	}
 }
@@ -89,12 +90,12 @@ func TestNoFile(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pcp.conf")
 	os.WriteFile(path, bytes.Repeat([]byte("A=b\n"), MaxFile/4+1), 0o666)
-	if _, err := LoadFile(path, env()); err == nil || !strings.Contains(err.Error(), "bytes") {
-		t.Errorf("LoadFile of a large file: %v", err)
+	if err := New(env("PCP_CONF", path)).Err(); err == nil || !strings.Contains(err.Error(), "bytes") {
+		t.Errorf("a large file: %v", err)
 	}
 	os.WriteFile(path, bytes.Repeat([]byte("A"), 1<<17), 0o666)
-	if _, err := LoadFile(path, env()); err == nil {
-		t.Error("LoadFile accepts a line of 128 KiB")
+	if err := New(env("PCP_CONF", path)).Err(); err == nil {
+		t.Error("a line of 128 KiB is accepted")
 	}
 }
 
@@ -110,8 +111,8 @@ func TestOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Load(env("PCP_TMP_DIR", "/elsewhere"))
-	if err != nil {
+	c := New(env("PCP_TMP_DIR", "/elsewhere"))
+	if err := c.Err(); err != nil {
 		t.Fatal(err)
 	}
 	n := 0

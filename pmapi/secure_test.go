@@ -128,7 +128,7 @@ func TestSecureDialer(t *testing.T) {
 	ca := tlstest.NewCA(t, "CA")
 	cert := ca.Cert(t, tlstest.Want{Hosts: []string{"127.0.0.1"}})
 	addr := secureCollector(t, cert, secureAck, nil).listen(t)
-	conf, err := (&tlsconf.File{CAFile: ca.File}).Client("", nil)
+	conf, err := (&tlsconf.File{CAFile: ca.File}).Client("", func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/internal/getopt"
 )
@@ -292,6 +293,9 @@ func (d *Daemon) run(ctx context.Context, env Environment, s settings, log *slog
 	made := d.make(s, log)
 	var m madeAgent
 	opts := ServeOptions{Log: log}
+	if env.Getenv != nil {
+		opts.Config = config.New(env.Getenv)
+	}
 	select {
 	case m = <-made:
 		if m.err != nil {

@@ -14,8 +14,8 @@ import (
 // siteLabels returns the labels that the administrator gave this host. A
 // collector knows them without its agents, but dbpmda asks agents for them
 // (pmdaLabel in src/libpcp_pmda/src/callback.c).
-func siteLabels(log *slog.Logger) []pcp.LabelSet {
-	set := hostlabels.ReadSite(config.Process().Get("PCP_SYSCONF_DIR"), log).Set
+func siteLabels(cfg *config.Config, log *slog.Logger) []pcp.LabelSet {
+	set := hostlabels.ReadSite(cfg.Get("PCP_SYSCONF_DIR"), log).Set
 	if len(set.Index) == 0 {
 		return nil
 	}

@@ -2,6 +2,7 @@ package pmda
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,12 +13,14 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/wire"
 )
 
 // ServeOptions are the settings of [Serve]; the zero value has the defaults.
 type ServeOptions struct {
-	Log *slog.Logger // nil discards
+	Log    *slog.Logger   // nil discards
+	Config *config.Config // nil means config.Process
 
 	// Attributes asks the collector for the attributes of its clients even if
 	// the agent is not an AttributeReceiver, so that [Client.Attrs] has them.
@@ -47,6 +50,7 @@ func newSession(rw io.ReadWriter, opts ServeOptions) *session {
 	s := &session{
 		attributes: opts.Attributes,
 		log:        opts.Log,
+		config:     cmp.Or(opts.Config, config.Process()),
 		help:       opts.Help,
 		r:          wire.NewReader(rw), w: rw,
 		clients:    make(map[int32]*Client),
@@ -111,7 +115,8 @@ type session struct {
 
 	attributes bool // ask the collector for attributes
 	log        *slog.Logger
-	help       Texter // may be nil
+	config     *config.Config // of this host
+	help       Texter         // may be nil
 	r          *wire.Reader
 	early      chan message // a message that is read before its turn; else nil
 	w          io.Writer
@@ -418,7 +423,7 @@ func (s *session) serve(ctx context.Context, client *Client, h wire.Header, deco
 		}
 		sets, err := s.agent.Labels(ctx, client, p.Ident, p.Kind, s.selected())
 		if p.Kind.Level() == pcp.LabelContext && len(sets) == 0 && err == nil {
-			sets = siteLabels(s.log)
+			sets = siteLabels(s.config, s.log)
 		}
 		return &wire.Labels{Ident: p.Ident, Kind: p.Kind, Sets: sets}, err
 

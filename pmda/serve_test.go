@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
@@ -53,7 +54,13 @@ func serve(t testing.TB, a pmda.Agent, opts pmda.ServeOptions) *collector {
 // start is serve with the handshake done.
 func start(t testing.TB, a pmda.Agent) *collector {
 	t.Helper()
-	c := serve(t, a, pmda.ServeOptions{})
+	return startWith(t, a, pmda.ServeOptions{})
+}
+
+// startWith is start with these options.
+func startWith(t testing.TB, a pmda.Agent, opts pmda.ServeOptions) *collector {
+	t.Helper()
+	c := serve(t, a, opts)
 	h, body, err := c.r.Next()
 	if err != nil || h.Type != wire.TypeCreds {
 		t.Fatalf("agent begins with %v, %v", h, err)
@@ -260,8 +267,9 @@ func TestServeProfile(t *testing.T) {
 // TestServeContextLabels asks for labels that dbpmda asks for and collectors do not.
 func TestServeContextLabels(t *testing.T) {
 	dir := t.TempDir()
-	t.Setenv("PCP_SYSCONF_DIR", dir)
-	c := start(t, newFixture(t))
+	t.Setenv("PCP_SYSCONF_DIR", filepath.Join(dir, "of the process"))
+	vars := map[string]string{"PCP_CONF": os.DevNull, "PCP_SYSCONF_DIR": dir}
+	c := startWith(t, newFixture(t), pmda.ServeOptions{Config: config.New(func(name string) string { return vars[name] })})
 	req := &wire.LabelReq{Ident: uint32(pcp.PMIDNull), Kind: pcp.LabelContext}
 	if l, ok := c.ask(1, req).(*wire.Labels); !ok || len(l.Sets) != 0 {
 		t.Errorf("labels of a site without: %+v", l)

@@ -15,6 +15,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -196,7 +197,7 @@ func Builtins() []string {
 
 // ServeAgent serves a from this process until the connection is closed or ctx is
 // done. A log of nil discards.
-func ServeAgent(ctx context.Context, name string, a pmda.Agent, log *slog.Logger) *Conn {
+func ServeAgent(ctx context.Context, name string, a pmda.Agent, cfg *config.Config, log *slog.Logger) *Conn {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -206,7 +207,7 @@ func ServeAgent(ctx context.Context, name string, a pmda.Agent, log *slog.Logger
 	go func() {
 		defer close(done)
 		defer far.Close()
-		if err := pmda.Serve(ctx, far, a, pmda.ServeOptions{Log: log, Attributes: true}); err != nil && ctx.Err() == nil {
+		if err := pmda.Serve(ctx, far, a, pmda.ServeOptions{Log: log, Config: cfg, Attributes: true}); err != nil && ctx.Err() == nil {
 			log.Warn("agent ends", "agent", name, "err", err)
 		}
 		if cl, ok := a.(io.Closer); ok {

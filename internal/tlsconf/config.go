@@ -7,7 +7,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -78,12 +77,9 @@ const (
 )
 
 // Client returns the configuration of a client that wants to talk to a host.
-// It checks who answers as the file says: see the package comment. getenv, nil
-// for os.Getenv, is asked for what relaxes that. Errors are of type *Error.
+// It checks who answers as the file says: see the package comment. getenv is
+// asked for what relaxes that. Errors are of type *Error.
 func (f *File) Client(host string, getenv func(string) string) (*tls.Config, error) {
-	if getenv == nil {
-		getenv = os.Getenv
-	}
 	cfg, err := f.base()
 	if err != nil {
 		return nil, err

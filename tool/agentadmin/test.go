@@ -118,7 +118,7 @@ func (t *tester) test(ctx context.Context, args []string, tree *pmns.Tree) (*rep
 		if n, ok := a.(pmda.NameSpacer); ok && tree == nil {
 			tree = n.NameSpace()
 		}
-		c := agentlink.ServeAgent(ctx, b.Name, a, log)
+		c := agentlink.ServeAgent(ctx, b.Name, a, t.env.Config(), log)
 		if t.domain == 0 {
 			t.domain = b.Domain
 		}

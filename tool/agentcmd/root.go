@@ -183,7 +183,7 @@ func serveRoot(ctx context.Context, env *cli.Env, o rootOptions, out io.Writer, 
 	// A read of the standard input may not end when it should. It is then left
 	// to the end of the process.
 	go func() {
-		served <- pmda.Serve(ctx, rootPipe{env.Stdin, env.Stdout}, agent, pmda.ServeOptions{Log: log})
+		served <- pmda.Serve(ctx, rootPipe{env.Stdin, env.Stdout}, agent, pmda.ServeOptions{Log: log, Config: env.Config()})
 	}()
 	select {
 	case err = <-served:

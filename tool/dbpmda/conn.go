@@ -165,7 +165,7 @@ func (s *session) openDSO(path, init string, domain int32) {
 	if d, ok := a.(pmda.Debugger); ok {
 		d.Debug(s.debugging())
 	}
-	c := agentlink.ServeAgent(s.ctx, b.Name, a, log)
+	c := agentlink.ServeAgent(s.ctx, b.Name, a, s.env.Config(), log)
 	c.Name = path
 	s.connected(c)
 }

@@ -20,11 +20,7 @@ func TestAgentEnv(t *testing.T) {
 	getenv := func(name string) string {
 		return map[string]string{"PCP_CONF": path, "PCP_TMP_DIR": "/elsewhere"}[name]
 	}
-	cfg, err := config.Load(getenv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := agentEnv(&cli.Env{Getenv: getenv}, cfg)
+	got := agentEnv(&cli.Env{Getenv: getenv}, config.New(getenv))
 	if want := []string{"PCP_VAR_DIR=/var/lib/pcp"}; !slices.Equal(got, want) {
 		t.Errorf("agentEnv = %q, want %q", got, want)
 	}
