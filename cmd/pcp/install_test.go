@@ -77,6 +77,7 @@ func newPCPTree(t *testing.T) *pcpTree {
 	}
 	r.write("var/pmdas/simple/colours.pmchart", "#kmchart\nversion 1\n")
 	r.env = []string{"PATH=/usr/bin:/bin", "HOME=" + r.dir, "PCP_DIR=" + r.dir, "PMCD_SOCKET=" + r.dir + "/s", "PMCD_PORT=1", "TZ=UTC"}
+	r.env = append(r.env, covered()...)
 	return r
 }
 

@@ -11,16 +11,24 @@ import (
 	"time"
 )
 
-// program builds our program and returns its path.
+// program returns the path of our program: the test binary under that name, so
+// that what runs counts as covered.
 func program(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "pcp")
-	cmd := exec.Command("go", "build", "-o", path, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	path, err := exec.LookPath("pcp") // testscript.Main puts it there
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
+}
+
+// covered returns the setting that a program needs to note what runs of it, for
+// those who give it an environment of its own; nothing if that is not asked for.
+func covered() []string {
+	if dir, ok := os.LookupEnv("GOCOVERDIR"); ok {
+		return []string{"GOCOVERDIR=" + dir}
+	}
+	return nil
 }
 
 // TestSignals checks that a signal ends a tool as it ends any program, and a
