@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -43,6 +44,11 @@ func run(_ context.Context, env *cli.Env) int {
 	}
 	cfg := config.New(trusted(env.Getenv))
 	if err := cfg.Err(); err != nil {
+		if file, ok := errors.AsType[*fs.PathError](err); ok && file.Op == "open" { // pmGetConfig(3)
+			fmt.Fprintf(env.Stderr, "FATAL PCP ERROR: could not open config file %q : %s\nYou may need to set PCP_CONF or PCP_DIR in your environment.\n",
+				file.Path, cli.ErrText(file))
+			return 1
+		}
 		return env.Fatalf("%v", err)
 	}
 	now := time.Now().In(env.Local())
