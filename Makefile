@@ -11,7 +11,7 @@ PREFIX  ?= /usr/local
 BRIDGES := mmv/bridge/otelmmv mmv/bridge/prommmv
 NESTED  := bench/mmv $(BRIDGES)
 
-.PHONY: help run build test ci test-race test-long unit lint cross fuzz soak bench qa oracle install uninstall clean
+.PHONY: help run build test ci cover test-race test-long unit lint cross fuzz soak bench qa oracle install uninstall clean
 
 run: build          ## build, then collect from this machine until ctrl-C
 	bin/pcp up $(ARGS)
@@ -25,7 +25,10 @@ help:               ## this list
 
 test: oracle modules build unit test-race qa    ## unit tests, race detector, and PCP's own suite with our tools
 
-ci: lint cross test ## what CI runs; with CI=true nothing may be left out
+ci: lint cross test cover ## what CI runs; with CI=true nothing may be left out
+
+cover:              ## how much the tests cover of each tool, without the C implementation; 70 % at least
+	$(GO) run ./scripts/toolcover
 
 .PHONY: modules
 modules:            ## fetch what building and testing needs, from servers that may be busy
@@ -38,7 +41,7 @@ unit: lint-quick
 
 test-race:          ## the packages with goroutines, under the race detector
 	@command -v "$$($(GO) env CC)" >/dev/null || { echo "SKIPPED: there is no C compiler, which the race detector needs"; test "$${CI:-false}" = false; exit; }; \
-	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd ./agent/... ./archive/replay && \
+	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd/... ./agent/... ./archive/replay && \
 	for m in $(BRIDGES); do CGO_ENABLED=1 $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest -race ./... || exit; done && \
 	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m -run '^Test(XZLazy|XZRandom|Growing|Extended|Reduce)' ./archive ./tool/logsummary ./tool/logreduce
 

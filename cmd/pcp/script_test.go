@@ -2,15 +2,18 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/agent/sample"
 	"github.com/go-pcp/pcp/agent/simple"
+	"github.com/go-pcp/pcp/agent/txmon"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -46,12 +49,33 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PCP_DERIVED_CONFIG", "")
 			return nil
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, fmt.Errorf("no condition is named %q", name)
+			}
+			return os.Getuid() == 0, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"transactions": transactions},
 	})
+}
+
+// transactions starts a collector with the agent txmon, which counts transactions of
+// the given types, in shared memory of its own.
+func transactions(ts *testscript.TestScript, _ bool, types []string) {
+	key := 0x30000000 | os.Getpid()
+	a, err := txmon.New(txmon.Config{Types: types, Key: key})
+	ts.Check(err)
+	ts.Defer(func() { a.Close() })
+	socket, _, err := collect(collectorSpec{more: []pmcd.AgentSpec{{Name: "txmon", Domain: txmon.Domain, Agent: a}}, atEnd: ts.Defer, log: ts.Logf})
+	ts.Check(err)
+	ts.Setenv("PMCD_SOCKET", socket)
+	ts.Setenv("PCP_TXMON_KEY", strconv.Itoa(key))
 }
 
 // A collectorSpec says what a collector is for: each is one of a test's own.
 type collectorSpec struct {
 	agents []string // beside pmcd: simple, sample
+	more   []pmcd.AgentSpec
 	tcp    bool
 	atEnd  func(func())
 	log    func(format string, args ...any)
@@ -77,6 +101,7 @@ func collect(spec collectorSpec) (socket, port string, err error) {
 		}
 		agents = append(agents, pmcd.AgentSpec{Name: name, Domain: domain, Agent: a})
 	}
+	agents = append(agents, spec.more...)
 	// The path of a socket must be short.
 	dir, err := os.MkdirTemp("", "pcp")
 	if err != nil {

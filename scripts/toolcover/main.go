@@ -4,12 +4,15 @@
 //	go run ./scripts/toolcover               run the tests of the tools, and print
 //	go run ./scripts/toolcover cover.out     print what a profile says
 //
+// It fails if there is a package of which the tests cover less than [least].
+//
 // The scripts of cmd/pcp run the tools as programs, so that the coverage of a
 // package by its own tests says little.
 package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -21,6 +24,10 @@ import (
 	"strconv"
 	"strings"
 )
+
+// least is the share of the statements, in percent, that the tests must cover of
+// each package.
+const least = 70
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -58,7 +65,7 @@ type share struct{ all, ran int }
 func (s share) percent() float64 { return 100 * float64(s.ran) / float64(max(s.all, 1)) }
 
 // report reads a profile, which has each block once for each test that has it, and
-// prints a line for each package.
+// prints a line for each package. It returns an error that names those below least.
 func report(w io.Writer, profile io.Reader) error {
 	type block struct {
 		statements int
@@ -93,10 +100,21 @@ func report(w io.Writer, profile io.Reader) error {
 		}
 		packages[path.Dir(file)] = s
 	}
+	if total.all == 0 {
+		return errors.New("the profile has no statements")
+	}
+	var below []string
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		s := packages[name]
-		fmt.Fprintf(w, "%-40s %6d %6.1f %%\n", strings.TrimPrefix(name, "github.com/go-pcp/pcp/"), s.all, s.percent())
+		name = strings.TrimPrefix(name, "github.com/go-pcp/pcp/")
+		fmt.Fprintf(w, "%-40s %6d %6.1f %%\n", name, s.all, s.percent())
+		if s.percent() < least {
+			below = append(below, name)
+		}
 	}
-	_, err := fmt.Fprintf(w, "%-40s %6d %6.1f %%\n", "all", total.all, total.percent())
-	return err
+	fmt.Fprintf(w, "%-40s %6d %6.1f %%\n", "all", total.all, total.percent())
+	if below != nil {
+		return fmt.Errorf("below %d %%: %s", least, strings.Join(below, ", "))
+	}
+	return nil
 }

@@ -15,8 +15,9 @@ github.com/go-pcp/pcp/tool/a/x.go:3.1,4.2 1 0
 github.com/go-pcp/pcp/tool/b/y.go:1.1,2.2 2 1
 `
 	var b strings.Builder
-	if err := report(&b, strings.NewReader(profile)); err != nil {
-		t.Fatal(err)
+	err := report(&b, strings.NewReader(profile))
+	if err == nil || err.Error() != "below 70 %: tool/a" {
+		t.Errorf("report: %v", err)
 	}
 	got := strings.Join(strings.Fields(b.String()), " ")
 	if want := "tool/a 4 25.0 % tool/b 2 100.0 % all 6 50.0 %"; got != want {
@@ -24,5 +25,11 @@ github.com/go-pcp/pcp/tool/b/y.go:1.1,2.2 2 1
 	}
 	if err := report(&b, strings.NewReader("a b\n")); err == nil {
 		t.Error("a line that is not of a profile is taken")
+	}
+	if err := report(&b, strings.NewReader("mode: set\n")); err == nil {
+		t.Error("a profile without statements is taken")
+	}
+	if err := report(&b, strings.NewReader("x/y.go:1.1,2.2 7 1\nx/y.go:3.1,4.2 3 0\n")); err != nil {
+		t.Errorf("70 %%: %v", err)
 	}
 }
