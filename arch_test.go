@@ -31,6 +31,7 @@ var floors = map[string]int{
 	"archive":         1,
 	"trace":           1,
 	"derive":          2,
+	"timecontrol":     2,
 	"pmda":            2,
 	"pmapi":           3,
 	"agent":           3,

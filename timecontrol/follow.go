@@ -1,0 +1,154 @@
+package timecontrol
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-pcp/pcp"
+)
+
+// Handlers hear of what a controller does besides steps forward (pmTimeControls).
+// What is nil is left out.
+type Handlers struct {
+	Resume   func()                                            // it goes on after a stop
+	Rewind   func()                                            // it goes back
+	Boundary func()                                            // the end of the archives is reached
+	Position func(at pcp.Timestamp)                            // it is somewhere else in the archives
+	Interval func(delta time.Duration)                         // steps have another length
+	Stepped  func(delta time.Duration)                         // it goes forward from now on
+	NewZone  func(zone, label string)                          // times are to be shown in another zone
+	Seek     func(at pcp.Timestamp, delta time.Duration) error // values of archives are wanted from here on
+}
+
+// A Follower shows what a controller says, as simple tools do (pmTimeStateVector(3)):
+// only steps forward count, the others are acknowledged and passed over.
+type Follower struct {
+	c     *Client
+	h     Handlers
+	phase phase
+	delta time.Duration
+	last  pcp.Timestamp // position of the last step
+}
+
+// A phase is what a follower was told last.
+type phase int
+
+const (
+	starting phase = iota
+	stopped
+	forward
+	backward
+	moving  // the position is being changed
+	changed // something was changed on the way
+	ended   // at the end of the archives
+)
+
+// NewFollower returns a follower for a connection. Delta is the interval that the
+// follower had in its first message.
+func NewFollower(c *Client, delta time.Duration, h Handlers) *Follower {
+	return &Follower{c: c, h: h, delta: delta}
+}
+
+// Next waits for the next step forward and returns it. The caller shows values of
+// that time, and then calls Ack, or AtEnd if there are none any more. Next returns io.EOF
+// when the controller is gone, and what Handlers.Seek returned.
+func (f *Follower) Next(ctx context.Context) (Message, error) {
+	for {
+		m, err := f.c.Receive(ctx)
+		if err != nil {
+			return Message{}, err
+		}
+		switch m.Command {
+		case Set:
+			switch f.phase {
+			case ended:
+				f.phase = stopped
+			case forward:
+				f.phase = changed
+			}
+		case Step:
+			f.last = m.Position
+			if m.State == Backward {
+				f.rewind()
+			} else if err := f.advance(m); err != nil {
+				return Message{}, err
+			}
+			if f.phase == forward {
+				return m, nil
+			}
+			if err := f.Ack(); err != nil {
+				return Message{}, err
+			}
+		case Zone:
+			if f.h.NewZone != nil {
+				f.h.NewZone(m.Zone, m.ZoneLabel)
+			}
+		case Drag:
+			f.phase = moving
+		case Change:
+			f.phase = changed
+			if m.State == Stopped {
+				f.phase = stopped
+			}
+		}
+	}
+}
+
+func (f *Follower) rewind() {
+	if f.phase != backward {
+		call(f.h.Rewind)
+		f.phase = backward
+	}
+}
+
+// advance takes a step forward. At the end of the archives there is none until
+// the controller was set anew.
+func (f *Follower) advance(m Message) error {
+	if f.phase == forward || f.phase == ended {
+		return nil
+	}
+	archive := f.c.source == Archive
+	switch {
+	case f.phase == starting:
+	case archive && f.phase != stopped:
+		if f.h.Position != nil {
+			f.h.Position(m.Position)
+		}
+	default:
+		call(f.h.Resume)
+	}
+	if f.phase != starting && m.Delta != f.delta && f.h.Interval != nil {
+		f.h.Interval(m.Delta)
+	}
+	f.delta = m.Delta
+	if archive && f.h.Seek != nil {
+		if err := f.h.Seek(m.Position, m.Delta); err != nil {
+			return err
+		}
+	}
+	if f.h.Stepped != nil {
+		f.h.Stepped(m.Delta)
+	}
+	f.phase = forward
+	return nil
+}
+
+func call(fn func()) {
+	if fn != nil {
+		fn()
+	}
+}
+
+// Ack says that the last step was shown.
+func (f *Follower) Ack() error { return f.c.Ack(f.last) }
+
+// AtEnd says that there was nothing to show for the last step, as the archives end
+// there. Further steps forward are passed over until the controller has moved.
+func (f *Follower) AtEnd() error {
+	err := f.Ack()
+	if f.phase != ended {
+		call(f.h.Boundary)
+	}
+	f.phase = ended
+	return err
+}
