@@ -27,7 +27,9 @@
 // is read block by block as needed, and ahead if it is read in order. A damaged
 // block is noticed at its end at the latest, when the data before have been used.
 // Any other compressed file is expanded as a whole: to memory if it is small,
-// otherwise to a temporary file without a name, which ends with the process.
+// otherwise to a temporary file without a name, which ends with the process. If
+// that is more than can be right for the size of the file, the error is
+// syscall.EFBIG.
 //
 // A [Writer] makes an archive, of values or of records copied from another; the
 // Append functions write single records, also from one version to the other. For

@@ -18,11 +18,6 @@ type File struct {
 	close func() error // nil: that of f
 }
 
-// An ExpandError says that a compressed file expands to more than can be right, or
-// than its reader should pay for. It has the Path and the Size of the file, and
-// the Limit of its contents. It is the system error EFBIG.
-type ExpandError = compressed.LimitError
-
 // OpenFile opens a file of an archive. Path may lack the suffix of a compressed one.
 func OpenFile(path string) (*File, error) { return newFile(compressed.Open(path)) }
 

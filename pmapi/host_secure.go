@@ -13,6 +13,24 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
+// A TLSError says what tls.conf(5) asks for and cannot be had, such as a
+// certificate. [Dial] returns it in a [DialError].
+type TLSError struct {
+	Text string // what PCP's library says of it
+	Err  error  // more, or nil
+}
+
+// Error is Text, and what more is known.
+func (e *TLSError) Error() string {
+	if e.Err == nil {
+		return e.Text
+	}
+	return e.Text + ": " + e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *TLSError) Unwrap() error { return e.Err }
+
 // secureFlags picks the features of TLS that are asked of a collector which
 // has these (connect.c: check_feature_flags).
 func (h *host) secureFlags(features wire.Features, local bool) (wire.Features, error) {
@@ -50,6 +68,9 @@ func (h *host) secure(flags wire.Features, unix bool) error {
 		return nil
 	}
 	cfg, err := h.tlsConfig()
+	if te, ok := errors.AsType[*tlsconf.Error](err); ok {
+		err = &TLSError{te.Text, te.Err}
+	}
 	if err != nil {
 		return &DialError{Spec: h.given, Code: pcp.ErrNotConn, Err: err}
 	}

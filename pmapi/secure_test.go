@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"strings"
@@ -120,6 +121,23 @@ func TestSecure(t *testing.T) {
 		f("another name, allowed", "pcps://localhost:PORT", tlstest.Conf(t, "tls-ca-cert-file", ca.File, "tls-verify-server", "true"),
 			map[string]string{"PCP_ALLOW_BAD_CERT_DOMAIN": "1"}, 0)
 		f("unusable file", "pcps://127.0.0.1:PORT", tlstest.Conf(t, "tls-ca-cert-file", "/none"), nil, pcp.ErrNotConn)
+	}
+}
+
+// TestTLSError has a tls.conf that cannot be used.
+func TestTLSError(t *testing.T) {
+	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Want{Hosts: []string{"127.0.0.1"}})
+	addr := secureCollector(t, cert, secureAck, nil).listen(t)
+	conf := tlstest.Conf(t, "tls-ca-cert-file", "/none")
+	vars := map[string]string{"PCP_CONF": os.DevNull, "PCP_TLSCONF_PATH": conf}
+	d := Dialer{Config: config.New(func(name string) string { return vars[name] })}
+	_, err := d.Dial(t.Context(), "pcps://"+addr)
+	te, ok := errors.AsType[*TLSError](err)
+	if !ok {
+		t.Fatalf("Dial: %v, want a TLSError in it", err)
+	}
+	if want := "Cannot load the CA Certificate list from /none"; te.Text != want || !errors.Is(te, fs.ErrNotExist) || !errors.Is(err, pcp.ErrNotConn) {
+		t.Errorf("Dial: %v, want %q and the reason", err, want)
 	}
 }
 

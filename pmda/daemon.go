@@ -82,15 +82,28 @@ func (d *Daemon) Main() {
 }
 
 // An Option is one command line option of a [Daemon]. If Short and Long are
-// zero, it is a heading in the usage message, or a line of text if Arg is "|".
-// Its fields are Short, a rune; Long; Arg, the name of the argument, "" for an
-// option without one; and Help, "" to hide the option (pmLongOptions).
-type Option = getopt.Option
+// zero, it is a heading in the usage message, or a line of text if Arg is "|"
+// (pmLongOptions).
+type Option struct {
+	Short rune   // 0 if there is only the long form
+	Long  string // "" if there is only the short form
+	Arg   string // name of the argument in the usage message; "" for an option without one
+	Help  string // as the usage message prints it; "" hides the option
+}
+
+// parsed returns opts for the parser of options.
+func parsed(opts []Option) []getopt.Option {
+	list := make([]getopt.Option, len(opts))
+	for i, o := range opts {
+		list[i] = getopt.Option{Short: o.Short, Long: o.Long, Arg: o.Arg, Help: o.Help}
+	}
+	return list
+}
 
 // Options returns the options of d.
 func (d *Daemon) Options() []Option {
 	opts := []Option{
-		getopt.Heading("Options"),
+		{Help: "Options"},
 		{Short: 'D', Long: "debug", Arg: "DBG"},
 		{Short: 'd', Long: "domain", Arg: "NUM", Help: "use domain (numeric) for metrics domain of PMDA"},
 		{Short: 'h', Long: "helpfile", Arg: "FILE", Help: "path to PMDA metrics help text file"},
@@ -114,7 +127,7 @@ func (d *Daemon) Options() []Option {
 
 func socketOptions() []Option {
 	return []Option{
-		getopt.Heading("Exactly one of the following options may appear"),
+		{Help: "Exactly one of the following options may appear"},
 		{Short: 'i', Long: "inet", Arg: "PORT", Help: "pmcd IPv4 connection service name or numeric port"},
 		{Short: 'p', Long: "pipe", Help: "use a pipe for communication with pmcd"},
 		{Short: 'u', Long: "unix", Arg: "FILE", Help: "use a unix domain socket for communication with pmcd"},
@@ -144,20 +157,19 @@ func (d *Daemon) parse(args []string) (settings, error) {
 		s.logFile = strings.TrimPrefix(d.Name, "pmda") + ".log"
 	}
 	var errs []error
-	p := getopt.New(d.Options(), args)
+	p := getopt.New(parsed(d.Options()), args)
 	for {
-		o, arg, ok := p.Next()
+		given, arg, ok := p.Next()
 		if !ok {
 			s.args = p.Args()
 			return s, errors.Join(errs...)
 		}
 		var err error
-		switch {
-		case o == nil:
+		if given == nil {
 			err = errors.New(p.Problem())
-		case d.own(o):
-			err = d.Set(o, arg)
-		default:
+		} else if o := (Option{given.Short, given.Long, given.Arg, given.Help}); d.own(o) {
+			err = d.Set(&o, arg)
+		} else {
 			err = s.set(o, arg)
 		}
 		if err != nil {
@@ -167,8 +179,8 @@ func (d *Daemon) parse(args []string) (settings, error) {
 }
 
 // own reports whether an option is the agent's.
-func (d *Daemon) own(o *Option) bool {
-	return d.Set != nil && slices.Contains(d.Own, *o)
+func (d *Daemon) own(o Option) bool {
+	return d.Set != nil && slices.Contains(d.Own, o)
 }
 
 // setDebug takes in debug options.
@@ -197,7 +209,7 @@ func (env *Environment) debug() []string {
 }
 
 // set takes in one option.
-func (s *settings) set(o *Option, arg string) (err error) {
+func (s *settings) set(o Option, arg string) (err error) {
 	switch o.Short {
 	case 'D':
 		names, ok := getopt.ParseDebug(arg)
@@ -236,7 +248,7 @@ func (d *Daemon) usage(w io.Writer, err error) {
 			fmt.Fprintf(&b, "%s: %s\n", d.Name, line)
 		}
 	}
-	b.WriteString(getopt.Usage(d.Name, d.Synopsis, d.Options()))
+	b.WriteString(getopt.Usage(d.Name, d.Synopsis, parsed(d.Options())))
 	w.Write(b.Bytes())
 }
 

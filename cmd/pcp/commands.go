@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/tool/dbg"
 	"github.com/go-pcp/pcp/tool/dbpmda"
 	"github.com/go-pcp/pcp/tool/dumplog"
-	"github.com/go-pcp/pcp/tool/err"
+	"github.com/go-pcp/pcp/tool/errtext"
 	"github.com/go-pcp/pcp/tool/folio"
 	"github.com/go-pcp/pcp/tool/genmap"
 	"github.com/go-pcp/pcp/tool/getopt"
@@ -94,7 +94,7 @@ func commands() []*cli.Command {
 		helptext.CheckCommand,
 		agentadmin.Command,
 		dbpmda.Command,
-		err.Command,
+		errtext.Command,
 		hostname.Command,
 		config.Command,
 		post.Command,

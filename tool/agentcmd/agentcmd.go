@@ -31,7 +31,7 @@ func command(b builtin.Spec) *cli.Command {
 		Synopsis:    synopsis(b),
 		Doc:         doc(b),
 		SeeAlso:     []string{"pmcd(1)", "pcp-agent-test(1)", "pmcd.conf(5)"},
-		Options:     daemon(b, nil).Options(),
+		Options:     options(daemon(b, nil)),
 		DieOnSignal: true, // the collector ends its agents by closing the pipe, or with SIGTERM
 		Run: func(ctx context.Context, env *cli.Env) int {
 			return daemon(b, env).Run(ctx, pmda.Environment{
@@ -41,6 +41,15 @@ func command(b builtin.Spec) *cli.Command {
 			})
 		},
 	}
+}
+
+// options returns the options of d as the table of commands has them.
+func options(d *pmda.Daemon) []cli.Option {
+	var list []cli.Option
+	for _, o := range d.Options() {
+		list = append(list, cli.Option{Short: o.Short, Long: o.Long, Arg: o.Arg, Help: o.Help})
+	}
+	return list
 }
 
 // doc is what the manual says of an agent's command.

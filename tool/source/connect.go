@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -99,7 +98,7 @@ func (o *Options) WhyNoCollector(host string, err error) string {
 	if errors.As(err, &de) && de.Err != nil {
 		cause = de.Err
 	}
-	_, badTLS := errors.AsType[*tlsconf.Error](err)
+	_, badTLS := errors.AsType[*pmapi.TLSError](err)
 	_, badSpec := errors.AsType[*pmapi.SpecError](err)
 	code := pcp.Code(err)
 	switch {

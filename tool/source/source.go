@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -60,7 +59,7 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 			env.Flush()
 			return nil, fmt.Errorf("%w: %w", pcp.ErrGeneric, err)
 		}
-		if te, ok := errors.AsType[*tlsconf.Error](err); ok {
+		if te, ok := errors.AsType[*pmapi.TLSError](err); ok {
 			env.Notify("Error", te.Text)
 		}
 		return nil, err

@@ -1,0 +1,247 @@
+package pcp_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// isPublic reports whether other programs are meant to import a package: what serves
+// the commands and tests of this module is theirs.
+func isPublic(dir string) bool {
+	for _, part := range strings.Split(dir, "/") {
+		if part == "internal" {
+			return false
+		}
+	}
+	top, _, _ := strings.Cut(dir, "/")
+	return !slices.Contains([]string{"tool", "cmd", "bench", "scripts", "conformance", "interop", "examples", "packaging"}, top)
+}
+
+// TestInternalStaysInternal checks that no exported type, function, method, field or
+// variable of a public package mentions a package below internal: its users could
+// not name what they hold.
+func TestInternalStaysInternal(t *testing.T) {
+	public := 0
+	for _, p := range packages(t) {
+		if !isPublic(rel(p.ImportPath)) {
+			continue
+		}
+		public++
+		var names []string
+		for _, name := range p.GoFiles {
+			names = append(names, filepath.Join(p.Dir, name))
+		}
+		for _, leak := range leaks(t, names, nil) {
+			t.Error(leak)
+		}
+	}
+	if public < 20 {
+		t.Errorf("only %d public packages were found", public)
+	}
+}
+
+// TestLeaks checks that the test above finds what it looks for.
+func TestLeaks(t *testing.T) {
+	const head = `package p; import ("m/internal/x"; "os"); `
+	f := func(want bool, decls string) {
+		t.Helper()
+		if got := leaks(t, []string{"p.go"}, []byte(head+decls)); (len(got) > 0) != want {
+			t.Errorf("%s: %q", decls, got)
+		}
+	}
+	f(true, "type T = x.T")
+	f(true, "type T struct { F []x.T }")
+	f(true, "type T struct { *x.T }")
+	f(true, "type T interface { M(func(x.T)) }")
+	f(true, "type T[P x.T] struct{}")
+	f(true, "func F(map[string]*x.T) {}")
+	f(true, "func F() (n int, t chan x.T) { return 0, nil }")
+	f(true, "type t struct{ F x.T }; func F() *t { return nil }")
+	f(true, "type t = x.T; func (T) M() t { return nil }; type T int")
+	f(true, "var V x.T")
+	f(true, "var V = x.F()")
+	f(true, "const C x.T = 1")
+	f(false, "type T struct { f x.T }; func (T) m(x.T) {}; func f(x.T) {}; func F(*os.File) { x.F() }")
+	f(false, "type t struct{ F x.T }; func (t) M() x.T { return nil }; func G() { var v t; _ = v }")
+	f(false, "var V = func() int { return x.F() }; const C = x.C; const D string = x.C")
+}
+
+// leaks returns where the package of these files mentions an internal package in
+// what it exports. If src is not nil, it is the text of the only file.
+func leaks(t *testing.T, names []string, src []byte) []string {
+	t.Helper()
+	l := leakFinder{fset: token.NewFileSet(), types: map[string]*ast.TypeSpec{}, methods: map[string][]*ast.FuncDecl{}, seen: map[string]bool{}, imports: map[string]map[string]bool{}}
+	var files []*ast.File
+	for _, name := range names {
+		var text any
+		if src != nil {
+			text = src
+		}
+		f, err := parser.ParseFile(l.fset, name, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+		l.imports[name] = internalImports(f)
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if ts, ok := spec.(*ast.TypeSpec); ok {
+						l.types[ts.Name.Name] = ts
+					}
+				}
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					base := receiver(d.Recv.List[0].Type)
+					l.methods[base] = append(l.methods[base], d)
+				}
+			}
+		}
+	}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			l.decl(d)
+		}
+	}
+	return l.found
+}
+
+// internalImports returns the names by which a file knows internal packages.
+func internalImports(f *ast.File) map[string]bool {
+	names := map[string]bool{}
+	for _, imp := range f.Imports {
+		p, err := strconv.Unquote(imp.Path.Value)
+		if err != nil || !strings.Contains(p+"/", "/internal/") {
+			continue
+		}
+		name := path.Base(p)
+		if imp.Name != nil {
+			name = imp.Name.Name
+		}
+		names[name] = true
+	}
+	return names
+}
+
+func receiver(e ast.Expr) string {
+	for {
+		switch x := e.(type) {
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.IndexListExpr:
+			e = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+// A leakFinder walks what a package exports. The types of the package that are
+// mentioned there count as well, exported or not: a caller can use their fields and
+// methods.
+type leakFinder struct {
+	fset    *token.FileSet
+	imports map[string]map[string]bool // internal packages, by file and name
+	types   map[string]*ast.TypeSpec
+	methods map[string][]*ast.FuncDecl
+	seen    map[string]bool // types that were walked
+	found   []string
+}
+
+func (l *leakFinder) decl(d ast.Decl) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil && d.Name.IsExported() {
+			l.walk(d.Name.Name, d.Type)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() {
+					l.named(s.Name.Name)
+				}
+			case *ast.ValueSpec:
+				for i, name := range s.Names {
+					if !name.IsExported() {
+						continue
+					}
+					// The value of a constant says nothing about where it comes from.
+					if s.Type != nil {
+						l.walk(name.Name, s.Type)
+					} else if d.Tok == token.VAR && i < len(s.Values) {
+						l.walk(name.Name, s.Values[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// named walks a type of the package, once.
+func (l *leakFinder) named(name string) {
+	ts := l.types[name]
+	if ts == nil || l.seen[name] {
+		return
+	}
+	l.seen[name] = true
+	if ts.TypeParams != nil {
+		l.walk(name, ts.TypeParams)
+	}
+	l.walk(name, ts.Type)
+	for _, m := range l.methods[name] {
+		if m.Name.IsExported() {
+			l.walk(name+"."+m.Name.Name, m.Type)
+		}
+	}
+}
+
+// walk looks for internal packages in a type or value that what exports.
+func (l *leakFinder) walk(what string, n ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.StructType:
+			for _, field := range n.Fields.List {
+				exported := len(field.Names) == 0 // it is embedded
+				for _, name := range field.Names {
+					exported = exported || name.IsExported()
+				}
+				if exported {
+					l.walk(what, field.Type)
+				}
+			}
+			return false
+		case *ast.InterfaceType:
+			for _, field := range n.Methods.List {
+				l.walk(what, field.Type)
+			}
+			return false
+		case *ast.FuncLit:
+			l.walk(what, n.Type)
+			return false
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok {
+				pos := l.fset.Position(n.Pos())
+				if l.imports[pos.Filename][x.Name] {
+					l.found = append(l.found, pos.String()+": "+what+" is exported and mentions "+x.Name+"."+n.Sel.Name+", which is internal")
+				}
+				return false
+			}
+		case *ast.Ident:
+			l.named(n.Name)
+		}
+		return true
+	})
+}

@@ -1,5 +1,0 @@
-// Package err is pmerr: it translates status codes into their messages.
-//
-//	pmerr -12357
-//	pmerr --list
-package err
