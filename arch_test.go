@@ -74,6 +74,7 @@ var neighbours = map[string]string{
 	"agent/ -> agent/builtin": "there are the words in which an agent says what it is",
 	"tool/ -> tool/cli":       "what the tools share",
 	"tool/ -> tool/source":    "what the tools that read metrics share",
+	"tool/ -> tool/report":    "what the tools print in one layout",
 	"pmns -> pmns/cpp":        "the preprocessor is a language of its own",
 	"pmda -> pmda/help":       "the files of help texts are a format of their own",
 

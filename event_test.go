@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/oracle/clib"
 )
 
 // packEvents packs records in the given byte order, the wire's or C's.
@@ -61,18 +63,18 @@ func randomEvents(r *rand.Rand, n int) []EventRecord {
 
 func TestOracleEvents(t *testing.T) {
 	r := newRand(t)
-	var tr trial
+	var tr clib.Trial
 	for range 300 {
 		records := randomEvents(r, r.IntN(5))
 		for _, typ := range []Type{TypeEvent, TypeHighResEvent} {
 			highRes := typ == TypeHighResEvent
 			v := BytesValue(typ, packEvents(binary.BigEndian, records, highRes))
-			theirs := hexOf(packEvents(binary.NativeEndian, records, highRes))
-			tr.add(hexOf(v.String()), "atom %d %s %d", typ, theirs, typ)
-			tr.add(hexOf(v.AppendPrint(nil, typ, 30, time.UTC)), "print 1 %d %s %d 30", typ, theirs, typ)
+			theirs := clib.Hex(packEvents(binary.NativeEndian, records, highRes))
+			tr.Add(clib.Hex(v.String()), "atom %d %s %d", typ, theirs, typ)
+			tr.Add(clib.Hex(v.AppendPrint(nil, typ, 30, time.UTC)), "print 1 %d %s %d 30", typ, theirs, typ)
 		}
 	}
-	tr.compare(t)
+	tr.Compare(t)
 }
 
 func TestEventRecords(t *testing.T) {

@@ -19,11 +19,10 @@ func Example() {
 		Units: pcp.NewUnits(0, 1, 0, 0, pcp.TimeMsec, 0),
 	}
 	fmt.Println(id)
-	fmt.Printf("%s", desc.AppendPrint(nil))
+	fmt.Println(desc.Type, desc.InDom, desc.Sem, desc.Units)
 	// Output:
 	// 60.0.20
-	//     Data Type: 64-bit unsigned int  InDom: 60.0 0xf000000
-	//     Semantics: counter  Units: millisec
+	// U64 60.0 counter millisec
 }
 
 func ExampleParseUnits() {

@@ -3,7 +3,6 @@ package pcp
 import (
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -298,40 +297,4 @@ func appendJSONString(b []byte, s string) []byte {
 		}
 	}
 	return append(b, '"')
-}
-
-// AppendLabelSets appends sets, the answer to a request for the labels of
-// ident at a level, with their indexes (pmPrintLabelSets(3)).
-func AppendLabelSets(b []byte, ident uint32, level LabelFlags, sets []LabelSet) []byte {
-	for i := range sets {
-		s := &sets[i]
-		b = append(b, "    "...)
-		switch level.Level() {
-		case LabelContext:
-			b = append(b, "Context"...)
-		case LabelDomain:
-			b = strconv.AppendUint(append(b, "Domain "...), uint64(ident), 10)
-		case LabelInDom, LabelInstances:
-			b = append(append(b, "InDom "...), InDom(ident).String()...)
-		case LabelCluster:
-			id := PMID(ident).String()
-			b = append(append(b, "Cluster "...), id[:max(0, strings.LastIndexByte(id, '.'))]...)
-		case LabelItem:
-			b = PMID(ident).AppendText(append(b, "PMID "...))
-		}
-		if level&LabelInstances != 0 {
-			b = append(strconv.AppendUint(append(b, '['), uint64(uint32(s.Inst)), 10), ']')
-		}
-		b = strconv.AppendInt(append(b, " labels ("...), int64(len(s.JSON)), 10)
-		b = append(append(append(b, " bytes): "...), s.JSON...), '\n')
-		for i, l := range s.Index {
-			b = strconv.AppendInt(append(b, "        ["...), int64(i), 10)
-			b = strconv.AppendUint(append(b, "] name("...), uint64(l.Name), 10)
-			b = strconv.AppendUint(append(b, ','), uint64(l.NameLen), 10)
-			b = strconv.AppendUint(append(b, ") : value("...), uint64(l.Value), 10)
-			b = strconv.AppendUint(append(b, ','), uint64(l.ValueLen), 10)
-			b = append(append(append(b, ") ["...), l.Flags.String()...), "]\n"...)
-		}
-	}
-	return b
 }

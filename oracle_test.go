@@ -2,113 +2,27 @@ package pcp
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/internal/longtest"
+	"github.com/go-pcp/pcp/internal/oracle/clib"
 )
 
-// oracleProgram builds testdata/oracle/vocab.c against the real library, once.
-var oracleProgram = sync.OnceValues(func() (string, error) {
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		return "", errors.New("no C compiler")
-	}
-	if _, err := os.Stat("/usr/include/pcp/pmapi.h"); err != nil {
-		return "", errors.New("the headers of libpcp are not installed")
-	}
-	dir, err := os.MkdirTemp("", "pcp-oracle-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "vocab")
-	out, err := exec.Command(cc, "-o", path, "testdata/oracle/vocab.c", "-lpcp").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("cc: %v\n%s", err, out)
-	}
-	return path, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := oracleProgram(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
-}
-
-// ask puts questions to the real library and returns an answer to each.
-func ask(t testing.TB, questions []string) []string {
-	t.Helper()
-	path, err := oracleProgram()
-	if err != nil {
-		t.Skip("real PCP is not installed: ", err)
-	}
-	cmd := exec.Command(path)
-	cmd.Env = append(os.Environ(), "TZ=UTC")
-	cmd.Stdin = strings.NewReader(strings.Join(questions, "\n") + "\n")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("oracle: %v", err)
-	}
-	answers := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(answers) != len(questions) {
-		t.Fatalf("oracle: %d answers to %d questions", len(answers), len(questions))
-	}
-	return answers
-}
-
-// A trial collects questions with our answers, and compares them at the end.
-type trial struct {
-	questions, ours []string
-	// equal, if set, decides where the answers differ.
-	equal func(question, ours, theirs string) bool
-}
-
-func (tr *trial) add(ours, format string, args ...any) {
-	tr.questions = append(tr.questions, fmt.Sprintf(format, args...))
-	tr.ours = append(tr.ours, ours)
-}
-
-func (tr *trial) compare(t *testing.T) {
-	t.Helper()
-	shown := 0
-	for i, theirs := range ask(t, tr.questions) {
-		ours := tr.ours[i]
-		if ours == theirs || tr.equal != nil && tr.equal(tr.questions[i], ours, theirs) {
-			continue
-		}
-		if shown++; shown > 20 {
-			t.Fatal("and more")
-		}
-		t.Errorf("%s:\n ours   %s\n theirs %s", tr.questions[i], ours, theirs)
-	}
-}
+func TestMain(m *testing.M) { clib.Main(m) }
 
 // newRand draws the same numbers each time, unless PCP_TEST_SEED sets another
 // seed: a number, or "now" for the time. The log has the seed.
 func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(longtest.Seed(t), 0))
-}
-
-func hexOf[T string | []byte](s T) string {
-	if len(s) == 0 {
-		return "-"
-	}
-	return hex.EncodeToString([]byte(s))
 }
 
 // awkward are numbers at which something changes.
@@ -148,71 +62,62 @@ func awkward(r *rand.Rand, random int) []uint64 {
 
 func TestOracleNames(t *testing.T) {
 	r := newRand(t)
-	var tr trial
+	var tr clib.Trial
 	for code := -140; code <= 5; code++ {
-		tr.add(Error(code).Error(), "err %d", code)
+		tr.Add(Error(code).Error(), "err %d", code)
 	}
 	for code := -12460; code <= -12340; code++ {
-		tr.add(Error(code).Error(), "err %d", code)
+		tr.Add(Error(code).Error(), "err %d", code)
 	}
 	for code := -22360; code <= -21300; code++ {
-		tr.add(Error(code).Error(), "err %d", code)
+		tr.Add(Error(code).Error(), "err %d", code)
 	}
 	for _, code := range []int{-13393, -13394, -13392, math.MinInt32, math.MaxInt32, -4095, -4096} {
-		tr.add(Error(code).Error(), "err %d", code)
+		tr.Add(Error(code).Error(), "err %d", code)
 	}
 	for range 200 {
 		n := r.Uint32()
-		tr.add(PMID(n).String(), "pmid %x", n)
-		tr.add(PMID(n&^1023|511<<22).String(), "pmid %x", n&^1023|511<<22)
-		tr.add(InDom(n).String(), "indom %x", n)
-		tr.add(UnpackUnits(n).String(), "units %x", n)
-		tr.add(EventFlags(n&31).String(), "flags %x", n&31)
+		tr.Add(PMID(n).String(), "pmid %x", n)
+		tr.Add(PMID(n&^1023|511<<22).String(), "pmid %x", n&^1023|511<<22)
+		tr.Add(InDom(n).String(), "indom %x", n)
+		tr.Add(UnpackUnits(n).String(), "units %x", n)
+		tr.Add(EventFlags(n&31).String(), "flags %x", n&31)
 	}
 	for _, n := range []uint32{0, 1, math.MaxUint32, math.MaxUint32 - 1, 1 << 31, 0x7fffffff, 511 << 22, 60<<22 | 20} {
-		tr.add(PMID(n).String(), "pmid %x", n)
-		tr.add(InDom(n).String(), "indom %x", n)
-		tr.add(EventFlags(n).String(), "flags %x", n)
+		tr.Add(PMID(n).String(), "pmid %x", n)
+		tr.Add(InDom(n).String(), "indom %x", n)
+		tr.Add(EventFlags(n).String(), "flags %x", n)
 	}
 	// Every scale and power on its own.
 	for field := range 6 {
 		for n := range uint32(16) {
 			w := n << (28 - 4*field)
-			tr.add(UnpackUnits(w).String(), "units %x", w)
+			tr.Add(UnpackUnits(w).String(), "units %x", w)
 			w |= 0x11100000
-			tr.add(UnpackUnits(w).String(), "units %x", w)
+			tr.Add(UnpackUnits(w).String(), "units %x", w)
 			w |= 0xfff00000
-			tr.add(UnpackUnits(w).String(), "units %x", w)
+			tr.Add(UnpackUnits(w).String(), "units %x", w)
 		}
 	}
 	for n := -3; n < 300; n++ {
-		tr.add(Type(n).String(), "type %d", n)
-		tr.add(Sem(n).String(), "sem %d", n)
+		tr.Add(Type(n).String(), "type %d", n)
+		tr.Add(Sem(n).String(), "sem %d", n)
 	}
-	for _, typ := range []Type{-2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255} {
-		for _, sem := range []Sem{0, 1, 2, 3, 4, 5} {
-			d := Desc{Type: typ, Sem: sem, InDom: NewInDom(60, 3), Units: UnpackUnits(r.Uint32())}
-			if sem == SemDiscrete {
-				d.InDom, d.Units = InDomNull, Units{}
-			}
-			tr.add(hexOf(d.AppendPrint(nil)), "desc %d %x %d %x", typ, uint32(d.InDom), sem, d.Units.Pack())
-		}
-	}
-	tr.compare(t)
+	tr.Compare(t)
 }
 
 func TestOracleNumberStr(t *testing.T) {
-	var tr trial
+	var tr clib.Trial
 	for _, bits := range awkward(newRand(t), 5000) {
 		f := math.Float64frombits(bits)
-		tr.add("["+NumberStr(f)+"]", "number %x", bits)
+		tr.Add("["+NumberStr(f)+"]", "number %x", bits)
 	}
 	for _, edge := range append(numberLimits[:], 0.005, 99.995, 99995, 99995e3, 99995e6, 99995e9, 1.005e12, 1.015e9, 2.675e6) {
 		for _, f := range []float64{edge, -edge, math.Nextafter(edge, 0), math.Nextafter(-edge, 0), math.Nextafter(edge, math.Inf(1)), math.Nextafter(-edge, math.Inf(-1))} {
-			tr.add("["+NumberStr(f)+"]", "number %x", math.Float64bits(f))
+			tr.Add("["+NumberStr(f)+"]", "number %x", math.Float64bits(f))
 		}
 	}
-	tr.compare(t)
+	tr.Compare(t)
 }
 
 // oracleTypes are the types a value can be asked for.
@@ -223,27 +128,27 @@ func oracleValue(typ Type, bits uint64) (Value, string) {
 	switch typ {
 	case Type64, TypeU64, TypeDouble:
 		v := RawValue(typ, bits)
-		return v, fmt.Sprintf("1 %d %s", typ, hexOf(nativeBytes(bits, 8)))
+		return v, fmt.Sprintf("1 %d %s", typ, clib.Hex(nativeBytes(bits, 8)))
 	case TypeFloat:
 		v := RawValue(typ, bits&math.MaxUint32)
-		return v, fmt.Sprintf("1 %d %s", typ, hexOf(nativeBytes(bits, 4)))
+		return v, fmt.Sprintf("1 %d %s", typ, clib.Hex(nativeBytes(bits, 4)))
 	}
 	bits &= math.MaxUint32
 	return RawValue(typ, bits), fmt.Sprintf("0 0 %x", bits)
 }
 
 func TestOracleExtract(t *testing.T) {
-	var tr trial
+	var tr clib.Trial
 	add := func(v Value, asked string, from, to Type) {
 		got, err := v.Extract(from, to)
 		ours := fmt.Sprintf("%d %x", Code(err), got.Bits())
 		if err == nil && to == TypeString || err == nil && to == TypeAggregate {
-			ours = "0 " + hexOf(got.Bytes())
+			ours = "0 " + clib.Hex(got.Bytes())
 			if to == TypeString {
-				ours = "0 " + hexOf(ctext.Bytes(got.Bytes()))
+				ours = "0 " + clib.Hex(ctext.Bytes(got.Bytes()))
 			}
 		}
-		tr.add(ours, "extract %s %d %d", asked, from, to)
+		tr.Add(ours, "extract %s %d %d", asked, from, to)
 	}
 	for _, bits := range awkward(newRand(t), 300) {
 		for _, typ := range []Type{Type32, TypeU32, Type64, TypeU64, TypeFloat, TypeDouble, TypeUnknown} {
@@ -266,20 +171,20 @@ func TestOracleExtract(t *testing.T) {
 				add(v, asked, from, to)
 			}
 			for _, s := range []string{"", "a", "hello", "a\x00b"} {
-				add(StringValue(s), "1 6 "+hexOf(s+"\x00"), from, to)
-				add(BytesValue(TypeAggregate, []byte(s)), "1 7 "+hexOf(s), from, to)
-				add(BytesValue(TypeAggregateStatic, []byte(s)), "1 8 "+hexOf(s), from, to)
+				add(StringValue(s), "1 6 "+clib.Hex(s+"\x00"), from, to)
+				add(BytesValue(TypeAggregate, []byte(s)), "1 7 "+clib.Hex(s), from, to)
+				add(BytesValue(TypeAggregateStatic, []byte(s)), "1 8 "+clib.Hex(s), from, to)
 			}
 		}
 	}
-	tr.compare(t)
+	tr.Compare(t)
 }
 
 func TestOracleConvScale(t *testing.T) {
 	r := newRand(t)
-	var tr trial
+	var tr clib.Trial
 	// Where the powers overflow to 0, C dies of the division.
-	tr.equal = func(_, ours, theirs string) bool {
+	tr.Equal = func(_, ours, theirs string) bool {
 		return theirs == "died" && ours == fmt.Sprintf("%d 0", ErrConv)
 	}
 	for range 20000 {
@@ -307,15 +212,15 @@ func TestOracleConvScale(t *testing.T) {
 		if err != nil {
 			ours = fmt.Sprintf("%d 0", Code(err))
 		}
-		tr.add(ours, "scale %d %x %x %x", typ, bits, from.Pack(), to.Pack())
+		tr.Add(ours, "scale %d %x %x %x", typ, bits, from.Pack(), to.Pack())
 	}
-	tr.compare(t)
+	tr.Compare(t)
 }
 
 func TestOracleParseUnits(t *testing.T) {
 	r := newRand(t)
-	var tr trial
-	tr.equal = func(question, ours, theirs string) bool {
+	var tr clib.Trial
+	tr.Equal = func(question, ours, theirs string) bool {
 		// C's pow and ours may differ in the last bits.
 		a, b := strings.Fields(ours), strings.Fields(theirs)
 		if len(a) != 3 || len(b) != 3 || a[0] != b[0] || a[1] != b[1] {
@@ -332,7 +237,7 @@ func TestOracleParseUnits(t *testing.T) {
 		if e, ok := errors.AsType[*UnitsError](err); ok {
 			reason = e.Reason
 		}
-		tr.add(fmt.Sprintf("%d %x %x %s", Code(err), u.Pack(), math.Float64bits(mult), reason), "parse %s", hexOf(s))
+		tr.Add(fmt.Sprintf("%d %x %x %s", Code(err), u.Pack(), math.Float64bits(mult), reason), "parse %s", clib.Hex(s))
 	}
 	words := []string{
 		"nanoseconds", "nanosecond", "nanosec", "ns", "microseconds", "microsec", "us", "millisec", "ms", "msec", "usec", "nsec",
@@ -367,14 +272,14 @@ func TestOracleParseUnits(t *testing.T) {
 	for range 2000 {
 		add(UnpackUnits(r.Uint32()).String())
 	}
-	tr.compare(t)
+	tr.Compare(t)
 }
 
 func TestOraclePrint(t *testing.T) {
 	r := newRand(t)
-	var tr trial
+	var tr clib.Trial
 	add := func(v Value, asked string, from Type, width int) {
-		tr.add(hexOf(v.AppendPrint(nil, from, width, time.UTC)), "print %s %d %d", asked, from, width)
+		tr.Add(clib.Hex(v.AppendPrint(nil, from, width, time.UTC)), "print %s %d %d", asked, from, width)
 	}
 	widths := []int{0, 1, 2, 8, 25, 80}
 	for _, bits := range awkward(r, 500) {
@@ -390,7 +295,7 @@ func TestOraclePrint(t *testing.T) {
 			add(v, asked, TypeNoSupport, width)
 			if typ <= TypeDouble {
 				atom := fmt.Sprintf("atom %d %x", typ, v.Bits())
-				tr.add(hexOf(v.String()), "%s", atom)
+				tr.Add(clib.Hex(v.String()), "%s", atom)
 			}
 		}
 	}
@@ -410,23 +315,23 @@ func TestOraclePrint(t *testing.T) {
 	for _, s := range texts {
 		for _, width := range widths {
 			for _, from := range []Type{TypeString, TypeAggregate, TypeUnknown, TypeAggregateStatic, Type64, 42} {
-				add(StringValue(s), "1 6 "+hexOf(s+"\x00"), from, width)
-				add(BytesValue(TypeAggregate, []byte(s)), "1 7 "+hexOf(s), from, width)
-				add(BytesValue(TypeAggregateStatic, []byte(s)), "1 8 "+hexOf(s), from, width)
+				add(StringValue(s), "1 6 "+clib.Hex(s+"\x00"), from, width)
+				add(BytesValue(TypeAggregate, []byte(s)), "1 7 "+clib.Hex(s), from, width)
+				add(BytesValue(TypeAggregateStatic, []byte(s)), "1 8 "+clib.Hex(s), from, width)
 			}
 		}
-		tr.add(hexOf(StringValue(s).String()), "atom 6 %s", hexOf(s))
-		tr.add(hexOf(BytesValue(TypeAggregate, []byte(s)).String()), "atom 7 %s 7", hexOf(s))
-		tr.add(hexOf(BytesValue(TypeAggregateStatic, []byte(s)).String()), "atom 8 %s 8", hexOf(s))
+		tr.Add(clib.Hex(StringValue(s).String()), "atom 6 %s", clib.Hex(s))
+		tr.Add(clib.Hex(BytesValue(TypeAggregate, []byte(s)).String()), "atom 7 %s 7", clib.Hex(s))
+		tr.Add(clib.Hex(BytesValue(TypeAggregateStatic, []byte(s)).String()), "atom 8 %s 8", clib.Hex(s))
 	}
 	for _, typ := range []Type{-1, 255, 11, 12345} {
-		tr.add(hexOf(RawValue(typ, 0).String()), "atom %d 0", typ)
+		tr.Add(clib.Hex(RawValue(typ, 0).String()), "atom %d 0", typ)
 	}
 	for range 200 {
 		ts := Timestamp{r.Int64N(1 << 31), r.Int32N(1e9)}
-		tr.add(string(ts.AppendHighResStamp(append(ts.AppendStamp(nil, time.UTC), ' '), time.UTC)), "stamp %d %d", ts.Sec, ts.Nsec)
+		tr.Add(string(ts.AppendHighResStamp(append(ts.AppendStamp(nil, time.UTC), ' '), time.UTC)), "stamp %d %d", ts.Sec, ts.Nsec)
 	}
-	tr.compare(t)
+	tr.Compare(t)
 }
 
 // nativeBytes returns the low n bytes of bits in this machine's order.

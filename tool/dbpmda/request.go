@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/tool/report"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -112,7 +113,7 @@ func (s *session) desc(id pcp.PMID) (pcp.Desc, bool) {
 	var ans wire.Desc
 	ok := s.ask(callDesc, &wire.DescReq{PMID: id}, &ans)
 	if ok && s.debug["pdu"] {
-		s.printf("%s", ans.Desc.AppendPrint(nil))
+		s.printf("%s", report.AppendDesc(nil, &ans.Desc))
 	}
 	return ans.Desc, ok
 }
@@ -121,7 +122,7 @@ func (s *session) printDesc(id pcp.PMID) bool {
 	s.printf("PMID: %s\n", id)
 	desc, ok := s.desc(id)
 	if ok && (!s.debug["pdu"] || s.conn.InProc) {
-		s.printf("%s", desc.AppendPrint(nil))
+		s.printf("%s", report.AppendDesc(nil, &desc))
 	}
 	return ok
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/tool/report"
 )
 
 // appendEvent dumps the event records of one value.
@@ -42,37 +43,20 @@ func (d *dumper) appendEvent(b []byte, m *metric, v pcp.Value) []byte {
 		b = append(b, 's')
 	}
 	b = append(b, '\n')
-	for i := range records {
-		b = d.appendEventRecord(b, m, i, &records[i])
+	layout := report.Events{
+		Missed: "        ",
+		None:   "\t          No parameters",
+		Head: func(b []byte, i int, r *pcp.EventRecord) []byte {
+			b = fmt.Appendf(b, "        --- event record [%d] timestamp ", i)
+			if m.desc.Type == pcp.TypeHighResEvent {
+				return r.Time.AppendHighResStamp(b, d.loc)
+			}
+			// Always with microseconds, whatever the version of the archive.
+			return d.appendEventStamp(b, r.Time)
+		},
+		Param: d.appendParam,
 	}
-	return b
-}
-
-func (d *dumper) appendEventRecord(b []byte, m *metric, i int, r *pcp.EventRecord) []byte {
-	b = fmt.Appendf(b, "        --- event record [%d] timestamp ", i)
-	if m.desc.Type == pcp.TypeHighResEvent {
-		b = r.Time.AppendHighResStamp(b, d.loc)
-	} else {
-		// Always with microseconds, whatever the version of the archive.
-		b = d.appendEventStamp(b, r.Time)
-	}
-	n := len(r.Params)
-	if r.Flags != 0 {
-		b = fmt.Appendf(b, " flags 0x%x (%s) ---\n", uint32(r.Flags), r.Flags)
-		n++
-	} else if n > 0 {
-		b = append(b, " ---\n"...)
-	}
-	if r.Flags&pcp.EventMissed != 0 {
-		return fmt.Appendf(b, "        ==> %d missed event records\n", int32(r.Missed))
-	}
-	if n == 0 {
-		return append(b, " ---\n\t          No parameters\n"...)
-	}
-	for k := range r.Params {
-		b = d.appendParam(b, &r.Params[k])
-	}
-	return b
+	return layout.Append(b, records)
 }
 
 func (d *dumper) appendParam(b []byte, p *pcp.EventParam) []byte {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-pcp/pcp/internal/hashorder"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/report"
 )
 
 func (d *dumper) printf(format string, args ...any) { d.b = fmt.Appendf(d.b, format, args...) }
@@ -85,7 +86,7 @@ func (d *dumper) dumpDescs() {
 			d.printf("<noname>")
 		}
 		d.printf(")\n")
-		d.b = desc.AppendPrint(d.b)
+		d.b = report.AppendDesc(d.b, desc)
 		d.flush(d.writeAt)
 	}
 }
@@ -102,7 +103,7 @@ func (d *dumper) dumpLabels() {
 			d.b = append(d.appendStamp(d.b, l.Time), '\n')
 			last = l.Time
 		}
-		d.b = pcp.AppendLabelSets(d.b, l.Ident, l.Level, l.Sets)
+		d.b = report.AppendLabelSets(d.b, l.Ident, l.Level, l.Sets)
 		d.flush(d.writeAt)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/tool/report"
 )
 
 // A cache keeps what many metrics share.
@@ -16,34 +17,11 @@ type cache struct {
 	domains map[pcp.InDom]*domain
 	levels  map[labelKey]pcp.LabelSet
 	insts   map[pcp.InDom][]pcp.LabelSet
-	params  map[pcp.PMID]param
+	params  report.Params
 
 	cluster      uint32 // of clusterSet
 	clusterKnown bool
 	clusterSet   pcp.LabelSet
-}
-
-// A param is what is known about the metric of an event's parameter.
-type param struct {
-	name string
-	typ  pcp.Type
-}
-
-// param returns the name and type of a metric, as far as they are known.
-func (c *cache) param(ctx context.Context, from *pmapi.Context, id pcp.PMID) (string, pcp.Type) {
-	p, ok := c.params[id]
-	if !ok {
-		p.typ = pcp.TypeUnknown
-		p.name, _ = from.NameID(ctx, id)
-		if desc, err := from.LookupDesc(ctx, id); err == nil {
-			p.typ = desc.Type
-		}
-		if c.params == nil {
-			c.params = map[pcp.PMID]param{}
-		}
-		c.params[id] = p
-	}
-	return p.name, p.typ
 }
 
 // forgetInstances makes the instances be looked up again: they change.

@@ -2,10 +2,12 @@ package info
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/report"
 )
 
 // eventRecords prints the records in a value.
@@ -19,29 +21,20 @@ func (r *reporter) eventRecords(ctx context.Context, v pcp.Value) {
 		r.env.Fatalf("%s: %s", name, cli.ErrText(err))
 		return
 	}
-	for i := range records {
-		rec := &records[i]
-		r.printf("    --- event record [%d] timestamp ", i)
-		if v.Type() == pcp.TypeHighResEvent {
-			r.out = rec.Time.AppendHighResStamp(r.out, r.loc)
-		} else {
-			r.out = rec.Time.AppendStamp(r.out, r.loc)
-		}
-		switch {
-		case rec.Flags != 0:
-			r.printf(" flags 0x%x (%s) ---\n", uint32(rec.Flags), rec.Flags)
-		case len(rec.Params) == 0:
-			r.printf(" ---\n\tNo parameters\n")
-		default:
-			r.printf(" ---\n")
-		}
-		if rec.Flags&pcp.EventMissed != 0 {
-			r.printf("        ==> %d missed event records\n", int32(rec.Missed))
-		}
-		for j := range rec.Params {
-			r.eventParam(ctx, &rec.Params[j])
-		}
+	layout := report.Events{
+		Missed: "        ",
+		None:   "\tNo parameters",
+		Head: func(b []byte, i int, rec *pcp.EventRecord) []byte {
+			b = fmt.Appendf(b, "    --- event record [%d] timestamp ", i)
+			return report.AppendEventTime(b, rec, v.Type(), r.loc)
+		},
+		Param: func(b []byte, p *pcp.EventParam) []byte {
+			r.out = b
+			r.eventParam(ctx, p)
+			return r.out
+		},
 	}
+	r.out = layout.Append(r.out, records)
 }
 
 func (r *reporter) eventParam(ctx context.Context, p *pcp.EventParam) {

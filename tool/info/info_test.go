@@ -26,16 +26,6 @@ func TestScanNumbers(t *testing.T) {
 	f("", "[]")
 }
 
-// TestDesc checks types and semantics that no agent has.
-func TestDesc(t *testing.T) {
-	r := &reporter{want: wants{fullInDom: true}}
-	r.desc(&pcp.Desc{Type: 42, Sem: 9, InDom: pcp.NewInDom(60, 1)})
-	const want = "    Data Type: ??? (42)  InDom: 60.1 = 251658241 = 0xf000001\n    Semantics: ??? (9)  Units: none\n"
-	if got := string(r.out); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
 func TestHelpText(t *testing.T) {
 	f := func(text string, err error, want string) {
 		t.Helper()

@@ -70,9 +70,7 @@ func (r *reporter) jsonValues(ctx context.Context, m *metric, line *jsonMetric) 
 	}
 	for i := range m.vs.Values {
 		v := &m.vs.Values[i]
-		value := pcpjson.Value(*v, m.desc.Type, func(id pcp.PMID) (string, pcp.Type) {
-			return r.cache.param(ctx, r.c, id)
-		})
+		value := pcpjson.Value(*v, m.desc.Type, r.cache.params.Namer(ctx, r.c))
 		if m.desc.InDom == pcp.InDomNull {
 			line.Value = value
 			return

@@ -8,6 +8,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/report"
 	"github.com/go-pcp/pcp/tool/source"
 )
 
@@ -188,7 +189,7 @@ func (r *reporter) metric(ctx context.Context, m *metric) {
 	}
 	r.out = append(r.out, '\n')
 	if w.desc {
-		r.desc(&m.desc)
+		r.out = report.AppendFullDesc(r.out, &m.desc, w.fullInDom)
 	}
 	if w.series {
 		r.metricSeries(ctx, m)
@@ -308,54 +309,6 @@ func (r *reporter) helpText(text string, err error) {
 	default:
 		r.printf("Help:\n%s\n", text)
 	}
-}
-
-func (r *reporter) desc(d *pcp.Desc) {
-	r.printf("    Data Type: %s", typeText(d.Type))
-	r.printf("  InDom: %s", d.InDom)
-	if r.want.fullInDom {
-		r.printf(" = %d =", uint32(d.InDom))
-	}
-	r.printf(" 0x%x\n    Semantics: %s", uint32(d.InDom), d.Sem)
-	if d.Sem.String() == "???" {
-		r.printf(" (%d)", int32(d.Sem))
-	}
-	units := d.Units.String()
-	if units == "" {
-		units = "none"
-	}
-	r.printf("  Units: %s\n", units)
-}
-
-// typeText describes a type in words.
-func typeText(t pcp.Type) string {
-	switch t {
-	case pcp.Type32:
-		return "32-bit int"
-	case pcp.TypeU32:
-		return "32-bit unsigned int"
-	case pcp.Type64:
-		return "64-bit int"
-	case pcp.TypeU64:
-		return "64-bit unsigned int"
-	case pcp.TypeFloat:
-		return "float"
-	case pcp.TypeDouble:
-		return "double"
-	case pcp.TypeString:
-		return "string"
-	case pcp.TypeAggregate:
-		return "aggregate"
-	case pcp.TypeAggregateStatic:
-		return "static aggregate"
-	case pcp.TypeEvent:
-		return "event record array"
-	case pcp.TypeHighResEvent:
-		return "highres event record array"
-	case pcp.TypeNoSupport:
-		return "Not Supported"
-	}
-	return "??? (" + strconv.Itoa(int(t)) + ")"
 }
 
 // values prints the values of a metric.

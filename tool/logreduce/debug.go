@@ -2,9 +2,11 @@ package logreduce
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/report"
 )
 
 // debug says what -D asked for.
@@ -24,15 +26,8 @@ func (x *reducer) describeDebug(m *metric, out pcp.Desc) {
 	if !x.debug.setup {
 		return
 	}
-	var b []byte
-	for i, name := range x.meta.Names(m.id) {
-		if i > 0 {
-			b = append(b, " or "...)
-		}
-		b = append(b, name...)
-	}
 	fmt.Fprintf(x.env.Stderr, "metric: \"%s\" (%s)\ninput descriptor:\n%soutput descriptor (added to archive):\n%s",
-		b, m.id, m.desc.AppendPrint(nil), out.AppendPrint(nil))
+		strings.Join(x.meta.Names(m.id), " or "), m.id, report.AppendDesc(nil, &m.desc), report.AppendDesc(nil, &out))
 	if m.indom != nil {
 		fmt.Fprintf(x.env.Stderr, "    indom %s -> (%p)\n", m.indom.id, m.indom)
 	}

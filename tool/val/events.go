@@ -6,13 +6,8 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/report"
 )
-
-// An eventMetric is what is known about a parameter of event records.
-type eventMetric struct {
-	name string
-	desc pcp.Desc
-}
 
 // eventValues prints the event records of a sample.
 func (x *viewer) eventValues(ctx context.Context, s *sample) int {
@@ -45,68 +40,33 @@ func (x *viewer) eventRecords(ctx context.Context, v pcp.Value) {
 		return
 	}
 	x.printf(" %d event records\n", len(records))
-	for i := range records {
-		r := &records[i]
-		x.out = append(x.out, "  "...)
-		if v.Type() == pcp.TypeHighResEvent {
-			x.out = r.Time.AppendHighResStamp(x.out, x.loc)
-		} else {
-			x.out = r.Time.AppendStamp(x.out, x.loc)
-		}
-		x.printf(" --- event record [%d]", i)
-		switch {
-		case r.Flags != 0:
-			x.printf(" flags 0x%x (%s) ---\n", uint32(r.Flags), r.Flags)
-		case len(r.Params) == 0:
-			x.printf(" ---\n    ==> No parameters\n")
-		default:
-			x.printf(" ---\n")
-		}
-		if r.Flags&pcp.EventMissed != 0 {
-			x.printf("    ==> %d missed event records\n", int32(r.Missed))
-		}
-		for j := range r.Params {
-			x.eventParam(ctx, &r.Params[j])
-		}
+	layout := report.Events{
+		Missed: "    ",
+		None:   "    ==> No parameters",
+		Head: func(b []byte, i int, r *pcp.EventRecord) []byte {
+			b = report.AppendEventTime(append(b, "  "...), r, v.Type(), x.loc)
+			return fmt.Appendf(b, " --- event record [%d]", i)
+		},
+		Param: func(b []byte, p *pcp.EventParam) []byte { return x.eventParam(ctx, b, p) },
 	}
+	x.out = layout.Append(x.out, records)
 }
 
-// eventMetric returns what is known about a parameter. It remembers it; an
-// error says what failed.
-func (x *viewer) eventMetric(ctx context.Context, id pcp.PMID) (*eventMetric, error) {
-	if m := x.eventMetrics[id]; m != nil {
-		return m, nil
+func (x *viewer) eventParam(ctx context.Context, b []byte, p *pcp.EventParam) []byte {
+	m := x.params.Lookup(ctx, x.c, p.PMID)
+	switch {
+	case m.NameErr != nil:
+		return fmt.Appendf(b, "\t%s: pmNameID: %s\n", p.PMID, cli.ErrText(m.NameErr))
+	case m.DescErr != nil:
+		return fmt.Appendf(b, "\t%s: pmLookupDesc: %s\n", m.Name, cli.ErrText(m.DescErr))
 	}
-	m := &eventMetric{}
-	var err error
-	if m.name, err = x.c.NameID(ctx, id); err != nil {
-		return nil, fmt.Errorf("%s: pmNameID: %s", id, cli.ErrText(err))
+	b = append(append(b, "    "...), m.Name...)
+	if m.Desc.InDom != pcp.InDomNull {
+		b = fmt.Appendf(b, "[%d]", p.Value.Inst)
 	}
-	if m.desc, err = x.c.LookupDesc(ctx, id); err != nil {
-		return nil, fmt.Errorf("%s: pmLookupDesc: %s", m.name, cli.ErrText(err))
+	b = append(b, ' ')
+	if m.Desc.Type == pcp.TypeAggregate || m.Desc.Type == pcp.TypeAggregateStatic {
+		return fmt.Appendf(b, "[%x]\n", p.Value.Bytes())
 	}
-	if x.eventMetrics == nil {
-		x.eventMetrics = map[pcp.PMID]*eventMetric{}
-	}
-	x.eventMetrics[id] = m
-	return m, nil
-}
-
-func (x *viewer) eventParam(ctx context.Context, p *pcp.EventParam) {
-	m, err := x.eventMetric(ctx, p.PMID)
-	if err != nil {
-		x.printf("\t%v\n", err)
-		return
-	}
-	x.printf("    %s", m.name)
-	if m.desc.InDom != pcp.InDomNull {
-		x.printf("[%d]", p.Value.Inst)
-	}
-	x.out = append(x.out, ' ')
-	if m.desc.Type == pcp.TypeAggregate || m.desc.Type == pcp.TypeAggregateStatic {
-		x.printf("[%x]\n", p.Value.Bytes())
-		return
-	}
-	x.out = p.Value.AppendPrint(x.out, m.desc.Type, 1, x.loc)
-	x.out = append(x.out, '\n')
+	return append(p.Value.AppendPrint(b, m.Desc.Type, 1, x.loc), '\n')
 }

@@ -44,13 +44,7 @@ func (x *viewer) jsonSample(ctx context.Context, s, prev *sample) {
 				value = json.RawMessage("null")
 			}
 		} else {
-			value = pcpjson.Value(*v, x.desc.Type, func(id pcp.PMID) (string, pcp.Type) {
-				m, err := x.eventMetric(ctx, id)
-				if err != nil {
-					return "", pcp.TypeUnknown
-				}
-				return m.name, m.desc.Type
-			})
+			value = pcpjson.Value(*v, x.desc.Type, x.params.Namer(ctx, x.c))
 		}
 		if x.desc.InDom == pcp.InDomNull {
 			line.Value = value

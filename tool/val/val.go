@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/report"
 	"github.com/go-pcp/pcp/tool/source"
 )
 
@@ -130,7 +131,7 @@ type viewer struct {
 	reported   bool
 	out        []byte
 
-	eventMetrics map[pcp.PMID]*eventMetric
+	params report.Params // of event records
 }
 
 func (x *viewer) own(o *cli.Options, opt *cli.Option, arg string) bool {
