@@ -14,20 +14,20 @@ import (
 
 // cleanup reports that an agent is gone and how it ended, and writes the trace
 // of the events that led to it.
-func (s *Server) cleanup(ag *agent, in, out int, how string) {
-	s.events.Add(trace.Event{Kind: trace.DelAgent, Who: ag.spec.Domain, P1: int32(in), P2: int32(out)})
-	s.log.Info("CleanupAgent ...")
-	fmt.Fprintf(s.cfg.Report, "Cleanup %q agent (dom %d):%s\n", ag.name(), ag.spec.Domain, how)
-	if s.events.On() {
-		s.events.Dump()
+func (h *host) cleanup(ag *agent, in, out int, how string) {
+	h.Trace.Add(trace.Event{Kind: trace.DelAgent, Who: ag.spec.Domain, P1: int32(in), P2: int32(out)})
+	h.Log.Info("CleanupAgent ...")
+	fmt.Fprintf(h.Report, "Cleanup %q agent (dom %d):%s\n", ag.name(), ag.spec.Domain, how)
+	if h.Trace.On() {
+		h.Trace.Dump()
 	}
 }
 
 // tellRemoved reports that an agent, which has been stopped, was removed from the
 // configuration.
-func (s *Server) tellRemoved(ag *agent) {
+func (h *host) tellRemoved(ag *agent) {
 	in, out, how := ag.be.ended()
-	s.cleanup(ag, in, out, " unconfigured"+how)
+	h.cleanup(ag, in, out, " unconfigured"+how)
 }
 
 // A spawnError says that a program could not be started.

@@ -202,7 +202,7 @@ func (c *client) finishFetch() error {
 	j.remotes.Wait()
 	if j.crowded {
 		j.crowded = false
-		c.s.crowd.leave()
+		c.s.backend.crowd.leave()
 	}
 	if c.last > maxKeep || len(j.ids) > keepMetrics {
 		c.borrowOut()

@@ -54,7 +54,7 @@ func (c *client) askRemotes() {
 		default:
 			if start.IsZero() {
 				start = time.Now()
-				alone, j.crowded = c.s.crowd.enter(c.s.now()), true
+				alone, j.crowded = c.s.backend.crowd.enter(c.s.backend.now()), true
 			}
 			if !alone || !p.ag.be.sendFetch(c, p, start) {
 				j.remotes.Go(func() { c.fetchRemote(p) })

@@ -3,7 +3,6 @@ package pmcd
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"runtime"
 	"slices"
 	"sync"
@@ -28,7 +27,7 @@ import (
 type local struct {
 	inProcess
 	ag *agent
-	s  *Server
+	h  *host
 
 	run *pmda.Runner
 
@@ -87,8 +86,8 @@ const (
 	given                 // up: the agent hangs. What was lent to it is lost
 )
 
-func newLocal(s *Server, ag *agent, impl pmda.Agent) *local {
-	l := &local{ag: ag, s: s, run: pmda.NewRunner(impl, pmda.RunnerOptions{Name: ag.name(), Log: s.log})}
+func newLocal(h *host, ag *agent, impl pmda.Agent) *local {
+	l := &local{ag: ag, h: h, run: pmda.NewRunner(impl, pmda.RunnerOptions{Name: ag.name(), Log: h.Log})}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -125,8 +124,8 @@ func (l *local) acquire(c *client, p *part, without func(*client)) (*turn, verdi
 func (l *local) begin(t *turn) {
 	l.owner = t
 	t.ctx = l.ctx
-	l.began.Store(l.s.now())
-	if timeout := l.s.agentTimeout(); timeout > 0 && (!l.armed || timeout < l.limit) {
+	l.began.Store(l.h.now())
+	if timeout := l.h.Timeout(); timeout > 0 && (!l.armed || timeout < l.limit) {
 		l.armed, l.limit = true, timeout
 		if l.timer == nil {
 			l.timer = time.AfterFunc(timeout, l.watch)
@@ -144,11 +143,11 @@ func (l *local) back(t *turn) bool {
 	if !t.abandoned {
 		return true
 	}
-	took := time.Duration(l.s.now() - l.began.Load())
+	took := time.Duration(l.h.now() - l.began.Load())
 	l.owner = nil
 	l.ag.notReady.Store(false)
 	l.mu.Unlock()
-	l.s.log.Warn("agent answers again", "agent", l.ag.name(), "after", took.Round(time.Millisecond))
+	l.h.Log.Warn("agent answers again", "agent", l.ag.name(), "after", took.Round(time.Millisecond))
 	return false
 }
 
@@ -195,19 +194,19 @@ func (l *local) takeFetches() {
 func (l *local) watch() {
 	l.mu.Lock()
 	l.armed = false
-	timeout := l.s.agentTimeout()
+	timeout := l.h.Timeout()
 	if l.owner == nil || l.owner.abandoned || timeout <= 0 {
 		l.mu.Unlock()
 		return
 	}
-	if left := timeout - time.Duration(l.s.now()-l.began.Load()); left > 0 {
+	if left := timeout - time.Duration(l.h.now()-l.began.Load()); left > 0 {
 		l.armed, l.limit = true, timeout
 		l.timer.Reset(left)
 		l.mu.Unlock()
 		return
 	}
 	l.giveUp()
-	l.s.log.Error("agent does not answer; its requests are refused until it does",
+	l.h.Log.Error("agent does not answer; its requests are refused until it does",
 		l.doing("agent", l.ag.name(), "timeout", timeout)...)
 }
 
@@ -285,14 +284,14 @@ func (l *local) refreshGroup(t *turn) error {
 		l.check(t, t)
 		return nil
 	}
-	if l.cost > cheapRefresh && l.s.numClients.Load() > 1 {
+	if l.cost > cheapRefresh && l.h.Clients() > 1 {
 		// Requests that have come but were not looked at yet join the queue.
 		runtime.Gosched()
 	}
 	if !l.back(t) {
 		return errAbandoned
 	}
-	l.began.Store(l.s.now())
+	l.began.Store(l.h.now())
 	l.takeFetches()
 	group := l.group
 	l.mu.Unlock()
@@ -305,7 +304,7 @@ func (l *local) refreshGroup(t *turn) error {
 		return nil
 	}
 	err := l.run.Refresh(t.ctx, ids)
-	took := l.s.now() - l.began.Load()
+	took := l.h.now() - l.began.Load()
 	if !l.back(t) {
 		return errAbandoned
 	}
@@ -363,11 +362,11 @@ func (l *local) fetchOne(t, other *turn) {
 	if p.err != nil {
 		return
 	}
-	l.began.Store(l.s.now())
+	l.began.Store(l.h.now())
 	p.req = pmda.FetchRequest{Client: &other.c.pub, Profile: p.profile, PMIDs: p.ids, Result: &p.res}
 	var state wire.State
 	if state, p.err = l.run.Values(t.ctx, &p.req); state != 0 {
-		l.s.mark(state)
+		l.h.Changed(state)
 	}
 }
 
@@ -408,7 +407,7 @@ func (l *local) introduce(c *client, without func(*client)) error {
 		return err
 	}
 	if err != nil {
-		l.s.lines.write(slog.LevelWarn, "attributes "+l.ag.name(), "agent refused a client's attributes", "agent", l.ag.name(), "client", c.name, "err", err)
+		l.h.Warn("attributes "+l.ag.name(), "agent refused a client's attributes", "agent", l.ag.name(), "client", c.name, "err", err)
 	}
 	return nil
 }

@@ -1,16 +1,14 @@
 package pmcd
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
 )
 
 const (
-	// logInterval is how long lines and bytes are counted before the next begin.
+	// logInterval is how long lines are counted before the next begin.
 	logInterval = time.Minute
 	// maxClientLines is how many lines of a kind about clients are written in a
 	// logInterval. One line at its end counts the rest.
@@ -18,9 +16,6 @@ const (
 	// maxLineKinds is how many kinds are counted apart. There are some dozens;
 	// all others count as one more kind.
 	maxLineKinds = 64
-	// maxAgentOutput is how many bytes of an agent's standard error are written
-	// to the log in a logInterval.
-	maxAgentOutput = 64 << 10
 )
 
 // A lineLimiter writes lines that clients can cause as often as they like, such
@@ -109,66 +104,4 @@ func (l *lineLimiter) close() {
 			l.tell(k)
 		}
 	}
-}
-
-// An outputLimiter passes on what an agent's process writes to its standard
-// error, up to maxAgentOutput: an agent in trouble must not fill the disk. It
-// accepts the rest too and drops it, so that the agent neither waits nor notices
-// when the log cannot be written to.
-type outputLimiter struct {
-	out   io.Writer
-	log   *slog.Logger
-	agent string
-
-	mu      sync.Mutex
-	timer   *time.Timer // of the interval; nil outside of one
-	written int
-	dropped int
-	midLine bool // the last line written has no end yet
-}
-
-// Write implements io.Writer, and takes everything.
-func (o *outputLimiter) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.timer == nil {
-		o.timer = time.AfterFunc(logInterval, o.flush)
-	}
-	n := len(p)
-	if o.dropped > 0 {
-		n = 0 // what comes after a gap waits for the next interval
-	} else if room := maxAgentOutput - o.written; n > room {
-		n = bytes.LastIndexByte(p[:room], '\n') + 1
-		if n == 0 && o.written == 0 {
-			n = room // the beginning of one line that is longer
-		}
-	}
-	if n > 0 {
-		o.out.Write(p[:n])
-		o.written += n
-		o.midLine = p[n-1] != '\n'
-	}
-	o.dropped += len(p) - n
-	return len(p), nil
-}
-
-// flush ends the interval, and says how much was dropped.
-func (o *outputLimiter) flush() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.timer != nil {
-		o.timer.Stop()
-		o.timer = nil
-	}
-	dropped := o.dropped
-	o.written, o.dropped = 0, 0
-	if dropped == 0 {
-		return
-	}
-	if o.midLine {
-		io.WriteString(o.out, "\n")
-		o.midLine = false
-	}
-	o.log.Warn("agent's standard error: more than is kept was dropped", "agent", o.agent,
-		"bytes", dropped, "kept", maxAgentOutput, "within", logInterval.String())
 }

@@ -287,7 +287,7 @@ func (s *Server) exchange(t *table, unwanted, removed, fresh []*agent) {
 	s.table.Store(t)
 	stopAgents(unwanted)
 	for _, ag := range removed {
-		s.tellRemoved(ag)
+		s.backend.tellRemoved(ag)
 	}
 	s.startAgents(fresh)
 	for _, ag := range fresh {

@@ -23,7 +23,7 @@ import (
 // are pcp.ErrNoAgent from then on.
 type remote struct {
 	ag    *agent
-	s     *Server
+	h     *host
 	flags wire.Features // of its credentials; set before the first request
 
 	slot    slot      // held during an exchange; guards what follows
@@ -72,8 +72,8 @@ type sentProfile struct {
 	profile *pcp.Profile
 }
 
-func newRemote(s *Server, ag *agent) *remote {
-	return &remote{s: s, ag: ag, slot: make(slot, 1), inFD: -1, outFD: -1}
+func newRemote(h *host, ag *agent) *remote {
+	return &remote{h: h, ag: ag, slot: make(slot, 1), inFD: -1, outFD: -1}
 }
 
 // A slot is the right to use the connection to an agent. Unlike a mutex it
@@ -195,7 +195,7 @@ func (r *remote) answered(t wire.Type, h wire.Header, body []byte, err error) (w
 
 // traceError traces what went wrong with a PDU of a type.
 func (r *remote) traceError(kind trace.Kind, t wire.Type, err error) {
-	if !r.s.events.On() {
+	if !r.h.Trace.On() {
 		return
 	}
 	ev := trace.Event{Kind: kind, Who: r.outFD, P1: int32(t)}
@@ -205,7 +205,7 @@ func (r *remote) traceError(kind trace.Kind, t wire.Type, err error) {
 	if err != nil {
 		ev.P2 = int32(pcp.Code(err))
 	}
-	r.s.events.Add(ev)
+	r.h.Trace.Add(ev)
 }
 
 // replyType is the type of the reply to a request.
@@ -234,7 +234,7 @@ func (r *remote) setDeadlines() error { return r.setDeadlinesFrom(time.Now()) }
 // setDeadlinesFrom gives the agent its time for an exchange that began at start.
 func (r *remote) setDeadlinesFrom(start time.Time) error {
 	var end time.Time
-	if timeout := r.s.agentTimeout(); timeout > 0 {
+	if timeout := r.h.Timeout(); timeout > 0 {
 		end = start.Add(timeout)
 	}
 	if err := errors.Join(r.conn.SetReadDeadline(end), r.conn.SetWriteDeadline(end)); err != nil {
@@ -264,10 +264,10 @@ func (r *remote) send(from int32, p wire.PDU) error {
 
 // queue puts a PDU before the one that exchange will send.
 func (r *remote) queue(from int32, p wire.PDU) {
-	r.s.events.Out.Add(p.Type())
-	if r.s.events.On() && (p.Type() != wire.TypeAttr || r.s.debugging(DebugPDU)) {
+	r.h.Trace.Out.Add(p.Type())
+	if r.h.Trace.On() && (p.Type() != wire.TypeAttr || r.h.Trace.Showing()) {
 		// As in C attributes are not traced: each client brings some to all agents.
-		r.s.events.Sent(r.inFD, p)
+		r.h.Trace.Sent(r.inFD, p)
 	}
 	r.out = wire.Append(r.out, from, p)
 }
@@ -278,13 +278,13 @@ func (r *remote) receive() (wire.Header, []byte, error) { return r.received(r.pd
 func (r *remote) received(h wire.Header, body []byte, err error) (wire.Header, []byte, error) {
 	switch {
 	case err == nil:
-		r.s.events.In.Add(h.Type)
-		if r.s.events.On() {
-			r.s.events.Received(r.outFD, h, body)
+		r.h.Trace.In.Add(h.Type)
+		if r.h.Trace.On() {
+			r.h.Trace.Received(r.outFD, h, body)
 		}
 		return h, body, nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return h, nil, broken(pcp.ErrTimeout, "agent did not answer within %v", r.s.agentTimeout())
+		return h, nil, broken(pcp.ErrTimeout, "agent did not answer within %v", r.h.Timeout())
 	case errors.Is(err, io.EOF):
 		return h, nil, &protocolError{errAgentEOF}
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -321,7 +321,7 @@ func lost(err error) error {
 
 func (r *remote) decode(h wire.Header, body []byte, req, answer wire.PDU) error {
 	if h.Type != answer.Type() {
-		r.s.events.Add(trace.Event{Kind: trace.WrongPDU, Who: r.outFD, P1: int32(answer.Type()), P2: int32(h.Type)})
+		r.h.Trace.Add(trace.Event{Kind: trace.WrongPDU, Who: r.outFD, P1: int32(answer.Type()), P2: int32(h.Type)})
 		r.dropLocked(fmt.Errorf("agent answered a %v PDU with a %v PDU", req.Type(), h.Type))
 		return pcp.ErrIPC
 	}
@@ -456,7 +456,5 @@ func (r *remote) awaitReady() {
 		return
 	}
 	r.ag.notReady.Store(false)
-	r.s.log.Info("agent is ready", "agent", r.ag.name())
+	r.h.Log.Info("agent is ready", "agent", r.ag.name())
 }
-
-func (s *Server) agentTimeout() time.Duration { return time.Duration(s.timeout.Load()) }

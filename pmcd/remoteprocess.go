@@ -25,7 +25,7 @@ func (r *remote) dropLocked(why error) {
 	r.conn.Close()
 	r.conn = nil
 	reason, how := reasonProtocol, ""
-	if r.exited != nil && !r.s.stopping() {
+	if r.exited != nil && !r.h.stopping() {
 		// How it ended by itself says more about the reason.
 		select {
 		case <-r.exited:
@@ -80,21 +80,21 @@ func (r *remote) gone(reason int, how string, why error) {
 	r.ag.mu.Unlock()
 	r.ag.notReady.Store(false)
 	r.ag.fenced.Store(false)
-	if !r.ag.connected.Swap(false) || r.s.stopping() {
+	if !r.ag.connected.Swap(false) || r.h.stopping() {
 		return
 	}
-	r.s.log.Error("agent dropped", "agent", r.ag.name(), "domain", r.ag.spec.Domain, "err", why)
-	r.s.cleanup(r.ag, r.inFD, r.outFD, how)
-	r.s.mark(wire.DropAgent)
-	r.s.agentDied()
+	r.h.Log.Error("agent dropped", "agent", r.ag.name(), "domain", r.ag.spec.Domain, "err", why)
+	r.h.cleanup(r.ag, r.inFD, r.outFD, how)
+	r.h.Changed(wire.DropAgent)
+	r.h.Died()
 }
 
 // start brings the agent up: process, connection, credentials.
 func (r *remote) start() {
 	if err := r.connect(); err != nil {
-		io.WriteString(r.s.cfg.Report, r.startFailure(err))
+		io.WriteString(r.h.Report, r.startFailure(err))
 		attrs := []any{"agent", r.ag.name(), "domain", r.ag.spec.Domain, "err", err}
-		defer func() { r.s.log.Error("agent not started", attrs...) }()
+		defer func() { r.h.Log.Error("agent not started", attrs...) }()
 		r.slot.acquire()
 		defer r.slot.release()
 		if r.conn != nil {
@@ -115,7 +115,7 @@ func (r *remote) start() {
 	}
 	r.ag.notReady.Store(r.ag.spec.NotReady)
 	r.ag.connected.Store(true)
-	r.s.events.Add(trace.Event{Kind: trace.AddAgent, Who: r.ag.spec.Domain, P1: int32(r.inFD), P2: int32(r.outFD)})
+	r.h.Trace.Add(trace.Event{Kind: trace.AddAgent, Who: r.ag.spec.Domain, P1: int32(r.inFD), P2: int32(r.outFD)})
 	r.ag.mu.Lock()
 	r.ag.reason = 0
 	r.ag.mu.Unlock()
@@ -158,9 +158,9 @@ func (r *remote) spawn() (err error) {
 		return err
 	}
 	cmd := exec.Command(spec.Args[0], spec.Args[1:]...)
-	cmd.Dir = r.s.cfg.Dir
-	cmd.Env = append(os.Environ(), r.s.cfg.AgentEnv...)
-	output := &outputLimiter{out: r.s.cfg.AgentOutput, log: r.s.log, agent: r.ag.name()}
+	cmd.Dir = r.h.Dir
+	cmd.Env = append(os.Environ(), r.h.Env...)
+	output := &outputLimiter{out: r.h.Output, log: r.h.Log, agent: r.ag.name()}
 	cmd.Stderr = output
 	cmd.SysProcAttr = agentProcAttr()
 	cmd.WaitDelay = stopGrace // for grandchildren that keep the standard error
@@ -243,9 +243,9 @@ func (r *remote) dial() error {
 	if spec.Network != "unix" {
 		address = net.JoinHostPort("localhost", spec.Address)
 	}
-	end := time.Now().Add(r.s.cfg.CredsTimeout)
+	end := time.Now().Add(r.h.CredsTimeout)
 	for {
-		conn, err := net.DialTimeout(spec.Network, address, r.s.cfg.CredsTimeout)
+		conn, err := net.DialTimeout(spec.Network, address, r.h.CredsTimeout)
 		if err == nil {
 			r.slot.acquire()
 			r.connected(conn.(agentConn))
@@ -258,7 +258,7 @@ func (r *remote) dial() error {
 		select {
 		case <-r.exited:
 			return fmt.Errorf("agent's process ended: %w", err)
-		case <-r.s.closing:
+		case <-r.h.Closing:
 			return err
 		case <-time.After(dialPause):
 		}
@@ -269,12 +269,12 @@ const dialPause = 20 * time.Millisecond
 
 // negotiate takes the agent's credentials and sends the server's.
 func (r *remote) negotiate() error {
-	if err := r.conn.SetReadDeadline(time.Now().Add(r.s.cfg.CredsTimeout)); err != nil {
+	if err := r.conn.SetReadDeadline(time.Now().Add(r.h.CredsTimeout)); err != nil {
 		return err
 	}
 	h, body, err := r.receive()
 	if errors.Is(err, pcp.ErrTimeout) { // not that of later requests
-		return fmt.Errorf("initial exchange: no credentials within %v: %w", r.s.cfg.CredsTimeout, pcp.ErrTimeout)
+		return fmt.Errorf("initial exchange: no credentials within %v: %w", r.h.CredsTimeout, pcp.ErrTimeout)
 	}
 	if err != nil {
 		return fmt.Errorf("initial exchange: %w", err)
@@ -329,7 +329,7 @@ func (r *remote) stop() {
 			select {
 			case <-r.exited:
 			case <-time.After(killGrace):
-				r.s.log.Error("agent's process cannot be ended; it is left behind", "agent", r.ag.name(), "pid", r.ag.pid.Load())
+				r.h.Log.Error("agent's process cannot be ended; it is left behind", "agent", r.ag.name(), "pid", r.ag.pid.Load())
 				return
 			}
 		}

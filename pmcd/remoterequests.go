@@ -77,7 +77,7 @@ func (r *remote) takeRelay(p *part, body []byte) {
 func (r *remote) noteChanges(stamp pcp.Timestamp) {
 	if sec := stamp.Sec; sec > 0 && sec < 1<<6 {
 		if changes := wire.State(sec) & (wire.LabelChange | wire.NamesChange); changes != 0 {
-			r.s.mark(changes)
+			r.h.Changed(changes)
 		}
 	}
 }

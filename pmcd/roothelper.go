@@ -1,16 +1,11 @@
 package pmcd
 
 import (
-	"errors"
-	"fmt"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/rootproto"
-	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
 // A RootHelper is a connection to pmdaroot(1). A server that lacks privileges
@@ -26,18 +21,17 @@ type RootHelper struct {
 	// before New.
 	AskOnly bool
 
-	client *rootproto.Client
+	client   *rootproto.Client
+	launcher *launcher
 
-	mu       sync.Mutex
-	silent   bool           // the log says already that there is no helper
-	endings  map[int]ending // processes that ended, until they are asked for
-	awaited  map[int]bool   // processes that are waited for
-	checking sync.Mutex     // held while asking for endings
+	mu     sync.Mutex
+	silent bool // the log says already that there is no helper
 }
 
 // NewRootHelper returns the helper that listens at a path.
 func NewRootHelper(path string) *RootHelper {
-	return &RootHelper{client: rootproto.NewClient(path), endings: map[int]ending{}, awaited: map[int]bool{}}
+	client := rootproto.NewClient(path)
+	return &RootHelper{client: client, launcher: newLauncher(client)}
 }
 
 // DefaultRootPath is where the helper of an installation listens.
@@ -85,42 +79,14 @@ func (s *Server) connectRoot() {
 			continue
 		}
 		if err := s.cfg.Root.Connect(); err != nil {
-			s.cfg.Root.tellMissing(s, err)
+			s.missRoot(err)
 		}
 	}
 }
 
-// spawnByRoot asks the helper to start the agent's process. If there is no helper
-// or it refuses, done is false: the server must start the process itself.
-func (r *remote) spawnByRoot() (done bool, err error) {
-	h, spec := r.s.cfg.Root, &r.ag.spec
-	if h == nil || h.AskOnly || spec.Domain == rootDomain {
-		return false, nil
-	}
-	ipc := rootproto.IPCSocket
-	if spec.Kind == conf.Pipe {
-		ipc = rootproto.IPCPipe
-	}
-	p, err := h.client.Start(ipc, spec.Name, strings.Join(spec.Args, " "))
-	switch {
-	case errors.Is(err, pcp.ErrNotConn):
-		h.tellMissing(r.s, err)
-		return false, nil
-	case err != nil:
-		r.s.log.Warn("root helper does not start agent; it gets the privileges of the collector alone", "agent", spec.Name, "err", err)
-		return false, nil
-	case p.PID <= 0:
-		return false, nil
-	}
-	if spec.Kind == conf.Pipe {
-		r.connected(pipePair{p.In, p.Out})
-	}
-	r.runs(h.process(p.PID), p.PID)
-	return true, nil
-}
-
-// tellMissing logs once that there is no helper.
-func (h *RootHelper) tellMissing(s *Server, err error) {
+// missRoot logs once that there is no helper.
+func (s *Server) missRoot(err error) {
+	h := s.cfg.Root
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.silent {
@@ -135,100 +101,3 @@ func (h *RootHelper) tellMissing(s *Server, err error) {
 	}
 	s.log.Info("no root helper is configured: agents get the privileges of the collector alone, and containers cannot be looked into")
 }
-
-// A rootChild is a process that the helper started.
-type rootChild struct {
-	h    *RootHelper
-	pid  int
-	gone func()        // waits until it is
-	lost chan struct{} // closed when it cannot be ended
-	once sync.Once
-
-	end ending
-}
-
-func (h *RootHelper) process(pid int) *rootChild {
-	h.mu.Lock()
-	h.awaited[pid] = true
-	h.mu.Unlock()
-	return &rootChild{h: h, pid: pid, gone: goneFunc(pid), lost: make(chan struct{})}
-}
-
-func (c *rootChild) ending() ending { return c.end }
-func (c *rootChild) interrupt()     { c.h.client.Terminate(c.pid) }
-
-// kill kills it. If the helper is gone and we may not, it makes wait give up.
-func (c *rootChild) kill() {
-	err := c.h.client.Kill(c.pid)
-	if errors.Is(err, pcp.ErrNotConn) {
-		// Its pipes are closed, so that it should end.
-		c.once.Do(func() { close(c.lost) })
-	}
-}
-
-func (c *rootChild) wait() error {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.gone()
-	}()
-	select {
-	case <-done:
-	case <-c.lost:
-		return errors.New("it could not be ended, and is left behind")
-	}
-	end, err := c.h.ending(c.pid)
-	c.end = end
-	switch {
-	case err != nil:
-		return fmt.Errorf("how is not known: %w", err)
-	case end.exited && end.code == 0:
-		return nil
-	case end.exited:
-		return fmt.Errorf("exit status %d", end.code)
-	}
-	return fmt.Errorf("signal %d", end.signal)
-}
-
-// endingWait is how long the helper may take to notice that a process that is
-// gone has ended.
-const endingWait = 2 * time.Second
-
-// ending asks the helper how a process ended that is gone.
-func (h *RootHelper) ending(pid int) (ending, error) {
-	h.checking.Lock()
-	defer h.checking.Unlock()
-	defer func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.awaited, pid)
-		delete(h.endings, pid)
-	}()
-	for until := time.Now().Add(endingWait); ; time.Sleep(goneInterval) {
-		h.mu.Lock()
-		e, ok := h.endings[pid]
-		h.mu.Unlock()
-		if ok {
-			return e, nil
-		}
-		one, status, err := h.client.Wait()
-		switch {
-		case err != nil:
-			return ending{}, err
-		case one > 0:
-			h.mu.Lock()
-			if h.awaited[one] { // C's helper reports all its children
-				h.endings[one] = endingOfStatus(status)
-			}
-			h.mu.Unlock()
-			continue
-		case one < 0, time.Now().After(until):
-			// C's helper loses some: it also asks for them itself.
-			return ending{}, errors.New("root helper does not tell")
-		}
-	}
-}
-
-// goneInterval is how often a process is looked for if the system cannot wait
-// for it.
-const goneInterval = 5 * time.Millisecond

@@ -39,6 +39,8 @@ type Server struct {
 
 	tlsInsistent *tls.Config // Config.TLS for clients that must present a certificate
 
+	backend *host // of the agents
+
 	reload  reloader
 	host    hostlabels.Host
 	site    atomic.Pointer[hostlabels.Site]
@@ -51,13 +53,11 @@ type Server struct {
 	events       *trace.Tracer
 	numClients   atomic.Int32
 	profileBytes atomic.Int64 // of all clients
-	crowd        crowd
 	memory       memoryLimit
 	gate         *gate
-	bigJobs      sync.Pool    // of *fetchJob
-	smallJobs    sync.Pool    // of *fetchJob
-	longReplies  sync.Pool    // of *[]byte
-	timeout      atomic.Int64 // the agents' time limit, in nanoseconds; 0 means unlimited
+	bigJobs      sync.Pool // of *fetchJob
+	smallJobs    sync.Pool // of *fetchJob
+	longReplies  sync.Pool // of *[]byte
 
 	clients struct {
 		sync.Mutex
@@ -79,12 +79,12 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, log: cfg.Log, start: time.Now(), closing: make(chan struct{}), gate: newGate()}
 	s.lines.log = s.log
 	s.tlsInsistent = insistent(cfg.TLS)
-	s.timeout.Store(int64(max(cfg.AgentTimeout, 0)))
 	s.host = hostlabels.ReadHost()
 	s.site.Store(hostlabels.ReadSite(cfg.SysConfDir, s.log))
 	s.access.Store(cfg.Access)
 	s.table.Store(new(table))
 	s.events = trace.New(cfg.Report)
+	s.backend = s.newHost()
 	s.SetTraceFlags(cfg.Trace)
 	s.SetDebug(cfg.Debug)
 	s.memory.base, s.memory.set = cfg.MemoryLimit, debug.SetMemoryLimit
@@ -110,6 +110,28 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.names.Store(names)
 	return s, nil
+}
+
+// newHost returns what agents know of s.
+func (s *Server) newHost() *host {
+	h := &host{
+		Log: s.log, Report: s.cfg.Report, Trace: s.events,
+		Dir: s.cfg.Dir, Env: s.cfg.AgentEnv, Output: s.cfg.AgentOutput, CredsTimeout: s.cfg.CredsTimeout,
+		Closing: s.closing,
+		Changed: s.mark,
+		Died:    s.agentDied,
+		NoRoot:  s.missRoot,
+		Warn: func(kind, msg string, attrs ...any) {
+			s.lines.write(slog.LevelWarn, kind, msg, attrs...)
+		},
+		Clients: func() int { return int(s.numClients.Load()) },
+		start:   s.start,
+	}
+	if root := s.cfg.Root; root != nil && !root.AskOnly {
+		h.Root = root.launcher
+	}
+	h.SetTimeout(s.cfg.AgentTimeout)
+	return h
 }
 
 // checkSpecs returns an error if the agents cannot be in one table. Any number
@@ -150,10 +172,10 @@ func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
 	switch {
 	case impl != nil:
 		ag.spec.Kind = conf.DSO
-		ag.be = newLocal(s, ag, impl)
+		ag.be = newLocal(s.backend, ag, impl)
 		ag.connected.Store(true)
 	case spec.Kind == conf.Pipe || spec.Kind == conf.Socket:
-		ag.be = newRemote(s, ag)
+		ag.be = newRemote(s.backend, ag)
 		ag.reason = reasonNoStart
 	default:
 		return nil, fmt.Errorf("agent %s: not in process, and no command or address", spec.Name)
@@ -399,10 +421,6 @@ func (s *Server) setFeatures() {
 func (s *Server) featureSet() wire.Features {
 	return wire.Features(s.features.Load()) | s.authFeatures() | s.secureFeatures()
 }
-
-// rootDomain is the domain of the agent that does what needs privileges for
-// other agents. They look for it when they start, and only then.
-const rootDomain = 1
 
 // startAgents starts those of agents that are in processes at the same time, but that of
 // rootDomain before the others; those that do not come up are logged and left

@@ -89,11 +89,11 @@ func (s *Server) HostName() string { return cmp.Or(s.cfg.HostName, s.host.Name) 
 func (s *Server) UserLabels() string { return s.site.Load().JSON() }
 
 // AgentTimeout is how long an agent may take to answer; 0 means unlimited.
-func (s *Server) AgentTimeout() time.Duration { return s.agentTimeout() }
+func (s *Server) AgentTimeout() time.Duration { return s.backend.Timeout() }
 
 // SetAgentTimeout changes it for the calls that follow.
 func (s *Server) SetAgentTimeout(d time.Duration) {
-	s.timeout.Store(int64(max(d, 0)))
+	s.backend.SetTimeout(d)
 	s.log.Info("agents' time limit changed", "timeout", d)
 }
 

@@ -1,0 +1,57 @@
+package pmcd
+
+import (
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-pcp/pcp/pmcd/internal/trace"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// A host is the collector that agents belong to, as far as they know it.
+type host struct {
+	Log    *slog.Logger
+	Report io.Writer // the parts of the log whose layout scripts know
+	Trace  *trace.Tracer
+
+	// Of processes of agents.
+	Dir          string        // where they run
+	Env          []string      // what they find in their environment beside that of this process
+	Output       io.Writer     // gets their standard error
+	CredsTimeout time.Duration // for their first PDU
+	Root         *launcher     // starts them, if it is not nil
+
+	// Closing is closed when the collector stops.
+	Closing <-chan struct{}
+
+	// What the collector does when it is told something, and what it is asked.
+	Changed func(wire.State)                     // clients are to learn of it with their next results
+	Died    func()                               // an agent is gone that was not stopped
+	NoRoot  func(err error)                      // there is no Root to reach
+	Warn    func(kind, msg string, attrs ...any) // logs what clients can cause as often as they like
+	Clients func() int                           // how many there are
+
+	timeout atomic.Int64 // the agents' time limit, in nanoseconds; 0 means unlimited
+	start   time.Time    // the zero of the clock
+	crowd   crowd
+}
+
+// Timeout is how long an agent may take to answer; 0 means unlimited.
+func (h *host) Timeout() time.Duration { return time.Duration(h.timeout.Load()) }
+
+// SetTimeout changes it for the calls that follow.
+func (h *host) SetTimeout(d time.Duration) { h.timeout.Store(int64(max(d, 0))) }
+
+// now is a clock that only grows.
+func (h *host) now() int64 { return int64(time.Since(h.start)) }
+
+func (h *host) stopping() bool {
+	select {
+	case <-h.Closing:
+		return true
+	default:
+		return false
+	}
+}
