@@ -13,34 +13,34 @@ import (
 // not connected, so that requests do not get as far as this.
 type absent struct{ inProcess }
 
-func (absent) fetch(_ *client, p *part) error {
-	p.err = pcp.ErrNoAgent
-	return nil
+func (absent) fetch(_ *Caller, p *Part) bool {
+	p.Err = pcp.ErrNoAgent
+	return true
 }
 
-func (absent) desc(*client, pcp.PMID) (pcp.Desc, error) { return pcp.Desc{}, pcp.ErrNoAgent }
+func (absent) Desc(*Caller, pcp.PMID) (pcp.Desc, error) { return pcp.Desc{}, pcp.ErrNoAgent }
 
-func (absent) instances(*client, pcp.InDom, int32, string) ([]pcp.Instance, error) {
+func (absent) Instances(*Caller, pcp.InDom, int32, string) ([]pcp.Instance, error) {
 	return nil, pcp.ErrNoAgent
 }
 
-func (absent) text(*client, uint32, pcp.TextKind) (string, error) { return "", pcp.ErrNoAgent }
+func (absent) Text(*Caller, uint32, pcp.TextKind) (string, error) { return "", pcp.ErrNoAgent }
 
-func (absent) labels(*client, uint32, pcp.LabelFlags) ([]pcp.LabelSet, error) {
+func (absent) Labels(*Caller, uint32, pcp.LabelFlags) ([]pcp.LabelSet, error) {
 	return nil, pcp.ErrNoAgent
 }
 
-func (absent) store(*client, *pcp.Result) error { return pcp.ErrNoAgent }
+func (absent) Store(*Caller, *pcp.Result) error { return pcp.ErrNoAgent }
 
-func (absent) names(*client, pcp.PMID) ([]string, error) { return nil, pcp.ErrNoAgent }
+func (absent) Names(*Caller, pcp.PMID) ([]string, error) { return nil, pcp.ErrNoAgent }
 
-func (absent) lookup(*client, string) (pcp.PMID, error) { return pcp.PMIDNull, pcp.ErrNoAgent }
+func (absent) Lookup(*Caller, string) (pcp.PMID, error) { return pcp.PMIDNull, pcp.ErrNoAgent }
 
-func (absent) children(*client, string) ([]pmns.Child, error) { return nil, pcp.ErrNoAgent }
+func (absent) Children(*Caller, string) ([]pmns.Child, error) { return nil, pcp.ErrNoAgent }
 
-func (absent) traverse(*client, string) ([]string, error) { return nil, pcp.ErrNoAgent }
+func (absent) Traverse(*Caller, string) ([]string, error) { return nil, pcp.ErrNoAgent }
 
-func (absent) endContext(*client) error { return nil }
+func (absent) endContext(*Caller) {}
 
 func (absent) stop() {}
 
@@ -56,10 +56,10 @@ func (absent) describe(*strings.Builder) {}
 // is no connection.
 type inProcess struct{}
 
-func (inProcess) sendFetch(*client, *part, time.Time) bool { return false }
+func (inProcess) sendFetch(*Caller, *Fetch, *Part, time.Time) bool { return false }
 
 // greet implements backend: the agent hears of a client with its first request.
-func (inProcess) greet(*client) bool { return true }
+func (inProcess) greet(*Caller) bool { return true }
 
 func (inProcess) start() {}
 

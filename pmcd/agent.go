@@ -8,41 +8,39 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd/conf"
-	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A backend is how the server reaches an agent: in process or by PDUs. All
+// A backend is how an agent is reached: in process or by PDUs. All
 // methods may be called from many goroutines; each makes the agent's calls one
-// at a time. They return an error that is, or wraps, a pcp.Error; or
-// errAbandoned, after which the caller must leave c alone and return it (see
-// turn).
+// at a time. They return an error that is, or wraps, a pcp.Error.
 type backend interface {
-	// fetch fills p.res or sets p.err. Its only error is errAbandoned.
-	fetch(c *client, p *part) error
-	desc(c *client, id pcp.PMID) (pcp.Desc, error)
-	instances(c *client, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error)
-	text(c *client, ident uint32, kind pcp.TextKind) (string, error)
-	labels(c *client, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error)
-	store(c *client, res *pcp.Result) error
+	Desc(c *Caller, id pcp.PMID) (pcp.Desc, error)
+	Instances(c *Caller, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error)
+	Text(c *Caller, ident uint32, kind pcp.TextKind) (string, error)
+	Labels(c *Caller, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error)
+	Store(c *Caller, res *pcp.Result) error
 
 	// The dynamic part of the name space.
-	names(c *client, id pcp.PMID) ([]string, error)
-	lookup(c *client, name string) (pcp.PMID, error)
-	children(c *client, name string) ([]pmns.Child, error)
-	traverse(c *client, name string) ([]string, error)
+	Names(c *Caller, id pcp.PMID) ([]string, error)
+	Lookup(c *Caller, name string) (pcp.PMID, error)
+	Children(c *Caller, name string) ([]pmns.Child, error)
+	Traverse(c *Caller, name string) ([]string, error)
 
+	// fetch fills p. It returns false if p has to be left to the agent, which
+	// hangs.
+	fetch(c *Caller, p *Part) bool
 	// sendFetch sends a part of a fetch to the agent if it is idle, and keeps the
 	// agent to itself until the answer has been collected; p.link is set then. It
 	// returns false if fetch is to be called instead.
-	sendFetch(c *client, p *part, start time.Time) bool
+	sendFetch(c *Caller, f *Fetch, p *Part, start time.Time) bool
 
 	// greet introduces a client that has not asked for anything yet, if the
 	// agent wants that. It returns false if that is to be tried again.
-	greet(c *client) bool
+	greet(c *Caller) bool
 	// endContext tells the agent that a client it has seen is gone.
-	endContext(c *client) error
+	endContext(c *Caller)
 
 	// start brings the agent up. One that does not come up is not connected.
 	start()
@@ -71,6 +69,7 @@ type agent struct {
 	spec  AgentSpec
 	label atomic.Pointer[string] // its name at present, if it was renamed
 	index int                    // a number that no other agent of the table has
+	host  *host
 	be    backend
 
 	// reviving is set for an agent that takes the place of one that died.
@@ -124,6 +123,15 @@ func (a *agent) usable() error {
 	return nil
 }
 
+// askable returns the error for a request of c that cannot go to a, or nil if it
+// can.
+func (a *agent) askable(c *Caller) error {
+	if err := c.alive(); err != nil {
+		return err
+	}
+	return a.usable()
+}
+
 // died reports whether a, or the agent in whose place it is, was up once.
 func (a *agent) died() bool {
 	if a.connected.Load() {
@@ -145,52 +153,4 @@ func (a *agent) status() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.reason
-}
-
-// A part is the share of one agent in one client's fetch. It belongs to the
-// client's goroutine, and while a call for it runs to the agent's.
-type part struct {
-	ag      *agent // nil if there is none for the domain
-	domain  int
-	remote  bool // in another process
-	ids     []pcp.PMID
-	context int32
-	profile *pcp.Profile
-	res     pcp.Result
-	err     error // for all ids
-	next    int   // the set of res to be merged next
-
-	alone   bool       // the fetch has no other part
-	link    *remote    // to which sendFetch sent it; p holds its slot
-	relay   wire.Relay // of a long result, if relayed
-	relayed bool
-
-	req pmda.FetchRequest
-	buf []byte // holds what the values of res point into
-	own []pcp.PMID
-}
-
-func (p *part) reset() {
-	p.res.Reset()
-	p.err, p.next, p.remote = nil, 0, false
-	p.alone, p.link, p.relay, p.relayed = false, nil, wire.Relay{}, false
-}
-
-// forget drops what a part refers to beside its own memory.
-func (p *part) forget() {
-	p.reset()
-	p.ag, p.ids, p.profile, p.req = nil, nil, nil, pmda.FetchRequest{}
-}
-
-// valid reports whether the agent answered what it was asked.
-func (p *part) valid() bool {
-	if len(p.res.Sets) != len(p.ids) {
-		return false
-	}
-	for i := range p.res.Sets {
-		if p.res.Sets[i].PMID != p.ids[i] {
-			return false
-		}
-	}
-	return true
 }

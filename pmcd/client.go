@@ -2,6 +2,7 @@ package pmcd
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -19,7 +20,7 @@ import (
 
 // A client is one connection. All of it but what is said to be shared belongs
 // to the goroutine that serves it. If an agent hangs in a call of that
-// goroutine, another takes over; see turn.
+// goroutine, another takes over; see serve.
 type client struct {
 	s      *Server
 	conn   net.Conn
@@ -35,7 +36,6 @@ type client struct {
 	pub       pmda.Client
 	started   time.Time
 	container atomic.Value // its name, a string; shared
-	seen      []*agent     // by index: agents that know of this client
 	meetMore  atomic.Bool  // there may be others that want to; shared
 
 	admitted struct {
@@ -54,9 +54,7 @@ type client struct {
 	profiles     map[int32]clientProfile
 	profileBytes int
 
-	turn *turn // in the queue of at most one agent
-	hung bool  // a goroutine that hung may come back
-	job  *fetchJob
+	req *request
 
 	pass   pass // for the server's gate
 	inGate bool // the present request passed it
@@ -66,14 +64,6 @@ type client struct {
 	tail     []byte // to be sent after out
 	last     int    // how many bytes of it were sent last
 	writeEnd int64  // when the write deadline was last moved, on the server's clock
-	reply    wire.Result
-	req      requests
-}
-
-// requests are the PDUs that come often enough to be worth reusing.
-type requests struct {
-	fetch wire.Fetch
-	descs wire.DescIDs
 }
 
 type clientProfile struct {
@@ -89,10 +79,8 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 	c := &client{
 		s: s, conn: conn, stream: conn, started: time.Now(),
 		pub:      pmda.Client{ID: id, Attrs: map[wire.AttrKey]string{}},
-		profiles: map[int32]clientProfile{}, job: s.smallJob(),
+		profiles: map[int32]clientProfile{},
 	}
-	c.out, c.job.out = c.job.out, nil
-	c.turn = newTurn(c)
 	c.rd.conn = conn
 	c.pdus = wire.NewReader(&c.rd)
 	c.pdus.Max = s.cfg.MaxPDU
@@ -110,6 +98,8 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 	} else {
 		c.name = conn.RemoteAddr().String()
 	}
+	c.req = &request{s: s, Caller: NewCaller(&c.pub, c.name, c.takeOver), job: s.smallJob()}
+	c.out, c.req.job.out = c.req.job.out, nil
 	return c
 }
 
@@ -264,81 +254,102 @@ type writeError struct{ error }
 
 func (e *writeError) Unwrap() error { return e.error }
 
-// serve is the life of a client's first goroutine.
-func (c *client) serve() {
+// start is the life of a client's first goroutine.
+func (c *client) start() {
 	defer c.s.clientDone()
-	c.goOn(c.handshake())
+	if err := c.handshake(); err != nil {
+		c.end(c.req, err)
+		return
+	}
+	c.serve(c.req, nil, nil)
 }
 
-// goOn serves a client whose last request, or handshake, ended with err. It
-// returns when the client is gone, or belongs to another goroutine.
-func (c *client) goOn(err error) {
-	if err == nil {
-		err = c.loop()
-	}
-	if !errors.Is(err, errAbandoned) {
-		c.end(err)
+// serve answers requests until the client is gone or must go, beginning with
+// one whose outcome, if there is any, is reply or err.
+//
+// Agents are asked in handle, which for that has r and not c. If one hangs, takeOver
+// has another goroutine serve c, with another request. When the call returns after
+// all, the rest of handle is done in vain, and serve returns.
+func (c *client) serve(r *request, reply wire.PDU, err error) {
+	for !r.Abandoned() {
+		err = c.answer(r, reply, err)
+		var h wire.Header
+		var body []byte
+		if err == nil {
+			h, body, err = c.await()
+		}
+		if err != nil {
+			c.end(r, err)
+			return
+		}
+		reply, err = c.handle(r, h, body)
 	}
 }
 
-// takeOver goes on with c by calling without in a new goroutine, as the
-// client's own hangs in an agent's call. It returns at once.
-func (c *client) takeOver(without func(*client)) {
+// takeOver has another goroutine go on with c, as an agent hangs in a call of its
+// own. A fetch is answered with the values of the other agents, any other
+// request with pcp.ErrAgain, and a client that leaves is forgotten.
+func (c *client) takeOver() {
 	c.s.clients.running.Add(1)
 	go func() {
 		defer c.s.clientDone()
-		c.turn = newTurn(c)
-		c.hung = true
-		without(c)
+		old := c.req
+		r := old.successor()
+		c.req = r
+		switch old.doing {
+		case fetching:
+			r.Resume(&r.job.fetch)
+			c.serve(r, &r.result, nil)
+		case leaving:
+			c.leave(r)
+		default:
+			c.serve(r, nil, c.send(&wire.Error{Code: pcp.ErrAgain}))
+		}
 	}()
 }
 
-// refuseWithout goes on with a client in whose request an agent hangs.
-func (c *client) refuseWithout() { c.goOn(c.send(&wire.Error{Code: pcp.ErrAgain})) }
-
-// fetchWithout goes on with a client in whose fetch an agent hangs.
-func (c *client) fetchWithout() {
-	c.lose(c.job.parts[c.job.at])
-	c.job.at++
-	c.goOn(c.finishFetch())
+// await reads the next request of a client that may stay.
+func (c *client) await() (wire.Header, []byte, error) {
+	if code := c.expelled.Load(); code != 0 {
+		return wire.Header{}, nil, pcp.Error(code)
+	}
+	h, body, err := c.next()
+	if err == nil && c.meetMore.Load() {
+		c.meetAgents()
+	}
+	return h, body, err
 }
 
-// loop answers requests until the client is gone, must go, or belongs to
-// another goroutine.
-func (c *client) loop() error {
-	for {
-		if code := c.expelled.Load(); code != 0 {
-			return pcp.Error(code)
-		}
-		h, body, err := c.next()
-		if err != nil {
-			return err
-		}
-		if c.meetMore.Load() {
-			c.meetAgents()
-		}
-		err = c.handle(h, body)
-		if errors.Is(err, errAbandoned) {
-			return err
-		}
-		c.leaveGate(0) // after a request that has no reply
-		if err != nil {
-			var w *writeError
-			if errors.As(err, &w) {
-				return err
-			}
-			var d *dropError
-			if errors.As(err, &d) {
-				return err
-			}
-			if c.s.debugging(DebugIO) {
-				c.s.debugRequest(c, h.Type, err)
-			}
-			if err := c.send(&wire.Error{Code: pcp.Code(err)}); err != nil {
-				return err
-			}
-		}
+// answer sends the outcome of a request: a reply, if there is any, or an error. The
+// error that it returns ends the connection.
+func (c *client) answer(r *request, reply wire.PDU, err error) error {
+	switch {
+	case err != nil:
+	case reply == &r.result:
+		err = c.sendOut(c.putResult(r))
+	case reply != nil:
+		err = c.send(reply)
 	}
+	c.leaveGate(0) // after a request that has no reply
+	if err == nil {
+		return nil
+	}
+	var w *writeError
+	if errors.As(err, &w) {
+		return err
+	}
+	var m *malformedError
+	if errors.As(err, &m) {
+		err = c.refuse(fmt.Errorf("%v PDU: %w", r.pdu, m.error))
+	}
+	var d *dropError
+	if errors.As(err, &d) {
+		return err
+	}
+	if c.s.debugging(DebugIO) {
+		c.s.debugRequest(c, r.pdu, err)
+	}
+	return c.send(&wire.Error{Code: pcp.Code(err)})
 }
 
 // A dropError ends a connection after the error was sent.
@@ -347,7 +358,7 @@ type dropError struct{ error }
 func (e *dropError) Unwrap() error { return e.error }
 
 // end logs why c is dropped, unless the client left by itself, and forgets it.
-func (c *client) end(err error) {
+func (c *client) end(r *request, err error) {
 	c.leaveGate(0)
 	if code := c.expelled.Load(); code != 0 {
 		c.send(&wire.Error{Code: pcp.Error(code)}) // if it still listens
@@ -371,49 +382,34 @@ func (c *client) end(err error) {
 		c.s.events.Add(ev)
 	}
 	c.stream.Close()
-	c.leave()
+	c.leave(r)
 }
 
-// leave tells the agents that know of c that it is gone, and forgets c. If an
-// agent hangs, leave is called again for the rest.
-func (c *client) leave() {
-	for i, ag := range c.seen {
-		if c.seen[i] = nil; ag != nil && ag.connected.Load() {
-			if err := ag.be.endContext(c); errors.Is(err, errAbandoned) {
-				return
-			}
-		}
+// leave tells the agents that know of c that it is gone, and forgets c.
+func (c *client) leave(r *request) {
+	r.doing = leaving
+	r.Leave()
+	if r.Abandoned() {
+		return // see takeOver
 	}
 	c.depart()
 	c.s.forget(c)
-	c.releaseJob()
+	c.releaseJob(r)
 }
 
-// meet reports whether ag does not know of c yet, and has it so from now on.
-func (c *client) meet(ag *agent) bool {
-	c.makeRoom(ag)
-	if c.seen[ag.index] == ag {
-		return false
+// meetAgents introduces c to the agents that want to know of clients, before
+// it asks them for anything, as C collectors do. It waits for no agent: one
+// that is busy, or comes later, hears of c when c has its next request to any.
+func (c *client) meetAgents() {
+	c.meetMore.Store(false)
+	if len(c.pub.Attrs) == 0 || c.denied() == access.OpAll {
+		return
 	}
-	c.seen[ag.index] = ag
-	return true
-}
-
-// knows reports whether ag has been introduced to c.
-func (c *client) knows(ag *agent) bool { return ag.index < len(c.seen) && c.seen[ag.index] == ag }
-
-// makeRoom makes c.seen long enough for ag, so that several goroutines can meet
-// agents.
-func (c *client) makeRoom(ag *agent) {
-	if n := ag.index + 1 - len(c.seen); n > 0 {
-		c.seen = append(c.seen, make([]*agent, n)...)
+	for _, ag := range c.s.agents() {
+		if !ag.be.greet(c.req.Caller) {
+			c.meetMore.Store(true)
+		}
 	}
-}
-
-// profileFor returns the profile of one of the client's contexts, or nil if
-// there is none.
-func (c *client) profileFor(context int32) *pcp.Profile {
-	return c.profiles[context].profile
 }
 
 // setProfile answers PDU_PROFILE, which has no reply unless it is refused.

@@ -41,52 +41,52 @@ func (cr *crowd) leave() { cr.fetches.Add(-1) }
 // and usually have answered when the last of them has: that costs fewer
 // wake-ups than a goroutine for each. Where fetches meet they would wait for
 // each other like that; there, and for an agent that is busy, a goroutine waits.
-func (c *client) askRemotes() {
-	j := c.job
-	j.sent = j.sent[:0]
+func (c *Caller) askRemotes(f *Fetch) {
+	f.sent = f.sent[:0]
 	here, alone := true, false
 	var start time.Time
-	for _, p := range j.parts {
+	for _, p := range f.Parts {
 		switch {
 		case !p.remote:
 			here = false
-		case p.err != nil:
+		case p.Err != nil:
 		default:
 			if start.IsZero() {
 				start = time.Now()
-				alone, j.crowded = c.s.backend.crowd.enter(c.s.backend.now()), true
+				h := p.ag.host
+				alone, f.crowd = h.crowd.enter(h.now()), &h.crowd
 			}
-			if !alone || !p.ag.be.sendFetch(c, p, start) {
-				j.remotes.Go(func() { c.fetchRemote(p) })
+			if !alone || !p.ag.be.sendFetch(c, f, p, start) {
+				f.remotes.Go(func() { c.fetchRemote(p) })
 			}
 		}
 	}
 	switch {
-	case len(j.sent) == 0:
+	case len(f.sent) == 0:
 	case here:
-		c.collect(start)
+		c.collect(f, start)
 	default: // an agent in process could keep us from it
-		j.remotes.Go(func() { c.collect(start) })
+		f.remotes.Go(func() { c.collect(f, start) })
 	}
 }
 
 // sendFetch implements backend. The slot that it acquires is p's until finish. A
 // request that is not taken at once is finished in another goroutine.
-func (r *remote) sendFetch(c *client, p *part, start time.Time) bool {
+func (r *remote) sendFetch(c *Caller, f *Fetch, p *Part, start time.Time) bool {
 	if !r.slot.tryAcquire() {
 		return false
 	}
-	if p.err = r.ag.usable(); p.err == nil && r.conn == nil {
-		p.err = pcp.ErrNoAgent
+	if p.Err = r.ag.usable(); p.Err == nil && r.conn == nil {
+		p.Err = pcp.ErrNoAgent
 	}
-	if p.err != nil {
+	if p.Err != nil {
 		r.slot.release()
 		return true
 	}
 	p.link = r
 	r.introduce(c)
 	r.sendProfile(c, p.context, p.profile)
-	r.queue(int32(c.pub.ID), &wire.Fetch{Context: p.context, PMIDs: p.ids})
+	r.queue(int32(c.client.ID), &wire.Fetch{Context: p.context, PMIDs: p.PMIDs})
 	n := 0
 	err := r.conn.SetWriteDeadline(start.Add(patience))
 	if err == nil {
@@ -96,18 +96,18 @@ func (r *remote) sendFetch(c *client, p *part, start time.Time) bool {
 		if cap(r.out) > maxKeep {
 			r.out = nil
 		}
-		c.job.sent = append(c.job.sent, p)
+		f.sent = append(f.sent, p)
 		return true
 	}
 	// An error occurs again there.
-	c.job.remotes.Go(func() { c.finishPart(p, start) })
+	f.remotes.Go(func() { c.finishPart(p, start) })
 	return true
 }
 
 // collect waits for what sendFetch sent, for the last first: the others have
 // most likely answered by then.
-func (c *client) collect(start time.Time) {
-	sent := c.job.sent
+func (c *Caller) collect(f *Fetch, start time.Time) {
+	sent := f.sent
 	end := time.Now().Add(patience)
 	for i := len(sent) - 1; i >= 0; i-- {
 		p := sent[i]
@@ -122,17 +122,17 @@ func (c *client) collect(start time.Time) {
 				continue
 			}
 		}
-		c.job.remotes.Go(func() { c.finishPart(p, start) })
+		f.remotes.Go(func() { c.finishPart(p, start) })
 	}
 }
 
 // finishPart sends what is left of a request and waits for the answer as long
 // as an agent may take.
-func (c *client) finishPart(p *part, start time.Time) {
+func (c *Caller) finishPart(p *Part, start time.Time) {
 	r := p.link
 	err := r.setDeadlinesFrom(start)
 	if err == nil && len(r.out) > 0 {
-		if err = r.send(int32(c.pub.ID), nil); err != nil {
+		if err = r.send(int32(c.client.ID), nil); err != nil {
 			r.traceError(trace.XmitErr, wire.TypeFetch, err)
 		}
 	}
@@ -146,7 +146,7 @@ func (c *client) finishPart(p *part, start time.Time) {
 }
 
 // finish makes the outcome of a read that of p, and lets others have the agent.
-func (r *remote) finish(p *part, h wire.Header, body []byte, err error) {
+func (r *remote) finish(p *Part, h wire.Header, body []byte, err error) {
 	defer p.unlink()
 	h, body, err = r.received(h, body, err)
 	h, body, err = r.answered(wire.TypeFetch, h, body, err)
@@ -155,22 +155,22 @@ func (r *remote) finish(p *part, h wire.Header, body []byte, err error) {
 }
 
 // unlink releases the slot of the agent that p was sent to.
-func (p *part) unlink() {
+func (p *Part) unlink() {
 	r := p.link
 	p.link = nil
 	r.slot.release()
 }
 
 // fetchRemote asks one of several agents that is busy.
-func (c *client) fetchRemote(p *part) {
-	p.ag.be.fetch(c, p) // returns nil, as the agent is not in this process
+func (c *Caller) fetchRemote(p *Part) {
+	p.ag.be.fetch(c, p) // returns true, as the agent is not in this process
 	p.forSeveral()
 }
 
 // forSeveral has the outcome of p be what it is beside other agents': one that
 // does not answer in time is gone for this request already.
-func (p *part) forSeveral() {
-	if errors.Is(p.err, pcp.ErrTimeout) {
-		p.err = pcp.ErrNoAgent
+func (p *Part) forSeveral() {
+	if errors.Is(p.Err, pcp.ErrTimeout) {
+		p.Err = pcp.ErrNoAgent
 	}
 }

@@ -48,35 +48,26 @@ type local struct {
 	cost  int64      // of a refresh of late, in nanoseconds; the owner's
 }
 
-// A turn is a client's place in an agent's queue, and then its ownership of
-// the agent. The client uses it again for its next request.
+// A turn is a caller's place in an agent's queue, and then its ownership of
+// the agent. The caller uses it again for its next request.
 //
-// A call that takes too long cannot be interrupted, but its client can be
-// taken away from it. giveUp abandons the turn: the agent is not ready, and
-// clients that wait for it get pcp.ErrAgain. A new goroutine calls without, which
-// goes on with the client: a fetch is answered with the values of the other
-// agents, any other request with pcp.ErrAgain, and one that leaves is
-// forgotten. The client belongs to that goroutine. The hung call keeps the
-// turns and the parts of those it was to serve; their clients use new ones.
-// When the call returns after all, back finds the turn abandoned and marks the
-// agent as ready. From there errAbandoned goes up to the top of the goroutine,
-// which ends. Each function on the way returns it at once and leaves the
-// client alone.
+// A call that takes too long cannot be interrupted. giveUp abandons the turn: the
+// agent is not ready, callers that wait for it get pcp.ErrAgain, and the hung
+// function of the owner has a successor go on. The hung call keeps the turns and
+// the parts of those it was to serve; their callers use new ones. When the call
+// returns after all, back finds the turn abandoned and marks the agent as ready,
+// and the caller as abandoned.
 type turn struct {
-	c       *client
-	part    *part         // nil unless it wants a fetch
-	without func(*client) // goes on with the client if the agent hangs
-	wake    chan verdict
-	next    *turn
+	c    *Caller
+	part *Part // nil unless it wants a fetch
+	wake chan verdict
+	next *turn
 
 	ctx       context.Context // of the agent's calls
 	abandoned bool            // guarded by local.mu
 }
 
-func newTurn(c *client) *turn { return &turn{c: c, wake: make(chan verdict, 1)} }
-
-// errAbandoned says that another goroutine went on with the client.
-var errAbandoned = errors.New("call into the agent was given up")
+func newTurn(c *Caller) *turn { return &turn{c: c, wake: make(chan verdict, 1)} }
 
 type verdict int
 
@@ -93,9 +84,9 @@ func newLocal(h *host, ag *agent, impl pmda.Agent) *local {
 }
 
 // acquire waits for c's turn. The verdict served comes only if p is not nil.
-func (l *local) acquire(c *client, p *part, without func(*client)) (*turn, verdict) {
+func (l *local) acquire(c *Caller, p *Part) (*turn, verdict) {
 	t := c.turn
-	t.part, t.without, t.next = p, without, nil
+	t.part, t.next = p, nil
 	l.mu.Lock()
 	switch {
 	case l.owner == nil:
@@ -137,12 +128,13 @@ func (l *local) begin(t *turn) {
 
 // back is called after a call into the agent. It locks l.mu and returns true
 // if t still owns the agent. Else the agent, which hung, is free, l.mu is not
-// held, and the caller has to return errAbandoned.
+// held, and the caller of t is abandoned.
 func (l *local) back(t *turn) bool {
 	l.mu.Lock()
 	if !t.abandoned {
 		return true
 	}
+	t.c.abandoned = true
 	took := time.Duration(l.h.now() - l.began.Load())
 	l.owner = nil
 	l.ag.notReady.Store(false)
@@ -175,7 +167,7 @@ func (l *local) takeFetches() {
 	for t := l.head; t != nil; {
 		next := t.next
 		t.next = nil
-		if t.part != nil && len(t.part.ids) < heavyMetrics {
+		if t.part != nil && len(t.part.PMIDs) < heavyMetrics {
 			l.group = append(l.group, t)
 		} else {
 			if tail == nil {
@@ -227,7 +219,7 @@ func (l *local) giveUp() {
 	l.group, l.head, l.tail = nil, nil, nil
 	l.cancel()
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	owner.c.takeOver(owner.without)
+	owner.c.hung()
 	l.mu.Unlock()
 	for _, t := range group {
 		t.wake <- given
@@ -240,35 +232,32 @@ func (l *local) giveUp() {
 }
 
 // fetch implements backend.
-func (l *local) fetch(c *client, p *part) error {
-	if err := l.introduce(c, (*client).fetchWithout); err != nil {
-		return err
+func (l *local) fetch(c *Caller, p *Part) bool {
+	l.introduce(c)
+	if c.abandoned {
+		return false
 	}
-	t, v := l.acquire(c, p, (*client).fetchWithout)
-	switch v {
-	case given:
-		c.lose(p)
-		return nil
-	case served:
-		return nil
+	t, v := l.acquire(c, p)
+	if v != owned {
+		return v == served
 	}
-	if err := l.refreshGroup(t); err != nil {
-		return err
+	if !l.refreshGroup(t) {
+		return false
 	}
 	l.fetchOne(t, t)
 	for {
 		if !l.back(t) {
-			return errAbandoned
+			return false
 		}
 		if len(l.group) == 0 {
 			l.release()
-			return nil
+			return true
 		}
 		other := l.group[0]
 		l.mu.Unlock()
 		l.fetchOne(t, other)
 		if !l.back(t) {
-			return errAbandoned
+			return false
 		}
 		l.group[0] = nil
 		l.group = l.group[1:]
@@ -278,18 +267,18 @@ func (l *local) fetch(c *client, p *part) error {
 }
 
 // refreshGroup reads the source once for the owner and all fetches that wait by
-// then.
-func (l *local) refreshGroup(t *turn) error {
+// then. It returns false if the owner's caller is abandoned.
+func (l *local) refreshGroup(t *turn) bool {
 	if !l.run.Refreshes() {
 		l.check(t, t)
-		return nil
+		return true
 	}
 	if l.cost > cheapRefresh && l.h.Clients() > 1 {
 		// Requests that have come but were not looked at yet join the queue.
 		runtime.Gosched()
 	}
 	if !l.back(t) {
-		return errAbandoned
+		return false
 	}
 	l.began.Store(l.h.now())
 	l.takeFetches()
@@ -301,43 +290,43 @@ func (l *local) refreshGroup(t *turn) error {
 	}
 	ids := l.wanted(t.part, group)
 	if len(ids) == 0 {
-		return nil
+		return true
 	}
 	err := l.run.Refresh(t.ctx, ids)
 	took := l.h.now() - l.began.Load()
 	if !l.back(t) {
-		return errAbandoned
+		return false
 	}
 	defer l.mu.Unlock()
 	l.cost = (3*l.cost + took) / 4
 	if err != nil {
-		t.part.err = err
+		t.part.Err = err
 		for _, other := range group {
-			other.part.err = err
+			other.part.Err = err
 		}
 	}
-	return nil
+	return true
 }
 
 // check asks the agent, in t's turn, whether the client of other may have its
 // part.
 func (l *local) check(t, other *turn) {
-	other.part.err = l.run.Check(t.ctx, &other.c.pub)
+	other.part.Err = l.run.Check(t.ctx, other.c.client)
 }
 
 // wanted returns the metrics that a refresh is for: those of all that may have
 // their part.
-func (l *local) wanted(p *part, group []*turn) []pcp.PMID {
+func (l *local) wanted(p *Part, group []*turn) []pcp.PMID {
 	l.union = l.union[:0]
 	var ids []pcp.PMID // of the first, and while the others want the same of all
-	add := func(p *part) {
+	add := func(p *Part) {
 		switch {
-		case p.err != nil || slices.Equal(ids, p.ids):
+		case p.Err != nil || slices.Equal(ids, p.PMIDs):
 		case len(ids) == 0:
-			ids = p.ids
+			ids = p.PMIDs
 			l.union = append(l.union, ids...)
 		default:
-			l.union = append(l.union, p.ids...)
+			l.union = append(l.union, p.PMIDs...)
 		}
 	}
 	add(p)
@@ -359,122 +348,116 @@ const cheapRefresh = 5000
 // fetchOne has the agent fill, in t's turn, the part of other.
 func (l *local) fetchOne(t, other *turn) {
 	p := other.part
-	if p.err != nil {
+	if p.Err != nil {
 		return
 	}
 	l.began.Store(l.h.now())
-	p.req = pmda.FetchRequest{Client: &other.c.pub, Profile: p.profile, PMIDs: p.ids, Result: &p.res}
+	p.req = pmda.FetchRequest{Client: other.c.client, Profile: p.profile, PMIDs: p.PMIDs, Result: &p.Result}
 	var state wire.State
-	if state, p.err = l.run.Values(t.ctx, &p.req); state != 0 {
+	if state, p.Err = l.run.Values(t.ctx, &p.req); state != 0 {
 		l.h.Changed(state)
 	}
 }
 
 // call makes a call that is not a fetch.
-func (l *local) call(c *client, without func(*client), fn func(ctx context.Context) error) error {
-	t, v := l.acquire(c, nil, without)
-	if v != owned {
+func (l *local) call(c *Caller, fn func(ctx context.Context) error) error {
+	if err := c.alive(); err != nil {
+		return err
+	}
+	t, v := l.acquire(c, nil)
+	if v == given {
 		return pcp.ErrAgain
 	}
 	err := fn(t.ctx)
 	if !l.back(t) {
-		return errAbandoned
+		return pcp.ErrAgain
 	}
 	l.release()
 	return err
 }
 
 // ask makes a call that has a result for a client.
-func ask[T any](l *local, c *client, fn func(ctx context.Context) (T, error)) (result T, err error) {
-	if err := l.introduce(c, (*client).refuseWithout); err != nil {
-		return result, err
-	}
-	err = l.call(c, (*client).refuseWithout, func(ctx context.Context) (err error) {
+func ask[T any](l *local, c *Caller, fn func(ctx context.Context) (T, error)) (result T, err error) {
+	l.introduce(c)
+	err = l.call(c, func(ctx context.Context) (err error) {
 		result, err = fn(ctx)
 		return err
 	})
 	return result, err
 }
 
-// introduce tells the agent about a client that it has not seen. Its only
-// error is errAbandoned.
-func (l *local) introduce(c *client, without func(*client)) error {
-	if !c.meet(l.ag) || !l.run.Attributes() || len(c.pub.Attrs) == 0 {
-		return nil
+// introduce tells the agent about a client that it has not seen.
+func (l *local) introduce(c *Caller) {
+	if c.abandoned || !c.meet(l.ag) || !l.run.Attributes() || len(c.client.Attrs) == 0 {
+		return
 	}
-	err := l.call(c, without, func(ctx context.Context) error { return l.run.Introduce(ctx, &c.pub) })
-	if errors.Is(err, errAbandoned) {
-		return err
-	}
-	if err != nil {
+	err := l.call(c, func(ctx context.Context) error { return l.run.Introduce(ctx, c.client) })
+	if err != nil && !c.abandoned {
 		l.h.Warn("attributes "+l.ag.name(), "agent refused a client's attributes", "agent", l.ag.name(), "client", c.name, "err", err)
 	}
-	return nil
 }
 
-func (l *local) desc(c *client, id pcp.PMID) (pcp.Desc, error) {
-	return ask(l, c, func(ctx context.Context) (pcp.Desc, error) { return l.run.Desc(ctx, &c.pub, id) })
+func (l *local) Desc(c *Caller, id pcp.PMID) (pcp.Desc, error) {
+	return ask(l, c, func(ctx context.Context) (pcp.Desc, error) { return l.run.Desc(ctx, c.client, id) })
 }
 
-func (l *local) instances(c *client, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error) {
+func (l *local) Instances(c *Caller, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error) {
 	return ask(l, c, func(ctx context.Context) ([]pcp.Instance, error) {
-		return l.run.Instances(ctx, &c.pub, indom, inst, name)
+		return l.run.Instances(ctx, c.client, indom, inst, name)
 	})
 }
 
-func (l *local) text(c *client, ident uint32, kind pcp.TextKind) (string, error) {
-	return ask(l, c, func(ctx context.Context) (string, error) { return l.run.Text(ctx, &c.pub, ident, kind) })
+func (l *local) Text(c *Caller, ident uint32, kind pcp.TextKind) (string, error) {
+	return ask(l, c, func(ctx context.Context) (string, error) { return l.run.Text(ctx, c.client, ident, kind) })
 }
 
-func (l *local) labels(c *client, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
+func (l *local) Labels(c *Caller, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
 	return ask(l, c, func(ctx context.Context) ([]pcp.LabelSet, error) {
-		return l.run.Labels(ctx, &c.pub, ident, kind, nil)
+		return l.run.Labels(ctx, c.client, ident, kind, nil)
 	})
 }
 
-func (l *local) store(c *client, res *pcp.Result) error {
+func (l *local) Store(c *Caller, res *pcp.Result) error {
 	res = res.Clone()
-	if err := l.introduce(c, (*client).refuseWithout); err != nil {
-		return err
-	}
-	return l.call(c, (*client).refuseWithout, func(ctx context.Context) error { return l.run.Store(ctx, &c.pub, res) })
+	l.introduce(c)
+	return l.call(c, func(ctx context.Context) error { return l.run.Store(ctx, c.client, res) })
 }
 
 // As in C, an agent that is not a DynamicNamer has only the names of the name
 // space.
 
-func (l *local) names(c *client, id pcp.PMID) ([]string, error) {
+func (l *local) Names(c *Caller, id pcp.PMID) ([]string, error) {
 	if !l.run.Dynamic() {
 		return nil, pcp.ErrPMID
 	}
-	return ask(l, c, func(ctx context.Context) ([]string, error) { return l.run.Names(ctx, &c.pub, id) })
+	return ask(l, c, func(ctx context.Context) ([]string, error) { return l.run.Names(ctx, c.client, id) })
 }
 
-func (l *local) lookup(c *client, name string) (pcp.PMID, error) {
+func (l *local) Lookup(c *Caller, name string) (pcp.PMID, error) {
 	if !l.run.Dynamic() {
 		return pcp.PMIDNull, pcp.ErrNonLeaf
 	}
-	return ask(l, c, func(ctx context.Context) (pcp.PMID, error) { return l.run.LookupName(ctx, &c.pub, name) })
+	return ask(l, c, func(ctx context.Context) (pcp.PMID, error) { return l.run.LookupName(ctx, c.client, name) })
 }
 
-func (l *local) children(c *client, name string) ([]pmns.Child, error) {
+func (l *local) Children(c *Caller, name string) ([]pmns.Child, error) {
 	if !l.run.Dynamic() {
 		return nil, pcp.ErrName
 	}
 	return ask(l, c, func(ctx context.Context) ([]pmns.Child, error) {
-		return l.run.Children(ctx, &c.pub, name, false)
+		return l.run.Children(ctx, c.client, name, false)
 	})
 }
 
 // errNoNames says that an agent has no dynamic names at all.
 var errNoNames = errors.New("agent has no dynamic names")
 
-func (l *local) traverse(c *client, name string) ([]string, error) {
+func (l *local) Traverse(c *Caller, name string) ([]string, error) {
 	if !l.run.Dynamic() {
 		return nil, errNoNames
 	}
 	list, err := ask(l, c, func(ctx context.Context) ([]pmns.Child, error) {
-		return l.run.Children(ctx, &c.pub, name, true)
+		return l.run.Children(ctx, c.client, name, true)
 	})
 	names := make([]string, len(list))
 	for i, ch := range list {
@@ -487,11 +470,10 @@ func (l *local) nameSpace() *pmns.Tree { return l.run.NameSpace() }
 
 func (l *local) rename(name string) { l.run.Rename(name) }
 
-func (l *local) endContext(c *client) error {
-	if !l.run.EndsContexts() {
-		return nil
+func (l *local) endContext(c *Caller) {
+	if l.run.EndsContexts() {
+		l.call(c, func(context.Context) error { l.run.EndContext(c.client); return nil })
 	}
-	return l.call(c, (*client).leave, func(context.Context) error { l.run.EndContext(&c.pub); return nil })
 }
 
 // stop cancels what runs. A call that hangs is left behind.

@@ -8,40 +8,40 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// pmnsIDs answers with the names of a metric: those of the name space, or, if
+// names answers with the names of a metric: those of the name space, or, if
 // there are none, those that its agent knows.
-func (c *client) pmnsIDs(body []byte) error {
+func (r *request) names(body []byte) (wire.PDU, error) {
 	var req wire.PMNSIDs
 	if err := decode(&req, body); err != nil {
-		return err
+		return nil, err
 	}
 	if len(req.PMIDs) != 1 {
-		return pcp.ErrIPC
+		return nil, pcp.ErrIPC
 	}
 	id := req.PMIDs[0]
-	names, err := c.s.names.Load().Names(id)
+	names, err := r.s.names.Load().Names(id)
 	if err != nil || len(names) == 0 {
-		ag, err := c.s.agentFor(id.Domain(), pcp.ErrNoAgent)
+		ag, err := r.s.agentFor(id.Domain(), pcp.ErrNoAgent)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if names, err = ag.be.names(c, id); err != nil {
-			return err
+		if names, err = ag.be.Names(r.Caller, id); err != nil {
+			return nil, err
 		}
 	}
-	return c.send(&wire.PMNSNames{Names: names})
+	return &wire.PMNSNames{Names: names}, nil
 }
 
-// pmnsNames answers with the PMIDs of names, PMIDNull for unknown ones. The
+// ids answers with the PMIDs of names, PMIDNull for unknown ones. The
 // client is told a reason only if it asked for one name, or if the agent of a
 // dynamic subtree fails.
-func (c *client) pmnsNames(body []byte) error {
+func (r *request) ids(body []byte) (wire.PDU, error) {
 	var req wire.PMNSNames
 	if err := decode(&req, body); err != nil {
-		return err
+		return nil, err
 	}
 	if len(req.Names) == 0 {
-		return pcp.ErrTooSmall
+		return nil, pcp.ErrTooSmall
 	}
 	alone := len(req.Names) == 1
 	reply := wire.PMNSIDs{PMIDs: make([]pcp.PMID, len(req.Names))}
@@ -50,15 +50,12 @@ func (c *client) pmnsNames(body []byte) error {
 		if name == "" {
 			// As in C its error is returned if it is the last name and no name has an id.
 			if i == len(req.Names)-1 && reply.Status == 0 {
-				return pcp.ErrIPC
+				return nil, pcp.ErrIPC
 			}
 			reply.PMIDs[i] = pcp.PMIDNull
 			continue
 		}
-		id, err := c.lookupName(name)
-		if errors.Is(err, errAbandoned) {
-			return err
-		}
+		id, err := r.lookupName(name)
 		if err != nil {
 			id = pcp.PMIDNull
 			switch pcp.Code(err) {
@@ -77,42 +74,42 @@ func (c *client) pmnsNames(body []byte) error {
 		reply.PMIDs[i] = id
 	}
 	if failed != nil {
-		return failed
+		return nil, failed
 	}
-	return c.send(&reply)
+	return &reply, nil
 }
 
 // lookupName returns the PMID of one name.
-func (c *client) lookupName(name string) (pcp.PMID, error) {
-	domain, dynamic := c.s.names.Load().DynamicRoot(name)
+func (r *request) lookupName(name string) (pcp.PMID, error) {
+	domain, dynamic := r.s.names.Load().DynamicRoot(name)
 	if !dynamic {
-		return c.s.names.Load().Lookup(name)
+		return r.s.names.Load().Lookup(name)
 	}
-	ag, err := c.s.agentFor(domain, pcp.ErrNoAgent)
+	ag, err := r.s.agentFor(domain, pcp.ErrNoAgent)
 	if err != nil {
 		return pcp.PMIDNull, err
 	}
-	return ag.be.lookup(c, name)
+	return ag.be.Lookup(r.Caller, name)
 }
 
-// pmnsChild answers with the children of a node.
-func (c *client) pmnsChild(body []byte) error {
+// children answers with the children of a node.
+func (r *request) children(body []byte) (wire.PDU, error) {
 	var req wire.PMNSChild
 	if err := decode(&req, body); err != nil {
-		return err
+		return nil, err
 	}
 	var list []pmns.Child
 	var err error
-	if domain, ok := c.s.names.Load().DynamicRoot(req.Name); ok {
+	if domain, ok := r.s.names.Load().DynamicRoot(req.Name); ok {
 		var ag *agent
-		if ag, err = c.s.agentFor(domain, pcp.ErrNoAgent); err == nil {
-			list, err = ag.be.children(c, req.Name)
+		if ag, err = r.s.agentFor(domain, pcp.ErrNoAgent); err == nil {
+			list, err = ag.be.Children(r.Caller, req.Name)
 		}
 	} else {
-		list, err = c.s.names.Load().Children(req.Name)
+		list, err = r.s.names.Load().Children(req.Name)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	reply := wire.PMNSNames{Names: make([]string, len(list))}
 	if req.WithStatus {
@@ -124,26 +121,26 @@ func (c *client) pmnsChild(body []byte) error {
 			reply.Status[i] = nonLeafStatus
 		}
 	}
-	return c.send(&reply)
+	return &reply, nil
 }
 
 // nonLeafStatus is the status of a child that has children
 // (PMNS_NONLEAF_STATUS); that of a leaf is 0.
 const nonLeafStatus = 1
 
-// pmnsTraverse answers with the names of all leaves at or below a node.
-func (c *client) pmnsTraverse(body []byte) error {
+// traverse answers with the names of all leaves at or below a node.
+func (r *request) traverse(body []byte) (wire.PDU, error) {
 	var req wire.PMNSTraverse
 	if err := decode(&req, body); err != nil {
-		return err
+		return nil, err
 	}
 	var names []string
 	var failed error
 	expand := func(name string, domain int) error {
-		ag, err := c.s.agentFor(domain, pcp.ErrNoAgent)
+		ag, err := r.s.agentFor(domain, pcp.ErrNoAgent)
 		if err == nil {
 			var found []string
-			if found, err = ag.be.traverse(c, name); err == nil {
+			if found, err = ag.be.Traverse(r.Caller, name); err == nil {
 				names = append(names, found...)
 				return nil
 			}
@@ -155,26 +152,23 @@ func (c *client) pmnsTraverse(body []byte) error {
 		}
 		return err
 	}
-	if domain, ok := c.s.names.Load().DynamicRoot(req.Name); ok {
+	if domain, ok := r.s.names.Load().DynamicRoot(req.Name); ok {
 		before := len(names)
 		if err := expand(req.Name, domain); err != nil {
-			return err
+			return nil, err
 		}
 		if len(names) == before {
-			return pcp.ErrName
+			return nil, pcp.ErrName
 		}
-		return c.send(&wire.PMNSNames{Names: names})
+		return &wire.PMNSNames{Names: names}, nil
 	}
-	leaves, err := c.s.names.Load().Leaves(req.Name)
+	leaves, err := r.s.names.Load().Leaves(req.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for name, id := range leaves {
 		if id.IsDynamicRoot() {
 			err := expand(name, id.Cluster())
-			if errors.Is(err, errAbandoned) {
-				return err
-			}
 			if err != nil && failed == nil {
 				failed = err
 			}
@@ -184,9 +178,9 @@ func (c *client) pmnsTraverse(body []byte) error {
 	}
 	switch {
 	case failed != nil:
-		return failed
+		return nil, failed
 	case len(names) == 0:
-		return pcp.ErrName
+		return nil, pcp.ErrName
 	}
-	return c.send(&wire.PMNSNames{Names: names})
+	return &wire.PMNSNames{Names: names}, nil
 }

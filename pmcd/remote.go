@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/pmcd/internal/trace"
+	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -67,7 +67,7 @@ func (p pipePair) SetWriteDeadline(t time.Time) error { return p.in.SetWriteDead
 
 // A sentProfile is the profile that the agent has at the moment.
 type sentProfile struct {
-	client  *client
+	client  *pmda.Client
 	context int32
 	profile *pcp.Profile
 }
@@ -294,14 +294,14 @@ func (r *remote) received(h wire.Header, body []byte, err error) (wire.Header, [
 }
 
 // ask makes one exchange for a client and decodes the reply into answer.
-func (r *remote) ask(c *client, req, answer wire.PDU) error {
+func (r *remote) ask(c *Caller, req, answer wire.PDU) error {
 	r.slot.acquire()
 	defer r.slot.release()
-	if err := r.ag.usable(); err != nil {
+	if err := r.ag.askable(c); err != nil {
 		return err
 	}
 	r.introduce(c)
-	h, body, err := r.exchange(int32(c.pub.ID), req)
+	h, body, err := r.exchange(int32(c.client.ID), req)
 	if err != nil {
 		return lost(err)
 	}
@@ -333,35 +333,20 @@ func (r *remote) decode(h wire.Header, body []byte, req, answer wire.PDU) error 
 }
 
 // introduce queues the attributes of a client that the agent has not seen.
-func (r *remote) introduce(c *client) {
+func (r *remote) introduce(c *Caller) {
 	if !c.meet(r.ag) {
 		return
 	}
 	if r.flags&(wire.FeatureAuth|wire.FeatureContainer) == 0 {
 		return
 	}
-	for key, value := range c.pub.Attributes() {
-		r.queue(int32(c.pub.ID), &wire.Attr{Attr: key, Value: append([]byte(value), 0)})
-	}
-}
-
-// meetAgents introduces c to the agents that want to know of clients, before
-// it asks them for anything, as C collectors do. It waits for no agent: one
-// that is busy, or comes later, hears of c when c has its next request to any.
-func (c *client) meetAgents() {
-	c.meetMore.Store(false)
-	if len(c.pub.Attrs) == 0 || c.denied() == access.OpAll {
-		return
-	}
-	for _, ag := range c.s.agents() {
-		if !ag.be.greet(c) {
-			c.meetMore.Store(true)
-		}
+	for key, value := range c.client.Attributes() {
+		r.queue(int32(c.client.ID), &wire.Attr{Attr: key, Value: append([]byte(value), 0)})
 	}
 }
 
 // greet implements backend, if the agent is idle.
-func (r *remote) greet(c *client) bool {
+func (r *remote) greet(c *Caller) bool {
 	if !r.ag.connected.Load() {
 		return true // flags are not known before it is
 	}
@@ -378,7 +363,7 @@ func (r *remote) greet(c *client) bool {
 	r.introduce(c)
 	err := r.setDeadlines()
 	if err == nil {
-		err = r.send(int32(c.pub.ID), nil)
+		err = r.send(int32(c.client.ID), nil)
 	}
 	var broke *protocolError
 	if errors.As(err, &broke) {
@@ -388,12 +373,12 @@ func (r *remote) greet(c *client) bool {
 }
 
 // sendProfile queues a profile that the agent does not have.
-func (r *remote) sendProfile(c *client, context int32, profile *pcp.Profile) {
-	want := sentProfile{c, context, profile}
+func (r *remote) sendProfile(c *Caller, context int32, profile *pcp.Profile) {
+	want := sentProfile{c.client, context, profile}
 	if r.profile == want {
 		return
 	}
-	r.queue(int32(c.pub.ID), &wire.Profile{Context: context, Profile: *profile})
+	r.queue(int32(c.client.ID), &wire.Profile{Context: context, Profile: *profile})
 	r.profile = want
 }
 
@@ -406,24 +391,23 @@ func (r *remote) nameSpace() *pmns.Tree { return nil }
 func (r *remote) rename(string) {}
 
 // endContext sends the notice, which has no reply.
-func (r *remote) endContext(c *client) error {
+func (r *remote) endContext(c *Caller) {
 	r.slot.acquire()
 	defer r.slot.release()
-	if r.profile.client == c {
+	if r.profile.client == c.client {
 		r.profile = sentProfile{}
 	}
 	if r.conn == nil || r.ag.notReady.Load() {
-		return nil
+		return
 	}
 	err := r.setDeadlines()
 	if err == nil {
-		err = r.send(int32(c.pub.ID), &wire.Error{Code: pcp.ErrNotConn})
+		err = r.send(int32(c.client.ID), &wire.Error{Code: pcp.ErrNotConn})
 	}
 	var broke *protocolError
 	if errors.As(err, &broke) {
 		r.dropLocked(broke.error)
 	}
-	return nil
 }
 
 // awaitReady waits until an agent that is not ready says that it is.

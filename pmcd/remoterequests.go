@@ -8,25 +8,26 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// fetch implements backend. It returns nil: calls to a remote are not abandoned.
-func (r *remote) fetch(c *client, p *part) error {
+// fetch implements backend. It returns true: agents in other processes do not
+// keep what they were lent.
+func (r *remote) fetch(c *Caller, p *Part) bool {
 	r.slot.acquire()
 	defer r.slot.release()
-	p.err = r.ag.usable()
-	if p.err != nil {
-		return nil
+	p.Err = r.ag.usable()
+	if p.Err != nil {
+		return true
 	}
 	r.introduce(c)
 	r.sendProfile(c, p.context, p.profile)
-	h, body, err := r.exchange(int32(c.pub.ID), &wire.Fetch{Context: p.context, PMIDs: p.ids})
+	h, body, err := r.exchange(int32(c.client.ID), &wire.Fetch{Context: p.context, PMIDs: p.PMIDs})
 	r.take(p, h, body, err)
-	return nil
+	return true
 }
 
 // take gives p the outcome of an exchange. Called by the holder of r.slot.
-func (r *remote) take(p *part, h wire.Header, body []byte, err error) {
+func (r *remote) take(p *Part, h wire.Header, body []byte, err error) {
 	if err != nil {
-		p.err = err
+		p.Err = err
 		return
 	}
 	if p.alone && len(body) >= relayLength && h.Type == wire.TypeResult {
@@ -36,18 +37,18 @@ func (r *remote) take(p *part, h wire.Header, body []byte, err error) {
 	// The values outlive the exchange.
 	p.buf = append(p.buf[:0], body...)
 	r.result.HighRes = false
-	r.result.Result, p.res = p.res, r.result.Result
-	p.err = r.decode(h, p.buf, &wire.Fetch{}, &r.result)
-	r.result.Result, p.res = p.res, r.result.Result
-	if p.err != nil {
+	r.result.Result, p.Result = p.Result, r.result.Result
+	p.Err = r.decode(h, p.buf, &wire.Fetch{}, &r.result)
+	r.result.Result, p.Result = p.Result, r.result.Result
+	if p.Err != nil {
 		return
 	}
 	if !p.valid() {
-		r.dropLocked(fmt.Errorf("agent answered for other metrics than it was asked for: %d of %d", len(p.res.Sets), len(p.ids)))
-		p.err = pcp.ErrIPC
+		r.dropLocked(fmt.Errorf("agent answered for other metrics than it was asked for: %d of %d", len(p.Result.Sets), len(p.PMIDs)))
+		p.Err = pcp.ErrIPC
 		return
 	}
-	r.noteChanges(p.res.Time)
+	r.noteChanges(p.Result.Time)
 }
 
 // relayLength is the length, in bytes, from which an agent's result is passed on
@@ -55,20 +56,20 @@ func (r *remote) take(p *part, h wire.Header, body []byte, err error) {
 const relayLength = 1 << 20
 
 // takeRelay gives p a long result. Called by the holder of r.slot.
-func (r *remote) takeRelay(p *part, body []byte) {
-	stamp, same, err := p.relay.Take(body, p.ids)
+func (r *remote) takeRelay(p *Part, body []byte) {
+	stamp, same, err := p.Relay.Take(body, p.PMIDs)
 	if err != nil {
 		r.dropLocked(fmt.Errorf("agent's %v PDU: %w", wire.TypeResult, err))
-		p.err = pcp.ErrIPC
+		p.Err = pcp.ErrIPC
 		return
 	}
 	if !same {
-		r.dropLocked(fmt.Errorf("agent answered for other metrics than it was asked for: %d of %d", p.relay.Sets, len(p.ids)))
-		p.err = pcp.ErrIPC
+		r.dropLocked(fmt.Errorf("agent answered for other metrics than it was asked for: %d of %d", p.Relay.Sets, len(p.PMIDs)))
+		p.Err = pcp.ErrIPC
 		return
 	}
 	r.pdus.Detach()
-	p.relayed = true
+	p.Relayed = true
 	r.noteChanges(stamp)
 }
 
@@ -82,37 +83,37 @@ func (r *remote) noteChanges(stamp pcp.Timestamp) {
 	}
 }
 
-func (r *remote) desc(c *client, id pcp.PMID) (pcp.Desc, error) {
+func (r *remote) Desc(c *Caller, id pcp.PMID) (pcp.Desc, error) {
 	var answer wire.Desc
 	err := r.ask(c, &wire.DescReq{PMID: id}, &answer)
 	return answer.Desc, err
 }
 
-func (r *remote) instances(c *client, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error) {
+func (r *remote) Instances(c *Caller, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error) {
 	var answer wire.Instance
 	err := r.ask(c, &wire.InstanceReq{InDom: indom, Inst: inst, Name: name}, &answer)
 	return answer.Instances, err
 }
 
-func (r *remote) text(c *client, ident uint32, kind pcp.TextKind) (string, error) {
+func (r *remote) Text(c *Caller, ident uint32, kind pcp.TextKind) (string, error) {
 	var answer wire.Text
 	err := r.ask(c, &wire.TextReq{Ident: ident, Kind: kind}, &answer)
 	return answer.Text, err
 }
 
-func (r *remote) labels(c *client, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
+func (r *remote) Labels(c *Caller, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error) {
 	r.slot.acquire()
 	defer r.slot.release()
-	if err := r.ag.usable(); err != nil {
+	if err := r.ag.askable(c); err != nil {
 		return nil, err
 	}
 	r.introduce(c)
 	if kind == pcp.LabelInstances {
 		// C agents give labels to the instances of the profile alone.
-		r.sendProfile(c, int32(c.pub.ID), everything)
+		r.sendProfile(c, int32(c.client.ID), everything)
 	}
 	req := &wire.LabelReq{Ident: ident, Kind: kind}
-	h, body, err := r.exchange(int32(c.pub.ID), req)
+	h, body, err := r.exchange(int32(c.client.ID), req)
 	if err != nil {
 		return nil, lost(err)
 	}
@@ -121,18 +122,18 @@ func (r *remote) labels(c *client, ident uint32, kind pcp.LabelFlags) ([]pcp.Lab
 	return answer.Sets, err
 }
 
-func (r *remote) store(c *client, res *pcp.Result) error {
+func (r *remote) Store(c *Caller, res *pcp.Result) error {
 	var answer wire.Error
 	return r.ask(c, &wire.Result{Result: *res}, &answer)
 }
 
-func (r *remote) names(c *client, id pcp.PMID) ([]string, error) {
+func (r *remote) Names(c *Caller, id pcp.PMID) ([]string, error) {
 	var answer wire.PMNSNames
 	err := r.ask(c, &wire.PMNSIDs{PMIDs: []pcp.PMID{id}}, &answer)
 	return answer.Names, err
 }
 
-func (r *remote) lookup(c *client, name string) (pcp.PMID, error) {
+func (r *remote) Lookup(c *Caller, name string) (pcp.PMID, error) {
 	var answer wire.PMNSIDs
 	if err := r.ask(c, &wire.PMNSNames{Names: []string{name}}, &answer); err != nil {
 		return pcp.PMIDNull, err
@@ -146,7 +147,7 @@ func (r *remote) lookup(c *client, name string) (pcp.PMID, error) {
 	return answer.PMIDs[0], nil
 }
 
-func (r *remote) children(c *client, name string) ([]pmns.Child, error) {
+func (r *remote) Children(c *Caller, name string) ([]pmns.Child, error) {
 	var answer wire.PMNSNames
 	if err := r.ask(c, &wire.PMNSChild{Name: name, WithStatus: true}, &answer); err != nil {
 		return nil, err
@@ -158,7 +159,7 @@ func (r *remote) children(c *client, name string) ([]pmns.Child, error) {
 	return list, nil
 }
 
-func (r *remote) traverse(c *client, name string) ([]string, error) {
+func (r *remote) Traverse(c *Caller, name string) ([]string, error) {
 	var answer wire.PMNSNames
 	err := r.ask(c, &wire.PMNSTraverse{Name: name}, &answer)
 	return answer.Names, err

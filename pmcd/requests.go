@@ -2,68 +2,85 @@ package pmcd
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/wire"
 )
 
-// handle answers one request. An error is sent to the client in its place;
-// see loop.
-func (c *client) handle(h wire.Header, body []byte) error {
+// A request is what one goroutine has of a client while agents are asked for it:
+// the right to ask them, what was asked, and memory. An agent that hangs keeps
+// it; the client goes on with its successor.
+//
+// Its methods answer one kind of request each. They return the reply; serve sends
+// it, or the error in its place, if the request is not abandoned by then.
+type request struct {
+	*Caller
+	s     *Server
+	pdu   wire.Type // what was asked
+	doing work
+	job   *fetchJob
+
+	// PDUs that come and go often enough to be worth reusing.
+	values wire.Fetch
+	descs  wire.DescIDs
+	result wire.Result // filled from job when it is sent
+}
+
+// A work is what has to be finished if an agent hangs; see takeOver.
+type work int
+
+const (
+	asking work = iota
+	fetching
+	leaving
+)
+
+// successor returns a request for the goroutine that goes on.
+func (r *request) successor() *request {
+	return &request{s: r.s, Caller: r.Caller.Successor(), pdu: r.pdu, job: r.job}
+}
+
+// handle does the work of one request. There may be no reply.
+func (c *client) handle(r *request, h wire.Header, body []byte) (reply wire.PDU, err error) {
+	r.pdu, r.doing = h.Type, asking
 	need := access.OpFetch
 	if h.Type == wire.TypeResult {
 		need = access.OpStore
 	}
 	if c.denied()&need != 0 && h.Type != wire.TypeCreds {
-		return pcp.ErrPermission
+		return nil, pcp.ErrPermission
 	}
 	c.enterGate(len(body))
-	var err error
 	switch h.Type {
-	case wire.TypeFetch, wire.TypeHighResFetch:
-		err = c.fetch(h.Type == wire.TypeHighResFetch, body)
 	case wire.TypeProfile:
-		err = c.setProfile(body)
-	case wire.TypeDescReq:
-		err = c.descReq(body)
-	case wire.TypeDescIDs:
-		err = c.descIDs(body)
-	case wire.TypeInstanceReq:
-		err = c.instanceReq(body)
-	case wire.TypeTextReq:
-		err = c.textReq(body)
-	case wire.TypeLabelReq:
-		err = c.labelReq(body)
-	case wire.TypePMNSIDs:
-		err = c.pmnsIDs(body)
-	case wire.TypePMNSNames:
-		err = c.pmnsNames(body)
-	case wire.TypePMNSChild:
-		err = c.pmnsChild(body)
-	case wire.TypePMNSTraverse:
-		err = c.pmnsTraverse(body)
-	case wire.TypeResult:
-		err = c.store(body)
+		return nil, c.setProfile(body)
 	case wire.TypeCreds:
-		err = c.credentials(body)
-	default:
-		err = pcp.ErrIPC // and the client may go on
+		return nil, c.credentials(body)
+	case wire.TypeFetch, wire.TypeHighResFetch:
+		return r.fetch(h.Type == wire.TypeHighResFetch, body, c.profiles)
+	case wire.TypeDescReq:
+		return r.desc(body)
+	case wire.TypeDescIDs:
+		return r.descIDs(body)
+	case wire.TypeInstanceReq:
+		return r.instances(body)
+	case wire.TypeTextReq:
+		return r.text(body)
+	case wire.TypeLabelReq:
+		return r.labels(body)
+	case wire.TypePMNSIDs:
+		return r.names(body)
+	case wire.TypePMNSNames:
+		return r.ids(body)
+	case wire.TypePMNSChild:
+		return r.children(body)
+	case wire.TypePMNSTraverse:
+		return r.traverse(body)
+	case wire.TypeResult:
+		return r.store(body)
 	}
-	if err != nil {
-		return c.judge(h.Type, err)
-	}
-	return nil
-}
-
-// judge drops a client whose request could not be decoded.
-func (c *client) judge(t wire.Type, err error) error {
-	var m *malformedError
-	if errors.As(err, &m) {
-		return c.refuse(fmt.Errorf("%v PDU: %w", t, m.error))
-	}
-	return err
+	return nil, pcp.ErrIPC // and the client may go on
 }
 
 // A malformedError says that a request could not be decoded.
@@ -89,96 +106,93 @@ func (s *Server) agentFor(domain int, unknown pcp.Error) (*agent, error) {
 	return ag, ag.usable()
 }
 
-func (c *client) lookupDesc(id pcp.PMID) (pcp.Desc, error) {
-	ag, err := c.s.agentFor(id.Domain(), pcp.ErrPMID)
+func (r *request) lookupDesc(id pcp.PMID) (pcp.Desc, error) {
+	ag, err := r.s.agentFor(id.Domain(), pcp.ErrPMID)
 	if err != nil {
 		return pcp.Desc{}, err
 	}
-	return ag.be.desc(c, id)
+	return ag.be.Desc(r.Caller, id)
 }
 
-func (c *client) descReq(body []byte) error {
+func (r *request) desc(body []byte) (wire.PDU, error) {
 	var req wire.DescReq
 	if err := decode(&req, body); err != nil {
-		return err
+		return nil, err
 	}
-	desc, err := c.lookupDesc(req.PMID)
+	desc, err := r.lookupDesc(req.PMID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.send(&wire.Desc{Desc: desc})
+	return &wire.Desc{Desc: desc}, nil
 }
 
 // descIDs answers for many metrics. The PMID of a metric that fails is PMIDNull,
 // without a reason. A request for one metric gets its error instead.
-func (c *client) descIDs(body []byte) error {
-	req := &c.req.descs
+func (r *request) descIDs(body []byte) (wire.PDU, error) {
+	req := &r.descs
 	if err := decode(req, body); err != nil {
-		return err
+		return nil, err
 	}
 	reply := wire.Descs{Descs: make([]pcp.Desc, len(req.PMIDs))}
 	for i, id := range req.PMIDs {
-		desc, err := c.lookupDesc(id)
-		if errors.Is(err, errAbandoned) {
-			return err
-		}
+		desc, err := r.lookupDesc(id)
 		if err != nil {
 			if len(req.PMIDs) == 1 {
-				return err
+				return nil, err
 			}
 			desc = pcp.Desc{PMID: pcp.PMIDNull}
 		}
 		reply.Descs[i] = desc
 	}
-	return c.send(&reply)
+	return &reply, nil
 }
 
-func (c *client) instanceReq(body []byte) error {
+func (r *request) instances(body []byte) (wire.PDU, error) {
 	var req wire.InstanceReq
 	if err := decode(&req, body); err != nil {
-		return err
+		return nil, err
 	}
-	ag, err := c.s.agentFor(req.InDom.Domain(), pcp.ErrInDom)
+	ag, err := r.s.agentFor(req.InDom.Domain(), pcp.ErrInDom)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	list, err := ag.be.instances(c, req.InDom, req.Inst, req.Name)
+	list, err := ag.be.Instances(r.Caller, req.InDom, req.Inst, req.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.send(&wire.Instance{InDom: req.InDom, Instances: list})
+	return &wire.Instance{InDom: req.InDom, Instances: list}, nil
 }
 
-func (c *client) textReq(body []byte) error {
+func (r *request) text(body []byte) (wire.PDU, error) {
 	var req wire.TextReq
 	if err := decode(&req, body); err != nil {
-		return err
+		return nil, err
 	}
-	ag, err := c.s.agentFor(pcp.PMID(req.Ident).Domain(), pcp.ErrPMID)
+	ag, err := r.s.agentFor(pcp.PMID(req.Ident).Domain(), pcp.ErrPMID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	text, err := ag.be.text(c, req.Ident, req.Kind)
+	text, err := ag.be.Text(r.Caller, req.Ident, req.Kind)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.send(&wire.Text{Ident: req.Ident, Text: text})
+	return &wire.Text{Ident: req.Ident, Text: text}, nil
 }
 
-func (c *client) labelReq(body []byte) error {
+func (r *request) labels(body []byte) (wire.PDU, error) {
 	var req wire.LabelReq
 	if err := decode(&req, body); err != nil {
-		return err
+		return nil, err
 	}
 	var unknown pcp.Error
 	domain := pcp.PMID(req.Ident).Domain() // the same bits as an InDom's
 	switch req.Kind {
 	case pcp.LabelContext:
-		sets, err := c.s.contextLabels(&c.pub)
+		sets, err := r.s.contextLabels(r.Client())
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return c.send(&wire.Labels{Ident: req.Ident, Kind: req.Kind, Sets: sets})
+		return &wire.Labels{Ident: req.Ident, Kind: req.Kind, Sets: sets}, nil
 	case pcp.LabelDomain:
 		domain, unknown = int(min(req.Ident, pcp.MaxDomain)), pcp.ErrNoAgent
 	case pcp.LabelInDom, pcp.LabelInstances:
@@ -186,28 +200,28 @@ func (c *client) labelReq(body []byte) error {
 	case pcp.LabelCluster, pcp.LabelItem:
 		unknown = pcp.ErrPMID
 	default:
-		return pcp.ErrType
+		return nil, pcp.ErrType
 	}
-	ag, err := c.s.agentFor(domain, unknown)
+	ag, err := r.s.agentFor(domain, unknown)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sets, err := ag.be.labels(c, req.Ident, req.Kind)
+	sets, err := ag.be.Labels(r.Caller, req.Ident, req.Kind)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(sets) > 1 && req.Kind != pcp.LabelInstances {
 		sets = sets[:1]
 	}
-	return c.send(&wire.Labels{Ident: req.Ident, Kind: req.Kind, Sets: sets})
+	return &wire.Labels{Ident: req.Ident, Kind: req.Kind, Sets: sets}, nil
 }
 
 // store sets values. Agents get their shares one after another. If several fail,
 // store returns the last error, but prefers one for a missing agent.
-func (c *client) store(body []byte) error {
+func (r *request) store(body []byte) (wire.PDU, error) {
 	var req wire.Result
 	if err := decode(&req, body); err != nil {
-		return err
+		return nil, err
 	}
 	var failed error
 	var done [pcp.MaxDomain + 1]bool
@@ -218,7 +232,7 @@ func (c *client) store(body []byte) error {
 			continue
 		}
 		done[domain] = true
-		ag, err := c.s.agentFor(domain, pcp.ErrNoAgent)
+		ag, err := r.s.agentFor(domain, pcp.ErrNoAgent)
 		if err != nil {
 			missing = missing || errors.Is(err, pcp.ErrNoAgent)
 			failed = err
@@ -230,9 +244,7 @@ func (c *client) store(body []byte) error {
 				share.Sets = append(share.Sets, vs)
 			}
 		}
-		if err := ag.be.store(c, &share); errors.Is(err, errAbandoned) {
-			return err
-		} else if err != nil {
+		if err := ag.be.Store(r.Caller, &share); err != nil {
 			failed = err
 		}
 	}
@@ -240,7 +252,7 @@ func (c *client) store(body []byte) error {
 		failed = pcp.ErrNoAgent
 	}
 	if failed != nil {
-		return failed
+		return nil, failed
 	}
-	return c.send(&wire.Error{})
+	return &wire.Error{}, nil
 }

@@ -152,7 +152,7 @@ func checkSpecs(specs []AgentSpec) error {
 
 // newAgent makes an agent. It does not start its process.
 func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
-	ag := &agent{spec: spec, index: index}
+	ag := &agent{spec: spec, index: index, host: s.backend}
 	impl := spec.Agent
 	if impl == nil && spec.Open != nil {
 		var err error
@@ -324,7 +324,7 @@ func (s *Server) admit(conn net.Conn) {
 	if s.events.On() {
 		s.events.Add(trace.Event{Kind: trace.AddClient, Who: id, P1: int32(c.file()), P2: int32(c.number), Text: c.from()})
 	}
-	go c.serve()
+	go c.start()
 }
 
 func (s *Server) tooMany() bool {

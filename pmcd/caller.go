@@ -1,0 +1,91 @@
+package pmcd
+
+import (
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmda"
+)
+
+// A Caller is a client as agents see it, in the hands of one goroutine, which has
+// agents asked for it.
+//
+// An agent in this process that hangs keeps the goroutine that called it, and
+// the Caller with it. The Caller is abandoned then, and the client goes on in
+// another goroutine with the Caller's successor. When the call returns after
+// all, it returns pcp.ErrAgain, and so does every further call with that Caller,
+// without any agent hearing of it. The goroutine may do with it what it likes,
+// but must look at Abandoned before it touches what it shares with the client.
+type Caller struct {
+	client *pmda.Client
+	name   string // for the log
+	hung   func()
+
+	seen      []*agent // by index: agents that know of the client
+	turn      *turn    // in the queue of at most one agent
+	abandoned bool     // belongs to the goroutine of the Caller
+}
+
+// NewCaller returns the Caller of a client; name is what the log calls it.
+//
+// If an agent hangs, hung is called, once for a Caller. It starts a goroutine
+// that goes on with the client, and returns at once.
+func NewCaller(client *pmda.Client, name string, hung func()) *Caller {
+	c := &Caller{client: client, name: name, hung: hung}
+	c.turn = newTurn(c)
+	return c
+}
+
+// Successor returns the Caller for the goroutine that goes on.
+func (c *Caller) Successor() *Caller {
+	next := NewCaller(c.client, c.name, c.hung)
+	next.seen = c.seen
+	return next
+}
+
+// Abandoned reports whether c has a successor.
+func (c *Caller) Abandoned() bool { return c.abandoned }
+
+// Client is the client.
+func (c *Caller) Client() *pmda.Client { return c.client }
+
+// alive returns the error for calls with a Caller that was abandoned.
+func (c *Caller) alive() error {
+	if c.abandoned {
+		return pcp.ErrAgain
+	}
+	return nil
+}
+
+// Leave tells the agents that know of the client that it is gone. If c is
+// abandoned meanwhile, its successor is to tell the rest.
+func (c *Caller) Leave() {
+	for i, ag := range c.seen {
+		if c.seen[i] = nil; ag == nil || !ag.connected.Load() {
+			continue
+		}
+		if ag.be.endContext(c); c.abandoned {
+			return
+		}
+	}
+}
+
+// meet reports whether ag does not know of the client yet, and has it so from
+// now on.
+func (c *Caller) meet(ag *agent) bool {
+	c.makeRoom(ag)
+	if c.seen[ag.index] == ag {
+		return false
+	}
+	c.seen[ag.index] = ag
+	return true
+}
+
+// knows reports whether ag has been introduced to the client.
+func (c *Caller) knows(ag *agent) bool { return ag.index < len(c.seen) && c.seen[ag.index] == ag }
+
+// makeRoom makes c.seen long enough for ag, so that several goroutines can meet
+// agents.
+func (c *Caller) makeRoom(ag *agent) {
+	if n := ag.index + 1 - len(c.seen); n > 0 {
+		c.seen = append(c.seen, make([]*agent, n)...)
+	}
+}

@@ -1,0 +1,175 @@
+package pmcd
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/conf"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// A Fetch is a request for values on its way: each agent's part of it. Its memory
+// is reused.
+type Fetch struct {
+	Parts []*Part
+
+	context int32
+	profile *pcp.Profile
+	highRes bool
+
+	at      int     // the part whose agent is being asked in this goroutine
+	spare   []*Part // of earlier requests
+	sent    []*Part // to agents that were idle; not those of others
+	remotes sync.WaitGroup
+	crowd   *crowd // that counts it
+}
+
+// A Part is what one agent is asked for. While a call for it runs it belongs to
+// the agent, and for good if the agent hangs: then another takes its place in
+// the Fetch.
+type Part struct {
+	PMIDs []pcp.PMID
+
+	// What came of it: Err, for all metrics, or else Result; or if Relayed is
+	// set Relay in place of a long Result.
+	Err     error
+	Result  pcp.Result
+	Relay   wire.Relay
+	Relayed bool
+
+	ag      *agent
+	lent    bool // PMIDs is not memory to be used for another part
+	remote  bool // the agent is in another process
+	alone   bool // the fetch has no other part
+	context int32
+	profile *pcp.Profile
+	link    *remote // to which sendFetch sent it; p holds its slot
+
+	req pmda.FetchRequest
+	buf []byte // holds what the values of Result point into
+}
+
+// Begin makes f a fetch without parts. Context is the number of the client's
+// context, and profile its profile; highRes says in what form a long result is
+// passed on.
+func (f *Fetch) Begin(context int32, profile *pcp.Profile, highRes bool) {
+	f.spare = append(f.spare, f.Parts...)
+	f.Parts = f.Parts[:0]
+	f.context, f.profile, f.highRes = context, profile, highRes
+	f.at = 0
+}
+
+// Add adds the part of an agent, which is nil if there is none: its error is then
+// that there is none. If ids is nil, the metrics are to be appended to PMIDs;
+// else f borrows ids until an agent that hangs has kept them: what PMIDs of the
+// part is at the end can be used again.
+func (c *Caller) Add(f *Fetch, ag *agent, ids []pcp.PMID) *Part {
+	var p *Part
+	if n := len(f.spare); n > 0 {
+		p, f.spare = f.spare[n-1], f.spare[:n-1]
+	} else {
+		p = new(Part)
+	}
+	p.reset()
+	if ids != nil {
+		p.PMIDs, p.lent = ids, true
+	}
+	p.ag, p.context, p.profile = ag, f.context, f.profile
+	if ag == nil {
+		p.Err = pcp.ErrNoAgent
+	} else {
+		p.Err = ag.usable()
+		p.remote = ag.spec.Kind != conf.DSO
+		c.makeRoom(ag) // before several agents are asked at once
+	}
+	f.Parts = append(f.Parts, p)
+	return p
+}
+
+func (p *Part) reset() {
+	if p.lent {
+		p.PMIDs, p.lent = nil, false
+	}
+	p.PMIDs = p.PMIDs[:0]
+	p.Result.Reset()
+	p.Err, p.remote = nil, false
+	p.alone, p.link, p.Relay, p.Relayed = false, nil, wire.Relay{}, false
+}
+
+// Forget drops what f refers to beside its own memory.
+func (f *Fetch) Forget() {
+	f.spare = append(f.spare, f.Parts...)
+	f.Parts = f.Parts[:0]
+	for _, p := range f.spare {
+		p.reset()
+		p.ag, p.profile, p.req = nil, nil, pmda.FetchRequest{}
+	}
+	f.profile = nil
+}
+
+// valid reports whether the agent answered what it was asked.
+func (p *Part) valid() bool {
+	if len(p.Result.Sets) != len(p.PMIDs) {
+		return false
+	}
+	for i := range p.Result.Sets {
+		if p.Result.Sets[i].PMID != p.PMIDs[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Fetch has agents fill the parts of f. Where there are several, those in other
+// processes work at the same time. If c is abandoned meanwhile f is its
+// successor's, which goes on with Resume.
+func (c *Caller) Fetch(f *Fetch) {
+	if len(f.Parts) > 1 {
+		c.askRemotes(f)
+	} else if len(f.Parts) == 1 {
+		p := f.Parts[0]
+		p.alone, p.Relay.HighRes = p.remote, f.highRes
+	}
+	c.askInTurn(f)
+}
+
+// Resume goes on with a Fetch in which an agent hangs, without that agent.
+func (c *Caller) Resume(f *Fetch) {
+	f.lose()
+	c.askInTurn(f)
+}
+
+// askInTurn has the agents in this process asked one after the other, from the
+// part f.at on, and waits for the others.
+func (c *Caller) askInTurn(f *Fetch) {
+	for f.at < len(f.Parts) {
+		p := f.Parts[f.at]
+		switch {
+		case p.remote && len(f.Parts) > 1: // it may be under way
+			f.at++
+		case p.Err != nil:
+			f.at++
+		case p.ag.be.fetch(c, p):
+			f.at++
+		case c.abandoned:
+			return // f is its successor's
+		default:
+			f.lose()
+		}
+	}
+	f.remotes.Wait()
+	if f.crowd != nil {
+		f.crowd.leave()
+		f.crowd = nil
+	}
+}
+
+// lose replaces a part that a hanging agent may still write to, and goes to the
+// next.
+func (f *Fetch) lose() {
+	p := f.Parts[f.at]
+	f.Parts[f.at] = &Part{ag: p.ag, PMIDs: slices.Clone(p.PMIDs), lent: true, Err: pcp.ErrAgain}
+	f.at++
+}
