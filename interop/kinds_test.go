@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
 // moving are metrics whose values are times, processes or memory, change by
@@ -136,7 +137,7 @@ func TestTransports(t *testing.T) {
 			agents := []string{"pmcd", "simple", "sample"}
 			real := func() []string { return lines("$PMDAS/simple/pmdasimple", "$PMDAS/sample/pmdasample") }
 			mine := func() []string {
-				return lines(filepath.Join(links, "pmdasimple"), filepath.Join(links, "pmdasample"))
+				return lines(twin.Tool(t, "pmdasimple"), twin.Tool(t, "pmdasample"))
 			}
 			start := func(lines []string) (*oracle.PMCD, collector) {
 				d := oracle.StartPMCD(t, oracle.Config{Agents: agents, Lines: lines})

@@ -15,6 +15,7 @@ import (
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/internal/tlstest"
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
 // startSecure starts both collectors with a tls.conf.
@@ -219,7 +220,7 @@ func TestSecureAccounts(t *testing.T) {
 	oracle.Require(t)
 	dir := t.TempDir()
 	users := "PCP_USERS_PATH=" + filepath.Join(dir, "users")
-	add := exec.Command(filepath.Join(filepath.Dir(links), "pcp"), "passwd", "add", "root")
+	add := exec.Command(twin.Tool(t, "pcp"), "passwd", "add", "root")
 	add.Env, add.Stdin = append(oracle.Env(), users), strings.NewReader("secret\n")
 	if out, err := add.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

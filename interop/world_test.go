@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,25 +16,7 @@ import (
 	"github.com/go-pcp/pcp/internal/twin"
 )
 
-// links is the folder of links to our program, made once for all tests.
-var links string
-
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "interop")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		links = dir
-		if err := twin.Build(links); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
-}
+func TestMain(m *testing.M) { twin.Built(m) }
 
 // A collector is one side of the matrix.
 type collector struct {
@@ -95,7 +76,7 @@ func startOursWith(t *testing.T, d *oracle.PMCD, conf string, env []string, args
 	}
 	port := oracle.FreePort(t)
 	sock := filepath.Join(dir, "pmcd.socket")
-	cmd := exec.Command(filepath.Join(links, "pmcd"), "-f", "-A", "-q", "60", "-t", "60", "-i", "127.0.0.1", "-p", strconv.Itoa(port),
+	cmd := exec.Command(twin.Tool(t, "pmcd"), "-f", "-A", "-q", "60", "-t", "60", "-i", "127.0.0.1", "-p", strconv.Itoa(port),
 		"-s", sock, "-c", confFile, "-n", d.PMNS, "-l", filepath.Join(dir, "pmcd.log"))
 	cmd.Args = append(cmd.Args, args...)
 	cmd.Env = append(oracle.Env(), "PCP_CONF="+d.Getenv("PCP_CONF"), "PCP_VAR_DIR="+variable)
@@ -153,13 +134,6 @@ var (
 
 func runOurs(t *testing.T, env []string, tool string, args ...string) oracle.Output {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(links, tool), args...)
-	cmd.Env = append(oracle.Env(), env...)
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if cmd.ProcessState == nil {
-		t.Fatalf("%s: %v", tool, err)
-	}
-	return oracle.Output{Stdout: stdout.String(), Stderr: stderr.String(), Exit: cmd.ProcessState.ExitCode()}
+	r := twin.Call{Tool: tool, Args: args, Env: env}.Run(t, true)
+	return oracle.Output{Stdout: string(r.Out), Stderr: string(r.Err), Exit: r.Status}
 }

@@ -9,11 +9,15 @@
 //			t.Error(d)
 //		}
 //	}
+//
+// With [Main] ours is the test binary itself, so that what runs counts as covered.
+// With [Built] it is the whole program. [Transcript] keeps what the real tools print.
 package twin
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,6 +85,11 @@ type Call struct {
 	Dir   string   // the current one if empty
 	Env   []string // added to oracle.Env
 	Stdin string
+
+	// KillAfter is how long it may run before it is killed, for those that
+	// damaged input makes go on for ever. Without it the test fails after five
+	// minutes.
+	KillAfter time.Duration
 }
 
 // A Result is what a tool did.
@@ -98,7 +107,10 @@ func (c Call) Command(ctx context.Context, t testing.TB, ours bool) *exec.Cmd {
 	t.Helper()
 	path := oracle.Path(c.Tool)
 	env := append(oracle.Env(), c.Env...)
-	if ours {
+	switch {
+	case ours && program.wanted:
+		path = Tool(t, c.Tool)
+	case ours:
 		var err error
 		if path, err = os.Executable(); err != nil {
 			t.Fatal(err)
@@ -120,16 +132,17 @@ func (c Call) Command(ctx context.Context, t testing.TB, ours bool) *exec.Cmd {
 // Run runs ours or the real one.
 func (c Call) Run(t testing.TB, ours bool) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(c.KillAfter, patience))
 	defer cancel()
 	cmd := c.Command(ctx, t, ours)
+	cmd.WaitDelay = time.Second // for its children, if it is killed
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && c.KillAfter == 0 {
 		t.Fatalf("%s %q does not end", cmd.Path, c.Args)
 	}
-	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok && ctx.Err() == nil {
 		t.Fatalf("%s %q: %v", cmd.Path, c.Args, err)
 	}
 	return Result{stdout.Bytes(), stderr.Bytes(), cmd.ProcessState.ExitCode()}

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp/internal/longtest"
-	"github.com/go-pcp/pcp/internal/oracle"
 )
 
 // strayIndex lists archives whose temporal index or volumes are damaged, so
@@ -60,8 +59,8 @@ func carry(s string) string {
 // different.
 func (b *bench) same(t *testing.T, tool string, args ...string) string {
 	t.Helper()
-	theirs := b.exec(t, oracle.Path(tool), nil, args)
-	ours := b.exec(t, filepath.Join(b.bin, tool), nil, args)
+	theirs := b.exec(t, sideC, tool, nil, args)
+	ours := b.exec(t, sideOurs, tool, nil, args)
 	theirs.stdout = carry(theirs.stdout)
 	if theirs == ours {
 		return ""
@@ -88,7 +87,7 @@ func TestRandomReplay(t *testing.T) {
 		}
 		if strings.Contains(path, "/badarchives/") {
 			// Damage is never passed over: ours refuses where the C tool shows values or an empty table.
-			if ours := b.exec(t, filepath.Join(b.bin, "pmval"), nil, args); ours.status == 1 && strings.Contains(ours.stderr, "Corrupted record") {
+			if ours := b.exec(t, sideOurs, "pmval", nil, args); ours.status == 1 && strings.Contains(ours.stderr, "Corrupted record") {
 				wary++
 				continue
 			}
@@ -190,8 +189,8 @@ func TestAllArchives(t *testing.T) {
 		}
 		// With help texts only what is in the archive: those of event.flags and
 		// event.missed are in our words.
-		theirs := b.exec(t, oracle.Path("pminfo"), nil, []string{"-dfmtTlI", "-a", path})
-		ours := b.exec(t, filepath.Join(b.bin, "pminfo"), nil, []string{"-dfmtTlI", "-a", path})
+		theirs := b.exec(t, sideC, "pminfo", nil, []string{"-dfmtTlI", "-a", path})
+		ours := b.exec(t, sideOurs, "pminfo", nil, []string{"-dfmtTlI", "-a", path})
 		for _, r := range []*result{&theirs, &ours} {
 			r.stdout, _, _ = strings.Cut(r.stdout, "\nevent.flags ")
 		}

@@ -18,7 +18,7 @@ func archiveBench(t *testing.T) *bench {
 	if _, err := os.Stat(filepath.Join(suiteDir, "archives")); err != nil {
 		t.Skip("SKIPPED: the QA suite of PCP is not installed: ", err)
 	}
-	b := &bench{bin: built, names: map[string]string{"in": t.TempDir()}}
+	b := &bench{names: map[string]string{"in": t.TempDir()}}
 	file := func(name, text string) {
 		path := filepath.Join(b.names["in"], name)
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {

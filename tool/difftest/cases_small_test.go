@@ -43,7 +43,7 @@ var smallFiles = map[string]string{
 func TestSmallTools(t *testing.T) {
 	t.Parallel()
 	oracle.Require(t)
-	b := &bench{bin: built, names: map[string]string{"in": t.TempDir()}}
+	b := &bench{names: map[string]string{"in": t.TempDir()}}
 	for name, text := range smallFiles {
 		path := filepath.Join(b.names["in"], name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

@@ -41,7 +41,7 @@ func TestTimeouts(t *testing.T) {
 	d.Signal(t, sigStop)
 	t.Cleanup(func() { d.Signal(t, sigCont) })
 	b := &bench{
-		bin: built, env: append(d.Env, "PMCD_REQUEST_TIMEOUT=1", "PMCD_CONNECT_TIMEOUT=1"),
+		env:   append(d.Env, "PMCD_REQUEST_TIMEOUT=1", "PMCD_CONNECT_TIMEOUT=1"),
 		names: map[string]string{"host": d.TCP},
 	}
 	// The C tools wait for ten seconds whatever the environment says. More
@@ -62,7 +62,7 @@ func TestCollectorEnds(t *testing.T) {
 	t.Parallel()
 	oracle.Require(t)
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "linux", "sample"}})
-	b := &bench{bin: built, env: d.Env, names: map[string]string{"host": d.TCP}}
+	b := &bench{env: d.Env, names: map[string]string{"host": d.TCP}}
 	for _, r := range []run{
 		{cmd: "pmval -h {host} -t 1 sample.long.one"},
 		{cmd: "pmstat -h {host} -s 3 -t 1", noise: "clock numbers"},

@@ -205,15 +205,14 @@ func (l *lineTool) most() int {
 // directory: names and sizes.
 func (b *bench) sameLine(t *testing.T, tool string, args []string) string {
 	t.Helper()
-	path := oracle.Path(tool)
-	if path == "" {
+	if oracle.Path(tool) == "" {
 		return ""
 	}
 	var got [2]string
-	for i, p := range []string{path, filepath.Join(b.bin, tool)} {
+	for i, whose := range []bool{sideC, sideOurs} {
 		dir := t.TempDir()
 		b.copyIn(t, run{file: "names"}, dir)
-		r := b.execIn(t, dir, p, []string{"PMNS_DEFAULT=root"}, args)
+		r := b.execIn(t, dir, whose, tool, []string{"PMNS_DEFAULT=root"}, args)
 		r.stdout = carry(r.stdout)
 		files, err := os.ReadDir(dir)
 		if err != nil {

@@ -1,9 +1,6 @@
 package difftest
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -20,16 +17,11 @@ import (
 	"github.com/go-pcp/pcp/internal/damage"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
-	"github.com/go-pcp/pcp/tool/cli"
-	"github.com/go-pcp/pcp/tool/dumplog"
-	"github.com/go-pcp/pcp/tool/logextract"
-	"github.com/go-pcp/pcp/tool/logreduce"
-	"github.com/go-pcp/pcp/tool/logsummary"
-	"github.com/go-pcp/pcp/tool/val"
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
 // damageReaders are the tools that TestDamageIsNotSilent gives damaged archives.
-var damageReaders = []*cli.Command{dumplog.Command, val.Command, logsummary.Command, logreduce.Command, logextract.Command}
+var damageReaders = []string{"pmdumplog", "pmval", "pmlogsummary", "pmlogreduce", "pmlogextract"}
 
 // A victim is an archive that is damaged.
 type victim struct {
@@ -177,56 +169,22 @@ func collect(out string) map[string]string {
 	return files
 }
 
-// ask has a tool of ours read an archive, in this process: a panic and a tool that does
-// not end are an answer too.
-func ask(c *cli.Command, args []string, out string) (a answer) {
-	var stdout, stderr bytes.Buffer
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	done := make(chan answer, 1)
-	go func() {
-		a := answer{result: result{status: -1}}
-		defer func() {
-			if p := recover(); p != nil {
-				fmt.Fprintf(&stderr, "panic: %v", p)
-			}
-			a.stdout, a.stderr = stdout.String(), stderr.String()
-			done <- a
-		}()
-		a.status = c.Run(ctx, &cli.Env{
-			Name: c.Link, Args: args, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
-			Getenv: func(name string) string { return map[string]string{"TZ": "UTC"}[name] }, Version: "6.0.3", Command: c,
-		})
-	}()
-	select {
-	case a = <-done:
-	case <-time.After(2 * time.Minute):
-		a = answer{result: result{status: -1, stderr: "does not end"}}
+// ask has a tool read an archive. Some damage makes those of C go on for ever, or
+// die; ours must do neither.
+func ask(t *testing.T, whose bool, tool string, args []string, out string) answer {
+	t.Helper()
+	limit := 20 * time.Second
+	if whose == sideOurs {
+		limit = 2 * time.Minute
 	}
+	a := answer{result: resultOf(twin.Call{Tool: tool, Args: args, KillAfter: limit}.Run(t, whose))}
 	a.strip()
 	a.files = collect(out)
 	return a
 }
 
-// askReal has the real tool read it. Some damage makes it loop or die.
-func askReal(t *testing.T, tool string, args []string, out string) answer {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, oracle.Path(tool), args...)
-	cmd.Env = append(oracle.Env(), "TZ=UTC")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
-			t.Fatal(err)
-		}
-	}
-	a := answer{result: result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}}
-	a.strip()
-	a.files = collect(out)
-	return a
-}
+// crashed reports whether a tool of ours panicked, or did not end.
+func (a answer) crashed() bool { return a.status < 0 || strings.Contains(a.stderr, "\ngoroutine ") }
 
 // silent names why ours may say nothing where the C tool complains. Each reason
 // can be seen by the program; whole is what ours says of the archive before it
@@ -277,14 +235,14 @@ func TestDamageIsNotSilent(t *testing.T) {
 			if err := v.Apply(d); err != nil {
 				t.Fatal(err)
 			}
-			for _, c := range damageReaders {
-				args := v.args(rnd, c.Link, out)
-				what := fmt.Sprintf("%s %v: %s %q", v.name, d, c.Link, args)
-				theirs, ours := askReal(t, c.Link, args, out), ask(c, args, out)
+			for _, tool := range damageReaders {
+				args := v.args(rnd, tool, out)
+				what := fmt.Sprintf("%s %v: %s %q", v.name, d, tool, args)
+				theirs, ours := ask(t, sideC, tool, args, out), ask(t, sideOurs, tool, args, out)
 				counts["runs"]++
 				switch {
-				case ours.status < 0:
-					t.Errorf("%s: %s", what, ours.stderr)
+				case ours.crashed():
+					t.Errorf("%s: exit status %d: %s", what, ours.status, ours.stderr)
 				case theirs.complains() && ours.complains():
 					counts["both complain"]++
 				case ours.complains():
@@ -292,12 +250,12 @@ func TestDamageIsNotSilent(t *testing.T) {
 				case !theirs.complains():
 					counts["neither complains"]++
 				default:
-					key := strings.Join(append(args, c.Link), " ")
+					key := strings.Join(append(args, tool), " ")
 					if _, ok := whole[key]; !ok {
 						if err := v.Restore(); err != nil {
 							t.Fatal(err)
 						}
-						whole[key] = ask(c, args, out)
+						whole[key] = ask(t, sideOurs, tool, args, out)
 						if err := v.Apply(d); err != nil {
 							t.Fatal(err)
 						}

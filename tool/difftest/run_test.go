@@ -1,18 +1,14 @@
 package difftest
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/internal/twin"
@@ -38,7 +34,6 @@ type run struct {
 
 // A bench is where the runs take place.
 type bench struct {
-	bin   string // folder with links to our program
 	env   []string
 	names map[string]string // what {names} in a command stand for
 }
@@ -51,28 +46,25 @@ func (b *bench) expand(s string) string {
 	return s
 }
 
-// exec runs a tool at path.
-func (b *bench) exec(t *testing.T, path string, env, args []string) result {
+// Whose tool is run.
+const (
+	sideC    = false
+	sideOurs = true
+)
+
+// exec runs a tool in a directory of its own.
+func (b *bench) exec(t *testing.T, whose bool, tool string, env, args []string) result {
 	t.Helper()
-	return b.execIn(t, t.TempDir(), path, env, args)
+	return b.execIn(t, t.TempDir(), whose, tool, env, args)
 }
 
 // execIn is exec in a given directory.
-func (b *bench) execIn(t *testing.T, dir, path string, env, args []string) result {
+func (b *bench) execIn(t *testing.T, dir string, whose bool, tool string, env, args []string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = append(append(oracle.Env(), b.env...), env...)
-	cmd.Dir = dir
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if _, ok := errors.AsType[*exec.ExitError](err); ctx.Err() != nil || err != nil && !ok {
-		t.Fatalf("%s %q: %v\n%s%s", path, args, err, &stdout, &stderr)
-	}
-	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	return resultOf(twin.Call{Tool: tool, Args: args, Dir: dir, Env: slices.Concat(b.env, env)}.Run(t, whose))
 }
+
+func resultOf(r twin.Result) result { return result{string(r.Out), string(r.Err), r.Status} }
 
 // words splits a command at spaces outside quotes.
 func words(t *testing.T, s string) []string {
@@ -149,23 +141,18 @@ func (b *bench) differ(t *testing.T, r run, before func() func()) (problems []st
 	for i, e := range r.env {
 		env[i] = b.expand(e)
 	}
-	path := oracle.Path(tool)
-	if path == "" {
-		t.Skipf("SKIPPED: real PCP has no %s", tool)
-	}
-	sides := []string{path, filepath.Join(b.bin, tool)}
 	var got [2]result
-	for i, side := range sides {
+	for i, whose := range []bool{sideC, sideOurs} {
 		if r.prep != "" {
 			prep := words(t, b.expand(r.prep))
-			if p := b.exec(t, oracle.Path(prep[0]), nil, prep[1:]); p.status != 0 {
+			if p := b.exec(t, sideC, prep[0], nil, prep[1:]); p.status != 0 {
 				t.Fatalf("%s: %+v", r.prep, p)
 			}
 		}
 		after := before()
 		dir := t.TempDir()
 		b.copyIn(t, r, dir)
-		got[i] = b.execIn(t, dir, side, env, args)
+		got[i] = b.execIn(t, dir, whose, tool, env, args)
 		if r.shows != "" {
 			text, err := os.ReadFile(filepath.Join(dir, r.shows))
 			got[i].stdout += fmt.Sprintf("%s, missing %v:\n%s", r.shows, err != nil, text)
@@ -228,13 +215,13 @@ func (b *bench) table(t *testing.T, runs []run) {
 	}
 }
 
-// newBench builds our program and starts collectors: one that allows all, one
+// newBench starts collectors: one that allows all, one
 // that allows no changes, one that allows nothing; and finds a port that no program
 // listens on.
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	oracle.Require(t)
-	b := &bench{bin: built}
+	b := &bench{}
 	all := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "linux", "sample", "simple"}})
 	readOnly := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}, Access: "disallow \"*\" : store;\n"})
 	closed := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd"}, Access: "disallow \"*\" : all;\n"})
@@ -275,27 +262,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// built is where our program is, with links of its classic names.
-var built string
-
-// TestMain builds our program once for all tests, if there is something to compare it with.
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		if oracle.Path("pminfo") == "" {
-			return m.Run()
-		}
-		var err error
-		if built, err = os.MkdirTemp("", "difftest"); err != nil {
-			panic(err)
-		}
-		defer os.RemoveAll(built)
-		if err := twin.Build(built); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
-}
+func TestMain(m *testing.M) { twin.Built(m) }
 
 // deadPort returns a port that no program can listen on for now: it is bound.
 func deadPort(t *testing.T) int {
