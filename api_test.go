@@ -2,6 +2,7 @@ package pcp_test
 
 import (
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"path"
@@ -244,4 +245,55 @@ func (l *leakFinder) walk(what string, n ast.Node) {
 		}
 		return true
 	})
+}
+
+// TestExamplesAreComplete checks that the examples of public packages are programs:
+// they use nothing that only tests have, so that a reader can copy them.
+func TestExamplesAreComplete(t *testing.T) {
+	n := 0
+	for _, p := range packages(t) {
+		if !isPublic(rel(p.ImportPath)) {
+			continue
+		}
+		names, err := filepath.Glob(filepath.Join(p.Dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fset := token.NewFileSet()
+		var files []*ast.File
+		forTests := map[string]bool{} // what the package has under test alone
+		for _, name := range names {
+			f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if files = append(files, f); f.Name.Name == p.Name {
+				for _, d := range f.Decls {
+					if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+						forTests[fn.Name.Name] = true
+					}
+				}
+			}
+		}
+		for _, f := range files {
+			for _, ex := range doc.Examples(f) {
+				n++
+				if ex.Play == nil {
+					t.Errorf("%s: Example%s cannot be copied: it uses something of another file or of the package itself",
+						fset.Position(ex.Code.Pos()), ex.Name)
+				}
+				ast.Inspect(ex.Code, func(n ast.Node) bool {
+					if sel, ok := n.(*ast.SelectorExpr); ok {
+						if x, ok := sel.X.(*ast.Ident); ok && x.Name == p.Name && forTests[sel.Sel.Name] {
+							t.Errorf("%s: Example%s uses %s.%s, which only tests have", fset.Position(n.Pos()), ex.Name, x.Name, sel.Sel.Name)
+						}
+					}
+					return true
+				})
+			}
+		}
+	}
+	if n < 60 {
+		t.Errorf("only %d examples were found", n)
+	}
 }

@@ -6,8 +6,46 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 )
+
+// record writes a small archive: the load, with a mark where the recorder was
+// away. One instance is gone after that.
+func record(path string) error {
+	w, err := archive.Create(path, archive.WriterConfig{Label: archive.Label{Host: "dark.example.com", TimeZone: "UTC"}})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	load := pcp.Desc{PMID: pcp.NewPMID(60, 2, 0), Type: pcp.TypeFloat, InDom: pcp.NewInDom(60, 2), Sem: pcp.SemInstant}
+	if err := w.Desc(load, "kernel.all.load"); err != nil {
+		return err
+	}
+	averages := []pcp.Instance{{Inst: 1, Name: "1 minute"}, {Inst: 5, Name: "5 minute"}}
+	var res pcp.Result
+	for i := range 3 {
+		res.Reset()
+		res.Time = pcp.Timestamp{Sec: int64(1000 + 10*i)}
+		if i == 2 {
+			if err := w.Mark(pcp.Timestamp{Sec: 1015}); err != nil {
+				return err
+			}
+			averages = averages[1:]
+		}
+		if err := w.InDom(res.Time, load.InDom, averages); err != nil {
+			return err
+		}
+		res.AddSet(load.PMID)
+		for _, in := range averages {
+			res.Add(pcp.FloatValue(float32(i) + 0.5).WithInst(in.Inst))
+		}
+		if err := w.WriteResult(&res); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
 
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
@@ -15,13 +53,12 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	base := filepath.Join(dir, "small")
-	m := small(archive.Version3)
-	for suffix, b := range map[string][]byte{".meta": m.meta, ".0": m.data, ".index": m.index} {
-		os.WriteFile(base+suffix, b, 0o666)
+	path := filepath.Join(dir, "20260101") // or that of an archive of pmlogger
+	if err := record(path); err != nil {
+		log.Fatal(err)
 	}
 
-	a, err := archive.Open(base)
+	a, err := archive.Open(path)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -51,9 +88,8 @@ func Example() {
 	}
 	// Output:
 	// dark.example.com
-	// 1000 kernel.all.load [1 minute] 7 [5 minute] 8
-	// 1010 kernel.all.load [1 minute] 8 [5 minute] 9
-	// 1020 kernel.all.load [5 minute] 10
-	// 1025 mark
-	// 1030 kernel.all.load [5 minute] 11
+	// 1000 kernel.all.load [1 minute] 5.000000e-01 [5 minute] 5.000000e-01
+	// 1010 kernel.all.load [1 minute] 1.500000e+00 [5 minute] 1.500000e+00
+	// 1015 mark
+	// 1020 kernel.all.load [5 minute] 2.500000e+00
 }

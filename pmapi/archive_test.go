@@ -3,7 +3,6 @@ package pmapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -366,74 +365,4 @@ func TestArchive(t *testing.T) {
 	if _, err := a.Label(t.Context()); !errors.Is(err, pcp.ErrNoContext) {
 		t.Errorf("Label of a closed context: %v", err)
 	}
-}
-
-func ExampleOpenArchive() {
-	dir, err := os.MkdirTemp("", "example")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(dir)
-	if err := writeExample(dir + "/host"); err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	c, err := OpenArchive(dir)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer c.Close()
-	ctx := context.Background()
-	label, err := c.Label(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if err := c.SetMode(ctx, ModeInterp, &label.Start, 15*time.Second); err != nil {
-		fmt.Println(err)
-		return
-	}
-	ids, err := c.LookupName(ctx, "example.requests")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for {
-		res, err := c.Fetch(ctx, ids)
-		if errors.Is(err, pcp.ErrEOL) {
-			break
-		}
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		for _, v := range res.Sets[0].Values {
-			fmt.Println(res.Time.Time().UTC().Format(time.TimeOnly), v)
-		}
-	}
-	// Output:
-	// 22:13:20 0
-	// 22:13:35 150
-	// 22:13:50 300
-}
-
-// writeExample writes an archive of a counter, each 10 s from 0 to 30.
-func writeExample(path string) error {
-	start := pcp.Timestamp{Sec: 1_700_000_000}
-	w, err := archive.Create(path, archive.WriterConfig{Label: archive.Label{Host: "host", TimeZone: "UTC", Start: start}})
-	if err != nil {
-		return err
-	}
-	id := pcp.NewPMID(510, 0, 1)
-	err = w.Desc(pcp.Desc{PMID: id, Type: pcp.TypeU32, InDom: pcp.InDomNull, Sem: pcp.SemCounter}, "example.requests")
-	for i := 0; i < 4 && err == nil; i++ {
-		res := pcp.Result{Time: start.Add(time.Duration(i) * 10 * time.Second)}
-		res.AddSet(id)
-		res.Add(pcp.Uint32Value(uint32(100 * i)))
-		err = w.WriteResult(&res)
-	}
-	return errors.Join(err, w.Close())
 }

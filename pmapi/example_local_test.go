@@ -34,25 +34,11 @@ func ExampleOpenLocal() {
 	}
 	defer c.Close()
 
-	ctx := context.Background()
-	ids, err := c.LookupName(ctx, "house.temperature")
-	if err != nil {
-		log.Fatal(err)
-	}
-	res, err := c.Fetch(ctx, ids)
-	if err != nil {
-		log.Fatal(err)
-	}
-	desc, err := c.LookupDesc(ctx, ids[0])
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, v := range res.Sets[0].Values {
-		room, err := c.NameInDom(ctx, desc.InDom, v.Inst)
+	for s, err := range c.Values(context.Background(), "house.temperature") {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(room, v.Double())
+		fmt.Println(s.Instance, s.Value.Double())
 	}
 	// Output:
 	// kitchen 21.5

@@ -6,26 +6,62 @@ import (
 	"fmt"
 	"log"
 	"syscall"
+	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/agent/simple"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/wire"
 )
 
-// On a machine with a collector the address is "local:".
-func ExampleDial() {
-	addr, stop := pmapi.StartDemo()
-	defer stop()
-
+// The values of two metrics, as the collector of this machine has them.
+func Example() {
 	ctx := context.Background()
-	c, err := pmapi.Dial(ctx, addr)
+	c, err := pmapi.Dial(ctx, "local:")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	host, err := c.HostName(ctx)
-	fmt.Println(host, err)
-	// Output: wallaby <nil>
+	for s, err := range c.Values(ctx, "kernel.all.load", "disk.dev.read") {
+		if err != nil {
+			log.Print(err)
+			continue
+		}
+		fmt.Println(s) // kernel.all.load[1 minute] 3.200000e-01
+	}
+}
+
+// The collector of another machine is asked for a metric each ten seconds. When it is
+// lost, the loop goes on and connects again.
+func ExampleDial() {
+	ctx := context.Background()
+	c, err := pmapi.Dial(ctx, "server.example") // or "local:", "unix:/path", "pcp://host:port"
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	ids, err := c.LookupName(ctx, "mem.util.free")
+	if err != nil {
+		log.Fatal(err)
+	}
+	desc, err := c.LookupDesc(ctx, ids[0])
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range time.Tick(10 * time.Second) {
+		res, err := c.Fetch(ctx, ids)
+		switch {
+		case errors.Is(err, pcp.ErrIPC), errors.Is(err, pcp.ErrTimeout):
+			log.Print(err)
+			c.Reconnect(ctx) // fails at once while it is too soon to try again
+		case err != nil:
+			log.Fatal(err)
+		default:
+			for _, v := range res.Sets[0].Values {
+				fmt.Println(res.Time.Time(), ids[0], v.As(desc.Type), desc.Units)
+			}
+		}
+	}
 }
 
 // Why a connection failed, as the tools say it and in full.
@@ -38,18 +74,21 @@ func ExampleDial_refused() {
 	// true
 }
 
+// What Values does, step by step: programs that fetch again and again do the first two
+// once. The metrics are those of an agent in this process.
 func ExampleContext_Fetch() {
-	addr, stop := pmapi.StartDemo()
-	defer stop()
-
-	ctx := context.Background()
-	c, err := pmapi.Dial(ctx, addr)
+	agent, err := simple.New(simple.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := pmapi.OpenLocal(pmapi.LocalAgent{Name: "simple", Domain: simple.Domain, Agent: agent})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
 
-	ids, err := c.LookupName(ctx, "demo.load", "demo.name")
+	ctx := context.Background()
+	ids, err := c.LookupName(ctx, "simple.numfetch", "simple.color")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -73,37 +112,35 @@ func ExampleContext_Fetch() {
 			}
 		}
 		for _, v := range vs.Values {
-			if f, ok := v.Float64(); ok {
-				fmt.Println(names[v.Inst], f)
-			} else if s, ok := v.Text(); ok {
-				fmt.Println(s)
+			if f, ok := v.As(descs[i].Type).Float64(); ok {
+				fmt.Println(vs.PMID, names[v.Inst], f)
 			}
 		}
 	}
 	// Output:
-	// one 0
-	// two 2 0.5
-	// three 1
-	// wallaby
+	// 253.0.0  1
+	// 253.0.1 red 1
+	// 253.0.1 green 101
+	// 253.0.1 blue 201
 }
 
 // One of several names is unknown: the others are found all the same.
 func ExampleContext_LookupName() {
-	addr, stop := pmapi.StartDemo()
-	defer stop()
-
-	ctx := context.Background()
-	c, err := pmapi.Dial(ctx, addr)
+	agent, err := simple.New(simple.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := pmapi.OpenLocal(pmapi.LocalAgent{Name: "simple", Domain: simple.Domain, Agent: agent})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	ids, err := c.LookupName(ctx, "demo.count", "demo", "demo.nope")
+	ids, err := c.LookupName(context.Background(), "simple.color", "simple", "simple.nope")
 	fmt.Println(ids)
 	fmt.Println(err)
 	// Output:
-	// [400.0.0 PM_ID_NULL PM_ID_NULL]
-	// demo: Metric name is not a leaf in PMNS; nor can these be had: demo.nope
+	// [253.0.1 PM_ID_NULL PM_ID_NULL]
+	// simple: Metric name is not a leaf in PMNS; nor can these be had: simple.nope
 }
 
 func ExampleParseHostSpec() {
@@ -138,11 +175,8 @@ func ExampleParseMetricSpec() {
 
 // Values in the units and types that the program wants, counters as rates.
 func ExampleFetchGroup() {
-	addr, stop := pmapi.StartDemo()
-	defer stop()
-
 	ctx := context.Background()
-	c, err := pmapi.Dial(ctx, addr)
+	c, err := pmapi.Dial(ctx, "local:")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -151,20 +185,26 @@ func ExampleFetchGroup() {
 		log.Fatal(err)
 	}
 	defer g.Close()
-	load, err := g.Add(ctx, pmapi.GroupMetric{Metric: "demo.load", Instance: "three", Type: pcp.TypeDouble})
+	load, err := g.Add(ctx, pmapi.GroupMetric{Metric: "kernel.all.load", Instance: "1 minute", Type: pcp.TypeDouble})
 	if err != nil {
 		log.Fatal(err)
 	}
-	count, err := g.Add(ctx, pmapi.GroupMetric{Metric: "demo.count", Type: pcp.TypeDouble})
+	free, err := g.Add(ctx, pmapi.GroupMetric{Metric: "mem.util.free", Scale: "Mbyte", Type: pcp.TypeDouble})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := g.Fetch(ctx); err != nil {
+	switches, err := g.Add(ctx, pmapi.GroupMetric{Metric: "kernel.all.pswitch", Type: pcp.TypeU64})
+	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(load.Value.Double())
-	fmt.Println(count.Err) // a rate takes two fetches
-	// Output:
-	// 1
-	// Try again. Information not currently available
+	for range time.Tick(time.Second) {
+		if err := g.Fetch(ctx); err != nil {
+			log.Fatal(err)
+		}
+		if switches.Err != nil { // a rate takes two fetches
+			continue
+		}
+		fmt.Printf("load %.2f, %.0f Mbyte free, %d context switches a second\n",
+			load.Value.Double(), free.Value.Double(), switches.Value.Uint64())
+	}
 }

@@ -279,7 +279,7 @@ func (s *session) reply(hdr wire.Header, body []byte) bool {
 	return s.status(pcp.ErrNYI)
 }
 
-// StartDemo starts a collector for the examples, which see its address.
+// StartDemo starts a collector for the tests of package pmapi_test, which see its address.
 func StartDemo() (addr string, stop func()) {
 	c := newCollector()
 	var undo cleanups

@@ -9,21 +9,22 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/agent/simple"
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// Values prints one metric in a few lines.
+// What cannot be had comes with an error; the others follow.
 func ExampleContext_Values() {
-	addr, stop := pmapi.StartDemo() // with a collector on this machine: addr := "local:"
-	defer stop()
-	ctx := context.Background()
-
-	c, err := pmapi.Dial(ctx, addr)
+	agent, err := simple.New(simple.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := pmapi.OpenLocal(pmapi.LocalAgent{Name: "simple", Domain: simple.Domain, Agent: agent})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	for s, err := range c.Values(ctx, "demo.load", "demo.nope", "demo.name") {
+	for s, err := range c.Values(context.Background(), "simple.color", "simple.nope", "simple.numfetch") {
 		if err != nil {
 			fmt.Println(err)
 			continue
@@ -31,13 +32,14 @@ func ExampleContext_Values() {
 		fmt.Println(s)
 	}
 	// Output:
-	// demo.nope: Unknown metric name
-	// demo.load[one] 0.000000e+00
-	// demo.load[two 2] 5.000000e-01
-	// demo.load[three] 1.000000e+00
-	// demo.name "wallaby"
+	// simple.nope: Unknown metric name
+	// simple.color[red] 1
+	// simple.color[green] 101
+	// simple.color[blue] 201
+	// simple.numfetch 1
 }
 
+// dialDemo connects to a small collector.
 func dialDemo(t *testing.T) *pmapi.Context {
 	t.Helper()
 	addr, stop := pmapi.StartDemo()
