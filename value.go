@@ -85,9 +85,11 @@ func (v Value) Bytes() []byte { return v.data }
 // Int32, Uint32, Int64 and Uint64 return the number of a value of an integer
 // type, or of TypeUnknown. They convert between integer types as Go does: a
 // number that does not fit loses its high bits. They cut off the fraction of a
-// TypeFloat or TypeDouble value, and return the bits of a value of TypeUnknown and
+// TypeFloat or TypeDouble value; one that no integer of 64 bits can be is the
+// nearest that can, and NaN is 0. They return the bits of a value of TypeUnknown and
 // 0 for a string, aggregate or event. No accessor panics, since values come from
-// peers. Use [Value.Extract] where a wrong type must be an error.
+// peers. Use [Value.Float64] to see whether a value is a number, and
+// [Value.Extract] where a wrong type must be an error.
 func (v Value) Int32() int32 { return int32(v.integer()) }
 
 // Uint32 is as Int32.
@@ -111,9 +113,17 @@ func (v Value) otherInteger() uint64 {
 	case Type32:
 		return uint64(int64(int32(v.bits)))
 	case TypeFloat, TypeDouble:
-		if f, _ := v.Float64(); f < 0 {
+		// What Go makes of a float that does not fit depends on the machine.
+		switch f, _ := v.Float64(); {
+		case math.IsNaN(f):
+			return 0
+		case f >= 1<<64:
+			return math.MaxUint64
+		case f < -1<<63:
+			return 1 << 63 // which is math.MinInt64
+		case f < 0:
 			return uint64(int64(f))
-		} else {
+		default:
 			return uint64(f)
 		}
 	}

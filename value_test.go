@@ -30,6 +30,20 @@ func TestValueNumbers(t *testing.T) {
 			t.Errorf("%v: Float64 %v, Double %v: it is not a number", v, got, v.Double())
 		}
 	}
+	edge := func(f float64, want uint64) {
+		t.Helper()
+		v := DoubleValue(f)
+		if got := v.Uint64(); got != want || v.Int64() != int64(want) {
+			t.Errorf("%v: Uint64 %#x, Int64 %#x, want %#x", v, got, v.Int64(), want)
+		}
+	}
+	edge(math.NaN(), 0)
+	edge(math.Inf(1), math.MaxUint64)
+	edge(1<<64, math.MaxUint64)
+	edge(1<<63, 1<<63)
+	edge(-1<<63, 1<<63)
+	edge(math.Inf(-1), 1<<63)
+	edge(-0.5, 0)
 	if s, ok := StringValue("a\x00b").Text(); s != "a" || !ok {
 		t.Errorf("Text: %q, %v", s, ok)
 	}
