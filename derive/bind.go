@@ -1,0 +1,387 @@
+package derive
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A Source has the metrics that expressions are about. A request may ask for
+// many, and a source on the network answers each request in one round trip.
+type Source interface {
+	// LookupNames sets ids[i] to the PMID of names[i], pcp.PMIDNull if there
+	// is no such metric. It fails only if the source cannot be asked.
+	LookupNames(ctx context.Context, names []string, ids []pcp.PMID) error
+	// Descs sets descs[i] to the descriptor of ids[i]; that of a metric that the
+	// source has none for gets the PMID pcp.PMIDNull. It fails as LookupNames does.
+	Descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error
+
+	// InstanceName returns the name of an instance at the time of the values
+	// that are being evaluated.
+	InstanceName(ctx context.Context, indom pcp.InDom, inst int32, at pcp.Timestamp) (string, error)
+	// LookupInstance returns the instance that has a name.
+	LookupInstance(ctx context.Context, indom pcp.InDom, name string) (int32, error)
+	// Instances returns the instances of a domain that the profile selects.
+	Instances(ctx context.Context, indom pcp.InDom) ([]int32, error)
+}
+
+// A Binding is the metrics of a [Set] over one [Source], with the values that they
+// need of the fetch before. A definition is bound when it is first asked for,
+// together with those asked for at the same time: one look-up of names
+// and one of descriptors for all of them.
+//
+// A Binding is for one goroutine at a time.
+type Binding struct {
+	set    *Set
+	source Source
+	report func(error)
+
+	shared []*bound // by index in the set
+	own    []*bound // by index of definition, those of Add
+	byName map[string]*bound
+	byID   map[pcp.PMID]*bound // of own
+	limit  int
+
+	operands []pcp.PMID // what Operands returns
+	frame    frame
+}
+
+// A bound is a definition in one binding.
+type bound struct {
+	*Definition
+	state  bindState
+	masked bool // a definition of the binding has its name
+	root   *expr
+	values []pcp.Value
+}
+
+type bindState uint8
+
+const (
+	unbound  bindState = iota
+	good               // root is set
+	bad                // it has been reported why
+	replaced           // the source has a metric of this name
+)
+
+// Bind makes a binding of the definitions of s over source. It asks the source
+// for nothing yet. Why a definition cannot be bound goes to report, once and when
+// it happens, if it is a [*SemanticError]; that the source does not have an
+// operand is not reported. A nil report discards.
+func (s *Set) Bind(source Source, report func(error)) *Binding {
+	if report == nil {
+		report = func(error) {}
+	}
+	return &Binding{set: s, source: source, report: report}
+}
+
+// Reset forgets what was bound, for a source that is connected anew: what is
+// asked for next is bound again. It drops the definitions of the binding itself,
+// as pmReconnectContext(3) does.
+func (b *Binding) Reset() {
+	b.shared, b.own, b.byName, b.byID = nil, nil, nil, nil
+}
+
+// Limit bounds how many definitions of its own b can have
+// (PCP_DERIVED_CONTEXT_LIMIT). With n <= 0 there is no limit but [MaxOwn].
+func (b *Binding) Limit(n int) { b.limit = n }
+
+// MaxOwn is how many definitions of its own a binding can have.
+const MaxOwn = 2048 * pcp.MaxItem
+
+// Add defines a metric in this binding only (pmAddDerivedMetric(3)), and binds
+// it at once. Its name may be one of the set, which it hides then. The error is an
+// [*Error] or a [*SemanticError], or what the source failed with.
+func (b *Binding) Add(ctx context.Context, name, expr string) error {
+	refuse := func(column int, msg string) error {
+		return &Error{Name: name, Expr: expr, Column: column, Msg: msg}
+	}
+	limit := MaxOwn
+	if b.limit > 0 {
+		limit = min(limit, b.limit)
+	}
+	if len(b.own) >= limit {
+		return refuse(0, "Too many per-context derived metrics")
+	}
+	if _, ok := b.byName[name]; ok {
+		return refuse(0, "Duplicate per-context derived metric name")
+	}
+	if !validName(name) {
+		return refuse(0, "Illegal derived metric name")
+	}
+	tree, err := parse(expr)
+	if err != nil {
+		return refuse(err.pos, err.msg)
+	}
+	// They start at the largest PMID and go down; their flag bit is set.
+	n := MaxOwn - 1 - len(b.own)
+	id := pcp.NewPMID(pcp.DomainDynamic, n/pcp.MaxItem, n%pcp.MaxItem+1) | 1<<31
+	d := &bound{Definition: &Definition{Name: name, Expr: expr, PMID: id, tree: tree}}
+	var why error
+	if err := b.bindAll(ctx, []*bound{d}, func(err error) { why = err }); err != nil {
+		return err
+	}
+	switch {
+	case d.state == replaced:
+		return fmt.Errorf("%s: %w", name, pcp.ErrName)
+	case d.state == bad && why == nil:
+		return refuse(0, "Unknown operand metric")
+	case d.state == bad:
+		return why
+	}
+	if b.byName == nil {
+		b.byName, b.byID = make(map[string]*bound), make(map[pcp.PMID]*bound)
+	}
+	if i, ok := b.set.index(name); ok {
+		b.at(i).masked = true
+	}
+	b.own = append(b.own, d)
+	b.byName[name], b.byID[id] = d, d
+	return nil
+}
+
+func (s *Set) index(name string) (int, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	i, ok := s.byName[name]
+	return i, ok
+}
+
+// at returns definition i of the set.
+func (b *Binding) at(i int) *bound {
+	b.refresh()
+	return b.shared[i]
+}
+
+// refresh takes in the definitions that the set has got.
+func (b *Binding) refresh() {
+	defs := b.set.snapshot(len(b.shared))
+	if len(defs) == 0 {
+		return
+	}
+	room := make([]bound, len(defs))
+	for i, d := range defs {
+		room[i].Definition = d
+		b.shared = append(b.shared, &room[i])
+	}
+}
+
+func (b *Binding) find(id pcp.PMID) *bound {
+	if d, ok := b.byID[id]; ok {
+		return d
+	}
+	if id>>31 != 0 {
+		return nil
+	}
+	if i := indexOf(id); i >= 0 && i < b.set.Len() {
+		if d := b.at(i); !d.masked {
+			return d
+		}
+	}
+	return nil
+}
+
+// Lookup returns the PMID of a derived metric. It does not bind it, and so
+// finds metrics too that have no descriptor.
+func (b *Binding) Lookup(name string) (pcp.PMID, bool) {
+	if d, ok := b.byName[name]; ok {
+		return d.PMID, true
+	}
+	if i, ok := b.set.index(name); ok {
+		return pmidOf(i), true
+	}
+	return pcp.PMIDNull, false
+}
+
+// Name returns the name of a derived metric. It does not bind it.
+func (b *Binding) Name(id pcp.PMID) (string, bool) {
+	if d := b.find(id); d != nil {
+		return d.Name, true
+	}
+	return "", false
+}
+
+// Text returns the help text of a derived metric, see [Definition.Text], and
+// pcp.ErrPMID if there is no such metric.
+func (b *Binding) Text(id pcp.PMID, kind pcp.TextKind) (string, error) {
+	d := b.find(id)
+	if d == nil {
+		return "", pcp.ErrPMID
+	}
+	b.set.mu.RLock()
+	defer b.set.mu.RUnlock()
+	return d.Definition.Text(kind)
+}
+
+// AddText gives a help text to a metric of the set or of b, as [Set.AddText].
+func (b *Binding) AddText(name string, kind pcp.TextKind, text string) error {
+	d, ok := b.byName[name]
+	if !ok {
+		return b.set.AddText(name, kind, text)
+	}
+	return d.addText(kind, text)
+}
+
+// Names calls yield for the names of the derived metrics in their order, those
+// of the set first, until it returns false. What cannot be bound is left out if
+// it has been tried; see [Binding.Bind].
+func (b *Binding) Names(yield func(name string) bool) {
+	b.refresh()
+	for _, list := range [...][]*bound{b.shared, b.own} {
+		for _, d := range list {
+			if d.masked || d.state == bad || d.state == replaced {
+				continue
+			}
+			if !yield(d.Name) {
+				return
+			}
+		}
+	}
+}
+
+// BindNames binds those of the derived metrics for whose names match returns
+// true. It fails only if the source cannot be asked.
+func (b *Binding) BindNames(ctx context.Context, match func(name string) bool) error {
+	b.refresh()
+	var todo []*bound
+	for _, d := range b.shared {
+		if d.state == unbound && !d.masked && match(d.Name) {
+			todo = append(todo, d)
+		}
+	}
+	return b.bindAll(ctx, todo, b.report)
+}
+
+// Descs sets descs[i] to the descriptor of ids[i] for those that are derived
+// metrics: one that cannot be bound gets the PMID pcp.PMIDNull. It leaves the others as they
+// are. It fails only if the source cannot be asked.
+func (b *Binding) Descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error {
+	if err := b.bindIDs(ctx, ids); err != nil {
+		return err
+	}
+	for i, id := range ids {
+		if !isDerived(id) {
+			continue
+		}
+		if d := b.find(id); d != nil {
+			descs[i] = pcp.Desc{PMID: pcp.PMIDNull}
+			if d.state == good {
+				descs[i] = d.root.desc
+			}
+		}
+	}
+	return nil
+}
+
+// isDerived reports whether id can be that of a derived metric, of a set or of
+// one binding.
+func isDerived(id pcp.PMID) bool { return id != pcp.PMIDNull && id.IsDerived() }
+
+// bindIDs binds those of ids that are not bound yet.
+func (b *Binding) bindIDs(ctx context.Context, ids []pcp.PMID) error {
+	var todo []*bound
+	for _, id := range ids {
+		if !isDerived(id) {
+			continue
+		}
+		if d := b.find(id); d != nil && d.state == unbound {
+			todo = append(todo, d)
+		}
+	}
+	if todo == nil {
+		return nil
+	}
+	return b.bindAll(ctx, todo, b.report)
+}
+
+// known is what the source said of names.
+type known struct {
+	ids   map[string]pcp.PMID
+	descs map[pcp.PMID]pcp.Desc
+}
+
+// bindAll binds those of todo that are not bound.
+func (b *Binding) bindAll(ctx context.Context, todo []*bound, report func(error)) error {
+	if len(todo) == 0 {
+		return nil
+	}
+	k, err := b.ask(ctx, todo)
+	if err != nil {
+		return err
+	}
+	for _, d := range todo {
+		if d.state != unbound {
+			continue // twice in todo
+		}
+		if id := k.ids[d.Name]; id != pcp.PMIDNull {
+			d.state = replaced
+			continue
+		}
+		c := checker{b: b, known: k, name: d.Name}
+		root := c.expr(d.tree)
+		if root == nil {
+			d.state = bad
+			if c.err != nil {
+				report(c.err)
+			}
+			continue
+		}
+		root.desc.PMID = d.PMID
+		d.root, d.state = root, good
+	}
+	return nil
+}
+
+// ask asks the source for the names and operands of todo.
+func (b *Binding) ask(ctx context.Context, todo []*bound) (known, error) {
+	k := known{make(map[string]pcp.PMID), make(map[pcp.PMID]pcp.Desc)}
+	var names []string
+	add := func(name string) {
+		if _, ok := k.ids[name]; !ok && name != "" {
+			k.ids[name] = pcp.PMIDNull
+			names = append(names, name)
+		}
+	}
+	for _, d := range todo {
+		add(d.Name)
+		d.tree.walk(func(n *node) {
+			if n.op == opName || n.op == opDefined {
+				add(n.text)
+			}
+			add(n.metaName)
+		})
+	}
+	ids := make([]pcp.PMID, len(names))
+	for i := range ids {
+		ids[i] = pcp.PMIDNull
+	}
+	if err := b.source.LookupNames(ctx, names, ids); err != nil {
+		return known{}, err
+	}
+	var wanted []pcp.PMID
+	for i, name := range names {
+		id := ids[i]
+		if k.ids[name] = id; id == pcp.PMIDNull {
+			continue
+		}
+		if _, ok := k.descs[id]; !ok {
+			k.descs[id] = pcp.Desc{PMID: pcp.PMIDNull}
+			wanted = append(wanted, id)
+		}
+	}
+	if len(wanted) == 0 {
+		return k, nil
+	}
+	descs := make([]pcp.Desc, len(wanted))
+	for i := range descs {
+		descs[i].PMID = pcp.PMIDNull
+	}
+	if err := b.source.Descs(ctx, wanted, descs); err != nil {
+		return known{}, err
+	}
+	for i, id := range wanted {
+		k.descs[id] = descs[i]
+	}
+	return k, nil
+}

@@ -1,0 +1,809 @@
+package derive
+
+import (
+	"context"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+)
+
+// An expr is an expression in a binding, with its values of this fetch and,
+// where a delta or rate is above it, of the one before.
+type expr struct {
+	op          op
+	left, right *expr
+	text        string
+	desc        pcp.Desc
+
+	id       pcp.PMID // of opName
+	at       int      // index of its set in the last result
+	operand  pcp.Type // that an operator with two operands computes in
+	mul, div int      // convert the values to the scale of the other operand
+	factor   float64  // of opRate: seconds in the unit of a time
+	value    uint64   // of constants and defined()
+
+	re     *regexp.Regexp
+	invert bool
+	seen   map[int32]*match // of opMatch, by instance
+	rounds int
+	inst   int32 // of opSelect, InNull until it has been found
+
+	n    int // how many values, or a negative error
+	vals []val
+	last bool // keep the values of the fetch before
+	wasN int
+	was  []val
+
+	stamp, wasStamp pcp.Timestamp
+}
+
+// A val is a value of one instance: the bits of a number in the type of the
+// descriptor, or what else data has.
+type val struct {
+	inst int32
+	bits uint64
+	data []byte
+}
+
+// A match says what a pattern does with an instance.
+type match struct {
+	ok   bool
+	used int
+}
+
+// matchRounds is after how many fetches a pattern forgets the instances that
+// it saw in less than half of them.
+const matchRounds = 100
+
+// A frame is what one evaluation works on.
+type frame struct {
+	ctx    context.Context
+	source Source
+	res    *pcp.Result
+}
+
+// Operands returns what to fetch for ids: these, and after them the operands of
+// the derived metrics among them. If none is derived it returns ids.
+// The result is valid until the next call. It fails only if the source cannot be asked.
+func (b *Binding) Operands(ctx context.Context, ids []pcp.PMID) ([]pcp.PMID, error) {
+	derived := false
+	for _, id := range ids {
+		if isDerived(id) {
+			derived = true
+			break
+		}
+	}
+	if !derived {
+		return ids, nil
+	}
+	if err := b.bindIDs(ctx, ids); err != nil {
+		return nil, err
+	}
+	b.operands = append(b.operands[:0], ids...)
+	for _, id := range ids {
+		if !isDerived(id) {
+			continue
+		}
+		if d := b.find(id); d != nil && d.state == good {
+			b.operands = d.root.appendOperands(b.operands)
+		}
+	}
+	return b.operands, nil
+}
+
+// appendOperands appends the metrics of e that are not in ids.
+func (e *expr) appendOperands(ids []pcp.PMID) []pcp.PMID {
+	for ; e != nil; e = e.right {
+		if e.op == opName && !slices.Contains(ids, e.id) {
+			ids = append(ids, e.id)
+		}
+		ids = e.left.appendOperands(ids)
+	}
+	return ids
+}
+
+// Evaluate computes the derived metrics among the first n sets of res, the
+// result of fetching what [Binding.Operands] returned for n metrics, and cuts res to those
+// sets. A derived metric that could not be bound gets pcp.ErrPMID.
+//
+// The values are in memory of b that the next call overwrites, and of res. A
+// delta or a rate is between this call and the last one in which the metric was among
+// the n; there is none in the first.
+func (b *Binding) Evaluate(ctx context.Context, res *pcp.Result, n int) {
+	n = min(n, len(res.Sets))
+	b.frame = frame{ctx, b.source, res}
+	computed := false
+	for i := range res.Sets[:n] {
+		if !isDerived(res.Sets[i].PMID) {
+			continue
+		}
+		if d := b.find(res.Sets[i].PMID); d != nil && d.state == good {
+			b.evaluate(d, i)
+			computed = true
+		}
+	}
+	if computed {
+		for i := range res.Sets[:n] {
+			vs := &res.Sets[i]
+			if d := b.findBad(vs.PMID); d != nil {
+				*vs = pcp.ValueSet{PMID: vs.PMID, Err: pcp.ErrPMID}
+			}
+		}
+	}
+	res.Sets = res.Sets[:n]
+	b.frame = frame{}
+}
+
+func (b *Binding) findBad(id pcp.PMID) *bound {
+	if !isDerived(id) {
+		return nil
+	}
+	if d := b.find(id); d != nil && d.state != good {
+		return d
+	}
+	return nil
+}
+
+// evaluate computes set i of the result.
+func (b *Binding) evaluate(d *bound, i int) {
+	e := d.root
+	n := e.eval(&b.frame)
+	vs := &b.frame.res.Sets[i]
+	*vs = pcp.ValueSet{PMID: vs.PMID}
+	if n < 0 {
+		vs.Err = pcp.Error(n)
+		return
+	}
+	n = min(n, len(e.vals))
+	if n == 0 {
+		return
+	}
+	d.values = slices.Grow(d.values[:0], n)[:n]
+	t := e.desc.Type
+	vs.ValFmt = pcp.ValDPtr
+	if t.InSitu() {
+		vs.ValFmt = pcp.ValInSitu
+	}
+	for k := range n {
+		v := &e.vals[k]
+		if t.IsNumeric() {
+			d.values[k] = pcp.RawValue(t, v.bits).WithInst(v.inst)
+		} else {
+			d.values[k] = pcp.BytesValue(t, v.data).WithInst(v.inst)
+		}
+	}
+	vs.Values = d.values
+}
+
+// begin makes room for new values, and keeps the old ones if they are needed.
+func (e *expr) begin() {
+	if e.last {
+		e.was, e.vals = e.vals, e.was
+		e.wasN = e.n
+	}
+	e.vals = e.vals[:0]
+}
+
+// count sets how many values there are, or why there are none.
+func (e *expr) count(n int) int {
+	e.n = n
+	return n
+}
+
+func (e *expr) add(inst int32, bits uint64) {
+	e.vals = append(e.vals, val{inst: inst, bits: bits})
+}
+
+// eval computes the values of e and returns how many there are, or a negative
+// error. What is below a node is computed first; an error there ends it, and the
+// node keeps what it had.
+func (e *expr) eval(f *frame) int {
+	if e.left != nil {
+		if n := e.left.eval(f); n < 0 {
+			if e.op != opCount {
+				return n
+			}
+			e.vals = append(e.vals[:0], val{inst: pcp.InNull})
+			return e.count(1)
+		}
+	}
+	if e.right != nil {
+		if n := e.right.eval(f); n < 0 {
+			return n
+		}
+	}
+	switch e.op {
+	case opName:
+		return e.evalName(f)
+	case opInteger, opDouble:
+		return e.evalConst(f)
+	case opDefined:
+		e.begin()
+		e.add(pcp.InNull, e.value)
+		return e.count(1)
+	case opAnon, opColon, opNoValue:
+		return 0
+	case opDelta, opRate:
+		return e.evalDelta(f)
+	case opNot, opNeg:
+		e.begin()
+		for _, v := range e.left.values() {
+			e.add(v.inst, e.negated(v.bits))
+		}
+		return e.count(e.left.n)
+	case opQuest:
+		return e.evalTernary()
+	case opRescale:
+		e.begin()
+		from := e.left.desc
+		for _, v := range e.left.values() {
+			if to, err := pcp.ConvScale(pcp.RawValue(from.Type, v.bits), from.Units, e.desc.Units); err == nil {
+				e.add(v.inst, to.Bits())
+			}
+		}
+		return e.count(len(e.vals))
+	case opInstant:
+		e.begin()
+		e.vals = append(e.vals, e.left.values()...)
+		return e.count(e.left.n)
+	case opScalar:
+		e.begin()
+		if e.left.n > 0 {
+			e.vals = append(e.vals, e.left.vals[0])
+			e.vals[0].inst = pcp.InNull
+		}
+		return e.count(min(e.left.n, 1))
+	case opCount, opAvg, opSum, opMax, opMin:
+		return e.evalAggregate()
+	case opSelect:
+		return e.evalSelect(f)
+	case opMatch:
+		return e.evalMatch(f)
+	}
+	return e.evalBinary()
+}
+
+func (e *expr) values() []val { return e.vals[:max(min(e.n, len(e.vals)), 0)] }
+
+// evalName takes the values of an operand from the result.
+func (e *expr) evalName(f *frame) int {
+	sets := f.res.Sets
+	if e.at >= len(sets) || sets[e.at].PMID != e.id {
+		e.at = slices.IndexFunc(sets, func(vs pcp.ValueSet) bool { return vs.PMID == e.id })
+		if e.at < 0 {
+			e.at = 0
+			return int(pcp.ErrPMID)
+		}
+	}
+	vs := &sets[e.at]
+	e.begin()
+	if vs.Err < 0 || len(vs.Values) == 0 {
+		return e.count(int(min(vs.Err, 0)))
+	}
+	t := e.desc.Type
+	for i := range vs.Values {
+		v := &vs.Values[i]
+		switch {
+		case t.InSitu() || t == pcp.TypeFloat:
+			e.vals = append(e.vals, val{inst: v.Inst, bits: uint64(uint32(v.Bits()))})
+		case t < pcp.Type32 || t > pcp.TypeHighResEvent:
+			return e.count(int(pcp.ErrType))
+		case v.Type() == pcp.TypeUnknown:
+			return e.count(int(pcp.ErrLogRec))
+		default:
+			e.vals = append(e.vals, val{v.Inst, v.Bits(), v.Bytes()})
+		}
+	}
+	return e.count(len(vs.Values))
+}
+
+// evalConst gives a constant: one value, or one for each instance of its domain.
+func (e *expr) evalConst(f *frame) int {
+	e.begin()
+	if e.desc.InDom == pcp.InDomNull {
+		e.add(pcp.InNull, e.value)
+		return e.count(1)
+	}
+	insts, err := f.source.Instances(f.ctx, e.desc.InDom)
+	if err != nil {
+		return e.count(int(pcp.Code(err)))
+	}
+	for _, inst := range insts {
+		e.add(inst, e.value)
+	}
+	return e.count(len(insts))
+}
+
+// evalDelta computes what has changed since the fetch before, in all or a second.
+func (e *expr) evalDelta(f *frame) int {
+	e.wasStamp, e.stamp = e.stamp, f.res.Time
+	e.begin()
+	x := e.left
+	if n := min(x.n, x.wasN); n <= 0 {
+		return e.count(n)
+	}
+	interval := e.stamp.Sub(e.wasStamp)
+	was := x.was[:min(x.wasN, len(x.was))]
+	room := min(x.n, x.wasN)
+	for i, v := range x.values() {
+		// Mostly the instances are the same and in the same order.
+		j := i
+		if j >= len(was) {
+			j = 0
+		}
+		if was[j].inst != v.inst {
+			if j = slices.IndexFunc(was, func(w val) bool { return w.inst == v.inst }); j < 0 {
+				continue // it is new
+			}
+		}
+		if len(e.vals) == room {
+			break
+		}
+		if e.op == opDelta {
+			e.add(v.inst, delta(x.desc.Type, v.bits, was[j].bits))
+			continue
+		}
+		d := difference(x.desc.Type, v.bits, was[j].bits) / interval
+		e.add(v.inst, math.Float64bits(d*e.factor))
+	}
+	return e.count(len(e.vals))
+}
+
+// delta returns a-b in the type that delta() has for the type t.
+func delta(t pcp.Type, a, b uint64) uint64 {
+	switch t {
+	case pcp.Type32:
+		return uint64(uint32(a) - uint32(b))
+	case pcp.TypeU32:
+		return uint64(int64(uint32(a)) - int64(uint32(b)))
+	case pcp.Type64:
+		return a - b
+	case pcp.TypeU64:
+		return math.Float64bits(float64(a) - float64(b))
+	case pcp.TypeFloat:
+		return floatBits(float(a) - float(b))
+	}
+	return math.Float64bits(math.Float64frombits(a) - math.Float64frombits(b))
+}
+
+// difference returns a-b of the type t as a number. An unsigned one that has
+// wrapped is taken modulo its size.
+func difference(t pcp.Type, a, b uint64) float64 {
+	switch t {
+	case pcp.Type32:
+		return float64(int32(uint32(a) - uint32(b)))
+	case pcp.TypeU32:
+		return float64(uint32(a) - uint32(b))
+	case pcp.Type64:
+		return float64(int64(a - b))
+	case pcp.TypeU64:
+		return float64(a - b)
+	case pcp.TypeFloat:
+		return float64(float(a) - float(b))
+	}
+	return math.Float64frombits(a) - math.Float64frombits(b)
+}
+
+// negated applies the prefix operator.
+func (e *expr) negated(bits uint64) uint64 {
+	t := e.left.desc.Type
+	if e.op == opNot {
+		if isZero(t, bits) {
+			return numberBits(e.desc.Type, 1)
+		}
+		return 0
+	}
+	switch t {
+	case pcp.Type32, pcp.TypeU32:
+		return uint64(-uint32(bits))
+	case pcp.TypeFloat:
+		return floatBits(-float(bits))
+	case pcp.TypeDouble:
+		return math.Float64bits(-math.Float64frombits(bits))
+	}
+	return -bits
+}
+
+func isZero(t pcp.Type, bits uint64) bool {
+	switch t {
+	case pcp.Type32, pcp.TypeU32:
+		return uint32(bits) == 0
+	case pcp.TypeFloat:
+		return float(bits) == 0
+	case pcp.TypeDouble:
+		return math.Float64frombits(bits) == 0
+	}
+	return bits == 0
+}
+
+// evalTernary picks values of the arms by those of the guard. Values are
+// matched by their place, not by their instance: so does C.
+func (e *expr) evalTernary() int {
+	e.begin()
+	guard, yes, no := e.left, e.right.left, e.right.right
+	if guard.n <= 0 {
+		return e.count(guard.n)
+	}
+	for _, arm := range [...]*expr{yes, no} {
+		if arm != nil && arm.op != opNoValue && arm.n <= 0 {
+			return e.count(arm.n)
+		}
+	}
+	if e.desc.Type > pcp.TypeString {
+		return e.count(int(pcp.ErrType))
+	}
+	insts, other := yes, no
+	if yes == nil || no != nil && yes.desc.InDom == pcp.InDomNull && no.desc.InDom != pcp.InDomNull {
+		insts, other = no, yes
+	}
+	n := len(insts.values())
+	if other != nil {
+		n = max(n, len(other.values()))
+	}
+	if insts.op == opNoValue && other != nil {
+		insts, other = other, insts
+	}
+	pick := insts
+	for i := range n {
+		if i < guard.n && yes != nil && no != nil {
+			if pick = yes; isZero(guard.desc.Type, guard.vals[i].bits) {
+				pick = no
+			}
+		}
+		if pick.op == opNoValue {
+			continue
+		}
+		from := pick.values()
+		v := from[0]
+		if i < len(from) {
+			v = from[i]
+		}
+		switch {
+		case i < len(insts.values()):
+			v.inst = insts.vals[i].inst
+		case other != nil && i < len(other.values()):
+			v.inst = other.vals[i].inst
+		}
+		e.vals = append(e.vals, v)
+	}
+	return e.count(len(e.vals))
+}
+
+// evalAggregate makes one value of all.
+func (e *expr) evalAggregate() int {
+	stale := uint64(0)
+	if len(e.vals) > 0 {
+		stale = e.vals[0].bits
+	}
+	e.begin()
+	vals, t := e.left.values(), e.left.desc.Type
+	var bits uint64
+	switch e.op {
+	case opCount:
+		bits = uint64(uint32(e.left.n))
+	case opAvg:
+		var sum float32
+		for _, v := range vals {
+			sum += toFloat(t, v.bits) / float32(len(vals))
+		}
+		bits = floatBits(sum)
+	case opSum:
+		for _, v := range vals {
+			bits = arithmetic(opAdd, t, bits, v.bits)
+		}
+	default:
+		bits = stale // what C has if there is no value
+		for i, v := range vals {
+			if i == 0 || e.op == opMax && less(t, bits, v.bits) || e.op == opMin && less(t, v.bits, bits) {
+				bits = v.bits
+			}
+		}
+	}
+	e.add(pcp.InNull, bits)
+	return e.count(1)
+}
+
+// evalSelect picks the value of one instance.
+func (e *expr) evalSelect(f *frame) int {
+	e.begin()
+	from := e.left.values()
+	if len(from) == 0 {
+		return e.count(0)
+	}
+	if e.inst == pcp.InNull {
+		inst, err := f.source.LookupInstance(f.ctx, e.desc.InDom, e.text)
+		if err != nil {
+			return e.count(0) // it does not exist now
+		}
+		e.inst = inst
+	}
+	for _, v := range from {
+		if v.inst == e.inst {
+			e.vals = append(e.vals, v)
+			break
+		}
+	}
+	return e.count(len(e.vals))
+}
+
+// evalMatch picks the values of the instances whose name, up to the first
+// space, matches the pattern or does not.
+func (e *expr) evalMatch(f *frame) int {
+	e.begin()
+	for _, v := range e.left.values() {
+		m := e.seen[v.inst]
+		if m == nil {
+			m = new(match)
+			name, err := f.source.InstanceName(f.ctx, e.left.desc.InDom, v.inst, f.res.Time)
+			if err == nil {
+				name, _, _ = strings.Cut(name, " ")
+				m.ok = e.re.MatchString(name) != e.invert
+			}
+			if e.seen == nil {
+				e.seen = make(map[int32]*match)
+			}
+			e.seen[v.inst] = m
+		}
+		m.used++
+		if m.ok {
+			e.vals = append(e.vals, v)
+		}
+	}
+	if e.rounds++; e.rounds >= matchRounds {
+		e.rounds = 0
+		for inst, m := range e.seen {
+			if m.used < matchRounds/2 {
+				delete(e.seen, inst)
+			}
+			m.used = 0
+		}
+	}
+	return e.count(len(e.vals))
+}
+
+// evalBinary applies an operator to the values of the same instance, or to all
+// of one operand and the single value of the other.
+func (e *expr) evalBinary() int {
+	e.begin()
+	x, y := e.left, e.right
+	left, right := x.values(), y.values()
+	if len(left) == 0 || len(right) == 0 {
+		return e.count(0)
+	}
+	xs, ys := x.desc.InDom != pcp.InDomNull, y.desc.InDom != pcp.InDomNull
+	n := len(right)
+	switch {
+	case xs && ys:
+		n = min(len(left), len(right))
+	case xs:
+		n = len(left)
+	}
+	a, b := e.converter(x), e.converter(y)
+	for i, j := 0, 0; len(e.vals) < n && i < len(left) && j < len(right); {
+		if xs && ys && left[i].inst != right[j].inst {
+			inst := left[i].inst
+			if j = slices.IndexFunc(right, func(v val) bool { return v.inst == inst }); j < 0 {
+				i, j = i+1, 0
+				continue
+			}
+		}
+		inst := right[j].inst
+		if xs {
+			inst = left[i].inst
+		}
+		l, r := a.convert(left[i].bits), b.convert(right[j].bits)
+		if e.op.isTruth() {
+			e.add(inst, truth(e.op, e.operand, l, r))
+		} else {
+			e.add(inst, arithmetic(e.op, e.operand, l, r))
+		}
+		if xs {
+			i++
+		}
+		if ys {
+			if j++; xs && j == len(right) {
+				j = 0
+			}
+		}
+		if !xs && !ys {
+			break
+		}
+	}
+	return e.count(len(e.vals))
+}
+
+// A converter takes the values of an operand to the type an operator computes in.
+type converter struct {
+	from, to pcp.Type
+	mul, div float64
+}
+
+func (e *expr) converter(x *expr) converter {
+	return converter{x.desc.Type, e.operand, float64(x.mul), float64(x.div)}
+}
+
+func (c *converter) convert(bits uint64) uint64 {
+	if c.to == pcp.TypeDouble {
+		return math.Float64bits(toDouble(c.from, bits) / c.div * c.mul)
+	}
+	if c.from == c.to {
+		return bits
+	}
+	switch c.to {
+	case pcp.TypeFloat:
+		return floatBits(toFloat(c.from, bits))
+	case pcp.Type64, pcp.TypeU64:
+		if c.from == pcp.Type32 {
+			return uint64(int64(int32(bits)))
+		}
+	}
+	return bits
+}
+
+func toDouble(t pcp.Type, bits uint64) float64 {
+	switch t {
+	case pcp.Type32:
+		return float64(int32(bits))
+	case pcp.TypeU32:
+		return float64(uint32(bits))
+	case pcp.Type64:
+		return float64(int64(bits))
+	case pcp.TypeU64:
+		return float64(bits)
+	case pcp.TypeFloat:
+		return float64(float(bits))
+	}
+	return math.Float64frombits(bits)
+}
+
+func toFloat(t pcp.Type, bits uint64) float32 {
+	switch t {
+	case pcp.Type32:
+		return float32(int32(bits))
+	case pcp.TypeU32:
+		return float32(uint32(bits))
+	case pcp.Type64:
+		return float32(int64(bits))
+	case pcp.TypeU64:
+		return float32(bits)
+	case pcp.TypeFloat:
+		return float(bits)
+	}
+	return float32(math.Float64frombits(bits))
+}
+
+func float(bits uint64) float32  { return math.Float32frombits(uint32(bits)) }
+func floatBits(v float32) uint64 { return uint64(math.Float32bits(v)) }
+func word(t pcp.Type, n uint64) uint64 {
+	if t.InSitu() {
+		return uint64(uint32(n))
+	}
+	return n
+}
+
+// numberBits returns a small number in the type t.
+func numberBits(t pcp.Type, n int) uint64 {
+	switch t {
+	case pcp.TypeFloat:
+		return floatBits(float32(n))
+	case pcp.TypeDouble:
+		return math.Float64bits(float64(n))
+	}
+	return word(t, uint64(n))
+}
+
+// constValue returns the number that the digits of a constant are in the type t.
+func constValue(text string, t pcp.Type) uint64 {
+	f, _ := strconv.ParseFloat(text, 64)
+	switch t {
+	case pcp.TypeFloat:
+		return floatBits(float32(f))
+	case pcp.TypeDouble:
+		return math.Float64bits(f)
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		n = uint64(f) // a fraction where the metric that it is like has none
+	}
+	return word(t, n)
+}
+
+func arithmetic(o op, t pcp.Type, a, b uint64) uint64 {
+	switch t {
+	case pcp.TypeFloat:
+		x, y := float(a), float(b)
+		switch o {
+		case opAdd:
+			x += y
+		case opSub:
+			x -= y
+		case opMul:
+			x *= y
+		}
+		return floatBits(x)
+	case pcp.TypeDouble:
+		x, y := math.Float64frombits(a), math.Float64frombits(b)
+		switch o {
+		case opAdd:
+			x += y
+		case opSub:
+			x -= y
+		case opMul:
+			x *= y
+		case opDiv:
+			if x != 0 { // nothing is nothing, whatever it is divided by
+				x /= y
+			} else {
+				x = 0
+			}
+		}
+		return math.Float64bits(x)
+	}
+	switch o {
+	case opAdd:
+		a += b
+	case opSub:
+		a -= b
+	case opMul:
+		a *= b
+	}
+	return word(t, a)
+}
+
+// less reports whether a is less than b.
+func less(t pcp.Type, a, b uint64) bool {
+	switch t {
+	case pcp.Type32:
+		return int32(a) < int32(b)
+	case pcp.TypeU32:
+		return uint32(a) < uint32(b)
+	case pcp.Type64:
+		return int64(a) < int64(b)
+	case pcp.TypeU64:
+		return a < b
+	case pcp.TypeFloat:
+		return float(a) < float(b)
+	}
+	return math.Float64frombits(a) < math.Float64frombits(b)
+}
+
+func equal(t pcp.Type, a, b uint64) bool {
+	switch t {
+	case pcp.TypeFloat:
+		return float(a) == float(b)
+	case pcp.TypeDouble:
+		return math.Float64frombits(a) == math.Float64frombits(b)
+	}
+	return word(t, a) == word(t, b)
+}
+
+// truth returns 1 if a comparison or combination holds, else 0.
+func truth(o op, t pcp.Type, a, b uint64) uint64 {
+	var ok bool
+	switch o {
+	case opLess:
+		ok = less(t, a, b)
+	case opLessEq:
+		ok = less(t, a, b) || equal(t, a, b)
+	case opEq:
+		ok = equal(t, a, b)
+	case opGreaterEq:
+		ok = less(t, b, a) || equal(t, a, b)
+	case opGreater:
+		ok = less(t, b, a)
+	case opNotEq:
+		ok = !equal(t, a, b)
+	case opAnd:
+		ok = !isZero(t, a) && !isZero(t, b)
+	case opOr:
+		ok = !isZero(t, a) || !isZero(t, b)
+	}
+	if ok {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,111 @@
+package derive
+
+import (
+	"regexp"
+
+	"github.com/go-pcp/pcp"
+)
+
+// An op says what a node of an expression does. Those of one kind are together.
+type op uint8
+
+const (
+	opNone op = iota
+
+	opInteger // a constant; text has its digits
+	opDouble
+	opName // a metric; text is its name
+
+	opAdd
+	opSub
+	opMul
+	opDiv
+
+	opLess
+	opLessEq
+	opEq
+	opGreaterEq
+	opGreater
+	opNotEq
+	opAnd
+	opOr
+
+	opNot
+	opNeg
+
+	opQuest // left is the guard, right the opColon
+	opColon
+
+	opAvg
+	opCount
+	opMax
+	opMin
+	opSum
+	opScalar
+	opDelta
+	opRate
+	opInstant
+	opDefined
+	opAnon
+	opRescale // desc.Units are the units asked for
+	opSelect  // [instance]: text is its name
+	opMatch   // matchinst: re, text is the pattern
+	opNoValue
+)
+
+// opNames are the names that messages have for nodes, and their signs.
+var opNames = [...]struct{ name, sign string }{
+	opInteger: {"INTEGER", ""}, opDouble: {"DOUBLE", ""}, opName: {"NAME", ""},
+	opAdd: {"PLUS", "+"}, opSub: {"MINUS", "-"}, opMul: {"STAR", "*"}, opDiv: {"SLASH", "/"},
+	opLess: {"LT", "<"}, opLessEq: {"LEQ", "<="}, opEq: {"EQ", "=="},
+	opGreaterEq: {"GEQ", ">="}, opGreater: {"GT", ">"}, opNotEq: {"NEQ", "!="},
+	opAnd: {"AND", "&&"}, opOr: {"OR", "||"}, opNot: {"NOT", "!"}, opNeg: {"NEG", "-"},
+	opQuest: {"QUEST", "?"}, opColon: {"COLON", ":"},
+	opAvg: {"AVG", ""}, opCount: {"COUNT", ""}, opMax: {"MAX", ""}, opMin: {"MIN", ""}, opSum: {"SUM", ""},
+	opScalar: {"SCALAR", ""}, opDelta: {"DELTA", ""}, opRate: {"RATE", ""}, opInstant: {"INSTANT", ""},
+	opDefined: {"DEFINED", ""}, opAnon: {"ANON", ""}, opRescale: {"RESCALE", ""},
+	opSelect: {"FILTERINST", ""}, opMatch: {"FILTERINST", ""}, opNoValue: {"NOVALUE", ""},
+}
+
+func (o op) String() string { return opNames[o].name }
+
+// isTruth reports whether o compares or combines, and so gives 0 or 1.
+func (o op) isTruth() bool { return o >= opLess && o <= opOr }
+
+func (o op) isConst() bool { return o == opInteger || o == opDouble }
+
+// A node is an expression as it was parsed. It never changes then: every
+// context that the definition is bound in shares it.
+type node struct {
+	op          op
+	left, right *node // of a function and of a prefix operator left only
+	text        string
+	desc        pcp.Desc // of constants, anon and novalue
+	meta        meta     // which fields of desc were given
+	metaName    string   // the metric whose descriptor has the others, or ""
+	re          *regexp.Regexp
+	invert      bool
+	last        bool // the node above needs the previous values too
+}
+
+// A meta is a set of the fields that mkconst and novalue can be given.
+type meta uint8
+
+const (
+	metaType meta = 1 << iota
+	metaInDom
+	metaSem
+	metaUnits
+)
+
+func constant(o op, t pcp.Type, text string) *node {
+	return &node{op: o, text: text, desc: pcp.Desc{PMID: pcp.PMIDNull, Type: t, InDom: pcp.InDomNull, Sem: pcp.SemDiscrete}}
+}
+
+// walk calls f for n and all nodes below it.
+func (n *node) walk(f func(*node)) {
+	for ; n != nil; n = n.right {
+		f(n)
+		n.left.walk(f)
+	}
+}

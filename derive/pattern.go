@@ -1,0 +1,94 @@
+package derive
+
+import (
+	"errors"
+	"regexp"
+	"regexp/syntax"
+)
+
+// compilePattern compiles an extended regular expression of POSIX. The error
+// is worded as regerror(3) of the GNU C library does.
+func compilePattern(s string) (*regexp.Regexp, error) {
+	s = ordinaryParens(s)
+	re, err := regexp.CompilePOSIX(s)
+	if err == nil {
+		return re, nil
+	}
+	// The C library knows \w and \b too.
+	if re, err := regexp.Compile(s); err == nil {
+		return re, nil
+	}
+	msg := "Invalid regular expression"
+	if e := (*syntax.Error)(nil); errors.As(err, &e) {
+		switch e.Code {
+		case syntax.ErrMissingParen:
+			msg = `Unmatched ( or \(`
+		case syntax.ErrMissingBracket:
+			msg = "Unmatched [, [^, [:, [., or [="
+		case syntax.ErrInvalidCharClass:
+			msg = "Invalid character class name"
+		case syntax.ErrInvalidCharRange:
+			msg = "Invalid range end"
+		case syntax.ErrMissingRepeatArgument, syntax.ErrInvalidRepeatOp:
+			msg = "Invalid preceding regular expression"
+		case syntax.ErrInvalidRepeatSize:
+			msg = `Invalid content of \{\}`
+		case syntax.ErrTrailingBackslash:
+			msg = "Trailing backslash"
+		case syntax.ErrInvalidEscape:
+			msg = "Invalid back reference"
+		}
+	}
+	return nil, errors.New(msg)
+}
+
+// ordinaryParens escapes closing parentheses that close nothing: to POSIX they
+// are characters as others.
+func ordinaryParens(s string) string {
+	open, out := 0, []byte(nil)
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '[':
+			i = endOfBracket(s, i)
+		case '(':
+			open++
+		case ')':
+			if open > 0 {
+				open--
+				break
+			}
+			out = append(append(out, s[:i]...), '\\', ')')
+			s, i = s[i+1:], -1
+		}
+	}
+	if out == nil {
+		return s
+	}
+	return string(append(out, s...))
+}
+
+// endOfBracket returns the index of the bracket that closes the one at s[i],
+// len(s) if there is none.
+func endOfBracket(s string, i int) int {
+	i++
+	if i < len(s) && s[i] == '^' {
+		i++
+	}
+	if i < len(s) && s[i] == ']' {
+		i++
+	}
+	for ; i < len(s); i++ {
+		switch {
+		case s[i] == ']':
+			return i
+		case s[i] == '[' && i+1 < len(s) && (s[i+1] == ':' || s[i+1] == '.' || s[i+1] == '='):
+			kind := s[i+1]
+			for i += 2; i+1 < len(s) && (s[i] != kind || s[i+1] != ']'); i++ {
+			}
+			i++
+		}
+	}
+	return i
+}

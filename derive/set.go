@@ -1,0 +1,205 @@
+package derive
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A Definition is one derived metric of a [Set].
+type Definition struct {
+	Name    string
+	Expr    string
+	PMID    pcp.PMID
+	OneLine string // help text, "" for none
+	Help    string
+
+	tree *node
+}
+
+// MaxDefinitions is how many definitions a Set can hold: the PMIDs of derived
+// metrics, without those of event.flags and event.missed.
+const MaxDefinitions = 2048*pcp.MaxItem - int(firstItem-1)
+
+// firstItem is the first item of the first cluster that is free: items 1 and 2
+// are event.flags and event.missed, and no PMID has item 0.
+const firstItem = 3
+
+// A Set holds definitions of derived metrics, each with a PMID of its own. The
+// zero Set is empty and ready for use.
+//
+// Definitions are never changed nor taken out: those that are added show in the
+// bindings that exist already. A Set can be used by several goroutines at a time.
+type Set struct {
+	mu     sync.RWMutex
+	defs   []*Definition
+	byName map[string]int // index in defs
+	limit  int            // 0 for MaxDefinitions
+}
+
+// Limit bounds how many definitions s can hold (PCP_DERIVED_GLOBAL_LIMIT). More
+// are refused; those that s holds stay. With n <= 0 the limit is [MaxDefinitions].
+func (s *Set) Limit(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = n
+}
+
+// Len returns how many definitions s has.
+func (s *Set) Len() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.defs)
+}
+
+// All returns the definitions in the order in which they were added.
+func (s *Set) All() iter.Seq[Definition] {
+	return func(yield func(Definition) bool) {
+		for i := 0; ; i++ {
+			s.mu.RLock()
+			if i >= len(s.defs) {
+				s.mu.RUnlock()
+				return
+			}
+			d := *s.defs[i]
+			s.mu.RUnlock()
+			if !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// Lookup returns the definition of name.
+func (s *Set) Lookup(name string) (d Definition, ok bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	i, ok := s.byName[name]
+	if ok {
+		d = *s.defs[i]
+	}
+	return d, ok
+}
+
+// snapshot returns the definitions from the nth on. But for their texts they
+// never change.
+func (s *Set) snapshot(n int) []*Definition {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.defs[n:len(s.defs):len(s.defs)]
+}
+
+// Add adds the metric name with the values of expr, which it checks for syntax
+// only (pmRegisterDerivedMetric(3)). What metrics there are and whether the
+// expression makes sense for them shows when it is bound.
+// The error is an [*Error].
+func (s *Set) Add(name, expr string) error {
+	if err := s.add(name, expr); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (s *Set) add(name, expr string) *Error {
+	bad := func(column int, msg string) *Error {
+		return &Error{Name: name, Expr: expr, Column: column, Msg: msg}
+	}
+	if !validName(name) {
+		return bad(0, "Illegal derived metric name")
+	}
+	tree, err := parse(expr)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	limit := MaxDefinitions
+	if s.limit > 0 {
+		limit = min(limit, s.limit)
+	}
+	if len(s.defs) >= limit {
+		return bad(0, "Too many global derived metrics")
+	}
+	if _, ok := s.byName[name]; ok {
+		return bad(0, "Duplicate global derived metric name")
+	}
+	if err != nil {
+		return bad(err.pos, err.msg)
+	}
+	if s.byName == nil {
+		s.byName = make(map[string]int)
+	}
+	s.byName[name] = len(s.defs)
+	s.defs = append(s.defs, &Definition{Name: name, Expr: expr, PMID: pmidOf(len(s.defs)), tree: tree})
+	return nil
+}
+
+// pmidOf returns the PMID of the nth definition of a set.
+func pmidOf(n int) pcp.PMID {
+	n += firstItem - 1
+	return pcp.NewPMID(pcp.DomainDynamic, n/pcp.MaxItem, n%pcp.MaxItem+1)
+}
+
+// indexOf is the inverse of pmidOf. It returns a negative number for a PMID
+// that no definition can have.
+func indexOf(id pcp.PMID) int {
+	if !id.IsDerived() {
+		return -1
+	}
+	return id.Cluster()*pcp.MaxItem + id.Item() - firstItem
+}
+
+// validName reports whether name can be defined: components that begin with a
+// letter, joined by dots. The C library takes a dot at the end.
+func validName(name string) bool {
+	return pcp.ValidName(strings.TrimSuffix(name, "."))
+}
+
+// AddText gives a help text to the metric name (pmAddDerivedText(3)): kind is
+// pcp.TextOneLine or pcp.TextHelp. A name that is not defined is pcp.ErrName, a
+// text that is there already pcp.ErrText, another kind pcp.ErrSet.
+func (s *Set) AddText(name string, kind pcp.TextKind, text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.byName[name]
+	if !ok {
+		return pcp.ErrName
+	}
+	return s.defs[i].addText(kind, text)
+}
+
+func (d *Definition) addText(kind pcp.TextKind, text string) error {
+	var to *string
+	switch kind {
+	case pcp.TextOneLine:
+		to = &d.OneLine
+	case pcp.TextHelp:
+		to = &d.Help
+	default:
+		return fmt.Errorf("help text of kind %s: %w", kind, pcp.ErrText)
+	}
+	if *to != "" {
+		return pcp.ErrText
+	}
+	*to = text
+	return nil
+}
+
+// Text returns a help text as pmLookupText(3) does: for pcp.TextHelp the one
+// line if there is no longer text, unless kind has pcp.TextDirect.
+// Without a text it returns pcp.ErrText.
+func (d *Definition) Text(kind pcp.TextKind) (string, error) {
+	text := ""
+	switch {
+	case kind&pcp.TextOneLine != 0:
+		text = d.OneLine
+	case kind&pcp.TextHelp != 0:
+		if text = d.Help; text == "" && kind&pcp.TextDirect == 0 {
+			text = d.OneLine
+		}
+	}
+	if text == "" {
+		return "", pcp.ErrText
+	}
+	return text, nil
+}
