@@ -3,11 +3,7 @@
 // agents share it.
 //
 //	p := getopt.New(options, os.Args[1:])
-//	for {
-//		opt, arg, ok := p.Next()
-//		if !ok {
-//			break
-//		}
+//	for opt, arg := range p.All() {
 //		...
 //	}
 //	names := p.Args()

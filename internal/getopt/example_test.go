@@ -13,11 +13,7 @@ func Example() {
 		{Short: 'v', Long: "verbose", Help: "say more"},
 	}
 	p := getopt.New(options, []string{"-vb3", "disk.dev", "--bat=5", "--quiet"})
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
+	for opt, arg := range p.All() {
 		if opt == nil {
 			fmt.Println("tool:", p.Problem())
 			continue

@@ -1,6 +1,7 @@
 package getopt
 
 import (
+	"iter"
 	"strings"
 )
 
@@ -78,6 +79,18 @@ func (p *Parser) Next() (opt *Option, arg string, ok bool) {
 	return nil, "", false
 }
 
+// All returns what Next does, until there are no more options.
+func (p *Parser) All() iter.Seq2[*Option, string] {
+	return func(yield func(*Option, string) bool) {
+		for {
+			opt, arg, ok := p.Next()
+			if !ok || !yield(opt, arg) {
+				return
+			}
+		}
+	}
+}
+
 // Problem says what was wrong with the option that Next could not return, in
 // the words of pmgetopt_r(3), without the program's name.
 func (p *Parser) Problem() string { return p.problem }
@@ -86,7 +99,7 @@ func (p *Parser) Problem() string { return p.problem }
 // pmgetopt_r(3), less the program's name.
 func (p *Parser) Taken() int { return p.total - len(p.args) }
 
-// Args returns the arguments that are not options, once Next has returned false.
+// Args returns the arguments that are not options, once Next has returned false, or All ended.
 func (p *Parser) Args() []string { return p.rest }
 
 func (p *Parser) short() (*Option, string) {

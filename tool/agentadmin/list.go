@@ -55,16 +55,12 @@ type row struct {
 }
 
 func runList(ctx context.Context, env *cli.Env) int {
-	path, given, json := confPath(env), false, false
+	path, given := confPath(env), false
 	o := source.Parse(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
-		switch opt.Long {
-		case "config":
-			path, given = arg, true
-		case "json":
-			json = true
-		default:
+		if opt.Long != "config" {
 			return false
 		}
+		path, given = arg, true
 		return true
 	}})
 	if len(o.Args) > 0 {
@@ -93,7 +89,7 @@ func runList(ctx context.Context, env *cli.Env) int {
 		env.Fatalf("what runs is not known: %s", o.WhyNoCollector(o.Host(), err))
 	}
 	for i, r := range rows(c, states) {
-		if json {
+		if o.JSON {
 			env.Stdout.Write(pcpjson.Line(r))
 			continue
 		}
@@ -103,7 +99,7 @@ func runList(ctx context.Context, env *cli.Env) int {
 		text := fmt.Sprintf("%6d  %-16s %-10s  %-12s %s", r.Domain, r.Name, r.How, r.State, r.Comment)
 		fmt.Fprintln(env.Stdout, strings.TrimRight(text, " "))
 	}
-	if unconfigured && !json {
+	if unconfigured && !o.JSON {
 		fmt.Fprintf(env.Stdout, "\nThere is no %s; \"%s up\" does not need it and runs %s.\n", path, env.Pcp(), strings.Join(usual(), ", "))
 	}
 	return status

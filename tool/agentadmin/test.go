@@ -73,13 +73,12 @@ func runTest(ctx context.Context, env *cli.Env) int {
 				o.Usagef("--timeout needs a number of seconds, not %q", arg)
 			}
 			t.timeout = time.Duration(n) * time.Second
-		case "json":
-			t.json = true
 		default:
 			return false
 		}
 		return true
 	}})
+	t.json = o.JSON
 	if !o.WantsVersion() && !o.Errors() && len(o.Args) == 0 {
 		o.Usagef("which agent?")
 	}

@@ -59,12 +59,8 @@ type rootOptions struct {
 func parseRoot(args []string) (o rootOptions) {
 	o = rootOptions{domain: root.Domain, log: "root.log", level: slog.LevelInfo}
 	p := getopt.New(rootOpts(), args)
-	for {
-		opt, arg, ok := p.Next()
-		switch {
-		case !ok:
-			return o
-		case opt == nil:
+	for opt, arg := range p.All() {
+		if opt == nil {
 			o.problems = append(o.problems, p.Problem())
 			continue
 		}
@@ -91,6 +87,7 @@ func parseRoot(args []string) (o rootOptions) {
 			o.wantsMessage = true
 		}
 	}
+	return o
 }
 
 // debug takes in debug options.

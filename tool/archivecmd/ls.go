@@ -53,18 +53,7 @@ type entry struct {
 }
 
 func ls(_ context.Context, env *cli.Env) int {
-	asJSON := false
-	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
-		switch opt.Long {
-		case "json":
-			asJSON = true
-		case "timezone":
-			o.TimeZone, o.TimeZoneSet = arg, true
-		default:
-			return false
-		}
-		return true
-	}})
+	o := cli.ParseArgs(env, cli.ParseConfig{})
 	if status, exit := o.Done(); exit {
 		return status
 	}
@@ -90,13 +79,13 @@ func ls(_ context.Context, env *cli.Env) int {
 			fmt.Fprintf(env.Stderr, "%s: %s\n", env.ProgName(), errText(err))
 			continue
 		}
-		if asJSON {
+		if o.JSON {
 			env.Stdout.Write(pcpjson.Line(e))
 			continue
 		}
 		rows = append(rows, e.row(loc))
 	}
-	if !asJSON && len(rows) > 1 {
+	if !o.JSON && len(rows) > 1 {
 		table(env, rows)
 	}
 	return status

@@ -83,15 +83,13 @@ type repaired struct {
 }
 
 func repairArchive(ctx context.Context, env *cli.Env) int {
-	var inPlace, quiet, asJSON bool
+	var inPlace, quiet bool
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
 		switch opt.Long {
 		case "in-place":
 			inPlace = true
 		case "quiet":
 			quiet = true
-		case "json":
-			asJSON = true
 		default:
 			return false
 		}
@@ -125,7 +123,7 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 	} else if whole(o.Args[0]) {
 		switch {
 		case quiet:
-		case asJSON:
+		case o.JSON:
 			env.Stdout.Write(pcpjson.Line(repaired{Archive: damaged}))
 		default:
 			fmt.Fprintf(env.Stdout, "%s: whole, there is nothing to repair\n", damaged)
@@ -149,7 +147,7 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 			return
 		}
 		m.Clear()
-		if !asJSON {
+		if !o.JSON {
 			fmt.Fprintln(env.Stdout, d)
 			return
 		}
@@ -184,7 +182,7 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 	}
 	switch {
 	case quiet:
-	case asJSON:
+	case o.JSON:
 		env.Stdout.Write(pcpjson.Line(result))
 	default:
 		fmt.Fprintf(env.Stdout, "%s: %d records kept, %d marks added", result.Archive, sum.Records, sum.Added)

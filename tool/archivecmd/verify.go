@@ -47,11 +47,9 @@ type finding struct {
 // verify exits with 0 if all archives are whole, 1 if one is damaged, and 2 if
 // one does not exist or the command line is wrong.
 func verify(_ context.Context, env *cli.Env) int {
-	var asJSON, quiet, noWrap, metaOnly bool
+	var quiet, noWrap, metaOnly bool
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
 		switch opt.Long {
-		case "json":
-			asJSON = true
 		case "quiet":
 			quiet = true
 		case "nowrap":
@@ -105,12 +103,12 @@ func verify(_ context.Context, env *cli.Env) int {
 				return
 			}
 			m.Clear()
-			show(env, path, f, asJSON)
+			show(env, path, f, o.JSON)
 		}
 		ok := c.Run()
 		m.Clear()
 		if !quiet {
-			v.print(env, path, ok, asJSON, &c)
+			v.print(env, path, ok, o.JSON, &c)
 		}
 		if (!ok || v.errors > 0) && status == 0 {
 			status = 1

@@ -17,11 +17,7 @@ func ParseArgs(env *Env, cfg ParseConfig) *Options {
 func (o *Options) arguments() {
 	p := getopt.New(o.env.Command.Options, o.env.Args)
 	p.POSIX = o.cfg.POSIX || o.env.Getenv("POSIXLY_CORRECT") != ""
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
+	for opt, arg := range p.All() {
 		switch {
 		case opt == nil:
 			o.Usagef("%s", p.Problem())
@@ -35,11 +31,12 @@ func (o *Options) arguments() {
 
 // Number returns the argument of an option that takes a number. If it is not a
 // number, or is less than least, Number records a mistake as [Options.Usagef]
-// does: "-b requires numeric argument", with kind in place of "numeric".
+// does, "-b requires numeric argument" with kind in place of "numeric", and returns 0.
 func (o *Options) Number(opt *Option, arg string, least int, kind string) int {
 	n, ok := Atoi(arg)
 	if !ok || n < least {
 		o.Usagef("-%c requires %s argument", opt.Short, kind)
+		return 0
 	}
 	return n
 }

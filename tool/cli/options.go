@@ -43,6 +43,13 @@ var (
 	// OptJSON is not an option of the C tools.
 	OptJSON = Option{Long: "json", Help: "write one JSON object a line (docs/json.md)", Extra: true}
 
+	// General are the options of tools that sample metrics (PMAPI_GENERAL_OPTIONS).
+	General = []Option{
+		{Help: "General options"},
+		OptAlign, OptArchive, OptDebug, OptGuiMode, OptHost, OptNameSpace, OptOrigin, OptGuiPort,
+		OptStart, OptSamples, OptFinish, OptInterval, OptTimeZone, OptHostZone, OptVersion, OptHelp,
+	}
+
 	OptArchiveList  = Option{Long: "archive-list", Arg: "FILES", Help: "comma-separated list of metric source archives"}
 	OptArchiveFolio = Option{Long: "archive-folio", Arg: "FILE", Help: "read metric source archives from a folio"}
 	OptHostList     = Option{Long: "host-list", Arg: "HOSTS", Help: "comma-separated list of metric source hosts"}
@@ -61,6 +68,8 @@ type Options struct {
 	Interval   time.Duration
 	Start, Finish,
 	Align, Origin *string // as given, which may be empty; see Window
+
+	JSON bool // --json
 
 	TimeZone    string // -Z
 	TimeZoneSet bool   // TimeZone was given; if it is empty, it means UTC
@@ -198,6 +207,8 @@ func (o *Options) common(opt *Option, arg string) {
 		o.hostZone()
 	case "interval":
 		o.interval(arg)
+	case "json":
+		o.JSON = true
 	case "local-PMDA":
 		o.Local = true
 	case "namespace":

@@ -31,11 +31,7 @@ func instances(ctx context.Context, env *cli.Env, words []string) {
 	}
 	host, archive := "local:", ""
 	p := getopt.New(c.Options, joined(words[1:]))
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
+	for opt, arg := range p.All() {
 		if opt == nil {
 			continue // not typed to the end
 		}

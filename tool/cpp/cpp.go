@@ -83,11 +83,7 @@ func parse(env *cli.Env) (*options, error) {
 	p := getopt.New(env.Command.Options, env.Args)
 	p.POSIX = env.Getenv("POSIXLY_CORRECT") != ""
 	usage := false
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
+	for opt, arg := range p.All() {
 		if opt == nil {
 			env.Errorf("%s", p.Problem())
 			usage = true

@@ -35,29 +35,14 @@ var Command = &cli.Command{
 }
 
 func run(_ context.Context, env *cli.Env) int {
-	var list, gdb, old, usage bool
-	env.Debug()
-	p := getopt.New(env.Command.Options, env.Args)
-	p.POSIX = env.Getenv("POSIXLY_CORRECT") != ""
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
-		if opt == nil {
-			env.Errorf("%s", p.Problem())
-			usage = true
-			continue
-		}
+	var list, gdb, old, asked bool
+	var question string
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Short {
 		case 'D':
-			// Here -D asks what it means, and is answered at once.
-			bits, ok := parseOld(arg)
-			if !ok {
-				return env.Fatalf("unrecognized debug option specification (%s)", arg)
+			if !asked {
+				asked, question = true, arg
 			}
-			fmt.Fprintf(env.Stdout, "%s = %d\n", arg, bits)
-			return 0
 		case 'g':
 			gdb = true
 		case 'l':
@@ -65,13 +50,23 @@ func run(_ context.Context, env *cli.Env) int {
 		case 'o':
 			old = true
 		default:
-			usage = true
+			return false
 		}
+		return true
+	}})
+	if asked {
+		// Here -D asks what it means, and that is answered whatever else there is.
+		bits, ok := parseOld(question)
+		if !ok {
+			return env.Fatalf("unrecognized debug option specification (%s)", question)
+		}
+		fmt.Fprintf(env.Stdout, "%s = %d\n", question, bits)
+		return 0
 	}
 	switch {
 	case gdb && old && list:
 		fmt.Fprintf(env.Stderr, "%s: -o and -g are mutually exclusive\n", env.ProgName())
-		usage = true
+		o.WantUsage()
 	case !list:
 		if old {
 			fmt.Fprintf(env.Stderr, "%s: -o only allowed with -l\n", env.ProgName())
@@ -79,18 +74,18 @@ func run(_ context.Context, env *cli.Env) int {
 		if gdb {
 			fmt.Fprintf(env.Stderr, "%s: -g only allowed with -l\n", env.ProgName())
 		}
-		usage = usage || old || gdb
+		if old || gdb {
+			o.WantUsage()
+		}
 	}
-	if usage {
-		env.Printf("%s", env.Command.Usage(env.ProgName()))
-		env.Flush()
-		return 1
+	if status, exit := o.Done(); exit {
+		return status
 	}
 	if list {
 		printList(env, gdb, old)
 		return 0
 	}
-	for _, arg := range p.Args() {
+	for _, arg := range o.Args {
 		code, ok := decode(arg)
 		if !ok {
 			fmt.Fprintf(env.Stdout, "Cannot decode \"%s\" - neither decimal nor hexadecimal\n", arg)

@@ -103,30 +103,19 @@ func (s *session) debugging() []string {
 
 func run(ctx context.Context, env *cli.Env) int {
 	s := &session{ctx: ctx, env: env, out: env.Stdout, loc: env.Local(), credsTimeout: credsTimeout, debug: map[string]bool{}}
-	s.debugs(env.Debug(), true)
 	tty := terminal(env)
-	echo, prompt, norc, usage := false, tty != nil, false, false
+	echo, prompt, norc := false, tty != nil, false
 	if tty == nil {
 		s.timeout = answerTimeout
 	}
-	p := getopt.New(env.Command.Options, env.Args)
-	p.POSIX = true
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
-		if opt == nil {
-			env.Errorf("%s", p.Problem())
-			usage = true
-			continue
-		}
+	var identity error
+	o := cli.ParseArgs(env, cli.ParseConfig{POSIX: true, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch {
 		case opt.Short == 'D':
 			names, ok := getopt.ParseDebug(arg)
 			if !ok {
 				s.errorf("%s: unrecognized debug flag specification (%s)\n", env.ProgName(), arg)
-				usage = true
+				o.WantUsage()
 			}
 			s.debugs(names, true)
 		case opt.Short == 'n':
@@ -134,23 +123,17 @@ func run(ctx context.Context, env *cli.Env) int {
 		case opt.Short == 'f':
 			norc = true
 		case opt.Short == 'q':
-			n, ok := cli.Atoi(arg)
-			if !ok || n <= 0 {
-				env.Errorf("-q requires a positive numeric argument")
-				usage = true
-			}
-			s.credsTimeout = time.Duration(n) * time.Second
+			s.credsTimeout = time.Duration(o.Number(opt, arg, 1, "a positive numeric")) * time.Second
 		case opt.Short == 'U':
-			if err := pmda.SetProcessIdentity(arg, env.Getenv); err != nil {
-				return env.Fatalf("%v", err)
+			if identity == nil {
+				identity = pmda.SetProcessIdentity(arg, env.Getenv)
 			}
 		case opt.Short == 'v':
 			// Our agents cannot be unloaded anyway.
 		case opt.Long == "timeout":
 			n, ok := cli.Atoi(arg)
 			if !ok || n < 0 {
-				env.Errorf("--timeout requires a number of seconds")
-				usage = true
+				o.Usagef("--timeout requires a number of seconds")
 			}
 			s.timeout = time.Duration(n) * time.Second
 		case opt.Short == 'e':
@@ -158,14 +141,20 @@ func run(ctx context.Context, env *cli.Env) int {
 		case opt.Short == 'i':
 			prompt = true
 		default:
-			usage = true
+			return false
 		}
+		return true
+	}})
+	if identity != nil {
+		return env.Fatalf("%v", identity)
 	}
-	if usage || len(p.Args()) > 0 {
-		env.Printf("%s", env.Command.Usage(env.ProgName()))
-		env.Flush()
-		return 1
+	if len(o.Args) > 0 {
+		o.WantUsage()
 	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	s.debugs(o.Debug(), true)
 	if !s.loadFirst() {
 		return 1
 	}

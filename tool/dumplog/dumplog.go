@@ -97,10 +97,6 @@ type flags struct {
 }
 
 func (f *flags) own(_ *cli.Options, opt *cli.Option, arg string) bool {
-	if opt.Long == "json" {
-		f.json = true
-		return true
-	}
 	switch opt.Short {
 	case 'a':
 		f.descs, f.inDoms, f.longLabel, f.label, f.metrics, f.sizes, f.index = true, true, true, true, true, true, true
@@ -164,7 +160,7 @@ func run(_ context.Context, env *cli.Env) int {
 	if f.wantRaw && len(o.Args) > 0 || !f.wantRaw && len(o.Args)+len(o.Archives) == 0 && !o.Errors() && !o.WantsVersion() {
 		o.WantUsage()
 	}
-	if f.json && (f.descs || f.labels || f.help || f.diskInDoms || f.inDoms || f.label || f.index || f.wantRaw) {
+	if f.json = o.JSON; f.json && (f.descs || f.labels || f.help || f.diskInDoms || f.inDoms || f.label || f.index || f.wantRaw) {
 		o.Usagef("--json is for the values of metrics only")
 	}
 	if status, exit := o.Done(); exit {

@@ -41,11 +41,7 @@ func run(_ context.Context, env *cli.Env) int {
 	pkg := ""
 	p := getopt.New(env.Command.Options, env.Args)
 	p.POSIX = true
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
+	for opt, arg := range p.All() {
 		if opt == nil || opt.Long != "go" {
 			return usage(env)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp/internal/getopt"
@@ -42,28 +41,9 @@ the same text.`,
 func run(_ context.Context, env *cli.Env) int {
 	name := env.ProgName()
 	var config, progname string
-	var usage, wrong bool
-	debug := slices.Contains(env.Debug(), "desperate")
-	p := getopt.New(env.Command.Options, env.Args)
-	p.POSIX = true
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
-		if opt == nil {
-			env.Errorf("%s", p.Problem())
-			wrong = true
-			continue
-		}
+	usage := false
+	o := cli.ParseArgs(env, cli.ParseConfig{POSIX: true, Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Short {
-		case 'D':
-			names, ok := getopt.ParseDebug(arg)
-			if !ok {
-				env.Errorf("unrecognized debug options specification (%s)", arg)
-				wrong = true
-			}
-			debug = debug || slices.Contains(names, "desperate")
 		case 'c':
 			config = arg
 		case 'p':
@@ -71,14 +51,14 @@ func run(_ context.Context, env *cli.Env) int {
 		case 'u':
 			usage = true
 		default:
-			wrong = true
+			return false
 		}
+		return true
+	}})
+	if status, exit := o.Done(); exit {
+		return status
 	}
-	if wrong {
-		env.Printf("%s", env.Command.Usage(name))
-		env.Flush()
-		return 1
-	}
+	debug := o.Debugging("desperate")
 
 	r := &reader{
 		errorf: func(format string, args ...any) { fmt.Fprintf(env.Stderr, name+": "+format, args...) },
@@ -112,7 +92,7 @@ func run(_ context.Context, env *cli.Env) int {
 		env.Flush()
 		return 1
 	}
-	parse(env.Stdout, &r.script, p.Args())
+	parse(env.Stdout, &r.script, o.Args)
 	return 0
 }
 
@@ -124,11 +104,7 @@ func parse(w io.Writer, s *script, args []string) {
 	p.POSIX = true
 	p.ShortOnly = len(s.entries) == 0
 	var words []string
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
+	for opt, arg := range p.All() {
 		switch {
 		case opt == nil:
 			words = append(words, "-?")

@@ -116,11 +116,7 @@ func (c *checker) parse() (ok bool) {
 	}
 	p := getopt.New(env.Command.Options, env.Args)
 	p.POSIX = env.Getenv("POSIXLY_CORRECT") != ""
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
+	for opt, arg := range p.All() {
 		if opt == nil {
 			problem("%s", p.Problem())
 			continue

@@ -95,10 +95,6 @@ func (w *wants) source() bool {
 // own handles the options that are pminfo's alone.
 func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	w := &r.want
-	if opt.Long == "json" {
-		w.json = true
-		return true
-	}
 	switch opt.Short {
 	case 'b':
 		r.batchSize = o.Number(opt, arg, math.MinInt, "numeric")
@@ -135,7 +131,7 @@ func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
 func run(ctx context.Context, env *cli.Env) int {
 	r := &reporter{env: env, batchSize: 128, loc: env.Local()}
 	o := source.Parse(env, cli.ParseConfig{Own: r.own, Archives: true})
-	if r.want.json && (r.want.verify || r.want.series) {
+	if r.want.json = o.JSON; o.JSON && (r.want.verify || r.want.series) {
 		o.Usagef("--json is not for -s or -v")
 	}
 	if status, exit := o.Done(); exit {

@@ -124,8 +124,6 @@ func (t *tool) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		t.zone = append(t.zone, "-Z", arg)
 	case 0:
 		switch opt.Long {
-		case "json":
-			t.json = true
 		case "skip-missing":
 			t.skipMissing = true
 		case "skip-excluded":
@@ -142,6 +140,7 @@ func (t *tool) own(o *cli.Options, opt *cli.Option, arg string) bool {
 func run(ctx context.Context, env *cli.Env) int {
 	t := &tool{ctx: ctx, env: env, threshold: 2, digits: 3, excl: []string{"^pmcd.pmlogger.port "}}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: t.own})
+	t.json = o.JSON
 	if t.version && !o.Errors() {
 		fmt.Fprintf(env.Stdout, "%s version %s\n", env.ProgName(), env.Version)
 		return 0

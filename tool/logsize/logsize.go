@@ -63,10 +63,6 @@ type tool struct {
 }
 
 func (t *tool) own(_ *cli.Options, opt *cli.Option, arg string) bool {
-	if opt.Long == "json" {
-		t.line = new(jsonFile)
-		return true
-	}
 	switch opt.Short {
 	case 'd':
 		t.detail = true
@@ -105,6 +101,9 @@ var errGiveUp = errors.New("give up")
 func run(_ context.Context, env *cli.Env) int {
 	t := &tool{env: env, out: bufio.NewWriterSize(env.Stdout, 64<<10), threshold: -1}
 	o := cli.ParseOptions(env, cli.ParseConfig{Own: t.own, Later: true, Archives: true})
+	if o.JSON {
+		t.line = new(jsonFile)
+	}
 	if t.badThreshold != "" {
 		fmt.Fprint(env.Stderr, t.badThreshold)
 		return 1

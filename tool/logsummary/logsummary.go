@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -87,10 +88,6 @@ type flags struct {
 }
 
 func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
-	if opt.Long == "json" {
-		f.json = true
-		return true
-	}
 	switch opt.Short {
 	case 'a':
 		f.stochastic, f.timeAverage, f.label, f.count, f.min, f.max = true, true, true, true, true, true
@@ -98,14 +95,8 @@ func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'b':
 		f.stochastic, f.timeAverage, f.sum = true, true, false
 	case 'B':
-		n, ok := cli.Atoi(arg)
-		switch {
-		case !ok || n < 0:
-			o.Usagef("-B requires positive numeric argument")
-		case n > maxBins:
+		if f.bins = o.Number(opt, arg, 0, "positive numeric"); f.bins > maxBins {
 			o.Usagef("-B: more than %d bins are not supported", maxBins)
-		default:
-			f.bins = n
 		}
 	case 'f':
 		f.delimiter = '\t'
@@ -126,17 +117,12 @@ func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'N':
 		f.warn = false
 	case 'p':
-		n, ok := cli.Atoi(arg)
+		f.precision = o.Number(opt, arg, math.MinInt, "numeric")
 		switch {
-		case !ok:
-			o.Usagef("-p requires numeric argument")
-		case n > maxPrecision:
+		case f.precision > maxPrecision:
 			o.Usagef("-p: more than %d digits are not supported", maxPrecision)
-		default:
-			f.precision = n
-			if n < 0 {
-				f.precision = 6 // what C's printf makes of it
-			}
+		case f.precision < 0:
+			f.precision = 6 // what C's printf makes of it
 		}
 	case 's':
 		f.stochastic, f.timeAverage, f.label, f.count, f.min, f.max = false, false, false, false, false, false
@@ -179,7 +165,7 @@ func run(_ context.Context, env *cli.Env) int {
 		env.Printf("Error: no archive specified\n\n")
 		o.WantUsage()
 	}
-	if f.json && (f.bins > 0 || f.header || f.label) {
+	if f.json = o.JSON; f.json && (f.bins > 0 || f.header || f.label) {
 		o.Usagef("--json is not for -a, -B, -H or -l")
 	}
 	if status, exit := o.Done(); exit {

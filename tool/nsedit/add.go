@@ -42,11 +42,7 @@ func runAdd(ctx context.Context, env *cli.Env) int {
 	}
 	p := getopt.New(env.Command.Options, env.Args)
 	p.POSIX = true
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
+	for opt, arg := range p.All() {
 		switch {
 		case opt == nil:
 			fmt.Fprintf(env.Stderr, "%s: %s\n", env.ProgName(), p.Problem())

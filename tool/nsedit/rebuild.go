@@ -62,11 +62,7 @@ func runRebuild(ctx context.Context, env *cli.Env) int {
 	p := getopt.New(env.Command.Options, env.Args)
 	p.POSIX = true
 	usage := false
-	for {
-		opt, arg, ok := p.Next()
-		if !ok {
-			break
-		}
+	for opt, arg := range p.All() {
 		if opt == nil {
 			fmt.Fprintf(env.Stderr, "%s: %s\n", env.ProgName(), p.Problem())
 			usage = true

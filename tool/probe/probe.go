@@ -84,10 +84,6 @@ type prober struct {
 }
 
 func (p *prober) own(o *cli.Options, opt *cli.Option, arg string) bool {
-	if opt.Long == "json" {
-		p.json = true
-		return true
-	}
 	switch opt.Short {
 	case 'b':
 		p.batchSize = o.Number(opt, arg, math.MinInt, "numeric")
@@ -117,7 +113,7 @@ func (p *prober) own(o *cli.Options, opt *cli.Option, arg string) bool {
 func run(ctx context.Context, env *cli.Env) int {
 	p := &prober{env: env, batchSize: 128, indom: pcp.InDomNull}
 	o := source.Parse(env, cli.ParseConfig{Own: p.own, Archives: true})
-	if p.json && p.counts {
+	if p.json = o.JSON; p.json && p.counts {
 		o.Usagef("at most one of -V and --json allowed")
 	}
 	if status, exit := o.Done(); exit {

@@ -104,10 +104,21 @@ func (o *Options) archiveOptions() pmapi.ArchiveOptions {
 // Connect opens a context on the source that the options name, with the message
 // that most tools print if it fails.
 func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
+	name := o.Host()
 	if o.FromArchive() {
-		c, err := o.OpenArchive(o.Archives[0])
+		name = o.Archives[0]
+	}
+	return o.ConnectTo(ctx, name, "make standalone connection on localhost")
+}
+
+// ConnectTo is Connect, for a source of the kind that the options name and with that
+// name, which an argument may have given. The message about a local context says what
+// cannot be done in the words of local.
+func (o *Options) ConnectTo(ctx context.Context, name, local string) (*pmapi.Context, error) {
+	if o.FromArchive() {
+		c, err := o.OpenArchive(name)
 		if err != nil {
-			o.CannotOpen(o.Archives[0], err)
+			o.CannotOpen(name, err)
 			return nil, err
 		}
 		return c.Context, nil
@@ -115,13 +126,13 @@ func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
 	if o.Local {
 		c, err := o.OpenLocal(ctx)
 		if err != nil {
-			o.env.Fatalf("Cannot make standalone connection on localhost: %s", cli.ErrText(err))
+			o.env.Fatalf("Cannot %s: %s", local, cli.ErrText(err))
 		}
 		return c, err
 	}
-	c, err := o.Dial(ctx, o.Host())
+	c, err := o.Dial(ctx, name)
 	if err != nil {
-		o.CannotConnect(o.Host(), err)
+		o.CannotConnect(name, err)
 	}
 	return c, err
 }

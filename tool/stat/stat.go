@@ -3,6 +3,7 @@ package stat
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -28,24 +29,7 @@ shares of processor time. Without a collector it reads this machine itself.`,
 		{Line: "pcp stat -a 20261121 -t 10min", Text: "summarize an archive"},
 	},
 	SeeAlso: []string{"pmval(1)"},
-	Options: []cli.Option{
-		cli.Heading("General options"),
-		cli.OptAlign,
-		cli.OptArchive,
-		cli.OptDebug,
-		cli.OptGuiMode,
-		cli.OptHost,
-		cli.OptNameSpace,
-		cli.OptOrigin,
-		cli.OptGuiPort,
-		cli.OptStart,
-		cli.OptSamples,
-		cli.OptFinish,
-		cli.OptInterval,
-		cli.OptTimeZone,
-		cli.OptHostZone,
-		cli.OptVersion,
-		cli.OptHelp,
+	Options: slices.Concat(cli.General, []cli.Option{
 		cli.Heading("Alternate sources"),
 		cli.OptHostsFile,
 		cli.OptLocalPMDA,
@@ -54,7 +38,7 @@ shares of processor time. Without a collector it reads this machine itself.`,
 		{Short: 'P', Long: "pause", Help: "pause between updates for archive replay"},
 		{Short: 'x', Long: "xcpu", Help: "extended CPU statistics reporting"},
 		cli.OptJSON,
-	},
+	}),
 	DieOnSignal: true,
 	Run:         run,
 }
@@ -74,10 +58,6 @@ type reporter struct {
 }
 
 func (r *reporter) own(_ *cli.Options, opt *cli.Option, _ string) bool {
-	if opt.Long == "json" {
-		r.json = true
-		return true
-	}
 	switch opt.Short {
 	case 'l':
 		r.suffix = true
@@ -94,7 +74,7 @@ func (r *reporter) own(_ *cli.Options, opt *cli.Option, _ string) bool {
 func run(ctx context.Context, env *cli.Env) int {
 	r := &reporter{env: env, swapOp: 'p'}
 	o := source.Parse(env, cli.ParseConfig{Multi: true, Archives: true, Own: r.own})
-	r.archive = o.FromArchive()
+	r.archive, r.json = o.FromArchive(), o.JSON
 	if !o.WantsVersion() {
 		if len(o.Args) > 0 {
 			o.Usagef("too many options")

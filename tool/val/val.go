@@ -61,24 +61,7 @@ the samples are done. It takes the options of pmval.`,
 	Run:         run,
 }
 
-var options = []cli.Option{
-	cli.Heading("General options"),
-	cli.OptAlign,
-	cli.OptArchive,
-	cli.OptDebug,
-	cli.OptGuiMode,
-	cli.OptHost,
-	cli.OptNameSpace,
-	cli.OptOrigin,
-	cli.OptGuiPort,
-	cli.OptStart,
-	cli.OptSamples,
-	cli.OptFinish,
-	cli.OptInterval,
-	cli.OptTimeZone,
-	cli.OptHostZone,
-	cli.OptVersion,
-	cli.OptHelp,
+var options = slices.Concat(cli.General, []cli.Option{
 	cli.OptSpecLocal,
 	cli.OptLocalPMDA,
 	cli.OptContainer,
@@ -94,7 +77,7 @@ var options = []cli.Option{
 	{Short: 'x', Long: "filter", Arg: "VALUE", Help: "store to the metric before fetching (filter)"},
 	{Short: 'X', Long: "timestamp", Help: "include date and microseconds in reported timestamps"},
 	cli.OptJSON,
-}
+})
 
 // A viewer shows one metric.
 type viewer struct {
@@ -135,10 +118,6 @@ type viewer struct {
 }
 
 func (x *viewer) own(o *cli.Options, opt *cli.Option, arg string) bool {
-	if opt.Long == "json" {
-		x.json = true
-		return true
-	}
 	switch opt.Short {
 	case 'd':
 		x.delay = true
@@ -168,7 +147,7 @@ func (x *viewer) own(o *cli.Options, opt *cli.Option, arg string) bool {
 func run(ctx context.Context, env *cli.Env) int {
 	x := &viewer{env: env, fixed: -1, style: -1, scale: 1}
 	o := source.Parse(env, cli.ParseConfig{Own: x.own, Later: true, Archives: true, HighRes: true})
-	x.o = o
+	x.o, x.json = o, o.JSON
 	switch {
 	case o.Errors() || o.WantsVersion():
 	case len(o.Args) == 0:
@@ -197,10 +176,11 @@ func run(ctx context.Context, env *cli.Env) int {
 		return status
 	}
 	var err error
-	if x.c, err = x.connect(ctx); err != nil {
+	if x.c, err = o.ConnectTo(ctx, x.source, "establish local context"); err != nil {
 		return 1
 	}
 	defer x.c.Close()
+	x.archive, _ = x.c.Archive()
 	return x.show(ctx, spec)
 }
 
@@ -240,31 +220,6 @@ func (x *viewer) parseSpec(arg string) pmapi.MetricSpec {
 	}
 	o.End()
 	return spec
-}
-
-// connect opens the source. What is wrong with it was said when it returns an
-// error.
-func (x *viewer) connect(ctx context.Context) (*pmapi.Context, error) {
-	if x.o.FromArchive() {
-		var err error
-		if x.archive, err = x.o.OpenArchive(x.source); err != nil {
-			x.o.CannotOpen(x.source, err)
-			return nil, err
-		}
-		return x.archive.Context, nil
-	}
-	if x.o.Local {
-		c, err := x.o.OpenLocal(ctx)
-		if err != nil {
-			x.env.Fatalf("Cannot establish local context: %s", cli.ErrText(err))
-		}
-		return c, err
-	}
-	c, err := x.o.Dial(ctx, x.source)
-	if err != nil {
-		x.o.CannotConnect(x.source, err)
-	}
-	return c, err
 }
 
 // show prints the header and then the samples.
