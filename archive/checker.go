@@ -36,6 +36,7 @@ type layout struct {
 	sets   []byte    // the record that it was learned of, up to its blocks
 	fixed  []stretch // of sets: all but the values in situ
 	blocks []run
+	odd    []run // those of blocks that do not fill a whole word
 	misses int   // records that turned out to be different
 	list   []Set // see Record
 	number int   // see Record.Layout
@@ -64,22 +65,22 @@ func (c *Checker) Check(s *SetScanner) error {
 	if s.bad {
 		return s.Err()
 	}
-	_, err := c.find(s)
+	_, _, err := c.find(s)
 	return err
 }
 
 // Record checks a record of which Body and Version are known, and fills in its
-// time, its sets and its layout.
+// time, its sets, its layout, and whether it is canonical.
 func (c *Checker) Record(r *Record) error {
 	var s SetScanner
 	if !s.Start(r.Body, r.Version) {
 		return DecodeResult(&c.scratch, r.Body, r.Version) // it says what is wrong
 	}
-	l, err := c.find(&s)
+	l, canonical, err := c.find(&s)
 	if err != nil {
 		return err
 	}
-	r.Time = s.Time
+	r.Time, r.Canonical = s.Time, canonical
 	if l != nil {
 		r.Sets, r.Layout = l.list, l.number
 		return nil
@@ -113,40 +114,46 @@ func appendSets(list []Set, b []byte, off, n int) (sets []Set, end int, ok bool)
 
 // find checks a record and returns its layout, or nil if none is known: then its
 // sets are in c.sets.
-func (c *Checker) find(s *SetScanner) (*layout, error) {
+func (c *Checker) find(s *SetScanner) (l *layout, canonical bool, err error) {
 	b, off := s.body, s.off
-	if len(b)-off < valueset.SetHead || len(b) > maxLayoutLength {
-		c.sets, _, _ = appendSets(c.sets[:0], b, off, s.Sets)
-		return nil, c.decode(s)
-	}
-	key := layoutKey{len(b), s.Sets, pcp.PMID(binary.BigEndian.Uint32(b[off:]))}
-	if c.last == nil || c.key != key {
-		c.last, c.key = c.layouts[key], key
-	}
-	if l := c.last; l != nil && l.misses <= maxLayoutMisses {
-		if l.fits(b) {
-			return l, nil
+	learnable := len(b)-off >= valueset.SetHead && len(b) <= maxLayoutLength
+	var key layoutKey
+	if learnable {
+		key = layoutKey{len(b), s.Sets, pcp.PMID(binary.BigEndian.Uint32(b[off:]))}
+		if c.last == nil || c.key != key {
+			c.last, c.key = c.layouts[key], key
 		}
-		l.misses++
+		if l := c.last; l != nil && l.misses <= maxLayoutMisses {
+			if l.fits(b) {
+				return l, padded(l.odd, b), nil
+			}
+			l.misses++
+		}
 	}
 	var end int
 	var ok bool
-	if c.sets, end, ok = appendSets(c.sets[:0], b, off, s.Sets); !ok || !regular(c.sets, b, end) {
-		return nil, c.decode(s)
+	if c.sets, end, ok = appendSets(c.sets[:0], b, off, s.Sets); ok {
+		ok, canonical = regular(c.sets, b, end)
+	}
+	if !ok {
+		return nil, false, c.decode(s)
+	}
+	if !learnable {
+		return nil, canonical, nil
 	}
 	if _, seen := c.layouts[key]; seen && c.last == nil {
 		c.last = learn(c.sets, b, off, end)
 		c.learned++
 		c.last.number = c.learned
 		c.layouts[key] = c.last
-		return c.last, nil
+		return c.last, canonical, nil
 	} else if !seen && len(c.layouts) < MaxLayouts {
 		if c.layouts == nil {
 			c.layouts = make(map[layoutKey]*layout)
 		}
 		c.layouts[key] = nil
 	}
-	return nil, nil
+	return nil, canonical, nil
 }
 
 func (c *Checker) decode(s *SetScanner) error {
@@ -231,13 +238,44 @@ func learn(list []Set, b []byte, off, end int) *layout {
 		}
 		at += size
 	}
+	for _, r := range l.blocks {
+		if r.fill() > 0 {
+			l.odd = append(l.odd, r)
+		}
+	}
 	return l
+}
+
+// fill returns how many bytes fill up each block to a whole word.
+func (r *run) fill() int {
+	_, n := valueset.SplitHead(r.head)
+	return r.size - n
+}
+
+// padded reports whether all blocks of some runs are filled up with what
+// [valueset.Pad] appends.
+func padded(runs []run, b []byte) bool {
+	for i := range runs {
+		r := &runs[i]
+		fill := r.fill()
+		for k := 1; k <= r.n; k++ {
+			end := r.at + k*r.size
+			for _, c := range b[end-fill : end] {
+				if c != '~' {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // regular reports whether the values of the sets of a record, which end at an
 // offset, are as pmlogger writes them: their blocks follow the sets, in the order of
-// the values, up to the end. It notes which blocks are alike.
-func regular(list []Set, b []byte, end int) bool {
+// the values, up to the end. The record is canonical if they are filled up as well.
+// It notes which blocks are alike.
+func regular(list []Set, b []byte, end int) (ok, canonical bool) {
+	canonical = true
 	next := end
 	for i := range list {
 		set := &list[i]
@@ -249,52 +287,51 @@ func regular(list []Set, b []byte, end int) bool {
 			continue
 		case pcp.ValDPtr, pcp.ValSPtr:
 		default:
-			return false
+			return false, false
 		}
 		values := b[set.At : set.At+valueset.Pair*set.Len]
-		if size := alike(values, b, next); size > 0 {
-			set.Head, set.Blocks = binary.BigEndian.Uint32(b[next:]), next
-			next += size
+		if r := (run{at: next, n: set.Len}); r.alike(values, b) {
+			set.Head, set.Blocks = r.head, next
+			canonical = canonical && (r.fill() == 0 || padded([]run{r}, b))
+			next += r.n * r.size
 			continue
 		}
 		for ; len(values) >= valueset.Pair; values = values[valueset.Pair:] {
 			if valueset.At(binary.BigEndian.Uint32(values[4:])) != next || next > len(b)-valueset.BlockHead {
-				return false
+				return false, false
 			}
-			t, size := valueset.SplitHead(binary.BigEndian.Uint32(b[next:]))
-			if t == pcp.TypeEvent || t == pcp.TypeHighResEvent || size < valueset.BlockHead {
-				return false
+			r := run{at: next, n: 1, head: binary.BigEndian.Uint32(b[next:])}
+			t, size := valueset.SplitHead(r.head)
+			if r.size = valueset.Padded(size); t == pcp.TypeEvent || t == pcp.TypeHighResEvent || size < valueset.BlockHead || r.size > len(b)-next {
+				return false, false
 			}
-			next += valueset.Padded(size)
+			canonical = canonical && (r.fill() == 0 || padded([]run{r}, b))
+			next += r.size
 		}
 	}
-	return next == len(b)
+	return next == len(b), canonical
 }
 
-// alike returns the length of the blocks of values if they begin at an offset,
-// one behind the other, and are all of one type and length; else 0.
-func alike(values, b []byte, next int) int {
-	if next > len(b)-valueset.BlockHead {
-		return 0
+// alike reports whether the blocks of values begin where r does, one behind the
+// other, and are all of one type and length, which it notes.
+func (r *run) alike(values, b []byte) bool {
+	if r.at > len(b)-valueset.BlockHead {
+		return false
 	}
-	n := len(values) / valueset.Pair
-	head := binary.BigEndian.Uint32(b[next:])
-	t, size := valueset.SplitHead(head)
+	r.head = binary.BigEndian.Uint32(b[r.at:])
+	t, size := valueset.SplitHead(r.head)
 	if size < valueset.BlockHead || t == pcp.TypeEvent || t == pcp.TypeHighResEvent {
-		return 0
+		return false
 	}
-	if size = valueset.Padded(size); n*size > len(b)-next {
-		return 0
+	if r.size = valueset.Padded(size); r.n*r.size > len(b)-r.at {
+		return false
 	}
-	word := valueset.Word(next)
+	word := valueset.Word(r.at)
 	for ; len(values) >= valueset.Pair; values = values[valueset.Pair:] {
 		if binary.BigEndian.Uint32(values[4:]) != word {
-			return 0
+			return false
 		}
-		word += uint32(size / 4)
+		word += uint32(r.size / 4)
 	}
-	if r := (run{next, size, n, head}); !r.fits(b) {
-		return 0
-	}
-	return n * size
+	return r.fits(b)
 }

@@ -31,9 +31,9 @@
 // that is more than can be right for the size of the file, the error is
 // syscall.EFBIG.
 //
-// A [Writer] makes an archive, of values or of records copied from another; the
-// Append functions write single records, also from one version to the other. For
-// a program's own data, package importer is the shorter way.
+// A [Writer] makes an archive, of values or of records copied from another. A
+// [Copier] copies those, whole or in part, also from one version to the other. For a
+// program's own data, package importer is the shorter way.
 //
 // Bytes of an archive are never trusted: for a mistake in them, the package
 // returns an error that wraps a code such as [pcp.ErrLogRec] and names the file

@@ -26,6 +26,11 @@ type Record struct {
 	// holds for all of its layout.
 	Layout int
 
+	// Canonical reports whether the record is laid out as the C library writes it:
+	// behind the sets come the blocks, in the order of the values, each filled up
+	// to a whole word with tildes.
+	Canonical bool
+
 	Volume int   // number of the volume
 	Offset int64 // of the record in it
 }

@@ -316,12 +316,12 @@ func (w *Writer) WriteMeta(body []byte) error {
 	if len(body) < 4 {
 		return fmt.Errorf("%s: record of %d bytes: %w", w.meta.path, len(body), pcp.ErrLogRec)
 	}
-	switch MetaType(binary.BigEndian.Uint32(body)) {
+	switch typ, _, rest, ok := SplitMeta(body); typ {
 	case MetaInDomV2, MetaInDom, MetaInDomDelta:
 		w.need = true
 		// The next record of InDom cannot be a delta to its last one.
-		if r := (reader{b: body}); r.take(4+stampSize(w.label.Version)) != nil {
-			delete(w.indoms, pcp.InDom(r.u32()))
+		if ok && len(rest) >= 4 {
+			delete(w.indoms, pcp.InDom(binary.BigEndian.Uint32(rest)))
 		}
 	}
 	return w.endMeta(append(b, body...))

@@ -96,21 +96,17 @@ func (c *copier) base(r *metaRecord, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []pcp.Instance
-	for _, ch := range rec.Instances {
-		if ch.Name != nil {
-			list = append(list, pcp.Instance{Inst: ch.Inst, Name: string(ch.Name)})
-		}
-	}
+	var s archive.InDomState
+	s.Apply(rec)
 	why := fmt.Sprintf("what it changes of instance domain %s is lost", rec.InDom)
-	if len(list) == 0 {
+	if len(s.Instances) == 0 {
 		c.drop(Drop{File: c.meta.in.Name, Offset: r.off, Bytes: int64(r.n), Records: 1, Why: why})
 		return nil, nil
 	}
 	c.note(Drop{File: c.meta.in.Name, Offset: r.off, Why: why + ": it becomes a record of what it adds"})
 	c.bases[rec.InDom] = true
-	slices.SortStableFunc(list, func(a, b pcp.Instance) int { return int(a.Inst) - int(b.Inst) })
-	return archive.AppendInDom(nil, rec.Time, rec.InDom, list, c.label.Version)
+	full := archive.MetaRecord{Type: archive.MetaInDom, Time: rec.Time, InDom: rec.InDom, Instances: s.Instances}
+	return archive.AppendMeta(nil, &full, c.label.Version)
 }
 
 // volume writes the records of a volume. List has those that are whole.

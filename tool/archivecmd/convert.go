@@ -214,12 +214,12 @@ type rewriter struct {
 	base string
 	p    *passed
 
+	copier  *archive.Copier
+	check   archive.Checker
+	rec     archive.Record
 	meta    *archive.MetaReader
 	held    *archive.MetaRecord // not written yet
 	metaEnd bool
-	indoms  map[pcp.InDom]map[int32]string // for deltas
-	buf     []byte
-	res     pcp.Result
 
 	cutStamps int  // lost nanoseconds
 	lostZone  bool // and the name of the time zone
@@ -242,6 +242,7 @@ func (r *rewriter) run() error {
 		return err
 	}
 	defer r.w.Close()
+	r.copier = archive.NewCopier(r.w)
 	var closer io.Closer
 	if r.meta, closer, err = r.a.OpenMeta(); err != nil {
 		return err
@@ -334,23 +335,27 @@ func (r *rewriter) records(vols []int) error {
 		if err := r.metaUpTo(&t); err != nil {
 			return err
 		}
-		if !same {
-			if err := archive.DecodeResult(&r.res, body, version); err != nil {
-				return err
-			}
-			if err := r.time(&r.res.Time); err != nil {
-				return err
-			}
-			t = r.res.Time
-			if r.buf, err = archive.AppendResult(r.buf[:0], &r.res, r.c.version); err != nil {
-				return err
-			}
-			body = r.buf
+		if same {
+			err = r.w.WriteRecord(t, body) // good or not
+		} else {
+			err = r.record(body)
 		}
-		if err := r.w.WriteRecord(t, body); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// record writes a record in the version wanted.
+func (r *rewriter) record(body []byte) error {
+	r.rec.Body, r.rec.Version = body, r.a.Version()
+	if err := r.check.Record(&r.rec); err != nil {
+		return err
+	}
+	if err := r.time(&r.rec.Time); err != nil {
+		return err
+	}
+	return r.copier.Record(&r.rec, nil)
 }
 
 // metaUpTo writes the metadata that belong to a time, all there is if it is nil.
@@ -380,50 +385,14 @@ func (r *rewriter) metaUpTo(t *pcp.Timestamp) error {
 
 // writeMeta writes a record of the metadata in the version wanted.
 func (r *rewriter) writeMeta(rec *archive.MetaRecord) error {
-	var err error
-	if r.a.Version() == archive.Version3 && r.c.version == archive.Version2 {
-		switch rec.Type {
-		case archive.MetaInDom, archive.MetaInDomDelta, archive.MetaLabel:
-			if err := r.time(&rec.Time); err != nil {
-				return err
-			}
+	switch rec.Type {
+	case archive.MetaInDom, archive.MetaInDomDelta, archive.MetaLabel:
+		if r.a.Version() == archive.Version2 && rec.Type == archive.MetaInDomDelta {
+			return fmt.Errorf("instance domain %s: a delta in version 2: %w", rec.InDom, pcp.ErrRecType)
 		}
-		switch rec.Type {
-		case archive.MetaInDom, archive.MetaInDomDelta:
-			return r.writeInDom(rec)
+		if err := r.time(&rec.Time); err != nil {
+			return err
 		}
 	}
-	if r.buf, err = archive.AppendMeta(r.buf[:0], rec, r.c.version); err != nil {
-		return err
-	}
-	return r.w.WriteMeta(r.buf)
-}
-
-// writeInDom writes all instances where version 3 says what changed.
-func (r *rewriter) writeInDom(rec *archive.MetaRecord) error {
-	if r.indoms == nil {
-		r.indoms = make(map[pcp.InDom]map[int32]string)
-	}
-	set := r.indoms[rec.InDom]
-	if set == nil || rec.Type == archive.MetaInDom {
-		set = make(map[int32]string, len(rec.Instances))
-		r.indoms[rec.InDom] = set
-	}
-	for _, c := range rec.Instances {
-		if c.Name == nil {
-			delete(set, c.Inst)
-		} else {
-			set[c.Inst] = string(c.Name)
-		}
-	}
-	list := make([]pcp.Instance, 0, len(set))
-	for inst, name := range set {
-		list = append(list, pcp.Instance{Inst: inst, Name: name})
-	}
-	slices.SortFunc(list, func(a, b pcp.Instance) int { return int(a.Inst) - int(b.Inst) })
-	var err error
-	if r.buf, err = archive.AppendInDom(r.buf[:0], rec.Time, rec.InDom, list, archive.Version2); err != nil {
-		return err
-	}
-	return r.w.WriteMeta(r.buf)
+	return r.copier.Meta(rec, r.meta.Body())
 }

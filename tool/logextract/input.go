@@ -31,7 +31,7 @@ type input struct {
 	ended   bool
 	pid     int64 // pmcd.pid and pmcd.seqnum in the last prologue or epilogue, -1
 	seqnum  int32
-	scanner scanner
+	scanner *scanner // nil at the end
 }
 
 // A metaFile is a file of metadata in memory: what is kept of it points there.

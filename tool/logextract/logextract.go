@@ -275,7 +275,7 @@ func (x *extractor) extract(names []string) error {
 func (x *extractor) open(names []string) error {
 	empty := 0
 	for i, name := range expand(names) {
-		in := &input{name: name, pid: -1, seqnum: -1}
+		in := &input{name: name, pid: -1, seqnum: -1, scanner: new(scanner)}
 		x.inputs = append(x.inputs, in)
 		a, err := archive.Open(name)
 		if errors.Is(err, pcp.ErrNoData) {
@@ -290,7 +290,6 @@ func (x *extractor) open(names []string) error {
 		}
 		in.a, in.label = a, a.Meta().Label()
 		in.vols = volumes{a: a, i: -1}
-		in.scanner.version = a.Version()
 		if err := x.openMeta(in); err != nil {
 			x.complain("Error: cannot get archive label record (%s): %s", name, errText(err))
 			return errExit

@@ -26,7 +26,8 @@ type merger struct {
 	flushAt int64 // behind this offset the index gets an entry
 	oldData int64 // offset of the last record, or behind it if it has an entry
 	oldMeta int64 // where the metadata ended before the last record
-	buf     []byte
+	copier  *archive.Copier
+	buf     []byte // of metadata
 }
 
 // indexBytes is after how many bytes the index gets an entry.
@@ -60,7 +61,7 @@ func (x *extractor) merge() error {
 		in := x.earliest()
 		now := in.last
 		if in.have {
-			now = in.rec.time
+			now = in.rec.Time
 		}
 		if now.Compare(x.end) > 0 {
 			break
@@ -133,7 +134,7 @@ func (x *extractor) read(in *input) error {
 				in.number++
 				continue
 			}
-			if r, err = in.scanner.scan(body, x.md.metric); err != nil {
+			if r, err = in.scanner.scan(body, version, x.md.metric); err != nil {
 				err = &badRecord{in.vols.offset(), in.vols.size, pcp.ErrLogRec}
 			}
 		}
@@ -145,6 +146,7 @@ func (x *extractor) read(in *input) error {
 					return errAbandon
 				}
 			}
+			in.scanner = nil // what it knows of layouts may be much
 			if x.started {
 				in.mark = true
 			} else {
@@ -152,17 +154,17 @@ func (x *extractor) read(in *input) error {
 			}
 			return nil
 		}
-		in.last = r.time
+		in.last = r.Time
 		in.number++
-		if len(r.sets) == 5 {
+		if len(r.Sets) == 5 {
 			in.pmcd(&r, func(what string, err error) {
 				x.complain("Warning: failed to get %s from %s at record %d: %s", what, in.name, in.number, errText(err))
 			})
 		}
-		if r.time.Compare(x.winStart) < 0 {
+		if r.Time.Compare(x.winStart) < 0 {
 			continue
 		}
-		if len(r.sets) > 0 && (x.sel != nil || len(x.md.skipped) > 0) && !x.pick(&r) {
+		if len(r.Sets) > 0 && (x.sel != nil || len(x.md.skipped) > 0) && !x.pick(in.scanner, &r) {
 			continue
 		}
 		in.rec, in.have = r, true
@@ -171,45 +173,57 @@ func (x *extractor) read(in *input) error {
 }
 
 // pick leaves of a record what is wanted, and reports whether that is anything.
-func (x *extractor) pick(r *record) bool {
-	kept := r.sets[:0]
+func (x *extractor) pick(s *scanner, r *record) bool {
+	s.parts, s.metrics, s.picks = s.parts[:0], s.metrics[:0], s.picks[:0]
+	whole := true
 	// As version 6 of the C tool has it, whether instances are picked hangs
 	// on the set that was looked at before, at first the last one.
-	stale := r.sets[len(r.sets)-1].numval
-	for i := range r.sets {
-		s := r.sets[i]
-		if s.m.skip || x.sel != nil && s.m.want == nil {
+	stale := numval(&r.Sets[len(r.Sets)-1])
+	for i := range r.Sets {
+		set, m := &r.Sets[i], r.metrics[i]
+		if m.skip || x.sel != nil && m.want == nil {
+			whole = false
 			continue
 		}
-		kept = append(kept, s)
-	}
-	r.all = r.all && len(kept) == len(r.sets)
-	r.sets = kept
-	if x.sel == nil {
-		return len(kept) > 0
-	}
-	for i := range kept {
-		s := &kept[i]
-		w := s.m.want
-		if w.all || stale <= 0 {
-			continue
+		p := archive.Part{Set: *set}
+		if x.sel != nil && !m.want.all && stale > 0 {
+			if p.Pick = s.find(r, set, m.want.insts); p.Pick == nil {
+				stale = numval(set)
+			} else {
+				whole, stale = false, len(p.Pick)
+			}
 		}
-		s.insts = s.insts[:0]
-		for _, inst := range w.insts {
-			for k := range int(max(s.numval, 0)) {
-				if int32(be(r.body[s.off+12+8*k:])) == inst {
-					s.insts = append(s.insts, k)
+		s.parts, s.metrics = append(s.parts, p), append(s.metrics, m)
+	}
+	if !whole {
+		r.parts, r.metrics = s.parts, s.metrics
+	}
+	return len(s.parts) > 0
+}
+
+// find finds the values of instances in a set. It returns nil if these are all its
+// values in the order in which they are.
+func (s *scanner) find(r *record, set *archive.Set, insts []int32) []int {
+	from := len(s.picks)
+	if set.Len > 0 {
+		values := r.Values(set)
+		for _, inst := range insts {
+			for k := range set.Len {
+				if int32(be(values[8*k:])) == inst {
+					s.picks = append(s.picks, k)
 					break
 				}
 			}
 		}
-		if int32(len(s.insts)) != s.numval || !inOrder(s.insts) {
-			s.picked, r.all = true, false
-			s.numval = int32(len(s.insts))
-		}
-		stale = s.numval
 	}
-	return len(kept) > 0
+	list := s.picks[from:]
+	if len(list) == numval(set) && inOrder(list) {
+		return nil
+	}
+	if len(list) == 0 {
+		return []int{}
+	}
+	return list
 }
 
 // inOrder reports whether a list is 0, 1, 2...
@@ -230,7 +244,7 @@ func (x *extractor) earliest() *input {
 		t := in.last
 		switch {
 		case in.have:
-			t = in.rec.time
+			t = in.rec.Time
 		case !in.mark:
 			continue
 		}
@@ -263,7 +277,7 @@ func (x *extractor) continues(in *input) bool {
 	}
 	var next *input
 	for _, other := range x.inputs {
-		if other != in && other.have && (next == nil || other.rec.time.Compare(next.rec.time) < 0) {
+		if other != in && other.have && (next == nil || other.rec.Time.Compare(next.rec.Time) < 0) {
 			next = other
 		}
 	}
@@ -290,7 +304,7 @@ func (x *extractor) nextDay() bool {
 // skipDay gives up records before the window and marks the gap.
 func (x *extractor) skipDay() error {
 	for _, in := range x.inputs {
-		if in.have && in.rec.time.Compare(x.winStart) < 0 {
+		if in.have && in.rec.Time.Compare(x.winStart) < 0 {
 			in.have = false
 		}
 	}
@@ -304,18 +318,14 @@ func (x *extractor) skipDay() error {
 func (x *extractor) writeRecord(in *input) error {
 	r := &in.rec
 	if !x.started {
-		if err := x.out.SetStart(r.time); err != nil {
+		if err := x.out.SetStart(r.Time); err != nil {
 			return x.writeFailed("__pmLogPutResult: log data", err)
 		}
-		x.started, x.volStart = true, r.time
+		x.started, x.volStart = true, r.Time
 	}
-	body := r.body
-	if from := in.a.Version(); !r.all || from != x.version {
-		x.buf = r.append(x.buf[:0], from, x.version)
-		body = x.buf
-	}
-	if x.wantsVolume(r.time, int64(len(body)+frame)) {
-		if err := x.newVolume(r.time); err != nil {
+	body := x.copier.Body(r.Record, r.parts)
+	if x.wantsVolume(r.Time, int64(len(body)+frame)) {
+		if err := x.newVolume(r.Time); err != nil {
 			return err
 		}
 	}
@@ -324,15 +334,15 @@ func (x *extractor) writeRecord(in *input) error {
 		return err
 	}
 	_, old, _ := x.out.Position()
-	if err := x.out.WriteRecord(r.time, body); err != nil {
+	if err := x.out.WriteRecord(r.Time, body); err != nil {
 		return x.writeFailed("__pmLogPutResult: log data", err)
 	}
 	x.written++
 	_, now, meta := x.out.Position()
 	x.oldData = old
 	// A record of the time 0 has none, as there.
-	if (needIndex || old == int64(archive.LabelSize(x.version)) || now > x.flushAt) && r.time.Compare(pcp.Timestamp{}) > 0 {
-		if err := x.out.IndexAt(r.time, x.oldMeta, old); err != nil {
+	if (needIndex || old == int64(archive.LabelSize(x.version)) || now > x.flushAt) && r.Time.Compare(pcp.Timestamp{}) > 0 {
+		if err := x.out.IndexAt(r.Time, x.oldMeta, old); err != nil {
 			return x.writeFailed("__pmLogPutResult: log data", err)
 		}
 		x.oldData, x.oldMeta = now, meta

@@ -2,7 +2,6 @@ package logextract
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"slices"
@@ -125,30 +124,29 @@ type histKey struct {
 
 // takeMeta takes in a record, if it is wanted.
 func (x *extractor) takeMeta(in *input, body []byte, histories map[histKey]*history) (bool, error) {
-	typ := archive.MetaType(be(body))
+	typ, stamp, rest, ok := archive.SplitMeta(body)
 	size := map[archive.MetaType]int{
-		archive.MetaDesc: 24, archive.MetaInDomV2: 20, archive.MetaInDom: 24, archive.MetaInDomDelta: 24,
-		archive.MetaLabelV2: 24, archive.MetaLabel: 28, archive.MetaText: 13,
+		archive.MetaDesc: 20, archive.MetaInDomV2: 8, archive.MetaInDom: 8, archive.MetaInDomDelta: 8,
+		archive.MetaLabelV2: 12, archive.MetaLabel: 12, archive.MetaText: 9,
 	}[typ]
 	if size == 0 {
 		x.complain("Error: unrecognised meta data type: %d", typ)
 		return false, errAbandon
 	}
-	if len(body) < size {
+	if !ok || len(rest) < size {
 		return false, fmt.Errorf("%s.meta: record of %d bytes: %w", in.a.Path(), len(body), pcp.ErrLogRec)
 	}
 	switch typ {
 	case archive.MetaDesc:
 		return x.takeDesc(body)
 	case archive.MetaInDomV2, archive.MetaInDom, archive.MetaInDomDelta:
-		version := metaVersion(typ)
-		id := pcp.InDom(be(body[4+stampBytes(version):]))
+		id := pcp.InDom(be(rest))
 		key := histKey{in.meta, id}
-		rec := indomRec{stamp: stampOf(body, version), body: body}
-		if version == archive.Version3 {
+		rec := indomRec{stamp: stamp, typ: typ, body: body}
+		if typ != archive.MetaInDomV2 {
 			h := histories[key]
 			if h == nil {
-				h = &history{at: -1}
+				h = new(history)
 				histories[key] = h
 			}
 			rec.number = len(h.bodies)
@@ -167,7 +165,7 @@ func (x *extractor) takeMeta(in *input, body []byte, histories map[histKey]*hist
 		d.recs = append(d.recs, rec)
 		return true, nil
 	case archive.MetaLabelV2, archive.MetaLabel:
-		return x.takeLabels(body, metaVersion(typ))
+		return x.takeLabels(labelRec{stamp, body}, rest)
 	}
 	return x.takeText(body)
 }
@@ -331,9 +329,8 @@ func equalNames(a, b []string) bool {
 	return !slices.ContainsFunc(a, has(b)) && !slices.ContainsFunc(b, has(a))
 }
 
-// takeLabels takes in labels.
-func (x *extractor) takeLabels(body []byte, version int) (bool, error) {
-	b := body[4+stampBytes(version):]
+// takeLabels takes in labels, which begin with their level and identifier.
+func (x *extractor) takeLabels(rec labelRec, b []byte) (bool, error) {
 	level, ident := pcp.LabelFlags(be(b)), be(b[4:])
 	if be(b) > 0xff {
 		level = 0
@@ -348,19 +345,13 @@ func (x *extractor) takeLabels(body []byte, version int) (bool, error) {
 			return false, nil
 		}
 	}
-	rec := &labelRec{stamp: stampOf(body, version), body: body}
-	if version < x.version {
-		rec.body = binary.BigEndian.AppendUint32(nil, uint32(archive.MetaLabel))
-		rec.body = append(rec.body, make([]byte, 12)...)
-		rec.body = append(rec.body, b...)
-	}
 	t := x.md.labels[level]
 	if t == nil {
 		t = new(labelTable)
 		x.md.labels[level] = t
 	}
 	t.chain.add(ident)
-	t.recs = append(t.recs, rec)
+	t.recs = append(t.recs, &rec)
 	return true, nil
 }
 
@@ -454,11 +445,10 @@ func (x *extractor) link() {
 func (x *extractor) writeMeta(r *record) (indoms bool, err error) {
 	md := &x.md
 	md.record++
-	if err := x.writeLabels(md.context, r.time); err != nil {
+	if err := x.writeLabels(md.context, r.Time); err != nil {
 		return false, err
 	}
-	for i := range r.sets {
-		m := r.sets[i].m
+	for _, m := range r.metrics {
 		if m.settled && (m.indom == nil || m.indom.settled || m.indom.looked == md.record) {
 			continue
 		}
@@ -467,13 +457,13 @@ func (x *extractor) writeMeta(r *record) (indoms bool, err error) {
 			return false, errAbandon
 		}
 		if !m.settled {
-			if err := x.writeMetric(m, r.time); err != nil {
+			if err := x.writeMetric(m, r.Time); err != nil {
 				return false, err
 			}
 		}
 		if m.indom != nil && m.indom.looked != md.record && !m.indom.settled {
 			m.indom.looked = md.record
-			wrote, err := x.writeInDom(m.indom, r.time)
+			wrote, err := x.writeInDom(m.indom, r.Time)
 			if err != nil {
 				return false, err
 			}
@@ -518,8 +508,11 @@ func (x *extractor) writeLabels(l *labelRec, t pcp.Timestamp) error {
 	if l == nil || l.body == nil || l.stamp.Compare(t) > 0 {
 		return nil
 	}
-	putStamp(l.body, t, x.version)
-	if err := x.out.WriteMeta(l.body); err != nil {
+	var err error
+	if x.buf, err = archive.AppendMetaCopy(x.buf[:0], l.body, t, x.version); err == nil {
+		err = x.out.WriteMeta(x.buf)
+	}
+	if err != nil {
 		return x.writeFailed("pmaPutLog: meta data ", err)
 	}
 	l.body = nil
@@ -533,7 +526,10 @@ func (x *extractor) writeInDom(d *indom, t pcp.Timestamp) (wrote bool, err error
 		if rec == nil || rec.written {
 			return false, nil
 		}
-		if err := x.out.WriteMeta(d.encode(rec, t, x.version)); err != nil {
+		if x.buf, err = d.append(x.buf[:0], rec, t, x.version); err == nil {
+			err = x.out.WriteMeta(x.buf)
+		}
+		if err != nil {
 			return false, x.writeFailed("pmaPutLog: meta data ", err)
 		}
 		rec.written, wrote = true, true

@@ -58,7 +58,7 @@ func (x *extractor) create() error {
 	if err != nil {
 		return x.cannotCreate(err)
 	}
-	x.out, x.version = out, label.Version
+	x.out, x.copier, x.version = out, archive.NewCopier(out), label.Version
 	return nil
 }
 
