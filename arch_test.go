@@ -78,8 +78,10 @@ var neighbours = map[string]string{
 	"pmns -> pmns/cpp":        "the preprocessor is a language of its own",
 	"pmda -> pmda/help":       "the files of help texts are a format of their own",
 
-	"pmcd -> pmcd/":            "configuration and access rules are rooms of their own",
-	"pmcd/conf -> pmcd/access": "a configuration has access rules",
+	"pmcd -> pmcd/":                                "configuration and access rules are rooms of their own",
+	"pmcd/conf -> pmcd/access":                     "a configuration has access rules",
+	"pmcd/internal/backend -> pmcd/conf":           "the lines of a configuration say how agents are reached",
+	"pmcd/internal/backend -> pmcd/internal/trace": "what passes between collector and agents is traced",
 
 	"internal/twin -> internal/longtest": "which archives of the suite a test takes depends on it",
 	"internal/twin -> internal/oracle":   "one knows where the real PCP is, the other compares tools with its",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd/access"
+	"github.com/go-pcp/pcp/pmcd/internal/backend"
 	"github.com/go-pcp/pcp/pmcd/internal/trace"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
@@ -71,10 +72,6 @@ type clientProfile struct {
 	size    int
 }
 
-// everything is the profile of most requests; its identity lets agents see
-// quickly that two are the same.
-var everything = &pcp.Profile{}
-
 func newClient(s *Server, conn net.Conn, id int) *client {
 	c := &client{
 		s: s, conn: conn, stream: conn, started: time.Now(),
@@ -98,7 +95,7 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 	} else {
 		c.name = conn.RemoteAddr().String()
 	}
-	c.req = &request{s: s, Caller: NewCaller(&c.pub, c.name, c.takeOver), job: s.smallJob()}
+	c.req = &request{s: s, Caller: backend.NewCaller(&c.pub, c.name, c.takeOver), job: s.smallJob()}
 	c.out, c.req.job.out = c.req.job.out, nil
 	return c
 }
@@ -406,7 +403,7 @@ func (c *client) meetAgents() {
 		return
 	}
 	for _, ag := range c.s.agents() {
-		if !ag.be.greet(c.req.Caller) {
+		if !c.req.Meet(ag.Agent) {
 			c.meetMore.Store(true)
 		}
 	}
@@ -426,7 +423,7 @@ func (c *client) setProfile(body []byte) error {
 	if c.profileBytes+more > maxProfileBytes || !c.s.roomForProfile(c.profileBytes, more) {
 		return pcp.ErrTooBig
 	}
-	profile := everything
+	profile := backend.Everything
 	if !p.Profile.IsAll() {
 		profile = &p.Profile
 	}

@@ -5,15 +5,7 @@ import (
 )
 
 // Waiting returns how many clients wait for an agent in process.
-func (s *Server) Waiting(domain int) (n int) {
-	l := s.table.Load().byDomain[domain].be.(*local)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for w := l.head; w != nil; w = w.next {
-		n++
-	}
-	return n
-}
+func (s *Server) Waiting(domain int) int { return s.table.Load().byDomain[domain].Waiting() }
 
 // SetGate sets how many heavy requests have a place at a time, and for how long.
 func (s *Server) SetGate(places int, lease time.Duration) {

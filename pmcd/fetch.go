@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/internal/backend"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -12,9 +13,9 @@ import (
 type fetchJob struct {
 	highRes bool
 	ids     []pcp.PMID
-	fetch   Fetch   // its parts are in the order of their first metrics
-	where   []int32 // by domain: 1 + index of the part; nil until there are several
-	next    []int   // by part: the set of its result to be merged next
+	fetch   backend.Fetch // its parts are in the order of their first metrics
+	where   []int32       // by domain: 1 + index of the part; nil until there are several
+	next    []int         // by part: the set of its result to be merged next
 	merged  []pcp.ValueSet
 	out     []byte // the client's, while no client has the job
 }
@@ -109,7 +110,7 @@ func (r *request) split(j *fetchJob) {
 	}
 	if one {
 		if len(j.ids) > 0 {
-			r.Add(&j.fetch, table.byDomain[j.ids[0].Domain()], j.ids)
+			r.Add(&j.fetch, table.reach(j.ids[0].Domain()), j.ids)
 		}
 		return
 	}
@@ -117,7 +118,7 @@ func (r *request) split(j *fetchJob) {
 	for _, id := range j.ids {
 		domain := id.Domain()
 		if j.where[domain] == 0 {
-			r.Add(&j.fetch, table.byDomain[domain], nil)
+			r.Add(&j.fetch, table.reach(domain), nil)
 			j.where[domain] = int32(len(j.fetch.Parts))
 		}
 		p := j.fetch.Parts[j.where[domain]-1]

@@ -4,18 +4,17 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/go-pcp/pcp/pmcd/internal/backend"
 )
 
 // Beyond these sizes a request is heavy and passes the gate.
 const (
-	// heavyRequest is the length of a request's body in bytes: a fetch of some
-	// 4,000 metrics.
-	heavyRequest = 16 << 10
+	// heavyRequest is the length of a request's body in bytes: that of a fetch of
+	// as many metrics as make the part of one agent heavy.
+	heavyRequest = 4 * backend.HeavyPart
 	// heavyReply is the length of the reply that the client got last.
 	heavyReply = 256 << 10
-	// heavyMetrics is how many metrics of one agent make its share of a fetch
-	// heavy.
-	heavyMetrics = heavyRequest / 4
 )
 
 const (

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/internal/backend"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -25,7 +26,7 @@ func (r *request) names(body []byte) (wire.PDU, error) {
 		if err != nil {
 			return nil, err
 		}
-		if names, err = ag.be.Names(r.Caller, id); err != nil {
+		if names, err = ag.Names(r.Caller, id); err != nil {
 			return nil, err
 		}
 	}
@@ -89,7 +90,7 @@ func (r *request) lookupName(name string) (pcp.PMID, error) {
 	if err != nil {
 		return pcp.PMIDNull, err
 	}
-	return ag.be.Lookup(r.Caller, name)
+	return ag.Lookup(r.Caller, name)
 }
 
 // children answers with the children of a node.
@@ -103,7 +104,7 @@ func (r *request) children(body []byte) (wire.PDU, error) {
 	if domain, ok := r.s.names.Load().DynamicRoot(req.Name); ok {
 		var ag *agent
 		if ag, err = r.s.agentFor(domain, pcp.ErrNoAgent); err == nil {
-			list, err = ag.be.Children(r.Caller, req.Name)
+			list, err = ag.Children(r.Caller, req.Name)
 		}
 	} else {
 		list, err = r.s.names.Load().Children(req.Name)
@@ -118,15 +119,11 @@ func (r *request) children(body []byte) (wire.PDU, error) {
 	for i, ch := range list {
 		reply.Names[i] = ch.Name
 		if req.WithStatus && !ch.Leaf {
-			reply.Status[i] = nonLeafStatus
+			reply.Status[i] = wire.NonLeafStatus
 		}
 	}
 	return &reply, nil
 }
-
-// nonLeafStatus is the status of a child that has children
-// (PMNS_NONLEAF_STATUS); that of a leaf is 0.
-const nonLeafStatus = 1
 
 // traverse answers with the names of all leaves at or below a node.
 func (r *request) traverse(body []byte) (wire.PDU, error) {
@@ -140,13 +137,13 @@ func (r *request) traverse(body []byte) (wire.PDU, error) {
 		ag, err := r.s.agentFor(domain, pcp.ErrNoAgent)
 		if err == nil {
 			var found []string
-			if found, err = ag.be.Traverse(r.Caller, name); err == nil {
+			if found, err = ag.Traverse(r.Caller, name); err == nil {
 				names = append(names, found...)
 				return nil
 			}
 		}
 		// The subtree of an agent that is not there keeps its root's name.
-		if errors.Is(err, pcp.ErrNoAgent) || errors.Is(err, pcp.ErrPMDAFenced) || errors.Is(err, errNoNames) {
+		if errors.Is(err, pcp.ErrNoAgent) || errors.Is(err, pcp.ErrPMDAFenced) || errors.Is(err, backend.ErrNoNames) {
 			names = append(names, name)
 			return nil
 		}

@@ -9,43 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/hostlabels"
 	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
-
-// A table is the agents that a server has at a time. It does not change once
-// clients see it; a reload replaces it.
-type table struct {
-	list     []*agent
-	byDomain [pcp.MaxDomain + 1]*agent
-}
-
-func (t *table) add(ag *agent) {
-	t.list = append(t.list, ag)
-	t.byDomain[ag.spec.Domain] = ag
-}
-
-// freeIndex is the lowest that no agent of t or of keep has.
-func (t *table) freeIndex(keep map[*agent]bool) int {
-	for i := 0; ; i++ {
-		has := func(ag *agent) bool { return ag.index == i }
-		if slices.ContainsFunc(t.list, has) {
-			continue
-		}
-		free := true
-		for ag := range keep {
-			free = free && !has(ag)
-		}
-		if free {
-			return i
-		}
-	}
-}
-
-func (s *Server) agents() []*agent { return s.table.Load().list }
 
 // A reloader makes changes of the table, one at a time.
 type reloader struct {
@@ -166,7 +134,7 @@ func (s *Server) reloadLabels() {
 // noticed with their next request, or when their process has been waited for.
 func (s *Server) findDead() {
 	for _, ag := range s.agents() {
-		ag.be.dropClosed()
+		ag.DropClosed()
 	}
 }
 
@@ -176,19 +144,19 @@ func (s *Server) restartTable() {
 	t := new(table)
 	var dead, fresh []*agent
 	for _, ag := range s.agents() {
-		if ag.connected.Load() {
+		if ag.Connected() {
 			t.add(ag)
 			continue
 		}
-		again, err := s.newAgent(ag.spec, ag.index)
+		again, err := s.newAgent(ag.spec, ag.Index())
 		if err != nil {
-			s.log.Error("agent not started", "agent", ag.name(), "domain", ag.spec.Domain, "err", err)
+			s.log.Error("agent not started", "agent", ag.Name(), "domain", ag.spec.Domain, "err", err)
 			t.add(ag)
 			continue
 		}
-		again.label.Store(ag.label.Load())
+		again.Rename(ag.Name())
 		again.reviving = ag.died()
-		fmt.Fprintf(s.cfg.Report, "    %q agent\n", ag.name())
+		fmt.Fprintf(s.cfg.Report, "    %q agent\n", ag.Name())
 		t.add(again)
 		dead = append(dead, ag)
 		fresh = append(fresh, again)
@@ -210,7 +178,7 @@ func (s *Server) replaceTable(setup *Setup) {
 	same := make([]*agent, len(setup.Agents)) // by position: the agent that goes on
 	for i := range setup.Agents {
 		for _, ag := range old {
-			if ag.connected.Load() && ag.spec.reachedAs(&setup.Agents[i]) {
+			if ag.Connected() && ag.spec.reachedAs(&setup.Agents[i]) {
 				same[i] = ag
 				kept[ag] = true
 			}
@@ -220,7 +188,7 @@ func (s *Server) replaceTable(setup *Setup) {
 	var unwanted, removed, fresh []*agent
 	for i, spec := range setup.Agents {
 		if ag := same[i]; ag != nil {
-			ag.rename(spec.Name)
+			ag.Rename(spec.Name)
 			t.add(ag)
 			continue
 		}
@@ -237,7 +205,7 @@ func (s *Server) replaceTable(setup *Setup) {
 			continue
 		}
 		unwanted = append(unwanted, ag)
-		if ag.connected.Load() {
+		if ag.Connected() {
 			removed = append(removed, ag)
 			s.mark(wire.DropAgent)
 		}
@@ -287,11 +255,11 @@ func (s *Server) exchange(t *table, unwanted, removed, fresh []*agent) {
 	s.table.Store(t)
 	stopAgents(unwanted)
 	for _, ag := range removed {
-		s.backend.tellRemoved(ag)
+		ag.TellRemoved()
 	}
 	s.startAgents(fresh)
 	for _, ag := range fresh {
-		if ag.connected.Load() {
+		if ag.Connected() {
 			s.seqNum.Add(1)
 			s.mark(wire.AddAgent)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/rootproto"
+	"github.com/go-pcp/pcp/pmcd/internal/backend"
 )
 
 // A RootHelper is a connection to pmdaroot(1). A server that lacks privileges
@@ -22,7 +23,7 @@ type RootHelper struct {
 	AskOnly bool
 
 	client   *rootproto.Client
-	launcher *launcher
+	launcher *backend.Launcher
 
 	mu     sync.Mutex
 	silent bool // the log says already that there is no helper
@@ -31,7 +32,7 @@ type RootHelper struct {
 // NewRootHelper returns the helper that listens at a path.
 func NewRootHelper(path string) *RootHelper {
 	client := rootproto.NewClient(path)
-	return &RootHelper{client: client, launcher: newLauncher(client)}
+	return &RootHelper{client: client, launcher: backend.NewLauncher(client)}
 }
 
 // DefaultRootPath is where the helper of an installation listens.
@@ -75,7 +76,7 @@ func (s *Server) connectRoot() {
 		return
 	}
 	for _, ag := range s.agents() {
-		if ag.spec.Domain != rootDomain || !ag.connected.Load() {
+		if ag.spec.Domain != backend.RootDomain || !ag.Connected() {
 			continue
 		}
 		if err := s.cfg.Root.Connect(); err != nil {
@@ -94,7 +95,7 @@ func (s *Server) missRoot(err error) {
 	}
 	h.silent = true
 	for _, ag := range s.agents() {
-		if ag.spec.Domain == rootDomain {
+		if ag.spec.Domain == backend.RootDomain {
 			s.log.Warn("root helper is unavailable: agents get the privileges of the collector alone, and containers cannot be looked into", "err", err)
 			return
 		}

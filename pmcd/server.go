@@ -13,12 +13,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/hostlabels"
 	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/pmcd/conf"
+	"github.com/go-pcp/pcp/pmcd/internal/backend"
 	"github.com/go-pcp/pcp/pmcd/internal/trace"
-	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -39,7 +38,7 @@ type Server struct {
 
 	tlsInsistent *tls.Config // Config.TLS for clients that must present a certificate
 
-	backend *host // of the agents
+	backend *backend.Host // what the agents know of it
 
 	reload  reloader
 	host    hostlabels.Host
@@ -112,107 +111,6 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// newHost returns what agents know of s.
-func (s *Server) newHost() *host {
-	h := &host{
-		Log: s.log, Report: s.cfg.Report, Trace: s.events,
-		Dir: s.cfg.Dir, Env: s.cfg.AgentEnv, Output: s.cfg.AgentOutput, CredsTimeout: s.cfg.CredsTimeout,
-		Closing: s.closing,
-		Changed: s.mark,
-		Died:    s.agentDied,
-		NoRoot:  s.missRoot,
-		Warn: func(kind, msg string, attrs ...any) {
-			s.lines.write(slog.LevelWarn, kind, msg, attrs...)
-		},
-		Clients: func() int { return int(s.numClients.Load()) },
-		start:   s.start,
-	}
-	if root := s.cfg.Root; root != nil && !root.AskOnly {
-		h.Root = root.launcher
-	}
-	h.SetTimeout(s.cfg.AgentTimeout)
-	return h
-}
-
-// checkSpecs returns an error if the agents cannot be in one table. Any number
-// can have the same name.
-func checkSpecs(specs []AgentSpec) error {
-	domains := map[int]string{}
-	for _, spec := range specs {
-		if spec.Domain < 1 || spec.Domain > pcp.MaxAgentDomain {
-			return fmt.Errorf("agent %s: domain %d is not in 1..%d", spec.Name, spec.Domain, pcp.MaxAgentDomain)
-		}
-		if other, ok := domains[spec.Domain]; ok {
-			return fmt.Errorf("agent %s: domain %d is that of agent %s", spec.Name, spec.Domain, other)
-		}
-		domains[spec.Domain] = spec.Name
-	}
-	return nil
-}
-
-// newAgent makes an agent. It does not start its process.
-func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
-	ag := &agent{spec: spec, index: index, host: s.backend}
-	impl := spec.Agent
-	if impl == nil && spec.Open != nil {
-		var err error
-		if impl, err = open(spec.Open, s); err != nil {
-			attrs := []any{"agent", spec.Name, "domain", spec.Domain}
-			if spec.Path != "" {
-				attrs = append(attrs, "dso", spec.Path)
-			}
-			s.log.Error("agent not started", append(attrs, "err", err)...)
-			ag.spec.Kind = conf.DSO
-			ag.be = absent{}
-			ag.reason = reasonNoStart
-			s.missAgent()
-			return ag, nil
-		}
-	}
-	switch {
-	case impl != nil:
-		ag.spec.Kind = conf.DSO
-		ag.be = newLocal(s.backend, ag, impl)
-		ag.connected.Store(true)
-	case spec.Kind == conf.Pipe || spec.Kind == conf.Socket:
-		ag.be = newRemote(s.backend, ag)
-		ag.reason = reasonNoStart
-	default:
-		return nil, fmt.Errorf("agent %s: not in process, and no command or address", spec.Name)
-	}
-	return ag, nil
-}
-
-// open makes an agent in process. One that panics cannot be made.
-func open(make func(*Server) (pmda.Agent, error), s *Server) (a pmda.Agent, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-		}
-	}()
-	a, err = make(s)
-	if err == nil && a == nil {
-		err = errors.New("there is no agent")
-	}
-	return a, err
-}
-
-// makeNames returns those of given, or if that is nil of the agents in process.
-func (s *Server) makeNames(given *pmns.Tree) (*pmns.Tree, error) {
-	if given != nil {
-		return given, nil
-	}
-	names := pmns.New()
-	for _, ag := range s.agents() {
-		if t := ag.be.nameSpace(); t != nil {
-			if err := names.Merge(t); err != nil {
-				return nil, fmt.Errorf("names of agent %s: %w", ag.spec.Name, err)
-			}
-		}
-	}
-	return names, nil
-}
-
 // Run starts the agents and serves clients until ctx is done or a listener
 // fails. Every goroutine it started has then returned, and every process, but
 // for calls into agents that hang; those are logged. It can be called once.
@@ -221,7 +119,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.startAgents(s.agents())
 	s.seqNum.Store(1)
 	for _, ag := range s.agents() {
-		if ag.connected.Load() {
+		if ag.Connected() {
 			s.seqNum.Add(1)
 		}
 	}
@@ -383,7 +281,7 @@ func (s *Server) closeClients() {
 	}
 	// Agents that hang hold them: release those that only wait.
 	for _, ag := range s.agents() {
-		ag.be.abandon()
+		ag.Abandon()
 	}
 	select {
 	case <-done:
@@ -411,8 +309,8 @@ func (s *Server) setFeatures() {
 		features |= wire.FeatureContainer
 	}
 	for _, ag := range s.agents() {
-		if ag.connected.Load() {
-			features |= ag.be.features() & wire.FeatureContainer
+		if ag.Connected() {
+			features |= ag.Features() & wire.FeatureContainer
 		}
 	}
 	s.features.Store(uint32(features))
@@ -423,14 +321,14 @@ func (s *Server) featureSet() wire.Features {
 }
 
 // startAgents starts those of agents that are in processes at the same time, but that of
-// rootDomain before the others; those that do not come up are logged and left
+// backend.RootDomain before the others; those that do not come up are logged and left
 // out.
 func (s *Server) startAgents(agents []*agent) {
 	var starting sync.WaitGroup
 	start := func(root bool) {
 		for _, ag := range agents {
-			if (ag.spec.Domain == rootDomain) == root {
-				starting.Go(ag.be.start)
+			if (ag.spec.Domain == backend.RootDomain) == root {
+				starting.Go(ag.Start)
 			}
 		}
 		starting.Wait()
@@ -449,8 +347,8 @@ func stopAgents(agents []*agent) {
 	var stopping sync.WaitGroup
 	stop := func(root bool) {
 		for _, ag := range agents {
-			if (ag.spec.Domain == rootDomain) == root {
-				stopping.Go(ag.be.stop)
+			if (ag.spec.Domain == backend.RootDomain) == root {
+				stopping.Go(ag.Stop)
 			}
 		}
 		stopping.Wait()

@@ -28,12 +28,12 @@ func (s *Server) AgentStates() []agentpmcd.AgentState {
 	list := make([]agentpmcd.AgentState, len(agents))
 	for i, ag := range agents {
 		list[i] = agentpmcd.AgentState{
-			Name:      ag.name(),
+			Name:      ag.Name(),
 			Domain:    ag.spec.Domain,
 			Type:      int(ag.spec.Kind) << 1,
-			Status:    ag.status(),
-			Connected: ag.connected.Load(),
-			Fenced:    ag.fenced.Load(),
+			Status:    ag.Status(),
+			Connected: ag.Connected(),
+			Fenced:    ag.Fenced(),
 		}
 	}
 	slices.SortFunc(list, func(a, b agentpmcd.AgentState) int { return cmp.Compare(a.Domain, b.Domain) })
@@ -49,8 +49,8 @@ func (s *Server) Fence(domain int, on bool) error {
 	if ag == nil {
 		return pcp.ErrInst
 	}
-	if ag.fenced.Swap(on) != on {
-		s.log.Warn("agent fenced", "agent", ag.name(), "fenced", on)
+	if ag.Fence(on) {
+		s.log.Warn("agent fenced", "agent", ag.Name(), "fenced", on)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package pmcd
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/pmcd/access"
-	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -34,47 +32,14 @@ func (s *Server) describeTables(b *strings.Builder) {
 	b.WriteString("\nactive agent dom   pid  in out ver protocol parameters\n" +
 		"============ === ===== === === === ======== ==========\n")
 	for _, ag := range s.agents() {
-		if ag.connected.Load() {
-			ag.be.describe(b)
+		if ag.Connected() {
+			ag.Describe(b)
 		}
 	}
 	b.WriteByte('\n')
 	b.WriteString(s.access.Load().Describe())
 	b.WriteByte('\n')
 }
-
-func (l *local) describe(b *strings.Builder) {
-	spec := &l.ag.spec
-	lib, entry := spec.Path, spec.Entry
-	if lib == "" {
-		lib = "built-in"
-	}
-	if entry == "" {
-		entry = fmt.Sprintf("%T", l.run.Agent())
-	}
-	fmt.Fprintf(b, "%-12s %3d               %3d dso i:%d  lib=%s entry=%s\n",
-		l.ag.name(), spec.Domain, wire.PDUVersion, pmdaInterface, lib, entry)
-}
-
-func (r *remote) describe(b *strings.Builder) {
-	a, spec := r.ag, &r.ag.spec
-	fmt.Fprintf(b, "%-12s %3d %5d %3d %3d %3d bin ", a.name(), spec.Domain, cmp.Or(a.pid.Load(), -1), r.inFD, r.outFD, wire.PDUVersion)
-	command := strings.Join(spec.Args, " ")
-	switch {
-	case spec.Kind == conf.Pipe:
-		b.WriteString("pipe cmd=" + command)
-	default:
-		b.WriteString("sock dom=" + spec.Family() + " port=" + spec.Address)
-		if command != "" {
-			b.WriteString(" cmd=" + command)
-		}
-	}
-	b.WriteByte('\n')
-}
-
-// pmdaInterface is the version of the interface between collector and agent
-// that agents in process have in full (PMDA_INTERFACE_7).
-const pmdaInterface = 7
 
 // describeClients writes the table of clients. It shows their addresses only and
 // does not ask a name server.

@@ -198,6 +198,10 @@ type PMNSNames struct {
 	Status []int32
 }
 
+// NonLeafStatus is the status of a child that has children
+// (PMNS_NONLEAF_STATUS); that of a leaf is 0.
+const NonLeafStatus = 1
+
 // PMNSChild asks for the children of a node.
 type PMNSChild struct {
 	Name       string

@@ -1,13 +1,13 @@
 //go:build unix
 
-package pmcd
+package backend
 
 import (
 	"os"
 	"syscall"
 )
 
-// agentProcAttr keeps a ctrl-C at the terminal for the server alone, which
+// agentProcAttr keeps a ctrl-C at the terminal for the collector alone, which
 // then ends its agents in order.
 func agentProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 

@@ -1,4 +1,4 @@
-package pmcd
+package backend
 
 import (
 	"errors"
@@ -22,8 +22,8 @@ import (
 // what it was not asked is dropped: its connection is closed and its metrics
 // are pcp.ErrNoAgent from then on.
 type remote struct {
-	ag    *agent
-	h     *host
+	ag    *Agent
+	h     *Host
 	flags wire.Features // of its credentials; set before the first request
 
 	slot    slot      // held during an exchange; guards what follows
@@ -72,9 +72,12 @@ type sentProfile struct {
 	profile *pcp.Profile
 }
 
-func newRemote(h *host, ag *agent) *remote {
+func newRemote(h *Host, ag *Agent) *remote {
 	return &remote{h: h, ag: ag, slot: make(slot, 1), inFD: -1, outFD: -1}
 }
+
+// maxKeep is how much memory is kept of a long request.
+const maxKeep = 1 << 16
 
 // A slot is the right to use the connection to an agent. Unlike a mutex it
 // belongs to no goroutine: sendFetch acquires it for a part, and finish, in
@@ -345,7 +348,7 @@ func (r *remote) introduce(c *Caller) {
 	}
 }
 
-// greet implements backend, if the agent is idle.
+// greet implements link, if the agent is idle.
 func (r *remote) greet(c *Caller) bool {
 	if !r.ag.connected.Load() {
 		return true // flags are not known before it is
@@ -357,7 +360,7 @@ func (r *remote) greet(c *Caller) bool {
 		return false
 	}
 	defer r.slot.release()
-	if r.conn == nil || r.ag.usable() != nil {
+	if r.conn == nil || r.ag.Usable() != nil {
 		return r.conn == nil
 	}
 	r.introduce(c)
@@ -382,12 +385,15 @@ func (r *remote) sendProfile(c *Caller, context int32, profile *pcp.Profile) {
 	r.profile = want
 }
 
-func (r *remote) features() wire.Features { return r.flags }
+func (r *remote) Features() wire.Features { return r.flags }
 
-// nameSpace implements backend: names of agents in other processes are in files.
-func (r *remote) nameSpace() *pmns.Tree { return nil }
+// NameSpace implements link: names of agents in other processes are in files.
+func (r *remote) NameSpace() *pmns.Tree { return nil }
 
-// rename implements backend: nothing of the agent knows its name.
+// Waiting implements link: there is no queue to look into.
+func (r *remote) Waiting() int { return 0 }
+
+// rename implements link: nothing of the agent knows its name.
 func (r *remote) rename(string) {}
 
 // endContext sends the notice, which has no reply.
@@ -440,5 +446,5 @@ func (r *remote) awaitReady() {
 		return
 	}
 	r.ag.notReady.Store(false)
-	r.h.Log.Info("agent is ready", "agent", r.ag.name())
+	r.h.Log.Info("agent is ready", "agent", r.ag.Name())
 }

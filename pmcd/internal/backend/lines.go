@@ -1,4 +1,4 @@
-package pmcd
+package backend
 
 import (
 	"errors"
@@ -14,20 +14,20 @@ import (
 
 // cleanup reports that an agent is gone and how it ended, and writes the trace
 // of the events that led to it.
-func (h *host) cleanup(ag *agent, in, out int, how string) {
+func (h *Host) cleanup(ag *Agent, in, out int, how string) {
 	h.Trace.Add(trace.Event{Kind: trace.DelAgent, Who: ag.spec.Domain, P1: int32(in), P2: int32(out)})
 	h.Log.Info("CleanupAgent ...")
-	fmt.Fprintf(h.Report, "Cleanup %q agent (dom %d):%s\n", ag.name(), ag.spec.Domain, how)
+	fmt.Fprintf(h.Report, "Cleanup %q agent (dom %d):%s\n", ag.Name(), ag.spec.Domain, how)
 	if h.Trace.On() {
 		h.Trace.Dump()
 	}
 }
 
-// tellRemoved reports that an agent, which has been stopped, was removed from the
+// TellRemoved reports that an agent, which has been stopped, was removed from the
 // configuration.
-func (h *host) tellRemoved(ag *agent) {
-	in, out, how := ag.be.ended()
-	h.cleanup(ag, in, out, " unconfigured"+how)
+func (a *Agent) TellRemoved() {
+	in, out, how := a.ended()
+	a.host.cleanup(a, in, out, " unconfigured"+how)
 }
 
 // A spawnError says that a program could not be started.
@@ -51,7 +51,7 @@ func (e *firstPDUError) Error() string {
 func (r *remote) startFailure(err error) string {
 	var spawn *spawnError
 	var first *firstPDUError
-	name := r.ag.name()
+	name := r.ag.Name()
 	endOfFile := fmt.Sprintf("pmcd: unexpected end-of-file at initial exchange with %s PMDA\n", name)
 	switch {
 	case errors.As(err, &spawn):

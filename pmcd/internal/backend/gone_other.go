@@ -1,6 +1,6 @@
 //go:build !linux
 
-package pmcd
+package backend
 
 // goneFunc is not needed: there is no helper on this system.
 func goneFunc(int) func() { return func() {} }

@@ -1,4 +1,4 @@
-package pmcd
+package backend
 
 import (
 	"errors"
@@ -44,9 +44,9 @@ func (r *remote) dropLocked(why error) {
 	}
 }
 
-// dropClosed drops an agent that has closed its connection, or has sent
+// DropClosed drops an agent that has closed its connection, or has sent
 // something without a request.
-func (r *remote) dropClosed() {
+func (r *remote) DropClosed() {
 	if !r.ag.connected.Load() || r.ag.notReady.Load() || !r.slot.tryAcquire() {
 		return // whoever waits for it will notice
 	}
@@ -83,17 +83,17 @@ func (r *remote) gone(reason int, how string, why error) {
 	if !r.ag.connected.Swap(false) || r.h.stopping() {
 		return
 	}
-	r.h.Log.Error("agent dropped", "agent", r.ag.name(), "domain", r.ag.spec.Domain, "err", why)
+	r.h.Log.Error("agent dropped", "agent", r.ag.Name(), "domain", r.ag.spec.Domain, "err", why)
 	r.h.cleanup(r.ag, r.inFD, r.outFD, how)
 	r.h.Changed(wire.DropAgent)
 	r.h.Died()
 }
 
-// start brings the agent up: process, connection, credentials.
-func (r *remote) start() {
+// Start brings the agent up: process, connection, credentials.
+func (r *remote) Start() {
 	if err := r.connect(); err != nil {
 		io.WriteString(r.h.Report, r.startFailure(err))
-		attrs := []any{"agent", r.ag.name(), "domain", r.ag.spec.Domain, "err", err}
+		attrs := []any{"agent", r.ag.Name(), "domain", r.ag.spec.Domain, "err", err}
 		defer func() { r.h.Log.Error("agent not started", attrs...) }()
 		r.slot.acquire()
 		defer r.slot.release()
@@ -160,7 +160,7 @@ func (r *remote) spawn() (err error) {
 	cmd := exec.Command(spec.Args[0], spec.Args[1:]...)
 	cmd.Dir = r.h.Dir
 	cmd.Env = append(os.Environ(), r.h.Env...)
-	output := &outputLimiter{out: r.h.Output, log: r.h.Log, agent: r.ag.name()}
+	output := &outputLimiter{out: r.h.Output, log: r.h.Log, agent: r.ag.Name()}
 	cmd.Stderr = output
 	cmd.SysProcAttr = agentProcAttr()
 	cmd.WaitDelay = stopGrace // for grandchildren that keep the standard error
@@ -267,7 +267,7 @@ func (r *remote) dial() error {
 
 const dialPause = 20 * time.Millisecond
 
-// negotiate takes the agent's credentials and sends the server's.
+// negotiate takes the agent's credentials and sends the collector's.
 func (r *remote) negotiate() error {
 	if err := r.conn.SetReadDeadline(time.Now().Add(r.h.CredsTimeout)); err != nil {
 		return err
@@ -305,11 +305,11 @@ const stopGrace = 500 * time.Millisecond
 // its privileges cannot kill a process of another user.
 const killGrace = 5 * time.Second
 
-// stop closes the connection and sees the process out.
-func (r *remote) stop() {
+// Stop closes the connection and sees the process out.
+func (r *remote) Stop() {
 	r.ag.connected.Store(false)
 	// A request may wait for its answer for ever, if there is no time-out.
-	cut := time.AfterFunc(stopGrace, r.abandon)
+	cut := time.AfterFunc(stopGrace, r.Abandon)
 	r.slot.acquire()
 	cut.Stop()
 	if r.conn != nil {
@@ -329,7 +329,7 @@ func (r *remote) stop() {
 			select {
 			case <-r.exited:
 			case <-time.After(killGrace):
-				r.h.Log.Error("agent's process cannot be ended; it is left behind", "agent", r.ag.name(), "pid", r.ag.pid.Load())
+				r.h.Log.Error("agent's process cannot be ended; it is left behind", "agent", r.ag.Name(), "pid", r.ag.pid.Load())
 				return
 			}
 		}
@@ -346,8 +346,8 @@ func (r *remote) ended() (in, out int, how string) {
 	return r.inFD, r.outFD, how
 }
 
-// abandon ends an exchange that goes on.
-func (r *remote) abandon() {
+// Abandon ends an exchange that goes on.
+func (r *remote) Abandon() {
 	if conn := r.link.Load(); conn != nil {
 		(*conn).Close()
 	}

@@ -1,4 +1,4 @@
-package pmcd
+package backend
 
 import (
 	"github.com/go-pcp/pcp"
@@ -19,7 +19,7 @@ type Caller struct {
 	name   string // for the log
 	hung   func()
 
-	seen      []*agent // by index: agents that know of the client
+	seen      []*Agent // by index: agents that know of the client
 	turn      *turn    // in the queue of at most one agent
 	abandoned bool     // belongs to the goroutine of the Caller
 }
@@ -55,6 +55,11 @@ func (c *Caller) alive() error {
 	return nil
 }
 
+// Meet introduces the client to an agent before it has asked for anything, if the
+// agent wants that. It waits for no agent: if it returns false, that is to be
+// tried again.
+func (c *Caller) Meet(ag *Agent) bool { return ag.greet(c) }
+
 // Leave tells the agents that know of the client that it is gone. If c is
 // abandoned meanwhile, its successor is to tell the rest.
 func (c *Caller) Leave() {
@@ -62,7 +67,7 @@ func (c *Caller) Leave() {
 		if c.seen[i] = nil; ag == nil || !ag.connected.Load() {
 			continue
 		}
-		if ag.be.endContext(c); c.abandoned {
+		if ag.endContext(c); c.abandoned {
 			return
 		}
 	}
@@ -70,7 +75,7 @@ func (c *Caller) Leave() {
 
 // meet reports whether ag does not know of the client yet, and has it so from
 // now on.
-func (c *Caller) meet(ag *agent) bool {
+func (c *Caller) meet(ag *Agent) bool {
 	c.makeRoom(ag)
 	if c.seen[ag.index] == ag {
 		return false
@@ -80,12 +85,12 @@ func (c *Caller) meet(ag *agent) bool {
 }
 
 // knows reports whether ag has been introduced to the client.
-func (c *Caller) knows(ag *agent) bool { return ag.index < len(c.seen) && c.seen[ag.index] == ag }
+func (c *Caller) knows(ag *Agent) bool { return ag.index < len(c.seen) && c.seen[ag.index] == ag }
 
 // makeRoom makes c.seen long enough for ag, so that several goroutines can meet
 // agents.
-func (c *Caller) makeRoom(ag *agent) {
+func (c *Caller) makeRoom(ag *Agent) {
 	if n := ag.index + 1 - len(c.seen); n > 0 {
-		c.seen = append(c.seen, make([]*agent, n)...)
+		c.seen = append(c.seen, make([]*Agent, n)...)
 	}
 }

@@ -1,4 +1,4 @@
-package pmcd
+package backend
 
 import (
 	"io"
@@ -10,8 +10,9 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A host is the collector that agents belong to, as far as they know it.
-type host struct {
+// A Host is the collector that agents belong to, as far as they know it. All its
+// exported fields have to be set, but for Root.
+type Host struct {
 	Log    *slog.Logger
 	Report io.Writer // the parts of the log whose layout scripts know
 	Trace  *trace.Tracer
@@ -21,7 +22,7 @@ type host struct {
 	Env          []string      // what they find in their environment beside that of this process
 	Output       io.Writer     // gets their standard error
 	CredsTimeout time.Duration // for their first PDU
-	Root         *launcher     // starts them, if it is not nil
+	Root         *Launcher     // starts them, if it is not nil
 
 	// Closing is closed when the collector stops.
 	Closing <-chan struct{}
@@ -33,21 +34,23 @@ type host struct {
 	Warn    func(kind, msg string, attrs ...any) // logs what clients can cause as often as they like
 	Clients func() int                           // how many there are
 
+	// Start is the zero of the clock.
+	Start time.Time
+
 	timeout atomic.Int64 // the agents' time limit, in nanoseconds; 0 means unlimited
-	start   time.Time    // the zero of the clock
 	crowd   crowd
 }
 
 // Timeout is how long an agent may take to answer; 0 means unlimited.
-func (h *host) Timeout() time.Duration { return time.Duration(h.timeout.Load()) }
+func (h *Host) Timeout() time.Duration { return time.Duration(h.timeout.Load()) }
 
 // SetTimeout changes it for the calls that follow.
-func (h *host) SetTimeout(d time.Duration) { h.timeout.Store(int64(max(d, 0))) }
+func (h *Host) SetTimeout(d time.Duration) { h.timeout.Store(int64(max(d, 0))) }
 
 // now is a clock that only grows.
-func (h *host) now() int64 { return int64(time.Since(h.start)) }
+func (h *Host) now() int64 { return int64(time.Since(h.Start)) }
 
-func (h *host) stopping() bool {
+func (h *Host) stopping() bool {
 	select {
 	case <-h.Closing:
 		return true

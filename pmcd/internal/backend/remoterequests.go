@@ -1,4 +1,4 @@
-package pmcd
+package backend
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// fetch implements backend. It returns true: agents in other processes do not
+// fetch implements link. It returns true: agents in other processes do not
 // keep what they were lent.
 func (r *remote) fetch(c *Caller, p *Part) bool {
 	r.slot.acquire()
 	defer r.slot.release()
-	p.Err = r.ag.usable()
+	p.Err = r.ag.Usable()
 	if p.Err != nil {
 		return true
 	}
@@ -110,7 +110,7 @@ func (r *remote) Labels(c *Caller, ident uint32, kind pcp.LabelFlags) ([]pcp.Lab
 	r.introduce(c)
 	if kind == pcp.LabelInstances {
 		// C agents give labels to the instances of the profile alone.
-		r.sendProfile(c, int32(c.client.ID), everything)
+		r.sendProfile(c, int32(c.client.ID), Everything)
 	}
 	req := &wire.LabelReq{Ident: ident, Kind: kind}
 	h, body, err := r.exchange(int32(c.client.ID), req)
@@ -154,7 +154,7 @@ func (r *remote) Children(c *Caller, name string) ([]pmns.Child, error) {
 	}
 	list := make([]pmns.Child, len(answer.Names))
 	for i, n := range answer.Names {
-		list[i] = pmns.Child{Name: n, Leaf: i >= len(answer.Status) || answer.Status[i] != nonLeafStatus}
+		list[i] = pmns.Child{Name: n, Leaf: i >= len(answer.Status) || answer.Status[i] != wire.NonLeafStatus}
 	}
 	return list, nil
 }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package pmcd
+package backend
 
 import (
 	"os"

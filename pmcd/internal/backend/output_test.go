@@ -1,9 +1,10 @@
-package pmcd
+package backend
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -71,4 +72,15 @@ func TestOutputLimiterFullDisk(t *testing.T) {
 		t.Errorf("Write = %d, %v", n, err)
 	}
 	o.flush()
+}
+
+// plainLog returns a logger without times, and what it has written.
+func plainLog() (*slog.Logger, *bytes.Buffer) {
+	var b bytes.Buffer
+	return slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey && groups == nil {
+			return slog.Attr{}
+		}
+		return a
+	}})), &b
 }

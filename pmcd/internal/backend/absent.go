@@ -1,4 +1,4 @@
-package pmcd
+package backend
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// An absent is the backend of an agent in process that could not be made. It is
+// An absent is the link to an agent in process that could not be made. It is
 // not connected, so that requests do not get as far as this.
 type absent struct{ inProcess }
 
@@ -42,29 +42,31 @@ func (absent) Traverse(*Caller, string) ([]string, error) { return nil, pcp.ErrN
 
 func (absent) endContext(*Caller) {}
 
-func (absent) stop() {}
+func (absent) Stop() {}
 
-func (absent) abandon() {}
+func (absent) Abandon() {}
 
 func (absent) rename(string) {}
 
-func (absent) nameSpace() *pmns.Tree { return nil }
+func (absent) NameSpace() *pmns.Tree { return nil }
 
-func (absent) describe(*strings.Builder) {}
+func (absent) Describe(*strings.Builder) {}
 
-// inProcess is what back ends of agents in this process have in common: there
+// inProcess is what links to agents in this process have in common: there
 // is no connection.
 type inProcess struct{}
 
 func (inProcess) sendFetch(*Caller, *Fetch, *Part, time.Time) bool { return false }
 
-// greet implements backend: the agent hears of a client with its first request.
+// greet implements link: the agent hears of a client with its first request.
 func (inProcess) greet(*Caller) bool { return true }
 
-func (inProcess) start() {}
+func (inProcess) Start() {}
 
-func (inProcess) dropClosed() {}
+func (inProcess) DropClosed() {}
 
-func (inProcess) features() wire.Features { return 0 }
+func (inProcess) Features() wire.Features { return 0 }
+
+func (inProcess) Waiting() int { return 0 }
 
 func (inProcess) ended() (in, out int, how string) { return -1, -1, "" }

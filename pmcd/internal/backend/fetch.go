@@ -1,14 +1,17 @@
-package pmcd
+package backend
 
 import (
 	"slices"
 	"sync"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
+
+// Everything is the profile of most requests; its identity lets agents see
+// quickly that two are the same.
+var Everything = &pcp.Profile{}
 
 // A Fetch is a request for values on its way: each agent's part of it. Its memory
 // is reused.
@@ -39,13 +42,13 @@ type Part struct {
 	Relay   wire.Relay
 	Relayed bool
 
-	ag      *agent
+	ag      *Agent
 	lent    bool // PMIDs is not memory to be used for another part
 	remote  bool // the agent is in another process
 	alone   bool // the fetch has no other part
 	context int32
 	profile *pcp.Profile
-	link    *remote // to which sendFetch sent it; p holds its slot
+	sentTo  *remote // by sendFetch; p holds its slot
 
 	req pmda.FetchRequest
 	buf []byte // holds what the values of Result point into
@@ -65,7 +68,7 @@ func (f *Fetch) Begin(context int32, profile *pcp.Profile, highRes bool) {
 // that there is none. If ids is nil, the metrics are to be appended to PMIDs;
 // else f borrows ids until an agent that hangs has kept them: what PMIDs of the
 // part is at the end can be used again.
-func (c *Caller) Add(f *Fetch, ag *agent, ids []pcp.PMID) *Part {
+func (c *Caller) Add(f *Fetch, ag *Agent, ids []pcp.PMID) *Part {
 	var p *Part
 	if n := len(f.spare); n > 0 {
 		p, f.spare = f.spare[n-1], f.spare[:n-1]
@@ -80,8 +83,8 @@ func (c *Caller) Add(f *Fetch, ag *agent, ids []pcp.PMID) *Part {
 	if ag == nil {
 		p.Err = pcp.ErrNoAgent
 	} else {
-		p.Err = ag.usable()
-		p.remote = ag.spec.Kind != conf.DSO
+		p.Err = ag.Usable()
+		p.remote = ag.remote()
 		c.makeRoom(ag) // before several agents are asked at once
 	}
 	f.Parts = append(f.Parts, p)
@@ -95,7 +98,7 @@ func (p *Part) reset() {
 	p.PMIDs = p.PMIDs[:0]
 	p.Result.Reset()
 	p.Err, p.remote = nil, false
-	p.alone, p.link, p.Relay, p.Relayed = false, nil, wire.Relay{}, false
+	p.alone, p.sentTo, p.Relay, p.Relayed = false, nil, wire.Relay{}, false
 }
 
 // Forget drops what f refers to beside its own memory.
@@ -151,7 +154,7 @@ func (c *Caller) askInTurn(f *Fetch) {
 			f.at++
 		case p.Err != nil:
 			f.at++
-		case p.ag.be.fetch(c, p):
+		case p.ag.fetch(c, p):
 			f.at++
 		case c.abandoned:
 			return // f is its successor's

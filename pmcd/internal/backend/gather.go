@@ -1,4 +1,4 @@
-package pmcd
+package backend
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ const patience = time.Millisecond
 // A crowd records whether fetches from several agents run at the same time.
 type crowd struct {
 	fetches atomic.Int32 // on their way
-	met     atomic.Int64 // when there last were two, on the server's clock
+	met     atomic.Int64 // when there last were two, on the host's clock
 }
 
 // crowdMemory is for how long fetches that met are expected to do so again.
@@ -56,7 +56,7 @@ func (c *Caller) askRemotes(f *Fetch) {
 				h := p.ag.host
 				alone, f.crowd = h.crowd.enter(h.now()), &h.crowd
 			}
-			if !alone || !p.ag.be.sendFetch(c, f, p, start) {
+			if !alone || !p.ag.sendFetch(c, f, p, start) {
 				f.remotes.Go(func() { c.fetchRemote(p) })
 			}
 		}
@@ -70,20 +70,20 @@ func (c *Caller) askRemotes(f *Fetch) {
 	}
 }
 
-// sendFetch implements backend. The slot that it acquires is p's until finish. A
+// sendFetch implements link. The slot that it acquires is p's until finish. A
 // request that is not taken at once is finished in another goroutine.
 func (r *remote) sendFetch(c *Caller, f *Fetch, p *Part, start time.Time) bool {
 	if !r.slot.tryAcquire() {
 		return false
 	}
-	if p.Err = r.ag.usable(); p.Err == nil && r.conn == nil {
+	if p.Err = r.ag.Usable(); p.Err == nil && r.conn == nil {
 		p.Err = pcp.ErrNoAgent
 	}
 	if p.Err != nil {
 		r.slot.release()
 		return true
 	}
-	p.link = r
+	p.sentTo = r
 	r.introduce(c)
 	r.sendProfile(c, p.context, p.profile)
 	r.queue(int32(c.client.ID), &wire.Fetch{Context: p.context, PMIDs: p.PMIDs})
@@ -111,7 +111,7 @@ func (c *Caller) collect(f *Fetch, start time.Time) {
 	end := time.Now().Add(patience)
 	for i := len(sent) - 1; i >= 0; i-- {
 		p := sent[i]
-		r := p.link
+		r := p.sentTo
 		err := r.conn.SetReadDeadline(end)
 		if err == nil {
 			var h wire.Header
@@ -129,7 +129,7 @@ func (c *Caller) collect(f *Fetch, start time.Time) {
 // finishPart sends what is left of a request and waits for the answer as long
 // as an agent may take.
 func (c *Caller) finishPart(p *Part, start time.Time) {
-	r := p.link
+	r := p.sentTo
 	err := r.setDeadlinesFrom(start)
 	if err == nil && len(r.out) > 0 {
 		if err = r.send(int32(c.client.ID), nil); err != nil {
@@ -156,14 +156,14 @@ func (r *remote) finish(p *Part, h wire.Header, body []byte, err error) {
 
 // unlink releases the slot of the agent that p was sent to.
 func (p *Part) unlink() {
-	r := p.link
-	p.link = nil
+	r := p.sentTo
+	p.sentTo = nil
 	r.slot.release()
 }
 
 // fetchRemote asks one of several agents that is busy.
 func (c *Caller) fetchRemote(p *Part) {
-	p.ag.be.fetch(c, p) // returns true, as the agent is not in this process
+	p.ag.fetch(c, p) // returns true, as the agent is not in this process
 	p.forSeveral()
 }
 

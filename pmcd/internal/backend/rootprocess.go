@@ -1,4 +1,4 @@
-package pmcd
+package backend
 
 import (
 	"errors"
@@ -12,12 +12,12 @@ import (
 	"github.com/go-pcp/pcp/pmcd/conf"
 )
 
-// rootDomain is the domain of the agent that does what needs privileges for
+// RootDomain is the domain of the agent that does what needs privileges for
 // other agents. They look for it when they start, and only then.
-const rootDomain = 1
+const RootDomain = 1
 
-// A launcher has pmdaroot(1) start processes of agents.
-type launcher struct {
+// A Launcher has pmdaroot(1) start processes of agents.
+type Launcher struct {
 	client *rootproto.Client
 
 	mu       sync.Mutex
@@ -26,15 +26,15 @@ type launcher struct {
 	checking sync.Mutex     // held while asking for endings
 }
 
-func newLauncher(client *rootproto.Client) *launcher {
-	return &launcher{client: client, endings: map[int]ending{}, awaited: map[int]bool{}}
+func NewLauncher(client *rootproto.Client) *Launcher {
+	return &Launcher{client: client, endings: map[int]ending{}, awaited: map[int]bool{}}
 }
 
 // spawnByRoot asks the helper to start the agent's process. If there is no helper
-// or it refuses, done is false: the server must start the process itself.
+// or it refuses, done is false: the collector must start the process itself.
 func (r *remote) spawnByRoot() (done bool, err error) {
 	root, spec := r.h.Root, &r.ag.spec
-	if root == nil || spec.Domain == rootDomain {
+	if root == nil || spec.Domain == RootDomain {
 		return false, nil
 	}
 	ipc := rootproto.IPCSocket
@@ -61,7 +61,7 @@ func (r *remote) spawnByRoot() (done bool, err error) {
 
 // A rootChild is a process that the helper started.
 type rootChild struct {
-	root *launcher
+	root *Launcher
 	pid  int
 	gone func()        // waits until it is
 	lost chan struct{} // closed when it cannot be ended
@@ -70,7 +70,7 @@ type rootChild struct {
 	end ending
 }
 
-func (l *launcher) process(pid int) *rootChild {
+func (l *Launcher) process(pid int) *rootChild {
 	l.mu.Lock()
 	l.awaited[pid] = true
 	l.mu.Unlock()
@@ -118,7 +118,7 @@ func (c *rootChild) wait() error {
 const endingWait = 2 * time.Second
 
 // ending asks the helper how a process ended that is gone.
-func (l *launcher) ending(pid int) (ending, error) {
+func (l *Launcher) ending(pid int) (ending, error) {
 	l.checking.Lock()
 	defer l.checking.Unlock()
 	defer func() {

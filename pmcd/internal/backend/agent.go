@@ -1,0 +1,134 @@
+package backend
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/conf"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// An Agent is one agent of a collector. How it is reached is known only to its
+// link, whose methods it has; what it is at the moment is in the Agent itself.
+type Agent struct {
+	link
+
+	spec  conf.Agent
+	index int // a number that no other agent of the collector has
+	host  *Host
+	label atomic.Pointer[string] // its name at present, if it was renamed
+
+	pid       atomic.Int32
+	notReady  atomic.Bool
+	fenced    atomic.Bool
+	connected atomic.Bool
+
+	mu     sync.Mutex
+	reason int // why it is not connected, as in pmcd.agent.status
+}
+
+// A link is how an agent is reached: in process or by PDUs. All methods may be
+// called from many goroutines; each makes the agent's calls one at a time. They
+// return an error that is, or wraps, a pcp.Error.
+type link interface {
+	Desc(c *Caller, id pcp.PMID) (pcp.Desc, error)
+	Instances(c *Caller, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error)
+	Text(c *Caller, ident uint32, kind pcp.TextKind) (string, error)
+	Labels(c *Caller, ident uint32, kind pcp.LabelFlags) ([]pcp.LabelSet, error)
+	Store(c *Caller, res *pcp.Result) error
+
+	// The dynamic part of the name space. Traverse returns ErrNoNames for an agent
+	// in process that has none.
+	Names(c *Caller, id pcp.PMID) ([]string, error)
+	Lookup(c *Caller, name string) (pcp.PMID, error)
+	Children(c *Caller, name string) ([]pmns.Child, error)
+	Traverse(c *Caller, name string) ([]string, error)
+
+	// Start brings the agent up. One that does not come up is not connected.
+	Start()
+	// Stop ends the agent and waits for it as long as is reasonable.
+	Stop()
+	// Abandon ends a call that is under way, so that no caller waits for it.
+	Abandon()
+	// DropClosed drops an agent that has closed its connection.
+	DropClosed()
+
+	// Features returns what the agent says it can do.
+	Features() wire.Features
+	// NameSpace returns the names that the agent brings along, or nil.
+	NameSpace() *pmns.Tree
+	// Describe writes what the log's table of agents says about it.
+	Describe(b *strings.Builder)
+	// Waiting returns how many callers are in the queue of an agent in process.
+	Waiting() int
+
+	// fetch fills p. It returns false if p has to be left to the agent, which
+	// hangs.
+	fetch(c *Caller, p *Part) bool
+	// sendFetch sends a part of f to the agent if it is idle, and keeps the agent
+	// to itself until the answer has been collected; p.sentTo is set then. It
+	// returns false if fetch is to be called instead.
+	sendFetch(c *Caller, f *Fetch, p *Part, start time.Time) bool
+
+	// greet introduces a client that has not asked for anything yet, if the
+	// agent wants that. It returns false if that is to be tried again.
+	greet(c *Caller) bool
+	// endContext tells the agent that a client it has seen is gone.
+	endContext(c *Caller)
+
+	// rename gives the agent another name while it runs.
+	rename(name string)
+	// ended returns, after the agent was stopped, its files and, for the log,
+	// how its process ended.
+	ended() (in, out int, how string)
+}
+
+// NewLocal returns an agent in this process. Index is a number that no other
+// agent of the collector has, and low.
+func NewLocal(h *Host, spec conf.Agent, index int, impl pmda.Agent) *Agent {
+	a := &Agent{spec: spec, index: index, host: h}
+	a.link = newLocal(h, a, impl)
+	a.connected.Store(true)
+	return a
+}
+
+// NewRemote returns an agent that is reached as the Transport of spec says, once
+// it has been started.
+func NewRemote(h *Host, spec conf.Agent, index int) *Agent {
+	a := &Agent{spec: spec, index: index, host: h, reason: reasonNoStart}
+	a.link = newRemote(h, a)
+	return a
+}
+
+// NewAbsent returns an agent in this process that could not be made.
+func NewAbsent(h *Host, spec conf.Agent, index int) *Agent {
+	return &Agent{link: absent{}, spec: spec, index: index, host: h, reason: reasonNoStart}
+}
+
+// Index is that of the constructor.
+func (a *Agent) Index() int { return a.index }
+
+// Domain is the agent's domain.
+func (a *Agent) Domain() int { return a.spec.Domain }
+
+// Name is that of the configuration, which can change while the agent runs.
+func (a *Agent) Name() string {
+	if l := a.label.Load(); l != nil {
+		return *l
+	}
+	return a.spec.Name
+}
+
+// Rename gives a another name while it runs.
+func (a *Agent) Rename(name string) {
+	a.label.Store(&name)
+	a.rename(name)
+}
+
+// remote reports whether a is in another process.
+func (a *Agent) remote() bool { return a.spec.Kind != conf.DSO }

@@ -1,0 +1,29 @@
+// Package backend is how a collector reaches its agents: in its own process, or
+// by PDUs through pipes and sockets.
+//
+// An [Agent] answers requests of clients; a [Caller] is a client in the hands of
+// one goroutine. A request with one reply is a method of Agent. A request for
+// values is a [Fetch], with a [Part] for each agent, which [Caller.Fetch] has filled;
+// there agents in other processes work at the same time. A [Host] is what agents
+// know of the collector. All of this knows nothing of the clients' protocol, nor
+// of the collector's table of agents.
+//
+// # Agents in process
+//
+// The goroutine of the Caller makes the agent's call itself, one at a time for an
+// agent, and others wait in its queue (local.go). A call that hangs cannot be
+// ended. So what it was lent is given up: the agent keeps the goroutine, the
+// Caller and the Part, and the collector goes on with the client in another
+// goroutine, with the Caller's successor. When the call returns after all, it
+// returns pcp.ErrAgain, the Caller is abandoned, and nothing that is done with it
+// from then on reaches an agent. That leaves one rule for a user of this package:
+// while agents are asked, the goroutine touches only what it was given with the
+// Caller, and looks at [Caller.Abandoned] before it touches the client again.
+//
+// # Agents in other processes
+//
+// One exchange of PDUs runs at a time (remote.go). An agent that does not answer
+// in time, breaks off, or answers what it was not asked is dropped, and its
+// process ended (remoteprocess.go). Processes are started by the collector, or by
+// pmdaroot(1) if there is a [Launcher] (rootprocess.go).
+package backend
