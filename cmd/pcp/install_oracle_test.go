@@ -16,30 +16,30 @@ import (
 // realScripts puts the files that scripts source, and the programs they call, of the
 // real PCP into the tree.
 func (r *pcpTree) realScripts() {
-	r.t.Helper()
+	r.T.Helper()
 	for from, to := range map[string]string{
 		"/etc/pcp.env": "etc/pcp.env", "/usr/share/pcp/lib/pmdaproc.sh": "share/lib/pmdaproc.sh",
 		"/usr/share/pcp/lib/lockpmns": "share/lib/lockpmns", "/usr/share/pcp/lib/unlockpmns": "share/lib/unlockpmns",
 	} {
 		text, err := os.ReadFile(from)
 		if err != nil {
-			r.t.Skip("SKIPPED: ", err)
+			r.T.Skip("SKIPPED: ", err)
 		}
-		r.write(to, string(text))
-		if err := os.Chmod(filepath.Join(r.dir, to), 0o755); err != nil {
-			r.t.Fatal(err)
+		r.Write(to, string(text))
+		if err := os.Chmod(filepath.Join(r.Path, to), 0o755); err != nil {
+			r.T.Fatal(err)
 		}
 	}
 	// The real one signals every collector of the machine.
-	r.write("bin/pmsignal", "#!/bin/sh\n[ \"$1\" = -a ] && kill -HUP `cat $PCP_DIR/run/pmcd.pid`\nexit 0\n")
-	if err := os.Chmod(filepath.Join(r.dir, "bin/pmsignal"), 0o755); err != nil {
-		r.t.Fatal(err)
+	r.Write("bin/pmsignal", "#!/bin/sh\n[ \"$1\" = -a ] && kill -HUP `cat $PCP_DIR/run/pmcd.pid`\nexit 0\n")
+	if err := os.Chmod(filepath.Join(r.Path, "bin/pmsignal"), 0o755); err != nil {
+		r.T.Fatal(err)
 	}
-	r.write("libexec/x", "")
+	r.Write("libexec/x", "")
 	for dir, names := range map[string]string{"bin": "pminfo pmprobe", "libexec": "pmnsadd pmnsdel pmnsmerge pmsleep pmpost pmcd_wait pmlock pmcpp newhelp"} {
 		for name := range strings.FieldsSeq(names) {
-			if err := os.Symlink(oracle.Path(name), filepath.Join(r.dir, dir, name)); err != nil {
-				r.t.Fatal(err)
+			if err := os.Symlink(oracle.Path(name), filepath.Join(r.Path, dir, name)); err != nil {
+				r.T.Fatal(err)
 			}
 		}
 	}
@@ -55,8 +55,8 @@ func TestInstallTranscript(t *testing.T) {
 	theirs, ours := newPCPTree(t), newPCPTree(t)
 	for _, r := range []*pcpTree{theirs, ours} {
 		conf := "PCP_ECHO_PROG=/bin/echo\nPCP_ECHO_N=-n\nPCP_ECHO_C=\nPCP_AWK_PROG=awk\nPCP_MAKE_PROG=/usr/bin/make\nPCP_PLATFORM=linux\n"
-		r.write("etc/pcp.conf", r.read("etc/pcp.conf")+conf)
-		r.write("var/pmdas/simple/root", "#define SIMPLE 253\nroot {\n\tsimple\n}\n#include \"pmns\"\n")
+		r.Write("etc/pcp.conf", r.Read("etc/pcp.conf")+conf)
+		r.Write("var/pmdas/simple/root", "#define SIMPLE 253\nroot {\n\tsimple\n}\n#include \"pmns\"\n")
 		r.env = append(r.env, "LC_ALL=C")
 	}
 	theirs.realScripts()
@@ -84,7 +84,7 @@ func TestInstallTranscript(t *testing.T) {
 		}
 		for _, file := range []string{"etc/pmcd.conf", "var/pmns/root"} {
 			plain := func(r *pcpTree) string {
-				return strings.Join(strings.Fields(strings.ReplaceAll(r.read(file), r.dir, "$PCP_DIR")), " ")
+				return strings.Join(strings.Fields(strings.ReplaceAll(r.Read(file), r.Path, "$PCP_DIR")), " ")
 			}
 			if diff := cmp.Diff(plain(theirs), plain(ours)); diff != "" {
 				t.Errorf("after %q: %s (-theirs +ours):\n%s", c.command, file, diff)

@@ -18,25 +18,27 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-pcp/pcp/internal/testdir"
 )
 
 // A pcpTree is an installation of PCP in a folder of its own, without any file of
 // the C implementation and with a collector.
 type pcpTree struct {
-	t        *testing.T
-	pcp, dir string
-	env      []string
+	testdir.Dir
+	pcp string
+	env []string
 }
 
 func newPCPTree(t *testing.T) *pcpTree {
 	t.Helper()
-	r := &pcpTree{t: t, pcp: program(t)}
+	r := &pcpTree{Dir: testdir.Dir{T: t}, pcp: program(t)}
 	var err error
-	if r.dir, err = os.MkdirTemp("", "pcp"); err != nil { // the path of a socket must be short
+	if r.Path, err = os.MkdirTemp("", "pcp"); err != nil { // the path of a socket must be short
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(r.dir) })
-	if err := os.Chmod(r.dir, 0o755); err != nil {
+	t.Cleanup(func() { os.RemoveAll(r.Path) })
+	if err := os.Chmod(r.Path, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	conf := ""
@@ -54,7 +56,7 @@ func newPCPTree(t *testing.T) *pcpTree {
 		{"PCP_PMCDCONF_PATH", "etc/pmcd.conf"},
 		{"PCP_RC_DIR", "etc/init.d"},
 	} {
-		conf += s[0] + "=" + filepath.Join(r.dir, s[1]) + "\n"
+		conf += s[0] + "=" + filepath.Join(r.Path, s[1]) + "\n"
 	}
 	for name, text := range map[string]string{
 		"etc/pcp.conf":            conf,
@@ -62,93 +64,73 @@ func newPCPTree(t *testing.T) *pcpTree {
 		"var/pmns/root_pmcd":      "root {\n\tpmcd\n}\npmcd {\n\tsighups\t2:0:22\n\tversion\t2:0:8\n\tagent\n}\npmcd.agent {\n\tstatus\t2:4:1\n}\n",
 		"var/config/pmchart/none": "", "run/x": "", "tmp/x": "", "log/pmcd/x": "",
 	} {
-		r.write(name, text)
+		r.Write(name, text)
 	}
-	if err := os.CopyFS(filepath.Join(r.dir, "var/pmdas/simple"), os.DirFS("testdata/install/simple")); err != nil {
+	if err := os.CopyFS(filepath.Join(r.Path, "var/pmdas/simple"), os.DirFS("testdata/install/simple")); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"Install", "Remove"} {
-		if err := os.Chmod(filepath.Join(r.dir, "var/pmdas/simple", name), 0o755); err != nil {
+		if err := os.Chmod(filepath.Join(r.Path, "var/pmdas/simple", name), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(r.pcp, filepath.Join(r.dir, "var/pmdas/simple/pmdasimple")); err != nil {
+	if err := os.Symlink(r.pcp, filepath.Join(r.Path, "var/pmdas/simple/pmdasimple")); err != nil {
 		t.Fatal(err)
 	}
-	r.write("var/pmdas/simple/colours.pmchart", "#kmchart\nversion 1\n")
-	r.env = []string{"PATH=/usr/bin:/bin", "HOME=" + r.dir, "PCP_DIR=" + r.dir, "PMCD_SOCKET=" + r.dir + "/s", "PMCD_PORT=1", "TZ=UTC"}
+	r.Write("var/pmdas/simple/colours.pmchart", "#kmchart\nversion 1\n")
+	r.env = []string{"PATH=/usr/bin:/bin", "HOME=" + r.Path, "PCP_DIR=" + r.Path, "PMCD_SOCKET=" + r.Path + "/s", "PMCD_PORT=1", "TZ=UTC"}
 	r.env = append(r.env, covered()...)
 	return r
-}
-
-func (r *pcpTree) write(name, text string) {
-	r.t.Helper()
-	path := filepath.Join(r.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-func (r *pcpTree) read(name string) string {
-	r.t.Helper()
-	text, err := os.ReadFile(filepath.Join(r.dir, name))
-	if err != nil {
-		r.t.Error(err)
-	}
-	return string(text)
 }
 
 // run runs a program and returns its exit status and all that it prints, the same
 // wherever the tree is.
 func (r *pcpTree) run(stdin string, command ...string) (int, string) {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	r.T.Helper()
+	ctx, cancel := context.WithTimeout(r.T.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Env, cmd.Stdin, cmd.Dir = r.env, strings.NewReader(stdin), filepath.Join(r.dir, "var/pmdas/simple")
+	cmd.Env, cmd.Stdin, cmd.Dir = r.env, strings.NewReader(stdin), filepath.Join(r.Path, "var/pmdas/simple")
 	out, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	return cmd.ProcessState.ExitCode(), strings.ReplaceAll(string(out), r.dir, "$PCP_DIR")
+	return cmd.ProcessState.ExitCode(), strings.ReplaceAll(string(out), r.Path, "$PCP_DIR")
 }
 
 func (r *pcpTree) want(status int, want, stdin string, command ...string) {
-	r.t.Helper()
+	r.T.Helper()
 	got, out := r.run(stdin, command...)
 	if got != status {
-		r.t.Errorf("%q: exit status %d, want %d", command, got, status)
+		r.T.Errorf("%q: exit status %d, want %d", command, got, status)
 	}
 	if diff := cmp.Diff(want, out); diff != "" {
-		r.t.Errorf("%q (-want +got):\n%s", command, diff)
+		r.T.Errorf("%q (-want +got):\n%s", command, diff)
 	}
 }
 
 // collect starts the tree's collector.
 func (r *pcpTree) collect() {
-	r.t.Helper()
+	r.T.Helper()
 	if status, out := r.run("", r.pcp, "ns", "rebuild", "-u"); status != 0 {
-		r.t.Fatal(out)
+		r.T.Fatal(out)
 	}
 	ln, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	who, err := user.Current() // the collector keeps root, if we are root
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	ln.Close()
-	cmd := exec.Command(r.pcp, "pmcd", "-U", who.Username, "-p", port, "-s", r.dir+"/s", "-l", r.dir+"/log/pmcd/pmcd.log")
-	cmd.Env, cmd.Dir = slices.DeleteFunc(slices.Clone(r.env), func(s string) bool { return strings.HasPrefix(s, "PMCD_PORT=") }), r.dir
+	cmd := exec.Command(r.pcp, "pmcd", "-U", who.Username, "-p", port, "-s", r.Path+"/s", "-l", r.Path+"/log/pmcd/pmcd.log")
+	cmd.Env, cmd.Dir = slices.DeleteFunc(slices.Clone(r.env), func(s string) bool { return strings.HasPrefix(s, "PMCD_PORT=") }), r.Path
 	out, err := cmd.CombinedOutput() // until it is a daemon
-	r.t.Cleanup(r.endCollector)
+	r.T.Cleanup(r.endCollector)
 	if err != nil {
-		r.t.Fatalf("%v: %s", err, out)
+		r.T.Fatalf("%v: %s", err, out)
 	}
 	for range 200 {
 		if status, _ := r.run("", r.pcp, "probe", "pmcd.sighups"); status == 0 {
@@ -156,23 +138,23 @@ func (r *pcpTree) collect() {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	r.t.Fatal("the collector does not answer")
+	r.T.Fatal("the collector does not answer")
 }
 
 // endCollector ends the tree's collector and waits until it has gone.
 func (r *pcpTree) endCollector() {
-	log, _ := os.ReadFile(filepath.Join(r.dir, "log/pmcd/pmcd.log"))
-	if r.t.Failed() {
-		r.t.Logf("collector: %s", log)
+	log, _ := os.ReadFile(filepath.Join(r.Path, "log/pmcd/pmcd.log"))
+	if r.T.Failed() {
+		r.T.Logf("collector: %s", log)
 	}
-	path := filepath.Join(r.dir, "run/pmcd.pid")
+	path := filepath.Join(r.Path, "run/pmcd.pid")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || pid <= 1 {
-		r.t.Errorf("%s: %q", path, text)
+		r.T.Errorf("%s: %q", path, text)
 		return
 	}
 	syscall.Kill(pid, syscall.SIGTERM)
@@ -182,7 +164,7 @@ func (r *pcpTree) endCollector() {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	r.t.Errorf("the collector, process %d, does not end", pid)
+	r.T.Errorf("the collector, process %d, does not end", pid)
 }
 
 // TestInstallScripts installs and removes an agent with scripts as authors of agents
@@ -196,7 +178,7 @@ func TestInstallScripts(t *testing.T) {
 		t.Fatalf("agent scripts: exit status %d: %s", status, out)
 	}
 	for _, link := range []string{"var/pmns/Rebuild", "share/lib/lockpmns", "libexec/pminfo", "libexec/newhelp", "libexec/pmsleep"} {
-		if to, err := os.Readlink(filepath.Join(r.dir, link)); err != nil || to != r.pcp {
+		if to, err := os.Readlink(filepath.Join(r.Path, link)); err != nil || to != r.pcp {
 			t.Errorf("%s leads to %q, %v", link, to, err)
 		}
 	}
@@ -213,18 +195,18 @@ Check simple metrics have appeared ... 5 metrics and 9 values
 	access := "\n[access]\nallow hosts \"local:*\" : all;\n"
 	conf := func(line string) {
 		t.Helper()
-		want := "pmcd 2 dso pmcd_init /x/pmda_pmcd.so\n" + strings.ReplaceAll(line, "$PCP_DIR", r.dir) + access
-		if diff := cmp.Diff(want, r.read("etc/pmcd.conf")); diff != "" {
+		want := "pmcd 2 dso pmcd_init /x/pmda_pmcd.so\n" + strings.ReplaceAll(line, "$PCP_DIR", r.Path) + access
+		if diff := cmp.Diff(want, r.Read("etc/pmcd.conf")); diff != "" {
 			t.Errorf("pmcd.conf (-want +got):\n%s", diff)
 		}
 	}
 	r.want(0, domain+which+how+updated+"it is a daemon\n", "\n\n", "./Install")
 	conf("simple\t253\tpipe\tbinary\t$PCP_DIR/var/pmdas/simple/pmdasimple -d 253\n")
 	r.want(0, "simple.now 3\n", "", r.pcp, "probe", "simple.now")
-	if got := r.read("var/config/pmchart/colours"); got != "#kmchart\nversion 1\n" {
+	if got := r.Read("var/config/pmchart/colours"); got != "#kmchart\nversion 1\n" {
 		t.Errorf("view: %q", got)
 	}
-	r.want(0, "\nPMID 253.0.0 simple.numfetch:Counts how often the agent was asked.\n", "", r.pcp, "chkhelp", "-H", "-n", r.dir+"/var/pmns/root", "help", "simple.numfetch")
+	r.want(0, "\nPMID 253.0.0 simple.numfetch:Counts how often the agent was asked.\n", "", r.pcp, "chkhelp", "-H", "-n", r.Path+"/var/pmns/root", "help", "simple.numfetch")
 
 	// Installed again, as another kind, with the answers shown.
 	r.want(0, domain+which+"what\nMust choose one of daemon or dso, please try again\n"+which+"dso\n"+updated+"it is a dso\n", "what\ndso\n", "./Install", "-e")
@@ -236,7 +218,7 @@ Check simple metrics have gone away ... OK
 `
 	r.want(0, remove, "", "./Remove")
 	conf("")
-	if _, err := os.Stat(filepath.Join(r.dir, "var/config/pmchart/colours")); err == nil {
+	if _, err := os.Stat(filepath.Join(r.Path, "var/config/pmchart/colours")); err == nil {
 		t.Error("the view stays")
 	}
 	if status, out := r.run("", r.pcp, "probe", "simple"); status != 0 || out != "simple -12357 Unknown metric name\n" {
@@ -245,8 +227,8 @@ Check simple metrics have gone away ... OK
 	r.want(0, strings.Replace(remove, "done", "not found in Name Space, this is OK", 1), "", "./Remove")
 
 	// A socket, in place of an agent with the same domain.
-	r.write("etc/pmcd.conf", "pmcd 2 dso pmcd_init /x/pmda_pmcd.so\nother 253 dso trivial_init /x/x.so\n"+access)
-	status, out := r.run("daemon\nsocket\nUnix\n"+r.dir+"/agent\n", "./Install", "-Q")
+	r.Write("etc/pmcd.conf", "pmcd 2 dso pmcd_init /x/pmda_pmcd.so\nother 253 dso trivial_init /x/x.so\n"+access)
+	status, out := r.run("daemon\nsocket\nUnix\n"+r.Path+"/agent\n", "./Install", "-Q")
 	if !strings.Contains(out, "agent other with domain 253 gives way to agent simple with domain 253") || status != 0 {
 		t.Errorf("exit status %d: %s", status, out)
 	}
@@ -256,12 +238,12 @@ Check simple metrics have gone away ... OK
 // TestInstallScriptsRefuse checks that what cannot be done changes nothing.
 func TestInstallScriptsRefuse(t *testing.T) {
 	r := newPCPTree(t)
-	r.write("etc/pcp.env", "# another\n")
+	r.Write("etc/pcp.env", "# another\n")
 	r.want(1, "pcp agent scripts: $PCP_DIR/etc/pcp.env is there and not of this program; nothing is changed\n", "", r.pcp, "agent", "scripts")
-	if _, err := os.Stat(filepath.Join(r.dir, "share/lib/pmdaproc.sh")); err == nil {
+	if _, err := os.Stat(filepath.Join(r.Path, "share/lib/pmdaproc.sh")); err == nil {
 		t.Error("pmdaproc.sh was made")
 	}
-	os.Remove(filepath.Join(r.dir, "etc/pcp.env"))
+	os.Remove(filepath.Join(r.Path, "etc/pcp.env"))
 	if status, out := r.run("", r.pcp, "agent", "scripts"); status != 0 {
 		t.Fatal(out)
 	}
@@ -270,7 +252,7 @@ func TestInstallScriptsRefuse(t *testing.T) {
 	}
 	before := r.state()
 	install := func(text string) {
-		r.write("var/pmdas/simple/Install", "#!/bin/sh\n. $PCP_DIR/etc/pcp.env\n. $PCP_SHARE_DIR/lib/pmdaproc.sh\niam=simple\n"+text)
+		r.Write("var/pmdas/simple/Install", "#!/bin/sh\n. $PCP_DIR/etc/pcp.env\n. $PCP_SHARE_DIR/lib/pmdaproc.sh\niam=simple\n"+text)
 	}
 	for _, c := range []struct{ script, want string }{
 		{"daemon_opt=false; python_opt=true; pmdaSetup; pmdaInstall", "Error: agents in Perl and Python are not supported: they need modules of the C implementation\n"},
@@ -284,8 +266,8 @@ func TestInstallScriptsRefuse(t *testing.T) {
 		install(c.script + "\n")
 		r.want(1, c.want, "", "./Install")
 	}
-	if !strings.Contains(r.read("out"), "Error: PMDA's PMNS is bad") {
-		t.Errorf("a bad name space: %s", r.read("out"))
+	if !strings.Contains(r.Read("out"), "Error: PMDA's PMNS is bad") {
+		t.Errorf("a bad name space: %s", r.Read("out"))
 	}
 	r.want(1, "Install: -R is not supported: set PCP_DIR to work in another tree\n", "", "./Install", "-R", "/x")
 	r.want(1, "Usage: Install [-eQV] [-n namespace]\n", "", "./Install", "-x")
@@ -309,7 +291,7 @@ The collector is not running: agent simple starts when it does.
 func (r *pcpTree) state() map[string]string {
 	files := map[string]string{}
 	for _, dir := range []string{"etc", "var/pmns", "var/config"} {
-		filepath.WalkDir(filepath.Join(r.dir, dir), func(path string, d fs.DirEntry, err error) error {
+		filepath.WalkDir(filepath.Join(r.Path, dir), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
 				text, _ := os.ReadFile(path)
 				files[path] = string(text)
@@ -326,7 +308,7 @@ func TestChooseConfigFile(t *testing.T) {
 	if status, out := r.run("", r.pcp, "agent", "scripts"); status != 0 {
 		t.Fatal(out)
 	}
-	r.write("var/pmdas/simple/Install", `#!/bin/sh
+	r.Write("var/pmdas/simple/Install", `#!/bin/sh
 . $PCP_DIR/etc/pcp.env
 . $PCP_SHARE_DIR/lib/pmdaproc.sh
 iam=simple
@@ -335,7 +317,7 @@ pmdaChooseConfigFile
 read after
 echo "chosen: '$configfile', after it: $after"
 `)
-	r.write("sample.conf", "hour\n")
+	r.Write("sample.conf", "hour\n")
 	r.want(0, `Possible configuration files to choose from:
 [1] $PCP_DIR/sample.conf
 [2] Specify your own configuration file.
@@ -355,7 +337,7 @@ hour
 
 Use this configuration file? [y] chosen: '$PCP_DIR/var/config/simple/simple.conf', after it: more
 `, "7\n\ny\nmore\n", "./Install")
-	if got := r.read("var/config/simple/simple.conf"); got != "hour\n" {
+	if got := r.Read("var/config/simple/simple.conf"); got != "hour\n" {
 		t.Errorf("the file is %q", got)
 	}
 	_, out := r.run("4\nmore\n", "./Install")

@@ -98,13 +98,14 @@ func NeedSuite(t testing.TB) {
 	}
 }
 
-// Suite returns all archives of the installed QA suite, good and bad.
-func Suite(t testing.TB) []string {
+// Suite returns the archives of the installed QA suite, good and bad: all whose
+// folders are of archives, and those that match further patterns.
+func Suite(t testing.TB, more ...string) []string {
 	t.Helper()
 	NeedSuite(t)
 	var list []string
-	for _, pattern := range []string{"archives/*.meta*", "badarchives/*.meta*", "archives/*/*.meta*"} {
-		paths, _ := filepath.Glob(filepath.Join(SuiteRoot, pattern))
+	for _, pattern := range append([]string{"archives/*", "badarchives/*", "archives/*/*"}, more...) {
+		paths, _ := filepath.Glob(filepath.Join(SuiteRoot, pattern+".meta*"))
 		for _, p := range paths {
 			if base, _, ok := archive.BaseName(p); ok {
 				list = append(list, base)

@@ -162,16 +162,17 @@ func Compare(t testing.TB, c Call) string {
 	}
 	switch {
 	case !bytes.Equal(want.Out, got.Out):
-		return fmt.Sprintf("%s %q: output differs (-want +got)\n%s", c.Tool, c.Args, firstDifference(want.Out, got.Out))
+		return fmt.Sprintf("%s %q: output differs (-want +got)\n%s", c.Tool, c.Args, FirstDifference(want.Out, got.Out))
 	case !bytes.Equal(want.Err, got.Err):
-		return fmt.Sprintf("%s %q: messages differ (-want +got)\n%s", c.Tool, c.Args, firstDifference(want.Err, got.Err))
+		return fmt.Sprintf("%s %q: messages differ (-want +got)\n%s", c.Tool, c.Args, FirstDifference(want.Err, got.Err))
 	case want.Status != got.Status:
 		return fmt.Sprintf("%s %q: exit status %d, want %d", c.Tool, c.Args, got.Status, want.Status)
 	}
 	return ""
 }
 
-func firstDifference(a, b []byte) string {
+// FirstDifference returns the first line in which two texts differ, as each has it.
+func FirstDifference(a, b []byte) string {
 	la, lb := bytes.SplitAfter(a, []byte("\n")), bytes.SplitAfter(b, []byte("\n"))
 	for i := range max(len(la), len(lb)) {
 		var x, y []byte
@@ -195,10 +196,7 @@ const SuiteRoot = "/var/lib/pcp/testsuite"
 // PCP_TEST_LONG is set, else every nth that is not large, always the same.
 func Archives(t testing.TB, nth int) []string {
 	t.Helper()
-	oracle.Require(t)
-	if _, err := os.Stat(SuiteRoot); err != nil {
-		t.Skip("SKIPPED: the QA suite of PCP is not installed: ", err)
-	}
+	NeedSuite(t)
 	sizes := make(map[string]int64)
 	var list []string
 	for _, pattern := range []string{"archives/*", "badarchives/*", "archives/*/*", "tmparch/*"} {

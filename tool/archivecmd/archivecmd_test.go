@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/longtest"
+	"github.com/go-pcp/pcp/internal/testdir"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -138,23 +138,6 @@ func text(t testing.TB, base string) string {
 	return b.String()
 }
 
-func contents(t testing.TB, dir string) map[string]string {
-	t.Helper()
-	files := make(map[string]string)
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(p)
-		files[strings.TrimPrefix(p, dir+"/")] = string(b)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
 func TestList(t *testing.T) {
 	base := newArchive(t, archive.Version3, 3)
 	dir := filepath.Dir(base)
@@ -273,11 +256,11 @@ func TestConvert(t *testing.T) {
 		if set, err := archive.FindFiles(base + "7"); err != nil || len(set.Volumes) < 3 {
 			t.Errorf("-s 4K: %+v, %v", set, err)
 		}
-		before := contents(t, filepath.Dir(base))
+		before := testdir.Contents(t, filepath.Dir(base))
 		if out, status := command(t, "convert", base, base+"7"); status != 1 || !strings.Contains(out, "exist") {
 			t.Errorf("over another archive: %d %s", status, out)
 		}
-		if diff := cmp.Diff(before, contents(t, filepath.Dir(base))); diff != "" {
+		if diff := cmp.Diff(before, testdir.Contents(t, filepath.Dir(base))); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -346,12 +329,12 @@ func TestRepair(t *testing.T) {
 	} {
 		base := newArchive(t, 3, 100)
 		tt.damage(base)
-		before := contents(t, filepath.Dir(base))
+		before := testdir.Contents(t, filepath.Dir(base))
 		out, status := command(t, "repair", base, base+"r")
 		if status != tt.status || !strings.Contains(out, tt.note) {
 			t.Errorf("%s: status %d, want %d; no %q in %s", tt.name, status, tt.status, tt.note, out)
 		}
-		after := contents(t, filepath.Dir(base))
+		after := testdir.Contents(t, filepath.Dir(base))
 		for name, data := range before {
 			if after[name] != data {
 				t.Errorf("%s: %s is not what it was", tt.name, name)
@@ -402,7 +385,7 @@ func TestRepair(t *testing.T) {
 		if text(t, base) != text(t, base+"r") {
 			t.Errorf("%s: in place it is another archive", tt.name)
 		}
-		after = contents(t, filepath.Dir(base))
+		after = testdir.Contents(t, filepath.Dir(base))
 		for name, data := range before {
 			if after[strings.Replace(name, "a.", "a.damaged.", 1)] != data {
 				t.Errorf("%s: %s has no copy", tt.name, name)
@@ -423,7 +406,7 @@ func TestRepairStops(t *testing.T) {
 	if err := os.Truncate(base+".0", 3000); err != nil {
 		t.Fatal(err)
 	}
-	before := contents(t, filepath.Dir(base))
+	before := testdir.Contents(t, filepath.Dir(base))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, args := range [][]string{{base, base + "r"}, {"-i", base}} {
@@ -435,7 +418,7 @@ func TestRepairStops(t *testing.T) {
 		if status != 2 || !strings.Contains(b.String(), "canceled") {
 			t.Errorf("%q: %d %s", args, status, b.String())
 		}
-		if diff := cmp.Diff(before, contents(t, filepath.Dir(base))); diff != "" {
+		if diff := cmp.Diff(before, testdir.Contents(t, filepath.Dir(base))); diff != "" {
 			t.Errorf("%q: %s", args, diff)
 		}
 	}
@@ -454,7 +437,7 @@ func TestRepairKilled(t *testing.T) {
 		if err := os.Truncate(base+".0", 60001); err != nil {
 			t.Fatal(err)
 		}
-		before := contents(t, filepath.Dir(base))
+		before := testdir.Contents(t, filepath.Dir(base))
 		args := []string{base, base + "r"}
 		if i%2 == 1 {
 			args = []string{"-i", base}
@@ -476,7 +459,7 @@ func TestRepairKilled(t *testing.T) {
 		if cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
 			killed++
 		}
-		after := contents(t, filepath.Dir(base))
+		after := testdir.Contents(t, filepath.Dir(base))
 		for _, name := range []string{"a.0", "a.index", "a.meta"} {
 			if after[name] != before[name] && after[strings.Replace(name, "a.", "a.damaged.", 1)] != before[name] {
 				t.Errorf("%d: %s of the damaged archive is gone", i, name)
@@ -500,23 +483,23 @@ func TestRepairRefuses(t *testing.T) {
 	if err := os.WriteFile(base+"x.0.gz", []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := contents(t, filepath.Dir(base))
+	before := testdir.Contents(t, filepath.Dir(base))
 	for _, args := range [][]string{{base}, {base, base}, {base, base + "x"}, {base + "y", base + "z"}, {base, base + "/no/dir"}} {
 		if out, status := command(t, append([]string{"repair"}, args...)...); status != 2 {
 			t.Errorf("%q: %d %s", args, status, out)
 		}
-		if diff := cmp.Diff(before, contents(t, filepath.Dir(base))); diff != "" {
+		if diff := cmp.Diff(before, testdir.Contents(t, filepath.Dir(base))); diff != "" {
 			t.Errorf("%q: %s", args, diff)
 		}
 	}
 	if err := os.Truncate(base+".0", 140); err != nil {
 		t.Fatal(err)
 	}
-	before = contents(t, filepath.Dir(base))
+	before = testdir.Contents(t, filepath.Dir(base))
 	if out, status := command(t, "repair", base, base+"n"); status != 2 || !strings.Contains(out, "no record can be saved") {
 		t.Errorf("nothing left: %d %s", status, out)
 	}
-	if diff := cmp.Diff(before, contents(t, filepath.Dir(base))); diff != "" {
+	if diff := cmp.Diff(before, testdir.Contents(t, filepath.Dir(base))); diff != "" {
 		t.Errorf("nothing left: %s", diff)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/safefile"
 )
 
 // StateDir returns where this user's collectors keep their state:
@@ -92,10 +94,7 @@ func (e *Env) Announce(r *Running) (remove func(), err error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, strconv.Itoa(r.PID)+".json")
-	if err := os.WriteFile(path+".new", append(b, '\n'), 0o600); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := safefile.ReplaceBytes(path, append(b, '\n'), safefile.Replacement{Mode: 0o600, Uid: -1, Gid: -1}); err != nil {
 		return nil, err
 	}
 	return func() { os.Remove(path) }, nil

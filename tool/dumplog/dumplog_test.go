@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -14,33 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/longtest"
-	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/internal/twin"
 )
-
-const suiteRoot = "/var/lib/pcp/testsuite"
-
-// suite returns the archives of the installed QA suite, good and bad.
-func suite(t *testing.T) []string {
-	t.Helper()
-	oracle.Require(t)
-	if _, err := os.Stat(suiteRoot); err != nil {
-		t.Skip("SKIPPED: the QA suite of PCP is not installed: ", err)
-	}
-	var list []string
-	for _, pattern := range []string{"archives/*.meta*", "badarchives/*.meta*", "archives/*/*.meta*", "tmparch/*.meta*"} {
-		paths, _ := filepath.Glob(filepath.Join(suiteRoot, pattern))
-		for _, p := range paths {
-			if base, _, ok := archive.BaseName(p); ok {
-				list = append(list, base)
-			}
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
 
 // A result is what a tool did; out is cut where it gets too long to keep.
 type result struct {
@@ -109,24 +84,11 @@ func compareOnce(t *testing.T, env []string, args ...string) bool {
 	if bytes.Equal(c.out, ours.out) && bytes.Equal(c.err, ours.err) && c.status == ours.status {
 		return true
 	}
-	t.Logf("%q: status %d, ours %d\n%s", args, c.status, ours.status, firstDifference(c.out, ours.out))
+	t.Logf("%q: status %d, ours %d\n%s", args, c.status, ours.status, twin.FirstDifference(c.out, ours.out))
 	if !bytes.Equal(c.err, ours.err) {
 		t.Logf("messages:\n%sours:\n%s", c.err, ours.err)
 	}
 	return false
-}
-
-func firstDifference(a, b []byte) string {
-	la, lb := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
-	for i := range min(len(la), len(lb)) {
-		if !bytes.Equal(la[i], lb[i]) {
-			return fmt.Sprintf("line %d:\n%s\nours:\n%s", i+1, la[i], lb[i])
-		}
-	}
-	if len(la) != len(lb) {
-		return fmt.Sprintf("%d lines, ours %d", len(la), len(lb))
-	}
-	return "no difference in the output"
 }
 
 // different lists what may differ, with the reason. One that does not is a
@@ -143,7 +105,7 @@ var different = map[string]string{
 // PCP_TEST_LONG is set.
 func TestSuite(t *testing.T) {
 	options := []string{"-d", "-e", "-h", "-i", "-I", "-t", "-s", "-r", "-xxx"}
-	list := suite(t)
+	list := twin.Suite(t, "tmparch/*")
 	equal, all := 0, 0
 	for i, a := range list {
 		some := []string{"-L", options[i%len(options)]}
@@ -171,8 +133,8 @@ func TestSuite(t *testing.T) {
 
 // TestArguments compares what is said to all sorts of arguments.
 func TestArguments(t *testing.T) {
-	suite(t)
-	t.Chdir(filepath.Join(suiteRoot, "archives"))
+	twin.NeedSuite(t)
+	t.Chdir(filepath.Join(twin.SuiteRoot, "archives"))
 	for _, line := range []string{
 		"", "-?", "--version", "-q", "-v", "-v nosuch", "-v x y", "nosuch", "-S", "multi", "a,b", "/",
 		"sample-labels nosuch", "sample-labels nosuch sample.bin", "sample-labels sample",
@@ -191,10 +153,10 @@ func TestArguments(t *testing.T) {
 
 // TestMissingVolumes takes files away.
 func TestMissingVolumes(t *testing.T) {
-	suite(t)
+	twin.NeedSuite(t)
 	for _, gone := range []string{"0", "index", "4", "0 index", "3 index", "9", "0 1 2 3 4 5 6 7 8", "meta"} {
 		dir := t.TempDir()
-		paths, _ := filepath.Glob(filepath.Join(suiteRoot, "archives/ok-mv-bigbin.*"))
+		paths, _ := filepath.Glob(filepath.Join(twin.SuiteRoot, "archives/ok-mv-bigbin.*"))
 		for _, p := range paths {
 			if slices.Contains(strings.Fields(gone), strings.TrimPrefix(filepath.Ext(p), ".")) {
 				continue
@@ -218,8 +180,8 @@ func TestMissingVolumes(t *testing.T) {
 
 // TestWindows compares time windows, in several zones.
 func TestWindows(t *testing.T) {
-	suite(t)
-	a := filepath.Join(suiteRoot, "archives/20071023-08-06-36")
+	twin.NeedSuite(t)
+	a := filepath.Join(twin.SuiteRoot, "archives/20071023-08-06-36")
 	zones := []string{"UTC", "Australia/Sydney", "EST5EDT"}
 	specs := []string{
 		"1m", "+30s", "-10s", "5", "@22:07", "@00:00:30", "@22:07:30.5", "@Oct", "@x", "foo", "3x", "5min 1sec", "@Tue",

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/internal/longtest"
+	"github.com/go-pcp/pcp/internal/twin"
 	"github.com/go-pcp/pcp/tool/archivecmd"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/dumplog"
@@ -83,7 +84,7 @@ var derived = regexp.MustCompile(`.*\[511\.\d+\.\d+\]: domain of pmid .*\n`)
 // TestBadArchives gives the bad archives of the QA suite to all tools: each
 // ends, and verify or ls says that something is wrong where pmlogcheck does.
 func TestBadArchives(t *testing.T) {
-	for _, base := range suite(t) {
+	for _, base := range twin.Suite(t, "tmparch/*") {
 		if !strings.Contains(base, "/badarchives/") || !small(base) && !longtest.Enabled() {
 			continue
 		}

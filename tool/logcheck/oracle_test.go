@@ -7,33 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/internal/twin"
 )
-
-const suiteRoot = "/var/lib/pcp/testsuite"
-
-// suite returns the archives of the installed QA suite, good and bad.
-func suite(t *testing.T) []string {
-	t.Helper()
-	oracle.Require(t)
-	if _, err := os.Stat(suiteRoot); err != nil {
-		t.Skip("SKIPPED: the QA suite of PCP is not installed: ", err)
-	}
-	var list []string
-	for _, pattern := range []string{"archives/*.meta*", "badarchives/*.meta*", "archives/*/*.meta*", "tmparch/*.meta*"} {
-		paths, _ := filepath.Glob(filepath.Join(suiteRoot, pattern))
-		for _, p := range paths {
-			if base, _, ok := archive.BaseName(p); ok {
-				list = append(list, base)
-			}
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
 
 // small reports whether an archive is checked in no time.
 func small(base string) bool {
@@ -67,7 +44,7 @@ func TestSuite(t *testing.T) {
 	options := [][]string{nil, {"-v"}, {"-l", "-z"}, {"-m", "-Z", "EST5EDT"}, {"-w", "-v"}, {"-S", "+1min", "-T", "+10min"}, {"-S", "+20sec"}}
 	all := longtest.Enabled()
 	equal := 0
-	for i, a := range suite(t) {
+	for i, a := range twin.Suite(t, "tmparch/*") {
 		some := options
 		if !all {
 			if bad := strings.Contains(a, "/badarchives/"); !small(a) || !bad && i%4 != 0 {
@@ -76,8 +53,8 @@ func TestSuite(t *testing.T) {
 			some = options[i%len(options):][:1]
 		}
 		for _, opts := range some {
-			args := append(slices.Clone(opts), strings.TrimPrefix(a, suiteRoot+"/"))
-			c, ours := runTool(t, false, suiteRoot, args...), runTool(t, true, suiteRoot, args...)
+			args := append(slices.Clone(opts), strings.TrimPrefix(a, twin.SuiteRoot+"/"))
+			c, ours := runTool(t, false, twin.SuiteRoot, args...), runTool(t, true, twin.SuiteRoot, args...)
 			if c != ours {
 				t.Errorf("%q: %+v\nours: %+v", args, c, ours)
 				continue
@@ -91,7 +68,7 @@ func TestSuite(t *testing.T) {
 // TestArguments compares what both make of their arguments.
 func TestArguments(t *testing.T) {
 	oracle.Require(t)
-	good := filepath.Join(suiteRoot, "archives")
+	good := filepath.Join(twin.SuiteRoot, "archives")
 	if _, err := os.Stat(filepath.Join(good, "ok-foo.meta")); err != nil {
 		t.Skip("SKIPPED: the QA suite of PCP is not installed: ", err)
 	}
@@ -139,7 +116,7 @@ func copyArchive(t *testing.T, names ...string) string {
 	oracle.Require(t)
 	dir := t.TempDir()
 	for _, name := range names {
-		paths, _ := filepath.Glob(filepath.Join(suiteRoot, "archives", name+".*"))
+		paths, _ := filepath.Glob(filepath.Join(twin.SuiteRoot, "archives", name+".*"))
 		if len(paths) == 0 {
 			t.Skip("SKIPPED: the QA suite of PCP is not installed: no ", name)
 		}

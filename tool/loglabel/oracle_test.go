@@ -1,7 +1,6 @@
 package loglabel
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,10 +11,9 @@ import (
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testdir"
 	"github.com/go-pcp/pcp/internal/twin"
 )
-
-const suiteRoot = "/var/lib/pcp/testsuite"
 
 // archives returns directories with a copy each of archives of the QA suite.
 func archives(t *testing.T, paths ...string) []string {
@@ -23,7 +21,7 @@ func archives(t *testing.T, paths ...string) []string {
 	oracle.Require(t)
 	var list []string
 	for _, p := range paths {
-		files, _ := filepath.Glob(filepath.Join(suiteRoot, p+".*"))
+		files, _ := filepath.Glob(filepath.Join(twin.SuiteRoot, p+".*"))
 		if len(files) == 0 {
 			t.Skip("SKIPPED: the QA suite of PCP is not installed: no ", p)
 		}
@@ -53,24 +51,7 @@ type result struct {
 func runTool(t *testing.T, ours bool, dir string, args ...string) result {
 	t.Helper()
 	r := twin.Call{Tool: "pmloglabel", Dir: dir, Args: args}.Run(t, ours)
-	return result{string(r.Out), string(r.Err), r.Status, contents(t, dir)}
-}
-
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files := make(map[string]string)
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(p)
-		files[strings.TrimPrefix(p, dir+"/")] = string(b)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
+	return result{string(r.Out), string(r.Err), r.Status, testdir.Contents(t, dir)}
 }
 
 // TestOracle compares what both say and do to good and bad archives, to every
@@ -146,7 +127,7 @@ func TestSafety(t *testing.T) {
 		{"badarchives/541380", []string{"-h", "bozo", "-p", "5"}}, // and still none
 	} {
 		dir := archives(t, tt.path)[0]
-		before := contents(t, dir)
+		before := testdir.Contents(t, dir)
 		r := runTool(t, true, dir, append(tt.args, filepath.Base(tt.path))...)
 		if diff := cmp.Diff(before, r.Files); diff != "" || r.Status != notDone || !strings.Contains(r.Err, "Failed ") {
 			t.Errorf("%s %q: %d %q\n%s", tt.path, tt.args, r.Status, r.Err, diff)

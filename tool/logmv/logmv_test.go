@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testdir"
 	"github.com/go-pcp/pcp/internal/twin"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -51,23 +51,6 @@ func newArchive(t *testing.T, dir string) {
 	}
 }
 
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files := make(map[string]string)
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(p)
-		files[strings.TrimPrefix(p, dir+"/")] = string(b)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
 type result struct {
 	Out, Err string
 	Status   int
@@ -77,7 +60,7 @@ type result struct {
 func runTool(t *testing.T, ours bool, dir string, args ...string) result {
 	t.Helper()
 	r := twin.Call{Tool: "pmlogmv", Dir: dir, Args: args}.Run(t, ours)
-	return result{string(r.Out), string(r.Err), r.Status, contents(t, dir)}
+	return result{string(r.Out), string(r.Err), r.Status, testdir.Contents(t, dir)}
 }
 
 // TestOracle compares what both say and do.
@@ -136,7 +119,7 @@ func TestInterrupted(t *testing.T) {
 	for stop := range 6 {
 		dir := t.TempDir()
 		newArchive(t, dir)
-		before := contents(t, dir)
+		before := testdir.Contents(t, dir)
 		ctx, cancel := context.WithCancelCause(context.Background())
 		var b bytes.Buffer
 		m, parts := newMover(ctx, dir, &b)
@@ -158,7 +141,7 @@ func TestInterrupted(t *testing.T) {
 			for name, data := range before {
 				want[strings.Replace(name, "foo", "bar", 1)] = data
 			}
-			if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
+			if diff := cmp.Diff(want, testdir.Contents(t, dir)); diff != "" {
 				t.Errorf("interrupted at the end: %s", diff)
 			}
 			continue
@@ -167,7 +150,7 @@ func TestInterrupted(t *testing.T) {
 			t.Fatalf("interrupted at file %d, but went on", stop)
 		}
 		m.undo()
-		if diff := cmp.Diff(before, contents(t, dir)); diff != "" || !strings.HasPrefix(b.String(), "Caught signal 15\n") {
+		if diff := cmp.Diff(before, testdir.Contents(t, dir)); diff != "" || !strings.HasPrefix(b.String(), "Caught signal 15\n") {
 			t.Errorf("interrupted at file %d: %s\n%s", stop, b.String(), diff)
 		}
 	}
@@ -177,7 +160,7 @@ func TestInterrupted(t *testing.T) {
 func TestCopy(t *testing.T) {
 	dir := t.TempDir()
 	newArchive(t, dir)
-	before := contents(t, dir)
+	before := testdir.Contents(t, dir)
 	if err := os.Chmod(dir+"/foo.1", 0o440); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +178,7 @@ func TestCopy(t *testing.T) {
 	for name, data := range before {
 		want[strings.Replace(name, "foo", "bar", 1)] = data
 	}
-	if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
+	if diff := cmp.Diff(want, testdir.Contents(t, dir)); diff != "" {
 		t.Error(diff)
 	}
 	if st, err := os.Stat(dir + "/bar.1"); err != nil || st.Mode().Perm() != 0o440 {
@@ -231,8 +214,8 @@ func TestCopyFails(t *testing.T) {
 		if want := strings.ReplaceAll(want, "DIR", dir); b.String() != want {
 			t.Errorf("%s to %s: %q, want %q", src, dst, b.String(), want)
 		}
-		if len(m.made) > 0 || len(contents(t, dir)) != 1 {
-			t.Errorf("%s to %s: left %q, of which made %q", src, dst, contents(t, dir), m.made)
+		if len(m.made) > 0 || len(testdir.Contents(t, dir)) != 1 {
+			t.Errorf("%s to %s: left %q, of which made %q", src, dst, testdir.Contents(t, dir), m.made)
 		}
 	}
 	f("none", "new", "pmlogcp: cannot open DIR/none: No such file or directory\npmlogcp: copy DIR/none -> DIR/new failed\n")
@@ -244,7 +227,7 @@ func TestCopyFails(t *testing.T) {
 func TestOthers(t *testing.T) {
 	dir := t.TempDir()
 	newArchive(t, dir)
-	before := contents(t, dir)
+	before := testdir.Contents(t, dir)
 	run := func(c *cli.Command, args ...string) string {
 		t.Helper()
 		var b bytes.Buffer
@@ -263,14 +246,14 @@ func TestOthers(t *testing.T) {
 		t.Errorf("pmlogls: %q, want %q", got, want)
 	}
 	run(CopyCommand, dir+"/foo", dir+"/bar")
-	if got := len(contents(t, dir)); got != 10 {
+	if got := len(testdir.Contents(t, dir)); got != 10 {
 		t.Errorf("pmlogcp: %d files, want 10", got)
 	}
 	if err := os.Mkdir(dir+"/sub", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	run(Command, dir+"/bar", dir+"/sub")
-	got := contents(t, dir)
+	got := testdir.Contents(t, dir)
 	for name, data := range before {
 		if got[name] != data || got["sub/"+strings.Replace(name, "foo", "bar", 1)] != data {
 			t.Errorf("%s is not there twice: %q", name, slices.Sorted(maps.Keys(got)))

@@ -16,61 +16,41 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testdir"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // A tree is an installation in a folder of its own, without any file of the C
 // implementation.
 type tree struct {
-	t    testing.TB
-	dir  string
+	testdir.Dir
 	vars map[string]string
 }
 
 func newTree(t testing.TB) *tree {
 	t.Helper()
-	r := &tree{t: t, dir: t.TempDir()}
+	r := &tree{Dir: testdir.Dir{T: t, Path: t.TempDir()}}
 	conf := ""
 	for name, path := range map[string]string{
 		"PCP_VAR_DIR": "var", "PCP_SHARE_DIR": "share", "PCP_RUN_DIR": "run", "PCP_PMCDCONF_PATH": "pmcd.conf", "PCP_TMPFILE_DIR": "tmp",
 	} {
-		conf += name + "=" + filepath.Join(r.dir, path) + "\n"
+		conf += name + "=" + filepath.Join(r.Path, path) + "\n"
 	}
-	r.write("pcp.conf", conf)
-	r.write("tmp/x", "")
-	r.write("var/pmns/root_linux", "root {\n\tmem\n}\nmem {\n\tfree\t60:1:1\n}\n")
-	r.write("var/pmns/root_pmcd", "root {\n\tpmcd\n}\npmcd {\n\tversion\t2:0:0\n}\n")
-	r.write("var/pmns/root_xfs", "root {\n\txfs\n}\nxfs {\n\tlog\t11:0:0\n}\n")
-	r.write("var/pmns/stdpmid.pcp", "# name number\nPMCD\t2\nLINUX\t60\n")
-	r.write("var/pmns/stdpmid.local", "#EXAMPLE 123\nMINE  400\n")
-	r.write("pmcd.conf", "pmcd 2 dso pmcd_init pmda_pmcd.so\nlinux\t60 pipe binary x\n#xfs 11\n")
-	r.vars = map[string]string{"PCP_CONF": filepath.Join(r.dir, "pcp.conf")}
+	r.Write("pcp.conf", conf)
+	r.Write("tmp/x", "")
+	r.Write("var/pmns/root_linux", "root {\n\tmem\n}\nmem {\n\tfree\t60:1:1\n}\n")
+	r.Write("var/pmns/root_pmcd", "root {\n\tpmcd\n}\npmcd {\n\tversion\t2:0:0\n}\n")
+	r.Write("var/pmns/root_xfs", "root {\n\txfs\n}\nxfs {\n\tlog\t11:0:0\n}\n")
+	r.Write("var/pmns/stdpmid.pcp", "# name number\nPMCD\t2\nLINUX\t60\n")
+	r.Write("var/pmns/stdpmid.local", "#EXAMPLE 123\nMINE  400\n")
+	r.Write("pmcd.conf", "pmcd 2 dso pmcd_init pmda_pmcd.so\nlinux\t60 pipe binary x\n#xfs 11\n")
+	r.vars = map[string]string{"PCP_CONF": filepath.Join(r.Path, "pcp.conf")}
 	return r
-}
-
-func (r *tree) write(name, text string) {
-	r.t.Helper()
-	path := filepath.Join(r.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-func (r *tree) read(name string) string {
-	r.t.Helper()
-	text, err := os.ReadFile(filepath.Join(r.dir, name))
-	if err != nil {
-		r.t.Error(err)
-	}
-	return string(text)
 }
 
 // run runs a command and returns its exit status and all that it prints.
 func (r *tree) run(c *cli.Command, args ...string) (int, string) {
-	r.t.Helper()
+	r.T.Helper()
 	var out bytes.Buffer
 	status := c.Run(context.Background(), &cli.Env{
 		Name: "pcp " + c.Name, Args: args, Stdout: &out, Stderr: &out, Command: c,
@@ -81,43 +61,43 @@ func (r *tree) run(c *cli.Command, args ...string) (int, string) {
 
 // want runs a command that must succeed, and whose output must have each part.
 func (r *tree) want(status int, parts []string, args ...string) {
-	r.t.Helper()
+	r.T.Helper()
 	got, out := r.run(Command, args...)
 	if got != status {
-		r.t.Errorf("%q: exit status %d, want %d: %s", args, got, status, out)
+		r.T.Errorf("%q: exit status %d, want %d: %s", args, got, status, out)
 	}
 	for _, part := range parts {
 		if !strings.Contains(out, part) {
-			r.t.Errorf("%q prints %q, without %q", args, out, part)
+			r.T.Errorf("%q prints %q, without %q", args, out, part)
 		}
 	}
 	if len(parts) == 0 && out != "" {
-		r.t.Errorf("%q prints %q", args, out)
+		r.T.Errorf("%q prints %q", args, out)
 	}
 }
 
 func (r *tree) has(file, name string, want bool) {
-	r.t.Helper()
-	t, err := load(&cli.Env{Stderr: os.Stderr, Stdout: os.Stderr, Getenv: func(n string) string { return r.vars[n] }}, filepath.Join(r.dir, file), true)
+	r.T.Helper()
+	t, err := load(&cli.Env{Stderr: os.Stderr, Stdout: os.Stderr, Getenv: func(n string) string { return r.vars[n] }}, filepath.Join(r.Path, file), true)
 	if err != nil {
-		r.t.Error(err)
+		r.T.Error(err)
 		return
 	}
 	if _, err := t.Lookup(name); (err == nil) != want {
-		r.t.Errorf("%s: %s: %v, want it there: %v", file, name, err, want)
+		r.T.Errorf("%s: %s: %v, want it there: %v", file, name, err, want)
 	}
 }
 
 func TestRebuild(t *testing.T) {
 	r := newTree(t)
 	r.want(0, []string{"dry run", "merging the following PMNS files", "root root_linux root_pmcd\n", "+ mv root.new root"}, "rebuild", "-n")
-	if _, err := os.Stat(filepath.Join(r.dir, "var/pmns/root")); err == nil {
+	if _, err := os.Stat(filepath.Join(r.Path, "var/pmns/root")); err == nil {
 		t.Error("a dry run made the name space")
 	}
 	r.want(0, []string{"skipping root_xfs as xfs PMDA is not in pmcd.conf", "new PMNS", "no collector is told"}, "rebuild", "-v")
 	r.has("var/pmns/root", "mem.free", true)
 	r.has("var/pmns/root", "xfs.log", false)
-	if got := r.read("var/pmns/stdpmid"); !strings.Contains(got, "#define PMCD\t2\n#define LINUX\t60\n#define MINE\t400\n") {
+	if got := r.Read("var/pmns/stdpmid"); !strings.Contains(got, "#define PMCD\t2\n#define LINUX\t60\n#define MINE\t400\n") {
 		t.Errorf("stdpmid: %s", got)
 	}
 	r.want(0, []string{"PMNS is unchanged."}, "rebuild", "-v")
@@ -127,7 +107,7 @@ func TestRebuild(t *testing.T) {
 	r.has("var/pmns/root.prev", "xfs.log", false)
 
 	// A name that is gone from the files stays, until -u.
-	r.write("var/pmns/root_linux", "root {\n\tmem\n}\nmem {\n\tutil\t60:1:2\n}\n")
+	r.Write("var/pmns/root_linux", "root {\n\tmem\n}\nmem {\n\tutil\t60:1:2\n}\n")
 	r.want(0, []string{"updated.", "root.prev"}, "rebuild", "-v")
 	r.has("var/pmns/root", "mem.free", true)
 	r.has("var/pmns/root", "mem.util", true)
@@ -136,23 +116,23 @@ func TestRebuild(t *testing.T) {
 	r.has("var/pmns/root", "mem.util", true)
 
 	// On a mistake nothing changes.
-	before := r.read("var/pmns/root")
-	r.write("var/pmns/root_pmcd", "root {\n\tpmcd\n")
+	before := r.Read("var/pmns/root")
+	r.Write("var/pmns/root_pmcd", "root {\n\tpmcd\n")
 	r.want(1, []string{"pmnsmerge failed", "\"root\" has not been changed"}, "rebuild")
-	if r.read("var/pmns/root") != before {
+	if r.Read("var/pmns/root") != before {
 		t.Error("root changed")
 	}
-	r.write("var/pmns/root_pmcd", "root {\n\tpmcd\n}\npmcd {\n\tversion\t2:0:0\n}\n")
-	r.write("var/pmns/stdpmid.local", "OTHER 60\n")
+	r.Write("var/pmns/root_pmcd", "root {\n\tpmcd\n}\npmcd {\n\tversion\t2:0:0\n}\n")
+	r.Write("var/pmns/stdpmid.local", "OTHER 60\n")
 	r.want(1, []string{`duplicate for domain number "60" ... LINUX and OTHER`}, "rebuild")
-	r.write("var/pmns/stdpmid.local", "LINUX 61\nX y\n")
+	r.Write("var/pmns/stdpmid.local", "LINUX 61\nX y\n")
 	r.want(1, []string{"line 2: want a name and a number from 1 to 510"}, "stdpmid")
 	r.want(1, []string{"Usage"}, "rebuild", "more")
 	r.want(1, []string{"unknown command"}, "rebuilt")
-	if left, _ := filepath.Glob(filepath.Join(r.dir, "var/pmns/*.lock")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(r.Path, "var/pmns/*.lock")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
-	if left, _ := filepath.Glob(filepath.Join(r.dir, "var/pmns/*.tmp")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(r.Path, "var/pmns/*.tmp")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 }
@@ -160,22 +140,22 @@ func TestRebuild(t *testing.T) {
 func TestReplace(t *testing.T) {
 	r := newTree(t)
 	r.want(0, nil, "rebuild")
-	sub := filepath.Join(r.dir, "sub")
-	r.write("sub", "mem {\n\tother\t60:1:9\n}\n")
+	sub := filepath.Join(r.Path, "sub")
+	r.Write("sub", "mem {\n\tother\t60:1:9\n}\n")
 	r.want(0, nil, "replace", "mem", sub)
 	r.has("var/pmns/root", "mem.free", false)
 	r.has("var/pmns/root", "mem.other", true)
 	r.has("var/pmns/root", "pmcd.version", true)
-	if r.read("var/pmns/mem") != "mem {\n\tother\t60:1:9\n}\n" {
+	if r.Read("var/pmns/mem") != "mem {\n\tother\t60:1:9\n}\n" {
 		t.Error("the subtree is not kept")
 	}
-	before := r.read("var/pmns/root")
-	r.write("sub", "mem {\n\tother\t60:1\n}\n")
+	before := r.Read("var/pmns/root")
+	r.Write("sub", "mem {\n\tother\t60:1\n}\n")
 	r.want(1, []string{"pmLoadASCIINameSpace"}, "replace", "mem", sub)
 	r.want(1, []string{"can't read replacement"}, "replace", "mem", sub+"x")
 	r.want(1, []string{"namespace doesn't exist"}, "replace", "-n", sub+"x", "mem", sub)
 	r.want(1, []string{"Usage"}, "replace", "mem")
-	if r.read("var/pmns/root") != before {
+	if r.Read("var/pmns/root") != before {
 		t.Error("root changed")
 	}
 }
@@ -185,7 +165,7 @@ func TestReplace(t *testing.T) {
 func TestTogether(t *testing.T) {
 	r := newTree(t)
 	r.want(0, nil, "rebuild")
-	root := filepath.Join(r.dir, "var/pmns/root")
+	root := filepath.Join(r.Path, "var/pmns/root")
 	var wg, reading sync.WaitGroup
 	done := make(chan struct{})
 	reading.Go(func() {
@@ -200,9 +180,9 @@ func TestTogether(t *testing.T) {
 	})
 	const n = 8
 	for i := range n {
-		r.write(fmt.Sprintf("add%d", i), fmt.Sprintf("a%d {\n\tx\t%d:0:1\n}\n", i, 100+i))
+		r.Write(fmt.Sprintf("add%d", i), fmt.Sprintf("a%d {\n\tx\t%d:0:1\n}\n", i, 100+i))
 		wg.Go(func() {
-			if status, out := r.run(AddCommand, "-n", root, filepath.Join(r.dir, fmt.Sprintf("add%d", i))); status != 0 {
+			if status, out := r.run(AddCommand, "-n", root, filepath.Join(r.Path, fmt.Sprintf("add%d", i))); status != 0 {
 				t.Errorf("pmnsadd: %d %s", status, out)
 			}
 		})
@@ -258,12 +238,12 @@ func TestLock(t *testing.T) {
 
 	r := newTree(t)
 	r.want(0, nil, "lock")
-	if text := r.read("var/pmns/root.lock"); text != fmt.Sprintf("%d %s\n", os.Getppid(), lockTag) {
+	if text := r.Read("var/pmns/root.lock"); text != fmt.Sprintf("%d %s\n", os.Getppid(), lockTag) {
 		t.Errorf("lock: %q", text)
 	}
 	r.want(0, nil, "unlock")
 	r.want(0, nil, "unlock")
-	other := filepath.Join(r.dir, "var/pmns/other")
+	other := filepath.Join(r.Path, "var/pmns/other")
 	r.want(0, nil, "lock", other)
 	if _, err := os.Stat(other + ".lock"); err != nil {
 		t.Error(err)
@@ -274,16 +254,16 @@ func TestLock(t *testing.T) {
 
 func TestScripts(t *testing.T) {
 	r := newTree(t)
-	r.write("share/lib/lockpmns", "#!/bin/sh\n")
-	r.write("program", "x")
-	target := filepath.Join(r.dir, "program")
+	r.Write("share/lib/lockpmns", "#!/bin/sh\n")
+	r.Write("program", "x")
+	target := filepath.Join(r.Path, "program")
 	r.want(0, []string{"var/pmns/Rebuild\n", "share/lib/lockpmns: is there already", "share/lib/unlockpmns\n"}, "scripts", "-t", target)
 	for _, name := range []string{"var/pmns/Rebuild", "var/pmns/Make.stdpmid", "share/lib/unlockpmns", "share/lib/ReplacePmnsSubtree"} {
-		if to, err := os.Readlink(filepath.Join(r.dir, name)); err != nil || to != target {
+		if to, err := os.Readlink(filepath.Join(r.Path, name)); err != nil || to != target {
 			t.Errorf("%s leads to %q, %v", name, to, err)
 		}
 	}
-	if text := r.read("share/lib/lockpmns"); text != "#!/bin/sh\n" {
+	if text := r.Read("share/lib/lockpmns"); text != "#!/bin/sh\n" {
 		t.Errorf("lockpmns: %q", text)
 	}
 	if _, out := r.run(Command, "scripts", "-t", target); strings.Count(out, "\n") != 1 {
@@ -291,12 +271,12 @@ func TestScripts(t *testing.T) {
 	}
 
 	// A target is meant as seen from here, not from where the link is.
-	t.Chdir(r.dir)
-	if err := os.Remove(filepath.Join(r.dir, "var/pmns/Rebuild")); err != nil {
+	t.Chdir(r.Path)
+	if err := os.Remove(filepath.Join(r.Path, "var/pmns/Rebuild")); err != nil {
 		t.Fatal(err)
 	}
 	r.run(Command, "scripts", "-t", "program")
-	if to, err := os.Readlink(filepath.Join(r.dir, "var/pmns/Rebuild")); err != nil || !filepath.IsAbs(to) {
+	if to, err := os.Readlink(filepath.Join(r.Path, "var/pmns/Rebuild")); err != nil || !filepath.IsAbs(to) {
 		t.Errorf("with a relative target Rebuild leads to %q, %v", to, err)
 	}
 }
@@ -311,13 +291,13 @@ func TestOracleRebuild(t *testing.T) {
 	theirs, ours := newTree(t), newTree(t)
 	if text, err := os.ReadFile("/usr/lib/pcp/pmns/Make.stdpmid"); err != nil {
 		t.Fatal(err)
-	} else if err := os.WriteFile(filepath.Join(theirs.dir, "var/pmns/Make.stdpmid"), text, 0o755); err != nil {
+	} else if err := os.WriteFile(filepath.Join(theirs.Path, "var/pmns/Make.stdpmid"), text, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	both := func(args ...string) {
 		t.Helper()
 		cmd := exec.Command(script, args...)
-		cmd.Dir = filepath.Join(theirs.dir, "var/pmns")
+		cmd.Dir = filepath.Join(theirs.Path, "var/pmns")
 		cmd.Env = append(oracle.Env(), "PMCD_PORT=1", "PMCD_SOCKET=/nonexistent", "PCP_SYSLOG_PROG=true")
 		out, err := cmd.CombinedOutput()
 		status, mine := ours.run(Command, append([]string{"rebuild"}, args...)...)
@@ -327,7 +307,7 @@ func TestOracleRebuild(t *testing.T) {
 		if !strings.HasSuffix(strings.Join(args, ""), "v") && len(out) > 0 != (len(mine) > 0) {
 			t.Errorf("%q: %s\n%s", args, out, mine)
 		}
-		if diff := cmp.Diff(theirs.read("var/pmns/root"), ours.read("var/pmns/root")); diff != "" {
+		if diff := cmp.Diff(theirs.Read("var/pmns/root"), ours.Read("var/pmns/root")); diff != "" {
 			t.Errorf("%q: root (-theirs +ours):\n%s", args, diff)
 		}
 		for _, phrase := range []string{"PMNS is unchanged.", "updated.", "new PMNS", "previous version saved", "merging the following"} {
@@ -337,19 +317,19 @@ func TestOracleRebuild(t *testing.T) {
 		}
 	}
 	both("-o")
-	if diff := cmp.Diff(defines(theirs.read("var/pmns/stdpmid")), defines(ours.read("var/pmns/stdpmid"))); diff != "" {
+	if diff := cmp.Diff(defines(theirs.Read("var/pmns/stdpmid")), defines(ours.Read("var/pmns/stdpmid"))); diff != "" {
 		t.Errorf("stdpmid (-theirs +ours):\n%s", diff)
 	}
 	both("-ov")
 	for _, r := range []*tree{theirs, ours} {
-		r.write("var/pmns/root_linux", "#define _DATESTAMP 20200101\nroot {\n\tmem\n\tcpu\t60:3:3\n}\nmem {\n\tutil\t60:1:2\n\tfree\t60:9:9\n}\n")
+		r.Write("var/pmns/root_linux", "#define _DATESTAMP 20200101\nroot {\n\tmem\n\tcpu\t60:3:3\n}\nmem {\n\tutil\t60:1:2\n\tfree\t60:9:9\n}\n")
 	}
 	both("-ov")
 	both("-ov")
 	both("-ou")
 	both("-os")
 	for _, r := range []*tree{theirs, ours} {
-		r.write("var/pmns/root_linux", "root {\n\tmem\n}\n")
+		r.Write("var/pmns/root_linux", "root {\n\tmem\n}\n")
 	}
 	both("-o")
 }
