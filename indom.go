@@ -34,14 +34,6 @@ func (d InDom) Domain() int { return int(d >> 22 & MaxDomain) }
 // Serial returns the serial field (pmInDom_serial).
 func (d InDom) Serial() int { return int(d & MaxSerial) }
 
-// WithDomain returns d with its domain replaced; InDomNull stays as it is.
-func (d InDom) WithDomain(domain int) InDom {
-	if d == InDomNull {
-		return d
-	}
-	return NewInDom(domain, d.Serial())
-}
-
 // String prints d as the tools do: 60.3, or PM_INDOM_NULL (pmInDomStr).
 func (d InDom) String() string {
 	if d == InDomNull {

@@ -38,11 +38,6 @@ func (id PMID) Cluster() int { return int(id >> 10 & MaxCluster) }
 // Item returns the item field (pmID_item).
 func (id PMID) Item() int { return int(id & MaxItem) }
 
-// WithDomain returns id with its domain replaced.
-func (id PMID) WithDomain(domain int) PMID {
-	return id&^(MaxDomain<<22) | PMID(uint32(domain)&MaxDomain<<22)
-}
-
 // IsDynamicRoot reports whether id stands for a whole subtree that the agent
 // whose domain is id.Cluster() resolves at run time (IS_DYNAMIC_ROOT).
 func (id PMID) IsDynamicRoot() bool { return id.Domain() == DomainDynamic && id.Item() == 0 }

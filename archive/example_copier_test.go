@@ -8,8 +8,37 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 )
+
+// recordTwo writes an archive of two metrics.
+func recordTwo(path string) error {
+	w, err := archive.Create(path, archive.WriterConfig{Label: archive.Label{Host: "dark.example.com", TimeZone: "UTC"}})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	procs := pcp.Desc{PMID: pcp.NewPMID(60, 2, 3), Type: pcp.TypeU32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}
+	if err := w.Desc(procs, "kernel.all.nprocs", "nprocs"); err != nil {
+		return err
+	}
+	uname := pcp.Desc{PMID: pcp.NewPMID(60, 12, 5), Type: pcp.TypeString, InDom: pcp.InDomNull, Sem: pcp.SemDiscrete}
+	if err := w.Desc(uname, "kernel.uname"); err != nil {
+		return err
+	}
+	for i := range 3 {
+		res := pcp.Result{Time: pcp.Timestamp{Sec: int64(1000 + 10*i)}}
+		res.AddSet(procs.PMID)
+		res.Add(pcp.Uint32Value(uint32(100 + i)))
+		res.AddSet(uname.PMID)
+		res.Add(pcp.StringValue("dark 6.1"))
+		if err := w.WriteResult(&res); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
 
 // A copy of an archive without a metric, in which another one has a new name.
 func ExampleCopier() {
@@ -18,13 +47,12 @@ func ExampleCopier() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	m := small(archive.Version3)
-	base := filepath.Join(dir, "small")
-	for suffix, b := range map[string][]byte{".meta": m.meta, ".0": m.data, ".index": m.index} {
-		os.WriteFile(base+suffix, b, 0o666)
+	path := filepath.Join(dir, "20260101") // or that of an archive of pmlogger
+	if err := recordTwo(path); err != nil {
+		log.Fatal(err)
 	}
 
-	a, err := archive.Open(base)
+	a, err := archive.Open(path)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,7 +82,7 @@ func ExampleCopier() {
 			if m.Desc.PMID == drop {
 				continue
 			}
-			m.Names = append(m.Names, "my.load")
+			m.Names = append(m.Names, "my.nprocs")
 			body = nil // m has changed
 		}
 		if err := c.Meta(m, body); err != nil {
@@ -97,12 +125,10 @@ func ExampleCopier() {
 		fmt.Println(res.Time.Sec, len(res.Sets))
 	}
 	// Output:
-	// kernel.all.load
-	// load
-	// my.load
-	// 1000 2
-	// 1010 2
-	// 1020 2
-	// 1025 0
-	// 1030 2
+	// kernel.all.nprocs
+	// nprocs
+	// my.nprocs
+	// 1000 1
+	// 1010 1
+	// 1020 1
 }

@@ -50,9 +50,6 @@ func (a *Archive) OpenVolume(number int) (*File, error) {
 // Name returns the path of the file, with its suffix.
 func (f *File) Name() string { return f.f.Name() }
 
-// Compressed reports whether the file is compressed.
-func (f *File) Compressed() bool { return f.f.Compressed() }
-
 // ReadAt reads contents, as [io.ReaderAt] says.
 func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.f.ReadAt(p, off) }
 

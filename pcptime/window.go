@@ -54,7 +54,7 @@ func ParseWindow(spec Bounds, first, last pcp.Timestamp, loc *time.Location) (w 
 			return w, nil, badAlign
 		}
 		delta = d
-		if aligned := AlignUp(start, delta); aligned.Compare(first) >= 0 && aligned.Compare(last) <= 0 {
+		if aligned := alignUp(start, delta); aligned.Compare(first) >= 0 && aligned.Compare(last) <= 0 {
 			start = aligned
 		} else {
 			warn = badAlign
@@ -79,7 +79,7 @@ func ParseWindow(spec Bounds, first, last pcp.Timestamp, loc *time.Location) (w 
 			origin = finish
 		}
 		if spec.Align != nil && finish.Sec != Never.Sec {
-			aligned := AlignUp(origin, delta)
+			aligned := alignUp(origin, delta)
 			if aligned.Compare(finish) > 0 {
 				aligned = aligned.Add(-delta)
 			}
@@ -93,12 +93,12 @@ func ParseWindow(spec Bounds, first, last pcp.Timestamp, loc *time.Location) (w 
 	return Window{start, finish, origin}, warn, nil
 }
 
-// AlignUp returns the first time not before t that is a multiple of delta since
+// alignUp returns the first time not before t that is a multiple of delta since
 // 1970, in UTC. Times before 1970, and those that nanoseconds in 64 bits cannot
-// hold, stay as they are. AlignUp panics if delta is not positive.
-func AlignUp(t pcp.Timestamp, delta time.Duration) pcp.Timestamp {
+// hold, stay as they are. delta must be positive.
+func alignUp(t pcp.Timestamp, delta time.Duration) pcp.Timestamp {
 	if delta <= 0 {
-		panic("pcptime.AlignUp: the interval is not positive")
+		panic("pcptime: the interval is not positive")
 	}
 	if t.Sec > math.MaxInt64/1_000_000_000-1 || t.Sec < 0 {
 		return t

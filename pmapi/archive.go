@@ -112,44 +112,25 @@ func (a *ArchiveContext) Mode(ctx context.Context) (Mode, error) {
 	return Mode(a.r.cur.Mode()), nil
 }
 
-// Origin returns the time of the context: that of its last record, or with
-// ModeInterp of the next fetch.
-func (a *ArchiveContext) Origin(ctx context.Context) (pcp.Timestamp, error) {
-	if err := a.begin(ctx); err != nil {
-		return pcp.Timestamp{}, err
-	}
-	defer a.release()
-	return a.r.cur.Origin(), nil
-}
-
 // FetchArchive returns the next record whole, in the direction of the mode; a mark
 // is a result without sets (pmFetchArchive(3)). The profile is not applied. At the
 // end the error is pcp.ErrEOL, with ModeInterp pcp.ErrMode.
 func (a *ArchiveContext) FetchArchive(ctx context.Context) (*pcp.Result, error) {
+	if err := a.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer a.release()
 	res := new(pcp.Result)
-	if err := a.fetchArchive(ctx, res, true); err != nil {
+	if err := a.r.cur.Next(ctx, true, res); err != nil {
 		return nil, err
 	}
 	return res, nil
 }
 
-// FetchArchiveInto is FetchArchive into a Result that is reused. Its strings
-// and other values of variable length are valid until the context's next call.
-func (a *ArchiveContext) FetchArchiveInto(ctx context.Context, res *pcp.Result) error {
-	return a.fetchArchive(ctx, res, false)
-}
-
-func (a *ArchiveContext) fetchArchive(ctx context.Context, res *pcp.Result, keep bool) error {
-	if err := a.begin(ctx); err != nil {
-		return err
-	}
-	defer a.release()
-	return a.r.cur.Next(ctx, keep, res)
-}
-
-// FetchArchiveOf is FetchArchiveInto for some metrics: it returns the next record
-// that has any of them, with a set for each, or a mark. It is much faster where
-// records have many others.
+// FetchArchiveOf is FetchArchive for some metrics, into a Result that is reused: it
+// returns the next record that has any of them, with a set for each, or a mark. It is
+// much faster where records have many others. The strings of res and other values of
+// variable length are valid until the context's next call.
 func (a *ArchiveContext) FetchArchiveOf(ctx context.Context, ids []pcp.PMID, res *pcp.Result) error {
 	if err := a.lock(ctx); err != nil {
 		return err

@@ -89,7 +89,7 @@ func AppendHeader(b []byte, h Header) []byte {
 // Decode decodes the body of the PDU with header h into a new PDU. Where memory
 // or the type matters, use DecodeBody of a PDU that is at hand.
 func Decode(h Header, body []byte) (PDU, error) {
-	p := New(h.Type)
+	p := newPDU(h.Type)
 	if p == nil {
 		return nil, fmt.Errorf("decode PDU of type %#x: unknown: %w", uint32(h.Type), pcp.ErrIPC)
 	}

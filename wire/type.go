@@ -55,9 +55,9 @@ func (t Type) String() string {
 	return "TYPE-" + strconv.Itoa(int(int32(t))) + "?"
 }
 
-// New returns an empty PDU of type t, or nil if t is not in use. A Result or a
+// newPDU returns an empty PDU of type t, or nil if t is not in use. A Result or a
 // Fetch knows from t whether it has nanoseconds.
-func New(t Type) PDU {
+func newPDU(t Type) PDU {
 	switch t {
 	case TypeError:
 		return new(Error)

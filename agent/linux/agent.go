@@ -92,9 +92,6 @@ func (a *Agent) Text(ctx context.Context, ident uint32, kind pcp.TextKind) (stri
 	return a.engine.Text(ctx, ident, kind)
 }
 
-// Metrics calls fn for each metric with its name, in the order of the tables.
-func (a *Agent) Metrics(fn func(name string, id pcp.PMID)) { a.engine.Metrics(fn) }
-
 // Refresh implements pmda.Refresher. A source that cannot be read leaves its
 // metrics without values.
 func (a *Agent) Refresh(ctx context.Context, ids []pcp.PMID) error {

@@ -21,7 +21,7 @@ func Builtin() builtin.Spec {
 		New: func(e builtin.Env) (pmda.Agent, error) {
 			cfg := Config{Domain: e.Domain, Version: e.Version, Log: e.Log}
 			cfg.Bandwidth = filepath.Join(e.Config.Get("PCP_PMDAS_DIR"), "linux", "bandwidth.conf")
-			cfg.FromEnvironment(e.Config.Getenv)
+			cfg.fromEnvironment(e.Config.Getenv)
 			cfg.AllAccess = cfg.AllAccess || slices.Contains(e.Options, allAccess.Long)
 			cfg.Helper = rootproto.NewClient(rootproto.DefaultPath(e.Config))
 			if h, ok := e.Host.(containerHost); ok {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// FromEnvironment changes c by the variables that make the C agent read the files
+// fromEnvironment changes c by the variables that make the C agent read the files
 // of another machine: LINUX_STATSPATH, the root directory; LINUX_HERTZ and
 // LINUX_PAGESIZE; LINUX_NNODES, which puts all processors into one node; LINUX_MDADM, the program that is asked for the status of arrays; and
 // LINUX_ACCESS, which gives all clients what is otherwise for root.
 //
 // LINUX_NCPUS has no effect: here the number of processors is always that of
 // the files.
-func (c *Config) FromEnvironment(getenv func(string) string) {
+func (c *Config) fromEnvironment(getenv func(string) string) {
 	if s := getenv("LINUX_STATSPATH"); s != "" {
 		c.Root, c.Replaced = filepath.Clean(s), true
 	}

@@ -13,7 +13,7 @@ func TestFromEnvironment(t *testing.T) {
 	f := func(env map[string]string, want Config) {
 		t.Helper()
 		var got Config
-		got.FromEnvironment(func(name string) string { return env[name] })
+		got.fromEnvironment(func(name string) string { return env[name] })
 		if got != want {
 			t.Errorf("%v: %+v, want %+v", env, got, want)
 		}

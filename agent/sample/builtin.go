@@ -14,7 +14,7 @@ func Builtin() builtin.Spec {
 			cfg := Config{Domain: e.Domain, DynamicPath: DefaultDynamicPath(e.Config), Log: e.Log}
 			cfg.DSO = e.Form == builtin.AsDSO || e.Domain == DSODomain
 			if e.Form == builtin.AsDaemon {
-				cfg.UnavailPath = UnavailPath
+				cfg.UnavailPath = unavailPath
 			}
 			return New(cfg)
 		},

@@ -39,8 +39,8 @@ type Config struct {
 	Log         *slog.Logger // nil discards
 }
 
-// UnavailPath is what the daemon of the C implementation looks for.
-const UnavailPath = "/tmp/sample.unavail"
+// unavailPath is what the daemon of the C implementation looks for.
+const unavailPath = "/tmp/sample.unavail"
 
 // DefaultDynamicPath returns where the file of the instances of sample.dynamic
 // is in an installation.
