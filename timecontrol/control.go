@@ -58,8 +58,8 @@ func (c *Control) do(fn func()) {
 	c.s.changed()
 }
 
-// Play goes forward from now on, the first step at once. In StepMode it is a single
-// step.
+// Play goes forward from now on, the first step at once, or when the first follower
+// comes. In StepMode it is a single step.
 func (c *Control) Play() { c.do(func() { c.run(Forward) }) }
 
 // Back goes backward. Time that passes only goes forward: Back stops hosts.
@@ -155,6 +155,10 @@ func (c *Control) join(m Message) {
 	if m.Source == Archive {
 		c.Start, c.End = m.Start, m.End
 		c.Position = c.within(m.Position)
+		if c.State != Stopped {
+			c.after(c.wait()) // it was told to go before there was anything to show
+		}
+		return
 	}
 	c.restart()
 }
@@ -212,7 +216,9 @@ func (c *Control) run(dir State) {
 		c.start()
 		return
 	}
-	c.step()
+	if c.joined {
+		c.step()
+	}
 }
 
 func (c *Control) stop() {
@@ -282,6 +288,11 @@ func (c *Control) start() {
 	if c.State == Stopped {
 		return
 	}
+	c.after(c.wait())
+}
+
+// wait returns how long to wait for the next step.
+func (c *Control) wait() time.Duration {
 	wait := c.Delta
 	if c.Source == Archive {
 		wait = time.Duration(float64(wait) / c.Speed)
@@ -289,7 +300,7 @@ func (c *Control) start() {
 			wait = 0
 		}
 	}
-	c.after(max(wait, minTick))
+	return max(wait, minTick)
 }
 
 func (c *Control) after(d time.Duration) {
@@ -319,7 +330,7 @@ func (c *Control) halt() {
 
 // restart gives a timer that runs its new length.
 func (c *Control) restart() {
-	if c.State != Stopped && (c.Source == Host || c.Mode != StepMode) && !c.due {
+	if c.joined && c.State != Stopped && (c.Source == Host || c.Mode != StepMode) && !c.due {
 		c.start()
 	}
 }

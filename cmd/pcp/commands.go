@@ -43,6 +43,7 @@ import (
 	"github.com/go-pcp/pcp/tool/sleep"
 	"github.com/go-pcp/pcp/tool/stat"
 	"github.com/go-pcp/pcp/tool/store"
+	"github.com/go-pcp/pcp/tool/timectl"
 	"github.com/go-pcp/pcp/tool/up"
 	"github.com/go-pcp/pcp/tool/val"
 )
@@ -58,6 +59,7 @@ func commands() []*cli.Command {
 		info.Command,
 		val.Command,
 		val.EventCommand,
+		timectl.Command,
 		probe.Command,
 		store.Command,
 		mmvdump.Command,
