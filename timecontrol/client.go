@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -110,14 +111,14 @@ func (c *Client) send(m Message) error {
 func (c *Client) Close() error { return c.conn.Close() }
 
 // Launch starts a controller, which ends with its last follower, and returns its
-// port. The program is told by -a or -h whether it is for archives; it must print a line port=N, as
-// pmtime(1) and pcp time do.
-func Launch(ctx context.Context, program string, source Source) (port int, err error) {
+// port. The last argument of the program is -a or -h, for archives or hosts; it must print a line
+// port=N, as pmtime(1) and pcp time do.
+func Launch(ctx context.Context, source Source, program string, args ...string) (port int, err error) {
 	option := "-h"
 	if source == Archive {
 		option = "-a"
 	}
-	cmd := exec.Command(program, option)
+	cmd := exec.Command(program, append(slices.Clone(args), option)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return 0, err

@@ -18,6 +18,7 @@ type Status struct {
 	Zone       string        // as of SetZone, or of the first follower
 	ZoneLabel  string
 	Followers  int
+	Waiting    bool // followers have a step to show, or more is to come
 }
 
 // A Control is what the buttons of pmtime(1) are for: it moves the followers of
@@ -40,10 +41,11 @@ func (c *Control) Report() Status {
 	defer c.s.mu.Unlock()
 	st := c.Status
 	for _, f := range c.s.followers {
-		if f.c == c {
+		if f.c == c && f.ready {
 			st.Followers++
 		}
 	}
+	st.Waiting = c.waiting() || c.due || c.State != Stopped && c.Mode != StepMode
 	return st
 }
 
@@ -190,7 +192,7 @@ func (c *Control) announce(cmd Command) { c.tell(c.message(cmd)) }
 // that was not acknowledged.
 func (c *Control) tell(m Message) {
 	for _, f := range c.s.followers {
-		if f.c != c {
+		if f.c != c || !f.ready {
 			continue
 		}
 		if m.Command == Step {
@@ -265,18 +267,18 @@ func (c *Control) step() {
 	}
 }
 
-// waiting reports whether a follower has a step to acknowledge.
+// waiting reports whether a follower has a step to acknowledge, or has just come.
 func (c *Control) waiting() bool {
 	for _, f := range c.s.followers {
-		if f.c == c && f.pending {
+		if f.c == c && (f.pending || !f.ready) {
 			return true
 		}
 	}
 	return false
 }
 
-// acked is called when a follower has acknowledged a step, or left.
-func (c *Control) acked() {
+// proceed is called when a follower has come, has acknowledged a step, or has left.
+func (c *Control) proceed() {
 	if c.due && !c.waiting() && !c.s.closed {
 		c.step()
 		c.s.changed()

@@ -28,6 +28,7 @@ type Follower struct {
 	phase phase
 	delta time.Duration
 	last  pcp.Timestamp // position of the last step
+	shown bool          // the controller was asked to show itself
 }
 
 // A phase is what a follower was told last.
@@ -53,6 +54,12 @@ func NewFollower(c *Client, delta time.Duration, h Handlers) *Follower {
 // that time, and then calls Ack, or AtEnd if there are none any more. Next returns io.EOF
 // when the controller is gone, and what Handlers.Seek returned.
 func (f *Follower) Next(ctx context.Context) (Message, error) {
+	if !f.shown {
+		f.shown = true
+		if err := f.c.ShowGUI(true); err != nil {
+			return Message{}, err
+		}
+	}
 	for {
 		m, err := f.c.Receive(ctx)
 		if err != nil {

@@ -24,6 +24,10 @@ const (
 	// patience is how long a step waits for followers that have not shown the one
 	// before. Later steps pass over those until they have.
 	patience = 10 * time.Second
+	// settle is how long a follower that says nothing has for reading the answer to its
+	// first message. The C library takes what has come by then for the answer, so nothing may
+	// follow at once.
+	settle = 100 * time.Millisecond
 	// writeTimeout is how long a follower may leave messages unread.
 	writeTimeout = 5 * time.Second
 )
@@ -148,9 +152,10 @@ type follower struct {
 
 	// The server's mutex guards these.
 	c       *Control // nil before the first message
-	pending bool     // it has a step to acknowledge, for position
+	ready   bool     // it has read the answer to that: see settle
+	pending bool     // it has a step to acknowledge, for the position at
 	at      pcp.Timestamp
-	greeted bool // it has acknowledged something
+	acked   bool // it has acknowledged a step
 	out     []byte
 }
 
@@ -179,8 +184,8 @@ func (f *follower) leave() {
 	defer s.mu.Unlock()
 	s.followers = slices.DeleteFunc(s.followers, func(o *follower) bool { return o == f })
 	if f.c != nil {
-		f.pending = false
-		f.c.acked()
+		f.ready, f.pending = true, false
+		f.c.proceed()
 	}
 	s.changed()
 	if len(s.followers) == 0 && s.cfg.UntilLast && !s.closed {
@@ -204,21 +209,40 @@ func (f *follower) take(m Message) error {
 		m.Command = Ack
 		f.send(Message{Command: Ack, Source: m.Source, State: m.State, Mode: m.Mode, Delta: m.Delta, Position: m.Position, Start: m.Start, End: m.End})
 		f.c.join(m)
-		s.changed()
+		time.AfterFunc(settle, f.settled)
 		return nil
 	}
+	f.begin()
 	switch m.Command {
 	case Ack:
-		if f.greeted && (!f.pending || m.Position != f.at) {
+		if f.acked && (!f.pending || m.Position != f.at) {
 			return nil // of a step that was given up
 		}
-		f.greeted, f.pending = true, false
-		f.c.acked()
+		f.acked, f.pending = true, false
+		f.c.proceed()
 	case Boundary, Set:
 		f.c.extend(m)
 		s.changed()
 	}
 	return nil
+}
+
+// begin makes f one of those that take part.
+func (f *follower) begin() {
+	if !f.ready {
+		f.ready = true
+		f.c.proceed()
+		f.s.changed()
+	}
+}
+
+// settled is begin when f had its time.
+func (f *follower) settled() {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if slices.Contains(f.s.followers, f) {
+		f.begin()
+	}
 }
 
 // send sends a message. A follower that does not read is disconnected, which ends its

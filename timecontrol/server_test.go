@@ -281,16 +281,16 @@ func TestLaunch(t *testing.T) {
 		}
 		return path
 	}
-	port, err := timecontrol.Launch(t.Context(), script("good", `test "$1" = -a && echo port=1234`), timecontrol.Archive)
+	port, err := timecontrol.Launch(t.Context(), timecontrol.Archive, script("good", `test "$*" = "x -a" && echo port=1234`), "x")
 	if err != nil || port != 1234 {
 		t.Errorf("port %d, %v", port, err)
 	}
 	for name, text := range map[string]string{"silent": "exit 1", "other": "echo hello", "big": "echo port=99999"} {
-		if port, err := timecontrol.Launch(t.Context(), script(name, text), timecontrol.Host); err == nil {
+		if port, err := timecontrol.Launch(t.Context(), timecontrol.Host, script(name, text)); err == nil {
 			t.Errorf("%s: port %d", name, port)
 		}
 	}
-	if _, err := timecontrol.Launch(t.Context(), filepath.Join(dir, "missing"), timecontrol.Host); !errors.Is(err, os.ErrNotExist) {
+	if _, err := timecontrol.Launch(t.Context(), timecontrol.Host, filepath.Join(dir, "missing")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
 }

@@ -26,6 +26,7 @@ func TestTranscriptsOfC(t *testing.T) {
 func transcripts(t *testing.T, tr twin.Transcript, update bool) {
 	commands := tr.Commands()
 	commands["collector"] = collector
+	commands["controller"] = controller
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/transcript",
 		UpdateScripts:       update,

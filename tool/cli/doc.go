@@ -21,7 +21,7 @@
 // depend on both.
 //
 // The parser accepts options of the C tools that this package does not support
-// yet (derived metrics, time control). It then refuses them with "not supported
+// yet (derived metrics). It then refuses them with "not supported
 // yet" and exit status 1; it never ignores them. Debug options are the exception:
 // as scripts set them everywhere, any valid one is accepted, and a [Command]
 // lists those for which it prints something.

@@ -77,16 +77,17 @@ type Options struct {
 
 	Args []string // arguments other than options
 
-	env     *Env
-	cfg     ParseConfig
-	gui     bool
-	guiPort bool
-	errs    int
-	noUsage bool // the mistakes do not call for the usage message
-	version bool
-	debugs  []string // of PCP_DEBUG and -D
-	help    bool     // the options ask for help
-	missing []string // options that are not supported yet
+	env        *Env
+	cfg        ParseConfig
+	gui        bool
+	guiPort    int // 0: none, or one that is not a port
+	guiPortSet bool
+	errs       int
+	noUsage    bool // the mistakes do not call for the usage message
+	version    bool
+	debugs     []string // of PCP_DEBUG and -D
+	help       bool     // the options ask for help
+	missing    []string // options that are not supported yet
 }
 
 // A ParseConfig says how a tool departs from the common ways.
@@ -193,7 +194,7 @@ func (o *Options) common(opt *Option, arg string) {
 	case "guimode":
 		o.guiMode()
 	case "guiport":
-		o.guiPortNumber(arg)
+		o.setGuiPort(arg)
 	case "help":
 		o.help = true
 		o.WantUsage()
@@ -254,7 +255,7 @@ func (o *Options) environment() {
 		{"PCP_UNIQNAMES", func(s string) { o.nameSpace(s, false) }},
 		{"PCP_ORIGIN", func(s string) { o.Origin = &s }},
 		{"PCP_ORIGIN_TIME", func(s string) { o.Origin = &s }},
-		{"PCP_GUIPORT", o.guiPortNumber},
+		{"PCP_GUIPORT", o.setGuiPort},
 		{"PCP_START_TIME", func(s string) { o.Start = &s }},
 		{"PCP_SAMPLES", o.sampleCount},
 		{"PCP_FINISH_TIME", func(s string) { o.Finish = &s }},
@@ -367,28 +368,22 @@ func (o *Options) addHostsFile(path string) {
 }
 
 func (o *Options) guiMode() {
-	if o.guiPort {
+	if o.guiPortSet {
 		o.Usagef("at most one of -g and -p allowed")
 		return
 	}
 	o.gui = true
-	o.timeControl()
 }
 
-func (o *Options) guiPortNumber(string) {
+func (o *Options) setGuiPort(arg string) {
 	if o.gui {
 		o.Usagef("at most one of -g and -p allowed")
 		return
 	}
-	o.guiPort = true
-	o.timeControl()
-}
-
-// timeControl refuses time control. Tools that do not have it ignore the variables
-// that ask for it.
-func (o *Options) timeControl() {
-	if slices.ContainsFunc(o.env.Command.Options, func(opt Option) bool { return opt.Long == OptGuiMode.Long }) {
-		o.Unsupported("time control (-g, -p) is")
+	o.guiPortSet = true
+	o.guiPort = 0
+	if n, ok := Atoi(arg); ok && n > 0 {
+		o.guiPort = n
 	}
 }
 
@@ -472,6 +467,10 @@ func (o *Options) specLocal(spec string) {
 
 // GuiMode reports whether -g asks for time control.
 func (o *Options) GuiMode() bool { return o.gui }
+
+// GuiPort returns the port that -p names. As in the C library it is 0, as if the option had
+// not been there, if the argument is not a positive number.
+func (o *Options) GuiPort() int { return o.guiPort }
 
 // Errors reports whether Done will say that something was wrong.
 func (o *Options) Errors() bool { return o.errs > 0 }

@@ -216,7 +216,6 @@ var archiveValRuns = []run{
 	{cmd: "pmval -t 1 -a {a}/reduce-1 sample.aggregate.hullo"},
 	{cmd: "pmval -d -t 0.01 -s 3 -a {a}/ok-foo sample.drift"},
 	{cmd: "pmval -d -g -a {a}/ok-foo sample.drift"},
-	{cmd: "pmval -g -a {a}/ok-foo sample.drift", diff: "no time control"},
 	{cmd: "pmval -x 3 -s 2 -a {a}/ok-foo sample.drift"},
 	{cmd: "pmval -v -s 2 -a {a}/ok-foo sample.drift"},
 	{cmd: "pmval -s 4 -n {names} -a {a}/ok-foo sample.ours"},

@@ -134,7 +134,6 @@ var optionRuns = []run{
 	{cmd: "pmval -S 10 -s x sample.bin"},
 	{cmd: "pmval -g -p 4 sample.bin"},
 	{cmd: "pmval -p 4 -g sample.bin"},
-	{cmd: "pmval -g sample.bin", diff: "no time control"},
 	{cmd: "pmval -s x sample.bin"},
 	{cmd: "pmval -s -1 sample.bin"},
 	{cmd: "pmval -s 1x sample.bin"},

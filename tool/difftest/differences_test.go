@@ -89,10 +89,6 @@ var differences = map[string]difference{
 		"derived metrics are not supported yet",
 		onlyStderr("$TOOL: derived metrics are not supported yet\n"),
 	},
-	"no time control": {
-		"there is no time control yet",
-		onlyStderr("$TOOL: time control (-g, -p) is not supported yet\n"),
-	},
 	"getopts": {"the script has the words of the shell, we those of all other tools", func(r result) result {
 		r.stderr = strings.Replace(r.stderr, "Illegal option -q", "pmnsadd: invalid option -- 'q'", 1)
 		r.stderr = strings.Replace(r.stderr, "No arg for -n option", "pmnsadd: option requires an argument -- 'n'", 1)

@@ -51,6 +51,8 @@ type reporter struct {
 	json   bool // --json
 
 	archive bool
+	control *source.Control // nil without -g and -p
+	again   bool            // the header is to be printed again
 	loc     *time.Location
 	sources []*host
 	swapOp  byte
@@ -163,8 +165,14 @@ func run(ctx context.Context, env *cli.Env) int {
 	if o.Finish != nil {
 		samples = max(samples, int(window.Finish.Sub(window.Origin)/interval.Seconds()))
 	}
+	if status := r.startControl(ctx, o, window, interval); status != 0 {
+		return status
+	}
+	if r.control != nil {
+		defer r.control.Close()
+	}
 	for _, s := range r.sources {
-		if a, ok := s.group.Context().Archive(); ok {
+		if a, ok := s.group.Context().Archive(); ok && r.control == nil {
 			mode, origin, step := source.Replay(window.Origin, interval)
 			if err := a.SetMode(ctx, mode, &origin, step); err != nil {
 				return env.Fatalf("pmSetMode: %s", cli.ErrText(err))
@@ -175,19 +183,67 @@ func run(ctx context.Context, env *cli.Env) int {
 	return r.loop(ctx, interval, samples, window)
 }
 
+// startControl connects to the time control, if the options ask for one. Its
+// changes are followed by the header.
+func (r *reporter) startControl(ctx context.Context, o *source.Options, window pcptime.Window, interval time.Duration) int {
+	contexts := make([]*pmapi.Context, len(r.sources))
+	for i, s := range r.sources {
+		contexts[i] = s.group.Context()
+	}
+	printf := func(format string, args ...any) {
+		r.printf(format, args...)
+		r.flush()
+	}
+	var err error
+	if r.control, err = o.Control(ctx, window, interval, r.loc, printf, contexts...); err != nil {
+		return 1
+	}
+	if r.control == nil {
+		return 0
+	}
+	h := &r.control.Handlers
+	resume, rewind, position, length, zone := h.Resume, h.Rewind, h.Position, h.Interval, h.NewZone
+	h.Resume = func() { resume(); r.again = true }
+	h.Rewind = func() { rewind(); r.again = true }
+	h.Position = func(at pcp.Timestamp) { position(at); r.again = true }
+	h.Interval = func(delta time.Duration) { length(delta); r.again = true }
+	h.NewZone = func(name, label string) { zone(name, label); r.again = true }
+	return 0
+}
+
+// wait waits for the next line. It returns false if the tool is to exit.
+func (r *reporter) wait(ctx context.Context, interval time.Duration) bool {
+	switch {
+	case r.control != nil:
+		r.flush()
+		if r.control.Wait(ctx) != nil {
+			return false
+		}
+		r.loc = r.control.Zone
+	case !r.archive || r.pause:
+		r.flush()
+		return cli.Sleep(ctx, interval)
+	case len(r.out) >= rowsAtOnce:
+		r.flush()
+	}
+	return true
+}
+
 func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int, window pcptime.Window) int {
 	n := len(r.sources)
 	for i := 0; samples == 0 || i < samples; i++ {
-		if !r.json && i*n%r.rows() < n {
+		if !r.json && (r.again || i*n%r.rows() < n) {
 			r.header()
 		}
-		if !r.archive || r.pause {
-			r.flush()
-			if !cli.Sleep(ctx, interval) {
+		r.again = false
+		if !r.wait(ctx, interval) {
+			return 1
+		}
+		if r.again { // after a header, which shows the new time
+			if r.control.Shown() != nil {
 				return 1
 			}
-		} else if len(r.out) >= rowsAtOnce {
-			r.flush()
+			continue
 		}
 		alive, data := false, !r.archive
 		for _, s := range r.sources {
@@ -196,7 +252,10 @@ func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int
 			}
 			alive = alive || s.group != nil
 		}
-		if !data && alive && samples == 0 && window.Origin.Add(time.Duration(i+1)*interval).Compare(window.Finish) > 0 {
+		if r.control != nil && r.control.Shown() != nil {
+			return 1
+		}
+		if r.control == nil && !data && alive && samples == 0 && window.Origin.Add(time.Duration(i+1)*interval).Compare(window.Finish) > 0 {
 			// Behind the end of archives of which nothing was seen: the C tool
 			// would say so for ever.
 			break
@@ -268,6 +327,11 @@ func (r *reporter) line(ctx context.Context, s *host) bool {
 		r.printf(" Fetch failed. Reconnecting ...\n")
 		// If it fails too the next fetch will say so.
 		_ = s.group.Context().Reconnect(ctx)
+		return false
+	case r.archive && code == pcp.ErrEOL && r.control != nil:
+		// What it says itself when it is lost is enough.
+		_ = r.control.AtEnd()
+		r.out = append(r.out, '\n')
 		return false
 	case r.archive && code == pcp.ErrEOL && !s.seen:
 		r.printf(" No data in the archive\n") // not yet, perhaps

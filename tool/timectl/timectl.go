@@ -259,6 +259,10 @@ func (c *controller) show(st timecontrol.Status) {
 	name, more := "live", ""
 	if st.Source == timecontrol.Archive {
 		name = "archive"
+		if st.Start.IsZero() && st.End.IsZero() {
+			c.printf(c.env.Stdout, "%s: %s, no tool has come yet; steps of %v, speed %g\n", name, st.State, st.Delta, st.Speed)
+			return
+		}
 		more = fmt.Sprintf(", of %s to %s", pcptime.Ctime(st.Start, loc), pcptime.Ctime(st.End, loc))
 	}
 	c.printf(c.env.Stdout, "%s: %s at %s%s; steps of %v, speed %g, tools: %d\n",

@@ -23,9 +23,10 @@ var (
 	errNone = errors.New("no values, which was said")
 	errEnd  = errors.New("after the end of the time window")
 	errExit = errors.New("nothing more to come")
+	errLost = errors.New("the time control is gone, which was said")
 )
 
-// fetch gets a sample into s. An error other than the three above was printed.
+// fetch gets a sample into s. An error other than errNone, errEnd and errExit was printed.
 func (x *viewer) fetch(ctx context.Context, s *sample) error {
 	res, call := &s.res, "pmFetch"
 	var vs *pcp.ValueSet
@@ -39,6 +40,11 @@ func (x *viewer) fetch(ctx context.Context, s *sample) error {
 	switch {
 	case err == errNone:
 		return err
+	case errors.Is(err, pcp.ErrEOL) && x.control != nil:
+		if x.control.AtEnd() != nil {
+			return errLost
+		}
+		return errNone
 	case errors.Is(err, pcp.ErrEOL):
 		return errExit
 	case err != nil:
@@ -50,6 +56,11 @@ func (x *viewer) fetch(ctx context.Context, s *sample) error {
 		}
 		x.env.Fatalf("%s: %s", call, cli.ErrText(err))
 		return err
+	}
+	if x.control != nil && x.control.Shown() != nil {
+		return errLost
+	}
+	switch {
 	case seconds(res.Time) > seconds(x.window.Finish):
 		return errEnd
 	case vs.Err == pcp.ErrNotConn && x.events:
@@ -108,8 +119,17 @@ func (x *viewer) loop(ctx context.Context, interval time.Duration) int {
 	var prev *sample
 	next := &room[0]
 	noValues := false
-	for n := 0; x.samples < 0 || n < x.samples; n++ {
+	for n := 0; x.samples < 0 || x.control != nil || n < x.samples; n++ {
 		x.flushRow()
+		if x.control != nil {
+			x.flush()
+			if x.control.Wait(ctx) != nil {
+				return 1
+			}
+			if x.loc = x.control.Zone; x.moved {
+				x.moved, prev = false, nil // rates start anew
+			}
+		}
 		if prev == nil {
 			switch err := x.fetch(ctx, next); err {
 			case nil:
@@ -127,6 +147,9 @@ func (x *viewer) loop(ctx context.Context, interval time.Duration) int {
 					x.noValues(prev.at)
 				}
 				noValues = false
+				if x.control != nil {
+					continue
+				}
 			case errNone:
 				noValues = true
 			case errEnd, errExit:
@@ -136,7 +159,7 @@ func (x *viewer) loop(ctx context.Context, interval time.Duration) int {
 				return 1
 			}
 		}
-		if x.archive == nil || x.delay {
+		if x.control == nil && (x.archive == nil || x.delay) {
 			x.flush()
 			if !cli.Sleep(ctx, interval) {
 				return 1

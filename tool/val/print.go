@@ -71,10 +71,13 @@ func (x *viewer) header(interval time.Duration) {
 // stampWidths are those of times as -X makes them, by how often it was given.
 var stampWidths = [...]int{12, 31, 34}
 
-// stamp appends the time of a sample if it is from an archive, which start with
-// it.
+// stamped reports whether samples start with their time: those of an archive do, and
+// what a time control asks for.
+func (x *viewer) stamped() bool { return x.archive != nil || x.control != nil }
+
+// stamp appends the time of a sample if samples start with it.
 func (x *viewer) stamp(t pcp.Timestamp) {
-	if x.archive == nil {
+	if !x.stamped() {
 		return
 	}
 	if x.stamps == 0 {
@@ -91,7 +94,7 @@ func (x *viewer) stamp(t pcp.Timestamp) {
 
 // stampGap is stamp with two spaces after it.
 func (x *viewer) stampGap(t pcp.Timestamp) {
-	if x.archive != nil {
+	if x.stamped() {
 		x.stamp(t)
 		x.out = append(x.out, "  "...)
 	}

@@ -104,6 +104,8 @@ type viewer struct {
 	archive    *pmapi.ArchiveContext // the source, if it is one
 	unfiltered bool                  // records of the archive are read as they are
 	loc        *time.Location
+	control    *source.Control // nil without -g and -p
+	moved      bool            // by the control, since the last sample
 	window     pcptime.Window
 	samples    int     // -1: no limit
 	scale      float64 // of the time between samples, to the unit of a rate
@@ -255,14 +257,20 @@ func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec) int {
 	if status := x.storeFilter(ctx); status != 0 {
 		return status
 	}
-	if x.samples < 0 && x.window.Finish.Sec != pcp.MaxSec && !x.events && !x.nointerp {
+	controlled := o.GuiMode() || o.GuiPort() != 0
+	if x.samples < 0 && x.window.Finish.Sec != pcp.MaxSec && !x.events && !x.nointerp && !controlled {
 		// As many as are fetched; of a counter one less is printed.
 		x.samples = max(0, int((seconds(x.window.Finish)-seconds(x.window.Origin))/inSeconds(interval))+1)
 	}
 	if !o.TimeZoneSet && !o.HostZone && !x.events && !x.json {
 		x.out = append(x.out, '\n')
 	}
-	if x.archive != nil {
+	if controlled {
+		if status := x.startControl(ctx, interval); status != 0 {
+			return status
+		}
+		defer x.control.Close()
+	} else if x.archive != nil {
 		mode, origin, step := source.Replay(x.window.Origin, interval)
 		if x.unfiltered {
 			mode = pmapi.ModeForw
@@ -288,6 +296,21 @@ func (x *viewer) show(ctx context.Context, spec pmapi.MetricSpec) int {
 	}
 	x.flush()
 	return x.loop(ctx, interval)
+}
+
+// startControl connects to the time control.
+func (x *viewer) startControl(ctx context.Context, interval time.Duration) int {
+	x.flush()
+	printf := func(format string, args ...any) {
+		x.printf(format, args...)
+		x.flush()
+	}
+	var err error
+	if x.control, err = x.o.Control(ctx, x.window, interval, x.loc, printf, x.c); err != nil {
+		return 1
+	}
+	x.control.Handlers.Stepped = func(time.Duration) { x.moved = true }
+	return 0
 }
 
 // inSeconds is d.Seconds() without its two roundings.
