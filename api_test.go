@@ -297,3 +297,62 @@ func TestExamplesAreComplete(t *testing.T) {
 		t.Errorf("only %d examples were found", n)
 	}
 }
+
+// readsEnvironment lists the files of the product that look at the environment of the
+// process, and why.
+var readsEnvironment = map[string]string{
+	"config/config.go":                       "for those who have no other: Process",
+	"cmd/pcp/main.go":                        "the program hands it on",
+	"pmda/daemon.go":                         "so does the program of an agent: Main",
+	"internal/timezone/timezone.go":          "as package time does, whose zone it names",
+	"tool/pmcd/detach_unix.go":               "for the process that goes on in the background",
+	"pmcd/internal/backend/remoteprocess.go": "for the processes of agents",
+}
+
+// TestEnvironmentIsPassed keeps functions from reading the environment of the process
+// where their caller may have another one, as tests and tools under test do.
+func TestEnvironmentIsPassed(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range packages(t) {
+		dir := rel(p.ImportPath)
+		top, _, _ := strings.Cut(dir, "/")
+		_, product := floors[dir]
+		if top == "internal" && !product || slices.Contains([]string{"bench", "scripts", "conformance", "interop", "examples"}, top) {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			fset := token.NewFileSet()
+			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := path.Join(dir, name)
+			ast.Inspect(f, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				x, ok := sel.X.(*ast.Ident)
+				if !ok {
+					return true
+				}
+				switch name := x.Name + "." + sel.Sel.Name; name {
+				case "os.Getenv", "os.LookupEnv", "os.Environ", "os.ExpandEnv":
+					if seen[file] = true; readsEnvironment[file] == "" {
+						t.Errorf("%s: %s: take a *config.Config, or a function that the caller gives", fset.Position(n.Pos()), name)
+					}
+				case "config.Process", "pmapi.Dial", "pmapi.NewFetchGroup", "pmns.Load":
+					if top == "tool" || top == "cmd" {
+						t.Errorf("%s: %s takes the settings of the process: a tool has those of its Env", fset.Position(n.Pos()), name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	for file := range readsEnvironment {
+		if !seen[file] {
+			t.Errorf("%s does not read the environment any more: take it from the list", file)
+		}
+	}
+}

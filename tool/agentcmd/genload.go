@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/agent/txmon"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -28,7 +29,7 @@ var loadCommand = &cli.Command{
 	Options:     []cli.Option{{Short: 'n', Arg: "numtx"}},
 	DieOnSignal: true,
 	Run: func(ctx context.Context, env *cli.Env) int {
-		return genload(ctx, env, txTypes, cli.Sleep)
+		return genload(ctx, env, func(ctx context.Context) ([]string, error) { return txTypes(ctx, env.Config()) }, cli.Sleep)
 	},
 }
 
@@ -161,8 +162,8 @@ func pick(n int) int {
 }
 
 // txTypes asks the collector of this host for the types of transactions.
-func txTypes(ctx context.Context) ([]string, error) {
-	c, err := pmapi.Dial(ctx, "local:")
+func txTypes(ctx context.Context, cfg *config.Config) ([]string, error) {
+	c, err := (&pmapi.Dialer{Config: cfg}).Dial(ctx, "local:")
 	if err != nil {
 		//lint:ignore ST1005 the words of pminfo
 		return nil, fmt.Errorf("Cannot connect to PMCD on host \"local:\": %s", cli.ErrText(err))

@@ -393,7 +393,7 @@ func (o *Options) nameSpace(path string, dupOK bool) {
 		o.runtimef("Cannot load namespace from \"\": %s", ErrText(fs.ErrNotExist))
 		return
 	}
-	tree, err := pmns.Load(path, dupOK)
+	tree, err := (&pmns.Loader{DupOK: dupOK, Config: o.env.Config()}).Load(path)
 	if err != nil {
 		if pe, ok := errors.AsType[*pmns.ParseError](err); ok {
 			o.env.Printf("%s", pe.Diagnostic)

@@ -181,7 +181,7 @@ func parse(env *cli.Env) (set *settings, status int, exit bool) {
 			set.namesPath = filepath.Join(cfg.Get("PCP_VAR_DIR"), "pmns", "root")
 		}
 		set.namesStamp = stampOf(set.namesPath)
-		if set.names, err = pmns.Load(set.namesPath, true); err != nil {
+		if set.names, err = (&pmns.Loader{DupOK: true, Config: cfg}).Load(set.namesPath); err != nil {
 			set.names = nil
 			set.warnings = append(set.warnings, fmt.Sprintf("%s cannot be used (%v): only names of built-in agents are known", set.namesPath, err))
 		}

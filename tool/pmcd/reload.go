@@ -88,7 +88,7 @@ func (r *reloader) reloadNames(setup *pmcd.Setup) {
 		return
 	}
 	r.log.Info(fmt.Sprintf("Reloading PMNS %q", r.names))
-	tree, err := pmns.Load(r.names, true)
+	tree, err := (&pmns.Loader{DupOK: true, Config: r.env.Config()}).Load(r.names)
 	if err != nil {
 		r.log.Error("names left unchanged", "err", err)
 		return
