@@ -55,7 +55,8 @@ type client struct {
 	profiles     map[int32]clientProfile
 	profileBytes int
 
-	req *request
+	req   *request
+	first request // req, until an agent hangs
 
 	pass   pass // for the server's gate
 	inGate bool // the present request passed it
@@ -95,7 +96,8 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 	} else {
 		c.name = conn.RemoteAddr().String()
 	}
-	c.req = &request{s: s, Caller: backend.NewCaller(&c.pub, c.name, c.takeOver), job: s.smallJob()}
+	c.first = request{s: s, Caller: backend.NewCaller(&c.pub, c.name, c.takeOver), job: s.smallJob()}
+	c.req = &c.first
 	c.out, c.req.job.out = c.req.job.out, nil
 	return c
 }

@@ -26,7 +26,7 @@ func (r *request) names(body []byte) (wire.PDU, error) {
 		if err != nil {
 			return nil, err
 		}
-		if names, err = ag.Names(r.Caller, id); err != nil {
+		if names, err = ag.Names(&r.Caller, id); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +90,7 @@ func (r *request) lookupName(name string) (pcp.PMID, error) {
 	if err != nil {
 		return pcp.PMIDNull, err
 	}
-	return ag.Lookup(r.Caller, name)
+	return ag.Lookup(&r.Caller, name)
 }
 
 // children answers with the children of a node.
@@ -104,7 +104,7 @@ func (r *request) children(body []byte) (wire.PDU, error) {
 	if domain, ok := r.s.names.Load().DynamicRoot(req.Name); ok {
 		var ag *agent
 		if ag, err = r.s.agentFor(domain, pcp.ErrNoAgent); err == nil {
-			list, err = ag.Children(r.Caller, req.Name)
+			list, err = ag.Children(&r.Caller, req.Name)
 		}
 	} else {
 		list, err = r.s.names.Load().Children(req.Name)
@@ -137,7 +137,7 @@ func (r *request) traverse(body []byte) (wire.PDU, error) {
 		ag, err := r.s.agentFor(domain, pcp.ErrNoAgent)
 		if err == nil {
 			var found []string
-			if found, err = ag.Traverse(r.Caller, name); err == nil {
+			if found, err = ag.Traverse(&r.Caller, name); err == nil {
 				names = append(names, found...)
 				return nil
 			}

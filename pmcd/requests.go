@@ -16,7 +16,7 @@ import (
 // Its methods answer one kind of request each. They return the reply; serve sends
 // it, or the error in its place, if the request is not abandoned by then.
 type request struct {
-	*backend.Caller
+	backend.Caller
 	s     *Server
 	pdu   wire.Type // what was asked
 	doing work
@@ -112,7 +112,7 @@ func (r *request) lookupDesc(id pcp.PMID) (pcp.Desc, error) {
 	if err != nil {
 		return pcp.Desc{}, err
 	}
-	return ag.Desc(r.Caller, id)
+	return ag.Desc(&r.Caller, id)
 }
 
 func (r *request) desc(body []byte) (wire.PDU, error) {
@@ -157,7 +157,7 @@ func (r *request) instances(body []byte) (wire.PDU, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := ag.Instances(r.Caller, req.InDom, req.Inst, req.Name)
+	list, err := ag.Instances(&r.Caller, req.InDom, req.Inst, req.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (r *request) text(body []byte) (wire.PDU, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := ag.Text(r.Caller, req.Ident, req.Kind)
+	text, err := ag.Text(&r.Caller, req.Ident, req.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (r *request) labels(body []byte) (wire.PDU, error) {
 	if err != nil {
 		return nil, err
 	}
-	sets, err := ag.Labels(r.Caller, req.Ident, req.Kind)
+	sets, err := ag.Labels(&r.Caller, req.Ident, req.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func (r *request) store(body []byte) (wire.PDU, error) {
 				share.Sets = append(share.Sets, vs)
 			}
 		}
-		if err := ag.Store(r.Caller, &share); err != nil {
+		if err := ag.Store(&r.Caller, &share); err != nil {
 			failed = err
 		}
 	}

@@ -20,25 +20,23 @@ type Caller struct {
 	hung   func()
 
 	seen      []*Agent // by index: agents that know of the client
-	turn      *turn    // in the queue of at most one agent
-	abandoned bool     // belongs to the goroutine of the Caller
+	turn      *turn    // in the queue of at most one agent; nil means that first is to be used
+	first     turn
+	abandoned bool // belongs to the goroutine of the Caller
 }
 
 // NewCaller returns the Caller of a client; name is what the log calls it.
 //
 // If an agent hangs, hung is called, once for a Caller. It starts a goroutine
-// that goes on with the client, and returns at once.
-func NewCaller(client *pmda.Client, name string, hung func()) *Caller {
-	c := &Caller{client: client, name: name, hung: hung}
-	c.turn = newTurn(c)
-	return c
+// that goes on with the client, and returns at once. The Caller must not be
+// copied after a call with it.
+func NewCaller(client *pmda.Client, name string, hung func()) Caller {
+	return Caller{client: client, name: name, hung: hung}
 }
 
 // Successor returns the Caller for the goroutine that goes on.
-func (c *Caller) Successor() *Caller {
-	next := NewCaller(c.client, c.name, c.hung)
-	next.seen = c.seen
-	return next
+func (c *Caller) Successor() Caller {
+	return Caller{client: c.client, name: c.name, hung: c.hung, seen: c.seen}
 }
 
 // Abandoned reports whether c has a successor.

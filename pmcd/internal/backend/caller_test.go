@@ -74,14 +74,14 @@ func newTestAgents() (slow, quick *Agent, sleeps, answers *sleeper) {
 func TestAbandonedCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, quick, sleeps, answers := newTestAgents()
-		hung := make(chan *Caller, 1)
+		hung := make(chan Caller, 1)
 		client := &pmda.Client{ID: 7}
-		var c *Caller
+		var c Caller
 		c = NewCaller(client, "test", func() { hung <- c.Successor() })
 		id, idQuick := pcp.NewPMID(301, 0, 0), pcp.NewPMID(302, 0, 0)
 		returned := make(chan error)
 		go func() {
-			_, err := slow.Desc(c, id)
+			_, err := slow.Desc(&c, id)
 			returned <- err
 		}()
 		time.Sleep(testTimeout / 2)
@@ -93,10 +93,10 @@ func TestAbandonedCaller(t *testing.T) {
 		if slow.Usable() != pcp.ErrAgain {
 			t.Errorf("after the time limit: %v", slow.Usable())
 		}
-		if _, err := slow.Desc(successor, id); err != pcp.ErrAgain {
+		if _, err := slow.Desc(&successor, id); err != pcp.ErrAgain {
 			t.Errorf("a call of an agent that hangs: %v", err)
 		}
-		if _, err := quick.Desc(successor, idQuick); err != nil || successor.Abandoned() {
+		if _, err := quick.Desc(&successor, idQuick); err != nil || successor.Abandoned() {
 			t.Errorf("a call of another agent: %v", err)
 		}
 		close(sleeps.wake)
@@ -108,13 +108,13 @@ func TestAbandonedCaller(t *testing.T) {
 		}
 		for _, ag := range []*Agent{slow, quick} {
 			was, wasSlow := answers.calls, sleeps.calls
-			_, err := ag.Desc(c, id)
+			_, err := ag.Desc(&c, id)
 			c.Leave()
 			if err != pcp.ErrAgain || answers.calls != was || sleeps.calls != wasSlow {
 				t.Errorf("a call with an abandoned Caller: %v, and %d calls", err, answers.calls-was+sleeps.calls-wasSlow)
 			}
 		}
-		if _, err := slow.Desc(successor, id); err != nil {
+		if _, err := slow.Desc(&successor, id); err != nil {
 			t.Errorf("a call of the agent that answers again: %v", err)
 		}
 	})
@@ -127,12 +127,12 @@ func TestResumeFetch(t *testing.T) {
 		slow, quick, sleeps, _ := newTestAgents()
 		var f Fetch
 		resumed := make(chan *Caller)
-		var c *Caller
+		var c Caller
 		c = NewCaller(&pmda.Client{ID: 7}, "test", func() {
 			go func() {
 				next := c.Successor()
 				next.Resume(&f)
-				resumed <- next
+				resumed <- &next
 			}()
 		})
 		f.Begin(0, Everything, true)
@@ -170,10 +170,11 @@ func TestLeaveGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, quick, sleeps, answers := newTestAgents()
 		told := make(chan struct{})
-		var c *Caller
+		var c Caller
 		c = NewCaller(&pmda.Client{ID: 7}, "test", func() {
 			go func() {
-				c.Successor().Leave()
+				next := c.Successor()
+				next.Leave()
 				close(told)
 			}()
 		})

@@ -55,15 +55,13 @@ type local struct {
 // and the caller as abandoned.
 type turn struct {
 	c    *Caller
-	part *Part // nil unless it wants a fetch
-	wake chan verdict
+	part *Part        // nil unless it wants a fetch
+	wake chan verdict // made when it has to wait
 	next *turn
 
 	ctx       context.Context // of the agent's calls
 	abandoned bool            // guarded by local.mu
 }
-
-func newTurn(c *Caller) *turn { return &turn{c: c, wake: make(chan verdict, 1)} }
 
 type verdict int
 
@@ -82,7 +80,11 @@ func newLocal(h *Host, ag *Agent, impl pmda.Agent) *local {
 // acquire waits for c's turn. The verdict served comes only if p is not nil.
 func (l *local) acquire(c *Caller, p *Part) (*turn, verdict) {
 	t := c.turn
-	t.part, t.next = p, nil
+	if t == nil {
+		t = &c.first
+		c.turn = t
+	}
+	t.c, t.part, t.next = c, p, nil
 	l.mu.Lock()
 	switch {
 	case l.owner == nil:
@@ -93,6 +95,9 @@ func (l *local) acquire(c *Caller, p *Part) (*turn, verdict) {
 		l.mu.Unlock()
 		return t, given
 	}
+	if t.wake == nil {
+		t.wake = make(chan verdict, 1)
+	}
 	if l.tail == nil {
 		l.head = t
 	} else {
@@ -102,7 +107,7 @@ func (l *local) acquire(c *Caller, p *Part) (*turn, verdict) {
 	l.mu.Unlock()
 	v := <-t.wake
 	if v == given {
-		c.turn = newTurn(c)
+		c.turn = new(turn)
 	}
 	return t, v
 }
