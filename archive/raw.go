@@ -3,7 +3,6 @@ package archive
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -78,57 +77,6 @@ func (f *File) Close() error {
 // IgnoreIndex makes readers do without the temporal index, which misleads them if
 // it is damaged.
 func (a *Archive) IgnoreIndex() { a.index = nil }
-
-// SeekNear goes to the place of a time by the index, as [Reader.Seek] does, but
-// does not look for the record. NextBody then starts a bit before or after it, as
-// the C library's own tools for archives do (pmSetMode(3) alone).
-func (r *Reader) SeekNear(to pcp.Timestamp, dir Direction) error {
-	r.origin, r.dir, r.sought = to, dir, true
-	whole, err := r.place()
-	if err != nil || !whole || !r.between || dir != Forward {
-		return err
-	}
-	if err := r.read(Backward); err != nil && err != io.EOF {
-		r.vr.off = r.vr.stuck
-	}
-	return nil
-}
-
-// NextBody is [Reader.Next] without decoding: it returns the contents of the
-// next record in the direction of Seek, whatever its time, and the number of
-// its volume. They are valid until the next call; [DecodeResult] decodes them.
-func (r *Reader) NextBody() (body []byte, vol int, err error) {
-	if !r.sought {
-		if err := r.Seek(r.origin, r.dir); err != nil {
-			return nil, 0, err
-		}
-	}
-	for {
-		var err error
-		if r.dir == Forward {
-			if err = r.vr.next(); err == nil {
-				r.vr.off += int64(len(r.vr.body)) + frame
-			}
-		} else if err = r.vr.prev(); err == nil {
-			r.vr.off -= int64(len(r.vr.body)) + frame
-		}
-		if err == nil {
-			return r.vr.body, r.v.number, nil
-		}
-		if err != io.EOF {
-			return nil, r.v.number, fmt.Errorf("%s.%d: %w", r.a.path, r.v.number, err)
-		}
-		if r.dir == Forward {
-			if size, err := r.v.src.Size(); err == nil && size > r.vr.size {
-				r.vr.SetSize(size)
-				continue
-			}
-		}
-		if err := r.step(r.dir); err != nil {
-			return nil, r.v.number, err
-		}
-	}
-}
 
 // HeadSize returns the length of the head of a volume's record: its time and the
 // number of its sets.

@@ -18,7 +18,11 @@ const (
 	Backward Direction = -1
 )
 
-// A Reader reads the records of an archive, over all its volumes.
+// A Reader reads the records of an archive, over all its volumes. There are two ways
+// to do so. After [Reader.Seek], [Reader.Next] returns records decoded, those that the
+// caller wants and no others. [Reader.Step] returns each record as bytes, in either
+// direction at any time; it goes on from where Seek, [Reader.SeekIndex],
+// [Reader.MoveTo] or [Reader.Rewind] lead.
 type Reader struct {
 	a      *Archive
 	v      *volume
@@ -31,7 +35,8 @@ type Reader struct {
 	res     pcp.Result
 }
 
-// NewReader returns a Reader that starts with the first record.
+// NewReader returns a Reader that starts with the first record, or if its first call
+// is Step backwards with the last one.
 func (a *Archive) NewReader() *Reader { return &Reader{a: a, dir: Forward, origin: a.label.Start} }
 
 // Close gives back what r holds.
@@ -102,23 +107,24 @@ func (r *Reader) step(dir Direction) error {
 	return io.EOF
 }
 
-// read decodes the next record in a direction, over the ends of volumes.
-func (r *Reader) read(dir Direction) error {
+// next finds the next record in a direction, over the ends of volumes, and does not
+// move.
+func (r *Reader) next(dir Direction) error {
 	for {
 		var err error
 		if dir == Forward {
-			err = r.vr.Next(&r.res)
+			err = r.vr.next()
 		} else {
-			err = r.vr.Prev(&r.res)
+			err = r.vr.prev()
 		}
 		if err == nil {
 			return nil
 		}
 		if err != io.EOF {
-			return fmt.Errorf("%s.%d: %w", r.a.path, r.v.number, err)
+			return r.errorf(err)
 		}
 		if dir == Forward {
-			// It may have grown.
+			// The volume may have grown.
 			if size, err := r.v.src.Size(); err == nil && size > r.vr.size {
 				r.vr.SetSize(size)
 				continue
@@ -130,20 +136,50 @@ func (r *Reader) read(dir Direction) error {
 	}
 }
 
+// errorf names the volume in an error.
+func (r *Reader) errorf(err error) error {
+	return fmt.Errorf("%s.%d: %w", r.a.path, r.v.number, err)
+}
+
+// read decodes the next record in a direction.
+func (r *Reader) read(dir Direction) error {
+	if err := r.next(dir); err != nil {
+		return err
+	}
+	if err := r.vr.decode(&r.res, dir); err != nil {
+		return r.errorf(err)
+	}
+	return nil
+}
+
+// Step reads the next record in a direction, whatever its time. It returns the
+// contents without length words and not decoded, for a [SetScanner] or a [Checker];
+// they are valid until the next call. At the end of the archive it returns io.EOF, and
+// may be called again.
+func (r *Reader) Step(dir Direction) ([]byte, error) {
+	if r.v == nil {
+		if err := r.Rewind(dir); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.next(dir); err != nil {
+		return nil, err
+	}
+	r.vr.off += int64(dir) * (int64(len(r.vr.body)) + frame)
+	return r.vr.body, nil
+}
+
 // Seek makes Next return the records not before a time, or with Backward not
-// after it.
+// after it. Step in this direction returns these too, perhaps after a few others.
 func (r *Reader) Seek(to pcp.Timestamp, dir Direction) error {
-	r.origin, r.dir, r.sought = to, dir, true
-	whole, err := r.place()
+	whole, err := r.place(to, dir)
 	if err != nil {
 		return err
 	}
 	// The index leads close to it, to the end of a record as often as to the
 	// start. The rest is a search against the direction.
 	if whole && dir == Forward {
-		if err := r.read(Backward); err != nil && err != io.EOF {
-			r.vr.off = r.vr.stuck
-		}
+		r.back()
 	}
 	for {
 		if err := r.read(-dir); err != nil {
@@ -157,6 +193,75 @@ func (r *Reader) Seek(to pcp.Timestamp, dir Direction) error {
 			return nil // Next reads this one again, and leaves it out if it must
 		}
 	}
+}
+
+// back reads a record backwards. After an error the position is where the C library
+// would be.
+func (r *Reader) back() {
+	if err := r.read(Backward); err != nil && err != io.EOF {
+		r.vr.off = r.vr.stuck
+	}
+}
+
+// SeekIndex goes to a place for Step that is close to a time by the index, and looks
+// at no more than a record there. Short reports whether Step in that direction has
+// yet to reach the time. If not, it may have been passed, and Step in the other
+// direction leads to it.
+func (r *Reader) SeekIndex(to pcp.Timestamp, dir Direction) (short bool, err error) {
+	short, err = r.place(to, dir)
+	if err == nil && short && dir == Forward {
+		// The index leads to the end of a record as often as to the start.
+		if _, err := r.Step(Backward); err != nil && err != io.EOF {
+			r.vr.off = r.vr.stuck
+		}
+	}
+	return short, err
+}
+
+// seekMode goes forwards to the place of a time by the index that pmSetMode(3) of the
+// C library goes to, which its tools for whole archives read on from.
+func (r *Reader) seekMode(to pcp.Timestamp) error {
+	whole, err := r.place(to, Forward)
+	if err == nil && whole && r.between {
+		r.back()
+	}
+	return err
+}
+
+// Rewind goes to where Step in a direction starts: before the first record, or with
+// Backward behind the last one.
+func (r *Reader) Rewind(dir Direction) error {
+	r.sought = true
+	vols := r.a.vols
+	for i := range vols {
+		number := vols[i]
+		if dir == Backward {
+			number = vols[len(vols)-1-i]
+		}
+		ok, err := r.try(number)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		r.vr.SeekTo(r.vr.label)
+		if dir == Backward {
+			r.vr.SeekTo(r.vr.size)
+		}
+		return nil
+	}
+	return fmt.Errorf("%s: no volume can be read: %w", r.a.path, pcp.ErrLogFile)
+}
+
+// MoveTo goes to a place that [Reader.Position] returned.
+func (r *Reader) MoveTo(vol int, off int64) error {
+	if err := r.use(vol); err != nil {
+		return err
+	}
+	r.sought = true
+	r.vr.SeekTo(off)
+	return nil
 }
 
 // Next returns the next record, valid until the one after; io.EOF at the end.
@@ -184,20 +289,20 @@ func (r *Reader) Next() (*pcp.Result, error) {
 // words, valid as long as the record.
 func (r *Reader) Body() []byte { return r.vr.Body() }
 
-// Position returns the volume and the offset behind the last record, in the
-// direction of reading.
+// Position returns the place of the reader: its volume, and the offset behind the
+// last record, in the direction of reading.
 func (r *Reader) Position() (vol int, off int64) { return r.v.number, r.vr.off }
 
-// place goes where the index says that the origin is close. Whole tells that
-// the place is before it in the direction of reading.
+// place goes where the index says that a time is close, which becomes the origin.
+// Whole tells that the place is before it in the direction of reading.
 //
 // What it does with an index that lies is what __pmLogSetTime in the C library
 // does, so that a damaged archive is read as far by both.
-func (r *Reader) place() (whole bool, err error) {
+func (r *Reader) place(to pcp.Timestamp, dir Direction) (whole bool, err error) {
 	a := r.a
-	r.between = false
+	r.origin, r.dir, r.sought, r.between = to, dir, true, false
 	if len(a.index) == 0 {
-		return false, r.ends()
+		return false, r.Rewind(dir)
 	}
 	j, match, tooBig := len(a.index), false, false
 	first, last := int32(a.vols[0]), int32(a.vols[len(a.vols)-1])
@@ -224,7 +329,6 @@ func (r *Reader) place() (whole bool, err error) {
 		}
 	}
 	whole = true
-	dir := r.dir
 	switch {
 	case match:
 		whole = r.dir == Forward
@@ -290,30 +394,6 @@ func (r *Reader) skipMissing(j int, dir Direction) (int, error) {
 		dir = -dir
 	}
 	return 0, fmt.Errorf("%s: no volume for the time wanted: %w", r.a.path, pcp.ErrLogFile)
-}
-
-// ends goes to the end of the archive that reading begins at.
-func (r *Reader) ends() error {
-	vols := r.a.vols
-	for i := range vols {
-		number := vols[i]
-		if r.dir == Backward {
-			number = vols[len(vols)-1-i]
-		}
-		ok, err := r.try(number)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue
-		}
-		r.vr.SeekTo(r.vr.label)
-		if r.dir == Backward {
-			r.vr.SeekTo(r.vr.size)
-		}
-		return nil
-	}
-	return fmt.Errorf("%s: no volume can be read: %w", r.a.path, pcp.ErrLogFile)
 }
 
 // End returns the time of the last record (pmGetArchiveEnd(3)). If the archive

@@ -61,8 +61,8 @@ func (r *Record) Block(word uint32) (t pcp.Type, data []byte) {
 	return t, block[valueset.BlockHead:n:n]
 }
 
-// markGap is how far the mark between two archives is from the end of the first.
-const markGap = time.Millisecond
+// MarkGap is how far a mark between two archives is from the end of the first.
+const MarkGap = time.Millisecond
 
 // A Scanner reads all records of archives, one archive after the other, and
 // checks each. It is for programs that take in all metrics, and the fastest way to
@@ -106,14 +106,14 @@ func (s *Scanner) Close() {
 // few others.
 func (s *Scanner) Seek(to pcp.Timestamp) error {
 	s.choose(to)
-	return s.rd.Approach(to, Forward)
+	return s.rd.Seek(to, Forward)
 }
 
-// SeekNear goes where the index says that a time is, a bit before or after it: see
-// [Reader.SeekNear].
+// SeekNear goes where the index says that a time is, a bit before or after it, as the
+// C library's own tools for archives do (pmSetMode(3) alone).
 func (s *Scanner) SeekNear(to pcp.Timestamp) error {
 	s.choose(to)
-	err := s.rd.SeekNear(to, Forward)
+	err := s.rd.seekMode(to)
 	if err == nil {
 		s.rec.Volume, _ = s.rd.Position()
 	}
@@ -153,9 +153,6 @@ func (s *Scanner) Records() iter.Seq2[*Record, error] {
 func (s *Scanner) Next() (*Record, error) {
 	if s.rd == nil {
 		s.rd = s.list[s.cur].NewReader()
-		if err := s.rd.MoveToEnd(Backward); err != nil {
-			return nil, err
-		}
 	}
 	for {
 		body, err := s.rd.Step(Forward)
@@ -182,7 +179,7 @@ func (s *Scanner) Next() (*Record, error) {
 		}
 		if !s.marked {
 			s.marked = true
-			s.rec = Record{Time: end.Add(markGap), Version: a.label.Version, Volume: s.rec.Volume}
+			s.rec = Record{Time: end.Add(MarkGap), Version: a.label.Version, Volume: s.rec.Volume}
 			return &s.rec, nil
 		}
 		if err := s.nextArchive(end); err != nil {
@@ -198,9 +195,6 @@ func (s *Scanner) nextArchive(end pcp.Timestamp) error {
 	s.marked = false
 	a := s.list[s.cur]
 	s.rd = a.NewReader()
-	if err := s.rd.MoveToEnd(Backward); err != nil {
-		return err
-	}
 	if end.Compare(a.label.Start) > 0 {
 		return fmt.Errorf("%s and %s: %w", s.list[s.cur-1].path, a.path, pcp.ErrLogOverlap)
 	}

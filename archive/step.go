@@ -3,107 +3,10 @@ package archive
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/valueset"
 )
-
-// Step reads the next record in a direction, whatever its time, across the ends of
-// volumes. It returns the contents without length words and not decoded, for a
-// [SetScanner]; they are valid until the next call. At the end of the archive it
-// returns io.EOF, and may be called again.
-func (r *Reader) Step(dir Direction) ([]byte, error) {
-	if r.v == nil {
-		if _, err := r.Place(r.origin, dir); err != nil {
-			return nil, err
-		}
-	}
-	for {
-		var err error
-		if dir == Forward {
-			if err = r.vr.next(); err == nil {
-				r.vr.off += int64(len(r.vr.body)) + frame
-				return r.vr.body, nil
-			}
-		} else {
-			if err = r.vr.prev(); err == nil {
-				r.vr.off -= int64(len(r.vr.body)) + frame
-				return r.vr.body, nil
-			}
-		}
-		if err != io.EOF {
-			return nil, fmt.Errorf("%s.%d: %w", r.a.path, r.v.number, err)
-		}
-		if dir == Forward {
-			// The volume may have grown.
-			if size, err := r.v.src.Size(); err == nil && size > r.vr.size {
-				r.vr.SetSize(size)
-				continue
-			}
-		}
-		if err := r.step(dir); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// Place goes to a place between two records that is close to a time by the index.
-// before reports whether the place is before that time in the direction of
-// reading, going by the index. See [Reader.Approach].
-func (r *Reader) Place(to pcp.Timestamp, dir Direction) (before bool, err error) {
-	r.origin, r.dir, r.sought = to, dir, true
-	whole, err := r.place()
-	if err == nil && whole && dir == Forward {
-		// The index leads to the end of a record as often as to the start.
-		if _, err := r.Step(Backward); err != nil && err != io.EOF {
-			r.vr.off = r.vr.stuck
-		}
-	}
-	return whole, err
-}
-
-// Approach is [Reader.Seek] for [Reader.Step]. It goes to a place from which
-// Step(dir) returns the records not before a time, or with Backward those not
-// after it, perhaps after a few others.
-func (r *Reader) Approach(to pcp.Timestamp, dir Direction) error {
-	if _, err := r.Place(to, dir); err != nil {
-		return err
-	}
-	for {
-		body, err := r.Step(-dir)
-		if err != nil {
-			if err != io.EOF {
-				r.vr.off = r.vr.stuck
-			}
-			return nil
-		}
-		t, _, ok := recordHead(body, r.a.label.Version)
-		if !ok {
-			return nil
-		}
-		if d := t.Compare(to); d == 0 || d == -int(dir) {
-			return nil
-		}
-	}
-}
-
-// MoveTo goes to an offset that [Reader.Position] returned.
-func (r *Reader) MoveTo(vol int, off int64) error {
-	if err := r.use(vol); err != nil {
-		return err
-	}
-	r.sought = true
-	r.vr.SeekTo(off)
-	return nil
-}
-
-// MoveToEnd goes to where Step ends in a direction: before the first record, or
-// with Forward behind the last one.
-func (r *Reader) MoveToEnd(dir Direction) error {
-	r.dir, r.sought = -dir, true
-	return r.ends()
-}
 
 // recordHead returns the time of a record and how many sets it has.
 func recordHead(body []byte, version int) (t pcp.Timestamp, sets int32, ok bool) {

@@ -63,11 +63,17 @@ func (v *VolumeReader) Next(res *pcp.Result) error {
 	if err := v.next(); err != nil {
 		return err
 	}
-	v.stuck = v.off + int64(len(v.body)) + frame
+	return v.decode(res, Forward)
+}
+
+// decode decodes the record that was found in a direction, and moves over it.
+func (v *VolumeReader) decode(res *pcp.Result, dir Direction) error {
+	behind := v.off + int64(dir)*(int64(len(v.body))+frame)
+	v.stuck = behind
 	if err := DecodeResult(res, v.body, v.version); err != nil {
 		return v.errorf(v.off, "%w", err)
 	}
-	v.off += int64(len(v.body)) + frame
+	v.off = behind
 	return nil
 }
 
@@ -107,12 +113,7 @@ func (v *VolumeReader) Prev(res *pcp.Result) error {
 	if err := v.prev(); err != nil {
 		return err
 	}
-	v.stuck = v.off - int64(len(v.body)) - frame
-	if err := DecodeResult(res, v.body, v.version); err != nil {
-		return v.errorf(v.off, "%w", err)
-	}
-	v.off -= int64(len(v.body)) + frame
-	return nil
+	return v.decode(res, Backward)
 }
 
 func (v *VolumeReader) prev() error {

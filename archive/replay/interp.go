@@ -351,8 +351,8 @@ func (c *Cursor) position(ctx context.Context, req float64) error {
 	// As in the C library the place is that for the time that the mode was set for,
 	// though the time may have moved since, and is near enough if it is before
 	// that. Else what was returned last is forgotten too.
-	before, err := c.tape.near(in.from, way)
-	if err == nil && !before {
+	short, err := c.tape.near(in.from, way)
+	if err == nil && !short {
 		_, err = c.tape.near(c.origin, way)
 		for _, m := range in.asked {
 			m.lastNumval = -1
@@ -364,7 +364,7 @@ func (c *Cursor) position(ctx context.Context, req float64) error {
 	in.forgetRegion()
 	at := point{place: c.tape.tell()}
 	in.home = at
-	for !before {
+	for !short {
 		ord, err := c.read(ctx, -way, &at)
 		if err != nil {
 			if ctx.Err() != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
@@ -14,9 +13,6 @@ const (
 	forward  = archive.Forward
 	backward = archive.Backward
 )
-
-// markGap is how far the mark between two archives is from the end that is left.
-const markGap = time.Millisecond
 
 // A tape reads the records of a set one after the other, in either direction,
 // with the marks between the archives.
@@ -93,14 +89,14 @@ func (t *tape) seek(p place) error {
 // time, or backwards not after it, perhaps after a few others.
 func (t *tape) approach(to pcp.Timestamp, dir archive.Direction) error {
 	t.choose(to, dir)
-	return t.rd.Approach(to, dir)
+	return t.rd.Seek(to, dir)
 }
 
-// near goes to where the index says that a time is close. Before tells that this is
-// before it in the direction of reading.
-func (t *tape) near(to pcp.Timestamp, dir archive.Direction) (before bool, err error) {
+// near goes to where the index says that a time is close. Short reports whether
+// reading has yet to reach it.
+func (t *tape) near(to pcp.Timestamp, dir archive.Direction) (short bool, err error) {
 	t.choose(to, dir)
-	return t.rd.Place(to, dir)
+	return t.rd.SeekIndex(to, dir)
 }
 
 // choose goes to the archive in which a time is.
@@ -109,7 +105,7 @@ func (t *tape) choose(to pcp.Timestamp, dir archive.Direction) {
 	i := 0
 	if dir == backward {
 		// The mark before an archive is behind its start.
-		to := to.Add(markGap)
+		to := to.Add(archive.MarkGap)
 		for i+1 < len(list) && list[i+1].Label().Start.Compare(to) <= 0 {
 			i++
 		}
@@ -126,10 +122,10 @@ func (t *tape) choose(to pcp.Timestamp, dir archive.Direction) {
 func (t *tape) markTime(dir archive.Direction) (pcp.Timestamp, error) {
 	a := t.set.archives[t.cur]
 	if dir == backward {
-		return a.Label().Start.Add(-markGap), nil
+		return a.Label().Start.Add(-archive.MarkGap), nil
 	}
 	end, err := a.End()
-	return end.Add(markGap), err
+	return end.Add(archive.MarkGap), err
 }
 
 // read reads the next record into scan; io.EOF at the ends of the set. An archive
@@ -172,7 +168,7 @@ func (t *tape) read(dir archive.Direction) error {
 		later := t.set.archives[max(t.cur, next)]
 		t.use(next)
 		t.mark = 0
-		if err := t.rd.MoveToEnd(-dir); err != nil {
+		if err := t.rd.Rewind(dir); err != nil {
 			return err
 		}
 		end, err := earlier.End()

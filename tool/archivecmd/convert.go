@@ -303,20 +303,18 @@ func (r *rewriter) notes() (list []string) {
 func (r *rewriter) records(vols []int) error {
 	rd := r.a.NewReader()
 	defer rd.Close()
-	if err := rd.SeekNear(pcp.Timestamp{}, archive.Forward); err != nil {
-		return err
-	}
 	version := r.a.Version()
 	same := version == r.c.version
 	last := vols[0]
 	for {
-		body, vol, err := rd.NextBody()
+		body, err := rd.Step(archive.Forward)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
+		vol, _ := rd.Position()
 		if vol != last && r.c.bytes == 0 {
 			for ; last < vol; last++ {
 				if err := r.w.NewVolume(); err != nil {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
@@ -265,7 +264,7 @@ func (x *extractor) endInput(in *input) error {
 	if !slices.ContainsFunc(x.inputs, func(other *input) bool { return !other.ended }) {
 		return nil
 	}
-	in.last = in.last.Add(time.Millisecond)
+	in.last = in.last.Add(archive.MarkGap)
 	return x.writeMark(in.last)
 }
 
@@ -311,7 +310,7 @@ func (x *extractor) skipDay() error {
 	if !x.started {
 		return nil // no archive starts with a mark
 	}
-	return x.writeMark(x.current.Add(time.Millisecond))
+	return x.writeMark(x.current.Add(archive.MarkGap))
 }
 
 // writeRecord writes a record and the metadata that it needs.
