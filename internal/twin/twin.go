@@ -90,6 +90,10 @@ type Call struct {
 	// damaged input makes go on for ever. Without it the test fails after five
 	// minutes.
 	KillAfter time.Duration
+
+	// Watch is called with all that it has printed on its standard output
+	// whenever there is more. It may be nil.
+	Watch func(out []byte)
 }
 
 // A Result is what a tool did.
@@ -138,6 +142,9 @@ func (c Call) Run(t testing.TB, ours bool) Result {
 	cmd.WaitDelay = time.Second // for its children, if it is killed
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if c.Watch != nil {
+		cmd.Stdout = watched{&stdout, c.Watch}
+	}
 	err := cmd.Run()
 	if ctx.Err() != nil && c.KillAfter == 0 {
 		t.Fatalf("%s %q does not end", cmd.Path, c.Args)
@@ -146,6 +153,18 @@ func (c Call) Run(t testing.TB, ours bool) Result {
 		t.Fatalf("%s %q: %v", cmd.Path, c.Args, err)
 	}
 	return Result{stdout.Bytes(), stderr.Bytes(), cmd.ProcessState.ExitCode()}
+}
+
+// watched is a buffer that somebody watches.
+type watched struct {
+	out   *bytes.Buffer
+	watch func([]byte)
+}
+
+func (w watched) Write(p []byte) (int, error) {
+	n, err := w.out.Write(p)
+	w.watch(w.out.Bytes())
+	return n, err
 }
 
 // Compare runs both and returns how they differ, "" if they do not. Where a

@@ -36,6 +36,10 @@ type run struct {
 type bench struct {
 	env   []string
 	names map[string]string // what {names} in a command stand for
+
+	// meanwhile is called before each run, and returns what watches the output
+	// of the run, and what is to be done after it. It may be nil.
+	meanwhile func() (watch func(out []byte), after func())
 }
 
 // expand replaces {host}, {dead} and so on.
@@ -61,7 +65,13 @@ func (b *bench) exec(t *testing.T, whose bool, tool string, env, args []string) 
 // execIn is exec in a given directory.
 func (b *bench) execIn(t *testing.T, dir string, whose bool, tool string, env, args []string) result {
 	t.Helper()
-	return resultOf(twin.Call{Tool: tool, Args: args, Dir: dir, Env: slices.Concat(b.env, env)}.Run(t, whose))
+	call := twin.Call{Tool: tool, Args: args, Dir: dir, Env: slices.Concat(b.env, env)}
+	if b.meanwhile != nil {
+		var after func()
+		call.Watch, after = b.meanwhile()
+		defer after()
+	}
+	return resultOf(call.Run(t, whose))
 }
 
 func resultOf(r twin.Result) result { return result{string(r.Out), string(r.Err), r.Status} }
@@ -102,37 +112,13 @@ func words(t *testing.T, s string) []string {
 // try runs a line of the table with both tools and compares.
 func (b *bench) try(t *testing.T, r run) {
 	t.Helper()
-	b.tryWith(t, r, func() func() { return func() {} })
-}
-
-// tries is how often a line of the table may differ by chance: the two run one
-// after the other, on a machine that does other things.
-const tries = 4
-
-// tryWith is try with a function that is called before each of the two runs,
-// and returns one to be called after it.
-func (b *bench) tryWith(t *testing.T, r run, before func() func()) {
-	t.Helper()
-	for i := 1; ; i++ {
-		problems := b.differ(t, r, before)
-		if len(problems) == 0 {
-			return
-		}
-		for _, p := range problems {
-			if i == tries {
-				t.Error(p)
-			} else {
-				t.Logf("try %d: %s", i, p)
-			}
-		}
-		if i == tries {
-			return
-		}
+	for _, problem := range b.differ(t, r) {
+		t.Error(problem)
 	}
 }
 
-// differ runs a line of the table once and says what is not as it should be.
-func (b *bench) differ(t *testing.T, r run, before func() func()) (problems []string) {
+// differ runs a line of the table and says what is not as it should be.
+func (b *bench) differ(t *testing.T, r run) (problems []string) {
 	t.Helper()
 	errorf := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	args := words(t, b.expand(r.cmd))
@@ -149,7 +135,6 @@ func (b *bench) differ(t *testing.T, r run, before func() func()) (problems []st
 				t.Fatalf("%s: %+v", r.prep, p)
 			}
 		}
-		after := before()
 		dir := t.TempDir()
 		b.copyIn(t, r, dir)
 		got[i] = b.execIn(t, dir, whose, tool, env, args)
@@ -157,7 +142,6 @@ func (b *bench) differ(t *testing.T, r run, before func() func()) (problems []st
 			text, err := os.ReadFile(filepath.Join(dir, r.shows))
 			got[i].stdout += fmt.Sprintf("%s, missing %v:\n%s", r.shows, err != nil, text)
 		}
-		after()
 	}
 	want, ours := got[0], got[1]
 	if r.diff != "" {
