@@ -8,6 +8,7 @@ import (
 	"github.com/go-pcp/pcp/tool/archivecmd"
 	"github.com/go-pcp/pcp/tool/cdwait"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/client"
 	"github.com/go-pcp/pcp/tool/completion"
 	"github.com/go-pcp/pcp/tool/config"
 	"github.com/go-pcp/pcp/tool/cpp"
@@ -59,6 +60,8 @@ func commands() []*cli.Command {
 		info.Command,
 		val.Command,
 		val.EventCommand,
+		client.Command,
+		client.GroupCommand,
 		timectl.Command,
 		probe.Command,
 		store.Command,

@@ -40,6 +40,7 @@ func fixtures() map[string]func(base string) error {
 		"mmv3":   func(b string) error { return mmvFile(b, mmv.Version3) },
 		"events": eventArchive,
 		"vm":     vmArchive,
+		"client": clientArchive,
 
 		// Damaged ones.
 		"cut": damaged(scene{version: 3, steps: 11}, func(files map[string][]byte) {
@@ -429,6 +430,88 @@ func vmArchive(base string) error {
 			}
 		}
 		if err := im.Write(noon().Add(time.Duration(n) * time.Second)); err != nil {
+			return err
+		}
+	}
+	if err := im.End(); err != nil {
+		return err
+	}
+	return setPID(base)
+}
+
+// clientArchive writes an archive of the metrics that pmclient shows, of two processors:
+// a minute, in the middle of which there is a gap.
+func clientArchive(base string) error {
+	im, err := importer.Start(base, importer.Options{Host: "cellar", TimeZone: "UTC", Version: 3})
+	if err != nil {
+		return err
+	}
+	loads, cpus := pcp.NewInDom(60, 2), pcp.NewInDom(60, 0)
+	names := map[pcp.InDom][]string{loads: {"1 minute", "5 minute", "15 minute"}, cpus: {"cpu0", "cpu1"}, pcp.InDomNull: {""}}
+	for _, indom := range []pcp.InDom{loads, cpus} {
+		for i, name := range names[indom] {
+			if err := im.AddInstance(indom, name, int32(i)); err != nil {
+				return err
+			}
+		}
+	}
+	msec := pcp.Units{DimTime: 1, ScaleTime: pcp.TimeMsec}
+	rows := []struct {
+		name  string
+		desc  pcp.Desc
+		value func(n, inst int) string
+	}{
+		{"hinv.ncpu", pcp.Desc{Type: pcp.TypeU32, InDom: pcp.InDomNull, Sem: pcp.SemDiscrete}, func(int, int) string { return "2" }},
+		{
+			"kernel.all.load",
+			pcp.Desc{Type: pcp.TypeFloat, InDom: loads, Sem: pcp.SemInstant},
+			func(n, i int) string { return fmt.Sprint(float64(i) + float64(n)/16) },
+		},
+		{
+			"kernel.percpu.cpu.user",
+			pcp.Desc{Type: pcp.TypeU64, InDom: cpus, Sem: pcp.SemCounter, Units: msec},
+			func(n, i int) string { return fmt.Sprint(n * (400 + 900*i + n*10)) },
+		},
+		{
+			"kernel.percpu.cpu.sys",
+			pcp.Desc{Type: pcp.TypeU64, InDom: cpus, Sem: pcp.SemCounter, Units: msec},
+			func(n, i int) string { return fmt.Sprint(n * (700 - 300*i)) },
+		},
+		{
+			"mem.freemem",
+			pcp.Desc{Type: pcp.TypeU64, InDom: pcp.InDomNull, Sem: pcp.SemInstant, Units: pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceKByte}},
+			func(n, _ int) string { return fmt.Sprint(900_000 - 1_100*n) },
+		},
+		{
+			"disk.all.total",
+			pcp.Desc{Type: pcp.TypeU64, InDom: pcp.InDomNull, Sem: pcp.SemCounter, Units: pcp.Units{DimCount: 1}},
+			func(n, _ int) string { return fmt.Sprint(1<<32 - 100 + 13*n*n) },
+		},
+	}
+	for i := range rows {
+		rows[i].desc.PMID = pcp.NewPMID(60, 8, i)
+		if _, err := im.AddMetric(rows[i].name, rows[i].desc); err != nil {
+			return err
+		}
+	}
+	for n := range 30 {
+		if n == 15 {
+			if err := im.PutMark(); err != nil {
+				return err
+			}
+			n++
+		}
+		for _, r := range rows {
+			for i, name := range names[r.desc.InDom] {
+				if r.name == "hinv.ncpu" && n%10 != 0 {
+					continue
+				}
+				if err := im.PutValue(r.name, name, r.value(n, i)); err != nil {
+					return err
+				}
+			}
+		}
+		if err := im.Write(noon().Add(time.Duration(2*n) * time.Second)); err != nil {
 			return err
 		}
 	}
