@@ -207,3 +207,22 @@ func (c *client) admitAccountLocked() error {
 	c.deny.Store(uint32(c.admitted.Deny))
 	return nil
 }
+
+// attempt makes a part of an exchange that may reveal whether a password is right.
+func (c *client) attempt(end time.Time, try func() error) error {
+	leave, err := c.s.brake.enter(brakeKey(c.from()), end, c.s.closing)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	err = try()
+	if err != nil {
+		timer := time.NewTimer(failurePause)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-c.s.closing:
+		}
+	}
+	return err
+}

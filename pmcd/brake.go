@@ -74,22 +74,3 @@ func brakeKey(from string) string {
 	}
 	return from
 }
-
-// attempt makes a part of an exchange that may reveal whether a password is right.
-func (c *client) attempt(end time.Time, try func() error) error {
-	leave, err := c.s.brake.enter(brakeKey(c.from()), end, c.s.closing)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	err = try()
-	if err != nil {
-		timer := time.NewTimer(failurePause)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-c.s.closing:
-		}
-	}
-	return err
-}

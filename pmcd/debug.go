@@ -1,10 +1,5 @@
 package pmcd
 
-import (
-	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/wire"
-)
-
 // Debug options, as bits of Config.Debug and Server.SetDebug. Others mean
 // nothing to a Server.
 const (
@@ -25,8 +20,3 @@ func (s *Server) SetDebug(flags int32) {
 
 // debugging reports whether an option is in effect.
 func (s *Server) debugging(bit int32) bool { return s.debug.Load()&bit != 0 }
-
-// debugRequest shows the outcome of a request.
-func (s *Server) debugRequest(c *client, t wire.Type, err error) {
-	s.log.Info("request", "client", c.pub.ID, "pdu", t.String(), "status", pcp.Code(err))
-}

@@ -1,8 +1,6 @@
 package pmcd
 
 import (
-	"time"
-
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd/internal/backend"
 	"github.com/go-pcp/pcp/wire"
@@ -83,17 +81,6 @@ func (s *Server) smallJob() *fetchJob {
 	return new(fetchJob)
 }
 
-// releaseJob leaves the memory of a client that goes to the next that comes.
-// It holds no values of a long reply: putResult sees to that.
-func (c *client) releaseJob(r *request) {
-	j := r.job
-	r.job = nil
-	j.ids = nil
-	j.fetch.Forget()
-	j.out, c.out = c.out[:0], nil
-	c.s.smallJobs.Put(j)
-}
-
 // maxKeepJob is how long a reply may be for the memory of its values to be
 // kept for another fetch.
 const maxKeepJob = 4 << 20
@@ -135,63 +122,6 @@ func (j *fetchJob) needWhere() {
 	}
 }
 
-// putResult puts the reply to a fetch before what is to be sent, and returns its
-// type. The memory that is worth it goes to other clients.
-func (c *client) putResult(r *request) wire.Type {
-	j := r.job
-	if len(j.fetch.Parts) == 1 { // what the agent was lent, unless it hangs
-		j.ids = j.fetch.Parts[0].PMIDs
-		r.values.PMIDs = j.ids
-	}
-	if c.last > maxKeep || len(j.ids) > keepMetrics {
-		c.borrowOut()
-	}
-	c.merge(r)
-	reply := r.result.Type()
-	if len(j.ids) > keepMetrics || len(c.out) > keepReply {
-		if len(c.out) < maxKeepJob { // with j.ids, which are those of the request
-			c.s.bigJobs.Put(j)
-		}
-		r.job, r.result, r.values = new(fetchJob), wire.Result{}, wire.Fetch{}
-	}
-	return reply
-}
-
-// merge puts the agents' parts in the order of the request. A change of state
-// that the client does not know of yet goes before them.
-func (c *client) merge(r *request) {
-	j := r.job
-	reply := &r.result
-	reply.HighRes = j.highRes
-	reply.Time = pcp.TimestampOf(time.Now())
-	one := len(j.fetch.Parts) == 1
-	if one && j.fetch.Parts[0].Err == nil {
-		reply.Sets = j.fetch.Parts[0].Result.Sets
-	} else {
-		reply.Sets = j.merge()
-	}
-	if changes := c.changes.Swap(0); changes != 0 {
-		c.s.events.Out.Add(wire.TypeError)
-		c.out = wire.Append(c.out, wire.FromAnon, &wire.Error{Code: pcp.Error(changes)})
-	}
-	if one && j.fetch.Parts[0].Relayed {
-		c.putRelay(reply, &j.fetch.Parts[0].Relay)
-		return
-	}
-	c.put(reply)
-}
-
-// putRelay is put for the result of an agent that goes on as it is.
-func (c *client) putRelay(reply *wire.Result, p *wire.Relay) {
-	p.Time = reply.Time
-	c.s.events.Out.Add(reply.Type())
-	c.out, c.tail = p.Append(c.out, wire.FromAnon)
-	*p = wire.Relay{}
-	if c.s.events.On() {
-		c.s.events.Sent(c.file(), &wire.Result{HighRes: reply.HighRes})
-	}
-}
-
 // merge returns the sets of all parts in the order of the request.
 func (j *fetchJob) merge() []pcp.ValueSet {
 	parts := j.fetch.Parts
@@ -215,4 +145,9 @@ func (j *fetchJob) merge() []pcp.ValueSet {
 		j.where[p.PMIDs[0].Domain()] = 0
 	}
 	return j.merged
+}
+
+type clientProfile struct {
+	profile *pcp.Profile
+	size    int
 }

@@ -156,24 +156,3 @@ func (g *gate) sending(n int) {
 		g.admit()
 	}
 }
-
-// enterGate waits for the client's turn if the request is heavy.
-func (c *client) enterGate(body int) {
-	if body < heavyRequest && c.last < heavyReply {
-		return
-	}
-	c.inGate, c.body = true, body
-	c.s.memory.hold(2 * body)
-	c.s.gate.enter(&c.pass, c.s.closing)
-}
-
-// leaveGate lets others work, after a request that was answered with so many
-// bytes.
-func (c *client) leaveGate(reply int) {
-	if !c.inGate {
-		return
-	}
-	c.inGate = false
-	c.s.gate.leave(&c.pass, c.body+reply)
-	c.s.memory.hold(-2 * c.body)
-}

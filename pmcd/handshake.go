@@ -114,9 +114,6 @@ func (c *client) depart() {
 	}
 }
 
-// denied are the operations that c may not do.
-func (c *client) denied() access.Ops { return access.Ops(c.deny.Load()) }
-
 func (c *client) credentials(body []byte) error {
 	var creds wire.Creds
 	if err := decode(&creds, body); err != nil {
@@ -171,10 +168,6 @@ func (c *client) credentials(body []byte) error {
 	return nil
 }
 
-// refuse tells the client why, and returns the error that ends it.
-func (c *client) refuse(err error) error {
-	if werr := c.send(&wire.Error{Code: pcp.Code(err)}); werr != nil {
-		return werr
-	}
-	return &dropError{err}
+func (s *Server) featureSet() wire.Features {
+	return wire.Features(s.features.Load()) | s.authFeatures() | s.secureFeatures()
 }

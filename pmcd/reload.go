@@ -5,8 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-pcp/pcp/internal/hostlabels"
@@ -14,16 +12,6 @@ import (
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/wire"
 )
-
-// A reloader makes changes of the table, one at a time.
-type reloader struct {
-	sync.Mutex
-	running bool                          // agents have been started, and not stopped
-	busy    atomic.Pointer[chan struct{}] // closed when the reload is done; nil if there is none
-	died    chan struct{}                 // holds one if an agent died
-	asked   chan struct{}                 // holds one if a hang-up was requested
-	absent  chan struct{}                 // holds one if an agent in process could not be made
-}
 
 // HangUp is for a SIGHUP: it reads the files with labels again, starts and stops
 // agents as Config.Reload says, and restarts agents that died. Connected clients
@@ -103,22 +91,6 @@ func (s *Server) restart(signals uint32) {
 	b.Reset()
 	s.describeTables(&b)
 	io.WriteString(s.cfg.Report, b.String())
-}
-
-// awaitReload makes a new client wait for the agents of a reload, unless that
-// takes too long.
-func (s *Server) awaitReload() {
-	done := s.reload.busy.Load()
-	if done == nil {
-		return
-	}
-	timer := time.NewTimer(s.cfg.CredsTimeout)
-	defer timer.Stop()
-	select {
-	case <-*done:
-	case <-timer.C:
-	case <-s.closing:
-	}
 }
 
 func (s *Server) reloadLabels() {
@@ -270,24 +242,6 @@ func (s *Server) exchange(t *table, unwanted, removed, fresh []*agent) {
 		if c != nil {
 			c.meetMore.Store(true)
 		}
-	}
-}
-
-// agentDied asks for the agents that died to be started again, if the server is
-// configured so.
-func (s *Server) agentDied() {
-	select {
-	case s.reload.died <- struct{}{}:
-	default: // it is known
-	}
-}
-
-// missAgent asks for another try at an agent in process that could not be made,
-// if the server is configured so.
-func (s *Server) missAgent() {
-	select {
-	case s.reload.absent <- struct{}{}:
-	default: // it is known
 	}
 }
 

@@ -3,7 +3,6 @@ package pmcd
 import (
 	"sync"
 
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/rootproto"
 	"github.com/go-pcp/pcp/pmcd/internal/backend"
@@ -51,54 +50,3 @@ func (h *RootHelper) HostName(container string) (string, error) { return h.clien
 
 // ProcessID is described at HostName.
 func (h *RootHelper) ProcessID(container string) (int, error) { return h.client.ProcessID(container) }
-
-// HostNameIn returns what the host is called in a container, for the agent pmcd.
-func (s *Server) HostNameIn(container string) (string, error) {
-	if s.cfg.Root == nil {
-		return "", pcp.ErrNotConn
-	}
-	return s.cfg.Root.HostName(container)
-}
-
-// ProcessIDIn returns the number of the first process of a container, for the agent
-// linux; pcp.ErrNotConn without a Config.Root.
-func (s *Server) ProcessIDIn(container string) (int, error) {
-	if s.cfg.Root == nil {
-		return 0, pcp.ErrNotConn
-	}
-	return s.cfg.Root.ProcessID(container)
-}
-
-// connectRoot connects to the helper if it was started, as the program may be
-// about to give up the privileges that this takes.
-func (s *Server) connectRoot() {
-	if s.cfg.Root == nil {
-		return
-	}
-	for _, ag := range s.agents() {
-		if ag.spec.Domain != backend.RootDomain || !ag.Connected() {
-			continue
-		}
-		if err := s.cfg.Root.Connect(); err != nil {
-			s.missRoot(err)
-		}
-	}
-}
-
-// missRoot logs once that there is no helper.
-func (s *Server) missRoot(err error) {
-	h := s.cfg.Root
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.silent {
-		return
-	}
-	h.silent = true
-	for _, ag := range s.agents() {
-		if ag.spec.Domain == backend.RootDomain {
-			s.log.Warn("root helper is unavailable: agents get the privileges of the collector alone, and containers cannot be looked into", "err", err)
-			return
-		}
-	}
-	s.log.Info("no root helper is configured: agents get the privileges of the collector alone, and containers cannot be looked into")
-}

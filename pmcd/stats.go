@@ -2,8 +2,6 @@ package pmcd
 
 import (
 	"cmp"
-	"context"
-	"log/slog"
 	"net"
 	"slices"
 	"time"
@@ -118,13 +116,19 @@ func (s *Server) Features() agentpmcd.Features {
 	return f
 }
 
-// trace logs what happens to clients, if asked to.
-func (s *Server) trace(what string, c *client) {
-	level := slog.LevelDebug
-	if s.debugging(DebugIO) {
-		level = slog.LevelInfo
+// HostNameIn returns what the host is called in a container, for the agent pmcd.
+func (s *Server) HostNameIn(container string) (string, error) {
+	if s.cfg.Root == nil {
+		return "", pcp.ErrNotConn
 	}
-	if ctx := context.Background(); s.log.Enabled(ctx, level) {
-		s.log.Log(ctx, level, what, "client", c.name, "number", c.number)
+	return s.cfg.Root.HostName(container)
+}
+
+// ProcessIDIn returns the number of the first process of a container, for the agent
+// linux; pcp.ErrNotConn without a Config.Root.
+func (s *Server) ProcessIDIn(container string) (int, error) {
+	if s.cfg.Root == nil {
+		return 0, pcp.ErrNotConn
 	}
+	return s.cfg.Root.ProcessID(container)
 }

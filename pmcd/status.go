@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/wire"
@@ -85,4 +86,12 @@ func describeListener(b *strings.Builder, ln net.Listener) {
 		}
 	}
 	fmt.Fprintf(b, "  %-3s %4s %5s %-6s %s\n", "ok", descriptorOf(ln), port, family, address)
+}
+
+// DumpClients writes the table of clients to Config.Report.
+func (s *Server) DumpClients() {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n->Current PMCD clients at %s\n", time.Now().Format(time.ANSIC))
+	s.listClients(&b)
+	io.WriteString(s.cfg.Report, b.String())
 }

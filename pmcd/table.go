@@ -3,15 +3,17 @@ package pmcd
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"slices"
+	"sync"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmcd/internal/backend"
+	"github.com/go-pcp/pcp/pmcd/internal/trace"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
+	"github.com/go-pcp/pcp/wire"
 )
 
 // An agent is one row of the server's table.
@@ -84,28 +86,6 @@ func checkSpecs(specs []AgentSpec) error {
 	return nil
 }
 
-// newHost returns what agents know of s.
-func (s *Server) newHost() *backend.Host {
-	h := &backend.Host{
-		Log: s.log, Report: s.cfg.Report, Trace: s.events,
-		Dir: s.cfg.Dir, Env: s.cfg.AgentEnv, Output: s.cfg.AgentOutput, CredsTimeout: s.cfg.CredsTimeout,
-		Closing: s.closing,
-		Changed: s.mark,
-		Died:    s.agentDied,
-		NoRoot:  s.missRoot,
-		Warn: func(kind, msg string, attrs ...any) {
-			s.lines.write(slog.LevelWarn, kind, msg, attrs...)
-		},
-		Clients: func() int { return int(s.numClients.Load()) },
-		Start:   s.start,
-	}
-	if root := s.cfg.Root; root != nil && !root.AskOnly {
-		h.Root = root.launcher
-	}
-	h.SetTimeout(s.cfg.AgentTimeout)
-	return h
-}
-
 // newAgent makes an agent. It does not start its process.
 func (s *Server) newAgent(spec AgentSpec, index int) (*agent, error) {
 	impl := spec.Agent
@@ -165,4 +145,56 @@ func (s *Server) makeNames(given *pmns.Tree) (*pmns.Tree, error) {
 		}
 	}
 	return names, nil
+}
+
+// setFeatures sets the features that clients may ask for. Containers are one only
+// if there is a helper to ask about them, or an agent that knows them.
+func (s *Server) setFeatures() {
+	features := wire.FeatureDescs | wire.FeatureLabels | wire.FeatureHighRes
+	if s.cfg.Root != nil {
+		features |= wire.FeatureContainer
+	}
+	for _, ag := range s.agents() {
+		if ag.Connected() {
+			features |= ag.Features() & wire.FeatureContainer
+		}
+	}
+	s.features.Store(uint32(features))
+}
+
+// startAgents starts those of agents that are in processes at the same time, but that of
+// backend.RootDomain before the others; those that do not come up are logged and left
+// out.
+func (s *Server) startAgents(agents []*agent) {
+	var starting sync.WaitGroup
+	start := func(root bool) {
+		for _, ag := range agents {
+			if (ag.spec.Domain == backend.RootDomain) == root {
+				starting.Go(ag.Start)
+			}
+		}
+		starting.Wait()
+	}
+	start(true)
+	start(false)
+	for _, ag := range agents {
+		if ag.spec.Kind == conf.DSO && !ag.absent() {
+			s.events.Add(trace.Event{Kind: trace.AddAgent, Who: ag.spec.Domain, P1: -1, P2: -1})
+		}
+	}
+}
+
+// stopAgents stops agents, and last the one that ends processes of others.
+func stopAgents(agents []*agent) {
+	var stopping sync.WaitGroup
+	stop := func(root bool) {
+		for _, ag := range agents {
+			if (ag.spec.Domain == backend.RootDomain) == root {
+				stopping.Go(ag.Stop)
+			}
+		}
+		stopping.Wait()
+	}
+	stop(false)
+	stop(true)
 }

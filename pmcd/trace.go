@@ -1,11 +1,7 @@
 package pmcd
 
 import (
-	"fmt"
-	"io"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmcd/internal/trace"
@@ -54,12 +50,4 @@ func descriptorOf(conn any) string {
 		return strconv.Itoa(n)
 	}
 	return ""
-}
-
-// DumpClients writes the table of clients to Config.Report.
-func (s *Server) DumpClients() {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n->Current PMCD clients at %s\n", time.Now().Format(time.ANSIC))
-	s.listClients(&b)
-	io.WriteString(s.cfg.Report, b.String())
 }

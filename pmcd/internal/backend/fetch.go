@@ -125,50 +125,6 @@ func (p *Part) valid() bool {
 	return true
 }
 
-// Fetch has agents fill the parts of f. Where there are several, those in other
-// processes work at the same time. If c is abandoned meanwhile f is its
-// successor's, which goes on with Resume.
-func (c *Caller) Fetch(f *Fetch) {
-	if len(f.Parts) > 1 {
-		c.askRemotes(f)
-	} else if len(f.Parts) == 1 {
-		p := f.Parts[0]
-		p.alone, p.Relay.HighRes = p.remote, f.highRes
-	}
-	c.askInTurn(f)
-}
-
-// Resume goes on with a Fetch in which an agent hangs, without that agent.
-func (c *Caller) Resume(f *Fetch) {
-	f.lose()
-	c.askInTurn(f)
-}
-
-// askInTurn has the agents in this process asked one after the other, from the
-// part f.at on, and waits for the others.
-func (c *Caller) askInTurn(f *Fetch) {
-	for f.at < len(f.Parts) {
-		p := f.Parts[f.at]
-		switch {
-		case p.remote && len(f.Parts) > 1: // it may be under way
-			f.at++
-		case p.Err != nil:
-			f.at++
-		case p.ag.fetch(c, p):
-			f.at++
-		case c.abandoned:
-			return // f is its successor's
-		default:
-			f.lose()
-		}
-	}
-	f.remotes.Wait()
-	if f.crowd != nil {
-		f.crowd.leave()
-		f.crowd = nil
-	}
-}
-
 // lose replaces a part that a hanging agent may still write to, and goes to the
 // next.
 func (f *Fetch) lose() {

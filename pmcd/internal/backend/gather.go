@@ -2,7 +2,6 @@ package backend
 
 import (
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -15,26 +14,49 @@ import (
 // that a client that asks one agent does not wait for another.
 const patience = time.Millisecond
 
-// A crowd records whether fetches from several agents run at the same time.
-type crowd struct {
-	fetches atomic.Int32 // on their way
-	met     atomic.Int64 // when there last were two, on the host's clock
-}
-
-// crowdMemory is for how long fetches that met are expected to do so again.
-const crowdMemory = 10 * time.Millisecond
-
-// enter reports whether a fetch that begins now is alone.
-func (cr *crowd) enter(now int64) bool {
-	if cr.fetches.Add(1) > 1 {
-		cr.met.Store(now)
-		return false
+// Fetch has agents fill the parts of f. Where there are several, those in other
+// processes work at the same time. If c is abandoned meanwhile f is its
+// successor's, which goes on with Resume.
+func (c *Caller) Fetch(f *Fetch) {
+	if len(f.Parts) > 1 {
+		c.askRemotes(f)
+	} else if len(f.Parts) == 1 {
+		p := f.Parts[0]
+		p.alone, p.Relay.HighRes = p.remote, f.highRes
 	}
-	met := cr.met.Load()
-	return met == 0 || now-met > int64(crowdMemory)
+	c.askInTurn(f)
 }
 
-func (cr *crowd) leave() { cr.fetches.Add(-1) }
+// Resume goes on with a Fetch in which an agent hangs, without that agent.
+func (c *Caller) Resume(f *Fetch) {
+	f.lose()
+	c.askInTurn(f)
+}
+
+// askInTurn has the agents in this process asked one after the other, from the
+// part f.at on, and waits for the others.
+func (c *Caller) askInTurn(f *Fetch) {
+	for f.at < len(f.Parts) {
+		p := f.Parts[f.at]
+		switch {
+		case p.remote && len(f.Parts) > 1: // it may be under way
+			f.at++
+		case p.Err != nil:
+			f.at++
+		case p.ag.fetch(c, p):
+			f.at++
+		case c.abandoned:
+			return // f is its successor's
+		default:
+			f.lose()
+		}
+	}
+	f.remotes.Wait()
+	if f.crowd != nil {
+		f.crowd.leave()
+		f.crowd = nil
+	}
+}
 
 // askRemotes asks those of several agents that are in other processes. For a
 // fetch that is alone they get their requests before any answer is looked at,

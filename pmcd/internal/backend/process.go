@@ -3,6 +3,7 @@ package backend
 import (
 	"os/exec"
 	"strconv"
+	"time"
 )
 
 // An agentProcess is an agent's process, whoever started it.
@@ -60,3 +61,7 @@ func (c child) wait() error {
 
 func (c child) ending() ending { return endingOf(c.cmd.ProcessState) }
 func (c child) kill()          { c.cmd.Process.Kill() }
+
+// goneInterval is how often a process is looked for if the system cannot wait
+// for it.
+const goneInterval = 5 * time.Millisecond

@@ -151,7 +151,3 @@ func (l *Launcher) ending(pid int) (ending, error) {
 		}
 	}
 }
-
-// goneInterval is how often a process is looked for if the system cannot wait
-// for it.
-const goneInterval = 5 * time.Millisecond

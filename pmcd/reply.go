@@ -1,0 +1,192 @@
+package pmcd
+
+import (
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/internal/trace"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// send writes one PDU, with what is already in c.out before it.
+func (c *client) send(p wire.PDU) error {
+	c.put(p)
+	return c.sendOut(p.Type())
+}
+
+// put appends a PDU to what sendOut will send.
+func (c *client) put(p wire.PDU) {
+	c.s.events.Out.Add(p.Type())
+	c.out = wire.Append(c.out, wire.FromAnon, p)
+	if c.s.events.On() {
+		c.s.events.Sent(c.file(), p)
+	}
+}
+
+// sendOut writes c.out, of which the last PDU is of type t.
+func (c *client) sendOut(t wire.Type) error {
+	err := c.flush()
+	if err != nil && c.s.events.On() {
+		c.s.events.Add(trace.Event{Kind: trace.XmitErr, Who: c.file(), P1: int32(t), P2: int32(pcp.Code(err))})
+	}
+	return err
+}
+
+// flush writes c.out. A client that does not take it in time is dropped. The
+// deadline is moved once a second, which is cheaper than for each reply.
+func (c *client) flush() error {
+	if now := c.s.now(); now >= c.writeEnd {
+		c.writeEnd = now + int64(time.Second)
+		if err := c.conn.SetWriteDeadline(time.Now().Add(pduTimeout + time.Second)); err != nil {
+			return err
+		}
+	}
+	tail := c.tail
+	c.tail = nil
+	c.last = len(c.out) + len(tail)
+	c.leaveGate(c.last)
+	if c.last > maxKeep {
+		held := cap(c.out) + cap(tail)
+		c.hold(held)
+		defer c.hold(-held)
+	}
+	_, err := c.stream.Write(c.out)
+	if err == nil && tail != nil {
+		_, err = c.stream.Write(tail)
+	}
+	if cap(c.out) > maxKeep {
+		c.returnOut()
+	}
+	c.out = c.out[:0]
+	if err != nil {
+		return &writeError{err}
+	}
+	return nil
+}
+
+// hold adds n, which may be negative, to the bytes that wait for the client to
+// take them.
+func (c *client) hold(n int) {
+	c.s.memory.hold(n)
+	c.s.gate.sending(n)
+}
+
+// maxKeep is how much memory a client keeps for its replies between requests.
+const maxKeep = 1 << 16
+
+// borrowOut makes c.out use the memory of another client's long reply, if there
+// is any and c.out is empty.
+func (c *client) borrowOut() {
+	if len(c.out) > 0 || cap(c.out) > maxKeep {
+		return
+	}
+	if b, ok := c.s.longReplies.Get().(*[]byte); ok {
+		c.out = *b
+	}
+}
+
+// returnOut leaves the memory of a sent reply to other clients.
+func (c *client) returnOut() {
+	if cap(c.out) <= maxKeepJob {
+		b := c.out[:0]
+		c.s.longReplies.Put(&b)
+	}
+	c.out = nil
+}
+
+// A writeError is a failure to write to the client, as opposed to one to answer
+// its request.
+type writeError struct{ error }
+
+func (e *writeError) Unwrap() error { return e.error }
+
+// A dropError ends a connection after the error was sent.
+type dropError struct{ error }
+
+func (e *dropError) Unwrap() error { return e.error }
+
+// refuse tells the client why, and returns the error that ends it.
+func (c *client) refuse(err error) error {
+	if werr := c.send(&wire.Error{Code: pcp.Code(err)}); werr != nil {
+		return werr
+	}
+	return &dropError{err}
+}
+
+// enterGate waits for the client's turn if the request is heavy.
+func (c *client) enterGate(body int) {
+	if body < heavyRequest && c.last < heavyReply {
+		return
+	}
+	c.inGate, c.body = true, body
+	c.s.memory.hold(2 * body)
+	c.s.gate.enter(&c.pass, c.s.closing)
+}
+
+// leaveGate lets others work, after a request that was answered with so many
+// bytes.
+func (c *client) leaveGate(reply int) {
+	if !c.inGate {
+		return
+	}
+	c.inGate = false
+	c.s.gate.leave(&c.pass, c.body+reply)
+	c.s.memory.hold(-2 * c.body)
+}
+
+// putResult puts the reply to a fetch before what is to be sent, and returns its
+// type. The memory that is worth it goes to other clients.
+func (c *client) putResult(r *request) wire.Type {
+	j := r.job
+	if len(j.fetch.Parts) == 1 { // what the agent was lent, unless it hangs
+		j.ids = j.fetch.Parts[0].PMIDs
+		r.values.PMIDs = j.ids
+	}
+	if c.last > maxKeep || len(j.ids) > keepMetrics {
+		c.borrowOut()
+	}
+	c.merge(r)
+	reply := r.result.Type()
+	if len(j.ids) > keepMetrics || len(c.out) > keepReply {
+		if len(c.out) < maxKeepJob { // with j.ids, which are those of the request
+			c.s.bigJobs.Put(j)
+		}
+		r.job, r.result, r.values = new(fetchJob), wire.Result{}, wire.Fetch{}
+	}
+	return reply
+}
+
+// merge puts the agents' parts in the order of the request. A change of state
+// that the client does not know of yet goes before them.
+func (c *client) merge(r *request) {
+	j := r.job
+	reply := &r.result
+	reply.HighRes = j.highRes
+	reply.Time = pcp.TimestampOf(time.Now())
+	one := len(j.fetch.Parts) == 1
+	if one && j.fetch.Parts[0].Err == nil {
+		reply.Sets = j.fetch.Parts[0].Result.Sets
+	} else {
+		reply.Sets = j.merge()
+	}
+	if changes := c.changes.Swap(0); changes != 0 {
+		c.s.events.Out.Add(wire.TypeError)
+		c.out = wire.Append(c.out, wire.FromAnon, &wire.Error{Code: pcp.Error(changes)})
+	}
+	if one && j.fetch.Parts[0].Relayed {
+		c.putRelay(reply, &j.fetch.Parts[0].Relay)
+		return
+	}
+	c.put(reply)
+}
+
+// putRelay is put for the result of an agent that goes on as it is.
+func (c *client) putRelay(reply *wire.Result, p *wire.Relay) {
+	p.Time = reply.Time
+	c.s.events.Out.Add(reply.Type())
+	c.out, c.tail = p.Append(c.out, wire.FromAnon)
+	*p = wire.Relay{}
+	if c.s.events.On() {
+		c.s.events.Sent(c.file(), &wire.Result{HighRes: reply.HighRes})
+	}
+}

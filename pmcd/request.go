@@ -1,0 +1,63 @@
+package pmcd
+
+import (
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmcd/internal/backend"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// A request is what one goroutine has of a client while agents are asked for it:
+// the right to ask them, what was asked, and memory. An agent that hangs keeps
+// it; the client goes on with its successor.
+//
+// Its methods answer one kind of request each. They return the reply; serve sends
+// it, or the error in its place, if the request is not abandoned by then.
+type request struct {
+	backend.Caller
+	s     *Server
+	pdu   wire.Type // what was asked
+	doing work
+	job   *fetchJob
+
+	// PDUs that come and go often enough to be worth reusing.
+	values wire.Fetch
+	descs  wire.DescIDs
+	result wire.Result // filled from job when it is sent
+}
+
+// A work is what has to be finished if an agent hangs; see takeOver.
+type work int
+
+const (
+	asking work = iota
+	fetching
+	leaving
+)
+
+// successor returns a request for the goroutine that goes on.
+func (r *request) successor() *request {
+	return &request{s: r.s, Caller: r.Caller.Successor(), pdu: r.pdu, job: r.job}
+}
+
+// A malformedError says that a request could not be decoded.
+type malformedError struct{ error }
+
+func (e *malformedError) Unwrap() error { return e.error }
+
+// decode decodes a request.
+func decode(p wire.PDU, body []byte) error {
+	if err := p.DecodeBody(body); err != nil {
+		return &malformedError{err}
+	}
+	return nil
+}
+
+// agentFor returns the agent of a domain if it can be asked, else why not;
+// unknown is the error for a domain without an agent.
+func (s *Server) agentFor(domain int, unknown pcp.Error) (*agent, error) {
+	ag := s.table.Load().byDomain[domain&pcp.MaxDomain]
+	if ag == nil {
+		return nil, unknown
+	}
+	return ag, ag.Usable()
+}
