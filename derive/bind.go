@@ -53,7 +53,6 @@ type bound struct {
 	state  bindState
 	masked bool // a definition of the binding has its name
 	root   *expr
-	values []pcp.Value
 }
 
 type bindState uint8
@@ -81,6 +80,17 @@ func (s *Set) Bind(source Source, report func(error)) *Binding {
 // as pmReconnectContext(3) does.
 func (b *Binding) Reset() {
 	b.shared, b.own, b.byName, b.byID = nil, nil, nil, nil
+}
+
+// Rebind has the metrics that could not be bound tried again, for a source that may
+// have got their operands, or has other names. The others stay as they are, but a
+// metric that the source has itself now is found there first.
+func (b *Binding) Rebind() {
+	for _, d := range b.shared {
+		if d.state == bad || d.state == replaced {
+			d.state = unbound
+		}
+	}
 }
 
 // Limit bounds how many definitions of its own b can have
@@ -349,7 +359,7 @@ func (b *Binding) ask(ctx context.Context, todo []*bound) (known, error) {
 			if n.op == opName || n.op == opDefined {
 				add(n.text)
 			}
-			add(n.metaName)
+			add(n.metaName())
 		})
 	}
 	ids := make([]pcp.PMID, len(names))

@@ -53,8 +53,8 @@ func (c *checker) missing(n *node) bool {
 		}
 		return !ok
 	}
-	if n.metaName != "" {
-		if _, ok := c.desc(n.metaName); !ok {
+	if name := n.metaName(); name != "" {
+		if _, ok := c.desc(name); !ok {
 			return true
 		}
 	}
@@ -159,10 +159,10 @@ func (c *checker) build(n *node) *expr {
 		}
 		return e
 	case opAnon:
-		e.desc = n.desc
+		e.desc = n.more.desc
 		return e
 	case opDefined:
-		e.desc = constant(opInteger, pcp.TypeU32, "").desc
+		e.desc = plain(pcp.TypeU32)
 		if c.defined(n.text) {
 			e.value = 1
 		}
@@ -185,22 +185,28 @@ func (c *checker) build(n *node) *expr {
 // constDesc returns the descriptor of a constant: that of another metric where
 // it says so, but for what it has itself.
 func (c *checker) constDesc(n *node) pcp.Desc {
-	if n.metaName == "" {
-		return n.desc
+	m := n.more
+	switch {
+	case m == nil && n.op == opDouble:
+		return plain(pcp.TypeDouble)
+	case m == nil:
+		return plain(pcp.TypeU32)
+	case m.metaName == "":
+		return m.desc
 	}
-	d, _ := c.desc(n.metaName)
+	d, _ := c.desc(m.metaName)
 	d.PMID = pcp.PMIDNull
-	if n.meta&metaType != 0 || !d.Type.IsNumeric() {
-		d.Type = n.desc.Type
+	if m.meta&metaType != 0 || !d.Type.IsNumeric() {
+		d.Type = m.desc.Type
 	}
-	if n.meta&metaInDom != 0 {
-		d.InDom = n.desc.InDom
+	if m.meta&metaInDom != 0 {
+		d.InDom = m.desc.InDom
 	}
-	if n.meta&metaSem != 0 {
-		d.Sem = n.desc.Sem
+	if m.meta&metaSem != 0 {
+		d.Sem = m.desc.Sem
 	}
-	if n.meta&metaUnits != 0 {
-		d.Units = n.desc.Units
+	if m.meta&metaUnits != 0 {
+		d.Units = m.desc.Units
 	}
 	return d
 }
@@ -287,7 +293,7 @@ func (c *checker) unary(e *expr, n *node) *expr {
 	case opSelect:
 		return e
 	case opMatch:
-		e.re, e.invert = n.re, n.invert
+		e.re, e.invert = n.more.re, n.more.invert
 		return e
 	case opScalar:
 		e.desc.InDom = pcp.InDomNull
@@ -302,7 +308,7 @@ func (c *checker) unary(e *expr, n *node) *expr {
 		e.desc.Units.DimCount = 1
 		return e
 	case opRescale:
-		e.desc.Units = n.desc.Units
+		e.desc.Units = n.more.desc.Units
 		if !from.Type.IsNumeric() {
 			return c.fail(e, "Non-arithmetic operand for function")
 		}

@@ -110,8 +110,8 @@ func (e *expr) appendOperands(ids []pcp.PMID) []pcp.PMID {
 // result of fetching what [Binding.Operands] returned for n metrics, and cuts res to those
 // sets. A derived metric that could not be bound gets pcp.ErrPMID.
 //
-// The values are in memory of b that the next call overwrites, and of res. A
-// delta or a rate is between this call and the last one in which the metric was among
+// Numbers are in res; strings and other values of variable length are those of
+// the operands and live as long. A delta or a rate is between this call and the last one in which the metric was among
 // the n; there is none in the first.
 func (b *Binding) Evaluate(ctx context.Context, res *pcp.Result, n int) {
 	n = min(n, len(res.Sets))
@@ -150,33 +150,34 @@ func (b *Binding) findBad(id pcp.PMID) *bound {
 
 // evaluate computes set i of the result.
 func (b *Binding) evaluate(d *bound, i int) {
-	e := d.root
-	n := e.eval(&b.frame)
-	vs := &b.frame.res.Sets[i]
-	*vs = pcp.ValueSet{PMID: vs.PMID}
+	res, e := b.frame.res, d.root
+	n := min(e.eval(&b.frame), len(e.vals))
+	set := pcp.ValueSet{PMID: d.PMID}
 	if n < 0 {
-		vs.Err = pcp.Error(n)
+		set.Err = pcp.Error(n)
+	}
+	if n <= 0 {
+		res.Sets[i] = set
 		return
 	}
-	n = min(n, len(e.vals))
-	if n == 0 {
-		return
-	}
-	d.values = slices.Grow(d.values[:0], n)[:n]
 	t := e.desc.Type
-	vs.ValFmt = pcp.ValDPtr
-	if t.InSitu() {
-		vs.ValFmt = pcp.ValInSitu
+	if set.ValFmt = pcp.ValDPtr; t.InSitu() {
+		set.ValFmt = pcp.ValInSitu
 	}
+	// The values go where the result has its own, by way of a set at its end.
+	last := len(res.Sets)
+	res.AddSet(d.PMID)
+	set.Values = res.AddValues(n)
+	res.Sets = res.Sets[:last]
 	for k := range n {
 		v := &e.vals[k]
 		if t.IsNumeric() {
-			d.values[k] = pcp.RawValue(t, v.bits).WithInst(v.inst)
+			set.Values[k] = pcp.RawValue(t, v.bits).WithInst(v.inst)
 		} else {
-			d.values[k] = pcp.BytesValue(t, v.data).WithInst(v.inst)
+			set.Values[k] = pcp.BytesValue(t, v.data).WithInst(v.inst)
 		}
 	}
-	vs.Values = d.values
+	res.Sets[i] = set
 }
 
 // begin makes room for new values, and keeps the old ones if they are needed.

@@ -2,6 +2,7 @@ package derive
 
 import (
 	"bufio"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -238,45 +239,40 @@ func (d *reader) extra(rest string, lines, at int) {
 // list of files and directories, separated by colons (pmLoadDerivedConfig(3)).
 // Of a directory it reads all files, also those of directories in it.
 //
-// It stops at a file that it cannot read and returns that error; what is wrong
-// with definitions is one [Errors] in the end.
+// It stops at a file that it cannot read. What is wrong with definitions is one
+// [Errors], joined with the error of the file if there is one.
 func (s *Set) Load(path string) (n int, err error) {
 	l := loader{set: s}
-	for name := range strings.SplitSeq(path, ":") {
-		if name == "" {
-			continue
-		}
-		if err := l.load(name, 0); err != nil {
-			return l.added, err
-		}
-	}
-	return l.result()
+	err = l.list(path)
+	return l.added, l.result(err)
 }
 
 // LoadInstalled adds the definitions of an installation: those of
 // $PCP_DERIVED_CONFIG, a list as for Load, or if it is not set of
-// $PCP_VAR_DIR/config/derived. Empty, the variable asks for none.
-// Files and directories that cannot be read are skipped. found reports whether
-// the variable is set or the directory exists.
-func (s *Set) LoadInstalled(cfg *config.Config) (found bool, err error) {
+// $PCP_VAR_DIR/config/derived, or if that does not exist those of [Set.LoadBuiltin].
+// An empty variable asks for none. Files and directories that cannot be read are
+// skipped; the error is an [Errors].
+func (s *Set) LoadInstalled(cfg *config.Config) error {
 	path := cfg.Getenv("PCP_DERIVED_CONFIG")
 	if !cfg.IsSet("PCP_DERIVED_CONFIG") {
 		path = filepath.Join(cfg.Get("PCP_VAR_DIR"), "config", "derived")
 		if _, err := os.Stat(path); err != nil {
-			return false, nil
+			return s.LoadBuiltin()
 		}
 	}
 	l := loader{set: s, lenient: true}
-	for name := range strings.SplitSeq(path, ":") {
-		if name == "" {
-			continue
-		}
-		if err := l.load(name, 0); err != nil {
-			return true, err
-		}
-	}
-	_, err = l.result()
-	return true, err
+	return l.result(l.list(path))
+}
+
+//go:embed builtin.conf
+var builtin string
+
+// LoadBuiltin adds definitions of our own: how busy processors, disks, memory
+// and network interfaces are (kernel.cpu.util, disk.dev.await and others). Those that
+// an installation of PCP has, too, have its names.
+func (s *Set) LoadBuiltin() error {
+	_, err := s.Read(strings.NewReader(builtin), "builtin.conf")
+	return err
 }
 
 // A loader reads files and directories.
@@ -287,11 +283,27 @@ type loader struct {
 	errs    Errors
 }
 
-func (l *loader) result() (int, error) {
-	if len(l.errs) > 0 {
-		return l.added, l.errs
+// result joins what is wrong with definitions and the error of a file.
+func (l *loader) result(err error) error {
+	switch {
+	case len(l.errs) == 0:
+		return err
+	case err == nil:
+		return l.errs
 	}
-	return l.added, nil
+	return errors.Join(l.errs, err)
+}
+
+func (l *loader) list(path string) error {
+	for name := range strings.SplitSeq(path, ":") {
+		if name == "" {
+			continue
+		}
+		if err := l.load(name, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *loader) load(name string, depth int) error {

@@ -2,6 +2,7 @@ package derive
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,31 +112,35 @@ func TestLoad(t *testing.T) {
 		t.Errorf("Load of a file that does not exist: %v", err)
 	}
 
-	installed := func(env map[string]string) (int, bool) {
+	installed := func(env map[string]string) int {
 		t.Helper()
 		var set Set
-		found, err := set.LoadInstalled(config.NewLookup(func(name string) (string, bool) {
+		err := set.LoadInstalled(config.NewLookup(func(name string) (string, bool) {
 			v, ok := env[name]
 			return v, ok
 		}))
 		if err != nil {
 			t.Error(err)
 		}
-		return set.Len(), found
+		return set.Len()
+	}
+	var own Set
+	if err := own.LoadBuiltin(); err != nil || own.Len() < 40 {
+		t.Fatalf("LoadBuiltin: %v, %d definitions", err, own.Len())
 	}
 	conf := write("pcp.conf", "PCP_VAR_DIR="+dir+"\n")
-	if n, found := installed(map[string]string{"PCP_CONF": conf}); n != 0 || found {
-		t.Errorf("without a directory: %d, %v", n, found)
+	if n := installed(map[string]string{"PCP_CONF": conf}); n != own.Len() {
+		t.Errorf("without a directory: %d", n)
 	}
 	write("config/derived/four", "four=4\n")
-	if n, found := installed(map[string]string{"PCP_CONF": conf}); n != 1 || !found {
-		t.Errorf("with a directory: %d, %v", n, found)
+	if n := installed(map[string]string{"PCP_CONF": conf}); n != 1 {
+		t.Errorf("with a directory: %d", n)
 	}
-	if n, found := installed(map[string]string{"PCP_CONF": conf, "PCP_DERIVED_CONFIG": ""}); n != 0 || !found {
-		t.Errorf("with an empty variable: %d, %v", n, found)
+	if n := installed(map[string]string{"PCP_CONF": conf, "PCP_DERIVED_CONFIG": ""}); n != 0 {
+		t.Errorf("with an empty variable: %d", n)
 	}
-	if n, found := installed(map[string]string{"PCP_CONF": conf, "PCP_DERIVED_CONFIG": dir + "/none:" + one}); n != 1 || !found {
-		t.Errorf("with a variable: %d, %v", n, found)
+	if n := installed(map[string]string{"PCP_CONF": conf, "PCP_DERIVED_CONFIG": dir + "/none:" + one}); n != 1 {
+		t.Errorf("with a variable: %d", n)
 	}
 }
 
@@ -153,4 +158,19 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+func BenchmarkRead1000(b *testing.B) {
+	var text strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&text, "k.m%d = delta(sample.bin) / %d + sample.long.one * %d\n", i, i+1, i)
+	}
+	b.ReportAllocs()
+	b.SetBytes(int64(text.Len()))
+	for b.Loop() {
+		var set Set
+		if _, err := set.Read(strings.NewReader(text.String()), "f"); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -47,9 +47,9 @@ const (
 	opInstant
 	opDefined
 	opAnon
-	opRescale // desc.Units are the units asked for
+	opRescale // more.desc.Units are the units asked for
 	opSelect  // [instance]: text is its name
-	opMatch   // matchinst: re, text is the pattern
+	opMatch   // matchinst: more.re, text is the pattern
 	opNoValue
 )
 
@@ -78,14 +78,19 @@ func (o op) isConst() bool { return o == opInteger || o == opDouble }
 // context that the definition is bound in shares it.
 type node struct {
 	op          op
+	last        bool  // the node above needs the previous values too
 	left, right *node // of a function and of a prefix operator left only
 	text        string
-	desc        pcp.Desc // of constants, anon and novalue
-	meta        meta     // which fields of desc were given
-	metaName    string   // the metric whose descriptor has the others, or ""
-	re          *regexp.Regexp
-	invert      bool
-	last        bool // the node above needs the previous values too
+	more        *details // nil for most
+}
+
+// details are what few nodes have.
+type details struct {
+	desc     pcp.Desc // of constants that are not plain numbers, anon, novalue and rescale
+	meta     meta     // which fields of desc were given
+	metaName string   // the metric whose descriptor has the others, or ""
+	re       *regexp.Regexp
+	invert   bool
 }
 
 // A meta is a set of the fields that mkconst and novalue can be given.
@@ -98,8 +103,17 @@ const (
 	metaUnits
 )
 
-func constant(o op, t pcp.Type, text string) *node {
-	return &node{op: o, text: text, desc: pcp.Desc{PMID: pcp.PMIDNull, Type: t, InDom: pcp.InDomNull, Sem: pcp.SemDiscrete}}
+// plain is the descriptor of a number of type t.
+func plain(t pcp.Type) pcp.Desc {
+	return pcp.Desc{PMID: pcp.PMIDNull, Type: t, InDom: pcp.InDomNull, Sem: pcp.SemDiscrete}
+}
+
+// metaName returns the metric whose descriptor n takes, or "".
+func (n *node) metaName() string {
+	if n.more == nil {
+		return ""
+	}
+	return n.more.metaName
 }
 
 // walk calls f for n and all nodes below it.

@@ -56,7 +56,7 @@ type parser struct {
 	recent bool // takes what later versions added: delta(expr), novalue()
 	tok    token
 	have   bool // tok is the next token
-	frames []string
+	frames []frameMsg
 	depth  int
 	err    *syntaxError
 }
@@ -90,7 +90,11 @@ func (p *parser) unexpected() *node {
 	case t.kind == tokError:
 		return p.fail(t.pos, p.msg)
 	case len(p.frames) > 0:
-		return p.fail(t.pos, p.frames[len(p.frames)-1])
+		f := p.frames[len(p.frames)-1]
+		if f.what == "" {
+			return p.fail(t.pos, f.where)
+		}
+		return p.fail(t.pos, f.what+" expected to follow "+f.where)
 	}
 	return p.fail(t.pos, "")
 }
@@ -105,10 +109,12 @@ func (p *parser) fail(pos int, msg string) *node {
 	return nil
 }
 
-func (p *parser) push(msg string) { p.frames = append(p.frames, msg) }
-func (p *parser) pop()            { p.frames = p.frames[:len(p.frames)-1] }
+// A frameMsg is a message in parts: what is expected to follow, and what it is
+// to follow; or if there is no what, all of it.
+type frameMsg struct{ what, where string }
 
-func follow(what, where string) string { return what + " expected to follow " + where }
+func (p *parser) push(what, where string) { p.frames = append(p.frames, frameMsg{what, where}) }
+func (p *parser) pop()                    { p.frames = p.frames[:len(p.frames)-1] }
 
 const (
 	anOperator = "Arithmetic or relational or boolean operator"
@@ -151,10 +157,10 @@ func (p *parser) definition() *node {
 	switch t := p.peek(); {
 	case t.kind == tokLeft:
 		// C's message for what is wrong in an expression that starts with one.
-		p.push("Unexpected initial '('")
+		p.push("", "Unexpected initial '('")
 	case t.kind == tokRight, t.kind == tokOp && t.op != opSub && t.op != opNot:
 		p.take()
-		p.push("Unexpected initial '" + t.text + "'")
+		p.push("", "Unexpected initial '"+t.text+"'")
 		return p.unexpected()
 	}
 	n := p.expr(precTernary)
@@ -167,7 +173,7 @@ func (p *parser) definition() *node {
 		return n
 	case tokLeft, tokRight:
 		p.take()
-		p.push("Unexpected '" + t.text + "'")
+		p.push("", "Unexpected '"+t.text+"'")
 	}
 	return p.unexpected()
 }
@@ -178,7 +184,12 @@ func (p *parser) expr(lowest int) *node {
 	if p.depth++; p.depth > MaxDepth {
 		return p.fail(p.peek().pos, msgTooDeep)
 	}
-	defer func() { p.depth-- }()
+	left := p.operators(lowest)
+	p.depth--
+	return left
+}
+
+func (p *parser) operators(lowest int) *node {
 	left := p.prefix()
 	for left != nil {
 		t := p.peek()
@@ -195,7 +206,7 @@ func (p *parser) expr(lowest int) *node {
 		if t.op == opAnd || t.op == opOr {
 			want = aTruth
 		}
-		p.push(follow(want, t.op.String()))
+		p.push(want, t.op.String())
 		right := p.expr(prec + 1)
 		if right == nil {
 			return nil
@@ -207,7 +218,7 @@ func (p *parser) expr(lowest int) *node {
 }
 
 func (p *parser) ternary(guard *node) *node {
-	p.push(follow(aNumber, "QUEST"))
+	p.push(aNumber, "QUEST")
 	yes := p.arm(precTernary)
 	if yes == nil {
 		return nil
@@ -216,7 +227,7 @@ func (p *parser) ternary(guard *node) *node {
 		return p.unexpected()
 	}
 	p.take()
-	p.push(follow(aNumber, "COLON"))
+	p.push(aNumber, "COLON")
 	no := p.arm(precTernary + 1)
 	if no == nil {
 		return nil
@@ -237,8 +248,8 @@ func (p *parser) arm(lowest int) *node {
 	if t := p.peek(); p.recent && t.kind == tokName && t.text == "novalue" && strings.HasPrefix(p.s[p.i:], "(") {
 		p.take()
 		p.take()
-		n := constant(opNoValue, pcp.Type32, "")
-		p.push(follow("metadata keyword", "novalue("))
+		n := &node{op: opNoValue, more: &details{desc: plain(pcp.Type32)}}
+		p.push("metadata keyword", "novalue(")
 		if !p.taking(tokRight) {
 			if !p.specs(n) {
 				return nil
@@ -263,7 +274,7 @@ func (p *parser) prefix() *node {
 
 func (p *parser) prefixed(o op, want string, lowest int) *node {
 	p.take()
-	p.push(follow(want, o.String()))
+	p.push(want, o.String())
 	n := p.expr(lowest)
 	if n == nil {
 		return nil
@@ -295,16 +306,16 @@ func (p *parser) primary() *node {
 			return p.selected(n)
 		}
 		if !p.endsName() {
-			p.push(follow(anOperator, "NAME"))
+			p.push(anOperator, "NAME")
 			return p.unexpected()
 		}
 		return n
 	case tokInteger:
 		p.take()
-		return constant(opInteger, pcp.TypeU32, t.text)
+		return &node{op: opInteger, text: t.text}
 	case tokDouble:
 		p.take()
-		return constant(opDouble, pcp.TypeDouble, t.text)
+		return &node{op: opDouble, text: t.text}
 	case tokFunc:
 		p.take()
 		p.take() // the parenthesis
@@ -343,10 +354,10 @@ func (p *parser) function(f token) *node {
 	opened := f.text + "("
 	switch f.op {
 	case opAvg, opCount, opMax, opMin, opSum:
-		p.push(follow(aMetric, opened))
+		p.push(aMetric, opened)
 		n.left = p.metric()
 	case opDelta, opRate, opInstant:
-		p.push(follow(aMetric, opened))
+		p.push(aMetric, opened)
 		if p.recent {
 			n.left = p.expr(precTernary)
 		} else {
@@ -356,7 +367,7 @@ func (p *parser) function(f token) *node {
 			n.left.last = f.op != opInstant
 		}
 	case opScalar:
-		p.push(follow("<expr>", opened))
+		p.push("<expr>", opened)
 		n.left = p.expr(precTernary)
 	case opDefined:
 		if n.left = p.metric(); n.left == nil || !p.taking(tokRight) {
@@ -365,13 +376,13 @@ func (p *parser) function(f token) *node {
 		n.text, n.left = n.left.text, nil
 		return n
 	case opAnon:
-		p.push(follow(aMetric, opened))
+		p.push(aMetric, opened)
 		if n.left = p.metric(); n.left != nil && p.peek().kind == tokRight {
 			t, ok := anonTypes[n.left.text]
 			if !ok {
 				return p.fail(p.pos(), "type="+n.left.text+" not allowed for anon()")
 			}
-			n = constant(opAnon, t, n.left.text)
+			n = &node{op: opAnon, text: n.left.text, more: &details{desc: plain(t)}}
 			p.take()
 			p.pop()
 			return n
@@ -406,14 +417,14 @@ var anonTypes = map[string]pcp.Type{
 }
 
 func (p *parser) rescale(n *node) *node {
-	p.push(follow(anOperator, "rescale("))
+	p.push(anOperator, "rescale(")
 	if n.left = p.expr(precTernary); n.left == nil {
 		return nil
 	}
 	if !p.taking(tokComma) {
 		return p.unexpected()
 	}
-	p.push(follow("Units string", "rescale(<expr>,"))
+	p.push("Units string", "rescale(<expr>,")
 	t := p.peek()
 	if t.kind != tokString {
 		return p.unexpected()
@@ -423,7 +434,8 @@ func (p *parser) rescale(n *node) *node {
 		return p.unexpected()
 	}
 	p.take()
-	if n.desc.Units = p.units(t.text); p.err != nil {
+	n.more = new(details)
+	if n.more.desc.Units = p.units(t.text); p.err != nil {
 		return nil
 	}
 	p.pop()
@@ -445,10 +457,11 @@ func (p *parser) units(s string) pcp.Units {
 }
 
 func (p *parser) matchinst(n *node) *node {
-	p.push(follow("<filter>, <expr>)", "matchinst("))
+	p.push("<filter>, <expr>)", "matchinst(")
+	n.more = new(details)
 	if p.peek().isOp(opNot) {
 		p.take()
-		n.invert = true
+		n.more.invert = true
 	}
 	t := p.peek()
 	if t.kind != tokPattern {
@@ -457,14 +470,14 @@ func (p *parser) matchinst(n *node) *node {
 	p.take()
 	n.text = t.text
 	var err error
-	if n.re, err = compilePattern(t.text); err != nil {
+	if n.more.re, err = compilePattern(t.text); err != nil {
 		return p.fail(t.pos, "bad regular expression: '"+err.Error()+"'")
 	}
-	p.push(follow(", <expr>)", "matchinst(<filter>"))
+	p.push(", <expr>)", "matchinst(<filter>")
 	if !p.taking(tokComma) {
 		return p.unexpected()
 	}
-	p.push(follow("<expr>)", "matchinst(<filter>,"))
+	p.push("<expr>)", "matchinst(<filter>,")
 	if n.left = p.expr(precTernary); n.left == nil {
 		return nil
 	}
@@ -482,9 +495,9 @@ func (p *parser) mkconst() *node {
 	var n *node
 	switch t := p.peek(); t.kind {
 	case tokInteger:
-		n = constant(opInteger, pcp.TypeU32, t.text)
+		n = &node{op: opInteger, text: t.text, more: &details{desc: plain(pcp.TypeU32)}}
 	case tokDouble:
-		n = constant(opDouble, pcp.TypeDouble, t.text)
+		n = &node{op: opDouble, text: t.text, more: &details{desc: plain(pcp.TypeDouble)}}
 	default:
 		return p.unexpected()
 	}
@@ -495,8 +508,8 @@ func (p *parser) mkconst() *node {
 	if !p.specs(n) {
 		return nil
 	}
-	if n.op == opDouble && n.desc.Type != pcp.TypeDouble && n.desc.Type != pcp.TypeFloat {
-		return p.fail(p.pos(), "Incompatible floating point constant and type '"+n.desc.Type.String()+"'")
+	if t := n.more.desc.Type; n.op == opDouble && t != pcp.TypeDouble && t != pcp.TypeFloat {
+		return p.fail(p.pos(), "Incompatible floating point constant and type '"+t.String()+"'")
 	}
 	return n
 }
@@ -524,7 +537,7 @@ func (p *parser) specs(n *node) bool {
 			return false
 		}
 		p.take()
-		if p.spec(n, key.text, value); p.err != nil {
+		if p.spec(n.more, key.text, value); p.err != nil {
 			return false
 		}
 		if p.taking(tokRight) {
@@ -547,7 +560,7 @@ var (
 	}
 )
 
-func (p *parser) spec(n *node, key string, value token) {
+func (p *parser) spec(n *details, key string, value token) {
 	s, ok := value.text, true
 	switch key {
 	case "type":

@@ -27,7 +27,7 @@ func (n *node) String() string {
 		return "(" + n.left.String() + opNames[n.op].sign + n.right.String() + ")"
 	}
 	s := strings.ToLower(n.op.String()) + "("
-	if n.op == opMatch && n.invert {
+	if n.op == opMatch && n.more.invert {
 		s += "!"
 	}
 	s += n.text

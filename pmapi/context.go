@@ -19,10 +19,11 @@ import (
 // still on the way, so the connection is given up: what follows returns
 // pcp.ErrIPC until [Context.Reconnect]. So does a connection that broke.
 type Context struct {
-	src   source        // with all that is laid over it
-	names *named        // one of these
-	turn  chan struct{} // holds a token while a request is under way
-	types types
+	src     source // with all that is laid over it
+	names   *named // these are two of the layers
+	derived *derived
+	turn    chan struct{} // holds a token while a request is under way
+	types   types
 
 	mu      sync.Mutex
 	profile profile
@@ -31,7 +32,8 @@ type Context struct {
 
 func newContext(base source) *Context {
 	c := &Context{turn: make(chan struct{}, 1), profile: profile{new(pcp.Profile), 1}}
-	c.src, c.names = overlays(base)
+	c.derived, c.names = overlays(base)
+	c.src = c.derived
 	return c
 }
 
@@ -56,8 +58,8 @@ func (c *Context) unlock() { <-c.turn }
 // fails; what follows returns pcp.ErrNoContext.
 func (c *Context) Close() error { return c.src.close() }
 
-// Dup returns a new context on the same source with a copy of the profile and
-// the name space (pmDupContext(3)). It makes a connection of its own, as the
+// Dup returns a new context on the same source with a copy of the profile, the
+// name space and the derived metrics of [Context.UseDerived] (pmDupContext(3)). It makes a connection of its own, as the
 // C library does: neither context waits for the other.
 func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	// A source's dup touches only what never changes: no turn is needed, and
@@ -68,6 +70,7 @@ func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	}
 	n := newContext(src)
 	n.names.use(c.names.tree())
+	n.derived.uses.Store(c.derived.uses.Load())
 	n.profile.Profile = c.lendProfile().Profile.Clone()
 	return n, nil
 }

@@ -15,7 +15,10 @@ import (
 // pmLoadNameSpace(3) does for all contexts; nil undoes that. A name at or
 // below the root of a dynamic subtree then has the PMID of that root, but in a
 // local context that which its agent says.
-func (c *Context) UseNameSpace(t *pmns.Tree) { c.names.use(t) }
+func (c *Context) UseNameSpace(t *pmns.Tree) {
+	c.names.use(t)
+	c.derived.stale.Store(true)
+}
 
 // TrimNameSpace has a name space that UseNameSpace gave to an archive context
 // keep only the names of metrics that the archive has; the tree it was given is

@@ -12,9 +12,9 @@ import (
 
 // overlays lays over a source what every context has besides it. The order
 // matters: each sees the names and metrics of those below it.
-func overlays(base source) (source, *named) {
+func overlays(base source) (*derived, *named) {
 	names := &named{source: base}
-	return newEvents(names), names
+	return &derived{source: newEvents(names)}, names
 }
 
 // A named is a source whose names can be taken from elsewhere.
@@ -189,8 +189,8 @@ func (e *events) text(ctx context.Context, ident uint32, kind pcp.TextKind) (str
 
 func (e *events) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Result, keep bool) (Changes, error) {
 	below := ids
-	if e.kind() == SourceArchive && !slices.ContainsFunc(ids, func(id pcp.PMID) bool { return !isEvent(id) }) {
-		below = nil // no record has these, so the C library takes the next one
+	if e.kind() == SourceArchive && !slices.ContainsFunc(ids, func(id pcp.PMID) bool { return !id.IsDerived() }) {
+		below = nil // no record has these or derived metrics, so the C library takes the next one
 	}
 	changes, err := e.source.fetch(ctx, p, below, res, keep)
 	if err != nil {

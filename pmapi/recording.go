@@ -171,6 +171,20 @@ func (r *recording) instances(ctx context.Context, indom pcp.InDom, inst int32, 
 	return nil, pcp.ErrInstLog
 }
 
+// instanceAt returns the name that an instance has at a time.
+func (r *recording) instanceAt(indom pcp.InDom, inst int32, at pcp.Timestamp) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return "", errClosed
+	}
+	view := r.set.Meta().View(indom, at)
+	if name, ok := view.Name(inst); ok {
+		return name, nil
+	}
+	return "", pcp.ErrInstLog
+}
+
 // lastInstance returns an instance as it is at the end of the archive.
 func (r *recording) lastInstance(indom pcp.InDom, name string) (int32, error) {
 	end, err := r.set.End()

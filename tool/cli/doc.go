@@ -20,9 +20,6 @@
 // the layout of the C tools, and error messages have their words, as scripts
 // depend on both.
 //
-// The parser accepts options of the C tools that this package does not support
-// yet (derived metrics). It then refuses them with "not supported
-// yet" and exit status 1; it never ignores them. Debug options are the exception:
-// as scripts set them everywhere, any valid one is accepted, and a [Command]
-// lists those for which it prints something.
+// Debug options are accepted wherever they are valid, as scripts set them
+// everywhere; a [Command] lists those for which it prints something.
 package cli

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -106,6 +105,10 @@ type ParseConfig struct {
 	// or "". Package source has such a function.
 	SpecLocal func(spec string) string
 
+	// Derived loads the definitions of derived metrics from files. It returns what
+	// is wrong with the files, or "". Package source has such a function.
+	Derived func(path string) string
+
 	// Own is called first for each option, and reports whether it has handled
 	// it. It reports a mistake in the argument by Options.Usagef.
 	Own func(o *Options, opt *Option, arg string) bool
@@ -134,14 +137,6 @@ func (o *Options) Usagef(format string, args ...any) {
 // WantUsage makes Done print the usage message alone.
 func (o *Options) WantUsage() { o.errs++ }
 
-// Unsupported records that the options ask for something that is not supported
-// yet, for Done to print.
-func (o *Options) Unsupported(what string) {
-	if !slices.Contains(o.missing, what) {
-		o.missing = append(o.missing, what)
-	}
-}
-
 // Done prints the mistakes, or the help or version that the options ask for. It
 // reports whether the tool must exit, and with which status.
 func (o *Options) Done() (status int, exit bool) {
@@ -158,12 +153,6 @@ func (o *Options) Done() (status int, exit bool) {
 	case o.errs > 0:
 		if !o.noUsage {
 			o.env.usage()
-		}
-		o.env.Flush()
-		return 1, true
-	case len(o.missing) > 0:
-		for _, m := range o.missing {
-			o.env.Errorf("%s not supported yet", m)
 		}
 		o.env.Flush()
 		return 1, true
@@ -188,7 +177,9 @@ func (o *Options) common(opt *Option, arg string) {
 	case "debug":
 		o.debug(arg)
 	case "derived":
-		o.Unsupported("derived metrics are")
+		if msg := o.LoadDerived(arg); msg != "" {
+			o.Usagef("pmLoadDerivedConfig failed: %s", msg)
+		}
 	case "finish":
 		o.Finish = &arg
 	case "guimode":
@@ -453,6 +444,15 @@ func (o *Options) twoZones() {
 		and = "and/or"
 	}
 	o.Usagef("at most one of -Z %s -z allowed", and)
+}
+
+// LoadDerived loads the definitions of derived metrics from a list of files and
+// directories. It returns why it cannot, or "". What is wrong with definitions is printed.
+func (o *Options) LoadDerived(path string) string {
+	if o.cfg.Derived == nil {
+		return "" // a tool without metrics
+	}
+	return o.cfg.Derived(path)
 }
 
 // specLocal handles -K. Tools without local contexts do not look at PCP_SPECLOCAL.

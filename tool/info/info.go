@@ -98,6 +98,10 @@ func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	switch opt.Short {
 	case 'b':
 		r.batchSize = o.Number(opt, arg, math.MinInt, "numeric")
+	case 'c':
+		if msg := o.LoadDerived(arg); msg != "" {
+			fmt.Fprintf(r.env.Stderr, "%s: derived configuration(s) error: %s\n", r.env.ProgName(), msg)
+		}
 	case 'd':
 		w.desc = true
 	case 'f':

@@ -230,9 +230,7 @@ func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.NameSpace != nil {
-		c.UseNameSpace(o.NameSpace)
-	}
+	o.prepare(c)
 	return c, nil
 }
 

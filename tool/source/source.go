@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/derive"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -20,6 +21,7 @@ type Options struct {
 	env      *cli.Env
 	attempts attempts
 	local    localTable
+	derived  *derive.Set // nil until they are needed
 }
 
 // Parse reads the environment and the arguments of a command as
@@ -27,6 +29,7 @@ type Options struct {
 func Parse(env *cli.Env, cfg cli.ParseConfig) *Options {
 	o := &Options{env: env}
 	cfg.SpecLocal = o.changeLocal
+	cfg.Derived = o.loadDerived
 	o.Options = cli.ParseOptions(env, cfg)
 	return o
 }
@@ -34,8 +37,8 @@ func Parse(env *cli.Env, cfg cli.ParseConfig) *Options {
 // New makes Options of those that [cli.ParseArgs] returned.
 func New(env *cli.Env, o *cli.Options) *Options { return &Options{Options: o, env: env} }
 
-// Dial opens a context on a host, with the container and the name space that
-// the options ask for. What a C tool's library would print before it returns
+// Dial opens a context on a host, with the container, the name space and the derived
+// metrics that the options ask for. What a C tool's library would print before it returns
 // the error is printed here.
 func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error) {
 	env := o.env
@@ -65,10 +68,18 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 		return nil, err
 	}
 	o.noteOther()
+	o.prepare(c)
+	return c, nil
+}
+
+// prepare gives a context the name space and the derived metrics.
+func (o *Options) prepare(c *pmapi.Context) {
 	if o.NameSpace != nil {
 		c.UseNameSpace(o.NameSpace)
 	}
-	return c, nil
+	if set := o.definitions(); set.Len() > 0 {
+		c.UseDerived(set, o.tell)
+	}
 }
 
 // OpenArchive opens a context on archives, with the name space that the options
@@ -79,9 +90,7 @@ func (o *Options) OpenArchive(spec string) (*pmapi.ArchiveContext, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.NameSpace != nil {
-		c.UseNameSpace(o.NameSpace)
-	}
+	o.prepare(c.Context)
 	return c, nil
 }
 
