@@ -81,10 +81,16 @@ func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
 			b = slices.Grow(b, 12*len(vs.Values))
 			for j := range vs.Values {
 				v := &vs.Values[j]
-				binary.BigEndian.PutUint32(b[at+8*j:], uint32(v.Inst))
-				binary.BigEndian.PutUint32(b[at+8*j+4:], valueset.Word(len(b)-start))
 				end := len(b)
-				if data := v.Bytes(); data != nil {
+				binary.BigEndian.PutUint64(b[at+8*j:], uint64(uint32(v.Inst))<<32|uint64(valueset.Word(end-start)))
+				data, t := v.Bytes(), v.Type()
+				if data == nil && (t == pcp.TypeU64 || t == pcp.Type64 || t == pcp.TypeDouble) {
+					// Most are; AppendBlock does the same.
+					b = binary.BigEndian.AppendUint32(b, valueset.Head(t, numberBlock))
+					b = binary.BigEndian.AppendUint64(b, v.Bits())
+					continue
+				}
+				if data != nil {
 					b = valueset.AppendBytes(b, v.Type(), data)
 				} else if b = valueset.AppendBlock(b, v); len(b) == end+valueset.BlockHead && isTypeless(v) {
 					return b[:start], fmt.Errorf("metric %s: value of type %s in a block: %w", vs.PMID, v.Type(), pcp.ErrType)
