@@ -61,7 +61,7 @@ func (r *Record) Block(word uint32) (t pcp.Type, data []byte) {
 	return t, block[valueset.BlockHead:n:n]
 }
 
-// MarkGap is how far a mark between two archives is from the end of the first.
+// MarkGap is how far behind the end of an archive the mark is that separates it from the next.
 const MarkGap = time.Millisecond
 
 // A Scanner reads all records of archives, one archive after the other, and

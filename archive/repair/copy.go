@@ -186,10 +186,7 @@ func (c *copier) record(r *record, body []byte) error {
 	}
 	mark := r.flags&isMark != 0
 	if c.gap && c.written && !c.mark && !mark {
-		at := pcp.Timestamp{Sec: c.last.Sec, Nsec: c.last.Nsec + 1e6}
-		if at.Nsec >= 1e9 {
-			at.Sec, at.Nsec = at.Sec+1, at.Nsec-1e9
-		}
+		at := c.last.Add(archive.MarkGap)
 		if at.Compare(t) > 0 {
 			at = t
 		}
