@@ -84,6 +84,7 @@ var neighbours = map[string]string{
 	"pmcd/internal/backend -> pmcd/internal/trace": "what passes between collector and agents is traced",
 
 	"internal/twin -> internal/longtest": "which archives of the suite a test takes depends on it",
+	"internal/twin -> internal/testdir":  "it compares what tools leave in a folder",
 	"internal/twin -> internal/oracle":   "one knows where the real PCP is, the other compares tools with its",
 }
 

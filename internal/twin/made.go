@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testdir"
 )
 
 // A Made is what a tool did that writes the archive "out", with the files of that
@@ -17,6 +18,20 @@ import (
 type Made struct {
 	Result
 	Files map[string][]byte
+}
+
+// A Left is what a tool did, and the files in its directory afterwards.
+type Left struct {
+	Out, Err string
+	Status   int
+	Files    map[string]string
+}
+
+// Leave is Run for a tool that changes files in the directory of the call.
+func (c Call) Leave(t testing.TB, ours bool) Left {
+	t.Helper()
+	r := c.Run(t, ours)
+	return Left{string(r.Out), string(r.Err), r.Status, testdir.Contents(t, c.Dir)}
 }
 
 // Make is Run for a tool that makes the archive "out" in the directory of the

@@ -158,7 +158,7 @@ func (tr Transcript) differs(ts *testscript.TestScript, neg bool, args []string)
 		ts.Fatalf("usage: differs name tool [argument...]")
 	}
 	name, args := args[0], args[1:]
-	if why := differences[name]; why == "" {
+	if differences[name].why == "" {
 		ts.Fatalf("no difference is named %q", name)
 	}
 	ours := execute(ts, false, args)
@@ -265,17 +265,4 @@ func show(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		note(ts, "$ cat "+name+"\n"+text)
 	}
-}
-
-// differences are what ours do otherwise on purpose, and why; docs/differences.md tells
-// users of them.
-var differences = map[string]string{
-	"derived metrics":          "they are not supported yet",
-	"time control":             "it is not supported yet",
-	"at the end of an archive": "the C library misses the record of just the time of an entry of the index",
-	"options of scripts":       "C's are shell scripts, and say nothing of options that there are not",
-	"number of -q":             "the C script divides by it",
-	"interval of 0":            "the C tool does not end",
-	"version of an archive":    "the C tool writes a label that does not fit the records",
-	"full seconds":             "the C library has times with 1000 milliseconds",
 }

@@ -1,9 +1,15 @@
 package difftest
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"testing"
 
+	"github.com/go-pcp/pcp/internal/twin"
 	"github.com/go-pcp/pcp/internal/version"
 )
 
@@ -64,11 +70,12 @@ var noises = map[string]noise{
 	"hash": {"the hash has the client's number in it", regexp.MustCompile(`series [0-9a-f]{40}`), "series HASH"},
 }
 
-// A difference is one that we made on purpose. ours makes what we should print
-// of what the C tool printed; status is ours.
+// A difference is one that we made on purpose. docs/differences.md tells of it in a
+// sentence that begins as page does. ours makes what we should print of what the C
+// tool printed; status is ours.
 type difference struct {
-	why  string
-	ours func(theirs result) result
+	why, page string
+	ours      func(theirs result) result
 }
 
 // onlyStderr is what a refusal looks like.
@@ -77,38 +84,61 @@ func onlyStderr(msg string) func(result) result {
 }
 
 var differences = map[string]difference{
-	"version": {"it is our version, not theirs", func(r result) result {
+	"version": {"it is our version, not theirs", "The version is that of this software", func(r result) result {
 		r.stderr = strings.Replace(r.stderr, "6.0.3", version.Number, 1)
 		return r
 	}},
-	"version on standard output": {"it is our version, not theirs", func(r result) result {
+	"version on standard output": {"it is our version, not theirs", "The version is that of this software", func(r result) result {
 		r.stdout = strings.Replace(r.stdout, "6.0.3", version.Number, 1)
 		return r
 	}},
 	"no derived metrics": {
-		"derived metrics are not supported yet",
+		"derived metrics are not supported yet", "Derived metrics",
 		onlyStderr("$TOOL: derived metrics are not supported yet\n"),
 	},
-	"getopts": {"the script has the words of the shell, we those of all other tools", func(r result) result {
+	"getopts": {"the script has the words of the shell, we those of all other tools", "Mistakes in its options are", func(r result) result {
 		r.stderr = strings.Replace(r.stderr, "Illegal option -q", "pmnsadd: invalid option -- 'q'", 1)
 		r.stderr = strings.Replace(r.stderr, "No arg for -n option", "pmnsadd: option requires an argument -- 'n'", 1)
 		return r
 	}},
-	"names the file": {"the script forgets which file it could not find", func(r result) result {
+	"names the file": {"the script forgets which file it could not find", "Its messages name the file", func(r result) result {
 		r.stdout = strings.Replace(r.stdout, `""`, `"/no/such/file"`, 1)
 		return r
 	}},
-	"asks why": {"of a name that is unknown among others we ask alone, for the reason", func(r result) result {
+	"asks why": {"of a name that is unknown among others we ask alone, for the reason", "With `-V`, a name that is unknown among others", func(r result) result {
 		r.stdout = strings.Replace(r.stdout, "   0   1   0   0   0   0   0   1   0   0\nTotal: 4", "   0   2   0   0   0   0   0   1   0   0\nTotal: 5", 1)
 		r.stdout = strings.Replace(r.stdout, "PDUs recv   1", "PDUs recv   2", 1)
 		r.stdout = strings.Replace(r.stdout, "Total: 3", "Total: 4", 1)
 		return r
 	}},
-	"container names": {"a name that no container can have is refused, as later releases do", func(r result) result {
+	"container names": {"a name that no container can have is refused, as later releases do", "A name that no container can have", func(r result) result {
 		return result{stderr: "pminfo: Cannot connect to PMCD on host \"local:\": Invalid argument\n", status: 1}
 	}},
-	"our help texts": {"help texts of the two client-side metrics are in our words", func(r result) result {
+	"our help texts": {"help texts of the two client-side metrics are in our words", "The help texts of `event.flags`", func(r result) result {
 		r.stdout = "\nevent.flags\nHelp:\nFlag bits of an event record\n"
 		return r
 	}},
+}
+
+// TestDifferences checks that users are told of each difference, and that a line of
+// the tables names it.
+func TestDifferences(t *testing.T) {
+	paths, err := filepath.Glob("cases*_test.go")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no tables: ", err)
+	}
+	var tables []byte
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, b...)
+	}
+	for name, d := range differences {
+		if !bytes.Contains(tables, fmt.Appendf(nil, "diff: %q", name)) {
+			t.Errorf("difference %q: no line of the tables names it", name)
+		}
+		twin.Documented(t, name, d.page)
+	}
 }

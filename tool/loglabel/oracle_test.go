@@ -40,18 +40,10 @@ func archives(t *testing.T, paths ...string) []string {
 	return list
 }
 
-// A result is what a tool did, and the files that it left.
-type result struct {
-	Out, Err string
-	Status   int
-	Files    map[string]string
-}
-
 // run runs the real tool or ours in a directory.
-func runTool(t *testing.T, ours bool, dir string, args ...string) result {
+func runTool(t *testing.T, ours bool, dir string, args ...string) twin.Left {
 	t.Helper()
-	r := twin.Call{Tool: "pmloglabel", Dir: dir, Args: args}.Run(t, ours)
-	return result{string(r.Out), string(r.Err), r.Status, testdir.Contents(t, dir)}
+	return twin.Call{Tool: "pmloglabel", Dir: dir, Args: args}.Leave(t, ours)
 }
 
 // TestOracle compares what both say and do to good and bad archives, to every

@@ -51,16 +51,9 @@ func newArchive(t *testing.T, dir string) {
 	}
 }
 
-type result struct {
-	Out, Err string
-	Status   int
-	Files    map[string]string
-}
-
-func runTool(t *testing.T, ours bool, dir string, args ...string) result {
+func runTool(t *testing.T, ours bool, dir string, args ...string) twin.Left {
 	t.Helper()
-	r := twin.Call{Tool: "pmlogmv", Dir: dir, Args: args}.Run(t, ours)
-	return result{string(r.Out), string(r.Err), r.Status, testdir.Contents(t, dir)}
+	return twin.Call{Tool: "pmlogmv", Dir: dir, Args: args}.Leave(t, ours)
 }
 
 // TestOracle compares what both say and do.

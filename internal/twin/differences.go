@@ -1,0 +1,45 @@
+package twin
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A difference is what ours do otherwise on purpose.
+type difference struct {
+	why  string
+	page string // how docs/differences.md begins to tell users of it
+}
+
+// differences are those that scripts name.
+var differences = map[string]difference{
+	"derived metrics":          {"they are not supported yet", "Derived metrics"},
+	"time control":             {"that of C is a window, ours a program for the terminal", "`pmtime` is a program for the terminal"},
+	"at the end of an archive": {"the C library misses the record of just the time of an entry of the index", "A record with exactly the time of an entry"},
+	"options of scripts":       {"C's are shell scripts, and say nothing of options that there are not", "An option that there is not is named"},
+	"number of -q":             {"the C script divides by it", "`-q` wants a positive number"},
+	"interval of 0":            {"the C tool does not end", "`-t 0` is refused"},
+	"version of an archive":    {"the C tool writes a label that does not fit the records", "`-V` refuses a version whose label has another length"},
+	"full seconds":             {"the C library has times with 1000 milliseconds", "Times between two records that are a full second"},
+}
+
+// Documented checks that docs/differences.md tells of a difference: a sentence there
+// begins with these words.
+func Documented(t testing.TB, name, words string) {
+	t.Helper()
+	if words == "" {
+		t.Errorf("difference %q: say with which words docs/differences.md tells of it", name)
+		return
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "differences.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One line, in which each sentence has a space before it.
+	text := strings.Join(strings.Fields(string(page)), " ")
+	if !strings.Contains(text, "- "+words) && !strings.Contains(text, ". "+words) {
+		t.Errorf("difference %q: no sentence of docs/differences.md begins with %q", name, words)
+	}
+}
