@@ -1,17 +1,14 @@
 package agentadmin
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmcd/conf"
-	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // disabledMark begins the lines of an agent that was disabled. To a collector
@@ -184,12 +181,4 @@ func (c *confFile) write() error {
 	return safefile.ReplaceBytes(c.path, []byte(c.text()), safefile.Replacement{
 		Mode: 0o644, Uid: -1, Gid: -1, Keep: true, Writable: true, Follow: true,
 	})
-}
-
-// fileErr is the message for an error of a file of the system.
-func fileErr(err error) string {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok && err == error(pe) {
-		return pe.Path + ": " + cli.ErrText(pe.Err)
-	}
-	return err.Error()
 }

@@ -130,7 +130,7 @@ func runEnable(ctx context.Context, env *cli.Env) int {
 	}
 	c, err := readConf(e.path)
 	if err != nil {
-		return env.Fatalf("%s", fileErr(err))
+		return env.Fatalf("%s", cli.FileErrText(err))
 	}
 	before := c.text()
 	spec, err := e.enable(env, c, o.Args[0], o.Args[1:])
@@ -144,7 +144,7 @@ func runEnable(ctx context.Context, env *cli.Env) int {
 		err = c.write()
 	}
 	if err != nil {
-		return env.Fatalf("%s", fileErr(err))
+		return env.Fatalf("%s", cli.FileErrText(err))
 	}
 	fmt.Fprintf(env.Stdout, "%s: agent %s is enabled, with domain %d\n", e.path, spec.Name, spec.Domain)
 	return e.tell(env)
@@ -235,7 +235,7 @@ func runDisable(ctx context.Context, env *cli.Env) int {
 	}
 	c, err := readConf(e.path)
 	if err != nil {
-		return env.Fatalf("%s", fileErr(err))
+		return env.Fatalf("%s", cli.FileErrText(err))
 	}
 	name := o.Args[0]
 	i := c.find(name, false)
@@ -252,12 +252,12 @@ func runDisable(ctx context.Context, env *cli.Env) int {
 		err = c.write()
 	}
 	if err != nil {
-		return env.Fatalf("%s", fileErr(err))
+		return env.Fatalf("%s", cli.FileErrText(err))
 	}
 	fmt.Fprintf(env.Stdout, "%s: agent %s is disabled\n", e.path, name)
 	if e.files != "" {
 		if err := e.bring(ctx, env, name, spec.Domain, false); err != nil {
-			return env.Fatalf("%s", fileErr(err))
+			return env.Fatalf("%s", cli.FileErrText(err))
 		}
 	}
 	return e.tell(env)
@@ -274,7 +274,7 @@ func (e *edit) tell(env *cli.Env) int {
 		err = hangup.Collector(filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmcd.pid"))
 	}
 	if err != nil {
-		return env.Fatalf("the file is changed, but the collector was not told: %s", fileErr(err))
+		return env.Fatalf("the file is changed, but the collector was not told: %s", cli.FileErrText(err))
 	}
 	return 0
 }

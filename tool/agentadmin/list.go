@@ -75,7 +75,7 @@ func runList(ctx context.Context, env *cli.Env) int {
 	if unconfigured {
 		c = parseConf(path, "")
 	} else if err != nil {
-		status = env.Fatalf("%s", fileErr(err))
+		status = env.Fatalf("%s", cli.FileErrText(err))
 		c = parseConf(path, "")
 	} else if _, err := conf.Parse(strings.NewReader(c.text())); err != nil {
 		if ferr, ok := errors.AsType[*conf.Error](err); ok && ferr.Harmless {

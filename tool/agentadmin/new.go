@@ -85,14 +85,14 @@ func runNew(_ context.Context, env *cli.Env) int {
 	}
 	goMod, goSum, err := modFiles(module, env.Version, checkout)
 	if err != nil {
-		return env.Fatalf("%s", fileErr(err))
+		return env.Fatalf("%s", cli.FileErrText(err))
 	}
 	files := append([]newFile{{"go.mod", goMod}}, newFiles(name, domain, trivial)...)
 	if goSum != "" { // after go.mod, or make would think it outdated
 		files = append(files, newFile{"go.sum", goSum})
 	}
 	if err := writeNew(dir, files); err != nil {
-		return env.Fatalf("%s", fileErr(err))
+		return env.Fatalf("%s", cli.FileErrText(err))
 	}
 	fmt.Fprintf(env.Stdout, "%s: agent %s with domain %d; \"make check\" there builds and tests it\n", dir, name, domain)
 	return 0

@@ -95,7 +95,7 @@ func runProcedure(ctx context.Context, env *cli.Env) int {
 	case err == nil:
 		return 0
 	case err != errSaid:
-		p.printf("%s: %s\n", p.v["prog"], fileErr(err))
+		p.printf("%s: %s\n", p.v["prog"], cli.FileErrText(err))
 	}
 	return 1
 }

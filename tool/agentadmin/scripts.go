@@ -63,7 +63,7 @@ func runScripts(ctx context.Context, env *cli.Env) int {
 	}
 	for _, f := range files {
 		if err := replaceable(f.path); err != nil {
-			return env.Fatalf("%s", fileErr(err))
+			return env.Fatalf("%s", cli.FileErrText(err))
 		}
 	}
 	for _, f := range files {
@@ -74,7 +74,7 @@ func runScripts(ctx context.Context, env *cli.Env) int {
 			err = writeWhole(f.path, []byte(text), false)
 		}
 		if err != nil {
-			return env.Fatalf("%s", fileErr(err))
+			return env.Fatalf("%s", cli.FileErrText(err))
 		}
 		fmt.Fprintln(env.Stdout, f.path)
 	}
@@ -84,7 +84,7 @@ func runScripts(ctx context.Context, env *cli.Env) int {
 	}
 	n, err := linkCommands(ctx, env, target, cfg.Get("PCP_BIN_DIR"), cfg.Get("PCP_BINADM_DIR"))
 	if err != nil {
-		return env.Fatalf("%s", fileErr(err))
+		return env.Fatalf("%s", cli.FileErrText(err))
 	}
 	if n > 0 {
 		fmt.Fprintf(env.Stdout, "%s: %s made\n", cfg.Get("PCP_BINADM_DIR"), count(n, "link"))

@@ -95,7 +95,7 @@ func runTest(ctx context.Context, env *cli.Env) int {
 	}
 	rep, err := t.test(ctx, o.Args, tree)
 	if err != nil {
-		return env.Fatalf("%s", fileErr(err))
+		return env.Fatalf("%s", cli.FileErrText(err))
 	}
 	return t.print(rep)
 }

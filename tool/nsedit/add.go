@@ -96,7 +96,7 @@ func check(path, file string) (problem string) {
 func add(ctx context.Context, env *cli.Env, tmp, path, file string) int {
 	unlock, err := alone(ctx, path)
 	if err != nil {
-		return env.Fatalf("%s", pathErr(err))
+		return env.Fatalf("%s", cli.FileErrText(err))
 	}
 	defer unlock()
 	text, err := os.ReadFile(file)

@@ -51,7 +51,7 @@ func runDel(ctx context.Context, env *cli.Env) int {
 	}
 	unlock, err := alone(ctx, path)
 	if err != nil {
-		return env.Fatalf("%s", pathErr(err))
+		return env.Fatalf("%s", cli.FileErrText(err))
 	}
 	defer unlock()
 	tree, err := load(env, path, true)

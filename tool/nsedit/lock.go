@@ -47,7 +47,7 @@ func lockFailed(env *cli.Env, path string, err error) int {
 		fmt.Fprintf(env.Stdout, "%s: Warning: Unable to acquire lock (%s)\n                   after 120 seconds ... continuing anyway\n", env.ProgName(), path)
 		return 1
 	}
-	return env.Fatalf("%s", pathErr(err))
+	return env.Fatalf("%s", cli.FileErrText(err))
 }
 
 // UnlockCommand is unlockpmns.
@@ -67,7 +67,7 @@ var UnlockCommand = &cli.Command{
 			return status
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return env.Fatalf("%s", pathErr(err))
+			return env.Fatalf("%s", cli.FileErrText(err))
 		}
 		return 0
 	},

@@ -132,7 +132,7 @@ func (r *rebuild) run(ctx context.Context) error {
 		lock := root + ".lock"
 		if err := takeLock(ctx, lock, os.Getpid(), lockPause, lockTries); err != nil {
 			if !errors.Is(err, errLocked) {
-				return fmt.Errorf("%s", pathErr(err))
+				return fmt.Errorf("%s", cli.FileErrText(err))
 			}
 			lockFailed(r.env, lock, err)
 		}
@@ -197,7 +197,7 @@ func (r *rebuild) base(root string) (tree *pmns.Tree, had bool, err error) {
 		}
 		return pmns.New(), false, nil
 	case err != nil:
-		return nil, false, fmt.Errorf("%s", pathErr(err))
+		return nil, false, fmt.Errorf("%s", cli.FileErrText(err))
 	}
 	if tree, err = load(r.env, root, true); err != nil {
 		return nil, false, err
@@ -234,7 +234,7 @@ func (r *rebuild) base(root string) (tree *pmns.Tree, had bool, err error) {
 func rootFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s", pathErr(err))
+		return nil, fmt.Errorf("%s", cli.FileErrText(err))
 	}
 	var names []string
 	for _, e := range entries {
@@ -334,7 +334,7 @@ func (r *rebuild) install(root string, next *pmns.Tree, had bool) error {
 			err = writeFile(root+".prev", text)
 		}
 		if err != nil {
-			return fmt.Errorf("%s", pathErr(err))
+			return fmt.Errorf("%s", cli.FileErrText(err))
 		}
 		if err := replace(root, next); err != nil {
 			return err
@@ -347,7 +347,7 @@ func (r *rebuild) install(root string, next *pmns.Tree, had bool) error {
 			return err
 		}
 		if err := writeFile(root, text.Bytes()); err != nil {
-			return fmt.Errorf("%s", pathErr(err))
+			return fmt.Errorf("%s", cli.FileErrText(err))
 		}
 		r.say("%s: new PMNS \"%s\" created.", r.env.ProgName(), root)
 	}

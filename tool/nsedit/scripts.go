@@ -59,7 +59,7 @@ func runScripts(_ context.Context, env *cli.Env) int {
 	for _, s := range scripts {
 		dir := filepath.Join(cfg.Get(s.setting), s.below)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return env.Fatalf("%s", pathErr(err))
+			return env.Fatalf("%s", cli.FileErrText(err))
 		}
 		path := filepath.Join(dir, s.link)
 		switch st, err := os.Lstat(path); {
@@ -69,7 +69,7 @@ func runScripts(_ context.Context, env *cli.Env) int {
 			}
 			fmt.Fprintf(env.Stdout, "%s\n", path)
 		case err != nil:
-			return env.Fatalf("%s", pathErr(err))
+			return env.Fatalf("%s", cli.FileErrText(err))
 		case st.Mode().Type() == fs.ModeSymlink && samePath(path, target):
 		default:
 			fmt.Fprintf(env.Stdout, "%s: is there already, and stays\n", path)
@@ -82,11 +82,4 @@ func samePath(a, b string) bool {
 	x, err1 := os.Stat(a)
 	y, err2 := os.Stat(b)
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
-}
-
-func pathErr(err error) string {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Path + ": " + cli.ErrText(pe.Err)
-	}
-	return cli.ErrText(err)
 }

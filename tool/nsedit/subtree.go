@@ -62,7 +62,7 @@ func runReplace(ctx context.Context, env *cli.Env) int {
 	defer os.Remove(lock)
 	unlock, err := alone(ctx, path)
 	if err != nil {
-		return env.Fatalf("%s", pathErr(err))
+		return env.Fatalf("%s", cli.FileErrText(err))
 	}
 	defer unlock()
 	if err := replaceSubtree(ctx, env, path, subtree, file); err != nil {
@@ -81,7 +81,7 @@ func replaceSubtree(ctx context.Context, env *cli.Env, path, subtree, file strin
 	_ = tree.Remove(subtree) // it may be new
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("%s", pathErr(err))
+		return fmt.Errorf("%s", cli.FileErrText(err))
 	}
 	dir, err := os.MkdirTemp("", "pmnsreplace.")
 	if err != nil {
