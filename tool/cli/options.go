@@ -86,7 +86,6 @@ type Options struct {
 	version    bool
 	debugs     []string // of PCP_DEBUG and -D
 	help       bool     // the options ask for help
-	missing    []string // options that are not supported yet
 }
 
 // A ParseConfig says how a tool departs from the common ways.
