@@ -15,7 +15,6 @@ type difference struct {
 
 // differences are those that scripts name.
 var differences = map[string]difference{
-	"derived metrics":          {"they are not supported yet", "Derived metrics"},
 	"at the end of an archive": {"the C library misses the record of just the time of an entry of the index", "A record with exactly the time of an entry"},
 	"options of scripts":       {"C's are shell scripts, and say nothing of options that there are not", "An option that there is not is named"},
 	"number of -q":             {"the C script divides by it", "`-q` wants a positive number"},

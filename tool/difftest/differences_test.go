@@ -78,11 +78,6 @@ type difference struct {
 	ours      func(theirs result) result
 }
 
-// onlyStderr is what a refusal looks like.
-func onlyStderr(msg string) func(result) result {
-	return func(result) result { return result{stderr: msg, status: 1} }
-}
-
 var differences = map[string]difference{
 	"version": {"it is our version, not theirs", "The version is that of this software", func(r result) result {
 		r.stderr = strings.Replace(r.stderr, "6.0.3", version.Number, 1)
@@ -92,10 +87,6 @@ var differences = map[string]difference{
 		r.stdout = strings.Replace(r.stdout, "6.0.3", version.Number, 1)
 		return r
 	}},
-	"no derived metrics": {
-		"derived metrics are not supported yet", "Derived metrics",
-		onlyStderr("$TOOL: derived metrics are not supported yet\n"),
-	},
 	"getopts": {"the script has the words of the shell, we those of all other tools", "Mistakes in its options are", func(r result) result {
 		r.stderr = strings.Replace(r.stderr, "Illegal option -q", "pmnsadd: invalid option -- 'q'", 1)
 		r.stderr = strings.Replace(r.stderr, "No arg for -n option", "pmnsadd: option requires an argument -- 'n'", 1)
