@@ -445,9 +445,9 @@ func (c *Collector) dump(t testing.TB, running bool) map[string]int {
 			continue
 		}
 		switch {
-		case bytes.Contains(stack, []byte("pmcd.(*client).serve")), bytes.Contains(stack, []byte("pmcd.(*client).takeOver")):
+		case bytes.Contains(stack, []byte("pmcd.(*client).start")), bytes.Contains(stack, []byte("pmcd.(*client).takeOver")):
 			counts["client"]++
-		case bytes.Contains(stack, []byte("pmcd.(*remote)")):
+		case bytes.Contains(stack, []byte("backend.(*remote)")):
 			counts["agent"]++
 		case bytes.Contains(stack, []byte("created by os/exec.(*Cmd).Start")):
 			counts["output"]++ // takes what an agent writes to its standard error
