@@ -82,6 +82,7 @@ type Writer struct {
 	vol   int
 
 	meta, data, index outFile
+	made              []string // paths of all files
 
 	started bool
 	closed  bool
@@ -190,21 +191,18 @@ func Create(base string, cfg WriterConfig) (*Writer, error) {
 	if err := CheckFree(base); err != nil {
 		return nil, err
 	}
-	var made []string
 	for _, o := range []struct {
 		file   *outFile
 		suffix string
 	}{{&w.index, "index"}, {&w.meta, "meta"}, {&w.data, strconv.Itoa(w.vol)}} {
 		if err := w.open(o.file, o.suffix); err != nil {
+			w.closed = true
 			for _, o := range []*outFile{&w.index, &w.meta} {
 				o.close()
 			}
-			for _, path := range made {
-				os.Remove(path)
-			}
+			w.Discard() // the reason why is what counts
 			return nil, err
 		}
-		made = append(made, o.file.path)
 		// Room for the label, whose length is known and whose start may not be.
 		o.file.buf = append(o.file.buf, make([]byte, w.labelLen)...)
 	}
@@ -230,6 +228,7 @@ func (w *Writer) open(o *outFile, suffix string) error {
 		return named(path, err)
 	}
 	*o = outFile{f: f, path: path, buf: o.buf[:0]}
+	w.made = append(w.made, path)
 	return nil
 }
 
@@ -516,6 +515,17 @@ func (w *Writer) Flush() error {
 		}
 	}
 	return nil
+}
+
+// Discard closes the writer and removes the files that it has made.
+func (w *Writer) Discard() error {
+	w.Close() // what it says of an archive that goes does not matter
+	var errs []error
+	for _, path := range w.made {
+		errs = append(errs, os.Remove(path))
+	}
+	w.made = nil
+	return errors.Join(errs...)
 }
 
 // Close adds the last entry to the index, unless that is left to the caller,

@@ -347,3 +347,24 @@ func TestMixedInDoms(t *testing.T) {
 		t.Error("an epilogue without its metadata")
 	}
 }
+
+func TestDiscard(t *testing.T) {
+	w := create(t, archive.WriterConfig{})
+	sample(t, w, 3)
+	must(t, w.NewVolume())
+	must(t, w.Mark(at(1000)))
+	must(t, w.Flush())
+	if err := w.Discard(); err != nil {
+		t.Error(err)
+	}
+	left, err := filepath.Glob(w.Path() + ".*")
+	if err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if err := w.Mark(at(2000)); err == nil {
+		t.Error("a mark after Discard: no error")
+	}
+	if err := w.Discard(); err != nil {
+		t.Errorf("again: %v", err)
+	}
+}

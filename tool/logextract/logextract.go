@@ -222,16 +222,9 @@ func (x *extractor) abandon() {
 		return
 	}
 	fmt.Fprintf(x.env.Stderr, "Archive \"%s\" not created.\n", x.outName)
-	if x.out == nil {
-		return
+	if x.out != nil {
+		x.out.Discard() // a file that is gone already does not matter
 	}
-	vol, _, _ := x.out.Position()
-	x.out.Close()
-	for ; vol >= 0; vol-- {
-		os.Remove(x.outName + "." + strconv.Itoa(vol))
-	}
-	os.Remove(x.outName + ".meta")
-	os.Remove(x.outName + ".index")
 }
 
 func (x *extractor) closeInputs() {

@@ -156,16 +156,9 @@ func (x *reducer) complain(format string, args ...any) {
 // abandon removes the output.
 func (x *reducer) abandon() {
 	fmt.Fprintf(x.env.Stderr, "Archive \"%s\" not created.\n", x.outName)
-	if x.out == nil {
-		return
+	if x.out != nil {
+		x.out.Discard() // a file that is gone already does not matter
 	}
-	vol, _, _ := x.out.Position()
-	x.out.Close()
-	for ; vol >= 0; vol-- {
-		os.Remove(fmt.Sprintf("%s.%d", x.outName, vol))
-	}
-	os.Remove(x.outName + ".meta")
-	os.Remove(x.outName + ".index")
 }
 
 func (x *reducer) reduce(ctx context.Context) error {
