@@ -43,7 +43,8 @@ type Binding struct {
 	byID   map[pcp.PMID]*bound // of own
 	limit  int
 
-	operands []pcp.PMID // what Operands returns
+	asked    []pcp.PMID // what Operands was called with last
+	operands []pcp.PMID // what it returned; nil if definitions have changed since
 	frame    frame
 }
 
@@ -79,13 +80,14 @@ func (s *Set) Bind(source Source, report func(error)) *Binding {
 // asked for next is bound again. It drops the definitions of the binding itself,
 // as pmReconnectContext(3) does.
 func (b *Binding) Reset() {
-	b.shared, b.own, b.byName, b.byID = nil, nil, nil, nil
+	b.shared, b.own, b.byName, b.byID, b.operands = nil, nil, nil, nil, nil
 }
 
 // Rebind has the metrics that could not be bound tried again, for a source that may
 // have got their operands, or has other names. The others stay as they are, but a
 // metric that the source has itself now is found there first.
 func (b *Binding) Rebind() {
+	b.operands = nil
 	for _, d := range b.shared {
 		if d.state == bad || d.state == replaced {
 			d.state = unbound
@@ -148,6 +150,7 @@ func (b *Binding) Add(ctx context.Context, name, expr string) error {
 	}
 	b.own = append(b.own, d)
 	b.byName[name], b.byID[id] = d, d
+	b.operands = nil
 	return nil
 }
 
@@ -178,18 +181,17 @@ func (b *Binding) refresh() {
 }
 
 func (b *Binding) find(id pcp.PMID) *bound {
-	if d, ok := b.byID[id]; ok {
-		return d
-	}
 	if id>>31 != 0 {
+		return b.byID[id]
+	}
+	i := indexOf(id)
+	if i >= len(b.shared) {
+		b.refresh()
+	}
+	if i < 0 || i >= len(b.shared) || b.shared[i].masked {
 		return nil
 	}
-	if i := indexOf(id); i >= 0 && i < b.set.Len() {
-		if d := b.at(i); !d.masked {
-			return d
-		}
-	}
-	return nil
+	return b.shared[i]
 }
 
 // Lookup returns the PMID of a derived metric. It does not bind it, and so
@@ -316,6 +318,7 @@ func (b *Binding) bindAll(ctx context.Context, todo []*bound, report func(error)
 	if len(todo) == 0 {
 		return nil
 	}
+	b.operands = nil
 	k, err := b.ask(ctx, todo)
 	if err != nil {
 		return err

@@ -42,11 +42,10 @@ type expr struct {
 }
 
 // A val is a value of one instance: the bits of a number in the type of the
-// descriptor, or what else data has.
+// descriptor, or of anything else the index of its contents in frame.data.
 type val struct {
 	inst int32
 	bits uint64
-	data []byte
 }
 
 // A match says what a pattern does with an instance.
@@ -64,11 +63,12 @@ type frame struct {
 	ctx    context.Context
 	source Source
 	res    *pcp.Result
+	data   [][]byte
 }
 
 // Operands returns what to fetch for ids: these, and after them the operands of
 // the derived metrics among them. If none is derived it returns ids.
-// The result is valid until the next call. It fails only if the source cannot be asked.
+// The caller must not change the result. It fails only if the source cannot be asked.
 func (b *Binding) Operands(ctx context.Context, ids []pcp.PMID) ([]pcp.PMID, error) {
 	derived := false
 	for _, id := range ids {
@@ -80,10 +80,14 @@ func (b *Binding) Operands(ctx context.Context, ids []pcp.PMID) ([]pcp.PMID, err
 	if !derived {
 		return ids, nil
 	}
+	if b.operands != nil && slices.Equal(ids, b.asked) {
+		return b.operands, nil
+	}
 	if err := b.bindIDs(ctx, ids); err != nil {
 		return nil, err
 	}
-	b.operands = append(b.operands[:0], ids...)
+	b.asked = append(b.asked[:0], ids...)
+	b.operands = slices.Clone(ids) // the slice that was returned before may be in use
 	for _, id := range ids {
 		if !isDerived(id) {
 			continue
@@ -115,7 +119,7 @@ func (e *expr) appendOperands(ids []pcp.PMID) []pcp.PMID {
 // the n; there is none in the first.
 func (b *Binding) Evaluate(ctx context.Context, res *pcp.Result, n int) {
 	n = min(n, len(res.Sets))
-	b.frame = frame{ctx, b.source, res}
+	b.frame = frame{ctx, b.source, res, b.frame.data[:0]}
 	computed := false
 	for i := range res.Sets[:n] {
 		if !isDerived(res.Sets[i].PMID) {
@@ -135,7 +139,8 @@ func (b *Binding) Evaluate(ctx context.Context, res *pcp.Result, n int) {
 		}
 	}
 	res.Sets = res.Sets[:n]
-	b.frame = frame{}
+	clear(b.frame.data)
+	b.frame = frame{data: b.frame.data[:0]}
 }
 
 func (b *Binding) findBad(id pcp.PMID) *bound {
@@ -174,7 +179,7 @@ func (b *Binding) evaluate(d *bound, i int) {
 		if t.IsNumeric() {
 			set.Values[k] = pcp.RawValue(t, v.bits).WithInst(v.inst)
 		} else {
-			set.Values[k] = pcp.BytesValue(t, v.data).WithInst(v.inst)
+			set.Values[k] = pcp.BytesValue(t, b.frame.data[v.bits]).WithInst(v.inst)
 		}
 	}
 	res.Sets[i] = set
@@ -290,13 +295,16 @@ func (e *expr) evalName(f *frame) int {
 		v := &vs.Values[i]
 		switch {
 		case t.InSitu() || t == pcp.TypeFloat:
-			e.vals = append(e.vals, val{inst: v.Inst, bits: uint64(uint32(v.Bits()))})
+			e.add(v.Inst, uint64(uint32(v.Bits())))
 		case t < pcp.Type32 || t > pcp.TypeHighResEvent:
 			return e.count(int(pcp.ErrType))
 		case v.Type() == pcp.TypeUnknown:
 			return e.count(int(pcp.ErrLogRec))
+		case t.IsNumeric():
+			e.add(v.Inst, v.Bits())
 		default:
-			e.vals = append(e.vals, val{v.Inst, v.Bits(), v.Bytes()})
+			e.add(v.Inst, uint64(len(f.data)))
+			f.data = append(f.data, v.Bytes())
 		}
 	}
 	return e.count(len(vs.Values))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/derive"
 	"github.com/go-pcp/pcp/internal/getopt"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -77,6 +78,9 @@ func find(ctx context.Context, env *cli.Env, host, archive, metric string) ([]pc
 		return nil, err
 	}
 	defer c.Close()
+	set := new(derive.Set)
+	_ = set.LoadInstalled(env.Config()) // completion has nothing to say about files
+	c.UseDerived(set, nil)
 	ids, err := c.LookupName(ctx, metric)
 	if err != nil {
 		return nil, err
