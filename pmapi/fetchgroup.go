@@ -20,6 +20,7 @@ type FetchGroup struct {
 	items    []*GroupItem
 	insts    []*GroupInstances
 	events   []*GroupEvents
+	structs  []*GroupStruct
 	names    map[pcp.InDom]map[int32]string
 	res      [2]pcp.Result // the newest at cur, the one before at 1-cur
 	cur      int
@@ -88,7 +89,7 @@ func (g *FetchGroup) Context() *Context { return g.c }
 // Clear forgets all that was added to the group and fetched
 // (pmClearFetchGroup(3)).
 func (g *FetchGroup) Clear() error {
-	g.ids, g.items, g.insts, g.events, g.hasPrev = nil, nil, nil, nil, false
+	g.ids, g.items, g.insts, g.events, g.structs, g.hasPrev = nil, nil, nil, nil, nil, false
 	g.names = make(map[pcp.InDom]map[int32]string)
 	return g.c.DelProfile(pcp.InDomNull)
 }
@@ -112,6 +113,13 @@ type GroupMetric struct {
 
 // Add adds one value to the group (pmExtendFetchGroup_item(3)).
 func (g *FetchGroup) Add(ctx context.Context, m GroupMetric) (*GroupItem, error) {
+	return g.add(ctx, m, newConversion)
+}
+
+// A converter says how values of a metric become those that are wanted.
+type converter func(pcp.Desc, GroupMetric) (conversion, error)
+
+func (g *FetchGroup) add(ctx context.Context, m GroupMetric, conv converter) (*GroupItem, error) {
 	desc, err := g.lookup(ctx, m.Metric)
 	if err != nil {
 		return nil, err
@@ -120,7 +128,7 @@ func (g *FetchGroup) Add(ctx context.Context, m GroupMetric) (*GroupItem, error)
 	if item.inst, err = g.instance(ctx, m.Metric, desc.InDom, m.Instance); err != nil {
 		return nil, err
 	}
-	if item.m, err = newConversion(desc, m); err != nil {
+	if item.m, err = conv(desc, m); err != nil {
 		return nil, fmt.Errorf("%s in %q: %w", m.Metric, m.Scale, err)
 	}
 	if desc.InDom != pcp.InDomNull {
@@ -137,12 +145,16 @@ func (g *FetchGroup) Add(ctx context.Context, m GroupMetric) (*GroupItem, error)
 // AddInstances adds the values of all instances of a metric, or its single
 // value, to the group (pmExtendFetchGroup_indom(3)). It ignores m.Instance.
 func (g *FetchGroup) AddInstances(ctx context.Context, m GroupMetric) (*GroupInstances, error) {
+	return g.addInstances(ctx, m, newConversion)
+}
+
+func (g *FetchGroup) addInstances(ctx context.Context, m GroupMetric, conv converter) (*GroupInstances, error) {
 	desc, err := g.lookup(ctx, m.Metric)
 	if err != nil {
 		return nil, err
 	}
 	all := &GroupInstances{Err: pcp.ErrValue}
-	if all.m, err = newConversion(desc, m); err != nil {
+	if all.m, err = conv(desc, m); err != nil {
 		return nil, fmt.Errorf("%s in %q: %w", m.Metric, m.Scale, err)
 	}
 	if desc.InDom != pcp.InDomNull {
@@ -264,6 +276,9 @@ func (g *FetchGroup) Fetch(ctx context.Context) error {
 		for _, events := range g.events {
 			events.Records, events.Err = events.Records[:0], pcp.ErrValue
 		}
+		for _, gs := range g.structs {
+			gs.fill()
+		}
 		return err
 	}
 	var prev *pcp.Result
@@ -294,6 +309,9 @@ func (g *FetchGroup) Fetch(ctx context.Context) error {
 	}
 	for _, all := range g.insts {
 		g.nameInstances(ctx, all)
+	}
+	for _, gs := range g.structs {
+		gs.fill()
 	}
 	return ctx.Err()
 }
@@ -401,20 +419,35 @@ func (g *FetchGroup) converted(m *conversion, v pcp.Value, res, prev *pcp.Result
 		if err != nil {
 			return v, err
 		}
-		if d -= p.Double(); d < 0 {
-			switch {
-			case !g.wrap:
-				return v, pcp.ErrValue
-			case m.desc.Type == pcp.Type32, m.desc.Type == pcp.TypeU32:
-				d += 1 << 32
-			case m.desc.Type == pcp.Type64, m.desc.Type == pcp.TypeU64:
-				d += 1 << 64
-			}
+		if d, err = m.perSecond(d, p.Double(), res.Time.Sub(prev.Time), g.wrap); err != nil {
+			return v, err
 		}
-		d /= max(res.Time.Sub(prev.Time), 1e-9)
 	}
+	return m.scaled(d)
+}
+
+// perSecond returns by how much a value rose each second, or pcp.ErrValue if it
+// fell. With wrap a counter that fell has wrapped.
+func (m *conversion) perSecond(now, before, seconds float64, wrap bool) (float64, error) {
+	d := now - before
+	if d < 0 {
+		switch {
+		case !wrap:
+			return d, pcp.ErrValue
+		case m.desc.Type == pcp.Type32, m.desc.Type == pcp.TypeU32:
+			d += 1 << 32
+		case m.desc.Type == pcp.Type64, m.desc.Type == pcp.TypeU64:
+			d += 1 << 64
+		}
+	}
+	return d / max(seconds, 1e-9), nil
+}
+
+// scaled returns d in the units and of the type that are wanted.
+func (m *conversion) scaled(d float64) (pcp.Value, error) {
 	if m.scale {
-		if v, err = pcp.ConvScale(pcp.DoubleValue(d), m.desc.Units, m.units); err != nil {
+		v, err := pcp.ConvScale(pcp.DoubleValue(d), m.desc.Units, m.units)
+		if err != nil {
 			return v, err
 		}
 		d = v.Double() * m.mult

@@ -8,17 +8,17 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Sample is one value of [Context.Values], with what belongs to it.
-type Sample struct {
+// A MetricValue is a value with what belongs to it.
+type MetricValue struct {
 	Metric   string
 	Instance string // external name, "" for a metric with a single value
 	Value    pcp.Value
-	Desc     pcp.Desc // with its units and semantics
+	Desc     pcp.Desc // of Value, with its type, units and semantics
 	Time     pcp.Timestamp
 }
 
 // String returns a line as "disk.dev.read[sda] 17 count".
-func (s Sample) String() string {
+func (s MetricValue) String() string {
 	var b strings.Builder
 	b.WriteString(s.Metric)
 	if s.Instance != "" {
@@ -33,11 +33,11 @@ func (s Sample) String() string {
 
 // Values fetches metrics once and yields their values: one for each instance, in
 // the order of the names. What cannot be had comes with an error, which says
-// what it is about, and a Sample that has at least Metric; the others follow. Each
+// what it is about, and a MetricValue that has at least Metric; the others follow. Each
 // call looks up names, descriptors and instances anew. Programs that fetch again
 // and again do that once: see [Context.Fetch] and [NewFetchGroup].
-func (c *Context) Values(ctx context.Context, names ...string) iter.Seq2[Sample, error] {
-	return func(yield func(Sample, error) bool) {
+func (c *Context) Values(ctx context.Context, names ...string) iter.Seq2[MetricValue, error] {
+	return func(yield func(MetricValue, error) bool) {
 		ids, err := c.LookupName(ctx, names...)
 		var known []pcp.PMID
 		var of []string // their names
@@ -53,29 +53,29 @@ func (c *Context) Values(ctx context.Context, names ...string) iter.Seq2[Sample,
 					why = nameError(names[i], pcp.ErrName)
 				}
 			}
-			if !yield(Sample{Metric: names[i]}, why) {
+			if !yield(MetricValue{Metric: names[i]}, why) {
 				return
 			}
 		}
 		if len(known) == 0 {
 			if len(ids) == 0 && err != nil {
-				yield(Sample{}, err)
+				yield(MetricValue{}, err)
 			}
 			return
 		}
 		descs, descErr := c.LookupDescs(ctx, known...)
 		if descs == nil {
-			yield(Sample{Metric: of[0]}, descErr)
+			yield(MetricValue{Metric: of[0]}, descErr)
 			return
 		}
 		res, err := c.Fetch(ctx, known)
 		if err != nil {
-			yield(Sample{Metric: of[0]}, err)
+			yield(MetricValue{Metric: of[0]}, err)
 			return
 		}
 		instances := make(map[pcp.InDom]map[int32]string)
 		for i := range res.Sets {
-			vs, s := &res.Sets[i], Sample{Metric: of[i], Desc: descs[i], Time: res.Time}
+			vs, s := &res.Sets[i], MetricValue{Metric: of[i], Desc: descs[i], Time: res.Time}
 			var why error
 			switch {
 			case vs.Err < 0:
