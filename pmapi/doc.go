@@ -7,16 +7,20 @@
 //		return err
 //	}
 //	defer c.Close()
-//	for s, err := range c.Values(ctx, "kernel.all.load", "disk.dev.read") {
+//	every := pmapi.SampleOptions{Interval: time.Second}
+//	for s, err := range c.Samples(ctx, every, "kernel.all.load[1 minute]", "disk.dev.read,rate") {
 //		if err != nil {
 //			log.Print(err)
-//			continue
 //		}
-//		fmt.Println(s) // kernel.all.load[1 minute] 3.200000e-01
+//		for _, v := range s.Values {
+//			fmt.Println(v) // kernel.all.load[1 minute] 3.200000e-01
+//		}
 //	}
 //
-// [Context.Fetch] does the same step by step, and [FetchGroup] makes rates and
-// scales units. A program outside this repository says
+// The same loop reads an archive. [Context.Values] is one sample without a loop,
+// [Poller] has the newest one for many goroutines, a [FetchGroup] fills
+// variables and, by [FetchGroup.AddStruct], the fields of a struct. [Context.Fetch] and
+// what is beside it are what these are made of. A program outside this repository says
 //
 //	go get github.com/go-pcp/pcp
 //
@@ -35,8 +39,9 @@
 // # Lost collectors
 //
 // A connection that broke, or whose answer did not come in time, stays broken:
-// requests return pcp.ErrIPC until [Context.Reconnect] succeeds. A loop that
-// samples for long reads like this:
+// requests return pcp.ErrIPC until [Context.Reconnect] succeeds. The loop of
+// [Context.Samples] and a [Poller] reconnect by themselves. Step by step a loop that samples for
+// long reads like this:
 //
 //	for tick := time.Tick(10 * time.Second); ; {
 //		select {

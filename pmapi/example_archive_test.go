@@ -33,6 +33,39 @@ func record(path string) error {
 	return im.End()
 }
 
+// average prints how many requests there were each second.
+func average(path string) {
+	c, err := pmapi.OpenArchive(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	sum, n := 0.0, 0.0
+	for s, err := range c.Samples(context.Background(), pmapi.SampleOptions{}, "example.requests,rate") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, v := range s.Values {
+			sum, n = sum+v.Value.Double(), n+1
+		}
+	}
+	fmt.Println(sum/n, "requests a second")
+}
+
+// The average of a rate over an archive.
+func ExampleContext_Samples() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "20231114") // or that of an archive of pmlogger
+	if err := record(path); err != nil {
+		log.Fatal(err)
+	}
+	average(path)
+	// Output: 10 requests a second
+}
+
 // An archive gives the values between its records too.
 func ExampleOpenArchive() {
 	dir, err := os.MkdirTemp("", "example")

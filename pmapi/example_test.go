@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"sync"
 	"syscall"
 	"time"
 
@@ -14,20 +15,20 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// The values of two metrics, as the collector of this machine has them.
+// The load of this machine, each second.
 func Example() {
 	ctx := context.Background()
 	c, err := pmapi.Dial(ctx, "local:")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer c.Close()
-	for s, err := range c.Values(ctx, "kernel.all.load", "disk.dev.read") {
+	for s, err := range c.Samples(ctx, pmapi.SampleOptions{Interval: time.Second}, "kernel.all.load") {
 		if err != nil {
 			log.Print(err)
-			continue
 		}
-		fmt.Println(s) // kernel.all.load[1 minute] 3.200000e-01
+		for _, v := range s.Values {
+			fmt.Println(v) // kernel.all.load[1 minute] 3.200000e-01
+		}
 	}
 }
 
@@ -171,6 +172,73 @@ func ExampleParseMetricSpec() {
 	}
 	fmt.Printf("%s %s %q\n", ms.Source, ms.Metric, ms.Insts)
 	// Output: web1 kernel.all.load ["1 minute" "5 minute"]
+}
+
+// A fetch fills the fields of a struct. The metrics are those of an agent in this process.
+func ExampleFetchGroup_AddStruct() {
+	agent, err := simple.New(simple.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := pmapi.OpenLocal(pmapi.LocalAgent{Name: "simple", Domain: simple.Domain, Agent: agent})
+	if err != nil {
+		log.Fatal(err)
+	}
+	g, err := pmapi.NewFetchGroup(c)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+	var v struct {
+		Fetches uint32           `pcp:"simple.numfetch"`
+		Colours map[string]int32 `pcp:"simple.color"`
+		Reds    *float64         `pcp:"simple.color[red],rate"`
+	}
+	ctx := context.Background()
+	bound, err := g.AddStruct(ctx, &v)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := g.Fetch(ctx); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(v.Fetches, v.Colours, v.Reds)
+	for _, missing := range bound.Missing {
+		fmt.Println(missing.Field, errors.Is(missing.Err, pcp.ErrAgain)) // a rate takes two fetches
+	}
+	// Output:
+	// 1 map[blue:201 green:101 red:1] <nil>
+	// Reds true
+}
+
+// One goroutine takes samples, and any number ask for the newest.
+func ExamplePoller() {
+	agent, err := simple.New(simple.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := pmapi.OpenLocal(pmapi.LocalAgent{Name: "simple", Domain: simple.Domain, Agent: agent})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	p := c.NewPoller(pmapi.SampleOptions{Interval: time.Minute}, "simple.numfetch")
+	var wg sync.WaitGroup
+	wg.Go(func() { p.Run(ctx) })
+	for range 3 {
+		s, age, err := p.Latest(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(s.Values[0], age < time.Minute)
+	}
+	cancel()
+	wg.Wait()
+	// Output:
+	// simple.numfetch 1 true
+	// simple.numfetch 1 true
+	// simple.numfetch 1 true
 }
 
 // Values in the units and types that the program wants, counters as rates.
