@@ -84,7 +84,8 @@ type SampleOptions struct {
 //
 // With an Interval values are interpolated as [ModeInterp] does. Without, a sample
 // has the values of one record; a rate is over the time since the record before
-// that has the metric. An error of the archive itself is the last one.
+// that has the metric. An error of the archive itself is the last one. Derived metrics
+// are in no record: with them a loop without an Interval ends with pcp.ErrBadDerive.
 //
 // # Live sources
 //
@@ -144,6 +145,10 @@ func (s *sampler) replay(ctx context.Context, yield func(Sample, error) bool) {
 		return
 	}
 	if err := s.bind(ctx); err != nil && (!yield(Sample{}, err) || !s.bound) {
+		return
+	}
+	if s.o.Interval == 0 && derivedIDs(s.ids) {
+		end(fmt.Errorf("a derived metric is in no record, it takes an interval: %w", pcp.ErrBadDerive))
 		return
 	}
 	a, _ := s.c.Archive()

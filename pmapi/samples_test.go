@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive/importer"
+	"github.com/go-pcp/pcp/derive"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -556,5 +557,42 @@ func TestSampleClone(t *testing.T) {
 		if text, _ := s.Values[0].Value.Text(); text != "text" || s.Values[3].Value.Uint64() != uint64(2*i+2) || s.Values[1].Instance != "instance 1" {
 			t.Errorf("sample %d: %v", i, s)
 		}
+	}
+}
+
+// Derived metrics have values at an interval, and an error says that they have none
+// in records.
+func TestSamplesOfDerivedMetrics(t *testing.T) {
+	path, _ := writeGaps(t)
+	c, err := OpenArchive(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var set derive.Set
+	if err := set.Add("web.double", "2 * web.requests"); err != nil {
+		t.Fatal(err)
+	}
+	c.UseDerived(&set, nil)
+	var got []float64
+	for s, err := range c.Samples(t.Context(), SampleOptions{Interval: 10 * time.Second}, "web.double,rate") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range s.Values {
+			got = append(got, v.Value.Double())
+		}
+	}
+	if len(got) == 0 || got[0] != 20 {
+		t.Errorf("rates %v, want 20 and more of these", got)
+	}
+	n := 0
+	for _, err := range c.Samples(t.Context(), SampleOptions{}, "web.double") {
+		if n++; !errors.Is(err, pcp.ErrBadDerive) {
+			t.Errorf("records: %v", err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d samples, want the error alone", n)
 	}
 }
