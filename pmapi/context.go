@@ -134,3 +134,10 @@ func (c *Context) lendProfile() profile {
 	c.lent = true
 	return c.profile
 }
+
+// overlays lays over a source what every context has besides it. The order
+// matters: each sees the names and metrics of those below it.
+func overlays(base source) (*derived, *named) {
+	names := &named{source: base}
+	return &derived{source: newEvents(names)}, names
+}

@@ -10,13 +10,6 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// overlays lays over a source what every context has besides it. The order
-// matters: each sees the names and metrics of those below it.
-func overlays(base source) (*derived, *named) {
-	names := &named{source: base}
-	return &derived{source: newEvents(names)}, names
-}
-
 // A named is a source whose names can be taken from elsewhere.
 type named struct {
 	source

@@ -26,18 +26,26 @@ func (o *Options) loadDerived(path string) string {
 		if err == nil {
 			return ""
 		}
-		return cli.ErrText(pcp.Code(err))
+		return o.whyNot(err)
 	}
 	o.tell(errs)
 	// What else there is comes after these.
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range all.Unwrap() {
 			if !errors.Is(err, pcp.ErrBadDerive) {
-				return cli.ErrText(pcp.Code(err))
+				return o.whyNot(err)
 			}
 		}
 	}
 	return ""
+}
+
+// whyNot returns why a file cannot be read. The C tools do not say which.
+func (o *Options) whyNot(err error) string {
+	if o.env.Classic() {
+		return cli.ErrText(pcp.Code(err))
+	}
+	return err.Error()
 }
 
 // tell prints what is wrong with definitions, as pmprintf(3) does.
