@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/derive"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -94,10 +95,26 @@ func TestLostCollectorOracle(t *testing.T) {
 	}
 	c.DelProfile(desc.InDom)
 	c.AddProfile(desc.InDom, 200)
+	set := new(derive.Set)
+	if err := set.Add("twice", "2 * sample.long.ten"); err != nil {
+		t.Fatal(err)
+	}
+	c.UseDerived(set, nil)
+	if err := c.AddDerived(ctx, "thrice", "3 * sample.long.ten"); err != nil {
+		t.Fatal(err)
+	}
 	fetch := func() {
 		t.Helper()
 		if res, err := c.Fetch(ctx, ids); err != nil || len(res.Sets[0].Values) != 1 {
 			t.Errorf("Fetch = %v, %v", res, err)
+		}
+		twice, err := c.LookupName(ctx, "twice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := c.Fetch(ctx, twice)
+		if err != nil || len(res.Sets[0].Values) != 1 || res.Sets[0].Values[0].Int32() != 20 {
+			t.Errorf("derived: %v, %v", res, err)
 		}
 	}
 	fetch()
@@ -113,7 +130,10 @@ func TestLostCollectorOracle(t *testing.T) {
 	if err := c.Reconnect(ctx); err != nil {
 		t.Fatal(err)
 	}
-	fetch()
+	fetch() // bound anew
+	if _, err := c.LookupName(ctx, "thrice"); !errors.Is(err, pcp.ErrName) {
+		t.Errorf("a metric of the context alone, after Reconnect: %v", err)
+	}
 	d.Pause(t)
 	if _, err := c.Fetch(ctx, ids); pcp.Code(err) != pcp.ErrTimeout {
 		t.Errorf("Fetch from a collector that hangs: %v", err)
