@@ -240,11 +240,11 @@ func (c *Control) step() {
 	if !c.due {
 		c.due, c.since = true, time.Now()
 	}
-	if c.Source == Archive && c.waiting() && time.Since(c.since) < patience {
-		c.after(patience - time.Since(c.since))
+	if c.Source == Archive && c.waiting() && time.Since(c.since) < c.s.patience {
+		c.after(c.s.patience - time.Since(c.since))
 		return
 	}
-	c.due = false
+	c.halt() // the wait is over, and so is its timer
 	switch {
 	case c.Source == Host:
 		c.Position = micros(pcp.TimestampOf(time.Now()))

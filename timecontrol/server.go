@@ -46,7 +46,8 @@ type Config struct {
 // A Server is a controller (pmtime(1)). Followers of archives and followers of
 // hosts are controlled apart from each other: see Control.
 type Server struct {
-	cfg Config
+	cfg      Config
+	patience time.Duration
 
 	mu        sync.Mutex
 	live, arc Control
@@ -61,7 +62,7 @@ func NewServer(cfg Config) *Server {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, last: make(chan struct{})}
+	s := &Server{cfg: cfg, patience: patience, last: make(chan struct{})}
 	s.live = Control{s: s, Status: Status{Source: Host, State: Forward, Mode: NormalMode, Delta: time.Second, Speed: 1}}
 	s.arc = Control{s: s, Status: Status{Source: Archive, Mode: NormalMode, Delta: time.Second, Speed: 1}}
 	return s

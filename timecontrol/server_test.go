@@ -179,7 +179,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// A host goes on by itself; whoever is late misses steps instead of holding up time.
+// A host goes on by itself: a follower that is late misses steps and holds up nothing.
 func TestLive(t *testing.T) {
 	_, port := serve(t, timecontrol.Config{})
 	c, err := timecontrol.Dial(t.Context(), port, timecontrol.Message{Source: timecontrol.Host, Delta: 10 * time.Millisecond})
@@ -240,7 +240,7 @@ func TestFollowerOfNobody(t *testing.T) {
 	}
 }
 
-// Whoever does not keep to the protocol is disconnected; others are not.
+// A follower that breaks the protocol is disconnected; the others are not.
 func TestHostileFollowers(t *testing.T) {
 	_, port := serve(t, timecontrol.Config{})
 	good := dial(t, port)
