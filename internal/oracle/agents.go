@@ -50,7 +50,7 @@ func linkAgents(t testing.TB, dir string, names []string) {
 		from, to := filepath.Join(pmdasDir, name), filepath.Join(dir, name)
 		files, err := os.ReadDir(from)
 		if err != nil {
-			missing(t, "agent "+name+": "+err.Error())
+			Missing(t, "agent "+name+": "+err.Error())
 		}
 		must(t, os.MkdirAll(to, 0o755))
 		for _, f := range files {
@@ -94,7 +94,7 @@ func buildAgent(t testing.TB, name string, a realAgent) string {
 		}
 		text, err := os.ReadFile(filepath.Join(dir, f))
 		if err != nil {
-			missing(t, err.Error())
+			Missing(t, err.Error())
 		}
 		hash.Write(text)
 	}
@@ -119,7 +119,7 @@ func buildAgent(t testing.TB, name string, a realAgent) string {
 	}
 	newhelp := Path("newhelp")
 	if newhelp == "" {
-		missing(t, "no newhelp")
+		Missing(t, "no newhelp")
 	}
 	// The text names instance domains by the symbol of the agent's domain
 	// number, which the agent's installation script replaces.
@@ -179,7 +179,7 @@ func buildPMNS(t testing.TB, path string, names []string, extra string) {
 	}
 	pmnsmerge := Path("pmnsmerge")
 	if pmnsmerge == "" {
-		missing(t, "no pmnsmerge")
+		Missing(t, "no pmnsmerge")
 	}
 	command(t, pmnsDir, pmnsmerge, append(append([]string{"-a", "-f"}, args...), path)...)
 }

@@ -57,11 +57,11 @@ func StartPMCD(t testing.TB, cfg Config) *PMCD {
 	Require(t)
 	pmcd := Path("pmcd")
 	if pmcd == "" {
-		missing(t, "no pmcd")
+		Missing(t, "no pmcd")
 	}
 	if os.Geteuid() != 0 {
 		// pmcd changes its identity to that of -U, and only root may.
-		missing(t, "pmcd needs root")
+		Missing(t, "pmcd needs root")
 	}
 	if cfg.Agents == nil {
 		cfg.Agents = []string{"pmcd", "sample"}
@@ -234,7 +234,7 @@ func (d *PMCD) writeConf(t testing.TB) {
 	t.Helper()
 	text, err := os.ReadFile("/etc/pcp.conf")
 	if err != nil {
-		missing(t, err.Error())
+		Missing(t, err.Error())
 	}
 	own := map[string]string{
 		"PCP_RUN_DIR": "run", "PCP_LOG_DIR": "log", "PCP_ARCHIVE_DIR": "log/pmlogger", "PCP_TMP_DIR": "tmp",

@@ -69,11 +69,13 @@ var installed = sync.OnceValue(func() error {
 func Require(t testing.TB) {
 	t.Helper()
 	if err := installed(); err != nil {
-		missing(t, err.Error())
+		Missing(t, err.Error())
 	}
 }
 
-func missing(t testing.TB, why string) {
+// Missing skips a test that cannot run without some part of the real PCP, and says why. With
+// PCP_ORACLE or CI set it fails instead.
+func Missing(t testing.TB, why string) {
 	t.Helper()
 	for _, name := range []string{"PCP_ORACLE", "CI"} {
 		if os.Getenv("PCP_ORACLE") == hidden {
@@ -117,7 +119,7 @@ func RunEnv(t testing.TB, env []string, tool string, args ...string) Output {
 	Require(t)
 	path := Path(tool)
 	if path == "" {
-		missing(t, "no "+tool+" in "+strings.Join(dirs(), ", "))
+		Missing(t, "no "+tool+" in "+strings.Join(dirs(), ", "))
 	}
 	return run(t, env, "", path, args...)
 }
@@ -128,7 +130,7 @@ func Python(t testing.TB, env []string, script string, args ...string) Output {
 	t.Helper()
 	Require(t)
 	if err := python(); err != nil {
-		missing(t, err.Error())
+		Missing(t, err.Error())
 	}
 	return run(t, env, script, "/usr/bin/python3", append([]string{"-"}, args...)...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -53,54 +54,28 @@ var GroupCommand = &cli.Command{
 	Run:         func(ctx context.Context, env *cli.Env) int { return run(ctx, env, newGroup) },
 }
 
-var options = []cli.Option{
-	cli.Heading("General options"),
-	cli.OptAlign,
-	cli.OptArchive,
-	cli.OptDebug,
-	cli.OptGuiMode,
-	cli.OptHost,
-	cli.OptNameSpace,
-	cli.OptOrigin,
-	cli.OptGuiPort,
-	cli.OptStart,
-	cli.OptSamples,
-	cli.OptFinish,
-	cli.OptInterval,
-	cli.OptTimeZone,
-	cli.OptHostZone,
-	cli.OptVersion,
-	cli.OptHelp,
+var options = slices.Concat(cli.General, reporting)
+
+var reporting = []cli.Option{
 	cli.Heading("Reporting options"),
 	{Short: 'P', Long: "pause", Help: "pause between updates for archive replay"},
 }
 
-// directOptions has -g and -p without help, as the C tool takes and does not list them.
-var directOptions = []cli.Option{
+// directOptions takes -g and -p as options does, but has no help for them, as the C tool.
+var directOptions = slices.Concat([]cli.Option{
 	cli.Heading("General options"),
-	cli.OptAlign,
-	cli.OptArchive,
-	cli.OptDebug,
+	cli.OptAlign, cli.OptArchive, cli.OptDebug,
 	{Short: 'g', Long: "guimode"},
-	cli.OptHost,
-	cli.OptNameSpace,
+	cli.OptHost, cli.OptNameSpace,
 	cli.OptOrigin,
 	{Short: 'p', Long: "guiport", Arg: "N"},
-	cli.OptStart,
-	cli.OptSamples,
-	cli.OptFinish,
-	cli.OptInterval,
-	cli.OptTimeZone,
-	cli.OptHostZone,
-	cli.OptVersion,
-	cli.OptHelp,
-	cli.Heading("Reporting options"),
-	{Short: 'P', Long: "pause", Help: "pause between updates for archive replay"},
-}
+	cli.OptStart, cli.OptSamples, cli.OptFinish,
+	cli.OptInterval, cli.OptTimeZone, cli.OptHostZone, cli.OptVersion, cli.OptHelp,
+}, reporting)
 
 // A sampler gets what a line shows.
 type sampler interface {
-	// sample fetches the values. What is wrong it has said.
+	// sample fetches the values. It has printed the error that it returns.
 	sample(ctx context.Context) error
 	time() pcp.Timestamp
 	processors() int

@@ -36,8 +36,7 @@ type Control struct {
 
 // Control connects to the time control that the options ask for, and starts it
 // for -g. It returns nil if they ask for none. The contexts are what the tool reads; print
-// is where it prints. What went wrong Control says itself; an error means that the tool must
-// exit.
+// is where it prints. Control has printed the error that it returns; the tool must exit then.
 func (o *Options) Control(ctx context.Context, w pcptime.Window, delta time.Duration, loc *time.Location, print func(format string, args ...any), contexts ...*pmapi.Context) (*Control, error) {
 	if !o.GuiMode() && o.GuiPort() == 0 {
 		return nil, nil
@@ -134,8 +133,8 @@ func (c *Control) handlers(ctx context.Context, archives []*pmapi.ArchiveContext
 // Close leaves the time control.
 func (c *Control) Close() error { return c.client.Close() }
 
-// Wait waits until values are to be shown. What went wrong it says itself; an error means that the
-// tool must exit.
+// Wait waits until values are to be shown. It has printed the error that it returns; the tool must
+// exit then.
 func (c *Control) Wait(ctx context.Context) error {
 	if c.follow == nil {
 		c.follow = timecontrol.NewFollower(c.client, c.delta, c.Handlers)

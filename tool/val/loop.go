@@ -20,10 +20,10 @@ type sample struct {
 
 // Why there is no sample.
 var (
-	errNone = errors.New("no values, which was said")
+	errNone = errors.New("no values are available")
 	errEnd  = errors.New("after the end of the time window")
 	errExit = errors.New("nothing more to come")
-	errLost = errors.New("the time control is gone, which was said")
+	errLost = errors.New("the time control is gone")
 )
 
 // fetch gets a sample into s. An error other than errNone, errEnd and errExit was printed.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/go-pcp/pcp/internal/oracle"
 )
 
 //go:embed testdata/vocab.c
@@ -54,9 +56,10 @@ func Main(m *testing.M) {
 // program, testdata/vocab.c, says what it can be asked.
 func Ask(t testing.TB, questions []string) []string {
 	t.Helper()
+	oracle.Require(t)
 	path, err := program()
 	if err != nil {
-		t.Skip("real PCP is not installed: ", err)
+		oracle.Missing(t, err.Error())
 	}
 	cmd := exec.Command(path)
 	cmd.Env = append(os.Environ(), "TZ=UTC")
