@@ -184,12 +184,14 @@ func (f *follower) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.followers = slices.DeleteFunc(s.followers, func(o *follower) bool { return o == f })
-	if f.c != nil {
-		f.ready, f.pending = true, false
-		f.c.proceed()
+	if f.c == nil {
+		return // it never followed
 	}
+	f.ready, f.pending = true, false
+	f.c.proceed()
 	s.changed()
-	if len(s.followers) == 0 && s.cfg.UntilLast && !s.closed {
+	follows := func(f *follower) bool { return f.c != nil }
+	if s.cfg.UntilLast && !s.closed && !slices.ContainsFunc(s.followers, follows) {
 		s.closed = true
 		close(s.last)
 	}

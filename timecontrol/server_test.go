@@ -208,6 +208,22 @@ func TestUntilLast(t *testing.T) {
 	}
 	done := make(chan error)
 	go func() { done <- timecontrol.NewServer(timecontrol.Config{UntilLast: true}).Serve(t.Context(), l) }()
+	// A connection that says nothing, or nothing good, is not a follower.
+	for _, said := range []string{"", "EMITnonsense"} {
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, said); err != nil {
+			t.Error(err)
+		}
+		conn.Close()
+	}
+	select {
+	case err := <-done:
+		t.Fatalf("ended without a follower: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
 	dial(t, l.Addr().(*net.TCPAddr).Port).Close()
 	if err := <-done; err != nil {
 		t.Error(err)
