@@ -3,6 +3,7 @@ module github.com/go-pcp/pcp
 go 1.26.0
 
 require (
+	github.com/godbus/dbus/v5 v5.2.4
 	github.com/klauspost/compress v1.20.3
 	github.com/ulikunitz/xz v0.5.17
 	github.com/xdg-go/scram v1.4.0

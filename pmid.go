@@ -47,6 +47,15 @@ func (id PMID) IsDerived() bool {
 	return id.Domain() == DomainDynamic && id.Cluster()&2048 == 0 && id.Item() != 0
 }
 
+// Logged returns the PMID that a derived metric has in an archive, where it is a
+// metric like others (SET_DERIVED_LOGGED). Other PMIDs stay as they are.
+func (id PMID) Logged() PMID {
+	if id.IsDerived() {
+		return id | 2048<<10
+	}
+	return id
+}
+
 // DynamicRoot returns the PMID that marks a subtree served by domain.
 func DynamicRoot(domain int) PMID { return NewPMID(DomainDynamic, domain, 0) }
 

@@ -247,3 +247,56 @@ func (ts Timestamp) appendClock(b []byte, loc *time.Location) []byte {
 		byte('0'+minute/10), byte('0'+minute%10), ':',
 		byte('0'+sec/10), byte('0'+sec%10), '.')
 }
+
+// AppendPrint appends the two lines by which the tools describe a metric
+// (pmPrintDesc(3)): its type, instance domain, semantics and units. Unless full is set, one that
+// is not supported has the first line only, without its domain.
+func (d *Desc) AppendPrint(b []byte, full bool) []byte {
+	b = append(append(b, "    Data Type: "...), d.Type.words()...)
+	if d.Type == TypeNoSupport && !full {
+		return append(b, '\n')
+	}
+	b = append(append(b, "  InDom: "...), d.InDom.String()...)
+	b = strconv.AppendUint(append(b, " 0x"...), uint64(d.InDom), 16)
+	sem := d.Sem.String()
+	if b = append(append(b, "\n    Semantics: "...), sem...); sem == "???" {
+		b = append(strconv.AppendInt(append(b, " ("...), int64(d.Sem), 10), ')')
+	}
+	b = append(b, "  Units: "...)
+	start := len(b)
+	if b = d.Units.AppendText(b); len(b) == start {
+		b = append(b, "none"...)
+	}
+	return append(b, '\n')
+}
+
+// words describes a type in words.
+func (t Type) words() string {
+	switch t {
+	case Type32:
+		return "32-bit int"
+	case TypeU32:
+		return "32-bit unsigned int"
+	case Type64:
+		return "64-bit int"
+	case TypeU64:
+		return "64-bit unsigned int"
+	case TypeFloat:
+		return "float"
+	case TypeDouble:
+		return "double"
+	case TypeString:
+		return "string"
+	case TypeAggregate:
+		return "aggregate"
+	case TypeAggregateStatic:
+		return "static aggregate"
+	case TypeEvent:
+		return "event record array"
+	case TypeHighResEvent:
+		return "highres event record array"
+	case TypeNoSupport:
+		return "Not Supported"
+	}
+	return "??? (" + strconv.Itoa(int(t)) + ")"
+}

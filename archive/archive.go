@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive/internal/compressed"
+	"github.com/go-pcp/pcp/debug"
 )
 
 // An Archive is one archive, opened for reading. It is safe for concurrent
@@ -26,6 +27,9 @@ type Archive struct {
 	read  int64 // bytes of the metadata taken in
 	index []IndexEntry
 	vols  []int // numbers of the volumes that there are, ascending
+
+	debug  *debug.Log
+	traced int // of which is traced that it is read
 
 	mem  *compressed.Memory // of compressed volumes, shared by all of a set
 	mu   sync.Mutex
@@ -48,6 +52,11 @@ type Options struct {
 	// not know (PM_CTXFLAG_NO_FEATURE_CHECK).
 	AnyFeatures bool
 
+	// Debug is the log of how the archive is read: for [debug.Archive] which files
+	// and records, for [debug.LogMeta] which metadata. Package replay has it for
+	// [debug.Interp], too.
+	Debug *debug.Log
+
 	check   func(Label) error                       // of the first volume, before the metadata are read; may be nil
 	later   bool                                    // the volumes are read when they are needed
 	mem     *compressed.Memory                      // nil for one of its own
@@ -61,7 +70,7 @@ func Open(path string) (*Archive, error) { return Options{}.Open(path) }
 
 // Open is [Open] with options.
 func (o Options) Open(path string) (*Archive, error) {
-	a := &Archive{mem: o.mem, open: make(map[int]*volume), endSize: -1}
+	a := &Archive{mem: o.mem, open: make(map[int]*volume), endSize: -1, debug: o.Debug}
 	if a.mem == nil {
 		a.mem = new(compressed.Memory)
 	}
@@ -125,6 +134,7 @@ func (a *Archive) find(o Options, path string) (parts, error) {
 			continue
 		}
 		exists = true
+		a.traceFile(filepath.Join(dir, e.Name()))
 		switch part {
 		case "meta":
 			p.meta = filepath.Join(dir, e.Name())
@@ -139,6 +149,7 @@ func (a *Archive) find(o Options, path string) (parts, error) {
 	slices.Sort(a.vols)
 	a.vols = slices.Compact(a.vols)
 	if len(a.vols) == 0 || p.meta == "" {
+		a.traceMissing(base, p)
 		err := pcp.Code(fs.ErrNotExist)
 		if exists {
 			err = pcp.ErrLogFile
@@ -155,6 +166,9 @@ func (a *Archive) load(o Options, p parts) error {
 		return err
 	}
 	defer a.release(v)
+	if a.traced = -1; a.debug != nil {
+		a.traceVolume(a.vols[0])
+	}
 	a.label = label
 	if !o.later {
 		// Whether a compressed file is whole shows at its end. As in the C
@@ -183,7 +197,7 @@ func (a *Archive) load(o Options, p parts) error {
 }
 
 func (a *Archive) loadIndex(path string) error {
-	src, err := a.mem.Open(path)
+	src, err := a.openFile(path)
 	if err != nil {
 		return err
 	}
@@ -204,7 +218,7 @@ func (a *Archive) loadIndex(path string) error {
 }
 
 func (a *Archive) loadMeta(o Options, path string) error {
-	src, err := a.mem.Open(path)
+	src, err := a.openFile(path)
 	if err != nil {
 		return err
 	}
@@ -215,6 +229,9 @@ func (a *Archive) loadMeta(o Options, path string) error {
 	}
 	if err := a.sameLabel(mr.Label(), VolMeta); err != nil {
 		return err
+	}
+	if a.debug.On(debug.LogMeta) {
+		mr.debug = a.debug
 	}
 	if a.meta = o.meta; a.meta == nil {
 		a.meta = newMeta(mr.Label())
@@ -234,6 +251,7 @@ func (a *Archive) loadMeta(o Options, path string) error {
 
 // sameLabel reports whether a file belongs to the volumes.
 func (a *Archive) sameLabel(l Label, vol int32) error {
+	a.traceLabel(l, vol)
 	if err := l.check(vol); err != nil {
 		return err
 	}
@@ -326,8 +344,9 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 		}
 		return nil, Label{}, fmt.Errorf("%s: %w", path, err)
 	}
-	if v == nil {
-		src, err := a.mem.Open(path)
+	fresh := v == nil
+	if fresh {
+		src, err := a.openFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: %w", ErrNoVolume, err)
 		}
@@ -353,6 +372,9 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 		return fail(fmt.Errorf("label of %d bytes: %w: %w", n, ErrNoVolume, pcp.ErrNoData))
 	}
 	label, err := DecodeLabel(b[:n])
+	if err == nil && fresh {
+		a.traceLabel(label, int32(number))
+	}
 	if err == nil && a.stray(label, number) {
 		return fail(fmt.Errorf("label of volume %d, and the index does not know of volume %d: %w: %w", label.Vol, number, ErrNoVolume, pcp.ErrLabel))
 	}

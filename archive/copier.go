@@ -31,7 +31,15 @@ func NewCopier(w *Writer) *Copier { return &Copier{w: w} }
 // The copy has the time rec.Time, which may have been changed, and the parts given.
 // Nil stands for all sets.
 func (c *Copier) Record(rec *Record, parts []Part) error {
-	return c.w.WriteRecord(rec.Time, c.Body(rec, parts))
+	w := c.w
+	version := w.label.Version
+	if parts == nil && rec.Canonical && rec.keepsTime(version) {
+		return w.WriteRecord(rec.Time, rec.Body)
+	}
+	if err := w.beginRecord(rec.Time); err != nil {
+		return err
+	}
+	return w.endRecord(rec.Time, rec.appendCopy(append(w.data.buf, 0, 0, 0, 0), parts, version))
 }
 
 // Body returns what Record writes: the contents of the record itself if nothing
@@ -85,6 +93,25 @@ func (c *Copier) Meta(rec *MetaRecord, body []byte) (err error) {
 type Part struct {
 	Set
 	Pick []int // indexes of the values in the copy, in its order; nil for all of them
+
+	// Insts, if not nil, are the instances of these values in the copy.
+	Insts []int32
+
+	// Values, if not nil, are in the copy in place of those of the record, in the form
+	// that Set.ValFmt says. They must be of types that it can hold, and short enough
+	// for a block.
+	Values []pcp.Value
+}
+
+// len returns how many values a part has.
+func (p *Part) len() int {
+	switch {
+	case p.Values != nil:
+		return len(p.Values)
+	case p.Pick != nil:
+		return len(p.Pick)
+	}
+	return p.Len
 }
 
 // keepsTime reports whether a copy begins as the record does, which has no contents if
@@ -96,10 +123,14 @@ func (r *Record) keepsTime(version int) bool {
 // appendCopy appends the contents of a copy of a record, canonical and in a version.
 func (r *Record) appendCopy(b []byte, parts []Part, version int) []byte {
 	n := len(r.Sets)
-	part := func(i int) (*Set, []int) { return &r.Sets[i], nil }
+	var whole Part
+	part := func(i int) *Part {
+		whole.Set = r.Sets[i]
+		return &whole
+	}
 	if parts != nil {
 		n = len(parts)
-		part = func(i int) (*Set, []int) { return &parts[i].Set, parts[i].Pick }
+		part = func(i int) *Part { return &parts[i] }
 	}
 	start := len(b)
 	if r.keepsTime(version) {
@@ -109,61 +140,76 @@ func (r *Record) appendCopy(b []byte, parts []Part, version int) []byte {
 	}
 	b = binary.BigEndian.AppendUint32(b, uint32(n))
 	for i := range n {
-		s, pick := part(i)
-		b = r.appendSet(b, s, pick)
+		b = r.appendSet(b, part(i))
 	}
 	// The blocks, now that it is known where they begin.
 	at := start + HeadSize(version)
 	for i := range n {
-		s, pick := part(i)
-		b, at = r.appendBlocks(b, start, at, s, pick)
+		b, at = r.appendBlocks(b, start, at, part(i))
 	}
 	return b
 }
 
-// appendSet appends a set with the values that are picked, or all of them if pick
-// is nil.
-func (r *Record) appendSet(b []byte, s *Set, pick []int) []byte {
-	b = binary.BigEndian.AppendUint32(b, uint32(s.PMID))
+// appendSet appends a set with the values of a part.
+func (r *Record) appendSet(b []byte, p *Part) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(p.PMID))
+	n := p.len()
 	switch {
-	case pick == nil && s.Len == 0:
-		return binary.BigEndian.AppendUint32(b, uint32(s.Status))
-	case pick == nil:
-		b = binary.BigEndian.AppendUint32(b, uint32(s.Len))
-		return append(b, r.Body[s.At-4:s.At+valueset.Pair*s.Len]...)
+	case n == 0 && p.Pick == nil && p.Values == nil:
+		return binary.BigEndian.AppendUint32(b, uint32(p.Status))
+	case n == 0:
+		return binary.BigEndian.AppendUint32(b, 0)
 	}
-	b = binary.BigEndian.AppendUint32(b, uint32(len(pick)))
-	if len(pick) == 0 {
-		return b
+	b = binary.BigEndian.AppendUint32(b, uint32(n))
+	pairs := len(b) + 4
+	switch {
+	case p.Values != nil:
+		b = binary.BigEndian.AppendUint32(b, uint32(p.ValFmt))
+		for i := range p.Values {
+			v := &p.Values[i]
+			b = binary.BigEndian.AppendUint32(b, uint32(v.Inst))
+			b = binary.BigEndian.AppendUint32(b, uint32(v.Bits())) // or where the block is, later
+		}
+	case p.Pick == nil:
+		b = append(b, r.Body[p.At-4:p.At+valueset.Pair*n]...)
+	default:
+		b = append(b, r.Body[p.At-4:p.At]...)
+		values := r.Values(&p.Set)
+		for _, k := range p.Pick {
+			b = append(b, values[valueset.Pair*k:valueset.Pair*(k+1)]...)
+		}
 	}
-	b = append(b, r.Body[s.At-4:s.At]...)
-	values := r.Values(s)
-	for _, k := range pick {
-		b = append(b, values[valueset.Pair*k:valueset.Pair*(k+1)]...)
+	for i, inst := range p.Insts {
+		binary.BigEndian.PutUint32(b[pairs+valueset.Pair*i:], uint32(inst))
 	}
 	return b
 }
 
 // appendBlocks appends the blocks of a set that appendSet appended at an offset of
 // b, and puts their places into the values. It returns where the next set is.
-func (r *Record) appendBlocks(b []byte, start, at int, s *Set, pick []int) ([]byte, int) {
+func (r *Record) appendBlocks(b []byte, start, at int, p *Part) ([]byte, int) {
 	at += valueset.SetHead
-	n := s.Len
-	if pick != nil {
-		n = len(pick)
-	}
+	n := p.len()
 	if n == 0 {
 		return b, at
 	}
 	at += valueset.PairsHead - valueset.SetHead
 	next := at + valueset.Pair*n
-	if s.ValFmt == pcp.ValInSitu {
+	if p.ValFmt == pcp.ValInSitu {
 		return b, next
 	}
-	if _, size := valueset.SplitHead(s.Head); s.Head != 0 && size%4 == 0 && pick == nil {
+	if p.Values != nil {
+		for i := range p.Values {
+			binary.BigEndian.PutUint32(b[at+4:], valueset.Word(len(b)-start))
+			b = valueset.AppendBlock(b, &p.Values[i])
+			at += valueset.Pair
+		}
+		return b, next
+	}
+	if _, size := valueset.SplitHead(p.Head); p.Head != 0 && size%4 == 0 && p.Pick == nil {
 		// They are all alike, and are copied at once.
 		word := valueset.Word(len(b) - start)
-		b = append(b, r.Body[s.Blocks:s.Blocks+n*size]...)
+		b = append(b, r.Body[p.Blocks:p.Blocks+n*size]...)
 		for ; at < next; at += valueset.Pair {
 			binary.BigEndian.PutUint32(b[at+4:], word)
 			word += uint32(size / 4)

@@ -50,8 +50,7 @@ func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
 		}
 	}
 	start := len(b)
-	b = appendStamp(slices.Grow(b, size), res.Time, version)
-	b = binary.BigEndian.AppendUint32(b, uint32(len(res.Sets)))
+	b = AppendHead(slices.Grow(b, size), res.Time, len(res.Sets), version)
 	at := len(b) // of the next set
 	b = b[:start+size]
 	for i := range res.Sets {
@@ -105,6 +104,12 @@ func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
 		at += 8 * len(vs.Values)
 	}
 	return b, nil
+}
+
+// AppendHead appends what the contents of a volume's record start with: its time, and how many sets
+// follow.
+func AppendHead(b []byte, t pcp.Timestamp, sets, version int) []byte {
+	return binary.BigEndian.AppendUint32(appendStamp(b, t, version), uint32(sets))
 }
 
 func fitsInSitu(v *pcp.Value) bool {

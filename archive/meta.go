@@ -74,6 +74,9 @@ func (m *Meta) load(mr *MetaReader) error {
 		if err != nil {
 			return err
 		}
+		if mr.debug != nil {
+			mr.traceRecord(rec)
+		}
 		if err := m.add(rec); err != nil {
 			return fmt.Errorf("offset %d: %w", rec.Offset, err)
 		}

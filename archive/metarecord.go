@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
@@ -62,6 +63,7 @@ type MetaReader struct {
 	buf    []byte
 	rec    MetaRecord
 	labels []pcp.LabelIndex
+	debug  *debug.Log // nil unless metadata are traced
 }
 
 // NewMetaReader reads the label from r.
@@ -103,6 +105,9 @@ func (m *MetaReader) Next() (*MetaRecord, error) {
 	}
 	n, typ := int32(binary.BigEndian.Uint32(head)), MetaType(binary.BigEndian.Uint32(head[4:]))
 	m.rec = MetaRecord{Type: typ, Offset: m.off, Names: m.rec.Names[:0], Instances: m.rec.Instances[:0], Labels: m.rec.Labels[:0]}
+	if m.debug != nil {
+		m.debug.Printf("__pmLogLoadMeta: record len=%d, type=%s (%d) @ offset=%d\n", n, typ.name(), int32(typ), m.off)
+	}
 	if n > 0 && (typ < MetaDesc || typ > MetaLabel) {
 		return nil, m.errorf("record type %d: %w", typ, pcp.ErrRecType)
 	}
@@ -119,6 +124,9 @@ func (m *MetaReader) Next() (*MetaRecord, error) {
 		return nil, m.errorf("record starts with length %d and ends with %d: %w", n, got, pcp.ErrLogRec)
 	}
 	if err := m.decode(body[4:k]); err != nil {
+		if bad, ok := errors.AsType[*badInstance](err); ok && m.debug != nil {
+			m.debug.Printf("__pmLogLoadInDom: InDom: %s%s\n", m.rec.InDom, bad.what)
+		}
 		return nil, m.errorf("%w", err)
 	}
 	m.off += int64(n)
@@ -223,10 +231,11 @@ func (rec *MetaRecord) decodeInDom(body []byte, version int) error {
 	// Names may share bytes, but not so that a short record stands for names
 	// without end.
 	budget := nameFactor * len(body)
-	for range n {
+	for i := range n {
 		inst, off := insts.i32(), offs.i32()
 		if inst < 0 {
-			return fmt.Errorf("instance domain %s: instance %d: %w", rec.InDom, inst, pcp.ErrLogRec)
+			err := fmt.Errorf("instance domain %s: instance %d: %w", rec.InDom, inst, pcp.ErrLogRec)
+			return &badInstance{err, fmt.Sprintf(": instance[%d]: bad instance identifier (%d)", i, inst)}
 		}
 		c := Change{Inst: inst}
 		switch {
@@ -239,12 +248,26 @@ func (rec *MetaRecord) decodeInDom(body []byte, version int) error {
 		case off >= 0 && int(off) == len(r.b):
 			c.Name = r.b[off:off:off] // C reads the length word that follows
 		case off != -1 || rec.Type != MetaInDomDelta:
-			return fmt.Errorf("instance domain %s: instance %d: name at offset %d of %d: %w", rec.InDom, inst, off, len(r.b), pcp.ErrLogRec)
+			err := fmt.Errorf("instance domain %s: instance %d: name at offset %d of %d: %w", rec.InDom, inst, off, len(r.b), pcp.ErrLogRec)
+			what := fmt.Sprintf(" instance[%d]: bad string index (%d)", i, off)
+			if off > 0 {
+				what += fmt.Sprintf(" > max index based on record length (%d)", len(r.b))
+			}
+			return &badInstance{err, what}
 		}
 		rec.Instances = append(rec.Instances, c)
 	}
 	return nil
 }
+
+// A badInstance is an error of one instance, and what is traced of it.
+type badInstance struct {
+	error
+	what string
+}
+
+// Unwrap returns the error.
+func (e *badInstance) Unwrap() error { return e.error }
 
 // decodeLabels decodes
 //

@@ -31,6 +31,7 @@ type Reader struct {
 	origin pcp.Timestamp
 	sought bool
 
+	quiet   bool // changes of the volume are not traced
 	between bool // two entries of the index is where the origin is
 	res     pcp.Result
 }
@@ -62,6 +63,9 @@ func (r *Reader) use(number int) error {
 		return fmt.Errorf("%s.%d: %w", r.a.path, number, err)
 	}
 	r.Close()
+	if r.a.debug != nil && !r.quiet {
+		r.a.traceVolume(number)
+	}
 	r.v = v
 	r.vr = &VolumeReader{
 		w: window{r: v.src}, version: r.a.label.Version, size: size,
@@ -116,6 +120,9 @@ func (r *Reader) next(dir Direction) error {
 			err = r.vr.next()
 		} else {
 			err = r.vr.prev()
+		}
+		if r.a.debug != nil {
+			r.traceRead(dir, err)
 		}
 		if err == nil {
 			return nil
@@ -403,6 +410,7 @@ func (r *Reader) skipMissing(j int, dir Direction) (int, error) {
 func (a *Archive) End() (pcp.Timestamp, error) {
 	last := len(a.vols) - 1
 	r := a.NewReader()
+	r.quiet = true
 	defer r.Close()
 	var damaged error
 	for i := last; i >= 0; i-- {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 
 	"github.com/go-pcp/pcp"
 )
@@ -57,6 +59,11 @@ type WriterConfig struct {
 	// FirstVolume is the number of the first volume.
 	FirstVolume int
 
+	// WaitForSpace has the writer survive a full file system (ENOSPC, EDQUOT). Flush and
+	// NewVolume return that error, and may be called again later: what is to be written
+	// stays in memory, which grows. [Writer.Held] returns how much that is.
+	WaitForSpace bool
+
 	create func(path string) (io.WriteCloser, error) // for tests
 }
 
@@ -70,11 +77,12 @@ type WriterConfig struct {
 // A Writer keeps what it writes in memory until its buffer is full, or Flush is
 // called. It writes the files in the order metadata, records, index, so that
 // nothing in them refers to missing data. If the process is killed at any time, the
-// files are an archive up to its last complete record. The one exception is a file
-// system that ends a write inside of a record of the metadata, as when it is full:
-// readers refuse metadata that end this way.
+// files are an archive up to its last complete record. The one exception is a system
+// that ends a write inside of a record of the metadata when it kills the process:
+// readers refuse metadata that end this way; [Trim] cuts them.
 //
-// After an error all calls but Close fail with it.
+// A write that fails leaves nothing of itself in its file. After an error all calls
+// but Close fail with it; for a full file system see WriterConfig.WaitForSpace.
 type Writer struct {
 	cfg   WriterConfig
 	base  string
@@ -105,29 +113,74 @@ type Writer struct {
 
 // An outFile is a file with what is still to be written to it.
 type outFile struct {
-	f    io.WriteCloser
-	path string
-	buf  []byte
-	off  int64 // of buf in the file
+	f     io.WriteCloser
+	path  string
+	buf   []byte
+	off   int64 // of buf in the file
+	spare int   // flushes in a row of a buffer that is mostly empty
 }
 
 func (o *outFile) pos() int64 { return o.off + int64(len(o.buf)) }
 
+// keepBuffer is how large a buffer may stay that is mostly empty: a program with many writers
+// does not want to pay for the metadata that each began with.
+const keepBuffer = 8 << 10
+
+// spareFlushes is how often in a row a buffer must be mostly empty to be made smaller.
+const spareFlushes = 16
+
 func (o *outFile) flush() error {
+	if o.spare++; cap(o.buf) <= keepBuffer || len(o.buf) >= cap(o.buf)/8 {
+		o.spare = 0
+	} else if o.spare == spareFlushes {
+		o.spare = 0
+		o.buf = append([]byte(nil), o.buf...)
+	}
 	if len(o.buf) == 0 {
 		return nil
 	}
-	n, err := o.f.Write(o.buf)
-	o.off += int64(n)
-	if err == nil && n < len(o.buf) {
+	left, err := o.put(o.buf)
+	if err != nil {
+		o.buf = append(o.buf[:0], left...)
+		return err
+	}
+	if o.buf = o.buf[:0]; cap(o.buf) > maxSpare {
+		o.buf = nil // the file system was full for a while
+	}
+	return nil
+}
+
+// put writes b at off. With an error it returns what is left to be written.
+func (o *outFile) put(b []byte) (left []byte, err error) {
+	n, err := o.f.Write(b)
+	if err == nil && n < len(b) {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		o.buf = append(o.buf[:0], o.buf[n:]...)
-		return named(o.path, err)
+		if n > 0 && o.undo() {
+			n = 0
+		}
+		o.off += int64(n)
+		return b[n:], named(o.path, err)
 	}
-	o.buf = o.buf[:0]
-	return nil
+	o.off += int64(n)
+	return nil, nil
+}
+
+// maxSpare is how much memory a file keeps when it has nothing to write.
+const maxSpare = 16 << 20
+
+// undo takes back what was written of buf, and reports whether it could.
+func (o *outFile) undo() bool {
+	f, ok := o.f.(interface {
+		io.Seeker
+		Truncate(size int64) error
+	})
+	if !ok || f.Truncate(o.off) != nil {
+		return false
+	}
+	_, err := f.Seek(o.off, io.SeekStart)
+	return err == nil
 }
 
 func (o *outFile) close() error {
@@ -218,7 +271,32 @@ func createFile(path string) (io.WriteCloser, error) {
 	if err != nil {
 		return nil, err // not f, which would be an interface that is not nil
 	}
+	if strings.HasSuffix(path, ".meta") {
+		lockFile(f)
+	}
 	return f, nil
+}
+
+// Written reports whether a Writer, in this process or another one, has the archive open. It
+// does not know about archives that other programs write.
+func Written(base string) (bool, error) {
+	path := base + ".meta"
+	st, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // compressed, or not there
+	}
+	if err == nil && !st.Mode().IsRegular() {
+		return false, nil // opening a FIFO would wait for a writer
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	return locked(f), nil
 }
 
 func (w *Writer) open(o *outFile, suffix string) error {
@@ -345,10 +423,35 @@ func (w *Writer) endMeta(b []byte) error {
 	}
 	binary.BigEndian.PutUint32(b[len(w.meta.buf):], uint32(n))
 	w.meta.buf = binary.BigEndian.AppendUint32(b, uint32(n))
-	if len(w.meta.buf) >= w.cfg.BufferBytes {
-		return w.Flush()
+	return w.enough(&w.meta)
+}
+
+// enough flushes when there is enough in the buffer of a file.
+func (w *Writer) enough(o *outFile) error {
+	if len(o.buf) < w.cfg.BufferBytes {
+		return nil
 	}
-	return nil
+	err := w.Flush()
+	if w.waits(err) {
+		return nil // it is in memory
+	}
+	return err
+}
+
+// NoSpace reports whether an error is that of a full file system, or of a quota that is
+// used up.
+func NoSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// waits reports whether an error is that of a file system on which there may be room later.
+func (w *Writer) waits(err error) bool {
+	return err != nil && w.cfg.WaitForSpace && NoSpace(err)
+}
+
+// Held returns how many bytes are in memory, not yet written to the files.
+func (w *Writer) Held() int64 {
+	return int64(len(w.meta.buf) + len(w.data.buf) + len(w.index.buf))
 }
 
 // WriteRecord writes a record of a volume, given its contents without the
@@ -361,6 +464,41 @@ func (w *Writer) WriteRecord(t pcp.Timestamp, body []byte) error {
 		return fmt.Errorf("%s: record of %d bytes: %w", w.data.path, len(body), pcp.ErrLogRec)
 	}
 	return w.endRecord(t, append(append(w.data.buf, 0, 0, 0, 0), body...))
+}
+
+// longRecord is how long a record must be to be written from the caller's memory.
+const longRecord = 4 << 10
+
+// WriteFramed is WriteRecord for contents that have room for the length words, 4 bytes before
+// and 4 behind them: rec is all of it. A long record goes to the file at once, after
+// what is in memory.
+func (w *Writer) WriteFramed(t pcp.Timestamp, rec []byte) error {
+	if err := w.beginRecord(t); err != nil {
+		return err
+	}
+	n := len(rec)
+	if n < HeadSize(w.label.Version)+frame {
+		return fmt.Errorf("%s: record of %d bytes: %w", w.data.path, n, pcp.ErrLogRec)
+	}
+	if n < longRecord || n > MaxRecord || w.data.pos()+int64(n) >= w.limit {
+		return w.endRecord(t, append(append(w.data.buf, 0, 0, 0, 0), rec[4:n-4]...))
+	}
+	binary.BigEndian.PutUint32(rec, uint32(n))
+	binary.BigEndian.PutUint32(rec[n-4:], uint32(n))
+	at := w.data.pos()
+	err := w.meta.flush()
+	if err == nil {
+		err = w.data.flush()
+	}
+	if err == nil {
+		rec, err = w.data.put(rec)
+	}
+	if err != nil && !w.waits(err) {
+		return w.fail(err)
+	}
+	w.data.buf = append(w.data.buf, rec...) // what there is no space for
+	w.recorded(t, at)
+	return nil
 }
 
 // WriteResult writes res, whose memory it does not keep.
@@ -413,15 +551,17 @@ func (w *Writer) endRecord(t pcp.Timestamp, b []byte) error {
 	at := w.data.pos()
 	binary.BigEndian.PutUint32(b[len(w.data.buf):], uint32(n))
 	w.data.buf = binary.BigEndian.AppendUint32(b, uint32(n))
+	w.recorded(t, at)
+	return w.enough(&w.data)
+}
+
+// recorded notes that a record was written at an offset of the volume.
+func (w *Writer) recorded(t pcp.Timestamp, at int64) {
 	if !w.cfg.ManualIndex {
 		w.autoIndex(t, at)
 	}
 	w.last, w.records = t, true
 	w.metaMark = w.meta.pos()
-	if len(w.data.buf) >= w.cfg.BufferBytes {
-		return w.Flush()
-	}
-	return nil
 }
 
 // autoIndex adds the entry for a record at an offset of the volume if it gets
@@ -470,34 +610,44 @@ func (w *Writer) IndexAt(t pcp.Timestamp, meta, data int64) error {
 
 // NewVolume ends the volume and starts the next one. The start of the archive
 // must be known.
-func (w *Writer) NewVolume() error {
+func (w *Writer) NewVolume() error { return w.NewVolumeAt(w.vol + 1) }
+
+// NewVolumeAt is NewVolume with the number of the next volume, which must be larger
+// than that of the last one.
+func (w *Writer) NewVolumeAt(number int) error {
 	if w.err != nil {
 		return w.err
 	}
 	if !w.started {
 		return fmt.Errorf("%s: a new volume before the start of the archive is known: %w", w.base, errInvalid)
 	}
-	if w.vol >= MaxVolumes {
+	if number > MaxVolumes {
 		return fmt.Errorf("%s: more than %d volumes: %w", w.base, MaxVolumes, pcp.ErrTooBig)
+	}
+	if number <= w.vol {
+		return fmt.Errorf("%s: volume %d after %d: %w", w.base, number, w.vol, errInvalid)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	next := outFile{buf: w.data.buf}
-	if err := w.open(&next, strconv.Itoa(w.vol+1)); err != nil {
+	if err := w.open(&next, strconv.Itoa(number)); err != nil {
 		return err // the old one can go on
 	}
 	if err := w.data.close(); err != nil {
 		w.data = next
 		return w.fail(err)
 	}
-	w.vol++
+	w.vol = number
 	w.data = next
 	l := w.label
 	l.Vol = int32(w.vol)
 	w.data.buf = l.Append(w.data.buf)
 	w.need = true
-	return w.fail(w.data.flush())
+	if err := w.data.flush(); !w.waits(err) {
+		return w.fail(err)
+	}
+	return nil
 }
 
 // Flush writes the data in memory to the files. It does nothing before the start
@@ -511,10 +661,24 @@ func (w *Writer) Flush() error {
 	}
 	for _, o := range []*outFile{&w.meta, &w.data, &w.index} {
 		if err := o.flush(); err != nil {
+			if w.waits(err) {
+				return err
+			}
 			return w.fail(err)
 		}
 	}
 	return nil
+}
+
+// Rest gives back memory that has nothing to be written in it, and that the next records take
+// again. It is for programs that have many writers and leave each alone for seconds.
+func (w *Writer) Rest() {
+	for _, o := range []*outFile{&w.meta, &w.data, &w.index} {
+		if len(o.buf) == 0 {
+			o.buf, o.spare = nil, 0
+		}
+	}
+	w.sorted, w.delta = nil, nil
 }
 
 // Discard closes the writer and removes the files that it has made.

@@ -127,7 +127,7 @@ func (c *Config) IsSet(name string) bool {
 	return ok
 }
 
-// Get returns the value of a setting, "" if it has none (pmGetOptionalConfig).
+// Get returns the value of a setting, "" if it has none (pmGetConfig(3)).
 // One that is empty in the environment counts as absent there.
 func (c *Config) Get(name string) string {
 	if v := c.Getenv(name); v != "" {
@@ -137,6 +137,20 @@ func (c *Config) Get(name string) string {
 		return v
 	}
 	return builtin[name]
+}
+
+// Lookup returns the value of a setting, and whether there is one, which may be empty
+// (pmGetOptionalConfig(3)). Unlike [Config.Get] it takes one that the environment has, and has
+// empty, as it is, if the Config is of [NewLookup] or [Process].
+func (c *Config) Lookup(name string) (value string, ok bool) {
+	if v, ok := c.lookup(name); ok {
+		return v, true
+	}
+	if v, ok := c.file().values[name]; ok {
+		return v, true
+	}
+	v, ok := builtin[name]
+	return v, ok
 }
 
 // Named reports whether the environment or the file has a setting, so that it is
@@ -171,4 +185,5 @@ var builtin = map[string]string{
 	"PCP_TMPFILE_DIR":      "/var/tmp",
 	"PCP_USER":             "pcp",
 	"PCP_GROUP":            "pcp",
+	"PCP_PYTHON_PROG":      "python3",
 }

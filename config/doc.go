@@ -8,6 +8,10 @@
 // built in. A machine without pcp.conf is fine; a program that wants to know
 // whether the file that the environment names could be read asks [Config.Err].
 //
+// [Config.Environ] is what pcp.env(5) is to scripts: the environment that programs of
+// PCP expect, with the user's own file ~/.pcp/pcp.conf. That file is for scripts; as
+// in C, the settings of a program do not depend on it.
+//
 // A program makes one [Config] and passes it to what it uses (pmapi.Dialer,
 // pmns.Loader, builtin.Env and others). What is not given one uses that of the
 // process's environment, [Process].

@@ -42,6 +42,8 @@ type Binding struct {
 	byName map[string]*bound
 	byID   map[pcp.PMID]*bound // of own
 	limit  int
+	number int // of the context, in messages
+	opened int // how many definitions there were then
 
 	asked    []pcp.PMID // what Operands was called with last
 	operands []pcp.PMID // what it returned; nil if definitions have changed since
@@ -50,11 +52,14 @@ type Binding struct {
 
 // A bound is a definition in one binding.
 type bound struct {
-	*Definition
+	*definition
 	state  bindState
 	masked bool // a definition of the binding has its name
 	root   *expr
 }
+
+// hidden reports whether requests do not find d.
+func (d *bound) hidden() bool { return d.masked || d.gone.Load() }
 
 type bindState uint8
 
@@ -73,14 +78,28 @@ func (s *Set) Bind(source Source, report func(error)) *Binding {
 	if report == nil {
 		report = func(error) {}
 	}
-	return &Binding{set: s, source: source, report: report}
+	s.mu.RLock()
+	b := &Binding{set: s, source: source, report: report, limit: s.controls.ownLimit}
+	s.mu.RUnlock()
+	b.traceOpen()
+	return b
 }
 
 // Reset forgets what was bound, for a source that is connected anew: what is
 // asked for next is bound again. It drops the definitions of the binding itself,
 // as pmReconnectContext(3) does.
 func (b *Binding) Reset() {
+	b.Closed()
 	b.shared, b.own, b.byName, b.byID, b.operands = nil, nil, nil, nil, nil
+	b.traceOpened()
+}
+
+// Closed is for the log only: it says that the source is closed. It may be called
+// while the binding is in use.
+func (b *Binding) Closed() {
+	if log := b.set.tracing(); log != nil {
+		log.Printf("__dmclosecontext(->ctx %d) called dm->%p %d metrics\n", b.number, b, indexBase+b.set.Len())
+	}
 }
 
 // Rebind has the metrics that could not be bound tried again, for a source that may
@@ -109,6 +128,7 @@ func (b *Binding) Add(ctx context.Context, name, expr string) error {
 	refuse := func(column int, msg string) error {
 		return &Error{Name: name, Expr: expr, Column: column, Msg: msg}
 	}
+	b.traceOwn(traceParse, "name=\"%s\" expr=\"%s\"", name, expr)
 	limit := MaxOwn
 	if b.limit > 0 {
 		limit = min(limit, b.limit)
@@ -122,14 +142,15 @@ func (b *Binding) Add(ctx context.Context, name, expr string) error {
 	if !validName(name) {
 		return refuse(0, "Illegal derived metric name")
 	}
-	tree, err := parse(expr)
-	if err != nil {
+	def := &definition{Definition: Definition{Name: name, Expr: expr}}
+	if err := def.check(new(string), b.set.tracing(traceParse)); err != nil {
 		return refuse(err.pos, err.msg)
 	}
 	// They start at the largest PMID and go down; their flag bit is set.
 	n := MaxOwn - 1 - len(b.own)
 	id := pcp.NewPMID(pcp.DomainDynamic, n/pcp.MaxItem, n%pcp.MaxItem+1) | 1<<31
-	d := &bound{Definition: &Definition{Name: name, Expr: expr, PMID: id, tree: tree}}
+	def.PMID = id
+	d := &bound{definition: def}
 	var why error
 	if err := b.bindAll(ctx, []*bound{d}, func(err error) { why = err }); err != nil {
 		return err
@@ -138,8 +159,10 @@ func (b *Binding) Add(ctx context.Context, name, expr string) error {
 	case d.state == replaced:
 		return fmt.Errorf("%s: %w", name, pcp.ErrName)
 	case d.state == bad && why == nil:
+		b.traceOwn("", "%s: bind failed: %s", name, "Unknown operand metric")
 		return refuse(0, "Unknown operand metric")
 	case d.state == bad:
+		b.traceOwn("", "%s: bind failed: %v", name, why)
 		return why
 	}
 	if b.byName == nil {
@@ -147,11 +170,33 @@ func (b *Binding) Add(ctx context.Context, name, expr string) error {
 	}
 	if i, ok := b.set.index(name); ok {
 		b.at(i).masked = true
+		b.traceOwn("", "per-context metric \"%s\" masks global derived metric of the same name", name)
 	}
 	b.own = append(b.own, d)
 	b.byName[name], b.byID[id] = d, d
+	if log := b.traceOwn("", "per-context metric[%d] %s = %s", b.index(d), name, expr); log.On(traceParse) {
+		log.Write(dump(def.tree()))
+	}
 	b.operands = nil
 	return nil
+}
+
+// Remove removes the definition of name that [Binding.Add] made. One of the set
+// that it hid is found again. It reports whether there was one.
+func (b *Binding) Remove(name string) bool {
+	d, ok := b.byName[name]
+	if !ok {
+		return false
+	}
+	// Its place stays taken: the next one gets another PMID.
+	d.gone.Store(true)
+	delete(b.byName, name)
+	delete(b.byID, d.PMID)
+	if i, ok := b.set.index(name); ok {
+		b.at(i).masked = false
+	}
+	b.operands = nil
+	return true
 }
 
 func (s *Set) index(name string) (int, bool) {
@@ -174,8 +219,12 @@ func (b *Binding) refresh() {
 		return
 	}
 	room := make([]bound, len(defs))
+	log := b.set.tracing(traceBind)
 	for i, d := range defs {
-		room[i].Definition = d
+		room[i].definition = d
+		if log != nil && len(b.shared) >= b.opened {
+			log.Printf("refresh: append metric \"%s\" for ctx %d\n", d.Name, b.number)
+		}
 		b.shared = append(b.shared, &room[i])
 	}
 }
@@ -188,7 +237,7 @@ func (b *Binding) find(id pcp.PMID) *bound {
 	if i >= len(b.shared) {
 		b.refresh()
 	}
-	if i < 0 || i >= len(b.shared) || b.shared[i].masked {
+	if i < 0 || i >= len(b.shared) || b.shared[i].hidden() {
 		return nil
 	}
 	return b.shared[i]
@@ -223,7 +272,7 @@ func (b *Binding) Text(id pcp.PMID, kind pcp.TextKind) (string, error) {
 	}
 	b.set.mu.RLock()
 	defer b.set.mu.RUnlock()
-	return d.Definition.Text(kind)
+	return d.Text(kind)
 }
 
 // AddText gives a help text to a metric of the set or of b, as [Set.AddText].
@@ -239,13 +288,16 @@ func (b *Binding) AddText(name string, kind pcp.TextKind, text string) error {
 // of the set first, until it returns false. What cannot be bound is left out if
 // it has been tried; see [Binding.Bind].
 func (b *Binding) Names(yield func(name string) bool) {
+	b.Tried(func(name string, ok bool) bool { return !ok || yield(name) })
+}
+
+// Tried is Names, but calls yield for all derived metrics, with false for those that
+// it is known of that they cannot be bound.
+func (b *Binding) Tried(yield func(name string, ok bool) bool) {
 	b.refresh()
 	for _, list := range [...][]*bound{b.shared, b.own} {
 		for _, d := range list {
-			if d.masked || d.state == bad || d.state == replaced {
-				continue
-			}
-			if !yield(d.Name) {
+			if !d.hidden() && !yield(d.Name, d.state != bad && d.state != replaced) {
 				return
 			}
 		}
@@ -258,7 +310,7 @@ func (b *Binding) BindNames(ctx context.Context, match func(name string) bool) e
 	b.refresh()
 	var todo []*bound
 	for _, d := range b.shared {
-		if d.state == unbound && !d.masked && match(d.Name) {
+		if d.state == unbound && !d.hidden() && match(d.Name) {
 			todo = append(todo, d)
 		}
 	}
@@ -323,16 +375,23 @@ func (b *Binding) bindAll(ctx context.Context, todo []*bound, report func(error)
 	if err != nil {
 		return err
 	}
+	noValue, _ := b.set.Control(NoValue)
 	for _, d := range todo {
 		if d.state != unbound {
 			continue // twice in todo
 		}
+		c := checker{b: b, known: k, name: d.Name, noValue: noValue == 1}
+		log := b.set.tracing()
 		if id := k.ids[d.Name]; id != pcp.PMIDNull {
+			log.Printf("Warning: %s: derived name matches metric %s: derived ignored\n", d.Name, id)
 			d.state = replaced
 			continue
 		}
-		c := checker{b: b, known: k, name: d.Name}
-		root := c.expr(d.tree)
+		if log != nil {
+			log.Printf("__dmgetpmid: metric \"%s\" -> PMID %s\n", d.Name, d.PMID)
+			c.traceOperands(log, d.tree())
+		}
+		root := c.expr(d.tree())
 		if root == nil {
 			d.state = bad
 			if c.err != nil {
@@ -342,6 +401,9 @@ func (b *Binding) bindAll(ctx context.Context, todo []*bound, report func(error)
 		}
 		root.desc.PMID = d.PMID
 		d.root, d.state = root, good
+		if log != nil {
+			b.traceBound(d)
+		}
 	}
 	return nil
 }
@@ -358,7 +420,7 @@ func (b *Binding) ask(ctx context.Context, todo []*bound) (known, error) {
 	}
 	for _, d := range todo {
 		add(d.Name)
-		d.tree.walk(func(n *node) {
+		d.tree().walk(func(n *node) {
 			if n.op == opName || n.op == opDefined {
 				add(n.text)
 			}

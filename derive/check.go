@@ -10,10 +10,11 @@ import (
 // and works out the descriptor of each part, after the rules of
 // pmRegisterDerived(3).
 type checker struct {
-	b     *Binding
-	known known
-	name  string
-	err   error // why an expression makes no sense, nil if an operand is missing
+	b       *Binding
+	known   known
+	name    string
+	noValue bool  // the control of this name
+	err     error // why an expression makes no sense, nil if an operand is missing
 }
 
 // expr returns the bound form of n, nil if there is none.
@@ -41,6 +42,12 @@ func (c *checker) desc(name string) (pcp.Desc, bool) {
 	return d, d.PMID != pcp.PMIDNull
 }
 
+// replaced reports whether an operand is a number without a value, because the source
+// does not have it and [NoValue] is on.
+func (c *checker) replaced(name string) bool {
+	return c.noValue && c.known.ids[name] == pcp.PMIDNull
+}
+
 // missing reports whether the source does not have an operand that n needs.
 func (c *checker) missing(n *node) bool {
 	if n == nil {
@@ -50,8 +57,9 @@ func (c *checker) missing(n *node) bool {
 		_, ok := c.desc(n.text)
 		if _, derived := c.b.Lookup(n.text); !ok && derived {
 			c.fail(&expr{op: opName, text: n.text}, "Illegal nested derived metric")
+			return true
 		}
-		return !ok
+		return !ok && !c.replaced(n.text)
 	}
 	if name := n.metaName(); name != "" {
 		if _, ok := c.desc(name); !ok {
@@ -149,7 +157,10 @@ func (c *checker) build(n *node) *expr {
 	e := &expr{op: n.op, text: n.text, last: n.last, mul: 1, div: 1, inst: pcp.InNull}
 	switch n.op {
 	case opName:
-		d, _ := c.desc(n.text)
+		d, ok := c.desc(n.text)
+		if !ok {
+			return &expr{op: opNoValue, text: n.text, desc: plain(pcp.Type32), mul: 1, div: 1}
+		}
 		e.id, e.desc = d.PMID, d
 		return e
 	case opInteger, opDouble, opNoValue:
@@ -166,6 +177,8 @@ func (c *checker) build(n *node) *expr {
 		if c.defined(n.text) {
 			e.value = 1
 		}
+		e.add(pcp.InNull, e.value)
+		e.count(1)
 		return e
 	case opQuest:
 		return c.ternary(e, n)
@@ -241,6 +254,7 @@ func (c *checker) ternary(e *expr, n *node) *expr {
 		colon.desc.InDom = either(a.desc.InDom, b.desc.InDom)
 	default:
 		if msg := differ(a.desc, b.desc); msg != "" {
+			c.b.traceArms(msg, a.desc, b.desc)
 			return c.fail(colon, "Different "+msg+" for ternary operands")
 		}
 		colon.desc = a.desc

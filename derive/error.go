@@ -27,6 +27,8 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	switch {
+	case e.Line == 0 && e.Column < 0:
+		return e.Msg // of a setting
 	case e.File != "" && e.Column < 0:
 		b.WriteString("[" + e.File + ":" + strconv.Itoa(e.Line) + "] " + e.Msg)
 		return b.String()

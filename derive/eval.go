@@ -2,12 +2,14 @@ package derive
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 )
 
 // An expr is an expression in a binding, with its values of this fetch and,
@@ -63,6 +65,8 @@ type frame struct {
 	source Source
 	res    *pcp.Result
 	data   [][]byte
+	debug  *debug.Log // nil unless derived metrics are traced
+	log    *debug.Log // and nil too unless their values are
 }
 
 // Operands returns what to fetch for ids: these, and after them the operands of
@@ -80,6 +84,7 @@ func (b *Binding) Operands(ctx context.Context, ids []pcp.PMID) ([]pcp.PMID, err
 		return ids, nil
 	}
 	if b.operands != nil && slices.Equal(ids, b.asked) {
+		b.traceOperands(len(ids))
 		return b.operands, nil
 	}
 	if err := b.bindIDs(ctx, ids); err != nil {
@@ -95,7 +100,22 @@ func (b *Binding) Operands(ctx context.Context, ids []pcp.PMID) ([]pcp.PMID, err
 			b.operands = d.root.appendOperands(b.operands)
 		}
 	}
+	b.traceOperands(len(ids))
 	return b.operands, nil
+}
+
+// traceOperands traces what is fetched besides the n metrics asked for.
+func (b *Binding) traceOperands(n int) {
+	log := b.set.tracing(traceEval)
+	more := b.operands[n:]
+	if log == nil || len(more) == 0 {
+		return
+	}
+	line := fmt.Appendf(nil, "derived metrics prefetch added %d metrics:", len(more))
+	for _, id := range more {
+		line = fmt.Appendf(line, " %s", id)
+	}
+	log.Write(append(line, '\n'))
 }
 
 // appendOperands appends the metrics of e that are not in ids.
@@ -118,7 +138,7 @@ func (e *expr) appendOperands(ids []pcp.PMID) []pcp.PMID {
 // the n; there is none in the first.
 func (b *Binding) Evaluate(ctx context.Context, res *pcp.Result, n int) {
 	n = min(n, len(res.Sets))
-	b.frame = frame{ctx, b.source, res, b.frame.data[:0]}
+	b.frame = frame{ctx, b.source, res, b.frame.data[:0], b.set.tracing(), b.set.tracing(traceEval)}
 	computed := false
 	for i := range res.Sets[:n] {
 		if !isDerived(res.Sets[i].PMID) {
@@ -156,6 +176,9 @@ func (b *Binding) findBad(id pcp.PMID) *bound {
 func (b *Binding) evaluate(d *bound, i int) {
 	res, e := b.frame.res, d.root
 	n := min(e.eval(&b.frame), len(e.vals))
+	if b.frame.log != nil {
+		e.traceValues(b.frame.log, &b.frame, i, n)
+	}
 	set := pcp.ValueSet{PMID: d.PMID}
 	if n < 0 {
 		set.Err = pcp.Error(n)
@@ -269,7 +292,7 @@ func (e *expr) eval(f *frame) int {
 	case opMatch:
 		return e.evalMatch(f)
 	}
-	return e.evalBinary()
+	return e.evalBinary(f)
 }
 
 func (e *expr) values() []val { return e.vals[:max(min(e.n, len(e.vals)), 0)] }
@@ -281,6 +304,9 @@ func (e *expr) evalName(f *frame) int {
 		e.at = slices.IndexFunc(sets, func(vs pcp.ValueSet) bool { return vs.PMID == e.id })
 		if e.at < 0 {
 			e.at = 0
+			if f.debug != nil {
+				f.debug.Printf("eval_expr: botch: operand %s not in the extended pmResult\n", e.id)
+			}
 			return int(pcp.ErrPMID)
 		}
 	}
@@ -344,9 +370,11 @@ func (e *expr) evalDelta(f *frame) int {
 			j = 0
 		}
 		if was[j].inst != v.inst {
+			f.mismatch(e, "last", i, v, j, was[j])
 			if j = slices.IndexFunc(was, func(w val) bool { return w.inst == v.inst }); j < 0 {
 				continue // it is new
 			}
+			f.recovered(e, "last", j, v)
 		}
 		if len(e.vals) == room {
 			break
@@ -478,6 +506,10 @@ func (e *expr) evalSelect(f *frame) int {
 	if e.inst == pcp.InNull {
 		inst, err := f.source.LookupInstance(f.ctx, e.desc.InDom, e.text)
 		if err != nil {
+			if f.log != nil {
+				f.log.Printf("eval_expr: expr node %p type=FILTERINST pmLookupInDom_ctx(...,%s,%s) failed: %v\n",
+					e, e.desc.InDom, e.text, pcp.Code(err))
+			}
 			return e.count(0) // it does not exist now
 		}
 		e.inst = inst
@@ -503,6 +535,9 @@ func (e *expr) evalMatch(f *frame) int {
 			if err == nil {
 				name, _, _ = strings.Cut(name, " ")
 				m.ok = e.re.MatchString(name) != e.invert
+			} else if f.log != nil {
+				f.log.Printf("eval_expr: expr node %p type=FILTERINST pmNameInDom(%s, %d, ...) failed: %v\n",
+					e, e.left.desc.InDom, v.inst, pcp.Code(err))
 			}
 			if e.seen == nil {
 				e.seen = make(map[int32]*match)
@@ -516,11 +551,15 @@ func (e *expr) evalMatch(f *frame) int {
 	}
 	if e.rounds++; e.rounds >= matchRounds {
 		e.rounds = 0
+		scanned := len(e.seen)
 		for inst, m := range e.seen {
 			if m.used < matchRounds/2 {
 				delete(e.seen, inst)
 			}
 			m.used = 0
+		}
+		if f.log != nil {
+			f.log.Printf("regex_inst_gc(%p) %d instances scanned, %d instances culled\n", &e.text, scanned, scanned-len(e.seen))
 		}
 	}
 	return e.count(len(e.vals))
@@ -528,7 +567,7 @@ func (e *expr) evalMatch(f *frame) int {
 
 // evalBinary applies an operator to the values of the same instance, or to all
 // of one operand and the single value of the other.
-func (e *expr) evalBinary() int {
+func (e *expr) evalBinary(f *frame) int {
 	e.begin()
 	x, y := e.left, e.right
 	left, right := x.values(), y.values()
@@ -547,10 +586,12 @@ func (e *expr) evalBinary() int {
 	for i, j := 0, 0; len(e.vals) < n && i < len(left) && j < len(right); {
 		if xs && ys && left[i].inst != right[j].inst {
 			inst := left[i].inst
+			f.mismatch(e, "right", i, left[i], j, right[j])
 			if j = slices.IndexFunc(right, func(v val) bool { return v.inst == inst }); j < 0 {
 				i, j = i+1, 0
 				continue
 			}
+			f.recovered(e, "right", j, right[j])
 		}
 		inst := right[j].inst
 		if xs {

@@ -62,9 +62,11 @@ func (l *lexer) next() token {
 		l.i = start + length
 		return token{kind: kind, op: o, text: l.s[start:l.i], pos: start}
 	}
-	fail := func(msg string) token {
+	fail := func(msg string, length int) token {
 		l.msg = msg
-		return tok(tokError, opNone, len(l.s)-start)
+		t := tok(tokError, opNone, length)
+		l.i = len(l.s)
+		return t
 	}
 	follows := func(c byte) bool { return start+1 < len(l.s) && l.s[start+1] == c }
 
@@ -76,7 +78,7 @@ func (l *lexer) next() token {
 		}
 		if kind == tokInteger {
 			if _, err := strconv.ParseUint(l.s[start:end], 10, 32); err != nil {
-				return fail("Constant value too large")
+				return fail("Constant value too large", end-start)
 			}
 		}
 		return tok(kind, opNone, end-start)
@@ -137,7 +139,7 @@ func (l *lexer) next() token {
 	case c == '[':
 		return l.quoted(tokInstance, ']', "unterminated instance name")
 	}
-	return fail("Illegal character")
+	return fail("Illegal character", 1)
 }
 
 // quoted returns the token that starts at l.i with an opening quote and ends
@@ -160,5 +162,5 @@ func (l *lexer) quoted(kind tokenKind, quote byte, msg string) token {
 		}
 	}
 	l.i, l.msg = len(l.s), msg
-	return token{kind: tokError, text: l.s[start:], pos: start}
+	return token{kind: tokError, text: string(text), pos: start}
 }

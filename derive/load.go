@@ -1,7 +1,7 @@
 package derive
 
 import (
-	"bufio"
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -31,14 +31,33 @@ const maxNesting = 16
 //	disk.dev.read_pct(helptext) = "Percentage of disk reads
 //	compared to the total number of disk reads and writes."
 //
-// A line whose first character is # is a comment. What is wrong with
+// A line whose first character is # is a comment, but for "#control" with settings, see [Control]. What is wrong with
 // definitions is one [Errors]; the others are added. An error of r
 // is returned as it is.
 func (s *Set) Read(r io.Reader, file string) (n int, err error) {
-	d := reader{set: s, file: file, in: bufio.NewReader(io.LimitReader(r, MaxFile+1))}
-	if err := d.read(); err != nil {
-		return d.added, err
+	return s.read(r, file, 0)
+}
+
+// read is Read, for a file that has about size bytes.
+func (s *Set) read(r io.Reader, file string, size int64) (n int, err error) {
+	buf := bytes.NewBuffer(make([]byte, 0, min(size, MaxFile)+bytes.MinRead))
+	if _, err := buf.ReadFrom(io.LimitReader(r, MaxFile+1)); err != nil {
+		return 0, err
 	}
+	if buf.Len() > MaxFile {
+		return 0, fmt.Errorf("%s: more than %d bytes: %w", file, MaxFile, pcp.ErrTooBig)
+	}
+	return s.readText(buf.String(), file)
+}
+
+// maxExpected is for how many definitions of a file there is room in advance.
+const maxExpected = 1 << 10
+
+// readText is Read of a text.
+func (s *Set) readText(text, file string) (n int, err error) {
+	s.expect(min(strings.Count(text, "\n"), maxExpected))
+	d := reader{set: s, file: file, rest: text}
+	d.read()
 	if len(d.errs) > 0 {
 		return d.added, d.errs
 	}
@@ -49,50 +68,46 @@ func (s *Set) Read(r io.Reader, file string) (n int, err error) {
 type reader struct {
 	set   *Set
 	file  string
-	in    *bufio.Reader
-	size  int
-	line  int // lines read
+	rest  string // what has not been read yet
+	line  int    // lines read
 	added int
 	errs  Errors
 }
 
-// readLine returns a line without its end, io.EOF after the last.
-func (d *reader) readLine() (string, error) {
-	line, err := d.in.ReadString('\n')
-	if d.size += len(line); d.size > MaxFile {
-		return "", fmt.Errorf("%s: more than %d bytes: %w", d.file, MaxFile, pcp.ErrTooBig)
+// readLine returns a line without its end, false after the last.
+func (d *reader) readLine() (string, bool) {
+	if d.rest == "" {
+		return "", false
 	}
-	if err != nil && (err != io.EOF || line == "") {
-		return "", err
-	}
+	line, rest, _ := strings.Cut(d.rest, "\n")
+	d.rest = rest
 	d.line++
-	return strings.TrimSuffix(line, "\n"), nil
+	return line, true
 }
 
-func (d *reader) read() error {
+func (d *reader) read() {
 	for {
-		line, err := d.readLine()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
+		line, ok := d.readLine()
+		if !ok {
+			return
 		}
 		at := d.line
 		for strings.HasSuffix(line, `\`) && !d.isText(line) {
-			next, err := d.readLine()
-			if err != nil {
+			next, ok := d.readLine()
+			if !ok {
 				break
 			}
 			line = line[:len(line)-1] + next
 		}
 		line = ctext.String(line)
-		if line == "" || line[0] == '#' {
+		if line == "" {
 			continue
 		}
-		if err := d.statement(line, at); err != nil {
-			return err
+		if line[0] == '#' {
+			d.control(line)
+			continue
 		}
+		d.statement(line, at)
 	}
 }
 
@@ -103,16 +118,25 @@ func (d *reader) isText(line string) bool {
 }
 
 func (d *reader) fail(at int, name, format string, args ...any) {
-	d.errs = append(d.errs, &Error{File: d.file, Line: at, Name: name, Column: -1, Msg: fmt.Sprintf(format, args...)})
+	d.report(&Error{File: d.file, Line: at, Name: name, Column: -1, Msg: fmt.Sprintf(format, args...)})
+}
+
+// report reports what is wrong, or keeps it for later.
+func (d *reader) report(e *Error) {
+	if d.set.Report != nil {
+		d.set.Report(e)
+		return
+	}
+	d.errs = append(d.errs, e)
 }
 
 // statement takes in the line that started at line number at.
-func (d *reader) statement(line string, at int) error {
+func (d *reader) statement(line string, at int) {
 	const load = "Error: pmLoadDerivedConfig: "
 	name, value, ok := strings.Cut(line, "=")
 	if !ok {
 		d.fail(at, "", load+"missing ``='' after derived metric name\n%s", line)
-		return nil
+		return
 	}
 	open, end := strings.IndexByte(name, '('), strings.IndexByte(name, ')')
 	left := name
@@ -123,47 +147,53 @@ func (d *reader) statement(line string, at int) error {
 	switch {
 	case left == "":
 		d.fail(at, "", load+"derived metric name missing\n%s", line)
-		return nil
+		return
 	case !validName(left):
 		d.fail(at, "", load+"illegal derived metric name (%s)", left)
-		return nil
+		return
 	case open >= 0 && end < 0:
 		d.fail(at, left, load+"missing ')' after attribute\n%s", line)
-		return nil
+		return
 	case open < 0 && end >= 0:
 		d.fail(at, left, load+"missing '(' before attribute\n%s", line)
-		return nil
+		return
 	case open < 0:
 		d.define(left, value, line, at)
-		return nil
+		return
 	}
 	attr := strings.Trim(name[min(open+1, max(end, 0)):max(end, 0)], ctext.Space)
 	if attr == "" {
 		d.fail(at, left, load+"attribute name missing\n%s", line)
-		return nil
+		return
 	}
 	value = ctext.TrimSpace(value)
 	if quoted := value != "" && (value[0] == '"' || value[0] == '\''); value == "" || quoted && len(value) == 1 {
 		d.fail(at, left, load+"attribute value missing\n%s", line)
-		return nil
+		return
 	} else if quoted {
-		text, err := d.quoted(left, value, at)
-		if err != nil || text == nil {
-			return err
+		if value, ok = d.quoted(left, value, at); !ok {
+			return
 		}
-		value = *text
 	}
-	kind, ok := map[string]pcp.TextKind{"oneline": pcp.TextOneLine, "helptext": pcp.TextHelp}[attr]
-	_, defined := d.set.Lookup(left)
+	kind := pcp.TextKind(0)
+	switch attr {
+	case "oneline":
+		kind = pcp.TextOneLine
+	case "helptext":
+		kind = pcp.TextHelp
+	}
+	_, defined := d.set.index(left)
+	if log := d.set.tracing(traceParse); log != nil {
+		log.Printf("setattr: name=\"%s\" attr=\"%s\" value=\"%s\"\n", left, attr, value)
+	}
 	switch {
 	case !defined:
 		d.fail(at, left, load+"cannot set attribute, derived metric (%s) not defined\n%s", left, line)
-	case !ok:
+	case kind == 0:
 		d.fail(at, left, load+"attribute (%s) is unknown for metric (%s)\n%s", attr, left, line)
 	case d.set.AddText(left, kind, value) != nil:
 		d.fail(at, left, load+"duplicate value for attribute (%s) of metric (%s)\n%s", attr, left, line)
 	}
-	return nil
 }
 
 // define adds a metric. The message of an error shows all that follows the
@@ -178,46 +208,47 @@ func (d *reader) define(name, value, line string, at int) {
 		e.File, e.Line = d.file, at
 		e.Column += len(value) - len(expr)
 		e.Expr = value
-		d.errs = append(d.errs, e)
+		d.report(e)
 		return
 	}
 	d.added++
 }
 
+// usualText is how long a text in quotes usually is at most.
+const usualText = 256
+
 // quoted reads a text in quotes, of which the first line is here. It returns
-// nil if the text does not end.
-func (d *reader) quoted(name, line string, at int) (*string, error) {
+// false if the text does not end.
+func (d *reader) quoted(name, line string, at int) (string, bool) {
 	quote := line[0]
-	rest, lines, escaped := line[1:], 0, false
-	var text []byte
+	rest, lines := line[1:], 0
+	var text strings.Builder
+	text.Grow(usualText)
 	for {
-		for i := 0; i < len(rest); i++ {
-			c := rest[i]
-			switch {
-			case escaped:
-				escaped = false
-				text = append(text, c)
-			case c == '\\':
-				escaped = true
-			case c == quote:
-				d.extra(rest[i+1:], lines, at)
-				s := ctext.String(string(text))
-				return &s, nil
-			default:
-				text = append(text, c)
-			}
+		i := strings.IndexByte(rest, quote)
+		if j := strings.IndexByte(rest, '\\'); j >= 0 && (i < 0 || j < i) {
+			i = j
 		}
-		if !escaped {
-			text = append(text, '\n')
+		switch {
+		case i >= 0 && rest[i] == quote:
+			text.WriteString(rest[:i])
+			d.extra(rest[i+1:], lines, at)
+			return ctext.String(text.String()), true
+		case i >= 0 && i+1 < len(rest):
+			text.WriteString(rest[:i])
+			text.WriteByte(rest[i+1])
+			rest = rest[i+2:]
+			continue
+		case i >= 0: // at the end of the line, which goes on
+			text.WriteString(rest[:i])
+		default:
+			text.WriteString(rest)
+			text.WriteByte('\n')
 		}
-		escaped = false
-		next, err := d.readLine()
-		if err == io.EOF {
+		next, ok := d.readLine()
+		if !ok {
 			d.fail(at, name, "Error: pmLoadDerivedConfig: missing termination (%c) for value", quote)
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
+			return "", false
 		}
 		rest = next
 		lines++
@@ -242,6 +273,7 @@ func (d *reader) extra(rest string, lines, at int) {
 // It stops at a file that it cannot read. What is wrong with definitions is one
 // [Errors], joined with the error of the file if there is one.
 func (s *Set) Load(path string) (n int, err error) {
+	s.begin()
 	l := loader{set: s}
 	err = l.list(path)
 	return l.added, l.result(err)
@@ -252,15 +284,28 @@ func (s *Set) Load(path string) (n int, err error) {
 // $PCP_VAR_DIR/config/derived, or if that does not exist those of [Set.LoadBuiltin].
 // An empty variable asks for none. Files and directories that cannot be read are
 // skipped; the error is an [Errors].
+//
+// Before that it makes the settings of $PCP_DERIVED_CONTROL, see [Control].
 func (s *Set) LoadInstalled(cfg *config.Config) error {
+	l := loader{set: s, lenient: true}
+	if list := cfg.Getenv("PCP_DERIVED_CONTROL"); cfg.IsSet("PCP_DERIVED_CONTROL") {
+		s.setControls(list, true, func(_, msg string) {
+			l.errs = append(l.errs, &Error{File: controlVariable, Column: -1, Msg: "Warning: " + controlVariable + ": " + msg})
+		})
+	}
 	path := cfg.Getenv("PCP_DERIVED_CONFIG")
+	from := "$PCP_DERIVED_CONFIG"
+	s.begin()
 	if !cfg.IsSet("PCP_DERIVED_CONFIG") {
 		path = filepath.Join(cfg.Get("PCP_VAR_DIR"), "config", "derived")
 		if _, err := os.Stat(path); err != nil {
-			return s.LoadBuiltin()
+			return l.result(s.LoadBuiltin())
 		}
+		from = path
 	}
-	l := loader{set: s, lenient: true}
+	if path != "" {
+		s.tracing().Printf("Derived metric initialization from %s\n", from)
+	}
 	return l.result(l.list(path))
 }
 
@@ -271,7 +316,7 @@ var builtin string
 // and network interfaces are (kernel.cpu.util, disk.dev.await and others). Those that
 // an installation of PCP has, too, have its names.
 func (s *Set) LoadBuiltin() error {
-	_, err := s.Read(strings.NewReader(builtin), "builtin.conf")
+	_, err := s.readText(builtin, "builtin.conf")
 	return err
 }
 
@@ -315,28 +360,51 @@ func (l *loader) load(name string, depth int) error {
 }
 
 func (l *loader) open(name string, depth int) error {
+	log := l.set.tracing()
 	info, err := os.Stat(name)
 	if err != nil {
+		log.Printf("Warning: derived metrics path component: %s: %v\n", name, pcp.Code(err))
 		return err
 	}
 	switch {
 	case info.Mode().IsRegular():
-		return l.file(name)
+		return l.file(name, info.Size())
 	case info.IsDir() && depth >= maxNesting:
 		return &fs.PathError{Op: "read", Path: name, Err: errors.New("directories nested too deep")}
 	case info.IsDir():
 		return l.dir(name, depth)
 	}
+	log.Printf("Warning: derived metrics path component: %s: unexpected st_mode=%o?\n", name, unixMode(info.Mode()))
 	return nil
 }
 
-func (l *loader) file(name string) error {
+// unixMode returns the type and permissions of a file as stat(2) has them, for those
+// that are neither files nor directories.
+func unixMode(m fs.FileMode) uint32 {
+	bits := uint32(m.Perm())
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		bits |= 0o010000
+	case m&fs.ModeSocket != 0:
+		bits |= 0o140000
+	case m&fs.ModeCharDevice != 0:
+		bits |= 0o020000
+	case m&fs.ModeDevice != 0:
+		bits |= 0o060000
+	}
+	return bits
+}
+
+func (l *loader) file(name string, size int64) error {
+	log := l.set.tracing()
+	log.Printf("pmLoadDerivedConfig(\"%s\")\n", name)
 	f, err := os.Open(name)
 	if err != nil {
+		log.Printf("pmLoadDerivedConfig(%s): %v\n", name, pcp.Code(err))
 		return err
 	}
 	defer f.Close()
-	n, err := l.set.Read(f, name)
+	n, err := l.set.read(f, name, size)
 	l.added += n
 	if errs := Errors(nil); errors.As(err, &errs) {
 		l.errs = append(l.errs, errs...)
@@ -349,6 +417,7 @@ func (l *loader) file(name string) error {
 func (l *loader) dir(name string, depth int) error {
 	f, err := os.Open(name)
 	if err != nil {
+		l.set.tracing().Printf("Warning: derived metrics path directory component: %s: %v\n", name, pcp.Code(err))
 		return err
 	}
 	names, err := f.Readdirnames(-1)

@@ -24,12 +24,15 @@ type syntaxError struct {
 
 // parse parses an expression. What it refuses gets the position and the message
 // that version 6.0.3 of the C library gives it.
-func parse(s string) (*node, *syntaxError) {
+func parse(s string) (*node, *syntaxError) { return parseTokens(s, nil) }
+
+// parseTokens is parse, and sets tokens to what it has read, unless that is nil.
+func parseTokens(s string, tokens *[]token) (*node, *syntaxError) {
 	if len(s) > MaxExpr {
 		return nil, &syntaxError{0, fmt.Sprintf("Expression of more than %d bytes", MaxExpr)}
 	}
 	s = ctext.String(s)
-	p := parser{lexer: lexer{s: s}, recent: true}
+	p := parser{lexer: lexer{s: s}, recent: true, tokens: tokens}
 	if n := p.definition(); n != nil {
 		return n, nil
 	}
@@ -37,8 +40,15 @@ func parse(s string) (*node, *syntaxError) {
 		return nil, p.err
 	}
 	// What is wrong in both versions is reported as the older one does.
+	var olds []token
 	old := parser{lexer: lexer{s: s}}
+	if tokens != nil {
+		old.tokens = &olds
+	}
 	if old.definition() == nil {
+		if tokens != nil {
+			*tokens = olds
+		}
 		return nil, old.err
 	}
 	return nil, p.err
@@ -58,12 +68,16 @@ type parser struct {
 	have   bool // tok is the next token
 	frames []frameMsg
 	depth  int
+	tokens *[]token // what has been read, nil to forget it
 	err    *syntaxError
 }
 
 func (p *parser) peek() token {
 	if !p.have {
 		p.tok, p.have = p.next(), true
+		if p.tokens != nil {
+			*p.tokens = append(*p.tokens, p.tok)
+		}
 	}
 	return p.tok
 }

@@ -223,6 +223,9 @@ func FuzzParse(f *testing.F) {
 		if bad != nil && (bad.pos < 0 || bad.pos > len(expr)) {
 			t.Fatalf("parse(%q): position %d", expr, bad.pos)
 		}
+		if bad != nil && accepts(expr, new(string)) {
+			t.Fatalf("%q is accepted", expr)
+		}
 		var set Set
 		if n == nil || set.Add("x", expr) != nil {
 			return

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 )
 
 // compilePattern compiles an extended regular expression of POSIX. The error
@@ -24,11 +25,16 @@ func compilePattern(s string) (*regexp.Regexp, error) {
 		case syntax.ErrMissingParen:
 			msg = `Unmatched ( or \(`
 		case syntax.ErrMissingBracket:
-			msg = "Unmatched [, [^, [:, [., or [="
+			msg = unmatched
+			if bracketIsLast(s) {
+				msg = "Invalid regular expression"
+			}
 		case syntax.ErrInvalidCharClass:
 			msg = "Invalid character class name"
 		case syntax.ErrInvalidCharRange:
-			msg = "Invalid range end"
+			if msg = "Invalid range end"; strings.HasSuffix(s, "-") {
+				msg = unmatched
+			}
 		case syntax.ErrMissingRepeatArgument, syntax.ErrInvalidRepeatOp:
 			msg = "Invalid preceding regular expression"
 		case syntax.ErrInvalidRepeatSize:
@@ -40,6 +46,24 @@ func compilePattern(s string) (*regexp.Regexp, error) {
 		}
 	}
 	return nil, errors.New(msg)
+}
+
+const unmatched = "Unmatched [, [^, [:, [., or [="
+
+// bracketIsLast reports whether nothing follows the bracket that is not closed.
+func bracketIsLast(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '[':
+			if rest := s[i+1:]; rest == "" || rest == "^" {
+				return true
+			}
+			i = endOfBracket(s, i)
+		}
+	}
+	return false
 }
 
 // ordinaryParens escapes closing parentheses that close nothing: to POSIX they

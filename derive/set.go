@@ -5,8 +5,10 @@ import (
 	"iter"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 )
 
 // A Definition is one derived metric of a [Set].
@@ -16,8 +18,35 @@ type Definition struct {
 	PMID    pcp.PMID
 	OneLine string // help text, "" for none
 	Help    string
+}
 
-	tree *node
+// A definition is one as a Set and a Binding hold it. Its expression is known to
+// be good; the nodes are made when it is first bound.
+type definition struct {
+	Definition
+	nodes atomic.Pointer[node]
+	gone  atomic.Bool // it has been removed
+}
+
+// tree returns the expression as it was parsed.
+func (d *definition) tree() *node {
+	if n := d.nodes.Load(); n != nil {
+		return n
+	}
+	n, _ := parse(d.Expr)
+	d.nodes.Store(n)
+	return n
+}
+
+// check parses the expression, or finds out otherwise that it can be parsed. With a
+// log it traces the tokens.
+func (d *definition) check(units *string, log *debug.Log) *syntaxError {
+	if log == nil && accepts(d.Expr, units) {
+		return nil
+	}
+	n, err := parseTraced(d.Expr, log)
+	d.nodes.Store(n)
+	return err
 }
 
 // MaxDefinitions is how many definitions a Set can hold: the PMIDs of derived
@@ -31,28 +60,44 @@ const firstItem = 3
 // A Set holds definitions of derived metrics, each with a PMID of its own. The
 // zero Set is empty and ready for use.
 //
-// Definitions are never changed nor taken out: those that are added show in the
+// Definitions are never changed. Those that are added or removed come and go in the
 // bindings that exist already. A Set can be used by several goroutines at a time.
 type Set struct {
-	mu     sync.RWMutex
-	defs   []*Definition
-	byName map[string]int // index in defs
-	limit  int            // 0 for MaxDefinitions
+	// Debug is the log of what happens to the definitions and their values, for
+	// [debug.Derive]: with [debug.Appl0] also of how expressions are parsed,
+	// with [debug.Appl1] of what they are bound to, with [debug.Appl2] of values.
+	// It is not to be changed once there are bindings, nor is Report.
+	Debug *debug.Log
+	// Report is called for each thing that is wrong in a file, an [*Error], as soon
+	// as it is found. If it is set, [Set.Read], [Set.Load] and the other calls that read
+	// files return no [Errors].
+	Report func(error)
+
+	mu      sync.RWMutex
+	defs    []*definition
+	room    []definition   // for those to come
+	byName  map[string]int // index in defs
+	gone    int            // definitions that have been removed
+	units   string         // see accepts
+	started bool           // traceStart has been called
+
+	controls controls
 }
 
 // Limit bounds how many definitions s can hold (PCP_DERIVED_GLOBAL_LIMIT). More
 // are refused; those that s holds stay. With n <= 0 the limit is [MaxDefinitions].
+// The environment does not count here, as it does for [Set.SetControl].
 func (s *Set) Limit(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limit = n
+	s.controls.limit = max(n, 0)
 }
 
 // Len returns how many definitions s has.
 func (s *Set) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return len(s.defs)
+	return len(s.defs) - s.gone
 }
 
 // All returns the definitions in the order in which they were added.
@@ -64,9 +109,9 @@ func (s *Set) All() iter.Seq[Definition] {
 				s.mu.RUnlock()
 				return
 			}
-			d := *s.defs[i]
+			d, gone := s.defs[i].Definition, s.defs[i].gone.Load()
 			s.mu.RUnlock()
-			if !yield(d) {
+			if !gone && !yield(d) {
 				return
 			}
 		}
@@ -79,14 +124,14 @@ func (s *Set) Lookup(name string) (d Definition, ok bool) {
 	defer s.mu.RUnlock()
 	i, ok := s.byName[name]
 	if ok {
-		d = *s.defs[i]
+		d = s.defs[i].Definition
 	}
 	return d, ok
 }
 
 // snapshot returns the definitions from the nth on. But for their texts they
 // never change.
-func (s *Set) snapshot(n int) []*Definition {
+func (s *Set) snapshot(n int) []*definition {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.defs[n:len(s.defs):len(s.defs)]
@@ -110,28 +155,68 @@ func (s *Set) add(name, expr string) *Error {
 	if !validName(name) {
 		return bad(0, "Illegal derived metric name")
 	}
-	tree, err := parse(expr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	limit := MaxDefinitions
-	if s.limit > 0 {
-		limit = min(limit, s.limit)
+	var log *debug.Log // of what is parsed
+	s.started = s.started || s.Debug == nil
+	if s.Debug != nil {
+		s.traceStart()
+		s.traceName(name, expr)
+		log = s.tracing(traceParse)
 	}
-	if len(s.defs) >= limit {
+	if limit := s.controls.limit; len(s.defs) >= MaxDefinitions || limit > 0 && len(s.defs)-s.gone >= limit {
 		return bad(0, "Too many global derived metrics")
 	}
 	if _, ok := s.byName[name]; ok {
 		return bad(0, "Duplicate global derived metric name")
 	}
-	if err != nil {
+	d := s.next()
+	d.Definition = Definition{Name: name, Expr: expr, PMID: pmidOf(len(s.defs))}
+	if err := d.check(&s.units, log); err != nil {
 		return bad(err.pos, err.msg)
 	}
 	if s.byName == nil {
 		s.byName = make(map[string]int)
 	}
 	s.byName[name] = len(s.defs)
-	s.defs = append(s.defs, &Definition{Name: name, Expr: expr, PMID: pmidOf(len(s.defs)), tree: tree})
+	s.defs = append(s.defs, d)
+	s.room = s.room[1:]
+	if s.Debug != nil {
+		s.traceAdded(indexBase+len(s.defs)-1, d)
+	}
 	return nil
+}
+
+// Remove removes the definition of name (pmUnregisterDerived(3)): the bindings
+// know it no longer, and no other definition gets its PMID. It reports whether there was one.
+func (s *Set) Remove(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.byName[name]
+	if ok {
+		delete(s.byName, name)
+		s.defs[i].gone.Store(true)
+		s.gone++
+	}
+	return ok
+}
+
+// expect makes room for n definitions in an empty set.
+func (s *Set) expect(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byName == nil {
+		s.byName = make(map[string]int, n)
+		s.defs = make([]*definition, 0, n)
+	}
+}
+
+// next returns the room for the next definition.
+func (s *Set) next() *definition {
+	if len(s.room) == 0 {
+		s.room = make([]definition, min(max(len(s.defs), 8), 256))
+	}
+	return &s.room[0]
 }
 
 // pmidOf returns the PMID of the nth definition of a set.

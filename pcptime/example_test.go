@@ -59,6 +59,23 @@ func ExampleZone() {
 	// 2026-11-21 17:30:00 +0530 +0530
 }
 
+// A program reports in the zone of its user, or in the one of the source that the times are of: it
+// has as many zones at a time as it likes, and none of them is a state of the library.
+func ExampleLocal() {
+	at := pcp.Timestamp{Sec: 1795262400}
+	user := pcptime.Local("Asia/Tokyo")     // the value of TZ
+	source := pcptime.Zone("AEST-10")       // from Context.TimeZone
+	fmt.Println(pcptime.Ctime(at, user))    // pmUseZone, pmCtime
+	fmt.Println(pcptime.Ctime(at, source))  // pmNewContextZone
+	fmt.Println(at.Time().In(user).Clock()) // pmLocaltime
+	fmt.Println(user, source)               // pmWhichZone
+	// Output:
+	// Sat Nov 21 21:00:00 2026
+	// Sat Nov 21 22:00:00 2026
+	// 21 0 0
+	// Asia/Tokyo AEST-10
+}
+
 func ExampleStrftime() {
 	at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 	fmt.Println(pcptime.Strftime("%Y%m%d.%H.%M", at))

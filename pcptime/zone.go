@@ -39,6 +39,15 @@ func Zone(tz string) *time.Location {
 	return loc
 }
 
+// Local returns the time zone in which a process reports whose variable TZ is tz: the
+// system's if tz is empty.
+func Local(tz string) *time.Location {
+	if tz == "" {
+		return time.Local
+	}
+	return Zone(tz)
+}
+
 // zoneName returns the abbreviation that a rule begins with, at least three
 // letters or quoted by <>.
 func zoneName(rule string) string {

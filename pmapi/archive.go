@@ -53,15 +53,19 @@ func OpenArchive(spec string) (*ArchiveContext, error) {
 
 // OpenArchiveOptions is OpenArchive with options.
 func OpenArchiveOptions(spec string, o ArchiveOptions) (*ArchiveContext, error) {
+	t := newTrace(o.Debug)
+	t.newContext(SourceArchive, spec)
 	set, err := replay.Open(spec, o)
 	if err != nil {
+		t.opened(SourceArchive, spec, nil, err)
 		if !strings.Contains(err.Error(), spec) || spec == "" {
 			err = fmt.Errorf("archive %q: %w", spec, err)
 		}
 		return nil, err
 	}
 	r := newRecording(set, set.NewCursor())
-	return &ArchiveContext{newContext(r), r}, nil
+	t.opened(SourceArchive, spec, r, nil)
+	return &ArchiveContext{newContext(r, t), r}, nil
 }
 
 // Archive returns c with the calls for archives, and reports whether it is on

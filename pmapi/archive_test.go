@@ -344,7 +344,7 @@ func TestArchiveFetchGroup(t *testing.T) {
 
 // TestArchive holds which contexts are on archives.
 func TestArchive(t *testing.T) {
-	if a, ok := newContext(&host{}).Archive(); ok || a != nil {
+	if a, ok := newContext(&host{}, nil).Archive(); ok || a != nil {
 		t.Error("a context on a collector is one on archives")
 	}
 	path, _ := record(t)

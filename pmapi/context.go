@@ -22,6 +22,8 @@ type Context struct {
 	src     source // with all that is laid over it
 	names   *named // these are two of the layers
 	derived *derived
+	traced  *traced       // nil without debug options
+	host    *host         // below all layers, if that is a collector and nothing is traced
 	turn    chan struct{} // holds a token while a request is under way
 	types   types
 
@@ -30,10 +32,18 @@ type Context struct {
 	lent    bool // requests may have profile: a change is made to a copy
 }
 
-func newContext(base source) *Context {
+// newContext makes a context on base. With a trace that t is, its calls are printed.
+func newContext(base source, t *trace) *Context {
 	c := &Context{turn: make(chan struct{}, 1), profile: profile{new(pcp.Profile), 1}}
 	c.derived, c.names = overlays(base)
 	c.src = c.derived
+	c.host, _ = base.(*host)
+	if t != nil {
+		c.host = nil
+		t.lookup = c.derived.source
+		c.traced = &traced{c.derived, t}
+		c.src = c.traced
+	}
 	return c
 }
 
@@ -56,7 +66,12 @@ func (c *Context) unlock() { <-c.turn }
 
 // Close ends the context (pmDestroyContext(3)). A request that is under way
 // fails; what follows returns pcp.ErrNoContext.
-func (c *Context) Close() error { return c.src.close() }
+func (c *Context) Close() error {
+	if u := c.derived.uses.Load(); u != nil {
+		u.b.Closed()
+	}
+	return c.src.close()
+}
 
 // Dup returns a new context on the same source with a copy of the profile, the
 // name space and the derived metrics of [Context.UseDerived] (pmDupContext(3)). It makes a connection of its own, as the
@@ -64,13 +79,21 @@ func (c *Context) Close() error { return c.src.close() }
 func (c *Context) Dup(ctx context.Context) (*Context, error) {
 	// A source's dup touches only what never changes: no turn is needed, and
 	// a context whose connection is stuck can still be duplicated.
+	t := c.traced.another()
+	t.enter("pmDupContext()")
 	src, err := c.src.dup(ctx)
+	if h, ok := src.(*host); ok {
+		t.share(h)
+	}
+	t.duplicated(src, err)
 	if err != nil {
 		return nil, err
 	}
-	n := newContext(src)
+	n := newContext(src, t)
 	n.names.use(c.names.tree())
-	n.derived.uses.Store(c.derived.uses.Load())
+	if u := c.derived.uses.Load(); u != nil {
+		n.UseDerived(u.set, u.report)
+	}
 	n.profile.Profile = c.lendProfile().Profile.Clone()
 	return n, nil
 }
@@ -139,5 +162,7 @@ func (c *Context) lendProfile() profile {
 // matters: each sees the names and metrics of those below it.
 func overlays(base source) (*derived, *named) {
 	names := &named{source: base}
-	return &derived{source: newEvents(names)}, names
+	d := &derived{source: newEvents(names), plain: names}
+	d.below.source = d.source
+	return d, names
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/derive"
 	"github.com/go-pcp/pcp/pmns"
 )
@@ -29,7 +30,7 @@ func (c *Context) UseDerived(set *derive.Set, report func(error)) {
 		c.derived.uses.Store(nil)
 		return
 	}
-	c.derived.uses.Store(&derivedUse{set, report})
+	c.derived.uses.Store(c.derived.use(set, report))
 }
 
 // AddDerived defines the metric name by an expression in this context only
@@ -42,8 +43,24 @@ func (c *Context) AddDerived(ctx context.Context, name, expr string) error {
 		return err
 	}
 	defer c.unlock()
-	c.derived.uses.CompareAndSwap(nil, &derivedUse{set: new(derive.Set)})
+	if c.derived.uses.Load() == nil {
+		c.derived.uses.CompareAndSwap(nil, c.derived.use(new(derive.Set), nil))
+	}
 	return c.derived.binding().Add(ctx, name, expr)
+}
+
+// RemoveDerived removes a metric of [Context.AddDerived] (pmUnregisterDerived(3)),
+// pcp.ErrName if there is none. One of [Context.UseDerived] that it hid shows again;
+// [derive.Set.Remove] removes those, in all contexts at once.
+func (c *Context) RemoveDerived(ctx context.Context, name string) error {
+	if err := c.lock(ctx); err != nil {
+		return err
+	}
+	defer c.unlock()
+	if b := c.derived.binding(); b == nil || !b.Remove(name) {
+		return nameError(name, pcp.ErrName)
+	}
+	return nil
 }
 
 // AddDerivedText gives a derived metric of this context a help text
@@ -63,35 +80,42 @@ func (c *Context) AddDerivedText(ctx context.Context, name string, kind pcp.Text
 // A derived is a source with derived metrics on top of those below it.
 type derived struct {
 	source
+	plain source                     // without the event metrics
 	uses  atomic.Pointer[derivedUse] // nil for none
 	stale atomic.Bool                // names below have changed
 
-	// What follows is of the request under way.
-	bound *derivedUse
-	b     *derive.Binding // of bound
-	below operands
+	below operands // of the request under way
 }
 
 // A derivedUse is what UseDerived was called with.
 type derivedUse struct {
 	set    *derive.Set
 	report func(error)
+	b      *derive.Binding // of the request under way
+}
+
+func (d *derived) use(set *derive.Set, report func(error)) *derivedUse {
+	return &derivedUse{set, report, set.Bind(&d.below, report)}
 }
 
 // binding returns the definitions over the source, nil if there are none.
 func (d *derived) binding() *derive.Binding {
 	u := d.uses.Load()
-	switch {
-	case u == nil:
-		d.b, d.bound = nil, nil
-	case u != d.bound:
-		d.below.source = d.source
-		d.b, d.bound = u.set.Bind(&d.below, u.report), u
-		d.stale.Store(false)
-	case d.stale.CompareAndSwap(true, false):
-		d.b.Rebind()
+	if u == nil {
+		return nil
 	}
-	return d.b
+	if d.stale.CompareAndSwap(true, false) {
+		u.b.Rebind()
+	}
+	return u.b
+}
+
+// log returns the log of the definitions if it is for derived metrics, else nil.
+func (d *derived) log() *debug.Log {
+	if u := d.uses.Load(); u != nil && u.set.Debug.On(debug.Derive) {
+		return u.set.Debug
+	}
+	return nil
 }
 
 // operands is how a binding sees the source below.
@@ -172,7 +196,11 @@ func (d *derived) lookupNames(ctx context.Context, names []string, ids []pcp.PMI
 		if ids[i] != pcp.PMIDNull {
 			continue
 		}
-		if id, ok := b.Lookup(name); ok {
+		id, ok := b.Lookup(name)
+		if log := d.log(); log != nil {
+			log.Printf("__dmgetpmid: metric \"%s\" -> %s\n", name, lookupText(id, ok))
+		}
+		if ok {
 			ids[i], found = id, true
 		} else if first < 0 {
 			first = i
@@ -214,6 +242,9 @@ func below(name, prefix string) bool {
 func (d *derived) children(ctx context.Context, name string) ([]pmns.Child, error) {
 	children, err := d.source.children(ctx, name)
 	b := d.binding()
+	if log := d.log(); log != nil {
+		d.traceChildren(ctx, log, b, name)
+	}
 	if b == nil || err != nil && !errors.Is(err, pcp.ErrName) {
 		return children, err
 	}
@@ -252,6 +283,12 @@ func (d *derived) leaves(ctx context.Context, name string) ([]string, error) {
 	if err != nil && !errors.Is(err, pcp.ErrName) {
 		return names, err
 	}
+	if log := d.log(); log != nil {
+		err := traceLeaves(ctx, log, b, name)
+		if err != nil {
+			return names, err
+		}
+	}
 	if err := b.BindNames(ctx, func(full string) bool { return below(full, name) }); err != nil {
 		return names, err
 	}
@@ -271,7 +308,8 @@ func (d *derived) walk(ctx context.Context, b *derive.Binding, name string) ([]s
 		any = below(full, name)
 		return !any
 	})
-	if !any {
+	log := d.log()
+	if !any && log == nil {
 		return d.source.leaves(ctx, name)
 	}
 	children, err := d.children(ctx, name)
@@ -288,6 +326,9 @@ func (d *derived) walk(ctx context.Context, b *derive.Binding, name string) ([]s
 			full = name + "." + c.Name
 		}
 		if c.Leaf {
+			if log != nil {
+				d.traceChildren(ctx, log, b, full)
+			}
 			names = append(names, full)
 			continue
 		}
@@ -399,8 +440,8 @@ func (d *derived) note(changes Changes) {
 
 func (d *derived) reconnect(ctx context.Context) error {
 	err := d.source.reconnect(ctx)
-	if err == nil && d.b != nil {
-		d.b.Reset()
+	if u := d.uses.Load(); err == nil && u != nil {
+		u.b.Reset()
 	}
 	return err
 }

@@ -3,10 +3,8 @@ package pmapi
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,16 +15,18 @@ import (
 	"github.com/go-pcp/pcp/derive"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/randexpr"
 )
 
 // derivedScript prints what the C library makes of the metrics d.m0, d.m1, ...
-// in an archive: descriptors, then three samples.
+// in an archive, or with an @ before it of a host: descriptors, then three samples.
 const derivedScript = `
 import sys, struct
 import pcp.pmapi as p
 import cpmapi as c
 path, n, sec, usec, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
-ctx = p.pmContext(c.PM_CONTEXT_ARCHIVE, path)
+live = path.startswith("@")
+ctx = p.pmContext(c.PM_CONTEXT_HOST, path[1:]) if live else p.pmContext(c.PM_CONTEXT_ARCHIVE, path)
 ids, descs, names = [], [], []
 for i in range(n):
     name = "d.m%d" % i
@@ -50,7 +50,7 @@ def bits(a, t):
     if t == 5: return "%x" % struct.unpack("<Q", struct.pack("<d", a.d))[0]
     if t == 6: return a.cp.decode("latin1")
     return "?"
-ctx.pmSetMode(c.PM_MODE_INTERP, p.timeval(sec, usec), step)
+if not live: ctx.pmSetMode(c.PM_MODE_INTERP, p.timeval(sec, usec), step)
 for s in range(3):
     if not ids: break
     try:
@@ -64,12 +64,12 @@ for s in range(3):
         for j in range(k):
             v = r.contents.get_vlist(i, j)
             line.append("%d:%s" % (v.inst, bits(ctx.pmExtractValue(r.contents.get_valfmt(i), v, descs[i].type, descs[i].type), descs[i].type)))
-        print(name, s, k if k < 0 else " ".join(line))
+        print(name, "sample", s, k if k < 0 else " ".join(line))
     ctx.pmFreeResult(r)
 `
 
 // derivedText is what derivedScript prints, by our library.
-func derivedText(t *testing.T, c *ArchiveContext, n int, start pcp.Timestamp, step time.Duration) string {
+func derivedText(t *testing.T, c *Context, n int) string {
 	t.Helper()
 	ctx := t.Context()
 	var out strings.Builder
@@ -92,9 +92,6 @@ func derivedText(t *testing.T, c *ArchiveContext, n int, start pcp.Timestamp, st
 	if len(ids) == 0 {
 		return out.String()
 	}
-	if err := c.SetMode(ctx, ModeInterp, &start, step); err != nil {
-		t.Fatal(err)
-	}
 	var res pcp.Result
 	for s := range 3 {
 		if _, err := c.FetchInto(ctx, ids, &res); err != nil {
@@ -116,7 +113,7 @@ func derivedText(t *testing.T, c *ArchiveContext, n int, start pcp.Timestamp, st
 			if vs.Err < 0 {
 				line = []string{fmt.Sprint(int(vs.Err))}
 			}
-			fmt.Fprintln(&out, name, s, strings.Join(line, " "))
+			fmt.Fprintln(&out, name, "sample", s, strings.Join(line, " "))
 		}
 	}
 	return out.String()
@@ -126,6 +123,23 @@ func derivedText(t *testing.T, c *ArchiveContext, n int, start pcp.Timestamp, st
 // and messages. excused says which definition may differ.
 func compareDerived(t *testing.T, path string, defs []string, excused func(expr string) bool) (bound int) {
 	t.Helper()
+	c, err := OpenArchive(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	start, step := span(t, c)
+	if err := c.SetMode(t.Context(), ModeInterp, &start, step); err != nil {
+		t.Fatal(err)
+	}
+	return compareDefinitions(t, c.Context, nil, defs, []string{path, fmt.Sprint(start.Sec), fmt.Sprint(start.Nsec / 1000), fmt.Sprint(step.Milliseconds())},
+		func(expr, want, got string) bool { return want == got || excused(expr) })
+}
+
+// compareDefinitions compares what c makes of definitions with what
+// derivedScript says for its arguments args, in env. same says whether two lines about a definition agree.
+func compareDefinitions(t *testing.T, c *Context, env, defs, args []string, same func(expr, want, got string) bool) (bound int) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "T")
 	var text strings.Builder
 	for i, def := range defs {
@@ -134,12 +148,11 @@ func compareDerived(t *testing.T, path string, defs []string, excused func(expr 
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := OpenArchive(path)
+	own, err := c.Dup(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	start, step := span(t, c)
+	defer own.Close()
 
 	var messages strings.Builder
 	report := func(err error) { fmt.Fprintln(&messages, err) }
@@ -147,34 +160,34 @@ func compareDerived(t *testing.T, path string, defs []string, excused func(expr 
 	if _, err := set.Load(file); err != nil {
 		report(err)
 	}
-	c.UseDerived(set, report)
-	got := derivedText(t, c, len(defs), start, step)
-	out := oracle.Python(t, []string{"PCP_DERIVED_CONFIG=" + file}, derivedScript, path, fmt.Sprint(len(defs)),
-		fmt.Sprint(start.Sec), fmt.Sprint(start.Nsec/1000), fmt.Sprint(step.Milliseconds()))
+	own.UseDerived(set, report)
+	got := derivedText(t, own, len(defs))
+	out := oracle.Python(t, slices.Concat(env, []string{"PCP_DERIVED_CONFIG=" + file}), derivedScript,
+		slices.Concat(args[:1], []string{fmt.Sprint(len(defs))}, args[1:])...)
 	switch {
 	case out.Exit == -1 && len(defs) == 1:
 		t.Logf("the C library crashes: %s", defs[0])
 		return 0
 	case out.Exit == -1:
 		half := len(defs) / 2
-		return compareDerived(t, path, defs[:half], excused) + compareDerived(t, path, defs[half:], excused)
+		return compareDefinitions(t, c, env, defs[:half], args, same) + compareDefinitions(t, c, env, defs[half:], args, same)
 	case out.Exit != 0:
-		t.Errorf("%s: the C library ended with %d: %s", path, out.Exit, out.Stderr)
+		t.Errorf("%s: the C library ended with %d: %s", args[0], out.Exit, out.Stderr)
 		return 0
 	}
-	compareLines(t, path, defs, out.Stdout, got, excused)
+	compareLines(t, args[0], defs, out.Stdout, got, same)
 	if got := messages.String(); got != out.Stderr {
 		a, b := strings.SplitAfter(out.Stderr, "\n"), strings.SplitAfter(got, "\n")
 		i := 0
 		for i < min(len(a), len(b))-1 && a[i] == b[i] {
 			i++
 		}
-		t.Errorf("%s: message %d:\n- %s+ %s", path, i+1, strings.Join(a[max(i-2, 0):min(i+3, len(a))], "- "), strings.Join(b[max(i-2, 0):min(i+3, len(b))], "+ "))
+		t.Errorf("%s: message %d:\n- %s+ %s", args[0], i+1, strings.Join(a[max(i-2, 0):min(i+3, len(a))], "- "), strings.Join(b[max(i-2, 0):min(i+3, len(b))], "+ "))
 	}
 	return strings.Count(got, "\n") - strings.Count(got, "error")
 }
 
-func compareLines(t *testing.T, path string, defs []string, want, got string, excused func(expr string) bool) {
+func compareLines(t *testing.T, path string, defs []string, want, got string, same func(expr, want, got string) bool) {
 	t.Helper()
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	if len(a) != len(b) {
@@ -182,16 +195,14 @@ func compareLines(t *testing.T, path string, defs []string, want, got string, ex
 	}
 	shown := 0
 	for i := range min(len(a), len(b)) {
-		if strings.TrimRight(a[i], " ") == strings.TrimRight(b[i], " ") {
-			continue
-		}
 		var n int
 		fmt.Sscanf(b[i], "d.m%d", &n)
-		if n < len(defs) && excused(defs[n]) {
+		def := defs[min(n, len(defs)-1)]
+		if same(def, strings.TrimRight(a[i], " "), strings.TrimRight(b[i], " ")) {
 			continue
 		}
 		if shown++; shown <= 10 {
-			t.Errorf("%s: %s\n- %s\n+ %s", path, defs[min(n, len(defs)-1)], a[i], b[i])
+			t.Errorf("%s: %s\n- %s\n+ %s", path, def, a[i], b[i])
 		}
 	}
 }
@@ -267,127 +278,6 @@ func TestDerivedInstalledOracle(t *testing.T) {
 	}
 }
 
-// A writer writes expressions at random.
-type writer struct {
-	*rand.Rand
-	metrics []pcp.Desc
-	names   map[pcp.PMID]string
-	insts   map[pcp.InDom][]pcp.Instance
-}
-
-func (w *writer) pick(list ...string) string { return list[w.IntN(len(list))] }
-
-// metric returns a metric, mostly one with numbers.
-func (w *writer) metric(numeric bool) pcp.Desc {
-	for range 50 {
-		if d := w.metrics[w.IntN(len(w.metrics))]; d.Type.IsNumeric() || !numeric && w.IntN(8) == 0 {
-			return d
-		}
-	}
-	return w.metrics[0]
-}
-
-func (w *writer) name(d pcp.Desc) string { return w.names[d.PMID] }
-
-// expr returns an expression of a few levels.
-func (w *writer) expr(depth int, like *pcp.Desc) string {
-	m := func() string {
-		// Operands that belong together are what makes expressions bind.
-		if like != nil && w.IntN(10) < 8 {
-			var same []pcp.Desc
-			for _, d := range w.metrics {
-				if d.Type.IsNumeric() && d.Sem == like.Sem && d.Units == like.Units && (d.InDom == like.InDom || d.InDom == pcp.InDomNull) {
-					same = append(same, d)
-				}
-			}
-			if len(same) > 0 {
-				return w.name(same[w.IntN(len(same))])
-			}
-		}
-		return w.name(w.metric(false))
-	}
-	if depth <= 0 {
-		switch w.IntN(12) {
-		case 0:
-			return fmt.Sprint(w.IntN(1000))
-		case 1:
-			return w.pick("0.5", "10.25", "0", "1", "4294967295", "3.")
-		case 2:
-			if d := w.metric(true); len(w.insts[d.InDom]) > 0 {
-				list := w.insts[d.InDom]
-				return w.name(d) + "[" + strings.NewReplacer("]", `\]`, `\`, `\\`).Replace(list[w.IntN(len(list))].Name) + "]"
-			}
-		case 3:
-			return fmt.Sprintf("mkconst(%d, type=%s, semantics=%s, units=%q)", w.IntN(5), w.pick("32", "u32", "64", "u64", "float", "double"),
-				w.pick("counter", "instant", "discrete"), w.pick("", "byte", "kbyte", "count", "sec", "millisec", "byte / sec", "count x 10^3"))
-		}
-		return m()
-	}
-	sub := func() string { return w.expr(depth-1-w.IntN(2), like) }
-	switch w.IntN(16) {
-	case 0, 1, 2, 3:
-		return sub() + w.pick(" + ", " - ", " * ", " / ") + sub()
-	case 4:
-		return "(" + sub() + ")" + w.pick("+", "-", "*", "/") + "(" + sub() + ")"
-	case 5, 6:
-		return sub() + w.pick(" < ", " <= ", " == ", " >= ", " > ", " != ") + sub()
-	case 7:
-		return "(" + sub() + " > " + sub() + ")" + w.pick(" && ", " || ") + "(" + sub() + " <= " + sub() + ")"
-	case 8:
-		return "-" + sub()
-	case 9:
-		// In parentheses: of numbers other than these C's has bits that were never set.
-		return "(!(" + sub() + " != " + sub() + "))"
-	case 10, 11:
-		return w.pick("delta", "rate", "instant", "delta", "rate") + "(" + m() + ")"
-	case 12:
-		return w.pick("avg", "sum", "count") + "(" + m() + ")"
-	case 13:
-		return "matchinst(" + w.pick("", "!") + w.pick("/a/", "/^[a-m]/", "/[0-9]$/", "/^(bin|sd)/", "/./") + ", " + w.expr(0, like) + ")"
-	case 14:
-		return "rescale(" + sub() + ", " + w.pick(`"kbyte"`, `"sec"`, `"count"`, `"mbyte"`, `"hour"`) + ")"
-	}
-	s := "(" + sub() + " > " + sub() + ") ? " + sub() + " : " + sub()
-	if strings.Contains(s, "[") || strings.Contains(s, "matchinst") {
-		return m() // where an arm has fewer values, C takes instances from behind them
-	}
-	return s
-}
-
-// definition returns an expression, some of them broken.
-func (w *writer) definition() string {
-	like := w.metric(true)
-	s := w.expr(w.IntN(4), &like)
-	// After a mistake inside of matchinst the C library takes a slash for a
-	// pattern in all expressions that follow.
-	if strings.Contains(s, "!") || strings.Contains(s, "matchinst") || w.IntN(6) > 0 {
-		return s
-	}
-	words := strings.Fields(strings.NewReplacer("(", " ( ", ")", " ) ", ",", " , ").Replace(s))
-	i := w.IntN(len(words))
-	switch w.IntN(3) {
-	case 0:
-		words = slices.Delete(words, i, i+1)
-	case 1:
-		words = slices.Insert(words, i, w.pick("+", "(", ")", "?", ":", "x", "7", "&", "==", "\"s\"", ","))
-	default:
-		words[i], words[len(words)-1] = words[len(words)-1], words[i]
-	}
-	if len(words) == 0 {
-		return "("
-	}
-	broken := strings.NewReplacer(" ( ", "(", " ) ", ")").Replace(strings.Join(words, " "))
-	if strings.Contains(broken, "[") || len(ofMetric.FindAllString(broken, -1)) != len(ofAny.FindAllString(broken, -1)) {
-		return s // an instance that C finds by its first characters; what only later versions take
-	}
-	return broken
-}
-
-var (
-	ofMetric = regexp.MustCompile(`(delta|rate|instant)\( *[a-z][a-zA-Z0-9_.]* *\)`)
-	ofAny    = regexp.MustCompile(`(delta|rate|instant)\(`)
-)
-
 // TestDerivedRandomOracle compares expressions written at random.
 func TestDerivedRandomOracle(t *testing.T) {
 	oracle.Require(t)
@@ -403,7 +293,7 @@ func TestDerivedRandomOracle(t *testing.T) {
 	all := 0
 	for n, name := range archives {
 		c := openSuite(t, "archives/"+name)
-		w := &writer{Rand: rand.New(rand.NewPCG(seed, uint64(n))), names: make(map[pcp.PMID]string), insts: make(map[pcp.InDom][]pcp.Instance)}
+		w := randexpr.New(seed, uint64(n))
 		names, err := LeavesOf(t.Context(), c.Context, "")
 		if err != nil {
 			t.Fatal(err)
@@ -414,26 +304,20 @@ func TestDerivedRandomOracle(t *testing.T) {
 				continue
 			}
 			d, err := c.LookupDesc(t.Context(), ids[0])
-			if err != nil || w.names[d.PMID] != "" || slices.ContainsFunc(strings.Split(name, "."), reserved) {
+			if err != nil {
 				continue
 			}
-			w.names[d.PMID] = name
-			w.metrics = append(w.metrics, d)
-			if _, ok := w.insts[d.InDom]; !ok {
-				w.insts[d.InDom], err = c.GetInDomArchive(t.Context(), d.InDom)
-				if err != nil && !errors.Is(err, pcp.ErrInDomLog) && !errors.Is(err, pcp.ErrInDom) {
-					t.Fatal(err)
-				}
+			insts, err := c.GetInDomArchive(t.Context(), d.InDom)
+			if err != nil && !errors.Is(err, pcp.ErrInDomLog) && !errors.Is(err, pcp.ErrInDom) {
+				t.Fatal(err)
 			}
+			w.Add(name, d, insts)
 		}
 		var defs []string
 		for len(defs) < per {
-			defs = append(defs, w.definition())
+			defs = append(defs, w.Definition())
 		}
 		all += compareDerived(t, suite+"archives/"+name, defs, func(string) bool { return false })
 	}
 	t.Logf("%d lines about metrics that could be bound", all)
 }
-
-// reserved reports whether a name cannot stand in an expression.
-func reserved(s string) bool { return s == "type" || s == "semantics" || s == "units" }

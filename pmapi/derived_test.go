@@ -253,6 +253,21 @@ func TestDerivedOfContext(t *testing.T) {
 	if err != nil || values(res.Sets[0]) != "0:20 1:40 " {
 		t.Errorf("Fetch = %v, %v", res, err)
 	}
+	if err := c.RemoveDerived(ctx, "y"); !errors.Is(err, pcp.ErrName) {
+		t.Errorf("RemoveDerived of what is not there: %v", err)
+	}
+	if err := c.RemoveDerived(ctx, "x"); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.LookupName(ctx, "x"); !errors.Is(err, pcp.ErrName) {
+		t.Errorf("LookupName of what was removed: %v", err)
+	}
+	if _, err := c.LookupDesc(ctx, ids[0]); err == nil {
+		t.Error("what was removed has a descriptor")
+	}
+	if err := c.AddDerived(ctx, "x", "shop.sold * 3"); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestDerivedRebound holds that a definition is bound again where names change.

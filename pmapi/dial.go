@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -28,6 +29,10 @@ type Dialer struct {
 	RequestTimeout time.Duration   // 0: PMCD_REQUEST_TIMEOUT, else 10 s; negative: none
 	Reconnect      []time.Duration // waits between attempts to reconnect; nil: PMCD_RECONNECT_TIMEOUT, else 5, 10, 20, 40, 80 s
 	Socket         string          // of unix: and local: without a path; "": PMCD_SOCKET, else pmcd.socket in PCP_RUN_DIR
+	// OwnSocket is where a collector of this user serves; "" means nowhere. A connection to local:
+	// without a path tries it after Socket and before TCP, if there is a socket that belongs to the
+	// user of this process or to root.
+	OwnSocket string
 	// Config has the environment and pcp.conf; nil means config.Process, those of
 	// this process.
 	Config *config.Config
@@ -49,6 +54,9 @@ type Dialer struct {
 	// Warn is called with a message for each bad value found in the
 	// environment, which is then ignored; nil discards it.
 	Warn func(msg string)
+	// Debug prints what its options ask for about connections, requests and
+	// answers; nil prints nothing.
+	Debug *debug.Log
 }
 
 // A DialError tells why a connection could not be made. It wraps Code, then Err.
@@ -79,14 +87,18 @@ func Dial(ctx context.Context, spec string) (*Context, error) { return new(Diale
 
 // Dial is the function Dial with the settings of d.
 func (d *Dialer) Dial(ctx context.Context, spec string) (*Context, error) {
+	t := newTrace(d.Debug)
+	t.newContext(SourceHost, spec)
 	h, err := d.host(spec)
 	if err == nil {
+		h.trace = t
 		err = h.connect(ctx)
 	}
+	t.opened(SourceHost, spec, h, err)
 	if err != nil {
 		return nil, dialError(spec, err)
 	}
-	return newContext(h), nil
+	return newContext(h, t), nil
 }
 
 func dialError(spec string, err error) error {
@@ -123,6 +135,9 @@ func (d *Dialer) host(spec string) (*host, error) {
 		h.socket = d.Socket
 		if h.socket == "" {
 			h.socket = defaultSocket(cfg)
+		}
+		if hs.Protocol == "local" {
+			h.ownSocket = d.OwnSocket
 		}
 	}
 

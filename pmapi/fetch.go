@@ -3,8 +3,10 @@ package pmapi
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/wire"
 )
 
 // AddProfile includes instances in the fetches that follow (pmAddProfile(3)).
@@ -12,7 +14,11 @@ import (
 func (c *Context) AddProfile(indom pcp.InDom, insts ...int32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ownProfile().Add(indom, insts...)
+	err := c.ownProfile().Add(indom, insts...)
+	if c.traced != nil && err == nil {
+		c.traced.profileChange("pmAddProfile", indom, c.profile.Profile)
+	}
+	return err
 }
 
 // DelProfile excludes instances from the fetches that follow (pmDelProfile(3)).
@@ -20,7 +26,11 @@ func (c *Context) AddProfile(indom pcp.InDom, insts ...int32) error {
 func (c *Context) DelProfile(indom pcp.InDom, insts ...int32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ownProfile().Del(indom, insts...)
+	err := c.ownProfile().Del(indom, insts...)
+	if c.traced != nil && err == nil {
+		c.traced.profileChange("pmDelProfile", indom, c.profile.Profile)
+	}
+	return err
 }
 
 // Fetch returns the values of metrics, a set for each id in order
@@ -41,6 +51,27 @@ func (c *Context) Fetch(ctx context.Context, ids []pcp.PMID) (*pcp.Result, error
 // collector's state bits.
 func (c *Context) FetchInto(ctx context.Context, ids []pcp.PMID, res *pcp.Result) (Changes, error) {
 	return c.fetch(ctx, ids, res, false)
+}
+
+// FetchRaw is FetchInto for programs that pass on what comes as bytes. What a collector sent is in raw
+// if it can be used as it is: then res has no sets but the time, and raw is valid until the
+// context's next call. Otherwise raw is empty, as with derived metrics and other sources than
+// collectors, and the values are in res.
+func (c *Context) FetchRaw(ctx context.Context, ids []pcp.PMID, raw *wire.RawResult, res *pcp.Result) (Changes, error) {
+	*raw = wire.RawResult{}
+	if c.host == nil || len(ids) == 0 || slices.ContainsFunc(ids, pcp.PMID.IsDerived) {
+		return c.fetch(ctx, ids, res, false)
+	}
+	if err := c.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer c.unlock()
+	changes, err := c.host.fetchAny(ctx, c.lendProfile(), ids, raw, res, false)
+	if err == nil {
+		c.types.stamp(ids, res)
+	}
+	c.derived.note(changes)
+	return changes, err
 }
 
 func (c *Context) fetch(ctx context.Context, ids []pcp.PMID, res *pcp.Result, keep bool) (Changes, error) {

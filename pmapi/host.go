@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -28,12 +29,14 @@ type host struct {
 	spec           HostSpec
 	ports          []int  // default ones
 	socket         string // default one
+	ownSocket      string // of the user's own collector, "" for none
 	container      string
 	login          login
 	security       security
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	connectTimeout time.Duration
 	requestTimeout time.Duration
+	trace          *trace
 	backoff        func() []time.Duration // waits before attempts to reconnect
 
 	failures int       // attempts to reconnect that failed in a row
@@ -47,6 +50,7 @@ type host struct {
 	fetchReq wire.Fetch
 	result   wire.Result
 	errReply wire.Error
+	known    map[aheadKey]aheadAnswer // of ahead
 
 	sentPDUs, receivedPDUs pduCounter
 
@@ -79,6 +83,8 @@ func (h *host) reset(conn net.Conn) {
 	h.r = wire.NewReader(conn)
 	h.r.Max = wire.MaxPDU
 	h.features, h.changes, h.sent = 0, 0, 0
+	h.known = nil
+	h.trace.connected(conn)
 }
 
 // begin starts a request: it arms the time-out and watches ctx.
@@ -187,6 +193,7 @@ func newConnError(err error) error {
 
 // write sends h.out.
 func (h *host) write() error {
+	h.trace.pdus(h.conn, h.out)
 	if _, err := h.conn.Write(h.out); err != nil {
 		return newConnError(err)
 	}
@@ -201,6 +208,9 @@ func (h *host) read() (wire.Header, []byte, error) {
 		return hdr, nil, newConnError(err)
 	}
 	h.receivedPDUs.count(hdr.Type)
+	if h.trace.on(debug.PDU) {
+		h.trace.pdu("pmGetPDU", h.conn, hdr, body)
+	}
 	return hdr, body, nil
 }
 
@@ -235,6 +245,7 @@ func (h *host) answer(want wire.Type) ([]byte, error) {
 		if err := h.errReply.DecodeBody(body); err != nil {
 			return nil, newConnError(err)
 		}
+		h.trace.status(h.errReply.Code)
 		switch code := h.errReply.Code; {
 		case code < 0:
 			return nil, code

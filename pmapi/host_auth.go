@@ -34,12 +34,15 @@ func (h *host) authenticate(ctx context.Context, flags wire.Features, unix bool)
 	if flags&wire.FeatureCredsReqd != 0 && unix || flags&(wire.FeatureAuth|wire.FeatureCredsReqd) == 0 {
 		return nil
 	}
-	offered, err := h.authMessage()
+	h.trace.authBegins(h)
+	offered, err := h.authMessage(true)
 	if err != nil {
 		return err
 	}
+	h.trace.authOffered(offered)
 	mechanism, err := sasl.Choose(string(offered), h.login.method)
 	if err != nil {
+		h.trace.authFails("sasl_client_start", err)
 		return err
 	}
 	if err := h.askLogin(ctx); err != nil {
@@ -49,22 +52,34 @@ func (h *host) authenticate(ctx context.Context, flags wire.Features, unix bool)
 	if err != nil {
 		return err
 	}
-	if err := h.sendAuth(c.Start()); err != nil {
-		return err
+	first := c.Start()
+	h.trace.authStarts(mechanism, c.Done(), len(first))
+	err = h.sendAuth(first, len(mechanism))
+	if err == nil {
+		err = h.answerAuth(c)
 	}
+	h.trace.authEnds(h.login.user, err)
+	return err
+}
+
+// answerAuth answers the collector's challenges.
+func (h *host) answerAuth(c *sasl.Client) error {
 	for range maxAuthSteps {
 		if c.Done() {
 			return nil
 		}
-		challenge, err := h.authMessage()
+		h.trace.auth(negotiation + " awaiting server reply")
+		challenge, err := h.authMessage(false)
 		if err != nil {
 			return err
 		}
 		answer, err := c.Step(challenge)
 		if err != nil {
+			h.trace.authFails("sasl_client_step", err)
 			return err
 		}
-		if err := h.sendAuth(answer); err != nil {
+		h.trace.auth(negotiation+" step send (%d bytes)", len(answer))
+		if err := h.sendAuth(answer, 0); err != nil {
 			return err
 		}
 	}
@@ -96,13 +111,18 @@ func (h *host) askLogin(ctx context.Context) error {
 	return err
 }
 
-func (h *host) sendAuth(message []byte) error {
-	h.out = wire.Append(h.out[:0], wire.FromAnon, &wire.Attr{Value: message})
+// sendAuth sends a message. What follows the first bytes of it, up to the offset secret, must not
+// be shown.
+func (h *host) sendAuth(message []byte, secret int) error {
+	attr := &wire.Attr{Value: message}
+	h.trace.attr("__pmSendAttr", attr, secret)
+	h.out = wire.Append(h.out[:0], wire.FromAnon, attr)
 	return h.write()
 }
 
-// authMessage receives a message of the collector.
-func (h *host) authMessage() ([]byte, error) {
+// authMessage receives a message of the collector: its methods, which are public, or one that must
+// not be shown.
+func (h *host) authMessage(public bool) ([]byte, error) {
 	hdr, body, err := h.read()
 	if err != nil {
 		return nil, err
@@ -125,6 +145,11 @@ func (h *host) authMessage() ([]byte, error) {
 	if err := attr.DecodeBody(body); err != nil {
 		return nil, err
 	}
+	secret := 0
+	if public {
+		secret = len(attr.Value)
+	}
+	h.trace.attr("__pmDecodeAttr", &attr, secret)
 	if len(attr.Value) >= sasl.MaxMessage {
 		return nil, fmt.Errorf("message of %d bytes during authentication: %w", len(attr.Value), pcp.ErrIPC)
 	}

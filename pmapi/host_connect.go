@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -27,6 +28,9 @@ func (h *host) connect(ctx context.Context) error {
 			path = h.socket
 		}
 		err := h.connectTo(ctx, "unix", path, true)
+		if err == nil || h.spec.Protocol == "unix" {
+			h.trace.connection(h, path, nil, err)
+		}
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -35,6 +39,14 @@ func (h *host) connect(ctx context.Context) error {
 				err = de.Err
 			}
 			return &DialError{Spec: h.given, Code: -pcp.Error(syscall.ENOENT), Err: err}
+		}
+		if h.ownSocket != "" && ownsSocket(h.ownSocket) {
+			if err = h.connectTo(ctx, "unix", h.ownSocket, true); err == nil {
+				h.trace.connection(h, h.ownSocket, nil, nil)
+			}
+			if err == nil || ctx.Err() != nil {
+				return err
+			}
 		}
 		name, ports = "localhost", h.ports
 	}
@@ -46,9 +58,11 @@ func (h *host) connect(ctx context.Context) error {
 	for _, port := range ports {
 		err = h.connectTo(ctx, "tcp", net.JoinHostPort(name, strconv.Itoa(port)), local)
 		if err == nil || ctx.Err() != nil {
+			h.trace.connection(h, "", []int{port}, err)
 			return err
 		}
 	}
+	h.trace.connection(h, "", ports, err)
 	return err
 }
 
@@ -105,6 +119,7 @@ func (h *host) handshake(ctx context.Context, unix, local bool) error {
 	if err := hello.DecodeBody(body); err != nil {
 		return err
 	}
+	h.trace.greeted(h.conn, &hello)
 	if hello.Code < 0 {
 		return hello.Code
 	}
@@ -129,11 +144,14 @@ func (h *host) handshake(ctx context.Context, unix, local bool) error {
 		flags |= wire.FeatureContainer
 	}
 	h.features = features
-	h.out = wire.Append(h.out[:0], int32(os.Getpid()), &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, flags)}})
+	creds := []wire.Cred{wire.VersionCred(wire.PDUVersion, flags)}
+	h.trace.creds(creds)
+	h.out = wire.Append(h.out[:0], int32(os.Getpid()), &wire.Creds{Creds: creds})
 	if login != 0 || flags&wire.FeatureSecure != 0 {
 		if err := h.write(); err != nil {
 			return err
 		}
+		h.trace.tls("__pmSecureClientHandshake: entered")
 		if err := h.secure(flags, unix); err != nil {
 			return err
 		}
@@ -146,7 +164,12 @@ func (h *host) handshake(ctx context.Context, unix, local bool) error {
 		}
 	}
 	if h.container != "" {
-		h.out = wire.Append(h.out, wire.FromAnon, &wire.Attr{Attr: wire.AttrContainer, Value: []byte(h.container)})
+		if h.trace.on(debug.Context) {
+			h.trace.printf("connect.c:__pmConnectHandshake container=\"%s\" [%d]\n", clean(h.container), len(h.container))
+		}
+		attr := &wire.Attr{Attr: wire.AttrContainer, Value: []byte(h.container)}
+		h.trace.attr("__pmSendAttr", attr, len(attr.Value))
+		h.out = wire.Append(h.out, wire.FromAnon, attr)
 	}
 	return h.write()
 }
@@ -201,8 +224,9 @@ func (h *host) dup(ctx context.Context) (source, error) {
 		return nil, errClosed
 	}
 	n := &host{
-		given: h.given, spec: h.spec, ports: h.ports, socket: h.socket, container: h.container, login: h.login, security: h.security,
+		given: h.given, spec: h.spec, ports: h.ports, socket: h.socket, ownSocket: h.ownSocket, container: h.container, login: h.login, security: h.security,
 		dial: h.dial, connectTimeout: h.connectTimeout, requestTimeout: h.requestTimeout, backoff: h.backoff,
+		trace: h.trace.another(), // Dup has it print as its context does
 	}
 	if err := n.connect(ctx); err != nil {
 		return nil, dialError(h.given, err)

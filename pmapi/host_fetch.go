@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -16,10 +17,16 @@ func (h *host) addProfile(p profile) (uint64, error) {
 	if p.gen == h.sent {
 		return p.gen, nil
 	}
+	h.trace.sendProfile(p.Profile)
 	return p.gen, h.add(&wire.Profile{Context: slot, Profile: *p.Profile})
 }
 
 func (h *host) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Result, keep bool) (Changes, error) {
+	return h.fetchAny(ctx, p, ids, nil, res, keep)
+}
+
+// fetchAny is fetch if raw is nil. Otherwise what can be left as it is comes in raw.
+func (h *host) fetchAny(ctx context.Context, p profile, ids []pcp.PMID, raw *wire.RawResult, res *pcp.Result, keep bool) (Changes, error) {
 	h.out = h.out[:0]
 	gen, err := h.addProfile(p)
 	if err != nil {
@@ -46,8 +53,13 @@ func (h *host) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Re
 	}
 	changes := h.changes
 	h.changes = 0
+	if err == nil && raw != nil && raw.Take(body, want == wire.TypeHighResResult, ids) {
+		res.Reset()
+		res.Time = raw.Time
+		return changes, h.end(ctx, nil)
+	}
 	if err == nil {
-		if keep {
+		if keep || h.trace != nil {
 			body = bytes.Clone(body)
 		}
 		h.result.HighRes = want == wire.TypeHighResResult
@@ -59,6 +71,7 @@ func (h *host) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Re
 	if err = h.end(ctx, err); err != nil {
 		return changes, err
 	}
+	h.trace.hostResult(ctx, res)
 	if len(res.Sets) != len(ids) {
 		return changes, fmt.Errorf("values of %d metrics for %d: %w", len(res.Sets), len(ids), pcp.ErrIPC)
 	}
@@ -71,6 +84,7 @@ func (h *host) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Re
 }
 
 func (h *host) store(ctx context.Context, res *pcp.Result) error {
+	h.trace.hostResult(ctx, res)
 	h.result = wire.Result{Result: *res}
 	defer func() { h.result = wire.Result{} }()
 	return h.ask(ctx, &h.result, nil)
@@ -110,7 +124,11 @@ func (h *host) fetchString(ctx context.Context, p profile, name string) (string,
 		return "", nameError(name, err)
 	}
 	var res pcp.Result
-	if _, err := h.fetch(ctx, p, ids, &res, false); err != nil {
+	changes, err := h.fetch(ctx, p, ids, &res, false)
+	if h.trace.on(debug.Fetch) {
+		h.trace.fetched(ctx, h.trace.lookup, changes, &res, err)
+	}
+	if err != nil {
 		return "", err
 	}
 	vs := &res.Sets[0]

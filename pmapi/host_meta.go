@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -86,6 +87,9 @@ func (h *host) descsOneByOne(ctx context.Context, ids []pcp.PMID, descs []pcp.De
 }
 
 func (h *host) text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
+	if a, ok := h.known[aheadKey{wire.TypeText, ident, uint32(kind &^ pcp.TextDirect)}]; ok {
+		return a.text, a.err
+	}
 	var ans wire.Text
 	err := h.ask(ctx, &wire.TextReq{Ident: ident, Kind: kind}, &ans)
 	return ans.Text, err
@@ -94,6 +98,9 @@ func (h *host) text(ctx context.Context, ident uint32, kind pcp.TextKind) (strin
 func (h *host) labels(ctx context.Context, p profile, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error) {
 	if h.features&wire.FeatureLabels == 0 {
 		return nil, pcp.ErrNoLabels
+	}
+	if a, ok := h.known[aheadKey{wire.TypeLabel, ident, uint32(kind)}]; ok {
+		return a.sets, a.err
 	}
 	h.out = h.out[:0]
 	gen := h.sent
@@ -112,11 +119,17 @@ func (h *host) labels(ctx context.Context, p profile, kind pcp.LabelFlags, ident
 	h.sent = gen
 	var ans wire.Labels
 	err := h.end(ctx, h.exchange(&ans))
+	if err == nil {
+		h.trace.labels(ans.Kind, ans.Ident, ans.Sets)
+	}
 	return ans.Sets, err
 }
 
 func (h *host) instances(ctx context.Context, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error) {
 	var ans wire.Instance
 	err := h.ask(ctx, &wire.InstanceReq{InDom: indom, Inst: inst, Name: name}, &ans)
+	if err == nil && h.trace.on(debug.InDom) {
+		h.trace.instances(ans.InDom, ans.Instances, name != "" || inst == pcp.InNull, name == "")
+	}
 	return ans.Instances, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -55,10 +56,12 @@ func (h *host) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) 
 // lookupSome does one request.
 func (h *host) lookupSome(ctx context.Context, names []string, ids []pcp.PMID) error {
 	var ans wire.PMNSIDs
+	h.trace.asksNames(names)
 	err := h.ask(ctx, &wire.PMNSNames{Names: names}, &ans)
 	if err == nil && len(ans.PMIDs) != len(names) {
 		err = fmt.Errorf("%d PMIDs for %d names: %w", len(ans.PMIDs), len(names), pcp.ErrIPC)
 	}
+	h.trace.gotIDs(ans.PMIDs, err)
 	if err == nil {
 		copy(ids, ans.PMIDs)
 		if ans.Status < 0 {
@@ -72,14 +75,24 @@ func (h *host) lookupSome(ctx context.Context, names []string, ids []pcp.PMID) e
 }
 
 func (h *host) names(ctx context.Context, id pcp.PMID) ([]string, error) {
+	if a, ok := h.known[aheadKey{wire.TypePMNSNames, uint32(id), 0}]; ok {
+		return a.names, a.err
+	}
 	var ans wire.PMNSNames
+	if h.trace.on(debug.PMNS) {
+		h.trace.idList("__pmSendIDList", []pcp.PMID{id})
+	}
 	err := h.ask(ctx, &wire.PMNSIDs{PMIDs: []pcp.PMID{id}}, &ans)
+	h.trace.gotNames(&ans, err)
 	return ans.Names, err
 }
 
 func (h *host) children(ctx context.Context, name string) ([]pmns.Child, error) {
 	var ans wire.PMNSNames
-	if err := h.ask(ctx, &wire.PMNSChild{Name: name, WithStatus: true}, &ans); err != nil {
+	h.trace.nameRequest(wire.TypePMNSChild, name, 1)
+	err := h.ask(ctx, &wire.PMNSChild{Name: name, WithStatus: true}, &ans)
+	h.trace.gotNames(&ans, err)
+	if err != nil {
 		return nil, err
 	}
 	if len(ans.Status) != len(ans.Names) {
@@ -94,6 +107,8 @@ func (h *host) children(ctx context.Context, name string) ([]pmns.Child, error) 
 
 func (h *host) leaves(ctx context.Context, name string) ([]string, error) {
 	var ans wire.PMNSNames
+	h.trace.nameRequest(wire.TypePMNSTraverse, name, 0)
 	err := h.ask(ctx, &wire.PMNSTraverse{Name: name}, &ans)
+	h.trace.gotNames(&ans, err)
 	return ans.Names, err
 }

@@ -67,15 +67,20 @@ func (h *host) secure(flags wire.Features, unix bool) error {
 	if unix && flags&wire.FeatureCredsReqd != 0 {
 		return nil
 	}
+	h.trace.tls("__pmInitSecureClients: entered")
 	cfg, err := h.tlsConfig()
 	if te, ok := errors.AsType[*tlsconf.Error](err); ok {
 		err = &TLSError{te.Text, te.Err}
 	}
 	if err != nil {
+		h.trace.tlsEnds(nil, err)
 		return &DialError{Spec: h.given, Code: pcp.ErrNotConn, Err: err}
 	}
 	stream := tls.Client(&readAhead{Conn: h.conn, first: h.r.Take()}, cfg)
-	if err := stream.Handshake(); err != nil {
+	h.trace.tlsBegins(h.conn)
+	err = stream.Handshake()
+	h.trace.tlsEnds(stream, err)
+	if err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return newConnError(fmt.Errorf("TLS: %w", err))
 		}

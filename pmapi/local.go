@@ -258,6 +258,10 @@ func (l *local) timeZone(context.Context, profile) (string, error) {
 	return timezone.Local(timezone.MaxLen), nil
 }
 
+func (l *local) ahead(context.Context, []pcp.Desc, bool) error { return nil }
+
+func (l *local) rest() {}
+
 func (l *local) pduCounts() (sent, received PDUCounts) { return sent, received }
 
 // A localPart is what one agent has to do with a fetch.

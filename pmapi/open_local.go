@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 )
@@ -22,6 +23,7 @@ type LocalOptions struct {
 	Container string       // the container that agents are to report on, "" for the host
 	LabelsDir string       // where the site's labels are (PCP_SYSCONF_DIR), "" for none
 	Log       *slog.Logger // what agents panic with; nil discards
+	Debug     *debug.Log   // prints what its options ask for about the context; nil prints nothing
 
 	// Names loads the name space. It is called at the first lookup, and again at
 	// the next one if it returned an error, which that lookup then returns. Nil
@@ -80,5 +82,9 @@ func OpenLocalOptions(o LocalOptions, agents ...LocalAgent) (*Context, error) {
 			return nil, fmt.Errorf("names of agent %s: %w", la.Name, err)
 		}
 	}
-	return newContext(set.newClient()), nil
+	t := newTrace(o.Debug)
+	t.newContext(SourceLocal, "")
+	client := set.newClient()
+	t.opened(SourceLocal, "", client, nil)
+	return newContext(client, t), nil
 }

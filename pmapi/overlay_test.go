@@ -66,7 +66,7 @@ func TestFillRest(t *testing.T) {
 
 // TestProfileIsLent holds that a request keeps the profile that it started with.
 func TestProfileIsLent(t *testing.T) {
-	c := newContext(&host{})
+	c := newContext(&host{}, nil)
 	first := c.lendProfile()
 	if err := c.DelProfile(pcp.InDomNull); err != nil {
 		t.Fatal(err)

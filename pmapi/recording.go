@@ -283,6 +283,10 @@ func (r *recording) timeZone(ctx context.Context, _ profile) (string, error) {
 	return r.set.Label().TimeZone, nil
 }
 
+func (r *recording) ahead(context.Context, []pcp.Desc, bool) error { return nil }
+
+func (r *recording) rest() {}
+
 func (r *recording) pduCounts() (sent, received PDUCounts) { return sent, received }
 
 func (r *recording) close() error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"syscall"
@@ -53,6 +54,12 @@ type SampleOptions struct {
 	// CounterWrap takes a counter that fell for one that wrapped, as
 	// PCP_COUNTER_WRAP does; it is not looked at here.
 	CounterWrap bool
+	// Turn, if it is not nil, is what says when samples are taken, in place of time that
+	// passes: it waits until the next one is wanted, and returns the time of the values, which only
+	// archives heed. They are interpolated then, at steps of Interval, which must not be zero. io.EOF
+	// ends the loop, as does any other error, which is then the last one. A sample behind the
+	// end of an archive is the error pcp.ErrEOL, and the loop goes on.
+	Turn func(ctx context.Context) (pcp.Timestamp, error)
 }
 
 // Samples yields samples of metrics, of archives and of live sources, until the
@@ -118,7 +125,10 @@ func (c *Context) Samples(ctx context.Context, o SampleOptions, metrics ...strin
 func (s *sampler) watch(ctx context.Context, yield func(Sample, error) bool) {
 	var p pace
 	for p.begin(s.o); p.more(); p.advance() {
-		err := p.wait(ctx)
+		err := s.wait(ctx, &p)
+		if err == errTurns {
+			return
+		}
 		if err == nil {
 			err = s.take(ctx)
 		}
@@ -130,6 +140,40 @@ func (s *sampler) watch(ctx context.Context, yield func(Sample, error) bool) {
 			return
 		}
 	}
+}
+
+// errTurns is the end of the turns.
+var errTurns = errors.New("no more turns")
+
+// wait waits until the next sample of a live source is wanted.
+func (s *sampler) wait(ctx context.Context, p *pace) error {
+	if s.o.Turn == nil {
+		return p.wait(ctx)
+	}
+	_, err := s.o.Turn(ctx)
+	switch {
+	case err == io.EOF:
+		return errTurns
+	case err != nil:
+		s.hopeless = true
+	}
+	return err
+}
+
+// awaitTurn waits until the next sample of archives is wanted, and goes to its time. It
+// returns pcp.ErrEOL at the end of the turns.
+func (s *sampler) awaitTurn(ctx context.Context, a *ArchiveContext, at *pcp.Timestamp) error {
+	before := *at
+	var err error
+	if *at, err = s.o.Turn(ctx); err == io.EOF {
+		return pcp.ErrEOL
+	} else if err != nil {
+		return err
+	}
+	if at.Compare(before) <= 0 {
+		s.forget() // of what comes later there are no rates
+	}
+	return a.SetMode(ctx, ModeInterp, at, s.o.Interval)
 }
 
 // replay takes samples of archives.
@@ -172,7 +216,13 @@ func (s *sampler) replay(ctx context.Context, yield func(Sample, error) bool) {
 		end(err)
 		return
 	}
-	for ; o.Finish.IsZero() || at.Compare(o.Finish) <= 0; at = at.Add(o.Interval) {
+	for ; o.Turn != nil || o.Finish.IsZero() || at.Compare(o.Finish) <= 0; at = at.Add(o.Interval) {
+		if o.Turn != nil {
+			if err := s.awaitTurn(ctx, a, &at); err != nil {
+				end(err)
+				return
+			}
+		}
 		if mode == ModeInterp {
 			_, err = s.c.FetchInto(ctx, s.ids, &s.res)
 		} else {
@@ -183,6 +233,12 @@ func (s *sampler) replay(ctx context.Context, yield func(Sample, error) bool) {
 		case ctx.Err() != nil:
 			end(context.Cause(ctx))
 			return
+		case o.Turn != nil && errors.Is(err, pcp.ErrEOL):
+			if !yield(Sample{Time: at}, err) {
+				return
+			}
+			s.forget()
+			continue
 		case err != nil:
 			end(err)
 			return
@@ -213,7 +269,7 @@ func newSampler(c *Context, o SampleOptions, metrics []string) (*sampler, error)
 	switch {
 	case len(metrics) == 0:
 		return nil, fmt.Errorf("samples of no metric: %w", pcp.ErrTooSmall)
-	case o.Interval < 0:
+	case o.Interval < 0 || o.Turn != nil && o.Interval == 0:
 		return nil, fmt.Errorf("interval %v: %w", o.Interval, -pcp.Error(syscall.EINVAL))
 	}
 	s := &sampler{from: c, o: o, indoms: make(map[pcp.InDom]*instanceNames)}

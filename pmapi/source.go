@@ -44,7 +44,9 @@ type source interface {
 	reconnect(ctx context.Context) error
 	// dup returns a source without what is laid over this one.
 	dup(ctx context.Context) (source, error)
-	archive() *recording // nil if it is not on archives
+	archive() *recording                                                // nil if it is not on archives
+	ahead(ctx context.Context, descs []pcp.Desc, labelsOnly bool) error // Context.Ahead
+	rest()                                                              // Context.Rest
 	pduCounts() (sent, received PDUCounts)
 	close() error
 }

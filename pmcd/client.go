@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/peercred"
 	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/pmcd/internal/backend"
 	"github.com/go-pcp/pcp/pmcd/internal/trace"
@@ -77,13 +78,13 @@ func newClient(s *Server, conn net.Conn, id int) *client {
 	if u, ok := conn.(*net.UnixConn); ok {
 		c.unix = true
 		c.name = "unix"
-		if cred, err := peerCred(u); err != nil {
+		if cred, err := peercred.Of(u); err != nil {
 			s.lines.write(slog.LevelWarn, "unknown", "client's credentials are not known", "err", err)
 		} else {
-			c.pub.Attrs[wire.AttrUserID] = strconv.Itoa(cred.uid)
-			c.pub.Attrs[wire.AttrGroupID] = strconv.Itoa(cred.gid)
-			c.pub.Attrs[wire.AttrProcessID] = strconv.Itoa(cred.pid)
-			c.name = "unix, process " + strconv.Itoa(cred.pid)
+			c.pub.Attrs[wire.AttrUserID] = strconv.Itoa(cred.UID)
+			c.pub.Attrs[wire.AttrGroupID] = strconv.Itoa(cred.GID)
+			c.pub.Attrs[wire.AttrProcessID] = strconv.Itoa(cred.PID)
+			c.name = "unix, process " + strconv.Itoa(cred.PID)
 		}
 	} else {
 		c.name = conn.RemoteAddr().String()

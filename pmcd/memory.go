@@ -1,11 +1,15 @@
 package pmcd
 
-import "sync"
+import (
+	"runtime"
+	"runtime/metrics"
+	"sync"
+)
 
 // A memoryLimit keeps the soft limit of the process's memory in step with how
-// many clients there are, and with the long requests and replies that are held
-// for them: under a limit below what is in use, collecting garbage would take
-// all of a processor.
+// many clients there are, with the long requests and replies that are held
+// for them, and with what agents in the process keep: under a limit below what is in use,
+// collecting garbage would take all of a processor.
 type memoryLimit struct {
 	base int64 // for few clients; 0 means unlimited
 	set  func(limit int64) int64
@@ -13,6 +17,8 @@ type memoryLimit struct {
 	mu   sync.Mutex
 	n    int   // of clients
 	held int64 // bytes
+	live int64 // bytes of the heap that the last collection found in use
+	over bool  // watch ends
 	step int64 // how many times memoryStep are added to base
 }
 
@@ -22,12 +28,53 @@ const (
 	// memoryStep is by how much the limit changes. Setting it stops all
 	// goroutines for a moment.
 	memoryStep = 16 << 20
+	// besideHeap is memory that is not of the heap, stacks and what the runtime keeps, and a
+	// step, as only whole ones count.
+	besideHeap = 8<<20 + memoryStep
 )
 
 func (m *memoryLimit) start() {
 	if m.base > 0 {
 		m.set(m.base)
 	}
+}
+
+// watch has the limit follow what is in use, as each collection of garbage finds it, until
+// stop is called.
+func (m *memoryLimit) watch() (stop func()) {
+	if m.base > 0 {
+		m.awaitCollection()
+	}
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.over = true
+	}
+}
+
+// awaitCollection has collected called after the next collection, by what that finds of no
+// more use.
+func (m *memoryLimit) awaitCollection() {
+	runtime.AddCleanup(new([64]byte), func(m *memoryLimit) {
+		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(sample)
+		if sample[0].Value.Kind() == metrics.KindUint64 && m.collected(int64(sample[0].Value.Uint64())) {
+			m.awaitCollection()
+		}
+	}, m)
+}
+
+// collected is told how much of the heap is in use. It reports whether it wants to be told
+// again.
+func (m *memoryLimit) collected(live int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.over {
+		return false
+	}
+	m.live = live
+	m.adjust()
+	return true
 }
 
 // clients is told how many clients there are.
@@ -55,7 +102,7 @@ func (m *memoryLimit) hold(n int) {
 // adjust sets the limit if need be. It goes down later than it came up, so that
 // one client that comes and goes does not change it. Called with m.mu held.
 func (m *memoryLimit) adjust() {
-	more := int64(m.n)*clientMemory + m.held*3/2
+	more := max(int64(m.n)*clientMemory+m.held*3/2, m.live*3/2+besideHeap-m.base)
 	if more < (m.step+1)*memoryStep && more >= m.step*memoryStep-memoryStep/2 {
 		return
 	}

@@ -32,6 +32,21 @@ func TestMemoryLimit(t *testing.T) {
 		t.Errorf("the limit is set to %v MiB, want %v", got, want)
 	}
 
+	// What agents keep counts too, by itself or with the clients, whichever is more.
+	got = nil
+	for _, live := range []int64{6 << 20, 30 << 20, 28 << 20, 100 << 20, 1 << 20} {
+		if !m.collected(live) {
+			t.Error("it does not want to be told again")
+		}
+	}
+	if want := []int64{56, 168, 24}; !slices.Equal(got, want) {
+		t.Errorf("with agents the limit is set to %v MiB, want %v", got, want)
+	}
+	m.watch()()
+	if m.collected(1 << 30) {
+		t.Error("it wants to be told after it has ended")
+	}
+
 	got = nil
 	m.base = 0
 	m.start()

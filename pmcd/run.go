@@ -64,6 +64,7 @@ func New(cfg Config) (*Server, error) {
 // fails. Every goroutine it started has then returned, and every process, but
 // for calls into agents that hang; those are logged. It can be called once.
 func (s *Server) Run(ctx context.Context) error {
+	defer s.memory.watch()()
 	s.reload.Lock()
 	s.startAgents(s.agents())
 	s.seqNum.Store(1)

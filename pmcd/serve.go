@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/peercred"
 	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/pmcd/internal/backend"
 	"github.com/go-pcp/pcp/pmcd/internal/trace"
@@ -201,7 +202,7 @@ func (c *client) end(r *request, err error) {
 		err = nil
 	}
 	switch {
-	case err == nil, errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), isReset(err):
+	case err == nil, errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), peercred.IsReset(err):
 		c.s.trace("client left", c)
 	default:
 		kind := "dropped " + strconv.Itoa(int(pcp.Code(err)))

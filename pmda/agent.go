@@ -81,6 +81,15 @@ type Refresher interface {
 	Refresh(ctx context.Context, ids []pcp.PMID) error
 }
 
+// A Preparer has sources that may be slow, such as other machines. Prepare reads, or waits for, what a fetch of
+// the metrics ids needs, and must end by itself; Fetch then only copies. Unlike all other calls, Prepare is made by several
+// goroutines at once and while other calls run, so that a fetch which waits for a slow source keeps no other
+// from its turn. It comes before Refresh. At the end of a pipe, where requests come one by one, it is not
+// called more than once at a time.
+type Preparer interface {
+	Prepare(ctx context.Context, ids []pcp.PMID)
+}
+
 // A NameSpacer brings the names of its metrics along. A collector without a
 // name-space file uses them; an agent does not need them under a pmcd that has
 // one.
@@ -111,6 +120,12 @@ type Storer interface {
 // TextOneLine and TextHelp is set. If there is no text, the error is pcp.ErrText.
 type Texter interface {
 	Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error)
+}
+
+// An Originator says where its values come from, for those who read about a metric.
+type Originator interface {
+	// Origin returns a file and what it is called there, "" if that is not known.
+	Origin(id pcp.PMID) string
 }
 
 // A Labeler has labels of its own: of the domain, an indom, cluster, item, or

@@ -3,6 +3,7 @@ package pmda
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -51,6 +52,13 @@ type Narrator interface {
 // and returns those that it does not know either (pmSetDebug(3)).
 type Debugger interface {
 	Debug(names []string) (unknown []string)
+}
+
+// A DebugPrinter is told where the lines go that its debug options ask for: as they are,
+// without date and severity. It is told before Debug is called. In a collector it
+// is not: its log is for all agents.
+type DebugPrinter interface {
+	DebugTo(w io.Writer)
 }
 
 // away puts the collector off if err asks for that.

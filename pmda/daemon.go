@@ -2,6 +2,7 @@ package pmda
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,9 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/internal/daemonlog"
-	"github.com/go-pcp/pcp/internal/getopt"
 )
 
 // A Daemon is a program that serves one agent to the collector that started
@@ -46,6 +48,17 @@ type Daemon struct {
 	// error goes to standard error with the usage message.
 	Own []Option
 	Set func(o *Option, arg string) error
+
+	// UserFlag is the letter of the option that names the user to run as, 0
+	// for 'U'. Usage, if not "", is the usage message below its first line.
+	UserFlag rune
+	Usage    string
+	// UserLong is the long name of the option that names the user, "" for "username".
+	UserLong string
+
+	// NotReady has clients put off until New returns, however long that takes, and tells the
+	// collector then. It is for agents whose lines of pmcd.conf have the word notready.
+	NotReady bool
 
 	// Synopsis is the usage line behind the name, "" for that of an agent
 	// that takes options alone.
@@ -108,7 +121,7 @@ func (d *Daemon) Options() []Option {
 		{Short: 'd', Long: "domain", Arg: "NUM", Help: "use domain (numeric) for metrics domain of PMDA"},
 		{Short: 'h', Long: "helpfile", Arg: "FILE", Help: "path to PMDA metrics help text file"},
 		{Short: 'l', Long: "log", Arg: "FILE", Help: "write log to FILE rather than using default log name"},
-		{Short: 'U', Long: "username", Arg: "USER", Help: "run the PMDA using the named user account"},
+		{Short: cmp.Or(d.UserFlag, 'U'), Long: cmp.Or(d.UserLong, "username"), Arg: "USER", Help: "run the PMDA using the named user account"},
 		{Short: '?', Long: "help", Help: "show this usage message and exit"},
 	}
 	if d.NoHelpFile {
@@ -170,6 +183,9 @@ func (d *Daemon) parse(args []string) (settings, error) {
 		} else if o := (Option{given.Short, given.Long, given.Arg, given.Help}); d.own(o) {
 			err = d.Set(&o, arg)
 		} else {
+			if d.UserFlag != 0 && o.Short == d.UserFlag {
+				o.Short = 'U'
+			}
 			err = s.set(o, arg)
 		}
 		if err != nil {
@@ -201,7 +217,7 @@ func (env *Environment) debug() []string {
 		return nil
 	}
 	spec := env.Getenv("PCP_DEBUG")
-	names, ok := getopt.ParseDebug(spec)
+	names, ok := debug.Parse(spec)
 	if !ok {
 		fmt.Fprintf(env.Stderr, "Error: $PCP_DEBUG=%s is not valid, ignored\n", spec)
 	}
@@ -212,7 +228,7 @@ func (env *Environment) debug() []string {
 func (s *settings) set(o Option, arg string) (err error) {
 	switch o.Short {
 	case 'D':
-		names, ok := getopt.ParseDebug(arg)
+		names, ok := debug.Parse(arg)
 		if !ok {
 			return fmt.Errorf("unrecognized debug options specification (%s)", arg)
 		}
@@ -248,7 +264,11 @@ func (d *Daemon) usage(w io.Writer, err error) {
 			fmt.Fprintf(&b, "%s: %s\n", d.Name, line)
 		}
 	}
-	b.WriteString(getopt.Usage(d.Name, d.Synopsis, parsed(d.Options())))
+	if d.Usage != "" {
+		b.WriteString(getopt.Line(d.Name, d.Synopsis) + d.Usage)
+	} else {
+		b.WriteString(getopt.Usage(d.Name, d.Synopsis, parsed(d.Options())))
+	}
 	w.Write(b.Bytes())
 }
 
@@ -282,14 +302,14 @@ func (d *Daemon) Run(ctx context.Context, env Environment) int {
 	defer closeLog()
 	log := slog.New(daemonlog.NewHandler(out, d.Name, s.level))
 
-	if err := d.run(ctx, env, s, log); err != nil {
+	if err := d.run(ctx, env, s, out, log); err != nil {
 		log.Error("agent ends", "err", err)
 		return 1
 	}
 	return 0
 }
 
-func (d *Daemon) run(ctx context.Context, env Environment, s settings, log *slog.Logger) (err error) {
+func (d *Daemon) run(ctx context.Context, env Environment, s settings, out io.Writer, log *slog.Logger) (err error) {
 	rw, err := s.endpoint.open(ctx, env, log)
 	if err != nil {
 		return err
@@ -302,21 +322,27 @@ func (d *Daemon) run(ctx context.Context, env Environment, s settings, log *slog
 			return err
 		}
 	}
-	made := d.make(s, log)
+	made := d.make(s, out, log)
 	var m madeAgent
+	grace := startGrace
+	if d.NotReady {
+		grace = 0
+	}
 	opts := ServeOptions{Log: log}
 	if env.Getenv != nil {
 		opts.Config = config.New(env.Getenv)
 	}
-	select {
-	case m = <-made:
-		if m.err != nil {
-			return m.err
+	if grace > 0 {
+		select {
+		case m = <-made:
+			if m.err != nil {
+				return m.err
+			}
+			defer closeAgent(m.agent, &err)
+			opts.Help = m.help
+			return Serve(ctx, rw, m.agent, opts)
+		case <-time.After(grace):
 		}
-		defer closeAgent(m.agent, &err)
-		opts.Help = m.help
-		return Serve(ctx, rw, m.agent, opts)
-	case <-time.After(startGrace):
 	}
 
 	// Making the agent takes longer than a collector waits, so clients are
@@ -325,6 +351,7 @@ func (d *Daemon) run(ctx context.Context, env Environment, s settings, log *slog
 	log.Info("agent is not ready yet")
 	opts.Attributes = true // it might want them
 	session, served := newSession(rw, opts), make(chan error, 1)
+	session.putOff = d.NotReady
 	go func() { served <- session.serveAll(ctx, rw) }()
 	select {
 	case err := <-served:
@@ -335,6 +362,11 @@ func (d *Daemon) run(ctx context.Context, env Environment, s settings, log *slog
 		return m.err
 	}
 	defer closeAgent(m.agent, &err)
+	select {
+	case <-session.shaken:
+	case err := <-served:
+		return err
+	}
 	log.Info("agent is ready")
 	if err := session.ready(ctx, m.agent, m.help); err != nil {
 		return err
@@ -353,7 +385,7 @@ type madeAgent struct {
 }
 
 // make calls New, and tells the agent its options of -D.
-func (d *Daemon) make(s settings, log *slog.Logger) <-chan madeAgent {
+func (d *Daemon) make(s settings, out io.Writer, log *slog.Logger) <-chan madeAgent {
 	c := make(chan madeAgent, 1)
 	go func() {
 		var m madeAgent
@@ -365,6 +397,9 @@ func (d *Daemon) make(s settings, log *slog.Logger) <-chan madeAgent {
 			m.err = errors.New("the function New made no agent")
 		}
 		if m.err == nil {
+			if p, ok := m.agent.(DebugPrinter); ok {
+				p.DebugTo(out)
+			}
 			if len(s.debug) > 0 {
 				setDebug(m.agent, s.debug, log)
 			}

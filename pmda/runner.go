@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +25,7 @@ import (
 // clients nothing.
 //
 // The host looks after queues, time limits, and whether an agent knows a client.
-// A host makes one call at a time; only Doing and Rename may be called meanwhile.
+// A host makes one call at a time; only Doing, Rename and Prepare may be called meanwhile.
 type Runner struct {
 	agent     Agent
 	name      atomic.Pointer[string]
@@ -32,6 +33,7 @@ type Runner struct {
 	help      Texter // asked before texter
 	spacer    NameSpacer
 	refresher Refresher
+	preparer  Preparer
 	texter    Texter
 	labeler   Labeler
 	storer    Storer
@@ -44,7 +46,8 @@ type Runner struct {
 	narrator  Narrator
 	finisher  Finisher
 
-	panics   int // so far
+	mu       sync.Mutex // guards what follows
+	panics   int        // so far
 	failures failures
 }
 
@@ -68,6 +71,7 @@ func NewRunner(a Agent, o RunnerOptions) *Runner {
 		r.namer = TreeNamer{cmp.Or(r.NameSpace(), pmns.New())}
 	}
 	r.refresher, _ = a.(Refresher)
+	r.preparer, _ = a.(Preparer)
 	r.texter, _ = a.(Texter)
 	r.labeler, _ = a.(Labeler)
 	r.storer, _ = a.(Storer)
@@ -151,12 +155,13 @@ func (r *Runner) EndContext(client *Client) {
 	r.ender.EndContext(client)
 }
 
-// Fetch answers one request for values: [Runner.Check], [Runner.Refresh] and
-// [Runner.Values].
+// Fetch answers one request for values: [Runner.Check], [Runner.Prepare],
+// [Runner.Refresh] and [Runner.Values].
 func (r *Runner) Fetch(ctx context.Context, req *FetchRequest) (wire.State, error) {
 	if err := r.Check(ctx, req.Client); err != nil {
 		return 0, err
 	}
+	r.Prepare(ctx, req.PMIDs)
 	if err := r.Refresh(ctx, req.PMIDs); err != nil {
 		return 0, err
 	}
@@ -172,6 +177,21 @@ func (r *Runner) Check(ctx context.Context, client *Client) (err error) {
 	}
 	defer r.finish(wire.TypeFetch, &err)
 	return r.checker.Check(WithClient(ctx, client))
+}
+
+// Prepares reports whether the agent is a [Preparer].
+func (r *Runner) Prepares() bool { return r.preparer != nil }
+
+// Prepare has the agent read slow sources for metrics ([Preparer]). It may be called
+// while other calls run. A host that has several clients calls it before a fetch has
+// its turn.
+func (r *Runner) Prepare(ctx context.Context, ids []pcp.PMID) {
+	if r.preparer == nil {
+		return
+	}
+	var err error
+	defer r.finish(wire.TypeFetch, &err)
+	r.preparer.Prepare(ctx, ids)
 }
 
 // Refresh makes the agent read its source for metrics ([Refresher]).
@@ -390,6 +410,8 @@ func (r *Runner) report(request wire.Type, err error) {
 	if known && !panicked && !broke {
 		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	msg, what := "request failed", err.Error()
 	var attrs []any
 	if name := *r.name.Load(); name != "" {

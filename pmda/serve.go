@@ -55,6 +55,7 @@ func newSession(rw io.ReadWriter, opts ServeOptions) *session {
 		r:          wire.NewReader(rw), w: rw,
 		clients:    make(map[int32]*Client),
 		profileAll: true,
+		shaken:     make(chan struct{}),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -110,8 +111,9 @@ type session struct {
 	// mu is held while a request is served, as an agent that is late comes
 	// from another goroutine.
 	mu     sync.Mutex
-	agent  *Runner // of the agent; nil until there is one
-	putOff bool    // a request was answered with pcp.ErrPMDANotReady
+	agent  *Runner       // of the agent; nil until there is one
+	putOff bool          // a request was answered with pcp.ErrPMDANotReady, or the collector expects to be told
+	shaken chan struct{} // closed after the handshake
 
 	attributes bool // ask the collector for attributes
 	log        *slog.Logger
@@ -141,6 +143,7 @@ func (s *session) run(ctx context.Context) error {
 	if err := s.handshake(); err != nil {
 		return err
 	}
+	close(s.shaken)
 	for {
 		h, body, err := s.next()
 		if err == io.EOF {

@@ -13,7 +13,9 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/pmns/cpp"
+	"github.com/go-pcp/pcp/pmns/stdpmid"
 )
 
 // A Loader reads name spaces. Its zero value loads as pmLoadASCIINameSpace(3)
@@ -26,13 +28,17 @@ type Loader struct {
 	// Lines are then numbered from 1, where the C library numbers from 2.
 	Raw bool
 	// IncludeDirs are searched for included files after the directory of the
-	// file. Nil means $PCP_VAR_DIR/pmns.
+	// file. Nil means $PCP_VAR_DIR/pmns. A stdpmid that is nowhere is that of package
+	// stdpmid.
 	IncludeDirs []string
 	// Config has PCP_VAR_DIR and its like; nil means config.Process.
 	Config *config.Config
 	// Stderr takes what commands of #shell lines print there, and warnings
 	// about them; nil discards that.
 	Stderr io.Writer
+	// Debug prints, with the option pmns, which file is read and which names it has;
+	// nil prints nothing.
+	Debug *debug.Log
 }
 
 // Load reads the file at path, as pmLoadASCIINameSpace(3) does. With dupOK
@@ -65,11 +71,15 @@ func DefaultPath(cfg *config.Config) string {
 // error is a *ParseError.
 func (l *Loader) Load(path string) (*Tree, error) {
 	cfg := cmp.Or(l.Config, config.Process())
-	raw := l.Raw
+	given, raw := path, l.Raw
 	if path == "" {
 		path, raw = DefaultPath(cfg), true
 	}
 	p := newParser(path)
+	if l.Debug.On(debug.PMNS) {
+		p.debug = l.Debug
+		p.announce(given, l.DupOK, !raw)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		var perr *fs.PathError
@@ -94,6 +104,7 @@ func (l *Loader) Load(path string) (*Tree, error) {
 	}
 	r, err := cpp.Open(path, cpp.Config{
 		IncludeDirs: dirs,
+		Builtin:     stdpmid.Include,
 		Shell:       cpp.Shell(stderr),
 		Warn:        func(msg string) { fmt.Fprintln(stderr, msg) },
 	})
@@ -103,6 +114,23 @@ func (l *Loader) Load(path string) (*Tree, error) {
 	defer r.Close()
 	p.src = r
 	return p.tree(l.DupOK)
+}
+
+// announce prints which file is about to be read. A name that was not given, as that
+// of the installed name space, is null to the C library.
+func (p *parser) announce(given string, dupOK, preprocess bool) {
+	if given == "" || !preprocess {
+		given = "(null)"
+	}
+	p.debug.Printf("load(name=%s, dupok=%d, use_cpp=%d) lic case=0 fname=%s\n", given, digit(dupOK), digit(preprocess), p.file)
+	p.debug.Printf("loadascii(dupok=%d, use_cpp=%d) fname=%s\n", digit(dupOK), digit(preprocess), p.file)
+}
+
+func digit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // A ParseError is why a name space was not loaded.

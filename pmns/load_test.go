@@ -303,3 +303,29 @@ func TestLimits(t *testing.T) {
 	f("root {\n x 1:2:99999999999999999999\n}\n", "Illegal item field")
 	f("root {\n x 99999999999999999999:*:*\n}\n", "Illegal domain field in dynamic PMID")
 }
+
+// TestStdPMID loads a file of names that includes stdpmid where no name space is installed.
+func TestStdPMID(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "root")
+	if err := os.WriteFile(path, []byte("#include <stdpmid>\nroot {\n\tmem\tLINUX:1:2\n}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	l := Loader{IncludeDirs: []string{filepath.Join(dir, "none")}}
+	tree, err := l.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, err := tree.Lookup("mem"); err != nil || id != pcp.NewPMID(60, 1, 2) {
+		t.Errorf("mem is %v, %v, want 60.1.2", id, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "stdpmid"), []byte("#define LINUX 61\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if tree, err = l.Load(path); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := tree.Lookup("mem"); err != nil || id != pcp.NewPMID(61, 1, 2) {
+		t.Errorf("with a file stdpmid mem is %v, %v, want 61.1.2", id, err)
+	}
+}

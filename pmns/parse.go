@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmns/cpp"
 )
@@ -34,6 +35,8 @@ type parser struct {
 	id    pcp.PMID
 
 	err *ParseError
+
+	debug *debug.Log // nil, or to print what is read to
 }
 
 type kind int
@@ -339,6 +342,7 @@ func (p *parser) tree(dupOK bool) (*Tree, error) {
 	if err := j.join(subtrees); err != nil {
 		return nil, err
 	}
+	p.debug.Printf("Loaded ASCII PMNS\n")
 	return j.tree, nil
 }
 
@@ -386,6 +390,9 @@ func (p *parser) subtrees() ([]*subtree, error) {
 			state = outside
 		case state == node && k == tokPMID:
 			cur.nodes[len(cur.nodes)-1].id = p.id
+			if p.debug != nil {
+				p.debug.Printf("pmLoadNameSpace: %s -> %v\n", cur.nodes[len(cur.nodes)-1].name, p.id)
+			}
 			state = inside
 		case state == node:
 			return nil, p.fail(nil, "Expected NAME, PMID or }")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 )
 
 // A Client is a connection of a follower to its controller. One goroutine may
@@ -20,6 +21,7 @@ import (
 type Client struct {
 	conn   net.Conn
 	source Source
+	log    *debug.Log
 
 	mu  sync.Mutex
 	out []byte
@@ -29,17 +31,28 @@ type Client struct {
 // end before.
 const dialTimeout = 10 * time.Second
 
+// A Dialer connects followers. The zero Dialer is right for most.
+type Dialer struct {
+	// Debug prints the messages with debug.TimeControl; nil prints nothing.
+	Debug *debug.Log
+}
+
+// Dial connects to the controller at a port as a zero [Dialer] does.
+func Dial(ctx context.Context, port int, what Message) (*Client, error) {
+	return Dialer{}.Dial(ctx, port, what)
+}
+
 // Dial connects to the controller at a port of this machine (pmTimeConnect(3)). It
 // says what the follower shows: of what the Source, Delta, Position and Zone, and of archives
 // Start and End. If ctx is done before the controller has answered, Dial returns its cause.
-func Dial(ctx context.Context, port int, what Message) (*Client, error) {
+func (d Dialer) Dial(ctx context.Context, port int, what Message) (*Client, error) {
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	d := net.Dialer{Timeout: dialTimeout}
-	conn, err := d.DialContext(ctx, "tcp", address)
+	network := net.Dialer{Timeout: dialTimeout}
+	conn, err := network.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{conn: conn, source: what.Source}
+	c := &Client{conn: conn, source: what.Source, log: d.Debug}
 	what.Command = Set
 	if err := c.greet(ctx, what); err != nil {
 		conn.Close()
@@ -76,6 +89,9 @@ func (c *Client) Receive(ctx context.Context) (Message, error) {
 	if !stop() && err != nil {
 		err = context.Cause(ctx)
 	}
+	if err == nil {
+		m.trace(c.log, "pmTimeRecv", c.conn)
+	}
 	return m, err
 }
 
@@ -102,12 +118,13 @@ func (c *Client) Extend(start, end pcp.Timestamp) error {
 func (c *Client) send(m Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	m.trace(c.log, "pmTimeSend", c.conn)
 	c.out = m.Append(c.out[:0])
 	_, err := c.conn.Write(c.out)
 	return err
 }
 
-// Close leaves the controller.
+// Close leaves the controller (pmTimeDisconnect(3)).
 func (c *Client) Close() error { return c.conn.Close() }
 
 // Launch starts a controller, which ends with its last follower, and returns its

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 )
 
 // Limits of a Server.
@@ -41,6 +42,9 @@ type Config struct {
 	Changed func()
 	// Log gets what followers do wrong; nil discards it.
 	Log *slog.Logger
+	// Debug prints the messages of all followers with debug.TimeControl; nil prints
+	// nothing.
+	Debug *debug.Log
 }
 
 // A Server is a controller (pmtime(1)). Followers of archives and followers of
@@ -171,6 +175,7 @@ func (f *follower) read() {
 			}
 			return
 		}
+		m.trace(f.s.cfg.Debug, "pmTimeRecv", f.conn)
 		if err := f.take(m); err != nil {
 			f.s.cfg.Log.Warn("a follower is dropped", "err", err)
 			return
@@ -251,6 +256,7 @@ func (f *follower) settled() {
 // send sends a message. A follower that does not read is disconnected, which ends its
 // read.
 func (f *follower) send(m Message) {
+	m.trace(f.s.cfg.Debug, "pmTimeSend", f.conn)
 	f.out = m.Append(f.out[:0])
 	err := f.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if err == nil {

@@ -4,6 +4,7 @@ go 1.26.0
 
 tool (
 	golang.org/x/perf/cmd/benchstat
+	golang.org/x/tools/cmd/goyacc
 	honnef.co/go/tools/cmd/staticcheck
 	mvdan.cc/gofumpt
 )

@@ -150,6 +150,7 @@ func TestCaptures(t *testing.T) {
 		"> DESC_REQ", "< DESC", "> DESC_IDS", "< DESCS", "> INSTANCE_REQ", "< INSTANCE",
 		"> TEXT_REQ", "< TEXT", "> LABEL_REQ", "< LABEL",
 		"> PMNS_NAMES", "< PMNS_IDS", "> PMNS_IDS", "< PMNS_NAMES", "> PMNS_CHILD", "> PMNS_TRAVERSE",
+		"> LOG_REQUEST", "> LOG_CONTROL", "< LOG_STATUS", "< LOG_STATUS_V2",
 	} {
 		if !seen[head] {
 			t.Errorf("no capture of %s", head)
@@ -260,6 +261,17 @@ func describe(p wire.PDU) string {
 				add("    %q %q flags %#x", s.JSON[l.Name:][:l.NameLen], s.JSON[l.Value:][:l.ValueLen], uint8(l.Flags))
 			}
 		}
+	case *wire.LogRequest:
+		add("LogRequest %d", p.Request)
+	case *wire.LogControl:
+		add("LogControl %d state %d interval %d", p.Control, p.State, p.Delta)
+		for _, m := range p.Metrics {
+			add("  %v error %d instances %v", m.PMID, int32(m.Err), m.Insts)
+		}
+	case *wire.LogStatus:
+		add("LogStatus v2 %t start %v last %v now %v", p.V2, p.Start, p.Last, p.Now)
+		add("  state %d volume %d size %d", p.State, p.Volume, p.Size)
+		add("  %q %q %q %q %q %q", p.Host, p.FQDN, p.TimeZone, p.ZoneInfo, p.LoggerTimeZone, p.LoggerZoneInfo)
 	default:
 		add("%#v", p)
 	}

@@ -82,6 +82,13 @@ func (r *Reader) Take() []byte {
 	return b
 }
 
+// Rest gives back the memory for PDUs to come, unless a part of one is there.
+func (r *Reader) Rest() {
+	if r.Buffered() == 0 {
+		r.buf, r.off, r.oversize = nil, 0, 0
+	}
+}
+
 // Detach makes the body that Next returned last the caller's to keep.
 func (r *Reader) Detach() {
 	rest := r.buf[r.off:]

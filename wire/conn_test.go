@@ -200,3 +200,27 @@ func TestReaderTake(t *testing.T) {
 		t.Errorf("Take() again = %q", got)
 	}
 }
+
+// TestReaderRest gives back memory between PDUs, and none inside of one.
+func TestReaderRest(t *testing.T) {
+	pdu := wire.Append(nil, 0, &wire.Error{Code: -5})
+	near, far := net.Pipe()
+	defer near.Close()
+	r := wire.NewReader(near)
+	go func() {
+		defer far.Close()
+		far.Write(pdu)
+		far.Write(append(append([]byte(nil), pdu...), pdu[:5]...))
+		far.Write(pdu[5:])
+	}()
+	for i := range 3 {
+		h, _, err := r.Next()
+		if err != nil || h.Type != wire.TypeError {
+			t.Fatalf("PDU %d: %v, %v", i, h, err)
+		}
+		r.Rest()
+	}
+	if _, _, err := r.Next(); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+}

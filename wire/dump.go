@@ -201,7 +201,45 @@ func (d *dumper) body(t Type) {
 		d.line(4, "unused")
 		d.list(d.word("%d sets"), d.labelSet)
 		d.more(len(d.b)-d.off, "json")
+	case TypeLogRequest:
+		d.word("request %d")
+	case TypeLogControl:
+		d.word("control %d")
+		d.word("state %d")
+		d.word("interval %d ms")
+		d.list(d.word("%d metrics"), func() {
+			d.pmid()
+			d.list(d.word("%d instances"), func() { d.line(8, "  instance %d", int32(d.peek())) })
+		})
+	case TypeLogStatusV2:
+		d.line(4, "unused")
+		for _, what := range []string{"start", "last", "now"} {
+			d.word(what + " %d s")
+			d.word("%d µs")
+		}
+		d.logStatus()
+		d.more(logHostV2, "host")
+		d.more(logHostV2, "domain name")
+		d.more(logZoneV2, "zone")
+		d.more(logZoneV2, "zone of pmlogger")
+	case TypeLogStatus:
+		for _, what := range []string{"start", "last", "now"} {
+			d.line(8, what+" %d s", int64(d.at(d.off))|int64(d.at(d.off+4))<<32)
+			d.word("%d ns")
+		}
+		d.logStatus()
+		for range 6 {
+			d.word("%d bytes")
+		}
+		d.more(len(d.b)-d.off, "strings")
 	}
+}
+
+// logStatus writes what both forms of a status have in common.
+func (d *dumper) logStatus() {
+	d.word("state %d")
+	d.word("volume %d")
+	d.line(8, "%d bytes", int64(d.at(d.off))<<32|int64(d.at(d.off+4)))
 }
 
 func (d *dumper) profile() {

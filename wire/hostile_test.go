@@ -63,7 +63,7 @@ func TestTruncated(t *testing.T) {
 					t.Errorf("%s: ERROR cut to %d accepted", c.where, n)
 				}
 			case wire.TypeText, wire.TypePMNSNames, wire.TypePMNSChild, wire.TypePMNSTraverse,
-				wire.TypeInstanceReq, wire.TypeInstance:
+				wire.TypeInstanceReq, wire.TypeInstance, wire.TypeLogStatus:
 				if strings.Trim(string(body[n:]), "~") != "" {
 					t.Errorf("%s: %v cut to %d accepted", c.where, typ, n)
 				}
@@ -106,6 +106,9 @@ func TestMutated(t *testing.T) {
 		}
 		// The body of one type under the name of another.
 		for typ := wire.TypeError; typ <= wire.TypeDescs; typ++ {
+			accept(t, c.where, typ, body)
+		}
+		for typ := wire.TypeLogControl; typ <= wire.TypeLogStatus; typ++ {
 			accept(t, c.where, typ, body)
 		}
 	}
@@ -182,6 +185,20 @@ func TestHostile(t *testing.T) {
 	f(wire.TypeResult, "blocks that overlap", words(0, 0, 1, 9, 2, 1, 0, 13, 1, 13, 6<<24|8, 0))
 	f(wire.TypeHighResResult, "offset 12: 1 sets in 0 bytes", words(1, 0, 0, 0, 0))
 	f(wire.TypeHighResResult, "offset 12: -2 sets", words(0xfffffffe, 0, 0, 0, 0))
+	f(0x8004, "type 0x8004: unknown", nil)
+	f(wire.TypeLogRequest, "offset 16: 4 bytes too many", words(1, 2))
+	f(wire.TypeLogControl, "offset 24: 2147483647 elements in 0 bytes", words(11, 2, 1000, huge))
+	f(wire.TypeLogControl, "offset 24: -1 elements", words(11, 2, 1000, 0xffffffff))
+	f(wire.TypeLogControl, "offset 32: 1073741824 elements in 8 bytes", words(11, 2, 1000, 1, 9, 0x40000000, 1, 2))
+	f(wire.TypeLogControl, "offset 44: 0 bytes where a word should be", words(11, 2, 1000, 2, 9, 1, 0, 0))
+	f(wire.TypeLogControl, "offset 36: 4 bytes too many", words(11, 2, 1000, 1, 9, 0xffffffff, 0))
+	f(wire.TypeLogStatusV2, "offset 264: 4 bytes too many", make([]byte, 256))
+	f(wire.TypeLogStatusV2, "offset 56: a string of 64 bytes without its end", bytes.Repeat([]byte("a"), 252))
+	f(wire.TypeLogStatus, "offset 64: a string of 257 bytes where 256 are accepted", append(make([]byte, 52), words(257, 0, 0, 0, 0, 0)...))
+	f(wire.TypeLogStatus, "offset 84: a string of 4294967295 bytes", append(make([]byte, 52), words(0, 0, 0, 0, 0, 0xffffffff)...))
+	f(wire.TypeLogStatus, "offset 88: 3 bytes where a string of 4 should be", append(append(make([]byte, 52), words(4, 0, 0, 0, 0, 0)...), "ab\x00"...))
+	f(wire.TypeLogStatus, "offset 88: a string of 4 bytes without its end", append(append(make([]byte, 52), words(4, 0, 0, 0, 0, 0)...), "abcd"...))
+	f(wire.TypeLogStatus, "offset 88: 4 bytes too many", append(make([]byte, 52), words(0, 0, 0, 0, 0, 0, 0)...))
 }
 
 // TestLenient holds what is accepted although we would not send it.
@@ -274,6 +291,8 @@ func fuzzSeeds(f *testing.F) {
 	f.Add(uint32(wire.TypeLabel), words(1, 1, 0, 2, 0, 0, 12, 40, 0, 0, 12, 40))
 	f.Add(uint32(wire.TypeProfile), words(0, 0, 1, 0, 9, 0, 0x40000000, 0))
 	f.Add(uint32(wire.TypePMNSNames), words(0x7fffffff, 2, 2, 0, 1, 0x61626364))
+	f.Add(uint32(wire.TypeLogControl), words(11, 2, 1000, 2, 9, 0xffffffff, 9, 0x7fffffff))
+	f.Add(uint32(wire.TypeLogStatus), append(make([]byte, 52), words(257, 0, 0, 0, 0, 0xffffffff)...))
 }
 
 func FuzzDecode(f *testing.F) {

@@ -35,6 +35,11 @@ const (
 	TypeHighResResult Type = 0x7015 // PDU_HIGHRES_RESULT
 	TypeDescIDs       Type = 0x7016 // PDU_DESC_IDS
 	TypeDescs         Type = 0x7017 // PDU_DESCS
+
+	TypeLogControl  Type = 0x8000 // PDU_LOG_CONTROL
+	TypeLogStatusV2 Type = 0x8001 // PDU_LOG_STATUS_V2
+	TypeLogRequest  Type = 0x8002 // PDU_LOG_REQUEST
+	TypeLogStatus   Type = 0x8003 // PDU_LOG_STATUS
 )
 
 // Sizes and limits.

@@ -107,32 +107,36 @@ func format(vs *pcp.ValueSet) pcp.ValFmt {
 func (p *Result) DecodeBody(body []byte) error {
 	p.Result.Reset()
 	c := cursor{b: body}
-	n := 0
-	if p.HighRes {
-		at := c.off
-		n = int(c.i32())
-		p.Time.Sec = int64(c.u64())
-		if nsec := c.u64(); nsec < 1e9 {
-			p.Time.Nsec = int32(nsec)
-		}
-		if c.err == nil && !valueset.Fits(int32(n), c.rest()) {
-			c.fail(at, "%d sets in %d bytes", n, c.rest())
-		}
-	} else {
-		p.Time.Sec = int64(c.i32())
-		if usec := c.u32(); usec < 1e6 {
-			p.Time.Nsec = int32(usec) * 1000
-		}
-		n = c.count(8)
-	}
+	t, n := c.resultHead(p.HighRes)
+	p.Time = t
 	if c.err != nil {
 		return c.err
 	}
-
 	if err := valueset.Decode(&p.Result, body, c.off, n, valueset.PDU); err != nil {
 		return malformedSets(err)
 	}
 	return nil
+}
+
+// resultHead reads the head of a result: its time, and how many sets follow.
+func (c *cursor) resultHead(highRes bool) (t pcp.Timestamp, n int) {
+	if !highRes {
+		t.Sec = int64(c.i32())
+		if usec := c.u32(); usec < 1e6 {
+			t.Nsec = int32(usec) * 1000
+		}
+		return t, c.count(8)
+	}
+	at := c.off
+	n = int(c.i32())
+	t.Sec = int64(c.u64())
+	if nsec := c.u64(); nsec < 1e9 {
+		t.Nsec = int32(nsec)
+	}
+	if c.err == nil && !valueset.Fits(int32(n), c.rest()) {
+		c.fail(at, "%d sets in %d bytes", n, c.rest())
+	}
+	return t, n
 }
 
 // malformedSets returns an error of package valueset as one of a PDU.

@@ -51,6 +51,14 @@ func (t Type) String() string {
 		return "DESC_IDS"
 	case TypeDescs:
 		return "DESCS"
+	case TypeLogControl:
+		return "LOG_CONTROL"
+	case TypeLogStatusV2:
+		return "LOG_STATUS_V2"
+	case TypeLogRequest:
+		return "LOG_REQUEST"
+	case TypeLogStatus:
+		return "LOG_STATUS"
 	}
 	return "TYPE-" + strconv.Itoa(int(int32(t))) + "?"
 }
@@ -99,6 +107,12 @@ func newPDU(t Type) PDU {
 		return new(DescIDs)
 	case TypeDescs:
 		return new(Descs)
+	case TypeLogControl:
+		return new(LogControl)
+	case TypeLogStatusV2, TypeLogStatus:
+		return &LogStatus{V2: t == TypeLogStatusV2}
+	case TypeLogRequest:
+		return new(LogRequest)
 	}
 	return nil
 }
@@ -172,3 +186,17 @@ func (*LabelReq) Type() Type { return TypeLabelReq }
 
 // Type returns TypeLabel.
 func (*Labels) Type() Type { return TypeLabel }
+
+// Type returns TypeLogControl.
+func (*LogControl) Type() Type { return TypeLogControl }
+
+// Type returns TypeLogStatus or TypeLogStatusV2.
+func (p *LogStatus) Type() Type {
+	if p.V2 {
+		return TypeLogStatusV2
+	}
+	return TypeLogStatus
+}
+
+// Type returns TypeLogRequest.
+func (*LogRequest) Type() Type { return TypeLogRequest }

@@ -36,13 +36,24 @@ type Program struct {
 	// Args says what arguments the program needs, "" if none, and NoArgs is what it
 	// says when it is given none.
 	Args, NoArgs string
-	// Options are the options that only this program has. They take no argument.
+	// Options are the options that only this program has. Check, which may be nil, looks at each as it comes: an
+	// error goes to standard error with the usage message.
 	Options []pmda.Option
+	Check   func(o pmda.Option, arg string) error
+	// UserFlag is the letter of the option that names the user to run as; 0 means 'U'.
+	UserFlag rune
+	// UserLong is the long name of that option; "" means "username".
+	UserLong string
+	// Usage, if not "", is the usage message below its first line.
+	Usage string
 	// Sockets is set if the program can be reached by a socket.
 	Sockets bool
 	// KeepUser is set if the program keeps running as the user that started it, where
 	// others become PCP's user.
 	KeepUser bool
+	// StartsNotReady is set if the program's line of pmcd.conf has the word notready:
+	// clients are put off until it has been made, and the collector is told when it is.
+	StartsNotReady bool
 }
 
 // An Env is what an agent is given by the program that opens it. All agents get the
@@ -53,12 +64,20 @@ type Env struct {
 	Config  *config.Config // nil means config.Process
 	Log     *slog.Logger   // nil discards
 	Args    []string       // of the program, if it takes any
-	Options []string       // long names of those of Program.Options that were given
-	Form    Form
+	Options []string       // long names of those of Program.Options that were given without an argument
+	// Settings are those of Program.Options that were given with an argument, in order.
+	Settings []Setting
+	Form     Form
 	// Host is what the agent becomes a part of, nil if it is nothing that an agent
 	// could ask. An agent asserts the interface that it has for its host, as
 	// agent/pmcd does with its Collector. In a collector, Host is the *pmcd.Server.
 	Host any
+}
+
+// A Setting is an option that was given, with its argument.
+type Setting struct {
+	Option pmda.Option
+	Arg    string
 }
 
 // A Form is the way in which an agent is run.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/debug"
 )
 
 // A Severity says how bad a finding is.
@@ -50,6 +51,7 @@ type Checker struct {
 	MetaOnly bool          // leave out pass 3
 	NoWrap   bool          // do not look for counters that wrapped
 	Strict   bool          // look for more than pmlogcheck does: the times of metadata
+	Debug    *debug.Log    // how the archive is opened and read after pass 0
 
 	// Names returns the names of a metric instead of the archive's name space.
 	Names func(pcp.PMID) []string
@@ -159,7 +161,7 @@ func (c *Checker) Run() bool {
 	if !c.pass0() {
 		return false
 	}
-	a, err := archive.Open(c.Path)
+	a, err := archive.Options{Debug: c.Debug}.Open(c.Path)
 	if err != nil {
 		c.pass = 1
 		c.report(Finding{

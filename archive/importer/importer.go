@@ -54,9 +54,10 @@ type Importer struct {
 	sets []*metric // what it has values of, in the order of the first
 	text []byte    // room for its strings
 
-	texts  []text
-	said   map[text]bool
-	labels []label
+	texts   []text
+	said    map[text]bool
+	labels  []label
+	labelAt map[labelKey]int // index in labels
 
 	last  pcp.Timestamp // of the last Write
 	flush int64         // offset in the volume behind which there is an entry in the index
@@ -124,13 +125,14 @@ func Start(base string, opt Options) (*Importer, error) {
 		return nil, err
 	}
 	im := &Importer{
-		base:   base,
-		opt:    opt,
-		byName: make(map[string]*metric),
-		byID:   make(map[pcp.PMID]*metric),
-		indoms: make(map[pcp.InDom]*indom),
-		said:   make(map[text]bool),
-		gen:    1,
+		base:    base,
+		opt:     opt,
+		byName:  make(map[string]*metric),
+		byID:    make(map[pcp.PMID]*metric),
+		indoms:  make(map[pcp.InDom]*indom),
+		said:    make(map[text]bool),
+		labelAt: make(map[labelKey]int),
+		gen:     1,
 	}
 	if old := opt.Inherit; old != nil {
 		im.opt.Inherit = nil
@@ -156,6 +158,11 @@ func (im *Importer) inherit(old *Importer) {
 	}
 	for _, l := range old.labels {
 		l.set.Index = append([]pcp.LabelIndex(nil), l.set.Index...)
+		key := labelKey{l.level, l.ident, 0}
+		if l.level == pcp.LabelInstances {
+			key.inst = l.set.Inst
+		}
+		im.labelAt[key] = len(im.labels)
 		im.labels = append(im.labels, l)
 	}
 	im.serial, im.last = old.serial, old.last
@@ -300,4 +307,14 @@ func (im *Importer) End() error {
 		err = e
 	}
 	return err
+}
+
+// Discard ends the archive and removes what there is of it. The archive that it
+// was to become was not there before: its files are those that Write made.
+func (im *Importer) Discard() error {
+	im.ended = true
+	if im.w == nil {
+		return nil
+	}
+	return im.w.Discard()
 }

@@ -360,3 +360,42 @@ func manyValues(t testing.TB, im *importer.Importer) func() {
 		}
 	}
 }
+
+// TestDiscard removes an archive of two volumes, and one that was not begun.
+func TestDiscard(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "x")
+	im, err := importer.Start(base, importer.Options{Host: "h", VolumeBytes: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := im.NewMetric("a", importer.Spec{Type: pcp.TypeString})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if err := m.PutString(strings.Repeat("x", 500)); err != nil {
+			t.Fatal(err)
+		}
+		if err := im.Write(time.Unix(int64(i), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, _ := filepath.Glob(base + ".*"); len(list) < 4 {
+		t.Fatalf("before Discard there is %v", list)
+	}
+	if err := im.Discard(); err != nil {
+		t.Error(err)
+	}
+	if list, _ := filepath.Glob(base + ".*"); list != nil {
+		t.Errorf("after Discard there is %v", list)
+	}
+	if err := m.PutString("x"); err == nil {
+		t.Error("a value was put after Discard")
+	}
+	if im, err = importer.Start(base, importer.Options{Host: "h"}); err == nil {
+		err = im.Discard()
+	}
+	if err != nil {
+		t.Errorf("Discard of an archive that was not begun: %v", err)
+	}
+}

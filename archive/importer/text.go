@@ -23,6 +23,13 @@ type label struct {
 	set   pcp.LabelSet
 }
 
+// A labelKey finds a label.
+type labelKey struct {
+	level pcp.LabelFlags
+	ident uint32
+	inst  int32 // of an instance, else 0
+}
+
 // PutText puts help text for the next Write (pmiPutText(3)). Kind is
 // pcp.TextPMID or pcp.TextInDom, which says what ident is, with
 // pcp.TextOneLine or pcp.TextHelp.
@@ -79,12 +86,13 @@ func (im *Importer) PutLabel(flags pcp.LabelFlags, ident uint32, inst int32, nam
 	if value == "" {
 		return fmt.Errorf("label %s: %w", name, ErrEmptyLabelValue)
 	}
-	i := 0
-	for ; i < len(im.labels); i++ {
-		l := &im.labels[i]
-		if l.level == level && l.ident == ident && (level != pcp.LabelInstances || l.set.Inst == inst) {
-			break
-		}
+	key := labelKey{level, ident, 0}
+	if level == pcp.LabelInstances {
+		key.inst = inst
+	}
+	i, ok := im.labelAt[key]
+	if !ok {
+		i = len(im.labels)
 	}
 	var l label
 	if i < len(im.labels) {
@@ -105,6 +113,7 @@ func (im *Importer) PutLabel(flags pcp.LabelFlags, ident uint32, inst int32, nam
 		im.labels[i] = l
 	} else {
 		im.labels = append(im.labels, l)
+		im.labelAt[key] = i
 	}
 	return nil
 }
@@ -173,6 +182,7 @@ func (im *Importer) putLabels(t pcp.Timestamp) error {
 		}
 	}
 	im.labels = im.labels[:0]
+	clear(im.labelAt)
 	if entry {
 		return im.w.Index(t)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/debug"
 )
 
 // Times are in seconds since the start of the set, as in the C library, since
@@ -78,6 +79,8 @@ type metric struct {
 	err        pcp.Error
 	numval     int
 	lastNumval int
+
+	log *debug.Log // for interpolation, nil if it is not traced
 }
 
 // caliperMin is how many instances an instance domain has at a time, at least
@@ -85,7 +88,7 @@ type metric struct {
 const caliperMin = 16
 
 func (s *Set) newMetric(id pcp.PMID) *metric {
-	m := &metric{id: id, lastNumval: -1}
+	m := &metric{id: id, lastNumval: -1, log: s.interpLog()}
 	var err error
 	if m.desc, err = s.meta.Desc(id); err != nil || m.desc.Type == pcp.TypeNoSupport {
 		m.unknown = true
@@ -316,6 +319,7 @@ func (m *metric) take(s *archive.SetScanner, ord int32, t, req float64, dir arch
 		if !b.live {
 			m.touch(i)
 		}
+		before := found
 		if prior {
 			if b.tPrior < b.tNext && b.tPrior >= req {
 				b.tNext, b.sNext, b.vNext = b.tPrior, b.sPrior&^scanned, b.vPrior
@@ -352,6 +356,13 @@ func (m *metric) take(s *archive.SetScanner, ord int32, t, req float64, dir arch
 				found++
 			}
 		}
+		switch {
+		case m.log == nil:
+		case found > before:
+			m.traceBound("update_bounds: update+search", i)
+		default:
+			m.traceBound("update_bounds: update", i)
+		}
 	}
 	return found, nil
 }
@@ -370,7 +381,7 @@ func (m *metric) keep(i int32, side int, s *archive.SetScanner, k int, data []by
 // of reading. With look bounds are looked for; else it is passed on the way to
 // the time wanted. Seen tells that a counter must not go on across it.
 func (m *metric) mark(t, req float64, dir archive.Direction, look bool) (found int, seen bool) {
-	for i := range m.bounds {
+	for i := len(m.bounds) - 1; i >= 0; i-- {
 		b := &m.bounds[i]
 		if !m.all && !m.part.Includes(b.inst) {
 			continue
@@ -386,6 +397,7 @@ func (m *metric) mark(t, req float64, dir archive.Direction, look bool) (found i
 			} else {
 				seen = true
 			}
+			m.traceBound("update_bounds: mark@prior", int32(i))
 		}
 		if t >= req && (t <= b.tNext || b.tNext < 0 || b.tNext < req) {
 			b.tNext, b.sNext = t, marked
@@ -398,6 +410,7 @@ func (m *metric) mark(t, req float64, dir archive.Direction, look bool) (found i
 			} else {
 				seen = true
 			}
+			m.traceBound("update_bounds: mark@next", int32(i))
 		}
 	}
 	return found, seen

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/debug"
 )
 
 // A Mode says what a fetch returns. The numbers are those of PM_MODE_*.
@@ -35,11 +36,13 @@ type Cursor struct {
 	tape tape
 	sel  selection // of pick
 	in   interp
+
+	log *debug.Log // for interpolation, nil if it is not traced
 }
 
 // NewCursor returns a cursor.
 func (s *Set) NewCursor() *Cursor {
-	c := &Cursor{set: s, mode: Forw, origin: s.start}
+	c := &Cursor{set: s, mode: Forw, origin: s.start, log: s.interpLog()}
 	c.tape.set = s
 	return c
 }
@@ -94,7 +97,13 @@ func (c *Cursor) Refreshed() { c.in.refresh(c.origin) }
 // one likes.
 func (c *Cursor) Fetch(ctx context.Context, ids []pcp.PMID, profile *pcp.Profile, keep bool, res *pcp.Result) error {
 	if c.mode == Interp {
-		return c.interpolate(ctx, ids, profile, keep, res)
+		if c.log == nil {
+			return c.interpolate(ctx, ids, profile, keep, res)
+		}
+		c.traceRequest()
+		err := c.interpolate(ctx, ids, profile, keep, res)
+		c.traceReads()
+		return err
 	}
 	for {
 		if err := c.next(ctx); err != nil {

@@ -32,6 +32,10 @@ type interp struct {
 
 	end   float64 // of the set, as far as it is known
 	reads int     // records read since the context was looked at
+
+	// For the trace: how often a record was read, and whether a bound had to move.
+	forward, backward int
+	moved             bool
 }
 
 // A point is a place with the number of the record behind it.
@@ -237,6 +241,11 @@ func over(err error) bool {
 // that; it stays the same if there is an error.
 func (c *Cursor) read(ctx context.Context, dir archive.Direction, at *point) (ord int32, err error) {
 	in := &c.in
+	if dir == forward {
+		in.forward++
+	} else {
+		in.backward++
+	}
 	if in.reads++; in.reads >= checkEach {
 		in.reads = 0
 		if ctx.Err() != nil {
@@ -305,7 +314,7 @@ func (c *Cursor) update(at point, ord int32, t, req float64, dir archive.Directi
 	if c.set.opts.IgnoreMarks && c.ignored(at, dir) {
 		return 0, nil
 	}
-	for _, m := range in.asked {
+	for _, m := range slices.Backward(in.asked) { // for the trace in the order of C
 		n, s := m.mark(t, req, dir, look)
 		found += n
 		*seen = *seen || s
@@ -317,6 +326,7 @@ func (c *Cursor) update(at point, ord int32, t, req float64, dir archive.Directi
 // records around it are close to each other. The tape stays where it is.
 func (c *Cursor) ignored(at point, dir archive.Direction) bool {
 	if c.set.opts.IgnoreGap == 0 {
+		c.log.Printf("update_bounds: ignore mark: unconditional\n")
 		return true
 	}
 	scan := c.tape.scan
@@ -337,7 +347,15 @@ func (c *Cursor) ignored(at point, dir archive.Direction) bool {
 	next, ok := near(forward, -dir)
 	prior, ok2 := near(backward, -dir)
 	c.tape.scan = scan
-	return ok && ok2 && seconds(next, prior) <= c.set.opts.IgnoreGap.Seconds()
+	gap := c.set.opts.IgnoreGap.Seconds()
+	if !ok || !ok2 || seconds(next, prior) > gap {
+		return false
+	}
+	if c.log != nil {
+		c.log.Printf("update_bounds: ignore mark: gap %.6f - %.6f <= %.6f\n",
+			seconds(next, c.set.start), seconds(prior, c.set.start), gap)
+	}
+	return true
 }
 
 // position goes close to the time wanted by the index, and then as close as
@@ -396,6 +414,7 @@ func (c *Cursor) roll(ctx context.Context, req float64, dir archive.Direction, s
 		ord, err := c.read(ctx, dir, &at)
 		if err != nil {
 			if !over(err) || ctx.Err() != nil {
+				c.traceDamage(0, err)
 				return err
 			}
 			break
@@ -404,6 +423,7 @@ func (c *Cursor) roll(ctx context.Context, req float64, dir archive.Direction, s
 		if dir == forward && t > req || dir == backward && t < req {
 			break
 		}
+		c.traceRoll(dir, t)
 		if _, err := c.update(at, ord, t, req, dir, false, seen); err != nil {
 			return err
 		}
@@ -442,6 +462,7 @@ func (c *Cursor) bind(ctx context.Context, req float64) (seen bool, err error) {
 			}
 		})
 		if need {
+			in.moved = true
 			if err := c.roll(ctx, req, forward, &seen); err != nil {
 				return seen, err
 			}
@@ -452,6 +473,9 @@ func (c *Cursor) bind(ctx context.Context, req float64) (seen bool, err error) {
 		if b.tFirst >= 0 && req < b.tFirst {
 			return
 		}
+		if dir != forward && (b.tPrior < 0 || b.tPrior > req) {
+			in.moved = true
+		}
 		b.same = b.sNext&marked != 0 && b.tPrior == req
 		if b.sPrior&(undefined|scanned) == undefined ||
 			b.tPrior > req && (dir < 0 || b.sPrior&scanned == 0) || b.same {
@@ -459,6 +483,7 @@ func (c *Cursor) bind(ctx context.Context, req float64) (seen bool, err error) {
 			in.open = append(in.open, unbound{m, i})
 		}
 	})
+	in.traceOpen("search back")
 	if len(in.open) > 0 {
 		if err := c.search(ctx, req, backward, &seen); err != nil {
 			return seen, err
@@ -474,6 +499,7 @@ func (c *Cursor) bind(ctx context.Context, req float64) (seen bool, err error) {
 			}
 		})
 		if rolled {
+			in.moved = true
 			if err := c.tape.seek(in.home.place); err != nil {
 				return seen, err
 			}
@@ -487,6 +513,9 @@ func (c *Cursor) bind(ctx context.Context, req float64) (seen bool, err error) {
 		if b.tLast >= 0 && req > b.tLast {
 			return
 		}
+		if b.tNext < 0 || b.tNext < req {
+			in.moved = true
+		}
 		b.same = b.sPrior&marked != 0 && b.tNext == req
 		if b.sNext&(undefined|scanned) == undefined ||
 			b.tNext < req && (dir > 0 || b.sNext&scanned == 0) || b.same {
@@ -494,6 +523,7 @@ func (c *Cursor) bind(ctx context.Context, req float64) (seen bool, err error) {
 			in.open = append(in.open, unbound{m, i})
 		}
 	})
+	in.traceOpen("search forw")
 	if len(in.open) > 0 {
 		if err := c.search(ctx, req, forward, &seen); err != nil {
 			return seen, err
@@ -527,8 +557,10 @@ func (c *Cursor) search(ctx context.Context, req float64, dir archive.Direction,
 		ord, err := c.read(ctx, dir, &at)
 		if err != nil {
 			if !over(err) || ctx.Err() != nil {
+				c.traceDamage(dir, err)
 				return err
 			}
+			c.traceEnd(dir, left)
 			break
 		}
 		t := seconds(c.tape.scan.Time, c.set.start)
@@ -574,10 +606,14 @@ func (c *Cursor) search(ctx context.Context, req float64, dir archive.Direction,
 			if (b.sPrior&undefined != 0 || b.tPrior > req) && b.tFirst < req {
 				b.tFirst = req
 				b.sPrior |= scanned
+				u.m.traceBound("no values before t_first", u.i)
 			}
 		} else if b.tNext < req && (b.tLast < 0 || req < b.tLast) {
 			b.tLast = req
 			b.sNext |= scanned
+			if u.m.log != nil {
+				u.m.log.Printf("pmid %s inst %d no values after t_last=%.6f\n", u.m.id, b.inst, b.tLast)
+			}
 		}
 	}
 	return nil

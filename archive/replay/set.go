@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,13 +56,20 @@ type Set struct {
 // two overlap in time shows only when one is left for the other: Fetch then
 // returns pcp.ErrLogOverlap once.
 func Open(spec string, o Options) (*Set, error) {
-	paths, err := expand(spec)
-	if err != nil {
-		return nil, err
-	}
-	list, err := o.OpenAll(paths)
-	if err != nil {
-		return nil, err
+	var list []*archive.Archive
+	for try := 1; ; try++ {
+		paths, listed, err := expand(spec)
+		if err != nil {
+			return nil, err
+		}
+		list, err = o.OpenAll(paths)
+		if err == nil {
+			break
+		}
+		if !listed || try == openTries || !passing(err) {
+			return nil, err
+		}
+		time.Sleep(time.Duration(try) * time.Millisecond)
 	}
 	slices.SortFunc(list, func(a, b *archive.Archive) int { return a.Label().Start.Compare(b.Label().Start) })
 	s := &Set{archives: list, meta: list[0].Meta(), start: list[0].Label().Start, opts: o}
@@ -68,9 +77,34 @@ func Open(spec string, o Options) (*Set, error) {
 	return s, nil
 }
 
-// expand lists the archives that spec names.
-func expand(spec string) ([]string, error) {
-	var paths []string
+// openTries is how often a directory is looked at whose files are replaced meanwhile: compressed,
+// removed, or begun.
+const openTries = 20
+
+// passing reports whether an error can be of a file that was replaced between the listing of its
+// directory and its opening.
+func passing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, pcp.ErrLogFile) || errors.Is(err, pcp.ErrLabel) || errors.Is(err, pcp.ErrLogRec)
+}
+
+// begun returns the archives that have anything in a volume. Those that a recorder is about to begin have
+// files that are empty.
+func begun(entries []fs.DirEntry) map[string]bool {
+	bases := make(map[string]bool)
+	for _, e := range entries {
+		base, part, ok := archive.BaseName(e.Name())
+		if !ok || part == "meta" || part == "index" || bases[base] {
+			continue
+		}
+		if st, err := e.Info(); err == nil && st.Size() > 0 {
+			bases[base] = true
+		}
+	}
+	return bases
+}
+
+// expand lists the archives that spec names, and reports whether there is a directory in it.
+func expand(spec string) (paths []string, listed bool, err error) {
 	for rest, more := spec, spec != ""; more; {
 		var name string
 		name, rest, more = strings.Cut(rest, ",")
@@ -82,18 +116,29 @@ func expand(spec string) ([]string, error) {
 			paths = append(paths, name)
 			continue
 		}
+		listed = true
 		last := ""
+		var list, empty []string
+		has := begun(entries)
 		for _, e := range entries {
 			if base, part, ok := archive.BaseName(e.Name()); ok && part == "meta" && base != last {
 				last = base
-				paths = append(paths, filepath.Join(name, base))
+				if path := filepath.Join(name, base); has[base] {
+					list = append(list, path)
+				} else {
+					empty = append(empty, path)
+				}
 			}
 		}
+		if len(list) == 0 {
+			list = empty // opening them tells what is wrong
+		}
+		paths = append(paths, list...)
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("archive %q: %w", spec, pcp.ErrLogFile)
+		return nil, listed, fmt.Errorf("archive %q: %w", spec, pcp.ErrLogFile)
 	}
-	return paths, nil
+	return paths, listed, nil
 }
 
 // Retain makes one more call of Close necessary.

@@ -67,6 +67,9 @@ func (c *Cursor) build(m *metric, req float64, keep bool, res *pcp.Result) {
 		if !b.inResult || b.tPrior < 0 {
 			continue
 		}
+		if c.in.moved {
+			m.traceValue(b)
+		}
 		if m.variable {
 			d := m.data[i][0]
 			if keep {

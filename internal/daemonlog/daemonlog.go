@@ -31,18 +31,24 @@ func Open(path, name string) (*os.File, error) {
 }
 
 // Header writes what a log begins with.
-func Header(w io.Writer, name string) error {
+func Header(w io.Writer, name string) error { return Begin(w, name, "started") }
+
+// Begin writes what a log begins with: that it is one, and was started or rotated.
+func Begin(w io.Writer, name, how string) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
-	_, err = fmt.Fprintf(w, "Log for %s on %s started %s\n\n", name, host, time.Now().Format(time.ANSIC))
+	_, err = fmt.Fprintf(w, "Log for %s on %s %s %s\n\n", name, host, how, time.Now().Format(time.ANSIC))
 	return err
 }
 
 // Footer writes what a log ends with.
-func Footer(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "\nLog finished %s\n", time.Now().Format(time.ANSIC))
+func Footer(w io.Writer) error { return Mark(w, "finished") }
+
+// Mark writes what a log ends with: that it was finished or rotated.
+func Mark(w io.Writer, how string) error {
+	_, err := fmt.Fprintf(w, "\nLog %s %s\n", how, time.Now().Format(time.ANSIC))
 	return err
 }
 

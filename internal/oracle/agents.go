@@ -34,6 +34,10 @@ func realAgents() map[string]realAgent {
 		"proc":    {domain: 3, line: "pipe binary %s/proc/pmdaproc -d 3", root: "root_proc"},
 		"mmv":     {domain: 70, line: "dso mmv_init %s/mmv/pmda_mmv.so", root: "root_mmv"},
 		"sample":  {domain: 29, line: "pipe binary %s/sample/pmdasample -d 29", pmns: "pmns", help: true},
+		"xfs":     {domain: 11, line: "pipe binary %s/xfs/pmdaxfs -d 11", root: "root_xfs"},
+		"jbd2":    {domain: 122, line: "pipe binary %s/jbd2/pmdajbd2 -d 122", root: "root_jbd2"},
+		"kvm":     {domain: 95, line: "pipe binary %s/kvm/pmdakvm -d 95", root: "root_kvm"},
+		"trace":   {domain: 10, line: "pipe binary %s/trace/pmdatrace -d 10", pmns: "pmns"},
 		"simple":  {domain: 253, line: "pipe binary %s/simple/pmdasimple -d 253", pmns: "pmns", source: "simple.c", help: true},
 		"trivial": {domain: 250, line: "pipe binary %s/trivial/pmdatrivial -d 250", pmns: "pmns", source: "trivial.c", help: true},
 	}

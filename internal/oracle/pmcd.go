@@ -21,7 +21,7 @@ const startTimeout = 2 * time.Minute
 
 // Config says what a private collector is to run.
 type Config struct {
-	Agents []string // of pmcd, linux, proc, mmv, sample, simple, trivial; nil means pmcd and sample
+	Agents []string // of pmcd, linux, proc, mmv, xfs, jbd2, kvm, sample, simple, trace, trivial; nil means pmcd and sample
 	// Lines are more lines of pmcd.conf, as "myagent 400 pipe binary /path/to/it -d 400";
 	// $PMDAS is PMCD.PMDAs. One that names an agent of Agents says how that one is run.
 	Lines  []string

@@ -124,6 +124,17 @@ func RunEnv(t testing.TB, env []string, tool string, args ...string) Output {
 	return run(t, env, "", path, args...)
 }
 
+// RunStdin is Run with text on standard input.
+func RunStdin(t testing.TB, stdin, tool string, args ...string) Output {
+	t.Helper()
+	Require(t)
+	path := Path(tool)
+	if path == "" {
+		Missing(t, "no "+tool+" in "+strings.Join(dirs(), ", "))
+	}
+	return run(t, nil, stdin, path, args...)
+}
+
 // Python runs a script with the system's Python and its pcp module, in Env and
 // env. It skips the test where the module is missing.
 func Python(t testing.TB, env []string, script string, args ...string) Output {

@@ -143,3 +143,53 @@ func Names(dir string) []string {
 	names, _ := d.Readdirnames(-1)
 	return names
 }
+
+// A Buffer holds the contents of one file after another, for files that are not worth
+// keeping open, as those of processes. Its zero value is ready for use. A Buffer is
+// not safe for concurrent use.
+type Buffer struct {
+	// Max is the most that Read takes from one file; 0 means MaxSize.
+	Max int
+	b   []byte
+}
+
+// Read returns the contents of the file at path, which stay valid until the next
+// Read. whole says that the kernel produces the file in one piece, as for
+// [NewWholeFile]. Read does not wait for a pipe that nothing writes to, so that a path may
+// come from outside. The error is that of the system call, or ErrTooLarge.
+func (r *Buffer) Read(path string, whole bool) ([]byte, error) {
+	h, err := openAtOnce(path)
+	if err != nil {
+		return nil, err
+	}
+	defer h.close()
+	return r.read(h, whole)
+}
+
+func (r *Buffer) read(h handle, whole bool) ([]byte, error) {
+	if r.b == nil {
+		r.b = make([]byte, 16<<10)
+	}
+	most := r.Max
+	if most == 0 {
+		most = MaxSize
+	}
+	for n := 0; ; {
+		if n == len(r.b) {
+			if n >= most {
+				return nil, ErrTooLarge
+			}
+			b := make([]byte, min(2*len(r.b), most))
+			copy(b, r.b)
+			r.b = b
+		}
+		m, err := h.readAt(r.b[n:], int64(n))
+		if err != nil {
+			return nil, err
+		}
+		n += m
+		if m == 0 || whole && n < len(r.b) {
+			return r.b[:n], nil
+		}
+	}
+}

@@ -8,9 +8,14 @@ import "syscall"
 // that finds the end to each reading.
 type handle int
 
-func openHandle(path string) (handle, error) {
+func openHandle(path string) (handle, error) { return open(path, 0) }
+
+// openAtOnce is openHandle, but does not wait for the other end of a pipe.
+func openAtOnce(path string) (handle, error) { return open(path, syscall.O_NONBLOCK) }
+
+func open(path string, flags int) (handle, error) {
 	for {
-		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|flags, 0)
 		if err != syscall.EINTR {
 			return handle(fd), err
 		}

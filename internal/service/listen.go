@@ -55,7 +55,7 @@ func Listeners(getenv func(string) string) ([]net.Listener, error) {
 // Forget takes what the service manager said out of the environment, so that
 // processes which this one starts do not take it for themselves.
 func Forget() {
-	for _, name := range []string{"NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
+	for _, name := range []string{"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
 		os.Unsetenv(name)
 	}
 }

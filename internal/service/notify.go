@@ -2,18 +2,42 @@ package service
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // A Manager is told about the state of this process. The zero Manager ignores what it is told.
-type Manager struct{ socket string }
+type Manager struct {
+	socket   string
+	watchdog time.Duration
+}
 
 // NewManager returns the one that the environment names in NOTIFY_SOCKET.
 func NewManager(getenv func(string) string) Manager {
-	return Manager{getenv("NOTIFY_SOCKET")}
+	m := Manager{socket: getenv("NOTIFY_SOCKET")}
+	pid := getenv("WATCHDOG_PID")
+	usec, err := strconv.ParseInt(getenv("WATCHDOG_USEC"), 10, 64)
+	if err == nil && usec > 0 && usec <= int64(math.MaxInt64/time.Microsecond) && (pid == "" || pid == strconv.Itoa(os.Getpid())) {
+		m.watchdog = time.Duration(usec) * time.Microsecond
+	}
+	return m
 }
+
+// Watchdog returns how often Alive is to be called: twice in the time after which the manager takes this
+// process for dead. It is 0 if the manager does not watch.
+func (m Manager) Watchdog() time.Duration {
+	if m.socket == "" {
+		return 0
+	}
+	return m.watchdog / 2
+}
+
+// Alive tells that this process does its work.
+func (m Manager) Alive() error { return m.send("WATCHDOG=1") }
 
 // Ready tells that this process, which need not be the one that was started,
 // serves, and whom.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMain makes this program the service that a test starts with sockets.
@@ -152,10 +153,30 @@ func TestManager(t *testing.T) {
 	want(m.Ready("serving\nall"), fmt.Sprintf("READY=1\nMAINPID=%d\nSTATUS=serving all", os.Getpid()))
 	want(m.Reloading(), "RELOADING=1\nMONOTONIC_USEC=[1-9][0-9]*")
 	want(m.Stopping(), "STOPPING=1")
+	if m.Watchdog() != 0 {
+		t.Errorf("nobody watches, but every %v", m.Watchdog())
+	}
+	want(m.Alive(), "WATCHDOG=1")
+	for _, w := range []struct {
+		pid, usec, socket string
+		want              time.Duration
+	}{
+		{"", "3000000", path, 1500 * time.Millisecond},
+		{strconv.Itoa(os.Getpid()), "2", path, time.Microsecond},
+		{"1", "3000000", path, 0},
+		{"", "-3", path, 0},
+		{"", "99999999999999999", path, 0},
+		{"", "3000000", "", 0},
+	} {
+		env := map[string]string{"NOTIFY_SOCKET": w.socket, "WATCHDOG_PID": w.pid, "WATCHDOG_USEC": w.usec}
+		if got := NewManager(func(name string) string { return env[name] }).Watchdog(); got != w.want {
+			t.Errorf("%v: Watchdog = %v, want %v", env, got, w.want)
+		}
+	}
 	if err := (Manager{}).Ready(""); err != nil {
 		t.Error(err)
 	}
-	if err := (Manager{filepath.Join(dir, "no")}).Stopping(); err == nil {
+	if err := (Manager{socket: filepath.Join(dir, "no")}).Stopping(); err == nil {
 		t.Error("nobody was told, and that is no error")
 	}
 }

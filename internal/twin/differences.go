@@ -15,12 +15,19 @@ type difference struct {
 
 // differences are those that scripts name.
 var differences = map[string]difference{
-	"at the end of an archive": {"the C library misses the record of just the time of an entry of the index", "A record with exactly the time of an entry"},
-	"options of scripts":       {"C's are shell scripts, and say nothing of options that there are not", "An option that there is not is named"},
-	"number of -q":             {"the C script divides by it", "`-q` wants a positive number"},
-	"interval of 0":            {"the C tool does not end", "`-t 0` is refused"},
-	"version of an archive":    {"the C tool writes a label that does not fit the records", "`-V` refuses a version whose label has another length"},
-	"full seconds":             {"the C library has times with 1000 milliseconds", "Times between two records that are a full second"},
+	"at the end of an archive":    {"the C library misses the record of just the time of an entry of the index", "A record with exactly the time of an entry"},
+	"options of scripts":          {"C's are shell scripts, and say nothing of options that there are not", "An option that there is not is named"},
+	"number of -q":                {"the C script divides by it", "`-q` wants a positive number"},
+	"interval of 0":               {"the C tool does not end", "`-t 0` is refused"},
+	"version of an archive":       {"the C tool writes a label that does not fit the records", "`-V` refuses a version whose label has another length"},
+	"time-out of a search":        {"the C tool cuts off the last character of it", "`pmfind -t` takes"},
+	"what is JSON":                {"the C tool takes what is not, and prints a part of it", "`pmjson` takes what RFC 8259 calls JSON"},
+	"commands that there are not": {"the C script gives advice about a package, on standard output", "A command that does not exist"},
+	"zone of a summary":           {"the C script runs pmdumplog, which refuses both -z and a zone", "`pcp -Z ZONE -a ARCHIVE`"},
+	"errors of Python programs":   {"the C program prints where in Python's memory the name of the program is", "`pcp-pidstat` begins messages about a source"},
+	"expressions of Python":       {"expressions are those of package regexp, and a wrong one is a message", "`pcp-pidstat -G` takes"},
+	"where Python gives up":       {"the C program ends with a traceback", "Where `pcp-pidstat` and `pcp-ps` of C"},
+	"full seconds":                {"the C library has times with 1000 milliseconds", "Times between two records that are a full second"},
 }
 
 // Documented checks that docs/differences.md tells of a difference: a sentence there

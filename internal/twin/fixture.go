@@ -41,6 +41,10 @@ func fixtures() map[string]func(base string) error {
 		"events": eventArchive,
 		"vm":     vmArchive,
 		"client": clientArchive,
+		"site":   func(b string) error { return siteArchive(b, false) },
+		"lonely": func(b string) error { return siteArchive(b, true) },
+		"procs":  func(b string) error { return procsArchive(b, false) },
+		"tasks":  func(b string) error { return procsArchive(b, true) },
 
 		// Damaged ones.
 		"cut": damaged(scene{version: 3, steps: 11}, func(files map[string][]byte) {

@@ -266,6 +266,101 @@ func Move(body []byte, head, n int, ids []pcp.PMID, longer int) (same bool, err 
 	return same, nil
 }
 
+// Canonical reports whether body has, from head on, a set for each of ids, in their order, and the
+// blocks of their values right behind, in their order too, as [AppendBlock] makes them: to decode
+// these sets and to encode them again would give the same bytes. It is false for anything else,
+// good or bad.
+func Canonical(body []byte, head int, ids []pcp.PMID) bool {
+	next, _, err := extent(body, head, len(ids))
+	if err != nil {
+		return false
+	}
+	w := body[head:next]
+	for _, id := range ids {
+		if pcp.PMID(binary.BigEndian.Uint32(w)) != id {
+			return false
+		}
+		numval := int(int32(binary.BigEndian.Uint32(w[4:])))
+		if numval <= 0 {
+			w = w[SetHead:]
+			continue
+		}
+		valfmt := pcp.ValFmt(binary.BigEndian.Uint32(w[8:]))
+		pairs := w[PairsHead : PairsHead+Pair*numval]
+		w = w[PairsHead+Pair*numval:]
+		switch valfmt {
+		case pcp.ValInSitu:
+		case pcp.ValDPtr, pcp.ValSPtr:
+			for ; len(pairs) > 0; pairs = pairs[Pair:] {
+				n := canonicalBlock(body[next:])
+				if n < 0 || binary.BigEndian.Uint32(pairs[4:]) != Word(next) {
+					return false
+				}
+				next += n
+			}
+		default:
+			return false
+		}
+	}
+	return next == len(body)
+}
+
+// canonicalBlock returns how many bytes the block takes that b starts with, or -1 if AppendBlock does not
+// make such a block.
+func canonicalBlock(b []byte) int {
+	if len(b) < BlockHead {
+		return -1
+	}
+	t, n := SplitHead(binary.BigEndian.Uint32(b))
+	if n <= BlockHead || Padded(n) > len(b) {
+		return -1
+	}
+	switch t {
+	case pcp.Type64, pcp.TypeU64, pcp.TypeDouble:
+		if n != BlockHead+8 {
+			return -1
+		}
+		return n
+	case pcp.Type32, pcp.TypeU32, pcp.TypeFloat:
+		if n != BlockHead+4 {
+			return -1
+		}
+		return n
+	case pcp.TypeString:
+		if b[n-1] != 0 {
+			return -1
+		}
+	}
+	for _, c := range b[n:Padded(n)] {
+		if c != '~' {
+			return -1
+		}
+	}
+	return Padded(n)
+}
+
+// Shift makes n sets that Canonical found to be good right behind a head that is longer by a number of
+// words, or shorter.
+func Shift(sets []byte, n, words int) {
+	if words == 0 {
+		return
+	}
+	for range n {
+		numval := int(int32(binary.BigEndian.Uint32(sets[4:])))
+		if numval <= 0 {
+			sets = sets[SetHead:]
+			continue
+		}
+		pairs := sets[PairsHead : PairsHead+Pair*numval]
+		if pcp.ValFmt(binary.BigEndian.Uint32(sets[8:])) != pcp.ValInSitu {
+			for i := 4; i < len(pairs); i += Pair {
+				binary.BigEndian.PutUint32(pairs[i:], binary.BigEndian.Uint32(pairs[i:])+uint32(words))
+			}
+		}
+		sets = sets[PairsHead+Pair*numval:]
+	}
+}
+
 // DecodeValue decodes the block that a word of a set in a record stands for. It
 // may be anywhere in the contents.
 func DecodeValue(v *pcp.Value, body []byte, word uint32) error {

@@ -121,3 +121,22 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestCanonical(t *testing.T) {
+	body := words(2,
+		5, 1, uint32(pcp.ValDPtr), 3, Word(32),
+		6, ^uint32(11),
+		Head(pcp.TypeU32, 8), 9)
+	ids := []pcp.PMID{5, 6}
+	if !Canonical(body, 4, ids) {
+		t.Error("Canonical = false")
+	}
+	moved := append(make([]byte, 12), body[4:]...)
+	Shift(moved[12:], 2, 2)
+	if !Canonical(moved, 12, ids) {
+		t.Errorf("after Shift: Canonical(% x) = false", moved)
+	}
+	if Canonical(moved, 12, ids[:1]) || Canonical(body, 4, []pcp.PMID{5, 7}) || Canonical(body[:4], 4, ids) {
+		t.Error("Canonical of others = true")
+	}
+}

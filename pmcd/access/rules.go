@@ -31,6 +31,7 @@ const (
 // host are rules for it. A client that comes by IPv6 is judged by the rules for
 // IPv4 if there are none for IPv6.
 type Rules struct {
+	ops    Ops          // all that there are; 0 means OpAll
 	rules  []*hostRule  // most general last
 	here   []netip.Addr // the addresses of this host's name
 	syntax bool         // no host is looked up; those that would be have no rules
@@ -100,6 +101,18 @@ func Default() *Rules {
 		}
 	}
 	return a
+}
+
+// New returns rules about other operations than those of a collector. A client that is denied
+// all of them is not admitted.
+func New(all Ops) *Rules { return &Rules{ops: all} }
+
+// all returns all operations that there are.
+func (a *Rules) all() Ops {
+	if a.ops == 0 {
+		return OpAll
+	}
+	return a.ops
 }
 
 // Unresolved returns rules for a check of what they say: no host is looked up,
@@ -202,7 +215,7 @@ func (a *Rules) Admit(addr net.Addr, unix bool) (Admission, error) {
 		decided |= spec
 		rest = rest[n:]
 	}
-	if ad.Deny == OpAll {
+	if ad.Deny == a.all() {
 		return ad, pcp.ErrPermission
 	}
 	for _, m := range matching {

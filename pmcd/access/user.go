@@ -127,7 +127,7 @@ func (a *Rules) AdmitUser(ad *Admission, who *User) error {
 		}
 		deny |= r.Deny
 	}
-	if deny == OpAll {
+	if deny == a.all() {
 		return pcp.ErrPermission
 	}
 	ad.Deny = deny

@@ -22,12 +22,22 @@ type Config struct {
 	// Order lists subtrees of names, or names, that come first in the name space, in
 	// this order. All other names follow, in the order of the tables.
 	Order []string
+	// Texts are help texts that are too long for tables, often an embedded file. Metric.Help
+	// and Metric.Long count first. A line "@ NAME one line of text" begins the texts of a
+	// metric, and "@ indom:SERIAL" those of an instance domain; what follows is the help
+	// text, of which lines are broken anew. Blank lines are between paragraphs. In a name
+	// {a,b} stands for either, and * for anything; an entry for one name counts before one
+	// with *. "@+ NAME" adds paragraphs to the texts of all that match. A line "= TEXT" says
+	// where the values come from, in place of the name of their Source. After a line
+	// "% WORD NAME text" $WORD stands for the text in what is said of the names that match,
+	// if no line before did. # begins a comment.
+	Texts string
 	// Log gets a line about each source that exists and cannot be read; nil discards.
 	Log *slog.Logger
 }
 
 // An Agent serves families. It implements pmda.Agent and pmda.Refresher, NameSpacer,
-// Texter and Labeler.
+// Texter, Originator and Labeler.
 type Agent struct {
 	cfg     Config
 	metrics []metric
@@ -35,6 +45,8 @@ type Agent struct {
 	blocks  []*Block
 	sources []*Source
 	indoms  []*InDom
+
+	texts *texts // of cfg.Texts; nil until one is asked for
 
 	fresh   Set // read by the last Refresh, or since
 	scratch Set // what a call wants
@@ -86,7 +98,7 @@ func New(cfg Config, families ...Family) (*Agent, error) {
 func (a *Agent) addSources(families []Family) error {
 	for _, f := range families {
 		for _, s := range f.Sources {
-			if s.Read == nil && (s.File == nil || s.Parse == nil) {
+			if s.Read == nil && s.Row == nil && (s.File == nil || s.Parse == nil) {
 				return fmt.Errorf("%s: source %s: nothing reads it", f.Name, s.Name)
 			}
 			for _, earlier := range s.After {
@@ -241,7 +253,7 @@ func (a *Agent) Metrics(fn func(name string, id pcp.PMID)) {
 	}
 }
 
-// NameSpace implements pmda.NameSpacer. It panics if a metric has no valid name.
+// NameSpace implements pmda.NameSpacer. It panics if a metric has a name that is not valid.
 func (a *Agent) NameSpace() *pmns.Tree {
 	rank := make(map[string]int, len(a.cfg.Order))
 	for i, name := range a.cfg.Order {
@@ -256,6 +268,9 @@ func (a *Agent) NameSpace() *pmns.Tree {
 	t := pmns.New()
 	for _, ms := range ranked {
 		for _, m := range ms {
+			if m.Name == "" {
+				continue
+			}
 			if err := t.Add(m.Name, a.pmid(m)); err != nil {
 				panic(a.cfg.Name + ": table of metrics: " + err.Error())
 			}
@@ -286,23 +301,4 @@ func (a *Agent) Desc(_ context.Context, id pcp.PMID) (pcp.Desc, error) {
 		return pcp.Desc{}, fmt.Errorf("%s: metric %v: %w", a.cfg.Name, id, pcp.ErrPMID)
 	}
 	return pcp.Desc{PMID: id, Type: m.Type, InDom: m.indom, Sem: m.Sem, Units: m.Units}, nil
-}
-
-// Text implements pmda.Texter.
-func (a *Agent) Text(_ context.Context, ident uint32, kind pcp.TextKind) (string, error) {
-	if kind&pcp.TextInDom != 0 {
-		d := a.indom(pcp.InDom(ident))
-		if d == nil {
-			return "", fmt.Errorf("%s: text of instance domain %v: %w", a.cfg.Name, pcp.InDom(ident), pcp.ErrText)
-		}
-		return d.Help, nil
-	}
-	m := a.metric(pcp.PMID(ident))
-	if m == nil {
-		return "", fmt.Errorf("%s: text of metric %v: %w", a.cfg.Name, pcp.PMID(ident), pcp.ErrText)
-	}
-	if m.Help == "" {
-		return "", pcp.ErrText
-	}
-	return m.Help, nil
 }

@@ -140,6 +140,20 @@ func (b *Block) Clear() {
 	}
 }
 
+// follow gives b the rows of the block that lists the instances, and room for their
+// values, which are those of an earlier reading.
+func (b *Block) follow(list *Block) {
+	b.insts = append(b.insts[:0], list.insts...)
+	n := len(b.insts) * b.cols
+	if cap(b.cells) < n || cap(b.cells) > 4*n && cap(b.cells) > manyCells {
+		b.cells, b.strs = make([]Cell, n, n+n/4), nil
+	}
+	b.cells = b.cells[:n]
+}
+
+// manyCells is how much room a block keeps, however few rows it has.
+const manyCells = 1 << 16
+
 // Zero sets all cells that there are to 0.
 func (b *Block) Zero() {
 	for i := range b.cells {
@@ -217,6 +231,16 @@ func (b *Block) SetString(row, col int, s []byte) {
 		b.known[string(kept)] = kept
 	}
 	b.strs[i] = kept
+}
+
+// String returns a string that was set, nil if there is none. The caller must not change
+// it.
+func (b *Block) String(row, col int) []byte {
+	i := row*b.cols + col
+	if i >= len(b.strs) || !b.cells[i].OK {
+		return nil
+	}
+	return b.strs[i]
 }
 
 // SetText is SetString for a string.

@@ -37,7 +37,7 @@ type fake struct {
 func newFake(n int, scope Scope) (*fake, Family) {
 	metrics := []Metric{
 		{Name: fmt.Sprintf("fake%d.one", n), Cluster: n, Item: 0, Type: pcp.TypeU32, Sem: pcp.SemInstant, Help: "One", Labels: `{"a":"b"}`},
-		{Name: fmt.Sprintf("fake%d.each", n), Cluster: n, Item: 1, Type: pcp.TypeU64, Sem: pcp.SemInstant, From: 1, Key: "each", Help: "Each"},
+		{Name: fmt.Sprintf("fake%d.each", n), Cluster: n, Item: 1, Type: pcp.TypeU64, Sem: pcp.SemInstant, From: 1, Key: "each", Help: "Each", Long: "Each of the\nthings"},
 		{Name: fmt.Sprintf("fake%d.text", n), Cluster: n, Item: 2, Type: pcp.TypeString, Sem: pcp.SemDiscrete, From: 1, Key: "text"},
 	}
 	indom := &InDom{
@@ -267,15 +267,19 @@ func TestMetadata(t *testing.T) {
 	indom := uint32(pcp.NewInDom(domain, 1))
 	text := func(ident uint32, kind pcp.TextKind, want string, wantErr error) {
 		t.Helper()
-		if got, err := a.Text(ctx, ident, kind|pcp.TextOneLine); got != want || !errors.Is(err, wantErr) {
+		if got, err := a.Text(ctx, ident, kind); got != want || !errors.Is(err, wantErr) {
 			t.Errorf("text %q, %v; want %q, %v", got, err, want, wantErr)
 		}
 	}
-	text(uint32(id(1, 0)), pcp.TextPMID, "One", nil)
-	text(uint32(id(1, 2)), pcp.TextPMID, "", pcp.ErrText)
-	text(uint32(id(1, 9)), pcp.TextPMID, "", pcp.ErrText)
-	text(indom, pcp.TextInDom, "Things", nil)
-	text(indom+7, pcp.TextInDom, "", pcp.ErrText)
+	const oneLine, long = pcp.TextOneLine, pcp.TextHelp
+	text(uint32(id(1, 0)), pcp.TextPMID|oneLine, "One", nil)
+	text(uint32(id(1, 0)), pcp.TextPMID|long, "One", nil)
+	text(uint32(id(1, 1)), pcp.TextPMID|oneLine, "Each", nil)
+	text(uint32(id(1, 1)), pcp.TextPMID|long, "Each of the\nthings", nil)
+	text(uint32(id(1, 2)), pcp.TextPMID|oneLine, "", pcp.ErrText)
+	text(uint32(id(1, 9)), pcp.TextPMID|long, "", pcp.ErrText)
+	text(indom, pcp.TextInDom|oneLine, "Things", nil)
+	text(indom+7, pcp.TextInDom|oneLine, "", pcp.ErrText)
 	labels := func(ident uint32, kind pcp.LabelFlags, want ...string) {
 		t.Helper()
 		sets, err := a.Labels(ctx, ident, kind)
@@ -488,4 +492,72 @@ func BenchmarkSample(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// TestRows checks that a source with a row for each instance fills those that are wanted,
+// once after each reading.
+func TestRows(t *testing.T) {
+	things := []int32{1, 2, 3}
+	indom := &InDom{Serial: 1}
+	listed := []Metric{{Name: "rows.number", Type: pcp.TypeU32, Sem: pcp.SemInstant}}
+	list := NewBlocks(listed, Layout{Cols: 1, InDom: indom, Lists: true})
+	lister := &Source{Name: "list", Blocks: list, Read: func() error {
+		list[0].Clear()
+		for _, inst := range things {
+			list[0].Set(list[0].AddNamed(inst, fmt.Sprint("thing ", inst)), 0, uint64(inst))
+		}
+		return nil
+	}}
+	each := []Metric{
+		{Name: "rows.value", Item: 1, Type: pcp.TypeU32, Sem: pcp.SemInstant},
+		{Name: "rows.text", Item: 2, Type: pcp.TypeString, Sem: pcp.SemInstant, From: 1},
+	}
+	b := NewBlocks(each, Layout{Cols: 1, InDom: indom}, Layout{Cols: 1, InDom: indom})
+	var filled []int32
+	rows := &Source{Name: "rows", Blocks: b, After: []*Source{lister}}
+	rows.Row = func(row int) {
+		inst := b[0].Insts()[row]
+		filled = append(filled, inst)
+		if inst != 2 { // which has nothing
+			b[0].Set(row, 0, uint64(10*inst))
+			b[1].SetText(row, 0, fmt.Sprint("text ", inst))
+		}
+	}
+	a, err := New(Config{Name: "rows", Domain: domain},
+		Family{Name: "list", Metrics: listed, Sources: []*Source{lister}}, Family{Name: "rows", Metrics: each, Sources: []*Source{rows}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(values string, rows ...int32) {
+		t.Helper()
+		if got := fetch(t, a, nil, nil, id(0, 1), id(0, 2)); got != values {
+			t.Errorf("values %s, want %s", got, values)
+		}
+		if !slices.Equal(filled, rows) {
+			t.Errorf("rows %v were filled, want %v", filled, rows)
+		}
+		filled = nil
+	}
+	refresh := func() {
+		if err := a.Refresh(t.Context(), []pcp.PMID{id(0, 1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refresh()
+	profile := &pcp.Profile{State: pcp.ProfileExclude}
+	if err := profile.Add(pcp.NewInDom(domain, 1), 3); err != nil {
+		t.Fatal(err)
+	}
+	res := new(pcp.Result)
+	if err := a.Fetch(t.Context(), &pmda.FetchRequest{PMIDs: []pcp.PMID{id(0, 1)}, Profile: profile, Result: res}); err != nil || len(res.Sets[0].Values) != 1 {
+		t.Errorf("%v, %v", res.Sets, err)
+	}
+	want(`10 30 "text 1" "text 3"`, 3, 1, 2)
+	things = []int32{2, 3, 5, 7}
+	refresh()
+	want(`30 50 70 "text 3" "text 5" "text 7"`, 2, 3, 5, 7)
+	want(`30 50 70 "text 3" "text 5" "text 7"`)
+	things = nil
+	refresh()
+	want("")
 }

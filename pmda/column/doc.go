@@ -25,6 +25,9 @@
 // allocates. A source that cannot be read leaves its metrics without values, and is
 // logged once.
 //
+// Where each instance costs a reading of its own, as a process does, Source.Row fills one
+// row, and only the rows that a client wants are filled.
+//
 // A metric names its column by a number, Col, or by what the file calls it, Key; the
 // block numbers the keys. [Names] gives instances that have no number of their own
 // the numbers 0, 1, 2, … in the order in which they first appear.

@@ -31,6 +31,13 @@ type Source struct {
 	// error that is fs.ErrNotExist means that there is nothing to report.
 	Read func() error
 
+	// Row fills one row of the blocks, in place of Parse and Read, for a source whose
+	// rows cost something each, such as a file for each process. The rows are those of
+	// the block that lists the instances, whose source is in After. Row is called
+	// when a fetch wants the first value of a row, once after each reading; what it does
+	// not set has no value.
+	Row func(row int)
+
 	// Restricted says that only clients that Config.Trusts get the values. The
 	// source is not read for others.
 	Restricted bool
@@ -41,6 +48,7 @@ type Source struct {
 
 	number  int // place in the agent's sources
 	failing bool
+	filled  []bool // by row, of a source with Row
 }
 
 // A Scope is a group of sources.
@@ -57,6 +65,10 @@ func NewFile(path string) File { return procfs.NewFile(path) }
 
 // read reads the source and fills its blocks.
 func (s *Source) read() error {
+	if s.Row != nil {
+		s.restart()
+		return nil
+	}
 	if s.Read != nil {
 		return s.Read()
 	}
@@ -68,10 +80,38 @@ func (s *Source) read() error {
 	return nil
 }
 
+// restart gives the blocks of a source with Row the rows that there are now, and forgets
+// what they were filled with.
+func (s *Source) restart() {
+	n := 0
+	for _, b := range s.Blocks {
+		b.follow(b.inDom.block)
+		n = len(b.insts)
+	}
+	if cap(s.filled) < n {
+		s.filled = make([]bool, n+n/4)
+	}
+	s.filled = s.filled[:n]
+	clear(s.filled)
+}
+
+// Fill has Row called for a row, if it was not since the last reading, for a source that
+// builds on all rows of this one.
+func (s *Source) Fill(row int) {
+	if s.filled[row] {
+		return
+	}
+	s.filled[row] = true
+	for _, b := range s.Blocks {
+		clear(b.Row(row))
+	}
+	s.Row(row)
+}
+
 // A Metric is a column of a block. PMIDs, types, semantics and units are what clients
 // and archives rely on; do not change them.
 type Metric struct {
-	Name          string
+	Name          string // "" for a metric that is known by its PMID alone
 	Cluster, Item int
 	Type          pcp.Type
 	Sem           pcp.Sem
@@ -81,7 +121,9 @@ type Metric struct {
 	Col  int    // the column, unless
 	Key  string // the column is found by what it is called in the file
 
-	Help   string    // one line
+	Help   string    // one line; "" if Config.Texts has it
+	Long   string    // the help text beside it, in lines of at most 79 bytes; "" if Config.Texts has it
+	Field  string    // where in the source the values are, "" for Key
 	Labels string    // of the item, a JSON object; "" for none
 	Err    pcp.Error // if not 0, what a fetch always answers
 }
@@ -90,7 +132,8 @@ type Metric struct {
 // as Layout.InDom and sets Layout.Lists. It belongs to one agent.
 type InDom struct {
 	Serial int
-	Help   string // one line
+	Help   string // one line; "" if Config.Texts has it
+	Long   string // the help text beside it, in lines of at most 79 bytes; "" if Config.Texts has it
 	Labels string // of the domain, a JSON object; "" for none
 
 	// InstanceLabels returns the labels of an instance, which are made JSON. If it

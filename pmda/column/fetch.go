@@ -70,6 +70,9 @@ func (a *Agent) copy(req *pmda.FetchRequest, over *Agent, trusted bool) {
 			res.AddError(id, m.Err)
 			continue
 		}
+		if s := b.source; s.Row != nil {
+			s.fillRows(b, m.indom, req.Profile)
+		}
 		if b.errs != nil && b.errs[m.col] != 0 {
 			res.AddError(id, b.errs[m.col])
 			continue
@@ -100,6 +103,22 @@ func (a *Agent) copy(req *pmda.FetchRequest, over *Agent, trusted bool) {
 				res.Add(b.value(i, m.Type).WithInst(inst))
 			}
 			i += b.cols
+		}
+	}
+}
+
+// fillRows fills the rows of a block that a profile includes.
+func (s *Source) fillRows(b *Block, indom pcp.InDom, profile *pcp.Profile) {
+	if profile.IsAll() {
+		for row := range b.insts {
+			s.Fill(row)
+		}
+		return
+	}
+	p := profile.InDom(indom)
+	for row, inst := range b.insts {
+		if p.Includes(inst) {
+			s.Fill(row)
 		}
 	}
 }

@@ -29,6 +29,8 @@ type Config struct {
 	// IncludeDirs are searched for included files, after the working
 	// directory and that of the first file.
 	IncludeDirs []string
+	// Builtin, if not nil, returns the text of a file to include that is nowhere.
+	Builtin func(name string) (text string, ok bool)
 	// Shell starts the command of a #shell line; its output takes the place of
 	// the line, and Close waits for its end. Nil refuses such lines. See Shell.
 	Shell func(command string) (io.ReadCloser, error)
@@ -436,6 +438,12 @@ func (r *Reader) include(name string) error {
 	for _, path := range paths {
 		if f, err := openFile(path); err == nil {
 			r.push(path, f, f, false)
+			return nil
+		}
+	}
+	if r.cfg.Builtin != nil {
+		if text, ok := r.cfg.Builtin(name); ok {
+			r.push("<"+name+">", strings.NewReader(text), nil, false)
 			return nil
 		}
 	}

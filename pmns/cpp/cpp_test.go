@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -264,4 +265,30 @@ func FuzzReader(f *testing.F) {
 			t.Errorf("%d lines, want %d", got, want)
 		}
 	})
+}
+
+// TestBuiltin includes a file that is nowhere, and prefers one that is somewhere.
+func TestBuiltin(t *testing.T) {
+	dir := t.TempDir()
+	builtin := func(name string) (string, bool) { return "inside\n", name == "known" }
+	f := func(text, want string) {
+		t.Helper()
+		r := NewReader(strings.NewReader(text), "F", Config{IncludeDirs: []string{dir}, Builtin: builtin})
+		defer r.Close()
+		var b strings.Builder
+		err := r.Copy(&b, true)
+		got := b.String()
+		if err != nil {
+			got += err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	f("#include <known>\nx\n", "# 1 \"F\"\n# 1 \"<known>\"\ninside\n# 2 \"F\"\nx\n")
+	f("#include <other>\n", "# 1 \"F\"\nF:1: Cannot open file for #include")
+	if err := os.WriteFile(filepath.Join(dir, "known"), []byte("outside\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f("#include <known>\nx\n", "# 1 \"F\"\n# 1 \""+dir+"/known\"\noutside\n# 2 \"F\"\nx\n")
 }

@@ -54,13 +54,17 @@ func options(d *pmda.Daemon) []cli.Option {
 
 // doc is what the manual says of an agent's command.
 func doc(b builtin.Spec) string {
+	notReady := ""
+	if b.Program.StartsNotReady {
+		notReady = " notready"
+	}
 	return fmt.Sprintf(`Serves the metrics of the agent %[1]s to a collector, which starts this command and talks to it
 through pipes. It is for collectors that run agents as processes, the C one among them; in our own collector
 the same agent runs inside. On a terminal it is of no use: "pcp agent test %[1]s" tries an agent out.
 
 A line of pmcd.conf for it is
 
-    %[1]s %[2]d pipe binary PATH/pmda%[1]s -d %[2]d`, b.Name, b.Domain)
+    %[1]s %[2]d pipe binary%[3]s PATH/pmda%[1]s -d %[2]d`, b.Name, b.Domain, notReady)
 }
 
 // synopsis is the usage line of an agent that takes arguments, else "".
@@ -74,6 +78,7 @@ func synopsis(b builtin.Spec) string {
 // daemon returns the program of b. Only to run it needs env.
 func daemon(b builtin.Spec, env *cli.Env) *pmda.Daemon {
 	var args, given []string
+	var settings []builtin.Setting
 	return &pmda.Daemon{
 		Name:       "pmda" + b.Name,
 		Domain:     b.Domain,
@@ -82,9 +87,20 @@ func daemon(b builtin.Spec, env *cli.Env) *pmda.Daemon {
 		KeepUser:   b.Program.KeepUser,
 		Synopsis:   synopsis(b),
 		Own:        b.Program.Options,
-		Set: func(o *pmda.Option, _ string) error {
-			given = append(given, o.Long)
-			return nil
+		UserFlag:   b.Program.UserFlag,
+		UserLong:   b.Program.UserLong,
+		NotReady:   b.Program.StartsNotReady,
+		Usage:      b.Program.Usage,
+		Set: func(o *pmda.Option, arg string) error {
+			if o.Arg == "" {
+				given = append(given, o.Long)
+			} else {
+				settings = append(settings, builtin.Setting{Option: *o, Arg: arg})
+			}
+			if b.Program.Check == nil {
+				return nil
+			}
+			return b.Program.Check(*o, arg)
 		},
 		Args: func(list []string) error {
 			if args = list; b.Program.Args != "" && len(list) == 0 {
@@ -95,7 +111,7 @@ func daemon(b builtin.Spec, env *cli.Env) *pmda.Daemon {
 		New: func(domain int, log *slog.Logger) (pmda.Agent, error) {
 			return b.Open(builtin.Env{
 				Domain: domain, Version: env.Version, Config: env.Config(), Log: log,
-				Args: args, Options: given, Form: builtin.AsDaemon,
+				Args: args, Options: given, Settings: settings, Form: builtin.AsDaemon,
 			})
 		},
 	}

@@ -13,8 +13,9 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/root"
+	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/internal/daemonlog"
-	"github.com/go-pcp/pcp/internal/getopt"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -66,7 +67,7 @@ func parseRoot(args []string) (o rootOptions) {
 		}
 		switch opt.Short {
 		case 'D':
-			names, ok := getopt.ParseDebug(arg)
+			names, ok := debug.Parse(arg)
 			if !ok {
 				o.problems = append(o.problems, "unrecognized debug options specification ("+arg+")")
 			}

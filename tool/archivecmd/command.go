@@ -82,6 +82,9 @@ func unreadable(path string) error {
 		return nil // which is told elsewhere
 	}
 	for _, name := range files.All() {
+		if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
+			continue // opening a FIFO would wait for a writer
+		}
 		f, err := os.Open(name)
 		if errors.Is(err, fs.ErrPermission) {
 			return fmt.Errorf("%s: this user may not read the file", name)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/config"
-	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/getopt"
 )
 
 // A Command is one tool. The table of commands in cmd/pcp feeds dispatch,
@@ -34,6 +34,8 @@ type Command struct {
 	// Sub are the commands below this one, named in full: "archive ls" below
 	// "archive". Dispatch, help, completion and manual pages know them.
 	Sub []*Command
+	// Bare has Run be called also if there are commands below, and none of them is named.
+	Bare bool
 
 	// DieOnSignal lets SIGINT and SIGTERM kill the process, as they do by
 	// default. Otherwise they end ctx, and Run's result is the exit status,
@@ -58,12 +60,16 @@ type Option = getopt.Option
 // TakesDebug reports whether c has the option -D for debug options.
 func (c *Command) TakesDebug() bool {
 	return slices.ContainsFunc(c.Options, func(o Option) bool {
-		return o.Short == 'D' && (o.Long == "debug" || o.Long == "")
+		return o.Short == 'D' && o.Arg != "" && (o.Long == "debug" || o.Long == "")
 	})
 }
 
 // Heading returns an Option that is a heading in the help.
 func Heading(text string) Option { return getopt.Heading(text) }
+
+// Detached is the variable that is set in the environment of a daemon which has no need to
+// detach itself from the terminal: the program that started it has done that.
+const Detached = "PCP_DETACHED"
 
 // An Env is all that a command sees of its surroundings.
 type Env struct {
@@ -81,8 +87,13 @@ type Env struct {
 	Command        *Command                    // itself
 	Commands       []*Command                  // all of them
 
-	config *config.Config // see Config
-	msg    []byte         // the messages that Printf keeps for Flush
+	// Exec replaces this program by another one, which gets args after its name
+	// and more variables in its environment; nil: this is not possible. It
+	// returns only if it fails.
+	Exec func(path string, args, more []string) error
+
+	config *config.Config  // see Config
+	msg    getopt.Messages // what Printf keeps for Flush
 }
 
 // Config returns the settings that the environment and pcp.conf have.
@@ -135,4 +146,17 @@ func (e *Env) FlushOut() error {
 		return f.Flush()
 	}
 	return nil
+}
+
+// Unbuffered returns a writer to Stdout that keeps nothing back.
+func (e *Env) Unbuffered() io.Writer { return unbuffered{e} }
+
+type unbuffered struct{ env *Env }
+
+func (u unbuffered) Write(b []byte) (int, error) {
+	n, err := u.env.Stdout.Write(b)
+	if err == nil {
+		err = u.env.FlushOut()
+	}
+	return n, err
 }

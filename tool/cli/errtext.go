@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"errors"
 	"io/fs"
 
-	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/getopt"
 )
 
 // FileErrText returns the message for an error of a file of the system: its path and
@@ -16,15 +15,8 @@ func FileErrText(err error) string {
 	return err.Error()
 }
 
-// ErrText returns what the C tools print for err: the text of the PMAPI status
-// or system error in it (pmErrStr(3)). C does not have errors with a method
-// NotInC; for them ErrText returns the whole message.
-func ErrText(err error) string {
-	if e, ok := errors.AsType[interface {
-		error
-		NotInC()
-	}](err); ok {
-		return e.Error()
-	}
-	return pcp.Code(err).Error()
-}
+// ErrText returns what the C tools print for err, as [getopt.ErrText] does.
+func ErrText(err error) string { return getopt.ErrText(err) }
+
+// Atoi reads a number as [getopt.Atoi] does.
+func Atoi(s string) (n int, ok bool) { return getopt.Atoi(s) }

@@ -16,37 +16,26 @@ type foreignName struct {
 }
 
 var (
-	recorder = foreignName{tool: "pmlogger", does: "records metrics in archives", call: "pmlogger -h localhost -c FILE ARCHIVE"}
-	ruler    = foreignName{tool: "pmie", does: "watches metrics and acts when a rule holds", call: "pmie -h localhost -c FILE"}
+	ruler    = foreignName{use: "pcp ie"}
 	reporter = foreignName{tool: "pmrep", does: "reports any metrics in columns", call: "pmrep -h localhost kernel.all.load"}
 	server   = foreignName{tool: "pmproxy", does: "serves metrics by HTTP", call: "pmproxy -f"}
-	finder   = foreignName{tool: "pmfind", does: "finds collectors in the network"}
 	series   = foreignName{tool: "pmseries", does: "queries the time series that pmproxy stores"}
-	rewriter = foreignName{tool: "pmlogrewrite", does: "changes the metrics of an archive", call: "pmlogrewrite -c FILE ARCHIVE"}
-	chooser  = foreignName{tool: "pmlogconf", does: "makes the configuration of pmlogger", call: "pmlogconf -h localhost FILE"}
 	chart    = foreignName{tool: "pmchart", does: "draws metrics", call: "pmchart -h localhost"}
-	atop     = foreignName{tool: "pcp-atop", does: "shows processes, of the agent proc", use: "pcp stat, for the whole system"}
-	htop     = foreignName{tool: "pcp-htop", does: "shows processes, of the agent proc", use: "pcp stat, for the whole system"}
-	ps       = foreignName{tool: "pcp-ps", does: "lists processes, of the agent proc"}
-	tracer   = foreignName{tool: "pmtrace", does: "reports transactions to the agent trace"}
+	atop     = foreignName{tool: "pcp-atop", does: "shows processes, of the agent proc", use: "pcp pidstat for processes, pcp stat for the whole system"}
+	htop     = foreignName{tool: "pcp-htop", does: "shows processes, of the agent proc", use: "pcp pidstat for processes, pcp stat for the whole system"}
 )
 
 // foreignNames are the names for which the nearest command in spelling would be
 // the wrong advice.
 var foreignNames = map[string]foreignName{
-	"record": recorder, "log": recorder, "logger": recorder, "pmlogger": recorder, "rec": recorder,
-	"pmlogger_check": recorder, "pmlogctl": recorder, "pmlogger_daily": {tool: "pmlogger_daily", does: "rotates the archives of pmlogger"},
-	"pmlc": {tool: "pmlc", does: "controls a pmlogger that runs", call: "pmlc"},
-	"pmie": ruler, "rules": ruler, "alert": ruler, "alerts": ruler, "rule": ruler,
+	"log": {use: "pcp record"}, "rec": {use: "pcp record"},
+	"pmie": ruler, "rules": ruler, "alert": {use: "pcp alerts"}, "rule": ruler,
 	"pmrep": reporter, "rep": reporter, "report": reporter, "dstat": reporter,
 	"pmproxy": server, "proxy": server, "http": server, "rest": server, "web": server,
 	"pmseries": series, "series": series,
-	"pmfind": finder, "find": finder,
-	"pmlogrewrite": rewriter, "rewrite": rewriter, "logrewrite": rewriter,
-	"pmlogconf": chooser, "logconf": chooser,
+	"rewrite": {use: "pcp logrewrite"}, "rename": {use: "pcp logrewrite"}, "redact": {use: "pcp logredact"}, "anonymize": {use: "pcp logredact"},
 	"pmchart": chart, "chart": chart, "graph": chart,
-	"pmtrace": tracer, "trace": tracer,
-	"top": atop, "atop": atop, "htop": htop, "ps": ps,
+	"top": atop, "atop": atop, "htop": htop,
 	"free": {use: "pcp info -f mem.util"}, "uptime": {use: "pcp info -f kernel.all.uptime kernel.all.load"},
 	"iostat": {use: "pcp val disk.dev.total"}, "vmstat": {use: "pcp stat"}, "mpstat": {use: "pcp val kernel.percpu.cpu.user"},
 	"watch": {use: "pcp val"}, "values": {use: "pcp val"}, "value": {use: "pcp val"}, "monitor": {use: "pcp val or pcp stat"},
@@ -60,8 +49,8 @@ var foreignNames = map[string]foreignName{
 	"verify": {use: "pcp archive verify"}, "repair": {use: "pcp archive repair"}, "convert": {use: "pcp archive convert"}, "check": {use: "pcp archive verify"},
 	"archives": {use: "pcp archive ls"}, "csv": {use: "pcp import csv"},
 	"merge": {use: "pcp logextract"}, "extract": {use: "pcp logextract"}, "reduce": {use: "pcp logreduce"},
-	"summary": {use: "pcp logsummary"}, "average": {use: "pcp logsummary"}, "compare": {use: "pcp diff"},
-	"replay": {use: "pcp val -a ARCHIVE"}, "dump": {use: "pcp dumplog"},
+	"average": {use: "pcp logsummary"}, "compare": {use: "pcp diff"},
+	"past": {use: "pcp replay"}, "history": {use: "pcp replay"}, "dump": {use: "pcp dumplog"},
 	"user": {use: "pcp passwd"}, "users": {use: "pcp passwd"}, "accounts": {use: "pcp passwd"},
 	"complete": {use: "pcp completion"},
 }

@@ -1,6 +1,79 @@
 package cli
 
-import "github.com/go-pcp/pcp/internal/getopt"
+import (
+	"github.com/go-pcp/pcp/getopt"
+)
+
+// The options that tools share. [ParseOptions] handles them.
+var (
+	OptAlign        = getopt.OptAlign
+	OptArchive      = getopt.OptArchive
+	OptContainer    = getopt.OptContainer
+	OptDebug        = getopt.OptDebug
+	OptDerived      = getopt.OptDerived
+	OptFinish       = getopt.OptFinish
+	OptGuiMode      = getopt.OptGuiMode
+	OptGuiPort      = getopt.OptGuiPort
+	OptHelp         = getopt.OptHelp
+	OptHost         = getopt.OptHost
+	OptHostsFile    = getopt.OptHostsFile
+	OptHostZone     = getopt.OptHostZone
+	OptInterval     = getopt.OptInterval
+	OptLocalPMDA    = getopt.OptLocalPMDA
+	OptNameSpace    = getopt.OptNameSpace
+	OptOrigin       = getopt.OptOrigin
+	OptSamples      = getopt.OptSamples
+	OptSpecLocal    = getopt.OptSpecLocal
+	OptStart        = getopt.OptStart
+	OptTimeZone     = getopt.OptTimeZone
+	OptUniqNames    = getopt.OptUniqNames
+	OptVersion      = getopt.OptVersion
+	OptArchiveList  = getopt.OptArchiveList
+	OptArchiveFolio = getopt.OptArchiveFolio
+	OptHostList     = getopt.OptHostList
+	General         = getopt.General
+
+	// OptJSON is not an option of the C tools.
+	OptJSON = Option{Long: "json", Help: "write one JSON object a line (docs/json.md)", Extra: true}
+)
+
+// Options holds the values of the options that tools share.
+type Options struct {
+	*getopt.Options
+	JSON bool // --json
+
+	env *Env
+}
+
+// A ParseConfig says how a tool departs from the common ways.
+type ParseConfig struct {
+	Multi bool // any number of hosts or archives (PM_OPTFLAG_MULTI)
+	Mixed bool // hosts and archives together (PM_OPTFLAG_MIXED)
+	Later bool // the tool calls End, as its arguments too may name a source (PM_OPTFLAG_DONE)
+	POSIX bool // options end at the first other argument (PM_OPTFLAG_POSIX)
+
+	AndOr bool // the C tool says "at most one of -Z and/or -z allowed"
+
+	Archives bool // the tool reads archives
+	HighRes  bool // the C tool takes intervals of nanoseconds, and says so
+
+	// SpecLocal handles the arguments of -K, and Derived those of --derived. Their errors
+	// are printed as they are. Package source has such functions.
+	SpecLocal, Derived func(o *getopt.Options, arg string) error
+
+	// Own is called first for each option, and reports whether it has handled
+	// it. It reports a mistake in the argument by Options.Usagef.
+	Own func(o *Options, opt *Option, arg string) bool
+}
+
+// ParseOptions reads the environment and the arguments of a command as
+// pmGetOptions(3) does. The tool then makes its own checks and calls
+// [Options.Done].
+func ParseOptions(env *Env, cfg ParseConfig) *Options {
+	o := newOptions(env, cfg)
+	o.Parse()
+	return o
+}
 
 // ParseArgs reads the arguments of a command as pmgetopt_r(3) does, for tools
 // whose C counterparts use only that function. PCP_DEBUG is the only environment
@@ -8,35 +81,59 @@ import "github.com/go-pcp/pcp/internal/getopt"
 // only the fields POSIX, AndOr and Own of cfg. As with [ParseOptions], the tool
 // then calls [Options.Done].
 func ParseArgs(env *Env, cfg ParseConfig) *Options {
-	o := &Options{env: env, cfg: cfg, debugs: env.Debug()}
-	o.arguments()
+	o := newOptions(env, cfg)
+	o.ParseArgs()
 	return o
 }
 
-// arguments reads the arguments of the command.
-func (o *Options) arguments() {
-	p := getopt.New(o.env.Command.Options, o.env.Args)
-	p.POSIX = o.cfg.POSIX || o.env.Getenv("POSIXLY_CORRECT") != ""
-	for opt, arg := range p.All() {
+func newOptions(env *Env, cfg ParseConfig) *Options {
+	o := &Options{env: env}
+	p := env.program()
+	p.Multi, p.Mixed, p.Later, p.POSIX, p.HighRes = cfg.Multi, cfg.Mixed, cfg.Later, cfg.POSIX, cfg.HighRes
+	p.NoArchives = !cfg.Archives
+	p.SpecLocal, p.Derived = cfg.SpecLocal, cfg.Derived
+	p.Own = func(_ *getopt.Options, opt *Option, arg string) bool {
 		switch {
-		case opt == nil:
-			o.Usagef("%s", p.Problem())
-		case o.cfg.Own != nil && o.cfg.Own(o, opt, arg):
+		case cfg.Own != nil && cfg.Own(o, opt, arg):
+		case opt.Long == OptJSON.Long:
+			o.JSON = true
+		case cfg.AndOr && (opt.Long == OptTimeZone.Long && o.HostZone || opt.Long == OptHostZone.Long && o.TimeZoneSet):
+			o.Usagef("at most one of -Z and/or -z allowed")
 		default:
-			o.common(opt, arg)
+			return false
 		}
+		return true
 	}
-	o.Args = p.Args()
+	o.Options = getopt.NewOptions(p, append([]string{env.Name}, env.Args...))
+	return o
 }
 
-// Number returns the argument of an option that takes a number. If it is not a
-// number, or is less than least, Number records a mistake as [Options.Usagef]
-// does, "-b requires numeric argument" with kind in place of "numeric", and returns 0.
-func (o *Options) Number(opt *Option, arg string, least int, kind string) int {
-	n, ok := Atoi(arg)
-	if !ok || n < least {
-		o.Usagef("-%c requires %s argument", opt.Short, kind)
-		return 0
+// program returns what package getopt is to know of a command.
+func (e *Env) program() *getopt.Program {
+	p := &getopt.Program{
+		Name: e.ProgName(), Version: e.Version, Config: e.Config(),
+		Stdout: e.Stdout, Stderr: e.Stderr, Messages: e.messages(),
 	}
-	return n
+	if e.Command != nil {
+		p.Synopsis, p.Options = e.Command.Synopsis, e.Command.Options
+	}
+	if !e.Classic() {
+		p.Usage = e.usage
+	}
+	return p
+}
+
+// Done prints the mistakes, or the help or version that the options ask for. It
+// reports whether the tool must exit, and with which status.
+func (o *Options) Done() (status int, exit bool) {
+	switch {
+	case o.env.Classic():
+	case o.WantsVersion():
+		o.env.toStdout()
+		return 0, true
+	case o.WantsHelp():
+		o.env.Help(o.env.Command)
+		return 0, true
+	}
+	return o.Options.Done()
 }

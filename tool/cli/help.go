@@ -3,9 +3,10 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
-	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/getopt"
 )
 
 // Help writes to standard output what c is for, how to call it, and examples.
@@ -48,10 +49,26 @@ func WriteHelp(w io.Writer, c *Command, bold func(string) string) {
 	}
 	if c.TakesDebug() {
 		fmt.Fprintf(w, "\nDebug options, by -D or $PCP_DEBUG, may be any that \"pcp dbg -l\" lists.\n%s\n", shows(c.Debug))
+		if c.connects() {
+			fmt.Fprintf(w, "Its connections, contexts and archives print something for attr, auth, context,\nderive, fetch, indom, labels, log, logmeta, pdu, pmapi, pmns, profile%s and tls.\n", controlled(c))
+		}
 	}
 	if len(c.SeeAlso) > 0 {
 		fmt.Fprintf(w, "\n%s %s\n", bold("See also:"), strings.Join(c.SeeAlso, ", "))
 	}
+}
+
+// connects reports whether c opens contexts on collectors.
+func (c *Command) connects() bool {
+	return slices.ContainsFunc(c.Options, func(o Option) bool { return o.Short == 'h' && o.Long == "host" })
+}
+
+// controlled returns the debug option of those commands that a controller moves through time.
+func controlled(c *Command) string {
+	if slices.ContainsFunc(c.Options, func(o Option) bool { return o.Long == "guiport" }) {
+		return ", timecontrol"
+	}
+	return ""
 }
 
 // shows returns a sentence that says for which debug options a command prints
@@ -68,26 +85,18 @@ func shows(names []string) string {
 }
 
 // usage keeps for Flush the text that follows the message about a mistake on the
-// command line: the usage message of the C tool under its classic name, otherwise
-// one line that says where to read on.
+// command line under "pcp": one line that says where to read on.
 func (e *Env) usage() {
-	if e.Classic() {
-		e.Printf("%s", e.Command.Usage(e.ProgName()))
-		return
-	}
-	if len(e.msg) == 0 {
+	if kept := e.messages().Kept(); len(kept) == 0 {
 		e.Printf("%s", getopt.Line(e.Name, e.Command.Synopsis))
-	} else if e.msg[len(e.msg)-1] != '\n' {
+	} else if kept[len(kept)-1] != '\n' {
 		e.Printf("\n")
 	}
 	e.Printf("\"%s help %s\" lists the options.\n", e.Pcp(), e.Command.Name)
 }
 
 // toStdout writes the messages that Printf kept to standard output.
-func (e *Env) toStdout() {
-	e.Stdout.Write(e.msg)
-	e.msg = nil
-}
+func (e *Env) toStdout() { e.Stdout.Write(e.messages().Take()) }
 
 // Colours of a terminal (ECMA-48, select graphic rendition).
 const (

@@ -3,7 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
+
+	"github.com/go-pcp/pcp/getopt"
 )
 
 // Resolve turns e into the environment of the subcommand that the first argument
@@ -34,10 +37,11 @@ func Run(ctx context.Context, env *Env) int {
 	e := *env
 	e.Config() // before e is copied
 	e.Resolve()
-	if len(e.Command.Sub) == 0 {
+	named := len(e.Args) > 0 && !strings.HasPrefix(e.Args[0], "-")
+	if len(e.Command.Sub) == 0 || e.Command.Bare && !named {
 		return e.Command.Run(ctx, &e)
 	}
-	if len(e.Args) > 0 && !strings.HasPrefix(e.Args[0], "-") {
+	if named {
 		fmt.Fprint(e.Stderr, unknown(e.Command.Sub, e.Command.Name+" "+e.Args[0], "pcp help "+e.Command.Name))
 		return 1
 	}
@@ -46,5 +50,31 @@ func Run(ctx context.Context, env *Env) int {
 		o.WantUsage()
 	}
 	status, _ := o.Done()
+	return status
+}
+
+// Call runs another command of this program, by its classic name, as a script runs
+// it, and returns its exit status. The command reads nothing and prints to out and
+// errs. A name that is not in the table of commands has status 127, as in a shell.
+func (e *Env) Call(ctx context.Context, link string, out, errs io.Writer, args ...string) int {
+	for _, c := range e.Commands {
+		if c.Link == link {
+			return e.CallCommand(ctx, c, out, errs, args...)
+		}
+	}
+	fmt.Fprintf(errs, "%s: %s: not found\n", e.ProgName(), link)
+	return 127
+}
+
+// CallCommand is Call for a command that the caller has.
+func (e *Env) CallCommand(ctx context.Context, c *Command, out, errs io.Writer, args ...string) int {
+	e.Config() // before e is copied
+	other := *e
+	other.Name, other.Args, other.Command = c.Link, args, c
+	other.Stdin, other.Stdout, other.Stderr = strings.NewReader(""), out, errs
+	other.Rows, other.OutTerminal, other.ErrTerminal, other.Exec = nil, nil, nil, nil
+	other.msg = getopt.Messages{}
+	status := c.Run(ctx, &other)
+	other.FlushOut()
 	return status
 }

@@ -16,15 +16,11 @@ import (
 // StateDir returns where this user's collectors keep their state:
 // $XDG_STATE_HOME/pcp, by default ~/.local/state/pcp.
 func (e *Env) StateDir() (string, error) {
-	home := e.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(home) { // as the specification of XDG_STATE_HOME demands
-		user := e.Getenv("HOME")
-		if user == "" {
-			return "", errors.New("no home directory is known; choose a state directory with --dir")
-		}
-		home = filepath.Join(user, ".local", "state")
+	dir := e.Config().StateDir()
+	if dir == "" {
+		return "", errors.New("no home directory is known; choose a state directory with --dir")
 	}
-	return filepath.Join(home, "pcp"), nil
+	return dir, nil
 }
 
 // A Running is a collector that "pcp up" has started and that serves clients.

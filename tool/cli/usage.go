@@ -1,49 +1,24 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"strings"
 
-	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/getopt"
 )
 
 // Printf keeps a message for Flush, as pmprintf(3) does.
-func (e *Env) Printf(format string, args ...any) { e.msg = fmt.Appendf(e.msg, format, args...) }
+func (e *Env) Printf(format string, args ...any) { e.messages().Printf(format, args...) }
 
 // Errorf keeps the message "program: ..." and a newline for Flush.
-func (e *Env) Errorf(format string, args ...any) {
-	e.msg = append(e.msg, e.ProgName()+": "...)
-	e.Printf(format, args...)
-	e.msg = append(e.msg, '\n')
-}
+func (e *Env) Errorf(format string, args ...any) { e.messages().Errorf(format, args...) }
 
-// Flush writes the messages that Printf kept to standard error, or appends them
-// to the file that PCP_STDERR names (pmflush(3)).
-func (e *Env) Flush() {
-	msg := e.msg
-	e.msg = nil
-	if len(msg) == 0 {
-		return
-	}
-	path := e.Getenv("PCP_STDERR")
-	switch {
-	case path == "":
-	case strings.EqualFold(path, "DISPLAY"):
-		fmt.Fprintf(e.Stderr, "%s: using stderr - no PCP_XCONFIRM_PROG\n", e.ProgName())
-	default:
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
-		if err == nil {
-			_, err = f.Write(msg)
-			err = errors.Join(err, f.Close())
-		}
-		if err == nil {
-			return
-		}
-		fmt.Fprintf(e.Stderr, "pmflush: cannot append to file '%s' (from $PCP_STDERR): %s\n", path, ErrText(err))
-	}
-	e.Stderr.Write(msg)
+// Flush writes the messages that Printf kept, as [getopt.Messages.Flush] does.
+func (e *Env) Flush() { e.messages().Flush() }
+
+// messages are those of e: a copy of an Env has its own.
+func (e *Env) messages() *getopt.Messages {
+	e.msg.Name, e.msg.Stderr, e.msg.Config = e.ProgName(), e.Stderr, e.Config()
+	return &e.msg
 }
 
 // Fatalf writes "program: ..." and a newline to standard error, after flushing

@@ -7,10 +7,4 @@ import (
 )
 
 // Local returns the time zone of the environment (TZ), else the system's.
-func (e *Env) Local() *time.Location {
-	tz := e.Getenv("TZ")
-	if tz == "" {
-		return time.Local
-	}
-	return pcptime.Zone(tz)
-}
+func (e *Env) Local() *time.Location { return pcptime.Local(e.Getenv("TZ")) }

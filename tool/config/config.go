@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -63,11 +64,12 @@ func run(_ context.Context, env *cli.Env) int {
 	names := o.Args
 	var get func(string) string
 	if r.features {
-		get = func(name string) string { return feature(name, env.Version) }
+		get = func(name string) string {
+			value, _ := config.Feature(name)
+			return value
+		}
 		if len(names) == 0 {
-			for _, f := range features {
-				names = append(names, f.name)
-			}
+			names = config.Features()
 		}
 	} else {
 		cfg := env.Config()

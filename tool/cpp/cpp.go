@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/pmns/cpp"
+	"github.com/go-pcp/pcp/pmns/stdpmid"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -116,6 +117,7 @@ func parse(env *cli.Env) (*options, error) {
 		return nil, nil
 	}
 	o.cfg.IncludeDirs = append(o.cfg.IncludeDirs, includeDir(env))
+	o.cfg.Builtin = stdpmid.Include
 	return o, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -134,7 +134,7 @@ func parseOld(spec string) (bits int32, ok bool) {
 	for rest := spec; rest != ""; {
 		var word string
 		word, rest, _ = strings.Cut(rest, ",")
-		if n, ok := getopt.DebugNumber(word); ok {
+		if n, ok := debug.Number(word); ok {
 			if n == -1 {
 				n = math.MaxInt32
 			}

@@ -162,6 +162,9 @@ func (s *session) openDSO(path, init string, domain int32) {
 	if s.debug["pdu"] {
 		s.errorf("DSO has domain=%d pmda_interface=%d pmapi_version=2\n", cmp.Or(int(domain), b.Domain), dsoInterface)
 	}
+	if p, ok := a.(pmda.DebugPrinter); ok {
+		p.DebugTo(s.env.Stderr)
+	}
 	if d, ok := a.(pmda.Debugger); ok {
 		d.Debug(s.debugging())
 	}

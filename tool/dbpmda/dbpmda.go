@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/agentlink"
-	"github.com/go-pcp/pcp/internal/getopt"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -97,7 +97,7 @@ func (s *session) debugs(names []string, on bool) {
 
 // debugging returns the debug options that are set, in their order.
 func (s *session) debugging() []string {
-	all, _ := getopt.ParseDebug("all")
+	all, _ := debug.Parse("all")
 	return slices.DeleteFunc(all, func(name string) bool { return !s.debug[name] })
 }
 
@@ -112,7 +112,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	o := cli.ParseArgs(env, cli.ParseConfig{POSIX: true, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch {
 		case opt.Short == 'D':
-			names, ok := getopt.ParseDebug(arg)
+			names, ok := debug.Parse(arg)
 			if !ok {
 				s.errorf("%s: unrecognized debug flag specification (%s)\n", env.ProgName(), arg)
 				o.WantUsage()
@@ -296,7 +296,7 @@ func (s *session) status() {
 			s.printf("PMDA PMAPI Version:     %d\n", c.Version)
 		}
 	}
-	all, _ := getopt.ParseDebug("all")
+	all, _ := debug.Parse("all")
 	set := s.debugging()
 	on := " " + strings.Join(set, " ")
 	switch len(set) {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/go-pcp/pcp/internal/console"
 )
 
 const (
@@ -137,7 +139,7 @@ func (in *input) readTerminal() byte {
 		}
 		line, err := in.tty.ReadLine(prompt)
 		if err != nil {
-			if err != io.EOF {
+			if err != io.EOF && err != console.ErrInterrupted {
 				in.err = err
 			}
 			return 0

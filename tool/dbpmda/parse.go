@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -503,7 +503,7 @@ func (p *parser) setDebug() error {
 		if err := p.eol(); err != nil {
 			return err
 		}
-		names, _ := getopt.ParseDebug("all")
+		names, _ := debug.Parse("all")
 		p.debugs(names, t.is("all"))
 		return nil
 	}
@@ -518,7 +518,7 @@ func (p *parser) setDebug() error {
 		default:
 			return errSyntax
 		}
-		names, ok := getopt.ParseDebug(strings.TrimPrefix(spec, "-"))
+		names, ok := debug.Parse(strings.TrimPrefix(spec, "-"))
 		if !ok {
 			return p.mistake("Bad debug flag (%.63s)", spec)
 		}

@@ -71,6 +71,8 @@ var archiveInfoRuns = []run{
 	{cmd: "pmevent -Z '' -s 1 -a {a}/eventrec sample.event.records"},
 	{cmd: "pmstat -Z '' -t x -a {a}/ok-foo"},
 	{cmd: "pmval -t x sample.bin"},
+	{cmd: "pmval -Z UTC -a {a}/20180606 -s 1 -i 1 kernel.all.load"},
+	{cmd: "pmval -Z UTC -a {a}/20180606 -s 1 -i 1x kernel.all.load", diff: "first word"},
 	{cmd: "pmlogcheck -Z '' -m {a}/ok-foo"},
 	{cmd: "pmlogextract -Z '' -v '' {a}/ok-foo out"},
 	{cmd: "pmlogreduce -Z '' -s '' {a}/ok-foo out"},

@@ -1,11 +1,17 @@
 package difftest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/randexpr"
+	"github.com/go-pcp/pcp/pmapi"
 )
 
 const derivedConf = `# what the tools are asked for
@@ -91,4 +97,67 @@ func TestDerived(t *testing.T) {
 		{cmd: "pminfo {sample} -c {defs} -fd d.sum d.bins d.some d.lost", noise: "helpless"},
 		{cmd: "pmprobe {sample} -v d.stats", env: defs, noise: "helpless"},
 	})
+}
+
+// TestDerivedRandom compares what pminfo, pmprobe and pmval print of definitions
+// written at random over metrics of one collector that stand still.
+func TestDerivedRandom(t *testing.T) {
+	t.Parallel()
+	oracle.Require(t)
+	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "linux", "sample"}})
+	c, err := pmapi.Dial(t.Context(), d.Unix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	w := randexpr.New(longtest.Seed(t), 300)
+	for _, top := range []string{
+		"sample.bin", "sample.part_bin", "sample.bogus_bin", "sample.long", "sample.ulong", "sample.longlong", "sample.ulonglong", "sample.float", "sample.double",
+		"sample.string", "sample.aggregate", "hinv", "mem.physmem", "kernel.uname",
+	} {
+		for name, err := range c.Traverse(t.Context(), top) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			// What changes by itself, or has no value: C prints one from memory that was never written.
+			if strings.Contains(name, "bogus") && top != "sample.bogus_bin" || strings.Contains(name, "clock") || strings.Contains(name, "frequency_scaling") {
+				continue
+			}
+			ids, err := c.LookupName(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			desc, err := c.LookupDesc(t.Context(), ids[0])
+			if err != nil {
+				continue
+			}
+			var insts []pcp.Instance
+			if desc.InDom != pcp.InDomNull {
+				if insts, err = c.GetInDom(t.Context(), desc.InDom); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.Add(name, desc, insts)
+		}
+	}
+	dir := t.TempDir()
+	b := &bench{env: d.Env, names: map[string]string{"host": d.TCP}}
+	const each = 20
+	var runs []run
+	for file := range longtest.N(4, 80) {
+		var text strings.Builder
+		for i := range each {
+			fmt.Fprintf(&text, "d.m%d = %s\n", i, w.Definition())
+		}
+		path := filepath.Join(dir, fmt.Sprint(file))
+		if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s:\n%s", path, text.String())
+		runs = append(runs, run{cmd: "pminfo -h {host} -c " + path + " -dmf d"}, run{cmd: "pmprobe -h {host} -I d", env: []string{"PCP_DERIVED_CONFIG=" + path}})
+		for i := file % 4; i < each; i += 4 {
+			runs = append(runs, run{cmd: fmt.Sprintf("pmval -h {host} --derived %s -s 2 -t 0.05 d.m%d", path, i)})
+		}
+	}
+	b.table(t, runs)
 }

@@ -168,6 +168,7 @@ var genmapRuns = []run{
 	{cmd: "pmgenmap {in}/nosuch"},
 	{cmd: "pmgenmap {in}"},
 	{cmd: "pmgenmap {in}/spec", noise: "built"},
+	{cmd: "pmgenmap /usr/share/pcp/demos/pmclient/pmnsmap.spec", noise: "built"},
 	{cmd: "pmgenmap {in}/crlf", noise: "built"},
 	{cmd: "pmgenmap {in}/nested", noise: "built"},
 	{cmd: "pmgenmap {in}/open", noise: "built"},

@@ -28,6 +28,7 @@ func TestTools(t *testing.T) {
 		{"pmstore", storeRuns},
 		{"pmstat", statRuns},
 		{"local contexts", localRuns},
+		{"traces", traceRuns},
 		{"pmerr", errRuns},
 		{"pmhostname", hostnameRuns},
 		{"pmcd_wait", waitRuns},

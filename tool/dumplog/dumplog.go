@@ -184,10 +184,10 @@ func run(_ context.Context, env *cli.Env) int {
 	if st, err := os.Stat(path); err == nil && st.IsDir() || strings.Contains(path, ",") {
 		return env.Fatalf("Multiple archives are not supported")
 	}
-	a, err := archive.Open(path)
+	a, err := archive.Options{Debug: o.DebugLog()}.Open(path)
 	if errors.Is(err, pcp.ErrFeature) {
 		fmt.Fprintf(env.Stderr, "%s: Warning: unsupported feature bits, other errors may follow ...\n", env.ProgName())
-		a, err = archive.Options{AnyFeatures: true}.Open(path)
+		a, err = archive.Options{AnyFeatures: true, Debug: o.DebugLog()}.Open(path)
 	}
 	if err != nil {
 		return o.CannotOpen(path, err)

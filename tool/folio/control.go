@@ -1,10 +1,14 @@
 package folio
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-pcp/pcp/internal/ctext"
 )
@@ -42,10 +46,18 @@ func (p *program) load() error {
 		files = append(files, list(home+"/.pcp/pmafm")...)
 	}
 	for _, file := range files {
-		vars, err := readControl(file)
+		text, err := readControl(file)
 		if err != nil {
 			p.complain("pmafm: %v\n", err)
 			continue
+		}
+		vars, err := parseControl(text)
+		if err != nil {
+			// More than assignments: that is for the shell, as in C for all of them.
+			if vars, err = p.source(file, err); err != nil {
+				p.complain("pmafm: %v\n", err)
+				continue
+			}
 		}
 		for name, to := range map[string]*string{
 			"SINGLE": &p.tools.single, "MULTI": &p.tools.multi, "REPLAY": &p.tools.replay, "SPECIAL": &p.tools.special,
@@ -73,23 +85,55 @@ func list(dir string) []string {
 	return files
 }
 
-// readControl reads a control file: assignments to variables in the syntax of
-// the shell, and comments.
-func readControl(path string) (map[string]string, error) {
+// readControl returns the text of a control file: assignments to variables in the syntax
+// of the shell, and comments, or a script.
+func readControl(path string) (string, error) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if !st.Mode().IsRegular() || st.Size() > maxControl {
-		return nil, fmt.Errorf("%s: not a control file", path)
+		return "", fmt.Errorf("%s: not a control file", path)
 	}
 	b, err := os.ReadFile(path)
+	return string(b), err
+}
+
+// source has the shell read a control file that is a script, and returns its variables. why
+// is what else it is not, for where there is no shell.
+func (p *program) source(path string, why error) (map[string]string, error) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, why)
+	}
+	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	vars, err := parseControl(string(b))
+	defer r.Close()
+	p.env.FlushOut()
+	cmd := exec.CommandContext(p.ctx, sh, "-c",
+		`SINGLE= MULTI= REPLAY= SPECIAL=; . "$1" 3>&-; printf '%s\000%s\000%s\000%s\000' "$SINGLE" "$MULTI" "$REPLAY" "$SPECIAL" >&3`, "sh", path)
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = p.env.Stdout, p.env.Stderr, []*os.File{w}
+	cmd.Env = append(cmd.Environ(), p.env.Config().Environ()...)
+	cmd.WaitDelay = time.Second // for what it leaves behind
+	err = cmd.Start()
+	w.Close()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	b, readErr := io.ReadAll(io.LimitReader(r, 4*maxControl))
+	r.Close() // one that says more than that is not waited for
+	if err := errors.Join(cmd.Wait(), readErr); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	values := strings.Split(string(b), "\x00")
+	if len(values) != 5 {
+		return nil, fmt.Errorf("%s: the script says nothing of tools", path)
+	}
+	vars := make(map[string]string)
+	for i, name := range []string{"SINGLE", "MULTI", "REPLAY", "SPECIAL"} {
+		vars[name] = strings.ReplaceAll(values[i], "\n", " ")
 	}
 	return vars, nil
 }

@@ -31,6 +31,9 @@ func scratch(t *testing.T) (dir string, env []string) {
 		"bad":                   "PCPFolio\n",
 		"home/.pcp/pmafm/mine":  "# mine\nSINGLE=\"true  echo\"\nSPECIAL='echo'; MULTI=basename\nREPLAY=\"$MULTI pmchart\"\nMULTI=\"basename pmchart\"\n",
 		"home/.pcp/pmafm/other": "SINGLE=other\n",
+		// What only a shell understands.
+		"home/.pcp/pmafm/script": "if [ -n \"$PCP_VAR_DIR\" ]; then\n\tMULTI=\"$(echo expr) dirname\"\nfi\necho read\nREPLAY=`echo dirname`\n",
+		"kol":                    "PCPFolio\nVersion: 1\nArchive: x a\nArchive: y b\nCreator: dirname\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -53,7 +56,7 @@ func TestAFM(t *testing.T) {
 	dir, env := scratch(t)
 	for _, line := range []string{
 		"", "-?", "--help", "nosuch", ".", "bad", "fol list", "fol list verbose", "fol list foo", "fol check", "fol selections", "fol remove",
-		"hol replay", "gol replay", "gol list", "gol sel", "hol remove", "fol run ?", "fol run nosuch x", "fol repeat echo a b", "fol run pmlogsummary -y", "fol echo hello",
+		"hol replay", "gol replay", "kol replay", "kol run dirname z", "gol list", "gol sel", "hol remove", "fol run ?", "fol run nosuch x", "fol repeat echo a b", "fol run pmlogsummary -y", "fol echo hello",
 		"fol basename x", "fol help", "fol foo", "fol pmdumplog -l", "fol run /bin/echo x", "fol pmlogcheck", "DIR/fol list", "DIR/fol check", "DIR/fol remove",
 	} {
 		args := strings.Fields(strings.ReplaceAll(line, "DIR", dir))

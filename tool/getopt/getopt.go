@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 

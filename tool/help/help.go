@@ -54,7 +54,7 @@ var first = []string{"up", "info", "val", "stat", "store", "archive", "agent", "
 // order of the table.
 func List(env *cli.Env) {
 	w := env.Stdout
-	fmt.Fprintf(w, "%s pcp command [options] [arguments]\n"+
+	fmt.Fprintf(w, "%s pcp [options] command [options] [arguments]\n"+
 		"       pcp help command\n", env.Bold("Usage:"))
 	heading := func(text string) { fmt.Fprintf(w, "\n%s\n", env.Bold(text+":")) }
 	var groups []string
@@ -81,7 +81,11 @@ func List(env *cli.Env) {
 	}
 	fmt.Fprint(w, "\nThe name in parentheses is the classic one: called by a link of that name, this\n"+
 		"program takes the same options and prints the same as the C tool. \"pcp links DIR\"\n"+
-		"makes the links.\n")
+		"makes the links.\n\n"+
+		"pcp NAME runs the first of these that exists: your own program ~/.pcp/bin/pcp-NAME,\n"+
+		"the command NAME of this program, the program pcp-NAME of the installation, and\n"+
+		"a program in the file NAME. Options before the name, which \"pcp --help\" lists, hold\n"+
+		"for each of them. Without a name pcp sums up the collector or the archive.\n")
 }
 
 func line(w io.Writer, c *cli.Command, width int) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -99,8 +100,8 @@ func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'b':
 		r.batchSize = o.Number(opt, arg, math.MinInt, "numeric")
 	case 'c':
-		if msg := o.LoadDerived(arg); msg != "" {
-			fmt.Fprintf(r.env.Stderr, "%s: derived configuration(s) error: %s\n", r.env.ProgName(), msg)
+		if err := o.LoadDerived(arg); err != nil {
+			fmt.Fprintf(r.env.Stderr, "%s: derived configuration(s) error: %s\n", r.env.ProgName(), err)
 		}
 	case 'd':
 		w.desc = true
@@ -147,14 +148,27 @@ func run(ctx context.Context, env *cli.Env) int {
 	if o.NameSpace != nil && !r.want.source() && len(o.Hosts) == 0 && !o.FromArchive() && !o.Local {
 		// The file alone answers. Names that every source has come after its
 		// own, unless it has them too.
+		if o.Debugging(debug.Derive) {
+			if err := r.traceNames(o); err != nil {
+				return env.Fatalf("%v", err)
+			}
+			defer func() {
+				r.traced.UseDerived(nil, nil)
+				r.traced.Close()
+			}()
+		}
 		_ = o.NameSpace.Merge(pmns.Events())
+		o.AddDerived(o.NameSpace)
 		r.tree = o.NameSpace
 	} else {
 		c, err := o.Connect(ctx)
 		if err != nil {
 			return 1
 		}
-		defer c.Close()
+		defer func() {
+			c.UseDerived(nil, nil) // -D derive does not say that they end: the C tool leaves this out
+			c.Close()
+		}()
 		r.c = c
 		if a, ok := c.Archive(); ok {
 			r.archive = a
@@ -185,6 +199,23 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	r.report(ctx)
 	return status
+}
+
+// traceNames opens a context without metrics on the name space, which traces how
+// names are looked for.
+func (r *reporter) traceNames(o *source.Options) error {
+	c, err := pmapi.OpenLocal()
+	if err != nil {
+		return err
+	}
+	t := pmns.New()
+	if err := t.Merge(o.NameSpace); err != nil {
+		return err
+	}
+	c.UseNameSpace(t)
+	o.UseDerived(c)
+	r.traced = c
+	return nil
 }
 
 // replay prepares for an archive. What is wrong it says itself.
@@ -221,6 +252,10 @@ func (r *reporter) rewind(ctx context.Context) error {
 // traverse adds the metrics at or below a name.
 func (r *reporter) traverse(ctx context.Context, name string) error {
 	if r.tree != nil {
+		if r.traced != nil {
+			for range r.traced.Traverse(ctx, name) {
+			}
+		}
 		leaves, err := r.tree.Leaves(name)
 		for name := range leaves {
 			r.add(ctx, name)
@@ -295,6 +330,7 @@ type reporter struct {
 	loc       *time.Location
 	c         *pmapi.Context        // or
 	tree      *pmns.Tree            // the name space alone
+	traced    *pmapi.Context        // on the same names, nil unless they are traced
 	archive   *pmapi.ArchiveContext // c, if it is on one
 	origin    pcp.Timestamp         // of all fetches from it
 	batchSize int

@@ -84,6 +84,9 @@ func (r *reporter) lookup(ctx context.Context, names []string) []metric {
 	var ids []pcp.PMID
 	var err error
 	if r.tree != nil {
+		if r.traced != nil {
+			_, _ = r.traced.LookupName(ctx, names...)
+		}
 		ids = make([]pcp.PMID, len(names))
 		for i, name := range names {
 			var e error

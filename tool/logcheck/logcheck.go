@@ -108,6 +108,7 @@ func run(_ context.Context, env *cli.Env) int {
 // one checks one archive.
 func (f *flags) one(env *cli.Env, o *source.Options, c *check.Checker) bool {
 	c.Trace = env.Stderr
+	c.Debug = o.DebugLog()
 	var progress *cli.Progress
 	if f.verbose == 0 {
 		progress = cli.NewProgress(env, env.ProgName(), 0)

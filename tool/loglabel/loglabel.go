@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -61,6 +62,7 @@ type flags struct {
 	host, zone              string
 	setHost, setZone        bool
 	pid, version            int
+	debug                   *debug.Log
 }
 
 func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
@@ -111,6 +113,7 @@ func run(_ context.Context, env *cli.Env) int {
 		return status
 	}
 	l := &labels{flags: f, out: env.Stdout, warn: !f.write || f.verbose}
+	f.debug = o.DebugLog()
 	defer env.FlushOut()
 	return l.run(o.Args[0])
 }
@@ -298,7 +301,7 @@ func (l *labels) print(path string) {
 	}
 	fmt.Fprintf(l.out, "Log Label (Log Format Version %d)\nPerformance metrics from host %s\n", g.Version, host)
 	fmt.Fprintf(l.out, "  commencing %s\n", day(g.Start, loc))
-	if a, err := archive.Open(path); err != nil {
+	if a, err := (archive.Options{Debug: l.debug}).Open(path); err != nil {
 		fmt.Fprintf(l.out, "  ending     UNKNOWN (pmNewContext: %s)\n", cli.ErrText(err))
 	} else {
 		defer a.Close()

@@ -182,7 +182,7 @@ func run(_ context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
-	set, err := replay.Open(path, replay.Options{})
+	set, err := replay.Open(path, replay.Options{Options: archive.Options{Debug: o.DebugLog()}})
 	if err != nil {
 		return o.CannotOpen(path, err)
 	}

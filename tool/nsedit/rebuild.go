@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/internal/hangup"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"

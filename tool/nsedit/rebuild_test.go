@@ -126,7 +126,7 @@ func TestRebuild(t *testing.T) {
 	r.Write("var/pmns/stdpmid.local", "OTHER 60\n")
 	r.want(1, []string{`duplicate for domain number "60" ... LINUX and OTHER`}, "rebuild")
 	r.Write("var/pmns/stdpmid.local", "LINUX 61\nX y\n")
-	r.want(1, []string{"line 2: want a name and a number from 1 to 510"}, "stdpmid")
+	r.want(1, []string{"line 2: want a name and a number from 1 to 511"}, "stdpmid")
 	r.want(1, []string{"Usage"}, "rebuild", "more")
 	r.want(1, []string{"unknown command"}, "rebuilt")
 	if left, _ := filepath.Glob(filepath.Join(r.Path, "var/pmns/*.lock")); len(left) > 0 {
@@ -250,6 +250,41 @@ func TestLock(t *testing.T) {
 	}
 	r.want(1, []string{"No such file"}, "lock", "/nonexistent/root")
 	r.want(1, []string{"Usage"}, "lock", "a", "b")
+}
+
+// TestBuiltinTable makes stdpmid where no PCP is installed, and of a table as PCP installs it.
+func TestBuiltinTable(t *testing.T) {
+	r := newTree(t)
+	if err := os.Remove(filepath.Join(r.Path, "var/pmns/stdpmid.pcp")); err != nil {
+		t.Fatal(err)
+	}
+	r.want(0, nil, "rebuild")
+	builtin := r.Read("var/pmns/stdpmid")
+	for _, want := range []string{"#define LINUX\t60\n", "#define TXMON\t248\n", "#define MINE\t400\n"} {
+		if !strings.Contains(builtin, want) {
+			t.Errorf("without stdpmid.pcp: stdpmid lacks %q:\n%s", want, builtin)
+		}
+	}
+	r.Write("var/pmns/stdpmid.local", "LINUX 401\n")
+	r.want(1, []string{`duplicate for domain name "LINUX" ... 60 and 401`}, "stdpmid")
+
+	r.Write("var/pmns/stdpmid.local", "#EXAMPLE 123\nMINE  400\n")
+	target := filepath.Join(r.Path, "program")
+	r.Write("program", "x")
+	r.want(0, []string{"var/pmns/stdpmid.pcp\n"}, "scripts", "-t", target)
+	if err := os.Remove(filepath.Join(r.Path, "var/pmns/stdpmid")); err != nil {
+		t.Fatal(err)
+	}
+	r.want(0, nil, "scripts", "-t", target)
+	if got := r.Read("var/pmns/stdpmid"); got != builtin {
+		t.Errorf("stdpmid of the file that was written (-want +got):\n%s", cmp.Diff(builtin, got))
+	}
+
+	r.Write("var/pmns/stdpmid.pcp", "ONE\t1\t\t/* with a comment */\nLAST 511\n")
+	r.want(0, nil, "stdpmid")
+	if got := r.Read("var/pmns/stdpmid"); !strings.Contains(got, "#define ONE\t1\n#define MINE\t400\n#define LAST\t511\n") {
+		t.Errorf("stdpmid: %s", got)
+	}
 }
 
 func TestScripts(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/go-pcp/pcp/pmns/stdpmid"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -42,7 +43,8 @@ var scriptsCommand = &cli.Command{
 		cli.OptHelp,
 	},
 	Doc: `Makes Rebuild and Make.stdpmid in $PCP_VAR_DIR/pmns, and lockpmns, unlockpmns and
-ReplacePmnsSubtree in $PCP_SHARE_DIR/lib. What is there already and is no link to a
+ReplacePmnsSubtree in $PCP_SHARE_DIR/lib; and in the former stdpmid.pcp, the domain numbers
+that PCP gives to agents, with stdpmid, which is made of it. What is there already and is no link to a
 program of this kind is left as it is: where the C implementation is installed nothing
 changes.`,
 	Examples:    []cli.Example{{Line: "pcp ns scripts", Text: "make the links, on a machine without the C implementation"}},
@@ -75,7 +77,26 @@ func runScripts(_ context.Context, env *cli.Env) int {
 			fmt.Fprintf(env.Stdout, "%s: is there already, and stays\n", path)
 		}
 	}
+	if err := installTable(env); err != nil {
+		return env.Fatalf("%s", cli.FileErrText(err))
+	}
 	return 0
+}
+
+// installTable writes the table of domain numbers, if there is none, and makes stdpmid.
+func installTable(env *cli.Env) error {
+	dir := pmnsDir(env)
+	path := filepath.Join(dir, sourceFile)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := writeFile(path, []byte(stdpmid.Source())); err != nil {
+			return err
+		}
+		fmt.Fprintf(env.Stdout, "%s\n", path)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "stdpmid")); errors.Is(err, fs.ErrNotExist) {
+		return makeStdPMID(dir)
+	}
+	return nil
 }
 
 func samePath(a, b string) bool {

@@ -7,14 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/safefile"
+	"github.com/go-pcp/pcp/pmns/stdpmid"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -27,7 +28,8 @@ var StdPMIDCommand = &cli.Command{
 	Synopsis: "[options]",
 	Options:  []cli.Option{cli.Heading("Options"), optDir, cli.OptHelp},
 	Doc: `Makes the file stdpmid, which files of names include, of stdpmid.local and the other
-files stdpmid.*, of which each line is the name of an agent and its domain number. Two
+files stdpmid.*, of which each line is the name of an agent and its domain number. The
+numbers that PCP gives are in stdpmid.pcp; without that file they are built in. Two
 lines with one name or number are an error, and stdpmid stays as it is.`,
 	Examples:    []cli.Example{{Line: "pcp ns stdpmid", Text: "after a line was added to stdpmid.local"}},
 	DieOnSignal: true,
@@ -69,18 +71,21 @@ func workDir(env *cli.Env, script string) string {
 // maxDomains is how large the files stdpmid.* can be together.
 const maxDomains = 1 << 20
 
-// makeStdPMID makes the file stdpmid in dir. If nothing says of what, it does nothing.
+// sourceFile is the table of PCP's own domains.
+const sourceFile = "stdpmid.pcp"
+
+// makeStdPMID makes the file stdpmid in dir. The numbers that PCP gives are in it if there is
+// no file with them.
 func makeStdPMID(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
-	type domain struct {
-		name   string
-		number int
+	var domains []stdpmid.Domain
+	if _, err := os.Stat(filepath.Join(dir, sourceFile)); errors.Is(err, fs.ErrNotExist) {
+		domains = slices.Collect(stdpmid.All())
 	}
-	var domains []domain
-	files, size := 0, 0
+	size := 0
 	for _, e := range entries {
 		ext, ok := strings.CutPrefix(e.Name(), "stdpmid.")
 		if !ok || e.IsDir() || ext == "O" || ext == "N" || strings.HasPrefix(ext, "O.") || strings.HasPrefix(ext, "N.") ||
@@ -92,11 +97,12 @@ func makeStdPMID(dir string) error {
 		if err != nil {
 			return err
 		}
-		files, size = files+1, size+len(text)
+		size += len(text)
 		n := 0
 		for line := range bytes.Lines(text) {
 			n++
-			words := strings.Fields(string(line))
+			entry, _, _ := strings.Cut(string(line), "/*") // a comment, as some lines of PCP's have it
+			words := strings.Fields(entry)
 			if len(words) == 0 || line[0] == '#' {
 				continue
 			}
@@ -104,43 +110,37 @@ func makeStdPMID(dir string) error {
 			if len(words) == 2 {
 				number, err = strconv.Atoi(words[1])
 			}
-			if len(words) != 2 || err != nil || number < 1 || number > pcp.MaxAgentDomain {
-				return fmt.Errorf("%s: line %d: want a name and a number from 1 to %d", path, n, pcp.MaxAgentDomain)
+			if len(words) != 2 || err != nil || number < 1 || number > stdpmid.MaxNumber {
+				return fmt.Errorf("%s: line %d: want a name and a number from 1 to %d", path, n, stdpmid.MaxNumber)
 			}
-			if d := (domain{words[0], number}); !slices.Contains(domains, d) {
+			if d := (stdpmid.Domain{Name: words[0], Number: number}); !slices.Contains(domains, d) {
 				domains = append(domains, d)
 			}
 		}
 	}
-	if files == 0 {
-		return nil
-	}
-	slices.SortFunc(domains, func(a, b domain) int { return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(domains, func(a, b stdpmid.Domain) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Name, b.Name))
+	})
 	var errs []error
 	names, numbers := map[string]int{}, map[int]string{}
 	for _, d := range domains {
-		if other, ok := names[d.name]; ok {
-			errs = append(errs, fmt.Errorf("duplicate for domain name \"%s\" ... %d and %d", d.name, other, d.number))
+		if other, ok := names[d.Name]; ok {
+			errs = append(errs, fmt.Errorf("duplicate for domain name \"%s\" ... %d and %d", d.Name, other, d.Number))
 		}
-		if other, ok := numbers[d.number]; ok {
-			errs = append(errs, fmt.Errorf("duplicate for domain number \"%d\" ... %s and %s", d.number, other, d.name))
+		if other, ok := numbers[d.Number]; ok {
+			errs = append(errs, fmt.Errorf("duplicate for domain number \"%d\" ... %s and %s", d.Number, other, d.Name))
 		}
-		names[d.name], numbers[d.number] = d.number, d.name
+		names[d.Name], numbers[d.Number] = d.Number, d.Name
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	b.WriteString("/* Made of the files stdpmid.* by \"pcp ns stdpmid\": change those, not this. */\n\n#ifndef __STDPMID\n#define __STDPMID\n\n")
-	for _, d := range domains {
-		fmt.Fprintf(&b, "#define %s\t%d\n", d.name, d.number)
-	}
-	b.WriteString("\n#endif\n")
+	text := []byte(stdpmid.Header(slices.Values(domains)))
 	path := filepath.Join(dir, "stdpmid")
-	if old, err := readSome(path, maxDomains); err == nil && bytes.Equal(old, b.Bytes()) {
+	if old, err := readSome(path, maxDomains); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	return writeFile(path, b.Bytes())
+	return writeFile(path, text)
 }
 
 func readSome(path string, limit int) ([]byte, error) {

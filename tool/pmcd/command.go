@@ -105,7 +105,7 @@ type settings struct {
 }
 
 // detached is set in the environment of the process that -f's absence makes.
-const detached = "PCP_DETACHED"
+const detached = cli.Detached
 
 func run(ctx context.Context, env *cli.Env) int {
 	env, err := withOptionsFile(env)
@@ -505,7 +505,6 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cfg.Started = func() {
-		told.ready(server)
 		if err := set.becomeUser(env); err != nil {
 			cancel(err)
 			return
@@ -519,6 +518,7 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 		if err := server.WriteStatus(logTo); err != nil {
 			log.Error("cannot write the tables", "err", err)
 		}
+		told.ready(server)
 	}
 	if server, err = pmcd.New(cfg); err != nil {
 		return err
@@ -540,6 +540,9 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 			}
 		}
 	})
+	if every := told.Watchdog(); every > 0 {
+		signals.Go(func() { told.watch(server, every, done) })
+	}
 	stopping := make(chan struct{})
 	running := context.AfterFunc(ctx, func() {
 		told.try(told.Stopping())

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/ctext"
-	"github.com/go-pcp/pcp/internal/getopt"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/service"
 	"github.com/go-pcp/pcp/pmcd"
@@ -101,7 +101,7 @@ func (set *settings) addDebug(names []string) {
 	const shown = pmcd.DebugPDU | pmcd.DebugIO | pmcd.DebugAccess | pmcd.DebugConfig
 	var idle []string
 	for _, name := range names {
-		bit := getopt.DebugBit(name)
+		bit := debug.Bit(name)
 		if name == "access" { // which has no bit
 			bit = pmcd.DebugAccess
 		}
@@ -167,6 +167,22 @@ func (m manager) ready(server *pmcd.Server) {
 		}
 	}
 	m.try(m.Ready(fmt.Sprintf("serving the metrics of %d agents", n)))
+}
+
+// watch tells that the server does its work, for as long as it does: whether it does is
+// asked of what its clients need too.
+func (m manager) watch(server *pmcd.Server, every time.Duration, done <-chan struct{}) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			server.AgentStates()
+			m.try(m.Alive())
+		}
+	}
 }
 
 func (m manager) try(err error) {

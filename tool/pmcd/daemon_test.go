@@ -71,7 +71,7 @@ func TestServiceManager(t *testing.T) {
 		files = append(files, f)
 	}
 	cmd := program(t, []string{
-		"NOTIFY_SOCKET=" + filepath.Join(dir, "notify"), "LISTEN_PID=me", "LISTEN_FDS=2",
+		"NOTIFY_SOCKET=" + filepath.Join(dir, "notify"), "LISTEN_PID=me", "LISTEN_FDS=2", "WATCHDOG_USEC=100000",
 		"PMNS_DEFAULT=" + filepath.Join(dir, "none"), "PCP_RUN_DIR=" + dir,
 	}, files, "-f", "-l", filepath.Join(dir, "log"), "-c", writeFile(t, filepath.Join(dir, "conf"), confText))
 	said := func(re string) {
@@ -79,12 +79,16 @@ func TestServiceManager(t *testing.T) {
 		b := make([]byte, 1000)
 		notify.SetReadDeadline(time.Now().Add(time.Minute))
 		n, err := notify.Read(b)
+		for err == nil && re != "WATCHDOG=1" && string(b[:n]) == "WATCHDOG=1" {
+			n, err = notify.Read(b)
+		}
 		if err != nil || !regexp.MustCompile("^"+re+"$").Match(b[:n]) {
 			t.Errorf("it says %q, %v; want %s", b[:n], err, re)
 		}
 	}
 	isReady := fmt.Sprintf("READY=1\nMAINPID=%d\nSTATUS=serving the metrics of 2 agents", cmd.Process.Pid)
 	said(isReady)
+	said("WATCHDOG=1")
 	for _, spec := range []string{"unix:" + socket.Addr().String(), tcp.Addr().String()} {
 		c := ready(t, spec)
 		if _, err := c.LookupName(context.Background(), "pmcd.version"); err != nil {

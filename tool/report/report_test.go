@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -133,5 +135,37 @@ func TestParams(t *testing.T) {
 	}
 	if from.asked != 7 {
 		t.Errorf("asked %d times, want 7", from.asked)
+	}
+}
+
+// TestListing compares lines with those of ls(1).
+func TestListing(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	now := time.Now()
+	for i, age := range []time.Duration{time.Minute, 170 * 24 * time.Hour, 200 * 24 * time.Hour, -time.Hour} {
+		name := fmt.Sprint("f", i)
+		if err := os.WriteFile(name, make([]byte, i*1000), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(name, now.Add(-age), now.Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Listing(name, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("ls", "-l", name)
+		cmd.Env = append(os.Environ(), "LC_ALL=POSIX")
+		want, err := cmd.Output()
+		if err != nil {
+			t.Skip("SKIPPED: no ls(1): ", err)
+		}
+		if got += "\n"; got != string(want) {
+			t.Errorf("Listing = %q, want %q", got, want)
+		}
+	}
+	if _, err := Listing("nosuch", now); err == nil {
+		t.Error("no error for a file that there is not")
 	}
 }

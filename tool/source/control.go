@@ -3,163 +3,64 @@ package source
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
-	"os/exec"
-	"syscall"
 	"time"
 
-	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/timezone"
+	"github.com/go-pcp/pcp/options"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
-	"github.com/go-pcp/pcp/timecontrol"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
-// A Control is the time control that -g or -p asks for: it says when a tool
-// shows values, and of archives of which time.
+// A Control is the time control that -g or -p asks for. The methods print the errors that they
+// return; the tool must exit then.
 type Control struct {
-	// Handlers do what the C library does and print what it prints. A tool may replace
-	// or wrap them before the first Wait.
-	Handlers timecontrol.Handlers
-	// Zone is how times are to be shown; NewZone changes it.
-	Zone *time.Location
-
-	o      *Options
-	print  func(format string, args ...any)
-	client *timecontrol.Client
-	follow *timecontrol.Follower
-	delta  time.Duration
-	said   bool // what went wrong was said
+	*options.Control
+	env *cli.Env
 }
 
-// Control connects to the time control that the options ask for, and starts it
-// for -g. It returns nil if they ask for none. The contexts are what the tool reads; print
-// is where it prints. Control has printed the error that it returns; the tool must exit then.
+// Control connects to the time control that the options ask for, as
+// [options.Sources.Control] does.
 func (o *Options) Control(ctx context.Context, w pcptime.Window, delta time.Duration, loc *time.Location, print func(format string, args ...any), contexts ...*pmapi.Context) (*Control, error) {
-	if !o.GuiMode() && o.GuiPort() == 0 {
-		return nil, nil
-	}
-	what := timecontrol.Message{
-		Source: timecontrol.Host, Delta: delta, Position: pcp.TimestampOf(time.Now()),
-		Zone: timezone.Local(timezone.MaxLen), ZoneLabel: "localhost",
-	}
-	if o.FromArchive() {
-		what.Source = timecontrol.Archive
-		what.Position, what.Start, what.End = w.Origin, w.Start, w.Finish
-	}
-	if name, err := contexts[0].HostName(ctx); err == nil {
-		what.ZoneLabel = name
-	}
+	c, err := o.sources.Control(ctx, w, delta, loc, print, contexts...)
 	switch {
-	case o.TimeZoneSet:
-		what.Zone, what.ZoneLabel = o.TimeZone, o.TimeZone
-	case o.HostZone:
-		if tz, err := contexts[0].TimeZone(ctx); err == nil {
-			what.Zone = tz
-		}
+	case err == nil && c == nil:
+		return nil, nil
+	case err == nil:
+		return &Control{Control: c, env: o.env}, nil
+	case o.env.Classic():
+		o.env.Fatalf("%v", err)
+	default:
+		o.env.Fatalf("no time control: %v; start one with %q", errors.Unwrap(err), o.env.Pcp()+" time")
 	}
-	c := &Control{o: o, Zone: loc, print: print, delta: delta}
-	port := o.GuiPort()
-	var err error
-	if port == 0 {
-		if port, err = o.launch(ctx, what.Source); err != nil {
-			return nil, o.noControl(err, -pcp.Error(syscall.ENOENT))
-		}
-	}
-	if c.client, err = timecontrol.Dial(ctx, port, what); err != nil {
-		// The C library takes its own -4 for the status.
-		return nil, o.noControl(err, -pcp.Error(syscall.EINTR))
-	}
-	var archives []*pmapi.ArchiveContext
-	for _, context := range contexts {
-		if a, ok := context.Archive(); ok {
-			archives = append(archives, a)
-		}
-	}
-	c.handlers(ctx, archives)
-	return c, nil
+	return nil, err
 }
 
-// launch starts pmtime, or if there is none the controller that this program is.
-func (o *Options) launch(ctx context.Context, source timecontrol.Source) (int, error) {
-	program, err := exec.LookPath("pmtime")
-	if err == nil {
-		return timecontrol.Launch(ctx, source, program)
-	}
-	if program, err = os.Executable(); err != nil {
-		return 0, err
-	}
-	return timecontrol.Launch(ctx, source, program, "time")
-}
-
-func (o *Options) noControl(err error, status pcp.Error) error {
-	if o.env.Classic() {
-		o.env.Fatalf("pmTimeConnect: %s", cli.ErrText(status))
-	} else {
-		o.env.Fatalf("no time control: %v; start one with %q", err, o.env.Pcp()+" time")
-	}
-	return err
-}
-
-func (c *Control) handlers(ctx context.Context, archives []*pmapi.ArchiveContext) {
-	note := func(text string) func() {
-		return func() { c.print("\n[Time Control] %s ...\n", text) }
-	}
-	c.Handlers = timecontrol.Handlers{
-		Resume:   note("Resume"),
-		Rewind:   note("Rewind/Reverse"),
-		Boundary: note("End of Archive"),
-		Position: func(pcp.Timestamp) { note("Repositioned in archive")() },
-		Interval: func(d time.Duration) { c.print("new interval:  %1.2f sec\n", d.Seconds()) },
-		NewZone: func(zone, label string) {
-			c.Zone = pcptime.Zone(zone)
-			c.print("new timezone: %s (%s)\n", zone, label)
-		},
-		Seek: func(at pcp.Timestamp, delta time.Duration) error {
-			for _, a := range archives {
-				if err := a.SetMode(ctx, pmapi.ModeInterp, &at, delta); err != nil {
-					c.o.env.Fatalf("pmSetMode: %s", cli.ErrText(err))
-					c.said = true
-					return err
-				}
-			}
-			return nil
-		},
-	}
-}
-
-// Close leaves the time control.
-func (c *Control) Close() error { return c.client.Close() }
-
-// Wait waits until values are to be shown. It has printed the error that it returns; the tool must
-// exit then.
+// Wait waits until values are to be shown.
 func (c *Control) Wait(ctx context.Context) error {
-	if c.follow == nil {
-		c.follow = timecontrol.NewFollower(c.client, c.delta, c.Handlers)
+	err := c.Control.Wait(ctx)
+	if err != nil && ctx.Err() != nil {
+		return err
 	}
-	_, err := c.follow.Next(ctx)
-	if err != nil && ctx.Err() == nil {
-		return c.gone(err)
-	}
-	return err
+	return c.said(err)
 }
 
 // Shown says that values were shown, or that there were none.
-func (c *Control) Shown() error { return c.gone(c.follow.Ack()) }
+func (c *Control) Shown() error { return c.said(c.Control.Shown()) }
 
 // AtEnd says that archives have no values any more.
-func (c *Control) AtEnd() error { return c.gone(c.follow.AtEnd()) }
+func (c *Control) AtEnd() error { return c.said(c.Control.AtEnd()) }
 
-func (c *Control) gone(err error) error {
+func (c *Control) said(err error) error {
+	_, known := errors.AsType[*options.Error](err)
 	switch {
-	case err == nil, c.said:
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
-		c.o.env.Stderr.Write([]byte("\n"))
-		c.o.env.Fatalf("Time Control dialog exited, goodbye.")
+	case err == nil:
+	case errors.Is(err, options.ErrControlGone):
+		c.env.Stderr.Write([]byte("\n"))
+		c.env.Fatalf("%v", err)
+	case known:
+		c.env.Fatalf("%v", err)
 	default:
-		c.o.env.Fatalf("time control: %v", err)
+		c.env.Fatalf("time control: %v", err)
 	}
 	return err
 }

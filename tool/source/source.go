@@ -3,112 +3,94 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/derive"
+	"github.com/go-pcp/pcp/getopt"
+	"github.com/go-pcp/pcp/options"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
-// Options are the options of a tool that opens contexts, and what it remembers of
-// them: where it tried to connect, and the agents of local contexts.
+// Options are the options of a tool that opens contexts, and what they name. The methods
+// are those of [options.Sources], but that they print what is wrong.
 type Options struct {
 	*cli.Options
 	env      *cli.Env
+	sources  *options.Sources
 	attempts attempts
-	local    localTable
-	derived  *derive.Set // nil until they are needed
 }
 
 // Parse reads the environment and the arguments of a command as
 // [cli.ParseOptions] does.
 func Parse(env *cli.Env, cfg cli.ParseConfig) *Options {
 	o := &Options{env: env}
-	cfg.SpecLocal = o.changeLocal
-	cfg.Derived = o.loadDerived
+	cfg.SpecLocal = func(g *getopt.Options, spec string) error { return o.of(g).SpecLocal(spec) }
+	cfg.Derived = func(g *getopt.Options, path string) error {
+		if err := o.of(g).LoadDerived(path); err != nil {
+			return errors.New(o.whyNot(err))
+		}
+		return nil
+	}
 	o.Options = cli.ParseOptions(env, cfg)
+	o.of(o.Options.Options)
 	return o
 }
 
 // New makes Options of those that [cli.ParseArgs] returned.
-func New(env *cli.Env, o *cli.Options) *Options { return &Options{Options: o, env: env} }
+func New(env *cli.Env, opts *cli.Options) *Options {
+	o := &Options{Options: opts, env: env}
+	o.of(opts.Options)
+	return o
+}
 
-// Dial opens a context on a host, with the container, the name space and the derived
-// metrics that the options ask for. What a C tool's library would print before it returns
-// the error is printed here.
+// of returns the sources of the options, which may be on the way to be read.
+func (o *Options) of(g *getopt.Options) *options.Sources {
+	if o.sources == nil {
+		o.sources = options.NewSources(g)
+		o.sources.DialContext = o.attempts.dial
+		o.sources.Quiet = !o.env.Classic()
+	}
+	return o.sources
+}
+
+// whyNot returns why a file cannot be read. The C tools do not say which.
+func (o *Options) whyNot(err error) string {
+	if o.env.Classic() {
+		return cli.ErrText(pcp.Code(err))
+	}
+	return err.Error()
+}
+
+// Dial opens a context on a host, as [options.Sources.Dial] does. It does not print its error.
 func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error) {
-	env := o.env
-	d := pmapi.Dialer{
-		Config:    env.Config(),
-		Container: o.Container,
-		Warn:      func(msg string) { env.Notify("Warning", msg) },
-		Password:  func(ctx context.Context, _, _ string) (string, error) { return env.Ask(ctx, "Password: ", true) },
-
-		DialContext: o.attempts.dial,
-		UserName:    func(ctx context.Context) (string, error) { return env.Ask(ctx, "Username: ", false) },
-	}
 	o.attempts.take()
-	c, err := d.Dial(ctx, host)
-	if err != nil {
-		if !env.Classic() {
-			return nil, err
-		}
-		if se, ok := errors.AsType[*pmapi.SpecError](err); ok {
-			env.Printf("pmNewContext: bad host specification\n%s", se.Detail())
-			env.Flush()
-			return nil, fmt.Errorf("%w: %w", pcp.ErrGeneric, err)
-		}
-		if te, ok := errors.AsType[*pmapi.TLSError](err); ok {
-			env.Notify("Error", te.Text)
-		}
-		return nil, err
+	c, err := o.sources.Dial(ctx, host)
+	if err == nil {
+		o.noteOther()
 	}
-	o.noteOther()
-	o.prepare(c)
-	return c, nil
+	return c, err
 }
 
-// prepare gives a context the name space and the derived metrics.
-func (o *Options) prepare(c *pmapi.Context) {
-	if o.NameSpace != nil {
-		c.UseNameSpace(o.NameSpace)
-	}
-	if set := o.definitions(); set.Len() > 0 {
-		c.UseDerived(set, o.tell)
-	}
-}
-
-// OpenArchive opens a context on archives, with the name space that the options
-// ask for, all of it: as in C only pminfo leaves out what the archives do not
-// have.
+// OpenArchive opens a context on archives, as [options.Sources.OpenArchive] does. It does not
+// print its error.
 func (o *Options) OpenArchive(spec string) (*pmapi.ArchiveContext, error) {
-	c, err := pmapi.OpenArchiveOptions(spec, o.archiveOptions())
-	if err != nil {
-		return nil, err
-	}
-	o.prepare(c.Context)
-	return c, nil
+	return o.sources.OpenArchive(spec)
 }
 
-// archiveOptions returns what the environment says of interpolation.
-func (o *Options) archiveOptions() pmapi.ArchiveOptions {
-	var opts pmapi.ArchiveOptions
-	opts.CounterWrap = o.env.IsSet("PCP_COUNTER_WRAP")
-	if opts.IgnoreMarks = o.env.IsSet("PCP_IGNORE_MARK_RECORDS"); opts.IgnoreMarks {
-		if gap := o.env.Getenv("PCP_IGNORE_MARK_RECORDS"); gap != "" {
-			var err error
-			if opts.IgnoreGap, err = pcptime.ParseInterval(gap); err != nil {
-				fmt.Fprintf(o.env.Stderr, "%s: Warning: bad $PCP_IGNORE_MARK_RECORDS: not in pmParseInterval(3) format:\n%v\n", o.env.ProgName(), err)
-				opts.IgnoreMarks = false
-			}
-		}
-	}
-	return opts
+// OpenLocal opens a context on agents in this process, as [options.Sources.OpenLocal] does. It does
+// not print its error.
+func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
+	return o.sources.OpenLocal(ctx)
 }
+
+// UseDerived gives a context the derived metrics, as [options.Sources.UseDerived] does.
+func (o *Options) UseDerived(c *pmapi.Context) { o.sources.UseDerived(c) }
+
+// AddDerived adds the names of the derived metrics to a name space.
+func (o *Options) AddDerived(t *pmns.Tree) { o.sources.AddDerived(t) }
 
 // Connect opens a context on the source that the options name, with the message
 // that most tools print if it fails.
@@ -146,50 +128,44 @@ func (o *Options) ConnectTo(ctx context.Context, name, local string) (*pmapi.Con
 	return c, err
 }
 
-// SetZone returns the time zone in which to report times of c: that of -Z, that
-// of the source with -z, else the local one. With note it says on standard
-// output which zone was asked for, as most tools do (PM_OPTFLAG_STDOUT_TZ).
+// SetZone returns the time zone in which to report times of c, as [options.Sources.SetZone] does.
 func (o *Options) SetZone(ctx context.Context, c *pmapi.Context, note bool) (*time.Location, error) {
-	a, isArchive := c.Archive()
-	switch {
-	case o.HostZone && isArchive:
-		label, err := a.Label(ctx)
-		if err != nil {
-			o.env.Errorf("Cannot set context timezone: %s", cli.ErrText(err))
-			o.env.Flush()
-			return nil, err
-		}
-		if note {
-			o.noteZone(&label)
-		}
-		return pcptime.Zone(label.TimeZone), nil
-	case o.HostZone:
-		host, err := c.HostName(ctx)
-		if err != nil {
-			host = ""
-		}
-		tz, err := c.TimeZone(ctx)
-		if err != nil {
-			o.env.Errorf("Cannot set context timezone: %s", cli.ErrText(err))
-			o.env.Flush()
-			return nil, err
-		}
-		if note {
-			fmt.Fprintf(o.env.Stdout, "Note: timezone set to local timezone of host \"%s\"\n\n", host)
-		}
-		return pcptime.Zone(tz), nil
-	case o.TimeZoneSet:
-		if note {
-			fmt.Fprintf(o.env.Stdout, "Note: timezone set to \"TZ=%s\"\n\n", o.TimeZone)
-		}
-		return pcptime.Zone(o.TimeZone), nil
-	}
-	return o.env.Local(), nil
+	loc, err := o.sources.SetZone(ctx, c, note)
+	return loc, o.said(err)
 }
 
-// noteZone says that times are those of an archive's zone.
-func (o *Options) noteZone(label *archive.Label) {
-	fmt.Fprintf(o.env.Stdout, "Note: timezone set to local timezone of host \"%s\" from archive\n\n", label.Host)
+// Window returns the time window that the options leave of a source, as [options.Sources.Window]
+// does.
+func (o *Options) Window(ctx context.Context, c *pmapi.Context, loc *time.Location) (pcptime.Window, error) {
+	w, err := o.sources.Window(ctx, c, loc)
+	return w, o.said(err)
+}
+
+// ArchiveZone returns the time zone in which to report times of an archive, and
+// says on standard output which it is if one was asked for, as most tools do.
+func (o *Options) ArchiveZone(a options.Archived) *time.Location {
+	return o.sources.ArchiveZone(a, true)
+}
+
+// ArchiveWindow returns the time window that the options leave of an archive, as
+// [options.Sources.ArchiveWindow] does.
+func (o *Options) ArchiveWindow(a options.Archived, loc *time.Location) (pcptime.Window, error) {
+	w, err := o.sources.ArchiveWindow(a, loc)
+	return w, o.said(err)
+}
+
+// said prints an error that ends the tool.
+func (o *Options) said(err error) error {
+	if err != nil {
+		o.env.Errorf("%v", err)
+		o.env.Flush()
+	}
+	return err
+}
+
+// Replay is [options.Replay].
+func Replay(origin pcp.Timestamp, interval time.Duration) (pmapi.Mode, pcp.Timestamp, time.Duration) {
+	return options.Replay(origin, interval)
 }
 
 // AnyFound reports whether pmLookupName(3) would be content with an answer: it

@@ -58,7 +58,8 @@ If standard input ends before there was a command, archives are played.`,
 		cli.OptVersion,
 		cli.OptHelp,
 	},
-	Run: run,
+	Debug: []string{"timecontrol"},
+	Run:   run,
 }
 
 func run(ctx context.Context, env *cli.Env) int {
@@ -95,7 +96,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		fmt.Fprintf(env.Stdout, "port=%d\n", l.Addr().(*net.TCPAddr).Port)
 		env.FlushOut()
 	}
-	c := &controller{env: env, server: timecontrol.NewServer(timecontrol.Config{UntilLast: true})}
+	c := &controller{env: env, server: timecontrol.NewServer(timecontrol.Config{UntilLast: true, Debug: o.DebugLog()})}
 	c.choose(timecontrol.Archive)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

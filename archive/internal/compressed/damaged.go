@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"sort"
 	"sync"
@@ -34,7 +33,7 @@ func OpenDamaged(path string) (*File, error) {
 		return nil, err
 	}
 	noIndex := err
-	in, oerr := os.Open(path)
+	in, oerr := openRegular(path)
 	if oerr != nil {
 		return nil, oerr
 	}

@@ -14,6 +14,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
+
+	"github.com/go-pcp/pcp"
 )
 
 // A source is the contents of a file.
@@ -90,16 +93,12 @@ func Open(path string) (*File, error) { return new(Memory).Open(path) }
 // Open is [Open] for a file that shares memory with others.
 func (m *Memory) Open(path string) (*File, error) {
 	path = Find(path)
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	_, suffix := SplitSuffix(filepath.Base(path))
 	if suffix == "" {
-		if st, err := f.Stat(); err == nil && st.IsDir() {
-			f.Close()
-			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrInvalid}
-		}
 		return &File{plainFile{f}, path}, nil
 	}
 	s, err := m.expand(f, suffix)
@@ -112,6 +111,41 @@ func (m *Memory) Open(path string) (*File, error) {
 	}
 	return &File{s, path}, nil
 }
+
+// openRegular opens a file for reading. It does not wait for somebody to write to a FIFO: for
+// that, as for a directory or a device, the error is fs.ErrInvalid.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlock, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.Mode().IsRegular() {
+		return f, nil
+	}
+	f.Close()
+	switch {
+	case err != nil:
+		return nil, err
+	case st.IsDir():
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrInvalid}
+	}
+	return nil, &notFileError{path}
+}
+
+// A notFileError is that a part of an archive is a FIFO, a socket or a device. It is the system
+// error EINVAL.
+type notFileError struct{ path string }
+
+func (e *notFileError) Error() string {
+	return fmt.Sprintf("%s: it is a pipe, a socket or a device, and not a file", e.path)
+}
+
+// NotInC marks an error that the C library does not have, so that tools print its text.
+func (e *notFileError) NotInC() {}
+
+// Unwrap returns the system error EINVAL.
+func (e *notFileError) Unwrap() error { return -pcp.Error(syscall.EINVAL) }
 
 // Name returns the path of the file, with its suffix.
 func (f *File) Name() string { return f.path }

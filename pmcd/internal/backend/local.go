@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,7 @@ type local struct {
 	limit  time.Duration // that the timer was armed for
 	ctx    context.Context
 	cancel context.CancelFunc
+	closer io.Closer // nil if the agent has no Close, or was closed
 
 	union []pcp.PMID // scratch of the owner
 	cost  int64      // of a refresh of late, in nanoseconds; the owner's
@@ -74,6 +76,7 @@ const (
 func newLocal(h *Host, ag *Agent, impl pmda.Agent) *local {
 	l := &local{ag: ag, h: h, run: pmda.NewRunner(impl, pmda.RunnerOptions{Name: ag.Name(), Log: h.Log})}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.closer, _ = impl.(io.Closer)
 	return l
 }
 
@@ -262,7 +265,8 @@ func (l *local) Waiting() (n int) {
 	return n
 }
 
-// Stop cancels what runs. A call that hangs is left behind.
+// Stop cancels what runs, and calls the agent's Close if it has one. A call that hangs is
+// left behind, and the agent then not closed.
 func (l *local) Stop() {
 	l.ag.connected.Store(false)
 	l.mu.Lock()
@@ -270,7 +274,26 @@ func (l *local) Stop() {
 		l.timer.Stop()
 	}
 	l.cancel()
+	c := l.closer
+	if l.closer = nil; l.owner != nil {
+		c = nil
+	}
 	l.mu.Unlock()
+	if c != nil {
+		l.close(c)
+	}
+}
+
+// close closes the agent. If that fails or panics, the log says so.
+func (l *local) close(c io.Closer) {
+	defer func() {
+		if v := recover(); v != nil {
+			l.h.Log.Error("agent panicked as it was closed", "agent", l.ag.Name(), "panic", v)
+		}
+	}()
+	if err := c.Close(); err != nil {
+		l.h.Log.Warn("agent cannot be closed", "agent", l.ag.Name(), "err", err)
+	}
 }
 
 // Abandon gives up a call that runs, so that a collector that stops need not

@@ -18,6 +18,12 @@ func (l *local) fetch(c *Caller, p *Part) bool {
 	if c.abandoned {
 		return false
 	}
+	if l.run.Prepares() {
+		l.mu.Lock()
+		ctx := l.ctx
+		l.mu.Unlock()
+		l.run.Prepare(ctx, p.PMIDs)
+	}
 	t, v := l.acquire(c, p)
 	if v != owned {
 		return v == served

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package compressed
+
+const nonBlock = 0

@@ -1,0 +1,25 @@
+//go:build unix
+
+package archive
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFile locks a file that is being written until it is closed. A file system that
+// knows no locks is as good as one that has them: Written says false then.
+func lockFile(f *os.File) {
+	// Others have it for as long as they look.
+	for errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX), unix.EINTR) {
+		continue
+	}
+}
+
+// locked reports whether another open file has the lock.
+func locked(f *os.File) bool {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	return errors.Is(err, unix.EWOULDBLOCK)
+}

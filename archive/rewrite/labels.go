@@ -1,0 +1,190 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+)
+
+// labels writes a record of labels with what the rules make of it.
+func (w *rewriter) labels(rec *archive.MetaRecord, body []byte) error {
+	concerned := false
+	for _, s := range w.rules.labels {
+		if s.level == rec.Level && s.ident == rec.Ident && s.flags&^labelNew != 0 {
+			concerned = true
+		}
+	}
+	if !concerned {
+		return w.copier.Meta(rec, body)
+	}
+	e := labelEdit{w: w, rec: rec, sets: slices.Clone(rec.Labels), ident: rec.Ident}
+	for s := range fromLast(w.rules.labels) {
+		if s.level != rec.Level || s.ident != rec.Ident || s.flags&^labelNew == 0 {
+			continue
+		}
+		gone, err := e.apply(s)
+		if gone || err != nil {
+			return err
+		}
+	}
+	if len(e.sets) == 0 {
+		return nil
+	}
+	return e.write(e.ident, e.sets)
+}
+
+// A labelEdit is what becomes of a record of labels. Rules take sets out of it and write
+// them as records of their own; what is left is written at the end.
+type labelEdit struct {
+	w     *rewriter
+	rec   *archive.MetaRecord
+	sets  []pcp.LabelSet
+	ident uint32
+}
+
+func (e *labelEdit) write(ident uint32, sets []pcp.LabelSet) error {
+	out := *e.rec
+	out.Ident, out.Labels = ident, sets
+	return e.w.copier.Meta(&out, nil)
+}
+
+// apply applies a rule, and reports whether nothing is left.
+func (e *labelEdit) apply(s *labelSpec) (gone bool, err error) {
+	flags := s.flags &^ labelNew
+	covers := func(set *pcp.LabelSet) bool {
+		return s.level != pcp.LabelInstances || s.inst == -1 || s.inst == set.Inst
+	}
+	whole := s.name == "" && s.value == ""
+	if whole && !slices.ContainsFunc(e.sets, func(set pcp.LabelSet) bool { return !covers(&set) }) {
+		if flags&labelDelete != 0 {
+			return true, nil
+		}
+		if flags&labelIdent != 0 {
+			e.ident = s.newIdent
+		}
+	}
+	for i := 0; i < len(e.sets); i++ {
+		if !covers(&e.sets[i]) {
+			continue
+		}
+		if !whole {
+			set, err := e.applyToLabels(s, e.sets[i])
+			if err != nil {
+				return false, err
+			}
+			if e.sets[i] = set; len(set.Index) == 0 {
+				e.sets = slices.Delete(e.sets, i, i+1)
+				i--
+			}
+			continue
+		}
+		if flags == labelInst {
+			e.sets[i].Inst = s.newInst
+			continue
+		}
+		set := e.sets[i]
+		e.sets = slices.Delete(e.sets, i, i+1)
+		i--
+		if flags&labelDelete != 0 {
+			continue
+		}
+		if flags&labelInst != 0 {
+			set.Inst = s.newInst
+		}
+		name, value := "", ""
+		if flags&labelName != 0 {
+			name = s.newName
+		}
+		if flags&labelValue != 0 {
+			value = s.newValue
+		}
+		if set, err = replaceLabels(set, name, value); err != nil {
+			return false, err
+		}
+		if err := e.write(s.newIdent, []pcp.LabelSet{set}); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// applyToLabels applies a rule to the labels of a set that it names. It returns what is
+// left of the set.
+func (e *labelEdit) applyToLabels(s *labelSpec, set pcp.LabelSet) (pcp.LabelSet, error) {
+	var kept []pcp.Label
+	taken := false
+	for l := range set.All() {
+		if s.name != "" && s.name != `"`+l.Name+`"` || s.value != "" && s.value != l.Value {
+			kept = append(kept, l)
+			continue
+		}
+		taken = true
+		if s.flags&labelDelete != 0 {
+			continue
+		}
+		name, value := `"`+l.Name+`"`, l.Value
+		if s.newName != "" {
+			name = s.newName
+		}
+		if s.newValue != "" {
+			value = s.newValue
+		}
+		json := "{" + name + ":" + value + "}"
+		own, err := pcp.ParseLabels(json, s.level)
+		if err != nil {
+			return set, &ValueError{What: "Unable to rewrite label " + json, Err: err}
+		}
+		own.Inst = set.Inst
+		if s.flags&labelInst != 0 {
+			own.Inst = s.newInst
+		}
+		if err := e.write(s.newIdent, []pcp.LabelSet{own}); err != nil {
+			return set, err
+		}
+	}
+	if !taken {
+		return set, nil
+	}
+	return labelSet(set.Inst, kept)
+}
+
+// replaceLabels gives all labels of a set a name or a value, as JSON; "" is none.
+func replaceLabels(set pcp.LabelSet, name, value string) (pcp.LabelSet, error) {
+	if name == "" && value == "" || len(set.Index) == 0 {
+		return set, nil
+	}
+	var list []pcp.Label
+	for l := range set.All() {
+		if name != "" {
+			l.Name = name[1 : len(name)-1]
+		}
+		if value != "" {
+			l.Value = value
+		}
+		list = append(list, l)
+	}
+	return labelSet(set.Inst, list)
+}
+
+// labelSet makes a set of labels as they are, in their order.
+func labelSet(inst int32, list []pcp.Label) (pcp.LabelSet, error) {
+	set := pcp.LabelSet{Inst: inst}
+	b := []byte{'{'}
+	for i, l := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		x := pcp.LabelIndex{Name: uint16(len(b) + 1), NameLen: uint8(len(l.Name)), Flags: l.Flags}
+		b = append(append(append(b, '"'), l.Name...), `":`...)
+		x.Value, x.ValueLen = uint16(len(b)), uint16(len(l.Value))
+		b = append(b, l.Value...)
+		if len(l.Name) > pcp.MaxLabelNameLen || len(b) >= pcp.MaxLabelJSONLen {
+			return set, fmt.Errorf("labels of %d bytes: %w", len(b), pcp.ErrTooBig)
+		}
+		set.Index = append(set.Index, x)
+	}
+	set.JSON = string(append(b, '}'))
+	return set, nil
+}

@@ -1,0 +1,126 @@
+package rewrite_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/archive/rewrite"
+)
+
+// rewritten applies rules to an archive that makeArchive makes, and opens the copy.
+func rewritten(t *testing.T, version int, cfg rewrite.Config, text string) *archive.Archive {
+	t.Helper()
+	base := filepath.Join(t.TempDir(), "a")
+	makeArchive(t, base, version)
+	a, err := archive.Open(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	rules := rewrite.New(a, cfg)
+	if err := rules.Parse("rules", []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := rules.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	w, err := archive.Create(base+"-out", archive.WriterConfig{Label: rules.Label(), ManualIndex: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rules.Rewrite(context.Background(), w, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := archive.Open(base + "-out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// last returns the values of a metric in the last record.
+func last(t *testing.T, a *archive.Archive, name string) (values []pcp.Value) {
+	t.Helper()
+	id, ok := a.Meta().LookupName(name)
+	if !ok {
+		t.Fatalf("no metric %s", name)
+	}
+	desc, _ := a.Meta().Desc(id)
+	for res, err := range a.Records(a.Label().Start, archive.Forward) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = values[:0]
+		for _, vs := range res.Sets {
+			if vs.PMID != id {
+				continue
+			}
+			for _, v := range vs.Values {
+				values = append(values, v.As(desc.Type))
+			}
+		}
+	}
+	return values
+}
+
+func TestInstances(t *testing.T) {
+	for _, version := range []int{archive.Version2, archive.Version3} {
+		a := rewritten(t, version, rewrite.Config{}, `indom 245.1 { inst 0 -> delete inst 2 -> 20 iname "white" -> "green" }`)
+		got := last(t, a, "a.size")
+		if len(got) != 2 || got[0].Inst != 1 || got[1].Inst != 20 || got[0].Uint64() != 5000 {
+			t.Errorf("version %d: %v", version, got)
+		}
+		end, _ := a.End()
+		in, err := a.Meta().InDom(pcp.NewInDom(245, 1), end)
+		if err != nil || len(in.Instances) != 2 || in.Instances[0].Name != "green" || in.Instances[1].Inst != 20 {
+			t.Errorf("version %d: %v, %v", version, in, err)
+		}
+		// All of them.
+		a = rewritten(t, version, rewrite.Config{}, `indom 245.1 { inst 0 -> delete inst 1 -> delete inst 2 -> delete }`)
+		if got := last(t, a, "a.size"); len(got) != 0 {
+			t.Errorf("version %d: %v", version, got)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	text := `
+		metric a.count { type -> double units -> 0,0,1,0,0,1 rescale name -> b.count }
+		metric a.size { indom -> NULL output max }
+		metric a.name { value /x(x*)/ -> "<\1&>" }
+		global { time -> -0:01:00.5 hostname -> "other host" }`
+	a := rewritten(t, archive.Version2, rewrite.Config{Version: archive.Version3}, text)
+	if l := a.Label(); l.Host != "other host" || l.Version != archive.Version3 || l.Start != (pcp.Timestamp{Sec: 1699999939, Nsec: 5e8}) {
+		t.Errorf("label %+v", l)
+	}
+	if got := last(t, a, "b.count"); len(got) != 1 || got[0].Double() != 1 {
+		t.Errorf("count %v", got)
+	}
+	if got := last(t, a, "a.size"); len(got) != 1 || got[0].Uint64() != 5000 || got[0].Inst != pcp.InNull {
+		t.Errorf("size %v", got)
+	}
+	if got := last(t, a, "a.name"); len(got) != 1 || string(got[0].Bytes()) != "<xxxxxxxxx>" {
+		t.Errorf("name %q", got[0].Bytes())
+	}
+}
+
+// TestLongRules refuses what is too long to be rules.
+func TestLongRules(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "a")
+	makeArchive(t, base, archive.Version3)
+	a, err := archive.Open(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if err := rewrite.New(a, rewrite.Config{}).Parse("rules", make([]byte, rewrite.MaxRules+1)); err == nil {
+		t.Error("no error")
+	}
+}

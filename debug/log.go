@@ -1,0 +1,88 @@
+package debug
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The options for which this module's packages print something
+// (pmDebugOptions(3)).
+const (
+	PDU         = "pdu"         // PDUs as they are sent and received
+	Fetch       = "fetch"       // requests for values and their results
+	Profile     = "profile"     // profiles of instances
+	Value       = "value"       // conversion and scaling of values
+	Context     = "context"     // contexts as they come and go
+	InDom       = "indom"       // requests about instance domains
+	Archive     = "log"         // archives: files, records, positions
+	LogMeta     = "logmeta"     // archives: metadata
+	OptFetch    = "optfetch"    // groups of fetches
+	AF          = "af"          // events that are due at a time
+	Appl0       = "appl0"       // for each program to use
+	Appl1       = "appl1"       // for each program to use
+	Appl2       = "appl2"       // for each program to use
+	PMLC        = "pmlc"        // the ports of pmlogger and what it finds there
+	PMNS        = "pmns"        // the name space
+	LibPMDA     = "libpmda"     // agents
+	TimeControl = "timecontrol" // time control
+	Derive      = "derive"      // derived metrics
+	Interp      = "interp"      // interpolation
+	Config      = "config"      // configuration
+	PMAPI       = "pmapi"       // calls of the client library
+	Auth        = "auth"        // authentication
+	Attr        = "attr"        // attributes of a connection
+	Desperate   = "desperate"   // more of everything
+	Labels      = "labels"      // labels
+	TLS         = "tls"         // secure connections
+)
+
+// A Log prints what its options ask for. A nil *Log is one with no options. Many
+// goroutines may use a Log at a time.
+type Log struct {
+	on []string
+
+	mu       sync.Mutex
+	w        io.Writer
+	contexts int // how many there were
+	current  int // the number of the current one and 1, 0 for none
+	zone     *time.Location
+}
+
+// New returns a Log that prints to w what the options with these names ask for.
+// Without names it returns nil.
+func New(w io.Writer, names ...string) *Log {
+	if len(names) == 0 {
+		return nil
+	}
+	return &Log{on: slices.Clone(names), w: w}
+}
+
+// On reports whether an option is set.
+func (l *Log) On(name string) bool { return l != nil && slices.Contains(l.on, name) }
+
+// Any reports whether one of several options is set.
+func (l *Log) Any(names ...string) bool { return slices.ContainsFunc(names, l.On) }
+
+// Printf prints, whatever options are set: the caller asks On first. On a nil
+// *Log it does nothing.
+func (l *Log) Printf(format string, args ...any) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintf(l.w, format, args...)
+}
+
+// Write writes b at once, as Printf does.
+func (l *Log) Write(b []byte) (int, error) {
+	if l == nil {
+		return len(b), nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
+}

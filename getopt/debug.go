@@ -1,0 +1,48 @@
+package getopt
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-pcp/pcp/debug"
+)
+
+// EnvDebug returns the debug options that the environment variable PCP_DEBUG
+// sets. If it is wrong, EnvDebug says so on Stderr and returns none, as the C
+// library does when a program starts to use it.
+func (p *Program) EnvDebug() []string {
+	spec := p.Config.Getenv("PCP_DEBUG")
+	names, ok := debug.Parse(spec)
+	if !ok {
+		fmt.Fprintf(p.Stderr, "Error: $PCP_DEBUG=%s is not valid, ignored\n", spec)
+	}
+	return names
+}
+
+// Debug returns the debug options that PCP_DEBUG and -D set. Some may appear
+// twice.
+func (o *Options) Debug() []string { return o.debugs }
+
+// Debugging reports whether PCP_DEBUG or -D sets the debug option name. A
+// program accepts all options that pmdbg lists, whether it prints anything for them or not.
+func (o *Options) Debugging(name string) bool { return slices.Contains(o.debugs, name) }
+
+// DebugLog returns the log on Stderr of the debug options that PCP_DEBUG and -D set,
+// nil if they set none: as far as they have been read.
+func (o *Options) DebugLog() *debug.Log {
+	if o.debugLog == nil {
+		o.debugLog = debug.New(o.p.Stderr, o.debugs...)
+		o.debugLog.SetZone(o.p.Local())
+	}
+	return o.debugLog
+}
+
+// debug sets the options of a -D argument.
+func (o *Options) debug(spec string) {
+	names, ok := debug.Parse(spec)
+	if !ok {
+		o.Usagef("unrecognized debug options specification (%s)", spec)
+	}
+	o.debugs = append(o.debugs, names...)
+	o.debugLog = nil
+}

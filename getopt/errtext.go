@@ -1,0 +1,20 @@
+package getopt
+
+import (
+	"errors"
+
+	"github.com/go-pcp/pcp"
+)
+
+// ErrText returns what the C tools print for err: the text of the PMAPI status
+// or system error in it (pmErrStr(3)). C does not have errors with a method
+// NotInC; for them ErrText returns the whole message.
+func ErrText(err error) string {
+	if e, ok := errors.AsType[interface {
+		error
+		NotInC()
+	}](err); ok {
+		return e.Error()
+	}
+	return pcp.Code(err).Error()
+}

@@ -1,0 +1,100 @@
+package controlfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Limits of a control file.
+const (
+	MaxFile = 1 << 20 // bytes
+	MaxLine = 1 << 16 // bytes, with its continuations
+)
+
+// Stopped is what pmlogctl puts in front of a line whose program it has stopped.
+const Stopped = "#!#"
+
+// A RawLine is a line of a control file as it is written. Lines that a backslash joins are one.
+type RawLine struct {
+	Number int    // of its first line in the file
+	Text   string // without its newline; a newline within follows a backslash
+}
+
+// ReadRaw reads the lines of a control file. A last line may lack its newline.
+func ReadRaw(r io.Reader) ([]RawLine, error) {
+	var list []RawLine
+	br := bufio.NewReader(io.LimitReader(r, MaxFile+1))
+	number, size, joined := 0, 0, false
+	for {
+		text, err := br.ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return list, err
+		}
+		if size += len(text); size > MaxFile {
+			return list, fmt.Errorf("more than %d bytes", MaxFile)
+		}
+		if text != "" {
+			number++
+			if line, ok := strings.CutSuffix(text, "\n"); ok {
+				text = strings.TrimSuffix(line, "\r")
+			}
+			if joined {
+				last := &list[len(list)-1]
+				last.Text += "\n" + text
+			} else {
+				list = append(list, RawLine{Number: number, Text: text})
+			}
+			if n := len(list[len(list)-1].Text); n > MaxLine {
+				return list, fmt.Errorf("line %d: more than %d bytes", number, MaxLine)
+			}
+			joined = continues(text)
+		}
+		if err != nil {
+			return list, nil
+		}
+	}
+}
+
+// continues reports whether text ends with a backslash that has none before it. Comments do so too, as for
+// the shell's read.
+func continues(text string) bool {
+	rest := strings.TrimRight(text, `\`)
+	return (len(text)-len(rest))%2 == 1
+}
+
+// Fields splits a line as the shell's read does: into four words and the rest, in which a backslash takes the
+// meaning from the character after it.
+func (l RawLine) Fields() (f [5]string) {
+	s := strings.ReplaceAll(l.Text, "\\\n", "")
+	for i := range f {
+		s = strings.TrimLeft(s, " \t\n")
+		f[i], s = word(s, i == len(f)-1)
+	}
+	return f
+}
+
+// word returns the first word of s without its backslashes, or all of s but blanks at its end, and what follows.
+func word(s string, all bool) (text, rest string) {
+	var b strings.Builder
+	keep := 0 // how much of b ends with something that is not a blank
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			if i++; i < len(s) {
+				b.WriteByte(s[i])
+			}
+			keep = b.Len()
+		case c != ' ' && c != '\t' && c != '\n':
+			b.WriteByte(c)
+			keep = b.Len()
+		case all:
+			b.WriteByte(c)
+		default:
+			return b.String(), s[i:]
+		}
+	}
+	return b.String()[:keep], ""
+}

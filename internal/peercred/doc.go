@@ -1,0 +1,6 @@
+// Package peercred knows what the kernel says of the process at the other end of a
+// connection.
+package peercred
+
+// A Cred identifies the process at the other end of a Unix socket.
+type Cred struct{ PID, UID, GID int }

@@ -1,0 +1,26 @@
+// Package options gives a program the options that all programs of PCP have, and opens the
+// sources of metrics that they name (pmGetOptions(3), pmGetContextOptions(3)).
+//
+//	o := options.Parse(&getopt.Program{
+//		Synopsis: "[options] metric ...",
+//		Options:  getopt.General,
+//	}, os.Args)
+//	if status, exit := o.Done(); exit {
+//		os.Exit(status)
+//	}
+//	c, err := o.Open(ctx)
+//	if err != nil {
+//		os.Exit(o.Fatal(err))
+//	}
+//	defer c.Close()
+//	for s, err := range o.Watch(ctx, c, o.Args...) {
+//		...
+//	}
+//
+// This program reads metrics of a collector (-h), of archives (-a), or of agents in the process
+// itself, if getopt.OptLocalPMDA is in its table; each second or at the interval of -t, as
+// often as -s says, within the window of -S, -T, -A and -O, and reports in the zone of -z or -Z. The
+// environment has the same say as options (PCP_HOST, PCP_ARCHIVE and others, see PCPIntro(1)).
+// Its messages and exit status are those of a C program. [getopt.Program] says what else
+// can be chosen, and how a program adds options of its own.
+package options

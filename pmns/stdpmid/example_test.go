@@ -1,0 +1,12 @@
+package stdpmid_test
+
+import (
+	"fmt"
+
+	"github.com/go-pcp/pcp/pmns/stdpmid"
+)
+
+func ExampleNumber() {
+	fmt.Println(stdpmid.Number("LINUX"))
+	// Output: 60 true
+}

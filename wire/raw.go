@@ -1,0 +1,43 @@
+package wire
+
+import (
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/valueset"
+)
+
+// A RawResult is a result as the bytes that came, for programs that write them where the
+// same layout is wanted behind another head, as in archives. It has no Value for each value.
+type RawResult struct {
+	Time pcp.Timestamp
+	Sets int // how many; 0 if there is nothing in it
+
+	rest []byte // what follows the head
+	head int    // length of the head
+}
+
+// Take takes the body of a RESULT or HIGHRES_RESULT PDU. It reports whether the sets are for
+// ids, in their order, and laid out as we would encode them. Otherwise p is empty, and
+// [Result.DecodeBody] says what there is, and what is wrong. The body stays the caller's: p is valid as
+// long as that is.
+func (p *RawResult) Take(body []byte, highRes bool, ids []pcp.PMID) bool {
+	*p = RawResult{}
+	c := cursor{b: body}
+	t, n := c.resultHead(highRes)
+	if c.err != nil || n != len(ids) || !valueset.Canonical(body, c.off, ids) {
+		return false
+	}
+	*p = RawResult{Time: t, Sets: n, rest: body[c.off:], head: c.off}
+	return true
+}
+
+// Len returns how many bytes Append appends.
+func (p *RawResult) Len() int { return len(p.rest) }
+
+// Append appends the sets and the blocks of their values as they are right behind a head of
+// a length in bytes, which is a multiple of 4.
+func (p *RawResult) Append(b []byte, head int) []byte {
+	start := len(b)
+	b = append(b, p.rest...)
+	valueset.Shift(b[start:], p.Sets, (head-p.head)/4)
+	return b
+}
