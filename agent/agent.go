@@ -4,14 +4,26 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-pcp/pcp/agent/amdgpu"
+	"github.com/go-pcp/pcp/agent/bonding"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/agent/dm"
+	"github.com/go-pcp/pcp/agent/jbd2"
+	"github.com/go-pcp/pcp/agent/kvm"
 	"github.com/go-pcp/pcp/agent/linux"
 	"github.com/go-pcp/pcp/agent/mmv"
+	"github.com/go-pcp/pcp/agent/nfsclient"
+	"github.com/go-pcp/pcp/agent/openmetrics"
 	"github.com/go-pcp/pcp/agent/pmcd"
+	"github.com/go-pcp/pcp/agent/proc"
 	"github.com/go-pcp/pcp/agent/sample"
 	"github.com/go-pcp/pcp/agent/simple"
+	"github.com/go-pcp/pcp/agent/smart"
+	"github.com/go-pcp/pcp/agent/sockets"
+	"github.com/go-pcp/pcp/agent/trace"
 	"github.com/go-pcp/pcp/agent/trivial"
 	"github.com/go-pcp/pcp/agent/txmon"
+	"github.com/go-pcp/pcp/agent/xfs"
 )
 
 // Builtins returns the table.
@@ -19,10 +31,22 @@ func Builtins() []builtin.Spec {
 	return []builtin.Spec{
 		pmcd.Builtin(),
 		linux.Builtin(),
+		proc.Builtin(),
+		xfs.Builtin(),
+		kvm.Builtin(),
+		jbd2.Builtin(),
 		mmv.Builtin(),
 		mmv.BuiltinProxy(),
+		nfsclient.Builtin(),
+		bonding.Builtin(),
+		dm.Builtin(),
+		sockets.Builtin(),
+		openmetrics.Builtin(),
+		smart.Builtin(),
+		amdgpu.Builtin(),
 		sample.Builtin(),
 		simple.Builtin(),
+		trace.Builtin(),
 		txmon.Builtin(),
 		trivial.Builtin(),
 	}

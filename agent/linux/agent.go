@@ -2,6 +2,7 @@ package linux
 
 import (
 	"context"
+	_ "embed"
 	"log/slog"
 	"time"
 
@@ -10,6 +11,11 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 	"github.com/go-pcp/pcp/pmns"
 )
+
+// texts are the help texts.
+//
+//go:embed help.txt
+var texts string
 
 // Domain is the domain of the agent (LINUX in stdpmid).
 const Domain = 60
@@ -65,7 +71,7 @@ func New(cfg Config) *Agent {
 		cfg.Domain = Domain
 	}
 	h := newHost(cfg)
-	engine, err := column.New(column.Config{Name: "linux", Domain: cfg.Domain, Trusts: h.trusts, Order: order, Log: h.log}, families(h)...)
+	engine, err := column.New(column.Config{Name: "linux", Domain: cfg.Domain, Trusts: h.trusts, Order: order, Texts: texts, Log: h.log}, families(h)...)
 	if err != nil {
 		panic(err) // the tables are wrong
 	}
@@ -91,6 +97,9 @@ func (a *Agent) NameSpace() *pmns.Tree { return a.engine.NameSpace() }
 func (a *Agent) Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
 	return a.engine.Text(ctx, ident, kind)
 }
+
+// Origin implements pmda.Originator.
+func (a *Agent) Origin(id pcp.PMID) string { return a.engine.Origin(id) }
 
 // Refresh implements pmda.Refresher. A source that cannot be read leaves its
 // metrics without values.

@@ -76,7 +76,9 @@ func TestSteadyState(t *testing.T) {
 				"/sys/class/net/*/speed", "/sys/class/net/*/duplex", "/sys/class/net/*/wireless", "/sys/class/net/*/virtual", // files that not all interfaces have
 				"/sys/devices/system: online", "/sys/devices/system/cpu: thermal_throttle", "/sys/devices/system/cpu: cpufreq",
 				"/sys/block: zram", "/var/run/utmp", "/proc/scsi/scsi", "/proc/sys/kernel", "/sys/kernel/uevent_seqnum",
-				"/sys/kernel/debug/extfrag/unusable_index", "/proc/net/rpc":
+				"/sys/kernel/debug/extfrag/unusable_index", "/proc/net/rpc",
+				"/" + uuidDir, "/sys/block: hardware", "/" + hugepagesDir, "/" + nodeDir + ": hugepages", // links and directories
+				"/" + nfsClientsDir + ": info", "/" + nfsClientsDir + ": states", "/sys/module/zswap/parameters":
 				continue
 			}
 			if group.source.File != nil {

@@ -1,13 +1,10 @@
 package linux
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/builtin"
-	"github.com/go-pcp/pcp/internal/rootproto"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -23,31 +20,8 @@ func Builtin() builtin.Spec {
 			cfg.Bandwidth = filepath.Join(e.Config.Get("PCP_PMDAS_DIR"), "linux", "bandwidth.conf")
 			cfg.fromEnvironment(e.Config.Getenv)
 			cfg.AllAccess = cfg.AllAccess || slices.Contains(e.Options, allAccess.Long)
-			cfg.Helper = rootproto.NewClient(rootproto.DefaultPath(e.Config))
-			if h, ok := e.Host.(containerHost); ok {
-				cfg.Helper = hostHelper{h, cfg.Helper}
-			}
+			cfg.Helper = e.Containers()
 			return New(cfg), nil
 		},
 	}
-}
-
-// A containerHost may know the processes of containers, or else returns
-// pcp.ErrNotConn.
-type containerHost interface {
-	ProcessIDIn(container string) (int, error)
-}
-
-// A hostHelper asks the host, and the helper of the installation if the host has none.
-type hostHelper struct {
-	host      containerHost
-	installed Helper
-}
-
-func (h hostHelper) ProcessID(container string) (int, error) {
-	pid, err := h.host.ProcessIDIn(container)
-	if errors.Is(err, pcp.ErrNotConn) {
-		return h.installed.ProcessID(container)
-	}
-	return pid, err
 }

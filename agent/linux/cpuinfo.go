@@ -290,6 +290,7 @@ const (
 	freqTime
 	freqMax
 	freqMin
+	freqCurrent
 	numFreq
 )
 
@@ -301,6 +302,9 @@ func (r *cpuSysReader) readFrequency(out *column.Block) {
 	for i, cpu := range cpus.Insts() {
 		row := out.Add(cpu)
 		f := r.of(int(cpu), cpus.Names()[i])
+		if v := number(f.cur, 0); v != 0 {
+			out.Set(row, freqCurrent, floatBits(float64(v)/1000))
+		}
 		if b, err := f.inState.Read(); err == nil {
 			parseTimeInState(b, out.Row(row))
 			continue
@@ -362,6 +366,7 @@ var cpuInfoMetrics = []column.Metric{
 	{Name: "hinv.cpu.frequency_scaling.count", Cluster: 55, Item: 6, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockFreq, Col: freqCount, Help: "Sum of MHz times time at it, or the present MHz, of each processor"},
 	{Name: "hinv.cpu.frequency_scaling.time", Cluster: 55, Item: 7, Type: pcp.TypeU64, Sem: counter, Units: usec, From: blockFreq, Col: freqTime, Help: "Time at all frequencies, of each processor"},
 	{Name: "hinv.cpu.frequency_scaling.max", Cluster: 55, Item: 8, Type: pcp.TypeU32, Sem: instant, Units: perUsec, From: blockFreq, Col: freqMax, Help: "Highest frequency in MHz of each processor"},
+	{Name: "hinv.cpu.frequency_scaling.current", Cluster: 55, Item: 10, Type: pcp.TypeFloat, Sem: instant, Units: perUsec, From: blockFreq, Col: freqCurrent, Help: "Present frequency in MHz of each processor"}, // newer than PCP 6.0.3
 	{Name: "hinv.cpu.frequency_scaling.min", Cluster: 55, Item: 9, Type: pcp.TypeU32, Sem: instant, Units: perUsec, From: blockFreq, Col: freqMin, Help: "Lowest frequency in MHz of each processor"},
 	{Name: "hinv.node.online", Cluster: 55, Item: 1, Type: pcp.TypeU32, Sem: instant, From: blockNodeOnline, Help: "1 if the node is online"},
 }

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"bytes"
+	"os"
 	"strings"
 
 	"github.com/go-pcp/pcp/internal/ctext"
@@ -31,6 +32,14 @@ const (
 	blockWWIDPaths
 	blockDiskSched
 	blockWWIDSched
+	blockDiskHardware
+)
+
+// Columns of blockDiskHardware.
+const (
+	diskController = iota
+	diskModel
+	numDiskHardware
 )
 
 // Columns of the blocks of devices, and of blockDiskAll.
@@ -269,26 +278,27 @@ func newDiskReader(h *host) *diskReader {
 	each := func(d *column.InDom) column.Layout { return column.Layout{Cols: numDisk, InDom: d, Lists: true} }
 	one := func(d *column.InDom) column.Layout { return column.Layout{Cols: 1, InDom: d} }
 	r.blocks = column.NewBlocks(diskMetrics, []column.Layout{
-		blockDiskCount: {Cols: 1},
-		blockDiskAll:   {Cols: numDisk},
-		blockDisk:      each(whole),
-		blockPart:      each(parts),
-		blockDM:        each(dm),
-		blockMD:        each(md),
-		blockZram:      each(zram),
-		blockWWID:      each(wwid),
-		blockDMName:    one(dm),
-		blockMDName:    one(md),
-		blockDiskCap:   one(whole),
-		blockPartCap:   one(parts),
-		blockDMCap:     one(dm),
-		blockMDCap:     one(md),
-		blockWWIDCap:   one(wwid),
-		blockMDStatus:  one(md),
-		blockDiskID:    one(whole),
-		blockWWIDPaths: one(wwid),
-		blockDiskSched: one(whole),
-		blockWWIDSched: one(wwid),
+		blockDiskCount:    {Cols: 1},
+		blockDiskAll:      {Cols: numDisk},
+		blockDisk:         each(whole),
+		blockPart:         each(parts),
+		blockDM:           each(dm),
+		blockMD:           each(md),
+		blockZram:         each(zram),
+		blockWWID:         each(wwid),
+		blockDMName:       one(dm),
+		blockMDName:       one(md),
+		blockDiskCap:      one(whole),
+		blockPartCap:      one(parts),
+		blockDMCap:        one(dm),
+		blockMDCap:        one(md),
+		blockWWIDCap:      one(wwid),
+		blockMDStatus:     one(md),
+		blockDiskID:       one(whole),
+		blockWWIDPaths:    one(wwid),
+		blockDiskSched:    one(whole),
+		blockWWIDSched:    one(wwid),
+		blockDiskHardware: {Cols: numDiskHardware, InDom: whole},
 	}...)
 	r.stats = &column.Source{
 		Name: "/proc/diskstats", File: h.file("proc/diskstats"), Parse: r.parse, Blocks: r.blocks[:blockDiskCap],
@@ -302,7 +312,8 @@ func (r *diskReader) family() column.Family {
 		r.stats,
 		{Name: "/proc/partitions", File: r.host.file("proc/partitions"), Parse: r.parsePartitions, Blocks: r.blocks[blockDiskCap:blockMDStatus], After: after},
 		{Name: "/sys/block: names", Read: r.readNames, Blocks: r.blocks[blockMDStatus:blockDiskSched], After: after},
-		{Name: "/sys/block: schedulers", Read: r.readSchedulers, Blocks: r.blocks[blockDiskSched:], After: after},
+		{Name: "/sys/block: schedulers", Read: r.readSchedulers, Blocks: r.blocks[blockDiskSched:blockDiskHardware], After: after},
+		{Name: "/sys/block: hardware", Read: r.readHardware, Blocks: r.blocks[blockDiskHardware:], After: after},
 	}}
 }
 
@@ -337,10 +348,10 @@ func (r *diskReader) parse(b []byte) {
 		if !ok {
 			continue
 		}
-		d.seen = r.seen
 		if d.kind == diskDM && !r.nameDM(d) {
 			continue
 		}
+		d.seen = r.seen
 		out := r.blocks[kindBlocks[d.kind].stats]
 		row := out.Row(out.AddNamed(d.inst, d.name))
 		stats.put(row, brief)
@@ -520,6 +531,41 @@ func (r *diskReader) readSchedulers() error {
 		}
 	}
 	return nil
+}
+
+// readHardware reports the controller and the model of each disk. It looks each time: a
+// disk that takes the name of another is not the same.
+func (r *diskReader) readHardware() error {
+	out := r.blocks[blockDiskHardware]
+	out.Clear()
+	for _, d := range r.whole {
+		row := out.Add(d.inst)
+		dir := r.host.path("sys/block/" + strings.ReplaceAll(d.kernel, "/", "!"))
+		if link, err := os.Readlink(dir); err == nil {
+			if c := controller(link); c != "" {
+				out.SetText(row, diskController, c)
+			}
+		}
+		if b, err := procfs.ReadOnce(dir + "/device/model"); err == nil {
+			if b = procfs.Trim(b); len(b) > 0 {
+				out.SetString(row, diskModel, b)
+			}
+		}
+	}
+	return nil
+}
+
+// controller returns the first PCI device on the way to a disk, as lspci calls it, "" if
+// there is none: 00:1f.2 of ../devices/pci0000:00/0000:00:1f.2/ata1/.../block/sda.
+func controller(link string) string {
+	bus := false
+	for part := range strings.SplitSeq(link, "/") {
+		if bus && strings.Contains(part, ":") {
+			return strings.TrimPrefix(part, "0000:")
+		}
+		bus = strings.HasPrefix(part, "pci") && strings.Contains(part, ":")
+	}
+	return ""
 }
 
 // parsePartitions reports capacities: the third number, in Kbytes, of the lines

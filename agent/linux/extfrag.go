@@ -66,5 +66,5 @@ func parseExtfrag(b []byte, t *topology, out *column.Block) {
 
 // extfragMetrics are the metrics of the fragmentation of memory.
 var extfragMetrics = []column.Metric{
-	{Name: "sysfs.kernel.debug.extfrag_unusable", Cluster: 35, Item: 1, Type: pcp.TypeFloat, Sem: instant, Help: "Free memory too fragmented to use: shares by order, summed, in zone Normal of each node"},
+	{Name: "sysfs.kernel.debug.extfrag_unusable", Cluster: 35, Item: 1, Type: pcp.TypeFloat, Sem: instant, Help: "Free memory too fragmented to use, summed over orders, in each zone Normal"},
 }

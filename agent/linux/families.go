@@ -20,6 +20,10 @@ func families(h *host) []column.Family {
 		newNUMAReader(h, cpus, meminfo).family(),
 		buddyFamily(h),
 		extfragFamily(h, cpus),
+		balloonFamily(h),
+		zswapFamily(h),
+		hugepagesFamily(h),
+		numaHugepagesFamily(h, cpus),
 		slabFamily(h),
 		ksmFamily(h),
 		newVmstatReader(h).family(),
@@ -43,6 +47,7 @@ func families(h *host) []column.Family {
 		lockFamily(h),
 		cpuInfoFamily(h, cpus),
 		nfsFamily(h),
+		newNFSClientReader(h).family(),
 		ipcFamily(h),
 	}
 }

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ const (
 	blockTmpfsMount
 	blockFilesys
 	blockTmpfs
+	blockMountUUID
 )
 
 // Columns of blockFilesys and blockTmpfs that come from statfs(2).
@@ -98,6 +100,7 @@ func newMountReader(h *host) *mountReader {
 		blockTmpfsMount: {InDom: tmpfs, Lists: true},
 		blockFilesys:    {Cols: numFilesys, InDom: devices},
 		blockTmpfs:      {Cols: numFilesys, InDom: tmpfs},
+		blockMountUUID:  {Cols: 1, InDom: devices},
 	}...)
 	return r
 }
@@ -113,6 +116,7 @@ func (r *mountReader) family() column.Family {
 	}
 	return column.Family{Name: "filesys", Metrics: filesysMetrics, Sources: []*column.Source{
 		mounts, sizes("devices", blockFilesys), sizes("tmpfs", blockTmpfs),
+		{Name: "/" + uuidDir, Blocks: r.blocks[blockMountUUID:], After: []*column.Source{mounts}, Scope: scopeMounts, Read: r.readUUIDs},
 	}}
 }
 
@@ -141,6 +145,37 @@ func (r *mountReader) read(b []byte) {
 		out.Set(row, mountReadonly, ro)
 	}
 	r.blocks[blockMountCount].Set(0, 0, uint64(out.Rows()))
+}
+
+// uuidDir has a symbolic link to a device for each file system that udev knows.
+const uuidDir = "dev/disk/by-uuid"
+
+// readUUIDs reports the identifiers of the file systems that udev knows.
+func (r *mountReader) readUUIDs() error {
+	out := r.blocks[blockMountUUID]
+	out.Clear()
+	dir := r.host.path(uuidDir)
+	uuids := make(map[string]string) // by the name of the device in /dev
+	for _, uuid := range procfs.Names(dir) {
+		if link, err := os.Readlink(filepath.Join(dir, uuid)); err == nil {
+			uuids[filepath.Base(link)] = uuid
+		}
+	}
+	for i := range r.mounts {
+		m := &r.mounts[i]
+		if m.tmpfs {
+			continue
+		}
+		row := out.Add(m.inst)
+		device := m.device
+		if link, err := os.Readlink(r.host.path(device)); err == nil {
+			device = link // a name in /dev/mapper or /dev/md, which others keep
+		}
+		if uuid, ok := uuids[filepath.Base(device)]; ok {
+			out.SetText(row, 0, uuid)
+		}
+	}
+	return nil
 }
 
 // skipTypes are file systems without a device of their own. Network file
@@ -408,6 +443,9 @@ var filesysMetrics = []column.Metric{
 	{Name: "filesys.blocksize", Cluster: 5, Item: 9, Type: pcp.TypeU32, Sem: instant, Units: byteUnit, From: blockFilesys, Col: fsBlockSize, Help: "Size of a block, of each mounted file system"},
 	{Name: "filesys.avail", Cluster: 5, Item: 10, Type: pcp.TypeU64, Sem: instant, Units: kbyte, From: blockFilesys, Col: fsAvail, Help: "Space that users other than root can have, of each mounted file system"},
 	{Name: "filesys.readonly", Cluster: 5, Item: 11, Type: pcp.TypeU32, Sem: instant, From: blockMount, Col: mountReadonly, Help: "1 if mounted for reading only, of each mounted file system"},
+	// Newer than PCP 6.0.3.
+	{Name: "filesys.uuid", Cluster: 5, Item: 12, Type: pcp.TypeString, Sem: discrete, From: blockMountUUID, Help: "Unique identifier of the contents, of each mounted file system"},
+	{Name: "filesys.type", Cluster: 5, Item: 13, Type: pcp.TypeString, Sem: discrete, From: blockMount, Col: mountType, Help: "Type, of each mounted file system"},
 	{Name: "tmpfs.capacity", Cluster: 34, Item: 1, Type: pcp.TypeU64, Sem: discrete, Units: kbyte, From: blockTmpfs, Col: fsCapacity, Help: "Size, of each mounted tmpfs"},
 	{Name: "tmpfs.used", Cluster: 34, Item: 2, Type: pcp.TypeU64, Sem: instant, Units: kbyte, From: blockTmpfs, Col: fsUsed, Help: "Space in use, of each mounted tmpfs"},
 	{Name: "tmpfs.free", Cluster: 34, Item: 3, Type: pcp.TypeU64, Sem: instant, Units: kbyte, From: blockTmpfs, Col: fsFree, Help: "Space not in use, of each mounted tmpfs"},

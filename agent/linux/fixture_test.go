@@ -90,7 +90,7 @@ func dump(t testing.TB, a *Agent) []byte {
 
 // TestFixtures holds all values of the trees in testdata against golden files.
 func TestFixtures(t *testing.T) {
-	for _, name := range []string{"vm", "old", "odd"} {
+	for _, name := range []string{"vm", "old", "odd", "new"} {
 		t.Run(name, func(t *testing.T) {
 			a := New(Config{Root: filepath.Join("testdata", name), HZ: 100, PageSize: 4096, Version: "1.2.3"})
 			got := dump(t, a)

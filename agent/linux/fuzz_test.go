@@ -11,7 +11,7 @@ import (
 // fuzz feeds a parser, seeded with a file of each fixture. It must survive
 // anything, twice, and leave its blocks in order. start makes the parser.
 func fuzz(f *testing.F, file string, start func(h *host) (parse func(b []byte), blocks []*column.Block)) {
-	for _, tree := range []string{"vm", "old", "odd"} {
+	for _, tree := range []string{"vm", "old", "odd", "new"} {
 		if b, err := os.ReadFile(filepath.Join("testdata", tree, file)); err == nil {
 			f.Add(b)
 		}
@@ -219,3 +219,25 @@ func FuzzNFS(f *testing.F) {
 }
 
 func FuzzTTY(f *testing.F) { fuzzFamily(f, "proc/tty/driver/serial", 0, ttyFamily) }
+
+func FuzzBalloon(f *testing.F) {
+	fuzzFamily(f, "sys/kernel/debug/hv-balloon", 1, balloonFamily)
+}
+
+func FuzzNFSStates(f *testing.F) {
+	for _, name := range []string{"info", "states"} {
+		b, err := os.ReadFile("testdata/new/proc/fs/nfsd/clients/4/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	fuzz(f, "proc/fs/nfsd/clients/4/states", func(h *host) (func(b []byte), []*column.Block) {
+		r := newNFSClientReader(h)
+		return func(b []byte) {
+			r.blocks[blockNFSOpens].Clear()
+			r.openInst.Begin()
+			r.parseStates(b, parseNFSClient(b), make(map[int32]int))
+		}, r.blocks[blockNFSOpens:]
+	})
+}

@@ -244,7 +244,7 @@ func squash(b []byte) string {
 var interruptMetrics = []column.Metric{
 	{Name: "kernel.all.interrupts.total", Cluster: 4, Item: 0, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockIRQ, Help: "Interrupts served on all processors, by line"},
 	{Name: "kernel.all.interrupts.missed", Cluster: 4, Item: 2, Type: pcp.TypeU32, Sem: counter, Units: count, From: blockIRQMisc, Col: irqMissed, Help: "Interrupts that the I/O APIC lost"},
-	{Name: "kernel.all.interrupts.errors", Cluster: 4, Item: 3, Type: pcp.TypeU32, Sem: counter, Units: count, From: blockIRQMisc, Col: irqErrors, Help: "Errors on the bus between I/O APICs, or interrupts nobody wanted"},
+	{Name: "kernel.all.interrupts.errors", Cluster: 4, Item: 3, Type: pcp.TypeU32, Sem: counter, Units: count, From: blockIRQMisc, Col: irqErrors, Help: "Errors on the bus between I/O APICs, or interrupts that no driver wanted"},
 	{Name: "kernel.all.softirqs.total", Cluster: 82, Item: 0, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftirq, Help: "Soft interrupts on all processors, by kind"},
 	{Name: "kernel.percpu.interrupts", Cluster: 4, Item: 1, Type: pcp.TypeU32, Sem: counter, Units: count, From: blockCPUIRQ, Help: "Interrupts by line and processor"},
 	{Name: "kernel.percpu.softirqs", Cluster: 63, Item: 0, Type: pcp.TypeU32, Sem: counter, Units: count, From: blockCPUSoftirq, Help: "Soft interrupts by kind and processor"},

@@ -427,7 +427,7 @@ var ipcMetrics = []column.Metric{
 	{Name: "ipc.shm.perms", Cluster: 64, Item: 2, Type: pcp.TypeU32, Sem: instant, From: blockShm, Col: shmPerms, Help: "Permissions, the octal digits read as decimal, of each shared memory segment"},
 	{Name: "ipc.shm.segsz", Cluster: 64, Item: 3, Type: pcp.TypeU32, Sem: discrete, Units: byteUnit, From: blockShm, Col: shmSize, Help: "Size of each shared memory segment"},
 	{Name: "ipc.shm.nattch", Cluster: 64, Item: 4, Type: pcp.TypeU32, Sem: instant, From: blockShm, Col: shmAttached, Help: "Times that it is attached, of each shared memory segment"},
-	{Name: "ipc.shm.status", Cluster: 64, Item: 5, Type: pcp.TypeString, Sem: instant, From: blockShm, Col: shmStatus, Help: "Whether it is locked in memory or to be destroyed, of each shared memory segment"},
+	{Name: "ipc.shm.status", Cluster: 64, Item: 5, Type: pcp.TypeString, Sem: instant, From: blockShm, Col: shmStatus, Help: "Whether it is locked in memory or to be destroyed, of each segment"},
 	{Name: "ipc.shm.creator_pid", Cluster: 64, Item: 6, Type: pcp.TypeU32, Sem: discrete, From: blockShm, Col: shmCreator, Help: "Process that made it, of each shared memory segment"},
 	{Name: "ipc.shm.last_access_pid", Cluster: 64, Item: 7, Type: pcp.TypeU32, Sem: instant, From: blockShm, Col: shmLast, Help: "Process that attached or detached it last, of each shared memory segment"},
 }

@@ -20,7 +20,11 @@ type meminfoReader struct {
 	used, other, clean, physMB       int // computed
 	swapLen, swapUsed, swapFreeBytes int
 	hugeSizeBytes                    int
+	available                        int
+	reclaimable, active, inactive    int
+	zones                            *procfs.File // for kernels that do not say what is available
 	hugeBytes, hugePages             [4]int
+	page                             uint64
 }
 
 func newMeminfoReader(h *host) *meminfoReader {
@@ -36,6 +40,8 @@ func newMeminfoReader(h *host) *meminfoReader {
 		used: k("=used"), other: k("=other"), clean: k("=clean"), physMB: k("=physMB"),
 		swapLen: k("=swapLength"), swapUsed: k("=swapUsed"), swapFreeBytes: k("=swapFree"),
 		hugeSizeBytes: k("=hugeSize"),
+		available:     k("MemAvailable"), reclaimable: k("SReclaimable"), active: k("Active(file)"), inactive: k("Inactive(file)"),
+		zones: h.file("proc/zoneinfo"), page: h.page,
 	}
 	for i, name := range [...]string{"Total", "Free", "Rsvd", "Surp"} {
 		r.hugePages[i], r.hugeBytes[i] = k("HugePages_"+name), k("=HugePages_"+name)
@@ -80,6 +86,9 @@ func (r *meminfoReader) parse(b []byte) {
 	if swapFree.OK {
 		c[r.swapFreeBytes] = column.Num(swapFree.Bits << 10)
 	}
+	if !c[r.available].OK {
+		r.estimate(c)
+	}
 	if size := c[r.hugeSize]; size.OK {
 		c[r.hugeSizeBytes] = column.Num(size.Bits << 10)
 		for i, col := range r.hugePages {
@@ -90,12 +99,40 @@ func (r *meminfoReader) parse(b []byte) {
 	}
 }
 
+// estimate sets what is available for kernels before Linux 3.14, which do not say it, as
+// later ones compute it: all but what must stay free, and of the page cache and of slabs
+// as much again, or half of them if that is less.
+func (r *meminfoReader) estimate(c []column.Cell) {
+	free, cached, slab := c[r.free], column.Num(c[r.active].Bits+c[r.inactive].Bits), c[r.reclaimable]
+	if !c[r.total].OK || !free.OK || !c[r.active].OK || !c[r.inactive].OK || !slab.OK {
+		return
+	}
+	low := uint64(0)
+	if b, err := r.zones.Read(); err == nil {
+		low = lowWatermark(b) * (r.page >> 10)
+	}
+	sum := free.Bits + cached.Bits - min(cached.Bits/2, low) + slab.Bits - min(slab.Bits/2, low)
+	c[r.available] = column.Num(atLeast0(sum, low))
+}
+
+// lowWatermark sums up the pages that zones want to keep free.
+func lowWatermark(b []byte) (pages uint64) {
+	for line := range procfs.Lines(b) {
+		if key, rest := procfs.Field(line); string(key) == "low" {
+			if v, _, ok := procfs.Uint(rest); ok {
+				pages += v
+			}
+		}
+	}
+	return pages
+}
+
 // meminfoMetrics are the metrics of /proc/meminfo; keys that begin with = are computed.
 var meminfoMetrics = []column.Metric{
 	{Name: "mem.physmem", Cluster: 1, Item: 0, Type: pcp.TypeU64, Sem: discrete, Units: kbyte, Key: "MemTotal", Help: "All memory that the kernel can use"},
-	{Name: "mem.freemem", Cluster: 1, Item: 10, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "MemFree", Help: "Memory nobody uses"},
+	{Name: "mem.freemem", Cluster: 1, Item: 10, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "MemFree", Help: "Memory that is not in use"},
 	{Name: "mem.util.used", Cluster: 1, Item: 1, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "=used", Help: "Memory in use, for whatever purpose"},
-	{Name: "mem.util.free", Cluster: 1, Item: 2, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "MemFree", Help: "Memory nobody uses"},
+	{Name: "mem.util.free", Cluster: 1, Item: 2, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "MemFree", Help: "Memory that is not in use"},
 	{Name: "mem.util.shared", Cluster: 1, Item: 3, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "MemShared", Help: "Memory shared between processes, as old kernels counted it"},
 	{Name: "mem.util.bufmem", Cluster: 1, Item: 4, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Buffers", Help: "Memory in buffers for block devices"},
 	{Name: "mem.util.cached", Cluster: 1, Item: 5, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Cached", Help: "Memory in the page cache"},
@@ -132,7 +169,7 @@ var meminfoMetrics = []column.Metric{
 	{Name: "mem.util.shmem", Cluster: 1, Item: 42, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Shmem", Help: "Memory of tmpfs and shared memory segments"},
 	{Name: "mem.util.kernelStack", Cluster: 1, Item: 43, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "KernelStack", Help: "Memory for kernel stacks of tasks"},
 	{Name: "mem.util.hugepagesTotal", Cluster: 1, Item: 44, Type: pcp.TypeU64, Sem: instant, Units: count, Key: "HugePages_Total", Help: "Huge pages in the pool"},
-	{Name: "mem.util.hugepagesFree", Cluster: 1, Item: 45, Type: pcp.TypeU64, Sem: instant, Units: count, Key: "HugePages_Free", Help: "Huge pages of the pool that nobody has"},
+	{Name: "mem.util.hugepagesFree", Cluster: 1, Item: 45, Type: pcp.TypeU64, Sem: instant, Units: count, Key: "HugePages_Free", Help: "Huge pages of the pool that are not in use"},
 	{Name: "mem.util.hugepagesRsvd", Cluster: 1, Item: 46, Type: pcp.TypeU64, Sem: instant, Units: count, Key: "HugePages_Rsvd", Help: "Huge pages promised but not yet taken"},
 	{Name: "mem.util.hugepagesSurp", Cluster: 1, Item: 47, Type: pcp.TypeU64, Sem: instant, Units: count, Key: "HugePages_Surp", Help: "Huge pages above the size of the pool"},
 	{Name: "mem.util.directMap4k", Cluster: 1, Item: 48, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "DirectMap4k", Help: "Memory that the kernel maps with 4 Kbyte pages"},
@@ -147,7 +184,7 @@ var meminfoMetrics = []column.Metric{
 	{Name: "mem.util.directMap1G", Cluster: 1, Item: 57, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "DirectMap1G", Help: "Memory that the kernel maps with 1 Gbyte pages"},
 	{Name: "mem.util.available", Cluster: 1, Item: 58, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "MemAvailable", Help: "Estimate of what new programs can have without swapping"},
 	{Name: "mem.util.hugepagesTotalBytes", Cluster: 1, Item: 60, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, Key: "=HugePages_Total", Help: "Size of the huge pages in the pool"},
-	{Name: "mem.util.hugepagesFreeBytes", Cluster: 1, Item: 61, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, Key: "=HugePages_Free", Help: "Size of the huge pages that nobody has"},
+	{Name: "mem.util.hugepagesFreeBytes", Cluster: 1, Item: 61, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, Key: "=HugePages_Free", Help: "Size of the huge pages that are not in use"},
 	{Name: "mem.util.hugepagesRsvdBytes", Cluster: 1, Item: 62, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, Key: "=HugePages_Rsvd", Help: "Size of the huge pages promised but not yet taken"},
 	{Name: "mem.util.hugepagesSurpBytes", Cluster: 1, Item: 63, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, Key: "=HugePages_Surp", Help: "Size of the huge pages above the size of the pool"},
 	{Name: "swap.free", Cluster: 1, Item: 8, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, Key: "=swapFree", Help: "Swap space not in use"},
@@ -155,4 +192,18 @@ var meminfoMetrics = []column.Metric{
 	{Name: "swap.used", Cluster: 1, Item: 7, Type: pcp.TypeU64, Sem: instant, Units: byteUnit, Key: "=swapUsed", Help: "Swap space in use"},
 	{Name: "hinv.physmem", Cluster: 1, Item: 9, Type: pcp.TypeU32, Sem: discrete, Units: mbyte, Key: "=physMB", Help: "Memory of the system"},
 	{Name: "hinv.hugepagesize", Cluster: 1, Item: 59, Type: pcp.TypeU32, Sem: discrete, Units: byteUnit, Key: "=hugeSize", Help: "Size of a huge page"},
+	// Newer than PCP 6.0.3.
+	{Name: "mem.util.shmemhugepages", Cluster: 1, Item: 64, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "ShmemHugePages", Help: "Memory of tmpfs and shared segments in huge pages"},
+	{Name: "mem.util.shmempmdmapped", Cluster: 1, Item: 65, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "ShmemPmdMapped", Help: "Shared memory that processes map in huge pages"},
+	{Name: "mem.util.filehugepages", Cluster: 1, Item: 66, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "FileHugePages", Help: "Memory of files in huge pages"},
+	{Name: "mem.util.filepmdmapped", Cluster: 1, Item: 67, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "FilePmdMapped", Help: "Page cache that processes map in huge pages"},
+	{Name: "mem.util.cmatotal", Cluster: 1, Item: 68, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "CmaTotal", Help: "Memory reserved for contiguous allocations of devices"},
+	{Name: "mem.util.cmafree", Cluster: 1, Item: 69, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "CmaFree", Help: "Free part of the memory reserved for contiguous allocations"},
+	{Name: "mem.util.unaccepted", Cluster: 1, Item: 70, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Unaccepted", Help: "Memory that a confidential guest has not yet accepted"},
+	{Name: "mem.util.zswap", Cluster: 1, Item: 71, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Zswap", Help: "Memory that compressed swap in memory takes"},
+	{Name: "mem.util.zswapped", Cluster: 1, Item: 72, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Zswapped", Help: "Size, before compression, of what is swapped to memory"},
+	{Name: "mem.util.shadowcallstack", Cluster: 1, Item: 73, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "ShadowCallStack", Help: "Memory for shadow call stacks of the kernel"},
+	{Name: "mem.util.percpu", Cluster: 1, Item: 74, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Percpu", Help: "Memory that the kernel allocated for each processor"},
+	{Name: "mem.util.kreclaimable", Cluster: 1, Item: 75, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "KReclaimable", Help: "Kernel memory that can be taken back"},
+	{Name: "mem.util.hugetlb", Cluster: 1, Item: 76, Type: pcp.TypeU64, Sem: instant, Units: kbyte, Key: "Hugetlb", Help: "Memory in huge pages of all sizes"},
 }

@@ -36,7 +36,7 @@ var netMetrics = []column.Metric{
 	{Name: "network.interface.total.packets", Cluster: 3, Item: 17, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockNet, Col: netPackets, Help: "Packets received and sent, of each interface"},
 	{Name: "network.interface.total.errors", Cluster: 3, Item: 18, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockNet, Col: netErrors, Help: "Packets with errors, received and sent, of each interface"},
 	{Name: "network.interface.total.drops", Cluster: 3, Item: 19, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockNet, Col: netDrops, Help: "Packets dropped that were to be received and sent, of each interface"},
-	{Name: "network.interface.total.mcasts", Cluster: 3, Item: 20, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockNet, Col: netMulticast, Help: "Multicast packets received, of each interface; nobody counts those sent"},
+	{Name: "network.interface.total.mcasts", Cluster: 3, Item: 20, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockNet, Col: netMulticast, Help: "Multicast packets received, of each interface; those sent are not counted"},
 	{Name: "network.all.in.bytes", Cluster: 90, Item: 0, Type: pcp.TypeU64, Sem: counter, Units: byteUnit, From: blockNetAll, Col: allRxBytes, Help: "Bytes received on all physical interfaces"},
 	{Name: "network.all.in.packets", Cluster: 90, Item: 1, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockNetAll, Col: allRxPackets, Help: "Packets received on all physical interfaces"},
 	{Name: "network.all.in.errors", Cluster: 90, Item: 2, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockNetAll, Col: allRxErrors, Help: "Packets with errors received on all physical interfaces"},

@@ -97,8 +97,9 @@ func TestOracleDescriptors(t *testing.T) {
 			t.Errorf("%s: %v %+v, %v, want %v %+v", name, id, got, err, r.ids[i], want)
 		}
 	}
+	newer := newer(t)
 	for name, id := range ours {
-		if _, err := r.LookupName(t.Context(), name); err != nil {
+		if _, err := r.LookupName(t.Context(), name); err != nil && newer[name] == "" {
 			t.Errorf("%s (%v) is not a metric of the real agent", name, id)
 		}
 	}

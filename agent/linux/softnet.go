@@ -20,6 +20,9 @@ const (
 	softCollision
 	softRPS
 	softFlowLimit
+	softBacklog
+	softInput
+	softProcess
 	numSoftnet
 )
 
@@ -51,7 +54,8 @@ func parseSoftnet(b []byte, online []int32, all, perCPU *column.Block) {
 	perCPU.Clear()
 	columns := [...]int{
 		0: softProcessed, 1: softDropped, 2: softSqueezed, 3: -1, 4: -1, 5: -1, 6: -1, 7: -1,
-		8: softCollision, 9: softRPS, 10: softFlowLimit, 11: -1,
+		8: softCollision, 9: softRPS, 10: softFlowLimit, 11: softBacklog,
+		12: -1, 13: softInput, 14: softProcess,
 	}
 	for n := 0; n < len(online); n++ {
 		line, rest, ok := procfs.Line(b)
@@ -80,12 +84,19 @@ var softnetMetrics = []column.Metric{
 	{Name: "network.softnet.dropped", Cluster: 57, Item: 1, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnet, Col: softDropped, Help: "Packets dropped since the queue was full"},
 	{Name: "network.softnet.time_squeeze", Cluster: 57, Item: 2, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnet, Col: softSqueezed, Help: "Times that packets were left over for lack of time"},
 	{Name: "network.softnet.cpu_collision", Cluster: 57, Item: 3, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnet, Col: softCollision, Help: "Times that a transmit lock was found taken"},
-	{Name: "network.softnet.received_rps", Cluster: 57, Item: 4, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnet, Col: softRPS, Help: "Times that another processor asked for packets to be processed"},
+	{Name: "network.softnet.received_rps", Cluster: 57, Item: 4, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnet, Col: softRPS, Help: "Wake-ups by another processor to process packets"},
 	{Name: "network.softnet.flow_limit_count", Cluster: 57, Item: 5, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnet, Col: softFlowLimit, Help: "Packets dropped to limit a flow"},
 	{Name: "network.softnet.percpu.processed", Cluster: 57, Item: 6, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnetCPU, Col: softProcessed, Help: "Packets taken from devices, by each processor"},
 	{Name: "network.softnet.percpu.dropped", Cluster: 57, Item: 7, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnetCPU, Col: softDropped, Help: "Packets dropped since the queue was full, by each processor"},
 	{Name: "network.softnet.percpu.time_squeeze", Cluster: 57, Item: 8, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnetCPU, Col: softSqueezed, Help: "Times that packets were left over for lack of time, by each processor"},
 	{Name: "network.softnet.percpu.cpu_collision", Cluster: 57, Item: 9, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnetCPU, Col: softCollision, Help: "Times that a transmit lock was found taken, by each processor"},
-	{Name: "network.softnet.percpu.received_rps", Cluster: 57, Item: 10, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnetCPU, Col: softRPS, Help: "Times that another processor asked for packets to be processed, by each processor"},
+	{Name: "network.softnet.percpu.received_rps", Cluster: 57, Item: 10, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnetCPU, Col: softRPS, Help: "Wake-ups by another processor to process packets, by each processor"},
 	{Name: "network.softnet.percpu.flow_limit_count", Cluster: 57, Item: 11, Type: pcp.TypeU64, Sem: counter, Units: count, From: blockSoftnetCPU, Col: softFlowLimit, Help: "Packets dropped to limit a flow, by each processor"},
+	// Newer than PCP 6.0.3.
+	{Name: "network.softnet.total_backlog", Cluster: 57, Item: 12, Type: pcp.TypeU64, Sem: instant, Units: count, From: blockSoftnet, Col: softBacklog, Help: "Packets waiting in both queues"},
+	{Name: "network.softnet.input_qlen", Cluster: 57, Item: 14, Type: pcp.TypeU64, Sem: instant, Units: count, From: blockSoftnet, Col: softInput, Help: "Packets waiting in the queue that devices fill"},
+	{Name: "network.softnet.process_qlen", Cluster: 57, Item: 16, Type: pcp.TypeU64, Sem: instant, Units: count, From: blockSoftnet, Col: softProcess, Help: "Packets waiting in the queue being processed"},
+	{Name: "network.softnet.percpu.total_backlog", Cluster: 57, Item: 13, Type: pcp.TypeU64, Sem: instant, Units: count, From: blockSoftnetCPU, Col: softBacklog, Help: "Packets waiting in both queues, of each processor"},
+	{Name: "network.softnet.percpu.input_qlen", Cluster: 57, Item: 15, Type: pcp.TypeU64, Sem: instant, Units: count, From: blockSoftnetCPU, Col: softInput, Help: "Packets waiting in the queue that devices fill, of each processor"},
+	{Name: "network.softnet.percpu.process_qlen", Cluster: 57, Item: 17, Type: pcp.TypeU64, Sem: instant, Units: count, From: blockSoftnetCPU, Col: softProcess, Help: "Packets waiting in the queue being processed, of each processor"},
 }

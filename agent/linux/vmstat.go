@@ -23,26 +23,33 @@ type vmstatSum struct {
 	// A sum that stands in for a counter which kernels had once is only made
 	// where that is missing, and all parts are there.
 	standIn bool
+	present bool // it has no value if none of the parts is there
 }
 
 func newVmstatReader(h *host) *vmstatReader {
-	blocks := column.NewBlocks(vmstatMetrics, column.Layout{})
+	blocks := column.NewBlocks(vmstatMetrics, column.Layout{Keys: []string{"pgdemote_proactive"}})
 	keys, k := blocks[0].Keys(), blocks[0].Column
 	r := &vmstatReader{blocks: blocks, file: h.file("proc/vmstat"), keyed: procfs.NewKeyed(keys)}
 	// As refresh_proc_vmstat of proc_vmstat.c does, each total takes in every
-	// counter with a metric whose name begins so.
+	// counter with a metric whose name begins so. What metrics newer than 6.0.3 show is
+	// left out: it would be counted twice.
 	for _, prefix := range [...]string{"pgscan_direct", "pgscan_kswapd", "pgsteal"} {
 		sum := vmstatSum{col: k("=" + prefix + "_total")}
 		for key, col := range keys {
-			if strings.HasPrefix(key, prefix) {
+			if strings.HasPrefix(key, prefix) && key != "pgsteal_anon" && key != "pgsteal_khugepaged" {
 				sum.parts = append(sum.parts, col)
 			}
 		}
 		r.sums = append(r.sums, sum)
 	}
+	demoted := vmstatSum{col: k("=pgdemote_total"), present: true}
+	for _, key := range [...]string{"pgdemote_direct", "pgdemote_khugepaged", "pgdemote_kswapd", "pgdemote_proactive"} {
+		demoted.parts = append(demoted.parts, k(key))
+	}
+	r.sums = append(r.sums, demoted)
 	r.sums = append(r.sums,
-		vmstatSum{k("nr_slab"), []int{k("nr_slab_reclaimable"), k("nr_slab_unreclaimable")}, true},
-		vmstatSum{k("thp_split"), []int{k("thp_split_page"), k("thp_split_page_failed")}, true})
+		vmstatSum{col: k("nr_slab"), parts: []int{k("nr_slab_reclaimable"), k("nr_slab_unreclaimable")}, standIn: true},
+		vmstatSum{col: k("thp_split"), parts: []int{k("thp_split_page"), k("thp_split_page_failed")}, standIn: true})
 	return r
 }
 
@@ -68,7 +75,7 @@ func (r *vmstatReader) parse(b []byte) {
 				n++
 			}
 		}
-		if !s.standIn || n == len(s.parts) {
+		if n == len(s.parts) || !s.standIn && (n > 0 || !s.present) {
 			c[s.col] = column.Num(sum)
 		}
 	}
@@ -189,14 +196,14 @@ var vmstatMetrics = []column.Metric{
 	{Name: "mem.vmstat.pgrefill_high", Cluster: 28, Item: 18, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgrefill_high", Help: "Pages of zone HighMem looked at to be made inactive"},
 	{Name: "mem.vmstat.pgrefill_normal", Cluster: 28, Item: 19, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgrefill_normal", Help: "Pages of zone Normal looked at to be made inactive"},
 	{Name: "mem.vmstat.pgrotated", Cluster: 28, Item: 36, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgrotated", Help: "Pages moved to the end of the inactive list"},
-	{Name: "mem.vmstat.pgscan_direct", Cluster: 28, Item: 146, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct", Help: "Pages scanned by those who need memory"},
-	{Name: "mem.vmstat.pgscan_direct_dma", Cluster: 28, Item: 29, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct_dma", Help: "Pages of zone DMA scanned by those who need memory"},
-	{Name: "mem.vmstat.pgscan_direct_dma32", Cluster: 28, Item: 67, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct_dma32", Help: "Pages of zone DMA32 scanned by those who need memory"},
-	{Name: "mem.vmstat.pgscan_direct_high", Cluster: 28, Item: 27, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct_high", Help: "Pages of zone HighMem scanned by those who need memory"},
-	{Name: "mem.vmstat.pgscan_direct_movable", Cluster: 28, Item: 68, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct_movable", Help: "Pages of zone Movable scanned by those who need memory"},
-	{Name: "mem.vmstat.pgscan_direct_normal", Cluster: 28, Item: 28, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct_normal", Help: "Pages of zone Normal scanned by those who need memory"},
-	{Name: "mem.vmstat.pgscan_direct_throttle", Cluster: 28, Item: 147, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct_throttle", Help: "Times those who need memory had to wait"},
-	{Name: "mem.vmstat.pgscan_direct_total", Cluster: 28, Item: 176, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "=pgscan_direct_total", Help: "Pages scanned by those who need memory, in all zones"},
+	{Name: "mem.vmstat.pgscan_direct", Cluster: 28, Item: 146, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct", Help: "Pages scanned by tasks that need memory"},
+	{Name: "mem.vmstat.pgscan_direct_dma", Cluster: 28, Item: 29, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct_dma", Help: "Pages of zone DMA scanned by tasks that need memory"},
+	{Name: "mem.vmstat.pgscan_direct_dma32", Cluster: 28, Item: 67, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct_dma32", Help: "Pages of zone DMA32 scanned by tasks that need memory"},
+	{Name: "mem.vmstat.pgscan_direct_high", Cluster: 28, Item: 27, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct_high", Help: "Pages of zone HighMem scanned by tasks that need memory"},
+	{Name: "mem.vmstat.pgscan_direct_movable", Cluster: 28, Item: 68, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct_movable", Help: "Pages of zone Movable scanned by tasks that need memory"},
+	{Name: "mem.vmstat.pgscan_direct_normal", Cluster: 28, Item: 28, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct_normal", Help: "Pages of zone Normal scanned by tasks that need memory"},
+	{Name: "mem.vmstat.pgscan_direct_throttle", Cluster: 28, Item: 147, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_direct_throttle", Help: "Times tasks that need memory had to wait"},
+	{Name: "mem.vmstat.pgscan_direct_total", Cluster: 28, Item: 176, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "=pgscan_direct_total", Help: "Pages scanned by tasks that need memory, in all zones"},
 	{Name: "mem.vmstat.pgscan_kswapd", Cluster: 28, Item: 148, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_kswapd", Help: "Pages scanned by kswapd"},
 	{Name: "mem.vmstat.pgscan_kswapd_dma", Cluster: 28, Item: 26, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_kswapd_dma", Help: "Pages of zone DMA scanned by kswapd"},
 	{Name: "mem.vmstat.pgscan_kswapd_dma32", Cluster: 28, Item: 69, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_kswapd_dma32", Help: "Pages of zone DMA32 scanned by kswapd"},
@@ -215,11 +222,11 @@ var vmstatMetrics = []column.Metric{
 	{Name: "mem.vmstat.pgsteal_kswapd_dma32", Cluster: 28, Item: 139, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_kswapd_dma32", Help: "Pages of zone DMA32 reclaimed by kswapd"},
 	{Name: "mem.vmstat.pgsteal_kswapd_normal", Cluster: 28, Item: 140, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_kswapd_normal", Help: "Pages of zone Normal reclaimed by kswapd"},
 	{Name: "mem.vmstat.pgsteal_kswapd_movable", Cluster: 28, Item: 141, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_kswapd_movable", Help: "Pages of zone Movable reclaimed by kswapd"},
-	{Name: "mem.vmstat.pgsteal_direct", Cluster: 28, Item: 149, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_direct", Help: "Pages reclaimed by those who need memory"},
-	{Name: "mem.vmstat.pgsteal_direct_dma", Cluster: 28, Item: 142, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_direct_dma", Help: "Pages of zone DMA reclaimed by those who need memory"},
-	{Name: "mem.vmstat.pgsteal_direct_dma32", Cluster: 28, Item: 143, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_direct_dma32", Help: "Pages of zone DMA32 reclaimed by those who need memory"},
-	{Name: "mem.vmstat.pgsteal_direct_normal", Cluster: 28, Item: 144, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_direct_normal", Help: "Pages of zone Normal reclaimed by those who need memory"},
-	{Name: "mem.vmstat.pgsteal_direct_movable", Cluster: 28, Item: 145, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_direct_movable", Help: "Pages of zone Movable reclaimed by those who need memory"},
+	{Name: "mem.vmstat.pgsteal_direct", Cluster: 28, Item: 149, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_direct", Help: "Pages reclaimed by tasks that need memory"},
+	{Name: "mem.vmstat.pgsteal_direct_dma", Cluster: 28, Item: 142, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_direct_dma", Help: "Pages of zone DMA reclaimed by tasks that need memory"},
+	{Name: "mem.vmstat.pgsteal_direct_dma32", Cluster: 28, Item: 143, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_direct_dma32", Help: "Pages of zone DMA32 reclaimed by tasks that need memory"},
+	{Name: "mem.vmstat.pgsteal_direct_normal", Cluster: 28, Item: 144, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_direct_normal", Help: "Pages of zone Normal reclaimed by tasks that need memory"},
+	{Name: "mem.vmstat.pgsteal_direct_movable", Cluster: 28, Item: 145, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_direct_movable", Help: "Pages of zone Movable reclaimed by tasks that need memory"},
 	{Name: "mem.vmstat.pgsteal_total", Cluster: 28, Item: 178, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "=pgsteal_total", Help: "Pages reclaimed, in all zones"},
 	{Name: "mem.vmstat.pswpin", Cluster: 28, Item: 8, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pswpin", Help: "Pages read from swap"},
 	{Name: "mem.vmstat.pswpout", Cluster: 28, Item: 9, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pswpout", Help: "Pages written to swap"},
@@ -257,4 +264,16 @@ var vmstatMetrics = []column.Metric{
 	{Name: "mem.vmstat.workingset_refault", Cluster: 28, Item: 125, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "workingset_refault", Help: "Evicted pages that came back"},
 	{Name: "mem.vmstat.workingset_restore", Cluster: 28, Item: 175, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "workingset_restore", Help: "Pages that came back and had been active before"},
 	{Name: "mem.vmstat.zone_reclaim_failed", Cluster: 28, Item: 86, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "zone_reclaim_failed", Help: "Attempts to reclaim from the local node that failed"},
+	// Newer than PCP 6.0.3.
+	{Name: "mem.vmstat.pgsteal_anon", Cluster: 28, Item: 179, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_anon", Help: "Anonymous pages reclaimed"},
+	{Name: "mem.vmstat.pgscan_anon", Cluster: 28, Item: 180, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_anon", Help: "Anonymous pages scanned"},
+	{Name: "mem.vmstat.pgscan_file", Cluster: 28, Item: 181, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_file", Help: "Pages of files scanned"},
+	{Name: "mem.vmstat.pgdemote_direct", Cluster: 28, Item: 182, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgdemote_direct", Help: "Pages moved to slower memory by tasks that need memory"},
+	{Name: "mem.vmstat.pgdemote_khugepaged", Cluster: 28, Item: 183, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgdemote_khugepaged", Help: "Pages moved to slower memory by khugepaged"},
+	{Name: "mem.vmstat.pgdemote_kswapd", Cluster: 28, Item: 184, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgdemote_kswapd", Help: "Pages moved to slower memory by kswapd"},
+	{Name: "mem.vmstat.pgdemote_total", Cluster: 28, Item: 185, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "=pgdemote_total", Help: "Pages moved to slower memory"},
+	{Name: "mem.vmstat.pgpromote_candidate", Cluster: 28, Item: 186, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgpromote_candidate", Help: "Pages of slower memory that could be moved to faster memory"},
+	{Name: "mem.vmstat.pgpromote_success", Cluster: 28, Item: 187, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgpromote_success", Help: "Pages moved to faster memory"},
+	{Name: "mem.vmstat.pgscan_khugepaged", Cluster: 28, Item: 188, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgscan_khugepaged", Help: "Pages scanned by khugepaged"},
+	{Name: "mem.vmstat.pgsteal_khugepaged", Cluster: 28, Item: 189, Type: pcp.TypeU64, Sem: counter, Units: count, Key: "pgsteal_khugepaged", Help: "Pages reclaimed by khugepaged"},
 }

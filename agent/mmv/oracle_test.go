@@ -1,9 +1,7 @@
 package mmv_test
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,9 +14,9 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/mmv"
+	"github.com/go-pcp/pcp/internal/agenttest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	file "github.com/go-pcp/pcp/mmv"
-	"github.com/go-pcp/pcp/pmcd"
 )
 
 // sides are three collectors that look at the same folder.
@@ -63,31 +61,7 @@ func startOurs(t testing.TB, cfg mmv.Config) (host string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sock := filepath.Join(shortDir(t), "pmcd.socket")
-	ln, err := net.Listen("unix", sock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	started := make(chan struct{})
-	server, err := pmcd.New(pmcd.Config{
-		Agents:    []pmcd.AgentSpec{{Name: "mmv", Domain: mmv.Domain, Agent: a}},
-		Listeners: []net.Listener{ln}, Started: func() { close(started) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- server.Run(ctx) }()
-	<-started
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		a.Close()
-	})
-	return "unix:" + sock
+	return agenttest.Serve(t, "mmv", mmv.Domain, a)
 }
 
 // shortDir is t.TempDir with a path short enough for sockets.

@@ -118,7 +118,7 @@ func (a *Agent) general() []pmda.Metric {
 	}, {
 		Name: "pmcd.control.timeout", Item: 4, Type: pcp.TypeU32, Sem: pcp.SemDiscrete,
 		OneLine: "seconds within which agents must answer",
-		Help:    "An agent that takes longer is given up. 0 is no limit. It can\nbe set with pmstore(1).",
+		Help:    "An agent that takes longer is given up. With 0 there is none. It can\nbe set with pmstore(1).",
 		Value: func(int32, int) (pcp.Value, error) {
 			return number(uint32(a.c.AgentTimeout() / time.Second))
 		},

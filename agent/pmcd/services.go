@@ -3,12 +3,10 @@ package pmcd
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/pmiestats"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -90,43 +89,7 @@ func parseLogger(b []byte) (l logger, ok bool) {
 // An engine is a pmie process, or the primary one by another name.
 type engine struct {
 	pcp.Instance
-	config, log, host                             string
-	expected                                      float32
-	rules, actions, trues, falses, unknown, evals uint32
-}
-
-// Where a pmie's file has what (pmiestats_t). Part of the file format of one
-// host; do not change.
-const (
-	pmieConfig   = 0
-	pmieLog      = pmieConfig + 4097 // MAXPATHLEN+1
-	pmieHost     = pmieLog + 4097
-	pmieExpected = pmieHost + 65 + 1 // MAXHOSTNAMELEN+1, and alignment
-	pmieVersion  = pmieExpected + 7*4
-	pmieSize     = pmieVersion + 4
-)
-
-// parseEngine decodes a file in this host's byte order.
-func parseEngine(b []byte) (e engine, ok bool) {
-	if len(b) != pmieSize {
-		return e, false
-	}
-	order := binary.NativeEndian
-	if order.Uint32(b[pmieVersion:]) != 1 {
-		return e, false
-	}
-	text := func(from, to int) string {
-		s, _, _ := bytes.Cut(b[from:to], []byte{0})
-		return string(s)
-	}
-	e.config = text(pmieConfig, pmieLog)
-	e.log = text(pmieLog, pmieHost)
-	e.host = text(pmieHost, pmieExpected)
-	e.expected = math.Float32frombits(order.Uint32(b[pmieExpected:]))
-	for i, p := range []*uint32{&e.rules, &e.actions, &e.trues, &e.falses, &e.unknown, &e.evals} {
-		*p = order.Uint32(b[pmieExpected+4+4*i:])
-	}
-	return e, true
+	pmiestats.Stats
 }
 
 // listEngines reads dir. The one whose number is in pidFile is listed as the
@@ -143,12 +106,12 @@ func listEngines(dir, pidFile string, exists func(pid int) bool) ([]engine, erro
 		if !ok || !exists(pid) {
 			continue
 		}
-		b, err := readSmall(filepath.Join(dir, name), pmieSize+1)
+		b, err := readSmall(filepath.Join(dir, name), pmiestats.Size+1)
 		if err != nil {
 			continue
 		}
-		e, ok := parseEngine(b)
-		if !ok {
+		var e engine
+		if err := e.Decode(b); err != nil || e.Version != pmiestats.Version {
 			continue
 		}
 		e.Instance = pcp.Instance{Inst: int32(pid), Name: name}
@@ -318,34 +281,34 @@ func (a *Agent) engineMetrics() []pmda.Metric {
 	return []pmda.Metric{
 		metric(0, "configfile", pcp.TypeString, pcp.SemDiscrete, none, "files with the rules of the pmie processes",
 			"The path of the file with a process's rules.",
-			func(e *engine) (pcp.Value, error) { return text(e.config) }),
+			func(e *engine) (pcp.Value, error) { return text(e.Config) }),
 		metric(1, "logfile", pcp.TypeString, pcp.SemDiscrete, none, "log files of the pmie processes",
 			"The path of the file to which a process writes what it does and what goes\nwrong.",
-			func(e *engine) (pcp.Value, error) { return text(e.log) }),
+			func(e *engine) (pcp.Value, error) { return text(e.Log) }),
 		metric(2, "pmcd_host", pcp.TypeString, pcp.SemDiscrete, none, "hosts that the pmie processes watch",
 			"The host of metrics for which a rule names no other.",
-			func(e *engine) (pcp.Value, error) { return text(e.host) }),
+			func(e *engine) (pcp.Value, error) { return text(e.Host) }),
 		metric(3, "numrules", pcp.TypeU32, pcp.SemDiscrete, none, "rules of the pmie processes",
 			"How many rules a process evaluates.",
-			func(e *engine) (pcp.Value, error) { return number(e.rules) }),
+			func(e *engine) (pcp.Value, error) { return number(e.Rules) }),
 		metric(4, "actions", pcp.TypeU32, pcp.SemCounter, count, "actions of the pmie processes",
 			"How often a rule held and what it asks for was done.",
-			func(e *engine) (pcp.Value, error) { return number(e.actions) }),
+			func(e *engine) (pcp.Value, error) { return number(e.Actions) }),
 		metric(5, "eval.true", pcp.TypeU32, pcp.SemCounter, count, "evaluations of rules that were true",
 			"Counts evaluations with this outcome.",
-			func(e *engine) (pcp.Value, error) { return number(e.trues) }),
+			func(e *engine) (pcp.Value, error) { return number(e.True) }),
 		metric(6, "eval.false", pcp.TypeU32, pcp.SemCounter, count, "evaluations of rules that were false",
 			"Counts evaluations with this outcome.",
-			func(e *engine) (pcp.Value, error) { return number(e.falses) }),
+			func(e *engine) (pcp.Value, error) { return number(e.False) }),
 		metric(7, "eval.unknown", pcp.TypeU32, pcp.SemCounter, count, "evaluations of rules that were neither true nor false",
 			"Counts evaluations that lacked values, such as the first with a rate.",
-			func(e *engine) (pcp.Value, error) { return number(e.unknown) }),
+			func(e *engine) (pcp.Value, error) { return number(e.Unknown) }),
 		metric(8, "eval.expected", pcp.TypeFloat, pcp.SemDiscrete, perSecond, "evaluations a second that the rules ask for",
 			"The sum over a process's rules. Where eval.actual grows more slowly the process\n"+
 				"cannot keep up.",
-			func(e *engine) (pcp.Value, error) { return pcp.FloatValue(e.expected), nil }),
+			func(e *engine) (pcp.Value, error) { return pcp.FloatValue(e.Expected), nil }),
 		metric(9, "eval.actual", pcp.TypeU32, pcp.SemCounter, count, "evaluations of rules",
 			"Counts all evaluations, whatever their outcome.",
-			func(e *engine) (pcp.Value, error) { return number(e.evals) }),
+			func(e *engine) (pcp.Value, error) { return number(e.Actual) }),
 	}
 }

@@ -33,7 +33,7 @@ func (c *contexts) of(a *Agent, client *pmda.Client) *pdus {
 		c.active[client] = p
 		c.most = max(c.most, client.ID+1)
 		c.start++
-		a.debug(debugAppl1, "new context", "context", client.ID, "contexts", c.most)
+		a.debug(debugAppl1, "sample_inc_recv(%d) [new context, num_ctx=%d]", client.ID, c.most)
 	}
 	return p
 }
@@ -74,10 +74,16 @@ func (c *contexts) finish(a *Agent, client *pmda.Client) {
 		c.last = nil
 	}
 	p := c.active[client]
-	if p == nil {
+	switch {
+	case p != nil:
+		a.debug(debugAppl1, "sample_ctx_end(%d) [context is active]", client.ID)
+	case client.ID >= c.most:
+		a.debug(debugAppl1, "sample_ctx_end(%d) [context is unknown, num_ctx=%d]", client.ID, c.most)
+		return
+	default:
+		a.debug(debugAppl1, "sample_ctx_end(%d) [context is inactive]", client.ID)
 		return
 	}
-	a.debug(debugAppl1, "end of context", "context", client.ID)
 	c.end++
 	c.gone.recv += p.recv
 	c.gone.xmit += p.xmit
@@ -117,11 +123,11 @@ func (a *Agent) contextRows() []row {
 			Value: func(int32, int) (pcp.Value, error) { return pcp.Int32Value(value(c.of(a, a.req.Client))), nil },
 		}}
 	}
-	ctl := func(name string, item int, oneline string, value func() int32) row {
+	ctl := func(name string, item int, oneline, help string, value func() int32) row {
 		return row{Metric: pmda.Metric{
 			Name: "percontext.control." + name, Item: item, Type: pcp.Type32, Sem: pcp.SemInstant, Units: count,
-			OneLine: oneline,
-			Value:   func(int32, int) (pcp.Value, error) { return pcp.Int32Value(value()), nil },
+			OneLine: oneline, Help: help,
+			Value: func(int32, int) (pcp.Value, error) { return pcp.Int32Value(value()), nil },
 		}}
 	}
 	return []row{
@@ -149,9 +155,17 @@ func (a *Agent) contextRows() []row {
 		mine("pdu", 43, pcp.SemCounter, "requests of this client, and answers to it", func(p *pdus) int32 { return p.recv + p.xmit }),
 		mine("recv_pdu", 44, pcp.SemCounter, "requests of this client", func(p *pdus) int32 { return p.recv }),
 		mine("xmit_pdu", 45, pcp.SemCounter, "answers to this client", func(p *pdus) int32 { return p.xmit }),
-		ctl("ctx", 122, "one more than the highest number of a client context so far", func() int32 { return int32(c.most) }),
-		ctl("active", 123, "clients of the agent", func() int32 { return int32(len(c.active)) }),
-		ctl("start", 124, "clients that have come", func() int32 { return c.start }),
-		ctl("end", 125, "clients that have gone", func() int32 { return c.end }),
+		ctl("ctx", 122, "one more than the highest number of a client context so far",
+			"The size that a table of clients indexed by their context needs. It never\nbecomes less.",
+			func() int32 { return int32(c.most) }),
+		ctl("active", 123, "clients of the agent",
+			"Those that have come and not gone: sample.percontext.control.start less\nsample.percontext.control.end.",
+			func() int32 { return int32(len(c.active)) }),
+		ctl("start", 124, "clients that have come",
+			"A client counts with its first request to this agent.",
+			func() int32 { return c.start }),
+		ctl("end", 125, "clients that have gone",
+			"The collector tells the agent when a client's connection ends.",
+			func() int32 { return c.end }),
 	}
 }

@@ -150,9 +150,13 @@ func (a *Agent) badRows() []row {
 	return []row{{Metric: pmda.Metric{
 		Name: "darkness", Item: 92, Type: pcp.Type32, Sem: pcp.SemInstant, InDom: a.dom.colour,
 		OneLine: "has instances, and no values",
+		Help: `A request for its instances gets those of sample.colour. A fetch of it gets none:
+the answer is an empty set, which is not an error.`,
 	}}, {Metric: pmda.Metric{
 		Name: "noinst", Item: 9, Type: pcp.Type32, Sem: pcp.SemInstant,
 		OneLine: "never has a value",
+		Help: `The answer to a fetch is an empty set, which is not an error. It is a value
+without instances; sample.darkness is one with them.`,
 	}}, {Metric: pmda.Metric{
 		Name: "needprofile", Item: 49, Type: pcp.TypeFloat, Sem: pcp.SemDiscrete, InDom: a.dom.family,
 		OneLine: "has values only for instances that are asked for by name",
@@ -163,17 +167,24 @@ func (a *Agent) badRows() []row {
 	}}, {Metric: pmda.Metric{
 		Name: "bad.unknown", Item: itemBadUnknown, Type: pcp.Type32, Sem: pcp.SemInstant,
 		OneLine: "has a name, and the agent does not know it",
-		Value:   func(int32, int) (pcp.Value, error) { return pcp.Value{}, pcp.ErrPMID },
+		Help: `Its name leads to an identifier for which the agent has neither a descriptor nor
+values: every request for it ends with PM_ERR_PMID.`,
+		Value: func(int32, int) (pcp.Value, error) { return pcp.Value{}, pcp.ErrPMID },
 	}}, {Metric: pmda.Metric{
 		Name: "bad.nosupport", Item: 55, Type: pcp.TypeNoSupport,
 		OneLine: "is not supported here",
+		Help: `Its type is PM_TYPE_NOSUPPORT, as that of a metric that only other systems have.
+It has a descriptor and no values.`,
 	}}, {Metric: pmda.Metric{
 		Name: "bad.novalues", Item: 138, Type: pcp.Type32, Sem: pcp.SemInstant,
 		OneLine: "has no values",
+		Help:    `Its descriptor is that of any 32-bit integer, but it never has a value.`,
 	}}, {Metric: pmda.Metric{
 		Name: "bad.fetch.again", Item: 154, Type: pcp.Type32, Sem: pcp.SemDiscrete,
 		OneLine: "asks to be fetched again, always",
-		Value:   func(int32, int) (pcp.Value, error) { return pcp.Value{}, pcp.ErrAgain },
+		Help: `Each fetch answers PM_ERR_AGAIN, as an agent does while what it reads is away
+for a moment.`,
+		Value: func(int32, int) (pcp.Value, error) { return pcp.Value{}, pcp.ErrAgain },
 	}}}
 }
 

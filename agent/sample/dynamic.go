@@ -35,7 +35,7 @@ func (d *dynamic) check(a *Agent) {
 	fi, err := os.Stat(d.path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && d.list != nil {
-			a.debug(debugAppl0, "redo instance domain for dynamic: no control file")
+			a.debug(debugAppl0, "redo instance domain for dynamic: numinst: 0 (no control file)")
 		}
 		d.list, d.changed = nil, time.Time{}
 		return
@@ -59,7 +59,7 @@ func (d *dynamic) check(a *Agent) {
 		a.log.Error("instances cannot be read", "path", d.path, "err", err)
 	}
 	d.counts = make(map[int32]int32, len(d.list))
-	a.debug(debugAppl0, "redo instance domain for dynamic", "instances", len(d.list))
+	a.debugList("dynamic", d.list)
 }
 
 func parseDynamic(text string) ([]pcp.Instance, error) {

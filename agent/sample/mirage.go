@@ -49,7 +49,7 @@ func (m *mirage) redo(a *Agent) {
 		}
 		m.list = list
 	}
-	a.debug(debugAppl0, "redo instance domain for mirage", "instances", len(m.list))
+	a.debugList("mirage", m.list)
 }
 
 // free returns the next number after n that no instance has.

@@ -154,6 +154,8 @@ func (a *Agent) numberRows() []row {
 	return []row{{Metric: pmda.Metric{
 		Name: "seconds", Item: 2, Type: pcp.TypeU32, Sem: pcp.SemCounter, Units: sec,
 		OneLine: "seconds since the agent started",
+		Help: `Whole seconds. sample.milliseconds says the same in finer steps. It starts over
+when the agent is started anew.`,
 		Value: func(int32, int) (pcp.Value, error) {
 			return pcp.Uint32Value(uint32(a.now.Unix() - a.start.Unix())), nil
 		},
@@ -167,7 +169,9 @@ func (a *Agent) numberRows() []row {
 	}}, {Metric: pmda.Metric{
 		Name: "load", Item: 4, Type: pcp.Type32, Sem: pcp.SemInstant,
 		OneLine: "a load that is always 42",
-		Value:   constant(pcp.Int32Value(42)),
+		Help: `The simplest of all metrics, and so the one that examples and tests ask for
+first.`,
+		Value: constant(pcp.Int32Value(42)),
 	}}, {Metric: pmda.Metric{
 		Name: "colour", Item: 5, Type: pcp.Type32, Sem: pcp.SemInstant, InDom: a.dom.colour,
 		OneLine: "saw-teeth for three colours",

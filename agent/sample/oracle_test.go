@@ -1,9 +1,6 @@
 package sample_test
 
 import (
-	"context"
-	"net"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,9 +11,9 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/sample"
+	"github.com/go-pcp/pcp/internal/agenttest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmapi"
-	"github.com/go-pcp/pcp/pmcd"
 )
 
 // start runs our collector with the agent in its process.
@@ -26,35 +23,7 @@ func start(t testing.TB) (host string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "sample") // short enough for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	sock := filepath.Join(dir, "pmcd.socket")
-	ln, err := net.Listen("unix", sock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	started := make(chan struct{})
-	server, err := pmcd.New(pmcd.Config{
-		Agents:    []pmcd.AgentSpec{{Name: "sample", Domain: sample.Domain, Agent: a}},
-		Listeners: []net.Listener{ln}, Started: func() { close(started) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- server.Run(ctx) }()
-	<-started
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return "unix:" + sock
+	return agenttest.Serve(t, "sample", sample.Domain, a)
 }
 
 var (

@@ -103,8 +103,10 @@ func (a *Agent) procRows() []row {
 	}
 	return []row{{Metric: pmda.Metric{
 		Name: "proc.ordinal", Item: itemProcOrdinal, Type: pcp.TypeU32, Sem: pcp.SemInstant, InDom: a.dom.proc,
-		OneLine: "the how manieth process it is",
-		Value:   value(func(p *process) pcp.Value { return pcp.Uint32Value(uint32(p.ordinal)) }),
+		OneLine: "place of the process in the order in which they came",
+		Help: `Counts the processes in the order in which the agent made them up, from 1. A
+process that has gone does not give its number back.`,
+		Value: value(func(p *process) pcp.Value { return pcp.Uint32Value(uint32(p.ordinal)) }),
 	}}, {Metric: pmda.Metric{
 		Name: "proc.exec", Item: itemProcExec, Type: pcp.TypeString, Sem: pcp.SemInstant, InDom: a.dom.proc,
 		OneLine: "the name of the program",
@@ -119,6 +121,7 @@ func (a *Agent) procRows() []row {
 		Name: "proc.time", Item: itemProcTime, Type: pcp.TypeU64, Sem: pcp.SemCounter, InDom: a.dom.proc,
 		Units:   pcp.NewUnits(0, 1, 0, 0, pcp.TimeMsec, 0),
 		OneLine: "milliseconds since the process started",
+		Help:    `Elapsed time, not that of a processor. A process that comes anew starts at 0.`,
 		Value: value(func(p *process) pcp.Value {
 			return pcp.Uint64Value(uint64(time.Since(p.start).Milliseconds()))
 		}),

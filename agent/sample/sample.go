@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -53,13 +55,14 @@ func DefaultDynamicPath(cfg *config.Config) string {
 // client.
 type Agent struct {
 	*pmda.Table
-	cfg    Config
-	root   string // "sample" or "sampledso"
-	log    *slog.Logger
-	tree   *pmns.Tree
-	rows   []row
-	stores map[pcp.PMID]*row
-	dyn    []dynamicName
+	cfg     Config
+	root    string // "sample" or "sampledso"
+	log     *slog.Logger
+	debugTo io.Writer // nil for the log
+	tree    *pmns.Tree
+	rows    []row
+	stores  map[pcp.PMID]*row
+	dyn     []dynamicName
 
 	now      time.Time // of the fetch, the same for all its metrics
 	start    time.Time
@@ -382,7 +385,9 @@ func (a *Agent) Attribute(_ context.Context, client *pmda.Client, key pmda.AttrK
 	if key == pmda.AttrPassword {
 		value = "..."
 	}
-	a.debug(debugAuth, "Attribute:", "ctx", client.ID, key.String(), value)
+	if a.bits > 0 && a.bits&debugAuth != 0 { // the C agent too writes this with date and severity
+		a.log.Info("Attribute:", "ctx", client.ID, key.String(), value)
+	}
 	return nil
 }
 
@@ -399,10 +404,34 @@ func (a *Agent) Debug(names []string) (unknown []string) {
 	return unknown
 }
 
-// debug logs a line if the bit of sample.control is set.
-func (a *Agent) debug(bit int32, message string, args ...any) {
-	if a.bits > 0 && a.bits&bit != 0 {
-		a.log.Info(message, args...)
+// DebugTo implements pmda.DebugPrinter.
+func (a *Agent) DebugTo(w io.Writer) { a.debugTo = w }
+
+// debug prints a line if the bit of sample.control is set, into the log where there is no
+// other place for it.
+func (a *Agent) debug(bit int32, format string, args ...any) {
+	switch {
+	case a.bits <= 0 || a.bits&bit == 0:
+	case a.debugTo != nil:
+		fmt.Fprintf(a.debugTo, format+"\n", args...)
+	default:
+		a.log.Info(fmt.Sprintf(format, args...))
+	}
+}
+
+// debugList prints the instances that a domain has got.
+func (a *Agent) debugList(name string, list []pcp.Instance) {
+	if a.bits <= 0 || a.bits&debugAppl0 == 0 {
+		return
+	}
+	var b strings.Builder
+	for i := range list {
+		fmt.Fprintf(&b, " %d %q", list[i].Inst, list[i].Name)
+	}
+	if a.debugTo == nil {
+		a.debug(debugAppl0, "redo instance domain for %s: numinst: %d%s", name, len(list), &b)
+	} else {
+		a.debug(debugAppl0, "redo instance domain for %s: numinst: %d\n%s", name, len(list), &b)
 	}
 }
 

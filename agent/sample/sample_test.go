@@ -444,7 +444,7 @@ func TestDebug(t *testing.T) {
 	tt.show("mirage")
 	tt.show("mirage")
 	tt.a.EndContext(tt.client)
-	for _, want := range []string{"new context", "redo instance domain for mirage", "end of context"} {
+	for _, want := range []string{"sample_inc_recv(9) [new context, num_ctx=10]", "redo instance domain for mirage: numinst: ", "sample_ctx_end(9) [context is active]"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log has no %q:\n%s", want, &log)
 		}

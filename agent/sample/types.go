@@ -18,7 +18,7 @@ func (a *Agent) typeRows() []row {
 		}{{"one", 1}, {"ten", 10}, {"hundred", 100}, {"million", 1000000}} {
 			rows = append(rows, row{Metric: pmda.Metric{
 				Name: name + "." + part.name, Item: items[i], Type: typ, Sem: pcp.SemInstant,
-				OneLine: fmt.Sprintf("%d as %s", part.n, what), // scripts look for that of long.ten
+				OneLine: fmt.Sprintf("%d as %s", part.n, what), // scripts look for that of long.ten, and for no help text beside it
 				Value:   constant(make(part.n)),
 			}})
 		}
@@ -127,7 +127,7 @@ func (a *Agent) binRows() []row {
 		},
 	}}, {Metric: pmda.Metric{
 		Name: "bogus_bin", Item: itemBogusBin, Type: pcp.Type32, Sem: pcp.SemInstant, InDom: a.dom.bin,
-		OneLine: "bins of which some are none of the instance domain",
+		OneLine: "bins, some of which are not in the instance domain",
 		Help:    "In place of those with an even number there is one with 50 more. " + help,
 		Value:   plain,
 	}}, {Metric: pmda.Metric{

@@ -1,0 +1,13 @@
+package amdgpu
+
+import (
+	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/pmda"
+)
+
+// Builtin says what the agent is.
+func Builtin() builtin.Spec {
+	return builtin.Spec{Name: "amdgpu", Domain: Domain, New: func(e builtin.Env) (pmda.Agent, error) {
+		return New(Config{Domain: e.Domain, Log: e.Log}), nil
+	}}
+}

@@ -1,0 +1,10 @@
+// Package amdgpu is the agent for graphics cards by AMD: their memory, clocks, load,
+// temperature and power, as the driver amdgpu reports them in /sys/class/drm.
+//
+//	a := amdgpu.New(amdgpu.Config{})
+//
+// An [Agent] reads the files that a fetch needs and no others. What the kernel does not
+// report has no value. A card that is suspended to save power stays asleep: reading its
+// sensors would wake it up, so they have no values until something uses the card. Names and
+// numbers of metrics are those of pmdaamdgpu(1) of PCP 7, which asks libdrm.
+package amdgpu

@@ -1,0 +1,155 @@
+package jbd2
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/procfs"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmda/cache"
+	"github.com/go-pcp/pcp/pmda/column"
+	"github.com/go-pcp/pcp/pmns"
+)
+
+// Domain is the domain of the agent (JBD2 in stdpmid).
+const Domain = 122
+
+// DefaultDir is where the kernel has its files.
+const DefaultDir = "/proc/fs/jbd2"
+
+// Config says what an Agent reads. The zero Config is this machine.
+type Config struct {
+	// Dir is the directory with a directory for each journal; "" means DefaultDir.
+	Dir string
+	// Domain is the domain to be served under; 0 means Domain.
+	Domain int
+	// Cache is the directory of the file with the numbers of journals; "" means that they
+	// are not kept.
+	Cache string
+	// Log gets a line about a file of numbers that cannot be used, for debugging; nil discards.
+	Log *slog.Logger
+}
+
+// An Agent is the agent for journals. It implements pmda.Agent and pmda.Refresher, NameSpacer
+// and Texter.
+type Agent struct {
+	engine *column.Agent
+}
+
+// Desc implements pmda.Agent.
+func (a *Agent) Desc(ctx context.Context, id pcp.PMID) (pcp.Desc, error) {
+	return a.engine.Desc(ctx, id)
+}
+
+// NameSpace implements pmda.NameSpacer.
+func (a *Agent) NameSpace() *pmns.Tree { return a.engine.NameSpace() }
+
+// Instances implements pmda.Agent.
+func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
+	return a.engine.Instances(ctx, indom)
+}
+
+// Text implements pmda.Texter.
+func (a *Agent) Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
+	return a.engine.Text(ctx, ident, kind)
+}
+
+// Refresh implements pmda.Refresher.
+func (a *Agent) Refresh(ctx context.Context, ids []pcp.PMID) error { return a.engine.Refresh(ctx, ids) }
+
+// Fetch implements pmda.Agent.
+func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
+	return a.engine.Fetch(ctx, req)
+}
+
+// New returns an agent for the files that cfg names. It reads nothing yet.
+func New(cfg Config) *Agent {
+	if cfg.Dir == "" {
+		cfg.Dir = DefaultDir
+	}
+	if cfg.Domain == 0 {
+		cfg.Domain = Domain
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	indom := &column.InDom{Serial: 0, Help: "Journals, by the devices that they are on", Long: "Journals of JBD2 that are in use. The name is that of the directory below\n/proc/fs/jbd2: the device, with the inode of the journal behind it where the\njournal is a file of the file system, as in sda1-8."}
+	r := &reader{
+		cfg: cfg, files: procfs.Buffer{Max: maxFile},
+		known: cache.New[*journal](pcp.NewInDom(cfg.Domain, 0), &cache.Options{Dir: cfg.Cache, Log: cfg.Log}),
+	}
+	r.blocks = column.NewBlocks(metrics, column.Layout{Cols: 1}, column.Layout{Cols: numCols, InDom: indom, Lists: true})
+	engine, err := column.New(column.Config{Name: "jbd2", Domain: cfg.Domain, Log: cfg.Log}, column.Family{
+		Name: "journals", Metrics: metrics, Sources: []*column.Source{{Name: cfg.Dir, Blocks: r.blocks, Read: r.read}},
+	})
+	if err != nil {
+		panic(err) // the table is wrong
+	}
+	return &Agent{engine: engine}
+}
+
+// maxFile is the most that is read of the file of a journal.
+const maxFile = 1 << 20
+
+// A reader lists the journals and reads their files.
+type reader struct {
+	cfg    Config
+	blocks []*column.Block
+	known  *cache.Cache[*journal]
+	files  procfs.Buffer
+	loaded bool
+}
+
+// read reads the files of all journals. There is none if there is no directory.
+func (r *reader) read() error {
+	if !r.loaded && r.cfg.Cache != "" {
+		if _, err := r.known.Load(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.cfg.Log.Debug("numbers of journals are not known", "err", err)
+		}
+	}
+	r.known.HideAll()
+	changed := !r.loaded
+	r.loaded = true
+	for _, name := range procfs.Names(r.cfg.Dir) {
+		if name[0] == '.' {
+			continue
+		}
+		text, err := r.files.Read(filepath.Join(r.cfg.Dir, name, "info"), false)
+		if err != nil {
+			continue // as in C: it has gone, or only root may read it
+		}
+		e, err := r.known.LookupName(name)
+		j := e.Value
+		if err != nil || j == nil {
+			j = new(journal)
+		}
+		if !j.parse(text) {
+			continue
+		}
+		if _, err := r.known.Store(name, j); err == nil && j != e.Value {
+			changed = true
+		}
+	}
+	count, list := r.blocks[blockAll], r.blocks[blockJournals]
+	list.Clear()
+	for e := range r.known.Active() {
+		e.Value.fill(list.Row(list.AddNamed(e.Inst, e.Name)))
+	}
+	count.Set(0, 0, uint64(list.Rows()))
+	if changed && r.cfg.Cache != "" {
+		r.save()
+	}
+	return nil
+}
+
+// save keeps the numbers of new journals. An agent that may not write the file goes on without:
+// the numbers are the same again as long as the kernel lists the journals in one order.
+func (r *reader) save() {
+	if _, err := r.known.Save(); err != nil {
+		r.cfg.Log.Debug("numbers of journals are not kept", "err", err)
+	}
+}

@@ -1,0 +1,187 @@
+package jbd2
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/go-pcp/pcp/internal/ctext"
+	"github.com/go-pcp/pcp/pmda/column"
+)
+
+// A journal is what its file says. A number that the file does not have stays what it was.
+type journal struct {
+	counts   bool // the kernel is one that counts requests: 3.x or later
+	tid      uint64
+	requests uint64
+	most     uint64 // blocks of a transaction
+
+	averages [numAverages]uint64
+}
+
+// What the file has averages of.
+const (
+	avgWaiting = iota
+	avgRequestDelay
+	avgRunning
+	avgLocked
+	avgFlushing
+	avgLogging
+	avgCommit
+	avgHandles
+	avgBlocks
+	avgLogged
+	numAverages
+)
+
+// averageLines are the lines with averages, behind the number.
+var averageLines = [numAverages]string{
+	avgWaiting:      "ms waiting for transaction\n",
+	avgRequestDelay: "ms request delay\n",
+	avgRunning:      "ms running transaction\n",
+	avgLocked:       "ms transaction was being locked\n",
+	avgFlushing:     "ms flushing data (in ordered mode)\n",
+	avgLogging:      "ms logging transaction\n",
+	avgCommit:       "us average transaction commit time\n",
+	avgHandles:      " handles per transaction\n",
+	avgBlocks:       " blocks per transaction\n",
+	avgLogged:       " logged blocks per transaction\n",
+}
+
+// maxLine is what the C agent's buffer takes of a line. It takes the rest for another.
+const maxLine = 4095
+
+// parse reads a file, and reports whether it is one of a journal: it has the line with the
+// transactions and, below, the one before the averages. It accepts any bytes.
+func (j *journal) parse(b []byte) bool {
+	const (
+		head = iota
+		seek
+		averages
+	)
+	state := head
+	for len(b) > 0 {
+		n := min(len(b), maxLine)
+		if i := bytes.IndexByte(b[:n], '\n'); i >= 0 {
+			n = i + 1
+		}
+		l := ctext.Bytes(b[:n])
+		b = b[n:]
+		switch state {
+		case head:
+			if j.head(l) {
+				state = seek
+			}
+		case seek:
+			if bytes.HasPrefix(l, []byte("average:")) {
+				state = averages
+			}
+		case averages:
+			v, rest, ok := number(l)
+			if !ok {
+				continue
+			}
+			for i, text := range averageLines {
+				if string(rest) == text {
+					j.averages[i] = v
+					break
+				}
+			}
+		}
+	}
+	return state == averages
+}
+
+// head reads the line with the transactions, of a new kernel or of an old one. What it finds
+// before a line turns out to be another stays, as with scanf.
+func (j *journal) head(l []byte) bool {
+	s := scanner{b: l}
+	if s.number(&j.tid) && s.text(" transactions (") && s.number(&j.requests) && s.text(" requested), each up to ") && s.number32(&j.most) {
+		j.counts = true
+		return true
+	}
+	s = scanner{b: l}
+	if s.number(&j.tid) && s.text(" transaction, each up to ") && s.number32(&j.most) {
+		j.counts = false
+		return true
+	}
+	return false
+}
+
+// A scanner reads a line as scanf does.
+type scanner struct{ b []byte }
+
+func (s *scanner) number(v *uint64) bool {
+	n, rest, ok := number(s.b)
+	if ok {
+		*v, s.b = n, rest
+	}
+	return ok
+}
+
+func (s *scanner) number32(v *uint64) bool {
+	ok := s.number(v)
+	*v = uint64(uint32(*v))
+	return ok
+}
+
+// text skips a text, in which a blank stands for any white space or none.
+func (s *scanner) text(t string) bool {
+	for i := range len(t) {
+		switch {
+		case t[i] == ' ':
+			for len(s.b) > 0 && ctext.IsSpace(s.b[0]) {
+				s.b = s.b[1:]
+			}
+		case len(s.b) == 0 || s.b[0] != t[i]:
+			return false
+		default:
+			s.b = s.b[1:]
+		}
+	}
+	return true
+}
+
+// number reads a number as strtoull and scanf do: behind white space, with a sign or without.
+// One that is too large is the largest.
+func number(b []byte) (v uint64, rest []byte, ok bool) {
+	i := 0
+	for i < len(b) && ctext.IsSpace(b[i]) {
+		i++
+	}
+	negative := false
+	if i < len(b) && (b[i] == '-' || b[i] == '+') {
+		negative = b[i] == '-'
+		i++
+	}
+	start, over := i, false
+	for ; i < len(b) && ctext.IsDigit(b[i]); i++ {
+		d := uint64(b[i] - '0')
+		if over = over || v > (math.MaxUint64-d)/10; !over {
+			v = v*10 + d
+		}
+	}
+	switch {
+	case i == start:
+		return 0, b, false
+	case over:
+		v = math.MaxUint64
+	case negative:
+		v = -v
+	}
+	return v, b[i:], true
+}
+
+// fill sets the cells of a row.
+func (j *journal) fill(row []column.Cell) {
+	row[colCount] = column.Num(j.tid)
+	row[colMost] = column.Num(j.most)
+	for i, v := range j.averages {
+		row[colAverages+i] = column.Num(v)
+		row[colTotals+i] = column.Num(v * j.tid)
+	}
+	row[colTotals+avgRequestDelay] = column.Num(j.averages[avgRequestDelay] * j.requests)
+	row[colRequested] = column.Num(j.requests)
+	if !j.counts {
+		row[colRequested], row[colAverages+avgRequestDelay], row[colTotals+avgRequestDelay] = column.Cell{}, column.Cell{}, column.Cell{}
+	}
+}

@@ -1,0 +1,14 @@
+// Package kvm is the agent for the kernel's virtual machines: what KVM counts for all of them,
+// from the files of /sys/kernel/debug/kvm, and how often its trace points are passed on each
+// processor.
+//
+//	a := kvm.New(kvm.Config{Trace: []string{"kvm_exit", "kvm_entry"}})
+//
+// A counter whose file is not there is 0, or what it was when there was a file, as in the C
+// agent. Only root can read the files as a rule. Trace points are counted by performance
+// events, which take the same rights; without them their metrics have no values. Where
+// the kernel is locked down the metrics answer pcp.ErrPermission.
+//
+// The trace points are those that kvm.conf lists, which [ReadConf] reads. Metrics keep the
+// PMIDs, types, units and instance names that pmdakvm(1) has given them.
+package kvm

@@ -1,0 +1,41 @@
+package proc
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// switchAccounting has the kernel write records to a file, or to none for "".
+func switchAccounting(path string) error {
+	if path == "" {
+		// Not unix.Acct, which would give the kernel an empty path.
+		if _, _, errno := unix.Syscall(unix.SYS_ACCT, 0, 0, 0); errno != 0 {
+			return errno
+		}
+		return nil
+	}
+	return unix.Acct(path)
+}
+
+// grows has a process end, and reports whether the file is then larger. The process is a
+// child that cannot execute a program, as there is none of that name.
+func grows(f *os.File) bool {
+	before, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	_, _ = syscall.ForkExec("/dev/null/none", []string{"none"}, nil)
+	after, err := f.Stat()
+	return err == nil && after.Size() > before.Size()
+}
+
+// openAcct opens a file of accounting. One of its own is emptied or made; a link in its place
+// is not followed. Another's is opened without waiting, whatever it is.
+func openAcct(path string, own bool) (*os.File, error) {
+	if !own {
+		return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	}
+	return os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o400)
+}

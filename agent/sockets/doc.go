@@ -1,0 +1,13 @@
+// Package sockets is the agent for single TCP and UDP sockets: their addresses and states,
+// queues, memory, timers, and what TCP measures of each connection.
+//
+//	a, err := sockets.New(sockets.Config{})
+//
+// It asks the kernel through netlink (sock_diag(7)), as ss(8) does, when a client asks. An
+// instance is the protocol and the address of this side, such as "tcp/127.0.0.1:22". Sockets
+// can share these, as a listener and the connections that it accepted do; one
+// instance then has the values of the last that the kernel listed. Of instances that
+// have gone the numbers are remembered for ten minutes.
+//
+// A filter says which sockets are reported, in the language of ss(8); see [ParseFilter].
+package sockets
