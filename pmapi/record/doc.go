@@ -1,0 +1,44 @@
+// Package record runs recording sessions: a program that shows metrics has pmlogger(1)
+// record them too, and a folio names the archives (pmRecordSetup(3)).
+//
+//	s, err := record.Setup("session.folio", record.Config{Creator: "overview"})
+//	if err != nil {
+//		return err
+//	}
+//	defer s.Close()
+//	h, err := s.AddHost("bozo", true)
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Fprintln(h, "log mandatory on 10 sec kernel.all.load")
+//	if err := s.On(); err != nil {
+//		return err
+//	}
+//	// … until the user has seen enough
+//	return s.Off()
+//
+// The order is that of pmRecordControl(3): hosts are added and their configurations
+// written; then On starts a logger for each of them; and Off, Detach and Report talk to
+// these, to all or to one. What comes out of order fails with an error that is
+// syscall.EINVAL. A logger that has ended, or does not listen, is pcp.ErrIPC.
+//
+// # Files
+//
+// In the directory of the folio, XXXXXX being six letters and digits:
+//
+//	XXXXXX                       what Session.Replay was given, if the creator can replay
+//	XXXXXX.HOST.config           configuration of pmlogger
+//	XXXXXX.HOST.log              its messages
+//	XXXXXX.HOST.{0,meta,index}   the archive
+//
+// A host that is added more than once has a letter behind the Xs: XXXXXXa.HOST.config, and so
+// on to z.
+//
+// # Loggers
+//
+// The protocol between the two sides is one of lines, and without answers; it is that of
+// the C implementation, so that loggers of either kind work. What a logger says to
+// Report, it says to the user: by pmconfirm(1), or in its log file. When the program
+// ends without Off or Detach, each logger asks its user whether to go on, and ends where it
+// cannot ask.
+package record

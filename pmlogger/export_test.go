@@ -1,0 +1,42 @@
+package pmlogger
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-pcp/pcp"
+)
+
+// Hold sets how much may wait in memory for space.
+func (r *Recorder) Hold(bytes int64) { r.hold = bytes }
+
+// Sample takes a sample of each task.
+func (r *Recorder) Sample(ctx context.Context) error {
+	for _, t := range r.tasks {
+		if err := r.sample(ctx, t, time.Time{}, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteAgain writes the last result of the last task once more. It must have come without metadata.
+func (r *Recorder) WriteAgain(ctx context.Context) error {
+	return r.WriteAt(ctx, r.last.Add(time.Millisecond))
+}
+
+// Raw reports whether the last result is recorded as it came.
+func (r *Recorder) Raw() bool { return r.raw.Sets > 0 }
+
+// Last returns the time of the last record.
+func (r *Recorder) Last() pcp.Timestamp { return r.last }
+
+// WriteAt is WriteAgain at another time.
+func (r *Recorder) WriteAt(ctx context.Context, at pcp.Timestamp) error {
+	t := r.tasks[len(r.tasks)-1]
+	r.res.Time = at
+	if _, err := r.write(ctx, t, t.groups[len(t.groups)-1], 0); err != nil {
+		return err
+	}
+	return r.flush()
+}

@@ -1,0 +1,24 @@
+//go:build !unix
+
+package janitor
+
+import (
+	"io/fs"
+	"os"
+)
+
+func own(*os.File, fs.FileInfo) {}
+
+func syncDir(string) error { return nil }
+
+func lockDir(string) (*os.File, error) { return nil, nil }
+
+// alive reports whether there is a process of that number.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	p.Release()
+	return true
+}

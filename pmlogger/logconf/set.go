@@ -1,0 +1,184 @@
+package logconf
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// DefaultDir is where the groups of an installation are, below PCP_VAR_DIR.
+const DefaultDir = "/var/lib/pcp/config/pmlogconf"
+
+// A Config says how a configuration is made.
+type Config struct {
+	Dir  string // what the configuration and messages call the directory of groups; default DefaultDir
+	File string // what messages call the configuration
+
+	// Auto has the configuration say when it was made, and by which program; groups that
+	// it has and no file any more are dropped from it.
+	Auto    bool
+	Program string    // default "pmlogconf"
+	Now     time.Time // default: the time it is
+
+	// Warn gets what is wrong with groups, a line at a time, with its newline. nil discards them.
+	Warn func(msg string)
+}
+
+// A Set is the groups of a configuration, and what of it belongs to the user.
+type Set struct {
+	cfg     Config
+	groups  []*Group
+	header  []byte // of a configuration that was read; nil: as a new one
+	trailer []byte
+	changed bool
+}
+
+// Load reads the group files below the root of a file system, at any depth. Files of other
+// formats, names that begin with a dot, and v1.0, the directory of an old format, are left out.
+func Load(groups fs.FS, cfg Config) (*Set, error) {
+	s := newSet(cfg)
+	if err := s.walk(groups, ".", 0); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// LoadGroup reads one group file as a Set of one group, or of none if it has another format.
+func LoadGroup(r io.Reader, tag string, cfg Config) (*Set, error) {
+	s := newSet(cfg)
+	text, err := readAll(r, maxGroupFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", tag, err)
+	}
+	if g, err := parseGroup(text, tag); err == nil {
+		s.groups = append(s.groups, g)
+	}
+	return s, nil
+}
+
+func newSet(cfg Config) *Set {
+	cfg.Program = cmp.Or(cfg.Program, "pmlogconf")
+	if cfg.Auto && cfg.Now.IsZero() {
+		cfg.Now = time.Now()
+	}
+	return &Set{cfg: cfg}
+}
+
+func (s *Set) warnf(format string, args ...any) {
+	if s.cfg.Warn != nil {
+		s.cfg.Warn(fmt.Sprintf(format, args...))
+	}
+}
+
+// walk reads the groups of a directory. What cannot be read is left out, as there may be files of
+// other users.
+func (s *Set) walk(fsys fs.FS, dir string, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("%s: more than %d directories deep", dir, maxDepth)
+	}
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil && depth == 0 {
+		return err
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") || e.Name() == "v1.0" {
+			continue
+		}
+		tag := path.Join(dir, e.Name())
+		// The file that a symbolic link leads to counts. A FIFO would never end.
+		info, err := fs.Stat(fsys, tag)
+		switch {
+		case err != nil:
+		case info.IsDir():
+			if err := s.walk(fsys, tag, depth+1); err != nil {
+				return err
+			}
+		case info.Mode().IsRegular():
+			if err := s.load(fsys, tag); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var errTooLong = errors.New("file too large")
+
+func (s *Set) load(fsys fs.FS, tag string) error {
+	f, err := fsys.Open(tag)
+	if err != nil {
+		return nil // as above
+	}
+	defer f.Close()
+	text, err := readAll(f, maxGroupFile)
+	if errors.Is(err, errTooLong) && !bytes.HasPrefix(text, []byte("#pmlogconf-setup")) {
+		return nil
+	}
+	if err != nil {
+		s.warnf("Error: %s/%s: %v\n", s.cfg.Dir, tag, err)
+		return nil
+	}
+	g, err := parseGroup(text, tag)
+	if err != nil {
+		return nil
+	}
+	if len(s.groups) == maxGroups {
+		return fmt.Errorf("%s: more than %d groups", tag, maxGroups)
+	}
+	s.groups = append(s.groups, g)
+	return nil
+}
+
+// readAll reads r to its end; if it has more than limit bytes, the error is errTooLong.
+func readAll(r io.Reader, limit int) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err == nil && len(text) > limit {
+		return text[:limit], fmt.Errorf("%w: the limit is %d bytes", errTooLong, limit)
+	}
+	return text, err
+}
+
+// Rules reads the control lines of the groups, and sorts these. Mistakes are warnings; the group
+// then is not valid. It reports whether all are.
+func (s *Set) Rules() bool {
+	s.sort()
+	good := true
+	for _, g := range s.groups {
+		good = s.rule(g) && good
+	}
+	return good
+}
+
+func (s *Set) sort() {
+	slices.SortStableFunc(s.groups, func(a, b *Group) int { return strings.Compare(a.Tag, b.Tag) })
+}
+
+// Groups returns the groups, in the order of their tags after Rules.
+func (s *Set) Groups() []*Group { return s.groups }
+
+// Generate returns the configuration of a recorder for what a source has: the groups below the root of a
+// file system, such as [Builtin], are probed. Mistakes in groups go to cfg.Warn; what
+// fails is to read the file system, and to ask the source.
+func Generate(ctx context.Context, c *pmapi.Context, groups fs.FS, cfg Config) ([]byte, error) {
+	cfg.Dir = cmp.Or(cfg.Dir, DefaultDir)
+	s, err := Load(groups, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Probe(ctx, c); err != nil {
+		return nil, err
+	}
+	s.Rules()
+	return s.New(nil), nil
+}

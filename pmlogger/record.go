@@ -1,0 +1,490 @@
+package pmlogger
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/wire"
+)
+
+// Why a Recorder ends by itself.
+var (
+	ErrSampleLimit = errors.New("sample limit reached")
+	ErrByteLimit   = errors.New("byte limit reached")
+	ErrRunTime     = errors.New("end of run time")
+)
+
+// A logged is a metric whose metadata are in the archive.
+type logged struct {
+	desc pcp.Desc
+	// Instances in ascending order, InNull for a metric without an instance domain: those that
+	// any record has, and those that the last fetch had. Both may be memory of others.
+	seen, available []int32
+}
+
+// single is the instance of a metric without an instance domain.
+var single = []int32{pcp.InNull}
+
+// A loggedInDom is what the archive says of an instance domain.
+type loggedInDom struct {
+	at    pcp.Timestamp
+	insts []int32 // in ascending order
+}
+
+// An instances is what instances a metric had in a record.
+type instances struct {
+	record int          // the last one with any, as group counts them
+	of     *loggedInDom // where all of them are
+	order  []int32      // as they came; others may share it
+	sorted []int32
+}
+
+// equal reports whether the values of a set are of the same instances, in the same order.
+func (l *instances) equal(pairs []byte) bool { return sameOrder(l.order, pairs) }
+
+func sameOrder(order []int32, pairs []byte) bool {
+	if len(pairs) != 8*len(order) {
+		return false
+	}
+	for _, inst := range order {
+		if int32(binary.BigEndian.Uint32(pairs)) != inst {
+			return false
+		}
+		pairs = pairs[8:]
+	}
+	return true
+}
+
+// take takes the instances of a set, and returns those from before, sorted. Others may keep
+// what is sorted.
+func (r *Recorder) take(l *instances, pairs []byte) (before []int32) {
+	before = l.sorted
+	// Metrics of a domain mostly have the same instances.
+	if m := r.taken; m != nil && sameOrder(m.order, pairs) {
+		l.order, l.sorted = m.order, m.sorted
+		return before
+	}
+	l.order = make([]int32, len(pairs)/8)
+	for i := range l.order {
+		l.order[i] = int32(binary.BigEndian.Uint32(pairs[8*i:]))
+	}
+	l.sorted = l.order
+	if !slices.IsSorted(l.sorted) {
+		l.sorted = slices.Clone(l.order)
+		slices.Sort(l.sorted)
+	}
+	r.taken = l
+	return before
+}
+
+// same reports whether two lists are the same one.
+func same(a, b []int32) bool {
+	return len(a) == len(b) && (a == nil) == (b == nil) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// equalLists reports whether two lists have the same numbers.
+func equalLists(a, b []int32) bool { return same(a, b) || slices.Equal(a, b) }
+
+// A labelKey says whose labels.
+type labelKey struct {
+	level pcp.LabelFlags
+	ident uint32
+}
+
+// sample fetches the groups of a task and writes a record for each.
+func (r *Recorder) sample(ctx context.Context, t *task, due time.Time, missed int) error {
+	if ok, err := r.roomFor(); !ok {
+		if err == nil && r.cfg.Sampled != nil {
+			r.report(t, due, missed, 0, errNoRoom)
+		}
+		return err
+	}
+	bytes, metrics := int64(0), 0
+	var why error
+	for _, g := range slices.Clone(t.groups) {
+		changes, err := r.fetch(ctx, g)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if errors.Is(err, errChanged) {
+				return err
+			}
+			why = err
+			continue // as C: the next group finds the connection lost too, or makes it anew
+		}
+		n, err := r.write(ctx, t, g, changes)
+		if lost(err) && ctx.Err() == nil { // before the record was written
+			r.disconnected(err)
+			why = err
+			continue
+		}
+		if err != nil {
+			if err := r.noted(err); err != nil {
+				return err
+			}
+			why = err
+			continue
+		}
+		bytes += n
+		metrics += len(g.ids)
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	if r.cfg.Sampled != nil {
+		r.report(t, due, missed, bytes, why)
+	}
+	if r.cfg.Report && !t.sized && metrics > 0 {
+		t.sized = true
+		r.reportSize(t, bytes, metrics)
+	}
+	return r.limits()
+}
+
+// limits ends the recorder or the volume if there is enough in it.
+func (r *Recorder) limits() error {
+	_, at, _ := r.w.Position()
+	r.total++
+	if n := r.cfg.Size.Samples; n > 0 && r.total >= n {
+		return ErrSampleLimit
+	}
+	if n := r.cfg.Size.Bytes; n > 0 && r.bytes+at >= n {
+		return ErrByteLimit
+	}
+	r.samples++
+	if n := r.cfg.Volume.Samples; n > 0 && r.samples >= n {
+		if err := r.newVolume("sample counter"); err != nil {
+			return err
+		}
+		_, at, _ = r.w.Position()
+	}
+	if n := r.cfg.Volume.Bytes; n > 0 && at >= n {
+		return r.newVolume("sample byte size")
+	}
+	return nil
+}
+
+// newVolume starts a volume, and says why. Without space for it the old one goes on until
+// the next sample.
+func (r *Recorder) newVolume(why string) error {
+	_, at, _ := r.w.Position()
+	if n := r.cfg.Size.Bytes; n > 0 && r.bytes+at >= n {
+		return ErrByteLimit
+	}
+	if err := r.w.NewVolume(); err != nil {
+		return r.noted(err)
+	}
+	r.bytes += at
+	r.samples = 0
+	vol, _, _ := r.w.Position()
+	r.printf("New log volume %d, via %s at %s\n", vol, why, time.Now().Format(time.ANSIC))
+	return nil
+}
+
+// fetch fetches a group into r.res. A connection that was lost is made anew first.
+func (r *Recorder) fetch(ctx context.Context, g *group) (wire.State, error) {
+	if r.lost {
+		if err := r.reconnect(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if err := r.profile(g); err != nil {
+		return 0, err
+	}
+	var changes wire.State
+	var err error
+	if r.raw = (wire.RawResult{}); g.decoded > 0 {
+		changes, err = r.c.FetchInto(ctx, g.ids, &r.res)
+	} else {
+		changes, err = r.c.FetchRaw(ctx, g.ids, &r.raw, &r.res)
+	}
+	if err != nil {
+		if ctx.Err() == nil && (lost(err) || !errors.Is(err, syscall.ETIMEDOUT)) {
+			r.disconnected(err)
+		}
+		return 0, err
+	}
+	return changes, nil
+}
+
+// profile makes the profile that of a group, unless it is. One that changes goes to the collector with
+// the next fetch.
+func (r *Recorder) profile(g *group) error {
+	if r.profiled == g && !g.changed {
+		return nil
+	}
+	r.profiled = nil
+	if err := r.c.AddProfile(pcp.InDomNull); err != nil {
+		return err
+	}
+	for _, d := range g.indoms {
+		if d.indom != pcp.InDomNull && !d.want.all {
+			if err := errors.Join(r.c.DelProfile(d.indom), r.c.AddProfile(d.indom, d.want.insts...)); err != nil {
+				return err
+			}
+		}
+	}
+	r.profiled, g.changed = g, false
+	return nil
+}
+
+// disconnected notes that the collector is gone, once.
+func (r *Recorder) disconnected(err error) {
+	if r.lost {
+		return
+	}
+	r.lost = true
+	for _, m := range r.written {
+		m.available = nil
+	}
+	r.printf("%s: Error: %v\n", r.name, pcp.Code(err))
+	r.printf("%s: Lost connection to PMCD on \"%s\" at %s\n", r.name, r.host, time.Now().Format(time.ANSIC))
+}
+
+// reconnect makes a lost connection anew. Values before and after are not related:
+// a mark says so.
+func (r *Recorder) reconnect(ctx context.Context) error {
+	if err := r.c.Reconnect(ctx); err != nil {
+		return err
+	}
+	r.lost = false
+	r.printf("%s: re-established connection to PMCD on \"%s\" at %s\n", r.name, r.host, time.Now().Format(time.ANSIC))
+	if err := r.validate(ctx); err != nil {
+		return err
+	}
+	return r.mark()
+}
+
+func (r *Recorder) mark() error {
+	if r.last.IsZero() {
+		return nil
+	}
+	t := r.last.Add(archive.MarkGap)
+	r.last = t
+	return r.w.Mark(t)
+}
+
+// write writes r.res, after the metadata that it needs. It returns the length of the
+// record.
+func (r *Recorder) write(ctx context.Context, t *task, g *group, changes wire.State) (int64, error) {
+	res := &r.res
+	if res.Time.Compare(r.last) < 0 {
+		// A clock was set back. Records of an archive are in order of time.
+		r.printf("%s: the time of the collector went back by %.6f sec, the record has the time of the last one\n", r.name, r.last.Sub(res.Time))
+		res.Time = r.last
+	}
+	if mark := r.last.Add(archive.MarkGap); changes&wire.AddAgent != 0 && res.Time.Compare(mark) < 0 {
+		res.Time = mark // it comes after the mark
+	}
+	events, err := r.prepare(g)
+	if err != nil {
+		return 0, err
+	}
+	// Values are valid until the next request, and metadata need requests: the record is made
+	// first.
+	if err := r.encode(); err != nil {
+		return 0, err
+	}
+	g.records++
+	if changes == 0 && len(events) == 0 && r.steady(g) {
+		return r.put()
+	}
+	if err := r.changed(ctx, changes); err != nil {
+		return 0, err
+	}
+	for _, id := range events {
+		if err := r.eventMetric(ctx, id); err != nil {
+			return 0, err
+		}
+	}
+	if asked, err := r.ahead(ctx, t); err != nil {
+		return 0, err
+	} else if asked {
+		defer r.c.Rest()
+	}
+	if g.last == nil {
+		g.last = make(map[pcp.PMID]*instances)
+	}
+	r.scan.Start(r.body(), r.w.Label().Version)
+	for i := 0; r.scan.Next(); i++ {
+		if err := r.writeMeta(ctx, t, g, r.ids[i], r.scan.Pairs()); err != nil {
+			return 0, err
+		}
+	}
+	return r.put()
+}
+
+// writeMeta writes the metadata that a set of the record needs.
+func (r *Recorder) writeMeta(ctx context.Context, t *task, g *group, id pcp.PMID, pairs []byte) error {
+	m, err := r.metric(ctx, t, id)
+	if err != nil {
+		return err
+	}
+	if m.desc.InDom == pcp.InDomNull || len(pairs) == 0 {
+		now := single
+		if len(pairs) == 0 {
+			now = nil
+		}
+		if !equalLists(now, m.available) {
+			r.note(m, m.available, now)
+		}
+		return nil
+	}
+	last := g.last[id]
+	if last == nil {
+		last = &instances{record: -1}
+		g.last[id] = last
+	}
+	again := last.record >= g.records-1
+	last.record = g.records
+	of := r.indoms[m.desc.InDom]
+	if again && m.available != nil && last.of == of && last.equal(pairs) {
+		return nil // nothing is new, as most often
+	}
+	before := r.take(last, pairs)
+	if !again {
+		before = nil
+	}
+	changed := again && !equalLists(before, last.sorted)
+	if !again || m.available == nil || changed {
+		r.note(m, before, last.sorted)
+	}
+	if err := r.putInDom(ctx, m.desc, last.sorted, changed); err != nil {
+		return err
+	}
+	last.of = r.indoms[m.desc.InDom]
+	return nil
+}
+
+// encode makes the record of what was fetched, with room for its length words.
+func (r *Recorder) encode() (err error) {
+	version := r.w.Label().Version
+	b := append(r.record[:0], 0, 0, 0, 0)
+	if r.raw.Sets > 0 {
+		head := archive.HeadSize(version)
+		b = slices.Grow(b, head+r.raw.Len()+4)
+		b = r.raw.Append(archive.AppendHead(b, r.res.Time, r.raw.Sets, version), head)
+	} else if b, err = archive.AppendResult(b, &r.res, version); err != nil {
+		return err
+	}
+	r.record = append(b, 0, 0, 0, 0)
+	return nil
+}
+
+// body returns the contents of the record.
+func (r *Recorder) body() []byte { return r.record[4 : len(r.record)-4] }
+
+// steady reports whether the record has nothing that the archive does not know, and each metric
+// has the instances that it had in the last record.
+func (r *Recorder) steady(g *group) bool {
+	r.scan.Start(r.body(), r.w.Label().Version)
+	for i := 0; r.scan.Next(); i++ {
+		m := r.written[r.ids[i]]
+		if m == nil {
+			return false
+		}
+		pairs := r.scan.Pairs()
+		if len(pairs) == 0 {
+			if len(m.available) > 0 {
+				return false
+			}
+			continue
+		}
+		if m.available == nil {
+			return false
+		}
+		if m.desc.InDom == pcp.InDomNull {
+			continue
+		}
+		last := g.last[r.ids[i]]
+		if last == nil || last.record < g.records-1 || last.of != r.indoms[m.desc.InDom] || !last.equal(pairs) {
+			return false
+		}
+		last.record = g.records
+	}
+	return true
+}
+
+// put writes the record, and returns its length.
+func (r *Recorder) put() (int64, error) {
+	vol, before, _ := r.w.Position()
+	if err := r.w.WriteFramed(r.res.Time, r.record); err != nil {
+		return 0, err
+	}
+	now, after, _ := r.w.Position()
+	if now != vol { // the format's limit, or that of the system
+		r.bytes += before
+		before = int64(archive.LabelSize(r.w.Label().Version))
+	}
+	r.last = r.res.Time
+	return after - before, nil
+}
+
+// changed does what changes of the collector ask for.
+func (r *Recorder) changed(ctx context.Context, changes wire.State) error {
+	if changes&wire.LabelChange != 0 {
+		if err := r.labelsAgain(ctx); err != nil {
+			return err
+		}
+	}
+	if changes&wire.NamesChange != 0 {
+		r.newNames(ctx)
+	}
+	if changes&wire.AddAgent == 0 {
+		return nil
+	}
+	// Metrics of an agent that was started may have lost what they counted.
+	if err := r.validate(ctx); err != nil {
+		return err
+	}
+	return r.mark()
+}
+
+// prepare gives the sets of r.res the numbers that they have in an archive, and notes in r.ids
+// those that the collector has. It returns the metrics in event records whose metadata the
+// archive lacks.
+func (r *Recorder) prepare(g *group) ([]pcp.PMID, error) {
+	if r.raw.Sets > 0 {
+		r.ids = append(r.ids[:0], g.ids...)
+		return nil, nil
+	}
+	var events []pcp.PMID
+	r.ids = r.ids[:0]
+	for i := range r.res.Sets {
+		s := &r.res.Sets[i]
+		r.ids = append(r.ids, s.PMID)
+		if t := r.typeOf(s.PMID); t == pcp.TypeEvent || t == pcp.TypeHighResEvent {
+			for _, v := range s.Values {
+				records, err := v.As(t).EventRecords()
+				if err != nil {
+					return nil, fmt.Errorf("event records of %v: %w", s.PMID, err)
+				}
+				for _, rec := range records {
+					for _, p := range rec.Params {
+						if _, ok := r.written[p.PMID]; !ok && !slices.Contains(events, p.PMID) {
+							events = append(events, p.PMID)
+						}
+					}
+				}
+			}
+		}
+		s.PMID = s.PMID.Logged()
+	}
+	return events, nil
+}
+
+// typeOf returns the type of a metric that is recorded.
+func (r *Recorder) typeOf(id pcp.PMID) pcp.Type {
+	if q := r.requests[id]; len(q) > 0 {
+		return q[0].desc.Type
+	}
+	return pcp.TypeUnknown
+}
