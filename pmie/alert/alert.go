@@ -1,0 +1,127 @@
+package alert
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+)
+
+// A Status says whether a rule is true.
+type Status string
+
+const (
+	Firing   Status = "firing"
+	Resolved Status = "resolved"
+)
+
+// An Alert is what a rule says of one host or instance. Its JSON form is what web hooks get.
+type Alert struct {
+	ID       string            `json:"id"` // of this occurrence, the same for all receivers
+	Status   Status            `json:"status"`
+	Rule     string            `json:"rule"`
+	Expr     string            `json:"expression,omitempty"` // the rule's condition
+	Host     string            `json:"host,omitempty"`
+	Instance string            `json:"instance,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty"` // those that PCP has for the value
+	Value    string            `json:"value,omitempty"`  // as pmie prints it, when the notice was made
+	Text     string            `json:"text,omitempty"`
+	Since    time.Time         `json:"since"`
+	Until    time.Time         `json:"until,omitzero"` // if it is resolved
+	// Notice counts how often this was said before, if the rule asks for it to be repeated.
+	Notice int `json:"notice,omitempty"`
+}
+
+// Limits of an alert, in bytes.
+const (
+	MaxText   = 16 << 10 // of Text, and of Expr
+	MaxName   = 4 << 10  // of any other string
+	MaxLabels = 200      // labels, a number
+)
+
+// ErrTooLong is the error for an alert that exceeds a limit.
+var ErrTooLong = errors.New("too long")
+
+// check returns an error if an alert exceeds a limit or lacks what each has.
+func (a *Alert) check() error {
+	long := func(what string, n, limit int) error {
+		if n > limit {
+			return fmt.Errorf("alert %q: %s of %d, more than %d: %w", shorten(a.Rule, 60), what, n, limit, ErrTooLong)
+		}
+		return nil
+	}
+	errs := []error{
+		long("text", len(a.Text), MaxText), long("expression", len(a.Expr), MaxText), long("name of a rule", len(a.Rule), MaxName),
+		long("host name", len(a.Host), MaxName), long("instance name", len(a.Instance), MaxName), long("value", len(a.Value), MaxText),
+		long("number of labels", len(a.Labels), MaxLabels),
+	}
+	for name, value := range a.Labels {
+		errs = append(errs, long("label", len(name)+len(value), MaxName))
+	}
+	switch {
+	case !isID(a.ID):
+		errs = append(errs, fmt.Errorf("alert with ID %q", shorten(a.ID, 60)))
+	case a.Status != Firing && a.Status != Resolved:
+		errs = append(errs, fmt.Errorf("alert with status %q", shorten(string(a.Status), 60)))
+	case a.Since.IsZero():
+		errs = append(errs, errors.New("alert without a beginning"))
+	}
+	return errors.Join(errs...)
+}
+
+// Key identifies a message about a: it is the same each time that message is sent.
+func (a *Alert) Key() string {
+	key := a.ID + "-" + string(a.Status)
+	if a.Notice > 0 {
+		key += "-" + strconv.Itoa(a.Notice)
+	}
+	return key
+}
+
+// key identifies what alerts are about, as a key of maps.
+func (a *Alert) key() string { return digest(a.Rule, a.Host, a.Instance) }
+
+// newID returns the ID of an alert from its other fields.
+func (a *Alert) newID() string {
+	return digest(a.Rule, a.Host, a.Instance, strconv.FormatInt(a.Since.UnixNano(), 10))
+}
+
+// idBytes is the length of an ID before it is written in hexadecimal.
+const idBytes = 16
+
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, s := range parts {
+		fmt.Fprintf(h, "%d:%s", len(s), s)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:idBytes])
+}
+
+func isID(s string) bool {
+	if len(s) != 2*idBytes {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// Equal reports whether two alerts say the same.
+func (a *Alert) Equal(b *Alert) bool {
+	return a.ID == b.ID && a.Status == b.Status && a.Rule == b.Rule && a.Expr == b.Expr && a.Host == b.Host && a.Instance == b.Instance &&
+		maps.Equal(a.Labels, b.Labels) && a.Value == b.Value && a.Text == b.Text && a.Since.Equal(b.Since) && a.Until.Equal(b.Until) && a.Notice == b.Notice
+}
+
+// shorten returns the beginning of a string.
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "..."
+}

@@ -1,0 +1,243 @@
+package alert
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const sound = `# Who is told.
+spool /var/spool/alerts
+
+receiver pager
+	kind  webhook
+	url   https://example.com/hook?x=1
+	header X-Token
+	secret-file pager.secret
+	ca /etc/ca.pem
+	timeout 5sec
+	retries 10
+	max-age 2hours
+	queue 100
+	label severity page me
+
+receiver am
+    kind alertmanager
+    url http://am:9093
+    resend 30sec
+
+receiver on-call
+    kind mail
+    server smtp.example.com
+    tls tls
+    user pmie
+    secret-file /etc/mail.secret
+    from PCP <pmie@example.com>
+    to a@example.com
+    to "B, C" <b@example.com>
+`
+
+func TestParse(t *testing.T) {
+	s, err := Parse(strings.NewReader(sound), "/etc/pcp/receivers.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Spool != "/var/spool/alerts" || len(s.Receivers) != 3 || s.Receiver("nobody") != nil {
+		t.Fatalf("%+v", s)
+	}
+	p, am, ops := s.Receiver("pager"), s.Receiver("am"), s.Receiver("on-call")
+	if p.Kind != Webhook || p.URL.String() != "https://example.com/hook?x=1" || p.Header != "X-Token" || p.SecretFile != "/etc/pcp/pager.secret" || p.CAFile != "/etc/ca.pem" ||
+		p.timeout() != 5*time.Second || p.Retries != 10 || p.maxAge() != 2*time.Hour || p.queue() != 100 || p.Labels["severity"] != "page me" {
+		t.Errorf("%+v", p)
+	}
+	if am.resend() != 30*time.Second || am.timeout() != DefaultTimeout || am.maxAge() != DefaultMaxAge || am.queue() != DefaultQueue {
+		t.Errorf("%+v", am)
+	}
+	if ops.Server != "smtp.example.com:465" || ops.From.Address != "pmie@example.com" || len(ops.To) != 2 || ops.To[1].Name != "B, C" {
+		t.Errorf("%+v", ops)
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	f := func(text string, want ...string) {
+		t.Helper()
+		s, err := Parse(strings.NewReader(text), "r.conf")
+		if err == nil {
+			t.Errorf("%q: %+v", text, s)
+			return
+		}
+		for _, w := range want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%q: %v, want %s", text, err, w)
+			}
+		}
+	}
+	const web, mail = "receiver a\nkind webhook\nurl https://h\n", "receiver a\nkind mail\nserver h\nfrom a@b\nto a@b\n"
+	f("kind webhook", "r.conf:1: kind: a receiver must come first")
+	f("receiver", "r.conf:1: receiver: nothing")
+	f("receiver a\n", "r.conf:1: receiver a: kind is missing")
+	f("receiver a b\nkind webhook\nurl http://h", `r.conf:1: receiver "a b"`)
+	f("receiver ..\nkind webhook\nurl http://h", "r.conf:1:")
+	f(web+web, "r.conf:4: receiver a: named before")
+	f(web+"url https://i", "r.conf:4: url: said before, in line 3")
+	f(web+"urll https://i\nretries 0\ntimeout soon", "r.conf:4: urll: not a setting", "r.conf:5: retries", "r.conf:6: timeout")
+	f(web+"from a@b", "r.conf:4: from: not a setting of kind webhook")
+	f(web+"user a", "r.conf:4: user: secret-file is missing")
+	f(web+"header X", "r.conf:4: header: secret-file")
+	f(web+"header X:\n", "not the name of a header")
+	f(web+"label a-b c", "not the name of a label")
+	f(web+"label a", "a name and a value")
+	f(web+"secret-file x\x01y", "r.conf:4: a control character")
+	f("receiver a\nkind webhook\nurl http://h\nsecret-file x", "r.conf:3: url: with a secret it must be https")
+	f("receiver a\nkind webhook\nurl https://u:secret@h", "r.conf:3: url: a user and a password")
+	f("receiver a\nkind webhook\nurl ftp://h", "r.conf:3: url")
+	f("receiver a\nkind pigeon", `r.conf:2: kind: "pigeon"`)
+	f("receiver a\nkind mail", "server is missing", "from is missing", "to is missing")
+	f(mail+"to x", "r.conf:6: to: address")
+	f(mail+"to a@b\r\n to <a@b>, c@d", "r.conf:7: to: address")
+	f(mail+"to é@b", "r.conf:6: to: address")
+	f(mail+"tls maybe", "r.conf:6: tls")
+	f(mail+"secret-file x", "user is missing")
+	f(mail+"tls none\nuser a\nsecret-file x", "r.conf:6: tls: with a password")
+	f(strings.Replace(mail, "server h", "server h:x", 1), "r.conf:3: server")
+	f("spool a\nspool b", "r.conf:2: spool")
+	f(strings.Repeat("x y\n", 100), "r.conf: more errors")
+	f(strings.Repeat("#", maxConf+1), "more than")
+	if _, err := ReadFile(filepath.Join(t.TempDir(), "no")); err == nil {
+		t.Error("a file that is not there was read")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(sound)
+	f.Add("receiver a\nkind webhook\nurl http://[::1]:9\nlabel a b\n")
+	f.Add("receiver a\nkind mail\nserver [::1]\nfrom <a@b>\nto \"x\\\"\" <c@d>\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse(strings.NewReader(text), "r.conf")
+		if err != nil {
+			for line := range strings.Lines(err.Error()) {
+				if !strings.HasPrefix(line, "r.conf:") {
+					t.Fatalf("%q does not say where", line)
+				}
+			}
+			return
+		}
+		for _, r := range s.Receivers {
+			if !nameable(r.Name) || r.timeout() <= 0 || r.maxAge() <= 0 || r.queue() <= 0 || r.resend() <= 0 || wanted[r.Kind].must == "" {
+				t.Fatalf("%+v", r)
+			}
+			if r.Kind != Mail {
+				continue
+			}
+			a := Alert{Status: Firing, Rule: text, Since: time.Unix(1, 0), Text: text}
+			b, err := r.message(&a, time.Unix(2, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			head, _, _ := strings.Cut(string(b), "\r\n\r\n")
+			if n := strings.Count(strings.ReplaceAll(head, "\r\n ", ""), "\n"); n != 8 {
+				t.Fatalf("%d lines of a header: %q", n, head)
+			}
+		}
+	})
+}
+
+func FuzzEntry(f *testing.F) {
+	a := Alert{Status: Firing, Rule: "r", Host: "h", Instance: "i", Since: time.Unix(1, 0).UTC(), Labels: map[string]string{"a": "b"}}
+	a.ID = a.newID()
+	e := entry{Alert: a, Holdoff: time.Minute, Said: a.Since, Notices: []*notice{{Status: Firing, At: a.Since, Text: "t"}, {Status: Resolved, At: a.Since}}}
+	b, err := e.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add([]byte(`{"version":1,"notices":[null]}`))
+	f.Add([]byte(`{"version":2}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, err := decodeEntry(b)
+		if err != nil {
+			return
+		}
+		b2, err := e.encode()
+		if err != nil {
+			return // it is longer in our form
+		}
+		e2, err := decodeEntry(b2)
+		if err != nil || !e2.Alert.Equal(&e.Alert) || len(e2.Notices) != len(e.Notices) {
+			t.Fatalf("%s: %+v, %v", b2, e2, err)
+		}
+		for _, n := range e.Notices {
+			a := e.said(n)
+			if err := a.check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// A worker copes with whatever a file says.
+		w := &worker{r: &Receiver{Name: "x", Kind: Alertmanager}, log: discard, wake: make(chan struct{}, 1), latest: map[string]*entry{e.Alert.key(): e}, list: []*entry{e}}
+		if w.spool, _, err = openSpool(filepath.Join(t.TempDir(), "spool"), discard); err != nil {
+			t.Fatal(err)
+		}
+		defer w.spool.close()
+		for i := range 2 * maxNotices {
+			p, _, _ := w.next(time.Unix(int64(i), 0))
+			if p != nil {
+				w.settle(p, nil, false)
+			}
+		}
+	})
+}
+
+func FuzzState(f *testing.F) {
+	a := Alert{Status: Firing, Rule: "r", Since: time.Unix(1, 0).UTC()}
+	a.ID = a.newID()
+	b, err := json.Marshal(State{Version: stateVersion, PID: 1, Alerts: []Alert{a}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := decodeState(b)
+		if err != nil {
+			return
+		}
+		for i := range s.Alerts {
+			if err := s.Alerts[i].check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestSpoiledSpool has what cannot be read be set aside, and a directory that others may look into refused.
+func TestSpoiledSpool(t *testing.T) {
+	dir := t.TempDir()
+	id := strings.Repeat("0", 2*idBytes)
+	spoolDir := filepath.Join(dir, "x")
+	if err := os.Mkdir(spoolDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{id + suffix, temporary + id, "other", "x.json"} {
+		if err := os.WriteFile(filepath.Join(spoolDir, name), []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, list, err := openSpool(spoolDir, discard)
+	if err != nil || len(list) != 0 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	s.close()
+	files, err := os.ReadDir(spoolDir)
+	if got := fmt.Sprint(files); err != nil || got != "[- "+id+".json.bad - other - x.json]" {
+		t.Errorf("%s, %v", got, err)
+	}
+	if err := os.Chmod(spoolDir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := openSpool(spoolDir, discard); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+		t.Errorf("%v", err)
+	}
+}

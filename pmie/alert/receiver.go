@@ -1,0 +1,239 @@
+package alert
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/mail"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// A Kind is how a receiver is told of alerts.
+type Kind string
+
+const (
+	Webhook      Kind = "webhook"      // an alert as JSON, by POST
+	Alertmanager Kind = "alertmanager" // its API, version 2
+	Mail         Kind = "mail"         // SMTP
+)
+
+// TLSMode says how the connection to a mail server is secured.
+type TLSMode string
+
+const (
+	StartTLS TLSMode = "starttls" // by the command of that name, which the server must know
+	TLS      TLSMode = "tls"      // from the start
+	NoTLS    TLSMode = "none"
+)
+
+// Defaults of a Receiver.
+const (
+	DefaultTimeout = 10 * time.Second
+	DefaultMaxAge  = 24 * time.Hour
+	DefaultQueue   = 10000
+	DefaultResend  = time.Minute
+)
+
+// A Receiver is whom alerts are for. Fields that are zero mean the defaults. ReadFile makes
+// receivers of a file.
+type Receiver struct {
+	Name string
+	Kind Kind
+
+	URL    *url.URL // of a web hook, or where an Alertmanager is
+	Header string   // that has the secret; "" means Authorization, after the word Bearer
+	User   string   // to log in as, with the secret as password
+
+	// SecretFile has a secret, in its first line. It is read each time it is needed.
+	SecretFile string
+	// CAFile has certificates, in PEM, to trust in place of the system's.
+	CAFile string
+
+	Server string  // of mail: host and port
+	TLS    TLSMode // "" means StartTLS
+	From   *mail.Address
+	To     []*mail.Address
+
+	// Labels are added to those of each alert.
+	Labels map[string]string
+
+	Timeout time.Duration // of one attempt
+	Retries int           // attempts after the first before a message is dropped; 0 means as long as MaxAge allows
+	MaxAge  time.Duration // of a message that cannot be delivered
+	Queue   int           // alerts that are kept for the receiver
+	Resend  time.Duration // how often an Alertmanager hears of what goes on
+
+	// Dial makes connections; nil means net.Dialer's DialContext.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// ErrRefused is the error of a receiver that does not take a message and will not the next
+// time either.
+var ErrRefused = errors.New("refused")
+
+// A waitError is a failure after which the receiver wants to be left alone for a while.
+type waitError struct {
+	error
+	wait time.Duration
+}
+
+func (e waitError) Unwrap() error { return e.error }
+
+func (r *Receiver) timeout() time.Duration { return or(r.Timeout, DefaultTimeout) }
+func (r *Receiver) maxAge() time.Duration  { return or(r.MaxAge, DefaultMaxAge) }
+func (r *Receiver) resend() time.Duration  { return or(r.Resend, DefaultResend) }
+func (r *Receiver) queue() int             { return or(r.Queue, DefaultQueue) }
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// batch is how many alerts one message may have.
+func (r *Receiver) batch() int {
+	if r.Kind == Alertmanager {
+		return 64
+	}
+	return 1
+}
+
+// Send delivers alerts, once, within the time limit. Only an Alertmanager takes more than one at a
+// time. The error is ErrRefused if trying again is of no use.
+func (r *Receiver) Send(ctx context.Context, alerts ...Alert) error {
+	if len(alerts) == 0 {
+		return nil
+	}
+	if len(alerts) > r.batch() {
+		return fmt.Errorf("receiver %s: %d alerts at a time, more than %d", r.Name, len(alerts), r.batch())
+	}
+	for i := range alerts {
+		if err := alerts[i].check(); err != nil {
+			return fmt.Errorf("receiver %s: %w: %w", r.Name, ErrRefused, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout())
+	defer cancel()
+	var err error
+	switch r.Kind {
+	case Webhook:
+		err = r.postWebhook(ctx, &alerts[0])
+	case Alertmanager:
+		err = r.postAlerts(ctx, alerts)
+	case Mail:
+		err = r.sendMail(ctx, &alerts[0])
+	default:
+		err = fmt.Errorf("kind %q: %w", r.Kind, errors.ErrUnsupported)
+	}
+	if err != nil {
+		return fmt.Errorf("receiver %s: %w", r.Name, err)
+	}
+	return nil
+}
+
+// labels returns the labels of an alert and the receiver's own.
+func (r *Receiver) labels(a *Alert) map[string]string {
+	all := make(map[string]string, len(a.Labels)+len(r.Labels))
+	for name, value := range a.Labels {
+		all[name] = value
+	}
+	for name, value := range r.Labels {
+		all[name] = value
+	}
+	return all
+}
+
+// maxSecret limits a secret, in bytes.
+const maxSecret = 4096
+
+// secret returns the secret. If there is no file for it, it returns "".
+func (r *Receiver) secret() (string, error) {
+	if r.SecretFile == "" {
+		return "", nil
+	}
+	f, err := os.Open(r.SecretFile)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !fi.Mode().IsRegular() {
+		return "", fmt.Errorf("%s: not a regular file", r.SecretFile)
+	}
+	if fi.Mode().Perm()&0o007 != 0 {
+		return "", fmt.Errorf("%s: all users may read or write this secret; chmod o= it", r.SecretFile)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	if err != nil {
+		return "", err
+	}
+	s, _, _ := strings.Cut(string(b), "\n")
+	s = strings.TrimSuffix(s, "\r")
+	switch {
+	case len(b) > maxSecret:
+		return "", fmt.Errorf("%s: more than %d bytes", r.SecretFile, maxSecret)
+	case s == "":
+		return "", fmt.Errorf("%s: no secret in the first line", r.SecretFile)
+	}
+	for _, c := range []byte(s) {
+		if c < ' ' || c == 0x7f {
+			return "", fmt.Errorf("%s: the secret has a control character", r.SecretFile)
+		}
+	}
+	return s, nil
+}
+
+// tlsConfig returns how the receiver is known to be who it is.
+func (r *Receiver) tlsConfig(server string) (*tls.Config, error) {
+	cfg := &tls.Config{ServerName: server, MinVersion: tls.VersionTLS12}
+	if r.CAFile != "" {
+		pem, err := os.ReadFile(r.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		cfg.RootCAs = x509.NewCertPool()
+		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s: no certificate in it", r.CAFile)
+		}
+	}
+	return cfg, nil
+}
+
+func (r *Receiver) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if r.Dial != nil {
+		return r.Dial(ctx, network, address)
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, address)
+}
+
+// client returns an HTTP client for one request. It follows no redirection, which would
+// take the secret elsewhere.
+func (r *Receiver) client() (*http.Client, error) {
+	cfg, err := r.tlsConfig("")
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{
+		Transport:     &http.Transport{DialContext: r.dial, TLSClientConfig: cfg, DisableKeepAlives: true, ForceAttemptHTTP2: false},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+// loopback reports whether a host is this one.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

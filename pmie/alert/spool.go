@@ -1,0 +1,246 @@
+package alert
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits of a spool, besides a receiver's Queue.
+const (
+	maxEntry = 256 << 10 // bytes of a file
+	maxSpool = 64 << 20  // bytes of all files of a receiver
+	// maxNotices is how many messages about one alert may wait.
+	maxNotices = 16
+)
+
+// A notice is a message that a receiver has not taken yet.
+type notice struct {
+	Status Status    `json:"status"`
+	Number int       `json:"number,omitempty"` // how often the same was said before
+	At     time.Time `json:"at"`
+	Value  string    `json:"value,omitempty"`
+	Text   string    `json:"text,omitempty"`
+	Expr   string    `json:"expression,omitempty"`
+
+	tries int
+	alone bool // a message with others was refused
+}
+
+// An entry is what is known of one alert for one receiver. A file of the spool has it.
+type entry struct {
+	Version int           `json:"version"`
+	Alert   Alert         `json:"alert"` // as it was said last
+	Holdoff time.Duration `json:"holdoff,omitempty"`
+	Said    time.Time     `json:"said"` // when the last notice that it is firing was made
+	Notices []*notice     `json:"notices,omitempty"`
+	Refused bool          `json:"refused,omitempty"` // a receiver that is reminded does not want to be
+
+	size    int       // of its file
+	refresh time.Time // when an Alertmanager heard of it last; zero for never
+	alone   bool      // a reminder with others was refused
+	busy    bool      // a message about it is on its way
+}
+
+const entryVersion = 1
+
+// over reports whether the alert is not firing any more.
+func (e *entry) over() bool { return e.Alert.Status == Resolved }
+
+// done reports whether nothing is left to do with an entry.
+func (e *entry) done(now time.Time) bool {
+	return e.over() && len(e.Notices) == 0 && !now.Before(e.Said.Add(e.Holdoff))
+}
+
+// said returns the alert as a notice has it.
+func (e *entry) said(n *notice) Alert {
+	a := e.Alert
+	a.Status, a.Notice, a.Value, a.Text, a.Expr = n.Status, n.Number, n.Value, n.Text, n.Expr
+	if n.Status == Firing {
+		a.Until = time.Time{}
+	} else {
+		a.Until = n.At
+	}
+	return a
+}
+
+// decodeEntry reads a file of the spool. What it returns is sound.
+func decodeEntry(b []byte) (*entry, error) {
+	if len(b) > maxEntry {
+		return nil, fmt.Errorf("%d bytes: %w", len(b), ErrTooLong)
+	}
+	e := &entry{size: len(b)}
+	if err := json.Unmarshal(b, e); err != nil {
+		return nil, err
+	}
+	if e.Version != entryVersion {
+		return nil, fmt.Errorf("version %d is not supported", e.Version)
+	}
+	if err := e.Alert.check(); err != nil {
+		return nil, err
+	}
+	if len(e.Notices) > maxNotices || e.Holdoff < 0 {
+		return nil, fmt.Errorf("%d notices, holdoff %v", len(e.Notices), e.Holdoff)
+	}
+	for _, n := range e.Notices {
+		if n == nil {
+			return nil, errors.New("a notice is missing")
+		}
+		a := e.said(n)
+		if err := a.check(); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// encode returns the bytes of an entry's file.
+func (e *entry) encode() ([]byte, error) {
+	e.Version = entryVersion
+	b, err := json.Marshal(e)
+	if err == nil && len(b) > maxEntry {
+		err = fmt.Errorf("alert %s: %d bytes: %w", e.Alert.ID, len(b), ErrTooLong)
+	}
+	return b, err
+}
+
+// A spool is the directory of one receiver's entries, each in a file.
+type spool struct {
+	root *os.Root
+	size int
+}
+
+const (
+	suffix    = ".json"
+	temporary = ".tmp-"
+	spoiled   = ".bad" // what could not be read
+)
+
+// openSpool opens a directory, making it if it is not there, and reads the entries of it. They are in
+// the order in which they came.
+func openSpool(dir string, log *slog.Logger) (*spool, []*entry, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &spool{root: root}
+	list, err := s.read(log)
+	if err != nil {
+		root.Close()
+		return nil, nil, err
+	}
+	return s, list, nil
+}
+
+func (s *spool) read(log *slog.Logger) ([]*entry, error) {
+	fi, err := s.root.Stat(".")
+	if err != nil {
+		return nil, err
+	}
+	if fi.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s: other users may look into it or write to it; chmod 700 it", s.root.Name())
+	}
+	files, err := fs.ReadDir(s.root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	var list []*entry
+	for _, file := range files {
+		name := file.Name()
+		id, ours := strings.CutSuffix(name, suffix)
+		switch {
+		case strings.HasPrefix(name, temporary):
+			s.root.Remove(name)
+			continue
+		case !ours || !isID(id) || !file.Type().IsRegular():
+			continue
+		}
+		e, err := s.load(name)
+		if err == nil && e.Alert.ID != id {
+			err = errors.New("it is about another alert")
+		}
+		if err != nil {
+			log.Warn("an alert in the spool cannot be read", "file", s.root.Name()+"/"+name, "error", err)
+			s.root.Rename(name, name+spoiled)
+			continue
+		}
+		s.size += e.size
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b *entry) int {
+		return cmp.Or(a.Alert.Since.Compare(b.Alert.Since), cmp.Compare(a.Alert.ID, b.Alert.ID))
+	})
+	return list, nil
+}
+
+func (s *spool) load(name string) (*entry, error) {
+	f, err := s.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxEntry+1))
+	if err != nil {
+		return nil, err
+	}
+	return decodeEntry(b)
+}
+
+// save writes an entry's file so that it is there, whole, whatever happens to the machine.
+func (s *spool) save(e *entry) (err error) {
+	b, err := e.encode()
+	if err != nil {
+		return err
+	}
+	if s.size-e.size+len(b) > maxSpool {
+		return fmt.Errorf("%s: %w: %d bytes wait", s.root.Name(), ErrFull, s.size)
+	}
+	tmp := temporary + e.Alert.ID
+	f, err := s.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			s.root.Remove(tmp)
+		}
+	}()
+	_, err = f.Write(b)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := s.root.Rename(tmp, e.Alert.ID+suffix); err != nil {
+		return err
+	}
+	s.size += len(b) - e.size
+	e.size = len(b)
+	return s.sync()
+}
+
+// sync has the names of the directory be on disk.
+func (s *spool) sync() error {
+	d, err := s.root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func (s *spool) remove(e *entry) error {
+	s.size -= e.size
+	e.size = 0
+	return s.root.Remove(e.Alert.ID + suffix)
+}
+
+func (s *spool) close() error { return s.root.Close() }

@@ -1,0 +1,282 @@
+package pmie
+
+import (
+	"regexp"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A sem is what a value means: the semantics of a metric, or what is not a metric's.
+type sem uint8
+
+const (
+	semUnknown sem = iota // not known yet
+	semInstant
+	semDiscrete
+	semVar     // a number that changes
+	semNumber  // a constant
+	semTruth   // true, false or unknown
+	semText    // a constant string
+	semPattern // a regular expression
+)
+
+// none is the size of a dimension that an expression does not have.
+const none = -1
+
+// An expr is a node of an expression and the values that it had last. Values of one
+// sample lie in a row: those of the instances of the first host, then of the second.
+//
+// A dimension is less than 0 where there is one value for all of it; insts is 0 where
+// there are no instances to be had.
+type expr struct {
+	// What each evaluation looks at comes first: of a thousand rules the caches of a
+	// processor hold only a part.
+	eval       func(*Engine, *expr) // nil of a constant or a variable
+	arg1, arg2 *expr
+	op         op
+	sem        sem
+	one1, one2 bool // the argument always has one value
+	units      bool // known
+	rates      int8 // what rated returns, unknown until it is asked
+	valid      int  // samples that have values, the newest first
+	span       int  // values of a sample
+	samples    []sample
+	nums       []float64
+	truths     []int8
+	metrics    *metrics
+	inline     struct { // for one value of one sample, beside the rest
+		sample [1]sample
+		num    [1]float64
+		truth  [1]int8
+	}
+
+	texts               []string
+	parent              *expr
+	hosts, insts, times int
+	nvals               int // of all samples
+
+	pattern *regexp.Regexp
+	text    string   // of a constant; the receiver of an action
+	args    []string // of an action, apart
+	pass    uint64   // the evaluation in which a rule was last looked at
+	syslog  *syslog  // where an action's text goes
+	last    float64  // when an action ran, 0 for never
+}
+
+// A sample says where the values of a sample begin, and of when they are.
+type sample struct {
+	at   int
+	time float64
+}
+
+// metrics are those of a fetch, one for each host. Nodes above share it: that they do
+// says whose instances they are about.
+type metrics struct {
+	list []*metric
+}
+
+func (m *metrics) first() *metric { return m.list[0] }
+
+// strings reports whether the values of x are those of a metric of strings.
+func (x *expr) strings() bool {
+	return (x.op == opFetch || x.op == opDelay) && x.metrics != nil && x.metrics.first().desc.Type == pcp.TypeString
+}
+
+// newExpr returns a node above its arguments.
+func newExpr(o op, arg1, arg2 *expr, hosts, insts, times, samples int, s sem) *expr {
+	x := &expr{op: o, arg1: arg1, arg2: arg2, hosts: hosts, insts: insts, times: times, sem: s}
+	x.sampled(samples)
+	if arg1 != nil {
+		arg1.parent = x
+		x.metrics = primary(arg1, arg2).metrics
+	}
+	if arg2 != nil {
+		arg2.parent = x
+	}
+	x.units = s == semVar || s == semNumber || s == semTruth || s == semText || s == semPattern
+	x.reshape()
+	return x
+}
+
+// sampled has x keep a number of samples, without values.
+func (x *expr) sampled(n int) {
+	if n == 1 {
+		x.inline.sample[0] = sample{}
+		x.samples = x.inline.sample[:]
+		return
+	}
+	x.samples = make([]sample, n)
+}
+
+// reshape makes room for values of the present dimensions.
+func (x *expr) reshape() {
+	x.span = x.insts
+	if x.insts < 0 {
+		x.span = abs(x.hosts)
+	}
+	x.nvals = x.span * len(x.samples)
+	x.room()
+}
+
+// room makes room for the values of all samples.
+func (x *expr) room() {
+	x.nums, x.truths, x.texts = nil, nil, nil
+	switch {
+	case x.sem == semTruth && x.nvals == 1:
+		x.inline.truth[0] = 0
+		x.truths = x.inline.truth[:]
+	case x.sem == semTruth:
+		x.truths = make([]int8, x.nvals)
+	case x.sem == semText:
+	case x.strings():
+		x.texts = make([]string, x.nvals)
+	case x.nvals == 1:
+		x.inline.num[0] = 0
+		x.nums = x.inline.num[:]
+	default:
+		x.nums = make([]float64, x.nvals)
+	}
+	for i := range x.samples {
+		x.samples[i].at = i * x.span
+	}
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// numbers returns the numbers of a sample, the newest being 0.
+func (x *expr) numbers(sample int) []float64 {
+	at := x.samples[sample].at
+	return x.nums[at : at+x.span]
+}
+
+// truth returns the truth values of a sample.
+func (x *expr) truth(sample int) []int8 {
+	at := x.samples[sample].at
+	return x.truths[at : at+x.span]
+}
+
+// strs returns the strings of a sample.
+func (x *expr) strs(sample int) []string {
+	at := x.samples[sample].at
+	return x.texts[at : at+x.span]
+}
+
+// rotate makes the place of the oldest sample that of the newest.
+func (x *expr) rotate() {
+	n := len(x.samples) - 1
+	if n < 1 {
+		return
+	}
+	oldest := x.samples[n].at
+	copy(x.samples[1:], x.samples[:n])
+	x.samples[0].at = oldest
+}
+
+// keep has x keep more samples.
+func (x *expr) keep(samples int) {
+	if len(x.samples) == samples {
+		return
+	}
+	x.sampled(samples)
+	x.nvals = x.span * samples
+	x.valid = 0
+	x.room()
+}
+
+// primary returns the argument that says what dimensions a node has.
+func primary(arg1, arg2 *expr) *expr {
+	varied := func(x *expr) bool {
+		return x.metrics != nil && (x.hosts != none || x.insts != none || x.times != none)
+	}
+	switch {
+	case arg2 == nil || arg1.nvals > 1:
+		return arg1
+	case arg2.nvals > 1:
+		return arg2
+	case varied(arg1):
+		return arg1
+	case varied(arg2):
+		return arg2
+	}
+	return arg1
+}
+
+// inherit takes semantics and instances from the arguments, and passes them on.
+func (x *expr) inherit() {
+	up := false
+	arg := primary(x.arg1, x.arg2)
+	if x.sem == semUnknown {
+		switch {
+		case x.arg2 == nil:
+			if x.arg1.sem != semUnknown {
+				up, x.sem = true, x.arg1.sem
+			}
+		case x.arg1.sem != semUnknown && x.arg2.sem != semUnknown:
+			up, x.sem = true, arg.sem
+		default:
+			return
+		}
+	}
+	if !x.units && x.arg1.units && (x.arg2 == nil || x.arg2.units) {
+		up, x.units = true, true
+	}
+	if x.insts != none && x.insts != arg.insts {
+		up = true
+		x.insts = arg.insts
+		x.valid = 0
+		x.reshape()
+	}
+	if up && x.parent != nil {
+		x.parent.inherit()
+	}
+}
+
+// instances takes semantics and instances from the metrics of a fetch, and passes them
+// on.
+func (x *expr) instances() {
+	if x.sem == semUnknown {
+		for _, m := range x.metrics.list {
+			if s := m.desc.Sem; s != 0 {
+				x.units = true
+				if x.sem = semInstant; s == pcp.SemDiscrete {
+					x.sem = semDiscrete
+				}
+				break
+			}
+		}
+	}
+	n := none
+	for _, m := range x.metrics.list {
+		if len := m.count; len >= 0 {
+			n = max(n, 0) + len
+		}
+	}
+	up := x.insts != n
+	if up {
+		x.insts = n
+		x.valid = 0
+		x.reshape()
+	}
+	if p := x.parent; p != nil && (up || !p.units && x.units) {
+		p.inherit()
+	}
+}
+
+// unknown forgets all values below x.
+func (x *expr) unknown() {
+	if x.op == opNone || x.op == opVar {
+		return
+	}
+	for _, arg := range []*expr{x.arg1, x.arg2} {
+		if arg != nil && x.op != actArgument {
+			arg.unknown()
+		}
+	}
+	x.valid = 0
+	for i := range x.truths {
+		x.truths[i] = isUnknown
+	}
+	for i := range x.nums {
+		x.nums[i] = nan()
+	}
+}

@@ -1,0 +1,412 @@
+package pmie
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// A task is a list of rules that are evaluated together, at the same interval.
+type task struct {
+	delta float64
+	rules []*named
+	hosts []*host
+
+	epoch float64 // since when ticks are counted
+	tick  int
+	due   float64
+	retry float64 // how long until what is missing is tried again, 0 if nothing is
+}
+
+// A host is where a task gets metrics from.
+type host struct {
+	name, conn string
+	c          *pmapi.Context
+	down       bool
+	ids        []pcp.PMID
+	series     []*series // of ids, with more behind where metrics of an id differ
+	waits      []*metric // that are not there yet
+	res        pcp.Result
+	ok         bool // res is that of the last fetch
+	err        error
+	flight     *flight // what is being asked of it, nil if nothing is
+	late       bool    // it is not waited for
+}
+
+// A series has the values of a metric at a host, for all rules that want them.
+type series struct {
+	id   pcp.PMID
+	typ  pcp.Type
+	conv float64
+	set  *pcp.ValueSet // of the last fetch, in order of instances; nil if there are no values
+	time float64       // of the last values
+	nums []float64     // of set, in canonical units
+	have bool          // nums are those of set
+}
+
+// numbers returns the values as numbers. What is not a number is 0.
+func (s *series) numbers() []float64 {
+	if s.have {
+		return s.nums
+	}
+	values := s.set.Values
+	if cap(s.nums) < len(values) {
+		s.nums = make([]float64, len(values))
+	}
+	s.nums = s.nums[:len(values)]
+	for i := range values {
+		f := 0.0
+		switch v := &values[i]; {
+		case v.Type() == s.typ && s.typ == pcp.TypeU32:
+			f = s.conv * float64(uint32(v.Bits()))
+		case v.Type() == s.typ && s.typ == pcp.Type64:
+			f = s.conv * float64(int64(v.Bits()))
+		default:
+			if n, err := v.As(s.typ).Extract(s.typ, pcp.TypeDouble); err == nil {
+				f = s.conv * n.Double()
+			}
+		}
+		s.nums[i] = f
+	}
+	s.have = true
+	return s.nums
+}
+
+// values returns the values of the last fetch, nil if there are none.
+func (m *metric) values() []pcp.Value {
+	if m.from == nil || m.from.set == nil {
+		return nil
+	}
+	m.time = m.from.time
+	return m.from.set.Values
+}
+
+// add puts a rule into the task that its interval asks for.
+func (e *Engine) add(r *named, delta float64) {
+	if r.x.op == opNone {
+		return
+	}
+	if !(delta > 0) {
+		e.fail(fmt.Errorf("%s: delta is %g, it must be greater than 0", e.cfg.Name, delta))
+		return
+	}
+	var t *task
+	if n := len(e.tasks); n > 0 && e.tasks[n-1].delta == delta {
+		t = e.tasks[n-1]
+	} else {
+		t = &task{delta: delta}
+		e.tasks = append(e.tasks, t)
+	}
+	e.bundle(t, r.x)
+	t.rules = append(t.rules, r)
+	r.collect(r.x, nil)
+	e.stats.Expected += 1 / delta
+}
+
+// bundle has a task fetch what an expression needs.
+func (e *Engine) bundle(t *task, x *expr) {
+	if x.op == opFetch {
+		for _, m := range x.metrics.list {
+			h := t.host(m)
+			if m.ready {
+				e.enlist(t, h, m)
+			} else {
+				h.waits = append([]*metric{m}, h.waits...)
+			}
+		}
+		return
+	}
+	if x.arg1 != nil {
+		e.bundle(t, x.arg1)
+		if x.arg2 != nil {
+			e.bundle(t, x.arg2)
+		}
+	}
+}
+
+// host returns where a task gets a metric from.
+func (t *task) host(m *metric) *host {
+	for _, h := range t.hosts {
+		if h.conn == m.conn {
+			return h
+		}
+	}
+	h := &host{name: m.host, conn: m.conn}
+	t.hosts = append([]*host{h}, t.hosts...)
+	return h
+}
+
+// enlist has a metric fetched.
+func (e *Engine) enlist(t *task, h *host, m *metric) {
+	if h.c == nil && !h.down {
+		if err := e.begin(t, h); err != nil {
+			h.down = true
+		}
+	}
+	if h.down {
+		h.waits = append([]*metric{m}, h.waits...)
+		return
+	}
+	m.from = h.of(m)
+}
+
+// of returns where the values of a metric come.
+func (h *host) of(m *metric) *series {
+	for _, s := range h.series {
+		if s.id == m.desc.PMID && s.typ == m.desc.Type && s.conv == m.conv {
+			return s
+		}
+	}
+	s := &series{id: m.desc.PMID, typ: m.desc.Type, conv: m.conv}
+	if slices.Contains(h.ids, s.id) {
+		h.series = append(h.series, s)
+		return s
+	}
+	h.series = slices.Insert(h.series, len(h.ids), s)
+	h.ids = append(h.ids, s.id)
+	return s
+}
+
+// begin makes the context of a host.
+func (e *Engine) begin(t *task, h *host) error {
+	c, err := e.open(h.conn)
+	if err != nil {
+		return err
+	}
+	h.c = c
+	if a, ok := c.Archive(); ok {
+		start := timestamp(e.start)
+		if err := a.SetMode(e.ctx, pmapi.ModeInterp, &start, seconds(t.delta)); err != nil {
+			return fmt.Errorf("%s: pmSetMode failed: %s", e.cfg.Name, errText(err))
+		}
+	}
+	return nil
+}
+
+// fetch fetches what a task needs, from all hosts at once.
+func (e *Engine) fetch(t *task) error {
+	clear(e.dead)
+	if e.archives != nil {
+		for _, h := range t.hosts {
+			if h.ok, h.err = false, nil; !h.down && h.c != nil && len(h.ids) > 0 {
+				_, h.err = h.c.FetchInto(e.ctx, h.ids, &h.res)
+				h.ok = h.err == nil
+			}
+		}
+	} else if err := e.gather(t); err != nil {
+		return err
+	}
+	for _, h := range t.hosts {
+		for _, s := range h.series {
+			s.set, s.have = nil, false
+		}
+		err := h.err
+		switch {
+		case err == nil && h.ok:
+			h.distribute()
+		case err == nil:
+		case e.ctx.Err() != nil:
+			return e.ctx.Err()
+		case e.archives != nil:
+			if pcp.Code(err) == pcp.ErrLogRec {
+				return fmt.Errorf("%s: pmFetch failed: %s", e.cfg.Name, errText(err))
+			}
+		default:
+			e.notify(slog.LevelError, fmt.Sprintf("pmFetch from %s failed: %s\n", h.name, errText(err)))
+			e.changed(h.conn, isLost)
+			h.down = true
+			for _, t := range e.tasks {
+				for _, r := range t.rules {
+					if ms := r.x.metrics; ms != nil && slices.ContainsFunc(ms.list, func(m *metric) bool { return m.conn == h.conn }) {
+						r.x.unknown()
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// distribute gives metrics their values, in order of instances.
+func (h *host) distribute() {
+	time := real(h.res.Time)
+	for i := range h.res.Sets {
+		s := &h.res.Sets[i]
+		if s.Err == 0 && !slices.IsSortedFunc(s.Values, byInst) {
+			slices.SortStableFunc(s.Values, byInst)
+		}
+	}
+	for i, s := range h.series {
+		var set *pcp.ValueSet
+		if i < len(h.res.Sets) && h.res.Sets[i].PMID == s.id {
+			set = &h.res.Sets[i]
+		} else if i = slices.IndexFunc(h.res.Sets, func(set pcp.ValueSet) bool { return set.PMID == s.id }); i >= 0 {
+			set = &h.res.Sets[i]
+		}
+		if set != nil && set.Err == 0 && len(set.Values) > 0 {
+			s.set, s.time = set, time
+		}
+	}
+}
+
+func byInst(a, b pcp.Value) int { return cmp.Compare(a.Inst, b.Inst) }
+
+// What expr.rates is.
+const (
+	ratesUnknown int8 = iota
+	ratesYes
+	ratesNo
+)
+
+// rated reports whether the values of a counter are to become rates.
+func rated(x *expr) bool {
+	if x.rates == ratesUnknown {
+		x.rates = ratesNo
+		if isRated(x) {
+			x.rates = ratesYes
+		}
+	}
+	return x.rates == ratesYes
+}
+
+func isRated(x *expr) bool {
+	if x.metrics.first().desc.Sem != pcp.SemCounter {
+		return false
+	}
+	for p := x.parent; p != nil; p = p.parent {
+		if p.op == opInstant {
+			return false
+		}
+	}
+	return true
+}
+
+// take puts values of a metric where they belong: n from the kth on.
+func (e *Engine) take(x *expr, m *metric, k, n, at int) {
+	if x.texts == nil {
+		copy(x.numbers(0)[at:at+n], m.from.numbers()[k:])
+		return
+	}
+	for i, v := range m.from.set.Values[k : k+n] {
+		x.strs(0)[at+i], _ = v.As(m.desc.Type).Text()
+	}
+}
+
+// makeRates makes rates of n counters of a metric, which lie from at.
+func (e *Engine) makeRates(x *expr, m *metric, at, n int) {
+	for j := range n {
+		now := x.numbers(0)[at+j]
+		t := now - m.last[j]
+		if t < 0 && e.cfg.Wrap {
+			switch m.desc.Type {
+			case pcp.Type32, pcp.TypeU32:
+				t += 1 << 32
+			case pcp.Type64, pcp.TypeU64:
+				t += 1 << 64
+			}
+		}
+		t /= m.time - m.before
+		m.last[j] = now
+		if t < 0 {
+			x.valid = 0
+		} else {
+			x.numbers(0)[at+j] = t
+		}
+	}
+	if m.before == 0 {
+		x.valid = 0
+	}
+	m.before = m.time
+}
+
+// missing notes that there are no values from a metric on.
+func (x *expr) missing(from int) {
+	x.valid = 0
+	for _, m := range x.metrics.list[from:] {
+		m.before = 0
+	}
+}
+
+func fetchOne(e *Engine, x *expr) {
+	x.rotate()
+	x.valid++
+	rates := rated(x)
+	latest := 0.0
+	for i, m := range x.metrics.list {
+		if len(m.values()) != 1 || i >= x.span {
+			x.missing(i)
+			return
+		}
+		e.take(x, m, 0, 1, i)
+		if rates {
+			e.makeRates(x, m, i, min(1, len(m.last)))
+		}
+		latest = max(latest, m.time)
+	}
+	x.samples[0].time = latest
+}
+
+func fetchAll(e *Engine, x *expr) {
+	x.rotate()
+	changed := false
+	for _, m := range x.metrics.list {
+		if e.changedInstances(m) {
+			changed = true
+			m.before = 0
+		}
+	}
+	if changed {
+		x.instances()
+	}
+	x.valid++
+	rates := rated(x)
+	latest := 0.0
+	at := 0
+	for _, m := range x.metrics.list {
+		n := max(m.count, 0)
+		if n > 0 {
+			e.take(x, m, 0, n, at)
+		}
+		if rates {
+			e.makeRates(x, m, at, n)
+		}
+		at += n
+		latest = max(latest, m.time)
+	}
+	x.samples[0].time = latest
+}
+
+func fetchNamed(e *Engine, x *expr) {
+	x.rotate()
+	x.valid++
+	rates := rated(x)
+	latest := 0.0
+	at := 0
+	for i, m := range x.metrics.list {
+		values := m.values()
+		if values == nil {
+			x.missing(i)
+			return
+		}
+		n := max(m.count, 0)
+		for j := range n {
+			k, ok := slices.BinarySearchFunc(values, m.insts[j], func(v pcp.Value, inst int32) int { return cmp.Compare(v.Inst, inst) })
+			if !ok || at+j >= x.span {
+				x.valid = 0
+				m.before = 0
+				return
+			}
+			e.take(x, m, k, 1, at+j)
+		}
+		if rates {
+			e.makeRates(x, m, at, n)
+		}
+		at += n
+		latest = max(latest, m.time)
+	}
+	x.samples[0].time = latest
+}

@@ -1,0 +1,202 @@
+package pmie
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// A flight is what is being asked of a live host, by a goroutine of its own: it changes nothing
+// that the Engine uses, but sends what is to be done with the answer.
+type flight struct {
+	landed chan func() // gets one
+	began  time.Time
+	took   time.Duration // once it has landed
+}
+
+// launch has a goroutine ask a host. What work returns is called by the Engine's goroutine.
+func (e *Engine) launch(h *host, work func(ctx context.Context) (land func())) {
+	f := &flight{landed: make(chan func(), 1), began: time.Now()}
+	h.flight = f
+	ctx, cancel := e.ctx, context.CancelFunc(func() {})
+	if e.cfg.Timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, e.cfg.Timeout)
+	}
+	e.flights.Go(func() {
+		defer cancel()
+		land := work(ctx)
+		f.took = time.Since(f.began)
+		f.landed <- land
+	})
+}
+
+// patience is how long the rules of a task wait for hosts that answered in time before.
+func (t *task) patience() time.Duration { return time.Duration(t.delta / 2 * float64(time.Second)) }
+
+// await takes in what hosts have answered. A host that does not answer within half of the
+// interval is not waited for again until it has answered sooner than that.
+func (e *Engine) await(t *task) error {
+	var timer *time.Timer
+	var expired bool
+	for _, h := range t.hosts {
+		f := h.flight
+		if f == nil {
+			continue
+		}
+		select {
+		case land := <-f.landed:
+			e.land(t, h, land)
+			continue
+		default:
+		}
+		if h.late {
+			continue
+		}
+		if timer == nil {
+			timer = time.NewTimer(t.patience())
+			defer timer.Stop()
+		}
+		if !expired {
+			select {
+			case land := <-f.landed:
+				e.land(t, h, land)
+				continue
+			case <-e.ctx.Done():
+				return context.Cause(e.ctx)
+			case <-timer.C:
+				expired = true
+			}
+		}
+		h.late = true
+		if !e.cfg.Quiet {
+			e.notify(slog.LevelWarn, fmt.Sprintf("pmcd %s has not answered for %v: its metrics are unknown until it does\n", h.conn, t.patience()))
+		}
+	}
+	return nil
+}
+
+func (e *Engine) land(t *task, h *host, land func()) {
+	h.late = h.flight.took > t.patience()
+	h.flight = nil
+	land()
+}
+
+// gather fetches from all live hosts at once.
+func (e *Engine) gather(t *task) error {
+	for _, h := range t.hosts {
+		h.ok, h.err = false, nil
+		if h.down || h.c == nil || h.flight != nil || len(h.ids) == 0 {
+			continue
+		}
+		c, ids := h.c, h.ids
+		e.launch(h, func(ctx context.Context) func() {
+			_, err := c.FetchInto(ctx, ids, &h.res)
+			return func() { h.ok, h.err = err == nil, err }
+		})
+	}
+	return e.await(t)
+}
+
+// revive tries hosts that are down and metrics that are not there.
+func (e *Engine) revive(t *task) error {
+	for _, h := range t.hosts {
+		if h.flight != nil || !h.down && len(h.waits) == 0 {
+			continue
+		}
+		if e.archives != nil {
+			e.retry(t, h)(e.ctx)()
+			continue
+		}
+		e.launch(h, e.retry(t, h))
+	}
+	if err := e.await(t); err != nil {
+		return err
+	}
+	if !t.waiting() {
+		t.epoch, t.tick, t.retry = t.due, 0, 0
+	}
+	return nil
+}
+
+// retry returns what connects to a host and asks for the metrics that it lacks.
+func (e *Engine) retry(t *task, h *host) func(ctx context.Context) (land func()) {
+	c, down, waits := h.c, h.down, h.waits
+	return func(ctx context.Context) func() {
+		made := c == nil
+		var err error
+		switch {
+		case made:
+			c, err = e.cfg.Dial(ctx, h.conn)
+		case down:
+			err = c.Reconnect(ctx)
+		}
+		if err != nil {
+			return func() {
+				if made {
+					e.unreached(h.conn, err)
+				}
+			}
+		}
+		found := make([]metadata, len(waits))
+		for i, m := range waits {
+			found[i] = lookUp(ctx, c, m.name)
+		}
+		return func() {
+			if h.c = c; h.down {
+				h.down = false
+				if old := e.contexts[h.conn]; old != nil && e.archives == nil {
+					old.Close()
+					delete(e.contexts, h.conn)
+				}
+				e.changed(h.conn, isBack)
+			}
+			h.waits = nil
+			h.down = len(waits) > 0 && broken(found[0].nameErr)
+			for i, m := range waits {
+				switch e.known(m, found[i], true) {
+				case ready:
+					e.enlist(t, h, m)
+				case later:
+					h.waits = append(h.waits, m)
+				}
+			}
+		}
+	}
+}
+
+// broken reports whether an error is one of the connection.
+func broken(err error) bool {
+	return err != nil && (errors.Is(err, pcp.ErrIPC) || errors.Is(err, pcp.ErrTimeout))
+}
+
+// reach connects to hosts that are not known yet, all at once.
+func (e *Engine) reach(conns []string) {
+	if e.archives != nil {
+		return
+	}
+	contexts, errs := make([]*pmapi.Context, len(conns)), make([]error, len(conns))
+	asked := make(map[string]bool)
+	var wg sync.WaitGroup
+	for i, conn := range conns {
+		if e.contexts[conn] != nil || e.dead[conn] || asked[conn] {
+			continue
+		}
+		asked[conn] = true
+		wg.Go(func() { contexts[i], errs[i] = e.cfg.Dial(e.ctx, conn) })
+	}
+	wg.Wait()
+	for i, conn := range conns {
+		switch {
+		case errs[i] != nil:
+			e.unreached(conn, errs[i])
+		case contexts[i] != nil:
+			e.contexts[conn] = contexts[i]
+		}
+	}
+}

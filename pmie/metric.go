@@ -1,0 +1,403 @@
+package pmie
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// A metric is a metric of one host, as one expression has it.
+type metric struct {
+	x    *expr // the fetch
+	name string
+	conn string // what the host is reached by: a host specification or an archive
+	host string // its name, "" if it is not known yet
+
+	desc  pcp.Desc
+	ready bool    // its metadata are known
+	conv  float64 // to canonical units
+
+	given bool // the rule names the host
+	named int  // instances that the rule names, 0 for all that there are
+	count int  // of instances that have values; less than 0 if nothing is known
+	insts []int32
+	names []string // of insts; those that are missing come last
+
+	from   *series   // where its values come, nil until it is fetched
+	time   float64   // of the last values
+	before float64   // the time of last, 0 if there is none
+	last   []float64 // what a counter was
+
+	labels *labels // nil until an action wants them
+}
+
+// newMetrics returns a metric of some hosts.
+func (e *Engine) newMetrics(name string, hosts, insts []string) *metrics {
+	ms := &metrics{}
+	var conns []string
+	if hosts == nil {
+		hosts = []string{""}
+	}
+	for _, h := range hosts {
+		m := &metric{name: name, conn: e.source(), count: none, named: len(insts), names: slices.Clone(insts), given: h != ""}
+		switch {
+		case h == "":
+		case e.archives != nil:
+			m.host, m.conn = h, "unknown archive"
+			for _, a := range e.archives {
+				if a.host == h {
+					m.conn = a.path
+					break
+				}
+			}
+		default:
+			m.conn = h
+		}
+		if m.named > 0 {
+			m.insts = make([]int32, m.named)
+		}
+		ms.list = append(ms.list, m)
+		conns = append(conns, m.conn)
+	}
+	e.reach(conns)
+	return ms
+}
+
+// where describes where a metric comes from.
+func (e *Engine) where(m *metric) string {
+	if e.archives != nil {
+		return fmt.Sprintf("archive %s (host %s)", m.conn, m.host)
+	}
+	return fmt.Sprintf("pmcd %s (host %s)", m.conn, m.host)
+}
+
+// What becomes of a metric whose metadata are asked for.
+type readiness int
+
+const (
+	hopeless readiness = iota - 1
+	later
+	ready
+)
+
+// initialize asks for what there is to know of a metric. With again it was asked before,
+// and what is missing is not reported.
+func (e *Engine) initialize(m *metric, again bool) readiness {
+	c, err := e.context(m.conn)
+	if err != nil {
+		if e.archives != nil {
+			e.fail(err)
+			return hopeless
+		}
+		return later
+	}
+	return e.known(m, lookUp(e.ctx, c, m.name), again)
+}
+
+// known takes in what there is to know of a metric.
+func (e *Engine) known(m *metric, found metadata, again bool) readiness {
+	state := e.accept(m, found, again)
+	if state == later && e.archives != nil {
+		return hopeless // they do not change
+	}
+	if state != ready {
+		return state
+	}
+	m.conv = canonical(m.desc.Units)
+	m.ready = m.conv != 0
+	if m.desc.Sem == pcp.SemCounter {
+		m.last = make([]float64, max(m.count, 0))
+	}
+	if again {
+		for x := m.x; x != nil; x = x.parent {
+			if x.op.shaped() {
+				if x.op == opFetch {
+					x.instances()
+				}
+				x.choose()
+			}
+			if x.op.aggregate() {
+				break
+			}
+		}
+	}
+	return ready
+}
+
+// shaped reports whether a node has as many values as there are instances below it.
+func (o op) shaped() bool {
+	switch o {
+	case opFetch, opNeg, opAdd, opSub, opMul, opDiv, opEq, opNeq, opLt, opLte, opGt, opGte,
+		opNot, opAnd, opOr, opRise, opFall, opInstant, opMatch, opNoMatch:
+		return true
+	}
+	return o >= opSum && o < opSum+12
+}
+
+// metadata are what a host says of a metric. The first error ends the list of questions.
+type metadata struct {
+	host     string
+	desc     pcp.Desc
+	insts    []pcp.Instance
+	archive  bool
+	nameErr  error
+	descErr  error
+	indomErr error
+}
+
+// lookUp asks for the metadata of a metric.
+func lookUp(ctx context.Context, c *pmapi.Context, name string) (d metadata) {
+	d.host, _ = c.HostName(ctx)
+	var ids []pcp.PMID
+	if ids, d.nameErr = c.LookupName(ctx, name); d.nameErr != nil {
+		return d
+	}
+	if d.desc, d.descErr = c.LookupDesc(ctx, ids[0]); d.descErr != nil || d.desc.InDom == pcp.InDomNull {
+		return d
+	}
+	var a *pmapi.ArchiveContext
+	if a, d.archive = c.Archive(); d.archive {
+		d.insts, d.indomErr = a.GetInDomArchive(ctx, d.desc.InDom)
+	} else {
+		d.insts, d.indomErr = c.GetInDom(ctx, d.desc.InDom)
+	}
+	return d
+}
+
+func (e *Engine) accept(m *metric, found metadata, again bool) readiness {
+	if found.host != "" {
+		m.host = found.host
+	}
+	if m.host != "" {
+		e.stats.Host = m.host
+	}
+	e.changed(m.conn, isBack)
+	if err := found.nameErr; err != nil {
+		if !again {
+			e.errorf("%s: metric %s not in namespace for %s\npmLookupName failed: %s\n", e.cfg.Name, m.name, e.where(m), errText(err))
+		}
+		return later
+	}
+	if err := found.descErr; err != nil {
+		m.desc = pcp.Desc{}
+		if !again {
+			e.errorf("%s: metric %s not currently available from %s\npmLookupDesc failed: %s\n", e.cfg.Name, m.name, e.where(m), errText(err))
+		}
+		return later
+	}
+	m.desc = found.desc
+	switch m.desc.Type {
+	case pcp.TypeAggregate, pcp.TypeAggregateStatic, pcp.TypeEvent, pcp.TypeHighResEvent, pcp.TypeUnknown:
+		e.errorf("%s: metric %s has inappropriate type\n", e.cfg.Name, m.name)
+		return hopeless
+	}
+	if m.desc.InDom == pcp.InDomNull {
+		if m.named > 0 {
+			e.errorf("%s: metric %s has no instances\n", e.cfg.Name, m.name)
+			return hopeless
+		}
+		m.count = 1
+		return ready
+	}
+	list := found.insts
+	switch err := found.indomErr; {
+	case err == nil:
+	case found.archive:
+		e.errorf("Metric %s from %s - instance domain not available in archive\npmGetInDomArchive failed: %s\n", m.name, e.where(m), errText(err))
+		return hopeless
+	default:
+		e.errorf("Instance domain for metric %s from %s not (currently) available\npmGetIndom failed: %s\n", m.name, e.where(m), errText(err))
+		return later
+	}
+	if m.named == 0 {
+		m.insts, m.names = make([]int32, len(list)), make([]string, len(list))
+		for i, inst := range list {
+			m.insts[i], m.names[i] = inst.Inst, inst.Name
+		}
+		m.count = len(list)
+		return ready
+	}
+	return e.pick(m, list, again)
+}
+
+// pick finds the instances that a rule names.
+func (e *Engine) pick(m *metric, list []pcp.Instance, again bool) readiness {
+	state := ready
+	m.count = 0
+	for i, name := range m.names {
+		j := slices.IndexFunc(list, func(inst pcp.Instance) bool { return sameInstance(name, inst.Name) })
+		if j < 0 {
+			if !again {
+				e.notify(slog.LevelError, fmt.Sprintf("metric %s from %s does not (currently) have instance \"%s\"\n", m.name, e.where(m), name))
+			}
+			m.insts[i] = pcp.InNull
+			state = later
+			continue
+		}
+		m.insts[i] = list[j].Inst
+		m.count++
+	}
+	// Those that are missing go last, changing places with the last that are there.
+	j := len(m.insts) - 1
+	for j >= 0 && m.insts[j] == pcp.InNull {
+		j--
+	}
+	for i := 0; i < j; i++ {
+		if m.insts[i] == pcp.InNull {
+			m.insts[i], m.insts[j] = m.insts[j], m.insts[i]
+			m.names[i], m.names[j] = m.names[j], m.names[i]
+			j--
+		}
+	}
+	return state
+}
+
+// sameInstance reports whether two names of instances are equal, or one of them to the
+// other up to its first space.
+func sameInstance(a, b string) bool {
+	if a == b {
+		return true
+	}
+	first := func(s string) (string, bool) {
+		s, _, cut := strings.Cut(s, " ")
+		return s, cut && s != ""
+	}
+	x, cutX := first(a)
+	y, cutY := first(b)
+	if !cutX && !cutY {
+		return false
+	}
+	if !cutX {
+		x = a
+	}
+	if !cutY {
+		y = b
+	}
+	return x == y
+}
+
+// errText returns the text of an error as the C library has it.
+func errText(err error) string { return pcp.Code(err).Error() }
+
+// changed takes the instances of new values in place of those that were known, and
+// reports whether they differ.
+func (e *Engine) changedInstances(m *metric) bool {
+	values := m.values()
+	same := len(values) == max(m.count, 0)
+	for i := 0; same && i < len(values); i++ {
+		same = m.insts[i] == values[i].Inst
+	}
+	if same {
+		return false
+	}
+	old := make(map[int32]int, len(m.insts))
+	for i := max(m.count, 0) - 1; i >= 0; i-- {
+		old[m.insts[i]] = i
+	}
+	insts, names := make([]int32, len(values)), make([]string, len(values))
+	if m.desc.Sem == pcp.SemCounter && len(values) > len(m.last) {
+		m.last = append(m.last, make([]float64, len(values)-len(m.last))...)
+	}
+	var byInst map[int32]string
+	for i, v := range values {
+		insts[i] = v.Inst
+		if j, ok := old[v.Inst]; ok {
+			names[i] = m.names[j]
+			if m.desc.Sem == pcp.SemCounter && i != j {
+				m.last[i], m.last[j] = m.last[j], m.last[i]
+			}
+			continue
+		}
+		if byInst == nil {
+			byInst = e.instanceNames(m)
+		}
+		name, ok := byInst[v.Inst]
+		if !ok {
+			name = fmt.Sprintf("inst#%d?", v.Inst)
+		}
+		names[i] = name
+		if m.desc.Sem == pcp.SemCounter {
+			m.last[i] = 0
+		}
+	}
+	m.insts, m.names, m.count = insts, names, len(values)
+	return true
+}
+
+// instanceNames asks for the names of all instances of a metric.
+func (e *Engine) instanceNames(m *metric) map[int32]string {
+	c, err := e.context(m.conn)
+	if err != nil {
+		return map[int32]string{}
+	}
+	names := make(map[int32]string)
+	a, ok := c.Archive()
+	var list []pcp.Instance
+	if ok {
+		if list, err = a.GetInDomArchive(e.ctx, m.desc.InDom); err != nil {
+			e.notify(slog.LevelError, fmt.Sprintf("metric %s from %s: instance domain not available in archive\npmNameInDomArchive failed: %s\n", m.name, e.where(m), errText(err)))
+		}
+	} else if list, err = c.GetInDom(e.ctx, m.desc.InDom); err != nil {
+		e.notify(slog.LevelError, fmt.Sprintf("metric %s from %s: instance domain not (currently) available\npmGetInDom failed: %s\n", m.name, e.where(m), errText(err)))
+	}
+	for _, inst := range list {
+		names[inst.Inst] = inst.Name
+	}
+	return names
+}
+
+// context returns a context for metadata.
+func (e *Engine) context(conn string) (*pmapi.Context, error) {
+	if c := e.contexts[conn]; c != nil {
+		return c, nil
+	}
+	c, err := e.open(conn)
+	if err != nil {
+		return nil, err
+	}
+	e.contexts[conn] = c
+	return c, nil
+}
+
+// open makes a context. That a host cannot be reached is said once.
+func (e *Engine) open(conn string) (*pmapi.Context, error) {
+	if e.archives != nil {
+		c, err := e.cfg.OpenArchive(conn)
+		if err != nil {
+			return nil, fmt.Errorf("%s: cannot open archive %s\npmNewContext: %s", e.cfg.Name, conn, errText(err))
+		}
+		return c.Context, nil
+	}
+	if e.dead[conn] {
+		return nil, pcp.ErrIPC
+	}
+	c, err := e.cfg.Dial(e.ctx, conn)
+	if err != nil {
+		e.unreached(conn, err)
+	}
+	return c, err
+}
+
+// unreached notes that a host cannot be reached. It is not tried again for now.
+func (e *Engine) unreached(conn string, err error) {
+	e.dead[conn] = true
+	if e.changed(conn, isUnreachable) {
+		text := "is unreachable"
+		switch {
+		case errors.Is(err, syscall.ECONNREFUSED):
+			text = "does not respond"
+		case errors.Is(err, pcp.ErrPermission):
+			text = "does not permit delivery of metrics to the local host"
+		case errors.Is(err, pcp.ErrConnLimit):
+			text = "has exceeded its connection limit"
+		}
+		e.errorf("%s: warning - pmcd via %s %s\n", e.cfg.Name, conn, text)
+	}
+}

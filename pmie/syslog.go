@@ -1,0 +1,184 @@
+package pmie
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp/internal/ctext"
+)
+
+// Numbers of syslog(3).
+const (
+	logNotice      = 5
+	logPriorities  = 0x07
+	logFacilities  = 0x3f8
+	logDaemon      = 3 << 3
+	defaultLogName = "pcp-pmie"
+)
+
+func priorityOf(name string) (int, bool) {
+	for i, names := range [...]string{"emerg panic", "alert", "crit", "err error", "warning warn", "notice", "info", "debug"} {
+		for _, n := range strings.Fields(names) {
+			if strings.EqualFold(n, name) {
+				return i, true
+			}
+		}
+	}
+	if strings.EqualFold(name, "none") {
+		return 0x10, true
+	}
+	return 0, false
+}
+
+func facilityOf(name string) (int, bool) {
+	for i, names := range [...]string{
+		"kern", "user", "mail", "daemon", "auth security", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp",
+		"", "", "", "", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7",
+	} {
+		for _, n := range strings.Fields(names) {
+			if strings.EqualFold(n, name) {
+				return i << 3, true
+			}
+		}
+	}
+	if strings.EqualFold(name, "mark") {
+		return 24 << 3, true
+	}
+	return 0, false
+}
+
+// decode returns the number of a name, or that which it is.
+func decode(name string, of func(string) (int, bool)) (int, bool) {
+	if name != "" && ctext.IsDigit(name[0]) {
+		n := 0
+		for i := 0; i < len(name) && ctext.IsDigit(name[i]) && n < 1<<20; i++ {
+			n = 10*n + int(name[i]-'0')
+		}
+		return n, true
+	}
+	return of(name)
+}
+
+// priority returns the number of [facility.]priority.
+func (b *builder) priority(s string) int {
+	facility := 0
+	if f, rest, ok := strings.Cut(s, "."); ok {
+		n, known := decode(f, facilityOf)
+		if !known {
+			b.warn("Ignoring unknown facility (%s) for -p in syslog action", f)
+		}
+		facility, s = n, rest
+	}
+	level, known := decode(s, priorityOf)
+	if !known {
+		b.warn("Ignoring unknown priority (%s) for -p in syslog action", s)
+		level = logNotice
+	}
+	return level&logPriorities | facility&logFacilities
+}
+
+// syslogArguments takes -p and -t from the strings at the beginning of a syslog action.
+// An option and its argument may be in one string or in two.
+func (b *builder) syslogArguments(act *expr) {
+	s := &syslog{priority: -1}
+	tagged := false
+	list := act.arg1
+	for list != nil && strings.HasPrefix(list.text, "-") {
+		cur, rest := list, list.text[1:]
+		// more moves on to the next string where one ends.
+		more := func() {
+			for rest == "" && cur.arg1 != nil {
+				cur = cur.arg1
+				rest = cur.text
+			}
+		}
+		more()
+		option := byte(0)
+		if rest != "" {
+			option = rest[0]
+		}
+		if !(option == 'p' && s.priority < 0 || option == 't' && !tagged) {
+			break
+		}
+		rest = rest[1:]
+		for more(); rest != "" && ctext.IsSpace(rest[0]); more() {
+			rest = rest[1:]
+		}
+		name, missing := "pri", "[facility.]priority"
+		if option == 't' {
+			name, missing = "tag", "tag"
+		}
+		if rest == "" {
+			b.warn("Missing %s after -%c in syslog action", missing, option)
+		} else {
+			arg := rest
+			if i := strings.IndexAny(rest[1:], ctext.Space); i >= 0 {
+				arg = rest[:i+1]
+				b.warn("Ignoring extra text (%s) after -%c %s in syslog action", rest[i+1:], option, name)
+			}
+			if option == 'p' {
+				s.priority = b.priority(arg)
+			} else {
+				s.tag, tagged = arg, true
+			}
+		}
+		list = cur.arg1
+	}
+	if s.priority < 0 {
+		s.priority = logNotice
+	}
+	if !tagged {
+		s.tag = defaultLogName
+	}
+	act.arg1 = list
+	act.syslog = s
+}
+
+// logTimeout is how long the system's log may take to take a message.
+const logTimeout = time.Second
+
+// log sends the text of an action to the system's log, as syslog(3) does.
+func (e *Engine) log(a Action) error {
+	priority := a.Priority
+	if priority&logFacilities == 0 {
+		priority |= logDaemon
+	}
+	socket := cmp.Or(e.cfg.LogSocket, "/dev/log")
+	conn, err := net.DialTimeout("unixgram", socket, logTimeout)
+	end := ""
+	if err != nil {
+		if conn, err = net.DialTimeout("unix", socket, logTimeout); err != nil {
+			return err
+		}
+		end = "\x00" // a stream has no other bounds
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(logTimeout)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(conn, "<%d>%s %s[%d]: %s%s", priority, time.Now().Format(time.Stamp), a.Tag, os.Getpid(), plain(a.Text), end)
+	return err
+}
+
+// plain returns a text as one line of printable characters: those that would begin another
+// message, or steer a terminal, become their numbers as syslog daemons write them.
+func plain(text string) string {
+	if !strings.ContainsFunc(text, isControl) {
+		return text
+	}
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if isControl(rune(c)) {
+			fmt.Fprintf(&b, "#%03o", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func isControl(c rune) bool { return c < ' ' || c == 0x7f }

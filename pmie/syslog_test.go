@@ -1,0 +1,76 @@
+//go:build unix
+
+package pmie
+
+import (
+	"bytes"
+	"net"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestSyslog has an action send a line to a socket in place of the system's log.
+func TestSyslog(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "log")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var said bytes.Buffer
+	e, err := New(t.Context(), Config{Err: &said, LogSocket: socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	f := func(text string, priority int, want string) {
+		t.Helper()
+		if err := e.act(nil, Action{Kind: ActionSyslog, Text: text, Priority: priority, Tag: "pcp-pmie"}); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 1000)
+		n, err := conn.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(want).Match(b[:n]) {
+			t.Errorf("%q, want %s", b[:n], want)
+		}
+	}
+	f("busy: sda", logNotice, `^<29>[A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d pcp-pmie\[\d+\]: busy: sda$`)
+	f("a\n<0>b \x1b[2J$(x) é", 16<<3|2, `^<130>.*: a#012<0>b #033\[2J\$\(x\) é$`)
+	conn.Close()
+	if err := e.act(nil, Action{Kind: ActionSyslog, Text: "lost"}); err != nil || !strings.Contains(said.String(), "syslog failed: ") {
+		t.Errorf("without a log: %v, said %q", err, &said)
+	}
+}
+
+// TestSyslogStream is the same with a log that takes streams.
+func TestSyslogStream(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "log")
+	ln, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	e, err := New(t.Context(), Config{LogSocket: socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.act(nil, Action{Kind: ActionSyslog, Text: "x", Tag: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	b := make([]byte, 1000)
+	n, err := conn.Read(b)
+	if err != nil || !strings.HasSuffix(string(b[:n]), ": x\x00") {
+		t.Errorf("%q, %v", b[:n], err)
+	}
+}
