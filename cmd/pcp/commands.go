@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-pcp/pcp/tool/agentadmin"
 	"github.com/go-pcp/pcp/tool/agentcmd"
+	"github.com/go-pcp/pcp/tool/alerts"
 	"github.com/go-pcp/pcp/tool/archivecmd"
 	"github.com/go-pcp/pcp/tool/cdwait"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -17,34 +18,63 @@ import (
 	"github.com/go-pcp/pcp/tool/dbpmda"
 	"github.com/go-pcp/pcp/tool/dumplog"
 	"github.com/go-pcp/pcp/tool/errtext"
+	"github.com/go-pcp/pcp/tool/find"
+	"github.com/go-pcp/pcp/tool/findfilter"
 	"github.com/go-pcp/pcp/tool/folio"
 	"github.com/go-pcp/pcp/tool/genmap"
 	"github.com/go-pcp/pcp/tool/getopt"
 	"github.com/go-pcp/pcp/tool/help"
 	"github.com/go-pcp/pcp/tool/helptext"
 	"github.com/go-pcp/pcp/tool/hostname"
+	"github.com/go-pcp/pcp/tool/ie"
+	"github.com/go-pcp/pcp/tool/ie2col"
+	"github.com/go-pcp/pcp/tool/ieconf"
+	"github.com/go-pcp/pcp/tool/iedaily"
+	"github.com/go-pcp/pcp/tool/iestatus"
 	"github.com/go-pcp/pcp/tool/importcmd"
 	"github.com/go-pcp/pcp/tool/info"
+	"github.com/go-pcp/pcp/tool/jsontext"
+	"github.com/go-pcp/pcp/tool/lc"
+	"github.com/go-pcp/pcp/tool/lock"
+	"github.com/go-pcp/pcp/tool/logbasename"
 	"github.com/go-pcp/pcp/tool/logcheck"
+	"github.com/go-pcp/pcp/tool/logconf"
+	"github.com/go-pcp/pcp/tool/logctl"
 	"github.com/go-pcp/pcp/tool/logdiff"
 	"github.com/go-pcp/pcp/tool/logextract"
+	"github.com/go-pcp/pcp/tool/logger"
+	"github.com/go-pcp/pcp/tool/loggercheck"
+	"github.com/go-pcp/pcp/tool/loggerdaily"
+	"github.com/go-pcp/pcp/tool/loggermerge"
+	"github.com/go-pcp/pcp/tool/loggerreport"
+	"github.com/go-pcp/pcp/tool/loggerrewrite"
 	"github.com/go-pcp/pcp/tool/loglabel"
 	"github.com/go-pcp/pcp/tool/logmv"
 	"github.com/go-pcp/pcp/tool/logpaste"
 	"github.com/go-pcp/pcp/tool/logreduce"
+	"github.com/go-pcp/pcp/tool/logrewrite"
 	"github.com/go-pcp/pcp/tool/logsize"
 	"github.com/go-pcp/pcp/tool/logsummary"
 	"github.com/go-pcp/pcp/tool/man"
 	"github.com/go-pcp/pcp/tool/mmvdump"
 	"github.com/go-pcp/pcp/tool/nsedit"
 	"github.com/go-pcp/pcp/tool/passwd"
+	"github.com/go-pcp/pcp/tool/pidstat"
 	"github.com/go-pcp/pcp/tool/pmcd"
 	"github.com/go-pcp/pcp/tool/post"
 	"github.com/go-pcp/pcp/tool/probe"
+	"github.com/go-pcp/pcp/tool/ps"
+	"github.com/go-pcp/pcp/tool/record"
+	"github.com/go-pcp/pcp/tool/replay"
+	"github.com/go-pcp/pcp/tool/runwith"
+	"github.com/go-pcp/pcp/tool/sendsignal"
+	"github.com/go-pcp/pcp/tool/services"
 	"github.com/go-pcp/pcp/tool/sleep"
 	"github.com/go-pcp/pcp/tool/stat"
 	"github.com/go-pcp/pcp/tool/store"
+	"github.com/go-pcp/pcp/tool/summary"
 	"github.com/go-pcp/pcp/tool/timectl"
+	"github.com/go-pcp/pcp/tool/trace"
 	"github.com/go-pcp/pcp/tool/up"
 	"github.com/go-pcp/pcp/tool/val"
 )
@@ -55,6 +85,7 @@ func commands() []*cli.Command {
 	return slices.Concat([]*cli.Command{
 		up.Command,
 		pmcd.Command,
+		services.Command,
 		passwd.Command,
 		cdwait.Command,
 		info.Command,
@@ -64,12 +95,27 @@ func commands() []*cli.Command {
 		client.GroupCommand,
 		timectl.Command,
 		probe.Command,
+		find.Command,
 		store.Command,
 		mmvdump.Command,
 		stat.Command,
+		summary.Command,
+		ps.Command,
+		pidstat.Command,
+		lc.Command,
+		record.Command,
+		replay.Command,
+		logger.Command,
+		loggerdaily.Command,
+		loggermerge.Command,
+		loggerrewrite.Command,
+		loggerreport.Command,
+		loggercheck.Command,
+		logctl.Command,
 		dumplog.Command,
 		dumplog.NewCommand,
 		logcheck.Command,
+		logconf.Command,
 		loglabel.Command,
 		archivecmd.Command,
 		logmv.Command,
@@ -83,7 +129,22 @@ func commands() []*cli.Command {
 		logextract.Command,
 		logreduce.Command,
 		logpaste.Command,
+		logrewrite.Command,
+		logrewrite.RedactCommand,
+		logbasename.Command,
+		ie.Command,
+		alerts.Command,
+		loggercheck.IECommand,
+		iedaily.Command,
+		logctl.IECommand,
+		ieconf.Command,
+		ie2col.Command,
+		iestatus.Command,
+		iestatus.DumpCommand,
 		importcmd.Command,
+		importcmd.SarCommand,
+		importcmd.IostatCommand,
+		importcmd.MRTGCommand,
 		nsedit.AddCommand,
 		nsedit.DelCommand,
 		nsedit.MergeCommand,
@@ -98,15 +159,25 @@ func commands() []*cli.Command {
 		helptext.NewCommand,
 		helptext.CheckCommand,
 		agentadmin.Command,
+		agentadmin.GenerateCommand,
 		dbpmda.Command,
 		errtext.Command,
 		hostname.Command,
 		config.Command,
 		post.Command,
+		trace.Command,
 		dbg.Command,
 		getopt.Command,
 		date.Command,
 		sleep.Command,
+		sleep.PauseCommand,
+		lock.Command,
+		sendsignal.Command,
+		jsontext.Command,
+		runwith.PythonCommand,
+		runwith.SocksCommand,
+		runwith.NewlogCommand,
+		findfilter.Command,
 		help.Command,
 		versionCommand,
 		man.Command,

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-pcp/pcp/internal/getopt"
+	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -32,7 +32,7 @@ func TestExamples(t *testing.T) {
 			}
 			e.Resolve()
 			switch e.Command.Name {
-			case "agent enable", "afm", "err", "date": // the options of another program follow, or numbers
+			case "agent enable", "afm", "err", "date", "replay": // the options of another program follow, or numbers
 				continue
 			}
 			p := getopt.New(e.Command.Options, e.Args)

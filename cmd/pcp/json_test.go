@@ -61,6 +61,9 @@ func TestJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(dir, "rules"), []byte("delta = 10 sec;\nbusy = some_inst load > 2 -> print \"%i\";\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	local := "-L -K clear -K add,60,pmda_linux,linux_init -K add,29,pmda_sample,sample_init "
 	tested := make(map[string]bool)
 	for _, line := range []string{
@@ -84,10 +87,11 @@ func TestJSON(t *testing.T) {
 		"archive repair cut saved",
 		"agent list",
 		"agent test -C simple",
+		"alerts test -a a rules",
 	} {
 		args := strings.Fields(line)
 		n := 1
-		if args[0] == "archive" || args[0] == "agent" {
+		if args[0] == "archive" || args[0] == "agent" || args[0] == "alerts" {
 			n = 2
 		}
 		name := strings.Join(args[:n], " ")
@@ -118,7 +122,7 @@ func TestJSON(t *testing.T) {
 			})
 		}
 	}
-	tested["mmvdump"] = true // by its own tests
+	tested["mmvdump"], tested["alerts"] = true, true // by their own tests
 	each(commands(), func(c *cli.Command) {
 		for _, o := range c.Options {
 			if o.Long == "json" && !tested[c.Name] {

@@ -15,9 +15,9 @@ var linksCommand = &cli.Command{
 	Group:    "This program",
 	Summary:  "make links with the classic names of the commands",
 	Synopsis: "[options] directory",
-	Doc: `Makes a symbolic link to this program for each classic name of a command in a directory. Through the link pminfo the
-program is the command info, with the same options and output as the C tool. Links are replaced; anything else of
-such a name is an error.`,
+	Doc: `Makes a symbolic link to this program for each classic name of a command in a directory, and one called pcp. Through
+the link pminfo the program is the command info, with the same options and output as the C tool. Links are replaced;
+anything else of such a name is an error.`,
 	Examples: []cli.Example{
 		{Line: `pcp links ~/bin`, Text: `make the links`},
 		{Line: `pcp links -l`, Text: `list the names`},
@@ -56,10 +56,8 @@ func makeLinks(_ context.Context, env *cli.Env) int {
 		return status
 	}
 	if list {
-		for _, c := range env.Commands {
-			if c.Link != "" && !nsedit.IsScript(c.Link) {
-				fmt.Fprintln(env.Stdout, c.Link)
-			}
+		for _, name := range linkNames(env.Commands) {
+			fmt.Fprintln(env.Stdout, name)
 		}
 		return 0
 	}
@@ -74,15 +72,39 @@ func makeLinks(_ context.Context, env *cli.Env) int {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return env.Fatalf("%v", err)
 	}
-	for _, c := range env.Commands {
-		if c.Link == "" || nsedit.IsScript(c.Link) { // those are made by "pcp ns scripts"
+	self := target
+	if !filepath.IsAbs(self) {
+		self = filepath.Join(dir, self)
+	}
+	for _, name := range linkNames(env.Commands) {
+		path := filepath.Join(dir, name)
+		if same(path, self) {
 			continue
 		}
-		if err := replaceLink(target, filepath.Join(dir, c.Link)); err != nil {
+		if err := replaceLink(target, path); err != nil {
 			return env.Fatalf("%v", err)
 		}
 	}
 	return 0
+}
+
+// same reports whether two paths lead to one place.
+func same(a, b string) bool {
+	a, errA := filepath.Abs(a)
+	b, errB := filepath.Abs(b)
+	return errA == nil && errB == nil && a == b
+}
+
+// linkNames returns the names of links: pcp, and the classic names of commands but
+// for those that "pcp ns scripts" makes.
+func linkNames(commands []*cli.Command) []string {
+	names := []string{"pcp"}
+	for _, c := range commands {
+		if c.Link != "" && !nsedit.IsScript(c.Link) {
+			names = append(names, c.Link)
+		}
+	}
+	return names
 }
 
 func replaceLink(target, path string) error {

@@ -6,11 +6,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/go-pcp/pcp/internal/version"
 	"github.com/go-pcp/pcp/tool/cli"
-	"github.com/go-pcp/pcp/tool/help"
 )
 
 func main() { os.Exit(run()) }
@@ -30,10 +31,14 @@ func run() int {
 		OutTerminal: outTerminal,
 		ErrTerminal: errTerminal,
 		Commands:    table,
+		Exec:        replace,
 	}
 	if c := cli.Find(table, env.Name); c != nil && c.Link == env.Name {
 		env.Command = c
-	} else if status, done := named(env); done {
+	} else if status, done := dispatch(env, func(name, value string) { os.Setenv(name, value) }); done {
+		if out.Flush() != nil && status == 0 {
+			status = 1
+		}
 		return status
 	}
 	env.Resolve()
@@ -55,34 +60,12 @@ func run() int {
 	return status
 }
 
-// named makes env that of the command which the first argument names. It does
-// what else there is to do with arguments itself, and then returns true and the
-// exit status.
-func named(env *cli.Env) (status int, done bool) {
-	env.Name = "pcp help"
-	if len(env.Args) == 0 {
-		return list(env), true
-	}
-	switch env.Args[0] {
-	case "-V", "--version":
-		fmt.Println("pcp version", version.String())
-		return 0, true
-	case "-h", "-?", "--help":
-		return list(env), true
-	}
-	env.Command = cli.Find(env.Commands, env.Args[0])
-	if env.Command == nil {
-		fmt.Fprint(os.Stderr, cli.Unknown(env.Commands, env.Args[0]))
-		return 1, true
-	}
-	env.Name, env.Args = "pcp "+env.Command.Name, env.Args[1:]
-	return 0, false
-}
-
-func list(env *cli.Env) int {
-	help.List(env)
-	if env.FlushOut() != nil {
-		return 1
-	}
-	return 0
+// replace runs another program in the place of this one. Of variables that more
+// names too, it gets only these.
+func replace(path string, args, more []string) error {
+	environ := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.ContainsFunc(more, func(m string) bool { return strings.HasPrefix(m, name+"=") })
+	})
+	return syscall.Exec(path, slices.Concat([]string{path}, args), append(environ, more...))
 }

@@ -42,6 +42,14 @@ func TestNewcomerBeside(t *testing.T) {
 	})
 }
 
+// TestNewcomerOwn has a collector at another port, which is found by the user's socket.
+func TestNewcomerOwn(t *testing.T) {
+	newcomer(t, "testdata/newcomer/own", func(env *testscript.Env) {
+		env.Setenv("PORT", strconv.Itoa(oracle.FreePort(t)))
+		env.Setenv("PCP_RUN_DIR", filepath.Join(env.WorkDir, "run"))
+	})
+}
+
 func newcomer(t *testing.T, dir string, setup func(*testscript.Env)) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
@@ -110,7 +118,7 @@ func screen(ts *testscript.TestScript, _ bool, args []string) {
 func ready(ts *testscript.TestScript, _ bool, args []string) {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		text, _ := os.ReadFile(ts.MkAbs(args[0]))
-		if strings.Contains(string(text), "Ctrl-C") {
+		if strings.Contains(string(text), "Recording about") || strings.Contains(string(text), "Ctrl-C") && !strings.Contains(string(text), "  records ") {
 			ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(mask(ts, string(text))), 0o666))
 			return
 		}
@@ -139,6 +147,7 @@ func mask(ts *testscript.TestScript, text string) string {
 	}
 	for _, m := range [][2]string{
 		{`"20\d\d-[^"]*Z"`, `"TIME"`},
+		{`Recording about [0-9.]+ [KMG]B a day`, "Recording about SIZE a day"},
 		{`process id \d+`, `process id PID`},
 		{`value [0-9.e+-]+`, "value N"},
 		{`"value":[0-9.e+-]+`, `"value":N`},

@@ -17,7 +17,7 @@ var Command = &cli.Command{
 	Name:     "agent",
 	Group:    "Agents",
 	Summary:  "make, list, test, enable and disable agents",
-	Synopsis: "new | list | test | enable | disable | scripts [options] [name]...",
+	Synopsis: "new | generate | list | test | enable | disable | scripts [options] [name]...",
 	Doc: `
 An agent extracts metrics from one source: the kernel, a database, a program. The
 collector of "pcp up" has the most important ones built in; pmcd runs those that
@@ -28,7 +28,7 @@ its configuration, pmcd.conf, names.`,
 		{Line: "pcp agent test ./pmdahello", Text: "check that an agent answers everything a collector asks"},
 	},
 	Options:     []cli.Option{cli.Heading("Options"), cli.OptHelp},
-	Sub:         []*cli.Command{newCommand, listCommand, testCommand, enableCommand, disableCommand, scriptsCommand, procedureCommand},
+	Sub:         []*cli.Command{newCommand, GenerateCommand, listCommand, testCommand, enableCommand, disableCommand, scriptsCommand, procedureCommand},
 	DieOnSignal: true,
 	Run:         cli.Run,
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
+	"time"
 	"unicode/utf8"
 
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/archive/importer"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -18,7 +20,33 @@ var Command = &cli.Command{
 	Name:     "import",
 	Group:    "Archives",
 	Summary:  "make an archive of data that others have recorded",
-	Synopsis: "csv [options] file archive",
+	Synopsis: "csv | sar | iostat | mrtg | prometheus [options] file ... archive",
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		cli.OptVersion,
+		cli.OptHelp,
+	},
+	Doc: `Each format has a command of its own. If a file cannot be imported as a whole no archive is
+made, and the message says which line is wrong.
+
+By the names sar2pcp, iostat2pcp and mrtg2pcp three of them are called as in the C implementation, and
+make the same archives.`,
+	Examples: []cli.Example{
+		{Line: "pcp import csv rooms.csv rooms", Text: "make the archive rooms of a table"},
+		{Line: "pcp import sar /var/log/sysstat/sa22 monday", Text: "make the archive monday of what sar has recorded"},
+	},
+	SeeAlso:     []string{"pmval(1)", "pmdumplog(1)"},
+	Sub:         []*cli.Command{CSVCommand, SarCommand, IostatCommand, MRTGCommand, PrometheusCommand},
+	DieOnSignal: true,
+	Run:         cli.Run,
+}
+
+// CSVCommand is "pcp import csv".
+var CSVCommand = &cli.Command{
+	Name:     "import csv",
+	Group:    "Archives",
+	Summary:  "make an archive of a table",
+	Synopsis: "[options] file archive",
 	Doc: `
 The file is a table: a header with the names of metrics, and a row for each time.
 A name may have an instance in brackets, and type, semantics and units in parentheses:
@@ -55,30 +83,16 @@ func run(_ context.Context, env *cli.Env) int {
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: j.own})
 	switch {
 	case o.WantsVersion() || o.Errors():
-	case len(o.Args) == 0 || o.Args[0] != "csv":
-		if len(o.Args) > 0 {
-			o.Usagef("%s: format not supported, there is csv", o.Args[0])
-		} else {
-			o.Usagef("a format, a file and an archive are needed")
-		}
-	case len(o.Args) != 3:
+	case len(o.Args) != 2:
 		o.Usagef("a file and an archive are needed")
 	}
 	if status, exit := o.Done(); exit {
 		return status
 	}
-	j.file, j.archive = o.Args[1], o.Args[2]
-	if j.opt.Version == 0 {
-		if err := j.defaultVersion(); err != nil {
-			return env.Fatalf("%v", err)
-		}
-	}
-	if j.zone == "" {
-		j.loc = env.Local()
-		j.opt.TimeZone = env.Getenv("TZ")
-	} else {
-		j.loc = pcptime.Zone(j.zone)
-		j.opt.TimeZone = j.zone
+	j.file, j.archive = o.Args[0], o.Args[1]
+	var err error
+	if j.loc, err = completeOptions(env, &j.opt, j.zone); err != nil {
+		return env.Fatalf("%v", err)
 	}
 	if err := j.run(); err != nil {
 		return env.Fatalf("%v", err)
@@ -153,22 +167,37 @@ func (j *job) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	return true
 }
 
-// defaultVersion takes the version that all tools of this host write.
-func (j *job) defaultVersion() error {
-	cfg := j.env.Config()
-	err := cfg.Err()
-	if err != nil {
-		return err
+// completeOptions sets the version that all tools of this host write, unless an option
+// says another, and the time zone, which it returns.
+func completeOptions(env *cli.Env, opt *importer.Options, zone string) (*time.Location, error) {
+	if opt.Version == 0 {
+		var err error
+		if opt.Version, err = defaultVersion(env); err != nil {
+			return nil, err
+		}
+	}
+	if zone != "" {
+		opt.TimeZone = zone
+		return pcptime.Zone(zone), nil
+	}
+	opt.TimeZone = env.Getenv("TZ")
+	return env.Local(), nil
+}
+
+// defaultVersion returns the version that all tools of this host write.
+func defaultVersion(env *cli.Env) (int, error) {
+	cfg := env.Config()
+	if err := cfg.Err(); err != nil {
+		return 0, err
 	}
 	switch text := cfg.Get("PCP_ARCHIVE_VERSION"); text {
-	case "2", "3":
-		j.opt.Version, err = strconv.Atoi(text)
-	case "":
-		j.opt.Version = 3
+	case "2":
+		return archive.Version2, nil
+	case "3", "":
+		return archive.Version3, nil
 	default:
-		err = fmt.Errorf("PCP_ARCHIVE_VERSION is %q, must be 2 or 3", text)
+		return 0, fmt.Errorf("PCP_ARCHIVE_VERSION is %q, must be 2 or 3", text)
 	}
-	return err
 }
 
 // input opens the file so that it can be read twice: what comes from a pipe is

@@ -9,7 +9,12 @@
 //
 //	time,room.temperature,disk.read[sda] (KB/s),requests (counter count u64)
 //
-// The file is read twice: first to see that all of it can be imported, and of
+// "pcp import sar", iostat and mrtg are sar2pcp, iostat2pcp and mrtg2pcp of the C
+// implementation, which are in Perl: the archives are the same. "pcp import prometheus"
+// reads the text format of Prometheus. These read a file once, and remove the archive
+// again if something is wrong.
+//
+// A CSV file is read twice: first to see that all of it can be imported, and of
 // which types values are, then to write the archive. So if something is wrong no
 // archive is made, and memory does not grow with the file.
 package importcmd

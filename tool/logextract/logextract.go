@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/internal/ctext"
-	"github.com/go-pcp/pcp/pcptime"
+	"github.com/go-pcp/pcp/pmlogger"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -109,28 +107,9 @@ func (f *flags) own(o *cli.Options, opt *cli.Option, arg string) bool {
 // volumeSize reads an argument of -v that is not a plain number: bytes, as "10Mb",
 // or an interval. Later versions of the C tool know these.
 func (f *flags) volumeSize(arg string) bool {
-	digits := ctext.Digits(arg, 0)
-	n, err := strconv.ParseInt(arg[:digits], 10, 32)
-	if err != nil || n <= 0 {
-		return false
-	}
-	switch strings.TrimSuffix(strings.ToLower(arg[digits:]), "s") {
-	case "b", "byte":
-		f.volumeBytes = n
-	case "k", "kb", "kib", "kbyte", "kibibyte", "kilobyte":
-		f.volumeBytes = n << 10
-	case "m", "mb", "mib", "mbyte", "mebibyte", "megabyte":
-		f.volumeBytes = n << 20
-	case "g", "gb", "gib", "gbyte", "gibibyte", "gigabyte":
-		f.volumeBytes = n << 30
-	default:
-		d, err := pcptime.ParseInterval(arg)
-		if err != nil {
-			return false
-		}
-		f.volumeTime = d
-	}
-	return true
+	size, err := pmlogger.ParseSize(arg)
+	f.volumeBytes, f.volumeTime = size.Bytes, size.Time
+	return err == nil && size.Samples == 0
 }
 
 // Errors that have been reported already.
@@ -270,7 +249,7 @@ func (x *extractor) open(names []string) error {
 	for i, name := range expand(names) {
 		in := &input{name: name, pid: -1, seqnum: -1, scanner: new(scanner)}
 		x.inputs = append(x.inputs, in)
-		a, err := archive.Open(name)
+		a, err := archive.Options{Debug: x.opts.DebugLog()}.Open(name)
 		if errors.Is(err, pcp.ErrNoData) {
 			x.complain("Warning: empty archive \"%s\" will be skipped", name)
 			in.empty, in.metaEnd, in.ended = true, true, true

@@ -1,4 +1,5 @@
-// Package sleep is pmsleep: it waits for an interval.
+// Package sleep is pmsleep, which waits for an interval, and pmpause, which waits
+// for a signal.
 //
 //	pmsleep '1.5 sec'
 package sleep

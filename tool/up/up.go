@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmlogger"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -40,14 +42,26 @@ this machine alone, a TCP port. Other commands find it by themselves if it has
 the default port; otherwise they tell what -h needs.
 
 Its log, its lock and its socket are in the state directory. A second collector
-needs a port and a state directory of its own.`,
+needs a port and a state directory of its own.
+
+What it collects it also records, in archives below pmlogger/HOST in the state
+directory, so that "pcp replay" has the past: what a host usually is asked for,
+at intervals of ten seconds to some minutes. The oldest archives are removed when
+they are too old or too many. --no-record turns it off.
+
+With --rules it evaluates rules, as pmie does, and says in its log which become
+true and which are so no more; actions of rules are done. Without a file these
+are the built-in rules, which watch the machine and write to the system's log.`,
 	Examples: []cli.Example{
 		{Line: "pcp up", Text: "collect until ctrl-C"},
 		{Line: "pcp up --port 44399 --dir /tmp/mine", Text: "beside another collector"},
 		{Line: "pcp up --sample", Text: "with the sample agents, to try tools on"},
+		{Line: "pcp up --keep-days 30 --max-size 5gb", Text: "keep more of the past"},
 		{Line: "pcp up --all --tls tls.conf", Text: "serve the network, encrypted"},
+		{Line: "pcp up --rules", Text: "also watch the machine by rules"},
+		{Line: "pcp up --rules=my.rules", Text: "by rules of your own"},
 	},
-	SeeAlso: []string{"pcp help info", "pcp help pmcd"},
+	SeeAlso: []string{"pcp help info", "pcp help pmcd", "pcp help replay"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'p', Long: "port", Arg: "N", Help: "TCP port [default 44321]"},
@@ -55,6 +69,10 @@ needs a port and a state directory of its own.`,
 		{Long: "dir", Arg: "DIR", Help: "state directory [default $XDG_STATE_HOME/pcp or ~/.local/state/pcp]"},
 		{Long: "all", Help: "serve all hosts of the network, not this one alone"},
 		{Long: "tls", Arg: "FILE", Help: "offer encrypted connections, as this tls.conf says"},
+		{Long: "no-record", Help: "do not record what is collected"},
+		{Long: "keep-days", Arg: "N", Help: "remove archives that were last written to more than N days ago [default 7]"},
+		{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives when all are larger [default 1gb]"},
+		{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, or the built-in ones"},
 		{Long: "sample", Help: "also the sample agents, to try tools on"},
 		cli.OptVersion,
 		cli.OptHelp,
@@ -67,6 +85,11 @@ type settings struct {
 	socket, dir string
 	tls         string
 	all, sample bool
+	noRecord    bool
+	rules       bool
+	rulesFile   string // "" for the built-in ones
+	keepDays    int
+	maxSize     int64
 	stays       bool // when the terminal is closed
 
 	builtins []builtin.Spec
@@ -74,7 +97,7 @@ type settings struct {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	set := settings{port: pmcd.DefaultPort, builtins: agent.Builtins(), retry: time.Minute}
+	set := settings{port: pmcd.DefaultPort, builtins: agent.Builtins(), retry: time.Minute, keepDays: defaultKeepDays, maxSize: defaultMaxSize}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "port":
@@ -93,6 +116,22 @@ func run(ctx context.Context, env *cli.Env) int {
 			set.all = true
 		case "sample":
 			set.sample = true
+		case "rules":
+			set.rules, set.rulesFile = true, arg
+		case "no-record":
+			set.noRecord = true
+		case "keep-days":
+			n, err := strconv.Atoi(arg)
+			if err != nil || n < 1 || n > 100_000 {
+				o.Usagef("--keep-days needs a number of days, not %q", arg)
+			}
+			set.keepDays = n
+		case "max-size":
+			s, err := pmlogger.ParseSize(arg)
+			if err != nil || s.Bytes == 0 {
+				o.Usagef("--max-size needs a size such as 500mb or 2gb, not %q", arg)
+			}
+			set.maxSize = s.Bytes
 		default:
 			return false
 		}
@@ -160,6 +199,12 @@ func lockDir(dir string) (*os.File, error) {
 
 func serve(ctx context.Context, env *cli.Env, set *settings) error {
 	debug.SetGCPercent(50) // a collector has time, and should leave the memory to others
+	rules, err := loadRules(ctx, env, set)
+	if err != nil {
+		return err
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
 	lc := pmcd.ListenConfig{Ports: []int{set.port}, Socket: set.socket}
 	if !set.all {
 		lc.Addresses = []string{"127.0.0.1", "::1"}
@@ -215,16 +260,25 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		}
 		cfg.TLS = secrets.Config()
 	}
+	rec := &recording{env: env, set: set, log: log}
+	var started sync.Once // or never, after the end
 	cfg.Started = func() {
 		if err := server.WriteStatus(logFile); err != nil {
 			log.Error("cannot write the tables", "err", err)
 		}
-		fmt.Fprint(env.Stdout, welcome(env, server.HostName(), agentNames(server), lns, logPath))
+		fmt.Fprint(env.Stdout, welcome(env, set, server.HostName(), agentNames(server), lns, logPath))
 		if set.all {
 			fmt.Fprint(env.Stdout, openWarning)
 		}
 		if err := env.FlushOut(); err != nil {
 			log.Error("cannot write to the terminal", "err", err)
+		}
+		if !set.noRecord {
+			rec.start(server.HostName())
+		}
+		if rules != nil {
+			rules.log, rules.out = log, logFile
+			started.Do(func() { rules.start(fail) })
 		}
 	}
 	if server, err = pmcd.New(cfg); err != nil {
@@ -248,8 +302,24 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 			}
 		}()
 	}
-	err = server.Run(ctx)
+	// The archive ends before the collector does, which is asked what belongs to its end.
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	stop := context.AfterFunc(ctx, func() {
+		started.Do(func() {})
+		rules.stop()
+		rec.stop()
+		end()
+	})
+	defer stop()
+	err = server.Run(serving)
+	rec.wait()
+	started.Do(func() {})
+	rules.stop()
 	daemonlog.Footer(logFile)
+	if cause := context.Cause(ctx); err == nil && errors.Is(cause, errRules) {
+		err = cause
+	}
 	if err == nil {
 		fmt.Fprintln(env.Stdout, "Stopped.")
 	}
@@ -355,7 +425,7 @@ func agents(env *cli.Env, set *settings, log *slog.Logger) []pmcd.AgentSpec {
 }
 
 // welcome says what is served where, and what to do next.
-func welcome(env *cli.Env, host string, agents []string, lns []net.Listener, logPath string) string {
+func welcome(env *cli.Env, set *settings, host string, agents []string, lns []net.Listener, logPath string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Collecting from %s.\n\n", host)
 	fmt.Fprintf(&b, "  agents   %s\n", strings.Join(agents, ", "))
@@ -370,14 +440,25 @@ func welcome(env *cli.Env, host string, agents []string, lns []net.Listener, log
 			continue
 		}
 		fmt.Fprintf(&b, "  address  %s\n", ln.Addr())
-		if tcp, ok := ln.Addr().(*net.TCPAddr); ok && at == "" && !found(env, tcp.Port) {
+		if tcp, ok := ln.Addr().(*net.TCPAddr); ok && at == "" && !found(env, lns, tcp.Port) {
 			at = " -h localhost"
 			if tcp.Port != pmcd.DefaultPort {
 				at += ":" + strconv.Itoa(tcp.Port)
 			}
 		}
 	}
-	fmt.Fprintf(&b, "  log      %s\n\n", logPath)
+	fmt.Fprintf(&b, "  log      %s\n", logPath)
+	if !set.noRecord {
+		fmt.Fprintf(&b, "  records  %s\n           %s; --no-record turns it off\n", set.archives(host), set.caps())
+	}
+	if set.rules {
+		name := set.rulesFile
+		if name == "" {
+			name = builtinRules
+		}
+		fmt.Fprintf(&b, "  rules    %s; the log says which are true\n", name)
+	}
+	b.WriteString("\n")
 	fmt.Fprintf(&b, "Next, in another terminal:\n\n")
 	hints := [][2]string{
 		{"info" + at + " kernel", "which metrics there are"},
@@ -392,10 +473,13 @@ func welcome(env *cli.Env, host string, agents []string, lns []net.Listener, log
 }
 
 // found reports whether commands find a collector on a port without being told
-// where it is: on the default port, if no other collector serves the socket where
-// they look first.
-func found(env *cli.Env, port int) bool {
-	if port != pmcd.DefaultPort || env.Getenv("PMCD_PORT") != "" {
+// where it is: at the socket of this user or on the default port, if no other collector serves
+// the socket where they look first.
+func found(env *cli.Env, lns []net.Listener, port int) bool {
+	own := slices.ContainsFunc(lns, func(ln net.Listener) bool {
+		return ln.Addr().Network() == "unix" && ln.Addr().String() == env.Config().OwnSocket()
+	})
+	if !own && (port != pmcd.DefaultPort || env.Getenv("PMCD_PORT") != "") {
 		return false
 	}
 	socket := env.Getenv("PMCD_SOCKET")

@@ -131,7 +131,7 @@ func TestAgentsAreTriedAgain(t *testing.T) {
 
 func TestUp(t *testing.T) {
 	home := tempDir(t)
-	out, stop := start(t, map[string]string{"HOME": home}, "--port", "0", "--sample")
+	out, stop := start(t, map[string]string{"HOME": home, "PCP_RUN_DIR": home}, "--port", "0", "--sample")
 	state := filepath.Join(home, ".local", "state", "pcp")
 	socket := filepath.Join(state, "pmcd.socket")
 	text := out.String()
@@ -140,7 +140,7 @@ func TestUp(t *testing.T) {
 		t.Fatalf("no address in\n%s", text)
 	}
 	for _, want := range []string{
-		"agents   pmcd, sample, linux, ", "simple", "socket   " + socket, "log      " + state + "/pmcd.log", "-h localhost:" + m[1] + " -f kernel.all.load",
+		"agents   pmcd, proc, xfs, sample, linux, ", "simple", "socket   " + socket, "log      " + state + "/pmcd.log", "info -f kernel.all.load",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the screen does not have %q:\n%s", want, text)
@@ -344,14 +344,14 @@ func TestHints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := welcome(env, "vm", []string{"pmcd", "linux", "mmv"}, []net.Listener{fakeListener{ours}}, "log")
+	text := welcome(env, &settings{noRecord: true}, "vm", []string{"pmcd", "linux", "mmv"}, []net.Listener{fakeListener{ours}}, "log")
 	_, next, _ := strings.Cut(text, "Next, in")
 	shown := strings.ReplaceAll("    Next, in"+next, "\n", "\n    ")
 	shown = strings.ReplaceAll(strings.TrimRight(shown, " "), "\n    \n", "\n\n")
 	if !strings.Contains(string(readme), shown) {
 		t.Errorf("README does not show\n%s", shown)
 	}
-	text = welcome(env, "vm", nil, []net.Listener{ln}, "log")
+	text = welcome(env, &settings{noRecord: true}, "vm", nil, []net.Listener{ln}, "log")
 	if want := "bin/pcp info -h " + strings.Replace(ln.Addr().String(), "127.0.0.1", "localhost", 1) + " kernel"; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}

@@ -1,0 +1,40 @@
+package loggercheck
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/go-pcp/pcp/config"
+)
+
+// A kind is what is tended: pmlogger, or pmie, whose control files have the same form.
+type kind struct {
+	name         string // of the program
+	control      string // setting of the control file
+	what         string // what its directories are for
+	configurator string // the program that makes a configuration
+	archives     bool   // it writes archives, which are tended too
+
+	serve   func(t *task, ctx context.Context, start bool)
+	answers func(p *process, ctx context.Context) bool // whether one that was started serves
+}
+
+var logger = &kind{
+	name: "pmlogger", control: "PCP_PMLOGGERCONTROL_PATH", what: "PCP archive files", configurator: "pmlogconf", archives: true,
+	serve:   (*task).serveLogger,
+	answers: (*process).loggerAnswers,
+}
+
+var engine = &kind{
+	name: "pmie", control: "PCP_PMIECONTROL_PATH", what: "pmie log file", configurator: "pmieconf",
+	serve:   (*task).serveEngine,
+	answers: (*process).engineAnswers,
+}
+
+// prog is the name of the program that tends them.
+func (k *kind) prog() string { return k.name + "_check" }
+
+// log is where that program says what it does.
+func (k *kind) log(cfg *config.Config) string {
+	return filepath.Join(cfg.Get("PCP_LOG_DIR"), k.name, k.prog()+".log")
+}

@@ -1,0 +1,10 @@
+//go:build unix
+
+package loggerdaily
+
+import (
+	"syscall"
+)
+
+// signalReexec asks a pmlogger to start anew, with a new archive.
+func signalReexec(pid int) error { return syscall.Kill(pid, syscall.SIGUSR2) }

@@ -1,0 +1,14 @@
+// Package pmcc is what the reports have in common whose C counterparts are Python
+// programs on the module of that name: a group of metrics that is fetched again and
+// again, of which each sample and the one before are at hand.
+//
+//	m, status := pmcc.Open(ctx, env, o, "")
+//	if m == nil {
+//		return status
+//	}
+//	defer m.Close()
+//	return m.Run(ctx, func() bool { ...; return true })
+//
+// Values are printed as Python prints them, since scripts read these reports: 0.5, 12.0 and
+// for what is not there None, which most reports show as a question mark.
+package pmcc
