@@ -8,10 +8,10 @@ PREFIX  ?= /usr/local
 
 # Modules of their own, which require what the program must not: other libraries to measure
 # beside, and those that the bridges speak with.
-BRIDGES := mmv/bridge/otelmmv mmv/bridge/prommmv
-NESTED  := bench/mmv $(BRIDGES)
+BRIDGES := mmv/bridge/otelmmv mmv/bridge/prommmv trace/bridge/oteltrace
+NESTED  := bench/mmv bench/openmetrics $(BRIDGES)
 
-.PHONY: help run build test ci cover test-race test-long unit lint cross fuzz soak bench qa oracle install uninstall clean
+.PHONY: help run build test ci cover test-race test-long unit lint cross fuzz soak bench qa metrics oracle install uninstall clean
 
 run: build          ## build, then collect from this machine until ctrl-C
 	bin/pcp up $(ARGS)
@@ -41,7 +41,7 @@ unit: lint-quick
 
 test-race:          ## the packages with goroutines, under the race detector
 	@command -v "$$($(GO) env CC)" >/dev/null || { echo "SKIPPED: there is no C compiler, which the race detector needs"; test "$${CI:-false}" = false; exit; }; \
-	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd/... ./agent/... ./archive/replay && \
+	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd/... ./agent/... ./archive/replay ./pmlogger/... ./openmetrics ./trace ./timecontrol ./discover && \
 	for m in $(BRIDGES); do CGO_ENABLED=1 $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest -race ./... || exit; done && \
 	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m -run '^Test(XZLazy|XZRandom|Growing|Extended|Reduce)' ./archive ./tool/logsummary ./tool/logreduce
 
@@ -64,7 +64,7 @@ cross-darwin:
 	@for m in $(BRIDGES); do GOOS=darwin $(GO) -C $$m vet ./... || exit; done
 
 cross-windows:
-	GOOS=windows $(GO) vet . ./config ./wire ./pmns/... ./archive/... ./mmv ./pmapi ./pmda/...
+	GOOS=windows $(GO) vet . ./config ./wire ./pmns/... ./archive/... ./mmv ./pmapi ./options ./getopt ./pmda/...
 
 fuzz:               ## every fuzz target for FUZZTIME each
 	scripts/fuzz $(FUZZTIME)
@@ -84,6 +84,9 @@ soak:               ## 500 clients for ten minutes while agents hang, crash and 
 
 qa: build           ## the upstream QA suite's tests with our tools in place of theirs
 	conformance/run
+
+metrics:            ## docs/metrics, the pages about all metrics, of the tables of the agents
+	$(GO) run ./scripts/metrics
 
 oracle:             ## the real PCP, from the system's packages, where apt and root allow
 	scripts/oracle

@@ -25,6 +25,7 @@ func main() {
 	flag.StringVar(&b.links, "links", "bin/links", "the folder of links to it")
 	flag.DurationVar(&b.time, "time", 5*time.Second, "how long each load runs")
 	flag.IntVar(&b.runs, "runs", 30, "how often a command is started")
+	flag.BoolVar(&b.full, "full", false, "rules.archive over 100,000 records")
 	only := flag.String("only", "", "regular expression that selects workloads by their label")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -43,6 +44,7 @@ type bench struct {
 	pcp, links string
 	time       time.Duration
 	runs       int
+	full       bool
 	only       *regexp.Regexp
 
 	real, ours *server // real is nil where the C implementation is missing
@@ -68,7 +70,7 @@ func (b *bench) run(ctx context.Context) error {
 	defer b.ours.stop()
 
 	for _, part := range []func(context.Context) error{
-		b.loads, b.samples, b.eightAgents, b.slowAgent, b.heavyFetches, b.connections, b.mappedValues, b.bursts, b.fullFetch, b.memory, b.toolStart, b.collectorStart,
+		b.loads, b.samples, b.eightAgents, b.slowAgent, b.heavyFetches, b.processes, b.recorders, b.connections, b.mappedValues, b.traced, b.bursts, b.fullFetch, b.memory, b.toolStart, b.derivedMetrics, b.rules, b.collectorStart,
 	} {
 		if err := part(ctx); err != nil {
 			return err

@@ -87,7 +87,8 @@ func pairCommand(ctx context.Context, binary, dir string, lines []string) (*exec
 		binary = abs
 	}
 	sock := filepath.Join(dir, "pmcd.socket")
-	args := []string{"-A", "-f", "-i", "127.0.0.1", "-p", port, "-s", sock, "-c", confFile, "-l", filepath.Join(dir, "log", "pmcd", "pmcd.log")}
+	// Agents may take long for all metrics of many processes.
+	args := []string{"-A", "-f", "-t", "60", "-i", "127.0.0.1", "-p", port, "-s", sock, "-c", confFile, "-l", filepath.Join(dir, "log", "pmcd", "pmcd.log")}
 	if binary == realPMCD {
 		args = append(args, "-U", "root", "-Q")
 	}

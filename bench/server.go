@@ -121,7 +121,7 @@ func startOurs(ctx context.Context, binary, dir string) (*server, error) {
 			return nil, "", "", err
 		}
 		sock := filepath.Join(dir, "pmcd.socket")
-		cmd := exec.CommandContext(ctx, binary, "up", "--port", port, "--socket", sock, "--dir", filepath.Join(dir, "state"))
+		cmd := exec.CommandContext(ctx, binary, "up", "--port", port, "--socket", sock, "--dir", filepath.Join(dir, "state"), "--no-record")
 		cmd.Env = append(os.Environ(), "PCP_TMP_DIR="+filepath.Join(dir, "tmp"))
 		return cmd, net.JoinHostPort("127.0.0.1", port), sock, nil
 	}}

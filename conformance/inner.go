@@ -31,6 +31,7 @@ type job struct {
 	Expected []byte        // does not have it
 	Command  string        // a command to run with our own streams
 	PMCD     bool          // start a collector first
+	Logger   bool          // and pmlogger
 	Root     bool          // as root
 	Timeout  time.Duration // for the test
 	Log      string        // file for what Command prints, "" for standard output
@@ -139,6 +140,31 @@ func startPMCD(j *job) (log []byte, err error) {
 	return log, os.WriteFile(inSandbox("ran.log"), []byte(strings.Join(kept, "")), 0o666)
 }
 
+// portFiles is where pmlogger processes say how they are reached.
+const portFiles = "/var/lib/pcp/tmp/pmlogger"
+
+// startLogger starts pmlogger by its script, and waits until it runs.
+func startLogger() error {
+	cmd := exec.Command("/etc/init.d/pmlogger", "start")
+	cmd.Env = environ("root", "/")
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("starting pmlogger: %w", err)
+	}
+	for range 1200 {
+		files, _ := filepath.Glob("/proc/[0-9]*/comm")
+		for _, f := range files {
+			if b, _ := os.ReadFile(f); string(b) != "pmlogger\n" {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(portFiles, "primary")); err == nil { // it serves pmlc
+				return nil
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return errors.New("starting pmlogger: it does not run")
+}
+
 func pmcdAnswers() bool {
 	_, err := os.Stat("/run/pcp/pmcd.socket")
 	return err == nil
@@ -235,6 +261,11 @@ func (j *job) runTest(u *user.User, res *result) error {
 		path := filepath.Join(j.Layout.Suite, j.Test)
 		err := errors.Join(os.WriteFile(path, j.Script, 0o644), os.Chmod(path, 0o755), os.WriteFile(path+".out", j.Expected, 0o644))
 		if err != nil {
+			return err
+		}
+	}
+	if j.Logger {
+		if err := startLogger(); err != nil {
 			return err
 		}
 	}

@@ -67,10 +67,22 @@ func TestLists(t *testing.T) {
 // doesItself says which commands of ours do themselves what the real ones leave to others.
 var doesItself = map[string][]string{
 	"pmnsmerge":    {"pmnsadd", "pmnsdel"},
-	"pmdumplog":    {"mkaf", "pmafm", "pmlogcheck"},
-	"pmlogcheck":   {"mkaf", "pmafm"},
-	"pminfo":       {"pmafm"},
-	"pmlogsummary": {"pmdiff"},
+	"pmdumplog":    {"mkaf", "pmafm", "pmlogcheck", "pcp", "pmlogger_rewrite", "pmlogger_daily", "pmlogger_daily_report"},
+	"pmlogcheck":   {"mkaf", "pmafm", "pmlogger_rewrite", "pmlogger_daily", "pmlogger_merge"},
+	"pminfo":       {"pmafm", "pcp"},
+	"pmclient":     {"pmafm"},
+	"pmprobe":      {"pmlogger_rewrite", "pmlogger_daily", "pmlogger_merge"},
+	"pmdate":       {"pmlogger_merge", "pmlogger_daily", "pmlogger_daily_report"},
+	"pmlogmv":      {"pmlogger_rewrite", "pmlogger_daily"},
+	"pmlogrewrite": {"pmlogger_rewrite", "pmlogger_daily"},
+	"pmlogextract": {"pmlogger_merge", "pmlogger_daily"},
+
+	"pmlogger_merge":   {"pmlogger_daily"},
+	"pmlogger_rewrite": {"pmlogger_daily"},
+	"pmcpp":            {"pminfo"},
+	"pmlogsummary":     {"pmdiff"},
+	"pcp-pidstat":      {"pcp"},
+	"pcp-ps":           {"pcp"},
 }
 
 // TestListsNameAll checks that a test names all commands of ours that it runs: one that is not

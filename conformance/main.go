@@ -132,6 +132,10 @@ func cannotRun(suite string) string {
 	return ""
 }
 
+// inPython are agents whose real ones are scripts that the collector runs by Python. A script that
+// runs the wrapper takes their place.
+var inPython = []string{"pmdaopenmetrics"}
+
 // findCommands finds our commands, and where the real ones lie.
 func (r *runner) findCommands(links, wrap string, real bool) error {
 	r.wrap = wrap
@@ -191,6 +195,11 @@ func commandsIn(dirs []string, agents, name string) []string {
 		}
 		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && !slices.Contains(found, path) {
 			found = append(found, path)
+		}
+	}
+	if slices.Contains(inPython, name) {
+		if path, err := filepath.EvalSymlinks(filepath.Join(agents, agent, name+".python")); err == nil {
+			return append(found, path)
 		}
 	}
 	if path := filepath.Join(agents, agent, name); isAgent && exists(filepath.Dir(path)) && !slices.Contains(found, path) {

@@ -104,6 +104,7 @@ func (r *runner) run(t test) *result {
 		}
 	}
 	j := job{Layout: l, Test: t.id, PMCD: t.mode != offline, Timeout: r.limit}
+	j.Logger = j.PMCD && wantsLogger(r.suite, t)
 	if t.added() {
 		var err error
 		if j.Script, err = os.ReadFile(filepath.Join(dir, t.id)); err == nil {

@@ -108,6 +108,9 @@ func (l *layout) build() error {
 			return err
 		}
 	}
+	if err := installPython(); err != nil {
+		return err
+	}
 	if err := l.installSudo(); err != nil {
 		return err
 	}
@@ -147,6 +150,18 @@ func (l *layout) wrapOver(path string) error {
 	if err != nil {
 		return err
 	}
+	if name, ok := strings.CutSuffix(path, ".python"); ok {
+		name = filepath.Base(name)
+		dir := inSandbox("wrap." + layerName(path))
+		program, script := filepath.Join(dir, name), filepath.Join(dir, name+".python")
+		// What the script says of itself when it is installed the real one says.
+		text := fmt.Sprintf("import os, sys\nif 'PCP_PYTHON_DOMAIN' in os.environ or 'PCP_PYTHON_PMNS' in os.environ:\n"+
+			"    os.execv(sys.executable, [sys.executable, %q])\nos.execv(%q, [%q] + sys.argv[1:])\n", inSandbox("root", path), program, name)
+		if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(program, b, 0o755), os.Chmod(program, 0o755), os.WriteFile(script, []byte(text), 0o755)); err != nil {
+			return err
+		}
+		return unix.Mount(script, path, "", unix.MS_BIND, "")
+	}
 	own := inSandbox("wrap." + layerName(path))
 	if err := os.WriteFile(own, b, 0o755); err != nil {
 		return err
@@ -169,7 +184,7 @@ func (l *layout) checkWrapped(name string, dirs, paths []string) error {
 	}
 	for _, path := range paths {
 		st, err := os.Stat(path)
-		if err != nil || os.SameFile(st, wrapper) {
+		if err != nil || os.SameFile(st, wrapper) || strings.HasSuffix(path, ".python") {
 			continue
 		}
 		if same, err := sameContent(path, l.Wrap); err != nil || !same {
@@ -262,6 +277,17 @@ func (l *layout) installSudo() error {
 	}
 	return os.Chmod(path, 0o755|os.ModeSetuid)
 }
+
+// python stands before the interpreter: tests run some commands as scripts of it (python3 pcp-ps),
+// which ours are not.
+const python = `#!/bin/sh
+if [ -f "$1" ] && [ "$(head -c 4 "$1" | tail -c 3)" = ELF ]; then
+	exec "$@"
+fi
+exec /usr/bin/python3 "$@"
+`
+
+func installPython() error { return os.WriteFile("/usr/local/bin/python3", []byte(python), 0o755) }
 
 // services has scripts and tests use those of init.d, and find that they are on:
 // nothing in here would answer systemctl.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -43,6 +44,17 @@ func scripts(suite string, t test) []byte {
 		}
 	}
 	return text
+}
+
+// controlsLogger finds what controls a pmlogger, asks for the archive that one writes, wants the
+// configuration that is made for the primary one, or stops one.
+var controlsLogger = regexp.MustCompile(`\b(config\.default|[Pp]rimary pmlogger|pmlc|logcontrol|pmlogctl|pmcd\.pmlogger\.(archive|port)|_service pmlogger stop)\b`)
+
+// wantsLogger reports whether a test finds a primary pmlogger: one that controls some, or that
+// stops the one that runs, as the tests of the agent openmetrics do too, and says so if none does.
+func wantsLogger(suite string, t test) bool {
+	b, err := os.ReadFile(filepath.Join(suite, t.id))
+	return err == nil && (controlsLogger.Match(b) || bytes.Contains(scripts(suite, t), []byte(". ./common.openmetrics")))
 }
 
 // helperUse finds the programs that a test runs out of the suite's src directory.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // workloads returns the table of what is measured.
@@ -46,6 +47,18 @@ func (b *bench) workloads() ([]workload, error) {
 		add("extract.one", "pmlogextract", "-c", one, wide, outArg)
 		add("reduce.long", "pmlogreduce", "-z", "-t", "60", long, outArg)
 		add("reduce.wide", "pmlogreduce", "-z", "-t", "30", wide, outArg)
+		types, names := at("types.rules"), at("names.rules")
+		if err := writeRules(types, names); err != nil {
+			return nil, err
+		}
+		for _, a := range []struct{ label, base string }{{"wide", wide}, {"long", long}} {
+			add("rewrite.copy."+a.label, "pmlogrewrite", a.base, outArg)
+			add("rewrite.types."+a.label, "pmlogrewrite", "-c", types, a.base, outArg)
+			add("rewrite.names."+a.label, "pmlogrewrite", "-c", names, a.base, outArg)
+			if v == "v2" {
+				add("rewrite.v3."+a.label, "pmlogrewrite", "-V", "3", a.base, outArg)
+			}
+		}
 		add("many.first", "pminfo", "-a", many, "-f", "bench.one.metric000")
 		add("many.middle", "pmval", "-z", "-a", many, "-S", day, "-t", "300", "-s", "2", "bench.one.metric000")
 		add("many.all", "pmval", "-z", "-O", "0", "-a", many, "-t", "3600", "bench.one.metric000")
@@ -76,4 +89,25 @@ func (b *bench) workloads() ([]workload, error) {
 		}
 	}
 	return all, nil
+}
+
+// writeRules writes rules for pmlogrewrite: other types of ten metrics, and other names
+// of the instances of one domain.
+func writeRules(types, names string) error {
+	var b strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&b, "metric bench.one.metric%03d {\n  type if 32 -> double\n  type if u32 -> double\n  type if 64 -> double\n"+
+			"  type if u64 -> double\n  type if float -> double\n  type if double -> float\n}\n", i)
+	}
+	if err := os.WriteFile(types, []byte(b.String()), 0o644); err != nil {
+		return err
+	}
+	b.Reset()
+	b.WriteString("indom 350.1 {\n")
+	for i := range 4 {
+		// Those of wide, and those of long.
+		fmt.Fprintf(&b, "  iname \"cpu%d\" -> \"core%d\"\n  iname \"sd%c\" -> \"disk%d\"\n  inst %d -> %d\n", i, i, 'a'+i, i, i, 100+i)
+	}
+	b.WriteString("}\n")
+	return os.WriteFile(names, []byte(b.String()), 0o644)
 }
