@@ -27,7 +27,7 @@ var bin = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	cmd := exec.Command("go", "build", "-o", dir, "../cmd/pcp", "./acme", "./httpserver", "./download", "./batch",
-		"./dirsize", "./logtail", "./statusfile", "./tally")
+		"./dirsize", "./logtail", "./statusfile", "./tally", "./report")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		os.Stderr.Write(out)
@@ -390,4 +390,27 @@ func TestFirstProgram(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	eventually(t, func() bool { return !strings.Contains(m.tool(t, "pminfo", "mmv"), "mmv.shop") })
+}
+
+// TestReport gives a tool options that are right, and some that are not.
+func TestReport(t *testing.T) {
+	m := newMachine(t)
+	m.collect(t)
+	lines := strings.Split(strings.TrimSpace(m.tool(t, "report", "-s", "2", "-t", "10msec", "pmcd.numclients")), "\n")
+	if len(lines) != 2 || !regexp.MustCompile(`^\d\d:\d\d:\d\d \[pmcd\.numclients [1-9]\d*\]$`).MatchString(lines[0]) {
+		t.Errorf("report: %q", lines)
+	}
+	f := func(want string, args ...string) {
+		t.Helper()
+		cmd := m.command(t, "report", args...)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.HasPrefix(errs.String(), want) {
+			t.Errorf("report %q: %v, %s", args, err, &errs)
+		}
+	}
+	f("report: no metricname\nUsage: report [options] metricname ...\n\nGeneral options:\n", "-s", "1")
+	f("report: Cannot open archive \"none\": No such file or directory\n", "-a", "none", "x")
+	f("report: only one host or archive allowed\nUsage: ", "-a", "none", "-h", m.host, "x")
+	f("report: ", "-h", m.host, "no.such.metric")
 }

@@ -1,3 +1,3 @@
 // Package packaging holds what make install puts beside the program: units of
-// the service manager and sample configuration. Its test installs and uninstalls.
+// the service manager, sample configuration and pcp.env for scripts. Its test installs and uninstalls.
 package packaging

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -34,6 +36,8 @@ func TestInstall(t *testing.T) {
 		"share/bash-completion/completions/pcp", "share/bash-completion/completions/pminfo",
 		"share/zsh/site-functions/_pcp", "share/fish/vendor_completions.d/pcp.fish",
 		"lib/systemd/system/pcp-pmcd.service", "lib/systemd/system/pcp-pmcd.socket",
+		"lib/systemd/system/pcp-pmlogger.service", "lib/systemd/system/pcp-pmlogger-check.timer", "lib/systemd/system/pcp-pmlogger-daily.timer",
+		"lib/systemd/system/pcp-pmie.service", "lib/systemd/system/pcp-pmie-check.timer", "lib/systemd/system/pcp-pmie-daily.timer",
 		"lib/systemd/user/pcp-up.service", "lib/sysusers.d/pcp.conf",
 		"share/doc/pcp/examples/pmcd.conf", "share/doc/pcp/examples/tls.conf",
 	} {
@@ -47,6 +51,24 @@ func TestInstall(t *testing.T) {
 	unit, err := os.ReadFile(filepath.Join(root, "lib/systemd/system/pcp-pmcd.service"))
 	if err != nil || !strings.Contains(string(unit), "ExecStart="+prefix+"/bin/pcp pmcd") {
 		t.Errorf("the unit does not start %s/bin/pcp: %v\n%s", prefix, err, unit)
+	}
+
+	// What units start is there, and what they name is installed.
+	installed, err := filepath.Glob(filepath.Join(root, "lib/systemd/system/*"))
+	if err != nil || len(installed) != len(unitNames(t))-1 { // one is for users
+		t.Errorf("the units %q are installed, %v", installed, err)
+	}
+	starts := regexp.MustCompile(`(?m)^Exec\w+=(` + prefix + `/\S+)`)
+	for _, path := range installed {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range starts.FindAllStringSubmatch(string(b), -1) {
+			if _, err := os.Stat(dest + m[1]); err != nil {
+				t.Errorf("%s: %v", filepath.Base(path), err)
+			}
+		}
 	}
 
 	run := func(want string, name string, args ...string) {
@@ -97,7 +119,12 @@ func TestUnits(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "pcp"), []byte("#!/bin/sh\n"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"pcp-pmcd.service", "pcp-pmcd.socket", "pcp-up.service"} {
+	for _, name := range []string{"pmlogger_check", "pmlogger_daily", "pmie_check", "pmie_daily"} {
+		if err := os.Symlink("pcp", filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range unitNames(t) {
 		b, err := os.ReadFile(filepath.Join("systemd", name))
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +134,7 @@ func TestUnits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"pcp-pmcd.service", "pcp-pmcd.socket", "pcp-up.service"} {
+	for _, name := range unitNames(t) {
 		cmd := exec.Command("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", filepath.Join(dir, name))
 		if name == "pcp-up.service" {
 			cmd.Args = append(cmd.Args[:2], append([]string{"--user"}, cmd.Args[2:]...)...)
@@ -117,6 +144,89 @@ func TestUnits(t *testing.T) {
 		for line := range strings.Lines(string(out)) {
 			if strings.Contains(line, name) {
 				t.Errorf("%s: %v: %s", name, err, line)
+			}
+		}
+	}
+}
+
+// unitNames returns the names of all units.
+func unitNames(t *testing.T) []string {
+	t.Helper()
+	files, err := os.ReadDir("systemd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), "pcp-") {
+			names = append(names, f.Name())
+		}
+	}
+	if len(names) < 13 {
+		t.Fatalf("there are only the units %q", names)
+	}
+	return names
+}
+
+// TestUnitText looks at units without systemd: their form, that they name units which exist,
+// and that what runs for the machine has no more rights than it needs.
+func TestUnitText(t *testing.T) {
+	names := unitNames(t)
+	sections := map[string]string{".service": "Service", ".socket": "Socket", ".timer": "Timer"}
+	for _, name := range names {
+		b, err := os.ReadFile(filepath.Join("systemd", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := make(map[string][]string)
+		section := ""
+		own := sections[filepath.Ext(name)]
+		for i, line := range strings.Split(strings.TrimSuffix(string(b), "\n"), "\n") {
+			key, value, assigns := strings.Cut(line, "=")
+			switch {
+			case line == "", strings.HasPrefix(line, "#"):
+			case line == "[Unit]", line == "[Install]", line == "["+own+"]":
+				section = line
+			case section == "" || !assigns || !regexp.MustCompile(`^[A-Z][A-Za-z0-9]+$`).MatchString(key):
+				t.Errorf("%s:%d: %s", name, i+1, line)
+			default:
+				set[key] = append(set[key], strings.Fields(value)...)
+			}
+		}
+		if len(set["Description"]) == 0 {
+			t.Errorf("%s has no description", name)
+		}
+		for _, key := range []string{"Also", "PartOf", "Requires", "Requisite"} {
+			for _, other := range set[key] {
+				if !slices.Contains(names, other) {
+					t.Errorf("%s: %s=%s: there is no such unit", name, key, other)
+				}
+			}
+		}
+		switch own {
+		case "Timer":
+			if service := strings.TrimSuffix(name, ".timer") + ".service"; !slices.Contains(names, service) || len(set["OnCalendar"]) == 0 {
+				t.Errorf("%s starts nothing", name)
+			}
+		case "Service":
+			if len(set["ExecStart"]) == 0 || set["NoNewPrivileges"] == nil {
+				t.Errorf("%s: starts %q, NoNewPrivileges=%q", name, set["ExecStart"], set["NoNewPrivileges"])
+			}
+			if name == "pcp-up.service" { // has the rights of the user who starts it
+				continue
+			}
+			for key, want := range map[string]string{
+				"ProtectSystem": "strict", "RestrictNamespaces": "yes", "RestrictSUIDSGID": "yes", "LockPersonality": "yes", "ProtectControlGroups": "yes",
+			} {
+				if got := set[key]; len(got) != 1 || got[0] != want {
+					t.Errorf("%s: %s=%q, want %s", name, key, got, want)
+				}
+			}
+			if _, ok := set["CapabilityBoundingSet"]; !ok {
+				t.Errorf("%s keeps all capabilities", name)
+			}
+			if strings.HasPrefix(set["ExecStart"][0], "@BINDIR@/") && !slices.Equal(set["User"], []string{"pcp"}) {
+				t.Errorf("%s runs as %q", name, set["User"])
 			}
 		}
 	}
