@@ -28,7 +28,8 @@ const usage = `usage: conformance/run [options] [test[:mode[:commands]] | @list]
 Runs tests of PCP's QA suite with our commands in place of the real ones. The
 modes are offline, pmcd (a real collector), own (ours) and mixed (ours with real agents). Without tests it runs
 those of must-pass.list; it is then no failure if the suite cannot run here, unless
-CI says that it must. No test runs twice.
+CI says that it must. A test that fails beside others is run again by itself when the
+others are done, unless its list says that it is always run so; that result counts.
 
 `
 

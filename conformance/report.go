@@ -31,12 +31,20 @@ type outcome struct {
 	*result
 }
 
-// report runs tests and says what became of each, and of all.
+// report runs tests and says what became of each, and of all. The last lines name those that
+// did not pass, since of a long log somebody sees the end first.
 func (p *reporter) report(r *runner, tests []test) int {
 	all := p.run(r, tests)
+	crowded := p.repeat(r, all)
 	count := make(map[string]int)
 	for _, o := range all {
 		count[o.Status]++
+		if o.Status != pass {
+			fmt.Println(line(o.test, o.result, p.verbose))
+		}
+	}
+	if len(crowded) > 0 {
+		fmt.Printf("passed only by themselves, to be marked alone in their list: %s\n", strings.Join(crowded, " "))
 	}
 	var parts []string
 	for _, status := range []string{pass, fail, timeout, notRun, noSubst, broken} {
@@ -49,6 +57,23 @@ func (p *reporter) report(r *runner, tests []test) int {
 		return 1
 	}
 	return 0
+}
+
+// repeat runs those that did not pass beside others by themselves, as the suite is meant to be run,
+// and returns the names of those that then passed. One that is marked alone has had its run.
+func (p *reporter) repeat(r *runner, all []outcome) (crowded []string) {
+	for i := range all {
+		o := &all[i]
+		if o.Status == pass || o.Status == broken || o.alone {
+			continue
+		}
+		fmt.Println("# by itself:")
+		if o.result = r.run(o.test); o.Status == pass {
+			crowded = append(crowded, o.String())
+		}
+		p.show(o)
+	}
+	return crowded
 }
 
 // run runs tests side by side, and then those that must have the machine to themselves.
