@@ -78,6 +78,7 @@ var floors = map[string]int{
 	"internal/pidof":      1,
 	"internal/peercred":   0,
 	"internal/dirlock":    1,
+	"internal/fsdir":      1,
 	"internal/mapfile":    1,
 	"internal/pmiestats":  1,
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/fsdir"
 )
 
 // A Format is how a file is compressed.
@@ -112,13 +113,13 @@ func Compress(ctx context.Context, path string, format Format) (string, error) {
 	if err := os.Rename(temp, to); err != nil {
 		return drop(err)
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := fsdir.Sync(filepath.Dir(path)); err != nil {
 		return to, err
 	}
 	if err := os.Remove(path); err != nil {
 		return to, err
 	}
-	return to, syncDir(filepath.Dir(path))
+	return to, fsdir.Sync(filepath.Dir(path))
 }
 
 // openRegular opens a file that is a file, and no link to one.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/fsdir"
 )
 
 // A Policy says which archives of a directory are too many. The zero Policy keeps all.
@@ -60,7 +61,7 @@ func Remove(a *Archive) error {
 		if err := os.Rename(f.Path, marker); err != nil {
 			return err
 		}
-		if err := syncDir(dir); err != nil {
+		if err := fsdir.Sync(dir); err != nil {
 			return err
 		}
 	}
@@ -73,7 +74,7 @@ func Remove(a *Archive) error {
 	if err := errors.Join(errs...); err != nil {
 		return err // the marker stays, and so it is tried again
 	}
-	return errors.Join(ignoreMissing(os.Remove(marker)), syncDir(dir))
+	return errors.Join(ignoreMissing(os.Remove(marker)), fsdir.Sync(dir))
 }
 
 // markedBase returns the base name of the archive that a marker is of.

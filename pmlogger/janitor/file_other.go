@@ -9,10 +9,6 @@ import (
 
 func own(*os.File, fs.FileInfo) {}
 
-func syncDir(string) error { return nil }
-
-func lockDir(string) (*os.File, error) { return nil, nil }
-
 // alive reports whether there is a process of that number.
 func alive(pid int) bool {
 	p, err := os.FindProcess(pid)

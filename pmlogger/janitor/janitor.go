@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/fsdir"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmlogger"
 )
@@ -170,11 +171,14 @@ func (j *Janitor) complain(what string, err error) {
 
 // Lock locks a directory for one janitor. The error is ErrBusy if another one has it.
 func Lock(dir string) (unlock func(), err error) {
-	l, err := lockDir(dir)
+	unlock, err = fsdir.TryLock(dir)
+	if errors.Is(err, fsdir.ErrBusy) {
+		err = ErrBusy
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	return func() { l.Close() }, nil
+	return unlock, nil
 }
 
 // midnight returns the first moment of the day after.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/fsdir"
 )
 
 // Recover finishes or undoes what was stopped in a directory of archives, by a crash at any
@@ -59,7 +60,7 @@ func Recover(ctx context.Context, dir string, written func(*Archive) bool, did f
 		did("removed what was not whole", path)
 	}
 	if removed {
-		errs = append(errs, syncDir(dir))
+		errs = append(errs, fsdir.Sync(dir))
 	}
 	list, err := List(dir)
 	if err != nil {
@@ -100,7 +101,7 @@ func finishRemoval(dir, base, marker string) error {
 		}
 		return Remove(a) // and the marker with it
 	}
-	return errors.Join(ignoreMissing(os.Remove(marker)), syncDir(dir))
+	return errors.Join(ignoreMissing(os.Remove(marker)), fsdir.Sync(dir))
 }
 
 // choose leaves one of a plain and a compressed file with the same name.
@@ -138,7 +139,7 @@ func choose(ctx context.Context, a *Archive, did func(what, path string)) error 
 			}
 		}
 	}
-	return errors.Join(append(errs, syncDir(filepath.Dir(a.Base)))...)
+	return errors.Join(append(errs, fsdir.Sync(filepath.Dir(a.Base)))...)
 }
 
 // trim cuts off what a recorder left, and removes an archive without records.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/fsdir"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/report"
 )
@@ -113,7 +114,7 @@ func run(ctx context.Context, env *cli.Env) int {
 
 // start locks a directory, and finishes what was interrupted there.
 func (m *merger) start(dir string) (unlock func(), status int) {
-	unlock, err := lockDir(dir)
+	unlock, err := fsdir.Lock(dir)
 	if err != nil {
 		m.complain("Error: cannot lock directory %q: %s", dir, cli.ErrText(err))
 		return nil, 1

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/fsdir"
 )
 
 // A part is a file of an archive.
@@ -77,5 +78,5 @@ func syncParts(base string) error {
 			return err
 		}
 	}
-	return syncDir(filepath.Dir(base))
+	return fsdir.Sync(filepath.Dir(base))
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/fsdir"
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
@@ -138,7 +139,7 @@ func renameParts(dir, name string, step func(string) error) error {
 	slices.Reverse(parts) // the metadata last
 	for _, p := range parts {
 		if p.meta {
-			if err := syncDir(dir); err != nil {
+			if err := fsdir.Sync(dir); err != nil {
 				return err
 			}
 		}
@@ -150,7 +151,7 @@ func renameParts(dir, name string, step func(string) error) error {
 		}
 	}
 	if len(parts) > 0 {
-		return syncDir(dir)
+		return fsdir.Sync(dir)
 	}
 	return nil
 }

@@ -160,16 +160,3 @@ func (r reader) Read(p []byte) (int, error) {
 	}
 	return r.r.Read(p)
 }
-
-// syncDir makes sure that the names in a directory are on the disk.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EOPNOTSUPP) {
-		return err
-	}
-	return nil
-}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/fsdir"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -234,7 +235,7 @@ func (m *mover) all(parts []string) bool {
 	if m.showMe {
 		return true
 	}
-	if err := syncDir(filepath.Dir(m.new)); err != nil {
+	if err := fsdir.Sync(filepath.Dir(m.new)); err != nil {
 		m.complain("%s: %s", filepath.Dir(m.new), cli.ErrText(err))
 		return false
 	}

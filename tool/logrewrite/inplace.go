@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/fsdir"
 )
 
 // The files of an archive cannot be replaced all at once. What is done in place is done
@@ -129,7 +130,7 @@ func restore(base string, now, old []part) error {
 			return err
 		}
 	}
-	if err := syncDir(base); err != nil {
+	if err := fsdir.Sync(filepath.Dir(base)); err != nil {
 		return err
 	}
 	return removeAll(old)
@@ -161,7 +162,7 @@ func replaceArchive(base string) error {
 		}
 		kept = append(kept, part{to, p.suffix, p.meta})
 	}
-	if err := syncDir(base); err != nil {
+	if err := fsdir.Sync(filepath.Dir(base)); err != nil {
 		return errors.Join(err, removeAll(kept))
 	}
 	if err := exchange(base, old, made); err != nil {
@@ -179,12 +180,12 @@ func exchange(base string, old, made []part) error {
 	if err := removeAll(old); err != nil {
 		return err
 	}
-	if err := syncDir(base); err != nil {
+	if err := fsdir.Sync(filepath.Dir(base)); err != nil {
 		return err
 	}
 	for _, p := range made {
 		if p.meta {
-			if err := syncDir(base); err != nil {
+			if err := fsdir.Sync(filepath.Dir(base)); err != nil {
 				return err
 			}
 		}
@@ -192,7 +193,7 @@ func exchange(base string, old, made []part) error {
 			return err
 		}
 	}
-	return syncDir(base)
+	return fsdir.Sync(filepath.Dir(base))
 }
 
 // sameMode gives new files the permissions of old ones, and their owner if that is

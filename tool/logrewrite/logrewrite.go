@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/rewrite"
+	"github.com/go-pcp/pcp/internal/fsdir"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -179,7 +180,7 @@ var errExit = errors.New("exit")
 // run does the job and returns the exit status.
 func (j *job) run(ctx context.Context) int {
 	if j.inPlace && !j.check {
-		unlock, err := lockDir(filepath.Dir(j.in))
+		unlock, err := fsdir.Lock(filepath.Dir(j.in))
 		if err != nil {
 			j.complain("Error: cannot open directory \"%s\" for reading: %s", filepath.Dir(j.in), cli.ErrText(err))
 			return 1
