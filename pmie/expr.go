@@ -262,6 +262,27 @@ func (x *expr) instances() {
 	}
 }
 
+// refit gives a fetch, and the nodes above it, the dimensions that they would have if the expression
+// were made now: a metric was not known when it was.
+func (x *expr) refit() {
+	x.instances()
+	x.choose()
+	for x = x.parent; x != nil && x.op.computes(); x = x.parent {
+		arg := primary(x.arg1, x.arg2)
+		x.metrics = arg.metrics
+		n := arg.insts
+		if d, ok := x.op.domain(); ok && d != overSamples {
+			n = none
+		}
+		if x.insts != n {
+			x.insts = n
+			x.valid = 0
+			x.reshape()
+		}
+		x.choose()
+	}
+}
+
 // unknown forgets all values below x.
 func (x *expr) unknown() {
 	if x.op == opNone || x.op == opVar {

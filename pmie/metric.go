@@ -116,29 +116,9 @@ func (e *Engine) known(m *metric, found metadata, again bool) readiness {
 		m.last = make([]float64, max(m.count, 0))
 	}
 	if again {
-		for x := m.x; x != nil; x = x.parent {
-			if x.op.shaped() {
-				if x.op == opFetch {
-					x.instances()
-				}
-				x.choose()
-			}
-			if x.op.aggregate() {
-				break
-			}
-		}
+		m.x.refit()
 	}
 	return ready
-}
-
-// shaped reports whether a node has as many values as there are instances below it.
-func (o op) shaped() bool {
-	switch o {
-	case opFetch, opNeg, opAdd, opSub, opMul, opDiv, opEq, opNeq, opLt, opLte, opGt, opGte,
-		opNot, opAnd, opOr, opRise, opFall, opInstant, opMatch, opNoMatch:
-		return true
-	}
-	return o >= opSum && o < opSum+12
 }
 
 // metadata are what a host says of a metric. The first error ends the list of questions.

@@ -180,6 +180,20 @@ func (o op) ofSamples() bool {
 	return o >= opSum && o < opSum+12 && domain((o-opSum)%3) == overSamples || o == opCountSample
 }
 
+// domain returns what an aggregate or a quantifier runs over.
+func (o op) domain() (d domain, ok bool) {
+	switch {
+	case o >= opSum && o < opSum+12:
+		return domain((o - opSum) % 3), true
+	case o >= opAll && o < opCount+3:
+		return domain((o - opAll) % 3), true
+	}
+	return 0, false
+}
+
+// computes reports whether the values of an operator are those of its arguments, or are made of them.
+func (o op) computes() bool { return o >= opDelay && o < opCount+3 && o != opRuleset && o != opOther }
+
 // extremum reports whether the value of an operator is one of those that it looks at.
 func (o op) extremum() bool { return o >= opMax && o < opMax+6 }
 
