@@ -160,6 +160,14 @@ func (e *Engine) act(x *expr, a Action) error {
 		err := e.execute(e.ctx, a.Args)
 		x.valid = status(err)
 		return err
+	case ActionAlarm:
+		if e.cfg.Alarm != nil {
+			return e.cfg.Alarm(e.ctx, a)
+		}
+	case ActionStomp:
+		if e.cfg.Stomp != nil {
+			return e.cfg.Stomp(e.ctx, a)
+		}
 	case ActionSyslog:
 		if err := e.log(a); err != nil { // the action counts as done, as in C
 			e.notify(slog.LevelError, fmt.Sprintf("syslog failed: %v\n", err))

@@ -45,6 +45,9 @@ type Config struct {
 	Zone *time.Location
 	// Act does what a rule that is true does. Nil means to print, and to run commands of the shell.
 	Act func(ctx context.Context, a Action) error
+	// Alarm and Stomp do the actions of these names where Act is nil: they show a text on a screen and
+	// send it to a broker. With nil the action is not supported.
+	Alarm, Stomp func(ctx context.Context, a Action) error
 	// Alert takes what a rule has to say to a receiver: ActionWebhook, ActionAlertmanager and
 	// ActionMail. It is called at each evaluation for which it is known whether the rule is
 	// true, with all matches, or with Resolved and without any. It should return soon. Nil has Act
@@ -127,6 +130,9 @@ type Stats struct {
 
 // Stats returns what the Engine has done so far. It is not for use while Run runs.
 func (e *Engine) Stats() Stats { return e.stats }
+
+// Stomps reports whether a rule sends messages to a broker.
+func (e *Engine) Stomps() bool { return e.stomps }
 
 // New returns an Engine without rules. It opens the archives.
 func New(ctx context.Context, cfg Config) (*Engine, error) {

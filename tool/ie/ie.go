@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/internal/pmiestats"
 	"github.com/go-pcp/pcp/internal/service"
 	"github.com/go-pcp/pcp/pcptime"
@@ -39,8 +41,9 @@ Over archives, rules are evaluated for the whole of them, as fast as that goes, 
 
 A value that a rule puts into a command of the shell (%h, %i, %v, %c) is quoted: the shell takes it for text.
 
-Not supported yet: the actions alarm and stomp with live metrics (-j), to write values for an agent (-x), and to run
-interactively (-d).`,
+The action alarm shows a notification on the desktop, stomp sends a message to the broker that the file of -j names.
+
+Not supported yet: to write values for an agent (-x), and to run interactively (-d).`,
 	Examples: []cli.Example{
 		{Line: `echo 'some_inst disk.dev.total > 50 count/sec -> print "busy: %i";' | pcp ie`, Text: `say which disks are busy, every ten seconds`},
 		{Line: `pcp ie -v -a morning rules`, Text: `show the value of each rule over an archive`},
@@ -60,7 +63,7 @@ interactively (-d).`,
 		{Short: 'F', Long: "systemd", Help: "systemd mode - notify service manager (if any) when started and ready"},
 		{Short: 'H', Help: ""},
 		{Long: "receivers", Arg: "FILE", Help: "receivers of alerts [default $PCP_SYSCONF_DIR/pmie/receivers.conf]", Extra: true},
-		{Short: 'j', Arg: "FILE", Help: "not supported: stomp protocol (JMS) file"},
+		{Short: 'j', Arg: "FILE", Help: "stomp protocol (JMS) file [default $PCP_VAR_DIR/config/pmie/stomp]"},
 		{Short: 'l', Long: "logfile", Arg: "FILE", Help: "send status and error messages to FILE"},
 		{Short: 'U', Long: "username", Arg: "USER", Help: "run as named USER in daemon mode [default pcp]"},
 		cli.Heading("Reporting options"),
@@ -185,8 +188,8 @@ func (set *settings) arguments(o *source.Options) {
 		o.Usagef("extra filenames cannot be given after using -c")
 	case set.foreground && set.systemd:
 		o.Usagef("the -f and -F options are mutually exclusive")
-	case set.interactive || set.agent || set.stompFile != "":
-		o.Usagef("-d, -j and -x are not supported")
+	case set.interactive || set.agent:
+		o.Usagef("-d and -x are not supported")
 	case set.onStderr && set.agent:
 		o.Usagef("the -b and -x options are incompatible")
 	}
@@ -261,6 +264,15 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 		cfg.Zone = pcptime.Zone(o.TimeZone)
 	}
 	set.alerts.prepare(cfg)
+	var broker *stomp
+	say := func(format string, args ...any) {
+		fmt.Fprintln(cfg.Err, daemonlog.Line(cfg.Name, slog.LevelError, strings.TrimSuffix(fmt.Sprintf(format, args...), "\n")))
+	}
+	cfg.Stomp = func(ctx context.Context, a pmie.Action) error { return broker.Send(ctx, a.Text) }
+	cfg.Alarm = (&alarmer{
+		bus: env.Getenv("DBUS_SESSION_BUS_ADDRESS"), say: say,
+		out: func(format string, args ...any) { fmt.Fprintf(cfg.Out, format, args...) },
+	}).Show
 	e, err := pmie.New(ctx, *cfg)
 	if err != nil {
 		return err
@@ -281,6 +293,20 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 	case set.check:
 		_, err := set.alerts.receivers(env, e.Deliveries())
 		return err
+	}
+	if e.Stomps() && set.archives == nil {
+		file := set.stompFile
+		if file == "" {
+			file = filepath.Join(conf.Get("PCP_VAR_DIR"), "config", "pmie", "stomp")
+		}
+		if broker, err = readStomp(file); err != nil {
+			return fmt.Errorf("%s: %w", env.ProgName(), err)
+		}
+		broker.report = say
+		if err := broker.connect(ctx); err != nil {
+			return fmt.Errorf("%s: %w", env.ProgName(), err)
+		}
+		defer func() { broker.close() }()
 	}
 	end, err := set.alerts.start(env, cfg, slices.Clone(o.Args), e)
 	if err != nil {
