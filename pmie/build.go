@@ -284,12 +284,13 @@ func (b *builder) binary(o op, arg1, arg2 *expr) *expr {
 		b.agree(arg1, arg2)
 	}
 	x := above(o, arg1, arg2, primary(arg1, arg2).sem)
-	if o == opAnd || o == opOr {
-		if arg2 == nil {
-			// The mistake was said: there is nothing to combine with.
-			x.eval = nil
-			return x
-		}
+	switch {
+	case o == opRuleset:
+		return x // what a mistake has left of a rule may be a constant
+	case (o == opAnd || o == opOr) && arg2 == nil:
+		// The mistake was said: there is nothing to combine with.
+		x.eval = nil
+		return x
 	}
 	return b.fold(x)
 }

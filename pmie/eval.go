@@ -662,7 +662,7 @@ func evalRuleset(e *Engine, x *expr) {
 		if o.op != opRule {
 			rule = o.arg1
 		}
-		if rule.op != opRule {
+		if rule == nil || rule.op != opRule {
 			return // a mistake was said
 		}
 		e.as(rule)
