@@ -1,4 +1,4 @@
-//go:generate sh -c "go tool -modfile=../tools/go.mod goyacc -o grammar.go grammar.y && go tool -modfile=../tools/go.mod gofumpt -w grammar.go && rm y.output"
+//go:generate sh -c "go tool -modfile=../tools/go.mod goyacc -o grammar.go grammar.y && sed -i.orig -f recover.sed grammar.go && rm grammar.go.orig && go tool -modfile=../tools/go.mod gofumpt -w grammar.go && rm y.output"
 
 package pmie
 

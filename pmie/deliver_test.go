@@ -290,3 +290,19 @@ func TestActGetsAlerts(t *testing.T) {
 		t.Errorf("said %q", &said)
 	}
 }
+
+// TestMistakeInMistake has the part around one that is wrong reported, too.
+func TestMistakeInMistake(t *testing.T) {
+	for rules, want := range map[string]string{
+		"true &&- true;":   "arithmetic expression expected to follow -\nlogical expression expected to follow &&\n",
+		"rising - true;":   "arithmetic expression expected to follow -\nlogical expression expected to follow rising\n",
+		"1 + - true;":      "arithmetic expression expected to follow -\n",
+		"true && - ;":      "arithmetic expression expected to follow -\n",
+		"ruleset true->&0": "action expected to precede &\n",
+	} {
+		got, said := parsed(t, rules)
+		if _, said, _ = strings.Cut(said, "\n"); got != "" || said != want {
+			t.Errorf("%s is %q, said %q, want %q", rules, got, said, want)
+		}
+	}
+}

@@ -704,7 +704,6 @@ yystack:
 	yyS[yyp] = yyVAL
 	yyS[yyp].yys = yystate
 
-yynewstate:
 	yyn = int(yyPact[yystate])
 	if yyn <= yyFlag {
 		goto yydefault /* simple state */
@@ -767,7 +766,14 @@ yydefault:
 			}
 			fallthrough
 
-		case 1, 2: /* incompletely recovered error ... try again */
+		case 1, 2, 3: /* incompletely recovered error ... try again */
+			if Errflag == 3 { /* no shift yet; clobber input char */
+				if yytoken == yyEofCode {
+					goto ret1
+				}
+				yyrcvr.char = -1
+				yytoken = -1
+			}
 			Errflag = 3
 
 			/* find a state where "error" is a legal shift action */
@@ -789,16 +795,6 @@ yydefault:
 			/* there is no state on the stack with an error shift ... abort */
 			goto ret1
 
-		case 3: /* no shift yet; clobber input char */
-			if yyDebug >= 2 {
-				__yyfmt__.Printf("error recovery discards %s\n", yyTokname(yytoken))
-			}
-			if yytoken == yyEofCode {
-				goto ret1
-			}
-			yyrcvr.char = -1
-			yytoken = -1
-			goto yynewstate /* try again in the same state */
 		}
 	}
 
