@@ -245,6 +245,84 @@ func (g *gen) damage(text string) string {
 	return text
 }
 
+// vocabulary are words of the language.
+var vocabulary = strings.Fields(`( ) -> & | && || ! < > <= >= == != + - * / = ; : # @ .. ^ $minute $word true false rising falling match_inst nomatch_inst
+some_inst all_host 50 %_sample sum_inst avg_host max_sample count_inst rate instant ruleset else unknown otherwise print shell syslog alarm "x" "" 'a' hinv.ncpu
+nosuch.metric 1 .5 1e3 Kbyte / sec delta } . { , ? [ ]`)
+
+// muddle makes mistakes in rules, of whole words or of bytes.
+func (g *gen) muddle(text string) string {
+	words := strings.Fields(text)
+	for range 1 + g.IntN(3) {
+		i, word := g.IntN(len(words)), g.pick(vocabulary...)
+		switch g.IntN(6) {
+		case 0:
+			words = slices.Delete(words, i, i+1)
+		case 1:
+			words = slices.Insert(words, i, word)
+		case 2:
+			words[i] = word
+		case 3:
+			words = slices.Insert(words, i, words[i])
+		case 4:
+			words[i] += word
+		default:
+			b := []byte(words[i])
+			b[g.IntN(len(b))] = byte(1 + g.IntN(127)) // those beyond ASCII end a statement in C
+			words[i] = string(b)
+		}
+		if len(words) == 0 {
+			words = []string{word}
+		}
+	}
+	return strings.Join(words, g.pick(" ", " ", "\n"))
+}
+
+// TestDamagedRules has both read rules with mistakes in them, and wants the same messages and status.
+func TestDamagedRules(t *testing.T) {
+	oracle.Require(t)
+	twin.NeedSuite(t)
+	seed := longtest.Seed(t)
+	path := filepath.Join(twin.SuiteRoot, "archives", "babylon.percpu_v2")
+	host, metrics := metricsOf(t, path)
+	dir := t.TempDir()
+	compared, bad := 0, 0
+	for n := range longtest.N(200, 10000) {
+		g := &gen{Rand: rand.New(rand.NewPCG(seed, uint64(n))), host: host, metrics: metrics}
+		text := "word = \"w\";\n"
+		for range 1 + g.IntN(3) {
+			text += g.statement() + ";\n"
+		}
+		text = g.muddle(text)
+		file := filepath.Join(dir, "rules")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		call := twin.Call{Tool: "pmie", Args: []string{"-C", "-a", path, file}, KillAfter: 20 * time.Second, Env: []string{"MALLOC_PERTURB_=90"}}
+		want := call.Run(t, false)
+		call.Env = []string{"MALLOC_PERTURB_=165"}
+		again := call.Run(t, false)
+		if want.Status < 0 || bytes.Contains(want.Err, []byte("botch")) || !bytes.Equal(plain(want.Err), plain(again.Err)) {
+			continue // the real one crashed, gave up, or used memory that it has not written
+		}
+		if bytes.Contains(want.Err, []byte("\xff\xff")) || strings.Count(text, "'")%2 == 1 {
+			continue // it read on behind the end
+		}
+		compared++
+		if len(want.Err) > 0 {
+			bad++
+		}
+		got := call.Run(t, true)
+		if !bytes.Equal(plain(want.Err), plain(got.Err)) || !bytes.Equal(want.Out, got.Out) || want.Status != got.Status {
+			t.Errorf("file %d, status %d, want %d:\n%s\n%s", n, got.Status, want.Status, text, twin.FirstDifference(plain(want.Err), plain(got.Err)))
+		}
+	}
+	t.Logf("%d files compared, of which %d had mistakes", compared, bad)
+	if compared < longtest.N(100, 5000) || bad < compared/2 {
+		t.Error("too few")
+	}
+}
+
 // plain removes times and processes from messages.
 func plain(messages []byte) []byte {
 	return stamp.ReplaceAll(messages, []byte("pmie"))
