@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -265,17 +266,17 @@ func (b *bench) rulesOverInstances(ctx context.Context) error {
 	return b.printRules(ctx, "rules.instances", records, 3, "-q", "-Z", "UTC", "-t", "1sec", "-a", im.Path(), "-c", file)
 }
 
-// rulesOverHosts evaluates rules over 50 hosts each second, by both at the same time. The hosts are a
-// collector in this process that serves all addresses of the loopback interface.
+// rulesOverHosts evaluates rules over 50 hosts each second, by both at the same time. The hosts are
+// collectors in this process, each at an address of its own of the loopback interface.
 func (b *bench) rulesOverHosts(ctx context.Context) error {
-	port, stop, err := serveRuleHosts(ctx)
+	specs, stop, err := serveRuleHosts(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	var hosts strings.Builder
-	for i := range rulesHosts {
-		fmt.Fprintf(&hosts, " :'127.1.0.%d:%s'", i+1, port)
+	for _, spec := range specs {
+		fmt.Fprintf(&hosts, " :'%s'", spec)
 	}
 	var text strings.Builder
 	for i := range 10 {
@@ -295,7 +296,7 @@ func (b *bench) rulesOverHosts(ctx context.Context) error {
 		}
 	}()
 	for _, name := range names {
-		cmd := exec.Command(tools[name][0], slices.Concat(tools[name][1:], []string{"-f", "-q", "-t", "1sec", "-h", "127.1.0.1:" + port, "-c", file})...)
+		cmd := exec.Command(tools[name][0], slices.Concat(tools[name][1:], []string{"-f", "-q", "-t", "1sec", "-h", specs[0], "-c", file})...)
 		cmd.Env = append(os.Environ(), "PCP_DERIVED_CONFIG=")
 		cmd.Stderr = os.Stderr
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
@@ -335,8 +336,26 @@ func (b *bench) rulesOverHosts(ctx context.Context) error {
 	return nil
 }
 
-// serveRuleHosts starts the collector that is the hosts, and returns its port.
-func serveRuleHosts(ctx context.Context) (port string, stop func(), err error) {
+// serveRuleHosts starts the collectors that are the hosts, and returns how they are reached. Each
+// says another name: pmie takes all that say the same for one host, and fetches from one of them.
+func serveRuleHosts(ctx context.Context) (specs []string, stop func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	stop = func() { cancel(); wg.Wait() }
+	for i := range rulesHosts {
+		s, spec, err := ruleHost(i + 1)
+		if err != nil {
+			stop()
+			return nil, nil, err
+		}
+		specs = append(specs, spec)
+		wg.Go(func() { s.Run(ctx) })
+	}
+	return specs, stop, nil
+}
+
+// ruleHost returns one of them.
+func ruleHost(n int) (s *pmcd.Server, spec string, err error) {
 	var clock atomic.Uint64
 	indom := &pmda.InDom{Serial: 1, List: func(context.Context) ([]pcp.Instance, error) {
 		list := make([]pcp.Instance, 8)
@@ -354,22 +373,20 @@ func serveRuleHosts(ctx context.Context) (port string, stop func(), err error) {
 	}
 	sim, err := pmda.NewTable(cfg)
 	if err != nil {
-		return "", nil, err
+		return nil, "", err
 	}
-	ln, err := net.Listen("tcp4", "0.0.0.0:0")
+	ln, err := net.Listen("tcp4", fmt.Sprintf("127.1.0.%d:0", n))
 	if err != nil {
-		return "", nil, err
+		return nil, "", err
 	}
 	own := agentpmcd.Builtin()
-	s, err := pmcd.New(pmcd.Config{Listeners: []net.Listener{ln}, Agents: []pmcd.AgentSpec{
+	s, err = pmcd.New(pmcd.Config{HostName: fmt.Sprintf("host%d", n), Listeners: []net.Listener{ln}, Agents: []pmcd.AgentSpec{
 		{Name: own.Name, Domain: own.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) { return own.Open(builtin.Env{Host: s, Version: "bench"}) }},
 		{Name: "sim", Domain: 400, Agent: sim},
 	}})
 	if err != nil {
-		return "", nil, err
+		ln.Close()
+		return nil, "", err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	return fmt.Sprint(ln.Addr().(*net.TCPAddr).Port), func() { cancel(); <-done }, nil
+	return s, ln.Addr().String(), nil
 }
