@@ -75,11 +75,41 @@ func pmie(ctx context.Context, tool []string, args ...string) (r ruled, err erro
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	begin := time.Now()
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Start(); err != nil {
+		return r, err
+	}
+	peak := make(chan int64)
+	ended := make(chan struct{})
+	go func() { peak <- peakMemory(cmd.Process.Pid, ended) }()
+	err = cmd.Wait()
+	r.wall = time.Since(begin)
+	close(ended)
+	r.rss = <-peak
+	if err != nil {
 		return r, fmt.Errorf("%v: %w: %.500s", cmd.Args, err, &stderr)
 	}
-	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return ruled{time.Since(begin), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), usage.Maxrss, out.Bytes()}, nil
+	r.cpu, r.out = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), out.Bytes()
+	return r, nil
+}
+
+// peakMemory returns the largest resident set that a process had until a few milliseconds before its
+// end, in KiB. What wait4(2) says of it is no less than that of the process which started it.
+func peakMemory(pid int, ended <-chan struct{}) (rss int64) {
+	for {
+		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
+			if _, rest, ok := strings.Cut(string(text), "VmHWM:"); ok {
+				var n int64
+				if _, err := fmt.Sscan(rest, &n); err == nil {
+					rss = n
+				}
+			}
+		}
+		select {
+		case <-ended:
+			return rss
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 // printRules measures both over an archive in turn and prints a row for each.
