@@ -183,6 +183,9 @@ func (m *metric) touch(i int32) {
 // gather makes live hold all bounds whose instance exists at a time, and drops those
 // that cannot have a value then.
 func (m *metric) gather(t float64) {
+	if len(m.byBorn) == 0 {
+		return // no lifetimes are heeded: all are live
+	}
 	from, to := m.at, t
 	if !m.atSet {
 		from, to = math.Inf(-1), math.Inf(1)

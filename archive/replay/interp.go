@@ -20,6 +20,8 @@ import (
 type interp struct {
 	metrics map[pcp.PMID]*metric
 	list    []*metric // all of them, in the order of sel
+	ids     []pcp.PMID
+	of      []*metric // of ids, those of the last fetch; nil for PMIDNull
 	sel     selection
 
 	placed bool          // the position is known
@@ -117,12 +119,12 @@ func (c *Cursor) interpolate(ctx context.Context, ids []pcp.PMID, profile *pcp.P
 	}
 	res.Reset()
 	res.Time = c.origin
-	for _, id := range ids {
-		if id == pcp.PMIDNull {
-			res.AddError(id, 0)
+	for i, m := range in.of {
+		if m == nil {
+			res.AddError(ids[i], 0)
 			continue
 		}
-		c.build(in.metrics[id], req, keep, res)
+		c.build(m, req, keep, res)
 	}
 	for _, m := range in.asked {
 		m.lastNumval = m.numval
@@ -163,22 +165,9 @@ func (in *interp) ask(c *Cursor, ids []pcp.PMID, profile *pcp.Profile, req float
 		m.asked = false
 	}
 	in.asked = in.asked[:0]
-	grown := false
-	for _, id := range ids {
-		if id == pcp.PMIDNull {
-			continue
-		}
-		m := in.metrics[id]
-		if m == nil {
-			if in.metrics == nil {
-				in.metrics = make(map[pcp.PMID]*metric)
-			}
-			m = c.set.newMetric(id)
-			in.metrics[id] = m
-			in.list = append(in.list, m)
-			grown = true
-		}
-		if m.asked {
+	grown := in.find(c, ids)
+	for _, m := range in.of {
+		if m == nil || m.asked {
 			continue
 		}
 		m.asked = true
@@ -207,6 +196,30 @@ func (in *interp) ask(c *Cursor, ids []pcp.PMID, profile *pcp.Profile, req float
 		// What was read was not read for the new ones.
 		in.forgetRegion()
 	}
+}
+
+// find finds the metrics of ids, and reports whether one of them was not asked for before.
+func (in *interp) find(c *Cursor, ids []pcp.PMID) (grown bool) {
+	if slices.Equal(in.ids, ids) {
+		return false
+	}
+	in.ids, in.of = append(in.ids[:0], ids...), in.of[:0]
+	for _, id := range ids {
+		var m *metric
+		if id != pcp.PMIDNull {
+			if m = in.metrics[id]; m == nil {
+				if in.metrics == nil {
+					in.metrics = make(map[pcp.PMID]*metric)
+				}
+				m = c.set.newMetric(id)
+				in.metrics[id] = m
+				in.list = append(in.list, m)
+				grown = true
+			}
+		}
+		in.of = append(in.of, m)
+	}
+	return grown
 }
 
 func (in *interp) forgetRegion() {
@@ -436,15 +449,29 @@ func (c *Cursor) roll(ctx context.Context, req float64, dir archive.Direction, s
 // each calls fn for all instances wanted that may exist at the time wanted.
 func (in *interp) each(req float64, fn func(m *metric, i int32, b *bound)) {
 	for _, m := range in.asked {
-		for k := 0; k < len(m.live); k++ {
-			i := m.live[k]
-			b := &m.bounds[i]
-			if !b.wanted || b.born >= 0 && req < b.born || b.died >= 0 && req > b.died {
-				continue
+		for _, i := range m.live {
+			if b := &m.bounds[i]; b.concerns(req) {
+				fn(m, i, b)
 			}
-			fn(m, i, b)
 		}
 	}
+}
+
+// any reports whether fn is true of one of these.
+func (in *interp) any(req float64, fn func(b *bound) bool) bool {
+	for _, m := range in.asked {
+		for _, i := range m.live {
+			if b := &m.bounds[i]; b.concerns(req) && fn(b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// concerns reports whether an instance is wanted and may exist at a time.
+func (b *bound) concerns(t float64) bool {
+	return b.wanted && (b.born < 0 || t >= b.born) && (b.died < 0 || t <= b.died)
 }
 
 // bind finds the bounds at the time wanted, from home. Seen tells that a mark was
@@ -455,13 +482,7 @@ func (c *Cursor) bind(ctx context.Context, req float64) (seen bool, err error) {
 
 	// Those not bound below.
 	if dir == forward {
-		need := false
-		in.each(req, func(_ *metric, _ int32, b *bound) {
-			if b.tFirst < 0 || req >= b.tFirst {
-				need = need || b.tPrior < 0 || b.tPrior > req
-			}
-		})
-		if need {
+		if in.any(req, func(b *bound) bool { return (b.tFirst < 0 || req >= b.tFirst) && (b.tPrior < 0 || b.tPrior > req) }) {
 			in.moved = true
 			if err := c.roll(ctx, req, forward, &seen); err != nil {
 				return seen, err
@@ -493,11 +514,7 @@ func (c *Cursor) bind(ctx context.Context, req float64) (seen bool, err error) {
 	// Those not bound above.
 	rolled := false
 	if dir == backward {
-		in.each(req, func(_ *metric, _ int32, b *bound) {
-			if b.tLast < 0 || req <= b.tLast {
-				rolled = rolled || b.tNext < 0 || b.tNext < req
-			}
-		})
+		rolled = in.any(req, func(b *bound) bool { return (b.tLast < 0 || req <= b.tLast) && (b.tNext < 0 || b.tNext < req) })
 		if rolled {
 			in.moved = true
 			if err := c.tape.seek(in.home.place); err != nil {
