@@ -117,7 +117,7 @@ func evalPretend(e *Engine, x *expr) {
 	if x.op.delivers() {
 		text = x.text + ": " + text
 	}
-	fmt.Fprintf(e.cfg.Out, "%v %s: %s\n", x.op, e.date(e.now), text)
+	e.out = fmt.Appendf(e.out, "%v %s: %s\n", x.op, e.date(e.now), text)
 }
 
 func evalAction(e *Engine, x *expr) {

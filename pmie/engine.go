@@ -101,7 +101,10 @@ type Engine struct {
 	flights  sync.WaitGroup
 	stats    Stats
 	stomps   bool
-	failure  error
+	// unplanned has all rules evaluated by their trees.
+	unplanned bool
+	failure   error
+	out       []byte // what is printed and not written yet
 
 	start, stop, now float64
 	current          *expr  // the rule that is evaluated
@@ -311,12 +314,23 @@ func (e *Engine) fail(err error) {
 // errorf says what is wrong, unless an error has ended what the Engine does.
 func (e *Engine) errorf(format string, args ...any) {
 	if e.failure == nil {
+		e.flush()
 		fmt.Fprintf(e.cfg.Err, format, args...)
+	}
+}
+
+// flush writes what an evaluation has printed so far: lines of one evaluation go out together,
+// unless a message comes between them.
+func (e *Engine) flush() {
+	if len(e.out) > 0 {
+		e.cfg.Out.Write(e.out)
+		e.out = e.out[:0]
 	}
 }
 
 // notify says something in the form of a daemon's log.
 func (e *Engine) notify(level slog.Level, text string) {
+	e.flush()
 	fmt.Fprintln(e.cfg.Err, daemonlog.Line(e.cfg.Name, level, strings.TrimSuffix(text, "\n")))
 }
 

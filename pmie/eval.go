@@ -156,7 +156,7 @@ func evalArithmetic(e *Engine, x *expr) {
 	}
 	a, b, out := operand(x.arg1), operand(x.arg2), x.numbers(0)
 	a, b = a[:needed(x.one1, out)], b[:needed(x.one2, out)]
-	next1, next2 := step(x.one1), step(x.one2)
+	next1, next2 := stride(x.one1), stride(x.one2)
 	i, j := 0, 0
 	for k := range out {
 		switch v, w := a[i], b[j]; x.op {
@@ -174,9 +174,9 @@ func evalArithmetic(e *Engine, x *expr) {
 	x.have(newer(x.arg1, x.arg2))
 }
 
-// step is how far apart the values of an argument are, and needed how many of them
+// stride is how far apart the values of an argument are, and needed how many of them
 // there must be.
-func step(one bool) int {
+func stride(one bool) int {
 	if one {
 		return 0
 	}
@@ -208,7 +208,7 @@ func evalCompare(e *Engine, x *expr) {
 	}
 	a, b, out := operand(x.arg1), operand(x.arg2), x.truth(0)
 	a, b = a[:needed(x.one1, out)], b[:needed(x.one2, out)]
-	next1, next2 := step(x.one1), step(x.one2)
+	next1, next2 := stride(x.one1), stride(x.one2)
 	i, j := 0, 0
 	for k := range out {
 		is := false
@@ -329,14 +329,17 @@ func evalNot(one bool) func(*Engine, *expr) {
 		}
 		in, out := x.arg1.truth(0), x.truth(0)
 		for i := range out {
-			if v := at(in, one, i); v == isUnknown {
-				out[i] = v
-			} else {
-				out[i] = 1 - v
-			}
+			out[i] = negated(at(in, one, i))
 		}
 		x.have(x.arg1.samples[0].time)
 	}
+}
+
+func negated(v int8) int8 {
+	if v == isUnknown {
+		return v
+	}
+	return 1 - v
 }
 
 // A connective combines two truth values. With one of them its result is known if that
@@ -388,9 +391,11 @@ func evalLogic(e *Engine, x *expr, c connective) {
 		}
 		x.have(newer(arg1, arg2))
 	case ok1:
-		c.alone(x, arg1, x.one1)
+		c.alone(out, arg1.truth(0), x.one1, x.one1 && x.one2)
+		x.have(arg1.samples[0].time)
 	case ok2:
-		c.alone(x, arg2, x.one2)
+		c.alone(out, arg2.truth(0), x.one2, x.one1 && x.one2)
+		x.have(arg2.samples[0].time)
 	default:
 		x.valid = 0
 	}
@@ -398,15 +403,13 @@ func evalLogic(e *Engine, x *expr, c connective) {
 
 // alone combines an argument with one that has no values. If it has one value, and the
 // other has more, only the first result is made.
-func (c connective) alone(x, arg *expr, one bool) {
-	in, out := arg.truth(0), x.truth(0)
+func (c connective) alone(out, in []int8, one, both bool) {
 	for i := range out {
-		if i > 0 && one && !(x.one1 && x.one2) {
+		if i > 0 && one && !both {
 			break
 		}
 		out[i] = c.one(at(in, one, i))
 	}
-	x.have(arg.samples[0].time)
 }
 
 func evalMatch(e *Engine, x *expr) {
@@ -471,41 +474,15 @@ func evalDelay(one bool) func(*Engine, *expr) {
 func evalOver(o op) func(*Engine, *expr) {
 	switch {
 	case o >= opSum && o < opSum+12:
-		kind, d := (o-opSum)/3, domain((o-opSum)%3)
+		d := domain((o - opSum) % 3)
 		return func(e *Engine, x *expr) {
-			over(e, x, d, func(x *expr) []float64 { return x.nums }, func(x *expr) []float64 { return x.nums }, nil, func(list []float64, each int, n int) float64 {
-				a := list[0]
-				for i := 1; i < n; i++ {
-					switch v := list[i*each]; opSum + 3*kind {
-					case opSum, opAvg:
-						a += v
-					case opMax:
-						if v > a {
-							a = v
-						}
-					case opMin:
-						if v < a {
-							a = v
-						}
-					}
-				}
-				if opSum+3*kind == opAvg {
-					a /= float64(n)
-				}
-				return a
+			over(e, x, d, func(x *expr) []float64 { return x.nums }, func(x *expr) []float64 { return x.nums }, nil, func(list []float64, each, n int) float64 {
+				return aggregated(o, list, each, n)
 			})
 		}
 	case o >= opCount && o < opCount+3:
 		return func(e *Engine, x *expr) {
-			over(e, x, domain(o-opCount), func(x *expr) []int8 { return x.truths }, func(x *expr) []float64 { return x.nums }, nil, func(list []int8, each, n int) float64 {
-				a := 0.0
-				for i := range n {
-					if list[i*each] == isTrue {
-						a++
-					}
-				}
-				return a
-			})
+			over(e, x, domain(o-opCount), func(x *expr) []int8 { return x.truths }, func(x *expr) []float64 { return x.nums }, nil, counted)
 		}
 	}
 	first, quantify := opAll, allOf
@@ -519,16 +496,54 @@ func evalOver(o op) func(*Engine, *expr) {
 	return func(e *Engine, x *expr) {
 		f := quantify
 		if f == nil {
-			f = func(list []int8, each, n int) int8 {
-				a := 0
-				for i := range n {
-					a += int(list[i*each])
-				}
-				return truthOf(a >= int(0.5+x.arg2.nums[0]*float64(n)))
-			}
+			f = func(list []int8, each, n int) int8 { return shareOf(x.arg2.nums[0], list, each, n) }
 		}
 		over(e, x, domain(o-first), func(x *expr) []int8 { return x.truths }, func(x *expr) []int8 { return x.truths }, &unknown, f)
 	}
+}
+
+// aggregated returns the sum, the average or an extreme of n numbers, as an operator wants it.
+func aggregated(o op, list []float64, each, n int) float64 {
+	a := list[0]
+	kind := o - (o-opSum)%3
+	for i := 1; i < n; i++ {
+		switch v := list[i*each]; kind {
+		case opSum, opAvg:
+			a += v
+		case opMax:
+			if v > a {
+				a = v
+			}
+		case opMin:
+			if v < a {
+				a = v
+			}
+		}
+	}
+	if kind == opAvg {
+		a /= float64(n)
+	}
+	return a
+}
+
+// counted returns how many of n values are true.
+func counted(list []int8, each, n int) float64 {
+	a := 0.0
+	for i := range n {
+		if list[i*each] == isTrue {
+			a++
+		}
+	}
+	return a
+}
+
+// shareOf reports whether a share of n values is true.
+func shareOf(share float64, list []int8, each, n int) int8 {
+	a := 0
+	for i := range n {
+		a += int(list[i*each])
+	}
+	return truthOf(a >= int(0.5+share*float64(n)))
 }
 
 func allOf(list []int8, each, n int) int8 {

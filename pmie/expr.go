@@ -61,6 +61,7 @@ type expr struct {
 	pass    uint64   // the evaluation in which a rule was last looked at
 	syslog  *syslog  // where an action's text goes
 	last    float64  // when an action ran, 0 for never
+	node    int32    // of the plan for its rule
 }
 
 // A sample says where the values of a sample begin, and of when they are.

@@ -20,6 +20,10 @@ type task struct {
 	tick  int
 	due   float64
 	retry float64 // how long until what is missing is tried again, 0 if nothing is
+
+	plan  *plan // nil if trees are evaluated
+	trees int   // how many more times, before a plan is made
+	pause int   // what trees was set to last
 }
 
 // A host is where a task gets metrics from.
@@ -63,8 +67,12 @@ func (s *series) numbers() []float64 {
 		switch v := &values[i]; {
 		case v.Type() == s.typ && s.typ == pcp.TypeU32:
 			f = s.conv * float64(uint32(v.Bits()))
+		case v.Type() == s.typ && s.typ == pcp.TypeU64:
+			f = s.conv * float64(v.Bits())
 		case v.Type() == s.typ && s.typ == pcp.Type64:
 			f = s.conv * float64(int64(v.Bits()))
+		case v.Type() == s.typ && s.typ == pcp.TypeDouble:
+			f = s.conv * v.Double()
 		default:
 			if n, err := v.As(s.typ).Extract(s.typ, pcp.TypeDouble); err == nil {
 				f = s.conv * n.Double()
@@ -236,7 +244,7 @@ func (h *host) distribute() {
 	time := real(h.res.Time)
 	for i := range h.res.Sets {
 		s := &h.res.Sets[i]
-		if s.Err == 0 && !slices.IsSortedFunc(s.Values, byInst) {
+		if s.Err == 0 && len(s.Values) > 1 && !slices.IsSortedFunc(s.Values, byInst) {
 			slices.SortStableFunc(s.Values, byInst)
 		}
 	}
@@ -298,29 +306,44 @@ func (e *Engine) take(x *expr, m *metric, k, n, at int) {
 
 // makeRates makes rates of n counters of a metric, which lie from at.
 func (e *Engine) makeRates(x *expr, m *metric, at, n int) {
-	for j := range n {
-		now := x.numbers(0)[at+j]
-		t := now - m.last[j]
-		if t < 0 && e.cfg.Wrap {
-			switch m.desc.Type {
-			case pcp.Type32, pcp.TypeU32:
-				t += 1 << 32
-			case pcp.Type64, pcp.TypeU64:
-				t += 1 << 64
-			}
-		}
-		t /= m.time - m.before
-		m.last[j] = now
-		if t < 0 {
-			x.valid = 0
-		} else {
-			x.numbers(0)[at+j] = t
-		}
-	}
-	if m.before == 0 {
+	if !rates(x.numbers(0)[at:at+n], m.last, m.time-m.before, m.wraps(e)) || m.before == 0 {
 		x.valid = 0
 	}
 	m.before = m.time
+}
+
+// wraps returns by how much a counter went forward that went back because it wrapped, 0 if
+// it is not to be taken for that.
+func (m *metric) wraps(e *Engine) float64 {
+	if e.cfg.Wrap {
+		switch m.desc.Type {
+		case pcp.Type32, pcp.TypeU32:
+			return 1 << 32
+		case pcp.Type64, pcp.TypeU64:
+			return 1 << 64
+		}
+	}
+	return 0
+}
+
+// rates makes rates of counters, given what they were delta seconds before. It reports
+// whether none of them went back; one that did stays as it is.
+func rates(nums, last []float64, delta, wrap float64) bool {
+	ok := true
+	for j, now := range nums {
+		t := now - last[j]
+		if t < 0 {
+			t += wrap
+		}
+		t /= delta
+		last[j] = now
+		if t < 0 {
+			ok = false
+		} else {
+			nums[j] = t
+		}
+	}
+	return ok
 }
 
 // missing notes that there are no values from a metric on.

@@ -25,6 +25,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	for _, t := range e.tasks {
 		t.due, t.epoch, t.tick, t.retry = e.start, e.start, 0, 0
+		t.abandon()
 		if t.waiting() {
 			t.retry = min(retryAfter, t.delta)
 		}
@@ -38,6 +39,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			return err
 		}
 		if t.retry > 0 {
+			t.abandon()
 			if err := e.revive(t); err != nil {
 				return err
 			}
@@ -129,7 +131,15 @@ func (e *Engine) evaluate(t *task) error {
 	if err := e.fetch(t); err != nil {
 		return err
 	}
-	for _, r := range t.rules {
+	p := e.planned(t)
+	if p != nil {
+		p.run(e)
+	}
+	for i, r := range t.rules {
+		if p != nil && p.conds[i].node >= 0 {
+			e.conclude(r, p, p.conds[i])
+			continue
+		}
 		e.current, e.rule, e.fired = r.x, r, nil
 		e.pass++
 		if r.x.eval != nil {
@@ -140,12 +150,86 @@ func (e *Engine) evaluate(t *task) error {
 	}
 	e.tally()
 	e.show(t)
+	e.flush()
 	return e.failure
+}
+
+// conclude does what a rule is for whose condition a plan has evaluated.
+func (e *Engine) conclude(r *named, p *plan, c cond) {
+	e.pass++
+	e.stats.Actual++
+	e.current, e.rule, e.fired = r.x, r, nil
+	switch {
+	case p.valid[c.node] == 0 || p.truths[c.at] == isUnknown:
+		e.stats.Unknown++
+	case p.truths[c.at] == isFalse:
+		e.stats.False++
+	default:
+		e.stats.True++
+		p.store(r.x.arg1)
+		p.conclude(r.x, c)
+		e.fired = r.x
+		e.run(r.x.arg2)
+	}
+	if e.cfg.Observe != nil {
+		p.conclude(r.x, c)
+		e.settle(r)
+	}
+}
+
+// Limits of how often the trees of rules are evaluated before a plan is made again, and of how often
+// a plan must have held for the least. A plan that other rules may join is made anew after the most.
+const (
+	leastTrees = 2
+	mostTrees  = 256
+	longPlan   = 64
+)
+
+// planned returns the plan for the values that were just fetched, nil if there is none. There is one
+// for archives alone: what a second of live values takes to evaluate is not worth it.
+func (e *Engine) planned(t *task) *plan {
+	if p := t.plan; p != nil {
+		holds := p.holds()
+		if holds && !(p.less && p.runs >= mostTrees) {
+			return p
+		}
+		t.abandon()
+		switch {
+		case holds:
+			t.trees = 0
+		case p.runs >= longPlan:
+			t.pause, t.trees = leastTrees, leastTrees
+		default:
+			t.pause = min(2*t.pause, mostTrees)
+			t.trees = t.pause
+		}
+	}
+	if e.archives == nil || e.cfg.Verbose != Silent || e.unplanned || t.waiting() {
+		return nil
+	}
+	if t.pause == 0 {
+		t.pause, t.trees = leastTrees, leastTrees
+	}
+	if t.trees--; t.trees >= 0 {
+		return nil
+	}
+	t.trees = mostTrees // if no rule is fit for it
+	t.plan = newPlan(t)
+	return t.plan
+}
+
+// abandon goes back to trees.
+func (t *task) abandon() {
+	if t.plan != nil {
+		t.plan.storeAll(t.rules)
+		t.plan = nil
+	}
 }
 
 // Forget has no rule know any values, as before the first evaluation.
 func (e *Engine) Forget() {
 	for _, t := range e.tasks {
+		t.abandon()
 		for _, r := range t.rules {
 			r.x.unknown()
 		}

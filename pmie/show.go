@@ -16,7 +16,7 @@ func (e *Engine) show(t *task) {
 	if e.cfg.Verbose == Silent {
 		return
 	}
-	var b []byte
+	b := e.out
 	for _, r := range t.rules {
 		if e.cfg.Verbose == Applet {
 			b = append(appendValue(b, r.x), ' ')
@@ -37,7 +37,7 @@ func (e *Engine) show(t *task) {
 		}
 		b = append(b, '\n')
 	}
-	e.cfg.Out.Write(append(b, '\n'))
+	e.out = append(b, '\n')
 }
 
 // date returns a time as ctime(3) has it, without its newline.

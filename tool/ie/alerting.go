@@ -29,6 +29,9 @@ type alerting struct {
 // prepare has an engine that is to be made tell the alerting.
 func (a *alerting) prepare(cfg *pmie.Config) {
 	cfg.Alert = func(ctx context.Context, act pmie.Action) error { return a.manager.Act(ctx, act) }
+	if cfg.Archives != nil {
+		return // nothing fires now: see start
+	}
 	cfg.Observe = func(ev pmie.Evaluation) {
 		if a.board != nil {
 			a.board.Observe(ev)
