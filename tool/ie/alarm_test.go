@@ -1,0 +1,70 @@
+package ie
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/godbus/dbus/v5"
+
+	"github.com/go-pcp/pcp/pmie"
+)
+
+// desktop takes notifications.
+type desktop chan string
+
+func (d desktop) Notify(app string, _ uint32, _, summary, body string, _ []string, hints map[string]dbus.Variant, _ int32) (uint32, *dbus.Error) {
+	d <- fmt.Sprintf("%s|%s|%s|%v", app, summary, body, hints["urgency"].Value())
+	return 1, nil
+}
+
+func TestAlarmOnDesktop(t *testing.T) {
+	daemon, err := exec.LookPath("dbus-daemon")
+	if err != nil {
+		t.Skip("SKIPPED: no dbus-daemon:", err)
+	}
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "bus.conf")
+	if err := os.WriteFile(conf, []byte(`<busconfig><type>session</type><listen>unix:path=`+filepath.Join(dir, "bus")+`</listen>
+<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(daemon, "--config-file="+conf, "--nofork", "--print-address")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip("SKIPPED: dbus-daemon does not run:", err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Skip("SKIPPED: dbus-daemon has no address:", err)
+	}
+	address = strings.TrimSpace(address)
+	conn, err := dbus.Connect(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	got := make(desktop, 1)
+	if err := conn.Export(got, "/org/freedesktop/Notifications", notifications); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.RequestName(notifications, dbus.NameFlagDoNotQueue); err != nil {
+		t.Fatal(err)
+	}
+	wrong := func(format string, args ...any) { t.Errorf("said "+format, args...) }
+	a := &alarmer{bus: address, say: wrong, out: wrong}
+	if err := a.Show(t.Context(), pmie.Action{Text: "\"a\" <b>&\nc\x00\xff"}); err != nil {
+		t.Fatal(err)
+	}
+	if text, want := <-got, "pmie|Performance Co-Pilot Alarm|\"a\" &lt;b&gt;&amp;\nc\ufffd\ufffd|2"; text != want {
+		t.Errorf("notified %q, want %q", text, want)
+	}
+}
