@@ -52,25 +52,34 @@ Whoever may write to the directory of the control file may use all commands. Roo
 		{Line: "pcp logctl -N -V destroy web7.example.com", Text: "only print what would be done"},
 	},
 	SeeAlso: []string{"pmlogger_check(1)", "pmlogger(1)"},
-	Options: slices.Concat(common, []cli.Option{
-		{Short: 'C', Long: "checkargs", Arg: "ARGS", Help: "more arguments for pmlogger_check"},
-		{Short: 'm', Long: "migrate", Help: "move the processes to the service pmlogger_farm"},
-		cli.OptHelp,
-	}),
+	Options: slices.Concat(
+		firstOptions,
+		[]cli.Option{{Short: 'C', Long: "checkargs", Arg: "ARGS", Help: "more arguments for pmlogger_check"}},
+		middleOptions,
+		[]cli.Option{{Short: 'm', Long: "migrate", Help: "move the processes to the service pmlogger_farm"}},
+		lastOptions,
+	),
 	Run: func(ctx context.Context, env *cli.Env) int { return run(ctx, env, logger) },
 }
 
-// common are the options that are the same for both commands.
-var common = []cli.Option{
-	cli.Heading("Options"),
-	{Short: 'a', Long: "all", Help: "apply action to all matching hosts"},
-	{Short: 'c', Long: "class", Arg: "NAME", Help: "instances of the class NAME only [default default]"},
-	{Short: 'f', Long: "force", Help: "force action if possible"},
-	{Short: 'i', Long: "ident", Arg: "IDENT", Help: "name of the instance (only for create and cond-create)"},
-	{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
-	{Short: 'p', Long: "policy", Arg: "POLICY", Help: "file of the policy [default class.d/NAME beside the control file]"},
-	{Short: 'V', Long: "verbose", Help: "increase verbosity"},
-}
+// Options that are the same for both commands, around those that name its other programs.
+var (
+	firstOptions = []cli.Option{
+		cli.Heading("Options"),
+		{Short: 'a', Long: "all", Help: "apply action to all matching hosts"},
+		{Short: 'c', Long: "class", Arg: "NAME", Help: "instances of the class NAME only [default default]"},
+	}
+	middleOptions = []cli.Option{
+		{Short: 'f', Long: "force", Help: "force action if possible"},
+		{Short: 'i', Long: "ident", Arg: "IDENT", Help: "name of the instance (only for create and cond-create)"},
+	}
+	lastOptions = []cli.Option{
+		{Short: 'N', Long: "showme", Help: "perform a dry run, showing what would be done"},
+		{Short: 'p', Long: "policy", Arg: "POLICY", Help: "file of the policy [default class.d/NAME beside the control file]"},
+		{Short: 'V', Long: "verbose", Help: "increase verbosity"},
+		cli.OptHelp,
+	}
+)
 
 // settings are what the command line says.
 type settings struct {

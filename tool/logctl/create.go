@@ -388,16 +388,16 @@ func count(line string) int {
 
 // condition evaluates an expression of derived metrics for a host.
 func (c *controller) condition(ctx context.Context, p *policy, host, expr string) (holds bool, why string, err error) {
-	f, err := os.CreateTemp("", c.prog()+"-*")
+	dir, err := os.MkdirTemp(c.cfg.Get("PCP_TMPFILE_DIR"), c.prog()+".*")
 	if err != nil {
 		return false, "", err
 	}
-	defer os.Remove(f.Name())
-	_, err = fmt.Fprintf(f, "pm_ctl.check = %s\n", expr)
-	if err = errors.Join(err, f.Close()); err != nil {
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "derived") // messages name it so
+	if err := os.WriteFile(path, fmt.Appendf(nil, "pm_ctl.check = %s\n", expr), 0o600); err != nil {
 		return false, "", err
 	}
-	out, _ := c.ask(ctx, []string{"PCP_DERIVED_CONFIG=" + f.Name()}, "pmprobe", "-v", "-h", host, "pm_ctl.check")
+	out, _ := c.ask(ctx, []string{"PCP_DERIVED_CONFIG=" + path}, "pmprobe", "-v", "-h", host, "pm_ctl.check")
 	words := strings.Fields(out)
 	n := count(out)
 	if n < 1 || len(words) < 3 {
@@ -514,7 +514,7 @@ func configs(text string) (list []string) {
 
 // generate has pmlogconf or pmieconf make a configuration.
 func (c *controller) generate(ctx context.Context, host string) ([]byte, error) {
-	dir, err := os.MkdirTemp("", c.prog()+"-*")
+	dir, err := os.MkdirTemp(c.cfg.Get("PCP_TMPFILE_DIR"), c.prog()+".*")
 	if err != nil {
 		return nil, err
 	}

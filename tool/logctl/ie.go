@@ -35,10 +35,12 @@ Whoever may write to the directory of the control file may use all commands. Roo
 		{Line: "pcp iectl -N -V destroy web7.example.com", Text: "only print what would be done"},
 	},
 	SeeAlso: []string{"pmie_check(1)", "pmie(1)", "pmieconf(1)"},
-	Options: slices.Concat(common, []cli.Option{
-		{Short: 'C', Long: "checkargs", Arg: "ARGS", Help: "more arguments for pmie_check"},
-		{Short: 'm', Long: "migrate", Help: "move the processes to the service pmie_farm"},
-		cli.OptHelp,
-	}),
+	Options: slices.Concat(
+		firstOptions,
+		[]cli.Option{{Short: 'C', Long: "checkargs", Arg: "ARGS", Help: "more arguments for pmie_check"}},
+		middleOptions,
+		[]cli.Option{{Short: 'm', Long: "migrate", Help: "move the processes to the service pmie_farm"}},
+		lastOptions,
+	),
 	Run: func(ctx context.Context, env *cli.Env) int { return run(ctx, env, engine) },
 }
