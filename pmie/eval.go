@@ -120,7 +120,8 @@ func at[T any](list []T, one bool, i int) T {
 	return list[i]
 }
 
-// operand returns the numbers of an argument. A truth value counts as 0, 1 or 2.
+// operand returns the numbers of an argument. A truth value counts as 0, 1 or 2, a string as hardly more than 0:
+// pmie takes the bits of its address for those of a number, and there are rules that say "name > 0".
 func operand(x *expr) []float64 {
 	if x.nums != nil {
 		return x.numbers(0)
@@ -129,6 +130,10 @@ func operand(x *expr) []float64 {
 	if x.truths != nil {
 		for i, v := range x.truth(0) {
 			list[i] = float64(v)
+		}
+	} else if x.texts != nil {
+		for i := range list {
+			list[i] = math.SmallestNonzeroFloat64
 		}
 	}
 	return list

@@ -160,7 +160,7 @@ func truthArchives(t testing.TB) string {
 var (
 	scalarTruths = []string{"a > 0", "b > 0", "true", "false", "none > 0"}
 	setTruths    = []string{"p > 0", "q > 0", "(p > 0 && none > 0)", "(q > 0 || none > 0)", "p #'i0' #'i2' > 0", "void > 0"}
-	otherTruths  = []string{"a :h1 :h2 :h3 > 0", "p :h1 :h2 > 0", "a @0..2 > 0", "p @0..1 > 0", "a @1 > 0", `ts == "x"`, `t == "x"`, "homeless > 0"}
+	otherTruths  = []string{"a :h1 :h2 :h3 > 0", "p :h1 :h2 > 0", "a @0..2 > 0", "p @0..1 > 0", "a @1 > 0", `ts == "x"`, `t == "x"`, "t > 0", "homeless > 0"}
 	truths       = slices.Concat(scalarTruths, setTruths, otherTruths)
 	quantifiers  = []string{"all_", "some_", "0%_", "1%_", "50%_", "67%_", "100%_"}
 	domains      = []string{"inst", "host", "sample"}
@@ -366,7 +366,7 @@ var quirks = []*quirk{
 	{
 		why:   "the real one shows strings as numbers",
 		page:  "A value that is a string is shown as such",
-		rules: regexp.MustCompile(`\bts? == "x"`), args: "-W",
+		rules: regexp.MustCompile(`\b(ts? == "x"|t > 0)`), args: "-W",
 	},
 	{
 		why:   "the real one shows instances that are not there any more",
