@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os/exec"
 	"path/filepath"
@@ -169,7 +170,8 @@ func (e *Engine) act(x *expr, a Action) error {
 			return e.cfg.Stomp(e.ctx, a)
 		}
 	case ActionSyslog:
-		if err := e.log(a); err != nil { // the action counts as done, as in C
+		// The action counts as done, as in C, also where no system log runs.
+		if err := e.log(a); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			e.notify(slog.LevelError, fmt.Sprintf("syslog failed: %v\n", err))
 		}
 		return nil
