@@ -29,7 +29,7 @@ var (
 // the wrong advice.
 var foreignNames = map[string]foreignName{
 	"log": {use: "pcp record"}, "rec": {use: "pcp record"},
-	"pmie": ruler, "rules": ruler, "alert": {use: "pcp alerts"}, "rule": ruler,
+	"rules": ruler, "alert": {use: "pcp alerts"}, "rule": ruler,
 	"pmrep": reporter, "rep": reporter, "report": reporter, "dstat": reporter,
 	"pmproxy": server, "proxy": server, "http": server, "rest": server, "web": server,
 	"pmseries": series, "series": series,

@@ -30,6 +30,7 @@ import (
 // Command is pmie.
 var Command = &cli.Command{
 	Name:     "ie",
+	Link:     "pmie",
 	Group:    "Rules",
 	Summary:  "evaluate rules over metrics",
 	Synopsis: "[options] [filename ...]",
@@ -281,6 +282,7 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 	if o.HostZone && !o.TimeZoneSet {
 		set.hostZone(ctx, env, e)
 	}
+	o.DebugLog().SetZone(cfg.Zone)
 	if err := set.window(o, e, cfg.Zone); err != nil {
 		return err
 	}
