@@ -93,6 +93,26 @@ func (b *builder) faultAt(what, where, part string) *expr {
 
 // statement takes in a rule, or a macro.
 func (b *builder) statement(name string, x *expr) {
+	errs := b.errs
+	b.define(name, x)
+	publishes := b.e.cfg.Publish != nil
+	switch {
+	case b.errs > errs:
+		return
+	case name == "" && publishes:
+		b.mistake("expressions must be named in agent mode")
+	case name == "" || x == nil:
+		return
+	case x.op == opRuleset && publishes || (x.op == opRule || x.op == actSeq || x.op == actAlt || x.op.acts()) && (publishes || b.e.cfg.Verbose == Applet):
+		b.mistake("operator %v not allowed in agent mode", x.op)
+	default:
+		return
+	}
+	b.result = nil
+}
+
+// define gives a rule or a macro its name.
+func (b *builder) define(name string, x *expr) {
 	b.result = nil
 	if x == nil {
 		return
@@ -479,6 +499,7 @@ func span(x, y float64) (from, to int) {
 func number(n float64, u pcp.Units) *expr {
 	x := newExpr(opNone, nil, nil, none, none, none, 1, semNumber)
 	x.nums[0] = canonical(u) * n
+	x.unit = inCanonical(u)
 	x.valid = 1
 	return x
 }

@@ -57,6 +57,10 @@ type Config struct {
 	Observe func(Evaluation)
 	// Watch is called with what the Engine has done so far, whenever there is more. It may be nil.
 	Watch func(Stats)
+	// Publish, if it is not nil, makes rules metrics of an agent: it is called after each evaluation with
+	// the rules of an interval, which it may not keep. They must have names then and no actions, and
+	// no values are printed. An error ends Run, which returns it.
+	Publish func(rules []Published) error
 	// LogSocket is where the system's log takes messages; "" means /dev/log.
 	LogSocket string
 	// Path is where the shell finds commands; "" means the usual directories.
@@ -104,7 +108,8 @@ type Engine struct {
 	// unplanned has all rules evaluated by their trees.
 	unplanned bool
 	failure   error
-	out       []byte // what is printed and not written yet
+	published []Published // the last ones, for their memory
+	out       []byte      // what is printed and not written yet
 
 	start, stop, now float64
 	current          *expr  // the rule that is evaluated

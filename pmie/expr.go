@@ -55,6 +55,7 @@ type expr struct {
 	hosts, insts, times int
 	nvals               int // of all samples
 
+	unit    pcp.Units // of a constant
 	pattern *regexp.Regexp
 	text    string   // of a constant; the receiver of an action
 	args    []string // of an action, apart

@@ -149,7 +149,11 @@ func (e *Engine) evaluate(t *task) error {
 		}
 	}
 	e.tally()
-	e.show(t)
+	if e.cfg.Publish != nil {
+		e.publish(t)
+	} else {
+		e.show(t)
+	}
 	e.flush()
 	return e.failure
 }
@@ -204,7 +208,7 @@ func (e *Engine) planned(t *task) *plan {
 			t.trees = t.pause
 		}
 	}
-	if e.archives == nil || e.cfg.Verbose != Silent || e.unplanned || t.waiting() {
+	if e.archives == nil || e.cfg.Verbose != Silent || e.cfg.Publish != nil || e.unplanned || t.waiting() {
 		return nil
 	}
 	if t.pause == 0 {

@@ -147,6 +147,9 @@ func (set *settings) streams(env *cli.Env) error {
 	if own {
 		cfg.ShellOut, cfg.ShellErr = os.Stdout, os.Stderr
 	}
+	if set.agent {
+		cfg.Out = set.journal // standard output has PDUs
+	}
 	if toLog {
 		cfg.Out = set.journal
 		if own {
@@ -280,6 +283,8 @@ func (set *settings) ended(ctx context.Context, err error) int {
 	switch {
 	case ok:
 		return c.status(set.journal)
+	case isUnpublished(err):
+		return 0
 	case err != nil:
 		return 1
 	}

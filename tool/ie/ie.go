@@ -44,7 +44,10 @@ A value that a rule puts into a command of the shell (%h, %i, %v, %c) is quoted:
 
 The action alarm shows a notification on the desktop, stomp sends a message to the broker that the file of -j names.
 
-Not supported yet: to write values for an agent (-x), and to run interactively (-d).`,
+With -x, pmie writes the descriptors and values of rules as PDUs, which the agent summary reads: metrics made of others. Each rule
+has the name of a metric of the local name space, one value and no action. What is true is 1, what is false 0.
+
+Not supported yet: to run interactively (-d).`,
 	Examples: []cli.Example{
 		{Line: `echo 'some_inst disk.dev.total > 50 count/sec -> print "busy: %i";' | pcp ie`, Text: `say which disks are busy, every ten seconds`},
 		{Line: `pcp ie -v -a morning rules`, Text: `show the value of each rule over an archive`},
@@ -75,7 +78,7 @@ Not supported yet: to write values for an agent (-x), and to run interactively (
 		{Short: 'V', Long: "verbose", Help: "verbose mode, annotated expression values printed"},
 		{Short: 'W', Help: "verbose mode, satisfying expression values printed"},
 		{Short: 'X', Long: "secret-applet", Help: "print values only, those of an evaluation in a line"},
-		{Short: 'x', Long: "secret-agent", Help: "not supported: write values for an agent"},
+		{Short: 'x', Long: "secret-agent", Help: "write values of rules as PDUs, for the agent summary"},
 	},
 	DieOnSignal: true, // it does what each signal asks for
 	Run:         run,
@@ -189,8 +192,8 @@ func (set *settings) arguments(o *source.Options) {
 		o.Usagef("extra filenames cannot be given after using -c")
 	case set.foreground && set.systemd:
 		o.Usagef("the -f and -F options are mutually exclusive")
-	case set.interactive || set.agent:
-		o.Usagef("-d and -x are not supported")
+	case set.interactive:
+		o.Usagef("-d is not supported")
 	case set.onStderr && set.agent:
 		o.Usagef("the -b and -x options are incompatible")
 	}
@@ -274,6 +277,11 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 		bus: env.Getenv("DBUS_SESSION_BUS_ADDRESS"), say: say,
 		out: func(format string, args ...any) { fmt.Fprintf(cfg.Out, format, args...) },
 	}).Show
+	var agent *publisher
+	if set.agent {
+		agent = newPublisher(ctx, env)
+		cfg.Publish = agent.publish
+	}
 	e, err := pmie.New(ctx, *cfg)
 	if err != nil {
 		return err
@@ -309,6 +317,11 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 			return fmt.Errorf("%s: %w", env.ProgName(), err)
 		}
 		defer func() { broker.close() }()
+	}
+	if set.agent {
+		if err := agent.describe(env, o, e.Published()); err != nil {
+			return err
+		}
 	}
 	end, err := set.alerts.start(env, cfg, slices.Clone(o.Args), e)
 	if err != nil {
@@ -353,6 +366,9 @@ func (set *settings) load(ctx context.Context, env *cli.Env, o *source.Options, 
 	}
 	for _, name := range files {
 		var r io.Reader = env.Stdin
+		if set.agent && set.daemon {
+			r = noRules(env)
+		}
 		if name != "" {
 			if name, err = find(env, name); err != nil {
 				return false, err

@@ -36,6 +36,9 @@ func (set *settings) signals(ctx context.Context, rotate func()) (context.Contex
 	} else {
 		signal.Ignore(syscall.SIGHUP)
 	}
+	if set.agent {
+		signal.Ignore(syscall.SIGPIPE) // the write fails
+	}
 	if set.daemon {
 		signal.Ignore(syscall.SIGTTOU, syscall.SIGTTIN, syscall.SIGTSTP)
 	}

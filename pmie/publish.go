@@ -1,0 +1,140 @@
+package pmie
+
+import (
+	"math"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A Published is what a rule is as a metric without instances.
+type Published struct {
+	Name  string
+	Desc  pcp.Desc // without an identifier; of TypeNoSupport if the rule has no number
+	Value float64  // NaN or infinite if there is no number now
+	Err   pcp.Error
+}
+
+// Published returns what Publish will be called with, the rules of each interval by themselves.
+// Nothing has a value yet.
+func (e *Engine) Published() [][]Published {
+	list := make([][]Published, len(e.tasks))
+	for i, t := range e.tasks {
+		list[i] = t.published(nil)
+	}
+	return list
+}
+
+// published appends what the rules of a task are now.
+func (t *task) published(list []Published) []Published {
+	for _, r := range t.rules {
+		p := Published{Name: r.name, Desc: r.x.describe(), Value: math.NaN()}
+		if r.x.valid > 0 {
+			p.Value = r.x.newest()
+		} else {
+			p.Err = pcp.ErrValue
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// publish gives the values of a task's rules away.
+func (e *Engine) publish(t *task) {
+	e.published = t.published(e.published[:0])
+	if err := e.cfg.Publish(e.published); err != nil {
+		e.fail(err)
+	}
+}
+
+// newest returns the first value of the newest sample. What is true is 1, what is false 0.
+func (x *expr) newest() float64 {
+	switch {
+	case x.op == opVar:
+		return x.nums[0]
+	case x.span <= 0 || x.texts != nil:
+	case x.sem == semTruth:
+		if v := x.truth(0)[0]; v != isUnknown {
+			return float64(v)
+		}
+	case x.nums != nil:
+		return x.numbers(0)[0]
+	}
+	return math.NaN()
+}
+
+// describe returns the descriptor of what x is worth.
+func (x *expr) describe() pcp.Desc {
+	d := pcp.Desc{PMID: pcp.PMIDNull, InDom: pcp.InDomNull, Type: pcp.TypeDouble, Sem: pcp.SemInstant}
+	switch x.sem {
+	case semInstant, semVar, semNumber, semTruth:
+	case semDiscrete:
+		d.Sem = pcp.SemDiscrete
+	default:
+		d.Type = pcp.TypeNoSupport
+		return d
+	}
+	if x.strings() {
+		d.Type = pcp.TypeNoSupport
+		return d
+	}
+	d.Units, _ = x.dimension()
+	return d
+}
+
+// dimension returns the units of x, if they are known.
+func (x *expr) dimension() (u pcp.Units, known bool) {
+	switch {
+	case x.op == opNone:
+		return x.unit, true
+	case x.op == opVar:
+		return u, true
+	case x.op >= opCount && x.op < opCount+3:
+		return pcp.Units{DimCount: 1}, true
+	case x.sem == semTruth || x.sem == semVar || x.sem == semNumber:
+		return u, true
+	case x.op == opFetch:
+		for _, m := range x.metrics.list {
+			if m.desc.Sem != 0 {
+				u = inCanonical(m.desc.Units)
+				if m.desc.Sem == pcp.SemCounter {
+					u.DimTime--
+				}
+				return u, true
+			}
+		}
+		return u, false
+	case x.arg1 == nil:
+		return u, false
+	}
+	u, known = x.arg1.dimension()
+	if x.arg2 == nil {
+		switch {
+		case x.op == opRate:
+			u.DimTime--
+		case x.op == opInstant && x.metrics != nil && x.metrics.first().desc.Sem == pcp.SemCounter:
+			u.DimTime++
+		}
+		return u, known
+	}
+	v, also := x.arg2.dimension()
+	if !known || !also {
+		return pcp.Units{}, false
+	}
+	w := u
+	if primary(x.arg1, x.arg2) == x.arg2 {
+		w = v
+	}
+	switch x.op {
+	case opMul:
+		w.DimSpace, w.DimTime, w.DimCount = u.DimSpace+v.DimSpace, u.DimTime+v.DimTime, u.DimCount+v.DimCount
+	case opDiv:
+		w.DimSpace, w.DimTime, w.DimCount = u.DimSpace-v.DimSpace, u.DimTime-v.DimTime, u.DimCount-v.DimCount
+	}
+	return w, true
+}
+
+// inCanonical returns the units that values are in which were in others.
+func inCanonical(u pcp.Units) pcp.Units {
+	u.ScaleSpace, u.ScaleTime, u.ScaleCount = pcp.SpaceByte, pcp.TimeSec, pcp.CountOne
+	return u
+}
