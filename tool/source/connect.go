@@ -170,10 +170,10 @@ func (o *Options) nobodyAnswers(host string, tried []attempt) string {
 	return b.String()
 }
 
-// noteOther says so if no host was named and another collector answered than the
-// one that the user has started.
-func (o *Options) noteOther() {
-	if o.env.Classic() || len(o.Hosts) > 0 {
+// noteOther says so, once, if no host was named and another collector answered for the
+// local one than that which the user has started.
+func (o *Options) noteOther(host string) {
+	if o.env.Classic() || len(o.Hosts) > 0 || host != o.Host() {
 		return
 	}
 	var to *attempt
@@ -190,6 +190,9 @@ func (o *Options) noteOther() {
 		if running[i].Serves(to.network, to.address) {
 			return
 		}
+	}
+	if o.noted.Swap(true) {
+		return
 	}
 	r := &running[0]
 	o.env.FlushOut()

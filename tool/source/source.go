@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -21,6 +22,7 @@ type Options struct {
 	env      *cli.Env
 	sources  *options.Sources
 	attempts attempts
+	noted    atomic.Bool // that another collector answers than the user may expect
 }
 
 // Parse reads the environment and the arguments of a command as
@@ -69,7 +71,7 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 	o.attempts.take()
 	c, err := o.sources.Dial(ctx, host)
 	if err == nil {
-		o.noteOther()
+		o.noteOther(host)
 	}
 	return c, err
 }
