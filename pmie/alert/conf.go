@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-pcp/pcp/pcptime"
+	"github.com/go-pcp/pcp/pmie"
 )
 
 // Limits of a file of receivers.
@@ -30,6 +31,19 @@ type Settings struct {
 	Receivers []*Receiver
 	// Spool is the directory for what cannot be delivered yet, "" if the file names none.
 	Spool string
+}
+
+// Check returns an error if one of the receivers that rules name is not there, or is of another kind.
+func (s *Settings) Check(list []pmie.Delivery) error {
+	for _, d := range list {
+		switch r := s.Receiver(d.Receiver); {
+		case r == nil:
+			return fmt.Errorf("rule %s: receiver %s: %w", d.Rule, d.Receiver, ErrUnknown)
+		case string(r.Kind) != d.Kind.String():
+			return fmt.Errorf("rule %s: receiver %s is of kind %s, not %v", d.Rule, d.Receiver, r.Kind, d.Kind)
+		}
+	}
+	return nil
 }
 
 // Receiver returns the receiver of a name, or nil.

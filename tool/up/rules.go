@@ -8,11 +8,14 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmie"
+	"github.com/go-pcp/pcp/pmie/alert"
 	"github.com/go-pcp/pcp/pmie/ieconf"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -31,6 +34,10 @@ type rules struct {
 	out  io.Writer // the log as a file, for what rules print
 	name string
 	text []byte
+
+	receivers *alert.Settings // whom rules tell, nil if there are none
+	manager   *alert.Manager  // delivers to them
+	board     *alert.Board    // says what fires, nil if there is no place for that
 
 	cancel context.CancelFunc // nil if they are not evaluated
 	done   chan struct{}
@@ -74,6 +81,15 @@ func loadRules(ctx context.Context, env *cli.Env, set *settings) (*rules, error)
 	}
 	if errs.Len() > 0 {
 		return nil, fmt.Errorf("%s: %w:\n%s", r.name, errRules, strings.TrimSpace(errs.String()))
+	}
+	if list := e.Deliveries(); len(list) > 0 {
+		file := filepath.Join(env.Config().Get("PCP_SYSCONF_DIR"), "pmie", "receivers.conf")
+		if r.receivers, err = alert.ReadFile(file); err == nil {
+			err = r.receivers.Check(list)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w:\nrule %s is for receiver %s: %w", r.name, errRules, list[0].Rule, list[0].Receiver, err)
+		}
 	}
 	return r, nil
 }
@@ -126,6 +142,7 @@ func (r *rules) run(ctx context.Context) error {
 	messages := &redirect{&said}
 	e, err := pmie.New(ctx, pmie.Config{
 		Name: "rules", Out: r.out, Err: messages, Host: own, Quiet: true, Zone: r.env.Local(), Observe: r.observe,
+		Alert: func(ctx context.Context, a pmie.Action) error { return r.manager.Act(ctx, a) },
 		Dial: func(ctx context.Context, spec string) (*pmapi.Context, error) {
 			d := pmapi.Dialer{Config: r.env.Config()}
 			if spec == own {
@@ -148,8 +165,61 @@ func (r *rules) run(ctx context.Context) error {
 		return err
 	}
 	messages.w = r.out
+	if err := r.tell(e); err != nil {
+		return err
+	}
+	defer r.endTelling()
 	r.log.Info("rules are evaluated", "from", r.name, "rules", e.Stats().Rules)
 	return e.Run(ctx)
+}
+
+// drainFor is how long receivers are waited for at the end.
+const drainFor = 5 * time.Second
+
+// tell has receivers told what rules say, and pcp alerts list what fires.
+func (r *rules) tell(e *pmie.Engine) error {
+	var standings func() []alert.Standing
+	if r.receivers != nil {
+		dir := r.receivers.Spool
+		if dir == "" {
+			dir = r.set.dir
+		}
+		m, err := alert.New(alert.Config{Receivers: r.receivers.Receivers, Dir: filepath.Join(dir, "alerts"), Log: r.log})
+		if err != nil {
+			return fmt.Errorf("alerts cannot be kept until they are delivered: %w", err)
+		}
+		if err := m.Adopt(e.Deliveries()); err != nil {
+			return errors.Join(err, m.Close())
+		}
+		r.manager, standings = m, m.Standings
+	}
+	state := alert.State{PID: os.Getpid(), Rules: []string{r.name}, Host: "local:"}
+	var err error
+	for _, dir := range alert.StateDirs(r.env.Config().Get("PCP_RUN_DIR"), r.env.Getenv("XDG_RUNTIME_DIR")) {
+		if r.board, err = alert.NewBoard(dir, state, standings); err == nil {
+			return nil
+		}
+	}
+	r.log.Warn("pcp alerts will not know which rules are true", "err", err)
+	return nil
+}
+
+// endTelling undoes tell. What receivers have not taken by then they are told at the next start.
+func (r *rules) endTelling() {
+	if r.board != nil {
+		if err := r.board.Close(); err != nil {
+			r.log.Warn("cannot remove what pcp alerts reads", "err", err)
+		}
+	}
+	if r.manager == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), drainFor)
+	defer cancel()
+	r.manager.Drain(ctx)
+	if err := r.manager.Close(); err != nil {
+		r.log.Error("cannot end the delivery of alerts", "err", err)
+	}
 }
 
 // A redirect is a writer in place of another, which may change between calls.
@@ -159,6 +229,9 @@ func (r *redirect) Write(b []byte) (int, error) { return r.w.Write(b) }
 
 // observe notes when a rule becomes true for a host or an instance, and when it is not so any more.
 func (r *rules) observe(ev pmie.Evaluation) {
+	if r.board != nil {
+		r.board.Observe(ev)
+	}
 	if ev.State == pmie.Unknown {
 		return
 	}

@@ -2,7 +2,10 @@ package up
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/pmie"
+	"github.com/go-pcp/pcp/pmie/alert"
 )
 
 // inLog waits until the log of a collector has a text.
@@ -41,7 +45,7 @@ none = no.such.metric > 1 -> print "none";
 		t.Fatal(err)
 	}
 	out, stop := start(t, map[string]string{"HOME": home, "PCP_RUN_DIR": home}, "--port", "0", "--sample", "--no-record", "--rules="+file)
-	if want := "  rules    " + file + "; the log says which are true\n"; !strings.Contains(out.String(), want) {
+	if want := "  rules    " + file + "; pcp alerts lists those that are true\n"; !strings.Contains(out.String(), want) {
 		t.Errorf("the screen lacks %q:\n%s", want, out)
 	}
 	inLog(t, home, "a hundred: 100")
@@ -52,6 +56,68 @@ none = no.such.metric > 1 -> print "none";
 	stop()
 	if b, err := os.ReadFile(filepath.Join(home, "done")); string(b) != "done\n" {
 		t.Errorf("the command of a rule left %q, %v", b, err)
+	}
+}
+
+// TestRulesTell has the command that lists alerts find what the collector's rules say, and a receiver hear of it.
+func TestRulesTell(t *testing.T) {
+	home := tempDir(t)
+	told := make(chan alert.Alert, 100)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var a alert.Alert
+		if err := json.NewDecoder(r.Body).Decode(&a); err != nil {
+			t.Error(err)
+		}
+		told <- a
+	}))
+	defer hook.Close()
+	for name, text := range map[string]string{
+		"my.rules":            "delta = 50 msec;\ncolours = some_inst sample.colour > 250 -> webhook pager \"%i is %v\";\nnever = sample.long.one > 2 -> print \"x\";\n",
+		"pmie/receivers.conf": "receiver pager\nkind webhook\nurl " + hook.URL + "\n",
+	} {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	vars := map[string]string{"HOME": home, "PCP_RUN_DIR": filepath.Join(home, "run"), "PCP_SYSCONF_DIR": home}
+	_, stop := start(t, vars, "--port", "0", "--sample", "--no-record", "--rules="+filepath.Join(home, "my.rules"))
+	select {
+	case a := <-told:
+		if a.Rule != "colours" || a.Status != alert.Firing || !strings.HasPrefix(a.Text, a.Instance+" is ") {
+			t.Errorf("told %+v", a)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the receiver is not told")
+	}
+	dir := alert.StateDirs(vars["PCP_RUN_DIR"], "")[0]
+	list := func() []alert.State {
+		t.Helper()
+		states, err := alert.ReadStates(dir, func(pid int) bool { return pid == os.Getpid() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return states
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		states := list()
+		if len(states) == 1 && len(states[0].Alerts) > 0 {
+			a := states[0].Alerts[0]
+			if a.Rule != "colours" || a.Expr != "some_inst (sample.colour > 250)" || time.Since(a.Since) > time.Minute || states[0].Receivers[0].Receiver != "pager" {
+				t.Errorf("%+v", states[0])
+			}
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it is not said what fires: %+v", states)
+		}
+	}
+	stop()
+	if states := list(); len(states) != 0 {
+		t.Errorf("after the end: %+v", states)
 	}
 }
 
@@ -89,7 +155,7 @@ level=INFO msg="a rule is not true any more" rule=r host=h instance=one
 func TestRulesBuiltIn(t *testing.T) {
 	home := tempDir(t)
 	out, stop := start(t, map[string]string{"HOME": home, "PCP_RUN_DIR": home}, "--port", "0", "--no-record", "--rules")
-	if !strings.Contains(out.String(), "  rules    built-in rules; the log says which are true\n") {
+	if !strings.Contains(out.String(), "  rules    built-in rules; pcp alerts lists those that are true\n") {
 		t.Errorf("the screen does not tell of rules:\n%s", out)
 	}
 	inLog(t, home, "rules are evaluated")
@@ -103,6 +169,10 @@ func TestRulesWrong(t *testing.T) {
 	if err := os.WriteFile(file, []byte("good = 1 > 0 -> print \"x\";\n\nbad = 1 > -> print;\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	pager := filepath.Join(dir, "pager")
+	if err := os.WriteFile(pager, []byte("good = 1 > 0 -> webhook pager \"x\";\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	beside := filepath.Join(dir, "beside") // wrong for the metric, which has instances
 	if err := os.WriteFile(beside, []byte("few = sample.long.one > 2 -> print \"x\";\nmany = sample.colour > 0 -> print \"%i\";\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -114,7 +184,7 @@ func TestRulesWrong(t *testing.T) {
 		out, errs := new(screen), new(screen)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if status := run(ctx, testEnv(out, errs, map[string]string{"HOME": dir, "PCP_RUN_DIR": dir}, "--port", "0", "--sample", "--no-record", "--rules="+arg)); status != 1 || !strings.Contains(errs.String(), want) {
+		if status := run(ctx, testEnv(out, errs, map[string]string{"HOME": dir, "PCP_RUN_DIR": dir, "PCP_SYSCONF_DIR": dir}, "--port", "0", "--sample", "--no-record", "--rules="+arg)); status != 1 || !strings.Contains(errs.String(), want) {
 			log, err := os.ReadFile(filepath.Join(dir, ".local/state/pcp/pmcd.log"))
 			t.Errorf("%s: status %d: %s%s, want %q; the log, %v:\n%s", arg, status, out, errs, want, err, log)
 		}

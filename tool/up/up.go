@@ -456,7 +456,7 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 		if name == "" {
 			name = builtinRules
 		}
-		fmt.Fprintf(&b, "  rules    %s; the log says which are true\n", name)
+		fmt.Fprintf(&b, "  rules    %s; %s alerts lists those that are true\n", name, env.Pcp())
 	}
 	b.WriteString("\n")
 	fmt.Fprintf(&b, "Next, in another terminal:\n\n")
