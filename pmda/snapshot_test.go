@@ -194,7 +194,7 @@ func TestSnapshotRace(t *testing.T) {
 	s := pmda.NewSnapshot(func(context.Context) (*reading, error) {
 		n++
 		return &reading{n, n}, nil
-	}, pmda.SnapshotOptions{Every: time.Microsecond, Stale: -1})
+	}, pmda.SnapshotOptions{Every: time.Microsecond, Limit: time.Hour, Stale: -1})
 	var g sync.WaitGroup
 	for range 4 {
 		g.Go(func() {
