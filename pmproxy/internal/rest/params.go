@@ -1,0 +1,116 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// MaxQuery is how long the parameters of a request may be, in bytes, as text
+// of a URL.
+const MaxQuery = 8000
+
+// ErrQuery is the error of parameters that cannot be read.
+var ErrQuery = errors.New("bad parameters")
+
+// Params are the parameters of a request, in the order of the request.
+type Params struct {
+	list []param
+}
+
+type param struct{ name, value string }
+
+// ParseParams reads parameters as they stand in a URL after the question mark,
+// or in the body of a form. They are not read as browsers write forms: a plus
+// sign is itself, and a byte 0 ends a name or a value. A name without an equals
+// sign has the empty value, and a value without a name is left out. The caller
+// limits the length: [MaxQuery] for a URL.
+//
+// The errors are ErrQuery, for a percent sign without two hexadecimal digits.
+func ParseParams(query string) (Params, error) {
+	var p Params
+	for query != "" {
+		var one string
+		one, query, _ = strings.Cut(query, "&")
+		name, value, _ := strings.Cut(one, "=")
+		if name == "" {
+			continue
+		}
+		name, err := Unescape(name)
+		if err != nil {
+			return Params{}, err
+		}
+		value, err = Unescape(value)
+		if err != nil {
+			return Params{}, err
+		}
+		p.list = append(p.list, param{name, value})
+	}
+	return p, nil
+}
+
+// Get returns the value of a parameter, the first of that name, and reports
+// whether there is one.
+func (p Params) Get(name string) (value string, ok bool) {
+	for _, q := range p.list {
+		if q.name == name {
+			return q.value, true
+		}
+	}
+	return "", false
+}
+
+// Value returns the value of a parameter, the first of that name, or "".
+func (p Params) Value(name string) string {
+	v, _ := p.Get(name)
+	return v
+}
+
+// Len returns how many parameters there are, repeated ones included.
+func (p Params) Len() int { return len(p.list) }
+
+// Join returns the parameters of p and then those of q.
+func (p Params) Join(q Params) Params {
+	return Params{append(p.list[:len(p.list):len(p.list)], q.list...)}
+}
+
+// Unescape replaces %XX by the byte that it stands for. A byte 0 made so ends
+// the text. The error is ErrQuery, for an escape without two hexadecimal
+// digits.
+func Unescape(s string) (string, error) {
+	i := strings.IndexByte(s, '%')
+	if i < 0 {
+		return s, nil
+	}
+	b := append(make([]byte, 0, len(s)), s[:i]...)
+	for ; i < len(s); i++ {
+		c := s[i]
+		if c == '%' {
+			if i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
+				return "", fmt.Errorf("%w: %q is no escape", ErrQuery, s[i:min(i+3, len(s))])
+			}
+			c = hexOf(s[i+1])<<4 | hexOf(s[i+2])
+			i += 2
+			if c == 0 {
+				break
+			}
+		}
+		b = append(b, c)
+	}
+	return string(b), nil
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+// hexOf returns the value of a hexadecimal digit.
+func hexOf(c byte) byte {
+	switch {
+	case c <= '9':
+		return c - '0'
+	case c <= 'F':
+		return c - 'A' + 10
+	}
+	return c - 'a' + 10
+}

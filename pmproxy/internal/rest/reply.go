@@ -1,0 +1,90 @@
+package rest
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Content types of replies.
+const (
+	TypeJSON = "application/json"
+	TypeText = "text/plain"
+	TypeHTML = "text/html"
+	// TypeNone is what pmproxy says of empty answers of /series.
+	TypeNone = "application/octet-stream"
+)
+
+// Send replies with a body, which is written as it is.
+func Send(w http.ResponseWriter, status int, contentType string, body []byte) {
+	h := w.Header()
+	h["Content-Type"] = []string{contentType}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(status)
+	w.Write(body) // an error is one of the connection, which net/http ends
+}
+
+// Fail replies with an error in JSON: {"message":"…","success":false}.
+func Fail(w http.ResponseWriter, status int, message string) {
+	b := append(make([]byte, 0, 128), `{"message":`...)
+	b = AppendString(b, message)
+	b = append(b, ",\"success\":false}\r\n"...)
+	Send(w, status, TypeJSON, b)
+}
+
+// Refuse replies that a URL or its parameters cannot be taken, with status 400
+// and a page of HTML, as pmproxy does for what it finds while it reads the URL.
+// The servlet is the name of the interface, such as "webapi".
+func Refuse(w http.ResponseWriter, servlet, message string) {
+	RefuseWith(w, http.StatusBadRequest, servlet, message)
+}
+
+// RefuseWith is Refuse with another status.
+func RefuseWith(w http.ResponseWriter, status int, servlet, message string) {
+	title := fmt.Sprintf("%d %s", status, http.StatusText(status))
+	Send(w, status, TypeHTML, fmt.Appendf(nil, "<html>\r\n<head><title>%s</title></head>\r\n<body>\r\n<h1>%s</h1>\r\n"+
+		"<p><b>%s servlet</b>: %s</p>\r\n</body>\r\n</html>\r\n", title, title, html.EscapeString(servlet), html.EscapeString(message)))
+}
+
+// AppendString appends s as a string of JSON. Quotes, backslashes and control
+// characters become \u00XX, as pmproxy writes them; other ASCII and valid UTF-8
+// stay, and bytes that are neither become U+FFFD.
+func AppendString(b []byte, s string) []byte {
+	const hex = "0123456789ABCDEF"
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c < 0x20 || c == '"' || c == '\\' || c == 0x7f:
+			b = append(b, s[start:i]...)
+			b = append(b, `\u00`...)
+			b = append(b, hex[c>>4], hex[c&15])
+			i++
+			start = i
+		case c < utf8.RuneSelf:
+			i++
+		default:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r != utf8.RuneError || n > 1 {
+				// U+2028 and U+2029 end lines in older JavaScript.
+				if r != 0x2028 && r != 0x2029 {
+					i += n
+					continue
+				}
+			}
+			b = append(b, s[start:i]...)
+			if n == 1 {
+				r = utf8.RuneError
+			}
+			b = append(b, `\u`...)
+			b = append(b, hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+			i += n
+			start = i
+		}
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}
