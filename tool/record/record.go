@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"github.com/go-pcp/pcp/pmlogger/janitor"
 	"github.com/go-pcp/pcp/pmns/cpp"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/housekeeping"
 )
 
 // Command is pcp record.
@@ -80,8 +80,7 @@ type settings struct {
 	config, hosts, control string
 	dir                    string
 	interval               time.Duration
-	keepDays               int
-	maxSize                int64
+	keep                   janitor.Policy
 	status                 bool
 
 	args []string // hosts
@@ -103,22 +102,10 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		set.interval = d
 	case "dir":
 		set.dir = arg
-	case "keep-days":
-		n, err := strconv.Atoi(arg)
-		if err != nil || n < 1 || n > 100_000 {
-			o.Usagef("--keep-days needs a number of days, not %q", arg)
-		}
-		set.keepDays = n
-	case "max-size":
-		s, err := pmlogger.ParseSize(arg)
-		if err != nil || s.Bytes == 0 {
-			o.Usagef("--max-size needs a size such as 500mb or 2gb, not %q", arg)
-		}
-		set.maxSize = s.Bytes
 	case "status":
 		set.status = true
 	default:
-		return false
+		return housekeeping.Keep(o, opt, arg, &set.keep)
 	}
 	return true
 }
@@ -196,10 +183,8 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 		Dialer:    pmapi.Dialer{Config: env.Config(), OwnSocket: env.Config().OwnSocket()},
 		Location:  env.Local(),
 		Recorder:  pmlogger.Config{Hold: holdBytes},
-		Janitor: &janitor.Config{Daily: true, Policy: janitor.Policy{
-			MaxAge: time.Duration(set.keepDays) * 24 * time.Hour, MaxBytes: set.maxSize,
-		}},
-		Event: func(e fleet.Event) { say(env, &e) },
+		Janitor:   &janitor.Config{Daily: true, Policy: set.keep},
+		Event:     func(e fleet.Event) { say(env, &e) },
 	})
 	if err != nil {
 		return err

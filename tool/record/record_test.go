@@ -122,7 +122,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s is not known", long)
 		}
 	}
-	if o.keepDays != 14 || o.maxSize < 2_000_000_000 || o.interval != 10*time.Second || o.own(nil, &cli.Option{Long: "other"}, "") {
+	if o.keep.MaxAge != 14*24*time.Hour || o.keep.MaxBytes < 2_000_000_000 || o.interval != 10*time.Second || o.own(nil, &cli.Option{Long: "other"}, "") {
 		t.Errorf("%+v", o)
 	}
 }

@@ -19,10 +19,11 @@ import (
 )
 
 // How much is kept of what is recorded, by default.
+var defaultKeep = janitor.Policy{MaxAge: 7 * day, MaxBytes: 1 << 30}
+
 const (
-	defaultKeepDays = 7
-	defaultMaxSize  = 1 << 30
-	holdBytes       = 1 << 20 // in memory, while the file system is full
+	day       = 24 * time.Hour
+	holdBytes = 1 << 20 // in memory, while the file system is full
 )
 
 // A recording records what the collector of this process has, to archives below its state
@@ -45,7 +46,7 @@ func (set *settings) archives(host string) string {
 
 // caps returns how much is kept.
 func (set *settings) caps() string {
-	return fmt.Sprintf("at most %d days and %s", set.keepDays, cli.Bytes(set.maxSize))
+	return fmt.Sprintf("at most %d days and %s", set.keep.MaxAge/day, cli.Bytes(set.keep.MaxBytes))
 }
 
 // start records until stop is called. What goes wrong is said; the collector goes on.
@@ -65,9 +66,7 @@ func (r *recording) start(host string) {
 		Turns:     1, // the processors are the collector's
 		Event:     r.event,
 		Recorder:  pmlogger.Config{Hold: holdBytes},
-		Janitor: &janitor.Config{Daily: true, MakeRoom: true, RotateBytes: r.set.maxSize / 8, Policy: janitor.Policy{
-			MaxAge: time.Duration(r.set.keepDays) * 24 * time.Hour, MaxBytes: r.set.maxSize,
-		}},
+		Janitor:   &janitor.Config{Daily: true, MakeRoom: true, RotateBytes: r.set.keep.MaxBytes / 8, Policy: r.set.keep},
 	})
 	if err == nil {
 		err = f.Set([]fleet.Host{{Spec: "unix:", Name: fleet.DefaultName(host), Dir: dir}})

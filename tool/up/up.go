@@ -25,8 +25,9 @@ import (
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
-	"github.com/go-pcp/pcp/pmlogger"
+	"github.com/go-pcp/pcp/pmlogger/janitor"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/housekeeping"
 )
 
 // Command is pcp up.
@@ -88,8 +89,7 @@ type settings struct {
 	noRecord    bool
 	rules       bool
 	rulesFile   string // "" for the built-in ones
-	keepDays    int
-	maxSize     int64
+	keep        janitor.Policy
 	stays       bool // when the terminal is closed
 
 	builtins []builtin.Spec
@@ -97,7 +97,7 @@ type settings struct {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	set := settings{port: pmcd.DefaultPort, builtins: agent.Builtins(), retry: time.Minute, keepDays: defaultKeepDays, maxSize: defaultMaxSize}
+	set := settings{port: pmcd.DefaultPort, builtins: agent.Builtins(), retry: time.Minute, keep: defaultKeep}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
 		case "port":
@@ -120,20 +120,8 @@ func run(ctx context.Context, env *cli.Env) int {
 			set.rules, set.rulesFile = true, arg
 		case "no-record":
 			set.noRecord = true
-		case "keep-days":
-			n, err := strconv.Atoi(arg)
-			if err != nil || n < 1 || n > 100_000 {
-				o.Usagef("--keep-days needs a number of days, not %q", arg)
-			}
-			set.keepDays = n
-		case "max-size":
-			s, err := pmlogger.ParseSize(arg)
-			if err != nil || s.Bytes == 0 {
-				o.Usagef("--max-size needs a size such as 500mb or 2gb, not %q", arg)
-			}
-			set.maxSize = s.Bytes
 		default:
-			return false
+			return housekeeping.Keep(o, opt, arg, &set.keep)
 		}
 		return true
 	}})
