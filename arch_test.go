@@ -117,6 +117,10 @@ var neighbours = map[string]string{
 	"pmlogger/control -> pmlogger":       "a control port has a recorder behind it",
 	"pmlogger/control -> pmlogger/conf":  "it has the access rules",
 
+	"pmproxy/series -> pmproxy/series/sid":            "a series is called by its identifier",
+	"pmproxy/series/seriestest -> pmproxy/series":     "it is a store in memory",
+	"pmproxy/series/seriestest -> pmproxy/series/sid": "whose series are called by their identifiers",
+
 	"internal/twin -> internal/longtest": "which archives of the suite a test takes depends on it",
 	"internal/twin -> internal/testdir":  "it compares what tools leave in a folder",
 	"internal/twin -> internal/oracle":   "one knows where the real PCP is, the other compares tools with its",
