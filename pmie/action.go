@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-pcp/pcp/internal/ctext"
 )
 
 // An Action is what a rule that is true does.
@@ -265,51 +263,4 @@ func (c *Config) path() string {
 		return c.Path
 	}
 	return "/usr/sbin:/sbin:/usr/bin:/bin"
-}
-
-// A quoting is what a shell takes text for.
-type quoting byte
-
-const (
-	unquoted     quoting = 0
-	singleQuoted quoting = '\''
-	doubleQuoted quoting = '"'
-)
-
-// quotingAt returns what a shell takes for what comes behind a text.
-func quotingAt(text []byte) quoting {
-	q := unquoted
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && q != singleQuoted:
-			i++
-		case q == unquoted && (c == '\'' || c == '"'):
-			q = quoting(c)
-		case c == byte(q):
-			q = unquoted
-		}
-	}
-	return q
-}
-
-// appendQuoted appends a value to a command of the shell so that the shell takes each
-// of its characters for itself.
-func appendQuoted(command []byte, value string) []byte {
-	q := quotingAt(command)
-	for _, c := range []byte(ctext.String(value)) {
-		switch {
-		case q == singleQuoted && c == '\'':
-			command = append(command, `'\''`...)
-			continue
-		case q == doubleQuoted && strings.IndexByte("$`\"\\", c) >= 0:
-			command = append(command, '\\')
-		case q == unquoted && c == '\n':
-			command = append(command, "'\n'"...)
-			continue
-		case q == unquoted && c < 0x80 && !ctext.IsAlnum(c) && strings.IndexByte("_-+=:,./@%", c) < 0:
-			command = append(command, '\\')
-		}
-		command = append(command, c)
-	}
-	return command
 }

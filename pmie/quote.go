@@ -1,0 +1,161 @@
+package pmie
+
+import (
+	"strings"
+
+	"github.com/go-pcp/pcp/internal/ctext"
+)
+
+// A quoting is what a shell takes text for.
+type quoting byte
+
+const (
+	unquoted     quoting = 0
+	singleQuoted quoting = '\''
+	doubleQuoted quoting = '"'
+	// doubtful is where no way to write a character keeps it from meaning something to each shell: a
+	// comment, a here document, backquotes, ${...}, $((...)) and $'...'.
+	doubtful quoting = '?'
+)
+
+// A shellScanner finds out what a shell takes the end of a text for. Where it may be mistaken it
+// says doubtful.
+type shellScanner struct {
+	stack []quoting // the open quotes and parentheses; '(' is one, also that of a command substitution
+	lost  bool      // doubtful from here on
+	word  int       // where the word began that is read, outside of quotes; less than 0 between words
+}
+
+const parenthesis quoting = '('
+
+// quotingAt returns what a shell takes for what comes behind a text.
+func quotingAt(text []byte) quoting {
+	s := shellScanner{word: -1}
+	for i := 0; i < len(text) && !s.lost; {
+		i = s.step(text, i)
+	}
+	if s.lost {
+		return doubtful
+	}
+	if q := s.top(); q != parenthesis {
+		return q
+	}
+	return unquoted
+}
+
+// top returns what encloses the text that comes next.
+func (s *shellScanner) top() quoting {
+	if len(s.stack) == 0 {
+		return unquoted
+	}
+	return s.stack[len(s.stack)-1]
+}
+
+func (s *shellScanner) push(q quoting) { s.stack = append(s.stack, q) }
+func (s *shellScanner) pop()           { s.stack = s.stack[:len(s.stack)-1] }
+
+// step reads what is at text[i], and returns the index of what comes next.
+func (s *shellScanner) step(text []byte, i int) int {
+	c := text[i]
+	next := byte(0)
+	if i+1 < len(text) {
+		next = text[i+1]
+	}
+	q := s.top()
+	if q == singleQuoted {
+		if c == '\'' {
+			s.pop()
+		}
+		return i + 1
+	}
+	switch {
+	case c == '\\':
+		if i+1 == len(text) {
+			s.lost = true // it would take away what protects the first character
+		}
+		if next != '\n' {
+			s.begin(i)
+		}
+		return i + 2
+	case c == '`':
+		s.lost = true
+	case c == '$' && next == '(':
+		if i+2 < len(text) && text[i+2] == '(' {
+			s.lost = true
+		}
+		s.push(parenthesis)
+		s.word = -1
+		return i + 2
+	case c == '$' && (next == '{' || next == '[' || next == '\'' && q != doubleQuoted || i+1 == len(text)):
+		s.lost = true
+	case c == '"' && q == doubleQuoted:
+		s.pop()
+	case q == doubleQuoted:
+	case c == '\'' || c == '"':
+		s.begin(i)
+		s.push(quoting(c))
+	case c == '<' && next == '<':
+		s.lost = true
+	case c == '#' && s.word < 0:
+		s.lost = true
+	case c == '(':
+		if next == '(' {
+			s.lost = true
+		}
+		s.push(parenthesis)
+		s.end(text, i)
+	case c == ')':
+		s.end(text, i)
+		if q != parenthesis {
+			s.lost = true
+			break
+		}
+		s.pop()
+	case strings.IndexByte(" \t\n;&|<>", c) >= 0:
+		s.end(text, i)
+	default:
+		s.begin(i)
+	}
+	return i + 1
+}
+
+// begin notes that a word begins, if none has.
+func (s *shellScanner) begin(i int) {
+	if s.word < 0 {
+		s.word = i
+	}
+}
+
+// end notes that a word ends. The patterns of a case have parentheses that close nothing.
+func (s *shellScanner) end(text []byte, i int) {
+	if s.word >= 0 && len(s.stack) > 0 && string(text[s.word:i]) == "case" {
+		s.lost = true
+	}
+	s.word = -1
+}
+
+// appendQuoted appends a value to a command of the shell so that the shell takes each
+// of its characters for itself. Where that cannot be had, characters that may mean something to
+// a shell become underscores.
+func appendQuoted(command []byte, value string) []byte {
+	q := quotingAt(command)
+	for _, c := range []byte(ctext.String(value)) {
+		harmless := c >= 0x80 || ctext.IsAlnum(c) || strings.IndexByte("_-+:,./@%", c) >= 0
+		switch {
+		case q == singleQuoted && c == '\'':
+			command = append(command, `'\''`...)
+			continue
+		case q == doubleQuoted && strings.IndexByte("$`\"\\", c) >= 0:
+			command = append(command, '\\')
+		case q == unquoted && c == '\n':
+			command = append(command, "'\n'"...)
+			continue
+		case q == unquoted && !harmless:
+			command = append(command, '\\')
+		case q == doubtful && !harmless:
+			c = '_'
+		}
+		command = append(command, c)
+	}
+	return command
+}
