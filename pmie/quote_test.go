@@ -193,6 +193,9 @@ func FuzzQuoted(f *testing.F) {
 		if want := strings.ReplaceAll("@;@;x@;.@x.@.@.", "@", seen); out != want || status != 0 {
 			t.Fatalf("%q: %q, %d", value, out, status)
 		}
+		if line := plain(value); strings.ContainsFunc(line, isControl) || len(line) > 4*(maxLog+3) {
+			t.Fatalf("the system's log has %q of %q", line, value)
+		}
 		obey(t, shell, withValue("true `true @` # @", value))
 		obey(t, shell, withValue("cat <<EOF\n@\nEOF\n", value))
 	})

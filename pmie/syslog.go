@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-pcp/pcp/internal/ctext"
 )
@@ -164,21 +166,35 @@ func (e *Engine) log(a Action) error {
 	return err
 }
 
+// maxLog is how much of a text goes to the system's log, in bytes. Daemons cut longer messages, or do not
+// take them.
+const maxLog = 8000
+
 // plain returns a text as one line of printable characters: those that would begin another
-// message, or steer a terminal, become their numbers as syslog daemons write them.
+// message, or steer a terminal, become their numbers as syslog daemons write them. A text that is too
+// long ends in dots.
 func plain(text string) string {
+	if len(text) > maxLog {
+		text = text[:maxLog] + "..."
+	}
 	if !strings.ContainsFunc(text, isControl) {
 		return text
 	}
 	var b strings.Builder
-	for _, c := range []byte(text) {
-		if isControl(rune(c)) {
-			fmt.Fprintf(&b, "#%03o", c)
-		} else {
-			b.WriteByte(c)
+	for len(text) > 0 {
+		c, n := utf8.DecodeRuneInString(text)
+		for _, octet := range []byte(text[:n]) {
+			if isControl(c) {
+				fmt.Fprintf(&b, "#%03o", octet)
+			} else {
+				b.WriteByte(octet)
+			}
 		}
+		text = text[n:]
 	}
 	return b.String()
 }
 
-func isControl(c rune) bool { return c < ' ' || c == 0x7f }
+// isControl reports whether c is a control character, of ASCII or of those behind it, or stands for what is
+// not UTF-8.
+func isControl(c rune) bool { return unicode.IsControl(c) || c == utf8.RuneError }

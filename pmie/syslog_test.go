@@ -41,6 +41,7 @@ func TestSyslog(t *testing.T) {
 	}
 	f("busy: sda", logNotice, `^<29>[A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d pcp-pmie\[\d+\]: busy: sda$`)
 	f("a\n<0>b \x1b[2J$(x) é", 16<<3|2, `^<130>.*: a#012<0>b #033\[2J\$\(x\) é$`)
+	f("a\u009b2J\xff\u0085é", 16<<3|2, `^<130>.*: a#302#2332J#377#302#205é$`)
 	conn.Close()
 	if err := e.act(nil, Action{Kind: ActionSyslog, Text: "lost"}); err != nil || !strings.Contains(said.String(), "syslog failed: ") {
 		t.Errorf("without a log: %v, said %q", err, &said)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"mime/quotedprintable"
 	"net"
 	"net/http"
@@ -21,6 +22,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-pcp/pcp/pmie"
 )
@@ -644,48 +647,102 @@ func TestHostileJSON(t *testing.T) {
 	})
 }
 
+// checkMessage returns an error if a text got further than it should in a mail.
+func checkMessage(r *Receiver, text string) error {
+	a := Alert{Status: Firing, Rule: text, Host: text, Instance: text, Text: text, Value: text, Labels: map[string]string{text: text}, Since: time.Unix(1, 0)}
+	a.ID = a.newID()
+	b, err := r.message(&a, time.Unix(2, 0))
+	if err != nil {
+		return err
+	}
+	msg, err := mail.ReadMessage(bytes.NewReader(b))
+	if err != nil {
+		return fmt.Errorf("%q: %w", b, err)
+	}
+	names := slices.Sorted(maps.Keys(msg.Header))
+	if want := []string{"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject", "To"}; !slices.Equal(names, want) {
+		return fmt.Errorf("headers %q", names)
+	}
+	if id := msg.Header.Get("Message-Id"); id != "<"+a.Key()+"@example.com>" {
+		return fmt.Errorf("Message-ID %q", id)
+	}
+	if to, err := msg.Header.AddressList("To"); err != nil || len(to) != len(r.To) {
+		return fmt.Errorf("To %v, %w", to, err)
+	}
+	for line := range bytes.Lines(b) {
+		body, ended := bytes.CutSuffix(line, []byte("\r\n"))
+		if !ended || len(line) > 998 || bytes.ContainsFunc(body, func(c rune) bool { return c < ' ' && c != '\t' || c >= 0x7f }) {
+			return fmt.Errorf("line %q", line)
+		}
+	}
+	body, err := io.ReadAll(quotedprintable.NewReader(msg.Body))
+	if err != nil {
+		return err
+	}
+	if bytes.ContainsFunc(body, func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\r' && c != '\t' }) {
+		return fmt.Errorf("body %q", body)
+	}
+	if !strings.Contains(string(body), "\r\ninstance: "+plain(text)+"\r\n") && text != "" {
+		return fmt.Errorf("it is not in %q", body)
+	}
+	return nil
+}
+
+var ops = &Receiver{Name: "ops", Kind: Mail, From: &mail.Address{Name: "Ünal", Address: "pmie@example.com"}, To: []*mail.Address{{Address: "a@example.com"}, {Address: "b@example.com"}}}
+
 // TestMessage has mails whose headers hold against any text.
 func TestMessage(t *testing.T) {
-	r := &Receiver{Name: "ops", Kind: Mail, From: &mail.Address{Name: "Ünal", Address: "pmie@example.com"}, To: []*mail.Address{{Address: "a@example.com"}, {Address: "b@example.com"}}}
 	for _, text := range hostile {
+		if err := checkMessage(ops, text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// FuzzText has any text of a rule, an instance or a label be data in all messages.
+func FuzzText(f *testing.F) {
+	for _, text := range hostile {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > MaxName/2 {
+			return
+		}
+		if err := checkMessage(ops, text); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
 		a := Alert{Status: Firing, Rule: text, Host: text, Instance: text, Text: text, Value: text, Labels: map[string]string{text: text}, Since: time.Unix(1, 0)}
 		a.ID = a.newID()
-		b, err := r.message(&a, time.Unix(2, 0))
+		if err := a.check(); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		b, err := json.Marshal(&a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		msg, err := mail.ReadMessage(bytes.NewReader(b))
-		if err != nil {
-			t.Fatalf("%q: %v", b, err)
+		back, err := decodeAlert(b)
+		if err != nil || back.ID != a.ID || utf8.ValidString(text) && !back.Equal(&a) {
+			t.Fatalf("%s: %+v, %v", b, back, err)
 		}
-		var names []string
-		for name := range msg.Header {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		same(t, text, names, "Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject", "To")
-		if msg.Header.Get("Message-Id") != "<"+a.Key()+"@example.com>" {
-			t.Errorf("Message-ID %q", msg.Header.Get("Message-Id"))
-		}
-		if to, err := msg.Header.AddressList("To"); err != nil || len(to) != 2 {
-			t.Errorf("To %v, %v", to, err)
-		}
-		for line := range bytes.Lines(b) {
-			if !bytes.HasSuffix(line, []byte("\r\n")) || len(line) > 998 || bytes.IndexByte(line[:len(line)-2], '\r') >= 0 {
-				t.Errorf("%q: line %q", text, line)
-			}
-			for _, c := range line[:len(line)-2] {
-				if c < ' ' && c != '\t' || c >= 0x7f {
-					t.Errorf("%q: line %q", text, line)
-					break
-				}
+		labels := ops.apiLabels(&a)
+		for name, value := range labels {
+			if labelName(name) != name || !utf8.ValidString(value) || value == "" {
+				t.Fatalf("%q: labels %q", text, labels)
 			}
 		}
-		body, _ := io.ReadAll(quoted(msg.Body))
-		if !strings.Contains(string(body), "\r\ninstance: "+plain(text)+"\r\n") && text != "" {
-			t.Errorf("%q is not in %q", text, body)
+		if want := strings.ToValidUTF8(text, "\uFFFD"); labels["alertname"] != want || labels["host"] != want || labels["instance"] != want {
+			t.Fatalf("%q: labels %q", text, labels)
 		}
-	}
+		// What is kept is read again as it was.
+		e := &entry{Alert: a, Said: a.Since, Notices: []*notice{{Status: Firing, At: a.Since, Text: text, Value: text}}}
+		if b, err = e.encode(); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := decodeEntry(b)
+		if err != nil || kept.Alert.ID != a.ID || kept.said(kept.Notices[0]).ID != a.ID {
+			t.Fatalf("%s: %v", b, err)
+		}
+	})
 }
 
 // TestSecrets has those that others may read, or that are not one, refused.
@@ -764,5 +821,3 @@ func TestSecretHeader(t *testing.T) {
 		}
 	})
 }
-
-func quoted(r io.Reader) io.Reader { return quotedprintable.NewReader(r) }

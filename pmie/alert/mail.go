@@ -48,7 +48,12 @@ func (r *Receiver) message(a *Alert, now time.Time) ([]byte, error) {
 	b.WriteString("\r\n")
 
 	w := quotedprintable.NewWriter(&b)
-	fmt.Fprintf(w, "%s\n\n", strings.ToValidUTF8(a.Text, "\uFFFD"))
+	fmt.Fprintf(w, "%s\n\n", strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return '\uFFFD' // it may steer a terminal
+		}
+		return c
+	}, strings.ReplaceAll(strings.ToValidUTF8(a.Text, "\uFFFD"), "\r\n", "\n")))
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(w, "%s: %s\n", name, plain(value))

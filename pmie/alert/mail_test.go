@@ -10,7 +10,9 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"io"
 	"math/big"
+	"mime/quotedprintable"
 	"net"
 	"net/mail"
 	"net/textproto"
@@ -210,11 +212,16 @@ func TestMailFaults(t *testing.T) {
 		"well": nil, "busy": on("connect", "421 busy"), "cut": on("STARTTLS", "cut"), "hang": on("connect", "hang"), "hang later": on("DATA", "hang"),
 		"temporary": on("DATA", "451 later"), "lost answer": on("mail", "cut"), "sender": on("MAIL FROM:<pmie@example.com>", "450 later"), "no leave": on("QUIT", "cut"),
 	} {
-		for _, mode := range []TLSMode{StartTLS, TLS} {
+		for _, mode := range []TLSMode{StartTLS, TLS, NoTLS} {
+			if mode == NoTLS && name == "cut" {
+				continue // there is no STARTTLS to cut
+			}
 			t.Run(name+" "+string(mode), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					p, r := newPost(t, mode)
-					p.how = how
+					if p.how = how; mode == NoTLS {
+						r.User, r.SecretFile = "", ""
+					}
 					m, log := start(t, filepath.Join(t.TempDir(), "spool"), r)
 					act(t, m, action("r", pmie.ActionMail, "ops", "sda"))
 					act(t, m, action("s", pmie.ActionMail, "ops", "sdb"))
@@ -279,4 +286,48 @@ func TestMailRefused(t *testing.T) {
 			t.Errorf("%q, %d mails", p.verbs, len(p.mails))
 		}
 	})
+}
+
+// TestMailText sends texts that try to end the mail, or to speak to the server.
+func TestMailText(t *testing.T) {
+	for _, mode := range []TLSMode{StartTLS, TLS, NoTLS} {
+		synctest.Test(t, func(t *testing.T) {
+			p, r := newPost(t, mode)
+			if mode == NoTLS {
+				r.User, r.SecretFile = "", ""
+			}
+			for i, text := range append(hostile, "\r\n.\r\nRCPT TO:<x@y>\r\n", ".\n..\n.", strings.Repeat(".", 2000), strings.Repeat("\n.", 500)) {
+				a := NewTest("h", text, time.Now())
+				if err := r.Send(t.Context(), a); err != nil {
+					t.Fatalf("%v, %q: %v", mode, text, err)
+				}
+				p.mu.Lock()
+				b, n, verbs := p.mails[len(p.mails)-1], len(p.mails), p.verbs
+				p.verbs = nil
+				p.mu.Unlock()
+				m, err := mail.ReadMessage(bytes.NewReader(b))
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := strings.Map(func(c rune) rune {
+					if c < ' ' && c != '\n' && c != '\t' {
+						return '\uFFFD'
+					}
+					return c
+				}, strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n"))
+				if n != i+1 || !strings.HasPrefix(string(body), want+"\n\nstatus: firing\nrule: test\n") {
+					t.Errorf("%v, %q: %d mails, the last %q", mode, text, n, body)
+				}
+				for _, verb := range verbs {
+					if strings.Contains(verb, "x@") {
+						t.Errorf("%v, %q: the server was told %q", mode, text, verbs)
+					}
+				}
+			}
+		})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/godbus/dbus/v5"
 
@@ -39,9 +40,25 @@ func (a *alarmer) Show(ctx context.Context, act pmie.Action) error {
 	return nil
 }
 
-// markup returns a text so that what shows a notification takes each character for itself.
+// markup returns a text so that what shows a notification takes each character for itself. Control characters
+// but for line breaks and tabs are replaced.
 func markup(text string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\x00", "\ufffd").Replace(strings.ToValidUTF8(text, "\ufffd"))
+	var b strings.Builder
+	for _, c := range text { // which has utf8.RuneError for each byte that is not UTF-8
+		switch {
+		case c == '&':
+			b.WriteString("&amp;")
+		case c == '<':
+			b.WriteString("&lt;")
+		case c == '>':
+			b.WriteString("&gt;")
+		case unicode.IsControl(c) && c != '\n' && c != '\t':
+			b.WriteRune(unicode.ReplacementChar)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
 }
 
 func (a *alarmer) notify(ctx context.Context, text string) error {

@@ -3,11 +3,14 @@ package ie
 import (
 	"bufio"
 	"fmt"
+	"html"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/godbus/dbus/v5"
 
@@ -67,4 +70,20 @@ func TestAlarmOnDesktop(t *testing.T) {
 	if text, want := <-got, "pmie|Performance Co-Pilot Alarm|\"a\" &lt;b&gt;&amp;\nc\ufffd\ufffd|2"; text != want {
 		t.Errorf("notified %q, want %q", text, want)
 	}
+}
+
+// FuzzMarkup has a notification show any text as it is, without what means something to a desktop.
+func FuzzMarkup(f *testing.F) {
+	for _, text := range []string{"busy: sda", "<b>&amp;</b>", `<a href="x">y</a> <img src='http://example.com'/>`, "a\nb\tc\r\x00\x1b[2J", "\xff\xfe", "\u009b2J\u202e", "&#60;b&#62;"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := markup(text)
+		if strings.ContainsAny(got, "<>") || !utf8.ValidString(got) || strings.ContainsFunc(got, func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' }) {
+			t.Fatalf("%q becomes %q", text, got)
+		}
+		if back, plain := html.UnescapeString(got), !strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) || c == utf8.RuneError }); plain && back != text {
+			t.Fatalf("%q becomes %q, which shows as %q", text, got, back)
+		}
+	})
 }
