@@ -45,12 +45,12 @@ func TestDeliveryWords(t *testing.T) {
 			t.Errorf("%s\\nis %s, want %s; said %q", rules, got, want, said)
 		}
 	}
-	f(`webhook = 5; exec = 2; mail = 1; alertmanager = $webhook; x = $mail + $minute > $exec -> print "a";`, `x = (1 + (<op_var node>)) > 2 -> print "a";`)
-	f(`exec = $minute > 1 -> print "exec";`, `exec = (<op_var node>) > 1 -> print "exec";`)
-	f(`act = "webhook pager"; x = $minute > 1 -> $act "t";`, `x = (<op_var node>) > 1 -> webhook pager "t";`)
+	f(`webhook = 5; exec = 2; mail = 1; alertmanager = $webhook; x = $mail + $minute > $exec -> print "a";`, `x = (1 + $minute) > 2 -> print "a";`)
+	f(`exec = $minute > 1 -> print "exec";`, `exec = $minute > 1 -> print "exec";`)
+	f(`act = "webhook pager"; x = $minute > 1 -> $act "t";`, `x = $minute > 1 -> webhook pager "t";`)
 	f(`x = $minute > 1 -> (webhook 1 hour pager "a" "b") & (exec "c" "d" | mail 'on call' "e");`,
-		`x = (<op_var node>) > 1 -> (webhook 3600 pager "a" "b") & ((exec "c" "d") | (mail 'on call' "e"));`)
-	f(`x = $minute > 1 -> alertmanager mail "e" & exec 5 min "p";`, `x = (<op_var node>) > 1 -> (alertmanager mail "e") & (exec 300 "p");`)
+		`x = $minute > 1 -> (webhook 3600 pager "a" "b") & ((exec "c" "d") | (mail 'on call' "e"));`)
+	f(`x = $minute > 1 -> alertmanager mail "e" & exec 5 min "p";`, `x = $minute > 1 -> (alertmanager mail "e") & (exec 300 "p");`)
 
 	// A metric may have such a name.
 	got, said := parsed(t, `webhook > 3 && mail.queue #'exec' > 1 || (alertmanager :mail > 1) -> print "p";`)

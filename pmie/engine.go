@@ -107,6 +107,7 @@ type Engine struct {
 	stomps   bool
 	// unplanned has all rules evaluated by their trees.
 	unplanned bool
+	ran       bool // Run was called
 	failure   error
 	published []Published // the last ones, for their memory
 	out       []byte      // what is printed and not written yet
@@ -173,6 +174,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	variable := func(name string) *expr {
 		x := newExpr(opVar, nil, nil, none, none, none, 1, semVar)
 		x.valid = 1
+		x.text = "$" + name
 		e.b.vars[name] = x
 		return x
 	}
@@ -260,7 +262,7 @@ func (e *Engine) source() string {
 	return e.cfg.Host
 }
 
-// Window sets from when to when rules are evaluated. For archives it comes before Load.
+// Window sets from when to when rules are evaluated.
 func (e *Engine) Window(start, stop pcp.Timestamp) {
 	e.start, e.stop = real(start), real(stop)
 }

@@ -57,7 +57,7 @@ type expr struct {
 
 	unit    pcp.Units // of a constant
 	pattern *regexp.Regexp
-	text    string   // of a constant; the receiver of an action
+	text    string   // of a constant; the name of a variable; the receiver of an action
 	args    []string // of an action, apart
 	pass    uint64   // the evaluation in which a rule was last looked at
 	syslog  *syslog  // where an action's text goes
@@ -301,5 +301,21 @@ func (x *expr) unknown() {
 	}
 	for i := range x.nums {
 		x.nums[i] = nan()
+	}
+}
+
+// restart has the time begin anew below x: no counter was seen before, and no action was done.
+func (x *expr) restart() {
+	if x.op == opFetch {
+		for _, m := range x.metrics.list {
+			m.before = 0
+		}
+		return
+	}
+	x.last = 0
+	for _, arg := range []*expr{x.arg1, x.arg2} {
+		if arg != nil && x.op != actArgument {
+			arg.restart()
+		}
 	}
 }

@@ -187,10 +187,15 @@ func (e *Engine) begin(t *task, h *host) error {
 	}
 	h.c = c
 	if a, ok := c.Archive(); ok {
-		start := timestamp(e.start)
-		if err := a.SetMode(e.ctx, pmapi.ModeInterp, &start, seconds(t.delta)); err != nil {
-			return fmt.Errorf("%s: pmSetMode failed: %s", e.cfg.Name, errText(err))
-		}
+		return e.position(a, timestamp(e.start), t.delta)
+	}
+	return nil
+}
+
+// position has an archive give the values of a time next, and then those of delta seconds later.
+func (e *Engine) position(a *pmapi.ArchiveContext, start pcp.Timestamp, delta float64) error {
+	if err := a.SetMode(e.ctx, pmapi.ModeInterp, &start, seconds(delta)); err != nil {
+		return fmt.Errorf("%s: pmSetMode failed: %s", e.cfg.Name, errText(err))
 	}
 	return nil
 }

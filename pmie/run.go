@@ -11,7 +11,8 @@ import (
 const retryAfter = 5
 
 // Run evaluates the rules, until the end of the window or until ctx is done. It returns nil
-// at the end, also if there are no rules.
+// at the end, also if there are no rules. It may be called again, with another window or with more
+// rules; then no rule knows any values, and archives are read from the start of the window.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	e.ctx = ctx
@@ -22,6 +23,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	if len(e.tasks) == 0 {
 		return nil
+	}
+	if err := e.rewind(); err != nil {
+		return err
 	}
 	for _, t := range e.tasks {
 		t.due, t.epoch, t.tick, t.retry = e.start, e.start, 0, 0
@@ -58,6 +62,34 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	if !e.cfg.Quiet {
 		e.notify(slog.LevelInfo, "evaluator exiting\n")
+	}
+	return nil
+}
+
+// rewind has a run begin at the start of the window.
+func (e *Engine) rewind() error {
+	if e.ran {
+		e.Forget()
+	}
+	e.ran = true
+	if e.archives == nil {
+		return nil
+	}
+	start := timestamp(e.start)
+	for _, t := range e.tasks {
+		for _, h := range t.hosts {
+			if h.c == nil {
+				continue
+			}
+			if a, ok := h.c.Archive(); ok {
+				if err := e.position(a, start, t.delta); err != nil {
+					return err
+				}
+			}
+		}
+		for _, r := range t.rules {
+			r.x.restart()
+		}
 	}
 	return nil
 }

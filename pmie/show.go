@@ -51,7 +51,7 @@ func appendValue(b []byte, x *expr) []byte {
 	if x.nvals == 0 || n == 0 {
 		return append(b, '?')
 	}
-	if x.sem == semText {
+	if x.sem == semText || x.sem == semPattern {
 		n = 1
 	}
 	for i := range n {
@@ -392,7 +392,7 @@ func (e *Engine) each(name string, f func(*named)) bool {
 // simple reports whether an argument of an operator is written without parentheses.
 func simple(x *expr) bool {
 	switch x.op {
-	case opNone, opDelay, opFetch, opRate, opInstant:
+	case opNone, opVar, opDelay, opFetch, opRate, opInstant:
 		return true
 	}
 	return x.op.aggregate()
@@ -421,6 +421,8 @@ func appendSyntax(b []byte, x *expr, brief bool) []byte {
 			b = append(appendSyntax(b, x.arg2, brief), ' ')
 		}
 		return appendSyntax(fmt.Appendf(b, "%s ", appendName(nil, x.text)), x.arg1, brief)
+	case o == opVar:
+		return append(b, x.text...)
 	case x.arg1 == nil:
 		return append(b, o.String()...)
 	case o == actArgument:
@@ -457,7 +459,7 @@ func appendFetch(b []byte, x *expr, brief bool) []byte {
 	m := x.metrics.first()
 	b = append(b, m.name...)
 	if !brief {
-		for range x.hosts {
+		for _, m := range x.metrics.list[:max(x.hosts, 0)] {
 			b = fmt.Appendf(b, " :%s", m.host)
 		}
 	} else if m.given {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"golang.org/x/term"
 )
@@ -18,6 +19,7 @@ type Editor struct {
 	fd   int
 	in   interruptible
 	term *term.Terminal
+	raw  atomic.Pointer[term.State] // what the terminal is to be again, nil if it is
 }
 
 // NewEditor returns an Editor that shows the lines on out, which must not keep anything back,
@@ -41,7 +43,8 @@ func (e *Editor) ReadLine(prompt string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer term.Restore(e.fd, old)
+	e.raw.Store(old)
+	defer e.Restore()
 	if width, height, err := term.GetSize(e.fd); err == nil && width > 0 {
 		e.term.SetSize(width, height)
 	}
@@ -52,6 +55,14 @@ func (e *Editor) ReadLine(prompt string) (string, error) {
 		err = ErrInterrupted
 	}
 	return line, err
+}
+
+// Restore has the terminal be as it was, for a program that ends while a ReadLine in another
+// goroutine still waits.
+func (e *Editor) Restore() {
+	if old := e.raw.Swap(nil); old != nil {
+		term.Restore(e.fd, old)
+	}
 }
 
 // interruptible notes the character that Ctrl-C sends, which a term.Terminal takes for the end.

@@ -111,6 +111,7 @@ func (a *alerting) start(env *cli.Env, cfg *pmie.Config, files []string, e *pmie
 func (a *alerting) end() {
 	if a.board != nil {
 		a.board.Close()
+		a.board = nil
 	}
 	if a.manager == nil {
 		return
@@ -119,4 +120,5 @@ func (a *alerting) end() {
 	defer cancel()
 	a.manager.Drain(ctx)
 	a.manager.Close()
+	a.manager = nil
 }

@@ -280,6 +280,9 @@ func (c *caught) status(w io.Writer) int {
 // ended returns the exit status of a run that ended with err.
 func (set *settings) ended(ctx context.Context, err error) int {
 	c, ok := errors.AsType[*caught](context.Cause(ctx))
+	if !ok {
+		c, ok = errors.AsType[*caught](err) // typed at a terminal
+	}
 	switch {
 	case ok:
 		return c.status(set.journal)

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/internal/pmiestats"
@@ -47,11 +46,13 @@ The action alarm shows a notification on the desktop, stomp sends a message to t
 With -x, pmie writes the descriptors and values of rules as PDUs, which the agent summary reads: metrics made of others. Each rule
 has the name of a metric of the local name space, one value and no action. What is true is 1, what is false 0.
 
-Not supported yet: to run interactively (-d).`,
+With -d, pmie takes commands from standard input: to load rules, to show how they were understood and which of their values
+%h, %i and %v are, and to evaluate them for a while. The command h lists the commands. At a terminal lines can be edited.`,
 	Examples: []cli.Example{
 		{Line: `echo 'some_inst disk.dev.total > 50 count/sec -> print "busy: %i";' | pcp ie`, Text: `say which disks are busy, every ten seconds`},
 		{Line: `pcp ie -v -a morning rules`, Text: `show the value of each rule over an archive`},
 		{Line: `pcp ie -C rules`, Text: `only check rules`},
+		{Line: `pcp ie -d -V -a morning rules`, Text: `try rules: "l" lists them, "r 10min" evaluates them over ten minutes, "q" ends`},
 	},
 	SeeAlso: []string{"pmval(1)", "pmlogger(1)"},
 	Options: []cli.Option{
@@ -61,7 +62,7 @@ Not supported yet: to run interactively (-d).`,
 		cli.Heading("Runtime options"),
 		{Short: 'C', Long: "check", Help: "parse configuration and exit"},
 		{Short: 'c', Long: "config", Arg: "FILE", Help: "configuration file"},
-		{Short: 'd', Long: "interact", Help: "not supported: interactive debugging mode"},
+		{Short: 'd', Long: "interact", Help: "interactive debugging mode"},
 		{Short: 'P', Long: "primary", Help: "execute as primary inference engine"},
 		{Short: 'f', Long: "foreground", Help: "run in the foreground, not as a daemon"},
 		{Short: 'F', Long: "systemd", Help: "systemd mode - notify service manager (if any) when started and ready"},
@@ -104,6 +105,7 @@ type settings struct {
 	alerts      alerting
 
 	journal   *journal
+	broker    *stomp // nil until a rule may send a message
 	running   atomic.Bool
 	pidFile   string
 	statsFile *pmiestats.File
@@ -192,8 +194,8 @@ func (set *settings) arguments(o *source.Options) {
 		o.Usagef("extra filenames cannot be given after using -c")
 	case set.foreground && set.systemd:
 		o.Usagef("the -f and -F options are mutually exclusive")
-	case set.interactive:
-		o.Usagef("-d is not supported")
+	case set.interactive && set.agent:
+		o.Usagef("the -d and -x options are incompatible")
 	case set.onStderr && set.agent:
 		o.Usagef("the -b and -x options are incompatible")
 	}
@@ -235,7 +237,7 @@ func (set *settings) evaluate(ctx context.Context, env *cli.Env, o *source.Optio
 	if err == nil {
 		err = set.run(ctx, env, o)
 	}
-	if err != nil && ctx.Err() == nil {
+	if _, interrupted := errors.AsType[*caught](err); err != nil && ctx.Err() == nil && !interrupted {
 		if text := err.Error(); text != "" {
 			fmt.Fprintln(set.journal, strings.TrimSuffix(text, "\n"))
 		}
@@ -268,13 +270,14 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 		cfg.Zone = pcptime.Zone(o.TimeZone)
 	}
 	set.alerts.prepare(cfg)
-	var broker *stomp
-	say := func(format string, args ...any) {
-		fmt.Fprintln(cfg.Err, daemonlog.Line(cfg.Name, slog.LevelError, strings.TrimSuffix(fmt.Sprintf(format, args...), "\n")))
-	}
-	cfg.Stomp = func(ctx context.Context, a pmie.Action) error { return broker.Send(ctx, a.Text) }
+	cfg.Stomp = func(ctx context.Context, a pmie.Action) error { return set.broker.Send(ctx, a.Text) }
+	defer func() {
+		if set.broker != nil {
+			set.broker.close()
+		}
+	}()
 	cfg.Alarm = (&alarmer{
-		bus: env.Getenv("DBUS_SESSION_BUS_ADDRESS"), say: say,
+		bus: env.Getenv("DBUS_SESSION_BUS_ADDRESS"), say: set.say,
 		out: func(format string, args ...any) { fmt.Fprintf(cfg.Out, format, args...) },
 	}).Show
 	var agent *publisher
@@ -291,7 +294,7 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 		set.hostZone(ctx, env, e)
 	}
 	o.DebugLog().SetZone(cfg.Zone)
-	if err := set.window(o, e, cfg.Zone); err != nil {
+	if _, err := set.window(o, e); err != nil {
 		return err
 	}
 	sound, err := set.load(ctx, env, o, e)
@@ -304,37 +307,59 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 		_, err := set.alerts.receivers(env, e.Deliveries())
 		return err
 	}
-	if e.Stomps() && set.archives == nil {
-		file := set.stompFile
-		if file == "" {
-			file = filepath.Join(conf.Get("PCP_VAR_DIR"), "config", "pmie", "stomp")
-		}
-		if broker, err = readStomp(file); err != nil {
-			return fmt.Errorf("%s: %w", env.ProgName(), err)
-		}
-		broker.report = say
-		if err := broker.connect(ctx); err != nil {
-			return fmt.Errorf("%s: %w", env.ProgName(), err)
-		}
-		defer func() { broker.close() }()
-	}
 	if set.agent {
 		if err := agent.describe(env, o, e.Published()); err != nil {
 			return err
 		}
 	}
-	end, err := set.alerts.start(env, cfg, slices.Clone(o.Args), e)
+	w, err := set.window(o, e)
+	if err != nil {
+		return err
+	}
+	if set.interactive {
+		return set.interact(ctx, env, o, e, w)
+	}
+	return set.evaluateRules(ctx, env, o, e)
+}
+
+// evaluateRules evaluates the rules until the end of the window.
+func (set *settings) evaluateRules(ctx context.Context, env *cli.Env, o *source.Options, e *pmie.Engine) error {
+	if e.Stomps() && set.archives == nil && set.broker == nil {
+		if err := set.connectBroker(ctx, env); err != nil {
+			return fmt.Errorf("%s: %w", env.ProgName(), err)
+		}
+	}
+	end, err := set.alerts.start(env, &set.cfg, slices.Clone(o.Args), e)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if set.archives == nil {
-		if err := set.window(o, e, cfg.Zone); err != nil {
-			return err
-		}
-	}
 	set.running.Store(true)
+	defer set.running.Store(false)
 	return e.Run(ctx)
+}
+
+// connectBroker connects to the broker that takes the messages of the action stomp.
+func (set *settings) connectBroker(ctx context.Context, env *cli.Env) error {
+	file := set.stompFile
+	if file == "" {
+		file = filepath.Join(env.Config().Get("PCP_VAR_DIR"), "config", "pmie", "stomp")
+	}
+	broker, err := readStomp(file)
+	if err != nil {
+		return err
+	}
+	broker.report = set.say
+	if err := broker.connect(ctx); err != nil {
+		return err
+	}
+	set.broker = broker
+	return nil
+}
+
+// say reports what went wrong with an action.
+func (set *settings) say(format string, args ...any) {
+	fmt.Fprintln(set.cfg.Err, daemonlog.Line(set.cfg.Name, slog.LevelError, strings.TrimSuffix(fmt.Sprintf(format, args...), "\n")))
 }
 
 // hostZone takes the time zone of where metrics come from.
@@ -348,50 +373,61 @@ func (set *settings) hostZone(ctx context.Context, env *cli.Env, e *pmie.Engine)
 	fmt.Fprintf(set.cfg.Out, "%s: timezone set to local timezone from %s\n", env.ProgName(), from)
 }
 
-func (set *settings) window(o *source.Options, e *pmie.Engine, zone *time.Location) error {
+// window sets from when to when rules are evaluated.
+func (set *settings) window(o *source.Options, e *pmie.Engine) (pcptime.Window, error) {
 	first, last := e.Bounds()
 	w, _, err := pcptime.ParseWindow(o.Bounds(), first, last, set.cfg.Zone)
 	if err != nil {
-		return err
+		return w, err
 	}
 	e.Window(w.Origin, w.Finish)
-	return nil
+	return w, nil
 }
 
-// load reads the files of the command line, or standard input.
+// load reads the files of the command line. Without any it reads standard input, which with -d has commands.
 func (set *settings) load(ctx context.Context, env *cli.Env, o *source.Options, e *pmie.Engine) (sound bool, err error) {
 	files := o.Args
-	if len(files) == 0 {
+	switch {
+	case len(files) > 0:
+	case set.interactive:
+		return true, nil
+	default:
 		files = []string{set.config}
 	}
+	stdin := env.Stdin
+	if set.agent && set.daemon {
+		stdin = noRules(env)
+	}
 	for _, name := range files {
-		var r io.Reader = env.Stdin
-		if set.agent && set.daemon {
-			r = noRules(env)
-		}
-		if name != "" {
-			if name, err = find(env, name); err != nil {
-				return false, err
-			}
-			f, err := os.Open(name)
-			if err != nil {
-				return false, fmt.Errorf("%s: cannot open config file %s", env.ProgName(), name)
-			}
-			defer f.Close()
-			r = f
-		}
-		if set.stats.Config == "" {
-			if set.stats.Config = "<stdin>"; name != "" {
-				if set.stats.Config, err = realPath(name); err != nil {
-					return false, fmt.Errorf("%s: failed to resolve realpath for %s: %s", env.ProgName(), name, cli.ErrText(err))
-				}
-			}
-		}
-		if sound, err = e.Load(ctx, r, name); err != nil {
+		if sound, err = set.loadFile(ctx, env, e, stdin, name); err != nil {
 			return false, err
 		}
 	}
 	return sound, nil
+}
+
+// loadFile reads a file of rules, or stdin if its name is "".
+func (set *settings) loadFile(ctx context.Context, env *cli.Env, e *pmie.Engine, stdin io.Reader, name string) (sound bool, err error) {
+	r := stdin
+	if name != "" {
+		if name, err = find(env, name); err != nil {
+			return false, err
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return false, fmt.Errorf("%s: cannot open config file %s", env.ProgName(), name)
+		}
+		defer f.Close()
+		r = f
+	}
+	if set.stats.Config == "" {
+		if set.stats.Config = "<stdin>"; name != "" {
+			if set.stats.Config, err = realPath(name); err != nil {
+				return false, fmt.Errorf("%s: failed to resolve realpath for %s: %s", env.ProgName(), name, cli.ErrText(err))
+			}
+		}
+	}
+	return e.Load(ctx, r, name)
 }
 
 // find returns the path of a file of rules, which may be an installed one.

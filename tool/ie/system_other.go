@@ -9,7 +9,10 @@ import (
 	"os/signal"
 )
 
-const sigTerm = 15
+const (
+	sigInt  = 2
+	sigTerm = 15
+)
 
 func settle(*os.File, bool) error { return errors.ErrUnsupported } // nothing waits
 
@@ -26,7 +29,7 @@ func (set *settings) signals(ctx context.Context, _ func()) (context.Context, fu
 		select {
 		case <-ctx.Done():
 		case <-ch:
-			end(&caught{number: 2, running: set.running.Load()})
+			end(&caught{number: sigInt, running: set.running.Load()})
 		}
 	}()
 	return ctx, func() {

@@ -12,7 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const sigTerm = int(syscall.SIGTERM)
+const (
+	sigInt  = int(syscall.SIGINT)
+	sigTerm = int(syscall.SIGTERM)
+)
 
 // settle has a file take the place of standard error, and of standard output if out.
 func settle(f *os.File, out bool) error {
