@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"mime/quotedprintable"
 	"net"
 	"net/http"
@@ -19,12 +20,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/pmie"
 )
 
@@ -508,6 +512,188 @@ func TestUnknownReceivers(t *testing.T) {
 	}
 }
 
+// TestOrder has a hook that was down hear of things in the order in which they were.
+func TestOrder(t *testing.T) {
+	for _, kind := range []Kind{Webhook, Alertmanager} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHook(t)
+			h.set(func(_ int, w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(500); return false })
+			dir := t.TempDir()
+			m, _ := start(t, dir, h.receiver(t, "x", kind))
+			var want []string
+			say := func(rule string, insts ...string) {
+				a := action(rule, pmie.ActionWebhook, "x", insts...)
+				if kind == Alertmanager {
+					a.Kind = pmie.ActionAlertmanager
+				}
+				act(t, m, a)
+				time.Sleep(time.Second)
+			}
+			say("r", "a")
+			say("s", "b")
+			say("r", "c") // a is over
+			say("s")
+			say("r", "c", "a")
+			say("r")
+			want = append(want, "r a firing", "s b firing", "r c firing", "r a resolved", "s b resolved", "r a firing", "r c resolved", "r a resolved")
+			m.Close()
+			h.set(nil)
+			m, _ = start(t, dir, h.receiver(t, "x", kind))
+			time.Sleep(time.Second)
+			m.Close()
+			var got []string
+			if kind == Webhook {
+				for _, a := range h.alerts(t) {
+					got = append(got, a.Rule+" "+a.Instance+" "+string(a.Status))
+				}
+			} else {
+				for _, b := range h.bodies {
+					var list []apiAlert
+					if err := json.Unmarshal(b, &list); err != nil {
+						t.Fatal(err)
+					}
+					for _, a := range list {
+						status := "firing"
+						if !a.EndsAt.After(time.Now()) {
+							status = "resolved"
+						}
+						got = append(got, a.Labels["alertname"]+" "+a.Labels["instance"]+" "+status)
+					}
+				}
+			}
+			// Of the two that came of one evaluation either may be first.
+			for _, list := range [][]string{got, want} {
+				for _, pair := range [][2]int{{2, 3}, {6, 7}} {
+					if len(list) > pair[1] {
+						slices.Sort(list[pair[0] : pair[1]+1])
+					}
+				}
+			}
+			same(t, string(kind), got, want...)
+		})
+	}
+}
+
+// TestFullDisk has alerts be delivered that the disk does not take, and be kept as soon as it does.
+func TestFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHook(t)
+		dir := t.TempDir()
+		m, log := start(t, dir, h.receiver(t, "pager", Webhook))
+		var full atomic.Bool
+		full.Store(true)
+		w := m.workers["pager"]
+		w.spool.fail = func() error {
+			if full.Load() {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		act(t, m, action("full", pmie.ActionWebhook, "pager", "/var", "/tmp"))
+		synctest.Wait()
+		same(t, "told", statuses(h.alerts(t)), "/var firing", "/tmp firing")
+		act(t, m, action("full", pmie.ActionWebhook, "pager", "/var"))
+		synctest.Wait()
+		same(t, "told", statuses(h.alerts(t)), "/var firing", "/tmp firing", "/tmp resolved")
+		if s := m.Standings()[0]; s.Unsaved != 1 || !strings.Contains(s.SpoolError, "no space") {
+			t.Errorf("standing %+v", s)
+		}
+		h.set(func(_ int, w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(500); return false })
+		act(t, m, action("other", pmie.ActionWebhook, "pager", "sda"))
+		if files, _ := filepath.Glob(dir + "/pager/*"); len(files) > 0 {
+			t.Errorf("a full disk has %q", files)
+		}
+		full.Store(false)
+		act(t, m, action("full", pmie.ActionWebhook, "pager", "/var"))
+		if s := m.Standings()[0]; s.Unsaved != 0 || s.SpoolError != "" {
+			t.Errorf("standing %+v", s)
+		}
+		m.Close()
+		if n := strings.Count(log.String(), "cannot be written"); n != 1 || !strings.Contains(log.String(), "written again") {
+			t.Errorf("log %s", log)
+		}
+		// The next process knows all of it.
+		h.set(nil)
+		m, _ = start(t, dir, h.receiver(t, "pager", Webhook))
+		act(t, m, action("full", pmie.ActionWebhook, "pager", "/var"))
+		act(t, m, action("other", pmie.ActionWebhook, "pager"))
+		synctest.Wait()
+		m.Close()
+		same(t, "all", statuses(h.alerts(t)), "/var firing", "/tmp firing", "/tmp resolved", "sda firing", "sda resolved")
+	})
+}
+
+// TestDamagedSpool damages files of a spool in all ways: the other alerts are delivered, and what is
+// damaged is set aside.
+func TestDamagedSpool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHook(t)
+		h.set(func(_ int, w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(500); return false })
+		dir := t.TempDir()
+		m, _ := start(t, dir, h.receiver(t, "pager", Webhook))
+		insts := make([]string, 16)
+		for i := range insts {
+			insts[i] = fmt.Sprintf("sd%02d", i)
+			act(t, m, action("r", pmie.ActionWebhook, "pager", insts[:i+1]...))
+			time.Sleep(time.Second)
+		}
+		m.Close()
+		files, err := filepath.Glob(dir + "/pager/*.json")
+		if err != nil || len(files) != len(insts) {
+			t.Fatal(files, err)
+		}
+		rnd := rand.New(rand.NewPCG(longtest.Seed(t), 3))
+		var left []string
+		spoilt := 0
+		for n, path := range files {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := decodeEntry(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch n % 8 {
+			case 0:
+				b = b[:rnd.IntN(len(b))]
+			case 1:
+				b[1] = 0xff
+			case 2:
+				b = nil
+			case 3:
+				b = bytes.Repeat([]byte{0}, len(b))
+			case 4:
+				b = append(b, bytes.Repeat([]byte(" "), maxEntry)...)
+			case 5:
+				b = bytes.ReplaceAll(b, []byte(e.Alert.ID), []byte(strings.Repeat("0", 2*idBytes)))
+			default:
+				left = append(left, e.Alert.Instance+" firing")
+				continue
+			}
+			spoilt++
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.set(nil)
+		m, log := start(t, dir, h.receiver(t, "pager", Webhook))
+		synctest.Wait()
+		slices.Sort(left)
+		same(t, "left", statuses(h.alerts(t)), left...)
+		// What is still true is said again if nothing is known of it any more.
+		act(t, m, action("r", pmie.ActionWebhook, "pager", insts...))
+		synctest.Wait()
+		m.Close()
+		if n := len(h.alerts(t)); n != len(insts) {
+			t.Errorf("%d messages", n)
+		}
+		if bad, _ := filepath.Glob(dir + "/pager/*.bad"); len(bad) != spoilt || strings.Count(log.String(), "cannot be read") != spoilt {
+			t.Errorf("%d of %d files were set aside; log %s", len(bad), spoilt, log)
+		}
+	})
+}
+
 // TestAlertmanager reminds one, and tells it when an alert is over.
 func TestAlertmanager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -647,11 +833,16 @@ func TestHostileJSON(t *testing.T) {
 	})
 }
 
+// single returns a message about one alert.
+func single(a Alert) *parcel {
+	return &parcel{entries: []*entry{{Alert: a}}, notices: []*notice{{}}, alerts: []Alert{a}}
+}
+
 // checkMessage returns an error if a text got further than it should in a mail.
 func checkMessage(r *Receiver, text string) error {
 	a := Alert{Status: Firing, Rule: text, Host: text, Instance: text, Text: text, Value: text, Labels: map[string]string{text: text}, Since: time.Unix(1, 0)}
 	a.ID = a.newID()
-	b, err := r.message(&a, time.Unix(2, 0))
+	b, err := r.message(single(a), time.Unix(2, 0))
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			a := Alert{Status: Firing, Rule: text, Since: time.Unix(1, 0), Text: text}
-			b, err := r.message(&a, time.Unix(2, 0))
+			b, err := r.message(single(a), time.Unix(2, 0))
 			if err != nil {
 				t.Fatal(err)
 			}

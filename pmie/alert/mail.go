@@ -6,6 +6,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"mime"
 	"mime/quotedprintable"
 	"net"
@@ -23,9 +25,12 @@ import (
 // maxSubject limits the subject of a mail, in bytes; the whole text is in the mail.
 const maxSubject = 150
 
-// message returns an alert as a mail. Nothing that an alert says can end a header: what is
-// not plain is encoded.
-func (r *Receiver) message(a *Alert, now time.Time) ([]byte, error) {
+// maxReplies is how many mails one may be an answer to.
+const maxReplies = 10
+
+// message returns alerts as a mail. Nothing that an alert says can end a header: what is not plain is
+// encoded. The Message-ID is the same each time that the mail is sent, also if some of its alerts are known to have arrived.
+func (r *Receiver) message(p *parcel, now time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	header := func(name, value string) { fmt.Fprintf(&b, "%s: %s\r\n", name, value) }
 	header("From", r.From.String())
@@ -34,12 +39,21 @@ func (r *Receiver) message(a *Alert, now time.Time) ([]byte, error) {
 		to[i] = addr.String()
 	}
 	header("To", strings.Join(to, ",\r\n "))
-	header("Subject", subject(a))
+	header("Subject", subject(p.alerts))
 	header("Date", now.Format(time.RFC1123Z))
 	_, domain, _ := strings.Cut(r.From.Address, "@")
-	header("Message-ID", "<"+a.Key()+"@"+domain+">")
-	if a.Status == Resolved || a.Notice > 0 {
-		header("In-Reply-To", "<"+a.ID+"-"+string(Firing)+"@"+domain+">")
+	header("Message-ID", "<"+p.id()+"@"+domain+">")
+	var replies []string
+	for i, a := range p.alerts {
+		if a.Status == Firing && a.Notice == 0 {
+			continue
+		}
+		if id := "<" + or(p.entries[i].Mail, a.ID+"-"+string(Firing)) + "@" + domain + ">"; len(replies) < maxReplies && !slices.Contains(replies, id) {
+			replies = append(replies, id)
+		}
+	}
+	if replies != nil {
+		header("In-Reply-To", strings.Join(replies, "\r\n "))
 	}
 	header("Auto-Submitted", "auto-generated")
 	header("MIME-Version", "1.0")
@@ -48,6 +62,36 @@ func (r *Receiver) message(a *Alert, now time.Time) ([]byte, error) {
 	b.WriteString("\r\n")
 
 	w := quotedprintable.NewWriter(&b)
+	for i := range p.alerts {
+		if i > 0 {
+			fmt.Fprint(w, "\n----\n\n")
+		}
+		r.describe(w, &p.alerts[i])
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	b.WriteString("\r\n")
+	return b.Bytes(), nil
+}
+
+// id identifies a mail.
+func (p *parcel) id() string {
+	if n := p.notices[0]; n.Batch != "" {
+		return n.Batch
+	}
+	if len(p.alerts) == 1 {
+		return p.alerts[0].Key()
+	}
+	keys := make([]string, len(p.alerts))
+	for i := range p.alerts {
+		keys[i] = p.alerts[i].Key()
+	}
+	return digest(keys...)
+}
+
+// describe writes what a mail says of an alert.
+func (r *Receiver) describe(w io.Writer, a *Alert) {
 	fmt.Fprintf(w, "%s\n\n", strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) && c != '\n' && c != '\t' {
 			return '\uFFFD' // it may steer a terminal
@@ -70,20 +114,10 @@ func (r *Receiver) message(a *Alert, now time.Time) ([]byte, error) {
 		line("until", a.Until.Format(time.RFC3339))
 	}
 	labels := r.labels(a)
-	names := make([]string, 0, len(labels))
-	for name := range labels {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		line("label "+plain(name), labels[name])
 	}
 	line("id", a.ID)
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	b.WriteString("\r\n")
-	return b.Bytes(), nil
 }
 
 // plain returns a text as it is if it is a line of printable characters, else quoted.
@@ -94,8 +128,10 @@ func plain(s string) string {
 	return strconv.Quote(s)
 }
 
-// subject returns the subject of a mail, as it is written in a header.
-func subject(a *Alert) string {
+// subject returns the subject of a mail, as it is written in a header: what the first alert says, and how many
+// others there are.
+func subject(alerts []Alert) string {
+	a := &alerts[0]
 	text := a.Text
 	if text == "" {
 		text = strings.TrimSpace(a.Rule + " " + a.Host + " " + a.Instance)
@@ -110,16 +146,36 @@ func subject(a *Alert) string {
 		}
 		return c
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return mime.QEncoding.Encode("utf-8", fmt.Sprintf("[%s] %s", strings.ToUpper(string(a.Status)), text))
+	count := func(s Status) (n int) {
+		for i := range alerts {
+			if alerts[i].Status == s {
+				n++
+			}
+		}
+		return n
+	}
+	status := strings.ToUpper(string(a.Status))
+	if firing, resolved := count(Firing), count(Resolved); len(alerts) > 1 {
+		text += fmt.Sprintf(" and %d more", len(alerts)-1)
+		switch {
+		case resolved == 0:
+			status = fmt.Sprintf("FIRING: %d", firing)
+		case firing == 0:
+			status = fmt.Sprintf("RESOLVED: %d", resolved)
+		default:
+			status = fmt.Sprintf("FIRING: %d, RESOLVED: %d", firing, resolved)
+		}
+	}
+	return mime.QEncoding.Encode("utf-8", fmt.Sprintf("[%s] %s", status, text))
 }
 
 // sendMail hands a mail to a server.
-func (r *Receiver) sendMail(ctx context.Context, a *Alert) (err error) {
+func (r *Receiver) sendMail(ctx context.Context, p *parcel) (err error) {
 	secret, err := r.secret()
 	if err != nil {
 		return err
 	}
-	body, err := r.message(a, time.Now())
+	body, err := r.message(p, time.Now())
 	if err != nil {
 		return err
 	}
@@ -135,20 +191,21 @@ func (r *Receiver) sendMail(ctx context.Context, a *Alert) (err error) {
 	if err != nil {
 		return err
 	}
-	conn, err := r.dial(ctx, "tcp", r.Server)
+	raw, err := r.dial(ctx, "tcp", r.Server)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer raw.Close()
+	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	defer stop()
 	defer func() {
 		if err != nil && ctx.Err() != nil {
 			err = fmt.Errorf("%s: %w", r.Server, context.Cause(ctx))
 		}
 	}()
+	conn := raw
 	if mode == TLS {
-		conn = tls.Client(conn, cfg)
+		conn = tls.Client(raw, cfg)
 	}
 	c, err := smtp.NewClient(conn, host)
 	if err != nil {

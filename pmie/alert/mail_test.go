@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"mime/quotedprintable"
@@ -73,6 +74,12 @@ func newPost(t *testing.T, mode TLSMode) (*post, *Receiver) {
 	}
 }
 
+func (p *post) set(how func(n int, verb string) string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.how = how
+}
+
 // certificate makes one, and returns the file that has it.
 func (p *post) certificate(t *testing.T) string {
 	t.Helper()
@@ -107,8 +114,11 @@ func (p *post) serve(raw net.Conn, n int) {
 		p.mu.Lock()
 		p.verbs = append(p.verbs, verb)
 		p.mu.Unlock()
-		if p.how != nil {
-			switch s := p.how(n, verb); s {
+		p.mu.Lock()
+		how := p.how
+		p.mu.Unlock()
+		if how != nil {
+			switch s := how(n, verb); s {
 			case "":
 			case "cut":
 				return false
@@ -284,6 +294,92 @@ func TestMailRefused(t *testing.T) {
 		}
 		if n != 1 || len(p.mails) != 0 {
 			t.Errorf("%q, %d mails", p.verbs, len(p.mails))
+		}
+	})
+}
+
+// TestMailDigest has all that an evaluation of a rule makes known be in one mail, also after a restart.
+func TestMailDigest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, r := newPost(t, StartTLS)
+		dir := filepath.Join(t.TempDir(), "spool")
+		m, _ := start(t, dir, r)
+		insts := make([]string, 100)
+		for i := range insts {
+			insts[i] = fmt.Sprintf("sd%02d", i)
+		}
+		mails := func() (list []*mail.Message, bodies []string) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			for _, b := range p.mails {
+				m, err := mail.ReadMessage(bytes.NewReader(b))
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				list, bodies = append(list, m), append(bodies, string(body))
+			}
+			return list, bodies
+		}
+		act(t, m, action("r", pmie.ActionMail, "ops", insts...))
+		time.Sleep(time.Minute)
+		act(t, m, action("r", pmie.ActionMail, "ops", append(insts[2:], "new")...))
+		time.Sleep(time.Minute)
+		act(t, m, action("s", pmie.ActionMail, "ops", "one"))
+		time.Sleep(time.Minute)
+		// A mail whose answer is lost, of a process that ends then, comes again as it was, also if more has happened.
+		p.set(func(_ int, verb string) string {
+			if verb == "mail" {
+				return "cut"
+			}
+			return ""
+		})
+		act(t, m, action("r", pmie.ActionMail, "ops"))
+		time.Sleep(time.Millisecond)
+		m.Close()
+		p.set(nil)
+		m, _ = start(t, dir, r)
+		act(t, m, action("r", pmie.ActionMail, "ops", "sd00"))
+		time.Sleep(time.Minute)
+		m.Close()
+		list, bodies := mails()
+		var subjects []string
+		for _, m := range list {
+			subjects = append(subjects, m.Header.Get("Subject"))
+		}
+		same(t, "subjects", subjects, "[FIRING: 100] sd00 is busy and 99 more", "[FIRING: 1, RESOLVED: 2] new is busy and 2 more", "[FIRING] one is busy",
+			"[RESOLVED: 99] sd02 is busy and 98 more", "[RESOLVED: 99] sd02 is busy and 98 more", "[FIRING] sd00 is busy")
+		if n := strings.Count(bodies[0], "\nstatus: firing\n"); n != 100 || !strings.Contains(bodies[0], "\ninstance: sd99\n") || strings.Count(bodies[1], "\nstatus: resolved\n") != 2 {
+			t.Errorf("%d alerts in %s", n, bodies[0])
+		}
+		ids := p.ids(t)
+		if ids[3] != ids[4] || bodies[3] != bodies[4] {
+			t.Errorf("a mail that comes again has ID %s, then %s", ids[3], ids[4])
+		}
+		if to := list[3].Header.Get("In-Reply-To"); to != ids[0]+" "+ids[1] {
+			t.Errorf("In-Reply-To %s, want %s %s", to, ids[0], ids[1])
+		}
+		slices.Sort(ids)
+		if n := len(slices.Compact(ids)); n != 5 {
+			t.Errorf("%d IDs", n)
+		}
+		// More than a mail may have are in some.
+		many := make([]string, 2*maxMail+1)
+		for i := range many {
+			many[i] = fmt.Sprint("i", i)
+		}
+		m, _ = start(t, filepath.Join(t.TempDir(), "spool"), r)
+		act(t, m, action("r", pmie.ActionMail, "ops", many...))
+		time.Sleep(time.Minute)
+		m.Close()
+		_, bodies = mails()
+		for i, want := range []int{maxMail, maxMail, 1} {
+			if n := strings.Count(bodies[6+i], "\nstatus: firing\n"); n != want {
+				t.Errorf("mail %d of many has %d, want %d", i, n, want)
+			}
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -169,6 +170,9 @@ type Standing struct {
 	Waiting  int       `json:"waiting,omitempty"` // messages that it has not taken yet
 	Error    string    `json:"error,omitempty"`   // why, if it failed last
 	Retry    time.Time `json:"retry,omitzero"`    // when it is tried again
+	// Unsaved is how many alerts are in memory alone, because of SpoolError.
+	Unsaved    int    `json:"unsaved,omitempty"`
+	SpoolError string `json:"spoolError,omitempty"`
 }
 
 // Standings returns how things are with each receiver, in their order.
@@ -194,6 +198,24 @@ type worker struct {
 	failures int
 	retry    time.Time // before that the receiver is left alone
 	lastErr  error
+	unsaved  int   // entries that are in memory alone
+	diskErr  error // why
+	batch    batch
+}
+
+// A batch is what one evaluation of a rule makes known.
+type batch struct {
+	id string // "" if there is nothing yet
+	n  int    // notices so far
+}
+
+// next returns the batch of a notice about an alert.
+func (b *batch) next(a *Alert, at time.Time) string {
+	if b.id == "" {
+		b.id = digest(a.Key(), strconv.FormatInt(at.UnixNano(), 10))
+	}
+	b.n++
+	return b.id + "-" + strconv.Itoa((b.n-1)/maxMail)
 }
 
 func newWorker(r *Receiver, dir string, log *slog.Logger) (*worker, error) {
@@ -236,6 +258,10 @@ func (w *worker) standing() Standing {
 	if w.lastErr != nil {
 		s.Error, s.Retry = w.lastErr.Error(), w.retry
 	}
+	if w.unsaved > 0 {
+		s.Unsaved = w.unsaved
+		s.SpoolError = w.diskErr.Error()
+	}
 	return s
 }
 
@@ -244,6 +270,8 @@ func (w *worker) take(a pmie.Action) error {
 	defer w.rouse()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.batch = batch{}
+	w.saveLate()
 	var errs []error
 	here := make(map[string]bool, len(a.Matches))
 	if !a.Resolved {
@@ -295,13 +323,73 @@ func (w *worker) fire(key string, now Alert, a pmie.Action) error {
 		return nil // it was over at this very moment
 	}
 	e = &entry{Alert: now, Holdoff: a.Holdoff, Said: now.Since}
-	e.Notices = []*notice{{Status: Firing, At: now.Since, Value: now.Value, Text: now.Text, Expr: now.Expr}}
-	if err := w.spool.save(e); err != nil {
+	e.Notices = []*notice{w.newNotice(&e.Alert, now.Since)}
+	e.Mail = e.Notices[0].Batch
+	if err := w.save(e); err != nil {
 		return err
 	}
 	w.list = append(w.list, e)
 	w.latest[key] = e
 	return nil
+}
+
+// newNotice returns a message that says what an alert is.
+func (w *worker) newNotice(a *Alert, at time.Time) *notice {
+	n := &notice{Status: a.Status, At: at, Value: a.Value, Text: a.Text, Expr: a.Expr}
+	if a.Status == Firing {
+		n.Number = a.Notice
+	}
+	if w.r.Kind == Mail {
+		n.Batch = w.batch.next(a, at)
+	}
+	return n
+}
+
+// save writes the file of an entry. If the disk does not take it the alert is delivered from memory, so that
+// it is told that a disk is full. The error says that there is no room for it in the spool.
+func (w *worker) save(e *entry) error {
+	err := w.spool.save(e)
+	if errors.Is(err, ErrFull) || errors.Is(err, ErrTooLong) {
+		return err
+	}
+	w.saved(e, err)
+	return nil
+}
+
+// saved notes whether the file of an entry is what it should be.
+func (w *worker) saved(e *entry, err error) {
+	if e.unsaved {
+		w.unsaved--
+	}
+	if e.unsaved = err != nil; e.unsaved {
+		w.unsaved++
+	}
+	switch {
+	case err != nil && w.diskErr == nil:
+		w.log.Error("the spool cannot be written: what a receiver has not taken is lost if this process ends", "error", err)
+	case err == nil && w.diskErr != nil && w.unsaved == 0:
+		w.log.Info("the spool is written again")
+	}
+	if err != nil || w.unsaved == 0 {
+		w.diskErr = err
+	}
+}
+
+// saveLate writes the files that could not be written before, up to the first that still cannot.
+func (w *worker) saveLate() {
+	if w.unsaved == 0 {
+		return
+	}
+	for _, e := range w.list {
+		if !e.unsaved {
+			continue
+		}
+		err := w.spool.save(e)
+		w.saved(e, err)
+		if err != nil {
+			return
+		}
+	}
 }
 
 // again has a receiver told once more that an alert is firing.
@@ -315,8 +403,8 @@ func (w *worker) again(e *entry, now Alert, at time.Time) error {
 		return err
 	}
 	e.Alert, e.Said = now, at
-	e.Notices = append(e.Notices[:len(e.Notices):len(e.Notices)], &notice{Status: Firing, Number: now.Notice, At: at, Value: now.Value, Text: now.Text, Expr: now.Expr})
-	if err := w.spool.save(e); err != nil {
+	e.Notices = append(e.Notices[:len(e.Notices):len(e.Notices)], w.newNotice(&e.Alert, at))
+	if err := w.save(e); err != nil {
 		*e = old
 		return err
 	}
@@ -331,8 +419,8 @@ func (w *worker) end(e *entry, at time.Time) error {
 	if len(e.Notices) >= maxNotices {
 		e.Notices = e.Notices[:maxNotices-1]
 	}
-	e.Notices = append(e.Notices[:len(e.Notices):len(e.Notices)], &notice{Status: Resolved, At: at, Value: e.Alert.Value, Text: e.Alert.Text, Expr: e.Alert.Expr})
-	if err := w.spool.save(e); err != nil {
+	e.Notices = append(e.Notices[:len(e.Notices):len(e.Notices)], w.newNotice(&e.Alert, at))
+	if err := w.save(e); err != nil {
 		*e = old
 		return err
 	}
@@ -343,6 +431,7 @@ func (w *worker) end(e *entry, at time.Time) error {
 func (w *worker) resolve(now time.Time, which func(*Alert) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.batch = batch{}
 	for _, e := range w.list {
 		if !e.over() && which(&e.Alert) {
 			if err := w.end(e, now.UTC()); err != nil {
@@ -361,6 +450,11 @@ func (w *worker) sweep(now time.Time) {
 		}
 		if err := w.spool.remove(e); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			w.log.Warn("the file of an alert cannot be removed", "error", err)
+		}
+		if e.unsaved {
+			if w.unsaved--; w.unsaved == 0 {
+				w.diskErr = nil
+			}
 		}
 		if key := e.Alert.key(); w.latest[key] == e {
 			delete(w.latest, key)
@@ -391,17 +485,11 @@ func (w *worker) next(now time.Time) (p *parcel, wait time.Duration, end bool) {
 		e.busy = true
 		p.entries, p.notices, p.alerts = append(p.entries, e), append(p.notices, n), append(p.alerts, a)
 	}
-	about := make(map[string]bool)
-	for _, e := range w.list {
-		if len(e.Notices) == 0 {
-			continue
-		}
+	for _, e := range w.due() {
 		n := e.Notices[0]
-		key := e.Alert.key()
-		if len(p.alerts) > 0 && (n.alone || about[key]) {
+		if len(p.alerts) > 0 && (n.alone || w.r.Kind == Mail && n.Batch != p.notices[0].Batch) {
 			break
 		}
-		about[key] = true
 		add(e, n, e.said(n))
 		if n.alone || len(p.alerts) == w.r.batch() {
 			break
@@ -438,6 +526,37 @@ func (w *worker) next(now time.Time) (p *parcel, wait time.Duration, end bool) {
 	return nil, wait, false
 }
 
+// due returns the entries of which there is a message to deliver, in the order in which the messages
+// were made, up to the first that is about what one before it is about.
+func (w *worker) due() []*entry {
+	var list []*entry
+	for _, e := range w.list {
+		switch {
+		case len(e.Notices) == 0:
+		case w.r.batch() > 1 || list == nil:
+			list = append(list, e)
+		case e.Notices[0].At.Before(list[0].Notices[0].At):
+			list[0] = e
+		}
+	}
+	if len(list) < 2 {
+		return list
+	}
+	slices.SortStableFunc(list, func(a, b *entry) int {
+		x, y := a.Notices[0], b.Notices[0]
+		return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Batch, y.Batch), cmp.Compare(x.Status, y.Status))
+	})
+	about := make(map[string]bool, len(list))
+	for i, e := range list {
+		key := e.Alert.key()
+		if about[key] {
+			return list[:i]
+		}
+		about[key] = true
+	}
+	return list
+}
+
 // expire drops what is too old to be delivered.
 func (w *worker) expire(now time.Time) {
 	for _, e := range w.list {
@@ -460,9 +579,7 @@ func (w *worker) drop(e *entry, why string) {
 
 // write brings the file of an entry up to date.
 func (w *worker) write(e *entry) {
-	if err := w.spool.save(e); err != nil {
-		w.log.Error("an alert cannot be written", "id", e.Alert.ID, "error", err)
-	}
+	w.saved(e, w.spool.save(e))
 }
 
 // run delivers until ctx is done.
@@ -470,7 +587,7 @@ func (w *worker) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		p, wait, end := w.next(time.Now())
 		if p != nil {
-			err := w.r.Send(ctx, p.alerts...)
+			err := w.r.deliver(ctx, p)
 			w.settle(p, err, ctx.Err() != nil)
 			continue
 		}
@@ -536,7 +653,7 @@ func (w *worker) settle(p *parcel, err error, ended bool) {
 		case err == nil:
 			e.Notices = e.Notices[1:]
 			e.refresh = now
-		case refused && len(p.entries) > 1:
+		case refused && len(p.entries) > 1 && w.r.Kind != Mail:
 			n.alone = true // to find the one that is at fault
 			continue
 		case refused:

@@ -102,15 +102,31 @@ func or[T comparable](v, otherwise T) T {
 
 // batch is how many alerts one message may have.
 func (r *Receiver) batch() int {
-	if r.Kind == Alertmanager {
+	switch r.Kind {
+	case Alertmanager:
 		return 64
+	case Mail:
+		return maxMail
 	}
 	return 1
 }
 
-// Send delivers alerts, once, within the time limit. Only an Alertmanager takes more than one at a
-// time. The error is ErrRefused if trying again is of no use.
+// maxMail is how many alerts a mail may have.
+const maxMail = 500
+
+// Send delivers alerts, once, within the time limit. A web hook takes one at a time. The error is ErrRefused if
+// trying again is of no use.
 func (r *Receiver) Send(ctx context.Context, alerts ...Alert) error {
+	p := &parcel{alerts: alerts}
+	for i := range alerts {
+		p.entries, p.notices = append(p.entries, &entry{Alert: alerts[i]}), append(p.notices, &notice{})
+	}
+	return r.deliver(ctx, p)
+}
+
+// deliver delivers a parcel.
+func (r *Receiver) deliver(ctx context.Context, p *parcel) error {
+	alerts := p.alerts
 	if len(alerts) == 0 {
 		return nil
 	}
@@ -131,7 +147,7 @@ func (r *Receiver) Send(ctx context.Context, alerts ...Alert) error {
 	case Alertmanager:
 		err = r.postAlerts(ctx, alerts)
 	case Mail:
-		err = r.sendMail(ctx, &alerts[0])
+		err = r.sendMail(ctx, p)
 	default:
 		err = fmt.Errorf("kind %q: %w", r.Kind, errors.ErrUnsupported)
 	}

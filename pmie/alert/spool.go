@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -30,6 +31,8 @@ type notice struct {
 	Value  string    `json:"value,omitempty"`
 	Text   string    `json:"text,omitempty"`
 	Expr   string    `json:"expression,omitempty"`
+	// Batch is of what one mail is to say: all that an evaluation of a rule has made known.
+	Batch string `json:"batch,omitempty"`
 
 	tries int
 	alone bool // a message with others was refused
@@ -43,11 +46,13 @@ type entry struct {
 	Said    time.Time     `json:"said"` // when the last notice that it is firing was made
 	Notices []*notice     `json:"notices,omitempty"`
 	Refused bool          `json:"refused,omitempty"` // a receiver that is reminded does not want to be
+	Mail    string        `json:"mail,omitempty"`    // the batch that said first that it is firing
 
 	size    int       // of its file
 	refresh time.Time // when an Alertmanager heard of it last; zero for never
 	alone   bool      // a reminder with others was refused
 	busy    bool      // a message about it is on its way
+	unsaved bool      // its file is not what it should be
 }
 
 const entryVersion = 1
@@ -98,6 +103,12 @@ func decodeEntry(b []byte) (*entry, error) {
 		if err := a.check(); err != nil {
 			return nil, err
 		}
+		if !isBatch(n.Batch) {
+			return nil, fmt.Errorf("batch %q", shorten(n.Batch, 60))
+		}
+	}
+	if !isBatch(e.Mail) {
+		return nil, fmt.Errorf("batch %q", shorten(e.Mail, 60))
 	}
 	return e, nil
 }
@@ -112,10 +123,18 @@ func (e *entry) encode() ([]byte, error) {
 	return b, err
 }
 
+// isBatch reports whether a batch has the form that it should have, or is not set.
+func isBatch(s string) bool {
+	id, part, ok := strings.Cut(s, "-")
+	_, err := strconv.ParseUint(part, 10, 31)
+	return s == "" || ok && isID(id) && err == nil
+}
+
 // A spool is the directory of one receiver's entries, each in a file.
 type spool struct {
 	root *os.Root
 	size int
+	fail func() error // of a test: an error of writing
 }
 
 const (
@@ -179,7 +198,7 @@ func (s *spool) read(log *slog.Logger) ([]*entry, error) {
 		list = append(list, e)
 	}
 	slices.SortFunc(list, func(a, b *entry) int {
-		return cmp.Or(a.Alert.Since.Compare(b.Alert.Since), cmp.Compare(a.Alert.ID, b.Alert.ID))
+		return cmp.Or(compare(a.Alert, b.Alert), cmp.Compare(a.Alert.ID, b.Alert.ID))
 	})
 	return list, nil
 }
@@ -205,6 +224,11 @@ func (s *spool) save(e *entry) (err error) {
 	}
 	if s.size-e.size+len(b) > maxSpool {
 		return fmt.Errorf("%s: %w: %d bytes wait", s.root.Name(), ErrFull, s.size)
+	}
+	if s.fail != nil {
+		if err := s.fail(); err != nil {
+			return err
+		}
 	}
 	tmp := temporary + e.Alert.ID
 	f, err := s.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

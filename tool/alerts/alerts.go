@@ -111,6 +111,9 @@ func list(_ context.Context, env *cli.Env) int {
 			if r.Waiting > 0 && r.Error != "" {
 				fmt.Fprintf(env.Stdout, "Receiver %s has not taken %d messages: %s\n", r.Receiver, r.Waiting, plain(r.Error))
 			}
+			if r.Unsaved > 0 {
+				fmt.Fprintf(env.Stdout, "Of receiver %s %d alerts are in memory only: %s\n", r.Receiver, r.Unsaved, plain(r.SpoolError))
+			}
 		}
 	}
 	return status
