@@ -121,6 +121,9 @@ var neighbours = map[string]string{
 	"pmproxy/series/seriestest -> pmproxy/series":     "it is a store in memory",
 	"pmproxy/series/seriestest -> pmproxy/series/sid": "whose series are called by their identifiers",
 
+	"pmproxy/series/query -> pmproxy/series":     "queries are answered from a store",
+	"pmproxy/series/query -> pmproxy/series/sid": "and name series by their identifiers",
+
 	"internal/twin -> internal/longtest": "which archives of the suite a test takes depends on it",
 	"internal/twin -> internal/testdir":  "it compares what tools leave in a folder",
 	"internal/twin -> internal/oracle":   "one knows where the real PCP is, the other compares tools with its",
