@@ -7,11 +7,11 @@ FUZZTIME ?= 30s
 PREFIX  ?= /usr/local
 
 # Modules of their own, which require what the program must not: other libraries to measure
-# beside, and those that the bridges speak with.
+# beside, those that the bridges speak with, and what makes and tests the page.
 BRIDGES := mmv/bridge/otelmmv mmv/bridge/prommmv trace/bridge/oteltrace
-NESTED  := bench/mmv bench/openmetrics $(BRIDGES)
+NESTED  := bench/mmv bench/openmetrics $(BRIDGES) web/build
 
-.PHONY: help run build test ci cover test-race test-long unit lint cross fuzz soak bench qa metrics oracle install uninstall clean
+.PHONY: help run build test ci cover test-race test-long unit lint cross fuzz soak bench qa metrics page oracle install uninstall clean
 
 run: build          ## build, then collect from this machine until ctrl-C
 	bin/pcp up $(ARGS)
@@ -23,7 +23,7 @@ build:              ## bin/pcp, static, and bin/links with a link for each class
 help:               ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
-test: oracle modules build unit test-race qa    ## unit tests, race detector, and PCP's own suite with our tools
+test: oracle chromium modules build unit test-race qa    ## unit tests, race detector, and PCP's own suite with our tools
 
 ci: lint cross test cover ## what CI runs; with CI=true nothing may be left out
 
@@ -87,6 +87,13 @@ qa: build           ## the upstream QA suite's tests with our tools in place of 
 
 metrics:            ## docs/metrics, the pages about all metrics, of the tables of the agents
 	$(GO) run ./scripts/metrics
+
+page:               ## web/dist, the bundle of the page, of its sources
+	$(GO) -C web/build run .
+
+.PHONY: chromium
+chromium:           ## a browser to test the page with, from the system's packages, where apt and root allow
+	scripts/chromium
 
 oracle:             ## the real PCP, from the system's packages, where apt and root allow
 	scripts/oracle

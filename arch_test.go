@@ -46,6 +46,7 @@ var floors = map[string]int{
 	"pmlogger":         4,
 	"pmie":             4,
 	"pmproxy":          4,
+	"web":              4,
 	"tool":             5,
 	"cmd":              6,
 	"bench":            6,

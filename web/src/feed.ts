@@ -1,0 +1,279 @@
+// The Feed has the values of all metrics that something on the page wants: it asks the collector
+// again and again, and the archives for the time before.
+
+import { LiveSource, RecordedSource, type Meta, type Span, type Table } from "./source";
+import { append, join } from "./values";
+import type { View } from "./state";
+
+interface Want {
+  count: number;
+  history: number; // of those, how many draw the past
+}
+
+interface Past {
+  span: Span;
+  table: Table;
+}
+
+export type Status = "connecting" | "ok" | "lost";
+
+const ringSeconds = 900; // at least this much of what was seen stays
+const ringSamples = 4000; // at most
+const pointsOfPast = 600; // in a window
+const soon = 250; // ms until the second sample, so that rates are there at once
+const slowest = 10_000; // ms between attempts to reach a lost collector
+
+export class Feed {
+  readonly live: LiveSource;
+  readonly recorded: RecordedSource;
+  status: Status = "connecting";
+  message = "";
+  hasRecorded = false;
+  loading = false;
+  pastError = "";
+  now = 0; // time of the last sample, by the collector's clock
+  extent: [number, number] | null = null; // of what is recorded
+  metas = new Map<string, Meta>();
+  absent = new Set<string>(); // names that neither source knows
+
+  private wants = new Map<string, Want>();
+  private ring = new Map<string, Table>();
+  private past = new Map<string, Past>();
+  private joined = new Map<string, { table: Table; ring: Table | undefined; n: number; past: Past | undefined }>();
+  private listeners = new Set<() => void>();
+  private view: View;
+  private timer = 0;
+  private loadTimer = 0;
+  private loadAbort: AbortController | null = null;
+  private ticks = 0;
+  private failures = 0;
+  private busy = false;
+  private again = false;
+  private stopped = false;
+
+  constructor(base: string, host: string, view: View) {
+    this.live = new LiveSource(base, host);
+    this.recorded = new RecordedSource(base, "");
+    this.view = view;
+  }
+
+  start(): void {
+    void this.tick();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    clearTimeout(this.loadTimer);
+    this.loadAbort?.abort();
+  }
+
+  subscribe(f: () => void): () => void {
+    this.listeners.add(f);
+    return () => void this.listeners.delete(f);
+  }
+
+  private changed(): void {
+    for (const f of this.listeners) f();
+  }
+
+  // want keeps metrics fetched until the returned function is called.
+  want(names: string[], history: boolean): () => void {
+    let fresh = false;
+    for (const n of names) {
+      const w = this.wants.get(n) ?? { count: 0, history: 0 };
+      if (w.count === 0) fresh = true;
+      w.count++;
+      if (history) w.history++;
+      this.wants.set(n, w);
+    }
+    if (fresh) this.hurry();
+    this.load();
+    return () => {
+      for (const n of names) {
+        const w = this.wants.get(n)!;
+        w.count--;
+        if (history) w.history--;
+        if (w.count === 0) {
+          this.wants.delete(n);
+          this.ring.delete(n);
+          this.past.delete(n);
+          this.joined.delete(n);
+        }
+      }
+    };
+  }
+
+  // setView is told what is looked at.
+  setView(v: View): void {
+    const faster = v.step < this.view.step;
+    this.view = v;
+    if (faster) this.hurry();
+    this.load();
+  }
+
+  // hurry samples now, since something new is wanted.
+  private hurry(): void {
+    if (this.status === "lost") return;
+    if (this.busy) {
+      this.again = true;
+      return;
+    }
+    clearTimeout(this.timer);
+    this.ticks = Math.min(this.ticks, 1);
+    this.timer = window.setTimeout(() => void this.tick(), 0);
+  }
+
+  // retry reaches for the collector at once.
+  retry(): void {
+    if (this.busy) return;
+    clearTimeout(this.timer);
+    void this.tick();
+  }
+
+  private async tick(): Promise<void> {
+    this.busy = true;
+    this.again = false;
+    const began = performance.now();
+    try {
+      if (this.ticks === 0) await this.live.connect();
+      const names = [...this.wants.keys()].filter((n) => !this.absent.has(n));
+      const unknown = names.filter((n) => !this.metas.has(n));
+      if (unknown.length) {
+        for (const m of await this.live.describe(unknown)) this.metas.set(m.name, m);
+        for (const n of unknown) if (!this.metas.has(n)) this.absent.add(n);
+      }
+      const known = names.filter((n) => this.metas.has(n));
+      if (known.length) this.take(await this.live.read(known, null));
+      else if (!this.now) this.now = Date.now() / 1000;
+      if (this.status !== "ok") {
+        this.status = "ok";
+        this.message = "";
+        void this.findRecorded();
+      }
+      this.failures = 0;
+      this.ticks++;
+    } catch (e) {
+      this.failures++;
+      this.ticks = 0;
+      this.message = e instanceof Error ? (e.name === "TimeoutError" ? "no answer in time" : e.message) : String(e);
+      if (this.status !== "lost") {
+        this.status = "lost";
+        void this.findRecorded();
+      }
+    }
+    this.busy = false;
+    if (this.stopped) return;
+    this.changed();
+    const spent = performance.now() - began;
+    let wait = Math.max(this.view.step * 1000 - spent, 50);
+    if (this.failures) wait = Math.min(slowest, 1000 * 2 ** (this.failures - 1));
+    else if (this.again) wait = 0;
+    else if (this.ticks <= 2) wait = Math.min(wait, soon);
+    this.timer = window.setTimeout(() => void this.tick(), wait);
+  }
+
+  private take(read: Map<string, Table>): void {
+    for (const t of read.values()) if (t.t.length) this.now = Math.max(this.now, t.t[t.t.length - 1]);
+    const window = Math.min(Math.max(ringSeconds, this.view.window * 1.25), ringSamples * this.view.step);
+    for (const [name, table] of read) {
+      const w = this.wants.get(name);
+      if (!w) continue; // nobody wants it any more
+      let ring = this.ring.get(name);
+      if (!ring) this.ring.set(name, (ring = { t: [], series: new Map() }));
+      append(ring, table, this.now - (w.history ? window : Math.max(3 * this.view.step, 5)));
+      const p = this.past.get(name);
+      if (p && this.view.live && ring.t[0] < this.now - this.view.window) this.past.delete(name);
+    }
+  }
+
+  // findRecorded looks whether archives are served, and from when.
+  private async findRecorded(): Promise<void> {
+    const hostname = this.live.labels.hostname;
+    this.recorded.hostname = typeof hostname === "string" ? hostname : "";
+    this.hasRecorded = await this.recorded.available();
+    if (this.hasRecorded) {
+      for (const name of ["kernel.all.load", "hinv.ncpu", "pmcd.pid"]) {
+        try {
+          this.extent = await this.recorded.extent(name);
+        } catch {
+          continue;
+        }
+        if (this.extent) break;
+      }
+      if (!this.now && this.extent) this.now = this.extent[1];
+      this.load();
+    }
+    this.changed();
+  }
+
+  // load asks the archives for what the view shows and is not there.
+  private load(): void {
+    if (!this.hasRecorded || this.stopped) return;
+    clearTimeout(this.loadTimer);
+    this.loadTimer = window.setTimeout(() => void this.loadNow(), 60);
+  }
+
+  private async loadNow(): Promise<void> {
+    const v = this.view;
+    const end = v.live ? this.now : v.end;
+    const from = end - v.window;
+    const step = Math.max(v.step, Math.ceil(v.window / pointsOfPast));
+    const span: Span = { from: from - Math.max(2 * step, v.window / 4), to: v.live ? end : end + v.window / 4, step };
+    const names: string[] = [];
+    for (const [name, w] of this.wants) {
+      const ring = this.ring.get(name);
+      const seen = ring?.t.length ? ring.t[0] : Infinity;
+      if (seen <= from || (this.metas.size && this.absent.has(name) && !this.metas.has(name) && this.status === "ok" && v.live)) continue;
+      if (!w.history && v.live) continue;
+      const p = this.past.get(name);
+      if (p && p.span.step === step && p.span.from <= from && p.span.to >= Math.min(end, seen)) continue;
+      names.push(name);
+    }
+    this.loadAbort?.abort();
+    if (!names.length) {
+      if (this.loading) {
+        this.loading = false;
+        this.changed();
+      }
+      return;
+    }
+    const abort = (this.loadAbort = new AbortController());
+    this.loading = true;
+    this.changed();
+    try {
+      for (const m of await this.recorded.describe(names, abort.signal)) {
+        if (!this.metas.has(m.name)) this.metas.set(m.name, m);
+      }
+      const read = await this.recorded.read(names, span, abort.signal);
+      if (abort.signal.aborted) return;
+      for (const name of names) {
+        if (this.wants.has(name)) this.past.set(name, { span, table: read.get(name) ?? { t: [], series: new Map() } });
+      }
+      this.pastError = "";
+    } catch (e) {
+      if (abort.signal.aborted) return;
+      this.pastError = e instanceof Error ? e.message : String(e);
+    }
+    this.loading = false;
+    this.changed();
+  }
+
+  // table returns what there is of a metric, from the archives and of what was seen.
+  table(name: string): Table | undefined {
+    const ring = this.ring.get(name);
+    const past = this.past.get(name);
+    if (!past) return ring;
+    const c = this.joined.get(name);
+    const n = ring?.t.length ? ring.t[ring.t.length - 1] : 0;
+    if (c && c.ring === ring && c.n === n && c.past === past) return c.table;
+    const table = join(past.table, ring);
+    this.joined.set(name, { table, ring, n, past });
+    return table;
+  }
+
+  get host(): string {
+    const h = this.live.labels.hostname;
+    return typeof h === "string" ? h : this.live.hostspec || this.live.host || "";
+  }
+}

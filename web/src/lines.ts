@@ -1,0 +1,216 @@
+// The lines of a chart: which instances of which metrics, their legends, units and values.
+
+import type { ChartPanel, Plot } from "./dashboard";
+import type { Feed } from "./feed";
+import type { Meta } from "./source";
+import { sameKind } from "./units";
+import { kindOf, lastOf, lineOf, valueAt, type Kind, type Line } from "./values";
+
+export const maxLines = 24; // in a chart; more are not told apart
+
+export interface Drawn extends Line {
+  key: string;
+  label: string;
+  color: string | undefined;
+  axis: 0 | 1;
+  kind: Kind;
+  last: number | null;
+}
+
+export interface Drawing {
+  lines: Drawn[];
+  kinds: Kind[]; // of the axes, at most two
+  more: number; // lines that are left out since there are too many
+  other: string[]; // metrics left out since a third unit has no axis
+  absent: string[]; // metrics that are not there
+  strings: string[]; // metrics that are not numbers
+  waiting: boolean; // for the first values
+}
+
+// metricsOf names what must be fetched for a chart.
+export function metricsOf(c: ChartPanel): string[] {
+  const names = new Set<string>();
+  for (const p of c.plots) {
+    names.add(p.metric);
+    if (p.per) names.add(p.per);
+  }
+  return [...names];
+}
+
+// legend writes what stands for an instance of a plot: %i %I, %m %M, %h %H.
+export function legend(p: Plot, inst: string, host: string, single: boolean): string {
+  const text = p.legend ?? (inst === "" ? "%M" : single ? "%I" : "%m %I");
+  const out = text.replace(/%([iImMhH])/g, (_, c: string) => {
+    switch (c) {
+      case "i":
+        return inst.split(/\s/)[0];
+      case "I":
+        return inst;
+      case "m":
+        return p.metric.split(".").slice(-2).join(".");
+      case "M":
+        return p.metric;
+      case "h":
+        return /^[\d.]+$|:/.test(host) ? host : host.split(".")[0];
+      default:
+        return host;
+    }
+  });
+  if (p.legend !== undefined && inst !== "" && !/%[iI]/.test(p.legend) && !p.instances && !p.match) return out + " " + inst;
+  return out;
+}
+
+// chosenOf reports whether a plot has an instance.
+export function chosenOf(p: Plot): (inst: string) => boolean {
+  const set = p.instances ? new Set(p.instances) : null;
+  const match = p.match ? new RegExp(p.match) : null;
+  const unmatch = p.unmatch ? new RegExp(p.unmatch) : null;
+  return (inst) => {
+    if (inst === "") return true;
+    // An instance may also be named by what stands before its first space.
+    if (set && !set.has(inst) && !set.has(inst.split(/\s/)[0])) return false;
+    return (!match || match.test(inst)) && !(unmatch && unmatch.test(inst));
+  };
+}
+
+export function draw(c: ChartPanel, feed: Feed, from: number, to: number): Drawing {
+  const d: Drawing = { lines: [], kinds: [], more: 0, other: [], absent: [], strings: [], waiting: false };
+  const single = c.plots.length === 1;
+  for (let n = 0; n < c.plots.length; n++) {
+    const p = c.plots[n];
+    const m: Meta | undefined = feed.metas.get(p.metric);
+    if (!m) {
+      if (feed.absent.has(p.metric)) {
+        if (!p.optional) d.absent.push(p.metric);
+      } else d.waiting = true;
+      continue;
+    }
+    if (/string|aggregate|event/.test(m.type)) {
+      d.strings.push(p.metric);
+      continue;
+    }
+    const table = feed.table(p.metric);
+    if (!table) {
+      d.waiting = true;
+      continue;
+    }
+    const kind = kindOf(m, p.raw === true);
+    let axis = d.kinds.findIndex((k) => sameKind(k.unit, kind.unit));
+    if (axis < 0) {
+      if (d.kinds.length === 2) {
+        d.other.push(p.metric);
+        continue;
+      }
+      axis = d.kinds.push(kind) - 1;
+    }
+    let divide = 1;
+    if (p.per) {
+      const t = feed.table(p.per);
+      const cells = t?.series.get("");
+      const v = t && cells ? lastOf({ t: t.t, v: cells.map((x) => (typeof x === "number" ? x : null)) }) : null;
+      if (v === null || v <= 0) {
+        if (!feed.absent.has(p.per)) d.waiting = true;
+        continue;
+      }
+      divide = v;
+    }
+    const has = chosenOf(p);
+    for (const [inst, cells] of table.series) {
+      if (!has(inst)) continue;
+      const l = lineOf(table, cells, kind, from, to);
+      if (!l.t.length) continue;
+      if (divide !== 1) for (let i = 0; i < l.v.length; i++) if (l.v[i] !== null) l.v[i]! /= divide;
+      d.lines.push({
+        ...l,
+        key: n + " " + inst,
+        label: legend(p, inst, feed.host, single),
+        color: p.color,
+        axis: axis as 0 | 1,
+        kind,
+        last: lastOf(l),
+      });
+    }
+  }
+  if (d.lines.length > maxLines) {
+    const largest = new Set([...d.lines].sort((a, b) => peak(b) - peak(a)).slice(0, maxLines));
+    d.more = d.lines.length - maxLines;
+    d.lines = d.lines.filter((l) => largest.has(l));
+  }
+  return d;
+}
+
+function peak(l: Line): number {
+  let m = -Infinity;
+  for (const v of l.v) if (v !== null && v > m) m = v;
+  return m;
+}
+
+export interface Stats {
+  at: number | null;
+  mean: number | null;
+  max: number | null;
+}
+
+// statsOf says what stands beside a chart: the value at a time (the last one if at is null), mean and largest.
+export function statsOf(l: Drawn, at: number | null, age: number): Stats {
+  let sum = 0;
+  let n = 0;
+  let max = -Infinity;
+  for (const v of l.v) {
+    if (v === null) continue;
+    sum += v;
+    n++;
+    if (v > max) max = v;
+  }
+  return { at: at === null ? l.last : valueAt(l, at, age), mean: n ? sum / n : null, max: n ? max : null };
+}
+
+// align puts lines upon common times, as uPlot wants them: null is a hole, undefined no sample.
+export function align(lines: Line[]): { t: number[]; v: (number | null | undefined)[][] } {
+  if (!lines.length) return { t: [], v: [] };
+  const first = lines[0].t;
+  if (lines.every((l) => l.t.length === first.length && l.t.every((x, i) => x === first[i]))) return { t: first, v: lines.map((l) => l.v) };
+  const all = new Set<number>();
+  for (const l of lines) for (const t of l.t) all.add(t);
+  const t = [...all].sort((a, b) => a - b);
+  const at = new Map(t.map((x, i) => [x, i]));
+  const v = lines.map((l) => {
+    const cells = new Array<number | null | undefined>(t.length).fill(undefined);
+    l.t.forEach((x, i) => (cells[at.get(x)!] = l.v[i]));
+    return cells;
+  });
+  return { t, v };
+}
+
+// stack adds each line to those before it; share makes the sum of all 1 at each time.
+export function stack(v: (number | null | undefined)[][], share: boolean): (number | null | undefined)[][] {
+  if (!v.length) return v;
+  const n = v[0].length;
+  const held = v.map((cells) => {
+    // Between its samples a line keeps its value, so that the sum does not jump.
+    let last: number | null = null;
+    return cells.map((c) => {
+      if (c === undefined) return last;
+      return (last = c);
+    });
+  });
+  const out: (number | null)[][] = held.map(() => new Array<number | null>(n).fill(null));
+  for (let i = 0; i < n; i++) {
+    let total = 0;
+    let some = false;
+    for (const cells of held) {
+      const c = cells[i];
+      if (c !== null) {
+        total += c;
+        some = true;
+      }
+    }
+    if (!some) continue;
+    let sum = 0;
+    for (let k = 0; k < held.length; k++) {
+      sum += held[k][i] ?? 0;
+      out[k][i] = share ? (total > 0 ? sum / total : 0) : sum;
+    }
+  }
+  return out;
+}

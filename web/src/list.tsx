@@ -1,0 +1,281 @@
+// Lists of what is busiest, and of the rules of pmie.
+
+import { h } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+import { useApp, useFeedVersion } from "./context";
+import type { ListPanel } from "./dashboard";
+import type { Feed } from "./feed";
+import { showWith } from "./units";
+import { kindOf, lineOf, valueAt, type Kind } from "./values";
+
+// latest returns the value of each instance at a time: rates for counters.
+export function latest(feed: Feed, metric: string, at: number, age: number): { kind: Kind; values: Map<string, number> } | null {
+  const m = feed.metas.get(metric);
+  const table = feed.table(metric);
+  if (!m || !table) return null;
+  const kind = kindOf(m, false);
+  const values = new Map<string, number>();
+  for (const [inst, cells] of table.series) {
+    const v = valueAt(lineOf(table, cells, kind, at - age, at), at, age);
+    if (v !== null) values.set(inst, v);
+  }
+  return { kind, values };
+}
+
+interface Row {
+  inst: string;
+  cells: (number | null)[];
+}
+
+export function List(props: { panel: ListPanel }) {
+  const { feed, state } = useApp();
+  const version = useFeedVersion();
+  const p = props.panel;
+  const names = useMemo(() => p.columns.flatMap((c) => c.metrics), [p]);
+  useEffect(() => feed.want(names, false), [feed, names.join(" ")]);
+
+  const v = state.view;
+  const at = v.live ? feed.now : v.end;
+  const age = Math.max(3 * v.step, v.live ? 0 : v.window / 4, 5);
+  const { rows, kinds, absent } = useMemo(() => {
+    const rows = new Map<string, Row>();
+    const kinds: (Kind | null)[] = [];
+    let absent = 0;
+    p.columns.forEach((c, k) => {
+      kinds[k] = null;
+      for (const name of c.metrics) {
+        if (feed.absent.has(name)) absent++;
+        const l = latest(feed, name, at, age);
+        if (!l) continue;
+        kinds[k] = l.kind;
+        for (const [inst, x] of l.values) {
+          let r = rows.get(inst);
+          if (!r) rows.set(inst, (r = { inst, cells: p.columns.map(() => null) }));
+          r.cells[k] = (r.cells[k] ?? 0) + x;
+        }
+      }
+    });
+    const sorted = [...rows.values()].sort((a, b) => {
+      for (let k = 0; k < p.columns.length; k++) {
+        const d = (b.cells[k] ?? -1) - (a.cells[k] ?? -1);
+        if (d) return d;
+      }
+      return a.inst < b.inst ? -1 : 1;
+    });
+    return { rows: sorted, kinds, absent };
+  }, [p, feed, at, age, version]);
+
+  const top = rows.slice(0, p.rows);
+  let why = "Waiting for values…";
+  if (absent === names.length) why = `This host has no metrics of a ${p.of}.`;
+  else if (!v.live) why = feed.loading ? "Reading the archives…" : `Nothing was recorded of any ${p.of} at this time.`;
+  if (!top.length) return <p class="why tallwhy">{why}</p>;
+  return (
+    <div class={"numbers list" + (p.columns.length > 3 ? " many" : "")}>
+      <table>
+        <caption class="vh">{p.title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">
+              {p.of}
+              <span class="of"> {rows.length > p.rows ? `${p.rows} of ${rows.length}` : ""}</span>
+            </th>
+            {p.columns.map((c) => (
+              <th scope="col" key={c.title}>
+                {c.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {top.map((r) => (
+            <tr key={r.inst}>
+              <th scope="row" title={r.inst}>
+                <span class="name">{r.inst || "all"}</span>
+              </th>
+              {r.cells.map((x, k) => {
+                const kind = kinds[k];
+                return <td key={k}>{kind ? showWith(x, kind.unit, kind.utilization) : "–"}</td>;
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const pmie = ["pmcd.pmie.pmcd_host", "pmcd.pmie.configfile", "pmcd.pmie.numrules", "pmcd.pmie.eval.true", "pmcd.pmie.actions"];
+
+// Alerts shows what pmie processes of the host find. Without one there is nothing.
+export function Alerts() {
+  const { feed, state } = useApp();
+  useFeedVersion();
+  useEffect(() => feed.want(pmie, true), [feed]);
+  const v = state.view;
+  const to = v.live ? feed.now : v.end;
+  const rules = feed.table("pmcd.pmie.numrules");
+  if (!rules || !rules.series.size) return null;
+  const text = (name: string, inst: string): string => {
+    const t = feed.table(name);
+    const cells = t?.series.get(inst);
+    if (!t || !cells) return "";
+    for (let i = cells.length - 1; i >= 0; i--) if (t.t[i] <= to && cells[i] !== null) return String(cells[i]);
+    return "";
+  };
+  const grown = (name: string, inst: string): number | null => {
+    const t = feed.table(name);
+    const cells = t?.series.get(inst);
+    if (!t || !cells) return null;
+    let first: number | null = null;
+    let last: number | null = null;
+    for (let i = 0; i < cells.length; i++) {
+      const c = cells[i];
+      if (typeof c !== "number" || t.t[i] < to - v.window || t.t[i] > to) continue;
+      first ??= c;
+      last = c;
+    }
+    return first === null || last === null ? null : Math.max(0, last - first);
+  };
+  const rows = [...rules.series.keys()].filter((i) => text("pmcd.pmie.numrules", i) !== "");
+  if (!rows.length) return null;
+  return (
+    <section class="card wide" aria-label="Alerts">
+      <header>
+        <h2>Alerts</h2>
+      </header>
+      <div class="numbers list">
+        <table>
+          <caption class="vh">What pmie processes find</caption>
+          <thead>
+            <tr>
+              <th scope="col">rules file of pmie</th>
+              <th scope="col">host</th>
+              <th scope="col">rules</th>
+              <th scope="col">true</th>
+              <th scope="col">actions</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((inst) => {
+              const hot = grown("pmcd.pmie.eval.true", inst);
+              const acts = grown("pmcd.pmie.actions", inst);
+              return (
+                <tr key={inst} class={hot ? "firing" : ""}>
+                  <th scope="row">
+                    <span class="name">
+                      {hot ? "⚠ " : ""}
+                      {text("pmcd.pmie.configfile", inst) || "standard input"} ({inst})
+                    </span>
+                  </th>
+                  <td>{text("pmcd.pmie.pmcd_host", inst)}</td>
+                  <td>{text("pmcd.pmie.numrules", inst)}</td>
+                  <td>{hot === null ? "–" : `${hot} times`}</td>
+                  <td>{acts ?? "–"}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+interface Tile {
+  title: string;
+  value: string;
+  note: string;
+  part: number | null; // of a whole, for a bar
+}
+
+const tileMetrics = [
+  "kernel.all.cpu.idle",
+  "hinv.ncpu",
+  "kernel.all.load",
+  "mem.util.available",
+  "mem.physmem",
+  "swap.used",
+  "swap.length",
+  "disk.all.total_bytes",
+  "disk.all.total",
+  "network.interface.in.bytes",
+  "network.interface.out.bytes",
+  "kernel.all.pressure.cpu.some.avg",
+  "kernel.all.pressure.memory.some.avg",
+  "kernel.all.pressure.io.some.avg",
+];
+
+// Tiles are the few numbers that one looks at first.
+export function Tiles() {
+  const { feed, state } = useApp();
+  useFeedVersion();
+  useEffect(() => feed.want(tileMetrics, true), [feed]);
+  const v = state.view;
+  const at = v.live ? feed.now : v.end;
+  const age = Math.max(3 * v.step, v.live ? 0 : v.window / 4, 5);
+  const get = (name: string) => latest(feed, name, at, age);
+  const one = (name: string, inst = ""): number | null => {
+    const l = get(name);
+    if (!l) return null;
+    if (inst === "") return l.values.get("") ?? null;
+    for (const [k, x] of l.values) if (k.startsWith(inst)) return x;
+    return null;
+  };
+  const sum = (name: string, skip: RegExp): number | null => {
+    const l = get(name);
+    let s: number | null = null;
+    if (l) for (const [k, x] of l.values) if (!skip.test(k)) s = (s ?? 0) + x;
+    return s;
+  };
+  const percent = (x: number | null) => (x === null ? "–" : `${(x * 100).toFixed(x < 0.0995 ? 1 : 0)} %`);
+  const shown = (name: string, x: number | null) => {
+    const m = feed.metas.get(name);
+    if (!m) return "–";
+    const k = kindOf(m, false);
+    return showWith(x, k.unit, k.utilization);
+  };
+  const clamp = (x: number | null) => (x === null ? null : Math.max(0, Math.min(1, x)));
+
+  const ncpu = one("hinv.ncpu");
+  const idle = one("kernel.all.cpu.idle");
+  const busy = idle === null || !ncpu ? null : clamp(1 - idle / ncpu);
+  const load = one("kernel.all.load", "1 ");
+  const avail = one("mem.util.available");
+  const phys = one("mem.physmem");
+  const used = avail === null || !phys ? null : clamp(1 - avail / phys);
+  const swap = one("swap.used");
+  const swapAll = one("swap.length");
+  const lo = /^lo$/;
+  const into = sum("network.interface.in.bytes", lo);
+  const out = sum("network.interface.out.bytes", lo);
+  const waits: [string, number | null][] = [
+    ["processors", one("kernel.all.pressure.cpu.some.avg", "10")],
+    ["memory", one("kernel.all.pressure.memory.some.avg", "10")],
+    ["disks", one("kernel.all.pressure.io.some.avg", "10")],
+  ];
+  const worst = waits.reduce((a, b) => ((b[1] ?? -1) > (a[1] ?? -1) ? b : a));
+  const tiles: Tile[] = [
+    { title: "CPU", value: percent(busy), note: ncpu ? `of ${ncpu} processor${ncpu === 1 ? "" : "s"}` : "", part: busy },
+    { title: "Load", value: load === null ? "–" : load.toFixed(2), note: "1 minute", part: load === null || !ncpu ? null : clamp(load / ncpu) },
+    { title: "Memory", value: percent(used), note: phys ? `of ${shown("mem.physmem", phys)}` : "", part: used },
+    { title: "Swap", value: swapAll === 0 ? "none" : shown("swap.used", swap), note: swapAll ? `of ${shown("swap.length", swapAll)}` : "", part: swapAll && swap !== null ? clamp(swap / swapAll) : null },
+    { title: "Disks", value: shown("disk.all.total_bytes", one("disk.all.total_bytes")), note: (() => { const x = one("disk.all.total"); return x === null ? "" : `${x.toFixed(0)} operations/s`; })(), part: null },
+    { title: "Network in", value: shown("network.interface.in.bytes", into), note: out === null ? "" : `out ${shown("network.interface.out.bytes", out)}`, part: null },
+    { title: "Pressure", value: worst[1] === null ? "–" : `${worst[1].toFixed(1)} %`, note: worst[1] === null ? "not known here" : worst[0], part: worst[1] === null ? null : clamp(worst[1] / 100) },
+  ];
+  return (
+    <dl class="tiles">
+      {tiles.map((t) => (
+        <div class="tile" key={t.title}>
+          <dt>{t.title}</dt>
+          <dd>
+            <span class="big">{t.value}</span>
+            <span class="sub">{t.note || "\u00a0"}</span>
+            {t.part !== null ? <meter min={0} max={1} low={0.7} high={0.9} optimum={0} value={t.part} aria-hidden="true" /> : <span class="nometer" />}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,396 @@
+// The page: one collector, everything alive.
+
+import { h, render } from "preact";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Browse } from "./browse";
+import { AppContext, useApp, useFeedVersion, type App } from "./context";
+import { chartOf, parseMetric, readDashboard, writeDashboard, type Dashboard, type Panel, type Plot } from "./dashboard";
+import { Feed } from "./feed";
+import { Alerts, Tiles } from "./list";
+import { Card, Dialog } from "./panels";
+import { isView, parseView } from "./pmchart";
+import { initial, link, readLink, remember, remembered, windows, type Page, type State, type View } from "./state";
+import { apply, choose, current, wantsDark, type Theme } from "./theme";
+import { dated } from "./time";
+import { move, TimeBar, usePlayback } from "./timebar";
+import { Typeahead } from "./typeahead";
+import { builtin, overview } from "./views";
+
+const pages: [Page, string, string][] = [
+  ["overview", "Overview", "o"],
+  ["metrics", "Metrics", "m"],
+  ["charts", "Charts", "c"],
+];
+
+const keys: [string, string][] = [
+  ["Space", "pause, or go on"],
+  ["L", "live"],
+  ["← →", "step back and forward"],
+  ["Shift ← →", "back and forward by a window"],
+  ["+ −", "shorter and longer window"],
+  ["/", "chart a metric by its name"],
+  ["O M C", "overview, metrics, charts"],
+  ["D", "dark or light"],
+  ["?", "this list"],
+];
+
+const maxFile = 4 << 20;
+
+function Root() {
+  const [state, setState] = useState<State>(() => readLink(location.hash, { ...initial(), dashboard: remembered() }));
+  const [theme, setTheme] = useState<Theme>(current);
+  const [said, say] = useState("");
+  const [help, setHelp] = useState(false);
+  const feed = useMemo(() => new Feed(new URL(".", document.baseURI).pathname, state.host, state.view), [state.host]);
+  const shown = useRef("");
+
+  useEffect(() => {
+    feed.start();
+    return () => feed.stop();
+  }, [feed]);
+  useEffect(() => feed.setView(state.view), [feed, state.view]);
+
+  const set = useCallback((p: Partial<State>) => setState((s) => ({ ...s, ...p })), []);
+  const setView = useCallback((p: Partial<View>) => setState((s) => ({ ...s, view: { ...s.view, ...p } })), []);
+  const setDashboard = useCallback((d: Dashboard) => {
+    remember(d);
+    setState((s) => ({ ...s, dashboard: d }));
+  }, []);
+  const addChart = useCallback((...plots: Plot[]) => {
+    setState((s) => {
+      const d = { ...s.dashboard, panels: [...s.dashboard.panels, chartOf(...plots)] };
+      remember(d);
+      return { ...s, page: "charts", dashboard: d };
+    });
+  }, []);
+
+  // The link follows what one sees: a new page is a step in the history, all else changes the last one.
+  useEffect(() => {
+    const url = link(state);
+    if (url === location.hash) return;
+    const before = readLink(location.hash, initial());
+    if (location.hash && before.page !== state.page) history.pushState(null, "", url);
+    else {
+      // Browsers forbid too many changes in a short time.
+      const id = setTimeout(() => history.replaceState(null, "", url), 200);
+      return () => clearTimeout(id);
+    }
+  }, [state]);
+  useEffect(() => {
+    const back = () => setState((s) => readLink(location.hash, { ...initial(), dashboard: s.dashboard }));
+    addEventListener("popstate", back);
+    return () => removeEventListener("popstate", back);
+  }, []);
+
+  useEffect(() => apply(theme), [theme]);
+  useEffect(() => {
+    const q = wantsDark();
+    const f = () => setTheme(current());
+    q.addEventListener("change", f);
+    return () => q.removeEventListener("change", f);
+  }, []);
+  useEffect(() => {
+    if (!said) return;
+    const id = setTimeout(() => say(""), 6000);
+    return () => clearTimeout(id);
+  }, [said]);
+  const flip = () => {
+    const t = theme === "dark" ? "light" : "dark";
+    choose(t);
+    setTheme(t);
+  };
+
+  useEffect(() => {
+    const key = (e: KeyboardEvent) => {
+      const el = e.target as HTMLElement;
+      if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return;
+      if (/^(INPUT|SELECT|TEXTAREA)$/.test(el.tagName)) {
+        if (e.key === "Escape") el.blur();
+        return;
+      }
+      const v = state.view;
+      const step = Math.max(v.step, v.window / 10);
+      switch (e.key) {
+        case " ":
+          if (el.tagName === "BUTTON" || el.tagName === "SUMMARY") return;
+          if (v.live) setView({ live: false, end: feed.now, speed: 0 });
+          else setView({ speed: v.speed ? 0 : 10 });
+          break;
+        case "l":
+          setView({ live: true, end: 0, speed: 0 });
+          break;
+        case "ArrowLeft":
+        case "ArrowRight": {
+          const by = (e.shiftKey ? v.window : step) * (e.key === "ArrowLeft" ? -1 : 1);
+          if (!v.live || by < 0) setView({ ...move(v, feed, by), speed: 0 });
+          break;
+        }
+        case "+":
+        case "=":
+        case "-": {
+          const i = windows.findIndex((w) => w[0] >= v.window);
+          const to = windows[Math.max(0, Math.min(windows.length - 1, (i < 0 ? windows.length : i) + (e.key === "-" ? 1 : -1)))];
+          setView({ window: to[0] });
+          break;
+        }
+        case "/":
+          document.getElementById(state.page === "metrics" ? "find" : "add")?.focus();
+          break;
+        case "d":
+          flip();
+          break;
+        case "?":
+          setHelp(true);
+          break;
+        default: {
+          const p = pages.find((p) => p[2] === e.key);
+          if (!p) return;
+          set({ page: p[0] });
+        }
+      }
+      e.preventDefault();
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  });
+
+  useEffect(() => {
+    if (shown.current !== state.page) {
+      shown.current = state.page;
+      scrollTo(0, 0);
+    }
+  }, [state.page]);
+
+  const app: App = { feed, state, theme, set, setView, setDashboard, addChart, say };
+  return (
+    <AppContext.Provider value={app}>
+      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>
+        To the charts
+      </a>
+      <Head flip={flip} help={() => setHelp(true)} />
+      <TimeBar />
+      <Trouble />
+      <main id="main" tabIndex={-1}>
+        {state.page === "overview" && <Overview />}
+        {state.page === "metrics" && <Browse />}
+        {state.page === "charts" && <Charts />}
+      </main>
+      <Playback />
+      <div class="said" role="status" aria-live="polite">
+        {said}
+      </div>
+      {help && (
+        <Dialog title="Keys" onClose={() => setHelp(false)}>
+          <dl class="keys">
+            {keys.map(([k, what]) => (
+              <div key={k}>
+                <dt>
+                  {k.split(" ").map((x) => (
+                    <kbd key={x}>{x}</kbd>
+                  ))}
+                </dt>
+                <dd>{what}</dd>
+              </div>
+            ))}
+          </dl>
+          <p class="note">Drag over a chart to look at a part of it. A click on a line's name hides it.</p>
+        </Dialog>
+      )}
+    </AppContext.Provider>
+  );
+}
+
+function Playback() {
+  usePlayback();
+  return null;
+}
+
+function Head(props: { flip: () => void; help: () => void }) {
+  const { feed, state, set, addChart, theme } = useApp();
+  useFeedVersion();
+  const label = feed.status === "ok" ? "connected" : feed.status === "lost" ? "not reachable" : "connecting";
+  useEffect(() => {
+    document.title = (feed.host ? feed.host + " · " : "") + "pcp";
+  }, [feed.host]);
+  return (
+    <header class="head">
+      <span class="brand">pcp</span>
+      <span class={"host " + feed.status} title={label}>
+        <span class="dot" aria-hidden="true" />
+        <span class="name">{feed.host || "…"}</span>
+        <span class="vh">, {label}</span>
+      </span>
+      <nav aria-label="Pages">
+        {pages.map(([p, name]) => (
+          <a key={p} href={"#/" + p} aria-current={state.page === p ? "page" : undefined} onClick={(e) => { e.preventDefault(); set({ page: p }); }}>
+            {name}
+          </a>
+        ))}
+      </nav>
+      <Typeahead id="add" label="Chart a metric" placeholder="Chart a metric  /" onPick={(s) => { const p = parseMetric(s); if (p) addChart(p); return !!p; }} />
+      <button type="button" class="icon" aria-label={theme === "dark" ? "Light theme" : "Dark theme"} title="Dark or light (D)" onClick={props.flip}>
+        {theme === "dark" ? "☀" : "☾"}
+      </button>
+      <button type="button" class="icon keys" aria-label="Keys" title="Keys (?)" onClick={props.help}>
+        ?
+      </button>
+    </header>
+  );
+}
+
+function Trouble() {
+  const { feed, state } = useApp();
+  useFeedVersion();
+  if (feed.status === "lost") {
+    return (
+      <div class="trouble" role="alert">
+        <strong>The collector {state.host || feed.host || ""} does not answer.</strong> <span>{feed.message}</span>{" "}
+        {feed.now > 0 && <span>What is shown ends {dated(feed.now, state.view.zone)}.</span>}{" "}
+        <button type="button" onClick={() => feed.retry()}>
+          Try now
+        </button>
+      </div>
+    );
+  }
+  if (feed.pastError && !state.view.live) {
+    return (
+      <div class="trouble" role="alert">
+        <strong>The archives cannot be read.</strong> <span>{feed.pastError}</span>
+      </div>
+    );
+  }
+  return null;
+}
+
+function Overview() {
+  return (
+    <div>
+      <h1 class="vh">Overview</h1>
+      <Tiles />
+      <div class="grid">
+        <Alerts />
+        {overview.panels.map((p, i) => (
+          <Card key={i} panel={p} own={false} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function save(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  const a = document.createElement("a");
+  a.href = url;
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+function Charts() {
+  const { state, setDashboard, say } = useApp();
+  const d = state.dashboard;
+  const file = useRef<HTMLInputElement>(null);
+  const [bad, setBad] = useState("");
+  const change = (i: number) => (p: Panel | null) => setDashboard({ ...d, panels: p ? d.panels.map((q, k) => (k === i ? p : q)) : d.panels.filter((_, k) => k !== i) });
+  const shift = (i: number) => (by: number) => {
+    const panels = [...d.panels];
+    const j = i + by;
+    if (j < 0 || j >= panels.length) return;
+    [panels[i], panels[j]] = [panels[j], panels[i]];
+    setDashboard({ ...d, panels });
+  };
+  const open = async (f: File | undefined) => {
+    if (!f) return;
+    try {
+      if (f.size > maxFile) throw new Error(`${f.name} is longer than ${maxFile >> 20} MiB`);
+      const text = await f.text();
+      let read: Dashboard;
+      if (isView(text)) read = parseView(text, f.name);
+      else {
+        let v: unknown;
+        try {
+          v = JSON.parse(text);
+        } catch {
+          throw new Error(`${f.name} is neither a dashboard nor a view of pmchart`);
+        }
+        read = readDashboard(v);
+      }
+      setDashboard(read);
+      setBad("");
+      say(`${read.title} is open, ${read.panels.length} charts`);
+    } catch (e) {
+      setBad(e instanceof Error ? e.message : String(e));
+    }
+  };
+  return (
+    <div
+      onDragOver={(e) => e.preventDefault()}
+      onDrop={(e) => {
+        e.preventDefault();
+        void open(e.dataTransfer?.files[0]);
+      }}
+    >
+      <div class="tools">
+        <h1>
+          <input class="title" aria-label="Name of the dashboard" value={d.title} onInput={(e) => setDashboard({ ...d, title: e.currentTarget.value })} />
+        </h1>
+        <label class="select">
+          <span>Open</span>
+          <select
+            aria-label="Open a dashboard"
+            value=""
+            onChange={(e) => {
+              const b = builtin.find((b) => b.title === e.currentTarget.value);
+              e.currentTarget.value = "";
+              if (b) setDashboard(b);
+            }}
+          >
+            <option value="">a dashboard…</option>
+            {builtin.map((b) => (
+              <option key={b.title} value={b.title}>
+                {b.title}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" onClick={() => file.current?.click()}>
+          From a file…
+        </button>
+        <input ref={file} type="file" id="file" class="vh" tabIndex={-1} aria-label="A dashboard or a view of pmchart" onChange={(e) => { void open(e.currentTarget.files?.[0]); e.currentTarget.value = ""; }} />
+        <button type="button" id="save" disabled={!d.panels.length} onClick={() => save((d.title.replace(/[^\w.-]+/g, "-") || "dashboard") + ".json", writeDashboard(d))}>
+          Save to a file
+        </button>
+        <button type="button" disabled={!d.panels.length} onClick={() => setDashboard({ title: "Charts", panels: [] })}>
+          Clear
+        </button>
+      </div>
+      {bad && (
+        <div class="trouble" role="alert">
+          <strong>The file cannot be opened.</strong> <span>{bad}</span>
+        </div>
+      )}
+      {d.panels.length === 0 ? (
+        <div class="welcome">
+          <p>No charts yet.</p>
+          <p>
+            Type the name of a metric above, <kbd>/</kbd>, or <code>name[instance]</code>; pick some under Metrics; open one of the dashboards that come with the page, or a
+            file: one that was saved here, or a view of pmchart.
+          </p>
+        </div>
+      ) : (
+        <div class="grid">
+          {d.panels.map((p, i) => (
+            <Card key={i + p.title} panel={p} own onChange={change(i)} onMove={shift(i)} />
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+apply(current());
+const root = document.getElementById("app");
+if (root) {
+  root.replaceChildren();
+  render(<Root />, root);
+}

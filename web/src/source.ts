@@ -1,0 +1,390 @@
+// What the page draws comes from a Source: the collector itself, or what was recorded of it.
+
+export type Cell = number | string | null;
+
+// Meta says what the values of a metric mean.
+export interface Meta {
+  name: string;
+  pmid: string;
+  indom: string; // "" for a metric with one value
+  type: string;
+  sem: string; // "counter", "instant" or "discrete"
+  units: string;
+  labels: Record<string, unknown>;
+  oneline: string;
+  help: string;
+}
+
+// A Table has the values of a metric in time: t in seconds since 1970, and for each instance,
+// by its name ("" for a metric with one value), as many cells.
+export interface Table {
+  t: number[];
+  series: Map<string, Cell[]>;
+  split?: number; // from this sample on they are at another distance
+}
+
+// Times a Source is asked for: seconds since 1970, and the distance of samples.
+export interface Span {
+  from: number;
+  to: number;
+  step: number;
+}
+
+export interface Source {
+  // describe returns what is known of those names that exist.
+  describe(names: string[], signal?: AbortSignal): Promise<Meta[]>;
+  // read returns values of those names that have some: of a span, or without one of now.
+  read(names: string[], span: Span | null, signal?: AbortSignal): Promise<Map<string, Table>>;
+  // all describes every metric.
+  all(signal?: AbortSignal): Promise<Meta[]>;
+}
+
+// A Refused is an answer that is an error.
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const patience = 10_000; // ms until a request is given up
+
+// ask gets path, relative to the page, with parameters, and returns the JSON answer.
+export async function ask(path: string, params: Record<string, string | undefined>, signal?: AbortSignal): Promise<any> {
+  const q: string[] = [];
+  for (const k in params) {
+    const v = params[k];
+    if (v !== undefined) q.push(k + "=" + encodeURIComponent(v));
+  }
+  const limit = AbortSignal.timeout(patience);
+  const r = await fetch(path + (q.length ? "?" + q.join("&") : ""), {
+    signal: signal ? AbortSignal.any([signal, limit]) : limit,
+  });
+  const text = await r.text();
+  let body: any;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new Refused(r.status, r.ok ? "the answer is not JSON" : `${r.status} ${r.statusText}`);
+  }
+  if (!r.ok || (body && body.success === false && body.message)) {
+    throw new Refused(r.status, String(body?.message ?? `${r.status} ${r.statusText}`));
+  }
+  return body;
+}
+
+const urlRoom = 3500; // bytes of names in one request
+
+// chunks divides names so that each part fits into a URL.
+export function chunks(names: string[], room = urlRoom): string[][] {
+  const out: string[][] = [];
+  let part: string[] = [];
+  let size = 0;
+  for (const n of names) {
+    const len = encodeURIComponent(n).length + 3;
+    if (part.length && size + len > room) {
+      out.push(part);
+      part = [];
+      size = 0;
+    }
+    part.push(n);
+    size += len;
+  }
+  if (part.length) out.push(part);
+  return out;
+}
+
+function metaOf(m: any): Meta {
+  return {
+    name: String(m.name),
+    pmid: String(m.pmid ?? ""),
+    indom: !m.indom || m.indom === "none" ? "" : String(m.indom),
+    type: String(m.type ?? ""),
+    sem: String(m.sem ?? m.semantics ?? ""),
+    units: String(m.units ?? "none"),
+    labels: m.labels && typeof m.labels === "object" ? m.labels : {},
+    oneline: String(m["text-oneline"] ?? ""),
+    help: String(m["text-help"] ?? ""),
+  };
+}
+
+const contextLife = 60; // seconds without a request until the server forgets the context
+const indomAge = 3000; // ms between two requests for the instances of a domain
+
+interface Domain {
+  names: Map<number, string>;
+  asked: number;
+}
+
+// A LiveSource is the collector, as /pmapi shows it. Requests that need a context go one after the other.
+export class LiveSource implements Source {
+  labels: Record<string, unknown> = {};
+  hostspec = "";
+  private context: Promise<string> | null = null;
+  private domains = new Map<string, Domain>();
+  private metas = new Map<string, Meta>();
+
+  constructor(
+    readonly base: string,
+    readonly host: string,
+  ) {}
+
+  private open(signal?: AbortSignal): Promise<string> {
+    if (!this.context) {
+      const made = ask(this.base + "pmapi/context", { hostspec: this.host || undefined, polltimeout: String(contextLife) }, signal).then((c) => {
+        this.labels = c.labels ?? {};
+        this.hostspec = String(c.hostspec ?? "");
+        return String(c.context);
+      });
+      made.catch(() => this.forget(made));
+      this.context = made;
+    }
+    return this.context;
+  }
+
+  private forget(made: Promise<string>): void {
+    if (this.context === made) this.context = null;
+  }
+
+  // call asks within the context, and once more in a new one if the server no longer knows it.
+  private async call(what: string, params: Record<string, string | undefined>, signal?: AbortSignal): Promise<any> {
+    for (let again = false; ; again = true) {
+      const made = this.open(signal);
+      const context = await made;
+      try {
+        return await ask(this.base + "pmapi/" + what, { ...params, context }, signal);
+      } catch (e) {
+        if (again || !(e instanceof Refused) || !/context identifier/.test(e.message)) throw e;
+        this.forget(made);
+      }
+    }
+  }
+
+  async connect(signal?: AbortSignal): Promise<void> {
+    await this.open(signal);
+  }
+
+  async describe(names: string[], signal?: AbortSignal): Promise<Meta[]> {
+    const missing = names.filter((n) => !this.metas.has(n));
+    for (const part of chunks(missing)) {
+      try {
+        const r = await this.call("metric", { names: part.join(",") }, signal);
+        this.learn(r.metrics ?? []);
+      } catch (e) {
+        if (!(e instanceof Refused) || e.status >= 500) throw e;
+        // One unknown name fails them all: ask for each.
+        for (const n of part.length > 1 ? part : []) {
+          try {
+            this.learn((await this.call("metric", { names: n }, signal)).metrics ?? []);
+          } catch (e) {
+            if (!(e instanceof Refused) || e.status >= 500) throw e;
+          }
+        }
+      }
+    }
+    return names.flatMap((n) => this.metas.get(n) ?? []);
+  }
+
+  private learn(metrics: any[]): void {
+    for (const m of metrics) if (m.name && m.pmid) this.metas.set(m.name, metaOf(m));
+  }
+
+  async all(signal?: AbortSignal): Promise<Meta[]> {
+    const r = await this.call("metric", {}, signal);
+    this.learn(r.metrics ?? []);
+    return (r.metrics ?? []).filter((m: any) => m.name && m.pmid).map(metaOf);
+  }
+
+  // names returns the instances of the domain of a metric by number.
+  private async instances(m: Meta, signal?: AbortSignal): Promise<Map<number, string>> {
+    let d = this.domains.get(m.indom);
+    if (!d || Date.now() - d.asked >= indomAge) {
+      const names = new Map<number, string>();
+      const r = await this.call("indom", { name: m.name }, signal);
+      for (const i of r.instances ?? []) names.set(Number(i.instance), String(i.name));
+      d = { names, asked: Date.now() };
+      this.domains.set(m.indom, d);
+    }
+    return d.names;
+  }
+
+  async read(names: string[], _span: Span | null, signal?: AbortSignal): Promise<Map<string, Table>> {
+    const out = new Map<string, Table>();
+    const wanted = new Set(names);
+    for (const part of chunks(names)) {
+      let r: any;
+      try {
+        r = await this.call("fetch", { names: part.join(",") }, signal);
+      } catch (e) {
+        if (e instanceof Refused && /Insufficient|Unknown metric name|bad parameters/.test(e.message)) continue; // none of them exists
+        throw e;
+      }
+      const t = stamp(r.timestamp);
+      for (const v of r.values ?? []) {
+        if (!wanted.has(v.name)) continue; // another name of the same metric
+        const series = new Map<string, Cell[]>();
+        let byNumber: Map<number, string> | null = null;
+        let fresh = false;
+        for (const i of v.instances ?? []) {
+          const value = cell(i.value);
+          if (i.instance === null || i.instance === undefined || Number(i.instance) === -1) {
+            series.set("", [value]);
+            continue;
+          }
+          const m = this.metas.get(v.name) ?? (await this.describe([v.name], signal))[0];
+          if (!m) continue;
+          byNumber ??= this.domains.get(m.indom)?.names ?? null;
+          if (!byNumber || (!fresh && !byNumber.has(Number(i.instance)))) {
+            byNumber = await this.instances(m, signal);
+            fresh = true;
+          }
+          const name = byNumber.get(Number(i.instance));
+          if (name !== undefined) series.set(name, [value]);
+        }
+        out.set(v.name, { t: [t], series });
+      }
+    }
+    return out;
+  }
+}
+
+function stamp(t: any): number {
+  if (t && typeof t === "object") return Number(t.s) + Number(t.us ?? 0) / 1e6;
+  return Number(t);
+}
+
+function cell(v: any): Cell {
+  if (typeof v === "number" || typeof v === "string") return v;
+  return null;
+}
+
+interface Series {
+  sid: string;
+  names: Map<string, string>; // of instances, by their identifier
+}
+
+// A RecordedSource is what archives have of a host, as /series shows it.
+export class RecordedSource implements Source {
+  private known = new Map<string, Promise<Series[]>>();
+  private found = new Map<string, number>(); // when a name was last asked for
+  private metas = new Map<string, Meta>();
+
+  constructor(
+    readonly base: string,
+    public hostname: string, // of the label; "" for any
+  ) {}
+
+  // available reports whether the server has series at all.
+  async available(signal?: AbortSignal): Promise<boolean> {
+    try {
+      const r = await ask(this.base + "series/ping", {}, signal);
+      return r?.success === true;
+    } catch {
+      return false;
+    }
+  }
+
+  // series finds the series of a metric. What was not there is looked for again after a while.
+  private series(name: string, signal?: AbortSignal): Promise<Series[]> {
+    const at = this.found.get(name) ?? 0;
+    let p = this.known.get(name);
+    if (!p || Date.now() - at > 60_000) {
+      p = this.lookup(name, signal);
+      p.catch(() => this.known.delete(name));
+      this.known.set(name, p);
+      this.found.set(name, Date.now());
+    }
+    return p;
+  }
+
+  private async lookup(name: string, signal?: AbortSignal): Promise<Series[]> {
+    const expr = name + (this.hostname ? `{hostname == ${JSON.stringify(this.hostname)}}` : "");
+    const sids: unknown = await ask(this.base + "series/query", { expr }, signal);
+    if (!Array.isArray(sids) || sids.length === 0) return [];
+    const list = sids.map(String);
+    const by = new Map<string, Series>(list.map((sid) => [sid, { sid, names: new Map<string, string>() }]));
+    for (const part of chunks(list)) {
+      const series = part.join(",");
+      const insts: unknown = await ask(this.base + "series/instances", { series }, signal);
+      for (const i of Array.isArray(insts) ? insts : []) by.get(i.series)?.names.set(String(i.instance), String(i.name));
+      const descs: unknown = await ask(this.base + "series/descs", { series }, signal);
+      for (const d of Array.isArray(descs) ? descs : []) this.metas.set(name, metaOf({ ...d, name, sem: d.semantics ?? d.sem }));
+    }
+    return [...by.values()];
+  }
+
+  async describe(names: string[], signal?: AbortSignal): Promise<Meta[]> {
+    await Promise.all(names.map((n) => this.series(n, signal)));
+    return names.flatMap((n) => this.metas.get(n) ?? []);
+  }
+
+  async all(signal?: AbortSignal): Promise<Meta[]> {
+    const names: unknown = await ask(this.base + "series/metrics", { match: "*" }, signal);
+    return Array.isArray(names) ? names.map((n) => metaOf({ name: String(n) })) : [];
+  }
+
+  async read(names: string[], span: Span | null, signal?: AbortSignal): Promise<Map<string, Table>> {
+    const found = await Promise.all(names.map((n) => this.series(n, signal)));
+    const metric = new Map<string, string>();
+    const inst = new Map<string, Map<string, string>>();
+    found.forEach((list, i) => {
+      for (const s of list) {
+        metric.set(s.sid, names[i]);
+        inst.set(s.sid, s.names);
+      }
+    });
+    const out = new Map<string, Table>();
+    const rows = new Map<string, Map<number, Map<string, Cell>>>();
+    for (const part of chunks([...metric.keys()])) {
+      const times = span
+        ? { start: span.from.toFixed(3), finish: span.to.toFixed(3), interval: String(Math.max(1, Math.round(span.step))) }
+        : {};
+      const values: unknown = await ask(this.base + "series/values", { series: part.join(","), ...times }, signal);
+      for (const v of Array.isArray(values) ? values : []) {
+        const name = metric.get(v.series);
+        if (name === undefined) continue;
+        const t = Number(v.timestamp) / 1000;
+        const iname = v.instance ? inst.get(v.series)?.get(String(v.instance)) : "";
+        if (iname === undefined || !Number.isFinite(t)) continue;
+        let byTime = rows.get(name);
+        if (!byTime) rows.set(name, (byTime = new Map()));
+        let row = byTime.get(t);
+        if (!row) byTime.set(t, (row = new Map()));
+        row.set(iname, number(String(v.value)));
+      }
+    }
+    for (const [name, byTime] of rows) {
+      const t = [...byTime.keys()].sort((a, b) => a - b);
+      const series = new Map<string, Cell[]>();
+      t.forEach((at, k) => {
+        for (const [iname, v] of byTime.get(at)!) {
+          let cells = series.get(iname);
+          if (!cells) series.set(iname, (cells = new Array<Cell>(t.length).fill(null)));
+          cells[k] = v;
+        }
+      });
+      out.set(name, { t, series });
+    }
+    return out;
+  }
+
+  // extent returns the first and last time of what is recorded of a metric, or null.
+  async extent(name: string, signal?: AbortSignal): Promise<[number, number] | null> {
+    const list = await this.series(name, signal);
+    if (!list.length) return null;
+    const series = list.map((s) => s.sid).join(",");
+    const first: unknown = await ask(this.base + "series/values", { series, start: "0", count: "1" }, signal);
+    const last: unknown = await ask(this.base + "series/values", { series, count: "1" }, signal);
+    const times = (v: unknown) => (Array.isArray(v) ? v.map((x) => Number(x.timestamp) / 1000).filter(Number.isFinite) : []);
+    const a = times(first);
+    const b = times(last);
+    return a.length && b.length ? [Math.min(...a), Math.max(...b)] : null;
+  }
+}
+
+function number(s: string): Cell {
+  const n = Number(s);
+  return s !== "" && Number.isFinite(n) ? n : s;
+}

@@ -1,0 +1,34 @@
+// Times as they are shown, in any zone.
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatter(key: string, zone: string, o: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const k = key + zone;
+  let f = formats.get(k);
+  if (!f) formats.set(k, (f = new Intl.DateTimeFormat("en-GB", { ...o, timeZone: zone === "local" ? undefined : zone })));
+  return f;
+}
+
+const hm: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+
+// clock prints the time of day, with seconds, or with the day, if asked for.
+export function clock(t: number, zone: string, seconds: boolean, day: boolean): string {
+  if (!Number.isFinite(t)) return "–";
+  const at = new Date(t * 1000);
+  if (day) return formatter("d", zone, { day: "numeric", month: "short", ...hm }).format(at).replace(",", "");
+  return formatter(seconds ? "s" : "m", zone, seconds ? { ...hm, second: "2-digit" } : hm).format(at);
+}
+
+// dated prints date, time and zone.
+export function dated(t: number, zone: string): string {
+  if (!t || !Number.isFinite(t)) return "–";
+  return formatter("f", zone, { year: "numeric", month: "short", day: "numeric", ...hm, second: "2-digit", timeZoneName: "short" }).format(new Date(t * 1000));
+}
+
+// span prints a length of time.
+export function span(s: number): string {
+  if (s < 120) return `${Math.round(s)} s`;
+  if (s < 7200) return `${Math.round(s / 60)} min`;
+  if (s < 172800) return `${Math.round(s / 360) / 10} h`;
+  return `${Math.round(s / 8640) / 10} d`;
+}

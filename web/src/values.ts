@@ -1,0 +1,144 @@
+// From raw values to what is drawn: tables that grow, rates of counters, gaps.
+
+import type { Cell, Meta, Table } from "./source";
+import { isUtilization, parseUnit, rateOf, type Unit } from "./units";
+
+export function emptyTable(): Table {
+  return { t: [], series: new Map() };
+}
+
+// append adds the samples of b, which are later, to a, and drops what is older than since.
+export function append(a: Table, b: Table, since: number): void {
+  const last = a.t.length ? a.t[a.t.length - 1] : -Infinity;
+  let k = 0;
+  while (k < b.t.length && b.t[k] <= last) k++;
+  if (k === b.t.length) return;
+  const before = a.t.length;
+  for (let i = k; i < b.t.length; i++) a.t.push(b.t[i]);
+  for (const [name, cells] of b.series) {
+    let mine = a.series.get(name);
+    if (!mine) a.series.set(name, (mine = new Array<Cell>(before).fill(null)));
+    for (let i = k; i < b.t.length; i++) mine.push(cells[i]);
+  }
+  for (const mine of a.series.values()) while (mine.length < a.t.length) mine.push(null);
+  // Dropping is done in larger steps, since it moves all that stays.
+  let old = 0;
+  while (old < a.t.length && a.t[old] < since) old++;
+  if (old > 16 && old > a.t.length / 8) {
+    a.t.splice(0, old);
+    for (const [name, mine] of a.series) {
+      mine.splice(0, old);
+      if (mine.every((v) => v === null)) a.series.delete(name);
+    }
+  }
+}
+
+// join puts what was recorded before the first sample of the ring in front of it.
+export function join(past: Table | undefined, ring: Table | undefined): Table {
+  if (!past || !past.t.length) return ring ?? emptyTable();
+  if (!ring || !ring.t.length) return past;
+  let n = past.t.length;
+  while (n > 0 && past.t[n - 1] >= ring.t[0]) n--;
+  if (n === 0) return ring;
+  const out: Table = { t: past.t.slice(0, n).concat(ring.t), series: new Map(), split: n };
+  for (const name of new Set([...past.series.keys(), ...ring.series.keys()])) {
+    const a = past.series.get(name)?.slice(0, n) ?? new Array<Cell>(n).fill(null);
+    const b = ring.series.get(name) ?? new Array<Cell>(ring.t.length).fill(null);
+    out.series.set(name, a.concat(b));
+  }
+  return out;
+}
+
+// A Line is one instance of a metric, in bytes, seconds and counts, ready to draw.
+export interface Line {
+  t: number[];
+  v: (number | null)[];
+}
+
+export interface Kind {
+  unit: Unit;
+  rate: boolean;
+  utilization: boolean;
+}
+
+// kindOf says in what unit a metric is shown: a counter as its rate unless raw is asked for.
+export function kindOf(m: Meta, raw: boolean): Kind {
+  const u = parseUnit(m.units);
+  const rate = m.sem === "counter" && !raw;
+  const unit = rate ? rateOf(u) : u;
+  return { unit, rate, utilization: isUtilization(unit, rate) };
+}
+
+const wideGap = 4; // times the usual distance of samples
+
+// usual is the median distance of the samples from a up to b.
+export function usual(t: number[], a = 0, b = t.length): number {
+  if (b - a < 2) return 0;
+  const d: number[] = [];
+  const stride = Math.max(1, Math.floor((b - a) / 64));
+  for (let i = a + stride; i < b; i += stride) d.push((t[i] - t[i - stride]) / stride);
+  d.sort((a, b) => a - b);
+  return d[d.length >> 1];
+}
+
+// lineOf makes a line of cells: rates between neighbours for counters, and a hole where samples
+// are missing or a counter went back.
+export function lineOf(table: Table, cells: Cell[], k: Kind, from: number, to: number): Line {
+  const out: Line = { t: [], v: [] };
+  const t = table.t;
+  const split = table.split ?? 0;
+  const wide = wideGap * usual(t, 0, split || t.length);
+  const later = split ? wideGap * usual(t, split) : wide;
+  let lastT = NaN;
+  let lastV = NaN;
+  for (let i = 0; i < t.length; i++) {
+    const c = cells[i];
+    const gap = i <= split ? wide : later;
+    if (typeof c !== "number") {
+      if (c === null && out.t.length && t[i] - lastT > gap) hole(out, t[i]);
+      continue;
+    }
+    const dt = t[i] - lastT;
+    const missing = dt > gap && gap > 0;
+    const inside = t[i] >= from && t[i] <= to;
+    if (k.rate) {
+      if (dt > 0 && inside) {
+        if (missing || c < lastV) hole(out, t[i]);
+        else {
+          out.t.push(t[i]);
+          out.v.push(((c - lastV) / dt) * k.unit.factor);
+        }
+      }
+    } else if (inside) {
+      if (missing && out.t.length) hole(out, t[i] - gap / 8);
+      out.t.push(t[i]);
+      out.v.push(c * k.unit.factor);
+    }
+    lastT = t[i];
+    lastV = c;
+  }
+  return out;
+}
+
+function hole(l: Line, t: number): void {
+  l.t.push(t);
+  l.v.push(null);
+}
+
+// lastOf returns the last value of a line, or null if the line ended before since.
+export function lastOf(l: Line, since = -Infinity): number | null {
+  for (let i = l.t.length - 1; i >= 0 && l.t[i] >= since; i--) if (l.v[i] !== null) return l.v[i];
+  return null;
+}
+
+// valueAt returns the value at or next before a time, if it is not older than age.
+export function valueAt(l: Line, at: number, age: number): number | null {
+  let a = 0;
+  let b = l.t.length;
+  while (a < b) {
+    const m = (a + b) >> 1;
+    if (l.t[m] <= at + 1e-6) a = m + 1;
+    else b = m;
+  }
+  return a > 0 && at - l.t[a - 1] <= age ? l.v[a - 1] : null;
+}

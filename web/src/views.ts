@@ -1,0 +1,145 @@
+// Dashboards that come with the page.
+
+import type { ChartPanel, Dashboard, Plot, Style } from "./dashboard";
+
+function chart(title: string, style: Style, plots: Plot[], limits: { min?: number; max?: number } = {}): ChartPanel {
+  return { kind: "chart", title, style, plots, ...limits };
+}
+
+function plot(metric: string, legend?: string, more: Partial<Plot> = {}): Plot {
+  return { metric, ...(legend ? { legend } : {}), ...more };
+}
+
+const perCPU = { per: "hinv.ncpu", optional: true };
+const noLoopback = { unmatch: "^(lo|sit|veth|br-|docker|virbr)" };
+
+const cpu = chart(
+  "Processors",
+  "stack",
+  [
+    plot("kernel.all.cpu.user", "user", perCPU),
+    plot("kernel.all.cpu.nice", "nice", perCPU),
+    plot("kernel.all.cpu.sys", "system", perCPU),
+    plot("kernel.all.cpu.intr", "interrupts", perCPU),
+    plot("kernel.all.cpu.wait.total", "waiting for disks", perCPU),
+    plot("kernel.all.cpu.steal", "stolen", perCPU),
+  ],
+  { min: 0, max: 1 },
+);
+const load = chart("Load", "line", [plot("kernel.all.load", "%I"), plot("hinv.ncpu", "processors", { optional: true })], { min: 0 });
+const memory = chart(
+  "Memory",
+  "stack",
+  [
+    plot("mem.util.used", "used and cached", { optional: true }),
+    plot("mem.util.free", "free", { optional: true }),
+  ],
+  { min: 0 },
+);
+memory.plots = [
+  plot("mem.util.other", "programs", { optional: true }),
+  plot("mem.util.bufmem", "buffers", { optional: true }),
+  plot("mem.util.cached", "cached", { optional: true }),
+  plot("mem.util.free", "free", { optional: true }),
+];
+const diskBytes = chart("Disk throughput", "area", [plot("disk.all.read_bytes", "read"), plot("disk.all.write_bytes", "written")], { min: 0 });
+const diskOps = chart("Disk operations", "area", [plot("disk.all.read", "reads"), plot("disk.all.write", "writes")], { min: 0 });
+const diskBusy = chart("Disks busy", "line", [plot("disk.dev.avactive", "%i", { optional: true })], { min: 0 });
+const net = chart("Network", "area", [plot("network.interface.in.bytes", "in %i", noLoopback), plot("network.interface.out.bytes", "out %i", noLoopback)], { min: 0 });
+const packets = chart("Network packets", "line", [plot("network.interface.in.packets", "in %i", noLoopback), plot("network.interface.out.packets", "out %i", noLoopback)], { min: 0 });
+const netErrors = chart("Network errors and drops", "line", [
+  plot("network.interface.in.errors", "in errors %i", noLoopback),
+  plot("network.interface.out.errors", "out errors %i", noLoopback),
+  plot("network.interface.in.drops", "in drops %i", noLoopback),
+  plot("network.interface.out.drops", "out drops %i", noLoopback),
+]);
+const pressure = chart(
+  "Pressure, % of the last 10 s",
+  "line",
+  [
+    plot("kernel.all.pressure.cpu.some.avg", "processors", { match: "^10", optional: true }),
+    plot("kernel.all.pressure.memory.some.avg", "memory", { match: "^10", optional: true }),
+    plot("kernel.all.pressure.io.some.avg", "disks", { match: "^10", optional: true }),
+  ],
+  { min: 0 },
+);
+
+export const overview: Dashboard = {
+  title: "Overview",
+  panels: [
+    cpu,
+    load,
+    memory,
+    diskBytes,
+    net,
+    pressure,
+    {
+      kind: "list",
+      title: "Busiest processes",
+      of: "process",
+      rows: 8,
+      columns: [
+        { title: "CPU", metrics: ["proc.psinfo.utime", "proc.psinfo.stime"] },
+        { title: "Memory", metrics: ["proc.psinfo.rss"] },
+        { title: "Threads", metrics: ["proc.psinfo.threads"] },
+      ],
+    },
+    {
+      kind: "list",
+      title: "Busiest control groups",
+      of: "control group",
+      rows: 8,
+      columns: [
+        { title: "CPU", metrics: ["cgroup.cpu.stat.usage"] },
+        { title: "Memory", metrics: ["cgroup.memory.current"] },
+        { title: "Read", metrics: ["cgroup.io.stat.rbytes"] },
+        { title: "Written", metrics: ["cgroup.io.stat.wbytes"] },
+      ],
+    },
+  ],
+};
+
+export const builtin: Dashboard[] = [
+  {
+    title: "Processors",
+    panels: [
+      cpu,
+      chart("Busy, by processor", "line", [plot("kernel.percpu.cpu.user", "%i user"), plot("kernel.percpu.cpu.sys", "%i system")], { min: 0 }),
+      load,
+      chart("Context switches and interrupts", "line", [plot("kernel.all.pswitch", "switches"), plot("kernel.all.intr", "interrupts")], { min: 0 }),
+      chart("Tasks", "line", [plot("kernel.all.running", "running", { optional: true }), plot("kernel.all.blocked", "blocked", { optional: true })], { min: 0 }),
+      pressure,
+    ],
+  },
+  {
+    title: "Memory",
+    panels: [
+      memory,
+      chart("Available", "area", [plot("mem.util.available", "available")], { min: 0 }),
+      chart("Swap space", "stack", [plot("swap.used", "used"), plot("swap.free", "free")], { min: 0 }),
+      chart("Paging", "line", [plot("swap.pagesin", "in"), plot("swap.pagesout", "out")], { min: 0 }),
+      chart("Page faults", "line", [plot("mem.vmstat.pgfault", "all"), plot("mem.vmstat.pgmajfault", "major")], { min: 0 }),
+      chart("Kernel memory", "stack", [plot("mem.util.slab", "slab"), plot("mem.util.pageTables", "page tables"), plot("mem.util.kernelStack", "stacks")], { min: 0 }),
+    ],
+  },
+  {
+    title: "Disks",
+    panels: [
+      diskBytes,
+      diskOps,
+      diskBusy,
+      chart("Reads, by disk", "line", [plot("disk.dev.read_bytes", "%i")], { min: 0 }),
+      chart("Writes, by disk", "line", [plot("disk.dev.write_bytes", "%i")], { min: 0 }),
+      chart("File systems full, %", "line", [plot("filesys.full", "%I")], { min: 0 }),
+    ],
+  },
+  { title: "Network", panels: [net, packets, netErrors, chart("TCP", "line", [plot("network.tcp.insegs", "segments in"), plot("network.tcp.outsegs", "segments out"), plot("network.tcp.retranssegs", "sent again")], { min: 0 }), chart("TCP connections", "line", [plot("network.tcp.currestab", "established")], { min: 0 })] },
+  {
+    title: "Collector",
+    panels: [
+      chart("Requests and answers", "line", [plot("pmcd.pdu_in.total", "in"), plot("pmcd.pdu_out.total", "out")], { min: 0 }),
+      chart("CPU of agents", "stack", [plot("pmcd.cputime.total", "all"), plot("pmcd.cputime.per_pdu_in", "per request", { optional: true })], { min: 0 }),
+      chart("Rules of pmie that are true", "bar", [plot("pmcd.pmie.eval.true", "%i", { optional: true }), plot("pmcd.pmie.actions", "actions %i", { optional: true })], { min: 0 }),
+    ],
+  },
+];

@@ -1,0 +1,117 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+//go:embed dist/app.css dist/app.js dist/icon.svg dist/index.html
+var dist embed.FS
+
+// index is the file that is served for the directory.
+const index = "index.html"
+
+// policy lets the page load nothing but what comes from its own server, forbids frames around
+// it, and forbids scripts to make elements of text.
+const policy = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// Config says how the page is served. The zero Config is complete.
+type Config struct {
+	// Prefix is the path below which the page lies, such as "/ui"; "" means the root. The
+	// page asks for /pmapi and /series below the same prefix.
+	Prefix string
+}
+
+// A Handler serves the page. It may be used by many goroutines at once.
+type Handler struct {
+	prefix string
+	files  map[string]file
+}
+
+type file struct {
+	name, mime, etag string
+	data             []byte
+}
+
+// New returns a handler for the page.
+func New(cfg Config) (*Handler, error) {
+	h := &Handler{prefix: strings.TrimSuffix(cfg.Prefix, "/"), files: make(map[string]file)}
+	if h.prefix != "" && h.prefix[0] != '/' {
+		return nil, fmt.Errorf("web: the prefix %q does not begin with /", cfg.Prefix)
+	}
+	names, err := fs.Glob(dist, "dist/*")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		data, err := dist.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(data)
+		base := path.Base(name)
+		h.files[base] = file{name: base, mime: typeOf(base), etag: `"` + hex.EncodeToString(sum[:12]) + `"`, data: data}
+	}
+	return h, nil
+}
+
+// typeOf returns the media type of a file of the bundle. The tables of the system are not asked: they differ.
+func typeOf(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	}
+	return mime.TypeByExtension(path.Ext(name))
+}
+
+// Close releases what the handler holds, which is nothing now.
+func (h *Handler) Close() error { return nil }
+
+// ServeHTTP answers GET and HEAD for the files of the page, and 404 for any other path.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	name, ok := strings.CutPrefix(r.URL.Path, h.prefix)
+	if h.prefix != "" && ok && name == "" {
+		// Without the slash the browser would look for the files one directory up.
+		http.Redirect(w, r, h.prefix+"/", http.StatusMovedPermanently)
+		return
+	}
+	name, below := strings.CutPrefix(name, "/")
+	if name == "" {
+		name = index
+	}
+	f, found := h.files[name]
+	switch {
+	case !ok || !below || !found:
+		http.Error(w, "there is no such page", http.StatusNotFound)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		header.Set("Allow", "GET, HEAD")
+		http.Error(w, "the page is only read", http.StatusMethodNotAllowed)
+	default:
+		header.Set("Content-Type", f.mime)
+		header.Set("ETag", f.etag)
+		header.Set("Cache-Control", "no-cache") // ask each time; the answer is mostly 304
+		http.ServeContent(w, r, f.name, time.Time{}, bytes.NewReader(f.data))
+	}
+}
