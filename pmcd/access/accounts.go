@@ -308,6 +308,12 @@ func (b *accountBook) CheckPassword(user, password string) error {
 	return nil
 }
 
+// CheckPassword returns nil if user has an account with that password. It takes
+// as long for a name without an account.
+func (a *Accounts) CheckPassword(user, password string) error {
+	return (&accountBook{a, a.files()}).CheckPassword(user, password)
+}
+
 // hash calls f while not too many others do: hashing is slow by design.
 func (a *Accounts) hash(f func()) {
 	a.slots <- struct{}{}

@@ -1,0 +1,211 @@
+package pmproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The proxy protocol of PCP (connect.c: negotiate_proxy; pcp.c). Part of the
+// protocol; do not change.
+const (
+	clientHello = "pmproxy-client 1\n"
+	serverHello = "pmproxy-server 1\n"
+)
+
+// maxTarget is how long the line that names a collector can be, in bytes: a name
+// of the domain name system, a port and what is between.
+const maxTarget = 255 + 1 + 5 + 1
+
+var errHandshake = errors.New("proxy handshake")
+
+// readTarget reads what a client says after its hello: the name of a collector,
+// a space, a port and a newline. It reads byte by byte, since what follows is the
+// collector's.
+func readTarget(r io.Reader) (host string, port int, err error) {
+	line, err := readLine(r, maxTarget)
+	if err != nil {
+		return "", 0, err
+	}
+	return parseTarget(line)
+}
+
+func readLine(r io.Reader, limit int) (string, error) {
+	line := make([]byte, 0, 64)
+	var b [1]byte
+	for {
+		if _, err := io.ReadFull(r, b[:]); err != nil {
+			return "", err
+		}
+		if b[0] == '\n' {
+			return string(line), nil
+		}
+		if len(line) == limit {
+			return "", fmt.Errorf("%w: a line of more than %d bytes", errHandshake, limit)
+		}
+		line = append(line, b[0])
+	}
+}
+
+// parseTarget takes HOST PORT apart.
+func parseTarget(line string) (host string, port int, err error) {
+	host, text, ok := strings.Cut(strings.TrimSuffix(line, "\r"), " ")
+	if !ok || host == "" || strings.ContainsAny(host, "\x00/") {
+		return "", 0, fmt.Errorf("%w: %q does not name a collector", errHandshake, line)
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 {
+		return "", 0, fmt.Errorf("%w: %q is not a port", errHandshake, text)
+	}
+	return host, int(n), nil
+}
+
+// forward connects a client to the collector that it names, and passes on what
+// the two say until one of them has left.
+func (s *Server) forward(c *conn) {
+	s.stats.forwards.Inc()
+	server, err := s.connect(c)
+	if err != nil {
+		s.stats.failed.Inc()
+		if !s.stopping() {
+			s.lines.log(s.log, slog.LevelInfo, "client is not forwarded", "client", c.from(), "err", err)
+		}
+		return
+	}
+	defer server.Close()
+	s.stats.forwarding.Add(1)
+	defer s.stats.forwarding.Add(-1)
+	// When the server stops it closes the client's end, and that ends both.
+	var back sync.WaitGroup
+	back.Go(func() {
+		relay(c, server, s.stats.toClients.Add)
+		// A collector that has left answers nothing more.
+		c.closeWrite()
+		c.Conn.SetReadDeadline(time.Now())
+	})
+	if relay(server, c, s.stats.toCollectors.Add) == nil {
+		// The client may still want the answer, for a while.
+		closeWrite(server)
+		server.SetReadDeadline(time.Now().Add(drainTimeout))
+	} else {
+		server.Close()
+	}
+	back.Wait()
+}
+
+// connect reads the handshake and connects to the collector.
+func (s *Server) connect(c *conn) (net.Conn, error) {
+	if err := c.Conn.SetReadDeadline(time.Now().Add(helloTimeout)); err != nil {
+		return nil, err
+	}
+	hello, err := readLine(c, len(clientHello)-1)
+	if err != nil {
+		return nil, err
+	}
+	if hello+"\n" != clientHello {
+		return nil, fmt.Errorf("%w: client says %q", errHandshake, hello)
+	}
+	if _, err := io.WriteString(c, serverHello); err != nil {
+		return nil, err
+	}
+	host, port, err := readTarget(c)
+	if err != nil {
+		return nil, err
+	}
+	if !s.mayReach(host, port) {
+		return nil, fmt.Errorf("collector %s, port %d is not one that clients may reach", host, port)
+	}
+	if err := c.Conn.SetReadDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.DialTimeout)
+	defer cancel()
+	stop := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-s.closing:
+			cancel()
+		case <-stop:
+		}
+	})
+	server, err := s.cfg.Dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	close(stop)
+	watch.Wait()
+	return server, err
+}
+
+// mayReach reports whether clients may be forwarded to a collector.
+func (s *Server) mayReach(host string, port int) bool {
+	if len(s.cfg.Collectors) == 0 {
+		return true
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	for _, p := range s.cfg.Collectors {
+		name, only := splitPattern(p)
+		if ok, _ := path.Match(strings.ToLower(name), host); ok && (only == 0 || only == port) {
+			return true
+		}
+	}
+	return false
+}
+
+// splitPattern takes HOST or HOST:PORT apart; port 0 is any. An address of IPv6
+// is in brackets if there is a port.
+func splitPattern(p string) (host string, port int) {
+	if h, text, err := net.SplitHostPort(p); err == nil {
+		if n, err := strconv.ParseUint(text, 10, 16); err == nil && n > 0 {
+			return h, int(n)
+		}
+	}
+	return strings.Trim(p, "[]"), 0
+}
+
+func checkPattern(p string) error {
+	host, port := splitPattern(p)
+	if _, err := path.Match(host, ""); err != nil || host == "" || port == 0 && strings.Count(host, ":") == 1 {
+		return fmt.Errorf("%q is not a collector: want HOST or HOST:PORT", p)
+	}
+	return nil
+}
+
+const (
+	smallBuffer = 2 << 10 // what each direction of an idle connection holds
+	largeBuffer = 64 << 10
+)
+
+// relay passes on what src says until it ends, which is not an error. Memory of
+// a connection is small until a long answer comes.
+func relay(dst io.Writer, src io.Reader, count func(uint64)) error {
+	small := make([]byte, smallBuffer)
+	buf := small
+	var large []byte
+	for {
+		n, err := src.Read(buf)
+		if n > 0 {
+			if _, err := dst.Write(buf[:n]); err != nil {
+				return err
+			}
+			count(uint64(n))
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case n == len(buf) && n == smallBuffer:
+			large = make([]byte, largeBuffer)
+			buf = large
+		case n <= smallBuffer && large != nil:
+			large, buf = nil, small
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package pmproxy
+
+func usage() (resources, bool) { return resources{}, false }

@@ -1,0 +1,305 @@
+package pmproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-pcp/pcp/pmproxy/internal/rest"
+)
+
+// web is the web server.
+type web struct {
+	s         *Server
+	prefixes  []string // of handlers, the longest first
+	headers   string   // Access-Control-Allow-Headers
+	hosts     []string
+	passwords passwords
+
+	server *http.Server
+	conns  chan net.Conn // of the listener that net/http has
+	done   chan struct{} // closed when that ends
+	once   sync.Once
+}
+
+func newWeb(s *Server) (*web, error) {
+	w := &web{s: s, conns: make(chan net.Conn), done: make(chan struct{})}
+	for prefix := range s.cfg.Handlers {
+		if !strings.HasPrefix(prefix, "/") || strings.HasPrefix(prefix, "/-/") {
+			return nil, fmt.Errorf("handlers cannot have the prefix %q", prefix)
+		}
+		w.prefixes = append(w.prefixes, prefix)
+	}
+	slices.SortFunc(w.prefixes, func(a, b string) int { return len(b) - len(a) })
+	w.headers = strings.Join(append([]string{"Accept", "Accept-Language", "Content-Language", "Content-Type"}, s.cfg.AllowHeaders...), ", ")
+	for _, h := range s.cfg.AllowHeaders {
+		if !isToken(h) {
+			return nil, fmt.Errorf("%q cannot be the name of a header", h)
+		}
+	}
+	w.hosts = ownHosts(s.cfg.Hosts)
+	w.passwords.init(s.cfg.Auth)
+	w.server = s.newHTTPServer(http.HandlerFunc(w.answer))
+	return w, nil
+}
+
+// take hands a connection to net/http. It reports whether that has it.
+func (w *web) take(c *conn) bool {
+	select {
+	case w.conns <- c:
+		return true
+	case <-w.done:
+		return false
+	case <-w.s.closing:
+		return false
+	}
+}
+
+// Accept, Close and Addr make web the listener of net/http.
+func (w *web) Accept() (net.Conn, error) {
+	select {
+	case c := <-w.conns:
+		return c, nil
+	case <-w.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept.
+func (w *web) Close() error {
+	w.once.Do(func() { close(w.done) })
+	return nil
+}
+
+// Addr returns an address that says nothing: connections come from others.
+func (w *web) Addr() net.Addr { return new(net.TCPAddr) }
+
+func (w *web) serve() { w.server.Serve(w) }
+
+// shutdown lets requests finish for a while.
+func (w *web) shutdown() {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+	defer cancel()
+	if w.server.Shutdown(ctx) != nil {
+		w.server.Close()
+	}
+}
+
+// answer answers one request.
+func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
+	c, _ := r.Context().Value(connKey{}).(*conn)
+	if c == nil {
+		panic("pmproxy: request without a connection")
+	}
+	st := w.s.stats
+	st.serving.Inc()
+	out := newResponse(rw, r)
+	defer func() {
+		st.serving.Dec()
+		p := recover()
+		if p != nil && p != http.ErrAbortHandler {
+			w.s.lines.log(w.s.log, slog.LevelError, "request failed", "path", r.URL.Path, "err", p, "stack", string(debug.Stack()))
+			if !out.started {
+				rest.Fail(out, http.StatusInternalServerError, "internal error")
+				p = nil
+			} else {
+				p = http.ErrAbortHandler // what was sent is not all
+			}
+		}
+		if p == nil {
+			out.finish()
+		}
+		st.requests.Inc()
+		if out.status >= 400 {
+			st.errors.Inc()
+		}
+		st.responseBytes.Add(out.sent)
+		if out.gz != nil {
+			st.compressed.Inc()
+		}
+		out.release()
+		if p != nil {
+			panic(p)
+		}
+	}()
+	w.protect(out, r)
+	if err := w.checkHost(c, r); err != nil {
+		st.denied.Inc()
+		rest.Fail(out, http.StatusForbidden, err.Error())
+		return
+	}
+	if len(r.RequestURI) >= maxURL {
+		rest.RefuseWith(out, http.StatusRequestURITooLong, "unknown", "request URL too long")
+		return
+	}
+	if len(r.RequestURI) > rest.MaxQuery {
+		rest.Refuse(out, "unknown", "no handler for URL")
+		return
+	}
+	if r.URL.Path == "/-/healthy" || r.URL.Path == "/-/ready" {
+		w.health(out, r)
+		return
+	}
+	prefix, h := w.find(r.URL.Path)
+	switch r.Method {
+	case http.MethodOptions:
+		w.options(out, r, h != nil)
+		return
+	case http.MethodTrace: // the headers are not sent back: they may have secrets
+		out.Header().Set("Content-Length", "0")
+		out.WriteHeader(http.StatusOK)
+		return
+	}
+	if h == nil {
+		rest.Refuse(out, "unknown", "no handler for URL")
+		return
+	}
+	peer, err := w.authorise(c, r)
+	if err != nil {
+		st.denied.Inc()
+		out.Header()["WWW-Authenticate"] = []string{`Basic realm="pmproxy", charset="UTF-8"`, `Bearer realm="pmproxy"`}
+		rest.Fail(out, http.StatusUnauthorized, err.Error())
+		return
+	}
+	if r.Method == http.MethodHead && prefix != "/" {
+		out.Header().Set("Content-Type", rest.TypeJSON)
+		out.WriteHeader(http.StatusOK)
+		return
+	}
+	if r.ContentLength > w.s.cfg.MaxBody {
+		out.Header().Set("Connection", "close")
+		rest.Fail(out, http.StatusRequestEntityTooLarge, fmt.Sprintf("request body of more than %d bytes", w.s.cfg.MaxBody))
+		return
+	}
+	if r.ContentLength != 0 {
+		r.Body = &limitedBody{ReadCloser: http.MaxBytesReader(rw, r.Body, w.s.cfg.MaxBody), rc: http.NewResponseController(rw)}
+	}
+	h.ServeHTTP(out, r.WithContext(rest.WithPeer(r.Context(), &peer)))
+}
+
+// find returns the handler of the longest prefix of a path.
+func (w *web) find(path string) (string, http.Handler) {
+	for _, p := range w.prefixes {
+		if strings.HasPrefix(path, p) {
+			return p, w.s.cfg.Handlers[p]
+		}
+	}
+	return "", nil
+}
+
+// health answers those who ask whether the server works.
+func (w *web) health(out *response, r *http.Request) {
+	text, status := "pmproxy works\n", http.StatusOK
+	if r.URL.Path == "/-/ready" {
+		text = "pmproxy is ready\n"
+		if w.s.cfg.Ready != nil {
+			if err := w.s.cfg.Ready(); err != nil {
+				text, status = "pmproxy is not ready: "+err.Error()+"\n", http.StatusServiceUnavailable
+			}
+		}
+	}
+	rest.Send(out, status, rest.TypeText, []byte(text))
+}
+
+// A limitedBody is a body that must arrive in time.
+type limitedBody struct {
+	io.ReadCloser
+	rc   *http.ResponseController
+	set  bool
+	over bool
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	if !b.set {
+		b.set = true
+		b.rc.SetReadDeadline(time.Now().Add(bodyTimeout))
+	}
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !b.over {
+		b.over = true
+		var tooLong *http.MaxBytesError
+		if !errors.As(err, &tooLong) {
+			b.rc.SetReadDeadline(time.Time{})
+		}
+	}
+	return n, err
+}
+
+// corsMaxAge is how long browsers may remember what other origins may do, in
+// seconds.
+const corsMaxAge = 86400
+
+// protect sets the headers that each answer has. A handler can replace them.
+func (w *web) protect(out *response, r *http.Request) {
+	h := out.Header()
+	h["X-Content-Type-Options"] = []string{"nosniff"}
+	h["X-Frame-Options"] = []string{"DENY"}
+	h["Referrer-Policy"] = []string{"no-referrer"}
+	h["Content-Security-Policy"] = []string{"default-src 'none'; frame-ancestors 'none'"}
+	if r.Method != http.MethodOptions {
+		h["Access-Control-Allow-Origin"] = []string{"*"}
+		h["Access-Control-Allow-Headers"] = []string{w.headers}
+		h["Access-Control-Max-Age"] = []string{strconv.Itoa(corsMaxAge)}
+	}
+}
+
+// options says what other origins may do (http.c: http_response_access).
+func (w *web) options(out *response, r *http.Request, known bool) {
+	methods := "GET, HEAD, TRACE, OPTIONS"
+	switch {
+	case r.URL.Path == "*" || r.RequestURI == "*":
+		methods = "GET, PUT, HEAD, POST, TRACE, OPTIONS"
+	case !known:
+		rest.Refuse(out, "unknown", "no handler for OPTIONS")
+		return
+	case takesPost(r.URL.Path):
+		methods = "GET, HEAD, POST, TRACE, OPTIONS"
+	}
+	h := out.Header()
+	h.Set("Content-Length", "0")
+	if want := r.Header.Get("Access-Control-Request-Method"); want != "" && !slices.Contains(strings.Split(methods, ", "), want) {
+		out.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Vary", "Origin")
+	}
+	h.Set("Access-Control-Allow-Methods", methods)
+	h.Set("Access-Control-Max-Age", strconv.Itoa(corsMaxAge))
+	if r.Header.Get("Access-Control-Request-Headers") != "" {
+		h.Set("Access-Control-Allow-Headers", w.headers)
+	}
+	out.WriteHeader(http.StatusOK)
+}
+
+// takesPost reports whether a path is of an interface that is given its
+// parameters or data by POST too.
+func takesPost(path string) bool {
+	if strings.HasPrefix(path, "/series/") || strings.HasPrefix(path, "/logger/") {
+		return true
+	}
+	rest, ok := strings.CutPrefix(path, "/pmapi/")
+	if !ok {
+		return false
+	}
+	if _, command, ok := strings.Cut(rest, "/"); ok { // after the number of a context
+		rest = command
+	}
+	rest = strings.TrimPrefix(rest, "_")
+	return strings.HasPrefix(rest, "store") || strings.HasPrefix(rest, "derive")
+}
+
+func isToken(s string) bool {
+	return s != "" && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
