@@ -268,6 +268,7 @@ func (x *expr) instances() {
 // were made now: a metric was not known when it was.
 func (x *expr) refit() {
 	x.instances()
+	x.retype()
 	x.choose()
 	for x = x.parent; x != nil && x.op.computes(); x = x.parent {
 		arg := primary(x.arg1, x.arg2)
@@ -281,7 +282,16 @@ func (x *expr) refit() {
 			x.valid = 0
 			x.reshape()
 		}
+		x.retype()
 		x.choose()
+	}
+}
+
+// retype makes room for strings in place of numbers, or the other way round.
+func (x *expr) retype() {
+	if (x.op == opFetch || x.op == opDelay) && x.strings() != (x.texts != nil) {
+		x.valid = 0
+		x.room()
 	}
 }
 

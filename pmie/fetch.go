@@ -34,6 +34,8 @@ type host struct {
 	ids        []pcp.PMID
 	series     []*series // of ids, with more behind where metrics of an id differ
 	waits      []*metric // that are not there yet
+	metrics    []*metric // that were there once
+	recheck    bool      // what is known of them may be out of date
 	res        pcp.Result
 	ok         bool // res is that of the last fetch
 	err        error
@@ -160,6 +162,9 @@ func (e *Engine) enlist(t *task, h *host, m *metric) {
 		return
 	}
 	m.from = h.of(m)
+	if !slices.Contains(h.metrics, m) {
+		h.metrics = append(h.metrics, m)
+	}
 }
 
 // of returns where the values of a metric come.
@@ -290,12 +295,7 @@ func isRated(x *expr) bool {
 	if x.metrics.first().desc.Sem != pcp.SemCounter {
 		return false
 	}
-	for p := x.parent; p != nil; p = p.parent {
-		if p.op == opInstant {
-			return false
-		}
-	}
-	return true
+	return isCounted(x)
 }
 
 // take puts values of a metric where they belong: n from the kth on.

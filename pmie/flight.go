@@ -94,10 +94,17 @@ func (e *Engine) gather(t *task) error {
 		if h.down || h.c == nil || h.flight != nil || len(h.ids) == 0 {
 			continue
 		}
-		c, ids := h.c, h.ids
+		c, ids, metrics, recheck := h.c, h.ids, h.metrics, h.recheck
 		e.launch(h, func(ctx context.Context) func() {
-			_, err := c.FetchInto(ctx, ids, &h.res)
-			return func() { h.ok, h.err = err == nil, err }
+			changes, err := c.FetchInto(ctx, ids, &h.res)
+			adapt := func() {}
+			if recheck = recheck || changes&(pmapi.AgentChange|pmapi.NamesChange) != 0; recheck && err == nil {
+				adapt = e.review(ctx, h, c, metrics)
+			}
+			return func() {
+				h.ok, h.err, h.recheck = err == nil, err, recheck
+				adapt()
+			}
 		})
 	}
 	return e.await(t)
@@ -149,7 +156,7 @@ func (e *Engine) retry(t *task, h *host) func(ctx context.Context) (land func())
 		}
 		return func() {
 			if h.c = c; h.down {
-				h.down = false
+				h.down, h.recheck = false, true // it may be another collector
 				if old := e.contexts[h.conn]; old != nil && e.archives == nil {
 					old.Close()
 					delete(e.contexts, h.conn)

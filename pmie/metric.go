@@ -20,9 +20,11 @@ type metric struct {
 	conn string // what the host is reached by: a host specification or an archive
 	host string // its name, "" if it is not known yet
 
-	desc  pcp.Desc
-	ready bool    // its metadata are known
-	conv  float64 // to canonical units
+	desc    pcp.Desc
+	first   pcp.Desc // what it was when it became known first
+	current pcp.Desc // what the host said last, also if the rule has no use for it
+	ready   bool     // its metadata are known
+	conv    float64  // to canonical units
 
 	given bool // the rule names the host
 	named int  // instances that the rule names, 0 for all that there are
@@ -109,6 +111,9 @@ func (e *Engine) known(m *metric, found metadata, again bool) readiness {
 	}
 	if state != ready {
 		return state
+	}
+	if m.current = m.desc; m.first == (pcp.Desc{}) {
+		m.first = m.desc
 	}
 	m.conv = canonical(m.desc.Units)
 	m.ready = m.conv != 0

@@ -248,28 +248,3 @@ func TestPlan(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkPlan measures rules that have much in common, with plans and with trees.
-func BenchmarkPlan(b *testing.B) {
-	path := recordTen(b, 1000)
-	rules := strings.Repeat(tenRules, 25)
-	for _, unplanned := range []bool{false, true} {
-		b.Run(fmt.Sprintf("unplanned=%v", unplanned), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				e, err := New(b.Context(), Config{Archives: []string{path}, Interval: time.Second, Quiet: true, Zone: time.UTC})
-				if err != nil {
-					b.Fatal(err)
-				}
-				e.unplanned = unplanned
-				if _, err := e.Load(b.Context(), strings.NewReader(rules), "rules"); err != nil {
-					b.Fatal(err)
-				}
-				if err := e.Run(b.Context()); err != nil {
-					b.Fatal(err)
-				}
-				e.Close()
-			}
-		})
-	}
-}

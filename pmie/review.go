@@ -1,0 +1,139 @@
+package pmie
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// review asks a host whether what is known of metrics is still so: an agent may have been replaced by one that
+// has other descriptors. It is part of a flight; what it returns is called when that has landed.
+func (e *Engine) review(ctx context.Context, h *host, c *pmapi.Context, metrics []*metric) (adapt func()) {
+	names := make([]string, len(metrics))
+	for i, m := range metrics {
+		names[i] = m.name
+	}
+	// A metric that is not there has no values, and its rules are unknown: that is seen without asking.
+	ids, err := c.LookupName(ctx, names...)
+	if err != nil && len(ids) < len(names) {
+		return func() {}
+	}
+	var known []pcp.PMID
+	for _, id := range ids {
+		if id != pcp.PMIDNull {
+			known = append(known, id)
+		}
+	}
+	descs := make(map[pcp.PMID]pcp.Desc, len(known))
+	if len(known) > 0 {
+		list, _ := c.LookupDescs(ctx, known...)
+		for _, d := range list {
+			descs[d.PMID] = d
+		}
+	}
+	all := true
+	found := make([]*metadata, len(metrics))
+	for i, m := range metrics {
+		d, ok := descs[ids[i]]
+		switch {
+		case ids[i] == pcp.PMIDNull || !ok || d.PMID == pcp.PMIDNull:
+			all = false // it is asked for again the next time
+		case d != m.current:
+			f := lookUp(ctx, c, m.name)
+			if f.nameErr != nil || f.descErr != nil || f.indomErr != nil {
+				all = false
+				continue
+			}
+			found[i] = &f
+		}
+	}
+	return func() {
+		h.recheck = !all
+		said := make(map[string]bool) // of metrics that some rules use
+		for i, m := range metrics {
+			if found[i] == nil {
+				continue
+			}
+			if level, text := e.adapt(m, *found[i]); text != "" && !said[text] {
+				said[text] = true
+				e.notify(level, text)
+			}
+		}
+		if len(said) > 0 {
+			h.ids, h.series = nil, nil
+			for _, m := range h.metrics {
+				if m.ready {
+					m.from = h.of(m)
+				}
+			}
+		}
+	}
+}
+
+// adapt takes in that a metric is another than it was, and returns what there is to say. The rule that uses it
+// begins anew; if it does not make sense for that metric, it is unknown until the metric changes back.
+func (e *Engine) adapt(m *metric, found metadata) (level slog.Level, text string) {
+	was := m.current
+	m.current = found.desc
+	root := m.x
+	for root.parent != nil {
+		root = root.parent
+	}
+	root.unknown()
+	m.from, m.before, m.ready = nil, 0, false
+	if why := m.unfit(found.desc); why != "" {
+		return slog.LevelWarn, fmt.Sprintf("metric %s from %s is another one than before (%s): what uses it is unknown\n", m.name, e.where(m), why)
+	}
+	e.known(m, found, true)
+	return slog.LevelInfo, fmt.Sprintf("metric %s from %s has changed: %s\n", m.name, e.where(m), changes(was, found.desc))
+}
+
+// unfit returns why the rule that uses m does not make sense any more for a metric with a descriptor, "" if it does.
+func (m *metric) unfit(d pcp.Desc) string {
+	dims := func(d pcp.Desc) (space, time, count int8) {
+		time = d.Units.DimTime
+		if d.Sem == pcp.SemCounter && isCounted(m.x) {
+			time--
+		}
+		return d.Units.DimSpace, time, d.Units.DimCount
+	}
+	s1, t1, c1 := dims(m.first)
+	s2, t2, c2 := dims(d)
+	switch {
+	case (m.first.Type == pcp.TypeString) != (d.Type == pcp.TypeString):
+		return changes(m.first, d)
+	case s1 != s2 || t1 != t2 || c1 != c2:
+		return changes(m.first, d)
+	case m.named > 0 && d.InDom == pcp.InDomNull:
+		return "it has no instances"
+	case (m.first.InDom == pcp.InDomNull) != (d.InDom == pcp.InDomNull):
+		return "it has instances, or none any more"
+	}
+	switch d.Type {
+	case pcp.TypeAggregate, pcp.TypeAggregateStatic, pcp.TypeEvent, pcp.TypeHighResEvent, pcp.TypeUnknown:
+		return changes(m.first, d)
+	}
+	return ""
+}
+
+// isCounted reports whether counters become rates where x is.
+func isCounted(x *expr) bool {
+	for p := x.parent; p != nil; p = p.parent {
+		if p.op == opInstant {
+			return false
+		}
+	}
+	return true
+}
+
+// changes says in what two descriptors differ.
+func changes(a, b pcp.Desc) string {
+	text := func(d pcp.Desc) string { return fmt.Sprintf("%v %v %q", d.Type, d.Sem, d.Units.String()) }
+	if text(a) == text(b) {
+		return fmt.Sprintf("%v %v, then %v %v", a.PMID, a.InDom, b.PMID, b.InDom)
+	}
+	return text(a) + ", then " + text(b)
+}
