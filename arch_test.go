@@ -118,6 +118,7 @@ var neighbours = map[string]string{
 	"pmlogger/control -> pmlogger":       "a control port has a recorder behind it",
 	"pmlogger/control -> pmlogger/conf":  "it has the access rules",
 
+	"pmproxy/webapi -> pmproxy/internal/rest":         "requests and replies of the interfaces look alike",
 	"pmproxy/series -> pmproxy/series/sid":            "a series is called by its identifier",
 	"pmproxy/series/seriestest -> pmproxy/series":     "it is a store in memory",
 	"pmproxy/series/seriestest -> pmproxy/series/sid": "whose series are called by their identifiers",
