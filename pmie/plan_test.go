@@ -16,7 +16,7 @@ import (
 
 // recordGaps makes an archive of metrics m0 to m5 with one value and d0 to d5 over disks, of which each
 // second one is a counter. Values are missing, for long behind some marks; counters go back, disks come and go.
-func recordGaps(t *testing.T, rnd *rand.Rand, records int) (path string) {
+func recordGaps(t testing.TB, rnd *rand.Rand, records int) (path string) {
 	t.Helper()
 	check := func(err error) {
 		t.Helper()
