@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -27,6 +28,7 @@ type Sources struct {
 	opts    *getopt.Options
 	local   localTable
 	derived *derive.Set // nil until they are needed
+	mu      sync.Mutex  // of Dial, for all but what waits for a host
 }
 
 // NewSources returns the Sources of what options name. They may be read later: their
@@ -64,16 +66,22 @@ const localHost = "local:"
 // Dial opens a context on a host, with the container, the name space and the derived
 // metrics that the options ask for. What the C library would print before it returns
 // the error is printed here. If no host is named, the collector of "pcp up" is found if none
-// serves the system's socket (see [config.Config.OwnSocket]).
+// serves the system's socket (see [config.Config.OwnSocket]). Dial may be called by several goroutines.
 func (o *Sources) Dial(ctx context.Context, host string) (*pmapi.Context, error) {
 	ask := func(ctx context.Context, prompt string, secret bool) (string, error) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
 		return console.Ask(ctx, o.config().Getenv("PCP_CONSOLE"), prompt, secret, o.program().Notify, o.flush)
 	}
 	d := pmapi.Dialer{
 		Config:    o.config(),
 		Container: o.opts.Container,
-		Warn:      func(msg string) { o.program().Notify("Warning", msg) },
-		Password:  func(ctx context.Context, _, _ string) (string, error) { return ask(ctx, "Password: ", true) },
+		Warn: func(msg string) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.program().Notify("Warning", msg)
+		},
+		Password: func(ctx context.Context, _, _ string) (string, error) { return ask(ctx, "Password: ", true) },
 
 		Debug:       o.opts.DebugLog(),
 		DialContext: o.DialContext,
@@ -83,6 +91,8 @@ func (o *Sources) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 		d.OwnSocket = o.config().OwnSocket()
 	}
 	c, err := d.Dial(ctx, host)
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if err != nil {
 		if o.Quiet {
 			return nil, err

@@ -101,7 +101,9 @@ type Engine struct {
 	archives []*recording
 	contexts map[string]*pmapi.Context // for metadata
 	states   map[string]hostState
-	dead     map[string]bool // hosts that did not answer just now
+	dead     map[string]bool     // hosts that did not answer just now
+	ahead    map[string]*asked   // what hosts said that rules are about which are being read
+	scouted  map[string][]string // of hosts, the metrics that rules name; nil but for an Engine that only finds out
 	flights  sync.WaitGroup
 	stats    Stats
 	stomps   bool
@@ -276,6 +278,8 @@ func (e *Engine) Load(ctx context.Context, r io.Reader, name string) (sound bool
 	}
 	e.ctx = ctx
 	clear(e.dead)
+	e.ask(ctx, text)
+	defer e.forgetAhead()
 	b := e.b
 	b.ahead = 0
 	b.errs = 0

@@ -195,6 +195,10 @@ func (e *Engine) reach(conns []string) {
 			continue
 		}
 		asked[conn] = true
+		if a := e.ahead[conn]; a != nil {
+			contexts[i], errs[i], a.c = a.c, a.err, nil
+			continue
+		}
 		wg.Go(func() { contexts[i], errs[i] = e.cfg.Dial(e.ctx, conn) })
 	}
 	wg.Wait()

@@ -207,3 +207,67 @@ func TestHostsThatHang(t *testing.T) {
 		more("after "+c.what, 2, all)
 	}
 }
+
+// TestHostsThatHangAtFirst reads rules while a quarter of many hosts does not answer: the others' are evaluated without
+// waiting for each of those, and theirs when they come.
+func TestHostsThatHangAtFirst(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "socket")
+	value := new(atomic.Uint32)
+	value.Store(80)
+	defer serve(t, socket, value)()
+	n := longtest.N(24, 200)
+	lines := map[string]*line{}
+	var rules strings.Builder
+	for i := range n {
+		name := fmt.Sprintf("h%d", i)
+		lines[name] = newLine(socket)
+		if i%4 == 3 {
+			lines[name].set(hangs)
+		}
+		// Each rule has a host of its own, and two metrics.
+		fmt.Fprintf(&rules, "some_inst guide.busy :%s > 50 && all_inst guide.busy :%s >= 0 -> print \"%s\";\n", name, name, name)
+	}
+	told := make(chan string, 100*n)
+	e, err := New(t.Context(), Config{
+		Host: "h0", Err: io.Discard, Interval: 100 * time.Millisecond, Timeout: time.Second,
+		Dial: func(ctx context.Context, spec string) (*pmapi.Context, error) {
+			d := pmapi.Dialer{Reconnect: []time.Duration{time.Millisecond}, ConnectTimeout: -1, RequestTimeout: -1, DialContext: lines[spec].dial}
+			return d.Dial(ctx, "unix:"+socket)
+		},
+		Act: func(ctx context.Context, a Action) error {
+			select {
+			case told <- a.Text:
+			default:
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	// Without a limit for all of them this would never end: requests have none here.
+	if sound, err := e.Load(t.Context(), strings.NewReader(rules.String()), "rules"); err != nil || !sound {
+		t.Fatal(sound, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var run sync.WaitGroup
+	run.Go(func() { e.Run(ctx) })
+	defer run.Wait()
+	defer cancel()
+	seen := map[string]bool{}
+	for len(seen) < n-n/4 {
+		name := <-told
+		var i int
+		if fmt.Sscanf(name, "h%d", &i); i%4 == 3 {
+			t.Fatalf("the rule of %s is true", name)
+		}
+		seen[name] = true
+	}
+	for _, l := range lines {
+		l.set(works)
+	}
+	for len(seen) < n {
+		seen[<-told] = true
+	}
+}

@@ -65,6 +65,7 @@ func (e *Engine) newMetrics(name string, hosts, insts []string) *metrics {
 		if m.named > 0 {
 			m.insts = make([]int32, m.named)
 		}
+		e.note(m.conn, name)
 		ms.list = append(ms.list, m)
 		conns = append(conns, m.conn)
 	}
@@ -100,7 +101,14 @@ func (e *Engine) initialize(m *metric, again bool) readiness {
 		}
 		return later
 	}
-	return e.known(m, lookUp(e.ctx, c, m.name), again)
+	found, ok := metadata{}, false
+	if a := e.ahead[m.conn]; a != nil {
+		found, ok = a.found[m.name]
+	}
+	if !ok {
+		found = lookUp(e.ctx, c, m.name)
+	}
+	return e.known(m, found, again)
 }
 
 // known takes in what there is to know of a metric.

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/go-pcp/pcp/internal/daemonlog"
@@ -256,12 +255,7 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 	cfg.Host, cfg.Archives = set.host, set.archives
 	cfg.Interval = o.Interval
 	cfg.Wrap = env.IsSet("PCP_COUNTER_WRAP")
-	var dialing sync.Mutex // the engine connects in the background, too
-	cfg.Dial = func(ctx context.Context, spec string) (*pmapi.Context, error) {
-		dialing.Lock()
-		defer dialing.Unlock()
-		return o.Dial(ctx, spec)
-	}
+	cfg.Dial = func(ctx context.Context, spec string) (*pmapi.Context, error) { return o.Dial(ctx, spec) }
 	cfg.OpenArchive = o.OpenArchive
 	conf := env.Config()
 	cfg.Path = strings.Join([]string{"/usr/sbin:/sbin:/usr/bin:/bin", conf.Get("PCP_BIN_DIR"), conf.Get("PCP_BINADM_DIR")}, ":")

@@ -28,9 +28,15 @@ type attempts struct {
 	list []attempt
 }
 
-// dial is net.Dialer's DialContext, and remembers what came of it.
+// attemptsOf is the key of a context whose value are the attempts of one connection to a collector.
+type attemptsOf struct{}
+
+// dial is net.Dialer's DialContext, and remembers what came of it: in the attempts of the context, if it has any.
 func (a *attempts) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{KeepAlive: -1}).DialContext(ctx, network, address)
+	if own, ok := ctx.Value(attemptsOf{}).(*attempts); ok {
+		a = own
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.list = append(a.list, attempt{network, address, err})
@@ -44,6 +50,13 @@ func (a *attempts) take() []attempt {
 	list := a.list
 	a.list = nil
 	return list
+}
+
+// set has a be the attempts of a list.
+func (a *attempts) set(list []attempt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.list = list
 }
 
 // where is the address of an attempt for people.
@@ -172,12 +185,12 @@ func (o *Options) nobodyAnswers(host string, tried []attempt) string {
 
 // noteOther says so, once, if no host was named and another collector answered for the
 // local one than that which the user has started.
-func (o *Options) noteOther(host string) {
+func (o *Options) noteOther(host string, tried []attempt) {
 	if o.env.Classic() || len(o.Hosts) > 0 || host != o.Host() {
 		return
 	}
 	var to *attempt
-	for _, a := range o.attempts.take() {
+	for _, a := range tried {
 		if a.err == nil {
 			to = &a
 		}

@@ -66,12 +66,15 @@ func (o *Options) whyNot(err error) string {
 	return err.Error()
 }
 
-// Dial opens a context on a host, as [options.Sources.Dial] does. It does not print its error.
+// Dial opens a context on a host, as [options.Sources.Dial] does. It does not print its error. Several
+// goroutines may call it.
 func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error) {
-	o.attempts.take()
-	c, err := o.sources.Dial(ctx, host)
+	own := new(attempts)
+	c, err := o.sources.Dial(context.WithValue(ctx, attemptsOf{}, own), host)
+	tried := own.take()
+	o.attempts.set(tried)
 	if err == nil {
-		o.noteOther(host)
+		o.noteOther(host, tried)
 	}
 	return c, err
 }
