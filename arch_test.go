@@ -123,6 +123,10 @@ var neighbours = map[string]string{
 	"pmproxy/series/seriestest -> pmproxy/series":     "it is a store in memory",
 	"pmproxy/series/seriestest -> pmproxy/series/sid": "whose series are called by their identifiers",
 
+	"pmproxy/seriesapi -> pmproxy/internal/rest": "answers look like those of the other interfaces",
+	"pmproxy/seriesapi -> pmproxy/series":        "requests are answered from a store",
+	"pmproxy/seriesapi -> pmproxy/series/query":  "requests have queries and time windows",
+	"pmproxy/seriesapi -> pmproxy/series/sid":    "and identifiers of series",
 	"pmproxy/series/query -> pmproxy/series":     "queries are answered from a store",
 	"pmproxy/series/query -> pmproxy/series/sid": "and name series by their identifiers",
 

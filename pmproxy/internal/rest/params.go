@@ -21,8 +21,8 @@ type Params struct {
 type param struct{ name, value string }
 
 // ParseParams reads parameters as they stand in a URL after the question mark,
-// or in the body of a form. They are not read as browsers write forms: a plus
-// sign is itself, and a byte 0 ends a name or a value. A name without an equals
+// or in the body of a form. As in forms of browsers, a plus sign is
+// a space; a byte 0 ends a name or a value. A name without an equals
 // sign has the empty value, and a value without a name is left out. The caller
 // limits the length: [MaxQuery] for a URL.
 //
@@ -74,18 +74,20 @@ func (p Params) Join(q Params) Params {
 	return Params{append(p.list[:len(p.list):len(p.list)], q.list...)}
 }
 
-// Unescape replaces %XX by the byte that it stands for. A byte 0 made so ends
+// Unescape replaces %XX by the byte that it stands for, and + by a space. A byte 0 made so ends
 // the text. The error is ErrQuery, for an escape without two hexadecimal
 // digits.
 func Unescape(s string) (string, error) {
-	i := strings.IndexByte(s, '%')
+	i := strings.IndexAny(s, "%+")
 	if i < 0 {
 		return s, nil
 	}
 	b := append(make([]byte, 0, len(s)), s[:i]...)
 	for ; i < len(s); i++ {
 		c := s[i]
-		if c == '%' {
+		if c == '+' {
+			c = ' '
+		} else if c == '%' {
 			if i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
 				return "", fmt.Errorf("%w: %q is no escape", ErrQuery, s[i:min(i+3, len(s))])
 			}

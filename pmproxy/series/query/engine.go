@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -137,7 +138,7 @@ func (e *Engine) Query(ctx context.Context, text string, onlySeries bool) (*Resu
 
 // Values returns the values of series, those of metrics and of expressions, in
 // the order of ids. Those of a window that gives nothing are the newest one of
-// each. What is not a series has none.
+// each. What is unknown has none.
 func (e *Engine) Values(ctx context.Context, ids []sid.ID, w Window) iter.Seq2[*Value, error] {
 	if !w.Given {
 		w.Count, w.Newest = 1, true
@@ -438,4 +439,31 @@ func (e *Engine) calculated(list []*made) iter.Seq2[*Value, error] {
 			}
 		}
 	}
+}
+
+// PMIDText returns the metric identifier as descriptors of series have it.
+func (d Desc) PMIDText() string {
+	return fmt.Sprintf("%d.%d.%d", d.PMID.Domain(), d.PMID.Cluster(), d.PMID.Item())
+}
+
+// InDomText returns the instance domain, or "none".
+func (d Desc) InDomText() string {
+	if d.InDom == pcp.InDomNull {
+		return "none"
+	}
+	return d.InDom.String()
+}
+
+// TypeText returns the type in lower case.
+func (d Desc) TypeText() string { return strings.ToLower(d.Type.String()) }
+
+// UnitsText returns the units, or "none".
+func (d Desc) UnitsText() string { return unitsText(d.Units) }
+
+// IsMistake reports whether an error of [Parse] or [Engine.Query] is one of the
+// query, and not of the store.
+func IsMistake(err error) bool {
+	var syntax *SyntaxError
+	var m *mistake
+	return errors.As(err, &syntax) || errors.As(err, &m) || errors.Is(err, ErrNoExpr) || errors.Is(err, ErrLimit) || errors.Is(err, ErrOperand)
 }

@@ -56,13 +56,13 @@ func (m *Match) matcher() (series.Matcher, error) {
 		}
 		re, err := regexp.CompilePOSIX(m.Text)
 		if err != nil {
-			return r, fmt.Errorf("invalid regular expression %q", m.Text)
+			return r, messagef("invalid regular expression %q", m.Text)
 		}
 		want := m.Op == OpRegex
 		r.Match = func(s string) bool { return re.MatchString(unquoted(s)) == want }
 	default:
 		if !label {
-			return r, fmt.Errorf("%q is compared with a number, and only labels are numbers", m.Name)
+			return r, messagef("%q is compared with a number, and only labels are numbers", m.Name)
 		}
 		number, _, _ := ctext.Strtod(m.Text)
 		r.Match = func(s string) bool {

@@ -45,9 +45,13 @@ type message string
 
 func (m message) Error() string { return string(m) }
 
-// messagef returns an error that wraps what %w of its format has, worded as
-// pmseries(1) does.
-func messagef(format string, args ...any) error { return fmt.Errorf(format, args...) }
+// A mistake is an error of a query that is not one of syntax.
+type mistake struct{ error }
+
+func (m *mistake) Unwrap() error { return m.error }
+
+// messagef returns a mistake that wraps what %w of its format has.
+func messagef(format string, args ...any) error { return &mistake{fmt.Errorf(format, args...)} }
 
 // A Query is a query as it was read.
 type Query struct {
@@ -467,7 +471,7 @@ func (p *parser) squares() (*Window, error) {
 	if err := p.expect(tokCloseSquare); err != nil {
 		return nil, err
 	}
-	w, err := s.Parse(p.now.Time(), p.loc)
+	w, err := s.parse(windowParser{now: p.now, loc: p.loc, inQuery: true})
 	if err != nil {
 		return nil, err
 	}

@@ -62,10 +62,13 @@ type Window struct {
 
 // Parse reads the text of a window. Times are those of pmParseTimeWindow(3),
 // relative to now: seconds since 1970, dates after "@", intervals before now
-// after "-", dates in English.
+// after "-", dates in English. The errors are worded as those of /series/values.
 func (s Spec) Parse(now time.Time, loc *time.Location) (Window, error) {
+	return s.parse(windowParser{now: pcp.TimestampOf(now), loc: loc})
+}
+
+func (s Spec) parse(p windowParser) (Window, error) {
 	var w Window
-	p := windowParser{now: pcp.TimestampOf(now), loc: loc}
 	if s.Zone != "" {
 		p.loc = pcptime.Zone(s.Zone)
 	}
@@ -106,8 +109,17 @@ func (w *Window) finish(s Spec) {
 }
 
 type windowParser struct {
-	now pcp.Timestamp
-	loc *time.Location
+	now     pcp.Timestamp
+	loc     *time.Location
+	inQuery bool // errors are worded as those of a query
+}
+
+// wording chooses between the two wordings of an error.
+func (p *windowParser) wording(query, request string) string {
+	if p.inQuery {
+		return query
+	}
+	return request
 }
 
 func (p *windowParser) set(w *Window, part windowPart, text string) (err error) {
@@ -118,33 +130,33 @@ func (p *windowParser) set(w *Window, part windowPart, text string) (err error) 
 		}
 	case partZone: // pcptime.Zone takes any
 	case partStart:
-		w.Start, err = p.time(text)
+		w.Start, err = p.time(text, "start ")
 	case partFinish:
-		w.Finish, err = p.time(text)
+		w.Finish, err = p.time(text, "end ")
 	case partAlign:
-		w.Align, err = p.time(text)
+		w.Align, err = p.time(text, "align ")
 	case partSamples:
 		if w.Count, err = samples(text); err != nil {
-			return messagef("Invalid sample count requested - %q", text)
+			return messagef("Invalid sample count requested - %s", p.wording(`"`+text+`"`, text))
 		}
 	case partOffset:
 		if w.Offset, err = samples(text); err != nil {
-			return messagef("Invalid sample offset requested - %q", text)
+			return messagef("Invalid sample offset requested - %s", p.wording(`"`+text+`"`, text))
 		}
 	case partRange:
 		d, err := pcptime.ParseInterval(text)
 		if err != nil {
-			return messagef("Cannot parse range with pmParseHighResInterval:\n%w", err)
+			return messagef("Cannot parse %swith pmParseHighResInterval:\n%w", p.wording("range ", "time range "), err)
 		}
 		w.Start, w.Finish = p.now.Add(-d), pcptime.Never
 	}
 	return err
 }
 
-// time reads a time. The C library reads intervals as those since 1970, which
+// time reads a time, of which end says which it is. The C library reads intervals as those since 1970, which
 // are seconds since then, and intervals before the end as those before the end
 // of time; here these are before now.
-func (p *windowParser) time(text string) (pcp.Timestamp, error) {
+func (p *windowParser) time(text, end string) (pcp.Timestamp, error) {
 	if i := ctext.SkipSpace(text, 0); i < len(text) && text[i] == '-' {
 		t, err := pcptime.ParseTime(text, pcp.Timestamp{}, p.now, p.loc)
 		if err == nil {
@@ -153,7 +165,7 @@ func (p *windowParser) time(text string) (pcp.Timestamp, error) {
 	}
 	t, err := pcptime.ParseTime(text, pcp.Timestamp{}, pcptime.Never, p.loc)
 	if err != nil {
-		return pcp.Timestamp{}, messagef("Cannot parse time with __pmParseHighResTime:\n%w", err)
+		return pcp.Timestamp{}, messagef("Cannot parse time %swith __pmParseHighResTime:\n%w", p.wording("", end), err)
 	}
 	return t, nil
 }
