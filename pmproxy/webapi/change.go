@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -14,35 +13,12 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// mayChange refuses requests of those who may only read. Browsers send requests on behalf of any page, and say so.
+// mayChange refuses requests of those who may only read.
 func (r *request) mayChange() error {
-	if !r.peer.Trusted || foreign(r.http) {
+	if !r.peer.Trusted {
 		return &failure{http.StatusForbidden, pcp.ErrPermission.Error()}
 	}
 	return nil
-}
-
-// foreign reports whether a request comes from a page of another site than this one.
-func foreign(r *http.Request) bool {
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "same-origin", "same-site", "none":
-		return false
-	case "":
-	default:
-		return true
-	}
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return false
-	}
-	u, err := url.Parse(origin)
-	return err != nil || !strings.EqualFold(u.Hostname(), hostOnly(r.Host))
-}
-
-// hostOnly returns a host without its port.
-func hostOnly(host string) string {
-	u := url.URL{Host: host}
-	return u.Hostname()
 }
 
 // storeCommand is /pmapi/store.

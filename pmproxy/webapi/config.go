@@ -43,10 +43,6 @@ type Config struct {
 	// any host and port that it reaches.
 	AllowHost func(spec *pmapi.HostSpec) bool
 
-	// TrustAll has all clients trusted, for a handler that is mounted where only those
-	// come by that are, such as in a test. The default trusts those whom pmproxy does.
-	TrustAll bool
-
 	// Open, if not nil, makes a connection to a collector in place of Dialer.
 	Open func(ctx context.Context, spec string) (*pmapi.Context, error)
 

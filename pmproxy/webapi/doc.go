@@ -29,8 +29,7 @@
 //
 // The handler asks [github.com/go-pcp/pcp/pmproxy] who sent a request. Only a
 // client that is trusted may store values and define derived metrics, and only a
-// local or trusted one may have the handler connect to a Unix socket. Requests
-// that a browser sends on behalf of a page of another site cannot do so either.
+// local or trusted one may have the handler connect to a Unix socket.
 //
 // Any client may name any host as the collector to ask (hostspec), as with the C pmproxy.
 // [Config.AllowHost] restricts that.

@@ -155,9 +155,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	r := request{http: req, peer: rest.PeerOf(req.Context()), params: params, context: context, hasContext: hasContext, old: old, making: e == &endpoints[0]}
-	if h.cfg.TrustAll {
-		r.peer.Local, r.peer.Trusted = true, true
-	}
 	post := req.Method == http.MethodPost && e.post
 	if e.lacks != nil {
 		if what := e.lacks(params, post); what != "" {

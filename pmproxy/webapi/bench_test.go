@@ -1,0 +1,136 @@
+package webapi
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// A null is a ResponseWriter that forgets what it gets.
+type null struct {
+	header http.Header
+	n      int
+}
+
+func (w *null) Header() http.Header         { return w.header }
+func (w *null) WriteHeader(int)             {}
+func (w *null) Write(b []byte) (int, error) { w.n += len(b); return len(b), nil }
+
+// BenchmarkFetch is a fetch of one client, and of many at a time, without HTTP.
+func BenchmarkFetch(b *testing.B) {
+	h := serve(b, Config{Host: startCollector(b).spec()})
+	for _, names := range []string{"sample.long.one", "sample.long.one,sample.bin,sample.colour,sample.string.hullo"} {
+		n := newContext(b, h, "?polltimeout=3600")
+		b.Run(strconv.Itoa(strings.Count(names, ",")+1), func(b *testing.B) {
+			r := httptest.NewRequest("GET", "/pmapi/"+n+"/fetch?names="+names, nil)
+			w := &null{header: make(http.Header)}
+			b.ReportAllocs()
+			for b.Loop() {
+				h.ServeHTTP(w, r)
+			}
+		})
+	}
+	b.Run("parallel", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetParallelism(50)
+		b.RunParallel(func(pb *testing.PB) {
+			n := newContext(b, h, "?polltimeout=3600")
+			r := httptest.NewRequest("GET", "/pmapi/"+n+"/fetch?names=sample.long.one", nil)
+			w := &null{header: make(http.Header)}
+			for pb.Next() {
+				h.ServeHTTP(w, r)
+			}
+		})
+	})
+}
+
+// BenchmarkFetchHTTP is a fetch of clients with a connection each.
+func BenchmarkFetchHTTP(b *testing.B) {
+	h := serve(b, Config{Host: startCollector(b).spec()})
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	for _, clients := range []int{1, 100} {
+		b.Run(strconv.Itoa(clients), func(b *testing.B) {
+			b.ReportAllocs()
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			done := make(chan error, clients)
+			for range clients {
+				n := newContext(b, h, "?polltimeout=3600")
+				conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer conn.Close()
+				request := []byte("GET /pmapi/" + n + "/fetch?names=sample.long.one HTTP/1.1\r\nHost: x\r\n\r\n")
+				go func() {
+					in := bufio.NewReader(conn)
+					for left.Add(-1) >= 0 {
+						if _, err := conn.Write(request); err != nil {
+							done <- err
+							return
+						}
+						if err := readAnswer(in); err != nil {
+							done <- err
+							return
+						}
+					}
+					done <- nil
+				}()
+			}
+			for range clients {
+				if err := <-done; err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "answers/s")
+		})
+	}
+}
+
+// readAnswer reads an answer that has a length.
+func readAnswer(in *bufio.Reader) error {
+	size := -1
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if len(line) <= 2 {
+			break
+		}
+		if text, ok := strings.CutPrefix(string(line), "Content-Length: "); ok {
+			size, _ = strconv.Atoi(strings.TrimSpace(text))
+		}
+	}
+	if size < 0 {
+		return fmt.Errorf("an answer without a length")
+	}
+	_, err := io.CopyN(io.Discard, in, int64(size))
+	return err
+}
+
+// BenchmarkScrape is the text of all metrics.
+func BenchmarkScrape(b *testing.B) {
+	h := serve(b, Config{Host: startCollector(b).spec()})
+	for _, accept := range []string{"text/plain", "application/json"} {
+		b.Run(accept, func(b *testing.B) {
+			r := httptest.NewRequest("GET", "/metrics", nil)
+			r.Header.Set("Accept", accept)
+			w := &null{header: make(http.Header)}
+			h.ServeHTTP(w, r)
+			b.ReportAllocs()
+			b.SetBytes(int64(w.n))
+			for b.Loop() {
+				h.ServeHTTP(w, r)
+			}
+		})
+	}
+}
