@@ -155,12 +155,11 @@ function arrows(e: KeyboardEvent): void {
 export function Browse() {
   const { state, set } = useApp();
   const { metas, error, again } = useAll(true);
-  const [search, setSearch] = useState(state.search);
+  const search = state.search;
   const [open, setOpen] = useState<Set<string>>(new Set(parents(state.metric)));
   const input = useRef<HTMLInputElement>(null);
   const tree = useMemo(() => (metas ? treeOf(metas) : null), [metas]);
   const found = useMemo(() => (metas && search.trim() ? find(metas, search) : null), [metas, search]);
-  useEffect(() => setSearch(state.search), [state.search]);
   const toggle = (name: string) => {
     const s = new Set(open);
     if (!s.delete(name)) s.add(name);
@@ -178,10 +177,7 @@ export function Browse() {
           placeholder="Search names and help"
           aria-label="Search metrics"
           value={search}
-          onInput={(e) => {
-            setSearch(e.currentTarget.value);
-            set({ search: e.currentTarget.value });
-          }}
+          onInput={(e) => set({ search: e.currentTarget.value })}
           onKeyDown={(e) => {
             if (e.key === "Enter" && found?.[0]) choose(found[0]);
             if (e.key === "ArrowDown") {

@@ -137,7 +137,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
           stroke: ink.text,
           font: axisFont,
           size: 26,
-          space: 70,
+          space: v.window > 86400 ? 90 : 56,
           grid: { stroke: ink.grid, width: 1 },
           ticks: { show: false },
           values: (u2, splits, _a, _s, incr) => splits.map((s) => clock(s, v.zone, incr < 60, (u2.scales.x.max ?? 0) - (u2.scales.x.min ?? 0) > 86400 * 1.5)),

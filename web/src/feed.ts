@@ -21,6 +21,7 @@ const ringSeconds = 900; // at least this much of what was seen stays
 const ringSamples = 4000; // at most
 const pointsOfPast = 600; // in a window
 const soon = 250; // ms until the second sample, so that rates are there at once
+const pastAgain = 5000; // ms until the archives are tried again
 const slowest = 10_000; // ms between attempts to reach a lost collector
 
 export class Feed {
@@ -209,7 +210,7 @@ export class Feed {
 
   // load asks the archives for what the view shows and is not there.
   private load(): void {
-    if (!this.hasRecorded || this.stopped) return;
+    if (!this.hasRecorded || this.stopped || !this.now) return;
     clearTimeout(this.loadTimer);
     this.loadTimer = window.setTimeout(() => void this.loadNow(), 60);
   }
@@ -242,7 +243,7 @@ export class Feed {
     this.loading = true;
     this.changed();
     try {
-      for (const m of await this.recorded.describe(names, abort.signal)) {
+      for (const m of await this.recorded.describe(names)) {
         if (!this.metas.has(m.name)) this.metas.set(m.name, m);
       }
       const read = await this.recorded.read(names, span, abort.signal);
@@ -254,6 +255,7 @@ export class Feed {
     } catch (e) {
       if (abort.signal.aborted) return;
       this.pastError = e instanceof Error ? e.message : String(e);
+      this.loadTimer = window.setTimeout(() => void this.loadNow(), pastAgain);
     }
     this.loading = false;
     this.changed();

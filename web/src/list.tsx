@@ -272,7 +272,9 @@ export function Tiles() {
           <dd>
             <span class="big">{t.value}</span>
             <span class="sub">{t.note || "\u00a0"}</span>
-            {t.part !== null ? <meter min={0} max={1} low={0.7} high={0.9} optimum={0} value={t.part} aria-hidden="true" /> : <span class="nometer" />}
+            <span class="level" aria-hidden="true">
+              {t.part !== null && <span class={t.part > 0.9 ? "high" : t.part > 0.7 ? "raised" : ""} style={{ width: `${(t.part * 100).toFixed(1)}%` }} />}
+            </span>
           </dd>
         </div>
       ))}

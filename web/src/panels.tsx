@@ -101,18 +101,19 @@ function Edit(props: { panel: ChartPanel; onMove?: (by: number) => void; onDone:
   const { feed } = useApp();
   useFeedVersion();
   const [p, setP] = useState<ChartPanel>(props.panel);
-  const plots = (f: (list: ChartPanel["plots"]) => ChartPanel["plots"]) => setP({ ...p, plots: f(p.plots) });
+  const change = (more: Partial<ChartPanel>) => setP((q) => ({ ...q, ...more }));
+  const plots = (f: (list: ChartPanel["plots"]) => ChartPanel["plots"]) => setP((q) => ({ ...q, plots: f(q.plots) }));
   const limit = (s: string): number | undefined => (s.trim() !== "" && Number.isFinite(Number(s)) ? Number(s) : undefined);
   useEffect(() => feed.want(p.plots.map((x) => x.metric), false), [feed, p.plots.map((x) => x.metric).join(" ")]);
   return (
     <Dialog title="Edit chart" onClose={() => props.onDone(null)}>
       <div class="fields">
         <label class="field">
-          Title <input value={p.title} onInput={(e) => setP({ ...p, title: e.currentTarget.value })} />
+          Title <input value={p.title} onInput={(e) => change({ title: e.currentTarget.value })} />
         </label>
         <label class="field">
           Style{" "}
-          <select value={p.style} onChange={(e) => setP({ ...p, style: e.currentTarget.value as ChartPanel["style"] })}>
+          <select value={p.style} onChange={(e) => change({ style: e.currentTarget.value as ChartPanel["style"] })}>
             {styles.map((s) => (
               <option key={s} value={s}>
                 {styleNames[s]}
@@ -121,10 +122,10 @@ function Edit(props: { panel: ChartPanel; onMove?: (by: number) => void; onDone:
           </select>
         </label>
         <label class="field short">
-          Lowest <input inputMode="decimal" placeholder="auto" value={p.min ?? ""} onChange={(e) => setP({ ...p, min: limit(e.currentTarget.value) })} />
+          Lowest <input inputMode="decimal" placeholder="auto" value={p.min ?? ""} onChange={(e) => change({ min: limit(e.currentTarget.value) })} />
         </label>
         <label class="field short">
-          Highest <input inputMode="decimal" placeholder="auto" value={p.max ?? ""} onChange={(e) => setP({ ...p, max: limit(e.currentTarget.value) })} />
+          Highest <input inputMode="decimal" placeholder="auto" value={p.max ?? ""} onChange={(e) => change({ max: limit(e.currentTarget.value) })} />
         </label>
       </div>
       <ul class="plots">

@@ -287,11 +287,12 @@ export class RecordedSource implements Source {
   }
 
   // series finds the series of a metric. What was not there is looked for again after a while.
-  private series(name: string, signal?: AbortSignal): Promise<Series[]> {
+  // Others may wait for the same answer: it is not given up with one of them.
+  private series(name: string): Promise<Series[]> {
     const at = this.found.get(name) ?? 0;
     let p = this.known.get(name);
     if (!p || Date.now() - at > 60_000) {
-      p = this.lookup(name, signal);
+      p = this.lookup(name);
       p.catch(() => this.known.delete(name));
       this.known.set(name, p);
       this.found.set(name, Date.now());
@@ -299,24 +300,24 @@ export class RecordedSource implements Source {
     return p;
   }
 
-  private async lookup(name: string, signal?: AbortSignal): Promise<Series[]> {
+  private async lookup(name: string): Promise<Series[]> {
     const expr = name + (this.hostname ? `{hostname == ${JSON.stringify(this.hostname)}}` : "");
-    const sids: unknown = await ask(this.base + "series/query", { expr }, signal);
+    const sids: unknown = await ask(this.base + "series/query", { expr });
     if (!Array.isArray(sids) || sids.length === 0) return [];
     const list = sids.map(String);
     const by = new Map<string, Series>(list.map((sid) => [sid, { sid, names: new Map<string, string>() }]));
     for (const part of chunks(list)) {
       const series = part.join(",");
-      const insts: unknown = await ask(this.base + "series/instances", { series }, signal);
+      const insts: unknown = await ask(this.base + "series/instances", { series });
       for (const i of Array.isArray(insts) ? insts : []) by.get(i.series)?.names.set(String(i.instance), String(i.name));
-      const descs: unknown = await ask(this.base + "series/descs", { series }, signal);
+      const descs: unknown = await ask(this.base + "series/descs", { series });
       for (const d of Array.isArray(descs) ? descs : []) this.metas.set(name, metaOf({ ...d, name, sem: d.semantics ?? d.sem }));
     }
     return [...by.values()];
   }
 
-  async describe(names: string[], signal?: AbortSignal): Promise<Meta[]> {
-    await Promise.all(names.map((n) => this.series(n, signal)));
+  async describe(names: string[]): Promise<Meta[]> {
+    await Promise.all(names.map((n) => this.series(n)));
     return names.flatMap((n) => this.metas.get(n) ?? []);
   }
 
@@ -326,7 +327,7 @@ export class RecordedSource implements Source {
   }
 
   async read(names: string[], span: Span | null, signal?: AbortSignal): Promise<Map<string, Table>> {
-    const found = await Promise.all(names.map((n) => this.series(n, signal)));
+    const found = await Promise.all(names.map((n) => this.series(n)));
     const metric = new Map<string, string>();
     const inst = new Map<string, Map<string, string>>();
     found.forEach((list, i) => {
@@ -372,7 +373,7 @@ export class RecordedSource implements Source {
 
   // extent returns the first and last time of what is recorded of a metric, or null.
   async extent(name: string, signal?: AbortSignal): Promise<[number, number] | null> {
-    const list = await this.series(name, signal);
+    const list = await this.series(name);
     if (!list.length) return null;
     const series = list.map((s) => s.sid).join(",");
     const first: unknown = await ask(this.base + "series/values", { series, start: "0", count: "1" }, signal);

@@ -17,6 +17,8 @@ const reaches: [number, string][] = [
   [31 * 24 * 3600, "1 month"],
 ];
 
+const speedNames = speeds.map((s): [number, string] => [s, `${s}×`]);
+
 const tick = 250; // ms between two moves while the past is played
 
 // move returns the view seconds later, or live when that is beyond now.
@@ -48,6 +50,16 @@ export function usePlayback(): void {
 
 function Select<T extends number | string>(props: { label: string; value: T; options: [T, string][]; onPick: (v: T) => void }) {
   const has = props.options.some((o) => o[0] === props.value);
+  // There are hundreds of zones, which need not be compared each second.
+  const options = useMemo(
+    () =>
+      props.options.map(([v, text]) => (
+        <option key={String(v)} value={String(v)}>
+          {text}
+        </option>
+      )),
+    [props.options],
+  );
   return (
     <label class="select">
       <span>{props.label}</span>
@@ -60,11 +72,7 @@ function Select<T extends number | string>(props: { label: string; value: T; opt
         }}
       >
         {!has && <option value={String(props.value)}>{typeof props.value === "number" ? span(props.value) : props.value}</option>}
-        {props.options.map(([v, text]) => (
-          <option key={String(v)} value={String(v)}>
-            {text}
-          </option>
-        ))}
+        {options}
       </select>
     </label>
   );
@@ -124,7 +132,7 @@ export function TimeBar() {
           {dated(end, v.zone)}
         </time>
         <span class="grow" />
-        <Select label="Speed" value={playing ? v.speed : last} options={speeds.map((s): [number, string] => [s, `${s}×`])} onPick={(s) => { setLast(s); if (playing) setView({ speed: s }); }} />
+        <Select label="Speed" value={playing ? v.speed : last} options={speedNames} onPick={(s) => { setLast(s); if (playing) setView({ speed: s }); }} />
         <Select label="Window" value={v.window} options={windows} onPick={(w) => setView({ window: w })} />
         <Select label="Every" value={v.step} options={steps} onPick={(s) => setView({ step: s })} />
         <Select label="Zone" value={v.zone} options={zones} onPick={(z) => goodZone(z) && setView({ zone: z })} />
