@@ -196,7 +196,7 @@ func (p *tab) until(js string) {
 	})()`, patience.Milliseconds(), js)
 	ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
 	if err != nil || !ok {
-		text, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string]("location.hash + '\\n' + document.querySelector('.when')?.innerText + '\\n' + document.querySelector('#main')?.innerText.slice(0, 2000)"))
+		text, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string]("location.hash + '\\n' + document.querySelector('.when')?.innerText + '\\n' + document.querySelector('#app')?.innerText.replace(/(\\n[A-Z]\\w+\\/\\S+)+/g, '').slice(0, 2000)"))
 		p.shot("failed")
 		p.t.Fatalf("never true: %s (%v); the page says:\n%s\n%v", js, err, text, p.problems)
 	}

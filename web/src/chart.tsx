@@ -93,13 +93,11 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
     const range =
       (limits: boolean) =>
       (_: uPlot, min: number | null, max: number | null): [number, number] => {
-        let lo = Math.min(0, min ?? 0);
-        let hi = max ?? 1;
-        if (limits && panel.min !== undefined) lo = Math.min(panel.min, lo);
         if (share) return [0, 1];
+        const lo = limits && panel.min !== undefined ? panel.min : Math.min(0, min ?? 0);
+        let hi = limits && panel.max !== undefined ? panel.max : (max ?? 1);
         if (hi <= lo) hi = lo + (hi === 0 ? 1 / (formats[limits ? 0 : 1]?.scale || 1) : Math.abs(hi));
-        hi += (hi - lo) * 0.05;
-        if (limits && panel.max !== undefined) hi = Math.max(panel.max, hi > panel.max * 1.06 ? hi : panel.max);
+        if (!limits || panel.max === undefined) hi += (hi - lo) * 0.05;
         return [lo, hi];
       };
     const axis = (k: number): uPlot.Axis => ({

@@ -20,7 +20,8 @@ export type Status = "connecting" | "ok" | "lost";
 const ringSeconds = 900; // at least this much of what was seen stays
 const ringSamples = 4000; // at most
 const pointsOfPast = 600; // in a window
-const soon = 250; // ms until the second sample, so that rates are there at once
+const soon = 400; // ms until the second sample, so that rates are there at once
+const closest = 0.35; // seconds between two samples of a metric, at least
 const pastAgain = 5000; // ms until the archives are tried again
 const slowest = 10_000; // ms between attempts to reach a lost collector
 
@@ -182,6 +183,8 @@ export class Feed {
       if (!w) continue; // nobody wants it any more
       let ring = this.ring.get(name);
       if (!ring) this.ring.set(name, (ring = { t: [], series: new Map() }));
+      // Rates over an instant would be those of single ticks of the kernel's clock.
+      if (ring.t.length && table.t.length && table.t[0] - ring.t[ring.t.length - 1] < Math.min(closest, this.view.step / 2)) continue;
       append(ring, table, this.now - (w.history ? window : Math.max(3 * this.view.step, 5)));
       const p = this.past.get(name);
       if (p && this.view.live && ring.t[0] < this.now - this.view.window) this.past.delete(name);

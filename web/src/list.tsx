@@ -68,6 +68,7 @@ export function List(props: { panel: ListPanel }) {
   const top = rows.slice(0, p.rows);
   let why = "Waiting for values…";
   if (absent === names.length) why = `This host has no metrics of a ${p.of}.`;
+  else if (v.live && names.every((n) => feed.absent.has(n) || feed.table(n)?.series.size === 0)) why = `The collector shows this page no ${p.of}. It may do so only for users that it knows.`;
   else if (!v.live) why = feed.loading ? "Reading the archives…" : `Nothing was recorded of any ${p.of} at this time.`;
   if (!top.length) return <p class="why tallwhy">{why}</p>;
   return (

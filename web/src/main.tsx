@@ -113,8 +113,8 @@ function Root() {
       switch (e.key) {
         case " ":
           if (el.tagName === "BUTTON" || el.tagName === "SUMMARY") return;
-          if (v.live) setView({ live: false, end: feed.now, speed: 0 });
-          else setView({ speed: v.speed ? 0 : 10 });
+          if (v.live && feed.now) setView({ live: false, end: feed.now, speed: 0 });
+          else if (!v.live) setView({ speed: v.speed ? 0 : 10 });
           break;
         case "l":
           setView({ live: true, end: 0, speed: 0 });
@@ -246,6 +246,7 @@ function Trouble() {
       <div class="trouble" role="alert">
         <strong>The collector {state.host || feed.host || ""} does not answer.</strong> <span>{feed.message}</span>{" "}
         {feed.now > 0 && <span>What is shown ends {dated(feed.now, state.view.zone)}.</span>}{" "}
+        {feed.pastError && <span>The archives cannot be read: {feed.pastError}.</span>}{" "}
         <button type="button" onClick={() => feed.retry()}>
           Try now
         </button>

@@ -23,6 +23,7 @@ const tick = 250; // ms between two moves while the past is played
 
 // move returns the view seconds later, or live when that is beyond now.
 export function move(v: View, feed: Feed, seconds: number): Partial<View> {
+  if (v.live && !feed.now) return {}; // no time is known yet
   const end = (v.live ? feed.now : v.end) + seconds;
   const last = feed.status === "ok" ? feed.now : Math.max(feed.now, feed.extent?.[1] ?? 0);
   if (seconds > 0 && end >= last) return feed.status === "ok" ? { live: true, speed: 0, end: 0 } : { live: false, end: last, speed: 0 };
@@ -112,6 +113,7 @@ export function TimeBar() {
           <button
             type="button"
             class="play"
+            disabled={!now}
             title={v.live || playing ? "Pause (space)" : "Play (space)"}
             aria-label={v.live || playing ? "Pause" : "Play"}
             onClick={() => (v.live ? setView({ live: false, end: now, speed: 0 }) : setView({ speed: playing ? 0 : last }))}

@@ -11,7 +11,7 @@ function plot(metric: string, legend?: string, more: Partial<Plot> = {}): Plot {
 }
 
 const perCPU = { per: "hinv.ncpu", optional: true };
-const noLoopback = { unmatch: "^(lo|sit|veth|br-|docker|virbr)" };
+const noLoopback = { unmatch: "^(lo$|sit|veth|br-|docker|virbr|ifb|dummy|tunl|teql)" };
 
 const cpu = chart(
   "Processors",
@@ -31,17 +31,13 @@ const memory = chart(
   "Memory",
   "stack",
   [
-    plot("mem.util.used", "used and cached", { optional: true }),
+    plot("mem.util.other", "programs", { optional: true }),
+    plot("mem.util.bufmem", "buffers", { optional: true }),
+    plot("mem.util.cached", "cached", { optional: true }),
     plot("mem.util.free", "free", { optional: true }),
   ],
   { min: 0 },
 );
-memory.plots = [
-  plot("mem.util.other", "programs", { optional: true }),
-  plot("mem.util.bufmem", "buffers", { optional: true }),
-  plot("mem.util.cached", "cached", { optional: true }),
-  plot("mem.util.free", "free", { optional: true }),
-];
 const diskBytes = chart("Disk throughput", "area", [plot("disk.all.read_bytes", "read"), plot("disk.all.write_bytes", "written")], { min: 0 });
 const diskOps = chart("Disk operations", "area", [plot("disk.all.read", "reads"), plot("disk.all.write", "writes")], { min: 0 });
 const diskBusy = chart("Disks busy", "line", [plot("disk.dev.avactive", "%i", { optional: true })], { min: 0 });
