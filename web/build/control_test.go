@@ -365,7 +365,7 @@ func TestCharts(t *testing.T) {
 	}
 	p.shot("pmchart")
 
-	// Files that are none are refused, with the place, and nothing is lost.
+	// Other files are refused, with the place, and nothing is lost.
 	for _, x := range []struct{ name, text, says string }{
 		{"junk", "\x00\x01", "junk is neither a dashboard nor a view of pmchart"},
 		{"list.json", "[]", "title is not a text"},
@@ -443,7 +443,7 @@ func TestLost(t *testing.T) {
 	q.shot("never-past")
 }
 
-// TestNoArchives checks that a server without series is no fault, and that the past says so.
+// TestNoArchives checks that a server without series is not an error, and that the past says so.
 func TestNoArchives(t *testing.T) {
 	f := newFake(t)
 	f.noSeries = true
