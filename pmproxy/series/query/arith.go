@@ -2,6 +2,7 @@ package query
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,7 +37,7 @@ func pairs(op Op, left, right []*made) ([]*made, error) {
 				continue
 			}
 			if with != nil {
-				return nil, operandErrorf("The operands of %q are several series of one host, %s is one: say which are meant", op.String(), r.name)
+				return nil, operandErrorf("The operands of %q are several series of one host, %s is one: say which are meant", op.String(), r.name())
 			}
 			with = r
 		}
@@ -84,6 +85,7 @@ func (l *made) binary(op Op, r *made) error {
 		l.samples[j] = cells
 	}
 	l.desc.Units, l.desc.Sem, l.desc.Type = units, sem, c.kind
+	l.names = slices.Concat(l.names, r.names)
 	return nil
 }
 

@@ -7,20 +7,33 @@ import (
 	"github.com/go-pcp/pcp/pmproxy/series/sid"
 )
 
+// A namer hands out the names of the metrics that the operands of an expression
+// stand for, in their order; "" where that is not known.
+type namer struct{ names []string }
+
+func (n *namer) next() string {
+	if len(n.names) == 0 {
+		return ""
+	}
+	name := n.names[0]
+	n.names = n.names[1:]
+	return name
+}
+
 // canonical appends the form of an expression from which its identifier is made
 // (series_expr_canonical). It has no time windows, and the name of a metric
 // where the expression has a pattern. It is not always a query that can be
 // read: [Text] makes one that is.
-func canonical(b *strings.Builder, e *Expr, metric string) {
+func canonical(b *strings.Builder, e *Expr, metrics *namer) {
 	switch {
 	case e.Match != nil:
-		canonicalMatch(b, e.Match, metric)
+		canonicalMatch(b, e.Match, metrics.next())
 	case e.Number != "":
 		b.WriteString(e.Number)
 	case e.Func != 0:
 		b.WriteString(e.Func.String())
 		b.WriteByte('(')
-		canonical(b, e.Left, metric)
+		canonical(b, e.Left, metrics)
 		switch e.Func {
 		case FuncTopkInst, FuncTopkSample, FuncNthPercentileInst, FuncNthPercentileSample:
 			b.WriteString(", " + e.Arg)
@@ -33,9 +46,9 @@ func canonical(b *strings.Builder, e *Expr, metric string) {
 		}
 		b.WriteByte(')')
 	default:
-		canonical(b, e.Left, metric)
+		canonical(b, e.Left, metrics)
 		b.WriteString(e.Op.String())
-		canonical(b, e.Right, metric)
+		canonical(b, e.Right, metrics)
 	}
 }
 
@@ -80,11 +93,12 @@ func canonicalMatch(b *strings.Builder, m *Match, metric string) {
 	}
 }
 
-// exprID identifies the series that an expression of a metric makes.
-func exprID(e *Expr, metric string) sid.ID {
+// exprID identifies the series that an expression makes of metrics, one for each
+// operand.
+func exprID(e *Expr, metrics []string) sid.ID {
 	var b strings.Builder
 	b.WriteString(`{"series":"expr","expr":"`)
-	canonical(&b, e, metric)
+	canonical(&b, e, &namer{metrics})
 	b.WriteString(`"}`)
 	return sha1.Sum([]byte(b.String()))
 }
@@ -93,51 +107,49 @@ func exprID(e *Expr, metric string) sid.ID {
 // names of metrics as they are written.
 func Canonical(e *Expr) string {
 	var b strings.Builder
-	canonical(&b, e, operandName(e))
+	canonical(&b, e, &namer{operandNames(nil, e)})
 	return b.String()
 }
 
-// operandName returns the name of the first metric in an expression, or "".
-func operandName(e *Expr) string {
-	for e != nil {
-		switch {
-		case e.Match != nil && e.Match.operand:
-			return e.Match.Text
-		case e.Match != nil && e.Match.Op == OpAnd && e.Match.Left.operand:
-			return e.Match.Left.Text
-		case e.Match != nil:
-			return ""
-		case e.Left != nil && e.Left.Number != "":
-			e = e.Right
-		default:
-			e = e.Left
-		}
+// operandNames appends the names of metrics in an expression, one for each
+// operand.
+func operandNames(names []string, e *Expr) []string {
+	switch {
+	case e == nil:
+	case e.Match != nil && e.Match.operand:
+		names = append(names, e.Match.Text)
+	case e.Match != nil && e.Match.Op == OpAnd && e.Match.Left.operand:
+		names = append(names, e.Match.Left.Text)
+	case e.Match != nil:
+		names = append(names, "")
+	default:
+		names = operandNames(operandNames(names, e.Left), e.Right)
 	}
-	return ""
+	return names
 }
 
-// textFor writes an expression as a query for one metric.
-func textFor(e *Expr, metric string) string {
+// textFor writes an expression as a query for metrics, one for each operand.
+func textFor(e *Expr, metrics []string) string {
 	var b strings.Builder
-	writeText(&b, e, metric)
+	writeText(&b, e, &namer{metrics})
 	return b.String()
 }
 
 // Text writes an expression as a query that [Parse] reads, without time windows.
 func Text(e *Expr) string {
 	var b strings.Builder
-	writeText(&b, e, "")
+	writeText(&b, e, &namer{})
 	return b.String()
 }
 
-// writeText writes an expression; metric, unless it is empty, replaces patterns
-// of names of metrics.
-func writeText(b *strings.Builder, e *Expr, metric string) {
+// writeText writes an expression; metrics, where they are known, replace patterns
+// of names.
+func writeText(b *strings.Builder, e *Expr, metrics *namer) {
 	switch {
 	case e.Match != nil && e.Match.operand:
-		writeMetric(b, e.Match, metric)
+		writeMetric(b, e.Match, metrics.next())
 	case e.Match != nil && e.Match.Op == OpAnd && e.Match.Left.operand:
-		writeMetric(b, e.Match.Left, metric)
+		writeMetric(b, e.Match.Left, metrics.next())
 		b.WriteByte('{')
 		writeMatch(b, e.Match.Right)
 		b.WriteByte('}')
@@ -150,7 +162,7 @@ func writeText(b *strings.Builder, e *Expr, metric string) {
 	case e.Func != 0:
 		b.WriteString(e.Func.String())
 		b.WriteByte('(')
-		writeText(b, e.Left, metric)
+		writeText(b, e.Left, metrics)
 		switch {
 		case e.Func == FuncRescale:
 			b.WriteString(`,"` + e.Arg + `"`)
@@ -159,9 +171,9 @@ func writeText(b *strings.Builder, e *Expr, metric string) {
 		}
 		b.WriteByte(')')
 	default:
-		writeText(b, e.Left, metric)
+		writeText(b, e.Left, metrics)
 		b.WriteString(" " + e.Op.String() + " ") // "a*b" is a pattern
-		writeText(b, e.Right, metric)
+		writeText(b, e.Right, metrics)
 	}
 }
 

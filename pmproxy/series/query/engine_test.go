@@ -242,6 +242,8 @@ func TestExpressions(t *testing.T) {
 		{`2 * calls{rank==1}`, "[samples:1]", "30 1.800000e+03; "},
 		{`calls{live==true, rank==2} - calls{rank=~"2"}`, "[samples:1]", "30 0; "},
 		{`max(disk.r*{rank==1})`, "[samples:1]", "30 30; 30 3; "},
+		{`disk.w*{rank==1} - disk.r*{rank==1}`, "[samples:1]", "30 30; 30 3; "},
+		{`free{rank==1} - 2 * fr*{rank==1}`, "[start:1000,samples:1]", "0 -3.000000e+00; "},
 		{`calls{rank==1}`, "", "30 900; "},
 		{`sum_sample(load{rank==1})`, "", "30 1.500000e+00; "},
 	} {
@@ -307,12 +309,13 @@ func TestExpressions(t *testing.T) {
 // TestIdentifiers holds identifiers that PCP 6.0.3 gave to expressions.
 func TestIdentifiers(t *testing.T) {
 	for _, c := range []struct{ query, metric, want string }{
-		{"disk.dev.read_bytes + disk.dev.write_bytes", "disk.dev.read_bytes", "ee29cd596c5290fc261e8bc0427c3f4e0a03311f"},
+		{"disk.dev.read_bytes + disk.dev.write_bytes", "disk.dev.read_bytes disk.dev.write_bytes", "ee29cd596c5290fc261e8bc0427c3f4e0a03311f"},
 		{"avg(disk.dev.read)", "disk.dev.read", "e1385cdbfb6a5c203f62562dcb1656a8b43976d6"},
 		{"kernel.all.load/kernel.all.load", "kernel.all.load", "1ee758374700e12e2747713ba5dd7da389bfab7e"},
 		{"rate(disk.dev.read_bytes)", "disk.dev.read_bytes", "a140f32fd9798a5ef218b39409d065ade14c6280"},
 		{"rate(kernel.all.cpu.user[samples:3])", "kernel.all.cpu.user", "d04ad56302b054aa9984f7d21f92c721a6a1da2f"},
 		{"max(kernel.all.load[samples:3])", "kernel.all.load", "b74fbecb3ffba6bbfd4b29f2c66fe7995f99958b"},
+		{"kernel.all.cpu.user{hostname == \"bozo-laptop\"}[samples:2] + kernel.all.cpu.sys{hostname == \"bozo-laptop\"}[samples:2]", "kernel.all.cpu.user kernel.all.cpu.sys", "23e75997ada80036ee069bb4e8eee40574a7ef89"},
 		{"sum_sample(kernel.all.load)", "kernel.all.load", "45710cbbadf0dda9db9bc2b0efdc6d35efcd2485"},
 		{"topk_inst(kernel.all.load,2)", "kernel.all.load", "c5e68c96fb37b5a409375e7627fe41c7c80b2562"},
 		{"topk_sample(kernel.all.load,2)", "kernel.all.load", "57010050bec94363ee03927348b16c406e2e2eb8"},
@@ -326,7 +329,7 @@ func TestIdentifiers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := exprID(q.Expr, c.metric).String(); got != c.want {
+		if got := exprID(q.Expr, strings.Fields(c.metric)).String(); got != c.want {
 			t.Errorf("%s: %s, want %s", c.query, got, c.want)
 		}
 	}

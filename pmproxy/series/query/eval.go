@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/ctext"
@@ -22,12 +23,15 @@ type cell struct {
 
 // made is a series as it is calculated.
 type made struct {
-	id      sid.ID // of the first operand, and at last of the expression
-	name    string // of the metric of the first operand
+	id      sid.ID   // of the first operand, and at last of the expression
+	names   []string // of the metrics of the operands
 	source  sid.ID
 	desc    pcp.Desc
 	samples [][]cell
 }
+
+// name returns the names of the metrics as one text.
+func (s *made) name() string { return strings.Join(s.names, ", ") }
 
 type evaluator struct {
 	e      *Engine
@@ -52,21 +56,21 @@ func (e *Engine) expression(ctx context.Context, x *Expr, w *Window, values bool
 	// The series of a metric on several hosts are one, and have one unit.
 	first := map[string]*made{}
 	for _, s := range list {
-		f := first[s.name]
+		f := first[s.name()]
 		if f == nil {
-			first[s.name] = s
-			s.id = exprID(x, s.name)
+			first[s.name()] = s
+			s.id = exprID(x, s.names)
 			continue
 		}
 		s.id = f.id
 		if !sameDim(f.desc.Units, s.desc.Units) {
 			return nil, operandErrorf("Incompatible units between operand metrics or expressions\n'%s' (%s)\nvs '%s' (%s)",
-				f.name, f.desc.Units, s.name, s.desc.Units)
+				f.name(), f.desc.Units, s.name(), s.desc.Units)
 		}
 		f.desc.Units = largest(f.desc.Units, s.desc.Units)
 	}
 	for _, s := range list {
-		f := first[s.name]
+		f := first[s.name()]
 		if s.desc.Units != f.desc.Units {
 			if err := s.rescale(f.desc.Units); err != nil {
 				return nil, err
@@ -77,8 +81,8 @@ func (e *Engine) expression(ctx context.Context, x *Expr, w *Window, values bool
 	if w != nil {
 		return list, nil
 	}
-	for name, s := range first {
-		if err := e.Store.PutExpr(ctx, s.id, series.Expr{Query: textFor(x, name), Desc: exprDesc(s.desc)}); err != nil {
+	for _, s := range first {
+		if err := e.Store.PutExpr(ctx, s.id, series.Expr{Query: textFor(x, s.names), Desc: exprDesc(s.desc)}); err != nil {
 			return nil, err
 		}
 	}
@@ -139,7 +143,7 @@ func (ev *evaluator) operand(x *Expr) ([]*made, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, &made{id: id, name: m.Name, source: m.Source, desc: m.Desc})
+		list = append(list, &made{id: id, names: []string{m.Name}, source: m.Source, desc: m.Desc})
 	}
 	if !ev.values {
 		return list, nil
@@ -270,6 +274,9 @@ func (s *made) rate() error {
 				continue
 			}
 			r := (number(now[k].text) - number(before[b].text)) / (ns / 1e9)
+			if r == 0 {
+				r = 0 // not -0
+			}
 			cells = append(cells, cell{now[k].at, now[k].inst, string(ctext.AppendFloat(nil, r, 'f', 6))})
 		}
 		if cells != nil {
@@ -280,7 +287,7 @@ func (s *made) rate() error {
 	s.became(true)
 	u := s.desc.Units
 	if u.DimTime <= -8 {
-		return operandErrorf("The rate of %s has units that cannot be written", s.name)
+		return operandErrorf("The rate of %s has units that cannot be written", s.name())
 	}
 	u.DimTime, u.ScaleTime = u.DimTime-1, pcp.TimeSec
 	if u.DimTime == 0 {
@@ -307,7 +314,7 @@ func (s *made) rescale(to pcp.Units) error {
 			}
 			v, err := pcp.ConvScale(pcp.DoubleValue(number(sample[i].text)), s.desc.Units, to)
 			if err != nil {
-				return operandErrorf("Series %s cannot be converted from %s to %s", s.name, unitsText(s.desc.Units), unitsText(to))
+				return operandErrorf("Series %s cannot be converted from %s to %s", s.name(), unitsText(s.desc.Units), unitsText(to))
 			}
 			sample[i].text = scientific(v.Double())
 		}

@@ -89,8 +89,19 @@ func Parse(text string, now time.Time, loc *time.Location) (*Query, error) {
 // ParseWindow reads a time window between square brackets, as -w of pmseries(1)
 // has it.
 func ParseWindow(text string, now time.Time, loc *time.Location) (Window, error) {
+	w, _, err := parseWindow(text, now, loc)
+	return w, err
+}
+
+// ParseSpec is ParseWindow, and returns the parts of the window as text.
+func ParseSpec(text string, now time.Time, loc *time.Location) (Spec, error) {
+	_, s, err := parseWindow(text, now, loc)
+	return s, err
+}
+
+func parseWindow(text string, now time.Time, loc *time.Location) (Window, Spec, error) {
 	if len(text) > MaxLength {
-		return Window{}, fmt.Errorf("%w: %d bytes, at most %d", ErrLimit, len(text), MaxLength)
+		return Window{}, Spec{}, fmt.Errorf("%w: %d bytes, at most %d", ErrLimit, len(text), MaxLength)
 	}
 	if loc == nil {
 		loc = time.Local
@@ -100,12 +111,12 @@ func ParseWindow(text string, now time.Time, loc *time.Location) (Window, error)
 	p.lex.next()
 	e, err := p.query()
 	if err != nil {
-		return Window{}, err
+		return Window{}, Spec{}, err
 	}
 	if e != nil {
-		return Window{}, message("Invalid time window specification")
+		return Window{}, Spec{}, messagef("Invalid time window specification")
 	}
-	return p.window, nil
+	return p.window, p.spec, nil
 }
 
 // Operands of one query have time windows all, or none has one.
@@ -123,6 +134,7 @@ type parser struct {
 	loc      *time.Location
 	mode     mode
 	window   Window // of the last operand
+	spec     Spec   // the same as text
 	depth    int
 	matchers int
 }
@@ -475,7 +487,7 @@ func (p *parser) squares() (*Window, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.window = w
+	p.window, p.spec = w, s
 	return &w, nil
 }
 
