@@ -81,8 +81,9 @@ func (e *DialError) Unwrap() []error { return []error{e.Code, e.Err} }
 // [ParseHostSpec]. It is pmNewContext(PM_CONTEXT_HOST).
 //
 // A failed connection is a *DialError, a bad specification a *DialError that
-// wraps a *SpecError. Connections by way of a proxy are not supported yet and
-// answer EOPNOTSUPP.
+// wraps a *SpecError. Connections go by way of a proxy (pmproxy(1)) if the
+// specification names one, or PMPROXY_HOST does. A proxy that cannot reach the
+// collector ends the connection, so that the error does not say more than that.
 func Dial(ctx context.Context, spec string) (*Context, error) { return new(Dialer).Dial(ctx, spec) }
 
 // Dial is the function Dial with the settings of d.
@@ -142,13 +143,10 @@ func (d *Dialer) host(spec string) (*host, error) {
 	}
 
 	h.security = d.security(&hs, cfg)
-	_, compress := hs.Attr(wire.AttrCompress)
-	switch {
-	case len(hs.Hosts) > 1:
-		return nil, fmt.Errorf("by way of proxy %s: not supported yet: %w", hs.Hosts[1], errNotSupported)
-	case getenv("PMPROXY_HOST") != "":
-		return nil, fmt.Errorf("by way of proxy %s (PMPROXY_HOST): not supported yet: %w", getenv("PMPROXY_HOST"), errNotSupported)
-	case compress:
+	if h.proxy, err = proxyOf(&hs, getenv); err != nil {
+		return nil, err
+	}
+	if _, compress := hs.Attr(wire.AttrCompress); compress {
 		return nil, fmt.Errorf("with compression: %w", errNotSupported)
 	}
 	h.login = d.login(&hs)
@@ -214,13 +212,17 @@ func (d *Dialer) warn(msg string) {
 	}
 }
 
-// defaultPorts reads PMCD_PORT; a bad entry spoils the whole list (auxserver.c: __pmAddPorts).
-func defaultPorts(env string) []int {
+// defaultPorts reads PMCD_PORT.
+func defaultPorts(env string) []int { return portsOf(env, DefaultPort) }
+
+// portsOf reads a list of ports; a bad entry spoils all of it (auxserver.c:
+// __pmAddPorts).
+func portsOf(env string, def int) []int {
 	var ports []int
 	for _, field := range strings.Split(env, ",") {
 		v, err := strconv.ParseUint(strings.TrimSpace(field), 10, 16)
 		if err != nil || v == 0 {
-			return []int{DefaultPort}
+			return []int{def}
 		}
 		ports = append(ports, int(v))
 	}

@@ -103,8 +103,7 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s, Dial(%q): %v, want %v", env, spec, err, want)
 		}
 	}
-	g("PMPROXY_HOST=x", "localhost", errNotSupported)
-	g("", "localhost@proxy", errNotSupported)
+	g("", "localhost@proxy@another", errNotSupported)
 	g("", "localhost?compress", errNotSupported)
 	g("PCP_CONTAINER=a/b", "localhost", -pcp.Error(syscall.EINVAL))
 	g("", "", pcp.ErrNotHost)

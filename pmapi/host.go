@@ -27,6 +27,7 @@ import (
 type host struct {
 	given          string // the specification as given
 	spec           HostSpec
+	proxy          string // address of a proxy, or ""
 	ports          []int  // default ones
 	socket         string // default one
 	ownSocket      string // of the user's own collector, "" for none

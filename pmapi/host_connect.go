@@ -53,7 +53,11 @@ func (h *host) connect(ctx context.Context) error {
 	if len(ports) == 0 {
 		ports = h.ports
 	}
-	local := strings.Contains(name, "localhost") || h.spec.Protocol == "local"
+	near := name
+	if h.proxy != "" {
+		near = h.proxy
+	}
+	local := strings.Contains(near, "localhost") || h.spec.Protocol == "local"
 	var err error
 	for _, port := range ports {
 		err = h.connectTo(ctx, "tcp", net.JoinHostPort(name, strconv.Itoa(port)), local)
@@ -73,7 +77,18 @@ func (h *host) connectTo(ctx context.Context, network, address string, local boo
 		dialCtx, cancel = context.WithTimeout(ctx, h.connectTimeout)
 		defer cancel()
 	}
-	conn, err := h.dial(dialCtx, network, address)
+	to := address
+	if network == "tcp" && h.proxy != "" {
+		to = h.proxy
+	}
+	conn, err := h.dial(dialCtx, network, to)
+	if err == nil && to != address {
+		name, port, _ := net.SplitHostPort(address)
+		if err := h.askProxy(ctx, conn, name, port); err != nil {
+			conn.Close()
+			return err
+		}
+	}
 	if err == nil {
 		return h.attach(ctx, conn, network == "unix", local)
 	}
@@ -86,7 +101,7 @@ func (h *host) connectTo(ctx context.Context, network, address string, local boo
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case dialCtx.Err() != nil:
-		err = fmt.Errorf("dial %s %s: no answer in %v: %w", network, address, h.connectTimeout, syscall.ETIMEDOUT)
+		err = fmt.Errorf("dial %s %s: no answer in %v: %w", network, to, h.connectTimeout, syscall.ETIMEDOUT)
 	case errors.As(err, &dns):
 		code = -pcp.Error(syscall.EHOSTUNREACH)
 	}
@@ -224,7 +239,7 @@ func (h *host) dup(ctx context.Context) (source, error) {
 		return nil, errClosed
 	}
 	n := &host{
-		given: h.given, spec: h.spec, ports: h.ports, socket: h.socket, ownSocket: h.ownSocket, container: h.container, login: h.login, security: h.security,
+		given: h.given, spec: h.spec, proxy: h.proxy, ports: h.ports, socket: h.socket, ownSocket: h.ownSocket, container: h.container, login: h.login, security: h.security,
 		dial: h.dial, connectTimeout: h.connectTimeout, requestTimeout: h.requestTimeout, backoff: h.backoff,
 		trace: h.trace.another(), // Dup has it print as its context does
 	}

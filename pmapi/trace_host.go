@@ -163,6 +163,10 @@ func (t *trace) connection(h *host, path string, ports []int, err error) {
 		}
 		where = "port=" + strings.Join(list, ",")
 	}
+	if h.proxy != "" && path == "" {
+		t.byProxy(h, where, err)
+		return
+	}
 	if err != nil {
 		code := pcp.Code(err)
 		t.printf("__pmConnectPMCD(%s): pmcd connection %s failed: %v\n", clean(h.name()), where, code)
@@ -170,6 +174,16 @@ func (t *trace) connection(h *host, path string, ports []int, err error) {
 	}
 	t.printf("__pmConnectPMCD(%s): pmcd connection %s fd=%d PDU version=%d\n", clean(h.name()), where, fdOf(h.conn), wire.PDUVersion)
 	t.table(h.conn)
+}
+
+// byProxy prints what came of connecting by way of a proxy.
+func (t *trace) byProxy(h *host, where string, err error) {
+	proxy, _, _ := net.SplitHostPort(h.proxy)
+	if err != nil {
+		t.printf("__pmConnectPMCD(%s): proxy connection to %s %s failed: %v\n", clean(h.name()), clean(proxy), where, pcp.Code(err))
+		return
+	}
+	t.printf("__pmConnectPMCD(%s): proxy connection host=%s %s fd=%d version=1\n", clean(h.name()), clean(proxy), where, fdOf(h.conn))
 }
 
 // status prints a status that came as an answer.
