@@ -48,9 +48,9 @@ func startOurProxy(t *testing.T, cfg pmproxy.Config, addresses ...string) (ports
 	return ports
 }
 
-// startRealProxy runs the real pmproxy with directories of its own, and returns
+// startRealForwarder runs the real pmproxy with directories of its own, and returns
 // its port.
-func startRealProxy(t *testing.T, env []string) (port string) {
+func startRealForwarder(t *testing.T, env []string) (port string) {
 	t.Helper()
 	path := oracle.Path("pmproxy")
 	if path == "" {
@@ -105,7 +105,7 @@ func TestProxies(t *testing.T) {
 	oracle.Require(t)
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
 	ours := startOurProxy(t, pmproxy.Config{}, "127.0.0.1", "::1")
-	theirs := startRealProxy(t, d.Env)
+	theirs := startRealForwarder(t, d.Env)
 	port := strconv.Itoa(d.Port)
 	tools := [][]string{
 		{"pminfo", "-dfmtT", "sample.long", "sample.bin", "sample.string"},
