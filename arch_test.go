@@ -120,6 +120,8 @@ var neighbours = map[string]string{
 
 	"pmproxy/webapi -> pmproxy/internal/rest":         "requests and replies of the interfaces look alike",
 	"pmproxy/series -> pmproxy/series/sid":            "a series is called by its identifier",
+	"pmproxy/series/archives -> pmproxy/series":       "it is the store that has the archives",
+	"pmproxy/series/archives -> pmproxy/series/sid":   "whose series are called by their identifiers",
 	"pmproxy/series/seriestest -> pmproxy/series":     "it is a store in memory",
 	"pmproxy/series/seriestest -> pmproxy/series/sid": "whose series are called by their identifiers",
 

@@ -21,12 +21,13 @@ import (
 // An Archive is one archive, opened for reading. It is safe for concurrent
 // use, but not while Refresh runs; each [Reader] is for one goroutine.
 type Archive struct {
-	path  string // base name with directory
-	label Label  // of the first volume
-	meta  *Meta
-	read  int64 // bytes of the metadata taken in
-	index []IndexEntry
-	vols  []int // numbers of the volumes that there are, ascending
+	path   string // base name with directory
+	label  Label  // of the first volume
+	meta   *Meta
+	read   int64 // bytes of the metadata taken in
+	noMeta bool  // see Options
+	index  []IndexEntry
+	vols   []int // numbers of the volumes that there are, ascending
 
 	debug  *debug.Log
 	traced int // of which is traced that it is read
@@ -51,6 +52,10 @@ type Options struct {
 	// AnyFeatures opens an archive that has features which this package does
 	// not know (PM_CTXFLAG_NO_FEATURE_CHECK).
 	AnyFeatures bool
+
+	// NoMeta leaves the metadata unread, for a program that knows what it wants to find in the volumes: Meta is
+	// empty, and there may be hundreds of archives open. Whether the volumes are whole shows when they are read.
+	NoMeta bool
 
 	// Debug is the log of how the archive is read: for [debug.Archive] which files
 	// and records, for [debug.LogMeta] which metadata. Package replay has it for
@@ -170,7 +175,7 @@ func (a *Archive) load(o Options, p parts) error {
 		a.traceVolume(a.vols[0])
 	}
 	a.label = label
-	if !o.later {
+	if !o.later && !o.NoMeta {
 		// Whether a compressed file is whole shows at its end. As in the C
 		// library that is known when the archive is open.
 		if _, err := v.src.Size(); err != nil {
@@ -189,6 +194,10 @@ func (a *Archive) load(o Options, p parts) error {
 		if err := o.check(label); err != nil {
 			return fmt.Errorf("archive %s: %w", a.path, err)
 		}
+	}
+	if o.NoMeta {
+		a.meta, a.noMeta = newMeta(label), true
+		return nil
 	}
 	if err := a.loadMeta(o, p.meta); err != nil {
 		return fmt.Errorf("%s: %w", p.meta, err)
@@ -270,7 +279,23 @@ func (a *Archive) Refresh() error {
 	if err != nil {
 		return err
 	}
-	src, err := a.mem.Open(p.meta)
+	if !a.noMeta {
+		if err := a.refreshMeta(p.meta); err != nil {
+			return err
+		}
+	}
+	if p.index != "" {
+		if err := a.loadIndex(p.index); err != nil {
+			return fmt.Errorf("%s: %w", p.index, err)
+		}
+	}
+	a.vols = fresh.vols
+	return nil
+}
+
+// refreshMeta takes in what was added to the metadata.
+func (a *Archive) refreshMeta(path string) error {
+	src, err := a.mem.Open(path)
 	if err != nil {
 		return err
 	}
@@ -285,17 +310,11 @@ func (a *Archive) Refresh() error {
 		err := a.meta.load(mr)
 		// A record that is being written may be cut; it is read next time.
 		if err != nil && !errors.Is(err, errShort) {
-			return fmt.Errorf("%s: %w", p.meta, err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		a.read = mr.Offset()
 		a.meta.dropRepeatedLabels()
 	}
-	if p.index != "" {
-		if err := a.loadIndex(p.index); err != nil {
-			return fmt.Errorf("%s: %w", p.index, err)
-		}
-	}
-	a.vols = fresh.vols
 	return nil
 }
 

@@ -56,6 +56,10 @@ func (t *Thinner) Next(at pcp.Timestamp) bool {
 	return t.take()
 }
 
+// Goal returns the time of the next step: of the samples from the last one given to Next up to this time, only
+// the last one can be taken. It returns false if all samples are taken, or none was seen yet.
+func (t *Thinner) Goal() (pcp.Timestamp, bool) { return t.goal, t.begun && t.delta > 0 }
+
 // Last reports whether to take the last sample, after all were seen.
 func (t *Thinner) Last() bool { return t.begun && t.take() }
 
