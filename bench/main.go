@@ -20,6 +20,13 @@ func main() {
 		slowMain()
 		return
 	}
+	if os.Getenv(webEnv) != "" {
+		if err := webMain(); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	var b bench
 	flag.StringVar(&b.pcp, "pcp", "bin/pcp", "our binary")
 	flag.StringVar(&b.links, "links", "bin/links", "the folder of links to it")
@@ -70,7 +77,7 @@ func (b *bench) run(ctx context.Context) error {
 	defer b.ours.stop()
 
 	for _, part := range []func(context.Context) error{
-		b.loads, b.samples, b.eightAgents, b.slowAgent, b.heavyFetches, b.processes, b.recorders, b.connections, b.mappedValues, b.traced, b.bursts, b.fullFetch, b.memory, b.toolStart, b.derivedMetrics, b.rules, b.collectorStart,
+		b.loads, b.samples, b.eightAgents, b.slowAgent, b.heavyFetches, b.processes, b.recorders, b.connections, b.mappedValues, b.traced, b.webServers, b.bursts, b.fullFetch, b.memory, b.toolStart, b.derivedMetrics, b.rules, b.collectorStart,
 	} {
 		if err := part(ctx); err != nil {
 			return err

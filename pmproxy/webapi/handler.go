@@ -190,7 +190,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		var msg string
 		code, msg = status(err)
-		r.out = r.appendFailure(r.out[:0], msg)
+		r.out, r.shared = r.appendFailure(r.out[:0], msg), nil
 		contentType = rest.TypeJSON
 		if code == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Basic realm="pmapi"`)
@@ -199,12 +199,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if r.wc != nil {
 		r.wc.leave()
 	}
+	body := r.out
+	if r.shared != nil {
+		body = r.shared
+	}
 	if contentType == rest.TypeJSON || r.json {
 		w.Header()["Content-Type"] = jsonType
 		w.WriteHeader(code)
-		w.Write(r.out) // an error is one of the connection, which net/http ends
+		w.Write(body) // an error is one of the connection, which net/http ends
 	} else {
-		rest.Send(w, code, contentType, r.out)
+		rest.Send(w, code, contentType, body)
 	}
 	h.buffers.put(buf, r.out)
 }

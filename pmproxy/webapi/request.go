@@ -23,8 +23,9 @@ type request struct {
 	making     bool   // the request is for /pmapi/context
 	json       bool   // the answer is JSON where it could be text
 
-	wc  *webContext
-	out []byte // the answer
+	wc     *webContext
+	out    []byte // the answer
+	shared []byte // the answer, if it is not in out: others have it too
 }
 
 // A failure is an error with the status of its answer.

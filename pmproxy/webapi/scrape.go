@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -55,7 +56,8 @@ type scrapePlan struct {
 	entries []scrapeEntry // for each of ids
 	begin   string        // of the whole answer
 
-	turn sync.Mutex // guards the lines of entries
+	size atomic.Int64 // room for the next answer
+	turn sync.Mutex   // guards the lines of entries
 	mu   sync.Mutex
 	next *flight
 	last *flight
@@ -140,7 +142,7 @@ func scrapeCommand(ctx context.Context, r *request) error {
 		return err
 	}
 	f := p.join(ctx, v)
-	r.out = append(r.out, f.body...)
+	r.shared = f.body
 	return f.err
 }
 
@@ -298,7 +300,8 @@ func (p *scrapePlan) join(ctx context.Context, v *view) *flight {
 	p.next, p.last = nil, f
 	p.mu.Unlock()
 	fctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), linkTimeout)
-	f.body, f.err = p.scrape(fctx, v, nil)
+	f.body, f.err = p.scrape(fctx, v, make([]byte, 0, p.size.Load()))
+	p.size.Store(int64(len(f.body) + len(f.body)/16))
 	cancel()
 	close(f.done)
 	p.mu.Lock()
