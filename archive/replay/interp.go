@@ -299,6 +299,9 @@ func (r *region) extend(from, to point, mark bool) {
 
 // take brings all metrics up to date with the record.
 func (in *interp) take(c *Cursor, ord int32, t, req float64, dir archive.Direction) (found int, err error) {
+	if len(in.list) == 0 {
+		return 0, nil
+	}
 	s := &c.tape.scan
 	for s.Next() {
 		i := in.sel.find(s.PMID)

@@ -262,6 +262,29 @@ func TestSetMode(t *testing.T) {
 	}
 }
 
+// TestNoMetrics fetches nothing: the times are those of the steps all the same.
+func TestNoMetrics(t *testing.T) {
+	s := open(t, sample(t, 3), Options{})
+	var res pcp.Result
+	for _, step := range []float64{1, -1} {
+		const from = 10.5
+		c := s.NewCursor()
+		defer c.Close()
+		when := at(from)
+		must(t, c.SetMode(Interp, &when, time.Duration(step)*time.Second))
+		for i := range 3 {
+			must(t, c.Fetch(context.Background(), nil, nil, false, &res))
+			if len(res.Sets) != 0 || res.Time != at(from+step*float64(i)) {
+				t.Errorf("from %v, step %d: %v", from, i, res)
+			}
+		}
+		must(t, c.SetMode(Forw, &when, 0))
+		if err := c.Fetch(context.Background(), nil, nil, false, &res); !errors.Is(err, pcp.ErrEOL) {
+			t.Errorf("forward from %v: %v", from, err)
+		}
+	}
+}
+
 // TestInstances has instances that come and go, enough of them that their
 // lifetimes count.
 func TestInstances(t *testing.T) {
