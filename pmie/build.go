@@ -93,15 +93,12 @@ func (b *builder) faultAt(what, where, part string) *expr {
 
 // statement takes in a rule, or a macro.
 func (b *builder) statement(name string, x *expr) {
-	errs := b.errs
 	b.define(name, x)
 	publishes := b.e.cfg.Publish != nil
 	switch {
-	case b.errs > errs:
-		return
 	case name == "" && publishes:
 		b.mistake("expressions must be named in agent mode")
-	case name == "" || x == nil:
+	case name == "" || x == nil || b.errs > 0:
 		return
 	case x.op == opRuleset && publishes || (x.op == opRule || x.op == actSeq || x.op == actAlt || x.op.acts()) && (publishes || b.e.cfg.Verbose == Applet):
 		b.mistake("operator %v not allowed in agent mode", x.op)

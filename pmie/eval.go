@@ -644,7 +644,11 @@ func evalRule(e *Engine, x *expr) {
 		e.stats.Unknown++
 		return
 	}
-	switch x.truths[0] = x.arg1.truth(0)[0]; x.truths[0] {
+	x.truths[0] = isFalse // if strings were compared of which there are none
+	if x.arg1.span > 0 {
+		x.truths[0] = x.arg1.truth(0)[0]
+	}
+	switch x.truths[0] {
 	case isFalse:
 		e.stats.False++
 	case isTrue:
@@ -672,8 +676,8 @@ func evalRuleset(e *Engine, x *expr) {
 		}
 	}(e.fired)
 	take := func(rule *expr) {
-		x.valid = rule.arg1.valid
-		x.truths[0] = rule.arg1.truth(0)[0]
+		x.valid = rule.valid
+		x.truths[0] = rule.truths[0]
 	}
 	x.valid = 0
 	allUnknown := true
@@ -686,7 +690,7 @@ func evalRuleset(e *Engine, x *expr) {
 			return // a mistake was said
 		}
 		e.as(rule)
-		if rule.arg1.valid > 0 {
+		if rule.valid > 0 {
 			take(rule)
 			switch x.truths[0] {
 			case isTrue:
