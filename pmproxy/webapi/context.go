@@ -188,7 +188,7 @@ func (h *Handler) sourceOf(r *request) (*source, error) {
 	if s := h.useSource(key, made); s != nil {
 		return s, nil
 	}
-	return nil, &failure{http.StatusServiceUnavailable, "too many collectors are asked"}
+	return nil, &failure{http.StatusServiceUnavailable, "too many collectors are asked, or the server is going down"}
 }
 
 // useSource returns the source of a key, made if there is none yet, and counts one user more.
