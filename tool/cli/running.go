@@ -27,8 +27,9 @@ func (e *Env) StateDir() (string, error) {
 type Running struct {
 	PID       int      `json:"pid"`
 	Socket    string   `json:"socket"`
-	Addresses []string `json:"addresses"` // "127.0.0.1:44321"
-	Dir       string   `json:"dir"`       // its state directory
+	Addresses []string `json:"addresses"`      // "127.0.0.1:44321"
+	Dir       string   `json:"dir"`            // its state directory
+	Page      string   `json:"page,omitempty"` // the address of its page, "http://localhost:44323/", or ""
 }
 
 // Host returns the argument of -h that reaches the collector.

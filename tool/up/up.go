@@ -50,6 +50,10 @@ directory, so that "pcp replay" has the past: what a host usually is asked for,
 at intervals of ten seconds to some minutes. The oldest archives are removed when
 they are too old or too many. --no-record turns it off.
 
+A page in the browser shows it all, at the address that is printed: to users of
+this machine alone, and what the collector shows to clients without a name.
+--no-web turns it off.
+
 With --rules it evaluates rules, as pmie does, and says in its log which become
 true and which are so no more; actions of rules are done. Without a file these
 are the built-in rules, which watch the machine and write to the system's log.`,
@@ -70,6 +74,8 @@ are the built-in rules, which watch the machine and write to the system's log.`,
 		{Long: "dir", Arg: "DIR", Help: "state directory [default $XDG_STATE_HOME/pcp or ~/.local/state/pcp]"},
 		{Long: "all", Help: "serve all hosts of the network, not this one alone"},
 		{Long: "tls", Arg: "FILE", Help: "offer encrypted connections, as this tls.conf says"},
+		{Long: "web-port", Arg: "N", Help: "TCP port of the page [default 44323, or any if that is taken]"},
+		{Long: "no-web", Help: "do not serve the page"},
 		{Long: "no-record", Help: "do not record what is collected"},
 		{Long: "keep-days", Arg: "N", Help: "remove archives that were last written to more than N days ago [default 7]"},
 		{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives when all are larger [default 1gb]"},
@@ -82,30 +88,39 @@ are the built-in rules, which watch the machine and write to the system's log.`,
 }
 
 type settings struct {
-	port        int
-	socket, dir string
-	tls         string
-	all, sample bool
-	noRecord    bool
-	rules       bool
-	rulesFile   string // "" for the built-in ones
-	keep        janitor.Policy
-	stays       bool // when the terminal is closed
+	port         int
+	socket, dir  string
+	tls          string
+	all, sample  bool
+	noRecord     bool
+	noWeb        bool
+	webPort      int
+	webPortGiven bool
+	rules        bool
+	rulesFile    string // "" for the built-in ones
+	keep         janitor.Policy
+	stays        bool // when the terminal is closed
 
 	builtins []builtin.Spec
 	retry    time.Duration // until an agent that could not be made is tried again
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	set := settings{port: pmcd.DefaultPort, builtins: agent.Builtins(), retry: time.Minute, keep: defaultKeep}
+	set := settings{port: pmcd.DefaultPort, webPort: defaultWebPort, builtins: agent.Builtins(), retry: time.Minute, keep: defaultKeep}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Long {
-		case "port":
+		case "port", "web-port":
 			n, err := strconv.Atoi(arg)
 			if err != nil || n < 0 || n > 65535 {
-				o.Usagef("--port needs a number up to 65535, not %q", arg)
+				o.Usagef("--%s needs a number up to 65535, not %q", opt.Long, arg)
 			}
-			set.port = n
+			if opt.Long == "port" {
+				set.port = n
+			} else {
+				set.webPort, set.webPortGiven = n, true
+			}
+		case "no-web":
+			set.noWeb = true
 		case "socket":
 			set.socket = arg
 		case "dir":
@@ -248,19 +263,26 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		}
 		cfg.TLS = secrets.Config()
 	}
+	page, err := openPage(ctx, set, lns, log)
+	if err != nil {
+		closeAll(lns)
+		return err
+	}
+	defer page.stop()
 	rec := &recording{env: env, set: set, log: log}
 	var started sync.Once // or never, after the end
 	cfg.Started = func() {
 		if err := server.WriteStatus(logFile); err != nil {
 			log.Error("cannot write the tables", "err", err)
 		}
-		fmt.Fprint(env.Stdout, welcome(env, set, server.HostName(), agentNames(server), lns, logPath))
+		fmt.Fprint(env.Stdout, welcome(env, set, server.HostName(), agentNames(server), lns, page, logPath))
 		if set.all {
 			fmt.Fprint(env.Stdout, openWarning)
 		}
 		if err := env.FlushOut(); err != nil {
 			log.Error("cannot write to the terminal", "err", err)
 		}
+		page.start()
 		if !set.noRecord {
 			rec.start(server.HostName())
 		}
@@ -273,7 +295,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		closeAll(lns)
 		return err
 	}
-	if remove, err := env.Announce(running(set, lns)); err != nil {
+	if remove, err := env.Announce(running(set, lns, page)); err != nil {
 		log.Warn("other commands will not know of this collector", "err", err)
 	} else {
 		defer remove()
@@ -297,6 +319,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		started.Do(func() {})
 		rules.stop()
 		rec.stop()
+		page.stop()
 		end()
 	})
 	defer stop()
@@ -321,8 +344,11 @@ func closeAll(lns []net.Listener) {
 }
 
 // running is what other commands are told about the collector.
-func running(set *settings, lns []net.Listener) *cli.Running {
+func running(set *settings, lns []net.Listener, page *page) *cli.Running {
 	r := &cli.Running{PID: os.Getpid(), Socket: set.socket, Dir: set.dir}
+	if page != nil {
+		r.Page = page.link
+	}
 	for _, ln := range lns {
 		if ln.Addr().Network() != "unix" {
 			r.Addresses = append(r.Addresses, ln.Addr().String())
@@ -413,7 +439,7 @@ func agents(env *cli.Env, set *settings, log *slog.Logger) []pmcd.AgentSpec {
 }
 
 // welcome says what is served where, and what to do next.
-func welcome(env *cli.Env, set *settings, host string, agents []string, lns []net.Listener, logPath string) string {
+func welcome(env *cli.Env, set *settings, host string, agents []string, lns []net.Listener, page *page, logPath string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Collecting from %s.\n\n", host)
 	fmt.Fprintf(&b, "  agents   %s\n", strings.Join(agents, ", "))
@@ -434,6 +460,9 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 				at += ":" + strconv.Itoa(tcp.Port)
 			}
 		}
+	}
+	if page != nil {
+		fmt.Fprintf(&b, "  page     %s\n", page.link)
 	}
 	fmt.Fprintf(&b, "  log      %s\n", logPath)
 	if !set.noRecord {

@@ -344,14 +344,14 @@ func TestHints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := welcome(env, &settings{noRecord: true}, "vm", []string{"pmcd", "linux", "mmv"}, []net.Listener{fakeListener{ours}}, "log")
+	text := welcome(env, &settings{noRecord: true}, "vm", []string{"pmcd", "linux", "mmv"}, []net.Listener{fakeListener{ours}}, nil, "log")
 	_, next, _ := strings.Cut(text, "Next, in")
 	shown := strings.ReplaceAll("    Next, in"+next, "\n", "\n    ")
 	shown = strings.ReplaceAll(strings.TrimRight(shown, " "), "\n    \n", "\n\n")
 	if !strings.Contains(string(readme), shown) {
 		t.Errorf("README does not show\n%s", shown)
 	}
-	text = welcome(env, &settings{noRecord: true}, "vm", nil, []net.Listener{ln}, "log")
+	text = welcome(env, &settings{noRecord: true}, "vm", nil, []net.Listener{ln}, nil, "log")
 	if want := "bin/pcp info -h " + strings.Replace(ln.Addr().String(), "127.0.0.1", "localhost", 1) + " kernel"; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
