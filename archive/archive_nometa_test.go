@@ -66,3 +66,57 @@ func TestNoMeta(t *testing.T) {
 		t.Errorf("OpenMeta: %v, %v", rec, err)
 	}
 }
+
+// TestReadAhead reads records in both directions with little read at once, also some longer than that.
+func TestReadAhead(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "x")
+	w, err := Create(base, WriterConfig{Label: Label{Version: Version3, Host: "h"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := pcp.NewPMID(1, 2, 3)
+	if err := w.Desc(pcp.Desc{PMID: id, Type: pcp.TypeString, InDom: pcp.InDomNull}, "a.metric"); err != nil {
+		t.Fatal(err)
+	}
+	var res pcp.Result
+	const n = 300
+	for i := range n {
+		res.Reset()
+		res.Time = pcp.Timestamp{Sec: int64(1 + i)}
+		res.AddSet(id)
+		res.Add(pcp.StringValue(string(make([]byte, i*i%20_000))))
+		if err := w.WriteResult(&res); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Open(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for _, ahead := range []int{0, 5000, 64 << 10} {
+		r := a.NewReader()
+		r.ReadAhead(ahead)
+		for _, dir := range []Direction{Forward, Backward} {
+			if err := r.Rewind(dir); err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				if dir == Backward {
+					i = n - 1 - i
+				}
+				body, err := r.Step(dir)
+				if err != nil {
+					t.Fatalf("record %d, %d bytes at once: %v", i, ahead, err)
+				}
+				if at, _, _ := RecordTime(body, a.Version()); at.Sec != int64(1+i) || len(body) < i*i%20_000 {
+					t.Fatalf("record %d, %d bytes at once: %v, %d bytes", i, ahead, at, len(body))
+				}
+			}
+		}
+		r.Close()
+	}
+}

@@ -31,14 +31,23 @@ type Reader struct {
 	origin pcp.Timestamp
 	sought bool
 
-	quiet   bool // changes of the volume are not traced
-	between bool // two entries of the index is where the origin is
+	ahead   int64 // see ReadAhead
+	quiet   bool  // changes of the volume are not traced
+	between bool  // two entries of the index is where the origin is
 	res     pcp.Result
 }
 
 // NewReader returns a Reader that starts with the first record, or if its first call
 // is Step backwards with the last one.
 func (a *Archive) NewReader() *Reader { return &Reader{a: a, dir: Forward, origin: a.label.Start} }
+
+// minAhead is the least that is read at once: a page of a file.
+const minAhead = 4 << 10
+
+// ReadAhead says how many bytes to read at once, where there are records that are no longer. The default
+// is good for reading one record after the other; a program that seeks to a few records far from each other
+// is faster with less. It counts from the next volume on, so it is for a new Reader.
+func (r *Reader) ReadAhead(n int) { r.ahead = int64(max(n, minAhead)) }
 
 // Close gives back what r holds.
 func (r *Reader) Close() {
@@ -68,7 +77,7 @@ func (r *Reader) use(number int) error {
 	}
 	r.v = v
 	r.vr = &VolumeReader{
-		w: window{r: v.src}, version: r.a.label.Version, size: size,
+		w: window{r: v.src, size: r.ahead}, version: r.a.label.Version, size: size,
 		label: int64(LabelSize(r.a.label.Version)), off: int64(LabelSize(r.a.label.Version)),
 	}
 	return nil

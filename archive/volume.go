@@ -153,12 +153,13 @@ func (v *VolumeReader) errorf(off int64, format string, args ...any) error {
 
 // A window is a part of a file in memory.
 type window struct {
-	r   io.ReaderAt
-	buf []byte
-	off int64 // of buf in the file
+	r    io.ReaderAt
+	buf  []byte
+	off  int64 // of buf in the file
+	size int64 // how much is read at once, 0 for windowSize
 }
 
-// windowSize is how much is read at once.
+// windowSize is how much is read at once, if nothing else is said.
 const windowSize = 512 << 10
 
 func (w *window) drop() { w.buf = w.buf[:0] }
@@ -170,9 +171,13 @@ func (w *window) at(off, n int64, back bool) ([]byte, error) {
 	if i := off - w.off; i >= 0 && i+n <= int64(len(w.buf)) {
 		return w.buf[i : i+n], nil
 	}
-	start, want := off, max(n, windowSize)
+	size := w.size
+	if size == 0 {
+		size = windowSize
+	}
+	start, want := off, max(n, size)
 	if back {
-		start = max(0, min(off, off+n-windowSize))
+		start = max(0, min(off, off+n-size))
 		want = off + n - start
 	}
 	// What a length claims gets memory only as far as there are bytes.

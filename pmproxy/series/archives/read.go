@@ -18,6 +18,9 @@ import (
 // checkEvery is after how many records it is looked whether the caller still wants them.
 const checkEvery = 256
 
+// sparseAhead is how much of a volume is read at once where a few of its records are wanted.
+const sparseAhead = 64 << 10
+
 // jumpFrom is from how many records on a jump by the index beats reading them.
 const jumpFrom = 24
 
@@ -70,6 +73,8 @@ type walker struct {
 	gap   float64       // seconds between the last two records with the metric
 	steps int
 
+	sparse bool // few of the records are wanted
+
 	lives map[string]*lifeline // by path, of the instances that had several identifiers
 }
 
@@ -87,6 +92,7 @@ func micro(t pcp.Timestamp) pcp.Timestamp {
 
 func (s *Store) newWalker(ctx context.Context, id sid.ID, w series.Window) (*walker, error) {
 	v := &walker{s: s, ctx: ctx, id: id, insts: map[int32]sid.ID{}, many: map[int32]bool{}}
+	v.sparse = w.Interval > 0 || w.Newest
 	if !w.Newest {
 		v.from, v.to = micro(w.Start), micro(w.End)
 	}
@@ -141,6 +147,9 @@ func (v *walker) enter(i int) bool {
 		return false
 	}
 	v.file, v.r = f, f.NewReader()
+	if v.sparse {
+		v.r.ReadAhead(sparseAhead)
+	}
 	v.begun = false
 	return true
 }
@@ -285,18 +294,18 @@ func (v *walker) jump(to pcp.Timestamp) (bool, error) {
 			continue
 		}
 		if j == target {
-			if err := v.place(to); err != nil || v.r == nil {
-				return false, err
+			short, err := v.r.SeekIndex(to, archive.Backward)
+			if err != nil {
+				v.complain(err)
+				v.leave()
+				break
 			}
-			// Forwards to the first record behind it, then back.
-			for {
+			for !short { // it may have been passed
 				ok, more, err := v.step(archive.Forward)
 				if err != nil {
 					return false, err
 				}
-				if !more || ok && v.scan.Time.Compare(to) > 0 {
-					break
-				}
+				short = !more || ok && v.scan.Time.Compare(to) > 0
 			}
 		} else if err := v.r.Rewind(archive.Backward); err != nil {
 			v.complain(err)
