@@ -63,6 +63,7 @@ import (
 	"github.com/go-pcp/pcp/tool/pmcd"
 	"github.com/go-pcp/pcp/tool/post"
 	"github.com/go-pcp/pcp/tool/probe"
+	"github.com/go-pcp/pcp/tool/proxy"
 	"github.com/go-pcp/pcp/tool/ps"
 	"github.com/go-pcp/pcp/tool/record"
 	"github.com/go-pcp/pcp/tool/replay"
@@ -85,6 +86,7 @@ func commands() []*cli.Command {
 	return slices.Concat([]*cli.Command{
 		up.Command,
 		pmcd.Command,
+		proxy.Command,
 		services.Command,
 		passwd.Command,
 		cdwait.Command,

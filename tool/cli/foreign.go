@@ -18,7 +18,7 @@ type foreignName struct {
 var (
 	ruler    = foreignName{use: "pcp ie"}
 	reporter = foreignName{tool: "pmrep", does: "reports any metrics in columns", call: "pmrep -h localhost kernel.all.load"}
-	server   = foreignName{tool: "pmproxy", does: "serves metrics by HTTP", call: "pmproxy -f"}
+	server   = foreignName{use: "pcp proxy"}
 	series   = foreignName{tool: "pmseries", does: "queries the time series that pmproxy stores"}
 	chart    = foreignName{tool: "pmchart", does: "draws metrics", call: "pmchart -h localhost"}
 	atop     = foreignName{tool: "pcp-atop", does: "shows processes, of the agent proc", use: "pcp pidstat for processes, pcp stat for the whole system"}
@@ -31,7 +31,7 @@ var foreignNames = map[string]foreignName{
 	"log": {use: "pcp record"}, "rec": {use: "pcp record"},
 	"rules": ruler, "alert": {use: "pcp alerts"}, "rule": ruler,
 	"pmrep": reporter, "rep": reporter, "report": reporter, "dstat": reporter,
-	"pmproxy": server, "proxy": server, "http": server, "rest": server, "web": server,
+	"pmproxy": server, "http": server, "rest": server, "web": server,
 	"pmseries": series, "series": series,
 	"rewrite": {use: "pcp logrewrite"}, "rename": {use: "pcp logrewrite"}, "redact": {use: "pcp logredact"}, "anonymize": {use: "pcp logredact"},
 	"pmchart": chart, "chart": chart, "graph": chart,

@@ -1,0 +1,210 @@
+package conf
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxSize is how long a file may be, in bytes.
+const MaxSize = 1 << 20
+
+// A File is what a pmproxy.conf says. The zero File has the defaults of an empty
+// one, but for the pointers and slices, which say what was set.
+type File struct {
+	NoPCP, NoHTTP, NoSecure bool
+
+	KeepAlive  time.Duration // 0 if not set, negative for never
+	MaxClients int           // 0 if not set
+	MaxBody    int64         // 0 if not set
+
+	// Settings of TLS that come before those of tls.conf.
+	Certificates, PrivateKey, Authority, CipherList, CipherSuites string
+
+	Collectors, Hosts, Headers []string
+	Tokens                     string
+	RequireAuth, DistrustLocal bool
+
+	// Notes are what is not done, and why, one sentence each.
+	Notes []string
+}
+
+// ReadFile reads a file. The errors name it and the line.
+func ReadFile(path string) (*File, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	if err != nil {
+		return nil, err
+	}
+	f, err := Parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// Parse reads the text of a file. Of several settings for one key the last counts.
+// The errors name the line.
+func Parse(text []byte) (*File, error) {
+	if len(text) > MaxSize {
+		return nil, fmt.Errorf("more than %d bytes", MaxSize)
+	}
+	f := new(File)
+	section := ""
+	n := 0
+	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if line[0] == '[' {
+			name, _, ok := strings.Cut(line[1:], "]")
+			if !ok {
+				return nil, fmt.Errorf("line %d: no ] after the name of a section", n)
+			}
+			section = name
+			continue
+		}
+		i := strings.IndexAny(line, "=:")
+		if i <= 0 {
+			return nil, fmt.Errorf("line %d: want [SECTION] or KEY = VALUE", n)
+		}
+		key, value := strings.TrimSpace(line[:i]), uncomment(line[i+1:])
+		if err := f.set(section, key, value); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	return f, nil
+}
+
+// uncomment returns a value without the comment behind it.
+func uncomment(s string) string {
+	for i := 1; i < len(s); i++ {
+		if s[i] == ';' && (s[i-1] == ' ' || s[i-1] == '\t') {
+			s = s[:i]
+			break
+		}
+	}
+	return strings.TrimSpace(s)
+}
+
+func (f *File) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	for _, have := range f.Notes {
+		if have == text {
+			return
+		}
+	}
+	f.Notes = append(f.Notes, text)
+}
+
+// set takes one setting.
+func (f *File) set(section, key, value string) (err error) {
+	if section != "pmproxy" {
+		switch section {
+		case "redis":
+			f.note("[redis] is ignored: no key server is needed")
+		case "discover", "pmseries", "pmsearch", "pmlogger":
+			f.note("[%s] is ignored: series are not read from a key server, and there is nothing to set", section)
+		default:
+			f.note("[%s] is ignored: no such section is known", section)
+		}
+		return nil
+	}
+	switch key {
+	case "pcp.enabled":
+		f.NoPCP, err = off(key, value)
+	case "http.enabled":
+		f.NoHTTP, err = off(key, value)
+	case "secure.enabled":
+		f.NoSecure, err = off(key, value)
+	case "redis.enabled":
+		if value != "false" {
+			f.note("redis.enabled is ignored: the protocol of key servers is not forwarded")
+		}
+	case "maxpending":
+		f.note("maxpending is ignored: the system bounds how many connections wait (net.core.somaxconn)")
+	case "chunksize":
+		f.note("chunksize is ignored: answers are sent in pieces as they come")
+	case "keepalive":
+		n, nerr := number(key, value, 1<<20)
+		f.KeepAlive, err = time.Duration(n)*time.Second, nerr
+		if n == 0 && nerr == nil {
+			f.KeepAlive = -1
+		}
+	case "maxclients":
+		var n int64
+		if n, err = number(key, value, 1<<24); err == nil && n == 0 {
+			err = fmt.Errorf("%s: 0 would let nobody in", key)
+		}
+		f.MaxClients = int(n)
+	case "http.maxbody":
+		if f.MaxBody, err = number(key, value, 1<<40); err == nil && f.MaxBody == 0 {
+			err = fmt.Errorf("%s: 0 would refuse all bodies", key)
+		}
+	case "certificates":
+		f.Certificates = value
+	case "private_key":
+		f.PrivateKey = value
+	case "authority":
+		f.Authority = value
+	case "cipher_list":
+		f.CipherList = value
+	case "cipher_suites":
+		f.CipherSuites = value
+	case "pcp.hosts":
+		f.Collectors = list(value)
+	case "http.hosts":
+		f.Hosts = list(value)
+	case "http.headers":
+		f.Headers = list(value)
+	case "http.tokens":
+		f.Tokens = value
+	case "http.auth":
+		f.RequireAuth, err = choice(key, value, "optional", "required")
+	case "http.trust":
+		f.DistrustLocal, err = choice(key, value, "local", "none")
+	default:
+		f.note("%s of [pmproxy] is ignored: no such setting is known", key)
+	}
+	return err
+}
+
+// off reads a switch, and reports whether it is off.
+func off(key, value string) (bool, error) { return choice(key, value, "true", "false") }
+
+// choice reports which of two words a value is.
+func choice(key, value, no, yes string) (bool, error) {
+	switch value {
+	case no:
+		return false, nil
+	case yes:
+		return true, nil
+	}
+	return false, fmt.Errorf("%s is %q: want %s or %s", key, value, no, yes)
+}
+
+func number(key, value string, limit int64) (int64, error) {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < 0 || n > limit {
+		return 0, fmt.Errorf("%s is %q: want a number from 0 to %d", key, value, limit)
+	}
+	return n, nil
+}
+
+func list(value string) (words []string) {
+	for w := range strings.SplitSeq(value, ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			words = append(words, w)
+		}
+	}
+	return words
+}

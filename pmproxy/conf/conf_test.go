@@ -1,0 +1,92 @@
+package conf
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestParse reads each setting.
+func TestParse(t *testing.T) {
+	f := func(text string, want File) {
+		t.Helper()
+		got, err := Parse([]byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			return
+		}
+		if diff := cmp.Diff(&want, got); diff != "" {
+			t.Errorf("%q: -want +got\n%s", text, diff)
+		}
+	}
+	f("", File{})
+	f("# x\n; y\n\n[pmproxy]\n", File{})
+	f("\ufeff[pmproxy]\r\npcp.enabled = false ; why\r\nhttp.enabled: false\nsecure.enabled=false", File{NoPCP: true, NoHTTP: true, NoSecure: true})
+	f("[pmproxy]\npcp.enabled = false\npcp.enabled = true", File{})
+	f("[pmproxy]\nkeepalive = 30\nmaxclients = 5\nhttp.maxbody = 100", File{KeepAlive: 30 * time.Second, MaxClients: 5, MaxBody: 100})
+	f("[pmproxy]\nkeepalive = 0", File{KeepAlive: -1})
+	f("[pmproxy]\ncertificates = a\nprivate_key = b\nauthority = c\ncipher_list = d\ncipher_suites = e:f",
+		File{Certificates: "a", PrivateKey: "b", Authority: "c", CipherList: "d", CipherSuites: "e:f"})
+	f("[pmproxy]\npcp.hosts = a, b:1,,\nhttp.hosts = x\nhttp.headers = X-A\nhttp.tokens = /t\nhttp.auth = required\nhttp.trust = none",
+		File{Collectors: []string{"a", "b:1"}, Hosts: []string{"x"}, Headers: []string{"X-A"}, Tokens: "/t", RequireAuth: true, DistrustLocal: true})
+	f("[pmproxy]\nredis.enabled = false\nhttp.auth = optional\nhttp.trust = local", File{})
+	f("[redis]\nservers = x\nenabled = true\n[pmseries]\na = b\n[other]\na = b\n[pmproxy]\nredis.enabled = true\nmaxpending = 1\nchunksize = 1\nfoo = bar", File{Notes: []string{
+		"[redis] is ignored: no key server is needed",
+		"[pmseries] is ignored: series are not read from a key server, and there is nothing to set",
+		"[other] is ignored: no such section is known",
+		"redis.enabled is ignored: the protocol of key servers is not forwarded",
+		"maxpending is ignored: the system bounds how many connections wait (net.core.somaxconn)",
+		"chunksize is ignored: answers are sent in pieces as they come",
+		"foo of [pmproxy] is ignored: no such setting is known",
+	}})
+}
+
+// TestErrors names the line.
+func TestErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"[pmproxy":                               "line 1: no ]",
+		"\nword":                                 "line 2: want",
+		"= x":                                    "line 1: want",
+		"[pmproxy]\npcp.enabled = maybe":         `line 2: pcp.enabled is "maybe"`,
+		"[pmproxy]\nkeepalive = -1":              `line 2: keepalive is "-1"`,
+		"[pmproxy]\nkeepalive = x":               "line 2",
+		"[pmproxy]\nmaxclients = 0":              "line 2",
+		"[pmproxy]\nhttp.maxbody = 0":            "line 2",
+		"[pmproxy]\nhttp.auth = yes":             "want optional or required",
+		"[pmproxy]\nhttp.trust = all":            "want local or none",
+		strings.Repeat("#", MaxSize+1):           "more than",
+		"[pmproxy]\nhttp.maxbody = 9e9":          "line 2",
+		"[pmproxy]\nmaxclients = 99999999999999": "line 2",
+	} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %q", text, err, want)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "pmproxy.conf")
+	if _, err := ReadFile(path); err == nil {
+		t.Error("a file that is not there is read")
+	}
+	if err := os.WriteFile(path, []byte("[x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), path+": line 1") {
+		t.Errorf("%v", err)
+	}
+}
+
+// FuzzParse reads anything.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"[pmproxy]\npcp.enabled = true\n", "[redis]\nservers = localhost:6379\n", "a = b ; c\n", "[", "\ufeff="} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, err := Parse(text)
+		if (file == nil) == (err == nil) {
+			t.Errorf("%v, %v", file, err)
+		}
+	})
+}

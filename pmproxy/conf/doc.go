@@ -1,0 +1,27 @@
+// Package conf reads pmproxy.conf, the configuration of a proxy: sections in
+// brackets, lines of a key, an equals sign or colon, and a value; lines that begin
+// with # or ; are comments, and so is what follows white space and ;.
+//
+//	f, err := conf.ReadFile("/etc/pcp/pmproxy/pmproxy.conf")
+//	for _, note := range f.Notes {
+//		log.Warn(note)
+//	}
+//
+// The settings of pmproxy 6.0.3 are known, and those of ours:
+//
+//	[pmproxy]
+//	pcp.enabled, http.enabled, secure.enabled    true or false
+//	keepalive                                    seconds, 0 for never
+//	certificates, private_key, authority,        as in tls.conf, and before it
+//	cipher_list, cipher_suites
+//	pcp.hosts       collectors that clients may reach: HOST or HOST:PORT, commas between
+//	http.hosts      more names of this host, for requests over a loopback address
+//	http.headers    headers that pages of other origins may send
+//	http.tokens     path of a file of bearer tokens
+//	http.auth       required or optional
+//	http.trust      local or none: whether requests from this host may store values
+//	http.maxbody    the longest body of a request, in bytes
+//	maxclients      how many connections there can be
+//
+// What has no effect here is a note that says why.
+package conf
