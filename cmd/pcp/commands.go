@@ -69,6 +69,7 @@ import (
 	"github.com/go-pcp/pcp/tool/replay"
 	"github.com/go-pcp/pcp/tool/runwith"
 	"github.com/go-pcp/pcp/tool/sendsignal"
+	"github.com/go-pcp/pcp/tool/series"
 	"github.com/go-pcp/pcp/tool/services"
 	"github.com/go-pcp/pcp/tool/sleep"
 	"github.com/go-pcp/pcp/tool/stat"
@@ -171,6 +172,7 @@ func commands() []*cli.Command {
 		dbg.Command,
 		getopt.Command,
 		date.Command,
+		series.Command,
 		sleep.Command,
 		sleep.PauseCommand,
 		lock.Command,

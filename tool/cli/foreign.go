@@ -19,7 +19,6 @@ var (
 	ruler    = foreignName{use: "pcp ie"}
 	reporter = foreignName{tool: "pmrep", does: "reports any metrics in columns", call: "pmrep -h localhost kernel.all.load"}
 	server   = foreignName{use: "pcp proxy"}
-	series   = foreignName{tool: "pmseries", does: "queries the time series that pmproxy stores"}
 	chart    = foreignName{tool: "pmchart", does: "draws metrics", call: "pmchart -h localhost"}
 	atop     = foreignName{tool: "pcp-atop", does: "shows processes, of the agent proc", use: "pcp pidstat for processes, pcp stat for the whole system"}
 	htop     = foreignName{tool: "pcp-htop", does: "shows processes, of the agent proc", use: "pcp pidstat for processes, pcp stat for the whole system"}
@@ -32,8 +31,8 @@ var foreignNames = map[string]foreignName{
 	"rules": ruler, "alert": {use: "pcp alerts"}, "rule": ruler,
 	"pmrep": reporter, "rep": reporter, "report": reporter, "dstat": reporter,
 	"pmproxy": server, "http": server, "rest": server, "web": server,
-	"pmseries": series, "series": series,
-	"rewrite": {use: "pcp logrewrite"}, "rename": {use: "pcp logrewrite"}, "redact": {use: "pcp logredact"}, "anonymize": {use: "pcp logredact"},
+	"pmseries": {use: "pcp series"},
+	"rewrite":  {use: "pcp logrewrite"}, "rename": {use: "pcp logrewrite"}, "redact": {use: "pcp logredact"}, "anonymize": {use: "pcp logredact"},
 	"pmchart": chart, "chart": chart, "graph": chart,
 	"top": atop, "atop": atop, "htop": htop,
 	"free": {use: "pcp info -f mem.util"}, "uptime": {use: "pcp info -f kernel.all.uptime kernel.all.load"},
