@@ -2,6 +2,7 @@ package seriesapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/version"
 	"github.com/go-pcp/pcp/pmproxy/internal/rest"
 	"github.com/go-pcp/pcp/pmproxy/series"
 	"github.com/go-pcp/pcp/pmproxy/series/query"
@@ -95,29 +97,60 @@ func (e badRequest) Error() string { return string(e) }
 
 // A command answers one kind of requests.
 type command struct {
-	name string
-	run  func(*request) error
-	none string // the answer if there is none
+	name    string
+	run     func(*request) error
+	none    string // the answer if there is none
+	summary string
+	params  []param
 }
 
-// find returns the command that a path begins with. All of them are asked in the
-// order of the C implementation.
+// A param describes a parameter.
+type param struct{ name, text string }
+
+// commands returns all commands, in the order in which the C implementation
+// compares them with a path.
+func commands() []command {
+	client := param{"client", "any text, which comes back in the answer"}
+	ids := param{"series", "identifiers, separated by commas"}
+	match := param{"match", "a pattern for the names that are listed if no identifier is given"}
+	expr := param{"expr", "a query, in the language of pmseries(1)"}
+	return []command{
+		{"query", (*request).query, "[]", "Find series, or with a time window their values", []param{expr, client}},
+		{"descs", (*request).descs, "[]", "Describe series", []param{ids, client}},
+		{"instances", (*request).instances, "[]", "List the instances of series, or the names of all", []param{ids, match, client}},
+		{"labels", (*request).labels, "[]", "List the labels of series, the values of labels, or the names of all", []param{
+			ids, match, {"name", "names of labels, separated by commas, of which to list the values"}, {"names", "the same as name, which counts more"}, client,
+		}},
+		{"metrics", (*request).metrics, "[]", "List the names of series, or of all metrics", []param{ids, match, client}},
+		{"sources", (*request).sources, "[]", "List the names of sources, or of all", []param{{"source", "identifiers of sources, separated by commas"}, match, client}},
+		{"values", (*request).values, "[]", "Return values of series", []param{
+			ids,
+			{"samples", "how many samples; alone, the newest ones, newest first"},
+			{"count", "the same as samples, which counts more"},
+			{"interval", "thin samples out: an interval, such as 10 or 5min"},
+			{"delta", "the same as interval, which counts more"},
+			{"start", "the first time, in seconds or as pmParseTimeWindow(3) reads it"},
+			{"begin", "the same as start, which counts more"},
+			{"finish", "the last time"},
+			{"end", "the same as finish, which counts more"},
+			{"range", "an interval that ends now, in place of start and finish"},
+			{"offset", "how many samples to leave out first"},
+			{"align", "a time from which intervals are counted"},
+			{"zone", "the time zone of dates"},
+			client,
+		}},
+		{"load", (*request).load, "", "Look for new archives; for trusted clients", []param{expr, client}},
+		{"ping", (*request).ping, "", "Say that the server is there", []param{client}},
+	}
+}
+
+// find returns the command that a path begins with.
 func find(path string) (command, bool) {
 	name, ok := strings.CutPrefix(path, "/series/")
 	if !ok {
 		return command{}, false
 	}
-	for _, c := range [...]command{
-		{"query", (*request).query, "[]"},
-		{"descs", (*request).descs, "[]"},
-		{"instances", (*request).instances, "[]"},
-		{"labels", (*request).labels, "[]"},
-		{"metrics", (*request).metrics, "[]"},
-		{"sources", (*request).sources, "[]"},
-		{"values", (*request).values, "[]"},
-		{"load", (*request).load, ""},
-		{"ping", (*request).ping, ""},
-	} {
+	for _, c := range commands() {
 		if strings.HasPrefix(name, c.name) {
 			return c, true
 		}
@@ -125,8 +158,47 @@ func find(path string) (command, bool) {
 	return command{}, false
 }
 
+// openAPI describes the requests.
+func openAPI() []byte {
+	type object = map[string]any
+	paths := object{}
+	for _, c := range commands() {
+		var list []object
+		form := object{}
+		for _, p := range c.params {
+			list = append(list, object{"name": p.name, "in": "query", "description": p.text, "schema": object{"type": "string"}})
+			form[p.name] = object{"type": "string", "description": p.text}
+		}
+		answers := object{
+			"200": object{"description": "the answer", "content": object{rest.TypeJSON: object{}}},
+			"400": object{"description": "a mistake in the request", "content": object{rest.TypeJSON: object{}, rest.TypeHTML: object{}}},
+		}
+		item := object{"get": object{"operationId": "series-" + c.name, "summary": c.summary, "parameters": list, "responses": answers}}
+		if c.name != "ping" {
+			item["post"] = object{
+				"operationId": "series-" + c.name + "-post", "summary": c.summary, "responses": answers,
+				"requestBody": object{"content": object{"application/x-www-form-urlencoded": object{"schema": object{"type": "object", "properties": form}}}},
+			}
+		}
+		paths["/series/"+c.name] = item
+	}
+	b, err := json.Marshal(object{
+		"openapi": "3.0.3",
+		"info":    object{"title": "PMWEBAPI: series", "version": version.Number, "description": "Metrics of many hosts and their archives over HTTP."},
+		"paths":   paths,
+	})
+	if err != nil {
+		panic(err) // of a mistake in this function
+	}
+	return append(b, "\r\n"...)
+}
+
 // ServeHTTP answers a request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/series/openapi.json" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		rest.Send(w, http.StatusOK, rest.TypeJSON, openAPI())
+		return
+	}
 	cmd, ok := find(r.URL.Path)
 	if !ok {
 		rest.Refuse(w, "series", errURL.Error())

@@ -9,6 +9,8 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -218,6 +220,59 @@ func TestLoad(t *testing.T) {
 	f.h.ServeHTTP(w, r.WithContext(rest.WithPeer(r.Context(), &rest.Peer{Local: true, Trusted: true})))
 	if w.Code != 200 || w.Body.String() != "{\"success\":true}\r\n" {
 		t.Error(w.Code, w.Body)
+	}
+}
+
+// TestOpenAPI holds the description against the code: it has each command, and
+// each parameter that the code reads.
+func TestOpenAPI(t *testing.T) {
+	f := newFixture(t)
+	var doc struct {
+		OpenAPI string
+		Paths   map[string]map[string]struct {
+			OperationID string
+			Parameters  []struct{ Name, Description string }
+		}
+	}
+	w := f.do("GET", "/series/openapi.json", "")
+	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil || doc.OpenAPI == "" || w.Code != 200 {
+		t.Fatal(w.Code, err)
+	}
+	described, ids := map[string]bool{}, map[string]bool{}
+	for _, c := range commands() {
+		if got, ok := find("/series/" + c.name); !ok || got.name != c.name {
+			t.Errorf("%s is not found", c.name)
+		}
+		item := doc.Paths["/series/"+c.name]
+		for method, op := range item {
+			if ids[op.OperationID] || op.OperationID == "" {
+				t.Errorf("%s %s: the operation %q is there twice", method, c.name, op.OperationID)
+			}
+			ids[op.OperationID] = true
+		}
+		for _, p := range item["get"].Parameters {
+			described[p.Name] = p.Description != ""
+		}
+	}
+	source, err := os.ReadFile("handler.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := regexp.MustCompile(`params\.(?:Get|Value)\("([a-z]+)"\)|q\.(?:list|each)\("([a-z]+)"|q\.first\("([a-z]+)", "([a-z]+)"\)`)
+	n := 0
+	for _, m := range read.FindAllSubmatch(source, -1) {
+		for _, name := range m[1:] {
+			if len(name) == 0 {
+				continue
+			}
+			n++
+			if !described[string(name)] {
+				t.Errorf("the parameter %s is not described", name)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d parameters found in the code", n)
 	}
 }
 
