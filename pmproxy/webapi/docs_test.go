@@ -40,7 +40,7 @@ func TestPage(t *testing.T) {
 	}})
 	made := ""
 	lines := regexp.MustCompile(`(?m)^    curl (?:-H '(\w+): ([^']*)' )?'http://localhost:44322([^']*)'$`).FindAllStringSubmatch(string(page), -1)
-	if n := strings.Count(string(page), "curl"); n != len(lines) || n < 10 {
+	if n := strings.Count(string(page), "http://localhost:44322"); n != len(lines) || n < 10 {
 		t.Errorf("%d of %d lines are understood", len(lines), n)
 	}
 	for _, line := range lines {
