@@ -172,10 +172,9 @@ type Collector struct {
 	// the function Exclude returns.
 	Exclude []pcp.InDom
 
-	c       *pmapi.Context
-	known   []Document // metrics, as they were
-	indoms  []pcp.InDom
-	changed bool
+	c      *pmapi.Context
+	known  []Document // metrics, as they were
+	indoms []pcp.InDom
 }
 
 // Name returns the specification of the host.
