@@ -68,6 +68,7 @@ import (
 	"github.com/go-pcp/pcp/tool/record"
 	"github.com/go-pcp/pcp/tool/replay"
 	"github.com/go-pcp/pcp/tool/runwith"
+	"github.com/go-pcp/pcp/tool/search"
 	"github.com/go-pcp/pcp/tool/sendsignal"
 	"github.com/go-pcp/pcp/tool/series"
 	"github.com/go-pcp/pcp/tool/services"
@@ -98,6 +99,7 @@ func commands() []*cli.Command {
 		client.GroupCommand,
 		timectl.Command,
 		probe.Command,
+		search.Command,
 		find.Command,
 		store.Command,
 		mmvdump.Command,

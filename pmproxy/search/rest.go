@@ -48,18 +48,34 @@ func New(c Config) (*Handler, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Feed.Report == nil {
-		c.Feed.Report = func(source string, err error) {
-			if err != nil {
-				c.Log.Warn("source of the search index fails", "source", source, "error", err)
-				return
-			}
-			c.Log.Info("source of the search index answers again", "source", source)
-		}
+		c.Feed.Report = reporter(c.Log)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	h.cancel = cancel
 	h.fed.Go(func() { Feed(ctx, h.index, c.Feed, c.Sources...) })
 	return h, nil
+}
+
+// reporter returns a Report that logs what has changed since the last time.
+func reporter(log *slog.Logger) func(source string, err error) {
+	var mu sync.Mutex
+	last := make(map[string]string)
+	return func(source string, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if text == last[source] {
+			return
+		}
+		if last[source] = text; err != nil {
+			log.Warn("the search index cannot be fed", "source", source, "err", err)
+			return
+		}
+		log.Info("the search index is fed again", "source", source)
+	}
 }
 
 // Index returns what is searched.
@@ -180,6 +196,7 @@ const (
 	wantInDom
 	wantOneLine
 	wantHelp
+	wantScore // not of the real pmproxy
 
 	wantAll = wantName | wantType | wantInDom | wantOneLine | wantHelp
 )
@@ -198,6 +215,8 @@ func wanted(list string) (want int) {
 			want |= wantOneLine
 		case "helptext":
 			want |= wantHelp
+		case "score":
+			want |= wantScore
 		}
 	}
 	if want == 0 {
@@ -281,6 +300,12 @@ func results(p rest.Params, req Request, res Result, want int) ([]byte, string) 
 		field(wantInDom, "indom", d.InDom)
 		field(wantOneLine, "oneline", d.OneLine)
 		field(wantHelp, "helptext", d.Help)
+		if want&wantScore != 0 {
+			if len(b) > start {
+				b = append(b, ',')
+			}
+			b = strconv.AppendFloat(append(b, `"score":`...), d.Score, 'f', 4, 64)
+		}
 		b = append(b, '}')
 	}
 	b = append(b, "]}\r\n"...)

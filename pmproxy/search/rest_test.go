@@ -3,7 +3,9 @@ package search
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"log/slog"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -108,6 +110,18 @@ func TestInfo(t *testing.T) {
 	h.Index().Remove("small")
 	if m := get("/search/info"); m["docs"] != 0.0 || m["bytes_per_record_avg"] == nil {
 		t.Errorf("%v", m)
+	}
+}
+
+// TestReporter logs a failure once, however often it comes.
+func TestReporter(t *testing.T) {
+	var log strings.Builder
+	report := reporter(slog.New(slog.NewTextHandler(&log, nil)))
+	for _, err := range []error{errors.New("one"), errors.New("one"), errors.New("two"), nil, nil, errors.New("two")} {
+		report("it", err)
+	}
+	if n := strings.Count(log.String(), "\n"); n != 4 || !strings.Contains(log.String(), "fed again") {
+		t.Errorf("%d lines: %s", n, &log)
 	}
 }
 

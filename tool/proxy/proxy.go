@@ -25,6 +25,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmproxy"
 	"github.com/go-pcp/pcp/pmproxy/conf"
+	"github.com/go-pcp/pcp/pmproxy/search"
 	"github.com/go-pcp/pcp/pmproxy/webapi"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/web"
@@ -231,11 +232,16 @@ func serve(ctx context.Context, env *cli.Env, set *settings) (err error) {
 			return err
 		}
 		defer api.Close()
+		find, err := search.New(search.Config{Sources: []search.Source{&search.Collector{Spec: set.host}}, Log: log})
+		if err != nil {
+			return err
+		}
+		defer find.Close()
 		page, err := web.New(web.Config{})
 		if err != nil {
 			return err
 		}
-		cfg.Handlers = map[string]http.Handler{"/pmapi": api, "/metrics": api, "/": page}
+		cfg.Handlers = map[string]http.Handler{"/pmapi": api, "/metrics": api, "/search/": find, "/": page}
 	}
 	lns, err := service.Listeners(env.Getenv)
 	if err != nil {

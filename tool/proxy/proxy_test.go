@@ -109,6 +109,9 @@ func TestServe(t *testing.T) {
 	if status, body := get(t, url+"/pmapi/context"); status != 400 || !strings.Contains(body, `"success":false`) {
 		t.Errorf("context of no collector: %d %q", status, body)
 	}
+	if status, body := get(t, url+"/search/info"); status != 200 || !strings.HasPrefix(body, `{"docs":0,`) {
+		t.Errorf("search: %d %q", status, body)
+	}
 	if status, _ := get(t, url+"/-/ready"); status != 200 {
 		t.Errorf("ready: %d", status)
 	}
