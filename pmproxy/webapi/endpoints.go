@@ -63,7 +63,7 @@ var endpoints = []endpoint{
 		params: []param{
 			{name: "expr", text: "add or del", required: true},
 			{name: "name", text: "metric whose instances are meant"},
-			{name: "indom", text: "instance domain, if there is no name; without either all domains are meant"},
+			{name: "indom", text: "instance domain, used when name is absent; without name and indom the request concerns all domains"},
 			{name: "iname", text: "names of instances, separated by commas; all by default"},
 			{name: "instance", text: "numbers of instances, if there are no names"},
 			{name: "match", text: "how iname is meant: exact (the default), glob or regex"},
@@ -115,7 +115,7 @@ var endpoints = []endpoint{
 		summary: "The instances of an instance domain",
 		params: []param{
 			{name: "name", text: "metric whose instances are meant"},
-			{name: "indom", text: "instance domain, as 60.1, if there is no name"},
+			{name: "indom", text: "instance domain, such as 60.1, used when name is absent"},
 			{name: "iname", text: "names of instances, separated by commas; all by default"},
 			{name: "instance", text: "numbers of instances, if there are no names"},
 			{name: "match", text: "how iname is meant: exact (the default), glob or regex"},
@@ -127,7 +127,7 @@ var endpoints = []endpoint{
 		summary: "Store a value; for clients that are trusted",
 		params: []param{
 			{name: "name", text: "metric"},
-			{name: "pmid", text: "its number, if there is no name"},
+			{name: "pmid", text: "number of the metric, used when name is absent"},
 			{name: "value", text: "the value"},
 			{name: "iname", text: "names of instances, separated by commas"},
 			{name: "instance", text: "numbers of instances, if there are no names"},
