@@ -130,6 +130,7 @@ var neighbours = map[string]string{
 	"pmproxy/seriesapi -> pmproxy/series/query":  "requests have queries and time windows",
 	"pmproxy/seriesapi -> pmproxy/series/sid":    "and identifiers of series",
 	"pmproxy/search -> pmproxy/internal/rest":    "requests and answers look alike everywhere",
+	"pmproxy/logger -> pmproxy/internal/rest":    "requests and answers look alike everywhere",
 
 	"pmproxy/series/query -> pmproxy/series":     "queries are answered from a store",
 	"pmproxy/series/query -> pmproxy/series/sid": "and name series by their identifiers",

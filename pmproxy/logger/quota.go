@@ -1,0 +1,60 @@
+package logger
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+)
+
+// recount is how often the files are counted again when there seems to be no room, since
+// others may have removed some.
+const recount = 10 * time.Second
+
+// A quota limits the bytes of all files below a directory.
+type quota struct {
+	limit int64
+
+	mu      sync.Mutex
+	used    int64
+	counted time.Time
+}
+
+// take reserves bytes.
+func (q *quota) take(root *os.Root, n int64) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.counted.IsZero() || q.used+n > q.limit && time.Since(q.counted) >= recount {
+		used, err := count(root)
+		if err != nil {
+			return err
+		}
+		q.used, q.counted = used, time.Now()
+	}
+	if q.used+n > q.limit {
+		return fmt.Errorf("%w: %d bytes of at most %d are used", errFull, q.used, q.limit)
+	}
+	q.used += n
+	return nil
+}
+
+func (q *quota) give(n int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.used -= n
+}
+
+// count adds up the files below a directory. Files that vanish meanwhile do not count.
+func count(root *os.Root) (n int64, err error) {
+	err = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n, err
+}
