@@ -66,6 +66,7 @@ var floors = map[string]int{
 	"internal/service":    1,
 	"internal/sasl":       1,
 	"internal/ctext":      -1, // below the vocabulary, which reads text too
+	"internal/exposition": 1,
 	"internal/hashorder":  0,
 	"internal/safefile":   0,
 	"internal/timezone":   0,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/ctext"
+	"github.com/go-pcp/pcp/internal/exposition"
 	"github.com/go-pcp/pcp/pmproxy/internal/rest"
 )
 
@@ -304,7 +305,7 @@ func appendValue(b []byte, v pcp.Value) []byte {
 		if math.IsNaN(f) || math.IsInf(f, 0) {
 			break
 		}
-		return appendFloat(b, f, v.Type())
+		return exposition.AppendFloat(b, f, v.Type())
 	case pcp.TypeString:
 		text, _ := v.Text()
 		return rest.AppendString(b, text)
@@ -312,18 +313,6 @@ func appendValue(b []byte, v pcp.Value) []byte {
 		return rest.AppendString(b, string(v.Bytes()))
 	}
 	return append(b, "null"...)
-}
-
-// appendFloat appends a number with the digits that pmproxy prints: 8 for a float and 16 for a double.
-func appendFloat(b []byte, f float64, t pcp.Type) []byte {
-	digits := 16
-	if t == pcp.TypeFloat {
-		digits = 8
-	}
-	if f == math.Trunc(f) && math.Abs(f) < 1e7 && (f != 0 || !math.Signbit(f)) {
-		return strconv.AppendInt(b, int64(f), 10)
-	}
-	return strconv.AppendFloat(b, f, 'g', digits, 64)
 }
 
 // parsePMID reads a number of a metric as pmproxy does: 60.0.32, 0x…, or one decimal number; text behind it does

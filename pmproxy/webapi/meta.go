@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/exposition"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmproxy/internal/rest"
 )
@@ -134,7 +135,7 @@ func (m *metric) appendAbout(b []byte, name string, old bool) []byte {
 		b = appendInDom(b, d.InDom, old)
 	}
 	b = append(b, `,"type":"`...)
-	b = append(b, typeName(d.Type)...)
+	b = append(b, exposition.TypeName(d.Type)...)
 	b = append(b, `","sem":"`...)
 	b = append(b, d.Sem.String()...)
 	b = append(b, `","units":"`...)
@@ -167,37 +168,6 @@ func appendInDom(b []byte, indom pcp.InDom, old bool) []byte {
 	b = append(b, '"')
 	b = append(b, indom.String()...)
 	return append(b, '"')
-}
-
-// typeName returns the name of a type in this interface.
-func typeName(t pcp.Type) string {
-	switch t {
-	case pcp.Type32:
-		return "32"
-	case pcp.TypeU32:
-		return "u32"
-	case pcp.Type64:
-		return "64"
-	case pcp.TypeU64:
-		return "u64"
-	case pcp.TypeFloat:
-		return "float"
-	case pcp.TypeDouble:
-		return "double"
-	case pcp.TypeString:
-		return "string"
-	case pcp.TypeAggregate:
-		return "aggregate"
-	case pcp.TypeAggregateStatic:
-		return "aggregate_static"
-	case pcp.TypeEvent:
-		return "event"
-	case pcp.TypeHighResEvent:
-		return "highres_event"
-	case pcp.TypeNoSupport:
-		return "unsupported"
-	}
-	return "unknown"
 }
 
 // unitsName returns the name of units in this interface.

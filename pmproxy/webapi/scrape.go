@@ -1,9 +1,7 @@
 package webapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"math"
 	"net/http"
 	"slices"
@@ -14,8 +12,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/version"
-	"github.com/go-pcp/pcp/pmproxy/internal/rest"
+	"github.com/go-pcp/pcp/internal/exposition"
 )
 
 const (
@@ -215,7 +212,7 @@ func (r *request) scrapePlan(ctx context.Context, l *link, k *known, list string
 		if err != nil {
 			return nil, err
 		}
-		p.begin = string(appendTelemBegin(nil, sets))
+		p.begin = string(exposition.AppendBegin(nil, sets))
 	}
 	seen := make(map[*metric]bool, len(metrics))
 	taken := make(map[string]bool, len(metrics))
@@ -231,7 +228,7 @@ func (r *request) scrapePlan(ctx context.Context, l *link, k *known, list string
 			}
 			out := name
 			if form != asTelem {
-				out = promName(name, form == asOld)
+				out = exposition.Name(name, form == asOld)
 			}
 			// Two names may become one, as a.b and a_b. The first has it: the text could not
 			// be read if both did.
@@ -253,19 +250,19 @@ func newScrapeName(m *metric, name, out string, form format) scrapeName {
 	n := scrapeName{name: out}
 	a, d := m.knows(), &m.desc
 	if form == asTelem {
-		n.head = string(appendTelemHead(nil, m, name))
-		n.line = string(appendTelemPoint(nil, m, nil, pcp.InNull, ""))
+		n.head = string(exposition.AppendHead(nil, &m.desc, name, m.knows().oneline))
+		n.line = string(exposition.AppendPoint(nil, &m.desc, m.knows().sets, nil, pcp.InNull, ""))
 		return n
 	}
 	var b []byte
 	if form == asOld {
 		b = append(b, "# PCP "+name+" "+d.Sem.String()+" "+unitsName(d.Units)+"\n"...)
 	} else {
-		b = append(b, "# PCP5 "+name+" "+d.PMID.String()+" "+typeName(d.Type)+" "+d.InDom.String()+" "+d.Sem.String()+" "+unitsName(d.Units)+"\n"...)
+		b = append(b, "# PCP5 "+name+" "+d.PMID.String()+" "+exposition.TypeName(d.Type)+" "+d.InDom.String()+" "+d.Sem.String()+" "+unitsName(d.Units)+"\n"...)
 	}
 	if a.oneline != "" {
 		b = append(b, "# HELP "+out+" "...)
-		b = appendHelp(b, a.oneline)
+		b = exposition.AppendHelp(b, a.oneline)
 		b = append(b, '\n')
 	}
 	kind := "gauge"
@@ -273,7 +270,7 @@ func newScrapeName(m *metric, name, out string, form format) scrapeName {
 		kind = "counter"
 	}
 	n.head = string(append(b, "# TYPE "+out+" "+kind+"\n"...))
-	n.line = string(appendSeries(nil, out, a.sets, nil, pcp.InNull, ""))
+	n.line = string(exposition.AppendSeries(nil, out, a.sets, nil, pcp.InNull, ""))
 	return n
 }
 
@@ -439,9 +436,9 @@ func (p *scrapePlan) appendInstances(b []byte, m *metric, n *scrapeName, in *ins
 func (p *scrapePlan) lineOf(m *metric, n *scrapeName, in *instances, inst int32, name string) string {
 	own := in.own[inst]
 	if p.form == asTelem {
-		return string(appendTelemPoint(nil, m, own, inst, name))
+		return string(exposition.AppendPoint(nil, &m.desc, m.knows().sets, own, inst, name))
 	}
-	return string(appendSeries(nil, n.name, m.knows().sets, own, inst, name))
+	return string(exposition.AppendSeries(nil, n.name, m.knows().sets, own, inst, name))
 }
 
 // appendSample appends a value behind its line.
@@ -449,7 +446,7 @@ func (p *scrapePlan) appendSample(b []byte, line string, v pcp.Value, end []byte
 	b = append(b, line...)
 	if p.form == asTelem {
 		b = append(b, end...)
-		return appendTelemValue(b, v)
+		return exposition.AppendValue(b, v)
 	}
 	switch v.Type() {
 	case pcp.Type32, pcp.Type64:
@@ -465,7 +462,7 @@ func (p *scrapePlan) appendSample(b []byte, line string, v pcp.Value, end []byte
 		case math.IsInf(f, -1):
 			b = append(b, "-Inf"...)
 		default:
-			b = appendFloat(b, f, v.Type())
+			b = exposition.AppendFloat(b, f, v.Type())
 		}
 	}
 	b = append(b, end...)
@@ -523,254 +520,4 @@ func (k *known) instancesOf(ctx context.Context, l *link, indom pcp.InDom, value
 	k.scrape.insts[indom] = made
 	k.mu.Unlock()
 	return made, nil
-}
-
-// promName returns the name of a metric in the text of Prometheus.
-func promName(name string, old bool) string {
-	b := []byte(name)
-	for i, c := range b {
-		switch {
-		case c == '.' && old:
-			b[i] = ':'
-		case c >= '0' && c <= '9' && i > 0, c|0x20 >= 'a' && c|0x20 <= 'z', c == '_':
-		default:
-			b[i] = '_'
-		}
-	}
-	return string(b)
-}
-
-// A labelPair is a label with its value as text.
-type labelPair struct{ name, value string }
-
-// mergedLabels returns labels, the last of each name, in the order in which their names came first, and those of the
-// instance.
-func mergedLabels(sets []pcp.LabelSet, own *pcp.LabelSet, inst int32, instName string, nameOf func(string) string) []labelPair {
-	var list []labelPair
-	put := func(name, value string, replace bool) {
-		for i := range list {
-			if list[i].name == name {
-				if replace {
-					list[i].value = value
-				}
-				return
-			}
-		}
-		list = append(list, labelPair{name, value})
-	}
-	add := func(set *pcp.LabelSet) {
-		for l := range set.All() {
-			if l.Name != "" {
-				put(nameOf(l.Name), l.Value, true)
-			}
-		}
-	}
-	for i := range sets {
-		add(&sets[i])
-	}
-	if own != nil {
-		add(own)
-	}
-	if inst != pcp.InNull {
-		put("instname", string(rest.AppendString(nil, instName)), false)
-		put("instid", `"`+strconv.FormatUint(uint64(uint32(inst)), 10)+`"`, false)
-	}
-	return list
-}
-
-// labelText returns the text of a label's value: that of a string, or else its JSON.
-func labelText(value string) string {
-	var s string
-	if strings.HasPrefix(value, `"`) && json.Unmarshal([]byte(value), &s) == nil {
-		return s
-	}
-	return strings.ToValidUTF8(value, "\ufffd")
-}
-
-// appendSeries appends a name with labels, and a space.
-func appendSeries(b []byte, name string, sets []pcp.LabelSet, own *pcp.LabelSet, inst int32, instName string) []byte {
-	b = append(b, name...)
-	list := mergedLabels(sets, own, inst, instName, func(s string) string { return strings.ReplaceAll(promName(s, false), ":", "_") })
-	if len(list) == 0 {
-		return append(b, ' ')
-	}
-	b = append(b, '{')
-	for i, l := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, l.name...)
-		b = append(b, `="`...)
-		b = appendLabelValue(b, labelText(l.value))
-		b = append(b, '"')
-	}
-	return append(b, "} "...)
-}
-
-func appendLabelValue(b []byte, s string) []byte {
-	for i := range len(s) {
-		switch c := s[i]; c {
-		case '\\', '"':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, `\n`...)
-		default:
-			b = append(b, c)
-		}
-	}
-	return b
-}
-
-func appendHelp(b []byte, s string) []byte {
-	s = strings.ToValidUTF8(s, "\ufffd")
-	for i := range len(s) {
-		switch c := s[i]; c {
-		case '\\':
-			b = append(b, `\\`...)
-		case '\n':
-			b = append(b, `\n`...)
-		default:
-			b = append(b, c)
-		}
-	}
-	return b
-}
-
-// appendTelemBegin appends what comes before the metrics in OTLP.
-func appendTelemBegin(b []byte, sets []pcp.LabelSet) []byte {
-	b = append(b, `{"resourceMetrics":[{"resource":{"attributes":[`...)
-	b = appendAttributes(b, mergedLabels(sets, nil, pcp.InNull, "", sameName))
-	b = append(b, `]},"scopeMetrics":[{"scope":{"name":"performance-co-pilot","version":`...)
-	b = rest.AppendString(b, version.Number)
-	return append(b, `},"metrics":[`...)
-}
-
-func sameName(s string) string { return s }
-
-// appendAttributes appends labels as attributes of OTLP.
-func appendAttributes(b []byte, list []labelPair) []byte {
-	for i, l := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"key":`...)
-		b = rest.AppendString(b, l.name)
-		b = append(b, `,"value":{`...)
-		var n json.Number
-		d := json.NewDecoder(bytes.NewReader([]byte(l.value)))
-		d.UseNumber()
-		switch {
-		case l.value == "true" || l.value == "false":
-			b = append(b, `"boolValue":`+l.value...)
-		case d.Decode(&n) != nil || strings.HasPrefix(l.value, `"`):
-			b = append(b, `"stringValue":`...)
-			b = rest.AppendString(b, labelText(l.value))
-		default:
-			if _, err := strconv.ParseInt(l.value, 10, 64); err == nil {
-				b = append(b, `"intValue":"`+l.value+`"`...)
-			} else {
-				b = append(b, `"doubleValue":`+l.value...)
-			}
-		}
-		b = append(b, "}}"...)
-	}
-	return b
-}
-
-// appendTelemHead appends what comes before the data points of a metric.
-func appendTelemHead(b []byte, m *metric, name string) []byte {
-	b = append(b, `{"name":`...)
-	b = rest.AppendString(b, name)
-	b = append(b, `,"description":`...)
-	b = rest.AppendString(b, m.knows().oneline)
-	b = append(b, `,"unit":`...)
-	b = rest.AppendString(b, ucum(m.desc.Units))
-	if m.desc.Sem == pcp.SemCounter {
-		return append(b, `,"sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[`...)
-	}
-	return append(b, `,"gauge":{"dataPoints":[`...)
-}
-
-// appendTelemPoint appends a data point up to its time.
-func appendTelemPoint(b []byte, m *metric, own *pcp.LabelSet, inst int32, instName string) []byte {
-	b = append(b, `{"attributes":[`...)
-	d := &m.desc
-	quoted := func(s string) string { return string(rest.AppendString(nil, s)) }
-	list := []labelPair{
-		{"semantics", quoted(d.Sem.String())},
-		{"type", quoted(typeName(d.Type))},
-		{"pmid", quoted(d.PMID.String())},
-	}
-	if d.InDom != pcp.InDomNull {
-		list = append(list, labelPair{"indom", quoted(d.InDom.String())})
-	}
-	sets := m.knows().sets
-	for len(sets) > 0 && len(sets[0].Index) > 0 && sets[0].Index[0].Flags.Level() == pcp.LabelContext {
-		sets = sets[1:] // those are attributes of the resource
-	}
-	list = append(list, mergedLabels(sets, own, inst, instName, sameName)...)
-	b = appendAttributes(b, list)
-	return append(b, `],"timeUnixNano":"`...)
-}
-
-// appendTelemValue appends a value and the end of its data point.
-func appendTelemValue(b []byte, v pcp.Value) []byte {
-	switch v.Type() {
-	case pcp.Type32, pcp.Type64:
-		b = append(b, `","asInt":"`...)
-		b = strconv.AppendInt(b, v.Int64(), 10)
-		return append(b, `"}`...)
-	case pcp.TypeU32, pcp.TypeU64:
-		n := v.Uint64()
-		if n > math.MaxInt64 { // asInt has a sign
-			b = append(b, `","asDouble":`...)
-			b = appendFloat(b, float64(n), pcp.TypeDouble)
-			return append(b, '}')
-		}
-		b = append(b, `","asInt":"`...)
-		b = strconv.AppendUint(b, n, 10)
-		return append(b, `"}`...)
-	}
-	b = append(b, `","asDouble":`...)
-	switch f := v.Double(); {
-	case math.IsNaN(f):
-		b = append(b, `"NaN"`...)
-	case math.IsInf(f, 1):
-		b = append(b, `"Infinity"`...)
-	case math.IsInf(f, -1):
-		b = append(b, `"-Infinity"`...)
-	default:
-		b = appendFloat(b, f, v.Type())
-	}
-	return append(b, '}')
-}
-
-// ucum returns units in the form that OpenTelemetry wants, the Unified Code for Units of Measure.
-func ucum(u pcp.Units) string {
-	space := []string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"}
-	times := []string{"ns", "us", "ms", "s", "min", "h"}
-	var parts []string
-	part := func(name string, dim int) {
-		switch {
-		case dim == 1:
-			parts = append(parts, name)
-		case dim != 0:
-			parts = append(parts, name+strconv.Itoa(dim))
-		}
-	}
-	if n := int(u.ScaleSpace); n < len(space) && n >= 0 {
-		part(space[n]+"By", int(u.DimSpace))
-	}
-	if n := int(u.ScaleTime); n < len(times) && n >= 0 {
-		part(times[n], int(u.DimTime))
-	}
-	count := "{count}"
-	if u.ScaleCount != 0 {
-		count = "10*" + strconv.Itoa(int(u.ScaleCount)) + count
-	}
-	part(count, int(u.DimCount))
-	if len(parts) == 0 {
-		return "1"
-	}
-	return strings.Join(parts, ".")
 }
