@@ -44,6 +44,7 @@ var floors = map[string]int{
 	"pmcd/access":      2, // agents that have clients of their own ask it too
 	"options":          4,
 	"pmlogger":         4,
+	"pmrep":            4,
 	"pmie":             4,
 	"pmproxy":          4,
 	"web":              4,
@@ -67,6 +68,7 @@ var floors = map[string]int{
 	"internal/sasl":       1,
 	"internal/ctext":      -1, // below the vocabulary, which reads text too
 	"internal/exposition": 1,
+	"internal/pytext":     0,
 	"internal/hashorder":  0,
 	"internal/safefile":   0,
 	"internal/timezone":   0,
@@ -118,6 +120,8 @@ var neighbours = map[string]string{
 	"pmlogger/fleet -> pmlogger/janitor": "one looks after the directory of each host",
 	"pmlogger/control -> pmlogger":       "a control port has a recorder behind it",
 	"pmlogger/control -> pmlogger/conf":  "it has the access rules",
+
+	"pmrep -> pmrep/conf": "a set is made of what a configuration says",
 
 	"pmproxy/webapi -> pmproxy/internal/rest":         "requests and replies of the interfaces look alike",
 	"pmproxy/series -> pmproxy/series/sid":            "a series is called by its identifier",

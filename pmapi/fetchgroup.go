@@ -25,6 +25,7 @@ type FetchGroup struct {
 	res      [2]pcp.Result // the newest at cur, the one before at 1-cur
 	cur      int
 	hasPrev  bool
+	changes  Changes
 	preserve bool // keep values of discrete metrics that do not come anew
 	wrap     bool // take a counter that fell for one that wrapped
 }
@@ -96,6 +97,9 @@ func (g *FetchGroup) Clear() error {
 
 // Close closes the context of the group (pmDestroyFetchGroup(3)).
 func (g *FetchGroup) Close() error { return g.c.Close() }
+
+// Changes returns what the collector said of itself at the last Fetch.
+func (g *FetchGroup) Changes() Changes { return g.changes }
 
 // Time returns when the values of the last Fetch were taken.
 func (g *FetchGroup) Time() pcp.Timestamp { return g.res[g.cur].Time }
@@ -265,7 +269,8 @@ func (g *FetchGroup) Fetch(ctx context.Context) error {
 		}
 	}
 	next := 1 - g.cur
-	if _, err := g.c.FetchInto(ctx, g.ids, &g.res[next]); err != nil {
+	changes, err := g.c.FetchInto(ctx, g.ids, &g.res[next])
+	if g.changes = changes; err != nil {
 		g.hasPrev = false
 		for _, item := range g.items {
 			item.Value, item.Err = missingValue(item.m.out), pcp.ErrValue

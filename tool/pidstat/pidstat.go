@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-pcp/pcp/internal/pytext"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/pmcc"
 	"github.com/go-pcp/pcp/tool/source"
@@ -159,7 +160,7 @@ func (r *report) setPIDs(arg string) {
 		r.pids = []int64{int64(os.Getpid())}
 	default:
 		for _, field := range strings.Split(arg, ",") {
-			pid, ok := pmcc.Int(field)
+			pid, ok := pytext.Int(field)
 			if !ok && !r.stop {
 				fmt.Fprintln(r.env.Stdout, "Invalid Process Id List: use comma separated pids without whitespaces")
 				r.stop = true

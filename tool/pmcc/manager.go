@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/pytext"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -66,7 +67,7 @@ func Open(ctx context.Context, env *cli.Env, o *source.Options, prefix string) (
 		m.c, err = o.Dial(ctx, name)
 	}
 	if err != nil {
-		if name = Repr(name); o.Local {
+		if name = pytext.Repr(name); o.Local {
 			name = "None"
 		}
 		m.failed(err, " ["+pmapi.HidePassword(name)+"]")
@@ -112,9 +113,9 @@ func (m *Manager) Use(ctx context.Context, names []string, checked int) (status 
 		switch {
 		case known(i):
 		case i < checked:
-			missing = append(missing, Repr(name))
+			missing = append(missing, pytext.Repr(name))
 		default:
-			late = append(late, "b"+Repr(name))
+			late = append(late, "b"+pytext.Repr(name))
 		}
 	}
 	switch {

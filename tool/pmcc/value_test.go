@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/pytext"
 )
 
 // TestPython checks what Python prints and reads.
@@ -13,7 +14,7 @@ func TestPython(t *testing.T) {
 		0: "0.0", 1: "1.0", 0.1: "0.1", 12.34: "12.34", 1e15: "1000000000000000.0", 1e16: "1e+16", 1e-4: "0.0001", 1e-5: "1e-05",
 		math.Copysign(0, -1): "-0.0", math.Inf(1): "inf", math.Inf(-1): "-inf", 1.5e300: "1.5e+300",
 	} {
-		if got := Float(f); got != want {
+		if got := pytext.Float(f); got != want {
 			t.Errorf("Float(%g) = %s, want %s", f, got, want)
 		}
 	}
@@ -23,17 +24,17 @@ func TestPython(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]string{"a": "'a'", "a'b": `"a'b"`, `a'"`: `'a\'"'`, "a\n\x01\\": `'a\n\x01\\'`} {
-		if got := Repr(s); got != want {
+		if got := pytext.Repr(s); got != want {
 			t.Errorf("Repr(%q) = %s, want %s", s, got, want)
 		}
 	}
 	for s, want := range map[string]int64{"1": 1, " 12 ": 12, "1_0": 10, "+3": 3, "-3": -3, "99999999999999999999": math.MinInt64} {
-		if got, ok := Int(s); !ok || got != want {
+		if got, ok := pytext.Int(s); !ok || got != want {
 			t.Errorf("Int(%q) = %d, %t, want %d", s, got, ok, want)
 		}
 	}
 	for _, s := range []string{"", " ", "+", "1_", "_1", "1__0", "0x1", "1 2", "--1", "é"} {
-		if got, ok := Int(s); ok {
+		if got, ok := pytext.Int(s); ok {
 			t.Errorf("Int(%q) = %d", s, got)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-pcp/pcp/internal/pytext"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/pmcc"
 	"github.com/go-pcp/pcp/tool/source"
@@ -128,7 +129,7 @@ func (l *list) wrong(text string) {
 // numbers appends the numbers of processes to a list.
 func (l *list) numbers(to []int64, fields []string, kind string) []int64 {
 	for _, f := range fields {
-		n, ok := pmcc.Int(f)
+		n, ok := pytext.Int(f)
 		if !ok {
 			l.wrong("Invalid " + kind + " Id List: use comma separated pids without whitespaces")
 		}

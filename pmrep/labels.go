@@ -1,0 +1,172 @@
+package pmrep
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/pytext"
+)
+
+// getLabels asks for the labels of a metric and its instances. If there are none, or they cannot be had, the metric has none.
+func (s *Set) getLabels(ctx context.Context, m *Metric) {
+	m.labels, m.byInst = nil, make(map[int32]string)
+	sets, err := s.c.LookupLabels(ctx, m.Desc.PMID)
+	if err != nil {
+		return
+	}
+	for i := range sets {
+		m.labels = append(m.labels, sets[i].JSON)
+	}
+	s.getInstLabels(ctx, m)
+}
+
+func (s *Set) getInstLabels(ctx context.Context, m *Metric) {
+	if m.Desc.InDom == pcp.InDomNull {
+		return
+	}
+	sets, err := s.c.Labels(ctx, pcp.LabelInstances, uint32(m.Desc.InDom))
+	if err != nil {
+		return
+	}
+	for i := range sets {
+		m.byInst[sets[i].Inst] = sets[i].JSON
+	}
+}
+
+// refreshLabels asks for the labels of instances that are new.
+func (s *Set) refreshLabels(ctx context.Context, out *Sample) {
+	for i, m := range s.Metrics {
+		if m.Desc.InDom == pcp.InDomNull {
+			continue
+		}
+		for _, v := range out.Results[i] {
+			if _, known := m.byInst[v.Inst]; !known && v.Inst != pcp.InNull {
+				s.getInstLabels(ctx, m)
+				if _, known := m.byInst[v.Inst]; !known {
+					m.byInst[v.Inst] = ""
+				}
+			}
+		}
+	}
+}
+
+// A Label is a name and its value, as Python prints it.
+type Label struct{ Name, Value string }
+
+// Labels returns the labels of a metric, those of the context first. Names of compound labels are their last part.
+func (m *Metric) Labels() []Label {
+	var list []Label
+	for _, j := range m.labels {
+		list = append(list, flatten(j)...)
+	}
+	return list
+}
+
+// InstLabels returns the labels that an instance has besides those of its metric.
+func (m *Metric) InstLabels(inst int32) []Label { return flatten(m.byInst[inst]) }
+
+// LabelText returns the labels of a metric, or with an instance other than pcp.InNull those of the metric and of the instance,
+// as reports print them: {'hostname':'app1','device_type':'block'}.
+func (m *Metric) LabelText(inst int32) string {
+	list := m.Labels()
+	if inst != pcp.InNull {
+		list = append(list, m.InstLabels(inst)...)
+	}
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, l := range list {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("'" + l.Name + "':'" + l.Value + "'")
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// flatten returns the members of a JSON object and of those in it.
+func flatten(text string) []Label {
+	if text == "" {
+		return nil
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	return members(d, nil)
+}
+
+// members reads the rest of an object.
+func members(d *json.Decoder, list []Label) []Label {
+	for d.More() {
+		key, err := d.Token()
+		name, ok := key.(string)
+		if err != nil || !ok {
+			return list
+		}
+		value, err := d.Token()
+		if err != nil {
+			return list
+		}
+		switch v := value.(type) {
+		case json.Delim:
+			if v == '{' {
+				list = members(d, list)
+				continue
+			}
+			list = append(list, Label{name, "[" + strings.Join(elements(d), ", ") + "]"})
+		case string:
+			list = append(list, Label{name, v})
+		default:
+			list = append(list, Label{name, plain(value)})
+		}
+	}
+	_, _ = d.Token() // the end of the object
+	return list
+}
+
+// elements reads the rest of an array.
+func elements(d *json.Decoder) []string {
+	var list []string
+	for d.More() {
+		value, err := d.Token()
+		if err != nil {
+			return list
+		}
+		switch v := value.(type) {
+		case json.Delim:
+			if v == '{' {
+				members(d, nil)
+				list = append(list, "{...}")
+				continue
+			}
+			list = append(list, "["+strings.Join(elements(d), ", ")+"]")
+		case string:
+			list = append(list, pytext.Repr(v))
+		default:
+			list = append(list, plain(value))
+		}
+	}
+	_, _ = d.Token()
+	return list
+}
+
+// plain is a number, truth value or null as Python prints it.
+func plain(value any) string {
+	switch v := value.(type) {
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case json.Number:
+		if f, err := v.Float64(); err == nil && strings.ContainsAny(v.String(), ".eE") {
+			return pytext.Float(f)
+		}
+		return v.String()
+	}
+	return "None"
+}

@@ -1,0 +1,110 @@
+package pmrep
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// A Writer renders samples.
+type Writer interface {
+	// WriteSample renders a sample, which is valid until it returns. An error ends the loop.
+	WriteSample(s *Sample) error
+}
+
+// NamesAction says what happens when the names of a collector change.
+type NamesAction int
+
+// The actions.
+const (
+	IgnoreNames NamesAction = iota
+	AbortOnNames
+	UpdateNames
+)
+
+// A Loop says when a set is sampled.
+type Loop struct {
+	Samples  int           // as many, with Limited
+	Limited  bool          // there is a limit, which may be 0
+	Interval time.Duration // between the samples, if Live
+	Live     bool          // wait for the time of the next sample; archives have their own time
+	// Finish is the last second of samples that come when the archive has them; zero if the archive is interpolated.
+	Finish  pcp.Timestamp
+	OnNames NamesAction
+}
+
+// Run fetches the set and has w render each sample. It returns nil after the last, at the end of an archive, and
+// when ctx is done.
+func (l *Loop) Run(ctx context.Context, set *Set, w Writer) error {
+	var start time.Time
+	update := false
+	for n := 0; !l.Limited || n < l.Samples; n++ {
+		if update {
+			if err := set.Update(ctx); err != nil {
+				return stopped(ctx, err)
+			}
+		}
+		s, err := set.Fetch(ctx)
+		switch code := pcp.Code(err); {
+		case err == nil:
+		case ctx.Err() != nil, code == pcp.ErrEOL:
+			return nil
+		case code == pcp.ErrTooSmall:
+			return fmt.Errorf("%w: no metrics or instances to report present", err)
+		default:
+			return err
+		}
+		if l.Finish != (pcp.Timestamp{}) && after(s.Time, l.Finish) {
+			return nil
+		}
+		if update = false; s.Changes&pmapi.NamesChange != 0 {
+			if l.OnNames == AbortOnNames {
+				return nil
+			}
+			update = l.OnNames == UpdateNames
+		}
+		if err := w.WriteSample(s); err != nil {
+			return err
+		}
+		if !l.Live || l.Limited && n+1 >= l.Samples {
+			continue
+		}
+		if n == 0 {
+			start = time.Unix(s.Time.Sec, int64(s.Time.Nsec))
+		}
+		if !sleepUntil(ctx, start.Add(time.Duration(n+1)*l.Interval)) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// after reports whether the second of a time is after another time, of which microseconds count.
+func after(t, end pcp.Timestamp) bool { return t.Sec > end.Sec }
+
+// stopped returns the error, nil if it is that the program was to stop.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// sleepUntil waits for a time, and reports whether ctx lasts till then.
+func sleepUntil(ctx context.Context, when time.Time) bool {
+	d := time.Until(when)
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
