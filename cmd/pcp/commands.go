@@ -51,6 +51,7 @@ import (
 	"github.com/go-pcp/pcp/tool/loglabel"
 	"github.com/go-pcp/pcp/tool/logmv"
 	"github.com/go-pcp/pcp/tool/logpaste"
+	"github.com/go-pcp/pcp/tool/logpush"
 	"github.com/go-pcp/pcp/tool/logreduce"
 	"github.com/go-pcp/pcp/tool/logrewrite"
 	"github.com/go-pcp/pcp/tool/logsize"
@@ -134,6 +135,7 @@ func commands() []*cli.Command {
 		logextract.Command,
 		logreduce.Command,
 		logpaste.Command,
+		logpush.Command,
 		logrewrite.Command,
 		logrewrite.RedactCommand,
 		logbasename.Command,

@@ -19,8 +19,8 @@
 //
 // A client must be trusted, and a number is good only for the client that it
 // was given to. Nothing of what comes is believed: each record is
-// decoded before it is written, and a request with one that is damaged, or goes
-// back in time, is refused as a whole. Files hold whole records only, however
+// decoded before it is written, and a request with one that is damaged, or a
+// volume that goes back in time, is refused as a whole. Files hold whole records only, however
 // requests cut them. No path comes from a request but the name of
 // the host, which has letters, digits, hyphens, dots and underscores.
 //

@@ -178,15 +178,14 @@ func (p *push) write(root *os.Root, kind file, volume int, offset int64, body []
 		if err == nil {
 			t, err = check(kind, all[done:done+n], p.label.Version)
 		}
-		if err == nil && kind != metaFile && t.Compare(last) < 0 {
+		// Old archives have an index that goes back by a microsecond.
+		if err == nil && kind == volumeFile && t.Compare(last) < 0 {
 			err = fmt.Errorf("goes back in time, from %v to %v: %w", last, t, pcp.ErrLogRec)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %s at offset %d: %w", errRequest, kind, s.size+int64(done), err)
 		}
-		if kind != metaFile {
-			last = t
-		}
+		last = t
 		done += n
 	}
 	rest := all[done:]

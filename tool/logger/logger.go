@@ -236,6 +236,8 @@ func (set *settings) arguments(o *source.Options) {
 		o.Usagef("insufficient arguments")
 	case n > want:
 		o.Usagef("too many arguments")
+	case n == 1 && (strings.HasPrefix(o.Args[0], "http://") || strings.HasPrefix(o.Args[0], "https://")):
+		o.Usagef("an archive is not recorded to a URL; record it to a file, and push that while it grows by pmlogpush --follow")
 	case n == 1:
 		set.cfg.Archive = o.Args[0]
 	}

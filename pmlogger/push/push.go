@@ -1,0 +1,335 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp/archive"
+)
+
+const (
+	// piece is how many bytes one request has, less than pmproxy takes.
+	piece = 1 << 20
+	// maxAnswer is how much of an answer is read.
+	maxAnswer = 64 << 10
+	// answerTime is how long an answer may take.
+	answerTime = time.Minute
+	// DefaultInterval is how often a growing archive is looked at.
+	DefaultInterval = time.Second
+	// maxPause is the longest time between attempts to reach a server again.
+	maxPause = time.Minute
+)
+
+// A Config says where archives go.
+type Config struct {
+	// URL is that of the server: scheme, host and port.
+	URL string
+	// Socket, if not "", is the path of the Unix socket to connect to.
+	Socket string
+	// TLS is used for URLs that begin with https; nil means the zero Config.
+	TLS *tls.Config
+	// Token, if not "", is the bearer token that is shown.
+	Token string
+	// Interval is how often a growing archive is looked at; 0 means DefaultInterval.
+	Interval time.Duration
+	// Say, if not nil, gets a line for each request.
+	Say func(line string)
+	// Warn, if not nil, is told why a server cannot be reached for now.
+	Warn func(err error)
+}
+
+// A Pusher pushes archives, one at a time.
+type Pusher struct {
+	cfg    Config
+	base   string // of the URL
+	client *http.Client
+
+	id    uint32
+	label archive.Label
+	meta  int64
+	index int64
+	vol   int   // the volume being pushed
+	data  int64 // and how much of it is there
+}
+
+// New returns a Pusher.
+func New(cfg Config) (*Pusher, error) {
+	u, err := url.Parse(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		return nil, fmt.Errorf("%q is not of the form http://HOST:PORT", cfg.URL)
+	}
+	if u.Port() == "" {
+		u.Host = net.JoinHostPort(u.Hostname(), "44322")
+	}
+	if cfg.Interval <= 0 {
+		cfg.Interval = DefaultInterval
+	}
+	if cfg.Say == nil {
+		cfg.Say = func(string) {}
+	}
+	if cfg.Warn == nil {
+		cfg.Warn = func(error) {}
+	}
+	tr := &http.Transport{TLSClientConfig: cfg.TLS} // and no proxy of the environment
+	if cfg.Socket != "" {
+		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", cfg.Socket)
+		}
+	}
+	return &Pusher{cfg: cfg, base: u.Scheme + "://" + u.Host, client: &http.Client{
+		Transport: tr, Timeout: answerTime,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Close ends idle connections.
+func (p *Pusher) Close() { p.client.CloseIdleConnections() }
+
+// Ping reports why archives cannot be pushed; nil if they can.
+func (p *Pusher) Ping(ctx context.Context) error {
+	_, err := p.do(ctx, http.MethodGet, "/logger/ping", nil)
+	return err
+}
+
+// A StatusError is a server's refusal.
+type StatusError struct {
+	Path, Message string
+	Status        int
+}
+
+// Error says it as pmlogpush does, with what the server said.
+func (e *StatusError) Error() string {
+	text := "server error"
+	switch e.Status {
+	case http.StatusBadRequest:
+		text = "bad request"
+	case http.StatusUnauthorized, http.StatusForbidden:
+		text = "forbidden"
+	case http.StatusConflict:
+		text = "conflict"
+	case http.StatusGone:
+		text = "resource gone"
+	case http.StatusUnprocessableEntity:
+		text = "unprocessable"
+	}
+	text = fmt.Sprintf("%s HTTP error: %s (%d)", e.Path, text, e.Status)
+	if e.Message != "" {
+		text += " - " + e.Message
+	}
+	return text
+}
+
+// An answer is what a server says.
+type answer struct {
+	Archive     uint32
+	Meta, Index int64
+	Volume      *int
+	Bytes       int64
+	Message     string
+	Success     bool
+}
+
+func (p *Pusher) do(ctx context.Context, method, path string, body []byte) (a answer, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, p.base+path, bytes.NewReader(body))
+	if err != nil {
+		return a, err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/octet-stream")
+	}
+	if p.cfg.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+p.cfg.Token)
+	}
+	w, err := p.client.Do(r)
+	if err != nil {
+		var ue *url.Error
+		if errors.As(err, &ue) {
+			err = ue.Err
+		}
+		name, _, _ := strings.Cut(path, "?")
+		return a, fmt.Errorf("%s %s %s failed: %w", p.base, name, method, err)
+	}
+	defer w.Body.Close()
+	name, _, _ := strings.Cut(path, "?")
+	b, err := io.ReadAll(io.LimitReader(w.Body, maxAnswer))
+	if err != nil {
+		return a, fmt.Errorf("%s %s: %w", p.base, name, err)
+	}
+	p.cfg.Say(fmt.Sprintf("%s %s result: %s", method, name, bytes.TrimSpace(b)))
+	bad := json.Unmarshal(b, &a)
+	switch {
+	case w.StatusCode/100 != 2:
+		return a, &StatusError{name, a.Message, w.StatusCode}
+	case bad != nil || !a.Success:
+		return a, fmt.Errorf("%s%s: unexpected answer %.100q", p.base, name, b)
+	}
+	return a, nil
+}
+
+// begin posts the label.
+func (p *Pusher) begin(ctx context.Context, label archive.Label) error {
+	label.Vol = 0
+	b := label.Append(nil)
+	p.cfg.Say(fmt.Sprintf("HTTP POST v%d label log from host %s [%d bytes]", label.Version, label.Host, len(b)))
+	a, err := p.do(ctx, http.MethodPost, "/logger/label?resume=true", b)
+	if err != nil {
+		return err
+	}
+	if a.Archive == 0 {
+		return fmt.Errorf("%s/logger/label: the answer has no number of an archive", p.base)
+	}
+	size := int64(len(b))
+	p.id, p.label, p.meta, p.index, p.vol, p.data = a.Archive, label, size, size, -1, size
+	if a.Volume != nil {
+		p.vol, p.data = *a.Volume, a.Bytes
+	}
+	if a.Meta > 0 {
+		p.meta, p.index = a.Meta, a.Index
+	}
+	return nil
+}
+
+// send pushes a file from an offset on, up to its size.
+func (p *Pusher) send(ctx context.Context, kind string, f io.ReaderAt, off *int64, size int64) error {
+	buf := make([]byte, min(max(size-*off, 0), piece))
+	for *off < size {
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), size-*off)], *off)
+		if n == 0 {
+			if err == nil || errors.Is(err, io.EOF) {
+				return fmt.Errorf("%s ends at %d of %d bytes", kind, *off, size)
+			}
+			return err
+		}
+		p.cfg.Say(fmt.Sprintf("HTTP %s POST (archive=%d, %d bytes)", kind, p.id, n))
+		if _, err := p.do(ctx, http.MethodPost, fmt.Sprintf("/logger/%s/%d?offset=%d", kind, p.id, *off), buf[:n]); err != nil {
+			return err
+		}
+		*off += int64(n)
+	}
+	return nil
+}
+
+// Push pushes what an archive has now.
+func (p *Pusher) Push(ctx context.Context, base string) error {
+	files, err := archive.FindFiles(base)
+	if err != nil {
+		return err
+	}
+	meta, err := archive.OpenFile(files.Meta)
+	if err != nil {
+		return err
+	}
+	defer meta.Close()
+	var head [1024]byte
+	n, err := meta.ReadAt(head[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	label, err := archive.DecodeLabel(head[:n])
+	if err != nil {
+		return fmt.Errorf("%s: %w", meta.Name(), err)
+	}
+	if label.Vol = 0; p.id == 0 || label != p.label {
+		if err := p.begin(ctx, label); err != nil {
+			return err
+		}
+	}
+	// A writer writes metadata before what needs them, and the index at last: what
+	// has a size now has what it needs in the others, whose sizes come later.
+	var index *archive.File
+	var indexSize int64
+	if files.Index != "" {
+		if index, err = archive.OpenFile(files.Index); err != nil {
+			return err
+		}
+		defer index.Close()
+		if indexSize, err = index.Size(); err != nil {
+			return err
+		}
+	}
+	sizes := make([]int64, len(files.Volumes))
+	volumes := make([]*archive.File, len(files.Volumes))
+	for i, path := range files.Volumes {
+		if files.Numbers[i] < p.vol {
+			continue
+		}
+		f, err := archive.OpenFile(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if sizes[i], err = f.Size(); err != nil {
+			return err
+		}
+		volumes[i] = f
+	}
+	metaSize, err := meta.Size()
+	if err != nil {
+		return err
+	}
+	if err := p.send(ctx, "meta", meta, &p.meta, metaSize); err != nil {
+		return err
+	}
+	for i, f := range volumes {
+		if f == nil {
+			continue
+		}
+		if files.Numbers[i] > p.vol {
+			p.vol, p.data = files.Numbers[i], int64(archive.LabelSize(label.Version))
+		}
+		if err := p.send(ctx, fmt.Sprintf("volume/%d", p.vol), f, &p.data, sizes[i]); err != nil {
+			return err
+		}
+	}
+	if index == nil {
+		return nil
+	}
+	return p.send(ctx, "index", index, &p.index, indexSize)
+}
+
+// Follow pushes an archive while it grows, until done reports that it is complete or ctx is
+// done. It goes on when a server can be reached again, with a new archive if it has to.
+// Errors of the archive end it, and refusals that another attempt would not change.
+func (p *Pusher) Follow(ctx context.Context, base string, done func() bool) error {
+	pause := p.cfg.Interval
+	for {
+		last := done()
+		err := p.Push(ctx, base)
+		var status *StatusError
+		var file *net.OpError
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil && last:
+			return nil
+		case err == nil:
+			pause = p.cfg.Interval
+		case errors.As(err, &status) && (status.Status == http.StatusGone || status.Status >= 500):
+			p.id = 0
+			fallthrough
+		case errors.As(err, &file), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			p.cfg.Warn(err)
+			pause = min(2*pause, maxPause)
+		default:
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

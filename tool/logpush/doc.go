@@ -1,0 +1,3 @@
+// Package logpush is pmlogpush: it pushes an archive to a pmproxy of another host,
+// which keeps it.
+package logpush
