@@ -95,6 +95,7 @@ var neighbours = map[string]string{
 	"tool/ -> tool/source":       "what the tools that read metrics share",
 	"tool/ -> tool/report":       "what the tools print in one layout",
 	"tool/ -> tool/pmcc":         "what the reports of Python programs share",
+	"tool/ -> tool/metricset":    "what pmrep and the exporters share",
 	"tool/ -> tool/housekeeping": "what the commands of a timer share",
 	"config -> internal/version": "the version is a feature",
 	"options -> pmcd/conf":       "the agents of local contexts are those of the collector",

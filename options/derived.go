@@ -44,6 +44,10 @@ func (o *Sources) LoadDerived(path string) error {
 	return err
 }
 
+// DefineDerived adds the definition of a derived metric to those of all contexts that are opened from then on
+// (pmRegisterDerivedMetric(3)); UseDerived gives it to one that is open. The error is a [*derive.Error].
+func (o *Sources) DefineDerived(name, expr string) error { return o.definitions().Add(name, expr) }
+
 // tell prints what is wrong with definitions, as pmprintf(3) does.
 func (o *Sources) tell(err error) {
 	if err == nil {

@@ -94,6 +94,15 @@ func (o *Options) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 // UseDerived gives a context the derived metrics, as [options.Sources.UseDerived] does.
 func (o *Options) UseDerived(c *pmapi.Context) { o.sources.UseDerived(c) }
 
+// DefineDerived defines a derived metric, as [options.Sources.DefineDerived] does.
+func (o *Options) DefineDerived(name, expr string) error { return o.sources.DefineDerived(name, expr) }
+
+// LoadDerivedFile loads definitions of derived metrics, as [options.Sources.LoadDerived] does.
+func (o *Options) LoadDerivedFile(path string) error { return o.sources.LoadDerived(path) }
+
+// SpecLocal changes the agents of local contexts, as -K does.
+func (o *Options) SpecLocal(spec string) error { return o.sources.SpecLocal(spec) }
+
 // AddDerived adds the names of the derived metrics to a name space.
 func (o *Options) AddDerived(t *pmns.Tree) { o.sources.AddDerived(t) }
 
