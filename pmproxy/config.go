@@ -90,6 +90,13 @@ type Config struct {
 	// password, a token or a certificate, but for /-/healthy and /-/ready.
 	RequireAuth bool
 
+	// PageToken, if not "", is a secret of at least 16 bytes that gives a browser the rights of
+	// the user who has it. The page posts it to /-/page as a bearer token, and is known from then
+	// on. Such requests are trusted, and Private answers them, where it has the prefix that
+	// Handlers has.
+	PageToken string
+	Private   map[string]http.Handler
+
 	// TrustLocal trusts requests from this host: over a loopback address, or
 	// over a Unix socket from the server's own user or root.
 	TrustLocal bool

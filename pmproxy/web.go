@@ -25,6 +25,7 @@ type web struct {
 	headers   string   // Access-Control-Allow-Headers
 	hosts     []string
 	passwords passwords
+	access    *pageAccess // nil if the page has no token
 
 	server *http.Server
 	conns  chan net.Conn // of the listener that net/http has
@@ -49,6 +50,10 @@ func newWeb(s *Server) (*web, error) {
 	}
 	w.hosts = ownHosts(s.cfg.Hosts)
 	w.passwords.init(s.cfg.Auth)
+	var err error
+	if w.access, err = newPageAccess(s.cfg.PageToken); err != nil {
+		return nil, err
+	}
 	w.server = s.newHTTPServer(http.HandlerFunc(w.answer))
 	return w, nil
 }
@@ -150,6 +155,10 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 		w.health(out, r)
 		return
 	}
+	if r.URL.Path == pagePath && w.access != nil && r.Method != http.MethodOptions {
+		w.page(c, out, r)
+		return
+	}
 	prefix, h := w.find(r.URL.Path)
 	switch r.Method {
 	case http.MethodOptions:
@@ -164,7 +173,17 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 		rest.Refuse(out, "unknown", "no handler for URL")
 		return
 	}
-	peer, err := w.authorise(c, r)
+	known := w.access.knows(r)
+	var peer rest.Peer
+	var err error
+	if known {
+		peer = rest.Peer{Local: isLocal(c, r), Trusted: true, User: pageUser}
+		if private := w.s.cfg.Private[prefix]; private != nil {
+			h = private
+		}
+	} else {
+		peer, err = w.authorise(c, r)
+	}
 	if err != nil {
 		st.denied.Inc()
 		out.Header()["WWW-Authenticate"] = []string{`Basic realm="pmproxy", charset="UTF-8"`, `Bearer realm="pmproxy"`}

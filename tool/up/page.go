@@ -2,16 +2,22 @@ package up
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmproxy"
@@ -23,15 +29,20 @@ import (
 // defaultWebPort is where the page is, unless something else is there.
 const defaultWebPort = 44323
 
+// tokenFile is what the file of the page's token is called in the state directory.
+const tokenFile = "page-token"
+
 // A page shows the collector in browsers of this machine, with the REST interface that the page asks.
-// It is a client of the collector without a name, so that other users of the machine see no more
-// by it than they could without.
+// A browser that was opened with the token sees what the user may see who started the collector.
+// To others it is a client of the collector without a name, so that they see no more by it than
+// they could without.
 type page struct {
-	link   string
-	server *pmproxy.Server
-	api    *webapi.Handler
-	lns    []net.Listener
-	log    *slog.Logger
+	link    string // without the token
+	token   string
+	server  *pmproxy.Server
+	closers []io.Closer // of handlers
+	lns     []net.Listener
+	log     *slog.Logger
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc
@@ -59,33 +70,97 @@ func openPage(ctx context.Context, set *settings, collector []net.Listener, log 
 	if tcp, ok := lns[0].Addr().(*net.TCPAddr); ok {
 		p.link = "http://localhost:" + strconv.Itoa(tcp.Port) + "/"
 	}
-	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for others
-	p.api, err = webapi.New(webapi.Config{
-		Host:      hostOf(set, collector),
-		AllowHost: func(*pmapi.HostSpec) bool { return false }, // it is a page of this collector, not a way to others
-		Dialer:    &pmapi.Dialer{Config: none},
-		Log:       log,
-	})
-	if err != nil {
-		closeAll(lns)
-		return nil, err
-	}
-	handler, err := web.New(web.Config{})
-	if err == nil {
-		p.server, err = pmproxy.New(pmproxy.Config{
-			Listeners: lns,
-			Handlers:  map[string]http.Handler{"/pmapi": p.api, "/metrics": p.api, "/": handler},
-			NoPCP:     true,
-			Log:       log,
-		})
-	}
-	if err != nil {
-		p.api.Close()
+	if err = p.open(set, collector); err != nil {
+		p.close()
 		closeAll(lns)
 		return nil, err
 	}
 	return p, nil
 }
+
+// open makes the handlers and the server.
+func (p *page) open(set *settings, collector []net.Listener) (err error) {
+	if p.token, err = readToken(filepath.Join(set.dir, tokenFile)); err != nil {
+		return err
+	}
+	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for others
+	api := func(host string) (*webapi.Handler, error) {
+		h, err := webapi.New(webapi.Config{
+			Host:      host,
+			AllowHost: func(*pmapi.HostSpec) bool { return false }, // it is a page of this collector, not a way to others
+			Dialer:    &pmapi.Dialer{Config: none},
+			Log:       p.log,
+		})
+		if err == nil {
+			p.closers = append(p.closers, h)
+		}
+		return h, err
+	}
+	anybody, err := api(hostOf(set, collector))
+	if err != nil {
+		return err
+	}
+	// Over its socket, the collector knows the user of this process.
+	own, err := api("unix:" + set.socket)
+	if err != nil {
+		return err
+	}
+	handler, err := web.New(web.Config{})
+	if err != nil {
+		return err
+	}
+	p.server, err = pmproxy.New(pmproxy.Config{
+		Listeners: p.lns,
+		Handlers:  map[string]http.Handler{"/pmapi": anybody, "/metrics": anybody, "/": handler},
+		PageToken: p.token,
+		Private:   map[string]http.Handler{"/pmapi": own, "/metrics": own},
+		NoPCP:     true,
+		Log:       p.log,
+	})
+	return err
+}
+
+// close ends the handlers.
+func (p *page) close() {
+	for _, c := range p.closers {
+		if err := c.Close(); err != nil {
+			p.log.Error("the page", "err", err)
+		}
+	}
+}
+
+// address is what a browser is opened with.
+func (p *page) address() string { return p.link + "?token=" + p.token }
+
+// maxToken is how long a token may be, in bytes.
+const maxToken = 256
+
+// readToken reads the token of the page, so that browsers are known that were opened before, or
+// makes one. One that others could have read is not used again.
+func readToken(path string) (string, error) {
+	f, _, err := safefile.OpenAppend(path, os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0 && info.Size() <= maxToken {
+		b := make([]byte, maxToken)
+		n, err := f.ReadAt(b, 0)
+		if token := strings.TrimSpace(string(b[:n])); err == io.EOF && len(token) >= 16 && strings.Trim(token, base32) == "" {
+			return token, nil
+		}
+	}
+	token := rand.Text()
+	err = safefile.ReplaceBytes(path, []byte(token+"\n"), safefile.Replacement{Mode: 0o600, Uid: -1, Gid: -1})
+	return token, err
+}
+
+// base32 is what rand.Text has.
+const base32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 // hostOf is the specification by which the page's server reaches the collector: by TCP, where clients have no names.
 func hostOf(set *settings, collector []net.Listener) string {
@@ -136,7 +211,5 @@ func (p *page) stop() {
 		return
 	}
 	closeAll(p.lns)
-	if err := p.api.Close(); err != nil {
-		p.log.Error("the page", "err", err)
-	}
+	p.close()
 }

@@ -5,19 +5,27 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
-// pageOf finds the address of the page in what pcp up prints.
+// pageOf finds the address of the page in what pcp up prints, without its token.
 func pageOf(t *testing.T, out *screen) string {
 	t.Helper()
-	m := regexp.MustCompile(`(?m)^  page     (http://localhost:\d+/)$`).FindStringSubmatch(out.String())
+	page, _ := pageAndToken(t, out)
+	return page
+}
+
+func pageAndToken(t *testing.T, out *screen) (page, token string) {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^  page     (http://localhost:\d+/)\?token=([A-Z2-7]{26})$`).FindStringSubmatch(out.String())
 	if m == nil {
 		t.Fatalf("no page in\n%s", out)
 	}
-	return m[1]
+	return m[1], m[2]
 }
 
 // TestPage asks for the page and for what it asks, as a browser would and as pages from elsewhere would.
@@ -90,4 +98,77 @@ func TestPageElsewhere(t *testing.T) {
 	}
 	stopA()
 	stopB()
+}
+
+// TestPageToken shows what is private to those who have the token of the page, and to no other user.
+func TestPageToken(t *testing.T) {
+	home := tempDir(t)
+	vars := map[string]string{"HOME": home, "PCP_RUN_DIR": home}
+	args := []string{"--port", "0", "--web-port", "0", "--no-record", "--dir", filepath.Join(home, "state")}
+	out, stop := start(t, vars, args...)
+	page, token := pageAndToken(t, out)
+	file := filepath.Join(home, "state", "page-token")
+	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
+		t.Fatalf("the file of the token: %v, %v", info.Mode(), err)
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != token+"\n" {
+		t.Errorf("the file has %q, %v", b, err)
+	}
+	for _, path := range []string{"pmcd.log"} {
+		if b, err := os.ReadFile(filepath.Join(home, "state", path)); err != nil || strings.Contains(string(b), token) {
+			t.Errorf("%s has the token (%v)", path, err)
+		}
+	}
+	// processes returns how many processes a client is shown.
+	processes := func(authorization string) int {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+"pmapi/fetch?names=proc.psinfo.rss", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if authorization != "" {
+			r.Header.Set("Authorization", authorization)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%d %s, %v", resp.StatusCode, b, err)
+		}
+		return strings.Count(string(b), `"instance":`)
+	}
+	if n := processes("Bearer " + token); n < 1 {
+		t.Errorf("the user sees %d processes", n)
+	}
+	for _, other := range []string{"", "Bearer", "Bearer " + strings.ToLower(token), "Bearer " + token[1:]} {
+		if n := processes(other); n != 0 {
+			t.Errorf("%q sees %d processes", other, n)
+		}
+	}
+	stop()
+	// The token stays, so that browsers are known that were opened before; but not one that others could read.
+	out, stop = start(t, vars, args...)
+	if _, again := pageAndToken(t, out); again != token {
+		t.Error("there is another token after a restart")
+	}
+	stop()
+	for _, spoil := range []func() error{
+		func() error { return os.Chmod(file, 0o644) },
+		func() error { return os.WriteFile(file, nil, 0o600) },
+		func() error { return os.WriteFile(file, []byte("short\n"), 0o600) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		out, stop = start(t, vars, args...)
+		_, again := pageAndToken(t, out)
+		if info, err := os.Stat(file); again == token || err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: %v, %v", again, info.Mode(), err)
+		}
+		token = again
+		stop()
+	}
 }

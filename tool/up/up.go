@@ -50,9 +50,11 @@ directory, so that "pcp replay" has the past: what a host usually is asked for,
 at intervals of ten seconds to some minutes. The oldest archives are removed when
 they are too old or too many. --no-record turns it off.
 
-A page in the browser shows it all, at the address that is printed: to users of
-this machine alone, and what the collector shows to clients without a name.
---no-web turns it off.
+A page in the browser shows it all, at the address that is printed. The secret
+token in it is of the user who started the collector, and so are the rights that
+it gives; "pcp chart" opens the page with it. Without the token, other users of the
+machine see what the collector shows to clients without a name. --no-web turns
+the page off.
 
 With --rules it evaluates rules, as pmie does, and says in its log which become
 true and which are so no more; actions of rules are done. Without a file these
@@ -66,7 +68,7 @@ are the built-in rules, which watch the machine and write to the system's log.`,
 		{Line: "pcp up --rules", Text: "also watch the machine by rules"},
 		{Line: "pcp up --rules=my.rules", Text: "by rules of your own"},
 	},
-	SeeAlso: []string{"pcp help info", "pcp help pmcd", "pcp help replay"},
+	SeeAlso: []string{"pcp help chart", "pcp help info", "pcp help pmcd", "pcp help replay"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'p', Long: "port", Arg: "N", Help: "TCP port [default 44321]"},
@@ -462,7 +464,7 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 		}
 	}
 	if page != nil {
-		fmt.Fprintf(&b, "  page     %s\n", page.link)
+		fmt.Fprintf(&b, "  page     %s\n", page.address())
 	}
 	fmt.Fprintf(&b, "  log      %s\n", logPath)
 	if !set.noRecord {

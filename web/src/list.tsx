@@ -2,6 +2,7 @@
 
 import { h } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
+import { access } from "./access";
 import { useApp, useFeedVersion } from "./context";
 import type { ListPanel } from "./dashboard";
 import type { Feed } from "./feed";
@@ -70,6 +71,14 @@ export function List(props: { panel: ListPanel }) {
   if (absent === names.length) why = `This host has no metrics of a ${p.of}.`;
   else if (v.live && names.every((n) => feed.absent.has(n) || feed.table(n)?.series.size === 0)) why = `The collector shows this page no ${p.of}. It may do so only for users that it knows.`;
   else if (!v.live) why = feed.loading ? "Reading the archives…" : `Nothing was recorded of any ${p.of} at this time.`;
+  if (!top.length && access.state === "unknown" && absent !== names.length) {
+    return (
+      <p class="why tallwhy">
+        The {p.of === "process" ? "processes" : p.of + "s"} of this host are shown to the user who started the collector: open the address, with its token, that <code>pcp up</code> printed, or run{" "}
+        <code>pcp chart</code>.
+      </p>
+    );
+  }
   if (!top.length) return <p class="why tallwhy">{why}</p>;
   return (
     <div class={"numbers list" + (p.columns.length > 3 ? " many" : "")}>

@@ -2,6 +2,7 @@
 
 import { h, render } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { access, enter, takeToken } from "./access";
 import { Browse } from "./browse";
 import { AppContext, useApp, useFeedVersion, type App } from "./context";
 import { chartOf, parseMetric, readDashboard, writeDashboard, type Dashboard, type Panel, type Plot } from "./dashboard";
@@ -253,6 +254,13 @@ function Trouble() {
       </div>
     );
   }
+  if (access.problem) {
+    return (
+      <div class="trouble" role="alert">
+        <strong>The token of this address is not accepted.</strong> <span>{access.problem}.</span>
+      </div>
+    );
+  }
   if (feed.pastError && !state.view.live) {
     return (
       <div class="trouble" role="alert">
@@ -390,8 +398,15 @@ function Charts() {
 }
 
 apply(current());
+const token = takeToken();
+const entered = enter(new URL(".", document.baseURI).pathname, token);
 const root = document.getElementById("app");
 if (root) {
-  root.replaceChildren();
-  render(<Root />, root);
+  const show = () => {
+    root.replaceChildren();
+    render(<Root />, root);
+  };
+  // What needs the token waits for it; without one nothing does.
+  if (token) void entered.then(show);
+  else show();
 }

@@ -1,5 +1,7 @@
 // What the page draws comes from a Source: the collector itself, or what was recorded of it.
 
+import { headers } from "./access";
+
 export type Cell = number | string | null;
 
 // Meta says what the values of a metric mean.
@@ -61,6 +63,7 @@ export async function ask(path: string, params: Record<string, string | undefine
   const limit = AbortSignal.timeout(patience);
   const r = await fetch(path + (q.length ? "?" + q.join("&") : ""), {
     signal: signal ? AbortSignal.any([signal, limit]) : limit,
+    headers: headers(),
   });
   const text = await r.text();
   let body: any;

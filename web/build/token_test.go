@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/go-pcp/pcp/pmproxy"
+	"github.com/go-pcp/pcp/web"
+)
+
+// private serves the fake collector by pmproxy, processes and control groups only to who has the token.
+func private(t *testing.T, token string) *fake {
+	t.Helper()
+	f := newFake(t)
+	page, err := web.New(web.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := http.HandlerFunc(f.pmapi)
+	anybody := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/fetch") {
+			own(w, r)
+			return
+		}
+		// The metrics are known, but have no values.
+		q := r.URL.Query()
+		var names []string
+		for _, n := range strings.Split(q.Get("names"), ",") {
+			if !strings.HasPrefix(n, "proc.") && !strings.HasPrefix(n, "cgroup.") {
+				names = append(names, n)
+			}
+		}
+		q.Set("names", strings.Join(names, ","))
+		r.URL.RawQuery = q.Encode()
+		own(w, r)
+	})
+	s, err := pmproxy.New(pmproxy.Config{
+		Listeners: []net.Listener{ln}, PageToken: token,
+		Handlers: map[string]http.Handler{"/pmapi": anybody, "/series/": http.HandlerFunc(f.series), "/": page},
+		Private:  map[string]http.Handler{"/pmapi": own},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	f.Server.Close()
+	f.Server = &httptest.Server{URL: "http://localhost:" + strings.Split(ln.Addr().String(), ":")[1], Listener: ln, Config: &http.Server{}}
+	return f
+}
+
+// TestToken opens the page with and without its token. With it processes show, the address
+// forgets it, and the browser is known from then on; without it the page says why there are none, and how to get them.
+func TestToken(t *testing.T) {
+	const token = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	f := private(t, token)
+	p := open(t, f, "?token="+token+"#/overview?window=900", 1280, 1400)
+	p.until(drawn)
+	p.until("!location.search && location.hash.includes('window=900')")
+	p.until("document.querySelectorAll('.list tbody tr').length >= 7")
+	p.do("scrollTo(0, 1000)")
+	p.shot("known")
+	if s := eval[string](p, "document.cookie + JSON.stringify(Object.entries(localStorage)) + location"); strings.Contains(s, token) || strings.Contains(s, "pcp-page-") {
+		t.Errorf("scripts can see the token or the cookie: %s", s)
+	}
+	p.do("location.replace('/?again')")
+	p.until("location.search === '?again' && document.querySelectorAll('.list tbody tr').length >= 7")
+
+	q := open(t, f, "", 1280, 1400)
+	q.until("document.querySelectorAll('.uplot canvas').length >= 6")
+	q.until("[...document.querySelectorAll('.why')].filter((x) => x.textContent.includes('pcp chart')).length === 2")
+	q.do("scrollTo(0, 1000)")
+	q.shot("unknown")
+	r := open(t, f, "?token=WRONGWRONGWRONGWRONGWRONGW", 1280, 900)
+	r.until("document.querySelector('.trouble')?.textContent.includes('not the token of this page') && !location.search")
+	r.until("document.querySelectorAll('.uplot canvas').length >= 6")
+	r.shot("wrong")
+}
