@@ -30,7 +30,7 @@ var (
 
 // authorise finds out who sends a request. An error is one for the client, which
 // may try again.
-func (w *web) authorise(c *conn, r *http.Request) (rest.Peer, error) {
+func (w *web) authorise(c *conn, r *http.Request, set *settings) (rest.Peer, error) {
 	p := rest.Peer{Local: isLocal(c, r)}
 	if tcp, ok := c.Conn.RemoteAddr().(*net.TCPAddr); ok {
 		p.Address = tcp.IP.String()
@@ -39,8 +39,8 @@ func (w *web) authorise(c *conn, r *http.Request) (rest.Peer, error) {
 	authorised := false
 	scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	switch {
-	case strings.EqualFold(scheme, "Bearer") && w.s.tokens != nil:
-		name, err := w.s.tokens.find(strings.TrimSpace(value))
+	case strings.EqualFold(scheme, "Bearer") && set.tokens != nil:
+		name, err := set.tokens.find(strings.TrimSpace(value))
 		if err != nil {
 			w.s.lines.log(w.s.log, slog.LevelError, "tokens cannot be read, nobody can use them", "err", err)
 		}
@@ -63,10 +63,10 @@ func (w *web) authorise(c *conn, r *http.Request) (rest.Peer, error) {
 		p.User = c.tls.ConnectionState().VerifiedChains[0][0].Subject.CommonName
 		p.Trusted, authorised = !foreign, true
 	}
-	if !authorised && w.s.cfg.RequireAuth {
+	if !authorised && set.RequireAuth {
 		return p, errNoAuth
 	}
-	if w.s.cfg.TrustLocal && p.Local && !foreign && ownPeer(c) {
+	if set.TrustLocal && p.Local && !foreign && ownPeer(c) {
 		p.Trusted = true
 	}
 	return p, nil

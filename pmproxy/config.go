@@ -68,6 +68,14 @@ type Config struct {
 	// says; none means all.
 	Collectors []string
 
+	// KeyServer is the address, HOST:PORT, of the key server (Redis or Valkey) to which clients that speak its
+	// protocol are forwarded; "" means that they are dropped.
+	KeyServer string
+
+	// MaxPDU is how long a PDU of a client that is forwarded may be, in bytes; 0 means that the collector alone
+	// limits it. What is encrypted between client and collector is not looked at.
+	MaxPDU int
+
 	// Hosts are more names of this host that a Host header can have over a
 	// loopback address.
 	Hosts []string

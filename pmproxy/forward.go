@@ -68,11 +68,11 @@ func parseTarget(line string) (host string, port int, err error) {
 	return host, int(n), nil
 }
 
-// forward connects a client to the collector that it names, and passes on what
+// forward connects a client to the server that it wants, and passes on what
 // the two say until one of them has left.
-func (s *Server) forward(c *conn) {
+func (s *Server) forward(c *conn, connect func(*conn) (net.Conn, error)) {
 	s.stats.forwards.Inc()
-	server, err := s.connect(c)
+	server, err := connect(c)
 	if err != nil {
 		s.stats.failed.Inc()
 		if !s.stopping() {
@@ -91,7 +91,16 @@ func (s *Server) forward(c *conn) {
 		c.closeWrite()
 		c.Conn.SetReadDeadline(time.Now())
 	})
-	if relay(server, c, s.stats.toCollectors.Add) == nil {
+	var in io.Reader = c
+	if limit := s.now.Load().MaxPDU; limit > 0 && c.speaks == speaksPCP {
+		in = &pduLimit{r: c, limit: limit}
+	}
+	err = relay(server, in, s.stats.toCollectors.Add)
+	if errors.Is(err, errLargePDU) {
+		s.lines.log(s.log, slog.LevelWarn, "client dropped", "client", c.from(), "err", err)
+		c.Conn.Close()
+	}
+	if err == nil {
 		// The client may still want the answer, for a while.
 		closeWrite(server)
 		server.SetReadDeadline(time.Now().Add(drainTimeout))
@@ -120,12 +129,20 @@ func (s *Server) connect(c *conn) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !s.mayReach(host, port) {
+	if !s.MayReach(host, port) {
 		return nil, fmt.Errorf("collector %s, port %d is not one that clients may reach", host, port)
 	}
 	if err := c.Conn.SetReadDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
+	return s.dial(net.JoinHostPort(host, strconv.Itoa(port)))
+}
+
+// connectKeys connects to the key server.
+func (s *Server) connectKeys(*conn) (net.Conn, error) { return s.dial(s.now.Load().KeyServer) }
+
+// dial connects to a server, unless this one ends meanwhile.
+func (s *Server) dial(address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.DialTimeout)
 	defer cancel()
 	stop := make(chan struct{})
@@ -137,19 +154,21 @@ func (s *Server) connect(c *conn) (net.Conn, error) {
 		case <-stop:
 		}
 	})
-	server, err := s.cfg.Dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	server, err := s.cfg.Dial(ctx, "tcp", address)
 	close(stop)
 	watch.Wait()
 	return server, err
 }
 
-// mayReach reports whether clients may be forwarded to a collector.
-func (s *Server) mayReach(host string, port int) bool {
-	if len(s.cfg.Collectors) == 0 {
+// MayReach reports whether [Config.Collectors] lets clients reach a collector. Handlers
+// that connect to what clients name ask it too.
+func (s *Server) MayReach(host string, port int) bool {
+	patterns := s.now.Load().Collectors
+	if len(patterns) == 0 {
 		return true
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	for _, p := range s.cfg.Collectors {
+	for _, p := range patterns {
 		name, only := splitPattern(p)
 		if ok, _ := path.Match(strings.ToLower(name), host); ok && (only == 0 || only == port) {
 			return true

@@ -30,7 +30,7 @@ func ownHosts(more []string) []string {
 // checkHost refuses names that are not this host's in requests over a loopback
 // address: a browser may have been told that a foreign name is 127.0.0.1.
 // Addresses cannot be misused so, and programs need not say a name.
-func (w *web) checkHost(c *conn, r *http.Request) error {
+func (set *settings) checkHost(c *conn, r *http.Request) error {
 	if !isLoopback(c.Conn.LocalAddr()) || r.Host == "" {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (w *web) checkHost(c *conn, r *http.Request) error {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return nil
 	}
-	if slices.Contains(w.hosts, name) || strings.HasSuffix(name, ".localhost") {
+	if slices.Contains(set.hosts, name) || strings.HasSuffix(name, ".localhost") {
 		return nil
 	}
 	return fmt.Errorf("host %q is not a name of this server; if it should be, add it to http.hosts of pmproxy.conf", name)

@@ -8,18 +8,19 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
 
 // A Server is a proxy. New makes one.
 type Server struct {
-	cfg    Config
-	log    *slog.Logger
-	web    *web
-	stats  *stats
-	tokens *tokenFile
-	lines  lineLimit
+	cfg   Config // what does not change
+	now   atomic.Pointer[settings]
+	log   *slog.Logger
+	web   *web
+	stats *stats
+	lines lineLimit
 
 	closing chan struct{} // closed when Run ends
 
@@ -33,19 +34,12 @@ type Server struct {
 // New makes a Server of cfg. It does not serve yet.
 func New(cfg Config) (*Server, error) {
 	cfg.setDefaults()
-	for _, p := range cfg.Collectors {
-		if err := checkPattern(p); err != nil {
-			return nil, err
-		}
+	set, err := newSettings(cfg)
+	if err != nil {
+		return nil, err
 	}
 	s := &Server{cfg: cfg, log: cfg.Log, closing: make(chan struct{}), conns: map[*conn]struct{}{}}
-	if cfg.TokenFile != "" {
-		var err error
-		if s.tokens, err = openTokens(cfg.TokenFile); err != nil {
-			return nil, err
-		}
-	}
-	var err error
+	s.now.Store(set)
 	if s.stats, err = newStats(cfg.MetricsDir); err != nil {
 		s.log.Warn("metrics of this program are not available", "err", err)
 	}
@@ -125,18 +119,19 @@ func (s *Server) accept(ln net.Listener) error {
 
 // admit gives a client a goroutine, if there is room for it.
 func (s *Server) admit(nc net.Conn) {
+	set := s.now.Load()
 	if tcp, ok := nc.(*net.TCPConn); ok {
-		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: s.cfg.KeepAlive > 0, Idle: s.cfg.KeepAlive, Interval: s.cfg.KeepAlive})
+		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: set.KeepAlive > 0, Idle: set.KeepAlive, Interval: set.KeepAlive})
 	}
 	c := newConn(s, nc)
 	s.mu.Lock()
-	full := len(s.conns) >= s.cfg.MaxClients
+	full := len(s.conns) >= set.MaxClients
 	if full || s.stop {
 		s.mu.Unlock()
 		nc.Close()
 		if full {
 			s.stats.refused.Inc()
-			s.lines.log(s.log, slog.LevelWarn, "client refused: there are too many", "limit", s.cfg.MaxClients)
+			s.lines.log(s.log, slog.LevelWarn, "client refused: there are too many", "limit", set.MaxClients)
 		}
 		return
 	}
@@ -161,16 +156,19 @@ func (s *Server) forget(c *conn) {
 
 // meet finds out what a client speaks, and has it served.
 func (s *Server) meet(c *conn) {
-	kind, err := c.identify(s.cfg.TLS)
+	set := s.now.Load()
+	kind, err := c.identify(set.TLS)
 	switch {
 	case err != nil:
 		if !s.stopping() {
 			s.stats.unknown.Inc()
 			s.lines.log(s.log, slog.LevelDebug, "client dropped", "client", c.from(), "err", err)
 		}
-	case kind == speaksPCP && !s.cfg.NoPCP:
-		s.forward(c)
-	case kind == speaksHTTP && !s.cfg.NoHTTP:
+	case kind == speaksPCP && !set.NoPCP:
+		s.forward(c, s.connect)
+	case kind == speaksKeys && set.KeyServer != "":
+		s.forward(c, s.connectKeys)
+	case kind == speaksHTTP && !set.NoHTTP:
 		if s.web.take(c) {
 			return // net/http closes it
 		}

@@ -202,7 +202,10 @@ func TestRefusedForwards(t *testing.T) {
 
 // TestCollectorPatterns tells which collectors can be reached.
 func TestCollectorPatterns(t *testing.T) {
-	s := &Server{cfg: Config{Collectors: []string{"a", "b:44321", "*.x.org", "[::1]:1", "::2"}}}
+	s, err := New(Config{Collectors: []string{"a", "b:44321", "*.x.org", "[::1]:1", "::2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		host string
 		port int
@@ -219,7 +222,7 @@ func TestCollectorPatterns(t *testing.T) {
 		{"::1", 2, false},
 		{"::2", 2, true},
 	} {
-		if got := s.mayReach(c.host, c.port); got != c.want {
+		if got := s.MayReach(c.host, c.port); got != c.want {
 			t.Errorf("%s %d: %v", c.host, c.port, got)
 		}
 	}

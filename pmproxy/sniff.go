@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 )
@@ -17,11 +18,11 @@ const (
 	speaksPCP
 	speaksHTTP
 	speaksTLS
+	speaksKeys // RESP, of key servers
 )
 
 // identify tells protocols apart by the first byte of a connection
 // (server.c: client_protocol). All methods of HTTP begin with a capital letter.
-// The protocol of key servers, which the C implementation forwards, is not known.
 func identify(first byte) speaks {
 	switch {
 	case first == 'p':
@@ -30,6 +31,8 @@ func identify(first byte) speaks {
 		return speaksHTTP
 	case 0x14 <= first && first <= 0x18: // types of records of TLS
 		return speaksTLS
+	case strings.IndexByte("-+:,$*#%~", first) >= 0:
+		return speaksKeys
 	}
 	return speaksNothing
 }
@@ -43,6 +46,7 @@ type conn struct {
 	s      *Server
 	stream net.Conn // Conn, or TLS above it
 	tls    *tls.Conn
+	speaks speaks // what identify found
 
 	buf  [256]byte
 	pend []byte // of buf, read and not taken yet
@@ -95,6 +99,7 @@ func (c *conn) identify(cfg *tls.Config) (speaks, error) {
 	if kind == speaksNothing {
 		return kind, fmt.Errorf("%w: %#x", errUnknown, c.pend[0])
 	}
+	c.speaks = kind
 	return kind, c.Conn.SetDeadline(time.Time{})
 }
 

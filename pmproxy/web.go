@@ -22,8 +22,6 @@ import (
 type web struct {
 	s         *Server
 	prefixes  []string // of handlers, the longest first
-	headers   string   // Access-Control-Allow-Headers
-	hosts     []string
 	passwords passwords
 	access    *pageAccess // nil if the page has no token
 
@@ -42,13 +40,6 @@ func newWeb(s *Server) (*web, error) {
 		w.prefixes = append(w.prefixes, prefix)
 	}
 	slices.SortFunc(w.prefixes, func(a, b string) int { return len(b) - len(a) })
-	w.headers = strings.Join(append([]string{"Accept", "Accept-Language", "Content-Language", "Content-Type"}, s.cfg.AllowHeaders...), ", ")
-	for _, h := range s.cfg.AllowHeaders {
-		if !isToken(h) {
-			return nil, fmt.Errorf("%q cannot be the name of a header", h)
-		}
-	}
-	w.hosts = ownHosts(s.cfg.Hosts)
 	w.passwords.init(s.cfg.Auth)
 	var err error
 	if w.access, err = newPageAccess(s.cfg.PageToken); err != nil {
@@ -137,8 +128,9 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 			panic(p)
 		}
 	}()
-	w.protect(out, r)
-	if err := w.checkHost(c, r); err != nil {
+	set := w.s.now.Load()
+	protect(out, r, set)
+	if err := set.checkHost(c, r); err != nil {
 		st.denied.Inc()
 		rest.Fail(out, http.StatusForbidden, err.Error())
 		return
@@ -162,7 +154,7 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 	prefix, h := w.find(r.URL.Path)
 	switch r.Method {
 	case http.MethodOptions:
-		w.options(out, r, h != nil)
+		options(out, r, set, h != nil)
 		return
 	case http.MethodTrace: // the headers are not sent back: they may have secrets
 		out.Header().Set("Content-Length", "0")
@@ -182,7 +174,7 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 			h = private
 		}
 	} else {
-		peer, err = w.authorise(c, r)
+		peer, err = w.authorise(c, r, set)
 	}
 	if err != nil {
 		st.denied.Inc()
@@ -195,13 +187,13 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 		out.WriteHeader(http.StatusOK)
 		return
 	}
-	if r.ContentLength > w.s.cfg.MaxBody {
+	if r.ContentLength > set.MaxBody {
 		out.Header().Set("Connection", "close")
-		rest.Fail(out, http.StatusRequestEntityTooLarge, fmt.Sprintf("request body of more than %d bytes", w.s.cfg.MaxBody))
+		rest.Fail(out, http.StatusRequestEntityTooLarge, fmt.Sprintf("request body of more than %d bytes", set.MaxBody))
 		return
 	}
 	if r.ContentLength != 0 {
-		r.Body = &limitedBody{ReadCloser: http.MaxBytesReader(rw, r.Body, w.s.cfg.MaxBody), rc: http.NewResponseController(rw)}
+		r.Body = &limitedBody{ReadCloser: http.MaxBytesReader(rw, r.Body, set.MaxBody), rc: http.NewResponseController(rw)}
 	}
 	h.ServeHTTP(out, r.WithContext(rest.WithPeer(r.Context(), &peer)))
 }
@@ -259,7 +251,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 const corsMaxAge = 86400
 
 // protect sets the headers that each answer has. A handler can replace them.
-func (w *web) protect(out *response, r *http.Request) {
+func protect(out *response, r *http.Request, set *settings) {
 	h := out.Header()
 	h["X-Content-Type-Options"] = []string{"nosniff"}
 	h["X-Frame-Options"] = []string{"DENY"}
@@ -267,13 +259,13 @@ func (w *web) protect(out *response, r *http.Request) {
 	h["Content-Security-Policy"] = []string{"default-src 'none'; frame-ancestors 'none'"}
 	if r.Method != http.MethodOptions {
 		h["Access-Control-Allow-Origin"] = []string{"*"}
-		h["Access-Control-Allow-Headers"] = []string{w.headers}
+		h["Access-Control-Allow-Headers"] = []string{set.headers}
 		h["Access-Control-Max-Age"] = []string{strconv.Itoa(corsMaxAge)}
 	}
 }
 
 // options says what other origins may do (http.c: http_response_access).
-func (w *web) options(out *response, r *http.Request, known bool) {
+func options(out *response, r *http.Request, set *settings, known bool) {
 	methods := "GET, HEAD, TRACE, OPTIONS"
 	switch {
 	case r.URL.Path == "*" || r.RequestURI == "*":
@@ -297,7 +289,7 @@ func (w *web) options(out *response, r *http.Request, known bool) {
 	h.Set("Access-Control-Allow-Methods", methods)
 	h.Set("Access-Control-Max-Age", strconv.Itoa(corsMaxAge))
 	if r.Header.Get("Access-Control-Request-Headers") != "" {
-		h.Set("Access-Control-Allow-Headers", w.headers)
+		h.Set("Access-Control-Allow-Headers", set.headers)
 	}
 	out.WriteHeader(http.StatusOK)
 }

@@ -17,6 +17,16 @@ const MaxSize = 1 << 20
 type File struct {
 	NoPCP, NoHTTP, NoSecure bool
 
+	// NoSeries and NoSearch say that these requests are not answered, NoDiscover that the archives
+	// which loggers of this host write are not among the series.
+	NoSeries, NoSearch, NoDiscover bool
+	SearchCount                    int // results in an answer of /search, 0 if not set
+
+	// KeyServers are the key servers, HOST:PORT, to whose first one their protocol is forwarded
+	// if ForwardKeys is set.
+	KeyServers  []string
+	ForwardKeys bool
+
 	KeepAlive  time.Duration // 0 if not set, negative for never
 	MaxClients int           // 0 if not set
 	MaxBody    int64         // 0 if not set
@@ -109,15 +119,7 @@ func (f *File) note(format string, args ...any) {
 // set takes one setting.
 func (f *File) set(section, key, value string) (err error) {
 	if section != "pmproxy" {
-		switch section {
-		case "redis":
-			f.note("[redis] is ignored: no key server is needed")
-		case "discover", "pmseries", "pmsearch", "pmlogger":
-			f.note("[%s] is ignored: series are not read from a key server, and there is nothing to set", section)
-		default:
-			f.note("[%s] is ignored: no such section is known", section)
-		}
-		return nil
+		return f.setOther(section, key, value)
 	}
 	switch key {
 	case "pcp.enabled":
@@ -126,10 +128,8 @@ func (f *File) set(section, key, value string) (err error) {
 		f.NoHTTP, err = off(key, value)
 	case "secure.enabled":
 		f.NoSecure, err = off(key, value)
-	case "redis.enabled":
-		if value != "false" {
-			f.note("redis.enabled is ignored: the protocol of key servers is not forwarded")
-		}
+	case "redis.enabled", "resp.enabled":
+		f.ForwardKeys, err = choice(key, value, "false", "true")
 	case "maxpending":
 		f.note("maxpending is ignored: the system bounds how many connections wait (net.core.somaxconn)")
 	case "chunksize":
@@ -174,6 +174,39 @@ func (f *File) set(section, key, value string) (err error) {
 		f.DistrustLocal, err = choice(key, value, "local", "none")
 	default:
 		f.note("%s of [pmproxy] is ignored: no such setting is known", key)
+	}
+	return err
+}
+
+// setOther takes a setting of another section than that of the proxy itself.
+func (f *File) setOther(section, key, value string) (err error) {
+	switch section + " " + key {
+	case "pmseries enabled":
+		f.NoSeries, err = off(key, value)
+	case "pmsearch enabled":
+		f.NoSearch, err = off(key, value)
+	case "discover enabled":
+		f.NoDiscover, err = off(key, value)
+	case "pmsearch count", "pmsearch result.count":
+		n, nerr := number(key, value, 1<<20)
+		f.SearchCount, err = int(n), nerr
+	case "redis servers", "keys servers", "pmseries servers", "pmsearch servers":
+		if len(f.KeyServers) == 0 || section == "redis" || section == "keys" {
+			f.KeyServers = list(value)
+		}
+	case "redis enabled", "keys enabled": // there is nothing to turn off: none is needed
+		_, err = off(key, value)
+	default:
+		switch section {
+		case "redis", "keys", "pmseries", "pmsearch":
+			f.note("%s of [%s] is ignored: series and help texts are not kept in a key server", key, section)
+		case "discover":
+			f.note("%s of [discover] is ignored: archives are read where they are, with all that is in them", key)
+		case "pmlogger":
+			f.note("[pmlogger] is ignored: archives are not pushed to this server")
+		default:
+			f.note("[%s] is ignored: no such section is known", section)
+		}
 	}
 	return err
 }

@@ -34,11 +34,15 @@ func TestParse(t *testing.T) {
 	f("[pmproxy]\npcp.hosts = a, b:1,,\nhttp.hosts = x\nhttp.headers = X-A\nhttp.tokens = /t\nhttp.auth = required\nhttp.trust = none",
 		File{Collectors: []string{"a", "b:1"}, Hosts: []string{"x"}, Headers: []string{"X-A"}, Tokens: "/t", RequireAuth: true, DistrustLocal: true})
 	f("[pmproxy]\nredis.enabled = false\nhttp.auth = optional\nhttp.trust = local", File{})
-	f("[redis]\nservers = x\nenabled = true\n[pmseries]\na = b\n[other]\na = b\n[pmproxy]\nredis.enabled = true\nmaxpending = 1\nchunksize = 1\nfoo = bar", File{Notes: []string{
-		"[redis] is ignored: no key server is needed",
-		"[pmseries] is ignored: series are not read from a key server, and there is nothing to set",
+	f("[pmproxy]\nredis.enabled = true\n[redis]\nenabled = true\nservers = a:1, b:2\n[pmseries]\nservers = c:3", File{ForwardKeys: true, KeyServers: []string{"a:1", "b:2"}})
+	f("[pmseries]\nenabled = false\nservers = c:3\n[pmsearch]\nenabled = false\ncount = 20\n[discover]\nenabled = false",
+		File{NoSeries: true, NoSearch: true, NoDiscover: true, SearchCount: 20, KeyServers: []string{"c:3"}})
+	f("[redis]\nusername = x\n[pmseries]\na = b\n[discover]\nexclude.metrics = proc.*\n[pmlogger]\ncached = true\n[other]\na = b\n[pmproxy]\nmaxpending = 1\nchunksize = 1\nfoo = bar", File{Notes: []string{
+		"username of [redis] is ignored: series and help texts are not kept in a key server",
+		"a of [pmseries] is ignored: series and help texts are not kept in a key server",
+		"exclude.metrics of [discover] is ignored: archives are read where they are, with all that is in them",
+		"[pmlogger] is ignored: archives are not pushed to this server",
 		"[other] is ignored: no such section is known",
-		"redis.enabled is ignored: the protocol of key servers is not forwarded",
 		"maxpending is ignored: the system bounds how many connections wait (net.core.somaxconn)",
 		"chunksize is ignored: answers are sent in pieces as they come",
 		"foo of [pmproxy] is ignored: no such setting is known",
@@ -51,6 +55,9 @@ func TestErrors(t *testing.T) {
 		"[pmproxy":                               "line 1: no ]",
 		"\nword":                                 "line 2: want",
 		"= x":                                    "line 1: want",
+		"[pmproxy]\nredis.enabled = 1":           `line 2: redis.enabled is "1"`,
+		"[pmsearch]\ncount = x":                  "line 2",
+		"[pmseries]\nenabled = x":                "line 2",
 		"[pmproxy]\npcp.enabled = maybe":         `line 2: pcp.enabled is "maybe"`,
 		"[pmproxy]\nkeepalive = -1":              `line 2: keepalive is "-1"`,
 		"[pmproxy]\nkeepalive = x":               "line 2",

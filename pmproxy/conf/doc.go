@@ -22,6 +22,17 @@
 //	http.trust      local or none: whether requests from this host may store values
 //	http.maxbody    the longest body of a request, in bytes
 //	maxclients      how many connections there can be
+//	redis.enabled   true or false: whether the protocol of key servers is forwarded
+//
+//	[pmseries], [pmsearch]
+//	enabled         true or false: whether /series and /search are answered
+//	count           of [pmsearch]: how many results an answer has
+//
+//	[discover]
+//	enabled         true or false: whether archives of this host's loggers are series
+//
+//	[redis], [keys]
+//	servers         where the protocol of key servers is forwarded to, the first one
 //
 // What has no effect here is a note that says why.
 package conf

@@ -128,7 +128,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			dontStart(env, set, noConfig(set.config, err))
 			return 1
 		}
-		return detach(env)
+		return cli.Detach(env)
 	}
 	set.manager = service.NewManager(env.Getenv)
 	service.Forget()
@@ -511,7 +511,7 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 		}
 		set.started = true
 		if f, ok := logTo.(*os.File); ok && env.Getenv(detached) != "" && set.log != "-" {
-			if err := settle(f); err != nil {
+			if err := cli.Settle(f); err != nil {
 				log.Error("cannot leave the standard error", "err", err)
 			}
 		}

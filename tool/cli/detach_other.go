@@ -1,0 +1,13 @@
+//go:build !unix
+
+package cli
+
+import "os"
+
+// Detach refuses: only Unix has daemons of this kind.
+func Detach(env *Env) int {
+	return env.Fatalf("becoming a daemon is not supported on this system; use -f")
+}
+
+// Settle has nothing to do: there are no daemons.
+func Settle(*os.File) error { return nil }
