@@ -97,6 +97,7 @@ var neighbours = map[string]string{
 	"tool/ -> tool/pmcc":         "what the reports of Python programs share",
 	"tool/ -> tool/metricset":    "what pmrep and the exporters share",
 	"tool/ -> tool/housekeeping": "what the commands of a timer share",
+	"tool/ -> tool/recorded":     "what the commands that read series share",
 	"config -> internal/version": "the version is a feature",
 	"options -> pmcd/conf":       "the agents of local contexts are those of the collector",
 	"getopt -> pmns":             "an option names a name space",

@@ -140,6 +140,9 @@ func (s *Server) admit(nc net.Conn) {
 	s.running.Add(1)
 	s.mu.Unlock()
 	s.stats.accepted.Inc()
+	if s.log.Enabled(context.Background(), slog.LevelDebug) {
+		s.log.Debug("client connected", "client", c.from())
+	}
 	go func() {
 		defer s.running.Done()
 		s.meet(c)
@@ -152,6 +155,9 @@ func (s *Server) forget(c *conn) {
 	delete(s.conns, c)
 	s.stats.clients.Set(int64(len(s.conns)))
 	s.mu.Unlock()
+	if s.log.Enabled(context.Background(), slog.LevelDebug) {
+		s.log.Debug("client disconnected", "client", c.from())
+	}
 }
 
 // meet finds out what a client speaks, and has it served.

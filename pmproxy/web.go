@@ -120,6 +120,9 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 			st.errors.Inc()
 		}
 		st.responseBytes.Add(out.sent)
+		if w.s.log.Enabled(r.Context(), slog.LevelDebug) {
+			w.s.log.Debug("request", "client", c.from(), "method", r.Method, "url", r.RequestURI, "status", out.status, "bytes", out.sent)
+		}
 		if out.gz != nil {
 			st.compressed.Inc()
 		}

@@ -4,108 +4,177 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"log/slog"
-	"net"
-	"net/http"
-	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-pcp/pcp/internal/daemonlog"
-	"github.com/go-pcp/pcp/internal/safefile"
-	"github.com/go-pcp/pcp/internal/service"
-	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmcd"
-	"github.com/go-pcp/pcp/pmcd/access"
-	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmproxy"
 	"github.com/go-pcp/pcp/pmproxy/conf"
-	"github.com/go-pcp/pcp/pmproxy/search"
 	"github.com/go-pcp/pcp/pmproxy/webapi"
 	"github.com/go-pcp/pcp/tool/cli"
-	"github.com/go-pcp/pcp/web"
+	"github.com/go-pcp/pcp/tool/recorded"
 )
 
-// Command is pcp proxy.
+// Command is pcp proxy, and pmproxy.
 var Command = &cli.Command{
 	Name:     "proxy",
+	Link:     "pmproxy",
 	Group:    "Services",
-	Summary:  "forward clients to collectors, and serve metrics and a page by HTTP",
+	Summary:  "forward clients to collectors, and serve metrics, series and a page by HTTP",
 	Synopsis: "[options]",
 	Doc: `Serves clients that cannot reach a collector themselves, on one port for PCP, HTTP and TLS: it forwards
-those that name it as their proxy (-h HOST@PROXY), and answers /pmapi, /metrics and, in a browser, with
-a page. It reads pmproxy.conf and tls.conf, and runs in the foreground until SIGTERM or SIGINT.
+those that name it as their proxy (-h HOST@PROXY), and answers /pmapi, /metrics, /series, /search and, in
+a browser, with a page. Series are those of the archives of this host; no key server is needed.
 
-The options are those of pmproxy(1), less those for a daemon. What has no effect is said in the log.`,
+As pmproxy it is a daemon with the options of pmproxy(1): its log is pmproxy.log in the current directory, or that
+of -l, and on SIGHUP it reads pmproxy.conf, tls.conf and certificates again. As pcp proxy it runs in the foreground and logs to
+the standard error. SIGTERM and SIGINT end it. What has no effect is said in the log.`,
 	Examples: []cli.Example{
 		{Line: "pcp proxy -i 127.0.0.1", Text: "serve this host alone, by http://127.0.0.1:44322"},
 		{Line: "pcp proxy -c ./pmproxy.conf -p 8080", Text: "with a configuration and a port of your own"},
+		{Line: "pcp proxy --archives /data/archives", Text: "serve series of archives from elsewhere"},
 	},
-	SeeAlso: []string{"pcp-up(1)", "pcp-pmcd(1)", "tls.conf(5)"},
+	SeeAlso: []string{"pcp-up(1)", "pcp-pmcd(1)", "pcp-series(1)", "tls.conf(5)"},
+	Debug:   debugShown,
 	Options: []cli.Option{
 		cli.Heading("General options"),
+		cli.OptDebug,
 		cli.OptHelp,
 		cli.Heading("Service options"),
 		{Short: 'A', Help: "disable service advertisement"},
 		{Short: 'd', Long: "deprecated", Help: "backward-compatibility mode; no REST APIs"},
-		{Short: 'f', Long: "foreground", Help: "run in the foreground, as always"},
-		{Short: 'F', Long: "systemd", Help: "also write a file with the process's number and give up root's rights"},
-		{Short: 't', Long: "timeseries", Help: "REST APIs, as always without -d"},
-		{Short: 'U', Long: "username", Arg: "USER", Help: "with -F, run as named user [default pcp]"},
+		{Short: 'f', Long: "foreground", Help: "run in the foreground"},
+		{Short: 'F', Long: "systemd", Help: "run in systemd mode"},
+		{Short: 't', Long: "timeseries", Help: "automatic, scalable timeseries; REST APIs"},
+		{Short: 'U', Long: "username", Arg: "USER", Help: "in daemon mode, run as named user [default pcp]"},
 		cli.Heading("Configuration options"),
-		{Short: 'c', Long: "config", Arg: "PATH", Help: "path to configuration file"},
+		{Short: 'c', Long: "config", Arg: "PATH", Help: "path to configuration file (implies --timeseries)"},
+		{Short: 'L', Arg: "BYTES", Help: "maximum size for PDUs from clients [default: as the collector has it]"},
 		{Long: "host", Arg: "HOST", Extra: true, Help: "collector that is asked for metrics unless a request names one [default localhost]"},
+		{Long: "archives", Arg: "PATH", Extra: true, Help: "series are of these directories or archives, between commas, alone"},
 		cli.Heading("Connection options"),
 		{Short: 'i', Long: "interface", Arg: "ADDR", Help: "accept connections on this IP address"},
 		{Short: 'p', Long: "port", Arg: "PORT", Help: "accept connections on this port"},
 		{Short: 's', Long: "socket", Arg: "PATH", Help: "Unix domain socket file [default $PCP_RUN_DIR/pmproxy.socket]"},
+		{Short: 'r', Long: "redisport", Arg: "PORT", Help: "Connect to Redis instance on this TCP/IP port (implies --timeseries)"},
+		{Short: 'h', Long: "redishost", Arg: "HOST", Help: "Connect to Redis instance on this host name (implies --timeseries)"},
 		cli.Heading("Diagnostic options"),
 		{Short: 'T', Arg: "TIME", Help: "terminate after an elapsed time interval"},
-		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics [default standard error]"},
+		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output"},
+		{Short: 'x', Arg: "PATH", Help: "fatal messages at startup sent to file [default /dev/tty]"},
 	},
 	Run: run,
 }
 
+// debugShown are the debug options that have connections and requests logged.
+var debugShown = []string{"context", "http"}
+
+// webPort is the second port of a proxy that answers HTTP (WEBAPI_PORT).
+const webPort = 44323
+
+// A mode is how the program runs.
+type mode int
+
+const (
+	asDaemon   mode = iota
+	foreground      // -f
+	managed         // -F: in the foreground, with the file and the user of a daemon
+)
+
+// settings are what the command line and the environment say.
 type settings struct {
-	config, log, user, host string
-	deprecated, systemd     bool
-	listen                  pmcd.ListenConfig
-	runtime                 time.Duration
-	warnings                []string
+	mode                mode
+	classic             bool // called as pmproxy
+	config, log, fatal  string
+	logged              bool // the log is open
+	user, host          string
+	archives            []string // of --archives
+	keyHost, keyPort    string
+	deprecated, verbose bool
+	bad, usage          bool // an argument is wrong; -?
+	maxPDU              int
+	listen              pmcd.ListenConfig
+	runtime             time.Duration
+	warnings            []string
 }
 
 func run(ctx context.Context, env *cli.Env) int {
-	cfg := env.Config()
-	if err := cfg.Err(); err != nil {
-		return env.Fatalf("%s", cli.ErrText(err))
-	}
-	set := &settings{log: "-", host: webapi.DefaultHost}
-	set.listen = pmcd.ListenConfig{Socket: filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmproxy.socket"), Tries: 4}
-	set.environment(env.Getenv)
-	o := cli.ParseArgs(env, cli.ParseConfig{POSIX: true, Own: set.option})
-	if len(o.Args) > 0 {
-		o.Usagef("unexpected argument %q", o.Args[0])
-	}
-	if status, exit := o.Done(); exit {
+	set, status, exit := parse(env)
+	if exit {
 		return status
 	}
-	if len(set.listen.Ports) == 0 {
-		set.listen.Ports = []int{pmproxy.DefaultPort}
+	file, err := set.readConf(env)
+	if err != nil {
+		err = fmt.Errorf("configuration: %w", err)
+		return set.dontStart(env, err)
+	}
+	if set.mode == asDaemon && env.Getenv(cli.Detached) == "" {
+		return cli.Detach(env)
 	}
 	if set.runtime > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, set.runtime)
 		defer cancel()
 	}
-	if err := serve(ctx, env, set); err != nil {
-		return env.Fatalf("%v", err)
+	return set.logAndServe(ctx, env, file)
+}
+
+func parse(env *cli.Env) (set *settings, status int, exit bool) {
+	cfg := env.Config()
+	if err := cfg.Err(); err != nil {
+		return nil, env.Fatalf("%s", cli.ErrText(err)), true
 	}
-	return 0
+	set = &settings{log: "pmproxy.log", fatal: "/dev/tty", host: webapi.DefaultHost, classic: env.Classic()}
+	if !set.classic {
+		set.mode, set.log, set.fatal = foreground, "-", ""
+	}
+	set.listen = pmcd.ListenConfig{Socket: filepath.Join(cfg.Get("PCP_RUN_DIR"), "pmproxy.socket"), Tries: 4}
+	set.environment(env.Getenv)
+	given := mode(0)
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
+		if opt.Short == 'f' || opt.Short == 'F' {
+			if given != 0 {
+				set.usagef(o, "at most one of -f and -F allowed")
+			}
+			if given = foreground; opt.Short == 'F' {
+				given = managed
+			}
+			set.mode = given
+			return true
+		}
+		return set.option(o, opt, arg)
+	}})
+	set.debug(o.Debug())
+	if len(o.Args) > 0 {
+		set.usagef(o, "unexpected argument %q", o.Args[0])
+	}
+	if status, exit := o.Done(); exit {
+		switch {
+		case set.classic && (!set.bad || set.usage):
+			status = 0 // as in C, which takes an option that it does not know for -?
+		case set.classic:
+			set.dontStart(env, nil)
+		}
+		return nil, status, true
+	}
+	if len(set.listen.Ports) == 0 {
+		set.listen.Ports = []int{pmproxy.DefaultPort}
+		if set.classic && !set.deprecated {
+			set.listen.Ports = append(set.listen.Ports, webPort)
+		}
+	}
+	return set, 0, false
+}
+
+// usagef tells of a wrong argument.
+func (set *settings) usagef(o *cli.Options, format string, args ...any) {
+	set.bad = true
+	o.Usagef(format, args...)
 }
 
 // environment takes the variables that pmproxy(1) knows.
@@ -134,15 +203,25 @@ func (set *settings) environment(getenv func(string) string) {
 
 func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	switch opt.Short {
-	case 'A', 'f', 't': // as it is anyhow: nothing is advertised
+	case 'A', 't': // as it is anyhow: nothing is advertised
 	case 'd':
 		set.deprecated = true
-	case 'F':
-		set.systemd = true
+	case 'D':
+		names, ok := cli.ParseDebug(arg)
+		if !ok {
+			set.usagef(o, "unrecognized debug options specification (%s)", arg)
+		}
+		set.debug(names)
 	case 'U':
 		set.user = arg
 	case 'c':
 		set.config = arg
+	case 'L':
+		n, err := strconv.ParseInt(arg, 0, 32)
+		if err != nil || n <= 0 {
+			set.usagef(o, "-L requires a positive value")
+		}
+		set.maxPDU = int(n)
 	case 'i':
 		switch arg {
 		case "INADDR_ANY":
@@ -155,28 +234,63 @@ func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'p':
 		ports, ok := parsePorts(arg)
 		if !ok {
-			o.Usagef("-p requires a positive numeric argument (%s)", arg)
+			set.usagef(o, "-p requires a positive numeric argument (%s)", arg)
 		}
 		set.listen.Ports = append(set.listen.Ports, ports...)
 	case 's':
 		set.listen.Socket = arg
+	case 'r':
+		if n, err := strconv.ParseUint(arg, 10, 16); err != nil || n == 0 {
+			set.usagef(o, "-r requires a positive value")
+		}
+		set.keyPort = arg
+	case 'h':
+		set.keyHost = arg
 	case 'l':
 		set.log = arg
+	case 'x':
+		set.fatal = arg
 	case 'T':
 		d, err := pcptime.ParseInterval(arg)
 		if err != nil || d <= 0 {
-			o.Usagef("bad -T interval %q", arg)
+			set.usagef(o, "bad -T interval format: %q", arg)
 		}
 		set.runtime = d
 	case '?':
+		set.usage = true
 		o.WantUsage()
 	default:
-		if opt.Long != "host" {
-			return false
-		}
-		set.host = arg
+		return set.longOption(opt, arg)
 	}
 	return true
+}
+
+// longOption takes options that the C program does not have.
+func (set *settings) longOption(opt *cli.Option, arg string) bool {
+	switch opt.Long {
+	case "host":
+		set.host = arg
+	case "archives":
+		set.archives = append(set.archives, strings.Split(arg, ",")...)
+	default:
+		return false
+	}
+	return true
+}
+
+// debug takes debug options. Those that show nothing are accepted, as in C, but the log says so.
+func (set *settings) debug(names []string) {
+	var idle []string
+	for _, name := range names {
+		if slices.Contains(debugShown, name) {
+			set.verbose = true
+		} else {
+			idle = append(idle, name)
+		}
+	}
+	if len(idle) > 0 {
+		set.warnings = append(set.warnings, "debug options that show nothing: "+strings.Join(idle, ","))
+	}
 }
 
 // parsePorts takes ports with commas between.
@@ -204,175 +318,15 @@ func (set *settings) readConf(env *cli.Env) (*conf.File, error) {
 	return f, err
 }
 
-func serve(ctx context.Context, env *cli.Env, set *settings) (err error) {
-	file, err := set.readConf(env)
-	if err != nil {
-		return fmt.Errorf("configuration: %w", err)
+// keyServer returns the key server that options or the configuration name: the address to which its protocol is
+// forwarded, and the name of the list of archives that were loaded.
+func (set *settings) keyServer(file *conf.File) string {
+	switch {
+	case set.keyHost != "" || set.keyPort != "":
+		return recorded.Server(set.keyHost, set.keyPort)
+	case len(file.KeyServers) > 0:
+		host, port, _ := strings.Cut(file.KeyServers[0], ":")
+		return recorded.Server(host, port)
 	}
-	var out io.Writer = env.Stderr
-	if set.log != "-" {
-		f, err := daemonlog.Open(set.log, "pmproxy")
-		if err != nil {
-			return fmt.Errorf("log: %w", err)
-		}
-		defer f.Close()
-		out = f
-	}
-	log := slog.New(daemonlog.NewHandler(out, "pmproxy", slog.LevelInfo))
-	for _, text := range append(set.warnings, file.Notes...) {
-		log.Warn(text)
-	}
-	cfg, err := set.server(env, file, log)
-	if err != nil {
-		return err
-	}
-	if !cfg.NoHTTP {
-		api, err := webapi.New(webapi.Config{Host: set.host, Log: log})
-		if err != nil {
-			return err
-		}
-		defer api.Close()
-		find, err := search.New(search.Config{Sources: []search.Source{&search.Collector{Spec: set.host}}, Log: log})
-		if err != nil {
-			return err
-		}
-		defer find.Close()
-		page, err := web.New(web.Config{})
-		if err != nil {
-			return err
-		}
-		cfg.Handlers = map[string]http.Handler{"/pmapi": api, "/metrics": api, "/search/": find, "/": page}
-	}
-	lns, err := service.Listeners(env.Getenv)
-	if err != nil {
-		return err
-	}
-	manager := service.NewManager(env.Getenv)
-	service.Forget()
-	if len(lns) == 0 {
-		if lns, err = pmcd.Listen(ctx, set.listen); err != nil {
-			if len(lns) == 0 {
-				return err
-			}
-			log.Error("not all addresses can be served", "err", err)
-		}
-	}
-	cfg.Listeners = lns
-	s, err := pmproxy.New(cfg)
-	if err == nil && set.systemd {
-		var remove func()
-		if remove, err = set.becomeDaemon(env); err == nil {
-			defer remove()
-		}
-	}
-	if err != nil {
-		for _, ln := range lns {
-			ln.Close()
-		}
-		return err
-	}
-	for _, ln := range lns {
-		log.Info("serving", "on", ln.Addr().String())
-	}
-	if a := address(lns); a != "" && !cfg.NoHTTP {
-		fmt.Fprintf(env.Stdout, "http://%s\n", a)
-		if err := env.FlushOut(); err != nil {
-			log.Error("cannot write to the terminal", "err", err)
-		}
-	}
-	tell := func(err error) {
-		if err != nil {
-			log.Warn("service manager not told", "err", err)
-		}
-	}
-	tell(manager.Ready("serving"))
-	stop := context.AfterFunc(ctx, func() { tell(manager.Stopping()) })
-	defer stop()
-	err = s.Run(ctx)
-	log.Info("pmproxy Shutdown")
-	return err
-}
-
-// server makes the configuration of the server.
-func (set *settings) server(env *cli.Env, file *conf.File, log *slog.Logger) (pmproxy.Config, error) {
-	sys := env.Config()
-	cfg := pmproxy.Config{
-		NoPCP: file.NoPCP, NoHTTP: file.NoHTTP || set.deprecated,
-		Collectors: file.Collectors, Hosts: file.Hosts, AllowHeaders: file.Headers,
-		TokenFile: file.Tokens, RequireAuth: file.RequireAuth, TrustLocal: !file.DistrustLocal,
-		MaxClients: file.MaxClients, MaxBody: file.MaxBody, KeepAlive: file.KeepAlive,
-		Log: log,
-	}
-	if users := env.UsersPath(); users != "" {
-		cfg.Auth = access.NewAccounts(access.AccountsConfig{Users: users, Log: log})
-	}
-	if dir := filepath.Join(sys.Get("PCP_TMP_DIR"), "pmproxy"); isDir(dir) {
-		cfg.MetricsDir = dir
-	}
-	if file.NoSecure {
-		return cfg, nil
-	}
-	path := tlsconf.Path(sys)
-	if file.Certificates != "" {
-		f, err := tlsconf.ReadFile(path)
-		if err != nil {
-			return cfg, err
-		}
-		f.CertFile, f.KeyFile = file.Certificates, file.PrivateKey
-		for _, o := range []struct{ to, from *string }{{&f.CAFile, &file.Authority}, {&f.Ciphers, &file.CipherList}, {&f.CipherSuites, &file.CipherSuites}} {
-			if *o.from != "" {
-				*o.to = *o.from
-			}
-		}
-		if cfg.TLS, err = f.Server(); err != nil {
-			return cfg, fmt.Errorf("TLS of pmproxy.conf: %w", err)
-		}
-		return cfg, nil
-	}
-	keeper, _, err := tlsconf.Keep(path)
-	if err != nil {
-		return cfg, fmt.Errorf("%s: %w", path, err)
-	}
-	if keeper != nil {
-		cfg.TLS = keeper.Config()
-	}
-	return cfg, nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// becomeDaemon writes the file with the process's number and goes on as the user
-// for daemons. What it returns removes the file.
-func (set *settings) becomeDaemon(env *cli.Env) (remove func(), err error) {
-	path := filepath.Join(env.Config().Get("PCP_RUN_DIR"), "pmproxy.pid")
-	f, err := safefile.Create(path, 0o444)
-	if err != nil {
-		return nil, err
-	}
-	_, err = f.WriteString(strconv.Itoa(os.Getpid()))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = pmda.SetProcessIdentity(set.user, env.Getenv)
-	}
-	if err != nil {
-		safefile.Remove(path)
-		return nil, err
-	}
-	return func() { safefile.Remove(path) }, nil
-}
-
-// address is one that a browser of this host can open, or "".
-func address(lns []net.Listener) string {
-	for _, ln := range lns {
-		if tcp, ok := ln.Addr().(*net.TCPAddr); ok {
-			host := tcp.IP.String()
-			if tcp.IP.IsUnspecified() {
-				host = "localhost"
-			}
-			return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
-		}
-	}
-	return ""
+	return recorded.DefaultServer
 }

@@ -147,7 +147,11 @@ func TestErrors(t *testing.T) {
 		{[]string{"-T", "x"}, "bad -T interval"},
 		{[]string{"extra"}, "unexpected argument"},
 		{[]string{"-i", "nowhere", "-s", dir + "/no/such/dir/s"}, "not an IP address"},
-		{[]string{"-l", dir + "/no/such/dir/log"}, "log:"},
+		{[]string{"-l", dir + "/no/such/dir/log"}, "cannot open log"},
+		{[]string{"-f", "-F"}, "at most one of -f and -F"},
+		{[]string{"-L", "0"}, "-L requires"},
+		{[]string{"-r", "x"}, "-r requires"},
+		{[]string{"-D", "nonsense"}, "unrecognized debug options"},
 	} {
 		var out, errs buffer
 		if status := run(t.Context(), testEnv(dir, nil, &out, &errs, c.args...)); status == 0 || !strings.Contains(errs.String(), c.want) {

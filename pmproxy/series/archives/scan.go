@@ -30,7 +30,15 @@ func stamp(path string, info fs.FileInfo) string {
 // Directories that cannot be read, for another reason than that they are not there, are returned too.
 func (s *Store) list(ctx context.Context) (all map[string]*found, unread []string, err error) {
 	all = map[string]*found{}
-	for _, dir := range s.cfg.Dirs {
+	dirs := s.cfg.Dirs
+	if s.cfg.More != nil {
+		for _, dir := range s.cfg.More() {
+			if abs, err := filepath.Abs(dir); err == nil && !slices.Contains(dirs, abs) {
+				dirs = append(slices.Clip(dirs), abs)
+			}
+		}
+	}
+	for _, dir := range dirs {
 		info, statErr := os.Stat(dir)
 		if statErr != nil && !errors.Is(statErr, fs.ErrNotExist) {
 			s.log.Warn("directory of archives", "err", statErr)

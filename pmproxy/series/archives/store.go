@@ -36,6 +36,12 @@ type Config struct {
 	// archives. One that is not there yet is empty.
 	Dirs []string
 
+	// More, if not nil, returns further ones at each look at the directories.
+	More func() []string
+
+	// Background has Open return before the directories were looked at, with what the index has.
+	Background bool
+
 	// Index is the path of the index. If it is "", the index is a temporary file, which ends with the store.
 	Index string
 
@@ -137,9 +143,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 			return nil, err
 		}
 	}
-	if err := s.GC(ctx); err != nil {
-		s.Close()
-		return nil, err
+	if !cfg.Background {
+		if err := s.GC(ctx); err != nil {
+			s.Close()
+			return nil, err
+		}
 	}
 	run, stop := context.WithCancel(context.Background())
 	s.stop, s.done = stop, make(chan struct{})
@@ -155,6 +163,14 @@ func (s *Store) cleanup() {
 
 func (s *Store) run(ctx context.Context) {
 	defer close(s.done)
+	look := func() {
+		if err := s.GC(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("looking for archives", "err", err)
+		}
+	}
+	if s.cfg.Background {
+		look()
+	}
 	if s.cfg.Interval < 0 {
 		<-ctx.Done()
 		return
@@ -166,9 +182,7 @@ func (s *Store) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := s.GC(ctx); err != nil && ctx.Err() == nil {
-				s.log.Warn("looking for archives", "err", err)
-			}
+			look()
 		}
 	}
 }
