@@ -48,13 +48,12 @@ func (o *response) WriteHeader(status int) {
 	h := o.Header()
 	o.plain = o.head || status == http.StatusNoContent || status == http.StatusNotModified ||
 		status == http.StatusPartialContent || h.Get("Content-Encoding") != "" || !compressible(h.Get("Content-Type"))
+	if text := h.Get("Content-Length"); text != "" && !o.plain {
+		n, err := strconv.ParseInt(text, 10, 64)
+		o.plain = err != nil || n < minCompress
+	}
 	if !o.plain {
 		h.Add("Vary", "Accept-Encoding")
-		if text := h.Get("Content-Length"); text != "" {
-			if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < minCompress {
-				o.plain = true
-			}
-		}
 	}
 	o.plain = o.plain || !o.accepts
 	if o.plain {
@@ -145,6 +144,11 @@ func (o *response) finish() {
 		o.ResponseWriter.WriteHeader(o.status)
 		(*sink)(o).Write(o.held)
 	}
+}
+
+// taken says that the connection was taken over, and answered with a status.
+func (o *response) taken(status int) {
+	o.started, o.status, o.plain = true, status, true
 }
 
 // release gives the memory back.

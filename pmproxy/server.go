@@ -141,7 +141,7 @@ func (s *Server) admit(nc net.Conn) {
 	s.mu.Unlock()
 	s.stats.accepted.Inc()
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
-		s.log.Debug("client connected", "client", c.from())
+		s.log.Debug("accept new client", "client", c.from())
 	}
 	go func() {
 		defer s.running.Done()
@@ -156,7 +156,7 @@ func (s *Server) forget(c *conn) {
 	s.stats.clients.Set(int64(len(s.conns)))
 	s.mu.Unlock()
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
-		s.log.Debug("client disconnected", "client", c.from())
+		s.log.Debug("client connection closed", "client", c.from())
 	}
 }
 

@@ -291,7 +291,8 @@ func TestRequests(t *testing.T) {
 		want    string // in the body
 		headers string // name: value|…
 	}{
-		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 200, "metrics GET \"\" " + peer, "Access-Control-Allow-Origin: *|Access-Control-Allow-Headers: " + headers + "|Access-Control-Max-Age: 86400|X-Frame-Options: DENY|X-Content-Type-Options: nosniff"},
+		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 200, "metrics GET \"\" " + peer, "Access-Control-Allow-Origin: *|Access-Control-Allow-Headers: " + headers + "|Access-Control-Max-Age: 86400|X-Frame-Options: |X-Content-Type-Options: "},
+		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\nUser-Agent: Mozilla/5.0 (X11)\r\n\r\n", 200, "metrics GET", "X-Frame-Options: DENY|X-Content-Type-Options: nosniff|Content-Security-Policy: default-src 'none'; frame-ancestors 'none'"},
 		{"GET /metricsfoo?a=b HTTP/1.1\r\nHost: localhost:44322\r\n\r\n", 200, "metrics GET", ""},
 		{"GET /pmapi/xyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 200, "x GET", ""},
 		{"DELETE /pmapi/y HTTP/1.1\r\nHost: [::1]:1\r\n\r\n", 200, "pmapi DELETE", ""},
@@ -300,11 +301,11 @@ func TestRequests(t *testing.T) {
 		{"POST /pmapi/y HTTP/1.1\r\nHost: a.localhost\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n" + strings.Repeat("x", 1024) + "\r\n0\r\n\r\n", 413, "too long", ""},
 		{"GET /metrics HTTP/1.0\r\n\r\n", 200, "metrics GET", ""},
 		{"GET /nosuch HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, unknown + "no handler for URL", "Content-Type: text/html|Access-Control-Allow-Origin: *"},
-		{"GET /" + strings.Repeat("x", 8191) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 414, unknown + "request URL too long", ""},
+		{"GET /" + strings.Repeat("x", 8191) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 414, unknown + "request URL too long</p><hr>", "Content-Type: text/html|Access-Control-Allow-Origin: *"},
 		{"GET /metrics?" + strings.Repeat("x", 8001) + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "no handler", ""},
 		{"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 200, "", "Access-Control-Allow-Origin: *"},
 		{"HEAD /nosuch HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "", ""},
-		{"TRACE /metrics HTTP/1.1\r\nHost: localhost\r\nX-Secret: y\r\n\r\n", 200, "", "X-Secret: "},
+		{"TRACE /metrics HTTP/1.1\r\nHost: localhost\r\nX-Secret: y\r\n\r\n", 200, "", "X-Secret: |Host: localhost|Access-Control-Allow-Origin: "},
 		{"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", 200, "", "Access-Control-Allow-Methods: GET, PUT, HEAD, POST, TRACE, OPTIONS|Access-Control-Allow-Origin: "},
 		{"OPTIONS /nosuch HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, unknown + "no handler for OPTIONS", ""},
 		{"OPTIONS /metrics HTTP/1.1\r\nHost: localhost\r\nOrigin: http://x\r\nAccess-Control-Request-Method: GET\r\n\r\n", 200, "", "Access-Control-Allow-Methods: GET, HEAD, TRACE, OPTIONS|Access-Control-Allow-Origin: http://x|Access-Control-Allow-Headers: "},
@@ -321,6 +322,9 @@ func TestRequests(t *testing.T) {
 		r, body := get(t, address, c.request)
 		if r.StatusCode != c.status || !strings.Contains(body, c.want) || c.want == "" && c.status == 200 && body != "" {
 			t.Errorf("%.70q: %d %q", c.request, r.StatusCode, body)
+		}
+		if c.status == 414 && r.Status != "414 URI Too Long" {
+			t.Errorf("status %q", r.Status)
 		}
 		for _, h := range strings.Split(c.headers, "|") {
 			if name, value, ok := strings.Cut(h, ": "); ok && r.Header.Get(name) != value {

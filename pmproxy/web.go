@@ -1,6 +1,7 @@
 package pmproxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -139,7 +140,7 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(r.RequestURI) >= maxURL {
-		rest.RefuseWith(out, http.StatusRequestURITooLong, "unknown", "request URL too long")
+		w.tooLong(out, rw)
 		return
 	}
 	if len(r.RequestURI) > rest.MaxQuery {
@@ -159,8 +160,8 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 	case http.MethodOptions:
 		options(out, r, set, h != nil)
 		return
-	case http.MethodTrace: // the headers are not sent back: they may have secrets
-		out.Header().Set("Content-Length", "0")
+	case http.MethodTrace:
+		trace(out, r)
 		out.WriteHeader(http.StatusOK)
 		return
 	}
@@ -187,6 +188,8 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodHead && prefix != "/" {
 		out.Header().Set("Content-Type", rest.TypeJSON)
+		// The name is written as C writes it; net/http would take out the usual one.
+		out.Header()["Transfer-encoding"] = []string{"chunked"}
 		out.WriteHeader(http.StatusOK)
 		return
 	}
@@ -253,18 +256,26 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 // seconds.
 const corsMaxAge = 86400
 
-// protect sets the headers that each answer has. A handler can replace them.
+// protect sets the headers that each answer has. A handler can replace them. Those that limit
+// what a browser does with it are sent to browsers alone, as other programs are compared byte for byte.
 func protect(out *response, r *http.Request, set *settings) {
 	h := out.Header()
-	h["X-Content-Type-Options"] = []string{"nosniff"}
-	h["X-Frame-Options"] = []string{"DENY"}
-	h["Referrer-Policy"] = []string{"no-referrer"}
-	h["Content-Security-Policy"] = []string{"default-src 'none'; frame-ancestors 'none'"}
-	if r.Method != http.MethodOptions {
-		h["Access-Control-Allow-Origin"] = []string{"*"}
-		h["Access-Control-Allow-Headers"] = []string{set.headers}
-		h["Access-Control-Max-Age"] = []string{strconv.Itoa(corsMaxAge)}
+	if isBrowser(r) {
+		h["X-Content-Type-Options"] = []string{"nosniff"}
+		h["X-Frame-Options"] = []string{"DENY"}
+		h["Referrer-Policy"] = []string{"no-referrer"}
+		h["Content-Security-Policy"] = []string{"default-src 'none'; frame-ancestors 'none'"}
 	}
+	if r.Method != http.MethodOptions {
+		allowAll(h, set)
+	}
+}
+
+// allowAll lets pages of all origins read the answer.
+func allowAll(h http.Header, set *settings) {
+	h["Access-Control-Allow-Origin"] = []string{"*"}
+	h["Access-Control-Allow-Headers"] = []string{set.headers}
+	h["Access-Control-Max-Age"] = []string{strconv.Itoa(corsMaxAge)}
 }
 
 // options says what other origins may do (http.c: http_response_access).
@@ -287,7 +298,6 @@ func options(out *response, r *http.Request, set *settings, known bool) {
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Vary", "Origin")
 	}
 	h.Set("Access-Control-Allow-Methods", methods)
 	h.Set("Access-Control-Max-Age", strconv.Itoa(corsMaxAge))
@@ -295,6 +305,52 @@ func options(out *response, r *http.Request, set *settings, known bool) {
 		h.Set("Access-Control-Allow-Headers", set.headers)
 	}
 	out.WriteHeader(http.StatusOK)
+}
+
+// trace sends headers back that have no secrets.
+func trace(out *response, r *http.Request) {
+	h := out.Header()
+	for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Allow-Headers", "Access-Control-Max-Age"} {
+		h.Del(name)
+	}
+	for _, name := range []string{"Accept", "User-Agent"} {
+		if v := r.Header.Get(name); v != "" {
+			h.Set(name, v)
+		}
+	}
+	h.Set("Host", r.Host)
+	h.Set("Content-Length", "0")
+	out.WriteHeader(http.StatusOK)
+}
+
+// isBrowser reports whether a request is from a browser. All of them call themselves so.
+func isBrowser(r *http.Request) bool {
+	return strings.Contains(r.UserAgent(), "Mozilla/") || r.Header.Get("Sec-Fetch-Site") != ""
+}
+
+// tooLong answers a URL that is too long, in the words of C, which are not those of net/http.
+func (w *web) tooLong(out *response, rw http.ResponseWriter) {
+	const title = "414 URI Too Long"
+	body := rest.Page(title, "unknown", "request URL too long")
+	h := out.Header()
+	h["Content-Type"] = []string{rest.TypeHTML}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	h["Date"] = []string{time.Now().UTC().Format(http.TimeFormat)}
+	allowAll(h, w.s.now.Load())
+	c, _, err := http.NewResponseController(rw).Hijack()
+	if err != nil { // not over HTTP/1
+		out.WriteHeader(http.StatusRequestURITooLong)
+		out.Write(body)
+		return
+	}
+	defer c.Close()
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "HTTP/1.1 %s\r\n", title)
+	h.Write(&b)
+	b.WriteString("\r\n")
+	b.Write(body)
+	out.taken(http.StatusRequestURITooLong)
+	c.Write(b.Bytes()) // an error is the client's
 }
 
 // takesPost reports whether a path is of an interface that is given its

@@ -247,7 +247,11 @@ func (wc *webContext) connect(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fail("cannot connect to PMCD: " + errText(err))
+		text := errText(err)
+		if strings.HasPrefix(text, "Authentication - ") {
+			return fail("failed to get context labels: " + text) // before which C has a context
+		}
+		return fail("cannot connect to PMCD: " + text)
 	}
 	return nil
 }

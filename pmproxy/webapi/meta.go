@@ -90,6 +90,10 @@ func metricCommand(ctx context.Context, r *request) error {
 		}
 		return nil
 	})
+	if _, told := err.(*failure); err != nil && !told && ctx.Err() == nil && len(prefixes) == 1 && list != "" {
+		// So C answers when it finds that the collector has left, and programs look for it.
+		return fail(list + " traversal failed - " + pcp.ErrIPC.Error())
+	}
 	if err != nil {
 		return err
 	}

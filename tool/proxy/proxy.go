@@ -114,7 +114,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return set.dontStart(env, err)
 	}
 	if set.mode == asDaemon && env.Getenv(cli.Detached) == "" {
-		return cli.Detach(env)
+		return cli.DetachUntilReady(env)
 	}
 	if set.runtime > 0 {
 		var cancel context.CancelFunc

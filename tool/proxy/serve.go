@@ -134,6 +134,7 @@ func (set *settings) serve(ctx context.Context, env *cli.Env, file *conf.File, o
 		})
 	}
 	told(manager.Ready("serving"))
+	cli.TellReady(env)
 	stop := context.AfterFunc(ctx, func() { told(manager.Stopping()) })
 	defer stop()
 	err = s.Run(ctx)
@@ -179,7 +180,8 @@ func (set *settings) server(env *cli.Env, file *conf.File, log *slog.Logger) (pm
 	if file.ForwardKeys && !set.deprecated {
 		cfg.KeyServer = set.keyServer(file)
 	}
-	if users := env.UsersPath(); users != "" {
+	// Without accounts of this host, names and passwords are the collector's to check.
+	if users := env.UsersPath(); isFile(users) {
 		cfg.Auth = access.NewAccounts(access.AccountsConfig{Users: users, Log: log})
 	}
 	if dir := filepath.Join(sys.Get("PCP_TMP_DIR"), "pmproxy"); isDir(dir) {
@@ -326,6 +328,11 @@ func (set *settings) makeIndexDir(env *cli.Env, log *slog.Logger) {
 	if err != nil {
 		log.Warn("there is no directory for the index of series", "err", err)
 	}
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func isDir(path string) bool {

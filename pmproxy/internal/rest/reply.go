@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/go-pcp/pcp/internal/version"
 )
 
 // Content types of replies.
@@ -43,9 +45,14 @@ func Refuse(w http.ResponseWriter, servlet, message string) {
 
 // RefuseWith is Refuse with another status.
 func RefuseWith(w http.ResponseWriter, status int, servlet, message string) {
-	title := fmt.Sprintf("%d %s", status, http.StatusText(status))
-	Send(w, status, TypeHTML, fmt.Appendf(nil, "<html>\r\n<head><title>%s</title></head>\r\n<body>\r\n<h1>%s</h1>\r\n"+
-		"<p><b>%s servlet</b>: %s</p>\r\n</body>\r\n</html>\r\n", title, title, html.EscapeString(servlet), html.EscapeString(message)))
+	Send(w, status, TypeHTML, Page(fmt.Sprintf("%d %s", status, http.StatusText(status)), servlet, message))
+}
+
+// Page returns the page of HTML that says so, laid out as that of pmproxy (http.c: http_response_error).
+func Page(title, servlet, message string) []byte {
+	return fmt.Appendf(nil, "<html>\r\n<head><title>%s</title></head>\r\n<body>\r\n<h1>%s</h1>\r\n"+
+		"<p><b>%s servlet</b>: %s</p><hr>\r\n<p><small><i>pmproxy/%s</i></small></p>\r\n</body>\r\n</html>\r\n",
+		title, title, html.EscapeString(servlet), html.EscapeString(message), version.Number)
 }
 
 // AppendString appends s as a string of JSON. Quotes, backslashes and control
