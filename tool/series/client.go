@@ -35,18 +35,19 @@ func newRemote(host, port string) *client {
 }
 
 // newLocal opens archives.
-func newLocal(ctx context.Context, env *cli.Env, dirs []string, index string) (*client, error) {
-	if index != "" {
-		if err := os.MkdirAll(filepath.Dir(index), 0o700); err != nil {
+func newLocal(ctx context.Context, env *cli.Env, cfg archives.Config) (*client, error) {
+	cfg.Interval = -1
+	if cfg.Index != "" {
+		if err := os.MkdirAll(filepath.Dir(cfg.Index), 0o700); err != nil {
 			return nil, err
 		}
 	}
-	store, err := archives.Open(ctx, archives.Config{Dirs: dirs, Index: index, Interval: -1})
-	if err != nil {
-		return nil, err
+	store, err := archives.Open(ctx, cfg)
+	if err != nil && cfg.Index != "" && ctx.Err() == nil { // another process has it
+		cfg.Index = ""
+		store, err = archives.Open(ctx, cfg)
 	}
-	if err := store.GC(ctx); err != nil {
-		store.Close()
+	if err != nil {
 		return nil, err
 	}
 	h, err := seriesapi.New(seriesapi.Config{Store: store, Zone: env.Local(), Timeout: 24 * time.Hour})

@@ -60,7 +60,7 @@ func (r *report) fail(err error) {
 	case errors.Is(err, context.Canceled):
 	case errors.As(err, &refused) && refused.message == "":
 		fmt.Fprintf(r.env.Stderr, "%s: Invalid argument\n", r.env.ProgName())
-	case errors.As(err, &refused), query.IsMistake(err):
+	case errors.As(err, &refused), errors.As(err, new(mistake)), query.IsMistake(err):
 		fmt.Fprintf(r.env.Stderr, "%s: [Error] %s\n", r.env.ProgName(), err)
 	default:
 		fmt.Fprintf(r.env.Stderr, "%s: %s\n", r.env.ProgName(), err)
@@ -112,7 +112,10 @@ func (r *report) run(ctx context.Context, args []string) {
 // loadArchives has a server look for archives. Those of this host were looked at
 // when they were opened.
 func (r *report) loadArchives(ctx context.Context, arg string) {
-	if r.host == "" && r.port == "" {
+	if !r.remote {
+		if r.loaded != "" {
+			r.printf("%s: [Info] %s\n", r.env.ProgName(), r.loaded)
+		}
 		return
 	}
 	body, err := r.ask.post(ctx, "load", url.Values{"expr": {`{source.path: "` + strings.ReplaceAll(arg, `"`, "") + `"}`}})

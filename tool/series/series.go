@@ -3,21 +3,25 @@
 package series
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"os"
+	"io"
+	"net"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-pcp/pcp/pmproxy/series/query"
+	"github.com/go-pcp/pcp/pmproxy/conf"
+	"github.com/go-pcp/pcp/pmproxy/series/archives"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/recorded"
 )
 
 // Command is pcp series.
 var Command = &cli.Command{
 	Name:     "series",
+	Link:     "pmseries",
 	Group:    "Archives",
 	Summary:  "find metrics in many archives, and calculate with them",
 	Synopsis: "[options] [query ... | labels ... | series ... | source ...]",
@@ -26,7 +30,8 @@ values and metadata. A query is the name of a metric, or a pattern; conditions o
 window in square brackets, with which values are printed; and functions and arithmetic of these.
 
 It reads the archives of this host's loggers itself, or those that --archives names, and keeps an index to them. With -h or -p it
-asks a pmproxy, this one or the C implementation's. No key server is needed.
+asks a pmproxy, this one or the C implementation's. No key server is needed, and none is read: where -h, -p or the configuration
+names one, that is the name of a list of archives, to which --load adds.
 
 The options, messages and the language are those of pmseries(1).`,
 	Examples: []cli.Example{
@@ -37,11 +42,12 @@ The options, messages and the language are those of pmseries(1).`,
 	},
 	Options: []cli.Option{
 		cli.Heading("Connection Options"),
-		{Long: "archives", Arg: "PATH", Help: "read these directories or archives, between commas"},
-		{Short: 'h', Long: "host", Arg: "HOST", Help: "ask pmproxy on this host"},
-		{Short: 'p', Long: "port", Arg: "PORT", Help: "ask pmproxy at this port"},
+		{Short: 'c', Long: "config", Arg: "FILE", Help: "configuration file path"},
+		{Short: 'h', Long: "host", Arg: "HOST", Help: "connect to Redis using given host name"},
+		{Short: 'p', Long: "port", Arg: "PORT", Help: "connect to Redis using given TCP/IP port"},
+		{Long: "archives", Arg: "PATH", Extra: true, Help: "read these directories or archives, between commas"},
 		cli.Heading("General Options"),
-		{Short: 'L', Long: "load", Help: "look for new archives, or read one more from now on"},
+		{Short: 'L', Long: "load", Help: "load time series values and metadata"},
 		{Short: 'q', Long: "query", Help: "perform a time series query (default)"},
 		{Short: 'v', Long: "values", Help: "extract values for given series or label(s)"},
 		cli.OptDebug,
@@ -68,7 +74,7 @@ The options, messages and the language are those of pmseries(1).`,
 
 // options are the options that were given.
 type options struct {
-	archives, host, port                     string
+	archives, host, port, config             string
 	load, query, values, window              bool
 	all, desc, indom, insts, fast, labels    bool
 	pmid, metrics, names, sources, ids, nums bool
@@ -76,6 +82,9 @@ type options struct {
 	hasGlob                                  bool
 	spec                                     string
 	zone                                     string
+
+	remote bool   // a server is asked
+	loaded string // what --load found
 }
 
 // set takes an option, and reports whether it is one of ours.
@@ -91,6 +100,8 @@ func (p *options) set(opt *cli.Option, arg string) bool {
 	switch {
 	case opt.Long == "archives":
 		p.archives = arg
+	case opt.Short == 'c':
+		p.config = arg
 	case opt.Short == 'h':
 		p.host = arg
 	case opt.Short == 'p':
@@ -187,8 +198,8 @@ func run(ctx context.Context, env *cli.Env) int {
 	r := &report{env: env, options: &p, loc: env.Local()}
 	asker, err := connect(ctx, env, &p, o.Args)
 	if err != nil {
-		fmt.Fprintf(env.Stderr, "%s: %s\n", env.ProgName(), err)
-		return 1
+		r.fail(err)
+		return r.status
 	}
 	defer asker.close()
 	r.ask = asker
@@ -198,120 +209,67 @@ func run(ctx context.Context, env *cli.Env) int {
 
 // connect finds the one to ask: a server, or the archives of this host.
 func connect(ctx context.Context, env *cli.Env, p *options, args []string) (*client, error) {
-	if p.host != "" || p.port != "" {
-		host, port := p.host, p.port
-		if host == "" {
-			host = "localhost"
-		}
-		if port == "" {
-			port = "44322"
-		}
-		return newRemote(host, port), nil
-	}
-	dirs, index := defaultStore(env)
 	if p.archives != "" {
-		dirs, index = strings.Split(p.archives, ","), ""
-	} else if p.load && len(args) > 0 {
-		if err := remember(index, args); err != nil {
+		return newLocal(ctx, env, archives.Config{Dirs: strings.Split(p.archives, ",")})
+	}
+	server, err := p.keyServer(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	if server == "" {
+		p.remote = true
+		return newRemote(cmp.Or(p.host, "localhost"), cmp.Or(p.port, "44322")), nil
+	}
+	list := recorded.ListOf(env, server)
+	if p.load && len(args) > 0 {
+		if err := p.remember(list, strings.Join(args, " ")); err != nil {
 			return nil, err
 		}
-		dirs, index = defaultStore(env)
 	}
-	return newLocal(ctx, env, dirs, index)
+	return newLocal(ctx, env, archives.Config{Dirs: append(recorded.Dirs(env, true), list.Paths()...), Index: list.Index()})
 }
 
-// listName is the file beside the index that lists what --load was given.
-const listName = "series.paths"
-
-// defaultStore returns the directories of archives that are read, and the index
-// to them: those of loggers, and what --load was given.
-func defaultStore(env *cli.Env) (dirs []string, index string) {
-	log := env.Config().Get("PCP_LOG_DIR")
-	dirs = []string{filepath.Join(log, "pmlogger"), filepath.Join(log, "pmproxy")}
-	cache := env.Getenv("XDG_CACHE_HOME")
-	if cache == "" {
-		home := env.Getenv("HOME")
-		if home == "" {
-			return dirs, ""
+// keyServer returns the key server that is meant, or "" if a pmproxy is to be asked.
+func (p *options) keyServer(ctx context.Context, env *cli.Env) (string, error) {
+	if p.host == "" && p.port == "" {
+		path := p.config
+		if path == "" {
+			path = filepath.Join(env.Config().Get("PCP_SYSCONF_DIR"), "pmseries", "pmseries.conf")
 		}
-		cache = filepath.Join(home, ".cache")
-	}
-	index = filepath.Join(cache, "pcp", "series.db")
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(index), listName))
-	if err == nil {
-		for line := range strings.Lines(string(text)) {
-			if line = strings.TrimSuffix(line, "\n"); line != "" {
-				dirs = append(dirs, line)
-			}
-		}
-	}
-	return dirs, index
-}
-
-// remember adds the archive or directory that --load was given to the list.
-func remember(index string, args []string) error {
-	path, err := loadPath(strings.Join(args, " "))
-	if err != nil {
-		return err
-	}
-	if index == "" {
-		return fmt.Errorf("there is no place to remember %s: HOME is not set", path)
-	}
-	list := filepath.Join(filepath.Dir(index), listName)
-	if err := os.MkdirAll(filepath.Dir(index), 0o700); err != nil {
-		return err
-	}
-	old, err := os.ReadFile(list)
-	if err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	for line := range strings.Lines(string(old)) {
-		if strings.TrimSuffix(line, "\n") == path {
-			return nil
-		}
-	}
-	f, err := os.OpenFile(list, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(path + "\n")
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
-}
-
-// loadPath returns the path that the argument of --load names: itself, or that of
-// {source.path: "PATH"}.
-func loadPath(arg string) (string, error) {
-	if strings.HasPrefix(arg, "{") {
-		q, err := query.Parse(arg, time.Now(), nil)
-		if err != nil {
+		file, err := conf.ReadFile(path)
+		if err != nil && p.config != "" {
 			return "", err
 		}
-		m := q.Expr.Match
-		if m == nil || m.Op == query.OpAnd || m.Op == query.OpOr || m.Name != "source.path" {
-			return "", fmt.Errorf("%s: only {source.path: \"PATH\"} names an archive", arg)
+		if err == nil && len(file.KeyServers) > 0 {
+			host, port, _ := strings.Cut(file.KeyServers[0], ":")
+			return recorded.Server(host, port), nil
 		}
-		arg = m.Text
+		return recorded.DefaultServer, nil
 	}
-	path, err := filepath.Abs(arg)
-	if err != nil {
-		return "", err
+	if p.port == "" || !isKeyServer(ctx, net.JoinHostPort(cmp.Or(p.host, "localhost"), p.port)) {
+		return "", nil
 	}
-	if strings.ContainsAny(path, "\n") {
-		return "", fmt.Errorf("%q: a path with a new line", path)
-	}
-	if _, err := os.Stat(path); err != nil {
-		// The base name of an archive does not name a file.
-		if found, _ := filepath.Glob(globQuote(path) + ".meta*"); len(found) == 0 {
-			return "", err
-		}
-	}
-	return path, nil
+	return recorded.Server(p.host, p.port), nil
 }
 
-// globQuote keeps filepath.Glob from reading patterns in a path.
-func globQuote(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+// isKeyServer reports whether a server answers in the protocol of key servers. To those who speak HTTP the request is
+// the beginning of one of theirs, and a wrong one.
+func isKeyServer(ctx context.Context, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return false // the request that follows says why
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(probeTime))
+	if _, err := io.WriteString(c, "PING\r\n"); err != nil {
+		return false
+	}
+	var first [1]byte
+	_, err = io.ReadFull(c, first[:])
+	return err == nil && (first[0] == '+' || first[0] == '-')
 }
+
+// probeTime is how long a server may take to say what it is.
+const probeTime = 2 * time.Second

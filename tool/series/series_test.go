@@ -143,20 +143,3 @@ func TestBadServers(t *testing.T) {
 	}
 }
 
-// TestLoadPath reads what --load takes.
-func TestLoadPath(t *testing.T) {
-	dir := t.TempDir()
-	for _, c := range [][2]string{
-		{dir, dir},
-		{`{source.path: "` + dir + `"}`, dir},
-		{dir + "/nosuch", ""},
-		{`{source.path: "` + dir + `", a == 1}`, ""},
-		{`{a == 1}`, ""},
-		{`{a`, ""},
-		{dir + "/../" + "\n", ""},
-	} {
-		if got, err := loadPath(c[0]); got != c[1] || (err == nil) != (c[1] != "") {
-			t.Errorf("%q: %q, %v", c[0], got, err)
-		}
-	}
-}
