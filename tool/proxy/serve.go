@@ -240,7 +240,8 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 	if file.NoSeries {
 		return nil
 	}
-	store, err := set.openStore(ctx, env, file, log)
+	list := recorded.ListOf(env, set.keyServer(file))
+	store, err := set.openStore(ctx, env, file, list, log)
 	if err != nil {
 		return err
 	}
@@ -250,8 +251,32 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		return err
 	}
 	h.closers = append(h.closers, ser)
-	h.byPrefix["/series/"] = ser
+	h.byPrefix["/series/"] = &loaded{Handler: ser, store: store, list: list, stamp: list.Stamp()}
 	return nil
+}
+
+// loaded answers requests for series, and looks first whether an archive was loaded meanwhile: who loads one asks
+// for it at once.
+type loaded struct {
+	http.Handler
+	store *archives.Store
+	list  recorded.List
+
+	mu    sync.Mutex
+	stamp recorded.Stamp
+}
+
+// ServeHTTP implements http.Handler.
+func (l *loaded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	now := l.list.Stamp()
+	changed := now != l.stamp
+	l.stamp = now
+	if changed {
+		l.store.GC(r.Context()) // what fails is done again by the store itself
+	}
+	l.mu.Unlock()
+	l.Handler.ServeHTTP(w, r)
 }
 
 // mayReach reports whether a request may name a collector. With a list of those that clients may reach, none is
@@ -275,13 +300,13 @@ func (h *handlers) mayReach(spec *pmapi.HostSpec) bool {
 
 // openStore opens the series of the archives of this host. If the index cannot be kept, or another process
 // has it, there is a temporary one.
-func (set *settings) openStore(ctx context.Context, env *cli.Env, file *conf.File, log *slog.Logger) (*archives.Store, error) {
+func (set *settings) openStore(ctx context.Context, env *cli.Env, file *conf.File, list recorded.List, log *slog.Logger) (*archives.Store, error) {
 	cfg := archives.Config{Dirs: set.archives, Background: true, Log: log}
 	if len(set.archives) == 0 {
 		if !file.NoDiscover {
 			cfg.Dirs = recorded.Dirs(env, set.mode == foreground)
 		}
-		cfg.More = recorded.ListOf(env, set.keyServer(file)).Paths
+		cfg.More = list.Paths
 		cfg.Index = filepath.Join(set.indexDir(env), "series.db")
 	}
 	store, err := archives.Open(ctx, cfg)

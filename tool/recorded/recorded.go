@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -121,6 +122,21 @@ func (l List) read() ([]string, error) {
 		}
 	}
 	return paths, nil
+}
+
+// A Stamp tells one state of a list from another.
+type Stamp struct {
+	size int64
+	time time.Time
+}
+
+// Stamp returns that of the list as it is now.
+func (l List) Stamp() Stamp {
+	info, err := os.Stat(l.path)
+	if err != nil {
+		return Stamp{}
+	}
+	return Stamp{info.Size(), info.ModTime()}
 }
 
 // Add puts a path on the list, unless it is there already.

@@ -33,10 +33,14 @@ func TestList(t *testing.T) {
 	if got := l.Paths(); got != nil {
 		t.Errorf("at first: %q", got)
 	}
+	before := l.Stamp()
 	for _, path := range []string{"/x/a", "/x/b", "/x/a"} {
 		if err := l.Add(path); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if l.Stamp() == before || l.Stamp() != l.Stamp() {
+		t.Error("the stamp does not tell what changed")
 	}
 	if got := ListOf(env, "").Paths(); !slices.Equal(got, []string{"/x/a", "/x/b"}) {
 		t.Errorf("Paths: %q", got)

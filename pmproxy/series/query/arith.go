@@ -180,8 +180,8 @@ func (c *combine) sample(l, r []cell) ([]cell, error) {
 	return out, nil
 }
 
-// noValue stands where there is no result: an overflow, a division by zero, less
-// than zero without a sign.
+// noValue stands where integers have no result: an overflow, a division by zero, less
+// than zero without a sign. Other numbers have infinities and what is not a number.
 const noValue = "no value"
 
 func (c *combine) value(l, r string) string {
@@ -193,17 +193,9 @@ func (c *combine) value(l, r string) string {
 	var text []byte
 	switch c.kind {
 	case pcp.TypeDouble:
-		f := calculate(c.op, a.Double(), b.Double())
-		if math.IsInf(f, 0) || math.IsNaN(f) {
-			return noValue
-		}
-		return scientific(f)
+		return scientific(calculate(c.op, a.Double(), b.Double()))
 	case pcp.TypeFloat:
-		f := calculate(c.op, a.Float(), b.Float())
-		if math.IsInf(float64(f), 0) || f != f {
-			return noValue
-		}
-		return scientific(float64(f))
+		return scientific(float64(calculate(c.op, a.Float(), b.Float())))
 	case pcp.TypeU64, pcp.TypeU32:
 		n, ok := unsigned(c.op, a.Uint64(), b.Uint64())
 		if c.kind == pcp.TypeU32 {

@@ -190,7 +190,7 @@ func TestQueries(t *testing.T) {
 		{`free{rank==1}[start:1000,samples:1] + mem{rank==1}[start:1000,samples:1]`, "0 free 5.000000e+00;"},
 		{`mem * free`, "mem*free (double instant Kbyte^2)"},
 		{`free{rank==1}[samples:1] - free{rank==1}[samples:1]`, "30 free 0;"},
-		{`free{rank==1}[samples:1] / free{rank==1}[samples:1]`, "30 free no value;"},
+		{`free{rank==1}[samples:1] / free{rank==1}[samples:1]`, "30 free -nan;"},
 		{`free{rank==1}[start:1000,samples:1] / free{rank==1}[start:1000,samples:1]`, "0 free 1.000000e+00;"},
 		{`free / free`, "free/free (double instant none)"},
 		{`mem - mem`, "mem-mem (u64 discrete byte)"},
