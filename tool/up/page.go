@@ -16,11 +16,15 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmproxy"
+	"github.com/go-pcp/pcp/pmproxy/series"
+	"github.com/go-pcp/pcp/pmproxy/series/archives"
+	"github.com/go-pcp/pcp/pmproxy/seriesapi"
 	"github.com/go-pcp/pcp/pmproxy/webapi"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/web"
@@ -109,16 +113,52 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	if err != nil {
 		return err
 	}
+	// As of the collector itself, others see nothing of processes and control groups.
+	store, err := set.openSeries(p.log)
+	if err != nil {
+		return err
+	}
+	p.closers = append(p.closers, store)
+	some, err := seriesapi.New(seriesapi.Config{Store: series.Hide(store, ofProcesses), Zone: set.zone, Log: p.log})
+	if err != nil {
+		return err
+	}
+	all, err := seriesapi.New(seriesapi.Config{Store: store, Zone: set.zone, Log: p.log})
+	if err != nil {
+		return err
+	}
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
-		Handlers:  map[string]http.Handler{"/pmapi": anybody, "/metrics": anybody, "/": handler},
+		Handlers:  map[string]http.Handler{"/pmapi": anybody, "/metrics": anybody, "/series/": some, "/": handler},
 		PageToken: p.token,
-		Private:   map[string]http.Handler{"/pmapi": own, "/metrics": own},
+		Private:   map[string]http.Handler{"/pmapi": own, "/metrics": own, "/series/": all},
 		NoPCP:     true,
 		Log:       p.log,
 	})
 	return err
 }
+
+// ofProcesses reports whether a metric is one of the agent proc (PROC in stdpmid).
+func ofProcesses(id pcp.PMID) bool { return id.Domain() == 3 }
+
+// openSeries opens what is recorded, and what this host's loggers record. The index is in the
+// state directory; without one that can be used there is a temporary one.
+func (set *settings) openSeries(log *slog.Logger) (*archives.Store, error) {
+	cfg := archives.Config{
+		Dirs:  []string{filepath.Join(set.dir, "pmlogger"), set.archiveDir},
+		Index: filepath.Join(set.dir, "series.db"), Background: true, MaxOpen: seriesOpen, Log: log,
+	}
+	store, err := archives.Open(context.Background(), cfg)
+	if err != nil {
+		log.Warn("the index of series is kept for as long as this program runs", "err", err)
+		cfg.Index = ""
+		store, err = archives.Open(context.Background(), cfg)
+	}
+	return store, err
+}
+
+// seriesOpen is how many archives stay open: the memory is for others.
+const seriesOpen = 8
 
 // close ends the handlers.
 func (p *page) close() {

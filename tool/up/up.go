@@ -92,6 +92,8 @@ are the built-in rules, which watch the machine and write to the system's log.`,
 type settings struct {
 	port         int
 	socket, dir  string
+	archiveDir   string // of this host's loggers
+	zone         *time.Location
 	tls          string
 	all, sample  bool
 	noRecord     bool
@@ -172,6 +174,7 @@ func (set *settings) complete(env *cli.Env) error {
 			return err
 		}
 	}
+	set.archiveDir, set.zone = env.Config().Get("PCP_ARCHIVE_DIR"), env.Local()
 	// Others will look for it from other directories.
 	if set.dir, err = filepath.Abs(set.dir); err != nil {
 		return err

@@ -41,7 +41,7 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 	for _, dir := range dirs {
 		info, statErr := os.Stat(dir)
 		if statErr != nil && !errors.Is(statErr, fs.ErrNotExist) {
-			s.log.Warn("directory of archives", "err", statErr)
+			s.warnOnce(dir, statErr)
 			unread = append(unread, dir)
 			continue
 		}
@@ -66,7 +66,7 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 			if err != nil {
 				if !errors.Is(err, fs.ErrNotExist) {
 					unread = append(unread, path)
-					s.log.Warn("directory of archives", "err", err)
+					s.warnOnce(path, err)
 				}
 				return fs.SkipDir
 			}
@@ -91,6 +91,14 @@ func (s *Store) list(ctx context.Context) (all map[string]*found, unread []strin
 		}
 	}
 	return all, unread, nil
+}
+
+// warnOnce logs what is wrong with a directory, unless it was the same at the last look.
+func (s *Store) warnOnce(dir string, err error) {
+	if text := err.Error(); s.unread[dir] != text {
+		s.unread[dir] = text
+		s.log.Warn("directory of archives", "err", err)
+	}
 }
 
 // listFiles finds the archives among the files of a directory; with only, the one of that name.

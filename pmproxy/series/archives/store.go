@@ -62,7 +62,8 @@ type Store struct {
 	log    *slog.Logger
 	remove string // the directory of a temporary index
 
-	scanning sync.Mutex // held while directories are looked at
+	scanning sync.Mutex        // held while directories are looked at
+	unread   map[string]string // why directories cannot be read
 
 	mu     sync.RWMutex // held for writing while the index is replaced or closed
 	x      *index
@@ -98,7 +99,7 @@ type arch struct {
 // Open opens the index, takes in what is in the directories, and then looks at them
 // at intervals. Until ctx is done or the directories were looked at once, it does not return.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{cfg: cfg, log: cfg.Log}
+	s := &Store{cfg: cfg, log: cfg.Log, unread: map[string]string{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -1,0 +1,107 @@
+package up
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+)
+
+// recorded writes an archive with a metric of the host and one of processes.
+func recorded(t *testing.T, base string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(base), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	at := pcp.Timestamp{Sec: 1_700_000_000}
+	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{Version: archive.Version3, PID: 1, Host: "h", TimeZone: "UTC", Start: at}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var res pcp.Result
+	res.Time = at
+	for name, id := range map[string]pcp.PMID{"hinv.ncpu": pcp.NewPMID(60, 0, 32), "proc.nprocs": pcp.NewPMID(3, 8, 99)} {
+		if err := w.Desc(pcp.Desc{PMID: id, Type: pcp.TypeU32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}, name); err != nil {
+			t.Fatal(err)
+		}
+		res.AddSet(id)
+		v := pcp.Uint32Value(7)
+		v.Inst = pcp.InNull
+		res.Add(v)
+	}
+	if err := w.WriteResult(&res); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPageSeries serves what was recorded as series; what is of processes needs the token of the page.
+func TestPageSeries(t *testing.T) {
+	home := tempDir(t)
+	state := filepath.Join(home, "state")
+	recorded(t, filepath.Join(state, "pmlogger", "h", "one"))
+	recorded(t, filepath.Join(home, "archives", "g", "two"))
+	vars := map[string]string{"HOME": home, "PCP_RUN_DIR": home, "PCP_ARCHIVE_DIR": filepath.Join(home, "archives")}
+	args := []string{"--port", "0", "--web-port", "0", "--no-record", "--dir", state}
+	var page, token string
+	get := func(path, key string) string {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key != "" {
+			r.Header.Set("Authorization", "Bearer "+key)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	f := func() {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); !strings.Contains(get("series/sources?match=*two", ""), "two"); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("no archive is found: %s", get("series/sources?match=*", ""))
+			}
+		}
+		if got, want := get("series/metrics", ""), "[\"hinv.ncpu\"]\r\n"; got != want {
+			t.Errorf("others see %q, want %q", got, want)
+		}
+		if got, want := get("series/metrics", token), "[\"hinv.ncpu\",\"proc.nprocs\"]\r\n"; got != want {
+			t.Errorf("the user sees %q, want %q", got, want)
+		}
+		expr := "series/query?expr=" + url.QueryEscape("hinv.ncpu[count:1]")
+		if got := get(expr, ""); !strings.Contains(got, `"value":"7"`) {
+			t.Errorf("values: %s", got)
+		}
+	}
+	out, stop := start(t, vars, args...)
+	page, token = pageAndToken(t, out)
+	f()
+	stop()
+	// The index is made again if it is damaged.
+	index := filepath.Join(state, "series.db")
+	if err := os.WriteFile(index, []byte("this was an index"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, stop = start(t, vars, args...)
+	page, token = pageAndToken(t, out)
+	f()
+	stop()
+}
