@@ -20,7 +20,8 @@ type File struct {
 	// NoSeries and NoSearch say that these requests are not answered, NoDiscover that the archives
 	// which loggers of this host write are not among the series.
 	NoSeries, NoSearch, NoDiscover bool
-	SearchCount                    int // results in an answer of /search, 0 if not set
+	NoPush                         bool // archives are not received (/logger)
+	SearchCount                    int  // results in an answer of /search, 0 if not set
 
 	// KeyServers are the key servers, HOST:PORT, to whose first one their protocol is forwarded
 	// if ForwardKeys is set.
@@ -185,6 +186,8 @@ func (f *File) setOther(section, key, value string) (err error) {
 		f.NoSeries, err = off(key, value)
 	case "pmsearch enabled":
 		f.NoSearch, err = off(key, value)
+	case "pmlogger enabled":
+		f.NoPush, err = off(key, value)
 	case "discover enabled":
 		f.NoDiscover, err = off(key, value)
 	case "pmsearch count", "pmsearch result.count":
@@ -203,7 +206,7 @@ func (f *File) setOther(section, key, value string) (err error) {
 		case "discover":
 			f.note("%s of [discover] is ignored: archives are read where they are, with all that is in them", key)
 		case "pmlogger":
-			f.note("[pmlogger] is ignored: archives are not pushed to this server")
+			f.note("%s of [pmlogger] is ignored: what is pushed to this server it keeps in archives", key)
 		default:
 			f.note("[%s] is ignored: no such section is known", section)
 		}

@@ -28,6 +28,9 @@
 //	enabled         true or false: whether /series and /search are answered
 //	count           of [pmsearch]: how many results an answer has
 //
+//	[pmlogger]
+//	enabled         true or false: whether archives are received (/logger)
+//
 //	[discover]
 //	enabled         true or false: whether archives of this host's loggers are series
 //

@@ -45,7 +45,7 @@ func testEnv(dir string, vars map[string]string, out, errs io.Writer, args ...st
 				return v
 			}
 			switch name {
-			case "PCP_RUN_DIR", "PCP_SYSCONF_DIR", "PCP_TMP_DIR", "HOME":
+			case "PCP_RUN_DIR", "PCP_SYSCONF_DIR", "PCP_TMP_DIR", "PCP_LOG_DIR", "PCP_ARCHIVE_DIR", "PCP_VAR_DIR", "HOME":
 				return dir
 			}
 			return ""
@@ -111,6 +111,12 @@ func TestServe(t *testing.T) {
 	}
 	if status, body := get(t, url+"/search/info"); status != 200 || !strings.HasPrefix(body, `{"docs":0,`) {
 		t.Errorf("search: %d %q", status, body)
+	}
+	if status, body := get(t, url+"/series/query?expr=x"); status != 200 || body != "[]\r\n" {
+		t.Errorf("series: %d %q", status, body)
+	}
+	if status, body := get(t, url+"/logger/ping"); status != 200 || !strings.Contains(body, `"success":true`) {
+		t.Errorf("logger: %d %q", status, body)
 	}
 	if status, _ := get(t, url+"/-/ready"); status != 200 {
 		t.Errorf("ready: %d", status)

@@ -25,6 +25,7 @@ import (
 	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/pmproxy"
 	"github.com/go-pcp/pcp/pmproxy/conf"
+	"github.com/go-pcp/pcp/pmproxy/logger"
 	"github.com/go-pcp/pcp/pmproxy/search"
 	"github.com/go-pcp/pcp/pmproxy/series/archives"
 	"github.com/go-pcp/pcp/pmproxy/seriesapi"
@@ -161,8 +162,8 @@ func (set *settings) reload(env *cli.Env, old *conf.File, s *pmproxy.Server, log
 	for _, text := range file.Notes {
 		log.Warn(text)
 	}
-	if file.NoSeries != old.NoSeries || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.SearchCount != old.SearchCount {
-		log.Warn("what changed of [pmseries], [pmsearch] and [discover] takes effect when pmproxy is started again")
+	if file.NoSeries != old.NoSeries || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.NoPush != old.NoPush || file.SearchCount != old.SearchCount {
+		log.Warn("what changed of [pmseries], [pmsearch], [pmlogger] and [discover] takes effect when pmproxy is started again")
 	}
 	log.Info("configuration and certificates read again")
 }
@@ -236,6 +237,14 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		}
 		h.closers = append(h.closers, find)
 		h.byPrefix["/search/"] = find
+	}
+	if !file.NoPush {
+		push, err := logger.New(logger.Config{Dir: filepath.Join(env.Config().Get("PCP_LOG_DIR"), "pmproxy"), Zone: env.Local(), Log: log})
+		if err != nil {
+			return err
+		}
+		h.closers = append(h.closers, push)
+		h.byPrefix["/logger/"] = push
 	}
 	if file.NoSeries {
 		return nil

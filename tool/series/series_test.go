@@ -142,4 +142,3 @@ func TestBadServers(t *testing.T) {
 		t.Error(got)
 	}
 }
-
