@@ -3,6 +3,7 @@ package pmrep
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"strings"
 
 	"github.com/go-pcp/pcp"
@@ -11,13 +12,17 @@ import (
 
 // getLabels asks for the labels of a metric and its instances. If there are none, or they cannot be had, the metric has none.
 func (s *Set) getLabels(ctx context.Context, m *Metric) {
-	m.labels, m.byInst = nil, make(map[int32]string)
+	m.labels, m.levels, m.byInst = nil, nil, make(map[int32]string)
 	sets, err := s.c.LookupLabels(ctx, m.Desc.PMID)
 	if err != nil {
 		return
 	}
 	for i := range sets {
-		m.labels = append(m.labels, sets[i].JSON)
+		level := pcp.LabelFlags(0)
+		if len(sets[i].Index) > 0 {
+			level = sets[i].Index[0].Flags.Level()
+		}
+		m.labels, m.levels = append(m.labels, sets[i].JSON), append(m.levels, level)
 	}
 	s.getInstLabels(ctx, m)
 }
@@ -62,6 +67,17 @@ func (m *Metric) Labels() []Label {
 		list = append(list, flatten(j)...)
 	}
 	return list
+}
+
+// LevelLabels yields the labels of a metric by level, that of the context first.
+func (m *Metric) LevelLabels() iter.Seq2[pcp.LabelFlags, []Label] {
+	return func(yield func(pcp.LabelFlags, []Label) bool) {
+		for i, j := range m.labels {
+			if !yield(m.levels[i], flatten(j)) {
+				return
+			}
+		}
+	}
 }
 
 // InstLabels returns the labels that an instance has besides those of its metric.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-pcp/pcp"
 )
@@ -45,7 +46,8 @@ func whyBad(text string, err error) string {
 	case syntax.ErrMissingParen:
 		return "missing ), unterminated subpattern" + at("(")
 	case syntax.ErrMissingBracket:
-		return "unterminated character set" + at("[")
+		// The end of the text that the Python programs add is in the set then.
+		return `bad escape \Z at position ` + strconv.Itoa(utf8.RuneCountInString(text)+len(`\A`))
 	case syntax.ErrUnexpectedParen:
 		return "unbalanced parenthesis" + at(")")
 	case syntax.ErrMissingRepeatArgument:

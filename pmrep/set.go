@@ -49,6 +49,7 @@ type Metric struct {
 	Text Text // if the options ask for it
 
 	labels  []string         // JSON, of the levels above instances
+	levels  []pcp.LabelFlags // of labels
 	byInst  map[int32]string // JSON
 	spec    conf.Metric
 	match   *matcher
@@ -178,7 +179,7 @@ func (s *Set) defineOne(ctx context.Context, d string) error {
 		}
 	}
 	if err := define(ctx, s.c, name, expr); err != nil {
-		return errors.New(pcp.ErrConv.Error() + " " + err.Error())
+		return errors.New(pcp.ErrConv.Error() + " " + err.Error() + "\n")
 	}
 	return nil
 }

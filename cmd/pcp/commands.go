@@ -67,6 +67,7 @@ import (
 	"github.com/go-pcp/pcp/tool/proxy"
 	"github.com/go-pcp/pcp/tool/ps"
 	"github.com/go-pcp/pcp/tool/record"
+	"github.com/go-pcp/pcp/tool/rep"
 	"github.com/go-pcp/pcp/tool/replay"
 	"github.com/go-pcp/pcp/tool/runwith"
 	"github.com/go-pcp/pcp/tool/search"
@@ -106,6 +107,8 @@ func commands() []*cli.Command {
 		mmvdump.Command,
 		stat.Command,
 		summary.Command,
+		rep.Command,
+		rep.CSVCommand,
 		ps.Command,
 		pidstat.Command,
 		lc.Command,

@@ -128,7 +128,7 @@ func (r *Report) Resolve(ctx context.Context) (err error) {
 
 // settleTimes decides on interval and number of samples: with -T its time is what counts.
 func (r *Report) settleTimes() error {
-	if r.Options.Interval != 0 {
+	if r.Options.Interval != 0 || r.intervalSet {
 		r.Interval = r.Options.Interval
 	}
 	if r.Options.SamplesSet {

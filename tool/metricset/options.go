@@ -93,6 +93,9 @@ func (r *Report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 		return true
 	}
 	switch opt.Long {
+	case "interval":
+		r.intervalSet = true
+		return false
 	case "config":
 		r.config = arg
 	case "check":

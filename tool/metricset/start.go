@@ -85,10 +85,11 @@ type Report struct {
 	// Interpolated is false if an archive is to be reported as it was recorded. Programs set it before Resolve.
 	Interpolated bool
 
-	p      *Program
-	config string // the path of the configuration
-	exit   error  // why an option ended the program
-	opts   pmrep.Options
+	p           *Program
+	config      string // the path of the configuration
+	exit        error  // why an option ended the program
+	intervalSet bool   // by -t
+	opts        pmrep.Options
 }
 
 // Start reads the configuration and the options of a program. It returns an error for [Exit], of which
@@ -107,7 +108,7 @@ func Start(env *cli.Env, p *Program) (*Report, error) {
 	}
 	wrong := r.fromFiles()
 	first := r.config
-	r.Options = source.Parse(env, cli.ParseConfig{Archives: true, Later: true, Own: r.own})
+	r.Options = source.Parse(env, cli.ParseConfig{Archives: true, Later: true, HighRes: true, Own: r.own})
 	if r.exit != nil {
 		return nil, r.exit
 	}
