@@ -30,6 +30,10 @@ type Config struct {
 	// Prefix is the path below which the page lies, such as "/ui"; "" means the root. The
 	// page asks for /pmapi and /series below the same prefix.
 	Prefix string
+
+	// Past says that the server has archives and no collector: it answers /series, and the
+	// page shows the time that they cover.
+	Past bool
 }
 
 // A Handler serves the page. It may be used by many goroutines at once.
@@ -58,8 +62,11 @@ func New(cfg Config) (*Handler, error) {
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(data)
 		base := path.Base(name)
+		if base == index && cfg.Past {
+			data = bytes.Replace(data, []byte("<html "), []byte("<html data-past "), 1)
+		}
+		sum := sha256.Sum256(data)
 		h.files[base] = file{name: base, mime: typeOf(base), etag: `"` + hex.EncodeToString(sum[:12]) + `"`, data: data}
 	}
 	return h, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/go-pcp/pcp/tool/alerts"
 	"github.com/go-pcp/pcp/tool/archivecmd"
 	"github.com/go-pcp/pcp/tool/cdwait"
+	"github.com/go-pcp/pcp/tool/chart"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/client"
 	"github.com/go-pcp/pcp/tool/completion"
@@ -97,6 +98,7 @@ func commands() []*cli.Command {
 		info.Command,
 		val.Command,
 		val.EventCommand,
+		chart.Command,
 		client.Command,
 		client.GroupCommand,
 		timectl.Command,

@@ -27,9 +27,10 @@ func (e *Env) StateDir() (string, error) {
 type Running struct {
 	PID       int      `json:"pid"`
 	Socket    string   `json:"socket"`
-	Addresses []string `json:"addresses"`      // "127.0.0.1:44321"
-	Dir       string   `json:"dir"`            // its state directory
-	Page      string   `json:"page,omitempty"` // the address of its page, "http://localhost:44323/", or ""
+	Addresses []string `json:"addresses"`       // "127.0.0.1:44321"
+	Dir       string   `json:"dir"`             // its state directory
+	Page      string   `json:"page,omitempty"`  // the address of its page, "http://localhost:44323/", or ""
+	Token     string   `json:"token,omitempty"` // what the page gives this user's rights for
 }
 
 // Host returns the argument of -h that reaches the collector.

@@ -352,7 +352,7 @@ func closeAll(lns []net.Listener) {
 func running(set *settings, lns []net.Listener, page *page) *cli.Running {
 	r := &cli.Running{PID: os.Getpid(), Socket: set.socket, Dir: set.dir}
 	if page != nil {
-		r.Page = page.link
+		r.Page, r.Token = page.link, page.token
 	}
 	for _, ln := range lns {
 		if ln.Addr().Network() != "unix" {

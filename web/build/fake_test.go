@@ -29,7 +29,8 @@ type fake struct {
 	mu       sync.Mutex
 	down     bool // the collector is lost
 	noSeries bool
-	log      []string // the paths that were asked for
+	real     http.Handler // answers /series in place of this, if it is set
+	log      []string     // the paths that were asked for
 	requests atomic.Int64
 }
 
@@ -255,6 +256,10 @@ func seconds(s string, otherwise float64) float64 {
 }
 
 func (f *fake) series(w http.ResponseWriter, r *http.Request) {
+	if f.real != nil {
+		f.real.ServeHTTP(w, r)
+		return
+	}
 	if f.noSeries {
 		http.NotFound(w, r)
 		return

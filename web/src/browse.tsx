@@ -73,7 +73,7 @@ export function useAll(wanted: boolean): { metas: Meta[] | null; error: string; 
     if (!wanted) return;
     let gone = false;
     if (loaded?.key !== state.host) {
-      const p = feed.live.all().catch((e) => feed.recorded.all().then((l) => (l.length ? l : Promise.reject(e)), () => Promise.reject(e)));
+      const p = feed.past ? feed.recorded.all() : feed.live.all().catch((e) => feed.recorded.all().then((l) => (l.length ? l : Promise.reject(e)), () => Promise.reject(e)));
       loaded = { key: state.host, metas: p };
       p.catch(() => (loaded = null));
     }

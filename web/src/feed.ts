@@ -1,7 +1,7 @@
 // The Feed has the values of all metrics that something on the page wants: it asks the collector
 // again and again, and the archives for the time before.
 
-import { LiveSource, RecordedSource, type Meta, type Span, type Table } from "./source";
+import { ask, LiveSource, RecordedSource, type Meta, type Span, type Table } from "./source";
 import { append, join } from "./values";
 import type { View } from "./state";
 
@@ -24,12 +24,15 @@ const soon = 400; // ms until the second sample, so that rates are there at once
 const closest = 0.35; // seconds between two samples of a metric, at least
 const pastAgain = 5000; // ms until the archives are tried again
 const slowest = 10_000; // ms between attempts to reach a lost collector
+const growth = 10_000; // ms between two looks for what archives have got
 
 export class Feed {
   readonly live: LiveSource;
   readonly recorded: RecordedSource;
   status: Status = "connecting";
   message = "";
+  readonly past = document.documentElement.dataset.past !== undefined; // there are archives and no collector
+  hosts: string[] = []; // of the archives, if so
   hasRecorded = false;
   loading = false;
   pastError = "";
@@ -40,7 +43,7 @@ export class Feed {
 
   private wants = new Map<string, Want>();
   private ring = new Map<string, Table>();
-  private past = new Map<string, Past>();
+  private older = new Map<string, Past>();
   private joined = new Map<string, { table: Table; ring: Table | undefined; n: number; past: Past | undefined }>();
   private listeners = new Set<() => void>();
   private view: View;
@@ -60,7 +63,63 @@ export class Feed {
   }
 
   start(): void {
-    void this.tick();
+    if (this.past) void this.open();
+    else void this.tick();
+  }
+
+  // follows reports whether the present can be shown.
+  get follows(): boolean {
+    return !this.past && this.status === "ok";
+  }
+
+  // open looks at archives that have no collector, and again, as they may grow.
+  private async open(): Promise<void> {
+    let wait = growth;
+    try {
+      if (this.status !== "ok") {
+        if (!(await this.recorded.available())) throw new Error("no archives are served here");
+        const names = (await ask(this.live.base + "series/labels", { names: "hostname" }))?.hostname;
+        this.hosts = Array.isArray(names) ? names.map(String).sort() : [];
+        this.recorded.hostname = this.hosts.includes(this.live.host) ? this.live.host : (this.hosts[0] ?? "");
+        this.hasRecorded = true;
+      }
+      await this.findExtent();
+      if (this.extent && this.extent[1] !== this.now) {
+        this.now = this.extent[1];
+        this.load();
+      }
+      this.status = "ok";
+      this.message = "";
+      this.failures = 0;
+    } catch (e) {
+      this.failures++;
+      wait = Math.min(slowest, 1000 * 2 ** (this.failures - 1));
+      this.status = "lost";
+      this.message = e instanceof Error ? e.message : String(e);
+    }
+    if (this.stopped) return;
+    this.changed();
+    this.timer = window.setTimeout(() => void this.open(), wait);
+  }
+
+  // findExtent finds from when to when archives have values, by metrics that most have, or by any.
+  private async findExtent(): Promise<void> {
+    let names = ["kernel.all.load", "hinv.ncpu", "pmcd.pid"];
+    for (let more = this.past; ; more = false) {
+      for (const name of names) {
+        try {
+          const e = await this.recorded.extent(name);
+          if (e) {
+            this.extent = e;
+            return;
+          }
+        } catch (e) {
+          if (this.past) throw e;
+        }
+      }
+      if (!more) return;
+      names = (await this.recorded.all()).map((m) => m.name).slice(0, 50);
+    }
   }
 
   stop(): void {
@@ -99,7 +158,7 @@ export class Feed {
         if (w.count === 0) {
           this.wants.delete(n);
           this.ring.delete(n);
-          this.past.delete(n);
+          this.older.delete(n);
           this.joined.delete(n);
         }
       }
@@ -116,7 +175,7 @@ export class Feed {
 
   // hurry samples now, since something new is wanted.
   private hurry(): void {
-    if (this.status === "lost") return;
+    if (this.past || this.status === "lost") return;
     if (this.busy) {
       this.again = true;
       return;
@@ -130,7 +189,7 @@ export class Feed {
   retry(): void {
     if (this.busy) return;
     clearTimeout(this.timer);
-    void this.tick();
+    this.start();
   }
 
   private async tick(): Promise<void> {
@@ -186,8 +245,8 @@ export class Feed {
       // Rates over an instant would be those of single ticks of the kernel's clock.
       if (ring.t.length && table.t.length && table.t[0] - ring.t[ring.t.length - 1] < Math.min(closest, this.view.step / 2)) continue;
       append(ring, table, this.now - (w.history ? window : Math.max(3 * this.view.step, 5)));
-      const p = this.past.get(name);
-      if (p && this.view.live && ring.t[0] < this.now - this.view.window) this.past.delete(name);
+      const p = this.older.get(name);
+      if (p && this.view.live && ring.t[0] < this.now - this.view.window) this.older.delete(name);
     }
   }
 
@@ -197,14 +256,7 @@ export class Feed {
     this.recorded.hostname = typeof hostname === "string" ? hostname : "";
     this.hasRecorded = await this.recorded.available();
     if (this.hasRecorded) {
-      for (const name of ["kernel.all.load", "hinv.ncpu", "pmcd.pid"]) {
-        try {
-          this.extent = await this.recorded.extent(name);
-        } catch {
-          continue;
-        }
-        if (this.extent) break;
-      }
+      await this.findExtent();
       if (!this.now && this.extent) this.now = this.extent[1];
       this.load();
     }
@@ -230,7 +282,7 @@ export class Feed {
       const seen = ring?.t.length ? ring.t[0] : Infinity;
       if (seen <= from || (this.metas.size && this.absent.has(name) && !this.metas.has(name) && this.status === "ok" && v.live)) continue;
       if (!w.history && v.live) continue;
-      const p = this.past.get(name);
+      const p = this.older.get(name);
       if (p && p.span.step === step && p.span.from <= from && p.span.to >= Math.min(end, seen)) continue;
       names.push(name);
     }
@@ -249,10 +301,11 @@ export class Feed {
       for (const m of await this.recorded.describe(names)) {
         if (!this.metas.has(m.name)) this.metas.set(m.name, m);
       }
+      if (this.past) for (const n of names) if (!this.metas.has(n)) this.absent.add(n);
       const read = await this.recorded.read(names, span, abort.signal);
       if (abort.signal.aborted) return;
       for (const name of names) {
-        if (this.wants.has(name)) this.past.set(name, { span, table: read.get(name) ?? { t: [], series: new Map() } });
+        if (this.wants.has(name)) this.older.set(name, { span, table: read.get(name) ?? { t: [], series: new Map() } });
       }
       this.pastError = "";
     } catch (e) {
@@ -267,7 +320,7 @@ export class Feed {
   // table returns what there is of a metric, from the archives and of what was seen.
   table(name: string): Table | undefined {
     const ring = this.ring.get(name);
-    const past = this.past.get(name);
+    const past = this.older.get(name);
     if (!past) return ring;
     const c = this.joined.get(name);
     const n = ring?.t.length ? ring.t[ring.t.length - 1] : 0;
@@ -278,6 +331,7 @@ export class Feed {
   }
 
   get host(): string {
+    if (this.past) return this.recorded.hostname;
     const h = this.live.labels.hostname;
     return typeof h === "string" ? h : this.live.hostspec || this.live.host || "";
   }

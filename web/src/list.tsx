@@ -150,7 +150,7 @@ export function Alerts() {
   const rows = [...rules.series.keys()].filter((i) => text("pmcd.pmie.numrules", i) !== "");
   if (!rows.length) return null;
   return (
-    <section class="card wide" aria-label="Alerts">
+    <section class="card wide alerts" aria-label="Alerts">
       <header>
         <h2>Alerts</h2>
       </header>

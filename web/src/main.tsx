@@ -209,7 +209,7 @@ function Playback() {
 function Head(props: { flip: () => void; help: () => void }) {
   const { feed, state, set, addChart, theme } = useApp();
   useFeedVersion();
-  const label = feed.status === "ok" ? "connected" : feed.status === "lost" ? "not reachable" : "connecting";
+  const label = feed.status === "ok" ? (feed.past ? "recorded" : "connected") : feed.status === "lost" ? "not reachable" : "connecting";
   useEffect(() => {
     document.title = (feed.host ? feed.host + " · " : "") + "pcp";
   }, [feed.host]);
@@ -218,7 +218,17 @@ function Head(props: { flip: () => void; help: () => void }) {
       <span class="brand">pcp</span>
       <span class={"host " + feed.status} title={label}>
         <span class="dot" aria-hidden="true" />
-        <span class="name">{feed.host || "…"}</span>
+        {feed.hosts.length > 1 ? (
+          <select aria-label="Host" value={feed.host} onChange={(e) => set({ host: e.currentTarget.value })}>
+            {feed.hosts.map((n) => (
+              <option key={n} value={n}>
+                {n}
+              </option>
+            ))}
+          </select>
+        ) : (
+          <span class="name">{feed.host || "…"}</span>
+        )}
         <span class="vh">, {label}</span>
       </span>
       <nav aria-label="Pages">
@@ -242,6 +252,16 @@ function Head(props: { flip: () => void; help: () => void }) {
 function Trouble() {
   const { feed, state } = useApp();
   useFeedVersion();
+  if (feed.status === "lost" && feed.past) {
+    return (
+      <div class="trouble" role="alert">
+        <strong>The archives cannot be read.</strong> <span>{feed.message}</span>{" "}
+        <button type="button" onClick={() => feed.retry()}>
+          Try now
+        </button>
+      </div>
+    );
+  }
   if (feed.status === "lost") {
     return (
       <div class="trouble" role="alert">

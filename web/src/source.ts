@@ -356,7 +356,7 @@ export class RecordedSource implements Source {
         if (!byTime) rows.set(name, (byTime = new Map()));
         let row = byTime.get(t);
         if (!row) byTime.set(t, (row = new Map()));
-        row.set(iname, number(String(v.value)));
+        row.set(iname, this.metas.get(name)?.type === "string" ? unquoted(String(v.value)) : number(String(v.value)));
       }
     }
     for (const [name, byTime] of rows) {
@@ -385,6 +385,16 @@ export class RecordedSource implements Source {
     const a = times(first);
     const b = times(last);
     return a.length && b.length ? [Math.min(...a), Math.max(...b)] : null;
+  }
+}
+
+// unquoted returns a string as it was before /series put it in quotes.
+function unquoted(s: string): string {
+  try {
+    const v: unknown = JSON.parse(s);
+    return typeof v === "string" ? v : s;
+  } catch {
+    return s;
   }
 }
 

@@ -1,5 +1,6 @@
 // What one sees, and the link that reproduces it.
 
+import { parseView } from "./pmchart";
 import { parseMetric, readDashboard, writeDashboard, chartOf, type Dashboard } from "./dashboard";
 
 export type Page = "overview" | "metrics" | "charts";
@@ -95,9 +96,17 @@ export function readLink(hash: string, s: State): State {
       // A broken link shows what was there.
     }
   }
+  const shown = q.get("view"); // of pmchart
+  if (shown) {
+    try {
+      dashboard = parseView(shown, q.get("name") ?? "View");
+    } catch {
+      // as above
+    }
+  }
   const charts = q.getAll("chart").flatMap((c) => parseMetric(c) ?? []);
   if (charts.length) dashboard = { title: "Charts", panels: charts.map((p) => chartOf(p)) };
-  return { page: charts.length ? "charts" : page, view, host: q.get("host") ?? s.host, metric: q.get("metric") ?? s.metric, search: q.get("search") ?? s.search, dashboard };
+  return { page: charts.length || shown ? "charts" : page, view, host: q.get("host") ?? s.host, metric: q.get("metric") ?? s.metric, search: q.get("search") ?? s.search, dashboard };
 }
 
 // link writes what readLink reads.

@@ -26,7 +26,7 @@ export function move(v: View, feed: Feed, seconds: number): Partial<View> {
   if (v.live && !feed.now) return {}; // no time is known yet
   const end = (v.live ? feed.now : v.end) + seconds;
   const last = feed.status === "ok" ? feed.now : Math.max(feed.now, feed.extent?.[1] ?? 0);
-  if (seconds > 0 && end >= last) return feed.status === "ok" ? { live: true, speed: 0, end: 0 } : { live: false, end: last, speed: 0 };
+  if (seconds > 0 && end >= last) return feed.follows ? { live: true, speed: 0, end: 0 } : { live: false, end: last, speed: 0 };
   return { live: false, end: Math.max(end, v.window) };
 }
 
@@ -36,6 +36,11 @@ export function usePlayback(): void {
   const v = state.view;
   const ref = useRef(v);
   ref.current = v;
+  useFeedVersion();
+  useEffect(() => {
+    // Archives without a collector are looked at from their end.
+    if (feed.past && v.live && feed.now) setView({ live: false, end: feed.now, speed: 0 });
+  }, [feed, feed.now, v.live]);
   useEffect(() => {
     if (v.live || !v.speed) return;
     let last = performance.now();
@@ -86,11 +91,16 @@ export function TimeBar() {
   const now = feed.status === "ok" ? feed.now : Math.max(feed.now, feed.extent?.[1] ?? 0);
   const end = v.live ? now : v.end;
   const [reach, setReach] = useState(3600);
+  const all = feed.past && feed.extent ? Math.max(60, Math.ceil(feed.extent[1] - feed.extent[0])) : 0;
+  useEffect(() => {
+    if (all) setReach(all);
+  }, [all]);
+  const choices = useMemo<[number, string][]>(() => (all ? [...reaches.filter((r) => r[0] < all), [all, "all"]] : reaches), [all]);
   const [last, setLast] = useState(10); // the speed that was chosen
   useEffect(() => {
     // The scrubber reaches as far back as what is looked at.
     const need = now - end + v.window;
-    if (now && need > reach) setReach(reaches.find((r) => r[0] >= need)?.[0] ?? Math.ceil(need / 86400) * 86400);
+    if (now && need > reach && !all) setReach(reaches.find((r) => r[0] >= need)?.[0] ?? Math.ceil(need / 86400) * 86400);
   }, [now && now - end > 0 ? Math.round(end) : 0, v.window]);
   const from = now - reach;
   const zones = useMemo<[string, string][]>(() => {
@@ -127,8 +137,8 @@ export function TimeBar() {
             »
           </button>
         </div>
-        <button type="button" class={"livebutton" + (v.live ? " on" : "")} aria-pressed={v.live} title="Follow what happens now (L)" onClick={() => setView({ live: true, end: 0, speed: 0 })}>
-          <span class="dot" aria-hidden="true" /> Live
+        <button type="button" class={"livebutton" + (v.live ? " on" : "")} aria-pressed={feed.past ? end === now : v.live} title={feed.past ? "The end of what was recorded (L)" : "Follow what happens now (L)"} onClick={() => setView({ live: true, end: 0, speed: 0 })}>
+          <span class="dot" aria-hidden="true" /> {feed.past ? "End" : "Live"}
         </button>
         <time class="when" dateTime={end ? new Date(end * 1000).toISOString() : undefined}>
           {dated(end, v.zone)}
@@ -140,7 +150,7 @@ export function TimeBar() {
         <Select label="Zone" value={v.zone} options={zones} onPick={(z) => goodZone(z) && setView({ zone: z })} />
       </div>
       <div class="row scrub">
-        <Select label="Reach" value={reach} options={reaches} onPick={setReach} />
+        <Select label="Reach" value={reach} options={choices} onPick={setReach} />
         <span class="edge">{clock(from, v.zone, false, reach > 86400)}</span>
         <div class="track">
           <Strip from={from} to={now} view={v} end={end} theme={theme} version={version} />
@@ -155,7 +165,7 @@ export function TimeBar() {
             value={reach ? Math.round(((end - from) / reach) * 1000) : 1000}
             onInput={(e) => {
               const k = Number(e.currentTarget.value);
-              if (k >= 1000) setView(feed.status === "ok" ? { live: true, end: 0, speed: 0 } : { live: false, end: now, speed: 0 });
+              if (k >= 1000) setView(feed.follows ? { live: true, end: 0, speed: 0 } : { live: false, end: now, speed: 0 });
               else setView({ live: false, end: from + (k / 1000) * reach, speed: 0 });
             }}
           />
@@ -180,9 +190,9 @@ function Strip(props: { from: number; to: number; view: View; end: number; theme
     const abort = new AbortController();
     feed.recorded
       .read([stripMetric], { from: props.from, to: props.to, step: Math.max(10, reach / 300) }, abort.signal)
-      .then((m) => {
+      .then(async (m) => {
+        const meta = feed.metas.get(stripMetric) ?? (await feed.recorded.describe([stripMetric]))[0];
         const t = m.get(stripMetric);
-        const meta = feed.metas.get(stripMetric);
         const inst = t && [...t.series.keys()].find((i) => i.startsWith("1 "));
         if (t && inst !== undefined && meta) setLoad(lineOf(t, t.series.get(inst)!, kindOf(meta, false), props.from, props.to));
       })
