@@ -96,6 +96,7 @@ var neighbours = map[string]string{
 	"tool/ -> tool/report":       "what the tools print in one layout",
 	"tool/ -> tool/pmcc":         "what the reports of Python programs share",
 	"tool/ -> tool/metricset":    "what pmrep and the exporters share",
+	"tool/ -> tool/devstat":      "the tables of pcp-iostat and pcp-tapestat",
 	"tool/ -> tool/housekeeping": "what the commands of a timer share",
 	"tool/ -> tool/recorded":     "what the commands that read series share",
 	"config -> internal/version": "the version is a feature",

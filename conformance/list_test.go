@@ -83,6 +83,16 @@ var doesItself = map[string][]string{
 	"pmlogsummary":     {"pmdiff"},
 	"pcp-pidstat":      {"pcp"},
 	"pcp-ps":           {"pcp"},
+	"pcp-free":         {"pcp"},
+	"pcp-iostat":       {"pcp"},
+	"pcp-ipcs":         {"pcp"},
+	"pcp-mpstat":       {"pcp"},
+	"pcp-numastat":     {"pcp"},
+	"pcp-ss":           {"pcp"},
+	"pcp-tapestat":     {"pcp"},
+	"pcp-uptime":       {"pcp"},
+	"pcp-vmstat":       {"pcp"},
+	"pmstat":           {"pcp"}, // by vmstat
 }
 
 // TestListsNameAll checks that a test names all commands of ours that it runs: one that is not

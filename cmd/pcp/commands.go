@@ -22,6 +22,7 @@ import (
 	"github.com/go-pcp/pcp/tool/find"
 	"github.com/go-pcp/pcp/tool/findfilter"
 	"github.com/go-pcp/pcp/tool/folio"
+	"github.com/go-pcp/pcp/tool/free"
 	"github.com/go-pcp/pcp/tool/genmap"
 	"github.com/go-pcp/pcp/tool/getopt"
 	"github.com/go-pcp/pcp/tool/help"
@@ -34,6 +35,8 @@ import (
 	"github.com/go-pcp/pcp/tool/iestatus"
 	"github.com/go-pcp/pcp/tool/importcmd"
 	"github.com/go-pcp/pcp/tool/info"
+	"github.com/go-pcp/pcp/tool/iostat"
+	"github.com/go-pcp/pcp/tool/ipcs"
 	"github.com/go-pcp/pcp/tool/jsontext"
 	"github.com/go-pcp/pcp/tool/lc"
 	"github.com/go-pcp/pcp/tool/lock"
@@ -59,7 +62,9 @@ import (
 	"github.com/go-pcp/pcp/tool/logsummary"
 	"github.com/go-pcp/pcp/tool/man"
 	"github.com/go-pcp/pcp/tool/mmvdump"
+	"github.com/go-pcp/pcp/tool/mpstat"
 	"github.com/go-pcp/pcp/tool/nsedit"
+	"github.com/go-pcp/pcp/tool/numastat"
 	"github.com/go-pcp/pcp/tool/passwd"
 	"github.com/go-pcp/pcp/tool/pidstat"
 	"github.com/go-pcp/pcp/tool/pmcd"
@@ -76,13 +81,17 @@ import (
 	"github.com/go-pcp/pcp/tool/series"
 	"github.com/go-pcp/pcp/tool/services"
 	"github.com/go-pcp/pcp/tool/sleep"
+	"github.com/go-pcp/pcp/tool/ss"
 	"github.com/go-pcp/pcp/tool/stat"
 	"github.com/go-pcp/pcp/tool/store"
 	"github.com/go-pcp/pcp/tool/summary"
+	"github.com/go-pcp/pcp/tool/tapestat"
 	"github.com/go-pcp/pcp/tool/timectl"
 	"github.com/go-pcp/pcp/tool/trace"
 	"github.com/go-pcp/pcp/tool/up"
+	"github.com/go-pcp/pcp/tool/uptime"
 	"github.com/go-pcp/pcp/tool/val"
+	"github.com/go-pcp/pcp/tool/vmstat"
 )
 
 // commands returns the table of commands, in the order in which help lists
@@ -111,8 +120,18 @@ func commands() []*cli.Command {
 		summary.Command,
 		rep.Command,
 		rep.CSVCommand,
+		vmstat.Command,
+		iostat.Command,
+		iostat.ClassicCommand,
+		mpstat.Command,
+		free.Command,
+		uptime.Command,
 		ps.Command,
 		pidstat.Command,
+		ss.Command,
+		numastat.Command,
+		ipcs.Command,
+		tapestat.Command,
 		lc.Command,
 		record.Command,
 		replay.Command,

@@ -24,7 +24,17 @@ func TestExamples(t *testing.T) {
 			if !ok || strings.ContainsAny(rest, "'\"|>$") {
 				continue // of another program, or for a shell
 			}
-			words := strings.Fields(rest)
+			own := getopt.New(callOptions, strings.Fields(rest))
+			own.POSIX = true
+			for opt, _, ok := own.Next(); ok; opt, _, ok = own.Next() {
+				if opt == nil {
+					t.Errorf("%s: %q: %s", c.Name, x.Line, own.Problem())
+				}
+			}
+			words := own.Args()
+			if len(words) == 0 { // pcp itself
+				continue
+			}
 			e := &cli.Env{Command: cli.Find(table, words[0]), Args: words[1:]}
 			if e.Command == nil {
 				t.Errorf("%s: %q names a command that does not exist", c.Name, x.Line)

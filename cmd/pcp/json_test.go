@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-pcp/pcp/internal/twin"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -64,6 +65,7 @@ func TestJSON(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "rules"), []byte("delta = 10 sec;\nbusy = some_inst load > 2 -> print \"%i\";\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	twin.Fixture(t, "machine", filepath.Join(dir, "machine"))
 	local := "-L -K clear -K add,60,pmda_linux,linux_init -K add,29,pmda_sample,sample_init "
 	tested := make(map[string]bool)
 	for _, line := range []string{
@@ -88,8 +90,22 @@ func TestJSON(t *testing.T) {
 		"agent list",
 		"agent test -C simple",
 		"alerts test -a a rules",
+		"PCP_ARCHIVE=machine vmstat",
+		"PCP_ARCHIVE=machine iostat -s 2",
+		"PCP_ARCHIVE=machine pmiostat -s 2 -G sum",
+		"PCP_ARCHIVE=machine mpstat -A -s 2",
+		"PCP_ARCHIVE=machine free -lot",
+		"PCP_ARCHIVE=machine uptime",
+		"PCP_ARCHIVE=machine ss -a",
+		"PCP_ARCHIVE=machine numastat",
+		"PCP_ARCHIVE=machine ipcs -l",
+		"PCP_ARCHIVE=machine tapestat -s 2",
 	} {
 		args := strings.Fields(line)
+		var env []string
+		if strings.Contains(args[0], "=") {
+			env, args = args[:1], args[1:]
+		}
 		n := 1
 		if args[0] == "archive" || args[0] == "agent" || args[0] == "alerts" {
 			n = 2
@@ -103,6 +119,7 @@ func TestJSON(t *testing.T) {
 		cmd := exec.Command(pcp, args...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PCP_CONF=/dev/null", "PMCD_PORT=1", "PMCD_SOCKET="+dir+"/nobody", "TZ=UTC")
+		cmd.Env = append(cmd.Env, env...)
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
 		out, _ := cmd.Output()
@@ -135,12 +152,12 @@ func TestJSON(t *testing.T) {
 	})
 }
 
-// fields calls fn with the name of each field of v, but for those of labels.
+// fields calls fn with the name of each field of v, but for those of labels and columns.
 func fields(v any, fn func(string)) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, w := range v {
-			if fn(name); name != "labels" {
+			if fn(name); name != "labels" && name != "columns" {
 				fields(w, fn)
 			}
 		}

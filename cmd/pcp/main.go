@@ -27,6 +27,7 @@ func run() int {
 		Getenv: os.Getenv, LookupEnv: os.LookupEnv,
 		Version: version.String(),
 		Rows:    terminalRows,
+		Columns: terminalColumns,
 
 		OutTerminal: outTerminal,
 		ErrTerminal: errTerminal,
@@ -47,7 +48,11 @@ func run() int {
 	ctx := context.Background()
 	if !c.DieOnSignal {
 		var stop context.CancelFunc
-		ctx, stop = signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+		ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+		if c.Interruptible {
+			ends = ends[:1]
+		}
+		ctx, stop = signal.NotifyContext(ctx, ends...)
 		defer stop()
 		// A second signal must not be in vain when the first one hangs.
 		context.AfterFunc(ctx, stop)

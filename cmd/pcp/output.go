@@ -49,6 +49,15 @@ func terminalRows() int {
 	return int(ws.Row)
 }
 
+// terminalColumns returns the width of the terminal that standard output is, or 0.
+func terminalColumns() int {
+	ws, err := unix.IoctlGetWinsize(int(os.Stdout.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(ws.Col)
+}
+
 // outTerminal reports whether standard output is a terminal.
 func outTerminal() bool {
 	_, err := unix.IoctlGetWinsize(int(os.Stdout.Fd()), unix.TIOCGWINSZ)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -34,17 +35,18 @@ func fixtures() map[string]func(base string) error {
 			return cellar(b, scene{version: 2, from: time.Hour, steps: 30, odd: true, volume: 4000})
 		},
 		// Another host.
-		"attic":  func(b string) error { return cellar(b, scene{version: 3, steps: 4, host: "attic"}) },
-		"mmv1":   func(b string) error { return mmvFile(b, mmv.Version1) },
-		"mmv2":   func(b string) error { return mmvFile(b, mmv.Version2) },
-		"mmv3":   func(b string) error { return mmvFile(b, mmv.Version3) },
-		"events": eventArchive,
-		"vm":     vmArchive,
-		"client": clientArchive,
-		"site":   func(b string) error { return siteArchive(b, false) },
-		"lonely": func(b string) error { return siteArchive(b, true) },
-		"procs":  func(b string) error { return procsArchive(b, false) },
-		"tasks":  func(b string) error { return procsArchive(b, true) },
+		"attic":   func(b string) error { return cellar(b, scene{version: 3, steps: 4, host: "attic"}) },
+		"mmv1":    func(b string) error { return mmvFile(b, mmv.Version1) },
+		"mmv2":    func(b string) error { return mmvFile(b, mmv.Version2) },
+		"mmv3":    func(b string) error { return mmvFile(b, mmv.Version3) },
+		"events":  eventArchive,
+		"vm":      vmArchive,
+		"client":  clientArchive,
+		"site":    func(b string) error { return siteArchive(b, false) },
+		"lonely":  func(b string) error { return siteArchive(b, true) },
+		"machine": machineArchive,
+		"procs":   func(b string) error { return procsArchive(b, false) },
+		"tasks":   func(b string) error { return procsArchive(b, true) },
 
 		// Damaged ones.
 		"cut": damaged(scene{version: 3, steps: 11}, func(files map[string][]byte) {
@@ -75,6 +77,18 @@ func fixtures() map[string]func(base string) error {
 			ix := files["index"]
 			copy(ix[len(ix)-16:], "\xff\xff\xff\xff\xff\xff\xff\xff")
 		}),
+	}
+}
+
+// Fixture makes one of the fixtures of scripts, for other tests.
+func Fixture(t testing.TB, name, base string) {
+	t.Helper()
+	build, ok := fixtures()[name]
+	if !ok {
+		t.Fatalf("no fixture is named %q", name)
+	}
+	if err := build(base); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -41,6 +41,8 @@ type Command struct {
 	// default. Otherwise they end ctx, and Run's result is the exit status,
 	// as daemons need it.
 	DieOnSignal bool
+	// Interruptible has SIGINT alone end ctx, and SIGTERM kill the process, as it is with programs in Python.
+	Interruptible bool
 
 	// Run does the work and returns the exit status. It sees only env. It
 	// returns soon after ctx is done.
@@ -82,6 +84,7 @@ type Env struct {
 	LookupEnv      func(string) (string, bool) // nil: what Getenv finds empty is not set; see IsSet
 	Version        string                      // of this program, for -V
 	Rows           func() int                  // height of the terminal that Stdout is; 0, or nil, if Stdout is not a terminal
+	Columns        func() int                  // its width, likewise
 	OutTerminal    func() bool                 // reports whether Stdout is a terminal; nil: it is not
 	ErrTerminal    func() bool                 // reports whether Stderr is a terminal; nil: it is not
 	Command        *Command                    // itself

@@ -72,7 +72,7 @@ func (e *Env) CallCommand(ctx context.Context, c *Command, out, errs io.Writer, 
 	other := *e
 	other.Name, other.Args, other.Command = c.Link, args, c
 	other.Stdin, other.Stdout, other.Stderr = strings.NewReader(""), out, errs
-	other.Rows, other.OutTerminal, other.ErrTerminal, other.Exec = nil, nil, nil, nil
+	other.Rows, other.Columns, other.OutTerminal, other.ErrTerminal, other.Exec = nil, nil, nil, nil, nil
 	other.msg = getopt.Messages{}
 	status := c.Run(ctx, &other)
 	other.FlushOut()

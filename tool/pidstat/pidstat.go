@@ -199,7 +199,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return status
 	}
 	var status int
-	if r.m, status = pmcc.Open(ctx, env, o, env.ProgName()+": "); r.m == nil {
+	if r.m, status = pmcc.Open(ctx, env, o, pmcc.Kind{Prefix: env.ProgName() + ": "}); r.m == nil {
 		return status
 	}
 	defer r.m.Close()

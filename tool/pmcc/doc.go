@@ -2,7 +2,7 @@
 // programs on the module of that name: a group of metrics that is fetched again and
 // again, of which each sample and the one before are at hand.
 //
-//	m, status := pmcc.Open(ctx, env, o, "")
+//	m, status := pmcc.Open(ctx, env, o, pmcc.Kind{})
 //	if m == nil {
 //		return status
 //	}

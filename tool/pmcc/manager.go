@@ -1,6 +1,7 @@
 package pmcc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,15 +28,28 @@ type Manager struct {
 	Archive bool
 
 	env    *cli.Env
-	prefix string
+	kind   Kind
 	o      *source.Options
 	c      *pmapi.Context
 	window pcptime.Window
 	delta  time.Duration
 
+	host      string
 	index     map[string]int
 	ids       []pcp.PMID
+	descs     []pcp.Desc
+	names     map[pcp.InDom]map[int32]string
 	cur, prev sample
+}
+
+// A Kind says how a program of the Python module prints what is wrong.
+type Kind struct {
+	Prefix string // what messages about the source begin with
+	// Bare is a program that has a context but no group of metrics (pmContext.fromOptions): its messages
+	// go to standard output, and its exit status is 0 even if the command line is wrong.
+	Bare bool
+	// Missing is what the list of missing metrics begins with, "Missing" if it is empty.
+	Missing string
 }
 
 // A sample is what a fetch brought.
@@ -44,10 +58,20 @@ type sample struct {
 	byInst []map[int32]pcp.Value // by metric, nil until it is asked for
 }
 
+// Done prints what is wrong with the options, or what they ask to be told. It reports whether the program
+// ends there, and with which status.
+func (k Kind) Done(o *source.Options) (status int, exit bool) {
+	status, exit = o.Done()
+	if k.Bare {
+		status = 0
+	}
+	return status, exit
+}
+
 // Open opens the source that the options name, with the messages and the exit status of the
-// Python module if it cannot: then the Manager is nil. Messages about the source begin with prefix.
-func Open(ctx context.Context, env *cli.Env, o *source.Options, prefix string) (m *Manager, status int) {
-	m = &Manager{env: env, o: o, prefix: prefix, Archive: o.FromArchive(), delta: o.Interval}
+// Python module if it cannot: then the Manager is nil.
+func Open(ctx context.Context, env *cli.Env, o *source.Options, kind Kind) (m *Manager, status int) {
+	m = &Manager{env: env, o: o, kind: kind, Archive: o.FromArchive(), delta: o.Interval}
 	if m.delta == 0 {
 		m.delta = defaultInterval
 	}
@@ -78,6 +102,9 @@ func Open(ctx context.Context, env *cli.Env, o *source.Options, prefix string) (
 	}
 	if err != nil { // and said
 		m.Close()
+		if kind.Bare {
+			return nil, 0
+		}
 		return nil, 1
 	}
 	if a, ok := m.c.Archive(); ok {
@@ -97,8 +124,12 @@ func (m *Manager) Close() error { return m.c.Close() }
 
 // failed prints an error as these programs print those of the library.
 func (m *Manager) failed(err error, more string) {
+	if m.kind.Bare {
+		fmt.Fprintf(m.env.Stdout, "%s%s%s\n", m.kind.Prefix, cli.ErrText(err), more)
+		return
+	}
 	m.env.FlushOut()
-	fmt.Fprintf(m.env.Stderr, "%s%s%s\n", m.prefix, cli.ErrText(err), more)
+	fmt.Fprintf(m.env.Stderr, "%s%s%s\n", m.kind.Prefix, cli.ErrText(err), more)
 }
 
 // Use makes the metrics of these names what is fetched. If some are not there it says so on
@@ -121,7 +152,7 @@ func (m *Manager) Use(ctx context.Context, names []string, checked int) (status 
 	switch {
 	case len(missing) > 0:
 		m.env.FlushOut()
-		fmt.Fprintf(m.env.Stderr, "Error: not all required metrics are available\nMissing [%s]\n", strings.Join(missing, ", "))
+		fmt.Fprintf(m.env.Stderr, "Error: not all required metrics are available\n%s [%s]\n", cmp.Or(m.kind.Missing, "Missing"), strings.Join(missing, ", "))
 		return 1, false
 	case len(late) > 0:
 		if err == nil || !slices.ContainsFunc(ids, func(id pcp.PMID) bool { return id != pcp.PMIDNull }) {
@@ -131,31 +162,84 @@ func (m *Manager) Use(ctx context.Context, names []string, checked int) (status 
 		fmt.Fprintf(m.env.Stderr, "%s: pmLookupName: %s [%s]", m.env.ProgName(), cli.ErrText(err), strings.Join(late, ", "))
 		return 1, false
 	}
-	m.ids, m.index = ids, make(map[string]int, len(names))
-	seen := map[pcp.InDom]bool{pcp.InDomNull: true}
-	for i, name := range names {
-		m.index[name] = i
-		desc, err := m.c.LookupDesc(ctx, ids[i])
+	m.set(names, ids)
+	m.names = map[pcp.InDom]map[int32]string{pcp.InDomNull: nil}
+	for _, id := range ids {
+		desc, err := m.c.LookupDesc(ctx, id)
 		if err != nil {
 			m.env.FlushOut()
 			fmt.Fprintf(m.env.Stderr, "%s: pmLookupDesc: %s", m.env.ProgName(), cli.ErrText(err))
 			return 1, false
 		}
-		if seen[desc.InDom] {
+		m.descs = append(m.descs, desc)
+		if _, seen := m.names[desc.InDom]; seen {
 			continue
 		}
-		seen[desc.InDom] = true
-		if a, isArchive := m.c.Archive(); isArchive {
-			_, err = a.GetInDomArchive(ctx, desc.InDom)
-		} else {
-			_, err = m.c.GetInDom(ctx, desc.InDom)
-		}
+		list, err := m.instances(ctx, desc.InDom)
 		if err != nil {
 			m.failed(err, "")
 			return 0, false
 		}
+		m.names[desc.InDom] = make(map[int32]string, len(list))
+		for _, in := range list {
+			m.names[desc.InDom][in.Inst] = in.Name
+		}
 	}
 	return 0, true
+}
+
+// set makes metrics those that are fetched.
+func (m *Manager) set(names []string, ids []pcp.PMID) {
+	m.ids, m.descs, m.index = ids, nil, make(map[string]int, len(names))
+	for i, name := range names {
+		m.index[name] = i
+	}
+}
+
+// instances returns those of a domain: in an archive all that there are at any time.
+func (m *Manager) instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
+	if a, isArchive := m.c.Archive(); isArchive {
+		return a.GetInDomArchive(ctx, indom)
+	}
+	return m.c.GetInDom(ctx, indom)
+}
+
+// Uninterpolated has an archive replay its own samples from the beginning of the window (PM_MODE_FORW).
+func (m *Manager) Uninterpolated(ctx context.Context) error {
+	a, ok := m.c.Archive()
+	if !ok {
+		return nil
+	}
+	origin := m.window.Origin
+	return a.SetMode(ctx, pmapi.ModeForw, &origin, 0)
+}
+
+// Tree returns the names of the metrics below a name, none if there is no such name.
+func (m *Manager) Tree(ctx context.Context, name string) ([]string, error) {
+	var list []string
+	for leaf, err := range m.c.Traverse(ctx, name) {
+		switch {
+		case errors.Is(err, pcp.ErrName):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		list = append(list, leaf)
+	}
+	return list, nil
+}
+
+// Host returns the name of the host that the metrics are of.
+func (m *Manager) Host(ctx context.Context) string {
+	if m.host == "" {
+		m.host, _ = m.c.HostName(ctx)
+	}
+	return m.host
+}
+
+// counters reports whether all metrics are counters, so that the first sample says nothing.
+func (m *Manager) counters() bool {
+	return !slices.ContainsFunc(m.descs, func(d pcp.Desc) bool { return d.Sem != pcp.SemCounter })
 }
 
 // Run fetches the metrics and calls report after each fetch, as often as the options say, until
@@ -165,6 +249,9 @@ func (m *Manager) Run(ctx context.Context, report func() bool) int {
 	if samples == 0 && m.o.Finish != nil {
 		finish = true
 		samples = int(m.window.Finish.Sub(m.window.Origin)/m.delta.Seconds() + 0.5)
+	}
+	if m.counters() && (samples > 0 || finish) {
+		samples++
 	}
 	for n := 0; ; n++ {
 		if err := m.fetch(ctx); err != nil {
@@ -197,6 +284,9 @@ func micro(t pcp.Timestamp) pcp.Timestamp {
 	return t
 }
 
+// Fetch fetches the metrics once.
+func (m *Manager) Fetch(ctx context.Context) error { return m.fetch(ctx) }
+
 func (m *Manager) fetch(ctx context.Context) error {
 	res, err := m.c.Fetch(ctx, m.ids)
 	if err != nil {
@@ -219,6 +309,9 @@ func (m *Manager) Elapsed() float64 {
 	return float64(a.Sec-b.Sec) + float64(a.Nsec/1000-b.Nsec/1000)/1e6
 }
 
+// Time is the time of the sample.
+func (m *Manager) Time() pcp.Timestamp { return m.cur.res.Time }
+
 // Now is the time of the sample, in full seconds.
 func (m *Manager) Now() int64 { return m.cur.res.Time.Sec }
 
@@ -237,6 +330,15 @@ func (m *Manager) One(name string) Value {
 		return Value{}
 	}
 	return Value{m.cur.res.Sets[i].Values[0], true}
+}
+
+// OneBefore is what One was in the sample before.
+func (m *Manager) OneBefore(name string) Value {
+	i, ok := m.index[name]
+	if !ok || m.prev.res == nil || len(m.prev.res.Sets[i].Values) == 0 {
+		return Value{}
+	}
+	return Value{m.prev.res.Sets[i].Values[0], true}
 }
 
 // Of is the value of an instance.
@@ -259,6 +361,32 @@ func (m *Manager) of(s *sample, name string, inst int32) Value {
 	}
 	v, ok := s.byInst[i][inst]
 	return Value{v, ok}
+}
+
+// A Named is the value of an instance.
+type Named struct {
+	Name  string // "" if the instance has come since the beginning
+	Value Value
+}
+
+// Named returns the values of a metric with the names of their instances.
+func (m *Manager) Named(name string) []Named { return m.named(&m.cur, name) }
+
+// NamedBefore is what Named was in the sample before.
+func (m *Manager) NamedBefore(name string) []Named { return m.named(&m.prev, name) }
+
+func (m *Manager) named(s *sample, name string) []Named {
+	i, ok := m.index[name]
+	if !ok || s.res == nil {
+		return nil
+	}
+	set := &s.res.Sets[i]
+	list := make([]Named, len(set.Values))
+	names := m.names[m.descs[i].InDom]
+	for j, v := range set.Values {
+		list[j] = Named{names[v.Inst], Value{v, true}}
+	}
+	return list
 }
 
 // All returns the values of a metric.

@@ -12,11 +12,24 @@ import (
 
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/twin"
+	"github.com/go-pcp/pcp/tool/free"
+	"github.com/go-pcp/pcp/tool/iostat"
+	"github.com/go-pcp/pcp/tool/ipcs"
+	"github.com/go-pcp/pcp/tool/mpstat"
+	"github.com/go-pcp/pcp/tool/numastat"
 	"github.com/go-pcp/pcp/tool/pidstat"
 	"github.com/go-pcp/pcp/tool/ps"
+	"github.com/go-pcp/pcp/tool/ss"
+	"github.com/go-pcp/pcp/tool/stat"
+	"github.com/go-pcp/pcp/tool/tapestat"
+	"github.com/go-pcp/pcp/tool/uptime"
+	"github.com/go-pcp/pcp/tool/vmstat"
 )
 
-func TestMain(m *testing.M) { twin.Main(m, ps.Command, pidstat.Command) }
+func TestMain(m *testing.M) {
+	twin.Main(m, ps.Command, pidstat.Command, iostat.Command, iostat.ClassicCommand, tapestat.Command, mpstat.Command, free.Command,
+		uptime.Command, ipcs.Command, numastat.Command, ss.Command, vmstat.Command, stat.Command)
+}
 
 // archives returns those of the suite that have processes.
 func archives(t *testing.T) []string {

@@ -187,7 +187,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return status
 	}
 	var status int
-	if l.m, status = pmcc.Open(ctx, env, o, ""); l.m == nil {
+	if l.m, status = pmcc.Open(ctx, env, o, pmcc.Kind{}); l.m == nil {
 		return status
 	}
 	defer l.m.Close()
