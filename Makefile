@@ -9,7 +9,7 @@ PREFIX  ?= /usr/local
 # Modules of their own, which require what the program must not: other libraries to measure
 # beside, those that the bridges speak with, and what makes and tests the page.
 BRIDGES := mmv/bridge/otelmmv mmv/bridge/prommmv trace/bridge/oteltrace
-NESTED  := bench/mmv bench/openmetrics $(BRIDGES) web/build
+NESTED  := bench/mmv bench/openmetrics $(BRIDGES) web/build cmd/pcp2arrow
 
 .PHONY: help run build test ci cover test-race test-long unit lint cross fuzz soak bench qa metrics page oracle install uninstall clean
 

@@ -40,9 +40,14 @@ func (s *Set) getInstLabels(ctx context.Context, m *Metric) {
 	}
 }
 
-// refreshLabels asks for the labels of instances that are new.
+// refreshLabels asks for the labels of metrics that have values again, as archives may have labels only later than
+// at their begin, and of instances that are new.
 func (s *Set) refreshLabels(ctx context.Context, out *Sample) {
 	for i, m := range s.Metrics {
+		had := m.hadValues
+		if m.hadValues = len(out.Results[i]) > 0; m.hadValues && !had {
+			s.getLabels(ctx, m)
+		}
 		if m.Desc.InDom == pcp.InDomNull {
 			continue
 		}

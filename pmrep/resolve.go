@@ -204,6 +204,7 @@ func (s *Set) annotate(ctx context.Context, m *Metric) error {
 	}
 	if s.o.Labels {
 		s.getLabels(ctx, m)
+		m.hadValues = true
 	}
 	return nil
 }

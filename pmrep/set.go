@@ -48,14 +48,15 @@ type Metric struct {
 
 	Text Text // if the options ask for it
 
-	labels  []string         // JSON, of the levels above instances
-	levels  []pcp.LabelFlags // of labels
-	byInst  map[int32]string // JSON
-	spec    conf.Metric
-	match   *matcher
-	items   []item
-	group   *pmapi.GroupInstances
-	replies int // the number of instances that had labels when they were asked for
+	labels    []string         // JSON, of the levels above instances
+	levels    []pcp.LabelFlags // of labels
+	byInst    map[int32]string // JSON
+	hadValues bool             // in the last sample, or there was none
+	spec      conf.Metric
+	match     *matcher
+	items     []item
+	group     *pmapi.GroupInstances
+	replies   int // the number of instances that had labels when they were asked for
 }
 
 // Text is the help text of a metric and its instance domain, one line and more; those that are not there are

@@ -19,6 +19,7 @@ import (
 	"github.com/go-pcp/pcp/tool/dbpmda"
 	"github.com/go-pcp/pcp/tool/dumplog"
 	"github.com/go-pcp/pcp/tool/errtext"
+	"github.com/go-pcp/pcp/tool/export"
 	"github.com/go-pcp/pcp/tool/find"
 	"github.com/go-pcp/pcp/tool/findfilter"
 	"github.com/go-pcp/pcp/tool/folio"
@@ -215,5 +216,5 @@ func commands() []*cli.Command {
 		man.Command,
 		linksCommand,
 		completion.Command,
-	}, agentcmd.Commands())
+	}, export.Commands(), agentcmd.Commands())
 }
