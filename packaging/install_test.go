@@ -38,8 +38,9 @@ func TestInstall(t *testing.T) {
 		"lib/systemd/system/pcp-pmcd.service", "lib/systemd/system/pcp-pmcd.socket",
 		"lib/systemd/system/pcp-pmlogger.service", "lib/systemd/system/pcp-pmlogger-check.timer", "lib/systemd/system/pcp-pmlogger-daily.timer",
 		"lib/systemd/system/pcp-pmie.service", "lib/systemd/system/pcp-pmie-check.timer", "lib/systemd/system/pcp-pmie-daily.timer",
+		"lib/systemd/system/pcp-pmproxy.service",
 		"lib/systemd/user/pcp-up.service", "lib/sysusers.d/pcp.conf",
-		"share/doc/pcp/examples/pmcd.conf", "share/doc/pcp/examples/tls.conf",
+		"share/doc/pcp/examples/pmcd.conf", "share/doc/pcp/examples/tls.conf", "share/doc/pcp/examples/pmproxy.conf",
 	} {
 		b, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
@@ -119,7 +120,7 @@ func TestUnits(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "pcp"), []byte("#!/bin/sh\n"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"pmlogger_check", "pmlogger_daily", "pmie_check", "pmie_daily"} {
+	for _, name := range []string{"pmlogger_check", "pmlogger_daily", "pmie_check", "pmie_daily", "pmproxy"} {
 		if err := os.Symlink("pcp", filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +163,7 @@ func unitNames(t *testing.T) []string {
 			names = append(names, f.Name())
 		}
 	}
-	if len(names) < 13 {
+	if len(names) < 14 {
 		t.Fatalf("there are only the units %q", names)
 	}
 	return names

@@ -108,7 +108,7 @@ type settings struct {
 const detached = cli.Detached
 
 func run(ctx context.Context, env *cli.Env) int {
-	env, err := withOptionsFile(env)
+	env, err := cli.WithOptionsFile(env)
 	if err != nil {
 		return env.Fatalf("%s", cli.ErrText(err))
 	}
@@ -297,7 +297,7 @@ func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	case '?':
 		o.WantUsage()
 	default:
-		return opt.Long == optionsFile // which was read before
+		return opt.Long == cli.OptionsFile // which was read before
 	}
 	return true
 }

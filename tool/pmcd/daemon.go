@@ -1,21 +1,18 @@
 package pmcd
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/go-pcp/pcp/debug"
-	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/service"
 	"github.com/go-pcp/pcp/pmcd"
@@ -115,44 +112,6 @@ func (set *settings) addDebug(names []string) {
 	}
 }
 
-// readOptions reads a file such as pmcd.options: lines that begin with - are
-// options, and NAME=value are for the environment, as the start script of the C
-// collector has it.
-func readOptions(path string) (args []string, vars map[string]string, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	vars = map[string]string{}
-	in := bufio.NewScanner(io.LimitReader(f, maxOptionsFile))
-	for n := 1; in.Scan(); n++ {
-		line := strings.TrimSpace(in.Text())
-		name, value, assigns := strings.Cut(line, "=")
-		switch {
-		case line == "" || line[0] == '#':
-		case line[0] == '-':
-			args = append(args, strings.Fields(line)...)
-		case assigns && isName(name):
-			vars[name] = strings.Trim(value, `"'`)
-		default:
-			return nil, nil, fmt.Errorf("%s: line %d: neither an option nor NAME=value", path, n)
-		}
-	}
-	return args, vars, in.Err()
-}
-
-const maxOptionsFile = 1 << 20
-
-func isName(s string) bool {
-	for i := range len(s) {
-		if !ctext.IsName(s[i], i) {
-			return false
-		}
-	}
-	return s != ""
-}
-
 // A manager is told about the life of the daemon.
 type manager struct {
 	service.Manager
@@ -189,37 +148,4 @@ func (m manager) try(err error) {
 	if err != nil {
 		m.log.Warn("service manager not told", "err", err)
 	}
-}
-
-// optionsFile is the option that names such a file.
-const optionsFile = "options-file"
-
-// withOptionsFile puts what a file of options has before the arguments, and its
-// variables into the environment. An -f in it does not count, as the start
-// script of the C collector has it.
-func withOptionsFile(env *cli.Env) (*cli.Env, error) {
-	path := ""
-	for i, arg := range env.Args {
-		if value, ok := strings.CutPrefix(arg, "--"+optionsFile+"="); ok {
-			path = value
-		} else if arg == "--"+optionsFile && i+1 < len(env.Args) {
-			path = env.Args[i+1]
-		}
-	}
-	if path == "" {
-		return env, nil
-	}
-	args, vars, err := readOptions(path)
-	if err != nil {
-		return env, err
-	}
-	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "-f" })
-	more := env.WithGetenv(func(name string) string {
-		if v, ok := vars[name]; ok {
-			return v
-		}
-		return env.Getenv(name)
-	})
-	more.Args = append(args, env.Args...)
-	return more, nil
 }

@@ -234,7 +234,7 @@ func TestStopWhileBusy(t *testing.T) {
 func TestOptionsFile(t *testing.T) {
 	dir := t.TempDir()
 	path := writeFile(t, filepath.Join(dir, "options"), "# comment\n\n -t 10 -L 70000\n-A\n-f\n-D appl0,pdu\nPMCD_LOCAL=1\nPCP_X=\"a b\"\n-T 3\n")
-	env, err := withOptionsFile(testEnv(new(bytes.Buffer), os.Stderr, getenv(dir), "--options-file="+path, "-T", "1"))
+	env, err := cli.WithOptionsFile(testEnv(new(bytes.Buffer), os.Stderr, getenv(dir), "--options-file="+path, "-T", "1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,11 +254,11 @@ func TestOptionsFile(t *testing.T) {
 		t.Errorf("settings are %+v", set.server)
 	}
 	for _, text := range []string{"t 10\n", "=x\n", "A B=c\n"} {
-		if _, err := withOptionsFile(&cli.Env{Args: []string{"--options-file", writeFile(t, path, text)}}); err == nil || !strings.Contains(err.Error(), "line 1") {
+		if _, err := cli.WithOptionsFile(&cli.Env{Args: []string{"--options-file", writeFile(t, path, text)}}); err == nil || !strings.Contains(err.Error(), "line 1") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := withOptionsFile(&cli.Env{Args: []string{"--options-file=" + filepath.Join(dir, "none")}}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := cli.WithOptionsFile(&cli.Env{Args: []string{"--options-file=" + filepath.Join(dir, "none")}}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }

@@ -66,6 +66,7 @@ the standard error. SIGTERM and SIGINT end it. What has no effect is said in the
 		cli.Heading("Diagnostic options"),
 		{Short: 'T', Arg: "TIME", Help: "terminate after an elapsed time interval"},
 		{Short: 'l', Long: "log", Arg: "PATH", Help: "redirect diagnostics and trace output"},
+		{Long: cli.OptionsFile, Arg: "PATH", Extra: true, Help: "options and variables for the environment, before those given here"},
 		{Short: 'x', Arg: "PATH", Help: "fatal messages at startup sent to file [default /dev/tty]"},
 	},
 	Run: run,
@@ -104,6 +105,10 @@ type settings struct {
 }
 
 func run(ctx context.Context, env *cli.Env) int {
+	env, err := cli.WithOptionsFile(env)
+	if err != nil {
+		return env.Fatalf("%s", cli.ErrText(err))
+	}
 	set, status, exit := parse(env)
 	if exit {
 		return status
@@ -273,7 +278,7 @@ func (set *settings) longOption(opt *cli.Option, arg string) bool {
 	case "archives":
 		set.archives = append(set.archives, strings.Split(arg, ",")...)
 	default:
-		return false
+		return opt.Long == cli.OptionsFile // which was read before
 	}
 	return true
 }
