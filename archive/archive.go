@@ -109,6 +109,9 @@ func (a *Archive) find(o Options, path string) (parts, error) {
 	var p parts
 	entries, err := readDir(dir)
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) && isURL(path) {
+			return p, &urlError{err}
+		}
 		return p, err
 	}
 	// They are sorted.
