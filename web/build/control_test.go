@@ -290,8 +290,17 @@ func TestCharts(t *testing.T) {
 	// The pointer shows values of its time beside all charts.
 	p.do("scrollTo(0, 0)")
 	box := eval[[]float64](p, "(() => { const r = document.querySelector('.uplot .u-over').getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
-	p.run(chromedp.MouseEvent("mouseMoved", box[0]+box[2]*0.9, box[1]+box[3]/2))
-	p.until("[...document.querySelectorAll('.chart thead')].every((h) => /\\d\\d:\\d\\d:\\d\\d/.test(h.textContent))")
+	// A pointer moves on; one that stood still while a chart was made anew would not be noticed.
+	for x := 0.6; ; x += 0.01 {
+		p.run(chromedp.MouseEvent("mouseMoved", box[0]+box[2]*x, box[1]+box[3]/2))
+		if eval[bool](p, "[...document.querySelectorAll('.chart thead')].every((h) => /\\d\\d:\\d\\d:\\d\\d/.test(h.textContent))") {
+			break
+		}
+		if x > 0.95 {
+			t.Fatal("the pointer shows no values")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 	p.run(chromedp.MouseEvent("mouseMoved", 5, 5))
 	p.until("[...document.querySelectorAll('.chart thead')].every((h) => h.textContent.includes('now'))")
 

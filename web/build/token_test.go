@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/go-pcp/pcp/pmproxy"
 	"github.com/go-pcp/pcp/web"
 )
@@ -78,7 +80,7 @@ func TestToken(t *testing.T) {
 	if s := eval[string](p, "document.cookie + JSON.stringify(Object.entries(localStorage)) + location"); strings.Contains(s, token) || strings.Contains(s, "pcp-page-") {
 		t.Errorf("scripts can see the token or the cookie: %s", s)
 	}
-	p.do("location.replace('/?again')")
+	p.run(chromedp.Navigate(f.URL + "/?again"))
 	p.until("location.search === '?again' && document.querySelectorAll('.list tbody tr').length >= 7")
 
 	q := open(t, f, "", 1280, 1400)
