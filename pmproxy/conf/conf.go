@@ -23,6 +23,12 @@ type File struct {
 	NoPush                         bool // archives are not received (/logger)
 	SearchCount                    int  // results in an answer of /search, 0 if not set
 
+	// PushAnybody says that clients need not be authorised to push archives, PushHosts are patterns for
+	// the hosts whose archives are taken, and PushTimeout is after how long without a request one ends, 0 if not set.
+	PushAnybody bool
+	PushHosts   []string
+	PushTimeout time.Duration
+
 	// KeyServers are the key servers, HOST:PORT, to whose first one their protocol is forwarded
 	// if ForwardKeys is set.
 	KeyServers  []string
@@ -188,6 +194,13 @@ func (f *File) setOther(section, key, value string) (err error) {
 		f.NoSearch, err = off(key, value)
 	case "pmlogger enabled":
 		f.NoPush, err = off(key, value)
+	case "pmlogger authenticate":
+		f.PushAnybody, err = choice(key, value, "true", "false")
+	case "pmlogger hosts":
+		f.PushHosts = list(value)
+	case "pmlogger timeout":
+		n, nerr := number(key, value, 1<<31)
+		f.PushTimeout, err = time.Duration(n)*time.Millisecond, nerr
 	case "discover enabled":
 		f.NoDiscover, err = off(key, value)
 	case "pmsearch count", "pmsearch result.count":

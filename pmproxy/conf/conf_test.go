@@ -35,8 +35,8 @@ func TestParse(t *testing.T) {
 		File{Collectors: []string{"a", "b:1"}, Hosts: []string{"x"}, Headers: []string{"X-A"}, Tokens: "/t", RequireAuth: true, DistrustLocal: true})
 	f("[pmproxy]\nredis.enabled = false\nhttp.auth = optional\nhttp.trust = local", File{})
 	f("[pmproxy]\nredis.enabled = true\n[redis]\nenabled = true\nservers = a:1, b:2\n[pmseries]\nservers = c:3", File{ForwardKeys: true, KeyServers: []string{"a:1", "b:2"}})
-	f("[pmseries]\nenabled = false\nservers = c:3\n[pmsearch]\nenabled = false\ncount = 20\n[discover]\nenabled = false\n[pmlogger]\nenabled = false",
-		File{NoPush: true, NoSeries: true, NoSearch: true, NoDiscover: true, SearchCount: 20, KeyServers: []string{"c:3"}})
+	f("[pmseries]\nenabled = false\nservers = c:3\n[pmsearch]\nenabled = false\ncount = 20\n[discover]\nenabled = false\n[pmlogger]\nenabled = false\nauthenticate = false\nhosts = a, b*\ntimeout = 1500",
+		File{NoPush: true, PushAnybody: true, PushHosts: []string{"a", "b*"}, PushTimeout: 1500 * time.Millisecond, NoSeries: true, NoSearch: true, NoDiscover: true, SearchCount: 20, KeyServers: []string{"c:3"}})
 	f("[redis]\nusername = x\n[pmseries]\na = b\n[discover]\nexclude.metrics = proc.*\n[pmlogger]\ncached = true\n[other]\na = b\n[pmproxy]\nmaxpending = 1\nchunksize = 1\nfoo = bar", File{Notes: []string{
 		"username of [redis] is ignored: series and help texts are not kept in a key server",
 		"a of [pmseries] is ignored: series and help texts are not kept in a key server",

@@ -30,6 +30,9 @@
 //
 //	[pmlogger]
 //	enabled         true or false: whether archives are received (/logger)
+//	authenticate    true or false: whether clients must be authorised for that, as they must if nothing is set
+//	hosts           patterns for the hosts whose archives are taken, commas between
+//	timeout         milliseconds without a request after which an archive ends
 //
 //	[discover]
 //	enabled         true or false: whether archives of this host's loggers are series

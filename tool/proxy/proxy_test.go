@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -14,8 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/archive/importer"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/internal/tlstest"
+	"github.com/go-pcp/pcp/pmlogger/push"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -178,5 +181,39 @@ func TestEnds(t *testing.T) {
 	b, _ := os.ReadFile(log)
 	if status != 0 || out.String() != "" || !strings.Contains(string(b), "localhost only") || !strings.Contains(string(b), "pmproxy Shutdown") {
 		t.Errorf("%d: %q %s\n%s", status, &out, &errs, b)
+	}
+}
+
+// TestPush receives an archive of a client of this host, where the configuration says, and refuses other hosts'.
+func TestPush(t *testing.T) {
+	dir := t.TempDir()
+	conf, pushed := filepath.Join(dir, "push.conf"), filepath.Join(dir, "pushed")
+	if err := os.WriteFile(conf, []byte("[pmlogger]\nhosts = www*\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url, _ := start(t, dir, map[string]string{"PCP_REMOTE_ARCHIVE_DIR": pushed}, "--host", "127.0.0.1:1", "-c", conf)
+	p, err := push.New(push.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for host, ok := range map[string]bool{"www1": true, "db": false} {
+		im, err := importer.Start(filepath.Join(dir, host), importer.Options{Host: host, TimeZone: "UTC"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := im.NewMetric("a.b", importer.Spec{})
+		if err == nil {
+			m.PutInt(1)
+			err = im.Write(time.Unix(1_700_000_000, 0))
+		}
+		if err = errors.Join(err, im.End()); err != nil {
+			t.Fatal(err)
+		}
+		err = p.Push(t.Context(), filepath.Join(dir, host))
+		list, _ := filepath.Glob(filepath.Join(pushed, host, "*.0"))
+		if (err == nil) != ok || len(list) == 1 != ok {
+			t.Errorf("%s: %v, %v", host, err, list)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -39,6 +40,7 @@ import (
 type handlers struct {
 	byPrefix map[string]http.Handler
 	server   *pmproxy.Server // which says whom clients may reach; set before it serves
+	push     *logger.Handler // nil without /logger
 	closers  []io.Closer
 }
 
@@ -127,6 +129,9 @@ func (set *settings) serve(ctx context.Context, env *cli.Env, file *conf.File, o
 				case <-hup:
 					told(manager.Reloading())
 					set.reload(env, file, s, log)
+					if h.push != nil {
+						h.push.Reset() // as the C implementation does; clients begin new archives
+					}
 					told(manager.Ready("serving"))
 				case <-done:
 					return
@@ -162,7 +167,8 @@ func (set *settings) reload(env *cli.Env, old *conf.File, s *pmproxy.Server, log
 	for _, text := range file.Notes {
 		log.Warn(text)
 	}
-	if file.NoSeries != old.NoSeries || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.NoPush != old.NoPush || file.SearchCount != old.SearchCount {
+	if file.PushAnybody != old.PushAnybody || file.PushTimeout != old.PushTimeout || !slices.Equal(file.PushHosts, old.PushHosts) ||
+		file.NoSeries != old.NoSeries || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.NoPush != old.NoPush || file.SearchCount != old.SearchCount {
 		log.Warn("what changed of [pmseries], [pmsearch], [pmlogger] and [discover] takes effect when pmproxy is started again")
 	}
 	log.Info("configuration and certificates read again")
@@ -239,12 +245,16 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		h.byPrefix["/search/"] = find
 	}
 	if !file.NoPush {
-		push, err := logger.New(logger.Config{Dir: filepath.Join(env.Config().Get("PCP_LOG_DIR"), "pmproxy"), Zone: env.Local(), Log: log})
+		cfg := logger.Config{
+			Dir: recorded.Pushed(env), Zone: env.Local(), Log: log,
+			Anybody: file.PushAnybody, Hosts: file.PushHosts, Timeout: file.PushTimeout,
+		}
+		push, err := logger.New(cfg)
 		if err != nil {
 			return err
 		}
 		h.closers = append(h.closers, push)
-		h.byPrefix["/logger/"] = push
+		h.byPrefix["/logger/"], h.push = push, push
 	}
 	if file.NoSeries {
 		return nil

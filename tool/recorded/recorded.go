@@ -26,11 +26,19 @@ const maxList = 16 << 20
 // set, of this user's collectors. They need not be there.
 func Dirs(env *cli.Env, own bool) []string {
 	cfg := env.Config()
-	dirs := []string{cfg.Get("PCP_ARCHIVE_DIR"), filepath.Join(cfg.Get("PCP_LOG_DIR"), "pmproxy")}
+	dirs := []string{cfg.Get("PCP_ARCHIVE_DIR"), Pushed(env)}
 	if dir := cfg.StateDir(); own && dir != "" {
 		dirs = append(dirs, filepath.Join(dir, "pmlogger"))
 	}
 	return dirs
+}
+
+// Pushed returns the directory of what is sent to this host's pmproxy.
+func Pushed(env *cli.Env) string {
+	if dir := env.Config().Get("PCP_REMOTE_ARCHIVE_DIR"); dir != "" {
+		return dir
+	}
+	return filepath.Join(env.Config().Get("PCP_LOG_DIR"), "pmproxy")
 }
 
 // A List is the archives and directories that were loaded by name, in a file of this user. Where pmseries(1)
