@@ -457,8 +457,13 @@ func (d Desc) InDomText() string {
 // TypeText returns the type in lower case.
 func (d Desc) TypeText() string { return strings.ToLower(d.Type.String()) }
 
-// UnitsText returns the units, or "none".
-func (d Desc) UnitsText() string { return unitsText(d.Units) }
+// UnitsText returns the units, or "none", but "" for an expression, as C does.
+func (d Desc) UnitsText() string {
+	if d.Source.IsZero() {
+		return d.Units.String()
+	}
+	return unitsText(d.Units)
+}
 
 // IsMistake reports whether an error of [Parse] or [Engine.Query] is one of the
 // query, and not of the store.
