@@ -99,6 +99,7 @@ var neighbours = map[string]string{
 	"tool/ -> tool/devstat":      "the tables of pcp-iostat and pcp-tapestat",
 	"tool/ -> tool/housekeeping": "what the commands of a timer share",
 	"tool/ -> tool/recorded":     "what the commands that read series share",
+	"tool/up -> tool/alerts":     "the page shows which rules are true, as that lists them",
 	"config -> internal/version": "the version is a feature",
 	"options -> pmcd/conf":       "the agents of local contexts are those of the collector",
 	"getopt -> pmns":             "an option names a name space",

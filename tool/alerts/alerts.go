@@ -69,15 +69,11 @@ func list(_ context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
-	var states []alert.State
 	status := 0
-	for _, dir := range alert.StateDirs(env.Config().Get("PCP_RUN_DIR"), env.Getenv("XDG_RUNTIME_DIR")) {
-		list, err := alert.ReadStates(dir, exists)
-		if err != nil {
-			fmt.Fprintf(env.Stderr, "%s: %s\n", env.ProgName(), err)
-			status = 1
-		}
-		states = append(states, list...)
+	states, errs := States(env)
+	for _, err := range errs {
+		fmt.Fprintf(env.Stderr, "%s: %s\n", env.ProgName(), err)
+		status = 1
 	}
 	if o.JSON {
 		w := json.NewEncoder(env.Stdout)
@@ -120,6 +116,18 @@ func list(_ context.Context, env *cli.Env) int {
 }
 
 const stamp = "2006-01-02 15:04:05"
+
+// States returns what the processes of this host that evaluate rules say fires.
+func States(env *cli.Env) (states []alert.State, errs []error) {
+	for _, dir := range alert.StateDirs(env.Config().Get("PCP_RUN_DIR"), env.Getenv("XDG_RUNTIME_DIR")) {
+		list, err := alert.ReadStates(dir, exists)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		states = append(states, list...)
+	}
+	return states, errs
+}
 
 // exists reports whether there is a process.
 func exists(pid int) bool {

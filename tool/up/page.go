@@ -3,6 +3,7 @@ package up
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmie/alert"
 	"github.com/go-pcp/pcp/pmproxy"
 	"github.com/go-pcp/pcp/pmproxy/series"
 	"github.com/go-pcp/pcp/pmproxy/series/archives"
@@ -129,13 +131,31 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	}
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
-		Handlers:  map[string]http.Handler{"/pmapi": anybody, "/metrics": anybody, "/series/": some, "/": handler},
+		Handlers:  map[string]http.Handler{"/pmapi": anybody, "/metrics": anybody, "/series/": some, "/alerts": handler, "/": handler},
 		PageToken: p.token,
-		Private:   map[string]http.Handler{"/pmapi": own, "/metrics": own, "/series/": all},
+		Private:   map[string]http.Handler{"/pmapi": own, "/metrics": own, "/series/": all, "/alerts": http.HandlerFunc(set.serveAlerts)},
 		NoPCP:     true,
 		Log:       p.log,
 	})
 	return err
+}
+
+// serveAlerts says which rules are true, as "pcp alerts --json" does.
+func (set *settings) serveAlerts(w http.ResponseWriter, _ *http.Request) {
+	states, errs := set.alerts()
+	if len(states) == 0 && len(errs) == 0 {
+		http.Error(w, "no rules are evaluated on this host", http.StatusNotFound)
+		return
+	}
+	answer := struct {
+		Alerts  []alert.Alert `json:"alerts"`
+		Success bool          `json:"success"`
+	}{Alerts: []alert.Alert{}, Success: true}
+	for _, s := range states {
+		answer.Alerts = append(answer.Alerts, s.Alerts...)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(answer) // an error is one of the connection
 }
 
 // ofProcesses reports whether a metric is one of the agent proc (PROC in stdpmid).

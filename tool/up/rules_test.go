@@ -3,6 +3,7 @@ package up
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -84,7 +85,7 @@ func TestRulesTell(t *testing.T) {
 		}
 	}
 	vars := map[string]string{"HOME": home, "PCP_RUN_DIR": filepath.Join(home, "run"), "PCP_SYSCONF_DIR": home}
-	_, stop := start(t, vars, "--port", "0", "--sample", "--no-record", "--rules="+filepath.Join(home, "my.rules"))
+	out, stop := start(t, vars, "--port", "0", "--web-port", "0", "--sample", "--no-record", "--rules="+filepath.Join(home, "my.rules"))
 	select {
 	case a := <-told:
 		if a.Rule != "colours" || a.Status != alert.Firing || !strings.HasPrefix(a.Text, a.Instance+" is ") {
@@ -113,6 +114,24 @@ func TestRulesTell(t *testing.T) {
 		}
 		if time.Now().After(end) {
 			t.Fatalf("it is not said what fires: %+v", states)
+		}
+	}
+	// The page of who has its token is told, and no other.
+	page, token := pageAndToken(t, out)
+	for bearer, want := range map[string]string{token: `"rule":"colours"`, "": "no such page"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+"alerts", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+bearer)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || !strings.Contains(string(b), want) || strings.Contains(string(b), "colours") != (bearer == token) {
+			t.Errorf("alerts: %s, %v, want %s", b, err, want)
 		}
 	}
 	stop()

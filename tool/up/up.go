@@ -25,7 +25,9 @@ import (
 	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmie/alert"
 	"github.com/go-pcp/pcp/pmlogger/janitor"
+	"github.com/go-pcp/pcp/tool/alerts"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/housekeeping"
 )
@@ -92,7 +94,8 @@ are the built-in rules, which watch the machine and write to the system's log.`,
 type settings struct {
 	port         int
 	socket, dir  string
-	archiveDir   string // of this host's loggers
+	alerts       func() ([]alert.State, []error) // what fires on this host
+	archiveDir   string                          // of this host's loggers
 	zone         *time.Location
 	tls          string
 	all, sample  bool
@@ -175,6 +178,7 @@ func (set *settings) complete(env *cli.Env) error {
 		}
 	}
 	set.archiveDir, set.zone = env.Config().Get("PCP_ARCHIVE_DIR"), env.Local()
+	set.alerts = func() ([]alert.State, []error) { return alerts.States(env) }
 	// Others will look for it from other directories.
 	if set.dir, err = filepath.Abs(set.dir); err != nil {
 		return err

@@ -46,8 +46,12 @@ func private(t *testing.T, token string) *fake {
 	})
 	s, err := pmproxy.New(pmproxy.Config{
 		Listeners: []net.Listener{ln}, PageToken: token,
-		Handlers: map[string]http.Handler{"/pmapi": anybody, "/series/": http.HandlerFunc(f.series), "/": page},
-		Private:  map[string]http.Handler{"/pmapi": own},
+		Handlers: map[string]http.Handler{"/pmapi": anybody, "/series/": http.HandlerFunc(f.series), "/alerts": page, "/": page},
+		Private: map[string]http.Handler{"/pmapi": own, "/alerts": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			reply(w, 200, map[string]any{"success": true, "alerts": []any{map[string]any{
+				"rule": "disk " + hostile, "host": "fake.example.com", "instance": "sda", "value": "97.5", "since": "2026-11-24T05:00:00Z", "expression": "disk.dev.avactive > 0.9",
+			}}})
+		})},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +79,7 @@ func TestToken(t *testing.T) {
 	p.until(drawn)
 	p.until("!location.search && location.hash.includes('window=900')")
 	p.until("document.querySelectorAll('.list tbody tr').length >= 7")
-	p.do("scrollTo(0, 1000)")
+	p.until("document.querySelectorAll('.now tr.firing').length === 1 && document.querySelector('.now tr.firing').textContent.includes('onerror') && document.querySelector('.now tr.firing').textContent.includes('24 Nov 2026')")
 	p.shot("known")
 	if s := eval[string](p, "document.cookie + JSON.stringify(Object.entries(localStorage)) + location"); strings.Contains(s, token) || strings.Contains(s, "pcp-page-") {
 		t.Errorf("scripts can see the token or the cookie: %s", s)
@@ -86,7 +90,9 @@ func TestToken(t *testing.T) {
 	q := open(t, f, "", 1280, 1400)
 	q.until("document.querySelectorAll('.uplot canvas').length >= 6")
 	q.until("[...document.querySelectorAll('.why')].filter((x) => x.textContent.includes('pcp chart')).length === 2")
-	q.do("scrollTo(0, 1000)")
+	if n := eval[int](q, "document.querySelectorAll('.now').length"); n > 0 {
+		t.Error("others are told which rules are true")
+	}
 	q.shot("unknown")
 	r := open(t, f, "?token=WRONGWRONGWRONGWRONGWRONGW", 1280, 900)
 	r.until("document.querySelector('.trouble')?.textContent.includes('not the token of this page') && !location.search")

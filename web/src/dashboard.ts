@@ -25,10 +25,11 @@ export interface ChartPanel {
   plots: Plot[];
 }
 
-// A Column of a list has the sum of some metrics.
+// A Column of a list has the sum of some metrics, or if they have no values that of others.
 export interface Column {
   title: string;
   metrics: string[];
+  or?: string[];
 }
 
 // A ListPanel has the instances with the largest values of its first column.
@@ -99,6 +100,7 @@ function panelOf(v: any, where: string): Panel {
     const columns = list(v.columns, where + ".columns", 20).map((c: any, i) => ({
       title: text(c?.title, `${where}.columns[${i}].title`)!,
       metrics: list(c?.metrics, `${where}.columns[${i}].metrics`, 20).map((m) => text(m, `${where}.columns[${i}].metrics`)!),
+      ...(c?.or === undefined ? {} : { or: list(c.or, `${where}.columns[${i}].or`, 20).map((m) => text(m, `${where}.columns[${i}].or`)!) }),
     }));
     if (!columns.length) throw new Error(`${where}.columns is empty`);
     return { kind: "list", title, of: text(v.of, where + ".of")!, columns, rows: Math.min(100, Math.max(1, num(v.rows, where + ".rows") ?? 10)) };

@@ -1,11 +1,13 @@
 // Lists of what is busiest, and of the rules of pmie.
 
 import { h } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { access } from "./access";
 import { useApp, useFeedVersion } from "./context";
 import type { ListPanel } from "./dashboard";
 import type { Feed } from "./feed";
+import { ask, Refused } from "./source";
+import { dated } from "./time";
 import { showWith } from "./units";
 import { kindOf, lineOf, valueAt, type Kind } from "./values";
 
@@ -32,7 +34,7 @@ export function List(props: { panel: ListPanel }) {
   const { feed, state } = useApp();
   const version = useFeedVersion();
   const p = props.panel;
-  const names = useMemo(() => p.columns.flatMap((c) => c.metrics), [p]);
+  const names = useMemo(() => p.columns.flatMap((c) => [...c.metrics, ...(c.or ?? [])]), [p]);
   useEffect(() => feed.want(names, false), [feed, names.join(" ")]);
 
   const v = state.view;
@@ -44,10 +46,13 @@ export function List(props: { panel: ListPanel }) {
     let absent = 0;
     p.columns.forEach((c, k) => {
       kinds[k] = null;
-      for (const name of c.metrics) {
+      let found = 0;
+      for (const name of [...c.metrics, ...(c.or ?? [])]) {
         if (feed.absent.has(name)) absent++;
+        if (found && !c.metrics.includes(name)) continue; // those before have values
         const l = latest(feed, name, at, age);
         if (!l) continue;
+        if (c.metrics.includes(name)) found += l.values.size;
         kinds[k] = l.kind;
         for (const [inst, x] of l.values) {
           let r = rows.get(inst);
@@ -69,7 +74,7 @@ export function List(props: { panel: ListPanel }) {
   const top = rows.slice(0, p.rows);
   let why = "Waiting for values…";
   if (absent === names.length) why = `This host has no metrics of a ${p.of}.`;
-  else if (v.live && names.every((n) => feed.absent.has(n) || feed.table(n)?.series.size === 0)) why = `The collector shows this page no ${p.of}. It may do so only for users that it knows.`;
+  else if (v.live && names.every((n) => feed.absent.has(n) || feed.table(n)?.series.size === 0)) why = access.state === "known" ? `This host has no ${p.of} of which these values are known.` : `The collector shows this page no ${p.of}. It may do so only for users that it knows.`;
   else if (!v.live) why = feed.loading ? "Reading the archives…" : `Nothing was recorded of any ${p.of} at this time.`;
   if (!top.length && access.state === "unknown" && absent !== names.length) {
     return (
@@ -117,15 +122,64 @@ export function List(props: { panel: ListPanel }) {
 
 const pmie = ["pmcd.pmie.pmcd_host", "pmcd.pmie.configfile", "pmcd.pmie.numrules", "pmcd.pmie.eval.true", "pmcd.pmie.actions"];
 
-// Alerts shows what pmie processes of the host find. Without one there is nothing.
+interface Firing {
+  rule: string;
+  host: string;
+  instance: string;
+  value: string;
+  why: string;
+  since: number;
+}
+
+const alertsEvery = 5000; // ms
+
+// useFiring asks the server again and again which rules are true, if it knows; null if it does not.
+function useFiring(): Firing[] | null {
+  const { feed } = useApp();
+  const [list, set] = useState<Firing[] | null>(null);
+  useEffect(() => {
+    let timer = 0;
+    let gone = false;
+    const look = async () => {
+      try {
+        const r = await ask(feed.live.base + "alerts", {});
+        if (gone) return;
+        set(
+          !Array.isArray(r?.alerts)
+            ? null
+            : r.alerts.map((a: any) => ({
+                rule: String(a.rule ?? ""),
+                host: String(a.host ?? ""),
+                instance: String(a.instance ?? ""),
+                value: String(a.value ?? ""),
+                why: String(a.expression ?? ""),
+                since: Date.parse(a.since) / 1000,
+              })),
+        );
+      } catch (e) {
+        if (e instanceof Refused && e.status < 500) return; // this server knows of none
+      }
+      if (!gone) timer = window.setTimeout(() => void look(), alertsEvery);
+    };
+    if (!feed.past && access.state === "known") void look();
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
+  }, [feed, access.state]);
+  return list;
+}
+
+// Alerts shows what pmie processes of the host find, and which rules are true now. Without any there is nothing.
 export function Alerts() {
   const { feed, state } = useApp();
   useFeedVersion();
+  const firing = useFiring();
   useEffect(() => feed.want(pmie, true), [feed]);
   const v = state.view;
   const to = v.live ? feed.now : v.end;
   const rules = feed.table("pmcd.pmie.numrules");
-  if (!rules || !rules.series.size) return null;
+  if (!rules?.series.size && !firing) return null;
   const text = (name: string, inst: string): string => {
     const t = feed.table(name);
     const cells = t?.series.get(inst);
@@ -147,13 +201,42 @@ export function Alerts() {
     }
     return first === null || last === null ? null : Math.max(0, last - first);
   };
-  const rows = [...rules.series.keys()].filter((i) => text("pmcd.pmie.numrules", i) !== "");
-  if (!rows.length) return null;
+  const rows = [...(rules?.series.keys() ?? [])].filter((i) => text("pmcd.pmie.numrules", i) !== "");
+  if (!rows.length && !firing) return null;
   return (
     <section class="card wide alerts" aria-label="Alerts">
       <header>
         <h2>Alerts</h2>
       </header>
+      {firing && !firing.length && <p class="note">No rule is true now.</p>}
+      {!!firing?.length && (
+        <div class="numbers list now">
+          <table>
+            <caption class="vh">Rules that are true now</caption>
+            <thead>
+              <tr>
+                <th scope="col">rule that is true</th>
+                <th scope="col">of</th>
+                <th scope="col">value</th>
+                <th scope="col">since</th>
+              </tr>
+            </thead>
+            <tbody>
+              {firing.map((f) => (
+                <tr key={f.rule + f.host + f.instance} class="firing" title={f.why}>
+                  <th scope="row">
+                    <span class="name">⚠ {f.rule}</span>
+                  </th>
+                  <td>{f.instance || f.host}</td>
+                  <td>{f.value}</td>
+                  <td>{dated(f.since, state.view.zone)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {rows.length > 0 && (
       <div class="numbers list">
         <table>
           <caption class="vh">What pmie processes find</caption>
@@ -188,6 +271,7 @@ export function Alerts() {
           </tbody>
         </table>
       </div>
+      )}
     </section>
   );
 }
