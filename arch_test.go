@@ -100,6 +100,9 @@ var neighbours = map[string]string{
 	"tool/ -> tool/housekeeping": "what the commands of a timer share",
 	"tool/ -> tool/recorded":     "what the commands that read series share",
 	"tool/up -> tool/alerts":     "the page shows which rules are true, as that lists them",
+
+	"tool/atop/internal/ -> tool/atop/internal/": "samples, and figures in few columns, are what all its outputs are made of",
+
 	"config -> internal/version": "the version is a feature",
 	"options -> pmcd/conf":       "the agents of local contexts are those of the collector",
 	"getopt -> pmns":             "an option names a name space",

@@ -67,6 +67,9 @@ func (o *Options) AddOwnArchive() {
 	o.AddArchive(dir + "/" + host)
 }
 
+// AddArchiveFolio adds the archives of a folio that an argument names, as --archive-folio does.
+func (o *Options) AddArchiveFolio(path string) { o.addFolio(path) }
+
 // addFolio adds the archives that a folio lists (mkaf(1)). Names that are not
 // absolute are relative to its directory.
 func (o *Options) addFolio(path string) {

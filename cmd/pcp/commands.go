@@ -7,6 +7,7 @@ import (
 	"github.com/go-pcp/pcp/tool/agentcmd"
 	"github.com/go-pcp/pcp/tool/alerts"
 	"github.com/go-pcp/pcp/tool/archivecmd"
+	"github.com/go-pcp/pcp/tool/atop"
 	"github.com/go-pcp/pcp/tool/cdwait"
 	"github.com/go-pcp/pcp/tool/chart"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -133,6 +134,7 @@ func commands() []*cli.Command {
 		numastat.Command,
 		ipcs.Command,
 		tapestat.Command,
+		atop.SarCommand,
 		lc.Command,
 		record.Command,
 		replay.Command,

@@ -1,0 +1,7 @@
+// Package parseable writes samples for programs: pcp-atop -P. Each line begins with a label and what is the same
+// for all of a sample, and has the figures of one resource or task behind that, separated by spaces.
+//
+//	labels, err := parseable.Parse("CPU,DSK")
+//	p := parseable.Printer{Labels: labels, Node: "web1"}
+//	b = p.Append(b, &parseable.Input{Deviation: d, Time: t, Seconds: 10})
+package parseable

@@ -1,0 +1,172 @@
+package sample
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// A Sampler takes samples of a source. The fields may be changed between samples.
+type Sampler struct {
+	Proportional bool          // read the proportional set size of tasks, which takes long
+	WaitChannels bool          // read in which function of the kernel tasks wait, which takes long too
+	Interval     time.Duration // between samples
+	SystemOnly   bool          // do not read tasks
+
+	Host   Host
+	Users  map[int32]string // names of users and groups, as far as they were seen
+	Groups map[int32]string
+
+	// What the source was found to have.
+	DiskIO     bool // disk transfers of tasks
+	NetIO      bool // network transfers of tasks
+	Accounting bool // processes that have ended
+	Containers bool // tasks in containers, in this sample
+	CGroups    bool // control groups of version 2
+
+	// Trace, if not nil, is called with each instance that is read.
+	Trace func(what string, in pcp.Instance)
+
+	r       *reader
+	rows    []scalar
+	plan    *plan
+	system  metric // the first one that is not of the system
+	tasks   *taskPlan
+	host    []metric
+	account []metric
+	gpu     []metric
+	links   []metric // the properties of network interfaces
+
+	cur, pre, dev *System
+	properties    map[string]link
+	present       []Task
+	exited        []Task
+	changed       []Task
+	procs, active []*Task
+	byPID         map[int32]int
+	db            database
+	before        Time // of the sample before
+	deviation     Deviation
+}
+
+// A Config says what a Sampler is to read.
+type Config struct {
+	Hot      bool          // the processes that the agent has chosen (hotproc)
+	Interval time.Duration // between samples; 0: 10 seconds
+}
+
+// New returns a Sampler of a source. Its Setup comes before the first sample.
+func New(c *pmapi.Context, cfg Config) *Sampler {
+	r := newReader(c)
+	s := &Sampler{
+		r: r, rows: systemScalars(), Interval: cfg.Interval,
+		Users: make(map[int32]string), Groups: make(map[int32]string),
+		cur: new(System), pre: new(System), dev: new(System),
+		byPID: make(map[int32]int), db: make(database), properties: make(map[string]link),
+	}
+	if s.Interval == 0 {
+		s.Interval = 10 * time.Second
+	}
+	prefix := "proc"
+	if cfg.Hot {
+		prefix = "hotproc"
+	}
+	s.plan, s.system = newPlan(r, s.rows), metric(len(r.names))
+	s.tasks = newTaskPlan(r, prefix)
+	for _, list := range []struct {
+		names []string
+		to    *[]metric
+	}{{hostMetrics, &s.host}, {accountMetrics, &s.account}, {gpuMetrics, &s.gpu}, {linkMetrics, &s.links}} {
+		for _, name := range list.names {
+			*list.to = append(*list.to, r.metric(name))
+		}
+	}
+	return s
+}
+
+// maxExited is how many processes that have ended C handles in a sample.
+var maxExited = 50 << 20 / 888 // sizeof(struct tstat)
+
+// Next takes the sample of a time, of archives, or of now. First says that it is one of the first two,
+// which C takes for the time since the system has started. The result is valid until the next call.
+func (s *Sampler) Next(ctx context.Context, at Time, first bool) (*Deviation, float64, error) {
+	s.cur, s.pre = s.pre, s.cur
+	s.r.step = step(s.Interval)
+	s.choose()
+	if err := s.r.fetch(ctx, at); err != nil {
+		return nil, 0, err
+	}
+	if err := s.readSystem(ctx, s.cur); err != nil {
+		return nil, 0, err
+	}
+	if !s.SystemOnly {
+		for _, read := range []func(context.Context) error{s.readTasks, s.readExited, s.mergeGPU} {
+			if err := read(ctx); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	d := &s.deviation
+	*d = Deviation{System: s.dev}
+	if extra := len(s.exited) - maxExited; extra > 0 {
+		s.exited, d.Overflow = s.exited[:maxExited], extra
+	}
+	d.Exited = len(s.exited)
+	if first {
+		s.before.Sec = s.Host.BootTime
+	}
+	now := s.cur.Time
+	seconds := now.Seconds() - s.before.Seconds()
+	s.before = now
+	s.deviate(s.dev, s.cur, s.pre, seconds)
+	s.deviateTasks(d)
+	return d, seconds, nil
+}
+
+// choose has only what is wanted be fetched: tasks, and of these what is expensive.
+func (s *Sampler) choose() {
+	r := s.r
+	r.asked = append(r.asked[:0], r.ids...)
+	if s.SystemOnly { // they come first
+		r.asked = r.asked[:s.system]
+		return
+	}
+	if !s.Proportional {
+		r.asked[s.tasks.proportional] = pcp.PMIDNull
+	}
+	if !s.WaitChannels {
+		r.asked[s.tasks.waitChannel] = pcp.PMIDNull
+	}
+}
+
+// step is what C has of an interval for the library: milliseconds, or seconds of a long one.
+func step(interval time.Duration) time.Duration {
+	if interval > 24*24*time.Hour {
+		return interval.Truncate(time.Second)
+	}
+	return max(interval.Truncate(time.Millisecond), time.Microsecond)
+}
+
+// Time returns the time of the last sample.
+func (s *Sampler) Time() Time { return s.before }
+
+// SetTime says from which time the next sample reckons.
+func (s *Sampler) SetTime(t Time) { s.before = t }
+
+// Reset forgets the last sample, so that the next one shows what there is and not what has changed.
+func (s *Sampler) Reset() {
+	old := *s.cur
+	*s.cur = System{
+		CPUs: zeroed(old.CPUs), Interfaces: zeroed(old.Interfaces), Ports: zeroed(old.Ports),
+		Disks: zeroed(old.Disks), Volumes: zeroed(old.Volumes), Arrays: zeroed(old.Arrays),
+		NodeMem: zeroed(old.NodeMem), NodeCPU: zeroed(old.NodeCPU), Mounts: zeroed(old.Mounts), GPUs: zeroed(old.GPUs),
+	}
+	clear(s.db)
+}
+
+func zeroed[T any](list []T) []T {
+	clear(list)
+	return list
+}

@@ -1,0 +1,98 @@
+package atop_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp/internal/longtest"
+	"github.com/go-pcp/pcp/internal/twin"
+	"github.com/go-pcp/pcp/tool/atop"
+)
+
+func TestMain(m *testing.M) { twin.Main(m, atop.SarCommand) }
+
+// archives returns those of the suite with which pcp-atop is tested, and with each the intervals that make few
+// samples of it.
+func archives(t *testing.T) map[string][]string {
+	t.Helper()
+	twin.NeedSuite(t)
+	list := make(map[string][]string)
+	for name, intervals := range map[string][]string{
+		"pcp-atop": {"1", "2", "0.7"}, "pcp-atop-boot": {"1", "2"}, "pcp-atop-threads": {"1"}, "pcp-atop-nvidia": {"1"},
+		"pcp-atop-log": {"1", "2"}, "pcp-hotatop": {"1"}, "pcp-zeroconf": {"1min", "45"}, "pmatop-log": {"1", "5"},
+		"pcp-vmstat": {"1"}, "pcp-free-tera": {"10"},
+	} {
+		path := filepath.Join(twin.SuiteRoot, "archives", name)
+		if found, _ := filepath.Glob(path + ".meta*"); len(found) == 0 {
+			t.Skipf("SKIPPED: the suite has no archive %s", name)
+		}
+		list[path] = intervals
+	}
+	return list
+}
+
+// today is the date of today in the head of pcp-atopsar.
+var today = regexp.MustCompile(`(?m)^(\S*  \S*  .*  )\d{4}/\d\d/\d\d$`)
+
+// same compares two results.
+func same(call twin.Call, want, got twin.Result) string {
+	what := fmt.Sprintf("%s %q %q", call.Tool, call.Env, call.Args)
+	a, b := today.ReplaceAll(want.Out, []byte("$1")), today.ReplaceAll(got.Out, []byte("$1"))
+	switch {
+	case string(a) != string(b):
+		return what + ": output differs: " + twin.FirstDifference(a, b)
+	case string(want.Err) != string(got.Err):
+		return fmt.Sprintf("%s: messages differ:\n%s\nours:\n%s", what, want.Err, got.Err)
+	case want.Status != got.Status:
+		return fmt.Sprintf("%s: status %d, want %d", what, got.Status, want.Status)
+	}
+	return ""
+}
+
+func compare(t *testing.T, call twin.Call) {
+	t.Helper()
+	call.KillAfter = time.Minute
+	if d := same(call, call.Run(t, false), call.Run(t, true)); d != "" {
+		t.Error(d)
+	}
+}
+
+func pick(r *rand.Rand, list ...string) string { return list[r.IntN(len(list))] }
+
+// TestRandomReportsOfC compares reports of pcp-atopsar over archives with those of C, for command lines drawn
+// at random.
+func TestRandomReportsOfC(t *testing.T) {
+	list := archives(t)
+	paths := slices.Sorted(maps.Keys(list))
+	r := rand.New(rand.NewPCG(longtest.Seed(t), 1))
+	const reports = "cpPgmsBlfdhnjJiIwWyYuzZkKUtToOGDN"
+	for range longtest.N(12, 400) {
+		path := pick(r, paths...)
+		var args []string
+		flags := []byte(reports)
+		r.Shuffle(len(flags), func(i, j int) { flags[i], flags[j] = flags[j], flags[i] })
+		for _, f := range flags[:r.IntN(4)] {
+			args = append(args, "-"+string(f))
+		}
+		for _, f := range "SxCMHa" {
+			if r.IntN(4) == 0 {
+				args = append(args, "-"+string(f))
+			}
+		}
+		if r.IntN(5) == 0 && !strings.ContainsAny(strings.Join(args, ""), "df") {
+			args = append(args, "-R", pick(r, "1", "2", "5"))
+		}
+		args = append(args, pick(r, list[path]...))
+		if r.IntN(2) == 0 {
+			args = append(args, pick(r, "1", "3", "6"))
+		}
+		compare(t, twin.Call{Tool: "pcp-atopsar", Args: args, Env: []string{"PCP_ARCHIVE=" + path, "PCP_HOSTZONE=1"}})
+	}
+}

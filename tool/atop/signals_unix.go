@@ -1,0 +1,14 @@
+//go:build unix
+
+package atop
+
+import (
+	"os"
+	"syscall"
+)
+
+// wakeSignals are those that ask for a sample.
+func wakeSignals() []os.Signal { return []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2} }
+
+// isLast reports whether a signal asks for the last sample.
+func isLast(sig os.Signal) bool { return sig == syscall.SIGUSR2 }
