@@ -115,6 +115,9 @@ var neighbours = map[string]string{
 	"pmcd/internal/backend -> pmcd/conf":           "the lines of a configuration say how agents are reached",
 	"pmcd/internal/backend -> pmcd/internal/trace": "what passes between collector and agents is traced",
 
+	"tool/top/internal/ui -> tool/top/internal/model":  "screens show what was sampled",
+	"tool/top/internal/ui -> tool/top/internal/screen": "and are drawn on a grid",
+
 	"internal/controlfile -> pcptime": "a directory may have a date in its name",
 
 	"pmie/alert -> pmie": "an alert is made of what a rule says",

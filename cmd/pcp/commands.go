@@ -89,6 +89,7 @@ import (
 	"github.com/go-pcp/pcp/tool/summary"
 	"github.com/go-pcp/pcp/tool/tapestat"
 	"github.com/go-pcp/pcp/tool/timectl"
+	"github.com/go-pcp/pcp/tool/top"
 	"github.com/go-pcp/pcp/tool/trace"
 	"github.com/go-pcp/pcp/tool/up"
 	"github.com/go-pcp/pcp/tool/uptime"
@@ -118,6 +119,7 @@ func commands() []*cli.Command {
 		find.Command,
 		store.Command,
 		mmvdump.Command,
+		top.Command,
 		stat.Command,
 		summary.Command,
 		rep.Command,

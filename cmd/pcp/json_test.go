@@ -25,7 +25,7 @@ func TestJSON(t *testing.T) {
 	_, table, _ := strings.Cut(string(doc), "| field | is |")
 	for line := range strings.Lines(table) {
 		if cell, _, ok := strings.Cut(strings.TrimPrefix(line, "|"), "|"); ok {
-			for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(cell, -1) {
+			for _, m := range regexp.MustCompile("`([a-z0-9_]+)`").FindAllStringSubmatch(cell, -1) {
 				known[m[1]] = true
 			}
 		}
@@ -77,6 +77,9 @@ func TestJSON(t *testing.T) {
 		"val -a a -s 2 -t 5 load",
 		"event -a a -s 2 -t 5 io",
 		"stat -L -s 1 -t 0.01",
+		"top " + local + "-s 1 -t 0.2 --lines 3 kernel.all.load",
+		"top " + local + "-s 1 -t 0.2 --view disks",
+		"top -a a -s 1",
 		"dumplog a",
 		"logdump -r a load",
 		"logsummary a",

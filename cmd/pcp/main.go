@@ -34,6 +34,9 @@ func run() int {
 		Commands:    table,
 		Exec:        replace,
 	}
+	if outTerminal() {
+		env.Screen = os.Stdout
+	}
 	if c := cli.Find(table, env.Name); c != nil && c.Link == env.Name {
 		env.Command = c
 	} else if status, done := dispatch(env, func(name, value string) { os.Setenv(name, value) }); done {

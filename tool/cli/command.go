@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -87,6 +88,7 @@ type Env struct {
 	Columns        func() int                  // its width, likewise
 	OutTerminal    func() bool                 // reports whether Stdout is a terminal; nil: it is not
 	ErrTerminal    func() bool                 // reports whether Stderr is a terminal; nil: it is not
+	Screen         *os.File                    // Stdout if that is a terminal, for what draws on it; else nil
 	Command        *Command                    // itself
 	Commands       []*Command                  // all of them
 

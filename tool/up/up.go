@@ -490,6 +490,7 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 		{"info" + at + " kernel", "which metrics there are"},
 		{"info" + at + " -f kernel.all.load", "their values"},
 		{"val" + at + " kernel.all.load", "again every second"},
+		{"top" + at, "all of it, on the screen"},
 	}
 	for _, h := range hints {
 		fmt.Fprintf(&b, "  %s %-*s   %s\n", env.Pcp(), len(hints[1][0]), h[0], h[1])
