@@ -51,6 +51,7 @@ an object for each sample. These end after -s samples, and of archives at the en
 		cli.OptHost,
 		cli.OptArchive,
 		cli.OptLocalPMDA,
+		cli.OptSpecLocal,
 		cli.OptInterval,
 		cli.OptSamples,
 		cli.OptStart,
