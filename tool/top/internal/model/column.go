@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// missing says that a source has no metric of a name, which is no error of its.
+// missing says that a source has no metric of a name.
 const missing = pcp.ErrName
 
 // A column is a metric with the values of its last fetch and the one before. Instances ascend.

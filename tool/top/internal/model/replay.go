@@ -73,7 +73,7 @@ func (s *Sampler) seek(ctx context.Context, at pcp.Timestamp, need Group) (*Snap
 	return s.snapshot(ctx, need)
 }
 
-// fetchPast fetches from an archive. Where it has nothing at all there is nothing to show, which is no error.
+// fetchPast fetches from an archive. A time of which it has nothing is not an error.
 func (s *Sampler) fetchPast(ctx context.Context, r *request) error {
 	_, err := s.fetch(ctx, r, len(r.ids))
 	if errors.Is(err, pcp.ErrEOL) {

@@ -8,8 +8,8 @@ import (
 )
 
 // printable returns what is drawn for a character, and how many cells it takes: 0 for a mark on the character
-// before, or with a rune of 0 for nothing at all. What could move the cursor, turn text around or is no character
-// becomes a dot or a question mark.
+// before, or with a rune of 0 for nothing at all. What could move the cursor or turn text around, and bytes that are
+// not text, become dots and question marks.
 func printable(r rune, s string) (rune, int) {
 	switch {
 	case r >= ' ' && r < 0x7f:

@@ -14,8 +14,8 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// Start is when archives of a Host start.
-var Start = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+// Start is when archives of a Host start: 2026-11-21 08:00:00 UTC.
+var Start = time.Unix(1795248000, 0)
 
 // domain is that of all metrics of a Host.
 const domain = 480

@@ -36,7 +36,7 @@ func only(list ...View) (s viewSet) {
 }
 
 // withProcesses are the views that have a table of processes.
-var withProcesses = viewSet(1<<Overview | 1<<Processes)
+const withProcesses viewSet = 1<<Overview | 1<<Processes
 
 // bindings is the table of keys, from which the help and the footer are made too. The first that fits counts.
 func bindings() []binding {
