@@ -23,6 +23,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmproxy"
 	"github.com/go-pcp/pcp/pmproxy/webapi"
 )
@@ -153,6 +155,9 @@ func (b *bench) webServers(ctx context.Context) error {
 			w.stop()
 		}
 	}
+	if err := b.webForwards(ctx); err != nil {
+		return err
+	}
 	if !b.wants("web.scrape") {
 		return nil
 	}
@@ -171,6 +176,84 @@ func (b *bench) webServers(ctx context.Context) error {
 		w.stop()
 	}
 	return nil
+}
+
+// webForwards measures clients of the collector that come by way of a proxy.
+func (b *bench) webForwards(ctx context.Context) error {
+	headed := false
+	for _, clients := range []int{1, 2, 100} {
+		label := "web.forward." + strconv.Itoa(clients)
+		if !b.wants(label) {
+			continue
+		}
+		if !headed {
+			headed = true
+			fmt.Printf("\n%-16s %6s %10s %10s %10s %8s %12s\n", "forwarded", "side", "answers/s", "p50", "p99", "lost", "CPU/answer")
+		}
+		for _, real := range []bool{true, false} {
+			if real && b.real == nil {
+				continue
+			}
+			w, err := b.startWeb(ctx, real)
+			if err != nil {
+				return err
+			}
+			before := cpuTime([]int{w.cmd.Process.Pid})
+			m := forwardLoad(ctx, b.ours.tcp+"@"+w.addr, clients, b.time)
+			cpu := cpuTime([]int{w.cmd.Process.Pid}) - before
+			if m.answers == 0 {
+				fmt.Printf("%-16s %6s %10s %10s %10s %8d %12s\n", label, w.name, "ended", "", "", m.lost, "")
+			} else {
+				fmt.Printf("%-16s %6s %10.0f %10s %10s %8d %12s\n", label, w.name, float64(m.answers)/b.time.Seconds(), short(m.quantile(0.5)),
+					short(m.quantile(0.99)), m.lost, short(cpu/time.Duration(m.answers)))
+			}
+			w.stop()
+		}
+	}
+	return nil
+}
+
+// forwardLoad has clients of the protocol of PCP fetch a metric of the collector itself for a time.
+func forwardLoad(ctx context.Context, spec string, clients int, d time.Duration) (m webMeasured) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var stop atomic.Bool
+	ids := []pcp.PMID{pcp.NewPMID(2, 0, 0)}
+	ready := make(chan struct{})
+	var waiting sync.WaitGroup
+	waiting.Add(clients)
+	for range clients {
+		wg.Go(func() {
+			c, err := pmapi.Dial(ctx, spec)
+			waiting.Done()
+			<-ready
+			var times []time.Duration
+			if err == nil {
+				defer c.Close()
+				var res pcp.Result
+				for !stop.Load() && err == nil {
+					begin := time.Now()
+					if _, err = c.FetchInto(ctx, ids, &res); err == nil {
+						times = append(times, time.Since(begin))
+					}
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			m.answers += len(times)
+			m.times = append(m.times, times...)
+			if err != nil {
+				m.lost++
+			}
+		})
+	}
+	waiting.Wait()
+	close(ready)
+	time.Sleep(d)
+	stop.Store(true)
+	wg.Wait()
+	slices.Sort(m.times)
+	return m
 }
 
 // webScrape gets all metrics some times, the first of them not measured.
