@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/pmproxy/series"
+	"github.com/go-pcp/pcp/pmproxy/series/sid"
 )
 
 // found is an archive in a directory, as its files are now.
@@ -196,15 +197,56 @@ func (s *Store) scan(ctx context.Context) error {
 		}
 	}
 	slices.Sort(work)
+	changed := map[uint32]bool{}
 	for part := range slices.Chunk(work, batch) {
-		if err := s.take(ctx, st, part, all, again); err != nil {
+		if err := s.take(ctx, st, part, all, again, changed); err != nil {
 			return err
 		}
 	}
-	if len(gone)+len(again)+len(work) > 0 {
-		return s.reload()
+	if len(gone)+len(again)+len(work) == 0 {
+		return nil
 	}
-	return nil
+	if err := s.reload(); err != nil || len(changed) == 0 {
+		return err
+	}
+	// Of these sources all archives are read again, and nothing is left of what they were.
+	if err := s.forget(s.state.Load(), nil, changed); err != nil {
+		return err
+	}
+	if err := s.reload(); err != nil {
+		return err
+	}
+	return s.scan(ctx)
+}
+
+// changed reports whether an archive had other series than it has now: it was read while its metadata were
+// written, and identifiers depend on labels.
+func (s *Store) changed(was *arch, c *catalog) (bool, error) {
+	now := make(map[sid.ID]bool, len(c.metrics))
+	for i := range c.metrics {
+		now[c.metrics[i].id] = true
+	}
+	changed := false
+	err := s.x.view(func(tx *tx) error {
+		return eachHas(tx.get("has", u32(nil, was.num)), func(has seriesOf) bool {
+			v := tx.get("ser", u32(nil, has.series))
+			changed = len(v) < sid.Size || !now[sid.ID(v[:sid.Size])]
+			return !changed
+		})
+	})
+	return changed, err
+}
+
+// same reports whether the files of an archive are still those that were listed.
+func (s *Store) same(path string, f *found) bool {
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return false
+	}
+	all := map[string]*found{}
+	s.listFiles(filepath.Dir(path), files, filepath.Base(path), all)
+	now := all[path]
+	return now != nil && *now == *f
 }
 
 // forget removes archives, and sources.
@@ -231,8 +273,8 @@ func (s *Store) forget(st *state, gone []string, sources map[uint32]bool) error 
 	})
 }
 
-// take takes in archives.
-func (s *Store) take(ctx context.Context, st *state, paths []string, all map[string]*found, again map[uint32]bool) error {
+// take takes in archives. Those that it finds to be others than before, it leaves for later, and notes their sources in changed.
+func (s *Store) take(ctx context.Context, st *state, paths []string, all map[string]*found, again, changed map[uint32]bool) error {
 	type item struct {
 		path string
 		rec  archiveRecord
@@ -252,13 +294,23 @@ func (s *Store) take(ctx context.Context, st *state, paths []string, all map[str
 		}
 		c, err := s.look(path, &it.rec, !it.only)
 		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // it vanished; the next look says so
+			if errors.Is(err, fs.ErrNotExist) || !s.same(path, f) {
+				continue // it vanished, or is being written; the next look says so
 			}
 			if was == nil || was.err != err.Error() {
 				s.log.Warn("archive is left out", "path", path, "err", err)
 			}
 			it.rec.err, it.only, c = err.Error(), false, nil
+		}
+		if c != nil && was != nil && was.err == "" && !again[was.source] {
+			other, err := s.changed(was, c)
+			if err != nil {
+				return err
+			}
+			if other {
+				changed[was.source] = true
+				continue
+			}
 		}
 		it.c = c
 		items = append(items, it)
