@@ -18,6 +18,7 @@ import (
 	"github.com/go-pcp/pcp/tool/date"
 	"github.com/go-pcp/pcp/tool/dbg"
 	"github.com/go-pcp/pcp/tool/dbpmda"
+	"github.com/go-pcp/pcp/tool/dmcache"
 	"github.com/go-pcp/pcp/tool/dumplog"
 	"github.com/go-pcp/pcp/tool/errtext"
 	"github.com/go-pcp/pcp/tool/export"
@@ -82,6 +83,7 @@ import (
 	"github.com/go-pcp/pcp/tool/sendsignal"
 	"github.com/go-pcp/pcp/tool/series"
 	"github.com/go-pcp/pcp/tool/services"
+	"github.com/go-pcp/pcp/tool/shping"
 	"github.com/go-pcp/pcp/tool/sleep"
 	"github.com/go-pcp/pcp/tool/ss"
 	"github.com/go-pcp/pcp/tool/stat"
@@ -94,6 +96,7 @@ import (
 	"github.com/go-pcp/pcp/tool/up"
 	"github.com/go-pcp/pcp/tool/uptime"
 	"github.com/go-pcp/pcp/tool/val"
+	"github.com/go-pcp/pcp/tool/verify"
 	"github.com/go-pcp/pcp/tool/vmstat"
 )
 
@@ -137,6 +140,10 @@ func commands() []*cli.Command {
 		ipcs.Command,
 		tapestat.Command,
 		atop.SarCommand,
+		dmcache.Command,
+		dmcache.LVMCommand,
+		shping.Command,
+		verify.Command,
 		lc.Command,
 		record.Command,
 		replay.Command,

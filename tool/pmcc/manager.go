@@ -40,6 +40,8 @@ type Manager struct {
 	descs     []pcp.Desc
 	names     map[pcp.InDom]map[int32]string
 	cur, prev sample
+	reports   int
+	ended     bool
 }
 
 // A Kind says how a program of the Python module prints what is wrong.
@@ -48,6 +50,9 @@ type Kind struct {
 	// Bare is a program that has a context but no group of metrics (pmContext.fromOptions): its messages
 	// go to standard output, and its exit status is 0 even if the command line is wrong.
 	Bare bool
+	// Blank is a Bare program whose messages have an empty line behind them. Under "pcp" it says what other
+	// commands say, and its exit status is 1.
+	Blank bool
 	// Missing is what the list of missing metrics begins with, "Missing" if it is empty.
 	Missing string
 }
@@ -62,7 +67,7 @@ type sample struct {
 // ends there, and with which status.
 func (k Kind) Done(o *source.Options) (status int, exit bool) {
 	status, exit = o.Done()
-	if k.Bare {
+	if k.Bare && (!k.Blank || o.Classic()) {
 		status = 0
 	}
 	return status, exit
@@ -91,6 +96,13 @@ func Open(ctx context.Context, env *cli.Env, o *source.Options, kind Kind) (m *M
 		m.c, err = o.Dial(ctx, name)
 	}
 	if err != nil {
+		switch {
+		case !kind.Blank || env.Classic() || o.Local:
+		case m.Archive:
+			return nil, o.CannotOpen(name, err)
+		default:
+			return nil, o.CannotConnect(name, err)
+		}
 		if name = pytext.Repr(name); o.Local {
 			name = "None"
 		}
@@ -102,7 +114,7 @@ func Open(ctx context.Context, env *cli.Env, o *source.Options, kind Kind) (m *M
 	}
 	if err != nil { // and said
 		m.Close()
-		if kind.Bare {
+		if kind.Bare && (!kind.Blank || env.Classic()) {
 			return nil, 0
 		}
 		return nil, 1
@@ -126,6 +138,9 @@ func (m *Manager) Close() error { return m.c.Close() }
 func (m *Manager) failed(err error, more string) {
 	if m.kind.Bare {
 		fmt.Fprintf(m.env.Stdout, "%s%s%s\n", m.kind.Prefix, cli.ErrText(err), more)
+		if m.kind.Blank {
+			fmt.Fprintln(m.env.Stdout)
+		}
 		return
 	}
 	m.env.FlushOut()
@@ -257,6 +272,7 @@ func (m *Manager) Run(ctx context.Context, report func() bool) int {
 		if err := m.fetch(ctx); err != nil {
 			switch {
 			case ctx.Err() != nil, pcp.Code(err) == pcp.ErrEOL:
+				m.ended = true
 				return 0
 			}
 			m.env.FlushOut()
@@ -269,6 +285,7 @@ func (m *Manager) Run(ctx context.Context, report func() bool) int {
 		if !report() {
 			return 0
 		}
+		m.reports++
 		if m.Archive {
 			continue
 		}
@@ -277,6 +294,12 @@ func (m *Manager) Run(ctx context.Context, report func() bool) int {
 		}
 	}
 }
+
+// Reports is how many reports Run has called for before.
+func (m *Manager) Reports() int { return m.reports }
+
+// Ended reports whether Run ended since there was nothing more to fetch.
+func (m *Manager) Ended() bool { return m.ended }
 
 // micro is a time as these programs know it.
 func micro(t pcp.Timestamp) pcp.Timestamp {

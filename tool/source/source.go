@@ -49,6 +49,9 @@ func New(env *cli.Env, opts *cli.Options) *Options {
 }
 
 // of returns the sources of the options, which may be on the way to be read.
+// Classic is [cli.Env.Classic] of the command whose options these are.
+func (o *Options) Classic() bool { return o.env.Classic() }
+
 func (o *Options) of(g *getopt.Options) *options.Sources {
 	if o.sources == nil {
 		o.sources = options.NewSources(g)
