@@ -196,6 +196,16 @@ func ran() []string {
 	return names
 }
 
+// display is what tests of commands for screens find in their environment.
+func (j *job) display() []string {
+	for name := range elsewhere {
+		if j.Layout.Links[name] != "" {
+			return []string{"PCPQA_CLOSE_X_SERVER=:0"}
+		}
+	}
+	return nil
+}
+
 // run runs a shell command in the suite's directory, and reaps all orphans
 // meanwhile. After the timeout its status is -1.
 func (j *job) run(u *user.User, command string, out *os.File, timeout time.Duration) (int, error) {
@@ -209,7 +219,7 @@ func (j *job) run(u *user.User, command string, out *os.File, timeout time.Durat
 	unix.Umask(0o022)
 	p, err := os.StartProcess("/bin/sh", []string{"/bin/sh", "-c", command}, &os.ProcAttr{
 		Dir:   j.Layout.Suite,
-		Env:   environ(u.Username, j.Layout.Suite),
+		Env:   append(environ(u.Username, j.Layout.Suite), j.display()...),
 		Files: []*os.File{null, out, out},
 		Sys: &syscall.SysProcAttr{
 			Setsid:     true,

@@ -92,6 +92,12 @@ func (r *runner) run(t test) *result {
 		return &result{Status: broken, Note: dir + " has no such test"}
 	}
 	l := r.layout(t.mode)
+	for name := range elsewhere {
+		if !slices.Contains(t.tools, name) {
+			delete(l.Links, name)
+			delete(l.Over, name)
+		}
+	}
 	if r.reads[t.id] {
 		if r.recorded != nil {
 			<-r.recorded

@@ -99,6 +99,9 @@ func (l *layout) build() error {
 		if st, err := os.Lstat(path); strings.HasPrefix(path, agentDir) && (err != nil || !st.Mode().IsRegular()) {
 			continue // an agent that set-up neither compiled nor put there
 		}
+		if err := l.place(path); err != nil {
+			return err
+		}
 		if err := l.wrapOver(path); err != nil {
 			return fmt.Errorf("laying %s over %s: %w", l.Wrap, path, err)
 		}
@@ -134,6 +137,15 @@ func (l *layout) build() error {
 		return err
 	}
 	return network()
+}
+
+// place makes a file for a command that is not installed, and a display that says it is one: the tests of such
+// commands want it, and ours do not.
+func (l *layout) place(path string) error {
+	if _, ok := elsewhere[filepath.Base(path)]; !ok || exists(path) {
+		return nil
+	}
+	return errors.Join(os.WriteFile(path, nil, 0o755), os.WriteFile("/usr/local/bin/xdpyinfo", []byte("#!/bin/sh\n"), 0o755))
 }
 
 // wrapOver lays the wrapper over a command. What a test writes there must not

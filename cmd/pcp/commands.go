@@ -20,6 +20,7 @@ import (
 	"github.com/go-pcp/pcp/tool/dbpmda"
 	"github.com/go-pcp/pcp/tool/dmcache"
 	"github.com/go-pcp/pcp/tool/dumplog"
+	"github.com/go-pcp/pcp/tool/dumptext"
 	"github.com/go-pcp/pcp/tool/errtext"
 	"github.com/go-pcp/pcp/tool/export"
 	"github.com/go-pcp/pcp/tool/find"
@@ -114,6 +115,7 @@ func commands() []*cli.Command {
 		val.Command,
 		val.EventCommand,
 		chart.Command,
+		dumptext.Command,
 		client.Command,
 		client.GroupCommand,
 		timectl.Command,

@@ -48,7 +48,7 @@ type pinger struct {
 
 func run(ctx context.Context, env *cli.Env) int {
 	p := &pinger{env: env}
-	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
+	o := cli.ParseArgs(env, cli.ParseConfig{POSIX: true, Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
 		switch opt.Short {
 		case 'c':
 			p.status = true
