@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +35,14 @@ func TestJSON(t *testing.T) {
 	dir := t.TempDir()
 	table1 := "time,load[1 minute] (double),load[5 minute] (double),io (u64 counter byte)\n" +
 		"2026-11-21T10:00:00Z,1,2,100\n2026-11-21T10:00:10Z,3,4,300\n2026-11-21T10:00:20Z,5,6,900\n"
-	for name, text := range map[string]string{"a": table1, "b": strings.ReplaceAll(table1, ",4,", ",400,")} {
+	caches := new(strings.Builder)
+	caches.WriteString("time")
+	for _, name := range []string{"dmcache.cache.used", "dmcache.cache.total", "dmcache.metadata.used", "dmcache.metadata.total",
+		"dmcache.read_hits", "dmcache.read_misses", "dmcache.write_hits", "dmcache.write_misses", "disk.dm.read", "disk.dm.write"} {
+		fmt.Fprintf(caches, ",%s[c] (u64)", name)
+	}
+	caches.WriteString("\n2026-11-21T10:00:00Z" + strings.Repeat(",1", 10) + "\n2026-11-21T10:00:10Z" + strings.Repeat(",2", 10) + "\n")
+	for name, text := range map[string]string{"a": table1, "caches": caches.String(), "b": strings.ReplaceAll(table1, ",4,", ",400,")} {
 		if err := os.WriteFile(filepath.Join(dir, name+".csv"), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -75,6 +83,9 @@ func TestJSON(t *testing.T) {
 		"probe -a a -v",
 		"val " + local + "-s 1 -t 0.01 kernel.all.cpu.user",
 		"val -a a -s 2 -t 5 load",
+		"dumptext -a a -s 2 load",
+		"PCP_ARCHIVE=caches dmcache",
+		"PCP_ARCHIVE=caches lvmcache -i",
 		"event -a a -s 2 -t 5 io",
 		"stat -L -s 1 -t 0.01",
 		"top " + local + "-s 1 -t 0.2 --lines 3 kernel.all.load",

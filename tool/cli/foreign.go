@@ -17,9 +17,9 @@ type foreignName struct {
 
 var (
 	ruler    = foreignName{use: "pcp ie"}
-	reporter = foreignName{tool: "pmrep", does: "reports any metrics in columns", call: "pmrep -h localhost kernel.all.load"}
+	reporter = foreignName{use: "pcp rep"}
 	server   = foreignName{use: "pcp proxy"}
-	chart    = foreignName{tool: "pmchart", does: "draws metrics", call: "pmchart -h localhost"}
+	chart    = foreignName{use: "pcp chart"}
 	atop     = foreignName{tool: "pcp-atop", does: "shows processes, of the agent proc", use: "pcp pidstat for processes, pcp stat for the whole system"}
 	htop     = foreignName{tool: "pcp-htop", does: "shows processes, of the agent proc", use: "pcp pidstat for processes, pcp stat for the whole system"}
 )
@@ -29,15 +29,13 @@ var (
 var foreignNames = map[string]foreignName{
 	"log": {use: "pcp record"}, "rec": {use: "pcp record"},
 	"rules": ruler, "alert": {use: "pcp alerts"}, "rule": ruler,
-	"pmrep": reporter, "rep": reporter, "report": reporter, "dstat": reporter,
-	"pmproxy": server, "http": server, "rest": server, "web": server,
-	"pmseries": {use: "pcp series"},
-	"rewrite":  {use: "pcp logrewrite"}, "rename": {use: "pcp logrewrite"}, "redact": {use: "pcp logredact"}, "anonymize": {use: "pcp logredact"},
-	"pmchart": chart, "chart": chart, "graph": chart,
+	"report": reporter, "dstat": reporter,
+	"http": server, "rest": server, "web": server,
+	"rewrite": {use: "pcp logrewrite"}, "rename": {use: "pcp logrewrite"}, "redact": {use: "pcp logredact"}, "anonymize": {use: "pcp logredact"},
+	"pmchart": chart, "graph": chart,
 	"top": atop, "atop": atop, "htop": htop,
-	"free": {use: "pcp info -f mem.util"}, "uptime": {use: "pcp info -f kernel.all.uptime kernel.all.load"},
-	"iostat": {use: "pcp val disk.dev.total"}, "vmstat": {use: "pcp stat"}, "mpstat": {use: "pcp val kernel.percpu.cpu.user"},
-	"watch": {use: "pcp val"}, "values": {use: "pcp val"}, "value": {use: "pcp val"}, "monitor": {use: "pcp val or pcp stat"},
+	"collectl": {use: "pcp import for its files, pcp vmstat and pcp iostat for what it prints"},
+	"watch":    {use: "pcp val"}, "values": {use: "pcp val"}, "value": {use: "pcp val"}, "monitor": {use: "pcp val or pcp stat"},
 	"get": {use: "pcp info -f"}, "fetch": {use: "pcp info -f"}, "show": {use: "pcp info -f"}, "metrics": {use: "pcp info"},
 	"ls": {use: "pcp info for metrics, pcp archive ls for archives"}, "list": {use: "pcp info for metrics, pcp archive ls for archives"},
 	"names": {use: "pcp info"}, "describe": {use: "pcp info -dtT"}, "desc": {use: "pcp info -d"},

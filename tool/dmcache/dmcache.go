@@ -16,40 +16,56 @@ import (
 	"github.com/go-pcp/pcp/tool/source"
 )
 
-// Command is pcp-dmcache, and LVMCommand is pcp-lvmcache, which is the same by another name.
-var (
-	Command    = command("dmcache", "pcp-dmcache", "show how caches of the device mapper are used")
-	LVMCommand = command("lvmcache", "pcp-lvmcache", "show how caches of logical volumes are used")
-)
-
-func command(name, link, summary string) *cli.Command {
-	return &cli.Command{
-		Name:     name,
-		Link:     link,
-		Group:    "Metrics",
-		Summary:  summary,
-		Synopsis: "[options] [device ...]",
-		Doc: `Prints a line for each cache of the device mapper (dm-cache, which lvmcache uses too) at each interval: how
+// doc is what both commands say of themselves.
+const doc = `Prints a line for each cache of the device mapper (dm-cache, which lvmcache uses too) at each interval: how
 much of its metadata and of its blocks is used, how many reads and writes a second it had and has not had, and the share
 of all reads and writes of the device that it had. The metrics are those of the agents dm and linux. Devices named as
-arguments are shown whether they are there or not. Options of pcp itself (pcp -h HOST ` + name + `, pcp -a ARCHIVE -S TIME -s 5 ` +
-			name + `) say where the values come from, of which time, and how often.`,
-		Examples: []cli.Example{
-			{Line: "pcp " + name, Text: "show all caches, each second"},
-			{Line: "pcp -a ARCHIVE -t 1min " + name + " -i", Text: "show operations a second in place of ratios, from an archive"},
-		},
-		SeeAlso: []string{"pmdadm(1)", "lvmcache(7)"},
-		Options: []cli.Option{
-			cli.Heading("Options"),
-			{Short: 'R', Long: "repeat", Arg: "N", Help: "repeat the header after every N samples"},
-			{Short: 'i', Long: "iops", Help: "display IOPs instead of cache hit ratio"},
-			{Short: 'V', Long: "version", Shown: true, Help: cli.OptVersion.Help},
-			cli.OptHelp,
-			cli.OptJSON,
-		},
-		DieOnSignal: true,
-		Run:         run,
-	}
+arguments are shown whether they are there or not. Options of pcp itself (pcp -h HOST dmcache, pcp -a ARCHIVE -S TIME -s 5
+dmcache) say where the values come from, of which time, and how often.`
+
+var options = []cli.Option{
+	cli.Heading("Options"),
+	{Short: 'R', Long: "repeat", Arg: "N", Help: "repeat the header after every N samples"},
+	{Short: 'i', Long: "iops", Help: "display IOPs instead of cache hit ratio"},
+	{Short: 'V', Long: "version", Shown: true, Help: "display version number and exit"},
+	cli.OptHelp,
+	cli.OptJSON,
+}
+
+// Command is pcp-dmcache.
+var Command = &cli.Command{
+	Name:     "dmcache",
+	Link:     "pcp-dmcache",
+	Group:    "Metrics",
+	Summary:  "show how caches of the device mapper are used",
+	Synopsis: "[options] [device ...]",
+	Doc:      doc,
+	Examples: []cli.Example{
+		{Line: "pcp dmcache", Text: "show all caches, each second"},
+		{Line: "pcp -a ARCHIVE -t 1min dmcache -i", Text: "show operations a second in place of ratios, from an archive"},
+	},
+	SeeAlso:     []string{"pmdadm(1)", "lvmcache(7)"},
+	Options:     options,
+	DieOnSignal: true,
+	Run:         run,
+}
+
+// LVMCommand is pcp-lvmcache, which is the same by another name.
+var LVMCommand = &cli.Command{
+	Name:     "lvmcache",
+	Link:     "pcp-lvmcache",
+	Group:    "Metrics",
+	Summary:  "show how caches of logical volumes are used",
+	Synopsis: "[options] [device ...]",
+	Doc:      doc,
+	Examples: []cli.Example{
+		{Line: "pcp lvmcache", Text: "show all caches, each second"},
+		{Line: "pcp lvmcache -R 60 vg-home", Text: "show one of them, with a heading each minute"},
+	},
+	SeeAlso:     []string{"pmdadm(1)", "lvmcache(7)"},
+	Options:     options,
+	DieOnSignal: true,
+	Run:         run,
 }
 
 var metrics = []string{

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,11 +109,17 @@ func (p *pinger) tags(ctx context.Context) ([]string, error) {
 	return nil, errors.New("nothing is known of shping.cmd")
 }
 
-var (
-	// command is what stands before the tag of a command that pminfo lists: the number of its instance.
-	command = regexp.MustCompile(`^ *inst`)
-	number  = regexp.MustCompile(`[0-9]+ or "`)
-)
+// unnumbered returns a line without the numbers of instances: 3 or "
+func unnumbered(line string) string {
+	for {
+		before, after, ok := strings.Cut(line, ` or "`)
+		name := strings.TrimRight(before, "0123456789")
+		if !ok || name == before {
+			return line
+		}
+		line = name + after
+	}
+}
 
 // control prints how the agent goes about it, and the commands.
 func (p *pinger) control(ctx context.Context) int {
@@ -142,8 +147,10 @@ func (p *pinger) control(ctx context.Context) int {
 			continue
 		}
 		line = strings.Replace(line, `"] value`, "]", 1)
-		line = number.ReplaceAllLiteralString(command.ReplaceAllLiteralString(line, ""), "")
-		fmt.Fprintln(p.env.Stdout, line)
+		if rest, ok := strings.CutPrefix(strings.TrimLeft(line, " "), "inst"); ok {
+			line = rest
+		}
+		fmt.Fprintln(p.env.Stdout, unnumbered(line))
 	}
 	return 0
 }
