@@ -457,6 +457,17 @@ func (m *conversion) scaled(d float64) (pcp.Value, error) {
 		}
 		d = v.Double() * m.mult
 	}
+	// Here the largest integers fit (fetchgroup.c: __pmStuffDoubleValue), while pmExtractValue(3) refuses them.
+	switch {
+	case m.out == pcp.Type32 && d == math.MaxInt32:
+		return pcp.Int32Value(math.MaxInt32), nil
+	case m.out == pcp.TypeU32 && d == math.MaxUint32:
+		return pcp.Uint32Value(math.MaxUint32), nil
+	case m.out == pcp.Type64 && d == 1<<63:
+		return pcp.Int64Value(math.MaxInt64), nil
+	case m.out == pcp.TypeU64 && d == 1<<64:
+		return pcp.Uint64Value(math.MaxUint64), nil
+	}
 	return castValue(pcp.DoubleValue(d), pcp.TypeDouble, m.out)
 }
 

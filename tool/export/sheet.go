@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
+	"time"
 )
 
 // A sheet is a file of Office Open XML (ECMA-376) with one sheet, written row by row: a ZIP archive of XML
@@ -46,15 +48,25 @@ const (
 )
 
 // newSheet begins a file. The styles are all that there will be; widths are those of the columns.
-func newSheet(w io.Writer, title string, styles []style, widths []int) (*sheet, error) {
+func newSheet(w io.Writer, title string, made time.Time, styles []style, widths []int) (*sheet, error) {
 	s := &sheet{zip: zip.NewWriter(w), styles: styles}
 	for _, part := range []struct{ name, text string }{
 		{"[Content_Types].xml", `<Types xmlns="` + packageNS + `content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
 			`<Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="` + kind + `sheet.main+xml"/>` +
-			`<Override PartName="/xl/worksheets/sheet1.xml" ContentType="` + kind + `worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="` + kind + `styles+xml"/></Types>`},
-		{"_rels/.rels", `<Relationships xmlns="` + packageNS + `relationships"><Relationship Id="rId1" Type="` + relNS + `/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+			`<Override PartName="/xl/worksheets/sheet1.xml" ContentType="` + kind + `worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="` + kind + `styles+xml"/>` +
+			`<Override PartName="/xl/theme/theme1.xml" ContentType="application/vnd.openxmlformats-officedocument.theme+xml"/>` +
+			`<Override PartName="/docProps/core.xml" ContentType="application/vnd.openxmlformats-package.core-properties+xml"/>` +
+			`<Override PartName="/docProps/app.xml" ContentType="application/vnd.openxmlformats-officedocument.extended-properties+xml"/></Types>`},
+		{"_rels/.rels", `<Relationships xmlns="` + packageNS + `relationships"><Relationship Id="rId1" Type="` + relNS + `/officeDocument" Target="xl/workbook.xml"/>` +
+			`<Relationship Id="rId2" Type="` + packageNS + `relationships/metadata/core-properties" Target="docProps/core.xml"/>` +
+			`<Relationship Id="rId3" Type="` + relNS + `/extended-properties" Target="docProps/app.xml"/></Relationships>`},
+		{"docProps/app.xml", `<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/extended-properties"><Application>Performance Co-Pilot</Application></Properties>`},
+		{"docProps/core.xml", `<cp:coreProperties xmlns:cp="` + packageNS + `metadata/core-properties" xmlns:dcterms="http://purl.org/dc/terms/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">` +
+			`<dcterms:created xsi:type="dcterms:W3CDTF">` + made.UTC().Format(time.RFC3339) + `</dcterms:created></cp:coreProperties>`},
 		{"xl/_rels/workbook.xml.rels", `<Relationships xmlns="` + packageNS + `relationships"><Relationship Id="rId1" Type="` + relNS + `/worksheet" Target="worksheets/sheet1.xml"/>` +
-			`<Relationship Id="rId2" Type="` + relNS + `/styles" Target="styles.xml"/></Relationships>`},
+			`<Relationship Id="rId2" Type="` + relNS + `/styles" Target="styles.xml"/>` +
+			`<Relationship Id="rId3" Type="` + relNS + `/theme" Target="theme/theme1.xml"/></Relationships>`},
+		{"xl/theme/theme1.xml", theme()},
 		{"xl/workbook.xml", `<workbook xmlns="` + mainNS + `" xmlns:r="` + relNS + `"><sheets><sheet name="` + escaped(title) + `" sheetId="1" r:id="rId1"/></sheets></workbook>`},
 		{"xl/styles.xml", s.styleSheet()},
 		{"xl/worksheets/sheet1.xml", `<worksheet xmlns="` + mainNS + `">` + columns(widths) + `<sheetData>`},
@@ -68,6 +80,32 @@ func newSheet(w io.Writer, title string, styles []style, widths []int) (*sheet, 
 		}
 	}
 	return s, nil
+}
+
+// theme returns the colours and fonts that programs offer beside those of the cells. The format asks for all of it.
+func theme() string {
+	colours := []string{
+		"dk1", "000000", "lt1", "FFFFFF", "dk2", "44546A", "lt2", "E7E6E6", "accent1", "4472C4", "accent2", "ED7D31", "accent3", "A5A5A5",
+		"accent4", "FFC000", "accent5", "5B9BD5", "accent6", "70AD47", "hlink", "0563C1", "folHlink", "954F72",
+	}
+	var b strings.Builder
+	b.WriteString(`<a:theme xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" name="PCP"><a:themeElements><a:clrScheme name="PCP">`)
+	for i := 0; i < len(colours); i += 2 {
+		fmt.Fprintf(&b, `<a:%s><a:srgbClr val="%s"/></a:%s>`, colours[i], colours[i+1], colours[i])
+	}
+	b.WriteString(`</a:clrScheme><a:fontScheme name="PCP">`)
+	for _, which := range []string{"majorFont", "minorFont"} {
+		fmt.Fprintf(&b, `<a:%s><a:latin typeface="Calibri"/><a:ea typeface=""/><a:cs typeface=""/></a:%s>`, which, which)
+	}
+	const fill = `<a:solidFill><a:schemeClr val="phClr"/></a:solidFill>`
+	b.WriteString(`</a:fontScheme><a:fmtScheme name="PCP">`)
+	for _, list := range []struct{ name, each string }{
+		{"fillStyleLst", fill}, {"lnStyleLst", "<a:ln>" + fill + "</a:ln>"}, {"effectStyleLst", "<a:effectStyle><a:effectLst/></a:effectStyle>"}, {"bgFillStyleLst", fill},
+	} {
+		fmt.Fprintf(&b, `<a:%s>%s</a:%s>`, list.name, strings.Repeat(list.each, 3), list.name)
+	}
+	b.WriteString(`</a:fmtScheme></a:themeElements></a:theme>`)
+	return b.String()
 }
 
 func escaped(text string) string {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-pcp/pcp"
@@ -79,7 +80,7 @@ func (x *xlsx) begin() error {
 	if x.file, err = os.OpenFile(x.outfile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err != nil {
 		return err
 	}
-	if x.sheet, err = newSheet(x.file, "PCP Metrics", styles, widths); err != nil {
+	if x.sheet, err = newSheet(x.file, "PCP Metrics", time.Now(), styles, widths); err != nil {
 		return err
 	}
 	rows := [][]cell{head("Host", x.head.host), head("Source", x.head.name), head("Timezone", x.head.zone), nil, names}

@@ -197,15 +197,15 @@ func (r *Report) setZone(ctx context.Context) error {
 func (r *Report) origin() time.Time { return time.Unix(r.Window.Origin.Sec, 0) }
 
 // posixZone returns the offset of a zone at some time, "CET-1" or "NST+3:30": name and offset are those that
-// summer and winter time have this year.
+// summer or winter time have this year. As in Python, winter time is that of January or July which is less ahead of UTC.
 func posixZone(loc *time.Location, at time.Time) string {
-	dst := at.In(loc).IsDST()
-	t := time.Now().In(loc)
-	for _, month := range []time.Month{time.January, time.July} {
-		if d := time.Date(t.Year(), month, 1, 0, 0, 0, 0, loc); d.IsDST() == dst {
-			t = d
-			break
-		}
+	year := time.Now().In(loc).Year()
+	t := time.Date(year, time.January, 1, 0, 0, 0, 0, loc)
+	july := time.Date(year, time.July, 1, 0, 0, 0, 0, loc)
+	_, first := t.Zone()
+	_, second := july.Zone()
+	if at.In(loc).IsDST() == (first <= second) {
+		t = july
 	}
 	name, offset := t.Zone()
 	offset = -offset

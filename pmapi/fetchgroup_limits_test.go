@@ -1,0 +1,32 @@
+package pmapi
+
+import (
+	"math"
+	"testing"
+
+	"github.com/go-pcp/pcp"
+)
+
+// TestScaledLimits converts the largest integers to units of the same size: they fit.
+func TestScaledLimits(t *testing.T) {
+	for _, c := range []struct {
+		out  pcp.Type
+		d    float64
+		want uint64
+		ok   bool
+	}{
+		{pcp.Type32, math.MaxInt32, math.MaxInt32, true},
+		{pcp.Type32, math.MaxInt32 + 1, 0, false},
+		{pcp.TypeU32, math.MaxUint32, math.MaxUint32, true},
+		{pcp.TypeU32, math.MaxUint32 + 1, 0, false},
+		{pcp.Type64, 1 << 63, math.MaxInt64, true},
+		{pcp.TypeU64, 1 << 64, math.MaxUint64, true},
+		{pcp.TypeU64, 1 << 65, 0, false},
+	} {
+		m := conversion{out: c.out}
+		v, err := m.scaled(c.d)
+		if (err == nil) != c.ok || c.ok && v.Bits() != c.want {
+			t.Errorf("%v as %v = %#x, %v, want %#x", c.d, c.out, v.Bits(), err, c.want)
+		}
+	}
+}
