@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/longtest"
+
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -538,7 +540,10 @@ func TestLeak(t *testing.T) {
 		p.until("document.querySelectorAll('.uplot').length === 10")
 		p.key("d")
 	}
-	after(200)
+	// As many samples as in an hour of one a second, or some.
+	for range longtest.N(1, 18) {
+		after(200)
+	}
 	last := heap()
 	t.Logf("heap %.1f MB, later %.1f MB", first/1e6, last/1e6)
 	// What is read once, all metrics, stays; samples of the ring grow by some hundred kilobytes.

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/longtest"
+
 	"github.com/chromedp/cdproto/cdp"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -99,7 +101,7 @@ func open(t *testing.T, f *fake, link string, width, height int) *tab {
 	if out := os.Getenv("PCP_CHROMIUM_LOG"); out != "" {
 		opts = append(opts, chromedp.CombinedOutput(os.Stderr))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(longtest.N(5, 30))*time.Minute)
 	t.Cleanup(cancel)
 	ctx, stop := chromedp.NewExecAllocator(ctx, opts...)
 	t.Cleanup(stop)
@@ -240,8 +242,13 @@ func TestOverview(t *testing.T) {
 			began := time.Now()
 			p := open(t, f, "", size[0], size[1])
 			p.until(drawn)
+			// How long it takes depends on what else the machine does, and is reported only.
 			paint := eval[float64](p, "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1")
-			t.Logf("drawn %v after the browser was started, first paint after %.0f ms", time.Since(began).Round(time.Millisecond), paint)
+			drawnAfter := time.Since(began).Round(time.Millisecond)
+			p.run(chromedp.Reload())
+			p.until(drawn)
+			again := eval[float64](p, "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1")
+			t.Logf("drawn %v after the browser was started, first paint after %.0f ms, when loaded again %.0f ms", drawnAfter, paint, again)
 			p.shot("first")
 			p.until("document.title.startsWith('fake.example.com')")
 			// It is alive: the time moves on.

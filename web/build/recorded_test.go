@@ -5,7 +5,10 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,4 +206,32 @@ func TestPast(t *testing.T) {
 	if slices.Contains(asked, "/pmapi/context") {
 		t.Error("a collector was asked for")
 	}
+}
+
+// TestViews opens all views of pmchart that this machine has, by links as "pcp chart -c" makes them.
+func TestViews(t *testing.T) {
+	var list []string
+	for _, dir := range []string{"/etc/pcp/pmchart", "/var/lib/pcp/config/pmchart"} {
+		files, _ := filepath.Glob(filepath.Join(dir, "*"))
+		list = append(list, files...)
+	}
+	if len(list) == 0 {
+		t.Skip("SKIPPED: no views of pmchart are installed")
+	}
+	f := newFake(t)
+	p := open(t, f, "#/charts", 1280, 900)
+	for i, path := range list {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		charts := len(regexp.MustCompile(`(?mi)^\s*chart\b`).FindAll(text, -1))
+		if charts == 0 || !strings.HasPrefix(strings.ToLower(string(text)), "#kmchart") {
+			continue
+		}
+		q := url.Values{"view": {string(text)}, "name": {fmt.Sprintf("%d %s", i, filepath.Base(path))}}
+		p.do(fmt.Sprintf("location.hash = %q", "#/charts?"+q.Encode()))
+		p.until(fmt.Sprintf("document.querySelector('.title').value.startsWith('%d ') && document.querySelectorAll('.card').length === %d", i, charts))
+	}
+	p.shot("last")
 }

@@ -426,7 +426,16 @@ if (root) {
     root.replaceChildren();
     render(<Root />, root);
   };
-  // What needs the token waits for it; without one nothing does.
+  // What needs the token waits for it. Without one the head of the page is drawn first, and the rest after that: but
+  // a page in the background draws nothing.
   if (token) void entered.then(show);
-  else show();
+  else {
+    let shown = false;
+    const once = () => {
+      if (!shown) show();
+      shown = true;
+    };
+    requestAnimationFrame(() => setTimeout(once));
+    setTimeout(once, 100);
+  }
 }
