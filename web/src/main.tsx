@@ -88,6 +88,7 @@ function Root() {
     const q = wantsDark();
     const f = () => setTheme(current());
     q.addEventListener("change", f);
+    f(); // it may have changed before
     return () => q.removeEventListener("change", f);
   }, []);
   useEffect(() => {
