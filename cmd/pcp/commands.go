@@ -141,6 +141,7 @@ func commands() []*cli.Command {
 		numastat.Command,
 		ipcs.Command,
 		tapestat.Command,
+		atop.Command,
 		atop.SarCommand,
 		dmcache.Command,
 		dmcache.LVMCommand,

@@ -125,7 +125,7 @@ func runSar(ctx context.Context, env *cli.Env) int {
 	if status != 0 {
 		return status
 	}
-	r.p.Limits = rc.limits
+	r.p.Limits = rc.Limits
 	r.raw = getoptArchive(env)
 	o := source.Parse(env, cli.ParseConfig{Archives: true, Later: true, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		return r.own(ctx, o, opt, arg)

@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/tool/atop"
 )
 
-func TestMain(m *testing.M) { twin.Main(m, atop.SarCommand) }
+func TestMain(m *testing.M) { twin.Main(m, atop.Command, atop.SarCommand) }
 
 // archives returns those of the suite with which pcp-atop is tested, and with each the intervals that make few
 // samples of it.
@@ -41,10 +41,26 @@ func archives(t *testing.T) map[string][]string {
 // today is the date of today in the head of pcp-atopsar.
 var today = regexp.MustCompile(`(?m)^(\S*  \S*  .*  )\d{4}/\d\d/\d\d$`)
 
+// C prints what happens to be in memory for the requests in flight of volumes and arrays.
+var (
+	inFlightText = regexp.MustCompile(`(?m)^((?:LVM|MDD) .*inflt ).{6}`)
+	inFlightLine = regexp.MustCompile(`(?m)^((?:LVM|MDD) \S+ \d+ \S+ \S+ \d+ \S+(?: \S+){7}) \S+`)
+)
+
+func masked(b []byte) []byte {
+	b = today.ReplaceAll(b, []byte("$1"))
+	b = inFlightText.ReplaceAll(b, []byte("$1"))
+	return inFlightLine.ReplaceAll(b, []byte("$1"))
+}
+
+func TestDifferences(t *testing.T) {
+	twin.Documented(t, "requests in flight", "`pcp-atop` shows how many requests")
+}
+
 // same compares two results.
 func same(call twin.Call, want, got twin.Result) string {
 	what := fmt.Sprintf("%s %q %q", call.Tool, call.Env, call.Args)
-	a, b := today.ReplaceAll(want.Out, []byte("$1")), today.ReplaceAll(got.Out, []byte("$1"))
+	a, b := masked(want.Out), masked(got.Out)
 	switch {
 	case string(a) != string(b):
 		return what + ": output differs: " + twin.FirstDifference(a, b)
@@ -94,5 +110,39 @@ func TestRandomReportsOfC(t *testing.T) {
 			args = append(args, pick(r, "1", "3", "6"))
 		}
 		compare(t, twin.Call{Tool: "pcp-atopsar", Args: args, Env: []string{"PCP_ARCHIVE=" + path, "PCP_HOSTZONE=1"}})
+	}
+}
+
+// TestRandomScreensOfC compares what pcp-atop prints into a pipe with what C's does, for command lines drawn at random.
+func TestRandomScreensOfC(t *testing.T) {
+	list := archives(t)
+	paths := slices.Sorted(maps.Keys(list))
+	r := rand.New(rand.NewPCG(longtest.Seed(t), 2))
+	const labels = "CPU,cpu,CPL,GPU,MEM,SWP,PAG,PSI,LVM,MDD,DSK,NFM,NFC,NFS,NET,IFB,LLC,PRG,PRC,PRM,PRD,PRN,PRE"
+	for range longtest.N(12, 400) {
+		path := pick(r, paths...)
+		var args []string
+		if r.IntN(4) == 0 {
+			all := strings.Split(labels, ",")
+			args = append(args, "-P", pick(r, "ALL", pick(r, all...), pick(r, all...)+","+pick(r, all...)))
+			if r.IntN(2) == 0 {
+				args = append(args, "-Z")
+			}
+		} else {
+			args = append(args, "-"+pick(r, strings.Split("gmdsvcupjX", "")...))
+			for _, f := range "CMDEAafFGlyY1xRW" {
+				if r.IntN(7) == 0 {
+					args = append(args, "-"+string(f))
+				}
+			}
+			if r.IntN(2) == 0 {
+				args = append(args, "-L", pick(r, "20", "60", "100", "133", "180", "250"))
+			}
+		}
+		if strings.HasSuffix(path, "hotatop") {
+			args = append(args, "--hotproc")
+		}
+		args = append(args, pick(r, list[path]...), pick(r, "2", "3", "6"))
+		compare(t, twin.Call{Tool: "pcp-atop", Args: args, Env: []string{"PCP_ARCHIVE=" + path, "PCP_HOSTZONE=1"}})
 	}
 }

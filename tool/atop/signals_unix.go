@@ -12,3 +12,9 @@ func wakeSignals() []os.Signal { return []os.Signal{syscall.SIGUSR1, syscall.SIG
 
 // isLast reports whether a signal asks for the last sample.
 func isLast(sig os.Signal) bool { return sig == syscall.SIGUSR2 }
+
+// resizeSignals say that the window has changed.
+func resizeSignals() []os.Signal { return []os.Signal{syscall.SIGWINCH} }
+
+// kill sends a signal to a process.
+func kill(pid, sig int) error { return syscall.Kill(pid, syscall.Signal(sig)) }

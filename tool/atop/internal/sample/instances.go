@@ -56,7 +56,7 @@ var diskColumns = []column[Disk]{
 	{metric: "disk.dev.inflight", field: func(t *Disk) *Count { return &t.InFlight }, kind: gauge},
 }
 
-// C leaves out the requests in flight when it calculates what has changed of volumes and arrays.
+// C prints what is in memory for the requests in flight of volumes and arrays; here they are what they are.
 var volumeColumns = []column[Disk]{
 	{metric: "disk.dm.read", field: func(t *Disk) *Count { return &t.Reads }, kind: counter},
 	{metric: "disk.dm.blkread", field: func(t *Disk) *Count { return &t.ReadSectors }, kind: counter},
@@ -64,7 +64,7 @@ var volumeColumns = []column[Disk]{
 	{metric: "disk.dm.blkwrite", field: func(t *Disk) *Count { return &t.WriteSectors }, kind: counter},
 	{metric: "disk.dm.discard", field: func(t *Disk) *Count { return &t.Discards }, kind: counter},
 	{metric: "disk.dm.blkdiscard", field: func(t *Disk) *Count { return &t.DiscardSectors }, kind: counter},
-	{metric: "disk.dm.inflight", field: func(t *Disk) *Count { return &t.InFlight }, kind: special},
+	{metric: "disk.dm.inflight", field: func(t *Disk) *Count { return &t.InFlight }, kind: gauge},
 }
 
 var arrayColumns = []column[Disk]{
@@ -74,7 +74,7 @@ var arrayColumns = []column[Disk]{
 	{metric: "disk.md.blkwrite", field: func(t *Disk) *Count { return &t.WriteSectors }, kind: counter},
 	{metric: "disk.md.discard", field: func(t *Disk) *Count { return &t.Discards }, kind: counter},
 	{metric: "disk.md.blkdiscard", field: func(t *Disk) *Count { return &t.DiscardSectors }, kind: counter},
-	{metric: "disk.md.inflight", field: func(t *Disk) *Count { return &t.InFlight }, kind: special},
+	{metric: "disk.md.inflight", field: func(t *Disk) *Count { return &t.InFlight }, kind: gauge},
 }
 
 var interfaceDomain = domain[Interface]{"interfaces", "network.interface.in.bytes", interfaceColumns}

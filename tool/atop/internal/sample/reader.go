@@ -39,7 +39,9 @@ type found struct {
 
 func newReader(c *pmapi.Context) *reader {
 	r := &reader{c: c, places: make(map[string]metric), fixed: make(map[pcp.InDom][]pcp.Instance), strings: make(map[string]string)}
-	r.archive, _ = c.Archive()
+	if c != nil {
+		r.archive, _ = c.Archive()
+	}
 	return r
 }
 
