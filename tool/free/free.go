@@ -118,9 +118,6 @@ func run(ctx context.Context, env *cli.Env) int {
 	if status, exit := kind.Done(o); exit {
 		return status
 	}
-	if r.counts && r.count == 0 {
-		return env.Fatalf("-c 0 asks for no output")
-	}
 	r.json = o.JSON
 	var status int
 	if r.m, status = pmcc.Open(ctx, env, o, kind); r.m == nil {
@@ -129,6 +126,9 @@ func run(ctx context.Context, env *cli.Env) int {
 	defer r.m.Close()
 	if !r.m.Lookup(ctx, metrics...) {
 		return 0
+	}
+	if r.counts && r.count == 0 {
+		return r.m.Errorf("-c 0 asks for no output")
 	}
 	if r.json {
 		r.host = r.m.Host(ctx)
