@@ -65,6 +65,7 @@ import (
 	"github.com/go-pcp/pcp/tool/logsize"
 	"github.com/go-pcp/pcp/tool/logsummary"
 	"github.com/go-pcp/pcp/tool/man"
+	"github.com/go-pcp/pcp/tool/meminfo"
 	"github.com/go-pcp/pcp/tool/mmvdump"
 	"github.com/go-pcp/pcp/tool/mpstat"
 	"github.com/go-pcp/pcp/tool/nsedit"
@@ -85,6 +86,7 @@ import (
 	"github.com/go-pcp/pcp/tool/series"
 	"github.com/go-pcp/pcp/tool/services"
 	"github.com/go-pcp/pcp/tool/shping"
+	"github.com/go-pcp/pcp/tool/slabinfo"
 	"github.com/go-pcp/pcp/tool/sleep"
 	"github.com/go-pcp/pcp/tool/ss"
 	"github.com/go-pcp/pcp/tool/stat"
@@ -143,6 +145,8 @@ func commands() []*cli.Command {
 		tapestat.Command,
 		atop.Command,
 		atop.SarCommand,
+		meminfo.Command,
+		slabinfo.Command,
 		dmcache.Command,
 		dmcache.LVMCommand,
 		shping.Command,

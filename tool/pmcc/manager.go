@@ -40,6 +40,8 @@ type Manager struct {
 	descs     []pcp.Desc
 	names     map[pcp.InDom]map[int32]string
 	cur, prev sample
+	groups    []Group
+	times     []pcp.Timestamp // of them
 	reports   int
 	ended     bool
 }
@@ -311,7 +313,13 @@ func micro(t pcp.Timestamp) pcp.Timestamp {
 func (m *Manager) Fetch(ctx context.Context) error { return m.fetch(ctx) }
 
 func (m *Manager) fetch(ctx context.Context) error {
-	res, err := m.c.Fetch(ctx, m.ids)
+	var res *pcp.Result
+	var err error
+	if m.groups != nil {
+		res, err = m.fetchGroups(ctx)
+	} else {
+		res, err = m.c.Fetch(ctx, m.ids)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,6 @@
+// Package meminfo is pcp-meminfo of version 7: what memory is used for, in the lines of /proc/meminfo, live or
+// from archives.
+//
+//	pcp meminfo
+//	pcp -a archive -S @10:00 meminfo -s 1
+package meminfo

@@ -1,0 +1,55 @@
+package pmcc
+
+import (
+	"context"
+
+	"github.com/go-pcp/pcp"
+)
+
+// A Group is metrics that a program fetches together, after those of the group before: from archives each
+// fetch is one interval later. The C programs fetch some groups and do not look at them (Unread).
+type Group struct {
+	Names  []string
+	Unread bool
+}
+
+// Split has the metrics of Use be fetched in groups. Now is then the time of the last group that is read, and
+// GroupTime that of each.
+func (m *Manager) Split(groups ...Group) {
+	m.groups = groups
+	m.times = make([]pcp.Timestamp, len(groups))
+}
+
+// GroupTime is the time of a group of the sample, in full seconds.
+func (m *Manager) GroupTime(i int) int64 { return m.times[i].Sec }
+
+// fetchGroups fetches the groups one after the other, as one sample.
+func (m *Manager) fetchGroups(ctx context.Context) (*pcp.Result, error) {
+	all := &pcp.Result{Sets: make([]pcp.ValueSet, len(m.ids))}
+	for i, id := range m.ids {
+		all.Sets[i].PMID = id
+	}
+	for g, group := range m.groups {
+		if group.Unread && !m.Archive {
+			continue
+		}
+		ids := make([]pcp.PMID, len(group.Names))
+		for i, name := range group.Names {
+			ids[i] = m.ids[m.index[name]]
+		}
+		res, err := m.c.Fetch(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		if m.times[g] = res.Time; group.Unread {
+			continue
+		}
+		all.Time = res.Time
+		for i, name := range group.Names {
+			if i < len(res.Sets) {
+				all.Sets[m.index[name]] = res.Sets[i]
+			}
+		}
+	}
+	return all, nil
+}
