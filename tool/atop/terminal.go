@@ -33,6 +33,9 @@ type terminal struct {
 	view   screen.View
 	shown  *screen.Canvas
 	row    int // of the line in which is asked
+
+	size func() (cols, rows int)
+	look chan func() // for tests: what is to be done before the next key
 }
 
 // openTerminal takes the terminal that standard output is. Without one there is nothing to do.
@@ -40,7 +43,7 @@ func (m *monitor) openTerminal() bool {
 	if m.env.OutTerminal == nil || !m.env.OutTerminal() {
 		return true
 	}
-	t := &terminal{m: m, in: os.Stdin, keys: make(chan string), resize: make(chan os.Signal, 1)}
+	t := &terminal{m: m, in: os.Stdin, keys: make(chan string), resize: make(chan os.Signal, 1), size: windowSize}
 	if !term.IsTerminal(int(t.in.Fd())) { // it may be a pipe; the terminal is where the output is
 		t.in = os.Stdout
 	}
@@ -96,13 +99,19 @@ func (t *terminal) read() {
 	}
 }
 
+// windowSize returns the size of the window.
+func windowSize() (cols, rows int) {
+	cols, rows, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil || cols < 1 || rows < 1 {
+		return 80, 24
+	}
+	return cols, rows
+}
+
 // draw shows the sample.
 func (t *terminal) draw() bool {
 	m := t.m
-	cols, rows, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil || cols < 1 || rows < 1 {
-		cols, rows = 80, 24
-	}
+	cols, rows := t.size()
 	c := screen.NewCanvas(rows, cols)
 	m.printer.Screen(c, &m.input, &t.view)
 	if t.view.TooMany {
@@ -130,6 +139,8 @@ func (t *terminal) next(ctx context.Context) (key string, due bool) {
 		select {
 		case <-ctx.Done():
 			return "q", false
+		case look := <-t.look:
+			look()
 		case key, ok := <-t.keys:
 			if !ok {
 				return "q", false
