@@ -101,7 +101,9 @@ func (r *report) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		r.pause, o.Interval = true, d
 	case 'c':
 		n, ok := getopt.Atoi(arg)
-		if !ok || n < 0 {
+		if o.Finish != nil {
+			o.Usagef("at most one of finish time and sample count allowed")
+		} else if !ok || n < 0 {
 			o.Usagef("sample count must be a positive numeric argument")
 		}
 		r.counts, r.count = true, n
