@@ -141,8 +141,8 @@ func (s *Set) setNumbers(m *Metric) error {
 	}
 
 	m.Limit = s.o.Limit
-	if m.spec.Limit != "" {
-		n, ok := pytext.Int(m.spec.Limit)
+	if m.spec.Ninth != "" {
+		n, ok := pytext.Int(m.spec.Ninth)
 		if !ok {
 			return errorf("Integer expected: %s", m.Name)
 		}

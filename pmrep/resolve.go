@@ -46,7 +46,7 @@ func (s *Set) resolve(ctx context.Context) error {
 		if err == nil {
 			m.match, err = newMatcher(s.o.LiveFilter, m.Wanted)
 		}
-		if _, said := err.(*conf.Error); said && !s.o.IgnoreIncompat {
+		if _, said := err.(*conf.Error); said {
 			return err
 		}
 		switch {
@@ -150,10 +150,7 @@ func (s *Set) check(ctx context.Context, n named) error {
 			return nil
 		}
 	}
-	if err := s.annotate(ctx, m); err != nil {
-		if ctx.Err() != nil || s.o.IgnoreIncompat {
-			return ctx.Err()
-		}
+	if err := s.annotate(ctx, m); err != nil && (ctx.Err() != nil || !s.o.IgnoreIncompat) {
 		return errorf("Invalid metric %s (%s).", n.name, ErrText(err))
 	}
 	s.Metrics = append(s.Metrics, m)

@@ -17,7 +17,8 @@ type Metric struct {
 	Type      string // "raw" for the values of counters, not their rates
 	Width     string // a number
 	Precision string // a number
-	Limit     string // a number; a negative one is an upper limit
+	Limit     string // a number; pmrep does not look at it, see Ninth
+	Ninth     string // what follows the limit in the compact form; by an oversight pmconfig takes this for the limit, and we as well
 	Formula   string // of a derived metric of that name
 }
 
@@ -45,7 +46,7 @@ func ParseMetric(spec string) Metric {
 	rest, insts := cutInstances(spec)
 	fields := strings.Split(rest, ",")
 	m := Metric{Name: fields[0], Label: fields[1], Instances: insts}
-	for i, to := range []*string{&m.Unit, &m.Type, &m.Width, &m.Precision, &m.Limit} {
+	for i, to := range []*string{&m.Unit, &m.Type, &m.Width, &m.Precision, &m.Limit, &m.Ninth} {
 		if 3+i < len(fields) {
 			*to = fields[3+i]
 		}

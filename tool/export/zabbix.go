@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -139,8 +140,7 @@ func (x *zabbix) send(ctx context.Context, m message) error {
 		if x.debug {
 			fmt.Fprintf(x.env.Stdout, "Invalid Zabbix response len=%d\n", n)
 		}
-		// It has all, and may have stored it: sent again, it might count twice.
-		return fmt.Errorf("%w: no reply of a Zabbix server", errRejected)
+		return errors.New("no reply of a Zabbix server")
 	}
 	size := binary.LittleEndian.Uint64(head[len(zabbixHeader):])
 	if size > maxReply {

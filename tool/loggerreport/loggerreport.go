@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -30,8 +29,8 @@ var Command = &cli.Command{
 archive: by default that of yesterday which pmlogger_daily has made, into the file sarNN for day NN of the month. What the command has to
 say goes to a log.
 
-The reports are made by pmrep with the configurations of the C implementation. This program has none of its own, so that
-they must be installed.`,
+The reports are those of "pcp rep" with the metricsets :sar and so on that come with the C implementation, whose configuration
+must be installed.`,
 	Examples: []cli.Example{
 		{Line: `pcp logger-daily-report -a 20261121 -A -f sar21 -l report.log`, Text: `report on an archive, from its start to its end`},
 	},
@@ -92,8 +91,6 @@ type reporter struct {
 	archive, file, host, dir, logFile, interval string
 
 	poll, archiveTimes, verbose bool
-
-	pmrep string // where it is
 }
 
 func (r *reporter) own(_ *cli.Options, opt *cli.Option, arg string) bool {
@@ -230,9 +227,6 @@ func (r *reporter) report(yesterday time.Time) int {
 		options = append(options, "-S"+yesterday.Format("@02-Jan-2006"), "-T", "24h")
 	}
 	r.verbosef("REPORT_OPTIONS=%s", strings.Join(options, " "))
-	if r.pmrep, err = r.env.LookPath("pmrep"); err != nil {
-		return r.fatal("cannot find pmrep, which makes the reports; it comes with the C implementation")
-	}
 	f, err := os.OpenFile(r.file, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
 		return r.fatal("cannot create \"%s\": %s", r.file, cli.ErrText(err))
@@ -272,10 +266,7 @@ func (r *reporter) commencing() string {
 // view appends what pmrep prints, or why it prints nothing.
 func (r *reporter) view(b *bytes.Buffer, args []string) {
 	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(r.ctx, r.pmrep, args...)
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.WaitDelay = 5 * time.Second
-	err := cmd.Run()
+	status := r.env.Call(r.ctx, "pmrep", &out, &errs, args...)
 	if out.Len() > 0 {
 		b.Write(out.Bytes())
 		return
@@ -298,8 +289,8 @@ func (r *reporter) view(b *bytes.Buffer, args []string) {
 		why = fmt.Sprintf(" because one or more metrics for the derived metric \"%s\" is not in the archive", name)
 	default:
 		b.WriteString(text)
-		if text == "" && err != nil {
-			fmt.Fprintf(b, "pmrep: %v\n", err)
+		if text == "" && status != 0 {
+			fmt.Fprintf(b, "pmrep: exit status %d\n", status)
 		}
 	}
 	fmt.Fprintf(b, "-- no report for config \"%s\"%s\n", view, why)

@@ -2,9 +2,10 @@ package loggerreport
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -16,31 +17,29 @@ import (
 )
 
 // pmrep prints for some configurations, and complains of others as pmrep does.
-const pmrep = `#!/bin/sh
-for last; do :; done
-case $last in
-:sar-q) echo "load of $*" ;;
-:sar-B) echo "Invalid metric mem.vmstat.pgpgin (PM_ERR_NAME Unknown metric name)." >&2; exit 1 ;;
-:sar-S) echo "Invalid metric swap.length (PM_ERR_INDOM_LOG No instances)." >&2; exit 1 ;;
-:sar-W) echo "Invalid metric sar.w.in (PM_ERR_BADDERIVE Derived)." >&2; exit 1 ;;
-*) echo "no such thing" >&2; exit 1 ;;
-esac
-`
+var pmrep = &cli.Command{Name: "rep", Link: "pmrep", Run: func(_ context.Context, env *cli.Env) int {
+	complaint := "no such thing"
+	switch env.Args[len(env.Args)-1] {
+	case ":sar-q":
+		fmt.Fprintln(env.Stdout, "load of", strings.Join(env.Args, " "))
+		return 0
+	case ":sar-B":
+		complaint = "Invalid metric mem.vmstat.pgpgin (PM_ERR_NAME Unknown metric name)."
+	case ":sar-S":
+		complaint = "Invalid metric swap.length (PM_ERR_INDOM_LOG No instances)."
+	case ":sar-W":
+		complaint = "Invalid metric sar.w.in (PM_ERR_BADDERIVE Derived)."
+	}
+	fmt.Fprintln(env.Stderr, complaint)
+	return 1
+}}
 
 // call runs the command in a directory of its own, which it returns.
-func call(t *testing.T, withPmrep bool, args ...string) (dir string, status int, stderr string) {
+func call(t *testing.T, args ...string) (dir string, status int, stderr string) {
 	t.Helper()
 	dir = t.TempDir()
-	for _, sub := range []string{"bin", "log/pmlogger", "tmp"} {
+	for _, sub := range []string{"log/pmlogger", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if withPmrep {
-		if runtime.GOOS == "windows" {
-			t.Skip("SKIPPED: the test's pmrep is a shell script")
-		}
-		if err := os.WriteFile(filepath.Join(dir, "bin/pmrep"), []byte(pmrep), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,7 +59,7 @@ func call(t *testing.T, withPmrep bool, args ...string) (dir string, status int,
 		t.Fatal(err)
 	}
 	vars := map[string]string{
-		"PATH": filepath.Join(dir, "bin"), "TZ": "UTC", "PCP_LOG_DIR": filepath.Join(dir, "log"), "PCP_CONF": filepath.Join(dir, "pcp.conf"),
+		"TZ": "UTC", "PCP_LOG_DIR": filepath.Join(dir, "log"), "PCP_CONF": filepath.Join(dir, "pcp.conf"),
 		"PCP_TMPFILE_DIR": filepath.Join(dir, "tmp"), "PCP_ARCHIVE_DIR": filepath.Join(dir, "log/pmlogger"),
 	}
 	if err := os.WriteFile(vars["PCP_CONF"], nil, 0o644); err != nil {
@@ -71,7 +70,7 @@ func call(t *testing.T, withPmrep bool, args ...string) (dir string, status int,
 	}
 	var out, errs bytes.Buffer
 	env := &cli.Env{
-		Name: "pmlogger_daily_report", Command: Command, Commands: []*cli.Command{dumplog.Command}, Args: args,
+		Name: "pmlogger_daily_report", Command: Command, Commands: []*cli.Command{dumplog.Command, pmrep}, Args: args,
 		Stdout: &out, Stderr: &errs, Getenv: func(name string) string { return vars[name] },
 	}
 	status = Command.Run(t.Context(), env)
@@ -91,7 +90,7 @@ func read(t *testing.T, path string) string {
 }
 
 func TestReport(t *testing.T) {
-	dir, status, errs := call(t, true, "-a", "DIR/day", "-A", "-f", "DIR/sar05", "-h", "cellar", "-t", "5m", "-V", "-l", "DIR/report.log")
+	dir, status, errs := call(t, "-a", "DIR/day", "-A", "-f", "DIR/sar05", "-h", "cellar", "-t", "5m", "-V", "-l", "DIR/report.log")
 	if status != 0 || errs != "" {
 		t.Fatalf("status %d: %s", status, errs)
 	}
@@ -121,9 +120,9 @@ func TestReport(t *testing.T) {
 }
 
 func TestNoReport(t *testing.T) {
-	f := func(withPmrep bool, want string, args ...string) {
+	f := func(want string, args ...string) {
 		t.Helper()
-		dir, status, errs := call(t, withPmrep, append(args, "-l", "DIR/report.log")...)
+		dir, status, errs := call(t, append(args, "-l", "DIR/report.log")...)
 		if status != 1 || errs != "" {
 			t.Errorf("%q: status %d, %s", args, status, errs)
 		}
@@ -134,7 +133,6 @@ func TestNoReport(t *testing.T) {
 			t.Errorf("%q: there is a report", args)
 		}
 	}
-	f(true, "FATAL error: Failed to find input archive", "-a", "DIR/nosuch", "-f", "DIR/sar")
-	f(false, "FATAL error: cannot find pmrep", "-a", "DIR/day", "-f", "DIR/sar")
-	f(true, "FATAL error: cannot create", "-a", "DIR/day", "-f", "DIR/nosuch/sar")
+	f("FATAL error: Failed to find input archive", "-a", "DIR/nosuch", "-f", "DIR/sar")
+	f("FATAL error: cannot create", "-a", "DIR/day", "-f", "DIR/nosuch/sar")
 }

@@ -40,6 +40,10 @@ func (r *Report) Connect(ctx context.Context) error {
 	if r.Window, err = r.Options.Window(ctx, r.Context, zone); err != nil {
 		return &exitError{1}
 	}
+	if a, ok := r.Context.Archive(); ok { // instances and labels are those of the begin
+		origin := r.Window.Origin
+		return a.SetMode(ctx, pmapi.ModeInterp, &origin, max(r.Interval, time.Second))
+	}
 	return nil
 }
 
@@ -140,7 +144,9 @@ func (r *Report) settleTimes() error {
 		r.Runtime = Seconds(r.Window.Finish) - Seconds(r.Window.Origin)
 		if r.Samples != 0 {
 			r.Samples = max(2, r.Samples)
-			r.Interval = time.Duration(math.Trunc(r.Runtime/float64(r.Samples-1)*1e6)) * time.Microsecond
+			if r.Runtime >= 0 { // else the interval stays as it was
+				r.Interval = time.Duration(math.Trunc(r.Runtime/float64(r.Samples-1)*1e6)) * time.Microsecond
+			}
 		} else if r.Interval > 0 {
 			n := r.Runtime/r.Interval.Seconds() + 1
 			r.Samples = int(max(min(n, 1<<31-1), -1<<31))

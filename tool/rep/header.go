@@ -151,6 +151,9 @@ func (p *reporter) writeSeparate(s *pmrep.Sample) {
 // columnCount returns how many columns the longest number of a separate header is for.
 func (p *reporter) columnCount(s *pmrep.Sample) int {
 	if p.swapped {
+		if !p.static && s == nil {
+			return 0
+		}
 		return len(p.set.Metrics)
 	}
 	n := 0
