@@ -37,8 +37,10 @@ func TestJSON(t *testing.T) {
 		"2026-11-21T10:00:00Z,1,2,100\n2026-11-21T10:00:10Z,3,4,300\n2026-11-21T10:00:20Z,5,6,900\n"
 	caches := new(strings.Builder)
 	caches.WriteString("time")
-	for _, name := range []string{"dmcache.cache.used", "dmcache.cache.total", "dmcache.metadata.used", "dmcache.metadata.total",
-		"dmcache.read_hits", "dmcache.read_misses", "dmcache.write_hits", "dmcache.write_misses", "disk.dm.read", "disk.dm.write"} {
+	for _, name := range []string{
+		"dmcache.cache.used", "dmcache.cache.total", "dmcache.metadata.used", "dmcache.metadata.total",
+		"dmcache.read_hits", "dmcache.read_misses", "dmcache.write_hits", "dmcache.write_misses", "disk.dm.read", "disk.dm.write",
+	} {
 		fmt.Fprintf(caches, ",%s[c] (u64)", name)
 	}
 	caches.WriteString("\n2026-11-21T10:00:00Z" + strings.Repeat(",1", 10) + "\n2026-11-21T10:00:10Z" + strings.Repeat(",2", 10) + "\n")

@@ -151,8 +151,10 @@ func mask(ts *testscript.TestScript, text string) string {
 		{`process id \d+`, `process id PID`},
 		{`value [0-9.e+-]+`, "value N"},
 		{`"value":[0-9.e+-]+`, `"value":N`},
-		{`  page     http://localhost:\d+/\?token=\w+`, "  page     http://localhost:44323/?token=TOKEN"}, // another port if that is taken
-		{`  address  \[::1\]:\d+\n`, ""}, // not every machine has it
+		// Another port if that is taken.
+		{`  page     http://localhost:\d+/\?token=\w+`, "  page     http://localhost:44323/?token=TOKEN"},
+		// Not every machine has it.
+		{`  address  \[::1\]:\d+\n`, ""},
 		{`\n  \[::1\]:\d+: [^\n]*`, ""},
 		{`"[0-9][^"]*\.so[^"]*"`, `"VERSION"`},
 	} {

@@ -20,9 +20,14 @@ import (
 func TestTable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	columns := []export.Column{
-		{Name: "b.u32", Type: pcp.TypeU32}, {Name: "a.s64", Type: pcp.Type64}, {Name: "c.text[é]", Type: pcp.TypeString},
-		{Name: "d.float", Type: pcp.TypeFloat}, {Name: "d.double", Type: pcp.TypeDouble}, {Name: "e.u64", Type: pcp.TypeU64},
-		{Name: "f.s32", Type: pcp.Type32}, {Name: "f.s32", Type: pcp.Type32},
+		{Name: "b.u32", Type: pcp.TypeU32},
+		{Name: "a.s64", Type: pcp.Type64},
+		{Name: "c.text[é]", Type: pcp.TypeString},
+		{Name: "d.float", Type: pcp.TypeFloat},
+		{Name: "d.double", Type: pcp.TypeDouble},
+		{Name: "e.u64", Type: pcp.TypeU64},
+		{Name: "f.s32", Type: pcp.Type32},
+		{Name: "f.s32", Type: pcp.Type32},
 	}
 	tab, err := create(dir, columns)
 	if err != nil {

@@ -372,8 +372,15 @@ func (t *terminal) limit(ctx context.Context) {
 		what string
 		n    *int
 	}{
-		{"per-cpu", &l.CPU}, {"per-gpu", &l.GPU}, {"LVM", &l.Volume}, {"MD device", &l.Array}, {"disk", &l.Disk}, {"interface", &l.Interface},
-		{"infiniband port", &l.Port}, {"NFS mount", &l.Mount}, {"numa", &l.Node},
+		{"per-cpu", &l.CPU},
+		{"per-gpu", &l.GPU},
+		{"LVM", &l.Volume},
+		{"MD device", &l.Array},
+		{"disk", &l.Disk},
+		{"interface", &l.Interface},
+		{"infiniband port", &l.Port},
+		{"NFS mount", &l.Mount},
+		{"numa", &l.Node},
 	} {
 		*r.n = t.askNumber(ctx, fmt.Sprintf("Maximum lines for %s statistics (now %d): ", r.what, *r.n), *r.n)
 	}

@@ -362,8 +362,14 @@ func TestArrow(t *testing.T) {
 func TestWrongSettings(t *testing.T) {
 	a := record(t, 2)
 	for _, args := range [][]string{
-		{"pcp2graphite", "-p", "x"}, {"pcp2graphite", "-p", "70000"}, {"pcp2graphite", "-X", "9"}, {"pcp2zabbix", "-p", "-1"},
-		{"pcp2zabbix", "-E", "x"}, {"pcp2openmetrics", "-o", "x"}, {"pcp2openmetrics", "-o", "-1"}, {"pcp2spark", "-p", "1x"},
+		{"pcp2graphite", "-p", "x"},
+		{"pcp2graphite", "-p", "70000"},
+		{"pcp2graphite", "-X", "9"},
+		{"pcp2zabbix", "-p", "-1"},
+		{"pcp2zabbix", "-E", "x"},
+		{"pcp2openmetrics", "-o", "x"},
+		{"pcp2openmetrics", "-o", "-1"},
+		{"pcp2spark", "-p", "1x"},
 	} {
 		_, errs, status := export(t.Context(), t, args[0], append(args[1:], "-a", a, "load")...)
 		if status != 1 || errs == "" {

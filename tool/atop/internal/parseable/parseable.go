@@ -19,16 +19,31 @@ type Label struct {
 
 // Labels are all there are, in the order in which they are printed.
 var Labels = []Label{
-	{"CPU", (*Printer).allCPU}, {"cpu", (*Printer).eachCPU}, {"CPL", (*Printer).load}, {"GPU", (*Printer).gpu},
-	{"MEM", (*Printer).memory}, {"SWP", (*Printer).swap}, {"PAG", (*Printer).paging}, {"PSI", (*Printer).pressure},
+	{"CPU", (*Printer).allCPU},
+	{"cpu", (*Printer).eachCPU},
+	{"CPL", (*Printer).load},
+	{"GPU", (*Printer).gpu},
+	{"MEM", (*Printer).memory},
+	{"SWP", (*Printer).swap},
+	{"PAG", (*Printer).paging},
+	{"PSI", (*Printer).pressure},
 	{"LVM", func(p *Printer, in *Input) { p.disks(in.System.Volumes) }},
 	{"MDD", func(p *Printer, in *Input) { p.disks(in.System.Arrays) }},
 	{"DSK", func(p *Printer, in *Input) { p.disks(in.System.Disks) }},
-	{"NFM", (*Printer).mounts}, {"NFC", (*Printer).nfsClient}, {"NFS", (*Printer).nfsServer},
-	{"NET", (*Printer).net}, {"IFB", (*Printer).ports}, {"NUM", (*Printer).nodeMemory}, {"NUC", (*Printer).nodeCPU},
+	{"NFM", (*Printer).mounts},
+	{"NFC", (*Printer).nfsClient},
+	{"NFS", (*Printer).nfsServer},
+	{"NET", (*Printer).net},
+	{"IFB", (*Printer).ports},
+	{"NUM", (*Printer).nodeMemory},
+	{"NUC", (*Printer).nodeCPU},
 	{"LLC", func(*Printer, *Input) {}}, // PCP has no metrics of caches
-	{"PRG", (*Printer).general}, {"PRC", (*Printer).taskCPU}, {"PRM", (*Printer).taskMemory},
-	{"PRD", (*Printer).taskDisk}, {"PRN", (*Printer).taskNet}, {"PRE", (*Printer).taskGPU},
+	{"PRG", (*Printer).general},
+	{"PRC", (*Printer).taskCPU},
+	{"PRM", (*Printer).taskMemory},
+	{"PRD", (*Printer).taskDisk},
+	{"PRN", (*Printer).taskNet},
+	{"PRE", (*Printer).taskGPU},
 }
 
 // Parse returns the labels of a list that commas separate. ALL stands for all of them. An error is in the words of C.

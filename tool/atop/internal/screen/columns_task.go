@@ -1,9 +1,8 @@
 package screen
 
 import (
-	"sync"
-
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/go-pcp/pcp/tool/atop/internal/figure"

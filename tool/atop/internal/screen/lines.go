@@ -1,12 +1,11 @@
 package screen
 
 import (
-	"sync"
-
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/tool/atop/internal/sample"

@@ -148,9 +148,22 @@ func (p *Printer) top(in *Input) {
 		on  bool
 		key byte
 	}{
-		{p.Threads, 'y'}, {p.SortThreads, 'Y'}, {p.Fixed, 'f'}, {p.NoSort, 'F'}, {p.All, 'a'}, {!p.Colors, 'x'}, {p.Average, '1'},
-		{p.s.Proportional, 'R'}, {p.s.WaitChannels, 'W'}, {p.NoExited, 'G'}, {p.Select.Users != nil, 'U'}, {p.Select.Name != nil, 'P'},
-		{p.Select.Container != "", 'J'}, {p.Select.PIDs != nil, 'I'}, {p.Select.Command != nil, '/'}, {p.Select.States != "", 'Q'},
+		{p.Threads, 'y'},
+		{p.SortThreads, 'Y'},
+		{p.Fixed, 'f'},
+		{p.NoSort, 'F'},
+		{p.All, 'a'},
+		{!p.Colors, 'x'},
+		{p.Average, '1'},
+		{p.s.Proportional, 'R'},
+		{p.s.WaitChannels, 'W'},
+		{p.NoExited, 'G'},
+		{p.Select.Users != nil, 'U'},
+		{p.Select.Name != nil, 'P'},
+		{p.Select.Container != "", 'J'},
+		{p.Select.PIDs != nil, 'I'},
+		{p.Select.Command != nil, '/'},
+		{p.Select.States != "", 'Q'},
 		{p.Select.Volumes != nil || p.Select.Disks != nil || p.Select.Interfaces != nil, 'S'},
 	} {
 		if f.on {
@@ -269,9 +282,14 @@ func (p *Printer) accumulate(to, t *sample.Task) {
 		to *sample.Count
 		n  sample.Count
 	}{
-		{&to.TCPSent, t.TCPSent}, {&to.TCPReceived, t.TCPReceived}, {&to.UDPSent, t.UDPSent}, {&to.UDPReceived, t.UDPReceived},
-		{&to.TCPSentBytes, t.TCPSentBytes}, {&to.TCPReceivedBytes, t.TCPReceivedBytes},
-		{&to.UDPSentBytes, t.UDPSentBytes}, {&to.UDPReceivedBytes, t.UDPReceivedBytes},
+		{&to.TCPSent, t.TCPSent},
+		{&to.TCPReceived, t.TCPReceived},
+		{&to.UDPSent, t.UDPSent},
+		{&to.UDPReceived, t.UDPReceived},
+		{&to.TCPSentBytes, t.TCPSentBytes},
+		{&to.TCPReceivedBytes, t.TCPReceivedBytes},
+		{&to.UDPSentBytes, t.UDPSentBytes},
+		{&to.UDPReceivedBytes, t.UDPReceivedBytes},
 	} {
 		*f.to += f.n
 	}
