@@ -46,6 +46,7 @@ func fixtures() map[string]func(base string) error {
 		"lonely":  func(b string) error { return siteArchive(b, true) },
 		"machine": machineArchive,
 		"procs":   func(b string) error { return procsArchive(b, false) },
+		"caches":  cachesArchive,
 		"tasks":   func(b string) error { return procsArchive(b, true) },
 
 		// Damaged ones.

@@ -7,10 +7,21 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-pcp/pcp"
 )
 
 // MaxSize is how long a file may be, in bytes.
 const MaxSize = 1 << 20
+
+// DefaultExclude are the metrics, and DefaultExcludeInDoms the instance domains, that are not among the series unless
+// a file says otherwise: those of processes and of files opened by them.
+func DefaultExclude() []string { return []string{"proc.*", "acct.*"} }
+
+// DefaultExcludeInDoms returns these instance domains.
+func DefaultExcludeInDoms() []pcp.InDom {
+	return []pcp.InDom{pcp.NewInDom(3, 9), pcp.NewInDom(3, 40), pcp.NewInDom(79, 7)}
+}
 
 // A File is what a pmproxy.conf says. The zero File has the defaults of an empty
 // one, but for the pointers and slices, which say what was set.
@@ -28,6 +39,11 @@ type File struct {
 	PushAnybody bool
 	PushHosts   []string
 	PushTimeout time.Duration
+
+	// ExcludeMetrics are patterns of the names of metrics that are not among the series, and ExcludeInDoms
+	// instance domains whose metrics are not. Nil means DefaultExclude and DefaultExcludeInDoms.
+	ExcludeMetrics []string
+	ExcludeInDoms  []pcp.InDom
 
 	// KeyServers are the key servers, HOST:PORT, to whose first one their protocol is forwarded
 	// if ForwardKeys is set.
@@ -201,6 +217,19 @@ func (f *File) setOther(section, key, value string) (err error) {
 	case "pmlogger timeout":
 		n, nerr := number(key, value, 1<<31)
 		f.PushTimeout, err = time.Duration(n)*time.Millisecond, nerr
+	case "discover exclude.metrics":
+		f.ExcludeMetrics = append([]string{}, list(value)...)
+	case "discover exclude.indoms":
+		f.ExcludeInDoms = []pcp.InDom{}
+		for _, text := range list(value) {
+			domain, serial, _ := strings.Cut(text, ".")
+			d, derr := strconv.ParseUint(domain, 10, 9)
+			n, nerr := strconv.ParseUint(serial, 10, 22)
+			if derr != nil || nerr != nil {
+				return fmt.Errorf("%s: %q is not an instance domain", key, text)
+			}
+			f.ExcludeInDoms = append(f.ExcludeInDoms, pcp.NewInDom(int(d), int(n)))
+		}
 	case "discover enabled":
 		f.NoDiscover, err = off(key, value)
 	case "pmsearch count", "pmsearch result.count":
@@ -217,7 +246,7 @@ func (f *File) setOther(section, key, value string) (err error) {
 		case "redis", "keys", "pmseries", "pmsearch":
 			f.note("%s of [%s] is ignored: series and help texts are not kept in a key server", key, section)
 		case "discover":
-			f.note("%s of [discover] is ignored: archives are read where they are, with all that is in them", key)
+			f.note("%s of [discover] is ignored: no such setting is known", key)
 		case "pmlogger":
 			f.note("%s of [pmlogger] is ignored: what is pushed to this server it keeps in archives", key)
 		default:

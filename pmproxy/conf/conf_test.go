@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-pcp/pcp"
 )
 
 // TestParse reads each setting.
@@ -37,10 +39,12 @@ func TestParse(t *testing.T) {
 	f("[pmproxy]\nredis.enabled = true\n[redis]\nenabled = true\nservers = a:1, b:2\n[pmseries]\nservers = c:3", File{ForwardKeys: true, KeyServers: []string{"a:1", "b:2"}})
 	f("[pmseries]\nenabled = false\nservers = c:3\n[pmsearch]\nenabled = false\ncount = 20\n[discover]\nenabled = false\n[pmlogger]\nenabled = false\nauthenticate = false\nhosts = a, b*\ntimeout = 1500",
 		File{NoPush: true, PushAnybody: true, PushHosts: []string{"a", "b*"}, PushTimeout: 1500 * time.Millisecond, NoSeries: true, NoSearch: true, NoDiscover: true, SearchCount: 20, KeyServers: []string{"c:3"}})
-	f("[redis]\nusername = x\n[pmseries]\na = b\n[discover]\nexclude.metrics = proc.*\n[pmlogger]\ncached = true\n[other]\na = b\n[pmproxy]\nmaxpending = 1\nchunksize = 1\nfoo = bar", File{Notes: []string{
+	f("[discover]\nexclude.metrics = a.*, b\nexclude.indoms = 3.9", File{ExcludeMetrics: []string{"a.*", "b"}, ExcludeInDoms: []pcp.InDom{pcp.NewInDom(3, 9)}})
+	f("[discover]\nexclude.metrics =\nexclude.indoms =", File{ExcludeMetrics: []string{}, ExcludeInDoms: []pcp.InDom{}})
+	f("[redis]\nusername = x\n[pmseries]\na = b\n[discover]\nfoo = bar\n[pmlogger]\ncached = true\n[other]\na = b\n[pmproxy]\nmaxpending = 1\nchunksize = 1\nfoo = bar", File{Notes: []string{
 		"username of [redis] is ignored: series and help texts are not kept in a key server",
 		"a of [pmseries] is ignored: series and help texts are not kept in a key server",
-		"exclude.metrics of [discover] is ignored: archives are read where they are, with all that is in them",
+		"foo of [discover] is ignored: no such setting is known",
 		"cached of [pmlogger] is ignored: what is pushed to this server it keeps in archives",
 		"[other] is ignored: no such section is known",
 		"maxpending is ignored: the system bounds how many connections wait (net.core.somaxconn)",
@@ -57,6 +61,7 @@ func TestErrors(t *testing.T) {
 		"= x":                                    "line 1: want",
 		"[pmproxy]\nredis.enabled = 1":           `line 2: redis.enabled is "1"`,
 		"[pmsearch]\ncount = x":                  "line 2",
+		"[discover]\nexclude.indoms = x":         `line 2: exclude.indoms: "x" is not`,
 		"[pmseries]\nenabled = x":                "line 2",
 		"[pmproxy]\npcp.enabled = maybe":         `line 2: pcp.enabled is "maybe"`,
 		"[pmproxy]\nkeepalive = -1":              `line 2: keepalive is "-1"`,

@@ -36,6 +36,8 @@
 //
 //	[discover]
 //	enabled         true or false: whether archives of this host's loggers are series
+//	exclude.metrics patterns of names of metrics that are not [proc.*,acct.*]
+//	exclude.indoms  instance domains whose metrics are not [3.9,3.40,79.7]
 //
 //	[redis], [keys]
 //	servers         where the protocol of key servers is forwarded to, the first one

@@ -13,11 +13,11 @@ import (
 // Hide returns a view of a store without the metrics for which hidden is true, for those who may not know all
 // of it. What only such metrics have, names of instances and labels for example, is not there either. The store
 // is the caller's to close.
-func Hide(s Store, hidden func(pcp.PMID) bool) Store { return &hiding{s, hidden} }
+func Hide(s Store, hidden func(Metric) bool) Store { return &hiding{s, hidden} }
 
 type hiding struct {
 	Store
-	hidden func(pcp.PMID) bool
+	hidden func(Metric) bool
 }
 
 // check returns ErrUnknown for a series that is hidden.
@@ -29,7 +29,7 @@ func (h *hiding) check(ctx context.Context, id sid.ID) error {
 // Metric implements Store.
 func (h *hiding) Metric(ctx context.Context, id sid.ID) (Metric, error) {
 	m, err := h.Store.Metric(ctx, id)
-	if err == nil && h.hidden(m.Desc.PMID) {
+	if err == nil && h.hidden(m) {
 		return Metric{}, ErrUnknown
 	}
 	return m, err
@@ -67,11 +67,28 @@ func (h *hiding) Strings(ctx context.Context, field Field, label string) ([]stri
 		if field == LabelName {
 			m.Label = ""
 		}
-		seen, err := h.Select(ctx, m)
+		seen, err := h.any(ctx, m)
 		failed = err
-		return len(seen) == 0
+		return !seen
 	})
 	return list, failed
+}
+
+// any reports whether a series is matched that is not hidden.
+func (h *hiding) any(ctx context.Context, m Matcher) (bool, error) {
+	list, err := h.Store.Select(ctx, m)
+	if err != nil {
+		return false, err
+	}
+	for _, id := range list {
+		switch err := h.check(ctx, id); {
+		case err == nil:
+			return true, nil
+		case !errors.Is(err, ErrUnknown):
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // Instances implements Store.

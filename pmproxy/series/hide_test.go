@@ -25,7 +25,7 @@ func TestHide(t *testing.T) {
 	}
 	open, openInst := add(60, "disk.read", `{"hostname":"h"}`, "sda")
 	secret, secretInst := add(3, "proc.psinfo", `{"hostname":"h","agent":"proc"}`, "000001 init")
-	h := series.Hide(s, func(id pcp.PMID) bool { return id.Domain() == 3 })
+	h := series.Hide(s, func(m series.Metric) bool { return m.Desc.PMID.Domain() == 3 })
 	defer h.Close()
 
 	for _, c := range []struct {

@@ -7,9 +7,11 @@ import (
 	"io"
 	"strings"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // maxLine is how long a line of a configuration may be, with its end.
@@ -94,7 +96,11 @@ func (d *dumper) traverse(ctx context.Context, text string, scale float64) bool 
 	var names []string
 	for name, err := range f.c.Traverse(ctx, spec.Metric) {
 		if err != nil {
-			d.group.errorf("%s: %s", spec.Metric, cli.ErrText(err))
+			meant := ""
+			if errors.Is(err, pcp.ErrName) {
+				meant = source.DidYouMean(ctx, d.env, f.c, spec.Metric)
+			}
+			d.group.errorf("%s: %s%s", spec.Metric, cli.ErrText(err), meant)
 			return false
 		}
 		names = append(names, name)

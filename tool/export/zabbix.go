@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -140,7 +139,8 @@ func (x *zabbix) send(ctx context.Context, m message) error {
 		if x.debug {
 			fmt.Fprintf(x.env.Stdout, "Invalid Zabbix response len=%d\n", n)
 		}
-		return errors.New("no reply of a Zabbix server")
+		// It has all, and may have stored it: sent again, it might count twice.
+		return fmt.Errorf("%w: no reply of a Zabbix server", errRejected)
 	}
 	size := binary.LittleEndian.Uint64(head[len(zabbixHeader):])
 	if size > maxReply {

@@ -2,6 +2,7 @@ package info
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -193,12 +194,27 @@ func run(ctx context.Context, env *cli.Env) int {
 			err = r.traverse(ctx, arg)
 		}
 		if err != nil {
-			fmt.Fprintf(env.Stderr, "Error: %s: %s\n", arg, cli.ErrText(err))
+			meant := ""
+			if errors.Is(err, pcp.ErrName) {
+				meant = r.meant(ctx, arg)
+			}
+			fmt.Fprintf(env.Stderr, "Error: %s: %s%s\n", arg, cli.ErrText(err), meant)
 			status = 1
 		}
 	}
 	r.report(ctx)
 	return status
+}
+
+// meant is a hint at the metric that a name which is not there may stand for.
+func (r *reporter) meant(ctx context.Context, name string) string {
+	switch {
+	case r.tree != nil:
+		return source.DidYouMeanIn(r.env, r.tree, name)
+	case r.c != nil:
+		return source.DidYouMean(ctx, r.env, r.c, name)
+	}
+	return ""
 }
 
 // traceNames opens a context without metrics on the name space, which traces how

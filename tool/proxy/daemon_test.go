@@ -14,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/internal/tlstest"
+	"github.com/go-pcp/pcp/pmproxy/conf"
+	"github.com/go-pcp/pcp/pmproxy/series"
 )
 
 // startClassic runs pmproxy until the test ends or stop is called, and returns where it is and what it logs.
@@ -197,5 +200,34 @@ func TestManaged(t *testing.T) {
 	stop()
 	if _, err := os.Stat(pid); err == nil {
 		t.Error("the file is there after the end")
+	}
+}
+
+// TestExcluded leaves out of /series what the configuration excludes, by default what is of processes.
+func TestExcluded(t *testing.T) {
+	of := func(text, name string, indom pcp.InDom) bool {
+		t.Helper()
+		f, err := conf.Parse([]byte("[discover]\n" + text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return excluded(f)(series.Metric{Name: name, Desc: pcp.Desc{InDom: indom}})
+	}
+	for _, c := range []struct {
+		text, name string
+		indom      pcp.InDom
+		want       bool
+	}{
+		{"", "proc.psinfo.age", pcp.InDomNull, true},
+		{"", "process.x", pcp.InDomNull, false},
+		{"", "hotproc.x", pcp.NewInDom(3, 40), true},
+		{"exclude.metrics =", "proc.psinfo.age", pcp.InDomNull, false},
+		{"exclude.metrics =", "proc.psinfo.age", pcp.NewInDom(3, 9), true},
+		{"exclude.metrics = kernel.*, hinv.?cpu\nexclude.indoms =", "hinv.ncpu", pcp.NewInDom(3, 9), true},
+		{"exclude.metrics = kernel.*\nexclude.indoms =", "proc.nprocs", pcp.NewInDom(3, 9), false},
+	} {
+		if got := of(c.text, c.name, c.indom); got != c.want {
+			t.Errorf("%q: %s %v: %v", c.text, c.name, c.indom, got)
+		}
 	}
 }

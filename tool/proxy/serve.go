@@ -28,7 +28,9 @@ import (
 	"github.com/go-pcp/pcp/pmproxy/conf"
 	"github.com/go-pcp/pcp/pmproxy/logger"
 	"github.com/go-pcp/pcp/pmproxy/search"
+	"github.com/go-pcp/pcp/pmproxy/series"
 	"github.com/go-pcp/pcp/pmproxy/series/archives"
+	"github.com/go-pcp/pcp/pmproxy/series/query"
 	"github.com/go-pcp/pcp/pmproxy/seriesapi"
 	"github.com/go-pcp/pcp/pmproxy/webapi"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -168,7 +170,8 @@ func (set *settings) reload(env *cli.Env, old *conf.File, s *pmproxy.Server, log
 		log.Warn(text)
 	}
 	if file.PushAnybody != old.PushAnybody || file.PushTimeout != old.PushTimeout || !slices.Equal(file.PushHosts, old.PushHosts) ||
-		file.NoSeries != old.NoSeries || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.NoPush != old.NoPush || file.SearchCount != old.SearchCount {
+		file.NoSeries != old.NoSeries || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.NoPush != old.NoPush || file.SearchCount != old.SearchCount ||
+		!slices.Equal(file.ExcludeMetrics, old.ExcludeMetrics) || !slices.Equal(file.ExcludeInDoms, old.ExcludeInDoms) {
 		log.Warn("what changed of [pmseries], [pmsearch], [pmlogger] and [discover] takes effect when pmproxy is started again")
 	}
 	log.Info("configuration and certificates read again")
@@ -265,13 +268,28 @@ func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.
 		return err
 	}
 	h.closers = append(h.closers, store)
-	ser, err := seriesapi.New(seriesapi.Config{Store: store, Zone: env.Local(), Log: log})
+	ser, err := seriesapi.New(seriesapi.Config{Store: series.Hide(store, excluded(file)), Zone: env.Local(), Log: log})
 	if err != nil {
 		return err
 	}
 	h.closers = append(h.closers, ser)
 	h.byPrefix["/series/"] = &loaded{Handler: ser, store: store, list: list, stamp: list.Stamp()}
 	return nil
+}
+
+// excluded returns a function that reports whether a metric is left out.
+func excluded(file *conf.File) func(series.Metric) bool {
+	names, indoms := file.ExcludeMetrics, file.ExcludeInDoms
+	if names == nil {
+		names = conf.DefaultExclude()
+	}
+	if indoms == nil {
+		indoms = conf.DefaultExcludeInDoms()
+	}
+	return func(m series.Metric) bool {
+		return slices.Contains(indoms, m.Desc.InDom) ||
+			slices.ContainsFunc(names, func(pattern string) bool { return query.Glob(pattern, m.Name) })
+	}
 }
 
 // loaded answers requests for series, and looks first whether an archive was loaded meanwhile: who loads one asks

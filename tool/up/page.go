@@ -17,7 +17,6 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmapi"
@@ -159,7 +158,7 @@ func (set *settings) serveAlerts(w http.ResponseWriter, _ *http.Request) {
 }
 
 // ofProcesses reports whether a metric is one of the agent proc (PROC in stdpmid).
-func ofProcesses(id pcp.PMID) bool { return id.Domain() == 3 }
+func ofProcesses(m series.Metric) bool { return m.Desc.PMID.Domain() == 3 }
 
 // openSeries opens what is recorded, and what this host's loggers record. The index is in the
 // state directory; without one that can be used there is a temporary one.

@@ -328,6 +328,9 @@ func (x *viewer) describe(ctx context.Context, spec pmapi.MetricSpec) int {
 	ids, err := x.c.LookupName(ctx, x.metric)
 	if err != nil {
 		if !x.env.Classic() && errors.Is(err, pcp.ErrName) {
+			if meant := source.DidYouMean(ctx, x.env, x.c, x.metric); meant != "" {
+				return x.env.Fatalf("no metric has the name %q%s", x.metric, meant)
+			}
 			return x.env.Fatalf("no metric has the name %q; %q lists those that there are", x.metric, x.env.Pcp()+" info")
 		}
 		return x.env.Fatalf("pmLookupName(%s): %s", x.metric, cli.ErrText(err))
