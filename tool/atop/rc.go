@@ -3,6 +3,7 @@ package atop
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -217,7 +218,7 @@ func readSettings(env *cli.Env, sarFlags func(string)) (*settings, int) {
 }
 
 // read reads one file.
-func (s *settings) read(env *cli.Env, f *os.File, path string, system bool, known []tag) error {
+func (s *settings) read(env *cli.Env, f io.Reader, path string, system bool, known []tag) error {
 	in := bufio.NewReader(f)
 	for number := 1; ; number++ {
 		text, err := in.ReadString('\n')
