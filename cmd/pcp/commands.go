@@ -8,6 +8,7 @@ import (
 	"github.com/go-pcp/pcp/tool/alerts"
 	"github.com/go-pcp/pcp/tool/archivecmd"
 	"github.com/go-pcp/pcp/tool/atop"
+	"github.com/go-pcp/pcp/tool/buddyinfo"
 	"github.com/go-pcp/pcp/tool/cdwait"
 	"github.com/go-pcp/pcp/tool/chart"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -147,6 +148,7 @@ func commands() []*cli.Command {
 		atop.SarCommand,
 		meminfo.Command,
 		slabinfo.Command,
+		buddyinfo.Command,
 		dmcache.Command,
 		dmcache.LVMCommand,
 		shping.Command,

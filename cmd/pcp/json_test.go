@@ -155,7 +155,7 @@ func TestJSON(t *testing.T) {
 			})
 		}
 	}
-	for _, name := range []string{"mmvdump", "alerts", "meminfo", "slabinfo"} {
+	for _, name := range []string{"mmvdump", "alerts", "meminfo", "slabinfo", "buddyinfo"} {
 		tested[name] = true // by their own tests
 	}
 	each(commands(), func(c *cli.Command) {
