@@ -9,10 +9,7 @@ const AgentPrograms = "Agents as programs, for a collector to start"
 // A foreignName is a name that users know from the C implementation or from
 // other programs, and that is not a command here.
 type foreignName struct {
-	use  string // the command that does it here: "pcp info"
-	tool string // the C tool that does it, which is not here yet
-	does string // what that tool does
-	call string // how to use that tool with our collector; "" if it does not work
+	use string // the command that does it here: "pcp info"
 }
 
 var (
@@ -20,8 +17,7 @@ var (
 	reporter = foreignName{use: "pcp rep"}
 	server   = foreignName{use: "pcp proxy"}
 	chart    = foreignName{use: "pcp chart"}
-	atop     = foreignName{tool: "pcp-atop", does: "shows processes, of the agent proc", use: "pcp pidstat for processes, pcp stat for the whole system"}
-	htop     = foreignName{tool: "pcp-htop", does: "shows processes, of the agent proc", use: "pcp pidstat for processes, pcp stat for the whole system"}
+	htop     = foreignName{use: "pcp top, which is a screen of its own"}
 )
 
 // foreignNames are the names for which the nearest command in spelling would be
@@ -33,7 +29,7 @@ var foreignNames = map[string]foreignName{
 	"http": server, "rest": server, "web": server,
 	"rewrite": {use: "pcp logrewrite"}, "rename": {use: "pcp logrewrite"}, "redact": {use: "pcp logredact"}, "anonymize": {use: "pcp logredact"},
 	"pmchart": chart, "graph": chart,
-	"atop": atop, "htop": htop,
+	"htop":     htop,
 	"collectl": {use: "pcp import for its files, pcp vmstat and pcp iostat for what it prints"},
 	"watch":    {use: "pcp val"}, "values": {use: "pcp val"}, "value": {use: "pcp val"}, "monitor": {use: "pcp val or pcp stat"},
 	"get": {use: "pcp info -f"}, "fetch": {use: "pcp info -f"}, "show": {use: "pcp info -f"}, "metrics": {use: "pcp info"},
@@ -59,17 +55,7 @@ func foreign(name string) string {
 	if !ok {
 		return ""
 	}
-	text := ""
-	if f.use != "" {
-		text = fmt.Sprintf("Here it is %s.\n", f.use)
-	}
-	if f.tool != "" {
-		text += fmt.Sprintf("In C this is %s, which %s. It is not here yet.\n", f.tool, f.does)
-	}
-	if f.call != "" {
-		text += fmt.Sprintf("That of the C implementation works with our collector and archives: %s\n", f.call)
-	}
-	return text
+	return fmt.Sprintf("Here it is %s.\n", f.use)
 }
 
 // ForeignNames returns the names from elsewhere that [Unknown] knows, each with
