@@ -42,7 +42,7 @@ var today = regexp.MustCompile(`(?m)^(\S*  \S*  .*  )\d{4}/\d\d/\d\d$`)
 
 // C prints what happens to be in memory for the requests in flight of volumes and arrays.
 var (
-	inFlightText = regexp.MustCompile(`(?m)^((?:LVM|MDD) .*inflt ).{6}`)
+	inFlightText = regexp.MustCompile(`(?m)^((?:LVM|MDD) .*inflt )[^|]*`)
 	inFlightLine = regexp.MustCompile(`(?m)^((?:LVM|MDD) \S+ \d+ \S+ \S+ \d+ \S+(?: \S+){7}) \S+`)
 )
 
