@@ -22,7 +22,8 @@ type FetchGroup struct {
 	events   []*GroupEvents
 	structs  []*GroupStruct
 	names    map[pcp.InDom]map[int32]string
-	res      [2]pcp.Result // the newest at cur, the one before at 1-cur
+	profiled map[pcp.InDom]bool // domains of which the profile has what the group wants
+	res      [2]pcp.Result      // the newest at cur, the one before at 1-cur
 	cur      int
 	hasPrev  bool
 	changes  Changes
@@ -92,7 +93,25 @@ func (g *FetchGroup) Context() *Context { return g.c }
 func (g *FetchGroup) Clear() error {
 	g.ids, g.items, g.insts, g.events, g.structs, g.hasPrev = nil, nil, nil, nil, nil, false
 	g.names = make(map[pcp.InDom]map[int32]string)
-	return g.c.DelProfile(pcp.InDomNull)
+	// Domains that the group does not name keep all instances: derived metrics may need them.
+	for indom := range g.profiled {
+		if err := g.c.AddProfile(indom); err != nil {
+			return err
+		}
+	}
+	g.profiled = make(map[pcp.InDom]bool)
+	return nil
+}
+
+// wantInstance adds an instance to those of its domain that are fetched.
+func (g *FetchGroup) wantInstance(indom pcp.InDom, inst int32) error {
+	if !g.profiled[indom] {
+		if err := g.c.DelProfile(indom); err != nil {
+			return err
+		}
+		g.profiled[indom] = true
+	}
+	return g.c.AddProfile(indom, inst)
 }
 
 // Close closes the context of the group (pmDestroyFetchGroup(3)).
@@ -136,7 +155,7 @@ func (g *FetchGroup) add(ctx context.Context, m GroupMetric, conv converter) (*G
 		return nil, fmt.Errorf("%s in %q: %w", m.Metric, m.Scale, err)
 	}
 	if desc.InDom != pcp.InDomNull {
-		if err := g.c.AddProfile(desc.InDom, item.inst); err != nil {
+		if err := g.wantInstance(desc.InDom, item.inst); err != nil {
 			return nil, err
 		}
 	}
@@ -165,6 +184,7 @@ func (g *FetchGroup) addInstances(ctx context.Context, m GroupMetric, conv conve
 		if err := g.c.AddProfile(desc.InDom); err != nil {
 			return nil, err
 		}
+		g.profiled[desc.InDom] = true
 	}
 	g.insts = append(g.insts, all)
 	all.m.set = g.addID(desc.PMID)

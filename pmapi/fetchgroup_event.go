@@ -53,7 +53,7 @@ func (g *FetchGroup) AddEvents(ctx context.Context, m GroupMetric, field string)
 		return nil, fmt.Errorf("field %s in %q: %w", field, m.Scale, err)
 	}
 	if desc.InDom != pcp.InDomNull {
-		if err := g.c.AddProfile(desc.InDom, e.inst); err != nil {
+		if err := g.wantInstance(desc.InDom, e.inst); err != nil {
 			return nil, err
 		}
 	}
