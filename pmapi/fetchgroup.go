@@ -191,12 +191,18 @@ func (g *FetchGroup) addInstances(ctx context.Context, m GroupMetric, conv conve
 	return all, nil
 }
 
+// lookup returns the descriptor of a metric. What a derived metric is computed of has instances that the
+// group does not know: then the group has all instances fetched.
 func (g *FetchGroup) lookup(ctx context.Context, metric string) (pcp.Desc, error) {
 	ids, err := g.c.LookupName(ctx, metric)
 	if err != nil {
 		return pcp.Desc{}, err
 	}
-	return g.c.LookupDesc(ctx, ids[0])
+	desc, err := g.c.LookupDesc(ctx, ids[0])
+	if err == nil && desc.PMID.IsDerived() {
+		err = g.c.AddProfile(pcp.InDomNull)
+	}
+	return desc, err
 }
 
 // instance finds the instance of a metric, which it must have just if there are

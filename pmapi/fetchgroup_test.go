@@ -294,3 +294,52 @@ func TestFetchGroupArchive(t *testing.T) {
 		t.Errorf("Fetch: %v, value %v, %v, want 6.02", err, load.Value, load.Err)
 	}
 }
+
+// TestFetchGroupDerived has a group of a metric without instances that is computed of one with some: these
+// have to be fetched too.
+func TestFetchGroupDerived(t *testing.T) {
+	fake := newCollector()
+	var profile wire.Profile
+	fake.answer = func(s *session, hdr wire.Header, body []byte) bool {
+		if hdr.Type == wire.TypeProfile {
+			profile = wire.Profile{}
+			profile.DecodeBody(body)
+		}
+		return false
+	}
+	id := pcp.NewPMID(400, 1, 1)
+	fake.names.Add("demo.each", id)
+	fake.descs[id] = pcp.Desc{PMID: id, Type: pcp.TypeU32, InDom: indom, Sem: pcp.SemInstant}
+	usual := fake.fetch
+	fake.fetch = func(id2 pcp.PMID, res *pcp.Result) {
+		if id2 != id {
+			usual(id2, res)
+			return
+		}
+		res.AddSet(id)
+		for i := range int32(3) {
+			if profile.Profile.Includes(indom, i) {
+				res.Add(pcp.Uint32Value(uint32(10 + i)).WithInst(i))
+			}
+		}
+	}
+	c := fake.dial(t)
+	if err := c.AddDerived(t.Context(), "demo.all", "sum(demo.each)"); err != nil {
+		t.Fatal(err)
+	}
+	g, err := NewFetchGroup(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	item, err := g.Add(t.Context(), GroupMetric{Metric: "demo.all", Type: pcp.TypeDouble})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Fetch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if item.Err != nil || item.Value.Double() != 33 {
+		t.Errorf("sum(demo.each) = %v, %v; want 33", item.Value, item.Err)
+	}
+}

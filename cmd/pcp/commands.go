@@ -20,6 +20,7 @@ import (
 	"github.com/go-pcp/pcp/tool/dbg"
 	"github.com/go-pcp/pcp/tool/dbpmda"
 	"github.com/go-pcp/pcp/tool/dmcache"
+	"github.com/go-pcp/pcp/tool/dstat"
 	"github.com/go-pcp/pcp/tool/dumplog"
 	"github.com/go-pcp/pcp/tool/dumptext"
 	"github.com/go-pcp/pcp/tool/errtext"
@@ -132,6 +133,7 @@ func commands() []*cli.Command {
 		summary.Command,
 		rep.Command,
 		rep.CSVCommand,
+		dstat.Command,
 		vmstat.Command,
 		iostat.Command,
 		iostat.ClassicCommand,

@@ -63,7 +63,7 @@ type Option = getopt.Option
 // TakesDebug reports whether c has the option -D for debug options.
 func (c *Command) TakesDebug() bool {
 	return slices.ContainsFunc(c.Options, func(o Option) bool {
-		return o.Short == 'D' && o.Arg != "" && (o.Long == "debug" || o.Long == "")
+		return o.Short == 'D' && (o.Long == "debug" && o.Arg != "" || o.Long == "" && (o.Arg == "DBG" || o.Arg == "debug"))
 	})
 }
 

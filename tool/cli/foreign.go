@@ -25,8 +25,8 @@ var (
 var foreignNames = map[string]foreignName{
 	"log": {use: "pcp record"}, "rec": {use: "pcp record"},
 	"rules": ruler, "alert": {use: "pcp alerts"}, "rule": ruler,
-	"report": reporter, "dstat": reporter,
-	"http": server, "rest": server, "web": server,
+	"report": reporter,
+	"http":   server, "rest": server, "web": server,
 	"rewrite": {use: "pcp logrewrite"}, "rename": {use: "pcp logrewrite"}, "redact": {use: "pcp logredact"}, "anonymize": {use: "pcp logredact"},
 	"pmchart": chart, "graph": chart,
 	"htop":     htop,

@@ -193,7 +193,7 @@ func (r *Report) setZone(ctx context.Context) error {
 		r.Loc = pcptime.Zone(tz)
 	default:
 		// Summer time does not come and go within a report.
-		r.Loc = pcptime.Zone(posixZone(local, r.origin()))
+		r.Loc = FixedZone(local, r.origin())
 	}
 	r.Zone = posixZone(r.Loc, r.origin())
 	return nil
@@ -201,6 +201,11 @@ func (r *Report) setZone(ctx context.Context) error {
 
 // origin is the begin of the report.
 func (r *Report) origin() time.Time { return time.Unix(r.Window.Origin.Sec, 0) }
+
+// FixedZone returns the zone as it is at some time, without summer time that comes and goes.
+func FixedZone(loc *time.Location, at time.Time) *time.Location {
+	return pcptime.Zone(posixZone(loc, at))
+}
 
 // posixZone returns the offset of a zone at some time, "CET-1" or "NST+3:30": name and offset are those that
 // summer or winter time have this year. As in Python, winter time is that of January or July which is less ahead of UTC.

@@ -1,0 +1,249 @@
+package dstat
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/user"
+	"strconv"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/getopt"
+	"github.com/go-pcp/pcp/pcptime"
+)
+
+// appendRow appends a row of the table: the values as they were fetched, without averages.
+func (r *report) appendRow(b []byte) []byte {
+	for i, p := range r.plugins {
+		comma := func() {
+			if i > 0 {
+				b = append(b, ',')
+			}
+		}
+		switch {
+		case p.time:
+			comma()
+			text := r.time(p.name)
+			b = append(b, text...)
+			b = appendBlanks(b, p.width-utf8.RuneCountInString(text))
+		case p.group == ungrouped:
+			for n, m := range p.metrics {
+				if n > 0 {
+					b = append(b, ',')
+				} else {
+					comma()
+				}
+				for j := range m.results {
+					if j > 0 {
+						b = append(b, ',')
+					}
+					b = appendValue(b, m.results[j].value)
+				}
+			}
+		case len(p.metrics) > 0:
+			comma()
+			b = p.appendGroupRow(b)
+		}
+	}
+	return b
+}
+
+// appendGroupRow is the row of a plugin that repeats its columns.
+func (p *plugin) appendGroupRow(b []byte) []byte {
+	for _, m := range p.metrics {
+		if p.group != onlyTop || !m.top {
+			continue
+		}
+		p.shown = p.shown[:0]
+		if m.out == pcp.TypeString {
+			continue
+		}
+		top, largest := -1, 0.0
+		for i := range m.results {
+			if f := number(m.results[i].value); f > largest {
+				top, largest = i, f
+			}
+		}
+		if top < 0 {
+			return b
+		}
+		p.shown = append(p.shown, m.results[top].instance)
+	}
+	n, begun := 0, false
+	if p.group != onlyTotal {
+		for _, in := range p.shown {
+			if !p.shows(in) {
+				continue
+			}
+			for _, m := range p.metrics {
+				if p.group == onlyTop && m.top {
+					continue
+				}
+				if n++; n > 1 {
+					b = append(b, ',')
+				}
+				if res := m.find(in); res != nil {
+					b = appendValue(b, res.value)
+					begun = true
+				}
+			}
+		}
+	}
+	if p.group != onlyTotal && p.group != withTotal {
+		return b
+	}
+	last := p.metrics[len(p.metrics)-1]
+	count := 0
+	for i := range last.results {
+		if p.counts(last.results[i].instance) {
+			count++
+		}
+	}
+	for _, m := range p.metrics {
+		if begun || n > 1 {
+			b = append(b, ',')
+		}
+		if count == 0 {
+			continue
+		}
+		sum := 0.0
+		for i := range m.results {
+			if p.counts(m.results[i].instance) {
+				sum += number(m.results[i].value)
+			}
+		}
+		if p.printAs == asPercent {
+			sum /= float64(count)
+		}
+		b = appendNumber(b, sum)
+		begun = true
+	}
+	return b
+}
+
+// appendValue appends a value, a string in quotes.
+func appendValue(b []byte, v pcp.Value) []byte {
+	switch v.Type() {
+	case pcp.TypeString:
+		text, _ := v.Text()
+		b = append(b, '"')
+		b = append(b, text...)
+		return append(b, '"')
+	case pcp.Type32, pcp.Type64:
+		return strconv.AppendInt(b, v.Int64(), 10)
+	case pcp.TypeU32, pcp.TypeU64:
+		return strconv.AppendUint(b, v.Uint64(), 10)
+	}
+	return appendNumber(b, number(v))
+}
+
+// appendNumber appends a number with three decimals if it is not whole.
+func appendNumber(b []byte, f float64) []byte {
+	switch {
+	case !finite(f):
+		return b
+	case f != math.RoundToEven(f):
+		return strconv.AppendFloat(b, f, 'f', 3, 64)
+	}
+	return append(b, digits(f)...)
+}
+
+// A fileError says why a file cannot be written, as Python does.
+type fileError struct {
+	path string
+	err  error
+}
+
+func (e *fileError) Error() string {
+	var errno syscall.Errno
+	if errors.As(e.err, &errno) {
+		return fmt.Sprintf("[Errno %d] %s: '%s'", int(errno), getopt.ErrText(e.err), e.path)
+	}
+	return e.err.Error()
+}
+
+func (e *fileError) Unwrap() error { return e.err }
+
+// writeRow writes what there is to the file of the table: its head if that is not there yet, and the row if
+// the interval is over.
+func (r *report) writeRow(missed string) error {
+	st, err := os.Stat(r.output)
+	exists := err == nil
+	var b []byte
+	if !r.tableHead {
+		r.tableHead = true
+		if exists {
+			b = append(b, "\n\n"...)
+		}
+		b = append(b, r.csvHead(!exists)...)
+	}
+	if !r.novalues {
+		b = append(b, r.row...)
+	}
+	if !r.definite() {
+		return nil
+	}
+	if missed != "" {
+		b = append(b, `,"`+missed+`"`...)
+	}
+	if !r.novalues {
+		b = append(b, '\n')
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	if err != nil || !st.Mode().IsRegular() {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(r.output, flags, 0o666)
+	if err != nil {
+		return &fileError{r.output, err}
+	}
+	_, err = f.Write(b)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return &fileError{r.output, err}
+	}
+	return nil
+}
+
+// csvHead is what the table begins with, and first also the file.
+func (r *report) csvHead(first bool) string {
+	s := ""
+	if first {
+		s = `"pcp-dstat ` + r.version + ` CSV Output"` + "\n" +
+			`"Author:","PCP team <pcp@groups.io> and Dag Wieers <dag@wieers.com>",,,,"URL:",` +
+			`"https://pcp.io/ and http://dag.wieers.com/home-made/dstat/"` + "\n"
+	}
+	now := time.Now().In(pcptime.Local(r.env.Getenv("TZ")))
+	s += `"Host:","` + r.host + `",,,,"User:","` + userName(r.env.Getenv) + `"` + "\n" +
+		`"Cmdline:","` + r.command + `",,,,"Date:","` + pcptime.Strftime("%d %b %Y %H:%M:%S %Z", now) + `"` + "\n"
+	for i, p := range r.visible {
+		if i > 0 {
+			s += ","
+		}
+		s += p.csvTitle()
+	}
+	s += "\n"
+	for i, p := range r.visible {
+		if i > 0 {
+			s += ","
+		}
+		s += p.csvSubtitle()
+	}
+	return s + "\n"
+}
+
+// userName is the name of the user, as Python's getpass finds it.
+func userName(getenv func(string) string) string {
+	for _, v := range []string{"LOGNAME", "USER", "LNAME", "USERNAME"} {
+		if name := getenv(v); name != "" {
+			return name
+		}
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
+}
