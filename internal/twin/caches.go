@@ -62,8 +62,10 @@ func cachesArchive(base string) error {
 		{"pmcd.feature.authentication", pcp.TypeU32, pcp.SemDiscrete, pcp.InDomNull, none, same("0")},
 		{"pmcd.feature.containers", pcp.TypeU32, pcp.SemDiscrete, pcp.InDomNull, none, same("1")},
 	}
-	of := map[pcp.InDom][]string{caches: {"vg-home", "vg-a"}, disks: {"vg-home", "vg-a"}, tags: {"http", "dns-self"},
-		agents: {"linux", "pmcd", "proc", "root"}, pcp.InDomNull: {""}}
+	of := map[pcp.InDom][]string{
+		caches: {"vg-home", "vg-a"}, disks: {"vg-home", "vg-a"}, tags: {"http", "dns-self"},
+		agents: {"linux", "pmcd", "proc", "root"}, pcp.InDomNull: {""},
+	}
 	for i, c := range columns {
 		domain := 2
 		if c.indom != pcp.InDomNull {

@@ -190,8 +190,14 @@ func (h *Host) devices() {
 		units       pcp.Units
 		mean, swing float64
 	}{
-		{"read", ones, 120, 100}, {"write", ones, 60, 50}, {"read_bytes", kbyte, 4096, 4000}, {"write_bytes", kbyte, 2048, 1500},
-		{"avactive", msec, 400, 390}, {"aveq", msec, 900, 880}, {"read_rawactive", msec, 150, 100}, {"write_rawactive", msec, 300, 200},
+		{"read", ones, 120, 100},
+		{"write", ones, 60, 50},
+		{"read_bytes", kbyte, 4096, 4000},
+		{"write_bytes", kbyte, 2048, 1500},
+		{"avactive", msec, 400, 390},
+		{"aveq", msec, 900, 880},
+		{"read_rawactive", msec, 150, 100},
+		{"write_rawactive", msec, 300, 200},
 	} {
 		of := func(t float64, i int32) float64 { return grow(t, k.mean/float64(1+3*i), k.swing/float64(1+3*i), 80) }
 		h.counter("disk.dev."+k.name, k.units, disks, of)
@@ -209,8 +215,14 @@ func (h *Host) devices() {
 		units       pcp.Units
 		mean, swing float64
 	}{
-		{"in.bytes", bytes, 3e6, 2.9e6}, {"out.bytes", bytes, 4e5, 3e5}, {"in.packets", ones, 2500, 2400}, {"out.packets", ones, 1200, 1100},
-		{"in.errors", ones, 0, 0}, {"out.errors", ones, 0, 0}, {"in.drops", ones, 0.5, 0.5}, {"out.drops", ones, 0, 0},
+		{"in.bytes", bytes, 3e6, 2.9e6},
+		{"out.bytes", bytes, 4e5, 3e5},
+		{"in.packets", ones, 2500, 2400},
+		{"out.packets", ones, 1200, 1100},
+		{"in.errors", ones, 0, 0},
+		{"out.errors", ones, 0, 0},
+		{"in.drops", ones, 0.5, 0.5},
+		{"out.drops", ones, 0, 0},
 	} {
 		h.counter("network.interface."+k.name, k.units, nics, func(t float64, i int32) float64 {
 			return grow(t, k.mean/float64(1+5*i), k.swing/float64(1+5*i), 150)

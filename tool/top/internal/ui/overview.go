@@ -82,8 +82,11 @@ func (a *App) cpuBar(area screen.Area, x, y, w int, c *model.CPU, label string) 
 		style = screen.Dim
 	}
 	area.Bar(at, y, w-(at-x), []screen.Segment{
-		{Share: c.Nice, Style: screen.Nice}, {Share: c.User, Style: screen.User}, {Share: c.Sys, Style: screen.System},
-		{Share: c.IRQ + c.Steal, Style: screen.Warn}, {Share: c.Wait, Style: screen.Wait},
+		{Share: c.Nice, Style: screen.Nice},
+		{Share: c.User, Style: screen.User},
+		{Share: c.Sys, Style: screen.System},
+		{Share: c.IRQ + c.Steal, Style: screen.Warn},
+		{Share: c.Wait, Style: screen.Wait},
 	}, percent(c.Busy()), style)
 }
 
