@@ -56,7 +56,6 @@ type Metric struct {
 	match     *matcher
 	items     []item
 	group     *pmapi.GroupInstances
-	replies   int // the number of instances that had labels when they were asked for
 }
 
 // Text is the help text of a metric and its instance domain, one line and more; those that are not there are
@@ -163,6 +162,7 @@ func (s *Set) define(ctx context.Context) error {
 func (s *Set) defineOne(ctx context.Context, d string) error {
 	name, expr, ok := strings.Cut(d, "=")
 	if !ok {
+		//lint:ignore ST1005 these are the words of the C program, to the user
 		return errors.New("Invalid syntax (expected metric=expression)")
 	}
 	name, expr = trim(name), trim(expr)

@@ -171,6 +171,7 @@ func (ms *metrics) add(key, value string) error {
 	}
 	m := ms.byKey[prefix]
 	if m == nil {
+		//lint:ignore ST1005 these are the words of the C program, to the user
 		return fmt.Errorf("Undeclared metric key %s", prefix)
 	}
 	return ms.set(m, prefix, property, value)

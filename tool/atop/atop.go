@@ -112,7 +112,6 @@ type monitor struct {
 	noSpaces bool
 	write    string // -w
 	midnight bool
-	limited  bool
 
 	printer *screen.Printer
 	lines   *parseable.Printer

@@ -112,8 +112,6 @@ type reporter struct {
 	sumUntil uint
 	seconds  int64 // in total
 	exited   int
-	lastTime float64
-	last     sar.Input
 }
 
 // noRepeat is the number of lines between heads without -H.

@@ -70,7 +70,6 @@ type chart struct {
 	o   *source.Options
 
 	view   string // of pmchart
-	name   string // of the view
 	port   int
 	served bool // a port was given
 	noOpen bool

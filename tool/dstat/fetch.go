@@ -55,6 +55,7 @@ func (m *metric) define(set *derive.Set, formula string, first bool) error {
 		case i > 0:
 			var ok bool
 			if name, part, ok = strings.Cut(part, "="); !ok {
+				//lint:ignore ST1005 these are the words of the C program, to the user
 				return errors.New("Invalid syntax (expected metric=expression)")
 			}
 			name = strings.TrimSpace(name)
@@ -67,6 +68,7 @@ func (m *metric) define(set *derive.Set, formula string, first bool) error {
 			e.Name = name
 		}
 		if err != nil {
+			//lint:ignore ST1005 these are the words of the C program, to the user
 			return fmt.Errorf("%s %w\n", pcp.ErrConv.Error(), err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/go-pcp/pcp/tool/cli"
@@ -112,11 +111,4 @@ func (o *outbox) close(ctx context.Context) bool {
 		fmt.Fprintf(o.env.Stderr, "%s: %d samples were not delivered\n", o.env.Name, o.dropped)
 	}
 	return o.dropped == 0
-}
-
-// closer closes a connection that there may be.
-func closer(c io.Closer) {
-	if c != nil {
-		c.Close()
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"net"
 	"strconv"
 	"time"
+
+	"github.com/go-pcp/pcp/pmrep/conf"
 )
 
 // spark waits for one client, a job of Apache Spark, and sends it a line of JSON for each sample.
@@ -60,9 +62,9 @@ func (x *spark) write(ctx context.Context, s *sample) error {
 		return err
 	}
 	if isTimeout(err) {
-		return fmt.Errorf("Spark connection timed out: %s", reason(err))
+		return &conf.Error{Text: "Spark connection timed out: " + reason(err)}
 	}
-	return fmt.Errorf("Socket error: %s", reason(err))
+	return &conf.Error{Text: "Socket error: " + reason(err)}
 }
 
 func (x *spark) end(context.Context) bool {

@@ -39,7 +39,7 @@ func TestList(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if l.Stamp() == before || l.Stamp() != l.Stamp() {
+	if now := l.Stamp(); now == before || now != l.Stamp() {
 		t.Error("the stamp does not tell what changed")
 	}
 	if got := ListOf(env, "").Paths(); !slices.Equal(got, []string{"/x/a", "/x/b"}) {

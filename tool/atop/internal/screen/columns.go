@@ -64,6 +64,7 @@ func cells(text, what string) ([]cell, error) {
 	for _, p := range list {
 		i := slices.IndexFunc(all, func(c column) bool { return c.name == p.name })
 		if i < 0 {
+			//lint:ignore ST1005 these are the words of the C program, to the user
 			return nil, fmt.Errorf("atoprc - ownprocline: item %s invalid!", p.name)
 		}
 		found = append(found, cell{&all[i], p.priority})

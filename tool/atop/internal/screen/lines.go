@@ -150,10 +150,7 @@ func (p *Printer) put(k kind, x *line, label string, badness uint32) {
 	p.label(label, badness)
 	width := p.width()
 	room := (width - 5) / 15
-	list := p.shown[:0]
-	for _, it := range p.items[k][:min(len(p.items[k]), maxShown)] {
-		list = append(list, it)
-	}
+	list := append(p.shown[:0], p.items[k][:min(len(p.items[k]), maxShown)]...)
 	for len(list) > room {
 		least := 0
 		for i := range list {

@@ -139,14 +139,6 @@ func (c *column) takeRates(values []pcp.Value) {
 	}
 }
 
-// total returns the counter of an instance as it is, or NaN.
-func (c *column) total(inst int32) float64 {
-	if i, ok := slices.BinarySearch(c.lastInsts, inst); ok && i < len(c.raw) {
-		return c.raw[i]
-	}
-	return math.NaN()
-}
-
 // one returns the value of a metric that has one, or NaN.
 func (c *column) one() float64 {
 	if len(c.nums) == 0 {

@@ -119,11 +119,11 @@ func ownCGroup(all string) string {
 	for len(all) > 0 {
 		var one string
 		one, all, _ = strings.Cut(all, ";")
-		names, path, ok := strings.Cut(one, ":/")
+		names, _, ok := strings.Cut(one, ":/")
 		if !ok {
 			continue
 		}
-		path = one[len(names)+1:]
+		path := one[len(names)+1:]
 		if names == "" && path != "/" {
 			return path
 		}

@@ -66,7 +66,6 @@ type request struct {
 	metrics []metric
 	ids     []pcp.PMID
 	slow    int // from here on metrics are slow
-	charts  int // so many charts are at the end of ids
 }
 
 // ErrEnd says that an archive has nothing after, or before, the time that was asked for.
