@@ -169,6 +169,7 @@ func commands() []*cli.Command {
 		dumplog.NewCommand,
 		logcheck.Command,
 		logconf.Command,
+		logconf.RepCommand,
 		loglabel.Command,
 		archivecmd.Command,
 		logmv.Command,

@@ -151,7 +151,7 @@ func (d *Dialogue) groups() (pattern string, found bool) {
 			i--
 			continue
 		}
-		if g.Saved == Include {
+		if g.Saved == Include && !s.cfg.Pmrep {
 			d.interval(g)
 		}
 	}

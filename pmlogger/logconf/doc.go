@@ -23,6 +23,8 @@
 // any depth. [Builtin] has groups for the agents of this project, for where no directory
 // is installed.
 //
+// With [Config].Pmrep the same groups make a configuration of pmrep, as pmrepconf(1) does.
+//
 // A [Set] also reads back a configuration that was made before. What follows its line "DO
 // NOT UPDATE THE FILE ABOVE THIS LINE" belongs to the user, and is kept as it is.
 package logconf

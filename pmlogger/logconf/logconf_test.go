@@ -277,7 +277,7 @@ func TestBuiltin(t *testing.T) {
 	// All of it together is a configuration.
 	var all bytes.Buffer
 	for _, g := range s.Groups() {
-		g.write(&all)
+		s.write(&all, g)
 	}
 	c, err := conf.Read(&all, "builtin", time.Minute)
 	if err != nil {

@@ -27,8 +27,14 @@ type Config struct {
 	// Auto has the configuration say when it was made, and by which program; groups that
 	// it has and no file any more are dropped from it.
 	Auto    bool
-	Program string    // default "pmlogconf"
+	Program string    // default "pmlogconf", or "pmrepconf"
 	Now     time.Time // default: the time it is
+
+	// Pmrep has it be a configuration of pmrep instead of one of a recorder: the metrics of all groups that are included
+	// are in one section, and how often a group is recorded does not count. Options are lines for
+	// the section [options] of a new one.
+	Pmrep   bool
+	Options []string
 
 	// Warn gets what is wrong with groups, a line at a time, with its newline. nil discards them.
 	Warn func(msg string)
@@ -67,6 +73,9 @@ func LoadGroup(r io.Reader, tag string, cfg Config) (*Set, error) {
 }
 
 func newSet(cfg Config) *Set {
+	if cfg.Program == "" && cfg.Pmrep {
+		cfg.Program = "pmrepconf"
+	}
 	cfg.Program = cmp.Or(cfg.Program, "pmlogconf")
 	if cfg.Auto && cfg.Now.IsZero() {
 		cfg.Now = time.Now()

@@ -53,17 +53,19 @@ What follows the line "DO NOT UPDATE THE FILE ABOVE THIS LINE" is the user's and
 		cli.OptVersion,
 		cli.OptHelp,
 	},
-	Run: run,
+	Run: func(ctx context.Context, env *cli.Env) int { return run(ctx, env, &tool{kind: "pmlogger"}) },
 }
 
 type tool struct {
 	env  *cli.Env
+	kind string // whose configuration it is, "pmlogger" or "pmrep"
 	dir  string // of the groups, as given
 	path string // of the configuration
 
 	auto, quick, verbose bool
 	tag, setup           string
 	hasTag, hasSetup     bool
+	options              []string
 
 	c *pmapi.Context
 }
@@ -76,6 +78,8 @@ func (t *tool) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 		t.dir = arg
 	case 'g':
 		t.tag, t.hasTag = arg, true
+	case 'o':
+		t.options = append(t.options, arg)
 	case 'q':
 		t.quick = true
 	case 'r': // every group is probed anyway
@@ -89,14 +93,18 @@ func (t *tool) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 	return true
 }
 
-func run(ctx context.Context, env *cli.Env) int {
-	t := &tool{env: env}
+func run(ctx context.Context, env *cli.Env, t *tool) int {
+	t.env = env
 	o := source.Parse(env, cli.ParseConfig{Own: t.own})
+	autoClash := "Option -c cannot be used with -g,--group or -s,--setup"
+	if t.pmrep() {
+		autoClash = "Option -c cannot be used with -g,--group"
+	}
 	for _, clash := range []struct {
 		both bool
 		msg  string
 	}{
-		{t.auto && (t.hasTag || t.hasSetup), "Option -c cannot be used with -g,--group or -s,--setup"},
+		{t.auto && (t.hasTag || t.hasSetup), autoClash},
 		{t.dir != "" && t.hasSetup, "Options -d,--groupdir and -s,--setup are mutually exclusive"},
 		{t.hasTag && t.hasSetup, "Options -g,--group and -s,--setup are mutually exclusive"},
 	} {
@@ -134,6 +142,8 @@ func run(ctx context.Context, env *cli.Env) int {
 	t.path = o.Args[0]
 	return t.configure(ctx)
 }
+
+func (t *tool) pmrep() bool { return t.kind == "pmrep" }
 
 // warn prints a message of the engine.
 func (t *tool) warn(msg string) { fmt.Fprintf(t.env.Stderr, "%s: %s", t.name(), msg) }
@@ -243,7 +253,7 @@ func (t *tool) configure(ctx context.Context) int {
 	}
 	old, created, err := t.open()
 	if err != nil {
-		return t.env.Fatalf("Cannot open pmlogger configuration \"%s\": %s", t.path, reason(err))
+		return t.env.Fatalf("Cannot open %s configuration \"%s\": %s", t.kind, t.path, reason(err))
 	}
 	status := t.work(ctx, groups, old)
 	if created && (status != 0 || t.hasTag) {
@@ -291,7 +301,9 @@ func (t *tool) work(ctx context.Context, groups fs.FS, old []byte) int {
 	if len(old) == 0 {
 		fmt.Fprintf(out, "Creating config file \"%s\" using default settings ...\n", t.path)
 	}
-	s, err := logconf.Load(groups, logconf.Config{Dir: t.dir, File: t.path, Auto: t.auto, Program: t.name(), Warn: t.warn})
+	s, err := logconf.Load(groups, logconf.Config{
+		Dir: t.dir, File: t.path, Auto: t.auto, Program: t.name(), Pmrep: t.pmrep(), Options: t.options, Warn: t.warn,
+	})
 	if err != nil {
 		return t.env.Fatalf("Cannot open pmlogconf groups path \"%s\": %s", t.dir, reason(err))
 	}

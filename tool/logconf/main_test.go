@@ -6,4 +6,4 @@ import (
 	"github.com/go-pcp/pcp/internal/twin"
 )
 
-func TestMain(m *testing.M) { twin.Main(m, Command) }
+func TestMain(m *testing.M) { twin.Main(m, Command, RepCommand) }

@@ -24,12 +24,13 @@ const installed = "/var/lib/pcp/config/pmlogconf"
 var (
 	stamps  = regexp.MustCompile(`(?m)^((?:\*\*\*|---) \S+)\t.*$`)
 	shown   = regexp.MustCompile(`Differences \.\.\.\n(?:(?:[-+! ] |\*\*\*|---|\\).*\n)*`)
-	created = regexp.MustCompile(`(?m)^((?:[-+!] )?# Auto-generated) by pmlogconf on: .*$`)
+	created = regexp.MustCompile(`(?m)^((?:[-+!] )?# Auto-generated) by pm(?:log|rep)conf on: .*$`)
 )
 
 // A pair runs both tools in directories of their own.
 type pair struct {
 	d    *oracle.PMCD
+	tool string
 	dirs [2]string // of the real one and of ours
 
 	// anyDiff leaves out how differences are shown: of several ways that are as short, diff has its own
@@ -38,7 +39,7 @@ type pair struct {
 }
 
 func newPair(t *testing.T, d *oracle.PMCD) *pair {
-	return &pair{d: d, dirs: [2]string{t.TempDir(), t.TempDir()}}
+	return &pair{d: d, tool: "pmlogconf", dirs: [2]string{t.TempDir(), t.TempDir()}}
 }
 
 // write writes a file for both.
@@ -58,7 +59,7 @@ func (p *pair) write(t *testing.T, name, text string) {
 // run runs one of both, and returns what it printed and left behind.
 func (p *pair) run(t *testing.T, side int, stdin string, args ...string) string {
 	t.Helper()
-	c := twin.Call{Tool: "pmlogconf", Args: args, Dir: p.dirs[side], Env: p.d.Env, Stdin: stdin}
+	c := twin.Call{Tool: p.tool, Args: args, Dir: p.dirs[side], Env: p.d.Env, Stdin: stdin}
 	res := c.Run(t, side == 1)
 	var b strings.Builder
 	fmt.Fprintf(&b, "status %d\n%s---- stderr\n%s", res.Status, stamps.ReplaceAll(res.Out, []byte("$1 TIME")), res.Err)
@@ -92,7 +93,7 @@ func (p *pair) same(t *testing.T, stdin string, args ...string) bool {
 	t.Helper()
 	theirs, ours := p.run(t, 0, stdin, args...), p.run(t, 1, stdin, args...)
 	if d := cmp.Diff(theirs, ours); d != "" {
-		t.Errorf("pmlogconf %q, answers %q (-theirs +ours)\n%s", args, stdin, d)
+		t.Errorf("%s %q, answers %q (-theirs +ours)\n%s", p.tool, args, stdin, d)
 		return false
 	}
 	return true
