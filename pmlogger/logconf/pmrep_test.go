@@ -75,8 +75,8 @@ mem.free = mem.free
 	if err := s.Read(strings.NewReader(edited)); err != nil {
 		t.Fatal(err)
 	}
-	// What a group forces wins over the answer of the user, as in configurations of recorders.
-	again := strings.Replace(want, "interval=10", "interval=60", 1) + "\n[mine]\nx = mem.used\n"
+	// What the user did not want stays away, and the options are those of the file.
+	again := strings.Replace(edited, "mem.free = mem.free\n", "", 1)
 	if diff := cmp.Diff(again, string(s.Update())); diff != "" {
 		t.Errorf("update (-want +got):\n%s", diff)
 	}

@@ -70,6 +70,14 @@ func TestLocal(t *testing.T) {
 	if b, _ := os.ReadFile(conf); !strings.Contains(string(b), "#+ g:y:10 sec:\n") {
 		t.Errorf("the interval should be new:\n%s", b)
 	}
+	rep := func(t *tool) {
+		t.kind, t.path, t.options = "pmrep", filepath.Join(dir, "rep.conf"), []string{"interval=10"}
+	}
+	f("new for pmrep", "", rep, 0, "Creating config file")
+	if b, _ := os.ReadFile(filepath.Join(dir, "rep.conf")); !strings.Contains(string(b), "\ninterval=10\n\n#+ g:y:\n## colours\n#----\n\n[metrics]\nsimple.color = simple.color\n\n") {
+		t.Errorf("the configuration of pmrep is %s", b)
+	}
+	f("not changed for pmrep", "y\n", rep, 0, "\nNo changes\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if status, _, _ := call(ctx, "", nil); status != 1 {
