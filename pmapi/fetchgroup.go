@@ -22,6 +22,7 @@ type FetchGroup struct {
 	events   []*GroupEvents
 	structs  []*GroupStruct
 	names    map[pcp.InDom]map[int32]string
+	whole    bool               // the group has derived metrics, and so all instances fetched
 	profiled map[pcp.InDom]bool // domains of which the profile has what the group wants
 	res      [2]pcp.Result      // the newest at cur, the one before at 1-cur
 	cur      int
@@ -99,12 +100,15 @@ func (g *FetchGroup) Clear() error {
 			return err
 		}
 	}
-	g.profiled = make(map[pcp.InDom]bool)
+	g.profiled, g.whole = make(map[pcp.InDom]bool), false
 	return nil
 }
 
 // wantInstance adds an instance to those of its domain that are fetched.
 func (g *FetchGroup) wantInstance(indom pcp.InDom, inst int32) error {
+	if g.whole {
+		return nil
+	}
 	if !g.profiled[indom] {
 		if err := g.c.DelProfile(indom); err != nil {
 			return err
@@ -199,7 +203,8 @@ func (g *FetchGroup) lookup(ctx context.Context, metric string) (pcp.Desc, error
 		return pcp.Desc{}, err
 	}
 	desc, err := g.c.LookupDesc(ctx, ids[0])
-	if err == nil && desc.PMID.IsDerived() {
+	if err == nil && desc.PMID.IsDerived() && !g.whole {
+		g.whole = true
 		err = g.c.AddProfile(pcp.InDomNull)
 	}
 	return desc, err

@@ -342,4 +342,24 @@ func TestFetchGroupDerived(t *testing.T) {
 	if item.Err != nil || item.Value.Double() != 33 {
 		t.Errorf("sum(demo.each) = %v, %v; want 33", item.Value, item.Err)
 	}
+	// Single instances are fetched too, each of them.
+	if err := c.AddDerived(t.Context(), "demo.twice", "demo.each * 2"); err != nil {
+		t.Fatal(err)
+	}
+	var each []*GroupItem
+	for _, name := range []string{"one", "two 2", "three"} {
+		it, err := g.Add(t.Context(), GroupMetric{Metric: "demo.twice", Instance: name, Type: pcp.TypeDouble})
+		if err != nil {
+			t.Fatal(err)
+		}
+		each = append(each, it)
+	}
+	if err := g.Fetch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, it := range each {
+		if it.Err != nil || it.Value.Double() != float64(20+2*i) {
+			t.Errorf("demo.twice[%d] = %v, %v", i, it.Value, it.Err)
+		}
+	}
 }

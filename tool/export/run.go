@@ -138,7 +138,7 @@ func (x *run) report(ctx context.Context, complete *bool) error {
 			return err
 		}
 	}
-	if r.Settings.Is1("header") && x.f.header != nil {
+	if r.Settings.Is1("header") && x.f.header != nil && !r.Detached() {
 		fmt.Fprint(x.env.Stdout, x.f.header(x))
 		x.env.FlushOut()
 	}

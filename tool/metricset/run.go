@@ -35,10 +35,16 @@ func (r *Report) HostName(ctx context.Context) string {
 	return host
 }
 
+// Detached reports whether the program goes on for one that was called with --daemonize, which has printed the
+// header already.
+func (r *Report) Detached() bool {
+	return r.Settings.Is1("daemonize") && r.Env.Getenv(cli.Detached) != ""
+}
+
 // Background has the program go on in the background if the settings want it. It returns an error for [Exit] in the
 // one that has started the other.
 func (r *Report) Background() error {
-	if !r.Settings.Is1("daemonize") || r.Env.Getenv(cli.Detached) != "" {
+	if !r.Settings.Is1("daemonize") || r.Detached() {
 		return nil
 	}
 	if err := detach(r.Env); err != nil {

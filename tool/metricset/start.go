@@ -229,7 +229,8 @@ func osError(err error, name string) string {
 	return text + ": " + pytext.Repr(filepath.Clean(name))
 }
 
-// fromFiles takes over the settings of files that are not texts, and reports whether some are wrong.
+// fromFiles takes over the settings of files that are not texts, and reports whether some are wrong. As in C the
+// messages have another name, since the program has no name until options are read.
 func (r *Report) fromFiles() (wrong bool) {
 	if list := r.Settings["instances"]; list != "" {
 		r.Instances = strings.Split(list, ",")
@@ -237,7 +238,7 @@ func (r *Report) fromFiles() (wrong bool) {
 	if text := r.Settings["interval"]; text != "" {
 		d, err := pcptime.ParseInterval(text)
 		if err != nil {
-			r.Env.Errorf("interval argument not in pmParseInterval(3) format:\n%v", err)
+			r.Env.Printf("pcp: interval argument not in pmParseInterval(3) format:\n%v\n", err)
 			wrong = true
 		}
 		r.Interval = d
@@ -245,7 +246,7 @@ func (r *Report) fromFiles() (wrong bool) {
 	if text := r.Settings["samples"]; text != "" {
 		n, ok := pytext.Int(text)
 		if !ok || n < 0 {
-			r.Env.Errorf("sample count must be a positive numeric argument")
+			r.Env.Printf("pcp: sample count must be a positive numeric argument\n")
 			wrong = true
 		}
 		r.Samples = int(min(max(n, 0), 1<<31-1))

@@ -205,6 +205,10 @@ func (p *reporter) execute() error {
 	if err := p.openOutput(); err != nil {
 		return err
 	}
+	printed := p.r.Detached() && p.outFile == "" && p.output != outArchive
+	if printed { // what comes first, by the program that was called
+		p.out.Reset(io.Discard)
+	}
 	if p.output == outStdout {
 		p.format(nil)
 	}
@@ -214,6 +218,9 @@ func (p *reporter) execute() error {
 	p.header = s.Is1("header")
 	if p.header && !p.dynamic {
 		p.writeHeader(nil, false)
+	}
+	if printed {
+		p.out.Reset(p.env.Stdout)
 	}
 	p.setRepeat()
 	if p.r.Check {
