@@ -71,6 +71,9 @@ type conversion struct {
 	scale bool // to units, then times mult
 	units pcp.Units
 	mult  float64
+
+	factor float64 // of units, if ready
+	ready  bool
 }
 
 // NewFetchGroup returns an empty group that fetches from c. It takes c over:
@@ -364,10 +367,11 @@ func (g *FetchGroup) fill(all *GroupInstances, res, prev *pcp.Result) {
 		return
 	}
 	all.Values, all.Err = all.Values[:0], setError(vs)
-	for _, v := range vs.Values {
-		iv := InstanceValue{Inst: v.Inst}
+	for i := range vs.Values {
+		v := &vs.Values[i]
+		all.Values = append(all.Values, InstanceValue{Inst: v.Inst})
+		iv := &all.Values[len(all.Values)-1]
 		iv.Value, iv.Err = g.convert(&all.m, v, res, prev)
-		all.Values = append(all.Values, iv)
 	}
 }
 
@@ -399,31 +403,32 @@ func (g *FetchGroup) nameInstances(ctx context.Context, all *GroupInstances) {
 
 // raw returns the value of an instance as it came, of a result whose instances
 // are sorted.
-func (m *conversion) raw(inst int32, res *pcp.Result) (pcp.Value, error) {
+func (m *conversion) raw(inst int32, res *pcp.Result) (*pcp.Value, error) {
 	if m.set < 0 || m.set >= len(res.Sets) {
-		return pcp.Value{}, pcp.ErrValue // the metric was not in the group then
+		return nil, pcp.ErrValue // the metric was not in the group then
 	}
 	vs := &res.Sets[m.set]
 	if vs.Err < 0 {
-		return pcp.Value{}, vs.Err
+		return nil, vs.Err
 	}
 	if m.desc.InDom == pcp.InDomNull && len(vs.Values) > 0 {
-		return vs.Values[0], nil
+		return &vs.Values[0], nil
 	}
 	i, ok := slices.BinarySearchFunc(vs.Values, inst, func(v pcp.Value, inst int32) int { return cmp.Compare(v.Inst, inst) })
 	if !ok {
-		return pcp.Value{}, pcp.ErrValue
+		return nil, pcp.ErrValue
 	}
-	return vs.Values[i], nil
+	return &vs.Values[i], nil
 }
 
 // convert makes of v, a value in res, what was asked for.
-func (g *FetchGroup) convert(m *conversion, v pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {
+func (g *FetchGroup) convert(m *conversion, v *pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {
 	out, err := g.converted(m, v, res, prev)
 	if err != nil {
 		out = missingValue(m.out)
 	}
-	return out.WithInst(v.Inst), err
+	out.Inst = v.Inst
+	return out, err
 }
 
 // setError returns why a set has no values, nil if it may have some.
@@ -434,29 +439,28 @@ func setError(vs *pcp.ValueSet) error {
 	return vs.Err
 }
 
-func (g *FetchGroup) converted(m *conversion, v pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {
-	inst := v.Inst
-	var err error
+func (g *FetchGroup) converted(m *conversion, v *pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {
 	if !m.rate && !m.scale {
-		return castValue(v, m.desc.Type, m.out)
+		return castValue(*v, m.desc.Type, m.out)
 	}
-	if v, err = castValue(v, m.desc.Type, pcp.TypeDouble); err != nil {
-		return v, err
+	d, err := double(v, m.desc.Type)
+	if err != nil {
+		return pcp.Value{}, err
 	}
-	d := v.Double()
 	if m.rate {
 		if prev == nil {
-			return v, pcp.ErrAgain
+			return pcp.Value{}, pcp.ErrAgain
 		}
-		p, err := m.raw(inst, prev)
-		if err == nil {
-			p, err = castValue(p, m.desc.Type, pcp.TypeDouble)
-		}
+		p, err := m.raw(v.Inst, prev)
 		if err != nil {
-			return v, err
+			return pcp.Value{}, err
 		}
-		if d, err = m.perSecond(d, p.Double(), res.Time.Sub(prev.Time), g.wrap); err != nil {
-			return v, err
+		before, err := double(p, m.desc.Type)
+		if err != nil {
+			return pcp.Value{}, err
+		}
+		if d, err = m.perSecond(d, before, res.Time.Sub(prev.Time), g.wrap); err != nil {
+			return pcp.Value{}, err
 		}
 	}
 	return m.scaled(d)
@@ -482,11 +486,17 @@ func (m *conversion) perSecond(now, before, seconds float64, wrap bool) (float64
 // scaled returns d in the units and of the type that are wanted.
 func (m *conversion) scaled(d float64) (pcp.Value, error) {
 	if m.scale {
-		v, err := pcp.ConvScale(pcp.DoubleValue(d), m.desc.Units, m.units)
-		if err != nil {
-			return v, err
+		if !m.ready {
+			one, err := pcp.ConvScale(pcp.DoubleValue(1), m.desc.Units, m.units)
+			if err != nil {
+				return one, err
+			}
+			m.factor, m.ready = one.Double(), true
 		}
-		d = v.Double() * m.mult
+		d = d * m.factor * m.mult
+	}
+	if m.out == pcp.TypeDouble {
+		return pcp.DoubleValue(d), nil
 	}
 	// Here the largest integers fit (fetchgroup.c: __pmStuffDoubleValue), while pmExtractValue(3) refuses them.
 	switch {
@@ -500,6 +510,24 @@ func (m *conversion) scaled(d float64) (pcp.Value, error) {
 		return pcp.Uint64Value(math.MaxUint64), nil
 	}
 	return castValue(pcp.DoubleValue(d), pcp.TypeDouble, m.out)
+}
+
+// double returns a value of type from as a double, as castValue does.
+func double(v *pcp.Value, from pcp.Type) (float64, error) {
+	if v.Type() == from {
+		switch from {
+		case pcp.TypeU64:
+			return float64(v.Uint64()), nil
+		case pcp.Type64:
+			return float64(v.Int64()), nil
+		case pcp.TypeU32:
+			return float64(v.Uint32()), nil
+		case pcp.TypeDouble:
+			return v.Double(), nil
+		}
+	}
+	d, err := castValue(*v, from, pcp.TypeDouble)
+	return d.Double(), err
 }
 
 // castValue is Extract that also goes between numbers and strings.

@@ -109,7 +109,7 @@ func (p *reporter) csvField(m *pmrep.Metric, v *pmrep.Value) {
 		if math.IsInf(f, 0) || math.IsNaN(f) {
 			p.row = append(p.row, notNumber(f, 8)...)
 		} else {
-			p.row = strconv.AppendFloat(p.row, f, 'f', m.Precision, 64)
+			p.row = appendFixed(p.row, f, m.Precision)
 		}
 	case pcp.Type32, pcp.Type64:
 		p.row = strconv.AppendInt(p.row, v.Int64(), 10)
@@ -121,4 +121,20 @@ func (p *reporter) csvField(m *pmrep.Metric, v *pmrep.Value) {
 		p.row = append(p.row, p.delim...)
 		p.row = append(p.row, p.row[begin:end]...)
 	}
+}
+
+// appendFixed appends a number with so many digits after the point. Whole numbers, which are most, take a short way.
+func appendFixed(b []byte, f float64, precision int) []byte {
+	n := int64(f)
+	if float64(n) != f || n == 0 && math.Signbit(f) || n > 1<<53 || n < -1<<53 {
+		return strconv.AppendFloat(b, f, 'f', precision, 64)
+	}
+	b = strconv.AppendInt(b, n, 10)
+	if precision > 0 {
+		b = append(b, '.')
+		for range precision {
+			b = append(b, '0')
+		}
+	}
+	return b
 }
