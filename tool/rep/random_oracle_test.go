@@ -117,6 +117,10 @@ func line(r *rand.Rand, dir string) []string {
 // object is an object as Python prints it, with an address that is another each time.
 var object = regexp.MustCompile(` <pcp\.pmapi\.[^>]*>`)
 
+// lostSet is what the C library says when it reads values that it has given back: with only event.flags and event.missed,
+// of the records of an archive.
+const lostSet = "__pmLogFetch: missing pmDesc for pmID"
+
 // same reports how two results differ, "" if they do not. Where Python gives up with a traceback only what it has
 // printed before has to be the same: ours must go on or say why not.
 func same(call twin.Call, want, got twin.Result) string {
@@ -126,6 +130,9 @@ func same(call twin.Call, want, got twin.Result) string {
 		if got.Status == 2 || got.Status == -1 || strings.Contains(string(got.Err), "panic") {
 			return fmt.Sprintf("%s: status %d: %s", what, got.Status, got.Err)
 		}
+		return ""
+	}
+	if strings.Contains(wantErr, lostSet) && strings.HasPrefix(string(got.Out), string(want.Out)) && got.Status == 0 {
 		return ""
 	}
 	switch {
