@@ -42,7 +42,7 @@ func TestExamples(t *testing.T) {
 			}
 			e.Resolve()
 			switch e.Command.Name {
-			case "agent enable", "afm", "err", "date", "replay": // the options of another program follow, or numbers
+			case "agent enable", "afm", "err", "date", "replay", "dstat": // the options of another program follow, numbers, or plugins
 				continue
 			}
 			p := getopt.New(e.Command.Options, e.Args)
