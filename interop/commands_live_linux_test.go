@@ -126,9 +126,11 @@ func TestInterruptedCommands(t *testing.T) {
 	if oracle.Path("pcp-free") == "" {
 		oracle.Missing(t, "no pcp-free")
 	}
-	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "linux"}})
-	env := slices.Concat(oracle.Env(), d.Env, []string{"PCP_HOST=" + d.Unix, "PYTHONUNBUFFERED=1"})
-	for _, args := range [][]string{{"pmiostat", "-t", "0.1"}, {"pcp-mpstat", "-t", "0.1"}, {"pcp-free", "-s", "0.1"}} {
+	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "linux", "proc"}})
+	env := slices.Concat(oracle.Env(), d.Env, []string{"PCP_HOST=" + d.Unix, "PCP_SAMPLES=1000", "PYTHONUNBUFFERED=1"})
+	for _, args := range [][]string{
+		{"pmiostat", "-t", "0.1"}, {"pcp-mpstat", "-t", "0.1"}, {"pcp-free", "-s", "0.1"}, {"pcp-pidstat", "-t", "0.1"}, {"pcp-ps", "-e"},
+	} {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 			want, wantErr := interrupted(t, env, oracle.Path(args[0]), args[1:], sig)
 			got, gotErr := interrupted(t, env, twin.Tool(t, args[0]), args[1:], sig)

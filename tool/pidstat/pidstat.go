@@ -51,7 +51,7 @@ pidstat) say where they come from, and of which time.`,
 		{Short: '?', Arg: "-"}, // which in C takes an argument and forgets it
 		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
 	},
-	DieOnSignal: true,
+	Interruptible: true,
 	Run:         run,
 }
 

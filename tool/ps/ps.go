@@ -52,7 +52,7 @@ vsize, wchan. As in the C program, cmd is cut off after 30 characters and %cpu i
 		{Short: '?', Arg: "-"}, // and what follows this one
 		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
 	},
-	DieOnSignal: true,
+	Interruptible: true,
 	Run:         run,
 }
 
