@@ -52,7 +52,7 @@ pidstat) say where they come from, and of which time.`,
 		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
 	},
 	Interruptible: true,
-	Run:         run,
+	Run:           run,
 }
 
 // The metrics that are fetched: always, for -B and -l, and for -l alone.

@@ -53,7 +53,7 @@ vsize, wchan. As in the C program, cmd is cut off after 30 characters and %cpu i
 		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
 	},
 	Interruptible: true,
-	Run:         run,
+	Run:           run,
 }
 
 var metrics = []string{
