@@ -15,6 +15,16 @@ import (
 	"github.com/go-pcp/pcp/config"
 )
 
+// A socket is a pipe whose deadline can be set also when its peer has gone, as that of a socket.
+type socket struct{ net.Conn }
+
+func (s socket) SetDeadline(t time.Time) error {
+	if err := s.Conn.SetDeadline(t); !errors.Is(err, io.ErrClosedPipe) {
+		return err
+	}
+	return nil
+}
+
 // proxied returns a Dialer with an environment whose connections are those of a
 // proxy in front of c. After its hello the proxy tells of the line that names a
 // collector.
@@ -50,7 +60,7 @@ func (c *collector) proxied(t testing.TB, hello string, env map[string]string) (
 				}
 				c.serve(bufferedPipe{server, in})
 			})
-			return client, nil
+			return socket{client}, nil
 		},
 	}
 	t.Cleanup(c.wg.Wait)
