@@ -183,9 +183,16 @@ func TestTime(t *testing.T) {
 	p.key("o")
 	p.until(drawn)
 	p.do("scrollTo(0, 0)")
-	box := eval[[]float64](p, "(() => { const r = document.querySelector('.uplot .u-over').getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
-	y := box[1] + box[3]/2
-	p.run(chromedp.DragAndDropXY(box[0]+box[2]*0.3, y, box[0]+box[2]*0.6, y, 5))
+	// A chart that is made anew while one drags takes no notice; users drag again.
+	for tries := 0; !eval[bool](p, "location.hash.includes('end=')"); tries++ {
+		if tries == 20 {
+			t.Fatal("dragging over a chart does nothing")
+		}
+		box := eval[[]float64](p, "(() => { const r = document.querySelector('.uplot .u-over').getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
+		y := box[1] + box[3]/2
+		p.run(chromedp.DragAndDropXY(box[0]+box[2]*0.3, y, box[0]+box[2]*0.6, y, 5))
+		time.Sleep(100 * time.Millisecond)
+	}
 	p.until("location.hash.includes('end=') && new URLSearchParams(location.hash.split('?')[1]).get('window') < 1300")
 }
 
