@@ -353,7 +353,7 @@ the server is away the last 1000 messages are kept, and delivered when it is bac
 		{
 			name: "openmetrics", summary: "write metrics in the text of OpenMetrics",
 			doc: `Writes samples of metrics in the text of OpenMetrics, to standard output or a file, or posts each to a server. Counters are written as
-they are.`,
+they are. All labels are always there: -m and -X, which version 7 needs for that, add nothing.`,
 			examples: []cli.Example{
 				{Line: "pcp2openmetrics -s 1 kernel.all.load", Text: "write one sample"},
 				{Line: "pcp2openmetrics -u http://push.example.com/metrics -t 10s disk.dev", Text: "post samples to a server"},
@@ -377,7 +377,7 @@ they are.`,
 		{
 			name: "opentelemetry", summary: "write metrics as OTLP, the protocol of OpenTelemetry",
 			doc: `Writes samples of metrics as requests of OTLP in JSON, one for each, to standard output or a file, or posts them to a collector of
-OpenTelemetry. Counters become rates, which are gauges; with -r they stay counters.`,
+OpenTelemetry. Counters become rates, which are gauges; with -r they stay counters. All labels are always there: -m adds nothing.`,
 			examples: []cli.Example{
 				{Line: "pcp2opentelemetry -r -u http://otel.example.com:4318/v1/metrics -t 10s disk.dev", Text: "post samples to a collector"},
 			},

@@ -268,7 +268,7 @@ func TestWalk(t *testing.T) {
 			{"one back", []string{"left"}, 0},
 			{"ten forward", []string{"]"}, 0},
 			{"to a time", []string{"b", "'08:07", "enter"}, 0},
-			{"to a time that is none", []string{"b", "'noon or so", "enter"}, 0},
+			{"to what is not a time", []string{"b", "'noon or so", "enter"}, 0},
 			{"larger steps", []string{"esc", "}"}, 0},
 			{"a step of one's own", []string{"i", "'20", "enter"}, 0},
 			{"faster", []string{"+", "+"}, 0},
