@@ -40,6 +40,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const shape = useRef("");
+  const dragging = useRef(false); // from the press on this chart until the release, anywhere
 
   const v = state.view;
   const to = v.live ? feed.now : v.end;
@@ -63,7 +64,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
 
   useEffect(() => {
     const el = box.current;
-    if (!el) return;
+    if (!el || dragging.current) return; // what is dragged over stands still
     if (!visible.length) {
       plot.current?.destroy();
       plot.current = null;
@@ -160,6 +161,15 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
       ],
       bands: inStack.slice(1).map((l, i) => ({ series: [i + 2, i + 1] as [number, number], fill: opaque(l.color) + "66" })),
       hooks: {
+        ready: [
+          (x) => {
+            x.over.addEventListener("mousedown", (e) => {
+              if (e.button !== 0) return;
+              dragging.current = true;
+              addEventListener("mouseup", () => (dragging.current = false), { once: true });
+            });
+          },
+        ],
         setCursor: [
           (x) => {
             const left = x.cursor.left ?? -1;
@@ -169,8 +179,9 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
         ],
         setSelect: [
           (x) => {
+            // The others draw the selection too, but one that was made meanwhile does not know its start.
             const { left, width: w } = x.select;
-            if (w > 4) {
+            if (dragging.current && w > 4) {
               const a = x.posToVal(left, "x");
               const b = x.posToVal(left + w, "x");
               if (b - a >= 2) setView({ live: false, end: b, window: b - a, speed: 0 });
