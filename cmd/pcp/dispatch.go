@@ -178,7 +178,7 @@ func (c *call) begin(command *cli.Command, args []string) (status int, done bool
 	c.env.Command = command
 	c.env.Args = slices.Concat(c.options, args)
 	c.env.Name = "pcp " + command.Name
-	if strings.HasPrefix(command.Link, "pcp-") { // which prints what the C program does
+	if command.Through() { // which prints what the C program does
 		c.env.Name = command.Link
 	}
 	return 0, false

@@ -98,3 +98,31 @@ func TestConditions(t *testing.T) {
 	f("a.set !~ 10", true)
 	f("a.set ~ 30", false)
 }
+
+// TestInclude has groups included that are available, and no others.
+func TestInclude(t *testing.T) {
+	tree := fstest.MapFS{
+		"available": {Data: []byte(head + "probe a.number exists ? available : exclude\n\ta.number\n")},
+		"other":     {Data: []byte(head + "probe a.number exists ? available : exclude\n\ta.text\n")},
+		"absent":    {Data: []byte(head + "probe a.other exists ? available : exclude\n\ta.other\n")},
+		"wrong":     {Data: []byte(head + "probe a.number exists ? available : exclude\n\ta.set\n")},
+	}
+	warned := ""
+	text, err := Generate(t.Context(), recordedContext(t), tree, Config{
+		Include: map[string]string{"available": "5 minutes", "absent": "5 minutes", "wrong": "5 parsecs"},
+		Warn:    func(msg string) { warned += msg },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\n#+ available:y:5 minutes:\n", "log advisory on 5 minutes {\n\ta.number\n}", "\n#+ other:n:default:\n", "\n#+ absent:x::\n", "\n#+ wrong:n:default:\n",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if !strings.Contains(warned, "wrong: ") || strings.Count(warned, "\n") != 1 {
+		t.Errorf("warnings: %q", warned)
+	}
+}

@@ -36,6 +36,10 @@ type Config struct {
 	Pmrep   bool
 	Options []string
 
+	// Include is the groups, by their tags, that Generate includes at intervals of their own although they are only
+	// available: "process/each": "5 minutes". What a source does not have stays excluded.
+	Include map[string]string
+
 	// Warn gets what is wrong with groups, a line at a time, with its newline. nil discards them.
 	Warn func(msg string)
 }
@@ -189,5 +193,21 @@ func Generate(ctx context.Context, c *pmapi.Context, groups fs.FS, cfg Config) (
 		return nil, err
 	}
 	s.Rules()
+	for _, g := range s.groups {
+		if delta, ok := cfg.Include[g.Tag]; ok {
+			s.include(g, delta)
+		}
+	}
 	return s.New(nil), nil
+}
+
+// include has a group that is available be included, if there is what it records.
+func (s *Set) include(g *Group, delta string) {
+	if checkDelta(delta) != nil {
+		s.warnf("Warning: %s: %q is not an interval\n", g.Tag, delta)
+		return
+	}
+	if g.ifTrue == Available {
+		g.ifTrue, g.delta = Include, &delta
+	}
 }

@@ -50,6 +50,10 @@ type Command struct {
 	Run func(ctx context.Context, env *Env) int
 }
 
+// Through reports whether c is called through pcp, which sets variables such as PCP_ARCHIVE that stand for options: its
+// link is pcp-NAME.
+func (c *Command) Through() bool { return strings.HasPrefix(c.Link, "pcp-") }
+
 // An Example is a command line that a reader can type, and what it is for.
 type Example struct {
 	Line string // "pcp info -f kernel.all.load"

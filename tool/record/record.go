@@ -62,6 +62,7 @@ Of the arguments in a control file -c, -H, -r, -t and -v count. Each other one i
 		{Short: 'c', Long: "config", Arg: "FILE", Help: "configuration, in the language of pmlogger"},
 		{Short: 'f', Long: "hosts", Arg: "FILE", Help: "list of hosts, one a line"},
 		{Long: "control", Arg: "FILE", Help: "control file of pmlogger_check(1), and those in FILE.d"},
+		{Long: "processes", Help: "also each process, once a minute, where no configuration is given"},
 		{Short: 't', Long: "interval", Arg: "DELTA", Help: "default interval between samples [default 1 minute]"},
 		cli.Heading("Where to, and for how long"),
 		{Short: 'd', Long: "dir", Arg: "DIR", Help: "directory of the directories of hosts [default pmlogger in the state directory]"},
@@ -81,7 +82,7 @@ type settings struct {
 	dir                    string
 	interval               time.Duration
 	keep                   janitor.Policy
-	status                 bool
+	status, processes      bool
 
 	args []string // hosts
 }
@@ -102,6 +103,8 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		set.interval = d
 	case "dir":
 		set.dir = arg
+	case "processes":
+		set.processes = true
 	case "status":
 		set.status = true
 	default:
@@ -298,6 +301,9 @@ func (set *settings) configure(env *cli.Env) fleet.Configure {
 			file = set.config
 		}
 		if file == "" {
+			if set.processes {
+				return fleet.GeneratedProcesses(ctx, c, h)
+			}
 			return fleet.Generated(ctx, c, h)
 		}
 		text, err := preprocess(env, file)

@@ -79,14 +79,34 @@ func run(ctx context.Context, env *cli.Env) int {
 		}
 		return list(env, dirs)
 	}
-	options, err := r.options(env, dirs)
+	options, vars, err := r.options(env, dirs)
 	if err != nil {
 		return env.Fatalf("%v", err)
 	}
-	sub := *env
+	sub := with(env, vars)
 	sub.Command, sub.Name = r.command, "pcp "+r.command.Name
+	if r.command.Through() { // which prints what the C program does
+		sub.Name = r.command.Link
+	}
 	sub.Args = slices.Concat(options, r.args)
-	return sub.Command.Run(ctx, &sub)
+	return sub.Command.Run(ctx, sub)
+}
+
+// with returns env with more variables.
+func with(env *cli.Env, vars map[string]string) *cli.Env {
+	lookup := env.LookupEnv
+	if lookup == nil {
+		lookup = func(name string) (string, bool) { v := env.Getenv(name); return v, v != "" }
+	}
+	get := func(name string) (string, bool) {
+		if v, ok := vars[name]; ok {
+			return v, true
+		}
+		return lookup(name)
+	}
+	sub := env.WithGetenv(func(name string) string { v, _ := get(name); return v })
+	sub.LookupEnv = get
+	return sub
 }
 
 // parse reads the arguments.
@@ -95,6 +115,9 @@ func parse(env *cli.Env, dirs []string, now time.Time) (*request, error) {
 	args := env.Args
 	for ; len(args) > 0; args = args[1:] {
 		arg := args[0]
+		if arg == "pcp" && len(args) > 1 && cli.Find(env.Commands, args[1]) != nil { // as one would call it without replay
+			continue
+		}
 		if strings.HasPrefix(arg, "-") {
 			if d, err := pcptime.ParseInterval(strings.TrimPrefix(arg, "-")); err != nil || d <= 0 {
 				return nil, fmt.Errorf("%q is not an interval such as -1h or -30min; options of the command stand behind it", arg)
@@ -166,8 +189,9 @@ func when(arg string, now time.Time, loc *time.Location) (pcp.Timestamp, bool) {
 	return t, err == nil && !t.Time().After(now)
 }
 
-// options returns the options for the command.
-func (r *request) options(env *cli.Env, dirs []string) ([]string, error) {
+// options returns the options for the command, or the variables that stand for them if it has none: those that pcp sets for
+// programs which run through it.
+func (r *request) options(env *cli.Env, dirs []string) ([]string, map[string]string, error) {
 	has := func(long string) string {
 		for _, o := range r.command.Options {
 			if o.Long == long && o.Short != 0 {
@@ -176,8 +200,9 @@ func (r *request) options(env *cli.Env, dirs []string) ([]string, error) {
 		}
 		return ""
 	}
-	if has("archive") == "" {
-		return nil, fmt.Errorf("%q does not read archives; \"%s help %[1]s\" says what it does", r.command.Name, env.Pcp())
+	through := r.command.Through() // the variables do
+	if has("archive") == "" && !through {
+		return nil, nil, fmt.Errorf("%q does not read archives; \"%s help %[1]s\" says what it does", r.command.Name, env.Pcp())
 	}
 	relative := r.relative
 	source := r.source
@@ -185,11 +210,11 @@ func (r *request) options(env *cli.Env, dirs []string) ([]string, error) {
 	if source == "" {
 		var err error
 		if source, err = own(env, dirs); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if relative == "" && r.at.IsZero() {
 			relative = "-1h"
-			if start == "" {
+			if start == "" && !through {
 				relative = "-0"
 			}
 		}
@@ -199,16 +224,22 @@ func (r *request) options(env *cli.Env, dirs []string) ([]string, error) {
 	if !r.at.IsZero() {
 		text = pcptime.Strftime("@%Y-%m-%d %H:%M:%S", r.at.Time().In(env.Local()))
 	}
+	vars := map[string]string{}
+	if has("archive") == "" {
+		list, vars["PCP_ARCHIVE"] = nil, source
+	}
 	switch {
 	case text == "":
 	case start != "":
 		list = append(list, start, text)
 	case origin != "":
 		list = append(list, origin, text)
+	case through:
+		vars["PCP_START_TIME"] = text
 	case r.relative != "" || !r.at.IsZero():
-		return nil, fmt.Errorf("%q reads archives, but not from a time on", r.command.Name)
+		return nil, nil, fmt.Errorf("%q reads archives, but not from a time on", r.command.Name)
 	}
-	return list, nil
+	return list, vars, nil
 }
 
 // own returns the directory with the archives of this machine, or the only one that there is.

@@ -42,12 +42,22 @@ func TestOptions(t *testing.T) {
 	record(t, beta, "beta", at)
 	base := record(t, alpha, "alpha", at)
 	var got []string
-	note := func(_ context.Context, env *cli.Env) int { got = env.Args; return 7 }
+	note := func(_ context.Context, env *cli.Env) int {
+		got = env.Args
+		for _, name := range []string{"PCP_ARCHIVE", "PCP_START_TIME"} {
+			if env.IsSet(name) {
+				got = append(got, name+"="+env.Getenv(name))
+			}
+		}
+		return 7
+	}
 	commands := []*cli.Command{
 		{Name: "window", Options: []cli.Option{cli.OptArchive, cli.OptStart, cli.OptOrigin}, Run: note},
 		{Name: "moment", Options: []cli.Option{cli.OptArchive, cli.OptOrigin}, Run: note},
 		{Name: "whole", Options: []cli.Option{cli.OptArchive}, Run: note},
 		{Name: "live", Run: note},
+		{Name: "through", Link: "pcp-through", Run: note},
+		{Name: "partly", Link: "pcp-partly", Options: []cli.Option{cli.OptArchive}, Run: note},
 	}
 	f := func(args, want string) {
 		t.Helper()
@@ -78,6 +88,11 @@ func TestOptions(t *testing.T) {
 	f("-1h alpha whole", "not from a time on")
 	f("alpha whole", "-a ALPHA")
 	f("alpha live", "does not read archives")
+	f("-1h alpha through -x", "-x PCP_ARCHIVE=ALPHA PCP_START_TIME=-1h")
+	f("alpha through", "PCP_ARCHIVE=ALPHA")
+	f("-1h alpha partly", "-a ALPHA PCP_START_TIME=-1h")
+	f("-1h alpha pcp window x", "-a ALPHA -S -1h x")
+	f("-1h alpha pcp fathom", `"pcp" is neither a command`)
 	f("window", "several hosts are recorded, none of which is this one; name one of them: alpha, beta")
 	f("", "2026-11-22 08:00:00")
 	f("alpha", "ALPHA")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmlogger"
 	"github.com/go-pcp/pcp/pmlogger/fleet"
@@ -44,9 +45,13 @@ func (set *settings) archives(host string) string {
 	return filepath.Join(set.dir, "pmlogger", fleet.DefaultName(host))
 }
 
-// caps returns how much is kept.
+// caps returns how much is kept, and whether the processes are in it.
 func (set *settings) caps() string {
-	return fmt.Sprintf("at most %d days and %s", set.keep.MaxAge/day, cli.Bytes(set.keep.MaxBytes))
+	what := "with processes"
+	if set.noProcesses {
+		what = "without processes"
+	}
+	return fmt.Sprintf("at most %d days and %s, %s", set.keep.MaxAge/day, cli.Bytes(set.keep.MaxBytes), what)
 }
 
 // start records until stop is called. What goes wrong is said; the collector goes on.
@@ -57,9 +62,15 @@ func (r *recording) start(host string) {
 		return
 	}
 	dir := r.set.archives(host)
+	// Arguments of processes are for their user. What goes wrong is found by the recorder again.
+	_ = safefile.MkdirAll(dir, 0o700, nil)
+	configure := fleet.GeneratedProcesses
+	if r.set.noProcesses {
+		configure = fleet.Generated
+	}
 	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for others
 	f, err := fleet.New(fleet.Config{
-		Configure: fleet.Generated,
+		Configure: configure,
 		Dialer:    pmapi.Dialer{Config: none, Socket: r.set.socket},
 		Interval:  10 * time.Second,
 		Location:  r.env.Local(),
@@ -120,7 +131,7 @@ func (r *recording) wait() {
 func (r *recording) event(e fleet.Event) {
 	switch {
 	case e.Daily > 0:
-		r.say("Recording about %s a day, measured on the first samples.", cli.Bytes(e.Daily))
+		r.say("Recording about %s a day before compression, measured on the first samples.", cli.Bytes(e.Daily))
 	case e.Err != nil && (errors.Is(e.Err, fs.ErrPermission) || errors.Is(e.Err, fs.ErrNotExist)):
 		r.say("Not recorded: %v; it is tried again each minute. --no-record turns it off.", e.Err)
 	case e.Err != nil:

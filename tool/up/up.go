@@ -49,8 +49,9 @@ needs a port and a state directory of its own.
 
 What it collects it also records, in archives below pmlogger/HOST in the state
 directory, so that "pcp replay" has the past: what a host usually is asked for,
-at intervals of ten seconds to some minutes. The oldest archives are removed when
-they are too old or too many. --no-record turns it off.
+at intervals of ten seconds to some minutes, and each process once a minute (of more
+than 1,000 more seldom). The oldest archives are removed when they are too old or too
+many. --no-processes leaves processes out, --no-record turns all of it off.
 
 A page in the browser shows it all, at the address that is printed. The secret
 token in it is of the user who started the collector, and so are the rights that
@@ -81,6 +82,7 @@ are the built-in rules, which watch the machine and write to the system's log.`,
 		{Long: "web-port", Arg: "N", Help: "TCP port of the page [default 44323, or any if that is taken]"},
 		{Long: "no-web", Help: "do not serve the page"},
 		{Long: "no-record", Help: "do not record what is collected"},
+		{Long: "no-processes", Help: "do not record each process, with its arguments"},
 		{Long: "keep-days", Arg: "N", Help: "remove archives that were last written to more than N days ago [default 7]"},
 		{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives when all are larger [default 1gb]"},
 		{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, or the built-in ones"},
@@ -100,6 +102,7 @@ type settings struct {
 	tls          string
 	all, sample  bool
 	noRecord     bool
+	noProcesses  bool // in what is recorded
 	noWeb        bool
 	webPort      int
 	webPortGiven bool
@@ -142,6 +145,8 @@ func run(ctx context.Context, env *cli.Env) int {
 			set.rules, set.rulesFile = true, arg
 		case "no-record":
 			set.noRecord = true
+		case "no-processes":
+			set.noProcesses = true
 		default:
 			return housekeeping.Keep(o, opt, arg, &set.keep)
 		}
