@@ -27,6 +27,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	if err := e.rewind(); err != nil {
 		return err
 	}
+	e.release()
 	for _, t := range e.tasks {
 		t.due, t.epoch, t.tick, t.retry = e.start, e.start, 0, 0
 		t.abandon()
@@ -92,6 +93,18 @@ func (e *Engine) rewind() error {
 		}
 	}
 	return nil
+}
+
+// release closes the connections to collectors with which rules were read: from now on each host is asked by
+// its tasks. What asks for metadata once more, for instances that are new say, connects again.
+func (e *Engine) release() {
+	if e.archives != nil {
+		return
+	}
+	for conn, c := range e.contexts {
+		c.Close()
+		delete(e.contexts, conn)
+	}
 }
 
 // clockTime returns a time in seconds.
