@@ -90,7 +90,7 @@ func run(_ context.Context, env *cli.Env) int {
 		defer file.Close()
 	}
 
-	text, err := read(from)
+	text, err := read(from, env.Classic())
 	if err != nil {
 		switch {
 		case layout == 'q':
@@ -138,8 +138,8 @@ func write(w io.Writer, b []byte) error {
 }
 
 // read returns the JSON value that r has, or ENODATA if there is none or a part of
-// one, or EINVAL if it is not JSON.
-func read(r io.Reader) ([]byte, error) {
+// one, or EINVAL if it is not JSON. With commas set, arrays may lack commas or have too many, as for the C tool.
+func read(r io.Reader, commas bool) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxInput+1))
 	if err != nil {
 		return nil, err
@@ -152,6 +152,11 @@ func read(r io.Reader) ([]byte, error) {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
 		return text, err
+	}
+	if commas {
+		if fixed := separate(text); json.Valid(fixed) {
+			return fixed, nil
+		}
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, fmt.Errorf("the input is empty: %w", -pcp.Error(syscall.ENODATA))
@@ -167,3 +172,63 @@ func read(r io.Reader) ([]byte, error) {
 
 // unfinished is what package json says of text that could go on.
 const unfinished = "unexpected end of JSON input"
+
+// separate returns text with one comma between each two elements of an array, and none elsewhere in it.
+func separate(text []byte) []byte {
+	out := make([]byte, 0, len(text)+len(text)/16)
+	var open []byte   // brackets that are open
+	var full []bool   // for each, whether an element was met
+	comma := func() { // before an element
+		if n := len(open); n > 0 && open[n-1] == '[' {
+			if full[n-1] {
+				out = append(out, ',')
+			}
+			full[n-1] = true
+		}
+	}
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+			i++
+			continue
+		case c == ',' && len(open) > 0 && open[len(open)-1] == '[':
+			i++
+			continue
+		case c == '[' || c == '{':
+			comma()
+			open, full = append(open, c), append(full, false)
+			out = append(out, c)
+			i++
+			continue
+		case c == ']' || c == '}':
+			if n := len(open); n > 0 {
+				open, full = open[:n-1], full[:n-1]
+			}
+			fallthrough
+		case c == ',' || c == ':':
+			out = append(out, c)
+			i++
+			continue
+		}
+		end := i + 1
+		if c == '"' {
+			for end < len(text) && text[end] != '"' {
+				if text[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end++
+		} else {
+			for end < len(text) && !bytes.ContainsRune([]byte(" \t\r\n,:[]{}\""), rune(text[end])) {
+				end++
+			}
+		}
+		end = min(end, len(text))
+		comma()
+		out = append(out, text[i:end]...)
+		i = end
+	}
+	return out
+}

@@ -30,7 +30,7 @@ func TestInvalid(t *testing.T) {
 		if out != "" || status != 1 || problem != "pcp json: "+want+"\n" {
 			t.Errorf("%.60q: %q, %q, status %d, want %q", in, out, problem, status, want)
 		}
-		if out, problem, status := pmjson(in, "pmjson", "-q"); out != "" || problem != "" || status != 1 {
+		if out, problem, status := pmjson(in, "pcp json", "-q"); out != "" || problem != "" || status != 1 {
 			t.Errorf("-q %q: %q, %q, status %d", in, out, problem, status)
 		}
 	}
@@ -45,6 +45,23 @@ func TestInvalid(t *testing.T) {
 	f(strings.Repeat("[", 20_000), "line 1, column 10001: invalid character '[' exceeded max depth: Invalid argument")
 	if _, problem, status := pmjson("[", "pmjson", "-q", "-m"); status != 1 || problem != "pmjson failed: No data available\n" {
 		t.Errorf("-q -m: %q, status %d", problem, status)
+	}
+}
+
+// TestCommas holds that pmjson takes arrays that lack commas or have too many, as the C tool does, and pcp json does not.
+func TestCommas(t *testing.T) {
+	for in, want := range map[string]string{
+		`[1 2]`: `[1,2]`, `["a" "b"]`: `["a","b"]`, `[{}{},]`: `[{},{}]`, `[,]`: `[]`, `[,1,,2]`: `[1,2]`, `[[1][2]]`: `[[1],[2]]`,
+		"[ {\"a,b\\\"]\": [1 2,]}\n{\"c\":null} ]": `[{"a,b\"]":[1,2]},{"c":null}]`,
+		`{"a":1 "b":2}`: "", `{"a":1,}`: "", `[1}`: "", `[1 2`: "", `[1]]`: "", `["a":1]`: "", `[truefalse]`: "", `["a`: "", `["a\`: "",
+	} {
+		out, problem, status := pmjson(in, "pmjson", "-m")
+		if (status == 0) != (want != "") || want != "" && out != want+"\n" {
+			t.Errorf("%s: %q, %q, status %d, want %q", in, out, problem, status, want)
+		}
+		if _, _, status := pmjson(in, "pcp json"); status == 0 {
+			t.Errorf("pcp json takes %s", in)
+		}
 	}
 }
 
@@ -88,7 +105,10 @@ func FuzzPrint(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		text, err := read(strings.NewReader(in))
+		if fixed, err := read(strings.NewReader(in), true); err == nil && !json.Valid(fixed) {
+			t.Fatalf("read(%q): %q", in, fixed)
+		}
+		text, err := read(strings.NewReader(in), false)
 		if (err == nil) != json.Valid([]byte(in)) {
 			t.Fatalf("read(%q): %v", in, err)
 		}
