@@ -273,15 +273,23 @@ func newConversion(desc pcp.Desc, want GroupMetric) (conversion, error) {
 	case to.DimTime:
 		return m, nil
 	case to.DimTime + 1:
-		// Rates are computed for each second.
-		seconds := map[uint8]float64{
-			pcp.TimeNsec: 1e-9, pcp.TimeUsec: 1e-6, pcp.TimeMsec: 1e-3, pcp.TimeSec: 1, pcp.TimeMin: 60, pcp.TimeHour: 3600,
-		}
-		f, ok := seconds[to.ScaleTime]
-		if !ok {
+		// Rates are computed for each second. Units as "millisec / s" have their factor in mult, which is divided as in
+		// C: to multiply it by 1e-9 would round it differently.
+		switch to.ScaleTime {
+		case pcp.TimeNsec:
+			m.mult /= 1e9
+		case pcp.TimeUsec:
+			m.mult /= 1e6
+		case pcp.TimeMsec:
+			m.mult /= 1e3
+		case pcp.TimeSec:
+		case pcp.TimeMin:
+			m.mult *= 60
+		case pcp.TimeHour:
+			m.mult *= 3600
+		default:
 			return m, pcp.ErrConv
 		}
-		m.mult *= f
 		m.units.DimTime++
 		m.rate = true
 		return m, nil

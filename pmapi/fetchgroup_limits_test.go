@@ -30,3 +30,17 @@ func TestScaledLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestScaledRates converts milliseconds to milliseconds each second: whole numbers stay so, as in C.
+func TestScaledRates(t *testing.T) {
+	desc := pcp.Desc{Type: pcp.TypeU64, Sem: pcp.SemCounter, Units: pcp.Units{DimTime: 1, ScaleTime: pcp.TimeMsec}}
+	m, err := newConversion(desc, GroupMetric{Scale: "millisec / s", Type: pcp.TypeDouble})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 100 {
+		if v, err := m.scaled(float64(n)); err != nil || v.Double() != float64(n) {
+			t.Errorf("%d ms a second = %v, %v", n, v.Double(), err)
+		}
+	}
+}
