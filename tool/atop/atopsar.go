@@ -296,10 +296,13 @@ func (r *reporter) prepare() {
 	r.choose()
 }
 
-// choose reads tasks only for reports that show them.
+// choose reads tasks only for reports that show them. One depends on whether any task of the reports before it has
+// had counters of disks.
 func (r *reporter) choose() {
 	i := slices.Index(r.wanted[:], true)
 	r.e.s.SystemOnly = !r.raw || i >= 0 && !sar.Reports[i].Tasks // live reports have none
+	disk := slices.IndexFunc(sar.Reports, func(rep sar.Report) bool { return rep.Flag == 'D' })
+	r.e.s.SeekDiskIO = r.raw && r.wanted[disk]
 }
 
 // next implements view: it goes on with the report behind the one that is done.

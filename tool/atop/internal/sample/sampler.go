@@ -14,6 +14,7 @@ type Sampler struct {
 	WaitChannels bool          // read in which function of the kernel tasks wait, which takes long too
 	Interval     time.Duration // between samples
 	SystemOnly   bool          // do not read tasks
+	SeekDiskIO   bool          // read them nevertheless until they say that DiskIO is there
 
 	Host   Host
 	Users  map[int32]string // names of users and groups, as far as they were seen
@@ -101,7 +102,8 @@ func (s *Sampler) Next(ctx context.Context, at Time, first bool) (*Deviation, fl
 	if err := s.readSystem(ctx, s.cur); err != nil {
 		return nil, 0, err
 	}
-	if !s.SystemOnly {
+	s.present, s.exited = s.present[:0], s.exited[:0]
+	if s.readsTasks() {
 		for _, read := range []func(context.Context) error{s.readTasks, s.readExited, s.mergeGPU} {
 			if err := read(ctx); err != nil {
 				return nil, 0, err
@@ -125,11 +127,14 @@ func (s *Sampler) Next(ctx context.Context, at Time, first bool) (*Deviation, fl
 	return d, seconds, nil
 }
 
+// readsTasks reports whether the next sample has tasks.
+func (s *Sampler) readsTasks() bool { return !s.SystemOnly || s.SeekDiskIO && !s.DiskIO }
+
 // choose has only what is wanted be fetched: tasks, and of these what is expensive.
 func (s *Sampler) choose() {
 	r := s.r
 	r.asked = append(r.asked[:0], r.ids...)
-	if s.SystemOnly { // they come first
+	if !s.readsTasks() { // those of the system come first
 		r.asked = r.asked[:s.system]
 		return
 	}
