@@ -57,8 +57,15 @@ func run1(t *testing.T, call twin.Call, ours bool) (twin.Result, string) {
 func compare(t *testing.T, call twin.Call) (figures bool) {
 	t.Helper()
 	call.KillAfter = time.Minute
-	want, wantTable := run1(t, call, false)
-	got, gotTable := run1(t, call, true)
+	var want, got twin.Result
+	var wantTable, gotTable string
+	for range 5 { // on a busy machine lines are left out, of archives too
+		want, wantTable = run1(t, call, false)
+		got, gotTable = run1(t, call, true)
+		if !bytes.Contains(want.Out, []byte(" missed ")) && !bytes.Contains(got.Out, []byte(" missed ")) {
+			break
+		}
+	}
 	text := func(b []byte) string {
 		s, _, found := strings.Cut(string(b), "Usage:")
 		if found {

@@ -136,7 +136,7 @@ func (p *plugin) csvTitle() string {
 func (p *plugin) csvSubtitle() string {
 	var b strings.Builder
 	write := func(text string) {
-		if b.Len() > 0 {
+		if b.Len() > 1 {
 			b.WriteString(",")
 		}
 		b.WriteString(`"` + text + `"`)
@@ -151,9 +151,12 @@ func (p *plugin) csvSubtitle() string {
 			write(name)
 		}
 	default:
-		for _, in := range p.groups() {
+		for i, in := range p.groups() {
 			if !in.named {
 				continue
+			}
+			if i > 0 && b.Len() == 0 { // as in the C program, an instance without a name leaves a comma
+				b.WriteString(",")
 			}
 			for _, name := range p.names {
 				write(strings.ReplaceAll(p.label, "%I", in.name) + ":" + name)
