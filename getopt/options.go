@@ -125,6 +125,10 @@ func (o *Options) Done() (status int, exit bool) {
 // Program returns what the program says of itself, with the defaults filled in.
 func (o *Options) Program() *Program { return o.p }
 
+// Common does for an option that a tool has under another name, or with an argument which is ignored, what opt of
+// this package does: a tool calls it in its Own.
+func (o *Options) Common(opt Option, arg string) { o.common(&opt, arg) }
+
 // common handles the options of this file's table. If neither common nor the tool
 // handles an option of the tool's table, that is our own bug.
 func (o *Options) common(opt *Option, arg string) {

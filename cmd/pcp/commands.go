@@ -70,6 +70,8 @@ import (
 	"github.com/go-pcp/pcp/tool/meminfo"
 	"github.com/go-pcp/pcp/tool/mmvdump"
 	"github.com/go-pcp/pcp/tool/mpstat"
+	"github.com/go-pcp/pcp/tool/netstat"
+	"github.com/go-pcp/pcp/tool/nfsiostat"
 	"github.com/go-pcp/pcp/tool/nsedit"
 	"github.com/go-pcp/pcp/tool/numastat"
 	"github.com/go-pcp/pcp/tool/passwd"
@@ -103,6 +105,7 @@ import (
 	"github.com/go-pcp/pcp/tool/val"
 	"github.com/go-pcp/pcp/tool/verify"
 	"github.com/go-pcp/pcp/tool/vmstat"
+	"github.com/go-pcp/pcp/tool/zoneinfo"
 )
 
 // commands returns the table of commands, in the order in which help lists
@@ -151,6 +154,9 @@ func commands() []*cli.Command {
 		meminfo.Command,
 		slabinfo.Command,
 		buddyinfo.Command,
+		zoneinfo.Command,
+		netstat.Command,
+		nfsiostat.Command,
 		dmcache.Command,
 		dmcache.LVMCommand,
 		shping.Command,

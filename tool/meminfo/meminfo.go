@@ -107,7 +107,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		case 'a':
 			o.AddArchive(arg)
 		case 'z':
-			o.HostZone = true
+			o.Common(cli.OptHostZone, "")
 		case '?':
 			o.WantUsage()
 		default:

@@ -29,6 +29,20 @@ func compareCommand(t *testing.T, call twin.Call) {
 	t.Helper()
 	call.KillAfter = time.Minute
 	want, got := call.Run(t, false), call.Run(t, true)
+	if want.Status == -1 { // it was too slow, so that only what it has printed can be the same
+		whole := want.Out[:bytes.LastIndexByte(want.Out, '\n')+1]
+		if !bytes.HasPrefix(got.Out, whole) {
+			t.Errorf("%s %q %q begins differently: %s", call.Tool, call.Env, call.Args, twin.FirstDifference(want.Out, got.Out))
+		}
+		return
+	}
+	if call.Tool == "pcp-uptime" && bytes.Contains(got.Err, []byte("has no value at that time")) {
+		return // C's reads memory that is not its own
+	}
+	if call.Tool == "pcp-ss" { // the words about options are ours
+		want.Out, _, _ = bytes.Cut(want.Out, []byte("\noptions:\n"))
+		got.Out, _, _ = bytes.Cut(got.Out, []byte("\nOptions:\n"))
+	}
 	if bytes.Contains(want.Err, []byte("Traceback")) && got.Status == 1 && len(got.Err) > 0 && !bytes.Contains(got.Err, []byte("goroutine")) {
 		return
 	}

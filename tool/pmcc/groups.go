@@ -2,6 +2,7 @@ package pmcc
 
 import (
 	"context"
+	"slices"
 
 	"github.com/go-pcp/pcp"
 )
@@ -41,9 +42,10 @@ func (m *Manager) fetchGroups(ctx context.Context) (*pcp.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if m.times[g] = res.Time; group.Unread {
+		if m.last = res.Time; group.Unread {
 			continue
 		}
+		m.times[g] = res.Time
 		all.Time = res.Time
 		for i, name := range group.Names {
 			if i < len(res.Sets) {
@@ -52,4 +54,27 @@ func (m *Manager) fetchGroups(ctx context.Context) (*pcp.Result, error) {
 		}
 	}
 	return all, nil
+}
+
+// Missing returns which of these names are not those of metrics.
+func (m *Manager) Missing(ctx context.Context, names ...string) []string {
+	ids, _ := m.c.LookupName(ctx, names...)
+	var missing []string
+	for i, name := range names {
+		if len(ids) != len(names) || ids[i] == pcp.PMIDNull {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+// UseEach is as Use for a C program that looks up groups of metrics one after the other, and checks none
+// before: the message names what is missing of the first group that is not whole.
+func (m *Manager) UseEach(ctx context.Context, groups ...[]string) (status int, ok bool) {
+	for _, names := range groups {
+		if len(m.Missing(ctx, names...)) > 0 {
+			return m.Use(ctx, names, 0)
+		}
+	}
+	return m.Use(ctx, slices.Concat(groups...), 0)
 }

@@ -42,6 +42,7 @@ type Manager struct {
 	cur, prev sample
 	groups    []Group
 	times     []pcp.Timestamp // of them
+	last      pcp.Timestamp   // of the last fetch, also of a group that is not read
 	reports   int
 	ended     bool
 }
@@ -281,7 +282,7 @@ func (m *Manager) Run(ctx context.Context, report func() bool) int {
 			fmt.Fprintf(m.env.Stderr, "%s: pmFetch: %s", m.env.ProgName(), cli.ErrText(err))
 			return 1
 		}
-		if samples > 0 && n >= samples || finish && micro(m.cur.res.Time).Compare(micro(m.window.Finish)) >= 0 {
+		if samples > 0 && n >= samples || finish && micro(m.last).Compare(micro(m.window.Finish)) >= 0 {
 			return 0
 		}
 		if !report() {
@@ -318,7 +319,9 @@ func (m *Manager) fetch(ctx context.Context) error {
 	if m.groups != nil {
 		res, err = m.fetchGroups(ctx)
 	} else {
-		res, err = m.c.Fetch(ctx, m.ids)
+		if res, err = m.c.Fetch(ctx, m.ids); err == nil {
+			m.last = res.Time
+		}
 	}
 	if err != nil {
 		return err
@@ -431,8 +434,11 @@ func (m *Manager) All(name string) []pcp.Value {
 
 // Machine returns the line with which reports begin: what the host is. It is "" as long as
 // its metrics have no values.
-func (m *Manager) Machine() string {
-	date := m.Clock("%x", m.Now())
+func (m *Manager) Machine() string { return m.MachineAt("%x") }
+
+// MachineAt is Machine with a date of another format.
+func (m *Manager) MachineAt(format string) string {
+	date := m.Clock(format, m.Now())
 	var text [5]string
 	for i, name := range [...]string{"kernel.uname.sysname", "kernel.uname.release", "kernel.uname.nodename", "kernel.uname.machine", "hinv.ncpu"} {
 		v := m.One(name)
