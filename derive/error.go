@@ -47,7 +47,11 @@ func (e *Error) Error() string {
 		}
 	default:
 		b.WriteString("Error: pmRegisterDerivedMetric(\"" + e.Name + "\", ...)\n" + e.Expr + "\n")
-		b.WriteString(strings.Repeat(" ", max(e.Column, 0)) + "^")
+		column := max(e.Column, 0)
+		if e.Expr == "" && e.Msg == "" {
+			column++ // as in C
+		}
+		b.WriteString(strings.Repeat(" ", column) + "^")
 	}
 	if e.Msg != "" {
 		b.WriteString("\n" + e.Msg)

@@ -383,30 +383,41 @@ func (g *FetchGroup) fill(all *GroupInstances, res, prev *pcp.Result) {
 	}
 }
 
-// nameInstances fills in the names; the instance domain is asked for again
-// when an instance appears that was not known.
+// nameInstances fills in the names. The instance domain is asked for at the first fetch, and again when an instance
+// appears that was not known. As in C those that are not there any more have no name then, and if the question
+// fails none has.
 func (g *FetchGroup) nameInstances(ctx context.Context, all *GroupInstances) {
 	indom := all.m.desc.InDom
-	if indom == pcp.InDomNull {
+	if indom == pcp.InDomNull || all.Err != nil {
 		return
 	}
-	names, asked := g.names[indom], false
-	for i := range all.Values {
-		name, ok := names[all.Values[i].Inst]
-		if !ok && !asked {
-			asked = true
-			// A failure costs the names, not the values.
-			if list, err := g.c.GetInDom(ctx, indom); err == nil {
-				names = make(map[int32]string, len(list))
-				for _, in := range list {
-					names[in.Inst] = in.Name
-				}
-				g.names[indom] = names
-			}
-			name = names[all.Values[i].Inst]
-		}
-		all.Values[i].Name = name
+	names, asked := g.names[indom]
+	if g.setNames(all, names) && asked {
+		return
 	}
+	list, err := g.c.GetInDom(ctx, indom)
+	if err != nil {
+		delete(g.names, indom)
+		g.setNames(all, nil)
+		return
+	}
+	names = make(map[int32]string, len(list))
+	for _, in := range list {
+		names[in.Inst] = in.Name
+	}
+	g.names[indom] = names
+	g.setNames(all, names)
+}
+
+// setNames gives the values their names, and reports whether each has one.
+func (g *FetchGroup) setNames(all *GroupInstances, names map[int32]string) bool {
+	known := true
+	for i := range all.Values {
+		v := &all.Values[i]
+		name, ok := names[v.Inst]
+		v.Name, known = name, known && ok
+	}
+	return known
 }
 
 // raw returns the value of an instance as it came, of a result whose instances

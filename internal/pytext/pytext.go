@@ -78,3 +78,42 @@ func Int(s string) (int64, bool) {
 	}
 	return n, true
 }
+
+// CutOff is what Python says of a character whose last bytes are missing.
+const CutOff = "unexpected end of data"
+
+// BadUTF8 returns how many bytes at the beginning of s, which is not UTF-8 there, Python says cannot be decoded, and why.
+func BadUTF8(s string) (n int, why string) {
+	first := s[0]
+	size, low, high := 0, byte(0x80), byte(0xbf) // of the second byte
+	switch {
+	case first >= 0xc2 && first <= 0xdf:
+		size = 2
+	case first >= 0xe0 && first <= 0xef:
+		size = 3
+	case first >= 0xf0 && first <= 0xf4:
+		size = 4
+	default:
+		return 1, "invalid start byte"
+	}
+	switch first {
+	case 0xe0:
+		low = 0xa0
+	case 0xed:
+		high = 0x9f
+	case 0xf0:
+		low = 0x90
+	case 0xf4:
+		high = 0x8f
+	}
+	for n = 1; n < size; n++ {
+		switch {
+		case n == len(s):
+			return n, CutOff
+		case s[n] < low || s[n] > high:
+			return n, "invalid continuation byte"
+		}
+		low, high = 0x80, 0xbf
+	}
+	return n, ""
+}

@@ -86,21 +86,27 @@ func TestConfig(t *testing.T) {
 // TestBad checks what is said about files that are wrong.
 func TestBad(t *testing.T) {
 	for text, want := range map[string]string{
-		"a = 1\n":                        "Failed to read configuration file 'f', line 1:\nFile contains no section headers.\nfile: 'f', line: 1\n'a = 1\\n'",
-		"[a]\n[a]\n":                     "Failed to read configuration file 'f', line 2:\nWhile reading from 'f' [line  2]: section 'a' already exists",
-		"[a]\nb=1\nb=2\n":                "Failed to read configuration file 'f', line 3:\nWhile reading from 'f' [line  3]: option 'b' in section 'a' already exists",
-		"[a]\nb\nc\n":                    "Failed to read configuration file 'f', line 2:\nSource contains parsing errors: 'f'\n\t[line  2]: 'b\\n'\n\t[line  3]: 'c\\n'",
-		"[options]\nnosuch = 1\n":        "Failed to read configuration file 'f':\nUnknown option nosuch in [options].",
-		"[options]\nwidth =\n":           "Failed to read configuration file 'f':\nNo value set for option width in [options].",
-		"[global]\nwidth = 1\n":          "Failed to read configuration file 'f':\nSection [global] contains options.",
-		"[global]\na.b =\n":              "Failed to read configuration file 'f':\nNo value set for a.b in [global].",
-		"[set]\na.b =\n":                 "Failed to read configuration file 'f':\nNo value set for a.b in [set].",
-		"[set]\na.label = x\n":           "Failed to read configuration file 'f':\nUndeclared metric key a.",
-		"[set]\na = b\na.label.b = x\n":  "Failed to read configuration file 'f':\ntoo many values to unpack (expected 2).",
-		"[set]\na.b = %\n":               "Failed to read configuration file 'f':\nvalue of a.b in [set]: '%' must be followed by '%' or '(', found: '%'.",
-		"[set]\na = %(b)s\nb = %(a)s\n":  "Failed to read configuration file 'f':\nvalue of a in [set]: more than 10 values within one another.",
-		"[other]\n":                      "Metricset definition ':set' not found.",
-		"[DEFAULT]\nx=1\n[set]\na=%(y)s": "Failed to read configuration file 'f':\nvalue of a in [set]: y is not set.",
+		"a = 1\n":                       "Failed to read configuration file 'f', line 1:\nFile contains no section headers.\nfile: 'f', line: 1\n'a = 1\\n'",
+		"[a]\n[a]\n":                    "Failed to read configuration file 'f', line 2:\nWhile reading from 'f' [line  2]: section 'a' already exists",
+		"[a]\nb=1\nb=2\n":               "Failed to read configuration file 'f', line 3:\nWhile reading from 'f' [line  3]: option 'b' in section 'a' already exists",
+		"[a]\nb\nc\n":                   "Failed to read configuration file 'f', line 2:\nSource contains parsing errors: 'f'\n\t[line  2]: 'b\\n'\n\t[line  3]: 'c\\n'",
+		"[options]\nnosuch = 1\n":       "Failed to read configuration file 'f':\nUnknown option nosuch in [options].",
+		"[options]\nwidth =\n":          "Failed to read configuration file 'f':\nNo value set for option width in [options].",
+		"[global]\nwidth = 1\n":         "Failed to read configuration file 'f':\nSection [global] contains options.",
+		"[global]\na.b =\n":             "Failed to read configuration file 'f':\nNo value set for a.b in [global].",
+		"[set]\na.b =\n":                "Failed to read configuration file 'f':\nNo value set for a.b in [set].",
+		"[set]\na.label = x\n":          "Failed to read configuration file 'f':\nUndeclared metric key a.",
+		"[set]\na = b\na.label.b = x\n": "Failed to read configuration file 'f':\ntoo many values to unpack (expected 2).",
+		"[set]\na.b = %\n":              "Failed to read configuration file 'f':\nvalue of a.b in [set]: '%' must be followed by '%' or '(', found: '%'.",
+		"[set]\na = %(b)s\nb = %(a)s\n": "Failed to read configuration file 'f':\nvalue of a in [set]: more than 10 values within one another.",
+		"[other]\n":                     "Metricset definition ':set' not found.",
+		// What is wrong with settings is told first, and of [global] its own lines before those of [DEFAULT].
+		"[set]\na = %(b)s\n[options]\nn=1\n":              "Failed to read configuration file 'f':\nUnknown option n in [options].",
+		"[DEFAULT]\na.b=\n[global]\nwidth=1\n[set]\n":     "Failed to read configuration file 'f':\nSection [global] contains options.",
+		"[set]\n\xc3\xa9=1\na=\xe2\x82(\n":                "Failed to read configuration file 'f':\n'utf-8' codec can't decode bytes in position 13-14: invalid continuation byte.",
+		"a=\xc0\xaf":                                      "Failed to read configuration file 'f':\n'utf-8' codec can't decode byte 0xc0 in position 2: invalid start byte.",
+		"#" + strings.Repeat("\u00e9", 8192) + "\xf0\x9f": "Failed to read configuration file 'f':\n'utf-8' codec can't decode bytes in position 0-1: unexpected end of data.",
+		"[DEFAULT]\nx=1\n[set]\na=%(y)s":                  "Failed to read configuration file 'f':\nvalue of a in [set]: y is not set.",
 	} {
 		c := conf.New(conf.PmrepKeys())
 		err := c.Read("f", text)

@@ -28,6 +28,15 @@ type Config struct {
 	metrics      *ini // [global] and [options], which go on in the next file
 	sets         *ini // the last of each section
 	source       map[string]string
+	global       []Metric
+	later        []lateError // in the order of the files
+}
+
+// A lateError is what is wrong with what a file says of metrics. As in C it is told when metrics are selected, after
+// what is wrong with settings.
+type lateError struct {
+	err    error
+	global bool // only if [global] is wanted
 }
 
 // New returns an empty Config of a program that has the settings of keys. In metricsets it ignores
@@ -120,6 +129,9 @@ func (c *Config) ReadFile(name string) error {
 
 // Read is ReadFile, for a file with that text.
 func (c *Config) Read(name, text string) error {
+	if why := notUTF8(text); why != "" {
+		return errorf("Failed to read configuration file '%s':\n%s.", name, why)
+	}
 	if _, err := c.options.parse(name, text); err != nil {
 		return err
 	}
@@ -127,13 +139,25 @@ func (c *Config) Read(name, text string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.readGlobal(name); err != nil {
+		c.later = append(c.later, lateError{err, true})
+	}
+	if err := c.readSets(name, seen); err != nil {
+		c.later = append(c.later, lateError{err, false})
+	}
+	return nil
+}
+
+// readSets takes over the sections that files have so far.
+func (c *Config) readSets(name string, seen map[[2]string]bool) error {
+	var wrong error
 	for _, s := range slices.Clone(c.metrics.sections) {
 		flat := newSection(s.name)
 		keys := slices.Concat(c.metrics.defaults.keys, s.keys)
 		for _, key := range keys {
 			v, err := c.metrics.get(s, key)
-			if err != nil {
-				return errorf("Failed to read configuration file '%s':\n%v.", name, err)
+			if err != nil && wrong == nil {
+				wrong = errorf("Failed to read configuration file '%s':\n%v.", name, err)
 			}
 			flat.set(key, []string{v})
 		}
@@ -145,6 +169,34 @@ func (c *Config) Read(name, text string) error {
 			c.metrics.remove(s.name)
 		}
 	}
+	return wrong
+}
+
+// readGlobal reads the metrics of [global], as files have it so far.
+func (c *Config) readGlobal(name string) error {
+	c.global = nil
+	s := c.metrics.section(globalSection)
+	if s == nil {
+		return nil
+	}
+	ms := &metrics{parser: &c.Parser, byKey: make(map[string]*Metric)}
+	for _, key := range c.metrics.keys(s) {
+		if slices.Contains(c.keys, key) {
+			return errorf("Failed to read configuration file '%s':\nSection [global] contains options.", name)
+		}
+		value, err := c.metrics.get(s, key)
+		switch {
+		case err != nil:
+		case value == "":
+			return errorf("Failed to read configuration file '%s':\nNo value set for %s in [global].", name, key)
+		default:
+			err = ms.add(key, value)
+		}
+		if err != nil {
+			return errorf("Failed to read configuration file '%s':\n%v.", name, err)
+		}
+	}
+	c.global = ms.list()
 	return nil
 }
 
@@ -183,25 +235,12 @@ func (c *Config) Apply(to Settings, file string, metricsets ...string) error {
 
 // Global returns the metrics that are part of each report.
 func (c *Config) Global() ([]Metric, error) {
-	s := c.sets.section(globalSection)
-	if s == nil {
-		return nil, nil
-	}
-	file := c.source[globalSection]
-	ms := &metrics{parser: &c.Parser, byKey: make(map[string]*Metric)}
-	for _, key := range s.keys {
-		value := s.raw(key)
-		switch {
-		case slices.Contains(c.keys, key):
-			return nil, errorf("Failed to read configuration file '%s':\nSection [global] contains options.", file)
-		case value == "":
-			return nil, errorf("Failed to read configuration file '%s':\nNo value set for %s in [global].", file, key)
-		}
-		if err := ms.add(key, value); err != nil {
-			return nil, errorf("Failed to read configuration file '%s':\n%v.", file, err)
+	for _, l := range c.later {
+		if l.global {
+			return nil, l.err
 		}
 	}
-	return ms.list(), nil
+	return slices.Clone(c.global), nil
 }
 
 // Metricsets returns the names of the metricsets, in the order in which they were read.
@@ -251,12 +290,13 @@ func (c *Config) Select(args []string, global bool) ([]Metric, error) {
 		at[m.Name] = len(list)
 		list = append(list, m)
 	}
-	if global {
-		ms, err := c.Global()
-		if err != nil {
-			return nil, err
+	for _, l := range c.later {
+		if global || !l.global {
+			return nil, l.err
 		}
-		for _, m := range ms {
+	}
+	if global {
+		for _, m := range c.global {
 			add(m)
 		}
 	}

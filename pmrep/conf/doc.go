@@ -2,11 +2,11 @@
 // (pmrep.conf(5)): settings, and sets of metrics that users call by name, as in "pmrep :vmstat".
 //
 //	files, err := conf.Files("/etc/pcp/pmrep")
-//	c := conf.New(conf.PmrepKeys)
+//	c := conf.New(conf.PmrepKeys())
 //	for _, f := range files {
-//		err = c.Read(f)          // errors are those that the program prints
+//		err = c.ReadFile(f) // errors are those that the program prints
 //	}
-//	set, err := c.Metricset("vmstat", nil)
+//	set, err := c.Metricset("vmstat")
 //
 // The files are those of Python's configparser: sections, "key = value" or "key: value", values that go on in
 // indented lines, comments that begin with # or ;, and %(name)s and %% in values.

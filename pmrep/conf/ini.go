@@ -2,6 +2,7 @@ package conf
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -107,6 +108,34 @@ func splitLines(text string) []string {
 		lines = lines[:n-1]
 	}
 	return lines
+}
+
+// decoded is how many bytes Python decodes at once, which the places in its messages are counted from.
+const decoded = 8192
+
+// notUTF8 returns where a text is not UTF-8 and why, in the words of Python, "" if it is.
+func notUTF8(text string) string {
+	begin := 0 // of what is decoded with a character
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if i%decoded == 0 || i/decoded != (i+n-1)/decoded {
+			begin = i
+		}
+		if r != utf8.RuneError || n > 1 {
+			i += n
+			continue
+		}
+		n, why := pytext.BadUTF8(text[i:])
+		if why == pytext.CutOff { // which shows when nothing follows
+			begin = i
+		}
+		what, place := fmt.Sprintf("byte 0x%02x", text[i]), strconv.Itoa(i-begin)
+		if n > 1 {
+			what, place = "bytes", fmt.Sprintf("%d-%d", i-begin, i-begin+n-1)
+		}
+		return fmt.Sprintf("'utf-8' codec can't decode %s in position %s: %s", what, place, why)
+	}
+	return ""
 }
 
 // A parser reads one file.

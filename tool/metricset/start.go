@@ -238,7 +238,7 @@ func (r *Report) fromFiles() (wrong bool) {
 	if text := r.Settings["interval"]; text != "" {
 		d, err := pcptime.ParseInterval(text)
 		if err != nil {
-			r.Env.Printf("pcp: interval argument not in pmParseInterval(3) format:\n%v\n", err)
+			r.Env.Printf("pcp: interval argument not in pmParseHighResInterval(3) format:\n%v\n", err)
 			wrong = true
 		}
 		r.Interval = d
