@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp"
@@ -12,10 +13,10 @@ import (
 
 // getLabels asks for the labels of a metric and its instances. If there are none, or they cannot be had, the metric has none.
 func (s *Set) getLabels(ctx context.Context, m *Metric) {
-	m.labels, m.levels, m.byInst = nil, nil, make(map[int32]string)
+	m.labels, m.levels = nil, nil
 	sets, err := s.c.LookupLabels(ctx, m.Desc.PMID)
 	if err != nil {
-		return
+		sets = nil
 	}
 	for i := range sets {
 		level := pcp.LabelFlags(0)
@@ -28,6 +29,7 @@ func (s *Set) getLabels(ctx context.Context, m *Metric) {
 }
 
 func (s *Set) getInstLabels(ctx context.Context, m *Metric) {
+	m.byInst = make(map[int32]string)
 	if m.Desc.InDom == pcp.InDomNull {
 		return
 	}
@@ -40,26 +42,44 @@ func (s *Set) getInstLabels(ctx context.Context, m *Metric) {
 	}
 }
 
-// refreshLabels asks for the labels of metrics that have values again, as archives may have labels only later than
-// at their begin, and of instances that are new.
+// refreshLabels asks again when the instances that have values are others than in the sample before: for the labels of
+// instances if some are new, and for those of metrics that had no values then. With FirstLabels the latter stay.
 func (s *Set) refreshLabels(ctx context.Context, out *Sample) {
+	if !s.otherInstances(out) {
+		return
+	}
 	for i, m := range s.Metrics {
-		had := m.hadValues
-		if m.hadValues = len(out.Results[i]) > 0; m.hadValues && !had {
+		values := out.Results[i]
+		had := m.hadValues || s.o.FirstLabels
+		m.hadValues = len(values) > 0
+		switch {
+		case !m.hadValues:
+		case !had:
 			s.getLabels(ctx, m)
-		}
-		if m.Desc.InDom == pcp.InDomNull {
-			continue
-		}
-		for _, v := range out.Results[i] {
-			if _, known := m.byInst[v.Inst]; !known && v.Inst != pcp.InNull {
-				s.getInstLabels(ctx, m)
-				if _, known := m.byInst[v.Inst]; !known {
-					m.byInst[v.Inst] = ""
-				}
-			}
+		case slices.ContainsFunc(values, func(v Value) bool { _, known := m.byInst[v.Inst]; return !known }):
+			s.getInstLabels(ctx, m)
 		}
 	}
+}
+
+// otherInstances reports whether other instances have values than when it was called before.
+func (s *Set) otherInstances(out *Sample) bool {
+	if len(s.hadInsts) != len(out.Results) {
+		s.hadInsts = make([][]int32, len(out.Results))
+	}
+	other := false
+	for i, values := range out.Results {
+		had := s.hadInsts[i]
+		if slices.EqualFunc(had, values, func(inst int32, v Value) bool { return inst == v.Inst }) {
+			continue
+		}
+		other, had = true, had[:0]
+		for _, v := range values {
+			had = append(had, v.Inst)
+		}
+		s.hadInsts[i] = had
+	}
+	return other
 }
 
 // A Label is a name and its value, as Python prints it.

@@ -48,6 +48,9 @@ type Options struct {
 
 	Labels bool // get the labels of metrics and instances
 	Texts  bool // get the help texts
+	// FirstLabels has metrics keep the labels that they had when the set was made. Otherwise one that had no values for
+	// a while gets those of the time of its next ones: archives may have labels only later than at their begin.
+	FirstLabels bool
 
 	// Derived are definitions of metrics, "name = expression", and files of such whose paths begin with / or a dot, with
 	// semicolons between them. Define and Load make them known to a context; nil: as [pmapi.Context.AddDerived] does,

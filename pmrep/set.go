@@ -25,6 +25,8 @@ type Set struct {
 	ranked []bool                     // by metric: its instances are those of a predicate
 	kept   map[pcp.InDom][]int32      // instances that predicates leave
 	insts  map[pcp.InDom]*domainInsts // while the metrics are looked up
+
+	hadInsts [][]int32 // by metric: the instances that had values, if labels are wanted
 }
 
 // A Metric is one of a Set.

@@ -37,6 +37,8 @@ type Program struct {
 	Parser conf.Parser
 	// NoMetrics says that the program may be called without any.
 	NoMetrics bool
+	// FirstLabels is that of pmrep.Options.
+	FirstLabels bool
 }
 
 // PmrepPaths returns the paths of a program's own configuration, and of pmrep's after them.

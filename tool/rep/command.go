@@ -173,7 +173,8 @@ func (p *reporter) program() *metricset.Program {
 			"version": "1", "source": "local:", "output": outStdout, "header": "1", "instinfo": "1", "unitinfo": "1", "globals": "1",
 			"timestamp": "0", "interval": "1", "precision": "3", "interpol": "1",
 		},
-		Own: p.own,
+		Own:         p.own,
+		FirstLabels: true,
 	}
 }
 
