@@ -37,6 +37,9 @@ func (b *builder) printf(format string, args ...any) { b.e.errorf(format, args..
 
 func (b *builder) report(what string) {
 	at := b.place()
+	if b.e.cfg.Places {
+		at = b.lastPlace()
+	}
 	b.printf("%s: %s - %s\n", b.e.cfg.Name, what, at)
 }
 

@@ -72,6 +72,8 @@ type Config struct {
 	Verbose Verbosity
 	// Timestamps has times printed with values that are not of archives.
 	Timestamps bool
+	// Places has messages about mistakes name file and line also at the end of a file, which C does not.
+	Places bool
 	// Quiet has what happens to hosts not reported.
 	Quiet bool
 	// Wrap has a counter that went back be taken for one that overflowed.

@@ -24,6 +24,7 @@ type input struct {
 	macro bool
 	text  []byte
 	line  int
+	last  int   // line of the last character that is not a space
 	again []int // characters that were looked at, the first to be read first
 }
 
@@ -33,17 +34,22 @@ type scanner struct {
 	depth int
 	ahead int // a token that is to come next, 0 if none
 
+	ended *input // the file that was read to its end
+
 	begins bool // an action may begin with the next token
 }
 
 // open has the scanner read a text.
 func (s *scanner) open(name string, text []byte, macro bool) {
-	s.in = &input{outer: s.in, name: name, macro: macro, text: text, line: 1}
+	s.in = &input{outer: s.in, name: name, macro: macro, text: text, line: 1, last: 1}
 	s.depth++
 }
 
 // close ends the innermost input.
 func (s *scanner) close() {
+	if !s.in.macro {
+		s.ended = s.in
+	}
 	s.in = s.in.outer
 	s.depth--
 }
@@ -66,8 +72,12 @@ func (s *scanner) next() int {
 		}
 		c := in.text[0]
 		in.text = in.text[1:]
-		if c == '\n' {
+		switch c {
+		case '\n':
 			in.line++
+		case ' ', '\t', '\r':
+		default:
+			in.last = in.line
 		}
 		return int(c)
 	}
@@ -94,6 +104,14 @@ func (s *scanner) sync() {
 		c = s.next()
 	}
 	s.back(c)
+}
+
+// lastPlace describes the end of what the scanner has read, where place, as in C, only says that it is one.
+func (s *scanner) lastPlace() string {
+	if s.in != nil || s.ended == nil || s.ended.name == "" {
+		return s.place()
+	}
+	return fmt.Sprintf("near line %d of file %s, at its end", s.ended.last, s.ended.name)
 }
 
 // place describes where the scanner is.

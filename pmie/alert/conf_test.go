@@ -3,8 +3,10 @@ package alert
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -178,7 +180,7 @@ func FuzzEntry(f *testing.F) {
 		}
 		// A worker copes with whatever a file says.
 		w := &worker{r: &Receiver{Name: "x", Kind: Alertmanager}, log: discard, wake: make(chan struct{}, 1), latest: map[string]*entry{e.Alert.key(): e}, list: []*entry{e}}
-		if w.spool, _, err = openSpool(filepath.Join(t.TempDir(), "spool"), discard); err != nil {
+		if w.spool, _, err = openSpool(filepath.Join(t.TempDir(), "spool"), DefaultQueue, discard); err != nil {
 			t.Fatal(err)
 		}
 		defer w.spool.close()
@@ -225,7 +227,7 @@ func TestSpoiledSpool(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, list, err := openSpool(spoolDir, discard)
+	s, list, err := openSpool(spoolDir, DefaultQueue, discard)
 	if err != nil || len(list) != 0 {
 		t.Fatalf("%v, %v", list, err)
 	}
@@ -237,7 +239,50 @@ func TestSpoiledSpool(t *testing.T) {
 	if err := os.Chmod(spoolDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := openSpool(spoolDir, discard); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+	if _, _, err := openSpool(spoolDir, DefaultQueue, discard); err == nil || !strings.Contains(err.Error(), "chmod 700") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestCrowdedSpool has a spool of more alerts than are taken in at a start: the others stay, and are taken in when there is room.
+func TestCrowdedSpool(t *testing.T) {
+	const alerts, limit = 25, 10
+	dir := filepath.Join(t.TempDir(), "x")
+	s, _, err := openSpool(dir, limit, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range alerts {
+		a := Alert{Status: Firing, Rule: "r", Instance: strconv.Itoa(i), Since: time.Unix(int64(i+1), 0).UTC()}
+		a.ID = a.newID()
+		if err := s.save(&entry{Alert: a, Said: a.Since}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.close()
+	seen := make(map[string]bool)
+	for left := alerts; left > 0; {
+		var log strings.Builder
+		s, list, err := openSpool(dir, limit, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := min(limit, left); len(list) != want {
+			t.Fatalf("%d of %d alerts are taken in, want %d", len(list), left, want)
+		}
+		left -= len(list)
+		if said := strings.Contains(log.String(), fmt.Sprintf("taken=%d left=%d", len(list), left)); said != (left > 0) {
+			t.Errorf("the log says %q", log.String())
+		}
+		for _, e := range list {
+			seen[e.Alert.Instance] = true
+			if err := s.remove(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.close()
+	}
+	if len(seen) != alerts {
+		t.Errorf("%d alerts are seen", len(seen))
 	}
 }

@@ -221,7 +221,7 @@ func (b *batch) next(a *Alert, at time.Time) string {
 func newWorker(r *Receiver, dir string, log *slog.Logger) (*worker, error) {
 	w := &worker{r: r, log: log.With("receiver", r.Name), wake: make(chan struct{}, 1), latest: make(map[string]*entry)}
 	var err error
-	if w.spool, w.list, err = openSpool(dir, w.log); err != nil {
+	if w.spool, w.list, err = openSpool(dir, max(r.queue(), DefaultQueue), w.log); err != nil {
 		return nil, err
 	}
 	for _, e := range w.list {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"os"
 	"slices"
@@ -143,9 +144,9 @@ const (
 	spoiled   = ".bad" // what could not be read
 )
 
-// openSpool opens a directory, making it if it is not there, and reads the entries of it. They are in
-// the order in which they came.
-func openSpool(dir string, log *slog.Logger) (*spool, []*entry, error) {
+// openSpool opens a directory, making it if it is not there, and reads the entries of it, limit at most. They are in
+// the order in which they came. Files beyond that, or of more than maxSpool bytes in all, stay there for the next time.
+func openSpool(dir string, limit int, log *slog.Logger) (*spool, []*entry, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
 	}
@@ -154,7 +155,7 @@ func openSpool(dir string, log *slog.Logger) (*spool, []*entry, error) {
 		return nil, nil, err
 	}
 	s := &spool{root: root}
-	list, err := s.read(log)
+	list, err := s.read(limit, log)
 	if err != nil {
 		root.Close()
 		return nil, nil, err
@@ -162,7 +163,7 @@ func openSpool(dir string, log *slog.Logger) (*spool, []*entry, error) {
 	return s, list, nil
 }
 
-func (s *spool) read(log *slog.Logger) ([]*entry, error) {
+func (s *spool) read(limit int, log *slog.Logger) ([]*entry, error) {
 	fi, err := s.root.Stat(".")
 	if err != nil {
 		return nil, err
@@ -170,12 +171,12 @@ func (s *spool) read(log *slog.Logger) ([]*entry, error) {
 	if fi.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%s: other users may look into it or write to it; chmod 700 it", s.root.Name())
 	}
-	files, err := fs.ReadDir(s.root.FS(), ".")
-	if err != nil {
-		return nil, err
-	}
 	var list []*entry
-	for _, file := range files {
+	left := 0
+	for file, err := range s.files() {
+		if err != nil {
+			return nil, err
+		}
 		name := file.Name()
 		id, ours := strings.CutSuffix(name, suffix)
 		switch {
@@ -183,6 +184,9 @@ func (s *spool) read(log *slog.Logger) ([]*entry, error) {
 			s.root.Remove(name)
 			continue
 		case !ours || !isID(id) || !file.Type().IsRegular():
+			continue
+		case len(list) >= limit || s.size > maxSpool-maxEntry:
+			left++
 			continue
 		}
 		e, err := s.load(name)
@@ -197,10 +201,43 @@ func (s *spool) read(log *slog.Logger) ([]*entry, error) {
 		s.size += e.size
 		list = append(list, e)
 	}
+	if left > 0 {
+		log.Warn("the spool has too many alerts; the others are left for the next start", "directory", s.root.Name(), "taken", len(list), "left", left)
+	}
 	slices.SortFunc(list, func(a, b *entry) int {
 		return cmp.Or(compare(a.Alert, b.Alert), cmp.Compare(a.Alert.ID, b.Alert.ID))
 	})
 	return list, nil
+}
+
+// filesAtOnce is how many names of the directory are in memory.
+const filesAtOnce = 1000
+
+// files yields what is in the directory.
+func (s *spool) files() iter.Seq2[fs.DirEntry, error] {
+	return func(yield func(fs.DirEntry, error) bool) {
+		d, err := s.root.Open(".")
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer d.Close()
+		for {
+			files, err := d.ReadDir(filesAtOnce)
+			for _, file := range files {
+				if !yield(file, nil) {
+					return
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
 }
 
 func (s *spool) load(name string) (*entry, error) {

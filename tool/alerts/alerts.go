@@ -284,7 +284,7 @@ func (r *record) evaluate(ctx context.Context, env *cli.Env, o *source.Options) 
 	}
 	var said bytes.Buffer
 	e, err := pmie.New(ctx, pmie.Config{
-		Name: env.ProgName(), Err: io.MultiWriter(env.Stderr, &said), Archives: o.Archives, Interval: o.Interval, Zone: zone, Quiet: true,
+		Name: env.ProgName(), Err: io.MultiWriter(env.Stderr, &said), Archives: o.Archives, Interval: o.Interval, Zone: zone, Quiet: true, Places: true,
 		Wrap: env.IsSet("PCP_COUNTER_WRAP"), Observe: r.observe,
 		Dial: func(ctx context.Context, spec string) (*pmapi.Context, error) { return o.Dial(ctx, spec) }, OpenArchive: o.OpenArchive,
 	})

@@ -503,3 +503,17 @@ func TestTruthTablesFixed(t *testing.T) {
 		t.Error(twin.FirstDifference(want, b.Bytes()))
 	}
 }
+
+// TestInstancesKept has the rules on single instances evaluated beside others as they are by themselves; the real one
+// does not ask for the first one then.
+func TestInstancesKept(t *testing.T) {
+	archives := truthArchives(t)
+	rules := []string{"p #'i0' > 0", "a > 0", "p #'i1' > 0", "b > 0", "q #'i2' > 0"}
+	together := rule(t, archives, true, "90", rules, "-v")
+	for _, r := range rules {
+		alone := rule(t, archives, true, "90", []string{r}, "-v")
+		if together.of[r] != alone.of[r] || !strings.Contains(alone.of[r], "true") || !strings.Contains(alone.of[r], "false") {
+			t.Errorf("%s: %s", r, twin.FirstDifference([]byte(alone.of[r]), []byte(together.of[r])))
+		}
+	}
+}

@@ -63,7 +63,7 @@ func loadRules(ctx context.Context, env *cli.Env, set *settings) (*rules, error)
 	}
 	// Without a collector only what is written is looked at.
 	var wrong bytes.Buffer
-	e, err := pmie.New(ctx, pmie.Config{Name: "rules", Err: &wrong, Quiet: true, Dial: func(context.Context, string) (*pmapi.Context, error) {
+	e, err := pmie.New(ctx, pmie.Config{Name: "rules", Err: &wrong, Quiet: true, Places: true, Dial: func(context.Context, string) (*pmapi.Context, error) {
 		return nil, errors.New("there is no collector yet")
 	}})
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *rules) run(ctx context.Context) error {
 	var said bytes.Buffer
 	messages := &redirect{&said}
 	e, err := pmie.New(ctx, pmie.Config{
-		Name: "rules", Out: r.out, Err: messages, Host: own, Quiet: true, Zone: r.env.Local(), Observe: r.observe,
+		Name: "rules", Out: r.out, Err: messages, Host: own, Quiet: true, Places: true, Zone: r.env.Local(), Observe: r.observe,
 		Alert: func(ctx context.Context, a pmie.Action) error { return r.manager.Act(ctx, a) },
 		Dial: func(ctx context.Context, spec string) (*pmapi.Context, error) {
 			d := pmapi.Dialer{Config: r.env.Config()}

@@ -197,7 +197,7 @@ func TestRulesWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for arg, want := range map[string]string{
-		beside: beside + ": rules cannot be used:\nrules: syntax error - at end of file\nrule condition must have a single boolean value\n",
+		beside: beside + ": rules cannot be used:\nrules: syntax error - near line 2 of file " + beside + ", at its end\nrule condition must have a single boolean value\n",
 		file:   "near line 3 of file " + file, dir: dir + ": Is a directory", filepath.Join(dir, "none"): "No such file or directory",
 	} {
 		out, errs := new(screen), new(screen)
