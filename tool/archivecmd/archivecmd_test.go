@@ -541,6 +541,17 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+// TestHosts checks that the directory in which recorders keep one for each host is understood.
+func TestHosts(t *testing.T) {
+	base := newArchive(t, 3, 10)
+	host := filepath.Dir(base)
+	for _, sub := range []string{"ls", "verify"} {
+		if out := must(t, sub, filepath.Dir(host)); !strings.Contains(out, base) {
+			t.Errorf("%s of the directory above does not name %s:\n%s", sub, base, out)
+		}
+	}
+}
+
 // TestNotMine checks that what may not be read is not called damaged.
 func TestNotMine(t *testing.T) {
 	if os.Geteuid() == 0 {

@@ -21,8 +21,8 @@ var Command = &cli.Command{
 	Synopsis: "ls | verify | repair | convert [options] archive...",
 	Doc: `
 An archive is what pmlogger writes: the files NAME.meta, NAME.index and NAME.0,
-NAME.1 and so on. A command takes NAME, any of these files, or a directory of
-archives. Versions 2 and 3 are read, compressed files too.`,
+NAME.1 and so on. A command takes NAME, any of these files, a directory of
+archives, or one that holds such a directory for each host. Versions 2 and 3 are read, compressed files too.`,
 	Examples: []cli.Example{
 		{Line: "pcp archive ls /var/log/pcp/pmlogger/vm", Text: "list the archives of a directory with host, time and size"},
 		{Line: "pcp archive verify 20261121", Text: "look for damage; the exit status is 0 if there is none"},
@@ -34,7 +34,8 @@ archives. Versions 2 and 3 are read, compressed files too.`,
 }
 
 // archives finds the archives that arguments name: an archive, one of its files,
-// or a directory of archives. One that is named twice counts once. Without arguments it is the directory at hand.
+// or a directory of archives or of directories of archives, as recorders keep one for
+// each host. One that is named twice counts once. Without arguments it is the directory at hand.
 func archives(args []string) (list []string, err error) {
 	if len(args) == 0 {
 		args = []string{"."}
@@ -46,6 +47,9 @@ func archives(args []string) (list []string, err error) {
 			continue
 		}
 		in, err := directory(arg)
+		if err == nil && len(in) == 0 {
+			in, err = directories(arg)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -117,6 +121,27 @@ func directory(dir string) ([]string, error) {
 			seen[base] = true
 			list = append(list, join(dir, base))
 		}
+	}
+	return list, nil
+}
+
+// directories returns the archives in the directories of a directory.
+func directories(dir string) (list []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		sub := join(dir, e.Name())
+		// A directory may be a link to another disk.
+		if st, err := os.Stat(sub); err != nil || !st.IsDir() {
+			continue
+		}
+		in, err := directory(sub)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, in...)
 	}
 	return list, nil
 }
