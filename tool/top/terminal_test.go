@@ -5,6 +5,7 @@ package top
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -64,19 +65,15 @@ func open(t *testing.T, dir string, w, h int, vars map[string]string, args ...st
 		}
 	})
 	// What the emulator answers goes nowhere, as on a terminal that knows no questions.
-	go func() {
-		b := make([]byte, 4096)
-		for {
-			if _, err := tt.emu.Read(b); err != nil {
-				return
-			}
-		}
-	}()
+	var answers sync.WaitGroup
+	answers.Go(func() { io.Copy(io.Discard, tt.emu) })
 	t.Cleanup(func() {
 		master.Close()
 		slave.Close()
 		tt.reading.Wait()
-		tt.emu.Close()
+		// The emulator's own Close must not run while it is read.
+		tt.emu.InputPipe().(io.Closer).Close()
+		answers.Wait()
 	})
 	env := &cli.Env{
 		Name: "pcp top", Program: "pcp", Args: args, Stdin: slave, Stdout: slave, Screen: slave, Stderr: &tt.errs, Version: "test",
