@@ -185,6 +185,17 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	return true
 }
 
+// sources checks the options of time by where metrics come from, as -a and -h or the environment say.
+func (set *settings) sources(o *source.Options) {
+	switch {
+	case set.archives != nil:
+		o.Archives, o.Hosts = set.archives, nil
+	case set.host != "":
+		o.Archives, o.Hosts = nil, []string{set.host}
+	}
+	o.End()
+}
+
 // arguments checks what options say together.
 func (set *settings) arguments(o *source.Options) {
 	switch {
@@ -203,6 +214,7 @@ func (set *settings) arguments(o *source.Options) {
 func run(ctx context.Context, env *cli.Env) int {
 	set := &settings{}
 	o := source.Parse(env, cli.ParseConfig{Own: set.own, Later: true})
+	set.sources(o)
 	set.arguments(o)
 	if status, exit := o.Done(); exit {
 		return status
