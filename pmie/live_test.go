@@ -63,8 +63,13 @@ func TestLive(t *testing.T) {
 	acts := make(chan Action, 1000)
 	var said bytes.Buffer // written by Run alone, read when it has ended
 	d := pmapi.Dialer{Reconnect: []time.Duration{time.Millisecond}}
+	var dials atomic.Int32
 	e, err := New(t.Context(), Config{
-		Host: "unix:" + socket, Err: &said, Interval: 20 * time.Millisecond, Dial: d.Dial,
+		Host: "unix:" + socket, Err: &said, Interval: 20 * time.Millisecond,
+		Dial: func(ctx context.Context, spec string) (*pmapi.Context, error) {
+			dials.Add(1)
+			return d.Dial(ctx, spec)
+		},
 		Act: func(_ context.Context, a Action) error {
 			acts <- a
 			return nil
@@ -101,6 +106,9 @@ func TestLive(t *testing.T) {
 	cancel()
 	if err := <-done; err == nil {
 		t.Error("Run ended without an error")
+	}
+	if n := dials.Load(); n != 2 || len(e.contexts) != 0 {
+		t.Errorf("%d connections, %d of them left from the reading of rules, want one for that and one for the task", n, len(e.contexts))
 	}
 	stop()
 	if s := e.Stats(); s.Rules != 1 || s.True == 0 || s.Actions == 0 || s.True+s.False+s.Unknown != s.Actual {

@@ -21,6 +21,8 @@ import (
 type Config struct {
 	// Archive is the base name of the archive, which must not exist.
 	Archive string
+	// URL, if not "", is where the archive goes in the end; its prologue names it in place of the path.
+	URL string
 	// Version is that of the archive; 0 means archive.Version3.
 	Version int
 	// Host is the name of the host in the label; "" means what the collector says.
@@ -180,6 +182,9 @@ func (r *Recorder) logger(ctx context.Context, base string, t *pcp.Timestamp) *a
 	path, err := filepath.Abs(base)
 	if err != nil {
 		path = base
+	}
+	if r.cfg.URL != "" {
+		path = r.cfg.URL
 	}
 	host := r.cfg.LoggerHost
 	if host == "" {

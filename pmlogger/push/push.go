@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 )
 
@@ -22,12 +23,14 @@ const (
 	piece = 1 << 20
 	// maxAnswer is how much of an answer is read.
 	maxAnswer = 64 << 10
-	// answerTime is how long an answer may take.
-	answerTime = time.Minute
+	// DefaultTimeout is how long an answer may take.
+	DefaultTimeout = time.Minute
 	// DefaultInterval is how often a growing archive is looked at.
 	DefaultInterval = time.Second
 	// maxPause is the longest time between attempts to reach a server again.
 	maxPause = time.Minute
+	// lastPause is the longest one when the archive is complete.
+	lastPause = time.Second
 )
 
 // A Config says where archives go.
@@ -42,10 +45,14 @@ type Config struct {
 	Token string
 	// Interval is how often a growing archive is looked at; 0 means DefaultInterval.
 	Interval time.Duration
+	// Timeout is how long an answer may take; 0 means a minute.
+	Timeout time.Duration
 	// Say, if not nil, gets a line for each request.
 	Say func(line string)
-	// Warn, if not nil, is told why a server cannot be reached for now.
+	// Warn, if not nil, is told why a server cannot be reached for now, each time it was tried; Back, when it
+	// takes requests again.
 	Warn func(err error)
+	Back func()
 }
 
 // A Pusher pushes archives, one at a time.
@@ -77,11 +84,17 @@ func New(cfg Config) (*Pusher, error) {
 	if cfg.Interval <= 0 {
 		cfg.Interval = DefaultInterval
 	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = DefaultTimeout
+	}
 	if cfg.Say == nil {
 		cfg.Say = func(string) {}
 	}
 	if cfg.Warn == nil {
 		cfg.Warn = func(error) {}
+	}
+	if cfg.Back == nil {
+		cfg.Back = func() {}
 	}
 	tr := &http.Transport{TLSClientConfig: cfg.TLS} // and no proxy of the environment
 	if cfg.Socket != "" {
@@ -89,8 +102,8 @@ func New(cfg Config) (*Pusher, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", cfg.Socket)
 		}
 	}
-	return &Pusher{cfg: cfg, base: u.Scheme + "://" + u.Host, client: &http.Client{
-		Transport: tr, Timeout: answerTime,
+	return &Pusher{cfg: cfg, base: u.Scheme + "://" + u.Host, vol: -1, client: &http.Client{
+		Transport: tr, Timeout: cfg.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
@@ -132,6 +145,20 @@ func (e *StatusError) Error() string {
 	return text
 }
 
+// A lostError is why there is no answer. There may be one to the next attempt.
+type lostError struct{ err error }
+
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// Passing reports whether an error of [Pusher.Ping] or [Pusher.Push] may pass by itself: a server that cannot be
+// reached, does not answer, or has no room.
+func Passing(err error) bool {
+	var lost *lostError
+	var status *StatusError
+	return errors.As(err, &lost) || errors.As(err, &status) && (status.Status == http.StatusGone || status.Status >= 500)
+}
+
 // An answer is what a server says.
 type answer struct {
 	Archive     uint32
@@ -160,13 +187,13 @@ func (p *Pusher) do(ctx context.Context, method, path string, body []byte) (a an
 			err = ue.Err
 		}
 		name, _, _ := strings.Cut(path, "?")
-		return a, fmt.Errorf("%s %s %s failed: %w", p.base, name, method, err)
+		return a, &lostError{fmt.Errorf("%s %s %s failed: %w", p.base, name, method, err)}
 	}
 	defer w.Body.Close()
 	name, _, _ := strings.Cut(path, "?")
 	b, err := io.ReadAll(io.LimitReader(w.Body, maxAnswer))
 	if err != nil {
-		return a, fmt.Errorf("%s %s: %w", p.base, name, err)
+		return a, &lostError{fmt.Errorf("%s %s: %w", p.base, name, err)}
 	}
 	p.cfg.Say(fmt.Sprintf("%s %s result: %s", method, name, bytes.TrimSpace(b)))
 	bad := json.Unmarshal(b, &a)
@@ -222,6 +249,9 @@ func (p *Pusher) send(ctx context.Context, kind string, f io.ReaderAt, off *int6
 	return nil
 }
 
+// errNotBegun is what an archive is that has no label yet.
+var errNotBegun = fmt.Errorf("the file is empty: %w", pcp.ErrLabel)
+
 // Push pushes what an archive has now.
 func (p *Pusher) Push(ctx context.Context, base string) error {
 	files, err := archive.FindFiles(base)
@@ -237,6 +267,9 @@ func (p *Pusher) Push(ctx context.Context, base string) error {
 	n, err := meta.ReadAt(head[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
+	}
+	if n == 0 {
+		return fmt.Errorf("%s: %w", meta.Name(), errNotBegun)
 	}
 	label, err := archive.DecodeLabel(head[:n])
 	if err != nil {
@@ -304,30 +337,47 @@ func (p *Pusher) Push(ctx context.Context, base string) error {
 // done. It goes on when a server can be reached again, with a new archive if it has to.
 // Errors of the archive end it, and refusals that another attempt would not change.
 func (p *Pusher) Follow(ctx context.Context, base string, done func() bool) error {
-	pause := p.cfg.Interval
+	return p.follow(ctx, base, done, nil, nil)
+}
+
+// follow does so. It waits no longer when wake is closed, and calls each after each attempt.
+func (p *Pusher) follow(ctx context.Context, base string, done func() bool, wake <-chan struct{}, each func()) error {
+	pause, away := p.cfg.Interval, false
 	for {
 		last := done()
 		err := p.Push(ctx, base)
+		if err == nil && away {
+			away = false
+			p.cfg.Back()
+		}
+		if each != nil {
+			each()
+		}
 		var status *StatusError
-		var file *net.OpError
 		switch {
-		case ctx.Err() != nil:
-			return nil
 		case err == nil && last:
 			return nil
-		case err == nil:
+		case ctx.Err() != nil:
+			return nil
+		case err == nil, errors.Is(err, errNotBegun) && !last:
 			pause = p.cfg.Interval
-		case errors.As(err, &status) && (status.Status == http.StatusGone || status.Status >= 500):
-			p.id = 0
-			fallthrough
-		case errors.As(err, &file), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		case Passing(err):
+			if errors.As(err, &status) {
+				p.id = 0
+			}
+			away = true
 			p.cfg.Warn(err)
 			pause = min(2*pause, maxPause)
 		default:
 			return err
 		}
+		if last { // what woke it has come
+			wake = nil
+			pause = min(pause, lastPause)
+		}
 		select {
 		case <-time.After(pause):
+		case <-wake:
 		case <-ctx.Done():
 			return nil
 		}

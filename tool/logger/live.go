@@ -74,14 +74,14 @@ func (set *settings) show(env *cli.Env, r *recording, ends *control.Endpoints) e
 			fmt.Fprintf(r.w, "Warning: %s: %s\n", path, cli.ErrText(err))
 		}
 	}
-	err := ends.Publish(r.Host(), r.Archive(), cmp.Or(set.note, set.sessionNote))
+	err := ends.Publish(r.Host(), cmp.Or(set.cfg.URL, r.Archive()), cmp.Or(set.note, set.sessionNote))
 	if errors.Is(err, fs.ErrPermission) && !set.daemon() {
 		return nil // the recorder of a user who may not write there: C says nothing either
 	}
 	if err != nil {
 		return err
 	}
-	if set.daemon() {
+	if set.daemon() && set.remote == nil {
 		latest(env, r)
 	}
 	return nil
@@ -156,6 +156,9 @@ func (set *settings) live(outer context.Context, env *cli.Env, r *recording, end
 	wg.Go(func() { signals(ctx, caught, r.Recorder, end) })
 	if r.pid > 0 {
 		wg.Go(func() { watch(ctx, r.pid, end) })
+	}
+	if set.remote != nil {
+		wg.Go(func() { set.remote.watch(ctx, end) })
 	}
 	over := func(error) {}
 	if r.session != nil {

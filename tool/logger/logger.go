@@ -46,6 +46,9 @@ var Command = &cli.Command{
 interrupted or there is as much as -s or -T allow. The archive must not exist; a name with a % in it is made into one
 with the date, as by strftime(3).
 
+An archive http://HOST:PORT is pushed to the pmproxy there, which chooses its name. What it does not have yet is in
+a directory for temporary files; up to 1 GB waits there while the server cannot be reached.
+
 If the collector is lost, it is asked for again each time something is due, and a mark in the archive says that
 values before and after are not related.
 
@@ -55,9 +58,10 @@ the same. SIGINT and SIGTERM end the recording.`,
 	Examples: []cli.Example{
 		{Line: `pcp logger -c config -T 10min morning`, Text: `record ten minutes of what the file config names`},
 		{Line: `pcp logger -C -c config`, Text: `only check a configuration`},
+		{Line: `pcp logger -c config --token ~/.pcp/token http://collector`, Text: `push what is recorded to the pmproxy of another host`},
 		{Line: `pcp logger -v 100mb -c config %Y%m%d`, Text: `a volume has at most 100 megabytes, the name is the date`},
 	},
-	SeeAlso: []string{"pmcd(1)", "pmcpp(1)", "pmdumplog(1)"},
+	SeeAlso: []string{"pmcd(1)", "pmcpp(1)", "pmdumplog(1)", "pmlogpush(1)", "pmproxy(1)"},
 	Options: []cli.Option{
 		cli.Heading("Options"),
 		{Short: 'c', Long: "config", Arg: "FILE", Help: "file to load configuration from"},
@@ -85,6 +89,7 @@ the same. SIGINT and SIGTERM end the recording.`,
 		{Short: 'V', Long: "version", Arg: "NUM", Help: "version for archive, 2 or 3"},
 		{Short: 'x', Arg: "FD", Help: "control file descriptor for running from pmRecordControl(3)"},
 		{Short: 'y', Help: "set timezone for times to local time rather than from PMCD host"},
+		{Long: "token", Arg: "FILE", Extra: true, Help: "show pmproxy the token that the first line of FILE ends with"},
 		cli.OptHelp,
 	},
 	DieOnSignal: true, // in the beginning; later it does what each signal asks for
@@ -110,8 +115,10 @@ type settings struct {
 	primary     bool
 	user        string // of -U
 	version     wire.LogVersion
-	again       bool // this process got SIGUSR2
-	trace       bool // -D pmlc: what is found of another primary logger
+	again       bool    // this process got SIGUSR2
+	token       string  // file
+	remote      *remote // nil for an archive on this host
+	trace       bool    // -D pmlc: what is found of another primary logger
 }
 
 // own takes the options of this tool.
@@ -177,7 +184,10 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'y':
 		set.localTime = true
 	default:
-		return false
+		if opt.Long != "token" {
+			return false
+		}
+		set.token = arg
 	}
 	return true
 }
@@ -237,7 +247,9 @@ func (set *settings) arguments(o *source.Options) {
 	case n > want:
 		o.Usagef("too many arguments")
 	case n == 1 && (strings.HasPrefix(o.Args[0], "http://") || strings.HasPrefix(o.Args[0], "https://")):
-		o.Usagef("an archive is not recorded to a URL; record it to a file, and push that while it grows by pmlogpush --follow")
+		if err := set.toURL(o.Args[0]); err != nil {
+			o.Usagef("%v", err)
+		}
 	case n == 1:
 		set.cfg.Archive = o.Args[0]
 	}
@@ -282,6 +294,13 @@ func (set *settings) record(ctx context.Context, env *cli.Env, o *source.Options
 	set.cfg.Log = w
 	say := func(text string) { fmt.Fprintln(w, daemonlog.Line("pmlogger", slog.LevelInfo, text)) }
 	say("Start")
+	if set.remote != nil && !set.check {
+		if err := set.remote.open(ctx, env, set); err != nil {
+			fmt.Fprintf(w, "%s: %v\n", env.ProgName(), err)
+			return 1
+		}
+		defer set.remote.remove()
+	}
 	r, status := set.open(ctx, env, o)
 	if r == nil {
 		return status
@@ -349,13 +368,20 @@ func (set *settings) publish(ctx context.Context, env *cli.Env, r *recording, sa
 		}
 		return fail(err)
 	}
-	fmt.Fprintf(r.w, "Archive basename: %s\n", r.Archive())
+	if set.remote == nil {
+		fmt.Fprintf(r.w, "Archive basename: %s\n", r.Archive())
+	} else {
+		set.remote.start()
+	}
 	manager := set.manager(env)
 	if err := errors.Join(set.show(env, r, ends), manager.Ready("recording "+r.Host())); err != nil {
 		fmt.Fprintf(r.w, "%s: %v\n", env.ProgName(), err) // it records, though
 	}
 	why := set.live(ctx, env, r, ends, ch)
 	status := r.ended(why, say)
+	if set.remote != nil && !set.remote.finish() {
+		status = 1
+	}
 	if c, ok := errors.AsType[*caught](why); ok && c.again {
 		ends.Close()
 		err := beginAnew(env, r)

@@ -3,14 +3,11 @@ package logpush
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/internal/tlsconf"
 	"github.com/go-pcp/pcp/pmlogger/push"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -131,18 +128,14 @@ func (set *settings) pusher(env *cli.Env) (*push.Pusher, error) {
 	}
 	if set.secure {
 		cfg.URL = "https" + strings.TrimPrefix(cfg.URL, "http")
-		conf, err := tlsconf.ReadFile(tlsconf.Path(env.Config()))
-		if err != nil {
-			return nil, err
-		}
-		conf.VerifyServer = "true" // whatever the file says, before it is shown a token
-		if cfg.TLS, err = conf.Client(set.host, env.Getenv); err != nil {
+		var err error
+		if cfg.TLS, err = push.TLS(set.host, env.Config(), env.Getenv); err != nil {
 			return nil, err
 		}
 	}
 	if set.token != "" {
 		var err error
-		if cfg.Token, err = readToken(set.token); err != nil {
+		if cfg.Token, err = push.ReadToken(set.token); err != nil {
 			return nil, err
 		}
 	}
@@ -156,24 +149,9 @@ func (set *settings) pusher(env *cli.Env) (*push.Pusher, error) {
 			fmt.Fprintf(env.Stderr, "%s: %s; trying again\n", env.ProgName(), text)
 		}
 	}
+	cfg.Back = func() {
+		last = ""
+		fmt.Fprintf(env.Stderr, "%s: %s takes requests again\n", env.ProgName(), cfg.URL)
+	}
 	return push.New(cfg)
-}
-
-// readToken reads a token from a file that may be a line of http.tokens: a name and the token.
-func readToken(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 4096))
-	if err != nil {
-		return "", err
-	}
-	line, _, _ := strings.Cut(string(b), "\n")
-	words := strings.Fields(line)
-	if len(words) == 0 {
-		return "", fmt.Errorf("%s: the first line has no token", path)
-	}
-	return words[len(words)-1], nil
 }

@@ -1,0 +1,45 @@
+package push
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/tlsconf"
+)
+
+// TLS returns the configuration for [Config] of tls.conf. The server's certificate is checked whatever the file says,
+// as the server may be shown a token. getenv is asked for what relaxes that.
+func TLS(host string, conf *config.Config, getenv func(string) string) (*tls.Config, error) {
+	file, err := tlsconf.ReadFile(tlsconf.Path(conf))
+	if err != nil {
+		return nil, err
+	}
+	file.VerifyServer = "true"
+	return file.Client(host, getenv)
+}
+
+// ReadToken reads a token from a file that may be a line of pmproxy's http.tokens: a name and the token.
+func ReadToken(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxToken))
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return "", fmt.Errorf("%s: the first line has no token", path)
+	}
+	return words[len(words)-1], nil
+}
+
+// maxToken is how long the first line of a file with a token may be.
+const maxToken = 4096

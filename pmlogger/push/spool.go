@@ -1,0 +1,119 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/go-pcp/pcp/archive"
+)
+
+// A Spool is an archive that is pushed while it is written, by this process, and that is on this host only until
+// the server has it: volumes are removed that it has, but for the last of these.
+type Spool struct {
+	Base string
+	// Done is closed when the archive is complete.
+	Done <-chan struct{}
+	// Max is how many bytes of volumes wait while the server cannot be reached, 0 for no limit. If there are more,
+	// the oldest volumes are removed; the one that is being written, and one of which the server has a part, stay.
+	Max int64
+	// Dropped, if not nil, is told of each volume that was removed and did not reach the server.
+	Dropped func(volume int, bytes int64)
+}
+
+// Drain pushes a spool until it is complete and the server has all of it, or until ctx is done; then it returns
+// nil, and [Pusher.Left] says what is left. Otherwise it is like [Pusher.Follow].
+func (p *Pusher) Drain(ctx context.Context, s Spool) error {
+	done := func() bool {
+		select {
+		case <-s.Done:
+			return true
+		default:
+			return false
+		}
+	}
+	var failed error
+	err := p.follow(ctx, s.Base, done, s.Done, func() {
+		if err := p.trim(&s); err != nil && failed == nil {
+			failed = err
+			p.cfg.Warn(err)
+		}
+	})
+	if errors.Is(err, errNotBegun) {
+		return nil // it ended before there was anything to push
+	}
+	return err
+}
+
+// trim removes volumes of a spool.
+func (p *Pusher) trim(s *Spool) error {
+	files, err := archive.FindFiles(s.Base)
+	if err != nil || len(files.Volumes) == 0 {
+		return nil // Push says so
+	}
+	var waits int64
+	sizes := make([]int64, len(files.Volumes))
+	var failed []error
+	for i, path := range files.Volumes {
+		if files.Numbers[i] < p.vol {
+			failed = append(failed, os.Remove(path))
+			continue
+		}
+		if st, err := os.Stat(path); err == nil {
+			sizes[i] = st.Size()
+			waits += sizes[i]
+		}
+	}
+	for i, path := range files.Volumes[:len(files.Volumes)-1] {
+		if s.Max <= 0 || waits <= s.Max {
+			break
+		}
+		if n := files.Numbers[i]; n <= p.vol {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		waits -= sizes[i]
+		if s.Dropped != nil {
+			s.Dropped(files.Numbers[i], sizes[i])
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Left returns how many bytes of an archive the server does not have.
+func (p *Pusher) Left(base string) (int64, error) {
+	files, err := archive.FindFiles(base)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return 0, nil
+		}
+		return 0, err
+	}
+	var left int64
+	for i, path := range files.Volumes {
+		st, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return 0, err
+		case files.Numbers[i] > p.vol:
+			left += st.Size()
+		case files.Numbers[i] == p.vol:
+			left += max(st.Size()-p.data, 0)
+		}
+	}
+	for path, sent := range map[string]int64{files.Meta: p.meta, files.Index: p.index} {
+		if path == "" {
+			continue
+		}
+		st, err := os.Stat(path)
+		if err != nil {
+			return 0, err
+		}
+		left += max(st.Size()-sent, 0)
+	}
+	return left, nil
+}
