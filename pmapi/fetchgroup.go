@@ -346,7 +346,7 @@ func (g *FetchGroup) Fetch(ctx context.Context) error {
 			item.Value, item.Err = missingValue(item.m.out), err
 			continue
 		}
-		item.Value, item.Err = g.convert(&item.m, v, res, prev)
+		item.Err = g.convert(&item.m, &item.Value, v, 0, res, prev)
 	}
 	for _, all := range g.insts {
 		g.fill(all, res, prev)
@@ -374,12 +374,12 @@ func (g *FetchGroup) fill(all *GroupInstances, res, prev *pcp.Result) {
 	if g.keep(&all.m, vs) {
 		return
 	}
-	all.Values, all.Err = all.Values[:0], setError(vs)
+	n := len(vs.Values)
+	all.Values, all.Err = slices.Grow(all.Values[:0], n)[:n], setError(vs)
 	for i := range vs.Values {
-		v := &vs.Values[i]
-		all.Values = append(all.Values, InstanceValue{Inst: v.Inst})
-		iv := &all.Values[len(all.Values)-1]
-		iv.Value, iv.Err = g.convert(&all.m, v, res, prev)
+		v, iv := &vs.Values[i], &all.Values[i]
+		iv.Inst, iv.Name = v.Inst, ""
+		iv.Err = g.convert(&all.m, &iv.Value, v, i, res, prev)
 	}
 }
 
@@ -440,16 +440,6 @@ func (m *conversion) raw(inst int32, res *pcp.Result) (*pcp.Value, error) {
 	return &vs.Values[i], nil
 }
 
-// convert makes of v, a value in res, what was asked for.
-func (g *FetchGroup) convert(m *conversion, v *pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {
-	out, err := g.converted(m, v, res, prev)
-	if err != nil {
-		out = missingValue(m.out)
-	}
-	out.Inst = v.Inst
-	return out, err
-}
-
 // setError returns why a set has no values, nil if it may have some.
 func setError(vs *pcp.ValueSet) error {
 	if vs.Err == 0 {
@@ -458,31 +448,53 @@ func setError(vs *pcp.ValueSet) error {
 	return vs.Err
 }
 
-func (g *FetchGroup) converted(m *conversion, v *pcp.Value, res, prev *pcp.Result) (pcp.Value, error) {
+// convert makes of v, value number i of its set in res, what was asked for.
+func (g *FetchGroup) convert(m *conversion, out, v *pcp.Value, i int, res, prev *pcp.Result) error {
+	err := g.converted(m, out, v, i, res, prev)
+	if err != nil {
+		*out = missingValue(m.out)
+	}
+	out.Inst = v.Inst
+	return err
+}
+
+func (g *FetchGroup) converted(m *conversion, out, v *pcp.Value, i int, res, prev *pcp.Result) (err error) {
 	if !m.rate && !m.scale {
-		return castValue(*v, m.desc.Type, m.out)
+		*out, err = castValue(*v, m.desc.Type, m.out)
+		return err
 	}
 	d, err := double(v, m.desc.Type)
 	if err != nil {
-		return pcp.Value{}, err
+		return err
 	}
 	if m.rate {
 		if prev == nil {
-			return pcp.Value{}, pcp.ErrAgain
+			return pcp.ErrAgain
 		}
-		p, err := m.raw(v.Inst, prev)
+		p, err := m.before(v.Inst, i, prev)
 		if err != nil {
-			return pcp.Value{}, err
+			return err
 		}
 		before, err := double(p, m.desc.Type)
 		if err != nil {
-			return pcp.Value{}, err
+			return err
 		}
 		if d, err = m.perSecond(d, before, res.Time.Sub(prev.Time), g.wrap); err != nil {
-			return pcp.Value{}, err
+			return err
 		}
 	}
-	return m.scaled(d)
+	*out, err = m.scaled(d)
+	return err
+}
+
+// before is raw for a value whose instance is number i of another result.
+func (m *conversion) before(inst int32, i int, res *pcp.Result) (*pcp.Value, error) {
+	if m.set >= 0 && m.set < len(res.Sets) {
+		if vs := &res.Sets[m.set]; vs.Err == 0 && i < len(vs.Values) && vs.Values[i].Inst == inst {
+			return &vs.Values[i], nil
+		}
+	}
+	return m.raw(inst, res)
 }
 
 // perSecond returns by how much a value rose each second, or pcp.ErrValue if it

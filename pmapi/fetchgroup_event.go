@@ -89,7 +89,7 @@ func (e *GroupEvents) add(g *FetchGroup, rec pcp.EventRecord, res, prev *pcp.Res
 		// Events have no value before, so a rate is pcp.ErrAgain at first
 		// and pcp.ErrValue later, as in C.
 		ev := EventValue{Time: rec.Time}
-		ev.Value, ev.Err = g.convert(&e.field, &v, res, prev)
+		ev.Err = g.convert(&e.field, &ev.Value, &v, 0, res, prev)
 		e.Records = append(e.Records, ev)
 	}
 	switch id := e.field.desc.PMID; {

@@ -72,7 +72,7 @@ func (s *Set) values(m *Metric, out []Value) []Value {
 	if s.isPredicate(m) {
 		limit = 0 // which is for after the ranking
 	}
-	filter := s.o.LiveFilter && !s.o.InvertFilter
+	filter := s.o.LiveFilter && !s.o.InvertFilter && m.match != nil
 	for i := range m.items {
 		it := &m.items[i]
 		if it.Err == nil && within(it.Value, limit) {
@@ -82,16 +82,17 @@ func (s *Set) values(m *Metric, out []Value) []Value {
 	if m.group == nil || m.group.Err != nil {
 		return out
 	}
+	single := m.Desc.InDom == pcp.InDomNull
 	for i := range m.group.Values {
 		v := &m.group.Values[i]
-		flat := m.Desc.InDom == pcp.InDomNull || v.Inst == pcp.InNull
+		flat := single || v.Inst == pcp.InNull
 		switch {
 		case v.Err != nil:
 		case !flat && v.Name == "": // it came and went
 		case filter && !flat && !m.match.ok(v.Name):
-		case !within(v.Value, limit):
+		case limit != 0 && !within(v.Value, limit):
 		case flat:
-			out = append(out, Value{pcp.InNull, "", v.Value})
+			out = append(out, Value{Inst: pcp.InNull, Value: v.Value})
 		default:
 			out = append(out, Value{v.Inst, v.Name, v.Value})
 		}

@@ -123,18 +123,38 @@ func (p *reporter) csvField(m *pmrep.Metric, v *pmrep.Value) {
 	}
 }
 
-// appendFixed appends a number with so many digits after the point. Whole numbers, which are most, take a short way.
+// appendFixed appends a number with so many digits after the point, as strconv.AppendFloat does. Up to shortDigits digits
+// of numbers that are not large, which most are, take a short way.
 func appendFixed(b []byte, f float64, precision int) []byte {
-	n := int64(f)
-	if float64(n) != f || n == 0 && math.Signbit(f) || n > 1<<53 || n < -1<<53 {
+	if precision > shortDigits || !(f > -shortMost && f < shortMost) || f == 0 && math.Signbit(f) {
 		return strconv.AppendFloat(b, f, 'f', precision, 64)
 	}
-	b = strconv.AppendInt(b, n, 10)
-	if precision > 0 {
-		b = append(b, '.')
-		for range precision {
-			b = append(b, '0')
-		}
+	if f < 0 {
+		b = append(b, '-')
+		f = -f
+	}
+	power := powers[precision]
+	scaled := f * float64(power)
+	rest := math.FMA(f, float64(power), -scaled) // so that scaled + rest is the number, exactly
+	n := uint64(scaled)
+	if above := scaled - float64(n) - 0.5; above > 0 || above == 0 && (rest > 0 || rest == 0 && n&1 == 1) {
+		n++
+	}
+	if precision == 0 {
+		return strconv.AppendUint(b, n, 10)
+	}
+	b = strconv.AppendUint(b, n/power, 10)
+	b = append(b, '.')
+	for n, power = n%power, power/10; power > 0; power /= 10 {
+		b = append(b, '0'+byte(n/power%10))
 	}
 	return b
 }
+
+// What appendFixed does itself: then rest is too small to matter unless the scaled number ends in .5.
+const (
+	shortDigits = 4
+	shortMost   = 1 << 29
+)
+
+var powers = [shortDigits + 1]uint64{1, 10, 100, 1000, 10000}
