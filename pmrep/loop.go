@@ -2,7 +2,6 @@ package pmrep
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -36,6 +35,17 @@ type Loop struct {
 	OnNames NamesAction
 }
 
+// A NothingError says that a set has nothing to fetch.
+type NothingError struct{ Err error }
+
+// Error implements error.
+func (e *NothingError) Error() string {
+	return e.Err.Error() + ": no metrics or instances to report present"
+}
+
+// Unwrap returns the error of the fetch, pcp.ErrTooSmall.
+func (e *NothingError) Unwrap() error { return e.Err }
+
 // Run fetches the set and has w render each sample. It returns nil after the last, at the end of an archive, and
 // when ctx is done.
 func (l *Loop) Run(ctx context.Context, set *Set, w Writer) error {
@@ -53,7 +63,7 @@ func (l *Loop) Run(ctx context.Context, set *Set, w Writer) error {
 		case ctx.Err() != nil, code == pcp.ErrEOL:
 			return nil
 		case code == pcp.ErrTooSmall:
-			return fmt.Errorf("%w: no metrics or instances to report present", err)
+			return &NothingError{err}
 		default:
 			return err
 		}

@@ -124,6 +124,9 @@ func Exit(ctx context.Context, env *cli.Env, err error) int {
 	if text == syscall.ECONNREFUSED.Error() || text == "Connection refused" {
 		text = "Connection refused; is pmcd running?"
 	}
+	if _, ok := errors.AsType[*pmrep.NothingError](err); ok {
+		text += " \nNo metrics or instances to report present."
+	}
 	if !env.Classic() { // what the library says has the name of the file or host in it
 		text = err.Error()
 	}
