@@ -84,6 +84,7 @@ import (
 	"github.com/go-pcp/pcp/tool/record"
 	"github.com/go-pcp/pcp/tool/rep"
 	"github.com/go-pcp/pcp/tool/replay"
+	"github.com/go-pcp/pcp/tool/rocestat"
 	"github.com/go-pcp/pcp/tool/runwith"
 	"github.com/go-pcp/pcp/tool/search"
 	"github.com/go-pcp/pcp/tool/sendsignal"
@@ -157,6 +158,7 @@ func commands() []*cli.Command {
 		zoneinfo.Command,
 		netstat.Command,
 		nfsiostat.Command,
+		rocestat.Command,
 		dmcache.Command,
 		dmcache.LVMCommand,
 		shping.Command,

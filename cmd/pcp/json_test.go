@@ -155,7 +155,7 @@ func TestJSON(t *testing.T) {
 			})
 		}
 	}
-	for _, name := range []string{"mmvdump", "alerts", "meminfo", "slabinfo", "buddyinfo", "zoneinfo", "netstat", "nfsiostat"} {
+	for _, name := range []string{"mmvdump", "alerts", "meminfo", "slabinfo", "buddyinfo", "zoneinfo", "netstat", "nfsiostat", "rocestat"} {
 		tested[name] = true // by their own tests
 	}
 	each(commands(), func(c *cli.Command) {
