@@ -38,8 +38,8 @@ pcp -a ARCHIVE -S TIME buddyinfo) say where the values come from, and of which t
 		cli.OptVersion,
 		cli.OptJSON,
 	},
-	DieOnSignal: true,
-	Run:         run,
+	Interruptible: true,
+	Run:           run,
 }
 
 const pages = "mem.buddyinfo.pages"

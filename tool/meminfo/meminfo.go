@@ -35,8 +35,8 @@ and of which time.`,
 		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
 		cli.OptJSON,
 	},
-	DieOnSignal: true,
-	Run:         run,
+	Interruptible: true,
+	Run:           run,
 }
 
 // A line is one of the report: its name, the metric, and its unit there, "B" if the metric is in bytes.

@@ -40,8 +40,8 @@ Options of pcp itself (pcp -h HOST netstat, pcp -a ARCHIVE -S TIME netstat) say 
 		{Short: 'z', Arg: "-"}, // and what follows this one is forgotten, as in C
 		cli.OptJSON,
 	},
-	DieOnSignal: true,
-	Run:         run,
+	Interruptible: true,
+	Run:           run,
 }
 
 var (

@@ -39,8 +39,8 @@ and how many are sent again or fail. The first report is of the time since the m
 		cli.OptVersion,
 		cli.OptJSON,
 	},
-	DieOnSignal: true,
-	Run:         run,
+	Interruptible: true,
+	Run:           run,
 }
 
 const (

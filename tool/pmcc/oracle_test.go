@@ -141,7 +141,7 @@ func TestRandomLines(t *testing.T) {
 	}
 	psArgs := []string{
 		"-e", "-u", "-p", "1", "1,2", "1, 2", "x", "-P", "0", "-c", "systemd", "bash,sshd", "-U", "root", "-o", "pid", "PID,uname,wchan", "all", "nosuch",
-		"-k", "-l", "-V", "-?", "--help", "-t", "2", "-1", "-Z", "UTC", "--hostzone", "-z", "word", "--", "--nosuch", "-ouser", "-opid,%mem", "-eu",
+		"-k", "-l", "-V", "-?", "--help", "-t", "2", "-1", "-Z", "UTC", "--hostzone", "-z", "word", "--", "--nosuch", "--interval=2", "-ouser", "-opid,%mem", "-eu",
 	}
 	windows := []string{"PCP_START_TIME=+1", "PCP_FINISH_TIME=+5", "PCP_ORIGIN_TIME=+2", "PCP_START_TIME=foo", "PCP_ALIGN_TIME=2", "PCP_INTERVAL=2", "PCP_SAMPLES=2", "PCP_FINISH_TIME=-1"}
 	for range longtest.N(50, 1000) {

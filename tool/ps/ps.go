@@ -46,7 +46,7 @@ vsize, wchan. As in the C program, cmd is cut off after 30 characters and %cpu i
 		cli.OptVersion,
 		cli.OptTimeZone,
 		cli.OptHostZone,
-		{Short: 't', Long: "interval", Arg: "DELTA"},
+		{Short: 't', Arg: "DELTA"},
 		{Short: 'k'},           // which the C program takes and forgets,
 		{Short: 'l', Arg: "-"}, // and this
 		{Short: '?', Arg: "-"}, // and what follows this one
@@ -109,6 +109,8 @@ func (l *list) own(o *cli.Options, opt *cli.Option, arg string) bool {
 		l.choose(arg, fields())
 	case 'O':
 		l.sortBy(arg)
+	case 't':
+		o.Common(cli.OptInterval, arg)
 	case 'k', 'l':
 	case '?':
 		o.WantUsage()

@@ -34,8 +34,8 @@ of ours. Options of pcp itself (pcp -h HOST rocestat, pcp -a ARCHIVE rocestat) s
 		{Short: 't', Arg: "DELTA"},
 		cli.OptJSON,
 	},
-	DieOnSignal: true,
-	Run:         run,
+	Interruptible: true,
+	Run:           run,
 }
 
 func run(ctx context.Context, env *cli.Env) int {

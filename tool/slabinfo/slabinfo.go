@@ -37,8 +37,8 @@ C program the number of objects is below objsize byte if the size is below num_o
 		cli.OptVersion,
 		cli.OptJSON,
 	},
-	DieOnSignal: true,
-	Run:         run,
+	Interruptible: true,
+	Run:           run,
 }
 
 // metrics are those of the table, in the order in which the C program fetches them.

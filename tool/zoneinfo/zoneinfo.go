@@ -34,8 +34,8 @@ pcp -a ARCHIVE -S TIME zoneinfo) say where the values come from, and of which ti
 		cli.OptVersion,
 		cli.OptJSON,
 	},
-	DieOnSignal: true,
-	Run:         run,
+	Interruptible: true,
+	Run:           run,
 }
 
 var system = []string{"kernel.uname.sysname", "kernel.uname.release", "kernel.uname.nodename", "kernel.uname.machine", "hinv.ncpu"}
