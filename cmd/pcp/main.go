@@ -40,8 +40,8 @@ func run() int {
 	if c := cli.Find(table, env.Name); c != nil && c.Link == env.Name {
 		env.Command = c
 	} else if status, done := dispatch(env, func(name, value string) { os.Setenv(name, value) }); done {
-		if out.Flush() != nil && status == 0 {
-			status = 1
+		if err := out.Flush(); err != nil && status == 0 {
+			status = env.OutputFailed(err)
 		}
 		return status
 	}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/twin"
 )
 
 // program returns the path of our program: the test binary under that name, so
@@ -89,19 +91,33 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
-// TestFullDisk checks that a tool fails if its output cannot be written.
+// TestFullDisk checks that a tool fails, and says so once, if its output cannot be
+// written: those that notice at the end, and those that end early.
 func TestFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("SKIPPED: ", err)
 	}
 	defer full.Close()
-	cmd := exec.Command(program(t), "help", "info")
-	var stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = full, &stderr
-	err = cmd.Run()
-	if want := "pcp help: writing standard output: No space left on device\n"; err == nil || stderr.String() != want {
-		t.Errorf("ended with %v and said %q, want a failure and %q", err, stderr.String(), want)
+	small := filepath.Join(t.TempDir(), "small")
+	twin.Fixture(t, "small", small)
+	for _, line := range [][]string{
+		{"pcp help", "help", "info"},
+		{"pcp dumplog", "dumplog", "-a", small},
+		{"pcp dumplog", "dumplog", "-r", small + ".0"},
+		{"pcp logsummary", "logsummary", small},
+		{"pcp logsize", "logsize", small},
+		{"pcp info", "info", "-a", small},
+		{"pcp top", "top", "--once", "-a", small},
+		{"pcp-summary", "-a", small},
+	} {
+		cmd := exec.Command(program(t), line[1:]...)
+		var stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = full, &stderr
+		err = cmd.Run()
+		if want := line[0] + ": writing standard output: No space left on device\n"; err == nil || stderr.String() != want {
+			t.Errorf("%q ended with %v and said %q, want a failure and %q", line, err, stderr.String(), want)
+		}
 	}
 }
 

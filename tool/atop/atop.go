@@ -305,6 +305,7 @@ func (m *monitor) show(ctx context.Context, f *frame) command {
 // flush writes what was printed.
 func (m *monitor) flush() command {
 	if _, err := m.env.Stdout.Write(m.b); err != nil {
+		m.env.OutputFailed(err)
 		return abort
 	}
 	return forward

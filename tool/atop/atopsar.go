@@ -327,6 +327,7 @@ func (r *reporter) show(_ context.Context, f *frame) command {
 		last = r.showLive(f)
 	}
 	if _, err := r.env.Stdout.Write(r.p.B); err != nil {
+		r.env.OutputFailed(err)
 		last = abort
 	}
 	r.p.B = r.p.B[:0]

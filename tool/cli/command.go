@@ -157,6 +157,13 @@ func (e *Env) FlushOut() error {
 	return nil
 }
 
+// OutputFailed says that standard output cannot be written, and returns the exit
+// status. It is for commands that end early for that reason: otherwise the program
+// says so when it ends.
+func (e *Env) OutputFailed(err error) int {
+	return e.Fatalf("writing standard output: %s", ErrText(err))
+}
+
 // Unbuffered returns a writer to Stdout that keeps nothing back.
 func (e *Env) Unbuffered() io.Writer { return unbuffered{e} }
 

@@ -200,7 +200,7 @@ func run(_ context.Context, env *cli.Env) int {
 	status := d.dump(o)
 	d.flush(0)
 	if d.err != nil {
-		return 1
+		return env.OutputFailed(d.err)
 	}
 	return status
 }

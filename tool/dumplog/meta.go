@@ -273,7 +273,7 @@ func rawDump(env *cli.Env, path string) int {
 	d.raw(f)
 	d.flush(0)
 	if d.err != nil {
-		return 1
+		return env.OutputFailed(d.err)
 	}
 	return 0
 }

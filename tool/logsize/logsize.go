@@ -133,8 +133,8 @@ func run(_ context.Context, env *cli.Env) int {
 			return 1
 		}
 	}
-	if t.out.Flush() != nil {
-		return 1
+	if err := t.out.Flush(); err != nil {
+		return env.OutputFailed(err)
 	}
 	return 0
 }

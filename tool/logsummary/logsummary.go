@@ -209,8 +209,8 @@ func run(_ context.Context, env *cli.Env) int {
 			status = s
 		}
 	}
-	if t.out.Flush() != nil && status == 0 {
-		status = 1
+	if err := t.out.Flush(); err != nil && status == 0 {
+		status = t.env.OutputFailed(err)
 	}
 	return status
 }

@@ -59,7 +59,7 @@ func (j *job) each(ctx context.Context, need model.Group, print func(*model.Snap
 				return 0
 			}
 			if err := print(s); err != nil {
-				return 1
+				return j.env.OutputFailed(err)
 			}
 			if n++; n == j.samples() {
 				return 0
