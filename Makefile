@@ -41,7 +41,9 @@ unit: lint-quick
 
 test-race:          ## the packages with goroutines, under the race detector
 	@command -v "$$($(GO) env CC)" >/dev/null || { echo "SKIPPED: there is no C compiler, which the race detector needs"; test "$${CI:-false}" = false; exit; }; \
-	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd/... ./agent/... ./archive/replay ./pmlogger/... ./openmetrics ./trace ./timecontrol ./discover && \
+	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd/... ./agent/... ./archive/replay ./pmlogger/... ./openmetrics ./trace ./timecontrol ./discover \
+		./pmproxy ./pmproxy/logger ./pmproxy/search ./pmproxy/seriesapi ./pmproxy/webapi ./pmie/alert ./tool/top ./tool/up ./tool/proxy ./tool/logpush \
+		./web ./internal/agentlink ./internal/daemonlog ./internal/hangup ./internal/service && \
 	for m in $(BRIDGES); do CGO_ENABLED=1 $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest -race ./... || exit; done && \
 	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m -run '^Test(XZLazy|XZRandom|Growing|Extended|Reduce)' ./archive ./tool/logsummary ./tool/logreduce
 
