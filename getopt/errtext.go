@@ -8,7 +8,7 @@ import (
 
 // ErrText returns what the C tools print for err: the text of the PMAPI status
 // or system error in it (pmErrStr(3)). C does not have errors with a method
-// NotInC; for them ErrText returns the whole message.
+// NotInC, nor those without a status; for them ErrText returns the whole message.
 func ErrText(err error) string {
 	if e, ok := errors.AsType[interface {
 		error
@@ -16,5 +16,9 @@ func ErrText(err error) string {
 	}](err); ok {
 		return e.Error()
 	}
-	return pcp.Code(err).Error()
+	code := pcp.Code(err)
+	if code == pcp.ErrGeneric && !errors.Is(err, pcp.ErrGeneric) {
+		return err.Error() // which says more than that there was an error
+	}
+	return code.Error()
 }

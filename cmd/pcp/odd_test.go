@@ -87,7 +87,7 @@ func TestUnknownOption(t *testing.T) {
 	all.Wait()
 }
 
-// A peer is somebody on the other end of a connection that is no collector.
+// A peer is somebody on the other end of a connection, but not a collector.
 type peer struct {
 	name  string
 	serve func(net.Conn)
@@ -108,7 +108,7 @@ var peers = []peer{
 	}},
 }
 
-// TestStrangePeers has clients connect to what is no collector: each says why
+// TestStrangePeers has clients connect to peers that are not collectors: each says why
 // it cannot work, and what it connected to is named by those that name hosts.
 func TestStrangePeers(t *testing.T) {
 	lines := [][]string{
