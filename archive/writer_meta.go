@@ -84,6 +84,24 @@ func (w *Writer) InDom(t pcp.Timestamp, indom pcp.InDom, instances []pcp.Instanc
 		slices.SortStableFunc(w.sorted, compareInstances)
 		instances = w.sorted
 	}
+	return w.putInDom(t, indom, instances, true)
+}
+
+// AddInDom writes an instance domain again for a time for which InDom has written it
+// already: with the instances of both, as readers know one set for a time.
+func (w *Writer) AddInDom(t pcp.Timestamp, indom pcp.InDom, instances []pcp.Instance) error {
+	old := w.indoms[indom]
+	if old == nil {
+		return w.InDom(t, indom, instances)
+	}
+	both := slices.Concat(instances, old.instances)
+	slices.SortStableFunc(both, compareInstances)
+	both = slices.CompactFunc(both, func(a, b pcp.Instance) bool { return a.Inst == b.Inst })
+	return w.putInDom(t, indom, both, false) // all: the C library does not find what a change of the same time changes
+}
+
+// putInDom writes an instance domain, perhaps as what has changed in it. Instances are in ascending order.
+func (w *Writer) putInDom(t pcp.Timestamp, indom pcp.InDom, instances []pcp.Instance, delta bool) error {
 	old := w.indoms[indom]
 	if old != nil && slices.Equal(old.instances, instances) {
 		return w.err
@@ -92,10 +110,10 @@ func (w *Writer) InDom(t pcp.Timestamp, indom pcp.InDom, instances []pcp.Instanc
 	if err != nil {
 		return err
 	}
-	if old != nil && w.label.Version >= Version3 && w.compare(old.instances, instances) {
-		delta := w.delta
-		b, err = appendInDom(b, MetaInDomDelta, t, indom, len(delta), func(i int) (int32, string, bool) {
-			return delta[i].inst, delta[i].name, !delta[i].gone
+	if delta && old != nil && w.label.Version >= Version3 && w.compare(old.instances, instances) {
+		changes := w.delta
+		b, err = appendInDom(b, MetaInDomDelta, t, indom, len(changes), func(i int) (int32, string, bool) {
+			return changes[i].inst, changes[i].name, !changes[i].gone
 		})
 	} else {
 		b, err = AppendInDom(b, t, indom, instances, w.label.Version)

@@ -181,13 +181,11 @@ func (r *Recorder) putTexts(ctx context.Context, d pcp.Desc) error {
 // instances that the archive does not know, or others than the last one.
 func (r *Recorder) putInDom(ctx context.Context, d pcp.Desc, insts []int32, changed bool) error {
 	old := r.indoms[d.InDom]
-	if old != nil {
-		if r.res.Time.Compare(old.at) <= 0 {
-			return nil // it was written for this record
-		}
-		if !changed && subset(insts, old.insts) {
-			return nil
-		}
+	// It was written for this record, or for one before it with the same time: samples have
+	// that while the collector's clock is behind.
+	again := old != nil && r.res.Time.Compare(old.at) <= 0
+	if old != nil && (again || !changed) && subset(insts, old.insts) {
+		return nil
 	}
 	list, err := r.c.GetInDom(ctx, d.InDom)
 	if err != nil {
@@ -197,10 +195,18 @@ func (r *Recorder) putInDom(ctx context.Context, d pcp.Desc, insts []int32, chan
 	for i := range list {
 		now.insts[i] = list[i].Inst
 	}
+	if again {
+		now.insts = append(now.insts, old.insts...)
+	}
 	slices.Sort(now.insts)
+	now.insts = slices.Compact(now.insts)
+	put := r.w.InDom
+	if again {
+		put = r.w.AddInDom
+	}
 	grown := old != nil && !subset(now.insts, old.insts)
 	r.indoms[d.InDom] = now
-	if err := r.w.InDom(r.res.Time, d.InDom, list); err != nil {
+	if err := put(r.res.Time, d.InDom, list); err != nil {
 		return err
 	}
 	if grown {

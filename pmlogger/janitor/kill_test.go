@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -74,8 +75,35 @@ func child(socket, dir string) error {
 	return r.Run(ctx)
 }
 
+// counted is a listener that knows how many of its connections are open.
+type counted struct {
+	net.Listener
+	open sync.WaitGroup
+}
+
+func (l *counted) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.open.Add(1)
+	return &countedConn{Conn: c, closed: sync.OnceFunc(l.open.Done)}, nil
+}
+
+type countedConn struct {
+	net.Conn
+	closed func()
+}
+
+func (c *countedConn) Close() error {
+	defer c.closed()
+	return c.Conn.Close()
+}
+
 // serveCount serves count.n, which is larger each time, and count.some, whose instances change.
-func serveCount(t *testing.T, socket string) {
+// What it returns waits until all clients are gone: a fetch that a killed one has left
+// would otherwise change the instances between two requests of the next.
+func serveCount(t *testing.T, socket string) (gone func()) {
 	t.Helper()
 	n := uint64(0)
 	indom := &pmda.InDom{Serial: 1, List: func(context.Context) ([]pcp.Instance, error) {
@@ -107,7 +135,8 @@ func serveCount(t *testing.T, socket string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := pmcd.New(pmcd.Config{Listeners: []net.Listener{ln}, Agents: []pmcd.AgentSpec{{Name: "count", Domain: 400, Agent: a}}})
+	clients := &counted{Listener: ln}
+	s, err := pmcd.New(pmcd.Config{Listeners: []net.Listener{clients}, Agents: []pmcd.AgentSpec{{Name: "count", Domain: 400, Agent: a}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,6 +149,7 @@ func serveCount(t *testing.T, socket string) {
 			t.Error(err)
 		}
 	})
+	return clients.open.Wait
 }
 
 // TestKill kills a recorder with its janitor at random moments, also while they rotate and
@@ -135,7 +165,7 @@ func TestKill(t *testing.T) {
 	}
 	tmp := t.TempDir()
 	socket := filepath.Join(tmp, "s")
-	serveCount(t, socket)
+	gone := serveCount(t, socket)
 	var states struct{ temporary, both, cut, samples int }
 	const each = 10 // kills in a directory
 	for done := 0; done < kills; {
@@ -145,6 +175,7 @@ func TestKill(t *testing.T) {
 		}
 		for k := 0; k < each && done < kills; k++ {
 			kill(t, exe, socket, dir, time.Duration(random.IntN(150_000))*time.Microsecond)
+			gone()
 			done++
 			for _, name := range names(t, dir) {
 				if strings.HasSuffix(name, temporary) {
