@@ -43,6 +43,7 @@ type host struct {
 	failures int       // attempts to reconnect that failed in a row
 	again    time.Time // not to be tried again before
 
+	stream   *stream
 	r        *wire.Reader
 	out      []byte // the requests being sent
 	features wire.Features
@@ -52,6 +53,7 @@ type host struct {
 	result   wire.Result
 	errReply wire.Error
 	known    map[aheadKey]aheadAnswer // of ahead
+	pending  pending                  // of StartFetch
 
 	sentPDUs, receivedPDUs pduCounter
 
@@ -62,6 +64,7 @@ type host struct {
 	stop     func() bool
 	conn     net.Conn
 	broken   error // why conn is of no more use, nil while it is
+	limited  bool  // conn has a deadline
 	closed   bool
 	inFlight bool
 }
@@ -76,12 +79,13 @@ var longAgo = time.Unix(1, 0)
 func (h *host) reset(conn net.Conn) {
 	h.mu.Lock()
 	old := h.conn
-	h.conn, h.broken = conn, nil
+	h.conn, h.broken, h.limited = conn, nil, false
 	h.mu.Unlock()
 	if old != nil {
 		old.Close()
 	}
-	h.r = wire.NewReader(conn)
+	h.stream = &stream{conn: conn}
+	h.r = wire.NewReader(h.stream)
 	h.r.Max = wire.MaxPDU
 	h.features, h.changes, h.sent = 0, 0, 0
 	h.known = nil
@@ -90,12 +94,17 @@ func (h *host) reset(conn net.Conn) {
 
 // begin starts a request: it arms the time-out and watches ctx.
 func (h *host) begin(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
 	var deadline time.Time
 	if h.requestTimeout > 0 {
 		deadline = time.Now().Add(h.requestTimeout)
+	}
+	return h.beginUntil(ctx, deadline)
+}
+
+// beginUntil starts a request that may take until deadline.
+func (h *host) beginUntil(ctx context.Context, deadline time.Time) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,13 +120,21 @@ func (h *host) begin(ctx context.Context) error {
 	case h.broken != nil:
 		return fmt.Errorf("connection was lost: %w (%v)", pcp.ErrIPC, h.broken)
 	}
-	h.conn.SetDeadline(deadline)
+	h.setDeadline(deadline)
 	h.inFlight = true
 	if ctx.Err() != nil { // interrupt may have come before inFlight
 		h.inFlight = false
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// setDeadline sets when a request is over; mu is held.
+func (h *host) setDeadline(t time.Time) {
+	if h.limited || !t.IsZero() {
+		h.conn.SetDeadline(t)
+	}
+	h.limited = !t.IsZero()
 }
 
 // unwatch lets go of the context of the last request; mu is held.
@@ -134,7 +151,7 @@ func (h *host) interrupt(done <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.inFlight && h.done == done {
-		h.conn.SetDeadline(longAgo)
+		h.setDeadline(longAgo)
 	}
 }
 
@@ -195,7 +212,7 @@ func newConnError(err error) error {
 // write sends h.out.
 func (h *host) write() error {
 	h.trace.pdus(h.conn, h.out)
-	if _, err := h.conn.Write(h.out); err != nil {
+	if _, err := h.stream.Write(h.out); err != nil {
 		return newConnError(err)
 	}
 	h.sentPDUs.countAll(h.out)

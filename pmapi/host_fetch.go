@@ -27,18 +27,7 @@ func (h *host) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Re
 
 // fetchAny is fetch if raw is nil. Otherwise what can be left as it is comes in raw.
 func (h *host) fetchAny(ctx context.Context, p profile, ids []pcp.PMID, raw *wire.RawResult, res *pcp.Result, keep bool) (Changes, error) {
-	h.out = h.out[:0]
-	gen, err := h.addProfile(p)
-	if err != nil {
-		return 0, err
-	}
-	want := wire.TypeResult
-	if h.features&wire.FeatureHighRes != 0 {
-		want = wire.TypeHighResResult
-	}
-	h.fetchReq = wire.Fetch{HighRes: want == wire.TypeHighResResult, Context: slot, PMIDs: ids}
-	err = h.add(&h.fetchReq)
-	h.fetchReq.PMIDs = nil
+	gen, want, err := h.fetchRequest(p, ids)
 	if err != nil {
 		return 0, err
 	}
@@ -51,9 +40,32 @@ func (h *host) fetchAny(ctx context.Context, p profile, ids []pcp.PMID, raw *wir
 	if err == nil {
 		body, err = h.answer(want)
 	}
+	return h.finishFetch(ctx, ids, body, err, raw, res, keep)
+}
+
+// fetchRequest has h.out be the request of a fetch. It returns the generation of the profile that the collector has
+// after it, and the type of the answer.
+func (h *host) fetchRequest(p profile, ids []pcp.PMID) (gen uint64, want wire.Type, err error) {
+	h.out = h.out[:0]
+	if gen, err = h.addProfile(p); err != nil {
+		return 0, 0, err
+	}
+	want = wire.TypeResult
+	if h.features&wire.FeatureHighRes != 0 {
+		want = wire.TypeHighResResult
+	}
+	h.fetchReq = wire.Fetch{HighRes: want == wire.TypeHighResResult, Context: slot, PMIDs: ids}
+	err = h.add(&h.fetchReq)
+	h.fetchReq.PMIDs = nil
+	return gen, want, err
+}
+
+// finishFetch takes in the body of the answer to a fetch, or the error that came in its place, and ends the request.
+func (h *host) finishFetch(ctx context.Context, ids []pcp.PMID, body []byte, err error, raw *wire.RawResult, res *pcp.Result, keep bool) (Changes, error) {
+	highRes := h.features&wire.FeatureHighRes != 0
 	changes := h.changes
 	h.changes = 0
-	if err == nil && raw != nil && raw.Take(body, want == wire.TypeHighResResult, ids) {
+	if err == nil && raw != nil && raw.Take(body, highRes, ids) {
 		res.Reset()
 		res.Time = raw.Time
 		return changes, h.end(ctx, nil)
@@ -62,7 +74,7 @@ func (h *host) fetchAny(ctx context.Context, p profile, ids []pcp.PMID, raw *wir
 		if keep || h.trace != nil {
 			body = bytes.Clone(body)
 		}
-		h.result.HighRes = want == wire.TypeHighResResult
+		h.result.HighRes = highRes
 		h.result.Result = *res
 		err = h.result.DecodeBody(body)
 		*res = h.result.Result

@@ -76,10 +76,10 @@ func (h *host) secure(flags wire.Features, unix bool) error {
 		h.trace.tlsEnds(nil, err)
 		return &DialError{Spec: h.given, Code: pcp.ErrNotConn, Err: err}
 	}
-	stream := tls.Client(&readAhead{Conn: h.conn, first: h.r.Take()}, cfg)
+	encrypted := tls.Client(&readAhead{Conn: h.conn, first: h.r.Take()}, cfg)
 	h.trace.tlsBegins(h.conn)
-	err = stream.Handshake()
-	h.trace.tlsEnds(stream, err)
+	err = encrypted.Handshake()
+	h.trace.tlsEnds(encrypted, err)
 	if err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return newConnError(fmt.Errorf("TLS: %w", err))
@@ -87,9 +87,10 @@ func (h *host) secure(flags wire.Features, unix bool) error {
 		return &connError{pcp.ErrTLS, err}
 	}
 	h.mu.Lock()
-	h.conn = pduRecords{stream}
+	h.conn = pduRecords{encrypted}
 	h.mu.Unlock()
-	h.r = wire.NewReader(stream)
+	h.stream = &stream{conn: h.conn}
+	h.r = wire.NewReader(h.stream)
 	h.r.Max = wire.MaxPDU
 	return nil
 }

@@ -113,19 +113,19 @@ func calls() map[string]func(ctx context.Context, c *Context) error {
 	}
 }
 
-// A stream is a connection that reads from bytes and forgets what is written.
-type stream struct {
+// A scripted is a connection that reads from bytes and forgets what is written.
+type scripted struct {
 	net.Conn
 	r io.Reader
 }
 
-func (s stream) Read(b []byte) (int, error) { return s.r.Read(b) }
+func (s scripted) Read(b []byte) (int, error) { return s.r.Read(b) }
 
-func (s stream) Write(b []byte) (int, error) { return len(b), nil }
+func (s scripted) Write(b []byte) (int, error) { return len(b), nil }
 
-func (s stream) Close() error { return nil }
+func (s scripted) Close() error { return nil }
 
-func (s stream) SetDeadline(time.Time) error { return nil }
+func (s scripted) SetDeadline(time.Time) error { return nil }
 
 // FuzzServer has a client read any bytes from its collector.
 func FuzzServer(f *testing.F) {
@@ -146,7 +146,7 @@ func FuzzServer(f *testing.F) {
 			d := Dialer{
 				Config: config.New(func(string) string { return "" }),
 				DialContext: func(context.Context, string, string) (net.Conn, error) {
-					return stream{r: strings.NewReader(string(b))}, nil
+					return scripted{r: strings.NewReader(string(b))}, nil
 				},
 			}
 			c, err := d.Dial(context.Background(), "fake")

@@ -39,6 +39,8 @@ type host struct {
 	res        pcp.Result
 	ok         bool // res is that of the last fetch
 	err        error
+	pending    pmapi.PendingFetch
+	started    bool    // pending is to be finished
 	flight     *flight // what is being asked of it, nil if nothing is
 	late       bool    // it is not waited for
 }

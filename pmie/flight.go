@@ -21,8 +21,8 @@ type flight struct {
 }
 
 // launch has a goroutine ask a host. What work returns is called by the Engine's goroutine.
-func (e *Engine) launch(h *host, work func(ctx context.Context) (land func())) {
-	f := &flight{landed: make(chan func(), 1), began: time.Now()}
+func (e *Engine) launch(h *host, began time.Time, work func(ctx context.Context) (land func())) {
+	f := &flight{landed: make(chan func(), 1), began: began}
 	h.flight = f
 	ctx, cancel := e.ctx, context.CancelFunc(func() {})
 	if e.cfg.Timeout > 0 {
@@ -87,27 +87,67 @@ func (e *Engine) land(t *task, h *host, land func()) {
 	land()
 }
 
-// gather fetches from all live hosts at once.
+// gather fetches from all live hosts at once. It asks all of them before it waits for the first, and leaves those
+// that do not answer in time to goroutines.
 func (e *Engine) gather(t *task) error {
+	began := time.Now()
+	until := began.Add(t.patience())
 	for _, h := range t.hosts {
 		h.ok, h.err = false, nil
 		if h.down || h.c == nil || h.flight != nil || len(h.ids) == 0 {
 			continue
 		}
-		c, ids, metrics, recheck := h.c, h.ids, h.metrics, h.recheck
-		e.launch(h, func(ctx context.Context) func() {
-			changes, err := c.FetchInto(ctx, ids, &h.res)
-			adapt := func() {}
-			if recheck = recheck || changes&(pmapi.AgentChange|pmapi.NamesChange) != 0; recheck && err == nil {
-				adapt = e.review(ctx, h, c, metrics)
-			}
-			return func() {
-				h.ok, h.err, h.recheck = err == nil, err, recheck
-				adapt()
-			}
-		})
+		if h.late || h.recheck || e.cfg.Timeout > 0 {
+			e.launch(h, began, e.asking(h))
+			continue
+		}
+		h.pending, h.started, h.err = h.c.StartFetch(e.ctx, h.ids, until)
+		if h.err == nil && !h.started {
+			e.launch(h, began, e.asking(h))
+		}
+	}
+	for _, h := range t.hosts {
+		if !h.started {
+			continue
+		}
+		h.started = false
+		if !h.pending.Ready(e.ctx) {
+			e.launch(h, began, e.answering(h, h.pending.Finish))
+			continue
+		}
+		changes, err := h.pending.Finish(e.ctx, &h.res)
+		if err == nil && changes&(pmapi.AgentChange|pmapi.NamesChange) != 0 {
+			e.launch(h, began, e.answering(h, func(context.Context, *pcp.Result) (pmapi.Changes, error) { return changes, nil }))
+			continue
+		}
+		h.ok, h.err = err == nil, err
+	}
+	if e.ctx.Err() != nil {
+		return context.Cause(e.ctx)
 	}
 	return e.await(t)
+}
+
+// asking returns what fetches from a host.
+func (e *Engine) asking(h *host) func(ctx context.Context) (land func()) {
+	c, ids := h.c, h.ids
+	return e.answering(h, func(ctx context.Context, res *pcp.Result) (pmapi.Changes, error) { return c.FetchInto(ctx, ids, res) })
+}
+
+// answering returns what ends a fetch from a host, and asks what has changed if something has.
+func (e *Engine) answering(h *host, fetch func(ctx context.Context, res *pcp.Result) (pmapi.Changes, error)) func(ctx context.Context) (land func()) {
+	c, metrics, recheck := h.c, h.metrics, h.recheck
+	return func(ctx context.Context) func() {
+		changes, err := fetch(ctx, &h.res)
+		adapt := func() {}
+		if recheck = recheck || changes&(pmapi.AgentChange|pmapi.NamesChange) != 0; recheck && err == nil {
+			adapt = e.review(ctx, h, c, metrics)
+		}
+		return func() {
+			h.ok, h.err, h.recheck = err == nil, err, recheck
+			adapt()
+		}
+	}
 }
 
 // revive tries hosts that are down and metrics that are not there.
@@ -120,7 +160,7 @@ func (e *Engine) revive(t *task) error {
 			e.retry(t, h)(e.ctx)()
 			continue
 		}
-		e.launch(h, e.retry(t, h))
+		e.launch(h, time.Now(), e.retry(t, h))
 	}
 	if err := e.await(t); err != nil {
 		return err

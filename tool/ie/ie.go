@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -342,6 +343,10 @@ func (set *settings) evaluateRules(ctx context.Context, env *cli.Env, o *source.
 	defer end()
 	set.running.Store(true)
 	defer set.running.Store(false)
+	if set.archives == nil {
+		// One thing is done at a time. Threads that look for more cost as much as a round of fetches.
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	}
 	return e.Run(ctx)
 }
 
