@@ -170,15 +170,17 @@ func TestRunning(t *testing.T) {
 	f("#/charts?chart=test.b%5Bx%2Cy%5D&chart=test.a", "test.b[x,y]", "test.a")
 	f("#/charts?chart=test.a&step=10&zone=Europe%2FOslo", "-t", "10", "-Z", "Europe/Oslo", "test.a")
 	f("#/overview", "-h", "localhost:44399")
+	f("#/overview?window=120.000", "-v", "120")
+	f("#/overview?step=10&window=300.000", "-v", "30", "-t", "10")
 	view := filepath.Join(vars["HOME"], ".pcp", "pmchart", "Mine")
 	if err := os.MkdirAll(filepath.Dir(view), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(view, []byte("#kmchart\nversion 1\n"), 0o600); err != nil {
+	if err := os.WriteFile(view, []byte("#kmchart\nversion 1\nchart\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f("#/charts?name=Mine&view=%23kmchart%0Aversion+1%0A", "-c", "Mine")
-	f("#/charts?name=Mine&view=%23kmchart%0Aversion+1%0A", "-c", view)
+	f("#/charts?name=Mine&view=%23kmchart%0Aversion+1%0Achart%0A", "-c", "Mine")
+	f("#/charts?name=Mine&view=%23kmchart%0Aversion+1%0Achart%0A", "-c", view)
 	if n, _, errs := call(t, vars, "no.such"); n != 1 || !strings.Contains(errs, "no.such: Unknown metric name") {
 		t.Errorf("%d %s", n, errs)
 	}
@@ -305,6 +307,73 @@ func TestServeArchive(t *testing.T) {
 		t.Errorf("shows %s", hash)
 	}
 	stop()
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"/overview?end=1700003600.000&host=www&window=600.000", []string{"-O", "50min"}},
+		{"/overview?end=1700003600.000&host=www&step=6&window=3560.000&zone=UTC", []string{"-A", "1min", "-z"}},
+		{"/overview?end=1700001200.000&host=www&step=60&window=600.000", []string{"-S", "@22:23:20", "-v", "10", "-t", "1min"}},
+		{"/overview?end=1700003600.000&host=www", []string{"-O", "-0"}},
+	} {
+		address, stop := start(t, vars, append([]string{"-a", base, "--no-open"}, c.args...)...)
+		if _, hash, _ := strings.Cut(address, "#"); hash != c.want {
+			t.Errorf("%v shows %s, want %s", c.args, hash, c.want)
+		}
+		stop()
+	}
+}
+
+// TestZoneName has zones as archives have them.
+func TestZoneName(t *testing.T) {
+	for tz, want := range map[string]string{
+		":Europe/Oslo": "Europe/Oslo", "UTC": "UTC", "UTC0": "UTC", "AEST-10": "Etc/GMT-10", "EST+5": "Etc/GMT+5", "EST5:00": "Etc/GMT+5",
+		"CET-1CEST": "", "EST5EDT4,M3": "", "X-1": "", "IST-5:30": "", "ABC-15": "", "": "", "../etc": "",
+	} {
+		if got, ok := zoneName(tz); got != want || ok != (want != "") {
+			t.Errorf("zoneName(%q) = %q, %t, want %q", tz, got, ok, want)
+		}
+	}
+}
+
+// TestCheck checks views.
+func TestCheck(t *testing.T) {
+	socket, home := collector(t), t.TempDir()
+	view := func(text string) string {
+		path := filepath.Join(home, "v")
+		if err := os.WriteFile(path, []byte("#kmchart\n"+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, c := range []struct{ text, want, deep string }{
+		{"version 1\n\nglobal width 3\n# x\nchart title \"a \\\"b\" style plot scale from 0 to 1.5\n\tplot color #-cycle metric test.a\n\toptional-plot metric no.such\n", "", ""},
+		{"version 1\nchart style line\nplot metric test.a instance sda\nplot metric no.such\n", "", "line 5: no.such: Unknown metric name"},
+		{"chart style line\n", "line 2: a chart before the version", ""},
+		{"version 1\nplot metric a\n", "line 3: a plot before the first chart", ""},
+		{"version 1\nchart style round\n", `line 3: "round" is not a style`, ""},
+		{"version 1\nchart scale 0 x\n", `line 3: "x" is not a number`, ""},
+		{"version 1\nchart\nplot legend x\n", "line 4: a plot without a metric", ""},
+		{"version 1\nchart title\n", "line 3: the title is missing", ""},
+		{"version 1\nchart\nplot metric a matching\n", "line 4: the matching is missing", ""},
+		{"version 1\nchart colour x\n", `line 3: "colour" is unknown in a chart`, ""},
+		{"version 1\nfoo\n", `line 3: "foo" is unknown`, ""},
+		{"version 1\n", "no chart", ""},
+	} {
+		path := view(c.text)
+		for _, k := range []struct {
+			want string
+			args []string
+		}{
+			{c.want, []string{"-C", "-c", path}},
+			{c.want + c.deep, []string{"-CC", "-c", path, "-h", "unix:" + socket}},
+		} {
+			n, out, errs := call(t, map[string]string{"HOME": home}, k.args...)
+			if (n == 0) != (k.want == "") || !strings.Contains(errs, k.want) || out != "" {
+				t.Errorf("%v, %q: %d %s%s, want %q", k.args, c.text, n, out, errs, k.want)
+			}
+		}
+	}
 }
 
 // TestErrors says what is wrong.
@@ -331,6 +400,19 @@ func TestErrors(t *testing.T) {
 		{"not a file", []string{"-c", home}},
 		{"no collector answers", []string{"-h", "unix:" + home + "/none"}},
 		{"none", []string{"-a", filepath.Join(home, "none")}},
+		{"-o (--output) of pmchart is not supported: pictures are made by the browser", []string{"-o", "x.png", "a"}},
+		{"-W (--white) of pmchart is not supported", []string{"--white", "a"}},
+		{"-g (--geometry) of pmchart is not supported", []string{"-g", "10x10"}},
+		{"-L (--local-PMDA) of pmchart is not supported", []string{"-L"}},
+		{"-s (--samples) of pmchart is not supported: the page keeps the samples that it shows; -v says how many", []string{"-s", "3"}},
+		{"-p (--guiport) of pmchart is not supported", []string{"-p", "3"}},
+		{"-f (--font-family) of pmchart is not supported", []string{"-f", "x"}},
+		{"-F (--font-size) of pmchart is not supported", []string{"-F", "8"}},
+		{"-C checks a view; name it with -c", []string{"-C", "a"}},
+		{`one view can be shown, not "a" and "b"`, []string{"-c", "a", "-c", "b"}},
+		{`-v needs a number of samples, 2 or more, not "1"`, []string{"-v", "1", "a"}},
+		{"-v 5: 5 seconds; a page shows from 10 seconds to 366 days", []string{"-v", "5", "a"}},
+		{"use of timezone from metric source requires a source", []string{"-z", "a"}},
 	} {
 		n, out, errs := call(t, map[string]string{"HOME": home}, append(c.args, "--no-open")...)
 		if n != 1 || !strings.Contains(out+errs, c.want) {
