@@ -604,11 +604,17 @@ func (q *request) each(name string, field series.Field, f func(string, sid.ID) e
 
 func (q *request) all(field series.Field) error {
 	match, ok := q.params.Get("match")
+	if len(match) > query.MaxPattern {
+		return fmt.Errorf("%w: a pattern of %d bytes, at most %d", query.ErrLimit, len(match), query.MaxPattern)
+	}
 	list, err := q.engine.Store.Strings(q.ctx, field, "")
 	if err != nil {
 		return err
 	}
 	for _, s := range list {
+		if err := q.ctx.Err(); err != nil {
+			return err
+		}
 		if ok && !query.Glob(match, s) {
 			continue
 		}

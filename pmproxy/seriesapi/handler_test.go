@@ -194,6 +194,21 @@ func TestPost(t *testing.T) {
 	}
 }
 
+// TestLongPatterns holds that patterns have a limit: each name is held against them.
+func TestLongPatterns(t *testing.T) {
+	f := newFixture(t)
+	long := strings.Repeat("*a", 3000)
+	for path, body := range map[string]string{
+		"/series/metrics": "match=" + long, "/series/instances": "match=" + long, "/series/sources": "match=" + long,
+		"/series/query": `expr={metric.name~~"` + long + `"}`,
+	} {
+		w := f.do("POST", path, body)
+		if w.Code != 400 || !strings.Contains(w.Body.String(), "a pattern of 6000 bytes, at most 4096") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
 // TestExpression asks for all that there is of the series of an expression.
 func TestExpression(t *testing.T) {
 	f := newFixture(t)

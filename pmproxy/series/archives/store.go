@@ -369,7 +369,16 @@ func (s *Store) Select(ctx context.Context, m series.Matcher) ([]sid.ID, error) 
 		if err != nil {
 			return nil, err
 		}
-		values = slices.DeleteFunc(all, func(v string) bool { return !m.Match(v) })
+		values = all[:0]
+		for _, v := range all {
+			// A pattern may need a millisecond for each.
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if m.Match(v) {
+				values = append(values, v)
+			}
+		}
 	}
 	st := s.state.Load()
 	var list []sid.ID

@@ -607,3 +607,21 @@ func TestExprs(t *testing.T) {
 		}
 	}
 }
+
+// TestSelectCanceled holds that a client that has gone, or a request that takes too long, ends the matching of names.
+func TestSelectCanceled(t *testing.T) {
+	dir := t.TempDir()
+	record(t, filepath.Join(dir, "a"), "a", 1_700_000_000).add(3).close()
+	s := open(t, archives.Config{Dirs: []string{dir}})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	calls := 0
+	_, err := s.Select(ctx, series.Matcher{Field: series.MetricName, Match: func(string) bool {
+		calls++
+		cancel()
+		return true
+	}})
+	if !errors.Is(err, context.Canceled) || calls != 1 {
+		t.Errorf("%v after %d names", err, calls)
+	}
+}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/pmproxy/series"
 )
 
-// MaxPattern is how long a regular expression may be, in bytes.
+// MaxPattern is how long a pattern may be, in bytes: a regular expression, or one of [Glob].
 const MaxPattern = 4096
 
 // matcher returns the condition as a store knows it.
@@ -49,6 +49,9 @@ func (m *Match) matcher() (series.Matcher, error) {
 	case OpNotEqual:
 		r.Match = func(s string) bool { return s != wanted }
 	case OpGlob:
+		if len(m.Text) > MaxPattern {
+			return r, fmt.Errorf("%w: a pattern of %d bytes, at most %d", ErrLimit, len(m.Text), MaxPattern)
+		}
 		r.Match = func(s string) bool { return fnmatch(m.Text, unquoted(s)) }
 	case OpRegex, OpNotRegex:
 		if len(m.Text) > MaxPattern {
