@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/pmapi"
 )
 
 // A null is a ResponseWriter that forgets what it gets.
@@ -132,5 +135,43 @@ func BenchmarkScrape(b *testing.B) {
 				h.ServeHTTP(w, r)
 			}
 		})
+	}
+}
+
+// BenchmarkScrapeInstances is the text of a metric with many instances, as those of processes are.
+func BenchmarkScrapeInstances(b *testing.B) {
+	c := startCollector(b)
+	store(b, c, "sample.many.count", 5000)
+	h := serve(b, Config{Host: c.spec()})
+	r := httptest.NewRequest("GET", "/metrics?names=sample.many.int", nil)
+	w := &null{header: make(http.Header)}
+	h.ServeHTTP(w, r)
+	if w.n < 100_000 {
+		b.Fatalf("%d bytes", w.n)
+	}
+	b.ReportAllocs()
+	b.SetBytes(int64(w.n))
+	for b.Loop() {
+		h.ServeHTTP(w, r)
+	}
+}
+
+// store stores into a metric.
+func store(t testing.TB, c *collector, name string, value uint32) {
+	t.Helper()
+	pc, err := pmapi.Dial(t.Context(), c.spec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pc.Close()
+	ids, err := pc.LookupName(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := &pcp.Result{}
+	res.AddSet(ids[0])
+	res.Add(pcp.Int32Value(int32(value)))
+	if err := pc.Store(t.Context(), res); err != nil {
+		t.Fatal(err)
 	}
 }

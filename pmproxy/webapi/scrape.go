@@ -71,6 +71,20 @@ type scrapeName struct {
 	head  string // the lines before the samples
 	line  string // what comes before the value of a metric without instances
 	lines []scrapeLine
+	of    *instances // those that lines were made for
+}
+
+// matches reports whether lines are those of values.
+func (n *scrapeName) matches(values []pcp.Value) bool {
+	if len(n.lines) != len(values) {
+		return false
+	}
+	for i := range values {
+		if n.lines[i].inst != values[i].Inst {
+			return false
+		}
+	}
+	return true
 }
 
 // A scrapeLine is what comes before the value of an instance.
@@ -354,7 +368,11 @@ func (p *scrapePlan) append(ctx context.Context, b []byte, l *link, k *known) ([
 		var in *instances
 		if e.m.desc.InDom != pcp.InDomNull {
 			var err error
-			if in, err = k.instancesOf(ctx, l, e.m.desc.InDom, vs.Values); err != nil {
+			var same *instances // which are known to have all of the values
+			if n := &e.names[0]; n.of != nil && n.matches(vs.Values) {
+				same = n.of
+			}
+			if in, err = k.instancesOf(ctx, l, e.m.desc.InDom, vs.Values, same); err != nil {
 				return b, err
 			}
 		}
@@ -391,6 +409,18 @@ func (p *scrapePlan) append(ctx context.Context, b []byte, l *link, k *known) ([
 // the next scrape, which mostly has the same instances in the same order.
 func (p *scrapePlan) appendInstances(b []byte, m *metric, n *scrapeName, in *instances, values []pcp.Value, end []byte) []byte {
 	lines := n.lines
+	if n.of == in && n.matches(values) {
+		for i := range values {
+			if lines[i].text == "" {
+				continue // an instance without a name
+			}
+			if p.form == asTelem && b[len(b)-1] == '}' {
+				b = append(b, ',')
+			}
+			b = p.appendSample(b, lines[i].text, values[i], end)
+		}
+		return b
+	}
 	at, same := 0, len(lines) == len(values)
 	var fresh []scrapeLine
 	for i, v := range values {
@@ -430,6 +460,7 @@ func (p *scrapePlan) appendInstances(b []byte, m *metric, n *scrapeName, in *ins
 	if !same {
 		n.lines = fresh
 	}
+	n.of = in
 	return b
 }
 
@@ -470,13 +501,16 @@ func (p *scrapePlan) appendSample(b []byte, line string, v pcp.Value, end []byte
 }
 
 // instancesOf returns the instances of a domain, those of values among them. It asks for them if there is a new one, or if
-// they were asked for long ago.
-func (k *known) instancesOf(ctx context.Context, l *link, indom pcp.InDom, values []pcp.Value) (*instances, error) {
+// they were asked for long ago. Those of same, if not nil, have all of the values.
+func (k *known) instancesOf(ctx context.Context, l *link, indom pcp.InDom, values []pcp.Value, same *instances) (*instances, error) {
 	k.mu.RLock()
 	in := k.scrape.insts[indom]
 	k.mu.RUnlock()
 	now := time.Now()
 	if in != nil && now.Sub(in.at) < instancesFor {
+		if in == same {
+			return in, nil
+		}
 		known := true
 		for _, v := range values {
 			if _, ok := in.names[v.Inst]; !ok {
