@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -233,7 +234,9 @@ func (x *chart) setZone(ctx context.Context, c *pmapi.Context) error {
 	return nil
 }
 
-var fixedZone = regexp.MustCompile(`^[A-Za-z]{3,}([-+]?)(\d{1,2})(?::?00(?::?00)?)?$`)
+var fixedZone = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z]{3,}([-+]?)(\d{1,2})(?::?00(?::?00)?)?$`)
+})
 
 // zoneName returns the name that browsers have for a zone as the variable TZ has it: that of the IANA, or one for
 // zones whose hours are always the same.
@@ -242,7 +245,7 @@ func zoneName(tz string) (name string, ok bool) {
 	if name != "" && ianaZone(name) {
 		return name, true
 	}
-	m := fixedZone.FindStringSubmatch(name)
+	m := fixedZone().FindStringSubmatch(name)
 	if m == nil {
 		return "", false
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/pmapi"
@@ -29,11 +30,11 @@ type wordReader struct {
 	err   error
 }
 
-var wordPattern = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"|(\S+)`)
+var wordPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"((?:[^"\\]|\\.)*)"|(\S+)`) })
 
 func newWordReader(line string) *wordReader {
 	r := &wordReader{}
-	for _, m := range wordPattern.FindAllStringSubmatch(line, -1) {
+	for _, m := range wordPattern().FindAllStringSubmatch(line, -1) {
 		if m[0][0] == '"' && m[2] == "" {
 			r.words = append(r.words, m[1])
 		} else {
