@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // MaxFile is how large a pcp.conf can be, in bytes.
@@ -20,13 +21,51 @@ const MaxFile = 1 << 20
 type Config struct {
 	lookup func(string) (string, bool)
 	file   func() contents
+	trace  atomic.Pointer[tracer]
+}
+
+// A tracer tells which settings are asked for.
+type tracer struct {
+	printf func(format string, args ...any)
+	file   sync.Once // all that it says is told
+}
+
+// Trace has printf told, from now on, of each setting that [Config.Get] and [Config.Lookup] are asked for, and before the
+// first one of all that the file has, as with -D config. A second call has no effect.
+func (c *Config) Trace(printf func(format string, args ...any)) {
+	c.trace.CompareAndSwap(nil, &tracer{printf: printf})
+}
+
+// tell prints a setting for Trace.
+func (c *Config) tell(name, value string, ok bool) {
+	t := c.trace.Load()
+	if t == nil {
+		return
+	}
+	t.file.Do(func() {
+		contents := c.file()
+		for _, name := range contents.names {
+			value, ok := c.lookup(name)
+			if !ok {
+				if value, ok = contents.quoted[name]; !ok {
+					value = contents.values[name]
+				}
+			}
+			t.printf("pmgetconfig: (init) %s=%s\n", name, value)
+		}
+	})
+	if !ok {
+		t.printf("pmgetconfig: getenv(%s) -> NULL\n", name)
+	}
+	t.printf("pmgetconfig: %s=%s\n", name, value)
 }
 
 // contents are what a pcp.conf says.
 type contents struct {
 	values map[string]string
-	names  []string // in the order of the file
-	err    error    // why there are none
+	quoted map[string]string // those that have quotes there, with them
+	names  []string          // in the order of the file
+	err    error             // why there are none
 }
 
 // New returns the settings of the installation that getenv, such as os.Getenv,
@@ -104,6 +143,10 @@ func (c *contents) parse(r io.Reader) error {
 			continue
 		}
 		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			if c.quoted == nil {
+				c.quoted = make(map[string]string)
+			}
+			c.quoted[name] = value
 			value = value[1 : n-1]
 		}
 		if _, ok := c.values[name]; !ok {
@@ -130,6 +173,12 @@ func (c *Config) IsSet(name string) bool {
 // Get returns the value of a setting, "" if it has none (pmGetConfig(3)).
 // One that is empty in the environment counts as absent there.
 func (c *Config) Get(name string) string {
+	v := c.get(name)
+	c.tell(name, v, v != "")
+	return v
+}
+
+func (c *Config) get(name string) string {
 	if v := c.Getenv(name); v != "" {
 		return v
 	}
@@ -143,6 +192,12 @@ func (c *Config) Get(name string) string {
 // (pmGetOptionalConfig(3)). Unlike [Config.Get] it takes one that the environment has, and has
 // empty, as it is, if the Config is of [NewLookup] or [Process].
 func (c *Config) Lookup(name string) (value string, ok bool) {
+	value, ok = c.find(name)
+	c.tell(name, value, ok)
+	return value, ok
+}
+
+func (c *Config) find(name string) (value string, ok bool) {
 	if v, ok := c.lookup(name); ok {
 		return v, true
 	}

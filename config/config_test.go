@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -158,5 +159,31 @@ func TestIsSet(t *testing.T) {
 	}
 	if c := New(os.Getenv); c.IsSet("PCP_TEST_EMPTY") {
 		t.Error("os.Getenv cannot say that a variable is set and empty")
+	}
+}
+
+// TestTrace has each setting told that is asked for, and before the first one all of the file, as it has them.
+func TestTrace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pcp.conf")
+	if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := New(env("PCP_CONF", path, "PCP_ODD", "even"))
+	c.Get("PCP_ECHO_C") // before Trace
+	var told strings.Builder
+	c.Trace(func(format string, args ...any) { fmt.Fprintf(&told, format, args...) })
+	c.Get("PCP_AWK_PROG")
+	c.Lookup("PCP_NOWHERE")
+	want := `pmgetconfig: (init) PCP_VAR_DIR=/var/second
+pmgetconfig: (init) PCP_AWK_PROG="/usr/bin/gawk --posix"
+pmgetconfig: (init) PCP_CC_PROG='gcc '
+pmgetconfig: (init) PCP_ECHO_C=
+pmgetconfig: (init) PCP_ODD=even
+pmgetconfig: PCP_AWK_PROG=/usr/bin/gawk --posix
+pmgetconfig: getenv(PCP_NOWHERE) -> NULL
+pmgetconfig: PCP_NOWHERE=
+`
+	if told.String() != want {
+		t.Errorf("it tells\n%s, want\n%s", &told, want)
 	}
 }

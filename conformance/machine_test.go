@@ -68,6 +68,7 @@ func TestMachineFiles(t *testing.T) {
 		"/var/lib/pcp/tmp/mmv/qa", "/var/lib/pcp/tmp/mmv/left", "/var/log/pcp/pmcd/pmcd.log",
 		"/run/pcp/pmcd.socket", "/run/pcp/pmcd.pid",
 	} {
+		os.Remove(path) // a collector of the machine may have its socket there
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("left"), 0o600)); err != nil {
 			t.Fatal(err)
 		}

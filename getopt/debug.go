@@ -33,6 +33,9 @@ func (o *Options) DebugLog() *debug.Log {
 	if o.debugLog == nil {
 		o.debugLog = debug.New(o.p.Stderr, o.debugs...)
 		o.debugLog.SetZone(o.p.Local())
+		if o.debugLog.On(debug.Config) {
+			o.p.Config.Trace(o.debugLog.Printf)
+		}
 	}
 	return o.debugLog
 }

@@ -31,6 +31,26 @@ type taskMetric struct {
 	desc pcp.Desc
 }
 
+// A Fetch is a task, as Fetches has it: how often its metrics are recorded, 0 for those that are not by themselves, and how many
+// are in each of the groups that are fetched together.
+type Fetch struct {
+	Interval time.Duration
+	Groups   []int
+}
+
+// Fetches returns which metrics are fetched together. It is for before Run.
+func (r *Recorder) Fetches() []Fetch {
+	var list []Fetch
+	for _, t := range r.tasks {
+		f := Fetch{Interval: t.Interval}
+		for _, g := range t.groups {
+			f.Groups = append(f.Groups, len(g.ids))
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
 // A root is a name that can stand for more metrics tomorrow than today, and how
 // they are to be recorded.
 type root struct {

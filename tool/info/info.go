@@ -143,6 +143,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
+	r.log = o.DebugLog()
 	if r.want.verify {
 		r.want = wants{verify: true, series: r.want.series, events: r.want.events}
 	}
@@ -354,6 +355,7 @@ type reporter struct {
 	nameBytes int           // of a request for all names
 	at        pcp.Timestamp // of the values of the batch
 	out       []byte
+	log       *debug.Log // of the values that are printed
 	cache     cache
 }
 

@@ -332,6 +332,7 @@ func (r *reporter) values(ctx context.Context, d *pcp.Desc, vs *pcp.ValueSet, in
 		} else if !r.instance(ctx, d.InDom, v.Inst) {
 			continue
 		}
+		report.TracePrint(r.log, v, d.Type)
 		r.out = v.AppendPrint(append(r.out, " value "...), d.Type, 1, r.loc)
 		r.out = append(r.out, '\n')
 		if r.want.events && (d.Type == pcp.TypeEvent || d.Type == pcp.TypeHighResEvent) {

@@ -456,7 +456,24 @@ func (set *settings) open(ctx context.Context, env *cli.Env, o *source.Options) 
 		return fail("%v", err)
 	}
 	fmt.Fprintln(w, "Config parsed")
+	if o.Debugging(debug.OptFetch) {
+		showFetches(w, r.Fetches())
+	}
 	return r, 0
+}
+
+// showFetches prints which metrics are fetched together (-D optfetch).
+func showFetches(w io.Writer, list []pmlogger.Fetch) {
+	for i, f := range list {
+		metrics := 0
+		for _, n := range f.Groups {
+			metrics += n
+		}
+		fmt.Fprintf(w, "Fetch task[%d] delta: %d usec numpmid: %d\n", i, f.Interval.Microseconds(), metrics)
+		for k, n := range f.Groups {
+			fmt.Fprintf(w, "  Fetch group[%d][%d] %d metrics\n", i, k, n)
+		}
+	}
 }
 
 // checkAccess says what is wrong with the rules of the access section, and returns an error for the first one that has no

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/report"
 	"github.com/go-pcp/pcp/tool/source"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -70,6 +72,7 @@ type prober struct {
 	json      bool // --json
 	batchSize int
 
+	log     *debug.Log
 	c       *pmapi.Context
 	archive *pmapi.ArchiveContext // c, if it is on one
 	origin  pcp.Timestamp         // of all fetches from it
@@ -119,6 +122,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
+	p.log = o.DebugLog()
 	c, err := o.Connect(ctx)
 	if err != nil {
 		return 1
@@ -337,6 +341,7 @@ func (p *prober) metric(ctx context.Context, name string, id pcp.PMID, vs *pcp.V
 	case len(vs.Values) == 0:
 	case p.values:
 		for j := range vs.Values {
+			report.TracePrint(p.log, &vs.Values[j], desc.Type)
 			p.out = vs.Values[j].AppendPrint(append(p.out, ' '), desc.Type, 1, p.loc)
 		}
 	case desc.InDom == pcp.InDomNull && (p.internal || p.external):

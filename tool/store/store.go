@@ -8,8 +8,10 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/report"
 	"github.com/go-pcp/pcp/tool/source"
 )
 
@@ -52,6 +54,7 @@ type storer struct {
 	insts        []string // names, if restricted
 	metric, text string
 
+	log  *debug.Log
 	c    *pmapi.Context
 	desc pcp.Desc
 }
@@ -83,7 +86,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return 1
 	}
 	defer c.Close()
-	s.c = c
+	s.c, s.log = c, o.DebugLog()
 	return s.store(ctx)
 }
 
@@ -217,11 +220,13 @@ func (s *storer) print(ctx context.Context, before, after []pcp.Value, known boo
 		case !known:
 			b = append(b, `"(none)"`...)
 		case i < len(before):
+			report.TracePrint(s.log, &before[i], s.desc.Type)
 			b = before[i].AppendPrint(b, s.desc.Type, 1, loc)
 		default:
 			b = append(b, '?') // an instance that appeared
 		}
 		b = append(b, " new value="...)
+		report.TracePrint(s.log, &after[i], s.desc.Type)
 		b = after[i].AppendPrint(b, s.desc.Type, 1, loc)
 		b = append(b, '\n')
 	}

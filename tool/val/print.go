@@ -7,6 +7,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pcptime"
+	"github.com/go-pcp/pcp/tool/report"
 )
 
 func (x *viewer) printf(format string, args ...any) { x.out = fmt.Appendf(x.out, format, args...) }
@@ -251,11 +252,13 @@ func (x *viewer) float(v float64, verb byte, prec, width int) {
 // value appends one value that is not converted to a rate.
 func (x *viewer) value(v *pcp.Value, width int) {
 	if x.desc.Type == pcp.TypeFloat || x.desc.Type == pcp.TypeDouble {
+		report.TraceExtract(x.log, v, x.desc.Type, pcp.TypeDouble)
 		if f, err := v.Extract(x.desc.Type, pcp.TypeDouble); err == nil {
 			x.real(f.Double(), x.desc.Sem, width)
 			return
 		}
 	}
+	report.TracePrint(x.log, v, x.desc.Type)
 	x.out = v.AppendPrint(x.out, x.desc.Type, width, x.loc)
 }
 
@@ -354,6 +357,8 @@ func (x *viewer) rate(now, before *pcp.Value, delta float64, width int) {
 
 // rateOf returns the rate at which a counter grew, below zero if it went back.
 func (x *viewer) rateOf(now, before *pcp.Value, delta float64) (float64, error) {
+	report.TraceExtract(x.log, now, x.desc.Type, pcp.TypeDouble)
+	report.TraceExtract(x.log, before, x.desc.Type, pcp.TypeDouble)
 	a, err := now.Extract(x.desc.Type, pcp.TypeDouble)
 	if err != nil {
 		return 0, err

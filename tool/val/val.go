@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -95,6 +96,7 @@ type viewer struct {
 	filters  bool // -x
 
 	c          *pmapi.Context
+	log        *debug.Log
 	host       string
 	metric     string
 	ids        [1]pcp.PMID // of the metric
@@ -178,6 +180,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return status
 	}
 	var err error
+	x.log = o.DebugLog()
 	if x.c, err = o.ConnectTo(ctx, x.source, "establish local context"); err != nil {
 		return 1
 	}
