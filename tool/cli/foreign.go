@@ -30,6 +30,7 @@ var foreignNames = map[string]foreignName{
 	"rewrite": {use: "pcp logrewrite"}, "rename": {use: "pcp logrewrite"}, "redact": {use: "pcp logredact"}, "anonymize": {use: "pcp logredact"},
 	"pmchart": chart, "graph": chart,
 	"htop":     htop,
+	"xsos":     {use: "pcp top --once, or pcp summary"},
 	"collectl": {use: "pcp import for its files, pcp vmstat and pcp iostat for what it prints"},
 	"watch":    {use: "pcp val"}, "values": {use: "pcp val"}, "value": {use: "pcp val"}, "monitor": {use: "pcp val or pcp stat"},
 	"get": {use: "pcp info -f"}, "fetch": {use: "pcp info -f"}, "show": {use: "pcp info -f"}, "metrics": {use: "pcp info"},

@@ -71,10 +71,12 @@ func (m *Manager) Missing(ctx context.Context, names ...string) []string {
 // UseEach is as Use for a C program that looks up groups of metrics one after the other, and checks none
 // before: the message names what is missing of the first group that is not whole.
 func (m *Manager) UseEach(ctx context.Context, groups ...[]string) (status int, ok bool) {
+	all := slices.Concat(groups...)
+	missing := m.Missing(ctx, all...)
 	for _, names := range groups {
-		if len(m.Missing(ctx, names...)) > 0 {
+		if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(missing, name) }) {
 			return m.Use(ctx, names, 0)
 		}
 	}
-	return m.Use(ctx, slices.Concat(groups...), 0)
+	return m.Use(ctx, all, 0)
 }

@@ -182,9 +182,12 @@ func (m *Manager) Use(ctx context.Context, names []string, checked int) (status 
 	}
 	m.set(names, ids)
 	m.names = map[pcp.InDom]map[int32]string{pcp.InDomNull: nil}
-	for _, id := range ids {
-		desc, err := m.c.LookupDesc(ctx, id)
-		if err != nil {
+	descs, failed := m.c.LookupDescs(ctx, ids...) // in one request, most often
+	for i, id := range ids {
+		var desc pcp.Desc
+		if failed == nil {
+			desc = descs[i]
+		} else if desc, err = m.c.LookupDesc(ctx, id); err != nil {
 			m.env.FlushOut()
 			fmt.Fprintf(m.env.Stderr, "%s: pmLookupDesc: %s", m.env.ProgName(), cli.ErrText(err))
 			return 1, false
