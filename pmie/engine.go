@@ -74,6 +74,8 @@ type Config struct {
 	Timestamps bool
 	// Places has messages about mistakes name file and line also at the end of a file, which C does not.
 	Places bool
+	// ReadAhead has archives read while rules are evaluated over what was read before, if there is another processor.
+	ReadAhead bool
 	// Quiet has what happens to hosts not reported.
 	Quiet bool
 	// Wrap has a counter that went back be taken for one that overflowed.

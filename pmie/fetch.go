@@ -43,6 +43,8 @@ type host struct {
 	started    bool    // pending is to be finished
 	flight     *flight // what is being asked of it, nil if nothing is
 	late       bool    // it is not waited for
+	fetches    int     // from an archive in this run, up to the one from which it is read ahead
+	ahead      *readAhead
 }
 
 // A series has the values of a metric at a host, for all rules that want them.
@@ -213,7 +215,11 @@ func (e *Engine) fetch(t *task) error {
 	if e.archives != nil {
 		for _, h := range t.hosts {
 			if h.ok, h.err = false, nil; !h.down && h.c != nil && len(h.ids) > 0 {
-				_, h.err = h.c.FetchInto(e.ctx, h.ids, &h.res)
+				if e.fetchesAhead(t, h) {
+					h.err = h.ahead.take(e.ctx, &h.res)
+				} else {
+					_, h.err = h.c.FetchInto(e.ctx, h.ids, &h.res)
+				}
 				h.ok = h.err == nil
 			}
 		}

@@ -183,7 +183,7 @@ func TestPlan(t *testing.T) {
 		once := func(unplanned bool) (o outcome) {
 			var out, messages bytes.Buffer
 			e, err := New(t.Context(), Config{
-				Archives: []string{path}, Out: &out, Err: &messages, Interval: time.Second, Quiet: true, Zone: time.UTC,
+				Archives: []string{path}, Out: &out, Err: &messages, Interval: time.Second, Quiet: true, Zone: time.UTC, ReadAhead: !unplanned,
 				Observe: func(ev Evaluation) { o.seen = append(o.seen, ev) },
 			})
 			if err != nil {

@@ -79,6 +79,7 @@ func (e *Engine) rewind() error {
 	start := timestamp(e.start)
 	for _, t := range e.tasks {
 		for _, h := range t.hosts {
+			h.fetches, h.ahead = 0, nil
 			if h.c == nil {
 				continue
 			}

@@ -268,6 +268,7 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 	cfg.Host, cfg.Archives = set.host, set.archives
 	cfg.Interval = o.Interval
 	cfg.Wrap = env.IsSet("PCP_COUNTER_WRAP")
+	cfg.ReadAhead = o.DebugLog() == nil
 	cfg.Dial = func(ctx context.Context, spec string) (*pmapi.Context, error) { return o.Dial(ctx, spec) }
 	cfg.OpenArchive = o.OpenArchive
 	conf := env.Config()
