@@ -33,6 +33,8 @@ func TestJSON(t *testing.T) {
 	}
 	pcp := program(t)
 	dir := t.TempDir()
+	const pings = "time,shping.cmd[http] (string),shping.status[http] (u32),shping.time.real[http] (float),shping.control.cycles (u32),shping.control.cycletime (u32),shping.control.timeout (u32)\n" +
+		"2026-11-21T10:00:00Z,curl,0,2.5,7,30,10\n2026-11-21T10:00:10Z,curl,1,3.5,8,30,10\n2026-11-21T10:00:20Z,curl,1,3.5,8,30,10\n"
 	table1 := "time,load[1 minute] (double),load[5 minute] (double),io (u64 counter byte)\n" +
 		"2026-11-21T10:00:00Z,1,2,100\n2026-11-21T10:00:10Z,3,4,300\n2026-11-21T10:00:20Z,5,6,900\n"
 	caches := new(strings.Builder)
@@ -44,7 +46,7 @@ func TestJSON(t *testing.T) {
 		fmt.Fprintf(caches, ",%s[c] (u64)", name)
 	}
 	caches.WriteString("\n2026-11-21T10:00:00Z" + strings.Repeat(",1", 10) + "\n2026-11-21T10:00:10Z" + strings.Repeat(",2", 10) + "\n")
-	for name, text := range map[string]string{"a": table1, "caches": caches.String(), "b": strings.ReplaceAll(table1, ",4,", ",400,")} {
+	for name, text := range map[string]string{"a": table1, "caches": caches.String(), "pings": pings, "b": strings.ReplaceAll(table1, ",4,", ",400,")} {
 		if err := os.WriteFile(filepath.Join(dir, name+".csv"), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +77,9 @@ func TestJSON(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "rules"), []byte("delta = 10 sec;\nbusy = some_inst load > 2 -> print \"%i\";\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	twin.Fixture(t, "machine", filepath.Join(dir, "machine"))
+	for _, name := range []string{"machine", "procs", "site", "tasks"} {
+		twin.Fixture(t, name, filepath.Join(dir, name))
+	}
 	local := "-L -K clear -K add,60,pmda_linux,linux_init -K add,29,pmda_sample,sample_init "
 	tested := make(map[string]bool)
 	for _, line := range []string{
@@ -116,6 +120,20 @@ func TestJSON(t *testing.T) {
 		"PCP_ARCHIVE=machine numastat",
 		"PCP_ARCHIVE=machine ipcs -l",
 		"PCP_ARCHIVE=machine tapestat -s 2",
+		"PCP_ARCHIVE=procs ps",
+		"PCP_ARCHIVE=procs ps -o pid,uid,args,%cpu -O %cpu -u",
+		"PCP_ARCHIVE=procs pidstat -s 3",
+		"PCP_ARCHIVE=procs pidstat -r -s 3",
+		"PCP_ARCHIVE=procs pidstat -k -s 3",
+		"PCP_ARCHIVE=procs pidstat -R -s 3",
+		"PCP_ARCHIVE=procs pidstat -B R,S -l -s 3",
+		"PCP_ARCHIVE=procs pidstat -B detail -s 3",
+		"PCP_ARCHIVE=site summary -P",
+		"PCP_ARCHIVE=site verify -v",
+		"PCP_ARCHIVE=pings shping",
+		"PCP_ARCHIVE=pings shping -c",
+		"rep -a a -s 3 -m load io",
+		"PCP_ARCHIVE=machine dstat -l 1 2",
 	} {
 		args := strings.Fields(line)
 		var env []string
@@ -155,7 +173,7 @@ func TestJSON(t *testing.T) {
 			})
 		}
 	}
-	for _, name := range []string{"mmvdump", "alerts", "meminfo", "slabinfo", "buddyinfo", "zoneinfo", "netstat", "nfsiostat", "rocestat"} {
+	for _, name := range []string{"mmvdump", "alerts", "atop", "meminfo", "slabinfo", "buddyinfo", "zoneinfo", "netstat", "nfsiostat", "rocestat"} {
 		tested[name] = true // by their own tests
 	}
 	each(commands(), func(c *cli.Command) {

@@ -6,7 +6,9 @@ import (
 	"io"
 	"slices"
 
+	"github.com/go-pcp/pcp/tool/atop/internal/objects"
 	"github.com/go-pcp/pcp/tool/atop/internal/parseable"
+	"github.com/go-pcp/pcp/tool/atop/internal/sample"
 	"github.com/go-pcp/pcp/tool/atop/internal/screen"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/source"
@@ -38,6 +40,7 @@ with -P lines for programs. Samples are taken now, every ten seconds by default,
 			{Short: 'W', Help: "determine where in the kernel threads wait"},
 			{Short: 'P', Arg: "LABELS", Help: "print lines for programs, of these labels or ALL"},
 			{Short: 'Z', Help: "no spaces in what -P prints of names"},
+			cli.OptJSON,
 			{Short: 'L', Arg: "COLUMNS", Help: "length of lines of text [80]"},
 			{Short: 'f', Help: "show what is not active of the system too"},
 			{Short: 'F', Help: "do not sort the resources of the system"},
@@ -115,6 +118,7 @@ type monitor struct {
 
 	printer *screen.Printer
 	lines   *parseable.Printer
+	objects *objects.Printer // --json
 	b       []byte
 	term    *terminal // nil: no terminal
 	input   screen.Input
@@ -154,6 +158,9 @@ func run(ctx context.Context, env *cli.Env) int {
 		return 1
 	}
 	defer m.e.c.Close()
+	if m.write != "" && o.JSON {
+		return env.Fatalf("--json prints samples, and -w records them")
+	}
 	if m.write != "" {
 		return m.record(ctx)
 	}
@@ -161,6 +168,10 @@ func run(ctx context.Context, env *cli.Env) int {
 	if !m.e.raw {
 		m.e.s.Account(ctx, true)
 		defer m.e.s.Account(context.WithoutCancel(ctx), false)
+	}
+	if o.JSON {
+		host, _ := m.e.c.HostName(ctx)
+		m.objects = &objects.Printer{Chosen: m.chosen, Host: host}
 	}
 	if m.chosen != nil {
 		m.e.s.SystemOnly = !parseable.Tasks(m.chosen)
@@ -277,6 +288,10 @@ func (m *monitor) apply() bool {
 
 // show implements view.
 func (m *monitor) show(ctx context.Context, f *frame) command {
+	if m.objects != nil {
+		m.b = m.objects.Append(m.b[:0], f.Deviation, sample.FromSeconds(f.Time).Timestamp(), f.Seconds)
+		return m.flush()
+	}
 	if m.chosen != nil {
 		m.b = m.lines.Append(m.b[:0], &parseable.Input{
 			Deviation: f.Deviation, Time: f.Time, Seconds: f.Seconds, Boot: f.Boot,

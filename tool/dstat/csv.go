@@ -54,24 +54,8 @@ func (r *report) appendRow(b []byte) []byte {
 
 // appendGroupRow is the row of a plugin that repeats its columns.
 func (p *plugin) appendGroupRow(b []byte) []byte {
-	for _, m := range p.metrics {
-		if p.group != onlyTop || !m.top {
-			continue
-		}
-		p.shown = p.shown[:0]
-		if m.out == pcp.TypeString {
-			continue
-		}
-		top, largest := -1, 0.0
-		for i := range m.results {
-			if f := number(m.results[i].value); f > largest {
-				top, largest = i, f
-			}
-		}
-		if top < 0 {
-			return b
-		}
-		p.shown = append(p.shown, m.results[top].instance)
+	if p.group == onlyTop && !p.chooseTop() {
+		return b
 	}
 	n, begun := 0, false
 	if p.group != onlyTotal {
@@ -96,33 +80,62 @@ func (p *plugin) appendGroupRow(b []byte) []byte {
 	if p.group != onlyTotal && p.group != withTotal {
 		return b
 	}
-	last := p.metrics[len(p.metrics)-1]
-	count := 0
-	for i := range last.results {
-		if p.counts(last.results[i].instance) {
-			count++
-		}
-	}
 	for _, m := range p.metrics {
 		if begun || n > 1 {
 			b = append(b, ',')
 		}
+		sum, count := p.sum(m)
 		if count == 0 {
 			continue
-		}
-		sum := 0.0
-		for i := range m.results {
-			if p.counts(m.results[i].instance) {
-				sum += number(m.results[i].value)
-			}
-		}
-		if p.printAs == asPercent {
-			sum /= float64(count)
 		}
 		b = appendNumber(b, sum)
 		begun = true
 	}
 	return b
+}
+
+// chooseTop has the plugin show the instances of which the metrics that say so are largest. It reports false if there is none.
+func (p *plugin) chooseTop() bool {
+	for _, m := range p.metrics {
+		if !m.top {
+			continue
+		}
+		p.shown = p.shown[:0]
+		if m.out == pcp.TypeString {
+			continue
+		}
+		top, largest := -1, 0.0
+		for i := range m.results {
+			if f := number(m.results[i].value); f > largest {
+				top, largest = i, f
+			}
+		}
+		if top < 0 {
+			return false
+		}
+		p.shown = append(p.shown, m.results[top].instance)
+	}
+	return true
+}
+
+// sum returns the sum of a metric over the instances, the mean of percentages, and how many count. As in the C program,
+// the last metric says that.
+func (p *plugin) sum(m *metric) (sum float64, count int) {
+	last := p.metrics[len(p.metrics)-1]
+	for i := range last.results {
+		if p.counts(last.results[i].instance) {
+			count++
+		}
+	}
+	for i := range m.results {
+		if p.counts(m.results[i].instance) {
+			sum += number(m.results[i].value)
+		}
+	}
+	if p.printAs == asPercent {
+		sum /= float64(count)
+	}
+	return sum, count
 }
 
 // appendValue appends a value, a string in quotes.

@@ -98,6 +98,12 @@ func (p *program) main(ctx context.Context) int {
 	if status, exit := p.o.Done(); exit {
 		return status
 	}
+	if p.o.JSON && p.output != "" {
+		return env.Fatalf("--json is an output of its own, and -o another")
+	}
+	if p.json = p.o.JSON; p.json { // a line that is complete for each interval, whatever the terminal can
+		p.update, p.silent, p.noColor, p.term.is = false, true, true, false
+	}
 	if status, ok := p.prepare(); !ok {
 		return status
 	}
@@ -155,7 +161,9 @@ func (p *program) prepare() (status int, ok bool) {
 		}
 	}
 	if times == len(p.wanted) {
-		fmt.Fprintln(p.env.Stdout, "You did not select any stats, using -cdngy by default.")
+		if !p.json {
+			fmt.Fprintln(p.env.Stdout, "You did not select any stats, using -cdngy by default.")
+		}
 		p.wanted = append(p.wanted, "cpu", "disk", "net", "page", "sys")
 	}
 	for _, name := range p.wanted {
@@ -325,7 +333,7 @@ func (p *program) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if p.output != "" || p.term.is {
+	if p.output != "" || p.term.is || p.json {
 		p.host, _ = p.c.HostName(ctx)
 	}
 	p.version = p.pcpVersion()

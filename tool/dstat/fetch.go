@@ -342,12 +342,7 @@ func (p *plugin) arrange() {
 			if !slices.Contains(p.shown, in) && !slices.ContainsFunc(p.shown, in.sameName) {
 				p.shown = append(p.shown, in)
 			}
-			name := m.label
-			if in.inst != pcp.InNull {
-				number := strconv.Itoa(int(in.inst))
-				name = strings.ReplaceAll(strings.ReplaceAll(name, "%d", number), "%s", in.name)
-				name = strings.ReplaceAll(strings.ReplaceAll(name, "%i", number), "%I", in.name)
-			}
+			name := m.columnName(in)
 			if !slices.Contains(p.names, name) {
 				p.names = append(p.names, name)
 			}

@@ -98,6 +98,7 @@ writes has the values as they were fetched, and goes on where a file is there al
 		{Long: "noupdate", Help: "print a line only when its interval is over"},
 		{Long: "nomissed", Help: "do not tell of samples that came too late"},
 		{Short: 'o', Long: "output", Arg: "FILE", Help: "write a table of comma-separated values as well"},
+		cli.OptJSON,
 		{Short: 'q', Help: "check the plugins and exit"},
 		{Short: 'V', Long: "version", Help: "tell versions, this host and the plugins"},
 		{Long: "debug", Arg: "DBG"},
@@ -211,7 +212,7 @@ func (p *program) option(opt *cli.Option, arg string) bool {
 		return true
 	}
 	switch opt.Long {
-	case "debug":
+	case "debug", cli.OptJSON.Long:
 		return false
 	case "dbg":
 		p.debug = true

@@ -34,6 +34,7 @@ type report struct {
 
 	colors, bits, float, integer, headings, quietMissed, debug bool
 
+	json                   bool   // --json
 	output                 string // file for a table
 	command, host, version string // for the table's head
 	began                  time.Time
@@ -108,6 +109,10 @@ func (r *report) tick(ctx context.Context, update float64) error {
 		for _, m := range p.metrics {
 			m.take()
 		}
+	}
+	if r.json {
+		r.objects()
+		return nil
 	}
 	hadNone := r.novalues
 	r.novalues = true

@@ -48,6 +48,7 @@ pidstat) say where they come from, and of which time.`,
 		cli.OptTimeZone,
 		cli.OptHostZone,
 		{Short: 'l', Help: "show commands with their arguments"},
+		cli.OptJSON,
 		{Short: '?', Arg: "-"}, // which in C takes an argument and forgets it
 		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
 	},
@@ -92,6 +93,7 @@ type report struct {
 	states  []string // of -B
 	stop    bool     // an argument was wrong and the message is printed
 
+	json   bool
 	begun  bool
 	ncpu   float64
 	header string // blanks behind "Timestamp"
@@ -223,13 +225,18 @@ func run(ctx context.Context, env *cli.Env) int {
 	if status, ok := r.m.Use(ctx, names, checked); !ok {
 		return status
 	}
-	return r.m.Run(ctx, r.sample)
+	r.json = o.JSON
+	return r.m.Run(ctx, func() bool { return r.sample(ctx) })
 }
 
 // sample prints the table of a sample.
-func (r *report) sample() bool {
+func (r *report) sample(ctx context.Context) bool {
 	ncpu, ok := r.m.One("hinv.ncpu").Number()
 	if !r.m.Sampled() || !ok || !r.m.One("kernel.uname.sysname").OK() {
+		return true
+	}
+	if r.ncpu = ncpu; r.json {
+		r.objects(ctx)
 		return true
 	}
 	if !r.begun {
@@ -240,7 +247,6 @@ func (r *report) sample() bool {
 		fmt.Fprintln(r.env.Stdout, line)
 		r.begun = true
 	}
-	r.ncpu = ncpu
 	stamp := r.m.Clock(r.format, r.m.Now())
 	var blanks string
 	r.header, blanks = pmcc.Indents(stamp)
@@ -311,11 +317,16 @@ func (r *report) selected(p pmcc.Process) bool {
 }
 
 func (r *report) cpuRow(p pmcc.Process) string {
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", p.User(), p.System(), p.Guest(), r.total(p), p.Get("proc.psinfo.processor"))
+}
+
+// total is the share of processor time of a process, with -I of all processors.
+func (r *report) total(p pmcc.Process) pmcc.Figure {
 	total := p.Total()
 	if r.perCPU && total.OK {
-		total = pmcc.Round(total.F / r.ncpu)
+		return pmcc.Round(total.F / r.ncpu)
 	}
-	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", p.User(), p.System(), p.Guest(), total, p.Get("proc.psinfo.processor"))
+	return total
 }
 
 func (r *report) priorityRow(p pmcc.Process) string {

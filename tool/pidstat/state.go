@@ -2,6 +2,7 @@ package pidstat
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -9,21 +10,15 @@ import (
 	"github.com/go-pcp/pcp/tool/pmcc"
 )
 
+// shownStates are those of which -B detail shows the time.
+var shownStates = [...]string{"R", "S", "Z", "T", "D"}
+
 // stateTable prints the processes in the states that -B names, or for how long each process has
 // been seen in each state. There is a heading only if there is a process.
 func (r *report) stateTable(stamp string) {
 	headed := false
-	for _, p := range r.m.Processes() {
-		if !r.selected(p) {
-			continue
-		}
-		state, pid := p.Get("proc.psinfo.sname"), p.Get("proc.psinfo.pid").String()
-		// Lists of states may have "all" in them.
-		if r.special == "" && !slices.Contains(r.states, allStates) && !(state.OK() && slices.Contains(r.states, state.String())) {
-			continue
-		}
-		key := stateOf{state.String(), pid}
-		r.spent[key] += r.m.Elapsed()
+	for p, key := range r.inStates() {
+		state, pid := p.Get("proc.psinfo.sname"), key.pid
 		if !headed {
 			headed = true
 			if r.special == detail {
@@ -35,12 +30,34 @@ func (r *report) stateTable(stamp string) {
 		switch {
 		case r.special == detail:
 			line := stamp + "\t" + pid
-			for _, s := range [...]string{"R", "S", "Z", "T", "D"} {
+			for _, s := range shownStates {
 				line += fmt.Sprintf("\t\t%.2f", r.spent[stateOf{s, pid}])
 			}
 			r.print(fmt.Sprintf("%s\t\t%s", line, r.command(p)))
 		case state.OK():
 			r.print(stamp + "\t" + r.stateRow(p, state.String(), r.spent[key]))
+		}
+	}
+}
+
+// inStates goes through the processes in the states that -B names, and adds the time since the sample before to what
+// they have spent in them.
+func (r *report) inStates() iter.Seq2[pmcc.Process, stateOf] {
+	return func(yield func(pmcc.Process, stateOf) bool) {
+		for _, p := range r.m.Processes() {
+			if !r.selected(p) {
+				continue
+			}
+			state := p.Get("proc.psinfo.sname")
+			// Lists of states may have "all" in them.
+			if r.special == "" && !slices.Contains(r.states, allStates) && !(state.OK() && slices.Contains(r.states, state.String())) {
+				continue
+			}
+			key := stateOf{state.String(), p.Get("proc.psinfo.pid").String()}
+			r.spent[key] += r.m.Elapsed()
+			if !yield(p, key) {
+				return
+			}
 		}
 	}
 }

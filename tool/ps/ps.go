@@ -43,6 +43,7 @@ vsize, wchan. As in the C program, cmd is cut off after 30 characters and %cpu i
 		{Short: 'o', Arg: "COL1,COL2..|ALL", Help: "show these columns"},
 		{Short: 'u', Help: "show users, memory and start times"},
 		{Short: 'O', Long: "sort", Arg: "%cpu|%mem", Help: "sort by a column of the list, the largest first", Extra: true},
+		cli.OptJSON,
 		cli.OptVersion,
 		cli.OptTimeZone,
 		cli.OptHostZone,
@@ -79,6 +80,7 @@ type list struct {
 	chosen          bool     // -o
 	order           string   // of -O
 	stop            bool     // an argument was wrong, and the message is printed
+	json            bool     // --json
 
 	optioned bool // there was an option
 	left     int  // how many lists there are to be, -1 until that is known
@@ -167,7 +169,7 @@ func (l *list) sortBy(arg string) {
 // sortable returns why -O has nothing to sort by, "" if it has.
 func (l *list) sortable() string {
 	switch {
-	case l.order == "" || l.everything:
+	case l.order == "" || l.everything || l.json && !l.chosen:
 	case l.chosen && !slices.Contains(l.columns, l.order):
 		return "-O " + l.order + " wants that column among those of -o"
 	case !l.chosen && !l.owners && !l.user:
@@ -182,6 +184,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	if l.stop {
 		return 1
 	}
+	l.json = o.JSON
 	if why := l.sortable(); why != "" {
 		o.Usagef("%s", why)
 	}
@@ -199,13 +202,19 @@ func run(ctx context.Context, env *cli.Env) int {
 	if status, ok := l.m.Use(ctx, metrics, len(metrics)); !ok {
 		return status
 	}
-	return l.m.Run(ctx, l.sample)
+	return l.m.Run(ctx, func() bool { return l.sample(ctx) })
 }
 
 // sample prints the lists of a sample. It returns false after the last one.
-func (l *list) sample() bool {
+func (l *list) sample(ctx context.Context) bool {
 	if !l.m.Sampled() || !l.m.One("hinv.ncpu").OK() || !l.m.One("kernel.uname.sysname").OK() {
 		return true
+	}
+	if l.left < 0 {
+		l.left = 1
+	}
+	if l.json {
+		return l.once(func() { l.objects(ctx) })
 	}
 	if !l.begun {
 		line := l.m.Machine()
@@ -219,9 +228,6 @@ func (l *list) sample() bool {
 	var blanks string
 	l.header, blanks = pmcc.Indents(l.clock)
 	l.stamp = l.clock + blanks
-	if l.left < 0 {
-		l.left = 1
-	}
 	layout := l.layout()
 	for range l.count() {
 		if !l.once(func() { l.print(layout) }) {
@@ -275,11 +281,13 @@ func (l *list) selected(p pmcc.Process) bool {
 func (l *list) processes() []pmcc.Process {
 	list := slices.DeleteFunc(l.m.Processes(), func(p pmcc.Process) bool { return !l.selected(p) })
 	by := pmcc.Process.System
-	switch l.order {
-	case "":
+	switch {
+	case l.order == "":
 		return list
-	case "%mem":
+	case l.order == "%mem":
 		by = pmcc.Process.Memory
+	case l.json:
+		by = pmcc.Process.Total
 	}
 	key := func(p pmcc.Process) float64 {
 		if f := by(p); f.OK {

@@ -40,6 +40,7 @@ type reporter struct {
 	out     *bufio.Writer
 
 	output              string
+	json                bool // --json
 	delim, timeFormat   string
 	stamps              bool
 	swapped             bool   // columns and rows
@@ -123,6 +124,10 @@ func (p *reporter) validate(output string) error {
 	if p.overall {
 		s["header"], p.swapped = "0", false
 		delete(s, "predicate")
+	}
+	p.json = r.Options.JSON
+	if err := p.checkJSON(); err != nil {
+		return err
 	}
 	p.dynamic, p.fixed = s.On("dynamic_header"), s.On("fixed_header")
 	if p.output == outArchive {
@@ -322,7 +327,7 @@ func (p *reporter) terminalLines() int {
 
 // WriteSample implements pmrep.Writer.
 func (p *reporter) WriteSample(s *pmrep.Sample) error {
-	if p.output == outStdout && !p.dynamic {
+	if p.output == outStdout && !p.dynamic && !p.json {
 		if p.repeatAuto {
 			p.autoRepeat()
 		}
@@ -334,6 +339,8 @@ func (p *reporter) WriteSample(s *pmrep.Sample) error {
 	}
 	var err error
 	switch {
+	case p.json:
+		p.writeJSON(s)
 	case p.overall:
 		p.rankOverall(s)
 	case p.output == outArchive:

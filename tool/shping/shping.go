@@ -33,6 +33,7 @@ say where the values come from, of which time, and how often.`,
 		cli.Heading("Options"),
 		{Short: 'l', Long: "tags", Help: "report the list of shell-ping command tags"},
 		{Short: 'c', Long: "status", Help: "report shell-ping service check control variables"},
+		cli.OptJSON,
 		cli.OptHelp,
 	},
 	DieOnSignal: true,
@@ -60,6 +61,9 @@ func run(ctx context.Context, env *cli.Env) int {
 	}})
 	if status, exit := o.Done(); exit {
 		return 2 * status // the C script's
+	}
+	if o.JSON {
+		return p.objects(ctx, o.Args)
 	}
 	tags, err := p.tags(ctx)
 	switch {

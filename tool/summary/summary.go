@@ -36,6 +36,7 @@ pcp prints without a command.`,
 		cli.OptOrigin,
 		cli.OptNameSpace,
 		{Short: 'P', Long: "pmie", Help: "display pmie evaluation statistics"},
+		cli.OptJSON,
 		cli.OptHelp,
 	},
 	DieOnSignal: true,
@@ -77,6 +78,10 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	if !p.read(ctx, o) {
 		return 1
+	}
+	if o.JSON {
+		p.objects()
+		return 0
 	}
 	p.print()
 	return 0

@@ -32,6 +32,7 @@ Whether an archive is whole is said by pcp archive verify.`,
 		cli.OptArchive,
 		cli.OptVersion,
 		{Short: 'v', Long: "verbose", Help: "increase check verbosity"},
+		cli.OptJSON,
 		cli.OptHelp,
 		cli.Heading("Verification Modes"),
 		{Short: 'c', Long: "containers", Help: "check containers setup"},
@@ -52,6 +53,9 @@ type check struct {
 	env     *cli.Env
 	m       *pmcc.Manager
 	verbose bool
+	json    bool
+	host    string
+	counts  [failure + 1]int // of what was found, by how bad it is
 	metrics []string
 	report  func(*check) error
 	status  int
@@ -91,10 +95,16 @@ func run(ctx context.Context, env *cli.Env) int {
 	if status, ok := c.m.Use(ctx, c.metrics, 0); !ok {
 		return status
 	}
+	if c.json = o.JSON; c.json {
+		c.host = c.m.Host(ctx)
+	}
 	status = c.m.Run(ctx, func() bool {
 		c.err = c.report(c)
 		return c.err == nil
 	})
+	if c.json && c.err == nil && (status == 0 || c.m.Ended()) {
+		c.verdict()
+	}
 	switch {
 	case c.err != nil:
 		return env.Fatalf("%v", c.err)
@@ -104,23 +114,29 @@ func run(ctx context.Context, env *cli.Env) int {
 	return c.status
 }
 
-func (c *check) printf(format string, args ...any) { fmt.Fprintf(c.env.Stdout, format, args...) }
+// found prints something that was found, and what to do about it.
+func (c *check) found(severity int, label, what string, hints ...string) {
+	c.status = max(c.status, severity)
+	c.counts[severity]++
+	if c.json {
+		c.object(severity, what, hints)
+		return
+	}
+	fmt.Fprintf(c.env.Stdout, "%s: %s\n", label, what)
+	for _, hint := range hints {
+		fmt.Fprintf(c.env.Stdout, "\t%s\n", hint)
+	}
+}
 
 // debugf prints what is well, with -v.
 func (c *check) debugf(format string, args ...any) {
 	if c.verbose {
-		c.printf("** DEBUG: "+format+"\n", args...)
+		c.found(0, "** DEBUG", fmt.Sprintf(format, args...))
 	}
 }
 
 // failf prints what is wrong, and what to do about it.
-func (c *check) failf(what string, hints ...string) {
-	c.printf("== FAIL: %s\n", what)
-	for _, hint := range hints {
-		c.printf("\t%s\n", hint)
-	}
-	c.status = failure
-}
+func (c *check) failf(what string, hints ...string) { c.found(failure, "== FAIL", what, hints...) }
 
 // values returns the values of a metric by the names of its instances.
 func (c *check) values(metric string) map[string]pmcc.Value { return pmcc.ByName(c.m.Named(metric)) }
@@ -145,10 +161,9 @@ func (c *check) agents() error {
 		c.debugf("pmda%s(1), status=%x", name, code)
 		switch code & 0xff {
 		case 1:
-			c.printf("== INFO: the pmda%s(1) agent is not yet ready.\n", name)
+			c.found(0, "== INFO", "the pmda"+name+"(1) agent is not yet ready.")
 		case 2:
-			c.printf("== WARN: the pmda%s(1) agent exited cleanly.\n", name)
-			c.status = warning
+			c.found(warning, "== WARN", "the pmda"+name+"(1) agent exited cleanly.")
 		case 4:
 			c.failf(fmt.Sprintf("the pmda%s(1) failed to start up.", name))
 		case 8:
