@@ -33,7 +33,7 @@ PCP's configuration; where there is none, a few metricsets are built in.`,
 			{Line: "pcp rep -J 3 -1 proc.psinfo.utime", Text: "report the three busiest processes"},
 		},
 		SeeAlso: []string{"pmrep.conf(5)", "pcp2json(1)", "pmval(1)"},
-		Options: slices.Insert(slices.Clone(options), slices.IndexFunc(options, isVersion), cli.OptJSON),
+		Options: slices.Concat(options, []cli.Option{cli.OptJSON}),
 		Run:     func(ctx context.Context, env *cli.Env) int { return run(ctx, env, outStdout) },
 	}
 	CSVCommand = &cli.Command{
@@ -98,8 +98,6 @@ var options = []cli.Option{
 	metricset.OptCountScale, metricset.OptCountForce, metricset.OptSpaceScale, metricset.OptSpaceForce,
 	metricset.OptTimeScale, metricset.OptTimeForce,
 }
-
-func isVersion(o cli.Option) bool { return o.Long == cli.OptVersion.Long }
 
 // flags and arguments are the options that are settings as they are.
 var (
