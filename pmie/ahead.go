@@ -50,7 +50,7 @@ func (e *Engine) ask(ctx context.Context, text []byte) {
 			a := &asked{found: make(map[string]metadata)}
 			if a.c, a.err = e.cfg.Dial(ctx, conn); a.err == nil {
 				for _, name := range metrics {
-					d := lookUp(ctx, a.c, name)
+					d := e.lookUp(ctx, a.c, name)
 					if ctx.Err() != nil || broken(d.nameErr) {
 						a.c.Close()
 						a.c, a.err = nil, pcp.ErrTimeout

@@ -35,6 +35,9 @@ type Config struct {
 	Dial func(ctx context.Context, spec string) (*pmapi.Context, error)
 	// OpenArchive opens an archive. Nil means pmapi.OpenArchive.
 	OpenArchive func(path string) (*pmapi.ArchiveContext, error)
+	// Meant returns what to add to the message about a name that no metric of a source has, such as a
+	// name that is spelt almost so. Nil adds nothing.
+	Meant func(ctx context.Context, c *pmapi.Context, name string) string
 	// Timeout is how long a fetch from a host may take, 0 without a limit.
 	Timeout time.Duration
 	// Interval is how often rules are evaluated that do not set delta; 0 means ten

@@ -192,7 +192,7 @@ func (e *Engine) retry(t *task, h *host) func(ctx context.Context) (land func())
 		}
 		found := make([]metadata, len(waits))
 		for i, m := range waits {
-			found[i] = lookUp(ctx, c, m.name)
+			found[i] = e.lookUp(ctx, c, m.name)
 		}
 		return func() {
 			if h.c = c; h.down {

@@ -106,7 +106,7 @@ func (e *Engine) initialize(m *metric, again bool) readiness {
 		found, ok = a.found[m.name]
 	}
 	if !ok {
-		found = lookUp(e.ctx, c, m.name)
+		found = e.lookUp(e.ctx, c, m.name)
 	}
 	return e.known(m, found, again)
 }
@@ -141,15 +141,19 @@ type metadata struct {
 	insts    []pcp.Instance
 	archive  bool
 	nameErr  error
+	meant    string // says which name may be meant
 	descErr  error
 	indomErr error
 }
 
 // lookUp asks for the metadata of a metric.
-func lookUp(ctx context.Context, c *pmapi.Context, name string) (d metadata) {
+func (e *Engine) lookUp(ctx context.Context, c *pmapi.Context, name string) (d metadata) {
 	d.host, _ = c.HostName(ctx)
 	var ids []pcp.PMID
 	if ids, d.nameErr = c.LookupName(ctx, name); d.nameErr != nil {
+		if e.cfg.Meant != nil && errors.Is(d.nameErr, pcp.ErrName) {
+			d.meant = e.cfg.Meant(ctx, c, name)
+		}
 		return d
 	}
 	if d.desc, d.descErr = c.LookupDesc(ctx, ids[0]); d.descErr != nil || d.desc.InDom == pcp.InDomNull {
@@ -174,7 +178,7 @@ func (e *Engine) accept(m *metric, found metadata, again bool) readiness {
 	e.changed(m.conn, isBack)
 	if err := found.nameErr; err != nil {
 		if !again {
-			e.errorf("%s: metric %s not in namespace for %s\npmLookupName failed: %s\n", e.cfg.Name, m.name, e.where(m), errText(err))
+			e.errorf("%s: metric %s not in namespace for %s\npmLookupName failed: %s%s\n", e.cfg.Name, m.name, e.where(m), errText(err), found.meant)
 		}
 		return later
 	}

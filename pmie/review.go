@@ -42,7 +42,7 @@ func (e *Engine) review(ctx context.Context, h *host, c *pmapi.Context, metrics 
 		case ids[i] == pcp.PMIDNull || !ok || d.PMID == pcp.PMIDNull:
 			all = false // it is asked for again the next time
 		case d != m.current:
-			f := lookUp(ctx, c, m.name)
+			f := e.lookUp(ctx, c, m.name)
 			if f.nameErr != nil || f.descErr != nil || f.indomErr != nil {
 				all = false
 				continue

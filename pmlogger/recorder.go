@@ -44,6 +44,9 @@ type Config struct {
 	// goes on in any case: it keeps some megabytes in memory, drops samples that come then,
 	// and tries again with each sample.
 	Full func(err error)
+	// Meant returns what to add to the message about a name that no metric has, such as a name that is spelt
+	// almost so. Nil adds nothing.
+	Meant func(ctx context.Context, c *pmapi.Context, name string) string
 	// Log gets messages, in the words of pmlogger. Nil discards them.
 	Log io.Writer
 	// Hold is how many bytes may wait in memory, at most, while the file system is full; 0 means

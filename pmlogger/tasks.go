@@ -104,7 +104,11 @@ func (r *Recorder) configure(ctx context.Context, s conf.Statement, m conf.Metri
 	}
 	if err != nil {
 		r.warn(m.Place, fmt.Sprintf("Problem with lookup for metric %q ... logging not activated", m.Name))
-		r.printf("Reason: %s\n", pcp.Code(err))
+		meant := ""
+		if r.cfg.Meant != nil && pcp.Code(err) == pcp.ErrName {
+			meant = r.cfg.Meant(ctx, r.c, m.Name)
+		}
+		r.printf("Reason: %s%s\n", pcp.Code(err), meant)
 		if lost(err) {
 			return fmt.Errorf("the collector was lost: %w", err)
 		}

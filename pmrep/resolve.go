@@ -2,6 +2,7 @@ package pmrep
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/go-pcp/pcp"
@@ -127,7 +128,7 @@ func (s *Set) check(ctx context.Context, n named) error {
 		}
 		err = s.describe(ctx, m, id[0])
 	} else if pcp.Code(err) == pcp.ErrName {
-		return errorf("Invalid metric %s (%s).", n.name, ErrText(pcp.ErrName))
+		return &conf.Error{Text: fmt.Sprintf("Invalid metric %s (%s).", n.name, ErrText(pcp.ErrName)), Metric: n.name}
 	}
 	if err != nil {
 		if ctx.Err() != nil || s.o.IgnoreIncompat {

@@ -12,12 +12,16 @@ import (
 )
 
 // An Error is a configuration that cannot be used. Its text is what programs print, without the end of the line.
-type Error struct{ Text string }
+type Error struct {
+	Text string
+	// Metric is the name that no metric has, if that is what is wrong.
+	Metric string
+}
 
 // Error implements error.
 func (e *Error) Error() string { return e.Text }
 
-func errorf(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+func errorf(format string, args ...any) error { return &Error{Text: fmt.Sprintf(format, args...)} }
 
 // A Config is what configuration files say.
 type Config struct {

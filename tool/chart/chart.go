@@ -345,6 +345,9 @@ func (x *chart) find(ctx context.Context, c *pmapi.Context) error {
 		name, instances, _ := metric(arg)
 		var below []string
 		for leaf, err := range c.Traverse(ctx, name) {
+			if errors.Is(err, pcp.ErrName) {
+				return fmt.Errorf("%s: %s%s", name, cli.ErrText(err), source.DidYouMean(ctx, x.env, c, name))
+			}
 			if err != nil {
 				return fmt.Errorf("%s: %s", name, cli.ErrText(err))
 			}

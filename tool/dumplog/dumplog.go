@@ -271,7 +271,7 @@ func (d *dumper) lookup(args []string) ([]pcp.PMID, error) {
 	for _, name := range args {
 		found, err := d.metricsUnder(name)
 		if err != nil {
-			d.complain("%s: pmLookupName(%s): %s\n", d.env.ProgName(), name, cli.ErrText(err))
+			d.complain("%s: pmLookupName(%s): %s%s\n", d.env.ProgName(), name, cli.ErrText(err), d.meant(name, err))
 		}
 		ids = append(ids, found...)
 	}
@@ -280,6 +280,17 @@ func (d *dumper) lookup(args []string) ([]pcp.PMID, error) {
 		return nil, pcp.ErrName
 	}
 	return ids, nil
+}
+
+// meant is a hint at the metric that a name which is not there may stand for.
+func (d *dumper) meant(name string, err error) string {
+	switch {
+	case !errors.Is(err, pcp.ErrName):
+		return ""
+	case d.tree != nil:
+		return source.DidYouMeanIn(d.env, d.tree, name)
+	}
+	return source.DidYouMeanAmong(d.env, d.meta.NamesInOrder(), name)
 }
 
 // metricsUnder returns the metric of a name, or those below it.

@@ -266,6 +266,9 @@ var errChecked = errors.New("")
 func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) error {
 	cfg := &set.cfg
 	cfg.Host, cfg.Archives = set.host, set.archives
+	cfg.Meant = func(ctx context.Context, c *pmapi.Context, name string) string {
+		return source.DidYouMean(ctx, env, c, name)
+	}
 	cfg.Interval = o.Interval
 	cfg.Wrap = env.IsSet("PCP_COUNTER_WRAP")
 	cfg.ReadAhead = o.DebugLog() == nil

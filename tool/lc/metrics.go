@@ -1,10 +1,12 @@
 package lc
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 	"github.com/go-pcp/pcp/wire"
 )
 
@@ -76,7 +78,11 @@ func (s *session) addMetrics(name string) {
 		err = l.status
 	}
 	if err != nil {
-		s.errorf("Reason: %s\n", cli.ErrText(err))
+		meant := ""
+		if errors.Is(err, pcp.ErrName) {
+			meant = source.DidYouMean(s.ctx, s.env, s.collector, name)
+		}
+		s.errorf("Reason: %s%s\n", cli.ErrText(err), meant)
 		l.status = pcp.Code(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // A selection is what the configuration file names.
@@ -97,6 +98,11 @@ func (c *config) warn(format string, args ...any) {
 
 func (c *config) reason(err error) {
 	fmt.Fprintf(c.x.env.Stderr, "Reason: %s\n", cli.ErrText(err))
+}
+
+// unknown says why an archive has nothing of a name, with what may be meant.
+func (c *config) unknown(in *input, name string) {
+	fmt.Fprintf(c.x.env.Stderr, "Reason: %s%s\n", cli.ErrText(pcp.ErrName), source.DidYouMeanAmong(c.x.env, in.a.Meta().NamesInOrder(), name))
 }
 
 // next reads a token into c.tok.
@@ -207,7 +213,9 @@ func (c *config) instances() ([]token, error) {
 // metric takes a name of the file: a metric, or all below it, of any input.
 func (c *config) metric(name string, insts []token) error {
 	found := false
+	var last *input
 	for _, in := range c.x.inputs {
+		last = in
 		if in.empty {
 			c.x.complain("Error: cannot use context (%d) from archive \"%s\"", int32(pcp.ErrNoData), in.name)
 			return errExit
@@ -219,7 +227,7 @@ func (c *config) metric(name string, insts []token) error {
 	}
 	if !found {
 		c.warn("Problem with lookup for metric \"%s\" ... metric ignored", name)
-		c.reason(pcp.ErrName)
+		c.unknown(last, name)
 	}
 	return nil
 }
@@ -230,7 +238,7 @@ func (c *config) choose(in *input, name string, insts []token) {
 	id, ok := meta.LookupName(name)
 	if !ok {
 		c.warn("Metric \"%s\" is unknown ... not extracted", name)
-		c.reason(pcp.ErrName)
+		c.unknown(in, name)
 		return
 	}
 	if c.x.sel != nil && c.x.sel.metrics[id] != nil {

@@ -437,6 +437,9 @@ func (set *settings) open(ctx context.Context, env *cli.Env, o *source.Options) 
 		}
 	}
 	set.cfg.Host = set.labelHost
+	set.cfg.Meant = func(ctx context.Context, c *pmapi.Context, name string) string {
+		return source.DidYouMean(ctx, env, c, name)
+	}
 	if !set.check {
 		set.cfg.LoggerHost = fullName(ctx)
 	}

@@ -271,7 +271,11 @@ func (t *tool) print(path string, args []string) int {
 			t.printMetric(name, id, spec.Insts)
 		}
 		if err != nil {
-			t.complain("%s: PMNS traversal failed for %s: %s\n", t.env.ProgName(), spec.Metric, cli.ErrText(err))
+			meant := ""
+			if errors.Is(err, pcp.ErrName) {
+				meant = source.DidYouMeanIn(t.env, t.tree, spec.Metric)
+			}
+			t.complain("%s: PMNS traversal failed for %s: %s%s\n", t.env.ProgName(), spec.Metric, cli.ErrText(err), meant)
 		}
 	}
 	return 0

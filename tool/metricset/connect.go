@@ -2,6 +2,7 @@ package metricset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmrep"
 	"github.com/go-pcp/pcp/pmrep/conf"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Connect opens the source that the options name, else that of the setting "source", and finds the time window.
@@ -125,6 +127,9 @@ func (r *Report) Resolve(ctx context.Context) (err error) {
 		return nil
 	}
 	if r.Set, err = pmrep.NewConfig(ctx, r.Context, r.Metrics, r.opts, r.Env.Config()); err != nil {
+		if e, ok := errors.AsType[*conf.Error](err); ok && e.Metric != "" {
+			e.Text += source.DidYouMean(ctx, r.Env, r.Context, e.Metric)
+		}
 		return err
 	}
 	return r.settleTimes()

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -78,6 +79,7 @@ type prober struct {
 	origin  pcp.Timestamp         // of all fetches from it
 	loc     *time.Location
 	names   []string
+	unknown []string // names that no metric has
 	ids     []pcp.PMID
 
 	indom    pcp.InDom // of insts
@@ -155,6 +157,9 @@ func run(ctx context.Context, env *cli.Env) int {
 		p.pdus("PDUs recv", &received)
 	}
 	env.Stdout.Write(p.out)
+	for _, name := range p.unknown {
+		source.Hint(ctx, env, c, name)
+	}
 	return 0
 }
 
@@ -295,8 +300,14 @@ func (p *prober) fetch(ctx context.Context) {
 	}
 }
 
+// maxHints is for how many names it is said which metrics may be meant.
+const maxHints = 8
+
 // failed prints the line of a metric for which a call failed.
 func (p *prober) failed(name string, err error, call string) {
+	if errors.Is(err, pcp.ErrName) && len(p.unknown) < maxHints {
+		p.unknown = append(p.unknown, name)
+	}
 	if p.json {
 		p.jsonError(name, err)
 		return

@@ -112,7 +112,11 @@ func (s *storer) fail(format string, args ...any) int {
 func (s *storer) store(ctx context.Context) int {
 	ids, err := s.c.LookupName(ctx, s.metric)
 	if err != nil {
-		return s.fail("%s: pmLookupName: %s", s.metric, cli.ErrText(err))
+		s.fail("%s: pmLookupName: %s", s.metric, cli.ErrText(err))
+		if errors.Is(err, pcp.ErrName) {
+			source.Hint(ctx, s.env, s.c, s.metric)
+		}
+		return 1
 	}
 	if s.desc, err = s.c.LookupDesc(ctx, ids[0]); err != nil {
 		return s.fail("%s: pmLookupDesc: %s", s.metric, cli.ErrText(err))

@@ -259,6 +259,7 @@ func (j *job) open(ctx context.Context, c *pmapi.Context) int {
 		return j.env.Fatalf("the interval must be 100 milliseconds at least")
 	}
 	cfg.Interval = j.interval
+	cfg.Meant = func(ctx context.Context, name string) string { return source.DidYouMean(ctx, j.env, c, name) }
 	if j.sampler, err = model.New(ctx, c, cfg); err != nil {
 		return j.env.Fatalf("%s", cli.ErrText(err))
 	}

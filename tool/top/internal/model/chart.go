@@ -65,7 +65,11 @@ func (s *Sampler) resolveCharts(ctx context.Context) error {
 			return err
 		}
 		if ch.err = err; errors.Is(err, pcp.ErrName) {
-			ch.err = fmt.Errorf("there is no metric %s", ch.name)
+			meant := ""
+			if s.cfg.Meant != nil {
+				meant = s.cfg.Meant(ctx, ch.name)
+			}
+			ch.err = fmt.Errorf("there is no metric %s%s", ch.name, meant)
 		} else if errors.Is(err, pcp.ErrNonLeaf) {
 			ch.err = fmt.Errorf("%s is a group of metrics; name one of them", ch.name)
 		}

@@ -22,6 +22,9 @@ type Config struct {
 	Start pcp.Timestamp
 	// First and Last are the bounds of an archive, outside of which there is nothing.
 	First, Last pcp.Timestamp
+	// Meant returns what to add to the message about a chart's metric that there is not, such as the name that may be
+	// meant. Nil adds nothing.
+	Meant func(ctx context.Context, name string) string
 }
 
 // A Sampler takes samples from a context, which is its own. Only one goroutine at a time may use it, but
