@@ -154,7 +154,7 @@ func runSar(ctx context.Context, env *cli.Env) int {
 	if r.reports == 0 {
 		r.wanted[0], r.reports = true, 1
 	}
-	r.p.Color = r.color == 'a' || r.color == 't' && env.OutTerminal != nil && env.OutTerminal()
+	r.p.Color = r.color == 'a' || r.color == 't' && env.Colours()
 	if !r.e.open(ctx, o, false) {
 		return 1
 	}

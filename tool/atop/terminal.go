@@ -38,9 +38,9 @@ type terminal struct {
 	look chan func() // for tests: what is to be done before the next key
 }
 
-// openTerminal takes the terminal that standard output is. Without one there is nothing to do.
+// openTerminal takes the terminal that standard output is. Without one, or with one that has no screen, there is nothing to do.
 func (m *monitor) openTerminal() bool {
-	if m.env.OutTerminal == nil || !m.env.OutTerminal() {
+	if m.env.OutTerminal == nil || !m.env.OutTerminal() || m.env.Getenv("TERM") == "dumb" {
 		return true
 	}
 	t := &terminal{m: m, in: os.Stdin, keys: make(chan string), resize: make(chan os.Signal, 1), size: windowSize}

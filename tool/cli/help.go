@@ -118,8 +118,17 @@ func (e *Env) Red(s string) string { return e.colour(sgrRed, s) }
 func (e *Env) Green(s string) string { return e.colour(sgrGreen, s) }
 
 func (e *Env) colour(sgr, s string) string {
-	if e.Classic() || e.OutTerminal == nil || e.Getenv("NO_COLOR") != "" || e.Getenv("TERM") == "dumb" || !e.OutTerminal() {
+	if e.Classic() || !e.Colours() {
 		return s
 	}
 	return sgr + s + sgrReset
 }
+
+// Colours reports whether what is printed may have colours: standard output is a terminal, that terminal has them,
+// and the user does not forbid them (NO_COLOR, see no-color.org).
+func (e *Env) Colours() bool {
+	return e.OutTerminal != nil && !e.NoColour() && e.OutTerminal()
+}
+
+// NoColour reports whether the environment forbids colours, on terminals too.
+func (e *Env) NoColour() bool { return e.Getenv("NO_COLOR") != "" || e.Getenv("TERM") == "dumb" }

@@ -25,10 +25,10 @@ type Progress struct {
 }
 
 // NewProgress returns a Progress for work of total units, which Set may change. It
-// returns nil unless standard error is a terminal. The line starts with label,
+// returns nil unless standard error is a terminal that can take a line back. The line starts with label,
 // mostly the name of the program.
 func NewProgress(env *Env, label string, total int64) *Progress {
-	if env.ErrTerminal == nil || !env.ErrTerminal() {
+	if env.ErrTerminal == nil || env.Getenv("TERM") == "dumb" || !env.ErrTerminal() {
 		return nil
 	}
 	return &Progress{w: env.Stderr, label: label, total: total, next: time.Now().Add(progressDelay)}

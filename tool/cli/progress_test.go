@@ -8,7 +8,11 @@ import (
 
 func TestProgress(t *testing.T) {
 	var out bytes.Buffer
-	env := &Env{Stderr: &out, ErrTerminal: func() bool { return true }}
+	getenv := func(term string) func(string) string {
+		return func(name string) string { return map[string]string{"TERM": term}[name] }
+	}
+	terminal := func() bool { return true }
+	env := &Env{Stderr: &out, ErrTerminal: terminal, Getenv: getenv("xterm")}
 	p := NewProgress(env, "pmx", 1000)
 	due := func() { p.next = time.Time{} }
 	p.next = time.Now().Add(time.Hour)
@@ -28,7 +32,11 @@ func TestProgress(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 
-	for _, env := range []*Env{{Stderr: &out}, {Stderr: &out, ErrTerminal: func() bool { return false }}} {
+	for _, env := range []*Env{
+		{Stderr: &out},
+		{Stderr: &out, ErrTerminal: func() bool { return false }, Getenv: getenv("xterm")},
+		{Stderr: &out, ErrTerminal: terminal, Getenv: getenv("dumb")},
+	} {
 		p := NewProgress(env, "pmx", 1000)
 		if p != nil {
 			t.Error("without a terminal there is one")

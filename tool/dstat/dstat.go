@@ -70,7 +70,7 @@ func (p *program) finish(ctx context.Context) {
 		if p.update {
 			io.WriteString(p.env.Stdout, "\n")
 		}
-		if reset := escReset; p.term.is {
+		if reset := escReset; p.term.is && !p.env.NoColour() {
 			if p.theme != nil {
 				reset = p.theme.reset
 			}
@@ -360,7 +360,7 @@ func (p *program) setColors() {
 	case p.noColor:
 	case p.color:
 		p.colors = true
-	case !p.term.is || !p.env.Classic() && p.env.Getenv("NO_COLOR") != "":
+	case !p.term.is || p.env.Getenv("NO_COLOR") != "":
 	default:
 		p.colors = p.term.colorful()
 	}

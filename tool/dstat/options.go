@@ -30,7 +30,7 @@ dstat, pcp -a ARCHIVE -S TIME dstat) say where the metrics come from, and of whi
 Plugins are sections of the files in the directories dstat of $PCP_SYSCONF_DIR and .pcp/dstat of the user, in the format of
 pcp-dstat(5). Where none are installed, those of this program are used.
 
-Colors are for terminals, unless --color asks for them anywhere; under "pcp" NO_COLOR leaves them out. The table that -o
+Colors are for terminals, unless --color asks for them anywhere; NO_COLOR leaves them out. The table that -o
 writes has the values as they were fetched, and goes on where a file is there already.`,
 	Examples: []cli.Example{
 		{Line: "pcp dstat -tcdn 5", Text: "watch processors, disks and networks, each five seconds"},

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/term"
-
 	index "github.com/go-pcp/pcp/pmproxy/search"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/source"
@@ -136,10 +134,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			s.req.Limit = count
 		}
 	}
-	if f, ok := env.Stdout.(*os.File); ok && !s.raw {
-		s.colour = term.IsTerminal(int(f.Fd()))
-	}
-	if s.colour {
+	if s.colour = !s.raw && env.Colours(); s.colour {
 		s.req.Highlight = index.FieldsAll
 	}
 	s.req.Query = strings.Join(o.Args, " ")

@@ -180,7 +180,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		j.view = ui.Charts
 	}
 	j.ascii = j.ascii || !utf8Terminal(env.Getenv)
-	if j.theme == "" && env.IsSet("NO_COLOR") && env.Getenv("NO_COLOR") != "" {
+	if j.theme == "" && env.NoColour() {
 		j.theme = "mono"
 	}
 	c, err := o.Connect(ctx)
