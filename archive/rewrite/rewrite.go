@@ -184,6 +184,9 @@ func (w *rewriter) run(ctx context.Context) error {
 			}
 		}
 		volume, readAt = rec.Volume, rec.Offset+int64(len(rec.Body))+frame
+		if number&0xff == 0 && r.cfg.Progress != nil {
+			r.cfg.Progress(rec.Time)
+		}
 		if len(index) > 0 && index[0].Time == rec.Time {
 			index = index[1:]
 			w.needIndex = true

@@ -27,6 +27,9 @@ type Config struct {
 	// Warn is called for each warning. Nil drops them.
 	Warn func(Warning)
 
+	// Progress is told the time of a record of the old archive, now and then. Nil is not.
+	Progress func(at pcp.Timestamp)
+
 	// Zone is the time zone of what a [ValueError] says of a record. Nil is UTC.
 	Zone *time.Location
 

@@ -47,6 +47,8 @@ type Config struct {
 	Interval time.Duration
 	// Timeout is how long an answer may take; 0 means a minute.
 	Timeout time.Duration
+	// Progress, if not nil, is told how many bytes of those that Push sends are sent.
+	Progress func(done, total int64)
 	// Say, if not nil, gets a line for each request.
 	Say func(line string)
 	// Warn, if not nil, is told why a server cannot be reached for now, each time it was tried; Back, when it
@@ -67,6 +69,8 @@ type Pusher struct {
 	index int64
 	vol   int   // the volume being pushed
 	data  int64 // and how much of it is there
+
+	sent, total int64 // by Push
 }
 
 // New returns a Pusher.
@@ -245,6 +249,10 @@ func (p *Pusher) send(ctx context.Context, kind string, f io.ReaderAt, off *int6
 			return err
 		}
 		*off += int64(n)
+		p.sent += int64(n)
+		if p.cfg.Progress != nil {
+			p.cfg.Progress(p.sent, p.total)
+		}
 	}
 	return nil
 }
@@ -312,6 +320,10 @@ func (p *Pusher) Push(ctx context.Context, base string) error {
 	metaSize, err := meta.Size()
 	if err != nil {
 		return err
+	}
+	p.sent, p.total = p.meta+p.data+p.index, metaSize+indexSize
+	for _, size := range sizes {
+		p.total += size
 	}
 	if err := p.send(ctx, "meta", meta, &p.meta, metaSize); err != nil {
 		return err

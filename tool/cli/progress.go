@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/go-pcp/pcp"
 )
 
 // How long work may take before its progress is shown, and how often that is
@@ -50,6 +52,13 @@ func (p *Progress) Set(done, total int64) {
 	if now := time.Now(); now.After(p.next) {
 		p.next, p.shown = now.Add(progressPause), true
 		fmt.Fprintf(p.w, "\r%s: %3d%%", p.label, min(100, int(100*float64(p.done)/float64(p.total))))
+	}
+}
+
+// SetTime says that work which goes through time has come from start to at, and ends at finish.
+func (p *Progress) SetTime(at, start, finish pcp.Timestamp) {
+	if p != nil {
+		p.Set(int64(1000*at.Sub(start)), int64(1000*finish.Sub(start)))
 	}
 }
 

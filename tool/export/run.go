@@ -145,6 +145,7 @@ func (x *run) report(ctx context.Context, complete *bool) error {
 	if r.Check {
 		return nil
 	}
+	r.Silent = x.file != nil
 	err = r.Run(ctx, e)
 	// What was sampled is completed and delivered also if the program is interrupted.
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), lastChance)

@@ -105,7 +105,7 @@ func (m *mover) copyFile(src, dst string) (sum string, made bool, err error) {
 	}
 	defer w.Close()
 	h := md5.New()
-	var in io.Reader = reader{m.ctx, r}
+	var in io.Reader = reader{m.ctx, r, m.progress}
 	if m.checksum {
 		in = io.TeeReader(in, h)
 	}
@@ -142,7 +142,7 @@ func (m *mover) sum(path string) (string, error) {
 	}
 	defer f.Close()
 	h := md5.New()
-	if _, err := io.Copy(h, reader{m.ctx, f}); err != nil {
+	if _, err := io.Copy(h, reader{m.ctx, f, m.progress}); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
@@ -150,13 +150,16 @@ func (m *mover) sum(path string) (string, error) {
 
 // A reader ends with ctx.
 type reader struct {
-	ctx context.Context
-	r   io.Reader
+	ctx      context.Context
+	r        io.Reader
+	progress *cli.Progress
 }
 
 func (r reader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return r.r.Read(p)
+	n, err := r.r.Read(p)
+	r.progress.Add(int64(n))
+	return n, err
 }

@@ -102,6 +102,8 @@ type mover struct {
 	made    []string // files that are to go if it does not work out
 	summing bool     // that sums are made has been said
 	link    func(src, dst string) error
+
+	progress *cli.Progress // of what is copied
 }
 
 func (m *mover) own(_ *cli.Options, opt *cli.Option, _ string) bool {
@@ -120,10 +122,14 @@ func (m *mover) own(_ *cli.Options, opt *cli.Option, _ string) bool {
 	return true
 }
 
-func (m *mover) printf(format string, args ...any) { fmt.Fprintf(m.env.Stdout, format+"\n", args...) }
+func (m *mover) printf(format string, args ...any) {
+	m.progress.Clear()
+	fmt.Fprintf(m.env.Stdout, format+"\n", args...)
+}
 
 // complain writes a message of the program, after the output so far.
 func (m *mover) complain(format string, args ...any) {
+	m.progress.Clear()
 	m.env.FlushOut()
 	fmt.Fprintf(m.env.Stderr, m.env.ProgName()+": "+format+"\n", args...)
 }
@@ -216,6 +222,8 @@ func (m *mover) find(base, part string) (path, suffix string, ok bool) {
 
 // all makes all new files.
 func (m *mover) all(parts []string) bool {
+	m.progress = cli.NewProgress(m.env, m.env.ProgName(), m.size(parts))
+	defer m.progress.Clear()
 	for _, part := range parts {
 		if m.ctx.Err() != nil {
 			m.caught()
@@ -244,6 +252,22 @@ func (m *mover) all(parts []string) bool {
 		return false
 	}
 	return true
+}
+
+// size returns how many bytes are read to copy all files.
+func (m *mover) size(parts []string) int64 {
+	var size int64
+	for _, part := range parts {
+		if src, _, ok := m.find(m.old, part); ok {
+			if st, err := os.Stat(src); err == nil {
+				size += st.Size()
+			}
+		}
+	}
+	if m.checksum {
+		size *= 2
+	}
+	return size
 }
 
 // one makes one new file.

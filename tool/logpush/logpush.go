@@ -47,6 +47,8 @@ type settings struct {
 	host, socket, token     string
 	port                    int
 	verbose, follow, secure bool
+
+	progress *cli.Progress
 }
 
 func run(ctx context.Context, env *cli.Env) int {
@@ -94,6 +96,9 @@ func run(ctx context.Context, env *cli.Env) int {
 	if err != nil {
 		return env.Fatalf("Cannot open archive \"%s\": %s", base, cli.ErrText(err))
 	}
+	if !set.follow {
+		set.progress = cli.NewProgress(env, env.ProgName(), 0)
+	}
 	p, err := set.pusher(env)
 	if err != nil {
 		return env.Fatalf("%v", err)
@@ -104,6 +109,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	} else {
 		err = p.Follow(ctx, base, finished(base))
 	}
+	set.progress.Clear()
 	if err != nil {
 		return env.Fatalf("%v", err)
 	}
@@ -124,7 +130,7 @@ func finished(base string) func() bool {
 func (set *settings) pusher(env *cli.Env) (*push.Pusher, error) {
 	cfg := push.Config{
 		URL:    "http://" + net.JoinHostPort(set.host, strconv.Itoa(set.port)),
-		Socket: set.socket,
+		Socket: set.socket, Progress: set.progress.Set,
 	}
 	if set.secure {
 		cfg.URL = "https" + strings.TrimPrefix(cfg.URL, "http")
@@ -140,12 +146,16 @@ func (set *settings) pusher(env *cli.Env) (*push.Pusher, error) {
 		}
 	}
 	if set.verbose {
-		cfg.Say = func(line string) { fmt.Fprintln(env.Stderr, line) }
+		cfg.Say = func(line string) {
+			set.progress.Clear()
+			fmt.Fprintln(env.Stderr, line)
+		}
 	}
 	last := ""
 	cfg.Warn = func(err error) {
 		if text := err.Error(); text != last { // once
 			last = text
+			set.progress.Clear()
 			fmt.Fprintf(env.Stderr, "%s: %s; trying again\n", env.ProgName(), text)
 		}
 	}

@@ -307,7 +307,7 @@ func (x *reducer) copy(ctx context.Context) error {
 		if in.Time.Compare(x.window.Finish) > 0 {
 			return nil
 		}
-		x.progress.Set(milliseconds(x.window.Start, in.Time), milliseconds(x.window.Start, x.window.Finish))
+		x.progress.SetTime(in.Time, x.window.Start, x.window.Finish)
 		_, _, oldMeta := x.out.Position()
 		if seen.err != nil {
 			x.complain("%v", seen.err)
@@ -395,6 +395,3 @@ func (x *reducer) newVolume(t pcp.Timestamp) error {
 	x.flushAt = indexBytes
 	return nil
 }
-
-// milliseconds returns how far it is from one time to another.
-func milliseconds(from, to pcp.Timestamp) int64 { return int64(1000 * to.Sub(from)) }

@@ -91,6 +91,8 @@ type job struct {
 
 	a *archive.Archive
 	w *archive.Writer
+
+	progress *cli.Progress
 }
 
 func (j *job) own(o *cli.Options, opt *cli.Option, arg string) bool {
@@ -245,8 +247,14 @@ func (j *job) complain(format string, args ...any) {
 
 // rules reads all files of rules.
 func (j *job) rules() (*rewrite.Rules, error) {
+	start := j.a.Label().Start
+	finish, endErr := j.a.End()
+	if endErr == nil {
+		j.progress = cli.NewProgress(j.env, j.env.ProgName(), 0)
+	}
 	rules := rewrite.New(j.a, rewrite.Config{
 		Version: j.version, Rescale: j.rescale, Verbose: j.warnings, Zone: j.env.Local(),
+		Progress: func(at pcp.Timestamp) { j.progress.SetTime(at, start, finish) },
 		Warn: func(w rewrite.Warning) {
 			fmt.Fprintf(j.env.Stderr, "Warning [%s, line %d]\n%s\n", w.File, w.Line, w.Text)
 		},
@@ -316,7 +324,11 @@ func (j *job) rewrite(ctx context.Context, rules *rewrite.Rules) error {
 		return err
 	}
 	j.w = w
-	err = rules.Rewrite(ctx, w, func(s string) { fmt.Fprintln(j.env.Stderr, s) })
+	err = rules.Rewrite(ctx, w, func(s string) {
+		j.progress.Clear()
+		fmt.Fprintln(j.env.Stderr, s)
+	})
+	j.progress.Clear()
 	if err == nil {
 		if err = w.Close(); err != nil {
 			j.complain("Error: %s", cli.FileErrText(err))

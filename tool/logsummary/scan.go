@@ -177,7 +177,7 @@ func (s *scanner) read(set *replay.Set) error {
 		origin = rec.Time
 		if s.inline || len(s.batch.buf) >= batchSize {
 			s.flush()
-			progress.Set(int64(1000*rec.Time.Sub(s.t.window.Start)), int64(1000*finish.Sub(s.t.window.Start)))
+			progress.SetTime(rec.Time, s.t.window.Start, finish)
 		}
 		if s.fatal.Load() != nil {
 			return nil

@@ -81,7 +81,25 @@ func (r *Report) Run(ctx context.Context, w pmrep.Writer) error {
 	case "2":
 		loop.OnNames = pmrep.UpdateNames
 	}
+	if r.Archive && (r.Silent || r.Env.OutTerminal == nil || !r.Env.OutTerminal()) {
+		p := cli.NewProgress(r.Env, r.Env.ProgName(), 0)
+		defer p.Clear()
+		w = &watched{w, r, p}
+	}
 	return loop.Run(ctx, r.Set, w)
+}
+
+// A watched writer shows how far it has come.
+type watched struct {
+	pmrep.Writer
+	r        *Report
+	progress *cli.Progress
+}
+
+// WriteSample implements pmrep.Writer.
+func (w *watched) WriteSample(s *pmrep.Sample) error {
+	w.progress.SetTime(s.Time, w.r.Window.Origin, w.r.Window.Finish)
+	return w.Writer.WriteSample(s)
 }
 
 // Exit prints an error of these steps as the Python programs do, and returns the status of the program.

@@ -84,6 +84,9 @@ type Report struct {
 	Loc             *time.Location
 	Zone, LocalZone string
 
+	// Silent says that nothing is printed to standard output while the metrics are sampled.
+	Silent bool
+
 	// Interpolated is false if an archive is to be reported as it was recorded. Programs set it before Resolve.
 	Interpolated bool
 

@@ -234,6 +234,7 @@ func (p *reporter) execute() error {
 	if err := p.flush(); err != nil {
 		return err
 	}
+	p.r.Silent = p.outFile != ""
 	if err := p.r.Run(p.ctx, p); err != nil {
 		return err
 	}
