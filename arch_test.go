@@ -63,6 +63,7 @@ var floors = map[string]int{
 	"internal/controlfile": 1,
 
 	"internal/daemonlog":  1,
+	"internal/detach":     1,
 	"internal/tlsconf":    1,
 	"internal/service":    1,
 	"internal/sasl":       1,

@@ -74,10 +74,6 @@ func (c *Command) TakesDebug() bool {
 // Heading returns an Option that is a heading in the help.
 func Heading(text string) Option { return getopt.Heading(text) }
 
-// Detached is the variable that is set in the environment of a daemon which has no need to
-// detach itself from the terminal: the program that started it has done that.
-const Detached = "PCP_DETACHED"
-
 // An Env is all that a command sees of its surroundings.
 type Env struct {
 	Name           string   // as called: "pminfo", or "pcp info"

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/detach"
 	"github.com/go-pcp/pcp/internal/pytext"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmrep"
@@ -38,7 +39,7 @@ func (r *Report) HostName(ctx context.Context) string {
 // Detached reports whether the program goes on for one that was called with --daemonize, which has printed the
 // header already.
 func (r *Report) Detached() bool {
-	return r.Settings.Is1("daemonize") && r.Env.Getenv(cli.Detached) != ""
+	return r.Settings.Is1("daemonize") && detach.Done(r.Env.Getenv)
 }
 
 // Background has the program go on in the background if the settings want it. It returns an error for [Exit] in the
@@ -47,8 +48,12 @@ func (r *Report) Background() error {
 	if !r.Settings.Is1("daemonize") || r.Detached() {
 		return nil
 	}
-	if err := detach(r.Env); err != nil {
-		return err
+	err := detach.Start(detach.Config{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
+	switch {
+	case errors.Is(err, detach.ErrUnsupported):
+		return &conf.Error{Text: "Becoming a daemon is not supported on this system."}
+	case err != nil:
+		return fmt.Errorf("cannot become a daemon: %w", err)
 	}
 	return &exitError{0}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/detach"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/service"
 	"github.com/go-pcp/pcp/internal/tlsconf"
@@ -104,9 +105,6 @@ type settings struct {
 	warnings           []string // for the log
 }
 
-// detached is set in the environment of the process that -f's absence makes.
-const detached = cli.Detached
-
 func run(ctx context.Context, env *cli.Env) int {
 	env, err := cli.WithOptionsFile(env)
 	if err != nil {
@@ -122,13 +120,13 @@ func run(ctx context.Context, env *cli.Env) int {
 	if set.activated, err = service.Listeners(env.Getenv); err != nil {
 		return env.Fatalf("%v", err)
 	}
-	if !set.foreground && len(set.activated) == 0 && env.Getenv(detached) == "" {
+	if !set.foreground && len(set.activated) == 0 && !detach.Done(env.Getenv) {
 		// The daemon could tell only its log.
 		if _, err := os.Stat(set.config); errors.Is(err, fs.ErrNotExist) {
 			dontStart(env, set, noConfig(set.config, err))
 			return 1
 		}
-		return cli.Detach(env)
+		return cli.Detach(env, false)
 	}
 	set.manager = service.NewManager(env.Getenv)
 	service.Forget()
@@ -510,8 +508,8 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 			return
 		}
 		set.started = true
-		if f, ok := logTo.(*os.File); ok && env.Getenv(detached) != "" && set.log != "-" {
-			if err := cli.Settle(f); err != nil {
+		if f, ok := logTo.(*os.File); ok && detach.Done(env.Getenv) && set.log != "-" {
+			if err := detach.Settle(f); err != nil {
 				log.Error("cannot leave the standard error", "err", err)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/detach"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
@@ -27,7 +28,7 @@ import (
 const testArgs = "PMCD_TEST_ARGS"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(detached) != "" {
+	if os.Getenv(detach.Variable) != "" {
 		if os.Getenv("LISTEN_PID") == "me" {
 			os.Setenv("LISTEN_PID", strconv.Itoa(os.Getpid())) // which its parent does not know
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-pcp/pcp/internal/detach"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -32,7 +33,7 @@ func program(t *testing.T, env []string, files []*os.File, args ...string) *exec
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), detached+"=1", testArgs+"="+strings.Join(args, "\n"))
+	cmd.Env = append(os.Environ(), detach.Variable+"=1", testArgs+"="+strings.Join(args, "\n"))
 	cmd.Env = append(cmd.Env, env...)
 	cmd.ExtraFiles = files
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/detach"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/agentcmd"
@@ -86,7 +87,7 @@ func rootAgent(t *testing.T, top, root, linux string) {
 		"-c", writeFile(t, filepath.Join(dir, "pmcd.conf"), lines),
 	}
 	cmd := exec.Command("/proc/self/exe", args...) // pmdaroot looks at the arguments
-	cmd.Env = append(os.Environ(), detached+"=1", testArgs+"="+strings.Join(args, "\n"), "PCP_RUN_DIR="+dir+"/run",
+	cmd.Env = append(os.Environ(), detach.Variable+"=1", testArgs+"="+strings.Join(args, "\n"), "PCP_RUN_DIR="+dir+"/run",
 		"PCP_VAR_DIR="+dir+"/var", "PMNS_DEFAULT="+dir+"/none", "PMCD_RESTART_AGENTS=0")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

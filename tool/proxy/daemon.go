@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/detach"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmproxy/conf"
@@ -80,8 +81,8 @@ func (set *settings) logAndServe(ctx context.Context, env *cli.Env, file *conf.F
 		return env.Fatalf("%v", err)
 	}
 	defer done()
-	if f, ok := out.(*os.File); ok && set.logged && env.Getenv(cli.Detached) != "" {
-		if err := cli.Settle(f); err != nil {
+	if f, ok := out.(*os.File); ok && set.logged && detach.Done(env.Getenv) {
+		if err := detach.Settle(f); err != nil {
 			fmt.Fprintf(out, "cannot leave the standard error: %v\n", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/detach"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmproxy"
@@ -118,8 +119,8 @@ func run(ctx context.Context, env *cli.Env) int {
 		err = fmt.Errorf("configuration: %w", err)
 		return set.dontStart(env, err)
 	}
-	if set.mode == asDaemon && env.Getenv(cli.Detached) == "" {
-		return cli.DetachUntilReady(env)
+	if set.mode == asDaemon && !detach.Done(env.Getenv) {
+		return cli.Detach(env, true)
 	}
 	if set.runtime > 0 {
 		var cancel context.CancelFunc

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/go-pcp/pcp/internal/detach"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/internal/service"
 	"github.com/go-pcp/pcp/internal/tlsconf"
@@ -142,7 +143,7 @@ func (set *settings) serve(ctx context.Context, env *cli.Env, file *conf.File, o
 		})
 	}
 	told(manager.Ready("serving"))
-	cli.TellReady(env)
+	detach.Ready(env.Getenv)
 	stop := context.AfterFunc(ctx, func() { told(manager.Stopping()) })
 	defer stop()
 	err = s.Run(ctx)

@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/detach"
 	"github.com/go-pcp/pcp/internal/safefile"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -282,7 +283,7 @@ func (c collector) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd.Env = append(cmd.Environ(), cli.Detached+"=1", "NOTIFY_SOCKET="+filepath.Join(dir, "s"))
+	cmd.Env = append(cmd.Environ(), detach.Variable+"=1", "NOTIFY_SOCKET="+filepath.Join(dir, "s"))
 	// The log of pmcd is a file of the directory in which it is started.
 	log := filepath.Join(cfg.Get("PCP_LOG_DIR"), "pmcd")
 	if st, err := os.Stat(log); err == nil && st.IsDir() {

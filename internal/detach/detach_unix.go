@@ -1,0 +1,71 @@
+//go:build unix
+
+package detach
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// plain and readyFile are values of Variable. A daemon that is waited for closes the file of the second when it is ready.
+	plain     = "1"
+	readyFile = "3"
+	// patience is how long a daemon may take until it is ready.
+	patience = 10 * time.Second
+)
+
+// Start starts the daemon.
+func Start(cfg Config) error {
+	path, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(path)
+	cmd.Args = os.Args // the name chooses the command
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if cfg.Stdin != nil {
+		cmd.Stdin = cfg.Stdin
+	}
+	if cfg.Stdout != nil {
+		cmd.Stdout = cfg.Stdout
+	}
+	if cfg.Stderr != nil {
+		cmd.Stderr = cfg.Stderr
+	}
+	if !cfg.Wait {
+		cmd.Env = append(os.Environ(), Variable+"="+plain)
+		return cmd.Start()
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	cmd.Env = append(os.Environ(), Variable+"="+readyFile)
+	cmd.ExtraFiles = []*os.File{w}
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		return err
+	}
+	r.SetReadDeadline(time.Now().Add(patience))
+	r.Read(make([]byte, 1)) // its end is what is waited for
+	return nil
+}
+
+// Ready says that this daemon is ready, if the program that started it waits for that.
+func Ready(getenv func(string) string) {
+	if getenv(Variable) == readyFile {
+		os.Unsetenv(Variable)
+		os.NewFile(3, "ready").Close()
+	}
+}
+
+// Settle has a daemon's log take the place of the standard error that it began
+// with, since a parent that reads that to its end waits for it.
+func Settle(log *os.File) error { return unix.Dup2(int(log.Fd()), int(os.Stderr.Fd())) }
