@@ -44,10 +44,7 @@ pcp -a ARCHIVE -S TIME buddyinfo) say where the values come from, and of which t
 
 const pages = "mem.buddyinfo.pages"
 
-var (
-	metrics = []string{pages, "mem.buddyinfo.total"}
-	system  = []string{"kernel.uname.sysname", "kernel.uname.release", "kernel.uname.nodename", "kernel.uname.machine", "hinv.ncpu"}
-)
+var metrics = []string{pages, "mem.buddyinfo.total"}
 
 // What stands before and between columns.
 const (
@@ -87,7 +84,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			return env.Fatalf("%s", cli.ErrText(err))
 		}
 	}
-	all := slices.Concat(metrics, system)
+	all := slices.Concat(metrics, pmcc.MachineMetrics())
 	if status, ok := m.Use(ctx, all, len(all)); !ok {
 		return status
 	}

@@ -19,19 +19,11 @@ type values struct {
 	elapsed float64           // seconds since the sample before
 }
 
-func byName(list []pmcc.Named) map[string]pmcc.Value {
-	m := make(map[string]pmcc.Value, len(list))
-	for _, v := range list {
-		m[v.Name] = v.Value
-	}
-	return m
-}
-
 // values returns those of the sample. It returns false if the table has no rows.
 func (r *Report) values() (values, bool) {
 	s := values{changes: make(map[string]change, len(r.table.Metrics)), elapsed: r.m.Elapsed()}
 	for _, name := range r.table.Metrics {
-		s.changes[name] = change{byName(r.m.Named(name)), byName(r.m.NamedBefore(name))}
+		s.changes[name] = change{pmcc.ByName(r.m.Named(name)), pmcc.ByName(r.m.NamedBefore(name))}
 	}
 	for _, name := range r.table.Keys {
 		if len(s.changes[name].before) == 0 {

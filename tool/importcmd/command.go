@@ -100,19 +100,31 @@ func run(_ context.Context, env *cli.Env) int {
 	return 0
 }
 
-// own takes an option.
-func (j *job) own(o *cli.Options, opt *cli.Option, arg string) bool {
+// takeLabel takes an option of what the label of the archive says, and reports whether it is one.
+func takeLabel(o *cli.Options, opt *cli.Option, arg string, label *importer.Options, zone *string) bool {
 	switch opt.Long {
 	case "host":
-		j.opt.Host = arg
+		label.Host = arg
 	case "timezone":
-		j.zone = arg
+		*zone = arg
 	case "archive-version":
 		if arg != "2" && arg != "3" {
 			o.Usagef("--archive-version must be 2 or 3, not %s", arg)
 			break
 		}
-		j.opt.Version = int(arg[0] - '0')
+		label.Version = int(arg[0] - '0')
+	default:
+		return false
+	}
+	return true
+}
+
+// own takes an option.
+func (j *job) own(o *cli.Options, opt *cli.Option, arg string) bool {
+	if takeLabel(o, opt, arg, &j.opt, &j.zone) {
+		return true
+	}
+	switch opt.Long {
 	case "delimiter":
 		if arg == `\t` {
 			arg = "\t"

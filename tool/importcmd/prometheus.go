@@ -90,17 +90,10 @@ func runPrometheus(ctx context.Context, env *cli.Env) int {
 }
 
 func (p *prometheus) own(o *cli.Options, opt *cli.Option, arg string) bool {
+	if takeLabel(o, opt, arg, &p.opt, &p.zone) {
+		return true
+	}
 	switch opt.Long {
-	case "host":
-		p.opt.Host = arg
-	case "timezone":
-		p.zone = arg
-	case "archive-version":
-		if arg != "2" && arg != "3" {
-			o.Usagef("--archive-version must be 2 or 3, not %s", arg)
-			break
-		}
-		p.opt.Version = int(arg[0] - '0')
 	case "time":
 		p.timeText = arg
 	case "prefix":

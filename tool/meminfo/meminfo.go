@@ -98,9 +98,6 @@ var lines = []line{
 	{"DirectMap1G", "mem.util.directMap1G", "kB"},
 }
 
-// system are the metrics of the first line.
-var system = []string{"kernel.uname.sysname", "kernel.uname.release", "kernel.uname.nodename", "kernel.uname.machine", "hinv.ncpu"}
-
 func run(ctx context.Context, env *cli.Env) int {
 	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Short {
@@ -128,11 +125,11 @@ func run(ctx context.Context, env *cli.Env) int {
 	for _, l := range lines {
 		names = append(names, l.metric)
 	}
-	all := append(names[:len(names):len(names)], system...)
+	all := append(names[:len(names):len(names)], pmcc.MachineMetrics()...)
 	if status, ok := m.Use(ctx, all, len(all)); !ok {
 		return status
 	}
-	m.Split(pmcc.Group{Names: names}, pmcc.Group{Names: system})
+	m.Split(pmcc.Group{Names: names}, pmcc.Group{Names: pmcc.MachineMetrics()})
 	begun := false
 	return m.Run(ctx, func() bool {
 		if o.JSON {

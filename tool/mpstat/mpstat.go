@@ -100,7 +100,7 @@ type report struct {
 	env  *cli.Env
 	m    *pmcc.Manager
 	json bool
-	host string
+	ctx  context.Context // of --json
 
 	usage      bool // -u, -A, or no option at all
 	filter     bool // -P or -A
@@ -186,9 +186,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	if status, ok := r.m.Use(ctx, names, len(names)); !ok {
 		return status
 	}
-	if r.json {
-		r.host = r.m.Host(ctx)
-	}
+	r.ctx = ctx
 	if status = r.m.Run(ctx, r.sample); r.failed {
 		return 1
 	}

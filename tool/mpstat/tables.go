@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/tool/pmcc"
 )
 
@@ -86,18 +85,12 @@ func (r *report) rate(now, before pmcc.Value) pmcc.Figure {
 	return pmcc.Round(n / r.m.Elapsed())
 }
 
-// object prints a row as JSON.
-func (r *report) object(table, instance string, columns pcpjson.Columns) {
-	row := pcpjson.Row{Time: pcpjson.Time(r.m.Time()), Host: r.host, Table: table, Instance: instance, Columns: columns}
-	r.env.Stdout.Write(pcpjson.Line(&row))
-}
-
-func figure(columns *pcpjson.Columns, name string, f pmcc.Figure) {
-	if !f.OK {
-		columns.Unknown(name)
-		return
+// row begins the row that --json prints. Without --json nothing is made of it.
+func (r *report) row(table, instance string) pmcc.Row {
+	if !r.json {
+		return pmcc.Row{}
 	}
-	columns.Number(name, f.F)
+	return r.m.Row(r.ctx, table, instance)
 }
 
 // printUsage prints the shares of processor time.
@@ -123,14 +116,14 @@ func (r *report) printUsage() {
 
 func (r *report) usageRow(name string, one *int32) {
 	line := fmt.Sprintf("%-10s\t%-3s", r.stamp, name)
-	var columns pcpjson.Columns
+	object := r.row("cpu", name)
 	for _, s := range shares {
 		f := r.share(s.name, one)
 		line += "\t" + fmt.Sprintf(s.format, f)
-		figure(&columns, s.json, f)
+		object.Figure(s.json, f)
 	}
 	if r.json {
-		r.object("cpu", name, columns)
+		object.Write()
 		return
 	}
 	r.print(line)
@@ -144,9 +137,9 @@ func (r *report) printSums() {
 	r.sumHead = !r.repeats() && r.kind != "ALL"
 	row := func(name string, f pmcc.Figure) {
 		if r.json {
-			var columns pcpjson.Columns
-			figure(&columns, "interrupts", f)
-			r.object("interrupts", name, columns)
+			object := r.row("interrupts", name)
+			object.Figure("interrupts", f)
+			object.Write()
 			return
 		}
 		r.print(fmt.Sprintf("%-10s\t%-5s\t%-5s", r.stamp, name, f))
@@ -181,14 +174,14 @@ func (r *report) printInterrupts(kind string, metrics []string, headed *bool) {
 	*headed = !r.repeats() && r.kind != "ALL"
 	for _, cpu := range r.cpus(false) {
 		line := fmt.Sprintf("%-10s\t%-4d\t", r.stamp, cpu)
-		var columns pcpjson.Columns
+		object := r.row(kind+" interrupts", fmt.Sprint(cpu))
 		for i, metric := range metrics {
 			f := r.rate(r.m.Of(metric, cpu), r.m.Before(metric, cpu))
 			line += fmt.Sprintf("%-*s\t", len(names[i])+2, f)
-			figure(&columns, names[i], f)
+			object.Figure(names[i], f)
 		}
 		if r.json {
-			r.object(kind+" interrupts", fmt.Sprint(cpu), columns)
+			object.Write()
 			continue
 		}
 		r.print(line)

@@ -44,10 +44,7 @@ Options of pcp itself (pcp -h HOST netstat, pcp -a ARCHIVE -S TIME netstat) say 
 	Run:           run,
 }
 
-var (
-	protocols = []string{"TCP", "IP", "UDP", "ICMP"}
-	system    = []string{"kernel.uname.sysname", "kernel.uname.release", "kernel.uname.nodename", "kernel.uname.machine", "hinv.ncpu"}
-)
+var protocols = []string{"TCP", "IP", "UDP", "ICMP"}
 
 // A report is what was asked for.
 type report struct {
@@ -131,8 +128,8 @@ func (r *report) use(ctx context.Context) (status int, ok bool) {
 	missing := r.m.Missing(ctx, counters...)
 	counters = slices.DeleteFunc(counters, func(name string) bool { return slices.Contains(missing, name) })
 	names := append(counters, table...)
-	if status, ok = r.m.UseEach(ctx, names, system); ok {
-		r.m.Split(pmcc.Group{Names: names}, pmcc.Group{Names: system})
+	if status, ok = r.m.UseEach(ctx, names, pmcc.MachineMetrics()); ok {
+		r.m.Split(pmcc.Group{Names: names}, pmcc.Group{Names: pmcc.MachineMetrics()})
 	}
 	return status, ok
 }

@@ -54,8 +54,6 @@ const (
 // operations are the metrics below nfsclient.ops.read and nfsclient.ops.write.
 var operations = []string{"ops", "errors", "execute", "rtt", "queue", "bytes_recv", "bytes_sent", "ntrans"}
 
-var system = []string{"kernel.uname.sysname", "kernel.uname.release", "kernel.uname.nodename", "kernel.uname.machine", "hinv.ncpu"}
-
 func metrics() []string {
 	list := []string{mountpoint, export, age, sends, backlog}
 	for _, direction := range []string{"read", "write"} {
@@ -63,7 +61,7 @@ func metrics() []string {
 			list = append(list, "nfsclient.ops."+direction+"."+name)
 		}
 	}
-	return slices.Concat(list, system)
+	return slices.Concat(list, pmcc.MachineMetrics())
 }
 
 func run(ctx context.Context, env *cli.Env) int {

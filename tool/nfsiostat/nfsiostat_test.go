@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/internal/reporttest"
+	"github.com/go-pcp/pcp/tool/pmcc"
 )
 
 // record writes an archive of two mounts, without some of the values ("/b nfsclient.age"). The first mount reads a lot.
@@ -19,7 +20,7 @@ func record(t *testing.T, without ...string) string {
 		"sends": 500, "backlog_u": 3, "age": 2, "ops": 400, "ntrans": 410, "errors": 2, "execute": 600, "rtt": 500, "queue": 100,
 		"bytes_recv": 4096 * 400, "bytes_sent": 100 * 400,
 	}
-	for _, name := range metrics()[:len(metrics())-len(system)] {
+	for _, name := range metrics()[:len(metrics())-len(pmcc.MachineMetrics())] {
 		m := reporttest.Metric{Name: name, Sem: pcp.SemCounter, InDom: 7, Insts: []string{"/a", "/b"}}
 		if name == mountpoint || name == export {
 			m.Type, m.Sem = pcp.TypeString, pcp.SemInstant

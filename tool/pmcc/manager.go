@@ -134,6 +134,15 @@ func Open(ctx context.Context, env *cli.Env, o *source.Options, kind Kind) (m *M
 	return m, 0
 }
 
+// TakeArchive is the Own of a [cli.ParseConfig] for programs whose only option of their own is -a.
+func TakeArchive(o *cli.Options, opt *cli.Option, arg string) bool {
+	if opt.Short != 'a' {
+		return false
+	}
+	o.AddArchive(arg)
+	return true
+}
+
 // Close closes the source.
 func (m *Manager) Close() error { return m.c.Close() }
 
@@ -439,11 +448,16 @@ func (m *Manager) All(name string) []pcp.Value {
 // its metrics have no values.
 func (m *Manager) Machine() string { return m.MachineAt("%x") }
 
+// MachineMetrics are those of which Machine makes its line.
+func MachineMetrics() []string {
+	return []string{"kernel.uname.sysname", "kernel.uname.release", "kernel.uname.nodename", "kernel.uname.machine", "hinv.ncpu"}
+}
+
 // MachineAt is Machine with a date of another format.
 func (m *Manager) MachineAt(format string) string {
 	date := m.Clock(format, m.Now())
 	var text [5]string
-	for i, name := range [...]string{"kernel.uname.sysname", "kernel.uname.release", "kernel.uname.nodename", "kernel.uname.machine", "hinv.ncpu"} {
+	for i, name := range MachineMetrics() {
 		v := m.One(name)
 		if !v.OK() {
 			return ""

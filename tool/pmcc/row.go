@@ -31,6 +31,12 @@ func (r *Row) Value(name string, v Value) {
 	r.Columns.Value(name, v.v)
 }
 
+// Number is Value for what is a number or null.
+func (r *Row) Number(name string, v Value) {
+	f, ok := v.Number()
+	r.Figure(name, Figure{f, ok})
+}
+
 // Figure adds a column with a number, null if there is none.
 func (r *Row) Figure(name string, f Figure) {
 	if !f.OK {

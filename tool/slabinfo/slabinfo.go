@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/pmcc"
 	"github.com/go-pcp/pcp/tool/source"
@@ -62,8 +61,6 @@ var columns = []struct {
 	{"mem.slabinfo.slabs.total", 8},
 }
 
-var system = []string{"kernel.uname.sysname", "kernel.uname.release", "kernel.uname.nodename", "kernel.uname.machine", "hinv.ncpu"}
-
 // What stands before and between columns.
 const (
 	before  = "        "
@@ -71,13 +68,7 @@ const (
 )
 
 func run(ctx context.Context, env *cli.Env) int {
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
-		if opt.Short != 'a' {
-			return false
-		}
-		o.AddArchive(arg)
-		return true
-	}})
+	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: pmcc.TakeArchive})
 	if status, exit := o.Done(); exit {
 		return status
 	}
@@ -86,11 +77,11 @@ func run(ctx context.Context, env *cli.Env) int {
 		return status
 	}
 	defer m.Close()
-	all := slices.Concat(metrics, system)
+	all := slices.Concat(metrics, pmcc.MachineMetrics())
 	if status, ok := m.Use(ctx, all, len(all)); !ok {
 		return status
 	}
-	m.Split(pmcc.Group{Names: metrics}, pmcc.Group{Names: system}, pmcc.Group{Names: all, Unread: true})
+	m.Split(pmcc.Group{Names: metrics}, pmcc.Group{Names: pmcc.MachineMetrics()}, pmcc.Group{Names: all, Unread: true})
 	var failed error
 	status = m.Run(ctx, func() bool {
 		failed = print(ctx, env, m, o.JSON)
@@ -119,15 +110,11 @@ func print(ctx context.Context, env *cli.Env, m *pmcc.Manager, json bool) error 
 	}
 	if json {
 		for _, name := range names {
-			row := pcpjson.Row{Time: pcpjson.Time(m.Time()), Host: m.Host(ctx), Instance: name}
+			row := m.Row(ctx, "", name)
 			for i, c := range columns {
-				if f, ok := values[i][name].Number(); ok {
-					row.Columns.Number(c.metric, f)
-				} else {
-					row.Columns.Unknown(c.metric)
-				}
+				row.Number(c.metric, values[i][name])
 			}
-			env.Stdout.Write(pcpjson.Line(&row))
+			row.Write()
 		}
 		return nil
 	}

@@ -38,19 +38,11 @@ pcp -a ARCHIVE -S TIME zoneinfo) say where the values come from, and of which ti
 	Run:           run,
 }
 
-var system = []string{"kernel.uname.sysname", "kernel.uname.release", "kernel.uname.nodename", "kernel.uname.machine", "hinv.ncpu"}
-
 // errMachine is what the C program says of whatever it does not find.
 var errMachine = errors.New("Incorrect machine info due to some missing metrics") //nolint:staticcheck // it is a line of the report
 
 func run(ctx context.Context, env *cli.Env) int {
-	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
-		if opt.Short != 'a' {
-			return false
-		}
-		o.AddArchive(arg)
-		return true
-	}})
+	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: pmcc.TakeArchive})
 	if status, exit := o.Done(); exit {
 		return status
 	}
@@ -65,10 +57,10 @@ func run(ctx context.Context, env *cli.Env) int {
 	if whole {
 		names = all
 	}
-	if status, ok := m.UseEach(ctx, names, system); !ok {
+	if status, ok := m.UseEach(ctx, names, pmcc.MachineMetrics()); !ok {
 		return status
 	}
-	m.Split(pmcc.Group{Names: names}, pmcc.Group{Names: system}, pmcc.Group{Names: append(names, system...), Unread: true})
+	m.Split(pmcc.Group{Names: names}, pmcc.Group{Names: pmcc.MachineMetrics()}, pmcc.Group{Names: append(names, pmcc.MachineMetrics()...), Unread: true})
 	var failed error
 	status = m.Run(ctx, func() bool {
 		s := newSample(m, whole)
