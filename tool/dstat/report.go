@@ -269,7 +269,7 @@ func (r *report) appendGroup(b []byte, p *plugin) []byte {
 			}
 		}
 		if top < 0 {
-			return appendBlanks(b, p.width)
+			return appendBlanks(b, max(p.width, 1)) // as Python's '%-*s' of a blank
 		}
 		p.shown = append(p.shown, m.results[top].instance)
 	}
