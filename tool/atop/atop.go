@@ -11,7 +11,6 @@ import (
 	"github.com/go-pcp/pcp/tool/atop/internal/sample"
 	"github.com/go-pcp/pcp/tool/atop/internal/screen"
 	"github.com/go-pcp/pcp/tool/cli"
-	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Command is pcp-atop.
@@ -71,11 +70,11 @@ with -P lines for programs. Samples are taken now, every ten seconds by default,
 			{Short: 'E', Help: "graphics processors"},
 			{Short: 'A', Help: "the resource that is used most"},
 			cli.Heading("Archives"),
-			{Short: 'r', Arg: "FILE", Help: "read an archive: its path, or a date as YYYYMMDD, or y[y..]"},
+			readOption,
 			{Short: 'w', Arg: "DIR", Help: "record an archive, with a folio, in a new directory"},
 			{Short: 'S', Help: "finish before midnight"},
-			{Short: 'b', Arg: "TIME", Help: "begin to show data from this date or time"},
-			{Short: 'e', Arg: "TIME", Help: "finish to show data after this date or time"},
+			beginOption,
+			endOption,
 			{Short: 'h', Help: ""},
 			{Short: 'i', Help: ""},
 			{Short: 'k', Help: ""},
@@ -94,7 +93,6 @@ with -P lines for programs. Samples are taken now, every ten seconds by default,
 			cli.Heading("Options of PCP"),
 		},
 		longOptions,
-		[]cli.Option{{Short: '?', Long: "help", Help: "show this usage message and exit"}},
 	),
 	Debug: []string{"appl0"},
 	Run:   run,
@@ -109,7 +107,6 @@ type monitor struct {
 	*settings
 	e     *engine
 	flags []byte
-	last  bool // the version was printed
 
 	chosen   []bool // of parseable.Labels; nil: text or a terminal
 	noSpaces bool
@@ -131,29 +128,13 @@ func run(ctx context.Context, env *cli.Env) int {
 		return status
 	}
 	m.raw = false
-	o := source.Parse(env, cli.ParseConfig{Archives: true, Later: true, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
-		return m.own(ctx, o, opt, arg)
-	}})
-	m.o = o
-	if m.last {
-		return 0
-	}
-	if status, stop := m.finishArguments(); stop {
+	own := func(o *cli.Options, opt *cli.Option, arg string) bool { return m.own(ctx, o, opt, arg) }
+	if status, stop := m.parse(own, func() {}, func() int { return m.fail(true) }); stop {
 		return status
 	}
-	m.trailing(o.Options)
-	if m.usage {
-		return m.fail(true)
-	}
-	o.End()
-	if o.Errors() {
-		env.Flush()
-		return m.fail(true)
-	}
-	m.e = &engine{env: env, v: m, raw: m.raw || o.FromArchive(), every: m.interval, samples: o.Samples}
-	if o.Interval > 0 {
-		m.e.every = o.Interval
-	}
+	o := m.o
+	m.e = m.engine(m, m.interval)
+	m.e.samples = o.Samples
 	if !m.e.open(ctx, o, m.hot) {
 		return 1
 	}
@@ -183,19 +164,8 @@ func run(ctx context.Context, env *cli.Env) int {
 
 // own handles an option.
 func (m *monitor) own(ctx context.Context, o *cli.Options, opt *cli.Option, arg string) bool {
-	if m.stopped(o) || m.last {
-		return true
-	}
-	switch opt.Long {
-	case "hotproc":
-		m.hot = true
-		return true
-	case "help":
-		m.usage = true
-		return m.env.Classic()
-	case "":
-	default:
-		return false
+	if mine, done := m.common(ctx, o, opt, arg); done {
+		return mine
 	}
 	switch opt.Short {
 	case 'V':
@@ -203,14 +173,8 @@ func (m *monitor) own(ctx context.Context, o *cli.Options, opt *cli.Option, arg 
 		m.last = true
 	case 'w':
 		m.write = arg
-	case 'r':
-		m.readArchive(ctx, o, arg)
 	case 'S':
 		m.midnight = true
-	case 'b':
-		o.Start = at(arg)
-	case 'e':
-		o.Finish = at(arg)
 	case 'P':
 		chosen, err := parseable.Parse(arg)
 		if err != nil {

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/tool/atop/internal/sample"
 	"github.com/go-pcp/pcp/tool/atop/internal/sar"
 	"github.com/go-pcp/pcp/tool/cli"
-	"github.com/go-pcp/pcp/tool/source"
 )
 
 // SarCommand is pcp-atopsar.
@@ -35,10 +33,10 @@ makes of this host today; with an interval, from now on.`,
 	Options: slices.Concat(
 		[]cli.Option{
 			cli.Heading("General flags"),
-			{Short: 'r', Arg: "FILE", Help: "read an archive: its path, or a date as YYYYMMDD, or y[y..]"},
+			readOption,
 			{Short: 'R', Arg: "CNT", Help: "summarize this many samples in one"},
-			{Short: 'b', Arg: "TIME", Help: "begin to show data from this date or time"},
-			{Short: 'e', Arg: "TIME", Help: "finish to show data after this date or time"},
+			beginOption,
+			endOption,
 			{Short: 'S', Help: "print the time on each line of a sample"},
 			{Short: 'x', Help: "never use colors to indicate overload"},
 			{Short: 'C', Help: "always use colors to indicate overload"},
@@ -83,7 +81,6 @@ makes of this host today; with an interval, from now on.`,
 			cli.Heading("Options of PCP"),
 		},
 		longOptions,
-		[]cli.Option{{Short: '?', Long: "help", Help: "show this usage message and exit"}},
 	),
 	Debug: []string{"appl0"},
 	Run:   runSar,
@@ -125,31 +122,20 @@ func runSar(ctx context.Context, env *cli.Env) int {
 	}
 	r.p.Limits = rc.Limits
 	r.raw = getoptArchive(env)
-	o := source.Parse(env, cli.ParseConfig{Archives: true, Later: true, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
-		return r.own(ctx, o, opt, arg)
-	}})
-	r.o = o
-	if status, stop := r.finishArguments(); stop {
+	own := func(o *cli.Options, opt *cli.Option, arg string) bool { return r.own(ctx, o, opt, arg) }
+	today := func() {
+		if !r.raw {
+			fromMidnight(r.o.Options, time.Now().In(env.Local()))
+			r.raw = true
+		}
+	}
+	if status, stop := r.parse(own, today, r.fail); stop {
 		return status
 	}
-	if !r.trailing(o.Options) && !r.raw {
-		fromMidnight(o.Options, time.Now().In(env.Local()))
-		r.raw = true
-	}
-	if r.usage {
-		return r.fail()
-	}
-	o.End()
-	if o.Errors() {
-		env.Flush()
-		return r.fail()
-	}
-	r.e = &engine{env: env, v: r, raw: r.raw, every: rc.interval}
+	o := r.o
+	r.e = r.engine(r, rc.interval)
 	if o.Samples > 0 {
 		r.e.samples = o.Samples + 1
-	}
-	if o.Interval > 0 {
-		r.e.every = o.Interval
 	}
 	if r.reports == 0 {
 		r.wanted[0], r.reports = true, 1
@@ -165,27 +151,13 @@ func runSar(ctx context.Context, env *cli.Env) int {
 
 // own handles an option. An h is that of a report: the one with an argument cannot be had, as in C.
 func (r *reporter) own(ctx context.Context, o *cli.Options, opt *cli.Option, arg string) bool {
-	if r.stopped(o) {
-		return true
-	}
-	if opt.Long == "hotproc" {
-		return true // C takes it and does not use it here
-	}
-	if opt.Long == "help" {
-		r.usage = true
-		return r.env.Classic()
-	}
-	if opt.Long != "" {
-		return false
+	if mine, done := r.common(ctx, o, opt, arg); done {
+		if opt.Short == 'b' {
+			o.Origin = o.Start
+		}
+		return mine
 	}
 	switch opt.Short {
-	case 'b':
-		o.Start = at(arg)
-		o.Origin = o.Start
-	case 'e':
-		o.Finish = at(arg)
-	case 'r':
-		r.readArchive(ctx, o, arg)
 	case 'R':
 		n, _ := getopt.Atoi(arg)
 		if r.sum = n; !numeric(arg) || n < 1 {
@@ -490,32 +462,4 @@ func (r *reporter) printTwice(in *sar.Input) bool {
 		more = r.reports != 0
 	}
 	return more
-}
-
-// getoptArchive reports whether the environment names an archive.
-func getoptArchive(env *cli.Env) bool {
-	for _, name := range []string{"PCP_ARCHIVE", "PCP_ARCHIVE_LIST", "PCP_FOLIO"} {
-		if env.IsSet(name) && strings.TrimSpace(env.Getenv(name)) != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// finishArguments ends what reading the options has found.
-func (a *arguments) finishArguments() (status int, stop bool) {
-	switch {
-	case a.broken:
-		return 1, true
-	case a.o.WantsVersion():
-		status, _ := a.o.Done()
-		return status, true
-	case a.o.Errors() && a.env.Classic(): // C keeps to itself what is wrong with an option
-		a.o.Program().Messages.Take()
-		a.usage = true
-	case a.o.WantsHelp() && !a.env.Classic():
-		a.env.Help(a.env.Command)
-		return 0, true
-	}
-	return 0, false
 }

@@ -28,14 +28,22 @@ var longOptions = []cli.Option{
 	{Long: "timezone", Arg: "TZ", Help: "set reporting timezone"},
 	{Long: "hostzone", Help: "set reporting timezone to local time of metrics source"},
 	{Long: "version", Help: "display version number and exit"},
+	{Short: '?', Long: "help", Help: "show this usage message and exit"},
 }
+
+// The options of archives have the letters of atop.
+var (
+	readOption  = cli.Option{Short: 'r', Arg: "FILE", Help: "read an archive: its path, or a date as YYYYMMDD, or y[y..]"}
+	beginOption = cli.Option{Short: 'b', Arg: "TIME", Help: "begin to show data from this date or time"}
+	endOption   = cli.Option{Short: 'e', Arg: "TIME", Help: "finish to show data after this date or time"}
+)
 
 // longUsage is what the usage messages say of them.
 func longUsage() string {
 	var b strings.Builder
 	for _, o := range longOptions {
 		switch {
-		case o.Help == "":
+		case o.Help == "", o.Long == "help":
 		case o.Arg == "":
 			fmt.Fprintf(&b, "\t  --%s\t%s\n", o.Long, o.Help)
 		default:
@@ -47,18 +55,18 @@ func longUsage() string {
 
 // arguments are what both commands take besides their flags.
 type arguments struct {
-	env     *cli.Env
-	o       *source.Options
-	raw     bool // archives are read
-	usage   bool // C prints the usage message and stops
-	broken  bool // a message is printed; C stops
-	version bool
-	hot     bool
+	env    *cli.Env
+	o      *source.Options
+	raw    bool // archives are read
+	usage  bool // C prints the usage message and stops
+	broken bool // a message is printed; C stops
+	last   bool // what was asked for is done: the version
+	hot    bool
 }
 
 // stopped reports whether C would not look at more options.
 func (a *arguments) stopped(o *cli.Options) bool {
-	return a.usage || a.broken || a.version || a.o == nil && o.Errors()
+	return a.usage || a.broken || a.last || a.o == nil && o.Errors()
 }
 
 // at returns the @ form of a time in which PCP's options have it.
@@ -144,4 +152,84 @@ func (a *arguments) readArchive(ctx context.Context, o *cli.Options, name string
 // looksLikeDay reports whether a name is a date as 20260102.
 func looksLikeDay(s string) bool {
 	return len(s) == 8 && numeric(s) && s[0] == '2' && s[4] <= '1' && s[6] <= '3'
+}
+
+// getoptArchive reports whether the environment names an archive.
+func getoptArchive(env *cli.Env) bool {
+	for _, name := range []string{"PCP_ARCHIVE", "PCP_ARCHIVE_LIST", "PCP_FOLIO"} {
+		if env.IsSet(name) && strings.TrimSpace(env.Getenv(name)) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// parse reads the options and arguments of a command. Alone is called if there are no arguments, and fail where C prints the
+// usage message. It returns the exit status if that is all.
+func (a *arguments) parse(own func(*cli.Options, *cli.Option, string) bool, alone func(), fail func() int) (status int, stop bool) {
+	a.o = source.Parse(a.env, cli.ParseConfig{Archives: true, Later: true, Own: own})
+	switch {
+	case a.last:
+		return 0, true
+	case a.broken:
+		return 1, true
+	case a.o.WantsVersion():
+		status, _ := a.o.Done()
+		return status, true
+	case a.o.Errors() && a.env.Classic(): // C keeps to itself what is wrong with an option
+		a.o.Program().Messages.Take()
+		a.usage = true
+	case a.o.WantsHelp() && !a.env.Classic():
+		a.env.Help(a.env.Command)
+		return 0, true
+	}
+	if !a.trailing(a.o.Options) {
+		alone()
+	}
+	if a.usage {
+		return fail(), true
+	}
+	a.o.End()
+	if a.o.Errors() {
+		a.env.Flush()
+		return fail(), true
+	}
+	return 0, false
+}
+
+// common handles the options that both commands have. It reports whether opt is done with, and then what a handler of options
+// returns.
+func (a *arguments) common(ctx context.Context, o *cli.Options, opt *cli.Option, arg string) (mine, done bool) {
+	switch {
+	case a.stopped(o):
+		return true, true
+	case opt.Long == "hotproc":
+		a.hot = true // which pcp-atopsar does not use, as in C
+		return true, true
+	case opt.Long == "help":
+		a.usage = true
+		return a.env.Classic(), true
+	case opt.Long != "":
+		return false, true
+	}
+	switch opt.Short {
+	case 'r':
+		a.readArchive(ctx, o, arg)
+	case 'b':
+		o.Start = at(arg)
+	case 'e':
+		o.Finish = at(arg)
+	default:
+		return false, false
+	}
+	return true, true
+}
+
+// engine makes what takes the samples, at an interval unless the options have one.
+func (a *arguments) engine(v view, every time.Duration) *engine {
+	e := &engine{env: a.env, v: v, raw: a.raw || a.o.FromArchive(), every: every}
+	if a.o.Interval > 0 {
+		e.every = a.o.Interval
+	}
+	return e
 }
