@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"golang.org/x/term"
 
 	"github.com/go-pcp/pcp/tool/top/internal/screen"
 	"github.com/go-pcp/pcp/tool/top/internal/ui"
@@ -51,7 +53,11 @@ func (j *job) show(ctx context.Context) int {
 			vars = append(vars, name+"="+j.env.Getenv(name))
 		}
 	}
-	t := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(j.env.Stdin), tea.WithOutput(j.env.Screen),
+	in := j.env.Stdin
+	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		in = keyboard{f, cancel}
+	}
+	t := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(j.env.Screen),
 		tea.WithEnvironment(vars), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
 	_, err := t.Run()
 	cancel()
@@ -62,6 +68,21 @@ func (j *job) show(ctx context.Context) int {
 	default:
 		return j.env.Fatalf("%v", err)
 	}
+}
+
+// A keyboard is the input of a terminal. When the terminal has gone, nobody looks at the screen any more; a program that does not hear of
+// it by a signal, as under nohup, learns it here.
+type keyboard struct {
+	*os.File
+	gone func()
+}
+
+func (k keyboard) Read(b []byte) (int, error) {
+	n, err := k.File.Read(b)
+	if err != nil {
+		k.gone()
+	}
+	return n, err
 }
 
 // Init implements [tea.Model].

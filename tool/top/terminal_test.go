@@ -51,30 +51,7 @@ func open(t *testing.T, dir string, w, h int, vars map[string]string, args ...st
 	if tt.before, err = term.GetState(int(slave.Fd())); err != nil {
 		t.Fatal(err)
 	}
-	tt.reading.Go(func() {
-		b := make([]byte, 4096)
-		for {
-			n, err := master.Read(b)
-			tt.mu.Lock()
-			tt.sent.Write(b[:n])
-			tt.emu.Write(b[:n])
-			tt.mu.Unlock()
-			if err != nil {
-				return
-			}
-		}
-	})
-	// What the emulator answers goes nowhere, as on a terminal that knows no questions.
-	var answers sync.WaitGroup
-	answers.Go(func() { io.Copy(io.Discard, tt.emu) })
-	t.Cleanup(func() {
-		master.Close()
-		slave.Close()
-		tt.reading.Wait()
-		// The emulator's own Close must not run while it is read.
-		tt.emu.InputPipe().(io.Closer).Close()
-		answers.Wait()
-	})
+	tt.read()
 	env := &cli.Env{
 		Name: "pcp top", Program: "pcp", Args: args, Stdin: slave, Stdout: slave, Screen: slave, Stderr: &tt.errs, Version: "test",
 		Getenv: func(name string) string {
@@ -92,6 +69,34 @@ func open(t *testing.T, dir string, w, h int, vars map[string]string, args ...st
 		tt.done <- Command.Run(ctx, env)
 	}()
 	return tt
+}
+
+// read has the emulator show what is sent, and the test clean up.
+func (tt *terminal) read() {
+	tt.reading.Go(func() {
+		b := make([]byte, 4096)
+		for {
+			n, err := tt.master.Read(b)
+			tt.mu.Lock()
+			tt.sent.Write(b[:n])
+			tt.emu.Write(b[:n])
+			tt.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	})
+	// What the emulator answers goes nowhere, as on a terminal that knows no questions.
+	var answers sync.WaitGroup
+	answers.Go(func() { io.Copy(io.Discard, tt.emu) })
+	tt.t.Cleanup(func() {
+		tt.master.Close()
+		tt.slave.Close()
+		tt.reading.Wait()
+		// The emulator's own Close must not run while it is read.
+		tt.emu.InputPipe().(io.Closer).Close()
+		answers.Wait()
+	})
 }
 
 // screen returns what a person sees.

@@ -17,8 +17,10 @@ import (
 // Start is when archives of a Host start: 2026-11-21 08:00:00 UTC.
 var Start = time.Unix(1795248000, 0)
 
-// domain is that of all metrics of a Host.
-const domain = 480
+// Domain is that of all metrics of a Host.
+const Domain = 480
+
+const domain = Domain
 
 // A Host is an agent (pmda.Agent) that stands for a whole host.
 type Host struct {
@@ -45,6 +47,15 @@ func New(start time.Time) *Host {
 	h := &Host{start: start, now: time.Now, indoms: map[pcp.InDom]func(float64) []pcp.Instance{}, without: map[string]bool{}, Fetched: map[string]int{}}
 	h.define()
 	return h
+}
+
+// Names returns the names of all metrics.
+func (h *Host) Names() []string {
+	names := make([]string, len(h.metrics))
+	for i := range h.metrics {
+		names[i] = h.metrics[i].name
+	}
+	return names
 }
 
 // Without takes metrics away.
