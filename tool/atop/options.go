@@ -1,6 +1,7 @@
 package atop
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -176,25 +177,43 @@ func (a *arguments) parse(own func(*cli.Options, *cli.Option, string) bool, alon
 	case a.o.WantsVersion():
 		status, _ := a.o.Done()
 		return status, true
-	case a.o.Errors() && a.env.Classic(): // C keeps to itself what is wrong with an option
-		a.o.Program().Messages.Take()
-		a.usage = true
+	case a.o.Errors() && a.env.Classic() && unknownOption(a.o.Program().Messages.Kept()):
+		a.o.Program().Messages.Take() // C keeps to itself what is wrong
+		return fail(), true
 	case a.o.WantsHelp() && !a.env.Classic():
 		a.env.Help(a.env.Command)
 		return 0, true
+	}
+	if a.usage { // C has stopped at an option
+		return fail(), true
 	}
 	if !a.trailing(a.o.Options) {
 		alone()
 	}
 	if a.usage {
+		if a.env.Classic() {
+			a.o.Program().Messages.Take() // which C does not come to print
+		}
 		return fail(), true
 	}
-	a.o.End()
+	if !a.o.Errors() {
+		a.o.End()
+	}
 	if a.o.Errors() {
 		a.env.Flush()
 		return fail(), true
 	}
 	return 0, false
+}
+
+// unknownOption reports whether messages are about an option that there is not, or its use, at which C stops.
+func unknownOption(messages []byte) bool {
+	for _, words := range []string{"invalid option --", "unrecognized option", "is ambiguous", "doesn't allow an argument", "requires an argument"} {
+		if bytes.Contains(messages, []byte(words)) {
+			return true
+		}
+	}
+	return false
 }
 
 // common handles the options that both commands have. It reports whether opt is done with, and then what a handler of options

@@ -155,3 +155,20 @@ func TestRandomScreensOfC(t *testing.T) {
 		compare(t, twin.Call{Tool: "pcp-atop", Args: args, Env: []string{"PCP_ARCHIVE=" + path, "PCP_HOSTZONE=1"}})
 	}
 }
+
+// TestArgumentsOfC compares what is said of options and arguments that are wrong: C stops at some of them, keeps messages to
+// itself there, and goes on behind others.
+func TestArgumentsOfC(t *testing.T) {
+	twin.NeedSuite(t)
+	path := filepath.Join(twin.SuiteRoot, "archives", "pcp-atop")
+	for _, line := range []string{
+		"--samples=x", "--samples=x abc", "--nosuch abc", "--interval=x abc", "-R x abc", "-L x abc", "-P nope abc", "--hostzone --timezone=UTC abc",
+		"--timezone=UTC 1 x", "--samples", "--s=3 1", "1 0", "1 -2", "--align=x 1 1", "--start=x", "--finish=x 1", "1 2 3", "0.5 1", "-b x 1",
+	} {
+		for _, tool := range []string{"pcp-atop", "pcp-atopsar"} {
+			for _, env := range []string{"PCP_HOSTZONE=1", "TZ=UTC"} {
+				compare(t, twin.Call{Tool: tool, Args: strings.Fields(line), Env: []string{"PCP_ARCHIVE=" + path, env}})
+			}
+		}
+	}
+}
