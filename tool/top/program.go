@@ -70,7 +70,7 @@ func (j *job) show(ctx context.Context) int {
 	}
 }
 
-// A keyboard is the input of a terminal. When the terminal has gone, nobody looks at the screen any more; a program that does not hear of
+// A keyboard is the input of a terminal. When the terminal has gone, the screen is not seen any more; a program that does not hear of
 // it by a signal, as under nohup, learns it here.
 type keyboard struct {
 	*os.File
