@@ -19,7 +19,9 @@ type poster struct {
 	user, password string
 }
 
-func newPoster(timeout time.Duration) *poster { return &poster{client: http.Client{Timeout: timeout}} }
+func newPoster(timeout time.Duration) *poster {
+	return &poster{client: http.Client{Timeout: timeout, Transport: forgiving()}}
+}
 
 // A statusError is a reply that says that a request was not carried out.
 type statusError struct{ code int }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -203,6 +204,31 @@ func TestRefused(t *testing.T) {
 	_, errs, status = export(t.Context(), t, "pcp2zabbix", "-g", "127.0.0.1", "-p", l.port(), "-a", a, "load")
 	if l.all(); status != 1 {
 		t.Errorf("zabbix with a reply without end: status %d: %s", status, errs)
+	}
+}
+
+// TestCutReply has servers end the connection within their replies.
+func TestCutReply(t *testing.T) {
+	t.Parallel()
+	for reply, want := range map[string]bool{
+		"HTTP/1.1 201 Created\n": true, "HTTP/1.1 200 OK\r\nServer: x\r\n": true, "HTTP/1.1 204 No Content\r\n\r\n": true,
+		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n": true, "HTTP/1.1 404 Not Found\n": false,
+		"": false, "HTTP/1.1 2": false, "HTTP/1.1 200 OK\r\nServ": false, "H\n": false, "\n": false,
+	} {
+		l := listen(t, func(c net.Conn, to *bytes.Buffer) {
+			req, err := http.ReadRequest(bufio.NewReader(c))
+			if err != nil {
+				return
+			}
+			_, _ = to.ReadFrom(req.Body)
+			_, _ = c.Write([]byte(reply))
+		})
+		p := newPoster(time.Minute)
+		err := p.do(t.Context(), http.MethodPost, "http://127.0.0.1:"+l.port(), "text/plain", []byte("x"), success)
+		p.client.CloseIdleConnections()
+		if l.all(); (err == nil) != want {
+			t.Errorf("reply %q: %v", reply, err)
+		}
 	}
 }
 
