@@ -49,14 +49,16 @@ func draw(rnd *rand.Rand, tool string) []string {
 		func() { args = append(args, pick("-b", "-B"), pick("KB", "MB", "x")) },
 		func() { args = append(args, pick("-q", "-Q"), pick("count x 10^3", "count")) },
 		func() { args = append(args, pick("-y", "-Y"), pick("s", "hour")) },
-		func() { args = append(args, pick("-S", "-T", "-O"), pick("1", "+3", "-4", "2s")) },
+		func() { args = append(args, pick("-S", "-T", "-O"), pick("1", "+3", "-4", "2s", "@00:00", "x")) },
+		func() { args = append(args, pick("-A 1min", "-A 5sec", "-K clear", "-N nosuch", "-s x", "-4 ignore", "--nosuch", "-i (", "-t 0", "-J x", "-P -1")) },
+		func() { args = append(args, "-N", a.metrics[rnd.IntN(len(a.metrics))], "-J", "1") },
 		func() {
 			args = append(args, "-e", pick("my.load=kernel.all.load*2", "my.x=sample.long.ten+1", "bad", "a.b=1+"))
 		},
 	}
 	if tool == "pcp2json" || tool == "pcp2xml" {
 		options = append(options,
-			func() { args = append(args, pick("-x", "-X", "-C")) },
+			func() { args = append(args, pick("-x", "-X", "-C", "-m", "-E", "-n")) },
 			func() { args = append(args, pick("-Z UTC", "-Z EST5EDT", "-z", "-Z JST-9")) },
 			func() { args = append(args, "-f", pick("%H:%M:%S", "%s", "x", "%c", "")) })
 	}
@@ -64,7 +66,7 @@ func draw(rnd *rand.Rand, tool string) []string {
 		options[rnd.IntN(len(options))]()
 	}
 	for i := 0; i < len(args); i++ { // "-Z UTC"
-		if f := strings.Fields(args[i]); len(f) == 2 && strings.HasPrefix(f[0], "-Z") {
+		if f := strings.Fields(args[i]); len(f) == 2 && len(f[0]) == 2 && f[0][0] == '-' {
 			args = slices.Replace(args, i, i+1, f...)
 		}
 	}
