@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/importer"
 	"github.com/go-pcp/pcp/internal/pytext"
 	"github.com/go-pcp/pcp/pmrep"
@@ -39,7 +40,10 @@ func (p *reporter) writeArchiveHeader() {
 
 // startArchive begins the archive, with what there is to know of the metrics.
 func (p *reporter) startArchive() (err error) {
-	opts := importer.Options{TimeZone: p.r.Zone}
+	opts := importer.Options{TimeZone: p.r.Zone, Version: archive.Version2}
+	if p.env.Config().Get("PCP_ARCHIVE_VERSION") == "3" {
+		opts.Version = archive.Version3
+	}
 	if a, ok := p.r.Context.Archive(); ok {
 		label, err := a.Label(p.ctx)
 		if err != nil {
