@@ -50,7 +50,9 @@ func draw(rnd *rand.Rand, tool string) []string {
 		func() { args = append(args, pick("-q", "-Q"), pick("count x 10^3", "count")) },
 		func() { args = append(args, pick("-y", "-Y"), pick("s", "hour")) },
 		func() { args = append(args, pick("-S", "-T", "-O"), pick("1", "+3", "-4", "2s", "@00:00", "x")) },
-		func() { args = append(args, pick("-A 1min", "-A 5sec", "-K clear", "-N nosuch", "-s x", "-4 ignore", "--nosuch", "-i (", "-t 0", "-J x", "-P -1")) },
+		func() {
+			args = append(args, pick("-A 1min", "-A 5sec", "-K clear", "-N nosuch", "-s x", "-4 ignore", "--nosuch", "-i (", "-t 0", "-J x", "-P -1"))
+		},
 		func() { args = append(args, "-N", a.metrics[rnd.IntN(len(a.metrics))], "-J", "1") },
 		func() {
 			args = append(args, "-e", pick("my.load=kernel.all.load*2", "my.x=sample.long.ten+1", "bad", "a.b=1+"))
