@@ -90,10 +90,16 @@ func TestLiveCommands(t *testing.T) {
 			free <- struct{}{}
 			defer func() { <-free }()
 			var want, got twin.Result
-			var wg sync.WaitGroup
-			wg.Go(func() { want = runLive(t, env, oracle.Path(l.args[0]), l.args[1:]) })
-			got = runLive(t, env, twin.Tool(t, l.args[0]), l.args[1:])
-			wg.Wait()
+			for range 5 {
+				var wg sync.WaitGroup
+				wg.Go(func() { want = runLive(t, env, oracle.Path(l.args[0]), l.args[1:]) })
+				got = runLive(t, env, twin.Tool(t, l.args[0]), l.args[1:])
+				wg.Wait()
+				// The real pcp-ss does not expect that a socket comes or goes between two of its requests.
+				if !bytes.Contains(want.Err, []byte("\nKeyError: ")) {
+					break
+				}
+			}
 			a, b := l.shape(string(want.Out)), l.shape(string(got.Out))
 			if a != b {
 				t.Errorf("%q: %s", l.args, twin.FirstDifference([]byte(a), []byte(b)))
