@@ -277,8 +277,11 @@ func TestLiveDstat(t *testing.T) {
 	})
 
 	for _, args := range [][]string{
-		{"-tcdngy"}, {"-afv"}, {"-l", "-m", "-s", "-p", "-r", "-i", "--fs", "--socket", "--tcp", "--udp", "--unix", "--vm"},
-		{"-c", "-C", "0,total", "-d", "-D", "total", "--float"}, {"--time-adv", "--epoch", "--cpu-use", "--bits"},
+		{"-tcdngy"},
+		{"-afv"},
+		{"-l", "-m", "-s", "-p", "-r", "-i", "--fs", "--socket", "--tcp", "--udp", "--unix", "--vm"},
+		{"-c", "-C", "0,total", "-d", "-D", "total", "--float"},
+		{"--time-adv", "--epoch", "--cpu-use", "--bits"},
 	} {
 		t.Run("shape", func(t *testing.T) {
 			t.Parallel()

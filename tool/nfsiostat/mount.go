@@ -129,8 +129,14 @@ func (m *mount) printJSON(env *cli.Env, row pcpjson.Row) {
 			name string
 			f    float64
 		}{
-			{"ops/s", d.rate}, {"kB/s", d.kBytes}, {"kB/op", d.kBytesPerOp}, {"retrans", d.retrans}, {"avg RTT (ms)", d.rtt},
-			{"avg exe (ms)", d.execute}, {"avg queue (ms)", d.queue}, {"errors", d.errors},
+			{"ops/s", d.rate},
+			{"kB/s", d.kBytes},
+			{"kB/op", d.kBytesPerOp},
+			{"retrans", d.retrans},
+			{"avg RTT (ms)", d.rtt},
+			{"avg exe (ms)", d.execute},
+			{"avg queue (ms)", d.queue},
+			{"errors", d.errors},
 		} {
 			row.Columns.Number(d.title+c.name, c.f)
 		}

@@ -57,8 +57,11 @@ func (p *page) objects() {
 	engines := []named{{"host", "pmcd.pmie.pmcd_host"}, {"config", "pmcd.pmie.configfile"}, {"log", "pmcd.pmie.logfile"}, {"rules", "pmcd.pmie.numrules"}}
 	if p.rules {
 		engines = append(engines, []named{
-			{"true", "pmcd.pmie.eval.true"}, {"false", "pmcd.pmie.eval.false"}, {"unknown", "pmcd.pmie.eval.unknown"},
-			{"actions", "pmcd.pmie.actions"}, {"expected", "pmcd.pmie.eval.expected"},
+			{"true", "pmcd.pmie.eval.true"},
+			{"false", "pmcd.pmie.eval.false"},
+			{"unknown", "pmcd.pmie.eval.unknown"},
+			{"actions", "pmcd.pmie.actions"},
+			{"expected", "pmcd.pmie.eval.expected"},
 		}...)
 	}
 	p.processes("engines", engines)

@@ -153,8 +153,15 @@ func (p *Printer) label(name string, s *sample.System) {
 // times are those that processors have spent.
 func times(c *sample.CPU) []column {
 	return []column{
-		{"sys", c.Sys}, {"user", c.User}, {"nice", c.Nice}, {"idle", c.Idle}, {"wait", c.Wait}, {"irq", c.IRQ}, {"softirq", c.SoftIRQ},
-		{"steal", c.Steal}, {"guest", c.Guest},
+		{"sys", c.Sys},
+		{"user", c.User},
+		{"nice", c.Nice},
+		{"idle", c.Idle},
+		{"wait", c.Wait},
+		{"irq", c.IRQ},
+		{"softirq", c.SoftIRQ},
+		{"steal", c.Steal},
+		{"guest", c.Guest},
 	}
 }
 
@@ -164,13 +171,28 @@ func memory(table string, m *sample.Memory) []column {
 		return []column{{"total", m.SwapTotal}, {"free", m.SwapFree}, {"cached", m.SwapCached}, {"committed", m.Committed}, {"limit", m.CommitLimit}}
 	case "PAG":
 		return []column{
-			{"scans", m.Scans}, {"stalls", m.AllocStalls}, {"compactions", m.CompactStalls}, {"migrated", m.Migrated}, {"numa_migrated", m.NUMAMigrated},
-			{"swapped_in", m.SwapIns}, {"swapped_out", m.SwapOuts}, {"in", m.PageIns}, {"out", m.PageOuts}, {"oom_kills", m.OOMKills},
+			{"scans", m.Scans},
+			{"stalls", m.AllocStalls},
+			{"compactions", m.CompactStalls},
+			{"migrated", m.Migrated},
+			{"numa_migrated", m.NUMAMigrated},
+			{"swapped_in", m.SwapIns},
+			{"swapped_out", m.SwapOuts},
+			{"in", m.PageIns},
+			{"out", m.PageOuts},
+			{"oom_kills", m.OOMKills},
 		}
 	}
 	return []column{
-		{"total", m.Total}, {"free", m.Free}, {"cached", m.Cached}, {"buffers", m.Buffers}, {"dirty", m.Dirty}, {"slab", m.Slab},
-		{"slab_reclaimable", m.SlabReclaim}, {"shared", m.Shared}, {"page_tables", m.PageTables},
+		{"total", m.Total},
+		{"free", m.Free},
+		{"cached", m.Cached},
+		{"buffers", m.Buffers},
+		{"dirty", m.Dirty},
+		{"slab", m.Slab},
+		{"slab_reclaimable", m.SlabReclaim},
+		{"shared", m.Shared},
+		{"page_tables", m.PageTables},
 	}
 }
 
