@@ -39,8 +39,9 @@ pcp -a ARCHIVE -S TIME zoneinfo) say where the values come from, and of which ti
 }
 
 // errMachine is what the C program says of whatever it does not find.
+//
 //lint:ignore ST1005 these are the words of the C program, to the user
-var errMachine = errors.New("Incorrect machine info due to some missing metrics") //nolint:staticcheck // it is a line of the report
+var errMachine = errors.New("Incorrect machine info due to some missing metrics")
 
 func run(ctx context.Context, env *cli.Env) int {
 	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: pmcc.TakeArchive})
