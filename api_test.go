@@ -305,9 +305,8 @@ var readsEnvironment = map[string]string{
 	"cmd/pcp/main.go":                        "the program hands it on",
 	"pmda/daemon.go":                         "so does the program of an agent: Main",
 	"internal/timezone/timezone.go":          "as package time does, whose zone it names",
-	"tool/cli/detach_unix.go":                "for the process that goes on in the background",
-	"tool/metricset/detach_unix.go":          "for the process that goes on in the background",
 	"pmcd/internal/backend/remoteprocess.go": "for the processes of agents",
+	"internal/detach/detach_unix.go":         "for the process that goes on in the background",
 }
 
 // TestEnvironmentIsPassed keeps functions from reading the environment of the process
