@@ -127,7 +127,7 @@ func (p *parser) globalClause(kind token) {
 	}
 	switch kind {
 	case tokHostName:
-		s := p.want(missing, tokHName, tokGName, tokNumber, tokFloat).text
+		s := p.want(missing, tokHName, tokGName, tokNumber, tokFloat, tokString).text
 		once(g.setHost)
 		text(&g.host, &g.setHost, label.Host, s)
 	case tokTimeZone:

@@ -95,9 +95,9 @@ func TestValues(t *testing.T) {
 		metric a.count { type -> double units -> 0,0,1,0,0,1 rescale name -> b.count }
 		metric a.size { indom -> NULL output max }
 		metric a.name { value /x(x*)/ -> "<\1&>" }
-		global { time -> -0:01:00.5 hostname -> other-host }`
+		global { time -> -0:01:00.5 hostname -> "other host" }`
 	a := rewritten(t, archive.Version2, rewrite.Config{Version: archive.Version3}, text)
-	if l := a.Label(); l.Host != "other-host" || l.Version != archive.Version3 || l.Start != (pcp.Timestamp{Sec: 1699999939, Nsec: 5e8}) {
+	if l := a.Label(); l.Host != "other host" || l.Version != archive.Version3 || l.Start != (pcp.Timestamp{Sec: 1699999939, Nsec: 5e8}) {
 		t.Errorf("label %+v", l)
 	}
 	if got := last(t, a, "b.count"); len(got) != 1 || got[0].Double() != 1 {
