@@ -116,7 +116,9 @@ func run(ctx context.Context, env *cli.Env) int {
 
 // found prints something that was found, and what to do about it.
 func (c *check) found(severity int, label, what string, hints ...string) {
-	c.status = max(c.status, severity)
+	if severity > 0 {
+		c.status = severity // the last decides, as in C
+	}
 	c.counts[severity]++
 	if c.json {
 		c.object(severity, what, hints)
