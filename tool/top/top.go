@@ -243,11 +243,14 @@ func (j *job) open(ctx context.Context, c *pmapi.Context) int {
 		}
 		pace, first := model.Pace(ctx, a, window.Origin)
 		j.interval = cmp.Or(j.interval, pace, time.Second)
-		// Rates need an interval before the first sample, with values at both ends.
+		// Rates need an interval before the first sample, with values at both ends. A start that was asked for stays,
+		// unless there is nothing before it.
+		asked := j.o.Start != nil || j.o.Origin != nil
+		nothing := window.Origin.Compare(label.Start) <= 0 || first.Time().Sub(window.Origin.Time()) > max(pace, j.interval)
 		if first.Nsec > 0 {
 			first.Sec, first.Nsec = first.Sec+1, 0
 		}
-		if at := first.Add(j.interval); j.o.Start == nil && j.o.Origin == nil && j.o.Align == nil && at.Compare(cfg.Last) <= 0 {
+		if at := first.Add(j.interval); (!asked || nothing) && j.o.Align == nil && at.Compare(cfg.Last) <= 0 {
 			cfg.Start = at
 		}
 	}

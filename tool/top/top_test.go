@@ -73,6 +73,7 @@ func TestText(t *testing.T) {
 	}
 	f(dir, nil, "-a host --once")
 	f(dir, nil, "-a host --once -S @08:06:00 --lines 5 --sort memory")
+	f(dir, nil, "-a host --once -S -1hour --lines 1") // nothing was recorded then
 	f(dir, map[string]string{"COLUMNS": "140"}, "-a host --once -S @08:06:00 --view processes --tree")
 	f(dir, nil, "-a host --once --view cgroups")
 	f(dir, nil, "-a host --once --view disks")
