@@ -78,7 +78,26 @@ func child(socket, dir string) error {
 // counted is a listener that knows how many of its connections are open.
 type counted struct {
 	net.Listener
-	open sync.WaitGroup
+	mu   sync.Mutex
+	none *sync.Cond // of mu: no connection is open
+	open int
+}
+
+// wait waits until no connection is open.
+func (l *counted) wait() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.open > 0 {
+		l.none.Wait()
+	}
+}
+
+func (l *counted) add(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open += n; l.open == 0 {
+		l.none.Broadcast()
+	}
 }
 
 func (l *counted) Accept() (net.Conn, error) {
@@ -86,8 +105,8 @@ func (l *counted) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.open.Add(1)
-	return &countedConn{Conn: c, closed: sync.OnceFunc(l.open.Done)}, nil
+	l.add(1)
+	return &countedConn{Conn: c, closed: sync.OnceFunc(func() { l.add(-1) })}, nil
 }
 
 type countedConn struct {
@@ -136,6 +155,7 @@ func serveCount(t *testing.T, socket string) (gone func()) {
 		t.Fatal(err)
 	}
 	clients := &counted{Listener: ln}
+	clients.none = sync.NewCond(&clients.mu)
 	s, err := pmcd.New(pmcd.Config{Listeners: []net.Listener{clients}, Agents: []pmcd.AgentSpec{{Name: "count", Domain: 400, Agent: a}}})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +169,7 @@ func serveCount(t *testing.T, socket string) (gone func()) {
 			t.Error(err)
 		}
 	})
-	return clients.open.Wait
+	return clients.wait
 }
 
 // TestKill kills a recorder with its janitor at random moments, also while they rotate and
