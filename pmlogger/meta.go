@@ -181,8 +181,10 @@ func (r *Recorder) putTexts(ctx context.Context, d pcp.Desc) error {
 // instances that the archive does not know, or others than the last one.
 func (r *Recorder) putInDom(ctx context.Context, d pcp.Desc, insts []int32, changed bool) error {
 	old := r.indoms[d.InDom]
-	// It was written for this record, or for one before it with the same time: samples have
-	// that while the collector's clock is behind.
+	if old != nil && old.record == r.records {
+		return nil // it was written for this record
+	}
+	// Samples have the time of those before while the collector's clock is behind.
 	again := old != nil && r.res.Time.Compare(old.at) <= 0
 	if old != nil && (again || !changed) && subset(insts, old.insts) {
 		return nil
@@ -191,7 +193,7 @@ func (r *Recorder) putInDom(ctx context.Context, d pcp.Desc, insts []int32, chan
 	if err != nil {
 		return fmt.Errorf("instance domain %v: %w", d.InDom, err)
 	}
-	now := &loggedInDom{at: r.res.Time, insts: make([]int32, len(list))}
+	now := &loggedInDom{at: r.res.Time, record: r.records, insts: make([]int32, len(list))}
 	for i := range list {
 		now.insts[i] = list[i].Inst
 	}

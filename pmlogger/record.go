@@ -34,8 +34,9 @@ var single = []int32{pcp.InNull}
 
 // A loggedInDom is what the archive says of an instance domain.
 type loggedInDom struct {
-	at    pcp.Timestamp
-	insts []int32 // in ascending order
+	at     pcp.Timestamp
+	record int     // for which it was written, as the recorder counts them
+	insts  []int32 // in ascending order
 }
 
 // An instances is what instances a metric had in a record.
@@ -294,6 +295,7 @@ func (r *Recorder) write(ctx context.Context, t *task, g *group, changes wire.St
 		return 0, err
 	}
 	g.records++
+	r.records++
 	if changes == 0 && len(events) == 0 && r.steady(g) {
 		return r.put()
 	}

@@ -76,6 +76,7 @@ type Recorder struct {
 	w       *archive.Writer
 	written map[pcp.PMID]*logged
 	indoms  map[pcp.InDom]*loggedInDom
+	records int                // of all groups
 	labels  map[labelKey]bool  // whose were asked for
 	texts   map[pcp.InDom]bool // whose were written
 	res     pcp.Result

@@ -268,7 +268,7 @@ func (m *monitor) show(ctx context.Context, f *frame) command {
 			m.fail(false)
 			return abort
 		}
-		m.Colors = m.Colors && !m.env.NoColour()
+		m.Plain = m.env.NoColour()
 		m.printer = screen.New(m.Settings, m.e.s, m.e.loc)
 		if !m.openTerminal() {
 			return abort

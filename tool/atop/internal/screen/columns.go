@@ -190,10 +190,10 @@ func (p *Printer) row(x *row, percent float64) {
 	style := colorNone
 	bold := false
 	if p.onScreen() && p.Threads {
-		if p.Colors && !x.t.IsProcess {
+		if p.colored() && !x.t.IsProcess {
 			style = colorThread
 		}
-		bold = !p.Colors && x.t.IsProcess
+		bold = !p.colored() && x.t.IsProcess
 	}
 	p.thread(style, bold, func() {
 		for i, c := range p.fitted {

@@ -28,7 +28,8 @@ type Settings struct {
 	Average     bool // 1
 	All         bool // a: processes that are not active are shown too
 	NoExited    bool // G
-	Colors      bool
+	Colors      bool // not x
+	Plain       bool // the terminal shows no colors
 	Max         Lines
 	Width       int // of text
 
@@ -203,6 +204,9 @@ func (p *Printer) newline() {
 	}
 }
 
+// colored reports whether a terminal gets colors.
+func (p *Printer) colored() bool { return p.Colors && !p.Plain }
+
 // styled prints in a color, or without colors in bold.
 func (p *Printer) styled(c color, print func()) {
 	if !p.onScreen() || c == colorNone {
@@ -210,7 +214,7 @@ func (p *Printer) styled(c color, print func()) {
 		return
 	}
 	before := p.canvas.style
-	if p.Colors {
+	if p.colored() {
 		p.canvas.style.color = p.paint(c)
 	} else {
 		p.canvas.style.bold = true
