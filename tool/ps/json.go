@@ -16,7 +16,7 @@ func (l *list) objects(ctx context.Context) {
 	if !l.chosen || l.everything {
 		names = nil
 		for _, c := range columns() {
-			if c.name != "uid" && c.name != "cmd" { // which is not known, and what args is too
+			if c.name != "cmd" { // which is what args is
 				names = append(names, c.name)
 			}
 		}
@@ -35,7 +35,7 @@ func (l *list) field(row *pmcc.Row, name string, p pmcc.Process) {
 	metric := map[string]string{
 		"cmd": "proc.psinfo.psargs", "args": "proc.psinfo.psargs", "pid": "proc.psinfo.pid", "ppid": "proc.psinfo.ppid", "pri": "proc.psinfo.priority",
 		"state": "proc.psinfo.sname", "rss": "proc.psinfo.rss", "rtprio": "proc.psinfo.rt_priority", "tty": "proc.psinfo.ttyname",
-		"pname": "proc.psinfo.cmd", "vsize": "proc.psinfo.vsize", "uname": "proc.id.uid_nm", "wchan": "proc.psinfo.wchan_s",
+		"pname": "proc.psinfo.cmd", "uid": "proc.id.uid", "vsize": "proc.psinfo.vsize", "uname": "proc.id.uid_nm", "wchan": "proc.psinfo.wchan_s",
 	}[name]
 	switch name {
 	case "%cpu":
@@ -61,8 +61,6 @@ func (l *list) field(row *pmcc.Row, name string, p pmcc.Process) {
 		row.Columns.Number(name, system+user)
 	case "cls":
 		row.Policy(name, p)
-	case "uid": // which is not fetched
-		row.Columns.Unknown(name)
 	default:
 		row.Value(name, p.Get(metric))
 	}

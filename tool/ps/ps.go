@@ -199,7 +199,11 @@ func run(ctx context.Context, env *cli.Env) int {
 	if l.optioned && o.Samples > 0 {
 		l.left = o.Samples
 	}
-	if status, ok := l.m.Use(ctx, metrics, len(metrics)); !ok {
+	names := metrics
+	if l.json && len(l.m.Missing(ctx, "proc.id.uid")) == 0 {
+		names = append(slices.Clone(metrics), "proc.id.uid") // which the C program does not fetch
+	}
+	if status, ok := l.m.Use(ctx, names, len(metrics)); !ok {
 		return status
 	}
 	return l.m.Run(ctx, func() bool { return l.sample(ctx) })

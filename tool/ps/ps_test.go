@@ -33,7 +33,11 @@ func record(t *testing.T, holes bool) string {
 	must(im.AddInstance(procs, "1 a", 1))
 	must(im.AddInstance(procs, "2 b", 2))
 	text := []string{"sname", "wchan_s", "psargs", "cmd", "ttyname", "uid_nm"}
-	for i, name := range metrics {
+	names := slices.Clone(metrics)
+	if !holes {
+		names = append(names, "proc.id.uid")
+	}
+	for i, name := range names {
 		d := pcp.Desc{PMID: pcp.NewPMID(3, 0, i), Type: pcp.TypeU32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}
 		if strings.HasPrefix(name, "proc.") {
 			d.InDom = procs
@@ -45,7 +49,7 @@ func record(t *testing.T, holes bool) string {
 		must(err)
 	}
 	for n := range 3 {
-		for _, name := range metrics {
+		for _, name := range names {
 			if !strings.HasPrefix(name, "proc.") {
 				must(im.PutValue(name, "", "1000"))
 				continue
@@ -138,6 +142,15 @@ func TestHoles(t *testing.T) {
 		}
 		if got := strings.Count(out, "\n") - 2; status != 0 || got != want && args != nil && args[0] != "-e" {
 			t.Errorf("%q: status %d, %d rows, want %d:\n%s", args, status, got, want, out)
+		}
+	}
+}
+
+// TestUserID checks that --json has the number of the user, which the C program does not fetch, where it was recorded.
+func TestUserID(t *testing.T) {
+	for holes, want := range map[bool]string{false: `"uid":3`, true: `"uid":null`} {
+		if out, status := ps(t, record(t, holes), "--json", "-o", "pid,uid"); status != 0 || !strings.Contains(out, want) {
+			t.Errorf("status %d, no %s:\n%s", status, want, out)
 		}
 	}
 }
