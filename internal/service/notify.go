@@ -36,8 +36,15 @@ func (m Manager) Watchdog() time.Duration {
 	return m.watchdog / 2
 }
 
-// Alive tells that this process does its work.
-func (m Manager) Alive() error { return m.send("WATCHDOG=1") }
+// Alive tells that this process does its work. It takes no longer than until the next call is due, or patience
+// if that is less.
+func (m Manager) Alive() error {
+	within := patience
+	if every := m.Watchdog(); every > 0 {
+		within = min(within, every)
+	}
+	return m.sendWithin(within, "WATCHDOG=1")
+}
 
 // Ready tells that this process, which need not be the one that was started,
 // serves, and whom.
@@ -55,8 +62,14 @@ func (m Manager) Stopping() error { return m.send("STOPPING=1") }
 
 func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ") }
 
-// send sends one datagram. A name that begins with @ is an abstract one.
-func (m Manager) send(states ...string) error {
+// patience is how long a manager may leave what it is told unread. Its socket takes few messages, ten on
+// most systems, and a write to a full one waits: a daemon must not wait for ever.
+const patience = 5 * time.Second
+
+func (m Manager) send(states ...string) error { return m.sendWithin(patience, states...) }
+
+// sendWithin sends one datagram. A name that begins with @ is an abstract one.
+func (m Manager) sendWithin(limit time.Duration, states ...string) error {
 	if m.socket == "" {
 		return nil
 	}
@@ -65,6 +78,9 @@ func (m Manager) send(states ...string) error {
 		return fmt.Errorf("service manager: %w", err)
 	}
 	defer conn.Close()
+	if err := conn.SetWriteDeadline(time.Now().Add(limit)); err != nil {
+		return fmt.Errorf("service manager: %w", err)
+	}
 	if _, err := conn.Write([]byte(strings.Join(states, "\n"))); err != nil {
 		return fmt.Errorf("service manager: %w", err)
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -124,6 +125,41 @@ func TestListenersNotOurs(t *testing.T) {
 	f("LISTEN_FDS=many: not a number", []string{"LISTEN_PID=me", "LISTEN_FDS=many"})
 	f("LISTEN_FDS=-1: not a number", []string{"LISTEN_PID=me", "LISTEN_FDS=-1"})
 	f("file 4 of the service manager (odd): ", []string{"LISTEN_PID=me", "LISTEN_FDS=2", "LISTEN_FDNAMES=:odd"}, tcp, datagram.(*net.UDPConn))
+}
+
+// TestFullSocket has a manager that does not read what it is told.
+func TestFullSocket(t *testing.T) {
+	dir, err := os.MkdirTemp("", "service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "notify")
+	conn, err := net.ListenPacket("unixgram", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	env := map[string]string{"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "20000"}
+	m := NewManager(func(name string) string { return env[name] })
+	done := make(chan error, 1)
+	go func() {
+		for range 100_000 {
+			if err := m.Alive(); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the socket never is full, or: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("a full socket keeps the process for a minute")
+	}
 }
 
 func TestManager(t *testing.T) {

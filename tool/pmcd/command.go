@@ -538,8 +538,10 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 			}
 		}
 	})
+	watched, unwatch := context.WithCancel(ctx) // the manager does not watch one that stops
+	defer unwatch()
 	if every := told.Watchdog(); every > 0 {
-		signals.Go(func() { told.watch(server, every, done) })
+		signals.Go(func() { told.watch(watched, server, every) })
 	}
 	stopping := make(chan struct{})
 	running := context.AfterFunc(ctx, func() {
@@ -551,6 +553,7 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 		<-stopping
 	}
 	close(done)
+	unwatch()
 	signals.Wait()
 	if err == nil && !set.started {
 		return context.Cause(ctx)

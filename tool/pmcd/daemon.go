@@ -1,6 +1,7 @@
 package pmcd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -128,14 +129,14 @@ func (m manager) ready(server *pmcd.Server) {
 	m.try(m.Ready(fmt.Sprintf("serving the metrics of %d agents", n)))
 }
 
-// watch tells that the server does its work, for as long as it does: whether it does is
-// asked of what its clients need too.
-func (m manager) watch(server *pmcd.Server, every time.Duration, done <-chan struct{}) {
+// watch tells that the server does its work, for as long as it does and ctx is not done: whether it
+// does is asked of what its clients need too.
+func (m manager) watch(ctx context.Context, server *pmcd.Server, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
-		case <-done:
+		case <-ctx.Done():
 			return
 		case <-tick.C:
 			server.AgentStates()

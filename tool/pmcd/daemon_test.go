@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/detach"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -102,7 +103,41 @@ func TestServiceManager(t *testing.T) {
 	said(isReady)
 	cmd.Process.Signal(syscall.SIGTERM)
 	said("STOPPING=1")
-	if err := cmd.Wait(); err != nil {
+	if err := await.Exit(t, cmd); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+// TestDeafServiceManager has a service manager that no longer reads what it is told. Its socket is full
+// soon, and the daemon must end all the same.
+func TestDeafServiceManager(t *testing.T) {
+	dir := tempDir(t)
+	path := filepath.Join(dir, "notify")
+	notify, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer notify.Close()
+	socket := filepath.Join(dir, "socket")
+	cmd := program(t, []string{
+		"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=100000", "PMNS_DEFAULT=" + filepath.Join(dir, "none"), "PCP_RUN_DIR=" + dir,
+	}, nil, "-f", "-i", "127.0.0.1", "-p", freePort(t), "-s", socket, "-l", filepath.Join(dir, "log"),
+		"-c", writeFile(t, filepath.Join(dir, "conf"), confText))
+	notify.SetReadDeadline(time.Now().Add(await.Limit))
+	if _, err := notify.Read(make([]byte, 1000)); err != nil {
+		t.Fatalf("the daemon does not say that it is ready: %v", err)
+	}
+	conn, err := net.Dial("unixgram", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for err == nil {
+		conn.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+		_, err = conn.Write([]byte("x"))
+	}
+	cmd.Process.Signal(syscall.SIGTERM)
+	if err := await.Exit(t, cmd); err != nil {
 		t.Errorf("it ends with %v", err)
 	}
 }
@@ -146,7 +181,7 @@ func TestUser(t *testing.T) {
 		t.Errorf("the file with its number has %q, %v", b, err)
 	}
 	cmd.Process.Signal(syscall.SIGTERM)
-	if err := cmd.Wait(); err != nil {
+	if err := await.Exit(t, cmd); err != nil {
 		t.Error(err)
 	}
 	for _, left := range []string{"socket", "pmcd.pid"} {
@@ -155,7 +190,7 @@ func TestUser(t *testing.T) {
 		}
 	}
 	cmd = program(t, env, nil, append(args, "nobody-at-all", "-x", writeFile(t, filepath.Join(dir, "fatal"), ""))...)
-	if err := cmd.Wait(); err == nil {
+	if err := await.Exit(t, cmd); err == nil {
 		t.Error("a user that does not exist is taken")
 	}
 	log, _ := os.ReadFile(filepath.Join(dir, "log"))

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package await
+
+import "os"
+
+func quit(p *os.Process) { p.Kill() }
