@@ -44,13 +44,18 @@ func Mailer(env *cli.Env) string {
 	return ""
 }
 
-// ServiceOn reports whether the service manager starts a service, so that its processes should run.
+// ServiceOn reports whether the service manager starts a service, so that its processes should run. What it
+// starts is below the directory of PCP_RC_DIR, which is /etc unless pcp.conf has another.
 func ServiceOn(env *cli.Env, name string) bool {
 	if env.Getenv("PCP_DIR") != "" {
 		return true
 	}
-	for _, pattern := range []string{"/etc/systemd/system/*.wants/" + name + ".service", "/etc/rc[2-5].d/S[0-9][0-9]" + name} {
-		if list, err := filepath.Glob(pattern); err == nil && len(list) > 0 {
+	etc := "/etc"
+	if dir := env.Config().Get("PCP_RC_DIR"); dir != "" {
+		etc = filepath.Dir(dir)
+	}
+	for _, pattern := range []string{"systemd/system/*.wants/" + name + ".service", "rc[2-5].d/S[0-9][0-9]" + name} {
+		if list, err := filepath.Glob(filepath.Join(etc, pattern)); err == nil && len(list) > 0 {
 			return true
 		}
 	}

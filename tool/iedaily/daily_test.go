@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/internal/pmiestats"
@@ -89,6 +90,7 @@ func newSite(t *testing.T, control string) *site {
 		{"PCP_BINADM_DIR", "bin"},
 		{"PCP_BIN_DIR", "bin"},
 		{"PCP_PMIECONTROL_PATH", "etc/pmie/control"},
+		{"PCP_RC_DIR", "etc/init.d"}, // whatever services this machine has on
 	} {
 		conf += v[0] + "=" + filepath.Join(dir, v[1]) + "\n"
 	}
@@ -149,16 +151,14 @@ func (s *site) engine(log string) (wait func(want string)) {
 	}
 	s.t.Cleanup(func() {
 		cmd.Process.Kill()
-		cmd.Wait()
+		await.Exit(s.t, cmd)
 	})
 	wait = func(want string) {
 		s.t.Helper()
 		file := "tmp/pmie/" + strconv.Itoa(cmd.Process.Pid)
-		for end := time.Now().Add(time.Minute); !strings.Contains(s.read(log), want) || strings.Contains(s.read(file), "no such file"); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				s.t.Fatalf("the log is %q, want %q", s.read(log), want)
-			}
-		}
+		await.Until(s.t, fmt.Sprintf("%s has %q, and there is %s", log, want, file), func() bool {
+			return strings.Contains(s.read(log), want) && !strings.Contains(s.read(file), "no such file")
+		})
 	}
 	wait("log 0\n")
 	return wait
@@ -200,7 +200,7 @@ func TestDay(t *testing.T) {
 		s.write("log/pmie/far/"+name, "kept\n")
 	}
 	if got := s.daily("-V", "-V", "-x", "3", "-m", "me@x you@x"); got != "status 0\n" {
-		t.Errorf("it said %q", got)
+		t.Errorf("it said %q, and to its log:\n%s", got, s.read("log/pmie/pmie_daily.log"))
 	}
 	wait("log 1\n")
 	log := s.read("log/pmie/pmie_daily.log")
@@ -316,6 +316,21 @@ func TestFaults(t *testing.T) {
 	cancel()
 	if got := s.call(ctx, "-N"); !strings.HasSuffix(got, "pmie_daily: interrupted\nstatus 1\n") {
 		t.Errorf("ended: %s", got)
+	}
+}
+
+// TestServiceOn has a service manager that starts pmie, so that a line without a process is an error.
+func TestServiceOn(t *testing.T) {
+	for _, link := range []string{"etc/systemd/system/multi-user.target.wants/pmie.service", "etc/rc3.d/S21pmie"} {
+		s := newSite(t, version+"none n n PCP_LOG_DIR/pmie/none/pmie.log -c x\n")
+		s.write("log/pmie/none/pmie.log", "of before\n")
+		if got := s.daily("-N"); !strings.HasSuffix(got, "status 0\n") {
+			t.Errorf("without the service: %s", got)
+		}
+		s.write(link, "")
+		if got := s.daily("-N"); !strings.Contains(got, "no pmie instance running for host \"none\"\n") || !strings.HasSuffix(got, "status 1\n") {
+			t.Errorf("with %s: %s", link, got)
+		}
 	}
 }
 
