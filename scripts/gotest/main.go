@@ -1,5 +1,5 @@
-// Gotest runs go test with the given arguments, shows what fails, and says at the end
-// which tests did not run and why.
+// Gotest runs go test with the given arguments, shows what fails, prints each minute which tests
+// still run, and says at the end which tests did not run and why.
 //
 //	go run ./scripts/gotest -timeout=20m ./...
 //
@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"time"
 )
 
 func main() {
@@ -36,11 +37,13 @@ func run() int {
 	signal.Ignore(os.Interrupt) // go test ends, and then this
 	out := bufio.NewWriter(os.Stdout)
 	r := newReport(out)
+	stop := r.watch(time.Minute)
 	if err := r.read(events); err != nil {
 		fmt.Fprintln(os.Stderr, "gotest:", err)
 		io.Copy(io.Discard, events)
 	}
 	failed := cmd.Wait() != nil
+	stop()
 	ci := os.Getenv("CI")
 	bad := r.finish(ci != "" && ci != "false" && ci != "0")
 	out.Flush()

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 )
 
 // An event is a line of go test -json, see go doc test2json.
@@ -20,18 +22,21 @@ type event struct {
 
 // A report turns events into what a person wants to read.
 type report struct {
+	mu sync.Mutex // guards what follows
+
 	w       interface{ Flush() error }
 	out     io.Writer
 	output  map[[2]string]*strings.Builder // of a test that runs, by package and name
 	skipped map[string][]string            // tests by the reason that they were skipped for
 	took    map[string]float64             // seconds, by package
 	failed  []string                       // tests and packages
+	running map[[2]string]time.Time        // tests and packages, by when they began
 }
 
 func newReport(w *bufio.Writer) *report {
 	return &report{
 		w: w, out: w, output: make(map[[2]string]*strings.Builder),
-		skipped: make(map[string][]string), took: make(map[string]float64),
+		skipped: make(map[string][]string), took: make(map[string]float64), running: make(map[[2]string]time.Time),
 	}
 }
 
@@ -46,7 +51,9 @@ func (r *report) read(events io.Reader) error {
 			}
 			r.add(e)
 		} else if line != "" {
+			r.mu.Lock()
 			fmt.Fprint(r.out, line)
+			r.mu.Unlock()
 		}
 		if err == io.EOF {
 			return nil
@@ -58,8 +65,14 @@ func (r *report) read(events io.Reader) error {
 }
 
 func (r *report) add(e event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	key := [2]string{e.Package, e.Test}
 	switch e.Action {
+	case "start", "run", "cont":
+		r.running[key] = time.Now()
+	case "pause": // it waits for a place beside others
+		delete(r.running, key)
 	case "output":
 		if r.output[key] == nil {
 			r.output[key] = new(strings.Builder)
@@ -69,6 +82,7 @@ func (r *report) add(e event) {
 		fmt.Fprint(r.out, e.Output)
 		r.w.Flush()
 	case "pass", "fail", "skip":
+		delete(r.running, key)
 		text := ""
 		if b := r.output[key]; b != nil {
 			text = b.String()
@@ -94,6 +108,11 @@ func (r *report) add(e event) {
 // and it have printed: a test that never ended has no event of its own.
 func (r *report) ended(e event, text string) {
 	r.took[e.Package] = e.Elapsed
+	for key := range r.running {
+		if key[0] == e.Package {
+			delete(r.running, key)
+		}
+	}
 	if e.Action == "fail" {
 		r.failed = append(r.failed, e.Package)
 		for _, key := range slices.SortedFunc(maps.Keys(r.output), func(a, b [2]string) int { return cmp.Compare(a[1], b[1]) }) {
@@ -112,6 +131,64 @@ func (r *report) ended(e event, text string) {
 	}
 	r.w.Flush()
 }
+
+// watch prints each interval what still runs, until stop is called.
+func (r *report) watch(every time.Duration) (stop func()) {
+	done := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case now := <-tick.C:
+				r.mu.Lock()
+				fmt.Fprint(r.out, r.progress(now))
+				r.w.Flush()
+				r.mu.Unlock()
+			}
+		}
+	})
+	return func() {
+		close(done)
+		watching.Wait()
+	}
+}
+
+// progress returns a line for each package that still runs, with its tests that do, the longest first. A test whose
+// subtests run is left out. Called with r.mu held.
+func (r *report) progress(now time.Time) string {
+	var b strings.Builder
+	longest := func(x, y [2]string) int {
+		return cmp.Or(r.running[x].Compare(r.running[y]), cmp.Compare(x[0], y[0]), cmp.Compare(x[1], y[1]))
+	}
+	keys := slices.SortedFunc(maps.Keys(r.running), longest)
+	for _, p := range keys {
+		if p[1] != "" {
+			continue
+		}
+		fmt.Fprintf(&b, "still running: %s for %v", short(p[0]), now.Sub(r.running[p]).Round(time.Second))
+		shown := 0
+		for _, t := range keys {
+			above := func(o [2]string) bool { return o[0] == t[0] && strings.HasPrefix(o[1], t[1]+"/") }
+			if t[0] != p[0] || t[1] == "" || slices.ContainsFunc(keys, above) {
+				continue
+			}
+			if shown++; shown > maxShown {
+				b.WriteString(", ...")
+				break
+			}
+			fmt.Fprintf(&b, ", %s %v", t[1], now.Sub(r.running[t]).Round(time.Second))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// maxShown is how many tests of a package progress names.
+const maxShown = 5
 
 // reason finds in the output of a skipped test why it was: what follows the last
 // place in a Go file, as in "    a_test.go:8: no oracle".

@@ -5,6 +5,9 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp/internal/await"
 )
 
 const module = "github.com/go-pcp/pcp/"
@@ -74,4 +77,33 @@ func TestMissingOracle(t *testing.T) {
 	if n := strings.Count(got, "which CI does not allow"); n != 1 {
 		t.Errorf("%d reasons are not allowed:\n%s", n, got)
 	}
+}
+
+// TestProgress has a test that hangs, whose package and name a person should see.
+func TestProgress(t *testing.T) {
+	var b bytes.Buffer
+	w := bufio.NewWriter(&b)
+	r := newReport(w)
+	events := ""
+	for _, e := range []string{
+		`"start","Package":"` + module + `a"`, `"run","Package":"` + module + `a","Test":"TestHangs"`, `"run","Package":"` + module + `a","Test":"TestHangs/deep"`,
+		`"run","Package":"` + module + `a","Test":"TestLater"`, `"pause","Package":"` + module + `a","Test":"TestLater"`,
+		`"run","Package":"` + module + `a","Test":"TestGood"`, `"pass","Package":"` + module + `a","Test":"TestGood"`,
+		`"start","Package":"` + module + `b"`, `"run","Package":"` + module + `b","Test":"TestX"`, `"pass","Package":"` + module + `b"`,
+	} {
+		events += `{"Action":` + e + "}\n"
+	}
+	if err := r.read(strings.NewReader(events)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.progress(time.Now().Add(time.Hour)), "still running: a for 1h0m0s, TestHangs/deep 1h0m0s\n"; got != want {
+		t.Errorf("progress is %q, want %q", got, want)
+	}
+	stop := r.watch(time.Millisecond)
+	await.Until(t, "a line is printed by itself", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return strings.Contains(b.String(), "TestHangs/deep")
+	})
+	stop()
 }
