@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/ctext"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -109,14 +111,15 @@ func (c *Context) NameID(ctx context.Context, id pcp.PMID) (string, error) {
 }
 
 // NameAll returns all names of a metric (pmNameAll(3)), or pcp.ErrPMID if it
-// has none.
+// has none. Like Children and Traverse it leaves out names that are not made of
+// ASCII letters, digits, underscores and dots, whatever the source sends.
 func (c *Context) NameAll(ctx context.Context, id pcp.PMID) ([]string, error) {
 	if err := c.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer c.unlock()
 	names, err := c.src.names(ctx, id)
-	if err == nil && len(names) == 0 {
+	if names = plainNames(names); err == nil && len(names) == 0 {
 		err = pcp.ErrPMID
 	}
 	if err != nil {
@@ -136,6 +139,9 @@ func (c *Context) Children(ctx context.Context, name string) ([]pmns.Child, erro
 	children, err := c.src.children(ctx, name)
 	if err != nil {
 		return nil, nameError(name, err)
+	}
+	if slices.ContainsFunc(children, oddChild) {
+		children = slices.DeleteFunc(slices.Clone(children), oddChild)
 	}
 	return children, nil
 }
@@ -166,5 +172,26 @@ func (c *Context) leaves(ctx context.Context, name string) ([]string, error) {
 	if err != nil {
 		err = nameError(name, err)
 	}
-	return names, err
+	return plainNames(names), err
 }
+
+// plainNames returns names without those of other characters than names of metrics have. Programs, shells and terminals take a
+// name for a plain word, and a collector or an archive can send anything. Components may begin with a digit: some agents
+// serve such names.
+func plainNames(names []string) []string {
+	if slices.ContainsFunc(names, oddName) {
+		return slices.DeleteFunc(slices.Clone(names), oddName)
+	}
+	return names
+}
+
+func oddName(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; !ctext.IsAlpha(c) && !ctext.IsDigit(c) && c != '_' && c != '.' {
+			return true
+		}
+	}
+	return name == ""
+}
+
+func oddChild(c pmns.Child) bool { return oddName(c.Name) }

@@ -28,7 +28,7 @@ var Command = &cli.Command{
 
 func run(ctx context.Context, env *cli.Env) int {
 	o := cli.ParseArgs(env, cli.ParseConfig{POSIX: true})
-	if len(o.Args) == 0 || len(o.Args) > 1 && o.Args[0] != "instances" {
+	if len(o.Args) == 0 || len(o.Args) > 1 && !strings.HasSuffix(o.Args[0], "instances") {
 		o.WantUsage()
 	}
 	if status, exit := o.Done(); exit {
@@ -39,6 +39,12 @@ func run(ctx context.Context, env *cli.Env) int {
 	switch o.Args[0] {
 	case "instances":
 		instances(ctx, env, o.Args[1:])
+	case "quoted-instances": // of words as bash has them
+		words := joined(o.Args[1:])
+		for i, w := range words {
+			words[i] = unquoted(w)
+		}
+		instances(ctx, env, words)
 	case "bash":
 		bash(w, env.Commands)
 	case "zsh":
@@ -91,36 +97,64 @@ func spellings(o *cli.Option) []string {
 	return s
 }
 
+// The script for bash gives no text to compgen -W, which expands the words of its argument: a name would be code. Candidates are
+// lines that are compared and quoted.
 func bash(w io.Writer, commands []*cli.Command) {
-	fmt.Fprint(w, `# bash completion of pcp, made by "pcp completion bash"
+	io.WriteString(w, `# bash completion of pcp, made by "pcp completion bash"
+
+# _pcp_words PREFIX WORD...: the candidates are those words that begin with the prefix.
+_pcp_words() {
+    local prefix=$1 word
+    shift
+    for word; do
+        if [[ $word == "$prefix"* ]]; then
+            COMPREPLY+=("$word")
+        fi
+    done
+}
+
+# _pcp_lines PREFIX: the candidates are the lines of the input that begin with the prefix, quoted or not.
+_pcp_lines() {
+    local line quoted
+    while IFS= read -r line; do
+        if [[ $line == "$1"* ]]; then
+            printf -v quoted %q "$line"
+            COMPREPLY+=("$quoted")
+        elif [[ $1 == *[\\\$]* ]]; then
+            printf -v quoted %q "$line"
+            if [[ $quoted == "$1"* ]]; then
+                COMPREPLY+=("$quoted")
+            fi
+        fi
+    done
+}
+
+# _pcp_files PREFIX: the candidates are paths, which readline quotes.
+_pcp_files() {
+    compopt -o default 2>/dev/null || _pcp_lines "$1" < <(compgen -f -- "$1")
+}
 
 _pcp() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
-    local cmd=${COMP_WORDS[0]##*/} opts= files= values= metrics= insts= first=1 name quoted
+    local cmd=${COMP_WORDS[0]##*/} opts= files= values= metrics= insts= first=1
     COMPREPLY=()
     if [[ $cmd == pcp ]]; then
         if (( COMP_CWORD == 1 )); then
-            COMPREPLY=($(compgen -W "`)
-	for i, c := range commands {
-		if i > 0 {
-			fmt.Fprint(w, " ")
-		}
-		fmt.Fprint(w, c.Name)
-	}
-	fmt.Fprint(w, `" -- "$cur"))
+`)
+	fmt.Fprintf(w, `            _pcp_words "$cur" %s
             return
         fi
         cmd=${COMP_WORDS[1]}
     fi
     case $cmd in
-`)
+`, commandNames(commands))
 	for _, c := range commands {
 		if len(c.Sub) == 0 {
 			continue
 		}
 		fmt.Fprintf(w, `    %s)
         if (( COMP_CWORD == 2 )); then
-            COMPREPLY=($(compgen -W '%s' -- "$cur"))
+            _pcp_words "$cur" %s
             return
         fi
         cmd="$cmd ${COMP_WORDS[2]}"
@@ -163,12 +197,12 @@ _pcp() {
 		case "help":
 			for _, p := range commands {
 				if len(p.Sub) > 0 {
-					fmt.Fprintf(w, "        [[ $prev == %s ]] && { COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return; }\n", p.Name, below(p))
+					fmt.Fprintf(w, "        [[ $prev == %s ]] && { _pcp_words \"$cur\" %s; return; }\n", p.Name, below(p))
 				}
 			}
-			fmt.Fprintf(w, "        [[ $cur == -* ]] || { COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return; }\n", commandNames(commands))
+			fmt.Fprintf(w, "        [[ $cur == -* ]] || { _pcp_words \"$cur\" %s; return; }\n", commandNames(commands))
 		case "completion":
-			fmt.Fprint(w, "        [[ $cur == -* ]] || { COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")); return; }\n")
+			fmt.Fprint(w, "        [[ $cur == -* ]] || { _pcp_words \"$cur\" bash zsh fish; return; }\n")
 		}
 		fmt.Fprint(w, "        ;;\n")
 	}
@@ -176,20 +210,17 @@ _pcp() {
     esac
     if [[ " $insts " == *" $prev "* ]]; then
         [[ ${COMP_WORDS[0]##*/} == pcp ]] && first=2
-        while IFS= read -r name; do
-            printf -v quoted %%q "$name"
-            [[ $quoted == "$cur"* || $name == "$cur"* ]] && COMPREPLY+=("$quoted")
-        done < <(pcp completion instances "$cmd" "${COMP_WORDS[@]:first:COMP_CWORD-1-first}" "${COMP_WORDS[@]:COMP_CWORD+1}" 2>/dev/null)
+        _pcp_lines "$cur" < <(pcp completion quoted-instances "$cmd" "${COMP_WORDS[@]:first:COMP_CWORD-1-first}" "${COMP_WORDS[@]:COMP_CWORD+1}" 2>/dev/null)
     elif [[ " $files " == *" $prev "* ]]; then
-        COMPREPLY=($(compgen -f -- "$cur"))
+        _pcp_files "$cur"
     elif [[ " $values " == *" $prev "* ]]; then
         return
     elif [[ $cur == -* ]]; then
-        COMPREPLY=($(compgen -W "$opts" -- "$cur"))
+        _pcp_words "$cur" $opts
     elif [[ -n $metrics ]]; then
-        COMPREPLY=($(compgen -W "$(pcp info 2>/dev/null)" -- "$cur"))
+        _pcp_lines "$cur" < <(pcp info 2>/dev/null)
     else
-        COMPREPLY=($(compgen -f -- "$cur"))
+        _pcp_files "$cur"
     fi
 }
 complete -F _pcp %s
@@ -215,7 +246,7 @@ func zsh(w io.Writer, commands []*cli.Command) {
 
 _pcp_instances() {
     local -a names
-    names=(${(f)"$(pcp completion instances ${(Q)words[1]} ${(Q)words[2,CURRENT-2]} ${(Q)words[CURRENT+1,-1]} 2>/dev/null)"})
+    names=(${(f)"$(pcp completion instances "${(Q)words[1]}" "${(@Q)words[2,CURRENT-2]}" "${(@Q)words[CURRENT+1,-1]}" 2>/dev/null)"})
     compadd -a names
 }
 

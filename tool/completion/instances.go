@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/derive"
@@ -31,7 +33,7 @@ func instances(ctx context.Context, env *cli.Env, words []string) {
 		return
 	}
 	host, archive := "local:", ""
-	p := getopt.New(c.Options, joined(words[1:]))
+	p := getopt.New(c.Options, words[1:])
 	for opt, arg := range p.All() {
 		if opt == nil {
 			continue // not typed to the end
@@ -53,6 +55,9 @@ func instances(ctx context.Context, env *cli.Env, words []string) {
 		return
 	}
 	for _, in := range list {
+		if strings.ContainsFunc(in.Name, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) && r != '\t' }) {
+			continue // a shell reads lines, and users cannot type this
+		}
 		if strings.ContainsAny(in.Name, ", \t") {
 			fmt.Fprintf(env.Stdout, "\"%s\"\n", in.Name)
 		} else {
@@ -109,4 +114,24 @@ func joined(words []string) []string {
 		glue = sep
 	}
 	return list
+}
+
+// unquoted takes the quotes of a shell from a word, and expands nothing.
+func unquoted(word string) string {
+	var b []byte
+	var quote byte
+	for i := 0; i < len(word); i++ {
+		switch c := word[i]; {
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == quote:
+			quote = 0
+		case c == '\\' && quote != '\'' && i+1 < len(word) && (quote == 0 || strings.IndexByte("\\\"$`", word[i+1]) >= 0):
+			i++
+			b = append(b, word[i])
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b)
 }
