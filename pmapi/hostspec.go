@@ -2,6 +2,7 @@ package pmapi
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,6 +105,9 @@ var attrNames = []struct {
 	{wire.AttrExclusive, true, []string{"exclusive"}},
 }
 
+// protocols are what can stand before the colon.
+func protocols() []string { return []string{"pcp", "pcps", "local", "unix"} }
+
 // ParseHostSpec parses a host specification:
 //
 //	host[:port,...][@proxy[:port,...]][?attribute[=value]&...]
@@ -120,7 +124,7 @@ func ParseHostSpec(spec string) (HostSpec, error) {
 		p.pos = n
 		return hs, p.fail("unexpected terminal character")
 	}
-	for _, proto := range []string{"pcp", "pcps", "local", "unix"} {
+	for _, proto := range protocols() {
 		if strings.HasPrefix(spec, proto+":") {
 			hs.Protocol = proto
 			p.pos = len(proto) + 1
@@ -283,9 +287,6 @@ func (p *specParser) attrs() ([]HostAttr, error) {
 					return nil, &SpecError{Spec: p.spec, Offset: p.pos, Msg: "bad %-escape in attribute"}
 				}
 				if a.flag {
-					v = ""
-				}
-				if a.flag {
 					v = "" // a value says nothing more, and is not printed
 				}
 				attrs = append(attrs, HostAttr{a.key, v})
@@ -322,9 +323,13 @@ func (hs HostSpec) String() string {
 		if i > 0 {
 			b.WriteByte('@')
 		}
-		if hs.Protocol == "unix" || hs.Protocol == "local" {
+		switch {
+		case hs.Protocol == "unix" || hs.Protocol == "local":
 			b.WriteString(h.Name)
-		} else {
+		case i == 0 && hs.Protocol == "" && len(h.Ports) > 0 && slices.Contains(protocols(), h.Name):
+			// unix:44321 would be a socket of that name.
+			b.WriteString("[" + h.Name + "]" + strings.TrimPrefix(h.String(), h.Name))
+		default:
 			b.WriteString(h.String())
 		}
 	}

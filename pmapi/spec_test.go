@@ -58,6 +58,10 @@ func FuzzParseHostSpec(f *testing.F) {
 	for _, s := range hostSpecs {
 		f.Add(s)
 	}
+	// Hosts with the names of protocols. (C prints the first one as unix:44321, which is a socket.)
+	for _, s := range []string{"[unix]:44321", "[local]:1,2?unix", "[pcp]:3@[unix]:4", "pcp://unix:1", "[unix]"} {
+		f.Add(s)
+	}
 	f.Fuzz(func(t *testing.T, s string) {
 		hs, err := ParseHostSpec(s)
 		if err != nil {

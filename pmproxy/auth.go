@@ -69,6 +69,8 @@ func (w *web) authorise(c *conn, r *http.Request, set *settings) (rest.Peer, err
 	if set.TrustLocal && p.Local && !foreign && ownPeer(c) {
 		p.Trusted = true
 	}
+	_, unix := c.Conn.(*net.UnixConn) // of a program that connects by TCP the user is not known
+	p.Sockets = p.Trusted && (authorised || unix) || set.LendRights
 	return p, nil
 }
 

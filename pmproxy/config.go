@@ -109,6 +109,16 @@ type Config struct {
 	// over a Unix socket from the server's own user or root.
 	TrustLocal bool
 
+	// LendRights lets anybody name the Unix socket of a collector in a request, as
+	// the C pmproxy does. The collector takes the client for the server's user then.
+	// Otherwise a client has to be authorised, or to connect over a Unix socket as
+	// the server's user or root while TrustLocal is set.
+	LendRights bool
+
+	// SameOrigin serves the server's own page alone: browsers are not told that pages of
+	// other origins may read answers (CORS), which the C pmproxy tells them.
+	SameOrigin bool
+
 	MaxClients  int           // 0 means DefaultMaxClients
 	MaxBody     int64         // 0 means DefaultMaxBody
 	KeepAlive   time.Duration // 0 means DefaultKeepAlive, negative never

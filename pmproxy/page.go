@@ -2,6 +2,7 @@ package pmproxy
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -29,12 +30,14 @@ const (
 
 // A pageAccess knows the browser of the user who has the token of the page.
 //
-// It is known by two things, neither of which is the token. The cookie is out of the reach of
+// It is known by two things, neither of which is the token. They are of one run of the server: while there is none,
+// another user of the machine may serve its port, and is sent both by a page that is still open. The cookie is out of the reach of
 // scripts, but browsers send it to all ports of a host, so that a server of another
 // user of the machine could see it. The key is kept by the page, whose storage belongs to
 // one port, and cannot be had by a server on another one.
 type pageAccess struct {
 	token  [sha256.Size]byte
+	secret string // the token, to hide it
 	cookie string // its name
 	value  string
 	key    string
@@ -47,16 +50,27 @@ func newPageAccess(token string) (*pageAccess, error) {
 	if len(token) < minPageToken {
 		return nil, fmt.Errorf("the token of the page has %d bytes, want at least %d", len(token), minPageToken)
 	}
-	of := func(what string) string {
-		mac := hmac.New(sha256.New, []byte(token))
+	of := func(key []byte, what string) string {
+		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(what))
 		return hex.EncodeToString(mac.Sum(nil))
 	}
+	run := make([]byte, sha256.Size)
+	rand.Read(run)
 	return &pageAccess{
 		token:  sha256.Sum256([]byte(token)),
-		cookie: "pcp-page-" + of("name")[:8], // servers on other ports have theirs
-		value:  of("cookie"), key: of("key"),
+		secret: token,
+		cookie: "pcp-page-" + of([]byte(token), "name")[:8], // servers on other ports have theirs
+		value:  of(run, "cookie"), key: of(run, "key"),
 	}, nil
+}
+
+// hide returns a URL, for the log, without the token.
+func (p *pageAccess) hide(url string) string {
+	if p == nil {
+		return url
+	}
+	return strings.ReplaceAll(url, p.secret, "***")
 }
 
 func same(a, b string) bool {

@@ -3,8 +3,10 @@ package pmproxy
 import (
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-pcp/pcp/pmproxy/internal/rest"
@@ -120,6 +122,19 @@ func TestPageToken(t *testing.T) {
 	if resp, _ := ask("PUT", "/-/page"); resp.StatusCode != 405 {
 		t.Errorf("PUT: %d", resp.StatusCode)
 	}
+	// What a page still shows after the end, to whoever serves the port then, is worth nothing at the next start.
+	old := address
+	address, _ = start(t, Config{
+		PageToken: token, Handlers: map[string]http.Handler{"/pmapi": says("public")}, Private: map[string]http.Handler{"/pmapi": says("private")},
+	})
+	if _, body := ask("GET", "/pmapi/fetch", "Cookie", cookie, PageHeader, key); body != "public" {
+		t.Errorf("cookie and key of another run: %s", body)
+	}
+	again, newKey := enter(200, show...)
+	if strings.Split(again, "=")[0] != strings.Split(cookie, "=")[0] || newKey == key {
+		t.Errorf("another run has the cookie %s and the same key: %v", again, newKey == key)
+	}
+	address = old
 	// Without a token there is no such thing, and short ones are refused.
 	plain, _ := start(t, Config{Handlers: map[string]http.Handler{"/pmapi": says("public")}, Private: map[string]http.Handler{"/pmapi": says("private")}})
 	address = plain
@@ -133,3 +148,29 @@ func TestPageToken(t *testing.T) {
 		t.Error("a short token is accepted")
 	}
 }
+
+// TestPageTokenLog keeps the token out of the log, in which requests are with -D http.
+func TestPageTokenLog(t *testing.T) {
+	const token = "0123456789ABCDEFGHIJ"
+	var mu sync.Mutex
+	var b strings.Builder
+	log := slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return b.Write(p)
+	}), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	address, _ := start(t, Config{PageToken: token, Log: log, Handlers: map[string]http.Handler{"/": api("page")}})
+	for _, path := range []string{"/?token=" + token, "/?x=1&token=" + token + "#y", "/-/page?token=" + token, "/nosuch/" + token} {
+		get(t, address, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+token+"\r\n\r\n")
+	}
+	get(t, address, "POST /-/page HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nAuthorization: Bearer "+token+"x\r\n\r\n")
+	mu.Lock()
+	defer mu.Unlock()
+	if text := b.String(); strings.Contains(text, token) || strings.Count(text, "msg=request") < 5 {
+		t.Errorf("the log has %s", text)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

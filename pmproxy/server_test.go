@@ -283,7 +283,7 @@ func TestRequests(t *testing.T) {
 		MaxBody:  1000, AllowHeaders: []string{"X-Grafana-Device-ID"},
 	})
 	const headers = "Accept, Accept-Language, Content-Language, Content-Type, X-Grafana-Device-ID"
-	const peer = "{Local:true Trusted:false User: Address:127.0.0.1}\n"
+	const peer = "{Local:true Trusted:false User: Address:127.0.0.1 Sockets:false}\n"
 	const unknown = "<b>unknown servlet</b>: "
 	for _, c := range []struct {
 		request string
@@ -291,7 +291,7 @@ func TestRequests(t *testing.T) {
 		want    string // in the body
 		headers string // name: value|…
 	}{
-		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 200, "metrics GET \"\" " + peer, "Access-Control-Allow-Origin: *|Access-Control-Allow-Headers: " + headers + "|Access-Control-Max-Age: 86400|X-Frame-Options: |X-Content-Type-Options: "},
+		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 200, "metrics GET \"\" " + peer, "Access-Control-Allow-Origin: *|Access-Control-Allow-Headers: " + headers + "|Access-Control-Max-Age: 86400|X-Frame-Options: |X-Content-Type-Options: nosniff"},
 		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\nUser-Agent: Mozilla/5.0 (X11)\r\n\r\n", 200, "metrics GET", "X-Frame-Options: DENY|X-Content-Type-Options: nosniff|Content-Security-Policy: default-src 'none'; frame-ancestors 'none'"},
 		{"GET /metricsfoo?a=b HTTP/1.1\r\nHost: localhost:44322\r\n\r\n", 200, "metrics GET", ""},
 		{"GET /pmapi/xyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 200, "x GET", ""},
@@ -422,6 +422,46 @@ func (a accounts) CheckPassword(user, password string) error {
 	return errors.New("no")
 }
 
+// TestSameOrigin has no page of another origin read what a server of one page answers.
+func TestSameOrigin(t *testing.T) {
+	address, _ := start(t, Config{SameOrigin: true, Handlers: map[string]http.Handler{"/pmapi": api("pmapi"), "/": api("page")}})
+	for _, request := range []string{
+		"GET /pmapi/x", "GET /", "HEAD /pmapi/x", "POST /pmapi/x", "OPTIONS /pmapi/x", "OPTIONS *", "OPTIONS /nosuch", "TRACE /pmapi/x", "GET /-/healthy", "GET /-/page",
+		"GET /pmapi/x?" + strings.Repeat("x", 8001), "GET /" + strings.Repeat("x", 8191), "GET /pmapi?panic", "BREW /pmapi",
+	} {
+		for _, origin := range []string{"", "Origin: http://evil.example.com\r\nAccess-Control-Request-Method: GET\r\n", "Origin: null\r\n"} {
+			r, _ := get(t, address, request+" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"+origin+"\r\n")
+			for name := range r.Header {
+				if strings.HasPrefix(name, "Access-Control-") {
+					t.Errorf("%.30s: %s: %s", request, name, r.Header.Get(name))
+				}
+			}
+			if r.StatusCode != 414 && (r.Header.Get("X-Content-Type-Options") != "nosniff" || r.Header.Get("Cross-Origin-Resource-Policy") != "same-origin" || r.Header.Get("X-Frame-Options") != "DENY") {
+				t.Errorf("%.30s: %v", request, r.Header)
+			}
+		}
+	}
+}
+
+// TestUnserved answers OPTIONS and HEAD for what is not served as GET, also where there is a page, and below a
+// prefix.
+func TestUnserved(t *testing.T) {
+	some := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/pmapi/context" {
+			rest.Refuse(w, "webapi", "there is nothing at this address")
+		}
+	})
+	address, _ := start(t, Config{Handlers: map[string]http.Handler{"/pmapi": some, "/": api("page")}})
+	for request, want := range map[string]int{
+		"OPTIONS /nosuch": 400, "OPTIONS /pmapi/nosuch": 400, "HEAD /pmapi/nosuch": 400, "OPTIONS /": 200, "OPTIONS /pmapi/context": 200, "HEAD /pmapi/context": 200, "OPTIONS *": 200,
+	} {
+		r, body := get(t, address, request+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if r.StatusCode != want || want == 400 && r.Header.Get("Content-Type") != "text/html" || (body != "") != (want == 400 && strings.HasPrefix(request, "OPTIONS")) {
+			t.Errorf("%s: %d %v %q", request, r.StatusCode, r.Header, body)
+		}
+	}
+}
+
 // TestAuthorise finds out who asks.
 func TestAuthorise(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
@@ -463,6 +503,21 @@ func TestAuthorise(t *testing.T) {
 		}
 		if h := r.Header.Values("WWW-Authenticate"); (len(h) == 2) != (c.status == 401) {
 			t.Errorf("%q: %v", c.headers, h)
+		}
+	}
+	// Only who is authorised is taken for the server's user, unless anybody is to be.
+	cfg.RequireAuth, cfg.LendRights = false, true
+	lent, _ := start(t, cfg)
+	for _, c := range []struct {
+		address, headers string
+		sockets          bool
+	}{
+		{open, "", false}, {open, foreign, false}, {open, "Authorization: Digest x\r\n", false}, {open, "X-Forwarded-For: 127.0.0.1\r\n", false},
+		{open, basic, true}, {open, bearer, true}, {open, basic + foreign, false}, {lent, "", true}, {lent, foreign, true},
+	} {
+		_, body := get(t, c.address, "GET /a HTTP/1.1\r\nHost: localhost\r\n"+c.headers+"\r\n")
+		if !strings.Contains(body, fmt.Sprintf("Sockets:%v}", c.sockets)) {
+			t.Errorf("%q: %q, want %v", c.headers, body, c.sockets)
 		}
 	}
 	if r, _ := get(t, closed, "GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n"); r.StatusCode != 200 {

@@ -2,6 +2,7 @@ package pmproxy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,7 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 		}
 		st.responseBytes.Add(out.sent)
 		if w.s.log.Enabled(r.Context(), slog.LevelDebug) {
-			w.s.log.Debug("request", "client", c.from(), "method", r.Method, "url", r.RequestURI, "status", out.status, "bytes", out.sent)
+			w.s.log.Debug("request", "client", c.from(), "method", r.Method, "url", w.access.hide(r.RequestURI), "status", out.status, "bytes", out.sent)
 		}
 		if out.gz != nil {
 			st.compressed.Inc()
@@ -158,7 +159,13 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 	prefix, h := w.find(r.URL.Path)
 	switch r.Method {
 	case http.MethodOptions:
-		options(out, r, set, h != nil)
+		if h != nil && prefix != "/" {
+			if p := probe(h, r); p.refuses() {
+				p.send(out, true)
+				return
+			}
+		}
+		options(out, r, set, h != nil && (prefix != "/" || r.URL.Path == "/"))
 		return
 	case http.MethodTrace:
 		trace(out, r)
@@ -173,7 +180,7 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 	var peer rest.Peer
 	var err error
 	if known {
-		peer = rest.Peer{Local: isLocal(c, r), Trusted: true, User: pageUser}
+		peer = rest.Peer{Local: isLocal(c, r), Trusted: true, Sockets: true, User: pageUser}
 		if private := w.s.cfg.Private[prefix]; private != nil {
 			h = private
 		}
@@ -187,7 +194,12 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodHead && prefix != "/" {
-		out.Header().Set("Content-Type", rest.TypeJSON)
+		p := probe(h, r)
+		if p.refuses() {
+			p.send(out, false)
+			return
+		}
+		out.Header().Set("Content-Type", cmp.Or(p.header.Get("Content-Type"), rest.TypeJSON))
 		// The name is written as C writes it; net/http would take out the usual one.
 		out.Header()["Transfer-encoding"] = []string{"chunked"}
 		out.WriteHeader(http.StatusOK)
@@ -202,6 +214,51 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 		r.Body = &limitedBody{ReadCloser: http.MaxBytesReader(rw, r.Body, set.MaxBody), rc: http.NewResponseController(rw)}
 	}
 	h.ServeHTTP(out, r.WithContext(rest.WithPeer(r.Context(), &peer)))
+}
+
+// A page is an answer that is held in memory.
+type page struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+func (p *page) Header() http.Header { return p.header }
+
+func (p *page) WriteHeader(status int) {
+	if p.status == 0 {
+		p.status = status
+	}
+}
+
+func (p *page) Write(b []byte) (int, error) {
+	p.WriteHeader(http.StatusOK)
+	if len(p.body) < maxURL { // pages of errors are short
+		p.body = append(p.body, b...)
+	}
+	return len(b), nil
+}
+
+func (p *page) send(out *response, body bool) {
+	if body {
+		rest.Send(out, p.status, rest.TypeHTML, p.body)
+		return
+	}
+	out.Header().Set("Content-Type", rest.TypeHTML)
+	out.WriteHeader(p.status)
+}
+
+// probe returns what a handler answers to a request that has nothing carried out.
+func probe(h http.Handler, r *http.Request) *page {
+	p := &page{header: make(http.Header)}
+	h.ServeHTTP(p, r)
+	return p
+}
+
+// refuses reports whether the answer is the page for a URL that is not served.
+func (p *page) refuses() bool {
+	kind, _, _ := strings.Cut(p.header.Get("Content-Type"), ";")
+	return p.status >= 400 && kind == "text/html"
 }
 
 // find returns the handler of the longest prefix of a path.
@@ -260,13 +317,15 @@ const corsMaxAge = 86400
 // what a browser does with it are sent to browsers alone, as other programs are compared byte for byte.
 func protect(out *response, r *http.Request, set *settings) {
 	h := out.Header()
-	if isBrowser(r) {
-		h["X-Content-Type-Options"] = []string{"nosniff"}
+	h["X-Content-Type-Options"] = []string{"nosniff"}
+	if set.SameOrigin || isBrowser(r) {
 		h["X-Frame-Options"] = []string{"DENY"}
 		h["Referrer-Policy"] = []string{"no-referrer"}
 		h["Content-Security-Policy"] = []string{"default-src 'none'; frame-ancestors 'none'"}
 	}
-	if r.Method != http.MethodOptions {
+	if set.SameOrigin {
+		h["Cross-Origin-Resource-Policy"] = []string{"same-origin"}
+	} else if r.Method != http.MethodOptions {
 		allowAll(h, set)
 	}
 }
@@ -294,6 +353,11 @@ func options(out *response, r *http.Request, set *settings, known bool) {
 	h.Set("Content-Length", "0")
 	if want := r.Header.Get("Access-Control-Request-Method"); want != "" && !slices.Contains(strings.Split(methods, ", "), want) {
 		out.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	if set.SameOrigin {
+		h.Set("Allow", methods)
+		out.WriteHeader(http.StatusOK)
 		return
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
@@ -336,7 +400,9 @@ func (w *web) tooLong(out *response, rw http.ResponseWriter) {
 	h["Content-Type"] = []string{rest.TypeHTML}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	h["Date"] = []string{time.Now().UTC().Format(http.TimeFormat)}
-	allowAll(h, w.s.now.Load())
+	if set := w.s.now.Load(); !set.SameOrigin {
+		allowAll(h, set)
+	}
 	c, _, err := http.NewResponseController(rw).Hijack()
 	if err != nil { // not over HTTP/1
 		out.WriteHeader(http.StatusRequestURITooLong)

@@ -314,8 +314,10 @@ func webCases(t *testing.T) []webCase {
 				continue
 			}
 			q := webRequest{method: http.MethodGet}
-			if path, ok := strings.CutPrefix(word, "POST"); ok {
-				q.method, word = http.MethodPost, path
+			for _, method := range []string{http.MethodPost, http.MethodOptions, http.MethodHead} {
+				if path, ok := strings.CutPrefix(word, method); ok {
+					q.method, word = method, path
+				}
 			}
 			q.path, q.body, _ = strings.Cut(word, "<<")
 			q.body = strings.ReplaceAll(q.body, `\n`, "\n")
@@ -328,7 +330,11 @@ func webCases(t *testing.T) []webCase {
 
 // TestWebAPI compares our answers with those of the real pmproxy over the same collector.
 func TestWebAPI(t *testing.T) {
-	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "linux", "simple", "sample"}})
+	d := oracle.StartPMCD(t, oracle.Config{
+		Agents: []string{"pmcd", "linux", "simple", "sample"},
+		// Names whose agent is not there.
+		PMNS: "root {\n\tnobody 411:*:*\n\tmssql\n}\nmssql {\n\ta\n\tb 119:0:1\n}\nmssql.a {\n\tx 119:0:0\n}\n",
+	})
 	real, ours := startRealProxy(t, d), startOurs(t, d.TCP)
 	used := make(map[string]bool)
 	for _, c := range webCases(t) {
@@ -340,6 +346,35 @@ func TestWebAPI(t *testing.T) {
 		}
 		documented(t, name, diff.words)
 	}
+}
+
+// TestStoreNothing stores an empty value for a number, which both refuse. What the real one remembers of that,
+// numbers that are right being refused too, ours does not.
+func TestStoreNothing(t *testing.T) {
+	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
+	real, ours := startRealProxy(t, d), startOurs(t, d.TCP)
+	store := func(s *webSide, name, value string) string {
+		t.Helper()
+		s.newContext(t, d.TCP)
+		return canonical(s.ask(t, webRequest{method: http.MethodGet, path: "/pmapi/{c}/store?name=" + name + "&value=" + value}), s.context)
+	}
+	const name = "sample.float.write_me"
+	want, got := store(real, name, ""), store(ours, name, "")
+	if want != got || !strings.HasPrefix(got, "400 ") {
+		t.Errorf("the real one answers %s\nours %s", want, got)
+	}
+	for _, name := range []string{"sample.write_me", "sample.float.write_me", "sample.double.write_me", "sample.longlong.write_me", "sample.ulonglong.write_me", "sample.ulong.write_me"} {
+		if got := store(ours, name, ""); !strings.HasPrefix(got, "400 ") || !strings.Contains(got, "Numerical result out of range") {
+			t.Errorf("%s: %s", name, got)
+		}
+		if got := store(ours, name, "2"); !strings.HasPrefix(got, "200 ") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := store(ours, "sample.string.write_me", ""); !strings.HasPrefix(got, "200 ") {
+		t.Errorf("a string: %s", got)
+	}
+	documented(t, "empty", "An empty value for a number is refused")
 }
 
 func compareWeb(t *testing.T, d *oracle.PMCD, real, ours *webSide, c webCase, used map[string]bool) {

@@ -60,6 +60,7 @@ type File struct {
 	Collectors, Hosts, Headers []string
 	Tokens                     string
 	RequireAuth, DistrustLocal bool
+	LendRights                 bool // anybody may name the Unix socket of a collector
 
 	// Notes are what is not done, and why, one sentence each.
 	Notes []string
@@ -193,6 +194,8 @@ func (f *File) set(section, key, value string) (err error) {
 		f.Tokens = value
 	case "http.auth":
 		f.RequireAuth, err = choice(key, value, "optional", "required")
+	case "http.sockets":
+		f.LendRights, err = choice(key, value, "authorised", "anybody")
 	case "http.trust":
 		f.DistrustLocal, err = choice(key, value, "local", "none")
 	default:

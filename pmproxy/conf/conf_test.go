@@ -33,9 +33,9 @@ func TestParse(t *testing.T) {
 	f("[pmproxy]\nkeepalive = 0", File{KeepAlive: -1})
 	f("[pmproxy]\ncertificates = a\nprivate_key = b\nauthority = c\ncipher_list = d\ncipher_suites = e:f",
 		File{Certificates: "a", PrivateKey: "b", Authority: "c", CipherList: "d", CipherSuites: "e:f"})
-	f("[pmproxy]\npcp.hosts = a, b:1,,\nhttp.hosts = x\nhttp.headers = X-A\nhttp.tokens = /t\nhttp.auth = required\nhttp.trust = none",
-		File{Collectors: []string{"a", "b:1"}, Hosts: []string{"x"}, Headers: []string{"X-A"}, Tokens: "/t", RequireAuth: true, DistrustLocal: true})
-	f("[pmproxy]\nredis.enabled = false\nhttp.auth = optional\nhttp.trust = local", File{})
+	f("[pmproxy]\npcp.hosts = a, b:1,,\nhttp.hosts = x\nhttp.headers = X-A\nhttp.tokens = /t\nhttp.auth = required\nhttp.trust = none\nhttp.sockets = anybody",
+		File{Collectors: []string{"a", "b:1"}, Hosts: []string{"x"}, Headers: []string{"X-A"}, Tokens: "/t", RequireAuth: true, DistrustLocal: true, LendRights: true})
+	f("[pmproxy]\nredis.enabled = false\nhttp.auth = optional\nhttp.trust = local\nhttp.sockets = authorised", File{})
 	f("[pmproxy]\nredis.enabled = true\n[redis]\nenabled = true\nservers = a:1, b:2\n[pmseries]\nservers = c:3", File{ForwardKeys: true, KeyServers: []string{"a:1", "b:2"}})
 	f("[pmseries]\nenabled = false\nservers = c:3\n[pmsearch]\nenabled = false\ncount = 20\n[discover]\nenabled = false\n[pmlogger]\nenabled = false\nauthenticate = false\nhosts = a, b*\ntimeout = 1500",
 		File{NoPush: true, PushAnybody: true, PushHosts: []string{"a", "b*"}, PushTimeout: 1500 * time.Millisecond, NoSeries: true, NoSearch: true, NoDiscover: true, SearchCount: 20, KeyServers: []string{"c:3"}})
@@ -70,6 +70,7 @@ func TestErrors(t *testing.T) {
 		"[pmproxy]\nhttp.maxbody = 0":            "line 2",
 		"[pmproxy]\nhttp.auth = yes":             "want optional or required",
 		"[pmproxy]\nhttp.trust = all":            "want local or none",
+		"[pmproxy]\nhttp.sockets = local":        "want authorised or anybody",
 		strings.Repeat("#", MaxSize+1):           "more than",
 		"[pmproxy]\nhttp.maxbody = 9e9":          "line 2",
 		"[pmproxy]\nmaxclients = 99999999999999": "line 2",

@@ -20,6 +20,7 @@
 //	http.tokens     path of a file of bearer tokens
 //	http.auth       required or optional
 //	http.trust      local or none: whether requests from this host may store values
+//	http.sockets    authorised or anybody: who may name a Unix socket (local:, unix:PATH) as the collector
 //	http.maxbody    the longest body of a request, in bytes
 //	maxclients      how many connections there can be
 //	redis.enabled   true or false: whether the protocol of key servers is forwarded

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/derive"
@@ -64,11 +66,17 @@ func storeCommand(ctx context.Context, r *request) error {
 	return r.success()
 }
 
+// errNoNumber is the error of an empty value for a number. C has it too, from the first number that it reads.
+const errNoNumber = -pcp.Error(syscall.ERANGE)
+
 // store stores a value for the instances that the parameters name.
 func (r *request) store(ctx context.Context, l *link, m *metric, text string) error {
 	v, err := pcp.ParseValue(text, m.desc.Type)
 	if err != nil {
 		return err
+	}
+	if text == "" && m.desc.Type.IsNumeric() {
+		return errNoNumber // a number that is forgotten is not 0
 	}
 	var res pcp.Result
 	res.AddSet(m.desc.PMID)
@@ -141,6 +149,10 @@ func (r *request) define(ctx context.Context, name, expr string) error {
 	if len(v.derived) >= MaxDerived {
 		return fail("too many derived metrics")
 	}
+	if slices.ContainsFunc(v.derived, func(d definition) bool { return d.name == name && d.hidden }) {
+		return fail(duplicateText(name, duplicate))
+	}
+	hidden := false
 	err := v.with(ctx, func(l *link, _ *known) error {
 		err := l.c.AddDerived(ctx, name, expr)
 		if err == nil || broken(err) {
@@ -150,12 +162,15 @@ func (r *request) define(ctx context.Context, name, expr string) error {
 		if errors.As(err, &syntax) && lacksOperand(syntax) {
 			return nil
 		}
+		if hidden = errors.Is(err, pcp.ErrName); hidden {
+			return nil // the collector has a metric of that name, which counts
+		}
 		return fail(deriveText(name, expr, err))
 	})
 	if err != nil {
 		return err
 	}
-	v.derived = append(v.derived, definition{name, expr})
+	v.derived = append(v.derived, definition{name, expr, hidden})
 	v.reset()
 	return nil
 }
@@ -166,7 +181,7 @@ func deriveText(name, expr string, err error) string {
 	var semantic *derive.SemanticError
 	switch {
 	case errors.As(err, &syntax) && syntax.Msg == duplicate:
-		return fmt.Sprintf("Error: pmAddDerivedMetric(\"%s\", ...): returns %d\n%s\n", name, int32(pcp.ErrBadDerive), syntax.Msg)
+		return duplicateText(name, syntax.Msg)
 	case errors.As(err, &syntax):
 		column := max(syntax.Column, 0)
 		if expr == "" {
@@ -177,6 +192,10 @@ func deriveText(name, expr string, err error) string {
 		return caret("Semantic", name, expr, 0, semantic.Msg)
 	}
 	return errText(err)
+}
+
+func duplicateText(name, msg string) string {
+	return fmt.Sprintf("Error: pmAddDerivedMetric(\"%s\", ...): returns %d\n%s\n", name, int32(pcp.ErrBadDerive), msg)
 }
 
 // defineAll defines the derived metrics of a text with a line for each, name = expression. Lines

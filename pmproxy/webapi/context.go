@@ -94,8 +94,20 @@ func parseContext(s string) (uint32, bool) {
 	return uint32(n), true
 }
 
+// isSocket reports whether a collector is asked over its Unix socket, by which it knows the user
+// of this process. TCP does not reach a host without a name, or one that is a path.
+func isSocket(hs *pmapi.HostSpec) bool {
+	return hs.Protocol == "unix" || hs.Protocol == "local" || len(hs.Hosts) == 0 || strings.ContainsAny(hs.Hosts[0].Name, "/\x00")
+}
+
+// noSockets is the error of clients that would get the rights of this process by naming a Unix socket.
+func noSockets() error { return &failure{http.StatusForbidden, pcp.ErrPermission.Error()} }
+
 // admit reports whether the sender of a request may use the source.
 func (s *source) admit(r *request) error {
+	if s.private && !r.peer.Sockets {
+		return noSockets()
+	}
 	if s.user == "" {
 		return nil
 	}
@@ -166,8 +178,8 @@ func (h *Handler) sourceOf(r *request) (*source, error) {
 		hs.Attrs = append(hs.Attrs, pmapi.HostAttr{Key: wire.AttrUserName, Value: u}, pmapi.HostAttr{Key: wire.AttrPassword, Value: p})
 	}
 	if ok {
-		if (hs.Protocol == "unix" || hs.Protocol == "local") && !r.peer.Local && !r.peer.Trusted {
-			return nil, &failure{http.StatusForbidden, pcp.ErrPermission.Error()}
+		if isSocket(&hs) && !r.peer.Sockets {
+			return nil, noSockets()
 		}
 		if h.cfg.AllowHost != nil && !h.cfg.AllowHost(&hs) {
 			return nil, fail("cannot connect to PMCD: " + pcp.Error(-111).Error())
@@ -177,6 +189,7 @@ func (h *Handler) sourceOf(r *request) (*source, error) {
 		key = "\x00" + hs.String()
 	}
 	made := newSource(h, hs.String(), user, pass)
+	made.private = ok && isSocket(&hs)
 	if !ok && user == "" {
 		made.spec = spec
 	}

@@ -145,7 +145,7 @@ func do(h http.Handler, peer rest.Peer, method, path, body string, header ...str
 }
 
 var (
-	trusted  = rest.Peer{Local: true, Trusted: true}
+	trusted  = rest.Peer{Local: true, Trusted: true, Sockets: true}
 	stranger = rest.Peer{Address: "192.0.2.1"}
 )
 
@@ -317,11 +317,6 @@ func TestTrust(t *testing.T) {
 	if w := do(h, trusted, "GET", derive, ""); w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	for _, spec := range []string{"unix:" + c.socket, "local:", "local:" + c.socket} {
-		if w := do(h, stranger, "GET", "/pmapi/context?hostspec="+spec, ""); w.Code != 403 {
-			t.Errorf("%s: %d %s", spec, w.Code, w.Body)
-		}
-	}
 	if w := do(h, trusted, "GET", "/pmapi/context?hostspec=unix:"+c.socket, ""); w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -331,6 +326,78 @@ func TestTrust(t *testing.T) {
 	}
 	if w := do(h, trusted, "GET", "/pmapi/context", ""); w.Code != 200 {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestSockets connects no client that is not known to the Unix socket of a collector,
+// however the socket is written and whatever asks for it.
+func TestSockets(t *testing.T) {
+	c := startCollector(t)
+	var opened []string
+	h := serve(t, Config{Open: func(ctx context.Context, spec string) (*pmapi.Context, error) {
+		opened = append(opened, spec)
+		hs, err := pmapi.ParseHostSpec(spec)
+		if err != nil || hs.Protocol == "" || hs.Protocol == "pcp" || hs.Protocol == "pcps" {
+			return nil, -pcp.Error(111)
+		}
+		return pmapi.Dial(ctx, "unix:"+c.socket)
+	}})
+	escaped := ""
+	for _, b := range []byte("unix:" + c.socket) {
+		escaped += fmt.Sprintf("%%%02x", b)
+	}
+	specs := []string{
+		"local:", "unix:", "unix:" + c.socket, "local:" + c.socket, "unix://" + c.socket, "local:?username=a%26password=b", "unix:?container=c", "local:?secure=relaxed",
+		escaped, "%6cocal:", "local%3A", "unix%3a%2f%2f", "local:%00", "local:%3f", "local::1", "local:@localhost",
+		c.socket, "/" + c.socket, "[" + c.socket + "]", "", "@", "?unix", "?local", "/",
+		"[unix]:44321", "[local]:44321", "[unix]:44321?unix", "[local]:1,2", "pcp://[unix]:1", "[unix:]", "[local:]:44321", "localhost?unix", "localhost?unixsock", "localhost?local", "localhost?unix=" + c.socket,
+		"localhost?uid=0%26gid=0", "pcp://localhost?unix", "pcp:local:", "pcp://unix:44321", "pcps://local:44321", "UNIX:", "Local:", "%20local:", "+unix:", "localhost@unix:", "a@local:",
+	}
+	ask := []string{
+		"/pmapi/context?", "/pmapi/_context?", "/pmapi/fetch?names=sample.long.one&", "/pmapi/metric?name=sample.long.one&", "/pmapi/indom?name=sample.bin&", "/pmapi/children?prefix=sample&",
+		"/pmapi/profile?expr=del&", "/pmapi/store?name=sample.write_me&value=1&", "/pmapi/derive?name=a.b&expr=1&", "/pmapi/metrics?names=sample.long.one&", "/metrics?names=sample.long.one&",
+	}
+	var id string
+	for _, spec := range specs {
+		socket := false
+		for _, path := range ask {
+			for _, name := range []string{"hostspec=", "hostname=", "hostspec=" + spec + "&hostspec=localhost&hostname="} {
+				for _, peer := range []rest.Peer{{}, stranger, {Local: true}, {Local: true, Trusted: true}, {Trusted: true, User: "x"}} {
+					opened = nil
+					w := do(h, peer, "GET", path+name+spec, "")
+					if w.Code == 200 {
+						t.Errorf("%+v %s%s%s: %d %s", peer, path, name, spec, w.Code, w.Body)
+					}
+					for _, to := range opened {
+						if hs, err := pmapi.ParseHostSpec(to); err != nil || hs.Protocol == "unix" || hs.Protocol == "local" || len(hs.Hosts) == 0 {
+							t.Errorf("%+v %s%s%s: asks %q, %v", peer, path, name, spec, to, err)
+						}
+					}
+				}
+			}
+		}
+		opened = nil
+		w := do(h, trusted, "GET", "/pmapi/context?polltimeout=600&hostspec="+spec, "")
+		for _, to := range opened {
+			socket = socket || strings.HasPrefix(to, "unix:") || strings.HasPrefix(to, "local:")
+		}
+		if socket && w.Code == 200 {
+			var v struct{ Context uint32 }
+			json.Unmarshal(w.Body.Bytes(), &v)
+			id = strconv.FormatUint(uint64(v.Context), 10)
+		}
+	}
+	if id == "" {
+		t.Fatal("who may cannot name a socket")
+	}
+	// Its number does not help others.
+	for _, path := range []string{"/pmapi/" + id + "/fetch?names=sample.long.one", "/pmapi/fetch?names=sample.long.one&context=" + id, "/metrics?names=sample.long.one&context=" + id} {
+		if w := do(h, rest.Peer{Local: true, Trusted: true}, "GET", path, ""); w.Code != 403 {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+		if w := do(h, trusted, "GET", path, ""); w.Code != 200 {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
 	}
 }
 

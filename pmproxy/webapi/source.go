@@ -27,6 +27,8 @@ type source struct {
 	spec string // of the connection, with what the client said about itself
 	user string // must come with each request, with pass; "" means that none are asked for
 	pass string
+	// private says that a client named its Unix socket: only such as may do that can use it.
+	private bool
 
 	shared *view
 	room   chan struct{} // has a token for each connection

@@ -34,7 +34,10 @@ type view struct {
 }
 
 // A definition is that of a derived metric.
-type definition struct{ name, expr string }
+type definition struct {
+	name, expr string
+	hidden     bool // by a metric of the collector
+}
 
 // known is what was learned of a collector; all of it becomes invalid at once.
 type known struct {

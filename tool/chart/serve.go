@@ -51,7 +51,7 @@ func (x *chart) serve(ctx context.Context, src pageSource) int {
 	for prefix := range private {
 		public[prefix] = http.HandlerFunc(deny)
 	}
-	s, err := pmproxy.New(pmproxy.Config{Listeners: []net.Listener{ln}, Handlers: public, Private: private, PageToken: token, NoPCP: true, Log: log})
+	s, err := pmproxy.New(pmproxy.Config{Listeners: []net.Listener{ln}, Handlers: public, Private: private, PageToken: token, NoPCP: true, SameOrigin: true, Log: log})
 	if err != nil {
 		ln.Close()
 		return env.Fatalf("%v", err)

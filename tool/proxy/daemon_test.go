@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -134,6 +135,50 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
+// TestRights lets those alone name the socket of a collector who show a token, unless anybody may.
+func TestRights(t *testing.T) {
+	dir := t.TempDir()
+	path, tokens := filepath.Join(dir, "conf"), filepath.Join(dir, "tokens")
+	if err := os.WriteFile(tokens, []byte("me 0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, setting := range []string{"", "http.sockets = authorised\n", "http.sockets = anybody\n"} {
+		if err := os.WriteFile(path, []byte("[pmproxy]\nhttp.tokens = "+tokens+"\n"+setting), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		address, log, stop := startClassic(t, t.TempDir(), map[string]string{"PMCD_SOCKET": filepath.Join(dir, "none")}, "-f", "-c", path)
+		ask := func(url, token string) int {
+			t.Helper()
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+url, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if token != "" {
+				r.Header.Set("Authorization", "Bearer "+token)
+			}
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			return resp.StatusCode
+		}
+		anybody := strings.Contains(setting, "anybody")
+		for _, url := range []string{"/pmapi/context?hostspec=unix:", "/pmapi/fetch?names=proc.psinfo.psargs&hostspec=unix:" + dir + "/s", "/metrics?hostspec=unix:", "/pmapi/context?hostname=unix:"} {
+			if status := ask(url, ""); (status == 403) == anybody || !anybody && status == 200 {
+				t.Errorf("%q: %s: %d", setting, url, status)
+			}
+			if status := ask(url, "0123456789abcdef"); status != 400 { // there is no such collector
+				t.Errorf("%q: %s with a token: %d", setting, url, status)
+			}
+		}
+		if told := strings.Contains(log(), "runs as root"); told != (os.Geteuid() == 0) {
+			t.Errorf("%q: as user %d the log has\n%s", setting, os.Geteuid(), log())
+		}
+		stop()
+	}
+}
+
 // TestReach keeps requests from collectors that are not on the list.
 func TestReach(t *testing.T) {
 	dir := t.TempDir()
@@ -150,7 +195,7 @@ func TestReach(t *testing.T) {
 		}
 		return body
 	}
-	for _, spec := range []string{"localhost", "127.0.0.1:2", "127.0.0.1:1,2", "unix:", "127.0.0.1:1@127.0.0.1:1"} {
+	for _, spec := range []string{"localhost", "127.0.0.1:2", "127.0.0.1:1,2", "127.0.0.1:1@127.0.0.1:1"} {
 		if got := refused(spec); !strings.Contains(got, "cannot connect to PMCD: Connection refused") {
 			t.Errorf("%s: %s", spec, got)
 		}

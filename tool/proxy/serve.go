@@ -89,6 +89,7 @@ func (set *settings) serve(ctx context.Context, env *cli.Env, file *conf.File, o
 		}
 		defer remove()
 	}
+	set.warnOfRights(log, file)
 	h := &handlers{byPrefix: map[string]http.Handler{}}
 	defer h.close()
 	if !set.deprecated {
@@ -153,6 +154,23 @@ func (set *settings) serve(ctx context.Context, env *cli.Env, file *conf.File, o
 	return err
 }
 
+// warnOfRights logs which clients a collector takes for this process's user.
+func (set *settings) warnOfRights(log *slog.Logger, file *conf.File) {
+	if file.NoHTTP || set.deprecated {
+		return
+	}
+	if os.Geteuid() == 0 {
+		who := "with a password or token"
+		if file.LendRights {
+			who = "of any kind (http.sockets = anybody)"
+		}
+		log.Warn("pmproxy runs as root: over its Unix socket a collector takes clients " + who + " for root; run it as another user (-U)")
+	}
+	if spec, err := pmapi.ParseHostSpec(set.host); err == nil && (spec.Protocol == "unix" || spec.Protocol == "local") {
+		log.Warn("the collector of --host is asked over its Unix socket, where it takes all clients for pmproxy's user", "host", set.host)
+	}
+}
+
 // reload reads all files again. What is wrong with them is logged, and all stays as it was.
 func (set *settings) reload(env *cli.Env, old *conf.File, s *pmproxy.Server, log *slog.Logger) {
 	file, err := set.readConf(env)
@@ -184,7 +202,7 @@ func (set *settings) server(env *cli.Env, file *conf.File, log *slog.Logger) (pm
 	cfg := pmproxy.Config{
 		NoPCP: file.NoPCP, NoHTTP: file.NoHTTP || set.deprecated,
 		Collectors: file.Collectors, Hosts: file.Hosts, AllowHeaders: file.Headers,
-		TokenFile: file.Tokens, RequireAuth: file.RequireAuth, TrustLocal: !file.DistrustLocal,
+		TokenFile: file.Tokens, RequireAuth: file.RequireAuth, TrustLocal: !file.DistrustLocal, LendRights: file.LendRights,
 		MaxClients: file.MaxClients, MaxBody: file.MaxBody, KeepAlive: file.KeepAlive, MaxPDU: set.maxPDU,
 		Log: log,
 	}

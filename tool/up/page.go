@@ -105,6 +105,11 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	if err != nil {
 		return err
 	}
+	public := http.Handler(anybody)
+	if _, byTCP := tcpOf(collector); !byTCP {
+		// Over its socket the collector would take anybody for this user.
+		public = http.HandlerFunc(needToken)
+	}
 	// Over its socket, the collector knows the user of this process.
 	own, err := api("unix:" + set.socket)
 	if err != nil {
@@ -130,11 +135,11 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	}
 	p.server, err = pmproxy.New(pmproxy.Config{
 		Listeners: p.lns,
-		Handlers:  map[string]http.Handler{"/pmapi": anybody, "/metrics": anybody, "/series/": some, "/alerts": handler, "/": handler},
+		Handlers:  map[string]http.Handler{"/pmapi": public, "/metrics": public, "/series/": some, "/alerts": handler, "/": handler},
 		PageToken: p.token,
 		Private:   map[string]http.Handler{"/pmapi": own, "/metrics": own, "/series/": all, "/alerts": http.HandlerFunc(set.serveAlerts)},
-		NoPCP:     true,
-		Log:       p.log,
+		NoPCP:     true, SameOrigin: true,
+		Log: p.log,
 	})
 	return err
 }
@@ -223,15 +228,30 @@ const base32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 // hostOf is the specification by which the page's server reaches the collector: by TCP, where clients have no names.
 func hostOf(set *settings, collector []net.Listener) string {
-	for _, ln := range collector {
-		if tcp, ok := ln.Addr().(*net.TCPAddr); ok {
-			if tcp.IP.IsUnspecified() {
-				return "localhost:" + strconv.Itoa(tcp.Port)
-			}
-			return tcp.String()
+	if tcp, ok := tcpOf(collector); ok {
+		if tcp.IP.IsUnspecified() {
+			return "localhost:" + strconv.Itoa(tcp.Port)
 		}
+		return tcp.String()
 	}
 	return "unix:" + set.socket
+}
+
+// tcpOf returns an address of the collector, if it has one.
+func tcpOf(collector []net.Listener) (*net.TCPAddr, bool) {
+	for _, ln := range collector {
+		if tcp, ok := ln.Addr().(*net.TCPAddr); ok {
+			return tcp, true
+		}
+	}
+	return nil, false
+}
+
+// needToken answers those who do not have the token of a collector that has no port.
+func needToken(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusForbidden)
+	io.WriteString(w, `{"message":"open the address, with its token, that pcp up printed","success":false}`+"\r\n")
 }
 
 // start serves until stop is called.

@@ -3,6 +3,7 @@ package up
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -10,6 +11,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp/pmie/alert"
 )
 
 // pageOf finds the address of the page in what pcp up prints, without its token.
@@ -54,6 +58,14 @@ func TestPage(t *testing.T) {
 		if resp.StatusCode != status || !strings.HasPrefix(resp.Header.Get("Content-Type"), mime) || !strings.Contains(string(body), has) {
 			t.Errorf("%s (Host %q): %d %s\n%.300s\nwant %d %s with %q", path, host, resp.StatusCode, resp.Header.Get("Content-Type"), body, status, mime, has)
 		}
+		for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Allow-Headers", "Access-Control-Max-Age"} {
+			if v := resp.Header.Get(name); v != "" {
+				t.Errorf("%s: pages of other origins may read it: %s: %s", path, name, v)
+			}
+		}
+		if v := resp.Header.Get("X-Content-Type-Options"); v != "nosniff" {
+			t.Errorf("%s: X-Content-Type-Options: %q", path, v)
+		}
 	}
 	f("", "", 200, "text/html", "app.js")
 	f("app.js", "", 200, "text/javascript", "")
@@ -61,7 +73,16 @@ func TestPage(t *testing.T) {
 	f("pmapi/metric?names=kernel.all.load", "", 200, "application/json", `"instant"`)
 	f("metrics?names=kernel.all.load", "", 200, "text/plain", "kernel_all_load")
 	f("no/such/page", "", 404, "", "")
-	f("pmapi/fetch?names=hinv.ncpu", "evil.example.com", 403, "", "")
+	for _, foreign := range []string{
+		"evil.example.com", "evil.example.com:44323", "localhost.evil.example.com", "127.0.0.1.nip.io", "localhostx", "xlocalhost", "2130706433", "0x7f000001", "127.1", "[::1].evil.example.com", "localhost:1:2",
+	} {
+		f("pmapi/fetch?names=hinv.ncpu", foreign, 403, "", "")
+		f("", foreign, 403, "", "")
+		f("-/page", foreign, 403, "", "")
+	}
+	for _, own := range []string{"localhost", "LOCALHOST:1", "localhost.", "127.0.0.1:80", "[::1]", "a.localhost"} {
+		f("pmapi/fetch?names=hinv.ncpu", own, 200, "application/json", `"hinv.ncpu"`)
+	}
 	f("pmapi/fetch?names=hinv.ncpu&hostspec=192.0.2.1", "", 400, "application/json", "Connection refused")
 	f("pmapi/store?name=pmcd.control.timeout&value=5", "", 403, "application/json", "No permission")
 	stop()
@@ -170,5 +191,47 @@ func TestPageToken(t *testing.T) {
 		}
 		token = again
 		stop()
+	}
+}
+
+// TestPageWithoutPort shows nothing without the token if the collector has no port: over its socket, it would take anybody
+// for the user who started it.
+func TestPageWithoutPort(t *testing.T) {
+	dir := tempDir(t)
+	set := &settings{dir: dir, socket: filepath.Join(dir, "pmcd.socket"), archiveDir: dir, zone: time.UTC}
+	set.alerts = func() ([]alert.State, []error) { return nil, nil }
+	p, err := openPage(t.Context(), set, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.start()
+	defer p.stop()
+	ask := func(path, token string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.link+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(b)
+	}
+	for _, path := range []string{"pmapi/fetch?names=proc.psinfo.rss", "metrics", "pmapi/context?hostspec=unix:" + set.socket} {
+		if status, body := ask(path, ""); status != 403 || !strings.Contains(body, "token") {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+		if status, body := ask(path, p.token); status != 400 { // there is no collector
+			t.Errorf("%s with the token: %d %s", path, status, body)
+		}
 	}
 }

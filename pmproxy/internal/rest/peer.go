@@ -16,6 +16,10 @@ type Peer struct {
 	// Address is the address of the peer, for logs and limits: without port,
 	// and empty over a Unix socket.
 	Address string
+	// Sockets says that the peer may name the Unix socket of a collector, which takes
+	// the server's user for the client's: it is authorised, or the kernel says that it
+	// is a process of that user or of root.
+	Sockets bool
 }
 
 type peerKey struct{}
