@@ -137,6 +137,7 @@ func commands() []command {
 			{"offset", "how many samples to leave out first"},
 			{"align", "a time from which intervals are counted"},
 			{"zone", "the time zone of dates"},
+			{"iname", "a pattern for the names of instances: values of others are left out"},
 			client,
 		}},
 		{"load", (*request).load, "", "Look for new archives; for trusted clients", []param{expr, client}},
@@ -361,15 +362,47 @@ func (q *request) values() error {
 	if err != nil {
 		return badRequest(err.Error())
 	}
+	wanted, err := q.named(ids)
+	if err != nil {
+		return err
+	}
 	for v, err := range q.engine.Values(q.ctx, ids, w) {
 		if err != nil {
 			return err
+		}
+		if wanted != nil && !wanted[v.Instance] {
+			continue
 		}
 		if err := q.value(v); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// named returns the instances of series whose names the parameter iname matches, or nil without it. The C
+// implementation has no such parameter; clients that show one of many processes need it.
+func (q *request) named(ids []sid.ID) (map[sid.ID]bool, error) {
+	pattern, ok := q.params.Get("iname")
+	if !ok {
+		return nil, nil
+	}
+	if len(pattern) > query.MaxPattern {
+		return nil, fmt.Errorf("%w: a pattern of %d bytes, at most %d", query.ErrLimit, len(pattern), query.MaxPattern)
+	}
+	wanted := make(map[sid.ID]bool)
+	for _, id := range ids {
+		list, err := q.engine.Instances(q.ctx, id)
+		if err != nil && !errors.Is(err, series.ErrUnknown) {
+			return nil, err
+		}
+		for _, in := range list {
+			if query.Glob(pattern, in.Name) {
+				wanted[in.ID] = true
+			}
+		}
+	}
+	return wanted, nil
 }
 
 // first returns the first of two parameters that is there.

@@ -101,6 +101,8 @@ func TestRequests(t *testing.T) {
 		{"query?expr=%zz", html},
 		{"nosuch", html},
 		{"values?series=LOAD", `[{"series":"LOAD","instance":"ONE","timestamp":1020005.008,"value":"2.000000e+00"},{"series":"LOAD","instance":"FIVE","timestamp":1020005.008,"value":"5.000000e-01"}]`},
+		{"values?series=LOAD&iname=5*", `[{"series":"LOAD","instance":"FIVE","timestamp":1020005.008,"value":"5.000000e-01"}]`},
+		{"values?series=LOAD,TEXT&iname=no", `[]`},
 		{"values?series=CALLS&samples=2", `[{"series":"CALLS","timestamp":1020005.008,"value":"200"},{"series":"CALLS","timestamp":1010005.008,"value":"100"}]`},
 		{"values?series=CALLS&start=1000&finish=1011", `[{"series":"CALLS","timestamp":1000005.008,"value":"0"},{"series":"CALLS","timestamp":1010005.008,"value":"100"}]`},
 		{"values?series=CALLS&begin=1000&delta=20&count=1", `[{"series":"CALLS","timestamp":1000005.008,"value":"0"}]`},

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,8 @@ type fake struct {
 	noSeries bool
 	real     http.Handler // answers /series in place of this, if it is set
 	log      []string     // the paths that were asked for
+	only     map[int]int  // the process that a context has asked for alone
+	contexts int
 	requests atomic.Int64
 }
 
@@ -50,12 +53,12 @@ const (
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	f := &fake{domains: map[string][]string{
+	f := &fake{only: map[int]int{}, domains: map[string][]string{
 		"60.2":  {"1 minute", "5 minute", "15 minute"},
 		"60.1":  {"sda", "nvme0n1"},
 		"60.3":  {"lo", "eth0"},
 		"60.37": {"10 second", "1 minute", "5 minute"},
-		"3.9":   {"000001 /sbin/init", "000042 " + hostile, "004711 postgres: writer", "000900 chromium --type=renderer"},
+		"3.9":   processNames(),
 		"3.16":  {"/system.slice", "/user.slice/user-1000.slice", "/" + hostile},
 		"29.9":  {hostile, "ordinary", `"><script>alert(2)</script>`},
 		"2.4":   {"12345"},
@@ -103,10 +106,22 @@ func newFake(t *testing.T) *fake {
 	for _, name := range []string{"cpu", "memory", "io"} {
 		add("kernel.all.pressure."+name+".some.avg", "60.37", "float", "instant", "none", wave(7, 6, 100))
 	}
-	add("proc.psinfo.utime", "3.9", "u64", "counter", "millisec", count(120, 40, 60))
-	add("proc.psinfo.stime", "3.9", "u64", "counter", "millisec", count(20, 4, 60))
-	add("proc.psinfo.rss", "3.9", "u64", "instant", "Kbyte", wave(150000, 1000, 60))
+	of := func(g func(p *process, t float64) any) func(int, float64) any {
+		return func(i int, t float64) any { return g(&processes[i], t) }
+	}
+	add("kernel.all.uptime", "", "u64", "instant", "sec", func(_ int, t float64) any { return math.Mod(t, 1e6) })
+	add("proc.psinfo.utime", "3.9", "u64", "counter", "millisec", of(func(p *process, t float64) any { return math.Floor(p.cpu * 800 * math.Mod(t, 1e8)) }))
+	add("proc.psinfo.stime", "3.9", "u64", "counter", "millisec", of(func(p *process, t float64) any { return math.Floor(p.cpu * 200 * math.Mod(t, 1e8)) }))
+	add("proc.psinfo.rss", "3.9", "u64", "instant", "Kbyte", of(func(p *process, _ float64) any { return p.rss }))
 	add("proc.psinfo.threads", "3.9", "u32", "instant", "none", constant(7))
+	add("proc.psinfo.minflt", "3.9", "u64", "counter", "count", of(func(_ *process, t float64) any { return math.Floor(3 * math.Mod(t, 1e8)) }))
+	add("proc.io.read_bytes", "3.9", "u64", "counter", "byte", of(func(p *process, t float64) any { return math.Floor(p.read * math.Mod(t, 1e8)) }))
+	add("proc.io.write_bytes", "3.9", "u64", "counter", "byte", of(func(p *process, t float64) any { return math.Floor(p.write * math.Mod(t, 1e8)) }))
+	add("proc.psinfo.psargs", "3.9", "string", "discrete", "none", of(func(p *process, _ float64) any { return p.args }))
+	add("proc.id.uid_nm", "3.9", "string", "discrete", "none", of(func(p *process, _ float64) any { return p.user }))
+	add("proc.psinfo.start_time", "3.9", "u64", "discrete", "millisec", of(func(_ *process, t float64) any { return math.Floor(math.Mod(t, 1e6)-90) * 1000 }))
+	add("proc.psinfo.sname", "3.9", "string", "instant", "none", constant("R"))
+	add("proc.psinfo.ppid", "3.9", "u32", "discrete", "none", constant(1))
 	add("cgroup.cpu.stat.usage", "3.16", "u64", "counter", "microsec", count(120000, 40000, 60))
 	add("cgroup.memory.current", "3.16", "u64", "instant", "byte", wave(4e8, 1e6, 60))
 	add("hostile.values", "29.9", "double", "instant", "none", wave(3, 2, 40))
@@ -143,6 +158,30 @@ func (f *fake) asked(prefix string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.ContainsFunc(f.log, func(s string) bool { return strings.HasPrefix(s, prefix) })
+}
+
+// askedOf counts the fetches of a metric from the collector.
+func (f *fake) askedOf(name string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, s := range f.log {
+		if strings.HasPrefix(s, "/pmapi/fetch?") && strings.Contains(s, name) {
+			n++
+		}
+	}
+	return n
+}
+
+// wait waits until a metric was fetched n times more.
+func (p *tab) wait(f *fake, name string, n int) {
+	p.t.Helper()
+	end := time.Now().Add(patience)
+	for from := f.askedOf(name); f.askedOf(name) < from+n; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("%s was fetched %d times in %v", name, f.askedOf(name)-from, patience)
+		}
+	}
 }
 
 func (f *fake) set(down bool) {
@@ -193,9 +232,14 @@ func (f *fake) pmapi(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := r.URL.Query()
+	context, _ := strconv.Atoi(q.Get("context"))
 	switch strings.TrimPrefix(r.URL.Path, "/pmapi/") {
 	case "context":
-		reply(w, 200, map[string]any{"context": 7, "hostspec": "fake.example.com", "labels": map[string]any{"hostname": "fake.example.com"}})
+		f.mu.Lock()
+		f.contexts++
+		n := f.contexts
+		f.mu.Unlock()
+		reply(w, 200, map[string]any{"context": n, "hostspec": "fake.example.com", "labels": map[string]any{"hostname": "fake.example.com"}})
 	case "metric":
 		found := f.pick(q.Get("names"))
 		if n := q.Get("names"); n != "" && len(found) < len(strings.Split(n, ",")) {
@@ -213,8 +257,18 @@ func (f *fake) pmapi(w http.ResponseWriter, r *http.Request) {
 			}
 			list = append(list, e)
 		}
-		reply(w, 200, map[string]any{"context": 7, "metrics": list})
+		reply(w, 200, map[string]any{"context": context, "metrics": list})
+	case "profile":
+		f.mu.Lock()
+		if q.Get("expr") == "add" {
+			f.only[context], _ = strconv.Atoi(q.Get("instance"))
+		}
+		f.mu.Unlock()
+		reply(w, 200, map[string]any{"context": context, "success": true})
 	case "fetch":
+		f.mu.Lock()
+		only, single := f.only[context]
+		f.mu.Unlock()
 		now := float64(time.Now().UnixMicro()) / 1e6
 		list := []any{}
 		for _, m := range f.pick(q.Get("names")) {
@@ -222,24 +276,79 @@ func (f *fake) pmapi(w http.ResponseWriter, r *http.Request) {
 			for _, i := range f.instances(m) {
 				v := map[string]any{"instance": nil, "value": m.value(max(i, 0), now)}
 				if i >= 0 {
-					v["instance"] = i
+					v["instance"] = f.number(m, i)
+				}
+				if single && m.indom == "3.9" && v["instance"] != only {
+					continue
 				}
 				insts = append(insts, v)
 			}
 			list = append(list, map[string]any{"pmid": m.pmid, "name": m.name, "instances": insts})
 		}
-		reply(w, 200, map[string]any{"context": 7, "timestamp": now, "values": list})
+		reply(w, 200, map[string]any{"context": context, "timestamp": now, "values": list})
 	case "indom":
 		list := []any{}
 		for _, m := range f.pick(q.Get("name")) {
 			for i, name := range f.domains[m.indom] {
-				list = append(list, map[string]any{"instance": i, "name": name, "labels": map[string]any{}})
+				list = append(list, map[string]any{"instance": f.number(m, i), "name": name, "labels": map[string]any{}})
 			}
 		}
-		reply(w, 200, map[string]any{"context": 7, "instances": list})
+		reply(w, 200, map[string]any{"context": context, "instances": list})
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+// number is that of an instance: of a process its identifier.
+func (f *fake) number(m fakeMetric, i int) int {
+	if m.indom == "3.9" {
+		return processes[i].pid
+	}
+	return i
+}
+
+func (f *fake) nameOf(m fakeMetric, i int) string {
+	if i < 0 {
+		return ""
+	}
+	return f.domains[m.indom][i]
+}
+
+// A process of the made-up host. Cpu is in processors, rss in KiB, read and write are bytes a second.
+type process struct {
+	pid                   int
+	user, args            string
+	cpu, rss, read, write float64
+}
+
+// processes are in the order of their numbers, as a collector has them: those that one looks for are far from the first.
+var processes = func() []process {
+	list := []process{{1, "root", "/sbin/init", 0.01, 12000, 0, 0}, {42, "eve", hostile + " \x1b]0;PWNED\x07 \u202egnp.exe", 0.02, 9000, 0, 10}, {900, "ann", "chromium --type=renderer", 0.2, 800000, 2000, 3000}}
+	for i := range 40 {
+		list = append(list, process{1000 + i, "root", fmt.Sprintf("/usr/sbin/worker --queue=%d", i), 0.001 * float64(i%7), 5000 + float64(i), 0, float64(i)})
+	}
+	long := " --config=/srv/jobs/" + strings.Repeat("deeply/", 12)
+	return append(
+		list,
+		process{4711, "postgres", "postgres: writer", 0.03, 150000, 1e5, 2e5},
+		process{5001, "bob", "python3 /srv/jobs/report.py" + long + "report.toml", 0.02, 40000, 0, 0},
+		process{5002, "bob", "python3 /srv/jobs/spin.py" + long + "spin.toml", 1.75, 41000, 0, 0},
+		process{5003, "bob", "python3 /srv/jobs/copy.py" + long + "copy.toml", 0.04, 42000, 1e6, 48e6},
+		process{5004, "bob", "python3 /srv/jobs/cache.py" + long + "cache.toml", 0.05, 4.5e6, 0, 0},
+	)
+}()
+
+// processNames are the names of their instances: the number, and the first word of the command.
+func processNames() []string {
+	var list []string
+	for _, p := range processes {
+		name, _, _ := strings.Cut(p.args, " ")
+		if p.args == processes[1].args {
+			name = p.args
+		}
+		list = append(list, fmt.Sprintf("%06d %s", p.pid, name))
+	}
+	return list
 }
 
 func sid(s string) string {
@@ -312,6 +421,9 @@ func (f *fake) series(w http.ResponseWriter, r *http.Request) {
 			count--
 			for _, m := range found {
 				for _, i := range f.instances(m) {
+					if ok, _ := filepath.Match(q.Get("iname"), f.nameOf(m, i)); q.Has("iname") && !ok {
+						continue
+					}
 					v := map[string]any{"series": sid(m.name), "timestamp": t * 1000, "value": fmt.Sprint(m.value(max(i, 0), t))}
 					if i >= 0 {
 						v["instance"] = sid(m.indom + f.domains[m.indom][i])

@@ -1,13 +1,14 @@
 // The Feed has the values of all metrics that something on the page wants: it asks the collector
 // again and again, and the archives for the time before.
 
-import { ask, LiveSource, RecordedSource, type Meta, type Span, type Table } from "./source";
+import { ask, LiveSource, RecordedSource, type Meta, type Only, type Span, type Table } from "./source";
 import { append, join } from "./values";
 import type { View } from "./state";
 
 interface Want {
   count: number;
   history: number; // of those, how many draw the past
+  rare: number; // of those, how many are content with a value now and then
 }
 
 interface Past {
@@ -24,6 +25,12 @@ const soon = 400; // ms until the second sample, so that rates are there at once
 const closest = 0.35; // seconds between two samples of a metric, at least
 const pastAgain = 5000; // ms until the archives are tried again
 const slowest = 10_000; // ms between attempts to reach a lost collector
+const share = 20; // a branch waits as many times as long as its answer took
+const rarely = 10; // seconds between two samples of what hardly changes
+const keptSeconds = 120; // of what a branch sampled
+const keptCells = 60_000; // of a metric of a branch
+const moment = 400; // seconds before the end of the view in which there is a value of what is recorded each minute, and one before it
+const ahead = 60; // seconds after it that are read too, since the view may move on
 const growth = 10_000; // ms between two looks for what archives have got
 
 export class Feed {
@@ -52,19 +59,85 @@ export class Feed {
   private loadAbort: AbortController | null = null;
   private ticks = 0;
   private failures = 0;
-  private busy = false;
+  private asking = false;
   private again = false;
   private stopped = false;
+  private branches = new Set<Feed>();
+  private rareAt = -Infinity; // when what is wanted rarely was asked for
 
-  constructor(base: string, host: string, view: View) {
-    this.live = new LiveSource(base, host);
-    this.recorded = new RecordedSource(base, "");
+  // A Feed with a trunk is a branch of it: it has a context of its own, so that what is slow does not keep
+  // the rest waiting, or the values of one instance only. It asks while something is wanted and the present is seen.
+  constructor(
+    base: string,
+    host: string,
+    view: View,
+    private trunk?: Feed,
+    readonly only?: Only,
+  ) {
+    this.live = new LiveSource(base, host, trunk?.live, only);
+    this.recorded = trunk?.recorded ?? new RecordedSource(base, "");
     this.view = view;
+    if (trunk) {
+      this.metas = trunk.metas;
+      this.absent = trunk.absent;
+    }
+  }
+
+  // branch makes a branch; stop ends it.
+  branch(only?: Only): Feed {
+    const b = new Feed(this.live.base, this.live.host, this.view, this, only);
+    this.branches.add(b);
+    b.start();
+    return b;
+  }
+
+  private shared: Feed | null = null;
+
+  // busy is the branch for what is busy: processes, and the like. There is one, which is idle while nobody looks.
+  get busy(): Feed {
+    return (this.shared ??= this.branch());
   }
 
   start(): void {
-    if (this.past) void this.open();
+    if (this.trunk) {
+      this.leave = this.trunk.subscribe(() => this.follow());
+      document.addEventListener("visibilitychange", this.wake);
+      this.follow();
+    } else if (this.past) void this.open();
     else void this.tick();
+  }
+
+  private leave = () => {};
+  private wake = () => {
+    if (!document.hidden) this.hurry();
+  };
+
+  // follow takes over what the trunk knows of archives.
+  private follow(): void {
+    const t = this.trunk!;
+    if (this.past && (this.now !== t.now || this.status !== t.status)) {
+      this.now = t.now;
+      this.status = t.status;
+      this.changed();
+    }
+    if (!this.now) this.now = t.now;
+    if (this.hasRecorded !== t.hasRecorded || this.extent !== t.extent) {
+      this.hasRecorded = t.hasRecorded;
+      this.extent = t.extent;
+      this.load();
+    }
+  }
+
+  // rests reports whether a branch need not ask the collector.
+  private get rests(): boolean {
+    return !!this.trunk && (!this.wants.size || !this.view.live || document.hidden);
+  }
+
+  // seed gives a branch for one instance what another has seen of it.
+  seed(from: Feed, name: string, inst: string): void {
+    const t = from.ring.get(name);
+    const cells = t?.series.get(inst);
+    if (t && cells) this.ring.set(name, { t: [...t.t], series: new Map([["", [...cells]]]) });
   }
 
   // follows reports whether the present can be shown.
@@ -124,6 +197,10 @@ export class Feed {
 
   stop(): void {
     this.stopped = true;
+    for (const b of this.branches) b.stop();
+    this.leave();
+    this.trunk?.branches.delete(this);
+    document.removeEventListener("visibilitychange", this.wake);
     clearTimeout(this.timer);
     clearTimeout(this.loadTimer);
     this.loadAbort?.abort();
@@ -139,15 +216,17 @@ export class Feed {
   }
 
   // want keeps metrics fetched until the returned function is called.
-  want(names: string[], history: boolean): () => void {
+  want(names: string[], history: boolean, rare = false): () => void {
     let fresh = false;
     for (const n of names) {
-      const w = this.wants.get(n) ?? { count: 0, history: 0 };
+      const w = this.wants.get(n) ?? { count: 0, history: 0, rare: 0 };
       if (w.count === 0) fresh = true;
       w.count++;
       if (history) w.history++;
+      if (rare) w.rare++;
       this.wants.set(n, w);
     }
+    if (rare) this.rareAt = -Infinity;
     if (fresh) this.hurry();
     this.load();
     return () => {
@@ -155,9 +234,10 @@ export class Feed {
         const w = this.wants.get(n)!;
         w.count--;
         if (history) w.history--;
+        if (rare) w.rare--;
         if (w.count === 0) {
           this.wants.delete(n);
-          this.ring.delete(n);
+          if (this !== this.trunk?.shared) this.ring.delete(n); // one who looks again finds it
           this.older.delete(n);
           this.joined.delete(n);
         }
@@ -167,16 +247,17 @@ export class Feed {
 
   // setView is told what is looked at.
   setView(v: View): void {
-    const faster = v.step < this.view.step;
+    const faster = v.step < this.view.step || (v.live && !this.view.live && !!this.trunk);
     this.view = v;
     if (faster) this.hurry();
     this.load();
+    for (const b of this.branches) b.setView(v);
   }
 
   // hurry samples now, since something new is wanted.
   private hurry(): void {
-    if (this.past || this.status === "lost") return;
-    if (this.busy) {
+    if (this.past || (this.status === "lost" && !this.trunk)) return;
+    if (this.asking) {
       this.again = true;
       return;
     }
@@ -187,13 +268,14 @@ export class Feed {
 
   // retry reaches for the collector at once.
   retry(): void {
-    if (this.busy) return;
+    if (this.asking) return;
     clearTimeout(this.timer);
     this.start();
   }
 
   private async tick(): Promise<void> {
-    this.busy = true;
+    if (this.stopped || this.rests) return;
+    this.asking = true;
     this.again = false;
     const began = performance.now();
     try {
@@ -204,13 +286,15 @@ export class Feed {
         for (const m of await this.live.describe(unknown)) this.metas.set(m.name, m);
         for (const n of unknown) if (!this.metas.has(n)) this.absent.add(n);
       }
-      const known = names.filter((n) => this.metas.has(n));
+      const rare = this.now - this.rareAt >= rarely;
+      const known = names.filter((n) => this.metas.has(n) && (rare || this.wants.get(n)?.rare !== this.wants.get(n)?.count));
       if (known.length) this.take(await this.live.read(known, null));
+      if (rare) this.rareAt = this.now;
       else if (!this.now) this.now = Date.now() / 1000;
       if (this.status !== "ok") {
         this.status = "ok";
         this.message = "";
-        void this.findRecorded();
+        if (!this.trunk) void this.findRecorded();
       }
       this.failures = 0;
       this.ticks++;
@@ -220,14 +304,15 @@ export class Feed {
       this.message = e instanceof Error ? (e.name === "TimeoutError" ? "no answer in time" : e.message) : String(e);
       if (this.status !== "lost") {
         this.status = "lost";
-        void this.findRecorded();
+        if (!this.trunk) void this.findRecorded();
       }
     }
-    this.busy = false;
+    this.asking = false;
     if (this.stopped) return;
     this.changed();
     const spent = performance.now() - began;
     let wait = Math.max(this.view.step * 1000 - spent, 50);
+    if (this.trunk) wait = Math.max(wait, Math.min(share * spent, slowest));
     if (this.failures) wait = Math.min(slowest, 1000 * 2 ** (this.failures - 1));
     else if (this.again) wait = 0;
     else if (this.ticks <= 2) wait = Math.min(wait, soon);
@@ -244,7 +329,9 @@ export class Feed {
       if (!ring) this.ring.set(name, (ring = { t: [], series: new Map() }));
       // Rates over an instant would be those of single ticks of the kernel's clock.
       if (ring.t.length && table.t.length && table.t[0] - ring.t[ring.t.length - 1] < Math.min(closest, this.view.step / 2)) continue;
-      append(ring, table, this.now - (w.history ? window : Math.max(3 * this.view.step, 5)));
+      let kept = w.history ? window : Math.max(3 * this.view.step, 5);
+      if (this.trunk && !w.history && !w.rare) kept = Math.max(kept, Math.min(keptSeconds, (keptCells / (table.series.size || 1)) * this.view.step));
+      append(ring, table, this.now - kept);
       const p = this.older.get(name);
       if (p && this.view.live && ring.t[0] < this.now - this.view.window) this.older.delete(name);
     }
@@ -276,18 +363,26 @@ export class Feed {
     const from = end - v.window;
     const step = Math.max(v.step, Math.ceil(v.window / pointsOfPast));
     const span: Span = { from: from - Math.max(2 * step, v.window / 4), to: v.live ? end : end + v.window / 4, step };
+    // Of what only the moment counts, little is read.
+    const instant: Span = { from: end - moment, to: end + ahead, step: rarely };
     const names: string[] = [];
+    const moments: string[] = [];
     for (const [name, w] of this.wants) {
       const ring = this.ring.get(name);
       const seen = ring?.t.length ? ring.t[0] : Infinity;
-      if (seen <= from || (this.metas.size && this.absent.has(name) && !this.metas.has(name) && this.status === "ok" && v.live)) continue;
+      if ((w.history && seen <= from) || (this.metas.size && this.absent.has(name) && !this.metas.has(name) && this.status === "ok" && v.live)) continue;
       if (!w.history && v.live) continue;
       const p = this.older.get(name);
-      if (p && p.span.step === step && p.span.from <= from && p.span.to >= Math.min(end, seen)) continue;
-      names.push(name);
+      if (w.history) {
+        if (p && p.span.step === step && p.span.from <= from && p.span.to >= Math.min(end, seen)) continue;
+        names.push(name);
+      } else {
+        if (p && p.span.from <= end - moment + ahead && p.span.to >= end) continue;
+        moments.push(name);
+      }
     }
     this.loadAbort?.abort();
-    if (!names.length) {
+    if (!names.length && !moments.length) {
       if (this.loading) {
         this.loading = false;
         this.changed();
@@ -298,14 +393,18 @@ export class Feed {
     this.loading = true;
     this.changed();
     try {
-      for (const m of await this.recorded.describe(names)) {
+      const all = [...names, ...moments];
+      for (const m of await this.recorded.describe(all)) {
         if (!this.metas.has(m.name)) this.metas.set(m.name, m);
       }
-      if (this.past) for (const n of names) if (!this.metas.has(n)) this.absent.add(n);
-      const read = await this.recorded.read(names, span, abort.signal);
-      if (abort.signal.aborted) return;
-      for (const name of names) {
-        if (this.wants.has(name)) this.older.set(name, { span, table: read.get(name) ?? { t: [], series: new Map() } });
+      if (this.past) for (const n of all) if (!this.metas.has(n)) this.absent.add(n);
+      for (const [list, s] of [[names, span], [moments, instant]] as [string[], Span][]) {
+        if (!list.length) continue;
+        const read = await this.recorded.read(list, s, abort.signal, this.only);
+        if (abort.signal.aborted) return;
+        for (const name of list) {
+          if (this.wants.has(name)) this.older.set(name, { span: s, table: read.get(name) ?? { t: [], series: new Map() } });
+        }
       }
       this.pastError = "";
     } catch (e) {
@@ -330,7 +429,13 @@ export class Feed {
     return table;
   }
 
+  // lacks has what is wanted rarely asked for with the next sample, since there are instances of which it is not known.
+  lacks(): void {
+    this.rareAt = -Infinity;
+  }
+
   get host(): string {
+    if (this.trunk) return this.trunk.host;
     if (this.past) return this.recorded.hostname;
     const h = this.live.labels.hostname;
     return typeof h === "string" ? h : this.live.hostspec || this.live.host || "";

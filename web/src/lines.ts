@@ -3,6 +3,7 @@
 import type { ChartPanel, Plot } from "./dashboard";
 import type { Feed } from "./feed";
 import type { Meta } from "./source";
+import { plain } from "./time";
 import { sameKind } from "./units";
 import { kindOf, lastOf, lineOf, valueAt, type Kind, type Line } from "./values";
 
@@ -123,7 +124,7 @@ export function draw(c: ChartPanel, feed: Feed, from: number, to: number): Drawi
       d.lines.push({
         ...l,
         key: n + " " + inst,
-        label: legend(p, inst, feed.host, single),
+        label: plain(legend(p, inst, feed.host, single)),
         color: p.color,
         axis: axis as 0 | 1,
         kind,

@@ -1,15 +1,16 @@
-// Lists of what is busiest, and of the rules of pmie.
+// The numbers that one looks at first, and the rules of pmie.
 
 import { h } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { access } from "./access";
 import { useApp, useFeedVersion } from "./context";
-import type { ListPanel } from "./dashboard";
+import { Goto } from "./activity";
 import type { Feed } from "./feed";
 import { ask, Refused } from "./source";
+import type { State } from "./state";
 import { dated } from "./time";
 import { showWith } from "./units";
-import { kindOf, lineOf, valueAt, type Kind } from "./values";
+import { kindOf, latestOf, type Kind } from "./values";
 
 // latest returns the value of each instance at a time: rates for counters.
 export function latest(feed: Feed, metric: string, at: number, age: number): { kind: Kind; values: Map<string, number> } | null {
@@ -18,106 +19,35 @@ export function latest(feed: Feed, metric: string, at: number, age: number): { k
   if (!m || !table) return null;
   const kind = kindOf(m, false);
   const values = new Map<string, number>();
-  for (const [inst, cells] of table.series) {
-    const v = valueAt(lineOf(table, cells, kind, at - age, at), at, age);
-    if (v !== null) values.set(inst, v);
-  }
+  for (const [inst, v] of latestOf(table, kind, at, age, Math.max(4 * age, 30))) if (v !== null) values.set(inst, v);
   return { kind, values };
 }
 
-interface Row {
-  inst: string;
-  cells: (number | null)[];
+interface Lead {
+  to: Partial<State>;
+  what: string;
 }
 
-export function List(props: { panel: ListPanel }) {
-  const { feed, state } = useApp();
-  const version = useFeedVersion();
-  const p = props.panel;
-  const names = useMemo(() => p.columns.flatMap((c) => [...c.metrics, ...(c.or ?? [])]), [p]);
-  useEffect(() => feed.want(names, false), [feed, names.join(" ")]);
+function lead(of: string, sort: string, what: string): Lead {
+  return { to: { page: "activity", of, sort, filter: "", pid: 0 }, what };
+}
 
-  const v = state.view;
-  const at = v.live ? feed.now : v.end;
-  const age = Math.max(3 * v.step, v.live ? 0 : v.window / 4, 5);
-  const { rows, kinds, absent } = useMemo(() => {
-    const rows = new Map<string, Row>();
-    const kinds: (Kind | null)[] = [];
-    let absent = 0;
-    p.columns.forEach((c, k) => {
-      kinds[k] = null;
-      let found = 0;
-      for (const name of [...c.metrics, ...(c.or ?? [])]) {
-        if (feed.absent.has(name)) absent++;
-        if (found && !c.metrics.includes(name)) continue; // those before have values
-        const l = latest(feed, name, at, age);
-        if (!l) continue;
-        if (c.metrics.includes(name)) found += l.values.size;
-        kinds[k] = l.kind;
-        for (const [inst, x] of l.values) {
-          let r = rows.get(inst);
-          if (!r) rows.set(inst, (r = { inst, cells: p.columns.map(() => null) }));
-          r.cells[k] = (r.cells[k] ?? 0) + x;
-        }
-      }
-    });
-    const sorted = [...rows.values()].sort((a, b) => {
-      for (let k = 0; k < p.columns.length; k++) {
-        const d = (b.cells[k] ?? -1) - (a.cells[k] ?? -1);
-        if (d) return d;
-      }
-      return a.inst < b.inst ? -1 : 1;
-    });
-    return { rows: sorted, kinds, absent };
-  }, [p, feed, at, age, version]);
+// leads are the ways from a number to what makes it large.
+const leads = {
+  cpu: lead("process", "cpu", "Which processes use the processors"),
+  memory: lead("process", "memory", "Which processes have the memory"),
+  read: lead("process", "read", "Which processes read from disks"),
+  write: lead("process", "write", "Which processes write to disks"),
+  in: lead("interface", "in", "Which interfaces receive"),
+  out: lead("interface", "out", "Which interfaces send"),
+};
 
-  const top = rows.slice(0, p.rows);
-  let why = "Waiting for values…";
-  if (absent === names.length) why = `This host has no metrics of a ${p.of}.`;
-  else if (v.live && names.every((n) => feed.absent.has(n) || feed.table(n)?.series.size === 0)) why = access.state === "known" ? `This host has no ${p.of} of which these values are known.` : `The collector shows this page no ${p.of}. It may do so only for users that it knows.`;
-  else if (!v.live) why = feed.loading ? "Reading the archives…" : `Nothing was recorded of any ${p.of} at this time.`;
-  if (!top.length && access.state === "unknown" && absent !== names.length) {
-    return (
-      <p class="why tallwhy">
-        The {p.of === "process" ? "processes" : p.of + "s"} of this host are shown to the user who started the collector: open the address, with its token, that <code>pcp up</code> printed, or run{" "}
-        <code>pcp chart</code>.
-      </p>
-    );
-  }
-  if (!top.length) return <p class="why tallwhy">{why}</p>;
-  return (
-    <div class={"numbers list" + (p.columns.length > 3 ? " many" : "")}>
-      <table>
-        <caption class="vh">{p.title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">
-              {p.of}
-              <span class="of"> {rows.length > p.rows ? `${p.rows} of ${rows.length}` : ""}</span>
-            </th>
-            {p.columns.map((c) => (
-              <th scope="col" key={c.title}>
-                {c.title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {top.map((r) => (
-            <tr key={r.inst}>
-              <th scope="row" title={r.inst}>
-                <span class="name">{r.inst || "all"}</span>
-              </th>
-              {r.cells.map((x, k) => {
-                const kind = kinds[k];
-                return <td key={k}>{kind ? showWith(x, kind.unit, kind.utilization) : "–"}</td>;
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+// leadOf picks the way for a rule, by the metrics that it names.
+export function leadOf(rule: string): Lead {
+  if (/network\.|netifs|sockets?\./i.test(rule)) return /\.out\b/.test(rule) ? leads.out : leads.in;
+  if (/pressure\.io|disk|filesys|proc\.io|swap\.page|blkio|\bio\b/i.test(rule)) return /read/i.test(rule) && !/write|total/i.test(rule) ? leads.read : leads.write;
+  if (/\bmem|swap|rss|vmstat|oom/i.test(rule)) return leads.memory;
+  return leads.cpu;
 }
 
 const pmie = ["pmcd.pmie.pmcd_host", "pmcd.pmie.configfile", "pmcd.pmie.numrules", "pmcd.pmie.eval.true", "pmcd.pmie.actions"];
@@ -201,6 +131,12 @@ export function Alerts() {
     }
     return first === null || last === null ? null : Math.max(0, last - first);
   };
+  // then is what was busy when a rule became true: in the minute after it, since processes are recorded once a minute.
+  const then = (f: Firing): Partial<State> => {
+    const end = f.since + 60;
+    const view = Number.isFinite(end) && end < feed.now ? { ...v, live: false, end, speed: 0 } : v;
+    return { ...leadOf(f.why + " " + f.rule).to, view };
+  };
   const rows = [...(rules?.series.keys() ?? [])].filter((i) => text("pmcd.pmie.numrules", i) !== "");
   if (!rows.length && !firing) return null;
   return (
@@ -225,7 +161,9 @@ export function Alerts() {
               {firing.map((f) => (
                 <tr key={f.rule + f.host + f.instance} class="firing" title={f.why}>
                   <th scope="row">
-                    <span class="name">⚠ {f.rule}</span>
+                    <Goto class="name" to={then(f)} title={`${leadOf(f.why + " " + f.rule).what}, when it became true`}>
+                      ⚠ {f.rule}
+                    </Goto>
                   </th>
                   <td>{f.instance || f.host}</td>
                   <td>{f.value}</td>
@@ -281,6 +219,8 @@ interface Tile {
   value: string;
   note: string;
   part: number | null; // of a whole, for a bar
+  to: Partial<State>; // what was busy then
+  what: string; // that this is
 }
 
 const tileMetrics = [
@@ -293,6 +233,8 @@ const tileMetrics = [
   "swap.length",
   "disk.all.total_bytes",
   "disk.all.total",
+  "disk.all.read_bytes",
+  "disk.all.write_bytes",
   "network.interface.in.bytes",
   "network.interface.out.bytes",
   "kernel.all.pressure.cpu.some.avg",
@@ -349,20 +291,25 @@ export function Tiles() {
     ["disks", one("kernel.all.pressure.io.some.avg", "10")],
   ];
   const worst = waits.reduce((a, b) => ((b[1] ?? -1) > (a[1] ?? -1) ? b : a));
+  const disks = (one("disk.all.read_bytes") ?? 0) > (one("disk.all.write_bytes") ?? 0) ? leads.read : leads.write;
   const tiles: Tile[] = [
-    { title: "CPU", value: percent(busy), note: ncpu ? `of ${ncpu} processor${ncpu === 1 ? "" : "s"}` : "", part: busy },
-    { title: "Load", value: load === null ? "–" : load.toFixed(2), note: "1 minute", part: load === null || !ncpu ? null : clamp(load / ncpu) },
-    { title: "Memory", value: percent(used), note: phys ? `of ${shown("mem.physmem", phys)}` : "", part: used },
-    { title: "Swap", value: swapAll === 0 ? "none" : shown("swap.used", swap), note: swapAll ? `of ${shown("swap.length", swapAll)}` : "", part: swapAll && swap !== null ? clamp(swap / swapAll) : null },
-    { title: "Disks", value: shown("disk.all.total_bytes", one("disk.all.total_bytes")), note: (() => { const x = one("disk.all.total"); return x === null ? "" : `${x.toFixed(0)} operations/s`; })(), part: null },
-    { title: "Network in", value: shown("network.interface.in.bytes", into), note: out === null ? "" : `out ${shown("network.interface.out.bytes", out)}`, part: null },
-    { title: "Pressure", value: worst[1] === null ? "–" : `${worst[1].toFixed(1)} %`, note: worst[1] === null ? "not known here" : worst[0], part: worst[1] === null ? null : clamp(worst[1] / 100) },
+    { title: "CPU", value: percent(busy), note: ncpu ? `of ${ncpu} processor${ncpu === 1 ? "" : "s"}` : "", part: busy, ...leads.cpu },
+    { title: "Load", value: load === null ? "–" : load.toFixed(2), note: "1 minute", part: load === null || !ncpu ? null : clamp(load / ncpu), ...leads.cpu },
+    { title: "Memory", value: percent(used), note: phys ? `of ${shown("mem.physmem", phys)}` : "", part: used, ...leads.memory },
+    { title: "Swap", value: swapAll === 0 ? "none" : shown("swap.used", swap), note: swapAll ? `of ${shown("swap.length", swapAll)}` : "", part: swapAll && swap !== null ? clamp(swap / swapAll) : null, ...leads.memory },
+    { title: "Disks", value: shown("disk.all.total_bytes", one("disk.all.total_bytes")), note: (() => { const x = one("disk.all.total"); return x === null ? "" : `${x.toFixed(0)} operations/s`; })(), part: null, ...disks },
+    { title: "Network in", value: shown("network.interface.in.bytes", into), note: out === null ? "" : `out ${shown("network.interface.out.bytes", out)}`, part: null, ...((out ?? 0) > (into ?? 0) ? leads.out : leads.in) },
+    { title: "Pressure", value: worst[1] === null ? "–" : `${worst[1].toFixed(1)} %`, note: worst[1] === null ? "not known here" : worst[0], part: worst[1] === null ? null : clamp(worst[1] / 100), ...(worst[0] === "disks" ? disks : worst[0] === "memory" ? leads.memory : leads.cpu) },
   ];
   return (
     <dl class="tiles">
       {tiles.map((t) => (
         <div class="tile" key={t.title}>
-          <dt>{t.title}</dt>
+          <dt>
+            <Goto class="stretch" to={t.to} title={t.what}>
+              {t.title}
+            </Goto>
+          </dt>
           <dd>
             <span class="big">{t.value}</span>
             <span class="sub">{t.note || "\u00a0"}</span>

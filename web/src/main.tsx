@@ -3,6 +3,7 @@
 import { h, render } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { access, enter, takeToken } from "./access";
+import { Activity, TableCard } from "./activity";
 import { Browse } from "./browse";
 import { AppContext, useApp, useFeedVersion, type App } from "./context";
 import { chartOf, parseMetric, readDashboard, writeDashboard, type Dashboard, type Panel, type Plot } from "./dashboard";
@@ -15,10 +16,11 @@ import { apply, choose, current, wantsDark, type Theme } from "./theme";
 import { dated } from "./time";
 import { move, TimeBar, usePlayback } from "./timebar";
 import { Typeahead } from "./typeahead";
-import { builtin, overview } from "./views";
+import { builtin, overview, tables } from "./views";
 
 const pages: [Page, string, string][] = [
   ["overview", "Overview", "o"],
+  ["activity", "Activity", "a"],
   ["metrics", "Metrics", "m"],
   ["charts", "Charts", "c"],
 ];
@@ -30,7 +32,7 @@ const keys: [string, string][] = [
   ["Shift ← →", "back and forward by a window"],
   ["+ −", "shorter and longer window"],
   ["/", "chart a metric by its name"],
-  ["O M C", "overview, metrics, charts"],
+  ["O A M C", "overview, activity, metrics, charts"],
   ["D", "dark or light"],
   ["?", "this list"],
 ];
@@ -70,7 +72,7 @@ function Root() {
     const url = link(state);
     if (url === location.hash) return;
     const before = readLink(location.hash, initial());
-    if (location.hash && before.page !== state.page) history.pushState(null, "", url);
+    if (location.hash && (before.page !== state.page || before.pid !== state.pid || before.of !== state.of)) history.pushState(null, "", url);
     else {
       // Browsers forbid too many changes in a short time.
       const id = setTimeout(() => history.replaceState(null, "", url), 200);
@@ -147,7 +149,7 @@ function Root() {
         default: {
           const p = pages.find((p) => p[2] === e.key);
           if (!p) return;
-          set({ page: p[0] });
+          set({ page: p[0], pid: 0 });
         }
       }
       e.preventDefault();
@@ -157,11 +159,12 @@ function Root() {
   });
 
   useEffect(() => {
-    if (shown.current !== state.page) {
-      shown.current = state.page;
+    const now = state.page + " " + state.pid;
+    if (shown.current !== now) {
+      shown.current = now;
       scrollTo(0, 0);
     }
-  }, [state.page]);
+  }, [state.page, state.pid]);
 
   const app: App = { feed, state, theme, set, setView, setDashboard, addChart, say };
   return (
@@ -174,6 +177,7 @@ function Root() {
       <Trouble />
       <main id="main" tabIndex={-1}>
         {state.page === "overview" && <Overview />}
+        {state.page === "activity" && <Activity />}
         {state.page === "metrics" && <Browse />}
         {state.page === "charts" && <Charts />}
       </main>
@@ -234,7 +238,7 @@ function Head(props: { flip: () => void; help: () => void }) {
       </span>
       <nav aria-label="Pages">
         {pages.map(([p, name]) => (
-          <a key={p} href={"#/" + p} aria-current={state.page === p ? "page" : undefined} onClick={(e) => { e.preventDefault(); set({ page: p }); }}>
+          <a key={p} href={"#/" + p} aria-current={state.page === p ? "page" : undefined} onClick={(e) => { e.preventDefault(); set({ page: p, pid: 0 }); }}>
             {name}
           </a>
         ))}
@@ -299,9 +303,11 @@ function Overview() {
       <Tiles />
       <div class="grid">
         <Alerts />
+        <TableCard subject={tables[0]} rows={8} />
         {overview.panels.map((p, i) => (
           <Card key={i} panel={p} own={false} />
         ))}
+        <TableCard subject={tables[1]} rows={8} />
       </div>
     </div>
   );

@@ -1,16 +1,16 @@
 // The cards of a dashboard, and the dialog that changes one.
 
 import { h } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "./chart";
 import { useApp, useFeedVersion } from "./context";
-import { parseMetric, styles, type ChartPanel, type Panel } from "./dashboard";
-import { List } from "./list";
+import { parseMetric, styles, type ChartPanel, type ListPanel, type Panel } from "./dashboard";
+import { subjectOf, Table } from "./activity";
 import { Typeahead } from "./typeahead";
 
 const styleNames: Record<string, string> = { line: "Lines", area: "Areas", stack: "Stacked", share: "Shares of 100 %", bar: "Bars" };
 
-export function Card(props: { panel: Panel; own: boolean; onChange?: (p: Panel | null) => void; onMove?: (by: number) => void }) {
+export function Card(props: { panel: Panel; own: boolean; fixed?: boolean; onChange?: (p: Panel | null) => void; onMove?: (by: number) => void }) {
   const { feed, say, addChart } = useApp();
   const [editing, setEditing] = useState(false);
   const [large, setLarge] = useState(false);
@@ -25,7 +25,7 @@ export function Card(props: { panel: Panel; own: boolean; onChange?: (p: Panel |
             {large ? "⤡" : "⤢"}
           </button>
         )}
-        {p.kind === "chart" && !props.own && (
+        {p.kind === "chart" && !props.own && !props.fixed && (
           <button type="button" class="icon" aria-label={`Add ${title} to my charts`} title="Add to my charts" onClick={() => {
               addChart(...p.plots);
               say(`${title} is among the charts`);
@@ -58,6 +58,11 @@ export function Card(props: { panel: Panel; own: boolean; onChange?: (p: Panel |
       {editing && p.kind === "list" && <EditTitle panel={p} onDone={(q) => { setEditing(false); if (q) props.onChange?.(q); }} />}
     </section>
   );
+}
+
+function List(props: { panel: ListPanel }) {
+  const subject = useMemo(() => subjectOf(props.panel), [props.panel]);
+  return <Table subject={subject} rows={props.panel.rows} />;
 }
 
 // Dialog is a window over the page; Escape and Cancel close it.

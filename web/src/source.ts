@@ -121,6 +121,13 @@ interface Domain {
   asked: number;
 }
 
+// An Only is one instance of a domain: of nothing else there are values then, and they have no name.
+export interface Only {
+  metric: string; // any of the domain
+  instance: number;
+  pattern: string; // a glob that matches the name it has in archives
+}
+
 // A LiveSource is the collector, as /pmapi shows it. Requests that need a context go one after the other.
 export class LiveSource implements Source {
   labels: Record<string, unknown> = {};
@@ -129,17 +136,31 @@ export class LiveSource implements Source {
   private domains = new Map<string, Domain>();
   private metas = new Map<string, Meta>();
 
+  // What is known of metrics and instances may be shared with another source of the same collector.
   constructor(
     readonly base: string,
     readonly host: string,
-  ) {}
+    share?: LiveSource,
+    readonly only?: Only,
+  ) {
+    if (share) {
+      this.domains = share.domains;
+      this.metas = share.metas;
+    }
+  }
 
   private open(signal?: AbortSignal): Promise<string> {
     if (!this.context) {
-      const made = ask(this.base + "pmapi/context", { hostspec: this.host || undefined, polltimeout: String(contextLife) }, signal).then((c) => {
+      const made = ask(this.base + "pmapi/context", { hostspec: this.host || undefined, polltimeout: String(contextLife) }, signal).then(async (c) => {
         this.labels = c.labels ?? {};
         this.hostspec = String(c.hostspec ?? "");
-        return String(c.context);
+        const context = String(c.context);
+        if (this.only) {
+          const name = this.only.metric;
+          await ask(this.base + "pmapi/profile", { context, expr: "del", name }, signal);
+          await ask(this.base + "pmapi/profile", { context, expr: "add", name, instance: String(this.only.instance) }, signal);
+        }
+        return context;
       });
       made.catch(() => this.forget(made));
       this.context = made;
@@ -232,7 +253,7 @@ export class LiveSource implements Source {
         let fresh = false;
         for (const i of v.instances ?? []) {
           const value = cell(i.value);
-          if (i.instance === null || i.instance === undefined || Number(i.instance) === -1) {
+          if (i.instance === null || i.instance === undefined || Number(i.instance) === -1 || (this.only && this.only.instance === Number(i.instance))) {
             series.set("", [value]);
             continue;
           }
@@ -265,7 +286,7 @@ function cell(v: any): Cell {
 
 interface Series {
   sid: string;
-  names: Map<string, string>; // of instances, by their identifier
+  domain: string; // of its instances, and the source; series of one domain have the same instances
 }
 
 // A RecordedSource is what archives have of a host, as /series shows it.
@@ -273,6 +294,7 @@ export class RecordedSource implements Source {
   private known = new Map<string, Promise<Series[]>>();
   private found = new Map<string, number>(); // when a name was last asked for
   private metas = new Map<string, Meta>();
+  private names = new Map<string, string>(); // of instances, by their identifier
 
   constructor(
     readonly base: string,
@@ -308,15 +330,29 @@ export class RecordedSource implements Source {
     const sids: unknown = await ask(this.base + "series/query", { expr });
     if (!Array.isArray(sids) || sids.length === 0) return [];
     const list = sids.map(String);
-    const by = new Map<string, Series>(list.map((sid) => [sid, { sid, names: new Map<string, string>() }]));
+    const by = new Map<string, Series>(list.map((sid) => [sid, { sid, domain: sid }]));
     for (const part of chunks(list)) {
-      const series = part.join(",");
-      const insts: unknown = await ask(this.base + "series/instances", { series });
-      for (const i of Array.isArray(insts) ? insts : []) by.get(i.series)?.names.set(String(i.instance), String(i.name));
-      const descs: unknown = await ask(this.base + "series/descs", { series });
-      for (const d of Array.isArray(descs) ? descs : []) this.metas.set(name, metaOf({ ...d, name, sem: d.semantics ?? d.sem }));
+      const descs: unknown = await ask(this.base + "series/descs", { series: part.join(",") });
+      for (const d of Array.isArray(descs) ? descs : []) {
+        this.metas.set(name, metaOf({ ...d, name, sem: d.semantics ?? d.sem }));
+        const s = by.get(d.series);
+        if (s) s.domain = d.source + " " + d.indom;
+      }
     }
     return [...by.values()];
+  }
+
+  // learn asks for the names of instances, of one series for each domain: of all processes that there ever
+  // were it is not asked for each metric, nor before one of them has a value.
+  private async learn(unknown: Map<string, Set<string>>, domains: Map<string, string>, signal?: AbortSignal): Promise<void> {
+    const asked = new Set<string>();
+    for (const [sid, insts] of unknown) {
+      const domain = domains.get(sid) ?? sid;
+      if (asked.has(domain) && [...insts].every((i) => this.names.has(i))) continue;
+      asked.add(domain);
+      const list: unknown = await ask(this.base + "series/instances", { series: sid }, signal);
+      for (const i of Array.isArray(list) ? list : []) this.names.set(String(i.instance), String(i.name));
+    }
   }
 
   async describe(names: string[]): Promise<Meta[]> {
@@ -329,41 +365,51 @@ export class RecordedSource implements Source {
     return Array.isArray(names) ? names.map((n) => metaOf({ name: String(n) })) : [];
   }
 
-  async read(names: string[], span: Span | null, signal?: AbortSignal): Promise<Map<string, Table>> {
+  // read returns values of a span; with a pattern those only of the instance whose name it matches.
+  async read(names: string[], span: Span | null, signal?: AbortSignal, only?: Only): Promise<Map<string, Table>> {
     const found = await Promise.all(names.map((n) => this.series(n)));
     const metric = new Map<string, string>();
-    const inst = new Map<string, Map<string, string>>();
+    const domains = new Map<string, string>();
     found.forEach((list, i) => {
       for (const s of list) {
         metric.set(s.sid, names[i]);
-        inst.set(s.sid, s.names);
+        domains.set(s.sid, s.domain);
       }
     });
     const out = new Map<string, Table>();
-    const rows = new Map<string, Map<number, Map<string, Cell>>>();
+    const rows = new Map<string, Map<number, Map<string, Cell>>>(); // by the identifiers of instances
+    const unknown = new Map<string, Set<string>>();
     for (const part of chunks([...metric.keys()])) {
       const times = span
         ? { start: span.from.toFixed(3), finish: span.to.toFixed(3), interval: String(Math.max(1, Math.round(span.step))) }
         : {};
-      const values: unknown = await ask(this.base + "series/values", { series: part.join(","), ...times }, signal);
+      const values: unknown = await ask(this.base + "series/values", { series: part.join(","), ...times, iname: only?.pattern }, signal);
       for (const v of Array.isArray(values) ? values : []) {
         const name = metric.get(v.series);
         if (name === undefined) continue;
         const t = Number(v.timestamp) / 1000;
-        const iname = v.instance ? inst.get(v.series)?.get(String(v.instance)) : "";
-        if (iname === undefined || !Number.isFinite(t)) continue;
+        if (!Number.isFinite(t)) continue;
+        const inst = v.instance && !only ? String(v.instance) : "";
+        if (inst && !this.names.has(inst)) {
+          let set = unknown.get(v.series);
+          if (!set) unknown.set(v.series, (set = new Set()));
+          set.add(inst);
+        }
         let byTime = rows.get(name);
         if (!byTime) rows.set(name, (byTime = new Map()));
         let row = byTime.get(t);
         if (!row) byTime.set(t, (row = new Map()));
-        row.set(iname, this.metas.get(name)?.type === "string" ? unquoted(String(v.value)) : number(String(v.value)));
+        row.set(inst, this.metas.get(name)?.type === "string" ? unquoted(String(v.value)) : number(String(v.value)));
       }
     }
+    await this.learn(unknown, domains, signal);
     for (const [name, byTime] of rows) {
       const t = [...byTime.keys()].sort((a, b) => a - b);
       const series = new Map<string, Cell[]>();
       t.forEach((at, k) => {
-        for (const [iname, v] of byTime.get(at)!) {
+        for (const [inst, v] of byTime.get(at)!) {
+          const iname = inst ? this.names.get(inst) : "";
+          if (iname === undefined) continue;
           let cells = series.get(iname);
           if (!cells) series.set(iname, (cells = new Array<Cell>(t.length).fill(null)));
           cells[k] = v;

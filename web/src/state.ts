@@ -3,7 +3,8 @@
 import { parseView } from "./pmchart";
 import { parseMetric, readDashboard, writeDashboard, chartOf, type Dashboard } from "./dashboard";
 
-export type Page = "overview" | "metrics" | "charts";
+export type Page = "overview" | "activity" | "metrics" | "charts";
+const pages: Page[] = ["overview", "activity", "metrics", "charts"];
 
 // A View is a moment and a stretch of time before it.
 export interface View {
@@ -21,6 +22,10 @@ export interface State {
   host: string; // specification of the collector, "" for the server's own
   metric: string; // chosen among the metrics
   search: string;
+  of: string; // whose activity is shown, by the key of a table
+  sort: string; // the column by which it is sorted, "" for the first of interest; with "-" before it, smallest first
+  filter: string; // words that a row must have
+  pid: number; // the process that is looked at, 0 for none
   dashboard: Dashboard;
 }
 
@@ -52,6 +57,10 @@ export function initial(): State {
     host: "",
     metric: "",
     search: "",
+    of: "process",
+    sort: "",
+    filter: "",
+    pid: 0,
     dashboard: empty,
   };
 }
@@ -76,7 +85,7 @@ export function goodZone(z: string): boolean {
 export function readLink(hash: string, s: State): State {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const q = new URLSearchParams(query);
-  const page = (["overview", "metrics", "charts"] as Page[]).find((p) => p === path) ?? s.page;
+  const page = pages.find((p) => p === path) ?? s.page;
   const end = number(q.get("end"), 0, 1e11);
   const zone = q.get("zone");
   const view: View = {
@@ -106,7 +115,7 @@ export function readLink(hash: string, s: State): State {
   }
   const charts = q.getAll("chart").flatMap((c) => parseMetric(c) ?? []);
   if (charts.length) dashboard = { title: "Charts", panels: charts.map((p) => chartOf(p)) };
-  return { page: charts.length || shown ? "charts" : page, view, host: q.get("host") ?? s.host, metric: q.get("metric") ?? s.metric, search: q.get("search") ?? s.search, dashboard };
+  return { page: charts.length || shown ? "charts" : page, view, host: q.get("host") ?? s.host, metric: q.get("metric") ?? s.metric, search: q.get("search") ?? s.search, of: q.get("of") ?? "process", sort: q.get("sort") ?? "", filter: q.get("filter") ?? "", pid: number(q.get("pid"), 0, 2 ** 31) ?? 0, dashboard };
 }
 
 // link writes what readLink reads.
@@ -122,6 +131,12 @@ export function link(s: State): string {
   if (s.view.window !== base.window) add("window", Math.round(s.view.window * 1000) / 1000);
   if (s.view.step !== base.step) add("step", s.view.step);
   if (s.view.zone !== base.zone) add("zone", s.view.zone);
+  if (s.page === "activity" || s.page === "overview") {
+    if (s.of !== "process" && s.page === "activity") add("of", s.of);
+    if (s.sort) add("sort", s.sort);
+    if (s.filter) add("filter", s.filter);
+    if (s.pid && s.page === "activity") add("pid", s.pid);
+  }
   if (s.page === "metrics") {
     if (s.search) add("search", s.search);
     if (s.metric) add("metric", s.metric);

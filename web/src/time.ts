@@ -1,4 +1,4 @@
-// Times as they are shown, in any zone.
+// Times and names as they are shown, times in any zone.
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -31,4 +31,15 @@ export function span(s: number): string {
   if (s < 7200) return `${Math.round(s / 60)} min`;
   if (s < 172800) return `${Math.round(s / 360) / 10} h`;
   return `${Math.round(s / 8640) / 10} d`;
+}
+
+// plain shows a name with what would not be seen of it, or would change how the rest reads, as signs: control
+// characters, those without a width, and those that change the direction. Line breaks may stay.
+export function plain(s: string, lines = false): string {
+  return s.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (c) => {
+    const n = c.charCodeAt(0);
+    if (lines && (c === "\n" || c === "\t")) return c;
+    if (n < 32) return String.fromCharCode(0x2400 + n);
+    return `⟨${n.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  });
 }

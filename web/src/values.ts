@@ -125,6 +125,36 @@ function hole(l: Line, t: number): void {
   l.v.push(null);
 }
 
+// latestOf returns the value of each instance in the last sample at or before a time, if it is not older than
+// age: of counters the rate since the sample before, if that is not further back than reach. An instance
+// of which no rate is known yet has null.
+export function latestOf(table: Table, k: Kind, at: number, age: number, reach: number): Map<string, number | null> {
+  const out = new Map<string, number | null>();
+  const t = table.t;
+  let i = t.length - 1;
+  while (i >= 0 && t[i] > at + 1e-6) i--;
+  if (i < 0 || at - t[i] > age) return out;
+  const dt = i > 0 ? t[i] - t[i - 1] : 0;
+  for (const [inst, cells] of table.series) {
+    const c = cells[i];
+    if (typeof c !== "number") continue;
+    if (!k.rate) out.set(inst, c * k.unit.factor);
+    else {
+      const b = cells[i - 1];
+      out.set(inst, dt > 0 && dt <= reach && typeof b === "number" && c >= b ? ((c - b) / dt) * k.unit.factor : null);
+    }
+  }
+  return out;
+}
+
+// textOf returns the last text of an instance at or before a time, or "".
+export function textOf(table: Table | undefined, inst: string, at: number): string {
+  const cells = table?.series.get(inst);
+  if (!table || !cells) return "";
+  for (let i = cells.length - 1; i >= 0; i--) if (cells[i] !== null && table.t[i] <= at + 1e-6) return String(cells[i]);
+  return "";
+}
+
 // lastOf returns the last value of a line, or null if the line ended before since.
 export function lastOf(l: Line, since = -Infinity): number | null {
   for (let i = l.t.length - 1; i >= 0 && l.t[i] >= since; i--) if (l.v[i] !== null) return l.v[i];

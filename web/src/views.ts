@@ -69,31 +69,90 @@ export const overview: Dashboard = {
     diskBytes,
     net,
     pressure,
-    {
-      kind: "list",
-      title: "Busiest processes",
-      of: "process",
-      rows: 8,
-      columns: [
-        { title: "CPU", metrics: ["proc.psinfo.utime", "proc.psinfo.stime"] },
-        { title: "Memory", metrics: ["proc.psinfo.rss"] },
-        { title: "Threads", metrics: ["proc.psinfo.threads"] },
-      ],
-    },
-    {
-      kind: "list",
-      title: "Busiest control groups",
-      of: "control group",
-      rows: 8,
-      columns: [
-        { title: "CPU", metrics: ["cgroup.cpu.stat.usage"], or: ["cgroup.cpuacct.usage"] },
-        { title: "Memory", metrics: ["cgroup.memory.current"], or: ["cgroup.memory.usage"] },
-        { title: "Read", metrics: ["cgroup.io.stat.rbytes"], or: ["cgroup.blkio.all.io_service_bytes.read"] },
-        { title: "Written", metrics: ["cgroup.io.stat.wbytes"], or: ["cgroup.blkio.all.io_service_bytes.write"] },
-      ],
-    },
   ],
 };
+
+// A Column of a table has the sum of some metrics, or if they have no values that of others.
+export interface Column {
+  key: string;
+  title: string;
+  hint?: string;
+  metrics: string[];
+  or?: string[];
+  age?: boolean; // how long ago a process began
+  never?: string; // why there may be no value at all
+  seldom?: string; // why an instance may have none
+}
+
+// A Subject is what a table is about.
+export interface Subject {
+  key: string;
+  title: string;
+  of: string; // what an instance is
+  columns: Column[];
+  detail?: boolean; // they are processes, and each can be looked at
+  guarded?: boolean; // collectors show them only to users that they know
+}
+
+// byProcess are the metrics that describe a process.
+export const byProcess = { args: "proc.psinfo.psargs", user: "proc.id.uid_nm", start: "proc.psinfo.start_time", up: "kernel.all.uptime" };
+
+const ownIO = "the kernel shows the disk traffic of a process only to its user and to root.";
+const noController = "the kernel does not count it for this group: its controller is not enabled there, or it is the root group.";
+
+export const tables: Subject[] = [
+  {
+    key: "process",
+    title: "Processes",
+    of: "process",
+    detail: true,
+    guarded: true,
+    columns: [
+      { key: "cpu", title: "CPU", hint: "Processor time, 100 % is one processor", metrics: ["proc.psinfo.utime", "proc.psinfo.stime"] },
+      { key: "memory", title: "Memory", hint: "Resident memory", metrics: ["proc.psinfo.rss"] },
+      { key: "read", title: "Read", hint: "Read from disks", metrics: ["proc.io.read_bytes"], never: ownIO, seldom: ownIO },
+      { key: "write", title: "Written", hint: "Written to disks", metrics: ["proc.io.write_bytes"], never: ownIO, seldom: ownIO },
+      { key: "threads", title: "Threads", metrics: ["proc.psinfo.threads"] },
+      { key: "age", title: "Age", hint: "Time since it began", metrics: [], age: true },
+    ],
+  },
+  {
+    key: "cgroup",
+    title: "Control groups",
+    of: "control group",
+    guarded: true,
+    columns: [
+      { key: "cpu", title: "CPU", metrics: ["cgroup.cpu.stat.usage"], or: ["cgroup.cpuacct.usage"], seldom: noController, never: noController },
+      { key: "memory", title: "Memory", metrics: ["cgroup.memory.current"], or: ["cgroup.memory.usage"], seldom: noController, never: "the controller “memory” is not enabled on this host" },
+      { key: "read", title: "Read", metrics: ["cgroup.io.stat.rbytes"], or: ["cgroup.blkio.all.io_service_bytes.read"], seldom: noController, never: "the controller “io” is not enabled on this host, or no group used a disk" },
+      { key: "write", title: "Written", metrics: ["cgroup.io.stat.wbytes"], or: ["cgroup.blkio.all.io_service_bytes.write"], seldom: noController, never: "the controller “io” is not enabled on this host, or no group used a disk" },
+    ],
+  },
+  {
+    key: "disk",
+    title: "Disks",
+    of: "disk",
+    columns: [
+      { key: "read", title: "Read", metrics: ["disk.dev.read_bytes"] },
+      { key: "write", title: "Written", metrics: ["disk.dev.write_bytes"] },
+      { key: "reads", title: "Reads", metrics: ["disk.dev.read"] },
+      { key: "writes", title: "Writes", metrics: ["disk.dev.write"] },
+      { key: "busy", title: "Busy", metrics: ["disk.dev.avactive"] },
+    ],
+  },
+  {
+    key: "interface",
+    title: "Network interfaces",
+    of: "interface",
+    columns: [
+      { key: "in", title: "In", metrics: ["network.interface.in.bytes"] },
+      { key: "out", title: "Out", metrics: ["network.interface.out.bytes"] },
+      { key: "inpackets", title: "Packets in", metrics: ["network.interface.in.packets"] },
+      { key: "outpackets", title: "Packets out", metrics: ["network.interface.out.packets"] },
+      { key: "errors", title: "Errors, drops", metrics: ["network.interface.in.errors", "network.interface.out.errors", "network.interface.in.drops", "network.interface.out.drops"] },
+    ],
+  },
+];
 
 export const builtin: Dashboard[] = [
   {

@@ -1,0 +1,501 @@
+// What is busy: processes, control groups, disks and network interfaces as tables, and one process by itself.
+
+import { h, Fragment, type ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { access } from "./access";
+import { AppContext, useApp, useFeedVersion } from "./context";
+import type { ChartPanel, ListPanel } from "./dashboard";
+import type { Feed } from "./feed";
+import { Card } from "./panels";
+import { link, type State } from "./state";
+import { dated, plain, span } from "./time";
+import { showWith } from "./units";
+import { kindOf, latestOf, textOf, type Kind } from "./values";
+import { byProcess, tables, type Column, type Subject } from "./views";
+
+const recordedAge = 200; // seconds that a recorded value counts: processes are recorded once a minute, or more seldom
+
+interface Row {
+  inst: string;
+  id: number; // of a process, 0 for others
+  user: string;
+  name: string; // all of it
+  cells: (number | null)[];
+  missing: string[]; // why there is none, by column
+}
+
+// pidOf reads the number with which the name of a process begins.
+export function pidOf(inst: string): number {
+  const m = /^(\d+)(?: |$)/.exec(inst);
+  return m ? Number(m[1]) : 0;
+}
+
+// subjectOf makes the table of a list in a dashboard.
+export function subjectOf(p: ListPanel): Subject {
+  if (p.of === "process") return tables[0];
+  return { key: "", title: p.title, of: p.of, columns: p.columns.map((c, i) => ({ ...c, key: "c" + i })) };
+}
+
+interface Sorting {
+  sort: string;
+  filter: string;
+}
+
+function compare(s: Subject, sort: string): (a: Row, b: Row) => number {
+  const up = sort.startsWith("-");
+  const key = sort.replace(/^-/, "");
+  const k = s.columns.findIndex((c) => c.key === key);
+  const text = (f: (r: Row) => string) => (a: Row, b: Row) => (f(a).toLowerCase() < f(b).toLowerCase() ? -1 : f(a).toLowerCase() > f(b).toLowerCase() ? 1 : 0);
+  let cmp: (a: Row, b: Row) => number;
+  if (key === "pid") cmp = (a, b) => a.id - b.id;
+  else if (key === "user") cmp = text((r) => r.user);
+  else if (key === "name") cmp = text((r) => r.name);
+  else {
+    const first = Math.max(k, 0);
+    cmp = (a, b) => {
+      // What is not known comes last, whichever way.
+      const x = a.cells[first];
+      const y = b.cells[first];
+      if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
+      return up ? x - y : y - x;
+    };
+    // Those that are equal come in the order of the other columns.
+    return (a, b) => {
+      let d = cmp(a, b);
+      for (let i = 0; !d && i < s.columns.length; i++) d = (b.cells[i] ?? -1) - (a.cells[i] ?? -1);
+      return d || (a.inst < b.inst ? -1 : 1);
+    };
+  }
+  return (a, b) => (up ? -1 : 1) * cmp(a, b) || (a.inst < b.inst ? -1 : 1);
+}
+
+interface Found {
+  rows: Row[];
+  kinds: (Kind | null)[];
+  reasons: Map<string, string>; // of columns without any value
+  absent: boolean; // the collector has none of the metrics
+}
+
+function namesOf(s: Subject): string[] {
+  return [...new Set(s.columns.flatMap((c) => [...c.metrics, ...(c.or ?? [])]))];
+}
+
+function find(s: Subject, feed: Feed, at: number, live: boolean, step: number): Found {
+  const age = live ? Math.max(3 * step, 12) : recordedAge;
+  const reach = live ? 30 : 2 * recordedAge;
+  const rows = new Map<string, Row>();
+  const kinds: (Kind | null)[] = s.columns.map(() => null);
+  const reasons = new Map<string, string>();
+  let lacking = 0;
+  const row = (inst: string): Row => {
+    let r = rows.get(inst);
+    if (!r) {
+      const id = s.detail ? pidOf(inst) : 0;
+      rows.set(inst, (r = { inst, id, user: "", name: plain(id ? inst.replace(/^\d+ ?/, "") : inst), cells: s.columns.map(() => null), missing: s.columns.map(() => "") }));
+    }
+    return r;
+  };
+  s.columns.forEach((c, k) => {
+    if (c.age) return;
+    const all = [...c.metrics, ...(c.or ?? [])];
+    let any = false;
+    for (const name of all) {
+      if (any && !c.metrics.includes(name)) continue; // those before have values
+      const m = feed.metas.get(name);
+      const table = feed.table(name);
+      if (!m || !table) continue;
+      const kind = kindOf(m, false);
+      for (const [inst, x] of latestOf(table, kind, at, age, reach)) {
+        const r = row(inst);
+        if (x === null) r.missing[k] = "Its rate is known with its second sample.";
+        else r.cells[k] = (r.cells[k] ?? 0) + x;
+        kinds[k] = kind;
+        any = true;
+      }
+    }
+    if (!any) {
+      const gone = all.filter((n) => feed.absent.has(n));
+      if (gone.length === all.length) {
+        lacking++;
+        reasons.set(c.title, `this collector has no ${gone.join(" and no ")}`);
+      } else if (all.some((n) => feed.table(n)?.t.length)) reasons.set(c.title, live ? (c.never ?? "the collector has no values") : "it was not recorded at this time");
+    }
+  });
+  for (const [k, c] of s.columns.entries()) {
+    for (const r of rows.values()) {
+      if (r.cells[k] === null && !r.missing[k]) r.missing[k] = reasons.get(c.title) ?? c.seldom ?? "The collector has no value.";
+    }
+  }
+  return { rows: [...rows.values()], kinds, reasons, absent: lacking > 0 && lacking === s.columns.filter((c) => !c.age).length };
+}
+
+// seconds that a host was up, at a time
+function uptime(feed: Feed, at: number): number | null {
+  const t = feed.table("kernel.all.uptime");
+  const cells = t?.series.get("");
+  if (!t || !cells) return null;
+  for (let i = cells.length - 1; i >= 0; i--) {
+    const c = cells[i];
+    if (typeof c === "number") return c + at - t.t[i];
+  }
+  return null;
+}
+
+// describe fills in what is known of processes: user, command, age.
+function describe(s: Subject, feed: Feed, rows: Row[], at: number): boolean {
+  const args = feed.table(byProcess.args);
+  const users = feed.table(byProcess.user);
+  const starts = feed.table(byProcess.start);
+  const up = uptime(feed, at);
+  const k = s.columns.findIndex((c) => c.age);
+  let unknown = false;
+  for (const r of rows) {
+    if (args && !args.series.has(r.inst)) unknown = true;
+    r.name = plain(textOf(args, r.inst, at) || r.name);
+    r.user = plain(textOf(users, r.inst, at));
+    if (k < 0) continue;
+    const began = Number(textOf(starts, r.inst, at) || NaN) / 1000;
+    r.cells[k] = up === null || !Number.isFinite(began) ? null : Math.max(0, up - began);
+    r.missing[k] = r.cells[k] === null ? "It is not known when it began." : "";
+  }
+  return unknown;
+}
+
+// useSeen reports whether an element is on the screen, so that the server is asked only for what is seen.
+function useSeen() {
+  const ref = useRef<HTMLDivElement>(null);
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const el = ref.current;
+    if (!el) return;
+    const o = new IntersectionObserver((list) => setSeen(list[list.length - 1].isIntersecting), { rootMargin: "60px" });
+    o.observe(el);
+    return () => o.disconnect();
+  }, []);
+  return { ref, seen };
+}
+
+// useVersion has a component drawn again when a feed that is not that of the page has something new.
+function useVersion(feed: Feed): number {
+  const [n, set] = useState(0);
+  useEffect(() => feed.subscribe(() => set((x) => x + 1)), [feed]);
+  return n;
+}
+
+// Goto is a link within the page.
+export function Goto(props: { to: Partial<State>; class?: string; title?: string; label?: string; children: ComponentChildren }) {
+  const { state, set } = useApp();
+  return (
+    <a
+      class={props.class}
+      title={props.title}
+      aria-label={props.label}
+      href={link({ ...state, ...props.to })}
+      onClick={(e) => {
+        if (e.ctrlKey || e.metaKey || e.shiftKey) return; // in a window of its own
+        e.preventDefault();
+        e.stopPropagation();
+        set(props.to);
+      }}
+    >
+      {props.children}
+    </a>
+  );
+}
+
+// shown is what a cell says.
+function shown(c: Column, kind: Kind | null, x: number | null): string {
+  if (x === null) return "–";
+  if (c.age) return span(x);
+  return kind ? showWith(x, kind.unit, kind.utilization) : "–";
+}
+
+const steps = 50; // rows more, each time one asks for them
+
+// Table shows a subject. It sorts and filters as it is told, or by itself.
+export function Table(props: { subject: Subject; rows: number; sorting?: Sorting; onSort?: (s: Sorting) => void }) {
+  const { feed: main, state } = useApp();
+  const feed = main.busy;
+  const { ref, seen } = useSeen();
+  const version = useVersion(feed);
+  const s = props.subject;
+  const [own, setOwn] = useState<Sorting>({ sort: "", filter: "" });
+  const { sort, filter } = props.sorting ?? own;
+  const change = (more: Partial<Sorting>) => (props.onSort ?? setOwn)({ sort, filter, ...more });
+  const [whole, setWhole] = useState(false);
+  const [limit, setLimit] = useState(props.rows);
+  const names = useMemo(() => namesOf(s), [s]);
+  useEffect(() => (seen ? feed.want(names, false) : undefined), [feed, seen, names.join(" ")]);
+  useEffect(() => (seen && s.detail ? feed.want(Object.values(byProcess), false, true) : undefined), [feed, seen, s.detail]);
+
+  const v = state.view;
+  const at = v.live ? feed.now : v.end;
+  const asked = useRef(new Set<string>());
+  const found = useMemo(() => {
+    const f = find(s, feed, at, v.live, v.step);
+    const unknown = s.detail && describe(s, feed, f.rows, at);
+    return { ...f, unknown };
+  }, [s, feed, at, v.live, v.step, version]);
+  useEffect(() => {
+    if (!found.unknown || !v.live) return;
+    const fresh = found.rows.filter((r) => !asked.current.has(r.inst));
+    if (!fresh.length) return;
+    asked.current = new Set(found.rows.map((r) => r.inst));
+    feed.lacks();
+  }, [found]);
+
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const matching = words.length ? found.rows.filter((r) => words.every((w) => `${r.id || ""} ${r.user} ${r.name}`.toLowerCase().includes(w))) : found.rows;
+  const first = s.columns[0].key;
+  const by = sort && (["pid", "user", "name"].includes(sort.replace(/^-/, "")) || s.columns.some((c) => c.key === sort.replace(/^-/, ""))) ? sort : first;
+  const sorted = [...matching].sort(compare(s, by));
+  const top = sorted.slice(0, limit);
+
+  const head = (key: string, title: string, cls = "", hint = "") => {
+    const active = by.replace(/^-/, "") === key;
+    const text = key === "pid" || key === "user" || key === "name";
+    const up = by.startsWith("-") !== text;
+    return (
+      <th scope="col" key={key} class={cls} aria-sort={!active ? undefined : up ? "ascending" : "descending"}>
+        <button type="button" class="sort" title={hint || `Sort by ${title}`} onClick={() => change({ sort: by === key ? "-" + key : key })}>
+          {title}
+          <span aria-hidden="true">{active ? (up ? " ▲" : " ▼") : ""}</span>
+        </button>
+      </th>
+    );
+  };
+  // On a narrow screen there is room for two columns, and that by which is sorted.
+  const extra = (c: Column, k: number) => (k > 1 && by.replace(/^-/, "") !== c.key ? "extra" : "");
+  const plural = s.of === "process" ? "processes" : s.of + "s";
+  let why: ComponentChildren = "Waiting for values…";
+  if (found.absent) why = `This host has no metrics of a ${s.of}.`;
+  else if (!found.rows.length && s.guarded && access.state === "unknown")
+    why = (
+      <span>
+        The {plural} of this host are shown to the user who started the collector: open the address, with its token, that <code>pcp up</code> printed, or run <code>pcp chart</code>.
+      </span>
+    );
+  else if (v.live && names.every((n) => feed.absent.has(n) || feed.table(n)?.series.size === 0))
+    why = access.state === "known" || !s.guarded ? `This host has no ${s.of} of which these values are known.` : `The collector shows this page no ${s.of}. It may do so only for users that it knows.`;
+  else if (!v.live) why = feed.loading ? "Reading the archives…" : `Nothing was recorded of any ${s.of} at this time.`;
+  else if (found.rows.length) why = `No ${s.of} has “${filter.trim()}”.`;
+  const note = [...found.reasons].map(([title, reason]) => `${title}: ${reason}`).join("; ");
+  const some = note ? undefined : s.columns.find((c, k) => c.seldom && top.some((r) => r.cells[k] === null && r.missing[k] === c.seldom));
+  return (
+    <div class="activity" ref={ref}>
+      {(found.rows.length > 0 || filter !== "") && (
+        <div class="bar">
+          <input type="search" placeholder={`Filter ${plural}`} aria-label={`Filter ${plural}`} value={filter} onInput={(e) => change({ filter: e.currentTarget.value })} />
+          {s.detail && (
+            <label class="check">
+              <input type="checkbox" checked={whole} onChange={(e) => setWhole(e.currentTarget.checked)} /> whole commands
+            </label>
+          )}
+          <label class="narrow">
+            Sort by{" "}
+            <select value={by.replace(/^-/, "")} onChange={(e) => change({ sort: e.currentTarget.value })}>
+              {s.columns.map((c) => (
+                <option key={c.key} value={c.key}>
+                  {c.title}
+                </option>
+              ))}
+            </select>
+          </label>
+          <span class="count" role="status">
+            {words.length ? `${matching.length} of ${found.rows.length}` : `${found.rows.length} ${found.rows.length === 1 ? s.of : plural}`}
+          </span>
+        </div>
+      )}
+      {top.length === 0 ? (
+        <p class="why tallwhy">{why}</p>
+      ) : (
+        <div class="numbers list">
+          <table class={s.detail ? "processes" : ""}>
+            <caption class="vh">{s.title}</caption>
+            <thead>
+              <tr>
+                {s.detail && head("pid", "PID", "pid")}
+                {s.detail && head("user", "User", "user")}
+                {head("name", s.detail ? "Command" : s.of, "of")}
+                {s.columns.map((c, k) => head(c.key, c.title, extra(c, k), c.hint))}
+              </tr>
+            </thead>
+            <tbody>
+              {top.map((r) => (
+                <tr key={r.inst}>
+                  {s.detail && <td class="pid">{r.id || "–"}</td>}
+                  {s.detail && <td class="user" title={r.user}>{r.user || "–"}</td>}
+                  <th scope="row" title={r.name} class={whole ? "whole" : ""}>
+                    {s.detail && r.id ? (
+                      <Goto class="name" to={{ page: "activity", of: "process", pid: r.id }}>
+                        {r.name}
+                      </Goto>
+                    ) : (
+                      <span class="name">{r.name || "all"}</span>
+                    )}
+                  </th>
+                  {r.cells.map((x, k) => (
+                    <td key={k} class={extra(s.columns[k], k)} title={x === null ? r.missing[k] : undefined}>
+                      {shown(s.columns[k], found.kinds[k], x)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {note && top.length > 0 && <p class="note">– in {note}.</p>}
+      {some && <p class="note">– in {some.title}: {some.seldom}</p>}
+      {matching.length > limit && (
+        <p class="more">
+          <button type="button" onClick={() => setLimit(limit + steps)}>
+            {Math.min(steps, matching.length - limit)} more
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+// TableCard is the table of a subject on the overview.
+export function TableCard(props: { subject: Subject; rows: number }) {
+  const { state, set } = useApp();
+  const s = props.subject;
+  const isFirst = s.key === "process";
+  return (
+    <section class={"card " + (isFirst ? "wide" : "")} aria-label={s.title}>
+      <header>
+        <h2>{s.title}</h2>
+        <Goto class="button" to={{ page: "activity", of: s.key, pid: 0 }} label={`All ${s.title.toLowerCase()}`}>
+          All →
+        </Goto>
+      </header>
+      {isFirst ? <Table subject={s} rows={props.rows} sorting={state} onSort={set} /> : <Table subject={s} rows={props.rows} />}
+    </section>
+  );
+}
+
+// Activity is a page of its own: a table, or a process.
+export function Activity() {
+  const { state, set } = useApp();
+  if (state.pid) return <Process pid={state.pid} key={state.pid} />;
+  const s = tables.find((t) => t.key === state.of) ?? tables[0];
+  return (
+    <div>
+      <h1 class="vh">Activity</h1>
+      <section class="card" aria-label={s.title}>
+        <header>
+          <nav class="tabs" aria-label="Activity of">
+            {tables.map((t) => (
+              <a
+                key={t.key}
+                href={link({ ...state, of: t.key, sort: "", filter: "" })}
+                aria-current={t === s ? "page" : undefined}
+                onClick={(e) => {
+                  e.preventDefault();
+                  set({ of: t.key, sort: "", filter: "" });
+                }}
+              >
+                {t.title}
+              </a>
+            ))}
+          </nav>
+        </header>
+        <Table key={s.key} subject={s} rows={40} sorting={state} onSort={set} />
+      </section>
+    </div>
+  );
+}
+
+const processCharts: ChartPanel[] = [
+  { kind: "chart", title: "CPU", style: "stack", min: 0, plots: [{ metric: "proc.psinfo.utime", legend: "user" }, { metric: "proc.psinfo.stime", legend: "system" }] },
+  { kind: "chart", title: "Memory", style: "area", min: 0, plots: [{ metric: "proc.psinfo.rss", legend: "resident" }] },
+  { kind: "chart", title: "Disk I/O", style: "area", min: 0, plots: [{ metric: "proc.io.read_bytes", legend: "read" }, { metric: "proc.io.write_bytes", legend: "written" }] },
+  { kind: "chart", title: "Page faults", style: "line", min: 0, plots: [{ metric: "proc.psinfo.minflt", legend: "minor", optional: true }, { metric: "proc.psinfo.maj_flt", legend: "major", optional: true }] },
+  { kind: "chart", title: "Threads", style: "line", min: 0, plots: [{ metric: "proc.psinfo.threads", legend: "threads" }] },
+];
+const facts = [byProcess.args, byProcess.user, byProcess.start, "proc.psinfo.sname", "proc.psinfo.ppid", "proc.psinfo.cgroups", "proc.psinfo.threads"];
+const states: Record<string, string> = { R: "running", S: "sleeping", D: "waiting for a disk", Z: "ended, not yet waited for", T: "stopped", t: "traced", I: "idle" };
+
+// Process shows one process and its past.
+function Process(props: { pid: number }) {
+  const app = useApp();
+  const { feed: main, state } = app;
+  useFeedVersion();
+  const { pid } = props;
+  const [feed, setFeed] = useState<Feed | null>(null);
+  useEffect(() => {
+    const f = main.branch({ metric: byProcess.args, instance: pid, pattern: String(pid).padStart(6, "0") + " *" });
+    const known = main.busy;
+    for (const p of processCharts) {
+      for (const { metric } of p.plots) {
+        const inst = [...(known.table(metric)?.series.keys() ?? [])].find((i) => pidOf(i) === pid);
+        if (inst !== undefined) f.seed(known, metric, inst);
+      }
+    }
+    setFeed(f);
+    return () => f.stop();
+  }, [main, pid]);
+  useEffect(() => main.want(["kernel.all.uptime"], false), [main]);
+  return (
+    <div class="process">
+      <p>
+        <Goto class="button" to={{ pid: 0 }}>
+          ← All processes
+        </Goto>
+      </p>
+      {feed && (
+        <AppContext.Provider value={{ ...app, feed }}>
+          <About pid={pid} up={uptime(main, state.view.live ? main.now : state.view.end)} />
+          <div class="grid">
+            {processCharts.map((p) => (
+              <Card key={p.title} panel={p} own={false} fixed />
+            ))}
+          </div>
+        </AppContext.Provider>
+      )}
+    </div>
+  );
+}
+
+function About(props: { pid: number; up: number | null }) {
+  const { feed, state } = useApp();
+  useFeedVersion();
+  useEffect(() => feed.want(facts, false), [feed]);
+  const v = state.view;
+  const at = v.live ? feed.now : v.end;
+  const text = (name: string) => plain(textOf(feed.table(name), "", at), true);
+  const args = text(byProcess.args);
+  const table = feed.table(byProcess.args);
+  // A sample without it is one after its end.
+  const ended = v.live && !!table?.t.length && table.series.get("")?.[table.t.length - 1] === null;
+  const began = Number(text(byProcess.start) || NaN) / 1000;
+  const age = props.up === null || !Number.isFinite(began) ? null : Math.max(0, props.up - began);
+  const parent = Number(text("proc.psinfo.ppid"));
+  const s = text("proc.psinfo.sname");
+  const group = text("proc.psinfo.cgroups");
+  const fact = (name: string, value: ComponentChildren) =>
+    value ? (
+      <div>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ) : null;
+  return (
+    <section class="card about" aria-label={`Process ${props.pid}`}>
+      <h1 class="command">{args || `Process ${props.pid}`}</h1>
+      {!args && !table?.t.length && <p class="note">{feed.loading || (v.live && !feed.status.startsWith("ok")) ? "Waiting for values…" : `Nothing is known of a process ${props.pid} at this time.`}</p>}
+      {(ended || (!args && v.live && !!table?.t.length)) && <p class="note">There is no process {props.pid} now.</p>}
+      <dl class="facts">
+        {fact("PID", String(props.pid))}
+        {fact("User", text(byProcess.user))}
+        {fact("State", s && (states[s] ?? s))}
+        {fact("Threads", text("proc.psinfo.threads"))}
+        {fact("Began", age !== null && <Fragment>{dated(at - age, v.zone)} ({span(age)} ago)</Fragment>)}
+        {fact("Parent", parent > 0 && <Goto to={{ pid: parent }}>{String(parent)}</Goto>)}
+        {fact("Control group", group)}
+      </dl>
+    </section>
+  );
+}
