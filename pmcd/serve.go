@@ -215,6 +215,7 @@ func (c *client) end(r *request, err error) {
 		}
 		c.s.events.Add(ev)
 	}
+	c.depart() // before the client knows that it is gone, and may come again
 	c.stream.Close()
 	c.leave(r)
 }

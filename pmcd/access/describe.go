@@ -38,6 +38,9 @@ func (a *Rules) describeHosts(b *strings.Builder) {
 			spec = r.prefix.Addr().String()
 			ones, _ := netip.AddrFromSlice(net.CIDRMask(r.prefix.Bits(), r.prefix.Addr().BitLen()))
 			mask = ones.String()
+			if r.mask.IsValid() {
+				mask = r.mask.String()
+			}
 		}
 		fmt.Fprintf(b, "%5d %5d %-*s %-*s %3d %s\n", r.cur, r.Max, width, spec, width, mask, r.level, r.name)
 	}

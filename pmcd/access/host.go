@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -61,7 +62,8 @@ func loopback() []netip.Addr {
 }
 
 // resolveHere looks up this host's own addresses, which rules for localhost
-// are about (access.c: getmyhostid).
+// are about (access.c: getmyhostid). If its name has none, clients that come from a loopback
+// address are judged by those of localhost, but there are no rules for localhost.
 func (a *Rules) resolveHere() {
 	if a.here != nil {
 		return
@@ -72,14 +74,54 @@ func (a *Rules) resolveHere() {
 	}
 	name, err := os.Hostname()
 	if err == nil {
-		a.here, err = lookupHost(name)
+		a.here, err = lookupOwn(name, "/etc/nsswitch.conf")
 	}
 	if err != nil {
+		a.nameless = cmp.Or(name, "localhost")
 		a.here, err = lookupHost("localhost")
 	}
 	if err != nil {
 		a.here = loopback()
 	}
+}
+
+// lookupOwn returns the addresses of this host's name. Where the C library asks nss-myhostname, which
+// Go does not know, they are those of the network interfaces.
+func lookupOwn(name, nsswitch string) ([]netip.Addr, error) {
+	addrs, err := lookupHost(name)
+	if err == nil || !usesMyhostname(nsswitch) {
+		return addrs, err
+	}
+	list, errAddrs := net.InterfaceAddrs()
+	if errAddrs != nil {
+		return nil, errAddrs
+	}
+	for _, at := range list {
+		if network, ok := at.(*net.IPNet); ok && !network.IP.IsLoopback() {
+			if ip, ok := netip.AddrFromSlice(network.IP); ok && !slices.Contains(addrs, ip.Unmap()) {
+				addrs = append(addrs, ip.Unmap())
+			}
+		}
+	}
+	if len(addrs) == 0 {
+		addrs = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 2}), netip.IPv6Loopback()}
+	}
+	return addrs, nil
+}
+
+// usesMyhostname reports whether hosts are looked up by nss-myhostname(8).
+func usesMyhostname(nsswitch string) bool {
+	b, err := os.ReadFile(nsswitch)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(b)) {
+		line, _, _ = strings.Cut(line, "#")
+		if db, sources, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(db) == "hosts" {
+			return slices.Contains(strings.Fields(sources), "myhostname")
+		}
+	}
+	return false
 }
 
 // hostRules turns a host name or pattern into a rule for each address: "*" is
@@ -116,17 +158,28 @@ func (a *Rules) hostRules(host string) (rules []*hostRule, notes []Note, err err
 	if strings.EqualFold(host, "localhost") {
 		a.resolveHere()
 		addrs = a.here
+		if a.nameless != "" {
+			notes = append(notes, unknownHost(a.nameless))
+			if len(rules) > 0 {
+				return rules, notes, nil
+			}
+			return nil, notes, ErrUnknownHost
+		}
 	} else if ip, err := netip.ParseAddr(host); err == nil {
-		addrs = []netip.Addr{ip.Unmap().WithZone("")}
+		addrs = []netip.Addr{ip.WithZone("")}
 	} else if a.syntax {
 		return nil, notes, ErrNotLookedUp
 	} else if addrs, err = lookupHost(host); err != nil {
-		return nil, []Note{{slog.LevelError, fmt.Sprintf("__pmGetAddrInfo(%s), Unknown host", host)}}, ErrUnknownHost
+		return nil, []Note{unknownHost(host)}, ErrUnknownHost
 	}
 	for _, ip := range addrs {
 		rules = append(rules, &hostRule{name: host, prefix: netip.PrefixFrom(ip, ip.BitLen())})
 	}
 	return rules, notes, nil
+}
+
+func unknownHost(name string) Note {
+	return Note{slog.LevelError, fmt.Sprintf("__pmGetAddrInfo(%s), Unknown host", name)}
 }
 
 func unixRule() *hostRule { return &hostRule{name: "unix:", unix: true, level: 1} }
@@ -169,8 +222,8 @@ func wildcardIPv4(host string) (r *hostRule, problem string) {
 }
 
 // wildcardIPv6 parses parts with colons between them. "::" before the "*"
-// leaves out what follows as the "*" does. Elsewhere it stands for zeros, and
-// the "*" for the last part (in C it then stands for anything).
+// leaves out what follows as the "*" does. Elsewhere it stands for anything, as in C, and
+// the "*" for the last part.
 func wildcardIPv6(host string) (r *hostRule, problem string) {
 	head := strings.TrimSuffix(host, "*")
 	if head == ":" || head == "::" {
@@ -201,64 +254,142 @@ func wildcardIPv6(host string) (r *hostRule, problem string) {
 			return nil, fmt.Sprintf("Too many colons in host pattern \"%s\"", host)
 		}
 	}
+	if gap == 0 && len(parts) > 0 {
+		return nil, "__pmStringToSockAddr failure" // C makes a text of it that is not an address
+	}
+	r = &hostRule{name: host, level: 8 - n}
+	var ip, mask [16]byte
 	bits := 16 * len(parts)
-	var ip [16]byte
-	at := func(i int, part uint16) { ip[2*i], ip[2*i+1] = byte(part>>8), byte(part) }
 	for i, part := range parts {
+		at := i
 		if gap >= 0 && i >= gap {
-			at(7-len(parts)+i, part)
-			bits = 128 - 16
-		} else {
-			at(i, part)
+			at, bits = 7-len(parts)+i, 16*gap
+		}
+		ip[2*at], ip[2*at+1] = byte(part>>8), byte(part)
+		mask[2*at], mask[2*at+1] = 0xff, 0xff
+	}
+	if bits < 16*len(parts) {
+		r.mask = netip.AddrFrom16(mask)
+	}
+	r.prefix = netip.PrefixFrom(netip.AddrFrom16(ip), bits)
+	return r, ""
+}
+
+// contains reports whether the rule names the host that has an address.
+func (r *hostRule) contains(ip netip.Addr) bool {
+	if !r.mask.IsValid() {
+		return r.prefix.Contains(ip)
+	}
+	if !ip.Is6() || ip.Is4In6() {
+		return false
+	}
+	at, mask, want := ip.As16(), r.mask.As16(), r.prefix.Addr().As16()
+	for i := range at {
+		if at[i]&mask[i] != want[i] {
+			return false
 		}
 	}
-	return &hostRule{name: host, prefix: netip.PrefixFrom(netip.AddrFrom16(ip), bits), level: 8 - n}, ""
+	return true
 }
 
-// A match is a rule that names a client. A lower rank is closer; rules of one
-// rank count together, and what any of them denies is denied.
-type match struct {
-	*hostRule
-	rank int
+// A judgement is an ordered list of rules, in tiers: the rules of the first tier that are about an
+// operation decide on it, and what any of them denies is denied.
+type judgement [][]*hostRule
+
+// deny returns what is denied.
+func (j judgement) deny() (deny Ops) {
+	var decided Ops
+	for _, tier := range j {
+		var spec, no Ops
+		for _, r := range tier {
+			spec |= r.Ops
+			no |= r.Deny
+		}
+		deny |= no &^ decided
+		decided |= spec
+	}
+	return deny
 }
 
-// The ranks of rules that name an address of the client itself, networks of
+// judge has the rules for addresses of the kind of ip judge the host that has it, each in a tier of its
+// own: those with the fewest parts left open first, of several the one that was added first.
+func (a *Rules) judge(ip netip.Addr) (j judgement) {
+	for _, r := range a.rules {
+		if !r.unix && r.contains(ip) {
+			j = append(j, []*hostRule{r})
+		}
+	}
+	return j
+}
+
+// judgements returns what rules say of a client. What any judgement denies is denied: none may let in a
+// client that the C collector turns away.
+func (a *Rules) judgements(ip netip.Addr, unix bool) (list []judgement) {
+	if unix {
+		var j judgement
+		for _, r := range a.rules {
+			if r.unix {
+				j = append(j, []*hostRule{r})
+			}
+		}
+		return []judgement{j}
+	}
+	// In C a client from one of the two loopback addresses has the addresses of the host's name instead.
+	if !slices.Contains(loopback(), ip) {
+		list = append(list, a.judge(ip))
+	} else {
+		for _, here := range a.here {
+			list = append(list, a.judge(here))
+		}
+	}
+	switch {
+	case ip.IsLoopback():
+		list = append(list, a.judgeHere(ip))
+	case ip.Is6() && !slices.ContainsFunc(a.rules, func(r *hostRule) bool { return r.prefix.Addr().Is6() }):
+		list = append(list, a.judge(netip.IPv4Unspecified()))
+	case ip.Is4():
+		mapped := netip.AddrFrom16(ip.As16())
+		for _, r := range a.rules {
+			if r.prefix.Addr() == mapped && r.Deny != 0 {
+				list = append(list, judgement{{r}})
+			}
+		}
+	}
+	return list
+}
+
+// The tiers of rules that name an address of the client itself, networks of
 // its own kind of address, and networks of the other kind. Networks with a
 // longer prefix are closer.
 const (
-	rankSelf    = 0
-	rankNetwork = 10_000
-	rankOther   = 20_000
+	tierSelf    = 0
+	tierNetwork = 10_000
+	tierOther   = 20_000
 )
 
-// matching returns the rules that name a client, the closest first.
-func (a *Rules) matching(ip netip.Addr, unix bool) []match {
-	ids := []netip.Addr{ip}
-	other := false // rules for IPv4 count for IPv6, too
-	if ip.IsLoopback() {
-		ids = slices.Concat(ids, loopback(), a.here)
-		other = ip.Is6()
-	} else if ip.Is6() && !slices.ContainsFunc(a.rules, func(r *hostRule) bool { return r.prefix.Addr().Is6() }) {
-		ids = append(ids, netip.IPv4Unspecified())
-		other = true
-	}
-	var found []match
+// judgeHere has rules for any address of this host judge a client that came from it: first those that name an
+// address, then networks of the client's kind of address. ::1 is judged by networks of IPv4 last.
+func (a *Rules) judgeHere(ip netip.Addr) (j judgement) {
+	ids := slices.Concat([]netip.Addr{ip}, loopback(), a.here)
+	tiers := map[int][]*hostRule{}
 	for _, r := range a.rules {
-		if r.unix != unix || !unix && !slices.ContainsFunc(ids, r.prefix.Contains) {
+		if r.unix || !slices.ContainsFunc(ids, r.contains) {
 			continue
 		}
-		m := match{r, rankSelf}
+		tier := tierSelf
 		switch {
-		case unix, r.prefix.IsSingleIP():
+		case r.prefix.IsSingleIP():
 		case r.prefix.Addr().Is4() == ip.Is4():
-			m.rank = rankNetwork - 10*r.prefix.Bits() + r.level
-		case other:
-			m.rank = rankOther - 10*r.prefix.Bits() + r.level
+			tier = tierNetwork - 10*r.prefix.Bits() + r.level
+		case ip.Is6():
+			tier = tierOther - 10*r.prefix.Bits() + r.level
 		default:
 			continue
 		}
-		found = append(found, m)
+		tiers[tier] = append(tiers[tier], r)
 	}
-	slices.SortStableFunc(found, func(x, y match) int { return x.rank - y.rank })
-	return found
+	for _, tier := range slices.Sorted(maps.Keys(tiers)) {
+		j = append(j, tiers[tier])
+	}
+	return j
 }

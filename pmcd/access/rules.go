@@ -27,9 +27,9 @@ const (
 // groups all that match count. The zero Rules allow everything. Rules can be
 // asked by several goroutines at a time, but are complete before.
 //
-// A client from a loopback address is this host: rules for any address of this
-// host are rules for it. A client that comes by IPv6 is judged by the rules for
-// IPv4 if there are none for IPv6.
+// A client from a loopback address is this host: it is judged by the addresses of the host's name, and what
+// rules for a loopback address deny is denied as well. A client that comes by IPv6 is judged by the rules for
+// IPv4, too, if there are none for IPv6.
 type Rules struct {
 	ops    Ops          // all that there are; 0 means OpAll
 	rules  []*hostRule  // most general last
@@ -39,13 +39,15 @@ type Rules struct {
 	groups accountList
 	mu     sync.Mutex // guards the rules' counts, and last
 
+	nameless string // this host's name, if it has no address
+
 	// last are the rules that name the client that came last: clients that come
 	// often come from one place.
 	last struct {
 		ip   netip.Addr
 		unix bool
 		have bool
-		list []match
+		list []judgement
 	}
 }
 
@@ -83,7 +85,8 @@ type hostRule struct {
 	name   string // as the log shows it
 	unix   bool
 	prefix netip.Prefix
-	level  int // how many parts of the address the log shows as left open; 0 is one host
+	mask   netip.Addr // of a pattern that leaves out what is between its parts; not valid in others
+	level  int        // how many parts of the address the log shows as left open; 0 is one host
 	limit
 }
 
@@ -96,7 +99,7 @@ func Default() *Rules {
 		host string
 		rule Rule
 	}{{".*", Rule{Ops: OpStore, Deny: OpStore}}, {":*", Rule{Ops: OpStore, Deny: OpStore}}, {"unix:", Rule{Ops: OpAll}}} {
-		if _, err := a.AddHost(r.host, r.rule); err != nil {
+		if _, err := a.addHost(r.host, r.rule); err != nil {
 			panic("access: default rules: " + err.Error())
 		}
 	}
@@ -124,6 +127,30 @@ func Unresolved() *Rules { return &Rules{syntax: true} }
 // out, and a note says so. If none is left, or the host cannot be a host, that
 // is an error; if the host has no address it is ErrUnknownHost.
 func (a *Rules) AddHost(host string, rule Rule) (notes []Note, err error) {
+	notes, err = a.addHost(host, rule)
+	if !a.alike() {
+		a.resolveHere()
+	}
+	return notes, err
+}
+
+// alike reports whether all hosts that do not come by a Unix socket are judged alike, so that it does not matter
+// which addresses this host has.
+func (a *Rules) alike() bool {
+	var all []*hostRule
+	for _, r := range a.rules {
+		switch {
+		case r.unix:
+		case r.prefix.Bits() != 0, r.Max != 0, len(all) > 0 && r.Rule != all[0].Rule:
+			return false
+		default:
+			all = append(all, r)
+		}
+	}
+	return len(all) != 1
+}
+
+func (a *Rules) addHost(host string, rule Rule) (notes []Note, err error) {
 	rules, notes, err := a.hostRules(host)
 	if err != nil {
 		return notes, err
@@ -197,34 +224,27 @@ func (a *Rules) Admit(addr net.Addr, unix bool) (Admission, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if last := &a.last; !last.have || last.ip != ip || last.unix != unix {
-		last.ip, last.unix, last.have, last.list = ip, unix, true, a.matching(ip, unix)
+		last.ip, last.unix, last.have, last.list = ip, unix, true, a.judgements(ip, unix)
 	}
-	matching := a.last.list
-	var decided Ops
-	for rest := matching; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && rest[n].rank == rest[0].rank {
-			n++
-		}
-		var spec, deny Ops
-		for _, m := range rest[:n] {
-			spec |= m.Ops
-			deny |= m.Deny
-		}
-		ad.Deny |= deny &^ decided
-		decided |= spec
-		rest = rest[n:]
+	for _, j := range a.last.list {
+		ad.Deny |= j.deny()
 	}
 	if ad.Deny == a.all() {
 		return ad, pcp.ErrPermission
 	}
-	for _, m := range matching {
-		if m.rank == matching[0].rank && m.full() {
+	for _, j := range a.last.list {
+		if len(j) > 0 && slices.ContainsFunc(j[0], func(r *hostRule) bool { return r.full() }) {
 			return ad, pcp.ErrConnLimit
 		}
 	}
-	for _, m := range matching {
-		ad.count(&m.limit)
+	for _, j := range a.last.list {
+		for _, tier := range j {
+			for _, r := range tier {
+				if !slices.Contains(ad.counted, &r.limit) {
+					ad.count(&r.limit)
+				}
+			}
+		}
 	}
 	return ad, nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -128,7 +130,7 @@ func TestLoopbackIsThisHost(t *testing.T) {
 			t.Errorf("%q: %s is denied %b, want %b", text, client, ad.Deny, want)
 		}
 	}
-	for _, client := range []string{"127.0.0.1", "::1", "127.3.2.1", "192.168.7.5"} {
+	for _, client := range []string{"127.0.0.1", "::1", "192.168.7.5"} {
 		f(`allow localhost : fetch; disallow "*" : all;`, client, OpStore)
 		f(`disallow "*" : store; allow "local:*" : all;`, client, 0)
 		f(`disallow "192.168.7.5" : store;`, client, OpStore)
@@ -142,6 +144,15 @@ func TestLoopbackIsThisHost(t *testing.T) {
 	f(`allow ".*" : all; disallow ":*" : store;`, "127.0.0.1", 0)
 	f(`disallow ":*" : store;`, "127.0.0.1", 0)
 	f(`disallow localhost : all;`, "192.168.7.6", 0)
+
+	// In C the addresses of the host's name alone judge these, so no other rule lets them in.
+	for _, client := range []string{"127.0.0.1", "::1"} {
+		f(`disallow "*" : all; allow 127.0.0.1, "::1" : all;`, client, OpAll)
+		f(`disallow "192.168.*" : fetch; allow 127.0.0.1, "::1" : all;`, client, OpFetch)
+		f(`disallow "192.168.7.5" : fetch; disallow 127.0.0.1, "::1" : store;`, client, OpAll)
+	}
+	f(`allow localhost : all; disallow "*" : store;`, "127.3.2.1", OpStore) // not one of the two, in C
+	f(`disallow localhost : store;`, "127.3.2.1", OpStore)
 }
 
 // TestIPv6WithoutRules checks that clients by IPv6 are judged by the rule for ".*" if
@@ -205,8 +216,15 @@ func TestAddressPatterns(t *testing.T) {
 	f := func(host, want string, level int) {
 		t.Helper()
 		rules, _, err := new(Rules).hostRules(host)
-		if err != nil || len(rules) != 1 || rules[0].prefix.String() != want || rules[0].level != level {
-			t.Errorf("%s is %+v, %v, want %s, level %d", host, rules, err, want, level)
+		if err != nil || len(rules) != 1 {
+			t.Fatalf("%s: %d rules, %v", host, len(rules), err)
+		}
+		got := rules[0].prefix.String()
+		if rules[0].mask.IsValid() {
+			got += " " + rules[0].mask.String()
+		}
+		if got != want || rules[0].level != level {
+			t.Errorf("%s is %s, level %d, want %s, level %d", host, got, rules[0].level, want, level)
 		}
 	}
 	f("10.*", "10.0.0.0/8", 3)
@@ -214,8 +232,108 @@ func TestAddressPatterns(t *testing.T) {
 	f("10.1*", "10.1.0.0/16", 2)
 	f("fe80:*", "fe80::/16", 7)
 	f("fe80::*", "fe80::/16", 6)
-	f("fe80::1:*", "fe80::1:0/112", 5)
-	f("::1:*", "::1:0/112", 6)
+	f("fe80::1:*", "fe80::1:0/16 ffff::ffff:0", 5)
 	f("1:2:3:4:5:6:7:*", "1:2:3:4:5:6:7:0/112", 1)
-	f("::ffff:10.1.2.3", "10.1.2.3/32", 0)
+	f("::ffff:10.1.2.3", "::ffff:10.1.2.3/128", 0)
+}
+
+// TestPatternThatStartsWithGap has a pattern refused that C refuses.
+func TestPatternThatStartsWithGap(t *testing.T) {
+	for _, host := range []string{"::1:*", "::1:2:*"} {
+		if notes, err := new(Rules).AddHost(host, Rule{Ops: OpAll}); err == nil || len(notes) != 1 || notes[0].Text != "__pmStringToSockAddr failure" {
+			t.Errorf("%s: %v, %v", host, notes, err)
+		}
+	}
+}
+
+// TestPatternWithGap has "::" stand for anything between the parts of a pattern, and the rule
+// that was added first decide among those with as many parts, as in C.
+func TestPatternWithGap(t *testing.T) {
+	f := func(text, client string, want Ops) {
+		t.Helper()
+		if ad, _ := rulesOf(t, text).Admit(&net.TCPAddr{IP: net.ParseIP(client)}, false); ad.Deny != want {
+			t.Errorf("%q: %s is denied %b, want %b", text, client, ad.Deny, want)
+		}
+	}
+	f(`disallow "fe80::1:*" : store;`, "fe80:2:3:4:5:6:1:8", OpStore)
+	f(`disallow "fe80::1:*" : store;`, "fe80:2:3:4:5:6:7:8", 0)
+	f(`disallow "fe80::1:*" : store;`, "10.1.2.3", 0)
+	f(`disallow "fe80::*" : store; allow "fe80:1:*" : all;`, "fe80:1::7", OpStore)
+	f(`allow "fe80:1:*" : all; disallow "fe80::*" : store;`, "fe80:1::7", 0)
+}
+
+// TestMappedAddress has an IPv4 address that is written as one of IPv6 deny, but not allow: in C its rule
+// never applies.
+func TestMappedAddress(t *testing.T) {
+	f := func(text string, want Ops) {
+		t.Helper()
+		if ad, _ := rulesOf(t, text).Admit(&net.TCPAddr{IP: net.ParseIP("10.1.2.3")}, false); ad.Deny != want {
+			t.Errorf("%q: 10.1.2.3 is denied %b, want %b", text, ad.Deny, want)
+		}
+	}
+	f(`disallow "::ffff:10.1.2.3" : store;`, OpStore)
+	f(`disallow "10.*" : all; allow "::ffff:10.1.2.3" : all;`, OpAll)
+	f(`allow "10.1.2.3" : all; disallow "::ffff:10.1.2.3" : store;`, OpStore)
+	f(`disallow "::ffff:10.1.2.4" : store;`, 0)
+}
+
+// TestOwnAddressesMatter has rules that do not name this host judge a client from a loopback address by the
+// addresses of the host's name, which must be known by then.
+func TestOwnAddressesMatter(t *testing.T) {
+	for text, want := range map[string]bool{
+		`disallow ":*" : store;`: true, `disallow ".*" : store;`: true, `disallow "10.*" : store;`: true,
+		`disallow ".*" : store; disallow ":*" : all;`: true, `allow "*" : all, maximum 2 connections;`: true,
+		`disallow "*" : store; allow "unix:" : fetch;`: false, `allow "unix:" : fetch;`: false,
+	} {
+		if a := rulesOf(t, text); (a.here != nil) != want {
+			t.Errorf("%q: addresses %v are looked up, want %v", text, a.here, want)
+		}
+	}
+	if a := Default(); a.here != nil {
+		t.Errorf("the default rules look up %v", a.here)
+	}
+}
+
+// TestNamelessHost has no rule for localhost count where the host's name has no address, as in C: what they
+// allow is not allowed.
+func TestNamelessHost(t *testing.T) {
+	a := &Rules{here: loopback(), nameless: "nowhere"}
+	for _, host := range []string{".*", ":*"} {
+		if _, err := a.AddHost(host, Rule{Ops: OpAll, Deny: OpStore}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if notes, err := a.AddHost("localhost", Rule{Ops: OpAll}); err != ErrUnknownHost || len(notes) != 1 {
+		t.Errorf("localhost: %v, %v", notes, err)
+	}
+	if notes, err := a.AddHost("local:*", Rule{Ops: OpAll}); err != nil || len(notes) != 1 {
+		t.Errorf("local: %v, %v", notes, err)
+	}
+	for addr, want := range map[net.Addr]Ops{
+		&net.TCPAddr{IP: net.ParseIP("127.0.0.1")}: OpStore, &net.TCPAddr{IP: net.ParseIP("::1")}: OpStore, &net.UnixAddr{}: 0,
+	} {
+		_, unix := addr.(*net.UnixAddr)
+		if ad, _ := a.Admit(addr, unix); ad.Deny != want {
+			t.Errorf("%v is denied %b, want %b", addr, ad.Deny, want)
+		}
+	}
+}
+
+// TestMyhostname finds the addresses of a host whose name only nss-myhostname knows.
+func TestMyhostname(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]bool{
+		"hosts: files dns\n": false,
+		"passwd: files myhostname\nhosts: files # myhostname":                    false,
+		"# hosts:\nhosts:      files myhostname resolve [!UNAVAIL=return] dns\n": true,
+	} {
+		path := filepath.Join(dir, "nsswitch.conf")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		addrs, err := lookupOwn("no-such-host.invalid", path)
+		if got := err == nil; got != want || want && (len(addrs) == 0 || slices.Contains(addrs, netip.MustParseAddr("127.0.0.1"))) {
+			t.Errorf("%q: %v, %v", text, addrs, err)
+		}
+	}
 }

@@ -17,9 +17,9 @@ import (
 )
 
 // A sectionMaker writes random [access] sections. It leaves out what the C
-// collector judges wrongly: "unlimited connections", which it refuses; a rule
+// collector judges wrongly: "unlimited connections", which it refuses; and a rule
 // for the user "*" after others, for which it reads memory that it has not
-// written; and "::" between the parts of a pattern.
+// written.
 type sectionMaker struct {
 	*rand.Rand
 	accounts map[string]bool // kinds that have a rule
@@ -65,7 +65,7 @@ func (m *sectionMaker) name(kind string) string {
 	return m.of("*", `"*"`, ".*", `".*"`, `":*"`, `"local:*"`, `"local:"`, `"unix:"`, `"unix:*"`, `"unix:/run/x"`, "localhost", "LOCALHOST",
 		"127.0.0.1", `"::1"`, "10.*", "10.1.*", "10.1.2.*", "10.1.2.3", "10.1.2.3", "10.2*", "10..*", "10.1.2.3.*", "10.300.*", "10*",
 		"1.*.2", "..*", `"fe80:*"`, `"fe80::*"`, `"fe80:1:*"`, `"::*"`, `"1:2:3:4:5:6:7:*"`, `"1:2:3:4:5:6:7:8:*"`, `"fe8z:*"`,
-		`"fe80:::*"`, `"2001:db8::1"`, `"local:/x"`, "no-such-host.invalid")
+		`"fe80:::*"`, `"fe80::1:*"`, `"::1:*"`, `"1::2:3:*"`, `"::ffff:10.1.2.3"`, `"2001:db8::1"`, `"local:/x"`, "no-such-host.invalid")
 }
 
 func (m *sectionMaker) ops(allow string) string {
