@@ -29,7 +29,8 @@ func (s *testServer) status(domain int) (status int, connected bool) {
 }
 
 // TestAgentFaults has an agent in another process break the rules. It alone
-// must go, with one line in the log, while clients get the others' values.
+// must go, with one line in the log, while clients get the others' values. One that
+// hangs has never answered before; see TestSlowAgentKeepsItsNames for one that has.
 func TestAgentFaults(t *testing.T) {
 	for _, c := range []struct {
 		mode   string
@@ -56,11 +57,15 @@ func TestAgentFaults(t *testing.T) {
 					{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, c.mode)}},
 				},
 			})
+			before := fakeGood
+			if c.mode == "hang" {
+				before = pcp.NewPMID(301, 0, 42)
+			}
 			bystander := dial(t, "unix", s.Socket)
-			bystander.fetch(fakeGood)
+			bystander.fetch(before)
 
 			cl := dial(t, "unix", s.Socket)
-			if res := cl.fetch(fakeGood); res.Sets[0].Err != 0 || res.Sets[0].Values[0].As(pcp.Type32).Int32() != 42 {
+			if res := cl.fetch(before); res.Sets[0].Err != 0 || res.Sets[0].Values[0].As(pcp.Type32).Int32() != 42 {
 				t.Fatalf("agent does not work to begin with: %+v", res.Sets)
 			}
 			// All clients get the state change before the next result.

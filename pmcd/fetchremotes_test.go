@@ -101,8 +101,10 @@ func TestFaultsBesideOthers(t *testing.T) {
 			s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{spec, socketAgent(t, "other", 303, &scripted{})}})
 			c := dial(t, "unix", s.Socket)
 			other := pcp.NewPMID(303, 0, 1)
-			c.fetch(fakeGood, other)
-			if mode == "hang" {
+			if mode != "hang" { // an agent that has answered before is only late
+				c.fetch(fakeGood, other)
+			} else {
+				c.fetch(other)
 				s.SetAgentTimeout(200 * time.Millisecond)
 			}
 			c.send(&wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{fakeMetric, other}})

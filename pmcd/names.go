@@ -22,7 +22,7 @@ func (r *request) names(body []byte) (wire.PDU, error) {
 	id := req.PMIDs[0]
 	names, err := r.s.names.Load().Names(id)
 	if err != nil || len(names) == 0 {
-		ag, err := r.s.agentFor(id.Domain(), pcp.ErrNoAgent)
+		ag, err := r.s.agentOf(id.Domain(), pcp.ErrNoAgent)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (r *request) lookupName(name string) (pcp.PMID, error) {
 	if !dynamic {
 		return r.s.names.Load().Lookup(name)
 	}
-	ag, err := r.s.agentFor(domain, pcp.ErrNoAgent)
+	ag, err := r.s.agentOf(domain, pcp.ErrNoAgent)
 	if err != nil {
 		return pcp.PMIDNull, err
 	}
@@ -103,7 +103,7 @@ func (r *request) children(body []byte) (wire.PDU, error) {
 	var err error
 	if domain, ok := r.s.names.Load().DynamicRoot(req.Name); ok {
 		var ag *agent
-		if ag, err = r.s.agentFor(domain, pcp.ErrNoAgent); err == nil {
+		if ag, err = r.s.agentOf(domain, pcp.ErrNoAgent); err == nil {
 			list, err = ag.Children(&r.Caller, req.Name)
 		}
 	} else {
@@ -133,8 +133,8 @@ func (r *request) traverse(body []byte) (wire.PDU, error) {
 	}
 	var names []string
 	var failed error
-	expand := func(name string, domain int) error {
-		ag, err := r.s.agentFor(domain, pcp.ErrNoAgent)
+	expand := func(name string, domain int, whole bool) error {
+		ag, err := r.s.agentOf(domain, pcp.ErrNoAgent)
 		if err == nil {
 			var found []string
 			if found, err = ag.Traverse(&r.Caller, name); err == nil {
@@ -142,8 +142,10 @@ func (r *request) traverse(body []byte) (wire.PDU, error) {
 				return nil
 			}
 		}
-		// The subtree of an agent that is not there keeps its root's name.
-		if errors.Is(err, pcp.ErrNoAgent) || errors.Is(err, pcp.ErrPMDAFenced) || errors.Is(err, backend.ErrNoNames) {
+		// The subtree of an agent that is not there keeps its root's name, and so does one of an agent that is
+		// overdue: the names of others are not to be missed with its.
+		slow := whole && ag != nil && ag.Overdue() && errors.Is(err, pcp.ErrAgain)
+		if slow || errors.Is(err, pcp.ErrNoAgent) || errors.Is(err, pcp.ErrPMDAFenced) || errors.Is(err, backend.ErrNoNames) {
 			names = append(names, name)
 			return nil
 		}
@@ -151,7 +153,7 @@ func (r *request) traverse(body []byte) (wire.PDU, error) {
 	}
 	if domain, ok := r.s.names.Load().DynamicRoot(req.Name); ok {
 		before := len(names)
-		if err := expand(req.Name, domain); err != nil {
+		if err := expand(req.Name, domain, false); err != nil {
 			return nil, err
 		}
 		if len(names) == before {
@@ -165,7 +167,7 @@ func (r *request) traverse(body []byte) (wire.PDU, error) {
 	}
 	for name, id := range leaves {
 		if id.IsDynamicRoot() {
-			err := expand(name, id.Cluster())
+			err := expand(name, id.Cluster(), true)
 			if err != nil && failed == nil {
 				failed = err
 			}

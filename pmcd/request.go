@@ -61,3 +61,13 @@ func (s *Server) agentFor(domain int, unknown pcp.Error) (*agent, error) {
 	}
 	return ag, ag.Usable()
 }
+
+// agentOf returns the agent of a domain, whether it can be asked or not, for requests that the agent's last answer
+// will do for; unknown is the error for a domain without an agent.
+func (s *Server) agentOf(domain int, unknown pcp.Error) (*agent, error) {
+	ag := s.table.Load().byDomain[domain&pcp.MaxDomain]
+	if ag == nil {
+		return nil, unknown
+	}
+	return ag, nil
+}

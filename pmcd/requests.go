@@ -8,7 +8,7 @@ import (
 )
 
 func (r *request) lookupDesc(id pcp.PMID) (pcp.Desc, error) {
-	ag, err := r.s.agentFor(id.Domain(), pcp.ErrPMID)
+	ag, err := r.s.agentOf(id.Domain(), pcp.ErrPMID)
 	if err != nil {
 		return pcp.Desc{}, err
 	}
@@ -53,7 +53,7 @@ func (r *request) instances(body []byte) (wire.PDU, error) {
 	if err := decode(&req, body); err != nil {
 		return nil, err
 	}
-	ag, err := r.s.agentFor(req.InDom.Domain(), pcp.ErrInDom)
+	ag, err := r.s.agentOf(req.InDom.Domain(), pcp.ErrInDom)
 	if err != nil {
 		return nil, err
 	}

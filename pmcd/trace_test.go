@@ -166,12 +166,11 @@ func TestStopHangingAgent(t *testing.T) {
 	}
 }
 
-// TestTimeoutIsTold has an agent not answer in time. Only a fetch says so.
+// TestTimeoutIsTold has an agent that never answered not answer in time. Only a fetch says so.
 func TestTimeoutIsTold(t *testing.T) {
 	hang := pmcd.AgentSpec{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "mute")}}
 	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{inProcess("local", 301, &scripted{}), hang}})
 	c := dial(t, "unix", s.Socket)
-	c.fetch(fakeGood)
 	s.SetAgentTimeout(200 * time.Millisecond)
 	c.send(&wire.DescReq{PMID: fakeMetric})
 	var e wire.Error

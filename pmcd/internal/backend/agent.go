@@ -24,17 +24,21 @@ type Agent struct {
 	label atomic.Pointer[string] // its name at present, if it was renamed
 
 	pid       atomic.Int32
-	notReady  atomic.Bool
+	notReady  atomic.Bool // it said so
+	late      atomic.Bool // an answer, or the end of a call, is overdue
 	fenced    atomic.Bool
 	connected atomic.Bool
 
 	mu     sync.Mutex
 	reason int // why it is not connected, as in pmcd.agent.status
+
+	known known
 }
 
 // A link is how an agent is reached: in process or by PDUs. All methods may be
 // called from many goroutines; each makes the agent's calls one at a time. They
-// return an error that is, or wraps, a pcp.Error.
+// return an error that is, or wraps, a pcp.Error. Agent has methods of its own in front of
+// those that known.go has answers of.
 type link interface {
 	Desc(c *Caller, id pcp.PMID) (pcp.Desc, error)
 	Instances(c *Caller, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error)
@@ -159,11 +163,15 @@ func (a *Agent) Usable() error {
 		return pcp.ErrNoAgent
 	case a.fenced.Load():
 		return pcp.ErrPMDAFenced
-	case a.notReady.Load():
+	case a.notReady.Load(), a.late.Load():
 		return pcp.ErrAgain
 	}
 	return nil
 }
+
+// Overdue reports whether a has been asked something and has not answered in time. Requests
+// are kept from it until it does.
+func (a *Agent) Overdue() bool { return a.connected.Load() && a.late.Load() }
 
 // askable returns the error for a request of c that cannot go to a, or nil if it
 // can.
@@ -187,7 +195,7 @@ func (a *Agent) WasUp() bool {
 // Status is the value of pmcd.agent.status.
 func (a *Agent) Status() int {
 	if a.connected.Load() {
-		if a.notReady.Load() {
+		if a.notReady.Load() || a.late.Load() {
 			return statusNotReady
 		}
 		return 0

@@ -17,6 +17,7 @@ import (
 type Caller struct {
 	client *pmda.Client
 	name   string // for the log
+	who    string // see identity
 	hung   func()
 
 	seen      []*Agent // by index: agents that know of the client
@@ -36,7 +37,7 @@ func NewCaller(client *pmda.Client, name string, hung func()) Caller {
 
 // Successor returns the Caller for the goroutine that goes on.
 func (c *Caller) Successor() Caller {
-	return Caller{client: c.client, name: c.name, hung: c.hung, seen: c.seen}
+	return Caller{client: c.client, name: c.name, who: c.who, hung: c.hung, seen: c.seen}
 }
 
 // Abandoned reports whether c has a successor.

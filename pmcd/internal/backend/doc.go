@@ -22,8 +22,15 @@
 //
 // # Agents in other processes
 //
-// One exchange of PDUs runs at a time (remote.go). An agent that does not answer
-// in time, breaks off, or answers what it was not asked is dropped, and its
+// One exchange of PDUs runs at a time (remote.go). An agent that breaks off, answers
+// what it was not asked, or does not answer at all is dropped, and its
 // process ended (remoteprocess.go). Processes are started by the collector, or by
 // pmdaroot(1) if there is a [Launcher] (rootprocess.go).
+//
+// # Slow agents
+//
+// An agent that does not answer in time is overdue until it does. A fetch gets
+// pcp.ErrAgain for its metrics; names, descriptors and instances are those that it
+// last answered (known.go). An agent in process may be overdue for any time, one in
+// another process for a while (late.go).
 package backend

@@ -109,6 +109,7 @@ func (r *remote) sendFetch(c *Caller, f *Fetch, p *Part, start time.Time) bool {
 	r.introduce(c)
 	r.sendProfile(c, p.context, p.profile)
 	r.queue(int32(c.client.ID), &wire.Fetch{Context: p.context, PMIDs: p.PMIDs})
+	r.asked = wire.TypeFetch
 	n := 0
 	err := r.conn.SetWriteDeadline(start.Add(patience))
 	if err == nil {
@@ -190,7 +191,7 @@ func (c *Caller) fetchRemote(p *Part) {
 }
 
 // forSeveral has the outcome of p be what it is beside other agents': one that
-// does not answer in time is gone for this request already.
+// has never answered in time is gone for this request already.
 func (p *Part) forSeveral() {
 	if errors.Is(p.Err, pcp.ErrTimeout) {
 		p.Err = pcp.ErrNoAgent

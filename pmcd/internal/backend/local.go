@@ -40,7 +40,8 @@ type local struct {
 	limit  time.Duration // that the timer was armed for
 	ctx    context.Context
 	cancel context.CancelFunc
-	closer io.Closer // nil if the agent has no Close, or was closed
+	closer io.Closer      // nil if the agent has no Close, or was closed
+	left   []*pmda.Client // that left while the agent was overdue, of which it is to hear
 
 	union []pcp.PMID // scratch of the owner
 	cost  int64      // of a refresh of late, in nanoseconds; the owner's
@@ -50,11 +51,11 @@ type local struct {
 // the agent. The caller uses it again for its next request.
 //
 // A call that takes too long cannot be interrupted. giveUp abandons the turn: the
-// agent is not ready, callers that wait for it get pcp.ErrAgain, and the hung
+// agent is overdue, callers that wait for it get pcp.ErrAgain, and the hung
 // function of the owner has a successor go on. The hung call keeps the turns and
 // the parts of those it was to serve; their callers use new ones. When the call
-// returns after all, back finds the turn abandoned and marks the agent as ready,
-// and the caller as abandoned.
+// returns after all, back finds the turn abandoned, and marks the agent as no longer
+// overdue and the caller as abandoned.
 type turn struct {
 	c    *Caller
 	part *Part        // nil unless it wants a fetch
@@ -139,9 +140,18 @@ func (l *local) back(t *turn) bool {
 		return true
 	}
 	t.c.abandoned = true
+	for len(l.left) > 0 {
+		left := l.left
+		l.left = nil
+		l.mu.Unlock()
+		for _, client := range left {
+			l.run.EndContext(client)
+		}
+		l.mu.Lock()
+	}
 	took := time.Duration(l.h.now() - l.began.Load())
 	l.owner = nil
-	l.ag.notReady.Store(false)
+	l.ag.late.Store(false)
 	l.mu.Unlock()
 	l.h.Log.Warn("agent answers again", "agent", l.ag.Name(), "after", took.Round(time.Millisecond))
 	return false
@@ -197,7 +207,7 @@ func (l *local) doing(attrs ...any) []any {
 func (l *local) giveUp() {
 	owner, group, queue := l.owner, l.group, l.head
 	owner.abandoned = true
-	l.ag.notReady.Store(true)
+	l.ag.late.Store(true)
 	l.group, l.head, l.tail = nil, nil, nil
 	l.cancel()
 	l.ctx, l.cancel = context.WithCancel(context.Background())

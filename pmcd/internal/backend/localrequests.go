@@ -240,8 +240,24 @@ func (l *local) Traverse(c *Caller, name string) ([]string, error) {
 	return names, err
 }
 
+// endContext implements link. An agent that is overdue hears of it when it is back.
 func (l *local) endContext(c *Caller) {
-	if l.run.EndsContexts() {
-		l.call(c, func(context.Context) error { l.run.EndContext(c.client); return nil })
+	if !l.run.EndsContexts() {
+		return
+	}
+	for {
+		err := l.call(c, func(context.Context) error { l.run.EndContext(c.client); return nil })
+		if err == nil || c.abandoned {
+			return
+		}
+		l.mu.Lock()
+		later := l.owner != nil && l.owner.abandoned
+		if later {
+			l.left = append(l.left, c.client)
+		}
+		l.mu.Unlock()
+		if later {
+			return
+		}
 	}
 }

@@ -18,9 +18,9 @@ import (
 )
 
 // A remote is an agent behind a pair of pipes or a socket. One exchange runs
-// at a time. An agent that does not answer in time, breaks off, or answers
-// what it was not asked is dropped: its connection is closed and its metrics
-// are pcp.ErrNoAgent from then on.
+// at a time. An agent that breaks off, answers what it was not asked, or does not
+// answer at all is dropped: its connection is closed and its metrics
+// are pcp.ErrNoAgent from then on. One that only answers late is not; see late.go.
 type remote struct {
 	ag    *Agent
 	h     *Host
@@ -32,7 +32,9 @@ type remote struct {
 	out     []byte
 	result  wire.Result
 	profile sentProfile
-	unsent  bool // what broke the connection was a request that it did not take
+	unsent  bool      // what broke the connection was a request that it did not take
+	answers bool      // it has answered a request
+	asked   wire.Type // what it was asked last; 0 for what has no reply
 
 	link        atomic.Pointer[agentConn] // conn, for callers that cannot wait for slot
 	inFD, outFD int                       // the files to and from the agent; -1 for none
@@ -132,11 +134,14 @@ func (r *remote) exchange(from int32, p wire.PDU) (wire.Header, []byte, error) {
 	return h, body, r.judge(err)
 }
 
-// judge drops the agent if err is a *protocolError, and returns the error for the
+// judge drops the agent if err is a *protocolError, unless the agent is only late, and returns the error for the
 // client. Called by the holder of r.slot.
 func (r *remote) judge(err error) error {
 	var broke *protocolError
 	if errors.As(err, &broke) {
+		if r.overdue(err) {
+			return pcp.ErrAgain
+		}
 		r.dropLocked(broke.error)
 		return pcp.Code(err)
 	}
@@ -148,6 +153,7 @@ func (r *remote) tryExchange(from int32, p wire.PDU) (wire.Header, []byte, error
 		r.out = r.out[:0]
 		return wire.Header{}, nil, pcp.ErrNoAgent
 	}
+	r.asked = p.Type()
 	if err := r.setDeadlines(); err != nil {
 		return wire.Header{}, nil, err
 	}
@@ -172,6 +178,7 @@ func (r *remote) answered(t wire.Type, h wire.Header, body []byte, err error) (w
 		}
 		return h, nil, err
 	}
+	r.answers = true
 	if h.Type != wire.TypeError {
 		return h, body, nil
 	}
@@ -251,8 +258,8 @@ func (r *remote) send(from int32, p wire.PDU) error {
 	if p != nil {
 		r.queue(from, p)
 	}
-	_, err := r.conn.Write(r.out)
-	if r.out = r.out[:0]; cap(r.out) > maxKeep {
+	n, err := r.conn.Write(r.out)
+	if r.out = r.out[:copy(r.out, r.out[n:])]; len(r.out) == 0 && cap(r.out) > maxKeep {
 		r.out = nil
 	}
 	if err == nil {
@@ -312,7 +319,7 @@ func (r *remote) ask(c *Caller, req, answer wire.PDU) error {
 }
 
 // lost returns the error for a client whose request, other than a fetch, was not
-// answered in time by an agent. As in C it says that the agent broke the
+// answered in time by an agent that has never answered any. As in C it says that the agent broke the
 // protocol: the C library would take a time-out for one of the collector, and
 // reconnect.
 func lost(err error) error {
@@ -364,14 +371,12 @@ func (r *remote) greet(c *Caller) bool {
 		return r.conn == nil
 	}
 	r.introduce(c)
+	r.asked = 0
 	err := r.setDeadlines()
 	if err == nil {
 		err = r.send(int32(c.client.ID), nil)
 	}
-	var broke *protocolError
-	if errors.As(err, &broke) {
-		r.dropLocked(broke.error)
-	}
+	r.judge(err)
 	return true
 }
 
@@ -406,14 +411,16 @@ func (r *remote) endContext(c *Caller) {
 	if r.conn == nil || r.ag.notReady.Load() {
 		return
 	}
+	if r.ag.late.Load() { // it learns of that before the next request
+		r.queue(int32(c.client.ID), &wire.Error{Code: pcp.ErrNotConn})
+		return
+	}
+	r.asked = 0
 	err := r.setDeadlines()
 	if err == nil {
 		err = r.send(int32(c.client.ID), &wire.Error{Code: pcp.ErrNotConn})
 	}
-	var broke *protocolError
-	if errors.As(err, &broke) {
-		r.dropLocked(broke.error)
-	}
+	r.judge(err)
 }
 
 // awaitReady waits until an agent that is not ready says that it is.

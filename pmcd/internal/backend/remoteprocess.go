@@ -47,7 +47,7 @@ func (r *remote) dropLocked(why error) {
 // DropClosed drops an agent that has closed its connection, or has sent
 // something without a request.
 func (r *remote) DropClosed() {
-	if !r.ag.connected.Load() || r.ag.notReady.Load() || !r.slot.tryAcquire() {
+	if !r.ag.connected.Load() || r.ag.notReady.Load() || r.ag.late.Load() || !r.slot.tryAcquire() {
 		return // whoever waits for it will notice
 	}
 	defer r.slot.release()
@@ -79,6 +79,7 @@ func (r *remote) gone(reason int, how string, why error) {
 	r.ag.reason = reason
 	r.ag.mu.Unlock()
 	r.ag.notReady.Store(false)
+	r.ag.late.Store(false)
 	r.ag.fenced.Store(false)
 	if !r.ag.connected.Swap(false) || r.h.stopping() {
 		return
