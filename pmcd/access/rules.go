@@ -155,7 +155,6 @@ func (a *Rules) addHost(host string, rule Rule) (notes []Note, err error) {
 	if err != nil {
 		return notes, err
 	}
-	denied := rule.Deny
 	rule.Deny &= rule.Ops
 	added := 0
 	for _, r := range rules {
@@ -170,8 +169,7 @@ func (a *Rules) addHost(host string, rule Rule) (notes []Note, err error) {
 		}
 		have := a.rules[i]
 		if have.clashes(rule) {
-			told := Note{slog.LevelError, fmt.Sprintf("Permission clash for %s [spec:%x deny:%x] with earlier statement for %s [spec:%x deny:%x]",
-				r.name, rule.Ops, denied, have.name, have.Ops, have.Deny)}
+			told := Note{slog.LevelError, fmt.Sprintf("Permission clash for %s with earlier statement for %s", r.name, have.name)}
 			if !slices.Contains(notes, told) { // a host can have several addresses
 				notes = append(notes, told)
 			}

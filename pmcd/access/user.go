@@ -57,7 +57,6 @@ func (l *accountList) add(kind, name string, find func(string) (*accountRule, er
 			return []Note{{slog.LevelError, fmt.Sprintf("Failed to lookup %s \"%s\": %s", kind, name, why)}}, errClash
 		}
 	}
-	denied := rule.Deny
 	rule.Deny &= rule.Ops
 	r.Rule = rule
 	have := l.any
@@ -78,8 +77,7 @@ func (l *accountList) add(kind, name string, find func(string) (*accountRule, er
 		return nil, nil
 	}
 	if have.clashes(rule) {
-		return []Note{{slog.LevelError, fmt.Sprintf("Permission clash for %s %s [spec:%x deny:%x] with earlier statement [spec:%x deny:%x]",
-			kind, name, rule.Ops, denied, have.Ops, have.Deny)}}, errClash
+		return []Note{{slog.LevelError, fmt.Sprintf("Permission clash for %s %s with earlier statement", kind, name)}}, errClash
 	}
 	have.add(rule)
 	return nil, nil

@@ -14,7 +14,7 @@ func TestAccess(t *testing.T) {
 	allow, deny := access.Rule{Ops: access.OpAll}, access.Rule{Ops: access.OpAll, Deny: access.OpAll}
 	list := []conf.Access{{Host: "localhost", Rule: allow}, {Host: "local:*", Rule: deny}}
 	var b strings.Builder
-	if err := checkAccess(&b, list); err != nil || !strings.Contains(b.String(), "Error: Permission clash for localhost") {
+	if err := checkAccess(&b, list); err != nil || !strings.HasSuffix(b.String(), "Error: Permission clash for localhost with earlier statement for localhost\n") {
 		t.Errorf("%v, %s", err, &b)
 	}
 	b.Reset()
