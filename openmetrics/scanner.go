@@ -47,14 +47,17 @@ func NewScanner(r io.Reader, limits Limits) *Scanner {
 	return s
 }
 
-// Reset makes s read r from its beginning. The buffer is used again.
+// Reset makes s read r from its beginning. The buffer is used again; with nil for r, one that had to grow for a long line
+// is let go.
 func (s *Scanner) Reset(r io.Reader) {
 	s.limits.Bytes = cmp.Or(s.limits.Bytes, DefaultBytes)
 	s.limits.Line = cmp.Or(s.limits.Line, DefaultLine)
 	s.r, s.err = r, nil
 	s.start, s.end, s.total, s.number = 0, 0, 0, 0
 	s.line = nil
-	if s.buf == nil {
+	if r == nil && len(s.buf) > firstBuffer {
+		s.buf = nil
+	} else if s.buf == nil {
 		s.buf = make([]byte, min(firstBuffer, s.limits.Line+1))
 	}
 }

@@ -167,6 +167,32 @@ func TestAgentThatIsNotReady(t *testing.T) {
 	}
 }
 
+// TestAgentThatIsReady has an agent say unasked that it is ready, as those do whose line should have the word notready. It is kept, and
+// the log says what to do; one that says nothing else is dropped.
+func TestAgentThatIsReady(t *testing.T) {
+	s := start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
+		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "ready")}},
+	}})
+	cl := dial(t, "unix", s.Socket)
+	for _, id := range []pcp.PMID{fakeGood, fakeMetric, fakeGood} {
+		if res := cl.fetch(id); len(res.Sets[0].Values) != 1 {
+			t.Errorf("a request gets %+v", res.Sets[0])
+		}
+	}
+	if lines := s.Log.lines("add the word notready"); len(lines) != 1 {
+		t.Errorf("the log has %d lines about it", len(lines))
+	}
+	s = start(t, pmcd.Config{Agents: []pmcd.AgentSpec{
+		{Name: "fake", Domain: fakeAgentDomain, Transport: conf.Transport{Kind: conf.Pipe, Args: fakeAgentCommand(t, "ready, ready")}},
+	}})
+	cl = dial(t, "unix", s.Socket)
+	cl.send(&wire.DescReq{PMID: fakeGood})
+	if e, ok := cl.receive().(*wire.Error); !ok || e.Code >= 0 {
+		t.Errorf("a request gets %+v", e)
+	}
+	s.Log.waitFor(t, "agent said twice")
+}
+
 // TestAgentThatIsBusy has an agent refuse requests for a while.
 func TestAgentThatIsBusy(t *testing.T) {
 	command, ready := fakeAgentThatWaits(t, "busy")

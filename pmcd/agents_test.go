@@ -95,6 +95,14 @@ func fakeAgent(mode string) {
 	send := func(b []byte) { os.Stdout.Write(b) }
 	pid := int32(os.Getpid())
 	send(wire.Append(nil, pid, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, wire.FeatureAuth)}}))
+	switch mode {
+	case "ready":
+		send(wire.Append(nil, pid, &wire.Error{Code: pcp.ErrPMDAReady}))
+	case "ready, ready":
+		for range 3 {
+			send(wire.Append(nil, pid, &wire.Error{Code: pcp.ErrPMDAReady}))
+		}
+	}
 	if mode == "notready" {
 		go func() {
 			waitForFlag()

@@ -44,6 +44,9 @@ type Config struct {
 	Wait bool
 	// Limits bound what one source may answer; zero fields mean 64 MB, and lines of 1 MB.
 	Limits openmetrics.Limits
+	// Memory bounds what is kept of all sources together, in bytes, about; 0 means DefaultMemory. A source that would take
+	// more is read in part, unless it has less than its share.
+	Memory int64
 	// Workers is how many sources are read at the same time, and as many again that were late
 	// before; 0 means DefaultWorkers.
 	Workers   int
@@ -87,6 +90,7 @@ type Agent struct {
 	timeout    time.Duration
 	sorted     bool
 	limits     openmetrics.Limits
+	budget     budget
 	client     *http.Client
 	userAgent  string
 	getenv     func(string) string
@@ -159,6 +163,7 @@ func New(cfg Config) (*Agent, error) {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	a.budget.limit = cmp.Or(cfg.Memory, DefaultMemory)
 	a.limits.Bytes = cmp.Or(a.limits.Bytes, defaultBytes)
 	if a.getenv = cfg.Getenv; a.getenv == nil {
 		a.getenv = config.Process().Getenv
@@ -248,8 +253,14 @@ func (a *Agent) save() {
 			return
 		}
 		a.saveMu.Unlock()
+		var failed error
 		for _, r := range next.changedNames() {
-			a.warnUnkept(r.write())
+			err := r.write()
+			a.warnUnkept(err)
+			failed = cmp.Or(failed, err)
+		}
+		if failed == nil && a.state != "" {
+			a.drop(next)
 		}
 	}
 }
@@ -284,9 +295,7 @@ func (a *Agent) start(s *source) <-chan struct{} {
 	}
 	a.running.Go(func() {
 		defer func() {
-			s.mu.Lock()
-			s.run = nil
-			s.mu.Unlock()
+			a.ended(s)
 			select {
 			case <-s.first:
 			default:
@@ -302,6 +311,17 @@ func (a *Agent) start(s *source) <-chan struct{} {
 		}
 	})
 	return done
+}
+
+// ended notes that a source is not being read any more.
+func (a *Agent) ended(s *source) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run = nil
+	if s.gone {
+		s.release()
+		a.keep(s)
+	}
 }
 
 // wait waits until sources have been read once, or for a time.

@@ -213,6 +213,9 @@ func (a *Agent) adopt(f *folder, file found, now time.Time) {
 	s := a.retired[file.name]
 	if s != nil && s.script == file.script && s.path == file.path {
 		delete(a.retired, file.name)
+		s.mu.Lock()
+		s.gone = false
+		s.mu.Unlock()
 		a.enlist(s, file, now)
 		s.mu.Lock()
 		for _, m := range s.metrics {
@@ -238,6 +241,7 @@ func (a *Agent) enlist(s *source, file found, _ time.Time) {
 	s.mu.Lock()
 	s.listed, s.changed = file.info, true
 	s.mu.Unlock()
+	a.budget.count(1)
 	a.byName[s.name] = s
 	a.byCluster[s.cluster] = s
 	a.ordered = append(a.ordered, s)
@@ -250,6 +254,14 @@ func (a *Agent) forget(s *source) {
 	delete(a.byCluster, s.cluster)
 	a.ordered = slices.DeleteFunc(a.ordered, func(o *source) bool { return o == s })
 	a.retired[s.name] = s
+	a.budget.count(-1)
+	s.mu.Lock()
+	s.gone = true
+	if s.run == nil {
+		s.release()
+		a.keep(s)
+	}
+	s.mu.Unlock()
 	a.tree = nil
 	a.namesChanged.Store(true)
 	a.log.Info("source has gone", "source", s.name)

@@ -10,6 +10,6 @@ import (
 const nonBlock = 0
 
 // runScript runs no script: whom a file belongs to cannot be told here.
-func (s *source) runScript(context.Context) ([]byte, error) {
+func (s *source) runScript(context.Context, func(int) error) ([]byte, error) {
 	return nil, errors.New("scripts are not run on this system")
 }

@@ -25,7 +25,7 @@ const (
 
 // runScript runs the script and returns what it prints. A script that belongs to another user runs as
 // that user if the agent may do so, else not at all.
-func (s *source) runScript(ctx context.Context) ([]byte, error) {
+func (s *source) runScript(ctx context.Context, take func(int) error) ([]byte, error) {
 	f, err := openRegular(s.path)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (s *source) runScript(ctx context.Context) ([]byte, error) {
 	}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	out, said := bounded{limit: maxScript}, bounded{limit: maxStderr, drop: true}
+	out, said := bounded{limit: maxScript, take: take}, bounded{limit: maxStderr, drop: true}
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err = cmd.Run()
 	for line := range strings.Lines(said.String()) {
@@ -78,6 +78,7 @@ type bounded struct {
 	bytes.Buffer
 	limit int
 	drop  bool // what is beyond it, in place of failing
+	take  func(n int) error
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
@@ -87,6 +88,11 @@ func (b *bounded) Write(p []byte) (int, error) {
 		}
 		b.Buffer.Write(p[:left])
 		return len(p), nil
+	}
+	if b.take != nil {
+		if err := b.take(len(p)); err != nil {
+			return 0, err
+		}
 	}
 	return b.Buffer.Write(p)
 }

@@ -32,10 +32,14 @@ func (s *source) introduce(key, rest []byte) (int32, error) {
 	if len(parsed.Labels) > maxLabels {
 		return 0, fmt.Errorf("more than %d labels", maxLabels)
 	}
+	if err := s.a.budget.take(&s.held, seriesCost+int64(len(key))); err != nil {
+		return 0, err
+	}
 	s.mu.Lock()
 	slot, kind, err := s.slot(&parsed)
 	s.mu.Unlock()
 	if err != nil {
+		s.a.budget.give(&s.held, seriesCost+int64(len(key)))
 		return 0, err
 	}
 	at := int32(len(s.series))
@@ -60,8 +64,14 @@ func (s *source) slot(p *openmetrics.Series) (int32, pcp.Type, error) {
 	}
 	inst := int32(0)
 	if !m.singular {
+		name := m.instanceName(naming)
 		var ok bool
-		if inst, ok = m.insts.add(m.instanceName(naming), maxInstances); !ok {
+		if _, known := m.insts.index[name]; !known && len(m.insts.names) < maxInstances {
+			if err := s.a.budget.take(&s.held, nameCost(name)); err != nil {
+				return -1, pcp.TypeDouble, err
+			}
+		}
+		if inst, ok = m.insts.add(name, maxInstances); !ok {
 			s.lost++
 			return -1, pcp.TypeDouble, nil
 		}
@@ -123,7 +133,7 @@ func (s *source) filterLabels(labels []openmetrics.Label) (naming, opt []openmet
 }
 
 // newMetric adds a metric. It returns nil if the metric is not wanted.
-func (s *source) newMetric(name string, labelled bool, naming, opt []openmetrics.Label) (*metric, error) {
+func (s *source) newMetric(name string, labelled bool, naming, opt []openmetrics.Label) (m *metric, err error) {
 	if s.url != nil && decide(s.url.metrics, name) != include {
 		s.debug("metric is excluded by a filter", "metric", name)
 		return nil, nil
@@ -131,6 +141,15 @@ func (s *source) newMetric(name string, labelled bool, naming, opt []openmetrics
 	if !validName(name) {
 		return nil, fmt.Errorf("%.60q cannot be the name of a metric", name)
 	}
+	cost := metricCost + 3*int64(len(name)) + 2*int64(len(s.lines.help))
+	if err := s.a.budget.take(&s.held, cost); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if m == nil || err != nil {
+			s.a.budget.give(&s.held, cost)
+		}
+	}()
 	item, ok := s.items.add(name, maxMetrics)
 	if !ok {
 		s.lost++
@@ -146,7 +165,7 @@ func (s *source) newMetric(name string, labelled bool, naming, opt []openmetrics
 		}
 	}
 	a := s.a
-	m, err := newMetric(pcp.NewPMID(a.domain, s.cluster, int(item)), name, line, &s.lines)
+	m, err = newMetric(pcp.NewPMID(a.domain, s.cluster, int(item)), name, line, &s.lines)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +185,10 @@ func (s *source) newMetric(name string, labelled bool, naming, opt []openmetrics
 		m.desc.InDom = pcp.NewInDom(a.domain, serial)
 		if m.insts, err = openNumbering(a.namesPath(serial)); err != nil {
 			a.log.Warn("instances of before are not known", "metric", name, "err", err)
+			err = nil
+		}
+		for _, name := range m.insts.names {
+			a.budget.add(&s.held, nameCost(name))
 		}
 		m.byInst = make(map[int32]pcp.LabelSet)
 	}
@@ -198,7 +221,9 @@ func (s *source) prune() {
 		if s.gen-sr.gen < patience {
 			sr.next = int32(len(kept)) + 1
 			kept = append(kept, sr)
+			continue
 		}
+		s.a.budget.give(&s.held, costOf(sr.key))
 	}
 	s.series, s.index = kept, nil
 }

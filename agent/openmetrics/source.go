@@ -39,7 +39,8 @@ type source struct {
 	lines   comments
 	strayed bool // series were not where they were in the text before
 	back    values
-	lost    int // samples of this reading that are beyond the limits
+	lost    int   // samples of this reading that are beyond the limits
+	held    int64 // bytes that are kept of it, guarded by the budget
 
 	mu       sync.Mutex
 	shown    *urlFile // url, for labels
@@ -56,6 +57,7 @@ type source struct {
 	found   time.Time     // when the file was seen first
 	tried   time.Time     // when the last reading began
 	slow    bool          // it timed out
+	gone    bool          // the file has gone
 	changed bool          // the file has changed: read it anew for its names
 	listed  fs.FileInfo   // of the file when the folder was read
 }
@@ -90,6 +92,7 @@ type values struct {
 	bits  []uint64
 	state []valueState
 	texts map[int32]string
+	held  int64 // bytes of texts
 	any   bool
 }
 
@@ -102,7 +105,10 @@ const (
 	tooLarge   // for the metric's type
 )
 
-func (v *values) reset(slots int) {
+func (s *source) resetBack() {
+	v, slots := &s.back, len(s.owners)
+	s.a.budget.give(&s.held, v.held)
+	v.held = 0
 	for len(v.bits) < slots {
 		v.bits, v.state = append(v.bits, 0), append(v.state, absent)
 	}
@@ -121,7 +127,7 @@ var (
 // read reads the source once.
 func (s *source) read(ctx context.Context) {
 	start := time.Now()
-	s.back.reset(len(s.owners))
+	s.resetBack()
 	s.lost = 0
 	got, err := s.transfer(ctx)
 	timed := errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err)
@@ -129,7 +135,7 @@ func (s *source) read(ctx context.Context) {
 		s.a.keep(s)
 	}
 	if err != nil {
-		s.back.reset(len(s.owners))
+		s.resetBack()
 	}
 
 	s.mu.Lock()
@@ -140,6 +146,10 @@ func (s *source) read(ctx context.Context) {
 	st.parse += got.parse
 	if err == nil {
 		st.status, st.code = "success", got.code
+		var full *memoryError
+		if errors.As(got.bad, &full) {
+			st.status = got.bad.Error()
+		}
 		st.fetch += time.Since(start) - got.parse
 	} else {
 		st.status, st.code = "failed to fetch URL or execute script "+s.path+": "+err.Error(), got.code
@@ -346,6 +356,10 @@ func (s *source) store(at int32, rest []byte) error {
 		if b.texts == nil {
 			b.texts = make(map[int32]string)
 		}
+		if err := s.a.budget.take(&s.held, int64(len(word))); err != nil {
+			return err
+		}
+		b.held += int64(len(word))
 		b.texts[sr.slot] = strings.ToValidUTF8(string(word), "\ufffd")
 	default:
 		var v pcp.Value
@@ -417,6 +431,9 @@ func (s *source) refreshConfig() error {
 	}
 	u.text = string(b)
 	s.url, s.info = u, info
+	for i := range s.series {
+		s.a.budget.give(&s.held, costOf(s.series[i].key))
+	}
 	s.series, s.index = nil, nil // other filters may apply
 	s.mu.Lock()
 	s.shown = u

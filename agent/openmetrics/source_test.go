@@ -29,7 +29,7 @@ func testSource(t testing.TB) *source {
 // parseText reads a text, and makes its values those of the source.
 func (s *source) parseText(r *bytes.Reader) (outcome, error) {
 	var out outcome
-	s.back.reset(len(s.owners))
+	s.resetBack()
 	err := s.parse(r, &out)
 	s.front, s.back = s.back, s.front
 	return out, err

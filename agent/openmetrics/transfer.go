@@ -25,7 +25,15 @@ func (s *source) transfer(ctx context.Context) (out outcome, err error) {
 	defer cancel()
 	switch {
 	case s.script:
-		text, err := s.runScript(ctx)
+		taken := int64(0)
+		defer func() { s.a.budget.give(&s.held, taken) }()
+		text, err := s.runScript(ctx, func(n int) error {
+			err := s.a.budget.take(&s.held, int64(n))
+			if err == nil {
+				taken += int64(n)
+			}
+			return err
+		})
 		if err != nil {
 			return out, err
 		}

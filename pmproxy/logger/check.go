@@ -115,9 +115,18 @@ func checkLabel(b []byte) (archive.Label, error) {
 
 const alnum = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// goodHost reports whether a name can be that of a directory (loggroup.c: check_hostname).
+// goodHost reports whether a name can be that of a host, and so of a directory (loggroup.c: check_hostname). No
+// part of it begins or ends with a hyphen: programs would take a directory -rf for options.
 func goodHost(name string) bool {
-	return name != "" && name[0] != '.' && strings.Trim(name, alnum+"-._") == "" && len(name) <= 255
+	if len(name) > 255 || strings.Trim(name, alnum+"-._") != "" {
+		return false
+	}
+	for part := range strings.SplitSeq(name, ".") {
+		if part == "" || len(part) > 63 || part[0] == '-' || part[len(part)-1] == '-' {
+			return false
+		}
+	}
+	return true
 }
 
 // goodZone reports whether a zone can be in the environment of programs that read the

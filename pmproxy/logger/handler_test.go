@@ -435,6 +435,34 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
+// TestHostNames makes no directory of what is not the name of a host, an option of a program for example.
+func TestHostNames(t *testing.T) {
+	for _, name := range []string{"www", "www.example.com", "10.0.0.7", "a_b", "x-1", "1", strings.Repeat("a", 63)} {
+		if !goodHost(name) {
+			t.Errorf("%q is refused", name)
+		}
+	}
+	for _, name := range []string{
+		"", "-rf", "--help", "-", "a-", "-a.b", "a.-b", "a-.b", "a.--help", ".", "..", ".a", "a.", "a..b", "../a", "a/b", "a b", "a\nb", "$(id)", "~", "*", "a:b", "ä", strings.Repeat("a", 64),
+		strings.Repeat("a.", 127) + "bc",
+	} {
+		if goodHost(name) {
+			t.Errorf("%q is taken", name)
+		}
+		if len(name) > 60 {
+			continue
+		}
+		h, dir := serve(t, Config{})
+		l := archive.Label{Version: 3, PID: 7, Host: name, TimeZone: "UTC", Start: pcp.Timestamp{Sec: 1_700_000_000}, Vol: archive.VolMeta}
+		if w := do(h, trusted, "POST", "/logger/label", l.Append(nil)); w.Code != 400 {
+			t.Errorf("%q: %d %s", name, w.Code, w.Body)
+		}
+		if list, _ := filepath.Glob(filepath.Join(dir, "*")); len(list) > 0 {
+			t.Errorf("%q: there are %v", name, list)
+		}
+	}
+}
+
 // FuzzPush pushes anything, in two pieces. What is accepted can be read.
 func FuzzPush(f *testing.F) {
 	for _, version := range []int{2, 3} {
@@ -442,8 +470,23 @@ func FuzzPush(f *testing.F) {
 		f.Add(p.label, p.meta, p.index, p.v0, 10)
 		f.Add(p.label, p.meta[:50], p.index[:3], p.v0[:40], 1)
 	}
+	// In memory where there is such a file system: most of the time goes into making and removing files.
+	top, err := os.MkdirTemp("/dev/shm", "push")
+	if err != nil {
+		top = f.TempDir()
+	}
+	f.Cleanup(func() { os.RemoveAll(top) })
 	f.Fuzz(func(t *testing.T, label, meta, index, data []byte, cut int) {
-		h, dir := serve(t, Config{})
+		dir, err := os.MkdirTemp(top, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		h, err := New(Config{Dir: dir, Zone: time.UTC})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
 		var a answer
 		w := do(h, trusted, "POST", "/logger/label", label)
 		if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
@@ -463,8 +506,8 @@ func FuzzPush(f *testing.F) {
 				}
 			}
 		}
-		list, _ := filepath.Glob(filepath.Join(dir, "*", "*.meta"))
-		if len(list) != 1 {
+		list, err := filepath.Glob(filepath.Join(dir, "*", "*.meta"))
+		if err != nil || len(list) != 1 {
 			t.Fatalf("metadata: %v", list)
 		}
 		if m, err := archive.OpenFile(list[0]); err != nil {

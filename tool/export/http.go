@@ -2,11 +2,13 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -20,7 +22,34 @@ type poster struct {
 }
 
 func newPoster(timeout time.Duration) *poster {
-	return &poster{client: http.Client{Timeout: timeout, Transport: forgiving()}}
+	return &poster{client: http.Client{Timeout: timeout, Transport: forgiving(), CheckRedirect: checkRedirect}}
+}
+
+// maxRedirects is how many a server may answer with.
+const maxRedirects = 10
+
+// checkRedirect keeps a server from having what is sent to it sent elsewhere: to another host or port, a service of this host
+// for example, or without TLS.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	switch {
+	case len(via) > maxRedirects:
+		return fmt.Errorf("%w: more than %d redirects", errRejected, maxRedirects)
+	case req.URL.Hostname() != first.Hostname() || port(req.URL) != port(first) && !upgrades(first, req.URL):
+		return fmt.Errorf("%w: the server leads to %s; name that one if it is right", errRejected, req.URL.Host)
+	case first.Scheme == "https" && req.URL.Scheme != "https":
+		return fmt.Errorf("%w: the server leads from https to %s", errRejected, req.URL.Scheme)
+	}
+	return nil
+}
+
+// upgrades reports whether a redirect leads from HTTP to HTTPS on their usual ports.
+func upgrades(from, to *url.URL) bool {
+	return from.Scheme == "http" && to.Scheme == "https" && port(from) == "80" && port(to) == "443"
+}
+
+func port(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
 // A statusError is a reply that says that a request was not carried out.
@@ -34,8 +63,8 @@ func (e statusError) Is(target error) bool {
 }
 
 // do sends a request. Any status but those that ok accepts is a statusError.
-func (p *poster) do(ctx context.Context, method, url, kind string, body []byte, ok func(int) bool) error {
-	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+func (p *poster) do(ctx context.Context, method, address, kind string, body []byte, ok func(int) bool) error {
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return errors.Join(errRejected, err)
 	}

@@ -3,6 +3,7 @@ package export
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,6 +206,87 @@ func TestRefused(t *testing.T) {
 	_, errs, status = export(t.Context(), t, "pcp2zabbix", "-g", "127.0.0.1", "-p", l.port(), "-a", a, "load")
 	if l.all(); status != 1 {
 		t.Errorf("zabbix with a reply without end: status %d: %s", status, errs)
+	}
+}
+
+// TestHostileServer has servers do what they can: lead elsewhere, answer without end, pack a bomb, drip.
+func TestHostileServer(t *testing.T) {
+	t.Parallel()
+	var stolen atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stolen.Add(1) }))
+	defer other.Close()
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	for range 64 {
+		z.Write(make([]byte, 1<<20))
+	}
+	z.Close()
+	rounds := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		switch path := r.URL.Path; path {
+		case "/301", "/302", "/303", "/307", "/308":
+			code, _ := strconv.Atoi(path[1:])
+			http.Redirect(w, r, other.URL+"/steal", code)
+		case "/name":
+			http.Redirect(w, r, strings.Replace(other.URL, "127.0.0.1", "localhost", 1), http.StatusTemporaryRedirect)
+		case "/loop":
+			rounds++
+			http.Redirect(w, r, "/loop", http.StatusTemporaryRedirect)
+		case "/file":
+			w.Header().Set("Location", "file:///etc/passwd")
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		case "/moved":
+			http.Redirect(w, r, "/ok", http.StatusTemporaryRedirect)
+		case "/bomb":
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(bomb.Bytes())
+		case "/endless":
+			for b := make([]byte, 1<<20); r.Context().Err() == nil; {
+				if _, err := w.Write(b); err != nil {
+					return
+				}
+			}
+		case "/headers":
+			c, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
+			for line := "X: " + strings.Repeat("y", 1<<16) + "\r\n"; ; {
+				if _, err := io.WriteString(c, line); err != nil {
+					return
+				}
+			}
+		case "/continue":
+			c, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			for {
+				if _, err := io.WriteString(c, "HTTP/1.1 103 Early Hints\r\n\r\n"); err != nil {
+					return
+				}
+			}
+		}
+	}))
+	defer server.Close()
+	for path, want := range map[string]bool{
+		"/301": false, "/302": false, "/303": false, "/307": false, "/308": false, "/name": false, "/loop": false, "/file": false, "/headers": false, "/continue": false,
+		"/moved": true, "/ok": true, "/bomb": true, "/endless": true,
+	} {
+		p := newPoster(20 * time.Second)
+		p.user, p.password = "me", "secret"
+		err := p.do(t.Context(), http.MethodPost, server.URL+path, "text/plain", []byte("x"), success)
+		p.client.CloseIdleConnections()
+		if (err == nil) != want || os.IsTimeout(err) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if stolen.Load() != 0 || rounds > maxRedirects+1 {
+		t.Errorf("%d requests went to another server, %d in a circle", stolen.Load(), rounds)
 	}
 }
 

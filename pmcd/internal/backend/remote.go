@@ -35,6 +35,8 @@ type remote struct {
 	unsent  bool      // what broke the connection was a request that it did not take
 	answers bool      // it has answered a request
 	asked   wire.Type // what it was asked last; 0 for what has no reply
+	// toldReady says that the agent told that it is ready without being asked.
+	toldReady bool
 
 	link        atomic.Pointer[agentConn] // conn, for callers that cannot wait for slot
 	inFD, outFD int                       // the files to and from the agent; -1 for none
@@ -104,7 +106,7 @@ func (s slot) tryAcquire() bool {
 // connected makes conn the connection. Called by the holder of r.slot, or before
 // other goroutines know r.
 func (r *remote) connected(conn agentConn) {
-	r.conn = conn
+	r.conn, r.toldReady = conn, false
 	r.link.Store(&conn)
 	if p, ok := conn.(pipePair); ok {
 		r.inFD, r.outFD = trace.File(p.in), trace.File(p.out)
@@ -178,6 +180,7 @@ func (r *remote) answered(t wire.Type, h wire.Header, body []byte, err error) (w
 		}
 		return h, nil, err
 	}
+	before := r.answers
 	r.answers = true
 	if h.Type != wire.TypeError {
 		return h, body, nil
@@ -194,7 +197,14 @@ func (r *remote) answered(t wire.Type, h wire.Header, body []byte, err error) (w
 		r.waiting.Go(r.awaitReady)
 		return h, nil, pcp.ErrAgain
 	case pcp.ErrPMDAReady:
-		return h, nil, broken(pcp.ErrIPC, "agent said that it is ready when it was")
+		if r.toldReady {
+			return h, nil, broken(pcp.ErrIPC, "agent said twice that it is ready when it was")
+		}
+		// One that is made for the word notready says so unasked.
+		r.toldReady, r.answers = true, before // it does not answer the request
+		r.h.Log.Warn("agent says that it is ready, which its line of pmcd.conf does not expect: add the word notready behind binary", "agent", r.ag.Name())
+		h, body, err = r.receive()
+		return r.answered(t, h, body, err)
 	}
 	if e.Code >= 0 {
 		return h, body, nil // the reply to a store
