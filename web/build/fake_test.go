@@ -34,6 +34,7 @@ type fake struct {
 	log      []string     // the paths that were asked for
 	only     map[int]int  // the process that a context has asked for alone
 	contexts int
+	began    float64
 	requests atomic.Int64
 }
 
@@ -45,6 +46,9 @@ type fakeMetric struct {
 
 // hostile is markup that would show in a dialog if it were taken for such.
 const hostile = `<img src=x onerror=alert(1)>`
+
+// formula is a command that a spreadsheet would carry out.
+const formula = `=HYPERLINK("http://127.0.0.1:9/","x")`
 
 const (
 	recordedFor   = 6 * time.Hour
@@ -126,6 +130,11 @@ func newFake(t *testing.T) *fake {
 	add("cgroup.memory.current", "3.16", "u64", "instant", "byte", wave(4e8, 1e6, 60))
 	add("hostile.values", "29.9", "double", "instant", "none", wave(3, 2, 40))
 	add("hostile.text", "29.9", "string", "instant", "none", constant(hostile))
+	// A counter that grows a hundred times faster since the test began.
+	f.began = float64(time.Now().Unix())
+	add("joint.calls", "", "u64", "counter", "count", func(_ int, t float64) any {
+		return math.Floor(10*math.Mod(t, 1e8)) + math.Floor(1000*max(0, t-f.began))
+	})
 	add("pmcd.pmie.configfile", "2.4", "string", "instant", "none", constant("/etc/pmie/"+hostile))
 	add("pmcd.pmie.pmcd_host", "2.4", "string", "instant", "none", constant("fake.example.com"))
 	add("pmcd.pmie.numrules", "2.4", "u32", "discrete", "none", constant(12))
@@ -324,6 +333,7 @@ type process struct {
 // processes are in the order of their numbers, as a collector has them: those that one looks for are far from the first.
 var processes = func() []process {
 	list := []process{{1, "root", "/sbin/init", 0.01, 12000, 0, 0}, {42, "eve", hostile + " \x1b]0;PWNED\x07 \u202egnp.exe", 0.02, 9000, 0, 10}, {900, "ann", "chromium --type=renderer", 0.2, 800000, 2000, 3000}}
+	list = append(list, process{43, "eve", formula, 0.001, 8000, 0, 20})
 	for i := range 40 {
 		list = append(list, process{1000 + i, "root", fmt.Sprintf("/usr/sbin/worker --queue=%d", i), 0.001 * float64(i%7), 5000 + float64(i), 0, float64(i)})
 	}

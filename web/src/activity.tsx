@@ -5,11 +5,12 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { access } from "./access";
 import { AppContext, useApp, useFeedVersion } from "./context";
 import type { ChartPanel, ListPanel } from "./dashboard";
+import { csv, fileName, save } from "./export";
 import type { Feed } from "./feed";
 import { Card } from "./panels";
 import { link, type State } from "./state";
 import { dated, plain, span } from "./time";
-import { showWith } from "./units";
+import { formatFor, showWith } from "./units";
 import { kindOf, latestOf, textOf, type Kind } from "./values";
 import { byProcess, tables, type Column, type Subject } from "./views";
 
@@ -210,6 +211,12 @@ function shown(c: Column, kind: Kind | null, x: number | null): string {
   return kind ? showWith(x, kind.unit, kind.utilization) : "–";
 }
 
+// unitOf is the unit of numbers in a file.
+function unitOf(k: Kind | null): string {
+  const u = k && (k.utilization ? "share of 1" : formatFor(k.unit, 0, false).unit);
+  return u ? ` (${u})` : "";
+}
+
 const steps = 50; // rows more, each time one asks for them
 
 // Table shows a subject. It sorts and filters as it is told, or by itself.
@@ -266,6 +273,10 @@ export function Table(props: { subject: Subject; rows: number; sorting?: Sorting
   };
   // On a narrow screen there is room for two columns, and that by which is sorted.
   const extra = (c: Column, k: number) => (k > 1 && by.replace(/^-/, "") !== c.key ? "extra" : "");
+  const numbers = () => [
+    [...(s.detail ? ["PID", "user", "command"] : [s.of]), ...s.columns.map((c, k) => c.title + (c.age ? " (s)" : unitOf(found.kinds[k])))],
+    ...sorted.map((r) => [...(s.detail ? [r.id || null, r.user] : []), r.name, ...r.cells]),
+  ];
   const plural = s.of === "process" ? "processes" : s.of + "s";
   let why: ComponentChildren = "Waiting for values…";
   if (found.absent) why = `This host has no metrics of a ${s.of}.`;
@@ -301,6 +312,9 @@ export function Table(props: { subject: Subject; rows: number; sorting?: Sorting
               ))}
             </select>
           </label>
+          <button type="button" title="Save these rows as CSV" onClick={() => save(fileName(`${main.host} ${s.title} ${new Date(at * 1000).toISOString().slice(0, 19)}`, "csv"), "text/csv;charset=utf-8", csv(numbers()))}>
+            CSV
+          </button>
           <span class="count" role="status">
             {words.length ? `${matching.length} of ${found.rows.length}` : `${found.rows.length} ${found.rows.length === 1 ? s.of : plural}`}
           </span>

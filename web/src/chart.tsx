@@ -5,9 +5,10 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { ChartPanel } from "./dashboard";
 import { useApp, useFeedVersion } from "./context";
-import { align, draw, metricsOf, stack, statsOf, type Drawing } from "./lines";
+import { csv, fileName, png, save, svg, type Picture } from "./export";
+import { align, draw, maxLines, metricsOf, peak, stack, statsOf, type Drawing } from "./lines";
 import { inks, palette } from "./theme";
-import { clock, dated } from "./time";
+import { clock, dated, span } from "./time";
 import { formatFor, show, showWith, type Format, type Unit } from "./units";
 
 const none: Unit = { space: 0, time: 0, count: 0, factor: 1, text: "" };
@@ -28,8 +29,68 @@ function empty(d: Drawing, c: ChartPanel, past: boolean, hasRecorded: boolean, l
   return "No values.";
 }
 
-export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key: string) => void }) {
-  const { feed, state, theme, setView } = useApp();
+const tops = [5, 10, maxLines, 50, 100];
+const few = 5; // lines of which none need be left out
+const inOrder = 8; // layers of a stack whose names are in the order of the picture
+const labelled = 3; // lines that have their names in the picture
+
+type Order = "at" | "mean" | "max";
+
+// An Exporter writes what is seen of a chart into a file.
+export type Exporter = (as: "png" | "svg" | "csv") => void;
+
+// mark writes the names of the largest lines beside their peaks, or into their layers.
+function mark(u: uPlot, lines: { label: string; color: string; scale: string; layer: boolean }[], below: number[]): void {
+  for (const e of [...u.over.querySelectorAll(".mark")]) e.remove();
+  if (lines.length < 2) return;
+  const { min: from, max: to } = u.scales.x;
+  const t = u.data[0];
+  const peaks = lines.map((l, k) => {
+    const v = u.data[k + 1];
+    const b = below[k] >= 0 ? u.data[below[k] + 1] : null;
+    let at = -1;
+    let most = 0;
+    for (let i = 0; i < t.length; i++) {
+      const x = v[i];
+      if (typeof x !== "number" || t[i] < from! || t[i] > to!) continue;
+      const h = x - (b?.[i] ?? 0);
+      if (h > most) {
+        most = h;
+        at = i;
+      }
+    }
+    return { l, k, at, most };
+  });
+  peaks.sort((a, b) => b.most - a.most);
+  const placed: [number, number, number][] = [];
+  for (const p of peaks) {
+    if (placed.length === labelled || p.at < 0) break;
+    const v = u.data[p.k + 1][p.at]!;
+    const base = below[p.k] >= 0 ? (u.data[below[p.k] + 1][p.at] ?? 0) : 0;
+    const top = u.valToPos(v, p.l.scale);
+    const bottom = u.valToPos(base, p.l.scale);
+    if (bottom - top < 14) continue; // it is too small to be pointed at
+    const e = document.createElement("span");
+    e.className = "mark";
+    e.textContent = p.l.label;
+    e.style.color = p.l.color;
+    e.setAttribute("aria-hidden", "true");
+    u.over.append(e);
+    const w = e.offsetWidth;
+    const x = Math.max(0, Math.min(u.valToPos(t[p.at], "x") - w / 2, u.over.clientWidth - w));
+    const y = Math.max(0, Math.min(p.l.layer ? (top + bottom) / 2 - 8 : top + 1, u.over.clientHeight - 16));
+    if (placed.some((q) => Math.abs(q[1] - y) < 15 && q[0] < x + w && x < q[0] + q[2])) {
+      e.remove();
+      continue;
+    }
+    e.style.left = x + "px";
+    e.style.top = y + "px";
+    placed.push([x, y, w]);
+  }
+}
+
+export function Chart(props: { panel: ChartPanel; tall?: boolean; exporter?: { current: Exporter | null } }) {
+  const { feed, state, theme, zoom } = useApp();
   const version = useFeedVersion();
   const panel = props.panel;
   const names = useMemo(() => metricsOf(panel), [panel]);
@@ -45,11 +106,28 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
   const v = state.view;
   const to = v.live ? feed.now : v.end;
   const from = to - v.window;
-  const d = useMemo(() => draw(panel, feed, from, to), [panel, feed, from, to, version]);
+  const [chosenTop, setTop] = useState<number | null>(null);
+  const limit = chosenTop ?? panel.top ?? maxLines;
+  const [points, setPoints] = useState(400);
+  const d = useMemo(() => draw(panel, feed, from, to, points, limit), [panel, feed, from, to, version, points, limit]);
   const stacked = panel.style === "stack" || panel.style === "share";
   const share = panel.style === "share";
   const colors = palette(theme);
-  const colored = d.lines.map((l, i) => ({ ...l, color: l.color ?? colors[i % colors.length] }));
+  // A line keeps its colour while others come and go.
+  const given = useRef(new Map<string, number>());
+  if (given.current.size > 1000) given.current.clear();
+  const used = new Set(d.lines.map((l) => given.current.get(l.key)));
+  let next = 0;
+  const colored = d.lines.map((l) => {
+    let n = given.current.get(l.key);
+    if (n === undefined) {
+      while (used.has(next)) next++;
+      n = next;
+      used.add(n);
+      given.current.set(l.key, n);
+    }
+    return { ...l, color: l.color ?? colors[n % colors.length] };
+  });
   const visible = colored.filter((l) => !hidden.has(l.key));
   // Lines of the second axis cannot be in a stack.
   const inStack = stacked ? visible.filter((l) => l.axis === 0) : [];
@@ -58,7 +136,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
   const kinds = share ? [shareUnit] : d.kinds;
   const formats: Format[] = kinds.map((k, axis) => {
     let m = 0;
-    for (const l of visible) if (l.axis === axis) for (const x of l.v) if (x !== null && Math.abs(x) > m) m = Math.abs(x);
+    for (const l of visible) if (l.axis === axis) for (const x of l.all.v) if (x !== null && Math.abs(x) > m) m = Math.abs(x);
     return formatFor(k.unit, axis === 0 && panel.max !== undefined && panel.max > m && !k.utilization ? panel.max : m, k.utilization);
   });
 
@@ -72,12 +150,15 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
       return;
     }
     const a = align([...inStack, ...others]);
-    const sums = stack(a.v.slice(0, inStack.length), share);
+    const sums = stack(a.v.slice(0, inStack.length), share, inStack.map((l) => l.back));
     const data = [a.t, ...sums, ...a.v.slice(inStack.length)] as uPlot.AlignedData;
     const order = [...inStack, ...others];
     const width = el.clientWidth || 320;
     const height = canvasHeight(!!props.tall);
-    const next = JSON.stringify([order.map((l) => [l.key, l.label, l.color, l.axis]), panel.style, panel.min, panel.max, theme, v.zone, formats, width, height]);
+    const marks = order.map((l, i) => ({ label: l.label, color: opaque(l.color), scale: l.axis ? "y2" : "y", layer: i < inStack.length }));
+    const below = order.map((_, i) => (i < inStack.length ? i - 1 : -1));
+    const stepOf = (l: (typeof order)[number]): -1 | 0 | 1 => (panel.style === "bar" ? 0 : l.back ? -1 : d.joint ? 1 : 0);
+    const next = JSON.stringify([order.map((l) => [l.key, l.label, l.color, l.axis, stepOf(l)]), panel.style, panel.min, panel.max, theme, v.zone, formats, width, height]);
     const u = plot.current;
     if (u && shape.current === next) {
       u.batch(() => {
@@ -112,6 +193,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
       splits: (_u, _i, min, max) => ticks(min, max, formats[k], height),
       values: (_, splits) => splits.map((s) => tick(s, splits, formats[k])),
     });
+    const stepped = new Map([-1, 1].map((align) => [align, uPlot.paths.stepped?.({ align: align as -1 | 1 })]));
     const bars = uPlot.paths.bars?.({ size: [0.8, 40], align: 1 });
     const opts: uPlot.Options = {
       width,
@@ -153,6 +235,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
             stroke: l.color,
             width: inSum ? 1 : 1.5,
             points: { show: false },
+            ...(stepOf(l) ? { paths: stepped.get(stepOf(l)) } : {}),
             ...(inSum && i === 0 ? { fill: l.color + "66" } : {}),
             ...(panel.style === "area" ? { fill: translucent(l.color) } : {}),
             ...(panel.style === "bar" && bars ? { paths: bars, fill: translucent(l.color) } : {}),
@@ -161,6 +244,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
       ],
       bands: inStack.slice(1).map((l, i) => ({ series: [i + 2, i + 1] as [number, number], fill: opaque(l.color) + "66" })),
       hooks: {
+        draw: [(x) => mark(x, marks, below)],
         ready: [
           (x) => {
             x.over.addEventListener("mousedown", (e) => {
@@ -184,7 +268,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
             if (dragging.current && w > 4) {
               const a = x.posToVal(left, "x");
               const b = x.posToVal(left + w, "x");
-              if (b - a >= 2) setView({ live: false, end: b, window: b - a, speed: 0 });
+              if (b - a >= 2) zoom({ live: false, end: b, window: b - a, speed: 0 });
             }
             x.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
           },
@@ -200,6 +284,7 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
     if (!el) return;
     const o = new ResizeObserver(() => {
       const u = plot.current;
+      if (el.clientWidth) setPoints(Math.max(200, Math.round(el.clientWidth / 100) * 100));
       if (u && el.clientWidth && u.width !== el.clientWidth) {
         shape.current = "";
         u.setSize({ width: el.clientWidth, height: canvasHeight(!!props.tall) });
@@ -225,9 +310,59 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
   const why = visible.length ? "" : colored.length ? "All lines are hidden." : empty(d, panel, !v.live, feed.hasRecorded, feed.loading);
   const step = Math.max(v.step * 2.5, v.window / 200);
   const title = panel.title.replace(/%[hH]/g, feed.host);
-  // Lists that are stacked read from the top, as the picture does.
-  const rows = stacked ? [...colored].reverse() : colored;
-  const summary = colored
+  const measured = colored.map((l) => ({ ...l, stats: statsOf(l, hover, step) }));
+  // Layers that were chosen one by one read from the top, as the picture does. All else comes by size: at the pointer, or in the window.
+  const [order, setOrder] = useState<Order>("max");
+  const by = hover === null ? order : "at";
+  const rows =
+    stacked && (panel.plots.length > 1 || colored.length < 2) && colored.length <= inOrder
+      ? [...measured].reverse()
+      : [...measured].sort((a, b) => (b.stats[by] ?? -Infinity) - (a.stats[by] ?? -Infinity));
+  const column = (key: Order, title: string, hint: string) => (
+    <th scope="col" aria-sort={by === key ? "descending" : undefined}>
+      <button type="button" class="sort" title={hint} onClick={() => setOrder(key)}>
+        {title}
+      </button>
+    </th>
+  );
+  const joint = d.joint;
+  const largest = joint ? `The largest sample: of ${span(joint.before)} each until ${clock(joint.at, v.zone, true, v.window > 86400)}, of ${span(joint.after)} each after it` : "The largest sample";
+  if (props.exporter) {
+    props.exporter.current = (as) => {
+      const u = plot.current;
+      const name = (ext: string) => fileName(`${feed.host} ${title} ${Number.isFinite(to) ? new Date(to * 1000).toISOString().slice(0, 19) : ""}`.trim(), ext);
+      const shownLines = [...inStack, ...others];
+      if (as === "csv") {
+        const a = align(shownLines.map((l) => l.all));
+        const unit = (l: (typeof shownLines)[number]) => (l.kind.utilization ? "share of 1" : formatFor(l.kind.unit, 0, false).unit);
+        save(name("csv"), "text/csv;charset=utf-8", csv([["time", ...shownLines.map((l) => l.label + (unit(l) ? ` (${unit(l)})` : ""))], ...a.t.map((t, i) => [new Date(t * 1000).toISOString(), ...a.v.map((w) => w[i])]).filter((r) => r.slice(1).some((x) => typeof x === "number"))]));
+        return;
+      }
+      if (!u) return;
+      const style = getComputedStyle(document.documentElement);
+      const color = (k: string) => style.getPropertyValue(k).trim();
+      const p: Picture = {
+        title: (feed.host ? feed.host + ": " : "") + title,
+        when: `${dated(from, v.zone)} – ${dated(to, v.zone)}`,
+        unit: formats.map((f) => f.unit).filter(Boolean).join(", "),
+        u,
+        heads: [v.live ? "now" : "last", "mean", "max"],
+        ink: { ...inks(theme), background: color("--card"), strong: color("--text") },
+        lines: shownLines.map((l, i) => {
+          const s = statsOf(l, null, step);
+          const cell = (x: number | null) => showWith(x, l.kind.unit, l.kind.utilization);
+          return {
+            label: l.label, color: opaque(l.color), cells: [cell(s.at), cell(s.mean), cell(s.max)], below: i < inStack.length ? i - 1 : -1,
+            fill: i < inStack.length || panel.style === "area" || panel.style === "bar", step: panel.style === "bar" ? 0 : l.back ? -1 : d.joint ? 1 : 0, scale: l.axis ? "y2" : "y",
+          };
+        }),
+      };
+      if (as === "svg") save(name("svg"), "image/svg+xml", svg(p));
+      else void png(p).then((b) => b && save(name("png"), "image/png", b));
+    };
+  }
+  const summary = [...measured]
+    .sort((a, b) => peak(b.all) - peak(a.all))
     .slice(0, 6)
     .map((l) => `${l.label} ${showWith(l.last, l.kind.unit, l.kind.utilization)}`)
     .join(", ");
@@ -254,14 +389,14 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
                 <th scope="col">
                   <span class="vh">Line</span>
                 </th>
-                <th scope="col">{hover === null ? (v.live ? "now" : "last") : clock(hover, v.zone, true, false)}</th>
-                <th scope="col">mean</th>
-                <th scope="col">max</th>
+                {column("at", hover === null ? (v.live ? "now" : "last") : clock(hover, v.zone, true, false), "Order by the last value")}
+                {column("mean", "mean", "The mean in time; order by it")}
+                {column("max", "max", largest + "; order by it")}
               </tr>
             </thead>
             <tbody>
               {rows.map((l) => {
-                const s = statsOf(l, hover, step);
+                const s = l.stats;
                 const off = hidden.has(l.key);
                 return (
                   <tr key={l.key} class={off ? "off" : ""}>
@@ -283,9 +418,30 @@ export function Chart(props: { panel: ChartPanel; tall?: boolean; onHide?: (key:
           </table>
         </div>
       )}
+      {(joint || d.means > 0) && colored.length > 0 && (
+        <p class="note joint">
+          {joint && `Samples every ${span(joint.before)} until ${clock(joint.at, v.zone, true, v.window > 86400)}, then every ${span(joint.after)}. `}
+          {d.means > 0 && `Means of ${span(d.means)} are drawn; max is that of samples.`}
+        </p>
+      )}
+      {colored.length + d.more > few && (
+        <p class="note">
+          <label>
+            Draw the{" "}
+            <select aria-label={`Lines of ${title}`} value={limit} onChange={(e) => setTop(Number(e.currentTarget.value))}>
+              {[...new Set([...tops, limit])].sort((a, b) => a - b).map((n) => (
+                <option key={n} value={n}>
+                  {n} largest
+                </option>
+              ))}
+            </select>{" "}
+            of {colored.length + d.more} lines
+          </label>
+        </p>
+      )}
       {(d.more > 0 || d.other.length > 0 || (d.absent.length > 0 && colored.length > 0)) && (
         <p class="note">
-          {d.more > 0 && `${d.more} more lines are not drawn; choose instances with Edit. `}
+          {d.more > 0 && `${d.more} more lines are not drawn. `}
           {d.other.length > 0 && `Not drawn, as a third unit has no axis: ${d.other.join(", ")}. `}
           {d.absent.length > 0 && colored.length > 0 && `Not there: ${d.absent.join(", ")}.`}
         </p>

@@ -22,6 +22,7 @@ export interface ChartPanel {
   style: Style;
   min?: number;
   max?: number;
+  top?: number; // draw so many lines, those with the largest values
   plots: Plot[];
 }
 
@@ -51,6 +52,7 @@ export interface Dashboard {
 const format = "go-pcp dashboard 1";
 const maxPanels = 200;
 const maxPlots = 200;
+export const maxTop = 100;
 
 function text(v: unknown, what: string, optional = false): string | undefined {
   if (v === undefined && optional) return undefined;
@@ -112,6 +114,8 @@ function panelOf(v: any, where: string): Panel {
   const max = num(v.max, where + ".max");
   if (min !== undefined) c.min = min;
   if (max !== undefined) c.max = max;
+  const top = num(v.top, where + ".top");
+  if (top !== undefined) c.top = Math.min(maxTop, Math.max(1, Math.round(top)));
   return c;
 }
 

@@ -5,12 +5,14 @@ import type { Feed } from "./feed";
 import type { Meta } from "./source";
 import { plain } from "./time";
 import { sameKind } from "./units";
-import { kindOf, lastOf, lineOf, valueAt, type Kind, type Line } from "./values";
+import { kindOf, lastOf, lineOf, thin, usual, valueAt, type Kind, type Line } from "./values";
 
 export const maxLines = 24; // in a chart; more are not told apart
 
 export interface Drawn extends Line {
   key: string;
+  all: Line; // every sample; what is drawn of many is means
+
   label: string;
   color: string | undefined;
   axis: 0 | 1;
@@ -26,6 +28,21 @@ export interface Drawing {
   absent: string[]; // metrics that are not there
   strings: string[]; // metrics that are not numbers
   waiting: boolean; // for the first values
+  joint: Joint | null; // where what was recorded and what is seen meet
+  means: number; // seconds of which a mean is drawn, 0 if each sample is
+}
+
+// A Joint is the time at which the distance of samples changes.
+export interface Joint {
+  at: number;
+  before: number; // seconds between samples
+  after: number;
+}
+
+// distance is how far samples are from each other, in seconds that one would say.
+function distance(t: number[], a: number, b: number): number {
+  const d = usual(t, a, b);
+  return d >= 0.95 ? Math.round(d) : Math.round(d * 10) / 10;
 }
 
 // metricsOf names what must be fetched for a chart.
@@ -41,6 +58,7 @@ export function metricsOf(c: ChartPanel): string[] {
 // legend writes what stands for an instance of a plot: %i %I, %m %M, %h %H.
 export function legend(p: Plot, inst: string, host: string, single: boolean): string {
   const text = p.legend ?? (inst === "" ? "%M" : single ? "%I" : "%m %I");
+  if (/^(hot)?proc\./.test(p.metric)) inst = inst.replace(/^0+(?=\d+ )/, "");
   const out = text.replace(/%([iImMhH])/g, (_, c: string) => {
     switch (c) {
       case "i":
@@ -74,8 +92,9 @@ export function chosenOf(p: Plot): (inst: string) => boolean {
   };
 }
 
-export function draw(c: ChartPanel, feed: Feed, from: number, to: number): Drawing {
-  const d: Drawing = { lines: [], kinds: [], more: 0, other: [], absent: [], strings: [], waiting: false };
+// draw makes the lines of a chart that has room for some points beside each other, and of some lines at most.
+export function draw(c: ChartPanel, feed: Feed, from: number, to: number, points = 400, limit = maxLines): Drawing {
+  const d: Drawing = { lines: [], kinds: [], more: 0, other: [], absent: [], strings: [], waiting: false, joint: null, means: 0 };
   const single = c.plots.length === 1;
   for (let n = 0; n < c.plots.length; n++) {
     const p = c.plots[n];
@@ -116,31 +135,46 @@ export function draw(c: ChartPanel, feed: Feed, from: number, to: number): Drawi
       divide = v;
     }
     const has = chosenOf(p);
+    // What was recorded and what is seen have other distances: where samples are closer than pixels, means are drawn, of as
+    // many seconds in both; elsewhere each sample as long as it counts.
+    const split = table.split ?? 0;
+    const closest = distance(table.t, split, table.t.length);
+    let seconds = closest > 0 && (to - from) / points > 1.5 * closest ? (to - from) / points : 0;
+    if (split && table.t[split] > from && table.t[split - 1] < to && table.t[split - 1] >= from) {
+      const before = distance(table.t, 0, split);
+      if (before > closest && closest > 0) {
+        d.joint ??= { at: table.t[split - 1], before, after: closest };
+        if (seconds) seconds = Math.max(seconds, before);
+      }
+    }
+    if (seconds > 2) seconds = Math.round(seconds);
+    d.means = Math.max(d.means, seconds);
     for (const [inst, cells] of table.series) {
       if (!has(inst)) continue;
-      const l = lineOf(table, cells, kind, from, to);
-      if (!l.t.length) continue;
-      if (divide !== 1) for (let i = 0; i < l.v.length; i++) if (l.v[i] !== null) l.v[i]! /= divide;
+      const all = lineOf(table, cells, kind, from, to);
+      if (!all.t.length) continue;
+      if (divide !== 1) for (let i = 0; i < all.v.length; i++) if (all.v[i] !== null) all.v[i]! /= divide;
       d.lines.push({
-        ...l,
+        ...(seconds ? thin(all, seconds) : all),
+        all,
         key: n + " " + inst,
         label: plain(legend(p, inst, feed.host, single)),
         color: p.color,
         axis: axis as 0 | 1,
         kind,
-        last: lastOf(l),
+        last: lastOf(all),
       });
     }
   }
-  if (d.lines.length > maxLines) {
-    const largest = new Set([...d.lines].sort((a, b) => peak(b) - peak(a)).slice(0, maxLines));
-    d.more = d.lines.length - maxLines;
+  if (d.lines.length > limit) {
+    const largest = new Set([...d.lines].sort((a, b) => peak(b.all) - peak(a.all)).slice(0, limit));
+    d.more = d.lines.length - limit;
     d.lines = d.lines.filter((l) => largest.has(l));
   }
   return d;
 }
 
-function peak(l: Line): number {
+export function peak(l: Line): number {
   let m = -Infinity;
   for (const v of l.v) if (v !== null && v > m) m = v;
   return m;
@@ -152,22 +186,25 @@ export interface Stats {
   max: number | null;
 }
 
-// statsOf says what stands beside a chart: the value at a time (the last one if at is null), mean and largest.
+// statsOf says what stands beside a chart: the value at a time (the last one if at is null), the mean in time, and the largest
+// sample.
 export function statsOf(l: Drawn, at: number | null, age: number): Stats {
   let sum = 0;
-  let n = 0;
+  let seconds = 0;
   let max = -Infinity;
-  for (const v of l.v) {
-    if (v === null) continue;
-    sum += v;
-    n++;
-    if (v > max) max = v;
+  const { v, d } = l.all;
+  for (let i = 0; i < v.length; i++) {
+    const x = v[i];
+    if (x === null) continue;
+    sum += x * d[i];
+    seconds += d[i];
+    if (x > max) max = x;
   }
-  return { at: at === null ? l.last : valueAt(l, at, age), mean: n ? sum / n : null, max: n ? max : null };
+  return { at: at === null ? l.last : valueAt(l.all, at, age), mean: seconds > 0 ? sum / seconds : null, max: max > -Infinity ? max : null };
 }
 
 // align puts lines upon common times, as uPlot wants them: null is a hole, undefined no sample.
-export function align(lines: Line[]): { t: number[]; v: (number | null | undefined)[][] } {
+export function align(lines: Pick<Line, "t" | "v">[]): { t: number[]; v: (number | null | undefined)[][] } {
   if (!lines.length) return { t: [], v: [] };
   const first = lines[0].t;
   if (lines.every((l) => l.t.length === first.length && l.t.every((x, i) => x === first[i]))) return { t: first, v: lines.map((l) => l.v) };
@@ -183,13 +220,22 @@ export function align(lines: Line[]): { t: number[]; v: (number | null | undefin
   return { t, v };
 }
 
-// stack adds each line to those before it; share makes the sum of all 1 at each time.
-export function stack(v: (number | null | undefined)[][], share: boolean): (number | null | undefined)[][] {
+// stack adds each line to those before it; share makes the sum of all 1 at each time. Those with back have
+// values that count for the time before them.
+export function stack(v: (number | null | undefined)[][], share: boolean, back: boolean[]): (number | null | undefined)[][] {
   if (!v.length) return v;
   const n = v[0].length;
-  const held = v.map((cells) => {
+  const held = v.map((cells, k) => {
     // Between its samples a line keeps its value, so that the sum does not jump.
     let last: number | null = null;
+    if (back[k]) {
+      const out = new Array<number | null>(cells.length);
+      for (let i = cells.length - 1; i >= 0; i--) {
+        const c = cells[i];
+        out[i] = c === undefined ? last : (last = c);
+      }
+      return out;
+    }
     return cells.map((c) => {
       if (c === undefined) return last;
       return (last = c);

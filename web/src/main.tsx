@@ -7,6 +7,7 @@ import { Activity, TableCard } from "./activity";
 import { Browse } from "./browse";
 import { AppContext, useApp, useFeedVersion, type App } from "./context";
 import { chartOf, parseMetric, readDashboard, writeDashboard, type Dashboard, type Panel, type Plot } from "./dashboard";
+import { fileName, save } from "./export";
 import { Feed } from "./feed";
 import { Alerts, Tiles } from "./list";
 import { Card, Dialog } from "./panels";
@@ -31,6 +32,7 @@ const keys: [string, string][] = [
   ["← →", "step back and forward"],
   ["Shift ← →", "back and forward by a window"],
   ["+ −", "shorter and longer window"],
+  ["Z", "back to what was seen before a part of it"],
   ["/", "chart a metric by its name"],
   ["O A M C", "overview, activity, metrics, charts"],
   ["D", "dark or light"],
@@ -72,15 +74,35 @@ function Root() {
     const url = link(state);
     if (url === location.hash) return;
     const before = readLink(location.hash, initial());
-    if (location.hash && (before.page !== state.page || before.pid !== state.pid || before.of !== state.of)) history.pushState(null, "", url);
+    if (location.hash && (before.page !== state.page || before.pid !== state.pid || before.of !== state.of)) {
+      history.pushState(null, "", url);
+      setZooms(0);
+    }
     else {
       // Browsers forbid too many changes in a short time.
-      const id = setTimeout(() => history.replaceState(null, "", url), 200);
+      const id = setTimeout(() => history.replaceState(history.state, "", url), 200);
       return () => clearTimeout(id);
     }
   }, [state]);
+  // A zoom is a step in the history too, with how many there are to go back.
+  const [zooms, setZooms] = useState<number>(history.state?.zooms ?? 0);
+  const latest = useRef(state);
+  latest.current = state;
+  const zoom = useCallback((p: Partial<View>) => {
+    const s = latest.current;
+    const n = (history.state?.zooms ?? 0) + 1;
+    history.replaceState(history.state, "", link(s));
+    const next = { ...s, view: { ...s.view, ...p } };
+    history.pushState({ zooms: n }, "", link(next));
+    setZooms(n);
+    setState(next);
+  }, []);
+  const unzoom = useCallback(() => history.state?.zooms && history.back(), []);
   useEffect(() => {
-    const back = () => setState((s) => readLink(location.hash, { ...initial(), dashboard: s.dashboard }));
+    const back = () => {
+      setZooms(history.state?.zooms ?? 0);
+      setState((s) => readLink(location.hash, { ...initial(), dashboard: s.dashboard }));
+    };
     addEventListener("popstate", back);
     return () => removeEventListener("popstate", back);
   }, []);
@@ -143,6 +165,9 @@ function Root() {
         case "d":
           flip();
           break;
+        case "z":
+          unzoom();
+          break;
         case "?":
           setHelp(true);
           break;
@@ -166,14 +191,14 @@ function Root() {
     }
   }, [state.page, state.pid]);
 
-  const app: App = { feed, state, theme, set, setView, setDashboard, addChart, say };
+  const app: App = { feed, state, theme, set, setView, zoom, setDashboard, addChart, say };
   return (
     <AppContext.Provider value={app}>
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>
         To the charts
       </a>
       <Head flip={flip} help={() => setHelp(true)} />
-      <TimeBar />
+      <TimeBar unzoom={zooms > 0 ? unzoom : null} />
       <Trouble />
       <main id="main" tabIndex={-1}>
         {state.page === "overview" && <Overview />}
@@ -199,7 +224,7 @@ function Root() {
               </div>
             ))}
           </dl>
-          <p class="note">Drag over a chart to look at a part of it. A click on a line's name hides it.</p>
+          <p class="note">Drag over a chart to look at a part of it; Z goes back. A click on a line's name hides it.</p>
         </Dialog>
       )}
     </AppContext.Provider>
@@ -246,6 +271,11 @@ function Head(props: { flip: () => void; help: () => void }) {
       <Typeahead id="add" label="Chart a metric" placeholder="Chart a metric  /" onPick={(s) => { const p = parseMetric(s); if (p) addChart(p); return !!p; }} />
       <button type="button" class="icon" aria-label={theme === "dark" ? "Light theme" : "Dark theme"} title="Dark or light (D)" onClick={props.flip}>
         {theme === "dark" ? "☀" : "☾"}
+      </button>
+      <button type="button" class="icon keys" aria-label="Print" title="Print what is seen, or keep it as PDF" onClick={() => print()}>
+        <svg viewBox="0 0 16 16" width="14" height="14" fill="none" stroke="currentColor" stroke-width="1.4" aria-hidden="true">
+          <path d="M4 6V2h8v4M4 12H2V6h12v6h-2M4 10h8v4H4z" />
+        </svg>
       </button>
       <button type="button" class="icon keys" aria-label="Keys" title="Keys (?)" onClick={props.help}>
         ?
@@ -311,15 +341,6 @@ function Overview() {
       </div>
     </div>
   );
-}
-
-function save(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  const a = document.createElement("a");
-  a.href = url;
-  a.download = name;
-  a.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
 function Charts() {
@@ -393,7 +414,7 @@ function Charts() {
           From a file…
         </button>
         <input ref={file} type="file" id="file" class="vh" tabIndex={-1} aria-label="A dashboard or a view of pmchart" onChange={(e) => { void open(e.currentTarget.files?.[0]); e.currentTarget.value = ""; }} />
-        <button type="button" id="save" disabled={!d.panels.length} onClick={() => save((d.title.replace(/[^\w.-]+/g, "-") || "dashboard") + ".json", writeDashboard(d))}>
+        <button type="button" id="save" disabled={!d.panels.length} onClick={() => save(fileName(d.title, "json"), "application/json", writeDashboard(d))}>
           Save to a file
         </button>
         <button type="button" disabled={!d.panels.length} onClick={() => setDashboard({ title: "Charts", panels: [] })}>

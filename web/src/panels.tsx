@@ -2,9 +2,10 @@
 
 import { h } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Chart } from "./chart";
+import { Chart, type Exporter } from "./chart";
 import { useApp, useFeedVersion } from "./context";
-import { parseMetric, styles, type ChartPanel, type ListPanel, type Panel } from "./dashboard";
+import { maxLines } from "./lines";
+import { maxTop, parseMetric, styles, type ChartPanel, type ListPanel, type Panel } from "./dashboard";
 import { subjectOf, Table } from "./activity";
 import { Typeahead } from "./typeahead";
 
@@ -16,10 +17,32 @@ export function Card(props: { panel: Panel; own: boolean; fixed?: boolean; onCha
   const [large, setLarge] = useState(false);
   const p = props.panel;
   const title = p.title.replace(/%[hH]/g, feed.host);
+  const exporter = useRef<Exporter | null>(null);
   return (
     <section class={"card" + (large ? " large" : "")} aria-label={title}>
       <header>
         <h2>{title}</h2>
+        {p.kind === "chart" && (
+          <details class="menu" onToggle={(e) => menu(e.currentTarget)}>
+            <summary class="icon" aria-label={`Save ${title}`} title="Save as a picture or as numbers">
+              ⤓
+            </summary>
+            <div>
+              {(["png", "svg", "csv"] as const).map((as) => (
+                <button
+                  key={as}
+                  type="button"
+                  onClick={(e) => {
+                    exporter.current?.(as);
+                    e.currentTarget.closest("details")!.open = false;
+                  }}
+                >
+                  {as.toUpperCase()}
+                </button>
+              ))}
+            </div>
+          </details>
+        )}
         {p.kind === "chart" && (
           <button type="button" class="icon" aria-pressed={large} aria-label={large ? `Make ${title} small` : `Make ${title} large`} title={large ? "Small" : "Large"} onClick={() => setLarge(!large)}>
             {large ? "⤡" : "⤢"}
@@ -44,7 +67,7 @@ export function Card(props: { panel: Panel; own: boolean; fixed?: boolean; onCha
           </button>
         )}
       </header>
-      {p.kind === "chart" ? <Chart panel={p} tall={large} /> : <List panel={p} />}
+      {p.kind === "chart" ? <Chart panel={p} tall={large} exporter={exporter} /> : <List panel={p} />}
       {editing && p.kind === "chart" && (
         <Edit
           panel={p}
@@ -58,6 +81,17 @@ export function Card(props: { panel: Panel; own: boolean; fixed?: boolean; onCha
       {editing && p.kind === "list" && <EditTitle panel={p} onDone={(q) => { setEditing(false); if (q) props.onChange?.(q); }} />}
     </section>
   );
+}
+
+// menu closes a menu when something else is clicked or gets the focus.
+function menu(d: HTMLDetailsElement): void {
+  if (!d.open) return;
+  const close = (e: Event) => {
+    if (e.type === "keydown" ? (e as KeyboardEvent).key !== "Escape" : d.contains(e.target as Node)) return;
+    d.open = false;
+    for (const t of ["click", "focusin", "keydown"]) removeEventListener(t, close, true);
+  };
+  for (const t of ["click", "focusin", "keydown"]) addEventListener(t, close, true);
 }
 
 function List(props: { panel: ListPanel }) {
@@ -131,6 +165,9 @@ function Edit(props: { panel: ChartPanel; onMove?: (by: number) => void; onDone:
         </label>
         <label class="field short">
           Highest <input inputMode="decimal" placeholder="auto" value={p.max ?? ""} onChange={(e) => change({ max: limit(e.currentTarget.value) })} />
+        </label>
+        <label class="field short">
+          Largest lines <input inputMode="numeric" placeholder={String(maxLines)} value={p.top ?? ""} onChange={(e) => { const n = limit(e.currentTarget.value); change({ top: n === undefined ? undefined : Math.min(maxTop, Math.max(1, Math.round(n))) }); }} />
         </label>
       </div>
       <ul class="plots">

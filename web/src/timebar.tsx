@@ -84,7 +84,7 @@ function Select<T extends number | string>(props: { label: string; value: T; opt
   );
 }
 
-export function TimeBar() {
+export function TimeBar(props: { unzoom: (() => void) | null }) {
   const { feed, state, setView, theme } = useApp();
   const version = useFeedVersion();
   const v = state.view;
@@ -140,6 +140,11 @@ export function TimeBar() {
         <button type="button" class={"livebutton" + (v.live ? " on" : "")} aria-pressed={feed.past ? end === now : v.live} title={feed.past ? "The end of what was recorded (L)" : "Follow what happens now (L)"} onClick={() => setView({ live: true, end: 0, speed: 0 })}>
           <span class="dot" aria-hidden="true" /> {feed.past ? "End" : "Live"}
         </button>
+        {props.unzoom && (
+          <button type="button" title="Back to what was seen before (Z)" onClick={props.unzoom}>
+            ⤺ Zoom out
+          </button>
+        )}
         <time class="when" dateTime={end ? new Date(end * 1000).toISOString() : undefined}>
           {dated(end, v.zone)}
         </time>

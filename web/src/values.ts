@@ -49,10 +49,13 @@ export function join(past: Table | undefined, ring: Table | undefined): Table {
   return out;
 }
 
-// A Line is one instance of a metric, in bytes, seconds and counts, ready to draw.
+// A Line is one instance of a metric, in bytes, seconds and counts, ready to draw. A value is of the moment t, or
+// if back is set, as of a rate, of the d seconds before it.
 export interface Line {
   t: number[];
   v: (number | null)[];
+  d: number[]; // for how many seconds a value counts
+  back: boolean;
 }
 
 export interface Kind {
@@ -70,6 +73,7 @@ export function kindOf(m: Meta, raw: boolean): Kind {
 }
 
 const wideGap = 4; // times the usual distance of samples
+const hiccup = 2; // seconds that are no gap in any case
 
 // usual is the median distance of the samples from a up to b.
 export function usual(t: number[], a = 0, b = t.length): number {
@@ -84,16 +88,17 @@ export function usual(t: number[], a = 0, b = t.length): number {
 // lineOf makes a line of cells: rates between neighbours for counters, and a hole where samples
 // are missing or a counter went back.
 export function lineOf(table: Table, cells: Cell[], k: Kind, from: number, to: number): Line {
-  const out: Line = { t: [], v: [] };
+  const out: Line = { t: [], v: [], d: [], back: k.rate };
   const t = table.t;
   const split = table.split ?? 0;
-  const wide = wideGap * usual(t, 0, split || t.length);
-  const later = split ? wideGap * usual(t, split) : wide;
+  const first = usual(t, 0, split || t.length);
+  const second = split ? usual(t, split) : first;
   let lastT = NaN;
   let lastV = NaN;
   for (let i = 0; i < t.length; i++) {
     const c = cells[i];
-    const gap = i <= split ? wide : later;
+    const apart = i <= split ? first : second;
+    const gap = apart > 0 ? Math.max(wideGap * apart, hiccup) : 0;
     if (typeof c !== "number") {
       if (c === null && out.t.length && t[i] - lastT > gap) hole(out, t[i]);
       continue;
@@ -105,14 +110,15 @@ export function lineOf(table: Table, cells: Cell[], k: Kind, from: number, to: n
       if (dt > 0 && inside) {
         if (missing || c < lastV) hole(out, t[i]);
         else {
-          out.t.push(t[i]);
-          out.v.push(((c - lastV) / dt) * k.unit.factor);
+          const v = ((c - lastV) / dt) * k.unit.factor;
+          const begins = Math.max(lastT, from);
+          if (!out.t.length || out.v[out.v.length - 1] === null) put(out, begins, v, 0);
+          put(out, t[i], v, t[i] - begins);
         }
       }
     } else if (inside) {
-      if (missing && out.t.length) hole(out, t[i] - gap / 8);
-      out.t.push(t[i]);
-      out.v.push(c * k.unit.factor);
+      if (missing) hole(out, t[i]);
+      put(out, t[i], c * k.unit.factor, missing || !(dt > 0) ? apart || 1 : Math.min(dt, t[i] - from || dt));
     }
     lastT = t[i];
     lastV = c;
@@ -120,9 +126,49 @@ export function lineOf(table: Table, cells: Cell[], k: Kind, from: number, to: n
   return out;
 }
 
-function hole(l: Line, t: number): void {
+function put(l: Line, t: number, v: number | null, d: number): void {
   l.t.push(t);
-  l.v.push(null);
+  l.v.push(v);
+  l.d.push(d);
+}
+
+// hole ends a line until its next value, which comes not before t.
+function hole(l: Line, t: number): void {
+  const n = l.t.length;
+  if (n && l.v[n - 1] !== null) put(l, (l.t[n - 1] + t) / 2, null, 0);
+}
+
+// thin makes one value of those of each stretch of some seconds: their mean in time.
+export function thin(l: Line, seconds: number): Line {
+  const out: Line = { t: [], v: [], d: [], back: l.back };
+  let bucket = NaN;
+  let sum = 0;
+  let weight = 0;
+  let last = 0;
+  const flush = () => {
+    if (weight > 0) put(out, last, sum / weight, weight);
+    sum = weight = 0;
+  };
+  for (let i = 0; i < l.t.length; i++) {
+    const v = l.v[i];
+    if (v === null) {
+      flush();
+      put(out, l.t[i], null, 0);
+      continue;
+    }
+    if (l.d[i] === 0) {
+      put(out, l.t[i], v, 0); // where a line begins
+      continue;
+    }
+    const b = Math.ceil(l.t[i] / seconds - 1e-9);
+    if (b !== bucket) flush();
+    bucket = b;
+    sum += v * l.d[i];
+    weight += l.d[i];
+    last = l.t[i];
+  }
+  flush();
+  return out;
 }
 
 // latestOf returns the value of each instance in the last sample at or before a time, if it is not older than
@@ -156,12 +202,12 @@ export function textOf(table: Table | undefined, inst: string, at: number): stri
 }
 
 // lastOf returns the last value of a line, or null if the line ended before since.
-export function lastOf(l: Line, since = -Infinity): number | null {
+export function lastOf(l: Pick<Line, "t" | "v">, since = -Infinity): number | null {
   for (let i = l.t.length - 1; i >= 0 && l.t[i] >= since; i--) if (l.v[i] !== null) return l.v[i];
   return null;
 }
 
-// valueAt returns the value at or next before a time, if it is not older than age.
+// valueAt returns the value of a time: that which counts for it, or the last one before it, if it is not older than age.
 export function valueAt(l: Line, at: number, age: number): number | null {
   let a = 0;
   let b = l.t.length;
@@ -170,5 +216,6 @@ export function valueAt(l: Line, at: number, age: number): number | null {
     if (l.t[m] <= at + 1e-6) a = m + 1;
     else b = m;
   }
+  if (l.back && a < l.t.length && l.v[a] !== null && l.t[a] - l.d[a] <= at) return l.v[a];
   return a > 0 && at - l.t[a - 1] <= age ? l.v[a - 1] : null;
 }
