@@ -1012,3 +1012,42 @@ func TestSecretHeader(t *testing.T) {
 		}
 	})
 }
+
+// TestClockSet has the time of day corrected by a year: forward, while a receiver is down, whose messages are not too old for
+// it; and back, after which an alert is told again at once, and not after a year.
+func TestClockSet(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	synctest.Test(t, func(t *testing.T) {
+		h := newHook(t)
+		h.set(func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return false
+		})
+		dir := t.TempDir()
+		m, log := start(t, dir, h.receiver(t, "pager", Webhook))
+		early := action("r", pmie.ActionWebhook, "pager", "sda")
+		early.Time = early.Time.Add(-year) // what the clock was then
+		act(t, m, early)
+		time.Sleep(time.Minute)
+		h.set(nil)
+		time.Sleep(time.Minute)
+		same(t, "after a step forward", statuses(h.alerts(t)), "sda firing")
+		if text := log.String(); strings.Contains(text, "dropped") {
+			t.Error(text)
+		}
+
+		at := time.Now().Add(year) // the clock is ahead
+		said := func(d time.Duration, insts ...string) {
+			a := action("r", pmie.ActionWebhook, "pager", insts...)
+			a.Holdoff, a.Time = time.Hour, at.Add(d)
+			act(t, m, a)
+			time.Sleep(time.Second)
+		}
+		said(0, "sdb")
+		said(time.Minute)
+		said(-year, "sdb")
+		said(time.Minute-year, "sdb")
+		same(t, "after a step back", statuses(h.alerts(t)), "sda firing", "sda resolved", "sdb firing", "sdb resolved", "sdb firing")
+		m.Close()
+	})
+}

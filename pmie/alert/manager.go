@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-pcp/pcp/internal/dirlock"
+	"github.com/go-pcp/pcp/internal/fsdir"
 	"github.com/go-pcp/pcp/pmie"
 )
 
@@ -35,7 +35,7 @@ type Manager struct {
 	log     *slog.Logger
 	workers map[string]*worker
 	names   []string
-	lock    *dirlock.Lock
+	unlock  func() // of the directory
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 }
@@ -64,9 +64,11 @@ func New(cfg Config) (*Manager, error) {
 		return nil, err
 	}
 	var err error
-	const forever = 1 << 62
-	if m.lock, err = dirlock.Take(context.Background(), filepath.Join(cfg.Dir, "lock"), dirlock.Config{Wait: time.Nanosecond, Stale: forever}); err != nil {
-		return nil, fmt.Errorf("%s: another process delivers alerts from there: %w", cfg.Dir, err)
+	// A lock that needs no space: a full disk is something to be told of.
+	if m.unlock, err = fsdir.TryLock(cfg.Dir); errors.Is(err, fsdir.ErrBusy) {
+		return nil, fmt.Errorf("%s: another process delivers alerts from there", cfg.Dir)
+	} else if err != nil {
+		return nil, err
 	}
 	for _, r := range cfg.Receivers {
 		if m.workers[r.Name] != nil || !nameable(r.Name) {
@@ -107,7 +109,7 @@ func (m *Manager) Close() error {
 	for _, w := range m.workers {
 		errs = append(errs, w.spool.close())
 	}
-	m.lock.Release()
+	m.unlock()
 	return errors.Join(errs...)
 }
 
@@ -301,7 +303,7 @@ func (w *worker) take(a pmie.Action) error {
 // fire takes in that an alert is firing.
 func (w *worker) fire(key string, now Alert, a pmie.Action) error {
 	e := w.latest[key]
-	rested := e == nil || a.Holdoff == 0 && e.Holdoff == 0 || !a.Time.Before(e.Said.Add(max(a.Holdoff, e.Holdoff)))
+	rested := e == nil || e.rested(a.Time, max(a.Holdoff, e.Holdoff))
 	if e != nil && !e.over() {
 		changed := e.Alert.Expr != now.Expr // another rule of a ruleset
 		if e.Holdoff = a.Holdoff; changed || a.Holdoff > 0 && rested {
@@ -335,7 +337,7 @@ func (w *worker) fire(key string, now Alert, a pmie.Action) error {
 
 // newNotice returns a message that says what an alert is.
 func (w *worker) newNotice(a *Alert, at time.Time) *notice {
-	n := &notice{Status: a.Status, At: at, Value: a.Value, Text: a.Text, Expr: a.Expr}
+	n := &notice{Status: a.Status, At: at, Value: a.Value, Text: a.Text, Expr: a.Expr, taken: time.Now()}
 	if a.Status == Firing {
 		n.Number = a.Notice
 	}
@@ -561,7 +563,7 @@ func (w *worker) due() []*entry {
 func (w *worker) expire(now time.Time) {
 	for _, e := range w.list {
 		n := len(e.Notices)
-		for len(e.Notices) > 0 && now.Sub(e.Notices[0].At) > w.r.maxAge() {
+		for len(e.Notices) > 0 && now.Sub(e.Notices[0].taken) > w.r.maxAge() {
 			w.drop(e, "it is too old")
 		}
 		if len(e.Notices) < n {

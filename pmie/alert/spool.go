@@ -37,6 +37,9 @@ type notice struct {
 
 	tries int
 	alone bool // a message with others was refused
+	// taken is when it was taken in, by a clock that is not set: At would make it too old when the time of day is
+	// corrected. One that was in the spool is as old as At makes it.
+	taken time.Time
 }
 
 // An entry is what is known of one alert for one receiver. A file of the spool has it.
@@ -63,7 +66,13 @@ func (e *entry) over() bool { return e.Alert.Status == Resolved }
 
 // done reports whether nothing is left to do with an entry.
 func (e *entry) done(now time.Time) bool {
-	return e.over() && len(e.Notices) == 0 && !now.Before(e.Said.Add(e.Holdoff))
+	return e.over() && len(e.Notices) == 0 && e.rested(now, e.Holdoff)
+}
+
+// rested reports whether a holdoff has passed since it was said that the alert is firing. If the clock was set back to
+// before that, it counts as passed: else nothing would be said for as long as the clock was wrong by.
+func (e *entry) rested(now time.Time, holdoff time.Duration) bool {
+	return now.Before(e.Said) || !now.Before(e.Said.Add(holdoff))
 }
 
 // said returns the alert as a notice has it.
@@ -96,10 +105,12 @@ func decodeEntry(b []byte) (*entry, error) {
 	if len(e.Notices) > maxNotices || e.Holdoff < 0 {
 		return nil, fmt.Errorf("%d notices, holdoff %v", len(e.Notices), e.Holdoff)
 	}
+	now := time.Now()
 	for _, n := range e.Notices {
 		if n == nil {
 			return nil, errors.New("a notice is missing")
 		}
+		n.taken = now.Add(-max(0, now.Sub(n.At)))
 		a := e.said(n)
 		if err := a.check(); err != nil {
 			return nil, err
