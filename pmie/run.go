@@ -55,9 +55,8 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 		t.reschedule(e.now)
 		if e.archives == nil {
-			if e.now = clockTime(time.Now()); t.due > e.now+t.delta {
-				t.due = e.now + t.delta
-			}
+			e.now = clockTime(time.Now())
+			t.keepUp(e.now)
 		}
 		e.enqueue()
 	}
@@ -135,6 +134,22 @@ func (t *task) reschedule(now float64) {
 		t.retry = min(2*t.retry, t.delta)
 	default:
 		t.due = now + t.delta
+	}
+}
+
+// mostLate is how many evaluations are made up for at once.
+const mostLate = 10
+
+// keepUp has the next evaluation follow a clock that was set. After a step back it is not later than an interval from now.
+// After a step forward, or when the process was stopped, only few evaluations that were missed are made up for: each would find the values
+// of now, and do what rules do once more.
+func (t *task) keepUp(now float64) {
+	switch {
+	case t.due > now+t.delta:
+		t.due = now + t.delta
+	case t.retry == 0 && t.due < now-mostLate*t.delta:
+		t.tick = int((now-t.epoch)/t.delta) + 1
+		t.due = t.epoch + float64(t.tick)*t.delta
 	}
 }
 
