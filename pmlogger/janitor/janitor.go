@@ -54,7 +54,9 @@ type Config struct {
 	// Log gets what is done and what is wrong. Nil discards it.
 	Log *slog.Logger
 
-	now func() time.Time // for tests
+	// For tests: the time of day, which may be set, and how long the process has run, which is not.
+	now    func() time.Time
+	uptime func() time.Duration
 }
 
 // A Janitor looks after a directory, see [Config].
@@ -63,6 +65,10 @@ type Janitor struct {
 	full   chan struct{} // the recorder says so
 	failed map[string]time.Time
 	next   time.Time // midnight
+
+	seen time.Time     // the time of day when archives were looked at last
+	at   time.Duration // of the uptime, then
+	wary time.Duration // until when ages are not believed
 }
 
 // New returns a Janitor, which begins with Run.
@@ -84,6 +90,9 @@ func New(cfg Config) (*Janitor, error) {
 	}
 	if cfg.now == nil {
 		cfg.now = time.Now
+	}
+	if began := time.Now(); cfg.uptime == nil {
+		cfg.uptime = func() time.Duration { return time.Since(began) }
 	}
 	if cfg.Recorder == nil && (cfg.Daily || cfg.RotateBytes > 0) {
 		return nil, errors.New("janitor: there is no recorder to begin new archives")
@@ -187,9 +196,15 @@ func midnight(now time.Time, zone *time.Location) time.Time {
 	return time.Date(y, m, d+1, 0, 0, 0, 0, zone)
 }
 
+// longestDay is how far away midnight can be.
+const longestDay = 25 * time.Hour
+
 // rotate begins a new archive if it is time.
 func (j *Janitor) rotate(ctx context.Context) {
 	now := j.cfg.now()
+	if j.next.Sub(now) > longestDay { // the clock was set back
+		j.next = midnight(now, j.cfg.Zone)
+	}
 	daily := j.cfg.Daily && !now.Before(j.next)
 	due := daily
 	base, ok := j.current(ctx)
@@ -290,12 +305,35 @@ func (j *Janitor) Tidy(ctx context.Context) {
 }
 
 func (j *Janitor) cull(ctx context.Context, p Policy) (removed []string) {
-	removed, err := Cull(j.cfg.Dir, p, j.cfg.now(), j.written(ctx))
+	now := j.cfg.now()
+	if !j.believes(now) {
+		p.MaxAge = 0
+	}
+	removed, err := Cull(j.cfg.Dir, p, now, j.written(ctx))
 	for _, base := range removed {
 		j.cfg.Log.Info("an archive was removed", "archive", base)
 	}
 	j.complain("cull", err)
 	return removed
+}
+
+// Limits of what a clock may do.
+const (
+	largestStep = time.Hour // forward, between two looks, without doubts about it
+	waryFor     = time.Hour // in which one that was set by more can be set right
+)
+
+// believes reports whether archives are as old as the time of day makes them. A clock that was set forward makes all of them old at
+// once: that they were removed could not be undone when it is set right.
+func (j *Janitor) believes(now time.Time) bool {
+	up := j.cfg.uptime()
+	now = now.Round(0) // the time of day alone
+	if step := now.Sub(j.seen) - (up - j.at); !j.seen.IsZero() && step > largestStep {
+		j.wary = up + waryFor
+		j.cfg.Log.Warn("the clock was set forward: no archive is removed for its age for a while", "dir", j.cfg.Dir, "by", step, "for", waryFor)
+	}
+	j.seen, j.at = now, up
+	return up >= j.wary
 }
 
 // compress compresses what is finished.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -427,5 +428,49 @@ func TestMidnight(t *testing.T) {
 		if got := midnight(at, zone).Format(time.RFC3339); got != want {
 			t.Errorf("after %s: %s, want %s", now, got, want)
 		}
+	}
+}
+
+// TestClockSet sets the clock forward by a year: no archive goes until there was time to set it right. And back by one: archives
+// begin at the next midnight, and not in a year.
+func TestClockSet(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	dir := t.TempDir()
+	now, up := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), time.Duration(0)
+	for i := range 3 {
+		make1(t, filepath.Join(dir, fmt.Sprint(i)), 1000, 100, now.Add(-time.Duration(i)*24*time.Hour))
+	}
+	var log strings.Builder
+	j, err := New(Config{
+		Dir: dir, Policy: Policy{MaxAge: 7 * 24 * time.Hour}, NoCompress: true, Zone: time.UTC, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		now: func() time.Time { return now }, uptime: func() time.Duration { return up },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(what string, passed, step time.Duration, want int) {
+		t.Helper()
+		now, up = now.Add(passed+step), up+passed
+		j.Tidy(t.Context())
+		if list, err := List(dir); err != nil || len(list) != want {
+			t.Errorf("%s: %d archives are left, %v, want %d; %s", what, len(list), err, want, &log)
+		}
+	}
+	look("at first", 0, 0, 3)
+	look("the clock goes on", 24*time.Hour, 0, 3)
+	look("the clock is set forward", time.Minute, year, 3)
+	if !strings.Contains(log.String(), "the clock was set forward") {
+		t.Errorf("log: %s", &log)
+	}
+	look("a little later", 59*time.Minute, 0, 3)
+	look("the clock is set right", time.Second, -year, 3)
+	look("they are old", 4*24*time.Hour+12*time.Hour, 0, 2)
+	look("the clock is set forward, and stays so", time.Minute, year, 2)
+	look("an hour later", time.Hour, 0, 0)
+
+	j.next = midnight(now.Add(year), time.UTC)
+	j.rotate(t.Context())
+	if want := midnight(now, time.UTC); !j.next.Equal(want) {
+		t.Errorf("after a step back the next archive begins at %v, want %v", j.next, want)
 	}
 }
