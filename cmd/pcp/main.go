@@ -19,6 +19,10 @@ func main() { os.Exit(run()) }
 // run finds the command by the name of the program or its first argument,
 // and returns its exit status.
 func run() int {
+	if err := enoughSpace(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
+		return 1
+	}
 	table := commands()
 	out := newOutput(os.Stdout)
 	env := &cli.Env{

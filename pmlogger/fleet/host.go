@@ -115,9 +115,12 @@ func (h *host) record(ctx context.Context) error {
 	}
 	defer c.Close()
 	h.mu.Lock()
+	again := h.s.Archive == r.Archive() // which could not be begun
 	h.s.Archive = r.Archive()
 	h.mu.Unlock()
-	h.f.event(h.Name, "recording to "+r.Archive(), nil)
+	if !again {
+		h.f.event(h.Name, "recording to "+r.Archive(), nil)
+	}
 	err = h.recordTo(ctx, r)
 	runtime.KeepAlive(config) // others can share it until now
 	h.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-pcp/pcp/config"
@@ -132,6 +133,8 @@ func (r *recording) event(e fleet.Event) {
 	switch {
 	case e.Daily > 0:
 		r.say("Recording about %s a day before compression, measured on the first samples.", cli.Bytes(e.Daily))
+	case e.Err != nil && errors.Is(e.Err, syscall.EMFILE):
+		r.say("Recording: %s: %v; allow about 128 (ulimit -n)", e.Text, e.Err)
 	case e.Err != nil && (errors.Is(e.Err, fs.ErrPermission) || errors.Is(e.Err, fs.ErrNotExist)):
 		r.say("Not recorded: %v; it is tried again each minute. --no-record turns it off.", e.Err)
 	case e.Err != nil:
