@@ -199,8 +199,7 @@ func (p *page) address() string { return p.link + "?token=" + p.token }
 // maxToken is how long a token may be, in bytes.
 const maxToken = 256
 
-// readToken reads the token of the page, so that browsers are known that were opened before, or
-// makes one. One that others could have read is not used again.
+// readToken reads the token of the page, so that its address stays what it was, or makes one. One that others could have read is not used again.
 func readToken(path string) (string, error) {
 	f, _, err := safefile.OpenAppend(path, os.O_RDWR, 0o600)
 	if err != nil {

@@ -170,7 +170,7 @@ func TestPageToken(t *testing.T) {
 		}
 	}
 	stop()
-	// The token stays, so that browsers are known that were opened before; but not one that others could read.
+	// The token stays, and the address with it; but not one that others could read.
 	out, stop = start(t, vars, args...)
 	if _, again := pageAndToken(t, out); again != token {
 		t.Error("there is another token after a restart")
