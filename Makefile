@@ -75,8 +75,9 @@ fuzz:               ## every fuzz target for FUZZTIME each
 # into docs/test-long.md.
 FUZZTOTAL ?= 1h
 SOAK      ?= 10m
-test-long: oracle modules build    ## the full forms: all damages, SOAK=10m, FUZZTOTAL=1h over all targets; docs/test-long.md
-	FUZZTOTAL=$(FUZZTOTAL) SOAK=$(SOAK) scripts/test-long
+ATTACK    ?= 5m
+test-long: oracle modules build    ## the full forms: all damages, SOAK=10m, ATTACK=5m, FUZZTOTAL=1h over all targets; docs/test-long.md
+	FUZZTOTAL=$(FUZZTOTAL) SOAK=$(SOAK) ATTACK=$(ATTACK) scripts/test-long
 
 bench: build        ## side by side with the C tools where they are installed
 	bench/run
