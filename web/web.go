@@ -119,6 +119,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Content-Type", f.mime)
 		header.Set("ETag", f.etag)
 		header.Set("Cache-Control", "no-cache") // ask each time; the answer is mostly 304
+		if r.URL.Query().Has("token") {
+			header.Set("Cache-Control", "no-store") // a cache would keep the address
+		}
 		http.ServeContent(w, r, f.name, time.Time{}, bytes.NewReader(f.data))
 	}
 }

@@ -65,6 +65,15 @@ func TestServe(t *testing.T) {
 	f("POST", "/no", 404, text)
 }
 
+// TestTokenIsNotCached has no cache keep an address that has a token.
+func TestTokenIsNotCached(t *testing.T) {
+	for target, want := range map[string]string{"/?token=x": "no-store", "/?a=b&token=x": "no-store", "/?token": "no-store", "/": "no-cache", "/app.js": "no-cache"} {
+		if got := serve(t, Config{}, "GET", target).Header.Get("Cache-Control"); got != want {
+			t.Errorf("%s: %s, want %s", target, got, want)
+		}
+	}
+}
+
 func TestPrefix(t *testing.T) {
 	f := func(target string, status int) {
 		t.Helper()
