@@ -17,7 +17,7 @@ run: build          ## build, then collect from this machine until ctrl-C
 	bin/pcp up $(ARGS)
 
 build:              ## bin/pcp, static, and bin/links with a link for each classic name
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/pcp ./cmd/pcp
+	@echo "$(GO) build -o bin/pcp ./cmd/pcp"; GO='$(GO)' scripts/build -trimpath -ldflags '$(LDFLAGS)' -o bin/pcp ./cmd/pcp
 	@rm -rf bin/links && bin/pcp links -t ../pcp bin/links
 
 help:               ## this list

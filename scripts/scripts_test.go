@@ -77,11 +77,34 @@ func TestOracleInstalls(t *testing.T) {
 			}
 		}
 	}
-	f(simulated, nil, 0, "oracle: \tlibc6 [2.36-9+deb12u4] -> 2.36-9+deb12u9\n", true)
-	f(simulated, []string{"ORACLE_UPGRADE=0"}, 0, "which ORACLE_UPGRADE=0 forbids", false)
-	f(simulated, []string{"ORACLE_UPGRADE=0", "CI=true"}, 1, "which ORACLE_UPGRADE=0 forbids", false)
+	f(simulated, []string{"ORACLE_UPGRADE=1"}, 0, "oracle: \tlibc6 [2.36-9+deb12u4] -> 2.36-9+deb12u9\n", true)
+	f(simulated, nil, 0, "ORACLE_UPGRADE=1 permits that", false)
+	f(simulated, []string{"CI=true"}, 1, "ORACLE_UPGRADE=1 permits that", false)
 	f("Remv pcp-old [1.0]\n", nil, 0, "would be removed", false)
 	f("Remv pcp-old [1.0]\n", []string{"CI=true"}, 1, "would be removed", false)
+}
+
+// TestBuildWithoutNetwork checks that scripts/build makes one sentence of the errors of a first build without a network,
+// and leaves others as they are.
+func TestBuildWithoutNetwork(t *testing.T) {
+	f := func(errs, want string) {
+		t.Helper()
+		dir := t.TempDir()
+		stub := "#!/bin/sh\ncase $1 in env) echo https://proxy.example;; *) cat >&2 <<'END'\n" + errs + "END\nexit 1;; esac\n"
+		if err := os.WriteFile(filepath.Join(dir, "go"), []byte(stub), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("scripts/build", "-o", "bin/pcp", "./cmd/pcp")
+		cmd.Dir = ".."
+		cmd.Env = append(os.Environ(), "GO="+filepath.Join(dir, "go"))
+		out, _ := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != 1 || !strings.HasPrefix(string(out), want) || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("status %d, %q, want one line that begins with %q", got, out, want)
+		}
+	}
+	const line = `x/y.go:9:2: golang.org/x/sys@v0.49.0: Get "https://proxy.example/golang.org/x/sys/@v/v0.49.0.zip": dial tcp: lookup proxy.example: no such host` + "\n"
+	f("go: downloading golang.org/x/sys v0.49.0\n"+line+line, "build: the first build needs Go 1.26.0 and the network, to fetch libraries from https://proxy.example, which cannot be reached")
+	f("x/y.go:9:2: undefined: z\n", "x/y.go:9:2: undefined: z")
 }
 
 // TestFuzzShares checks that scripts/fuzz gives every target its share of a total, and
