@@ -20,6 +20,8 @@ type builder struct {
 	names  int    // of rules that had none
 	result *named // of the last statement
 	errs   int    // in the statement
+
+	unitPercent bool // the statement has a % that is not of a quantifier
 }
 
 // A named is a rule.
@@ -89,7 +91,11 @@ const (
 func (b *builder) fault(what, where string, o op) *expr { return b.faultAt(what, where, o.String()) }
 
 func (b *builder) faultAt(what, where, part string) *expr {
-	b.printf("%s expected to %s %s\n", what, where, part)
+	if b.unitPercent && b.e.cfg.Places {
+		b.printf("%% is not a unit: compare with the number alone, as in > 50 (a %% belongs to %%_inst, %%_host and %%_sample)\n")
+	} else {
+		b.printf("%s expected to %s %s\n", what, where, part)
+	}
 	b.sync()
 	return nil
 }

@@ -289,10 +289,10 @@ func (e *Engine) Load(ctx context.Context, r io.Reader, name string) (sound bool
 	defer e.forgetAhead()
 	b := e.b
 	b.ahead = 0
-	b.errs = 0
+	b.errs, b.unitPercent = 0, false
 	b.open(name, bytes.Clone(text), false)
 	for b.more() && e.failure == nil {
-		b.errs = 0
+		b.errs, b.unitPercent = 0, false
 		b.result = nil
 		yyParse(b)
 		if r := b.result; r != nil {

@@ -378,6 +378,7 @@ func (b *builder) word(c, behind int, v *yySymType) int {
 		}
 	}
 	v.text = string(token)
+	b.unitPercent = b.unitPercent || v.text == "%" && !quote
 	return tIDENT
 }
 
