@@ -19,11 +19,22 @@ import (
 func (r *Receiver) postWebhook(ctx context.Context, a *Alert) error {
 	said := *a
 	said.Labels = r.labels(a)
-	body, err := json.Marshal(&said)
+	body, err := marshal(&said)
 	if err != nil {
 		return err
 	}
 	return r.post(ctx, r.URL.String(), a.Key(), body)
+}
+
+// marshal returns v as JSON. Receivers show texts to people, in which > stays as it is.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // An apiAlert is an alert in the API of Alertmanager (postableAlert).
@@ -50,7 +61,7 @@ func (r *Receiver) postAlerts(ctx context.Context, alerts []Alert) error {
 			list[i].EndsAt = a.Until.UTC()
 		}
 	}
-	body, err := json.Marshal(list)
+	body, err := marshal(list)
 	if err != nil {
 		return err
 	}
