@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/pcpjson"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd/conf"
@@ -169,6 +170,18 @@ func statesOf(ctx context.Context, c *pmapi.Context) (map[string]agentState, err
 	return states, nil
 }
 
+// whyNot says when an agent of this program runs that does not.
+func whyNot(b builtin.Spec) string {
+	enable := fmt.Sprintf("\"pcp agent enable %s\" has pmcd run it", b.Name)
+	switch {
+	case b.Asked:
+		return "; " + enable
+	case b.Sample:
+		return "; pcp up --sample runs it"
+	}
+	return "; pcp up runs it, " + enable
+}
+
 // rows makes the list: the file's agents, this program's, and what else runs.
 func rows(c *confFile, states map[string]agentState) []row {
 	var list []row
@@ -199,6 +212,9 @@ func rows(c *confFile, states map[string]agentState) []row {
 			r.Comment += ", to test and to learn from"
 		}
 		add(r, false)
+		if r := &list[len(list)-1]; r.State == "-" {
+			r.Comment += whyNot(b)
+		}
 	}
 	for name, s := range states {
 		if !seen[name] {
