@@ -101,6 +101,7 @@ var neighbours = map[string]string{
 	"tool/ -> tool/housekeeping": "what the commands of a timer share",
 	"tool/ -> tool/recorded":     "what the commands that read series share",
 	"tool/up -> tool/alerts":     "the page shows which rules are true, as that lists them",
+	"tool/ie -> tool/alerts":     "where the receivers of alerts are",
 
 	"tool/atop/internal/ -> tool/atop/internal/": "samples, and figures in few columns, are what all its outputs are made of",
 

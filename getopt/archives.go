@@ -58,13 +58,16 @@ func (o *Options) addArchiveList(list string) {
 
 // AddOwnArchive adds the archives that pmlogger writes for this host, which are
 // what -O means if no source is named.
-func (o *Options) AddOwnArchive() {
+func (o *Options) AddOwnArchive() { o.AddArchive(o.OwnArchive()) }
+
+// OwnArchive returns the directory of the archives that pmlogger writes for this host.
+func (o *Options) OwnArchive() string {
 	dir := cmp.Or(o.p.Config.Get("PCP_ARCHIVE_DIR"), "/var/log/pcp/pmlogger")
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
-	o.AddArchive(dir + "/" + host)
+	return dir + "/" + host
 }
 
 // AddArchiveFolio adds the archives of a folio that an argument names, as --archive-folio does.

@@ -22,6 +22,9 @@ import (
 type Sources struct {
 	// DialContext makes the connections to collectors; nil means that of net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+	// Denied is called each time a collector refuses a request, or the values of a metric, since this client has no
+	// right to them; nil means that only the errors tell. Calls may be concurrent, if there are several contexts.
+	Denied func(host string)
 	// Quiet leaves out what the C library prints itself before it returns an error.
 	Quiet bool
 
@@ -89,6 +92,9 @@ func (o *Sources) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 	}
 	if host == localHost && len(o.opts.Hosts) == 0 {
 		d.OwnSocket = o.config().OwnSocket()
+	}
+	if o.Denied != nil {
+		d.Denied = func() { o.Denied(host) }
 	}
 	c, err := d.Dial(ctx, host)
 	o.mu.Lock()

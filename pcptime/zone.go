@@ -39,6 +39,27 @@ func Zone(tz string) *time.Location {
 	return loc
 }
 
+// KnownZone reports whether Zone knows the time zone tz: it has a zone file, or is a rule. Zone takes another one for UTC.
+func KnownZone(tz string) bool {
+	tz = strings.TrimPrefix(tz, ":")
+	if tz == "" {
+		return true
+	}
+	if _, err := time.LoadLocation(tz); err == nil && tz != "Local" {
+		return true
+	}
+	rule := strings.TrimSpace(tz)
+	if name := zoneName(rule); name == "" || name == rule {
+		return false
+	}
+	loc, err := time.LoadLocationFromTZData(tz, tzFile(rule))
+	if err != nil {
+		return false
+	}
+	abbr, _ := time.Unix(0, 0).In(loc).Zone()
+	return abbr != "" && abbr != placeholder
+}
+
 // Local returns the time zone in which a process reports whose variable TZ is tz: the
 // system's if tz is empty.
 func Local(tz string) *time.Location {

@@ -42,6 +42,9 @@ type Dialer struct {
 	// DialContext makes the connection, to network "tcp" or "unix"; nil means
 	// that of net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+	// Denied is called for each answer of the collector that refuses a request, or the values of a metric, with
+	// pcp.ErrPermission. It must not call the Context.
+	Denied func()
 	// Password is asked for the password of a user whose specification has
 	// none, if the collector wants it; nil means an empty one. UserName
 	// likewise for the name.
@@ -123,7 +126,7 @@ func (d *Dialer) host(spec string) (*host, error) {
 	}
 	cfg := cmp.Or(d.Config, config.Process())
 	getenv := cfg.Getenv
-	h := &host{given: spec, spec: hs, dial: d.DialContext}
+	h := &host{given: spec, spec: hs, dial: d.DialContext, denied: d.Denied}
 	if h.dial == nil {
 		h.dial = (&net.Dialer{KeepAlive: -1}).DialContext
 	}

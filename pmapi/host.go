@@ -38,6 +38,7 @@ type host struct {
 	connectTimeout time.Duration
 	requestTimeout time.Duration
 	trace          *trace
+	denied         func()                 // or nil
 	backoff        func() []time.Duration // waits before attempts to reconnect
 
 	failures int       // attempts to reconnect that failed in a row
@@ -266,6 +267,9 @@ func (h *host) answer(want wire.Type) ([]byte, error) {
 		h.trace.status(h.errReply.Code)
 		switch code := h.errReply.Code; {
 		case code < 0:
+			if code == pcp.ErrPermission && h.denied != nil {
+				h.denied()
+			}
 			return nil, code
 		case code > 0:
 			// State bits, sent ahead of an answer (fetch.c: __pmRecvFetchPDU).

@@ -241,7 +241,7 @@ func (h *host) dup(ctx context.Context) (source, error) {
 	n := &host{
 		given: h.given, spec: h.spec, proxy: h.proxy, ports: h.ports, socket: h.socket, ownSocket: h.ownSocket, container: h.container, login: h.login, security: h.security,
 		dial: h.dial, connectTimeout: h.connectTimeout, requestTimeout: h.requestTimeout, backoff: h.backoff,
-		trace: h.trace.another(), // Dup has it print as its context does
+		denied: h.denied, trace: h.trace.another(), // Dup has it print as its context does
 	}
 	if err := n.connect(ctx); err != nil {
 		return nil, dialError(h.given, err)

@@ -84,6 +84,12 @@ func (h *host) finishFetch(ctx context.Context, ids []pcp.PMID, body []byte, err
 		return changes, err
 	}
 	h.trace.hostResult(ctx, res)
+	for i := 0; h.denied != nil && i < len(res.Sets); i++ {
+		if res.Sets[i].Err == pcp.ErrPermission {
+			h.denied()
+			break
+		}
+	}
 	if len(res.Sets) != len(ids) {
 		return changes, fmt.Errorf("values of %d metrics for %d: %w", len(res.Sets), len(ids), pcp.ErrIPC)
 	}

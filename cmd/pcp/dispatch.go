@@ -53,6 +53,8 @@ type call struct {
 	env     *cli.Env
 	setenv  func(name, value string)
 	options []string // for the command: -P
+
+	optioned bool // there were options at all
 }
 
 // dispatch makes env that of the command which the arguments of pcp ask for. What is
@@ -66,7 +68,9 @@ func dispatch(env *cli.Env, setenv func(name, value string)) (status int, done b
 		return status, true
 	}
 	if len(rest) == 0 {
-		return c.begin(summary.Command, nil)
+		status, done = c.begin(summary.Command, nil)
+		env.ByName = len(env.Args) == 0 && !c.optioned // a newcomer's first word
+		return status, done
 	}
 	name, args := rest[0], rest[1:]
 	// The order is documented in docs/install.md and by pcp help.
@@ -115,6 +119,7 @@ func (c *call) parse() (rest []string, status int, done bool) {
 			variables[callVariables[opt.Long]] = arg
 		}
 	}
+	c.optioned = len(variables) > 0
 	for name, value := range variables {
 		c.setenv(name, value)
 	}
@@ -179,7 +184,7 @@ func (c *call) begin(command *cli.Command, args []string) (status int, done bool
 	c.env.Args = slices.Concat(c.options, args)
 	c.env.Name = "pcp " + command.Name
 	if command.Through() { // which prints what the C program does
-		c.env.Name = command.Link
+		c.env.Name, c.env.ByName = command.Link, true
 	}
 	return 0, false
 }

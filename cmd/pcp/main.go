@@ -36,6 +36,7 @@ func run() int {
 		OutTerminal: outTerminal,
 		ErrTerminal: errTerminal,
 		Commands:    table,
+		Advice:      new(cli.Advice),
 		Exec:        replace,
 	}
 	if outTerminal() {
@@ -69,6 +70,7 @@ func run() int {
 		fmt.Fprintf(os.Stderr, "%s: writing standard output: %s\n", env.Name, cli.ErrText(err))
 		status = 1
 	}
+	env.WriteAdvice(status)
 	return status
 }
 

@@ -28,6 +28,7 @@ var differences = map[string]difference{
 	"expressions of Python":       {"expressions are those of package regexp, and a wrong one is a message", "`pcp-pidstat -G` takes"},
 	"where Python gives up":       {"the C program ends with a traceback", "Where `pcp-pidstat` and `pcp-ps` of C"},
 	"labels of instances":         {"the C programs take those of the domain of another metric", "The labels of instances (`-m`)"},
+	"what to do next":             {"a C tool called through pcp says less", "A command that is called as `pcp NAME`"},
 	"full seconds":                {"the C library has times with 1000 milliseconds", "Times between two records that are a full second"},
 }
 

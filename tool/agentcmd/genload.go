@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/agent/txmon"
-	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/internal/ctext"
-	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // loadCommand is genload, which comes with the agent txmon.
@@ -29,7 +28,7 @@ var loadCommand = &cli.Command{
 	Options:     []cli.Option{{Short: 'n', Arg: "numtx"}},
 	DieOnSignal: true,
 	Run: func(ctx context.Context, env *cli.Env) int {
-		return genload(ctx, env, func(ctx context.Context) ([]string, error) { return txTypes(ctx, env.Config()) }, cli.Sleep)
+		return genload(ctx, env, func(ctx context.Context) ([]string, error) { return txTypes(ctx, env) }, cli.Sleep)
 	},
 }
 
@@ -162,8 +161,11 @@ func pick(n int) int {
 }
 
 // txTypes asks the collector of this host for the types of transactions.
-func txTypes(ctx context.Context, cfg *config.Config) ([]string, error) {
-	c, err := (&pmapi.Dialer{Config: cfg}).Dial(ctx, "local:")
+func txTypes(ctx context.Context, env *cli.Env) ([]string, error) {
+	bare := *env
+	bare.Args, bare.Command = nil, &cli.Command{Name: env.Command.Name, Link: env.Command.Link}
+	o := source.New(env, cli.ParseArgs(&bare, cli.ParseConfig{}))
+	c, err := o.Dial(ctx, "local:")
 	if err != nil {
 		//lint:ignore ST1005 the words of pminfo
 		return nil, fmt.Errorf("Cannot connect to PMCD on host \"local:\": %s", cli.ErrText(err))

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -328,7 +327,7 @@ again. An Alertmanager takes the alert for over after some minutes.`,
 	Examples: []cli.Example{{Line: "pcp alerts send pager", Text: "try the receiver pager"}},
 	Options: []cli.Option{
 		cli.Heading("Options"),
-		{Long: "receivers", Arg: "FILE", Help: "file of receivers [default $PCP_SYSCONF_DIR/pmie/receivers.conf]"},
+		OptReceivers,
 		cli.OptHelp,
 	},
 	DieOnSignal: true,
@@ -336,7 +335,7 @@ again. An Alertmanager takes the alert for over after some minutes.`,
 }
 
 func send(ctx context.Context, env *cli.Env) int {
-	file := filepath.Join(env.Config().Get("PCP_SYSCONF_DIR"), "pmie", "receivers.conf")
+	file := ""
 	o := cli.ParseOptions(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		if opt.Long != "receivers" {
 			return false
@@ -350,7 +349,7 @@ func send(ctx context.Context, env *cli.Env) int {
 	if status, exit := o.Done(); exit {
 		return status
 	}
-	s, err := alert.ReadFile(file)
+	s, file, err := Receivers(env, file, "")
 	if err != nil {
 		return env.Fatalf("%v", err)
 	}

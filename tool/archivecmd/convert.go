@@ -94,7 +94,11 @@ func parseSize(s string) (int64, bool) {
 func convert(ctx context.Context, env *cli.Env) int {
 	c := conversion{ctx: ctx}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: c.own})
-	if len(o.Args) != 2 && !o.WantsVersion() {
+	switch n := len(o.Args); {
+	case n == 2 || o.WantsVersion():
+	case n == 1:
+		o.Usagef("the name of the new archive is missing: \"%s archive convert %s NEW\"", env.Pcp(), o.Args[0])
+	default:
 		o.WantUsage()
 	}
 	if status, exit := o.Done(); exit {

@@ -99,7 +99,11 @@ func repairArchive(ctx context.Context, env *cli.Env) int {
 	if inPlace {
 		want = 1
 	}
-	if len(o.Args) != want && !o.WantsVersion() {
+	switch n := len(o.Args); {
+	case n == want || o.WantsVersion():
+	case n == 1:
+		o.Usagef("the name of the new archive is missing: \"%s archive repair %s NEW\"; -i repairs it in its place", env.Pcp(), o.Args[0])
+	default:
 		o.WantUsage()
 	}
 	if status, exit := o.Done(); exit {

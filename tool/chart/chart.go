@@ -431,7 +431,7 @@ func (x *chart) running() *cli.Running {
 		return &list[0]
 	}
 	for i := range list {
-		if h := x.o.Hosts[0]; h == list[i].Host() || h == "unix:"+list[i].Socket || h == "unix://"+list[i].Socket {
+		if h := x.o.Hosts[0]; strings.HasPrefix(h, "localhost:") && list[i].Serves("tcp", h) || h == "unix:"+list[i].Socket || h == "unix://"+list[i].Socket {
 			return &list[i]
 		}
 	}

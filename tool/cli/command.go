@@ -91,6 +91,8 @@ type Env struct {
 	Screen         *os.File                    // Stdout if that is a terminal, for what draws on it; else nil
 	Command        *Command                    // itself
 	Commands       []*Command                  // all of them
+	ByName         bool                        // called as "pcp ps", although Name is the classic one; see Explains
+	Advice         *Advice                     // what main says at the end; nil: nothing
 
 	// Exec replaces this program by another one, which gets args after its name
 	// and more variables in its environment; nil: this is not possible. It

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/go-pcp/pcp/getopt"
+	"github.com/go-pcp/pcp/pcptime"
 )
 
 // The options that tools share. [ParseOptions] handles them.
@@ -126,6 +129,14 @@ func (e *Env) program() *getopt.Program {
 // Done prints the mistakes, or the help or version that the options ask for. It
 // reports whether the tool must exit, and with which status.
 func (o *Options) Done() (status int, exit bool) {
+	if o.TimeZoneSet && !o.Errors() && o.env.Explains() && !pcptime.KnownZone(o.TimeZone) {
+		const unknown = "this machine knows no time zone %q: names are such as Europe/Oslo, rules such as CET-1CEST"
+		if o.env.Classic() { // which goes on as the C tool does
+			fmt.Fprintf(o.env.Stderr, "%s: note: "+unknown+"; times are in UTC\n", o.env.CalledAs(), o.TimeZone)
+		} else {
+			o.Usagef(unknown, o.TimeZone)
+		}
+	}
 	switch {
 	case o.env.Classic():
 	case o.WantsVersion():

@@ -73,6 +73,7 @@ func (e *Env) CallCommand(ctx context.Context, c *Command, out, errs io.Writer, 
 	other.Name, other.Args, other.Command = c.Link, args, c
 	other.Stdin, other.Stdout, other.Stderr = strings.NewReader(""), out, errs
 	other.Rows, other.Columns, other.OutTerminal, other.ErrTerminal, other.Exec = nil, nil, nil, nil, nil
+	other.ByName, other.Advice = false, nil
 	other.msg = getopt.Messages{}
 	status := c.Run(ctx, &other)
 	other.FlushOut()

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-pcp/pcp/internal/safefile"
 )
@@ -33,14 +35,19 @@ type Running struct {
 	Token     string   `json:"token,omitempty"` // what the page gives this user's rights for
 }
 
-// Host returns the argument of -h that reaches the collector.
-func (r *Running) Host() string {
-	if len(r.Addresses) > 0 {
-		if _, port, err := net.SplitHostPort(r.Addresses[0]); err == nil {
-			return "localhost:" + port
-		}
+// Host returns the argument of -h that reaches the collector, for a shell: its socket, which tells it who asks, so that
+// it shows processes.
+func (r *Running) Host() string { return SocketHost(r.Socket) }
+
+// SocketHost returns the argument of -h for a collector's socket, quoted for a shell if it must be.
+func SocketHost(path string) string {
+	host := "unix:" + path
+	if strings.ContainsFunc(path, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("/._-+,@%", c)
+	}) {
+		host = "'" + strings.ReplaceAll(host, "'", `'\''`) + "'"
 	}
-	return "unix:" + r.Socket
+	return host
 }
 
 // Serves reports whether r serves address.

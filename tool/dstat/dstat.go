@@ -237,12 +237,7 @@ func (p *program) connect(ctx context.Context) (status int, ok bool) {
 	case o.Local:
 		p.c, err = o.OpenLocal(ctx)
 	default:
-		p.c, err = o.Dial(ctx, o.Host())
-		if err != nil && ctx.Err() == nil && o.Host() == "local:" {
-			if c, localErr := o.OpenLocal(ctx); localErr == nil {
-				p.c, err = c, nil
-			}
-		}
+		p.c, err = o.DialOrLocal(ctx, o.Host())
 		if err != nil && !env.Classic() {
 			return o.CannotConnect(o.Host(), err), false
 		}

@@ -274,6 +274,9 @@ func (d *dumper) choose(ctx context.Context, args []string) bool {
 		}
 		wrong = d.config(ctx, "(stdin)", in)
 	}
+	if d.columns == 0 && !d.env.Classic() && d.env.Advised() {
+		return false
+	}
 	if d.columns == 0 {
 		d.env.Errorf("no valid metrics, exiting.")
 		return false

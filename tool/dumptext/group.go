@@ -68,7 +68,7 @@ func (g *group) use(ctx context.Context, kind pmapi.SourceKind, name string) *fr
 		return nil
 	case name == "" && len(g.sources) == 0:
 		f := g.open(ctx, pmapi.SourceHost, g.localHost())
-		if f.err != nil {
+		if f.err != nil && !g.advised() {
 			g.errorf("%s: %s", f.source, cli.ErrText(f.err))
 		}
 		g.sources = append(g.sources, f)
@@ -101,7 +101,9 @@ func (g *group) use(ctx context.Context, kind pmapi.SourceKind, name string) *fr
 	}
 	f := g.open(ctx, kind, name)
 	if f.err != nil {
-		g.errorf("%s: %s", name, cli.ErrText(f.err))
+		if !g.advised() {
+			g.errorf("%s: %s", name, cli.ErrText(f.err))
+		}
 		return nil
 	}
 	for _, other := range g.sources {
@@ -124,6 +126,9 @@ func (f *from) usable() *from {
 	}
 	return f
 }
+
+// advised reports whether the program says in full, under "pcp", why a source cannot be opened.
+func (g *group) advised() bool { return !g.env.Classic() && g.env.Advised() }
 
 // open opens a source. What it returns has an error if that is not possible.
 func (g *group) open(ctx context.Context, kind pmapi.SourceKind, name string) *from {

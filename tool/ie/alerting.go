@@ -13,6 +13,7 @@ import (
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pmie"
 	"github.com/go-pcp/pcp/pmie/alert"
+	"github.com/go-pcp/pcp/tool/alerts"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -44,11 +45,8 @@ func (a *alerting) receivers(env *cli.Env, list []pmie.Delivery) (*alert.Setting
 	if len(list) == 0 {
 		return &alert.Settings{}, nil
 	}
-	if a.file == "" {
-		a.file = filepath.Join(env.Config().Get("PCP_SYSCONF_DIR"), "pmie", "receivers.conf")
-	}
-	s, err := alert.ReadFile(a.file)
-	if err != nil {
+	s, file, err := alerts.Receivers(env, a.file, "")
+	if a.file = file; err != nil {
 		return nil, fmt.Errorf("%s: rule %s is for receiver %s: %w", env.ProgName(), list[0].Rule, list[0].Receiver, err)
 	}
 	for _, d := range list {

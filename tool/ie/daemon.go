@@ -213,7 +213,8 @@ func (set *settings) tell(err error) {
 // monitor makes the file of statistics, which may not be possible.
 func (set *settings) monitor(env *cli.Env) {
 	dir := filepath.Join(env.Config().Get("PCP_TMP_DIR"), "pmie")
-	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	ordinary := !env.Classic() && os.Geteuid() != 0 // who cannot have it, and does not miss it
+	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) && !ordinary {
 		fmt.Fprintf(set.journal, "%s: warning cannot create stats file dir %s: %s\n", env.ProgName(), dir, cli.ErrText(err))
 	}
 	f, err := pmiestats.Create(dir, os.Getpid())

@@ -22,6 +22,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmie"
+	"github.com/go-pcp/pcp/tool/alerts"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/source"
 )
@@ -67,7 +68,7 @@ With -d, pmie takes commands from standard input: to load rules, to show how the
 		{Short: 'f', Long: "foreground", Help: "run in the foreground, not as a daemon"},
 		{Short: 'F', Long: "systemd", Help: "systemd mode - notify service manager (if any) when started and ready"},
 		{Short: 'H', Help: ""},
-		{Long: "receivers", Arg: "FILE", Help: "receivers of alerts [default $PCP_SYSCONF_DIR/pmie/receivers.conf]", Extra: true},
+		alerts.OptReceivers,
 		{Short: 'j', Arg: "FILE", Help: "stomp protocol (JMS) file [default $PCP_VAR_DIR/config/pmie/stomp]"},
 		{Short: 'l', Long: "logfile", Arg: "FILE", Help: "send status and error messages to FILE"},
 		{Short: 'U', Long: "username", Arg: "USER", Help: "run as named USER in daemon mode [default pcp]"},
@@ -269,10 +270,18 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 	cfg.Meant = func(ctx context.Context, c *pmapi.Context, name string) string {
 		return source.DidYouMean(ctx, env, c, name)
 	}
-	cfg.Interval = o.Interval
+	cfg.Interval, cfg.Places = o.Interval, !env.Classic()
 	cfg.Wrap = env.IsSet("PCP_COUNTER_WRAP")
 	cfg.ReadAhead = o.DebugLog() == nil
-	cfg.Dial = func(ctx context.Context, spec string) (*pmapi.Context, error) { return o.Dial(ctx, spec) }
+	var explained atomic.Bool
+	cfg.Dial = func(ctx context.Context, spec string) (*pmapi.Context, error) {
+		c, err := o.Dial(ctx, spec)
+		if err != nil && ctx.Err() == nil && !env.Classic() && !set.check && !explained.Swap(true) { // and goes on
+			fmt.Fprintf(env.Stderr, "%s: %s\nIt is tried again until one answers.\n", env.ProgName(), o.WhyNoCollector(spec, err))
+		}
+		env.Advise(nil)
+		return c, err
+	}
 	cfg.OpenArchive = o.OpenArchive
 	conf := env.Config()
 	cfg.Path = strings.Join([]string{"/usr/sbin:/sbin:/usr/bin:/bin", conf.Get("PCP_BIN_DIR"), conf.Get("PCP_BINADM_DIR")}, ":")
@@ -316,6 +325,9 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 		return errChecked
 	case set.check:
 		_, err := set.alerts.receivers(env, e.Deliveries())
+		if errors.Is(err, alerts.ErrNoReceivers) { // whoever evaluates these rules has them
+			return nil
+		}
 		return err
 	}
 	if set.agent {

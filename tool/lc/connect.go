@@ -106,6 +106,7 @@ func (s *session) connectCollector() bool {
 	}
 	s.collector, err = s.o.Dial(s.ctx, host)
 	if err != nil {
+		s.env.Advise(nil) // the session goes on
 		s.errorf("Error trying to connect to PMCD on %s: %s\n", host, cli.ErrText(err))
 		return false
 	}

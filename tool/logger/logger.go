@@ -242,6 +242,8 @@ func (set *settings) arguments(o *source.Options) {
 	}
 	switch n := len(o.Args); {
 	case o.Errors():
+	case n < want && !o.Classic():
+		o.Usagef("the name of the archive to make is missing: \"pcp logger NAME\"; \"pcp record\" makes names and a configuration itself")
 	case n < want:
 		o.Usagef("insufficient arguments")
 	case n > want:

@@ -33,6 +33,14 @@ func (r *Report) Connect(ctx context.Context) error {
 		r.Context, err = r.Options.Dial(ctx, r.Source)
 	}
 	if err != nil {
+		switch {
+		case r.Env.Classic():
+			return err
+		case r.Archive:
+			return &exitError{r.Options.CannotOpen(r.Source, err)}
+		case !r.Options.Local:
+			return &exitError{r.Options.CannotConnect(r.Source, err)}
+		}
 		return err
 	}
 	zone, err := r.Options.SetZone(ctx, r.Context, false)

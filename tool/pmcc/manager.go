@@ -106,6 +106,7 @@ func Open(ctx context.Context, env *cli.Env, o *source.Options, kind Kind) (m *M
 		default:
 			return nil, o.CannotConnect(name, err)
 		}
+		env.Failed()
 		if name = pytext.Repr(name); o.Local {
 			name = "None"
 		}

@@ -5,6 +5,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,6 +28,7 @@ import (
 	"github.com/go-pcp/pcp/pmns/cpp"
 	"github.com/go-pcp/pcp/tool/cli"
 	"github.com/go-pcp/pcp/tool/housekeeping"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Command is pcp record.
@@ -83,6 +86,7 @@ type settings struct {
 	interval               time.Duration
 	keep                   janitor.Policy
 	status, processes      bool
+	source                 *source.Options
 
 	args []string // hosts
 }
@@ -116,7 +120,7 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 func run(ctx context.Context, env *cli.Env) int {
 	var set settings
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: set.own})
-	set.args = o.Args
+	set.args, set.source = o.Args, source.New(env, o)
 	switch {
 	case set.control != "" && (set.hosts != "" || len(set.args) > 0):
 		o.Usagef("a control file says which hosts; --control goes with neither -f nor hosts")
@@ -179,15 +183,22 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	}
 	defer lock.Close()
 	debug.SetGCPercent(50) // most of the memory is metadata that stay
+	var explained atomic.Bool
 	f, err := fleet.New(fleet.Config{
 		Dir:       dir,
 		Configure: set.configure(env),
 		Interval:  set.interval,
-		Dialer:    pmapi.Dialer{Config: env.Config(), OwnSocket: env.Config().OwnSocket()},
+		Dialer:    pmapi.Dialer{Config: env.Config(), OwnSocket: env.Config().OwnSocket(), DialContext: set.source.DialContext},
 		Location:  env.Local(),
 		Recorder:  pmlogger.Config{Hold: holdBytes},
 		Janitor:   &janitor.Config{Daily: true, Policy: set.keep},
-		Event:     func(e fleet.Event) { say(env, &e) },
+		Event: func(e fleet.Event) {
+			if len(list) == 1 && !explained.Load() && set.explain(env, list[0].Spec, &e) {
+				explained.Store(true)
+				return
+			}
+			say(env, &e)
+		},
 	})
 	if err != nil {
 		return err
@@ -200,6 +211,18 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	end := set.keepStatus(f)
 	defer end()
 	return f.Run(ctx)
+}
+
+// explain says why the only host cannot be recorded yet, and what to do next. It reports whether that is what happened.
+func (set *settings) explain(env *cli.Env, spec string, e *fleet.Event) bool {
+	de, ok := errors.AsType[*pmapi.DialError](e.Err)
+	if ok {
+		short := *e
+		short.Err = nil
+		say(env, &short)
+		fmt.Fprintf(env.Stderr, "%s: %s\n", env.ProgName(), set.source.WhyNoCollector(cmp.Or(spec, de.Spec), de))
+	}
+	return ok
 }
 
 // say prints what happened, in one line.

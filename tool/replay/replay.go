@@ -5,6 +5,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,8 +16,10 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/pcptime"
+	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmlogger/fleet"
 	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/tool/source"
 )
 
 // Command is pcp replay.
@@ -53,6 +56,7 @@ type request struct {
 	relative string        // "-1h", "" if there is none
 	at       pcp.Timestamp // if it is not zero
 	source   string        // directory or archive, "" for that of this machine
+	from     string        // what is read
 	command  *cli.Command
 	args     []string
 }
@@ -86,10 +90,52 @@ func run(ctx context.Context, env *cli.Env) int {
 	sub := with(env, vars)
 	sub.Command, sub.Name = r.command, "pcp "+r.command.Name
 	if r.command.Through() { // which prints what the C program does
-		sub.Name = r.command.Link
+		sub.Name, sub.ByName = r.command.Link, true
 	}
 	sub.Args = slices.Concat(options, r.args)
-	return sub.Command.Run(ctx, sub)
+	status := sub.Command.Run(ctx, sub)
+	if slices.Contains(perProcess, r.command.Name) && ctx.Err() == nil {
+		if text := fewProcesses(ctx, r.from); text != "" {
+			env.Advise(func() string { return text })
+		}
+	}
+	return status
+}
+
+// perProcess are the commands that show processes.
+var perProcess = []string{"top", "ps", "pidstat", "atop"}
+
+// fewProcesses says why such a command shows little or nothing of an archive: processes are recorded more seldom than
+// the rest. It returns "" if there are two samples of them, as rates need, or the archive cannot be read, which the
+// command has said.
+func fewProcesses(ctx context.Context, path string) string {
+	a, err := pmapi.OpenArchive(path)
+	if err != nil {
+		return ""
+	}
+	defer a.Close()
+	label, err := a.Label(ctx)
+	if err != nil {
+		return ""
+	}
+	n := 0
+	ids, err := a.LookupName(ctx, "proc.psinfo.pid")
+	if err == nil {
+		err = a.SetMode(ctx, pmapi.ModeForw, &label.Start, 0)
+	}
+	var res pcp.Result
+	for err == nil && n < 2 {
+		if err = a.FetchArchiveOf(ctx, ids, &res); err == nil && len(res.Sets) == 1 && len(res.Sets[0].Values) > 0 {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return "no sample of processes is recorded yet: \"pcp up\" and \"pcp record --processes\" record them once a minute"
+	case 1:
+		return "processes are recorded once a minute, and there is one sample so far: rates need two"
+	}
+	return ""
 }
 
 // with returns env with more variables.
@@ -219,6 +265,7 @@ func (r *request) options(env *cli.Env, dirs []string) ([]string, map[string]str
 			}
 		}
 	}
+	r.from = source
 	list := []string{has("archive"), source}
 	text := relative
 	if !r.at.IsZero() {
@@ -245,7 +292,7 @@ func (r *request) options(env *cli.Env, dirs []string) ([]string, map[string]str
 // own returns the directory with the archives of this machine, or the only one that there is.
 func own(env *cli.Env, dirs []string) (string, error) {
 	if len(dirs) == 0 {
-		return "", fmt.Errorf("nothing is recorded yet: \"%s up\" collects and records, \"%[1]s record\" records a collector that runs", env.Pcp())
+		return "", errors.New(source.NothingRecorded(env))
 	}
 	if host, err := os.Hostname(); err == nil {
 		if i := slices.IndexFunc(dirs, func(dir string) bool { return filepath.Base(dir) == fleet.DefaultName(host) }); i >= 0 {

@@ -187,6 +187,9 @@ func (s *searcher) engine(ctx context.Context, o *source.Options) (engine, error
 	}
 	c, err2 := o.Dial(ctx, "local:")
 	if err2 != nil {
+		if !o.Classic() { // and about the collector the program says why it does not answer
+			return nil, fmt.Errorf("no pmproxy to ask: %s", cli.ErrText(err))
+		}
 		return nil, fmt.Errorf("no pmproxy to ask: %w; no collector to search: %w", err, err2)
 	}
 	defer c.Close()

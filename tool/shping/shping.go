@@ -199,6 +199,6 @@ func (p *pinger) call(ctx context.Context, name string, in io.Reader, out, errs 
 	}
 	return c.Run(ctx, &cli.Env{
 		Name: name, Args: args, Stdin: in, Stdout: out, Stderr: errs, Getenv: p.env.Getenv, LookupEnv: p.env.LookupEnv,
-		Version: p.env.Version, Command: c, Commands: p.env.Commands,
+		Version: p.env.Version, Command: c, Commands: p.env.Commands, Program: p.env.Program, Advice: p.env.Advice,
 	})
 }

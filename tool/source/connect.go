@@ -87,17 +87,21 @@ func (a *attempt) why() string {
 // reason and what to do next under "pcp".
 func (o *Options) CannotConnect(host string, err error) int {
 	host = pmapi.HidePassword(host)
-	if o.env.Classic() {
+	if o.env.Classic() { // what follows is the advice that Dial gave
 		return o.env.Fatalf("Cannot connect to PMCD on host \"%s\": %s", host, cli.ErrText(err))
 	}
 	return o.env.Fatalf("%s", o.WhyNoCollector(host, err))
 }
 
 // WhyNoCollector returns why a connection to a collector failed and what to do
-// next, in lines.
+// next, in lines, for a command that says so itself.
 func (o *Options) WhyNoCollector(host string, err error) string {
+	o.env.Advise(nil)
+	return o.whyNoCollector(host, o.attempts.take(), err)
+}
+
+func (o *Options) whyNoCollector(host string, tried []attempt, err error) string {
 	host = pmapi.HidePassword(host)
-	tried := o.attempts.take()
 	at := host // what answered
 	answered := false
 	for _, a := range tried {
@@ -115,6 +119,9 @@ func (o *Options) WhyNoCollector(host string, err error) string {
 	_, badSpec := errors.AsType[*pmapi.SpecError](err)
 	code := pcp.Code(err)
 	switch {
+	case errors.Is(err, errWebServer):
+		return fmt.Sprintf("%s answers as a web server does, and not as a collector.\n"+
+			"The port of a collector is usually %d.", at, pmapi.DefaultPort)
 	case badSpec:
 		return fmt.Sprintf("%q does not name a collector; HOST, HOST:PORT, pcps://HOST and unix:PATH do", host)
 	case badTLS:
@@ -171,7 +178,7 @@ func (o *Options) nobodyAnswers(host string, tried []attempt) string {
 	pcp := o.env.Pcp()
 	running := o.env.Running()
 	for i := range running {
-		fmt.Fprintf(&b, "\nOne that \"pcp up\" started serves at %s: use -h %s", running[i].Socket, running[i].Host())
+		fmt.Fprintf(&b, "\n\"pcp up\" started one: use -h %s", running[i].Host())
 	}
 	switch {
 	case len(running) > 0:
@@ -222,8 +229,12 @@ func (o *Options) CannotOpen(path string, err error) int {
 }
 
 func (o *Options) whyNoArchive(path string, err error) string {
+	o.env.Advise(nil)
 	st, statErr := os.Stat(path)
+	none := o.nothingRecorded(path, err)
 	switch {
+	case none != "":
+		return none
 	case path == "":
 		return "the name of the archive is empty"
 	case errors.Is(err, fs.ErrPermission) || errors.Is(statErr, fs.ErrPermission):

@@ -20,29 +20,53 @@ const (
 )
 
 // DidYouMean returns " (did you mean NAME?)" for a name that no metric of c has, if one has a name that is
-// spelt almost so. Under its classic name a command prints what the C tool does, and gets "" unless a person
+// spelt almost so, and else names the command that lists names. Under its classic name a command prints what the C tool does, and gets "" unless a person
 // reads what is wrong.
 func DidYouMean(ctx context.Context, env *cli.Env, c *pmapi.Context, name string) string {
 	if !hints(env) {
 		return ""
 	}
+	meant, deepest := lookFor(ctx, c, name)
+	if meant == "" {
+		return listing(env, c, deepest)
+	}
+	return meant
+}
+
+// lookFor returns the hint at a name that is spelt almost so, "" if there is none, and how much of the name there is.
+func lookFor(ctx context.Context, c *pmapi.Context, name string) (meant, deepest string) {
 	ctx, cancel := context.WithTimeout(ctx, hintTime)
 	defer cancel()
 	// First among the neighbours: the whole tree may be large, or have a part that cannot be read.
 	for under := name; ; {
 		under = under[:max(0, strings.LastIndexByte(under, '.'))]
-		meant := hint(name, func(yield func(string) bool) {
+		meant = hint(name, func(yield func(string) bool) {
 			n := 0
 			for other, err := range c.Traverse(ctx, under) {
+				if err == nil && deepest == "" {
+					deepest = under
+				}
 				if n++; err != nil || n > hintNames || !yield(other) {
 					return
 				}
 			}
 		})
 		if meant != "" || under == "" {
-			return meant
+			return meant, deepest
 		}
 	}
+}
+
+// listing names the command that lists the metrics below a name, or all of them.
+func listing(env *cli.Env, c *pmapi.Context, under string) string {
+	command := env.Pcp() + " info"
+	if _, ok := c.Archive(); ok {
+		command += " -a ARCHIVE"
+	}
+	if under == "" {
+		return fmt.Sprintf(" (%q lists the names of all metrics)", command)
+	}
+	return fmt.Sprintf(" (%q lists the names below %s)", command+" "+under, under)
 }
 
 // DidYouMeanIn is DidYouMean for a name space.
@@ -72,7 +96,10 @@ func DidYouMeanAmong(env *cli.Env, names iter.Seq2[string, pcp.PMID], name strin
 // Hint is DidYouMean for tools whose messages about metrics go to standard output: the hint is a line of its own on
 // standard error.
 func Hint(ctx context.Context, env *cli.Env, c *pmapi.Context, name string) {
-	if meant := DidYouMean(ctx, env, c, name); meant != "" {
+	if !hints(env) {
+		return
+	}
+	if meant, _ := lookFor(ctx, c, name); meant != "" {
 		env.FlushOut()
 		fmt.Fprintf(env.Stderr, "%s: %s%s\n", env.ProgName(), name, meant)
 	}

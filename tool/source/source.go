@@ -3,6 +3,8 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +25,7 @@ type Options struct {
 	sources  *options.Sources
 	attempts attempts
 	noted    atomic.Bool // that another collector answers than the user may expect
+	reached  reached
 }
 
 // Parse reads the environment and the arguments of a command as
@@ -56,6 +59,7 @@ func (o *Options) of(g *getopt.Options) *options.Sources {
 	if o.sources == nil {
 		o.sources = options.NewSources(g)
 		o.sources.DialContext = o.attempts.dial
+		o.sources.Denied = o.denied
 		o.sources.Quiet = !o.env.Classic()
 	}
 	return o.sources
@@ -73,19 +77,66 @@ func (o *Options) whyNot(err error) string {
 // goroutines may call it.
 func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error) {
 	own := new(attempts)
-	c, err := o.sources.Dial(context.WithValue(ctx, attemptsOf{}, own), host)
+	watched, stop := context.WithValue(ctx, attemptsOf{}, own), func() {}
+	if !o.proxied(host) {
+		watched, stop = watchSilence(watched, own)
+	}
+	c, err := o.sources.Dial(watched, host)
+	stop()
+	if errors.Is(err, errWebServer) { // earlier, but as the C library has it
+		err = &pmapi.DialError{Spec: host, Code: pcp.ErrTimeout, Err: errWebServer}
+	}
 	tried := own.take()
 	o.attempts.set(tried)
-	if err == nil {
+	switch {
+	case err == nil:
+		o.env.Advise(nil)
+		o.arrived(host, tried)
 		o.noteOther(host, tried)
+	case ctx.Err() == nil:
+		o.env.AdviseFailed(func() string { return o.whyNoCollector(host, tried, err) })
 	}
 	return c, err
+}
+
+// DialOrLocal is Dial, and if there is no collector on this machine and none was named, OpenLocal: what pmstat and
+// dstat do in C too. Under "pcp" it says so.
+func (o *Options) DialOrLocal(ctx context.Context, host string) (*pmapi.Context, error) {
+	c, err := o.Dial(ctx, host)
+	if err == nil || ctx.Err() != nil || host != localHost {
+		return c, err
+	}
+	c, localErr := o.OpenLocal(ctx)
+	if localErr != nil {
+		return nil, err
+	}
+	o.env.Advise(nil)
+	if o.env.Explains() {
+		o.env.FlushOut()
+		fmt.Fprintf(o.env.Stderr, "%s: note: no collector answers on this machine; this command reads the values itself (%s up starts a collector)\n", o.env.CalledAs(), o.env.Pcp())
+	}
+	return c, nil
+}
+
+// localHost is what Host returns if no host is named.
+const localHost = "local:"
+
+// DialContext is that of net.Dialer, for a command that makes connections in another way than by Dial. WhyNoCollector
+// then knows what was tried, if there is one connection at a time.
+func (o *Options) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return o.attempts.dial(ctx, network, address)
 }
 
 // OpenArchive opens a context on archives, as [options.Sources.OpenArchive] does. It does not
 // print its error.
 func (o *Options) OpenArchive(spec string) (*pmapi.ArchiveContext, error) {
-	return o.sources.OpenArchive(spec)
+	c, err := o.sources.OpenArchive(spec)
+	if err == nil {
+		o.env.Advise(nil)
+	} else if text := o.nothingRecorded(spec, err); text != "" {
+		o.env.AdviseFailed(func() string { return text })
+	}
+	return c, err
 }
 
 // OpenLocal opens a context on agents in this process, as [options.Sources.OpenLocal] does. It does

@@ -105,13 +105,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	} else if len(names) == 0 {
 		// If there is no collector here, agents in this process will do.
 		names = []string{o.Host()}
-		open = func(ctx context.Context, host string) (*pmapi.Context, error) {
-			c, err := o.Dial(ctx, host)
-			if err != nil {
-				return o.OpenLocal(ctx)
-			}
-			return c, nil
-		}
+		open = o.DialOrLocal
 	}
 	if o.Local {
 		open = func(ctx context.Context, _ string) (*pmapi.Context, error) { return o.OpenLocal(ctx) }

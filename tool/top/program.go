@@ -62,6 +62,7 @@ func (j *job) show(ctx context.Context) int {
 	_, err := t.Run()
 	cancel()
 	p.busy <- struct{}{} // the sampler is at rest
+	j.env.Advise(nil)    // the screen has said it
 	switch {
 	case err == nil, errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrProgramPanic):
 		return 0

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-pcp/pcp"
@@ -263,6 +264,7 @@ func (j *job) open(ctx context.Context, c *pmapi.Context) int {
 	}
 	cfg.Interval = j.interval
 	cfg.Meant = func(ctx context.Context, name string) string { return source.DidYouMean(ctx, j.env, c, name) }
+	cfg.Denied = sync.OnceValue(func() string { return j.o.WhyDenied(j.o.Host()) })
 	if j.sampler, err = model.New(ctx, c, cfg); err != nil {
 		return j.env.Fatalf("%s", cli.ErrText(err))
 	}

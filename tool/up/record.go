@@ -140,7 +140,11 @@ func (r *recording) event(e fleet.Event) {
 	case e.Err != nil:
 		r.say("Recording: %s: %v", e.Text, e.Err)
 	}
-	r.log.Info("recording: "+e.Text, "err", e.Err)
+	if e.Err != nil {
+		r.log.Warn("recording: "+e.Text, "err", e.Err)
+		return
+	}
+	r.log.Info("recording: " + e.Text)
 }
 
 func (r *recording) say(format string, args ...any) {

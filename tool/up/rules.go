@@ -17,6 +17,7 @@ import (
 	"github.com/go-pcp/pcp/pmie"
 	"github.com/go-pcp/pcp/pmie/alert"
 	"github.com/go-pcp/pcp/pmie/ieconf"
+	"github.com/go-pcp/pcp/tool/alerts"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -83,8 +84,7 @@ func loadRules(ctx context.Context, env *cli.Env, set *settings) (*rules, error)
 		return nil, fmt.Errorf("%s: %w:\n%s", r.name, errRules, strings.TrimSpace(errs.String()))
 	}
 	if list := e.Deliveries(); len(list) > 0 {
-		file := filepath.Join(env.Config().Get("PCP_SYSCONF_DIR"), "pmie", "receivers.conf")
-		if r.receivers, err = alert.ReadFile(file); err == nil {
+		if r.receivers, _, err = alerts.Receivers(env, set.receivers, set.dir); err == nil {
 			err = r.receivers.Check(list)
 		}
 		if err != nil {

@@ -86,6 +86,7 @@ are the built-in rules, which watch the machine and write to the system's log.`,
 		{Long: "keep-days", Arg: "N", Help: "remove archives that were last written to more than N days ago [default 7]"},
 		{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives when all are larger [default 1gb]"},
 		{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, or the built-in ones"},
+		{Long: "receivers", Arg: "FILE", Help: "receivers of alerts, for --rules [default receivers.conf in the state directory, else that of pmie]"},
 		{Long: "sample", Help: "also the sample agents, to try tools on"},
 		cli.OptVersion,
 		cli.OptHelp,
@@ -108,6 +109,7 @@ type settings struct {
 	webPortGiven bool
 	rules        bool
 	rulesFile    string // "" for the built-in ones
+	receivers    string // file of --receivers
 	keep         janitor.Policy
 	stays        bool // when the terminal is closed
 
@@ -143,6 +145,8 @@ func run(ctx context.Context, env *cli.Env) int {
 			set.sample = true
 		case "rules":
 			set.rules, set.rulesFile = true, arg
+		case "receivers":
+			set.receivers = arg
 		case "no-record":
 			set.noRecord = true
 		case "no-processes":
@@ -152,6 +156,9 @@ func run(ctx context.Context, env *cli.Env) int {
 		}
 		return true
 	}})
+	if set.receivers != "" && !set.rules {
+		o.Usagef("--receivers is for the alerts of rules; add --rules or --rules=FILE")
+	}
 	if len(o.Args) > 0 {
 		o.Usagef("unexpected argument %q", o.Args[0])
 	}
@@ -195,6 +202,14 @@ func (set *settings) complete(env *cli.Env) error {
 		set.socket = filepath.Join(set.dir, "pmcd.socket")
 	}
 	return nil
+}
+
+// absSocket is the socket for those who look for it from other directories.
+func (set *settings) absSocket() string {
+	if path, err := filepath.Abs(set.socket); err == nil {
+		return path
+	}
+	return set.socket
 }
 
 // lockDir makes the state directory ours until the file that it returns is
@@ -359,7 +374,7 @@ func closeAll(lns []net.Listener) {
 
 // running is what other commands are told about the collector.
 func running(set *settings, lns []net.Listener, page *page) *cli.Running {
-	r := &cli.Running{PID: os.Getpid(), Socket: set.socket, Dir: set.dir}
+	r := &cli.Running{PID: os.Getpid(), Socket: set.absSocket(), Dir: set.dir}
 	if page != nil {
 		r.Page, r.Token = page.link, page.token
 	}
@@ -420,7 +435,7 @@ func listen(ctx context.Context, env *cli.Env, lc pmcd.ListenConfig, set *settin
 	}
 	who := ", perhaps by a collector that runs already"
 	for _, r := range env.Running() {
-		if r.Host() == fmt.Sprintf("localhost:%d", port) {
+		if r.Serves("tcp", fmt.Sprintf("localhost:%d", port)) {
 			who = fmt.Sprintf(" by the collector of \"pcp up\" with process id %d", r.PID)
 		}
 	}
@@ -474,6 +489,9 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 				at += ":" + strconv.Itoa(tcp.Port)
 			}
 		}
+	}
+	if at != "" && set.socket != "" { // over TCP the collector does not know who asks, and shows no processes
+		at = " -h " + cli.SocketHost(set.absSocket())
 	}
 	if page != nil {
 		fmt.Fprintf(&b, "  page     %s\n", page.address())

@@ -355,6 +355,10 @@ func TestHints(t *testing.T) {
 	if want := "bin/pcp info -h " + strings.Replace(ln.Addr().String(), "127.0.0.1", "localhost", 1) + " kernel"; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
+	text = welcome(env, &settings{noRecord: true, socket: "/tmp/my own/s"}, "vm", nil, []net.Listener{ln}, nil, "log")
+	if want := "bin/pcp top -h 'unix:/tmp/my own/s' "; !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
+	}
 	env.Getenv = func(name string) string { return map[string]string{"MAKELEVEL": "1"}[name] }
 	if got, want := again(env, "--port 1"), "make run ARGS='--port 1'"; got != want {
 		t.Errorf("under make: %q, want %q", got, want)

@@ -156,6 +156,8 @@ func run(ctx context.Context, env *cli.Env) int {
 	case o.Errors() || o.WantsVersion():
 	case len(o.Args) == 0:
 		o.Usagef("error - no metricname specified")
+	case len(o.Args) > 1 && !env.Classic():
+		o.Usagef("one metric at a time: \"%s rep %s\" shows several, in columns", env.Pcp(), strings.Join(o.Args, " "))
 	case len(o.Args) > 1:
 		o.Usagef("error - too many arguments")
 	}

@@ -62,7 +62,9 @@ func run(ctx context.Context, env *cli.Env) int {
 		}
 		return env.Getenv(name), env.IsSet(name)
 	}
-	other.Command, other.Name, other.Args = pmstat, pmstat.Link, []string{"-x"}
+	command := *pmstat
+	command.Name = env.Command.Name // for what is said of this command
+	other.Command, other.Name, other.Args = &command, pmstat.Link, []string{"-x"}
 	if o.JSON {
 		other.Args = slices.Concat(other.Args, []string{"--json"})
 	}

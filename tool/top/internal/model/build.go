@@ -12,7 +12,7 @@ import (
 func (s *Sampler) snapshot(ctx context.Context, need Group) (*Snapshot, error) {
 	snap := s.take()
 	snap.Time, snap.Groups = s.res.Time, need
-	snap.archive, snap.called = s.archive != nil, s.called
+	snap.archive, snap.called, snap.denied = s.archive != nil, s.called, s.cfg.Denied
 	snap.Interval = 0
 	for m := range s.cols {
 		c := &s.cols[m]

@@ -25,6 +25,8 @@ type Config struct {
 	// Meant returns what to add to the message about a chart's metric that there is not, such as the name that may be
 	// meant. Nil adds nothing.
 	Meant func(ctx context.Context, name string) string
+	// Denied returns why the collector denies what it has, in lines. Nil: the error says that it does.
+	Denied func() string
 }
 
 // A Sampler takes samples from a context, which is its own. Only one goroutine at a time may use it, but

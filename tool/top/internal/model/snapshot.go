@@ -42,6 +42,7 @@ type Snapshot struct {
 	archive bool
 	why     [numMetrics]pcp.Error // why a metric has no values
 	called  *[numMetrics]string   // the name of each metric
+	denied  func() string         // or nil
 }
 
 // CPU has the shares of processor time.
@@ -226,6 +227,8 @@ func (s *Snapshot) Absent(p Panel) string {
 		return "there is no " + name + " in the archive at this time"
 	case s.why[m] == pcp.ErrValue:
 		return name + " has no values here"
+	case s.why[m] == pcp.ErrPermission && s.denied != nil:
+		return s.denied()
 	}
 	return name + ": " + s.why[m].Error()
 }

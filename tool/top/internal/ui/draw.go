@@ -458,5 +458,31 @@ func (a *App) drawHelp(body screen.Area) {
 
 // absent says why there is nothing in an area.
 func absent(area screen.Area, why string) {
-	area.Text(1, 0, screen.Dim, why)
+	if !strings.Contains(why, "\n") {
+		area.Text(1, 0, screen.Dim, why)
+		return
+	}
+	y := 0 // in full
+	for line := range strings.Lines(why) {
+		for _, part := range fill(strings.TrimSpace(line), area.W-2) {
+			area.Text(1, y, screen.Dim, part)
+			y++
+		}
+	}
+}
+
+// fill breaks a line between words into lines of a width, where that is possible.
+func fill(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
 }

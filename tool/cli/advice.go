@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Advice is what users should know once a command has ended: why it could not do what they asked for, and what to do
+// next. Package source gives it, the same of each command, and main prints it: a command need not know of it.
+type Advice struct {
+	mu     sync.Mutex
+	text   func() string
+	failed bool // say it only if the command has failed
+}
+
+// Advise has the program tell the user something when the command ends, in place of what it was to tell before; nil
+// takes that back, when it has been said or has come to nothing. The text is made when it is needed.
+func (e *Env) Advise(text func() string) { e.advise(text, false) }
+
+// AdviseFailed is Advise for what is to be said only if the command fails: it may go on without.
+func (e *Env) AdviseFailed(text func() string) { e.advise(text, true) }
+
+func (e *Env) advise(text func() string, failed bool) {
+	if e.Advice == nil {
+		return
+	}
+	e.Advice.mu.Lock()
+	defer e.Advice.mu.Unlock()
+	e.Advice.text, e.Advice.failed = text, failed
+}
+
+// Failed has what AdviseFailed left be said although the exit status is 0: that is the C tool's if it fails.
+func (e *Env) Failed() {
+	if e.Advice != nil {
+		e.Advice.mu.Lock()
+		e.Advice.failed = false
+		e.Advice.mu.Unlock()
+	}
+}
+
+// Advised reports whether there is something to say at the end.
+func (e *Env) Advised() bool {
+	if e.Advice == nil {
+		return false
+	}
+	e.Advice.mu.Lock()
+	defer e.Advice.mu.Unlock()
+	return e.Advice.text != nil
+}
+
+// Explains reports whether a command may say more than the C tool of that name: it is called as "pcp info" or "pcp ps",
+// or a person sees its messages. Scripts compare what commands print under their classic names.
+func (e *Env) Explains() bool {
+	return !e.Classic() || e.ByName || e.ErrTerminal != nil && e.ErrTerminal()
+}
+
+// WriteAdvice writes the advice to standard error, after what Stdout still buffers. The command has ended with a status.
+func (e *Env) WriteAdvice(status int) {
+	if e.Advice == nil || !e.Explains() {
+		return
+	}
+	e.Advice.mu.Lock()
+	text, failed := e.Advice.text, e.Advice.failed
+	e.Advice.text = nil
+	e.Advice.mu.Unlock()
+	if text == nil || failed && status == 0 {
+		return
+	}
+	e.FlushOut()
+	fmt.Fprintf(e.Stderr, "%s: %s\n", e.CalledAs(), text())
+}
+
+// CalledAs is the name of the command as a user calls it, "pcp ps", but the classic one if it was called so.
+func (e *Env) CalledAs() string {
+	if e.ByName && e.Command != nil {
+		return "pcp " + e.Command.Name
+	}
+	return e.ProgName()
+}
