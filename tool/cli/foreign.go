@@ -16,6 +16,9 @@ var (
 	ruler    = foreignName{use: "pcp ie"}
 	reporter = foreignName{use: "pcp rep"}
 	server   = foreignName{use: "pcp proxy"}
+	page     = foreignName{use: "pcp chart, which opens a page in the browser; pcp proxy serves metrics by HTTP, to Grafana too"}
+	scraped  = foreignName{use: "/metrics of the page of pcp up, or of pcp proxy, for Prometheus to scrape; pcp import prometheus makes an archive of its text"}
+	exports  = foreignName{use: "pcp export-json, pcp export-influxdb and so on, which pcp help lists under Exports"}
 	chart    = foreignName{use: "pcp chart"}
 	htop     = foreignName{use: "pcp top, which is a screen of its own"}
 )
@@ -26,13 +29,19 @@ var foreignNames = map[string]foreignName{
 	"log": {use: "pcp record"}, "rec": {use: "pcp record"},
 	"rules": ruler, "alert": {use: "pcp alerts"}, "rule": ruler,
 	"report": reporter,
-	"http":   server, "rest": server, "web": server,
+	"http":   server, "rest": server, "web": page, "browser": page, "dashboard": page, "grafana": page, "ui": page, "gui": page,
+	"prometheus": scraped, "exporter": scraped, "scrape": scraped, "openmetrics": scraped,
+	"export": exports, "exports": exports,
+	"kill": {use: "pcp signal"}, "ping": {use: "pcp cdwait"},
+	"cpu": {use: "pcp mpstat"}, "mem": {use: "pcp free or pcp meminfo"}, "memory": {use: "pcp free or pcp meminfo"},
+	"disk": {use: "pcp iostat"}, "disks": {use: "pcp iostat"}, "io": {use: "pcp iostat"}, "net": {use: "pcp netstat"}, "network": {use: "pcp netstat"},
+	"processes": {use: "pcp ps or pcp top"}, "process": {use: "pcp ps or pcp top"}, "load": {use: "pcp uptime"}, "sar": {use: "pcp atopsar, or pcp import sar for its files"},
 	"rewrite": {use: "pcp logrewrite"}, "rename": {use: "pcp logrewrite"}, "redact": {use: "pcp logredact"}, "anonymize": {use: "pcp logredact"},
-	"pmchart": chart, "graph": chart,
+	"pmchart": chart, "graph": chart, "graphs": chart, "plot": chart,
 	"htop":     htop,
 	"xsos":     {use: "pcp top --once, or pcp summary"},
 	"collectl": {use: "pcp import for its files, pcp vmstat and pcp iostat for what it prints"},
-	"watch":    {use: "pcp val"}, "values": {use: "pcp val"}, "value": {use: "pcp val"}, "monitor": {use: "pcp val or pcp stat"},
+	"watch":    {use: "pcp val"}, "values": {use: "pcp val"}, "value": {use: "pcp val"}, "monitor": {use: "pcp top for all of it, pcp val for one metric"},
 	"get": {use: "pcp info -f"}, "fetch": {use: "pcp info -f"}, "show": {use: "pcp info -f"}, "metrics": {use: "pcp info"},
 	"ls": {use: "pcp info for metrics, pcp archive ls for archives"}, "list": {use: "pcp info for metrics, pcp archive ls for archives"},
 	"names": {use: "pcp info"}, "describe": {use: "pcp info -dtT"}, "desc": {use: "pcp info -d"},

@@ -48,7 +48,7 @@ func run(_ context.Context, env *cli.Env) int {
 }
 
 // first are the commands that a newcomer needs.
-var first = []string{"up", "info", "val", "stat", "store", "archive", "agent", "help"}
+var first = []string{"up", "top", "ps", "info", "val", "stat", "chart", "record", "replay", "alerts", "archive", "agent", "store", "help"}
 
 // List writes the commands: those to begin with, then the others by group, in the
 // order of the table.
@@ -57,9 +57,13 @@ func List(env *cli.Env) {
 	fmt.Fprintf(w, "%s pcp [options] command [options] [arguments]\n"+
 		"       pcp help command\n", env.Bold("Usage:"))
 	heading := func(text string) { fmt.Fprintf(w, "\n%s\n", env.Bold(text+":")) }
-	var groups []string
+	var groups, programs []string
 	width := 0
 	for _, c := range env.Commands {
+		if c.Group == cli.AgentPrograms { // not typed by users
+			programs = append(programs, c.Name)
+			continue
+		}
 		if !slices.Contains(first, c.Name) && !slices.Contains(groups, c.Group) {
 			groups = append(groups, c.Group)
 		}
@@ -78,6 +82,10 @@ func List(env *cli.Env) {
 				line(w, c, width)
 			}
 		}
+	}
+	if len(programs) > 0 {
+		text := fmt.Sprintf("These are agents as programs, for a collector to start, and what belongs to them: %s. \"pcp help NAME\" explains one.", strings.Join(programs, ", "))
+		fmt.Fprintf(w, "\n%s\n", strings.Join(cli.Fill(text, 80), "\n"))
 	}
 	fmt.Fprint(w, "\nThe name in parentheses is the classic one: called by a link of that name, this\n"+
 		"program takes the same options and prints the same as the C tool. \"pcp links DIR\"\n"+
