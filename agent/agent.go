@@ -62,9 +62,9 @@ func Named(name string) (builtin.Spec, bool) {
 	return builtin.Spec{}, false
 }
 
-// ForDSO returns the agent that stands for a shared object of the C implementation,
-// as a dso line of pmcd.conf names it. The entry point counts first, as a file can
-// have several: pmproxy_init of pmda_mmv.so is pmproxy. Otherwise the name of the file
+// ForDSO returns the agent that replaces a shared object of the C implementation, as a
+// dso line of pmcd.conf names it. The entry point counts first, as a file can have
+// several: pmproxy_init of pmda_mmv.so is pmproxy. Otherwise the name of the file
 // decides, not the label: /.../pmda_linux.so is linux. A path may also be just the name
 // of an agent.
 func ForDSO(entry, path string) (builtin.Spec, bool) {

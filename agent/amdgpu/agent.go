@@ -15,7 +15,7 @@ import (
 // Domain is the domain of the agent (AMDGPU in the stdpmid of PCP 7).
 const Domain = 162
 
-// Config says what an Agent reads. The zero Config is this machine.
+// Config sets the files that an Agent reads. The zero Config reads those of this machine.
 type Config struct {
 	// Root is the directory in which sys and usr are found; "" means /.
 	Root string

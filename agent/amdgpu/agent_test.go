@@ -45,8 +45,8 @@ func write(t testing.TB, root, below string, files map[string]string) {
 
 const drm = "sys/class/drm"
 
-// newCards makes a machine with a card by Intel, one by AMD with everything, one without
-// sensors, and one that the driver radeon runs.
+// newCards makes a machine with four cards: one by Intel, one by AMD with all files, one
+// by AMD without sensors, and one run by the driver radeon.
 func newCards(t testing.TB) (root string) {
 	t.Helper()
 	root = t.TempDir()

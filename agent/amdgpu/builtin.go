@@ -5,7 +5,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Builtin says what the agent is.
+// Builtin describes the agent.
 func Builtin() builtin.Spec {
 	return builtin.Spec{Name: "amdgpu", Domain: Domain, New: func(e builtin.Env) (pmda.Agent, error) {
 		return New(Config{Domain: e.Domain, Log: e.Log}), nil

@@ -10,7 +10,7 @@ import (
 // number reads a file with a single number in it.
 func number(b []byte) (v uint64, ok bool) {
 	v, rest, ok := procfs.Uint(procfs.Trim(b))
-	return v, ok && len(rest) == 0 && v != math.MaxUint64 // which also stands for more
+	return v, ok && len(rest) == 0 && v != math.MaxUint64 // which also means more
 }
 
 // divided is number in larger units, of which there are not more than a metric can have.

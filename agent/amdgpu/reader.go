@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// Limits of what is read.
+// Limits of the input.
 const (
 	maxDigits = 3       // in the number of a card
 	maxOpen   = 128     // files that stay open between readings
@@ -101,7 +101,7 @@ type card struct {
 	title       string      // under which the card is sold, once it is known
 }
 
-// A powerState says whether a card is in use, as far as is known since the last list.
+// A powerState is whether a card is in use, if known since the last list.
 type powerState int
 
 const (
@@ -188,8 +188,8 @@ func (r *reader) control() error {
 	return nil
 }
 
-// cardNumber returns the number in what the kernel calls a card. Connectors of a card, such
-// as card0-DP-1, stand beside it.
+// cardNumber returns the number in the kernel's name of a card. The same directory has the
+// connectors of a card, such as card0-DP-1.
 func cardNumber(name string) (n int, ok bool) {
 	digits, ok := strings.CutPrefix(name, "card")
 	if !ok || len(digits) > maxDigits {
@@ -273,7 +273,7 @@ func (r *reader) read(c *card, file int) (b []byte, ok bool) {
 			c.files[file] = f
 			return nil, false
 		}
-		c.files[file] = nil // the sensors of a driver that is loaded anew can be elsewhere
+		c.files[file] = nil // a driver that is loaded again can have its sensors elsewhere
 		if f = r.file(c, file); f == nil {
 			return nil, false
 		}

@@ -17,7 +17,7 @@ var texts string
 // Domain is the domain of the agent (BONDING in stdpmid).
 const Domain = 96
 
-// Config says what an agent reads. The zero Config is this machine.
+// Config sets the files that an agent reads. The zero Config reads those of this machine.
 type Config struct {
 	// Root is the directory in which proc and sys are found; "" means /.
 	Root string
@@ -69,7 +69,7 @@ const (
 )
 
 // attributes are files below /sys/class/net/BOND/bonding. Each has a column of
-// blockAttrs, but for the last, which has two.
+// blockAttrs, except the last, which has two.
 var attributes = [...]string{"slaves", "active_slave", "use_carrier", "updelay", "downdelay", "mode"}
 
 // Columns of blockAttrs.
@@ -216,7 +216,7 @@ func (r *reader) readFailures() error {
 	return nil
 }
 
-// parseFailures adds up what a file says of each interface of a bond.
+// parseFailures adds up the counts of each interface in the file of a bond.
 func parseFailures(b []byte) uint64 {
 	n := uint64(0)
 	for line := range procfs.Lines(b) {
@@ -229,8 +229,8 @@ func parseFailures(b []byte) uint64 {
 	return n
 }
 
-// contents returns what is in a file. One that was open and belongs to an interface that
-// has gone may be there anew.
+// contents returns the contents of a file. If an open file belongs to an interface that
+// has gone, contents opens the file again, as the interface may be back.
 func contents(f *procfs.File) (b []byte, ok bool) {
 	b, err := f.Read()
 	if err != nil {

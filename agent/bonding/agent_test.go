@@ -15,14 +15,15 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// A fakeBond is what the files of a bond say.
+// A fakeBond is the contents of the files of a bond.
 type fakeBond struct {
 	name, slaves, active, carrier, up, down, mode string
 	failures                                      []string
 }
 
-// fakeBonds are a bond of two interfaces, one that aggregates by 802.3ad and has no active
-// interface, one of which the kernel says almost nothing, and one whose files are damaged.
+// fakeBonds are a bond of two interfaces, a bond that aggregates by 802.3ad and has no
+// active interface, a bond for which the kernel reports almost nothing, and a bond whose
+// files are damaged.
 var fakeBonds = []fakeBond{
 	{"bond0", "eth0 eth1\n", "eth1\n", "1\n", "200\n", "100\n", "active-backup 1\n", []string{"0", "3"}},
 	{"bond1", "eth2 eth3 eth4\n", "", "0\n", "0\n", "0\n", "802.3ad 4\n", []string{"7", "0", "4294967290"}},
@@ -131,7 +132,8 @@ func TestNone(t *testing.T) {
 	}
 }
 
-// TestComeAndGo wants bonds to keep their numbers, and a bond that comes back to be read anew.
+// TestComeAndGo checks that bonds keep their numbers, and that a bond that comes back is read
+// again.
 func TestComeAndGo(t *testing.T) {
 	root := writeTree(t, fakeBonds[:2])
 	a := newAgent(t, root)

@@ -8,10 +8,10 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A Spec is what an agent says about itself.
+// A Spec describes an agent.
 type Spec struct {
 	Name   string
-	Domain int // unless a configuration says otherwise
+	Domain int // unless a configuration sets another
 	// Sample is set for agents that are there to test and to learn from.
 	Sample bool
 	// Asked is set for agents that are served only where a configuration
@@ -23,18 +23,18 @@ type Spec struct {
 	// File is the agent whose file has this one as well, in the C
 	// implementation; "" if it has one of its own.
 	File string
-	// Program says what is special about the agent's program, pmdaNAME.
+	// Program describes the special features of the agent's program, pmdaNAME.
 	Program Program
 	// New makes the agent. It is called by Open, which fills in the Domain, Config and Log of
 	// the Env.
 	New func(Env) (pmda.Agent, error)
 }
 
-// A Program says in what the program of an agent differs from those of others. The
-// zero Program takes no arguments and talks to its collector through pipes only.
+// A Program describes how the program of an agent differs from others. The zero
+// Program takes no arguments and talks to its collector through pipes only.
 type Program struct {
-	// Args says what arguments the program needs, "" if none, and NoArgs is what it
-	// says when it is given none.
+	// Args names the arguments that the program needs, or is "", and NoArgs is
+	// its message if they are missing.
 	Args, NoArgs string
 	// Options are the options that only this program has. Check, which may be nil, looks at each as it comes: an
 	// error goes to standard error with the usage message.
@@ -52,7 +52,7 @@ type Program struct {
 	// others become PCP's user.
 	KeepUser bool
 	// StartsNotReady is set if the program's line of pmcd.conf has the word notready:
-	// clients are put off until it has been made, and the collector is told when it is.
+	// clients are put off until the agent is ready, which it reports to the collector.
 	StartsNotReady bool
 }
 

@@ -30,7 +30,8 @@ type containerHost interface {
 	ProcessIDIn(container string) (int, error)
 }
 
-// hostContainers asks the host, and the helper of the installation if the host has none.
+// hostContainers asks the host, and the helper of the installation if the host is not
+// connected to one.
 type hostContainers struct {
 	host      containerHost
 	installed Containers

@@ -1,5 +1,5 @@
-// Package builtin has the words in which an agent of this software says what it is,
-// and a program what it gives to the agent. The package of an agent exports a [Spec]:
+// Package builtin defines how an agent of this software describes itself, and what a
+// program passes to it. The package of an agent exports a [Spec]:
 //
 //	func Builtin() builtin.Spec {
 //		return builtin.Spec{Name: "example", Domain: Domain, New: func(e builtin.Env) (pmda.Agent, error) {

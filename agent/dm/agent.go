@@ -21,7 +21,8 @@ var texts string
 // Domain is the domain of the agent (DM in stdpmid).
 const Domain = 129
 
-// Config says what an agent reads. The zero Config is this machine.
+// Config sets the sources that an agent reads. The zero Config reads those of this
+// machine.
 type Config struct {
 	// Root is the directory in which dev and sys are found; "" means /.
 	Root string
@@ -96,8 +97,8 @@ func (r *statusReader) read() error {
 	return r.parseStatus(text)
 }
 
-// absentIf returns an error, or nil if it says that there is no device mapper or that it is for
-// others.
+// absentIf returns err, or nil if it means that there is no device mapper or no permission to
+// use it.
 func absentIf(err error) error {
 	for _, e := range [...]error{syscall.ENOENT, syscall.EPERM, syscall.EACCES, syscall.ENODEV, syscall.ENXIO, errors.ErrUnsupported} {
 		if errors.Is(err, e) {
@@ -107,8 +108,8 @@ func absentIf(err error) error {
 	return err
 }
 
-// parseStatus reads lines "NAME: START LENGTH TYPE STATUS". A device of which the last line says
-// that it has failed is an instance without values.
+// parseStatus reads lines "NAME: START LENGTH TYPE STATUS". A device whose last line reports a
+// failure is an instance without values.
 func (r *statusReader) parseStatus(text []byte) error {
 	out := r.blocks[0]
 	out.Clear()

@@ -20,7 +20,7 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// What dmsetup status prints: a cache, one that has failed, odd names, and lines that are damaged.
+// The output of dmsetup status: a cache, a cache that has failed, odd names, and damaged lines.
 const (
 	cacheText = "vg-home: 0 1677721600 cache 8 10162/262144 128 39839/3276800 1087840 821795 116320 2057235 7 39835 3 1 writeback 2 migration_threshold 2048 smq 0 rw -\n" +
 		"odd name+\xc3\xa9: 10 1034 cache 8 1/2 64 3/4 5 6 7 8 9 10 11 2 metadata2 writethrough 0\n"
@@ -76,7 +76,7 @@ func writeVDO(t testing.TB, dir string) string {
 	return dir
 }
 
-// newAgent returns an agent whose commands print what is given.
+// newAgent returns an agent whose commands print the given texts.
 func newAgent(t testing.TB, cache, pool, thin string) *column.Agent {
 	t.Helper()
 	dir := shared(t)
@@ -131,7 +131,8 @@ func TestValues(t *testing.T) {
 	agenttest.HelpTexts(t, a)
 }
 
-// TestNone wants a machine without a device mapper, a command that fails and one that is not there to have no values.
+// TestNone checks that a machine without a device mapper, a command that fails and a missing command have no
+// values.
 func TestNone(t *testing.T) {
 	for _, cfg := range []Config{{}, {Cache: "/nowhere/dmsetup", Thin: "false", ThinPool: "  "}} {
 		cfg.Root = t.TempDir()

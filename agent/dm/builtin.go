@@ -5,8 +5,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Builtin says what the agent is. The variables are those of the C agent: DM_SETUP_CACHE,
-// DM_SETUP_THINPOOL and DM_SETUP_THIN are commands that print what dmsetup status prints, and
+// Builtin describes the agent. The variables are those of the C agent: DM_SETUP_CACHE,
+// DM_SETUP_THINPOOL and DM_SETUP_THIN are commands with the output of dmsetup status, and
 // DM_VDO_STATSPATH is a directory to read in place of /sys/kvdo.
 func Builtin() builtin.Spec {
 	return builtin.Spec{

@@ -14,7 +14,7 @@ type control struct {
 	buf  []byte
 }
 
-// call makes a call, with more room if the answer does not fit. What it returns is valid until the next.
+// call makes a call, with more room if the answer does not fit. The result is valid until the next call.
 func (c *control) call(command int, device string, flags uint32, data []byte) (answered []byte, targets int, got uint32, err error) {
 	if c.file == nil {
 		if c.file, err = os.OpenFile(c.path, os.O_RDWR, 0); err != nil {

@@ -21,7 +21,7 @@ const Domain = 122
 // DefaultDir is where the kernel has its files.
 const DefaultDir = "/proc/fs/jbd2"
 
-// Config says what an Agent reads. The zero Config is this machine.
+// Config sets the files that an Agent reads. The zero Config reads those of this machine.
 type Config struct {
 	// Dir is the directory with a directory for each journal; "" means DefaultDir.
 	Dir string
@@ -146,8 +146,9 @@ func (r *reader) read() error {
 	return nil
 }
 
-// save keeps the numbers of new journals. An agent that may not write the file goes on without:
-// the numbers are the same again as long as the kernel lists the journals in one order.
+// save keeps the numbers of new journals. An agent without permission to write the file
+// continues without it: the numbers are the same again as long as the kernel lists the journals
+// in one order.
 func (r *reader) save() {
 	if _, err := r.known.Save(); err != nil {
 		r.cfg.Log.Debug("numbers of journals are not kept", "err", err)

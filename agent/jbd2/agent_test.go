@@ -100,7 +100,7 @@ func TestNumbers(t *testing.T) {
 	if got := list(); got != "a 0" {
 		t.Error(got)
 	}
-	// A file that is damaged, and one that cannot be written, do not keep it from its work.
+	// The agent works even if its file is damaged or cannot be written.
 	if err := os.WriteFile(filepath.Join(kept, "122.0"), []byte("\x00\xff\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

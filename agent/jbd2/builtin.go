@@ -6,7 +6,7 @@ import (
 	"github.com/go-pcp/pcp/pmda/cache"
 )
 
-// Builtin says what the agent is.
+// Builtin describes the agent.
 func Builtin() builtin.Spec {
 	return builtin.Spec{
 		Name: "jbd2", Domain: Domain,

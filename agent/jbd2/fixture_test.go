@@ -19,8 +19,8 @@ func write(t testing.TB, dir, name, text string) {
 	}
 }
 
-// info returns the file of a journal: of a kernel of version 2, of 3 and later, or of one that
-// has not committed yet. Each number is different.
+// info returns the file of a journal: of a kernel of version 2, of 3 and later, or of a
+// journal that has not committed yet. Each number is different.
 func info(kernel, seed int) string {
 	var b strings.Builder
 	n := func() int { seed += 1 + seed%5; return seed }

@@ -8,9 +8,9 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// A journal is what its file says. A number that the file does not have stays what it was.
+// A journal has the numbers of its file. A number that the file lacks keeps its value.
 type journal struct {
-	counts   bool // the kernel is one that counts requests: 3.x or later
+	counts   bool // the kernel counts requests: 3.x or later
 	tid      uint64
 	requests uint64
 	most     uint64 // blocks of a transaction
@@ -91,8 +91,8 @@ func (j *journal) parse(b []byte) bool {
 	return state == averages
 }
 
-// head reads the line with the transactions, of a new kernel or of an old one. What it finds
-// before a line turns out to be another stays, as with scanf.
+// head reads the line with the transactions, of a new kernel or of an old one. Numbers read
+// before a line turns out not to match are kept, as with scanf.
 func (j *journal) head(l []byte) bool {
 	s := scanner{b: l}
 	if s.number(&j.tid) && s.text(" transactions (") && s.number(&j.requests) && s.text(" requested), each up to ") && s.number32(&j.most) {
@@ -124,7 +124,7 @@ func (s *scanner) number32(v *uint64) bool {
 	return ok
 }
 
-// text skips a text, in which a blank stands for any white space or none.
+// text skips a text, in which a blank matches any white space, even none.
 func (s *scanner) text(t string) bool {
 	for i := range len(t) {
 		switch {
@@ -142,7 +142,7 @@ func (s *scanner) text(t string) bool {
 }
 
 // number reads a number as strtoull and scanf do: behind white space, with a sign or without.
-// One that is too large is the largest.
+// A number that is too large becomes the largest.
 func number(b []byte) (v uint64, rest []byte, ok bool) {
 	i := 0
 	for i < len(b) && ctext.IsSpace(b[i]) {

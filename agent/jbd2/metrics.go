@@ -23,8 +23,8 @@ const (
 	numCols   = colTotals + numAverages
 )
 
-// kernelLong is the type of what is an unsigned long in the kernel. Like the C agent this one
-// has it as large as in programs of this machine.
+// kernelLong is the type of an unsigned long of the kernel. As in the C agent, it has the
+// size of an unsigned long in programs of this machine.
 const kernelLong = pcp.TypeU32 + pcp.Type(strconv.IntSize/64)*(pcp.TypeU64-pcp.TypeU32)
 
 const (

@@ -18,18 +18,19 @@ import (
 // Domain is the domain of the agent (KVM in stdpmid).
 const Domain = 95
 
-// Where the kernel has its files unless a Config says otherwise.
+// The default directories of the kernel's files.
 const (
 	DefaultDebug    = "/sys/kernel/debug"
 	DefaultTracing  = "/sys/kernel/debug/tracing"
 	DefaultLockdown = "/sys/kernel/security/lockdown"
 )
 
-// Config says what an Agent reads. The zero Config is this machine, without trace points.
+// Config sets the files that an Agent reads. The zero Config reads those of this machine,
+// without trace points.
 type Config struct {
 	Debug    string   // where debugfs is mounted, with the directory kvm; "" means DefaultDebug
 	Tracing  string   // where tracefs is mounted; "" means DefaultTracing
-	Lockdown string   // the file that says whether the kernel is locked down; "" means DefaultLockdown
+	Lockdown string   // the file with the lockdown state of the kernel; "" means DefaultLockdown
 	CPUs     int      // how many processors there are, online or not; 0 means to look
 	Trace    []string // trace points to count, in the order of their PMIDs; at most MaxTrace
 	// Domain is the domain to be served under; 0 means Domain.
@@ -89,8 +90,8 @@ func New(cfg Config) *Agent {
 	return a
 }
 
-// lockedDown reports whether a file says that the kernel is locked down: the state in force
-// stands in brackets.
+// lockedDown reports whether the kernel is locked down: the file has the state in force in
+// brackets.
 func lockedDown(path string) bool {
 	b, err := procfs.ReadOnce(path)
 	if err != nil {
@@ -214,7 +215,7 @@ func debugFamily(cfg *Config) column.Family {
 		path := filepath.Join(cfg.Debug, "kvm", debugCounters[i].name)
 		b.Zero()
 		f.Sources = append(f.Sources, &column.Source{Name: path, Blocks: blocks[i : i+1], Read: func() error {
-			// What cannot be read stays what it was.
+			// A value that cannot be read stays unchanged.
 			if text, err := files.Read(path, true); err == nil && len(text) > 0 {
 				b.Set(0, 0, number(text))
 			}

@@ -27,7 +27,7 @@ var (
 	_ pmda.Labeler      = (*Agent)(nil)
 )
 
-// values fetches metrics by name, and returns what they are.
+// values fetches metrics by name and returns their values.
 func values(t testing.TB, a *Agent, names ...string) string {
 	t.Helper()
 	var b strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Builtin says what the agent is.
+// Builtin describes the agent.
 func Builtin() builtin.Spec {
 	return builtin.Spec{
 		Name: "kvm", Domain: Domain,

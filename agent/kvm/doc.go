@@ -4,10 +4,10 @@
 //
 //	a := kvm.New(kvm.Config{Trace: []string{"kvm_exit", "kvm_entry"}})
 //
-// A counter whose file is not there is 0, or what it was when there was a file, as in the C
-// agent. Only root can read the files as a rule. Trace points are counted by performance
-// events, which take the same rights; without them their metrics have no values. Where
-// the kernel is locked down the metrics answer pcp.ErrPermission.
+// A counter without a file is 0, or the last value read from its file, as in the C agent.
+// As a rule only root can read the files. Trace points are counted by performance events,
+// which take the same rights; without them their metrics have no values. Where the kernel
+// is locked down the metrics answer pcp.ErrPermission.
 //
 // The trace points are those that kvm.conf lists, which [ReadConf] reads. Metrics keep the
 // PMIDs, types, units and instance names that pmdakvm(1) has given them.

@@ -33,8 +33,8 @@ func debugMetrics() []column.Metric {
 // guestMode is the item of kvm.guest_mode.
 const guestMode = 42
 
-// debugCounters are the files of the directory kvm, in the order of the items. Those of which
-// a kernel has none are 0.
+// debugCounters are the files of the directory kvm, in the order of the items. A counter that
+// the kernel does not have is 0.
 var debugCounters = [...]struct{ name, help, long string }{
 	{"efer_reload", "Reloads of the register EFER", "Times that the Extended Feature Enable Register was loaded anew when a guest\nwas entered or left."},
 	{"exits", "Exits from guests", "Times that a processor left a guest for the hypervisor, for whatever reason."},

@@ -10,7 +10,7 @@ import (
 const maxLine = 255
 
 // number reads the number at the start of the first line, as strtoull with base 0 does: 0x1f
-// and 017 are 31 and 15, and what is not a number is 0.
+// and 017 are 31 and 15, and anything else is 0.
 func number(b []byte) uint64 {
 	b = b[:min(len(b), maxLine)]
 	i := 0
@@ -52,7 +52,7 @@ func number(b []byte) uint64 {
 	return v
 }
 
-// digit returns the value of a hexadecimal digit, or what is too large for one.
+// digit returns the value of a hexadecimal digit, or a value that is too large for one.
 func digit(c byte) uint64 {
 	switch {
 	case ctext.IsDigit(c):

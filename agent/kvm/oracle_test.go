@@ -58,7 +58,7 @@ func TestOracleDescriptors(t *testing.T) {
 	}
 }
 
-// virtual reports whether this machine counts, so that values do not stand still.
+// virtual reports whether this machine counts, so that values change.
 func virtual() bool {
 	_, err := os.Stat("/sys/kernel/debug/kvm/exits")
 	return err == nil

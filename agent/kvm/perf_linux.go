@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// perfGroup is a group of performance events, of which the first stands for all.
+// perfGroup is a group of performance events, controlled through the first.
 type perfGroup struct {
 	fds []int
 	buf []byte

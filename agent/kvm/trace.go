@@ -68,7 +68,7 @@ func (tr *tracer) family(cfg *Config) column.Family {
 }
 
 // traceMetrics returns the metrics of the trace points, in the order in which the C agent lists
-// their names. What cannot be a name, or is one already, has none.
+// their names. A trace point has no metric if its name is invalid or already used.
 func traceMetrics(cfg *Config) []column.Metric {
 	count := column.Metric{
 		Name: "kvm.trace.count", Cluster: clusterTrace, Type: pcp.TypeU64, Sem: pcp.SemDiscrete, Units: pcp.Units{DimCount: 1}, From: blockCount,
@@ -171,7 +171,7 @@ func (tr *tracer) start() {
 	tr.groups, tr.counts = groups, make([][]uint64, len(groups))
 }
 
-// pointID returns the number of a trace point, 0 if the file has none.
+// pointID returns the number of a trace point, or 0 if the file has no number.
 func pointID(b []byte) uint64 {
 	var v uint64
 	for i := 0; i < len(b) && ctext.IsDigit(b[i]) && v < 1<<31; i++ {

@@ -20,7 +20,7 @@ var texts string
 // Domain is the domain of the agent (LINUX in stdpmid).
 const Domain = 60
 
-// Config says what an Agent reads. The zero Config is this machine.
+// Config sets the files that an Agent reads. The zero Config reads those of this machine.
 type Config struct {
 	// Root is the directory in which proc and sys are found; "" means /.
 	Root string
@@ -33,14 +33,14 @@ type Config struct {
 	PageSize int
 	// OneNode puts all processors into one NUMA node.
 	OneNode bool
-	// Replaced says that files below Root may be replaced by others: no file
+	// Replaced is set if files below Root may be replaced by others: no file
 	// stays open from one reading to the next.
 	Replaced bool
-	// Bandwidth is the file that says how much memory bandwidth each NUMA node
-	// has (bandwidth.conf); without it the metric has no values.
+	// Bandwidth is the file with the memory bandwidth of each NUMA node
+	// (bandwidth.conf); without it the metric has no values.
 	Bandwidth string
 	// MDAdm is a program to ask for the status of software RAID devices, as
-	// mdadm --detail --test DEVICE; "" means to read what the kernel says.
+	// mdadm --detail --test DEVICE; "" means to read the kernel's files.
 	MDAdm string
 	// AllAccess gives every client the metrics that are otherwise for root only.
 	AllAccess bool
@@ -121,7 +121,7 @@ func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
 	return a.engine.FetchOver(req, in)
 }
 
-// Instances implements pmda.Agent. It reads what says which instances there are.
+// Instances implements pmda.Agent. It reads the sources that list the instances.
 func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
 	in, err := a.listedInside(ctx, indom)
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *Agent) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) (
 	if kind.Level() == pcp.LabelInstances {
 		var err error
 		if in, err = a.listedInside(ctx, pcp.InDom(ident)); err != nil {
-			return nil, nil // what is not known has no labels
+			return nil, nil // an unknown domain or item has no labels
 		}
 	}
 	return a.engine.LabelsOver(ctx, ident, kind, in)

@@ -31,7 +31,7 @@ type bandwidthFile struct {
 	gone bool // it was not there, or could not be read
 }
 
-// read follows the file. What is wrong in it is logged once.
+// read reads the file again if it has changed. It logs an error once.
 func (f *bandwidthFile) read(h *host, t *topology) {
 	path := h.cfg.Bandwidth
 	if path == "" {

@@ -171,7 +171,7 @@ func (a *Agent) bySource() []sourceMetrics {
 	return groups
 }
 
-// BenchmarkSource reads one source at a time, and what it builds on.
+// BenchmarkSource reads one source at a time, and the sources that it depends on.
 func BenchmarkSource(b *testing.B) {
 	a := New(Config{AllAccess: true})
 	for _, g := range a.bySource() {

@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Builtin says what the agent is. A host with a method ProcessIDIn, as a collector
-// has it, is asked for the processes of containers.
+// Builtin describes the agent. A host with a method ProcessIDIn, such as a
+// collector, is asked for the processes of containers.
 func Builtin() builtin.Spec {
 	allAccess := pmda.Option{Short: 'A', Long: "no-access-checks", Help: "give all clients the metrics that are for root only (insecure)"}
 	return builtin.Spec{

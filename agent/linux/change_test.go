@@ -371,7 +371,7 @@ func TestStringsStay(t *testing.T) {
 	}
 }
 
-// TestHungFileSystem has one that does not answer for a while.
+// TestHungFileSystem checks a file system that does not answer for a while.
 func TestHungFileSystem(t *testing.T) {
 	r := newTree(t)
 	r.write("proc/self/mounts", "/dev/a /a ext4 rw 0 0\n/dev/b /b ext4 rw 0 0\n/dev/c /c ext4 rw 0 0\n")
@@ -429,7 +429,7 @@ func TestText(t *testing.T) {
 	})
 }
 
-// TestTextOfUnknown has the error that the C agent has for what it does not know.
+// TestTextOfUnknown checks that unknown identifiers give the error of the C agent.
 func TestTextOfUnknown(t *testing.T) {
 	a := New(Config{})
 	for ident, kind := range map[uint32]pcp.TextKind{

@@ -55,7 +55,7 @@ func (r *classReader) read() error {
 		row := r.readStats(hosts, &r.fcHosts, name, "sys/class/fc_host/"+name+"/statistics/", procfs.Hex)
 		for key, col := range hosts.Keys() {
 			if row[col].Bits == math.MaxUint64 {
-				row[col].Bits = 0 // so a driver says that it does not know
+				row[col].Bits = 0 // the driver's value for unknown
 			}
 			if strings.HasSuffix(key, "_words") {
 				row[col].Bits *= 4 // are reported in bytes

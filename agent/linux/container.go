@@ -27,13 +27,14 @@ type Helper interface {
 }
 
 // Scopes of the sources that are read inside a container, by the name space that they
-// are read in. The name of the distribution has none: as in C it is found in files of the host.
+// are read in. The name of the distribution has no scope: as in C it is read from files of the
+// host.
 const (
 	scopeNet    column.Scope = 1 + iota
 	scopeSys                 // of mounts: /sys, if it is the kernel's
 	scopeMounts              // of mounts: the file systems
 	scopeUTS                 // the host name
-	scopeBoth                // made of what was read
+	scopeBoth                // computed from other sources
 )
 
 // containerOf is the container that a client looks into, "" for none.
@@ -65,7 +66,7 @@ type box struct {
 	space  string // which name spaces it has
 	pid    int
 	engine *column.Agent // that reads inside
-	host   *host         // what it reads
+	host   *host         // the files that it reads
 	mounts *procfs.File  // read where there may be no /proc any more
 	busy   chan struct{} // closed when the last reading has ended; nil before the first
 }

@@ -64,8 +64,8 @@ func (a *Agent) readInside(ctx context.Context, name string, pid int, want colum
 	}
 }
 
-// readIn reads sources on a thread that is thrown away, and closes proc. The
-// tree of files is entered last: what is in /proc is then the container's.
+// readIn reads sources on a thread that is thrown away, and closes proc. It
+// enters the mount name space last, after which /proc is the container's.
 func (b *box) readIn(proc *nsenter.Process, want column.Set) error {
 	defer proc.Close()
 	in := b.engine
@@ -105,8 +105,7 @@ func (b *box) readIn(proc *nsenter.Process, want column.Set) error {
 	return nil
 }
 
-// isSysfs reports whether a directory is the kernel's, and not one that the container
-// made.
+// isSysfs reports whether a directory is the kernel's, not made by the container.
 func isSysfs(dir string) bool {
 	var s unix.Statfs_t
 	return unix.Statfs(dir, &s) == nil && s.Type == unix.SYSFS_MAGIC

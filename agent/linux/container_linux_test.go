@@ -26,7 +26,7 @@ func inside(name string) *pmda.Client {
 	return &pmda.Client{Attrs: map[pmda.AttrKey]string{pmda.AttrContainer: name, pmda.AttrUserID: "0"}}
 }
 
-// startBox starts a process in name spaces of its own, as the script says.
+// startBox starts a process in its own name spaces, set up by the script.
 func startBox(t testing.TB, script string) (pid int) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -184,7 +184,7 @@ func TestContainerHangs(t *testing.T) {
 	if got, err := a.valuesIn(t, inside("box"), "kernel.uname.nodename"); err != nil || got != "slow" {
 		t.Errorf("afterwards inside is %q, %v", got, err)
 	}
-	// One that cannot be read in no time is given up.
+	// A container that is not read within the limit is given up.
 	a.host.cfg.StatfsTimeout = 1
 	a.valuesIn(t, inside("box"), "network.interface.mtu", "filesys.full")
 	if b := a.boxes.byName["box"]; b.busy != nil {

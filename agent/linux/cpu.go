@@ -141,7 +141,7 @@ type cpuReader struct {
 	sums []cpuTicks // by node
 }
 
-// A topology says which processors belong to which NUMA node.
+// A topology maps processors to NUMA nodes.
 type topology struct {
 	nodes    []node
 	nodeOf   []int32 // by processor number: index in nodes, -1 if in none

@@ -35,8 +35,8 @@ const (
 	numCPUInfo
 )
 
-// A cpuText is what /proc/cpuinfo says about a processor. The strings point
-// into the buffer of the file.
+// A cpuText has the texts of a processor in /proc/cpuinfo. The strings point into
+// the buffer of the file.
 type cpuText struct {
 	vendor, model, modelName, stepping, flags []byte
 	cache, align                              uint64
@@ -46,7 +46,7 @@ type cpuText struct {
 // A cpuInfoReader reads /proc/cpuinfo, whose keys differ between architectures.
 type cpuInfoReader struct {
 	cpus     []cpuText
-	shared   cpuText // what is said of all of them
+	shared   cpuText // the texts for all processors
 	isShared bool    // rather than of each
 }
 
@@ -93,7 +93,7 @@ func (r *cpuInfoReader) fill(cpus *cpuReader, out *column.Block) {
 		if n := cpus.node(int(cpu)); n >= 0 {
 			out.Set(row, infoNode, uint64(cpus.nodes[n].id))
 		}
-		// Sections stand for the processors online, in order.
+		// Sections are those of the processors online, in order.
 		if r.isShared {
 			r.shared.put(out, row)
 		} else if i < len(r.cpus) {
@@ -249,8 +249,8 @@ func (r *cpuSysReader) of(i int, name string) *cpuSysFiles {
 	return r.files[i]
 }
 
-// readOnline reports the processors and nodes that are online: what has no such
-// file cannot be taken offline.
+// readOnline reports the processors and nodes that are online; those without such
+// a file cannot be taken offline.
 func (r *cpuSysReader) readOnline(out, nodes *column.Block) {
 	cpus := r.cpus.online()
 	out.Clear()
@@ -272,7 +272,7 @@ func (r *cpuSysReader) readOnline(out, nodes *column.Block) {
 }
 
 // readThrottle reports how often, and for how many milliseconds, heat slowed
-// processors down; 0 where the kernel does not say.
+// processors down; 0 if the kernel does not report it.
 func (r *cpuSysReader) readThrottle(out *column.Block) {
 	cpus := r.cpus.online()
 	out.Clear()

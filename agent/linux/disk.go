@@ -71,7 +71,7 @@ const (
 	numDisk
 )
 
-// A diskKind says which instance domain a block device belongs to.
+// A diskKind is the instance domain that a block device belongs to.
 type diskKind int
 
 const (
@@ -138,7 +138,7 @@ func classify(name string) diskKind {
 	return diskWhole
 }
 
-// A diskReader reads /proc/diskstats and what /sys says about the devices.
+// A diskReader reads /proc/diskstats and the files of the devices in /sys.
 type diskReader struct {
 	blocks []*column.Block
 	stats  *column.Source // /proc/diskstats
@@ -169,7 +169,7 @@ type disk struct {
 	mdMissing *procfs.File // of an md device: how many disks it lacks
 	mdState   *procfs.File
 	scheduler *procfs.File
-	wwid      string // "unknown" if it has none
+	wwid      string // "unknown" if there is no such name
 	wwidInst  int32
 	wwidName  string
 }
@@ -406,7 +406,7 @@ func (r *diskReader) newDisk(kernel string) *disk {
 	switch d.kind {
 	case diskDM:
 		d.dmName = r.host.deviceFile(dir + "/dm/name")
-		return d // its instance depends on what it is called by then
+		return d // its instance depends on its name by then
 	case diskMD:
 		d.name = r.mdName(kernel)
 		d.mdMissing = r.host.deviceFile(dir + "/md/degraded")

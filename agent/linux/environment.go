@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// fromEnvironment changes c by the variables that make the C agent read the files
-// of another machine: LINUX_STATSPATH, the root directory; LINUX_HERTZ and
-// LINUX_PAGESIZE; LINUX_NNODES, which puts all processors into one node; LINUX_MDADM, the program that is asked for the status of arrays; and
-// LINUX_ACCESS, which gives all clients what is otherwise for root.
+// fromEnvironment sets fields of c from the variables that make the C agent read the files of another machine: LINUX_STATSPATH, the root
+// directory; LINUX_HERTZ and LINUX_PAGESIZE; LINUX_NNODES, which puts all processors into one node; LINUX_MDADM, the program that reports the
+// status of arrays; and LINUX_ACCESS, which gives all clients the values that otherwise only root may read.
 //
 // LINUX_NCPUS has no effect: here the number of processors is always that of
 // the files.

@@ -47,7 +47,7 @@ const (
 
 // A mount is one line of /proc/self/mounts that is reported.
 type mount struct {
-	device   string // what it is called: the device, or for tmpfs the directory
+	device   string // its name: the device, or for tmpfs the directory
 	inst     int32
 	name     string
 	dir, typ string
@@ -68,7 +68,7 @@ type mountReader struct {
 	statfs statfsPool
 }
 
-// A fsStat is what statfs(2) says.
+// A fsStat is the result of statfs(2).
 type fsStat struct {
 	ok                  bool
 	blockSize           uint64
@@ -179,7 +179,7 @@ func (r *mountReader) readUUIDs() error {
 }
 
 // skipTypes are file systems without a device of their own. Network file
-// systems fall out since what they mount is not in /dev.
+// systems are skipped because they mount nothing from /dev.
 var skipTypes = map[string]bool{
 	"proc": true, "nfs": true, "devfs": true, "devpts": true, "devtmpfs": true, "squashfs": true,
 	"selinuxfs": true, "securityfs": true, "configfs": true, "cgroup": true, "sysfs": true,

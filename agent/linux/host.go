@@ -21,7 +21,7 @@ type host struct {
 	devices procfs.Pool // files of which each device has its own
 
 	box    *box                   // inside a container; nil outside
-	shared map[string]*sharedName // by what is named
+	shared map[string]*sharedName // by name
 
 	statfs func(path string) (fsStat, error) // nil means statfs(2)
 }

@@ -42,16 +42,16 @@ type irqReader struct {
 	key     []byte  // room to make names in
 	pass    uint64
 	seen    []uint64          // by interrupt: the pass that found it last
-	texts   map[string]string // what the file says about each interrupt
+	texts   map[string]string // the file's text about each interrupt
 }
 
-// An irqLine is what is known about a line of the file.
+// An irqLine describes a line of the file.
 type irqLine struct {
 	inst  int32
 	name  string
 	insts []int32 // of its columns
 	names []string
-	text  []byte // what the line says about the interrupt
+	text  []byte // the line's text about the interrupt
 }
 
 // interruptsFamily reads /proc/interrupts and /proc/softirqs.

@@ -22,13 +22,13 @@ type meminfoReader struct {
 	hugeSizeBytes                    int
 	available                        int
 	reclaimable, active, inactive    int
-	zones                            *procfs.File // for kernels that do not say what is available
+	zones                            *procfs.File // for kernels that do not report available memory
 	hugeBytes, hugePages             [4]int
 	page                             uint64
 }
 
 func newMeminfoReader(h *host) *meminfoReader {
-	// No metric shows Hugepagesize as it stands.
+	// No metric has the plain value of Hugepagesize.
 	blocks := column.NewBlocks(meminfoMetrics, column.Layout{Keys: []string{"Hugepagesize"}})
 	k := blocks[0].Column
 	r := &meminfoReader{
@@ -99,9 +99,10 @@ func (r *meminfoReader) parse(b []byte) {
 	}
 }
 
-// estimate sets what is available for kernels before Linux 3.14, which do not say it, as
-// later ones compute it: all but what must stay free, and of the page cache and of slabs
-// as much again, or half of them if that is less.
+// estimate computes the available memory for kernels before Linux 3.14, which do not
+// report it, as later kernels do: the free memory above the low watermark of the zones,
+// and the page cache and the slabs, each less the watermark or less half of it if that
+// is smaller.
 func (r *meminfoReader) estimate(c []column.Cell) {
 	free, cached, slab := c[r.free], column.Num(c[r.active].Bits+c[r.inactive].Bits), c[r.reclaimable]
 	if !c[r.total].OK || !free.OK || !c[r.active].OK || !c[r.inactive].OK || !slab.OK {

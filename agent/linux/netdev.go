@@ -216,8 +216,8 @@ const (
 )
 
 // readNetSpeed reports the speed, which /sys has in 10^6 bits a second. Reading
-// it fails for an interface that is down or has none. -1, unknown, comes out
-// as 2^32-1 as in proc_net_dev.c.
+// it fails for an interface that is down or has no speed. -1, unknown, becomes
+// 2^32-1 as in proc_net_dev.c.
 func readNetSpeed(out *column.Block, row int, sys *netSys) {
 	b, err := sys.speed.Read()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLinksOfDevices reads what symbolic links in /sys/block and /dev/disk say: the
-// controllers of disks, and the identifiers of file systems.
+// TestLinksOfDevices reads symbolic links in /sys/block and /dev/disk for the
+// controllers of disks and the identifiers of file systems.
 func TestLinksOfDevices(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) {

@@ -32,8 +32,8 @@ const (
 // nfsClientsDir has a directory for each client of the NFS server, for root alone.
 const nfsClientsDir = "proc/fs/nfsd/clients"
 
-// An nfsClientReader reads who the clients of the NFS server are and what they have
-// open. The keys of the block of clients are those of the file info.
+// An nfsClientReader reads the clients of the NFS server and the files that they
+// have open. The keys of the block of clients are those of the file info.
 type nfsClientReader struct {
 	host                  *host
 	blocks                []*column.Block
@@ -65,7 +65,7 @@ func (r *nfsClientReader) family() column.Family {
 	}}
 }
 
-// A nfsClient is what the file info says, without quotes.
+// A nfsClient has the values of the file info, without quotes.
 type nfsClient map[string][]byte
 
 // parseNFSClient reads lines such as

@@ -118,7 +118,7 @@ func TestOracleInstances(t *testing.T) {
 		}
 		seen[desc.InDom] = true
 		if s := desc.InDom.Serial(); s == 12 || s == 35 {
-			continue // slabs and serial ports: the real agent tells their names to root only
+			continue // slabs and serial ports: the real agent gives their names to root only
 		}
 		var diff string
 		for range tries {
@@ -146,8 +146,8 @@ func TestOracleInstances(t *testing.T) {
 	}
 }
 
-// tries is how often a look at both sides may differ by chance: the machine
-// does not stand still between them.
+// tries is how often the two sides may differ by chance, as the machine changes
+// between the readings.
 const tries = 10
 
 // TestOracleValues fetches each metric from both sides, ours before and after
@@ -286,10 +286,10 @@ func number(v pcp.Value) float64 {
 	return float64(v.Uint64())
 }
 
-// tolerance says by how much the real value may lie outside of ours. Counters
-// only grow and what is discrete does not change: none. Some values go up and
-// down between our two readings, so that one may be missed that was there for a
-// moment. With the name left out nothing is tolerated.
+// tolerance returns by how much the real value may differ from ours: nothing for
+// counters, which only grow, and for discrete values. Some values go up and down
+// between our two readings, so we may miss a value that was there for a moment.
+// Without a name nothing is tolerated.
 func tolerance(name string, desc pcp.Desc, v float64) float64 {
 	switch {
 	case name == "":

@@ -14,7 +14,7 @@ const (
 	numSettings
 )
 
-// settingsFamily reports what the agent was told.
+// settingsFamily reports the settings of the agent.
 func settingsFamily(h *host) column.Family {
 	b := column.NewBlocks(settingsMetrics, column.Layout{Cols: numSettings})
 	return column.Family{Name: "settings", Metrics: settingsMetrics, Sources: []*column.Source{{

@@ -93,7 +93,8 @@ func TestMDAdm(t *testing.T) {
 	f(filepath.Join(dir, "none"), -1)
 }
 
-// TestAllAccess gives others what is for root only.
+// TestAllAccess checks that AllAccess gives other users the values that otherwise only
+// root may read.
 func TestAllAccess(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		a := New(Config{Root: "testdata/odd", AllAccess: all})

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A Shape is a machine to write the files of: what there is of each kind, and the kernel,
-// whose files have more or fewer columns and keys.
+// A Shape describes a machine whose files are written: the devices of each kind, and the
+// kernel, whose files have more or fewer columns and keys.
 type Shape struct {
 	CPUs, Nodes int
 	SCSI        int // disks sda, sdb, ..., each with two partitions; every two are paths to one
@@ -85,7 +85,7 @@ func (w *ShapeTree) numbers(n int) string {
 	return b.String()
 }
 
-// CPUs writes what there is of each processor and node.
+// CPUs writes the files of each processor and node.
 func (w *ShapeTree) CPUs(cpus, nodes int) {
 	var stat, info, soft strings.Builder
 	fmt.Fprintf(&stat, "cpu %s\n", w.numbers(10))
@@ -151,7 +151,7 @@ func (w *ShapeTree) CPUs(cpus, nodes int) {
 	w.Write("proc/zoneinfo", zones)
 }
 
-// Disks writes what there is of each block device.
+// Disks writes the files of each block device.
 func (w *ShapeTree) Disks(s Shape) {
 	w.remove("sys/block")
 	var stats, parts strings.Builder
@@ -235,7 +235,7 @@ func Interfaces(n int) []string {
 	return names[:n]
 }
 
-// Interfaces writes what there is of network interfaces.
+// Interfaces writes the files of network interfaces.
 func (w *ShapeTree) Interfaces(names []string) {
 	w.remove("sys/class/net")
 	dev := "Inter-|   Receive                                                |  Transmit\n" +
@@ -358,7 +358,8 @@ func (w *ShapeTree) HotPlug(s Shape) {
 	w.Mounts(s.Mounts)
 }
 
-// TestShapes checks that the trees have what they are to have, and that an agent counts it.
+// TestShapes checks that the trees have the devices of their shape, and that an agent
+// counts them.
 func TestShapes(t *testing.T) {
 	s := Big()
 	w := WriteShape(t, s)
@@ -394,8 +395,8 @@ func TestShapes(t *testing.T) {
 	bigSteady(t, w)
 }
 
-// bigSteady wants no allocations for what is sampled all the time, on a machine with more
-// of everything than others.
+// bigSteady checks that frequent sampling allocates nothing on a machine with many
+// devices of every kind.
 func bigSteady(t *testing.T, w *ShapeTree) {
 	t.Helper()
 	a := New(Config{Root: w.Dir, HZ: 100, PageSize: 4096})

@@ -26,8 +26,8 @@ type pairedReader struct {
 	key    []byte        // room to make keys in
 }
 
-// A pairedLine is a line of names and the columns of what they name, -1 for
-// names that no metric has.
+// A pairedLine is a line of names and the columns of their values, -1 for names
+// that no metric has.
 type pairedLine struct {
 	names []byte
 	cols  []int

@@ -26,8 +26,8 @@ const (
 	numSoftnet
 )
 
-// softnetFamily reads /proc/net/softnet_stat. What is not in the file is an error, as
-// in C.
+// softnetFamily reads /proc/net/softnet_stat. A value that the file lacks is an
+// error, as in C.
 func softnetFamily(h *host, cpus *cpuReader) column.Family {
 	b := column.NewBlocks(softnetMetrics, []column.Layout{
 		blockSoftnet:    {Cols: numSoftnet},

@@ -25,7 +25,7 @@ const (
 	numUname
 )
 
-// A uname is what uname(2) says.
+// A uname is the result of uname(2).
 type uname struct{ sysname, nodename, release, version, machine []byte }
 
 func unameFamily(h *host) column.Family {

@@ -20,8 +20,8 @@ type vmstatReader struct {
 type vmstatSum struct {
 	col   int
 	parts []int
-	// A sum that stands in for a counter which kernels had once is only made
-	// where that is missing, and all parts are there.
+	// A sum that replaces a counter of older kernels is only computed if that
+	// counter is missing and all parts are present.
 	standIn bool
 	present bool // it has no value if none of the parts is there
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// Domain is the agent's domain unless a configuration says otherwise (MMV).
+// Domain is the agent's domain unless a configuration sets another (MMV).
 const Domain = 70
 
-// A Config says what an agent serves. Zero fields mean the defaults.
+// A Config sets the files that an agent serves. Zero fields mean the defaults.
 type Config struct {
 	// Dirs are the folders with the files; nil means DefaultDirs of Prefix.
 	// Of two files of the same name the one in the earlier folder counts.

@@ -154,7 +154,7 @@ func everything(t testing.TB, a *mmv.Agent) {
 	for _, set := range fetch(t, a, ids...) {
 		desc, err := a.Desc(ctx, set.PMID)
 		if err != nil {
-			continue // refused a name: it has none
+			continue // its name was refused
 		}
 		a.Text(ctx, uint32(desc.PMID), pcp.TextPMID|pcp.TextOneLine)
 		a.Text(ctx, uint32(desc.PMID), pcp.TextPMID|pcp.TextHelp)
@@ -212,7 +212,7 @@ func TestFiles(t *testing.T) {
 	}
 	want(t, "replaced", show(t, a, "mmv.s.level"), "mmv.s.level 70.11.2 -1:2.5\n")
 
-	// What is not a file of metrics.
+	// Files without metrics.
 	write(t, dir+"/.hidden", sample(t, file.Options{}))
 	for _, err := range []error{
 		os.Mkdir(dir+"/folder", 0o755), syscall.Mkfifo(dir+"/fifo", 0o644),
@@ -284,8 +284,8 @@ func TestDamage(t *testing.T) {
 	want(t, "whole again", show(t, a, "mmv.bad.level", "mmv.bad.text"), "mmv.bad.level 70.6.2 -1:2.5\nmmv.bad.text 70.6.3 -1:\"hello\"\n")
 }
 
-// TestLog looks what is said about files that cannot be used, and that it is
-// said once.
+// TestLog checks the messages about files that cannot be used, and that each is
+// logged once.
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
 	log := new(logBuffer)
@@ -454,7 +454,7 @@ func TestForeign(t *testing.T) {
 	want(t, "in flux", show(t, a, "mmv.far.n"), "mmv.far.n 70.8.6 -1:-10\n")
 }
 
-// TestSentinel looks for values that stand for none.
+// TestSentinel checks values that mean no value.
 func TestSentinel(t *testing.T) {
 	dir := t.TempDir()
 	for _, sentinel := range []bool{false, true} {
@@ -743,7 +743,7 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// FuzzLoad has an agent serve what it is given.
+// FuzzLoad has an agent serve the fuzzer's files.
 func FuzzLoad(f *testing.F) {
 	f.Add(sample(f, file.Options{Cluster: 3}))
 	f.Add(sample(f, file.Options{NoPrefix: true, Sentinel: true}))

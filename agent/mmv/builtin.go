@@ -5,14 +5,15 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Builtin says what the agent is.
+// Builtin describes the agent.
 func Builtin() builtin.Spec {
 	return builtin.Spec{Name: "mmv", Domain: Domain, New: func(e builtin.Env) (pmda.Agent, error) {
 		return New(Config{Domain: e.Domain, Dirs: DefaultDirs(e.Config, "mmv"), Log: e.Log})
 	}}
 }
 
-// BuiltinProxy says what a second agent is: the same for files that pmproxy writes about itself.
+// BuiltinProxy describes a second agent, which serves the files that pmproxy writes about
+// itself.
 func BuiltinProxy() builtin.Spec {
 	return builtin.Spec{Name: "pmproxy", Domain: 4, Asked: true, File: "mmv", New: func(e builtin.Env) (pmda.Agent, error) {
 		return New(Config{Prefix: "pmproxy", Domain: e.Domain, Dirs: DefaultDirs(e.Config, "pmproxy"), Log: e.Log})

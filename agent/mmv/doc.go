@@ -16,14 +16,14 @@
 // the C implementation serves for the same files, oddities included where a
 // client could see them. The differences:
 //
-//   - A floating-point NaN of any kind, not that with all bits set alone,
-//     stands for no value in a file with MMV_FLAG_SENTINEL.
+//   - In a file with MMV_FLAG_SENTINEL any floating-point NaN means no value, not
+//     only the NaN with all bits set.
 //   - The help texts of instance domains are served.
 //   - Where files of one cluster define the same item differently the first
 //     file's descriptor counts, as its values and help do. With the C agent
 //     that depends on how many metrics there are.
 //   - A file that is not used is logged with the reason, once.
 //
-// Files are read with pread(2), so that one that is cut while it is being read
-// costs its values and not the process.
+// Files are read with pread(2), so that truncating a file during a read loses its
+// values and does not crash the process.
 package mmv

@@ -28,7 +28,7 @@ func Example() {
 	defer reg.Close()
 	reg.CounterVec(file.Metric{Name: "sold"}).With("Anvils").Add(3)
 
-	// The agent serves what it counts.
+	// The agent serves the program's counts.
 	ctx := context.Background()
 	a, err := mmv.New(mmv.Config{Dirs: []string{dir}})
 	if err != nil {

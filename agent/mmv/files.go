@@ -60,7 +60,7 @@ type file struct {
 	pending bool      // being written; look again each time
 	since   time.Time // when that began
 	retry   time.Time // when to look again at what cannot be used
-	lastLog string    // what was logged about it
+	lastLog string    // the last message about it
 	cluster int       // as assigned
 }
 
@@ -82,7 +82,7 @@ type loaded struct {
 	pid        int // 0 if it does not matter
 	def        *mmv.File
 	order      binary.ByteOrder
-	names      []string // full, of def.Metrics; "" of those that have none
+	names      []string // full, of def.Metrics; "" for metrics without one
 	problems   []string // of single metrics
 	damaged    bool     // it has become shorter
 	header     [headerSize]byte
@@ -90,7 +90,7 @@ type loaded struct {
 	values
 }
 
-// errGone says that the path leads to another file by now.
+// errGone is returned if the path now leads to another file.
 var errGone = errors.New("another file has taken its place")
 
 // reader returns what reads the file, and what ends that.
@@ -109,7 +109,7 @@ func (l *loaded) reader() (io.ReaderAt, func(), error) {
 	return fd, func() { fd.Close() }, nil
 }
 
-// errIrregular says that a path is not that of a regular file.
+// errIrregular is returned if a path is not that of a regular file.
 var errIrregular = errors.New("not a regular file")
 
 // openRegular opens the regular file at path. It never waits, as opening a
@@ -283,7 +283,7 @@ func (a *Agent) checkFile(f *file, now time.Time) (changed bool) {
 	return a.load(f, now)
 }
 
-// unchanged reports whether the file is as it was loaded, so far as its header says.
+// unchanged reports whether the header of the file is still that of the loaded file.
 func (l *loaded) unchanged() bool {
 	r, done, err := l.reader()
 	if err != nil {
@@ -293,7 +293,7 @@ func (l *loaded) unchanged() bool {
 	if l.damaged {
 		return false
 	}
-	if len(l.def.Problems) > 0 && l.fd != nil { // what is missing may have come
+	if len(l.def.Problems) > 0 && l.fd != nil { // the missing parts may be there now
 		if st, err := l.fd.Stat(); err != nil || st.Size() != l.size {
 			return false
 		}

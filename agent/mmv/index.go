@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// An index is what all files say together.
+// An index combines the contents of all files.
 type index struct {
 	metrics map[pcp.PMID]*metric
 	indoms  map[pcp.InDom]*indom
@@ -24,13 +24,13 @@ type named struct {
 	id   pcp.PMID
 }
 
-// A metric is what is served under one PMID.
+// A metric is the metric served under one PMID.
 type metric struct {
 	desc    pcp.Desc
 	indom   *indom // nil if it is not a domain, or not one of a file
 	sources []source
-	// places says for each instance of the domain where its value is; for a
-	// metric without one there is one place.
+	// places has the place of the value of each instance of the domain, or a
+	// single place for a metric without a domain.
 	places []place
 	ready  bool // indom and places are known
 }
@@ -63,8 +63,8 @@ type indomPart struct {
 	def *mmv.FileInDom
 }
 
-// inDomOf returns the domain that a serial in a file stands for: several
-// clusters can use the same serial. What does not fit is cut as in C.
+// inDomOf returns the domain of a serial in a file: several clusters can use the
+// same serial. Bits that do not fit are cut off as in C.
 func (a *Agent) inDomOf(cluster, serial int) pcp.InDom {
 	return pcp.NewInDom(a.domain, cluster<<11|serial)
 }
@@ -100,7 +100,7 @@ func (c *clusters) take(cluster int) {
 	c.n++
 }
 
-// build makes the index anew.
+// build rebuilds the index.
 func (a *Agent) build() {
 	a.forget()
 	old := a.index
@@ -226,8 +226,8 @@ func (a *Agent) plant(old *index) {
 	for _, n := range x.names {
 		// New names come first: the order in which the C agent lists them.
 		if err := x.tree.Prepend(n.name, n.id); err != nil {
-			// One that is also the beginning of another: the metric can be
-			// had by its PMID alone.
+			// A name that is also the beginning of another: the metric can be had
+			// by its PMID alone.
 			a.debugf("%v", err)
 		}
 	}

@@ -22,13 +22,13 @@ const (
 	tocSize    = 16
 )
 
-// load reads the definitions of a file. It returns whether what is served
+// load reads the definitions of a file. It reports whether the served metrics
 // changed.
 func (a *Agent) load(f *file, now time.Time) (changed bool) {
 	var l *loaded
 	var err error
 	for try := 0; ; try++ {
-		// One that has been in flux for a while is not waited for.
+		// It does not wait for a file that has been in flux for a while.
 		if l, err = a.read(f); !errors.Is(err, mmv.ErrInFlux) || f.pending || try == fluxTries {
 			break
 		}

@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 		}))
 	}
-	// A default; -fuzzminimizetime says otherwise. Go's own, a minute for each input that reaches new
-	// code, leaves no time for anything else: inputs of a few kilobytes have millions of parts to leave out.
+	// A default, which -fuzzminimizetime overrides. Go's own, a minute for each input that reaches new code,
+	// leaves no time for anything else: inputs of a few kilobytes have millions of parts to leave out.
 	flag.Set("test.fuzzminimizetime", "100x")
 	os.Exit(m.Run())
 }

@@ -102,7 +102,7 @@ var (
 	inPairs   = regexp.MustCompile(`\{,`)
 )
 
-// same runs a real tool against all sides and compares what it prints.
+// same runs a real tool against all sides and compares the outputs.
 func (s *sides) same(t *testing.T, tool string, args ...string) string {
 	t.Helper()
 	steady := func(o oracle.Output) oracle.Output {
@@ -184,7 +184,7 @@ string|name|-|hello world
 string|kinds|Rockets|loud
 `
 
-// TestOracle compares what is served for files of all writers.
+// TestOracle compares the metrics served for files of all writers.
 func TestOracle(t *testing.T) {
 	s := startSides(t)
 	s.compare(t)
@@ -257,7 +257,7 @@ set|i|-|-1
 	s.same(t, "pminfo", "-f", "mmv.acme", "mmv.nothing", "mmv.acme.products", "mmv")
 }
 
-// TestOracleOurs compares what is served for files of our library, while they
+// TestOracleOurs compares the metrics served for files of our library, while they
 // grow.
 func TestOracleOurs(t *testing.T) {
 	s := startSides(t)
@@ -299,7 +299,7 @@ func TestOracleOurs(t *testing.T) {
 	}
 }
 
-// TestOraclePython compares what is served for a file of python3-pcp.
+// TestOraclePython compares the metrics served for a file of python3-pcp.
 func TestOraclePython(t *testing.T) {
 	s := startSides(t)
 	out := oracle.Python(t, append(s.real.Env, "PCP_TMP_DIR="+filepath.Dir(s.dir)), `

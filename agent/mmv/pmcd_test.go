@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// TestCollector follows a file through our collector: a client is told that
-// names have changed.
+// TestCollector follows a file through our collector: a client learns that names
+// have changed.
 func TestCollector(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	c, err := pmapi.Dial(ctx, startOurs(t, mmv.Config{Dirs: []string{dir}}))

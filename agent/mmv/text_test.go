@@ -8,8 +8,8 @@ import (
 	file "github.com/go-pcp/pcp/mmv"
 )
 
-// TestTextsStay keeps a result while the agent goes on: a collector encodes it
-// when the agent may be at the next request.
+// TestTextsStay keeps a result across requests: a collector may encode it while
+// the agent serves the next request.
 func TestTextsStay(t *testing.T) {
 	dir := t.TempDir()
 	reg, err := file.New("stay", file.Options{Dir: dir, Cluster: 7})

@@ -26,10 +26,10 @@ const (
 
 // values are those of a file as the last Refresh read them.
 type values struct {
-	want    span      // what it is to read; empty if lo >= hi
-	got     span      // what it has read
+	want    span      // the records to read; empty if lo >= hi
+	got     span      // the records read
 	raw     []byte    // value records, from got.lo
-	sources []*source // the string metrics among what is wanted
+	sources []*source // the string metrics among the wanted
 	texts   []byte    // their values, textSize each
 	lens    []int16   // of these
 	given   [][]byte  // copies of them that results have; their bytes never change
@@ -81,7 +81,7 @@ func (a *Agent) gather(ids []pcp.PMID) {
 	}
 }
 
-// forget drops what was read.
+// forget drops the records read.
 func (a *Agent) forget() {
 	for _, l := range a.wanted {
 		l.want, l.got, l.sources = span{}, span{}, l.sources[:0]
@@ -89,7 +89,7 @@ func (a *Agent) forget() {
 	a.wanted = a.wanted[:0]
 }
 
-// readValues reads what is wanted of a file. It returns false if the
+// readValues reads the wanted values of a file. It returns false if the
 // definitions may have changed meanwhile.
 func (a *Agent) readValues(l *loaded) bool {
 	l.got = span{}
@@ -217,8 +217,8 @@ func (a *Agent) Fetch(_ context.Context, req *pmda.FetchRequest) error {
 	return nil
 }
 
-// fetchMetric adds the set of a metric. If there is no value at all the last
-// instance says why, as in pmdaFetch(3).
+// fetchMetric adds the set of a metric. If there is no value at all the error is
+// that of the last instance, as in pmdaFetch(3).
 func (a *Agent) fetchMetric(res *pcp.Result, id pcp.PMID, m *metric, profile *pcp.Profile) {
 	a.prepare(m)
 	res.AddSet(id)
@@ -260,7 +260,7 @@ func (a *Agent) fetchMetric(res *pcp.Result, id pcp.PMID, m *metric, profile *pc
 	}
 }
 
-// errNoValue says that there is no value, and that nothing went wrong.
+// errNoValue means that there is no value, and that nothing failed.
 var errNoValue error = noValue{}
 
 type noValue struct{}
@@ -280,7 +280,7 @@ func (a *Agent) value(m *metric, p place) (pcp.Value, error) {
 	}
 	bits := l.order.Uint64(rec)
 	sentinel := l.def.Flags&mmv.FlagSentinel != 0
-	// All ones stand for nothing in the 8 bytes of any number, as in C.
+	// All ones in the 8 bytes of any number mean no value, as in C.
 	if sentinel && bits == math.MaxUint64 && src.m.Type != mmv.TypeString {
 		return pcp.Value{}, errNoValue
 	}

@@ -19,7 +19,7 @@ var texts string
 // Domain is the domain of the agent (NFSCLIENT in stdpmid).
 const Domain = 62
 
-// Config says what an agent reads. The zero Config is this machine.
+// Config sets the file that an agent reads. The zero Config reads that of this machine.
 type Config struct {
 	// Root is the directory in which proc is found; "" means /.
 	Root string
@@ -77,7 +77,7 @@ type reader struct {
 	export, mountPoint   int
 }
 
-// An option says what a mount option means.
+// An option maps a mount option to its column and value.
 type option struct {
 	col    int
 	kind   optionKind
@@ -172,7 +172,7 @@ func (r *reader) read() error {
 	return r.parse(b)
 }
 
-// parse reads what the kernel says of all mounts. A mount starts with a line
+// parse reads the kernel's text about all mounts. A mount starts with a line
 //
 //	device srv:/export mounted on /mnt with fstype nfs statvers=1.1
 //
@@ -240,8 +240,8 @@ func (r *reader) start(line []byte) error {
 	return nil
 }
 
-// makeDefaults fills the row that holds if the kernel says nothing: numbers are 0, but for options
-// that are switched off by "no", and options that are texts have no value.
+// makeDefaults fills the row for a mount of which the kernel lists nothing: numbers are 0, options
+// that "no" switches off are on, and options that are texts have no value.
 func (r *reader) makeDefaults() {
 	r.defaults = make([]column.Cell, r.blocks[blockMounts].Cols())
 	for i := range mountMetrics {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// A mount is what mountstats says of one file system.
+// A mount is a file system in mountstats.
 type mount struct {
 	device, point, kind, opts, caps, nfsv4, sec string
 	lines                                       []string // from events on

@@ -1,6 +1,6 @@
-// Package nfsclient is the agent for mounted NFS file systems: what the kernel says of each in
-// /proc/self/mountstats, such as options, bytes, transport, and how often and for how
-// long each operation was asked of the server.
+// Package nfsclient is the agent for mounted NFS file systems. It serves the values of
+// /proc/self/mountstats for each of them: options, bytes, transport, and the number and
+// duration of each operation.
 //
 //	a, err := nfsclient.New(nfsclient.Config{})
 //

@@ -34,8 +34,8 @@ var operations = [...]string{
 	"seek", "allocate", "deallocate", "fsid_present", "layoutstats", "clone", "copy", "offload_cancel", "lookupp", "layouterror",
 }
 
-// opColumns are what is counted of each operation, in the order of the file and of the
-// PMIDs. OP in the help stands for the operation.
+// opColumns are the counts of each operation, in the order of the file and of the
+// PMIDs. OP in the help is replaced by the operation.
 var opColumns = [...]struct {
 	name  string
 	units pcp.Units
@@ -71,7 +71,7 @@ func metrics() []column.Metric {
 	return list
 }
 
-// mountMetrics are the metrics of a mount but for those of its operations.
+// mountMetrics are the metrics of a mount except those of its operations.
 var mountMetrics = [...]column.Metric{
 	{Name: "nfsclient.export", Cluster: 0, Item: 1, Type: pcp.TypeString, Sem: pcp.SemInstant, Key: "export", Help: "What is mounted, as SERVER:PATH"},
 	{Name: "nfsclient.mountpoint", Cluster: 0, Item: 2, Type: pcp.TypeString, Sem: pcp.SemInstant, Key: "mountpoint", Help: "Where it is mounted"},

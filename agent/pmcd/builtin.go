@@ -5,7 +5,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Builtin says what the agent is. Its host must be a [Collector].
+// Builtin describes the agent. Its host must be a [Collector].
 func Builtin() builtin.Spec {
 	return builtin.Spec{Name: "pmcd", Domain: Domain, OfCollector: true, New: func(e builtin.Env) (pmda.Agent, error) {
 		c, _ := e.Host.(Collector)

@@ -7,8 +7,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A containerNamer is a collector that can say what the host is called in a
-// container.
+// A containerNamer is a collector that knows the host name inside a container.
 type containerNamer interface {
 	HostNameIn(container string) (string, error)
 }

@@ -399,9 +399,9 @@ func (a *Agent) featureMetrics() []pmda.Metric {
 	return list
 }
 
-// heapKBytes returns what the last garbage collection left in use. What has been allocated since,
+// heapKBytes returns the memory in use after the last garbage collection. Memory allocated since,
 // much of it garbage by now, is not counted: it grows and shrinks by megabytes while nothing is kept.
-// Before the first collection all that is allocated counts.
+// Before the first collection all allocated memory counts.
 func heapKBytes() uint32 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Domain is the domain that the agent is served under unless told otherwise.
+// Domain is the agent's default domain.
 const Domain = 2
 
 // A Collector is what the agent reports on. Its methods may be called at any
@@ -51,8 +51,8 @@ type Collector interface {
 	Debug() int32
 	SetDebug(int32)
 
-	// TraceFlags say what is traced: 1 connections, 2 PDUs, 256 to the log
-	// at once.
+	// TraceFlags select the events to trace: 1 connections, 2 PDUs, 256 to the
+	// log at once.
 	TraceFlags() uint32
 	SetTraceFlags(uint32)
 	// TraceBuffers is how many events are kept for DumpTrace.
@@ -90,7 +90,7 @@ type Features struct {
 	ServiceDiscovery, Containers, Local, ClientCertRequired bool
 }
 
-// A Config says what to report on.
+// A Config has the collector to report on.
 type Config struct {
 	Collector Collector
 	Domain    int    // 0 means Domain
@@ -101,8 +101,8 @@ type Config struct {
 	TmpDir, RunDir string
 }
 
-// An Agent is the agent. Its table answers; it keeps what clients say about
-// themselves.
+// An Agent is the agent. Its table answers requests; the Agent keeps the clients'
+// texts about themselves.
 type Agent struct {
 	*pmda.Table
 	cfg    Config
@@ -190,7 +190,7 @@ func (a *Agent) refresh(ctx context.Context, ids []pcp.PMID) error {
 	return errors.Join(errs[:]...)
 }
 
-// EndContext forgets what a client said about itself.
+// EndContext forgets a client's text about itself.
 func (a *Agent) EndContext(client *pmda.Client) {
 	delete(a.whoami, client)
 	if a.byID[client.ID] == client {
@@ -198,14 +198,14 @@ func (a *Agent) EndContext(client *pmda.Client) {
 	}
 }
 
-// Store sets values. What a client says about itself needs no instance.
+// Store sets values. A client's text about itself needs no instance.
 func (a *Agent) Store(ctx context.Context, client *pmda.Client, res *pcp.Result) error {
 	who := pcp.NewPMID(a.domain, clusterClient, itemWhoAmI)
 	rest := pcp.Result{Time: res.Time}
 	for _, vs := range res.Sets {
 		if vs.PMID != who {
 			if m := a.Metric(vs.PMID); m != nil && m.Store == nil {
-				return pcp.ErrPMID // where other agents say ErrPermission
+				return pcp.ErrPMID // where other agents return ErrPermission
 			}
 			rest.Sets = append(rest.Sets, vs)
 			continue
@@ -240,7 +240,7 @@ func (a *Agent) Labels(ctx context.Context, ident uint32, kind pcp.LabelFlags) (
 	return a.Table.Labels(ctx, ident, kind)
 }
 
-// maxWhoAmI bounds what a client may say about itself.
+// maxWhoAmI is the limit of a client's text about itself.
 const maxWhoAmI = 8192
 
 func pmids(sets []pcp.ValueSet) []pcp.PMID {

@@ -14,7 +14,7 @@ import (
 
 // A fakeCollector is a collector with nothing behind it.
 type fakeCollector struct {
-	Collector // what is not there must not be called
+	Collector // a method that the collector lacks must not be called
 	in        map[int]uint64
 	clients   []ClientState
 	timeout   time.Duration
@@ -185,7 +185,7 @@ func TestWhoAmI(t *testing.T) {
 	if got := names(); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("clients are %q", got)
 	}
-	// The number of one that left may be another's.
+	// The number of a client that left may be reused.
 	a.EndContext(first)
 	if got := names(); !slices.Equal(got, []string{"", "two"}) {
 		t.Errorf("after one left clients are %q", got)

@@ -22,7 +22,7 @@ import (
 // named after their process numbers. Any member of PCP's group can write there, so
 // none of it is trusted.
 
-// Limits of what is read. What goes beyond them is left out.
+// Limits of the input. The rest is ignored.
 const (
 	maxServices  = 4096  // daemons of a kind
 	maxPortFile  = 16384 // of a pmlogger, in bytes
@@ -125,7 +125,7 @@ func listEngines(dir, pidFile string, exists func(pid int) bool) ([]engine, erro
 	return list, nil
 }
 
-// listDir lists a directory, sorted. One that is not there is empty.
+// listDir lists a directory, sorted. A missing directory is empty.
 func listDir(dir string) ([]string, error) {
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) || dir == "" {

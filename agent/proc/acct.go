@@ -23,15 +23,15 @@ const (
 // maxEnded is how many processes that have ended are remembered.
 const maxEnded = 5000
 
-// accounting reads what the kernel writes of processes that end: from the file of the system
-// if it grows, or else from one of its own, for which it switches accounting on if root
-// has said so by acct.control.enable_acct.
+// accounting reads the records that the kernel writes of processes that end: from the
+// system's file if it grows, otherwise from its own file, for which it switches accounting
+// on if root has enabled that by acct.control.enable_acct.
 type accounting struct {
 	cfg *Config
 	hz  uint64
 	now func() time.Time
-	// kernel and growing are system calls: acct(2), and what has a process end to see
-	// whether a record of it is written.
+	// kernel and growing make system calls: kernel calls acct(2), growing has a
+	// process end to see whether its record is written.
 	kernel  func(path string) error
 	growing func(f *os.File) bool
 
@@ -335,8 +335,8 @@ const (
 	numEndedText
 )
 
-// acctFamily are the metrics of processes that have ended. What is read was read before by
-// the agent, for all users alike.
+// acctFamily are the metrics of processes that have ended. The agent has read them before,
+// for all users alike.
 func acctFamily(m *machine) column.Family {
 	indom := &column.InDom{Serial: acctSerial, Help: "processes that have ended; names are those of their commands"}
 	b := column.NewBlocks(acctMetrics, []column.Layout{

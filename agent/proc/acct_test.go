@@ -121,7 +121,7 @@ func TestAcctValues(t *testing.T) {
 	if err != nil || fmt.Sprint(insts) != "[{4321 sh} {4322 sixteen-bytes-xy} {4323 big}]" {
 		t.Errorf("instances %v, %v", insts, err)
 	}
-	// The half becomes whole, and what is older than the lifetime goes.
+	// The half becomes whole, and records older than the lifetime are dropped.
 	at.append(at.path, acctBytes(4325, "half", at.now, 100, binary.LittleEndian)[40:])
 	at.want("acct.psinfo.pid", "map[4321:4321 4322:4322 4323:4323 4325:4325]")
 	at.now = at.now.Add(61 * time.Second)
@@ -177,7 +177,7 @@ func TestAcctDamaged(t *testing.T) {
 	at.want("acct.psinfo.pid", "map[]")
 }
 
-// TestAcctOwn has root switch accounting on, and looks at the file and at what the kernel is told.
+// TestAcctOwn has root switch accounting on, and checks the file and the calls of acct(2).
 func TestAcctOwn(t *testing.T) {
 	at := newAcctTree(t, false)
 	at.want("acct.psinfo.pid", "map[]")

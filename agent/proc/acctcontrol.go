@@ -5,7 +5,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// acctControls are the metrics by which root says how accounting is read.
+// acctControls are the metrics by which root configures accounting.
 var acctControls = [...]control{
 	{
 		name: "acct.control.open_retry_interval", cluster: acctCluster, item: 23, kind: pcp.TypeU32, sem: discrete, units: sec, forRoot: true,
@@ -90,7 +90,7 @@ func (c *accounting) change(fn func(s *acctSettings)) {
 	fn(&c.settings)
 }
 
-// restart closes the file and opens what the settings say now.
+// restart closes the file and opens the file that the settings now select.
 func (c *accounting) restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// TestAcctKernel switches accounting on, where this machine has none, and has a process end.
+// TestAcctKernel switches accounting on, unless this machine uses it, and has a process end.
 func TestAcctKernel(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not run: only root can switch process accounting on")

@@ -15,9 +15,9 @@ import (
 	"github.com/go-pcp/pcp/agent/proc"
 )
 
-// TestOracleAcct has both agents read the same file of accounting. Records of process 0,
-// which neither shows, are written to it without end, so that both take it for one that
-// the kernel writes; the real one is asked until it has opened it.
+// TestOracleAcct has both agents read the same file of accounting. The test keeps
+// writing records of process 0, which neither agent shows, so that both take the file
+// for the kernel's; it asks the real agent until that has opened the file.
 func TestOracleAcct(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pacct")
 	record := func(pid uint32, flag byte, command string) []byte {

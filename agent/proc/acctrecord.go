@@ -14,8 +14,8 @@ import (
 //	42 minor, 44 major faults            46 swaps     48 command, 16 bytes
 //
 // The numbers from 32 on are 13 bits and an exponent of 8. All are in the byte order of the
-// machine that wrote them, which the highest bit of version says: set for big-endian.
-// This is part of the file format; do not change it.
+// machine that wrote them, given by the highest bit of version: set for big-endian. This is
+// part of the file format; do not change it.
 const (
 	acctSize      = 64
 	acctVersion   = 3

@@ -19,7 +19,7 @@ import (
 // Domain is the domain of the agent (PROC in stdpmid).
 const Domain = 3
 
-// Config says what an Agent reads. The zero Config is this machine.
+// Config sets the files that an Agent reads. The zero Config reads those of this machine.
 type Config struct {
 	// Root is the directory in which proc is found; "" means /.
 	Root string
@@ -36,8 +36,8 @@ type Config struct {
 	// processes are listed until a client stores another in proc.control.perclient.cgroups;
 	// "" means that all are.
 	CGroup string
-	// HotConfig are files to look for a predicate in that says which processes are hot; the
-	// first that exists counts.
+	// HotConfig are files that may have the predicate for hot processes; the first that
+	// exists counts.
 	HotConfig []string
 	// AcctFile is where the system has the kernel write records of processes that have ended; "" for
 	// nowhere. OwnAcctFile is where the agent has it done when root stores 1 in
@@ -332,12 +332,12 @@ func (a *Agent) open(id pcp.PMID) bool {
 	return err != nil || !ofProcesses(desc.InDom)
 }
 
-// Attribute implements pmda.AttributeReceiver: with it the collector says who a client
-// is.
+// Attribute implements pmda.AttributeReceiver: with it the collector identifies a
+// client.
 func (a *Agent) Attribute(context.Context, *pmda.Client, pmda.AttrKey, string) error { return nil }
 
-// EndContext implements pmda.ContextEnder. It closes the files that were kept open, as the
-// client may have been the one that wanted them.
+// EndContext implements pmda.ContextEnder. It closes the files that were kept open, as
+// they may have been open for this client.
 func (a *Agent) EndContext(client *pmda.Client) {
 	delete(a.clients, client)
 	for _, v := range a.views {

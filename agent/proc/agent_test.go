@@ -192,7 +192,7 @@ func TestOnlyWhatIsWanted(t *testing.T) {
 	if got := values(t, a, req); len(got) != 1 || got[77] == "" {
 		t.Errorf("values %v", got)
 	}
-	// What is read later in the same round shows what was not read before.
+	// A file changed within the round shows which values were read before.
 	tr.write("proc/1/stat", statLine(1, "later", "S", 0, 1))
 	tr.write("proc/77/stat", statLine(77, "later", "S", 0, 1))
 	all := &pmda.FetchRequest{Client: root, PMIDs: []pcp.PMID{id}, Result: new(pcp.Result)}

@@ -31,7 +31,7 @@ func asUser(uid, gid int, fn func() error) error {
 
 // become gives this thread the effective identity of a user.
 func become(uid, gid int) error {
-	const keep = 1<<32 - 1 // -1: what there is
+	const keep = 1<<32 - 1 // -1: keep the identity
 	for _, call := range [...]struct {
 		what       string
 		number     uintptr

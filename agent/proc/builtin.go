@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Builtin says what the agent is.
+// Builtin describes the agent.
 func Builtin() builtin.Spec {
 	allAccess := pmda.Option{Short: 'A', Long: "no-access-checks", Help: "give all clients what the agent can read (insecure)"}
 	threads := pmda.Option{Short: 'L', Long: "with-threads", Help: "list threads beside processes"}

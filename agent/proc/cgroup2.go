@@ -65,8 +65,8 @@ const (
 // pressureKeys are the columns of a line of pressure.
 var pressureKeys = [numPressureKind]string{"avg10=", "avg60=", "avg300=", "total="}
 
-// parsePressure reads lines such as "some avg10=0.12 avg60=0.00 avg300=0.00 total=345". One
-// that is not complete has no values.
+// parsePressure reads lines such as "some avg10=0.12 avg60=0.00 avg300=0.00 total=345". An
+// incomplete line has no values.
 func parsePressure(text []byte, cells []column.Cell) {
 	for line := range procfs.Lines(text) {
 		kind, rest := procfs.Field(line)

@@ -73,8 +73,8 @@ func (s *mountSource) family() column.Family {
 	return column.Family{Name: "mounts of control groups", Metrics: mountsMetrics, Sources: []*column.Source{s.source}}
 }
 
-// contents reads one of the files. One that is not there is empty: a kernel without control
-// groups has none.
+// contents reads one of the files. A missing file is empty, as on a kernel without control
+// groups.
 func (s *mountSource) contents(i int) ([]byte, error) {
 	b, err := s.files[i].Read()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -180,8 +180,8 @@ func (t *groupTree) below(parent *group, name []byte) *group {
 }
 
 // unescapeUnit replaces the escapes of the service manager in the name of a unit, such as
-// \x2d, by the bytes that they stand for. An incomplete escape stays, and so does that of a
-// NUL, which a name cannot have.
+// \x2d, by the bytes that they represent. It keeps incomplete escapes and that of NUL,
+// which a name cannot contain.
 func unescapeUnit(s string) string {
 	i := strings.IndexByte(s, '\\')
 	if i < 0 {
@@ -251,9 +251,9 @@ type groupFile struct {
 	cols int
 	// parse fills a row; nil for a file of keys, of which the table has columns.
 	parse func(b *column.Block, row int, text []byte)
-	// always says that a group without the file has values too: those of an empty one.
+	// always is set if a group without the file has values too: those of an empty file.
 	always bool
-	// zero says that what is not in the file is 0.
+	// zero is set if values missing in the file are 0.
 	zero bool
 }
 
@@ -313,7 +313,7 @@ func keyedFile(b *column.Block) func(*column.Block, int, []byte) {
 	}
 }
 
-// noValue is a number that stands for none.
+// noValue is a number that means no value.
 const noValue = 1<<64 - 1
 
 // numberFile is a file that is one number.
@@ -429,8 +429,8 @@ func (p *groupPairs) family(name string, metrics []column.Metric, cols int, afte
 	return column.Family{Name: name, Metrics: metrics, Sources: []*column.Source{source}}
 }
 
-// row returns the row of a group and what it uses, which it adds if need be; added reports
-// whether it did.
+// row returns the row of a group and a thing that it uses. It adds the row if necessary;
+// added reports whether it did.
 func (p *groupPairs) row(g *group, of []byte) (row int, added bool) {
 	p.name = append(append(append(p.name[:0], g.name...), "::"...), of...)
 	e := p.reg.lookup(p.name)
@@ -518,8 +518,8 @@ func (r *register) end() {
 // joinRoot returns a path below the root directory.
 func (m *machine) joinRoot(path string) string { return filepath.Join(m.root, path) }
 
-// keptFile returns a file that stays open. All views share it: what is read is valid until
-// one of them reads it again.
+// keptFile returns a file that stays open. All views share it: its contents are valid
+// until one of them reads it again.
 func (m *machine) keptFile(path string) column.File {
 	f := m.files[path]
 	if f == nil {

@@ -112,7 +112,7 @@ func newSide(values map[int32]string, insts []pcp.Instance, sets []pcp.LabelSet)
 }
 
 // TestOracleGroups holds names of instances, values and labels of trees of control groups that
-// stand still against the real agent.
+// do not change against the real agent.
 func TestOracleGroups(t *testing.T) {
 	for _, version := range []string{"1", "2", "hybrid"} {
 		t.Run(version, func(t *testing.T) {

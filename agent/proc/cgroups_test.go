@@ -115,7 +115,7 @@ func TestGroupsOfBothVersions(t *testing.T) {
 	if vs := named(t, a, root, "cgroup.memory.current"); len(vs) != 1 || vs["/a"] != "8192" {
 		t.Errorf("memory in use %v", vs)
 	}
-	// No hierarchy, and no file that says so.
+	// No hierarchy, and no files that list hierarchies.
 	for _, file := range []string{"proc/mounts", "proc/cgroups"} {
 		if err := os.Remove(filepath.Join(tr.dir, file)); err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func TestGroupMountName(t *testing.T) {
 	}
 }
 
-// TestGroupsComeAndGo checks that numbers stay with names, and what is reported of a group that
+// TestGroupsComeAndGo checks that numbers stay with names, and the report about a group that
 // ends between listing and reading.
 func TestGroupsComeAndGo(t *testing.T) {
 	tr := newGroupTree(t, "2", "", "/a", "/a/b", "/c")
@@ -316,7 +316,7 @@ func TestGroupFiles(t *testing.T) {
 	if got := values(t, a, req); len(got) != 1 {
 		t.Fatalf("values %v", got)
 	}
-	for _, name := range []string{"", "/a", "/b"} { // what is read later in the same round shows what was not read before
+	for _, name := range []string{"", "/a", "/b"} { // a file changed within the round shows which values were read before
 		for _, file := range []string{"usage_in_bytes", "limit_in_bytes"} {
 			tr.write("sys/fs/cgroup/mem"+name+"/memory."+file, "77\n")
 		}

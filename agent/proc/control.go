@@ -17,7 +17,7 @@ const (
 	hotCluster     = 60
 )
 
-// A control is a metric that clients change to say what they want to see.
+// A control is a metric that clients store to select the processes that they see.
 type control struct {
 	name    string
 	cluster int

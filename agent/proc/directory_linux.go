@@ -26,8 +26,9 @@ func (d *directory) pids(path string, fn func(pid int32)) error {
 	})
 }
 
-// count returns how many names there are in the directory fd of a process. sized says that
-// its size may be taken for that, which the kernel sets since Linux 6.2, for every user.
+// count returns the number of names in the directory fd of a process. If sized is set it
+// may return the directory's size, which the kernel sets to that number since Linux 6.2,
+// for every user.
 func (d *directory) count(path string, sized bool) (n int, err error) {
 	var st unix.Stat_t
 	if sized && unix.Stat(path, &st) == nil && st.Size > 0 {

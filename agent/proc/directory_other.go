@@ -41,8 +41,7 @@ func (d *directory) subdirectories(path string, names []byte) ([]byte, error) {
 	return names, err
 }
 
-// There are no control groups elsewhere than on Linux: what is below the root directory is a
-// fixture.
+// There are control groups on Linux only: the root directory is a fixture.
 
 func countsLinks(string) bool { return false }
 func isLeaf(string) bool      { return false }

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// The agent can be used without a collector: here it says how many processes there are.
+// The agent can be used without a collector: here it reports the number of processes.
 func Example() {
 	ctx := context.Background()
 	a := proc.New(proc.Config{})

@@ -13,8 +13,8 @@ type tree struct {
 	dir string
 }
 
-// newTree makes a tree with processes of odd names, a thread of the kernel, one that has
-// two threads, and one of which nothing can be read.
+// newTree makes a tree with processes of odd names, a thread of the kernel, a process
+// with two threads, and a process whose files cannot be read.
 func newTree(t testing.TB) tree {
 	tr := tree{t, t.TempDir()}
 	tr.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/home/ada:/bin/sh\nagain:x:1000:1000::/:/bin/sh\nbroken\n")

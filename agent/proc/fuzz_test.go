@@ -156,7 +156,7 @@ func FuzzIOStat(f *testing.F) {
 	})
 }
 
-// FuzzBlkio checks besides that what is summed is what devices have.
+// FuzzBlkio also checks that the sums are those of the devices.
 func FuzzBlkio(f *testing.F) {
 	f.Add([]byte("8:0 Read 1\n8:0 Write 2\n8:0 Sync 3\n8:0 Async 4\n8:0 Total 5\n253:0 Total 6\nTotal 11\n"), []byte("   8       0 sda 1 2\n 253 0 dm-0 1\n"), false)
 	f.Add([]byte("8:0 7\n253:0 8\n"), []byte(" 8 0 sda 1\n 8 0 sdb 1\n253 0 loop1 1\n"), true)

@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// TestHelp wants a help text that says more than the line, in lines of 79 bytes, for each metric
-// of processes.
+// TestHelp wants a help text with more than the one-line text, in lines of 79 bytes, for each
+// metric of processes.
 func TestHelp(t *testing.T) {
 	a := New(Config{})
 	for name, id := range a.NameSpace().All() {

@@ -60,7 +60,7 @@ func (h *hot) start() error {
 	return err
 }
 
-// load reads the predicate of a file. One that others may write is not trusted.
+// load reads the predicate of a file. A file that others may write is not trusted.
 func (h *hot) load() error {
 	for _, path := range h.cfg.HotConfig {
 		info, err := os.Stat(path)
@@ -86,7 +86,7 @@ func (h *hot) load() error {
 	return nil
 }
 
-// set has a new predicate say what is hot. A text without one ends it.
+// set sets a new predicate. A text without a predicate removes it.
 func (h *hot) set(text string) error {
 	p, err := parsePredicate(text)
 	if err != nil {
@@ -114,7 +114,7 @@ func (h *hot) update() error {
 	return h.measure()
 }
 
-// What is measured of a process: clusters and items.
+// The values measured of a process: clusters and items.
 var measures = [...][2]int{
 	{8, 13}, {8, 14}, {24, 29}, {24, 30}, {32, 4}, {32, 5}, {8, 44}, {31, 1}, // of usage
 	{8, 22}, {8, 23}, {24, 0}, {24, 4}, {24, 8}, {24, 12}, {8, 1}, {8, 41},
@@ -333,7 +333,7 @@ func hotOrder() []string {
 	return names
 }
 
-// totalMetrics say how much of the processors hot processes use.
+// totalMetrics report the processor time of hot processes.
 var totalMetrics = []column.Metric{
 	{Name: "hotproc.total.cpuidle", Cluster: 60, Item: 2, Type: pcp.TypeFloat, Sem: instant, Col: totalIdle, Help: "Processors that were idle, as 1.5 for one and a half"},
 	{Name: "hotproc.total.cpuburn", Cluster: 60, Item: 3, Type: pcp.TypeFloat, Sem: instant, Col: totalHot, Help: "Processors that hot processes used"},

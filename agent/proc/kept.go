@@ -6,9 +6,9 @@ import (
 	"github.com/go-pcp/pcp/internal/procfs"
 )
 
-// Files of processes that may stay open: the kernel makes their text anew at each
-// reading, and checks at each who reads. Others are of the memory that the process had when they were
-// opened (maps, smaps_rollup, environ), and would be wrong after it executes another program.
+// Files of processes that may stay open: the kernel makes their text at each reading, and checks the
+// reader each time. Others are of the memory that the process had when they were opened (maps,
+// smaps_rollup, environ), and would be wrong after it executes another program.
 const (
 	fileStat = iota
 	fileStatus
@@ -56,7 +56,7 @@ func keptFile(name string) int {
 	return -1
 }
 
-// kept returns a file of a process that stays open, or is to, and nil for one that does not.
+// kept returns a file of a process that stays open, or will, and nil if it must not.
 func (p *processes) kept(pid int32, name string) *procfs.Open {
 	if !p.keeps {
 		return nil
@@ -76,8 +76,8 @@ func (p *processes) kept(pid int32, name string) *procfs.Open {
 	return &proc.open[n]
 }
 
-// readKept reads a file that stays open. One that cannot be read any more is opened again, as
-// another process may have got the identifier.
+// readKept reads a file that stays open. If it can no longer be read, readKept opens it
+// again, as another process may have got the identifier.
 func (p *processes) readKept(o *procfs.Open, pid int32, name string) ([]byte, error) {
 	if o.IsOpen() {
 		if b, err := p.buffer.ReadKept(o, "", true); err == nil {

@@ -119,7 +119,7 @@ func fdinfoFamily(p *processes) column.Family {
 		}
 		var clients map[string]bool // several files can be of one client of the driver
 		for _, name := range names {
-			// The link says what is open; of most files nothing need be read.
+			// The link names the open file; most need not be read.
 			target, err := os.Readlink(p.pathOf(pid, "fd/"+name, false))
 			if err == nil && !isGraphics(target) {
 				continue

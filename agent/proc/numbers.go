@@ -45,8 +45,8 @@ func smapsFamily(p *processes) column.Family {
 	return keyedFamily(p, "smaps_rollup", smapsMetrics, true)
 }
 
-// keyedFamily is for a private file with lines such as "rchar: 1234". zero says that a
-// file without a line is 0 for it.
+// keyedFamily is for a private file with lines such as "rchar: 1234". zero is set if
+// the value of a missing line is 0.
 func keyedFamily(p *processes, file string, metrics []column.Metric, zero bool) column.Family {
 	source, b := p.each("/proc/PID/"+file, metrics, column.Layout{})
 	block := b[0]

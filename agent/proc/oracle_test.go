@@ -118,12 +118,12 @@ func byInstance(set *pcp.ValueSet) map[int32]string {
 	return m
 }
 
-// tries is how often a look at both sides may differ by chance: the machine does not
-// stand still between them.
+// tries is how often the two sides may differ by chance, as the machine changes
+// between the readings.
 const tries = 10
 
-// rounds is how often both sides are started anew where they differ: each keeps some of
-// what it saw of a process first, and the process may have executed another program since.
+// rounds is how often both sides are restarted if they differ: each keeps some of the
+// first values of a process, and the process may have executed another program since.
 const rounds = 3
 
 // TestOracleValues fetches each metric from both, ours before and after the real one, and
@@ -199,7 +199,7 @@ func isKernels(pid int32) bool {
 	return len(f) > 1 && (pid == 2 || f[1] == "2")
 }
 
-// A diffKey says where two values differ.
+// A diffKey identifies a value that differs.
 type diffKey struct {
 	name string
 	inst int32
@@ -286,8 +286,8 @@ func argsNow(pid int32) string {
 	return strings.ReplaceAll(strings.TrimRight(string(b), "\x00"), "\x00", " ")
 }
 
-// readable reports whether this process may read what is private of another: where it
-// may not, the real agent reports what it read last, of some other process.
+// readable reports whether this process may read the private files of another. If
+// not, the real agent reports the values that it read last, of some other process.
 func readable(pid int32) bool {
 	_, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	return err == nil
@@ -296,7 +296,7 @@ func readable(pid int32) bool {
 // fetchReal returns the values of the real agent.
 func fetchReal(t *testing.T, c *pmapi.Context, a *proc.Agent, id pcp.PMID) map[int32]string {
 	t.Helper()
-	// The real agent looks for processes, and groups, anew only for some of its metrics.
+	// The real agent lists processes and groups again only for some of its metrics.
 	ids := []pcp.PMID{id, pcp.NewPMID(proc.Domain, 8, 0)}
 	if id.Cluster() == 76 { // pressure of interrupts
 		ids = append(ids, pcp.NewPMID(proc.Domain, 67, 0))
@@ -315,7 +315,7 @@ func fetchReal(t *testing.T, c *pmapi.Context, a *proc.Agent, id pcp.PMID) map[i
 	return byInstance(&res.Sets[0])
 }
 
-// TestOracleTree compares all values of a tree of files that stands still.
+// TestOracleTree compares all values of a tree of files that does not change.
 func TestOracleTree(t *testing.T) {
 	dir := proc.WriteTree(t)
 	c, names, ids := startReal(t, "PROC_STATSPATH="+dir)
@@ -346,7 +346,7 @@ func TestOraclePredicates(t *testing.T) {
 		"#comment\nVersion 1.0\nvirtualsize >= 4000 # more\n", `psargs ~ /two/`, `psargs !~ /^sh/`, `fname ~ /[a-z]*d$/`,
 		`uname == "root" || gname == "users"`, `1 < 2`, `.5 == 0.50`, `12. < 1e3`, `"a" == "b"`, `"a" ~ /a/`, `residentsize < 3000000000`,
 		`iowait == schedwait && ctxswitch <= iodemand`, `psargs ~ /\(kthreadd\|init\)/`, `psargs ~ /(kthreadd)/`, `true true`,
-		// What has an illegal word or character the real agent takes, without it.
+		// The real agent accepts texts with an illegal word or character and skips that.
 		`uid = 1`, `uid == "x"`, `uname == 1`, `uname < "x"`, `uname ~ "x"`, `uid ~ /x/`, `(true`, `true)`, `&& true`, `uid`, `Version 2.0 true`,
 		`Version 1.0`, `/x/ ~ /x/`, `!!true`, `! (uid < 5) && !false`,
 	} {

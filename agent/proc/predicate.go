@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A predicate says which processes are hot, in the language of pmdaproc(1), as
+// A predicate selects the hot processes, in the language of pmdaproc(1), as
 //
 //	cpuburn > 0.2 && (uname == "root" || psargs ~ /pmda/)
 type predicate struct {
@@ -27,7 +27,7 @@ type subject struct {
 // Limits of a predicate.
 const (
 	maxPredicate = 64 << 10 // bytes
-	maxDepth     = 200      // of what is in parentheses or negated
+	maxDepth     = 200      // of parentheses and negations
 )
 
 // numbers are the variables that are numbers.
@@ -172,7 +172,7 @@ func (p *predicateParser) run(kind int, in func(byte) bool) {
 	p.kind, p.value, p.text = kind, p.text[:n], p.text[n:]
 }
 
-// is reports whether the token is an operator, and goes on to the next one if so.
+// is reports whether the token is the operator, and if so advances to the next token.
 func (p *predicateParser) is(op string) bool {
 	if p.kind != tokenOperator || p.value != op {
 		return false

@@ -34,7 +34,7 @@ const (
 	hotSerial = 39
 )
 
-// A process is one that a list of processes has found.
+// A process is an entry of a list of processes.
 type process struct {
 	pid  int32
 	name string // of the instance: the number with six digits, and the command
@@ -68,7 +68,7 @@ type processes struct {
 	opened func(path string) // for tests: called with each file that is read
 }
 
-// A filter says which processes a client wants to see.
+// A filter selects the processes that a client sees.
 type filter struct {
 	threads bool
 	cgroup  string // path of a control group below the root directory, "" for all processes
@@ -77,7 +77,7 @@ type filter struct {
 	container string
 }
 
-// Limits of what is taken of one process.
+// Limits of the values of one process.
 const (
 	maxFile = 16 << 20 // bytes of a file
 	maxName = 64       // bytes of an instance name (PROC_PID_STAT_CMD_MAXLEN)

@@ -100,8 +100,8 @@ func TestOneReading(t *testing.T) {
 	}
 }
 
-// TestKept reads the processes of this machine again: what may stay open is not opened anew,
-// is closed with its client, and never more than the limit.
+// TestKept reads the processes of this machine again: files that may stay open are not
+// opened again, are closed with their client, and never exceed the limit.
 func TestKept(t *testing.T) {
 	a := New(Config{})
 	if a.machine.maxOpen == 0 {

@@ -74,7 +74,7 @@ func (tr tree) damage(dir string, random *rand.Rand) {
 }
 
 // TestEndsMeanwhile has processes end while their files are read, at each file in turn: a
-// fetch of everything succeeds, and has what is left.
+// fetch of everything succeeds, and has the remaining values.
 func TestEndsMeanwhile(t *testing.T) {
 	all := func(a *Agent) *pmda.FetchRequest {
 		req := &pmda.FetchRequest{Client: root, Result: new(pcp.Result)}

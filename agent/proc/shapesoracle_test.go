@@ -13,8 +13,9 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// TestOracleShapes compares all metrics of a tree of odd processes, whole ones and then some
-// with damaged files. Of these the real agent reports what it read of others; ours reports no error.
+// TestOracleShapes compares all metrics of a tree of odd processes, first complete, then with
+// damaged files. For damaged files the real agent reports values of other processes; ours reports no
+// error.
 func TestOracleShapes(t *testing.T) {
 	n := longtest.N(150, 5000)
 	for _, damage := range []bool{false, true} {

@@ -210,8 +210,8 @@ func (s *statusSource) newLine(key string) statusLine {
 	return statusLine{key, lineOther, 0}
 }
 
-// sum computes what is made of several lines. Threads of the kernel have no memory, and
-// 0 for it as in C.
+// sum computes the values that combine several lines. Threads of the kernel have no
+// memory; their values are 0 as in C.
 func (s *statusSource) sum(cells []column.Cell) {
 	for _, key := range memoryKeys {
 		if col := s.keys[key]; !cells[col].OK {

@@ -69,8 +69,8 @@ func (p *processes) maps(pid int32) ([]byte, error) {
 	return b, err
 }
 
-// environ returns the environment with blanks between variables. One that cannot be read
-// is empty, as in C.
+// environ returns the environment with blanks between variables. An unreadable
+// environment is empty, as in C.
 func (p *processes) environ(pid int32) ([]byte, error) {
 	b, err := p.secret(pid, "environ")
 	if err != nil {

@@ -29,7 +29,7 @@ func (v *view) close() {
 	}
 }
 
-// A viewKey says what kind of clients a view is for.
+// A viewKey identifies the clients of a view.
 type viewKey struct {
 	identity
 	filter
@@ -44,8 +44,8 @@ type identity struct {
 // maxViews is how many views are kept. Each has memory for the values of its processes.
 const maxViews = 8
 
-// viewOf returns what a client sees. If nothing is known of the client, that is a view with the
-// error pcp.ErrPermission: of it the client may have what is not about single processes.
+// viewOf returns the view of a client. For an unknown client that is a view with the error
+// pcp.ErrPermission: it has only the metrics that are not about single processes.
 func (a *Agent) viewOf(client *pmda.Client) (*view, error) {
 	key, known, err := a.keyOf(client)
 	if err != nil {

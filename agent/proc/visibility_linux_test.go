@@ -113,7 +113,7 @@ func TestVisibility(t *testing.T) {
 			}
 		}
 	}
-	// What decides who is hot is for root to say, or to read accounting.
+	// Only root may set the predicate or configure accounting.
 	for _, c := range []*pmda.Client{{}, client(stranger, stranger)} {
 		for _, ctl := range slices.Concat(controls[:], acctControls[:]) {
 			if !ctl.forRoot {

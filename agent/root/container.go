@@ -26,7 +26,7 @@ const (
 	restarting
 )
 
-// A container is what is known of one.
+// A container has the known facts of a container.
 type container struct {
 	id     string // the engine's name for it, and the instance's
 	engine engine
@@ -54,7 +54,7 @@ type engine interface {
 	changed() bool
 	// list adds the containers that there are.
 	list(*containers)
-	// refresh brings what is known of a container up to date.
+	// refresh updates the facts of a container.
 	refresh(context.Context, *container) error
 	// namesLate reports whether the user's name of a container is known only
 	// after refresh, not after list.
@@ -117,8 +117,8 @@ func validID(id string) bool {
 	return true
 }
 
-// add makes a container active and returns what is known of it; nil if it is
-// not let in. set fills in what is new.
+// add makes a container active and returns it, or nil if it is rejected. set
+// fills in a new container.
 func (cs *containers) add(id string, e engine, set func(*container)) *container {
 	if !validID(id) {
 		cs.complain(e, id, "odd name")
@@ -220,9 +220,9 @@ func (cs *containers) find(ctx context.Context, name string) (container, error) 
 	return *found, nil
 }
 
-// match says how well query fits the container: 100 is best, 0 not at all. A
-// query that is the start of the id fits the better the longer it is. (C takes
-// one that merely starts as the id does: "db" is there a match for any id that
+// match returns how well query fits the container: 100 is best, 0 not at all. A
+// query that is the start of the id fits the better the longer it is. (C accepts
+// a query that shares only its first letter with the id: "db" matches any id that
 // starts with a d.)
 func (c *container) match(query string) int {
 	const longest = 95

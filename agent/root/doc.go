@@ -12,9 +12,9 @@
 //
 // # Who is served, and what
 //
-// The socket takes connections of root and of PCP's own user alone. It starts a
-// program only if no user but root can have changed it, and for a sender that is
-// not root at that moment only if it stands in the configuration file of the
-// collector. It ends only what it started. The names of containers that clients
-// send are compared with those that are known, and used for nothing else.
+// The socket accepts connections from root and PCP's own user only. The server
+// starts a program only if no user but root can have changed it, and for a sender
+// that is not root at that moment only if the collector's configuration file
+// lists it. It ends only programs that it started. The names of containers that
+// clients send are only compared with the known names.
 package root

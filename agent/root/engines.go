@@ -95,7 +95,7 @@ func (c *container) parseDocker(b []byte) error {
 		c.pid = int(s.Pid)
 	}
 	switch s := &file.State; {
-	case s.Running: // also one that is paused
+	case s.Running: // also a paused container
 		c.state = running
 	case s.Paused:
 		c.state = paused
@@ -175,7 +175,7 @@ func parsePID(b []byte) (int, bool) {
 	return n, err == nil && n > 0 && n <= maxPID
 }
 
-// lxc keeps a directory for each container; a command tells its state.
+// lxc keeps a directory for each container; a command prints its state.
 type lxc struct {
 	dir, info string
 	listed    stamp
@@ -242,7 +242,7 @@ func (c *container) parseLXC(b []byte) {
 	}
 }
 
-// A limitedBuffer keeps the start of what is written.
+// A limitedBuffer keeps the start of the output.
 type limitedBuffer struct{ b bytes.Buffer }
 
 const maxOutput = 64 << 10
@@ -289,7 +289,7 @@ func readFile(path string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// cut shortens the name of a control group to what is kept of it.
+// cut shortens the name of a control group to the length that is kept.
 func cut(s string) string { return s[:min(len(s), maxCGroup)] }
 
 // errFound ends a walk.

@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/internal/rootproto"
 )
 
-// Limits on what is started.
+// Limits on started programs.
 const (
 	maxProcesses = 512  // at a time
 	maxWords     = 256  // of a command
@@ -142,8 +142,8 @@ func (ps *processes) reap(p *process) {
 	}
 }
 
-// stop ends a process of ours, or returns one that has ended. It refuses to signal
-// others; C's helper would send them the signal.
+// stop ends a process that the server started, or returns a process that has
+// ended. It refuses to signal others; C's helper would send them the signal.
 func (ps *processes) stop(q *rootproto.Stop) *rootproto.Stop {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -154,7 +154,7 @@ func (ps *processes) stop(q *rootproto.Stop) *rootproto.Stop {
 			*r = ps.ended[0]
 			ps.ended = slices.Delete(ps.ended, 0, 1)
 		case len(ps.running) == 0:
-			r.PID = -1 // as waitpid(2) says
+			r.PID = -1 // as waitpid(2) returns
 		default:
 			r.PID = 0
 		}

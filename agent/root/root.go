@@ -12,8 +12,8 @@ import (
 // Domain is the domain of the agent (ROOT in stdpmid).
 const Domain = 1
 
-// A Config says where containers are looked for. Zero fields mean the
-// documented defaults.
+// A Config sets where containers are searched. Zero fields mean the documented
+// defaults.
 type Config struct {
 	Domain int // to be served under; 0 means Domain
 
@@ -29,8 +29,8 @@ type Config struct {
 	Log *slog.Logger // nil discards
 }
 
-// ConfigFrom returns what the variables of the environment that pmdaroot knows
-// say.
+// ConfigFrom returns the configuration set by the environment variables of
+// pmdaroot.
 func ConfigFrom(getenv func(string) string) Config {
 	return Config{
 		PodmanData: getenv("PCP_PODMAN_DATADIR"), PodmanRun: getenv("PCP_PODMAN_RUNDIR"),

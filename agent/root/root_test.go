@@ -173,7 +173,7 @@ func TestFind(t *testing.T) {
 	f("01", 3)
 	f("", 0)
 	f("w", 0)
-	f("db", 0) // the real one says that this is deadbeef01
+	f("db", 0) // the real agent returns deadbeef01
 	f("deadbeef012", 0)
 	f("../docker/containers/0123", 0)
 	f("0123/../0123", 0)
@@ -185,7 +185,8 @@ func TestHostileTree(t *testing.T) {
 	tr := newTree(t)
 	secret := filepath.Join(tr.dir, "secret.json")
 	tr.write("secret.json", `{"State":{"Running":true,"Pid":1},"Name":"/secret"}`)
-	// An id that leads elsewhere, one that is an option of lxc-info, and others.
+	// An id with a path to another directory, an id that is an option of lxc-info, and
+	// others.
 	tr.write("data/containers.json", `[{"id":"../../etc","names":["x"]},{"id":"..","names":["y"]},{"id":"","names":["z"]},
 		{"id":"a\u0000b","names":["n"]},{"id":"`+strings.Repeat("f", 5000)+`"},{"id":"ok","names":["fine"]}]`)
 	tr.write("etc/userdata/pidfile", "1")

@@ -31,13 +31,13 @@ const (
 	pduTimeout = 5 * time.Second // to finish a PDU that was begun, and to take a reply
 )
 
-// A ServerConfig says whom a Server serves.
+// A ServerConfig sets the users that a Server serves.
 type ServerConfig struct {
 	Path string // of the socket
 	// Users may connect beside root.
 	Users []int
 	// Commands is the collector's configuration file: users other than root may start
-	// only what it lists, and nothing if it is "".
+	// only the commands that it lists, or nothing if Commands is "".
 	Commands string
 	// Output gets what agents write to their standard error.
 	Output *os.File
@@ -80,8 +80,8 @@ type Server struct {
 	conns map[*net.UnixConn]bool
 }
 
-// Listen makes the socket. One that is there is replaced, and its directory
-// made if it is missing.
+// Listen makes the socket, and its directory if it is missing. It replaces an
+// existing socket.
 func (a *Agent) Listen(cfg ServerConfig) (*Server, error) {
 	if info, err := os.Lstat(cfg.Path); err == nil {
 		if info.Mode()&os.ModeSocket == 0 {
@@ -108,7 +108,7 @@ func (a *Agent) Listen(cfg ServerConfig) (*Server, error) {
 }
 
 // Run serves until ctx is done or the socket fails, and removes the socket.
-// Agents that it started and that go on are then ended.
+// It then ends agents that it started and that still run.
 func (s *Server) Run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { s.ln.Close() })
 	defer stop()
@@ -148,7 +148,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// admit says why a connection is not let in, "" if it is.
+// admit returns why a connection is refused, or "" if it is accepted.
 func (s *Server) admit(conn *net.UnixConn) string {
 	cred, err := rootproto.PeerCred(conn)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *Server) admit(conn *net.UnixConn) string {
 	return ""
 }
 
-// admitted says why a user is not let in, or "" for one who is.
+// admitted returns why a user is refused, or "" if the user is accepted.
 func (s *Server) admitted(uid int) string {
 	if uid == 0 || slices.Contains(s.cfg.Users, uid) {
 		return ""
@@ -267,8 +267,8 @@ func (s *Server) container(ctx context.Context, q *rootproto.Container) (*rootpr
 	switch q.Type {
 	case rootproto.TypeProcessIDReq:
 		if c.pid <= 0 {
-			// It does not run. C says that its process is 0, which C's agents
-			// then take for themselves, and report the host's values.
+			// It does not run. C reports 0 as its process, which C's agents take
+			// for themselves, so they report the host's values.
 			r.PID, r.Status = 0, pcp.ErrNoContainer
 		}
 	case rootproto.TypeCGroupNameReq:

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// A ServerConfig says whom a Server serves.
+// A ServerConfig sets the users that a Server serves.
 type ServerConfig struct {
 	Path     string
 	Users    []int

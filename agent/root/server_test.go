@@ -261,7 +261,7 @@ func TestRefusedCommands(t *testing.T) {
 	if _, err := s.processes.check([]string{"/bin/true"}, root); err != nil {
 		t.Errorf("/bin/true: %v", err)
 	}
-	// A user other than root gets what is configured, word by word.
+	// A user other than root gets the configured command, word by word.
 	other := &rootproto.Cred{UID: 12345}
 	for words, want := range map[string]bool{
 		"/bin/true": true, "/bin/true x": false, "/bin/false": false, "/bin/echo after": false, "true": false, "": false,
@@ -302,7 +302,7 @@ func TestStrangers(t *testing.T) {
 	if why := s.admitted(12345); why == "" {
 		t.Error("a stranger is let in")
 	}
-	// A collector that was root when it connected gets what is configured.
+	// A collector that was root when it connected gets the configured command.
 	ours, theirs, err := socketPair()
 	if err != nil {
 		t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Builtin says what the agent is. In place of the shared object of the C
-// implementation it is sampledso; in a collector, the second domain says so.
+// Builtin describes the agent. Where it replaces the shared object of the C
+// implementation it is sampledso; in a collector the second domain selects that.
 func Builtin() builtin.Spec {
 	return builtin.Spec{
 		Name: "sample", Domain: Domain, Sample: true, Program: builtin.Program{Sockets: true},

@@ -35,7 +35,7 @@ const (
 	debugAuth  = 1 << 24
 )
 
-// control is what stores tell the agent to do.
+// control has the settings that clients store.
 type control struct {
 	bits      int32
 	done      bool
@@ -45,7 +45,7 @@ type control struct {
 	updown    updown
 }
 
-// away tells a request that the agent is away; the first one begins it.
+// away returns an error while the agent is away; the first request starts that time.
 func (a *Agent) away() error {
 	if a.notReady <= 0 {
 		return nil

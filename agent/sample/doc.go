@@ -6,7 +6,8 @@
 // Names, identifiers, descriptors, instances, labels and the effect of stores
 // are those of the C agent of PCP 6.0, on whose behaviour scripts depend; values
 // are the C agent's, too, except for times and process numbers, and even where the
-// C agent draws random numbers. One that looks odd in the table is odd on purpose.
+// C agent draws random numbers. A value that looks odd in the table is odd on
+// purpose.
 //
-// Each file is one subject: the rows of its metrics, and what they need.
+// Each file has one subject: the rows of its metrics and their state.
 package sample

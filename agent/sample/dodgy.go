@@ -8,8 +8,9 @@ import (
 )
 
 // A dodgy is sample.dodgey: instances that cannot be relied on. As in the C
-// agent up to 5 is how many instances have values; with more the instances are
-// drawn anew each so many fetches, or none but an error.
+// agent a control of up to 5 is the number of instances with values; if it is
+// larger the instances are drawn again after that many fetches, or there is only
+// an error.
 type dodgy struct {
 	control int32
 	what    int32 // up to 5: as control; negative: the error
@@ -63,7 +64,7 @@ func (d *dodgy) redo(a *Agent) {
 	d.left = a.rand.next() % d.control
 }
 
-// A mark tells one metric of one fetch from others.
+// A mark identifies one metric of one fetch.
 type mark struct{ fetch, metric int }
 
 // value is called for the instances one after the other. As in the C agent

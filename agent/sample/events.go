@@ -62,7 +62,7 @@ func (r *recorder) param(item int, v pcp.Value) {
 // typ is the first parameter of most records: their number.
 func (r *recorder) typ(n int32) { r.param(itemEventType, pcp.Uint32Value(uint32(n))) }
 
-// fungus makes the records of one of four fetches, or what is to provoke a
+// fungus makes the records of one of four fetches, or records that provoke a
 // fault in clients if n is negative.
 func (r *recorder) fungus(n int32) {
 	r.at.Sec -= 10

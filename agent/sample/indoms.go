@@ -152,8 +152,8 @@ func (a *Agent) setMany(n int32) {
 // resetScramble puts all bins in their order.
 func (a *Agent) resetScramble() { a.scrambled = binInstances() }
 
-// scrambleList returns the instances of sample.scramble.bin. Each of its
-// fetches throws them together anew.
+// scrambleList returns the instances of sample.scramble.bin. Each fetch draws
+// them again.
 func (a *Agent) scrambleList() []pcp.Instance {
 	if a.req == nil {
 		return a.scrambled

@@ -24,8 +24,8 @@ func (m *mirage) check(a *Agent) {
 	}
 }
 
-// redo drops some instances and adds up to two. The list is made anew: an
-// older one may still be in use.
+// redo drops some instances and adds up to two. It makes a new list: an older one
+// may still be in use.
 func (m *mirage) redo(a *Agent) {
 	m.next = time.Now().Add(m.every)
 	if m.list == nil {

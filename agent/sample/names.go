@@ -153,7 +153,7 @@ func (a *Agent) LookupName(_ context.Context, name string) (pcp.PMID, error) {
 		}
 	}
 	id, err := a.tree.Lookup(name)
-	if id.IsDynamicRoot() { // also for what has children
+	if id.IsDynamicRoot() { // also for a name with children
 		return pcp.PMIDNull, pcp.ErrName
 	}
 	return id, err
@@ -173,7 +173,7 @@ func (a *Agent) Names(_ context.Context, id pcp.PMID) ([]string, error) {
 	return names, nil
 }
 
-// Children implements pmda.DynamicNamer. What is unknown has none.
+// Children implements pmda.DynamicNamer. An unknown name has no children.
 func (a *Agent) Children(_ context.Context, name string, traverse bool) ([]pmns.Child, error) {
 	list := a.dynamicChildren(name, traverse)
 	if list != nil {
@@ -199,7 +199,7 @@ func (a *Agent) Children(_ context.Context, name string, traverse bool) ([]pmns.
 	return list, err
 }
 
-// dynamicChildren returns what is below a dynamic root.
+// dynamicChildren returns the names below a dynamic root.
 func (a *Agent) dynamicChildren(name string, traverse bool) []pmns.Child {
 	root, _, _ := strings.Cut(name, ".")
 	at := below(name)

@@ -73,7 +73,7 @@ func (n *numbers) tooth() int32 {
 	return n.x
 }
 
-// setTooth is the store of what has teeth: the first value counts, whatever
+// setTooth stores into the saw-tooth metrics: the first value counts, whatever
 // its instance.
 func (a *Agent) setTooth(values []pcp.Value) error {
 	if v := values[0]; v.Type() == pcp.Type64 {
@@ -284,7 +284,7 @@ some time; never below 0. A store sets where it goes on.`,
 	}, set: setU32(&a.constRate.gradient)}}
 }
 
-// counterRows are counters that wrap around, and what is below 0.
+// counterRows are counters that wrap around, and values below 0.
 func (a *Agent) counterRows() []row {
 	rows := []row{}
 	add := func(name string, item int, typ pcp.Type, oneline string, value func() pcp.Value) {

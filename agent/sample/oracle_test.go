@@ -57,7 +57,7 @@ func TestOracle(t *testing.T) {
 	oracle.Require(t)
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
 	ours := start(t)
-	// What is drawn by chance is the same for the same requests.
+	// Random values are the same for the same requests.
 	same := func(tool string, args ...string) {
 		t.Helper()
 		want := d.Run(t, tool, append([]string{"-h", d.Unix}, args...)...)

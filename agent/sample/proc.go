@@ -42,9 +42,8 @@ func program(n int) string {
 	return dirs[n%len(dirs)] + bins[n%len(bins)] + clowns[n%len(clowns)]
 }
 
-// step is what happens before a fetch: at first the four start, later some of
-// the others end and some start. The list is made anew: an older one may still
-// be in use.
+// step runs before a fetch: at first the four start, later some of the others end
+// and some start. It makes a new list: an older one may still be in use.
 func (p *processes) step(now time.Time) {
 	if p.list == nil {
 		p.next = 1

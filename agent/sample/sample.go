@@ -20,14 +20,14 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// Domains of the agent unless a configuration says otherwise: as itself
-// (SAMPLE), and as what the C implementation has as a shared object.
+// Default domains of the agent: as itself (SAMPLE), and as the shared object of
+// the C implementation.
 const (
 	Domain    = 29
 	DSODomain = 30
 )
 
-// A Config says how the agent is to be set up.
+// A Config configures the agent.
 type Config struct {
 	Domain int // 0 means Domain, or DSODomain
 	// DSO makes it the agent sampledso, whose names begin so.
@@ -224,8 +224,8 @@ func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance,
 	return a.Table.Instances(ctx, indom)
 }
 
-// LookupInstance implements pmda.InstanceLooker. As in the C agent only what
-// is before the first space counts.
+// LookupInstance implements pmda.InstanceLooker. As in the C agent only the part
+// before the first space counts.
 func (a *Agent) LookupInstance(ctx context.Context, indom pcp.InDom, name string) (int32, error) {
 	list, err := a.known(ctx, indom)
 	if err != nil {
@@ -283,7 +283,7 @@ func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
 	return nil
 }
 
-// prepare does what is done once for a fetch, whatever it asks for.
+// prepare does the work of a fetch that is the same for all metrics.
 func (a *Agent) prepare(req *pmda.FetchRequest) {
 	a.mirage.check(a)
 	a.dodgy.check(a)

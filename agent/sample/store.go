@@ -55,8 +55,8 @@ func (r *row) store(vs *pcp.ValueSet) error {
 	return r.set(values[0])
 }
 
-// checkForm refuses what is not one value in the form that its type has on the
-// wire; but any number of bins, colours and mirages.
+// checkForm refuses anything but one value in the wire form of its type; bins,
+// colours and mirages can have any number of values.
 func (r *row) checkForm(vs *pcp.ValueSet) error {
 	n := len(vs.Values)
 	if vs.Err < 0 || n == 0 || n != 1 && r.setAll == nil {

@@ -1,6 +1,6 @@
-// Package simple is an agent that shows what agents are made of: a metric that
-// counts, an instance domain that stays, one that follows a file, values that
-// can be stored, help text and labels.
+// Package simple is an agent that shows the parts of agents: a metric that
+// counts, a fixed instance domain, an instance domain that follows a file, values
+// that can be stored, help text and labels.
 //
 //	a, err := simple.New(simple.Config{Domain: simple.Domain})
 //

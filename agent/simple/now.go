@@ -22,7 +22,7 @@ type nowDomain struct {
 	path   string
 	log    *slog.Logger
 	time   time.Time      // of the last refresh
-	known  []pcp.Instance // every one that ever was: an instance keeps its number
+	known  []pcp.Instance // all instances so far: an instance keeps its number
 	active []pcp.Instance // in ascending order
 
 	loaded bool // active follows the file, or its absence

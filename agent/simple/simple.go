@@ -12,10 +12,10 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Domain is the agent's domain unless a configuration says otherwise (SIMPLE).
+// Domain is the agent's domain unless a configuration sets another (SIMPLE).
 const Domain = 253
 
-// A Config says how the agent is to be set up.
+// A Config configures the agent.
 type Config struct {
 	Domain int          // 0 means Domain
 	Path   string       // of the configuration file; "" means DefaultPath(config.Process())
@@ -27,8 +27,8 @@ func DefaultPath(cfg *config.Config) string {
 	return filepath.Join(cfg.Get("PCP_PMDAS_DIR"), "simple", "simple.conf")
 }
 
-// An Agent is the agent. The table answers for everything; Fetch and Refresh
-// do once for a request what is the same for all its metrics.
+// An Agent is the agent. The table answers all requests; Fetch and Refresh do the
+// work that is the same for all metrics of a request.
 type Agent struct {
 	*pmda.Table
 	numfetch  uint32
@@ -136,8 +136,8 @@ func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
 	return a.Table.Fetch(ctx, req)
 }
 
-// storeNumfetch refuses what is negative when seen as the signed number that
-// the C agent keeps; like it, it then stores 0.
+// storeNumfetch refuses values that are negative as the signed number that the C
+// agent keeps; like it, it then stores 0.
 func (a *Agent) storeNumfetch(_ *pmda.Client, _ int32, _ int, v pcp.Value) error {
 	if v.Int32() < 0 {
 		a.numfetch = 0
@@ -147,8 +147,8 @@ func (a *Agent) storeNumfetch(_ *pmda.Client, _ int32, _ int, v pcp.Value) error
 	return nil
 }
 
-// storeColor refuses what is not in 0..255; like the C agent, it then stores
-// the nearest value that is.
+// storeColor refuses values outside 0..255; like the C agent, it then stores the
+// nearest valid value.
 func (a *Agent) storeColor(_ *pmda.Client, _ int32, i int, v pcp.Value) error {
 	a.color[i] = min(max(v.Int32(), 0), 255)
 	if a.color[i] != v.Int32() {

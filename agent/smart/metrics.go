@@ -5,7 +5,8 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// An attribute is one that metrics show. Its number is the cluster of its metrics.
+// An attribute is an attribute of disks with metrics. Its number is the cluster of its
+// metrics.
 type attribute struct {
 	id         int
 	name, help string
@@ -64,8 +65,8 @@ func attributes() [numAttributes]attribute {
 	}
 }
 
-// metrics returns the table. The units are those of the C agent, which says bytes where
-// there are none.
+// metrics returns the table. The units are those of the C agent, which has bytes for
+// metrics without units.
 func metrics() []column.Metric {
 	const discrete, instant = pcp.SemDiscrete, pcp.SemInstant
 	bytes := pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceByte}

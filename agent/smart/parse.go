@@ -70,7 +70,7 @@ func parseInfo(b []byte, out *column.Block, row int) {
 	}
 }
 
-// grouped reads a number in which commas or blanks may stand between groups of digits:
+// grouped reads a number in which commas or blanks may separate groups of digits:
 // "9,351,610 [4.78 TB]", "31 Celsius", "100%".
 func grouped(b []byte) (v uint64, ok bool) {
 	for _, c := range b {
@@ -97,7 +97,7 @@ const (
 	numData       = firstNVMe + numNVMe
 )
 
-// What there is of each attribute, as items of their metrics.
+// The values of each attribute, as items of their metrics.
 const (
 	attrID = iota
 	attrValue
@@ -178,7 +178,7 @@ func parseNVMe(b []byte, out *column.Block, row int) {
 	}
 }
 
-// infoOfKernel reports what /sys says of a disk.
+// infoOfKernel reports the data of a disk in /sys.
 func (r *reader) infoOfKernel(disk string, out *column.Block, row int) {
 	read := func(file string) []byte {
 		b, err := procfs.ReadOnce(r.sys(disk, file))

@@ -20,7 +20,8 @@ import (
 // Domain is the domain of the agent (SMART in stdpmid).
 const Domain = 150
 
-// Config says what an Agent reads. The zero Config is this machine.
+// Config sets the sources that an Agent reads. The zero Config reads those of this
+// machine.
 type Config struct {
 	// Root is the directory in which sys is found; "" means /.
 	Root string
@@ -35,7 +36,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Builtin says what the agent is.
+// Builtin describes the agent.
 func Builtin() builtin.Spec {
 	return builtin.Spec{
 		Name: "smart", Domain: Domain, Program: builtin.Program{KeepUser: true},
@@ -121,7 +122,7 @@ func (r *reader) list() error {
 	return err
 }
 
-// disks returns the names of the disks: block devices that are hardware, but for floppies
+// disks returns the names of the disks: block devices that are hardware, except floppies
 // and CD-ROMs.
 func (r *reader) disks() (names []string, err error) {
 	if r.cfg.List != "" {
@@ -150,7 +151,7 @@ func (r *reader) sys(disk, file string) string {
 	return filepath.Join(r.cfg.Root, "sys/block", strings.ReplaceAll(disk, "/", "!"), file)
 }
 
-// installed reports whether there is a smartctl, or what stands for it.
+// installed reports whether there is a smartctl, or its replacement.
 func (r *reader) installed() bool {
 	if r.cfg.Command != "" {
 		return true
@@ -180,8 +181,8 @@ func (r *reader) smartctl(option, disk string) []byte {
 	return out
 }
 
-// run runs a program and returns what it printed. Its exit status says how the disk is,
-// and not whether it ran.
+// run runs a program and returns its output. Its exit status reports the health of the
+// disk, not whether it ran.
 func (r *reader) run(name string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -202,7 +203,7 @@ func (r *reader) run(name string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// A limited writer drops what is too much.
+// A limited writer drops bytes beyond its limit.
 type limited struct {
 	w    io.Writer
 	left int

@@ -156,7 +156,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestKernel reads what there is without smartctl.
+// TestKernel reads the values that need no smartctl.
 func TestKernel(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
@@ -191,8 +191,8 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// TestAsleep has a program that cannot be run, and one that is not run again for a disk that
-// did not answer.
+// TestAsleep checks a program that cannot be run, and a program that is not run again for a
+// disk that did not answer.
 func TestAsleep(t *testing.T) {
 	r := &reader{cfg: Config{Command: "true"}, asleep: map[string]time.Time{"sda": time.Now().Add(time.Hour)}}
 	dir := t.TempDir()
@@ -262,7 +262,7 @@ func TestOracle(t *testing.T) {
 		line = strings.TrimRight(line, "\n")
 		if inst, val, ok := strings.Cut(line, "] value "); ok {
 			_, inst, _ = strings.Cut(inst, ` or "`)
-			if val != `""` && val != "0" { // there for what smartctl does not say
+			if val != `""` && val != "0" { // there for values that smartctl does not report
 				if real[metric] == nil {
 					real[metric] = make(map[string]string)
 				}

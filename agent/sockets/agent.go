@@ -22,7 +22,8 @@ var texts string
 // Domain is the domain of the agent (SOCKETS in stdpmid).
 const Domain = 154
 
-// Config says what an Agent reads. The zero Config is this machine.
+// Config sets the sockets that an Agent reads. The zero Config reads those of this
+// machine.
 type Config struct {
 	// Root is the directory in which sys is found, for names of control groups and devices; "" means /.
 	// Below another root there are no sockets: the kernel would report those of this machine.
@@ -99,8 +100,8 @@ func (r *reader) loadFilter(path string) error {
 	return nil
 }
 
-// Store implements pmda.Storer: network.persocket.filter can be stored. What is not a filter
-// is pcp.ErrBadStore.
+// Store implements pmda.Storer: network.persocket.filter can be stored. A text that is not a
+// filter gives pcp.ErrBadStore.
 func (a *Agent) Store(_ context.Context, _ *pmda.Client, res *pcp.Result) error {
 	for _, vs := range res.Sets {
 		switch {
@@ -130,7 +131,7 @@ func (a *Agent) Store(_ context.Context, _ *pmda.Client, res *pcp.Result) error 
 // clusterSockets is the cluster of the metrics of sockets; that of the filter comes before it.
 const clusterSockets = 1
 
-// Limits of a reading, and of what is remembered.
+// Limits of a reading, and of the stored state.
 const (
 	maxSockets = 1 << 20
 	keepNumber = 10 * time.Minute // after an instance was last seen
@@ -218,7 +219,8 @@ func (r *reader) read() error {
 	return nil
 }
 
-// absent reports whether the error says that the kernel cannot report on the protocol, or not to this user.
+// absent reports whether the error means that the kernel cannot report on the protocol, or not to this
+// user.
 func absent(err error) bool {
 	for _, errno := range [...]syscall.Errno{syscall.ENOENT, syscall.EPROTONOSUPPORT, syscall.EAFNOSUPPORT, syscall.EPERM, syscall.EACCES} {
 		if errors.Is(err, errno) {

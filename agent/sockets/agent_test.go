@@ -244,8 +244,8 @@ func TestNumbers(t *testing.T) {
 	f("0=10 ", 10)
 }
 
-// TestErrors wants a kernel that cannot report to have no sockets, and one that fails to be an
-// error of the source alone.
+// TestErrors checks that a kernel that cannot report has no sockets, and that a kernel that
+// fails is an error of the source alone.
 func TestErrors(t *testing.T) {
 	for _, err := range []error{syscall.ENOENT, syscall.EPERM, errors.New("odd"), errShort} {
 		a := newFake(t, nil)
@@ -313,7 +313,7 @@ func TestFilter(t *testing.T) {
 	f("src 0.0.0.0/0", "22 22 8080 80 68")
 }
 
-// TestFilterRefused wants a reason for what is not a filter, or not supported.
+// TestFilterRefused wants a reason for texts that are not filters, or not supported.
 func TestFilterRefused(t *testing.T) {
 	f := func(filter, want string) {
 		t.Helper()
@@ -663,7 +663,7 @@ func TestOracle(t *testing.T) {
 	real.Metrics(t, a, nil)
 	mine := openSockets(t)
 	var diff string
-	for range 10 { // times since something happened do not stand still
+	for range 10 { // times since an event change
 		ours := agenttest.Read(t, a)
 		theirs := real.Read(t, real.Names...)
 		again := agenttest.Read(t, a)

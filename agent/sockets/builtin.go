@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Builtin says what the agent is. The filter is that of sockets/filter.conf in PCP_SYSCONF_DIR.
+// Builtin describes the agent. The filter is that of sockets/filter.conf in PCP_SYSCONF_DIR.
 func Builtin() builtin.Spec {
 	return builtin.Spec{Name: "sockets", Domain: Domain, New: func(e builtin.Env) (pmda.Agent, error) {
 		return New(Config{Domain: e.Domain, FilterFile: filepath.Join(e.Config.Get("PCP_SYSCONF_DIR"), "sockets", "filter.conf"), Log: e.Log})

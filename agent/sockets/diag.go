@@ -47,7 +47,7 @@ const (
 	maxCongName = 16
 )
 
-// A diag is what the kernel says of a socket. It is valid until the message that it was decoded
+// A diag is the kernel's report on a socket. It is valid until the message that it was decoded
 // from is overwritten.
 type diag struct {
 	udp            bool

@@ -9,5 +9,6 @@
 // instance then has the values of the last that the kernel listed. Of instances that
 // have gone the numbers are remembered for ten minutes.
 //
-// A filter says which sockets are reported, in the language of ss(8); see [ParseFilter].
+// A filter selects the sockets that are reported, in the language of ss(8); see
+// [ParseFilter].
 package sockets

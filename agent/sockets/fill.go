@@ -85,7 +85,7 @@ func appendMillis(b []byte, ms uint32) []byte {
 	return b
 }
 
-// fill sets the columns of a socket, but for colSrc. Numbers that ss would not print are 0.
+// fill sets the columns of a socket, except colSrc. Numbers that ss would not print are 0.
 func (r *reader) fill(out *column.Block, row int, d *diag) {
 	out.SetText(row, colNetid, d.netid())
 	out.SetText(row, colState, stateName(d.state))

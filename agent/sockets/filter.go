@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Filter says which sockets are reported.
+// A Filter selects the sockets that are reported.
 type Filter struct {
 	states uint32 // a bit for each
 	expr   func(d *diag) bool

@@ -21,7 +21,7 @@ import (
 	"github.com/go-pcp/pcp/trace"
 )
 
-// Domain is the agent's domain unless told otherwise (TRACE).
+// Domain is the agent's default domain (TRACE).
 const Domain = 10
 
 // Defaults of a Config, and limits.
@@ -42,7 +42,7 @@ type Config struct {
 	Buckets    int           // into which the period is divided; 0 means DefaultBuckets
 	MaxClients int           // connections at a time; 0 means DefaultMaxClients
 
-	// Access says which hosts may send, and how many connections each may have; nil allows all.
+	// Access limits the hosts that may send and the connections of each; nil allows all.
 	Access *access.Rules
 
 	// Units of trace.observe.value and trace.counter.value.
@@ -174,8 +174,8 @@ func (a *Agent) Store(ctx context.Context, client *pmda.Client, res *pcp.Result)
 	return a.Table.Store(ctx, client, res)
 }
 
-// Debug implements [pmda.Debugger]: appl0 logs connections and records that are refused. The C agent has more to say with
-// others, which are accepted.
+// Debug implements [pmda.Debugger]: appl0 logs connections and records that are refused. The other flags of the C agent
+// are accepted and do nothing.
 func (a *Agent) Debug(names []string) (unknown []string) {
 	a.debug.Store(&names)
 	a.verbose.Store(slices.Contains(names, "appl0"))

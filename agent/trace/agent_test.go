@@ -25,7 +25,7 @@ import (
 	"github.com/go-pcp/pcp/trace"
 )
 
-// A watch is a clock that stands still until it is moved.
+// A watch is a clock that only moves when the test moves it.
 type watch struct {
 	mu  sync.Mutex
 	now time.Time
@@ -258,8 +258,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestHostile has peers that send what they should not: each has an answer, and
-// the agent goes on.
+// TestHostile has peers that send invalid data: each gets an answer, and the
+// agent continues.
 func TestHostile(t *testing.T) {
 	var log syncBuffer
 	a, r, _ := start(t, Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -363,7 +363,7 @@ func TestLimits(t *testing.T) {
 	if got := values(t, r, "counter.count"); got != "1 one too many=1" {
 		t.Errorf("counter.count: %q", got)
 	}
-	for range 10_000 { // the client has connected anew after the error: the agent has to notice
+	for range 10_000 { // the client has reconnected after the error: the agent has to notice
 		a.mu.Lock()
 		n := len(a.clients)
 		a.mu.Unlock()

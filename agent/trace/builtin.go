@@ -22,7 +22,7 @@ Options:
   -V units    export counter values using the given units
 `
 
-// Builtin says what the agent is. In a collector it listens on the port of PCP_TRACE_PORT, else on 4323.
+// Builtin describes the agent. In a collector it listens on the port of PCP_TRACE_PORT, or on 4323.
 func Builtin() builtin.Spec {
 	return builtin.Spec{
 		Name: "trace", Domain: Domain, Asked: true,

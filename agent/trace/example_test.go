@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/trace"
 )
 
-// A program that has the agent in itself, and tells it something.
+// A program that contains the agent and reports to it.
 func Example() {
 	a, err := agent.New(agent.Config{Address: "127.0.0.1:0"}) // any port
 	if err != nil {

@@ -64,7 +64,7 @@ func parseUnits(spec string) (pcp.Units, error) {
 	return pcp.NewUnits(n[0], n[1], n[2], n[3], n[4], n[5]), nil
 }
 
-// A hostRule is what an option -A says.
+// A hostRule is the rule of an option -A.
 type hostRule struct {
 	host string
 	rule access.Rule
@@ -95,7 +95,7 @@ func parseAccess(spec string) (hostRule, error) {
 	return r, nil
 }
 
-// addAccess adds a rule. As in C one that cannot be is logged.
+// addAccess adds a rule. As in C an invalid rule is logged.
 func addAccess(rules *access.Rules, spec string, log *slog.Logger) error {
 	r, err := parseAccess(spec)
 	if err != nil {

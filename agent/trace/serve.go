@@ -18,11 +18,12 @@ const (
 	// readSize is how many bytes of one connection are read at a time, and their records taken in under one lock.
 	readSize = 16 << 10
 	// socketBuffer is how many bytes the system keeps of one connection. Programs of libpcp_trace end their connections so that
-	// what is still on their side is lost.
+	// the bytes still on their side are lost.
 	socketBuffer = 1 << 20
 	// ackTimeout is how long a client may leave its acknowledgements unread.
 	ackTimeout = 10 * time.Second
-	// acceptPause is how long the agent waits after it could not accept a connection, for want of descriptors, say.
+	// acceptPause is how long the agent waits after it could not accept a connection, for example for want of
+	// descriptors.
 	acceptPause = 100 * time.Millisecond
 )
 
@@ -49,7 +50,7 @@ func (a *Agent) accept() {
 
 const errEnding = trace.ErrIPC
 
-// admit counts a connection among those that there are, or says why not.
+// admit counts a new connection, or returns why it is refused.
 func (a *Agent) admit(conn net.Conn) trace.Error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,7 +65,7 @@ func (a *Agent) admit(conn net.Conn) trace.Error {
 	return 0
 }
 
-// serve greets a client and takes in what it sends.
+// serve greets a client and processes its records.
 func (a *Agent) serve(conn net.Conn, status trace.Error) {
 	defer func() {
 		conn.Close()
@@ -163,7 +164,7 @@ func (a *Agent) take(typ trace.PDUType, pdu []byte, epoch int64, s *session) err
 	return nil
 }
 
-// A session is a connection with what is to be sent to it.
+// A session is a connection with its pending output.
 type session struct {
 	conn   net.Conn
 	pid    int

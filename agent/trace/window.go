@@ -25,7 +25,7 @@ type series struct {
 	count uint64  // since the start, or a reset
 	total float64 // of the values
 	last  float64
-	ring  []bucket // one more than there are buckets: the one that is being filled
+	ring  []bucket // one more than the buckets: the bucket that is being filled
 	live  bool     // there has been a record since the last reset
 }
 
@@ -143,8 +143,8 @@ type view struct {
 	stats []stat
 }
 
-// view returns what is to be seen of a kind. It uses the memory of v for the values; the
-// list of instances is new if it has changed, as others may still have the old one.
+// view returns the values of a kind. It uses the memory of v for the values; the list of
+// instances is new if it has changed, as others may still have the old one.
 func (w *window) view(kind trace.Kind, now time.Time, v view) view {
 	set := &w.sets[kind]
 	if set.sort {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Domain is the agent's domain unless a configuration says otherwise (TRIVIAL).
+// Domain is the agent's domain unless a configuration sets another (TRIVIAL).
 const Domain = 250
 
 // New returns the agent, to be served under domain.

@@ -5,7 +5,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Builtin says what the agent is. Its arguments are the types of transactions.
+// Builtin describes the agent. Its arguments are the types of transactions.
 func Builtin() builtin.Spec {
 	return builtin.Spec{
 		Name: "txmon", Domain: Domain, Sample: true, Asked: true,

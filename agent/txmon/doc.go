@@ -13,7 +13,7 @@
 // that either's programs work with the other's agent. Its words have the byte
 // order of the machine:
 //
-//	0      level    what is recorded: 0 nothing, 1 counts, 2 times too
+//	0      level    recorded values: 0 none, 1 counts, 2 times too
 //	4      n        how many types there are
 //	8      index    of each the offset of its record
 //

@@ -17,7 +17,7 @@ type Recorder struct {
 	byName  map[string]record
 }
 
-// A Type is what has been recorded of one type of transactions.
+// A Type has the recorded values of one type of transactions.
 type Type struct {
 	Name   string
 	Offset int    // of its record in the segment
@@ -93,7 +93,7 @@ func (r *Recorder) Record(typ string, seconds float64) error {
 	return nil
 }
 
-// Types returns what has been recorded so far.
+// Types returns the values recorded so far.
 func (r *Recorder) Types() []Type {
 	r.mu.Lock()
 	defer r.mu.Unlock()

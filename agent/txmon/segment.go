@@ -49,7 +49,7 @@ func (s segment) setup(types []string, level int32) {
 	s.setLevel(level)
 }
 
-// records returns all records, checked to lie within the segment.
+// records returns all records, checked to be within the segment.
 func (s segment) records() ([]record, error) {
 	if len(s) < headSize {
 		return nil, fmt.Errorf("segment of %d bytes: %w", len(s), pcp.ErrIPC)
@@ -69,7 +69,7 @@ func (s segment) records() ([]record, error) {
 	return records, nil
 }
 
-// A record holds what is known of one transaction type.
+// A record has the values of one transaction type.
 type record []byte
 
 func (r record) name() string {

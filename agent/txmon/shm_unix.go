@@ -12,7 +12,7 @@ import (
 
 const ipcRmid = 0 // IPC_RMID, which not every system's constants have
 
-// create makes the segment, or takes over the one that a dead agent left.
+// create makes the segment, or takes over the segment that a dead agent left.
 func create(key, size int) (id int, s segment, err error) {
 	if id, err = unix.SysvShmGet(key, size, unix.IPC_CREAT|0o666); err != nil {
 		return 0, nil, fmt.Errorf("shmget: key 0x%x: %w", uint32(key), err)

@@ -12,14 +12,14 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Domain is the agent's domain unless told otherwise (TXMON).
+// Domain is the agent's default domain (TXMON).
 const Domain = 248
 
 // startLevel is the level until somebody stores another.
 const startLevel = 2
 
 // KeyFrom returns the key that PCP_TXMON_KEY names, else [Key], for programs
-// that have no other way to be told: with it a second agent can run on a host.
+// that cannot get the key another way: with it a second agent can run on a host.
 // The C agent and its programs know one key only.
 func KeyFrom(getenv func(string) string) (int, error) {
 	v := getenv("PCP_TXMON_KEY")
@@ -103,7 +103,7 @@ func (a *Agent) table(cfg Config, instances []pcp.Instance) (*pmda.Table, error)
 	}
 	count := pcp.NewUnits(0, 0, 1, 0, 0, pcp.CountOne)
 	seconds := pcp.NewUnits(0, 1, 0, 0, pcp.TimeSec, 0)
-	// from gives the value of a metric if the level is at least what it needs.
+	// from gives the value of a metric if the level is high enough for it.
 	from := func(level int32, value func(record) pcp.Value) func(int32, int) (pcp.Value, error) {
 		return func(_ int32, i int) (pcp.Value, error) {
 			if a.seg.level() < level {

@@ -13,14 +13,14 @@ import (
 // Domain is the domain of the agent (XFS in stdpmid).
 const Domain = 11
 
-// Config says what an Agent reads. The zero Config is this machine.
+// Config sets the files that an Agent reads. The zero Config reads those of this machine.
 type Config struct {
 	// Root is the directory in which proc, sys and etc are found; "" means /. The names of
 	// devices in its /proc/mounts are those of this machine nevertheless.
 	Root string
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
-	// Replaced says that files below Root may be replaced by others: no file
+	// Replaced is set if files below Root may be replaced by others: no file
 	// stays open from one reading to the next.
 	Replaced bool
 	// Log gets a line about each file that exists and cannot be read; nil discards.
@@ -56,7 +56,7 @@ func New(cfg Config) *Agent {
 	return a
 }
 
-// controlFamily reports the value of what is there to be stored.
+// controlFamily reports the value of the metric for stores.
 func controlFamily() column.Family {
 	b := column.NewBlocks(controlMetrics, column.Layout{Cols: 1})
 	return column.Family{Name: "control", Metrics: controlMetrics, Sources: []*column.Source{{

@@ -25,7 +25,7 @@ var (
 	_ pmda.Storer     = (*Agent)(nil)
 )
 
-// values fetches metrics by name, and returns what they are.
+// values fetches metrics by name and returns their values.
 func values(t *testing.T, a *Agent, profile *pcp.Profile, names ...string) string {
 	t.Helper()
 	var b strings.Builder
@@ -121,7 +121,7 @@ func TestDevices(t *testing.T) {
 	instances("[{1 /dev/sda}]")
 }
 
-// TestListChanges lists devices anew between a refresh and the fetch that belongs to it.
+// TestListChanges lists devices again between a refresh and its fetch.
 func TestListChanges(t *testing.T) {
 	dir := newTree(t, "5.10")
 	a := New(Config{Root: dir, Replaced: true})

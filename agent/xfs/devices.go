@@ -24,7 +24,7 @@ const (
 	blockDevice         // and their counters
 )
 
-// A device is one that has a mounted file system of XFS, or had one.
+// A device is a block device that has or had a mounted file system of XFS.
 type device struct {
 	kernelName string // sda1, dm-0
 	file       *procfs.File
@@ -39,7 +39,7 @@ type devices struct {
 	name   procfs.Buffer
 }
 
-// devicesFamily reads what is done on each device.
+// devicesFamily reads the statistics of each device.
 func devicesFamily(h *host, stats []stat) (*devices, column.Family) {
 	metrics := statMetrics(stats, true)
 	// The counter that nothing stores has a descriptor here, too, and no name.

@@ -67,7 +67,7 @@ var words = []struct {
 	{"gc xpc", 1, 6},
 }
 
-// statsOf returns a file of counters as a kernel writes it: 2, 3, 4, 5 or 6 stands for its age.
+// statsOf returns a file of counters as a kernel of the given age writes it: 2, 3, 4, 5 or 6.
 // Each number is different, and some are larger than 32 bits.
 func statsOf(kernel, seed int) string {
 	var b strings.Builder

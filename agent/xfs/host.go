@@ -46,7 +46,7 @@ func (h *host) file(name string) *procfs.File {
 	return f
 }
 
-// read reads a file as C's stdio does: what can be opened and not read is empty.
+// read reads a file as C's stdio does: a file that can be opened but not read is empty.
 func read(f *procfs.File) ([]byte, error) {
 	b, err := f.Read()
 	if e, ok := err.(*fs.PathError); ok && e.Op == "read" { // Read returns it as it is

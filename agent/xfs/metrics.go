@@ -169,8 +169,8 @@ var trees = []tree{
 	{"rtrefcount", "rtrefcntbt", 261, "reference count btrees of realtime devices", "There is one in each realtime group of file systems made with reflink. It counts who shares an extent. Kernels since 6.14 count this."},
 }
 
-// treeOps are what is counted of each kind, in the order of the line. TREES stands for
-// what the trees are.
+// treeOps are the counters of each kind of tree, in the order of the line. TREES is
+// replaced by the name of the trees.
 var treeOps = [...]struct{ name, help, long string }{
 	{"lookup", "Lookups in TREES", "Lookups of a record in TREES. Each goes from the root to a leaf."},
 	{"compare", "Comparisons of records in TREES", "Keys that were compared while records were looked up in TREES. Divided by the lookups this says how deep the search goes."},

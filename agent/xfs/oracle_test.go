@@ -112,8 +112,8 @@ func TestOracleUnreadable(t *testing.T) {
 	}
 }
 
-// TestOracleStore stores into both what can be stored and what cannot, and compares what they
-// say and write.
+// TestOracleStore stores valid and invalid values into both agents, and compares their
+// answers and files.
 func TestOracleStore(t *testing.T) {
 	theirs, ours := newTree(t, "5.10"), newTree(t, "5.10")
 	d := oracle.StartPMCD(t, oracle.Config{Agents: agents, Env: []string{"XFS_STATSPATH=" + theirs}})

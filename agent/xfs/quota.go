@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// Commands of quotactl(2) for the quota of projects, and the flags of what they say.
+// Commands of quotactl(2) for the quota of projects, and the flags of their results.
 const (
 	quotaGet   = ('X'<<8+3)<<8 | projectQuota // Q_XGETQUOTA
 	quotaState = ('X'<<8+5)<<8 | projectQuota // Q_XGETQSTAT
@@ -146,7 +146,7 @@ func realDevice(device string) string {
 	return device
 }
 
-// filesystem adds what a file system says of the quota of projects.
+// filesystem adds the project quotas of a file system.
 func (q *quotas) filesystem(inst int32, device string) {
 	row := q.blocks[blockFilesystems].AddNamed(inst, device)
 	cells := q.blocks[blockFilesystems].Row(row)
@@ -167,7 +167,7 @@ func (q *quotas) filesystem(inst int32, device string) {
 	if err != nil {
 		return
 	}
-	q.host.quotactl(quotaSync, device, 0, nil) // what it says is the same if this fails
+	q.host.quotactl(quotaSync, device, 0, nil) // the result is the same if this fails
 	for len(text) > 0 {
 		var l []byte
 		if l, text = cutLine(text, maxLine); len(l) == 0 || l[0] == '#' {

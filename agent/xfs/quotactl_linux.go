@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quotactl calls quotactl(2). What it says goes into room, which may be nil where it says nothing.
+// quotactl calls quotactl(2). The result goes into room, which may be nil if there is no result.
 func quotactl(cmd uint32, device string, id uint32, room []byte) error {
 	name, err := unix.BytePtrFromString(device)
 	if err != nil {

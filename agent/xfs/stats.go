@@ -121,8 +121,8 @@ func cutLine(b []byte, most int) (text, rest []byte) {
 	return ctext.Bytes(b[:n]), b[n:]
 }
 
-// number reads a number as scanf does: behind white space, with a sign or without. One
-// that is too large is the largest.
+// number reads a number as scanf does: behind white space, with a sign or without. A
+// number that is too large becomes the largest.
 func number(b []byte) (v uint64, rest []byte, ok bool) {
 	i := 0
 	for i < len(b) && ctext.IsSpace(b[i]) {

@@ -31,9 +31,8 @@ func (a *Agent) Store(_ context.Context, _ *pmda.Client, res *pcp.Result) error 
 	return nil
 }
 
-// reset has the kernel set its counters to 0, by the file of /sys or else that of /proc. As
-// with C's stdio the file is made if there is none: a tree that is a copy shows that way what
-// was stored.
+// reset has the kernel set its counters to 0, by the file of /sys or otherwise that of /proc.
+// As with C's stdio it creates a missing file: a copy of the tree then has the stored value.
 func (h *host) reset(n int32) error {
 	text := strconv.AppendInt(nil, int64(n), 10)
 	text = append(text, '\n')
