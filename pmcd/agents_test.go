@@ -32,6 +32,7 @@ const (
 	fakeAgentEnv    = "PMCD_TEST_AGENT"
 	fakeAgentSocket = "PMCD_TEST_SOCKET"
 	fakeAgentFlag   = "PMCD_TEST_FLAG"
+	fakeAgentDawdle = "PMCD_TEST_DAWDLE"
 	fakeAgentDomain = 300
 )
 
@@ -86,6 +87,9 @@ func fakeAgent(mode string) {
 		return
 	case "exit":
 		os.Exit(3)
+	case "dawdle":
+		serveDawdler()
+		return
 	case "listen":
 		serveSocket(os.Getenv(fakeAgentSocket))
 		return
