@@ -11,7 +11,7 @@ PREFIX  ?= /usr/local
 BRIDGES := mmv/bridge/otelmmv mmv/bridge/prommmv trace/bridge/oteltrace
 NESTED  := bench/mmv bench/openmetrics $(BRIDGES) web/build cmd/pcp2arrow
 
-.PHONY: help run build test ci cover test-race test-long unit lint cross fuzz soak bench qa metrics page oracle install uninstall clean
+.PHONY: help run build test ci cover test-race test-long test-busy unit lint cross fuzz soak bench qa metrics page oracle install uninstall clean
 
 run: build          ## build, then collect from this machine until ctrl-C
 	bin/pcp up $(ARGS)
@@ -78,6 +78,9 @@ SOAK      ?= 10m
 ATTACK    ?= 5m
 test-long: oracle modules build    ## the full forms: all damages, SOAK=10m, ATTACK=5m, FUZZTOTAL=1h over all targets; docs/test-long.md
 	FUZZTOTAL=$(FUZZTOTAL) SOAK=$(SOAK) ATTACK=$(ATTACK) scripts/test-long
+
+test-busy:          ## the unit tests, 20 times and 5 with the race detector, beside LOAD=16 busy programs; hours
+	scripts/test-busy
 
 bench: build        ## side by side with the C tools where they are installed
 	bench/run

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/go-pcp/pcp/internal/await"
 )
 
 // TestKill kills a process that writes, and looks at what it left.
@@ -54,7 +56,7 @@ func killRounds(t *testing.T) {
 		for lines.Scan() && lines.Text() != fmt.Sprint(base, ".", 1+round) {
 		}
 		cmd.Process.Kill()
-		if err := cmd.Wait(); err == nil {
+		if err := await.Exit(t, cmd); err == nil {
 			t.Fatal("the process came to an end")
 		}
 		size, err := FileSize(base + ".meta")

@@ -12,6 +12,8 @@ import (
 
 	"github.com/godbus/dbus/v5"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-pcp/pcp/internal/await"
 )
 
 // avahi stands in the place of the Avahi daemon.
@@ -66,7 +68,7 @@ func bus(t *testing.T) string {
 	if err := cmd.Start(); err != nil {
 		t.Skip("SKIPPED: dbus-daemon does not run:", err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	t.Cleanup(func() { cmd.Process.Kill(); await.Exit(t, cmd) })
 	address, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Skip("SKIPPED: dbus-daemon has no address:", err)

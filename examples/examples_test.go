@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -388,7 +389,7 @@ func TestFirstProgram(t *testing.T) {
 		return strings.Contains(text, `or "Anvils"] value `) && strings.Contains(text, `or "Rockets"] value `)
 	})
 	cmd.Process.Kill()
-	cmd.Wait()
+	await.Exit(t, cmd)
 	eventually(t, func() bool { return !strings.Contains(m.tool(t, "pminfo", "mmv"), "mmv.shop") })
 }
 

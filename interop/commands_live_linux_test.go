@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/internal/twin"
 )
@@ -173,6 +174,6 @@ func interrupted(t *testing.T, env []string, path string, args []string, sig sys
 	for err == nil {
 		_, err = out.Read(buf)
 	}
-	cmd.Wait() // ProcessState says how it ended
+	await.Exit(t, cmd) // ProcessState says how it ended
 	return cmd.ProcessState.String(), stderr.String()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/internal/tlstest"
 	"github.com/go-pcp/pcp/pmproxy"
@@ -84,7 +85,7 @@ func startRealForwarder(t *testing.T, env []string) (port string) {
 	}
 	t.Cleanup(func() {
 		cmd.Process.Kill()
-		cmd.Wait()
+		await.Exit(t, cmd)
 	})
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+port)

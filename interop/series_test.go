@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmproxy/series/archives"
@@ -103,7 +104,7 @@ func (s *seriesPair) start(program string, args ...string) {
 		cancel()
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { cancel(); cmd.Wait() })
+	s.t.Cleanup(func() { cancel(); await.Exit(s.t, cmd) })
 }
 
 // until waits until something is so.

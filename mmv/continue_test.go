@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/await"
 )
 
 // TestContinue starts a program again.
@@ -140,7 +141,7 @@ func TestKilled(t *testing.T) {
 		}
 		time.AfterFunc(time.Duration(i)*1500*time.Microsecond, func() { cmd.Process.Kill() })
 		rest, _ := io.ReadAll(r)
-		cmd.Wait()
+		await.Exit(t, cmd)
 		var start, told uint64
 		fmt.Sscan(first, &start)
 		if start != last+1 {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/nsenter"
 	"github.com/go-pcp/pcp/pmda"
 )
@@ -47,7 +48,7 @@ func startBox(t testing.TB, script string) (pid int) {
 	if err := cmd.Start(); err != nil {
 		t.Skipf("SKIPPED: no name spaces here: %v", err)
 	}
-	t.Cleanup(func() { in.Close(); io.Copy(io.Discard, out); cmd.Wait() })
+	t.Cleanup(func() { in.Close(); io.Copy(io.Discard, out); await.Exit(t, cmd) })
 	b := make([]byte, 6)
 	if n, err := io.ReadFull(out, b); err != nil {
 		t.Skipf("SKIPPED: cannot set up name spaces here: %q, %v", b[:n], err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/proc"
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmda"
@@ -166,7 +167,7 @@ func startProcesses(t *testing.T) map[int32]bool {
 		t.Cleanup(func() {
 			stdin.Close()
 			cmd.Process.Kill()
-			cmd.Wait()
+			await.Exit(t, cmd)
 		})
 	}
 	long := exec.Command("cat")

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/pmda"
 )
 
@@ -42,7 +43,7 @@ func TestVisibility(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait()
+	defer await.Exit(t, cmd)
 	defer cmd.Process.Kill()
 	pid := int32(cmd.Process.Pid)
 	waitForProgram(pid)

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-pcp/pcp/internal/await"
 )
 
 // TestAlertsPage runs each line for the shell that docs/alerts.md has, with the rules and receivers of that page. What would
@@ -71,7 +73,7 @@ func TestAlertsPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := screen.Read(make([]byte, 1)); err != nil {
-			cmd.Wait()
+			await.Exit(t, cmd)
 			t.Errorf("%s: %v\n%s", line, err, &errs)
 			return
 		}
@@ -82,7 +84,7 @@ func TestAlertsPage(t *testing.T) {
 				_, err = screen.Read(b)
 			}
 		}()
-		if err := cmd.Wait(); err != nil || errs.Len() > 0 {
+		if err := await.Exit(t, cmd); err != nil || errs.Len() > 0 {
 			t.Errorf("%s: %v\n%s", line, err, &errs)
 		}
 	}

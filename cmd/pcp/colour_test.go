@@ -17,6 +17,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/twin"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -61,7 +62,7 @@ func TestNoColour(t *testing.T) {
 		if perr := (*fs.PathError)(nil); err != nil && !(errors.As(err, &perr) && perr.Err == syscall.EIO) { // which is its end
 			t.Errorf("%q: %v", args, err)
 		}
-		cmd.Wait()
+		await.Exit(t, cmd)
 		return string(out)
 	}
 	for _, line := range []string{

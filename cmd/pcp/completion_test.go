@@ -18,6 +18,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
@@ -248,7 +249,7 @@ mv %[3]s.new %[3]s
 	}()
 	t.Cleanup(func() {
 		cmd.Process.Kill()
-		cmd.Wait()
+		await.Exit(t, cmd)
 		f.Close()
 		<-done
 	})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/twin"
 )
 
@@ -82,7 +83,7 @@ func TestBrokenPipe(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = w, &stderr
 	start(t, cmd)
 	w.Close()
-	cmd.Wait()
+	await.Exit(t, cmd)
 	if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != syscall.SIGPIPE {
 		t.Errorf("ended with %v, want by SIGPIPE", cmd.ProcessState)
 	}
@@ -128,7 +129,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	}
 	t.Cleanup(func() {
 		cmd.Process.Kill()
-		cmd.Wait()
+		await.Exit(t, cmd)
 	})
 }
 

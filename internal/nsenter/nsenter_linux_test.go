@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/go-pcp/pcp/internal/await"
 )
 
 // child starts a process in name spaces of its own and returns its number.
@@ -34,7 +36,7 @@ func child(t *testing.T) int {
 	if err := cmd.Start(); err != nil {
 		t.Skipf("SKIPPED: no name spaces here: %v", err)
 	}
-	t.Cleanup(func() { in.Close(); cmd.Wait() })
+	t.Cleanup(func() { in.Close(); await.Exit(t, cmd) })
 	b := make([]byte, 6)
 	if n, err := out.Read(b); err != nil || string(b[:n]) != "ready\n" {
 		t.Skipf("SKIPPED: cannot set up name spaces here: %q, %v", b[:n], err)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-pcp/pcp/internal/await"
 )
 
 // TestMain makes this program the service that a test starts with sockets.
@@ -98,7 +100,7 @@ func TestListeners(t *testing.T) {
 			t.Errorf("the service on %s says %q", want, got)
 		}
 	}
-	if err := cmd.Wait(); err != nil || out.String() != "<nil> 2 []\n" {
+	if err := await.Exit(t, cmd); err != nil || out.String() != "<nil> 2 []\n" {
 		t.Errorf("service ends with %v and says %s", err, out)
 	}
 }
@@ -113,7 +115,7 @@ func TestListenersNotOurs(t *testing.T) {
 	f := func(want string, env []string, sockets ...file) {
 		t.Helper()
 		cmd, out := run(t, env, sockets...)
-		if err := cmd.Wait(); err != nil {
+		if err := await.Exit(t, cmd); err != nil {
 			t.Error(err)
 		}
 		if !strings.Contains(out.String(), want) {

@@ -21,6 +21,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/folio"
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
@@ -227,7 +228,7 @@ func scenario(t *testing.T, s site, ourDriver, ourLogger bool) string {
 		t.Fatal(err)
 	}
 	in.Close()
-	if err := cmd.Wait(); err != nil {
+	if err := await.Exit(t, cmd); err != nil {
 		t.Error(err)
 	}
 	until(t, bin+"/asked", has("-B Yes -b No"))
@@ -359,7 +360,7 @@ func TestOracleRequests(t *testing.T) {
 				_ = cmd.Process.Signal(syscall.SIGKILL)
 			}
 			pw.Close()
-			err = cmd.Wait()
+			err = await.Exit(t, cmd)
 			text := until(t, filepath.Join(dir, "log"), has(""))
 			text = strings.ReplaceAll(text, strconv.Itoa(cmd.Process.Pid), "PID")
 			// What else the option has the real one say is not of the session.

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/pmie"
 )
@@ -163,7 +164,7 @@ func TestKilled(t *testing.T) {
 		for lines.Scan() {
 			promised = append(promised, lines.Text())
 		}
-		if err := cmd.Wait(); err == nil || cmd.ProcessState.Exited() {
+		if err := await.Exit(t, cmd); err == nil || cmd.ProcessState.Exited() {
 			t.Fatalf("round %d: the process ended by itself: %v", round, err)
 		}
 	}

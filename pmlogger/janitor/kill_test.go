@@ -23,6 +23,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/replay"
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
@@ -270,7 +271,7 @@ func kill(t *testing.T, exe, socket, dir string, after time.Duration) {
 	_, ready := io.ReadFull(out, b)
 	time.Sleep(after) // the moment is random; nothing waits for it
 	cmd.Process.Kill()
-	err = cmd.Wait()
+	err = await.Exit(t, cmd)
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ready != nil || !ok || !status.Signaled() {
 		t.Fatalf("the recorder ended before it was killed: %v\n%s", err, stderr.String())

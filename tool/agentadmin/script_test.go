@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/tool/agentadmin"
@@ -217,7 +218,7 @@ func TestReload(t *testing.T) {
 	if _, err := rest.ReadFrom(out); err != nil || rest.String() != "SIGHUP\n" {
 		t.Errorf("fake collector says %q, %v; want SIGHUP", rest.String(), err)
 	}
-	if err := cmd.Wait(); err != nil {
+	if err := await.Exit(t, cmd); err != nil {
 		t.Error(err)
 	}
 }

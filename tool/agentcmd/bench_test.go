@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/wire"
 )
@@ -46,7 +47,7 @@ func benchmarkFetch(b *testing.B, path string, env []string, ids []pcp.PMID) {
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
-	defer cmd.Wait()
+	defer await.Exit(b, cmd)
 	defer in.Close()
 	r := wire.NewReader(out)
 	next := func(want wire.Type) {

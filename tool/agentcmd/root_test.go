@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -73,7 +74,7 @@ func newBox(t testing.TB, name string) box {
 	t.Cleanup(func() {
 		in.Close()
 		io.Copy(io.Discard, out)
-		cmd.Wait()
+		await.Exit(t, cmd)
 	})
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Skipf("SKIPPED: no name spaces can be made here: %q, %v", line, err)

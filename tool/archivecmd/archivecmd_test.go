@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/testdir"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -456,7 +457,7 @@ func TestRepairKilled(t *testing.T) {
 		}
 		time.Sleep(time.Duration(i/2*300) * time.Microsecond)
 		cmd.Process.Kill()
-		if cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
+		if await.Exit(t, cmd); cmd.ProcessState.ExitCode() != 1 {
 			killed++
 		}
 		after := testdir.Contents(t, filepath.Dir(base))

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
@@ -90,7 +91,7 @@ func TestTerminal(t *testing.T) {
 	if _, err := person.WriteString("quit\r"); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil {
+	if err := await.Exit(t, cmd); err != nil {
 		t.Error(err)
 	}
 }

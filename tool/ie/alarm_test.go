@@ -14,6 +14,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
+	awaittest "github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/pmie"
 )
 
@@ -44,7 +45,7 @@ func TestAlarmOnDesktop(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Skip("SKIPPED: dbus-daemon does not run:", err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	t.Cleanup(func() { cmd.Process.Kill(); awaittest.Exit(t, cmd) })
 	address, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Skip("SKIPPED: dbus-daemon has no address:", err)

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	awaittest "github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/twin"
 	"github.com/go-pcp/pcp/pmcd"
@@ -301,7 +302,7 @@ func TestKilled(t *testing.T) {
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.Wait(); err == nil || cmd.ProcessState.Exited() {
+		if err := awaittest.Exit(t, cmd); err == nil || cmd.ProcessState.Exited() {
 			t.Fatalf("pmie ended by itself: %v, %s", err, &stderr)
 		}
 	}

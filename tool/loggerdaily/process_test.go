@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/longtest"
 )
 
@@ -62,7 +63,7 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			kill := time.AfterFunc(time.Duration(r.Int64N(int64(limit))), func() { cmd.Process.Kill() })
-			cmd.Wait()
+			await.Exit(t, cmd)
 			done = kill.Stop() || cmd.ProcessState.Exited()
 			if !done {
 				kills++
@@ -156,7 +157,7 @@ func TestRotate(t *testing.T) {
 	}
 	defer func() {
 		logger.Process.Kill()
-		logger.Wait()
+		await.Exit(t, logger)
 	}()
 	said := make([]byte, 6)
 	if _, err := out.Read(said); err != nil || string(said) != "ready\n" {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/testdir"
 	"github.com/go-pcp/pcp/internal/twin"
@@ -137,7 +138,7 @@ func TestKilled(t *testing.T) {
 			time.Sleep(at - time.Since(start))
 			cmd.Process.Kill()
 		}
-		cmd.Wait()
+		await.Exit(t, cmd)
 		if i == 0 {
 			span = time.Since(start)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/tool/cli"
 )
 
@@ -64,7 +65,7 @@ func TestSend(t *testing.T) {
 			t.Errorf("%s: %d %q %q", how, status, out, errs)
 			cmd.Process.Kill()
 		}
-		if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		if err := await.Exit(t, cmd); err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Errorf("%s: the process ended with %v", how, err)
 		}
 		if how == "" {

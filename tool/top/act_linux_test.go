@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/tool/top/internal/ui"
 )
 
@@ -73,7 +74,7 @@ func TestDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+	if err := await.Exit(t, cmd); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
 		t.Errorf("it ended by %v", err)
 	}
 	if err := do(act); err == nil {

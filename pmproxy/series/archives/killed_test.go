@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/pmproxy/series"
 	"github.com/go-pcp/pcp/pmproxy/series/archives"
@@ -82,7 +83,7 @@ func TestKilled(t *testing.T) {
 			record(t, path, fmt.Sprint("h", k%3), int64(5000+k)).add(3).close()
 		}
 		cmd.Process.Kill()
-		cmd.Wait()
+		await.Exit(t, cmd)
 
 		look := func(index string) (stats series.Stats, n int) {
 			s := open(t, archives.Config{Dirs: []string{dir}, Index: index})

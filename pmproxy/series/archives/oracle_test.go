@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/internal/await"
 	"github.com/go-pcp/pcp/internal/longtest"
 	"github.com/go-pcp/pcp/internal/oracle"
 	"github.com/go-pcp/pcp/pmproxy/series"
@@ -45,7 +46,7 @@ func startRedis(t *testing.T) *redis {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cancel(); cmd.Wait() })
+	t.Cleanup(func() { cancel(); await.Exit(t, cmd) })
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if out, err := exec.Command("redis-cli", "-p", r.port, "ping").Output(); err == nil && bytes.HasPrefix(out, []byte("PONG")) {
 			return r
