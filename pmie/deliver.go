@@ -19,6 +19,7 @@ type Match struct {
 	Conn     string            // how the host is reached: a host specification or an archive
 	Instance string            // "" if the rule is not about instances
 	Value    string            // as %v has it
+	Limit    string            // what the value is compared with, such as "> 0.9", "" if with nothing
 	Text     string            // the strings of an action, with the values of this match alone
 	Labels   map[string]string // those of the value that are not optional; only of actions that name a receiver
 }
@@ -206,6 +207,7 @@ func (e *Engine) matches(rule, arg *expr, labels bool) []Match {
 		m := Match{Host: bind.host, Conn: bind.conn, Instance: bind.inst}
 		if what != nil && i < what.span {
 			m.Value = string(appendSamples(nil, what, i))
+			m.Limit = limitOf(rule.arg1, what, i)
 		}
 		if arg != nil {
 			var b []byte
@@ -237,6 +239,43 @@ func (e *Engine) matches(rule, arg *expr, labels bool) []Match {
 		list = append(list, one(bind, nil, 0))
 	}
 	return list
+}
+
+// limitOf returns what the ith value of what is compared with in a condition, as it is now, after the operator: "> 0.9".
+func limitOf(condition, what *expr, i int) string {
+	if condition == nil || condition.sem != semTruth {
+		return ""
+	}
+	o, other := condition.op, condition.arg2
+	switch {
+	case o < opEq || o > opGte:
+		if limit := limitOf(condition.arg1, what, i); limit != "" {
+			return limit
+		}
+		return limitOf(condition.arg2, what, i)
+	case condition.arg1 == what:
+	case condition.arg2 == what:
+		other = condition.arg1
+		switch o {
+		case opLt:
+			o = opGt
+		case opLte:
+			o = opGte
+		case opGt:
+			o = opLt
+		case opGte:
+			o = opLte
+		}
+	default:
+		return ""
+	}
+	if other == nil || other.span <= 0 || other.nvals <= 0 {
+		return ""
+	}
+	if i >= other.span {
+		i = 0
+	}
+	return string(appendSamples(append([]byte(strings.TrimSuffix(o.String(), "<str>")), ' '), other, i))
 }
 
 // labels are those of a metric and its instances.

@@ -306,3 +306,34 @@ func TestMistakeInMistake(t *testing.T) {
 		}
 	}
 }
+
+// TestLimits has what a value is compared with, whichever side it is on, and as it is at the time.
+func TestLimits(t *testing.T) {
+	for condition, want := range map[string]string{
+		"some_inst world.busy > 50":                             "sda=80 > 50",
+		"some_inst world.busy >= 2 * 25":                        "sda=80 >= 50",
+		"some_inst 50 < world.busy":                             "sda=80 > 50",
+		"some_inst (world.busy > 50 && world.busy < 200)":       "sda=80 > 50",
+		"some_inst world.busy != 10":                            "sda=80 != 10",
+		"some_inst world.busy > avg_inst world.busy":            "sda=80 > 45",
+		"sum_inst world.busy > 60":                              "=90 > 60",
+		"some_inst ! (world.busy > 50)":                         "sdb=10 > 50",
+		"1 > 0":                                                 "=true",
+		"50 %_inst world.busy > 50":                             "sda=80 > 50",
+		"max_inst world.busy > 70 && some_inst world.busy < 20": "sda=80 > 70",
+	} {
+		t.Run(condition, func(t *testing.T) {
+			w := &world{names: []string{"sda", "sdb"}, values: []uint32{80, 10}}
+			var seen []string
+			e := w.engine(t, Config{Observe: func(ev Evaluation) {
+				for _, m := range ev.Matches {
+					seen = append(seen, strings.TrimSpace(m.Instance+"="+m.Value+" "+m.Limit))
+				}
+			}}, "r = "+condition+` -> print "x";`)
+			e.once(t, 1000)
+			if got := strings.Join(seen, ", "); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -16,7 +16,7 @@ import (
 )
 
 // maxBundle is how large the page may be on the wire.
-const maxBundle = 200_000
+const maxBundle = 100_000
 
 func serve(t *testing.T, cfg Config, method, target string, header ...string) *http.Response {
 	t.Helper()

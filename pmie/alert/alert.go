@@ -29,6 +29,8 @@ type Alert struct {
 	Labels   map[string]string `json:"labels,omitempty"` // those that PCP has for the value
 	Value    string            `json:"value,omitempty"`  // as pmie prints it, when the notice was made
 	Text     string            `json:"text,omitempty"`
+	First    string            `json:"first_value,omitempty"` // the value when the rule became true; only on a Board
+	Limit    string            `json:"limit,omitempty"`       // what the value is compared with, such as "> 0.9"; only on a Board
 	Since    time.Time         `json:"since"`
 	Until    time.Time         `json:"until,omitzero"` // if it is resolved
 	// Notice counts how often this was said before, if the rule asks for it to be repeated.
@@ -56,6 +58,7 @@ func (a *Alert) check() error {
 	errs := []error{
 		long("text", len(a.Text), MaxText), long("expression", len(a.Expr), MaxText), long("name of a rule", len(a.Rule), MaxName),
 		long("host name", len(a.Host), MaxName), long("instance name", len(a.Instance), MaxName), long("value", len(a.Value), MaxText),
+		long("first value", len(a.First), MaxText), long("limit", len(a.Limit), MaxText),
 		long("number of labels", len(a.Labels), MaxLabels),
 	}
 	for name, value := range a.Labels {
@@ -115,7 +118,7 @@ func isID(s string) bool {
 // Equal reports whether two alerts say the same.
 func (a *Alert) Equal(b *Alert) bool {
 	return a.ID == b.ID && a.Status == b.Status && a.Rule == b.Rule && a.Expr == b.Expr && a.Host == b.Host && a.Instance == b.Instance &&
-		maps.Equal(a.Labels, b.Labels) && a.Value == b.Value && a.Text == b.Text && a.Since.Equal(b.Since) && a.Until.Equal(b.Until) && a.Notice == b.Notice
+		maps.Equal(a.Labels, b.Labels) && a.Value == b.Value && a.Text == b.Text && a.First == b.First && a.Limit == b.Limit && a.Since.Equal(b.Since) && a.Until.Equal(b.Until) && a.Notice == b.Notice
 }
 
 // shorten returns the beginning of a string.

@@ -75,11 +75,11 @@ func (b *Board) Observe(ev pmie.Evaluation) {
 	here := make(map[string]bool)
 	for i := range ev.Matches {
 		m := &ev.Matches[i]
-		a := Alert{Status: Firing, Rule: ev.Rule, Expr: ev.Expr, Host: m.Host, Instance: m.Instance, Value: m.Value, Since: at}
+		a := Alert{Status: Firing, Rule: ev.Rule, Expr: ev.Expr, Host: m.Host, Instance: m.Instance, Value: m.Value, First: m.Value, Limit: m.Limit, Since: at}
 		key := a.key()
 		here[key] = true
 		if old, ok := b.firing[key]; ok {
-			a.Since = old.Since
+			a.Since, a.First = old.Since, old.First
 		} else {
 			b.written = time.Time{}
 		}

@@ -134,6 +134,9 @@ func TestActivity(t *testing.T) {
 		p.do(fmt.Sprintf("[...document.querySelectorAll('.tabs a')].find((a) => a.textContent === %q).click()", c.tab))
 		p.until(fmt.Sprintf("location.hash.includes('of=%s') && [...document.querySelectorAll('.activity tbody th')].some((x) => x.textContent.includes(%q))", c.of, c.row))
 	}
+	// What is not known has its reason.
+	p.until("document.querySelector('.activity .note').textContent.includes('Read: this collector has no cgroup.io.stat.rbytes')")
+	p.until(first + ".querySelectorAll('td')[2].textContent === '–' && " + first + ".querySelectorAll('td')[2].title.includes('this collector has no')")
 	p.key("o")
 	p.until(drawn)
 	p.do(tile("Network in") + ".click()")

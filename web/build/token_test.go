@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -49,7 +51,7 @@ func private(t *testing.T, token string) *fake {
 		Handlers: map[string]http.Handler{"/pmapi": anybody, "/series/": http.HandlerFunc(f.series), "/alerts": page, "/": page},
 		Private: map[string]http.Handler{"/pmapi": own, "/alerts": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			reply(w, 200, map[string]any{"success": true, "alerts": []any{map[string]any{
-				"rule": "disk " + hostile, "host": "fake.example.com", "instance": "sda", "value": "97.5", "since": "2026-11-24T05:00:00Z", "expression": "disk.dev.avactive > 0.9",
+				"rule": "disk " + hostile, "host": "fake.example.com", "instance": "sda", "value": "97.5", "first_value": "91", "limit": "> 0.9", "since": "2026-11-24T05:00:00Z", "expression": "disk.dev.avactive > 0.9",
 			}}})
 		})},
 	})
@@ -80,7 +82,18 @@ func TestToken(t *testing.T) {
 	p.until("!location.search && location.hash.includes('window=900')")
 	p.until("document.querySelectorAll('.list tbody tr').length >= 7")
 	p.until("document.querySelectorAll('.now tr.firing').length === 1 && document.querySelector('.now tr.firing').textContent.includes('onerror') && document.querySelector('.now tr.firing').textContent.includes('24 Nov 2026')")
+	// What it is now, what it was when it fired, and what it must not exceed.
+	p.until(`[...document.querySelectorAll('.now tr.firing td')].slice(1, 4).map((x) => x.textContent).join() === '97.5,91,> 0.9'`)
+	p.says(".now tr.firing code", "disk.dev.avactive > 0.9")
 	p.shot("known")
+	// It leads to what was busy then.
+	p.do("document.querySelector('.now tr.firing a').click()")
+	at := time.Date(2026, 11, 24, 5, 1, 0, 0, time.UTC).Unix()
+	if time.Now().Unix() > at {
+		p.until(fmt.Sprintf("location.hash.startsWith('#/activity') && location.hash.includes('sort=write') && location.hash.includes('end=%d')", at))
+	}
+	p.do("history.back()")
+	p.until(drawn)
 	if s := eval[string](p, "document.cookie + JSON.stringify(Object.entries(localStorage)) + location"); strings.Contains(s, token) || strings.Contains(s, "pcp-page-") {
 		t.Errorf("scripts can see the token or the cookie: %s", s)
 	}

@@ -169,6 +169,7 @@ export function Browse() {
   const chosen = metas?.find((m) => m.name === state.metric);
   return (
     <div class={"browse" + (state.metric ? " detail" : "")}>
+      <h1 class="vh">Metrics</h1>
       <aside class="card" aria-label="All metrics">
         <input
           ref={input}

@@ -9,7 +9,7 @@ import { csv, fileName, png, save, svg, type Picture } from "./export";
 import { align, draw, maxLines, metricsOf, peak, stack, statsOf, type Drawing } from "./lines";
 import { inks, palette } from "./theme";
 import { clock, dated, span } from "./time";
-import { formatFor, show, showWith, type Format, type Unit } from "./units";
+import { fixed, formatFor, show, showWith, type Format, type Unit } from "./units";
 
 const none: Unit = { space: 0, time: 0, count: 0, factor: 1, text: "" };
 const shareUnit = { unit: none, rate: true, utilization: true };
@@ -30,7 +30,7 @@ function empty(d: Drawing, c: ChartPanel, past: boolean, hasRecorded: boolean, l
 }
 
 const tops = [5, 10, maxLines, 50, 100];
-const few = 5; // lines of which none need be left out
+const few = 8; // lines of which none need be left out
 const inOrder = 8; // layers of a stack whose names are in the order of the picture
 const labelled = 3; // lines that have their names in the picture
 
@@ -489,7 +489,7 @@ function tick(s: number, all: number[], f: Format | undefined): string {
   const incr = all.length > 1 ? Math.abs(all[1] - all[0]) * scale : 1;
   const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(incr) + 1e-9)));
   const x = s * scale;
-  return Math.abs(x) >= 1e7 ? x.toExponential(1) : x.toFixed(digits);
+  return Math.abs(x) >= 1e7 ? x.toExponential(1) : fixed(x, digits);
 }
 
 export { show };

@@ -8,8 +8,8 @@ import { Goto } from "./activity";
 import type { Feed } from "./feed";
 import { ask, Refused } from "./source";
 import type { State } from "./state";
-import { dated } from "./time";
-import { showWith } from "./units";
+import { dated, plain } from "./time";
+import { fixed, showWith } from "./units";
 import { kindOf, latestOf, type Kind } from "./values";
 
 // latest returns the value of each instance at a time: rates for counters.
@@ -56,9 +56,16 @@ interface Firing {
   rule: string;
   host: string;
   instance: string;
-  value: string;
-  why: string;
+  value: string; // when the rule was evaluated last
+  first: string; // when it became true
+  limit: string; // what the value is compared with
+  why: string; // the condition
   since: number;
+}
+
+// readable writes the numbers of an alert in the user's form.
+function readable(s: string): string {
+  return plain(s).replace(/^([=<>!]* ?)(-?\d+(?:\.\d+)?)$/, (_, o: string, n: string) => o + fixed(Number(n), n.split(".")[1]?.length ?? 0)) || "–";
 }
 
 const alertsEvery = 5000; // ms
@@ -82,6 +89,8 @@ function useFiring(): Firing[] | null {
                 host: String(a.host ?? ""),
                 instance: String(a.instance ?? ""),
                 value: String(a.value ?? ""),
+                first: String(a.first_value ?? ""),
+                limit: String(a.limit ?? ""),
                 why: String(a.expression ?? ""),
                 since: Date.parse(a.since) / 1000,
               })),
@@ -153,7 +162,9 @@ export function Alerts() {
               <tr>
                 <th scope="col">rule that is true</th>
                 <th scope="col">of</th>
-                <th scope="col">value</th>
+                <th scope="col">now</th>
+                <th scope="col">when it fired</th>
+                <th scope="col">threshold</th>
                 <th scope="col">since</th>
               </tr>
             </thead>
@@ -162,11 +173,14 @@ export function Alerts() {
                 <tr key={f.rule + f.host + f.instance} class="firing" title={f.why}>
                   <th scope="row">
                     <Goto class="name" to={then(f)} title={`${leadOf(f.why + " " + f.rule).what}, when it became true`}>
-                      ⚠ {f.rule}
+                      ⚠ {plain(f.rule)}
                     </Goto>
+                    {f.why && <code class="rule">{plain(f.why)}</code>}
                   </th>
-                  <td>{f.instance || f.host}</td>
-                  <td>{f.value}</td>
+                  <td>{plain(f.instance || f.host)}</td>
+                  <td>{readable(f.value)}</td>
+                  <td>{readable(f.first)}</td>
+                  <td>{readable(f.limit)}</td>
                   <td>{dated(f.since, state.view.zone)}</td>
                 </tr>
               ))}
@@ -264,7 +278,7 @@ export function Tiles() {
     if (l) for (const [k, x] of l.values) if (!skip.test(k)) s = (s ?? 0) + x;
     return s;
   };
-  const percent = (x: number | null) => (x === null ? "–" : `${(x * 100).toFixed(x < 0.0995 ? 1 : 0)} %`);
+  const percent = (x: number | null) => (x === null ? "–" : `${fixed(x * 100, x < 0.0995 ? 1 : 0)} %`);
   const shown = (name: string, x: number | null) => {
     const m = feed.metas.get(name);
     if (!m) return "–";
@@ -294,12 +308,12 @@ export function Tiles() {
   const disks = (one("disk.all.read_bytes") ?? 0) > (one("disk.all.write_bytes") ?? 0) ? leads.read : leads.write;
   const tiles: Tile[] = [
     { title: "CPU", value: percent(busy), note: ncpu ? `of ${ncpu} processor${ncpu === 1 ? "" : "s"}` : "", part: busy, ...leads.cpu },
-    { title: "Load", value: load === null ? "–" : load.toFixed(2), note: "1 minute", part: load === null || !ncpu ? null : clamp(load / ncpu), ...leads.cpu },
+    { title: "Load", value: load === null ? "–" : fixed(load, 2), note: "1 minute", part: load === null || !ncpu ? null : clamp(load / ncpu), ...leads.cpu },
     { title: "Memory", value: percent(used), note: phys ? `of ${shown("mem.physmem", phys)}` : "", part: used, ...leads.memory },
     { title: "Swap", value: swapAll === 0 ? "none" : shown("swap.used", swap), note: swapAll ? `of ${shown("swap.length", swapAll)}` : "", part: swapAll && swap !== null ? clamp(swap / swapAll) : null, ...leads.memory },
-    { title: "Disks", value: shown("disk.all.total_bytes", one("disk.all.total_bytes")), note: (() => { const x = one("disk.all.total"); return x === null ? "" : `${x.toFixed(0)} operations/s`; })(), part: null, ...disks },
+    { title: "Disks", value: shown("disk.all.total_bytes", one("disk.all.total_bytes")), note: (() => { const x = one("disk.all.total"); return x === null ? "" : `${fixed(x, 0)} operations/s`; })(), part: null, ...disks },
     { title: "Network in", value: shown("network.interface.in.bytes", into), note: out === null ? "" : `out ${shown("network.interface.out.bytes", out)}`, part: null, ...((out ?? 0) > (into ?? 0) ? leads.out : leads.in) },
-    { title: "Pressure", value: worst[1] === null ? "–" : `${worst[1].toFixed(1)} %`, note: worst[1] === null ? "not known here" : worst[0], part: worst[1] === null ? null : clamp(worst[1] / 100), ...(worst[0] === "disks" ? disks : worst[0] === "memory" ? leads.memory : leads.cpu) },
+    { title: "Pressure", value: worst[1] === null ? "–" : `${fixed(worst[1], 1)} %`, note: worst[1] === null ? "not known here" : worst[0], part: worst[1] === null ? null : clamp(worst[1] / 100), ...(worst[0] === "disks" ? disks : worst[0] === "memory" ? leads.memory : leads.cpu) },
   ];
   return (
     <dl class="tiles">

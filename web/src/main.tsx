@@ -12,7 +12,7 @@ import { Feed } from "./feed";
 import { Alerts, Tiles } from "./list";
 import { Card, Dialog } from "./panels";
 import { isView, parseView } from "./pmchart";
-import { initial, link, readLink, remember, remembered, windows, type Page, type State, type View } from "./state";
+import { forget, initial, link, openKept, openOther, readLink, remember, remembered, shelf, shown, windows, type Page, type State, type View } from "./state";
 import { apply, choose, current, wantsDark, type Theme } from "./theme";
 import { dated } from "./time";
 import { move, TimeBar, usePlayback } from "./timebar";
@@ -42,12 +42,16 @@ const keys: [string, string][] = [
 const maxFile = 4 << 20;
 
 function Root() {
-  const [state, setState] = useState<State>(() => readLink(location.hash, { ...initial(), dashboard: remembered() }));
+  const [state, setState] = useState<State>(() => {
+    const s = readLink(location.hash, { ...initial(), dashboard: remembered() });
+    if (s.dashboard.panels.length) shown(s.dashboard);
+    return s;
+  });
   const [theme, setTheme] = useState<Theme>(current);
   const [said, say] = useState("");
   const [help, setHelp] = useState(false);
   const feed = useMemo(() => new Feed(new URL(".", document.baseURI).pathname, state.host, state.view), [state.host]);
-  const shown = useRef("");
+  const placed = useRef("");
 
   useEffect(() => {
     feed.start();
@@ -101,7 +105,11 @@ function Root() {
   useEffect(() => {
     const back = () => {
       setZooms(history.state?.zooms ?? 0);
-      setState((s) => readLink(location.hash, { ...initial(), dashboard: s.dashboard }));
+      setState((s) => {
+        const next = readLink(location.hash, { ...initial(), dashboard: s.dashboard });
+        if (next.dashboard !== s.dashboard) shown(next.dashboard);
+        return next;
+      });
     };
     addEventListener("popstate", back);
     return () => removeEventListener("popstate", back);
@@ -185,8 +193,8 @@ function Root() {
 
   useEffect(() => {
     const now = state.page + " " + state.pid;
-    if (shown.current !== now) {
-      shown.current = now;
+    if (placed.current !== now) {
+      placed.current = now;
       scrollTo(0, 0);
     }
   }, [state.page, state.pid]);
@@ -344,8 +352,13 @@ function Overview() {
 }
 
 function Charts() {
-  const { state, setDashboard, say } = useApp();
+  const { state, set, setDashboard, say } = useApp();
   const d = state.dashboard;
+  const { list: own, open: opened } = shelf();
+  const other = (b: Dashboard) => {
+    openOther(b);
+    set({ dashboard: b });
+  };
   const file = useRef<HTMLInputElement>(null);
   const [bad, setBad] = useState("");
   const change = (i: number) => (p: Panel | null) => setDashboard({ ...d, panels: p ? d.panels.map((q, k) => (k === i ? p : q)) : d.panels.filter((_, k) => k !== i) });
@@ -372,7 +385,7 @@ function Charts() {
         }
         read = readDashboard(v);
       }
-      setDashboard(read);
+      other(read);
       setBad("");
       say(`${read.title} is open, ${read.panels.length} charts`);
     } catch (e) {
@@ -388,9 +401,10 @@ function Charts() {
       }}
     >
       <div class="tools">
-        <h1>
+        <h1 class="vh">{d.title || "Charts"}</h1>
+        <div class="titled">
           <input class="title" aria-label="Name of the dashboard" value={d.title} onInput={(e) => setDashboard({ ...d, title: e.currentTarget.value })} />
-        </h1>
+        </div>
         <label class="select">
           <span>Open</span>
           <select
@@ -398,18 +412,52 @@ function Charts() {
             value=""
             onChange={(e) => {
               const b = builtin.find((b) => b.title === e.currentTarget.value);
+              const k = b ? null : openKept(e.currentTarget.value);
               e.currentTarget.value = "";
-              if (b) setDashboard(b);
+              if (b) other(b);
+              else if (k) set({ dashboard: k });
             }}
           >
             <option value="">a dashboard…</option>
-            {builtin.map((b) => (
-              <option key={b.title} value={b.title}>
-                {b.title}
-              </option>
-            ))}
+            {own.length > 0 && (
+              <optgroup label="Mine">
+                {own.map((k) => (
+                  <option key={k.id} value={k.id}>
+                    {(k.id === opened ? "✓ " : "") + (k.dashboard.title || "without a name")}
+                  </option>
+                ))}
+              </optgroup>
+            )}
+            <optgroup label="With the page">
+              {builtin.map((b) => (
+                <option key={b.title} value={b.title}>
+                  {b.title}
+                </option>
+              ))}
+            </optgroup>
           </select>
         </label>
+        <button
+          type="button"
+          onClick={() => {
+            const names = new Set(own.map((k) => k.dashboard.title));
+            let n = own.length + 1;
+            while (names.has(`Charts ${n}`)) n++;
+            other({ title: `Charts ${n}`, panels: [] });
+          }}
+        >
+          New
+        </button>
+        <button
+          type="button"
+          disabled={!opened}
+          onClick={() => {
+            set({ dashboard: forget() });
+            say(`${d.title} is deleted`);
+          }}
+        >
+          Delete
+        </button>
         <button type="button" onClick={() => file.current?.click()}>
           From a file…
         </button>
@@ -417,7 +465,7 @@ function Charts() {
         <button type="button" id="save" disabled={!d.panels.length} onClick={() => save(fileName(d.title, "json"), "application/json", writeDashboard(d))}>
           Save to a file
         </button>
-        <button type="button" disabled={!d.panels.length} onClick={() => setDashboard({ title: "Charts", panels: [] })}>
+        <button type="button" disabled={!d.panels.length} onClick={() => setDashboard({ ...d, panels: [] })}>
           Clear
         </button>
       </div>

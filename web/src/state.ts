@@ -145,22 +145,113 @@ export function link(s: State): string {
   return "#/" + s.page + (q.length ? "?" + q.join("&") : "");
 }
 
-const kept = "pcp.dashboard";
+const kept = "pcp.dashboards";
+const keptBefore = "pcp.dashboard"; // when there was one
+const maxKept = 100;
 
-export function remember(d: Dashboard): void {
-  try {
-    localStorage.setItem(kept, writeDashboard(d));
-  } catch {
-    // Storage may be full or forbidden; the link still has it.
-  }
+// A Kept dashboard is in the storage of the browser.
+export interface Kept {
+  id: string;
+  dashboard: Dashboard;
 }
 
-export function remembered(): Dashboard {
+interface Shelf {
+  current: string; // the one that was open last
+  list: Kept[];
+}
+
+let mine = ""; // what is open here; "" if it is not kept
+
+function same(a: Dashboard, b: Dashboard): boolean {
+  return writeDashboard(a) === writeDashboard(b);
+}
+
+function readShelf(): Shelf {
+  const shelf: Shelf = { current: "", list: [] };
   try {
-    const s = localStorage.getItem(kept);
-    if (s) return readDashboard(JSON.parse(s));
+    const v = JSON.parse(localStorage.getItem(kept) ?? "null");
+    for (const e of Array.isArray(v?.list) ? v.list.slice(0, maxKept) : []) {
+      try {
+        shelf.list.push({ id: String(e.id), dashboard: readDashboard(e.dashboard) });
+      } catch {
+        // the others are as good as they were
+      }
+    }
+    shelf.current = String(v?.current ?? "");
+    const before = v ? null : localStorage.getItem(keptBefore);
+    if (before) {
+      const dashboard = readDashboard(JSON.parse(before));
+      if (dashboard.panels.length) return { current: "1", list: [{ id: "1", dashboard }] };
+    }
   } catch {
     // as if there were none
   }
-  return empty;
+  return shelf;
+}
+
+function writeShelf(s: Shelf): void {
+  try {
+    localStorage.setItem(kept, JSON.stringify({ ...s, current: mine }));
+  } catch {
+    // Storage may be full or forbidden; the link still has what is open.
+  }
+}
+
+// shelf lists the dashboards of this browser, and says which one is open.
+export function shelf(): { list: Kept[]; open: string } {
+  return { list: readShelf().list, open: mine };
+}
+
+// remember keeps what is open as it is now.
+export function remember(d: Dashboard): void {
+  const s = readShelf();
+  const i = s.list.findIndex((e) => e.id === mine);
+  if (i >= 0) s.list[i].dashboard = d;
+  else {
+    mine = Date.now().toString(36) + Math.random().toString(36).slice(2, 6);
+    s.list = [...s.list, { id: mine, dashboard: d }].slice(-maxKept);
+  }
+  writeShelf(s);
+}
+
+// remembered returns what was open last.
+export function remembered(): Dashboard {
+  const s = readShelf();
+  const e = s.list.find((e) => e.id === s.current);
+  mine = e?.id ?? "";
+  return e?.dashboard ?? empty;
+}
+
+// shown is told what a link shows: a change of it does not change another one that is kept.
+export function shown(d: Dashboard): void {
+  const s = readShelf();
+  const now = s.list.find((e) => e.id === mine);
+  if (now && same(now.dashboard, d)) return;
+  mine = s.list.find((e) => same(e.dashboard, d))?.id ?? "";
+}
+
+// openKept opens a dashboard that is kept.
+export function openKept(id: string): Dashboard | null {
+  const s = readShelf();
+  const e = s.list.find((e) => e.id === id);
+  if (!e) return null;
+  mine = id;
+  writeShelf(s);
+  return e.dashboard;
+}
+
+// openOther opens a dashboard beside those that are kept.
+export function openOther(d: Dashboard): void {
+  shown(d);
+  remember(d);
+}
+
+// forget removes what is open, and returns another one.
+export function forget(): Dashboard {
+  const s = readShelf();
+  s.list = s.list.filter((e) => e.id !== mine);
+  const next = s.list[s.list.length - 1];
+  mine = next?.id ?? "";
+  writeShelf(s);
+  return next?.dashboard ?? empty;
 }

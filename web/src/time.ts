@@ -1,5 +1,7 @@
 // Times and names as they are shown, times in any zone.
 
+import { fixed } from "./units";
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatter(key: string, zone: string, o: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -29,8 +31,9 @@ export function dated(t: number, zone: string): string {
 export function span(s: number): string {
   if (s < 120) return `${Math.round(s)} s`;
   if (s < 7200) return `${Math.round(s / 60)} min`;
-  if (s < 172800) return `${Math.round(s / 360) / 10} h`;
-  return `${Math.round(s / 8640) / 10} d`;
+  const tenth = (x: number) => fixed(x, Math.abs(x - Math.round(x)) < 0.05 ? 0 : 1);
+  if (s < 172800) return `${tenth(s / 3600)} h`;
+  return `${tenth(s / 86400)} d`;
 }
 
 // plain shows a name with what would not be seen of it, or would change how the rest reads, as signs: control

@@ -112,17 +112,26 @@ function baseText(u: Unit): string {
   return pos.join("·") + (neg.length ? "/" + neg.join("·") : "");
 }
 
+const formats = new Map<number, Intl.NumberFormat>();
+
+// fixed prints a number with so many digits behind the comma, in the form of the user's language.
+export function fixed(x: number, digits: number): string {
+  let f = formats.get(digits);
+  if (!f) formats.set(digits, (f = new Intl.NumberFormat(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: "min2", signDisplay: "negative" } as Intl.NumberFormatOptions)));
+  return f.format(x);
+}
+
 // show prints a number with three to four digits.
 export function show(v: number | null | undefined, f: Format): string {
   if (v === null || v === undefined || !Number.isFinite(v)) return "–";
   const x = v * f.scale;
   const a = Math.abs(x);
-  if (Number.isInteger(x) && a < 1e6) return String(x);
+  if (Number.isInteger(x) && a < 1e6) return fixed(x, 0);
   if (a >= 1e6) return x.toExponential(2);
-  if (a >= 100) return x.toFixed(0);
-  if (a >= 10) return x.toFixed(1);
-  if (a >= 0.095) return x.toFixed(2);
-  if (a >= 0.00095) return x.toFixed(3);
+  if (a >= 100) return fixed(x, 0);
+  if (a >= 10) return fixed(x, 1);
+  if (a >= 0.095) return fixed(x, 2);
+  if (a >= 0.00095) return fixed(x, 3);
   return x.toExponential(1);
 }
 
