@@ -35,12 +35,13 @@ func TestCulprits(t *testing.T) {
 		name, tile string
 		args, file string
 		chart      string
+		sizes      [][2]int
 	}{
-		{"loop", "CPU", "python3 /srv/jobs/spin.py", "spin.toml", "CPU"},
-		{"writer", "Disks", "python3 /srv/jobs/copy.py", "copy.toml", "Disk I/O"},
-		{"memory", "Memory", "python3 /srv/jobs/cache.py", "cache.toml", "Memory"},
+		{"loop", "CPU", "python3 /srv/jobs/spin.py", "spin.toml", "CPU", [][2]int{{1440, 1000}}},
+		{"writer", "Disks", "python3 /srv/jobs/copy.py", "copy.toml", "Disk I/O", [][2]int{{1440, 1000}, {390, 844}}},
+		{"memory", "Memory", "python3 /srv/jobs/cache.py", "cache.toml", "Memory", [][2]int{{1440, 1000}}},
 	} {
-		for _, size := range [][2]int{{1440, 1000}, {390, 844}} {
+		for _, size := range c.sizes {
 			t.Run(fmt.Sprint(c.name, size[0]), func(t *testing.T) {
 				p := &clicks{tab: open(t, f, "", size[0], size[1])}
 				p.until(drawn)
