@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/safefile"
 )
 
 // Limits and defaults of a Writer.
@@ -267,7 +268,11 @@ func Create(base string, cfg WriterConfig) (*Writer, error) {
 }
 
 func createFile(path string) (io.WriteCloser, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	create := os.OpenFile
+	if os.Geteuid() == 0 { // must not be led elsewhere by whom the directory belongs to
+		create = func(path string, _ int, perm os.FileMode) (*os.File, error) { return safefile.CreateNew(path, perm) }
+	}
+	f, err := create(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return nil, err // not f, which would be an interface that is not nil
 	}

@@ -73,6 +73,10 @@ func (c *Client) connect() error {
 		}
 		return fmt.Errorf("root helper at %s: %v: %w", c.path, why, errUnavailable)
 	}
+	if err := checkHelper(nc.(*net.UnixConn)); err != nil {
+		nc.Close()
+		return fmt.Errorf("root helper at %s: %v: %w", c.path, err, errUnavailable)
+	}
 	conn := NewConn(nc.(*net.UnixConn))
 	conn.Accept()
 	b, with, err := conn.Receive(Timeout, Timeout)
@@ -89,6 +93,22 @@ func (c *Client) connect() error {
 		return fmt.Errorf("root helper at %s: greeting: %v: %w", c.path, err, errUnavailable)
 	}
 	c.conn = conn
+	return nil
+}
+
+// checkHelper reports an error unless who listens is root, or the user of this process: another, who can write to the
+// socket's directory, would otherwise say which processes are containers, and hand over agents of their own.
+func checkHelper(nc *net.UnixConn) error {
+	cred, err := PeerCred(nc)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if cred.UID != 0 && cred.UID != os.Geteuid() {
+		return fmt.Errorf("it is served by user %d, who is not root", cred.UID)
+	}
 	return nil
 }
 

@@ -127,6 +127,10 @@ func (a *Ancillary) parse(oob []byte) error {
 			continue
 		}
 		if cred, ok := parseCred(&msgs[i]); ok {
+			// One who may not have something done could send all of a PDU but its end, and leave that to root.
+			if a.Cred != nil && (a.Cred.UID != cred.UID || a.Cred.GID != cred.GID) {
+				return fmt.Errorf("PDU of the users %d and %d: %w", a.Cred.UID, cred.UID, pcp.ErrIPC)
+			}
 			a.Cred = cred
 			continue
 		}

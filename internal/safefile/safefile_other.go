@@ -109,3 +109,11 @@ func Listen(path string, _ SocketMode) (net.Listener, error) { return net.Listen
 func MkdirAll(path string, perm fs.FileMode, _ func(*os.File) error) error {
 	return os.MkdirAll(path, perm)
 }
+
+// CreateNew creates a file that is not there yet, for writing.
+func CreateNew(path string, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+}
+
+// Mkdir makes a directory.
+func Mkdir(path string, perm fs.FileMode) error { return os.Mkdir(path, perm) }

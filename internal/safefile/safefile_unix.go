@@ -571,6 +571,34 @@ func (l *listener) Close() error {
 	return l.UnixListener.Close()
 }
 
+// CreateNew creates a file that is not there yet, for writing, as os.OpenFile with O_EXCL does, but follows links
+// within the path as this package does.
+func CreateNew(path string, perm fs.FileMode) (*os.File, error) {
+	d, name, err := openParent(path, false)
+	if err != nil {
+		return nil, pathError("open", path, err)
+	}
+	defer d.close()
+	fd, err := openat(d.fd, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, uint32(perm.Perm()))
+	if err != nil {
+		return nil, pathError("open", path, err)
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// Mkdir makes the directory at path as os.Mkdir does, but follows links within the path as this package does.
+func Mkdir(path string, perm fs.FileMode) error {
+	d, name, err := openParent(path, false)
+	if err != nil {
+		return pathError("mkdir", path, err)
+	}
+	defer d.close()
+	if err := unix.Mkdirat(d.fd, name, uint32(perm.Perm())); err != nil {
+		return pathError("mkdir", path, err)
+	}
+	return nil
+}
+
 // MkdirAll makes the directory at path and those above it, as os.MkdirAll, but
 // follows links as this package does. It reports those that it made to made.
 func MkdirAll(path string, perm fs.FileMode, made func(dir *os.File) error) error {

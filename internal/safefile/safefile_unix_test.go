@@ -451,3 +451,44 @@ func TestMkdirAll(t *testing.T) {
 		t.Error("a directory below a file")
 	}
 }
+
+// TestNewWithin makes files and directories where another user may have put a link in the way.
+func TestNewWithin(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: only root can plant as another user")
+	}
+	const other = 54321
+	dir := t.TempDir()
+	precious, theirs := filepath.Join(dir, "precious"), filepath.Join(dir, "theirs")
+	if err := errors.Join(os.Mkdir(precious, 0o755), os.Mkdir(theirs, 0o755), os.Chown(theirs, other, other)); err != nil {
+		t.Fatal(err)
+	}
+	for name, uid := range map[string]int{"planted": other, "own": 0} {
+		link := filepath.Join(theirs, name)
+		if err := errors.Join(os.Symlink(precious, link), os.Lchown(link, uid, uid)); err != nil {
+			t.Fatal(err)
+		}
+		f, err := CreateNew(filepath.Join(link, name), 0o600)
+		if (err == nil) != (uid == 0) {
+			t.Errorf("a file beyond the %s link: %v", name, err)
+		}
+		if err == nil {
+			f.Close()
+			if _, err := CreateNew(filepath.Join(link, name), 0o600); !errors.Is(err, fs.ErrExist) {
+				t.Errorf("a file that is there: %v", err)
+			}
+		}
+		if err := Mkdir(filepath.Join(link, name+"-dir"), 0o700); (err == nil) != (uid == 0) {
+			t.Errorf("a directory beyond the %s link: %v", name, err)
+		}
+	}
+	if err := Mkdir(precious, 0o700); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a directory that is there: %v", err)
+	}
+	if err := os.Symlink(filepath.Join(precious, "new"), filepath.Join(theirs, "last")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CreateNew(filepath.Join(theirs, "last"), 0o600); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a link in the place of the file: %v", err)
+	}
+}

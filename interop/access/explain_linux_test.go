@@ -204,7 +204,7 @@ func explain(got, want verdict, all []*statement, v *visit, host string, present
 		return ""
 	case got.Refused && got.Dial == pcp.ErrConnLimit && limited:
 		return "ours keeps a limit that the real one does not"
-	case want.Refused && want.Dial == pcp.ErrConnLimit && got.Refused:
+	case got.Refused && want.Refused && (got.Dial == pcp.ErrConnLimit || want.Dial == pcp.ErrConnLimit):
 		return "refused for another reason than a limit"
 	case v.unix:
 		return ""

@@ -142,9 +142,9 @@ func TestMetricLists(t *testing.T) {
 	c.costs(t, before, 64)
 }
 
-// TestRequestFlood is CVE-2012-3420: requests that could not be answered left
-// memory behind. Some thousand of each kind are sent.
-func TestRequestFlood(t *testing.T) {
+// TestCVE_2012_3420 sends some thousand requests of each kind that could not be answered: they left
+// memory behind.
+func TestCVE_2012_3420(t *testing.T) {
 	c := Start(t, Options{})
 	c.Watch(t)
 	const n = 2000
@@ -222,9 +222,9 @@ func TestDroppedClients(t *testing.T) {
 	c.Finish(t, 0)
 }
 
-// TestSlow is CVE-2012-3421: clients that send, or read, a byte a second. They must
+// TestCVE_2012_3421 has clients send, or read, a byte a second: none other was served meanwhile. They must
 // go, and no other client waits for them.
-func TestSlow(t *testing.T) {
+func TestCVE_2012_3421(t *testing.T) {
 	t.Parallel()
 	c := Start(t, Options{})
 	c.Watch(t)

@@ -80,7 +80,7 @@ func Listen(p Ports) (*Endpoints, error) {
 		p.Trace = func(string) {}
 	}
 	e := &Endpoints{dir: filepath.Join(p.Tmp, "pmlogger"), run: p.Run, prim: p.Primary}
-	if err := os.Mkdir(e.dir, 0o775); err == nil {
+	if err := safefile.Mkdir(e.dir, 0o775); err == nil {
 		os.Chmod(e.dir, 0o775)
 	} else if !errors.Is(err, fs.ErrExist) {
 		p.Warn(fmt.Sprintf("error creating port file dir %s: %s", e.dir, pcp.Code(err)))
@@ -209,7 +209,7 @@ func (e *Endpoints) Publish(host, archive, note string) error {
 		text += oneLine(note) + "\n"
 	}
 	os.Remove(path)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := safefile.CreateNew(path, 0o644)
 	if err != nil {
 		return fmt.Errorf("error creating port map file %s: %w", path, pcp.Code(err))
 	}

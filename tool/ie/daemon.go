@@ -214,7 +214,7 @@ func (set *settings) tell(err error) {
 func (set *settings) monitor(env *cli.Env) {
 	dir := filepath.Join(env.Config().Get("PCP_TMP_DIR"), "pmie")
 	ordinary := !env.Classic() && os.Geteuid() != 0 // who cannot have it, and does not miss it
-	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) && !ordinary {
+	if err := safefile.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) && !ordinary {
 		fmt.Fprintf(set.journal, "%s: warning cannot create stats file dir %s: %s\n", env.ProgName(), dir, cli.ErrText(err))
 	}
 	f, err := pmiestats.Create(dir, os.Getpid())
