@@ -58,7 +58,7 @@ type Options struct {
 	NoMeta bool
 
 	// Debug is the log of how the archive is read: for [debug.Archive] which files
-	// and records, for [debug.LogMeta] which metadata. Package replay has it for
+	// and records, for [debug.PDU] what the records are, for [debug.LogMeta] which metadata. Package replay has it for
 	// [debug.Interp], too.
 	Debug *debug.Log
 
@@ -214,6 +214,7 @@ func (a *Archive) loadIndex(path string) error {
 		return err
 	}
 	defer src.Close()
+	a.traceLabel(src, VolIndex)
 	label, list, err := ReadIndex(io.NewSectionReader(src, 0, 1<<62))
 	if err != nil {
 		return err
@@ -235,6 +236,7 @@ func (a *Archive) loadMeta(o Options, path string) error {
 		return err
 	}
 	defer src.Close()
+	a.traceLabel(src, VolMeta)
 	mr, err := NewMetaReader(io.NewSectionReader(src, 0, 1<<62))
 	if err != nil {
 		return err
@@ -263,7 +265,6 @@ func (a *Archive) loadMeta(o Options, path string) error {
 
 // sameLabel reports whether a file belongs to the volumes.
 func (a *Archive) sameLabel(l Label, vol int32) error {
-	a.traceLabel(l, vol)
 	if err := l.check(vol); err != nil {
 		return err
 	}
@@ -393,10 +394,10 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 	if a.begun(v, int64(n)) {
 		return fail(fmt.Errorf("label of %d bytes: %w: %w", n, ErrNoVolume, pcp.ErrNoData))
 	}
-	label, err := DecodeLabel(b[:n])
-	if err == nil && fresh {
-		a.traceLabel(label, int32(number))
+	if fresh {
+		a.traceLabel(v.src, int32(number))
 	}
+	label, err := DecodeLabel(b[:n])
 	if err == nil && a.stray(label, number) {
 		return fail(fmt.Errorf("label of volume %d, and the index does not know of volume %d: %w: %w", label.Vol, number, ErrNoVolume, pcp.ErrLabel))
 	}

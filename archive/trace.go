@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"strings"
@@ -10,8 +11,7 @@ import (
 	"github.com/go-pcp/pcp/debug"
 )
 
-// What is traced is in the layout of the C library, without its numbers of files,
-// and without the flags that say which memory it has to free.
+// What is traced is in the layout of the C library, without the flags that say which memory it has to free.
 
 // openFile opens a file of the archive, and traces it.
 func (a *Archive) openFile(path string) (*compressed.File, error) {
@@ -58,26 +58,87 @@ func (a *Archive) traceMissing(base string, p parts) {
 	}
 }
 
-// traceLabel traces the label of a file that is to be that of a volume.
-func (a *Archive) traceLabel(l Label, vol int32) {
-	if !a.debug.On(debug.Archive) {
+// traceLabel traces the label of a file that is to be that of a volume, or what is wrong with it.
+func (a *Archive) traceLabel(src *compressed.File, vol int32) {
+	if a.debug.On(debug.Archive) {
+		traceLabel(a.debug, src, vol)
+	}
+}
+
+// TraceLabel prints the label of a file to what log has for [debug.Archive], or what is wrong with it
+// as that of volume vol, [VolIndex] or [VolMeta].
+func (f *File) TraceLabel(log *debug.Log, vol int32) {
+	if log.On(debug.Archive) {
+		traceLabel(log, f.f, vol)
+	}
+}
+
+func traceLabel(log *debug.Log, src *compressed.File, vol int32) {
+	b := make([]byte, labelSize3)
+	n, err := src.ReadAt(b, 0)
+	if err != nil && err != io.EOF {
+		log.Printf("__pmLogLoadLabel: %v\n", err)
 		return
 	}
-	if l.Vol != vol {
-		a.debug.Printf("__pmLogChkLabel: vol=%d label volume %d not %d as expected\n", vol, l.Vol, vol)
+	b = b[:n]
+	if bad := unreadable(b); bad != "" {
+		log.Printf("__pmLogLoadLabel: %s\n", bad)
 		return
 	}
-	b := fmt.Appendf(nil, "__pmLogChkLabel: vol=%d [magic=%#08x version=%d vol=%d pid=%d start=",
-		vol, labelMagic|l.Version, l.Version, l.Vol, l.PID)
-	b = l.Start.AppendHighResStamp(b, a.debug.Zone())
-	if l.Features != 0 {
-		b = fmt.Appendf(b, " features=%#x", l.Features)
+	text := fmt.Appendf(nil, "__pmLogChkLabel: fd=%d vol=%d ", src.Descriptor(), vol)
+	magic := binary.BigEndian.Uint32(b[4:])
+	if magic&^0xff != labelMagic {
+		log.Write(fmt.Appendf(text, "label magic %#x not %#x as expected\n", magic&^0xff, labelMagic))
+		return
 	}
-	b = fmt.Appendf(b, " host=%s tz=%s", l.Host, l.TimeZone)
-	if l.ZoneInfo != "" {
-		b = fmt.Appendf(b, " zoneinfo=%s", l.ZoneInfo)
+	l, err := DecodeLabel(b)
+	switch {
+	case err != nil:
+		text = fmt.Appendf(text, "%v\n", err)
+	case l.Vol != vol:
+		text = fmt.Appendf(text, "label volume %d not %d as expected\n", l.Vol, vol)
+	default:
+		text = fmt.Appendf(text, "[magic=%#08x version=%d vol=%d pid=%d start=", labelMagic|l.Version, l.Version, l.Vol, l.PID)
+		text = l.Start.AppendHighResStamp(text, log.Zone())
+		if l.Features != 0 {
+			text = fmt.Appendf(text, " features=%#x", l.Features)
+		}
+		text = fmt.Appendf(text, " host=%s tz=%s", l.Host, l.TimeZone)
+		if l.ZoneInfo != "" {
+			text = fmt.Appendf(text, " zoneinfo=%s", l.ZoneInfo)
+		}
+		text = append(text, "]\n"...)
 	}
-	a.debug.Write(append(b, "]\n"...))
+	log.Write(text)
+}
+
+// unreadable returns why b does not begin with a whole label, in the words of __pmLogLoadLabel in the C
+// library, "" if it does.
+func unreadable(b []byte) string {
+	const header, trailer = 8, 4
+	if len(b) < header {
+		return "file is empty"
+	}
+	have, version := binary.BigEndian.Uint32(b), int(b[7])
+	want := LabelSize(version)
+	if want == 0 {
+		return fmt.Sprintf("label version %d not supported", version)
+	}
+	if int64(have) != int64(want) {
+		return fmt.Sprintf("bad header len=%d (expected %d)", have, want)
+	}
+	if body := want - header - trailer; len(b)-header < body {
+		return fmt.Sprintf("bad label read len=%d: expected %d", len(b)-header, body)
+	}
+	end := b[want-trailer : min(len(b), want)]
+	var length uint32
+	if len(end) == trailer {
+		length = binary.BigEndian.Uint32(end)
+	}
+	if int64(length) != int64(want) {
+		return fmt.Sprintf("trailer read -> %d (expect %d) or bad trailer len=%d (expected %d)", len(end), trailer, length, want)
+	}
+	return ""
 }
 
 // traceVolume traces which volume is read from now on.
@@ -94,6 +155,9 @@ func (a *Archive) traceVolume(number int) {
 // traceRead traces the record that was found in a direction, or why there is none.
 func (r *Reader) traceRead(dir Direction, err error) {
 	log := r.a.debug
+	if err == nil && log.On(debug.PDU) {
+		r.traceResult()
+	}
 	if !log.On(debug.Archive) {
 		return
 	}
@@ -115,6 +179,50 @@ func (r *Reader) traceRead(dir Direction, err error) {
 		b = fmt.Appendf(b, " (t=%.6f) len=header+%d+trailer", t.Sub(r.a.label.Start), len(r.vr.body))
 	}
 	log.Write(append(b, '\n'))
+}
+
+// traceResult dumps the record that was found (__pmDumpResult). As in the C library instances have no
+// names here.
+func (r *Reader) traceResult() {
+	log := r.a.debug
+	var res pcp.Result
+	if err := DecodeResult(&res, r.vr.body, r.vr.version); err != nil {
+		return // whoever reads the record is told
+	}
+	b := fmt.Appendf(nil, "__pmResult dump from %p timestamp: %d.%09d ", &r.vr.body[0], res.Time.Sec, res.Time.Nsec)
+	b = res.Time.AppendHighResStamp(b, log.Zone())
+	b = fmt.Appendf(b, " numpmid: %d\n", len(res.Sets))
+	for i := range res.Sets {
+		vs := &res.Sets[i]
+		names := "<noname>"
+		if list := r.a.meta.Names(vs.PMID); len(list) > 0 {
+			names = strings.Join(list, ", ")
+		}
+		b = fmt.Appendf(b, "  %v (%s):", vs.PMID, names)
+		switch {
+		case vs.Err != 0:
+			b = fmt.Appendf(b, " %v\n", vs.Err)
+			continue
+		case len(vs.Values) == 0:
+			b = append(b, " No values returned!\n"...)
+			continue
+		}
+		desc, err := r.a.meta.Desc(vs.PMID)
+		b = fmt.Appendf(b, " numval: %d valfmt: %d vlist[]:\n", len(vs.Values), vs.ValFmt)
+		for _, v := range vs.Values {
+			if len(vs.Values) > 1 || v.Inst != pcp.InNull {
+				b = fmt.Appendf(b, "    inst [%d or ???] value ", v.Inst)
+			} else {
+				b = append(b, "   value "...)
+			}
+			as := v.Type()
+			if err == nil {
+				v, as = Retype(v, desc.Type), desc.Type
+			}
+			b = append(v.AppendPrint(b, as, 1, log.Zone()), '\n')
+		}
+	}
+	log.Write(b)
 }
 
 // traceRecord traces a record of metadata that was read.

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/debug"
@@ -52,5 +55,83 @@ func TestTraceOpen(t *testing.T) {
 		if err == nil || !strings.Contains(log.String(), want) || want == "" && log.Len() > 0 {
 			t.Errorf("%s: %v, logged %q", name, err, log.String())
 		}
+	}
+}
+
+// TestTraceLabel checks what is said of a label and of each way in which one can be bad.
+func TestTraceLabel(t *testing.T) {
+	label := Label{Version: Version2, PID: 7, Host: "cellar", TimeZone: "UTC"}
+	f := func(want string, spoil func(b []byte) []byte) {
+		t.Helper()
+		b := label.Append(nil)
+		if spoil != nil {
+			b = spoil(b)
+		}
+		path := t.TempDir() + "/a.0"
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		src, err := OpenFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer src.Close()
+		var log bytes.Buffer
+		src.TraceLabel(debug.New(&log, debug.Archive), 0)
+		if got := regexp.MustCompile("fd=[0-9]+").ReplaceAllString(log.String(), "fd=N"); !strings.HasPrefix(got, want) {
+			t.Errorf("logged %q, want %q", got, want)
+		}
+	}
+	put := func(off int, text string) func([]byte) []byte {
+		return func(b []byte) []byte { copy(b[off:], text); return b }
+	}
+	f("__pmLogChkLabel: fd=N vol=0 [magic=0x50052602 version=2 vol=0 pid=7 start=", nil)
+	f("__pmLogLoadLabel: file is empty\n", func(b []byte) []byte { return b[:0] })
+	f("__pmLogLoadLabel: bad header len=825363076 (expected 132)\n", put(0, "12\n"))
+	f("__pmLogChkLabel: fd=N vol=0 label magic 0x34322600 not 0x50052600 as expected\n", put(4, "42"))
+	f("__pmLogLoadLabel: label version 255 not supported\n", put(7, "\xff"))
+	f("__pmLogChkLabel: fd=N vol=0 label volume 808779776 not 0 as expected\n", put(20, "05"))
+	f("__pmLogLoadLabel: bad label read len=34: expected 120\n", func(b []byte) []byte { return b[:42] })
+	f("__pmLogLoadLabel: trailer read -> 3 (expect 4) or bad trailer len=0 (expected 132)\n", func(b []byte) []byte { return b[:131] })
+	f("__pmLogLoadLabel: trailer read -> 4 (expect 4) or bad trailer len=842074756 (expected 132)\n", put(128, "21\n"))
+}
+
+// TestTraceResult checks the dump of a record.
+func TestTraceResult(t *testing.T) {
+	base := t.TempDir() + "/a"
+	w, err := Create(base, WriterConfig{Label: Label{Version: Version3, Host: "cellar", TimeZone: "UTC"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	degrees := pcp.Desc{PMID: pcp.NewPMID(245, 0, 1), Type: pcp.TypeDouble, InDom: pcp.InDomNull, Sem: pcp.SemInstant}
+	if err := w.Desc(degrees, "cellar.degrees"); err != nil {
+		t.Fatal(err)
+	}
+	var res pcp.Result
+	res.Time = pcp.Timestamp{Sec: 1000}
+	res.AddSet(degrees.PMID)
+	res.Add(pcp.DoubleValue(12.5).WithInst(pcp.InNull))
+	if err := w.WriteResult(&res); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	a, err := Options{Debug: debug.New(&log, debug.PDU)}.Open(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	a.debug.SetZone(time.UTC)
+	for _, err := range a.Records(pcp.Timestamp{}, Forward) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "__pmResult dump from ADDR timestamp: 1000.000000000 00:16:40.000000000 numpmid: 1\n" +
+		"  245.0.1 (cellar.degrees): numval: 1 valfmt: 1 vlist[]:\n   value 12.5\n"
+	if got := regexp.MustCompile("0x[0-9a-f]+").ReplaceAllString(log.String(), "ADDR"); got != want {
+		t.Errorf("logged %q, want %q", got, want)
 	}
 }

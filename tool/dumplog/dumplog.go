@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmns"
 	"github.com/go-pcp/pcp/tool/cli"
@@ -181,6 +182,9 @@ func run(_ context.Context, env *cli.Env) int {
 		return status
 	}
 	path := o.Archives[0]
+	if log := o.DebugLog(); log.On(debug.Archive) {
+		log.Printf("__pmStat(\"%s\"): no decompress\n", path)
+	}
 	if st, err := os.Stat(path); err == nil && st.IsDir() || strings.Contains(path, ",") {
 		return env.Fatalf("Multiple archives are not supported")
 	}

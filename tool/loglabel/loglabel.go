@@ -190,7 +190,7 @@ func (l *labels) run(path string) int {
 // check looks at the label of the last one of files.
 func (l *labels) check(name string) {
 	f := &l.files[len(l.files)-1]
-	label, err := load(f)
+	label, err := l.load(f)
 	loaded := err
 	if err == nil {
 		err = label.wrong(f.vol)
@@ -207,6 +207,9 @@ func (l *labels) check(name string) {
 		return
 	}
 	if loaded != nil {
+		if _, err := l.load(f); err == nil { // as in C, one more try
+			return
+		}
 		if !errors.Is(loaded, os.ErrNotExist) {
 			fmt.Fprintf(l.env.Stderr, "%s: cannot load label record: %s\n", name, cli.ErrText(loaded))
 		}
@@ -240,12 +243,13 @@ type found struct {
 const magicNumber = 0x50052600
 
 // load reads the label of a file.
-func load(f *file) (l found, err error) {
+func (c *labels) load(f *file) (l found, err error) {
 	src, err := archive.OpenFile(f.path)
 	if err != nil {
 		return l, err
 	}
 	defer src.Close()
+	src.TraceLabel(c.debug, f.vol)
 	b := make([]byte, archive.LabelSize(archive.Version3)+1)
 	n, err := src.ReadAt(b, 0)
 	if err != nil && err != io.EOF {

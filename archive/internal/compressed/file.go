@@ -85,6 +85,7 @@ func (m *Memory) alloc(n int) []byte {
 type File struct {
 	src  source
 	path string
+	file *os.File // as it is on the disk
 }
 
 // Open opens a file. Path may lack the suffix of a compressed one.
@@ -99,7 +100,7 @@ func (m *Memory) Open(path string) (*File, error) {
 	}
 	_, suffix := SplitSuffix(filepath.Base(path))
 	if suffix == "" {
-		return &File{plainFile{f}, path}, nil
+		return &File{plainFile{f}, path, f}, nil
 	}
 	s, err := m.expand(f, suffix)
 	if err != nil {
@@ -109,7 +110,7 @@ func (m *Memory) Open(path string) (*File, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &File{s, path}, nil
+	return &File{s, path, f}, nil
 }
 
 // openRegular opens a file for reading. It does not wait for somebody to write to a FIFO: for
@@ -149,6 +150,15 @@ func (e *notFileError) Unwrap() error { return -pcp.Error(syscall.EINVAL) }
 
 // Name returns the path of the file, with its suffix.
 func (f *File) Name() string { return f.path }
+
+// Descriptor returns the number of the open file, -1 if it is closed.
+func (f *File) Descriptor() int {
+	fd := -1
+	if c, err := f.file.SyscallConn(); err == nil {
+		c.Control(func(n uintptr) { fd = int(n) })
+	}
+	return fd
+}
 
 // Compressed reports whether the file is compressed.
 func (f *File) Compressed() bool {
