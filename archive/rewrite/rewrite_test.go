@@ -1,13 +1,16 @@
 package rewrite_test
 
 import (
+	"bytes"
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/rewrite"
+	"github.com/go-pcp/pcp/debug"
 )
 
 // rewritten applies rules to an archive that makeArchive makes, and opens the copy.
@@ -122,5 +125,15 @@ func TestLongRules(t *testing.T) {
 	defer a.Close()
 	if err := rewrite.New(a, rewrite.Config{}).Parse("rules", make([]byte, rewrite.MaxRules+1)); err == nil {
 		t.Error("no error")
+	}
+}
+
+// TestTrace checks what is traced of values that are converted: the last of them is 5.
+func TestTrace(t *testing.T) {
+	var log bytes.Buffer
+	rewritten(t, archive.Version3, rewrite.Config{Debug: debug.New(&log, debug.Value)}, `metric a.count { units -> 0,0,1,0,0,1 rescale type -> double }`)
+	want := "pmExtractValue:  5 [U32] -> 5 [U32]\npmConvScale: 5 [count] -> 1 [count x 10]\npmExtractValue:  1 [U32] -> 1.000000e+00 [DOUBLE]\n"
+	if got := log.String(); !strings.HasSuffix(got, want) || strings.Count(got, "\n") != 18 {
+		t.Errorf("logged %q, which is to end with %q", got, want)
 	}
 }

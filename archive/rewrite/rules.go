@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/hashorder"
 )
 
@@ -29,6 +30,9 @@ type Config struct {
 
 	// Progress is told the time of a record of the old archive, now and then. Nil is not.
 	Progress func(at pcp.Timestamp)
+
+	// Debug is the log that is told, for [debug.Value], which values are converted and to what. Nil prints nothing.
+	Debug *debug.Log
 
 	// Zone is the time zone of what a [ValueError] says of a record. Nil is UTC.
 	Zone *time.Location

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
@@ -189,11 +190,14 @@ func (w *rewriter) change(rec *archive.Record, set *archive.Set, s *metricSpec, 
 	typ := s.old.Type
 	if s.flags&metricRescale != 0 {
 		for i := range list {
-			v, err := list[i].Extract(typ, typ)
+			v, err := w.extract(list[i], typ, typ)
 			if err != nil {
 				return failed(err, i, "Botch: %s (%s): extracting value", s.name, s.old.PMID)
 			}
-			if v, err = pcp.ConvScale(v, s.old.Units, s.new.Units); err != nil {
+			from := v
+			v, err = pcp.ConvScale(v, s.old.Units, s.new.Units)
+			w.traceScale(from, v, err, s)
+			if err != nil {
 				return failed(err, i, "Botch: %s (%s): scale conversion from %s to %s failed", s.name, s.old.PMID, s.old.Units, s.new.Units)
 			}
 			list[i] = v
@@ -202,7 +206,7 @@ func (w *rewriter) change(rec *archive.Record, set *archive.Set, s *metricSpec, 
 	}
 	if s.flags&metricType != 0 {
 		for i := range list {
-			v, err := list[i].Extract(typ, s.new.Type)
+			v, err := w.extract(list[i], typ, s.new.Type)
 			if err != nil {
 				return failed(err, i, "Error: %s (%s): extracting value from type %s to %s", s.name, s.old.PMID, s.old.Type, s.new.Type)
 			}
@@ -217,6 +221,34 @@ func (w *rewriter) change(rec *archive.Record, set *archive.Set, s *metricSpec, 
 	}
 	part.Values = list
 	return nil
+}
+
+// extract makes a value of a type one of another, and traces that (pmExtractValue(3)).
+func (w *rewriter) extract(v pcp.Value, from, to pcp.Type) (pcp.Value, error) {
+	made, err := v.Extract(from, to)
+	if log := w.rules.cfg.Debug; log.On(debug.Value) {
+		text := fmt.Appendf(nil, "pmExtractValue:  %s [%s] -> ", v.As(from), from)
+		if err != nil {
+			text = fmt.Appendf(text, "Error: %s", pcp.Code(err))
+		} else {
+			text = fmt.Appendf(text, "%s", made)
+		}
+		log.Printf("%s [%s]\n", text, to)
+	}
+	return made, err
+}
+
+// traceScale traces that a value was converted to other units (pmConvScale(3)).
+func (w *rewriter) traceScale(from, to pcp.Value, err error, s *metricSpec) {
+	log := w.rules.cfg.Debug
+	if !log.On(debug.Value) {
+		return
+	}
+	after := to.String()
+	if err != nil {
+		after = "Error: " + pcp.Code(err).Error()
+	}
+	log.Printf("pmConvScale: %s [%s] -> %s [%s]\n", from, s.old.Units, after, s.new.Units)
 }
 
 // appendValues appends the values of a set.

@@ -14,6 +14,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/rewrite"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/fsdir"
 	"github.com/go-pcp/pcp/tool/cli"
 )
@@ -88,6 +89,7 @@ type job struct {
 	in, out   string
 
 	debug func(option string) bool // -D
+	log   *debug.Log               // the same, for packages
 
 	a *archive.Archive
 	w *archive.Writer
@@ -160,7 +162,7 @@ func (j *job) addConfig(o *cli.Options, path string) {
 func run(ctx context.Context, env *cli.Env) int {
 	j := &job{env: env}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: j.own})
-	j.debug = o.Debugging
+	j.debug, j.log = o.Debugging, o.DebugLog()
 	switch {
 	case o.Errors():
 	case j.inPlace && len(o.Args) == 1:
@@ -253,7 +255,7 @@ func (j *job) rules() (*rewrite.Rules, error) {
 		j.progress = cli.NewProgress(j.env, j.env.ProgName(), 0)
 	}
 	rules := rewrite.New(j.a, rewrite.Config{
-		Version: j.version, Rescale: j.rescale, Verbose: j.warnings, Zone: j.env.Local(),
+		Version: j.version, Rescale: j.rescale, Verbose: j.warnings, Zone: j.env.Local(), Debug: j.log,
 		Progress: func(at pcp.Timestamp) { j.progress.SetTime(at, start, finish) },
 		Warn: func(w rewrite.Warning) {
 			fmt.Fprintf(j.env.Stderr, "Warning [%s, line %d]\n%s\n", w.File, w.Line, w.Text)
