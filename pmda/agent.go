@@ -140,7 +140,9 @@ type AttributeReceiver interface {
 	Attribute(ctx context.Context, client *Client, key AttrKey, value string) error
 }
 
-// A ContextEnder is told that a client has gone (interface version 5).
+// A ContextEnder is told that a client has gone (interface version 5). If a connection
+// ends on which no client asked for anything, it is told so of a client with the
+// number 0, which it does not know.
 type ContextEnder interface {
 	EndContext(client *Client)
 }

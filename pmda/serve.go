@@ -75,6 +75,9 @@ func (s *session) serveAll(ctx context.Context, rw io.ReadWriter) error {
 	for _, c := range s.clients {
 		s.endContext(c)
 	}
+	if !s.asked {
+		s.endContext(&Client{}) // the collector itself
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -125,6 +128,7 @@ type session struct {
 	buf        []byte // the PDU being sent
 
 	clients map[int32]*Client
+	asked   bool // there has been a client
 
 	attrBytes   int  // of the attributes of all clients
 	attrRefused bool // one was refused, and that was logged
@@ -328,7 +332,7 @@ func (s *session) client(from int32) (*Client, error) {
 			return nil, fmt.Errorf("%d client contexts are open: %w", len(s.clients), pcp.ErrConnLimit)
 		}
 		c = &Client{ID: int(from)}
-		s.clients[from] = c
+		s.clients[from], s.asked = c, true
 	}
 	return c, nil
 }

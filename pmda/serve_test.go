@@ -476,6 +476,21 @@ func TestServeClients(t *testing.T) {
 	}
 }
 
+// TestServeNobody ends a connection on which no client asked for anything. The agent is told of the end
+// of client 0, as one in C is.
+func TestServeNobody(t *testing.T) {
+	a := &oddAgent{}
+	c := serve(t, a, pmda.ServeOptions{})
+	if _, _, err := c.r.Next(); err != nil {
+		t.Fatal(err)
+	}
+	c.send(1, &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, f0)}})
+	c.end("")
+	if len(a.ended) != 1 || a.ended[0].ID != 0 {
+		t.Errorf("the clients %v ended, want one with the number 0", a.ended)
+	}
+}
+
 const f0 = wire.Features(0)
 
 // TestServeBadRequests sends bodies that cannot be read: each is refused, and
