@@ -223,6 +223,14 @@ func (o *Options) noteOther(host string, tried []attempt) {
 // CannotOpen is like CannotConnect, for an archive.
 func (o *Options) CannotOpen(path string, err error) int {
 	if o.env.Classic() {
+		var damaged interface {
+			error
+			Decompressing() string // what a program that expands the file says, which C runs
+		}
+		if errors.As(err, &damaged) {
+			o.env.FlushOut()
+			fmt.Fprintln(o.env.Stderr, damaged.Decompressing())
+		}
 		return o.env.Fatalf("Cannot open archive \"%s\": %s", path, cli.ErrText(err))
 	}
 	return o.env.Fatalf("%s", o.whyNoArchive(path, err))

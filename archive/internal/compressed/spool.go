@@ -31,7 +31,7 @@ func (m *Memory) expand(f *os.File, suffix string) (source, error) {
 	var stop func()
 	in := bufio.NewReaderSize(f, 64<<10) // some read byte by byte
 	if _, err := in.Peek(1); err == io.EOF {
-		return nil, damagedStream(err)
+		return nil, damagedStream(f.Name(), err)
 	}
 	switch suffix {
 	case ".xz":
@@ -71,9 +71,9 @@ func (m *Memory) expand(f *os.File, suffix string) (source, error) {
 		return nil, fmt.Errorf("compression by %s is not supported: %w", suffix, pcp.ErrNYI)
 	}
 	if err != nil {
-		return nil, damagedStream(err)
+		return nil, damagedStream(f.Name(), err)
 	}
-	return &spool{r: r, in: f, stop: stop, total: total, limit: limit}, nil
+	return &spool{r: r, in: f, path: f.Name(), stop: stop, total: total, limit: limit}, nil
 }
 
 // spoolLimit is how much of an expanded file is kept in memory.
@@ -90,6 +90,7 @@ type spool struct {
 	mu    sync.Mutex
 	r     io.Reader
 	in    io.Closer
+	path  string
 	stop  func() // of r; may be nil
 	ahead *readAhead
 	total int64       // length of the contents, -1 if it is not known
@@ -149,7 +150,7 @@ func (s *spool) upTo(n int64) error {
 	if s.limit != nil && s.err == s.limit {
 		return s.err
 	}
-	return damagedStream(s.err)
+	return damagedStream(s.path, s.err)
 }
 
 // refuse gives up a file that has reached its limit, and what was kept of it: it
@@ -164,12 +165,43 @@ func (s *spool) refuse() {
 
 // damagedStream says what is wrong with a compressed file. That it ends early must
 // not look like the end of its contents.
-func damagedStream(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("compressed data end early: %w", pcp.ErrLogRec)
+func damagedStream(path string, err error) error {
+	early := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	damage := fmt.Errorf("%w: %w", err, pcp.ErrLogRec)
+	if early {
+		damage = fmt.Errorf("compressed data end early: %w", pcp.ErrLogRec)
 	}
-	return fmt.Errorf("%w: %w", err, pcp.ErrLogRec)
+	switch _, suffix := SplitSuffix(path); suffix {
+	case ".gz", ".Z", ".z":
+	default:
+		return damage
+	}
+	e := &gzipError{path: path, err: damage}
+	switch {
+	case early:
+		e.what = "unexpected end of file"
+	case errors.Is(err, gzip.ErrHeader):
+		e.what = "not in gzip format"
+	case errors.Is(err, gzip.ErrChecksum):
+		e.what = "invalid compressed data--crc error"
+	default:
+		return damage
+	}
+	return e
 }
+
+// A gzipError is damage to a file of gzip, which has its own messages for it. The C library runs it, so
+// that users of the classic tools see them.
+type gzipError struct {
+	path, what string
+	err        error
+}
+
+func (e *gzipError) Error() string { return e.err.Error() }
+func (e *gzipError) Unwrap() error { return e.err }
+
+// Decompressing returns what gzip(1) would say.
+func (e *gzipError) Decompressing() string { return "gzip: " + e.path + ": " + e.what }
 
 // end lets go of the reader, which holds a dictionary.
 func (s *spool) end() {
