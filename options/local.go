@@ -12,16 +12,20 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/internal/version"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd/conf"
+	"github.com/go-pcp/pcp/pmda"
+	"github.com/go-pcp/pcp/pmda/help"
 	"github.com/go-pcp/pcp/pmns"
 )
 
@@ -207,7 +211,7 @@ func (o *Sources) OpenLocal(ctx context.Context) (*pmapi.Context, error) {
 			// no business of the tool: C agents are silent there, too.
 			a, err := b.Open(builtin.Env{Domain: d.domain, Form: builtin.AsDSO, Version: version.String(), Config: cfg})
 			if err == nil {
-				agents = append(agents, pmapi.LocalAgent{Name: b.Name, Domain: d.domain, Agent: a})
+				agents = append(agents, pmapi.LocalAgent{Name: b.Name, Domain: d.domain, Agent: a, Help: helpOf(b, cfg)})
 				continue
 			}
 			msg = fmt.Sprintf("initialization routine \"%s\" failed in DSO \"%s\": %s\n", d.init, d.path, getopt.ErrText(err))
@@ -304,6 +308,28 @@ func (d *localDSO) locate(pmdas string) (path, last string) {
 		}
 	}
 	return d.path, last
+}
+
+// An installedHelp has the help texts that are installed for an agent. The file is read when a text
+// is wanted, which few programs do.
+type installedHelp struct{ open func() (*help.File, error) }
+
+// helpOf returns the installed help texts of an agent, nil if there are none.
+func helpOf(b builtin.Spec, cfg *config.Config) pmda.Texter {
+	path := b.HelpFile(cfg)
+	if path == "" {
+		return nil
+	}
+	return installedHelp{sync.OnceValues(func() (*help.File, error) { return help.Open(path) })}
+}
+
+// Text implements pmda.Texter.
+func (h installedHelp) Text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error) {
+	f, err := h.open()
+	if err != nil {
+		return "", err // the agent has its own
+	}
+	return f.Text(ctx, ident, kind)
 }
 
 func isELF(path string) bool {

@@ -16,6 +16,8 @@ import (
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/getopt"
 	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmda/help"
+	"github.com/go-pcp/pcp/pmns"
 )
 
 // localOptions returns the options of a tool on a host with these files: the
@@ -262,4 +264,45 @@ func FuzzLocal(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLocalHelp checks that an installed file of help texts comes before the texts of the agent, for what it has.
+func TestLocalHelp(t *testing.T) {
+	o, _ := localOptions(t, "simple 253 dso simple_init /x/pmdas/simple/pmda_simple.so\n", "root {\n\tsimple\n}\nsimple {\n\tcolor 253:0:1\n\tnow 253:2:4\n}\n", "-L")
+	dir := filepath.Join(o.config().Get("PCP_PMDAS_DIR"), "simple")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := help.Compiler{Lookup: pmns.New().Lookup}
+	if err := c.Add(strings.NewReader("@ 253.0.1 hue of the site\nAs the site has it.\n"), "help"); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"help.dir": c.Dir(), "help.pag": c.Pag()} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	local, err := o.OpenLocal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	f := func(id pcp.PMID, kind pcp.TextKind) string {
+		t.Helper()
+		text, err := local.LookupText(t.Context(), id, kind)
+		if err != nil {
+			t.Errorf("Text(%v): %v", id, err)
+		}
+		return text
+	}
+	color, now := pcp.NewPMID(253, 0, 1), pcp.NewPMID(253, 2, 4)
+	if got, want := f(color, pcp.TextOneLine), "hue of the site"; got != want {
+		t.Errorf("one line of %v is %q, not %q", color, got, want)
+	}
+	if got, want := f(color, pcp.TextHelp), "As the site has it."; got != want {
+		t.Errorf("help of %v is %q, not %q", color, got, want)
+	}
+	if got := f(now, pcp.TextOneLine); got == "" {
+		t.Errorf("%v, which the file does not have, has no text", now)
+	}
 }

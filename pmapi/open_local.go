@@ -15,6 +15,7 @@ type LocalAgent struct {
 	Name   string // the label "agent" of its metrics, unless it has labels of its own
 	Domain int    // that it serves
 	Agent  pmda.Agent
+	Help   pmda.Texter // asked for help texts before Agent; may be nil
 }
 
 // LocalOptions are the settings of a local context. The zero value has the
@@ -71,7 +72,7 @@ func OpenLocalOptions(o LocalOptions, agents ...LocalAgent) (*Context, error) {
 		a := &localAgent{
 			LocalAgent: la,
 			turn:       make(chan struct{}, 1),
-			run:        pmda.NewRunner(la.Agent, pmda.RunnerOptions{Name: la.Name, Log: set.opts.Log}),
+			run:        pmda.NewRunner(la.Agent, pmda.RunnerOptions{Name: la.Name, Log: set.opts.Log, Help: la.Help}),
 		}
 		set.byDomain[la.Domain] = a
 		tree := a.run.NameSpace()

@@ -3,6 +3,8 @@ package builtin
 import (
 	"cmp"
 	"log/slog"
+	"os"
+	"path/filepath"
 
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/pmda"
@@ -88,6 +90,24 @@ const (
 	AsDaemon              // as a program of its own
 	AsDSO                 // for a local context, in place of the shared object of the C implementation
 )
+
+// HelpFile returns the file of help texts that is installed for the agent, without .dir and .pag as
+// [help.Open] wants it, "" if there is none. It is that of the C agent in whose place this one
+// runs, PCP_PMDAS_DIR/NAME/help. Its texts come before those of the agent, which are for what it has
+// besides.
+func (s Spec) HelpFile(cfg *config.Config) string {
+	dir := cfg.Get("PCP_PMDAS_DIR")
+	if dir == "" {
+		return ""
+	}
+	path := filepath.Join(dir, s.Name, "help")
+	for _, suffix := range []string{".dir", ".pag"} {
+		if st, err := os.Stat(path + suffix); err != nil || !st.Mode().IsRegular() {
+			return ""
+		}
+	}
+	return path
+}
 
 // Open makes the agent.
 func (s Spec) Open(e Env) (pmda.Agent, error) {

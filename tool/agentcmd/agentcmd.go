@@ -34,7 +34,9 @@ func command(b builtin.Spec) *cli.Command {
 		Options:     options(daemon(b, nil)),
 		DieOnSignal: true, // the collector ends its agents by closing the pipe, or with SIGTERM
 		Run: func(ctx context.Context, env *cli.Env) int {
-			return daemon(b, env).Run(ctx, pmda.Environment{
+			d := daemon(b, env)
+			d.HelpFile = b.HelpFile(env.Config())
+			return d.Run(ctx, pmda.Environment{
 				Args:  env.Args,
 				Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr,
 				Getenv: env.Getenv, OutTerminal: env.OutTerminal, TestName: b.Name,
