@@ -164,7 +164,16 @@ func isEvent(id pcp.PMID) bool { return id == pmns.EventFlags || id == pmns.Even
 
 func (e *events) descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error {
 	for i, id := range ids {
-		if d, ok := pmns.EventDesc(id); ok {
+		d, ok := pmns.EventDesc(id)
+		if !ok {
+			continue
+		}
+		descs[i] = pcp.Desc{PMID: pcp.PMIDNull}
+		if e.kind() == SourceHost {
+			// As in C the collector is asked first: it may have the metrics of another domain 511.
+			_ = e.source.descs(ctx, ids[i:i+1], descs[i:i+1])
+		}
+		if descs[i].PMID == pcp.PMIDNull {
 			descs[i] = d
 		}
 	}
