@@ -4,6 +4,7 @@
 package sendsignal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,6 +105,13 @@ func run(_ context.Context, env *cli.Env) int {
 			text := err.Error()
 			if !errors.Is(err, errNumber) {
 				text = cli.ErrText(err)
+			}
+			if env.Classic() && !errors.Is(err, errNumber) {
+				// As in C, where the shell says so: scripts look for it behind the path of pmsignal.
+				env.FlushOut()
+				fmt.Fprintf(env.Stderr, "%s: kill: (%s) - %s\n", cmp.Or(env.Program, env.ProgName()), pid, text)
+				status = 1
+				continue
 			}
 			status = env.Fatalf("kill %s: %s", pid, text)
 		}

@@ -69,7 +69,7 @@ func TestSend(t *testing.T) {
 			t.Errorf("%s: the process ended with %v", how, err)
 		}
 		if how == "" {
-			if status, _, errs := call(getenv, pid); status != 1 || errs != "pmsignal: kill "+pid+": No such process\n" {
+			if status, _, errs := call(getenv, pid); status != 1 || errs != "pmsignal: kill: ("+pid+") - No such process\n" {
 				t.Errorf("once more: %d %q", status, errs)
 			}
 		}
