@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/debug"
 	"github.com/go-pcp/pcp/internal/daemonlog"
 	"github.com/go-pcp/pcp/pcptime"
 	"github.com/go-pcp/pcp/pmapi"
@@ -77,6 +78,9 @@ type Config struct {
 	Timestamps bool
 	// Places has messages about mistakes name file and line also at the end of a file, which C does not.
 	Places bool
+	// Debug is the log that is told, for [debug.Appl2], which rules are evaluated and when, and how soon what they lack is
+	// tried again. Nil prints nothing.
+	Debug *debug.Log
 	// ReadAhead has archives read while rules are evaluated over what was read before, if there is another processor.
 	ReadAhead bool
 	// Quiet has what happens to hosts not reported.

@@ -49,6 +49,7 @@ func (e *Engine) Run(ctx context.Context) error {
 				return err
 			}
 		}
+		e.traceTask(t)
 		e.tell(t.delta)
 		if err := e.evaluate(t); err != nil {
 			return err

@@ -272,7 +272,8 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 	}
 	cfg.Interval, cfg.Places = o.Interval, !env.Classic()
 	cfg.Wrap = env.IsSet("PCP_COUNTER_WRAP")
-	cfg.ReadAhead = o.DebugLog() == nil
+	cfg.Debug = o.DebugLog()
+	cfg.ReadAhead = cfg.Debug == nil
 	var explained atomic.Bool
 	cfg.Dial = func(ctx context.Context, spec string) (*pmapi.Context, error) {
 		c, err := o.Dial(ctx, spec)
