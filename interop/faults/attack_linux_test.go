@@ -38,7 +38,11 @@ func TestAttackArchives(t *testing.T) {
 	if err := writeArchive(s); err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(s.archives(), "host")
+	// What is damaged is of another host.
+	dir := filepath.Join(s.archives(), "other")
+	if err := writeRecords(filepath.Join(dir, "20200101"), "other", 10); err != nil {
+		t.Fatal(err)
+	}
 	var good [3][]byte
 	exts := [3]string{".0", ".meta", ".index"}
 	for i, ext := range exts {
@@ -50,7 +54,7 @@ func TestAttackArchives(t *testing.T) {
 	p := startProxy(s)
 	var id []string
 	p.await("it serves the good archive", func() error {
-		err := s.get(s.port, "/series/query", url.Values{"expr": {metric}}, &id)
+		err := s.get(s.port, "/series/query", url.Values{"expr": {metric + `{hostname == "host"}`}}, &id)
 		if err == nil && len(id) != 1 {
 			err = fmt.Errorf("series: %q", id)
 		}
@@ -79,7 +83,7 @@ func TestAttackArchives(t *testing.T) {
 		}
 		began := time.Now()
 		var values []struct{ Value string }
-		if err := s.get(s.port, "/series/values", url.Values{"series": id, "samples": {"100"}}, &values); err != nil || len(values) < 10 {
+		if err := s.get(s.port, "/series/values", url.Values{"series": id, "samples": {"100"}}, &values); err != nil || len(values) != 10 {
 			t.Fatalf("after %d archives: %d values, %v", archives, len(values), err)
 		}
 		// All that is found, so that the damaged ones are read.

@@ -255,15 +255,15 @@ func startProxy(s *site, limits ...limit) *process {
 
 // writeArchive makes a small archive, of which the proxy has series.
 func writeArchive(s *site) error {
-	return writeRecords(filepath.Join(s.archives(), "host", "20200101"), 10)
+	return writeRecords(filepath.Join(s.archives(), "host", "20200101"), "host", 10)
 }
 
-// writeRecords makes an archive of some records, a second from one to the next.
-func writeRecords(base string, n int) error {
+// writeRecords makes an archive of a host with some records, a second from one to the next.
+func writeRecords(base, host string, n int) error {
 	if err := os.MkdirAll(filepath.Dir(base), 0o755); err != nil {
 		return err
 	}
-	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{PID: 1, Host: "host", TimeZone: "UTC", Start: pcp.Timestamp{Sec: 1577836800}}})
+	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{PID: 1, Host: host, TimeZone: "UTC", Start: pcp.Timestamp{Sec: 1577836800}}})
 	if err != nil {
 		return err
 	}

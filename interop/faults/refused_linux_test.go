@@ -48,7 +48,7 @@ func TestPushFull(t *testing.T) {
 	p := startProxy(s)
 	p.await("it answers", func() error { return s.get(s.port, "/logger/ping", nil, nil) })
 	base := filepath.Join(s.conf, "20200101")
-	if err := writeRecords(base, 20000); err != nil {
+	if err := writeRecords(base, "host", 20000); err != nil {
 		t.Fatal(err)
 	}
 	push := func() *process {
