@@ -396,6 +396,61 @@ func isCheap(name string) bool {
 	return false
 }
 
+// streamFiles are the files that may name the standard streams of the process, and why. All else prints through the cli.Env, whose
+// streams show nothing on a terminal that a command does not mean.
+var streamFiles = map[string]string{
+	"tool/cli/terminal.go":       "makes the streams",
+	"tool/cli/detach.go":         "for the process in the background",
+	"tool/metricset/run.go":      "for the process in the background",
+	"tool/ie/system_unix.go":     "puts a log in their place",
+	"tool/logger/system_unix.go": "puts a log in their place",
+	"tool/ie/daemon.go":          "for the commands of rules",
+	"tool/ie/agent.go":           "sends PDUs",
+	"tool/atop/terminal.go":      "asks for keys and the size",
+	"cmd/pcp/output.go":          "asks for the size",
+}
+
+// TestOneDoor keeps commands from printing past their cli.Env, and all but pcp top from drawing on the terminal itself.
+func TestOneDoor(t *testing.T) {
+	used := make(map[string]bool)
+	for _, p := range packages(t) {
+		r := rel(p.ImportPath)
+		if r != "cmd/pcp" && r != "tool" && !strings.HasPrefix(r, "tool/") {
+			continue
+		}
+		fset := token.NewFileSet()
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				switch file := r + "/" + name; callName(sel) {
+				case "os.Stdout", "os.Stderr":
+					if streamFiles[file] == "" {
+						t.Errorf("%s: print to the Stdout and Stderr of the cli.Env", fset.Position(n.Pos()))
+					}
+					used[file] = true
+				default:
+					if sel.Sel.Name == "Screen" && callName(sel) != "printer.Screen" && strings.HasSuffix(callName(sel.X), "env") && r != "tool/top" {
+						t.Errorf("%s: print to the Stdout of the cli.Env, with Own for sequences", fset.Position(n.Pos()))
+					}
+				}
+				return true
+			})
+		}
+	}
+	for file := range streamFiles {
+		if !used[file] {
+			t.Errorf("%s does not name a standard stream: take it from the list", file)
+		}
+	}
+}
+
 // TestRequirements checks that a program that imports this module does not get the
 // requirements of the bridges, which are modules of their own.
 func TestRequirements(t *testing.T) {

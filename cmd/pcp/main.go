@@ -19,33 +19,28 @@ func main() { os.Exit(run()) }
 // run finds the command by the name of the program or its first argument,
 // and returns its exit status.
 func run() int {
-	if err := enoughSpace(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
-		return 1
-	}
 	table := commands()
-	out := newOutput(os.Stdout)
 	env := &cli.Env{
 		Name: filepath.Base(os.Args[0]), Program: os.Args[0], Args: os.Args[1:],
-		Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr,
+		Stdin:  os.Stdin,
 		Getenv: os.Getenv, LookupEnv: os.LookupEnv,
 		Version: version.String(),
 		Rows:    terminalRows,
 		Columns: terminalColumns,
 
-		OutTerminal: outTerminal,
-		ErrTerminal: errTerminal,
-		Commands:    table,
-		Advice:      new(cli.Advice),
-		Exec:        replace,
+		Commands: table,
+		Advice:   new(cli.Advice),
+		Exec:     replace,
 	}
-	if outTerminal() {
-		env.Screen = os.Stdout
+	finish := env.Streams()
+	if err := enoughSpace(); err != nil {
+		fmt.Fprintf(env.Stderr, "%s: %v\n", env.Name, err)
+		return 1
 	}
 	if c := cli.Find(table, env.Name); c != nil && c.Link == env.Name {
 		env.Command = c
 	} else if status, done := dispatch(env, func(name, value string) { os.Setenv(name, value) }); done {
-		if err := out.Flush(); err != nil && status == 0 {
+		if err := finish(); err != nil && status == 0 {
 			status = env.OutputFailed(err)
 		}
 		return status
@@ -66,8 +61,8 @@ func run() int {
 		context.AfterFunc(ctx, stop)
 	}
 	status := c.Run(ctx, env)
-	if err := out.Flush(); err != nil && status == 0 {
-		fmt.Fprintf(os.Stderr, "%s: writing standard output: %s\n", env.Name, cli.ErrText(err))
+	if err := finish(); err != nil && status == 0 {
+		fmt.Fprintf(env.Stderr, "%s: writing standard output: %s\n", env.Name, cli.ErrText(err))
 		status = 1
 	}
 	env.WriteAdvice(status)

@@ -6,7 +6,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"os"
 	"os/signal"
@@ -23,13 +22,17 @@ func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal must not be in vain when the first one hangs
-	out := bufio.NewWriter(os.Stdout)
-	defer out.Flush()
 	c := export.Arrow(create)
-	return c.Run(ctx, &cli.Env{
+	env := &cli.Env{
 		Name: filepath.Base(args[0]), Program: args[0], Args: args[1:], Command: c,
-		Stdin: os.Stdin, Stdout: out, Stderr: os.Stderr,
+		Stdin:  os.Stdin,
 		Getenv: os.Getenv, LookupEnv: os.LookupEnv,
 		Commands: []*cli.Command{c},
-	})
+	}
+	finish := env.Streams()
+	status := c.Run(ctx, env)
+	if err := finish(); err != nil && status == 0 {
+		status = env.OutputFailed(err)
+	}
+	return status
 }

@@ -212,7 +212,7 @@ func (p *procedure) make(ctx context.Context, say, goal string) error {
 		command = []string{"make"}
 	}
 	cmd := exec.CommandContext(ctx, command[0], append(command[1:], goal)...)
-	cmd.Dir, cmd.Stderr = p.v["pmda_dir"], p.env.Stderr
+	cmd.Dir, cmd.Stderr = p.v["pmda_dir"], p.env.ChildStderr()
 	if goal == "install" {
 		cmd.Stdout = p.env.Stdout
 	}

@@ -130,7 +130,7 @@ func (t *tester) test(ctx context.Context, args []string, tree *pmns.Tree) (*rep
 		t.domain = domainOf(command[1:])
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Stderr = t.env.Stderr
+	cmd.Stderr = t.env.ChildStderr()
 	cmd.WaitDelay = time.Second // for what its children may still write
 	c, err := agentlink.Start(cmd)
 	if err != nil {

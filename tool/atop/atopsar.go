@@ -140,6 +140,7 @@ func runSar(ctx context.Context, env *cli.Env) int {
 	if r.reports == 0 {
 		r.wanted[0], r.reports = true, 1
 	}
+	r.p.Own = env.Own
 	r.p.Color = r.color == 'a' || r.color == 't' && env.Colours()
 	if !r.e.open(ctx, o, false) {
 		return 1

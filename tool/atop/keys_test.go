@@ -129,7 +129,7 @@ func TestKeys(t *testing.T) {
 	if status := m.e.run(ctx); status != 0 {
 		t.Errorf("status %d: %s", status, out.String())
 	}
-	if b := term.shown.Append(nil, nil); !bytes.Contains(b, []byte("ATOP")) {
+	if b := term.shown.Append(nil, nil, "\x1b"); !bytes.Contains(b, []byte("ATOP")) {
 		t.Errorf("the codes for the terminal are %q", b)
 	}
 }

@@ -3,6 +3,7 @@ package atop
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"regexp"
@@ -60,7 +61,7 @@ func (m *monitor) openTerminal() bool {
 		signal.Notify(t.resize, list...)
 	}
 	m.term = t
-	m.env.Stdout.Write([]byte(enterScreen))
+	io.WriteString(m.env.Stdout, m.env.Own(enterScreen))
 	go t.read()
 	return true
 }
@@ -69,7 +70,7 @@ func (m *monitor) openTerminal() bool {
 func (m *monitor) closeTerminal() {
 	if t := m.term; t != nil {
 		signal.Stop(t.resize)
-		m.env.Stdout.Write([]byte(leaveScreen))
+		io.WriteString(m.env.Stdout, m.env.Own(leaveScreen))
 		m.env.FlushOut()
 		term.Restore(int(t.in.Fd()), t.state)
 		m.term = nil
@@ -126,7 +127,7 @@ func (t *terminal) draw() bool {
 
 // put shows a canvas.
 func (t *terminal) put(c *screen.Canvas) {
-	t.m.b = c.Append(t.m.b[:0], t.shown)
+	t.m.b = c.Append(t.m.b[:0], t.shown, t.m.env.Own("\x1b"))
 	t.m.env.Stdout.Write(t.m.b)
 	t.m.env.FlushOut()
 	t.shown = c

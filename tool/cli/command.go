@@ -88,7 +88,7 @@ type Env struct {
 	Columns        func() int                  // its width, likewise
 	OutTerminal    func() bool                 // reports whether Stdout is a terminal; nil: it is not
 	ErrTerminal    func() bool                 // reports whether Stderr is a terminal; nil: it is not
-	Screen         *os.File                    // Stdout if that is a terminal, for what draws on it; else nil
+	Screen         *os.File                    // Stdout if that is a terminal, for what draws on it and shows no byte of its data as it is; else nil
 	Command        *Command                    // itself
 	Commands       []*Command                  // all of them
 	ByName         bool                        // called as "pcp ps", although Name is the classic one; see Explains
@@ -99,6 +99,7 @@ type Env struct {
 	// returns only if it fails.
 	Exec func(path string, args, more []string) error
 
+	mark   Mark            // see Own
 	config *config.Config  // see Config
 	msg    getopt.Messages // what Printf keeps for Flush
 }

@@ -121,7 +121,7 @@ func (e *Env) colour(sgr, s string) string {
 	if e.Classic() || !e.Colours() {
 		return s
 	}
-	return sgr + s + sgrReset
+	return e.Own(sgr) + s + e.Own(sgrReset)
 }
 
 // Colours reports whether what is printed may have colours: standard output is a terminal, that terminal has them,

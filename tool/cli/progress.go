@@ -20,6 +20,7 @@ const (
 // may use it.
 type Progress struct {
 	w           io.Writer
+	begin, wipe string // what goes to the beginning of the line, and empties it
 	label       string
 	done, total int64
 	next        time.Time
@@ -33,7 +34,7 @@ func NewProgress(env *Env, label string, total int64) *Progress {
 	if env.ErrTerminal == nil || env.Getenv("TERM") == "dumb" || !env.ErrTerminal() {
 		return nil
 	}
-	return &Progress{w: env.Stderr, label: label, total: total, next: time.Now().Add(progressDelay)}
+	return &Progress{w: env.Stderr, begin: env.OwnErr("\r"), wipe: env.OwnErr("\r\x1b[K"), label: label, total: total, next: time.Now().Add(progressDelay)}
 }
 
 // Add says that n more units are done.
@@ -51,7 +52,7 @@ func (p *Progress) Set(done, total int64) {
 	p.done, p.total = done, total
 	if now := time.Now(); now.After(p.next) {
 		p.next, p.shown = now.Add(progressPause), true
-		fmt.Fprintf(p.w, "\r%s: %3d%%", p.label, min(100, int(100*float64(p.done)/float64(p.total))))
+		fmt.Fprintf(p.w, "%s%s: %3d%%", p.begin, p.label, min(100, int(100*float64(p.done)/float64(p.total))))
 	}
 }
 
@@ -67,6 +68,6 @@ func (p *Progress) SetTime(at, start, finish pcp.Timestamp) {
 func (p *Progress) Clear() {
 	if p != nil && p.shown {
 		p.shown = false
-		fmt.Fprint(p.w, "\r\x1b[K")
+		io.WriteString(p.w, p.wipe)
 	}
 }

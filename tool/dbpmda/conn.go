@@ -92,7 +92,7 @@ func (s *session) openPipe(path string, args []string) {
 	s.printf("Start %s PMDA: %s\n", filepath.Base(path), strings.Join(append([]string{path}, args...), " "))
 	s.flush()
 	cmd := exec.Command(path, args...)
-	cmd.Stderr = s.env.Stderr
+	cmd.Stderr = s.env.ChildStderr()
 	c, err := agentlink.Start(cmd)
 	if err != nil {
 		// The C program gets this far only in the new process, and sees here

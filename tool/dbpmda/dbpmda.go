@@ -326,7 +326,7 @@ func (s *session) watch(path string) {
 	s.flush()
 	cmd := exec.Command("xterm", "-hold", "-title", "dbpmda watch "+path, "-geom", "80x16", "-bg", "dodgerblue4",
 		"-e", "tail", "-f", path)
-	cmd.Stderr = s.env.Stderr
+	cmd.Stderr = s.env.ChildStderr()
 	if err := cmd.Start(); err != nil {
 		s.errorf("watch cmd: %v\n", err)
 		return

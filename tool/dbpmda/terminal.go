@@ -8,7 +8,7 @@ import (
 // terminal returns a reader of lines with editing and history if standard
 // input is a terminal, else nil.
 func terminal(env *cli.Env) lineReader {
-	if e := console.NewEditor(env.Stdin, env.Unbuffered()); e != nil {
+	if e := console.NewEditor(env.Stdin, env.Editor()); e != nil {
 		return e
 	}
 	return nil

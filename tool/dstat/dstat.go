@@ -70,7 +70,7 @@ func (p *program) finish(ctx context.Context) {
 		if p.update {
 			io.WriteString(p.env.Stdout, "\n")
 		}
-		if reset := escReset; p.term.is && !p.env.NoColour() {
+		if reset := p.env.Own(escReset); p.term.is && !p.env.NoColour() {
 			if p.theme != nil {
 				reset = p.theme.reset
 			}
@@ -361,5 +361,6 @@ func (p *program) setColors() {
 	}
 	if p.theme = noColors(); p.colors {
 		p.theme = newTheme(p.light)
+		p.theme.own(p.env.Own)
 	}
 }

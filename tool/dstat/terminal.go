@@ -67,7 +67,7 @@ func (t terminal) setTitle(w io.Writer, host, command string) {
 		return
 	}
 	host, _, _ = strings.Cut(host, ".")
-	fmt.Fprintf(w, "\033]0;(%s@%s) %s\007", userName(t.env.Getenv), host, command)
+	fmt.Fprintf(w, "%s(%s@%s) %s%s", t.env.Own("\033]0;"), userName(t.env.Getenv), host, command, t.env.Own("\007"))
 }
 
 // terminfoDirs lists where descriptions of terminals may be.

@@ -62,6 +62,19 @@ func newTheme(light bool) *theme {
 	return t
 }
 
+// own has each sequence pass through own.
+func (t *theme) own(own func(string) string) {
+	for _, s := range []*string{&t.title, &t.frame, &t.subtitle, &t.fail, &t.input, &t.reset, &t.line, &t.save, &t.restore, &t.noWrap, &t.ground} {
+		*s = own(*s)
+	}
+	for _, s := range []*shades{&t.last, &t.early} {
+		s.text, s.unit, s.done = own(s.text), own(s.unit), own(s.done)
+		for i, c := range s.colors {
+			s.colors[i] = own(c)
+		}
+	}
+}
+
 // noColors returns a theme that leaves everything as it is.
 func noColors() *theme {
 	none := shades{colors: []string{""}}

@@ -114,7 +114,7 @@ func (p *program) source(path string, why error) (map[string]string, error) {
 	p.env.FlushOut()
 	cmd := exec.CommandContext(p.ctx, sh, "-c",
 		`SINGLE= MULTI= REPLAY= SPECIAL=; . "$1" 3>&-; printf '%s\000%s\000%s\000%s\000' "$SINGLE" "$MULTI" "$REPLAY" "$SPECIAL" >&3`, "sh", path)
-	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = p.env.Stdout, p.env.Stderr, []*os.File{w}
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = p.env.Stdout, p.env.ChildStderr(), []*os.File{w}
 	cmd.Env = append(cmd.Environ(), p.env.Config().Environ()...)
 	cmd.WaitDelay = time.Second // for what it leaves behind
 	err = cmd.Start()

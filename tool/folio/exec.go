@@ -93,7 +93,7 @@ func (p *program) start(tool string, args []string) int {
 		return status
 	}
 	cmd := exec.CommandContext(p.ctx, tool, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.env.Stdin, p.env.Stdout, p.env.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.env.Stdin, p.env.Stdout, p.env.ChildStderr()
 	err := cmd.Run()
 	if err == nil {
 		return 0

@@ -41,7 +41,7 @@ func isUnpublished(err error) bool {
 // newPublisher returns a publisher on standard output.
 func newPublisher(ctx context.Context, env *cli.Env) *publisher {
 	p := &publisher{w: flushing{env}, ids: make(map[string]pcp.PMID)}
-	if env.Stderr == io.Writer(os.Stderr) { // the streams are those of the process
+	if _, own := env.ProcessStderr(); own {
 		p.w = &patient{ctx, os.Stdout}
 	}
 	return p

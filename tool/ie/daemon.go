@@ -29,6 +29,7 @@ type journal struct {
 
 	mu   sync.Mutex
 	w    io.Writer
+	own  bool // w is standard error of this process
 	file *os.File
 	log  bool // it has a header, and will have a footer
 }
@@ -73,7 +74,7 @@ func (j *journal) create(path string) error {
 // turn has everything go to f from now on. If the journal is that of the process, this is so
 // for what it starts as well, and it does not wait for the end of the pipes that it was given.
 func (j *journal) turn(f *os.File) {
-	if j.file == nil && j.w == io.Writer(os.Stderr) || j.file == os.Stderr {
+	if j.file == nil && j.own || j.file == os.Stderr {
 		if settle(f, j.out) == nil {
 			f.Close()
 			j.file = os.Stderr
@@ -143,7 +144,7 @@ func (set *settings) streams(env *cli.Env) error {
 		}
 	}
 	cfg.Out, cfg.Err = flushing{env}, set.journal
-	own := env.Stderr == io.Writer(os.Stderr) // the streams are those of the process
+	_, own := env.ProcessStderr()
 	if own {
 		cfg.ShellOut, cfg.ShellErr = os.Stdout, os.Stderr
 	}

@@ -237,7 +237,8 @@ func run(ctx context.Context, env *cli.Env) int {
 // evaluate does the work, and returns the exit status.
 func (set *settings) evaluate(ctx context.Context, env *cli.Env, o *source.Options) int {
 	set.cfg.Name = env.ProgName()
-	set.journal = &journal{name: env.ProgName(), w: env.Stderr}
+	_, own := env.ProcessStderr()
+	set.journal = &journal{name: env.ProgName(), w: env.Stderr, own: own}
 	defer set.end()
 	var stop func()
 	if set.log != "" && set.daemon && !set.agent {

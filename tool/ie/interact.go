@@ -55,7 +55,7 @@ type dialogue struct {
 // interact does the commands of standard input.
 func (set *settings) interact(ctx context.Context, env *cli.Env, o *source.Options, e *pmie.Engine, w pcptime.Window) error {
 	d := &dialogue{set: set, env: env, o: o, e: e, start: w.Origin}
-	if editor := console.NewEditor(env.Stdin, env.Unbuffered()); editor != nil {
+	if editor := console.NewEditor(env.Stdin, env.Editor()); editor != nil {
 		d.in.editor = editor
 	}
 	d.in.file = bufio.NewReader(env.Stdin)

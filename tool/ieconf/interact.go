@@ -19,7 +19,7 @@ type lineReader interface {
 
 // interact does the commands of standard input.
 func (t *tool) interact() {
-	e := console.NewEditor(t.env.Stdin, t.env.Unbuffered())
+	e := console.NewEditor(t.env.Stdin, t.env.Editor())
 	if e == nil {
 		t.user = false
 		t.commands(ieconf.NewScanner(bufio.NewReader(t.env.Stdin)))

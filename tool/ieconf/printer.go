@@ -14,6 +14,7 @@ import (
 // A printer writes what commands say. On a terminal it stops after each screenful.
 type printer struct {
 	w     io.Writer
+	begin string // what goes to the beginning of the line
 	pages bool
 	rows  func() int
 	key   func(prompt string) (byte, error) // waits for a key
@@ -24,7 +25,7 @@ type printer struct {
 // minRows is the height of a screen at least.
 const minRows = 24
 
-func (p *printer) init(env *cli.Env) { p.w, p.rows = env.Stdout, env.Rows }
+func (p *printer) init(env *cli.Env) { p.w, p.begin, p.rows = env.Stdout, env.Own("\r"), env.Rows }
 
 const (
 	shortPrompt = "more? (h=help) "
@@ -40,7 +41,7 @@ func (p *printer) page(env *cli.Env, in *os.File) {
 			return 0, err
 		}
 		defer term.Restore(int(in.Fd()), old)
-		fmt.Fprintf(p.w, "\r%s\r%s", strings.Repeat(" ", len(longPrompt)), prompt)
+		fmt.Fprintf(p.w, "%s%s%s%s", p.begin, strings.Repeat(" ", len(longPrompt)), p.begin, prompt)
 		env.FlushOut()
 		var b [1]byte
 		if _, err := in.Read(b[:]); err != nil {
@@ -96,7 +97,7 @@ func (p *printer) more(rows int) {
 		}
 		break
 	}
-	fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", len(longPrompt)))
+	fmt.Fprintf(p.w, "%s%s%s", p.begin, strings.Repeat(" ", len(longPrompt)), p.begin)
 }
 
 // errorf prints an error, as one of a command on a terminal, and of the program otherwise.

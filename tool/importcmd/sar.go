@@ -136,7 +136,7 @@ func (s *sar) open(ctx context.Context, env *cli.Env) (io.Reader, func() error, 
 	words = append(words, "-x", s.file, "--", "-A")
 	ctx, stop := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Stderr = env.Stderr
+	cmd.Stderr = env.ChildStderr()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -219,7 +219,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		Warn:      func(msg string) { s.errorf("%s\n", msg) },
 	}
 	var tty lineReader
-	if e := console.NewEditor(env.Stdin, env.Unbuffered()); e != nil {
+	if e := console.NewEditor(env.Stdin, env.Editor()); e != nil {
 		tty = e
 	}
 	s.in = newInput(s, env.Stdin, a.echo, a.prompt || tty != nil, tty)

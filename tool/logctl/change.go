@@ -132,7 +132,7 @@ func (c *controller) launch(ctx context.Context, file, host, dir string) bool {
 	}
 	cmd.Env = append(cmd.Environ(), c.cfg.Environ()...)
 	c.env.FlushOut()
-	cmd.Stdout, cmd.Stderr = c.env.Stdout, c.env.Stderr
+	cmd.Stdout, cmd.Stderr = c.env.Stdout, c.env.ChildStderr()
 	if uid, gid := c.env.Owner(); os.Getuid() == 0 && uid > 0 {
 		become(cmd, uid, gid)
 	}

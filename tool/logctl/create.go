@@ -420,7 +420,7 @@ func (c *controller) ask(ctx context.Context, more []string, name string, args .
 	cmd.Env = append(append(cmd.Environ(), c.cfg.Environ()...), more...)
 	if len(more) > 0 { // what is wrong with an expression
 		c.env.FlushOut()
-		cmd.Stderr = c.env.Stderr
+		cmd.Stderr = c.env.ChildStderr()
 	}
 	out, err := cmd.Output()
 	return string(out), err

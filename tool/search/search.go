@@ -245,19 +245,12 @@ const (
 	reset = "\x1b[0m"
 )
 
-// text returns what may be printed of a text. Other control characters than
-// the ends of lines and tabs would be commands to the terminal.
+// text returns a text with its highlighted words in colour, if there are colours.
 func (s *searcher) text(t string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, t)
 	if !s.colour {
-		return clean
+		return t
 	}
-	return strings.NewReplacer("<b>", cyan, "</b>", reset).Replace(clean)
+	return strings.NewReplacer("<b>", s.env.Own(cyan), "</b>", s.env.Own(reset)).Replace(t)
 }
 
 // print prints results as pmsearch(1) does.
@@ -320,7 +313,7 @@ func (s *searcher) print(res index.Result) {
 func (s *searcher) printInfo(i index.Info) {
 	on, off := "", ""
 	if s.colour {
-		on, off = cyan, reset
+		on, off = s.env.Own(cyan), s.env.Own(reset)
 	}
 	line := func(format string, v any) {
 		before, after, _ := strings.Cut(format, "%")

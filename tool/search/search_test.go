@@ -60,7 +60,7 @@ func TestProxy(t *testing.T) {
 	if err := os.WriteFile(conf, []byte("[pmproxy]\nresult.count = 7\n[pmsearch]\nresult.count = 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const disk = "Type: metric\nName: disk.dev.read\nInDom: 60.1\nOne line: per-disk reads + more\nHelp: two\nlines ?[2J\n"
+	const disk = "Type: metric\nName: disk.dev.read\nInDom: 60.1\nOne line: per-disk reads + more\nHelp: two\nlines \x1b[2J\n"
 	const sda, sdb = "Type: instance\nName: sda\nInDom: 60.1\n", "Type: instance\nName: sdb\nInDom: 60.1\n"
 	for _, c := range []struct {
 		args []string
@@ -139,8 +139,8 @@ func TestFailures(t *testing.T) {
 
 // TestColours marks words for a terminal.
 func TestColours(t *testing.T) {
-	s := &searcher{colour: true}
-	if got, want := s.text("a <b>word</b>\x1b of\nit"), "a "+cyan+"word"+reset+"? of\nit"; got != want {
+	s := &searcher{env: new(cli.Env), colour: true}
+	if got, want := s.text("a <b>word</b>\x1b of\nit"), "a "+cyan+"word"+reset+"\x1b of\nit"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

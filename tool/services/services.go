@@ -148,7 +148,7 @@ func self(env *cli.Env, name string, args ...string) (*exec.Cmd, error) {
 	env.FlushOut()
 	cmd := exec.Command(path)
 	cmd.Args = append([]string{name}, args...)
-	cmd.Stdout, cmd.Stderr = env.Stdout, env.Stderr
+	cmd.Stdout, cmd.Stderr = env.Stdout, env.ChildStderr()
 	return cmd, nil
 }
 

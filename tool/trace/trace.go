@@ -270,7 +270,7 @@ func text(err error) string {
 func shell(ctx context.Context, env *cli.Env, command string) (int, error) {
 	env.FlushOut()
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = env.Stdin, env.Stdout, env.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = env.Stdin, env.Stdout, env.ChildStderr()
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {

@@ -60,7 +60,8 @@ type Printer struct {
 	Limits  figure.Limits
 	All     bool // -a: what is not active is shown too
 	Color   bool
-	Markers bool // -M
+	Own     func(string) string // of the codes of colors, see cli.Env.Own
+	Markers bool                // -M
 
 	colored bool
 	begun   map[string]bool // the tables of instances that were printed once
@@ -78,16 +79,18 @@ const (
 func (p *Printer) Head(r *Report, at string) {
 	p.B = append(p.B, '\n')
 	if p.Color {
-		p.B = append(p.B, headColor...)
+		p.color(headColor)
 	}
 	p.text(at)
 	p.text("  ")
 	p.text(r.Head)
 	if p.Color {
-		p.B = append(p.B, noColor...)
+		p.color(noColor)
 	}
 	p.B = append(p.B, '\n')
 }
+
+func (p *Printer) color(code string) { p.text(p.Own(code)) }
 
 func (p *Printer) text(s string) { p.B = append(p.B, s...) }
 
@@ -110,10 +113,10 @@ func (p *Printer) before(badness uint32) {
 	case !p.Color:
 	case badness >= 100:
 		p.colored = true
-		p.text(highColor)
+		p.color(highColor)
 	case p.almost(badness):
 		p.colored = true
-		p.text(mediumColor)
+		p.color(mediumColor)
 	}
 }
 
@@ -125,7 +128,7 @@ func (p *Printer) almost(badness uint32) bool {
 func (p *Printer) after(badness uint32) {
 	if p.colored {
 		p.colored = false
-		p.text(noColor)
+		p.color(noColor)
 	}
 	if p.Markers {
 		if badness >= 100 {

@@ -2,7 +2,12 @@ package screen
 
 import (
 	"strconv"
+	"unicode"
 	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // A style is how a cell of a terminal looks.
@@ -13,7 +18,7 @@ type style struct {
 
 // A spot is a cell of a terminal.
 type spot struct {
-	char  rune
+	char  rune // 0: the right half of the character before
 	style style
 }
 
@@ -42,20 +47,59 @@ func (c *Canvas) clear(row int) {
 
 func (c *Canvas) move(row, col int) { c.row, c.col = row, col }
 
-// put writes text where the cursor is. What is beyond the right edge goes on in the next line.
+// put writes text where the cursor is. What is beyond the right edge goes on in the next line. Fields are laid out by bytes, as in C, so
+// that a text takes as many cells as it has bytes: what its characters leave is blank.
 func (c *Canvas) put(s string) {
-	for _, r := range s {
-		if r == utf8.RuneError || r < ' ' {
+	left := len(s)
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		r, n := glyph(r, s[:size])
+		s = s[size:]
+		left -= n
+		if n == 0 {
+			continue // a mark on the character before; a spot has no room for it
+		}
+		if n == 2 && c.col == c.Cols-1 {
 			r = '?'
 		}
-		if c.col >= c.Cols {
-			c.row, c.col = c.row+1, 0
+		c.set(r)
+		if n == 2 {
+			if r == '?' {
+				r = ' '
+			} else {
+				r = 0
+			}
+			c.set(r)
 		}
-		if c.row >= 0 && c.row < c.Rows && c.col >= 0 {
-			c.spots[c.row*c.Cols+c.col] = spot{r, c.style}
-		}
-		c.col++
 	}
+	for range left {
+		c.set(' ')
+	}
+}
+
+func (c *Canvas) set(r rune) {
+	if c.col >= c.Cols {
+		c.row, c.col = c.row+1, 0
+	}
+	if c.row >= 0 && c.row < c.Rows && c.col >= 0 {
+		c.spots[c.row*c.Cols+c.col] = spot{r, c.style}
+	}
+	c.col++
+}
+
+// glyph returns what is shown for a character, and how many cells it takes.
+func glyph(r rune, s string) (rune, int) {
+	switch {
+	case r >= ' ' && r < 0x7f:
+		return r, 1
+	case r == utf8.RuneError && len(s) <= 1, cli.Hidden(r):
+		return '?', 1
+	case r < 0x300:
+		return r, 1
+	case unicode.In(r, unicode.Mn, unicode.Me):
+		return r, 0
+	}
+	return r, min(lipgloss.Width(s), 2)
 }
 
 // Say shows a message in a line instead of what is there.
@@ -81,20 +125,22 @@ func (c *Canvas) Text() string {
 			end--
 		}
 		for _, s := range line[:end] {
-			b = utf8.AppendRune(b, s.char)
+			if s.char != 0 {
+				b = utf8.AppendRune(b, s.char)
+			}
 		}
 		b = append(b, '\n')
 	}
 	return string(b)
 }
 
-// Append appends the codes that make a terminal that shows before show c; nil is one that shows nothing.
-func (c *Canvas) Append(b []byte, before *Canvas) []byte {
+// Append appends the codes that make a terminal that shows before show c; nil is one that shows nothing. The codes begin with esc.
+func (c *Canvas) Append(b []byte, before *Canvas, esc string) []byte {
 	if before != nil && (before.Rows != c.Rows || before.Cols != c.Cols) {
 		before = nil
 	}
 	if before == nil {
-		b = append(b, "\x1b[0m\x1b[2J"...)
+		b = append(append(append(append(b, esc...), "[0m"...), esc...), "[2J"...)
 	}
 	now := style{}
 	for row := range c.Rows {
@@ -105,15 +151,19 @@ func (c *Canvas) Append(b []byte, before *Canvas) []byte {
 			if before != nil && before.spots[i] == s || before == nil && s == (spot{char: ' '}) {
 				continue
 			}
+			if s.char == 0 { // it has come with the left half
+				at = col + 1
+				continue
+			}
 			if at != col {
-				b = append(b, "\x1b["...)
+				b = append(append(b, esc...), '[')
 				b = strconv.AppendInt(b, int64(row+1), 10)
 				b = append(b, ';')
 				b = strconv.AppendInt(b, int64(col+1), 10)
 				b = append(b, 'H')
 			}
 			if s.style != now {
-				b = s.style.append(b)
+				b = s.style.append(append(b, esc...))
 				now = s.style
 			}
 			b = utf8.AppendRune(b, s.char)
@@ -121,13 +171,14 @@ func (c *Canvas) Append(b []byte, before *Canvas) []byte {
 		}
 	}
 	if now != (style{}) {
-		b = append(b, "\x1b[0m"...)
+		b = append(append(b, esc...), "[0m"...)
 	}
 	return b
 }
 
+// append appends what follows esc.
 func (s style) append(b []byte) []byte {
-	b = append(b, "\x1b[0"...)
+	b = append(b, "[0"...)
 	if s.bold {
 		b = append(b, ";1"...)
 	}
