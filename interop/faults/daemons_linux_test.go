@@ -181,7 +181,6 @@ type hook struct {
 	mu   sync.Mutex
 	last time.Time // of the last message
 	ids  []string  // of all of them
-	deaf bool      // it takes none
 }
 
 // newHook starts one.
@@ -207,19 +206,12 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b, _ := io.ReadAll(r.Body)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if json.Unmarshal(b, &m) != nil || h.deaf {
+	if json.Unmarshal(b, &m) != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
 	h.last = time.Now()
 	h.ids = append(h.ids, fmt.Sprint(r.Header.Get("Idempotency-Key")))
-}
-
-// setDeaf has it take no messages, or take them again.
-func (h *hook) setDeaf(on bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.deaf = on
 }
 
 const rules = "delta = 100 msec;\none = sample.long.one == 1 -> webhook 200 msec hook \"%v\";\n"
