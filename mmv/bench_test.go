@@ -96,7 +96,7 @@ func BenchmarkStringSet(b *testing.B) {
 }
 
 // BenchmarkCreate10000 creates a file with 10,000 values, one by one and in
-// one go. Machines are never quiet for long, so it tells the best time as well.
+// one go. As machines are never quiet for long, it reports the best time as well.
 func BenchmarkCreate10000(b *testing.B) {
 	names := make([]string, 10000)
 	for i := range names {

@@ -65,9 +65,9 @@ func readPast(path string) past {
 	return p
 }
 
-// resume sets a new slot to the value it had in the run before: what was
-// counted already is added to, and any other value that was set stays. A
-// section of elapsed time that was open is not: when it ended is unknown.
+// resume sets a new slot to its value in the previous run: counts continue, and
+// any other value that was set stays. A section of elapsed time that was open is
+// dropped, as its end is unknown.
 func (p past) resume(m *metric, s *slot, i int) {
 	if p == nil {
 		return

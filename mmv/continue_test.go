@@ -93,7 +93,7 @@ func TestContinue(t *testing.T) {
 	})
 }
 
-// child adds and counts until it is killed, and tells what it has counted.
+// child adds and counts until it is killed, and prints its counts.
 func child(path string) {
 	reg, err := New(path, Options{Continue: true, MaxValues: 1 << 16})
 	if err != nil {

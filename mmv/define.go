@@ -6,8 +6,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// define checks def and adds it with type typ. The result is never nil: what
-// was refused has one value in memory.
+// define checks def and adds it with type typ. The result is never nil: a refused
+// metric has one value in memory.
 func (r *Registry) define(def Metric, typ Type, multi bool) *metric {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,7 +43,7 @@ func (r *Registry) single(def Metric, typ Type) *slot {
 	return r.define(def, typ, false).slots.at(0)
 }
 
-// admit checks what a definition says and fills in what it leaves open.
+// admit checks a definition and fills in its zero fields.
 func (r *Registry) admit(m *metric, multi bool) error {
 	switch {
 	case r.closed:

@@ -29,7 +29,7 @@ type Metric struct {
 	Labels []Label
 }
 
-// ItemZero stands for the item 0 in a Metric.
+// ItemZero selects the item 0 in a Metric.
 const ItemZero = -1
 
 // metric is a definition with its values.
@@ -73,8 +73,8 @@ type InDom struct {
 	metrics []*metric
 	at      int // of its record, or while encoding of its first instance
 	// In a file that grows:
-	instAt []int // where the record of each instance lies
-	rowAt  int   // where they lie in a row, again
+	instAt []int // offset of the record of each instance
+	rowAt  int   // offset of their copies in a row
 	room   int   // for how many
 }
 
@@ -121,7 +121,7 @@ func (l Label) payload(flags pcp.LabelFlags) (string, error) {
 // A label is one record of the labels section.
 type label struct {
 	flags    pcp.LabelFlags
-	identity int // cluster, item or serial, as flags say
+	identity int // cluster, item or serial, as flags select
 	inst     int32
 	payload  string // {"name":value}
 }

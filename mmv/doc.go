@@ -21,8 +21,8 @@
 // # Files that grow, and fixed files
 //
 // The file appears when New returns, and each metric and instance when it is
-// defined. No value ever moves; while something is added readers are told
-// to come again, for the time of a few stores. Such a file has holes where it can
+// defined. No value ever moves; while something is added, for the time of a few
+// stores, the file asks readers to retry. Such a file has holes where it can
 // grow: see [Options.MaxValues]. It is of version 2, with labels of version 3.
 //
 // A file of [Options.Fixed] is written once, by [Registry.Start], and is byte
@@ -31,19 +31,18 @@
 //
 // # What happens when the program ends
 //
-// Close removes the file; handles go on to work and lead nowhere. A program
-// that is killed leaves the file behind, but marked with its process number: the agent
-// drops the metrics when the process has gone. With [Options.Persist] they
-// stay.
+// Close removes the file; handles still work but have no effect. A program that is
+// killed leaves the file behind, but marked with its process number: the agent drops
+// the metrics when the process has gone. With [Options.Persist] they stay.
 //
-// With [Options.Continue] a program that starts again goes on from the values
-// in the file: counters, timers and closed sections of elapsed time are added
-// to, gauges and texts stay until they are set. Metrics are found by their name and
-// type, instances by their name, so that the program may have changed
-// otherwise. It need not have been closed: whenever a program is killed, all
-// that it counted is in the file, and a reader finds it whole or in flux. What is
-// lost when the machine itself goes down is up to the file system, as nothing
-// is ever synced.
+// With [Options.Continue] a program that starts again continues from the values in
+// the file: counters, timers and closed sections of elapsed time are added to,
+// gauges and texts keep their values until they are set. Metrics are found by their
+// name and type, instances by their name; the rest of the program may have changed.
+// The earlier run need not have closed the file: whenever a program is killed, all
+// its counts are in the file, and a reader finds it complete or in flux. If the
+// machine itself goes down, the loss depends on the file system, as nothing is ever
+// synced.
 //
 // The mapping is shared memory: what a program that fork(2)s without exec(2)
 // counts in its child is counted here too. Go programs do not do that; the
@@ -52,14 +51,15 @@
 // # What others can do to the file
 //
 // A file that is removed, or replaced by one of the same name, does no harm: the
-// program counts on in memory that no agent sees, and [Registry.Err] says so. A file
-// that is cut short (truncate(2), or ">" in a shell) ends the program: the kernel
-// sends SIGBUS for a store behind the end of a mapped file, which the Go runtime
-// cannot turn into an error at a cost that a counter could bear. So let no other
-// user write to the file: it has mode 0644, and only its owner and root can cut it. Do
-// not give it to a group, do not run several programs that trust each other less than
-// themselves as one user, and remove files of the folder instead of emptying them.
-// A file system that is full does not do that: room is allocated before it is used.
+// program keeps counting in memory that no agent sees, and [Registry.Err] reports it.
+// A file that is cut short (truncate(2), or ">" in a shell) ends the program: the
+// kernel sends SIGBUS for a store behind the end of a mapped file, which the Go
+// runtime cannot turn into an error at a cost that a counter could bear. So let no
+// other user write to the file: it has mode 0644, and only its owner and root can cut
+// it. Do not give it to a group, do not run several programs that trust each other
+// less than themselves as one user, and remove files of the folder instead of emptying
+// them. A file system that is full does not do that: room is allocated before it is
+// used.
 //
 // # Coming from C
 //
@@ -68,8 +68,9 @@
 // [Registry.InDom] and [InDom.AddInstance], the labels of each level are a
 // field of its definition or AddLabel, mmv_stats_start is [Registry.Start],
 // mmv_stats_stop and mmv_stats_free are [Registry.Close]; mmv_stats_reset is Close and
-// New. mmv_lookup_value_desc and all that finds values by name is
-// [Registry.Lookup], and what is done to a value of any type are methods of [Value].
+// New. mmv_lookup_value_desc and the other functions that find values by name are
+// [Registry.Lookup], and the functions that change a value of any type are methods of
+// [Value].
 //
 // What C does not check is refused here, so that the agent will not have to drop it:
 // names that are not valid in the name space, two metrics of one item, instances

@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/mmv"
 )
 
-// dir stands for the directory that Options leave open in a real program:
-// examples should not appear among the metrics of this machine.
+// dir replaces the default directory of Options: examples should not appear among
+// the metrics of this machine.
 func dir() string {
 	dir, err := os.MkdirTemp("", "mmv")
 	if err != nil {
@@ -20,7 +20,7 @@ func dir() string {
 	return dir
 }
 
-// A factory counts what it makes: pminfo -f mmv.acme shows it.
+// A factory counts its products: pminfo -f mmv.acme shows it.
 func Example() {
 	reg, err := mmv.New("acme", mmv.Options{Dir: dir(), Cluster: 321})
 	if err != nil {
@@ -117,7 +117,7 @@ func ExampleTimer() {
 	// Output: true
 }
 
-// The time of a download is right while it goes on, which a Timer's is not.
+// The time of a download is correct during the download, unlike that of a Timer.
 func ExampleElapsed() {
 	reg, err := mmv.New("download", mmv.Options{Dir: dir()})
 	if err != nil {
@@ -178,7 +178,7 @@ func ExampleRegistry_Lookup() {
 	// Output: 1 5
 }
 
-// A program that starts again goes on from where it was.
+// A program that starts again continues from its last values.
 func ExampleOptions_continue() {
 	opt := mmv.Options{Dir: dir(), Persist: true, Continue: true}
 	for range 3 {

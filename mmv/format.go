@@ -29,7 +29,7 @@ type Flags uint32
 const (
 	FlagNoPrefix Flags = 1 << 0 // MMV_FLAG_NOPREFIX: names are mmv.METRIC, without the file's name
 	FlagProcess  Flags = 1 << 1 // MMV_FLAG_PROCESS: the metrics go when the process does
-	FlagSentinel Flags = 1 << 2 // MMV_FLAG_SENTINEL: a value of all ones, NaN or "" stands for no value
+	FlagSentinel Flags = 1 << 2 // MMV_FLAG_SENTINEL: a value of all ones, NaN or "" means no value
 )
 
 // A Type is the type of a metric's values (mmv_metric_type_t).

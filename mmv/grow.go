@@ -8,16 +8,15 @@ import (
 )
 
 // A file that grows keeps each kind of record in a region of its own, with
-// room for as many as there can ever be. The file is sparse: what is not
-// used yet takes no space. So no record ever moves, least of all a value that
-// some goroutine is counting into, and a reader with an old table of contents sees
-// the values of that moment.
+// room for the maximum number. The file is sparse: unused room takes no space. So
+// no record ever moves, least of all a value that some goroutine is counting into,
+// and a reader with an old table of contents sees the values of that moment.
 //
-// A change is made in two steps. First everything new is written where no
-// table of contents leads yet. Then the generation numbers are made to differ,
+// A change is made in two steps. First the new records are written to places that no
+// table of contents refers to yet. Then the generation numbers are made to differ,
 // the counts in the table of contents and of the instance domain are raised, and the
-// numbers are made equal again: a few stores, during which a reader is told
-// to come again.
+// numbers are made equal again: a few stores, during which the file asks readers to
+// retry.
 
 // startGrowing creates the file with no metrics in it.
 func (r *Registry) startGrowing() error {
@@ -56,8 +55,8 @@ func (r *Registry) startGrowing() error {
 	return nil
 }
 
-// publishGrowth makes what was written visible: change runs while the
-// generation numbers differ.
+// publishGrowth makes new records visible: change runs while the generation
+// numbers differ.
 func (r *Registry) publishGrowth(change func()) {
 	g, m := &r.grow, r.m
 	if g.values.used == 0 { // no reader looks at it yet
@@ -230,10 +229,10 @@ func rowFor(n int) int { return 2 * max(8, n) }
 // writeInstance adds the record of instance i of d, and the values that its
 // metrics have for it.
 //
-// A record is written twice. In the section of instances each domain's come
-// as they came, and stay where they are: to these the values refer. But the
-// instances of one domain must lie in a row as well. When the row is full a
-// longer one is begun elsewhere, with copies of its records.
+// A record is written twice. The section of instances has those of each domain in
+// the order of their arrival, and they never move: values refer to them. But the
+// instances of one domain must also be contiguous in a row. When the row is full
+// a longer one is begun elsewhere, with copies of its records.
 func (r *Registry) writeInstance(d *InDom, i int) error {
 	g := &r.grow
 	instAt, err := r.take(&g.insts, 1)

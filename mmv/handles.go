@@ -42,7 +42,7 @@ func (c *Counter) Add(n uint64) {
 	}
 }
 
-// Set replaces the count, for a program that is told totals (mmv_set(3)).
+// Set replaces the count, for a program that gets totals from elsewhere (mmv_set(3)).
 func (c *Counter) Set(n uint64) {
 	if c != nil {
 		atomic.StoreUint64(&c.rec[0], n)
@@ -171,8 +171,8 @@ func (g *IntGauge) Value() int64 {
 // the share of time spent. A nil Timer does nothing.
 type Timer slot
 
-// Timer defines a timer with a single value. Its units are nanoseconds
-// whatever def says.
+// Timer defines a timer with a single value. Its units are nanoseconds; those of
+// def are ignored.
 func (r *Registry) Timer(def Metric) *Timer {
 	return (*Timer)(r.single(timerDef(def), TypeU64))
 }
@@ -182,7 +182,7 @@ func timerDef(def Metric) Metric {
 	return counterDef(def)
 }
 
-// Add adds a duration; one that is negative is not counted.
+// Add adds a duration; it ignores negative durations.
 func (t *Timer) Add(d time.Duration) {
 	if t != nil && d > 0 {
 		atomic.AddUint64(&t.rec[0], uint64(d))

@@ -17,10 +17,10 @@ import (
 // the values in it, from 0 to 2^63-1.
 //
 // Observe changes count and sum at once; the statistics in the file are
-// brought up to date once per Options.Refresh, and when the registry is
-// closed. They describe what was observed since the program began: with
-// Options.Continue count and sum go on from the run before, and the statistics
-// stay as they were until something is observed. A nil Histogram does nothing.
+// updated once per Options.Refresh, and when the registry is closed. They
+// describe the observations since the program began: with Options.Continue count
+// and sum continue from the previous run, and the statistics keep their values
+// until the first observation. A nil Histogram does nothing.
 type Histogram struct {
 	octaves  [octaves]atomic.Pointer[octave]
 	min, max atomic.Int64
@@ -158,7 +158,7 @@ func bucketOf(v int64) (octave, sub int) {
 	return shift + 1, int(v>>shift) & (subSize - 1)
 }
 
-// bucketMiddle returns the value that stands for those of a bucket.
+// bucketMiddle returns the value that represents those of a bucket.
 func bucketMiddle(octave, sub int) float64 {
 	if octave < 2 {
 		return float64(octave<<subBits + sub)
@@ -207,15 +207,15 @@ func raise(p *atomic.Int64, v int64) {
 	}
 }
 
-// ObserveDuration counts d in nanoseconds: units of the definition should say so.
+// ObserveDuration counts d in nanoseconds: the definition should have these units.
 func (h *Histogram) ObserveDuration(d time.Duration) { h.Observe(int64(d)) }
 
 // refresh computes the statistics, if there is anything new.
 func (h *Histogram) refresh() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	// What is observed meanwhile belongs to the next time: all statistics
-	// are taken from one copy of the counts.
+	// All statistics are computed from one copy of the counts; later observations
+	// count the next time.
 	var counts [octaves]*[subSize]uint64
 	var n uint64
 	for o := range h.octaves {

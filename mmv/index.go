@@ -7,7 +7,7 @@ import (
 )
 
 // An index numbers names, from 0. Readers take no lock: names are only ever added,
-// and a larger table replaces one that is half full. A writer holds a lock of the
+// and a larger table replaces a half-full one. A writer holds a lock of the
 // index's owner.
 type index struct {
 	seed  maphash.Seed

@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// InDom defines an instance domain. What is wrong with def is kept for Err,
-// and the domain then belongs to no file.
+// InDom defines an instance domain. If def is invalid the error is kept for Err,
+// and the domain belongs to no file.
 func (r *Registry) InDom(def InDomDef) *InDom {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +67,7 @@ func (r *Registry) addInDom(def InDomDef) (*InDom, error) {
 }
 
 // Add adds an instance with the next free number, unless the domain has it,
-// and tells its number (mmv_stats_add_instance(3)).
+// and returns its number (mmv_stats_add_instance(3)).
 func (d *InDom) Add(name string) (int32, error) {
 	if d.r == nil {
 		return 0, errNoInDom

@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// content is what a file says besides values: all definitions, in the order
-// in which they were made.
+// content is the contents of a file except the values: all definitions, in the
+// order in which they were made.
 type content struct {
 	cluster int
 	flags   Flags
@@ -40,8 +40,8 @@ func (c *content) version() int {
 }
 
 // encode lays c out as libpcp_mmv does, sections without gaps in its order, so
-// that the same definitions give the same bytes. It tells each slot where its
-// record lies. g1 is set and g2 is not: whoever publishes the file sets it.
+// that the same definitions give the same bytes. It stores the offset of each
+// record in its slot. It sets g1 but not g2: the publisher of the file sets that.
 func (c *content) encode(generation uint64, pid int) []byte {
 	version := c.version()
 	instSize, metricSize := instance2Size, metric2Size
@@ -262,7 +262,7 @@ func nextGeneration(last uint64) uint64 {
 	return g
 }
 
-// growth says where the regions lie.
+// growth has the positions of the regions.
 type growth struct {
 	version                                            int
 	inDoms, insts, rows, metrics, values, strs, labels region
@@ -282,7 +282,7 @@ func (g *region) left() int { return g.room - g.used }
 // growTOCs is how many sections there can be, one of each kind.
 const growTOCs = 6
 
-// joinWords makes one word of two that lie one after the other.
+// joinWords makes one word of two adjacent ones.
 func joinWords(first, second uint32) uint64 {
 	var b [8]byte
 	binary.NativeEndian.PutUint32(b[:], first)

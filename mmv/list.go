@@ -2,8 +2,8 @@ package mmv
 
 import "math/bits"
 
-// A list grows and never moves what is in it. Readers take no lock for elements
-// that they know of; a writer holds one.
+// A list grows and never moves its elements. Readers take no lock for elements
+// that they know; a writer holds a lock.
 type list[T any] struct {
 	n      int
 	chunks [18][]T // of 8, 16, 32 ...: more than MaxFileValues together

@@ -28,7 +28,7 @@ type mapping struct {
 	end  int // the file has at least so many bytes
 }
 
-// supported says that this system has what a mapping needs.
+// supported is set if this system supports mappings.
 const supported = true
 
 // createMapping writes b to a new file beside path and maps it with room for
@@ -66,9 +66,9 @@ func createMapping(path string, b []byte, room int) (*mapping, error) {
 	return m, nil
 }
 
-// createTemp creates the file under a name that agents do not look at. One
-// that a killed program has left there is removed, or if that is not allowed
-// passed over.
+// createTemp creates the file under a name that agents ignore. It removes a file
+// of that name left by a killed program, or picks another name if it may not
+// remove it.
 func createTemp(path string) (*os.File, string, error) {
 	for i := 0; ; i++ {
 		temp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.%d", filepath.Base(path), os.Getpid(), i))
@@ -80,7 +80,7 @@ func createTemp(path string) (*os.File, string, error) {
 	}
 }
 
-// publish gives the file its name, in place of one that had it before.
+// publish gives the file its name, replacing an earlier file of that name.
 func (m *mapping) publish(path string) error {
 	if err := os.Rename(m.temp, path); err != nil {
 		os.Remove(m.temp)
@@ -111,7 +111,7 @@ func (m *mapping) allocate(at, n int) error {
 	return nil
 }
 
-// check says what others have done to the file, if anything.
+// check returns an error if others have removed, replaced or cut the file.
 func (m *mapping) check(path string) error {
 	var st unix.Stat_t
 	err := unix.Stat(path, &st)

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// supported says that no registry can be made here: programs that are instrumented
-// build, and New returns errors.ErrUnsupported.
+// supported is not set: instrumented programs build, but New returns
+// errors.ErrUnsupported.
 const supported = false
 
 // A mapping is never made here.

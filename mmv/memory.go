@@ -2,7 +2,7 @@ package mmv
 
 import "unsafe"
 
-// bytes returns n bytes of the file. They must lie within it.
+// bytes returns n bytes of the file. They must be within it.
 func (m *mapping) bytes(at, n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(m.base, at)), n)
 }

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	}
 	makePath = dir + "/mmvmake"
 	os.Setenv("TMPDIR", dir) // of examples, which leave files behind
-	// A default; -fuzzminimizetime says otherwise. Go's own, a minute for each input that reaches new
-	// code, leaves no time for anything else: inputs of a few kilobytes have millions of parts to leave out.
+	// A default, which -fuzzminimizetime overrides. Go's own, a minute for each input that reaches new code,
+	// leaves no time for anything else: inputs of a few kilobytes have millions of parts to leave out.
 	flag.Set("test.fuzzminimizetime", "100x")
 	status := m.Run()
 	os.RemoveAll(dir)
@@ -532,7 +532,7 @@ func TestDefaultDir(t *testing.T) {
 	}
 }
 
-// TestRefused holds each limit, and counts on what was refused.
+// TestRefused checks each limit, and counts with refused handles.
 func TestRefused(t *testing.T) {
 	f := func(name string, want syscall.Errno, define func(*Registry)) {
 		t.Helper()

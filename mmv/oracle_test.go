@@ -336,8 +336,8 @@ func mmvdump(t *testing.T, path string) string {
 	return ""
 }
 
-// TestOracleDump has the real mmvdump find nothing bad in our files, and say
-// the same of one that grows as of the one of libpcp_mmv.
+// TestOracleDump checks that the real mmvdump finds no errors in our files, and
+// prints the same for a growing file as for that of libpcp_mmv.
 func TestOracleDump(t *testing.T) {
 	for name, s := range scripts() {
 		t.Run(name, func(t *testing.T) {
@@ -355,10 +355,10 @@ func TestOracleDump(t *testing.T) {
 					if strings.Contains(line, "Bad") || strings.Contains(line, "annot") {
 						t.Errorf("%s: %s", file, line)
 					}
-					// What is said of values, without where they are.
+					// The lines about values, without their offsets.
 					if before, after, ok := strings.Cut(line, "] "); ok && strings.Contains(line, " = ") && !strings.HasPrefix(after, "instance") {
 						item, _, _ := strings.Cut(before, "/")
-						if !strings.Contains(line, "all.of7") { // the time of an open section goes on
+						if !strings.Contains(line, "all.of7") { // the time of an open section grows
 							says[i] = append(says[i], item+" "+after)
 						}
 					}
@@ -370,7 +370,7 @@ func TestOracleDump(t *testing.T) {
 			for i := 1; i < 3; i++ {
 				got := says[i]
 				if i == 2 {
-					// Values lie in the order in which they came.
+					// Values are in the order of their arrival.
 					got = sorted(got)
 					says[0] = sorted(says[0])
 				}
@@ -382,7 +382,7 @@ func TestOracleDump(t *testing.T) {
 	}
 }
 
-// TestOracleErrors compares what is refused, and by which error.
+// TestOracleErrors compares the refused calls and their errors.
 func TestOracleErrors(t *testing.T) {
 	one := []scriptMetric{{Metric{Name: "m", Item: 1, Sem: pcp.SemCounter}, TypeU64, 0}}
 	value := func(n int) scriptLabel {

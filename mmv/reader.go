@@ -11,15 +11,15 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// ErrInFlux says that a file is just being written: its generation numbers
-// differ, or are 0. Read it again a little later.
+// ErrInFlux is returned for a file that is just being written: its generation
+// numbers differ, or are 0. Read it again a little later.
 var ErrInFlux = errors.New("mmv: file in flux")
 
 // maxTOCs bounds how many sections a file has: there are six kinds of them.
 const maxTOCs = 1 << 10
 
-// A File is what a file of metrics says, apart from its values: these are
-// read where they lie, each time anew ([File.ReadValues]).
+// A File has the contents of a file of metrics except its values, which
+// [File.ReadValues] reads from the file each time.
 type File struct {
 	Version     int
 	Generation  uint64
@@ -29,10 +29,10 @@ type File struct {
 	InDoms      []FileInDom
 	Metrics     []FileMetric
 	Labels      []FileLabel
-	ValuesAt    int64 // where the values section lies
+	ValuesAt    int64 // offset of the values section
 	ValuesCount int
-	// Problems lists what was left out because it leads nowhere, the first
-	// few of them.
+	// Problems lists the first few sections and records that were left out
+	// because they lead outside the file.
 	Problems []error
 
 	order binary.ByteOrder
@@ -59,11 +59,11 @@ type FileMetric struct {
 	Values        []FileValue
 }
 
-// FileTexts says which help texts there are: one that is there may be empty.
+// FileTexts lists the help texts that exist: an existing text may be empty.
 type FileTexts struct{ OneLine, Help bool }
 
-// A FileValue says where one value lies: which record of the values section,
-// and of which instance it is (pcp.InNull for a single value).
+// A FileValue locates one value: its record in the values section and its
+// instance (pcp.InNull for a single value).
 type FileValue struct {
 	Inst  int32
 	Index int
@@ -72,7 +72,7 @@ type FileValue struct {
 // A FileLabel is a label of a File.
 type FileLabel struct {
 	Kind     pcp.LabelFlags // the level, and whether it is optional
-	Identity int            // cluster, item or serial as Kind says
+	Identity int            // cluster, item or serial, depending on Kind
 	Inst     int32          // of an instance's label
 	JSON     string         // {"name":value}
 }
@@ -108,8 +108,8 @@ type source struct {
 	size  int64
 	order binary.ByteOrder
 
-	// Of single records, which mostly lie one after the other, a piece of
-	// the file is read at a time.
+	// Single records are mostly adjacent, so a piece of the file is read at a
+	// time.
 	piece   [4096]byte
 	pieceAt int64
 	pieceN  int
@@ -164,15 +164,14 @@ func textOf(b []byte) string { return string(ctext.Bytes(b[:len(b)-1])) }
 // NewFile reads definitions from r, which holds size bytes. Files of either
 // byte order are read. A section or record that leads outside the file is
 // left out and listed in Problems; an error means that nothing can be used.
-// Where there are Problems and the file has another size by now, the program
-// was adding something: read it again.
-// What it allocates is bounded by a small multiple of size, and by what
-// MaxFileValues values take.
+// If there are Problems and the size of the file has changed, the program was
+// adding something: read it again. Its allocations are bounded by a small
+// multiple of size, and by the size of MaxFileValues values.
 func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	return decodeFile(r, size, false)
 }
 
-// decodeFile is NewFile, which may be told to read a file in flux as it is.
+// decodeFile is NewFile with an option to read a file in flux.
 func decodeFile(r io.ReaderAt, size int64, evenInFlux bool) (*File, error) {
 	if size < headerSize {
 		return nil, fmt.Errorf("size %d too small, expecting at least %d: %w", size, headerSize, errInvalid)
@@ -216,7 +215,7 @@ func decodeFile(r io.ReaderAt, size int64, evenInFlux bool) (*File, error) {
 	if err := f.decode(s, toc); err != nil {
 		return nil, err
 	}
-	// What was read counts only if it did not change meanwhile.
+	// The definitions count only if the file did not change meanwhile.
 	if _, err := r.ReadAt(hdr[:], 0); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
@@ -243,8 +242,8 @@ func otherEndian() binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// problem notes what was left out, up to a limit: a hostile file can have
-// millions of them.
+// problem records an error, up to a limit: a hostile file can have millions of
+// them.
 func (f *File) problem(err error) {
 	if len(f.Problems) < 32 {
 		f.Problems = append(f.Problems, err)

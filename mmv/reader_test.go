@@ -153,7 +153,7 @@ func TestOtherByteOrder(t *testing.T) {
 	}
 }
 
-// TestFile reads what was written.
+// TestFile reads back a written file.
 func TestFile(t *testing.T) {
 	for name, b := range samples(t) {
 		f, err := NewFile(bytes.NewReader(b), int64(len(b)))
@@ -234,7 +234,7 @@ func TestDamage(t *testing.T) {
 			}
 			for n := range len(b) {
 				use(b[:n])
-				// What is cut before the end of the values is noticed.
+				// A file cut before the end of the values is noticed.
 				if f, err := NewFile(bytes.NewReader(b[:n]), int64(n)); n < valuesEnd && err == nil && len(f.Problems) == 0 {
 					t.Errorf("%s cut to %d bytes is taken for whole", name, n)
 				}

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Options says how a registry's file is made. The zero Options are right for
-// a program that wants its metrics to appear while it runs.
+// Options configures the file of a registry. The zero Options are right for a
+// program that wants its metrics to appear while it runs.
 type Options struct {
 	// Cluster is the preferred cluster of the metrics' PMIDs, 1..4095; with 0
-	// the agent takes one that is free.
+	// the agent takes a free one.
 	Cluster int
 	// Dir is where the file goes; "" means DefaultDir(config.Process()).
 	Dir string
@@ -46,9 +46,9 @@ type refresher interface{ refresh() }
 // A Registry is one file of metrics (mmv_stats_registry(3)). Its methods may
 // be called from many goroutines.
 //
-// Defining a metric never fails in a way that a program must handle: what is
-// wrong with a definition is kept for [Registry.Err], and the handle works but
-// leads nowhere. Instrumentation must not break what it instruments.
+// Defining a metric never fails in a way that a program must handle:
+// [Registry.Err] keeps the error of an invalid definition, and the handle works
+// but has no effect. Instrumentation must not break the program that it measures.
 type Registry struct {
 	name string
 	path string
@@ -92,8 +92,8 @@ func (r *Registry) Err() error {
 	return nil
 }
 
-// fail keeps the first error. A program that goes on to count after Close has
-// done nothing wrong. The caller holds r.mu.
+// fail keeps the first error. Counting after Close is not an error. The caller
+// holds r.mu.
 func (r *Registry) fail(err error) {
 	if r.err == nil && !r.closed {
 		r.err = fmt.Errorf("mmv registry %s: %w", r.name, err)

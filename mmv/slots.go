@@ -7,7 +7,7 @@ import "sync"
 type slot struct {
 	rec *[4]uint64
 	m   *metric
-	at  int   // of its record; 0 if it has none
+	at  int   // of its record; 0 if there is no record
 	str *text // of a string only
 }
 
@@ -57,6 +57,6 @@ const stringCopies = 4
 type text struct {
 	mu     sync.Mutex
 	value  string // unless it is in the file
-	copies int    // where the records lie that it takes turns with
-	turn   int    // the one that is its value
+	copies int    // offset of the records that it alternates with
+	turn   int    // the record with its value
 }

@@ -78,9 +78,9 @@ func New(name string, opt Options) (*Registry, error) {
 }
 
 // Start writes the file of a fixed registry and maps it (mmv_stats_start(3)).
-// Handles count before as well: what they counted is in the file. Do not call
-// it while other goroutines use handles. On a registry that grows it does nothing but
-// return Err.
+// Handles count before as well: their counts are in the file. Do not call it while
+// other goroutines use handles. On a registry that grows it does nothing but return
+// Err.
 func (r *Registry) Start() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,8 +130,8 @@ func (r *Registry) giveUp(err error) error {
 	return r.err
 }
 
-// Close ends the registry: the file is removed unless opt.Persist, and handles
-// go on to work but lead nowhere (mmv_stats_stop(3)).
+// Close ends the registry: it removes the file unless opt.Persist is set, and
+// handles still work but have no effect (mmv_stats_stop(3)).
 func (r *Registry) Close() error {
 	if r == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // A String is a text of at most 255 bytes (TypeString, pcp.SemDiscrete unless
-// the definition says otherwise). A nil String does nothing.
+// the definition sets another). A nil String does nothing.
 type String slot
 
 // String defines a text with a single value.
@@ -86,9 +86,9 @@ func (s *slot) setString(value string) {
 	atomic.StoreUint64(&s.rec[1], uint64(at))
 }
 
-// roomForCopies gives a string of a fixed file the records it takes turns
-// with: the file is as libpcp_mmv makes it until a text is set for the first
-// time, then they are put behind its end and readers are told by a new generation.
+// roomForCopies gives a string of a fixed file the records that it alternates
+// with: the file is as libpcp_mmv makes it until the first text is set, then the
+// records are added at its end and a new generation makes readers load it again.
 func (r *Registry) roomForCopies(s *slot) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

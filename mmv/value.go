@@ -22,8 +22,8 @@ func (r *Registry) Value(def Metric, typ Type) *Value {
 }
 
 // Lookup returns the value of a metric for the first of the instances that its
-// domain has, or nil if it has none of them. For a metric with a single value it
-// ignores instances (mmv_lookup_value_desc(3)).
+// domain has, or nil if the domain has no such instance. For a metric with a
+// single value it ignores instances (mmv_lookup_value_desc(3)).
 //
 // It finds by name what the handles find once: Lookup(metric, inst).Inc() is
 // mmv_stats_inc(3), Add is mmv_stats_add(3), Set is mmv_stats_set(3), SetString is
@@ -186,8 +186,8 @@ func (v *Value) String() string {
 	return ""
 }
 
-// half returns the first half of the value's word, where values of 32 bits
-// lie whatever the byte order.
+// half returns the first half of the value's word, the place of values of 32 bits
+// in either byte order.
 func (v *Value) half() *uint32 { return (*uint32)(unsafe.Pointer(&v.rec[0])) }
 
 // addElapsed is mmv_inc_value(3) for an elapsed time.

@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Handle is what stands for one value in a program.
+// A Handle represents one value in a program.
 type Handle interface {
 	Counter | Gauge | IntGauge | Timer | Elapsed | String | Value
 }
@@ -79,9 +79,9 @@ func newVec[T Handle](r *Registry, def Metric, typ Type) *Vec[T] {
 func (v *Vec[T]) handle(s *slot) *T { return (*T)(unsafe.Pointer(s)) }
 
 // With returns the value of the instance name, which it adds to the instance
-// domain if it is new. Keep what it returns where you can: a look-up costs
-// more than a count. If there is no room for one more instance, counts are dropped
-// and the registry's Err says so.
+// domain if it is new. Keep the handle where you can: a look-up costs more than a
+// count. If there is no room for another instance, counts are dropped and the
+// registry's Err reports it.
 func (v *Vec[T]) With(name string) *T {
 	if v == nil {
 		return nil

@@ -244,7 +244,7 @@ func TestBounds(t *testing.T) {
 	if n := len(mmvtest.Values(t, reg)); n != 300 {
 		t.Errorf("%d instances, want 300", n)
 	}
-	// Those with values too long for a label have none.
+	// Instances with values too long for a label have no label.
 	if n := len(mmvtest.Labels(t, reg)); n < 200 || n > 255 {
 		t.Errorf("%d labels", n)
 	}

@@ -21,8 +21,8 @@ type Exporter struct {
 }
 
 // Start calls fill, which sets all metrics of the sink, now and once per
-// opt.Interval until Stop. When Start returns the metrics are there. If fill returns
-// an error what it did not set stays as it was.
+// opt.Interval until Stop. When Start returns the metrics exist. If fill returns an
+// error, metrics that it did not set keep their values.
 func Start(reg *mmv.Registry, opt Options, fill func(*Sink) error) *Exporter {
 	e := &Exporter{
 		fill: fill, sink: NewSink(reg, opt),
@@ -59,8 +59,8 @@ func (e *Exporter) Refresh() error {
 	return e.err
 }
 
-// Err returns what was wrong with the last round, or what there has been no
-// room for.
+// Err returns the error of the last round, or of the first instance or metric
+// without room.
 func (e *Exporter) Err() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -13,8 +13,8 @@ const (
 	instMax = 255 // of the format
 )
 
-// Name makes a name of PCP of a foreign one, as the package comment says. It
-// does not look for collisions.
+// Name converts a foreign name to a name of PCP, as described in the package
+// comment. It does not look for collisions.
 func Name(foreign string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(foreign, ".") {
@@ -114,8 +114,8 @@ func (n names) put(name string) {
 	}
 }
 
-// A Label is a name and a value that tell the series of a metric apart. The
-// value of one without a name is the name of the instance as it is, and no label.
+// A Label is a name and a value that identify a series of a metric. The value of
+// a label without a name is used as the name of the instance, and not as a label.
 type Label struct{ Name, Value string }
 
 // appendInstance appends the name of the instance that labels make. Different

@@ -9,7 +9,7 @@ import (
 )
 
 // A Native is a foreign histogram with a great many buckets, whose bounds are
-// powers: two counters, and quantiles of what was observed since the program began.
+// powers: two counters, and quantiles of the observations since the program began.
 type Native struct {
 	count, sum, quantile *Metric
 	labels               []Label
@@ -46,9 +46,9 @@ func (s *Sink) Native(key any, sep string, def func() Def) *Native {
 	return h
 }
 
-// Set sets how many were observed, their sum, and their distribution: a value
-// that stands for each bucket, in rising order, and how many are in it.
-// Values are multiplied by factor.
+// Set sets the number of observations, their sum, and their distribution: a value
+// that represents each bucket, in rising order, and the number in it. Values are
+// multiplied by factor.
 func (h *Native) Set(n uint64, sum, factor float64, buckets iter.Seq2[float64, uint64], labels ...Label) {
 	h.count.SetUint(n, labels...)
 	h.sum.Set(sum*factor, labels...)

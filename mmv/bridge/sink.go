@@ -15,8 +15,8 @@ import (
 	"github.com/go-pcp/pcp/mmv"
 )
 
-// Options say how foreign metrics appear. The zero Options are right for one
-// bridge in a registry.
+// Options configures how foreign metrics appear. The zero Options are right for
+// one bridge in a registry.
 type Options struct {
 	// Prefix goes before all names, with a dot between.
 	Prefix string
@@ -27,7 +27,7 @@ type Options struct {
 	MaxInstances int
 }
 
-// errFull says why an instance was left out.
+// errFull is the error for an instance that was left out.
 var errFull = fmt.Errorf("more instances than the bridge allows: %w", -pcp.Error(syscall.ENOSPC))
 
 // A Sink keeps metrics of a registry in step with foreign ones. It is not for
@@ -59,7 +59,7 @@ func (s *Sink) fail(err error) {
 	}
 }
 
-// A Def says what a foreign metric is.
+// A Def describes a foreign metric.
 type Def struct {
 	Name   string // foreign, made one of PCP by Name
 	Help   string
@@ -70,8 +70,8 @@ type Def struct {
 	Labels []Label  // of the metric as a whole
 }
 
-// Metric returns the metric that is known by key, any comparable value. The
-// first time it asks def what it is.
+// Metric returns the metric with the given key, any comparable value. The first
+// time it calls def for its definition.
 func (s *Sink) Metric(key any, def func() Def) *Metric {
 	if m, ok := s.metrics[key].(*Metric); ok {
 		return m
@@ -128,7 +128,7 @@ func text(s string) string {
 func (s *Sink) Label(l Label) { s.label(func(l mmv.Label) error { return s.reg.AddLabel(l) }, l) }
 
 // label adds a label if there is room. A label that does not fit is left out
-// without an error, as the name of the instance says the same.
+// without an error, as the name of the instance has the same text.
 func (s *Sink) label(add func(mmv.Label) error, l Label) {
 	if s.noRoom || l.Name == "" || l.Value == "" {
 		return
@@ -227,7 +227,7 @@ func (m *Metric) value(labels []Label) *mmv.Value {
 }
 
 // A Histogram is a foreign histogram: three metrics, of which that of the
-// buckets counts what was at most as much as the label le says.
+// buckets counts the observations up to the value of the label le.
 type Histogram struct {
 	count, sum, bucket *Metric
 	bounds             []float64

@@ -16,8 +16,8 @@ var (
 // Count returns the units of a plain count.
 func Count() pcp.Units { return count }
 
-// unitNamed returns the units that a word stands for, in the plural that names
-// of Prometheus and runtime/metrics have.
+// unitNamed returns the units of a word in the plural, as in names of Prometheus
+// and runtime/metrics.
 func unitNamed(word string) (u pcp.Units, ok bool) {
 	switch word {
 	case "bytes":
@@ -44,8 +44,8 @@ func unitNamed(word string) (u pcp.Units, ok bool) {
 	return pcp.Units{}, false
 }
 
-// UnitsOfName returns the units that the end of a name tells, such as
-// _seconds, _bytes_total or -seconds. Where it tells none a counter counts, and
+// UnitsOfName returns the units in the suffix of a name, such as _seconds,
+// _bytes_total or -seconds. Without such a suffix a counter is a count, and
 // anything else has no units.
 func UnitsOfName(name string, counter bool) pcp.Units {
 	name = strings.TrimSuffix(name, "_total")

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/mmv/bridge"
 )
 
-// Options say how the variables appear.
+// Options configures how the variables appear.
 type Options struct {
 	bridge.Options
 	// Counter reports whether a variable only goes up; nil means that none
@@ -42,7 +42,7 @@ type exporter struct {
 	counter func(string) bool
 }
 
-// maxDepth bounds how deep maps may lie in each other: a map may contain itself.
+// maxDepth is the maximum nesting of maps: a map may contain itself.
 const maxDepth = 8
 
 // variable publishes a variable. A function that panics does so in the HTTP
@@ -88,7 +88,7 @@ func (e *exporter) nested(name string, v expvar.Var, depth int) {
 				e.element(name, typ, kv.Key, n.Value(), 0)
 			}
 		})
-		// The map itself has its name before what lies in it.
+		// The map itself gets its name before its elements.
 		v.Do(func(kv expvar.KeyValue) {
 			switch kv.Value.(type) {
 			case *expvar.Int, *expvar.Float:
@@ -97,7 +97,7 @@ func (e *exporter) nested(name string, v expvar.Var, depth int) {
 			}
 		})
 	case expvar.Func:
-		// What it returns is made for encoding/json.
+		// The result is meant for encoding/json.
 		text, err := json.Marshal(v.Value())
 		if err == nil {
 			e.json(name, text)
@@ -107,7 +107,7 @@ func (e *exporter) nested(name string, v expvar.Var, depth int) {
 	}
 }
 
-// json publishes a variable by what it prints.
+// json publishes a variable by its JSON text.
 func (e *exporter) json(name string, text []byte) {
 	var v any
 	if json.Unmarshal(text, &v) == nil {
@@ -168,8 +168,8 @@ func (e *exporter) element(name string, typ mmv.Type, key string, x float64, n i
 	m.SetInt(n, bridge.Label{Value: key})
 }
 
-// A key tells the metrics of a name apart: a variable can be replaced by one
-// of another type.
+// A key identifies a metric of a name: a variable can be replaced by one of
+// another type.
 type key struct {
 	name   string
 	text   bool

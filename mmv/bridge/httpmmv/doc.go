@@ -5,7 +5,7 @@
 //	defer reg.Close()
 //	http.ListenAndServe(":8080", httpmmv.Handler(reg, mux, httpmmv.Options{}))
 //
-// Below the prefix, http unless Options say otherwise, are
+// Below the prefix, http unless Options sets another, are
 //
 //	in_flight                    requests that are being served
 //	requests                     requests served
@@ -22,8 +22,8 @@
 // http.Request.WithContext: wrap the ServeMux itself.
 //
 // A request costs one allocation, of the http.ResponseWriter that counts; all
-// the rest is atomic additions. The handler that is wrapped finds http.Flusher,
-// http.Hijacker and io.ReaderFrom where they were, and http.ResponseController
-// finds everything else. A handler that panics has the code 500, one that
-// takes the connection over 101.
+// the rest is atomic additions. The wrapped handler still finds http.Flusher,
+// http.Hijacker and io.ReaderFrom, and http.ResponseController finds everything
+// else. A handler that panics has the code 500, a handler that takes the
+// connection over has 101.
 package httpmmv

@@ -16,12 +16,12 @@ import (
 	"github.com/go-pcp/pcp/mmv/bridge"
 )
 
-// Options say how the metrics appear.
+// Options configures how the metrics appear.
 type Options struct {
 	// Prefix goes before all names, with a dot between; "" means http.
 	Prefix string
-	// MaxInstances bounds how many routes with a code are told apart; what
-	// comes later is the instance other. 0 means 1000.
+	// MaxInstances is the maximum number of routes with a code that get their own
+	// instance; later ones count in the instance other. 0 means 1000.
 	MaxInstances int
 }
 

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// A call is the http.ResponseWriter of one request, and what is counted of it.
+// A call is the http.ResponseWriter of one request, and its counts.
 type call struct {
 	w       http.ResponseWriter
 	code    int // 0 until it is written
@@ -22,7 +22,7 @@ func (c *call) Header() http.Header { return c.w.Header() }
 func (c *call) Unwrap() http.ResponseWriter { return c.w }
 
 func (c *call) WriteHeader(code int) {
-	// Codes below 200 are information that comes before the response, but for 101.
+	// Codes below 200 are information that comes before the response, except 101.
 	if c.code == 0 && (code >= 200 || code == http.StatusSwitchingProtocols) {
 		c.code = code
 	}
@@ -93,7 +93,7 @@ func (f *fullWriter) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// A body counts what is read of a request. A handler may leave a goroutine
+// A body counts the bytes read from a request. A handler may leave a goroutine
 // behind that still reads.
 type body struct {
 	r io.ReadCloser

@@ -19,7 +19,7 @@ import (
 	"github.com/go-pcp/pcp/mmv/bridge"
 )
 
-// Options say how the metrics appear.
+// Options configures how the metrics appear.
 type Options = bridge.Options
 
 // NewReader returns a reader for a meter provider, which collects once per
@@ -35,7 +35,7 @@ type Exporter struct {
 	mu       sync.Mutex
 	sink     *bridge.Sink
 	attrs    map[attribute.Distinct][]bridge.Label
-	vectors  map[key]bool // what has instances
+	vectors  map[key]bool // metrics with instances
 	bounds   []float64
 	counts   []uint64
 	order    []scoped
@@ -72,7 +72,7 @@ func (e *Exporter) Shutdown(context.Context) error {
 	return nil
 }
 
-// Err returns what there has been no room for.
+// Err returns an error if there was no room for a metric or an instance.
 func (e *Exporter) Err() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -114,7 +114,7 @@ type scoped struct {
 }
 
 // inOrder returns all metrics by scope and name. The SDK has scopes in any
-// order, and names that collide are to be told apart alike each time.
+// order, and names that collide must get the same suffixes each time.
 func (e *Exporter) inOrder(rm *metricdata.ResourceMetrics) []scoped {
 	e.order = e.order[:0]
 	for _, s := range rm.ScopeMetrics {
@@ -189,8 +189,9 @@ func keyOf(scope string, m *metricdata.Metrics, single bool) key {
 	return key{scope: scope, name: m.Name, unit: m.Unit, description: m.Description, single: single}
 }
 
-// single reports whether m is to be a single value, having n points of which the
-// first has the attributes first. What once had attributes goes on to have instances.
+// single reports whether m is published as a single value; it has n points, the first
+// with the attributes first. A metric that once had attributes continues to have
+// instances.
 func (e *Exporter) single(scope string, m *metricdata.Metrics, n int, first *attribute.Set) bool {
 	k := keyOf(scope, m, false)
 	if n == 1 && first.Len() == 0 && !e.vectors[k] {

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/mmv/bridge"
 )
 
-// Options say how the metrics appear.
+// Options configures how the metrics appear.
 type Options = bridge.Options
 
 // Export publishes what g gathers until Stop.
@@ -49,7 +49,7 @@ type key struct {
 
 func (e *exporter) family(f *dto.MetricFamily) {
 	k := key{name: f.GetName(), typ: f.GetType()}
-	// What once had labels goes on to have instances.
+	// A metric that once had labels continues to have instances.
 	k.single = len(f.Metric) == 1 && len(f.Metric[0].Label) == 0 && !e.known[k]
 	if !k.single {
 		e.known[k] = true

@@ -1,4 +1,4 @@
-// Package runtimemmv publishes what the Go runtime says about a program.
+// Package runtimemmv publishes the metrics of the Go runtime of a program.
 //
 //	reg, err := mmv.New("shop", mmv.Options{})
 //	if err != nil { ... }
@@ -11,10 +11,10 @@
 // /gc/heap/allocs:bytes is go.gc.heap.allocs.bytes beside
 // go.gc.heap.allocs.objects. Those that the runtime calls cumulative are counters.
 //
-// A histogram, as /sched/latencies:seconds, is NAME.count and NAME.bucket,
-// whose instances le=... count what was at most that much, in steps of at least a factor of
-// two; and NAME.quantile, with p50, p90, p99 and p100 of what came between the last
-// two samples that differ. The runtime keeps no sum.
+// A histogram, such as /sched/latencies:seconds, is NAME.count and NAME.bucket, whose
+// instances le=... count the observations up to that value, in steps of at least a factor
+// of two; and NAME.quantile, with p50, p90, p99 and p100 of the observations between the
+// last two samples that differ. The runtime keeps no sum.
 //
 // A sample reads the runtime's own counters; it does not stop the world.
 package runtimemmv

@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/mmv/bridge"
 )
 
-// Options say how the metrics appear.
+// Options configures how the metrics appear.
 type Options = bridge.Options
 
 // Export publishes the metrics of the runtime until Stop.
@@ -59,7 +59,7 @@ func (c *collector) fill(s *bridge.Sink) error {
 	return nil
 }
 
-// define says what a metric of the runtime is.
+// define returns the definition of a metric of the runtime.
 func define(d metrics.Description) bridge.Def {
 	def := bridge.Def{
 		Name:   nameOf(d.Name),
@@ -88,8 +88,8 @@ func nameOf(name string) string {
 	}, name)
 }
 
-// unitsOf reads what comes after the colon of a name. What is neither time
-// nor space is a count of something, but a percentage.
+// unitsOf returns the units after the colon of a name. Units other than time and
+// space are counts, except a percentage.
 func unitsOf(name string) pcp.Units {
 	_, unit, _ := strings.Cut(name, ":")
 	return bridge.UnitsOfName(unit, unit != "percent")

@@ -1,4 +1,4 @@
-// Package sqlmmv publishes what database/sql says about a pool of connections.
+// Package sqlmmv publishes the statistics of a database/sql pool of connections.
 //
 //	defer sqlmmv.Export(reg, db, sqlmmv.Options{Prefix: "db"}).Stop()
 //

@@ -34,7 +34,7 @@ func Example() {
 	// Output: 10
 }
 
-// nowhere stands for a database.
+// nowhere replaces a database.
 type nowhere struct{}
 
 func (nowhere) Connect(context.Context) (driver.Conn, error) { return nil, errors.ErrUnsupported }

@@ -8,10 +8,10 @@ import (
 	"github.com/go-pcp/pcp/mmv/bridge"
 )
 
-// Options say how the metrics appear.
+// Options configures how the metrics appear.
 type Options = bridge.Options
 
-// A Pool is what has statistics: a *sql.DB.
+// A Pool has the statistics of a pool of connections, as a *sql.DB has.
 type Pool interface {
 	Stats() sql.DBStats
 }
