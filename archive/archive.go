@@ -47,14 +47,14 @@ type volume struct {
 	refs   int
 }
 
-// Options say how to open an archive.
+// Options configures the opening of an archive.
 type Options struct {
 	// AnyFeatures opens an archive that has features which this package does
 	// not know (PM_CTXFLAG_NO_FEATURE_CHECK).
 	AnyFeatures bool
 
-	// NoMeta leaves the metadata unread, for a program that knows what it wants to find in the volumes: Meta is
-	// empty, and there may be hundreds of archives open. Whether the volumes are whole shows when they are read.
+	// NoMeta leaves the metadata unread, for a program that knows the metrics that it wants from the volumes:
+	// Meta is empty, and hundreds of archives can be open. Damage to the volumes only shows when they are read.
 	NoMeta bool
 
 	// Debug is the log of how the archive is read: for [debug.Archive] which files
@@ -275,8 +275,8 @@ func (a *Archive) sameLabel(l Label, vol int32) error {
 	return nil
 }
 
-// Refresh reads what was added to an archive that still grows: metadata, index
-// and volumes. Readers go on from where they are.
+// Refresh reads the additions to an archive that still grows: metadata, index and
+// volumes. Readers continue at their positions.
 func (a *Archive) Refresh() error {
 	fresh := &Archive{open: map[int]*volume{}}
 	p, err := fresh.find(Options{}, a.path)
@@ -297,7 +297,7 @@ func (a *Archive) Refresh() error {
 	return nil
 }
 
-// refreshMeta takes in what was added to the metadata.
+// refreshMeta reads the additions to the metadata.
 func (a *Archive) refreshMeta(path string) error {
 	src, err := a.mem.Open(path)
 	if err != nil {
@@ -427,9 +427,9 @@ func (a *Archive) stray(l Label, number int) bool {
 		l.Version == a.label.Version && l.PID == a.label.PID && l.Host == a.label.Host && l.Start == a.label.Start
 }
 
-// begun reports whether a volume, of which n bytes can be read, is one that the
-// logger has just begun, or was stopped while it did: the label is not whole, and
-// neither is that of a later volume.
+// begun reports whether the logger has just begun a volume, of which n bytes can
+// be read, or was stopped while it did: its label is incomplete, and so is that
+// of every later volume.
 func (a *Archive) begun(v *volume, n int64) bool {
 	whole := int64(LabelSize(a.label.Version))
 	if v.src.Compressed() || v.number == a.vols[0] || n >= whole || a.indexed(v.number) > n {
@@ -460,8 +460,9 @@ func (a *Archive) indexed(number int) int64 {
 }
 
 // ErrNoVolume means that a volume has nothing to read: it was removed, it was
-// begun and has no records, or it is a copy of another one. Readers go on with the
-// next volume. Any other error of opening a volume is damage, and ends reading.
+// begun and has no records, or it is a copy of another one. Readers continue with
+// the next volume. Any other error of opening a volume is damage, and ends
+// reading.
 var ErrNoVolume = errors.New("volume without records")
 
 // release ends a use of a volume. A volume without users stays open until another

@@ -16,7 +16,7 @@ import (
 // A logger writes the same metrics time after time, so most records are laid out
 // as one before. That they are is found by comparing bytes, many at a time.
 type Checker struct {
-	layouts map[layoutKey]*layout // nil for one that was seen once
+	layouts map[layoutKey]*layout // nil for a layout seen once
 	last    *layout
 	key     layoutKey // of last
 	learned int       // layouts
@@ -50,8 +50,8 @@ type run struct {
 	head        uint32
 }
 
-// Limits of what is remembered: layouts, bytes of a record that has one, and how
-// often it may not fit.
+// Limits of the stored layouts: their number, the bytes of a record with a
+// layout, and the number of misses of a layout.
 const (
 	// MaxLayouts is the limit of [Record.Layout].
 	MaxLayouts = 64
@@ -60,7 +60,7 @@ const (
 	maxLayoutMisses = 20
 )
 
-// Check returns what is wrong with the record that s was started with.
+// Check returns the error of the record that s was started with.
 func (c *Checker) Check(s *SetScanner) error {
 	if s.bad {
 		return s.Err()
@@ -74,7 +74,7 @@ func (c *Checker) Check(s *SetScanner) error {
 func (c *Checker) Record(r *Record) error {
 	var s SetScanner
 	if !s.Start(r.Body, r.Version) {
-		return DecodeResult(&c.scratch, r.Body, r.Version) // it says what is wrong
+		return DecodeResult(&c.scratch, r.Body, r.Version) // it returns the error
 	}
 	l, canonical, err := c.find(&s)
 	if err != nil {

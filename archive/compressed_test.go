@@ -18,8 +18,8 @@ import (
 	"github.com/go-pcp/pcp/archive/internal/compressed/lzwtest"
 )
 
-// many returns an archive whose volume is much larger than what is read at once,
-// and compresses well.
+// many returns an archive whose volume is much larger than the read size, and
+// compresses well.
 func many(version int, records uint32) *maker {
 	m := newMaker(version)
 	m.desc(pcp.Desc{PMID: load, Type: pcp.TypeU32, InDom: dom, Sem: pcp.SemInstant}, "load")
@@ -32,8 +32,8 @@ func many(version int, records uint32) *maker {
 	return m
 }
 
-// compressors write what the suffix says; those that are a program are left
-// out where it is missing.
+// compressors write the format of the suffix; those that are programs are left
+// out if they are not installed.
 var compressors = map[string]func(t *testing.T, b []byte) []byte{
 	".gz": func(t *testing.T, b []byte) []byte {
 		var out bytes.Buffer

@@ -11,9 +11,9 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// A Copier copies records from archives to one that is written, and rewrites what
-// its caller changes in them. It copies as bytes what does not change. Records may be
-// of either version; the metadata that Meta copies are those of one archive.
+// A Copier copies records from archives to a new one, and rewrites the parts that its
+// caller changes. It copies the other parts as bytes. Records may be of either
+// version; the metadata that Meta copies are those of one archive.
 //
 // A program that writes metadata when the first record needs them, or puts them
 // together from several archives, has [SplitMeta], [AppendMetaCopy], [InDomState] and
@@ -27,9 +27,9 @@ type Copier struct {
 // NewCopier returns a Copier that writes to w.
 func NewCopier(w *Writer) *Copier { return &Copier{w: w} }
 
-// Record writes a copy of a record that a [Scanner] or a [Checker] found to be good.
-// The copy has the time rec.Time, which may have been changed, and the parts given.
-// Nil stands for all sets.
+// Record writes a copy of a record that a [Scanner] or a [Checker] has accepted. The
+// copy has the time rec.Time, which may have been changed, and the parts given. Nil
+// means all sets.
 func (c *Copier) Record(rec *Record, parts []Part) error {
 	w := c.w
 	version := w.label.Version
@@ -97,9 +97,9 @@ type Part struct {
 	// Insts, if not nil, are the instances of these values in the copy.
 	Insts []int32
 
-	// Values, if not nil, are in the copy in place of those of the record, in the form
-	// that Set.ValFmt says. They must be of types that it can hold, and short enough
-	// for a block.
+	// Values, if not nil, replace those of the record in the copy, in the form of
+	// Set.ValFmt. They must be of types that it can hold, and short enough for a
+	// block.
 	Values []pcp.Value
 }
 
@@ -237,8 +237,8 @@ func SplitMeta(body []byte) (typ MetaType, t pcp.Timestamp, rest []byte, ok bool
 	return typ, t, r.b, !r.fail
 }
 
-// stamped returns the version whose time stamp records of a type have, 0 if they
-// have none.
+// stamped returns the version of the time stamp in records of a type, or 0 if
+// they have no time stamp.
 func (t MetaType) stamped() int {
 	switch t {
 	case MetaInDomV2, MetaLabelV2:
@@ -281,7 +281,7 @@ func AppendMetaCopy(b, body []byte, t pcp.Timestamp, version int) ([]byte, error
 }
 
 // An InDomState is the instances of an instance domain after some of its records, in
-// the order in which a file has them. Most records of version 3 say only what changed.
+// the order in which a file has them. Most records of version 3 only have the changes.
 type InDomState struct {
 	Instances []Change // sorted by number, of equal ones in the order of the record
 
@@ -317,10 +317,10 @@ func (s *InDomState) Apply(rec *MetaRecord) {
 func compareChanges(a, b Change) int { return cmp.Compare(a.Inst, b.Inst) }
 
 // InDomDelta returns the changes from one set of instances to another, as the C
-// library finds them for a record of version 3. It reports whether to write these,
-// and not the whole set: there are some, no more than the set has instances, and no
-// instance has another name. In sets that are not sorted by number, it takes an
-// instance in another place for one that is gone and one that is new.
+// library finds them for a record of version 3. It reports whether to write these
+// instead of the whole set: there are changes, no more than the set has instances,
+// and no instance has a new name. In sets that are not sorted by number, it takes a
+// moved instance for a removed and a new one.
 func InDomDelta(old, set []Change) (delta []Change, ok bool) {
 	gone, came := make([]bool, len(old)), make([]bool, len(set))
 	changes := 0

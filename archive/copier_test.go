@@ -67,8 +67,8 @@ func recordBodies(t *testing.T, a *archive.Archive) (list [][]byte) {
 	}
 }
 
-// TestCopierVersions copies from one version to the other and back: an archive that
-// was of version 2 comes out as it was, one of version 3 says the same.
+// TestCopierVersions copies from one version to the other and back: an archive of
+// version 2 is unchanged, an archive of version 3 has the same contents.
 func TestCopierVersions(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		w := create(t, archive.WriterConfig{Label: archive.Label{Version: version}})
@@ -248,8 +248,8 @@ func FuzzCopier(f *testing.F) {
 	})
 }
 
-// FuzzAppendMetaCopy copies records of the metadata to both versions: what can be
-// decoded says the same in the copy.
+// FuzzAppendMetaCopy copies records of the metadata to both versions: a record
+// that can be decoded has the same contents in the copy.
 func FuzzAppendMetaCopy(f *testing.F) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		w := create(f, archive.WriterConfig{Label: archive.Label{Version: version}})
@@ -301,7 +301,7 @@ func FuzzAppendMetaCopy(f *testing.F) {
 	})
 }
 
-// TestInDomState applies records, and finds the deltas between what they lead to.
+// TestInDomState applies records, and finds the deltas between the resulting states.
 func TestInDomState(t *testing.T) {
 	insts := func(pairs ...any) (list []archive.Change) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -331,7 +331,7 @@ func TestInDomState(t *testing.T) {
 	f(full, insts(3, "c", 1, "a"), insts(1, "a", 3, "c"), insts(2, nil, 3, "c"))
 	f(delta, insts(1, nil), insts(3, "c"), insts(1, nil))
 	f(delta, insts(4, "d", 2, "b"), insts(2, "b", 3, "c", 4, "d"), insts(2, "b", 4, "d"))
-	f(delta, insts(4, "new"), insts(2, "b", 3, "c", 4, "new"), nil) // a delta cannot say so
+	f(delta, insts(4, "new"), insts(2, "b", 3, "c", 4, "new"), nil) // a delta cannot rename
 	f(delta, nil, insts(2, "b", 3, "c", 4, "new"), nil)
 	f(delta, insts(2, nil, 3, nil), insts(4, "new"), nil) // more changes than instances
 }

@@ -73,8 +73,8 @@ func churn(w *Writer, records int) error {
 	return nil
 }
 
-// checkChurn opens what is left of an archive that churn wrote and returns how
-// many records there are: each with its instance.
+// checkChurn opens the remains of an archive that churn wrote and returns the
+// number of records, each with its instance.
 func checkChurn(t *testing.T, base string) int {
 	t.Helper()
 	a, err := Open(base)
@@ -193,7 +193,7 @@ func TestCrash(t *testing.T) {
 }
 
 // TestWriteFails has each write fail in turn, some after a few bytes: the
-// error names the file and stays, and what is in the files can be read.
+// error names the file and is kept, and the contents of the files can be read.
 func TestWriteFails(t *testing.T) {
 	for fail := 1; ; fail++ {
 		j := &journal{fail: fail, short: fail % 7}
@@ -238,8 +238,8 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// TestVersion2Limit has a volume grow to the limit of version 2, which stands
-// in a test for 2^31: an entry of the index for the new volume, and no offset
+// TestVersion2Limit has a volume grow to the limit of version 2, which the test
+// uses in place of 2^31: an entry of the index for the new volume, and no offset
 // beyond.
 func TestVersion2Limit(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "x")

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/internal/await"
 )
 
-// TestKill kills a process that writes, and looks at what it left.
+// TestKill kills a process that writes, and checks the files that it left.
 func TestKill(t *testing.T) {
 	if base := os.Getenv("PCP_TEST_KILL"); base != "" {
 		tell := func(path string) (io.WriteCloser, error) {
@@ -51,7 +51,7 @@ func killRounds(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// It says which files it makes.
+		// It prints the files that it makes.
 		lines := bufio.NewScanner(out)
 		for lines.Scan() && lines.Text() != fmt.Sprint(base, ".", 1+round) {
 		}

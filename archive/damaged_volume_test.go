@@ -174,8 +174,8 @@ func TestDamagedVolumeCut(t *testing.T) {
 	}
 }
 
-// TestDamagedVolumeLabel tells volumes that are damaged from those that are
-// missing or empty because the logger was stopped, or is at work.
+// TestDamagedVolumeLabel distinguishes damaged volumes from those that are
+// missing or empty because the logger was stopped, or is running.
 func TestDamagedVolumeLabel(t *testing.T) {
 	whole := threeVolumes(t, "", nil)
 	label := archive.LabelSize(archive.Version3)

@@ -17,10 +17,10 @@ const (
 	errFileBig = -pcp.Error(syscall.EFBIG)
 )
 
-// The functions of this file append the contents of one record as it stands in
-// a file of the given version, without its length words: what Body of a reader
-// returns and WriteMeta and WriteRecord take. They are how a single record
-// gets from one version to the other.
+// The functions of this file append the contents of one record in the encoding of
+// the given version, without its length words: the form that Body of a reader
+// returns and that WriteMeta and WriteRecord take. They convert a single record
+// from one version to the other.
 
 // checkStamp returns an error if a time cannot be written in a version.
 func checkStamp(t pcp.Timestamp, version int) error {
@@ -33,11 +33,11 @@ func checkStamp(t pcp.Timestamp, version int) error {
 	return nil
 }
 
-// AppendResult appends the contents of a volume's record. It writes a set as its
-// ValFmt says; values in place must have a type of 4 bytes or none. A record that
-// DecodeResult has decoded comes out as it was, with two exceptions: the bytes
-// that fill up a block, which some old programs did not set, and strings without
-// a closing NUL, which get one.
+// AppendResult appends the contents of a volume's record. It writes a set in the
+// form of its ValFmt; values in place must have a type of 4 bytes or no type. A
+// record decoded by DecodeResult is encoded to the same bytes, with two
+// exceptions: the bytes that fill up a block, which some old programs did not
+// set, and strings without a closing NUL, which get one.
 func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
 	if err := checkStamp(res.Time, version); err != nil {
 		return b, err
@@ -159,8 +159,8 @@ func AppendInDom(b []byte, t pcp.Timestamp, indom pcp.InDom, instances []pcp.Ins
 	})
 }
 
-// AppendInDomDelta appends the contents of the record that says what changed in
-// an instance domain. Versions before 3 do not have such records.
+// AppendInDomDelta appends the contents of a record with the changes of an
+// instance domain. Versions before 3 do not have such records.
 func AppendInDomDelta(b []byte, t pcp.Timestamp, indom pcp.InDom, changes []Change) ([]byte, error) {
 	return appendInDom(b, MetaInDomDelta, t, indom, len(changes), func(i int) (int32, []byte, bool) {
 		return changes[i].Inst, changes[i].Name, changes[i].Name != nil
@@ -288,7 +288,7 @@ func AppendMeta(b []byte, rec *MetaRecord, version int) ([]byte, error) {
 	return b, fmt.Errorf("record type %d: %w", rec.Type, pcp.ErrRecType)
 }
 
-// Append appends e as it stands in an index.
+// Append appends e in the encoding of an index.
 func (e IndexEntry) Append(b []byte, version int) []byte {
 	b = appendStamp(b, e.Time, version)
 	b = binary.BigEndian.AppendUint32(b, uint32(e.Vol))

@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// The layout of all files but for the entries of the index is a sequence of
+// The layout of all files except the entries of the index is a sequence of
 // records, each of a length that counts itself and its repetition at the end:
 //
 //	len:32 ... len:32
@@ -27,8 +27,8 @@ const (
 	VolMeta  = -1 // PM_LOG_VOL_META
 )
 
-// Limits. A record cannot be longer than its length word can say, and is never
-// given more memory than the file has bytes.
+// Limits. The length of a record is limited by its length word, and its memory by
+// the size of the file.
 const (
 	MaxRecord  = 1<<31 - 1 // bytes of a record, framing included
 	MaxName    = 4095      // bytes of a metric's name in a descriptor
@@ -40,7 +40,7 @@ const (
 
 const frame = 8 // bytes of the two length words
 
-// errShort says that a file ended inside of what was asked for.
+// errShort is returned if a file ends inside the requested bytes.
 var errShort = fmt.Errorf("file ends early: %w", pcp.ErrLogRec)
 
 // A reader takes numbers off the front of a record's contents. Its first

@@ -42,17 +42,18 @@ type member struct {
 	name uint32 // number in timeline.names, or gone
 }
 
-// gone marks an instance that a delta removes, and in a span one that is missing.
+// gone marks an instance that a delta removes, and in a span a missing instance.
 const gone = ^uint32(0)
 
-// A span says that from a record on an instance has a name.
+// A span is the name of an instance from a record on.
 type span struct {
 	record int32
 	name   uint32
 }
 
 // add adds a record of the file. Like C, it drops a record without instances, and
-// one that repeats another of the same time, which then counts as the latest.
+// a record that repeats another of the same time, which then counts as the
+// latest.
 func (t *timeline) add(rec *MetaRecord) {
 	if len(rec.Instances) == 0 {
 		return
@@ -137,8 +138,8 @@ func (t *timeline) members(i int) []member {
 }
 
 // applyDelta appends to room the result of applying delta to set. As in C, it
-// ignores a new name for an instance that exists, and the removal of one that does
-// not.
+// ignores a new name for an instance that exists, and the removal of an instance
+// that does not.
 func applyDelta(room, set, delta []member) []member {
 	for len(set) > 0 || len(delta) > 0 {
 		switch {
@@ -190,7 +191,7 @@ func (t *timeline) index() {
 	t.spans = make(map[int32][]span)
 	type state struct {
 		name   uint32
-		record int32 // that said so last
+		record int32 // that last had it
 	}
 	alive := make(map[int32]state)
 	for k := range t.records {

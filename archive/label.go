@@ -92,7 +92,7 @@ func DecodeLabel(b []byte) (Label, error) {
 	return l, nil
 }
 
-// Append appends l as it stands in a file. Strings that do not fit are cut.
+// Append appends l in the encoding of a file. Strings that do not fit are cut.
 func (l *Label) Append(b []byte) []byte {
 	size := LabelSize(l.Version)
 	start := len(b)

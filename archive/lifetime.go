@@ -7,12 +7,12 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Lifetime says from when on an instance was known and when it was gone.
+// A Lifetime has the times when an instance appeared and disappeared.
 type Lifetime struct {
 	Inst int32
 	Name string // the last one it had
 	Born pcp.Timestamp
-	Died pcp.Timestamp // of the first record after the last one that has it
+	Died pcp.Timestamp // of the first record after the last record with it
 	Gone bool          // it is not in the last record, and Died is set
 }
 

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile locks a file that is being written until it is closed. A file system that
-// knows no locks is as good as one that has them: Written says false then.
+// lockFile locks a file that is being written until it is closed. File systems
+// without locks are accepted: Written then returns false.
 func lockFile(f *os.File) {
 	// Others have it for as long as they look.
 	for errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX), unix.EINTR) {

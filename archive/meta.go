@@ -352,7 +352,7 @@ func (v InDomView) Name(inst int32) (name string, ok bool) {
 }
 
 // Text returns help text; pcp.ErrText if there is none. Kind is TextOneLine or
-// TextHelp with TextPMID or TextInDom, which says what ident is.
+// TextHelp with TextPMID or TextInDom, which selects the kind of ident.
 func (m *Meta) Text(kind pcp.TextKind, ident uint32) (string, error) {
 	s, ok := m.texts[textKey{kind &^ pcp.TextDirect, ident}]
 	if !ok {

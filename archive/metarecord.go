@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A MetaType says what a record of the metadata holds (TYPE_*).
+// A MetaType is the type of a record of the metadata (TYPE_*).
 type MetaType int32
 
 // Types of metadata records. Part of the file format; do not change.
@@ -40,7 +40,7 @@ type MetaRecord struct {
 	InDom     pcp.InDom // MetaInDom*
 	Instances []Change  // MetaInDom*: all, or what MetaInDomDelta changes
 
-	Level  pcp.LabelFlags // MetaLabel*: with LabelCompound and LabelOptional as they stand
+	Level  pcp.LabelFlags // MetaLabel*: with LabelCompound and LabelOptional as in the file
 	Ident  uint32         // MetaLabel*, MetaText: a PMID, InDom, domain...
 	Labels []pcp.LabelSet // MetaLabel*
 
@@ -49,7 +49,7 @@ type MetaRecord struct {
 }
 
 // A Change is one instance of a record of an instance domain. Name belongs to
-// the record; a delta that removes the instance has none.
+// the record; for an instance that a delta removes it is empty.
 type Change struct {
 	Inst int32
 	Name []byte // nil: the instance is gone
@@ -228,8 +228,8 @@ func (rec *MetaRecord) decodeInDom(body []byte, version int) error {
 		return fmt.Errorf("instance domain with %d instances in %d bytes: %w", n, len(body), pcp.ErrLogRec)
 	}
 	insts, offs := reader{b: r.take(4 * int(n))}, reader{b: r.take(4 * int(n))}
-	// Names may share bytes, but not so that a short record stands for names
-	// without end.
+	// Names may share bytes, but a short record must not expand to names without
+	// limit.
 	budget := nameFactor * len(body)
 	for i := range n {
 		inst, off := insts.i32(), offs.i32()
@@ -260,7 +260,7 @@ func (rec *MetaRecord) decodeInDom(body []byte, version int) error {
 	return nil
 }
 
-// A badInstance is an error of one instance, and what is traced of it.
+// A badInstance is an error of one instance, with the values to trace.
 type badInstance struct {
 	error
 	what string

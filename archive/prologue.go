@@ -6,9 +6,9 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Logger is what the first and the last record of an archive, its prologue and
-// epilogue, say about the program that wrote it, beyond the label. Tools that join
-// archives see from these whether pmcd was the same all the time.
+// A Logger has the facts that the first and the last record of an archive, its
+// prologue and epilogue, have about the program that wrote it, beyond the label.
+// Tools that join archives see from these whether pmcd was the same all the time.
 type Logger struct {
 	PID     int32  // of the logger: also the only instance
 	Host    string // on which the logger runs

@@ -49,7 +49,7 @@ func (a *Archive) OpenVolume(number int) (*File, error) {
 // Name returns the path of the file, with its suffix.
 func (f *File) Name() string { return f.f.Name() }
 
-// ReadAt reads contents, as [io.ReaderAt] says.
+// ReadAt reads contents. It implements [io.ReaderAt].
 func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.f.ReadAt(p, off) }
 
 // Size returns the length of the contents now. For some kinds of compressed

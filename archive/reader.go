@@ -21,8 +21,8 @@ const (
 // A Reader reads the records of an archive, over all its volumes. There are two ways
 // to do so. After [Reader.Seek], [Reader.Next] returns records decoded, those that the
 // caller wants and no others. [Reader.Step] returns each record as bytes, in either
-// direction at any time; it goes on from where Seek, [Reader.SeekIndex],
-// [Reader.MoveTo] or [Reader.Rewind] lead.
+// direction at any time; it continues from the position that Seek, [Reader.SeekIndex],
+// [Reader.MoveTo] or [Reader.Rewind] set.
 type Reader struct {
 	a      *Archive
 	v      *volume
@@ -44,9 +44,9 @@ func (a *Archive) NewReader() *Reader { return &Reader{a: a, dir: Forward, origi
 // minAhead is the least that is read at once: a page of a file.
 const minAhead = 4 << 10
 
-// ReadAhead says how many bytes to read at once, where there are records that are no longer. The default
-// is good for reading one record after the other; a program that seeks to a few records far from each other
-// is faster with less. It counts from the next volume on, so it is for a new Reader.
+// ReadAhead sets the number of bytes to read at once; longer records take more. The default is good for
+// reading one record after the other; a program that seeks to a few records far from each other is faster
+// with less. It takes effect with the next volume, so it is for a new Reader.
 func (r *Reader) ReadAhead(n int) { r.ahead = int64(max(n, minAhead)) }
 
 // Close gives back what r holds.
@@ -83,10 +83,9 @@ func (r *Reader) use(number int) error {
 	return nil
 }
 
-// try is use where a volume of which there is nothing does not matter: it
-// reports whether there is something. That a volume cannot be read although it
-// is there is an error, whoever asks: else what is in it would be missing in
-// silence.
+// try is use for callers that can do without a volume: it reports whether the
+// volume has anything to read. If a volume exists but cannot be read that is an
+// error for all callers; otherwise its contents would be missing silently.
 func (r *Reader) try(number int) (bool, error) {
 	err := r.use(number)
 	if errors.Is(err, ErrNoVolume) {
@@ -309,11 +308,12 @@ func (r *Reader) Body() []byte { return r.vr.Body() }
 // last record, in the direction of reading.
 func (r *Reader) Position() (vol int, off int64) { return r.v.number, r.vr.off }
 
-// place goes where the index says that a time is close, which becomes the origin.
-// Whole tells that the place is before it in the direction of reading.
+// place moves to the position of the index closest to a time, which becomes the
+// origin. Whole is set if the position is before the time in the direction of
+// reading.
 //
-// What it does with an index that lies is what __pmLogSetTime in the C library
-// does, so that a damaged archive is read as far by both.
+// It treats a wrong index as __pmLogSetTime in the C library does, so that both
+// read as much of a damaged archive.
 func (r *Reader) place(to pcp.Timestamp, dir Direction) (whole bool, err error) {
 	a := r.a
 	r.origin, r.dir, r.sought, r.between = to, dir, true, false
@@ -413,9 +413,9 @@ func (r *Reader) skipMissing(j int, dir Direction) (int, error) {
 }
 
 // End returns the time of the last record (pmGetArchiveEnd(3)). If the archive
-// is cut that is the last complete one; if nothing can be found it is an error.
-// If volumes at the end cannot be read, the error says why, and the time is that
-// of the last record before them.
+// is cut that is the last complete record; without records it is an error. If
+// volumes at the end cannot be read, it returns the reason and the time of the
+// last record before them.
 func (a *Archive) End() (pcp.Timestamp, error) {
 	last := len(a.vols) - 1
 	r := a.NewReader()

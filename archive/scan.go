@@ -35,7 +35,7 @@ type Record struct {
 	Offset int64 // of the record in it
 }
 
-// A Set says where in a record the values of a metric are.
+// A Set locates the values of a metric in a record.
 type Set struct {
 	PMID   pcp.PMID
 	Status pcp.Error  // if there are no values, why
@@ -54,7 +54,7 @@ type Set struct {
 func (r *Record) Values(s *Set) []byte { return r.Body[s.At : s.At+valueset.Pair*s.Len] }
 
 // Block returns the type and the contents of the block of a value that is not in
-// situ, given the word that stands for it. They belong to the record.
+// situ, given the word of the value. The contents belong to the record.
 func (r *Record) Block(word uint32) (t pcp.Type, data []byte) {
 	block := r.Body[valueset.At(word):]
 	t, n := valueset.SplitHead(binary.BigEndian.Uint32(block))
@@ -102,15 +102,15 @@ func (s *Scanner) Close() {
 	}
 }
 
-// Seek makes the scanner go on with the records not before a time, perhaps after a
-// few others.
+// Seek moves the scanner to the records not before a time, perhaps after a few
+// others.
 func (s *Scanner) Seek(to pcp.Timestamp) error {
 	s.choose(to)
 	return s.rd.Seek(to, Forward)
 }
 
-// SeekNear goes where the index says that a time is, a bit before or after it, as the
-// C library's own tools for archives do (pmSetMode(3) alone).
+// SeekNear moves to the position of the index for a time, a bit before or after it,
+// as the C library's own tools for archives do (pmSetMode(3) alone).
 func (s *Scanner) SeekNear(to pcp.Timestamp) error {
 	s.choose(to)
 	err := s.rd.seekMode(to)

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// TestCheckerRecord holds the sets of records against what is decoded, with and
+// TestCheckerRecord compares the sets of records with the decoded ones, with and
 // without a layout.
 func TestCheckerRecord(t *testing.T) {
 	good := layouts(t)

@@ -87,7 +87,7 @@ func (s *SetScanner) Next() bool {
 	return true
 }
 
-// Err returns what is wrong with the record, as far as Next came.
+// Err returns the error in the part of the record that Next has read.
 func (s *SetScanner) Err() error {
 	if s.bad {
 		return fmt.Errorf("a set past the end of a record: %w", pcp.ErrLogRec)

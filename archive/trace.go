@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/debug"
 )
 
-// What is traced is in the layout of the C library, without the flags that say which memory it has to free.
+// Traces have the layout of the C library, without its flags for memory to free.
 
 // openFile opens a file of the archive, and traces it.
 func (a *Archive) openFile(path string) (*compressed.File, error) {

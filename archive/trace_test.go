@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/debug"
 )
 
-// TestTraceMeta checks what is traced of a bad instance, whose record is named.
+// TestTraceMeta checks the trace of a bad instance, which names the record.
 func TestTraceMeta(t *testing.T) {
 	label := Label{Version: Version2, PID: 7, Vol: VolMeta, Host: "cellar", TimeZone: "UTC"}
 	file := label.Append(nil)
@@ -43,8 +43,8 @@ func TestTraceMeta(t *testing.T) {
 	}
 }
 
-// TestTraceOpen checks that a log says which files are missing, and prints nothing for
-// options that it has not.
+// TestTraceOpen checks that a log names the missing files, and prints nothing for
+// options that are not set.
 func TestTraceOpen(t *testing.T) {
 	for name, want := range map[string]string{
 		debug.Archive: "Not found: data file \"none.0\"",

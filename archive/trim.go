@@ -17,11 +17,11 @@ type Trimmed struct {
 	Empty             bool  // no volume has a record
 }
 
-// Trim cuts off the ends of the files of an archive what a recorder left that was killed
-// inside of a write, or whose machine was: a record that is not whole, zeros, entries of
-// the index that lead behind the end of a file. It removes a last volume that has not even a
-// label, and gives an index an entry that has none. Nothing may write the archive. Other
-// damage is an error, of which package repair saves what is good.
+// Trim cuts off the incomplete ends that a killed recorder, or a crash of its machine,
+// leaves in the files of an archive: an incomplete record, zeros, entries of the index that
+// refer to places behind the end of a file. It removes a last volume without a label, and
+// adds an entry to an index without one. The archive must not be written meanwhile. Other
+// damage is an error; package repair saves the good parts of such archives.
 //
 // Trim reads the last volume and the metadata from the last entry of the index on, so that
 // its time does not depend on how large the archive is. Compressed files are whole, and stay

@@ -2,8 +2,8 @@ package archive
 
 import "strings"
 
-// A urlError is the error of the address of a server where an archive is to be named. It is one of a file that is
-// not there, but says what to do.
+// A urlError is the error for the address of a server in place of an archive. It is the error for a missing file
+// with a message that names the remedy.
 type urlError struct{ err error }
 
 func (e *urlError) Error() string {

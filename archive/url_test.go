@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestURL says that archives are not read from servers, and reads a file of such a name.
+// TestURL checks that archives are not read from servers, and that a file of such a name
+// is.
 func TestURL(t *testing.T) {
 	for _, path := range []string{"http://host/a", "https://host:44322/a.meta"} {
 		_, err := Open(path)

@@ -46,7 +46,7 @@ func (v *VolumeReader) SeekTo(off int64) { v.off = off }
 // Size returns the size of the file as far as it is known.
 func (v *VolumeReader) Size() int64 { return v.size }
 
-// SetSize tells that the file has grown.
+// SetSize sets the size of a file that has grown.
 func (v *VolumeReader) SetSize(size int64) {
 	v.size = size
 	v.w.drop()
@@ -159,7 +159,7 @@ type window struct {
 	size int64 // how much is read at once, 0 for windowSize
 }
 
-// windowSize is how much is read at once, if nothing else is said.
+// windowSize is the default number of bytes to read at once.
 const windowSize = 512 << 10
 
 func (w *window) drop() { w.buf = w.buf[:0] }

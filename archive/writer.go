@@ -27,7 +27,7 @@ const (
 	defaultBufferBytes = 256 << 10
 )
 
-// A WriterConfig says what a Writer makes.
+// A WriterConfig describes the archive that a Writer makes.
 type WriterConfig struct {
 	// Label is the label of all files; Vol is not used. Version 0 means
 	// Version3. If Start is not set, it becomes the time of the first record
@@ -61,8 +61,8 @@ type WriterConfig struct {
 	FirstVolume int
 
 	// WaitForSpace has the writer survive a full file system (ENOSPC, EDQUOT). Flush and
-	// NewVolume return that error, and may be called again later: what is to be written
-	// stays in memory, which grows. [Writer.Held] returns how much that is.
+	// NewVolume return that error, and may be called again later: unwritten bytes stay
+	// in memory, which grows. [Writer.Held] returns their number.
 	WaitForSpace bool
 
 	create func(path string) (io.WriteCloser, error) // for tests
@@ -75,12 +75,12 @@ type WriterConfig struct {
 // [Writer.WriteResult]) or as bytes ([Writer.WriteMeta], [Writer.WriteRecord]),
 // also mixed. Metadata of a record come before it.
 //
-// A Writer keeps what it writes in memory until its buffer is full, or Flush is
-// called. It writes the files in the order metadata, records, index, so that
-// nothing in them refers to missing data. If the process is killed at any time, the
-// files are an archive up to its last complete record. The one exception is a system
-// that ends a write inside of a record of the metadata when it kills the process:
-// readers refuse metadata that end this way; [Trim] cuts them.
+// A Writer keeps records in memory until its buffer is full, or Flush is called. It
+// writes the files in the order metadata, records, index, so that nothing in them
+// refers to missing data. If the process is killed at any time, the files are an
+// archive up to its last complete record. The one exception is a system that ends a
+// write inside of a record of the metadata when it kills the process: readers refuse
+// metadata that end this way; [Trim] cuts them.
 //
 // A write that fails leaves nothing of itself in its file. After an error all calls
 // but Close fail with it; for a full file system see WriterConfig.WaitForSpace.
@@ -112,7 +112,7 @@ type Writer struct {
 	known
 }
 
-// An outFile is a file with what is still to be written to it.
+// An outFile is a file with its unwritten bytes.
 type outFile struct {
 	f     io.WriteCloser
 	path  string
@@ -151,7 +151,7 @@ func (o *outFile) flush() error {
 	return nil
 }
 
-// put writes b at off. With an error it returns what is left to be written.
+// put writes b at off. With an error it returns the unwritten bytes.
 func (o *outFile) put(b []byte) (left []byte, err error) {
 	n, err := o.f.Write(b)
 	if err == nil && n < len(b) {
@@ -171,7 +171,7 @@ func (o *outFile) put(b []byte) (left []byte, err error) {
 // maxSpare is how much memory a file keeps when it has nothing to write.
 const maxSpare = 16 << 20
 
-// undo takes back what was written of buf, and reports whether it could.
+// undo removes the bytes written of buf, and reports whether it could.
 func (o *outFile) undo() bool {
 	f, ok := o.f.(interface {
 		io.Seeker
@@ -475,8 +475,8 @@ func (w *Writer) WriteRecord(t pcp.Timestamp, body []byte) error {
 const longRecord = 4 << 10
 
 // WriteFramed is WriteRecord for contents that have room for the length words, 4 bytes before
-// and 4 behind them: rec is all of it. A long record goes to the file at once, after
-// what is in memory.
+// and 4 behind them: rec is the whole record. A long record is written to the file at once,
+// after the bytes in memory.
 func (w *Writer) WriteFramed(t pcp.Timestamp, rec []byte) error {
 	if err := w.beginRecord(t); err != nil {
 		return err
@@ -501,7 +501,7 @@ func (w *Writer) WriteFramed(t pcp.Timestamp, rec []byte) error {
 	if err != nil && !w.waits(err) {
 		return w.fail(err)
 	}
-	w.data.buf = append(w.data.buf, rec...) // what there is no space for
+	w.data.buf = append(w.data.buf, rec...) // the bytes without space on disk
 	w.recorded(t, at)
 	return nil
 }
@@ -518,7 +518,7 @@ func (w *Writer) WriteResult(res *pcp.Result) error {
 	return w.endRecord(res.Time, b)
 }
 
-// Mark writes a mark, which says that values before and after it are not related.
+// Mark writes a mark record: values before and after it are not related.
 func (w *Writer) Mark(t pcp.Timestamp) error {
 	return w.WriteResult(&pcp.Result{Time: t})
 }
@@ -570,8 +570,8 @@ func (w *Writer) recorded(t pcp.Timestamp, at int64) {
 }
 
 // autoIndex adds the entry for a record at an offset of the volume if it gets
-// one. The entry says where that record, and the metadata that came with it,
-// start: all later ones are behind.
+// one. The entry has the offsets of that record and of the metadata that came
+// with it: all later ones are behind.
 func (w *Writer) autoIndex(t pcp.Timestamp, at int64) {
 	if !w.entries {
 		w.addEntry(w.label.Start, w.labelLen, w.labelLen)
@@ -637,7 +637,7 @@ func (w *Writer) NewVolumeAt(number int) error {
 	}
 	next := outFile{buf: w.data.buf}
 	if err := w.open(&next, strconv.Itoa(number)); err != nil {
-		return err // the old one can go on
+		return err // the old volume can still be used
 	}
 	if err := w.data.close(); err != nil {
 		w.data = next
@@ -688,7 +688,7 @@ func (w *Writer) Rest() {
 
 // Discard closes the writer and removes the files that it has made.
 func (w *Writer) Discard() error {
-	w.Close() // what it says of an archive that goes does not matter
+	w.Close() // errors do not matter for an archive that is removed
 	var errs []error
 	for _, path := range w.made {
 		errs = append(errs, os.Remove(path))

@@ -100,7 +100,7 @@ func (w *Writer) AddInDom(t pcp.Timestamp, indom pcp.InDom, instances []pcp.Inst
 	return w.putInDom(t, indom, both, false) // all: the C library does not find what a change of the same time changes
 }
 
-// putInDom writes an instance domain, perhaps as what has changed in it. Instances are in ascending order.
+// putInDom writes an instance domain, perhaps as its changes only. Instances are in ascending order.
 func (w *Writer) putInDom(t pcp.Timestamp, indom pcp.InDom, instances []pcp.Instance, delta bool) error {
 	old := w.indoms[indom]
 	if old != nil && slices.Equal(old.instances, instances) {
@@ -169,7 +169,7 @@ func (w *Writer) compare(old, set []pcp.Instance) bool {
 }
 
 // Text writes help text: kind is TextOneLine or TextHelp with TextPMID or
-// TextInDom, which says what ident is. It does nothing if the same text is
+// TextInDom, which selects the kind of ident. It does nothing if the same text is
 // already written.
 func (w *Writer) Text(kind pcp.TextKind, ident uint32, text string) error {
 	key := textKey{kind &^ pcp.TextDirect, ident}

@@ -139,7 +139,7 @@ func TestWriterOracle(t *testing.T) {
 	}
 }
 
-// TestWriterReadBack reads what a Writer wrote and compares it with what it was given.
+// TestWriterReadBack reads what a Writer wrote and compares it with the input.
 func TestWriterReadBack(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		for _, volume := range []int64{0, 5000, 1} {

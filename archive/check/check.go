@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/debug"
 )
 
-// A Severity says how bad a finding is.
+// A Severity is the severity of a finding.
 type Severity int
 
 // Severities.
@@ -31,13 +31,13 @@ type Finding struct {
 	File     string // path of the file, "" if it is about all of them
 	Offset   int64  // in the file, expanded if it is compressed; -1 if there is none
 	Text     string // one line without File, or more
-	Message  string // as pmlogcheck says it, with newline
+	Message  string // as pmlogcheck prints it, with newline
 }
 
 // A Window is the time that is checked.
 type Window struct {
 	Start, Finish pcp.Timestamp
-	FromStart     bool // nothing says where to start: records before the label's time count too
+	FromStart     bool // no start was given: records before the label's time count too
 }
 
 // A Checker checks one archive. Fields are set before Run.
@@ -45,8 +45,8 @@ type Checker struct {
 	Path string // base name, or the name of a file of the archive
 
 	Prog     string        // name of the program in messages, "" for pmlogcheck
-	Found    func(Finding) // told of each finding, in order
-	Trace    io.Writer     // what pmlogcheck says with -v; nil for nothing
+	Found    func(Finding) // called with each finding, in order
+	Trace    io.Writer     // the output of pmlogcheck -v; nil for none
 	Verbose  int           // how much of it: 1 to 3
 	MetaOnly bool          // leave out pass 3
 	NoWrap   bool          // do not look for counters that wrapped
@@ -60,7 +60,7 @@ type Checker struct {
 	// window of time and the time zone of messages; false ends the check.
 	Opened func(a *archive.Archive) (Window, *time.Location, bool)
 
-	// Progress is told of bytes done, now and then, and of how many there are.
+	// Progress is called from time to time with the number of bytes done and the total.
 	Progress func(done, total int64)
 
 	Records, Marks int   // in the volumes, counted by Run
@@ -76,7 +76,7 @@ type Checker struct {
 	window          Window
 	a               *archive.Archive
 	pass            int
-	days            bool // messages tell the day too
+	days            bool // messages have the day too
 	open            bool // a line of Trace is not ended yet
 	done, total     int64
 	scan            *valueScan
@@ -98,7 +98,7 @@ func (c *Checker) prog() string {
 	return c.Prog
 }
 
-// tracef writes what -v says.
+// tracef writes the output of -v.
 func (c *Checker) tracef(level int, format string, args ...any) {
 	if c.Verbose >= level && c.Trace != nil {
 		fmt.Fprintf(c.Trace, format, args...)

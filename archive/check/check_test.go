@@ -79,7 +79,7 @@ func testArchive(t testing.TB, version int, counts ...uint64) string {
 	return base
 }
 
-// messages checks an archive and returns what is found, without its directory.
+// messages checks an archive and returns the findings, without its directory.
 func messages(t *testing.T, base string) (ok bool, text string) {
 	t.Helper()
 	var b strings.Builder
@@ -122,7 +122,7 @@ func clockRE(s string) string {
 	return b.String()
 }
 
-// TestOffsets looks whether a finding says where it is.
+// TestOffsets checks the offsets of findings.
 func TestOffsets(t *testing.T) {
 	base := testArchive(t, archive.Version3, 1, 2, 3)
 	data, err := os.ReadFile(base + ".0")

@@ -8,9 +8,9 @@ type instance struct {
 	last float64
 }
 
-// instances are those of a metric. Records mostly bring them in the order of
-// the record before, with a few that went and a few that came: what is next is
-// where the order says, and a map is asked only for those that came back.
+// instances are those of a metric. Records mostly list them in the order of the
+// previous record, with a few gone and a few new: the next instance is found by
+// that order, and a map is used only for those that came back.
 type instances struct {
 	list  []instance
 	order []int32         // of the last record, as indexes of list

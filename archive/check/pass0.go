@@ -30,8 +30,7 @@ func (c *Checker) split() {
 	c.name = c.join(c.base)
 }
 
-// Base returns the archive that Path stands for, without what ends the name of
-// a file.
+// Base returns the name of the archive of Path, without the suffix of a file.
 func (c *Checker) Base() string {
 	c.split()
 	return c.name
@@ -49,7 +48,7 @@ func Files(path string) []string {
 	return list
 }
 
-// join puts the directory before the name of a file, but for a plain ".".
+// join puts the directory before the name of a file, unless it is ".".
 func (c *Checker) join(name string) string {
 	if c.dir == "." {
 		return name
@@ -81,7 +80,7 @@ func (c *Checker) files() []string {
 		return nil
 	}
 	defer d.Close()
-	names, _ := d.Readdirnames(-1) // what it has is what there is
+	names, _ := d.Readdirnames(-1) // an incomplete list is fine
 	c.tracef(3, "archbasename=\"%s\" len=%d\n", c.base, len(c.base))
 	if c.Verbose >= 3 {
 		names = append([]string{".", ".."}, names...)
@@ -103,7 +102,7 @@ func (c *Checker) files() []string {
 	return list
 }
 
-// pass0 checks each file, and whether there is what it takes.
+// pass0 checks each file, and whether the necessary files exist.
 func (c *Checker) pass0() bool {
 	list := c.files()
 	if len(list) == 0 {
@@ -150,12 +149,12 @@ type fileCheck struct {
 	labelOK bool
 }
 
-// fail reports what is wrong with the record at hand.
+// fail reports an error of the current record.
 func (f *fileCheck) fail(format string, args ...any) {
 	f.c.found(Error, f.path, f.in.off, fmt.Sprintf("[record %d]", f.records), fmt.Sprintf(format, args...))
 }
 
-// failIn reports what is wrong with a record of which the label is one too.
+// failIn reports an error of a record, which can also be the label.
 func (f *fileCheck) failIn(part, format string, args ...any) {
 	if f.records == 0 {
 		f.c.found(Error, f.path, f.in.off, "", fmt.Sprintf(format, append([]any{"label record " + part}, args...)...))
@@ -246,9 +245,9 @@ func (f *fileCheck) illegal(part string, n int32) {
 	f.fail("illegal %s record length (%d)", part, n)
 }
 
-// record checks a record that says it has n bytes, and goes behind it. To
-// pmlogcheck, which computes in C's int, a negative length is one of 8 bytes
-// until the two lengths differ.
+// record checks a record of the given length, and moves behind it. pmlogcheck
+// computes in C's int and takes a negative length for 8 bytes until the two
+// lengths differ.
 func (f *fileCheck) record(length int32) bool {
 	body := max(0, int64(length-8))
 	n := body + 8
@@ -314,7 +313,7 @@ func (f *fileCheck) metaType(b []byte) {
 	}
 }
 
-// odd reports what is wrong with a label, on the line that -v left open.
+// odd reports an error of a label, on the line that -v left open.
 func (f *fileCheck) odd(off int64, text string) {
 	f.c.report(Finding{Severity: Error, File: f.path, Offset: off, Text: text, Message: f.path + ": " + text + "\n"})
 }

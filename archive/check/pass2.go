@@ -100,7 +100,7 @@ func (c *Checker) metaTimes() {
 	for n := 0; ; n++ {
 		rec, err := mr.Next()
 		if err != nil {
-			return // pass 0 has said what is to be said
+			return // pass 0 has reported the error
 		}
 		what := ""
 		switch rec.Type {

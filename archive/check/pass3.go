@@ -124,7 +124,7 @@ type metric struct {
 	insts instances
 }
 
-// A kind says what is to be looked at in a value.
+// A kind selects the checks of a value.
 type kind byte
 
 const (
@@ -133,7 +133,7 @@ const (
 	counter              // that, and that it does not go down
 )
 
-// say keeps a message of the record at hand.
+// say keeps a message about the current record.
 func (s *valueScan) say(sev Severity, where, text string) {
 	s.pending = append(s.pending, Finding{
 		Severity: sev, File: s.file(), Offset: s.off, Text: where + text,
@@ -141,7 +141,7 @@ func (s *valueScan) say(sev Severity, where, text string) {
 	})
 }
 
-// of says something about a metric.
+// of keeps a warning about a metric.
 func (s *valueScan) of(id pcp.PMID, text string) {
 	s.say(Warning, "["+s.c.clock(s.time)+"]", " "+s.metricName(id)+": "+text)
 }
@@ -163,7 +163,7 @@ func (s *valueScan) metricName(id pcp.PMID) string {
 	return id.String()
 }
 
-// metric returns what is kept of a metric, and whether it is new.
+// metric returns the state of a metric, and whether it is new.
 func (s *valueScan) metric(i int, id pcp.PMID) (m *metric, fresh bool) {
 	if i < len(s.before) {
 		if m := s.before[i]; m != nil && m.id == id {
@@ -194,7 +194,7 @@ func (s *valueScan) metric(i int, id pcp.PMID) (m *metric, fresh bool) {
 	return m, fresh
 }
 
-// wrapped says that a counter did.
+// wrapped reports that a counter wrapped.
 func (s *valueScan) wrapped(m *metric, in *instance, now float64) {
 	name := ""
 	if n, ok := s.instName(m.indom, in.id); ok {

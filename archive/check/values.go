@@ -48,8 +48,8 @@ func (s *valueScan) set(i int, rec *archive.Record, set *archive.Set) {
 }
 
 // single reports whether a set of that many bytes of values has the only value of
-// a metric without instances. What its instance says may then be anything: old
-// archives have whatever was in memory.
+// a metric without instances. Its instance can then be anything: old archives
+// have random memory there.
 func (m *metric) single(bytes int) bool {
 	return bytes == 8 && m.indom == pcp.InDomNull && len(m.insts.list) > 0
 }
@@ -166,9 +166,9 @@ func (s *valueScan) inBlocks(m *metric, values, body []byte) {
 	m.insts.end(&seek)
 }
 
-// encoded looks whether values are numbers of their type. If one is not, it
-// matters whether the instance has had one that was, and only then that is
-// found out: from the beginning.
+// encoded checks whether values are numbers of their type. If a value is not, it
+// matters whether the instance had a valid one before; only then encoded looks
+// for that, from the beginning.
 func (s *valueScan) encoded(m *metric, values, body []byte) {
 	for w := values; len(w) >= 8; w = w[8:] {
 		head, bits := block(body, binary.BigEndian.Uint32(w[4:]))
@@ -180,8 +180,8 @@ func (s *valueScan) encoded(m *metric, values, body []byte) {
 	}
 }
 
-// learn reads again what was before the record at hand, for the instances of
-// all metrics that are not counters, and sees to it that they are kept from now on.
+// learn reads the records before the current one again, for the instances of all
+// metrics that are not counters, which are kept from now on.
 func (s *valueScan) learn() {
 	s.learned = true
 	in := archive.NewScanner(s.c.a)
@@ -208,8 +208,8 @@ func (s *valueScan) learn() {
 	}
 }
 
-// unlike says that a value is not a number of its type. For the first value of an
-// instance pmlogcheck then gives up.
+// unlike reports that a value is not a number of its type. For the first value of
+// an instance pmlogcheck then gives up.
 func (s *valueScan) unlike(m *metric, known bool) {
 	s.of(m.id, "pmExtractValue failed: "+pcp.ErrConv.Error())
 	if known {
@@ -222,8 +222,8 @@ func (s *valueScan) unlike(m *metric, known bool) {
 	s.dead = true
 }
 
-// catchUp takes in marks since the metric was last there: what was before does
-// not count.
+// catchUp applies marks since the metric was last present: values before a mark
+// do not count.
 func (s *valueScan) catchUp(m *metric) {
 	if m.marks != s.marks {
 		m.marks = s.marks
@@ -233,8 +233,8 @@ func (s *valueScan) catchUp(m *metric) {
 	}
 }
 
-// block returns the head of the block that a word of a record stands for, and its
-// first eight bytes, fewer if it has fewer.
+// block returns the head of the block that a word of a record refers to, and up
+// to eight of its first bytes.
 func block(body []byte, word uint32) (head uint32, bits uint64) {
 	b := body[valueset.At(word):]
 	head = binary.BigEndian.Uint32(b)

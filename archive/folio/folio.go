@@ -30,7 +30,7 @@ var (
 	ErrVersion   = errors.New("unknown version")
 )
 
-// A LineError says what an Archive: line lacks.
+// A LineError is the error of an incomplete Archive: line.
 type LineError struct {
 	Line    int    // the first is 1
 	Missing string // "host" or "path"
@@ -40,7 +40,7 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("line %d: missing %s", e.Line, e.Missing)
 }
 
-// A Folio is what one file says.
+// A Folio is the contents of one file.
 type Folio struct {
 	Version  int
 	Created  string // "on HOST at DATE"
@@ -51,7 +51,7 @@ type Folio struct {
 // An Archive is one of a folio.
 type Archive struct {
 	Host string
-	Base string // name as it stands in the folio
+	Base string // name as in the folio
 }
 
 // Path returns the base name of the archive, as seen from where the folio has

@@ -18,11 +18,11 @@
 //	return im.End()
 //
 // It is libpcp_import (see LOGIMPORT(3)) in Go: metrics and instances are
-// declared, values are put, and Write writes what was put as one record of the
-// archive, with the metadata that it needs. The methods that have a C
-// counterpart name it, fail when it does and with its codes, and write the same
-// bytes; NewMetric, NewInDom and the Put methods of a [Handle] are shorter ways
-// to the same.
+// declared, values are put, and Write writes the values put as one record of the
+// archive, with the metadata that it needs. The methods that have a C counterpart
+// name it, fail when it does and with its codes, and write the same bytes;
+// NewMetric, NewInDom and the Put methods of a [Handle] are shorter ways to the
+// same.
 //
 // Where the C library of PCP 6.0.3 has a bug it is not copied: there, when
 // instances are added to an instance domain that is already written and whose

@@ -1,7 +1,7 @@
 package importer
 
-// An Error is a status of libpcp_import (PMI_ERR_*). What it shares with the
-// rest of PCP is a pcp.Error: pcp.ErrName for a metric that is not known,
+// An Error is a status of libpcp_import (PMI_ERR_*). Errors that it shares with
+// the rest of PCP are a pcp.Error: pcp.ErrName for an unknown metric,
 // pcp.ErrInDom, pcp.ErrInst, pcp.ErrConv for a value that is not a number.
 type Error int32
 

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/archive/importer"
 )
 
-// FuzzImport puts whatever strings into an archive: what is taken can be read.
+// FuzzImport puts any strings into an archive: accepted strings can be read back.
 func FuzzImport(f *testing.F) {
 	for i, v := range numbers {
 		f.Add("a.metric", "instance "+v, v, "label", v, uint8(i))

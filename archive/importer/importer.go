@@ -15,7 +15,7 @@ import (
 // chooses (PMI_DOMAIN).
 const Domain = 245
 
-// Options say what archive to write.
+// Options describes the archive to write.
 type Options struct {
 	Host     string // pmiSetHostname(3); "" is the name of this host
 	TimeZone string // pmiSetTimezone(3), as TZ means it; "" is that of this host
@@ -51,7 +51,7 @@ type Importer struct {
 	serial  int // of the last instance domain of NewInDom
 
 	gen  uint64    // number of the record that is being put together, from 1
-	sets []*metric // what it has values of, in the order of the first
+	sets []*metric // metrics with values in it, in the order of their first value
 	text []byte    // room for its strings
 
 	texts   []text
@@ -67,7 +67,7 @@ type Importer struct {
 	ended bool
 }
 
-// A metric is one that was declared, with its values in the present record.
+// A metric is a declared metric, with its values in the current record.
 type metric struct {
 	index  int // in Importer.metrics
 	name   string
@@ -278,12 +278,12 @@ func (d *indom) add(in pcp.Instance) {
 	}
 }
 
-// Write writes what was put since the last Write as a record of the archive,
+// Write writes the values put since the last Write as a record of the archive,
 // and text and labels (pmiWrite(3), pmiHighResWrite). Version 2 keeps
 // microseconds. Time must not go back.
 func (im *Importer) Write(t time.Time) error { return im.write(pcp.TimestampOf(t)) }
 
-// Flush writes to the files what is in memory. End does so too.
+// Flush writes the bytes in memory to the files. End does too.
 func (im *Importer) Flush() error {
 	if im.w == nil {
 		return nil
@@ -309,8 +309,8 @@ func (im *Importer) End() error {
 	return err
 }
 
-// Discard ends the archive and removes what there is of it. The archive that it
-// was to become was not there before: its files are those that Write made.
+// Discard ends the archive and removes its files. They are all made by Write: the
+// archive did not exist before.
 func (im *Importer) Discard() error {
 	im.ended = true
 	if im.w == nil {

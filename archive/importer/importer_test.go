@@ -185,7 +185,7 @@ func TestInherit(t *testing.T) {
 		b1, err1 := os.ReadFile(first.Path() + part)
 		b2, err2 := os.ReadFile(second.Path() + part)
 		must(t, errors.Join(err1, err2))
-		// But for the time: of the label, and of the instances.
+		// Except the times of the label and of the instances.
 		if len(b1) != len(b2) || !bytes.Equal(b1[:12], b2[:12]) {
 			t.Errorf("%s of the second archive has %d bytes, of the first %d", part, len(b2), len(b1))
 		}
@@ -361,7 +361,7 @@ func manyValues(t testing.TB, im *importer.Importer) func() {
 	}
 }
 
-// TestDiscard removes an archive of two volumes, and one that was not begun.
+// TestDiscard removes an archive of two volumes, and an archive that was not begun.
 func TestDiscard(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "x")
 	im, err := importer.Start(base, importer.Options{Host: "h", VolumeBytes: 1000})

@@ -193,8 +193,8 @@ var drive = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// compare makes the calls of a script with both and compares what they return
-// and what is in the files.
+// compare makes the calls of a script with both and compares the results and the
+// files.
 func compare(t *testing.T, version int, s *script) {
 	t.Helper()
 	oracle.Require(t)

@@ -9,8 +9,8 @@ import (
 // The functions of this file read numbers as C does when it wants the string to
 // end with them. An empty string is 0: there the number ends where the string does.
 
-// parseInt reads a number as strtol(3) does: what is too large becomes the
-// largest.
+// parseInt reads a number as strtol(3) does: a number that is too large becomes
+// the largest.
 func parseInt(s string) (int64, bool) {
 	n, negative, large, ok := parseDigits(s)
 	switch {
@@ -58,7 +58,7 @@ func parseDigits(s string) (n uint64, negative, large, ok bool) {
 	return n, negative, large, s != ""
 }
 
-// parseFloat reads a number as strtod(3) does: what is too large is infinite.
+// parseFloat reads a number as strtod(3) does: a number that is too large is infinite.
 func parseFloat(s string) (float64, bool) {
 	f, end, _ := ctext.Strtod(s)
 	return f, end == len(s)

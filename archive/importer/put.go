@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Handle stands for a metric and an instance of it, so that they need not be
+// A Handle identifies a metric and an instance of it, so that they need not be
 // looked up for each value. The zero Handle is not valid.
 type Handle struct {
 	im   *Importer
@@ -74,9 +74,10 @@ func (h Handle) Desc() pcp.Desc {
 
 // Put puts a value, which it reads as the type of the metric wants it
 // (pmiPutValueHandle(3)): as C's strtol, strtoul and strtod do, with the whole
-// string, so that an empty one is 0 and what is too large wraps or becomes
-// infinite. Each instance of a metric has one value in a record. A value that is
-// not a number leaves pcp.ErrConv in its place if it is the first of its metric.
+// string, so that an empty string is 0 and a number that is too large wraps or
+// becomes infinite. Each instance of a metric has one value in a record. A value
+// that is not a number leaves pcp.ErrConv in its place if it is the first of its
+// metric.
 func (h Handle) Put(value string) error {
 	m, err := h.begin()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Spec says what NewMetric declares.
+// A Spec describes the metric that NewMetric declares.
 type Spec struct {
 	Type    pcp.Type  // Type32 if not set
 	Sem     pcp.Sem   // SemInstant if not set
@@ -16,8 +16,8 @@ type Spec struct {
 	Help    string    // help text
 }
 
-// A Metric is one that NewMetric declared. If it has a single value it is also
-// its handle; else Instance returns one.
+// A Metric is a metric declared by NewMetric. If it has a single value it is also
+// its handle; otherwise Instance returns the handle.
 type Metric struct {
 	Handle
 	im *Importer
@@ -75,9 +75,9 @@ func (m *Metric) Name() string { return m.m.name }
 // Desc returns the descriptor of the metric.
 func (m *Metric) Desc() pcp.Desc { return m.m.desc }
 
-// Instance returns the handle of an instance. One that is not known is added
-// to the instance domain, with the next number. Unlike [Importer.Handle] it
-// wants the whole name: one that only begins like another's is ErrDupInstName.
+// Instance returns the handle of an instance. It adds an unknown instance to the
+// instance domain, with the next number. Unlike [Importer.Handle] it wants the
+// whole name: a name that only begins like another's gives ErrDupInstName.
 func (m *Metric) Instance(name string) (Handle, error) {
 	if m.m.desc.InDom != pcp.InDomNull && name != "" {
 		if err := m.im.EnsureInstance(m.m.desc.InDom, name); err != nil {

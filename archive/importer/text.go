@@ -31,7 +31,7 @@ type labelKey struct {
 }
 
 // PutText puts help text for the next Write (pmiPutText(3)). Kind is
-// pcp.TextPMID or pcp.TextInDom, which says what ident is, with
+// pcp.TextPMID or pcp.TextInDom, which selects the kind of ident, with
 // pcp.TextOneLine or pcp.TextHelp.
 func (im *Importer) PutText(kind pcp.TextKind, ident uint32, content string) error {
 	if im.ended {
@@ -61,8 +61,8 @@ func (im *Importer) PutText(kind pcp.TextKind, ident uint32, content string) err
 
 // PutLabel puts a label for the next Write (pmiPutLabel(3)). Flags are one of
 // the levels, perhaps with pcp.LabelOptional; ident is what the level demands,
-// and inst counts for pcp.LabelInstances. A value becomes a string, but for
-// true, false and null, and one that is in quotes already, which C does not take.
+// and inst counts for pcp.LabelInstances. A value becomes a string, except true,
+// false, null and a value that is already in quotes, which C does not accept.
 func (im *Importer) PutLabel(flags pcp.LabelFlags, ident uint32, inst int32, name, value string) error {
 	if im.ended {
 		return pcp.ErrNoContext

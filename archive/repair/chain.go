@@ -22,7 +22,7 @@ type flag uint16
 
 const (
 	isMark    flag = 1 << iota
-	fits           // all values have a descriptor that says what they are
+	fits           // all values match their descriptor
 	confirmed      // the index has the same time
 	early          // before the start in the label
 	kept
@@ -117,9 +117,9 @@ func regular(list []record, weights []int64) {
 	}
 }
 
-// heaviest returns the numbers, ascending, of a sequence of n things that makes
-// the chain of the largest weight which never descends. Of equal chains it is
-// the one that ends lower. Things of no weight are left out.
+// heaviest returns the numbers, ascending, of the elements of a sequence of n
+// that make the chain of the largest weight which never descends. Of equal chains
+// it takes the chain with the lower end. Elements without weight are left out.
 func heaviest(n int, compare func(a, b int32) int, weights []int64) []int32 {
 	order := make([]int32, n)
 	for i := range order {

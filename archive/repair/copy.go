@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// A copier writes what is kept.
+// A copier writes the kept records.
 type copier struct {
 	*run
 	ctx  context.Context
@@ -89,8 +89,8 @@ func (c *copier) loseMeta() {
 	c.lostM++
 }
 
-// base makes a full record of a delta to one that is lost: of what it adds. It
-// returns nil if that is nothing.
+// base turns a delta to a lost record into a full record of the added instances.
+// It returns nil if there are none.
 func (c *copier) base(r *metaRecord, body []byte) ([]byte, error) {
 	rec, err := archive.DecodeMeta(body, c.label.Version)
 	if err != nil {

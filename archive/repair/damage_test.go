@@ -258,7 +258,7 @@ func (w *truth) missing(t testing.TB, ds []damage.Damage, base string) (good int
 	}
 
 	if len(without) == len(descs) {
-		return 0, nil // no value is left that could be told
+		return 0, nil // no value is left that could be identified
 	}
 
 	have := make(map[string]int)
@@ -298,7 +298,7 @@ func (w *truth) missing(t testing.TB, ds []damage.Damage, base string) (good int
 		}
 		rec, _ := archive.DecodeMeta(p.body, w.version)
 		if rec.Type == archive.MetaInDomDelta && domains[rec.InDom] {
-			continue // what it changes may be gone
+			continue // the record that it changes may be gone
 		}
 		good++
 		if have[string(p.body)]--; have[string(p.body)] < 0 {
@@ -347,7 +347,7 @@ func exists(path string) bool {
 }
 
 // TestDamages repairs archives that are damaged at random: no good record is
-// lost, both checkers accept each result, and what is reported is so.
+// lost, both checkers accept each result, and the reports are true.
 func TestDamages(t *testing.T) {
 	seed := longtest.Seed(t)
 	n := longtest.N(150, 1000)
@@ -406,7 +406,7 @@ func TestDamages(t *testing.T) {
 				t.Errorf("%s: lost %s\n%v", where, strings.Join(list, ", "), drops)
 			}
 			if len(ds) == 1 && all < len(w.data)+len(w.meta) && sum.Drops == 0 && err == nil && d.Kind != damage.Flip && d.Kind != damage.Write && d.Kind != damage.Zero {
-				// A damaged value may look as good as any other; what is gone may not.
+				// A damaged value can look valid; a lost one must be reported.
 				if !seamless(w, d) {
 					t.Errorf("%s: nothing is reported", where)
 				}

@@ -1,4 +1,4 @@
-// Package repair saves what is good of a damaged archive.
+// Package repair saves the good parts of a damaged archive.
 //
 //	files, err := archive.FindFiles("20260101")
 //	if err != nil {
@@ -22,14 +22,14 @@
 //   - Metadata are found in the same way. Of two descriptors of one metric that
 //     contradict each other the one stays that fits the values.
 //   - Values without a descriptor, without an instance domain, or of another type
-//     than their descriptor says are dropped; the rest of their record stays.
-//   - The label is what most of the files say. The index is always made anew.
+//     than that of their descriptor are dropped; the rest of their record stays.
+//   - The label is that of most files. The index is always rebuilt.
 //   - Where bytes are lost between two records a mark is written, for counters
 //     may have been reset there.
 //
-// A damaged value, instance number or name that is still a valid one cannot be
-// told from a good one, and stays. Instances without a name occur in whole
-// archives too, and are kept.
+// A damaged value, instance number or name that is still valid cannot be
+// distinguished from a good one, and stays. Instances without a name occur in
+// undamaged archives too, and are kept.
 //
 // [Run] works on any [io.ReaderAt]; it reads each volume twice and keeps about
 // 40 bytes in memory for each record. [Archive] opens the files, of damaged

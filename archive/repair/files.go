@@ -13,7 +13,7 @@ import (
 
 // Options are those of [Archive].
 type Options struct {
-	Dropped  func(Drop)              // told of all that is dropped or changed; may be nil
+	Dropped  func(Drop)              // called for each dropped or changed part; may be nil
 	Progress func(done, total int64) // may be nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// A recorder is an Output that counts, and looks whether what it gets is good.
+// A recorder is an Output that counts and checks its records.
 type recorder struct {
 	t       *testing.T
 	version int

@@ -30,8 +30,8 @@ func electLabel(files []*input) (label archive.Label, ok bool) {
 	return label, best > 0
 }
 
-// guessLabel makes a label of what is left of the first file's: of which version
-// it was the records must show.
+// guessLabel makes a label of the remains of the first file's; the records
+// determine its version.
 func guessLabel(files []*input, version int) archive.Label {
 	size := archive.LabelSize(version)
 	for _, in := range files {

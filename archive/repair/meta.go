@@ -28,7 +28,7 @@ func (m *metaRecord) timed() bool {
 
 func (m *metaRecord) time() pcp.Timestamp { return pcp.Timestamp{Sec: m.sec, Nsec: m.nsec} }
 
-// A metric is what is known of one: its descriptor, and others if some are damaged.
+// A metric has the descriptor of a metric, and others if some are damaged.
 type metric struct {
 	descs []candidate
 	best  int // of descs, set by elect; -1 if none is good
@@ -42,7 +42,7 @@ type candidate struct {
 	fits, does int // does not
 }
 
-// metadata is what is found in the metadata.
+// metadata has the records found in the metadata.
 type metadata struct {
 	in      *input
 	version int
@@ -164,9 +164,9 @@ func (m *metadata) add(off, n int64, rec *archive.MetaRecord, why string) {
 	}
 }
 
-// order drops records with a time that does not lie between those of the others,
-// and reports whether there are some. Of two that contradict each other the one
-// stays whose time is that of something else, as loggers write metadata.
+// order drops records whose time is not between those of the others, and reports
+// whether there were any. Of two that contradict each other it keeps the one with
+// a time that occurs elsewhere too, as loggers write metadata.
 func (m *metadata) order(known func(pcp.Timestamp) bool) bool {
 	var at []int32
 	inOrder := true

@@ -16,7 +16,7 @@ type Drop struct {
 	File    string // its name
 	Offset  int64  // in the file, expanded if it is compressed; -1 if there is none
 	Bytes   int64  // that are dropped there
-	Records int    // that they are known to be; 0 if that cannot be said
+	Records int    // known number of records; 0 if unknown
 	Values  int64  // that are dropped of the records from Offset on
 	Missing bool   // something is not there at all, such as a volume
 	Why     string
@@ -62,18 +62,18 @@ type Summary struct {
 	}
 }
 
-// A Config says what is repaired.
+// A Config selects the archive to repair.
 type Config struct {
 	Meta    Source
 	Index   *Source  // nil if there is none
 	Volumes []Source // ascending
 	Numbers []int    // of the volumes
 
-	Dropped  func(Drop)              // told of all that is dropped or changed; may be nil
+	Dropped  func(Drop)              // called for each dropped or changed part; may be nil
 	Progress func(done, total int64) // may be nil
 }
 
-// An Output takes what is kept, in the order of time: an [archive.Writer].
+// An Output takes the kept records, in the order of time: an [archive.Writer].
 type Output interface {
 	WriteMeta(body []byte) error
 	WriteRecord(t pcp.Timestamp, body []byte) error
@@ -285,7 +285,7 @@ func (r *run) run(ctx context.Context, create func(archive.Label, int) (Output, 
 // has reports whether one of the records that are kept has a time.
 func has(list []record, t pcp.Timestamp) bool {
 	i, _ := slices.BinarySearchFunc(list, t, func(r record, t pcp.Timestamp) int { return r.time().Compare(t) })
-	// What is not kept is out of order, and leads astray where it is met.
+	// Records that are not kept are out of order, and mislead the search.
 	for k := max(0, i-2); k < min(len(list), i+3); k++ {
 		if list[k].flags&kept != 0 && list[k].time() == t {
 			return true

@@ -25,7 +25,7 @@ import (
 // A change is made to a file of testArchive.
 type change func(b []byte) []byte
 
-// damaged writes a test archive, changed as files says, and repairs it.
+// damaged writes a test archive with the changes of files, and repairs it.
 func damaged(t *testing.T, version int, files map[string]change) (to string, sum Summary, drops []Drop, w *truth) {
 	t.Helper()
 	base := testArchive(t, version)
@@ -117,8 +117,8 @@ func seconds(t *testing.T, version, k int, f func(uint32) uint32) change {
 	}
 }
 
-// TestTimes changes a time stamp so that it lies elsewhere: that costs the one
-// record, wherever that is.
+// TestTimes moves a time stamp elsewhere: that costs only that record, in any
+// place.
 func TestTimes(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		for _, tt := range []struct {
@@ -152,7 +152,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestLengths breaks the chain of lengths: what is between two good records is
+// TestLengths breaks the chain of lengths: the bytes between two good records are
 // lost, and nothing else.
 func TestLengths(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
@@ -383,8 +383,8 @@ func compress(t *testing.T, suffix string, b []byte) []byte {
 	return out.Bytes()
 }
 
-// TestCompressed damages compressed files: the others are kept, and of the one
-// what can be decompressed.
+// TestCompressed damages compressed files: the others are kept, and the part of
+// the damaged file that can be decompressed.
 func TestCompressed(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

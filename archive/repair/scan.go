@@ -15,8 +15,8 @@ const (
 	maxMeta    = 1 << 25 // records of the metadata
 	maxIndex   = 1 << 22 // entries of the index that are looked at
 
-	// A damaged file may pretend to hold records within records without end:
-	// what is decoded in search of the next good one has its limit.
+	// A damaged file may seem to have records within records without end: the
+	// search for the next good record decodes a limited number of bytes.
 	searchFactor = 16
 	searchLeast  = 64 << 20
 )
@@ -43,7 +43,7 @@ type scanner struct {
 
 // run goes through the file from off on.
 func (s *scanner) run(off int64) error {
-	start := int64(-1) // of what is lost
+	start := int64(-1) // of the lost part
 	why := ""
 	if off == 0 {
 		start, why = 0, "the label is damaged"
@@ -79,8 +79,9 @@ func (s *scanner) run(off int64) error {
 			continue
 		}
 		if start < 0 && off == end {
-			// Where one of two equal lengths is missing between records, or
-			// a word at the end of the one before, the other stands for both.
+			// If one of two equal lengths between records is missing, or a word
+			// at the end of the first record, the remaining length counts as
+			// both.
 			end = -1
 			if n, why, _ := s.record(off-4, true, &budget); why == "" {
 				s.lost = append(s.lost, loss{span{off - 4, off - 4}, 0, "a length is missing between two records"})
@@ -289,7 +290,7 @@ func (v *valueScan) look(r *record) bool {
 	return known
 }
 
-// like reports whether values are what their descriptor says.
+// like reports whether values match their descriptor.
 func like(d *pcp.Desc, set *pcp.ValueSet) bool {
 	if d.InDom == pcp.InDomNull && len(set.Values) > 1 {
 		return false

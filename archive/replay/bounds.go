@@ -12,10 +12,10 @@ import (
 )
 
 // Times are in seconds since the start of the set, as in the C library, since
-// results depend on how they are rounded. never stands for a missing time.
+// results depend on how they are rounded. never is a missing time.
 const never = -1.0
 
-// A state says what is known of a bound: one of the first three, with scanned or
+// A state is the state of a bound: one of the first three, with scanned or
 // without.
 type state uint8
 
@@ -26,13 +26,13 @@ const (
 	scanned                     // from the time wanted to the bound, or to the end, nothing else is
 )
 
-// A bound is what is known of one instance of a metric around the time wanted. The
+// A bound has the values of one instance of a metric around the time wanted. The
 // fields are those that decide the results of the C library (interp.c).
 type bound struct {
 	tPrior, tNext float64
 	vPrior, vNext uint64  // of numbers; others are in metric.data
 	tFirst, tLast float64 // nothing is before, behind
-	born, died    float64 // as the instance domain says
+	born, died    float64 // as in the instance domain
 
 	// The first and the last record with it in the region; none if first > last.
 	first, last int32
@@ -51,7 +51,7 @@ func (b *bound) reset() {
 	b.sPrior, b.sNext = undefined, undefined
 }
 
-// A metric is one that was asked for.
+// A metric is a requested metric.
 type metric struct {
 	id       pcp.PMID
 	desc     pcp.Desc
@@ -381,8 +381,9 @@ func (m *metric) keep(i int32, side int, s *archive.SetScanner, k int, data []by
 }
 
 // mark brings the bounds up to date with a mark at time t, in the direction
-// of reading. With look bounds are looked for; else it is passed on the way to
-// the time wanted. Seen tells that a counter must not go on across it.
+// of reading. If look is set bounds are being looked for; otherwise the mark is
+// passed on the way to the time wanted. Seen is set if a counter must not
+// continue across it.
 func (m *metric) mark(t, req float64, dir archive.Direction, look bool) (found int, seen bool) {
 	for i := len(m.bounds) - 1; i >= 0; i-- {
 		b := &m.bounds[i]

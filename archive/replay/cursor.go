@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/debug"
 )
 
-// A Mode says what a fetch returns. The numbers are those of PM_MODE_*.
+// A Mode selects the results of a fetch. The numbers are those of PM_MODE_*.
 type Mode int
 
 // Modes of a cursor.
@@ -80,7 +80,7 @@ func (c *Cursor) SetMode(mode Mode, when *pcp.Timestamp, delta time.Duration) er
 	return nil
 }
 
-// Refreshed tells the cursor that its Set was refreshed.
+// Refreshed must be called after the cursor's Set was refreshed.
 func (c *Cursor) Refreshed() { c.in.refresh(c.origin) }
 
 // Fetch fetches the values of metrics, a set for each id in order, with the
@@ -158,7 +158,7 @@ func own(vs *pcp.ValueSet) {
 	}
 }
 
-// retype gives values their types that have none in the archive.
+// retype sets the types of values that have no type in the archive.
 func (c *Cursor) retype(vs *pcp.ValueSet) {
 	if len(vs.Values) == 0 || vs.Values[0].Type() != pcp.Type32 {
 		return

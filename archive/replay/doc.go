@@ -19,10 +19,10 @@
 //
 // # Marks
 //
-// A record without values is a mark: the logger was stopped there, and what is
-// before has nothing to do with what comes after. Between two archives of a set
-// there is always one, a millisecond behind the end of the earlier one, or read
-// backwards a millisecond before the start of the later one.
+// A record without values is a mark: the logger was stopped there, and values
+// before and after it are unrelated. Between two archives of a set there is
+// always one, a millisecond behind the end of the earlier one, or read backwards
+// a millisecond before the start of the later one.
 //
 // # Interpolation
 //

@@ -13,10 +13,9 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// An interp is the state of interpolation. What it does is what the C library
-// does (interp.c: __pmLogFetchInterp), so that values agree in every case, those
-// that depend on what was fetched before included. It reads less to do so: see
-// region.
+// An interp is the state of interpolation. It works as the C library does
+// (interp.c: __pmLogFetchInterp), so that values agree in every case, including
+// those that depend on earlier fetches. It reads less: see region.
 type interp struct {
 	metrics map[pcp.PMID]*metric
 	list    []*metric // all of them, in the order of sel
@@ -26,7 +25,7 @@ type interp struct {
 
 	placed bool          // the position is known
 	from   pcp.Timestamp // the time for which the mode was set
-	home   point         // where reading goes on: all records up to the time wanted are behind, seen in the direction
+	home   point         // where reading continues: all records up to the time wanted are behind, in the direction
 	region region
 
 	asked []*metric // those of this fetch, each once
@@ -46,10 +45,9 @@ type point struct {
 	ord int32
 }
 
-// A region is what was read of the tape since the last jump to a place
-// by the index. Records in it have numbers, the order of which is theirs, and
-// each bound has the first and the last one with it: a search for what the
-// region does not have need not read it again.
+// A region is the part of the tape read since the last jump by the index. Its
+// records are numbered in order, and each bound has its first and last record: a
+// search for a value that the region does not have need not read it again.
 type region struct {
 	lo, hi point
 	marks  []passed
@@ -134,7 +132,7 @@ func (c *Cursor) interpolate(ctx context.Context, ids []pcp.PMID, profile *pcp.P
 }
 
 // pastEnds reports whether a time is before the start or behind the end, and
-// what to say of it: pcp.ErrEOL, or why the end is not known.
+// the error: pcp.ErrEOL, or why the end is not known.
 func (c *Cursor) pastEnds(req float64) (bool, error) {
 	if req < -slop {
 		return true, pcp.ErrEOL
@@ -193,7 +191,7 @@ func (in *interp) ask(c *Cursor, ids []pcp.PMID, profile *pcp.Profile, req float
 			all[i] = m.id
 		}
 		in.sel.set(all)
-		// What was read was not read for the new ones.
+		// The region was not read for the new metrics.
 		in.forgetRegion()
 	}
 }
@@ -243,9 +241,10 @@ func (c *Cursor) dir() archive.Direction {
 	return 0
 }
 
-// over reports whether err says that there is nothing more to read in a direction:
-// the end of the set, or two archives that overlap. Anything else is damage, to
-// a record or to a whole volume, and values behind it would be missing in silence.
+// over reports whether err means that there is nothing more to read in a
+// direction: the end of the set, or two archives that overlap. Anything else is
+// damage, to a record or to a whole volume, and values behind it would be missing
+// in silence.
 func over(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, pcp.ErrLogOverlap)
 }
@@ -374,8 +373,8 @@ func (c *Cursor) ignored(at point, dir archive.Direction) bool {
 	return true
 }
 
-// position goes close to the time wanted by the index, and then as close as
-// records allow (interp.c does not know of what is there either).
+// position moves close to the time wanted by the index, and then as close as
+// records allow (interp.c does not know the records there either).
 func (c *Cursor) position(ctx context.Context, req float64) error {
 	in := &c.in
 	way := c.dir()
@@ -384,7 +383,7 @@ func (c *Cursor) position(ctx context.Context, req float64) error {
 	}
 	// As in the C library the place is that for the time that the mode was set for,
 	// though the time may have moved since, and is near enough if it is before
-	// that. Else what was returned last is forgotten too.
+	// that. Otherwise the last results are dropped too.
 	short, err := c.tape.near(in.from, way)
 	if err == nil && !short {
 		_, err = c.tape.near(c.origin, way)
@@ -477,7 +476,7 @@ func (b *bound) concerns(t float64) bool {
 	return b.wanted && (b.born < 0 || t >= b.born) && (b.died < 0 || t <= b.died)
 }
 
-// bind finds the bounds at the time wanted, from home. Seen tells that a mark was
+// bind finds the bounds at the time wanted, from home. Seen is set if a mark was
 // passed on the way.
 func (c *Cursor) bind(ctx context.Context, req float64) (seen bool, err error) {
 	in := &c.in
@@ -674,8 +673,8 @@ func (in *interp) survey(open []unbound, dir archive.Direction) (limit float64, 
 	return limit, far
 }
 
-// lacks reports whether the region goes on behind a point and has no record there
-// of the kind sought. far is the outermost record of that kind.
+// lacks reports whether the region continues behind a point and has no record
+// there of the kind sought. far is the outermost record of that kind.
 func (r *region) lacks(at point, far int32, dir archive.Direction) bool {
 	switch {
 	case !r.known:
@@ -686,7 +685,7 @@ func (r *region) lacks(at point, far int32, dir archive.Direction) bool {
 	return at.ord > r.lo.ord && far >= at.ord
 }
 
-// skip returns where reading goes on then: at the next mark, or the end of the region.
+// skip returns where reading then continues: at the next mark, or the end of the region.
 func (r *region) skip(at point, dir archive.Direction) point {
 	if dir == forward {
 		i, _ := slices.BinarySearchFunc(r.marks, at.ord, func(m passed, ord int32) int { return cmp.Compare(m.before.ord, ord) })

@@ -169,9 +169,9 @@ func randomScript(r *rand.Rand, s *Set, n int, records bool) []string {
 	return lines
 }
 
-// lyingIndex lists archives whose temporal index is wrong. The C library starts where
-// it says and finds other records, or none, in the modes Forw and Back; we make
-// sure that we are where we want to be.
+// lyingIndex lists archives whose temporal index is wrong. The C library starts at
+// its positions and finds other records, or none, in the modes Forw and Back; we
+// check the position.
 var lyingIndex = map[string]bool{
 	"dstat-diskfarm": true, "20180608.04.23-01": true, "badti-1": true, "badti-3": true,
 	"markmerge": true, "20101004-trunc": true,
@@ -507,7 +507,7 @@ func compatible(a, b string) bool {
 	return true
 }
 
-// where tells which line of a script an answer belongs to.
+// where returns the line of a script that an answer belongs to.
 func where(lines []string, k int) string {
 	metrics, mode := "", ""
 	for i, line := range lines {

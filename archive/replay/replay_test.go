@@ -483,7 +483,7 @@ func TestCancel(t *testing.T) {
 }
 
 // TestDamage replays archives with damage at random places in all modes: it must
-// not panic or hang, and what it returns for an error must have a status.
+// not panic or hang, and its errors must have a status.
 func TestDamage(t *testing.T) {
 	src := sample(t, 3)
 	seed := uint64(1)

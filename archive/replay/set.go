@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// Options say how archives are opened and replayed.
+// Options configures how archives are opened and replayed.
 type Options struct {
 	archive.Options
 
@@ -26,7 +26,7 @@ type Options struct {
 	IgnoreMarks bool
 	IgnoreGap   time.Duration
 
-	// CounterWrap takes an integer counter that fell for one that wrapped
+	// CounterWrap treats an integer counter that fell as wrapped
 	// (PCP_COUNTER_WRAP).
 	CounterWrap bool
 
@@ -49,11 +49,11 @@ type Set struct {
 	indoms map[pcp.InDom]*lifetimes
 }
 
-// Open opens what spec names: the base name of an archive, or any of its
-// files; a directory, which stands for all archives in it; or several of these
-// separated by commas. Several archives must be of one host, and of metrics that
-// have several descriptors all must agree; see [archive.Options.OpenAll]. That
-// two overlap in time shows only when one is left for the other: Fetch then
+// Open opens the archives of spec: the base name of an archive, or any of its
+// files; a directory, for all archives in it; or several of these separated by
+// commas. Several archives must be of one host, and of metrics that have several
+// descriptors all must agree; see [archive.Options.OpenAll]. An overlap in time
+// is only noticed when reading passes from one archive to the other: Fetch then
 // returns pcp.ErrLogOverlap once.
 func Open(spec string, o Options) (*Set, error) {
 	var list []*archive.Archive
@@ -131,7 +131,7 @@ func expand(spec string) (paths []string, listed bool, err error) {
 			}
 		}
 		if len(list) == 0 {
-			list = empty // opening them tells what is wrong
+			list = empty // opening them returns the error
 		}
 		paths = append(paths, list...)
 	}
@@ -170,7 +170,7 @@ func (s *Set) Label() archive.Label { return s.archives[0].Label() }
 // End returns the time of the last record.
 func (s *Set) End() (pcp.Timestamp, error) { return s.archives[len(s.archives)-1].End() }
 
-// Refresh takes in what was added to the last archive, which may still grow.
+// Refresh reads the additions to the last archive, which may still grow.
 func (s *Set) Refresh() error {
 	s.mu.Lock()
 	s.indoms = nil

@@ -42,8 +42,8 @@ type place struct {
 	mark archive.Direction // as in tape
 }
 
-// use changes to an archive, wherever in it. The files of the one before stay open:
-// a search often ends in the next one, and replay goes on in this.
+// use changes to an archive, wherever in it. The files of the previous archive stay
+// open: a search often ends in the next one, and replay continues in this.
 func (t *tape) use(i int) {
 	if t.rd != nil && t.cur == i {
 		return
@@ -72,13 +72,13 @@ func (t *tape) close() {
 	}
 }
 
-// tell returns the position.
+// tell returns the current position.
 func (t *tape) tell() place {
 	vol, off := t.rd.Position()
 	return place{int32(t.cur), int32(vol), off, t.mark}
 }
 
-// seek goes to a position that tell returned.
+// seek moves to a position returned by tell.
 func (t *tape) seek(p place) error {
 	t.use(int(p.arch))
 	t.mark = p.mark
@@ -92,8 +92,8 @@ func (t *tape) approach(to pcp.Timestamp, dir archive.Direction) error {
 	return t.rd.Seek(to, dir)
 }
 
-// near goes to where the index says that a time is close. Short reports whether
-// reading has yet to reach it.
+// near moves to the position of the index closest to a time. Short reports
+// whether reading has yet to reach it.
 func (t *tape) near(to pcp.Timestamp, dir archive.Direction) (short bool, err error) {
 	t.choose(to, dir)
 	return t.rd.SeekIndex(to, dir)
@@ -129,7 +129,8 @@ func (t *tape) markTime(dir archive.Direction) (pcp.Timestamp, error) {
 }
 
 // read reads the next record into scan; io.EOF at the ends of the set. An archive
-// that overlaps with the one before is pcp.ErrLogOverlap; after it reading goes on.
+// that overlaps with the previous one gives pcp.ErrLogOverlap; after it reading
+// continues.
 func (t *tape) read(dir archive.Direction) error {
 	if t.mark != 0 && t.mark != dir {
 		// Turned round right behind a mark: it comes once more.

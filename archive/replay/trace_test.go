@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/debug"
 )
 
-// TestTrace checks what is traced of a counter before, across and after a mark.
+// TestTrace checks the trace of a counter before, across and after a mark.
 func TestTrace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	w := writer(t, path, "cellar", 0, archive.Version2)

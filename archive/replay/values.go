@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// count decides which instances have a value at the time wanted. Seen tells that
-// a mark was passed since the last fetch.
+// count decides which instances have a value at the time wanted. Seen is set if a
+// mark was passed since the last fetch.
 func (m *metric) count(req float64, seen bool) {
 	if m.unknown {
 		return
@@ -142,7 +142,7 @@ func (m *metric) between(prior, next uint64, part, gap float64, wrap bool) uint6
 		return uint64(toInt64(0.5 + float64(p) + float64(part*float64(d))/gap))
 	case pcp.TypeU64:
 		// The C library has all in signed variables, the difference too, which is
-		// right below 1<<63; see TestUnsignedCounter for what it makes of others.
+		// right below 1<<63; see TestUnsignedCounter for its results for others.
 		p, n := int64(prior), int64(next)
 		return toUint64(0.5 + float64(p) + float64(part*float64(n-p))/gap)
 	case pcp.TypeFloat:

@@ -17,9 +17,9 @@
 //	metric kernel.all.load { name -> system.load  type -> double }
 //	indom 60.1 { iname "sda" -> "disk0"  inst 1 -> delete }
 //
-// They are read for one archive: names and patterns stand for what it has, and
-// what it does not have is not an error. A file of rules that cannot be parsed, or
-// that contradicts itself, is an [Error] with its line.
+// They are read for one archive: names and patterns match its metrics and
+// instances, and missing ones are not an error. A file of rules that cannot be
+// parsed, or that contradicts itself, is an [Error] with its line.
 //
 // Records of values that no rule concerns are copied as bytes. An archive of
 // version 2 can become one of version 3, but not the other way round. Compressed

@@ -146,7 +146,7 @@ func apply(t *testing.T, a *archive.Archive, text, out string) {
 	}
 }
 
-// FuzzParse reads anything as rules, and applies it if that is what it is.
+// FuzzParse reads any text as rules, and applies valid rules.
 func FuzzParse(f *testing.F) {
 	for _, s := range ruleSeeds {
 		f.Add([]byte(s))

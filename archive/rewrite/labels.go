@@ -35,8 +35,8 @@ func (w *rewriter) labels(rec *archive.MetaRecord, body []byte) error {
 	return e.write(e.ident, e.sets)
 }
 
-// A labelEdit is what becomes of a record of labels. Rules take sets out of it and write
-// them as records of their own; what is left is written at the end.
+// A labelEdit is a record of labels being changed. Rules take sets out of it and write
+// them as separate records; the remaining sets are written at the end.
 type labelEdit struct {
 	w     *rewriter
 	rec   *archive.MetaRecord
@@ -110,8 +110,8 @@ func (e *labelEdit) apply(s *labelSpec) (gone bool, err error) {
 	return false, nil
 }
 
-// applyToLabels applies a rule to the labels of a set that it names. It returns what is
-// left of the set.
+// applyToLabels applies a rule to the labels of a set that it names. It returns the
+// rest of the set.
 func (e *labelEdit) applyToLabels(s *labelSpec, set pcp.LabelSet) (pcp.LabelSet, error) {
 	var kept []pcp.Label
 	taken := false

@@ -270,7 +270,7 @@ type lexer struct {
 	state    state
 	block    state // of the rule, which begins with its brace
 	commas   int
-	patterns bool // what is in slashes is a pattern
+	patterns bool // text in slashes is a pattern
 	fail     func(format string, args ...any)
 }
 
@@ -402,8 +402,8 @@ func number(digits string) int {
 	return int(int32(uint32(n)))
 }
 
-// generic returns the longest match of what is the same in all states, 0 if there is
-// none.
+// generic returns the longest match of the tokens that are the same in all states, 0
+// if there is none.
 func generic(s string, patterns bool) (lexeme, int) {
 	one := func(t token) (lexeme, int) { return lexeme{tok: t}, 1 }
 	switch c := s[0]; {
@@ -504,8 +504,9 @@ func numeric(s string) (lexeme, int) {
 	return lexeme{tok: tok, text: s[:n]}, n
 }
 
-// quoted returns the longest match of what starts with a quote: a string of one line,
-// a text in which a backslash may stand before anything, or a string of JSON.
+// quoted returns the longest match of a token that starts with a quote: a string of
+// one line, a text in which a backslash can precede any character, or a string of
+// JSON.
 func quoted(s string) (lexeme, int) {
 	tok, n := tokEnd, 0
 	if k := strings.IndexAny(s[1:], "\"\n") + 1; k > 1 && s[k] == '"' {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A parser reads rules word by word. It looks at the next word only where what it does
-// depends on that: the line that a message names hangs on it.
+// A parser reads rules word by word. It reads the next word only where it needs it,
+// since the line in a message depends on that.
 type parser struct {
 	*Rules
 	lex  lexer
@@ -34,7 +34,7 @@ func (p *parser) next() token {
 	return p.word.tok
 }
 
-// take returns the next word and goes on.
+// take returns the next word and advances.
 func (p *parser) take() lexeme {
 	p.next()
 	p.have = false
@@ -44,7 +44,7 @@ func (p *parser) take() lexeme {
 // is reports whether the next word is of one of these kinds.
 func (p *parser) is(kinds ...token) bool { return slices.Contains(kinds, p.next()) }
 
-// want takes a word of one of these kinds, or says what is expected.
+// want takes a word of one of these kinds, or stops with the message missing.
 func (p *parser) want(missing string, kinds ...token) lexeme {
 	if !p.is(kinds...) {
 		p.stop("%s", missing)
@@ -52,7 +52,7 @@ func (p *parser) want(missing string, kinds ...token) lexeme {
 	return p.take()
 }
 
-// need is want where there is nothing better to say.
+// need is want with the message for syntax errors.
 func (p *parser) need(kinds ...token) lexeme { return p.want("syntax error", kinds...) }
 
 // rules reads all there is: one rule at least.
@@ -308,7 +308,7 @@ func (p *parser) pmid(w lexeme) pcp.PMID {
 	return pcp.NewPMID(f[0], f[1], f[2])
 }
 
-// pmidOrName reads an identifier or a name; pcp.PMIDNull for one that is unknown.
+// pmidOrName reads an identifier or a name; pcp.PMIDNull for an unknown one.
 func (p *parser) pmidOrName(w lexeme) pcp.PMID {
 	if w.tok != tokGName {
 		return p.pmid(w)
@@ -322,7 +322,7 @@ func (p *parser) pmidOrName(w lexeme) pcp.PMID {
 	return id
 }
 
-// unknownName says what is wrong with a name that is not that of a metric.
+// unknownName reports a name that is not that of a metric.
 func (p *parser) unknownName(name string) error {
 	for other := range p.meta.NamesInOrder() {
 		if strings.HasPrefix(other, name) && len(other) > len(name) && other[len(name)] == '.' {
@@ -332,7 +332,7 @@ func (p *parser) unknownName(name string) error {
 	return pcp.ErrName
 }
 
-// matches reports whether a metric is one of those that an identifier stands for.
+// matches reports whether an identifier matches a metric.
 func matches(id, pattern pcp.PMID, star int) bool {
 	switch star {
 	case 0:

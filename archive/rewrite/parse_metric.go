@@ -40,7 +40,7 @@ type metricClauses struct {
 	specs []*metricSpec
 }
 
-// each calls change for each metric, if what it changes was not changed before.
+// each calls change for each metric, and stops if it was changed before.
 func (m *metricClauses) each(flag int, what string, again bool, change func(*metricSpec)) {
 	for _, s := range m.specs {
 		switch {

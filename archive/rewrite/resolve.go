@@ -6,7 +6,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// Resolve makes what the rules say hold for all that it concerns, once all files are
+// Resolve applies the rules to all metadata that they affect, once all files are
 // parsed: the metrics, texts and labels of an instance domain change with it. It
 // returns an [Error] for rules that contradict each other.
 func (r *Rules) Resolve() (err error) {
@@ -186,7 +186,8 @@ func (r *Rules) becomes(old, to pcp.InDom, byNew bool) bool {
 	return false
 }
 
-// checkInDoms makes sure that the copy has the instance domains of what has a new one.
+// checkInDoms checks that the copy has the new instance domains of metrics, texts and
+// labels.
 func (r *Rules) checkInDoms() {
 	const lacks = "is not in the output archive"
 	any := len(r.table().indoms) > 0

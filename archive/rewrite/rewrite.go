@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A ReadError is what is wrong with the archive that is rewritten.
+// A ReadError is an error of the archive that is rewritten.
 type ReadError struct {
 	Meta   bool // with the metadata, not with a volume
 	Volume int
@@ -52,9 +52,10 @@ type rewriter struct {
 	events    bool // there is a metric of events, whose parameters are not in records
 }
 
-// Rewrite writes the archive as the rules want it, to a Writer that has the label that
-// [Rules.Label] returns and makes no index of its own ([archive.WriterConfig]). The
-// Writer is not closed. Note, if not nil, is called with what is odd about the archive.
+// Rewrite writes the archive with the changes of the rules to a Writer that has the
+// label that [Rules.Label] returns and makes no index of its own
+// ([archive.WriterConfig]). The Writer is not closed. Note, if not nil, is called with
+// the oddities of the archive.
 func (r *Rules) Rewrite(ctx context.Context, out *archive.Writer, note func(string)) error {
 	meta, c, err := r.a.OpenMeta()
 	if err != nil {
@@ -107,8 +108,8 @@ func (r *Rules) Label() archive.Label {
 	return l
 }
 
-// countUses counts the metrics of each instance domain: one that no metric of the copy
-// has is not copied.
+// countUses counts the metrics of each instance domain: a domain that no metric of the
+// copy has is not copied.
 func (w *rewriter) countUses() {
 	r := w.rules
 	for _, d := range r.meta.Descs() {
@@ -420,12 +421,12 @@ func (w *rewriter) text(m *archive.MetaRecord, body []byte) error {
 	}
 	const head = 12
 	if end := head + len(m.Text) + 1; end < len(body) {
-		body = body[:end] // what is behind the text is not copied
+		body = body[:end] // bytes behind the text are not copied
 	}
 	return w.out.WriteMeta(body)
 }
 
-// indom writes the instances of a record, which may say what changed only.
+// indom writes the instances of a record, which may only have the changes.
 func (w *rewriter) indom(m *archive.MetaRecord) error {
 	full := w.instances(m)
 	if n, ok := w.uses[m.InDom]; !ok {

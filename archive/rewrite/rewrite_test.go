@@ -114,7 +114,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestLongRules refuses what is too long to be rules.
+// TestLongRules checks that files too long to be rules are refused.
 func TestLongRules(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "a")
 	makeArchive(t, base, archive.Version3)

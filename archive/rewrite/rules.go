@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/internal/hashorder"
 )
 
-// A Config says how rules are read.
+// A Config configures how rules are read.
 type Config struct {
 	// Version is that of the new archive, 0 for that of the old one.
 	Version int
@@ -28,13 +28,14 @@ type Config struct {
 	// Warn is called for each warning. Nil drops them.
 	Warn func(Warning)
 
-	// Progress is told the time of a record of the old archive, now and then. Nil is not.
+	// Progress, if not nil, is called from time to time with the time of a record of the
+	// old archive.
 	Progress func(at pcp.Timestamp)
 
-	// Debug is the log that is told, for [debug.Value], which values are converted and to what. Nil prints nothing.
+	// Debug logs for [debug.Value] the converted values and their results. Nil prints nothing.
 	Debug *debug.Log
 
-	// Zone is the time zone of what a [ValueError] says of a record. Nil is UTC.
+	// Zone is the time zone of the times in a [ValueError]. Nil is UTC.
 	Zone *time.Location
 
 	// Verbose adds warnings: about rules that change nothing, and those for metrics,
@@ -42,7 +43,7 @@ type Config struct {
 	Verbose bool
 }
 
-// A Warning is what is odd about rules, and does not keep them from being used.
+// A Warning is an oddity of rules that can still be used.
 type Warning struct {
 	File string
 	Line int
@@ -52,10 +53,10 @@ type Warning struct {
 // String returns the warning with its place, "file:line: text".
 func (w Warning) String() string { return fmt.Sprintf("%s:%d: %s", w.File, w.Line, w.Text) }
 
-// An Error is what is wrong with rules.
+// An Error is an error in rules.
 type Error struct {
 	File string
-	Line int // 0: what is wrong is not in one place
+	Line int // 0: the error is not in one place
 	Text string
 }
 
@@ -78,7 +79,7 @@ func message(format string, args ...any) string {
 // MaxRules is the limit on the length of a file of rules.
 const MaxRules = 64 << 20
 
-// Rules are what is to be changed in an archive. They are for one goroutine.
+// Rules are changes to an archive. They are for one goroutine.
 type Rules struct {
 	a       *archive.Archive
 	meta    *archive.Meta
@@ -127,7 +128,7 @@ func (r *Rules) stop(format string, args ...any) {
 	panic(&Error{r.file, r.line, message(format, args...)})
 }
 
-// contradiction is stop for what is wrong with all rules together.
+// contradiction is stop for an error of all rules together.
 func (r *Rules) contradiction(format string, args ...any) {
 	panic(&Error{r.file, 0, message(format, args...)})
 }
@@ -216,7 +217,7 @@ func (s *indomSpec) changesInsts() bool {
 	return slices.ContainsFunc(s.insts, func(c instChange) bool { return c.changed() })
 }
 
-// An output says which value of several a metric without instances gets.
+// An output selects one of several values for a metric without instances.
 type output int
 
 const (
@@ -301,7 +302,7 @@ type labelSpec struct {
 	insts           bool
 }
 
-// fromLast goes through a list as the C tool does, which puts what is new in front.
+// fromLast goes through a list as the C tool does, which puts new entries in front.
 func fromLast[T any](list []T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, v := range slices.Backward(list) {
@@ -485,7 +486,7 @@ func (r *Rules) table() *tables {
 		for {
 			rec, err := mr.Next()
 			if err != nil {
-				break // Rewrite says what is wrong
+				break // Rewrite returns the error
 			}
 			switch rec.Type {
 			case archive.MetaText:

@@ -80,7 +80,7 @@ func (g *global) appendSummary(b []byte, r *Rules) []byte {
 		if sec < 0 {
 			sign, sec = "-", -sec
 		}
-		// The C tool begins anew with each year.
+		// The C tool starts again with each year.
 		hours := sec / 3600
 		if sec >= 365*24*3600 {
 			hours = yearHours(sec)

@@ -40,7 +40,7 @@ func (s *metricSpec) changesValues() bool {
 	return s.flags&(metricType|metricRescale|metricValue) != 0 || s.picks()
 }
 
-// A layoutPlan says what of the records of a layout changes.
+// A layoutPlan has the changes to the records of a layout.
 type layoutPlan struct {
 	specs []*metricSpec // by set, nil if it does not change
 	any   bool
@@ -135,7 +135,7 @@ func (w *rewriter) renumber(rec *archive.Record, set *archive.Set, in *indomSpec
 	}
 }
 
-// room returns memory for n values of a record. What it returned before stays valid until
+// room returns memory for n values of a record. Memory returned earlier stays valid until
 // the next record.
 func (w *rewriter) room(n int) []pcp.Value {
 	if w.used+n > len(w.pool) {

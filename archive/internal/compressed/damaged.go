@@ -15,10 +15,10 @@ import (
 	"github.com/go-pcp/pcp/archive/internal/compressed/internal/lzma2"
 )
 
-// OpenDamaged is [Open] for a caller that wants as much of a file as there is.
-// Of a damaged block of an .xz file it gives what can be decoded, perhaps with
-// some bytes at the end that are wrong; a file whose index is damaged or cut it
-// reads from its start as far as that goes.
+// OpenDamaged is [Open] for a caller that wants as much of a file as possible. Of
+// a damaged block of an .xz file it returns the bytes that can be decoded,
+// perhaps with some wrong bytes at the end; a file whose index is damaged or cut
+// it reads from its start as far as that goes.
 func OpenDamaged(path string) (*File, error) {
 	mem := new(Memory)
 	f, err := mem.Open(path)
@@ -59,8 +59,8 @@ func OpenDamaged(path string) (*File, error) {
 	return &File{src: &spool{r: r, in: in, total: -1, limit: limit}, path: path}, nil
 }
 
-// An xzDamaged is an xzFile that gives of a damaged block what can be decoded,
-// the bytes before the damage and perhaps some that are wrong.
+// An xzDamaged is an xzFile that returns the bytes of a damaged block that can be
+// decoded: those before the damage and perhaps some wrong ones.
 type xzDamaged struct {
 	*xzFile
 	cut error // why there may be more behind the last block
@@ -93,7 +93,7 @@ func (x *xzDamaged) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// decodeDamaged decodes a block as far as it goes, whatever its check says.
+// decodeDamaged decodes as much of a block as possible and ignores its check.
 func decodeDamaged(f io.ReaderAt, b *xzBlock) []byte {
 	var d xzDecoder
 	if d.open(f, b) != nil {
@@ -167,8 +167,8 @@ func walkXZ(f io.ReaderAt, size int64) (x *xzIndex, whole bool) {
 const xzDictLimit = 64 << 20
 
 // Readable returns how much of the contents can be read from the start, and the
-// error that is met there, nil if it is the end. It may have to expand all of
-// them. What [File.NextBlock] leads to may lie behind.
+// error at that point, nil at the end. It may have to expand all contents.
+// [File.NextBlock] can find more behind that point.
 func (f *File) Readable() (int64, error) {
 	if x, ok := f.src.(*xzDamaged); ok {
 		return x.total, x.cut

@@ -59,7 +59,7 @@ func Find(path string) string {
 }
 
 // Memory is memory of blocks that are not needed any more, for the next ones of
-// the files that were opened with it. The zero Memory has none. It is safe for
+// the files that were opened with it. The zero Memory is empty. It is safe for
 // concurrent use.
 type Memory struct{ blocks sync.Pool }
 
@@ -166,11 +166,11 @@ func (f *File) Compressed() bool {
 	return !plain
 }
 
-// ReadAt reads contents, as [io.ReaderAt] says.
+// ReadAt reads contents. It implements [io.ReaderAt].
 func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.src.ReadAt(p, off) }
 
 // Size returns the length of the contents now. It has to expand all of a file
-// whose format does not say how long they are.
+// whose format does not store that length.
 func (f *File) Size() (int64, error) { return f.src.Size() }
 
 // Close closes the file.

@@ -21,8 +21,8 @@ const (
 	expandLZMA    = 500 // .xz, .lzma
 )
 
-// A LimitError says that a compressed file expands to more than can be right, or
-// than its reader should pay for. It is the system error EFBIG.
+// A LimitError means that a compressed file expands to more than is plausible, or
+// more than its reader can afford. It is the system error EFBIG.
 type LimitError struct {
 	Path  string
 	Size  int64 // of the file

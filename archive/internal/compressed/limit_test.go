@@ -30,8 +30,8 @@ func spooled() int {
 	return n
 }
 
-// TestExpandBomb opens files of some kilobytes that expand to more than they may:
-// a clear error, and nothing is left of what was expanded.
+// TestExpandBomb opens files of some kilobytes that expand to more than the
+// limit: a clear error, and nothing of the expanded bytes is left.
 func TestExpandBomb(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -89,8 +89,8 @@ func TestExpandBomb(t *testing.T) {
 	}
 }
 
-// TestExpandLimit reads contents of just the limit, and of one byte more; what is
-// repeated again and again is not a reason to refuse a file below expandFree.
+// TestExpandLimit reads contents of just the limit, and of one byte more;
+// repetitive contents are no reason to refuse a file below expandFree.
 func TestExpandLimit(t *testing.T) {
 	want := bytes.Repeat([]byte("again and again "), spoolLimit/8)
 	var z bytes.Buffer

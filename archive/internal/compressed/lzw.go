@@ -6,14 +6,14 @@ import (
 	"io"
 )
 
-// What compress(1) writes: two bytes of magic, one with the largest width of a code
-// and a flag, and codes of 9 bits at first, the lowest bit first. Whenever all codes
-// of a width are used the next are one bit wider. Codes come eight at a time; what
-// is left of the eight when the width changes is not used.
+// The format of compress(1): two bytes of magic, one with the largest width of a
+// code and a flag, and codes of 9 bits at first, the lowest bit first. Whenever all
+// codes of a width are used the next are one bit wider. Codes are in groups of
+// eight; the rest of a group is not used when the width changes.
 const (
 	lzwMagic    = "\x1f\x9d"
 	lzwWidths   = 0x1f // in the third byte
-	lzwClears   = 0x80 // in the third byte: code 256 begins anew
+	lzwClears   = 0x80 // in the third byte: code 256 clears the table
 	lzwReserved = 0x60 // in the third byte
 
 	lzwMinWidth, lzwMaxWidth = 9, 16
@@ -42,7 +42,7 @@ type lzwReader struct {
 	head        byte // the first byte that last is for
 
 	stack   [1 << lzwMaxWidth]byte
-	pending []byte // what was expanded and not read yet, at the end of stack
+	pending []byte // bytes expanded and not read yet, at the end of stack
 	err     error
 }
 

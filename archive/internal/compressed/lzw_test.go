@@ -30,7 +30,7 @@ func lzwInputs() [][]byte {
 	}
 }
 
-// TestLZW expands what it compressed, which gzip(1) expands to the same.
+// TestLZW expands data that it compressed, which gzip(1) expands to the same.
 func TestLZW(t *testing.T) {
 	gzip, err := exec.LookPath("gzip")
 	if err != nil {

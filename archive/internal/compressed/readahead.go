@@ -8,15 +8,15 @@ const (
 	aheadSize    = 256 << 10
 )
 
-// A readAhead reads what another reader has, in a goroutine, while what was
-// read before is used.
+// A readAhead reads from another reader in a goroutine while earlier bytes are
+// used.
 type readAhead struct {
 	full chan []byte // closed after the last one
 	free chan []byte
 	quit chan struct{}
 	err  error // valid when full is closed
 
-	buf, rest []byte // the one in use, and what is left of it
+	buf, rest []byte // the buffer in use, and its unread part
 }
 
 // newReadAhead reads from r until stop is called.

@@ -57,7 +57,7 @@ func (m *Memory) expand(f *os.File, suffix string) (source, error) {
 		}
 		r, err = d, derr
 	case ".gz", ".Z", ".z":
-		// As gzip(1) does, by what is in it.
+		// By its contents, as gzip(1) does.
 		if magic, _ := in.Peek(len(lzwMagic)); string(magic) == lzwMagic {
 			r, err = newLZW(in)
 		} else {
@@ -83,9 +83,9 @@ const spoolLimit = 4 << 20
 // while that is used.
 const aheadFrom = 1 << 20
 
-// A spool expands a file from its start as far as it is read, and keeps what
-// it has: in memory, and from spoolLimit on in a temporary file that has no
-// name.
+// A spool expands a file from its start as far as it is read, and keeps the
+// expanded bytes: in memory, and from spoolLimit on in a temporary file that has
+// no name.
 type spool struct {
 	mu    sync.Mutex
 	r     io.Reader
@@ -153,7 +153,7 @@ func (s *spool) upTo(n int64) error {
 	return damagedStream(s.path, s.err)
 }
 
-// refuse gives up a file that has reached its limit, and what was kept of it: it
+// refuse gives up a file that has reached its limit, and drops its kept bytes: it
 // is not read in part.
 func (s *spool) refuse() {
 	s.err, s.got, s.head = s.limit, 0, nil
@@ -163,7 +163,7 @@ func (s *spool) refuse() {
 	}
 }
 
-// damagedStream says what is wrong with a compressed file. That it ends early must
+// damagedStream returns the error of a damaged compressed file. An early end must
 // not look like the end of its contents.
 func damagedStream(path string, err error) error {
 	early := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)

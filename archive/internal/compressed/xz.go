@@ -54,10 +54,10 @@ type xzFile struct {
 type xzHeld struct {
 	block int
 	dec   xzDecoder
-	data  []byte // what is decoded; its capacity may be that of the block
+	data  []byte // the decoded bytes; its capacity may be that of the block
 	err   error
 	busy  bool
-	stop  bool // what is decoded ahead is not wanted any more
+	stop  bool // the decoding ahead is no longer wanted
 }
 
 func newXZ(f *os.File, index *xzIndex, mem *Memory) *xzFile {
@@ -71,7 +71,7 @@ func newXZ(f *os.File, index *xzIndex, mem *Memory) *xzFile {
 
 func (x *xzFile) Size() (int64, error) { return x.total, nil }
 
-// Close waits for what is being decoded.
+// Close waits for running decoders.
 func (x *xzFile) Close() error {
 	x.mu.Lock()
 	x.closed = true
@@ -206,7 +206,7 @@ func (x *xzFile) hold(i int) (*xzHeld, error) {
 	}
 }
 
-// start takes for another block the memory of the one that was used least recently, unless a
+// start reuses the memory of the least recently used block for another block, unless a
 // goroutine is at work on it. If all are in use, it returns nil.
 func (x *xzFile) start(i int) *xzHeld {
 	var h *xzHeld
@@ -265,8 +265,8 @@ func (h *xzHeld) step(data []byte, mem *Memory) ([]byte, error) {
 	return data[:n], err
 }
 
-// ahead starts to decode what is probably read soon, when block i is read at
-// an offset. The mutex is held.
+// ahead starts to decode the blocks that are probably read soon, when block i is
+// read at an offset. The mutex is held.
 func (x *xzFile) ahead(i int, at int64) {
 	if -xzRun < x.run && x.run < xzRun || x.closed {
 		return
@@ -275,7 +275,7 @@ func (x *xzFile) ahead(i int, at int64) {
 	if x.run < 0 {
 		step = -1
 	}
-	// What is wanted is not to make room for something else.
+	// Wanted blocks must not be evicted.
 	for k := x.most - 1; k >= 0; k-- {
 		x.touch(i + k*step)
 	}

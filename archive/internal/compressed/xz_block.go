@@ -153,8 +153,8 @@ const xzSHA256 = 10
 
 var crc64Table = sync.OnceValue(func() *crc64.Table { return crc64.MakeTable(crc64.ECMA) })
 
-// xzCheck returns the check of a type and its length; one that is not known is
-// not looked at.
+// xzCheck returns the check of a type and its length; an unknown check is
+// ignored.
 func xzCheck(check byte) (hash.Hash, int) {
 	switch check {
 	case 1:

@@ -10,7 +10,7 @@ type xzStream struct {
 	dec  xzDecoder
 	open bool
 	buf  []byte
-	r, n int // what is to be given away, in buf
+	r, n int // the bytes to return, in buf
 	err  error
 }
 

@@ -121,7 +121,7 @@ func TestXZ(t *testing.T) {
 	}
 }
 
-// TestXZStreamMemory says that a stream has a buffer for the dictionary, not
+// TestXZStreamMemory checks that a stream has a buffer for the dictionary, not
 // for the block.
 func TestXZStreamMemory(t *testing.T) {
 	want := xzContents(8 << 20)
@@ -193,8 +193,8 @@ func TestXZLazy(t *testing.T) {
 	}
 }
 
-// TestXZTrim reads to the end twice: what was forgotten comes again, and stays
-// then.
+// TestXZTrim reads to the end twice: dropped blocks are decoded again, and then
+// kept.
 func TestXZTrim(t *testing.T) {
 	want := xzContents(3 << 20)
 	x, err := openXZ(t, xzStreams(t, 1<<20, xz.CRC64, want))
@@ -215,8 +215,8 @@ func TestXZTrim(t *testing.T) {
 	}
 }
 
-// TestXZDamaged changes every byte of a small file: whatever passes must be
-// what was in it.
+// TestXZDamaged changes every byte of a small file: accepted bytes must be the
+// original ones.
 func TestXZDamaged(t *testing.T) {
 	want := xzContents(3000)
 	z := xzStreams(t, 1000, xz.CRC32, want)

@@ -3,14 +3,14 @@ package lzwtest
 
 const (
 	magic     = "\x1f\x9d"
-	clears    = 0x80 // in the third byte: code 256 begins anew
+	clears    = 0x80 // in the third byte: code 256 clears the table
 	clearCode = 256
 	minWidth  = 9
 	none      = -1
 )
 
 // Append compresses b as compress(1) does, with codes of at most width bits. If
-// it can begin anew it does after that many codes.
+// it can clear the table it does after that many codes.
 func Append(out, b []byte, width uint, anew int) []byte {
 	type entry struct {
 		prefix int

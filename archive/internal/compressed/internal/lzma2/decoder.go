@@ -34,7 +34,7 @@ type Decoder struct {
 	started   bool // there was a chunk that forgets the dictionary
 	haveProps bool
 	packed    bool // the chunk is compressed
-	left      int  // what is to come of the chunk
+	left      int  // bytes of the chunk still to come
 	reach     int  // how many bytes the dictionary has, were it not limited
 	ended     bool
 	head      [4]byte
@@ -67,10 +67,10 @@ func (d *Decoder) Reset(r io.Reader, dict int) {
 func (d *Decoder) Buffered() int { return d.r.Buffered() }
 
 // Decode decodes until there are want bytes in buf, or up to a whole chunk
-// more; they must fit. The first n bytes of it are what was decoded before, of
-// which only so many are needed as the dictionary has. Decode writes between
-// these and what Next says, also beyond what it returns: how many bytes there
-// are then. The error is [io.EOF] if the contents end before want.
+// more; they must fit. The first n bytes of buf are those decoded before, of
+// which only as many as the dictionary has are needed. Decode may write to buf
+// from n up to the number of bytes given by Next, also beyond the returned
+// length. The error is [io.EOF] if the contents end before want.
 func (d *Decoder) Decode(buf []byte, n, want int) (int, error) {
 	want = min(want, len(buf))
 	for n < want {
@@ -99,8 +99,8 @@ func (d *Decoder) Decode(buf []byte, n, want int) (int, error) {
 	return n, nil
 }
 
-// Next returns how many bytes are to come of a chunk: the one that Decode is in
-// or else the next one. It is [io.EOF] if there are no more.
+// Next returns the number of bytes still to come of the current chunk, or else of
+// the next one. The error is [io.EOF] if there are no more.
 func (d *Decoder) Next() (int, error) {
 	if d.left > 0 {
 		return d.left, nil

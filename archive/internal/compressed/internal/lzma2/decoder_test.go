@@ -212,7 +212,7 @@ func TestChunks(t *testing.T) {
 	f("\x01\x00\x02abc", "")                     // no end
 	f("\x01\x00\x02ab", "")                      // cut
 	f("\x01\x00\x03abcd\x00", "")                // more than three
-	f("\x02\x00\x02abc\x00", "")                 // no dictionary to go on with
+	f("\x02\x00\x02abc\x00", "")                 // no dictionary to continue with
 	f("\x03\x00\x02abc\x00", "")                 // no such chunk
 	f("\x7f\x00\x02abc\x00", "")                 // neither
 	f("\xc0\x00\x02\x00\x05\x5dabcdef\x00", "")  // no dictionary
@@ -242,8 +242,8 @@ func reference(z []byte, dict, n int) ([]byte, bool) {
 	return b, err == nil && len(b) == n
 }
 
-// TestDamaged cuts and changes small inputs everywhere. What is accepted
-// nevertheless must be what the other library makes of it.
+// TestDamaged cuts and changes small inputs everywhere. Inputs that are accepted
+// nevertheless must give the same result as the other library.
 func TestDamaged(t *testing.T) {
 	all := contents()
 	for _, b := range [][]byte{all["text"][:500], all["mixed"][69_800:70_300], all["records"][:600], all["zeros"][:2000]} {
@@ -307,7 +307,7 @@ func TestAllocs(t *testing.T) {
 }
 
 // BenchmarkDecode compares with the other library, and with the program xz,
-// whose start is part of what it takes.
+// whose start is part of its time.
 func BenchmarkDecode(b *testing.B) {
 	all := contents()
 	data := bytes.Repeat(slicesOf(all["records"]), 4)

@@ -9,8 +9,8 @@
 //	}
 //
 // The length of a block's contents is in the index of an .xz file, so that
-// nothing has to be copied out of a dictionary. What is decoded can be used
-// while the rest is not there yet. A [Reader] is for contents of any length.
+// nothing has to be copied out of a dictionary. Decoded bytes can be used before
+// the rest is decoded. A [Reader] is for contents of any length.
 //
 // The format is a sequence of chunks. Each starts with a control byte:
 //
@@ -21,6 +21,6 @@
 //
 // Two bytes follow with the length - 1, the most significant first. With LZMA
 // there are two more with the compressed length - 1, and bits 5-6 of the
-// control byte tell what starts anew: 0 nothing, 1 the state, 2 the state with
+// control byte select the reset: 0 nothing, 1 the state, 2 the state with
 // properties in one more byte, 3 as 2 and the dictionary.
 package lzma2

@@ -21,7 +21,7 @@ type probs struct {
 	isMatch  [256]uint16 // by state and position
 	isLong   [256]uint16 // not a repetition of one byte; likewise
 	isRep    [16]uint16  // by state
-	isRep0   [16]uint16  // 1 says: not the last distance
+	isRep0   [16]uint16  // 1 means: not the last distance
 	isRep1   [16]uint16
 	isRep2   [16]uint16
 	slot     [4][64]uint16 // by length
@@ -53,7 +53,7 @@ func (l *lengths) anew() {
 	fill(l.high[:])
 }
 
-// anew forgets the state.
+// anew resets the state.
 func (d *Decoder) anew() {
 	d.state, d.rep = 0, [4]uint32{}
 	p := &d.probs
@@ -73,9 +73,9 @@ func (d *Decoder) anew() {
 	fill(p.literal[:litSize<<(d.lc+d.lp)])
 }
 
-// bit decodes one bit without a branch: which way it goes cannot be guessed.
-// What it returns as the bit has all bits set if it is 0, and none if it is 1.
-// The caller refills rng if it is below rngTop.
+// bit decodes one bit without a branch, which could not be predicted. The
+// returned word has all bits set if the bit is 0, and none if it is 1. The caller
+// refills rng if it is below rngTop.
 func bit(rng, code uint32, p *uint16) (r, c, zero uint32) {
 	v := int32(*p)
 	bound := rng >> probBits * uint32(v)

@@ -5,9 +5,9 @@ import "encoding/binary"
 // run decodes symbols of the chunk until there are want bytes in buf, which
 // ends where the chunk does. It returns how many there are.
 //
-// Everything that each bit changes is in local variables. What is written out
-// for single bits is [bit] with a branch: they are easy to guess, and what
-// follows depends on them anyway.
+// Everything that each bit changes is in local variables. The code written out
+// for single bits is [bit] with a branch: they are easy to predict, and the code
+// after them depends on them anyway.
 func (d *Decoder) run(buf []byte, pos, want int) (int, error) {
 	var (
 		p           = &d.probs
@@ -367,7 +367,7 @@ func (d *Decoder) run(buf []byte, pos, want int) (int, error) {
 			copy(buf[pos:pos+size], buf[src:])
 			pos += size
 		default:
-			// It overlaps: what is copied repeats.
+			// They overlap: the copied bytes repeat.
 			to := pos + size
 			for pos < to {
 				pos += copy(buf[pos:to], buf[src:pos])
