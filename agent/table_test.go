@@ -9,10 +9,10 @@ import (
 	server "github.com/go-pcp/pcp/pmcd"
 )
 
-// A collector is what the agent pmcd wants of its host.
+// A collector implements the interface that the agent pmcd wants of its host.
 var _ pmcd.Collector = (*server.Server)(nil)
 
-// TestTable checks what makes an agent found by its name and its domain.
+// TestTable checks that an agent is found by its name and its domain.
 func TestTable(t *testing.T) {
 	names, domains := map[string]bool{}, map[int]string{}
 	for _, b := range agent.Builtins() {

@@ -85,7 +85,7 @@ func TestHelpFits(t *testing.T) {
 		seen := map[pcp.InDom]bool{pcp.InDomNull: true}
 		for name, id := range names.NameSpace().All() {
 			if strings.Contains(id.String(), "*") || name == "sample.bad.unknown" {
-				continue // the root of names that come and go; what the agent denies
+				continue // the root of names that come and go; names that the agent denies
 			}
 			check(name, uint32(id), pcp.TextPMID)
 			desc, err := a.Desc(t.Context(), id)

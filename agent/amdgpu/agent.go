@@ -21,11 +21,12 @@ type Config struct {
 	Root string
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
-	// Log gets what amdgpu.control.debug asks for; nil discards.
+	// Log gets the messages enabled by amdgpu.control.debug; nil discards them.
 	Log *slog.Logger
 }
 
-// An Agent serves the cards. It implements what a [column.Agent] does, and pmda.Storer.
+// An Agent serves the cards. It implements the interfaces of a [column.Agent], and
+// pmda.Storer.
 type Agent struct {
 	*column.Agent
 	r *reader

@@ -23,7 +23,7 @@ const (
 	ids  = "# AMDGPU\n\n1.0.0\n73BF,\tC0,\tAMD Radeon RX 6900 XT\n73bf,\tC1,\tAMD Radeon RX 6800 XT\nzz, 1, x\n"
 )
 
-// write makes files below a directory; of one whose text is "-" there is none afterwards.
+// write makes files below a directory; it removes a file whose text is "-".
 func write(t testing.TB, root, below string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -75,7 +75,7 @@ func newCards(t testing.TB) (root string) {
 	return root
 }
 
-// want is what newCards has.
+// want returns the values of newCards.
 func want() agenttest.Values {
 	type m = map[string]string
 	return agenttest.Values{
@@ -107,7 +107,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestDescriptors has what archives of the C agent rely on.
+// TestDescriptors checks the descriptors that archives of the C agent rely on.
 func TestDescriptors(t *testing.T) {
 	a := New(Config{Root: t.TempDir()})
 	got := make(map[string]string)
@@ -292,8 +292,8 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// TestAllocs pins what a refresh and a fetch cost: that of the list of cards, which reads a
-// directory.
+// TestAllocs limits the allocations of a refresh and a fetch to those of the list of cards,
+// which reads a directory.
 func TestAllocs(t *testing.T) {
 	a := New(Config{Root: newCards(t)})
 	for _, name := range []string{"numcards", "memory.free", "memory.usedaccum", "gpu.load", "gpu.clock_max"} {

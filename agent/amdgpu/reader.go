@@ -117,7 +117,7 @@ type reader struct {
 	blocks  []*column.Block
 	pool    procfs.Pool
 	ids     procfs.Buffer
-	cards   map[string]*card // all that were found, by what the kernel calls them
+	cards   map[string]*card // all cards found, by the kernel's name
 	byInst  []*card
 	order   []*card // those in the last list
 	debug   string
@@ -182,7 +182,7 @@ func (r *reader) family() column.Family {
 	}}
 }
 
-// control reports what Store set.
+// control reports the value set by Store.
 func (r *reader) control() error {
 	r.blocks[blockControl].SetText(0, 0, r.debug)
 	return nil

@@ -214,7 +214,7 @@ func FuzzAttributes(f *testing.F) {
 	})
 }
 
-// TestAllocs pins what a fetch of all metrics costs once the files are open.
+// TestAllocs limits the allocations of a fetch of all metrics once the files are open.
 func TestAllocs(t *testing.T) {
 	r := newReader(writeTree(t, fakeBonds[:2]))
 	read := func() {

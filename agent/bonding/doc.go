@@ -1,5 +1,5 @@
-// Package bonding is the agent for bonded network interfaces: which interfaces a bond
-// has, which of them is active, in what mode it works, and how often links failed.
+// Package bonding is the agent for bonded network interfaces. It serves the
+// interfaces of a bond, the active one, its mode, and the number of link failures.
 //
 //	a, err := bonding.New(bonding.Config{})
 //

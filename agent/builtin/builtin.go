@@ -58,8 +58,8 @@ type Program struct {
 	StartsNotReady bool
 }
 
-// An Env is what an agent is given by the program that opens it. All agents get the
-// same. What only some hosts have, and one agent wants, the agent finds in Host.
+// An Env is passed to an agent by the program that opens it. All agents get the
+// same. Host has the features of some hosts that a single agent wants.
 type Env struct {
 	Domain  int            // 0 means the agent's own
 	Version string         // of this software
@@ -70,9 +70,10 @@ type Env struct {
 	// Settings are those of Program.Options that were given with an argument, in order.
 	Settings []Setting
 	Form     Form
-	// Host is what the agent becomes a part of, nil if it is nothing that an agent
-	// could ask. An agent asserts the interface that it has for its host, as
-	// agent/pmcd does with its Collector. In a collector, Host is the *pmcd.Server.
+	// Host is the program that the agent becomes a part of, nil if it offers
+	// nothing to agents. An agent asserts the interface that it has for its host,
+	// as agent/pmcd does with its Collector. In a collector, Host is the
+	// *pmcd.Server.
 	Host any
 }
 

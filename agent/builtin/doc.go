@@ -7,6 +7,6 @@
 //		}}
 //	}
 //
-// and has a line in the table of package agent. What runs agents opens it from there
-// with an [Env].
+// and has a line in the table of package agent. A program that runs agents opens it
+// from there with an [Env].
 package builtin

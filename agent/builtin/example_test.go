@@ -16,7 +16,7 @@ type english struct{}
 
 func (english) Greeting() string { return "good morning" }
 
-// spec is what a package of an agent exports as Builtin.
+// spec is the function that a package of an agent exports as Builtin.
 func spec() builtin.Spec {
 	return builtin.Spec{Name: "polite", Domain: 400, New: func(e builtin.Env) (pmda.Agent, error) {
 		greeting := "hello"

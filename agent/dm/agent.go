@@ -33,11 +33,11 @@ type Config struct {
 	VDO string
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
-	// Log gets a line about what fails; nil discards.
+	// Log gets a line about each failure; nil discards them.
 	Log *slog.Logger
 }
 
-// New returns an agent for what cfg names. It reads nothing yet.
+// New returns an agent for the sources of cfg. It reads nothing yet.
 func New(cfg Config) (*column.Agent, error) {
 	if cfg.Domain == 0 {
 		cfg.Domain = Domain
@@ -146,8 +146,8 @@ func (r *statusReader) parseStatus(text []byte) error {
 	return nil
 }
 
-// numbers sets columns to numbers, between which are blanks or slashes, and returns what follows.
-// Without one it returns false.
+// numbers sets columns to numbers separated by blanks or slashes, and returns the rest. Without
+// one it returns false.
 func numbers(b []byte, out *column.Block, row int, cols ...int) (rest []byte, ok bool) {
 	for _, col := range cols {
 		var v uint64

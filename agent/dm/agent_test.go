@@ -53,7 +53,7 @@ func write(t testing.TB, path, text string) string {
 	return path
 }
 
-// writeVDO writes the files of two volumes, one of which lacks some.
+// writeVDO writes the files of two volumes, of which one lacks some files.
 func writeVDO(t testing.TB, dir string) string {
 	t.Helper()
 	for i, m := range vdoMetrics {
@@ -314,7 +314,7 @@ func FuzzStats(f *testing.F) {
 	})
 }
 
-// TestAllocs pins what taking in the status of a type costs.
+// TestAllocs limits the allocations of parsing the status of a type.
 func TestAllocs(t *testing.T) {
 	r := &statusReader{kind: "cache", parse: parseCache}
 	r.blocks = column.NewBlocks(cacheMetrics, column.Layout{Cols: len(cacheMetrics), Lists: true, InDom: &column.InDom{}})
@@ -378,7 +378,7 @@ func TestOracle(t *testing.T) {
 
 var instLine = regexp.MustCompile(`^ +inst \[\d+ or "(.*)"\] value (.*)$`)
 
-// TestOracleStatus holds caches and thin volumes against the real agent, which looks for
+// TestOracleStatus compares caches and thin volumes with the real agent, which looks for
 // /dev/mapper/control first: it gets one in a mount name space of its own.
 func TestOracleStatus(t *testing.T) {
 	needDSO(t)

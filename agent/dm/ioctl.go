@@ -36,7 +36,7 @@ func ioctlNumber(command int) uintptr {
 	return ioctlReadWri | dmHeader<<16 | dmIoctlType<<8 | uintptr(command)
 }
 
-// header writes a dm_ioctl and what follows it into b, and clears the rest.
+// header writes a dm_ioctl and the text after it into b, and clears the rest.
 func header(b []byte, device string, flags uint32, data []byte) error {
 	if len(device) >= dmNameLen {
 		return fmt.Errorf("device %q: the name is too long", device)

@@ -14,7 +14,7 @@ const (
 	maxOutput = 16 << 20
 )
 
-// run returns what a command prints.
+// run returns the output of a command.
 func run(command string) ([]byte, error) {
 	args := words(command)
 	if len(args) == 0 {

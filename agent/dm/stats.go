@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// A region is a line of what a device answers to the message @stats_list:
+// A region is a line of a device's answer to the message @stats_list:
 //
 //	0: 0+8388608 8388608 dmstats - precise_timestamps histogram:1000000,2000000
 type region struct {
@@ -80,7 +80,7 @@ const (
 	areaNumbers      = 13
 )
 
-// addAreas adds up what a device answers to the message @stats_print: a line for each area of a region.
+// addAreas adds up a device's answer to the message @stats_print: a line for each area of a region.
 //
 //	0+8388608 12 0 96 5 7 0 56 9 0 14 14 5 9 10:2:0
 func (r *region) addAreas(text []byte, sums *[areaNumbers]uint64, bins []uint64) {

@@ -137,7 +137,7 @@ func TestOption(t *testing.T) {
 	}
 }
 
-// TestAllocs pins what a refresh and a fetch cost.
+// TestAllocs limits the allocations of a refresh and a fetch.
 func TestAllocs(t *testing.T) {
 	dir := t.TempDir()
 	a := New(Config{Dir: dir})

@@ -41,7 +41,7 @@ func info(kernel, seed int) string {
 	return b.String()
 }
 
-// oddFiles have what no kernel writes.
+// oddFiles have texts that no kernel writes.
 var oddFiles = map[string]string{
 	"empty": "", "nul": "\x00", "no-average": info(3, 1)[:60],
 	"head-late":   "x\n\n1 transaction\n" + info(3, 2),

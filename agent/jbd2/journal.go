@@ -18,7 +18,7 @@ type journal struct {
 	averages [numAverages]uint64
 }
 
-// What the file has averages of.
+// The averages in the file.
 const (
 	avgWaiting = iota
 	avgRequestDelay
@@ -47,11 +47,12 @@ var averageLines = [numAverages]string{
 	avgLogged:       " logged blocks per transaction\n",
 }
 
-// maxLine is what the C agent's buffer takes of a line. It takes the rest for another.
+// maxLine is the length of the C agent's line buffer. The rest of a longer line counts as
+// another line.
 const maxLine = 4095
 
-// parse reads a file, and reports whether it is one of a journal: it has the line with the
-// transactions and, below, the one before the averages. It accepts any bytes.
+// parse reads a file, and reports whether it is the file of a journal: it has the line
+// with the transactions and, below, the line before the averages. It accepts any bytes.
 func (j *journal) parse(b []byte) bool {
 	const (
 		head = iota

@@ -35,7 +35,7 @@ type Config struct {
 	Trace    []string // trace points to count, in the order of their PMIDs; at most MaxTrace
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
-	// Log gets a line about what cannot be counted; nil discards.
+	// Log gets a line about events that cannot be counted; nil discards them.
 	Log *slog.Logger
 }
 
@@ -204,8 +204,8 @@ func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
 	return nil
 }
 
-// debugFamily reads what KVM counts. Each number has a file, and each file is a source, so that
-// only those are read that are wanted.
+// debugFamily reads the counters of KVM. Each number has a file, and each file is a source, so
+// that only the wanted files are read.
 func debugFamily(cfg *Config) column.Family {
 	f := column.Family{Name: "debug", Metrics: debugMetrics()}
 	layouts := make([]column.Layout, len(f.Metrics))

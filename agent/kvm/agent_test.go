@@ -102,7 +102,7 @@ func TestTracing(t *testing.T) {
 	if got := fmt.Sprint(asked); got != "[0 [7 12] 1 [7 12] 2 [7 12]]" {
 		t.Errorf("events %s", got)
 	}
-	// What cannot be read stays; a group that lacks an event counts nothing.
+	// Values that cannot be read stay; a group that lacks an event counts nothing.
 	groups[1].err, groups[1].counts, groups[2].counts = syscall.EIO, []uint64{5, 6}, []uint64{3}
 	f("kvm.trace.kvm_exit: 0=0 1=10 2=0\nkvm.trace.kvm_entry: 0=1 1=11 2=0\nkvm.trace.count: -1=2\n")
 	insts, err := a.Instances(t.Context(), pcp.NewInDom(Domain, 0))
@@ -249,7 +249,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestAllocs pins what a refresh and a fetch cost.
+// TestAllocs limits the allocations of a refresh and a fetch.
 func TestAllocs(t *testing.T) {
 	tr := testTree{t, t.TempDir()}
 	tr.counters(9)

@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/internal/procfs"
 )
 
-// maxConfLine is what the C agent takes of a line of the configuration. It takes the rest for
-// another.
+// maxConfLine is the length of a line of the configuration in the C agent. The rest of a
+// longer line counts as another line.
 const maxConfLine = 8191
 
 // ReadConf reads kvm.conf: trace points are added to c.Trace, and paths take the place of

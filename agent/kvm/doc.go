@@ -1,6 +1,6 @@
-// Package kvm is the agent for the kernel's virtual machines: what KVM counts for all of them,
-// from the files of /sys/kernel/debug/kvm, and how often its trace points are passed on each
-// processor.
+// Package kvm is the agent for the kernel's virtual machines. It serves the counters of KVM
+// for all of them, from the files of /sys/kernel/debug/kvm, and the number of times that its
+// trace points are passed on each processor.
 //
 //	a := kvm.New(kvm.Config{Trace: []string{"kvm_exit", "kvm_entry"}})
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// maxLine is what the C agent reads of a file.
+// maxLine is the number of bytes that the C agent reads of a file.
 const maxLine = 255
 
 // number reads the number at the start of the first line, as strtoull with base 0 does: 0x1f

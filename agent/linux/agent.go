@@ -48,7 +48,7 @@ type Config struct {
 	// system that does not answer, such as one on a server that has gone;
 	// 0 means one second.
 	StatfsTimeout time.Duration
-	// Version is what pmda.version reports; without it the metric has no value.
+	// Version is the value of pmda.version; without it the metric has no value.
 	Version string
 	// Helper finds the processes of containers; nil means the root helper of
 	// this installation, which is looked for when it is first needed.
@@ -78,9 +78,9 @@ func New(cfg Config) *Agent {
 	return &Agent{engine: engine, host: h}
 }
 
-// trusts reports whether a client may see what only root may. Files that are for root
-// alone are not read for others: slabinfo alone costs the kernel as much as a third
-// of all metrics.
+// trusts reports whether a client may see values for root only. Files that are for
+// root alone are not read for others: slabinfo alone costs the kernel as much as a
+// third of all metrics.
 func (h *host) trusts(client *pmda.Client) bool {
 	return h.cfg.AllAccess || client != nil && client.Attrs[pmda.AttrUserID] == "0"
 }

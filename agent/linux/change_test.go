@@ -335,7 +335,7 @@ func TestForRoot(t *testing.T) {
 	}
 }
 
-// TestRefreshCovers wants a fetch to show what the last refresh saw.
+// TestRefreshCovers checks that a fetch returns the values of the last refresh.
 func TestRefreshCovers(t *testing.T) {
 	r := newTree(t)
 	a := New(Config{Root: r.root})

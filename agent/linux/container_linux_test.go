@@ -135,7 +135,8 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// TestContainerErrors has what cannot be had be an error, and never the host's.
+// TestContainerErrors checks that values that cannot be read are errors, and never those
+// of the host.
 func TestContainerErrors(t *testing.T) {
 	var log strings.Builder
 	f := func(what string, pid int, helperErr, want error) {

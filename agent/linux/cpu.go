@@ -130,7 +130,7 @@ type cpuReader struct {
 	cpuInDom  *column.InDom
 	nodeInDom *column.InDom
 	hz        uint64
-	nodesDir  string   // directory of the nodes, "" if all processors are to be in one
+	nodesDir  string   // directory of the nodes, "" to put all processors into one
 	all       uint64   // the last wait time of all processors together
 	prevWait  []uint64 // and of each, by number
 	names     []string // "cpu0", ...

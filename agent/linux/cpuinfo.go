@@ -133,7 +133,7 @@ func (t *cpuText) put(out *column.Block, row int) {
 }
 
 // parse splits the file into sections, one for each processor. If all the
-// "processor" lines come first, or if there are none, the other lines hold for each
+// "processor" lines come first, or if there are none, the other lines apply to each
 // processor.
 func (r *cpuInfoReader) parse(b []byte) {
 	r.cpus, r.shared, r.isShared = r.cpus[:0], cpuText{}, false
@@ -197,7 +197,7 @@ func (t *cpuText) set(key, val []byte) {
 	}
 }
 
-// hasFold reports whether b begins with prefix, in whatever case.
+// hasFold reports whether b begins with prefix, ignoring case.
 func hasFold(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && bytes.EqualFold(b[:len(prefix)], []byte(prefix))
 }
@@ -345,7 +345,7 @@ func parseTimeInState(b []byte, row []column.Cell) {
 	row[freqMin] = column.Num(low)
 }
 
-// cpuInfoMetrics are the metrics of each processor and node beside times.
+// cpuInfoMetrics are the metrics of each processor and node except times.
 var cpuInfoMetrics = []column.Metric{
 	{Name: "hinv.map.cpu_num", Cluster: 18, Item: 6, Type: pcp.TypeU32, Sem: discrete, From: blockCPUInfo, Col: infoNum, Help: "Number of each processor"},
 	{Name: "hinv.map.cpu_node", Cluster: 18, Item: 8, Type: pcp.TypeU32, Sem: discrete, From: blockCPUInfo, Col: infoNode, Help: "NUMA node of each processor"},

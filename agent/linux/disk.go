@@ -218,7 +218,7 @@ func parseDiskStats(b []byte) (s diskStats, brief, ok bool) {
 	return s, false, false
 }
 
-// put stores s in a row. Sectors have 512 bytes whatever the device's are.
+// put stores s in a row. Sectors have 512 bytes, independent of the device.
 func (s *diskStats) put(row []column.Cell, brief bool) {
 	set := func(col int, v uint64) { row[col] = column.Num(v) }
 	set(diskRead, s[rdIOs])
@@ -428,8 +428,8 @@ func (r *diskReader) newDisk(kernel string) *disk {
 	return d
 }
 
-// nameDM brings the name of a device mapper device up to date: that in
-// /dev/mapper, which it can change. One without a name is not reported.
+// nameDM updates the name of a device mapper device in /dev/mapper, which can
+// change. A device without a name is not reported.
 func (r *diskReader) nameDM(d *disk) bool {
 	b, err := d.dmName.Read()
 	name := procfs.Trim(b)
@@ -481,7 +481,7 @@ func (r *diskReader) addWWID(d *disk, row []column.Cell) {
 	addCells(out.Row(at), row)
 }
 
-// readNames reports what each disk is connected to, and how arrays are.
+// readNames reports the connection of each disk, and the state of arrays.
 func (r *diskReader) readNames() error {
 	ids, paths := r.blocks[blockDiskID], r.blocks[blockWWIDPaths]
 	ids.Clear()

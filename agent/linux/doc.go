@@ -4,13 +4,12 @@
 //	a := linux.New(linux.Config{})      // of this machine
 //	t := linux.New(linux.Config{Root: "testdata/vm"}) // of a copy of such files
 //
-// An [Agent] reads only the files which the wanted metrics come from, each once
-// for any number of clients, into tables of columns (package pmda/column); a fetch
-// copies from them. What belongs together is a family, in a file of its own:
-// families.go lists them.
-// Metrics keep the PMIDs, types, units, instance domains and instance names
-// that pmdalinux(1) has given them. What the kernel does not report has no
-// value; it is not an error.
+// An [Agent] reads only the files of the wanted metrics, each once for any number
+// of clients, into tables of columns (package pmda/column); a fetch copies from
+// them. Related metrics form a family, in its own file: families.go lists them.
+// Metrics keep the PMIDs, types, units, instance domains and instance names that
+// pmdalinux(1) has given them. Metrics that the kernel does not report have no
+// value, which is not an error.
 //
 // Instances that the kernel does not number get numbers in the order in which
 // they first appear, and keep them while the agent lives. Slabs and serial ports

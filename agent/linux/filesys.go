@@ -23,7 +23,7 @@ const (
 	blockMountUUID
 )
 
-// Columns of blockFilesys and blockTmpfs that come from statfs(2).
+// Columns of blockFilesys and blockTmpfs read by statfs(2).
 const (
 	fsCapacity = iota
 	fsUsed
@@ -255,7 +255,7 @@ func hasOption(list []byte, option string) bool {
 	return false
 }
 
-// unescape undoes what the kernel does to blanks in names of files: \040.
+// unescape undoes the kernel's escapes of blanks in names of files: \040.
 func unescape(b []byte) string {
 	if bytes.IndexByte(b, '\\') < 0 {
 		return string(b)
@@ -314,7 +314,7 @@ func (s *fsStat) put(row []column.Cell) {
 	set(fsMaxFiles, s.files)
 	set(fsUsedFiles, s.files-s.freeFiles)
 	set(fsFreeFiles, s.freeFiles)
-	full := 0.0 // in percent of what users other than root can have
+	full := 0.0 // in percent of the space for users other than root
 	if used+s.avail != 0 {
 		full = 100 * float64(used) / float64(used+s.avail)
 	}

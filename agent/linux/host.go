@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// A host is what families read: a machine or a copy of its files, or what of it the
-// processes of a container see.
+// A host is the machine that families read: this one, a copy of its files, or the
+// part that the processes of a container see.
 type host struct {
 	cfg     Config
 	root    string

@@ -219,8 +219,8 @@ func (r *ipcReader) readLimits() error {
 	return nil
 }
 
-// An ipcObject is what the tables of all three kinds begin with: the key, the
-// identifier, and permissions, in octal.
+// An ipcObject has the first columns of the tables of all three kinds: the key,
+// the identifier, and permissions, in octal.
 type ipcObject struct {
 	key   int64
 	id    uint64
@@ -253,7 +253,7 @@ func parseIPC(line []byte, nums []uint64) (o ipcObject, n int, ok bool) {
 	return o, n, len(perms) > 0
 }
 
-// put stores what all kinds have in the first three columns.
+// put stores the values common to all kinds in the first three columns.
 func (r *ipcReader) put(out *column.Block, row int, o ipcObject, uid uint64) {
 	r.text = append(r.text[:0], "0x"...)
 	for shift := 28; shift >= 0; shift -= 4 {

@@ -49,8 +49,8 @@ func kernelFamily(h *host) column.Family {
 	}}}
 }
 
-// setNumber sets a column of a single row to what a file of one number holds, if it
-// is there.
+// setNumber sets a column of a single row to the number in a file, if the file
+// exists.
 func setNumber(out *column.Block, col int, f *procfs.File) {
 	if b, err := f.Read(); err == nil {
 		if v, _, ok := procfs.Uint(b); ok {

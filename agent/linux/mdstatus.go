@@ -12,9 +12,9 @@ import (
 )
 
 // arrayStatus returns the status of the process mdadm --detail --test, as wait(2)
-// gives it and the C agent reports it: 256 times what the program exits with. That
-// is 0 for an array in order, 1 if disks are missing, 2 if it cannot be used, and 4
-// if nothing is known. Unless Config.MDAdm names a program, the kernel is asked
+// gives it and the C agent reports it: 256 times the program's exit status. That is
+// 0 for an array in order, 1 if disks are missing, 2 if it cannot be used, and 4 if
+// nothing is known. Unless Config.MDAdm names a program, it is read from the kernel
 // instead.
 func (r *diskReader) arrayStatus(d *disk) int {
 	if r.host.cfg.MDAdm != "" {
@@ -60,8 +60,8 @@ func (d *disk) kernelStatus() int {
 	return 0
 }
 
-// mdName returns what a RAID device is called in /dev/md, else its own name.
-// Links that begin with a digit are made by the system and do not count.
+// mdName returns the name of a RAID device in /dev/md, or its own name. Links
+// that begin with a digit are made by the system and do not count.
 func (r *diskReader) mdName(kernel string) string {
 	dir := r.host.path("dev/md")
 	for _, name := range procfs.Names(dir) {

@@ -7,7 +7,7 @@ import (
 )
 
 // A meminfoReader reads /proc/meminfo. The columns of its block are the keys of
-// the file and, below, what PCP computes from them.
+// the file and, below, the values that PCP computes from them.
 type meminfoReader struct {
 	blocks []*column.Block
 	source *column.Source

@@ -8,7 +8,7 @@ import (
 )
 
 // notPhysical matches the interfaces that network.all leaves out unless there is a
-// configuration: what passes through them also passes through others.
+// configuration: their traffic also passes through others.
 const notPhysical = `^(lo|bond[0-9]+|team[0-9]+|face)$`
 
 // Columns of blockNetAll.

@@ -137,7 +137,7 @@ func TestOracleInstances(t *testing.T) {
 				break
 			}
 			diff = fmt.Sprintf("got  %v\nwant %v", got, want)
-			// Ours has numbers of its own for what came and went unseen.
+			// Ours has numbers of its own for things that came and went unseen.
 			a = linux.New(linux.Config{})
 		}
 		if diff != "" {
@@ -151,8 +151,8 @@ func TestOracleInstances(t *testing.T) {
 const tries = 10
 
 // TestOracleValues fetches each metric from both sides, ours before and after
-// the real one, and wants the real value between the two, give or take what the
-// kind of metric needs.
+// the real one, and wants the real value between the two, with a tolerance for
+// the kind of metric.
 func TestOracleValues(t *testing.T) {
 	r := startReal(t)
 	a := linux.New(linux.Config{})
@@ -186,8 +186,8 @@ func TestOracleValues(t *testing.T) {
 	}
 }
 
-// TestOracleForRoot compares what only root may see: the collector knows who asks
-// through its Unix socket.
+// TestOracleForRoot compares the values for root only: the collector identifies
+// clients by its Unix socket.
 func TestOracleForRoot(t *testing.T) {
 	r := startRealFor(t, func(d *oracle.PMCD) string { return d.Unix })
 	a := linux.New(linux.Config{})

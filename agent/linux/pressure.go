@@ -33,7 +33,7 @@ func pressureFamily(h *host) column.Family {
 		layouts = append(layouts, column.Layout{Cols: 1, InDom: indom}, column.Layout{Cols: 1})
 	}
 	b := column.NewBlocks(pressureMetrics, layouts...)
-	// lines are what the lines of a file begin with, in the order of their blocks.
+	// lines are the first words of the lines of a file, in the order of their blocks.
 	file := func(name string, blocks []*column.Block, lines ...string) *column.Source {
 		return &column.Source{
 			Name: "/proc/pressure/" + name, File: h.wholeFile("proc/pressure/" + name), Blocks: blocks,

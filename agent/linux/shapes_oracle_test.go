@@ -181,8 +181,8 @@ func reasons(maps ...map[string]string) func(name string) string {
 	}
 }
 
-// TestOracleShapes has both agents read trees of machines that this one is not, twice with
-// a change in between.
+// TestOracleShapes has both agents read trees of other machines, twice with a change in
+// between.
 func TestOracleShapes(t *testing.T) {
 	small := linux.Shape{CPUs: 4, Nodes: 2, SCSI: 4, NVMe: 1, DM: 2, MD: 1, Zram: 1, Interfaces: 16, Mounts: 20}
 	shapes := map[string]linux.Shape{"big": linux.Big(), "6.6": small}

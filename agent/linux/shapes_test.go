@@ -35,7 +35,7 @@ type ShapeTree struct {
 	n   uint64 // numbers are drawn from it: no two are alike
 }
 
-// WriteShape writes the files of s: those of testdata/vm, with what s has in their place.
+// WriteShape writes the files of s: those of testdata/vm, with those of s in their place.
 func WriteShape(t testing.TB, s Shape) *ShapeTree {
 	t.Helper()
 	w := &ShapeTree{Dir: t.TempDir(), t: t, n: 1000}
@@ -53,7 +53,7 @@ func WriteShape(t testing.TB, s Shape) *ShapeTree {
 	return w
 }
 
-// Write writes a file in one step: whoever has the old one open keeps that.
+// Write writes a file in one step: programs that have the old one open keep it.
 func (w *ShapeTree) Write(name, text string) {
 	w.t.Helper()
 	path := filepath.Join(w.Dir, name)
@@ -427,8 +427,8 @@ func BenchmarkBig(b *testing.B) {
 	benchmark(b, a, a.idsOf(func(string) bool { return true }))
 }
 
-// TestOddLines reads what kernels have been seen to write and the real agent does not
-// survive, or takes for something else.
+// TestOddLines reads lines seen from kernels that crash the real agent, or that it
+// misreads.
 func TestOddLines(t *testing.T) {
 	w := WriteShape(t, Shape{CPUs: 1, Nodes: 1, SCSI: 1, DM: 2, Interfaces: 1})
 	w.Write("proc/self/mounts", "none\n/dev/sdz9\n/dev/sda1 /x\n/dev/sda2 / ext4\n\n")

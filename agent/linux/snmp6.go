@@ -6,8 +6,8 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// snmp6Family reads /proc/net/snmp6. It takes what a kernel does not count for 0, as
-// the C agent does.
+// snmp6Family reads /proc/net/snmp6. Values that a kernel does not count are 0, as
+// in the C agent.
 func snmp6Family(h *host) column.Family {
 	b := column.NewBlocks(snmp6Metrics, column.Layout{})
 	keyed := procfs.NewKeyed(b[0].Keys())

@@ -30,9 +30,9 @@ func newVmstatReader(h *host) *vmstatReader {
 	blocks := column.NewBlocks(vmstatMetrics, column.Layout{Keys: []string{"pgdemote_proactive"}})
 	keys, k := blocks[0].Keys(), blocks[0].Column
 	r := &vmstatReader{blocks: blocks, file: h.file("proc/vmstat"), keyed: procfs.NewKeyed(keys)}
-	// As refresh_proc_vmstat of proc_vmstat.c does, each total takes in every
-	// counter with a metric whose name begins so. What metrics newer than 6.0.3 show is
-	// left out: it would be counted twice.
+	// As refresh_proc_vmstat of proc_vmstat.c does, each total includes every counter
+	// with a metric whose name begins like that. Counters of metrics newer than 6.0.3
+	// are left out: they would be counted twice.
 	for _, prefix := range [...]string{"pgscan_direct", "pgscan_kswapd", "pgsteal"} {
 		sum := vmstatSum{col: k("=" + prefix + "_total")}
 		for key, col := range keys {

@@ -137,7 +137,7 @@ func (r *zoneReader) parse(b []byte) {
 			r.protection(rest, node, zone)
 			continue
 		case "pagesets":
-			// What follows is by processor, and repeats keys.
+			// The lines below are by processor, and repeat keys.
 		}
 		col, ok := r.cols[string(key)]
 		if !ok {
@@ -183,7 +183,7 @@ func (r *zoneReader) name(zone []byte, node int) []byte {
 	return r.key
 }
 
-// label notes what the labels of a new instance are made of.
+// label stores the parts of the labels of a new instance.
 func (r *zoneReader) label(labels *[]zoneLabel, inst int32, l zoneLabel, zone []byte) {
 	if int(inst) < len(*labels) {
 		return

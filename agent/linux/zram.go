@@ -23,7 +23,7 @@ type zramFile struct {
 // zramFiles are the files, in the order of their blocks.
 //
 // The numbers of mm_stat are bytes, then pages; pages count as 4 Kbytes
-// whatever their size, as in proc_partitions.c.
+// independent of their size, as in proc_partitions.c.
 var zramFiles = [...]zramFile{
 	blockZramCap: {"disksize", [8]uint64{0}},
 	blockZramIO:  {"io_stat", [8]uint64{1, 1, 1, 1}},

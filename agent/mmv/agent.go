@@ -23,7 +23,7 @@ const Domain = 70
 // A Config sets the files that an agent serves. Zero fields mean the defaults.
 type Config struct {
 	// Dirs are the folders with the files; nil means DefaultDirs of Prefix.
-	// Of two files of the same name the one in the earlier folder counts.
+	// Of two files of the same name that in the earlier folder counts.
 	Dirs []string
 	// Prefix is the first component of all names; "" means "mmv".
 	Prefix string
@@ -32,7 +32,7 @@ type Config struct {
 }
 
 // DefaultDirs returns the folder of the installation that the environment
-// describes, prefix below PCP_TMP_DIR, and if that is "mmv" also the one of the
+// describes, prefix below PCP_TMP_DIR, and for "mmv" also the folder of the
 // user's own programs.
 func DefaultDirs(cfg *config.Config, prefix string) []string {
 	dirs := []string{filepath.Join(cfg.Get("PCP_TMP_DIR"), prefix)}
@@ -64,7 +64,7 @@ type Agent struct {
 	checkCost time.Duration
 
 	reload int32 // mmv.control.reload
-	forced bool  // all is to be read again
+	forced bool  // everything must be read again
 	debug  int32 // mmv.control.debug
 
 	built                       bool

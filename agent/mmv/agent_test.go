@@ -234,8 +234,9 @@ func TestFiles(t *testing.T) {
 	want(t, "folder gone", metrics(t, a), []string(nil))
 }
 
-// TestDamage changes bytes of a file, and cuts it at some length, beside a sound
-// one: every byte of its head and some of the rest, or all with PCP_TEST_LONG set.
+// TestDamage changes bytes of a file, and cuts it at some length, next to an
+// undamaged file: every byte of its head and some of the rest, or all with
+// PCP_TEST_LONG set.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/good", sample(t, file.Options{Cluster: 5}))

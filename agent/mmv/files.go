@@ -59,7 +59,7 @@ type file struct {
 
 	pending bool      // being written; look again each time
 	since   time.Time // when that began
-	retry   time.Time // when to look again at what cannot be used
+	retry   time.Time // when to try an unusable file again
 	lastLog string    // the last message about it
 	cluster int       // as assigned
 }
@@ -93,7 +93,7 @@ type loaded struct {
 // errGone is returned if the path now leads to another file.
 var errGone = errors.New("another file has taken its place")
 
-// reader returns what reads the file, and what ends that.
+// reader returns a reader of the file, and a function that closes it.
 func (l *loaded) reader() (io.ReaderAt, func(), error) {
 	if l.fd != nil {
 		return l.fd, func() {}, nil
@@ -322,7 +322,8 @@ func (a *Agent) report(f *file, level slog.Level, format string, args ...any) {
 	}
 }
 
-// reportProblems logs what of a file is left out, unless it was before.
+// reportProblems logs the parts of a file that are left out, unless it has done so
+// before.
 func (a *Agent) reportProblems(f *file) {
 	var all strings.Builder
 	for _, err := range f.cur.def.Problems {
@@ -347,7 +348,7 @@ func (a *Agent) reportProblems(f *file) {
 	}
 }
 
-// debugf logs what only mmv.control.debug asks for.
+// debugf logs messages that mmv.control.debug enables.
 func (a *Agent) debugf(format string, args ...any) {
 	if a.debug != 0 {
 		a.log.Info(a.prefix + ": " + fmt.Sprintf(format, args...))

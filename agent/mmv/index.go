@@ -14,7 +14,7 @@ type index struct {
 	metrics map[pcp.PMID]*metric
 	indoms  map[pcp.InDom]*indom
 	tree    *pmns.Tree
-	names   []named // what the tree is made of, in this order
+	names   []named // the names of the tree, in order
 	labels  []mmv.FileLabel
 	loaded  int // files
 }
@@ -155,7 +155,7 @@ func (a *Agent) build() {
 	a.built = true
 }
 
-// add adds what a file defines.
+// add adds the definitions of a file.
 func (a *Agent) add(x *index, f *file, given map[string]bool) {
 	def := f.cur.def
 	for i := range def.InDoms {

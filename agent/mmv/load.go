@@ -143,7 +143,7 @@ func (f *file) vanished() int {
 	return int(int32(binary.NativeEndian.Uint32(h[32:])))
 }
 
-// judge checks what the C agent checks of a header, in its order.
+// judge makes the C agent's checks of a header, in its order.
 func judge(h []byte, size int64) error {
 	if string(h[:4]) != "MMV\x00" {
 		if slices.Max(h) == 0 {
@@ -176,7 +176,7 @@ func judge(h []byte, size int64) error {
 	return nil
 }
 
-// printable returns what of b can be put into a log, up to a NUL.
+// printable returns the part of b that can be logged, up to a NUL.
 func printable(b []byte) string {
 	var s strings.Builder
 	for _, c := range b {

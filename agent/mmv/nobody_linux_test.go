@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asNobody returns what calls a function with the file permissions of the user
-// nobody, in one thread.
+// asNobody returns a function that calls another with the file permissions of the
+// user nobody, in one thread.
 func asNobody(*testing.T) func(func()) {
 	return func(f func()) {
 		runtime.LockOSThread()

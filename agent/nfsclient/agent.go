@@ -66,7 +66,7 @@ type reader struct {
 	names   column.Names
 	ops     map[string]int // the first column of an operation, by its name in the file
 
-	text                 map[string]int // columns by what comes before the first colon
+	text                 map[string]int // columns by the text before the first colon
 	events, bytes        []int          // columns in the order of the file
 	tcp, udp, rdma       []int          // likewise, from the bind count on
 	options              map[string]option
@@ -176,7 +176,7 @@ func (r *reader) read() error {
 //
 //	device srv:/export mounted on /mnt with fstype nfs statvers=1.1
 //
-// and what follows is about it, if it is one of NFS.
+// and the lines after it describe it, if it is an NFS mount.
 func (r *reader) parse(b []byte) error {
 	mounts, ops := r.blocks[blockMounts], r.blocks[blockOps]
 	mounts.Clear()
@@ -210,7 +210,7 @@ func (r *reader) start(line []byte) error {
 	point, rest, _ := cut(rest, ' ')
 	kind, ok2 := bytes.CutPrefix(rest, []byte("with fstype "))
 	if !ok1 || !ok2 {
-		return nil // what follows belongs to the mount before
+		return nil // the following lines belong to the previous mount
 	}
 	r.row, r.inOps = -1, false
 	if len(point) == 0 || !bytes.HasPrefix(kind, []byte("nfs statvers=")) && !bytes.HasPrefix(kind, []byte("nfs4 statvers=")) {

@@ -277,7 +277,7 @@ func FuzzMountstats(f *testing.F) {
 	})
 }
 
-// TestAllocs pins what a reading costs.
+// TestAllocs limits the allocations of a reading.
 func TestAllocs(t *testing.T) {
 	r := newReader(write(t, mountstats()))
 	read := func() {

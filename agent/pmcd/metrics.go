@@ -196,7 +196,7 @@ func (a *Agent) general() []pmda.Metric {
 			"client whether the metrics may be others than before. Storing any value adds\none.",
 		Value: func(int32, int) (pcp.Value, error) { return number(a.c.SequenceNumber()) },
 		Store: func(*pmda.Client, int32, int, pcp.Value) error {
-			a.c.AdvanceSequenceNumber() // whatever the value, as in C
+			a.c.AdvanceSequenceNumber() // for any value, as in C
 			return nil
 		},
 	}, {

@@ -13,8 +13,8 @@ import (
 // Domain is the agent's default domain.
 const Domain = 2
 
-// A Collector is what the agent reports on. Its methods may be called at any
-// time.
+// A Collector is the collector that the agent reports on. Its methods may be
+// called at any time.
 type Collector interface {
 	// PDUsIn and PDUsOut count PDUs of a type, given as its distance from
 	// PDU_ERROR, that were received and sent.
@@ -62,11 +62,11 @@ type Collector interface {
 	DumpTrace()
 	DumpClients()
 
-	// Features are what the collector can do.
+	// Features are the features of the collector.
 	Features() Features
 }
 
-// An AgentState is what the collector knows of one agent.
+// An AgentState is the collector's state of one agent.
 type AgentState struct {
 	Name      string
 	Domain    int
@@ -76,7 +76,7 @@ type AgentState struct {
 	Fenced    bool
 }
 
-// A ClientState is what the collector knows of one client.
+// A ClientState is the collector's state of one client.
 type ClientState struct {
 	Number    int // unique while the collector runs
 	ID        int // as in pmda.Client, unique among those connected
@@ -113,7 +113,7 @@ type Agent struct {
 	whoami    map[*pmda.Client]string
 	byID      map[int]*pmda.Client
 
-	// What the last Refresh read.
+	// Results of the last Refresh.
 	agents     []AgentState
 	agentInsts []pcp.Instance
 	clients    []ClientState

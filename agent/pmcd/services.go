@@ -67,7 +67,7 @@ func listLoggers(dir string, exists func(pid int) bool) ([]logger, error) {
 	return list, nil
 }
 
-// parseLogger takes the lines of a file: the port, the host of the pmcd that it
+// parseLogger parses the lines of a file: the port, the host of the pmcd that it
 // logs from, and the archive. All but the first can be missing.
 func parseLogger(b []byte) (l logger, ok bool) {
 	line := func() string {
@@ -92,8 +92,8 @@ type engine struct {
 	pmiestats.Stats
 }
 
-// listEngines reads dir. The one whose number is in pidFile is listed as the
-// primary one too.
+// listEngines reads dir. The engine whose number is in pidFile is also listed as
+// the primary one.
 func listEngines(dir, pidFile string, exists func(pid int) bool) ([]engine, error) {
 	names, err := listDir(dir)
 	if err != nil {

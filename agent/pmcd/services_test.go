@@ -84,7 +84,7 @@ func TestServices(t *testing.T) {
 		t.Errorf("services are %q", got)
 	}
 
-	// What daemons wrote that are of another version, or not done, is left out.
+	// Files of daemons of another version, and unfinished ones, are left out.
 	write(t, filepath.Join(engines, me), statsFile(2))
 	write(t, filepath.Join(loggers, me), []byte("4330"))
 	if got := values(t, a, clusterEngine, 3); len(got) != 0 {

@@ -35,7 +35,7 @@ type accounting struct {
 	kernel  func(path string) error
 	growing func(f *os.File) bool
 
-	mu       sync.Mutex // what follows is the timer's too
+	mu       sync.Mutex // the fields below are used by the timer too
 	settings acctSettings
 	file     *os.File // nil: none is open
 	own      bool     // accounting was switched on for it
@@ -49,7 +49,7 @@ type accounting struct {
 	known map[int32]bool
 }
 
-// acctSettings are what root may change.
+// acctSettings are the settings that root may change.
 type acctSettings struct {
 	retry, check, lifetime, interval uint32 // seconds
 	threshold                        uint64 // bytes
@@ -211,7 +211,7 @@ func (c *accounting) refresh() {
 	}
 }
 
-// expire forgets what ended longer ago than the lifetime.
+// expire drops processes that ended longer ago than the lifetime.
 func (c *accounting) expire(now int64) {
 	n := 0
 	for n < len(c.ended) && now-c.ended[n].at > int64(c.settings.lifetime) {

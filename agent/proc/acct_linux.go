@@ -31,8 +31,8 @@ func grows(f *os.File) bool {
 	return err == nil && after.Size() > before.Size()
 }
 
-// openAcct opens a file of accounting. One of its own is emptied or made; a link in its place
-// is not followed. Another's is opened without waiting, whatever it is.
+// openAcct opens a file of accounting. It truncates or creates the agent's own file, and does
+// not follow a link in its place. It opens any other file without waiting.
 func openAcct(path string, own bool) (*os.File, error) {
 	if !own {
 		return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)

@@ -249,7 +249,8 @@ func TestAcctRefused(t *testing.T) {
 	at.want("acct.psinfo.pid", "map[10:10]")
 }
 
-// TestAcctLink does not empty what a link in place of the agent's own file names.
+// TestAcctLink checks that the target of a link in place of the agent's own file is not
+// truncated.
 func TestAcctLink(t *testing.T) {
 	at := newAcctTree(t, false)
 	at.write("precious", "text")

@@ -83,7 +83,7 @@ func TestOracleAcct(t *testing.T) {
 		}
 		want, got := fetchReal(t, c, a, id), fetch(t, a, id)
 		for inst := range want {
-			if inst < 1000 && inst >= 0 { // what one saw before the other had the file open
+			if inst < 1000 && inst >= 0 { // records that one saw before the other had the file open
 				delete(want, inst)
 				delete(got, inst)
 			}

@@ -26,13 +26,13 @@ const (
 // Bits of acctRecord.flag.
 const (
 	acctForked = 1 << iota // and not executed another program
-	acctSuper              // used what only root may
+	acctSuper              // used privileges of root
 	_
 	acctDumped // wrote a core file
 	acctSignal // was ended by a signal
 )
 
-// An acctRecord is what the kernel writes of a process that has ended.
+// An acctRecord is the kernel's record of a process that has ended.
 type acctRecord struct {
 	flag                           byte
 	tty                            uint16

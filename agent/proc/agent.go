@@ -29,8 +29,8 @@ type Config struct {
 	HZ int
 	// PageSize is the size of a page in bytes; 0 means os.Getpagesize.
 	PageSize int
-	// Threads has threads listed beside processes, until a client stores another
-	// value in proc.control.all.threads.
+	// Threads makes the agent list threads as well as processes, until a client
+	// stores another value in proc.control.all.threads.
 	Threads bool
 	// CGroup is the path of a control group below Root, such as /sys/fs/cgroup/user.slice, whose
 	// processes are listed until a client stores another in proc.control.perclient.cgroups;
@@ -43,7 +43,7 @@ type Config struct {
 	// nowhere. OwnAcctFile is where the agent has it done when root stores 1 in
 	// acct.control.enable_acct and the system does not; "" has it never done.
 	AcctFile, OwnAcctFile string
-	// AllAccess gives every client what the agent itself can read.
+	// AllAccess gives every client the values that the agent itself can read.
 	AllAccess bool
 	// Containers finds the processes of containers, for clients that look into one; nil for
 	// no containers.
@@ -61,21 +61,21 @@ type Agent struct {
 	machine   *machine
 	threads   bool // proc.control.all.threads
 	clients   map[*pmda.Client]*settings
-	views     []*view // the one used last comes first
+	views     []*view // the last used first
 	hot       *hot
 	acctClock uint64 // the reading at which records of accounting were read
 	meta      *column.Agent
 	names     pmda.TreeNamer // without a tree until a name is asked for
 }
 
-// settings are what a client has stored.
+// settings are the values stored by a client.
 type settings struct {
 	threads    bool
 	hasThreads bool
 	cgroup     string
 }
 
-// A machine is what all views of an agent share.
+// A machine is the state shared by all views of an agent.
 type machine struct {
 	root          string
 	dir           string // /proc
@@ -311,7 +311,7 @@ func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
 	return nil
 }
 
-// viewOfInDom returns what a client sees of an instance domain.
+// viewOfInDom returns a client's view of an instance domain.
 func (a *Agent) viewOfInDom(client *pmda.Client, indom pcp.InDom) (*view, error) {
 	v, err := a.viewOf(client)
 	if v != nil && !ofProcesses(indom) {

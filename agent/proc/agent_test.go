@@ -223,7 +223,8 @@ func TestComeAndGo(t *testing.T) {
 	}
 }
 
-// TestAccess checks what clients learn of which nothing, or another user, is known.
+// TestAccess checks the values for clients without a known user, and for those of another
+// user.
 func TestAccess(t *testing.T) {
 	tr := newTree(t)
 	a := New(Config{Root: tr.dir})

@@ -37,10 +37,10 @@ func Builtin() builtin.Spec {
 	}
 }
 
-// fromEnvironment changes c by the variables that make the C agent read the files
-// of another machine: PROC_STATSPATH, the root directory; PROC_HERTZ and PROC_PAGESIZE;
-// PROC_THREADS, which has threads listed; and PROC_ACCESS, which gives all clients what
-// the agent can read.
+// fromEnvironment sets fields of c from the variables that make the C agent read the
+// files of another machine: PROC_STATSPATH, the root directory; PROC_HERTZ and
+// PROC_PAGESIZE; PROC_THREADS, which lists threads; and PROC_ACCESS, which gives all
+// clients the values that the agent can read.
 func (c *Config) fromEnvironment(getenv func(string) string) {
 	if s := getenv("PROC_STATSPATH"); s != "" {
 		c.Root = filepath.Clean(s)

@@ -102,7 +102,7 @@ func parsePressure(text []byte, cells []column.Cell) {
 	}
 }
 
-// ioKeys are what a line of io.stat has, in this order, which is that of the columns of
+// ioKeys are the keys of a line of io.stat, in the order of the columns of
 // group2IOMetrics.
 var ioKeys = [...]string{"rbytes=", "wbytes=", "rios=", "wios=", "dbytes=", "dios="}
 

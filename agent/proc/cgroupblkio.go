@@ -104,7 +104,7 @@ var blkioFiles = [...]blkioFile{
 // numBlkio is how many columns they have.
 const numBlkio = 42
 
-// blkioKinds are what the five numbers are called.
+// blkioKinds are the names of the five numbers.
 var blkioKinds = [...]string{"Read", "Write", "Sync", "Async", "Total"}
 
 // A blkio reads the files of the controller blkio.

@@ -17,8 +17,8 @@ var oddGroups = []string{
 	"/docker/docker-" + containerID + ".scope", "/docker/docker-containerd", `/system.slice/under\x5Fscore.service`, "/.hidden",
 }
 
-// common writes what a tree of control groups of any version has beside them. More names can
-// be given than there are groups.
+// common writes the files that a tree of control groups of any version has in addition.
+// There may be more names than groups.
 func (tr tree) common(mounts ...string) {
 	tr.write("proc/mounts", "sysfs /sys sysfs rw 0 0\n"+strings.Join(mounts, "\n")+"\n")
 	tr.write("proc/cgroups", "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpuset\t3\t7\t1\ncpu\t1\t2\t1\ncpuacct\t1\t2\t1\nblkio\t7\t1\t1\nmemory\t4\t19\t0\nnet_cls\t5\t1\t1\nbroken\t1\n")

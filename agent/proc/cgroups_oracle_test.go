@@ -22,10 +22,10 @@ var groupMistakes = map[string]string{
 	"avg5min":  "as avg10sec",
 }
 
-// groupSide is what one side knows of a metric: values and labels by the names of instances.
+// groupSide is one side's data of a metric: values and labels by the names of instances.
 type groupSide struct{ values, labels map[string]string }
 
-// unlike returns what differs between two sides.
+// unlike returns the differences between two sides.
 func unlike(got, want map[string]string) string {
 	var b strings.Builder
 	for name, v := range got {
@@ -41,7 +41,7 @@ func unlike(got, want map[string]string) string {
 	return b.String()
 }
 
-// ourGroups asks our agent. Its client is one of which nothing is known: control groups are open to all.
+// ourGroups asks our agent. Its client is unknown: control groups are open to all.
 func ourGroups(t *testing.T, a *proc.Agent, id pcp.PMID) groupSide {
 	t.Helper()
 	client := &pmda.Client{}
@@ -179,7 +179,7 @@ func labelOf(sets []pcp.LabelSet, name string) string {
 }
 
 // TestOracleGroupsHere compares the control groups of this machine, ours before and after the real
-// one; what did not change between is to be equal.
+// one; values that did not change between must be equal.
 func TestOracleGroupsHere(t *testing.T) {
 	mounts, err := os.ReadFile("/proc/mounts")
 	if err != nil {

@@ -251,7 +251,7 @@ func TestGroupLabels(t *testing.T) {
 	}
 }
 
-// TestGroupContainer checks what a client in a container sees.
+// TestGroupContainer checks the values for a client in a container.
 func TestGroupContainer(t *testing.T) {
 	tr := newGroupTree(t, "2", "", "/box", "/box/a", "/box/a/below", "/box/ab")
 	tr.write("proc/1/cgroup", "0::/box/a\n")

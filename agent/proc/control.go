@@ -172,7 +172,7 @@ func (a *Agent) control(id pcp.PMID) *control {
 	return nil
 }
 
-// settings returns what a client has stored, to be changed.
+// settings returns the values stored by a client, which the caller may change.
 func (a *Agent) settings(client *pmda.Client) *settings {
 	s := a.clients[client]
 	if s == nil {

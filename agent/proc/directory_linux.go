@@ -10,7 +10,7 @@ import (
 // ready for use.
 type directory struct{ buf []byte }
 
-// Offsets in what getdents64(2) returns for each name.
+// Offsets in the entry of getdents64(2) for each name.
 const (
 	direntLength = 16
 	direntType   = 18
@@ -88,7 +88,7 @@ func (d *directory) each(path string, fn func(name []byte, kind byte)) error {
 	}
 }
 
-// link returns what a symbolic link names, valid until the next call.
+// link returns the target of a symbolic link, valid until the next call.
 func (d *directory) link(path string) ([]byte, error) {
 	d.room()
 	n, err := unix.Readlink(path, d.buf)

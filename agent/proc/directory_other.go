@@ -24,7 +24,7 @@ func (d *directory) count(path string, _ bool) (int, error) {
 	return len(names), err
 }
 
-// link returns what a symbolic link names.
+// link returns the target of a symbolic link.
 func (d *directory) link(path string) ([]byte, error) {
 	target, err := os.Readlink(path)
 	return []byte(target), err

@@ -36,7 +36,7 @@ type hot struct {
 	totals   *totals            // nil until measured twice
 }
 
-// A usage is what a process has used so far.
+// A usage has the resources that a process has used so far.
 type usage struct {
 	cpu, ctxswitch, io, iowait, schedwait float64 // s, count, Kbytes, s, s
 }
@@ -50,7 +50,7 @@ const defaultInterval = 10 * time.Second
 
 func newHot(cfg *Config) *hot { return &hot{cfg: cfg, interval: defaultInterval, now: time.Now} }
 
-// start makes what processes are measured with, once there is a predicate.
+// start prepares the measuring of processes, once there is a predicate.
 func (h *hot) start() error {
 	h.machine = newMachine(h.cfg)
 	p := newProcesses(h.machine, filter{}, false)
@@ -343,7 +343,7 @@ var totalMetrics = []column.Metric{
 	{Name: "hotproc.total.cpuother.percent", Cluster: 60, Item: 7, Type: pcp.TypeFloat, Sem: instant, Col: totalPercent, Help: "Share of the processor time in use that all but hot processes had"},
 }
 
-// predicateMetrics are what predicates are about.
+// predicateMetrics are the values that predicates use.
 var predicateMetrics = []column.Metric{
 	{Name: "hotproc.predicate.ctxswitch", Cluster: 61, Item: 1, Type: pcp.TypeFloat, Sem: instant, Units: countPerSec, Col: hotSwitches, Help: "Context switches"},
 	{Name: "hotproc.predicate.virtualsize", Cluster: 61, Item: 2, Type: pcp.TypeU32, Sem: instant, Units: kbyte, Col: hotVirtual, Help: "Size of the address space"},

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// Columns of numaMapsMetrics: what a mapping is for.
+// Columns of numaMapsMetrics: the use of a mapping.
 const (
 	numaHuge = iota
 	numaHeap
@@ -104,8 +104,9 @@ var numaMapsMetrics = []column.Metric{
 	{Name: "proc.numa_maps.private", Cluster: 81, Item: 3, Type: pcp.TypeString, Sem: instant, Col: numaPrivate, Help: "Mbytes of all other memory, on each node"},
 }
 
-// fdinfoFamily reads what memory of graphics processors processes have, in the files of
-// /proc/PID/fdinfo about their devices. The keys of its block are those of these files.
+// fdinfoFamily reads the memory of graphics processors that processes use, from the
+// files of /proc/PID/fdinfo about their devices. The keys of its block are those of
+// these files.
 func fdinfoFamily(p *processes) column.Family {
 	source, b := p.each("/proc/PID/fdinfo", fdinfoMetrics, column.Layout{})
 	source.Row = func(row int) {

@@ -128,7 +128,7 @@ const tries = 10
 const rounds = 3
 
 // TestOracleValues fetches each metric from both, ours before and after the real one, and
-// wants what did not change between to be equal.
+// checks that values that did not change between are equal.
 func TestOracleValues(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(mistakes)) {
 		t.Logf("%s is not compared: in the real agent %s", name, mistakes[name])
@@ -150,8 +150,9 @@ func TestOracleValues(t *testing.T) {
 	}
 }
 
-// startProcesses starts processes that wait: one with more arguments than either side
-// keeps, one with an environment, open files and a child, and one with threads.
+// startProcesses starts processes that wait: a process with more arguments than
+// either side keeps, a process with an environment, open files and a child, and a
+// process with threads.
 func startProcesses(t *testing.T) map[int32]bool {
 	own := make(map[int32]bool)
 	start := func(cmd *exec.Cmd) {
@@ -229,7 +230,7 @@ func differences(t *testing.T, only map[diffKey]string) map[diffKey]string {
 			continue // TestOracleGroupsHere compares them
 		}
 		diffs := compare(t, c, a, id, steady)
-		for range tries { // what differs each time
+		for range tries { // values that differ each time
 			if len(diffs) == 0 {
 				break
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// oddNames are what programs can be called.
+// oddNames are possible names of programs.
 var oddNames = []string{
 	"sh", "two words", "a) R (b", "(sd-pam)", ")", "((", "new\nline", "tab\there", "caf\xe9", "\xff\xfe\xfd", "kworker/127:3-mm", "fifteen-letters", "a:b", "%s%n", "-", " lead", "0",
 }

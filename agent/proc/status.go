@@ -171,8 +171,8 @@ const (
 // maxLines is how many lines are remembered; kernels have about 60.
 const maxLines = 256
 
-// lineOf returns what a line is, and the place in lines at which the next one is looked for:
-// all processes have the same lines in the same order, only that some are missing.
+// lineOf identifies a line, and returns the place in lines to look for the next one: all
+// processes have the same lines in the same order, only that some are missing.
 func (s *statusSource) lineOf(line []byte, at int) (l statusLine, next int, ok bool) {
 	for i := at; i < len(s.lines); i++ {
 		key := s.lines[i].key

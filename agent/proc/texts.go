@@ -95,7 +95,7 @@ func (p *processes) label(pid int32) ([]byte, error) {
 	return bytes.TrimRight(b, "\n\x00"), err
 }
 
-// link returns what a symbolic link names, which is empty for threads of the kernel.
+// link returns the target of a symbolic link, which is empty for threads of the kernel.
 func (p *processes) link(pid int32, name string) ([]byte, error) {
 	if p.private {
 		return nil, nil

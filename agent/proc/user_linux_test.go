@@ -22,7 +22,8 @@ func waitForProgram(pid int32) {
 	}
 }
 
-// TestOtherUsers checks, as root, that each user sees what the kernel shows to that user.
+// TestOtherUsers checks, as root, that each user sees the values that the kernel shows to
+// that user.
 func TestOtherUsers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not run: only root can become another user")

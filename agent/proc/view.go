@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// A view is what clients of one kind see.
+// A view has the values that clients of one kind see.
 type view struct {
 	viewKey
 	engine *column.Agent
@@ -98,7 +98,7 @@ func (a *Agent) keyOf(client *pmda.Client) (key viewKey, known bool, err error) 
 }
 
 // groupOf returns the control group of a container, which is that of its first process: the
-// one of the longest path, as a line of /proc/PID/cgroup.
+// longest path in /proc/PID/cgroup.
 func (a *Agent) groupOf(container string) (string, error) {
 	if a.cfg.Containers == nil {
 		return "", pcp.ErrNoContainer

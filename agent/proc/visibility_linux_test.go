@@ -57,7 +57,7 @@ func TestVisibility(t *testing.T) {
 		if !strings.HasPrefix(name, "proc.") && !strings.HasPrefix(name, "hotproc.") || a.control(id) != nil {
 			continue
 		}
-		get(t, a, root, name) // what root may see must not stay for others
+		get(t, a, root, name) // values for root must not stay for others
 		bare := strings.TrimPrefix(strings.TrimPrefix(name, "hot"), "proc.")
 		isPrivate := slices.ContainsFunc(private, func(p string) bool { return strings.HasPrefix(bare, p) })
 		desc, err := a.Desc(t.Context(), id)

@@ -17,9 +17,9 @@ import (
 )
 
 // check reports whether a command may be started for sender, and returns the path
-// of its program. Sender was let in, and so may start what the administrator has
-// configured; root may start every program that no other user can have tampered
-// with.
+// of its program. An accepted sender may start the commands that the
+// administrator has configured; root may start every program that no other user
+// can have tampered with.
 func (ps *processes) check(words []string, sender *rootproto.Cred) (path string, err error) {
 	switch {
 	case len(words) == 0:
@@ -47,7 +47,7 @@ func (ps *processes) check(words []string, sender *rootproto.Cred) (path string,
 	if path, err = secure(path); err != nil {
 		return "", err
 	}
-	// What an interpreter is given to run.
+	// The script for an interpreter.
 	if len(words) > 1 && filepath.IsAbs(words[1]) {
 		if info, err := os.Stat(words[1]); err == nil && info.Mode().IsRegular() {
 			if _, err := secure(words[1]); err != nil {

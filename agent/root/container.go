@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/pmda/cache"
 )
 
-// A state is what a container is doing.
+// A state is the state of a container.
 type state int
 
 const (
@@ -61,8 +61,7 @@ type engine interface {
 	namesLate() bool
 }
 
-// Limits on what engines leave on disk, which whoever is root in a container
-// may have had a hand in.
+// Limits on the files of engines, which root in a container may have changed.
 const (
 	maxContainers = 16384
 	maxID         = 128     // bytes of an id

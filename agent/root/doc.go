@@ -1,5 +1,5 @@
-// Package root is the agent that runs as root beside a collector that does not:
-// it reports the containers of this host, and serves those programs of PCP that
+// Package root is the agent that runs as root next to a collector that does not:
+// it reports the containers of this host, and serves the programs of PCP that
 // need a privilege, by the protocol of internal/rootproto.
 //
 //	a, err := root.New(root.ConfigFrom(os.Getenv))
@@ -7,8 +7,8 @@
 //	go s.Run(ctx)
 //	err = pmda.Serve(ctx, stdio, a, pmda.ServeOptions{})
 //
-// Containers are found in what their engines (podman, docker, lxc) leave on
-// disk; no engine is asked but lxc, whose lxc-info is run.
+// Containers are found in the files of their engines (podman, docker, lxc); the
+// agent runs no engine except lxc-info of lxc.
 //
 // # Who is served, and what
 //

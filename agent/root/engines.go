@@ -20,7 +20,7 @@ import (
 // docker keeps a directory for each container, with a file about it.
 type docker struct {
 	dir     string
-	systemd string // what scopes are below, if systemd names them
+	systemd string // parent of the scopes, if systemd names them
 	cgroups string // changes with the containers that run
 
 	list1, list2 stamp
@@ -233,7 +233,7 @@ func (c *container) parseLXC(b []byte) {
 			switch value {
 			case "RUNNING", "STOPPING", "ABORTING":
 				c.state = running
-			case "STOPPED": // what the C agent calls paused
+			case "STOPPED": // paused in the C agent
 				c.state = paused
 			case "STARTING":
 				c.state = restarting
@@ -252,7 +252,7 @@ func (l *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// names lists a directory in its order, without what starts with a dot.
+// names lists a directory in its order, without names that start with a dot.
 func names(dir string) (list []string) {
 	f, err := os.Open(dir)
 	if err != nil {

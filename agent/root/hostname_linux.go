@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/internal/nsenter"
 )
 
-// hostName returns what the host is called for a process.
+// hostName returns the host name that a process sees.
 func hostName(pid int) (string, error) {
 	var u unix.Utsname
 	if err := nsenter.Run(pid, nsenter.UTS, func() error { return unix.Uname(&u) }); err != nil {

@@ -54,7 +54,7 @@ func (p *process) closeOurs() {
 	p.ours = nil
 }
 
-// start starts what q asks for if sender may have it started.
+// start starts the program of q if sender may start it.
 func (ps *processes) start(q *rootproto.Start, sender *rootproto.Cred) (*process, error) {
 	if q.IPC != rootproto.IPCPipe && q.IPC != rootproto.IPCSocket {
 		return nil, fmt.Errorf("connection of kind %d: %w", q.IPC, pcp.ErrIPC)
@@ -98,8 +98,8 @@ func (ps *processes) start(q *rootproto.Start, sender *rootproto.Cred) (*process
 	return p, nil
 }
 
-// pipes makes a pair. They block, as the collector expects that gets the ends
-// of them, and so are not os.Pipe's.
+// pipes makes a pair. They block, as the collector that gets their ends expects,
+// and so are not os.Pipe's.
 func pipes() (theirs, ours []*os.File, err error) {
 	var in, out [2]int
 	syscall.ForkLock.RLock()
@@ -125,7 +125,7 @@ func pipe(p *[2]int) error {
 	return nil
 }
 
-// reap waits for a process and keeps how it ended for whoever asks.
+// reap waits for a process and keeps its exit status for later requests.
 func (ps *processes) reap(p *process) {
 	p.cmd.Wait()
 	r := rootproto.Stop{Type: rootproto.TypeStop, PID: p.pid}
@@ -179,7 +179,7 @@ func (ps *processes) stop(q *rootproto.Stop) *rootproto.Stop {
 // is gone, and then to heed a signal.
 const endGrace = 500 * time.Millisecond
 
-// endAll ends what still runs.
+// endAll ends all running processes.
 func (ps *processes) endAll() {
 	done := make(chan struct{})
 	go func() {

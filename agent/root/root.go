@@ -24,7 +24,7 @@ type Config struct {
 	LXCInfo       string // the command, with arguments; "" means lxc-info
 	CGroup        string // "" means /sys/fs/cgroup
 	CGroupCheck   string // "" means /sys/fs/cgroup/memory/docker
-	SystemdCGroup string // what docker's scopes are below if systemd names them
+	SystemdCGroup string // parent of docker's scopes, if systemd names them
 
 	Log *slog.Logger // nil discards
 }
@@ -47,7 +47,7 @@ type Agent struct {
 	log        *slog.Logger
 	containers *containers
 
-	// What the last Refresh found.
+	// Results of the last Refresh.
 	insts []pcp.Instance
 	found []container
 	errs  []error
@@ -87,8 +87,8 @@ func (a *Agent) refresh(ctx context.Context) error {
 	return nil
 }
 
-// metrics are the rows of the table. PMIDs and types are what clients and
-// archives rely on; do not change them.
+// metrics are the rows of the table. Clients and archives rely on the PMIDs and
+// types; do not change them.
 func (a *Agent) metrics(indom *pmda.InDom) []pmda.Metric {
 	row := func(item int, name string, typ pcp.Type, sem pcp.Sem, help string, value func(*container) (pcp.Value, error)) pmda.Metric {
 		return pmda.Metric{

@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A tree is what engines keep on disk.
+// A tree is the files of engines.
 type tree struct {
 	t   testing.TB
 	dir string
@@ -131,7 +131,7 @@ func TestContainers(t *testing.T) {
 	check("containers.state.restarting", map[string]string{"d1": "0", "d2": "0", "d3": "0", "d4": "1", "p1": "0", "p2": "0", "crate": "0"})
 	check("containers.cgroup", map[string]string{"d1": "/docker/d1", "p1": "/machine.slice/libpod-p1.scope", "crate": "/lxc/crate"})
 
-	// What changes at once is seen at once.
+	// Immediate changes are seen immediately.
 	tr.docker("d1", "/web2", 78)
 	tr.docker("d9", "/new", 79)
 	if err := os.RemoveAll(filepath.Join(tr.dir, "docker/containers/d3")); err != nil {

@@ -34,12 +34,12 @@ const (
 // A ServerConfig sets the users that a Server serves.
 type ServerConfig struct {
 	Path string // of the socket
-	// Users may connect beside root.
+	// Users may connect, as root may.
 	Users []int
 	// Commands is the collector's configuration file: users other than root may start
 	// only the commands that it lists, or nothing if Commands is "".
 	Commands string
-	// Output gets what agents write to their standard error.
+	// Output gets the standard error output of agents.
 	Output *os.File
 }
 
@@ -62,7 +62,7 @@ func ServerConfigFrom(cfg *config.Config) ServerConfig {
 	return s
 }
 
-// A listener is what a Server needs of a Unix socket.
+// A listener has the methods of a Unix socket that a Server needs.
 type listener interface {
 	AcceptUnix() (*net.UnixConn, error)
 	Close() error
@@ -210,7 +210,7 @@ func (s *Server) serve(ctx context.Context, nc *net.UnixConn) {
 
 // answer answers one request. An error ends the connection.
 func (s *Server) answer(ctx context.Context, conn *rootproto.Conn, b []byte, sender *rootproto.Cred) error {
-	// Who connected may have become another user in the meantime.
+	// The client may have become another user in the meantime.
 	if sender == nil {
 		return errors.New("request does not say who sent it")
 	}

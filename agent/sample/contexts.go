@@ -13,7 +13,7 @@ type contexts struct {
 	gone       pdus // of clients that have left, and of no client in particular
 	most       int  // one more than the highest number of a context
 	start, end int32
-	last       *pmda.Client // who fetched last, with which profile
+	last       *pmda.Client // the client that fetched last, with its profile
 	lastFor    *pcp.Profile
 }
 

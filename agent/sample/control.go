@@ -217,8 +217,8 @@ func (a *Agent) metaRows() []row {
 	}
 }
 
-// metaValue is 42 in a type; without one the C agent sends what happens to be
-// in memory, and here it is 0.
+// metaValue is 42 in a type; without one the C agent sends random memory; here it
+// is 0.
 func metaValue(t pcp.Type) pcp.Value {
 	switch t {
 	case pcp.Type32, pcp.TypeU32, pcp.Type64, pcp.TypeU64:

@@ -1,7 +1,7 @@
-// Package sample is the agent with every kind of metric there is, for testing
-// what reads metrics (domain 29): all types and units, counters that wrap,
-// event records, instances and names that come and go, values that are
-// missing, wrong or too many, errors of every kind, and stores into most of it.
+// Package sample is the agent with every kind of metric, for testing programs
+// that read metrics (domain 29): all types and units, counters that wrap, event
+// records, instances and names that come and go, values that are missing, wrong
+// or too many, errors of every kind, and stores into most of it.
 //
 // Names, identifiers, descriptors, instances, labels and the effect of stores
 // are those of the C agent of PCP 6.0, on whose behaviour scripts depend; values

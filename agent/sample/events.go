@@ -33,7 +33,7 @@ const (
 	itemEventAggregate = 135
 )
 
-// aggregateParam is what the event of an aggregate has.
+// aggregateParam is the value in the event of an aggregate.
 var aggregateParam = []byte{0x01, 0x03, 0x07, 0x0f, 0x1f, 0x3f, 0x7f, 0xff}
 
 // A recorder puts together the records of one fetch. Its first error sticks.
@@ -45,7 +45,7 @@ type recorder struct {
 	err    error
 }
 
-// record starts a record a second after the one before.
+// record starts a record a second after the previous one.
 func (r *recorder) record(flags pcp.EventFlags) {
 	if r.err == nil {
 		r.err = r.array.Add(r.at, flags)

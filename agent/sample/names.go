@@ -144,8 +144,8 @@ func below(name string) string {
 	return rest
 }
 
-// LookupName implements pmda.DynamicNamer. A collector that has nothing but a
-// dynamic root for the agent finds the other names, too.
+// LookupName implements pmda.DynamicNamer. A collector that only has a dynamic
+// root for the agent finds the other names, too.
 func (a *Agent) LookupName(_ context.Context, name string) (pcp.PMID, error) {
 	for _, d := range a.dyn {
 		if d.name == below(name) && !a.hidden(d) {

@@ -73,8 +73,8 @@ func (n *numbers) tooth() int32 {
 	return n.x
 }
 
-// setTooth stores into the saw-tooth metrics: the first value counts, whatever
-// its instance.
+// setTooth stores into the saw-tooth metrics: the first value counts, for any
+// instance.
 func (a *Agent) setTooth(values []pcp.Value) error {
 	if v := values[0]; v.Type() == pcp.Type64 {
 		a.x = int32(v.Int64())
@@ -329,8 +329,7 @@ func (a *Agent) counterRows() []row {
 	return append(rows, a.negativeRows()...)
 }
 
-// negativeRows count up from -10000, each type its own number whatever the
-// semantics.
+// negativeRows count up from -10000; all semantics of a type share its number.
 func (a *Agent) negativeRows() []row {
 	var rows []row
 	for i, sem := range []struct {

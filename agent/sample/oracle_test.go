@@ -34,7 +34,8 @@ var (
 	labels = regexp.MustCompile(`"(domainname|groupid|hostname|machineid|userid)":("[^"]*"|\d+),?`)
 )
 
-// steady replaces what depends on the time, the process, the collector or the client.
+// steady replaces values that depend on the time, the process, the collector or the
+// client.
 func steady(out string) string {
 	var lines []string
 	moves := false
@@ -114,7 +115,7 @@ func TestOracleEvents(t *testing.T) {
 						t.Fatal(err)
 					}
 					for i := range records {
-						if i > 0 { // a second after the one before, or the same time
+						if i > 0 { // a second after the previous one, or the same time
 							records[i].Time.Sec -= records[0].Time.Sec
 							records[i].Time.Nsec -= records[0].Time.Nsec
 						}

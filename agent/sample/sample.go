@@ -41,7 +41,7 @@ type Config struct {
 	Log         *slog.Logger // nil discards
 }
 
-// unavailPath is what the daemon of the C implementation looks for.
+// unavailPath is the file that the daemon of the C implementation looks for.
 const unavailPath = "/tmp/sample.unavail"
 
 // DefaultDynamicPath returns where the file of the instances of sample.dynamic
@@ -50,8 +50,8 @@ func DefaultDynamicPath(cfg *config.Config) string {
 	return filepath.Join(cfg.Get("PCP_PMDAS_DIR"), "sample", "dynamic.indom")
 }
 
-// An Agent is the agent. The table has the metrics; the methods here do what a
-// table would not: they are wrong where that is wanted, and count requests by
+// An Agent is the agent. The table has the metrics; the methods here go beyond a
+// table: they return wrong values where that is wanted, and count requests by
 // client.
 type Agent struct {
 	*pmda.Table
@@ -68,7 +68,7 @@ type Agent struct {
 	start    time.Time
 	req      *pmda.FetchRequest // while it is served
 	fetches  int
-	fetchErr error // what becomes of the whole fetch
+	fetchErr error // the error of the whole fetch
 
 	contexts contexts
 	rand     drand48
@@ -87,7 +87,7 @@ type Agent struct {
 	events    [2]eventState // in micro- and in nanoseconds
 }
 
-// A row is a metric, and what a store into it does; nil refuses.
+// A row is a metric, and its function for stores; nil refuses them.
 type row struct {
 	pmda.Metric
 	set func(v pcp.Value) error
@@ -172,8 +172,8 @@ func (a *Agent) initState(domain int) {
 	a.makeInDoms()
 }
 
-// begin is what each request starts with: it is counted, and refused while the
-// agent is away.
+// begin starts each request: it counts it, and refuses it while the agent is
+// away.
 func (a *Agent) begin(client *pmda.Client) error {
 	a.contexts.request(a, client)
 	if a.cfg.UnavailPath != "" {

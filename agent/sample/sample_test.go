@@ -255,7 +255,7 @@ func TestStores(t *testing.T) {
 	tt.want("many.int", "0=0 1=1")
 	tt.store(pcp.ErrSign, "updown.control.step", pcp.Uint32Value(1<<31))
 
-	// What a client still holds does not change.
+	// Results that a client still holds do not change.
 	sets, err := tt.fetchFor(nil, "aggregate.write_me")
 	if err != nil {
 		t.Fatal(err)
@@ -386,7 +386,7 @@ func TestDynamicFile(t *testing.T) {
 	tt.want("dynamic.counter", "")
 }
 
-// TestContexts counts what two clients ask.
+// TestContexts counts the requests of two clients.
 func TestContexts(t *testing.T) {
 	tt := newTester(t, Config{})
 	tt.want("percontext.recv_pdu", "2") // a profile comes first

@@ -41,7 +41,7 @@ func (r *row) store(vs *pcp.ValueSet) error {
 			if i == 0 {
 				return err
 			}
-			// What comes before it is stored.
+			// Values before it are stored.
 			if serr := r.setAll(values[:i]); serr != nil {
 				return serr
 			}

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// sysinfo returns what sysinfo(2) fills in, as it is in memory.
+// sysinfo returns the memory filled in by sysinfo(2).
 func sysinfo() []byte {
 	var si syscall.Sysinfo_t
 	if err := syscall.Sysinfo(&si); err != nil {

@@ -2,7 +2,7 @@
 
 package sample
 
-// sysinfo returns what the C agent has where there is no sysinfo(2).
+// sysinfo returns the C agent's value for systems without sysinfo(2).
 func sysinfo() []byte {
 	return []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345679[].")
 }

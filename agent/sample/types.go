@@ -18,7 +18,7 @@ func (a *Agent) typeRows() []row {
 		}{{"one", 1}, {"ten", 10}, {"hundred", 100}, {"million", 1000000}} {
 			rows = append(rows, row{Metric: pmda.Metric{
 				Name: name + "." + part.name, Item: items[i], Type: typ, Sem: pcp.SemInstant,
-				OneLine: fmt.Sprintf("%d as %s", part.n, what), // scripts look for that of long.ten, and for no help text beside it
+				OneLine: fmt.Sprintf("%d as %s", part.n, what), // scripts look for that of long.ten, and for no other help text
 				Value:   constant(make(part.n)),
 			}})
 		}

@@ -29,7 +29,7 @@ func newAgent(t *testing.T, path string, log *bytes.Buffer) *simple.Agent {
 
 func id(cluster, item int) pcp.PMID { return pcp.NewPMID(simple.Domain, cluster, item) }
 
-// fetch does what a collector does for one request.
+// fetch makes the calls of a collector for one request.
 func fetch(t *testing.T, a *simple.Agent, ids ...pcp.PMID) []pcp.ValueSet {
 	t.Helper()
 	req := &pmda.FetchRequest{Client: &pmda.Client{}, PMIDs: ids, Result: new(pcp.Result)}

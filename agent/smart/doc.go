@@ -7,6 +7,6 @@
 // smart.health and smart.info, -A for the attributes. A disk that does not answer is left alone for
 // a minute. SMART_SETUP names another program to run, and SMART_SETUP_LSBLK a program that lists
 // disks, as for pmdasmart(1); metrics have the names and numbers of that agent. Without smartctl
-// capacity, sectors and, of NVMe disks, model, serial number, firmware and temperatures come from
-// /sys. Metrics that a disk does not report have no value.
+// capacity, sectors and, of NVMe disks, model, serial number, firmware and temperatures are read
+// from /sys. Metrics that a disk does not report have no value.
 package smart

@@ -48,7 +48,7 @@ func infoColumn(key string) int {
 	return -1
 }
 
-// parseInfo reads what smartctl -Hi prints: lines such as "Serial Number:    S2X9".
+// parseInfo reads the output of smartctl -Hi: lines such as "Serial Number: S2X9".
 func parseInfo(b []byte, out *column.Block, row int) {
 	for line := range procfs.Lines(b) {
 		key, val, ok := procfs.Cut(line, ':')
@@ -156,7 +156,7 @@ const (
 	nvmeSensor      = 16 // plus the number of the sensor
 )
 
-// parseNVMe reads what smartctl -A prints about an NVMe disk.
+// parseNVMe reads the output of smartctl -A for an NVMe disk.
 func parseNVMe(b []byte, out *column.Block, row int) {
 	keys := nvmeKeys()
 	for line := range procfs.Lines(b) {
@@ -192,7 +192,7 @@ func (r *reader) infoOfKernel(disk string, out *column.Block, row int) {
 			out.SetString(row, col, b)
 		}
 	}
-	const sector = 512 // whatever the disk's is
+	const sector = 512 // independent of the disk
 	if v, _, ok := procfs.Uint(read("size")); ok && v <= (1<<64-1)/sector {
 		out.Set(row, infoCapacity, v*sector)
 	}
@@ -213,7 +213,7 @@ func (r *reader) infoOfKernel(disk string, out *column.Block, row int) {
 	text(infoFirmware, read("device/firmware_rev"))
 }
 
-// temperatures reports what the kernel reads from an NVMe disk, in thousandths of a degree.
+// temperatures reports the kernel's readings of an NVMe disk, in thousandths of a degree.
 func (r *reader) temperatures(disk string, row []column.Cell) {
 	files, _ := filepath.Glob(r.sys(disk, "device/hwmon*/temp*_input"))
 	more, _ := filepath.Glob(r.sys(disk, "device/hwmon/hwmon*/temp*_input"))

@@ -66,7 +66,7 @@ func New(cfg Config) *column.Agent {
 	return a
 }
 
-// Limits of what a program may take.
+// Limits of a program's run.
 const (
 	patience  = 4 * time.Second
 	sleep     = time.Minute // for a disk that did not answer in time
@@ -160,7 +160,7 @@ func (r *reader) installed() bool {
 	return err == nil && r.cfg.Root == "/"
 }
 
-// smartctl returns what smartctl prints about a disk, nothing if it fails.
+// smartctl returns the output of smartctl about a disk, nothing if it fails.
 func (r *reader) smartctl(option, disk string) []byte {
 	if time.Now().Before(r.asleep[disk]) {
 		return nil

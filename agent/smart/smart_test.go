@@ -69,8 +69,8 @@ Temperature Sensor 1:               31 Celsius
 Temperature Sensor 2:               33 Celsius
 `
 
-// newDisks writes what smartctl prints about three disks, and returns programs that list them
-// and print it.
+// newDisks writes the output of smartctl about three disks, and returns programs that list
+// them and print it.
 func newDisks(t testing.TB) (list, command string) {
 	t.Helper()
 	dir := t.TempDir()

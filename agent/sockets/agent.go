@@ -141,7 +141,7 @@ const (
 // A reader asks the kernel for sockets.
 type reader struct {
 	blocks     []*column.Block
-	filter     *Filter // nil for one with an error
+	filter     *Filter // nil after an error
 	filterText string
 	dump       func(family, protocol uint8, states uint32, fn func(msg []byte) error) error
 	now        func() time.Time

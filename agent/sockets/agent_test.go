@@ -63,7 +63,7 @@ func tcpInfo(n int) []byte {
 	return b[:n]
 }
 
-// message is what the kernel sends of s.
+// message is the kernel's message about s.
 func (s fakeSocket) message() []byte {
 	src, dst := netip.MustParseAddrPort(s.src), netip.MustParseAddrPort(s.dst)
 	b := []byte{familyIPv4, s.state, s.timer, 2}
@@ -528,7 +528,7 @@ func manyFake(n int) *reader {
 	return r
 }
 
-// TestAllocs pins what a reading costs where no text has changed.
+// TestAllocs limits the allocations of a reading without changed texts.
 func TestAllocs(t *testing.T) {
 	r := manyFake(100)
 	read := func() {

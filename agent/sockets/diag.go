@@ -85,7 +85,7 @@ const (
 	numSkmem
 )
 
-// Offsets in struct tcp_info. Kernels add to its end; what one does not have is 0.
+// Offsets in struct tcp_info. Kernels add to its end; missing fields are 0.
 const (
 	tcpOptions      = 5
 	tcpWscale       = 6

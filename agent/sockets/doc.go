@@ -1,5 +1,5 @@
 // Package sockets is the agent for single TCP and UDP sockets: their addresses and states,
-// queues, memory, timers, and what TCP measures of each connection.
+// queues, memory, timers, and TCP's measurements of each connection.
 //
 //	a, err := sockets.New(sockets.Config{})
 //

@@ -166,7 +166,7 @@ func fillMemory(b []byte, out *column.Block, row int, d *diag) []byte {
 	return b
 }
 
-// fillTCP sets the columns of what TCP measures.
+// fillTCP sets the columns of TCP's measurements.
 func fillTCP(b []byte, out *column.Block, row int, d *diag) []byte {
 	options := d.info[tcpOptions]
 	out.Set(row, colTs, bit(options&optTimestamps != 0))

@@ -115,7 +115,7 @@ func ParseFilter(text string) (*Filter, error) {
 	return f, nil
 }
 
-// matches reports whether a socket is to be reported.
+// matches reports whether a socket passes the filter.
 func (f *Filter) matches(d *diag) bool {
 	return f.states&(1<<(d.state&31)) != 0 && (f.expr == nil || f.expr(d))
 }
@@ -226,7 +226,7 @@ func (p *filterParser) not(depth int) (condition, error) {
 	}
 }
 
-// operator reads an operator, and returns how the comparison of a value with the wanted one has to come out.
+// operator reads an operator, and returns the required result of comparing a value with the wanted one.
 func (p *filterParser) operator() (holds func(cmp int) bool, ok bool) {
 	switch p.peek() {
 	case "=", "==", "eq":
@@ -255,7 +255,7 @@ func side(d *diag, src bool) netip.AddrPort {
 	return d.dst
 }
 
-// port reads what follows sport or dport.
+// port reads the text after sport or dport.
 func (p *filterParser) port(src bool) (condition, error) {
 	holds, ok := p.operator()
 	if !ok {
@@ -276,7 +276,7 @@ func parsePort(text string) (int, error) {
 	return int(n), nil
 }
 
-// host reads what follows src or dst.
+// host reads the text after src or dst.
 func (p *filterParser) host(src bool) (condition, error) {
 	equal := true
 	switch w := p.peek(); w {

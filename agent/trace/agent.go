@@ -34,7 +34,7 @@ const (
 	maxPeriod  = 100 * 365 * 24 * time.Hour
 )
 
-// A Config is what the agent is to be. Zero fields mean the defaults.
+// A Config configures the agent. Zero fields mean the defaults.
 type Config struct {
 	Domain     int           // 0 means Domain
 	Address    string        // to listen on, host:port; "" means port 4323 of all addresses
@@ -129,7 +129,7 @@ func (a *Agent) Close() error {
 	return err
 }
 
-// refresh looks at what programs have sent.
+// refresh reads the records that programs have sent.
 func (a *Agent) refresh(kinds ...trace.Kind) {
 	now := a.clock()
 	a.mu.Lock()
@@ -184,7 +184,7 @@ func (a *Agent) Debug(names []string) (unknown []string) {
 	})
 }
 
-// reset is what a store into trace.control.reset does.
+// reset serves a store into trace.control.reset.
 func (a *Agent) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

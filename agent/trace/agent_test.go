@@ -553,7 +553,7 @@ func TestManyPrograms(t *testing.T) {
 	}
 }
 
-// BenchmarkTake measures what a record costs the agent, without the system.
+// BenchmarkTake measures the agent's cost of a record, without the system.
 func BenchmarkTake(b *testing.B) {
 	a, _, _ := start(b, Config{})
 	var pdus [][]byte

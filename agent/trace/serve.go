@@ -22,7 +22,7 @@ const (
 	socketBuffer = 1 << 20
 	// ackTimeout is how long a client may leave its acknowledgements unread.
 	ackTimeout = 10 * time.Second
-	// acceptPause is how long the agent waits after it could not accept a connection, for example for want of
+	// acceptPause is how long the agent waits after it could not accept a connection, for example for lack of
 	// descriptors.
 	acceptPause = 100 * time.Millisecond
 )
@@ -139,7 +139,7 @@ func (a *Agent) receive(r *trace.Reader, s *session) error {
 	}
 }
 
-// take takes in one PDU. What cannot be read has an answer, and ends the connection.
+// take processes one PDU. An unreadable PDU gets an answer, and ends the connection.
 func (a *Agent) take(typ trace.PDUType, pdu []byte, epoch int64, s *session) error {
 	if typ != trace.TypeData {
 		s.ack(trace.Ack(trace.ErrIPC))

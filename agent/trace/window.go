@@ -11,7 +11,7 @@ import (
 // MaxTags is how many tags of a kind the agent knows at most. Records of others are refused.
 const MaxTags = 1 << 16
 
-// A bucket is what a tag has in one part of the period.
+// A bucket has the values of a tag in one part of the period.
 type bucket struct {
 	epoch         int64 // which part, counted from the start of the agent
 	count         uint64
@@ -49,7 +49,7 @@ func (s *series) add(epoch int64, value float64) {
 	}
 }
 
-// recent returns what the complete buckets before epoch have together.
+// recent returns the total of the complete buckets before epoch.
 func (s *series) recent(epoch int64) (r bucket) {
 	for i := range s.ring {
 		b := &s.ring[i]
@@ -130,7 +130,7 @@ func (w *window) reset(now time.Time) {
 	w.start = now
 }
 
-// A stat is what a tag shows.
+// A stat has the values of a tag.
 type stat struct {
 	count       uint64
 	total, last float64

@@ -22,7 +22,7 @@ type Type struct {
 	Name   string
 	Offset int    // of its record in the segment
 	Count  uint32 // since the agent started
-	Resets uint32 // what Count was at the last reset
+	Resets uint32 // Count at the last reset
 	Max    float32
 	Sum    float64
 }
@@ -59,7 +59,7 @@ func (r *Recorder) Close() error {
 	return detach(seg)
 }
 
-// Level returns what the agent wants: 0 nothing, 1 counts, 2 times too.
+// Level returns the values that the agent wants: 0 none, 1 counts, 2 times too.
 func (r *Recorder) Level() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,7 +33,7 @@ func KeyFrom(getenv func(string) string) (int, error) {
 	return int(key), nil
 }
 
-// A Config is what the agent is to be.
+// A Config configures the agent.
 type Config struct {
 	Domain int      // 0 means Domain
 	Types  []string // the names of the transaction types, at least one; 19 bytes of each count

@@ -278,7 +278,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestAllocs pins what a refresh and a fetch cost.
+// TestAllocs limits the allocations of a refresh and a fetch.
 func TestAllocs(t *testing.T) {
 	a := New(Config{Root: newTree(t, "6.18")})
 	var all, devices []pcp.PMID

@@ -1,6 +1,6 @@
 package xfs
 
-// counters are the numbers beside those of btrees, in the order of their names.
+// counters are the numbers other than those of btrees, in the order of their names.
 var counters = []stat{
 	{name: "write", item: 51, at: "rw 0", help: "Writes to files", long: "Calls of write(2) and its relatives for files of XFS."},
 	{name: "write_bytes", item: 52, at: "xpc 1", is: byteCounts, help: "Bytes written to files", long: "Bytes that were written to files of XFS. Divided by xfs.write this is the mean size of a write."},

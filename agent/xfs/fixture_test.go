@@ -121,7 +121,7 @@ var testTrees = map[string]func(testTree){
 	},
 }
 
-// oddStats has what no kernel writes.
+// oddStats has texts that no kernel writes.
 var oddStats = "extent_alloc 1 2 x 4\nabt\nabt 5\nabt \nblk_map\t1 2\nblk_map 1 \t\v\f 2 3\n" +
 	"log 3 7 4294967295 4294967296 -1\nlog 9\n push_ail 1 2\npush_ail 18446744073709551615 18446744073709551616 99999999999999999999999 -99999999999999999999999 +5 --5\n" +
 	"xpc18446744073709551615 -2 18446744073709551617\nxpcx 1 2 3\nig 1 2\x003 4 5\nig\x00 6\n" + "trans 1 2 3 4 5 6 7\r\n" +

@@ -34,7 +34,7 @@ func FuzzStats(f *testing.F) {
 				t.Errorf("column %d has no value", i)
 			}
 		}
-		// What comes twice is the same as what came once: lines are found wherever they are.
+		// A repeated line has no effect: lines are found at any place.
 		once := append([]column.Cell(nil), row...)
 		if len(b) == 0 || b[len(b)-1] != '\n' {
 			return

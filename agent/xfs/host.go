@@ -55,7 +55,7 @@ func read(f *procfs.File) ([]byte, error) {
 	return b, err
 }
 
-// statsFamily reads what all file systems do together.
+// statsFamily reads the totals of all file systems.
 func statsFamily(h *host, stats []stat) column.Family {
 	metrics := statMetrics(stats, false)
 	b := column.NewBlocks(metrics, column.Layout{})

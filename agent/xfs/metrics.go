@@ -28,7 +28,7 @@ const (
 	lastBuffer        = 195
 )
 
-// A shape is what the values of a counter are.
+// A shape has the type and units of a counter.
 type shape int
 
 const (
@@ -62,7 +62,7 @@ func (s shape) set(m *column.Metric) {
 
 // A stat is one of the numbers that the kernel counts.
 type stat struct {
-	name string // without xfs. or xfs.perdev.; "" for what no name leads to
+	name string // without xfs. or xfs.perdev.; "" for a counter without a name
 	item int
 	at   string // the line of the file, and the place of the number there
 	is   shape

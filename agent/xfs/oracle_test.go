@@ -58,8 +58,8 @@ func procMountsXFS(t *testing.T) bool {
 	return err != nil || strings.Contains(string(b), " xfs ")
 }
 
-// swapped returns what accepts a difference between the two agents: in the real one lookups
-// and comparisons of four kinds of btrees have each other's values.
+// swapped returns a function that accepts a difference between the two agents: in the real
+// one lookups and comparisons of four kinds of btrees have each other's values.
 func swapped(t *testing.T, a *Agent) func(id pcp.PMID, got, want string) bool {
 	return func(id pcp.PMID, _, want string) bool {
 		other := id.Item()

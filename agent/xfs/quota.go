@@ -23,7 +23,7 @@ const (
 	projectEnforcement = 1 << 5 // XFS_QUOTA_PDQ_ENFD
 )
 
-// quotaRoom is enough for what any of the commands returns.
+// quotaRoom is enough for the result of any of the commands.
 const quotaRoom = 256
 
 // Where in struct fs_quota_stat and struct fs_disk_quota the numbers are, in the byte order of

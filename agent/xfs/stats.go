@@ -9,13 +9,14 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// The C agent reads lines into buffers, and takes what does not fit for another line.
+// The C agent reads lines into buffers, and takes the rest of a long line for another
+// line.
 const (
 	maxLine      = 4095
 	maxQuotaLine = 1023
 )
 
-// A line is what the parser looks for in one line of the file.
+// A line describes a line of the file that the parser looks for.
 type line struct {
 	prefix string
 	cols   []int // of its numbers
@@ -61,8 +62,8 @@ func newParser(b *column.Block) *parser {
 	return p
 }
 
-// parse fills a row from a file of counters. What the file does not have is 0. It accepts
-// any bytes and makes of them what the C agent does.
+// parse fills a row from a file of counters. Values that the file lacks are 0. It accepts
+// any bytes and reads them as the C agent does.
 func (p *parser) parse(b []byte, row []column.Cell) {
 	for i := range row {
 		row[i] = column.Num(0)
@@ -89,7 +90,7 @@ func (p *parser) parse(b []byte, row []column.Cell) {
 	row[p.logBlocks] = column.Num(uint64(blocks >> 1))
 }
 
-// parseQuota sets the numbers of a file that old kernels have beside the other.
+// parseQuota sets the numbers of a second file of old kernels.
 func (p *parser) parseQuota(b []byte, row []column.Cell) {
 	for len(b) > 0 {
 		var text []byte
@@ -112,7 +113,7 @@ func (l *line) read(text []byte, row []column.Cell) {
 	}
 }
 
-// cutLine cuts off a line, or what C's buffer takes of it, without what follows a NUL.
+// cutLine cuts off a line, or the part that fits C's buffer, up to a NUL.
 func cutLine(b []byte, most int) (text, rest []byte) {
 	n := min(len(b), most)
 	if i := bytes.IndexByte(b[:n], '\n'); i >= 0 {
