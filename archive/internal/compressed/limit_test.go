@@ -90,7 +90,7 @@ func TestExpandBomb(t *testing.T) {
 }
 
 // TestExpandLimit reads contents of just the limit, and of one byte more;
-// repetitive contents are no reason to refuse a file below expandFree.
+// repetitive contents must not cause refusal of a file below expandFree.
 func TestExpandLimit(t *testing.T) {
 	want := bytes.Repeat([]byte("again and again "), spoolLimit/8)
 	var z bytes.Buffer
