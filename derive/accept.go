@@ -8,8 +8,8 @@ import (
 )
 
 // accepts reports whether s is an expression that parse takes, without making
-// nodes of it. It knows the constructs that most definitions are made of; of anything
-// else it says false, and parse has to say what s is.
+// nodes of it. It knows the constructs of most definitions; for anything else it
+// returns false, and parse has to decide.
 //
 // A program that reads a thousand definitions to use one of them needs to know
 // that the others are good, and no more.
@@ -28,7 +28,7 @@ func accepts(s string, units *string) bool {
 const maxAccepted = MaxDepth/6 - 1
 
 // An acceptor walks over an expression. Each of its methods starts at a token,
-// ends at the next one, and reports whether it found what it is named for.
+// ends at the next one, and reports whether it found the construct of its name.
 type acceptor struct {
 	s     string
 	i     int

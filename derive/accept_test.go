@@ -49,8 +49,7 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
-// TestAcceptsRandom puts tokens together at random: what is accepted has to be
-// what the parser takes.
+// TestAcceptsRandom combines tokens at random: accepts and the parser must agree.
 func TestAcceptsRandom(t *testing.T) {
 	tokens := []string{
 		"a", "b.c", "a", "sum(", "delta(", "sum(a)", "rate(b)", "(", "(", ")", ")", ")", " ", "+", "-", "*", "/", "<", ">=", "==", "=", "!", "!=", "&&", "||",
@@ -99,7 +98,8 @@ func TestAcceptsDeep(t *testing.T) {
 	}
 }
 
-// TestAcceptsBuiltin shows that what is read at each start of a tool takes the short way.
+// TestAcceptsBuiltin checks that the definitions read at each start of a tool need no
+// parser.
 func TestAcceptsBuiltin(t *testing.T) {
 	var set Set
 	if err := set.LoadBuiltin(); err != nil {

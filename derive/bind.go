@@ -13,8 +13,9 @@ type Source interface {
 	// LookupNames sets ids[i] to the PMID of names[i], pcp.PMIDNull if there
 	// is no such metric. It fails only if the source cannot be asked.
 	LookupNames(ctx context.Context, names []string, ids []pcp.PMID) error
-	// Descs sets descs[i] to the descriptor of ids[i]; that of a metric that the
-	// source has none for gets the PMID pcp.PMIDNull. It fails as LookupNames does.
+	// Descs sets descs[i] to the descriptor of ids[i]; the descriptor of a metric
+	// that the source does not know gets the PMID pcp.PMIDNull. It fails as
+	// LookupNames does.
 	Descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error
 
 	// InstanceName returns the name of an instance at the time of the values
@@ -46,7 +47,7 @@ type Binding struct {
 	opened int // how many definitions there were then
 
 	asked    []pcp.PMID // what Operands was called with last
-	operands []pcp.PMID // what it returned; nil if definitions have changed since
+	operands []pcp.PMID // its result; nil if definitions have changed since
 	frame    frame
 }
 
@@ -85,17 +86,17 @@ func (s *Set) Bind(source Source, report func(error)) *Binding {
 	return b
 }
 
-// Reset forgets what was bound, for a source that is connected anew: what is
-// asked for next is bound again. It drops the definitions of the binding itself,
-// as pmReconnectContext(3) does.
+// Reset drops the bound metrics, for a source that is connected again: the next
+// requests bind them again. It drops the definitions of the binding itself, as
+// pmReconnectContext(3) does.
 func (b *Binding) Reset() {
 	b.Closed()
 	b.shared, b.own, b.byName, b.byID, b.operands = nil, nil, nil, nil, nil
 	b.traceOpened()
 }
 
-// Closed is for the log only: it says that the source is closed. It may be called
-// while the binding is in use.
+// Closed only logs that the source is closed. It may be called while the binding
+// is in use.
 func (b *Binding) Closed() {
 	if log := b.set.tracing(); log != nil {
 		log.Printf("__dmclosecontext(->ctx %d) called dm->%p %d metrics\n", b.number, b, indexBase+b.set.Len())
@@ -317,9 +318,9 @@ func (b *Binding) BindNames(ctx context.Context, match func(name string) bool) e
 	return b.bindAll(ctx, todo, b.report)
 }
 
-// Descs sets descs[i] to the descriptor of ids[i] for those that are derived
-// metrics: one that cannot be bound gets the PMID pcp.PMIDNull. It leaves the others as they
-// are. It fails only if the source cannot be asked.
+// Descs sets descs[i] to the descriptor of ids[i] if that is a derived metric; a metric that
+// cannot be bound gets the PMID pcp.PMIDNull. It leaves the others unchanged. It fails only
+// if the source cannot be asked.
 func (b *Binding) Descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error {
 	if err := b.bindIDs(ctx, ids); err != nil {
 		return err
@@ -359,7 +360,7 @@ func (b *Binding) bindIDs(ctx context.Context, ids []pcp.PMID) error {
 	return b.bindAll(ctx, todo, b.report)
 }
 
-// known is what the source said of names.
+// known has the source's answers about names.
 type known struct {
 	ids   map[string]pcp.PMID
 	descs map[pcp.PMID]pcp.Desc

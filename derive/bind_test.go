@@ -115,7 +115,7 @@ func TestSemanticErrors(t *testing.T) {
 	f("1 ? disk.kb : cpu.user", "disk.kb : cpu.user: Different instance domains for ternary operands")
 	f("1 ? mem.used : u64", "mem.used : u64: Different units or scale (space) for ternary operands")
 	f("x + 1", "operand x: Illegal nested derived metric")
-	// That the source lacks a metric is not said.
+	// A metric that the source lacks is not reported.
 	f("nosuch", "")
 	f("1 + nosuch * text", "")
 	f("i32 ? nosuch : 3", "")

@@ -195,8 +195,8 @@ func (c *checker) build(n *node) *expr {
 	return c.unary(e, n)
 }
 
-// constDesc returns the descriptor of a constant: that of another metric where
-// it says so, but for what it has itself.
+// constDesc returns the descriptor of a constant: that of another metric if it
+// names one, except for its own fields.
 func (c *checker) constDesc(n *node) pcp.Desc {
 	m := n.more
 	switch {
@@ -278,8 +278,8 @@ func either(a, b pcp.InDom) pcp.InDom {
 	return b
 }
 
-// differ says in what the descriptors of the arms of a ternary expression
-// differ, "" if in nothing that counts.
+// differ names the difference between the descriptors of the arms of a ternary
+// expression, "" if there is no relevant one.
 func differ(a, b pcp.Desc) string {
 	u, v := a.Units, b.Units
 	switch {

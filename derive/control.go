@@ -29,9 +29,9 @@ const (
 	_ // PCP_DERIVED_DEBUG_SYNTAX
 	_ // PCP_DERIVED_DEBUG_SEMANTICS
 	_ // PCP_DERIVED_DEBUG_EVAL
-	// NoValue says with 1 that an operand that the source does not have is
-	// a number without a value. With 0 a definition with such an operand cannot be bound. It holds for what
-	// is bound later (PCP_DERIVED_OPTION_NOVALUE).
+	// NoValue, if 1, makes an operand that the source does not have a number without a value. If 0, a
+	// definition with such an operand cannot be bound. It applies to later bindings
+	// (PCP_DERIVED_OPTION_NOVALUE).
 	NoValue
 )
 
@@ -116,7 +116,7 @@ func (s *Set) setControl(c Control, value int, fix bool) error {
 }
 
 // setControls makes the settings of a list such as "option_novalue=1,global_limit=5",
-// and calls warn for what is wrong with it. fix is for those of the environment.
+// and calls warn for each error. fix is set for settings of the environment.
 func (s *Set) setControls(list string, fix bool, warn func(level, msg string)) {
 	for {
 		name, rest, ok := strings.Cut(list, "=")

@@ -8,7 +8,7 @@
 //
 // A [Set] holds definitions, from a program ([Set.Add]), from files ([Set.Load])
 // or those of the installation ([Set.LoadInstalled]). It knows no metrics and so
-// checks syntax only; [Error] says what is wrong and where.
+// checks syntax only; [Error] has the message and the position.
 //
 // A [Binding] is the definitions over one [Source] of names, descriptors and
 // instances. It looks for the operands of a metric when that is first asked for,

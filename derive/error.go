@@ -8,11 +8,11 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// An Error says what is wrong with a definition. It is [pcp.ErrBadDerive].
+// An Error is the error of a definition. It is [pcp.ErrBadDerive].
 type Error struct {
 	File string // where it was read from, "" for one from a program
 	Line int    // its line in File, from 1
-	Name string // of the derived metric, "" if that is what is wrong
+	Name string // of the derived metric, "" if the name is invalid
 	Expr string // the expression, or the line of File
 
 	// Column is the index in Expr of the byte where the parser gave up, -1 if
@@ -62,8 +62,8 @@ func (e *Error) Error() string {
 // Unwrap returns pcp.ErrBadDerive.
 func (e *Error) Unwrap() error { return pcp.ErrBadDerive }
 
-// Errors are what was wrong with the definitions of files, in the order of
-// their lines. The other definitions are good.
+// Errors are the errors in the definitions of files, in the order of their lines.
+// The other definitions are good.
 type Errors []*Error
 
 // Error returns the messages, a line or more each.
@@ -87,8 +87,8 @@ func (es Errors) Unwrap() []error {
 	return errs
 }
 
-// A SemanticError says why an expression makes no sense for the metrics that a
-// source has. It is [pcp.ErrBadDerive].
+// A SemanticError means that an expression makes no sense for the metrics of a
+// source. It is [pcp.ErrBadDerive].
 type SemanticError struct {
 	Name  string // of the derived metric
 	Where string // the part of the expression: "sample.bin + <expr>"

@@ -49,7 +49,7 @@ type val struct {
 	bits uint64
 }
 
-// A match says what a pattern does with an instance.
+// A match is the result of a pattern for an instance.
 type match struct {
 	ok   bool
 	used int
@@ -104,7 +104,7 @@ func (b *Binding) Operands(ctx context.Context, ids []pcp.PMID) ([]pcp.PMID, err
 	return b.operands, nil
 }
 
-// traceOperands traces what is fetched besides the n metrics asked for.
+// traceOperands traces the metrics fetched in addition to the n requested ones.
 func (b *Binding) traceOperands(n int) {
 	log := b.set.tracing(traceEval)
 	more := b.operands[n:]
@@ -227,8 +227,8 @@ func (e *expr) add(inst int32, bits uint64) {
 }
 
 // eval computes the values of e and returns how many there are, or a negative
-// error. What is below a node is computed first; an error there ends it, and the
-// node keeps what it had.
+// error. The operands of a node are computed first; an error there ends the
+// computation, and the node keeps its values.
 func (e *expr) eval(f *frame) int {
 	if e.left != nil {
 		if n := e.left.eval(f); n < 0 {
@@ -352,7 +352,7 @@ func (e *expr) evalConst(f *frame) int {
 	return e.count(len(insts))
 }
 
-// evalDelta computes what has changed since the fetch before, in all or a second.
+// evalDelta computes the change since the previous fetch, in total or per second.
 func (e *expr) evalDelta(f *frame) int {
 	e.wasStamp, e.stamp = e.stamp, f.res.Time
 	e.begin()

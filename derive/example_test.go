@@ -73,7 +73,7 @@ func Example() {
 	// 511.0.3 [1.000000e+01]
 }
 
-// What is wrong with definitions is shown where it is.
+// Errors in definitions are shown at their place.
 func ExampleSet_Read() {
 	var set derive.Set
 	n, err := set.Read(strings.NewReader(`

@@ -113,7 +113,7 @@ func (f *fake) Instances(_ context.Context, indom pcp.InDom) ([]int32, error) {
 	return list, nil
 }
 
-// bind defines name as expr and returns its descriptor, or what was reported.
+// bind defines name as expr and returns its descriptor, or the reported error.
 func bind(t *testing.T, f *fake, expr string) (*Binding, pcp.Desc, error) {
 	t.Helper()
 	var set Set

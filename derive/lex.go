@@ -9,7 +9,7 @@ import (
 type tokenKind uint8
 
 const (
-	tokError tokenKind = iota // lexer.msg says why
+	tokError tokenKind = iota // lexer.msg has the reason
 	tokEnd
 	tokInteger
 	tokDouble
@@ -18,7 +18,7 @@ const (
 	tokInstance
 	tokPattern
 	tokFunc // a name of functions that a parenthesis follows
-	tokOp   // op says which; a minus sign is opSub
+	tokOp   // op has the operator; a minus sign is opSub
 	tokLeft
 	tokRight
 	tokComma

@@ -31,9 +31,8 @@ const maxNesting = 16
 //	disk.dev.read_pct(helptext) = "Percentage of disk reads
 //	compared to the total number of disk reads and writes."
 //
-// A line whose first character is # is a comment, but for "#control" with settings, see [Control]. What is wrong with
-// definitions is one [Errors]; the others are added. An error of r
-// is returned as it is.
+// A line whose first character is # is a comment, except "#control" with settings, see [Control]. Errors in
+// definitions are returned as one [Errors]; the other definitions are added. An error of r is returned unchanged.
 func (s *Set) Read(r io.Reader, file string) (n int, err error) {
 	return s.read(r, file, 0)
 }
@@ -68,7 +67,7 @@ func (s *Set) readText(text, file string) (n int, err error) {
 type reader struct {
 	set   *Set
 	file  string
-	rest  string // what has not been read yet
+	rest  string // the unread part
 	line  int    // lines read
 	added int
 	errs  Errors
@@ -121,7 +120,7 @@ func (d *reader) fail(at int, name, format string, args ...any) {
 	d.report(&Error{File: d.file, Line: at, Name: name, Column: -1, Msg: fmt.Sprintf(format, args...)})
 }
 
-// report reports what is wrong, or keeps it for later.
+// report reports an error, or keeps it for later.
 func (d *reader) report(e *Error) {
 	if d.set.Report != nil {
 		d.set.Report(e)
@@ -239,7 +238,7 @@ func (d *reader) quoted(name, line string, at int) (string, bool) {
 			text.WriteByte(rest[i+1])
 			rest = rest[i+2:]
 			continue
-		case i >= 0: // at the end of the line, which goes on
+		case i >= 0: // at the end of the line, which continues
 			text.WriteString(rest[:i])
 		default:
 			text.WriteString(rest)
@@ -270,8 +269,8 @@ func (d *reader) extra(rest string, lines, at int) {
 // list of files and directories, separated by colons (pmLoadDerivedConfig(3)).
 // Of a directory it reads all files, also those of directories in it.
 //
-// It stops at a file that it cannot read. What is wrong with definitions is one
-// [Errors], joined with the error of the file if there is one.
+// It stops at a file that it cannot read. Errors in definitions are returned as
+// one [Errors], joined with the error of the file if there is one.
 func (s *Set) Load(path string) (n int, err error) {
 	s.begin()
 	l := loader{set: s}
@@ -328,7 +327,7 @@ type loader struct {
 	errs    Errors
 }
 
-// result joins what is wrong with definitions and the error of a file.
+// result joins the errors in definitions and the error of a file.
 func (l *loader) result(err error) error {
 	switch {
 	case len(l.errs) == 0:

@@ -6,7 +6,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// An op says what a node of an expression does. Those of one kind are together.
+// An op is the operation of a node of an expression. Those of one kind are together.
 type op uint8
 
 const (

@@ -24,8 +24,8 @@ func delta(t pcp.Type, a, b uint64) uint64 {
 	return math.Float64bits(math.Float64frombits(a) - math.Float64frombits(b))
 }
 
-// difference returns a-b of the type t as a number. An unsigned one that has
-// wrapped is taken modulo its size.
+// difference returns a-b of the type t as a number. An unsigned difference that
+// has wrapped is taken modulo its size.
 func difference(t pcp.Type, a, b uint64) float64 {
 	switch t {
 	case pcp.Type32:
@@ -132,7 +132,7 @@ func constValue(text string, t pcp.Type) uint64 {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		n = uint64(f) // a fraction where the metric that it is like has none
+		n = uint64(f) // a fraction, but the type of its metric has no fractions
 	}
 	return word(t, n)
 }

@@ -15,18 +15,18 @@ const (
 	MaxDepth = 1000     // expressions inside one another
 )
 
-// A syntaxError is what the parser has to say: where, and why, "" if the C
-// library does not say why either.
+// A syntaxError is an error of the parser: the position and the message, "" if
+// the C library has no message either.
 type syntaxError struct {
 	pos int
 	msg string
 }
 
-// parse parses an expression. What it refuses gets the position and the message
-// that version 6.0.3 of the C library gives it.
+// parse parses an expression. A refused expression gets the position and the
+// message of version 6.0.3 of the C library.
 func parse(s string) (*node, *syntaxError) { return parseTokens(s, nil) }
 
-// parseTokens is parse, and sets tokens to what it has read, unless that is nil.
+// parseTokens is parse, and sets tokens, unless nil, to the tokens read.
 func parseTokens(s string, tokens *[]token) (*node, *syntaxError) {
 	if len(s) > MaxExpr {
 		return nil, &syntaxError{0, fmt.Sprintf("Expression of more than %d bytes", MaxExpr)}
@@ -39,7 +39,7 @@ func parseTokens(s string, tokens *[]token) (*node, *syntaxError) {
 	if p.err.msg == msgTooDeep {
 		return nil, p.err
 	}
-	// What is wrong in both versions is reported as the older one does.
+	// An expression that is wrong in both versions gets the error of the older one.
 	var olds []token
 	old := parser{lexer: lexer{s: s}}
 	if tokens != nil {
@@ -68,7 +68,7 @@ type parser struct {
 	have   bool // tok is the next token
 	frames []frameMsg
 	depth  int
-	tokens *[]token // what has been read, nil to forget it
+	tokens *[]token // the tokens read; nil to keep none
 	err    *syntaxError
 }
 
@@ -123,8 +123,8 @@ func (p *parser) fail(pos int, msg string) *node {
 	return nil
 }
 
-// A frameMsg is a message in parts: what is expected to follow, and what it is
-// to follow; or if there is no what, all of it.
+// A frameMsg is a message in parts: the thing expected, and the place that it
+// must follow; without a thing, the place is the whole message.
 type frameMsg struct{ what, where string }
 
 func (p *parser) push(what, where string) { p.frames = append(p.frames, frameMsg{what, where}) }
@@ -170,7 +170,7 @@ func precedence(t token) int {
 func (p *parser) definition() *node {
 	switch t := p.peek(); {
 	case t.kind == tokLeft:
-		// C's message for what is wrong in an expression that starts with one.
+		// C's message for an error in an expression that starts with a parenthesis.
 		p.push("", "Unexpected initial '('")
 	case t.kind == tokRight, t.kind == tokOp && t.op != opSub && t.op != opNot:
 		p.take()
@@ -341,8 +341,8 @@ func (p *parser) primary() *node {
 // isKeyword reports whether a name is for the parameters of mkconst only.
 func isKeyword(s string) bool { return s == "type" || s == "semantics" || s == "units" }
 
-// endsName reports whether the next token is one that can follow an expression
-// anywhere. C asks this before it takes a name for an expression.
+// endsName reports whether the next token can follow an expression
+// anywhere. C checks this before it takes a name for an expression.
 func (p *parser) endsName() bool {
 	switch t := p.peek(); t.kind {
 	case tokEnd, tokLeft, tokRight, tokComma:

@@ -82,7 +82,7 @@ func TestTree(t *testing.T) {
 	f("novalue + indom + meta", "((novalue+indom)+meta)")
 }
 
-// readSyntax returns the expressions of testdata/syntax.txt and what C says.
+// readSyntax returns the expressions of testdata/syntax.txt and C's results.
 func readSyntax(t *testing.T) (exprs []string, said map[string]string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/syntax.txt")
@@ -98,7 +98,7 @@ func readSyntax(t *testing.T) (exprs []string, said map[string]string) {
 	return exprs, said
 }
 
-// beyond says which expressions we take and version 6.0.3 does not.
+// beyond has the expressions that we accept and version 6.0.3 does not.
 var beyond = map[string]bool{"delta(a+b)": true, "delta(3)": true}
 
 func TestSyntaxOfC(t *testing.T) {
@@ -122,7 +122,7 @@ func TestSyntaxOfC(t *testing.T) {
 	}
 }
 
-// TestSyntaxOracle compares testdata/syntax.txt with what pminfo says here.
+// TestSyntaxOracle compares testdata/syntax.txt with the output of this machine's pminfo.
 func TestSyntaxOracle(t *testing.T) {
 	oracle.Require(t)
 	exprs, said := readSyntax(t)
@@ -230,7 +230,7 @@ func FuzzParse(f *testing.F) {
 		if n == nil || set.Add("x", expr) != nil {
 			return
 		}
-		// What is taken can be bound, or not, and computed.
+		// Accepted expressions can be bound, or not, and computed.
 		src := newFake()
 		b := set.Bind(src, nil)
 		id, _ := b.Lookup("x")

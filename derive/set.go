@@ -64,9 +64,9 @@ const firstItem = 3
 // bindings that exist already. A Set can be used by several goroutines at a time.
 type Set struct {
 	// Debug is the log of what happens to the definitions and their values, for
-	// [debug.Derive]: with [debug.Appl0] also of how expressions are parsed,
-	// with [debug.Appl1] of what they are bound to, with [debug.Appl2] of values.
-	// It is not to be changed once there are bindings, nor is Report.
+	// [debug.Derive]: with [debug.Appl0] also of the parsing of expressions, with
+	// [debug.Appl1] of their bindings, with [debug.Appl2] of values. Debug and
+	// Report must not be changed once there are bindings.
 	Debug *debug.Log
 	// Report is called for each thing that is wrong in a file, an [*Error], as soon
 	// as it is found. If it is set, [Set.Read], [Set.Load] and the other calls that read
@@ -129,7 +129,7 @@ func (s *Set) Lookup(name string) (d Definition, ok bool) {
 	return d, ok
 }
 
-// snapshot returns the definitions from the nth on. But for their texts they
+// snapshot returns the definitions from the nth on. Except for their texts they
 // never change.
 func (s *Set) snapshot(n int) []*definition {
 	s.mu.RLock()
@@ -157,7 +157,7 @@ func (s *Set) add(name, expr string) *Error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var log *debug.Log // of what is parsed
+	var log *debug.Log // of the parser
 	s.started = s.started || s.Debug == nil
 	if s.Debug != nil {
 		s.traceStart()

@@ -9,16 +9,17 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// What is traced, in the layout of the C library: with debug.Derive that
-// something happens to a metric, with one of the others besides its details.
+// The traces have the layout of the C library: debug.Derive alone logs that
+// something happens to a metric, together with one of the other flags also the
+// details.
 const (
 	traceParse = debug.Appl0
 	traceBind  = debug.Appl1
 	traceEval  = debug.Appl2
 )
 
-// tracing returns the log of s if it is for derived metrics and for what is asked for
-// with what, else nil.
+// tracing returns the log of s if it is for derived metrics and for one of the flags
+// what, else nil.
 func (s *Set) tracing(what ...string) *debug.Log {
 	if s.Debug == nil || !s.Debug.On(debug.Derive) {
 		return nil
@@ -59,7 +60,7 @@ func (s *Set) traceStart() {
 	}
 }
 
-// begin is traceStart for what has not taken the mutex.
+// begin is traceStart for callers that do not hold the mutex.
 func (s *Set) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +138,8 @@ func (t token) name() string {
 	return t.op.String()
 }
 
-// traceOperands traces how the operands of n are looked for, up to the one that
-// the source does not have. What defined() asks for may be missing.
+// traceOperands traces the look-up of the operands of n, up to the first that the
+// source does not have. Operands of defined() may be missing.
 func (c *checker) traceOperands(log *debug.Log, n *node) bool {
 	if n == nil {
 		return true
@@ -161,8 +162,8 @@ func (c *checker) traceOperands(log *debug.Log, n *node) bool {
 	return c.traceOperands(log, n.left) && c.traceOperands(log, n.right)
 }
 
-// traceLookup traces that a name that the source does not have is looked for among
-// the derived metrics, and returns what is found.
+// traceLookup traces the look-up among the derived metrics of a name that the
+// source does not have, and returns the result.
 func (b *Binding) traceLookup(name string) pcp.PMID {
 	id, ok := b.Lookup(name)
 	if log := b.set.tracing(); ok {
@@ -295,7 +296,7 @@ func dumpHead(at any, nodes []byte) []byte {
 
 // A part is a node of an expression as dumps show it: some nodes have two.
 type part struct {
-	at          any // a pointer, which tells nodes apart
+	at          any // a pointer, which identifies a node
 	typ         string
 	left, right any
 	last        bool
@@ -426,7 +427,7 @@ func (e *expr) dump(b []byte, f *frame) []byte {
 	return b
 }
 
-// dumpPattern appends the pattern of a matchinst and what it knows of instances.
+// dumpPattern appends the pattern of a matchinst and its results for instances.
 func (e *expr) dumpPattern(b []byte) []byte {
 	b = fmt.Appendf(b, "expr node %p type=PATTERN pattern: %s type: ", &e.text, e.text)
 	if e.invert {

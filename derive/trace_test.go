@@ -18,7 +18,7 @@ func traced(b *bytes.Buffer, names ...string) *Set {
 	return s
 }
 
-// checkTrace compares what was logged, with addresses replaced.
+// checkTrace compares the log, with addresses replaced.
 func checkTrace(t *testing.T, b *bytes.Buffer, want string) {
 	t.Helper()
 	got := regexp.MustCompile(`0x[0-9a-f]{9,}`).ReplaceAllString(b.String(), "ADDR")
@@ -131,8 +131,8 @@ expr node ADDR type=NAME left=(nil) right=(nil) save_last=1 [i32] primary=0
 `)
 }
 
-// TestReport checks that what is wrong in a file is reported when it is found, and
-// not returned.
+// TestReport checks that an error in a file is reported when it is found, and not
+// returned.
 func TestReport(t *testing.T) {
 	var got []string
 	var s Set
