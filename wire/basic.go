@@ -104,7 +104,7 @@ func (p *Desc) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends a word that tells this list from PMNS_IDS, and the PMIDs.
+// AppendBody appends a word that distinguishes this list from PMNS_IDS, and the PMIDs.
 func (p *DescIDs) AppendBody(b []byte) []byte {
 	b = slices.Grow(b, 8+4*len(p.PMIDs))
 	return putPMIDs(put32(b, ^uint32(0)), p.PMIDs)

@@ -18,7 +18,7 @@ import (
 )
 
 // A captured PDU is one block of a file in testdata: a line with its direction
-// and type, its dump, and lines with "=" that tell what it decodes to.
+// and type, its dump, and lines with "=" that have the decoded form.
 type captured struct {
 	where   string // file:line
 	head    string // "> FETCH"
@@ -90,7 +90,7 @@ func captures(tb testing.TB) []captured {
 	return all
 }
 
-// TestCaptures decodes what real programs said, encodes it again, and compares
+// TestCaptures decodes PDUs of real programs, encodes them again, and compares
 // bytes, dump and decoded form. UPDATE=1 rewrites the last two.
 func TestCaptures(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txt")
@@ -158,8 +158,8 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
-// TestReuse decodes each capture into what was left by each other one of its
-// type: nothing of that may remain.
+// TestReuse decodes each capture into the PDU of each other capture of its type:
+// nothing of the old contents may remain.
 func TestReuse(t *testing.T) {
 	byType := map[wire.Type][]captured{}
 	for _, c := range captures(t) {

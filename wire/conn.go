@@ -26,7 +26,7 @@ type Reader struct {
 	r        io.Reader
 	buf      []byte // buf[off:] has come and was not handed out
 	off      int
-	err      error // of the stream or a bad header; follows what is in buf
+	err      error // of the stream or a bad header; follows the bytes in buf
 	bad      bool  // err is the header's
 	oversize int   // how many PDUs in a row had little use for buf
 }
@@ -123,8 +123,8 @@ func (r *Reader) filled() bool {
 	return len(r.buf) == cap(r.buf) && 0 < cap(r.buf) && cap(r.buf) < readerMin
 }
 
-// fill reads until n bytes are at hand. Memory is taken as they come, never
-// because a header says so: at most twice what has come.
+// fill reads until it has n bytes. It takes memory as they arrive, not by the
+// length in a header: at most twice the bytes received.
 func (r *Reader) fill(n int) error {
 	for idle := 0; r.Buffered() < n; {
 		if r.err != nil {

@@ -66,7 +66,7 @@ func TestReaderBadHeader(t *testing.T) {
 		t.Helper()
 		r := wire.NewReader(bytes.NewReader([]byte(stream)))
 		r.Max = limit
-		for i := range 2 { // the second call says the same
+		for i := range 2 { // the second call returns the same
 			_, _, err := r.Next()
 			for _, w := range want {
 				if !errors.Is(err, w) {
@@ -87,7 +87,7 @@ func TestReaderBadHeader(t *testing.T) {
 	f("text", "GET / HTTP/1.1\r\n\r\n", 0, pcp.ErrTooBig)
 }
 
-// A length is a claim: a peer that says 64 MiB and sends nothing costs nothing.
+// A length is a claim: a peer that claims 64 MiB and sends nothing costs nothing.
 func TestReaderMemory(t *testing.T) {
 	head := wire.AppendHeader(nil, wire.Header{Len: wire.MaxPDU, Type: wire.TypeResult})
 	got := testing.Benchmark(func(b *testing.B) {

@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// A cursor reads a body from front to back. Its first failure sticks: what is
-// read after it is zero, so that a decoder asks for the error once, at its end.
+// A cursor reads a body from front to back. Its first failure sticks: later reads
+// return zero, so that a decoder checks the error once, at its end.
 type cursor struct {
 	b   []byte
 	off int
@@ -25,7 +25,7 @@ func (c *cursor) fail(at int, format string, args ...any) {
 	c.off = len(c.b)
 }
 
-// malformed says what is wrong with the body at an offset into it.
+// malformed records the error of the body at an offset into it.
 func malformed(at int, what string) error {
 	return fmt.Errorf("offset %d: %s: %w", at+HeaderSize, what, pcp.ErrIPC)
 }
@@ -76,9 +76,9 @@ func (c *cursor) some(size int) int {
 	return n
 }
 
-// span reads a length and skips what it covers together with the padding to a
-// whole word, of which the end of the PDU may lack some. It returns where the
-// bytes are.
+// span reads a length and skips that many bytes and the padding to a whole word,
+// which may be incomplete at the end of the PDU. It returns the position of the
+// bytes.
 func (c *cursor) span() (from, to int) {
 	n := c.count(1)
 	from, to = c.off, c.off+n

@@ -17,24 +17,24 @@
 //	8  from  the sender: a client's context at an agent, a process id, or FromAnon
 //
 // Decoding takes bytes as hostile: each count and length is checked against
-// what is there before anything is allocated, and a failure is an error that
-// names the offset, counted from the header, and wraps pcp.ErrIPC, never a
-// panic. What a PDU that failed holds is not defined. No PDU stands for more
-// than a few times its own size.
+// the remaining bytes before anything is allocated, and a failure is an error
+// that names the offset, counted from the header, and wraps pcp.ErrIPC, never a
+// panic. The contents of a PDU that failed to decode are undefined. No PDU
+// decodes to more than a few times its own size.
 //
 // # Memory
 //
-// DecodeBody reuses the slices of the PDU it is called on, so one that is kept
+// DecodeBody reuses the slices of the PDU it is called on, so a PDU that is kept
 // for the next request costs no allocation. Strings are copies, the values of a
-// [Result] point into the body, and a [Profile] and [Labels] are made anew, for
-// they are kept. [Append] writes behind what is in its buffer: several PDUs can
-// leave in one write.
+// [Result] point into the body, and a [Profile] and [Labels] get new memory, as
+// they are kept. [Append] appends to its buffer: several PDUs can be sent in one
+// write.
 //
 // # The greeting
 //
 // A server speaks first, with an [Error] in its extended form that holds its
 // [Info]; the client answers with [Creds] that hold a [VersionCred]. Between
 // collector and agent the agent sends its Creds first. After the greeting an Error
-// with a positive code is a notice: its bits tell a client what changed at the
-// collector, and the answer it waits for follows.
+// with a positive code is a notice: its bits report the changes at the collector
+// to a client, and the answer that the client waits for follows.
 package wire

@@ -281,7 +281,7 @@ func (d *dumper) labelSet() {
 }
 
 // sets writes n value sets and then the blocks that they refer to, in the
-// order in which they lie.
+// order of their positions.
 func (d *dumper) sets(n uint32) {
 	var blocks []int
 	d.list(n, func() {

@@ -5,9 +5,9 @@ import "strings"
 // PDUVersion is the only version of the protocol in use (PDU_VERSION2).
 const PDUVersion = 2
 
-// Features are what the two sides of a connection agree on (PDU_FLAG_*). A
-// server offers its own in [Info]; a client answers in its version credential
-// with what it wants of the connection.
+// Features are the features that the two sides of a connection agree on
+// (PDU_FLAG_*). A server offers its features in [Info]; a client answers in its
+// version credential with those that it wants.
 type Features uint16
 
 // Features. The numbers are part of the protocol.
@@ -44,8 +44,8 @@ func (f Features) String() string {
 	return strings.Join(set, "|")
 }
 
-// An Info says what a server is (__pmPDUInfo). It is the second word of the
-// extended [Error] with which a server greets.
+// An Info describes a server (__pmPDUInfo). It is the second word of the extended
+// [Error] with which a server greets.
 type Info struct {
 	Version  uint8 // PDUVersion; 7 bits
 	Licensed uint8 // 1; a licence was once asked for

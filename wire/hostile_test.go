@@ -17,7 +17,8 @@ import (
 )
 
 // accept decodes a body; if that is accepted, the PDU must survive being
-// encoded and decoded again, and what is refused must be a protocol error.
+// encoded and decoded again, and the error of a refused body must be a protocol
+// error.
 func accept(t *testing.T, where string, typ wire.Type, body []byte) bool {
 	t.Helper()
 	p, err := wire.Decode(wire.Header{Type: typ}, body)
@@ -28,8 +29,8 @@ func accept(t *testing.T, where string, typ wire.Type, body []byte) bool {
 		return false
 	}
 	again := wire.Append(nil, 0, p)[wire.HeaderSize:]
-	// What a PDU stands for is bounded by its size: a number kept in a block
-	// may shrink, a string may gain its NUL, a name its padding.
+	// The encoding of a decoded PDU is bounded by its size: a number stored in a
+	// block may shrink, a string may gain its NUL, a name its padding.
 	if len(again) > 2*len(body)+16 {
 		t.Errorf("%s: %v: %d bytes become %d", where, typ, len(body), len(again))
 	}
@@ -46,8 +47,8 @@ func accept(t *testing.T, where string, typ wire.Type, body []byte) bool {
 	return true
 }
 
-// TestTruncated cuts each capture at each length. What is missing may be the
-// padding at the end of a PDU, or a whole value of one without a length;
+// TestTruncated cuts each capture at each length. The missing bytes may be the
+// padding at the end of a PDU, or a whole value of a PDU without a length;
 // everything else is refused.
 func TestTruncated(t *testing.T) {
 	for _, c := range captures(t) {
@@ -201,7 +202,7 @@ func TestHostile(t *testing.T) {
 	f(wire.TypeLogStatus, "offset 88: 4 bytes too many", append(make([]byte, 52), words(0, 0, 0, 0, 0, 0, 0)...))
 }
 
-// TestLenient holds what is accepted although we would not send it.
+// TestLenient checks forms that are accepted although we never send them.
 func TestLenient(t *testing.T) {
 	f := func(typ wire.Type, body []byte, want string) {
 		t.Helper()

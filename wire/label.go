@@ -85,7 +85,7 @@ func (p *Labels) AppendBody(b []byte) []byte {
 }
 
 // DecodeBody fills p with memory of its own. The JSON of all sets shares one
-// copy of the body. Every index lies within its set's JSON.
+// copy of the body. Every index is within its set's JSON.
 func (p *Labels) DecodeBody(body []byte) error {
 	c := cursor{b: body}
 	*p = Labels{}

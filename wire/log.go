@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// Layout of what pmlc and pmlogger say to each other (p_lcontrol.c, p_lstatus.c, p_lrequest.c).
+// Layout of the messages between pmlc and pmlogger (p_lcontrol.c, p_lstatus.c, p_lrequest.c).
 //
 //	LOG_REQUEST    request
 //	LOG_CONTROL    control state delta count (pmid n (inst value)...)...
@@ -31,7 +31,7 @@ const (
 // A LogRequest asks pmlogger for something without arguments.
 type LogRequest struct{ Request LogRequestKind }
 
-// A LogRequestKind says what a LogRequest asks for.
+// A LogRequestKind selects the request of a LogRequest.
 type LogRequestKind int32
 
 // Kinds of requests. The numbers are part of the protocol.
@@ -41,7 +41,7 @@ const (
 	LogSync          LogRequestKind = 3 // LOG_REQUEST_SYNC
 )
 
-// A LogControl changes what pmlogger records, or asks what it does.
+// A LogControl changes what pmlogger records, or asks for its state.
 type LogControl struct {
 	Control LogControlKind
 	State   LogState
@@ -49,7 +49,7 @@ type LogControl struct {
 	Metrics []LogMetric
 }
 
-// A LogControlKind says how binding a LogControl is.
+// A LogControlKind selects how binding a LogControl is.
 type LogControlKind int32
 
 // Kinds of control. The numbers are part of the protocol.
@@ -59,7 +59,7 @@ const (
 	LogEnquire   LogControlKind = 13 // PM_LOG_ENQUIRE: change nothing
 )
 
-// A LogState is what is wanted of metrics.
+// A LogState is the wanted state of logging of metrics.
 type LogState int32
 
 // States. The numbers are part of the protocol.
@@ -77,8 +77,9 @@ type LogMetric struct {
 	Insts []int32
 }
 
-// A LogValue is what pmlogger says about an instance of a metric, a value of the answer
-// to a LogControl: four bits of state, and above them the interval in milliseconds.
+// A LogValue is the state of logging of an instance of a metric, a value of pmlogger's
+// answer to a LogControl: four bits of state, and above them the interval in
+// milliseconds.
 type LogValue uint32
 
 // Bits of a LogValue. The numbers are part of the protocol.
@@ -98,8 +99,8 @@ func (v LogValue) Delta() int32 { return int32(v >> 4) }
 // WithDelta returns v with another interval, in milliseconds.
 func (v LogValue) WithDelta(ms int32) LogValue { return v&0xf | LogValue(ms)<<4 }
 
-// LogStatus says how pmlogger is. V2 chooses the older form, which cuts strings short
-// and has no ZoneInfo. An empty string travels as one that is not there.
+// LogStatus is the status of pmlogger. V2 selects the older form, which cuts strings
+// short and has no ZoneInfo. An empty string is sent as a missing one.
 type LogStatus struct {
 	V2               bool
 	Start, Last, Now pcp.Timestamp // of the first record, the last one, this answer

@@ -46,7 +46,7 @@ const (
 const (
 	HeaderSize = 12 // bytes (sizeof __pmPDUHdr)
 	// MaxInbound is the longest PDU in bytes that pmcd accepts from a client
-	// unless told otherwise (PDU_CHUNK times 64; option -L).
+	// by default (PDU_CHUNK times 64; option -L).
 	MaxInbound = 65536
 	// MaxPDU is the longest PDU in bytes accepted from an agent or a collector.
 	MaxPDU = 1 << 26
@@ -210,7 +210,7 @@ const NonLeafStatus = 1
 // PMNSChild asks for the children of a node.
 type PMNSChild struct {
 	Name       string
-	WithStatus bool // subtype 1: tell leaf from non-leaf
+	WithStatus bool // subtype 1: distinguish leaf from non-leaf
 }
 
 // PMNSTraverse asks for the names of all leaves below a node.
@@ -232,7 +232,7 @@ const (
 	AttrSecure     AttrKey = 2  // PCP_ATTR_SECURE: relaxed or enforced
 	AttrCompress   AttrKey = 3  // PCP_ATTR_COMPRESS: no value
 	AttrUserAuth   AttrKey = 4  // PCP_ATTR_USERAUTH: no value; ask for authentication
-	AttrUserName   AttrKey = 5  // PCP_ATTR_USERNAME: who the client says it is
+	AttrUserName   AttrKey = 5  // PCP_ATTR_USERNAME: the name that the client claims
 	AttrAuthName   AttrKey = 6  // PCP_ATTR_AUTHNAME: on whose behalf
 	AttrPassword   AttrKey = 7  // PCP_ATTR_PASSWORD: a secret; keep it out of logs
 	AttrMethod     AttrKey = 8  // PCP_ATTR_METHOD: a SASL mechanism
@@ -260,7 +260,7 @@ func (k AttrKey) String() string {
 
 // LabelReq asks for the labels of one level.
 type LabelReq struct {
-	Ident uint32 // PMID, InDom, or domain, as Kind says
+	Ident uint32 // PMID, InDom, or domain, depending on Kind
 	Kind  pcp.LabelFlags
 }
 

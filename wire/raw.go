@@ -17,7 +17,7 @@ type RawResult struct {
 
 // Take takes the body of a RESULT or HIGHRES_RESULT PDU. It reports whether the sets are for
 // ids, in their order, and laid out as we would encode them. Otherwise p is empty, and
-// [Result.DecodeBody] says what there is, and what is wrong. The body stays the caller's: p is valid as
+// [Result.DecodeBody] returns the contents or the error. The body stays the caller's: p is valid as
 // long as that is.
 func (p *RawResult) Take(body []byte, highRes bool, ids []pcp.PMID) bool {
 	*p = RawResult{}

@@ -108,7 +108,7 @@ func TestRawResultRefuses(t *testing.T) {
 	f("other padding", func(b []byte) []byte { b[text+3] = 0; return b })
 }
 
-// FuzzRawResult has what is taken give the same record as what is decoded and encoded again.
+// FuzzRawResult checks that a taken body gives the same record as a decoded and encoded one.
 func FuzzRawResult(f *testing.F) {
 	for _, highRes := range []bool{false, true} {
 		f.Add(rawResult(highRes).AppendBody(nil), highRes)

@@ -11,8 +11,8 @@ import (
 // came, without a Value for each of its values: a long one takes a fraction of
 // the memory.
 type Relay struct {
-	HighRes bool          // in what form it goes on
-	Time    pcp.Timestamp // of the result as it goes on
+	HighRes bool          // the form in which it is sent on
+	Time    pcp.Timestamp // of the result as sent on
 	Sets    int
 
 	rest []byte // what follows the head

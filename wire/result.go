@@ -89,8 +89,8 @@ func (p *Result) AppendBody(b []byte) []byte {
 	return b
 }
 
-// format returns how the values of a set travel: as the set says, or in blocks
-// if the type of the first one leaves no choice.
+// format returns the encoding of the values of a set: the one of the set, or
+// blocks if the type of the first value needs them.
 func format(vs *pcp.ValueSet) pcp.ValFmt {
 	if vs.ValFmt == pcp.ValInSitu && len(vs.Values) > 0 {
 		if t := vs.Values[0].Type(); !t.InSitu() && t != pcp.TypeUnknown {

@@ -3,10 +3,10 @@ package wire
 // DefaultPort is the TCP port where a collector listens (SERVER_PORT).
 const DefaultPort = 44321
 
-// A State says what has changed in a collector since a client's last fetch. It
-// comes as the code of an [Error] before the result: codes of errors are negative,
-// states positive. An agent puts those about itself where its result has the
-// time (PMCD_*_CHANGE).
+// A State has the changes in a collector since a client's last fetch. It comes as
+// the code of an [Error] before the result: codes of errors are negative, states
+// positive. An agent puts those about itself where its result has the time
+// (PMCD_*_CHANGE).
 type State uint32
 
 // State bits. The numbers are part of the protocol.
