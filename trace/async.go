@@ -11,7 +11,7 @@ import (
 // it and puts an empty buffer in its place.
 type asynchronous struct {
 	limit int
-	wake  chan struct{} // tells the goroutine that there is something to do
+	wake  chan struct{} // wakes the goroutine if there is work
 	ended chan struct{} // the goroutine has returned
 
 	mu       sync.Mutex
@@ -140,7 +140,7 @@ func (a *asynchronous) await(ctx context.Context, closed <-chan struct{}) error 
 	}
 }
 
-// tell wakes all that wait for a change. The caller holds mu.
+// tell wakes all waiters for a change. The caller holds mu.
 func (a *asynchronous) tell() {
 	if a.changed != nil {
 		close(a.changed)
@@ -212,7 +212,7 @@ func (c *Client) sendAll() {
 	}
 }
 
-// maxWrite bounds what is handed to the system at once, so that each write has a time limit of its own.
+// maxWrite is the maximum length of a write, so that each write has a time limit of its own.
 const maxWrite = 32 << 10
 
 func (c *Client) write(l *link, b []byte) error {
@@ -237,7 +237,7 @@ func (c *Client) write(l *link, b []byte) error {
 	return nil
 }
 
-// fail makes calls fail until the next attempt to connect; what has been appended is lost. The caller holds mu.
+// fail makes calls fail until the next attempt to connect; appended records are lost. The caller holds mu.
 func (a *asynchronous) fail(c *Client, err error) {
 	a.backoff.failed(c.reconnect, err)
 	a.failure = err

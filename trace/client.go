@@ -37,8 +37,8 @@ const (
 	maxReconnect = 100 // pauses
 )
 
-// A Config says where the agent is and how to talk to it. A field that is zero is what its variable
-// of the environment says, and without one the default.
+// A Config sets the address of the agent and the behavior of the connection. A zero field has the
+// value of its environment variable, or else the default.
 type Config struct {
 	Host string // of the agent; PCP_TRACE_HOST; "localhost"
 	Port int    // PCP_TRACE_PORT; [Port]
@@ -147,7 +147,7 @@ func portOf(v string) (int, error) {
 	return int(n), nil
 }
 
-// secondsOf returns the duration that a variable says, 0 if it says none.
+// secondsOf returns the duration in a variable, 0 if it is empty.
 func secondsOf(name, v string) (time.Duration, error) {
 	if v == "" {
 		return 0, nil
@@ -216,10 +216,10 @@ func (c *Client) Connect(ctx context.Context) error {
 // Point counts that a point of the program was passed (pmtracepoint(3)).
 func (c *Client) Point(tag string) error { return c.common(Point, tag, -1) }
 
-// Observe tells the agent an observed value (pmtraceobs(3)).
+// Observe reports an observed value to the agent (pmtraceobs(3)).
 func (c *Client) Observe(tag string, value float64) error { return c.common(Observe, tag, value) }
 
-// Counter tells the agent what a counter of the program has come to (pmtracecounter(3)).
+// Counter reports the value of a counter of the program to the agent (pmtracecounter(3)).
 func (c *Client) Counter(tag string, value float64) error { return c.common(Counter, tag, value) }
 
 func (c *Client) common(kind Kind, tag string, value float64) error {
@@ -232,7 +232,7 @@ func (c *Client) common(kind Kind, tag string, value float64) error {
 	return c.send(kind, tag, value)
 }
 
-// checkTag returns what is wrong with a tag, as a bare Error: calls that fail cost no more than others.
+// checkTag returns the error of a tag, as a bare Error: calls that fail cost no more than others.
 func checkTag(tag string) error {
 	switch {
 	case tag == "" || tag[0] == 0:
@@ -257,12 +257,12 @@ func (c *Client) send(kind Kind, tag string, value float64) error {
 	return c.sendSync(kind, tag, value)
 }
 
-// skip says what would be done if there were an agent.
+// skip logs the steps that a call would take with an agent.
 func (c *Client) skip(kind Kind) error {
 	if c.isClosed() {
 		return errClosed
 	}
-	if kind != Transact { // whose beginning has said so
+	if kind != Transact { // whose beginning has printed it
 		c.skipConnect()
 	}
 	remapped := func() {
@@ -294,7 +294,8 @@ func (c *Client) skipConnect() {
 // nothing to wait for.
 func (c *Client) Flush(ctx context.Context) error { return c.asyn.flush(ctx) }
 
-// Close sends what is left, for RequestTimeout at most, and closes the connection. Calls that follow fail.
+// Close sends the remaining records, for at most RequestTimeout, and closes the connection. Later calls
+// fail.
 func (c *Client) Close() error {
 	var err error
 	c.closeOnce.Do(func() {

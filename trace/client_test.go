@@ -22,7 +22,7 @@ import (
 	"github.com/go-pcp/pcp/config"
 )
 
-// A fakeAgent keeps what it is sent.
+// A fakeAgent keeps the records it receives.
 type fakeAgent struct {
 	t        testing.TB
 	listener net.Listener
@@ -496,7 +496,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestHostileAgents has agents that say what they should not.
+// TestHostileAgents has agents that send invalid answers.
 func TestHostileAgents(t *testing.T) {
 	ack := func(a Ack) []byte { return a.Append(nil, 1) }
 	greeting := ack(Version)

@@ -153,7 +153,7 @@ func be32(b []byte) uint32 {
 	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
 }
 
-// descriptor returns the number of a connection, -1 if it has none.
+// descriptor returns the number of a connection, -1 if there is none.
 func descriptor(conn net.Conn) int {
 	fd := -1
 	if s, ok := conn.(syscall.Conn); ok {

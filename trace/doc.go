@@ -1,6 +1,6 @@
-// Package trace tells PCP's agent trace what a program does: how long its transactions take, which points it
-// passes, and values that it observes. It is libpcp_trace (pmdatrace(3)) for Go, with the same protocol, so
-// that it works with the agent of either implementation.
+// Package trace reports a program's activity to PCP's agent trace: the duration of its transactions, the
+// points that it passes, and values that it observes. It is libpcp_trace (pmdatrace(3)) for Go, with the
+// same protocol, so that it works with the agent of either implementation.
 //
 //	tr, err := trace.New(trace.Config{State: trace.StateAsync})
 //	if err != nil { ... }
@@ -18,7 +18,7 @@
 // # Transactions
 //
 // [Client.Start] returns a [Transaction], of which any number can run at a time, nested or overlapping, with the same
-// tag or others: one for each goroutine, say. A context can carry it ([Client.NewContext], [FromContext]).
+// tag or others: for example one for each goroutine. A context can carry it ([Client.NewContext], [FromContext]).
 // [Client.Begin] and [Client.End] find a transaction by its tag, as in C, where a second Begin before the End is an error.
 //
 // # Synchronous and asynchronous
@@ -28,9 +28,9 @@
 // the agent has been restarted, the call connects again and succeeds. While the agent cannot be reached, calls fail at
 // once, and every now and then one tries again, after the pauses of [Config.Reconnect].
 //
-// An asynchronous client ([StateAsync]) never waits: a call copies a few bytes into a buffer, which a goroutine sends. What
-// becomes of them only [Client.Flush], [Client.Lost] and later calls say: calls fail while the agent cannot be reached or the
-// buffer is full. In C such a client does not connect again; this one does.
+// An asynchronous client ([StateAsync]) never waits: a call copies a few bytes into a buffer, which a goroutine sends. Only
+// [Client.Flush], [Client.Lost] and later calls report failures: calls fail while the agent cannot be reached or the buffer
+// is full. In C such a client does not connect again; this one does.
 //
 // # Tags
 //
@@ -50,7 +50,7 @@
 //	4   type       0x7050 TypeAck, 0x7051 TypeData
 //	8   from
 //
-// TypeAck goes on with 32 bits, see [Ack], and TypeData, see [Record], with
+// TypeAck continues with 32 bits, see [Ack], and TypeData, see [Record], with
 //
 //	12  version    1
 //	13  length of the tag, with its NUL

@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzReader reads a stream of PDUs, in one piece and byte by byte: both give the same, and
-// what can be decoded can be encoded.
+// a decoded PDU can be encoded.
 func FuzzReader(f *testing.F) {
 	greeting := Ack(Version).Append(nil, 1)
 	record := (&Record{Kind: Transact, Sync: true, Value: .5, Tag: []byte("tag")}).Append(nil, 1, 4)

@@ -9,7 +9,7 @@ import (
 	"math"
 )
 
-// Port is the port of the agent unless something else is said (TRACE_PORT).
+// Port is the default port of the agent (TRACE_PORT).
 const Port = 4323
 
 // Version is the version of the protocol (TRACE_PDU_VERSION).
@@ -30,7 +30,7 @@ const (
 	syncAlign, asyncAlign = 4, 16
 )
 
-// A PDUType says what a PDU is.
+// A PDUType is the type of a PDU.
 type PDUType uint32
 
 // Types of PDUs.
@@ -39,7 +39,7 @@ const (
 	TypeData PDUType = 0x7051 // TRACE_PDU_DATA: to the agent
 )
 
-// A Kind says what a record is about.
+// A Kind is the kind of a record.
 type Kind uint8
 
 // Kinds of records.
@@ -110,7 +110,7 @@ func appendHeader(b []byte, size int, typ PDUType, from int) []byte {
 }
 
 // Decode decodes a whole PDU. The tag shares its memory. The error is [ErrVersion], [ErrTagType],
-// [ErrTagName] or [ErrIPC], with what is wrong; the first is found before anything else of the PDU is looked at.
+// [ErrTagName] or [ErrIPC], with details; the first is found before anything else in the PDU is checked.
 func (r *Record) Decode(pdu []byte) error {
 	if len(pdu) < dataSize {
 		return fmt.Errorf("record of %d bytes, want %d and a tag: %w", len(pdu), dataSize, ErrIPC)
@@ -144,7 +144,7 @@ func (r *Record) Decode(pdu []byte) error {
 type Reader struct {
 	r        io.Reader
 	buf      []byte
-	from, to int // what is left of buf
+	from, to int // the unread part of buf
 	seen     int64
 }
 

@@ -10,7 +10,7 @@ import (
 // errClosed is the error of a call after Close.
 var errClosed error = &failure{ErrIPC, net.ErrClosed}
 
-// A backoff says when the next attempt to connect may be made.
+// A backoff has the time of the next attempt to connect.
 type backoff struct {
 	failures int
 	retry    time.Time

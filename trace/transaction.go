@@ -11,9 +11,9 @@ type progress struct {
 	running bool
 }
 
-// Begin begins the transaction called tag, or begins it anew after its end (pmtracebegin(3)). There is
-// one of each tag in a client, whatever goroutine begins it; [Client.Start] is for those of which many run at a time. The
-// error is [ErrInProgress] if it has begun already.
+// Begin begins the transaction called tag, or begins it again after its end (pmtracebegin(3)). There is one of each tag
+// in a client, whatever goroutine begins it; [Client.Start] is for those of which many run at a time. The error is
+// [ErrInProgress] if it has begun already.
 func (c *Client) Begin(tag string) error {
 	if err := checkTag(tag); err != nil {
 		return err
@@ -42,8 +42,8 @@ func (c *Client) Begin(tag string) error {
 	return nil
 }
 
-// End ends the transaction called tag and tells the agent how long it took (pmtraceend(3)). The error
-// is [ErrNoSuchTag] if there has never been one, and [ErrNoProgress] if it has ended.
+// End ends the transaction called tag and reports its duration to the agent (pmtraceend(3)). The
+// error is [ErrNoSuchTag] if there has never been one, and [ErrNoProgress] if it has ended.
 func (c *Client) End(tag string) error {
 	now := time.Now()
 	start, err := c.stop(tag, "pmtraceend: sending transaction data")
@@ -80,8 +80,8 @@ func (c *Client) stop(tag, doing string) (start time.Time, err error) {
 	return p.start, nil
 }
 
-// A Transaction is one that has begun. Many of the same tag may run at a time. A Transaction belongs to
-// one goroutine, and is not copied. The zero Transaction has ended.
+// A Transaction is a transaction that has begun. Many of the same tag may run at a time. A Transaction
+// belongs to one goroutine, and is not copied. The zero Transaction has ended.
 type Transaction struct {
 	c     *Client
 	tag   string
@@ -113,7 +113,8 @@ func (t *Transaction) Tag() string {
 	return t.tag
 }
 
-// End ends the transaction and tells the agent how long it took. The error is [ErrNoProgress] if it has ended already.
+// End ends the transaction and reports its duration to the agent. The error is [ErrNoProgress] if it has
+// ended already.
 func (t *Transaction) End() error {
 	if t.c == nil {
 		return ErrNoProgress
@@ -140,7 +141,7 @@ func (t *Transaction) Abort() error {
 	return nil
 }
 
-// Record tells the agent of a transaction whose duration is known.
+// Record reports a transaction of known duration to the agent.
 func (c *Client) Record(tag string, took time.Duration) error {
 	if err := checkTag(tag); err != nil {
 		return err
@@ -154,7 +155,7 @@ func (c *Client) Record(tag string, took time.Duration) error {
 type contextKey struct{}
 
 // NewContext begins a transaction and returns a context that carries it, to where it ends or is aborted. If
-// ctx carries one already, it goes on: transactions nest.
+// ctx already carries one, that continues: transactions nest.
 func (c *Client) NewContext(ctx context.Context, tag string) (context.Context, *Transaction, error) {
 	t, err := c.Start(tag)
 	if err != nil {

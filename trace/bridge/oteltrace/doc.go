@@ -7,8 +7,8 @@
 //	defer provider.Shutdown(ctx)
 //
 // Each span that ends is a transaction whose tag is the name of the span, and which took as long: trace.transact.count
-// and the other metrics of the agent then tell how many there are a second, and how long they take. Names of spans are meant to
-// be few, as tags are: a route and not the path of a request. Options.Tag makes other tags, or leaves spans out.
+// and the other metrics of the agent then show their number per second, and their duration. Names of spans should be few, as
+// tags are: a route and not the path of a request. Options.Tag makes other tags, or leaves spans out.
 //
 // A span that was marked as failed is a point as well, whose tag is that of the span and ".error"; it is a transaction
 // too, unless Options.AbortFailed is set. Spans that are not sampled do not reach a processor: to measure all of them while

@@ -15,7 +15,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	// A real program has trace.Config{State: trace.StateAsync}; this one shows what it would send.
+	// A real program has trace.Config{State: trace.StateAsync}; this example prints the records.
 	var shown strings.Builder
 	tr, err := trace.New(trace.Config{State: trace.StateNoAgent, Debug: &shown})
 	if err != nil {

@@ -11,14 +11,15 @@ import (
 	"github.com/go-pcp/pcp/trace"
 )
 
-// Options say what becomes of spans. The zero Options make a transaction of each.
+// Options configures the transactions made from spans. The zero Options make a
+// transaction of each.
 type Options struct {
 	// Tag returns the tag of a span, "" to leave the span out; nil takes its name.
 	Tag func(sdktrace.ReadOnlySpan) string
 	// AbortFailed leaves out the transactions of spans that failed, so that averages are of those that succeeded.
 	AbortFailed bool
-	// Error, if not nil, is told of each measurement that the client did not take. It is called where the
-	// span ends, and must not wait.
+	// Error, if not nil, is called for each measurement that the client did not accept. It is called
+	// where the span ends, and must not wait.
 	Error func(error)
 }
 

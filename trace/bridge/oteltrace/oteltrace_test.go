@@ -19,7 +19,7 @@ import (
 	"github.com/go-pcp/pcp/trace/bridge/oteltrace"
 )
 
-// An agent keeps what it is sent.
+// An agent keeps the records it receives.
 type agent struct {
 	port int
 	mu   sync.Mutex
