@@ -8,8 +8,9 @@
 //	}
 //	id, err := tree.Lookup("kernel.all.load")
 //
-// A leaf may stand for a whole subtree that an agent resolves at run time, a
-// dynamic root: its PMID says so, and whose agent it is. See Tree.DynamicRoot.
+// A leaf may represent a whole subtree that an agent resolves at run time, a
+// dynamic root: its PMID marks it as one, and has the domain of the agent. See
+// Tree.DynamicRoot.
 //
 // What the parser accepts is what the C library accepts, oddities included: a
 // file may end inside of a subtree, a last line without a newline is dropped

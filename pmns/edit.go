@@ -7,12 +7,12 @@ import (
 )
 
 // Overlay adds the leaves of other to t as pmnsmerge(1) does, and never fails
-// for what they are: of a name with two PMIDs t keeps its own and conflict, if
-// not nil, is told of both; a leaf of t through which a name of other runs
+// because of them: of a name with two PMIDs t keeps its own and conflict, if not
+// nil, is called with both; a leaf of t through which a name of other runs
 // becomes an inner node. An inner node of t is kept and reported as PMIDNull.
 //
-// New nodes come after those that are there: of each node of other its leaves
-// first, then what lies below its inner nodes. An error is one of Add's limits.
+// New nodes are appended after the existing ones: of each node of other first its
+// leaves, then the nodes below its inner nodes. An error is one of Add's limits.
 func (t *Tree) Overlay(other *Tree, conflict func(name string, kept, ignored pcp.PMID)) error {
 	return t.overlay(&other.root, conflict)
 }

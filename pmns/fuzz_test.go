@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzParse parses without a preprocessor, so that no input runs commands. What
-// is accepted must be the same after it was written and read again.
+// FuzzParse parses without a preprocessor, so that no input runs commands. An
+// accepted name space must be the same after it was written and read again.
 func FuzzParse(f *testing.F) {
 	for _, b := range badFiles {
 		f.Add([]byte(b.text))
@@ -86,7 +86,7 @@ func BenchmarkNames(b *testing.B) {
 	}
 }
 
-// TestHugeSubtree is about time: what is quadratic in C must not be here.
+// TestHugeSubtree checks the time: steps that are quadratic in C must not be so here.
 func TestHugeSubtree(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("root {\n")

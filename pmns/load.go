@@ -51,7 +51,7 @@ func Load(path string, dupOK bool) (*Tree, error) {
 }
 
 // Parse reads a name space in which no preprocessor is needed, such as the
-// installed one. Name stands for it in errors.
+// installed one. Errors use name for it.
 func Parse(r io.Reader, name string, dupOK bool) (*Tree, error) {
 	p := newParser(name)
 	p.src = &rawLines{r: bufio.NewReader(r), name: name}
@@ -144,7 +144,7 @@ type ParseError struct {
 	Err        error // pcp.ErrPMNS, or why the file was not opened
 }
 
-// Error says where and what, in one line without its newline.
+// Error returns the place and the message, in one line without its newline.
 func (e *ParseError) Error() string {
 	msg := strings.TrimSpace(e.Msg)
 	if e.Line > 0 {

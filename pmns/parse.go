@@ -36,7 +36,7 @@ type parser struct {
 
 	err *ParseError
 
-	debug *debug.Log // nil, or to print what is read to
+	debug *debug.Log // trace of the input; may be nil
 }
 
 type kind int
@@ -252,8 +252,8 @@ func (p *parser) next() (kind, error) {
 	return tokPMID, nil
 }
 
-// nameKind tells a name from a path. A path with empty components passes here,
-// and then fails as the path of no node.
+// nameKind distinguishes a name from a path. A path with empty components passes
+// here, and then fails as the path of no node.
 func nameKind(s string) kind {
 	k := tokName
 	for i := 0; i < len(s); i++ {

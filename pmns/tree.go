@@ -58,8 +58,8 @@ func (t *Tree) Len() int { return t.n }
 func ValidName(name string) bool { return len(name) <= MaxName && pcp.ValidName(name) }
 
 // validBelow reports whether an agent may be asked for the components below its
-// dynamic root. What they may be made of is for the agent to say: those of the
-// C implementation also serve ones that begin with a digit.
+// dynamic root. The agent decides about their characters: agents of the C
+// implementation also serve components that begin with a digit.
 func validBelow(rest string) bool {
 	return len(rest) <= MaxName && !strings.HasPrefix(rest, ".") && !strings.HasSuffix(rest, ".") && !strings.Contains(rest, "..")
 }
@@ -158,7 +158,7 @@ func (np *node) child(name string) *node {
 	return nil
 }
 
-// locate goes down from the root as far as name does; rest is what it did not
+// locate descends from the root along name; rest is the part that it did not
 // find, "" if it found all.
 func (t *Tree) locate(name string) (np *node, rest string) {
 	np, rest = &t.root, name
@@ -268,9 +268,9 @@ func (np *node) depth() int {
 }
 
 // Children returns the children of a node in the order of the file; "" is the
-// root. A leaf has none; an unknown name is pcp.ErrName. For a name at or
-// below a dynamic root see DynamicRoot: here the root has none, and the name
-// below it is pcp.ErrName.
+// root. A leaf has no children; an unknown name gives pcp.ErrName. For a name at
+// or below a dynamic root see DynamicRoot: here the root has no children, and a
+// name below it gives pcp.ErrName.
 func (t *Tree) Children(name string) ([]Child, error) {
 	np, rest := t.locate(name)
 	if rest != "" {
@@ -286,7 +286,7 @@ func (t *Tree) Children(name string) ([]Child, error) {
 	return children, nil
 }
 
-// DynamicRoot reports whether name is, or lies below, a dynamic root, and whose.
+// DynamicRoot reports whether name is or is below a dynamic root, and its domain.
 func (t *Tree) DynamicRoot(name string) (domain int, ok bool) {
 	np, dynamic := t.find(name)
 	if !dynamic {
@@ -331,7 +331,7 @@ func (np *node) walk(path []byte, yield func(string, pcp.PMID) bool) bool {
 
 // Merge adds the leaves of other to t. Names that are in both with the same
 // PMID are kept once; with different PMIDs they are an error, and so is a leaf
-// of one that is an inner node of the other. On an error t is unchanged.
+// in one tree that is an inner node in the other. On an error t is unchanged.
 func (t *Tree) Merge(other *Tree) error {
 	type leaf struct {
 		name string

@@ -261,7 +261,7 @@ func TestWriteTo(t *testing.T) {
 }
 
 // installedRoot is the name space of the machine's real PCP. Until a collector first
-// starts there is none; then it is one that pmnsmerge makes of its parts.
+// starts there is none; then it is merged from its parts by pmnsmerge.
 func installedRoot(t testing.TB) string {
 	t.Helper()
 	path := DefaultPath(config.New(func(string) string { return "" }))

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// Limits of what is read. Beyond them Next returns an error.
+// Limits of the input. Beyond them Next returns an error.
 const (
 	MaxLevel = 5       // files open at a time, the first one included
 	MaxLine  = 1 << 16 // bytes in a line, before and after substitution
 	MaxLines = 1 << 24 // lines read from all files
 )
 
-// A Config says how to read. Its zero value reads like pmcpp(1) without
+// A Config configures a Reader. Its zero value reads like pmcpp(1) without
 // options, except that nothing runs a command or names a directory to search.
 type Config struct {
 	// Percent makes % introduce control lines, and # and /* mean nothing (-s).
@@ -34,7 +34,7 @@ type Config struct {
 	// Shell starts the command of a #shell line; its output takes the place of
 	// the line, and Close waits for its end. Nil refuses such lines. See Shell.
 	Shell func(command string) (io.ReadCloser, error)
-	// Warn is told of what does not end the reading; nil discards that.
+	// Warn, if not nil, is called with problems that do not end the reading.
 	Warn func(message string)
 }
 
@@ -57,7 +57,7 @@ type Error struct {
 	Err  error // if there is a cause
 }
 
-// Error says where and what, in one line.
+// Error returns the place and the message, in one line.
 func (e *Error) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %s", e.File, e.Msg)
@@ -115,7 +115,7 @@ func Open(name string, cfg Config) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads what it calls name from in; pmcpp calls its standard input
+// NewReader reads from in, which errors call name; pmcpp calls its standard input
 // <stdin>.
 func NewReader(in io.Reader, name string, cfg Config) *Reader {
 	r := &Reader{cfg: cfg, ctl: '#', dirs: cfg.IncludeDirs, macros: make(map[string]string), marker: true, size: firstSize}
@@ -138,7 +138,7 @@ func openFile(name string) (*os.File, error) {
 	return os.Open(name)
 }
 
-// message is what strerror(3) says about err.
+// message is the text of strerror(3) for err.
 func message(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -233,8 +233,8 @@ func (r *Reader) Copy(w io.Writer, markers bool) error {
 }
 
 // read reads a line into r.line, without its newline. Like pmcpp it reads pieces
-// that fit into a buffer. A piece with a NUL ends there, and the line goes on with
-// the next piece. A last line without a newline is not a line.
+// that fit into a buffer. A piece with a NUL ends there, and the line continues
+// with the next piece. A last line without a newline is not a line.
 func (r *Reader) read(f *file) (bool, error) {
 	r.line = r.line[:0]
 	for {

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// A case is preprocessed as file F beside the files of helpers. Want is what
-// pmcpp of PCP 6.0.3 prints, TestOracle checks that; errors are what it prints on
-// standard error.
+// A case is preprocessed as file F next to the files of helpers. Want is the
+// output of pmcpp of PCP 6.0.3, stderr its standard error; TestOracle checks
+// that.
 type testCase struct {
 	name, text, want, stderr string
 	args                     []string
@@ -227,7 +227,7 @@ func TestLimits(t *testing.T) {
 	f("#define A " + big[:1000] + "\n" + strings.Repeat("A ", MaxLine/2-1) + "\n")
 }
 
-// TestKilled checks that Close does not wait for a command that goes on.
+// TestKilled checks that Close does not wait for a command that still runs.
 func TestKilled(t *testing.T) {
 	r := NewReader(strings.NewReader("#shell 'echo a; exec sleep 1000'\n"), "F", Config{Shell: Shell(nil)})
 	for {
@@ -267,7 +267,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// TestBuiltin includes a file that is nowhere, and prefers one that is somewhere.
+// TestBuiltin includes a missing file, and prefers an existing one.
 func TestBuiltin(t *testing.T) {
 	dir := t.TempDir()
 	builtin := func(name string) (string, bool) { return "inside\n", name == "known" }

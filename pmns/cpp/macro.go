@@ -137,7 +137,7 @@ func (r *Reader) expand() ([]byte, error) {
 }
 
 // token returns the name of the possible macro at b[i], or nil if there is none,
-// and where to go on.
+// and where to continue.
 func (r *Reader) token(b []byte, i int) (name []byte, next int) {
 	if !r.cfg.Restrict {
 		if !ctext.IsName(b[i], 0) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Shell returns a function for Config.Shell that runs commands with /bin/sh;
-// what they say on their standard error goes to stderr, which may be nil.
+// their standard error goes to stderr, which may be nil.
 func Shell(stderr io.Writer) func(command string) (io.ReadCloser, error) {
 	return func(command string) (io.ReadCloser, error) {
 		cmd := exec.Command("/bin/sh", "-c", command)
@@ -47,7 +47,7 @@ func (p *process) Close() error {
 	return p.cmd.Wait()
 }
 
-// warn tells how a command ended that did not end well.
+// warn reports how a command failed.
 func (r *Reader) warn(err error) {
 	if r.cfg.Warn == nil {
 		return

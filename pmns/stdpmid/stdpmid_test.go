@@ -56,7 +56,7 @@ func table(text, word string) map[string]int {
 	return all
 }
 
-// TestFiles checks that both forms of the table say what the table does.
+// TestFiles checks that both forms of the table match the table.
 func TestFiles(t *testing.T) {
 	want := make(map[string]int)
 	for d := range stdpmid.All() {
