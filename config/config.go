@@ -24,14 +24,14 @@ type Config struct {
 	trace  atomic.Pointer[tracer]
 }
 
-// A tracer tells which settings are asked for.
+// A tracer reports the requested settings.
 type tracer struct {
 	printf func(format string, args ...any)
-	file   sync.Once // all that it says is told
+	file   sync.Once // all its settings are reported
 }
 
-// Trace has printf told, from now on, of each setting that [Config.Get] and [Config.Lookup] are asked for, and before the
-// first one of all that the file has, as with -D config. A second call has no effect.
+// Trace makes [Config.Get] and [Config.Lookup] report each requested setting to printf from now on, and before the first
+// one all settings of the file, as with -D config. A second call has no effect.
 func (c *Config) Trace(printf func(format string, args ...any)) {
 	c.trace.CompareAndSwap(nil, &tracer{printf: printf})
 }
@@ -60,7 +60,7 @@ func (c *Config) tell(name, value string, ok bool) {
 	t.printf("pmgetconfig: %s=%s\n", name, value)
 }
 
-// contents are what a pcp.conf says.
+// contents are the settings of a pcp.conf.
 type contents struct {
 	values map[string]string
 	quoted map[string]string // those that have quotes there, with them
@@ -71,8 +71,9 @@ type contents struct {
 // New returns the settings of the installation that getenv, such as os.Getenv,
 // describes. They are those of $PCP_CONF, or else of $PCP_DIR/etc/pcp.conf, or if
 // neither is set of /etc/pcp.conf or, in its absence, /usr/local/etc/pcp.conf. The
-// file is read once, when a setting is asked for that the environment does not
-// have. Without a file the environment and what is built in hold; see Err.
+// file is read once, when a setting is requested that the environment does not
+// have. Without a file only the environment and the built-in settings apply; see
+// Err.
 func New(getenv func(string) string) *Config {
 	return NewLookup(func(name string) (string, bool) {
 		value := getenv(name)
@@ -157,8 +158,8 @@ func (c *contents) parse(r io.Reader) error {
 	return sc.Err()
 }
 
-// Getenv returns the value of a variable of the environment, whatever the file
-// says, "" if it is not set.
+// Getenv returns the value of a variable of the environment, ignoring the file,
+// "" if it is not set.
 func (c *Config) Getenv(name string) string {
 	value, _ := c.lookup(name)
 	return value
@@ -170,8 +171,8 @@ func (c *Config) IsSet(name string) bool {
 	return ok
 }
 
-// Get returns the value of a setting, "" if it has none (pmGetConfig(3)).
-// One that is empty in the environment counts as absent there.
+// Get returns the value of a setting, "" if it is not set (pmGetConfig(3)). An
+// empty variable of the environment counts as not set.
 func (c *Config) Get(name string) string {
 	v := c.get(name)
 	c.tell(name, v, v != "")
@@ -189,8 +190,8 @@ func (c *Config) get(name string) string {
 }
 
 // Lookup returns the value of a setting, and whether there is one, which may be empty
-// (pmGetOptionalConfig(3)). Unlike [Config.Get] it takes one that the environment has, and has
-// empty, as it is, if the Config is of [NewLookup] or [Process].
+// (pmGetOptionalConfig(3)). Unlike [Config.Get] it accepts an empty variable of the
+// environment if the Config is of [NewLookup] or [Process].
 func (c *Config) Lookup(name string) (value string, ok bool) {
 	value, ok = c.find(name)
 	c.tell(name, value, ok)
@@ -209,7 +210,7 @@ func (c *Config) find(name string) (value string, ok bool) {
 }
 
 // Named reports whether the environment or the file has a setting, so that it is
-// not one that is built in.
+// not a built-in one.
 func (c *Config) Named(name string) bool {
 	_, ok := c.file().values[name]
 	return ok || c.Getenv(name) != ""

@@ -162,7 +162,8 @@ func TestIsSet(t *testing.T) {
 	}
 }
 
-// TestTrace has each setting told that is asked for, and before the first one all of the file, as it has them.
+// TestTrace checks that each requested setting is reported, and before the first one all settings of the
+// file.
 func TestTrace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pcp.conf")
 	if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {

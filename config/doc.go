@@ -4,15 +4,15 @@
 //	cfg := config.New(os.Getenv)
 //	logs := cfg.Get("PCP_LOG_DIR")
 //
-// The environment has precedence over the file, and the file over what is
-// built in. A machine without pcp.conf is fine; a program that wants to know
+// The environment has precedence over the file, and the file over the built-in
+// settings. A machine without pcp.conf is fine; a program that wants to know
 // whether the file that the environment names could be read asks [Config.Err].
 //
 // [Config.Environ] is what pcp.env(5) is to scripts: the environment that programs of
 // PCP expect, with the user's own file ~/.pcp/pcp.conf. That file is for scripts; as
 // in C, the settings of a program do not depend on it.
 //
-// A program makes one [Config] and passes it to what it uses (pmapi.Dialer,
-// pmns.Loader, builtin.Env and others). What is not given one uses that of the
+// A program makes one [Config] and passes it to the types it uses (pmapi.Dialer,
+// pmns.Loader, builtin.Env and others). Without a Config they use that of the
 // process's environment, [Process].
 package config

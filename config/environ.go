@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Environ returns what pcp.env(5) adds to the environment of scripts, as
-// "NAME=value": the settings whose names begin with PCP_, what the user's file
-// ~/.pcp/pcp.conf says, and a PATH with the directories of PCP's programs. A
-// variable that is set and not empty stays as it is. The user's file therefore adds
+// Environ returns the variables that pcp.env(5) adds to the environment of scripts,
+// as "NAME=value": the settings whose names begin with PCP_, the settings of the
+// user's file ~/.pcp/pcp.conf, and a PATH with the directories of PCP's programs. A
+// variable that is set and not empty is not changed. The user's file therefore adds
 // settings, of any name, and changes none.
 func (c *Config) Environ() []string {
 	var list []string
@@ -44,7 +44,7 @@ func (c *Config) Environ() []string {
 }
 
 // searchPath returns the search path of programs with PCP's directories in front,
-// the one that is in pcp.env last first, where they exist and are not in it already.
+// in the reverse order of pcp.env, if they exist and are not in it already.
 func (c *Config) searchPath() string {
 	path := c.Getenv("PATH")
 	for _, dir := range []string{

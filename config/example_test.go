@@ -17,7 +17,7 @@ func ExampleConfig_Get() {
 	// /var/lib/pcp
 }
 
-// A setting can be there and empty, which Get does not tell apart.
+// A setting can be present and empty, which Get does not distinguish.
 func ExampleConfig_Lookup() {
 	env := map[string]string{"PCP_XCONFIRM_PROG": "", "PCP_CONF": os.DevNull}
 	cfg := config.NewLookup(func(name string) (string, bool) { value, ok := env[name]; return value, ok })

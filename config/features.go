@@ -2,8 +2,8 @@ package config
 
 import "github.com/go-pcp/pcp/internal/version"
 
-// features are what pmGetAPIConfig(3) tells, in its order. What depends on a C
-// library that is not here has no value.
+// features are the settings of pmGetAPIConfig(3), in its order. Settings of a
+// missing C library have no value.
 var features = [...]struct{ name, value string }{
 	{"pcp_version", ""}, // that of the program
 	{"pmapi_version", "3"},

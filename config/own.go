@@ -16,8 +16,8 @@ func (c *Config) StateDir() string {
 	return filepath.Join(home, "pcp")
 }
 
-// OwnSocket returns the socket at which "pcp up" serves without options, for programs that were not told where
-// the collector is. It is "" if the environment tells them (PMCD_PORT, PMCD_SOCKET or PMCD_HOST).
+// OwnSocket returns the socket at which "pcp up" serves without options, for programs without an address of
+// the collector. It is "" if the environment has one (PMCD_PORT, PMCD_SOCKET or PMCD_HOST).
 func (c *Config) OwnSocket() string {
 	for _, name := range [...]string{"PMCD_PORT", "PMCD_SOCKET", "PMCD_HOST"} {
 		if c.Getenv(name) != "" {

@@ -2,11 +2,11 @@
 // PCP: which options there are (pmdbg(1)), how they are written, and a [Log] to
 // print to what each of them asks for.
 //
-// A program makes one Log and passes it to what it uses:
+// A program makes one Log and passes it to the types it uses:
 //
 //	names, _ := debug.Parse("pdu,fetch")
 //	d := pmapi.Dialer{Debug: debug.New(os.Stderr, names...)}
 //
-// What is printed has the layout of the C library, for the options that help to
-// debug a source of metrics. It is meant for people; its layout is not a promise.
+// The output has the layout of the C library, for the options that help to debug
+// a source of metrics. It is meant for people; its layout is not a promise.
 package debug

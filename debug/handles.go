@@ -2,8 +2,8 @@ package debug
 
 import "time"
 
-// A program's contexts have numbers in what is printed of them, which the C
-// library calls handles. The Log that all of them print to counts them.
+// A program's contexts have numbers in the output, which the C library calls
+// handles. The Log that they all print to counts them.
 
 // OpenContext returns the number of another context, from 0, which then is the
 // current one. On a nil *Log it is -1.
@@ -19,8 +19,8 @@ func (l *Log) OpenContext() int {
 	return n
 }
 
-// CloseContext says that a context has come to its end. If it was the current one,
-// none is.
+// CloseContext marks a context as closed. If it was the current one, there is no
+// current context.
 func (l *Log) CloseContext(n int) {
 	if l == nil {
 		return

@@ -24,7 +24,7 @@ const (
 	Appl0       = "appl0"       // for each program to use
 	Appl1       = "appl1"       // for each program to use
 	Appl2       = "appl2"       // for each program to use
-	PMLC        = "pmlc"        // the ports of pmlogger and what it finds there
+	PMLC        = "pmlc"        // the ports of pmlogger and the files found there
 	PMNS        = "pmns"        // the name space
 	LibPMDA     = "libpmda"     // agents
 	TimeControl = "timecontrol" // time control

@@ -49,8 +49,8 @@ func Parse(spec string) (list []string, ok bool) {
 }
 
 // Number reads a number of the old style as strtol(3) does: with white
-// space and a sign before it, the largest number in place of one that is too
-// large. Its 32 low bits count.
+// space and a sign before it, and a number that is too large becomes the largest.
+// Its 32 low bits count.
 func Number(word string) (bits int32, ok bool) {
 	n, err := strconv.ParseInt(ctext.TrimSpace(word), 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
@@ -62,7 +62,7 @@ func Number(word string) (bits int32, ok bool) {
 // numbered is how many names have a bit in numbers of the old style.
 const numbered = 29
 
-// Bit returns the bit of a name in numbers of the old style, 0 if it has none.
+// Bit returns the bit of a name in numbers of the old style, 0 if it has no bit.
 func Bit(name string) int32 {
 	for i, n := range names[:numbered] {
 		switch {

@@ -17,14 +17,14 @@
 //	}
 //	return s.Err()
 //
-// A program that reads the same text again and again need not parse it again. [SeriesLen] says how long the name
-// and labels at the beginning of a line are; a line that begins with the same bytes as one did before has the same
-// name and labels. So a map by these bytes finds what is known of the series, and nothing is allocated.
+// A program that reads the same text again and again need not parse it again. [SeriesLen] returns the length of
+// the name and labels at the beginning of a line; a line that begins with the same bytes as an earlier line has
+// the same name and labels. So a map with these bytes as keys finds a known series, and nothing is allocated.
 //
-// # What is accepted
+// # Accepted input
 //
 // [ParseSeries] can be strict or lenient. Strict, names are made of letters, digits, underscores and, in names of metrics,
-// colons. Lenient, all is a name that is not white space and cannot be mistaken for what follows, as in the
-// agent of PCP that does this in Python. Both accept a comma behind the last label, white space between any two parts, and
-// unknown escapes, which stand for themselves. Of two labels with one name lenient parsing keeps the last.
+// colons. Lenient, a name is any text without white space that cannot be mistaken for the part after it, as in the agent
+// of PCP in Python. Both accept a comma behind the last label, white space between any two parts, and unknown escapes,
+// which are kept as they are. Of two labels with one name lenient parsing keeps the last.
 package openmetrics

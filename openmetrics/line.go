@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Kinds are what a TYPE comment can say of metrics.
+// Kinds are the types in TYPE comments of metrics.
 func Kinds() []string {
 	return []string{"counter", "gauge", "histogram", "summary", "untyped", "unknown", "info", "stateset", "gaugehistogram"}
 }
 
-// Comment splits a line that begins with #: "# HELP name the rest". What is missing is
+// Comment splits a line that begins with #: "# HELP name the rest". Missing parts are
 // empty; the line "# EOF" has only a keyword.
 func Comment(line []byte) (keyword, name, rest []byte) {
 	line = bytes.TrimPrefix(trim(line), []byte("#"))

@@ -186,7 +186,7 @@ func TestNoAllocations(t *testing.T) {
 }
 
 // FuzzSeries checks that SeriesLen and lenient parsing agree, that strict parsing accepts no more than
-// lenient, and that what is accepted can be written and read again.
+// lenient, and that accepted series can be written and read again.
 func FuzzSeries(f *testing.F) {
 	for _, s := range []string{
 		`a 1`, `a{x="1",y="\\\"\n"} 2 3 # {a="b"} 1`, `a{x="1"`, `{`, `{}{`, `a{}`, `a {,} 1`, `a{="`, `a{x="\`, "a{\"b c\"=\"d\"} NaN", "\xff{\xff=\"\xff\"}\xff", `a{x="1" , } +Inf`, "a\t{x=\"\x00\"} 1",

@@ -28,8 +28,8 @@ type Scanner struct {
 	r      io.Reader
 	limits Limits
 	buf    []byte
-	start  int // of what has not been returned
-	end    int // of what has been read
+	start  int // of the bytes not yet returned
+	end    int // of the bytes read
 	total  int64
 	line   []byte
 	number int
@@ -47,8 +47,8 @@ func NewScanner(r io.Reader, limits Limits) *Scanner {
 	return s
 }
 
-// Reset makes s read r from its beginning. The buffer is used again; with nil for r, one that had to grow for a long line
-// is let go.
+// Reset makes s read r from its beginning. The buffer is used again; with nil for r, a buffer that had to grow for a long
+// line is released.
 func (s *Scanner) Reset(r io.Reader) {
 	s.limits.Bytes = cmp.Or(s.limits.Bytes, DefaultBytes)
 	s.limits.Line = cmp.Or(s.limits.Line, DefaultLine)

@@ -52,7 +52,7 @@ func (l *lexer) name() (name []byte, labels bool) {
 	return line[start:end], false
 }
 
-// Errors of series, which say what is wrong where.
+// Errors of series, which have the message and the position.
 var (
 	errNoEquals = errors.New("= is missing")
 	errNoQuote  = errors.New("its value must be in double quotes")

@@ -15,7 +15,7 @@ type Desc struct {
 	Type      string `json:"type,omitempty"`
 	InDom     string `json:"indom,omitempty"` // empty if the metric has a single value
 	Semantics string `json:"semantics,omitempty"`
-	Units     string `json:"units,omitempty"` // empty if the metric has none
+	Units     string `json:"units,omitempty"` // empty if the metric has no units
 }
 
 // Describe returns d as a Desc.
@@ -46,7 +46,7 @@ type Instance struct {
 type Namer func(pcp.PMID) (string, pcp.Type)
 
 // Value returns v, a value of a metric of type t, as JSON: a number, or null if
-// JSON has none for it (NaN, infinity); a string; the bytes of an aggregate in
+// JSON has no such number (NaN, infinity); a string; the bytes of an aggregate in
 // hexadecimal; or a list of event records, for whose parameters it calls metric
 // unless that is nil.
 func Value(v pcp.Value, t pcp.Type, metric Namer) json.RawMessage {

@@ -135,7 +135,7 @@ func parseDate(s string) (dateSpec, error) {
 		d.hour != -1 && d.min == -1 && d.day == -1 && d.month == -1 && d.year == -1 {
 		return d, &SyntaxError{Spec: s, Off: p.i, What: dateMore}
 	}
-	// What is missing behind a part that is there begins.
+	// Parts missing behind a given part get their first value.
 	given := d.year != -1
 	fill := func(part *int, first int) {
 		if *part != -1 {

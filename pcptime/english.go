@@ -44,7 +44,7 @@ const noMeridian = -1
 // minutes of a day
 const dayMinutes = 24 * 60
 
-// dateWord returns the token that a word stands for.
+// dateWord returns the token of a word.
 func dateWord(word string) dateToken {
 	w := strings.ToLower(word)
 	switch w {
@@ -161,8 +161,8 @@ func dateUnit(w string) (dateToken, bool) {
 	return dateToken{}, false
 }
 
-// dateZoneWord knows the zones that the C library knows, in hours west of
-// Greenwich, with what it thinks of them.
+// dateZoneWord knows the zones of the C library, in hours west of Greenwich, with
+// its opinion of them.
 func dateZoneWord(w string) (dateToken, bool) {
 	for _, z := range [...]struct {
 		hours  int64
@@ -263,7 +263,7 @@ func dateTokens(s string) []dateToken {
 	return list
 }
 
-// An englishDate collects what a date says.
+// An englishDate collects the parts of a date.
 type englishDate struct {
 	t []dateToken
 
@@ -425,8 +425,8 @@ func (d *englishDate) clock(hour int64) bool {
 	return true
 }
 
-// relative takes a unit, of which there are count, and "ago", which turns
-// around all that was said before.
+// relative takes a unit, count times, and "ago", which reverses everything before
+// it.
 func (d *englishDate) relative(count int64) bool {
 	v := d.t[0].value
 	switch d.t[0].kind {

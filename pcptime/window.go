@@ -14,9 +14,9 @@ type Window struct {
 	Start, Finish, Origin pcp.Timestamp
 }
 
-// Bounds says in text which Window is wanted: the arguments of the options -S,
-// -T, -A and -O. A field is nil if there is no such bound. The empty string is
-// not the same: it is a mistake.
+// Bounds describes a Window in text: the arguments of the options -S, -T, -A and
+// -O. A field is nil if there is no such bound. An empty string is not nil: it is
+// a mistake.
 type Bounds struct {
 	Start, Finish, Align, Origin *string
 }
@@ -27,7 +27,7 @@ var Never = pcp.Timestamp{Sec: pcp.MaxSec}
 // ParseWindow returns the window that spec asks for within first and last, as
 // pmParseTimeWindow(3) does. If last is the zero Timestamp there is no end. Dates
 // and times of day are those of loc. Mistakes are of type *SyntaxError. If only
-// the alignment is not possible, ParseWindow says so in warn and returns the
+// the alignment is not possible, ParseWindow returns a message in warn and the
 // window without it.
 func ParseWindow(spec Bounds, first, last pcp.Timestamp, loc *time.Location) (w Window, warn, err error) {
 	if last.IsZero() || last.Sec == Never.Sec {
