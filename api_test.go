@@ -27,7 +27,7 @@ func isPublic(dir string) bool {
 
 // TestInternalStaysInternal checks that no exported type, function, method, field or
 // variable of a public package mentions a package below internal: its users could
-// not name what they hold.
+// not name the types of their values.
 func TestInternalStaysInternal(t *testing.T) {
 	public := 0
 	for _, p := range packages(t) {
@@ -48,7 +48,7 @@ func TestInternalStaysInternal(t *testing.T) {
 	}
 }
 
-// TestLeaks checks that the test above finds what it looks for.
+// TestLeaks checks that the test above can fail.
 func TestLeaks(t *testing.T) {
 	const head = `package p; import ("m/internal/x"; "os"); `
 	f := func(want bool, decls string) {
@@ -74,8 +74,9 @@ func TestLeaks(t *testing.T) {
 	f(false, "var V = func() int { return x.F() }; const C = x.C; const D string = x.C")
 }
 
-// leaks returns where the package of these files mentions an internal package in
-// what it exports. If src is not nil, it is the text of the only file.
+// leaks returns the places where exported parts of the package of these files
+// mention an internal package. If src is not nil, it is the text of the only
+// file.
 func leaks(t *testing.T, names []string, src []byte) []string {
 	t.Helper()
 	l := leakFinder{fset: token.NewFileSet(), types: map[string]*ast.TypeSpec{}, methods: map[string][]*ast.FuncDecl{}, seen: map[string]bool{}, imports: map[string]map[string]bool{}}
@@ -179,7 +180,7 @@ func (l *leakFinder) decl(d ast.Decl) {
 					if !name.IsExported() {
 						continue
 					}
-					// The value of a constant says nothing about where it comes from.
+					// The value of a constant does not show its origin.
 					if s.Type != nil {
 						l.walk(name.Name, s.Type)
 					} else if d.Tok == token.VAR && i < len(s.Values) {

@@ -17,9 +17,9 @@ import (
 
 const module = "github.com/go-pcp/pcp"
 
-// floors says on which floor each package lives; the longest prefix counts. A
-// package imports only what lies below it, and packages of its own subtree.
-// ARCHITECTURE.md says what each floor is for.
+// floors has the floor of each package; the longest prefix counts. A package
+// imports only packages of lower floors, and of its own subtree. ARCHITECTURE.md
+// describes each floor.
 var floors = map[string]int{
 	"":                 0,
 	"config":           0,
@@ -56,7 +56,7 @@ var floors = map[string]int{
 	"interop":          8, // on everything, the real PCP too
 	"examples":         6,
 	"packaging":        6,
-	"internal":         7, // for tests, but for what is listed
+	"internal":         7, // for tests, except the packages listed
 	"internal/console": 1,
 	"internal/procfs":  1,
 

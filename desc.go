@@ -71,7 +71,7 @@ func (t Type) IsNumeric() bool { return t >= Type32 && t <= TypeDouble }
 // (PM_VAL_INSITU) and not in a block of their own.
 func (t Type) InSitu() bool { return t == Type32 || t == TypeU32 }
 
-// A Sem says how values of a metric follow each other (PM_SEM_*).
+// A Sem is the semantics of a metric: how its values follow each other (PM_SEM_*).
 type Sem int32
 
 // Semantics. The numbers are part of the protocol and of the archive format.

@@ -13,6 +13,6 @@
 // # Memory
 //
 // Values of variable length ([Value.Bytes]) and the sets of a [Result] that a
-// decoder filled may point into the decoder's buffer. Where a function says
+// decoder filled may point into the decoder's buffer. If a function documents
 // "valid until the next call", use [Result.Clone] to keep them.
 package pcp

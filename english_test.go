@@ -87,7 +87,7 @@ func TestPlainEnglish(t *testing.T) {
 	}
 }
 
-// commentText returns what a comment says, line by line, without examples of
+// commentText returns the text of a comment, line by line, without examples of
 // code and output, which are indented.
 func commentText(group *ast.CommentGroup) string {
 	var b strings.Builder

@@ -14,8 +14,8 @@ import (
 // the wire as it is. Compare with errors.Is(err, pcp.ErrTimeout). A negated
 // errno also matches its syscall.Errno and the fs.Err* that go with it.
 //
-// In some PDUs an Error stands for a count or for bits of state; it is not
-// negative then. 0 means success.
+// In some PDUs an Error is a count or has bits of state; it is not negative then.
+// 0 means success.
 type Error int32
 
 // maxErrno bounds the errno values: from its negation down the codes are PCP's
@@ -55,10 +55,10 @@ func (e Error) Symbol() string {
 	return ""
 }
 
-// Is reports whether e stands for target, for errors.Is. A negated errno
-// stands for its syscall.Errno and for the errors of io/fs that this errno
-// matches, ErrPermission for fs.ErrPermission, ErrTimeout for
-// context.DeadlineExceeded, and ErrEOF for io.EOF.
+// Is reports whether e matches target, for errors.Is. A negated errno matches its
+// syscall.Errno and the errors of io/fs that this errno matches, ErrPermission
+// matches fs.ErrPermission, ErrTimeout for context.DeadlineExceeded, and ErrEOF
+// for io.EOF.
 func (e Error) Is(target error) bool {
 	switch target {
 	case fs.ErrPermission:
@@ -82,16 +82,16 @@ func (e Error) Is(target error) bool {
 	return errno.Is(target)
 }
 
-// Timeout reports whether e says that something took too long. With it an
-// Error is a time-out in the sense of package net.
+// Timeout reports whether e means that something took too long. With it an Error
+// is a time-out in the sense of package net.
 func (e Error) Timeout() bool {
 	return e == ErrTimeout || e == -Error(syscall.ETIMEDOUT)
 }
 
-// Code picks the status that stands for err where it leaves for a peer: 0 for
-// nil, the Error or the negated syscall.Errno that err wraps, ErrTimeout for a
-// deadline, ErrEOF for the end of a stream, -EINTR for a cancelled context,
-// otherwise ErrGeneric. Of an error that wraps several, the first one counts.
+// Code returns the status to send to a peer for err: 0 for nil, the Error or the
+// negated syscall.Errno that err wraps, ErrTimeout for a deadline, ErrEOF for the
+// end of a stream, -EINTR for a cancelled context, otherwise ErrGeneric. Of an
+// error that wraps several, the first one counts.
 func Code(err error) Error {
 	if err == nil {
 		return 0

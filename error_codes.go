@@ -1,15 +1,15 @@
 package pcp
 
-// PMAPI status codes. Each comment says in short what the code stands for;
-// [Error.Error] returns the message of the C library. The numbers are part of
-// the protocol, and retired ones are never used again.
+// PMAPI status codes. Each comment summarizes the meaning of the code;
+// [Error.Error] returns the message of the C library. The numbers are part of the
+// protocol, and retired ones are never used again.
 const (
 	ErrGeneric        Error = -12345 // PM_ERR_GENERIC: of any kind, or with no code of its own
 	ErrPMNS           Error = -12346 // PM_ERR_PMNS: a name space that cannot be read
 	ErrNoPMNS         Error = -12347 // PM_ERR_NOPMNS: no name space is there
 	ErrDupPMNS        Error = -12348 // PM_ERR_DUPPMNS: two names for one PMID where only one is allowed
 	ErrText           Error = -12349 // PM_ERR_TEXT: no help text
-	ErrAppVersion     Error = -12350 // PM_ERR_APPVERSION: a metric not supported by this version of what it measures
+	ErrAppVersion     Error = -12350 // PM_ERR_APPVERSION: a metric not supported by this version of the measured software
 	ErrValue          Error = -12351 // PM_ERR_VALUE: no value, or one missing
 	ErrTimeout        Error = -12353 // PM_ERR_TIMEOUT: no answer from the collector or agent in time
 	ErrNoData         Error = -12354 // PM_ERR_NODATA: an archive without data
@@ -32,7 +32,7 @@ const (
 	ErrLogRec         Error = -12373 // PM_ERR_LOGREC: a bad record of an archive
 	ErrNotArchive     Error = -12374 // PM_ERR_NOTARCHIVE: only an archive can do that
 	ErrLogFile        Error = -12375 // PM_ERR_LOGFILE: no such archive, or a part of it is missing
-	ErrNoContext      Error = -12376 // PM_ERR_NOCONTEXT: no context, or one that is closed
+	ErrNoContext      Error = -12376 // PM_ERR_NOCONTEXT: no context, or a closed one
 	ErrProfileSpec    Error = -12377 // PM_ERR_PROFILESPEC: instances without a domain
 	ErrPMIDLog        Error = -12378 // PM_ERR_PMID_LOG: a metric that is not in the archive
 	ErrInDomLog       Error = -12379 // PM_ERR_INDOM_LOG: an instance domain that is not in the archive

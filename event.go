@@ -2,7 +2,7 @@ package pcp
 
 import "encoding/binary"
 
-// EventFlags says what an event record is (PM_EVENT_FLAG_*).
+// EventFlags describe an event record (PM_EVENT_FLAG_*).
 type EventFlags uint32
 
 // Event flags. The numbers are part of the protocol and of the archive format.
@@ -12,7 +12,7 @@ const (
 	EventEnd    EventFlags = 1 << 2  // PM_EVENT_FLAG_END
 	EventID     EventFlags = 1 << 3  // PM_EVENT_FLAG_ID: the first parameter is an identifier
 	EventParent EventFlags = 1 << 4  // PM_EVENT_FLAG_PARENT: the second one is the parent's
-	EventMissed EventFlags = 1 << 31 // PM_EVENT_FLAG_MISSED: stands for records lost
+	EventMissed EventFlags = 1 << 31 // PM_EVENT_FLAG_MISSED: represents lost records
 )
 
 // String joins the names of the flags with commas (pmEventFlagsStr(3)).
@@ -62,10 +62,9 @@ type eventSummary struct {
 // summarizeEvents walks the packed records in data. If they are cut short, it
 // counts those before the cut.
 //
-// The C library does not count a record that stands for lost ones if it is the
-// last. It never gets past an earlier one, and counts that again for each
-// record that would follow (libpcp/src/util.c, print_event_summary). We do the
-// same.
+// The C library does not count a record of lost records if it is the last. It
+// never gets past an earlier one, and counts that again for each record that
+// would follow (libpcp/src/util.c, print_event_summary). We do the same.
 func summarizeEvents(data []byte, highRes bool) eventSummary {
 	var s eventSummary
 	if len(data) < 4 {

@@ -106,7 +106,7 @@ func TestEventRecords(t *testing.T) {
 		if a, b := plain(got), plain(records); a != b {
 			t.Errorf("%v:\n%s\nwant\n%s", typ, a, b)
 		}
-		// The summary of an array with a record that stands for lost ones.
+		// The summary of an array with a record of lost records.
 		if s := summarizeEvents(packed, typ == TypeHighResEvent); s.records != 22 || s.missed != 12 || s.last != records[20].Time {
 			t.Errorf("%v: summary %+v", typ, s)
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// PMIDs of the metrics that stand for the parts of an event record other than
-// its parameters. They are discrete, of TypeU32.
+// PMIDs of the metrics for the parts of an event record other than its
+// parameters. They are discrete, of TypeU32.
 const (
 	EventFlagsPMID  PMID = DomainDynamic<<22 | 1 // event.flags: the record's EventFlags
 	EventMissedPMID PMID = DomainDynamic<<22 | 2 // event.missed: how many records were lost

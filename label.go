@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// LabelFlags says at which level a label was set (PM_LABEL_*), and in a label
-// also whether it is compound or optional. As the type of a request it is one
-// of the six levels.
+// LabelFlags have the level at which a label was set (PM_LABEL_*), and in a label
+// also whether it is compound or optional. As the type of a request it is one of
+// the six levels.
 type LabelFlags uint8
 
 // Label levels, lowest precedence first, and flags. The numbers are part of
@@ -67,11 +67,11 @@ type Label struct {
 }
 
 // A LabelSet holds the labels of one level, or of one instance (pmLabelSet), as
-// it travels and is recorded: a JSON object with an index to it. [LabelSet.All]
-// and [LabelSet.Lookup] read it. The functions of this package write its JSON by
-// the JSONB rules: no insignificant white space, names sorted, no name twice; the
+// in PDUs and archives: a JSON object with an index to it. [LabelSet.All] and
+// [LabelSet.Lookup] read it. The functions of this package write its JSON by the
+// JSONB rules: no insignificant white space, names sorted, no name twice; the
 // index is sorted by name. The JSON of a set that came from a peer is not
-// checked: trust only what the index says of it.
+// checked: trust only the index to it.
 type LabelSet struct {
 	Inst  int32 // InNull unless the level is LabelInstances
 	Err   Error // if not 0, why there are no labels (a negative nlabels)
@@ -79,8 +79,8 @@ type LabelSet struct {
 	Index []LabelIndex
 }
 
-// A LabelIndex says where one label is in the JSON of its set (pmLabel). Offsets
-// and lengths are in bytes; the name is without its quotes, the value as it stands.
+// A LabelIndex locates one label in the JSON of its set (pmLabel). Offsets and
+// lengths are in bytes; the name is without its quotes, the value as in the JSON.
 // It is part of the protocol and of the archive format.
 type LabelIndex struct {
 	Name     uint16

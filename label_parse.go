@@ -233,7 +233,7 @@ func (p *labelParser) value(b []byte, depth int) []byte {
 	return append(b, p.number()...)
 }
 
-// text reads a string and returns it as it stands, with its quotes.
+// text reads a string and returns it unchanged, with its quotes.
 func (p *labelParser) text() string {
 	start := p.off
 	if p.peek() != '"' {
@@ -283,7 +283,7 @@ func escapeLen(s string) int {
 	return 6
 }
 
-// number reads a number and returns it as it stands.
+// number reads a number and returns its text unchanged.
 func (p *labelParser) number() string {
 	start := p.off
 	digits := func() bool {

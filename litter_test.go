@@ -16,7 +16,7 @@ func litter(name string) bool {
 	case path.Dir(name) == "." && !strings.HasPrefix(name, "."):
 		known := []string{".go", ".md", ".mod", ".sum"}
 		return !slices.Contains(known, path.Ext(name)) && name != "LICENSE" && name != "Makefile"
-	case strings.Contains("/"+name, "/testdata/") || strings.HasPrefix(name, "conformance/tests/"): // what is to be printed
+	case strings.Contains("/"+name, "/testdata/") || strings.HasPrefix(name, "conformance/tests/"): // expected output
 		return false
 	}
 	return slices.Contains(left, path.Ext(name)) || strings.HasSuffix(name, "~") || path.Base(name) == "core"
@@ -39,7 +39,7 @@ func TestNoLitter(t *testing.T) {
 	}
 }
 
-// TestLitter checks that the test above finds what it looks for.
+// TestLitter checks that the test above can fail.
 func TestLitter(t *testing.T) {
 	for name, want := range map[string]bool{
 		"a.out": true, "b.err": true, "pcp": true, "tool/x/cpu.prof": true, "docs/page.md~": true, "README.md.orig": true,

@@ -163,7 +163,7 @@ func TestOracleExtract(t *testing.T) {
 			add(v, asked, TypeFloat, to)
 		}
 	}
-	// Values that are not what the descriptor says, and long ones.
+	// Values that do not match the descriptor, and long ones.
 	for _, from := range oracleTypes {
 		for _, to := range oracleTypes {
 			for _, typ := range []Type{TypeUnknown, Type64, TypeU64, TypeFloat, TypeDouble} {

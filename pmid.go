@@ -38,8 +38,8 @@ func (id PMID) Cluster() int { return int(id >> 10 & MaxCluster) }
 // Item returns the item field (pmID_item).
 func (id PMID) Item() int { return int(id & MaxItem) }
 
-// IsDynamicRoot reports whether id stands for a whole subtree that the agent
-// whose domain is id.Cluster() resolves at run time (IS_DYNAMIC_ROOT).
+// IsDynamicRoot reports whether id represents a whole subtree that the agent with
+// the domain id.Cluster() resolves at run time (IS_DYNAMIC_ROOT).
 func (id PMID) IsDynamicRoot() bool { return id.Domain() == DomainDynamic && id.Item() == 0 }
 
 // IsDerived reports whether id belongs to a derived metric (IS_DERIVED).

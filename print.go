@@ -72,10 +72,10 @@ func (v Value) AppendText(b []byte) []byte {
 	return strconv.AppendInt(append(b, "Error: unexpected type: Illegal type="...), int64(v.typ), 10)
 }
 
-// AppendPrint appends v, a value of a metric whose descriptor says from, as
-// the tools print it, padded on the left to at least width bytes
-// (pmPrintValue(3)). A value that does not fit the type is printed in each
-// form that it could have. Times in events are printed in loc.
+// AppendPrint appends v, a value of a metric whose descriptor has the type from,
+// as the tools print it, padded on the left to at least width bytes
+// (pmPrintValue(3)). A value that does not fit the type is printed in each form
+// that it could have. Times in events are printed in loc.
 func (v Value) AppendPrint(b []byte, from Type, width int, loc *time.Location) []byte {
 	switch from {
 	case TypeEvent, TypeHighResEvent:
@@ -249,8 +249,8 @@ func (ts Timestamp) appendClock(b []byte, loc *time.Location) []byte {
 }
 
 // AppendPrint appends the two lines by which the tools describe a metric
-// (pmPrintDesc(3)): its type, instance domain, semantics and units. Unless full is set, one that
-// is not supported has the first line only, without its domain.
+// (pmPrintDesc(3)): its type, instance domain, semantics and units. Unless full is set, a metric
+// that is not supported has the first line only, without its domain.
 func (d *Desc) AppendPrint(b []byte, full bool) []byte {
 	b = append(append(b, "    Data Type: "...), d.Type.words()...)
 	if d.Type == TypeNoSupport && !full {

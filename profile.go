@@ -2,7 +2,7 @@ package pcp
 
 import "slices"
 
-// A ProfileState says what a profile does with the instances it does not list
+// A ProfileState is the state of instances that a profile does not list
 // (PM_PROFILE_*).
 type ProfileState int32
 

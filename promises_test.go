@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// promising are the pages that say what holds when something breaks, in a table with this head.
+// promising are the pages that list guarantees for failures, in a table with this head.
 var promising = []string{"docs/recording.md", "docs/alerts.md", "docs/web.md"}
 
 const promiseHead = "| what happens | what holds | shown by |"

@@ -2,14 +2,14 @@ package pcp
 
 import "slices"
 
-// A ValFmt says where the values of a set are kept (PM_VAL_*).
+// A ValFmt is the place of the values of a set (PM_VAL_*).
 type ValFmt int32
 
 // Value formats. The numbers are part of the protocol and of the archive format.
 const (
 	ValInSitu ValFmt = 0 // PM_VAL_INSITU: in the set, 32 bits each
 	ValDPtr   ValFmt = 1 // PM_VAL_DPTR: in blocks of their own
-	ValSPtr   ValFmt = 2 // PM_VAL_SPTR: as ValDPtr; which of them says only who frees a block in C
+	ValSPtr   ValFmt = 2 // PM_VAL_SPTR: as ValDPtr; the difference is only who frees a block in C
 )
 
 // A ValueSet holds the values of one metric (pmValueSet).
@@ -20,9 +20,9 @@ type ValueSet struct {
 	Values []Value
 }
 
-// As gives the type t to the values that have none, as [Value.As] does; t must
-// be that of the metric's descriptor. As does nothing if values of type t
-// cannot be in situ.
+// As gives the type t to the values without a type, as [Value.As] does; t must be
+// that of the metric's descriptor. As does nothing if values of type t cannot be
+// in situ.
 func (vs *ValueSet) As(t Type) {
 	if !t.InSitu() {
 		return
@@ -43,8 +43,8 @@ type Result struct {
 	values []Value // Add hands out parts of it, none of them twice
 }
 
-// Reset empties r for another use and keeps its memory. The sets and values
-// that r held are overwritten by what is added next.
+// Reset empties r for another use and keeps its memory. The next additions
+// overwrite the sets and values that r held.
 func (r *Result) Reset() {
 	r.Time = Timestamp{}
 	r.Sets = r.Sets[:0]
@@ -105,7 +105,7 @@ func (r *Result) Add(v Value) {
 	r.values = room
 }
 
-// AddValues appends n values to the last set, which has none yet, and returns
+// AddValues appends n values to the last set, which must be empty, and returns
 // them. The caller, a decoder, must overwrite each of them, as they hold old
 // contents, and must set the set's format.
 func (r *Result) AddValues(n int) []Value {

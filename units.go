@@ -1,7 +1,7 @@
 package pcp
 
 // Units are the dimension and scale of a metric (pmUnits). Each dimension is a
-// power, -8..7, of space, time and count; its scale says in which unit.
+// power, -8..7, of space, time and count; its scale is its unit.
 type Units struct {
 	DimSpace, DimTime, DimCount int8
 	ScaleSpace                  uint8 // SpaceByte ...
@@ -41,8 +41,8 @@ func NewUnits(dimSpace, dimTime, dimCount, scaleSpace, scaleTime, scaleCount int
 	return Units{int8(dimSpace), int8(dimTime), int8(dimCount), uint8(scaleSpace), uint8(scaleTime), int8(scaleCount)}
 }
 
-// Pack returns u as it stands on the wire and in archives, from the most
-// significant bit 4 bits each of the six fields in order, then 8 of padding.
+// Pack returns u in the encoding of PDUs and archives: from the most significant
+// bit, 4 bits for each of the six fields in order, then 8 of padding.
 func (u Units) Pack() uint32 {
 	return uint32(u.DimSpace)&15<<28 | uint32(u.DimTime)&15<<24 | uint32(u.DimCount)&15<<20 |
 		uint32(u.ScaleSpace)&15<<16 | uint32(u.ScaleTime)&15<<12 | uint32(u.ScaleCount)&15<<8

@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A UnitsError says why ParseUnits refused its input. It is ErrConv.
+// A UnitsError is the error of an input that ParseUnits refused. It is ErrConv.
 type UnitsError struct {
 	Input  string
 	Reason string // as pmParseUnitsStr(3) words it

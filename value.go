@@ -64,7 +64,7 @@ func RawValue(t Type, bits uint64) Value { return Value{InNull, t, bits, nil} }
 // WithInst returns v as the value of instance inst.
 func (v Value) WithInst(inst int32) Value { v.Inst = inst; return v }
 
-// As returns v with its type taken from a descriptor if it has none of its own.
+// As returns v with the type of a descriptor if it has no type of its own.
 func (v Value) As(t Type) Value {
 	if v.typ == TypeUnknown {
 		v.typ = t
@@ -85,11 +85,11 @@ func (v Value) Bytes() []byte { return v.data }
 // Int32, Uint32, Int64 and Uint64 return the number of a value of an integer
 // type, or of TypeUnknown. They convert between integer types as Go does: a
 // number that does not fit loses its high bits. They cut off the fraction of a
-// TypeFloat or TypeDouble value; one that no integer of 64 bits can be is the
-// nearest that can, and NaN is 0. They return the bits of a value of TypeUnknown and
-// 0 for a string, aggregate or event. No accessor panics, since values come from
-// peers. Use [Value.Float64] to see whether a value is a number, and
-// [Value.Extract] where a wrong type must be an error.
+// TypeFloat or TypeDouble value; a value outside the range of 64 bits becomes the
+// nearest integer in it, and NaN is 0. They return the bits of a value of
+// TypeUnknown and 0 for a string, aggregate or event. No accessor panics, since
+// values come from peers. Use [Value.Float64] to see whether a value is a number,
+// and [Value.Extract] where a wrong type must be an error.
 func (v Value) Int32() int32 { return int32(v.integer()) }
 
 // Uint32 is as Int32.

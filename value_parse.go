@@ -10,12 +10,12 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// errRange says that a number does not fit its type.
+// errRange is returned for a number that does not fit its type.
 const errRange = Error(-int32(syscall.ERANGE))
 
-// ParseValue makes a value of type t from what a user typed, as __pmStringValue
-// does. The error is ErrType for what is not a number, and syscall.ERANGE for a
-// number that does not fit the type.
+// ParseValue makes a value of type t from a user's input, as __pmStringValue
+// does. The error is ErrType for a text that is not a number, and syscall.ERANGE
+// for a number that does not fit the type.
 //
 // As with C's strtoul a minus sign before an unsigned number is taken modulo
 // 2^64. The empty string is 0.
