@@ -57,9 +57,8 @@ type Options struct {
 	// Meta is empty, and hundreds of archives can be open. Damage to the volumes only shows when they are read.
 	NoMeta bool
 
-	// Debug is the log of how the archive is read: for [debug.Archive] which files
-	// and records, for [debug.PDU] what the records are, for [debug.LogMeta] which metadata. Package replay has it for
-	// [debug.Interp], too.
+	// Debug is the log of reading the archive: for [debug.Archive] the files and records, for [debug.PDU] the contents
+	// of records, for [debug.LogMeta] the metadata. Package replay uses it for [debug.Interp], too.
 	Debug *debug.Log
 
 	check   func(Label) error                       // of the first volume, before the metadata are read; may be nil

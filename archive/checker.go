@@ -24,14 +24,14 @@ type Checker struct {
 	sets    []Set // of a record without a layout
 }
 
-// A layoutKey is what a layout is looked for by: the length of the record, the
-// number of its sets, and the first metric.
+// A layoutKey is the key of a layout: the length of the record, the number of its
+// sets, and the first metric.
 type layoutKey struct {
 	length, sets int
 	first        pcp.PMID
 }
 
-// A layout is what good records that differ in values alone have in common.
+// A layout is the common part of good records that differ only in values.
 type layout struct {
 	sets   []byte    // the record that it was learned of, up to its blocks
 	fixed  []stretch // of sets: all but the values in situ

@@ -49,8 +49,8 @@ func layouts(t testing.TB) [][]byte {
 	return list
 }
 
-// TestChecker damages records: Check finds what DecodeResult refuses, no more and no
-// less, whether or not it has seen good ones of the layout.
+// TestChecker damages records: Check and DecodeResult refuse the same records,
+// whether or not Check has seen good ones of the layout.
 func TestChecker(t *testing.T) {
 	good := layouts(t)
 	var primed archive.Checker

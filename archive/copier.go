@@ -42,8 +42,8 @@ func (c *Copier) Record(rec *Record, parts []Part) error {
 	return w.endRecord(rec.Time, rec.appendCopy(append(w.data.buf, 0, 0, 0, 0), parts, version))
 }
 
-// Body returns what Record writes: the contents of the record itself if nothing
-// changes. It is valid until the next call of a method.
+// Body returns the contents that Record writes: the contents of the record itself
+// if nothing changes. It is valid until the next call of a method.
 func (c *Copier) Body(rec *Record, parts []Part) []byte {
 	version := c.w.label.Version
 	if parts == nil && rec.Canonical && rec.keepsTime(version) {
@@ -88,8 +88,8 @@ func (c *Copier) Meta(rec *MetaRecord, body []byte) (err error) {
 	return c.w.WriteMeta(c.buf)
 }
 
-// A Part is what a copy of a record has of one of its sets. The copy has it under
-// its PMID, which need not be that of the set.
+// A Part is a set of a record, or a part of it, in a copy. The copy has it under
+// its PMID, which may differ from that of the set.
 type Part struct {
 	Set
 	Pick []int // indexes of the values in the copy, in its order; nil for all of them
@@ -226,8 +226,8 @@ func (r *Record) appendBlocks(b []byte, start, at int, p *Part) ([]byte, int) {
 }
 
 // SplitMeta splits the contents of a record of the metadata, without length words:
-// into its type, the time of records that have one, and what follows. It reports
-// whether there are as many bytes.
+// into its type, the time of records that have one, and the rest. It reports
+// whether there are enough bytes.
 func SplitMeta(body []byte) (typ MetaType, t pcp.Timestamp, rest []byte, ok bool) {
 	r := reader{b: body}
 	typ = MetaType(r.u32())

@@ -106,8 +106,8 @@ func AppendResult(b []byte, res *pcp.Result, version int) ([]byte, error) {
 	return b, nil
 }
 
-// AppendHead appends what the contents of a volume's record start with: its time, and how many sets
-// follow.
+// AppendHead appends the head of the contents of a volume's record: its time and the number of its
+// sets.
 func AppendHead(b []byte, t pcp.Timestamp, sets, version int) []byte {
 	return binary.BigEndian.AppendUint32(appendStamp(b, t, version), uint32(sets))
 }

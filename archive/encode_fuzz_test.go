@@ -52,7 +52,7 @@ func FuzzAppendResult(f *testing.F) {
 			t.Fatal(err)
 		}
 		if version == archive.Version2 {
-			res.Time.Nsec -= res.Time.Nsec % 1000 // what overflowed in decoding
+			res.Time.Nsec -= res.Time.Nsec % 1000 // overflow of decoding
 		}
 		if diff := cmp.Diff(&res, &again, sameResult...); diff != "" {
 			t.Error(diff)

@@ -40,7 +40,7 @@ func recordTwo(path string) error {
 	return w.Close()
 }
 
-// A copy of an archive without a metric, in which another one has a new name.
+// A copy of an archive without a metric, in which another metric has a new name.
 func ExampleCopier() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

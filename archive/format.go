@@ -92,8 +92,8 @@ func decodeStamp(b []byte, version int) pcp.Timestamp {
 		low, high := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])
 		return pcp.Timestamp{Sec: int64(high)<<32 | int64(low), Nsec: int32(binary.BigEndian.Uint32(b[8:]))}
 	}
-	// What microseconds out of range become is what C makes of them, so that
-	// a damaged stamp is reported as there.
+	// Microseconds out of range are converted as in C, so that a damaged stamp is
+	// reported alike.
 	usec := int32(binary.BigEndian.Uint32(b[4:]))
 	return pcp.Timestamp{Sec: int64(int32(binary.BigEndian.Uint32(b))), Nsec: usec * 1000}
 }

@@ -173,7 +173,7 @@ func (t *timeline) each(yield func(time pcp.Timestamp, set []member) bool) {
 		default:
 			next := applyDelta(room[:0], set, r.insts)
 			if i > 0 && t.records[i-1].delta {
-				room = set // the memory of the one before is free
+				room = set // the memory of the previous set is free
 			} else {
 				room = nil
 			}

@@ -38,7 +38,7 @@ type MetaRecord struct {
 	Time pcp.Timestamp // MetaInDom*, MetaLabel*
 
 	InDom     pcp.InDom // MetaInDom*
-	Instances []Change  // MetaInDom*: all, or what MetaInDomDelta changes
+	Instances []Change  // MetaInDom*: all, or the changes of MetaInDomDelta
 
 	Level  pcp.LabelFlags // MetaLabel*: with LabelCompound and LabelOptional as in the file
 	Ident  uint32         // MetaLabel*, MetaText: a PMID, InDom, domain...
@@ -92,8 +92,8 @@ func (m *MetaReader) Body() []byte { return m.buf[:len(m.buf)-4] }
 func (m *MetaReader) Offset() int64 { return m.off }
 
 // Next returns the next record, valid until the one after; io.EOF at the end.
-// Less than the 8 bytes that a record starts with count as the end, as in the
-// C library; a record that is cut later is an error.
+// Fewer than the 8 bytes that a record starts with count as the end, as in the C
+// library; a record that is cut later is an error.
 func (m *MetaReader) Next() (*MetaRecord, error) {
 	head, err := m.r.Peek(8)
 	if len(head) < 8 {

@@ -116,7 +116,7 @@ func BaseName(name string) (base, part string, ok bool) {
 
 // Files are the files of an archive. Paths have the suffixes of compressed ones.
 type Files struct {
-	Base    string   // without what ends the names
+	Base    string   // without the suffixes of files
 	Meta    string   // path of the metadata
 	Index   string   // path of the temporal index, "" if there is none
 	Numbers []int    // of the volumes, ascending

@@ -49,7 +49,7 @@ const minAhead = 4 << 10
 // with less. It takes effect with the next volume, so it is for a new Reader.
 func (r *Reader) ReadAhead(n int) { r.ahead = int64(max(n, minAhead)) }
 
-// Close gives back what r holds.
+// Close releases the resources of r.
 func (r *Reader) Close() {
 	if r.v != nil {
 		r.a.release(r.v)
@@ -167,7 +167,7 @@ func (r *Reader) read(dir Direction) error {
 	return nil
 }
 
-// Step reads the next record in a direction, whatever its time. It returns the
+// Step reads the next record in a direction, regardless of its time. It returns the
 // contents without length words and not decoded, for a [SetScanner] or a [Checker];
 // they are valid until the next call. At the end of the archive it returns io.EOF, and
 // may be called again.

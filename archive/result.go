@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// Layout of a record of a volume, between its length words. What follows the head
-// is drawn in package valueset.
+// Layout of a record of a volume, between its length words. Package valueset
+// describes the part after the head.
 //
 //	v2      sec usec    numpmid set... block...
 //	v3      sec:64 nsec numpmid set... block...

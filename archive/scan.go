@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// A Record is a record of a volume that was found to be good, not decoded. It is
-// valid until the next one is read.
+// A Record is a good record of a volume, not decoded. It is valid until the next
+// one is read.
 type Record struct {
 	Time    pcp.Timestamp
 	Sets    []Set  // none in a mark; they belong to the scanner
@@ -21,9 +21,9 @@ type Record struct {
 	Version int    // of the format
 
 	// Layout is the same number for records that have the same Sets, and differ
-	// in values alone. It is at most MaxLayouts, and 0 for records of which
-	// nothing is known. What a program finds out about the sets of one record
-	// holds for all of its layout.
+	// only in values. It is at most MaxLayouts, and 0 for records without a known
+	// layout. Facts about the sets of one record hold for all records of its
+	// layout.
 	Layout int
 
 	// Canonical reports whether the record is laid out as the C library writes it:
@@ -43,14 +43,15 @@ type Set struct {
 	Len    int        // number of values
 	At     int        // offset of the first value in the contents; each has 8 bytes
 
-	// Head is what each block of the values starts with, if all are alike and one
-	// follows the other from Blocks on, as it mostly is with numbers; else 0.
+	// Head is the first word of each block of the values, if all are equal and
+	// the blocks are adjacent from Blocks on, as is usual for numbers; otherwise
+	// 0.
 	Head   uint32
 	Blocks int
 }
 
 // Values returns the instances and values of a set of the record, 8 bytes for each:
-// the instance and what Word returns, in the order of bytes of the file.
+// the instance and the word of Word, in the byte order of the file.
 func (r *Record) Values(s *Set) []byte { return r.Body[s.At : s.At+valueset.Pair*s.Len] }
 
 // Block returns the type and the contents of the block of a value that is not in

@@ -102,8 +102,8 @@ func (s *SetScanner) Inst(i int) int32 { return int32(binary.BigEndian.Uint32(s.
 // block is.
 func (s *SetScanner) Word(i int) uint32 { return binary.BigEndian.Uint32(s.pairs[8*i+4:]) }
 
-// Pairs returns the instances and values of the set, 8 bytes for each: the instance and what
-// Word returns, in the order of bytes of the file. They belong to the record.
+// Pairs returns the instances and values of the set, 8 bytes for each: the instance and the
+// word of Word, in the byte order of the file. They belong to the record.
 func (s *SetScanner) Pairs() []byte { return s.pairs }
 
 // Block returns the type and the contents of a value that is not in situ. The

@@ -27,7 +27,7 @@ func (a *Archive) openFile(path string) (*compressed.File, error) {
 	return f, err
 }
 
-// decompressor returns what the C library calls the way to expand files with a suffix.
+// decompressor returns the C library's name of the method to expand files with a suffix.
 func decompressor(suffix string) string {
 	switch strings.TrimPrefix(suffix, ".") {
 	case "xz", "lzma":
@@ -58,15 +58,15 @@ func (a *Archive) traceMissing(base string, p parts) {
 	}
 }
 
-// traceLabel traces the label of a file that is to be that of a volume, or what is wrong with it.
+// traceLabel traces the label of a file, checked as that of volume vol, or its error.
 func (a *Archive) traceLabel(src *compressed.File, vol int32) {
 	if a.debug.On(debug.Archive) {
 		traceLabel(a.debug, src, vol)
 	}
 }
 
-// TraceLabel prints the label of a file to what log has for [debug.Archive], or what is wrong with it
-// as that of volume vol, [VolIndex] or [VolMeta].
+// TraceLabel prints the label of a file to log for [debug.Archive], or its error as the label of
+// volume vol, [VolIndex] or [VolMeta].
 func (f *File) TraceLabel(log *debug.Log, vol int32) {
 	if log.On(debug.Archive) {
 		traceLabel(log, f.f, vol)
@@ -187,7 +187,7 @@ func (r *Reader) traceResult() {
 	log := r.a.debug
 	var res pcp.Result
 	if err := DecodeResult(&res, r.vr.body, r.vr.version); err != nil {
-		return // whoever reads the record is told
+		return // the reader of the record gets the error
 	}
 	b := fmt.Appendf(nil, "__pmResult dump from %p timestamp: %d.%09d ", &r.vr.body[0], res.Time.Sec, res.Time.Nsec)
 	b = res.Time.AppendHighResStamp(b, log.Zone())

@@ -58,7 +58,7 @@ func TestTraceOpen(t *testing.T) {
 	}
 }
 
-// TestTraceLabel checks what is said of a label and of each way in which one can be bad.
+// TestTraceLabel checks the trace of a label and of each kind of bad label.
 func TestTraceLabel(t *testing.T) {
 	label := Label{Version: Version2, PID: 7, Host: "cellar", TimeZone: "UTC"}
 	f := func(want string, spoil func(b []byte) []byte) {

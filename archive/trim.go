@@ -92,7 +92,7 @@ func Trim(base string) (Trimmed, error) {
 	if done.Empty = n == 0 && dataEnd <= start && !last.packed; done.Empty {
 		return done, nil
 	}
-	// What refers to others goes first.
+	// Files that refer to others are removed first.
 	if index != nil && !index.packed {
 		if entries <= start {
 			err = index.begin(last.label, files.Numbers[0], start)
@@ -309,7 +309,7 @@ func (t *tail) zerosFrom(off int64) (bool, error) {
 }
 
 // endsWhole reports whether the file ends with a record that starts behind an offset: then
-// the one at the offset is not cut, but damaged.
+// the record at the offset is not cut, but damaged.
 func (t *tail) endsWhole(off int64) (bool, error) {
 	var b [4]byte
 	if _, err := t.f.ReadAt(b[:], t.size-4); err != nil {

@@ -165,8 +165,8 @@ const windowSize = 512 << 10
 func (w *window) drop() { w.buf = w.buf[:0] }
 
 // at returns n bytes at off, fewer where the file ends. They are valid until
-// the next call that finds its bytes outside of the window. The window is put
-// so that what comes next is in it: behind off, or with back before off+n.
+// the next call that finds its bytes outside of the window. The window is placed
+// so that the next bytes are in it: behind off, or with back before off+n.
 func (w *window) at(off, n int64, back bool) ([]byte, error) {
 	if i := off - w.off; i >= 0 && i+n <= int64(len(w.buf)) {
 		return w.buf[i : i+n], nil
@@ -180,7 +180,7 @@ func (w *window) at(off, n int64, back bool) ([]byte, error) {
 		start = max(0, min(off, off+n-size))
 		want = off + n - start
 	}
-	// What a length claims gets memory only as far as there are bytes.
+	// Memory is allocated only as bytes arrive, not by the length that a record claims.
 	w.off, w.buf = start, w.buf[:0]
 	for step := int64(windowSize); int64(len(w.buf)) < want; step *= 2 {
 		k := int(min(want-int64(len(w.buf)), step))

@@ -68,8 +68,8 @@ type WriterConfig struct {
 	create func(path string) (io.WriteCloser, error) // for tests
 }
 
-// A Writer writes an archive: what pmlogger writes, or a copy record by record.
-// It is for one goroutine.
+// A Writer writes an archive, as pmlogger does, or a copy record by record. It is
+// for one goroutine.
 //
 // Metadata and records may come as values ([Writer.Desc], [Writer.InDom],
 // [Writer.WriteResult]) or as bytes ([Writer.WriteMeta], [Writer.WriteRecord]),
@@ -417,7 +417,7 @@ func (w *Writer) beginMeta() ([]byte, error) {
 	return append(w.meta.buf, 0, 0, 0, 0), nil
 }
 
-// endMeta completes the record that was appended to what beginMeta returned.
+// endMeta completes the record begun by beginMeta.
 func (w *Writer) endMeta(b []byte) error {
 	n := len(b) + 4 - len(w.meta.buf)
 	if n > MaxRecord {

@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// known is what a Writer remembers of the metadata that it wrote, so that it
-// writes nothing twice.
+// known has the metadata that a Writer has written, so that it writes nothing
+// twice.
 type known struct {
 	descs  map[pcp.PMID]pcp.Desc
 	indoms map[pcp.InDom]*knownInDom
@@ -97,7 +97,7 @@ func (w *Writer) AddInDom(t pcp.Timestamp, indom pcp.InDom, instances []pcp.Inst
 	both := slices.Concat(instances, old.instances)
 	slices.SortStableFunc(both, compareInstances)
 	both = slices.CompactFunc(both, func(a, b pcp.Instance) bool { return a.Inst == b.Inst })
-	return w.putInDom(t, indom, both, false) // all: the C library does not find what a change of the same time changes
+	return w.putInDom(t, indom, both, false) // all: the C library does not apply a change of the same time
 }
 
 // putInDom writes an instance domain, perhaps as its changes only. Instances are in ascending order.

@@ -113,7 +113,7 @@ func sample(t testing.TB, w *archive.Writer, samples int) {
 	}
 }
 
-// TestWriterOracle has the real tools read what a Writer wrote.
+// TestWriterOracle has the real tools read an archive of a Writer.
 func TestWriterOracle(t *testing.T) {
 	oracle.Require(t)
 	for _, version := range []int{archive.Version2, archive.Version3} {
@@ -139,7 +139,7 @@ func TestWriterOracle(t *testing.T) {
 	}
 }
 
-// TestWriterReadBack reads what a Writer wrote and compares it with the input.
+// TestWriterReadBack reads an archive of a Writer and compares it with the input.
 func TestWriterReadBack(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		for _, volume := range []int64{0, 5000, 1} {

@@ -86,8 +86,8 @@ type Label struct {
 	// Value is anything that encoding/json makes JSON of: a string, a number,
 	// a bool, nil, a list, a map, or a json.RawMessage.
 	Value any
-	// Optional labels are not part of what a metric is: tools leave them out
-	// where they record metrics.
+	// Optional labels are not part of the identity of a metric: tools leave them
+	// out where they record metrics.
 	Optional bool
 }
 

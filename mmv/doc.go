@@ -26,10 +26,10 @@
 // grow: see [Options.MaxValues]. It is of version 2, with labels of version 3.
 //
 // A file of [Options.Fixed] is written once, by [Registry.Start], and is byte
-// for byte what libpcp_mmv makes of the same definitions: of version 1 unless
-// a name has more than 63 bytes or there are labels.
+// for byte the file that libpcp_mmv makes of the same definitions: of version 1
+// unless a name has more than 63 bytes or there are labels.
 //
-// # What happens when the program ends
+// # The end of the program
 //
 // Close removes the file; handles still work but have no effect. A program that is
 // killed leaves the file behind, but marked with its process number: the agent drops
@@ -44,11 +44,11 @@
 // machine itself goes down, the loss depends on the file system, as nothing is ever
 // synced.
 //
-// The mapping is shared memory: what a program that fork(2)s without exec(2)
-// counts in its child is counted here too. Go programs do not do that; the
-// file's descriptor is closed on exec.
+// The mapping is shared memory: counts of a child made by fork(2) without exec(2)
+// are counted here too. Go programs do not do that; the file's descriptor is
+// closed on exec.
 //
-// # What others can do to the file
+// # Changes of the file by others
 //
 // A file that is removed, or replaced by one of the same name, does no harm: the
 // program keeps counting in memory that no agent sees, and [Registry.Err] reports it.
@@ -72,7 +72,7 @@
 // [Registry.Lookup], and the functions that change a value of any type are methods of
 // [Value].
 //
-// What C does not check is refused here, so that the agent will not have to drop it:
-// names that are not valid in the name space, two metrics of one item, instances
-// without a name.
+// Some definitions that C does not check are refused here, so that the agent does
+// not have to drop them: names that are not valid in the name space, two metrics of
+// one item, instances without a name.
 package mmv

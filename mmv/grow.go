@@ -81,9 +81,10 @@ func (r *Registry) publishGrowth(change func()) {
 			n++
 		}
 	}
-	// Sections move towards the end when others come before them. From the
-	// last to the first, and offsets before types, so that at no moment one is
-	// missing: who continues from a file in flux takes the last of each.
+	// Sections move towards the end when others come before them. They are moved
+	// from the last to the first, and offsets before types, so that no section is
+	// missing at any moment: a program that continues from a file in flux takes
+	// the last of each.
 	tocs, _ := splitWord(*m.word(hdrTOCs))
 	for i := n - 1; i >= 0; i-- {
 		if i == int(tocs)-1 {

@@ -57,9 +57,8 @@ func (c *Counter) Value() uint64 {
 	return atomic.LoadUint64(&c.rec[0])
 }
 
-// Own returns a handle for the one goroutine that counts here. It is faster
-// because it need not be atomic; to use the Counter or a second Own beside it
-// loses counts.
+// Own returns a handle for a single goroutine. It is faster because it need not
+// be atomic; using the Counter or a second Own at the same time loses counts.
 func (c *Counter) Own() *OwnCounter {
 	if c == nil {
 		return nil

@@ -191,7 +191,7 @@ func putInstance(r []byte, version int, inDomAt uint64, in pcp.Instance, str fun
 	ne.PutUint64(r[16:], str(in.Name))
 }
 
-// putMetric writes all but the help texts, which come later in the file.
+// putMetric writes all but the help texts, which are later in the file.
 func putMetric(r []byte, version int, m *metric, str func(string) uint64) {
 	ne := binary.NativeEndian
 	if version == Version1 {
@@ -229,7 +229,7 @@ func putLabel(r []byte, l label) {
 	copy(r[12:12+LabelMax-1], l.payload)
 }
 
-// checkText holds a text to what a string record can keep.
+// checkText checks that a text fits into a string record.
 func checkText(what, s string) error {
 	if strings.IndexByte(s, 0) >= 0 {
 		return fmt.Errorf("NUL in %s: %w", what, errInvalid)

@@ -31,8 +31,8 @@ type mapping struct {
 // supported is set if this system supports mappings.
 const supported = true
 
-// createMapping writes b to a new file beside path and maps it with room for
-// it to grow. The file gets its name by publish.
+// createMapping writes b to a new file next to path and maps it with room for it
+// to grow. The file gets its name by publish.
 func createMapping(path string, b []byte, room int) (*mapping, error) {
 	f, temp, err := createTemp(path)
 	if err != nil {

@@ -635,7 +635,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestInstanceNumbers gives out numbers beside those that the program chose.
+// TestInstanceNumbers assigns numbers in addition to those that the program chose.
 func TestInstanceNumbers(t *testing.T) {
 	reg := newRegistry(t, Options{})
 	d := reg.InDom(InDomDef{})
@@ -672,7 +672,7 @@ func TestElapsed(t *testing.T) {
 		e.End()
 		time.Sleep(time.Second)
 		e.Start()
-		e.Start() // ends the one before
+		e.Start() // ends the previous one
 		time.Sleep(time.Millisecond)
 		v := reg.Lookup("e")
 		v.End()
@@ -801,7 +801,7 @@ func TestRefresh(t *testing.T) {
 	t.Error("no statistics after a minute")
 }
 
-// TestAllocs pins what hot paths must not do.
+// TestAllocs checks that hot paths do not allocate.
 func TestAllocs(t *testing.T) {
 	reg := newRegistry(t, Options{})
 	c := reg.Counter(Metric{Name: "c"})

@@ -50,7 +50,7 @@ func orDash(s string) string {
 	return s
 }
 
-// c runs the script with libpcp_mmv. It returns what went wrong.
+// c runs the script with libpcp_mmv. It returns the error.
 func (s script) c(t *testing.T, path string) string {
 	t.Helper()
 	var b strings.Builder
@@ -192,8 +192,9 @@ var compileMake = sync.OnceValue(func() error {
 	return nil
 })
 
-// masked reads a file and clears what differs from run to run: generation
-// numbers, the process, and what the C library leaves behind the end of labels.
+// masked reads a file and clears the bytes that differ from run to run:
+// generation numbers, the process, and the bytes that the C library leaves behind
+// the end of labels.
 func masked(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -315,7 +316,7 @@ func TestOracleBytes(t *testing.T) {
 	}
 }
 
-// mmvdump returns what the real mmvdump prints.
+// mmvdump returns the output of the real mmvdump.
 func mmvdump(t *testing.T, path string) string {
 	t.Helper()
 	oracle.Require(t)

@@ -91,7 +91,7 @@ func Open(path string) (*File, error) {
 	size := st.Size()
 	file, err := NewFile(f, size)
 	if err == nil && len(file.Problems) > 0 {
-		// What leads outside may have come since the file was asked its size.
+		// Bytes beyond the end may have been added since the size was read.
 		if st, err = f.Stat(); err == nil && st.Size() != size {
 			err = ErrInFlux
 		}

@@ -188,7 +188,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// use does with a file what an agent does.
+// use uses a file as an agent does.
 func use(b []byte) (*File, error) {
 	r := bytes.NewReader(b)
 	f, err := NewFile(r, int64(len(b)))

@@ -76,10 +76,10 @@ type Registry struct {
 // Path returns the path of the file.
 func (r *Registry) Path() string { return r.path }
 
-// Err returns the first thing that was wrong with a definition, or that kept an
-// instance from being added. If there was none, it checks the file and returns what
-// keeps agents from seeing it: it or its folder was removed, it was cut short, or
-// another program has a file of the same name. Err returns nil if all is well.
+// Err returns the first error of a definition, or of adding an instance. If there
+// was none, it checks the file and returns the reason if agents cannot see it: it
+// or its folder was removed, it was cut short, or another program has a file of the
+// same name. Err returns nil if all is well.
 func (r *Registry) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

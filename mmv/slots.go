@@ -11,11 +11,11 @@ type slot struct {
 	str *text // of a string only
 }
 
-// slots are the values of a metric, one or one for each instance.
+// slots are the values of a metric, one, or one for each instance.
 type slots struct{ list[slot] }
 
-// grow adds n values of m. If they are to have a record in a file at once
-// they get no memory for it.
+// grow adds n values of m. If they get a record in a file at once they need no
+// memory for it.
 func (s *slots) grow(m *metric, n int, inFile bool) {
 	var recs [][4]uint64
 	if !inFile {
@@ -53,7 +53,7 @@ func (s *slots) detach() {
 // [File.ReadText].
 const stringCopies = 4
 
-// text is what a string value has besides its record.
+// text has the state of a string value other than its record.
 type text struct {
 	mu     sync.Mutex
 	value  string // unless it is in the file

@@ -46,7 +46,7 @@ func (s *String) Value() string {
 	return s.str.value
 }
 
-// cutText returns what of s a string record can hold.
+// cutText returns the part of s that fits into a string record.
 func cutText(s string) string {
 	s = ctext.String(s)
 	if len(s) < StringMax {

@@ -9,10 +9,10 @@ import (
 )
 
 // A Value is a value of any type, for programs that do not know the type when
-// they are written, and for the types that have no handle of their own. What
-// does not fit the type is converted as C does; text is only for strings, and
-// numbers are not. Each method but SetString is one atomic operation, and a nil Value
-// does nothing: so reg.Lookup("products.count", name).Inc() needs no check.
+// they are written, and for the types that have no handle of their own. Arguments of
+// another type are converted as in C; text is only for strings, and numbers are not.
+// Each method but SetString is one atomic operation, and a nil Value does nothing: so
+// reg.Lookup("products.count", name).Inc() needs no check.
 type Value slot
 
 // Value defines a metric of type typ with a single value. The definition is
@@ -77,7 +77,7 @@ func (v *Value) AddInt(n int64) {
 	}
 }
 
-// AddUint is AddInt for what an int64 does not hold.
+// AddUint is AddInt for numbers that do not fit into an int64.
 func (v *Value) AddUint(n uint64) {
 	if t := v.Type(); t == TypeFloat || t == TypeDouble {
 		v.Add(float64(n))
@@ -120,7 +120,7 @@ func (v *Value) SetInt(n int64) {
 	}
 }
 
-// SetUint is SetInt for what an int64 does not hold.
+// SetUint is SetInt for numbers that do not fit into an int64.
 func (v *Value) SetUint(n uint64) {
 	if t := v.Type(); t == TypeFloat || t == TypeDouble {
 		v.Set(float64(n))

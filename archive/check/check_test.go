@@ -144,7 +144,7 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// TestMetaTimes looks for what only Strict does.
+// TestMetaTimes checks the findings of Strict alone.
 func TestMetaTimes(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "a")
 	w, err := archive.Create(base, archive.WriterConfig{Label: archive.Label{Start: pcp.Timestamp{Sec: 1700000000}}})
@@ -218,8 +218,8 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// FuzzRecord feeds records to pass 3. What archive.DecodeResult takes it must
-// take, and nothing else.
+// FuzzRecord feeds records to pass 3. It must accept the same records as
+// archive.DecodeResult.
 func FuzzRecord(f *testing.F) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		body, err := archive.AppendResult(nil, result(pcp.Timestamp{Sec: 1700000000}, 1), version)

@@ -36,8 +36,8 @@ func (c *Checker) Base() string {
 	return c.name
 }
 
-// Files returns the files of the archive that path names, whatever is missing,
-// in the order of the directory.
+// Files returns the files of the archive that path names, even if some are
+// missing, in the order of the directory.
 func Files(path string) []string {
 	c := Checker{Path: path}
 	c.split()
@@ -339,7 +339,7 @@ func (f *fileCheck) label(b []byte) bool {
 		f.odd(0, "cannot load label record: "+pcp.Code(err).Error())
 		return false
 	}
-	// The first good label is what the others are held against.
+	// The other labels are compared with the first good one.
 	c := f.c
 	if c.version == 0 {
 		c.version, c.start, c.labelFile = version, l.Start, f.path

@@ -43,9 +43,9 @@ type indexCheck struct {
 	c        *Checker
 	label    int64 // length of a label
 	size     int64 // of an entry
-	n        int   // number of the entry at hand, from 1
+	n        int   // number of the current entry, from 1
 	metaSize int64
-	dataSize int64 // of the volume at hand; -1 if there is none
+	dataSize int64 // of the current volume; -1 if there is none
 }
 
 func (p *indexCheck) bad(format string, args ...any) {

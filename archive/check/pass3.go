@@ -101,18 +101,18 @@ type valueScan struct {
 	marks   int       // so far
 	learned bool      // instances of metrics other than counters are kept too
 	names   map[pcp.InDom]map[int32]string
-	numbers []float64 // values of the set at hand
+	numbers []float64 // values of the current set
 
 	volFirst int // where reading began: pmlogcheck names no other
-	vol      int // of the record at hand
+	vol      int // of the current record
 	off      int64
 	time     pcp.Timestamp
 
-	pending []Finding // of the record at hand, which may turn out to be damaged
+	pending []Finding // of the current record, which may turn out to be damaged
 	dead    bool      // pmlogcheck gives up after this record
 }
 
-// A metric is what pass 3 keeps of one.
+// A metric is pass 3's state of a metric.
 type metric struct {
 	id     pcp.PMID
 	typ    pcp.Type
@@ -146,7 +146,7 @@ func (s *valueScan) of(id pcp.PMID, text string) {
 	s.say(Warning, "["+s.c.clock(s.time)+"]", " "+s.metricName(id)+": "+text)
 }
 
-// file is that of the record at hand.
+// file returns the name of the current record's file.
 func (s *valueScan) file() string { return s.c.name + "." + strconv.Itoa(s.vol) }
 
 func (s *valueScan) flush() {

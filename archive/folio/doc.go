@@ -9,8 +9,8 @@
 //		fmt.Println(a.Host, a.Path("session.folio"))
 //	}
 //
-// A folio looks like this, and after its first two lines whatever is not known
-// is passed over:
+// A folio looks like this, and after its first two lines unknown lines are
+// skipped:
 //
 //	PCPFolio
 //	Version: 1

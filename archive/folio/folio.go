@@ -16,7 +16,7 @@ const (
 	MaxArchives = 1 << 16  // archives of a folio
 )
 
-// What starts a folio. Part of the file format; do not change.
+// The start of a folio. Part of the file format; do not change.
 const (
 	magic   = "PCPFolio"
 	version = "Version: 1"

@@ -1,5 +1,5 @@
-// Package importer writes archives of what a program knows: values of its own
-// or of any other source, so that the tools show them as what pmlogger wrote.
+// Package importer writes archives of a program's data: its own values or those
+// of any other source, so that the tools show them like the archives of pmlogger.
 //
 //	im, err := importer.Start("cellar", importer.Options{Host: "cellar.example.com"})
 //	if err != nil {

@@ -34,7 +34,7 @@ const (
 	ErrBadVersion       Error = -20025 // PMI_ERR_BADVERSION
 )
 
-// texts are what pmiErrStr(3) returns, from -20001 down.
+// texts are the results of pmiErrStr(3), from -20001 down.
 var texts = [...]string{
 	"Metric name already defined",
 	"Metric pmID already defined",
@@ -63,7 +63,7 @@ var texts = [...]string{
 	"Illegal archive version",
 }
 
-// Error returns what pmiErrStr(3) returns.
+// Error returns the text of pmiErrStr(3).
 func (e Error) Error() string {
 	if i := int(ErrDupMetricName) - int(e); i >= 0 && i < len(texts) {
 		return texts[i]

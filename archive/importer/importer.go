@@ -26,14 +26,14 @@ type Options struct {
 	// (PCP_LOGIMPORT_MAXLOGSZ).
 	VolumeBytes int64
 
-	// InDomDeltas writes instance domains sorted, and in version 3 only what
-	// changed if that is less, as the library of PCP 7 does. Otherwise each
+	// InDomDeltas writes instance domains sorted, and in version 3 only the
+	// changes if they are shorter, as the library of PCP 7 does. Otherwise each
 	// new instance has all of them written again.
 	InDomDeltas bool
 
 	// Inherit is an archive whose metrics, instances and text the new one has
-	// from the start (PMI_FLAG_INHERIT). Labels that are not yet written come
-	// along too. Handles belong to one archive.
+	// from the start (PMI_FLAG_INHERIT). Labels that are not yet written are
+	// inherited too. Handles belong to one archive.
 	Inherit *Importer
 }
 
@@ -219,7 +219,7 @@ func (im *Importer) add(name string, desc pcp.Desc) *metric {
 }
 
 // AddInstance declares an instance (pmiAddInstance(3)). Names must differ in
-// what comes before the first blank, numbers must differ.
+// the part before the first blank, numbers must differ.
 func (im *Importer) AddInstance(id pcp.InDom, name string, inst int32) error {
 	if im.ended {
 		return pcp.ErrNoContext
@@ -252,8 +252,8 @@ func (im *Importer) indom(id pcp.InDom) *indom {
 	return d
 }
 
-// find returns the slot of an instance: one with a blank in its name is found
-// by what comes before it.
+// find returns the slot of an instance: an instance with a blank in its name is
+// found by the part before it.
 func (d *indom) find(name string) (slot int, ok bool) {
 	if i := strings.IndexByte(name, ' '); i >= 0 {
 		slot, ok = d.byWord[name[:i+1]]

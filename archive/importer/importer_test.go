@@ -163,7 +163,7 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-// TestInherit starts an archive with what another has declared.
+// TestInherit starts an archive with the declarations of another.
 func TestInherit(t *testing.T) {
 	first := start(t, importer.Options{})
 	m, err := first.NewMetric("a.metric", importer.Spec{Type: pcp.TypeU64, InDom: first.NewInDom(), OneLine: "text"})
@@ -320,7 +320,7 @@ func TestAllocs(t *testing.T) {
 }
 
 // manyValues declares 20 metrics, half of them with 50 instances, and returns
-// what puts a value of each.
+// a function that puts a value of each.
 func manyValues(t testing.TB, im *importer.Importer) func() {
 	indom := im.NewInDom()
 	var handles []importer.Handle

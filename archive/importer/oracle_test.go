@@ -42,8 +42,8 @@ func (s *script) call(fields ...any) {
 	s.WriteByte('\n')
 }
 
-// run makes the calls of a script with this package and returns what drive
-// would print.
+// run makes the calls of a script with this package and returns the output of
+// drive.
 func run(t testing.TB, version int, lines []string) []string {
 	var out []string
 	var im *importer.Importer

@@ -174,8 +174,7 @@ func (h Handle) end(v pcp.Value) {
 	m.values = append(m.values, v)
 }
 
-// PutAtom puts a value that is of the metric's type, whatever its instance
-// (pmiPutAtomValueHandle).
+// PutAtom puts a value of the metric's type (pmiPutAtomValueHandle).
 func (h Handle) PutAtom(v pcp.Value) error {
 	if h.m != nil && v.Type() != h.m.desc.Type {
 		return fmt.Errorf("%s: a value of type %s: %w", h, v.Type(), pcp.ErrType)

@@ -181,8 +181,8 @@ func (im *Importer) putMetric(t pcp.Timestamp, m *metric, entry *bool) error {
 }
 
 // putInDom writes an instance domain with all its instances if any is new. They
-// come in the order in which they were added, after those that were written
-// before, which are sorted: that is what became of them in the C library.
+// are in the order in which they were added, after those that were written
+// before, which are sorted, as in the C library.
 func (im *Importer) putInDom(t pcp.Timestamp, d *indom, entry *bool) error {
 	if d == nil || d.done || len(d.slots) == 0 {
 		return nil

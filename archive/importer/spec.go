@@ -88,7 +88,8 @@ func (m *Metric) Instance(name string) (Handle, error) {
 }
 
 // EnsureInstance adds an instance, with the next number, unless there is one
-// of that name already. One whose name only begins like it is ErrDupInstName.
+// of that name already. An instance whose name only begins like it gives
+// ErrDupInstName.
 func (im *Importer) EnsureInstance(id pcp.InDom, name string) error {
 	d := im.indom(id)
 	slot, ok := d.find(name)

@@ -60,9 +60,10 @@ func (im *Importer) PutText(kind pcp.TextKind, ident uint32, content string) err
 }
 
 // PutLabel puts a label for the next Write (pmiPutLabel(3)). Flags are one of
-// the levels, perhaps with pcp.LabelOptional; ident is what the level demands,
-// and inst counts for pcp.LabelInstances. A value becomes a string, except true,
-// false, null and a value that is already in quotes, which C does not accept.
+// the levels, perhaps with pcp.LabelOptional; ident is the identifier that the
+// level demands, and inst counts for pcp.LabelInstances. A value becomes a
+// string, except true, false, null and a value that is already in quotes, which C
+// does not accept.
 func (im *Importer) PutLabel(flags pcp.LabelFlags, ident uint32, inst int32, name, value string) error {
 	if im.ended {
 		return pcp.ErrNoContext

@@ -34,8 +34,8 @@ func (r *record) compare(o *record) int {
 	return cmp.Or(cmp.Compare(r.sec, o.sec), cmp.Compare(r.nsec, o.nsec))
 }
 
-// Weights of a record in a chain. One record more always outweighs what speaks
-// for another one, unless it is about many.
+// Weights of a record in a chain. One more record always outweighs the bonuses of
+// another, unless there are many.
 const (
 	weight          = 64
 	weightConfirmed = 31
@@ -171,8 +171,8 @@ func heaviest(n int, compare func(a, b int32) int, weights []int64) []int32 {
 	return list
 }
 
-// Times that make the last record one of another age: so far behind the others,
-// and by so many times what these last.
+// Limits that make the last record a stray: its distance from the others,
+// absolute and as a multiple of their duration.
 const (
 	farOff    = 365 * 86400
 	farFactor = 10

@@ -153,7 +153,7 @@ func touched(p *piece, d damage.Damage, before []byte) bool {
 	return !bytes.Equal(before[p.off:p.end], after[p.off:p.end])
 }
 
-// A truth is what an undamaged archive holds.
+// A truth is the contents of an undamaged archive.
 type truth struct {
 	version int
 	files   map[string][]byte
@@ -187,8 +187,8 @@ func newTruth(t testing.TB, base string) *truth {
 	return w
 }
 
-// contents is what a test wants to know of a record: its time and the sets of
-// the metrics that count.
+// contents has the parts of a record that a test compares: its time and the sets
+// of the metrics that count.
 func contents(t testing.TB, body []byte, version int, without map[pcp.PMID]bool) (text string, sets int) {
 	t.Helper()
 	var res pcp.Result
@@ -215,10 +215,10 @@ func contents(t testing.TB, body []byte, version int, without map[pcp.PMID]bool)
 	return b.String(), sets
 }
 
-// missing returns what of an undamaged archive should be in a repaired one and
-// is not. A record counts as good if the damage changes none of its bytes, and
-// of its values those count whose descriptor and instance domain it does not
-// change either.
+// missing returns the records of an undamaged archive that should be in a
+// repaired one and are not. A record counts as good if the damage changes none of
+// its bytes; its values count if the damage does not change their descriptor and
+// instance domain either.
 func (w *truth) missing(t testing.TB, ds []damage.Damage, base string) (good int, list []string) {
 	t.Helper()
 	hit := func(p *piece) bool {
@@ -308,7 +308,7 @@ func (w *truth) missing(t testing.TB, ds []damage.Damage, base string) (good int
 	return good, list
 }
 
-// accepted returns what package check has against an archive.
+// accepted returns the findings of package check for an archive.
 func accepted(base string) error {
 	var text []string
 	c := check.Checker{Path: base, NoWrap: true, Found: func(f check.Finding) {
@@ -322,8 +322,8 @@ func accepted(base string) error {
 	return nil
 }
 
-// pmlogcheck returns what the real one has against an archive; nil if it is
-// not installed.
+// pmlogcheck returns the findings of the real pmlogcheck for an archive; nil if
+// it is not installed.
 func pmlogcheck(t testing.TB, base string) error {
 	if oracle.Path("pmlogcheck") == "" {
 		return nil
@@ -435,7 +435,7 @@ func TestWhole(t *testing.T) {
 	for _, base := range bases {
 		files, err := archive.FindFiles(base)
 		if err != nil || slices.ContainsFunc(files.All(), isCompressed) {
-			continue // the records that are to be kept are cut out of the bytes of the files
+			continue // the records to keep are cut out of the bytes of the files
 		}
 		to := filepath.Join(t.TempDir(), "r")
 		var drops []Drop

@@ -15,12 +15,12 @@
 //     time, and its contents decode to the last byte. Where a record is not, the
 //     next one is looked for byte by byte; there it must hold a metric that the
 //     metadata know, or be a mark.
-//   - Of the whole records those are kept that run forward in time: of all such
-//     chains the longest one. One time stamp far in the future therefore costs one
-//     record, and not those after it. Where two chains are equally long, the one
-//     wins that the temporal index confirms or that keeps the sampling interval.
-//   - Metadata are found in the same way. Of two descriptors of one metric that
-//     contradict each other the one stays that fits the values.
+//   - Of the whole records, repair keeps the longest chain that runs forward in
+//     time. One time stamp far in the future therefore costs one record, and not
+//     those after it. Of two chains of equal length it keeps the chain that the
+//     temporal index confirms or that has a regular sampling interval.
+//   - Metadata are found in the same way. Of two contradicting descriptors of a
+//     metric, repair keeps the one that fits the values.
 //   - Values without a descriptor, without an instance domain, or of another type
 //     than that of their descriptor are dropped; the rest of their record stays.
 //   - The label is that of most files. The index is always rebuilt.

@@ -18,8 +18,8 @@ type Options struct {
 }
 
 // Archive repairs the archive of files to a new one named base, of which no file
-// may exist. The damaged one is only read. If it fails the new one is
-// removed; if the process is killed it is there in part.
+// may exist. It only reads the damaged one. If it fails it removes the new one;
+// if the process is killed a part of it remains.
 func Archive(ctx context.Context, files *archive.Files, base string, o Options) (sum Summary, err error) {
 	cfg := Config{Numbers: files.Numbers, Dropped: o.Dropped, Progress: o.Progress}
 	var open []*archive.File

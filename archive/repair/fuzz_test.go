@@ -104,8 +104,8 @@ func small(tb testing.TB, version int) (meta, data []byte) {
 	return meta, data
 }
 
-// FuzzRun repairs any bytes. What comes out is good record by record, in the
-// order of time, and what went in is accounted for.
+// FuzzRun repairs any bytes. Every record of the output is good, the records are
+// in the order of time, and all input is accounted for.
 func FuzzRun(f *testing.F) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		meta, data := small(f, version)

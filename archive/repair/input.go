@@ -24,8 +24,8 @@ type Source struct {
 // windowSize is how much of a file is read at once.
 const windowSize = 512 << 10
 
-// An input reads a Source in windows. What cannot be read is zero, and known as
-// a hole.
+// An input reads a Source in windows. Bytes that cannot be read are zero, and
+// known as a hole.
 type input struct {
 	*Source
 	buf   []byte
@@ -57,7 +57,7 @@ func (in *input) at(off, n int64) []byte {
 	return in.buf[:n]
 }
 
-// rest returns what the window has from off on, at least n bytes unless the file
+// rest returns the bytes of the window from off on, at least n unless the file
 // ends.
 func (in *input) rest(off, n int64) []byte {
 	if in.at(off, n) == nil {
@@ -84,7 +84,7 @@ func (in *input) fill(b []byte, off int64) {
 		k, err := in.Data.ReadAt(b[:n], off)
 		b, off = b[k:], off+int64(k)
 		if k > 0 || n == 0 {
-			continue // an error comes again if it is about what follows
+			continue // an error returns if it is about the next bytes
 		}
 		if err == nil {
 			err = io.ErrNoProgress

@@ -51,7 +51,7 @@ func plural(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// A Summary is what a repair comes to.
+// A Summary is the result of a repair.
 type Summary struct {
 	Records int // of volumes, kept
 	Added   int // marks that are new

@@ -27,8 +27,8 @@ type scanner struct {
 	least int64 // bytes of the shortest record
 	limit int   // of records
 
-	// head reports whether what starts with b may be a record of n bytes. It
-	// decides before anything else is looked at. B has least bytes.
+	// head reports whether bytes that start with b may be a record of n bytes. It
+	// is the first check. B has least bytes.
 	head func(b []byte, n int64) bool
 
 	// try takes in the record whose contents are body, or returns why it is

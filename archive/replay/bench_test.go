@@ -85,7 +85,7 @@ func BenchmarkLong(b *testing.B) {
 
 // Instances that are others in each record.
 func BenchmarkChurn(b *testing.B) {
-	for _, records := range []int{250, 500, 1000} { // linear if each takes twice as long as the one before
+	for _, records := range []int{250, 500, 1000} { // linear if each takes twice as long as the previous one
 		path := benchArchive(b, 2, 100, records, 10)
 		b.Run(fmt.Sprint(records), func(b *testing.B) { benchReplay(b, path, Interp, 10*time.Second, pcp.NewPMID(510, 1, 1)) })
 	}

@@ -216,8 +216,8 @@ func (m *metric) gather(t float64) {
 	m.live = kept
 }
 
-// find returns the index of the bound of an instance, which is the one at position k
-// of a record; -1 if there is none.
+// find returns the index of the bound of an instance at position k of a record; -1
+// if there is none.
 func (m *metric) find(inst int32, k int) int32 {
 	if m.index == nil {
 		if k > 0 {

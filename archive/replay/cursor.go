@@ -54,7 +54,7 @@ func (c *Cursor) Clone() *Cursor {
 	return n
 }
 
-// Close gives back what the cursor holds.
+// Close releases the resources of the cursor.
 func (c *Cursor) Close() { c.tape.close() }
 
 // Mode returns the mode.

@@ -26,8 +26,9 @@
 //
 // # Interpolation
 //
-// The value of a metric at a time comes from its bounds, the last value not after
-// and the first value not before it. A value at exactly that time counts as it is.
+// The value of a metric at a time is computed from its bounds, the last value not
+// after and the first value not before it. A value at exactly that time counts as
+// it is.
 //
 //   - A counter is interpolated between its bounds, and rounded if it is an integer.
 //   - An instantaneous or discrete value, and a string, aggregate or event, is that

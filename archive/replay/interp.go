@@ -65,7 +65,7 @@ type unbound struct {
 
 func (u unbound) bound() *bound { return &u.m.bounds[u.i] }
 
-// reset forgets what does not hold at time t, when the mode was set.
+// reset drops the state that is not valid at time t, when the mode was set.
 func (in *interp) reset(from pcp.Timestamp, t float64) {
 	in.placed, in.from = false, from
 	for _, m := range in.list {
@@ -563,7 +563,7 @@ func (c *Cursor) search(ctx context.Context, req float64, dir archive.Direction,
 	beyond := false // of the time wanted
 	limit, far := in.survey(open, dir)
 	for left > 0 {
-		// What the region does not have is not looked for in it.
+		// The region is not searched for records that it does not have.
 		if beyond && in.region.lacks(at, far, dir) {
 			if to := in.region.skip(at, dir); to.ord != at.ord {
 				if err := c.tape.seek(to.place); err != nil {

@@ -196,7 +196,7 @@ func atIndex(s *Set, at pcp.Timestamp) bool {
 	return false
 }
 
-// runScript does what the program beside it does.
+// runScript runs the same script as the C program next to it.
 func runScript(s *Set, lines []string) []string {
 	ctx := context.Background()
 	c := s.NewCursor()
@@ -377,7 +377,7 @@ func TestOracleReplay(t *testing.T) {
 				continue
 			}
 			if strings.HasSuffix(want[k], " -12373") || k < len(got) && strings.HasSuffix(got[k], " -12373") {
-				break // damage; who finds it depends on who reads it
+				break // damage; only a reader of it finds it
 			}
 			if k >= len(got) || !same(got[k], want[k]) {
 				g := "nothing"

@@ -80,7 +80,7 @@ func open(t testing.TB, spec string, o Options) *Set {
 	return s
 }
 
-// line writes what a fetch returned in a short form.
+// line formats the result of a fetch in a short form.
 func line(c *Cursor, res *pcp.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%g", seconds(res.Time, at(0)))
@@ -190,8 +190,8 @@ func TestInterpolateOptions(t *testing.T) {
 		"14 | 200", "15 | 200", "16 | 260")
 }
 
-// TestUnsignedCounter has what the real library returned for counters around 1<<63,
-// in the archives kenj-pc-2 and babylon.pmview_v2 of its QA suite.
+// TestUnsignedCounter has the real library's results for counters around 1<<63, in
+// the archives kenj-pc-2 and babylon.pmview_v2 of its QA suite.
 func TestUnsignedCounter(t *testing.T) {
 	m := &metric{desc: pcp.Desc{Type: pcp.TypeU64}}
 	f := func(prior, next uint64, part, gap float64, want uint64) {

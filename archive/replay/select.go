@@ -14,7 +14,7 @@ type selection struct {
 	slots []int32 // index of ids, -1 for none
 	shift uint
 
-	at []int // what the user knows of each of ids
+	at []int // the user's data of each of ids
 }
 
 // is reports whether the selection is of ids, in that order.

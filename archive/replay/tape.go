@@ -19,10 +19,10 @@ const (
 type tape struct {
 	set    *Set
 	cur    int // the archive
-	before int // the one before, which may have files open
+	before int // the previous archive, which may have files open
 	rd     *archive.Reader
-	// mark is the direction in which the mark beside the archive was read
-	// just now; 0 where the position is not there.
+	// mark is the direction in which the mark next to the archive was just read;
+	// 0 at any other position.
 	mark archive.Direction
 
 	scan archive.SetScanner // the record
@@ -118,7 +118,7 @@ func (t *tape) choose(to pcp.Timestamp, dir archive.Direction) {
 	t.mark = 0
 }
 
-// markTime returns the time of the mark beside the archive.
+// markTime returns the time of the mark next to the archive.
 func (t *tape) markTime(dir archive.Direction) (pcp.Timestamp, error) {
 	a := t.set.archives[t.cur]
 	if dir == backward {
@@ -182,7 +182,7 @@ func (t *tape) read(dir archive.Direction) error {
 	}
 }
 
-// frame is how many bytes a record has beside its contents.
+// frame is the number of bytes of a record in addition to its contents.
 const frame = 8
 
 // verify checks the record that was just read, of n bytes, all of it: as in the C

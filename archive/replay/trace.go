@@ -11,10 +11,10 @@ import (
 	"github.com/go-pcp/pcp/debug"
 )
 
-// What interpolation does is traced in the layout of the C library. Each function
-// here does nothing on a nil log, and where many calls are made the caller asks first.
+// Interpolation is traced in the layout of the C library. Each function here does
+// nothing on a nil log, and where many calls are made the caller asks first.
 
-// interpLog returns the log if it is to have interpolation, otherwise nil.
+// interpLog returns the log if interpolation is traced, otherwise nil.
 func (s *Set) interpLog() *debug.Log {
 	if log := s.opts.Debug; log.On(debug.Interp) {
 		return log

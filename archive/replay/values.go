@@ -155,7 +155,7 @@ func (m *metric) between(prior, next uint64, part, gap float64, wrap bool) uint6
 	return prior
 }
 
-// What the conversions of C give on common machines where the number does not fit.
+// Results of C's conversions on common machines for numbers that do not fit.
 
 func toInt32(f float64) int32 {
 	if f > -2147483649 && f < 2147483648 {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// labels writes a record of labels with what the rules make of it.
+// labels writes a record of labels with the changes of the rules.
 func (w *rewriter) labels(rec *archive.MetaRecord, body []byte) error {
 	concerned := false
 	for _, s := range w.rules.labels {

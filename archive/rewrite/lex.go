@@ -88,7 +88,7 @@ const (
 	tokOutputType
 )
 
-// A state is what the lexer expects; the same word is another token in each.
+// A state is the context of the lexer; a word can be another token in each.
 type state int
 
 const (
@@ -254,10 +254,10 @@ func (s state) keywords() []keyword {
 	return nil
 }
 
-// A lexeme is a token with what belongs to it.
+// A lexeme is a token with its value.
 type lexeme struct {
 	tok  token
-	text string // of strings and patterns without what encloses them
+	text string // of strings and patterns without their delimiters
 	n    int
 }
 
@@ -454,7 +454,7 @@ func generic(s string, patterns bool) (lexeme, int) {
 
 func isNameByte(c byte) bool { return ctext.IsAlnum(c) || c == '_' || c == '.' }
 
-// numeric returns the longest match of what starts with a digit.
+// numeric returns the longest match of a token that starts with a digit.
 func numeric(s string) (lexeme, int) {
 	a := ctext.Digits(s, 0)
 	tok, n := tokNumber, a

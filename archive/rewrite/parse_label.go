@@ -330,7 +330,7 @@ func (c *labelClauses) selectLabels(inst int32, instName *string) {
 	}
 }
 
-// where names what the labels of a spec belong to.
+// where names the owner of the labels of a spec.
 func where(s *labelSpec) string {
 	id := pcp.PMID(s.ident)
 	switch s.level {
@@ -367,13 +367,13 @@ func (c *labelClauses) each(flag int, what string, change func(*labelSpec)) {
 	}
 }
 
-// unselect is what the C tool does with labels that a rule does not change.
+// unselect handles labels that a rule does not change as the C tool does.
 func (c *labelClauses) unselect() {
 	c.each(0, "active", func(*labelSpec) {})
 	c.specs = nil
 }
 
-// owner names what labels belong to, for messages about their names and values.
+// owner names the owner of labels, for messages about their names and values.
 func (c *labelClauses) owner(s *labelSpec, value bool) (duplicate, none string) {
 	switch c.kind {
 	case tokContext:
@@ -494,7 +494,7 @@ func (c *labelClauses) renumberLabels(kind token) {
 	})
 }
 
-// newLabel reads a label that is to be added.
+// newLabel reads a label to add.
 func (c *labelClauses) newLabel() {
 	name, value := c.jsonName(), c.jsonValue()
 	if c.labelName != "" || c.labelValue != "" {

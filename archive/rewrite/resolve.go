@@ -170,8 +170,8 @@ func (r *Rules) linkMetricLabels(level pcp.LabelFlags, old, to uint32, m *metric
 	}
 }
 
-// becomes reports whether the copy has an instance domain to, given what becomes of
-// another one.
+// becomes reports whether the copy has the instance domain to, given the changes of
+// domain old.
 func (r *Rules) becomes(old, to pcp.InDom, byNew bool) bool {
 	for s := range fromLast(r.indoms) {
 		if s.old == old || byNew && s.new == to {

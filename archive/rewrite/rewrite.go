@@ -229,7 +229,7 @@ func (w *rewriter) run(ctx context.Context) error {
 	return nil
 }
 
-// start sets the start of the copy, and writes what labels the rules add.
+// start sets the start of the copy, and writes the labels that the rules add.
 func (w *rewriter) start(t pcp.Timestamp) error {
 	if err := w.out.SetStart(t); err != nil {
 		return err
@@ -478,7 +478,7 @@ func (w *rewriter) instances(m *archive.MetaRecord) []archive.Change {
 	return list
 }
 
-// apply returns what becomes of instances.
+// apply returns the changed instances.
 func (s *indomSpec) apply(list []archive.Change) []archive.Change {
 	out := make([]archive.Change, 0, len(list))
 	for _, x := range list {
@@ -499,7 +499,7 @@ func (s *indomSpec) apply(list []archive.Change) []archive.Change {
 	return out
 }
 
-// writeInDom writes instances, or what changed since the last time if that is shorter.
+// writeInDom writes instances, or the changes since the last time if they are shorter.
 func (w *rewriter) writeInDom(t pcp.Timestamp, id pcp.InDom, list []archive.Change) error {
 	rec := archive.MetaRecord{Type: archive.MetaInDomV2, Time: t, InDom: id, Instances: list}
 	if w.rules.version >= archive.Version3 {

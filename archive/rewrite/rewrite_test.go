@@ -128,7 +128,7 @@ func TestLongRules(t *testing.T) {
 	}
 }
 
-// TestTrace checks what is traced of values that are converted: the last of them is 5.
+// TestTrace checks the trace of converted values: the last of them is 5.
 func TestTrace(t *testing.T) {
 	var log bytes.Buffer
 	rewritten(t, archive.Version3, rewrite.Config{Debug: debug.New(&log, debug.Value)}, `metric a.count { units -> 0,0,1,0,0,1 rescale type -> double }`)

@@ -133,7 +133,7 @@ func (r *Rules) contradiction(format string, args ...any) {
 	panic(&Error{r.file, 0, message(format, args...)})
 }
 
-// stopped makes an error of what stop did.
+// stopped makes an error of the panic of stop.
 func stopped(err *error) {
 	switch e := recover().(type) {
 	case nil:
@@ -179,7 +179,7 @@ func (g *global) shift(t pcp.Timestamp) pcp.Timestamp {
 	return t
 }
 
-// An instChange is what happens to an instance.
+// An instChange is a change to an instance.
 type instChange struct {
 	inst    int32
 	name    string
@@ -202,7 +202,7 @@ func (c *instChange) result() (int32, string) {
 	return inst, name
 }
 
-// An indomSpec is what happens to an instance domain.
+// An indomSpec is a change to an instance domain.
 type indomSpec struct {
 	old, new  pcp.InDom
 	duplicate bool
@@ -231,7 +231,7 @@ const (
 	outputAvg
 )
 
-// What a metricSpec changes.
+// Parts that a metricSpec changes.
 const (
 	metricPMID = 1 << iota
 	metricName
@@ -244,7 +244,7 @@ const (
 	metricValue
 )
 
-// A metricSpec is what happens to a metric.
+// A metricSpec is a change to a metric.
 type metricSpec struct {
 	name, newName string
 	old, new      pcp.Desc
@@ -263,14 +263,14 @@ type replacement struct {
 	re            *regexp.Regexp
 }
 
-// What a textSpec changes.
+// Parts that a textSpec changes.
 const (
 	textIdent = 1 << iota
 	textText
 	textDelete
 )
 
-// A textSpec is what happens to a help text.
+// A textSpec is a change to a help text.
 type textSpec struct {
 	kind            pcp.TextKind
 	ident, newIdent uint32
@@ -279,7 +279,7 @@ type textSpec struct {
 	insts           bool // instances of the domain change
 }
 
-// What a labelSpec changes.
+// Parts that a labelSpec changes.
 const (
 	labelIdent = 1 << iota
 	labelName
@@ -289,7 +289,7 @@ const (
 	labelNew
 )
 
-// A labelSpec is what happens to labels.
+// A labelSpec is a change to labels.
 type labelSpec struct {
 	level           pcp.LabelFlags
 	ident, newIdent uint32
@@ -440,8 +440,8 @@ func (r *Rules) Changes() bool {
 		slices.ContainsFunc(r.texts, func(s *textSpec) bool { return s.flags != 0 || s.insts })
 }
 
-// Tables are in the order of the C tool's hash tables, which decides what a rule for
-// many does first.
+// Tables are in the order of the C tool's hash tables, which decides the first
+// change of a rule for many.
 type tables struct {
 	metrics []pcp.PMID
 	indoms  []pcp.InDom
@@ -566,7 +566,7 @@ func (r *Rules) Parse(file string, text []byte) (err error) {
 	return nil
 }
 
-// ParseFrom is Parse of what a reader has.
+// ParseFrom is Parse for a reader.
 func (r *Rules) ParseFrom(file string, rd io.Reader) error {
 	b, err := io.ReadAll(io.LimitReader(rd, MaxRules+1))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// AppendSummary appends what the rules change, in the words of pmlogrewrite -v.
+// AppendSummary appends the changes of the rules, in the words of pmlogrewrite -v.
 func (r *Rules) AppendSummary(b []byte) []byte {
 	b = append(b, "PCP Archive Log Rewrite Specifications Summary\n"...)
 	b = r.global.appendSummary(b, r)
@@ -225,7 +225,7 @@ func (s *textSpec) appendSummary(b []byte) []byte {
 	return b
 }
 
-// identText names what labels belong to, as the C library does.
+// identText names the owner of labels, as the C library does.
 func identText(level pcp.LabelFlags, ident uint32) string {
 	switch level {
 	case pcp.LabelDomain:

@@ -13,10 +13,10 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// A ValueError is a value that cannot be what the rules want, such as a number that
-// does not fit into its new type. It ends the rewriting.
+// A ValueError is a value that cannot be changed as the rules want, such as a
+// number that does not fit into its new type. It ends the rewriting.
 type ValueError struct {
-	What   string // what failed, and of what kind that is: "Error: ..."
+	What   string // the failure and its kind: "Error: ..."
 	Err    error
 	Record []byte // the record as far as it is rewritten, in the words of the C library
 }
@@ -32,7 +32,7 @@ func (s *metricSpec) concerns() bool {
 // renumbers reports whether instances of the metric change their numbers, or go.
 func (s *metricSpec) renumbers() bool { return s.insts != nil && s.insts.renumbers }
 
-// picks reports whether one value of several is to be taken.
+// picks reports whether one value of several must be picked.
 func (s *metricSpec) picks() bool { return s.flags&metricInDom != 0 && s.output != outputAll }
 
 // changesValues reports whether values change, and not identifiers alone.
@@ -46,7 +46,7 @@ type layoutPlan struct {
 	any   bool
 }
 
-// plan returns what of a record changes.
+// plan returns the changes to a record.
 func (w *rewriter) plan(rec *archive.Record) *layoutPlan {
 	p := &w.plans[rec.Layout]
 	if rec.Layout != 0 && p.specs != nil {
@@ -64,7 +64,7 @@ func (w *rewriter) plan(rec *archive.Record) *layoutPlan {
 	return p
 }
 
-// values writes a record with what the rules make of it.
+// values writes a record with the changes of the rules.
 func (w *rewriter) values(rec *archive.Record) error {
 	p := w.plan(rec)
 	if !p.any {
@@ -282,7 +282,7 @@ func valueFormat(t pcp.Type) pcp.ValFmt {
 	return pcp.ValDPtr
 }
 
-// pick returns the value that is to stay, alone, or none.
+// pick returns the single value to keep, or none.
 func (s *metricSpec) pick(list []pcp.Value) []pcp.Value {
 	k := 0
 	switch s.output {

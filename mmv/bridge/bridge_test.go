@@ -72,7 +72,7 @@ func TestNamesOfGroups(t *testing.T) {
 	f("h_2", "h")
 	f("h_3", "h", ".count", ".sum") // h.count is taken, h_2 a metric
 	f("p", "p", "_count", "_sum")
-	f("p", "p") // p_count and p_sum are beside it
+	f("p", "p") // p_count and p_sum are next to it
 	f("p_count_2", "p_count")
 	f("p_x", "p.x")
 }

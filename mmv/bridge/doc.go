@@ -1,7 +1,7 @@
-// Package bridge publishes what other libraries count as memory-mapped values.
+// Package bridge publishes the metrics of other libraries as memory-mapped values.
 //
-// The packages below it do so for what most Go programs already have, by one
-// line each:
+// The packages below it publish metrics that most Go programs already have, with
+// one line each:
 //
 //	defer runtimemmv.Export(reg, runtimemmv.Options{Prefix: "go"}).Stop()
 //	defer prommmv.Export(reg, prometheus.DefaultGatherer, prommmv.Options{}).Stop()

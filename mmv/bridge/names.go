@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	nameMax = 200 // leaves room for what the agent puts in front
+	nameMax = 200 // leaves room for the agent's prefix
 	instMax = 255 // of the format
 )
 
@@ -56,8 +56,8 @@ func hashOf(s string) string {
 // metric's, false if it is a group of them.
 type names map[string]bool
 
-// take returns name, changed if need be, and keeps it. None of the suffixes may
-// make it collide either: they are names of metrics beside it.
+// take returns name, changed if necessary, and keeps it. The name with any of the
+// suffixes must not collide either: those are names of further metrics.
 func (n names) take(name string, suffixes ...string) string {
 	for i := 0; i < len(name); i++ {
 		if name[i] == '.' && n[name[:i]] { // a metric is not a group
@@ -120,7 +120,7 @@ type Label struct{ Name, Value string }
 
 // appendInstance appends the name of the instance that labels make. Different
 // labels make different names: commas, equals signs and backslashes of a value have a
-// backslash in front, and so does what could not be shown.
+// backslash in front, and so do characters that cannot be printed.
 func appendInstance(b []byte, labels []Label) []byte {
 	if len(labels) == 0 {
 		return append(b, "{}"...)

@@ -6,7 +6,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// What metrics are most often counted in.
+// The most common units of metrics.
 var (
 	count   = pcp.Units{DimCount: 1}
 	bytes   = pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceByte}
@@ -61,9 +61,8 @@ func UnitsOfName(name string, counter bool) pcp.Units {
 }
 
 // UCUM returns the units of a code of the Unified Code for Units of Measure, which
-// OpenTelemetry uses, and by what values must be multiplied for PCP to have a
-// scale for them. An annotation in braces is a count, and ok reports whether
-// the code was understood.
+// OpenTelemetry uses, and the factor that converts values to a scale of PCP. An
+// annotation in braces is a count, and ok reports whether the code was understood.
 func UCUM(code string) (u pcp.Units, factor float64, ok bool) {
 	over, under, rate := strings.Cut(code, "/")
 	u, factor, ok = ucum(over)

@@ -2,7 +2,7 @@
 // .xz format is read block by block, as far as its blocks allow, with the next ones
 // decoded ahead where a file is read in order. Files of other formats are expanded
 // from their start as far as they are read: into memory at first, and then into a
-// temporary file without a name. What a file may expand to has a limit.
+// temporary file without a name. The expanded size has a limit.
 package compressed
 
 import (
@@ -26,7 +26,7 @@ type source interface {
 	Size() (int64, error)
 }
 
-// suffixes lists what compressed files end in, in the order in which C looks
+// suffixes lists the suffixes of compressed files, in the order in which C looks
 // for them.
 var suffixes = [...]string{".xz", ".lzma", ".bz2", ".bz", ".gz", ".Z", ".z", ".zst"}
 

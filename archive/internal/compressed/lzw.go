@@ -24,7 +24,7 @@ const (
 
 var errLZW = errors.New("damaged LZW data")
 
-// An lzwReader expands what compress(1) made.
+// An lzwReader expands files of compress(1).
 type lzwReader struct {
 	r      io.Reader
 	clears bool
@@ -34,7 +34,7 @@ type lzwReader struct {
 	have   uint // bits of group
 	used   uint
 
-	// Code c, from first on, is for what prefix[c] is for and suffix[c].
+	// Code c, from first on, means the bytes of code prefix[c] and suffix[c].
 	prefix      [1 << lzwMaxWidth]uint16
 	suffix      [1 << lzwMaxWidth]byte
 	first, free int
@@ -113,7 +113,7 @@ func (z *lzwReader) next() error {
 	case z.last == lzwNone && code >= lzwClear, code > z.free:
 		return errLZW
 	case code == z.free:
-		// It is for what the one before is for, and the first byte of that.
+		// It means the bytes of the previous code, and the first of them again.
 		at--
 		z.stack[at] = z.head
 		c = z.last
@@ -138,7 +138,7 @@ func (z *lzwReader) next() error {
 	return nil
 }
 
-// code reads the next code. What follows the last is less than a code.
+// code reads the next code. Less than a code may follow the last one.
 func (z *lzwReader) code() (int, error) {
 	if z.have < z.width {
 		n, err := io.ReadFull(z.r, z.group[:z.width])

@@ -11,8 +11,8 @@ import (
 	"github.com/go-pcp/pcp/archive/internal/compressed/lzwtest"
 )
 
-// lzwInputs are such that codes get wider, the table full, and codes for what the
-// one before begins.
+// lzwInputs are such that codes get wider, the table full, and codes that the
+// previous one begins.
 func lzwInputs() [][]byte {
 	rnd := rand.New(rand.NewSource(1))
 	random := func(n, of int) []byte {

@@ -50,7 +50,7 @@ func (m *Memory) expand(f *os.File, suffix string) (source, error) {
 			return nil, limit
 		}
 	case ".zst":
-		// More than a window of 128 MiB is what zstd itself refuses.
+		// zstd itself refuses a window of more than 128 MiB.
 		d, derr := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderLowmem(true))
 		if derr == nil {
 			stop = d.Close
@@ -94,11 +94,11 @@ type spool struct {
 	stop  func() // of r; may be nil
 	ahead *readAhead
 	total int64       // length of the contents, -1 if it is not known
-	limit *LimitError // what more than its limit is; nil for none
+	limit *LimitError // the error for more than its limit; nil for none
 	head  []byte
 	tail  *os.File
 	got   int64 // bytes expanded
-	err   error // what ended it, io.EOF if all is well
+	err   error // the error that ended it, io.EOF if all is well
 }
 
 // upTo expands until there are n bytes. The mutex is held.
@@ -200,7 +200,7 @@ type gzipError struct {
 func (e *gzipError) Error() string { return e.err.Error() }
 func (e *gzipError) Unwrap() error { return e.err }
 
-// Decompressing returns what gzip(1) would say.
+// Decompressing returns the message of gzip(1).
 func (e *gzipError) Decompressing() string { return "gzip: " + e.path + ": " + e.what }
 
 // end lets go of the reader, which holds a dictionary.

@@ -187,7 +187,7 @@ func (x *xzFile) decoded(i int, upTo int64) ([]byte, error) {
 	return h.data, nil
 }
 
-// hold returns the block, which becomes the one used last.
+// hold returns the block, which becomes the most recently used.
 func (x *xzFile) hold(i int) (*xzHeld, error) {
 	for {
 		if h := x.touch(i); h != nil {
@@ -309,7 +309,7 @@ func (x *xzFile) ahead(i int, at int64) {
 	}
 }
 
-// touch makes a block the one used last, if it is in memory.
+// touch makes a block the most recently used, if it is in memory.
 func (x *xzFile) touch(i int) *xzHeld {
 	for k, h := range x.held {
 		if h.block == i {

@@ -10,8 +10,8 @@
 // JSON that it prints. Functions are called once per Options.Interval, not for each request.
 //
 // The variables cmdline and memstats, which package expvar adds by itself, are
-// left out: the agent of processes has the one, and package runtimemmv the other at
-// a lower cost.
+// left out: the agent of processes has the first, and package runtimemmv the second
+// at a lower cost.
 //
 // Package expvar does not distinguish counters from gauges. Options.Counter does;
 // other variables are instantaneous values, of which tools show the value and not

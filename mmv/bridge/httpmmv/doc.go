@@ -1,4 +1,4 @@
-// Package httpmmv counts what an HTTP server does.
+// Package httpmmv counts the requests of an HTTP server.
 //
 //	reg, err := mmv.New("shop", mmv.Options{})
 //	if err != nil { ... }
@@ -14,12 +14,11 @@
 //	latency.count .sum .stats    time to serve them, as of mmv.Histogram
 //
 // all but the first with an instance for each route and status code, such as
-// GET:/orders/{id}:200. The route is the pattern of http.ServeMux by which the
-// request was served, so that there are as many as the program has and not as many as
-// its users ask for; the space in it becomes a colon. Requests that no pattern
-// matched are those of the route other. That is also where all are if something between
-// this handler and the ServeMux makes a copy of the request, by
-// http.Request.WithContext: wrap the ServeMux itself.
+// GET:/orders/{id}:200. The route is the pattern of http.ServeMux that matched the
+// request, so that the program and not its users determine the number of routes; the
+// space in it becomes a colon. Requests that no pattern matched have the route other.
+// So do all requests if something between this handler and the ServeMux makes a copy of
+// the request, by http.Request.WithContext: wrap the ServeMux itself.
 //
 // A request costs one allocation, of the http.ResponseWriter that counts; all
 // the rest is atomic additions. The wrapped handler still finds http.Flusher,

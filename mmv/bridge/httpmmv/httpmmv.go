@@ -25,8 +25,8 @@ type Options struct {
 	MaxInstances int
 }
 
-// Handler returns a handler that counts what next does. Several handlers of a
-// registry need a prefix each.
+// Handler returns a handler that counts the requests of next. Each handler of a
+// registry needs its own prefix.
 func Handler(reg *mmv.Registry, next http.Handler, opt Options) http.Handler {
 	return newServer(reg, next, opt)
 }

@@ -66,7 +66,7 @@ type flushWriter struct{ call }
 
 func (f *flushWriter) Flush() { f.flush() }
 
-// FlushError is what http.ResponseController calls.
+// FlushError is called by http.ResponseController.
 func (f *flushWriter) FlushError() error { return f.flushError() }
 
 // A fullWriter is the call of a server that can do all that one of HTTP/1 can.
@@ -74,7 +74,7 @@ type fullWriter struct{ call }
 
 func (f *fullWriter) Flush() { f.flush() }
 
-// FlushError is what http.ResponseController calls.
+// FlushError is called by http.ResponseController.
 func (f *fullWriter) FlushError() error { return f.flushError() }
 
 func (f *fullWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {

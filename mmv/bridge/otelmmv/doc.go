@@ -1,4 +1,4 @@
-// Package otelmmv publishes what a program measures with OpenTelemetry.
+// Package otelmmv publishes the OpenTelemetry metrics of a program.
 //
 //	reg, err := mmv.New("shop", mmv.Options{})
 //	if err != nil { ... }

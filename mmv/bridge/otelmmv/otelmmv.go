@@ -61,7 +61,7 @@ func (e *Exporter) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation
 	return sdkmetric.DefaultAggregationSelector(k)
 }
 
-// ForceFlush has nothing to do: what Export was given is there.
+// ForceFlush does nothing: Export has already published its metrics.
 func (e *Exporter) ForceFlush(context.Context) error { return nil }
 
 // Shutdown ends the exporter. The metrics stay in the registry.
@@ -201,8 +201,7 @@ func (e *Exporter) single(scope string, m *metricdata.Metrics, n int, first *att
 	return false
 }
 
-// describe returns the key and definition of what m is, and by what its
-// values must be multiplied.
+// describe returns the key and definition of m, and the factor of its values.
 func describe(scope string, m *metricdata.Metrics, typ mmv.Type, sem pcp.Sem, single bool) (key, func() bridge.Def, float64) {
 	k := keyOf(scope, m, single)
 	units, factor, _ := bridge.UCUM(m.Unit)

@@ -1,5 +1,5 @@
-// Package prommmv publishes what a program counts with the Prometheus client
-// library, github.com/prometheus/client_golang.
+// Package prommmv publishes the metrics that a program has in the Prometheus
+// client library, github.com/prometheus/client_golang.
 //
 //	reg, err := mmv.New("shop", mmv.Options{})
 //	if err != nil { ... }

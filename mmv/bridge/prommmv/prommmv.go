@@ -17,7 +17,7 @@ import (
 // Options configures how the metrics appear.
 type Options = bridge.Options
 
-// Export publishes what g gathers until Stop.
+// Export publishes the metrics that g gathers, until Stop.
 func Export(reg *mmv.Registry, g prometheus.Gatherer, opt Options) *bridge.Exporter {
 	e := exporter{known: map[key]bool{}}
 	return bridge.Start(reg, opt, func(s *bridge.Sink) error {

@@ -113,7 +113,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// What a gatherer has is published in spite of its error.
+// The metrics of a gatherer are published in spite of its error.
 func TestError(t *testing.T) {
 	name, one := "a", 1.0
 	failed := errors.New("no")

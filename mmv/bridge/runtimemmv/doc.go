@@ -5,11 +5,12 @@
 //	defer reg.Close()
 //	defer runtimemmv.Export(reg, runtimemmv.Options{Prefix: "go"}).Stop()
 //
-// It takes all metrics that runtime/metrics has in this version of Go but the
+// It publishes all metrics of runtime/metrics in this version of Go except the
 // settings of GODEBUG. Slashes and the colon of their names become dots:
 // /sched/goroutines:goroutines is go.sched.goroutines.goroutines, and
-// /gc/heap/allocs:bytes is go.gc.heap.allocs.bytes beside
-// go.gc.heap.allocs.objects. Those that the runtime calls cumulative are counters.
+// /gc/heap/allocs:bytes is go.gc.heap.allocs.bytes, next to
+// go.gc.heap.allocs.objects. Metrics that the runtime calls cumulative are
+// counters.
 //
 // A histogram, such as /sched/latencies:seconds, is NAME.count and NAME.bucket, whose
 // instances le=... count the observations up to that value, in steps of at least a factor

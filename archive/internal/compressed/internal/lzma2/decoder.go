@@ -62,8 +62,8 @@ func (d *Decoder) Reset(r io.Reader, dict int) {
 	d.dict, d.started, d.haveProps, d.packed, d.left, d.reach, d.ended = dict, false, false, false, 0, 0, false
 }
 
-// Buffered returns how much is read ahead: once Next has returned [io.EOF],
-// what of the input is not the decoder's.
+// Buffered returns the number of bytes read ahead: after Next has returned
+// [io.EOF], the input that does not belong to the decoder.
 func (d *Decoder) Buffered() int { return d.r.Buffered() }
 
 // Decode decodes until there are want bytes in buf, or up to a whole chunk

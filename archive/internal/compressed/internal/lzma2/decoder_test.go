@@ -225,7 +225,7 @@ func TestChunks(t *testing.T) {
 	f("\x01\x00\x00a\xa0\x00\x02\x00\x05\x00bcdef\x00", "") // neither
 }
 
-// accepted decodes what may be bad, into room for n bytes.
+// accepted decodes input that may be bad, into room for n bytes.
 func accepted(z []byte, dict, n int) ([]byte, bool) {
 	var d lzma2.Decoder
 	got, err := decode(&d, z, dict, n, n)
