@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// isPublic reports whether other programs are meant to import a package: what serves
-// the commands and tests of this module is theirs.
+// isPublic reports whether other programs may import a package: packages for the
+// commands and tests of this module are not public.
 func isPublic(dir string) bool {
 	for _, part := range strings.Split(dir, "/") {
 		if part == "internal" {
@@ -150,9 +150,9 @@ func receiver(e ast.Expr) string {
 	}
 }
 
-// A leakFinder walks what a package exports. The types of the package that are
-// mentioned there count as well, exported or not: a caller can use their fields and
-// methods.
+// A leakFinder walks the exported parts of a package. The types of the package that
+// are mentioned there count as well, exported or not: a caller can use their fields
+// and methods.
 type leakFinder struct {
 	fset    *token.FileSet
 	imports map[string]map[string]bool // internal packages, by file and name
@@ -210,7 +210,7 @@ func (l *leakFinder) named(name string) {
 	}
 }
 
-// walk looks for internal packages in a type or value that what exports.
+// walk looks for internal packages in a type or value exported by what.
 func (l *leakFinder) walk(what string, n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -262,7 +262,7 @@ func TestExamplesAreComplete(t *testing.T) {
 		}
 		fset := token.NewFileSet()
 		var files []*ast.File
-		forTests := map[string]bool{} // what the package has under test alone
+		forTests := map[string]bool{} // declarations of the package's tests
 		for _, name := range names {
 			f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
 			if err != nil {

@@ -159,14 +159,15 @@ var neighbours = map[string]string{
 	"internal/agenttest -> internal/oracle": "one knows where the real PCP is, the other compares agents with its",
 }
 
-// noIO lists the packages that must not import what does I/O.
+// noIO lists the packages that must not import packages that do I/O.
 var noIO = map[string][]string{
 	"":     {"os", "os/exec", "net", "net/http", "log", "log/slog"},
 	"wire": {"os", "os/exec", "net", "net/http"},
 	"pmda": {"net/http"},
 }
 
-// apart lists what packages must not link, directly or through others, and why.
+// apart lists the packages that a package must not link, directly or through others, and
+// why.
 var apart = map[string]struct {
 	from []string
 	why  string

@@ -157,8 +157,8 @@ func convertDouble(d float64, to Type) (bits uint64, err error) {
 		case d >= 1<<63:
 			return 0, ErrTrunc
 		case d < -1<<63, d != d:
-			// C leaves this cast undefined. This is what the processors of old
-			// and of today do; libpcp/src/units.c does not call it an error.
+			// C leaves this cast undefined. Old and current processors do this;
+			// libpcp/src/units.c does not treat it as an error.
 			bits = 1 << 63
 		default:
 			bits = uint64(int64(d))

@@ -104,7 +104,7 @@ const (
 	TextHelp    TextKind = 2  // PM_TEXT_HELP: the long form
 	TextPMID    TextKind = 4  // PM_TEXT_PMID: of a metric
 	TextInDom   TextKind = 8  // PM_TEXT_INDOM: of an instance domain
-	TextDirect  TextKind = 16 // PM_TEXT_DIRECT: do not fall back from help to the one line
+	TextDirect  TextKind = 16 // PM_TEXT_DIRECT: do not fall back from help to the one-line text
 )
 
 // String names the bits of k, for messages: "help|pmid".

@@ -23,7 +23,7 @@ const (
 	ErrTrunc          Error = -12363 // PM_ERR_TRUNC: a number too large for the type asked for
 	ErrSign           Error = -12364 // PM_ERR_SIGN: a negative number for an unsigned type
 	ErrProfile        Error = -12365 // PM_ERR_PROFILE: an invalid profile
-	ErrIPC            Error = -12366 // PM_ERR_IPC: what came is not the protocol, or the connection is broken
+	ErrIPC            Error = -12366 // PM_ERR_IPC: the peer sent an invalid PDU, or the connection is broken
 	ErrEOF            Error = -12368 // PM_ERR_EOF: the other end closed the connection, or the file ends
 	ErrNotHost        Error = -12369 // PM_ERR_NOTHOST: only a collector can do that
 	ErrEOL            Error = -12370 // PM_ERR_EOL: the end of an archive

@@ -11,14 +11,14 @@ const (
 	EventStart  EventFlags = 1 << 1  // PM_EVENT_FLAG_START
 	EventEnd    EventFlags = 1 << 2  // PM_EVENT_FLAG_END
 	EventID     EventFlags = 1 << 3  // PM_EVENT_FLAG_ID: the first parameter is an identifier
-	EventParent EventFlags = 1 << 4  // PM_EVENT_FLAG_PARENT: the second one is the parent's
+	EventParent EventFlags = 1 << 4  // PM_EVENT_FLAG_PARENT: the second is the parent's
 	EventMissed EventFlags = 1 << 31 // PM_EVENT_FLAG_MISSED: represents lost records
 )
 
 // String joins the names of the flags with commas (pmEventFlagsStr(3)).
 func (f EventFlags) String() string { return string(f.AppendText(nil)) }
 
-// AppendText appends what String returns.
+// AppendText appends the text of String.
 func (f EventFlags) AppendText(b []byte) []byte {
 	if f&EventMissed != 0 {
 		return append(b, "missed"...)
@@ -52,7 +52,7 @@ func (f EventFlags) AppendText(b []byte) []byte {
 //	       len     3 bytes, the 4 of type and len included
 //	       value   padded to a multiple of 4 bytes
 
-// eventSummary is what the tools print of an event array.
+// eventSummary is the tools' output for an event array.
 type eventSummary struct {
 	records     int32
 	missed      int

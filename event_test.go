@@ -110,7 +110,7 @@ func TestEventRecords(t *testing.T) {
 		if s := summarizeEvents(packed, typ == TypeHighResEvent); s.records != 22 || s.missed != 12 || s.last != records[20].Time {
 			t.Errorf("%v: summary %+v", typ, s)
 		}
-		// Whatever is cut off is an error, not a panic.
+		// A cut at any place is an error, not a panic.
 		for n := range packed {
 			cut := BytesValue(typ, packed[:n])
 			if _, err := cut.EventRecords(); err == nil {

@@ -86,7 +86,7 @@ func eventTime(data []byte, highRes bool) Timestamp {
 	return Timestamp{int64(int32(binary.BigEndian.Uint32(data))), int32(binary.BigEndian.Uint32(data[4:])) * 1000}
 }
 
-// eventParams reads count parameters and returns what follows them.
+// eventParams reads count parameters and returns the rest.
 func eventParams(data []byte, count uint32) ([]EventParam, []byte, error) {
 	if uint64(count)*8 > uint64(len(data)) {
 		return nil, nil, fmt.Errorf("%d event parameters in %d bytes: %w", count, len(data), ErrTooBig)

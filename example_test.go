@@ -84,7 +84,7 @@ func ExampleError() {
 	err := fmt.Errorf("fetch from %s: %w", "server7", pcp.ErrTimeout)
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, pcp.ErrTimeout), pcp.Code(err) == pcp.ErrTimeout)
-	// A negated errno is what the errno is.
+	// A negated errno matches the errno.
 	fmt.Println(pcp.Error(-2), errors.Is(pcp.Error(-2), fs.ErrNotExist))
 	// Output:
 	// fetch from server7: Timeout waiting for a response from PMCD

@@ -22,7 +22,7 @@ func NumberStr(f float64) string {
 	return string(appendNumber(room[:0], f))
 }
 
-// appendNumber appends what NumberStr returns.
+// appendNumber appends the text of NumberStr.
 func appendNumber(b []byte, f float64) []byte {
 	// The limits between one scale and the next, so that the number rounds
 	// into six characters. A sign leaves room for one digit less.

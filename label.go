@@ -167,7 +167,7 @@ func appendLabels(list []Label, s *LabelSet, keep func(Label) bool) []Label {
 	return list
 }
 
-// lastOfEach sorts list by name and drops all but the last label of each name.
+// lastOfEach sorts list by name and drops all except the last label of each name.
 func lastOfEach(list []Label) []Label {
 	slices.SortStableFunc(list, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
 	kept := list[:0]

@@ -113,7 +113,7 @@ func (p *labelParser) want(c byte) {
 	p.off++
 }
 
-// members calls one for each member of the array or object that starts here.
+// members calls the function one for each member of the array or object that starts here.
 func (p *labelParser) members(open, end byte, one func()) {
 	p.want(open)
 	p.space()

@@ -63,7 +63,7 @@ func DynamicRoot(domain int) PMID { return NewPMID(DomainDynamic, domain, 0) }
 // PM_ID_NULL for PMIDNull (pmIDStr).
 func (id PMID) String() string { return string(id.AppendText(nil)) }
 
-// AppendText appends what String returns.
+// AppendText appends the text of String.
 func (id PMID) AppendText(b []byte) []byte {
 	switch {
 	case id == PMIDNull:

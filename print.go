@@ -16,7 +16,7 @@ func (v Value) String() string {
 	return string(v.AppendText(room[:0]))
 }
 
-// AppendText appends what String returns.
+// AppendText appends the text of String.
 func (v Value) AppendText(b []byte) []byte {
 	switch v.typ {
 	case Type32:

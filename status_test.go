@@ -15,7 +15,7 @@ import (
 )
 
 // TestStatus checks docs/status.md: each row that works, wholly or partly,
-// names what shows it, and each thing it names exists. It runs none of them.
+// names its proof, and each thing it names exists. It runs none of them.
 func TestStatus(t *testing.T) {
 	rows, head := readStatus(t)
 	shown := evidence(t)
@@ -65,7 +65,7 @@ func TestStatus(t *testing.T) {
 type statusRow struct {
 	line       int
 	id, status string
-	shown      string // what shows it
+	shown      string // its proof
 }
 
 var (
@@ -102,7 +102,7 @@ func readStatus(t *testing.T) (rows []statusRow, head string) {
 	return rows, head
 }
 
-// things are what a row of docs/status.md may name:
+// things are the things that a row of docs/status.md may name:
 //
 //	pmapi TestReconnect          a test, fuzz target or example of a package; pcp is the root
 //	cmd/pcp script/usage.txtar   a script in its testdata

@@ -22,8 +22,8 @@ func (e *UnitsError) Unwrap() error { return ErrConv }
 
 // ParseUnits reads units as people write them: "Kbytes / second", "count x
 // 10^3", "10 msec^2" (pmParseUnitsStr(3)). Each of space, time and count
-// appears at most once on each side of the slash; case does not matter. What
-// Units.String returns, ParseUnits accepts.
+// appears at most once on each side of the slash; case does not matter.
+// ParseUnits accepts the output of Units.String.
 //
 // Numbers, and scales that do not fit into Units, go into mult: a value in the
 // units returned becomes one in the units of s when multiplied by mult.
@@ -140,8 +140,7 @@ func parseUnitsPart(s, rest string) (p unitsPart, reason string) {
 			p.dim[dim] = 1
 			continue
 		}
-		// A '^' follows. If what comes after it is not a power, the next round
-		// reports it.
+		// A '^' follows. If no power follows it, the next round reports that.
 		if power, n := exponent(s, -8, 15); n > 0 {
 			p.dim[dim] = power
 			s, rest = s[n:], rest[n:]

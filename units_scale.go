@@ -67,7 +67,7 @@ func (u Units) orCount() Units {
 	return u
 }
 
-// A ratio is what a number is multiplied and divided by.
+// A ratio is a factor and a divisor of a number.
 type ratio struct{ mult, div int64 }
 
 // apply takes in a dimension whose scales differ by m/d.

@@ -2,8 +2,8 @@ package pcp
 
 import "strconv"
 
-// spaceNames and timeNames are what the tools print for each scale; scales
-// without a name print as space-N and time-N.
+// spaceNames and timeNames are the tools' names of each scale; scales without a
+// name print as space-N and time-N.
 var (
 	spaceNames = [...]string{"byte", "Kbyte", "Mbyte", "Gbyte", "Tbyte", "Pbyte", "Ebyte", "Zbyte", "Ybyte"}
 	timeNames  = [...]string{"nanosec", "microsec", "millisec", "sec", "min", "hour"}
@@ -16,7 +16,7 @@ func (u Units) String() string {
 	return string(u.AppendText(room[:0]))
 }
 
-// AppendText appends what String returns.
+// AppendText appends the text of String.
 func (u Units) AppendText(b []byte) []byte {
 	start := len(b)
 	sep := func() {

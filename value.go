@@ -113,7 +113,7 @@ func (v Value) otherInteger() uint64 {
 	case Type32:
 		return uint64(int64(int32(v.bits)))
 	case TypeFloat, TypeDouble:
-		// What Go makes of a float that does not fit depends on the machine.
+		// Go's conversion of a float that does not fit depends on the machine.
 		switch f, _ := v.Float64(); {
 		case math.IsNaN(f):
 			return 0

@@ -89,8 +89,8 @@ func NewLookup(lookup func(string) (string, bool)) *Config {
 	return c
 }
 
-// Process returns the settings for the environment of this process. It is what
-// functions of this module use that were not given a Config.
+// Process returns the settings for the environment of this process. Functions of
+// this module that were not given a Config use it.
 func Process() *Config { return NewLookup(os.LookupEnv) }
 
 // find reads the file that the environment names.
@@ -219,7 +219,7 @@ func (c *Config) Named(name string) bool {
 // Names returns which settings the file has, in its order.
 func (c *Config) Names() []string { return c.file().names }
 
-// builtin is what a plain installation under / has in its pcp.conf.
+// builtin has the settings of the pcp.conf of a plain installation under /.
 var builtin = map[string]string{
 	"PCP_ETC_DIR":          "/etc",
 	"PCP_SYSCONF_DIR":      "/etc/pcp",

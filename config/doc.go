@@ -8,7 +8,7 @@
 // settings. A machine without pcp.conf is fine; a program that wants to know
 // whether the file that the environment names could be read asks [Config.Err].
 //
-// [Config.Environ] is what pcp.env(5) is to scripts: the environment that programs of
+// [Config.Environ] is the counterpart of pcp.env(5): the environment that scripts of
 // PCP expect, with the user's own file ~/.pcp/pcp.conf. That file is for scripts; as
 // in C, the settings of a program do not depend on it.
 //

@@ -36,7 +36,7 @@ func Features() []string {
 	return names
 }
 
-// Feature returns what this module has of a feature: "true" or "false", a version or a list. It
+// Feature returns the value of a feature in this module: "true" or "false", a version or a list. It
 // is "" if the feature belongs to a C library that is not here, and ok is false if there is no such
 // feature.
 func Feature(name string) (value string, ok bool) {

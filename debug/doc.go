@@ -1,6 +1,6 @@
 // Package debug is the trace that -D and PCP_DEBUG switch on in the programs of
-// PCP: which options there are (pmdbg(1)), how they are written, and a [Log] to
-// print to what each of them asks for.
+// PCP. It has the options (pmdbg(1)), parses them, and provides a [Log] to print
+// to for each of them.
 //
 // A program makes one Log and passes it to the types it uses:
 //

@@ -39,7 +39,7 @@ const (
 	TLS         = "tls"         // secure connections
 )
 
-// A Log prints what its options ask for. A nil *Log is one with no options. Many
+// A Log prints the messages of its options. A nil *Log has no options. Many
 // goroutines may use a Log at a time.
 type Log struct {
 	on []string
@@ -51,8 +51,8 @@ type Log struct {
 	zone     *time.Location
 }
 
-// New returns a Log that prints to w what the options with these names ask for.
-// Without names it returns nil.
+// New returns a Log that prints the messages of the named options to w. Without
+// names it returns nil.
 func New(w io.Writer, names ...string) *Log {
 	if len(names) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (l *Log) On(name string) bool { return l != nil && slices.Contains(l.on, na
 // Any reports whether one of several options is set.
 func (l *Log) Any(names ...string) bool { return slices.ContainsFunc(names, l.On) }
 
-// Printf prints, whatever options are set: the caller asks On first. On a nil
+// Printf prints regardless of the options: the caller checks On first. On a nil
 // *Log it does nothing.
 func (l *Log) Printf(format string, args ...any) {
 	if l == nil {

@@ -33,7 +33,7 @@ type acceptor struct {
 	s     string
 	i     int
 	units *string
-	room  int // how many of what maxAccepted counts may follow
+	room  int // how many more parentheses, prefix operators and ternaries may follow
 }
 
 func (a *acceptor) space() { a.i = ctext.SkipSpace(a.s, a.i) }

@@ -46,7 +46,7 @@ type Binding struct {
 	number int // of the context, in messages
 	opened int // how many definitions there were then
 
-	asked    []pcp.PMID // what Operands was called with last
+	asked    []pcp.PMID // the last argument of Operands
 	operands []pcp.PMID // its result; nil if definitions have changed since
 	frame    frame
 }
@@ -103,8 +103,8 @@ func (b *Binding) Closed() {
 	}
 }
 
-// Rebind has the metrics that could not be bound tried again, for a source that may
-// have got their operands, or has other names. The others stay as they are, but a
+// Rebind tries again to bind the metrics that could not be bound, for a source that
+// may have got their operands, or has other names. The others do not change, but a
 // metric that the source has itself now is found there first.
 func (b *Binding) Rebind() {
 	b.operands = nil
@@ -124,7 +124,7 @@ const MaxOwn = 2048 * pcp.MaxItem
 
 // Add defines a metric in this binding only (pmAddDerivedMetric(3)), and binds
 // it at once. Its name may be one of the set, which it hides then. The error is an
-// [*Error] or a [*SemanticError], or what the source failed with.
+// [*Error] or a [*SemanticError], or the error of the source.
 func (b *Binding) Add(ctx context.Context, name, expr string) error {
 	refuse := func(column int, msg string) error {
 		return &Error{Name: name, Expr: expr, Column: column, Msg: msg}
@@ -286,8 +286,8 @@ func (b *Binding) AddText(name string, kind pcp.TextKind, text string) error {
 }
 
 // Names calls yield for the names of the derived metrics in their order, those
-// of the set first, until it returns false. What cannot be bound is left out if
-// it has been tried; see [Binding.Bind].
+// of the set first, until it returns false. Metrics that could not be bound are
+// left out; see [Binding.Bind].
 func (b *Binding) Names(yield func(name string) bool) {
 	b.Tried(func(name string, ok bool) bool { return !ok || yield(name) })
 }

@@ -493,8 +493,8 @@ func comparable(a, b pcp.Units) bool {
 		a.DimSpace == 0 && a.DimTime == 0 && (a.DimCount == 0 && b.DimCount == 1 || a.DimCount == 1 && b.DimCount == 0)
 }
 
-// mapUnits works out the units of an arithmetic operator. Where the operands have
-// a dimension in different scales, the one with the smaller scale is converted.
+// mapUnits works out the units of an arithmetic operator. If the operands have a
+// dimension in different scales, the operand with the smaller scale is converted.
 func (e *expr) mapUnits() {
 	left, right := e.left.desc.Units, e.right.desc.Units
 	to := &e.desc.Units
@@ -520,7 +520,7 @@ func (e *expr) mapUnits() {
 			scaled(e.right, right.DimTime, timeStep(s))
 		}
 		for s := left.ScaleTime; s < right.ScaleTime; s++ {
-			scaled(e.left, right.DimTime, timeStep(s)) // of the right one: so does C
+			scaled(e.left, right.DimTime, timeStep(s)) // of the right one, as in C
 			to.ScaleTime = right.ScaleTime
 		}
 	}
@@ -552,8 +552,8 @@ func (e *expr) mapUnits() {
 // dimension cuts n to the four bits that units have for it, as C does.
 func dimension(n int8) int8 { return n << 4 >> 4 }
 
-// scale sets the scale of a result: that of the right operand if the dimension
-// comes from there, 0 if there is none.
+// scale sets the scale of a result: that of the right operand if it has the
+// dimension, 0 if there is none.
 func scale[T int8 | uint8](dim, left int8, to *T, right T) {
 	switch {
 	case dim == 0:
@@ -563,7 +563,7 @@ func scale[T int8 | uint8](dim, left int8, to *T, right T) {
 	}
 }
 
-// timeStep is how many units of a scale of time the next larger one has.
+// timeStep is the number of units of a scale of time in the next larger one.
 func timeStep(scale uint8) int {
 	if scale < pcp.TimeSec {
 		return 1000

@@ -16,15 +16,15 @@ import (
 //	PCP_DERIVED_CONTROL=option_novalue=1,global_limit=500
 //	#control option_novalue=1
 //
-// What the variable has set stays as it is.
+// Settings of the variable do not change.
 type Control int
 
 const (
 	// GlobalLimit is how many definitions the set can hold, -1 for
 	// [MaxDefinitions] (PCP_DERIVED_GLOBAL_LIMIT).
 	GlobalLimit Control = 1 + iota
-	// ContextLimit is how many definitions of its own a binding can have, -1 for
-	// [MaxOwn]. It holds for bindings that are made later (PCP_DERIVED_CONTEXT_LIMIT).
+	// ContextLimit is the maximum number of a binding's own definitions, -1 for
+	// [MaxOwn]. It applies to bindings made later (PCP_DERIVED_CONTEXT_LIMIT).
 	ContextLimit
 	_ // PCP_DERIVED_DEBUG_SYNTAX
 	_ // PCP_DERIVED_DEBUG_SEMANTICS

@@ -11,10 +11,10 @@
 // checks syntax only; [Error] has the message and the position.
 //
 // A [Binding] is the definitions over one [Source] of names, descriptors and
-// instances. It looks for the operands of a metric when that is first asked for,
-// works out its descriptor, and refuses what makes no sense
-// ([SemanticError]). To fetch, a client asks [Binding.Operands] what the derived metrics need,
-// fetches that and hands the result to [Binding.Evaluate]:
+// instances. It looks up the operands of a metric when that is first requested, computes its
+// descriptor, and refuses expressions that make no sense ([SemanticError]). To fetch, a client
+// asks [Binding.Operands] for the operands of derived metrics, fetches those and passes the
+// result to [Binding.Evaluate]:
 //
 //	wanted, err := b.Operands(ctx, ids)
 //	if err != nil {
@@ -43,8 +43,8 @@
 //	defined(metric)                  1 if the source has the metric, else 0
 //	novalue()                        no value, as an arm of a ternary
 //
-// Descriptors, values and messages are those of version 6.0.3 of the C library. What
-// version 7 takes besides is taken too: delta, rate and instant of an expression, novalue, meta and indom
-// in mkconst, lines that a backslash continues, and ternaries of which a constant guard leaves out an
-// arm that cannot be bound.
+// Descriptors, values and messages are those of version 6.0.3 of the C library. Additions of version 7
+// are accepted too: delta, rate and instant of an expression, novalue, meta and indom in mkconst, lines
+// that a backslash continues, and ternaries of which a constant guard leaves out an arm that cannot be
+// bound.
 package derive

@@ -13,7 +13,7 @@ import (
 )
 
 // An expr is an expression in a binding, with its values of this fetch and,
-// where a delta or rate is above it, of the one before.
+// below a delta or rate, of the previous one.
 type expr struct {
 	op          op
 	left, right *expr
@@ -59,7 +59,7 @@ type match struct {
 // it saw in less than half of them.
 const matchRounds = 100
 
-// A frame is what one evaluation works on.
+// A frame is the state of one evaluation.
 type frame struct {
 	ctx    context.Context
 	source Source
@@ -69,9 +69,9 @@ type frame struct {
 	log    *debug.Log // and nil too unless their values are
 }
 
-// Operands returns what to fetch for ids: these, and after them the operands of
-// the derived metrics among them. If none is derived it returns ids.
-// The caller must not change the result. It fails only if the source cannot be asked.
+// Operands returns the metrics to fetch for ids: these, and after them the operands
+// of the derived metrics among them. If none is derived it returns ids. The caller
+// must not change the result. It fails only if the source fails.
 func (b *Binding) Operands(ctx context.Context, ids []pcp.PMID) ([]pcp.PMID, error) {
 	derived := false
 	for _, id := range ids {
@@ -335,7 +335,7 @@ func (e *expr) evalName(f *frame) int {
 	return e.count(len(vs.Values))
 }
 
-// evalConst gives a constant: one value, or one for each instance of its domain.
+// evalConst returns a constant: one value, or one for each instance of its domain.
 func (e *expr) evalConst(f *frame) int {
 	e.begin()
 	if e.desc.InDom == pcp.InDomNull {
@@ -410,7 +410,7 @@ func (e *expr) negated(bits uint64) uint64 {
 }
 
 // evalTernary picks values of the arms by those of the guard. Values are
-// matched by their place, not by their instance: so does C.
+// matched by their place, not by their instance, as in C.
 func (e *expr) evalTernary() int {
 	e.begin()
 	guard, yes, no := e.left, e.right.left, e.right.right
@@ -485,7 +485,7 @@ func (e *expr) evalAggregate() int {
 			bits = arithmetic(opAdd, t, bits, v.bits)
 		}
 	default:
-		bits = stale // what C has if there is no value
+		bits = stale // C's value if there is none
 		for i, v := range vals {
 			if i == 0 || e.op == opMax && less(t, bits, v.bits) || e.op == opMin && less(t, v.bits, bits) {
 				bits = v.bits

@@ -58,7 +58,7 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		// What a source would do with wanted:
+		// The work of a source with wanted:
 		res := pcp.Result{Time: pcp.Timestamp{Sec: 10 * int64(i)}}
 		for _, id := range wanted {
 			res.AddSet(id)

@@ -42,8 +42,8 @@ var functions = map[string]op{
 	"rescale": opRescale, "defined": opDefined, "matchinst": opMatch, "scalar": opScalar,
 }
 
-// A lexer takes an expression apart, one token at a time: what a slash means
-// depends on what the parser has seen.
+// A lexer takes an expression apart, one token at a time: the meaning of a slash
+// depends on the parser.
 type lexer struct {
 	s        string
 	i        int

@@ -254,7 +254,7 @@ func (d *reader) quoted(name, line string, at int) (string, bool) {
 	}
 }
 
-// extra warns of what follows a closing quote. C does not look at the first
+// extra warns of text after a closing quote. C does not look at the first
 // character if the text has several lines.
 func (d *reader) extra(rest string, lines, at int) {
 	if lines > 0 && rest != "" {
@@ -322,7 +322,7 @@ func (s *Set) LoadBuiltin() error {
 // A loader reads files and directories.
 type loader struct {
 	set     *Set
-	lenient bool // skips what cannot be read
+	lenient bool // skips unreadable files
 	added   int
 	errs    Errors
 }

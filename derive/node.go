@@ -84,7 +84,7 @@ type node struct {
 	more        *details // nil for most
 }
 
-// details are what few nodes have.
+// details are fields that few nodes need.
 type details struct {
 	desc     pcp.Desc // of constants that are not plain numbers, anon, novalue and rescale
 	meta     meta     // which fields of desc were given

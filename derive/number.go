@@ -160,7 +160,7 @@ func arithmetic(o op, t pcp.Type, a, b uint64) uint64 {
 		case opMul:
 			x *= y
 		case opDiv:
-			if x != 0 { // nothing is nothing, whatever it is divided by
+			if x != 0 { // 0 is 0, for any divisor
 				x /= y
 			} else {
 				x = 0

@@ -58,12 +58,12 @@ const msgTooDeep = "Expression too deep"
 
 // A parser parses by recursive descent, operators by precedence.
 //
-// The messages of the C library come from the error productions of its grammar: the
-// innermost construct that has one words the message. frames has the messages
-// of those that the parser is inside of.
+// The messages of the C library are those of the error productions of its grammar:
+// the innermost construct with one determines the message. frames has the messages
+// of the constructs around the parser's position.
 type parser struct {
 	lexer
-	recent bool // takes what later versions added: delta(expr), novalue()
+	recent bool // accepts additions of later versions: delta(expr), novalue()
 	tok    token
 	have   bool // tok is the next token
 	frames []frameMsg
@@ -193,7 +193,7 @@ func (p *parser) definition() *node {
 }
 
 // expr parses an expression of operators that bind at least as strongly as
-// lowest. A prefix operator may start it, whatever lowest is.
+// lowest. A prefix operator may start it, for any lowest.
 func (p *parser) expr(lowest int) *node {
 	if p.depth++; p.depth > MaxDepth {
 		return p.fail(p.peek().pos, msgTooDeep)
@@ -257,7 +257,7 @@ func (p *parser) ternary(guard *node) *node {
 // pos returns where the last token that was read starts.
 func (p *parser) pos() int { return p.tok.pos }
 
-// arm parses what follows a question mark or a colon: there only can novalue() be.
+// arm parses the text after a question mark or a colon: novalue() is only valid there.
 func (p *parser) arm(lowest int) *node {
 	if t := p.peek(); p.recent && t.kind == tokName && t.text == "novalue" && strings.HasPrefix(p.s[p.i:], "(") {
 		p.take()

@@ -138,9 +138,9 @@ func (s *Set) snapshot(n int) []*definition {
 }
 
 // Add adds the metric name with the values of expr, which it checks for syntax
-// only (pmRegisterDerivedMetric(3)). What metrics there are and whether the
-// expression makes sense for them shows when it is bound.
-// The error is an [*Error].
+// only (pmRegisterDerivedMetric(3)). The existence of its metrics, and whether
+// the expression makes sense for them, is only checked when it is bound. The
+// error is an [*Error].
 func (s *Set) Add(name, expr string) error {
 	if err := s.add(name, expr); err != nil {
 		return err
@@ -270,9 +270,9 @@ func (d *Definition) addText(kind pcp.TextKind, text string) error {
 	return nil
 }
 
-// Text returns a help text as pmLookupText(3) does: for pcp.TextHelp the one
-// line if there is no longer text, unless kind has pcp.TextDirect.
-// Without a text it returns pcp.ErrText.
+// Text returns a help text as pmLookupText(3) does: for pcp.TextHelp the one-line
+// text if there is no longer text, unless kind has pcp.TextDirect. Without a text
+// it returns pcp.ErrText.
 func (d *Definition) Text(kind pcp.TextKind) (string, error) {
 	text := ""
 	switch {

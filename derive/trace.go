@@ -32,8 +32,8 @@ func (s *Set) tracing(what ...string) *debug.Log {
 	return s.Debug
 }
 
-// eventMetrics are what the C library registers before all others, as this
-// module does by leaving their PMIDs free: see firstItem.
+// eventMetrics are the metrics that the C library registers before all others, as
+// this module does by leaving their PMIDs free: see firstItem.
 var eventMetrics = [...]string{"event.flags", "event.missed"}
 
 const eventExpr = "anon(PM_TYPE_U32)"
@@ -217,8 +217,8 @@ func (b *Binding) traceOpened() {
 	b.set.tracing(traceBind).Printf("__dmopencontext(->ctx %d) called, %d derived metrics\n", b.number, indexBase+b.opened)
 }
 
-// traceOwn traces what becomes of a definition of b itself, and returns the log. An
-// option with which it is traced only may be given.
+// traceOwn traces the binding of one of b's own definitions, and returns the log.
+// If option is not empty, it must be set as well.
 func (b *Binding) traceOwn(option, format string, args ...any) *debug.Log {
 	log := b.set.tracing()
 	if log != nil && (option == "" || log.On(option)) {
@@ -227,7 +227,7 @@ func (b *Binding) traceOwn(option, format string, args ...any) *debug.Log {
 	return log
 }
 
-// traceArms traces in what the arms of a ternary expression differ.
+// traceArms traces the differences between the arms of a ternary expression.
 func (b *Binding) traceArms(what string, left, right pcp.Desc) {
 	log := b.set.tracing(traceBind)
 	if log == nil {

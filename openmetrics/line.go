@@ -25,7 +25,7 @@ func Help(rest string) string {
 	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\"`, `"`).Replace(rest)
 }
 
-// Field returns the first word of b, and what follows it.
+// Field returns the first word of b, and the rest.
 func Field(b []byte) (word, rest []byte) {
 	i := 0
 	for i < len(b) && isSpace(b[i]) {
@@ -37,15 +37,15 @@ func Field(b []byte) (word, rest []byte) {
 	return b[:i], b[i:]
 }
 
-// A Sample is what follows the series in a line.
+// A Sample is the part of a line after the series.
 type Sample struct {
 	Value     []byte
 	Timestamp []byte // "" if there is none; seconds in OpenMetrics, else milliseconds
-	Exemplar  []byte // what follows "# ", without checking it
-	Extra     []byte // what else there is, which no format allows
+	Exemplar  []byte // the text after "# ", not checked
+	Extra     []byte // further text, which no format allows
 }
 
-// ParseSample splits what follows the series in a line.
+// ParseSample splits the part of a line after the series.
 func ParseSample(b []byte) (s Sample) {
 	s.Value, b = Field(b)
 	word, rest := Field(b)

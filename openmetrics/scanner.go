@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Limits bound what a Scanner reads. Zero fields mean the defaults.
+// Limits are the limits of a Scanner. Zero fields mean the defaults.
 type Limits struct {
 	Bytes int64 // of the whole text; 0 means DefaultBytes
 	Line  int   // bytes of a line; 0 means DefaultLine
@@ -33,7 +33,7 @@ type Scanner struct {
 	total  int64
 	line   []byte
 	number int
-	err    error // what ended the reading; io.EOF at the end
+	err    error // the error that ended the reading; io.EOF at the end
 }
 
 // firstBuffer is the size of the buffer before a line is longer.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A Series is what a line has before the value.
+// A Series is the part of a line before the value.
 type Series struct {
 	Name   string
 	Labels []Label // sorted by name
@@ -35,7 +35,7 @@ func (l *lexer) name() (name []byte, labels bool) {
 	}
 	start := l.at
 	if l.at < len(line) {
-		l.at++ // whatever it is, as in the Python agent
+		l.at++ // any character, as in the Python agent
 	}
 	for l.at < len(line) && line[l.at] != '{' && !isSpace(line[l.at]) {
 		l.at++

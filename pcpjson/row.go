@@ -12,7 +12,7 @@ type Row struct {
 	Time     string  `json:"time,omitempty"`
 	Host     string  `json:"host,omitempty"`
 	Table    string  `json:"table,omitempty"`    // which one, if the report has several
-	Instance string  `json:"instance,omitempty"` // what the row is of
+	Instance string  `json:"instance,omitempty"` // the instance of the row
 	Units    string  `json:"units,omitempty"`    // of all columns
 	Columns  Columns `json:"columns"`
 }

@@ -75,8 +75,8 @@ func (p *dateParser) number(low, high int) (int, bool) {
 	return n, true
 }
 
-// parseDate parses what follows the @ (__pmParseCtime): a day of the week,
-// which is ignored, month, day, time with AM or PM, year, of which much may be
+// parseDate parses the text after the @ (__pmParseCtime): a day of the week,
+// which is ignored, month, day, time with AM or PM, year, many of which may be
 // missing.
 func parseDate(s string) (dateSpec, error) {
 	p := dateParser{s: s}

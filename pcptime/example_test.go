@@ -59,8 +59,8 @@ func ExampleZone() {
 	// 2026-11-21 17:30:00 +0530 +0530
 }
 
-// A program reports in the zone of its user, or in the one of the source that the times are of: it
-// has as many zones at a time as it likes, and none of them is a state of the library.
+// A program reports in the zone of its user, or in that of the source of the times: it can use any
+// number of zones at a time, and none of them is a state of the library.
 func ExampleLocal() {
 	at := pcp.Timestamp{Sec: 1795262400}
 	user := pcptime.Local("Asia/Tokyo")     // the value of TZ

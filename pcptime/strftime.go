@@ -39,7 +39,7 @@ func Strftime(format string, t time.Time) string {
 	return b.String()
 }
 
-// A conversion is what follows a %.
+// A conversion is the text after a %.
 type conversion struct {
 	pad   byte // '-' none, '_' spaces, '0' zeros; 0 as is usual
 	upper bool // ^

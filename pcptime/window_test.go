@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
-// A windowCase is a call of ParseWindow with what the library returns.
+// A windowCase is a call of ParseWindow with the result of the C library.
 type windowCase struct {
 	Spec        [4]*string // -S -T -A -O
 	First, Last [2]int64

@@ -39,7 +39,8 @@ func Zone(tz string) *time.Location {
 	return loc
 }
 
-// KnownZone reports whether Zone knows the time zone tz: it has a zone file, or is a rule. Zone takes another one for UTC.
+// KnownZone reports whether Zone knows the time zone tz: it has a zone file, or is a rule. Zone takes any
+// other for UTC.
 func KnownZone(tz string) bool {
 	tz = strings.TrimPrefix(tz, ":")
 	if tz == "" {
@@ -91,9 +92,9 @@ func zoneName(rule string) string {
 // placeholder names the zone of a tzFile before its rule applies.
 const placeholder = "???"
 
-// tzFile returns a compiled zone file, version 2, that has nothing but a rule:
-// package time can parse rules only there. It has one transition, long ago,
-// because the rule applies after the last one.
+// tzFile returns a compiled zone file, version 2, that only has a rule: package
+// time can parse rules only there. It has one transition, long ago, because the
+// rule applies after the last one.
 func tzFile(rule string) []byte {
 	const (
 		transitions = 1

@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp/internal/oracle"
 )
 
-// zones are compared with what the system makes of them, around changes of
-// summer time and in both hemispheres.
+// zones are compared with the system's results, around changes of summer time and
+// in both hemispheres.
 var zones = []string{
 	"UTC", "GMT", "EST5EDT", "PST8PDT", "Europe/Berlin", ":Europe/Berlin", "Australia/Melbourne", "Asia/Kolkata",
 	"EST5", "EST+5", "FOO-3", "FOO-3:30", "XYZ-5:45:30", "AEST-10AEDT,M10.1.0,M4.1.0/3", "CET-1CEST,M3.5.0,M10.5.0/3", "NZST-12NZDT,M9.5.0,M4.1.0/3",

@@ -12,7 +12,7 @@
 // dynamic root: its PMID marks it as one, and has the domain of the agent. See
 // Tree.DynamicRoot.
 //
-// What the parser accepts is what the C library accepts, oddities included: a
-// file may end inside of a subtree, a last line without a newline is dropped
-// where the preprocessor runs, and "5" is as good as "5:*:*".
+// The parser accepts the same texts as the C library, oddities included: a file
+// may end inside of a subtree, a last line without a newline is dropped where the
+// preprocessor runs, and "5" is as good as "5:*:*".
 package pmns

@@ -76,7 +76,7 @@ func (t *Tree) Remove(name string) error {
 	return nil
 }
 
-// forget takes np and all below it out of what t counts and finds by PMID.
+// forget removes np and all nodes below it from the counts and the PMID index of t.
 func (t *Tree) forget(np *node) {
 	t.n--
 	if np.id != pcp.PMIDNull {

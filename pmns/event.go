@@ -2,7 +2,7 @@ package pmns
 
 import "github.com/go-pcp/pcp"
 
-// The metrics that every source has besides its own, for what
+// The metrics that every source has in addition to its own, for the parts that
 // pmUnpackEventRecords(3) finds in event records.
 const (
 	EventFlags  = pcp.EventFlagsPMID  // event.flags

@@ -33,8 +33,8 @@ type Loader struct {
 	IncludeDirs []string
 	// Config has PCP_VAR_DIR and its like; nil means config.Process.
 	Config *config.Config
-	// Stderr takes what commands of #shell lines print there, and warnings
-	// about them; nil discards that.
+	// Stderr gets the standard error of commands of #shell lines, and warnings
+	// about them; nil discards it.
 	Stderr io.Writer
 	// Debug prints, with the option pmns, which file is read and which names it has;
 	// nil prints nothing.

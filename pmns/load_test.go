@@ -13,8 +13,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// badFiles has what pminfo of PCP 6.0.3 prints about each text under the name F.
-// TestOracleErrors checks that.
+// badFiles has the messages of pminfo of PCP 6.0.3 about each text under the name
+// F. TestOracleErrors checks that.
 var badFiles = []struct{ name, text, want string }{
 	{
 		"badclu", "root {\n\tfoo 5:4096:3\n}\n",

@@ -27,7 +27,7 @@ type parser struct {
 
 	file string
 	line int    // 0: in no line
-	text string // what a message shows of the line
+	text string // the part of the line for messages
 	col  int    // where in text the token begins, -1 for nowhere
 
 	rest  int    // where in text the next token is looked for
@@ -283,7 +283,7 @@ func parsePMID(s string) (id pcp.PMID, ok bool, complaint string) {
 	}
 	domain, rest := number(s)
 	if cluster, rest2 := number(cutColon(rest)); cluster >= 0 && domain >= 0 {
-		// What follows the third number is not looked at, as in C.
+		// Text after the third number is ignored, as in C.
 		if item, _ := number(cutColon(rest2)); item >= 0 {
 			switch {
 			case domain > pcp.MaxAgentDomain:
@@ -305,7 +305,7 @@ func parsePMID(s string) (id pcp.PMID, ok bool, complaint string) {
 	return pcp.DynamicRoot(domain), true, ""
 }
 
-// cutColon returns what follows the colon at the beginning of s, or "".
+// cutColon returns the text after the colon at the beginning of s, or "".
 func cutColon(s string) string {
 	rest, _ := strings.CutPrefix(s, ":")
 	if rest == s {
@@ -429,7 +429,7 @@ func (p *parser) unique(s *subtree) error {
 type joiner struct {
 	p      *parser
 	tree   *Tree
-	byName map[string][]*subtree // the last of each name is the one to take
+	byName map[string][]*subtree // the last of each name counts
 	dupOK  bool
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// asynchronous is what a client has whose calls do not wait. Calls append to next; a goroutine sends
-// it and puts an empty buffer in its place.
+// asynchronous is the state of a client whose calls do not wait. Calls append to next; a goroutine
+// sends it and puts an empty buffer in its place.
 type asynchronous struct {
 	limit int
 	wake  chan struct{} // wakes the goroutine if there is work
@@ -148,7 +148,7 @@ func (a *asynchronous) tell() {
 	}
 }
 
-// sendAll is the goroutine that sends what calls have appended, until the client is closed.
+// sendAll is the goroutine that sends the appended records, until the client is closed.
 func (c *Client) sendAll() {
 	a := &c.asyn
 	defer close(a.ended)
@@ -252,7 +252,8 @@ func (a *asynchronous) drop(c *Client, n uint64) {
 	a.tell()
 }
 
-// listen reads what the agent sends after its greeting, which is nothing, and so finds out when it has gone.
+// listen reads from the agent after its greeting. The agent sends nothing, so that listen notices when it
+// has gone.
 func (c *Client) listen(l *link) {
 	a := &c.asyn
 	var why error

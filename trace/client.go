@@ -31,7 +31,7 @@ func defaultReconnect() []time.Duration {
 	return []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
 }
 
-// Limits of what a variable or a Config can ask for.
+// Limits of the values of a variable or a Config.
 const (
 	maxSeconds   = 1e9
 	maxReconnect = 100 // pauses
@@ -61,7 +61,7 @@ type Config struct {
 	Buffer int
 
 	Config *config.Config // the environment; nil means config.Process
-	Debug  io.Writer      // where StateAPI and the like show what happens; nil discards
+	Debug  io.Writer      // output of StateAPI and similar flags; nil discards it
 }
 
 // A Client sends measurements to the agent. Any number of goroutines may use it.
@@ -87,8 +87,8 @@ type Client struct {
 	asyn asynchronous
 }
 
-// New returns a client. It does not connect: that is what the first measurement does, or [Client.Connect].
-// The error is [ErrEnvFormat] if a variable of the environment is wrong.
+// New returns a client. It does not connect: the first measurement or [Client.Connect] does. The error is
+// [ErrEnvFormat] if a variable of the environment is wrong.
 func New(cfg Config) (*Client, error) {
 	env := cfg.Config
 	if env == nil {
@@ -243,7 +243,7 @@ func checkTag(tag string) error {
 	return nil
 }
 
-// send hands a measurement to the agent, or to what does that in the background.
+// send sends a measurement to the agent, or passes it to the background sender.
 func (c *Client) send(kind Kind, tag string, value float64) error {
 	if i := strings.IndexByte(tag, 0); i >= 0 {
 		tag = tag[:i]

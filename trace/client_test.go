@@ -552,7 +552,7 @@ func TestHostileAgents(t *testing.T) {
 	f("mute", ErrTimeout, greeting, []byte{})
 }
 
-// TestDebug checks what the flags show.
+// TestDebug checks the output of the flags.
 func TestDebug(t *testing.T) {
 	a := newAgent(t, "127.0.0.1:0")
 	var b bytes.Buffer

@@ -89,7 +89,7 @@ func (c *Client) ack(l *link) (Ack, error) {
 	return ack, nil
 }
 
-// refused returns the error of an acknowledgement that is not the one expected.
+// refused returns the error of an unexpected acknowledgement.
 func refused(a Ack) error {
 	if a < 0 {
 		return &failure{Error(a), errors.New("the agent refuses")}

@@ -19,7 +19,7 @@
 //
 // [Client.Start] returns a [Transaction], of which any number can run at a time, nested or overlapping, with the same
 // tag or others: for example one for each goroutine. A context can carry it ([Client.NewContext], [FromContext]).
-// [Client.Begin] and [Client.End] find a transaction by its tag, as in C, where a second Begin before the End is an error.
+// [Client.Begin] and [Client.End] find a transaction by its tag, as in C, and a second Begin before the End is an error.
 //
 // # Synchronous and asynchronous
 //

@@ -68,7 +68,7 @@ func ErrText(code int) string {
 // Error returns the text of the status.
 func (e Error) Error() string { return ErrText(int(e)) }
 
-// A failure is an Error with what led to it.
+// A failure is an Error with its cause.
 type failure struct {
 	code  Error
 	cause error

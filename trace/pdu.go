@@ -53,8 +53,8 @@ const (
 // Valid reports whether k is a kind that there is.
 func (k Kind) Valid() bool { return k >= Transact && k <= Counter }
 
-// An Ack is what the agent sends: Version when a client has connected; for each record
-// that wants an answer its Kind; or an [Error], or a negated errno.
+// An Ack is a message of the agent: Version when a client has connected; for each
+// record that wants an answer its Kind; or an [Error], or a negated errno.
 type Ack int32
 
 // Append appends the PDU to b. From is the number of the sending process.
@@ -74,7 +74,7 @@ func DecodeAck(pdu []byte) (Ack, error) {
 // A Record is one measurement on its way to the agent.
 type Record struct {
 	Kind  Kind
-	Sync  bool // the agent is to acknowledge it
+	Sync  bool // the agent must acknowledge it
 	Value float64
 	Tag   []byte
 }

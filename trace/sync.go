@@ -33,8 +33,8 @@ func (b *backoff) wait() error {
 	return nil
 }
 
-// synchronous is what a client has whose calls wait for the agent. One call at a time has the token and
-// may use the rest.
+// synchronous is the state of a client whose calls wait for the agent. One call at a time has the token
+// and may use the rest.
 type synchronous struct {
 	token   chan struct{}
 	link    *link

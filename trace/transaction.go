@@ -12,8 +12,8 @@ type progress struct {
 }
 
 // Begin begins the transaction called tag, or begins it again after its end (pmtracebegin(3)). There is one of each tag
-// in a client, whatever goroutine begins it; [Client.Start] is for those of which many run at a time. The error is
-// [ErrInProgress] if it has begun already.
+// in a client, no matter which goroutine begins it; [Client.Start] is for transactions of which many run at a time. The
+// error is [ErrInProgress] if it has begun already.
 func (c *Client) Begin(tag string) error {
 	if err := checkTag(tag); err != nil {
 		return err

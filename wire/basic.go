@@ -217,7 +217,7 @@ func (p *Creds) Version() (version uint8, f Features, ok bool) {
 }
 
 // MaxAttr is the length above which an attribute's value is refused; an equal
-// one is refused too (LIMIT_ATTR_PDU).
+// length is refused too (LIMIT_ATTR_PDU).
 const MaxAttr = 4096
 
 // AppendBody appends the key and the value, which is not padded.

@@ -123,7 +123,7 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// TestAllocs pins what the hot path allocates in its steady state: nothing.
+// TestAllocs checks that the hot path allocates nothing in its steady state.
 func TestAllocs(t *testing.T) {
 	f := func(name string, run func()) {
 		t.Helper()
@@ -203,7 +203,7 @@ func TestReaderShrinks(t *testing.T) {
 	}
 }
 
-// chanReader reads what comes from a channel, each piece at once.
+// chanReader reads the pieces sent over a channel, one at a time.
 func chanReader(c <-chan []byte) io.Reader {
 	pr, pw := io.Pipe()
 	go func() {

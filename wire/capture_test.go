@@ -34,7 +34,7 @@ func (c captured) header() wire.Header {
 
 func (c captured) body() []byte { return c.pdu[wire.HeaderSize:] }
 
-// parseDump reads back what wire.Dump wrote: the bytes are in the second
+// parseDump reads back the output of wire.Dump: the bytes are in the second
 // column, words of eight digits with one space between them.
 func parseDump(line string) ([]byte, error) {
 	off, rest, _ := strings.Cut(line, " ")

@@ -10,15 +10,15 @@ import (
 
 // Sizes of a Reader's buffer.
 const (
-	readerNew  = 512     // to begin with: many clients make but a few short requests
+	readerNew  = 512     // at first: many clients make only a few short requests
 	readerMin  = 2048    // once a read filled that
 	readerKeep = 1 << 16 // above this, memory goes back after readerIdle small PDUs
 	readerIdle = 64
 )
 
-// A Reader reads PDUs from a stream. It asks the stream for as much as there
-// is, so that a PDU usually costs one read, and PDUs that come together do too.
-// Time limits are the business of whoever owns the stream.
+// A Reader reads PDUs from a stream. It reads as much as the stream has, so that
+// a PDU usually costs one read, as do PDUs that arrive together. The owner of the
+// stream sets its time limits.
 type Reader struct {
 	// Max is the longest PDU accepted, header included; 0 means MaxInbound.
 	Max int
@@ -74,15 +74,15 @@ func (r *Reader) Next() (Header, []byte, error) {
 // PDUs that Next has not returned.
 func (r *Reader) Buffered() int { return len(r.buf) - r.off }
 
-// Take returns a copy of what Buffered counts, and forgets it: those bytes are
-// the first of whatever is spoken on the stream from now on, such as TLS.
+// Take returns a copy of the bytes counted by Buffered, and drops them: they are
+// the first bytes of the next protocol on the stream, such as TLS.
 func (r *Reader) Take() []byte {
 	b := slices.Clone(r.buf[r.off:])
 	r.buf, r.off = r.buf[:0], 0
 	return b
 }
 
-// Rest gives back the memory for PDUs to come, unless a part of one is there.
+// Rest releases the memory for further PDUs, unless a part of one has arrived.
 func (r *Reader) Rest() {
 	if r.Buffered() == 0 {
 		r.buf, r.off, r.oversize = nil, 0, 0

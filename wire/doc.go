@@ -1,6 +1,6 @@
 // Package wire encodes and decodes the PDUs that PCP's clients, collector and
-// agents exchange. It knows bytes only: who owns a socket, and what a PDU means
-// to its receiver, is settled above.
+// agents exchange. It only knows bytes: its callers own the sockets, and
+// interpret the PDUs.
 //
 //	r := wire.NewReader(conn)
 //	h, body, err := r.Next()

@@ -42,7 +42,7 @@ type dumper struct {
 	off int
 }
 
-// peek returns the word at hand, or 0 where there is none.
+// peek returns the current word, or 0 if there is none.
 func (d *dumper) peek() uint32 { return d.at(d.off) }
 
 func (d *dumper) at(off int) uint32 {
@@ -78,7 +78,7 @@ func (d *dumper) word(format string) uint32 {
 	return w
 }
 
-// more writes n bytes as text, what in lines of 16.
+// more writes n bytes as text, named what, in lines of 16.
 func (d *dumper) more(n int, what string) {
 	n = min(n, len(d.b)-d.off)
 	for n > 0 {
@@ -235,7 +235,7 @@ func (d *dumper) body(t Type) {
 	}
 }
 
-// logStatus writes what both forms of a status have in common.
+// logStatus writes the common part of both forms of a status.
 func (d *dumper) logStatus() {
 	d.word("state %d")
 	d.word("volume %d")

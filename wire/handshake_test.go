@@ -9,7 +9,7 @@ import (
 )
 
 func TestInfo(t *testing.T) {
-	// What pmcd 6.0.3 offers without and with demanding a certificate.
+	// The features that pmcd 6.0.3 offers, without and with a required certificate.
 	f := func(w uint32, want wire.Info, features string) {
 		t.Helper()
 		got := wire.UnpackInfo(w)

@@ -230,7 +230,7 @@ func TestLenient(t *testing.T) {
 	f(wire.TypeText, words(0xffffffff, 0), "= Text 0xffffffff \"\"\n")
 }
 
-// TestTooBig holds what becomes of a value that no block can hold.
+// TestTooBig checks the encoding of a value that no block can hold.
 func TestTooBig(t *testing.T) {
 	p := &wire.Result{}
 	f := func(size int, want string) {

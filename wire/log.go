@@ -18,8 +18,9 @@ import (
 // Of the seconds in LOG_STATUS the lower word comes first, as in archives of version 3.
 // The answer to LOG_CONTROL is a RESULT whose values are of type LogValue.
 
-// A LogVersion is a version of the protocol of pmlogger's control port: what the server
-// greets with as the code of an [Error], and a client answers in its version credential.
+// A LogVersion is a version of the protocol of pmlogger's control port: the server sends
+// it in its greeting as the code of an [Error], and a client answers it in its version
+// credential.
 type LogVersion int32
 
 // Versions of the protocol of the control port.
@@ -41,7 +42,7 @@ const (
 	LogSync          LogRequestKind = 3 // LOG_REQUEST_SYNC
 )
 
-// A LogControl changes what pmlogger records, or asks for its state.
+// A LogControl changes the metrics that pmlogger records, or asks for its state.
 type LogControl struct {
 	Control LogControlKind
 	State   LogState
@@ -239,7 +240,7 @@ func (p *LogStatus) strings() [6]*string {
 	return [6]*string{&p.Host, &p.FQDN, &p.TimeZone, &p.ZoneInfo, &p.LoggerTimeZone, &p.LoggerZoneInfo}
 }
 
-// logString returns what of s fits.
+// logString returns the part of s that fits.
 func logString(s string) string { return s[:min(len(s), maxLogStr-1)] }
 
 // putFixed appends a string and as many NULs as make it n bytes, one at least.

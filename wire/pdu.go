@@ -66,9 +66,9 @@ type Header struct {
 type PDU interface {
 	// Type returns the type word.
 	Type() Type
-	// AppendBody appends the encoding of the body, all that follows the
-	// header. What cannot be encoded is cut or refused when the PDU is built,
-	// not here.
+	// AppendBody appends the encoding of the body, everything after the header.
+	// Values that cannot be encoded are cut or refused when the PDU is built, not
+	// here.
 	AppendBody(b []byte) []byte
 	// DecodeBody fills the PDU from a body. Strings are copied; values of
 	// variable length in a Result point into body.
@@ -92,7 +92,7 @@ func AppendHeader(b []byte, h Header) []byte {
 }
 
 // Decode decodes the body of the PDU with header h into a new PDU. Where memory
-// or the type matters, use DecodeBody of a PDU that is at hand.
+// or the type matters, use DecodeBody of an existing PDU.
 func Decode(h Header, body []byte) (PDU, error) {
 	p := newPDU(h.Type)
 	if p == nil {

@@ -11,7 +11,7 @@ type RawResult struct {
 	Time pcp.Timestamp
 	Sets int // how many; 0 if there is nothing in it
 
-	rest []byte // what follows the head
+	rest []byte // bytes after the head
 	head int    // length of the head
 }
 

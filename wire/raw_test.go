@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// rawResult is one with values of each form.
+// rawResult is a result with values of each form.
 func rawResult(highRes bool) *Result {
 	p := &Result{HighRes: highRes}
 	p.Time = pcp.Timestamp{Sec: 1_700_000_000, Nsec: 123_000}

@@ -15,12 +15,12 @@ type Relay struct {
 	Time    pcp.Timestamp // of the result as sent on
 	Sets    int
 
-	rest []byte // what follows the head
+	rest []byte // bytes after the head
 }
 
-// Take checks the body of a RESULT PDU as [Result.DecodeBody] does, and makes
-// it p's, who changes it. It returns the time that the PDU had, and whether its
-// sets are for ids, in their order.
+// Take checks the body of a RESULT PDU as [Result.DecodeBody] does, and takes it
+// over: p changes it. It returns the time of the PDU, and whether its sets are
+// for ids, in their order.
 func (p *Relay) Take(body []byte, ids []pcp.PMID) (stamp pcp.Timestamp, same bool, err error) {
 	c := cursor{b: body}
 	stamp.Sec = int64(c.i32())

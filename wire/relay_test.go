@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// relayed is a result with values of all formats, and one without.
+// relayed is a result with values of all formats, and a set without values.
 func relayed() (*wire.Result, []pcp.PMID) {
 	res := &wire.Result{}
 	res.Time.Sec = 2
@@ -24,8 +24,8 @@ func relayed() (*wire.Result, []pcp.PMID) {
 	return res, ids
 }
 
-// TestRelay passes a result on in both forms; it must be what decoding and
-// encoding it makes.
+// TestRelay passes a result on in both forms; it must equal the decoded and
+// encoded result.
 func TestRelay(t *testing.T) {
 	for _, highRes := range []bool{true, false} {
 		res, ids := relayed()
@@ -48,7 +48,7 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// TestRelayRefuses wants Take to refuse exactly what DecodeBody does.
+// TestRelayRefuses checks that Take refuses exactly the bodies that DecodeBody refuses.
 func TestRelayRefuses(t *testing.T) {
 	res, ids := relayed()
 	good := wire.Append(nil, 0, res)[wire.HeaderSize:]

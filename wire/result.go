@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// Layout of a result. What follows the head is drawn in package valueset.
+// Layout of a result. Package valueset describes the part after the head.
 //
 //	RESULT          sec usec numpmid                 set... block...
 //	HIGHRES_RESULT  numpmid sec:64 nsec:64           set... block...
@@ -19,9 +19,8 @@ const (
 	highResHead = 20
 )
 
-// AppendBody appends p. A set goes out in its ValFmt, but never in situ what
-// does not fit there, should its maker have left ValFmt unset. A set with a value beyond 16 MiB, which a block cannot hold,
-// goes out without values and as pcp.ErrTooBig.
+// AppendBody appends p. A set is sent in its ValFmt, but values that do not fit in situ never are, in case ValFmt was left
+// unset. A set with a value beyond 16 MiB, which a block cannot hold, is sent without values and as pcp.ErrTooBig.
 func (p *Result) AppendBody(b []byte) []byte {
 	start := len(b)
 	sets, blocks, tooBig := resultHead, 0, false

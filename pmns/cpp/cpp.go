@@ -207,8 +207,8 @@ func (r *Reader) Next() (Line, error) {
 	return Line{}, r.err
 }
 
-// Copy writes what Next returns to w until the end of the input, markers as
-// lines like # 1 "file" if they are wanted. It is pmcpp(1).
+// Copy writes the lines of Next to w until the end of the input, markers as lines
+// like # 1 "file" if they are wanted. It is pmcpp(1).
 func (r *Reader) Copy(w io.Writer, markers bool) error {
 	b := bufio.NewWriter(w)
 	for {
@@ -263,9 +263,9 @@ func (r *Reader) read(f *file) (bool, error) {
 // firstSize is how long the buffer of pmcpp is at first.
 const firstSize = 256
 
-// piece adds to r.line what fgets(3) reads with room for size bytes, and reports
-// whether the line ends with it. It keeps only enough to show that the line is too
-// long.
+// piece adds to r.line the bytes that fgets(3) reads with room for size bytes, and
+// reports whether the line ends with it. It keeps only enough to show that the
+// line is too long.
 func (r *Reader) piece(f *file, size int) (whole bool, err error) {
 	ended := false // at a NUL
 	for ; size > 0; size-- {
@@ -314,7 +314,7 @@ func (r *Reader) fail(format string, args ...any) error {
 	return &Error{File: f.name, Line: f.line, Text: string(r.line), Msg: fmt.Sprintf(format, args...)}
 }
 
-// process turns r.line into what comes out of it, if anything does.
+// process turns r.line into its output, if any.
 func (r *Reader) process() (text []byte, emit bool, err error) {
 	if !r.cfg.Percent {
 		r.stripComments()
@@ -377,8 +377,8 @@ func (r *Reader) control() (done, emit bool, err error) {
 	return true, true, r.condition(word, rest)
 }
 
-// directive finds which word the line begins with. What follows it need not be
-// separated by a space.
+// directive finds the directive at the beginning of the line. The text after it
+// need not be separated by a space.
 func (r *Reader) directive() (word, rest string) {
 	line := string(r.line[1:])
 	for _, w := range [...]string{"include", "shell", "define", "undef", "ifdef", "ifndef", "endif", "else"} {

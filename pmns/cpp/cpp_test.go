@@ -132,7 +132,7 @@ func setUp(t *testing.T, text string) {
 	}
 }
 
-// ours does what pmcpp does with the same arguments.
+// ours runs our preprocessor with the arguments of pmcpp.
 func ours(t *testing.T, c testCase) (stdout, stderr string) {
 	var out, diag bytes.Buffer
 	cfg := Config{Shell: Shell(&diag), Warn: func(m string) { diag.WriteString(m + "\n") }}

@@ -1,5 +1,5 @@
 // Package cpp is the preprocessor of name space files, pmcpp(1): a small
-// relative of the one of C. It knows #include, #define and #undef of macros
+// relative of C's preprocessor. It knows #include, #define and #undef of macros
 // without parameters, #ifdef, #ifndef, #else and #endif without nesting, #shell,
 // and comments between /* and */.
 //
@@ -13,6 +13,6 @@
 //		...
 //	}
 //
-// As with pmcpp, what follows the last newline of a file is dropped, macros
-// are not looked for in what a macro brought, and the first error ends all.
+// As with pmcpp, text after the last newline of a file is dropped, macros are not
+// expanded in the expansion of a macro, and the first error ends everything.
 package cpp

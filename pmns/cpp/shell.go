@@ -37,8 +37,8 @@ func (p *process) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close waits for the command. One whose output was not read to the end is
-// killed.
+// Close waits for the command. It kills a command whose output was not read to
+// the end.
 func (p *process) Close() error {
 	if !p.ended {
 		p.cmd.Process.Kill()

@@ -40,7 +40,7 @@ func (p *Processor) Failed() uint64 { return p.failed.Load() }
 // OnStart has nothing to do: a span knows when it began.
 func (p *Processor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
-// OnEnd sends what a span took.
+// OnEnd sends the duration of a span.
 func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	if p.ended.Load() {
 		return
@@ -71,7 +71,7 @@ func (p *Processor) told(err error) {
 	}
 }
 
-// fit makes a tag of a name, cut to the length that a tag may have, and of what comes behind it.
+// fit makes a tag of a name, cut to the length that a tag may have, and of its suffix.
 func fit(name, behind string) string {
 	name = strings.ReplaceAll(name, "\x00", "_")
 	if n := trace.MaxTag - len(behind); len(name) > n {
@@ -83,7 +83,8 @@ func fit(name, behind string) string {
 	return name + behind
 }
 
-// ForceFlush waits until the agent's connection has taken what an asynchronous client has.
+// ForceFlush waits until an asynchronous client has written all its records to the agent's
+// connection.
 func (p *Processor) ForceFlush(ctx context.Context) error { return p.client.Flush(ctx) }
 
 // Shutdown flushes, and ends the processor. The client stays open.

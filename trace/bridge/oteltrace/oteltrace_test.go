@@ -158,7 +158,7 @@ func TestWithoutAgent(t *testing.T) {
 	}
 }
 
-// BenchmarkSpan measures a span with the processor, and one without any.
+// BenchmarkSpan measures a span with the processor, and a span without processors.
 func BenchmarkSpan(b *testing.B) {
 	b.Run("without", func(b *testing.B) {
 		tracer := sdktrace.NewTracerProvider().Tracer("test")
