@@ -5,10 +5,10 @@ import "math"
 // Extract converts v, a value of a metric whose descriptor has the type from,
 // to the type to (pmExtractValue(3)). Numbers convert to numbers of any type:
 // fractions are cut and precision may be lost. A magnitude that does not fit
-// is ErrTrunc, and a negative number for an unsigned type is ErrSign. Strings
+// gives ErrTrunc, and a negative number for an unsigned type ErrSign. Strings
 // convert to strings only, and aggregates to aggregates only; everything else
-// is ErrConv. A v that came in a block of another type than from is ErrConv
-// too. With an error, Extract returns the zero value of type to.
+// gives ErrConv, and so does a v that was received in a block of another type
+// than from. With an error, Extract returns the zero value of type to.
 //
 // A value in situ always has the type from. The result of a long value may
 // share its bytes with v.

@@ -67,8 +67,8 @@ func (t Type) String() string {
 // IsNumeric reports whether values of type t are numbers.
 func (t Type) IsNumeric() bool { return t >= Type32 && t <= TypeDouble }
 
-// InSitu reports whether values of type t travel in the value set itself
-// (PM_VAL_INSITU) and not in a block of their own.
+// InSitu reports whether values of type t are stored in the value set itself
+// (PM_VAL_INSITU), not in a separate block.
 func (t Type) InSitu() bool { return t == Type32 || t == TypeU32 }
 
 // A Sem is the semantics of a metric: how its values follow each other (PM_SEM_*).

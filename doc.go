@@ -1,7 +1,7 @@
 // Package pcp is the vocabulary of Performance Co-Pilot: metric identifiers,
 // descriptors, units, values, results, labels and error codes, with their
-// conversion, scaling and printing. It does no I/O; every other package of the
-// module speaks in its types.
+// conversion, scaling and printing. It does no I/O; the other packages of the
+// module use its types.
 //
 //	u, mult, err := pcp.ParseUnits("10 Mbyte / sec")
 //	id := pcp.NewPMID(60, 0, 20)   // prints as 60.0.20

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// An Error is a PMAPI status: a PM_ERR_* code or a negated errno. It crosses
-// the wire as it is. Compare with errors.Is(err, pcp.ErrTimeout). A negated
-// errno also matches its syscall.Errno and the fs.Err* that go with it.
+// An Error is a PMAPI status: a PM_ERR_* code or a negated errno. It is sent
+// unchanged in PDUs. Compare with errors.Is(err, pcp.ErrTimeout). A negated errno
+// also matches its syscall.Errno and the corresponding fs.Err*.
 //
 // In some PDUs an Error is a count or has bits of state; it is not negative then.
 // 0 means success.
@@ -22,11 +22,11 @@ type Error int32
 // own (PM_ERR_BASE).
 const maxErrno = 12345
 
-// MaxErrorLen is the room that C callers give a message (PM_MAXERRMSGLEN).
+// MaxErrorLen is the size of C callers' buffers for a message (PM_MAXERRMSGLEN).
 // No message is longer.
 const MaxErrorLen = 128
 
-// Error returns the message of e as pmErrStr(3) gives it.
+// Error returns the message of e as pmErrStr(3) returns it.
 func (e Error) Error() string {
 	switch {
 	case e == 0:
@@ -57,8 +57,8 @@ func (e Error) Symbol() string {
 
 // Is reports whether e matches target, for errors.Is. A negated errno matches its
 // syscall.Errno and the errors of io/fs that this errno matches, ErrPermission
-// matches fs.ErrPermission, ErrTimeout for context.DeadlineExceeded, and ErrEOF
-// for io.EOF.
+// matches fs.ErrPermission, ErrTimeout context.DeadlineExceeded, and ErrEOF
+// io.EOF.
 func (e Error) Is(target error) bool {
 	switch target {
 	case fs.ErrPermission:
@@ -137,8 +137,8 @@ func Errors() iter.Seq[Error] {
 }
 
 // authErrorString returns the message of a status below the last PM_ERR_*
-// code. These are the codes of the SASL library, moved down by that many. A
-// SASL status moved back up is above -1000; those below once came from the
+// code. These are the codes of the SASL library, moved down by that number. A
+// SASL status moved back up is above -1000; lower ones once were those of the
 // library for secure sockets.
 func authErrorString(e Error) string {
 	code := int(e) - int(ErrNYI)

@@ -3,7 +3,7 @@ package pcp
 import "strconv"
 
 // errnoText holds the messages of the errno values as the GNU C library prints
-// them on Linux, whose numbers cross the wire. Go's own are in lower case and
+// them on Linux, whose numbers are sent in PDUs. Go's own are in lower case and
 // differ in places, and scripts match these.
 var errnoText = [...]string{
 	1:   "Operation not permitted",
@@ -148,7 +148,7 @@ func errnoString(errno int) string {
 }
 
 // saslText holds the messages of the SASL library's status codes
-// (sasl_errstring(3)) at their negation, which authentication passes on to the client.
+// (sasl_errstring(3)) at their negation, which authentication sends to the client.
 var saslText = [...]string{
 	1:   "generic failure",
 	2:   "no memory available",

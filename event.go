@@ -63,8 +63,8 @@ type eventSummary struct {
 // counts those before the cut.
 //
 // The C library does not count a record of lost records if it is the last. It
-// never gets past an earlier one, and counts that again for each record that
-// would follow (libpcp/src/util.c, print_event_summary). We do the same.
+// stops at an earlier one, and counts that again for each later record
+// (libpcp/src/util.c, print_event_summary). We do the same.
 func summarizeEvents(data []byte, highRes bool) eventSummary {
 	var s eventSummary
 	if len(data) < 4 {

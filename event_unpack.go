@@ -11,19 +11,19 @@ import (
 // parameters. They are discrete, of TypeU32.
 const (
 	EventFlagsPMID  PMID = DomainDynamic<<22 | 1 // event.flags: the record's EventFlags
-	EventMissedPMID PMID = DomainDynamic<<22 | 2 // event.missed: how many records were lost
+	EventMissedPMID PMID = DomainDynamic<<22 | 2 // event.missed: number of lost records
 )
 
 // An EventRecord is one record of an event array.
 type EventRecord struct {
 	Time   Timestamp
 	Flags  EventFlags
-	Missed uint32 // with EventMissed in Flags: how many records were lost
+	Missed uint32 // with EventMissed in Flags: number of lost records
 	Params []EventParam
 }
 
 // An EventParam is a parameter of an event record: a value of the metric PMID.
-// A number of 32 bits has TypeUnknown, as if it came in situ.
+// A number of 32 bits has TypeUnknown, like a value received in situ.
 type EventParam struct {
 	PMID  PMID
 	Value Value
@@ -67,7 +67,7 @@ func (v Value) EventRecords() ([]EventRecord, error) {
 		case r.Flags == EventMissed:
 			r.Missed = count
 		case r.Flags&EventMissed != 0:
-			// A record of lost ones cannot have other flags too.
+			// A record of lost records cannot have other flags.
 			return nil, fmt.Errorf("event record with flags %#x: %w", uint32(r.Flags), ErrConv)
 		default:
 			if r.Params, data, err = eventParams(data, count); err != nil {

@@ -24,8 +24,8 @@ func NumberStr(f float64) string {
 
 // appendNumber appends the text of NumberStr.
 func appendNumber(b []byte, f float64) []byte {
-	// The limits between one scale and the next, so that the number rounds
-	// into six characters. A sign leaves room for one digit less.
+	// The limits between adjacent scales, such that the number rounds into six
+	// characters. A sign leaves room for one digit less.
 	limits, infinite := &numberLimits, " inf?  "
 	a := f
 	if f < 0 {

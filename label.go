@@ -74,7 +74,7 @@ type Label struct {
 // checked: trust only the index to it.
 type LabelSet struct {
 	Inst  int32 // InNull unless the level is LabelInstances
-	Err   Error // if not 0, why there are no labels (a negative nlabels)
+	Err   Error // if not 0, the reason for the absence of labels (a negative nlabels)
 	JSON  string
 	Index []LabelIndex
 }
@@ -131,7 +131,7 @@ func (s *LabelSet) Lookup(name string) (l Label, ok bool) {
 
 // Add parses labels as ParseLabels does and merges them into s, where they
 // replace those of the same name (pmdaAddLabels(3); with LabelOptional in
-// flags pmdaAddNotes). With an error, s stays as it was.
+// flags pmdaAddNotes). With an error, s is unchanged.
 func (s *LabelSet) Add(json string, flags LabelFlags) error {
 	more, err := ParseLabels(json, flags)
 	if err != nil {
@@ -151,8 +151,8 @@ func (s *LabelSet) Add(json string, flags LabelFlags) error {
 	return nil
 }
 
-// appendLabels appends the labels of s. It leaves out those to which a broken
-// index gives no name, or a name that would break the JSON.
+// appendLabels appends the labels of s. It leaves out labels without a name
+// because of a broken index, and names that would break the JSON.
 func appendLabels(list []Label, s *LabelSet, keep func(Label) bool) []Label {
 	for l := range s.All() {
 		if l.Name == "" || strings.IndexFunc(l.Name, func(c rune) bool { return c < ' ' || c == '"' || c == '\\' }) >= 0 {
@@ -228,7 +228,7 @@ func buildLabels(list []Label, limit int) (LabelSet, error) {
 // JSON. The labels keep their flags.
 //
 // If keep is not nil it decides which labels to take. A label that it refuses
-// still hides those of its name in the sets before.
+// still hides those of its name in earlier sets.
 func MergeLabels(sets []LabelSet, keep func(Label) bool) (LabelSet, error) {
 	var list []Label
 	present := false
@@ -247,8 +247,8 @@ func MergeLabels(sets []LabelSet, keep func(Label) bool) (LabelSet, error) {
 }
 
 // MergeLabelJSON merges labels in JSON form, the lowest precedence first, as
-// MergeLabels does (pmMergeLabels(3)). It accepts compound names. If there are
-// no labels at all, it returns the empty string.
+// MergeLabels does (pmMergeLabels(3)). It accepts compound names. Without any
+// labels it returns the empty string.
 func MergeLabelJSON(sets ...string) (string, error) {
 	parsed := make([]LabelSet, 0, len(sets))
 	for _, json := range sets {

@@ -61,7 +61,7 @@ func parseLabels(json string, flags LabelFlags, limit int) (LabelSet, error) {
 	return s, nil
 }
 
-// maxLabelDepth is how deep arrays and objects may nest.
+// maxLabelDepth is the maximum nesting of arrays and objects.
 const maxLabelDepth = 64
 
 // A labelParser reads JSON. Its first failure sticks.
@@ -184,7 +184,7 @@ func (p *labelParser) labels(prefix string, depth int) {
 	})
 }
 
-// emptyObject reports whether the next value is {}. As a value it stays as it is.
+// emptyObject reports whether the next value is {}. As a value it is kept unchanged.
 func (p *labelParser) emptyObject() bool {
 	rest := strings.TrimLeft(p.in[p.off+1:], " \t\r\n")
 	return rest != "" && rest[0] == '}'

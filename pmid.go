@@ -48,7 +48,7 @@ func (id PMID) IsDerived() bool {
 }
 
 // Logged returns the PMID that a derived metric has in an archive, where it is a
-// metric like others (SET_DERIVED_LOGGED). Other PMIDs stay as they are.
+// metric like others (SET_DERIVED_LOGGED). It returns other PMIDs unchanged.
 func (id PMID) Logged() PMID {
 	if id.IsDerived() {
 		return id | 2048<<10

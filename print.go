@@ -111,7 +111,7 @@ func (v Value) AppendPrint(b []byte, from Type, width int, loc *time.Location) [
 	return ctext.AlignRight(b, start, width)
 }
 
-// appendAny prints a value of which only the bytes are known.
+// appendAny prints a value of unknown type.
 func (v Value) appendAny(b []byte, width int) []byte {
 	if v.inSitu() {
 		n := uint32(v.bits)

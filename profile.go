@@ -8,7 +8,7 @@ type ProfileState int32
 
 // Profile states. The numbers are part of the protocol.
 const (
-	ProfileInclude ProfileState = 0 // PM_PROFILE_INCLUDE: all but those listed
+	ProfileInclude ProfileState = 0 // PM_PROFILE_INCLUDE: all except those listed
 	ProfileExclude ProfileState = 1 // PM_PROFILE_EXCLUDE: only those listed
 )
 

@@ -8,14 +8,14 @@ type ValFmt int32
 // Value formats. The numbers are part of the protocol and of the archive format.
 const (
 	ValInSitu ValFmt = 0 // PM_VAL_INSITU: in the set, 32 bits each
-	ValDPtr   ValFmt = 1 // PM_VAL_DPTR: in blocks of their own
+	ValDPtr   ValFmt = 1 // PM_VAL_DPTR: in separate blocks
 	ValSPtr   ValFmt = 2 // PM_VAL_SPTR: as ValDPtr; the difference is only who frees a block in C
 )
 
 // A ValueSet holds the values of one metric (pmValueSet).
 type ValueSet struct {
 	PMID   PMID
-	Err    Error  // if not 0, why there are no values (a negative numval)
+	Err    Error  // if not 0, the reason for the absence of values (a negative numval)
 	ValFmt ValFmt // of Values, meaningless if there are none
 	Values []Value
 }
@@ -35,7 +35,7 @@ func (vs *ValueSet) As(t Type) {
 }
 
 // A Result holds the answer to a fetch (pmResult, pmHighResResult): one set
-// for each metric asked for, in the order of the request.
+// for each requested metric, in the order of the request.
 type Result struct {
 	Time Timestamp
 	Sets []ValueSet
@@ -92,8 +92,8 @@ func (r *Result) Add(v Value) {
 	}
 	room := r.values
 	if len(room) == cap(room) || n > 0 && !endsWith(room, vs.Values) {
-		// The values of this set move to where there is room after them;
-		// those of the sets before stay where they are.
+		// The values of this set move to a place with room after them; those of
+		// earlier sets do not move.
 		if cap(room)-len(room) <= n {
 			room = make([]Value, 0, max(64, 2*cap(room), 2*n))
 		}

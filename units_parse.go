@@ -11,7 +11,7 @@ import (
 // A UnitsError is the error of an input that ParseUnits refused. It is ErrConv.
 type UnitsError struct {
 	Input  string
-	Reason string // as pmParseUnitsStr(3) words it
+	Reason string // in the words of pmParseUnitsStr(3)
 }
 
 // Error quotes the input and gives the reason.
@@ -58,7 +58,7 @@ func ParseUnits(s string) (u Units, mult float64, err error) {
 		case b.dim[i] == 0 && a.dim[i] != 0:
 			scale[i] = a.scale[i]
 		default:
-			// The two scales meet in the plain unit, or cancel.
+			// The two scales combine in the plain unit, or cancel out.
 			if i == dimTime && max(a.scale[i], b.scale[i]) > TimeHour {
 				return fail("time scale out of bounds")
 			}
@@ -91,7 +91,7 @@ var (
 	timeUnits  = [...]float64{1e-9, 1e-6, 1e-3, 1, 60, 3600}
 )
 
-// unitOf returns how many bytes, seconds or ones a scale is.
+// unitOf returns the number of bytes, seconds or ones in a scale.
 func unitOf(dim, scale int) float64 {
 	switch dim {
 	case dimSpace:

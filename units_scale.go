@@ -70,7 +70,7 @@ func (u Units) orCount() Units {
 // A ratio is a factor and a divisor of a number.
 type ratio struct{ mult, div int64 }
 
-// apply takes in a dimension whose scales differ by m/d.
+// apply multiplies the ratio for a dimension whose scales differ by m/d.
 func (r *ratio) apply(dim int8, d, m int64) {
 	if dim < 0 {
 		dim, d, m = -dim, m, d

@@ -6,21 +6,21 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// Sizes of the block that a value travels in when it is not in situ: a header
-// of type and length, which counts itself, and the contents.
+// Sizes of the block of a value that is not in situ: a header of type and length,
+// which counts itself, and the contents.
 const (
 	ValHeaderSize = 4         // PM_VAL_HDR_SIZE
 	ValLenMax     = 1<<24 - 1 // PM_VAL_VLEN_MAX: the largest length in a header
 )
 
 // A Value is one value of one instance of a metric. It holds a number in place
-// and points at anything longer, so that thousands of them take one allocation.
+// and points at anything longer, so that thousands of values need one allocation.
 //
 // The zero Value is the instance 0 with the Type32 number 0.
 //
-// A value that came in situ from the wire or an archive carries no type of its
-// own: its Type is TypeUnknown and its bits are the low 32. Use [Value.As] with
-// the type of the metric's descriptor to give it one.
+// A value received in situ from a PDU or an archive has no type of its own: its
+// Type is TypeUnknown and its bits are the low 32. Use [Value.As] with the type
+// of the metric's descriptor to give it one.
 type Value struct {
 	Inst int32 // InNull for a metric with a single value
 	typ  Type
