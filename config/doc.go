@@ -5,8 +5,8 @@
 //	logs := cfg.Get("PCP_LOG_DIR")
 //
 // The environment has precedence over the file, and the file over the built-in
-// settings. A machine without pcp.conf is fine; a program that wants to know
-// whether the file that the environment names could be read asks [Config.Err].
+// settings. A missing pcp.conf is not an error; [Config.Err] reports whether the
+// file named by the environment could be read.
 //
 // [Config.Environ] is the counterpart of pcp.env(5): the environment that scripts of
 // PCP expect, with the user's own file ~/.pcp/pcp.conf. That file is for scripts; as

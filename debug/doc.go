@@ -8,5 +8,5 @@
 //	d := pmapi.Dialer{Debug: debug.New(os.Stderr, names...)}
 //
 // The output has the layout of the C library, for the options that help to debug
-// a source of metrics. It is meant for people; its layout is not a promise.
+// a source of metrics. It is meant for people; its layout may change.
 package debug

@@ -1,6 +1,6 @@
 // Package mmv instruments a program through memory-mapped values: the program
 // counts with plain atomic stores into a mapped file, and PCP's collector reads
-// the file when somebody asks. No calls, no scrapes, no copies.
+// the file when a client asks. No calls, no scrapes, no copies.
 //
 //	reg, err := mmv.New("shop", mmv.Options{})
 //	if err != nil { ... }
@@ -15,8 +15,8 @@
 // # Costs
 //
 // An update is one atomic operation and allocates nothing. A look-up by
-// instance name ([Vec.With]) takes no lock once the instance is there. A value
-// that a single goroutine counts in costs a plain store ([Counter.Own]).
+// instance name ([Vec.With]) takes no lock once the instance exists. A count by a
+// single goroutine costs a plain store ([Counter.Own]).
 //
 // # Files that grow, and fixed files
 //
@@ -56,10 +56,9 @@
 // kernel sends SIGBUS for a store behind the end of a mapped file, which the Go
 // runtime cannot turn into an error at a cost that a counter could bear. So let no
 // other user write to the file: it has mode 0644, and only its owner and root can cut
-// it. Do not give it to a group, do not run several programs that trust each other
-// less than themselves as one user, and remove files of the folder instead of emptying
-// them. A file system that is full does not do that: room is allocated before it is
-// used.
+// it. Do not give it to a group, do not run programs that do not trust each other as
+// one user, and remove files of the folder instead of emptying them. A full file
+// system does not end the program: space is allocated before it is used.
 //
 // # Coming from C
 //

@@ -1,6 +1,6 @@
 // Package pmns is the Performance Metrics Name Space: a tree whose leaves name
 // metrics, its text form pmns(5) with the preprocessor that reads it, and
-// look-ups both ways.
+// look-ups of names and of PMIDs.
 //
 //	tree, err := pmns.Load(pmns.DefaultPath(config.Process()), true)
 //	if err != nil {
@@ -14,5 +14,5 @@
 //
 // The parser accepts the same texts as the C library, oddities included: a file
 // may end inside of a subtree, a last line without a newline is dropped where the
-// preprocessor runs, and "5" is as good as "5:*:*".
+// preprocessor runs, and "5" means the same as "5:*:*".
 package pmns

@@ -12,8 +12,8 @@
 //	...
 //	err = t.End()
 //
-// and then, where the agent runs, pminfo -f trace.transact.ave_time. A program that measures itself many times
-// a second is better served by package mmv, whose values need no agent to receive them.
+// and then, where the agent runs, pminfo -f trace.transact.ave_time. A program with many measurements a second
+// should use package mmv, whose values need no agent to receive them.
 //
 // # Transactions
 //
@@ -26,7 +26,7 @@
 // A synchronous client, the default, waits for the agent's acknowledgement. A call takes RequestTimeout at most, and Timeout
 // more if there is no connection. Calls of several goroutines wait for each other. If
 // the agent has been restarted, the call connects again and succeeds. While the agent cannot be reached, calls fail at
-// once, and every now and then one tries again, after the pauses of [Config.Reconnect].
+// once, except that one tries to connect again after each pause of [Config.Reconnect].
 //
 // An asynchronous client ([StateAsync]) never waits: a call copies a few bytes into a buffer, which a goroutine sends. Only
 // [Client.Flush], [Client.Lost] and later calls report failures: calls fail while the agent cannot be reached or the buffer
@@ -35,8 +35,8 @@
 // # Tags
 //
 // A tag is the name of an instance of the agent's metrics, so there should be few, and no numbers of requests in them. It has
-// 1 to [MaxTag] bytes. The agent of the C implementation closes the connection at one of more than 124. As in C the same
-// tag can name a transaction, a point, an observation and a counter.
+// 1 to [MaxTag] bytes. The agent of the C implementation closes the connection at a tag of more than 124 bytes. As in C the
+// same tag can name a transaction, a point, an observation and a counter.
 //
 // # Without an agent
 //

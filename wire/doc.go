@@ -16,11 +16,11 @@
 //	4  type  one of the Type constants
 //	8  from  the sender: a client's context at an agent, a process id, or FromAnon
 //
-// Decoding takes bytes as hostile: each count and length is checked against
-// the remaining bytes before anything is allocated, and a failure is an error
-// that names the offset, counted from the header, and wraps pcp.ErrIPC, never a
-// panic. The contents of a PDU that failed to decode are undefined. No PDU
-// decodes to more than a few times its own size.
+// Decoding treats bytes as hostile: each count and length is checked against the
+// remaining bytes before anything is allocated, and a failure is an error that
+// names the offset, counted from the header, and wraps pcp.ErrIPC, never a panic.
+// The contents of a PDU that failed to decode are undefined. No PDU decodes to
+// more than a few times its own size.
 //
 // # Memory
 //
@@ -32,9 +32,9 @@
 //
 // # The greeting
 //
-// A server speaks first, with an [Error] in its extended form that holds its
-// [Info]; the client answers with [Creds] that hold a [VersionCred]. Between
-// collector and agent the agent sends its Creds first. After the greeting an Error
-// with a positive code is a notice: its bits report the changes at the collector
-// to a client, and the answer that the client waits for follows.
+// A server sends first: an [Error] in its extended form with its [Info]; the
+// client answers with [Creds] that hold a [VersionCred]. Between collector and
+// agent the agent sends its Creds first. After the greeting an Error with a
+// positive code is a notice: its bits report the changes at the collector to a
+// client, and the answer that the client waits for follows.
 package wire

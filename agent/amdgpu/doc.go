@@ -3,8 +3,8 @@
 //
 //	a := amdgpu.New(amdgpu.Config{})
 //
-// An [Agent] reads the files that a fetch needs and no others. Metrics that the kernel does
-// not report have no value. A card that is suspended to save power stays asleep: reading
-// its sensors would wake it up, so they have no values until something uses the card. Names
-// and numbers of metrics are those of pmdaamdgpu(1) of PCP 7, which asks libdrm.
+// An [Agent] only reads the files that a fetch needs. Metrics that the kernel does not
+// report have no value. A card that is suspended to save power stays suspended: reading its
+// sensors would wake it up, so they have no values until a program uses the card. Names and
+// numbers of metrics are those of pmdaamdgpu(1) of PCP 7, which asks libdrm.
 package amdgpu

@@ -3,6 +3,6 @@
 //
 //	a, err := bonding.New(bonding.Config{})
 //
-// An instance is a bond, by the name that the kernel has for it. On a machine without
-// bonds there are no instances, and a fetch costs an attempt to open one file.
+// An instance is a bond, with the kernel's name. On a machine without bonds there are
+// no instances, and a fetch costs an attempt to open one file.
 package bonding

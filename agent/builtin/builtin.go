@@ -14,16 +14,15 @@ import (
 type Spec struct {
 	Name   string
 	Domain int // unless a configuration sets another
-	// Sample is set for agents that are there to test and to learn from.
+	// Sample is set for agents that are examples or for tests.
 	Sample bool
-	// Asked is set for agents that are served only where a configuration
-	// names them.
+	// Asked is set for agents that are only served if a configuration names them.
 	Asked bool
 	// OfCollector is set for an agent that reports on the collector that hosts it.
-	// Nothing else can open it, and it has no program.
+	// Only the collector can open it, and it has no program.
 	OfCollector bool
-	// File is the agent whose file has this one as well, in the C
-	// implementation; "" if it has one of its own.
+	// File is the agent whose file also has this one in the C implementation; ""
+	// if it has its own file.
 	File string
 	// Program describes the special features of the agent's program, pmdaNAME.
 	Program Program
@@ -38,8 +37,8 @@ type Program struct {
 	// Args names the arguments that the program needs, or is "", and NoArgs is
 	// its message if they are missing.
 	Args, NoArgs string
-	// Options are the options that only this program has. Check, which may be nil, looks at each as it comes: an
-	// error goes to standard error with the usage message.
+	// Options are the options that only this program has. Check, which may be nil, checks each as it is parsed:
+	// an error goes to standard error with the usage message.
 	Options []pmda.Option
 	Check   func(o pmda.Option, arg string) error
 	// UserFlag is the letter of the option that names the user to run as; 0 means 'U'.
@@ -50,7 +49,7 @@ type Program struct {
 	Usage string
 	// Sockets is set if the program can be reached by a socket.
 	Sockets bool
-	// KeepUser is set if the program keeps running as the user that started it, where
+	// KeepUser is set if the program keeps running as the user that started it, while
 	// others become PCP's user.
 	KeepUser bool
 	// StartsNotReady is set if the program's line of pmcd.conf has the word notready:
@@ -93,9 +92,9 @@ const (
 )
 
 // HelpFile returns the file of help texts that is installed for the agent, without .dir and .pag as
-// [help.Open] wants it, "" if there is none. It is that of the C agent in whose place this one
-// runs, PCP_PMDAS_DIR/NAME/help. Its texts come before those of the agent, which are for what it has
-// besides.
+// [help.Open] wants it, "" if there is none. It is that of the C agent that this one replaces,
+// PCP_PMDAS_DIR/NAME/help. Its texts take precedence over those of the agent, which serve for the
+// other metrics.
 func (s Spec) HelpFile(cfg *config.Config) string {
 	dir := cfg.Get("PCP_PMDAS_DIR")
 	if dir == "" {

@@ -3,6 +3,6 @@
 //
 //	a, err := dm.New(dm.Config{})
 //
-// It asks the kernel through /dev/mapper/control, which only root may do, and reads /sys/kvdo. On
-// a machine without a device mapper, and for other users, there are no instances.
+// It asks the kernel through /dev/mapper/control, which only root may use, and reads /sys/kvdo.
+// On a machine without a device mapper, and for other users, there are no instances.
 package dm

@@ -6,7 +6,7 @@
 //
 // A counter without a file is 0, or the last value read from its file, as in the C agent.
 // As a rule only root can read the files. Trace points are counted by performance events,
-// which take the same rights; without them their metrics have no values. Where the kernel
+// which need the same rights; without them their metrics have no values. Where the kernel
 // is locked down the metrics answer pcp.ErrPermission.
 //
 // The trace points are those that kvm.conf lists, which [ReadConf] reads. Metrics keep the

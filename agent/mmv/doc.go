@@ -13,15 +13,15 @@
 // keeps the definitions it had until it settles.
 //
 // Names, PMIDs, instance domains, labels and values are those that pmdammv of
-// the C implementation serves for the same files, oddities included where a
-// client could see them. The differences:
+// the C implementation serves for the same files, including oddities that a
+// client could see. The differences:
 //
 //   - In a file with MMV_FLAG_SENTINEL any floating-point NaN means no value, not
 //     only the NaN with all bits set.
 //   - The help texts of instance domains are served.
 //   - Where files of one cluster define the same item differently the first
 //     file's descriptor counts, as its values and help do. With the C agent
-//     that depends on how many metrics there are.
+//     that depends on the number of metrics.
 //   - A file that is not used is logged with the reason, once.
 //
 // Files are read with pread(2), so that truncating a file during a read loses its

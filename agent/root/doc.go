@@ -10,7 +10,7 @@
 // Containers are found in the files of their engines (podman, docker, lxc); the
 // agent runs no engine except lxc-info of lxc.
 //
-// # Who is served, and what
+// # Access
 //
 // The socket accepts connections from root and PCP's own user only. The server
 // starts a program only if no user but root can have changed it, and for a sender

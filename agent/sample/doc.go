@@ -4,10 +4,9 @@
 // or too many, errors of every kind, and stores into most of it.
 //
 // Names, identifiers, descriptors, instances, labels and the effect of stores
-// are those of the C agent of PCP 6.0, on whose behaviour scripts depend; values
-// are the C agent's, too, except for times and process numbers, and even where the
-// C agent draws random numbers. A value that looks odd in the table is odd on
-// purpose.
+// are those of the C agent of PCP 6.0, because scripts depend on its behaviour;
+// values are the C agent's, too, even where it draws random numbers, except times
+// and process numbers. A value that looks odd in the table is odd on purpose.
 //
 // Each file has one subject: the rows of its metrics and their state.
 package sample

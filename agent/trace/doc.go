@@ -7,8 +7,8 @@
 //	if err != nil { ... }
 //	defer a.Close()
 //
-// Counts, totals and the last values are there for ever. Rates, averages and extrema are of a rolling window: a period, 60
-// seconds, that is divided into buckets, 5. They change once per bucket, which has to be complete before it counts. A
+// Counts, totals and the last values are kept forever. Rates, averages and extrema are those of a rolling window: a period
+// of 60 seconds that is divided into 5 buckets. They change once per bucket, which must be complete before it counts. A
 // tag without reports for a period lacks these values.
 //
 // Names, numbers and meanings are those of the C agent. Differences: a tag can have 254 bytes where the

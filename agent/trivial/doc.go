@@ -1,4 +1,4 @@
-// Package trivial is the smallest agent there can be: one metric, the time.
+// Package trivial is the smallest possible agent: one metric, the time.
 //
 //	a, err := trivial.New(trivial.Domain)
 package trivial

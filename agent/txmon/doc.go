@@ -1,6 +1,6 @@
-// Package txmon is an agent that shows how programs hand measurements to an
-// agent through shared memory: it counts transactions by type and sums up how
-// long they took, as programs record them.
+// Package txmon is an agent that shows how programs pass measurements to an agent
+// through shared memory: it counts transactions by type and adds up their
+// durations, as programs record them.
 //
 //	a, err := txmon.New(txmon.Config{Types: []string{"query", "update"}})
 //
@@ -10,8 +10,8 @@
 //	rec.Record("query", 0.25)
 //
 // The memory is a System V segment with the key and layout of the C agent, so
-// that either's programs work with the other's agent. Its words have the byte
-// order of the machine:
+// that programs of either implementation work with the other's agent. Its words
+// have the byte order of the machine:
 //
 //	0      level    recorded values: 0 none, 1 counts, 2 times too
 //	4      n        how many types there are
@@ -25,10 +25,10 @@
 //	28     max_time     float, in seconds; -1 after a reset
 //	32     sum_time     double, in seconds
 //
-// Part of the format; do not change. As in C there is no lock: of two programs
-// that record a transaction of the same type in the same moment, one may be
-// lost. A Recorder may be used by many goroutines.
+// Part of the format; do not change. As in C there is no lock: if two programs
+// record a transaction of the same type at the same moment, one may be lost. A
+// Recorder may be used by many goroutines.
 //
-// Anybody may write to the segment, so the agent does not rely on any offset
+// Any process may write to the segment, so the agent does not rely on any offset
 // or count in it, and a Recorder checks them.
 package txmon
