@@ -24,13 +24,13 @@ type Archive struct {
 	path   string // base name with directory
 	label  Label  // of the first volume
 	meta   *Meta
-	read   int64 // bytes of the metadata taken in
+	read   int64 // bytes of the metadata read
 	noMeta bool  // see Options
 	index  []IndexEntry
-	vols   []int // numbers of the volumes that there are, ascending
+	vols   []int // numbers of the existing volumes, ascending
 
 	debug  *debug.Log
-	traced int // of which is traced that it is read
+	traced int // whose reading has been traced
 
 	mem  *compressed.Memory // of compressed volumes, shared by all of a set
 	mu   sync.Mutex
@@ -49,7 +49,7 @@ type volume struct {
 
 // Options configures the opening of an archive.
 type Options struct {
-	// AnyFeatures opens an archive that has features which this package does
+	// AnyFeatures opens an archive even if it has features that this package does
 	// not know (PM_CTXFLAG_NO_FEATURE_CHECK).
 	AnyFeatures bool
 
@@ -64,7 +64,7 @@ type Options struct {
 	check   func(Label) error                       // of the first volume, before the metadata are read; may be nil
 	later   bool                                    // the volumes are read when they are needed
 	mem     *compressed.Memory                      // nil for one of its own
-	meta    *Meta                                   // to take the metadata in, nil for one of the archive's own
+	meta    *Meta                                   // for the metadata, nil for a new one
 	readDir func(dir string) ([]fs.DirEntry, error) // nil: os.ReadDir
 }
 
@@ -89,7 +89,7 @@ func (o Options) Open(path string) (*Archive, error) {
 	return a, nil
 }
 
-// parts are the files of an archive, as the directory has them.
+// parts are the files of an archive in the directory.
 type parts struct{ meta, index string }
 
 // find looks for the files.
@@ -178,8 +178,8 @@ func (a *Archive) load(o Options, p parts) error {
 	}
 	a.label = label
 	if !o.later && !o.NoMeta {
-		// Whether a compressed file is whole shows at its end. As in the C
-		// library that is known when the archive is open.
+		// Whether a compressed file is complete is known at its end. As in the C
+		// library that is checked when the archive is opened.
 		if _, err := v.src.Size(); err != nil {
 			return fmt.Errorf("%s.%d: %w", a.path, a.vols[0], err)
 		}
@@ -419,8 +419,8 @@ func (a *Archive) volume(number int) (*volume, Label, error) {
 }
 
 // stray reports whether a file with this label only has the name of a volume: it is a
-// copy of another volume of this archive, and the index does not know of a volume
-// of that number. C passes over it, too.
+// copy of another volume of this archive, and the index has no volume of that number.
+// C skips it, too.
 func (a *Archive) stray(l Label, number int) bool {
 	return l.Vol >= 0 && int(l.Vol) != number && number != a.vols[0] && len(a.index) > 0 && a.indexed(number) == 0 &&
 		l.Version == a.label.Version && l.PID == a.label.PID && l.Host == a.label.Host && l.Start == a.label.Start
@@ -446,8 +446,7 @@ func (a *Archive) begun(v *volume, n int64) bool {
 	return true
 }
 
-// indexed returns how long the file of a volume must have been, going by the
-// index.
+// indexed returns the minimum length of the file of a volume by the index.
 func (a *Archive) indexed(number int) int64 {
 	most := int64(0)
 	for i := len(a.index) - 1; i >= 0; i-- {
@@ -479,8 +478,8 @@ func (a *Archive) release(v *volume) {
 }
 
 // Records returns the records from a time on: forwards those not before it,
-// backwards those not after it. It leaves out records that run against the
-// direction of time. A record is valid until the next one.
+// backwards those not after it. It leaves out records whose time runs against the
+// direction. A record is valid until the next one.
 func (a *Archive) Records(from pcp.Timestamp, dir Direction) iter.Seq2[*pcp.Result, error] {
 	return func(yield func(*pcp.Result, error) bool) {
 		r := a.NewReader()

@@ -11,10 +11,11 @@ import (
 
 // A Checker finds records that [DecodeResult] refuses, without decoding them. A
 // program that walks over records with a [SetScanner] sees the sets that it wants;
-// damage to the others would go unnoticed, and may have moved those that it wants.
+// damage to the others would go unnoticed, and may have moved the wanted ones.
 //
-// A logger writes the same metrics time after time, so most records are laid out
-// as one before. That they are is found by comparing bytes, many at a time.
+// A logger writes the same metrics time after time, so most records have the
+// layout of an earlier one. The Checker finds that out by comparing bytes, many
+// at a time.
 type Checker struct {
 	layouts map[layoutKey]*layout // nil for a layout seen once
 	last    *layout
@@ -33,8 +34,8 @@ type layoutKey struct {
 
 // A layout is the common part of good records that differ only in values.
 type layout struct {
-	sets   []byte    // the record that it was learned of, up to its blocks
-	fixed  []stretch // of sets: all but the values in situ
+	sets   []byte    // the record that it was learned from, up to its blocks
+	fixed  []stretch // of sets: all except the values in situ
 	blocks []run
 	odd    []run // those of blocks that do not fill a whole word
 	misses int   // records that turned out to be different
@@ -89,8 +90,8 @@ func (c *Checker) Record(r *Record) error {
 	return nil
 }
 
-// appendSets appends the n sets that a record has from an offset on, and returns
-// where they end. It reports whether they are all within the record.
+// appendSets appends the n sets of a record from an offset on, and returns their
+// end. It reports whether they are all within the record.
 func appendSets(list []Set, b []byte, off, n int) (sets []Set, end int, ok bool) {
 	for range n {
 		if len(b)-off < valueset.SetHead {
@@ -175,9 +176,9 @@ func (l *layout) fits(b []byte) bool {
 	return true
 }
 
-// fits reports whether all blocks of the run begin as they should. Those of 64-bit
-// numbers, which most are, are compared eight at once at places that the
-// compiler knows to be in range: that takes a third of the time.
+// fits reports whether all blocks of the run begin as they should. Blocks of
+// 64-bit numbers, the most frequent ones, are compared eight at a time at offsets
+// that the compiler knows to be in range: that takes a third of the time.
 func (r *run) fits(b []byte) bool {
 	at, n := r.at, r.n
 	var head [4]byte
@@ -227,7 +228,7 @@ func learn(list []Set, b []byte, off, end int) *layout {
 	if off < end {
 		l.fixed = append(l.fixed, stretch{off, end})
 	}
-	for at := end; at < len(b); { // regular: one behind the other
+	for at := end; at < len(b); { // regular: adjacent
 		head := binary.BigEndian.Uint32(b[at:])
 		_, size := valueset.SplitHead(head)
 		size = valueset.Padded(size)
@@ -246,13 +247,13 @@ func learn(list []Set, b []byte, off, end int) *layout {
 	return l
 }
 
-// fill returns how many bytes fill up each block to a whole word.
+// fill returns the number of bytes that pad each block to a whole word.
 func (r *run) fill() int {
 	_, n := valueset.SplitHead(r.head)
 	return r.size - n
 }
 
-// padded reports whether all blocks of some runs are filled up with what
+// padded reports whether all blocks of some runs are padded with the bytes that
 // [valueset.Pad] appends.
 func padded(runs []run, b []byte) bool {
 	for i := range runs {
@@ -272,8 +273,8 @@ func padded(runs []run, b []byte) bool {
 
 // regular reports whether the values of the sets of a record, which end at an
 // offset, are as pmlogger writes them: their blocks follow the sets, in the order of
-// the values, up to the end. The record is canonical if they are filled up as well.
-// It notes which blocks are alike.
+// the values, up to the end. The record is canonical if they are padded as well. It
+// records runs of equal blocks.
 func regular(list []Set, b []byte, end int) (ok, canonical bool) {
 	canonical = true
 	next := end
@@ -312,8 +313,8 @@ func regular(list []Set, b []byte, end int) (ok, canonical bool) {
 	return next == len(b), canonical
 }
 
-// alike reports whether the blocks of values begin where r does, one behind the
-// other, and are all of one type and length, which it notes.
+// alike reports whether the blocks of values begin where r does, are adjacent,
+// and all have one type and length, which it stores.
 func (r *run) alike(values, b []byte) bool {
 	if r.at > len(b)-valueset.BlockHead {
 		return false

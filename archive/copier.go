@@ -15,8 +15,8 @@ import (
 // caller changes. It copies the other parts as bytes. Records may be of either
 // version; the metadata that Meta copies are those of one archive.
 //
-// A program that writes metadata when the first record needs them, or puts them
-// together from several archives, has [SplitMeta], [AppendMetaCopy], [InDomState] and
+// A program that writes metadata when the first record needs them, or merges them
+// from several archives, uses [SplitMeta], [AppendMetaCopy], [InDomState] and
 // [InDomDelta].
 type Copier struct {
 	w      *Writer
@@ -114,8 +114,8 @@ func (p *Part) len() int {
 	return p.Len
 }
 
-// keepsTime reports whether a copy begins as the record does, which has no contents if
-// it is the mark between two archives.
+// keepsTime reports whether a copy begins with the record's bytes; the mark between
+// two archives has none.
 func (r *Record) keepsTime(version int) bool {
 	return r.Body != nil && r.Version == version && r.Time == decodeStamp(r.Body, version)
 }
@@ -186,7 +186,8 @@ func (r *Record) appendSet(b []byte, p *Part) []byte {
 }
 
 // appendBlocks appends the blocks of a set that appendSet appended at an offset of
-// b, and puts their places into the values. It returns where the next set is.
+// b, and stores their offsets in the values. It returns the offset of the next
+// set.
 func (r *Record) appendBlocks(b []byte, start, at int, p *Part) ([]byte, int) {
 	at += valueset.SetHead
 	n := p.len()
@@ -288,8 +289,8 @@ type InDomState struct {
 	room []Change
 }
 
-// Apply takes in the next record. It keeps the names, which must remain valid. A
-// delta gives an instance that is already there its new name.
+// Apply applies the next record. It keeps the names, which must remain valid. A
+// delta renames an existing instance.
 func (s *InDomState) Apply(rec *MetaRecord) {
 	changes := slices.Clone(rec.Instances)
 	slices.SortStableFunc(changes, compareChanges)

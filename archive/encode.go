@@ -261,7 +261,7 @@ func AppendLabels(b []byte, t pcp.Timestamp, level pcp.LabelFlags, ident uint32,
 
 // AppendMeta appends the contents of a record of the metadata in the form of a
 // version. Version 2 has no form for a delta of an instance domain: the caller,
-// which knows the records before, must find out the result of the delta and write
+// which knows the earlier records, must compute the result of the delta and write
 // that.
 func AppendMeta(b []byte, rec *MetaRecord, version int) ([]byte, error) {
 	switch rec.Type {

@@ -12,8 +12,8 @@ import (
 //
 //	len:32 ... len:32
 //
-// Numbers are big-endian. The seconds of a version 3 time stamp are an
-// exception that history made: two 32-bit words, the less significant first.
+// Numbers are big-endian. The seconds of a version 3 time stamp are a historical
+// exception: two 32-bit words, the less significant first.
 
 // Format versions.
 const (
@@ -21,7 +21,7 @@ const (
 	Version3 = 3 // PM_LOG_VERS03
 )
 
-// Numbers that labels have in place of a volume's.
+// Numbers in labels in place of that of a volume.
 const (
 	VolIndex = -2 // PM_LOG_VOL_TI
 	VolMeta  = -1 // PM_LOG_VOL_META
@@ -43,8 +43,7 @@ const frame = 8 // bytes of the two length words
 // errShort is returned if a file ends inside the requested bytes.
 var errShort = fmt.Errorf("file ends early: %w", pcp.ErrLogRec)
 
-// A reader takes numbers off the front of a record's contents. Its first
-// failure sticks.
+// A reader reads numbers from the contents of a record. Its first failure sticks.
 type reader struct {
 	b    []byte
 	fail bool

@@ -18,15 +18,14 @@ type InDomRecord struct {
 
 // A timeline is the history of one instance domain. It keeps records as they are
 // in the file, with names by number, which takes no more memory than the file. It
-// works out the state at a time when that is asked for.
+// computes the state at a time on request.
 type timeline struct {
-	records []indomRecord // by time; of the same time the last one holds
+	records []indomRecord // by time; of the same time the last one counts
 	names   []string      // each once
 	byName  map[string]uint32
 
-	// For each instance the names that it had, by record: a look-up is a hash
-	// and a binary search, however often the instance domain changed. Built
-	// when first asked for.
+	// For each instance its names, by record: a look-up is a hash and a binary
+	// search, for any number of changes. Built on the first request.
 	once  sync.Once
 	spans map[int32][]span
 }
@@ -106,8 +105,8 @@ func (t *timeline) at(when pcp.Timestamp) int {
 	return sort.Search(len(t.records), func(i int) bool { return t.records[i].time.Compare(when) > 0 }) - 1
 }
 
-// longChain is the number of deltas to apply from which on it is faster to list
-// instances by the spans.
+// longChain is the number of deltas from which listing instances by the spans is
+// faster.
 const longChain = 64
 
 // members returns the instances of record i, sorted. They belong to the timeline.
@@ -130,7 +129,7 @@ func (t *timeline) members(i int) []member {
 	var set []member
 	if full >= 0 {
 		set = t.records[full].insts
-	} // else a delta to nothing, which only a damaged archive has
+	} // otherwise a delta to nothing, which only a damaged archive has
 	for k := full + 1; k <= i; k++ {
 		set = applyDelta(nil, set, t.records[k].insts)
 	}

@@ -12,7 +12,7 @@ type Lifetime struct {
 	Inst int32
 	Name string // the last one it had
 	Born pcp.Timestamp
-	Died pcp.Timestamp // of the first record after the last record with it
+	Died pcp.Timestamp // time of the first record after the last one with it
 	Gone bool          // it is not in the last record, and Died is set
 }
 

@@ -12,7 +12,7 @@ import (
 // lockFile locks a file that is being written until it is closed. File systems
 // without locks are accepted: Written then returns false.
 func lockFile(f *os.File) {
-	// Others have it for as long as they look.
+	// Other programs hold it while they look.
 	for errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX), unix.EINTR) {
 		continue
 	}

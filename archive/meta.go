@@ -223,8 +223,8 @@ func (m *Meta) Names(id pcp.PMID) []string {
 }
 
 // sortNames sorts the names of metrics that have several as the C library
-// does: by the nodes of the name space, in the order in which the file brings
-// them up.
+// does: by the nodes of the name space, in the order of their first use in the
+// file.
 func (m *Meta) sortNames() {
 	var nodes map[string]int
 	for _, names := range m.names {
@@ -290,7 +290,7 @@ func (m *Meta) NamesInOrder() iter.Seq2[string, pcp.PMID] {
 func (m *Meta) InDoms() []pcp.InDom { return slices.Clone(m.indomOrder) }
 
 // InDom returns the instances that an instance domain has at a time;
-// pcp.ErrInDomLog if nothing is known about it then.
+// pcp.ErrInDomLog if it has no record until then.
 func (m *Meta) InDom(indom pcp.InDom, at pcp.Timestamp) (InDomRecord, error) {
 	t := m.indoms[indom]
 	i := -1

@@ -331,5 +331,5 @@ func (rec *MetaRecord) decodeText(body []byte) error {
 	return nil
 }
 
-// reset makes m read on from r.
+// reset makes m continue with r.
 func (m *MetaReader) reset(r io.Reader) { m.r = bufio.NewReaderSize(r, 1<<16) }

@@ -8,14 +8,14 @@ import (
 
 // A Logger has the facts that the first and the last record of an archive, its
 // prologue and epilogue, have about the program that wrote it, beyond the label.
-// Tools that join archives see from these whether pmcd was the same all the time.
+// Tools that join archives use them to check that pmcd was the same all the time.
 type Logger struct {
 	PID     int32  // of the logger: also the only instance
 	Host    string // on which the logger runs
 	Port    uint32 // at which it can be controlled
 	Archive string // full path of the base name
 	PMCDPID uint64 // of pmcd; 0 if not known
-	SeqNum  uint32 // of pmcd, how often its agents changed
+	SeqNum  uint32 // of pmcd, number of changes of its agents
 }
 
 // logueInDom is the instance domain of loggers.

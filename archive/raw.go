@@ -11,7 +11,7 @@ import (
 )
 
 // A File is one file of an archive as it is, expanded if it is compressed: for
-// tools that check or mend archives that [Open] may refuse.
+// tools that check or repair archives that [Open] may refuse.
 type File struct {
 	f     *compressed.File
 	close func() error // nil: that of f
@@ -74,8 +74,8 @@ func (f *File) Close() error {
 	return f.f.Close()
 }
 
-// IgnoreIndex makes readers do without the temporal index, which misleads them if
-// it is damaged.
+// IgnoreIndex makes readers ignore the temporal index, which misleads them if it
+// is damaged.
 func (a *Archive) IgnoreIndex() { a.index = nil }
 
 // HeadSize returns the length of the head of a volume's record: its time and the

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Direction is that in which records are read.
+// A Direction is the direction in which records are read.
 type Direction int
 
 // Directions (PM_MODE_FORW, PM_MODE_BACK).
@@ -33,7 +33,7 @@ type Reader struct {
 
 	ahead   int64 // see ReadAhead
 	quiet   bool  // changes of the volume are not traced
-	between bool  // two entries of the index is where the origin is
+	between bool  // the origin is between two entries of the index
 	res     pcp.Result
 }
 
@@ -41,7 +41,7 @@ type Reader struct {
 // is Step backwards with the last one.
 func (a *Archive) NewReader() *Reader { return &Reader{a: a, dir: Forward, origin: a.label.Start} }
 
-// minAhead is the least that is read at once: a page of a file.
+// minAhead is the minimum number of bytes to read at once: a page of a file.
 const minAhead = 4 << 10
 
 // ReadAhead sets the number of bytes to read at once; longer records take more. The default is good for
@@ -191,8 +191,8 @@ func (r *Reader) Seek(to pcp.Timestamp, dir Direction) error {
 	if err != nil {
 		return err
 	}
-	// The index leads close to it, to the end of a record as often as to the
-	// start. The rest is a search against the direction.
+	// The index has a position close to it, as often the end of a record as the
+	// start. From there it searches against the direction.
 	if whole && dir == Forward {
 		r.back()
 	}
@@ -205,27 +205,27 @@ func (r *Reader) Seek(to pcp.Timestamp, dir Direction) error {
 		}
 		d := r.res.Time.Sub(to)
 		if d == 0 || dir == Forward && d < 0 || dir == Backward && d > 0 {
-			return nil // Next reads this one again, and leaves it out if it must
+			return nil // Next reads this one again, and skips it if necessary
 		}
 	}
 }
 
-// back reads a record backwards. After an error the position is where the C library
-// would be.
+// back reads a record backwards. After an error the position is that of the C
+// library.
 func (r *Reader) back() {
 	if err := r.read(Backward); err != nil && err != io.EOF {
 		r.vr.off = r.vr.stuck
 	}
 }
 
-// SeekIndex goes to a place for Step that is close to a time by the index, and looks
-// at no more than a record there. Short reports whether Step in that direction has
-// yet to reach the time. If not, it may have been passed, and Step in the other
-// direction leads to it.
+// SeekIndex moves to a position for Step that is close to a time by the index, and
+// reads at most one record there. Short reports whether Step in that direction has
+// yet to reach the time. If not, the position may be past the time, and Step in the
+// other direction leads to it.
 func (r *Reader) SeekIndex(to pcp.Timestamp, dir Direction) (short bool, err error) {
 	short, err = r.place(to, dir)
 	if err == nil && short && dir == Forward {
-		// The index leads to the end of a record as often as to the start.
+		// The position in the index is as often the end of a record as the start.
 		if _, err := r.Step(Backward); err != nil && err != io.EOF {
 			r.vr.off = r.vr.stuck
 		}
@@ -233,8 +233,8 @@ func (r *Reader) SeekIndex(to pcp.Timestamp, dir Direction) (short bool, err err
 	return short, err
 }
 
-// seekMode goes forwards to the place of a time by the index that pmSetMode(3) of the
-// C library goes to, which its tools for whole archives read on from.
+// seekMode moves to the position of a time by the index that pmSetMode(3) of the C
+// library chooses for reading forwards. Its tools for whole archives start there.
 func (r *Reader) seekMode(to pcp.Timestamp) error {
 	whole, err := r.place(to, Forward)
 	if err == nil && whole && r.between {
@@ -243,8 +243,8 @@ func (r *Reader) seekMode(to pcp.Timestamp) error {
 	return err
 }
 
-// Rewind goes to where Step in a direction starts: before the first record, or with
-// Backward behind the last one.
+// Rewind moves to the start of Step in a direction: before the first record, or
+// with Backward behind the last one.
 func (r *Reader) Rewind(dir Direction) error {
 	r.sought = true
 	vols := r.a.vols
@@ -269,7 +269,7 @@ func (r *Reader) Rewind(dir Direction) error {
 	return fmt.Errorf("%s: no volume can be read: %w", r.a.path, pcp.ErrLogFile)
 }
 
-// MoveTo goes to a place that [Reader.Position] returned.
+// MoveTo moves to a position returned by [Reader.Position].
 func (r *Reader) MoveTo(vol int, off int64) error {
 	if err := r.use(vol); err != nil {
 		return err
@@ -304,8 +304,8 @@ func (r *Reader) Next() (*pcp.Result, error) {
 // words, valid as long as the record.
 func (r *Reader) Body() []byte { return r.vr.Body() }
 
-// Position returns the place of the reader: its volume, and the offset behind the
-// last record, in the direction of reading.
+// Position returns the position of the reader: its volume, and the offset behind
+// the last record, in the direction of reading.
 func (r *Reader) Position() (vol int, off int64) { return r.v.number, r.vr.off }
 
 // place moves to the position of the index closest to a time, which becomes the
@@ -371,7 +371,7 @@ func (r *Reader) place(to pcp.Timestamp, dir Direction) (whole bool, err error) 
 	return whole, nil
 }
 
-// volumeSize returns the size of a volume, 0 if there is nothing of it.
+// volumeSize returns the size of a volume, 0 if it does not exist.
 func (a *Archive) volumeSize(number int) (int64, error) {
 	v, _, err := a.volume(number)
 	if errors.Is(err, ErrNoVolume) {
@@ -470,8 +470,8 @@ func (r *Reader) endOfVolume(number int) (pcp.Timestamp, error) {
 	if vr.Prev(&r.res) == nil {
 		return r.res.Time, nil
 	}
-	// The tail is cut: from the last entry of the index that is within the
-	// file as far as it goes.
+	// The tail is cut: read from the last entry of the index within the file as
+	// far as possible.
 	start := int64(-1)
 	for i := len(r.a.index) - 1; i >= 0; i-- {
 		if e := &r.a.index[i]; int(e.Vol) == number && e.Data <= vr.size {

@@ -15,12 +15,11 @@ import (
 //	v2      sec usec    numpmid set... block...
 //	v3      sec:64 nsec numpmid set... block...
 //
-// A record without sets is a mark: values before and after it have nothing to do
-// with each other.
+// A record without sets is a mark: values before and after it are unrelated.
 
 // DecodeResult decodes the contents of a volume's record, without its length
-// words, into res, whose memory it uses again. Strings, aggregates and events
-// point into body.
+// words, into res, whose memory it reuses. Strings, aggregates and events point
+// into body.
 func DecodeResult(res *pcp.Result, body []byte, version int) error {
 	res.Reset()
 	head := HeadSize(version)
@@ -35,7 +34,7 @@ func DecodeResult(res *pcp.Result, body []byte, version int) error {
 	return decodeResult(res, body, stamp, head, int(n))
 }
 
-// decodeResult decodes a record's sets, of which there are n from head on.
+// decodeResult decodes the n sets of a record from head on.
 func decodeResult(res *pcp.Result, body []byte, stamp pcp.Timestamp, head, n int) error {
 	res.Reset()
 	res.Time = stamp
@@ -47,8 +46,8 @@ func decodeResult(res *pcp.Result, body []byte, stamp pcp.Timestamp, head, n int
 
 // Retype gives a value whose block has no type, as in very old archives, the type
 // of the descriptor; otherwise it would have Type32. Numbers of 64 bits, and
-// floating ones, come out in the byte order of a little-endian machine, as they do
-// from the C library there. Retype returns any other value as it is.
+// floating-point ones, have the byte order of a little-endian machine, as those of
+// the C library there. Retype returns any other value unchanged.
 func Retype(v pcp.Value, t pcp.Type) pcp.Value {
 	if v.Type() != pcp.Type32 || t == pcp.Type32 {
 		return v

@@ -26,9 +26,9 @@ type Record struct {
 	// layout.
 	Layout int
 
-	// Canonical reports whether the record is laid out as the C library writes it:
-	// behind the sets come the blocks, in the order of the values, each filled up
-	// to a whole word with tildes.
+	// Canonical reports whether the record has the layout of the C library: the
+	// sets are followed by the blocks, in the order of the values, each padded to
+	// a whole word with tildes.
 	Canonical bool
 
 	Volume int   // number of the volume
@@ -38,7 +38,7 @@ type Record struct {
 // A Set locates the values of a metric in a record.
 type Set struct {
 	PMID   pcp.PMID
-	Status pcp.Error  // if there are no values, why
+	Status pcp.Error  // the error if there are no values
 	ValFmt pcp.ValFmt // of the values, if there are any
 	Len    int        // number of values
 	At     int        // offset of the first value in the contents; each has 8 bytes
@@ -62,12 +62,13 @@ func (r *Record) Block(word uint32) (t pcp.Type, data []byte) {
 	return t, block[valueset.BlockHead:n:n]
 }
 
-// MarkGap is how far behind the end of an archive the mark is that separates it from the next.
+// MarkGap is the time between the end of an archive and the mark that separates it from the
+// next.
 const MarkGap = time.Millisecond
 
 // A Scanner reads all records of archives, one archive after the other, and
-// checks each. It is for programs that take in all metrics, and the fastest way to
-// do so: records that are laid out as one before are not looked into.
+// checks each. It is for programs that read all metrics, and the fastest way to do
+// so: it does not look into records with the layout of an earlier one.
 //
 //	s := archive.NewScanner(list...)
 //	defer s.Close()
@@ -121,7 +122,7 @@ func (s *Scanner) SeekNear(to pcp.Timestamp) error {
 	return err
 }
 
-// choose goes to the archive in which a time is.
+// choose moves to the archive that contains a time.
 func (s *Scanner) choose(to pcp.Timestamp) {
 	s.Close()
 	s.cur, s.marked = 0, false
@@ -131,11 +132,11 @@ func (s *Scanner) choose(to pcp.Timestamp) {
 	s.rd = s.list[s.cur].NewReader()
 }
 
-// Position returns the volume and the offset of the last record, or where the
-// scanner is if none was read yet.
+// Position returns the volume and the offset of the last record, or the scanner's
+// position if none was read yet.
 func (s *Scanner) Position() (vol int, off int64) { return s.rec.Volume, s.rec.Offset }
 
-// Records returns the records from where the scanner is. It ends after an error.
+// Records returns the records from the scanner's position on. It ends after an error.
 func (s *Scanner) Records() iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		for {
@@ -189,7 +190,7 @@ func (s *Scanner) Next() (*Record, error) {
 	}
 }
 
-// nextArchive goes to the start of the next archive.
+// nextArchive moves to the start of the next archive.
 func (s *Scanner) nextArchive(end pcp.Timestamp) error {
 	s.Close()
 	s.cur++

@@ -17,8 +17,8 @@ import (
 // pcp.ErrLogOverlap. A repeated path counts once. OpenAll returns the error of the
 // first archive that cannot be opened.
 //
-// If there are several archives, no volume stays open, so that there may be more
-// of them than a process can have files.
+// If there are several archives, no volume stays open, so that their number is
+// not limited by the open files of a process.
 func (o Options) OpenAll(paths []string) (list []*Archive, err error) {
 	switch len(paths) {
 	case 0:

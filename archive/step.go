@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// recordHead returns the time of a record and how many sets it has.
+// recordHead returns the time of a record and the number of its sets.
 func recordHead(body []byte, version int) (t pcp.Timestamp, sets int32, ok bool) {
 	head := HeadSize(version)
 	if len(body) < head {
@@ -29,7 +29,7 @@ type SetScanner struct {
 	Sets int // number of sets in the record, 0 for a mark
 
 	PMID   pcp.PMID
-	Status pcp.Error  // not 0: why there are no values
+	Status pcp.Error  // if not 0, the error in place of values
 	ValFmt pcp.ValFmt // of the values, if there are any
 	Len    int        // number of values
 
@@ -57,7 +57,7 @@ func (s *SetScanner) Start(body []byte, version int) bool {
 	return true
 }
 
-// Next goes to the next set. It returns false at the end, and where the record is bad.
+// Next advances to the next set. It returns false at the end, and if the record is bad.
 func (s *SetScanner) Next() bool {
 	if s.left <= 0 {
 		return false
@@ -98,8 +98,8 @@ func (s *SetScanner) Err() error {
 // Inst returns the instance of a value of the set.
 func (s *SetScanner) Inst(i int) int32 { return int32(binary.BigEndian.Uint32(s.pairs[8*i:])) }
 
-// Word returns the word of a value in the set: an in-situ value, or where its
-// block is.
+// Word returns the word of a value in the set: an in-situ value, or the place of
+// its block.
 func (s *SetScanner) Word(i int) uint32 { return binary.BigEndian.Uint32(s.pairs[8*i+4:]) }
 
 // Pairs returns the instances and values of the set, 8 bytes for each: the instance and the
@@ -165,7 +165,7 @@ func (s *SetScanner) AppendTo(res *pcp.Result) error {
 // Body returns the contents of the record.
 func (s *SetScanner) Body() []byte { return s.body }
 
-// Mark returns where the set is, for Return. It is never 0.
+// Mark returns the position of the set, for Return. It is never 0.
 func (s *SetScanner) Mark() int {
 	if s.Len == 0 {
 		return s.off - 8
@@ -173,7 +173,7 @@ func (s *SetScanner) Mark() int {
 	return s.off - 12 - len(s.pairs)
 }
 
-// Return goes to a set that Mark marked, as Next goes to the next one.
+// Return moves to the set of a position from Mark, as Next moves to the next one.
 func (s *SetScanner) Return(mark int) bool {
 	s.off, s.left = mark, 1
 	return s.Next()

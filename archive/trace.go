@@ -38,14 +38,14 @@ func decompressor(suffix string) string {
 	return "gzip"
 }
 
-// traceFile traces that the directory has a file of the archive.
+// traceFile traces a file of the archive in the directory.
 func (a *Archive) traceFile(path string) {
 	if a.debug.On(debug.Archive) {
 		a.debug.Printf("__pmLogOpen: inspect file \"%s\"\n", strings.TrimPrefix(path, "./"))
 	}
 }
 
-// traceMissing traces which files there are not.
+// traceMissing traces missing files.
 func (a *Archive) traceMissing(base string, p parts) {
 	if !a.debug.On(debug.Archive) {
 		return
@@ -112,8 +112,8 @@ func traceLabel(log *debug.Log, src *compressed.File, vol int32) {
 	log.Write(text)
 }
 
-// unreadable returns why b does not begin with a whole label, in the words of __pmLogLoadLabel in the C
-// library, "" if it does.
+// unreadable returns the reason if b does not begin with a complete label, in the words of
+// __pmLogLoadLabel in the C library, otherwise "".
 func unreadable(b []byte) string {
 	const header, trailer = 8, 4
 	if len(b) < header {
@@ -141,7 +141,7 @@ func unreadable(b []byte) string {
 	return ""
 }
 
-// traceVolume traces which volume is read from now on.
+// traceVolume traces a change of the volume.
 func (a *Archive) traceVolume(number int) {
 	a.mu.Lock()
 	same := a.traced == number
@@ -152,7 +152,7 @@ func (a *Archive) traceVolume(number int) {
 	}
 }
 
-// traceRead traces the record that was found in a direction, or why there is none.
+// traceRead traces the record found in a direction, or the error.
 func (r *Reader) traceRead(dir Direction, err error) {
 	log := r.a.debug
 	if err == nil && log.On(debug.PDU) {
@@ -181,8 +181,8 @@ func (r *Reader) traceRead(dir Direction, err error) {
 	log.Write(append(b, '\n'))
 }
 
-// traceResult dumps the record that was found (__pmDumpResult). As in the C library instances have no
-// names here.
+// traceResult dumps the record that was found (__pmDumpResult). As in the C library it prints no
+// names of instances.
 func (r *Reader) traceResult() {
 	log := r.a.debug
 	var res pcp.Result

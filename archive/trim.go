@@ -11,9 +11,9 @@ import (
 	"github.com/go-pcp/pcp/archive/internal/compressed"
 )
 
-// A Trimmed is what [Trim] did.
+// A Trimmed is the result of [Trim].
 type Trimmed struct {
-	Data, Meta, Index int64 // bytes that were cut off the last volume, and the two other files
+	Data, Meta, Index int64 // bytes cut off the last volume, and the two other files
 	Empty             bool  // no volume has a record
 }
 
@@ -24,8 +24,8 @@ type Trimmed struct {
 // damage is an error; package repair saves the good parts of such archives.
 //
 // Trim reads the last volume and the metadata from the last entry of the index on, so that
-// its time does not depend on how large the archive is. Compressed files are whole, and stay
-// as they are. If the archive is Empty, nothing is changed.
+// its time does not depend on the size of the archive. Compressed files are complete, and
+// not changed. If the archive is Empty, nothing is changed.
 func Trim(base string) (Trimmed, error) {
 	var done Trimmed
 	files, err := FindFiles(base)
@@ -165,7 +165,7 @@ func openTail(path string) (*tail, error) {
 	}
 	l, err := DecodeLabel(b[:n])
 	if err != nil {
-		// There may be the start of it, and zeros.
+		// There may be a part of it, and zeros.
 		if n < 8 || n < LabelSize(int(b[7])) || zeros(b[LabelSize(int(b[7]))-4:n]) {
 			return t, nil
 		}
@@ -191,7 +191,7 @@ func zeros(b []byte) bool {
 	return true
 }
 
-// cut cuts the file to a length, and returns how much it was longer.
+// cut cuts the file to a length, and returns the number of bytes cut off.
 func (t *tail) cut(end int64) (int64, error) {
 	if t.packed || end >= t.size {
 		return 0, nil
@@ -215,8 +215,8 @@ func (t *tail) begin(l Label, number int, start int64) error {
 	return t.f.Sync()
 }
 
-// lastEntry returns where the last entry of an index leads in the metadata and in a volume,
-// and where entries end that lead behind the ends of files.
+// lastEntry returns the offsets of the last entry of an index in the metadata and in a
+// volume, and the end of the entries that refer to places behind the ends of files.
 func (t *tail) lastEntry(number, version int, data, meta *tail) (dataFrom, metaFrom, end int64, err error) {
 	start := int64(LabelSize(version))
 	dataFrom, metaFrom = start, start
@@ -242,7 +242,7 @@ func (t *tail) lastEntry(number, version int, data, meta *tail) (dataFrom, metaF
 	return dataFrom, metaFrom, start + n*size, nil
 }
 
-// records returns where the last complete record ends, of those from an offset on.
+// records returns the end of the last complete record from an offset on.
 func (t *tail) records(off int64) (end int64, err error) {
 	if t.packed || t.size <= off {
 		return t.size, nil
@@ -292,7 +292,7 @@ func (t *tail) records(off int64) (end int64, err error) {
 	return off, nil
 }
 
-// zerosFrom reports whether there is nothing but zeros behind an offset.
+// zerosFrom reports whether there are only zeros behind an offset.
 func (t *tail) zerosFrom(off int64) (bool, error) {
 	b := make([]byte, 64<<10)
 	for off < t.size {

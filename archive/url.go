@@ -12,7 +12,7 @@ func (e *urlError) Error() string {
 
 func (e *urlError) Unwrap() error { return e.err }
 
-// NotInC has tools print the whole message.
+// NotInC makes tools print the whole message.
 func (e *urlError) NotInC() {}
 
 func isURL(path string) bool {

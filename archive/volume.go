@@ -13,9 +13,9 @@ type VolumeReader struct {
 	w       window
 	version int
 	label   int64 // where the records start
-	off     int64 // of the next record forwards, the end of the next one backwards
-	size    int64 // of the file; backwards nothing begins after
-	stuck   int64 // after an error: where the C library would be
+	off     int64 // start of the next record forwards, end of the next one backwards
+	size    int64 // of the file; backwards no record begins after it
+	stuck   int64 // after an error: position of the C library
 	body    []byte
 }
 
@@ -37,7 +37,7 @@ func NewVolumeReader(r io.ReaderAt, size int64) (*VolumeReader, Label, error) {
 	return v, label, nil
 }
 
-// Offset returns where the reader is.
+// Offset returns the position of the reader.
 func (v *VolumeReader) Offset() int64 { return v.off }
 
 // SeekTo moves to an offset, which must be that of a record, or to the end of one.
@@ -56,9 +56,9 @@ func (v *VolumeReader) SetSize(size int64) {
 func (v *VolumeReader) Body() []byte { return v.body }
 
 // Next decodes the next record into res, whose strings are valid until the next
-// call; io.EOF at the end, where it stays, so that a growing file can be asked
-// again. Less than the 4 bytes of a length word count as the end too. After any
-// other error the position is that of the bad record.
+// call; io.EOF at the end, where it stays, so that the caller can try again on a
+// growing file. Fewer than the 4 bytes of a length word count as the end too.
+// After any other error the position is that of the bad record.
 func (v *VolumeReader) Next(res *pcp.Result) error {
 	if err := v.next(); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (v *VolumeReader) Next(res *pcp.Result) error {
 	return v.decode(res, Forward)
 }
 
-// decode decodes the record that was found in a direction, and moves over it.
+// decode decodes the record found in a direction, and moves behind it.
 func (v *VolumeReader) decode(res *pcp.Result, dir Direction) error {
 	behind := v.off + int64(dir)*(int64(len(v.body))+frame)
 	v.stuck = behind
@@ -156,7 +156,7 @@ type window struct {
 	r    io.ReaderAt
 	buf  []byte
 	off  int64 // of buf in the file
-	size int64 // how much is read at once, 0 for windowSize
+	size int64 // bytes to read at once, 0 for windowSize
 }
 
 // windowSize is the default number of bytes to read at once.

@@ -34,13 +34,13 @@ type WriterConfig struct {
 	// of a volume, and nothing is written to the files before that.
 	Label Label
 
-	// VolumeBytes is how long a volume may be: a record that would reach it
-	// starts a new one. A record longer than that is alone in its volume. 0
-	// means as long as the format allows.
+	// VolumeBytes is the maximum length of a volume: a record that would reach it
+	// starts a new one. A record longer than that is alone in its volume. 0 means
+	// the limit of the format.
 	VolumeBytes int64
 
-	// MetaBytes is how long the metadata may be: a record that would reach it
-	// is an error (EFBIG). 0 means as long as the format allows.
+	// MetaBytes is the maximum length of the metadata: a record that would reach
+	// it is an error (EFBIG). 0 means the limit of the format.
 	MetaBytes int64
 
 	// IndexBytes is the number of bytes of a volume after which the temporal
@@ -53,8 +53,8 @@ type WriterConfig struct {
 	// volume, after IndexBytes, and for the end.
 	ManualIndex bool
 
-	// BufferBytes is how much is kept in memory before it goes to the files.
-	// 0 means 256 KiB.
+	// BufferBytes is the number of bytes kept in memory before they are written
+	// to the files. 0 means 256 KiB.
 	BufferBytes int
 
 	// FirstVolume is the number of the first volume.
@@ -71,9 +71,9 @@ type WriterConfig struct {
 // A Writer writes an archive, as pmlogger does, or a copy record by record. It is
 // for one goroutine.
 //
-// Metadata and records may come as values ([Writer.Desc], [Writer.InDom],
+// Metadata and records may be given as values ([Writer.Desc], [Writer.InDom],
 // [Writer.WriteResult]) or as bytes ([Writer.WriteMeta], [Writer.WriteRecord]),
-// also mixed. Metadata of a record come before it.
+// also mixed. The metadata of a record must be written before it.
 //
 // A Writer keeps records in memory until its buffer is full, or Flush is called. It
 // writes the files in the order metadata, records, index, so that nothing in them
@@ -82,8 +82,8 @@ type WriterConfig struct {
 // write inside of a record of the metadata when it kills the process: readers refuse
 // metadata that end this way; [Trim] cuts them.
 //
-// A write that fails leaves nothing of itself in its file. After an error all calls
-// but Close fail with it; for a full file system see WriterConfig.WaitForSpace.
+// A write that fails leaves no bytes in its file. After an error all calls except
+// Close fail with it; for a full file system see WriterConfig.WaitForSpace.
 type Writer struct {
 	cfg   WriterConfig
 	base  string
@@ -105,8 +105,8 @@ type Writer struct {
 	records   bool          // whether there was one
 	entry     pcp.Timestamp // of the last entry of the index
 	entries   bool          // whether there was one
-	metaMark  int64         // where the metadata ended when the last record was written
-	need      bool          // that the next record gets an entry
+	metaMark  int64         // end of the metadata when the last record was written
+	need      bool          // the next record gets an entry
 	nextEntry int64         // offset in the volume behind which there is an entry
 
 	known
@@ -123,11 +123,12 @@ type outFile struct {
 
 func (o *outFile) pos() int64 { return o.off + int64(len(o.buf)) }
 
-// keepBuffer is how large a buffer may stay that is mostly empty: a program with many writers
-// does not want to pay for the metadata that each began with.
+// keepBuffer is the maximum size of a mostly empty buffer: in a program with many writers the
+// initial metadata of each must not keep their memory.
 const keepBuffer = 8 << 10
 
-// spareFlushes is how often in a row a buffer must be mostly empty to be made smaller.
+// spareFlushes is the number of flushes in a row of a mostly empty buffer after which it
+// shrinks.
 const spareFlushes = 16
 
 func (o *outFile) flush() error {
@@ -168,7 +169,7 @@ func (o *outFile) put(b []byte) (left []byte, err error) {
 	return nil, nil
 }
 
-// maxSpare is how much memory a file keeps when it has nothing to write.
+// maxSpare is the size of memory that a file keeps when it has nothing to write.
 const maxSpare = 16 << 20
 
 // undo removes the bytes written of buf, and reports whether it could.
@@ -254,7 +255,7 @@ func Create(base string, cfg WriterConfig) (*Writer, error) {
 			for _, o := range []*outFile{&w.index, &w.meta} {
 				o.close()
 			}
-			w.Discard() // the reason why is what counts
+			w.Discard() // the first error counts
 			return nil, err
 		}
 		// Room for the label, whose length is known and whose start may not be.
@@ -269,12 +270,12 @@ func Create(base string, cfg WriterConfig) (*Writer, error) {
 
 func createFile(path string) (io.WriteCloser, error) {
 	create := os.OpenFile
-	if os.Geteuid() == 0 { // must not be led elsewhere by whom the directory belongs to
+	if os.Geteuid() == 0 { // the owner of the directory must not redirect it
 		create = func(path string, _ int, perm os.FileMode) (*os.File, error) { return safefile.CreateNew(path, perm) }
 	}
 	f, err := create(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return nil, err // not f, which would be an interface that is not nil
+		return nil, err // not f, which would be a non-nil interface
 	}
 	if strings.HasSuffix(path, ".meta") {
 		lockFile(f)
@@ -334,7 +335,7 @@ func CheckFree(base string) error {
 	return nil
 }
 
-// Label returns the label, with Start as far as it is known.
+// Label returns the label, with Start if it is known.
 func (w *Writer) Label() Label { return w.label }
 
 // Path returns the base name of the archive.
@@ -389,7 +390,7 @@ var errClosed = errors.New("archive: writer is closed")
 var errTooLong = fmt.Errorf("file would be too long for its format: %w", errFileBig)
 
 // WriteMeta writes a record of the metadata, given its contents without the
-// length words: its type and what follows.
+// length words: its type and the rest.
 func (w *Writer) WriteMeta(body []byte) error {
 	b, err := w.beginMeta()
 	if err != nil {
@@ -431,7 +432,7 @@ func (w *Writer) endMeta(b []byte) error {
 	return w.enough(&w.meta)
 }
 
-// enough flushes when there is enough in the buffer of a file.
+// enough flushes the buffer of a file when it is full enough.
 func (w *Writer) enough(o *outFile) error {
 	if len(o.buf) < w.cfg.BufferBytes {
 		return nil
@@ -443,24 +444,24 @@ func (w *Writer) enough(o *outFile) error {
 	return err
 }
 
-// NoSpace reports whether an error is that of a full file system, or of a quota that is
-// used up.
+// NoSpace reports whether an error is that of a full file system, or of an exhausted
+// quota.
 func NoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// waits reports whether an error is that of a file system on which there may be room later.
+// waits reports whether an error is that of a file system that may have space later.
 func (w *Writer) waits(err error) bool {
 	return err != nil && w.cfg.WaitForSpace && NoSpace(err)
 }
 
-// Held returns how many bytes are in memory, not yet written to the files.
+// Held returns the number of bytes in memory, not yet written to the files.
 func (w *Writer) Held() int64 {
 	return int64(len(w.meta.buf) + len(w.data.buf) + len(w.index.buf))
 }
 
 // WriteRecord writes a record of a volume, given its contents without the
-// length words, and the time that they start with.
+// length words, and the time at their start.
 func (w *Writer) WriteRecord(t pcp.Timestamp, body []byte) error {
 	if err := w.beginRecord(t); err != nil {
 		return err
@@ -471,7 +472,7 @@ func (w *Writer) WriteRecord(t pcp.Timestamp, body []byte) error {
 	return w.endRecord(t, append(append(w.data.buf, 0, 0, 0, 0), body...))
 }
 
-// longRecord is how long a record must be to be written from the caller's memory.
+// longRecord is the length from which a record is written from the caller's memory.
 const longRecord = 4 << 10
 
 // WriteFramed is WriteRecord for contents that have room for the length words, 4 bytes before
@@ -560,7 +561,7 @@ func (w *Writer) endRecord(t pcp.Timestamp, b []byte) error {
 	return w.enough(&w.data)
 }
 
-// recorded notes that a record was written at an offset of the volume.
+// recorded updates the state after a record was written at an offset of the volume.
 func (w *Writer) recorded(t pcp.Timestamp, at int64) {
 	if !w.cfg.ManualIndex {
 		w.autoIndex(t, at)
@@ -675,8 +676,8 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Rest gives back memory that has nothing to be written in it, and that the next records take
-// again. It is for programs that have many writers and leave each alone for seconds.
+// Rest releases the memory of empty buffers, which the next records allocate again. It is for
+// programs with many writers that are idle for seconds.
 func (w *Writer) Rest() {
 	for _, o := range []*outFile{&w.meta, &w.data, &w.index} {
 		if len(o.buf) == 0 {

@@ -139,9 +139,9 @@ func (w *Writer) putInDom(t pcp.Timestamp, indom pcp.InDom, instances []pcp.Inst
 func compareInstances(a, b pcp.Instance) int { return cmp.Compare(a.Inst, b.Inst) }
 
 // compare puts the changes between two sorted sets of instances into w.delta and
-// reports whether to write that. As in the C library, that is so if it has no more
-// instances than the new set. A delta cannot give an instance a new name, nor come
-// after an empty set or make one, as readers ignore empty sets.
+// reports whether to write that. As in the C library, it does if the delta has no
+// more instances than the new set. A delta cannot give an instance a new name, nor
+// follow or make an empty set, as readers ignore empty sets.
 func (w *Writer) compare(old, set []pcp.Instance) bool {
 	if len(old) == 0 || len(set) == 0 {
 		return false
@@ -194,9 +194,9 @@ func (w *Writer) Text(kind pcp.TextKind, ident uint32, text string) error {
 }
 
 // Labels writes the labels that an identifier has from a time on: one set, or
-// with LabelInstances one for each instance. Optional labels have no place in
-// an archive and are left out. It does nothing if nothing is left, or if the
-// labels are the same as before.
+// with LabelInstances one for each instance. Optional labels do not belong in an
+// archive and are left out. It does nothing if nothing is left, or if the labels
+// are the same as before.
 func (w *Writer) Labels(t pcp.Timestamp, level pcp.LabelFlags, ident uint32, sets []pcp.LabelSet) error {
 	if w.err != nil {
 		return w.err
