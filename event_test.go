@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/internal/oracle/clib"
+	"github.com/go-pcp/pcp/internal/testing/oracle/clib"
 )
 
 // packEvents packs records in the given byte order, the wire's or C's.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-pcp/pcp/internal/oracle/clib"
+	"github.com/go-pcp/pcp/internal/testing/oracle/clib"
 )
 
 func TestParseLabels(t *testing.T) {

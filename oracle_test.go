@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp/internal/ctext"
-	"github.com/go-pcp/pcp/internal/longtest"
-	"github.com/go-pcp/pcp/internal/oracle/clib"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
+	"github.com/go-pcp/pcp/internal/testing/oracle/clib"
 )
 
 func TestMain(m *testing.M) { clib.Main(m) }

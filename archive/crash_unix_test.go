@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/go-pcp/pcp/internal/await"
+	"github.com/go-pcp/pcp/internal/testing/await"
 )
 
 // TestKill kills a process that writes, and checks the files that it left.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/internal/damage"
+	"github.com/go-pcp/pcp/internal/testing/damage"
 )
 
 // volumeRecords is how many records each of the volumes of threeVolumes has.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/longtest"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
 // BenchmarkReopen opens an archive whose recorder was killed inside of a record, and which

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/internal/longtest"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
 // A tally counts records, and those that differ after decoding and encoding.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
 func at(sec int64) pcp.Timestamp { return pcp.Timestamp{Sec: 1_700_000_000 + sec, Nsec: 250_000_000} }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-pcp/pcp/internal/longtest"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
 func TestAccepts(t *testing.T) {

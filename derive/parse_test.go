@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/longtest"
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
 // String prints n with all its parentheses.

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/internal/await"
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/await"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
 // bin builds the examples and pcp once, and returns where they are.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/await"
+	"github.com/go-pcp/pcp/internal/testing/await"
 )
 
 // TestContinue starts a program again.

@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/archive/importer"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/getopt"
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/options"
 	"github.com/go-pcp/pcp/pcptime"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent/simple"
+	"github.com/go-pcp/pcp/internal/agent/simple"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
 )

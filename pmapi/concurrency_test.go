@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/leak"
+	"github.com/go-pcp/pcp/internal/testing/leak"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }

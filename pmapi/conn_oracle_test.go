@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/derive"
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
 func TestAccessOracle(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/derive"
-	"github.com/go-pcp/pcp/internal/longtest"
-	"github.com/go-pcp/pcp/internal/oracle"
-	"github.com/go-pcp/pcp/internal/randexpr"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
+	"github.com/go-pcp/pcp/internal/testing/randexpr"
 )
 
 // A live is a collector of the C implementation, with the metrics that

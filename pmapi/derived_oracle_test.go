@@ -13,9 +13,9 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/derive"
-	"github.com/go-pcp/pcp/internal/longtest"
-	"github.com/go-pcp/pcp/internal/oracle"
-	"github.com/go-pcp/pcp/internal/randexpr"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
+	"github.com/go-pcp/pcp/internal/testing/randexpr"
 )
 
 // derivedScript prints what the C library makes of the metrics d.m0, d.m1, ...

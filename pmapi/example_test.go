@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent/simple"
+	"github.com/go-pcp/pcp/internal/agent/simple"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/wire"
 )

@@ -15,8 +15,8 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/testing/tlstest"
 	"github.com/go-pcp/pcp/internal/tlsconf"
-	"github.com/go-pcp/pcp/internal/tlstest"
 	"github.com/go-pcp/pcp/wire"
 )
 

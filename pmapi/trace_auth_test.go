@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-pcp/pcp/config"
 	"github.com/go-pcp/pcp/debug"
-	"github.com/go-pcp/pcp/internal/tlstest"
+	"github.com/go-pcp/pcp/internal/testing/tlstest"
 	"github.com/go-pcp/pcp/wire"
 )
 

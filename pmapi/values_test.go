@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent/simple"
+	"github.com/go-pcp/pcp/internal/agent/simple"
 	"github.com/go-pcp/pcp/pmapi"
 )
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/leak"
+	"github.com/go-pcp/pcp/internal/testing/leak"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )

@@ -15,8 +15,8 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/config"
-	"github.com/go-pcp/pcp/internal/longtest"
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd/access"
 )

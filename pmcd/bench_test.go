@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent/linux"
+	"github.com/go-pcp/pcp/internal/agent/linux"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/wire"
 )

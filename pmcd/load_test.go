@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/agent/proc"
-	"github.com/go-pcp/pcp/internal/await"
-	"github.com/go-pcp/pcp/internal/longtest"
+	"github.com/go-pcp/pcp/internal/agent/proc"
+	"github.com/go-pcp/pcp/internal/testing/await"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmcd/conf"

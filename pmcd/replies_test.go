@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmcd/conf"
 	"github.com/go-pcp/pcp/pmns"

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/internal/testing/tlstest"
 	"github.com/go-pcp/pcp/internal/tlsconf"
-	"github.com/go-pcp/pcp/internal/tlstest"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmcd/access"
 	"github.com/go-pcp/pcp/pmcd/conf"

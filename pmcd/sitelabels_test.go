@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmcd/conf"

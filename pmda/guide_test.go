@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
 // blocks returns the code blocks of the guide in a language, and fails unless
@@ -107,7 +107,7 @@ func TestGuideOurs(t *testing.T) {
 	}
 	path := buildGuide(t)
 	dir := filepath.Dir(path)
-	build(t, "..", filepath.Join(dir, "pcp"), "./cmd/pcp")
+	build(t, "../cmd", filepath.Join(dir, "pcp"), "./pcp")
 	port := strconv.Itoa(oracle.FreePort(t))
 	here := strings.NewReplacer("/path/to", dir, "/tmp/clock.socket", dir+"/socket", "44555", port)
 	for lang, name := range map[string]string{"conf": "clock.conf", "pmns": "clock.pmns"} {

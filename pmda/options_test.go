@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/wire"
 )

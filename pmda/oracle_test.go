@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/leak"
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/leak"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 	"github.com/go-pcp/pcp/pmapi"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive/importer"
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
 const benchRecords = 2000

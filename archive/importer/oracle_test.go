@@ -16,8 +16,8 @@ import (
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
 	"github.com/go-pcp/pcp/archive/importer"
-	"github.com/go-pcp/pcp/internal/longtest"
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
 // A script is calls of the library, one a line; see testdata/drive.c.

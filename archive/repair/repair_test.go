@@ -18,8 +18,8 @@ import (
 
 	"github.com/go-pcp/pcp"
 	"github.com/go-pcp/pcp/archive"
-	"github.com/go-pcp/pcp/internal/damage"
-	"github.com/go-pcp/pcp/internal/longtest"
+	"github.com/go-pcp/pcp/internal/testing/damage"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
 // A change is made to a file of testArchive.

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/internal/oracle"
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
 // offline are commands that take a host or are called through pcp, but read nothing of a collector.

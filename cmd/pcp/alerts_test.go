@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-pcp/pcp/internal/await"
+	"github.com/go-pcp/pcp/internal/testing/await"
 )
 
 // TestAlertsPage runs each line for the shell that docs/alerts.md has, with the rules and receivers of that page. What would

@@ -17,9 +17,9 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/go-pcp/pcp/internal/await"
-	"github.com/go-pcp/pcp/internal/twin"
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/testing/await"
 )
 
 // colour is a code that sets a colour of a terminal (select graphic rendition).

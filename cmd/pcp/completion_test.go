@@ -18,7 +18,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/internal/await"
+	"github.com/go-pcp/pcp/internal/testing/await"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"

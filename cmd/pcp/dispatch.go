@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-pcp/pcp/cmd/internal/reports/summary"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/getopt"
-	"github.com/go-pcp/pcp/tool/cli"
-	"github.com/go-pcp/pcp/tool/summary"
 )
 
 // callOptions are the options that stand before the name of a command. But for the

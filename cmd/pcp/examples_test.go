@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/getopt"
-	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // TestExamples checks that each command has examples, but for agents' programs,

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
 // TestHelpBegins checks which commands the list begins with, and that programs which a collector starts are not among

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
 // TestForeign checks that what is said about names from elsewhere names commands

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-pcp/pcp/internal/twin"
+	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
 )
 
 // TestHints names a metric that is spelt almost right to each command that takes names of metrics. Under "pcp" they say

@@ -28,14 +28,14 @@ import (
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
 	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/config"
-	"github.com/go-pcp/pcp/internal/longtest"
-	"github.com/go-pcp/pcp/internal/twin"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
 	"github.com/go-pcp/pcp/mmv"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/go-pcp/pcp/pmns"
-	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // hostile is what each text of the hostile sources ends with: it would set the title, fill the clipboard, move the cursor, switch

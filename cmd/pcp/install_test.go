@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/go-pcp/pcp/internal/testdir"
+	"github.com/go-pcp/pcp/internal/testing/testdir"
 )
 
 // A pcpTree is an installation of PCP in a folder of its own, without any file of

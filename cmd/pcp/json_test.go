@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-pcp/pcp/internal/twin"
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
 // TestJSON runs each command that has --json, and checks that each line is an

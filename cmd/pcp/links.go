@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/go-pcp/pcp/tool/cli"
-	"github.com/go-pcp/pcp/tool/nsedit"
+	"github.com/go-pcp/pcp/cmd/internal/agents/nsedit"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
 var linksCommand = &cli.Command{

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/version"
-	"github.com/go-pcp/pcp/tool/cli"
 )
 
 func main() { os.Exit(run()) }

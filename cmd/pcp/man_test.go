@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-pcp/pcp/tool/man"
+	"github.com/go-pcp/pcp/cmd/internal/about/man"
 )
 
 // TestManualPages formats every page with man, which warns of what is wrong.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/go-pcp/pcp/internal/oracle"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
 // TestNewcomer is what a newcomer types, and what is on the screen then, on a
@@ -71,7 +71,7 @@ func newcomer(t *testing.T, dir string, setup func(*testscript.Env)) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"screen": screen,
+			"screen": showScreen,
 			"ready":  ready,
 		},
 	})
@@ -102,10 +102,10 @@ func noise(env *testscript.Env) string {
 	return ln.Addr().String()
 }
 
-// screen runs a command line of pcp, and writes both of its outputs and its exit
+// showScreen runs a command line of pcp, and writes both of its outputs and its exit
 // status into the file "screen", with marks in place of what is different each
 // time.
-func screen(ts *testscript.TestScript, _ bool, args []string) {
+func showScreen(ts *testscript.TestScript, _ bool, args []string) {
 	err := ts.Exec("pcp", args...)
 	text := ts.ReadFile("stdout") + ts.ReadFile("stderr")
 	if err != nil {

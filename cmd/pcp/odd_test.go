@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/internal/testdir"
-	"github.com/go-pcp/pcp/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/testing/testdir"
 )
 
 // insides are what no user must see: a panic, what fmt prints for a wrong argument.

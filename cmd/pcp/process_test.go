@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/internal/await"
-	"github.com/go-pcp/pcp/internal/twin"
+	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
+	"github.com/go-pcp/pcp/internal/testing/await"
 )
 
 // program returns the path of our program: the test binary under that name, so

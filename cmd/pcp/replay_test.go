@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
 	"github.com/go-pcp/pcp/pmapi"
-	"github.com/go-pcp/pcp/pmlogger"
-	"github.com/go-pcp/pcp/pmlogger/fleet"
 )
 
 // TestReplayed records what "pcp up" does, at shorter intervals, and has commands show it. Each finds all metrics that it wants.

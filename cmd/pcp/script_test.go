@@ -11,9 +11,9 @@ import (
 
 	"github.com/go-pcp/pcp/agent"
 	"github.com/go-pcp/pcp/agent/builtin"
-	"github.com/go-pcp/pcp/agent/sample"
-	"github.com/go-pcp/pcp/agent/simple"
-	"github.com/go-pcp/pcp/agent/txmon"
+	"github.com/go-pcp/pcp/internal/agent/sample"
+	"github.com/go-pcp/pcp/internal/agent/simple"
+	"github.com/go-pcp/pcp/internal/agent/txmon"
 	"github.com/go-pcp/pcp/pmcd"
 	"github.com/go-pcp/pcp/pmda"
 	"github.com/rogpeppe/go-internal/testscript"

@@ -6,8 +6,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/go-pcp/pcp/internal/oracle"
-	"github.com/go-pcp/pcp/internal/twin"
+	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
+	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
 // TestTranscripts runs the scripts in testdata/transcript with our tools: they hold

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 	"github.com/go-pcp/pcp/internal/version"
-	"github.com/go-pcp/pcp/tool/cli"
 )
 
 // versionCommand prints the number that --version prints, and how the program

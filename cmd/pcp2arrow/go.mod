@@ -27,3 +27,5 @@ require (
 
 // While developing. A release requires the version of the same name instead; users' builds do not see this line.
 replace github.com/go-pcp/pcp => ../..
+
+replace github.com/go-pcp/pcp/cmd => ..

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/go-pcp/pcp/tool/cli"
-	"github.com/go-pcp/pcp/tool/export"
+	"github.com/go-pcp/pcp/cmd/internal/exchange/export"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
 func main() { os.Exit(run(os.Args)) }

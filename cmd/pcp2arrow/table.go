@@ -9,7 +9,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/tool/export"
+	"github.com/go-pcp/pcp/cmd/internal/exchange/export"
 )
 
 // How many values a row group has at most. They are in memory until it is written.

@@ -13,7 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/go-pcp/pcp"
-	"github.com/go-pcp/pcp/tool/export"
+	"github.com/go-pcp/pcp/cmd/internal/exchange/export"
 )
 
 // TestTable writes columns of all types and reads the file back.

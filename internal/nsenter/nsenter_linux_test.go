@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-pcp/pcp/internal/await"
+	"github.com/go-pcp/pcp/internal/testing/await"
 )
 
 // child starts a process in name spaces of its own and returns its number.

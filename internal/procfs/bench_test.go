@@ -8,7 +8,7 @@ import (
 
 // BenchmarkKeyed parses a file like /proc/vmstat of which a tenth is wanted, and all.
 func BenchmarkKeyed(b *testing.B) {
-	text, err := os.ReadFile("../../agent/linux/testdata/vm/proc/vmstat")
+	text, err := os.ReadFile("../agent/linux/testdata/vm/proc/vmstat")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-pcp/pcp/internal/testing/tlstest"
 	"github.com/go-pcp/pcp/internal/tlsconf"
-	"github.com/go-pcp/pcp/internal/tlstest"
 )
 
 func none(string) string { return "" }

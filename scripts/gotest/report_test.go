@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/internal/await"
+	"github.com/go-pcp/pcp/internal/testing/await"
 )
 
 const module = "github.com/go-pcp/pcp/"

@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/go-pcp/pcp/internal/leak"
-	"github.com/go-pcp/pcp/internal/mmvtest"
+	"github.com/go-pcp/pcp/internal/testing/leak"
+	"github.com/go-pcp/pcp/internal/testing/mmvtest"
 	"github.com/go-pcp/pcp/mmv"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/go-pcp/pcp/internal/leak"
-	"github.com/go-pcp/pcp/internal/mmvtest"
+	"github.com/go-pcp/pcp/internal/testing/leak"
+	"github.com/go-pcp/pcp/internal/testing/mmvtest"
 	"github.com/go-pcp/pcp/mmv"
 )
 

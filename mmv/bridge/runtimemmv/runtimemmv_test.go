@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-pcp/pcp/internal/leak"
-	"github.com/go-pcp/pcp/internal/mmvtest"
+	"github.com/go-pcp/pcp/internal/testing/leak"
+	"github.com/go-pcp/pcp/internal/testing/mmvtest"
 	"github.com/go-pcp/pcp/mmv"
 )
 

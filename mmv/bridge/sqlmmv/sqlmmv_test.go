@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/go-pcp/pcp/internal/leak"
-	"github.com/go-pcp/pcp/internal/mmvtest"
+	"github.com/go-pcp/pcp/internal/testing/leak"
+	"github.com/go-pcp/pcp/internal/testing/mmvtest"
 	"github.com/go-pcp/pcp/mmv"
 )
 

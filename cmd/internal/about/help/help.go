@@ -1,0 +1,108 @@
+package help
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+)
+
+// Command is "pcp help".
+var Command = &cli.Command{
+	Name:     "help",
+	Group:    "This program",
+	Summary:  "list the commands, or explain one of them",
+	Synopsis: "[options] [command]...",
+	Doc: `Lists the commands, or explains one of them: what it is for, its options, and examples. A sub-command is
+named in full.`,
+	Examples: []cli.Example{
+		{Line: "pcp help", Text: "list the commands"},
+		{Line: "pcp help info", Text: "explain pcp info, with examples"},
+		{Line: "pcp help archive ls", Text: "explain a command below another"},
+	},
+	DieOnSignal: true,
+	Options:     []cli.Option{cli.Heading("General options"), cli.OptVersion, cli.OptHelp},
+	Run:         run,
+}
+
+func run(_ context.Context, env *cli.Env) int {
+	o := cli.ParseArgs(env, cli.ParseConfig{})
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	if len(o.Args) == 0 {
+		List(env)
+		return 0
+	}
+	name := strings.Join(o.Args, " ")
+	c := cli.Find(env.Commands, name)
+	if c == nil {
+		fmt.Fprint(env.Stderr, cli.Unknown(env.Commands, name))
+		return 1
+	}
+	env.Help(c)
+	return 0
+}
+
+// first are the commands that a newcomer needs.
+var first = []string{"up", "top", "ps", "info", "val", "stat", "chart", "record", "replay", "alerts", "archive", "agent", "store", "help"}
+
+// List writes the commands: those to begin with, then the others by group, in the
+// order of the table.
+func List(env *cli.Env) {
+	w := env.Stdout
+	fmt.Fprintf(w, "%s pcp [options] command [options] [arguments]\n"+
+		"       pcp help command\n", env.Bold("Usage:"))
+	heading := func(text string) { fmt.Fprintf(w, "\n%s\n", env.Bold(text+":")) }
+	var groups, programs []string
+	width := 0
+	for _, c := range env.Commands {
+		if c.Group == cli.AgentPrograms { // not typed by users
+			programs = append(programs, c.Name)
+			continue
+		}
+		if !slices.Contains(first, c.Name) && !slices.Contains(groups, c.Group) {
+			groups = append(groups, c.Group)
+		}
+		width = max(width, len(names(c)))
+	}
+	heading("To begin with")
+	for _, name := range first {
+		if c := cli.Find(env.Commands, name); c != nil {
+			line(w, c, width)
+		}
+	}
+	for _, g := range groups {
+		heading(g)
+		for _, c := range env.Commands {
+			if c.Group == g && !slices.Contains(first, c.Name) {
+				line(w, c, width)
+			}
+		}
+	}
+	if len(programs) > 0 {
+		text := fmt.Sprintf("These are agents as programs, for a collector to start, and what belongs to them: %s. \"pcp help NAME\" explains one.", strings.Join(programs, ", "))
+		fmt.Fprintf(w, "\n%s\n", strings.Join(cli.Fill(text, 80), "\n"))
+	}
+	fmt.Fprint(w, "\nThe name in parentheses is the classic one: called by a link of that name, this\n"+
+		"program takes the same options and prints the same as the C tool. \"pcp links DIR\"\n"+
+		"makes the links.\n\n"+
+		"pcp NAME runs the first of these that exists: your own program ~/.pcp/bin/pcp-NAME,\n"+
+		"the command NAME of this program, the program pcp-NAME of the installation, and\n"+
+		"a program in the file NAME. Options before the name, which \"pcp --help\" lists, hold\n"+
+		"for each of them. Without a name pcp sums up the collector or the archive.\n")
+}
+
+func line(w io.Writer, c *cli.Command, width int) {
+	fmt.Fprintf(w, "  %-*s  %s\n", width, names(c), c.Summary)
+}
+
+func names(c *cli.Command) string {
+	if c.Link == "" || c.Link == c.Name {
+		return c.Name
+	}
+	return c.Name + " (" + c.Link + ")"
+}

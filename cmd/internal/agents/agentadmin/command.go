@@ -1,0 +1,105 @@
+package agentadmin
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+)
+
+// Command is "pcp agent".
+var Command = &cli.Command{
+	Name:     "agent",
+	Group:    "Agents",
+	Summary:  "make, list, test, enable and disable agents",
+	Synopsis: "new | generate | list | test | enable | disable | scripts [options] [name]...",
+	Doc: `
+An agent extracts metrics from one source: the kernel, a database, a program. The
+collector of "pcp up" has the most important ones built in; pmcd runs those that
+its configuration, pmcd.conf, names.`,
+	Examples: []cli.Example{
+		{Line: "pcp agent list", Text: "list the agents that are built in, configured and running"},
+		{Line: "pcp agent new hello", Text: "make a folder with a small agent in Go to begin with"},
+		{Line: "pcp agent test ./pmdahello", Text: "check that an agent answers everything a collector asks"},
+	},
+	Options:     []cli.Option{cli.Heading("Options"), cli.OptHelp},
+	Sub:         []*cli.Command{newCommand, GenerateCommand, listCommand, testCommand, enableCommand, disableCommand, scriptsCommand, procedureCommand},
+	DieOnSignal: true,
+	Run:         cli.Run,
+}
+
+var (
+	optConfig = cli.Option{Short: 'c', Long: "config", Arg: "FILE", Help: "the collector's configuration [default $PCP_PMCDCONF_PATH]"}
+	optDomain = cli.Option{Long: "domain", Arg: "N", Help: "the agent's domain, 1 to " + maxDomain}
+)
+
+const maxDomain = "510"
+
+// parseDomain reads the argument of --domain; a mistake is noted, and then the
+// result is 0.
+func parseDomain(o *cli.Options, arg string) int {
+	n, err := strconv.Atoi(arg)
+	if err != nil || n < 1 || n > pcp.MaxAgentDomain {
+		o.Usagef("--domain needs a number from 1 to %d, not %q", pcp.MaxAgentDomain, arg)
+		return 0
+	}
+	return n
+}
+
+// confPath returns where the collector finds its configuration.
+func confPath(env *cli.Env) string {
+	return env.Config().Get("PCP_PMCDCONF_PATH")
+}
+
+// domainOf returns the domain that the option -d of an agent's command gives
+// it, 0 if there is none.
+func domainOf(args []string) int {
+	for i, arg := range args {
+		text, ok := strings.CutPrefix(arg, "-d")
+		if !ok {
+			if text, ok = strings.CutPrefix(arg, "--domain="); !ok {
+				continue
+			}
+		}
+		if text == "" && i+1 < len(args) {
+			text = args[i+1]
+		}
+		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= pcp.MaxAgentDomain {
+			return n
+		}
+	}
+	return 0
+}
+
+// agentName guesses an agent's name from the command that runs it, which may
+// begin with an interpreter.
+func agentName(command []string) string {
+	for _, arg := range command {
+		name := filepath.Base(arg)
+		if name, ok := strings.CutPrefix(strings.TrimSuffix(name, filepath.Ext(name)), "pmda"); ok && name != "" {
+			return name
+		}
+	}
+	return filepath.Base(command[0])
+}
+
+// lookErr says why exec.LookPath found no program.
+func lookErr(err error) string {
+	if errors.Is(err, exec.ErrNotFound) {
+		return "not found"
+	}
+	return cli.ErrText(errors.Unwrap(err))
+}
+
+// count is "1 metric", "2 metrics".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

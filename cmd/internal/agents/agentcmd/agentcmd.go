@@ -1,0 +1,120 @@
+package agentcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/pmda"
+)
+
+// Commands returns a command for each agent that can be a program of its own.
+func Commands() []*cli.Command {
+	var list []*cli.Command
+	for _, b := range agent.Builtins() {
+		if !b.OfCollector {
+			list = append(list, command(b))
+		}
+	}
+	return append(list, rootCommand(), recordCommand, loadCommand)
+}
+
+func command(b builtin.Spec) *cli.Command {
+	return &cli.Command{
+		Name: "pmda" + b.Name, Link: "pmda" + b.Name,
+		Group:       cli.AgentPrograms,
+		Summary:     "serve the agent " + b.Name + " to the collector that starts it",
+		Synopsis:    synopsis(b),
+		Doc:         doc(b),
+		SeeAlso:     []string{"pmcd(1)", "pcp-agent-test(1)", "pmcd.conf(5)"},
+		Options:     options(daemon(b, nil)),
+		DieOnSignal: true, // the collector ends its agents by closing the pipe, or with SIGTERM
+		Run: func(ctx context.Context, env *cli.Env) int {
+			d := daemon(b, env)
+			d.HelpFile = b.HelpFile(env.Config())
+			return d.Run(ctx, pmda.Environment{
+				Args:  env.Args,
+				Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr,
+				Getenv: env.Getenv, OutTerminal: env.OutTerminal, TestName: b.Name,
+			})
+		},
+	}
+}
+
+// options returns the options of d as the table of commands has them.
+func options(d *pmda.Daemon) []cli.Option {
+	var list []cli.Option
+	for _, o := range d.Options() {
+		list = append(list, cli.Option{Short: o.Short, Long: o.Long, Arg: o.Arg, Help: o.Help})
+	}
+	return list
+}
+
+// doc is what the manual says of an agent's command.
+func doc(b builtin.Spec) string {
+	notReady := ""
+	if b.Program.StartsNotReady {
+		notReady = " notready"
+	}
+	return fmt.Sprintf(`Serves the metrics of the agent %[1]s to a collector, which starts this command and talks to it
+through pipes. It is for collectors that run agents as processes, the C one among them; in our own collector
+the same agent runs inside. On a terminal it is of no use: "pcp agent test %[1]s" tries an agent out.
+
+A line of pmcd.conf for it is
+
+    %[1]s %[2]d pipe binary%[3]s PATH/pmda%[1]s -d %[2]d`, b.Name, b.Domain, notReady)
+}
+
+// synopsis is the usage line of an agent that takes arguments, else "".
+func synopsis(b builtin.Spec) string {
+	if b.Program.Args == "" {
+		return ""
+	}
+	return "[options] " + b.Program.Args
+}
+
+// daemon returns the program of b. Only to run it needs env.
+func daemon(b builtin.Spec, env *cli.Env) *pmda.Daemon {
+	var args, given []string
+	var settings []builtin.Setting
+	return &pmda.Daemon{
+		Name:       "pmda" + b.Name,
+		Domain:     b.Domain,
+		PipeOnly:   !b.Program.Sockets,
+		NoHelpFile: true,
+		KeepUser:   b.Program.KeepUser,
+		Synopsis:   synopsis(b),
+		Own:        b.Program.Options,
+		UserFlag:   b.Program.UserFlag,
+		UserLong:   b.Program.UserLong,
+		NotReady:   b.Program.StartsNotReady,
+		Usage:      b.Program.Usage,
+		Set: func(o *pmda.Option, arg string) error {
+			if o.Arg == "" {
+				given = append(given, o.Long)
+			} else {
+				settings = append(settings, builtin.Setting{Option: *o, Arg: arg})
+			}
+			if b.Program.Check == nil {
+				return nil
+			}
+			return b.Program.Check(*o, arg)
+		},
+		Args: func(list []string) error {
+			if args = list; b.Program.Args != "" && len(list) == 0 {
+				return errors.New(b.Program.NoArgs)
+			}
+			return nil
+		},
+		New: func(domain int, log *slog.Logger) (pmda.Agent, error) {
+			return b.Open(builtin.Env{
+				Domain: domain, Version: env.Version, Config: env.Config(), Log: log,
+				Args: args, Options: given, Settings: settings, Form: builtin.AsDaemon,
+			})
+		},
+	}
+}

@@ -1,0 +1,39 @@
+//go:build unix
+
+package nsedit
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+)
+
+// alone waits until no other process of this program changes files in the folder of
+// path, and keeps others waiting until unlock is called. It is another lock than
+// that of a script which holds one while it runs several commands.
+func alone(ctx context.Context, path string) (unlock func(), err error) {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil { // it is not there, or may not be listed; the file says which
+		return func() {}, nil
+	}
+	for {
+		err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { dir.Close() }, nil
+		case errors.Is(err, unix.EINTR):
+		case !errors.Is(err, unix.EWOULDBLOCK):
+			// The file system has no locks.
+			return func() { dir.Close() }, nil
+		case !cli.Sleep(ctx, 10*time.Millisecond):
+			dir.Close()
+			return nil, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package nsedit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+)
+
+// LockCommand is lockpmns.
+var LockCommand = &cli.Command{
+	Name:     "ns lock",
+	Link:     "lockpmns",
+	Group:    "Name space",
+	Summary:  "lock a name space file for a script that changes it",
+	Synopsis: "[file]",
+	Options:  []cli.Option{cli.OptHelp},
+	Doc: `Makes the file FILE.lock, of $PCP_VAR_DIR/pmns/root by default. If it is there it waits,
+for up to 100 seconds, until it goes, or until the process that asked for it has gone; then
+it goes on without, and the exit status is 1. "pcp ns unlock" removes the lock.`,
+	Examples:    []cli.Example{{Line: "pcp ns lock && pmnsadd clock.pmns; pcp ns unlock", Text: "add names while no one else does"}},
+	DieOnSignal: true,
+	Run: func(ctx context.Context, env *cli.Env) int {
+		path, status, exit := lockArg(env)
+		if exit {
+			return status
+		}
+		// The lock is that of the script, which lives on.
+		if err := takeLock(ctx, path, os.Getppid(), lockPause, lockTries); err != nil {
+			return lockFailed(env, path, err)
+		}
+		return 0
+	},
+}
+
+// lockFailed says why there is no lock.
+func lockFailed(env *cli.Env, path string, err error) int {
+	if errors.Is(err, errLocked) {
+		fmt.Fprintf(env.Stdout, "%s: Warning: Unable to acquire lock (%s)\n                   after 120 seconds ... continuing anyway\n", env.ProgName(), path)
+		return 1
+	}
+	return env.Fatalf("%s", cli.FileErrText(err))
+}
+
+// UnlockCommand is unlockpmns.
+var UnlockCommand = &cli.Command{
+	Name:        "ns unlock",
+	Link:        "unlockpmns",
+	Group:       "Name space",
+	Summary:     "remove the lock of a name space file",
+	Doc:         `Removes the lock that "pcp ns lock" made. Without a file it is that of this machine's name space.`,
+	Examples:    []cli.Example{{Line: "pcp ns unlock ./root", Text: "remove the lock of a file"}},
+	Synopsis:    "[file]",
+	Options:     []cli.Option{cli.OptHelp},
+	DieOnSignal: true,
+	Run: func(_ context.Context, env *cli.Env) int {
+		path, status, exit := lockArg(env)
+		if exit {
+			return status
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return env.Fatalf("%s", cli.FileErrText(err))
+		}
+		return 0
+	},
+}
+
+// lockArg returns the path of the lock that the arguments name.
+func lockArg(env *cli.Env) (path string, status int, exit bool) {
+	o := cli.ParseArgs(env, cli.ParseConfig{})
+	if len(o.Args) > 1 {
+		o.WantUsage()
+	}
+	if status, exit := o.Done(); exit {
+		return "", status, true
+	}
+	path = filepath.Join(pmnsDir(env), "root")
+	if len(o.Args) == 1 {
+		path = o.Args[0]
+	}
+	return path + ".lock", 0, false
+}
+
+// How long a lock is waited for, as by the script of the C implementation.
+const (
+	lockPause = 5 * time.Second
+	lockTries = 20
+)
+
+// errLocked says that another holds a lock.
+var errLocked = errors.New("locked")
+
+// lockTag marks locks whose process may be asked for. The scripts of the C
+// implementation write the number of a process that has ended.
+const lockTag = "pcp-ns"
+
+// takeLock makes the file at path for a process. If it is there it tries again after
+// each pause, so many times.
+func takeLock(ctx context.Context, path string, pid int, pause time.Duration, tries int) error {
+	for i := 0; ; i++ {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err == nil {
+			_, err = fmt.Fprintf(f, "%d %s\n", pid, lockTag)
+			if err = errors.Join(err, f.Close()); err != nil {
+				os.Remove(path)
+			}
+			return err
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if removed, err := removeStale(ctx, path); err != nil {
+			return err
+		} else if removed && i < tries {
+			continue
+		}
+		if i >= tries {
+			return errLocked
+		}
+		if !cli.Sleep(ctx, pause) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// removeStale removes a lock whose process has gone. Of several that try one succeeds,
+// and none removes the lock that follows.
+func removeStale(ctx context.Context, path string) (bool, error) {
+	if !stale(path) {
+		return false, nil
+	}
+	unlock, err := alone(ctx, path)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	return stale(path) && os.Remove(path) == nil, nil
+}
+
+// stale reports whether the process of a lock is known to have gone.
+func stale(path string) bool {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	number, tag, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	pid, err := strconv.Atoi(number)
+	if err != nil || pid <= 1 || tag != lockTag {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return true
+	}
+	err = p.Signal(syscall.Signal(0))
+	return errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH)
+}

@@ -1,0 +1,160 @@
+package archivecmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+)
+
+// Command is "pcp archive".
+var Command = &cli.Command{
+	Name:     "archive",
+	Group:    "Archives",
+	Summary:  "list, verify, repair and convert archives",
+	Synopsis: "ls | verify | repair | convert [options] archive...",
+	Doc: `
+An archive is what pmlogger writes: the files NAME.meta, NAME.index and NAME.0,
+NAME.1 and so on. A command takes NAME, any of these files, a directory of
+archives, or one that holds such a directory for each host. Versions 2 and 3 are read, compressed files too.`,
+	Examples: []cli.Example{
+		{Line: "pcp archive ls /var/log/pcp/pmlogger/vm", Text: "list the archives of a directory with host, time and size"},
+		{Line: "pcp archive verify 20261121", Text: "look for damage; the exit status is 0 if there is none"},
+		{Line: "pcp archive convert 20261121 small --compress zstd", Text: "make a compressed copy"},
+	},
+	Options: []cli.Option{cli.Heading("Options"), cli.OptHelp},
+	Sub:     []*cli.Command{lsCommand, verifyCommand, repairCommand, convertCommand},
+	Run:     cli.Run,
+}
+
+// archives finds the archives that arguments name: an archive, one of its files,
+// or a directory of archives or of directories of archives, as recorders keep one for
+// each host. One that is named twice counts once. Without arguments it is the directory at hand.
+func archives(args []string) (list []string, err error) {
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	for _, arg := range args {
+		st, err := os.Stat(arg)
+		if err != nil || !st.IsDir() {
+			list = append(list, arg)
+			continue
+		}
+		in, err := directory(arg)
+		if err == nil && len(in) == 0 {
+			in, err = directories(arg)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, in...)
+	}
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(list, func(path string) bool {
+		key := path
+		if base, _, ok := archive.BaseName(filepath.Base(path)); ok {
+			key = filepath.Join(filepath.Dir(path), base)
+		}
+		key = filepath.Clean(key)
+		again := seen[key]
+		seen[key] = true
+		return again
+	}), nil
+}
+
+// noneIn says so if there are no archives where a command without others looked.
+func noneIn(env *cli.Env, args []string) {
+	where := "this directory"
+	if len(args) > 0 {
+		where = strings.Join(args, ", ")
+	}
+	env.FlushOut()
+	fmt.Fprintf(env.Stderr, "%s: no archives in %s\n", env.ProgName(), where)
+}
+
+// unreadable returns why a file of an archive cannot be read by this user, nil if
+// that is not so.
+func unreadable(path string) error {
+	files, err := archive.FindFiles(path)
+	if err != nil {
+		return nil // which is told elsewhere
+	}
+	for _, name := range files.All() {
+		if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
+			continue // opening a FIFO would wait for a writer
+		}
+		f, err := os.Open(name)
+		if errors.Is(err, fs.ErrPermission) {
+			return fmt.Errorf("%s: this user may not read the file", name)
+		}
+		if err == nil {
+			f.Close()
+		}
+	}
+	return nil
+}
+
+// directory returns the base names of the archives in a directory.
+func directory(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	seen := make(map[string]bool)
+	for _, e := range entries {
+		base, part, ok := archive.BaseName(e.Name())
+		if !ok || e.IsDir() {
+			continue
+		}
+		// A file that ends in a number may be anything.
+		if part != "meta" && part != "index" {
+			continue
+		}
+		if !seen[base] {
+			seen[base] = true
+			list = append(list, join(dir, base))
+		}
+	}
+	return list, nil
+}
+
+// directories returns the archives in the directories of a directory.
+func directories(dir string) (list []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		sub := join(dir, e.Name())
+		// A directory may be a link to another disk.
+		if st, err := os.Stat(sub); err != nil || !st.IsDir() {
+			continue
+		}
+		in, err := directory(sub)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, in...)
+	}
+	return list, nil
+}
+
+func join(dir, name string) string {
+	if dir == "." {
+		return name
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + name
+}
+
+// failed says what went wrong, with all that is known about it.
+func failed(env *cli.Env, err error) int { return env.Fatalf("%s", errText(err)) }
+
+// errText is the text of an error for people: our errors tell file and offset.
+func errText(err error) string { return strings.TrimPrefix(err.Error(), "./") }

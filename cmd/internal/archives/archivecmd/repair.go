@@ -1,0 +1,279 @@
+package archivecmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/archive/check"
+	"github.com/go-pcp/pcp/archive/repair"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/pcpjson"
+)
+
+var repairCommand = &cli.Command{
+	Name:     "archive repair",
+	Summary:  "save what can be read of a damaged archive",
+	Synopsis: "[options] archive newname",
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		{Short: 'i', Long: "in-place", Help: "put the repaired archive where the damaged one is, which becomes NAME.damaged"},
+		{Short: 'q', Long: "quiet", Help: "no output, only the exit status"},
+		cli.OptJSON,
+		cli.OptHelp,
+	},
+	Doc: `Saves what is good of a damaged archive in a new one: every record that is
+whole, and whose time lies between those of the records around it. Where records
+do not follow each other the next good one is looked for byte by byte. Values
+whose descriptor or instance domain is lost, and values that are not what their
+descriptor says, are dropped from their records. A label that is damaged is taken
+from the other files, and the index is made anew. Where bytes are lost between two
+records, a mark tells readers that counters may have been reset there. Of a
+damaged compressed file as much is used as can be decompressed.
+
+Everything that is dropped is listed: the file, the offset in it (expanded, if the
+file is compressed), how much, and why. What is not listed is in the new archive.
+
+The damaged archive is not changed. The new one gets its name when it is complete
+and has passed the same checks as "pcp archive verify". With -i it takes the place
+of the damaged one, whose files keep a second name from before the first of them is
+replaced: should that be interrupted, NAME.damaged is complete.
+
+The exit status is 0 if nothing had to be dropped, 1 if something was, and 2 if
+there is no new archive: nothing could be saved, or the command line is wrong.`,
+	Examples: []cli.Example{
+		{Line: "pcp archive repair 20260101 saved", Text: "save what is good of 20260101 in saved"},
+		{Line: "pcp archive repair -i --json 20260101", Text: "repair in place, and list what is lost for a program"},
+	},
+	Run: repairArchive,
+}
+
+// Exit statuses of "archive repair".
+const (
+	repairWhole = iota // nothing had to be dropped
+	repairLoss         // the new archive has less than the old one
+	repairNone         // there is no new archive
+)
+
+// A dropped is what is written about something that is dropped, or made anew.
+type dropped struct {
+	File    string `json:"file"`
+	Offset  *int64 `json:"offset,omitempty"`
+	Bytes   int64  `json:"bytes,omitempty"`
+	Records int    `json:"records,omitempty"`
+	Values  int64  `json:"values,omitempty"`
+	Missing bool   `json:"missing,omitempty"`
+	Lost    bool   `json:"lost"`
+	Reason  string `json:"reason"`
+}
+
+// A repaired is what is written at the end.
+type repaired struct {
+	Archive string `json:"archive"`
+	Damaged string `json:"damaged,omitempty"`
+	Records int    `json:"records"`
+	Marks   int    `json:"marks_added"`
+	Drops   int    `json:"drops"`
+	Bytes   int64  `json:"bytes_dropped"`
+	Lost    int    `json:"records_dropped"`
+	Values  int64  `json:"values_dropped"`
+}
+
+func repairArchive(ctx context.Context, env *cli.Env) int {
+	var inPlace, quiet bool
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
+		switch opt.Long {
+		case "in-place":
+			inPlace = true
+		case "quiet":
+			quiet = true
+		default:
+			return false
+		}
+		return true
+	}})
+	want := 2
+	if inPlace {
+		want = 1
+	}
+	switch n := len(o.Args); {
+	case n == want || o.WantsVersion():
+	case n == 1:
+		o.Usagef("the name of the new archive is missing: \"%s archive repair %s NEW\"; -i repairs it in its place", env.Pcp(), o.Args[0])
+	default:
+		o.WantUsage()
+	}
+	if status, exit := o.Done(); exit {
+		if status != 0 {
+			status = repairNone
+		}
+		return status
+	}
+	none := func(err error) int {
+		failed(env, err)
+		return repairNone
+	}
+	files, err := archive.FindFiles(o.Args[0])
+	if err != nil {
+		return none(fmt.Errorf("%s: %w", o.Args[0], err))
+	}
+	damaged := strings.TrimPrefix(files.Base, "./")
+	to := files.Base + backupSuffix
+	if !inPlace {
+		to = o.Args[1]
+	} else if whole(o.Args[0]) {
+		switch {
+		case quiet:
+		case o.JSON:
+			env.Stdout.Write(pcpjson.Line(repaired{Archive: damaged}))
+		default:
+			fmt.Fprintf(env.Stdout, "%s: whole, there is nothing to repair\n", damaged)
+		}
+		return repairWhole
+	}
+	if err := archive.CheckFree(to); err != nil {
+		return none(err)
+	}
+	// The new archive grows in a directory beside, so that a half one never has
+	// the name.
+	dir, err := os.MkdirTemp(filepath.Dir(to), ".pcp-repair-")
+	if err != nil {
+		return none(err)
+	}
+	defer os.RemoveAll(dir)
+	base := filepath.Join(dir, filepath.Base(files.Base))
+	m := cli.NewProgress(env, files.Base, 0)
+	sum, err := repair.Archive(ctx, files, base, repair.Options{Progress: m.Set, Dropped: func(d repair.Drop) {
+		if d.File = strings.TrimPrefix(d.File, "./"); quiet {
+			return
+		}
+		m.Clear()
+		if !o.JSON {
+			fmt.Fprintln(env.Stdout, d)
+			return
+		}
+		j := dropped{d.File, nil, d.Bytes, d.Records, d.Values, d.Missing, !d.Lossless(), d.Why}
+		if d.Offset >= 0 {
+			j.Offset = &d.Offset
+		}
+		env.Stdout.Write(pcpjson.Line(j))
+	}})
+	m.Clear()
+	if err != nil {
+		return none(err)
+	}
+	if !whole(base) {
+		return none(fmt.Errorf("%s: the repaired archive is not whole, and not kept", damaged))
+	}
+	if err := syncFiles(base); err != nil {
+		return none(err)
+	}
+	result := repaired{
+		Archive: to, Records: sum.Records, Marks: sum.Added, Drops: sum.Drops,
+		Bytes: sum.Lost.Bytes, Lost: sum.Lost.Records, Values: sum.Lost.Values,
+	}
+	if inPlace {
+		err = replace(files, base)
+		result.Archive, result.Damaged = damaged, damaged+backupSuffix
+	} else if err = repair.Move(base, to); err == nil {
+		err = syncFile(filepath.Dir(to))
+	}
+	if err != nil {
+		return none(err)
+	}
+	switch {
+	case quiet:
+	case o.JSON:
+		env.Stdout.Write(pcpjson.Line(result))
+	default:
+		fmt.Fprintf(env.Stdout, "%s: %d records kept, %d marks added", result.Archive, sum.Records, sum.Added)
+		if sum.Drops > 0 {
+			fmt.Fprintf(env.Stdout, ", losses: %d", sum.Drops)
+		}
+		if inPlace {
+			fmt.Fprintf(env.Stdout, "; the damaged archive is %s", result.Damaged)
+		}
+		fmt.Fprintln(env.Stdout)
+	}
+	if sum.Drops > 0 {
+		return repairLoss
+	}
+	return repairWhole
+}
+
+// syncFiles makes sure that the files of an archive are on the disk.
+func syncFiles(base string) error {
+	set, err := archive.FindFiles(base)
+	if err != nil {
+		return err
+	}
+	for _, path := range set.All() {
+		if err := syncFile(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole reports whether an archive has no damage.
+func whole(base string) bool {
+	ok := true
+	c := check.Checker{Path: base, NoWrap: true, Found: func(f check.Finding) {
+		// An archive without an index can be used, but not well.
+		if f.Severity == check.Error || f.Severity == check.Warning && f.Pass == 1 {
+			ok = false
+		}
+	}}
+	return c.Run() && ok
+}
+
+// backupSuffix ends the base name of what a repair in place leaves.
+const backupSuffix = ".damaged"
+
+// replace puts an archive where another is, which keeps all its files under
+// another name. At each moment every file of the old one has one of its names.
+func replace(files *archive.Files, fresh string) error {
+	set, err := archive.FindFiles(fresh)
+	if err != nil {
+		return err
+	}
+	// The names of the old one are on the disk before any of it is replaced.
+	for _, path := range files.All() {
+		suffix := strings.TrimPrefix(path, files.Base)
+		if err := os.Link(path, files.Base+backupSuffix+suffix); err != nil {
+			return err
+		}
+	}
+	if err := syncFile(filepath.Dir(files.Base)); err != nil {
+		return err
+	}
+	keep := make(map[string]bool)
+	for _, path := range set.All() {
+		to := files.Base + strings.TrimPrefix(path, set.Base)
+		keep[to] = true
+		if err := os.Rename(path, to); err != nil {
+			return err
+		}
+	}
+	for _, path := range files.All() {
+		if !keep[path] { // it was compressed
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	return syncFile(filepath.Dir(files.Base))
+}
+
+// syncFile makes sure that a file, or the names in a directory, are on the disk.
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}

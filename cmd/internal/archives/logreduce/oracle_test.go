@@ -1,0 +1,132 @@
+package logreduce
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/testing/twin"
+	"github.com/go-pcp/pcp/internal/testing/longtest"
+)
+
+// different lists what is not as with the C tool, by the archive, with the reason.
+var different = map[string]string{
+	"541380_v2": "a string in a block without a type, as very old archives have them, gets its type",
+}
+
+// randomSource returns random numbers that are the same each time, unless
+// PCP_TEST_SEED has another seed.
+func randomSource(t *testing.T) *rand.Rand {
+	return rand.New(rand.NewPCG(longtest.Seed(t), 0))
+}
+
+// randomArgs makes up options that fit an archive, so that the C tool is done soon.
+func randomArgs(r *rand.Rand, a *archive.Archive) []string {
+	var args []string
+	one := func(n int) bool { return r.IntN(n) == 0 }
+	end, err := a.End()
+	if err != nil {
+		return nil
+	}
+	span := max(int(end.Sub(a.Label().Start)), 1)
+	args = append(args, "-t", fmt.Sprintf("%dmsec", 1000*span/(1+r.IntN(50))+r.IntN(1000)+1), "-s", fmt.Sprint(1+r.IntN(60)))
+	if one(2) {
+		args = append(args, "-S", fmt.Sprint("+", r.IntN(span), ".", r.IntN(1000)))
+	}
+	if one(3) {
+		args = append(args, "-T", fmt.Sprint("+", r.IntN(span)))
+	}
+	if one(3) {
+		args = append(args, "-A", []string{"1sec", "10sec", "1min", "7sec"}[r.IntN(4)])
+	}
+	if one(3) {
+		args = append(args, "-v", fmt.Sprint(1+r.IntN(30)))
+	}
+	if one(4) {
+		args = append(args, "-z")
+	}
+	return args
+}
+
+// TestSuite reduces archives of the QA suite: a few small ones, all if
+// PCP_TEST_LONG is set.
+func TestSuite(t *testing.T) {
+	all := longtest.Enabled()
+	r := randomSource(t)
+	equal, runs := 0, 0
+	for i, path := range twin.Suite(t) {
+		if !all && i%20 != 7 || strings.Contains(path, "badarchives") || strings.Contains(path, "corrupted") {
+			continue // how far a bad one can be read depends on the way of reading
+		}
+		a, err := archive.Open(path)
+		if err != nil {
+			continue
+		}
+		args := randomArgs(r, a)
+		size, _ := archive.FileSize(path + ".0")
+		a.Close()
+		if args == nil || !all && size > 1<<20 {
+			continue
+		}
+		why, tolerated := different[filepath.Base(path)]
+		args = append(args, path)
+		runs++
+		switch diff := compare(t, nil, args...); {
+		case diff == "":
+			equal++
+		case tolerated:
+			t.Logf("%s differs: %s", path, why)
+		default:
+			t.Errorf("%q: %s", args, diff)
+		}
+	}
+	t.Logf("%d of %d are equal", equal, runs)
+}
+
+// TestMarks compares archives with marks in several windows.
+func TestMarks(t *testing.T) {
+	twin.NeedSuite(t)
+	for _, line := range []string{
+		"-t 3sec -A 3sec interpmark", "-t 1sec interpmark", "-t 20sec interpmark", "-t 1min -S +30 interpmark",
+		"-t 7sec gap", "-t 30sec -v 3 gap",
+	} {
+		args := strings.Fields(line)
+		args[len(args)-1] = filepath.Join(suiteDir, args[len(args)-1])
+		if diff := compare(t, nil, args...); diff != "" {
+			t.Errorf("%s: %s", line, diff)
+		}
+	}
+}
+
+// TestArguments compares what is said to all sorts of arguments.
+func TestArguments(t *testing.T) {
+	twin.NeedSuite(t)
+	a := filepath.Join(suiteDir, "sample-labels")
+	for _, args := range [][]string{
+		{},
+		{"-?"},
+		{"--nosuch", a},
+		{"-q", a},
+		{"-s", "x", a},
+		{"-s", "0", a},
+		{"-t", "bad", a},
+		{"-t", "1fortnight", a},
+		{"-v", "foo", a},
+		{"-v", "-1", a},
+		{"-Z", "UTC", "-z", a},
+		{"-S", "@x", a},
+		{"-T", "@1", a},
+		{"-A", "x", a},
+		{"nosuch"},
+		{"-D", "nosuch", a},
+		{"-Z", "Asia/Tokyo", "-t", "1sec", a},
+		{"-t", "2sec", filepath.Join(suiteDir, "eventrec")},
+	} {
+		if diff := compare(t, []string{"TZ=UTC"}, args...); diff != "" {
+			t.Errorf("%q: %s", args, diff)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package logrewrite
+
+import (
+	"context"
+	_ "embed"
+	"os"
+	"path/filepath"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+)
+
+// The rules that redact by default.
+//
+//go:embed redact.conf
+var redactRules []byte
+
+// RedactCommand is pmlogredact.
+var RedactCommand = &cli.Command{
+	Name:     "logredact",
+	Link:     "pmlogredact",
+	Group:    "Archives",
+	Summary:  "remove sensitive information from an archive",
+	Synopsis: "[options] inarch outarch",
+	Doc: `Copies an archive without what others should not see: names of hosts and users, addresses, arguments and
+environments of processes, paths below home directories. The rules are those of pmlogrewrite(1). The built-in ones
+apply unless there is a directory pmlogredact with files of rules in $PCP_SYSCONF_DIR, or -x leaves both out.
+
+What a rule cannot know, such as the names that a service of your own puts into its metrics, takes rules of your
+own: look at the copy with pmdumplog(1) before you give it away.`,
+	Examples: []cli.Example{
+		{Line: `pcp logredact 20261121 shareable`, Text: `make a copy that may be shown to others`},
+		{Line: `pcp logredact -c site.conf 20261121 shareable`, Text: `with rules for metrics of your own`},
+	},
+	SeeAlso: []string{"pmlogrewrite(1)", "pmdumplog(1)"},
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		cli.OptDebug,
+		{Short: 'c', Long: "config", Arg: "FILE_or_DIR", Help: "additional configuration file or directory"},
+		{Short: 'v', Long: "verbose", Help: "increase diagnostic verbosity"},
+		{Short: 'x', Long: "exclude-std", Help: "do not use the standard configuration files"},
+		cli.OptHelp,
+	},
+	Run: redact,
+}
+
+func redact(ctx context.Context, env *cli.Env) int {
+	j := &job{env: env}
+	standard := true
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
+		switch opt.Short {
+		case 'c':
+			j.addConfig(o, arg)
+		case 'v':
+			j.verbose = 1
+		case 'x':
+			standard = false
+		default:
+			return false
+		}
+		return true
+	}})
+	j.debug = o.Debugging
+	if standard {
+		own := j.configs
+		j.configs = nil
+		dir := filepath.Join(env.Config().Get("PCP_SYSCONF_DIR"), "pmlogredact")
+		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+			j.addConfig(o, dir)
+		}
+		if len(j.configs) == 0 {
+			j.configs = append(j.configs, config{path: "built-in rules", text: redactRules})
+		}
+		j.configs = append(j.configs, own...)
+	}
+	if len(o.Args) != 2 {
+		o.WantUsage()
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	j.in, j.out = o.Args[0], o.Args[1]
+	return j.run(ctx)
+}

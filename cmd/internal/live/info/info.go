@@ -1,0 +1,378 @@
+package info
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/debug"
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmns"
+)
+
+// Command is pminfo.
+var Command = &cli.Command{
+	Name:     "info",
+	Link:     "pminfo",
+	Group:    "Metrics",
+	Summary:  "show which metrics there are, what they mean and their values",
+	Synopsis: "[options] [metricname | pmid | indom]...",
+	Doc: `
+Prints the names of metrics, all or those at or below the names that are given.
+Options add what they mean (-d, -t, -T), their values (-f) and labels (-l).`,
+	Examples: []cli.Example{
+		{Line: "pcp info kernel", Text: "list the metrics whose names begin with kernel"},
+		{Line: "pcp info -f kernel.all.load", Text: "print the load averages"},
+		{Line: "pcp info -dtT mem.util.free", Text: "say what a metric means"},
+		{Line: "pcp info -h db1 -f disk.dev.total", Text: "ask the collector of another host"},
+		{Line: "pcp info -f -a 20261121 -O @10:00 kernel.all.load", Text: "print the values of an archive as of 10:00"},
+		{Line: "pcp info --json -f kernel.all.load", Text: "write JSON for a program"},
+	},
+	SeeAlso: []string{"pmval(1)", "pmprobe(1)"},
+	Options: []cli.Option{
+		cli.Heading("General options"),
+		cli.OptArchive,
+		cli.OptDebug,
+		cli.OptHost,
+		cli.OptContainer,
+		cli.OptLocalPMDA,
+		cli.OptSpecLocal,
+		cli.OptNameSpace,
+		cli.OptUniqNames,
+		cli.OptOrigin,
+		cli.OptTimeZone,
+		cli.OptHostZone,
+		cli.OptVersion,
+		cli.OptHelp,
+		cli.Heading("Protocol options"),
+		{Short: 'b', Long: "batch", Arg: "N", Help: "fetch N metrics at a time for -f and -v [128]"},
+		{Short: 'd', Long: "desc", Help: "get and print metric description"},
+		{Short: 'f', Long: "fetch", Help: "fetch and print values for all instances"},
+		{Short: 'F', Long: "fetchall", Help: "fetch and print values for non-enumerable indoms"},
+		{Short: 'I', Long: "fullindom", Help: "print InDom in verbose format"},
+		{Short: 'l', Long: "labels", Help: "print InDom, metric and instance labels"},
+		{Short: 'm', Long: "pmid", Help: "print PMID"},
+		{Short: 'M', Long: "fullpmid", Help: "print PMID in verbose format"},
+		{Short: 's', Long: "series", Help: "print source, metric, instance series identifiers"},
+		{Short: 't', Long: "oneline", Help: "get and display (terse) oneline text"},
+		{Short: 'T', Long: "helptext", Help: "get and display (verbose) help text"},
+		cli.Heading("Metrics options"),
+		{Short: 'c', Long: "derived", Arg: "FILE", Help: "load derived metric definitions from FILE(s)"},
+		{Short: 'x', Long: "events", Help: "unpack and report on any fetched event records"},
+		{Short: 'v', Long: "verify", Help: "verify mode, be quiet and only report errors"},
+		cli.OptJSON,
+	},
+	DieOnSignal: true,
+	Run:         run,
+}
+
+// wants says what to show.
+type wants struct {
+	desc, fullInDom bool
+	value, force    bool
+	events          bool
+	labels, series  bool
+	pmid, fullPMID  bool
+	oneline, help   bool
+	verify          bool
+	json            bool
+}
+
+// ids reports whether the names' PMIDs are needed.
+func (w *wants) ids() bool {
+	return w.desc || w.value || w.labels || w.series || w.pmid || w.oneline || w.help || w.verify
+}
+
+// source reports whether more than names is needed.
+func (w *wants) source() bool {
+	return w.desc || w.value || w.labels || w.series || w.oneline || w.help || w.verify
+}
+
+// own handles the options that are pminfo's alone.
+func (r *reporter) own(o *cli.Options, opt *cli.Option, arg string) bool {
+	w := &r.want
+	switch opt.Short {
+	case 'b':
+		r.batchSize = o.Number(opt, arg, math.MinInt, "numeric")
+	case 'c':
+		if err := o.LoadDerived(arg); err != nil {
+			fmt.Fprintf(r.env.Stderr, "%s: derived configuration(s) error: %s\n", r.env.ProgName(), err)
+		}
+	case 'd':
+		w.desc = true
+	case 'f':
+		w.value = true
+	case 'F':
+		w.value, w.force = true, true
+	case 'I':
+		w.desc, w.fullInDom = true, true
+	case 'l':
+		w.labels = true
+	case 'm':
+		w.pmid = true
+	case 'M':
+		w.pmid, w.fullPMID = true, true
+	case 's':
+		w.series = true
+	case 't':
+		w.oneline = true
+	case 'T':
+		w.help = true
+	case 'x':
+		w.value, w.events = true, true
+	case 'v':
+		w.verify = true
+	default:
+		return false
+	}
+	return true
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	r := &reporter{env: env, batchSize: 128, loc: env.Local()}
+	o := source.Parse(env, cli.ParseConfig{Own: r.own, Archives: true})
+	if r.want.json = o.JSON; o.JSON && (r.want.verify || r.want.series) {
+		o.Usagef("--json is not for -s or -v")
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	r.log = o.DebugLog()
+	if r.want.verify {
+		r.want = wants{verify: true, series: r.want.series, events: r.want.events}
+	}
+	if o.NameSpace != nil && !r.want.source() && len(o.Hosts) == 0 && !o.FromArchive() && !o.Local {
+		// The file alone answers. Names that every source has come after its
+		// own, unless it has them too.
+		if o.Debugging(debug.Derive) {
+			if err := r.traceNames(o); err != nil {
+				return env.Fatalf("%v", err)
+			}
+			defer func() {
+				r.traced.UseDerived(nil, nil)
+				r.traced.Close()
+			}()
+		}
+		_ = o.NameSpace.Merge(pmns.Events())
+		o.AddDerived(o.NameSpace)
+		r.tree = o.NameSpace
+	} else {
+		c, err := o.Connect(ctx)
+		if err != nil {
+			return 1
+		}
+		defer func() {
+			c.UseDerived(nil, nil) // -D derive does not say that they end: the C tool leaves this out
+			c.Close()
+		}()
+		r.c = c
+		if a, ok := c.Archive(); ok {
+			r.archive = a
+			if err := r.replay(ctx, o); err != nil {
+				return 1
+			}
+		}
+	}
+
+	status := 0
+	if len(o.Args) == 0 {
+		if err := r.traverse(ctx, ""); err != nil {
+			fmt.Fprintf(env.Stderr, "Error: %s\n", cli.ErrText(err))
+			status = 1
+		}
+	}
+	for _, arg := range o.Args {
+		var err error
+		if arg != "" && arg[0] >= '0' && arg[0] <= '9' {
+			err = r.number(ctx, arg)
+		} else {
+			err = r.traverse(ctx, arg)
+		}
+		if err != nil {
+			meant := ""
+			if errors.Is(err, pcp.ErrName) {
+				meant = r.meant(ctx, arg)
+			}
+			fmt.Fprintf(env.Stderr, "Error: %s: %s%s\n", arg, cli.ErrText(err), meant)
+			status = 1
+		}
+	}
+	r.report(ctx)
+	return status
+}
+
+// meant is a hint at the metric that a name which is not there may stand for.
+func (r *reporter) meant(ctx context.Context, name string) string {
+	switch {
+	case r.tree != nil:
+		return source.DidYouMeanIn(r.env, r.tree, name)
+	case r.c != nil:
+		return source.DidYouMean(ctx, r.env, r.c, name)
+	}
+	return ""
+}
+
+// traceNames opens a context without metrics on the name space, which traces how
+// names are looked for.
+func (r *reporter) traceNames(o *source.Options) error {
+	c, err := pmapi.OpenLocal()
+	if err != nil {
+		return err
+	}
+	t := pmns.New()
+	if err := t.Merge(o.NameSpace); err != nil {
+		return err
+	}
+	c.UseNameSpace(t)
+	o.UseDerived(c)
+	r.traced = c
+	return nil
+}
+
+// replay prepares for an archive. What is wrong it says itself.
+func (r *reporter) replay(ctx context.Context, o *source.Options) error {
+	r.cache.single = true
+	// One metric at a time, as each is to be found wherever it comes first.
+	r.batchSize = 1
+	if err := r.c.TrimNameSpace(ctx); err != nil {
+		r.env.Fatalf("Cannot read name space: %s", cli.ErrText(err))
+		return err
+	}
+	var err error
+	if r.loc, err = o.SetZone(ctx, r.c, !r.want.json); err != nil || !o.HasWindow() {
+		return err
+	}
+	w, err := o.Window(ctx, r.c, r.loc)
+	r.origin = w.Origin
+	return err
+}
+
+// rewind goes back to the start of the archive, or to where -O says.
+func (r *reporter) rewind(ctx context.Context) error {
+	if r.archive == nil {
+		return nil
+	}
+	err := r.archive.SetMode(ctx, pmapi.ModeForw, &r.origin, 0)
+	if err != nil {
+		r.flush()
+		r.env.Fatalf("pmSetMode failed: %s", cli.ErrText(err))
+	}
+	return err
+}
+
+// traverse adds the metrics at or below a name.
+func (r *reporter) traverse(ctx context.Context, name string) error {
+	if r.tree != nil {
+		if r.traced != nil {
+			for range r.traced.Traverse(ctx, name) {
+			}
+		}
+		leaves, err := r.tree.Leaves(name)
+		for name := range leaves {
+			r.add(ctx, name)
+		}
+		return err
+	}
+	for name, err := range r.c.Traverse(ctx, name) {
+		if err != nil {
+			return err
+		}
+		r.add(ctx, name)
+	}
+	return nil
+}
+
+// number handles a PMID or instance domain, of which each part is cut to the
+// width that it has.
+func (r *reporter) number(ctx context.Context, arg string) error {
+	switch n := scanNumbers(arg); len(n) {
+	case 3:
+		id := pcp.NewPMID(int(n[0]), int(n[1]), int(n[2]))
+		name, err := r.nameID(ctx, id)
+		if err != nil {
+			return err
+		}
+		return r.traverse(ctx, name)
+	case 2:
+		r.inDom(ctx, pcp.NewInDom(int(n[0]), int(n[1])))
+		return nil
+	}
+	return pcp.ErrName
+}
+
+func (r *reporter) nameID(ctx context.Context, id pcp.PMID) (string, error) {
+	if r.tree == nil {
+		return r.c.NameID(ctx, id)
+	}
+	names, err := r.tree.Names(id)
+	if err != nil {
+		return "", err
+	}
+	return names[0], nil
+}
+
+// scanNumbers reads up to three numbers with dots between; what follows them
+// does not matter (sscanf of "%u.%u.%u").
+func scanNumbers(s string) []uint32 {
+	var nums []uint32
+	for len(nums) < 3 {
+		digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+		if digits == 0 {
+			break
+		}
+		n := uint64(0)
+		for _, c := range s[:digits] {
+			n = min(n*10+uint64(c-'0'), 1<<40)
+		}
+		nums = append(nums, uint32(n))
+		s = s[digits:]
+		if s == "" || s[0] != '.' {
+			break
+		}
+		s = s[1:]
+	}
+	return nums
+}
+
+// A reporter collects names into batches and prints what is wanted about them.
+type reporter struct {
+	env       *cli.Env
+	want      wants
+	loc       *time.Location
+	c         *pmapi.Context        // or
+	tree      *pmns.Tree            // the name space alone
+	traced    *pmapi.Context        // on the same names, nil unless they are traced
+	archive   *pmapi.ArchiveContext // c, if it is on one
+	origin    pcp.Timestamp         // of all fetches from it
+	batchSize int
+	names     []string
+	nameBytes int           // of a request for all names
+	at        pcp.Timestamp // of the values of the batch
+	out       []byte
+	log       *debug.Log // of the values that are printed
+	cache     cache
+}
+
+// maxNamesRequest keeps the request for a batch's PMIDs below the limit of a
+// collector, which is 64 KiB.
+const maxNamesRequest = 63 << 10
+
+// add puts a name into the batch and reports the batch when it is full.
+func (r *reporter) add(ctx context.Context, name string) {
+	r.names = append(r.names, name)
+	r.nameBytes += 4 + (len(name)+3)&^3
+	if len(r.names) >= r.batchSize || r.nameBytes > maxNamesRequest {
+		r.report(ctx)
+	}
+}
+
+func (r *reporter) flush() {
+	r.env.Stdout.Write(r.out)
+	r.out = r.out[:0]
+}

@@ -1,0 +1,203 @@
+package alert
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/internal/safefile"
+)
+
+// A State is what a process that evaluates rules says of itself, in a file.
+type State struct {
+	Version   int        `json:"version"`
+	PID       int        `json:"pid"`
+	Rules     []string   `json:"rules,omitempty"` // files
+	Host      string     `json:"host,omitempty"`  // where metrics come from for which a rule does not say it
+	Updated   time.Time  `json:"updated"`
+	Alerts    []Alert    `json:"alerts,omitempty"` // that are firing, whatever their actions are
+	Receivers []Standing `json:"receivers,omitempty"`
+}
+
+const (
+	stateVersion = 1
+	maxState     = 64 << 20 // bytes of a file
+	maxShown     = 10000    // alerts in it
+	// stateEvery is how often values in the file are brought up to date. That an alert begins or is over
+	// is written at once.
+	stateEvery = 5 * time.Second
+)
+
+// A Board keeps the file that says what fires. It is for [pmie.Config.Observe].
+type Board struct {
+	path      string
+	standings func() []Standing
+
+	mu      sync.Mutex
+	state   State
+	firing  map[string]Alert
+	changed bool // since the file was written
+	written time.Time
+	err     error
+}
+
+// NewBoard returns a Board whose file is in a directory, which is made if it is not there. PID, Rules and
+// Host of the state are taken. Standings, if it is not nil, says how things are with receivers.
+func NewBoard(dir string, s State, standings func() []Standing) (*Board, error) {
+	if err := safefile.MkdirAll(dir, 0o755, nil); err != nil {
+		return nil, err
+	}
+	b := &Board{path: filepath.Join(dir, strconv.Itoa(s.PID)+suffix), standings: standings, state: s, firing: make(map[string]Alert)}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.write(time.Now()); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Observe takes in what came of evaluating a rule. The file follows.
+func (b *Board) Observe(ev pmie.Evaluation) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := ev.Time.UTC()
+	here := make(map[string]bool)
+	for i := range ev.Matches {
+		m := &ev.Matches[i]
+		a := Alert{Status: Firing, Rule: ev.Rule, Expr: ev.Expr, Host: m.Host, Instance: m.Instance, Value: m.Value, First: m.Value, Limit: m.Limit, Since: at}
+		key := a.key()
+		here[key] = true
+		if old, ok := b.firing[key]; ok {
+			a.Since, a.First = old.Since, old.First
+		} else {
+			b.written = time.Time{}
+		}
+		a.ID = a.newID()
+		if old := b.firing[key]; !a.Equal(&old) {
+			b.firing[key] = a
+			b.changed = true
+		}
+	}
+	if ev.State != pmie.Unknown {
+		for key, a := range b.firing {
+			if a.Rule == ev.Rule && !here[key] {
+				delete(b.firing, key)
+				b.changed, b.written = true, time.Time{}
+			}
+		}
+	}
+	if now := time.Now(); (b.changed || b.standings != nil) && now.Sub(b.written) >= stateEvery {
+		b.err = b.write(now)
+	}
+}
+
+// write replaces the file.
+func (b *Board) write(now time.Time) error {
+	b.state.Version, b.state.Updated, b.state.Alerts = stateVersion, now.UTC(), nil
+	for _, a := range b.firing {
+		b.state.Alerts = append(b.state.Alerts, a)
+	}
+	slices.SortFunc(b.state.Alerts, compare)
+	b.state.Alerts = b.state.Alerts[:min(len(b.state.Alerts), maxShown)]
+	if b.standings != nil {
+		b.state.Receivers = b.standings()
+	}
+	text, err := json.Marshal(&b.state)
+	if err != nil {
+		return err
+	}
+	b.changed, b.written = false, now
+	return safefile.ReplaceBytes(b.path, append(text, '\n'), safefile.Replacement{Mode: 0o640, Uid: -1, Gid: -1})
+}
+
+func compare(a, b Alert) int {
+	return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Instance, b.Instance))
+}
+
+// Err returns the error of writing the file last, or nil.
+func (b *Board) Err() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// Close removes the file.
+func (b *Board) Close() error { return safefile.Remove(b.path) }
+
+// ReadStates reads the files of a directory that are those of processes which exist. A
+// directory that is not there has none. Files that cannot be read are in the error, beside the others.
+func ReadStates(dir string, exists func(pid int) bool) ([]State, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	var list []State
+	var errs []error
+	for _, file := range files {
+		name, ours := strings.CutSuffix(file.Name(), suffix)
+		pid, err := strconv.Atoi(name)
+		if !ours || err != nil || !exists(pid) {
+			continue
+		}
+		path := filepath.Join(dir, file.Name())
+		s, err := readState(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", path, err))
+		case s.PID != pid:
+			errs = append(errs, fmt.Errorf("%s: it is about process %d", path, s.PID))
+		default:
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b State) int { return cmp.Compare(a.PID, b.PID) })
+	return list, errors.Join(errs...)
+}
+
+func readState(path string) (State, error) {
+	f, err := safefile.Open(path)
+	if err != nil {
+		return State{}, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxState+1))
+	if err != nil {
+		return State{}, err
+	}
+	if len(b) > maxState {
+		return State{}, ErrTooLong
+	}
+	return decodeState(b)
+}
+
+// decodeState reads the bytes of a file.
+func decodeState(b []byte) (State, error) {
+	var s State
+	if err := json.Unmarshal(b, &s); err != nil {
+		return State{}, err
+	}
+	if s.Version != stateVersion {
+		return State{}, fmt.Errorf("version %d is not supported", s.Version)
+	}
+	for i := range s.Alerts {
+		if err := s.Alerts[i].check(); err != nil {
+			return State{}, err
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,223 @@
+package pmie
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-pcp/pcp/internal/testing/longtest"
+)
+
+// intruders are values that would run a command, end a quote or leave a file behind if a shell took them for
+// more than text.
+var intruders = []string{
+	"sda", "it's", `"`, "$(>canary)", "`>canary`", "$HOME", ";>canary", ";>canary;", "\n>canary\n", "\n\n>canary\n>canary\n", "|>canary", "&>canary&", ">canary", ")>canary", "));>canary;((", "a\techo", `\`, `a\'b`, "\\\\;>canary",
+	`';>canary;'`, `";>canary;"`, `\";>canary;\"`, "\\`>canary\\`", "-n", "*", "~", "&& >canary", "é", "%s", "{a,b}", "#x", "\x01\x7f", "}>canary", "EOF\n>canary\n", "\nEOF\n>canary\n", "\r\n>canary", " ", "\xff\xfe", "x=y", "a[$(>canary)]",
+	"esac;>canary", ";;esac;>canary", "%h %i %v %c", strings.Repeat("long ' \" $( ` ", 500),
+}
+
+// shells are those of this machine that understand what POSIX says of one.
+func shells(t testing.TB) (list [][]string) {
+	for _, s := range [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"bash"}, {"busybox", "sh"}, {"ksh"}, {"zsh", "--emulate", "sh"}} {
+		if path, err := exec.LookPath(s[0]); err == nil {
+			list = append(list, append([]string{path}, s[1:]...))
+		}
+	}
+	if list == nil {
+		t.Skip("SKIPPED: no shell")
+	}
+	return list
+}
+
+// some returns the shells with which to try the nth case: one of them, or all in the long form.
+func some(list [][]string, n int) [][]string {
+	if longtest.Enabled() {
+		return list
+	}
+	return list[n%len(list):][:1]
+}
+
+// obey has a shell run a command in an empty directory, and fails if that is not empty afterwards.
+func obey(t testing.TB, shell []string, command string) (out string, status int) {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command(shell[0], append(shell[1:len(shell):len(shell)], "-c", command)...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=/home/no", "IFS=\t\n"}
+	b, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		t.Fatal(err)
+	} else if ok {
+		status = exit.ExitCode()
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) > 0 {
+		t.Fatalf("%q: a value was run by %q: it made %v", command, shell[0], files)
+	}
+	return string(b), status
+}
+
+// withValue returns a command with a value where it has an @.
+func withValue(command, value string) string {
+	var b []byte
+	for i, part := range strings.Split(command, "@") {
+		if i > 0 {
+			b = appendQuoted(b, value)
+		}
+		b = append(b, part...)
+	}
+	return string(b)
+}
+
+// TestQuoted puts values into commands of the shell, which must take them for text.
+func TestQuoted(t *testing.T) {
+	list, n := shells(t), 0
+	for _, value := range intruders {
+		for command, want := range map[string]string{
+			"printf '%s.' @":                                         "@.",
+			"printf '%s.' '@'":                                       "@.",
+			`printf '%s.' "@"`:                                       "@.",
+			`printf '%s.' "it's @"`:                                  "it's @.",
+			`printf '%s.' \"@`:                                       `"@.`,
+			`printf '%s.' '"'@`:                                      `"@.`,
+			`printf '%s.' 'it'\''s '@`:                               "it's @.",
+			`printf '%s.' "$(printf '%s\n' @ end)"`:                  "@\nend.",
+			`printf '%s.' "$(printf '%s\n' "@" end)"`:                "@\nend.",
+			`printf '%s.' "$(printf '%s\n' "a$(printf ")" )" end)@"`: "a)\nend@.",
+			`(printf '%s.' @)`:                                       "@.",
+			`case "@" in nothing) printf no;; *) printf yes;; esac`:  "yes",
+			`f() { printf '%s.' "$1@"; }; f @`:                       "@@.",
+			"a#@; printf '%s.' @":                                    "@.",
+			"x=@; printf '%s.' \"$x\"":                               "@.",
+			`test -n "@" && printf '%s.' @'@'"@"`:                    "@@@.",
+		} {
+			n++
+			for _, shell := range some(list, n) {
+				out, _ := obey(t, shell, withValue(command, value))
+				if strings.HasPrefix(command, "a#") && strings.Contains(value, "=") {
+					continue // an assignment
+				}
+				if want := strings.ReplaceAll(want, "@", value); out != want {
+					t.Errorf("%s: %s printed %q, want %q", shell[0], withValue(command, value), out, want)
+				}
+			}
+		}
+	}
+}
+
+// TestQuotedInDoubt puts values where no quoting keeps them from meaning something. They lose what could
+// mean something then.
+func TestQuotedInDoubt(t *testing.T) {
+	list, n := shells(t), 0
+	for _, value := range intruders {
+		for _, command := range []string{
+			"printf '%s.' `printf '%s' @`", "printf '%s.' `printf '%s' \"@\"`", "printf '%s.' \"`printf '%s' '@'`\"", "printf '%s.' \"`printf '%s' \"@\"`\"",
+			"printf '%s.' `printf %s '@'`@", "true # @\ntrue", "true #'@'", "true;# \"@\"", "(true)#@\n", "true \\\n#@\n", "cat <<EOF\n@\nEOF\n", "cat <<'EOF'\n@\nEOF\n", "cat <<\\EOF\n'@'\nEOF",
+			"printf '%s.' ${none:-@}", "printf '%s.' \"${none:-@}\"", "printf '%s.' $((1 + @))", "printf '%s.' \"$((@))\"", "printf '%s.' $'a@'", "printf '%s.' $@", "printf '%s.' \"$@\"", "printf '%s.' \\@",
+			"printf '%s.' \"\\@\"", "x=$(case a in a) printf '%s' \"@\";; esac)", "x=\"$(case a in a) printf '%s' @;; esac)\"", "case a in a) printf '%s.' \"@\";; esac; printf '%s.' @", "((x = @))", "a) @", "printf '%s.' `printf '%s' a` @",
+		} {
+			n++
+			for _, shell := range some(list, n) {
+				obey(t, shell, withValue(command, value))
+			}
+		}
+	}
+	if got, want := withValue("echo `cat @`", "/var/log/a b;c$(d)-é"), "echo `cat /var/log/a_b_c__d_-é`"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// nested returns a command that prints its value, with quotes and substitutions around it, and what it prints.
+func nested(rnd *rand.Rand, depth int) (command, prints string) {
+	if depth == 0 {
+		switch rnd.IntN(4) {
+		case 0:
+			return "printf '%s' @", "@"
+		case 1:
+			return "printf '%s' 'a @'", "a @"
+		case 2:
+			return `printf '%s' "b'@"`, "b'@"
+		}
+		return `printf '%s' \\@'"'"@"\'`, `\@"@'`
+	}
+	inner, text := nested(rnd, depth-1)
+	switch rnd.IntN(5) {
+	case 0:
+		return "( " + inner + " )", text
+	case 1:
+		return `printf '%s' "$( ` + inner + `; printf .)@"`, text + ".@"
+	case 2:
+		return `{ ` + inner + `; printf "(%s" @; }`, text + "(@"
+	case 3:
+		return `printf '%s)' "x$(printf '%s' "` + "$( " + inner + "; printf .)" + `@")"'('`, "x" + text + ".@()"
+	}
+	return "if true; then " + inner + "; fi", text
+}
+
+// TestQuotedNested has values be text however deep in a command they are.
+func TestQuotedNested(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(longtest.Seed(t), 2))
+	list := shells(t)
+	for range longtest.N(300, 20000) {
+		shell := list[rnd.IntN(len(list))]
+		command, prints := nested(rnd, rnd.IntN(4))
+		value := strings.TrimRight(intruders[rnd.IntN(len(intruders))], "\n") // a substitution takes those away
+		command = withValue(command, value)
+		out, status := obey(t, shell, command)
+		if want := strings.ReplaceAll(prints, "@", value); out != want || status != 0 {
+			t.Errorf("%s: %s printed %q, %d, want %q", shell[0], command, out, status, want)
+		}
+	}
+}
+
+// FuzzQuoted puts any value into commands.
+func FuzzQuoted(f *testing.F) {
+	for _, value := range intruders {
+		f.Add(value)
+	}
+	shell := shells(f)[0]
+	f.Fuzz(func(t *testing.T, value string) {
+		if len(value) > 1<<12 {
+			return
+		}
+		seen, _, _ := strings.Cut(value, "\x00")
+		out, status := obey(t, shell, withValue(`printf '%s.' "$(printf '%s;' "@" '@' x@)" @x '@' "@"`, value))
+		if want := strings.ReplaceAll("@;@;x@;.@x.@.@.", "@", seen); out != want || status != 0 {
+			t.Fatalf("%q: %q, %d", value, out, status)
+		}
+		if line := plain(value); strings.ContainsFunc(line, isControl) || len(line) > 4*(maxLog+3) {
+			t.Fatalf("the system's log has %q of %q", line, value)
+		}
+		obey(t, shell, withValue("true `true @` # @", value))
+		obey(t, shell, withValue("cat <<EOF\n@\nEOF\n", value))
+	})
+}
+
+// TestShellRunsNoValue has the shell of an action see a value as text.
+func TestShellRunsNoValue(t *testing.T) {
+	shells(t)
+	dir := t.TempDir()
+	for _, name := range intruders {
+		if name == "" || strings.HasPrefix(name, " ") {
+			continue // no name of an instance
+		}
+		w := &world{names: []string{name}, values: []uint32{80}}
+		out := new(strings.Builder)
+		e := w.engine(t, Config{Out: out}, fmt.Sprintf(`some_inst world.busy > 50 -> shell "cd '%s' && printf '<%%s>' \"\$(printf '%%s' %%i)\" `+"`true %%i` # %%i"+`";`, dir))
+		e.once(t, 1000)
+		if want := "<" + strings.TrimRight(name, "\n") + ">"; out.String() != want {
+			t.Errorf("%q: %q, want %q", name, out, want)
+		}
+	}
+	if files, _ := filepath.Glob(dir + "/*"); len(files) > 0 {
+		t.Errorf("a value was run: it made %v", files)
+	}
+}

@@ -1,0 +1,94 @@
+package janitor
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/daemon/fsdir"
+)
+
+// A Policy says which archives of a directory are too many. The zero Policy keeps all.
+type Policy struct {
+	MaxAge   time.Duration // since the last change of an archive; 0 means any
+	MaxBytes int64         // of all archives together, on disk; 0 means any
+}
+
+// Cull removes archives that a policy does not keep, the oldest first, and returns their
+// base names. It never removes one for which written returns true: that counts, though, to
+// what all of them take together. It goes on after an error.
+func Cull(dir string, p Policy, now time.Time, written func(*Archive) bool) (removed []string, err error) {
+	list, err := List(dir)
+	if err != nil {
+		return nil, err
+	}
+	total := int64(0)
+	for _, a := range list {
+		total += a.Size
+	}
+	var errs []error
+	for _, a := range list {
+		old := p.MaxAge > 0 && now.Sub(a.Time) > p.MaxAge
+		if !old && (p.MaxBytes <= 0 || total <= p.MaxBytes) || written(a) {
+			continue
+		}
+		if err := Remove(a); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		total -= a.Size
+		removed = append(removed, a.Base)
+	}
+	return removed, errors.Join(errs...)
+}
+
+// culled is what the metadata of an archive that is being removed end in.
+const culled = ".meta.culled" + temporary
+
+// Remove removes the files of an archive. The metadata are renamed first: without them no
+// tool takes the rest for an archive, and [Recover] removes the rest if Remove is stopped.
+func Remove(a *Archive) error {
+	dir, name := filepath.Split(a.Base)
+	marker := filepath.Join(dir, "."+name+culled)
+	for _, f := range a.Files {
+		if f.Volume != archive.VolMeta {
+			continue
+		}
+		if err := os.Rename(f.Path, marker); err != nil {
+			return err
+		}
+		if err := fsdir.Sync(dir); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, f := range a.Files {
+		if f.Volume != archive.VolMeta {
+			errs = append(errs, ignoreMissing(os.Remove(f.Path)))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err // the marker stays, and so it is tried again
+	}
+	return errors.Join(ignoreMissing(os.Remove(marker)), fsdir.Sync(dir))
+}
+
+// markedBase returns the base name of the archive that a marker is of.
+func markedBase(name string) (string, bool) {
+	rest, ok := strings.CutSuffix(name, culled)
+	if !ok || len(rest) < 2 || rest[0] != '.' {
+		return "", false
+	}
+	return rest[1:], true
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

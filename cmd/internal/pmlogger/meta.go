@@ -1,0 +1,402 @@
+package pmlogger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
+)
+
+// metric writes the metadata of a metric of a task if the archive has none.
+func (r *Recorder) metric(ctx context.Context, t *task, id pcp.PMID) (*logged, error) {
+	if m, ok := r.written[id]; ok {
+		return m, nil
+	}
+	i, ok := t.byID[id]
+	if !ok {
+		return nil, fmt.Errorf("the collector sent %v, which was not asked for: %w", id, pcp.ErrIPC)
+	}
+	d := t.metrics[i].desc
+	if err := r.putDesc(d, r.names(ctx, id)); err != nil {
+		return nil, err
+	}
+	for _, k := range []labelKey{
+		{pcp.LabelContext, uint32(pcp.InDomNull)},
+		{pcp.LabelDomain, uint32(id.Domain())},
+		{pcp.LabelInDom, uint32(d.InDom)},
+		{pcp.LabelCluster, uint32(pcp.NewPMID(id.Domain(), id.Cluster(), 0))},
+		{pcp.LabelItem, uint32(id)},
+		{pcp.LabelInstances, uint32(d.InDom)},
+	} {
+		if d.InDom == pcp.InDomNull && (k.level == pcp.LabelInDom || k.level == pcp.LabelInstances) || r.labels[k] {
+			continue
+		}
+		if err := r.putLabels(ctx, k.level, k.ident); err != nil {
+			return nil, err
+		}
+		r.labels[k] = true
+	}
+	if err := r.putTexts(ctx, d); err != nil {
+		return nil, err
+	}
+	m := &logged{desc: d}
+	r.written[id] = m
+	return m, nil
+}
+
+// putDesc writes a descriptor. A derived metric becomes one like others.
+func (r *Recorder) putDesc(d pcp.Desc, names []string) error {
+	d.PMID = d.PMID.Logged()
+	b, err := archive.AppendDesc(r.meta[:0], d, names...)
+	if err != nil {
+		return err
+	}
+	return r.putMeta(b)
+}
+
+// putMeta writes a record of the metadata. The recorder knows what it has written, so that the writer
+// need not.
+func (r *Recorder) putMeta(b []byte) error {
+	r.meta = b
+	return r.w.WriteMeta(b)
+}
+
+func (r *Recorder) putText(kind pcp.TextKind, ident uint32, text string) error {
+	b, err := archive.AppendText(r.meta[:0], kind, ident, text)
+	if err != nil {
+		return err
+	}
+	return r.putMeta(b)
+}
+
+// ahead asks for the metadata of the metrics in r.res that the archive lacks, if they are many.
+func (r *Recorder) ahead(ctx context.Context, t *task) (asked bool, err error) {
+	var descs []pcp.Desc
+	for _, id := range r.ids {
+		if _, ok := r.written[id]; ok {
+			continue
+		}
+		if i, ok := t.byID[id]; ok {
+			descs = append(descs, t.metrics[i].desc)
+		}
+	}
+	if len(descs) < 2 {
+		return false, nil
+	}
+	return true, r.c.Ahead(ctx, descs)
+}
+
+// names returns the names of a metric: those of the collector, and those by which
+// tasks know it.
+func (r *Recorder) names(ctx context.Context, id pcp.PMID) []string {
+	names, err := r.c.NameAll(ctx, id)
+	if err != nil {
+		names = nil
+	}
+	for _, t := range r.tasks {
+		for _, m := range t.metrics {
+			if m.desc.PMID == id && !slices.Contains(names, m.name) {
+				names = append(names, m.name)
+			}
+		}
+	}
+	return names
+}
+
+// putLabels writes labels as they are now. A collector that has none to give is as
+// good as one without any.
+func (r *Recorder) putLabels(ctx context.Context, level pcp.LabelFlags, ident uint32) error {
+	sets, err := r.c.Labels(ctx, level, ident)
+	if lost(err) {
+		return err
+	}
+	if err != nil || len(sets) == 0 {
+		return nil
+	}
+	if level == pcp.LabelItem {
+		ident = uint32(pcp.PMID(ident).Logged())
+	}
+	return r.w.Labels(r.res.Time, level, ident, sets)
+}
+
+// labelsAgain writes those labels in the archive that are not what they were. The collector does not say
+// which have changed.
+func (r *Recorder) labelsAgain(ctx context.Context) error {
+	if err := r.putLabels(ctx, pcp.LabelContext, uint32(pcp.InDomNull)); err != nil {
+		return err
+	}
+	var descs []pcp.Desc
+	for _, m := range r.written {
+		descs = append(descs, m.desc)
+	}
+	if err := r.c.AheadLabels(ctx, descs); err != nil {
+		return err
+	}
+	defer r.c.Rest()
+	keys := slices.SortedFunc(maps.Keys(r.labels), func(a, b labelKey) int {
+		return cmp.Or(cmp.Compare(a.level, b.level), cmp.Compare(a.ident, b.ident))
+	})
+	for _, k := range keys {
+		if k.level == pcp.LabelContext {
+			continue
+		}
+		if err := r.putLabels(ctx, k.level, k.ident); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putTexts writes the help texts of a metric and of its instance domain.
+func (r *Recorder) putTexts(ctx context.Context, d pcp.Desc) error {
+	for _, kind := range []pcp.TextKind{pcp.TextOneLine, pcp.TextHelp} {
+		if text, err := r.c.LookupText(ctx, d.PMID, kind); err == nil {
+			if err := r.putText(kind|pcp.TextPMID, uint32(d.PMID.Logged()), text); err != nil {
+				return err
+			}
+		}
+		if d.InDom == pcp.InDomNull || r.texts[d.InDom] {
+			continue
+		}
+		if text, err := r.c.LookupInDomText(ctx, d.InDom, kind); err == nil {
+			if err := r.putText(kind|pcp.TextInDom, uint32(d.InDom), text); err != nil {
+				return err
+			}
+		}
+	}
+	if d.InDom != pcp.InDomNull {
+		r.texts[d.InDom] = true
+	}
+	return nil
+}
+
+// putInDom writes an instance domain if the record that is about to be written has
+// instances that the archive does not know, or others than the last one.
+func (r *Recorder) putInDom(ctx context.Context, d pcp.Desc, insts []int32, changed bool) error {
+	old := r.indoms[d.InDom]
+	if old != nil && old.record == r.records {
+		return nil // it was written for this record
+	}
+	// Samples have the time of those before while the collector's clock is behind.
+	again := old != nil && r.res.Time.Compare(old.at) <= 0
+	if old != nil && (again || !changed) && subset(insts, old.insts) {
+		return nil
+	}
+	list, err := r.c.GetInDom(ctx, d.InDom)
+	if err != nil {
+		return fmt.Errorf("instance domain %v: %w", d.InDom, err)
+	}
+	now := &loggedInDom{at: r.res.Time, record: r.records, insts: make([]int32, len(list))}
+	for i := range list {
+		now.insts[i] = list[i].Inst
+	}
+	if again {
+		now.insts = append(now.insts, old.insts...)
+	}
+	slices.Sort(now.insts)
+	now.insts = slices.Compact(now.insts)
+	put := r.w.InDom
+	if again {
+		put = r.w.AddInDom
+	}
+	grown := old != nil && !subset(now.insts, old.insts)
+	r.indoms[d.InDom] = now
+	if err := put(r.res.Time, d.InDom, list); err != nil {
+		return err
+	}
+	if grown {
+		return r.putLabels(ctx, pcp.LabelInstances, uint32(d.InDom))
+	}
+	return nil
+}
+
+// subset reports whether all numbers of a are in of. Both are in ascending order.
+func subset(a, of []int32) bool {
+	for _, n := range a {
+		for len(of) > 0 && of[0] < n {
+			of = of[1:]
+		}
+		if len(of) == 0 || of[0] != n {
+			return false
+		}
+	}
+	return true
+}
+
+// eventMetric writes the metadata of a metric that is in event records.
+func (r *Recorder) eventMetric(ctx context.Context, id pcp.PMID) error {
+	if _, ok := r.written[id]; ok {
+		return nil
+	}
+	names, err := r.c.NameAll(ctx, id)
+	if err != nil {
+		names = []string{"event_param." + id.String()}
+		r.printf("Warning: metric %v has no name, using %s\n", id, names[0])
+	}
+	d, err := r.c.LookupDesc(ctx, id)
+	if err != nil {
+		d = pcp.Desc{PMID: id, Type: pcp.TypeAggregate, InDom: pcp.InDomNull, Sem: pcp.SemDiscrete}
+		r.printf("Warning: metric %s (%v) has no descriptor, using a default one\n", names[0], id)
+	}
+	r.written[id] = &logged{desc: d}
+	return r.putDesc(d, names)
+}
+
+// errChanged is why a recorder ends whose metrics are not what they were.
+var errChanged = errors.New("metrics are not what they were before the collector changed")
+
+// validate checks that the metrics of all tasks are what they were, when the
+// collector or one of its agents has begun anew.
+func (r *Recorder) validate(ctx context.Context) error {
+	r.printf("%s: Validating metrics after PMCD state changed at %s\n", r.name, time.Now().Format(time.ANSIC))
+	bad := false
+	for _, t := range r.tasks {
+		if len(t.metrics) == 0 {
+			continue
+		}
+		names := make([]string, len(t.metrics))
+		for i, m := range t.metrics {
+			names[i] = m.name
+		}
+		ids, err := r.c.LookupName(ctx, names...)
+		if err != nil && lost(err) {
+			r.disconnected(err)
+			return err
+		}
+		for i, m := range t.metrics {
+			id := pcp.PMIDNull
+			if i < len(ids) {
+				id = ids[i]
+			}
+			if !r.same(ctx, m, id) {
+				bad = true
+			}
+		}
+	}
+	if bad {
+		r.printf("One or more configured metrics have changed after pmcd state change. Exiting\n")
+		return errChanged
+	}
+	return nil
+}
+
+// same reports whether a metric is what it was, and says what is different.
+func (r *Recorder) same(ctx context.Context, m taskMetric, id pcp.PMID) bool {
+	if id == pcp.PMIDNull {
+		ids, err := r.c.LookupName(ctx, m.name)
+		if err == nil && ids[0] == pcp.PMIDNull {
+			err = pcp.ErrName
+		}
+		if err != nil {
+			r.printf("Error looking up %s: Reason: %v\n", m.name, pcp.Code(err))
+			return false
+		}
+		id = ids[0]
+	}
+	same := true
+	differ := func(format string, args ...any) {
+		same = false
+		r.printf(format, args...)
+	}
+	old := m.desc
+	if id != old.PMID {
+		differ("PMID of metric \"%s\" has changed from %v to %v\n", m.name, old.PMID, id)
+	}
+	now, err := r.c.LookupDesc(ctx, id)
+	if err != nil {
+		differ("Description unavailable for metric \"%s\": %v\n", m.name, pcp.Code(err))
+		return false
+	}
+	if now.Type != old.Type {
+		differ("Type of metric \"%s\" has changed from %v to %v\n", m.name, old.Type, now.Type)
+	}
+	if now.Sem != old.Sem {
+		differ("Semantics of metric \"%s\" have changed from %v to %v\n", m.name, old.Sem, now.Sem)
+	}
+	if now.InDom != old.InDom {
+		differ("Instance domain of metric \"%s\" has changed from %v to %v\n", m.name, old.InDom, now.InDom)
+	}
+	if now.Units != old.Units {
+		differ("Units of metric \"%s\" has changed from %v to %v\n", m.name, old.Units, now.Units)
+	}
+	return same
+}
+
+// newNames records metrics that have appeared below names of the configuration.
+func (r *Recorder) newNames(ctx context.Context) {
+	for _, x := range r.roots {
+		names, _, err := r.leaves(ctx, x.name)
+		if err != nil {
+			continue // it may come back
+		}
+		for _, name := range names {
+			ids, err := r.c.LookupName(ctx, name)
+			if err != nil || ids[0] == pcp.PMIDNull || len(r.requests[ids[0]]) > 0 {
+				continue
+			}
+			d, err := r.c.LookupDesc(ctx, ids[0])
+			if err != nil {
+				continue
+			}
+			r.adopt(conf.Statement{State: x.State, Interval: x.Interval}, name, d)
+		}
+	}
+}
+
+// adopt has a metric recorded while the recorder runs.
+func (r *Recorder) adopt(s conf.Statement, name string, d pcp.Desc) {
+	t := r.task(s)
+	if _, ok := t.byName[name]; !ok {
+		t.add(name, d)
+	}
+	r.request(t, d, nil)
+	t.valid++
+	if t.due.IsZero() {
+		r.schedule(t, time.Now())
+	}
+}
+
+// reportSize says how large the records of a task are.
+func (r *Recorder) reportSize(t *task, bytes int64, metrics int) {
+	if metrics > 1 {
+		r.printf("\nGroup [%d metrics", metrics)
+		if t.derived > 0 {
+			r.printf(", %d derived", t.derived)
+		}
+		r.printf("] {\n")
+	} else {
+		r.printf("\nMetric ")
+	}
+	for _, g := range t.groups {
+		for _, id := range g.ids {
+			name := id.String()
+			if i, ok := t.byID[id]; ok {
+				name = t.metrics[i].name
+			}
+			if metrics > 1 {
+				name = "\t" + name + "\n"
+			}
+			r.printf("%s", name)
+		}
+	}
+	if metrics > 1 {
+		r.printf("}")
+	}
+	if t.Interval == 0 {
+		r.printf(" logged once: %d bytes\n", bytes)
+		return
+	}
+	if s := t.Interval.Seconds(); t.Interval%time.Second == 0 {
+		r.printf(" logged every %d sec: %d bytes ", int64(s), bytes)
+	} else {
+		r.printf(" logged every %.3f sec: %d bytes ", s, bytes)
+	}
+	r.printf("or %.2f Mbytes/day\n", float64(bytes)*24*60*60/(1024*1024*t.Interval.Seconds()))
+}

@@ -1,0 +1,232 @@
+package pmproxy
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/internal/rest"
+	"github.com/go-pcp/pcp/internal/peercred"
+)
+
+var (
+	errNoAuth  = errors.New("authorisation is required")
+	errBadAuth = errors.New("authorisation failed")
+)
+
+// authorise finds out who sends a request. An error is one for the client, which
+// may try again.
+func (w *web) authorise(c *conn, r *http.Request, set *settings) (rest.Peer, error) {
+	p := rest.Peer{Local: isLocal(c, r)}
+	if tcp, ok := c.Conn.RemoteAddr().(*net.TCPAddr); ok {
+		p.Address = tcp.IP.String()
+	}
+	foreign := crossSite(r)
+	authorised := false
+	scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	switch {
+	case strings.EqualFold(scheme, "Bearer") && set.tokens != nil:
+		name, err := set.tokens.find(strings.TrimSpace(value))
+		if err != nil {
+			w.s.lines.log(w.s.log, slog.LevelError, "tokens cannot be read, nobody can use them", "err", err)
+		}
+		if name == "" {
+			return p, errBadAuth
+		}
+		p.User, p.Trusted, authorised = name, true, true
+	case strings.EqualFold(scheme, "Basic") && w.s.cfg.Auth != nil:
+		user, password, ok := r.BasicAuth()
+		if !ok || !w.passwords.check(user, password) {
+			select { // makes guessing slow
+			case <-time.After(refusalPause):
+			case <-r.Context().Done():
+			case <-w.s.closing:
+			}
+			return p, errBadAuth
+		}
+		p.User, p.Trusted, authorised = user, !foreign, true
+	case c.tls != nil && len(c.tls.ConnectionState().VerifiedChains) > 0:
+		p.User = c.tls.ConnectionState().VerifiedChains[0][0].Subject.CommonName
+		p.Trusted, authorised = !foreign, true
+	}
+	if !authorised && set.RequireAuth {
+		return p, errNoAuth
+	}
+	if set.TrustLocal && p.Local && !foreign && ownPeer(c) {
+		p.Trusted = true
+	}
+	_, unix := c.Conn.(*net.UnixConn) // of a program that connects by TCP the user is not known
+	p.Sockets = p.Trusted && (authorised || unix) || set.LendRights
+	return p, nil
+}
+
+// ownPeer reports whether the process at the other end of a Unix socket is the
+// server's user's, or root's. Of a TCP connection that is not known.
+func ownPeer(c *conn) bool {
+	unix, ok := c.Conn.(*net.UnixConn)
+	if !ok {
+		return true
+	}
+	cred, err := peercred.Of(unix)
+	return err == nil && (cred.UID == 0 || cred.UID == os.Geteuid())
+}
+
+// passwords remembers passwords that were right for a while, as checking one is
+// slow by design.
+type passwords struct {
+	auth   Authenticator
+	secret [32]byte
+
+	mu   sync.Mutex
+	good map[[32]byte]time.Time // until when
+}
+
+const (
+	passwordLife = 30 * time.Second
+	maxPasswords = 1000
+)
+
+func (p *passwords) init(auth Authenticator) {
+	p.auth = auth
+	p.good = map[[32]byte]time.Time{}
+	rand.Read(p.secret[:])
+}
+
+func (p *passwords) check(user, password string) bool {
+	mac := hmac.New(sha256.New, p.secret[:])
+	fmt.Fprintf(mac, "%d:%s%s", len(user), user, password)
+	key := [32]byte(mac.Sum(nil))
+	now := time.Now()
+	p.mu.Lock()
+	until, ok := p.good[key]
+	p.mu.Unlock()
+	if ok && now.Before(until) {
+		return true
+	}
+	if p.auth.CheckPassword(user, password) != nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.good) >= maxPasswords {
+		clear(p.good)
+	}
+	p.good[key] = now.Add(passwordLife)
+	return true
+}
+
+// Limits of a file of tokens.
+const (
+	maxTokenFile = 1 << 20
+	minToken     = 16
+)
+
+// A tokenFile is a file of bearer tokens, read again when it has changed.
+type tokenFile struct {
+	path string
+
+	mu    sync.Mutex
+	info  fs.FileInfo
+	asked time.Time
+	list  []token
+}
+
+type token struct {
+	name   string
+	digest [sha256.Size]byte
+}
+
+// tokenInterval is how often the file is looked at.
+const tokenInterval = time.Second
+
+func openTokens(path string) (*tokenFile, error) {
+	t := &tokenFile{path: path}
+	return t, t.read()
+}
+
+func (t *tokenFile) read() error {
+	f, err := os.Open(t.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file", t.path)
+	}
+	if info.Mode().Perm()&0o007 != 0 {
+		return fmt.Errorf("%s: all users can use it (mode %v); chmod o= it", t.path, info.Mode().Perm())
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
+	if err != nil {
+		return err
+	}
+	list, err := parseTokens(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.path, err)
+	}
+	t.info, t.list = info, list
+	return nil
+}
+
+// parseTokens reads the text of such a file.
+func parseTokens(b []byte) (list []token, err error) {
+	if len(b) > maxTokenFile {
+		return nil, fmt.Errorf("more than %d bytes", maxTokenFile)
+	}
+	in := bufio.NewScanner(bytes.NewReader(b))
+	for n := 1; in.Scan(); n++ {
+		fields := strings.Fields(in.Text())
+		if len(fields) == 0 || fields[0][0] == '#' {
+			continue
+		}
+		if len(fields) != 2 {
+			return nil, fmt.Errorf("line %d: want a name and a token", n)
+		}
+		if len(fields[1]) < minToken {
+			return nil, fmt.Errorf("line %d: a token of less than %d bytes", n, minToken)
+		}
+		list = append(list, token{fields[0], sha256.Sum256([]byte(fields[1]))})
+	}
+	return list, in.Err()
+}
+
+// find returns the name of a token, or "". An error is one of the file, as
+// it is now: then no token counts.
+func (t *tokenFile) find(text string) (name string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := time.Now(); now.Sub(t.asked) >= tokenInterval {
+		t.asked = now
+		info, serr := os.Stat(t.path)
+		if serr != nil || t.info == nil || !os.SameFile(info, t.info) || !info.ModTime().Equal(t.info.ModTime()) || info.Size() != t.info.Size() || info.Mode() != t.info.Mode() {
+			if err = t.read(); err != nil {
+				t.info, t.list = nil, nil
+			}
+		}
+	}
+	digest := sha256.Sum256([]byte(text))
+	for _, k := range t.list { // all of them, whichever it is
+		if subtle.ConstantTimeCompare(k.digest[:], digest[:]) == 1 && name == "" {
+			name = k.name
+		}
+	}
+	return name, err
+}

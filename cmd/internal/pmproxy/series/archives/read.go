@@ -1,0 +1,545 @@
+package archives
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"slices"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
+)
+
+// checkEvery is after how many records it is looked whether the caller still wants them.
+const checkEvery = 256
+
+// sparseAhead is how much of a volume is read at once where a few of its records are wanted.
+const sparseAhead = 64 << 10
+
+// jumpFrom is from how many records on a jump by the index beats reading them.
+const jumpFrom = 24
+
+// Values implements [series.Store].
+func (s *Store) Values(ctx context.Context, ids []sid.ID, w series.Window) iter.Seq2[*series.Sample, error] {
+	return func(yield func(*series.Sample, error) bool) {
+		for _, id := range ids {
+			v, err := s.newWalker(ctx, id, w)
+			if errors.Is(err, series.ErrUnknown) {
+				continue
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			more := true
+			switch {
+			case w.Newest:
+				more = v.newest(w.Count, yield)
+			default:
+				more = v.window(w, yield)
+			}
+			v.close()
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// A walker reads the samples of one series from the archives that have it.
+type walker struct {
+	s    *Store
+	ctx  context.Context
+	id   sid.ID
+	desc pcp.Desc
+
+	insts map[int32]sid.ID // of instances that had one identifier only
+	many  map[int32]bool   // those that had several
+
+	parts []part
+	from  pcp.Timestamp // not before this, in microseconds
+	to    pcp.Timestamp // not after this, zero for no end
+	i     int           // the part
+	file  *file
+	r     *archive.Reader
+	scan  archive.SetScanner
+	begun bool
+	last  pcp.Timestamp // of the sample read last
+	gap   float64       // seconds between the last two records with the metric
+	steps int
+
+	sparse bool // few of the records are wanted
+
+	lives map[string]*lifeline // by path, of the instances that had several identifiers
+}
+
+// A part is an archive that has the series.
+type part struct {
+	*arch
+	pmid pcp.PMID
+}
+
+// micro cuts a time to microseconds.
+func micro(t pcp.Timestamp) pcp.Timestamp {
+	t.Nsec -= t.Nsec % 1000
+	return t
+}
+
+func (s *Store) newWalker(ctx context.Context, id sid.ID, w series.Window) (*walker, error) {
+	v := &walker{s: s, ctx: ctx, id: id, insts: map[int32]sid.ID{}, many: map[int32]bool{}}
+	v.sparse = w.Interval > 0 || w.Newest
+	if !w.Newest {
+		v.from, v.to = micro(w.Start), micro(w.End)
+	}
+	st := s.state.Load()
+	return v, s.view(ctx, func(tx *tx) error {
+		v.parts = nil
+		num, rec, err := tx.record(id)
+		if err != nil {
+			return err
+		}
+		v.desc = rec.desc
+		list := st.bySource[rec.source]
+		for i, a := range list {
+			// Archives may have grown since they were looked at. Those that were written last are read in any case.
+			if !v.from.IsZero() && a.end.Compare(v.from) < 0 && i < len(list)-2 {
+				continue
+			}
+			if !v.to.IsZero() && micro(a.start).Compare(v.to) > 0 {
+				continue
+			}
+			pmid, ok, err := tx.pmid(a.num, num)
+			if err != nil {
+				return err
+			}
+			if ok {
+				v.parts = append(v.parts, part{a, pmid})
+			}
+		}
+		if rec.desc.InDom == pcp.InDomNull {
+			return nil
+		}
+		return tx.instances(rec.source, rec.desc.InDom, func(id sid.ID, inst int32, _ uint32, _ []byte) {
+			if old, ok := v.insts[inst]; ok && old != id {
+				v.many[inst] = true
+				return
+			}
+			v.insts[inst] = id
+		})
+	})
+}
+
+func (v *walker) close() { v.leave() }
+
+// enter opens part i. If that cannot be done, it logs why and returns false.
+func (v *walker) enter(i int) bool {
+	v.leave()
+	v.i = i
+	p := v.parts[i]
+	f, err := v.s.files.get(p.path, p.volumes)
+	if err != nil {
+		v.complain(err)
+		return false
+	}
+	v.file, v.r = f, f.NewReader()
+	if v.sparse {
+		v.r.ReadAhead(sparseAhead)
+	}
+	v.begun = false
+	return true
+}
+
+func (v *walker) leave() {
+	if v.file != nil {
+		v.r.Close()
+		v.s.files.put(v.file)
+		v.file, v.r = nil, nil
+	}
+}
+
+// complain logs that an archive could not be read. What it has is missing in the answer.
+func (v *walker) complain(err error) {
+	if !errors.Is(err, fs.ErrNotExist) {
+		v.s.log.Warn("archive cannot be read on", "path", v.parts[v.i].path, "err", err)
+	}
+	v.s.files.forget(v.parts[v.i].path)
+}
+
+// step reads the next record of the part in a direction, and reports whether there is one, and whether its time
+// is one that a sample may have.
+func (v *walker) step(dir archive.Direction) (ok, more bool, err error) {
+	if v.steps++; v.steps%checkEvery == 0 {
+		if err := v.ctx.Err(); err != nil {
+			return false, false, err
+		}
+	}
+	body, err := v.r.Step(dir)
+	if err != nil {
+		if err != io.EOF {
+			v.complain(err)
+		}
+		return false, false, nil
+	}
+	if !v.scan.Start(body, v.file.Version()) {
+		v.complain(pcp.ErrLogRec)
+		return false, false, nil
+	}
+	if v.scan.Time.Compare(pcp.Timestamp{}) <= 0 {
+		return false, true, nil
+	}
+	return true, true, nil
+}
+
+// has looks for the metric in the record.
+func (v *walker) has() bool {
+	id := v.parts[v.i].pmid
+	for v.scan.Next() {
+		if v.scan.PMID == id {
+			return v.scan.Status != 0 || v.scan.Len > 0
+		}
+	}
+	return false
+}
+
+// place goes to where reading forwards gives the first record not before a time, perhaps after others.
+func (v *walker) place(t pcp.Timestamp) error {
+	v.begun = true
+	short, err := v.r.SeekIndex(t, archive.Forward)
+	if err != nil {
+		v.complain(err)
+		v.leave()
+		return nil
+	}
+	for !short {
+		ok, more, err := v.step(archive.Backward)
+		if err != nil || !more {
+			return err
+		}
+		short = ok && v.scan.Time.Compare(t) < 0
+	}
+	return nil
+}
+
+// next goes to the next sample of the window and reports whether there is one.
+func (v *walker) next() (bool, error) {
+	for ; v.i < len(v.parts); v.i++ {
+		if v.r == nil && !v.enter(v.i) {
+			continue
+		}
+		if !v.begun {
+			after := v.last
+			if v.from.Compare(after) > 0 {
+				after = v.from
+			}
+			if after.Compare(v.parts[v.i].start) > 0 {
+				if err := v.place(after); err != nil {
+					return false, err
+				}
+			}
+			v.begun = true
+		}
+		for v.r != nil {
+			ok, more, err := v.step(archive.Forward)
+			if err != nil {
+				return false, err
+			}
+			if !more {
+				break
+			}
+			if !ok || v.scan.Time.Compare(v.from) < 0 || v.scan.Time.Compare(v.last) <= 0 {
+				continue
+			}
+			if !v.to.IsZero() && micro(v.scan.Time).Compare(v.to) > 0 {
+				break // the next archive may begin before this one ends
+			}
+			if v.has() {
+				if !v.last.IsZero() {
+					v.gap = v.scan.Time.Sub(v.last)
+				}
+				v.last = v.scan.Time
+				return true, nil
+			}
+		}
+		v.leave()
+	}
+	return false, nil
+}
+
+// jump goes from a sample to the last one that is not after a time, if it is worth it and there is one
+// behind that sample. It reports whether it did; then the scanner is at that sample.
+func (v *walker) jump(to pcp.Timestamp) (bool, error) {
+	if v.r == nil || v.gap <= 0 || to.Sub(v.last) < jumpFrom*v.gap {
+		return false, nil
+	}
+	if !v.to.IsZero() && to.Compare(v.to) > 0 {
+		to = v.to
+	}
+	first, target := v.i, v.i
+	for j := v.i + 1; j < len(v.parts) && v.parts[j].start.Compare(to) <= 0; j++ {
+		target = j
+	}
+	for j := first; j <= target; j++ {
+		if v.parts[j].overlap {
+			return false, nil // read in the order of archives, not of time
+		}
+	}
+	volume, offset := v.r.Position()
+	for j := target; j >= first; j-- {
+		if j != v.i && !v.enter(j) {
+			continue
+		}
+		if j == target {
+			short, err := v.r.SeekIndex(to, archive.Backward)
+			if err != nil {
+				v.complain(err)
+				v.leave()
+				break
+			}
+			for !short { // it may have been passed
+				ok, more, err := v.step(archive.Forward)
+				if err != nil {
+					return false, err
+				}
+				short = !more || ok && v.scan.Time.Compare(to) > 0
+			}
+		} else if err := v.r.Rewind(archive.Backward); err != nil {
+			v.complain(err)
+			continue
+		}
+		v.begun = true
+		for v.r != nil {
+			ok, more, err := v.step(archive.Backward)
+			if err != nil {
+				return false, err
+			}
+			if !more || ok && v.scan.Time.Compare(v.last) <= 0 {
+				break
+			}
+			if ok && v.scan.Time.Compare(to) <= 0 && v.has() {
+				v.last = v.scan.Time
+				return true, nil
+			}
+		}
+	}
+	// There is none: back to where it was.
+	if v.i != first && !v.enter(first) {
+		return false, nil
+	}
+	if v.r == nil {
+		return false, nil
+	}
+	v.begun = true
+	if err := v.r.MoveTo(volume, offset); err != nil {
+		v.complain(err)
+		v.leave()
+	}
+	return false, nil
+}
+
+// window yields the samples of a window, and reports whether the caller wants more.
+func (v *walker) window(w series.Window, yield func(*series.Sample, error) bool) bool {
+	thin := series.NewThinner(series.Window{Start: v.from, Interval: w.Interval, Count: w.Count})
+	var now, before series.Sample
+	have := false
+	for {
+		ok, err := v.next()
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		if !ok {
+			break
+		}
+		if thin.Next(v.last) && !yield(&before, nil) {
+			return false
+		}
+		if thin.Done() {
+			return true
+		}
+		v.sample(&now)
+		if w.Interval > 0 {
+			// What is between this sample and the last one before the next step is not wanted.
+			if goal, ok := thin.Goal(); ok {
+				switch ok, err := v.jump(goal); {
+				case err != nil:
+					yield(nil, err)
+					return false
+				case ok:
+					v.sample(&now)
+				}
+			}
+		}
+		now, before = before, now
+		have = true
+	}
+	if have && thin.Last() {
+		return yield(&before, nil)
+	}
+	return true
+}
+
+// newest yields the last samples, the newest first.
+func (v *walker) newest(count int, yield func(*series.Sample, error) bool) bool {
+	order := make([]int, len(v.parts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return v.parts[b].end.Compare(v.parts[a].end) })
+	var sample series.Sample
+	var last pcp.Timestamp
+	for _, i := range order {
+		if count <= 0 {
+			break
+		}
+		if !v.enter(i) {
+			continue
+		}
+		if err := v.r.Rewind(archive.Backward); err != nil {
+			v.complain(err)
+			continue
+		}
+		for count > 0 {
+			ok, more, err := v.step(archive.Backward)
+			if err != nil {
+				yield(nil, err)
+				return false
+			}
+			if !more {
+				break
+			}
+			if !ok || !last.IsZero() && v.scan.Time.Compare(last) >= 0 || !v.has() {
+				continue
+			}
+			last = v.scan.Time
+			v.sample(&sample)
+			count--
+			if !yield(&sample, nil) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sample takes the values at which the scanner is.
+func (v *walker) sample(to *series.Sample) {
+	to.Series, to.Time, to.Err, to.Values = v.id, v.scan.Time, 0, to.Values[:0]
+	if v.scan.Status != 0 {
+		to.Err = v.scan.Status
+		return
+	}
+	for i := range v.scan.Len {
+		value, err := v.scan.Value(i)
+		if err != nil {
+			v.complain(err)
+			return
+		}
+		value = archive.Retype(value, v.desc.Type)
+		if t := value.Type(); t == pcp.TypeString || t >= pcp.TypeAggregate && t <= pcp.TypeHighResEvent {
+			// The record is gone when the sample is used.
+			inst := value.Inst
+			value = pcp.BytesValue(t, slices.Clone(value.Bytes()))
+			value.Inst = inst
+		}
+		in := series.InstValue{Value: value}
+		if v.desc.InDom != pcp.InDomNull {
+			id, ok := v.instance(value.Inst)
+			if !ok {
+				continue // the C implementation leaves out what has no name, too
+			}
+			in.Instance = id
+		}
+		to.Values = append(to.Values, in)
+	}
+	slices.SortFunc(to.Values, func(a, b series.InstValue) int { return cmp.Compare(a.Value.Inst, b.Value.Inst) })
+}
+
+// instance returns the identifier that an instance has at the time of the record.
+func (v *walker) instance(inst int32) (sid.ID, bool) {
+	id, ok := v.insts[inst]
+	if ok && !v.many[inst] {
+		return id, true
+	}
+	path := v.parts[v.i].path
+	l, read := v.lives[path]
+	if !read {
+		var err error
+		if l, err = readLifeline(v.file.Archive, v.desc.InDom); err != nil {
+			v.complain(err)
+		}
+		if v.lives == nil {
+			v.lives = map[string]*lifeline{}
+		}
+		v.lives[path] = l
+	}
+	if l == nil {
+		return sid.ID{}, false
+	}
+	return l.at(inst, v.scan.Time)
+}
+
+// A lifeline says which identifiers the instances of a domain had over time, in one archive.
+type lifeline struct {
+	insts map[int32][]lifespan
+	ids   map[instKey]sid.ID
+}
+
+type lifespan struct {
+	from pcp.Timestamp
+	name string
+}
+
+// readLifeline reads it from the metadata.
+func readLifeline(a *archive.Archive, indom pcp.InDom) (*lifeline, error) {
+	l := &lifeline{insts: map[int32][]lifespan{}, ids: map[instKey]sid.ID{}}
+	g, err := gather(a, indom, func(rec *archive.MetaRecord) {
+		for _, c := range rec.Instances {
+			if len(c.Name) == 0 || len(c.Name) > maxName {
+				continue
+			}
+			spans := l.insts[c.Inst]
+			if n := len(spans); n == 0 || spans[n-1].name != string(c.Name) {
+				l.insts[c.Inst] = append(spans, lifespan{rec.Time, string(c.Name)})
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	g.firstLogged(a)
+	identify, context, err := g.context()
+	if err != nil {
+		return nil, err
+	}
+	at, early := g.from()[indom]
+	d, err := g.indom(identify, context, indom, at, early)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range d.insts {
+		l.ids[instKey{in.inst, in.name}] = in.id
+	}
+	for _, spans := range l.insts {
+		slices.SortStableFunc(spans, func(a, b lifespan) int { return a.from.Compare(b.from) })
+	}
+	return l, nil
+}
+
+// at returns the identifier of an instance at a time.
+func (l *lifeline) at(inst int32, t pcp.Timestamp) (sid.ID, bool) {
+	spans := l.insts[inst]
+	if len(spans) == 0 {
+		return sid.ID{}, false
+	}
+	i := 0
+	for i+1 < len(spans) && spans[i+1].from.Compare(t) <= 0 {
+		i++
+	}
+	id, ok := l.ids[instKey{inst, spans[i].name}]
+	return id, ok
+}

@@ -1,0 +1,356 @@
+package archives
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/sid"
+)
+
+// found is an archive in a directory, as its files are now.
+type found struct {
+	meta    string // which file the metadata are in, with size and time
+	size    int64  // of the metadata
+	volumes string
+}
+
+func stamp(path string, info fs.FileInfo) string {
+	return filepath.Base(path) + " " + strconv.FormatInt(info.Size(), 10) + " " + strconv.FormatInt(info.ModTime().UnixNano(), 10)
+}
+
+// list returns the archives that are below the directories by the paths of their base names.
+// Directories that cannot be read, for another reason than that they are not there, are returned too.
+func (s *Store) list(ctx context.Context) (all map[string]*found, unread []string, err error) {
+	all = map[string]*found{}
+	dirs := s.cfg.Dirs
+	if s.cfg.More != nil {
+		for _, dir := range s.cfg.More() {
+			if abs, err := filepath.Abs(dir); err == nil && !slices.Contains(dirs, abs) {
+				dirs = append(slices.Clip(dirs), abs)
+			}
+		}
+	}
+	for _, dir := range dirs {
+		info, statErr := os.Stat(dir)
+		if statErr != nil && !errors.Is(statErr, fs.ErrNotExist) {
+			s.warnOnce(dir, statErr)
+			unread = append(unread, dir)
+			continue
+		}
+		if statErr != nil || !info.IsDir() {
+			// It may be the base name of an archive, or one of its files.
+			base := filepath.Base(dir)
+			parent, err := os.ReadDir(filepath.Dir(dir))
+			if err != nil {
+				continue
+			}
+			if name, _, ok := archive.BaseName(base); ok && statErr == nil {
+				base = name
+			}
+			s.listFiles(filepath.Dir(dir), parent, base, all)
+			continue
+		}
+		root := strings.Count(filepath.Clean(dir), string(filepath.Separator))
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if ctxErr := ctx.Err(); ctxErr != nil {
+				return ctxErr
+			}
+			if err != nil {
+				if !errors.Is(err, fs.ErrNotExist) {
+					unread = append(unread, path)
+					s.warnOnce(path, err)
+				}
+				return fs.SkipDir
+			}
+			if !d.IsDir() {
+				return nil
+			}
+			if strings.Count(filepath.Clean(path), string(filepath.Separator))-root > maxDepth {
+				return fs.SkipDir
+			}
+			files, err := os.ReadDir(path)
+			if err != nil {
+				return nil // WalkDir says so too
+			}
+			s.listFiles(path, files, "", all)
+			if len(all) > maxArchives {
+				return fmt.Errorf("more than %d archives", maxArchives)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return all, unread, nil
+}
+
+// warnOnce logs what is wrong with a directory, unless it was the same at the last look.
+func (s *Store) warnOnce(dir string, err error) {
+	if text := err.Error(); s.unread[dir] != text {
+		s.unread[dir] = text
+		s.log.Warn("directory of archives", "err", err)
+	}
+}
+
+// listFiles finds the archives among the files of a directory; with only, the one of that name.
+func (s *Store) listFiles(dir string, files []fs.DirEntry, only string, all map[string]*found) {
+	for _, f := range files {
+		if f.IsDir() {
+			continue
+		}
+		base, part, ok := archive.BaseName(f.Name())
+		if !ok || only != "" && base != only {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(dir, f.Name()))
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		path := filepath.Join(dir, base)
+		a := all[path]
+		if a == nil {
+			a = &found{}
+			all[path] = a
+		}
+		switch part {
+		case "index":
+		case "meta":
+			a.meta, a.size = stamp(f.Name(), info), info.Size()
+		default:
+			a.volumes += stamp(f.Name(), info) + "\n"
+		}
+	}
+}
+
+// metaSize returns the size that a stamp of metadata has, -1 if it has none.
+func metaSize(stamp string) int64 {
+	parts := strings.Fields(stamp)
+	if len(parts) < 2 {
+		return -1
+	}
+	n, err := strconv.ParseInt(parts[len(parts)-2], 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// scan takes into the index what changed in the directories. The caller holds scanning.
+func (s *Store) scan(ctx context.Context) error {
+	s.mu.RLock()
+	closed := s.closed
+	s.mu.RUnlock()
+	if closed {
+		return series.ErrClosed
+	}
+	all, unread, err := s.list(ctx)
+	if err != nil {
+		return err
+	}
+	st := s.state.Load()
+	kept := func(path string) bool { // in a directory of which nothing is known now
+		return slices.ContainsFunc(unread, func(dir string) bool {
+			return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
+		})
+	}
+
+	// Archives that are gone, or are others than before, take the sources with them that they were of, and
+	// what else there is of these is read again.
+	var gone []string
+	again := map[uint32]bool{}
+	for path, a := range st.archs {
+		f := all[path]
+		switch {
+		case f == nil && kept(path):
+		case f == nil || f.meta == "" || f.volumes == "":
+			gone = append(gone, path)
+			if a.err == "" {
+				again[a.source] = true
+			}
+		case a.err == "" && f.meta != a.meta && f.size < metaSize(a.meta):
+			again[a.source] = true
+		}
+	}
+	if len(gone) > 0 || len(again) > 0 {
+		if err := s.forget(st, gone, again); err != nil {
+			return err
+		}
+	}
+
+	var work []string
+	for path, f := range all {
+		if f.meta == "" || f.volumes == "" {
+			continue
+		}
+		if a := st.archs[path]; a == nil || a.meta != f.meta || a.volumes != f.volumes || a.err == "" && again[a.source] {
+			work = append(work, path)
+		}
+	}
+	slices.Sort(work)
+	changed := map[uint32]bool{}
+	for part := range slices.Chunk(work, batch) {
+		if err := s.take(ctx, st, part, all, again, changed); err != nil {
+			return err
+		}
+	}
+	if len(gone)+len(again)+len(work) == 0 {
+		return nil
+	}
+	if err := s.reload(); err != nil || len(changed) == 0 {
+		return err
+	}
+	// Of these sources all archives are read again, and nothing is left of what they were.
+	if err := s.forget(s.state.Load(), nil, changed); err != nil {
+		return err
+	}
+	if err := s.reload(); err != nil {
+		return err
+	}
+	return s.scan(ctx)
+}
+
+// changed reports whether an archive had other series than it has now: it was read while its metadata were
+// written, and identifiers depend on labels.
+func (s *Store) changed(was *arch, c *catalog) (bool, error) {
+	now := make(map[sid.ID]bool, len(c.metrics))
+	for i := range c.metrics {
+		now[c.metrics[i].id] = true
+	}
+	changed := false
+	err := s.x.view(func(tx *tx) error {
+		return eachHas(tx.get("has", u32(nil, was.num)), func(has seriesOf) bool {
+			v := tx.get("ser", u32(nil, has.series))
+			changed = len(v) < sid.Size || !now[sid.ID(v[:sid.Size])]
+			return !changed
+		})
+	})
+	return changed, err
+}
+
+// same reports whether the files of an archive are still those that were listed.
+func (s *Store) same(path string, f *found) bool {
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return false
+	}
+	all := map[string]*found{}
+	s.listFiles(filepath.Dir(path), files, filepath.Base(path), all)
+	now := all[path]
+	return now != nil && *now == *f
+}
+
+// forget removes archives, and sources.
+func (s *Store) forget(st *state, gone []string, sources map[uint32]bool) error {
+	return s.x.update(func(tx *tx) error {
+		for _, path := range gone {
+			if err := tx.dropArchive(path); err != nil {
+				return err
+			}
+			s.files.forget(path)
+		}
+		for num := range sources {
+			// Until they are read again, the index knows nothing of these archives.
+			for _, a := range st.bySource[num] {
+				if err := tx.dropArchive(a.path); err != nil {
+					return err
+				}
+			}
+			if err := tx.dropSource(st.ids[num]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// take takes in archives. Those that it finds to be others than before, it leaves for later, and notes their sources in changed.
+func (s *Store) take(ctx context.Context, st *state, paths []string, all map[string]*found, again, changed map[uint32]bool) error {
+	type item struct {
+		path string
+		rec  archiveRecord
+		c    *catalog
+		only bool // volumes grew, and nothing else
+	}
+	var items []item
+	for _, path := range paths {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f, was := all[path], st.archs[path]
+		it := item{path: path, rec: archiveRecord{meta: f.meta, volumes: f.volumes}}
+		if was != nil && was.err == "" && was.meta == f.meta && !again[was.source] {
+			it.rec, it.only = was.archiveRecord, true
+			it.rec.volumes = f.volumes
+		}
+		c, err := s.look(path, &it.rec, !it.only)
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) || !s.same(path, f) {
+				continue // it vanished, or is being written; the next look says so
+			}
+			if was == nil || was.err != err.Error() {
+				s.log.Warn("archive is left out", "path", path, "err", err)
+			}
+			it.rec.err, it.only, c = err.Error(), false, nil
+		}
+		if c != nil && was != nil && was.err == "" && !again[was.source] {
+			other, err := s.changed(was, c)
+			if err != nil {
+				return err
+			}
+			if other {
+				changed[was.source] = true
+				continue
+			}
+		}
+		it.c = c
+		items = append(items, it)
+	}
+	return s.x.update(func(tx *tx) error {
+		for _, it := range items {
+			if it.only {
+				if err := tx.put("arch", []byte(it.path), it.rec.append(nil)); err != nil {
+					return err
+				}
+				continue
+			}
+			if _, err := tx.add(it.path, it.rec, it.c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// look reads what the index is to know of an archive.
+func (s *Store) look(path string, rec *archiveRecord, whole bool) (c *catalog, err error) {
+	a, err := archive.Options{NoMeta: true}.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	if whole {
+		if c, err = readCatalog(a); err != nil {
+			return nil, err
+		}
+		rec.host, rec.start = c.host, c.start
+	}
+	end, err := a.End()
+	if err != nil {
+		if end.IsZero() {
+			return nil, err
+		}
+		s.log.Warn("archive is damaged at its end", "path", path, "err", err)
+	}
+	rec.end = end
+	return c, nil
+}

@@ -1,0 +1,61 @@
+package logbasename
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/go-pcp/pcp/archive"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/ctext"
+)
+
+// Command is pmlogbasename.
+var Command = &cli.Command{
+	Name:     "logbasename",
+	Link:     "pmlogbasename",
+	Group:    "Archives",
+	Summary:  "print the base name of an archive",
+	Synopsis: "filename",
+	Doc: `Prints the base name of the archive that a file belongs to: the name without .meta, .index or the number of a
+volume, and without the suffix of a compressed file. Any other name is printed as it is.
+
+A name that ends in a number may itself be a base name, as 20261121.10 is one. It is if there is a file of
+metadata with that base name.`,
+	Examples: []cli.Example{
+		{Line: `pcp logbasename /var/log/pcp/pmlogger/web7/20261121.0.xz`, Text: `print /var/log/pcp/pmlogger/web7/20261121`},
+	},
+	SeeAlso:     []string{"pmlogls(1)", "pcp-archive(5)"},
+	Options:     []cli.Option{cli.OptDebug},
+	DieOnSignal: true,
+	Run:         run,
+}
+
+func run(_ context.Context, env *cli.Env) int {
+	o := cli.ParseOptions(env, cli.ParseConfig{})
+	if len(o.Args) == 0 {
+		o.WantUsage()
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	fmt.Fprintln(env.Stdout, base(o.Args[0]))
+	return 0
+}
+
+// base returns the base name of the archive to which a file belongs.
+func base(name string) string {
+	ext := filepath.Ext(name)
+	if len(ext) > 1 && ctext.Digits(ext, 1) == len(ext) {
+		for _, suffix := range []string{"", ".xz", ".lzma", ".bz2", ".bz", ".gz", ".Z", ".z", ".zst"} {
+			if _, err := os.Stat(name + ".meta" + suffix); err == nil {
+				return name
+			}
+		}
+	}
+	if b, _, ok := archive.BaseName(name); ok {
+		return b
+	}
+	return name
+}

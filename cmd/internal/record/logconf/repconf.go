@@ -1,0 +1,41 @@
+package logconf
+
+import (
+	"context"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+)
+
+// RepCommand is pmrepconf.
+var RepCommand = &cli.Command{
+	Name:     "repconf",
+	Link:     "pmrepconf",
+	Group:    "Archives",
+	Summary:  "make or change a configuration of pcp rep",
+	Synopsis: "[options] ...",
+	Doc: `Makes a configuration for pcp rep, and for the exporters that read the same format, from the groups of metrics that
+pcp logconf has: the collector is asked which of them it has, and their metrics are in the section [metrics]. A
+configuration that exists is changed: each group is asked about, and what was changed is shown before it is written.
+With -c nothing is asked.
+
+What follows the line "DO NOT UPDATE THE FILE ABOVE THIS LINE" is the user's and stays as it is.`,
+	Examples: []cli.Example{
+		{Line: `pcp repconf mine.conf`, Text: `make a configuration, or ask what to change in it`},
+		{Line: `pcp repconf -c -o interval=10 -h web1 web1.conf`, Text: `make one for another host, without questions`},
+		{Line: `pcp rep -c mine.conf :metrics`, Text: `report the metrics of a configuration`},
+	},
+	SeeAlso: []string{"pmrep(1)", "pmrep.conf(5)", "pmlogconf(1)"},
+	Options: []cli.Option{
+		cli.OptDebug,
+		cli.OptHost,
+		{Short: 'c', Help: "add message and timestamp (not for interactive use)"},
+		{Short: 'g', Long: "group", Arg: "TAG", Help: "report the logging state for a specific metrics group"},
+		{Short: 'd', Long: "groups", Arg: "DIR", Help: "specify path to the pmlogconf groups directory"},
+		{Short: 'o', Long: "option", Arg: "TEXT", Help: "text to add to the [options] section"},
+		{Short: 'r', Long: "reprobe", Help: "every group reconsidered for inclusion in configfile"},
+		{Short: 'v', Long: "verbose", Help: "increase diagnostic verbosity"},
+		cli.OptVersion,
+		cli.OptHelp,
+	},
+	Run: func(ctx context.Context, env *cli.Env) int { return run(ctx, env, &tool{kind: "pmrep"}) },
+}

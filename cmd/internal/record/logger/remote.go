@@ -1,0 +1,156 @@
+package logger
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/push"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+)
+
+// What a recording to a URL keeps on this host.
+const (
+	spoolVolume = 16 << 20 // bytes of a volume without -v
+	spoolMax    = 1 << 30  // bytes of volumes that wait for the server
+	finishTime  = 10 * time.Second
+)
+
+// A remote is the pmproxy to which a recording goes, by way of files in a temporary directory.
+type remote struct {
+	cfg push.Config
+	dir string
+	w   io.Writer
+
+	p      *push.Pusher
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the archive is complete
+	ended  chan struct{} // closed when pushing has ended
+	err    error         // why, before the archive was complete
+}
+
+// toURL has a recording pushed.
+func (set *settings) toURL(arg string) error {
+	set.cfg.URL = arg
+	set.remote = &remote{cfg: push.Config{URL: arg}, done: make(chan struct{}), ended: make(chan struct{})}
+	p, err := push.New(set.remote.cfg)
+	if err == nil {
+		p.Close()
+	}
+	return err
+}
+
+// open makes the directory, and asks the server whether it takes archives. One that does not answer may do so later.
+func (rem *remote) open(ctx context.Context, env *cli.Env, set *settings) error {
+	rem.w = set.cfg.Log
+	u, err := url.Parse(rem.cfg.URL)
+	if err != nil {
+		return err
+	}
+	if u.Scheme == "https" {
+		if rem.cfg.TLS, err = push.TLS(u.Hostname(), env.Config(), env.Getenv); err != nil {
+			return err
+		}
+	}
+	if set.token != "" {
+		if rem.cfg.Token, err = push.ReadToken(set.token); err != nil {
+			return err
+		}
+	}
+	last := ""
+	rem.cfg.Warn = func(err error) {
+		if text := err.Error(); text != last { // once
+			last = text
+			fmt.Fprintf(rem.w, "%s: %s; trying again\n", env.ProgName(), text)
+		}
+	}
+	rem.cfg.Back = func() {
+		last = ""
+		fmt.Fprintf(rem.w, "%s: %s takes requests again\n", env.ProgName(), rem.cfg.URL)
+	}
+	if rem.p, err = push.New(rem.cfg); err != nil {
+		return err
+	}
+	if err := rem.p.Ping(ctx); err != nil {
+		if !push.Passing(err) {
+			return err
+		}
+		rem.cfg.Warn(err)
+	}
+	tmp := env.Config().Get("PCP_TMPFILE_DIR")
+	if rem.dir, err = os.MkdirTemp(tmp, "pmlogger-"); err != nil {
+		return err
+	}
+	set.cfg.Archive = filepath.Join(rem.dir, "spool")
+	if set.cfg.Volume == (pmlogger.Size{}) {
+		set.cfg.Volume.Bytes = spoolVolume
+	}
+	fmt.Fprintf(rem.w, "Pushing to %s, by way of %s\n", rem.cfg.URL, set.cfg.Archive)
+	return nil
+}
+
+func (rem *remote) base() string { return filepath.Join(rem.dir, "spool") }
+
+// start begins to push.
+func (rem *remote) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	rem.cancel = cancel
+	go func() {
+		defer close(rem.ended)
+		rem.err = rem.p.Drain(ctx, push.Spool{
+			Base: rem.base(), Done: rem.done, Max: spoolMax,
+			Dropped: func(volume int, bytes int64) {
+				fmt.Fprintf(rem.w, "Warning: volume %d of %d bytes is lost: more than %d bytes wait for %s\n", volume, bytes, spoolMax, rem.cfg.URL)
+			},
+		})
+	}()
+}
+
+// watch ends a recording if the server does not take it.
+func (rem *remote) watch(ctx context.Context, end context.CancelCauseFunc) {
+	select {
+	case <-ctx.Done():
+	case <-rem.ended:
+		if rem.err != nil {
+			end(fmt.Errorf("remote push recording terminated: %w", rem.err))
+		}
+	}
+}
+
+// finish pushes the rest of an archive that is complete, and reports whether the server has all of it. If not, the
+// files stay.
+func (rem *remote) finish() bool {
+	close(rem.done)
+	limit := time.AfterFunc(finishTime, rem.cancel)
+	<-rem.ended
+	limit.Stop()
+	left, err := rem.p.Left(rem.base())
+	switch {
+	case err != nil:
+		fmt.Fprintf(rem.w, "Warning: %v\n", err)
+	case left == 0:
+		os.RemoveAll(rem.dir) // here, as SIGUSR2 has another program take the place of this one
+		return true
+	default:
+		fmt.Fprintf(rem.w, "Warning: %d bytes did not reach %s; \"pmlogpush\" sends them there from %s\n", left, rem.cfg.URL, rem.base())
+	}
+	rem.dir = "" // it stays
+	return false
+}
+
+// remove removes the directory, unless there is something in it that is wanted.
+func (rem *remote) remove() {
+	if rem.cancel != nil {
+		rem.cancel()
+		<-rem.ended
+	}
+	rem.p.Close()
+	if rem.dir != "" {
+		os.RemoveAll(rem.dir)
+	}
+}

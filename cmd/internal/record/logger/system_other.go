@@ -1,0 +1,35 @@
+//go:build !unix
+
+package logger
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
+)
+
+// catch returns what signals arrive from now on.
+func catch() chan os.Signal {
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, os.Interrupt)
+	return ch
+}
+
+// signals ends the recording when it is interrupted.
+func signals(ctx context.Context, ch chan os.Signal, _ *pmlogger.Recorder, end context.CancelCauseFunc) {
+	select {
+	case <-ctx.Done():
+	case <-ch:
+		end(&caught{number: 2})
+	}
+}
+
+// alive takes every process for one that exists.
+func alive(pid int) bool { return pid > 0 }
+
+func separate() {}
+
+func settle(*os.File) error { return errors.ErrUnsupported } // nothing waits

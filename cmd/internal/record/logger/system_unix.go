@@ -1,0 +1,90 @@
+//go:build unix
+
+package logger
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
+)
+
+// What signals do. Those that end the recording write its end; those that would leave a core
+// of the C program give the process the number of the signal as its status.
+var (
+	ending  = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGVTALRM, syscall.SIGPROF}
+	failing = []os.Signal{syscall.SIGQUIT, syscall.SIGXCPU, syscall.SIGXFSZ}
+	ignored = []os.Signal{syscall.SIGALRM, syscall.SIGPIPE, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGTTIN, syscall.SIGTTOU}
+)
+
+// catch returns what signals arrive from now on. A logger that others can find must not lose
+// any.
+func catch() chan os.Signal {
+	ch := make(chan os.Signal, 16)
+	signal.Notify(ch, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+	signal.Notify(ch, ending...)
+	signal.Notify(ch, failing...)
+	signal.Notify(ch, ignored...)
+	return ch
+}
+
+// signals does what signals ask for until ctx is done.
+func signals(ctx context.Context, ch chan os.Signal, r *pmlogger.Recorder, end context.CancelCauseFunc) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case sig := <-ch:
+			number := int(sig.(syscall.Signal))
+			switch {
+			case sig == syscall.SIGHUP:
+				hangUp(ctx, r)
+			case sig == syscall.SIGUSR1:
+				r.Call(ctx, func() {
+					if err := r.Flush(); err != nil {
+						r.Stop(err)
+					}
+				})
+			case sig == syscall.SIGUSR2:
+				end(&caught{number: number, again: true})
+				return
+			case contains(ending, sig):
+				end(&caught{number: number})
+				return
+			case contains(failing, sig):
+				end(&caught{number: number, status: number})
+				return
+			}
+		}
+	}
+}
+
+func contains(list []os.Signal, sig os.Signal) bool {
+	for _, s := range list {
+		if s == sig {
+			return true
+		}
+	}
+	return false
+}
+
+// alive reports whether a process exists.
+func alive(pid int) bool {
+	return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
+
+// separate makes the process the first of a group, so that signals for that of its parent do
+// not reach it.
+func separate() { syscall.Setpgid(0, 0) }
+
+// settle has a log take the place of standard output and standard error: who started the logger
+// may wait for their end, and a program that takes the place of this one goes on with the log.
+func settle(log *os.File) error {
+	fd := int(log.Fd())
+	return errors.Join(unix.Dup2(fd, int(os.Stdout.Fd())), unix.Dup2(fd, int(os.Stderr.Fd())))
+}

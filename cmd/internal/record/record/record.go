@@ -1,0 +1,368 @@
+// Package record is pcp record: it records any number of hosts in one process.
+//
+//	pcp record alpha beta --keep-days 14
+package record
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/conf"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/internal/safefile"
+	"github.com/go-pcp/pcp/pcptime"
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmns/cpp"
+)
+
+// Command is pcp record.
+var Command = &cli.Command{
+	Name:     "record",
+	Group:    "Archives",
+	Summary:  "record any number of hosts",
+	Synopsis: "[options] [host ...]",
+	Doc: `
+Records each host in archives in a directory of its own, DIR/HOST/YYYYMMDD.HH.MM, until ctrl-C or SIGTERM; without a
+host, the collector of this machine. All hosts are recorded in this process. One that hangs or is down delays no other;
+it is tried again, at growing intervals up to a minute.
+
+Without -c a configuration is made for each host of what it has. A line is printed for each thing that happens; what
+the configuration asks for and a host lacks is in DIR/HOST/pmlogger.log.
+
+A new archive begins at midnight, and what is finished is compressed. Archives are removed only if --keep-days or
+--max-size say so.
+
+A list of hosts (-f) has a host in each line, and may have name=NAME, dir=DIR, config=FILE and interval=TIME behind it.
+SIGHUP has the list or the control file read again: hosts that are new in it are recorded, those that are gone are
+not. If there is a mistake in it, nothing changes.
+
+Of the arguments in a control file -c, -H, -r, -t and -v count. Each other one is named, and left out.`,
+	Examples: []cli.Example{
+		{Line: "pcp record", Text: "record the collector of this machine"},
+		{Line: "pcp record -t 10sec -d /data/archives alpha beta", Text: "record two hosts, every ten seconds"},
+		{Line: "pcp record -f hosts --keep-days 14 --max-size 2gb", Text: "record the hosts of a list, and remove what is old or too much"},
+		{Line: "pcp record --status", Text: "how it goes with the hosts that are recorded"},
+	},
+	SeeAlso: []string{"pcp help replay", "pcp help logger"},
+	Options: []cli.Option{
+		cli.Heading("What to record"),
+		{Short: 'c', Long: "config", Arg: "FILE", Help: "configuration, in the language of pmlogger"},
+		{Short: 'f', Long: "hosts", Arg: "FILE", Help: "list of hosts, one a line"},
+		{Long: "control", Arg: "FILE", Help: "control file of pmlogger_check(1), and those in FILE.d"},
+		{Long: "processes", Help: "also each process, once a minute, where no configuration is given"},
+		{Short: 't', Long: "interval", Arg: "DELTA", Help: "default interval between samples [default 1 minute]"},
+		cli.Heading("Where to, and for how long"),
+		{Short: 'd', Long: "dir", Arg: "DIR", Help: "directory of the directories of hosts [default pmlogger in the state directory]"},
+		{Long: "keep-days", Arg: "N", Help: "remove archives that were last written to more than N days ago"},
+		{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives of a host when all are larger, as 500mb"},
+		cli.Heading("Options"),
+		{Long: "status", Help: "show how it goes with what is recorded to DIR, and exit"},
+		cli.OptVersion,
+		cli.OptHelp,
+	},
+	Run: run,
+}
+
+// settings are what the command line says.
+type settings struct {
+	config, hosts, control string
+	dir                    string
+	interval               time.Duration
+	keep                   janitor.Policy
+	status, processes      bool
+	source                 *source.Options
+
+	args []string // hosts
+}
+
+func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
+	switch opt.Long {
+	case "config":
+		set.config = arg
+	case "hosts":
+		set.hosts = arg
+	case "control":
+		set.control = arg
+	case "interval":
+		d, err := pcptime.ParseInterval(arg)
+		if err != nil || d < time.Millisecond || d > conf.MaxInterval {
+			o.Usagef("-t needs an interval such as 10sec, of %v at least and %v at most, not %q", time.Millisecond, conf.MaxInterval, arg)
+		}
+		set.interval = d
+	case "dir":
+		set.dir = arg
+	case "processes":
+		set.processes = true
+	case "status":
+		set.status = true
+	default:
+		return housekeeping.Keep(o, opt, arg, &set.keep)
+	}
+	return true
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	var set settings
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: set.own})
+	set.args, set.source = o.Args, source.New(env, o)
+	switch {
+	case set.control != "" && (set.hosts != "" || len(set.args) > 0):
+		o.Usagef("a control file says which hosts; --control goes with neither -f nor hosts")
+	case set.hosts != "" && len(set.args) > 0:
+		o.Usagef("the list of -f says which hosts; name others in it")
+	case set.status && (len(set.args) > 0 || set.hosts != "" || set.control != ""):
+		o.Usagef("--status shows all hosts that are recorded to DIR (-d)")
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	if set.dir == "" {
+		dir, err := env.StateDir()
+		if err != nil {
+			return env.Fatalf("%v", strings.Replace(err.Error(), "a state directory with --dir", "a directory with -d", 1))
+		}
+		set.dir = filepath.Join(dir, "pmlogger")
+	}
+	if set.status {
+		return set.showStatus(env)
+	}
+	if err := set.record(ctx, env); err != nil {
+		return env.Fatalf("%v", err)
+	}
+	return 0
+}
+
+// holdBytes is how much of a host waits in memory while the file system is full. There may be a thousand hosts.
+const holdBytes = 256 << 10
+
+// record records until ctx is done.
+func (set *settings) record(ctx context.Context, env *cli.Env) error {
+	dir, err := filepath.Abs(set.dir)
+	if err != nil {
+		return err
+	}
+	set.dir = dir
+	if set.config != "" { // a mistake is told now, and not for each host
+		text, err := preprocess(env, set.config)
+		if err != nil {
+			return err
+		}
+		if _, err := conf.Read(bytes.NewReader(text), set.config, max(set.interval, time.Second)); err != nil {
+			return err
+		}
+	}
+	list, err := set.listSoon(ctx, env)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := safefile.MkdirAll(dir, 0o755, nil); err != nil {
+		return fmt.Errorf("%s: %s; choose another directory with -d", dir, cli.ErrText(err))
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	debug.SetGCPercent(50) // most of the memory is metadata that stay
+	var explained atomic.Bool
+	f, err := fleet.New(fleet.Config{
+		Dir:       dir,
+		Configure: set.configure(env),
+		Interval:  set.interval,
+		Dialer:    pmapi.Dialer{Config: env.Config(), OwnSocket: env.Config().OwnSocket(), DialContext: set.source.DialContext},
+		Location:  env.Local(),
+		Recorder:  pmlogger.Config{Hold: holdBytes},
+		Janitor:   &janitor.Config{Daily: true, Policy: set.keep},
+		Event: func(e fleet.Event) {
+			if len(list) == 1 && !explained.Load() && set.explain(env, list[0].Spec, &e) {
+				explained.Store(true)
+				return
+			}
+			say(env, &e)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if err := f.Set(list); err != nil {
+		return err
+	}
+	stop := set.onHangUp(ctx, env, f)
+	defer stop()
+	end := set.keepStatus(f)
+	defer end()
+	return f.Run(ctx)
+}
+
+// explain says why the only host cannot be recorded yet, and what to do next. It reports whether that is what happened.
+func (set *settings) explain(env *cli.Env, spec string, e *fleet.Event) bool {
+	de, ok := errors.AsType[*pmapi.DialError](e.Err)
+	if ok {
+		short := *e
+		short.Err = nil
+		say(env, &short)
+		fmt.Fprintf(env.Stderr, "%s: %s\n", env.ProgName(), set.source.WhyNoCollector(cmp.Or(spec, de.Spec), de))
+	}
+	return ok
+}
+
+// say prints what happened, in one line.
+func say(env *cli.Env, e *fleet.Event) {
+	text := e.Text
+	if e.Err != nil {
+		text += ": " + strings.ReplaceAll(e.Err.Error(), "\n", " ")
+	}
+	fmt.Fprintf(env.Stdout, "%s %s: %s\n", e.Time.In(env.Local()).Format("2006-01-02 15:04:05"), e.Host, text)
+	env.FlushOut()
+}
+
+// onHangUp has the hosts listed anew on SIGHUP, until stop is called.
+func (set *settings) onHangUp(ctx context.Context, env *cli.Env, f *fleet.Fleet) (stop func()) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range hup {
+			list, err := set.listSoon(ctx, env)
+			if ctx.Err() != nil {
+				continue
+			}
+			if err == nil {
+				err = f.Set(list)
+			}
+			e := fleet.Event{Time: time.Now(), Host: "SIGHUP", Text: fmt.Sprintf("%d hosts", len(list))}
+			if err != nil {
+				e.Text, e.Err = "the hosts stay as they are", err
+			}
+			f.Say(e)
+		}
+	}()
+	return func() {
+		signal.Stop(hup)
+		close(hup)
+		<-done
+	}
+}
+
+// listSoon is list, but does not wait when ctx is done: the list may be a pipe without a writer.
+func (set *settings) listSoon(ctx context.Context, env *cli.Env) ([]fleet.Host, error) {
+	type result struct {
+		list []fleet.Host
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		list, err := set.list(env)
+		done <- result{list, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case r := <-done:
+		return r.list, r.err
+	}
+}
+
+// list returns the hosts to record.
+func (set *settings) list(env *cli.Env) ([]fleet.Host, error) {
+	switch {
+	case set.control != "":
+		return set.fromControl(env)
+	case set.hosts != "":
+		file, err := os.Open(set.hosts)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s", set.hosts, cli.ErrText(err))
+		}
+		defer file.Close()
+		if st, err := file.Stat(); err == nil && st.IsDir() {
+			return nil, fmt.Errorf("%s: it is a directory, and not a list of hosts", set.hosts)
+		}
+		list, err := fleet.ReadHosts(file, set.hosts)
+		if err == nil && len(list) == 0 {
+			err = fmt.Errorf("%s: there is no host in it", set.hosts)
+		}
+		return list, err
+	case len(set.args) == 0:
+		name, err := os.Hostname()
+		if err != nil {
+			name = ""
+		}
+		return []fleet.Host{{Spec: "local:", Name: name}}, nil
+	}
+	var list []fleet.Host
+	for _, spec := range set.args {
+		list = append(list, fleet.Host{Spec: spec})
+	}
+	return list, nil
+}
+
+// configure returns the configuration of a host: of its file, that of -c, or one made for what it has.
+func (set *settings) configure(env *cli.Env) fleet.Configure {
+	return func(ctx context.Context, c *pmapi.Context, h fleet.Host) ([]byte, string, error) {
+		file := h.Config
+		if file == "" {
+			file = set.config
+		}
+		if file == "" {
+			if set.processes {
+				return fleet.GeneratedProcesses(ctx, c, h)
+			}
+			return fleet.Generated(ctx, c, h)
+		}
+		text, err := preprocess(env, file)
+		return text, file, err
+	}
+}
+
+// preprocess reads a configuration. One that does not exist is looked for where those of pmlogger are.
+func preprocess(env *cli.Env, path string) ([]byte, error) {
+	dir := filepath.Join(env.Config().Get("PCP_VAR_DIR"), "config", "pmlogger")
+	st, err := os.Stat(path)
+	if err != nil && !filepath.IsAbs(path) {
+		if st, err = os.Stat(filepath.Join(dir, path)); err == nil {
+			path = filepath.Join(dir, path)
+		}
+	}
+	switch {
+	case err == nil && st.IsDir():
+		return nil, fmt.Errorf("%s: it is a directory, and not a configuration", path)
+	case err == nil && !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: it is not a regular file; a configuration is read for each host, and again when it comes back", path)
+	}
+	r, err := cpp.Open(path, cpp.Config{
+		Restrict: true, Percent: true, IncludeDirs: []string{dir}, Shell: cpp.Shell(env.Stderr),
+		Warn: func(message string) { fmt.Fprintln(env.Stderr, message) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", path, cli.ErrText(err))
+	}
+	defer r.Close()
+	var b bytes.Buffer
+	if err := r.Copy(&b, true); err != nil {
+		if e, ok := errors.AsType[*cpp.Error](err); ok {
+			return nil, errors.New(strings.TrimSuffix(e.Diagnostic(), "\n"))
+		}
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,188 @@
+package buddyinfo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/pcpjson"
+)
+
+// Command is pcp-buddyinfo.
+var Command = &cli.Command{
+	Name:    "buddyinfo",
+	Link:    "pcp-buddyinfo",
+	Group:   "Metrics",
+	Summary: "show the free blocks of memory of each size, as /proc/buddyinfo does",
+	Doc: `Prints a row for each zone of memory and node: how many blocks of each size are free, of one page (Order0) to 1,024 pages
+(Order10). For a live host it does so once, for an archive at each interval. Options of pcp itself (pcp -h HOST buddyinfo,
+pcp -a ARCHIVE -S TIME buddyinfo) say where the values come from, and of which time.`,
+	Examples: []cli.Example{
+		{Line: "pcp buddyinfo", Text: "show the free blocks of this host"},
+		{Line: "pcp -a ARCHIVE buddyinfo -u", Text: "show all samples of an archive as they were recorded"},
+	},
+	SeeAlso: []string{"proc(5)"},
+	Options: []cli.Option{
+		cli.Heading("General options"),
+		cli.OptArchive,
+		{Short: 'u', Long: "no-interpol", Help: "disable interpolation mode with archives"},
+		cli.OptHostZone,
+		cli.OptTimeZone,
+		cli.OptHelp,
+		cli.OptSamples,
+		cli.OptVersion,
+		cli.OptJSON,
+	},
+	Interruptible: true,
+	Run:           run,
+}
+
+const pages = "mem.buddyinfo.pages"
+
+var metrics = []string{pages, "mem.buddyinfo.total"}
+
+// What stands before and between columns.
+const (
+	before  = "        "
+	between = "  "
+)
+
+func run(ctx context.Context, env *cli.Env) int {
+	asRecorded := false
+	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
+		asRecorded = asRecorded || opt.Short == 'u'
+		return opt.Short == 'u'
+	}})
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	m, status := pmcc.Open(ctx, env, o, pmcc.Kind{Missing: "Missing:"})
+	if m == nil {
+		return status
+	}
+	defer m.Close()
+	if asRecorded {
+		why := ""
+		switch {
+		case o.Interval != 0:
+			why = "Error: -t incompatible with -u"
+		case !m.Archive:
+			why = "Error: -u can only be specified with -a archive"
+		}
+		if why != "" {
+			fmt.Fprintln(env.Stdout, why)
+			o.WantUsage()
+			o.Done()
+			return 1
+		}
+		if err := m.Uninterpolated(ctx); err != nil {
+			return env.Fatalf("%s", cli.ErrText(err))
+		}
+	}
+	all := slices.Concat(metrics, pmcc.MachineMetrics())
+	if status, ok := m.Use(ctx, all, len(all)); !ok {
+		return status
+	}
+	m.Split(pmcc.Group{Names: metrics, Unread: true}, pmcc.Group{Names: all})
+	r := report{env: env, m: m, machine: "unknown", json: o.JSON}
+	var failed error
+	status = m.Run(ctx, func() bool {
+		failed = r.sample(ctx)
+		return failed == nil && (m.Archive || o.SamplesSet)
+	})
+	if failed != nil {
+		return env.Fatalf("%v", failed)
+	}
+	return status
+}
+
+// A report is what was printed so far.
+type report struct {
+	env     *cli.Env
+	m       *pmcc.Manager
+	machine string // what the host is, "unknown" as long as that is not known
+	json    bool
+}
+
+// sample prints the table of a sample, nothing if there is no memory.
+func (r *report) sample(ctx context.Context) error {
+	values := r.m.Named(pages)
+	free := make(map[string]string, len(values))
+	var zones, nodes, orders []string
+	for _, v := range values {
+		free[v.Name] = v.Value.String()
+		if part := strings.Split(v.Name, "::"); len(part) == 3 {
+			zones, orders, nodes = append(zones, part[0]), append(orders, part[1]), append(nodes, part[2])
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	number := make(map[string]int, len(orders))
+	for _, order := range orders {
+		n, err := strconv.Atoi(order[min(len("order"), len(order)):])
+		if err != nil {
+			return fmt.Errorf("%s: %q is not a size of blocks", pages, order)
+		}
+		number[order] = n
+	}
+	zones, nodes, orders = distinct(zones, strings.Compare), distinct(nodes, strings.Compare),
+		distinct(orders, func(a, b string) int { return number[a] - number[b] })
+	count := func(zone, order, node string) string {
+		if s, ok := free[zone+"::"+order+"::"+node]; ok {
+			return s
+		}
+		return "0"
+	}
+	if r.json {
+		for _, zone := range zones {
+			for _, node := range nodes {
+				row := pcpjson.Row{Time: pcpjson.Time(r.m.Time()), Host: r.m.Host(ctx), Instance: zone + "::" + node}
+				for _, order := range orders {
+					f, _ := strconv.ParseFloat(count(zone, order, node), 64)
+					row.Columns.Number(order, f)
+				}
+				r.env.Stdout.Write(pcpjson.Line(&row))
+			}
+		}
+		return nil
+	}
+	r.heading()
+	stamp := r.m.Clock("%H:%M:%S", r.m.Now())
+	for _, zone := range zones {
+		for _, node := range nodes {
+			row := ""
+			for _, order := range orders {
+				row += fmt.Sprintf("%-8s", count(zone, order, node)) + between
+			}
+			fmt.Fprintln(r.env.Stdout, stamp, before, fmt.Sprintf("%-9s", zone), before, node, before, row+" ")
+		}
+	}
+	return nil
+}
+
+func (r *report) heading() {
+	if machine := r.m.Machine(); machine != "" && r.machine == "unknown" {
+		r.machine = machine[:strings.LastIndex(machine, "  (")]
+	}
+	if ncpu := r.m.One("hinv.ncpu"); ncpu.OK() {
+		fmt.Fprintf(r.env.Stdout, "%s  (%s CPU)\n", r.machine, ncpu)
+	}
+	const wide = between + "  "
+	heading := "TimeStamp " + before + "Normal" + before + wide + " Nodes" + before + "Order0"
+	for n := 1; n <= 10; n++ {
+		heading += wide + "Order" + strconv.Itoa(n)
+	}
+	fmt.Fprintln(r.env.Stdout, heading)
+}
+
+// distinct returns each of the names once, sorted.
+func distinct(names []string, order func(a, b string) int) []string {
+	slices.SortFunc(names, order)
+	return slices.Compact(names)
+}

@@ -1,0 +1,270 @@
+package free
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/getopt"
+	"github.com/go-pcp/pcp/pcpjson"
+	"github.com/go-pcp/pcp/pcptime"
+)
+
+// Command is pcp-free.
+var Command = &cli.Command{
+	Name:    "free",
+	Link:    "pcp-free",
+	Group:   "Metrics",
+	Summary: "show free and used memory",
+	Doc: `Prints how much memory and swap space there is, and how much of it is used and free: once, or with -s at each
+interval, or -c times. Options of pcp itself (pcp -h HOST free, pcp -a ARCHIVE -S TIME free) say of which host and time.
+
+As in the C program the column free of the row of low memory is its total, and -c without -s does not wait.`,
+	Examples: []cli.Example{
+		{Line: "pcp free -m", Text: "print MiB"},
+		{Line: "pcp -a ARCHIVE -S @14:00 free -t", Text: "print what there was at two o'clock, and the sum of memory and swap space"},
+	},
+	SeeAlso: []string{"pcp-vmstat(1)"},
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		{Short: 'b', Long: "bytes", Help: "show bytes"},
+		{Short: 'k', Long: "kilobytes", Help: "show KiB, as it does without options"},
+		{Short: 'm', Long: "megabytes", Help: "show MiB"},
+		{Short: 'g', Long: "gigabytes", Help: "show GiB"},
+		{Short: 'r', Long: "terabytes", Help: "show TiB"},
+		{Short: 'o', Help: "show a row without buffers and cache, as old systems do"},
+		{Short: 'l', Long: "lohi", Help: "show low and high memory"},
+		{Short: 't', Long: "total", Help: "show the sum of memory and swap space"},
+		{Short: 'c', Long: "count", Arg: "COUNT", Help: "print so many times"},
+		{Short: 'c', Long: "samples", Arg: "COUNT", Help: "the same as --count"},
+		{Short: 's', Long: "seconds", Arg: "DELTA", Help: "print at this interval"},
+		{Short: 's', Long: "interval", Arg: "DELTA", Help: "the same as --seconds"},
+		{Short: 'w', Help: "show buffers and cache in columns of their own"},
+		cli.OptJSON,
+		cli.OptVersion,
+		cli.OptHelp,
+	},
+	Interruptible: true,
+	Run:           run,
+}
+
+var metrics = []string{
+	"mem.physmem", "mem.util.free", "mem.util.shmem", "mem.util.bufmem", "mem.util.cached", "mem.util.highFree", "mem.util.highTotal",
+	"mem.util.lowFree", "mem.util.lowTotal", "mem.util.swapFree", "mem.util.swapTotal", "mem.util.available", "mem.util.slabReclaimable",
+}
+
+// A report is what the options ask for.
+type report struct {
+	env   *cli.Env
+	m     *pmcc.Manager
+	host  string
+	json  bool
+	shift uint // of bytes
+	units string
+
+	wide, lowHigh, total, compat bool
+
+	count  int // 0: not given
+	counts bool
+	pause  bool
+}
+
+func (r *report) own(o *cli.Options, opt *cli.Option, arg string) bool {
+	switch opt.Short {
+	case 'b':
+		r.shift, r.units = 0, "byte"
+	case 'k':
+		r.shift, r.units = 10, "Kbyte"
+	case 'm':
+		r.shift, r.units = 20, "Mbyte"
+	case 'g':
+		r.shift, r.units = 30, "Gbyte"
+	case 'r':
+		r.shift, r.units = 40, "Tbyte"
+	case 'o':
+		r.compat = true
+	case 'w':
+		r.wide = true
+	case 'l':
+		r.lowHigh = true
+	case 't':
+		r.total = true
+	case 's':
+		d, err := pcptime.ParseInterval(arg)
+		if err != nil {
+			o.Usagef("interval argument not in pmParseHighResInterval(3) format:\n%v", err)
+		}
+		r.pause, o.Interval = true, d
+	case 'c':
+		n, ok := getopt.Atoi(arg)
+		if o.Finish != nil {
+			o.Usagef("at most one of finish time and sample count allowed")
+		} else if !ok || n < 0 {
+			o.Usagef("sample count must be a positive numeric argument")
+		}
+		r.counts, r.count = true, n
+	default:
+		return false
+	}
+	return true
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	r := &report{env: env, shift: 10, units: "Kbyte"}
+	kind := pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true}
+	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: r.own})
+	if status, exit := kind.Done(o); exit {
+		return status
+	}
+	r.json = o.JSON
+	var status int
+	if r.m, status = pmcc.Open(ctx, env, o, kind); r.m == nil {
+		return status
+	}
+	defer r.m.Close()
+	if !r.m.Lookup(ctx, metrics...) {
+		return 0
+	}
+	if r.counts && r.count == 0 {
+		return r.m.Errorf("-c 0 asks for no output")
+	}
+	if r.json {
+		r.host = r.m.Host(ctx)
+	}
+	for n := 1; r.m.Once(ctx); n++ {
+		if err := r.print(); err != nil {
+			r.m.Failed(err)
+			return 0
+		}
+		if r.pause && !r.json {
+			fmt.Fprintln(env.Stdout)
+		}
+		if n == r.count || !r.pause && r.count == 0 || r.pause && !r.m.Sleep(ctx) {
+			return 0
+		}
+	}
+	return 0
+}
+
+// values returns those of the metrics in KiB, 0 for those that have none.
+func (r *report) values() (map[string]*big.Int, error) {
+	all := make(map[string]*big.Int, len(metrics))
+	for _, name := range metrics {
+		all[name] = new(big.Int)
+		values, err := r.m.As(name, pcp.TypeU64)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(values) == 0:
+			continue
+		}
+		v, err := pcp.ConvScale(values[0], r.m.Desc(name).Units, pcp.Units{DimSpace: 1, ScaleSpace: pcp.SpaceKByte})
+		if err != nil {
+			return nil, err
+		}
+		all[name].SetUint64(v.Uint64())
+	}
+	return all, nil
+}
+
+func sum(terms ...*big.Int) *big.Int {
+	n := new(big.Int)
+	for _, t := range terms {
+		n.Add(n, t)
+	}
+	return n
+}
+
+func less(n *big.Int, terms ...*big.Int) *big.Int { return n.Sub(n, sum(terms...)) }
+
+// print prints a sample.
+func (r *report) print() error {
+	v, err := r.values()
+	if err != nil {
+		return err
+	}
+	physmem, free, buffers, slab := v["mem.physmem"], v["mem.util.free"], v["mem.util.bufmem"], v["mem.util.slabReclaimable"]
+	used := less(sum(physmem), free, buffers, v["mem.util.cached"], slab)
+	cache := sum(v["mem.util.cached"], slab)
+	swap, swapFree := v["mem.util.swapTotal"], v["mem.util.swapFree"]
+	swapUsed := less(sum(swap), swapFree)
+	low, lowFree := v["mem.util.lowTotal"], v["mem.util.lowFree"]
+	if low.Sign() == 0 { // all of it is low
+		low, lowFree = physmem, free
+	}
+	high, highFree := v["mem.util.highTotal"], v["mem.util.highFree"]
+
+	columns := []string{"total", "used", "free", "shared", "buff/cache", "available"}
+	cells := []*big.Int{physmem, used, free, v["mem.util.shmem"], sum(buffers, cache), v["mem.util.available"]}
+	if r.wide {
+		columns = []string{"total", "used", "free", "shared", "buffers", "cache", "available"}
+		cells = []*big.Int{physmem, used, free, v["mem.util.shmem"], buffers, cache, v["mem.util.available"]}
+	}
+	r.heading(columns)
+	r.row("Mem:", columns, cells...)
+	if r.lowHigh {
+		r.row("Low:", columns, low, less(sum(low), lowFree), r.lowFree(low, lowFree))
+		r.row("High:", columns, high, less(sum(high), highFree), highFree)
+	}
+	if r.compat {
+		cached := sum(buffers, v["mem.util.cached"])
+		r.row(compatible, []string{"used", "free"}, less(sum(used), cached), sum(free, cached))
+	}
+	r.row("Swap", columns, swap, swapUsed, swapFree)
+	if r.total {
+		r.row("Total", columns, sum(physmem, swap), sum(used, swapUsed), sum(free, swapFree))
+	}
+	return nil
+}
+
+// compatible begins the row of -o.
+const compatible = "-/+ buffers/cache:"
+
+// lowFree is what the row of low memory has below "free": in the C program, which scripts know, all of it.
+func (r *report) lowFree(total, free *big.Int) *big.Int {
+	if r.json {
+		return free
+	}
+	return total
+}
+
+func (r *report) heading(columns []string) {
+	if r.json {
+		return
+	}
+	line := fmt.Sprintf("%19s", columns[0])
+	for _, c := range columns[1:] {
+		line += fmt.Sprintf(" %11s", c)
+	}
+	fmt.Fprintln(r.env.Stdout, line)
+}
+
+func (r *report) row(name string, columns []string, cells ...*big.Int) {
+	row := pcpjson.Row{Time: pcpjson.Time(r.m.Time()), Host: r.host, Table: table(name), Units: r.units}
+	line := fmt.Sprintf("%-7s", name)
+	if name == compatible {
+		line = name + " " // as wide as the label above
+	}
+	for i, n := range cells {
+		n = new(big.Int).Lsh(n, 10)
+		n.Rsh(n, r.shift)
+		line += fmt.Sprintf(" %11d", n)
+		row.Columns = append(row.Columns, pcpjson.Column{Name: columns[i], Value: []byte(n.String())})
+	}
+	if r.json {
+		r.env.Stdout.Write(pcpjson.Line(&row))
+		return
+	}
+	fmt.Fprintln(r.env.Stdout, line)
+}
+
+// table is the name of a row in JSON.
+func table(name string) string {
+	return map[string]string{
+		"Mem:": "memory", "Low:": "low", "High:": "high", compatible: "without cache", "Swap": "swap", "Total": "total",
+	}[name]
+}

@@ -1,0 +1,242 @@
+package mpstat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp/cmd/internal/pytext"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+)
+
+// Command is pcp-mpstat.
+var Command = &cli.Command{
+	Name:    "mpstat",
+	Link:    "pcp-mpstat",
+	Group:   "Metrics",
+	Summary: "show what processors do, and their interrupts",
+	Doc: `Prints at each interval the shares of processor time, of all processors together or of each, and with -I how many
+interrupts there were in a second: all of them, or each hardware or software interrupt in a column of its own. Options of pcp itself (pcp -h HOST
+mpstat, pcp -a ARCHIVE -S TIME mpstat) say of which host and time.`,
+	Examples: []cli.Example{
+		{Line: "pcp mpstat -t 5", Text: "print the shares of the time of all processors together"},
+		{Line: "pcp mpstat -P 0,1 -s 2", Text: "print those of two processors"},
+		{Line: "pcp mpstat -a ARCHIVE -I SUM -P ALL", Text: "show how interrupts are spread over the processors"},
+	},
+	SeeAlso: []string{"pcp-vmstat(1)"},
+	Options: []cli.Option{
+		cli.Heading("General options"),
+		cli.OptArchive,
+		cli.OptSamples,
+		cli.OptInterval,
+		cli.OptVersion,
+		cli.OptJSON,
+		cli.OptHelp,
+		{Short: 'u', Help: "show processor time, as it does without options"},
+		{Short: 'A', Help: "the same as -P ALL -I ALL"},
+		{Short: 'P', Arg: "1,3..|ON|ALL", Help: "show these processors, those that are online, or all"},
+		{Short: 'I', Arg: "SUM|CPU|SCPU|ALL", Help: "show interrupts: their sum, each hardware one, each software one, or all this"},
+	},
+	Interruptible: true,
+	Run:           run,
+}
+
+const (
+	hardTree = "kernel.percpu.interrupts"
+	softTree = "kernel.percpu.softirqs"
+	numbers  = "hinv.map.cpu_num"
+	online   = "hinv.cpu.online"
+	ncpu     = "hinv.ncpu"
+)
+
+// uname are the metrics of the first line, in its order.
+var uname = [...]string{"kernel.uname.sysname", "kernel.uname.release", "kernel.uname.nodename", "kernel.uname.machine", ncpu}
+
+// A share is a column of the shares of processor time.
+type share struct {
+	name   string // of the metrics, behind "kernel.all.cpu." and "kernel.percpu.cpu."
+	title  string
+	format string
+	json   string
+}
+
+var shares = [...]share{
+	{"user", "%usr", "%-5s", "usr"},
+	{"nice", "%nice", "%-6s", "nice"},
+	{"sys", "%sys", "%-5s", "sys"},
+	{"wait.total", "%iowait", "%-8s", "iowait"},
+	{"irq.hard", "%irq", "%-5s", "irq"},
+	{"irq.soft", "%soft", "%-6s", "soft"},
+	{"steal", "%steal", "%-7s", "steal"},
+	{"guest", "%guest", "%-7s", "guest"},
+	{"guest_nice", "%nice", "%-6s", "guest_nice"},
+	{"idle", "%idle", "%-6s", "idle"},
+}
+
+// metrics are those that must be there, besides the ones of single interrupts.
+func metrics() []string {
+	list := []string{
+		"kernel.uname.nodename", "kernel.uname.release", "kernel.uname.sysname", "kernel.uname.machine", numbers, ncpu, online,
+	}
+	for _, tree := range [...]string{"kernel.all.cpu.", "kernel.percpu.cpu."} {
+		for _, s := range shares {
+			list = append(list, tree+s.name)
+		}
+	}
+	return append(list, "kernel.all.intr", "kernel.percpu.intr")
+}
+
+// Values of -P other than lists.
+const (
+	everyCPU  = "ALL"
+	onlineCPU = "ON"
+)
+
+// A report is what the options ask for.
+type report struct {
+	env  *cli.Env
+	m    *pmcc.Manager
+	json bool
+	ctx  context.Context // of --json
+
+	usage      bool // -u, -A, or no option at all
+	filter     bool // -P or -A
+	which      string
+	list       []int64 // of -P, if which is ""
+	interrupts bool    // -I or -A
+	kind       string
+	stop       bool // an argument was wrong and the message is printed
+
+	begun      bool
+	known      [len(uname)]string // what was seen last
+	hard, soft []string
+	stamp      string
+	failed     bool
+
+	usageHead, sumHead, hardHead, softHead bool // headings that are not to be printed again
+}
+
+func (r *report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
+	switch {
+	case opt.Long != "":
+		return false
+	case opt.Short == 'u':
+		r.usage = true
+	case opt.Short == 'A':
+		r.interrupts, r.kind = true, "ALL"
+		r.filter, r.which, r.list = true, everyCPU, nil
+		r.usage = true
+	case opt.Short == 'I':
+		r.usage, r.interrupts, r.kind = false, true, arg
+	case opt.Short == 'P':
+		r.usage = false
+		r.processors(arg)
+	}
+	return true
+}
+
+func (r *report) processors(arg string) {
+	r.filter, r.which, r.list = true, arg, nil
+	if arg == everyCPU || arg == onlineCPU {
+		return
+	}
+	r.which = ""
+	for _, f := range strings.Split(arg, ",") {
+		n, ok := pytext.Int(f)
+		if !ok && !r.stop {
+			fmt.Fprintln(r.env.Stdout, "Invalid CPU List: use comma separated cpu nos without whitespaces")
+			r.stop = true
+		}
+		r.list = append(r.list, n)
+	}
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	r := &report{env: env, usage: true}
+	r.known = [...]string{"", "", "", "", "1"}
+	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: r.own})
+	if r.stop {
+		return 1
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	r.json = o.JSON
+	var status int
+	if r.m, status = pmcc.Open(ctx, env, o, pmcc.Kind{Prefix: env.ProgName() + ": ", Missing: "Missing:"}); r.m == nil {
+		return status
+	}
+	defer r.m.Close()
+	names := metrics()
+	for _, t := range []struct {
+		tree string
+		list *[]string
+	}{{hardTree, &r.hard}, {softTree, &r.soft}} {
+		var err error
+		if *t.list, err = r.m.Tree(ctx, t.tree); err != nil {
+			r.m.Failed(err)
+			return 0
+		}
+		slices.Reverse(*t.list)
+		names = append(names, *t.list...)
+	}
+	if status, ok := r.m.Use(ctx, names, len(names)); !ok {
+		return status
+	}
+	r.ctx = ctx
+	if status = r.m.Run(ctx, r.sample); r.failed {
+		return 1
+	}
+	return status
+}
+
+// sample prints the tables of a sample.
+func (r *report) sample() bool {
+	if !r.m.Sampled() {
+		r.remember()
+		return true
+	}
+	if !r.begun {
+		r.remember()
+		r.begun = true
+		if k := r.known; !r.json {
+			fmt.Fprintf(r.env.Stdout, "%s  %s  (%s)  %s  %s    (%s CPU)\n", k[0], k[1], k[2], r.m.Clock("%x", r.m.Now()), k[3], k[4])
+		}
+	}
+	r.stamp = r.m.Clock("%H:%M:%S", r.m.Now())
+	if r.m.Elapsed() == 0 {
+		r.m.Errorf("two samples have the same time, %s, so that there are no rates", r.stamp)
+		r.failed = true
+		return false
+	}
+	if r.usage || r.filter && !r.interrupts {
+		r.printUsage()
+	}
+	if r.wants("SUM") {
+		r.printSums()
+	}
+	if r.wants("CPU") {
+		r.printInterrupts("hard", r.hard, &r.hardHead)
+	}
+	if r.wants("SCPU") {
+		r.printInterrupts("soft", r.soft, &r.softHead)
+	}
+	return !r.failed
+}
+
+// wants reports whether -I asks for a table of interrupts.
+func (r *report) wants(kind string) bool {
+	return r.interrupts && (r.kind == kind || r.kind == "ALL")
+}
+
+// remember keeps what the first line says, as archives may have it once only.
+func (r *report) remember() {
+	for i, name := range uname {
+		if v := r.m.One(name); v.OK() {
+			r.known[i] = v.String()
+		}
+	}
+}

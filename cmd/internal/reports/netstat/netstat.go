@@ -1,0 +1,231 @@
+package netstat
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/pcpjson"
+)
+
+// Command is pcp-netstat.
+var Command = &cli.Command{
+	Name:    "netstat",
+	Link:    "pcp-netstat",
+	Group:   "Metrics",
+	Summary: "show the counters of network protocols, and a table of the interfaces",
+	Doc: `Prints what the protocols of the network have counted, as netstat -s does, and a table of the interfaces, as netstat -i does; with
+--statistics or -i only that. For a live host it does so once, for an archive at each interval. What a host does not count is NA.
+Options of pcp itself (pcp -h HOST netstat, pcp -a ARCHIVE -S TIME netstat) say where the values come from, and of which time.`,
+	Examples: []cli.Example{
+		{Line: "pcp netstat -i", Text: "show the interfaces of this host"},
+		{Line: "pcp -a ARCHIVE netstat -p TCP -s 3", Text: "show three times what TCP had counted"},
+	},
+	SeeAlso: []string{"pcp-ss(1)", "netstat(8)"},
+	Options: []cli.Option{
+		cli.OptStart,
+		cli.OptFinish,
+		{Long: "statistics", Help: "show the counters of all protocols"},
+		{Short: 'i', Help: "show the table of interfaces"},
+		{Short: 'p', Arg: "TCP|IP|UDP|ICMP", Help: "show the counters of one protocol"},
+		{Long: "help", Help: "show this usage message and exit"},
+		{Short: '?', Arg: "-"}, // with an argument, as in C
+		{Short: 'a', Arg: "FILE"},
+		{Short: 's', Arg: "N"},
+		{Short: 'z', Arg: "-"}, // and what follows this one is forgotten, as in C
+		cli.OptJSON,
+	},
+	Interruptible: true,
+	Run:           run,
+}
+
+var protocols = []string{"TCP", "IP", "UDP", "ICMP"}
+
+// A report is what was asked for.
+type report struct {
+	env      *cli.Env
+	m        *pmcc.Manager
+	all      bool
+	filtered bool
+	protocol string // with filtered
+	ifaces   bool
+	begun    bool // the first line was printed
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	r := report{env: env}
+	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: r.option})
+	kind := pmcc.Kind{Prefix: env.ProgName() + " "}
+	if status, exit := kind.Done(o); exit {
+		return status
+	}
+	if !r.all && !r.filtered && !r.ifaces {
+		r.all, r.ifaces = true, true
+	}
+	m, status := pmcc.Open(ctx, env, o, kind)
+	if m == nil {
+		return status
+	}
+	defer m.Close()
+	r.m = m
+	if status, ok := r.use(ctx); !ok {
+		return status
+	}
+	if r.filtered && r.protocol == "" {
+		return env.Fatalf("-p: the protocol is one of %s", strings.Join(protocols, ", "))
+	}
+	return m.Run(ctx, func() bool {
+		if o.JSON {
+			r.printJSON(ctx)
+		} else if !r.print() {
+			return true
+		}
+		return m.Archive || o.SamplesSet
+	})
+}
+
+func (r *report) option(o *cli.Options, opt *cli.Option, arg string) bool {
+	switch {
+	case opt.Long == "statistics":
+		r.all = true
+	case opt.Short == 'i':
+		r.ifaces = true
+	case opt.Short == 'p':
+		r.filtered = true
+		if slices.Contains(protocols, arg) { // what is not is forgotten after one that is, as in C
+			r.protocol = arg
+		}
+	case opt.Short == 'a':
+		o.AddArchive(arg)
+	case opt.Short == 's':
+		o.Common(cli.OptSamples, arg)
+	case opt.Short == 'z':
+		o.Common(cli.OptHostZone, "")
+	case opt.Short == '?', opt.Long == "help":
+		o.WantUsage()
+	default:
+		return false
+	}
+	return true
+}
+
+// use looks the metrics up. Counters that the host does not have are left out, all others must be there.
+func (r *report) use(ctx context.Context) (status int, ok bool) {
+	var counters, table []string
+	for _, s := range sections {
+		for _, l := range s.lines {
+			counters = append(counters, l.metric)
+		}
+	}
+	for _, c := range columns {
+		table = append(table, c.metric)
+	}
+	missing := r.m.Missing(ctx, counters...)
+	counters = slices.DeleteFunc(counters, func(name string) bool { return slices.Contains(missing, name) })
+	names := append(counters, table...)
+	if status, ok = r.m.UseEach(ctx, names, pmcc.MachineMetrics()); ok {
+		r.m.Split(pmcc.Group{Names: names}, pmcc.Group{Names: pmcc.MachineMetrics()})
+	}
+	return status, ok
+}
+
+// sections returns those that were asked for, in the order of the report: one may be there twice.
+func (r *report) sections() []section {
+	var list []section
+	if r.all {
+		list = append(list, sections...)
+	}
+	for _, s := range sections {
+		if r.filtered && strings.Contains(strings.ToLower(s.name), strings.ToLower(r.protocol)) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// print prints a report, none if it is not known what the host is.
+func (r *report) print() bool {
+	w := r.env.Stdout
+	if !r.begun {
+		machine := r.m.Machine()
+		if machine == "" {
+			return false
+		}
+		fmt.Fprintln(w, machine)
+		r.begun = true
+	}
+	fmt.Fprintf(w, "%s\n\n", r.m.Clock("%H:%M:%S", r.m.GroupTime(0)))
+	for _, s := range r.sections() {
+		fmt.Fprintf(w, "%s:\n", s.name)
+		for _, l := range s.lines {
+			text := "NA"
+			if v := r.m.One(l.metric); v.OK() {
+				text = v.String()
+			}
+			fmt.Fprintf(w, "\t"+l.text+"\n", text)
+		}
+		fmt.Fprint(w, "\n\n")
+	}
+	if r.ifaces {
+		r.printTable()
+	}
+	return true
+}
+
+// printTable prints the table of interfaces. Of one without a value the next values move to the left, as in C.
+func (r *report) printTable() {
+	w := r.env.Stdout
+	fmt.Fprintf(w, "Kernel Interface table\n%10s", "Iface")
+	rows := make(map[string]string)
+	for _, c := range columns {
+		fmt.Fprintf(w, " %10s", c.title)
+		for _, v := range r.m.Named(c.metric) {
+			rows[v.Name] += fmt.Sprintf("%10s ", v.Value)
+		}
+	}
+	fmt.Fprintln(w)
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		fmt.Fprintf(w, "%10s %s\n", name, rows[name])
+	}
+	fmt.Fprintln(w)
+}
+
+// printJSON prints the sample with --json: a line for each section, and one for each interface.
+func (r *report) printJSON(ctx context.Context) {
+	row := func(table, inst string) *pcpjson.Row {
+		return &pcpjson.Row{Time: pcpjson.Time(r.m.Time()), Host: r.m.Host(ctx), Table: table, Instance: inst}
+	}
+	for _, s := range r.sections() {
+		counters := row(s.name, "")
+		for _, l := range s.lines {
+			if f, ok := r.m.One(l.metric).Number(); ok {
+				counters.Columns.Number(l.metric, f)
+			} else {
+				counters.Columns.Unknown(l.metric)
+			}
+		}
+		r.env.Stdout.Write(pcpjson.Line(counters))
+	}
+	if !r.ifaces {
+		return
+	}
+	rows := make(map[string]*pcpjson.Row)
+	for _, c := range columns {
+		for _, v := range r.m.Named(c.metric) {
+			if rows[v.Name] == nil {
+				rows[v.Name] = row("Iface", v.Name)
+			}
+			if f, ok := v.Value.Number(); ok {
+				rows[v.Name].Columns.Number(c.metric, f)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		r.env.Stdout.Write(pcpjson.Line(rows[name]))
+	}
+}

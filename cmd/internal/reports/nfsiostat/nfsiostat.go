@@ -1,0 +1,118 @@
+package nfsiostat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/pcpjson"
+)
+
+// Command is pcp-nfsiostat.
+var Command = &cli.Command{
+	Name:    "nfsiostat",
+	Link:    "pcp-nfsiostat",
+	Group:   "Metrics",
+	Summary: "show what reads and writes of NFS mounts take",
+	Doc: `Prints two tables for each mount of NFS: how many operations and bytes the host reads and writes in a second, how long they take,
+and how many are sent again or fail. The first report is of the time since the mount, the others are of that since the report before.`,
+	Examples: []cli.Example{
+		{Line: "pcp nfsiostat -t 5 -s 3", Text: "show the mounts of this host three times, each five seconds"},
+		{Line: "pcp -a ARCHIVE nfsiostat -S @10:00 -s 2", Text: "show those of a host at ten o'clock"},
+	},
+	SeeAlso: []string{"nfsiostat(8)"},
+	Options: []cli.Option{
+		cli.Heading("General options"),
+		cli.OptHost,
+		cli.OptHostZone,
+		cli.OptTimeZone,
+		cli.OptArchive,
+		cli.OptOrigin,
+		cli.OptStart,
+		cli.OptSamples,
+		cli.OptFinish,
+		cli.OptInterval,
+		cli.OptHelp,
+		cli.OptVersion,
+		cli.OptJSON,
+	},
+	Interruptible: true,
+	Run:           run,
+}
+
+const (
+	mountpoint = "nfsclient.mountpoint"
+	export     = "nfsclient.export"
+	age        = "nfsclient.age"
+	sends      = "nfsclient.xprt.sends"
+	backlog    = "nfsclient.xprt.backlog_u"
+)
+
+// operations are the metrics below nfsclient.ops.read and nfsclient.ops.write.
+var operations = []string{"ops", "errors", "execute", "rtt", "queue", "bytes_recv", "bytes_sent", "ntrans"}
+
+func metrics() []string {
+	list := []string{mountpoint, export, age, sends, backlog}
+	for _, direction := range []string{"read", "write"} {
+		for _, name := range operations {
+			list = append(list, "nfsclient.ops."+direction+"."+name)
+		}
+	}
+	return slices.Concat(list, pmcc.MachineMetrics())
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true})
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	m, status := pmcc.Open(ctx, env, o, pmcc.Kind{})
+	if m == nil {
+		return status
+	}
+	defer m.Close()
+	all := metrics()
+	if status, ok := m.Use(ctx, all, len(all)); !ok {
+		return status
+	}
+	begun := false
+	var failed error
+	status = m.Run(ctx, func() bool {
+		exports := m.All(export)
+		if len(exports) == 0 {
+			return true
+		}
+		if !begun && !o.JSON {
+			machine := m.MachineAt("%m/%d/%Y %H:%M:%S")
+			if machine == "" {
+				fmt.Fprintln(env.Stdout, "Incorrect machine info due to some missing metrics")
+				return true
+			}
+			fmt.Fprintln(env.Stdout, machine)
+			begun = true
+		}
+		if !o.JSON {
+			fmt.Fprintf(env.Stdout, "%-18s:%s\n\n", "Timestamp", m.Clock("%m/%d/%Y %H:%M:%S", m.Now()))
+		}
+		for _, v := range exports {
+			mnt, err := newMount(m, v.Inst)
+			if err != nil {
+				failed = err
+				return false
+			}
+			if o.JSON {
+				mnt.printJSON(env, pcpjson.Row{Time: pcpjson.Time(m.Time()), Host: m.Host(ctx), Instance: mnt.point})
+			} else {
+				mnt.print(env.Stdout)
+			}
+		}
+		return true
+	})
+	if failed != nil {
+		return env.Fatalf("%v", failed)
+	}
+	return status
+}

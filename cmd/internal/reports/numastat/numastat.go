@@ -1,0 +1,179 @@
+package numastat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pytext"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/pcpjson"
+)
+
+// Command is pcp-numastat.
+var Command = &cli.Command{
+	Name:    "numastat",
+	Link:    "pcp-numastat",
+	Group:   "Metrics",
+	Summary: "show the allocation of memory on NUMA nodes",
+	Doc: `Prints for each node of memory how many pages were taken from it and why. Options of pcp itself (pcp -h HOST numastat,
+pcp -a ARCHIVE -S TIME numastat) say of which host and time.
+
+Without -w the variable NUMASTAT_WIDTH says how wide lines may be, else the terminal; what is no terminal gets all nodes in one line.`,
+	Examples: []cli.Example{
+		{Line: "pcp numastat", Text: "show all nodes"},
+		{Line: "pcp numastat -w 80", Text: "show four in a line"},
+	},
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		{Short: 'w', Long: "width", Arg: "N", Help: "how wide lines may be"},
+		cli.OptJSON,
+		cli.OptVersion,
+		cli.OptHelp,
+	},
+	Interruptible: true,
+	Run:           run,
+}
+
+const prefix = "mem.numa.alloc."
+
+var metrics = []string{
+	prefix + "hit", prefix + "miss", prefix + "foreign", prefix + "interleave_hit", prefix + "local_node", prefix + "other_node",
+}
+
+const (
+	column    = 16      // the width of each
+	unlimited = 1 << 30 // the width of what is not a terminal
+)
+
+func run(ctx context.Context, env *cli.Env) int {
+	width := int64(0)
+	bad := ""
+	kind := pmcc.Kind{Prefix: env.ProgName() + ": ", Bare: true}
+	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
+		if opt.Short != 'w' {
+			return false
+		}
+		n, ok := pytext.Int(arg)
+		if !ok {
+			bad = fmt.Sprintf("-w %s: not a number", arg)
+		}
+		width = n
+		return true
+	}})
+	if status, exit := kind.Done(o); exit {
+		return status
+	}
+	if bad != "" {
+		return env.Fatalf("%s", bad)
+	}
+	m, status := pmcc.Open(ctx, env, o, kind)
+	if m == nil {
+		return status
+	}
+	defer m.Close()
+	if !m.Lookup(ctx, metrics...) {
+		return 0
+	}
+	nodes, ok := m.Nodes(ctx, metrics[0])
+	if !ok || !m.Once(ctx) {
+		return 0
+	}
+	values := make([][]pcp.Value, len(metrics))
+	for i, name := range metrics {
+		var err error
+		if values[i], err = m.As(name, pcp.TypeU64); err != nil {
+			m.Failed(err)
+			return 0
+		}
+	}
+	if len(nodes) == 0 {
+		fmt.Fprintln(env.Stdout, "No NUMA nodes found, exiting")
+		return 1
+	}
+	if o.JSON {
+		table(env, pcpjson.Row{Time: pcpjson.Time(m.Time()), Host: m.Host(ctx)}, nodes, values)
+		return 0
+	}
+	if width == 0 {
+		if width, ok = lineWidth(env); !ok {
+			return env.Fatalf("NUMASTAT_WIDTH=%s: not a number", env.Getenv("NUMASTAT_WIDTH"))
+		}
+	}
+	print(env, nodes, values, int((max(width, 2*column)-column)/column))
+	return 0
+}
+
+// lineWidth is how wide lines may be without -w.
+func lineWidth(env *cli.Env) (int64, bool) {
+	if env.IsSet("NUMASTAT_WIDTH") {
+		return pytext.Int(env.Getenv("NUMASTAT_WIDTH"))
+	}
+	if env.Columns != nil {
+		if n := env.Columns(); n > 0 {
+			return int64(n), true
+		}
+	}
+	return unlimited, true
+}
+
+// title is what a row begins with.
+func title(metric string) string {
+	name := strings.TrimPrefix(metric, prefix)
+	if !strings.Contains(name, "_") {
+		return "numa_" + name
+	}
+	return name
+}
+
+// at is the value of a node. Nodes without one have 0.
+func at(values []pcp.Value, inst int32) uint64 {
+	for _, v := range values {
+		if v.Inst == inst {
+			return v.Uint64()
+		}
+	}
+	return 0
+}
+
+// print prints the rows, of so many nodes in a line. Where that is not all of them, each line has a heading.
+func print(env *cli.Env, nodes []pcp.Instance, values [][]pcp.Value, perLine int) {
+	heading := func(list []pcp.Instance) {
+		fmt.Fprintf(env.Stdout, "%-16s", "")
+		for _, n := range list {
+			fmt.Fprintf(env.Stdout, "%16s", n.Name)
+		}
+		fmt.Fprintln(env.Stdout)
+	}
+	if perLine > len(nodes) {
+		heading(nodes)
+	}
+	for i, metric := range metrics {
+		for rest := nodes; len(rest) > 0; {
+			list := rest[:min(perLine, len(rest))]
+			rest = rest[len(list):]
+			if perLine <= len(nodes) {
+				heading(list)
+			}
+			fmt.Fprintf(env.Stdout, "%-16s", title(metric))
+			for _, n := range list {
+				fmt.Fprintf(env.Stdout, "%16d", at(values[i], n.Inst))
+			}
+			fmt.Fprintln(env.Stdout)
+		}
+	}
+}
+
+// table prints a JSON object for each node.
+func table(env *cli.Env, row pcpjson.Row, nodes []pcp.Instance, values [][]pcp.Value) {
+	for _, n := range nodes {
+		row.Instance, row.Columns = n.Name, nil
+		for i, metric := range metrics {
+			row.Columns.Value(title(metric), pcp.Uint64Value(at(values[i], n.Inst)))
+		}
+		env.Stdout.Write(pcpjson.Line(&row))
+	}
+}

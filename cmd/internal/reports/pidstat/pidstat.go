@@ -1,0 +1,341 @@
+package pidstat
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp/cmd/internal/pytext"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+)
+
+// Command is pcp-pidstat.
+var Command = &cli.Command{
+	Name:    "pidstat",
+	Link:    "pcp-pidstat",
+	Group:   "Metrics",
+	Summary: "show what processes use: processor time, memory, stack, or their states",
+	Doc: `Prints a table of the processes at each interval: the processor time that each has had since the table before,
+or with -r page faults and memory, with -k the stack, with -R priority and scheduling policy, with -B states.
+The metrics are those of the agents proc and linux. Options of pcp itself (pcp -h HOST pidstat, pcp -a ARCHIVE -S TIME
+pidstat) say where they come from, and of which time.`,
+	Examples: []cli.Example{
+		{Line: "pcp pidstat -s 2", Text: "print one table, of the next second"},
+		{Line: "pcp pidstat -G '^post' -r -t 10", Text: "watch the memory of the processes whose name begins with post"},
+		{Line: "pcp pidstat -a ARCHIVE -z -t 1min -B R,D", Text: "show which processes ran or waited for a disk, from an archive"},
+	},
+	SeeAlso: []string{"pcp-ps(1)", "pmdaproc(1)"},
+	Options: []cli.Option{
+		cli.Heading("General options"),
+		cli.OptArchive,
+		cli.OptSamples,
+		cli.OptInterval,
+		{Short: 'G', Long: "process-name", Arg: "NAME", Help: "only processes whose name matches a regular expression"},
+		{Short: 'I', Help: "divide the use of processors by their number"},
+		{Short: 'U', Long: "user-name", Arg: "[USERNAME]", Maybe: true, Help: "show names of users, and only processes of one if given"},
+		{Short: 'p', Long: "pid-list", Arg: "PID1,PID2..", Help: "only these processes; SELF is this one, ALL is all"},
+		{Short: 'R', Help: "report real-time priority and scheduling policy"},
+		{Short: 'r', Help: "report page faults and memory"},
+		{Short: 'k', Help: "report the stack"},
+		{Short: 'f', Arg: "FORMAT", Help: "format of times, as of strftime(3)"},
+		{Short: 'B', Arg: "STATE1,STATE2..", Help: "report processes in these states; all is all of them, detail the time in each"},
+		cli.OptVersion,
+		cli.OptTimeZone,
+		cli.OptHostZone,
+		{Short: 'l', Help: "show commands with their arguments"},
+		cli.OptJSON,
+		{Short: '?', Arg: "-"}, // which in C takes an argument and forgets it
+		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
+	},
+	Interruptible: true,
+	Run:           run,
+}
+
+// The metrics that are fetched: always, for -B and -l, and for -l alone.
+var (
+	metrics = []string{
+		"hinv.ncpu", "kernel.all.cpu.guest", "kernel.all.cpu.idle", "kernel.all.cpu.nice", "kernel.all.cpu.sys",
+		"kernel.all.cpu.user", "kernel.all.cpu.vuser", "kernel.uname.machine", "kernel.uname.nodename",
+		"kernel.uname.release", "kernel.uname.sysname", "mem.physmem", "proc.id.uid", "proc.id.uid_nm",
+		"proc.memory.vmstack", "proc.nprocs", "proc.psinfo.cmd", "proc.psinfo.guest_time", "proc.psinfo.maj_flt",
+		"proc.psinfo.minflt", "proc.psinfo.pid", "proc.psinfo.policy", "proc.psinfo.processor", "proc.psinfo.rss",
+		"proc.psinfo.rt_priority", "proc.psinfo.stime", "proc.psinfo.utime", "proc.psinfo.vsize",
+	}
+	stateMetrics = []string{"proc.psinfo.sname", "proc.psinfo.start_time", "proc.psinfo.wchan_s"}
+	argsMetrics  = []string{"proc.psinfo.psargs"}
+)
+
+// What -B shows besides lists of states.
+const (
+	allStates = "all"
+	detail    = "detail"
+)
+
+// A report is what the options ask for, and the tables so far.
+type report struct {
+	env *cli.Env
+	m   *pmcc.Manager
+
+	priority, memory, stack, state, perCPU, args, users bool
+	twiceB, twiceL                                      bool
+
+	user    string // of -U; "": any
+	name    *regexp.Regexp
+	pids    []int64 // of -p, if some
+	some    bool
+	format  string
+	special string   // allStates or detail, "" if it is states
+	states  []string // of -B
+	stop    bool     // an argument was wrong and the message is printed
+
+	json   bool
+	begun  bool
+	ncpu   float64
+	header string // blanks behind "Timestamp"
+	stamp  string // with the blanks behind it
+	spent  map[stateOf]float64
+}
+
+// A stateOf is a process in a state.
+type stateOf struct {
+	state string
+	pid   string
+}
+
+func (r *report) own(o *cli.Options, opt *cli.Option, arg string) bool {
+	switch opt.Short {
+	case 'k':
+		r.stack = true
+	case 'r':
+		r.memory = true
+	case 'R':
+		r.priority = true
+	case 'I':
+		r.perCPU = true
+	case 'l':
+		r.twiceL, r.args = r.args || r.twiceL, true
+	case 'f':
+		r.format = arg
+	case 'U':
+		r.users, r.user = true, arg
+	case 'B':
+		r.setStates(arg)
+	case 'G':
+		var err error
+		if r.name, err = regexp.Compile(arg); err != nil && !r.stop {
+			r.env.Fatalf("-G: %v", err)
+			r.stop = true
+		}
+	case 'p':
+		r.setPIDs(arg)
+	case '?':
+		o.WantUsage()
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *report) setStates(arg string) {
+	r.twiceB, r.state = r.twiceB || r.state, true
+	switch arg {
+	case "All", "all":
+		r.special = allStates
+	case "Detail", "detail":
+		r.special = detail
+	default:
+		r.states = append(r.states, strings.Split(strings.ReplaceAll(arg, ",", " "), " ")...)
+	}
+}
+
+func (r *report) setPIDs(arg string) {
+	r.pids, r.some = nil, true
+	switch arg {
+	case "ALL":
+		r.some = false
+	case "SELF":
+		r.pids = []int64{int64(os.Getpid())}
+	default:
+		for _, field := range strings.Split(arg, ",") {
+			pid, ok := pytext.Int(field)
+			if !ok && !r.stop {
+				fmt.Fprintln(r.env.Stdout, "Invalid Process Id List: use comma separated pids without whitespaces")
+				r.stop = true
+			}
+			r.pids = append(r.pids, pid)
+		}
+	}
+}
+
+// incompatible returns what is wrong with the options together, "" if nothing is.
+func (r *report) incompatible() string {
+	switch {
+	case r.priority && r.memory:
+		return "-R is incompatible with -r"
+	case r.priority && r.stack:
+		return "-R is incompatible with -k"
+	case r.memory && r.stack:
+		return "-r is incompatible with -k"
+	case (r.memory || r.stack || r.priority) && r.state:
+		return "Incompatible flags provided"
+	case r.twiceB:
+		return "Incorrect usage of the B flag"
+	case r.twiceL:
+		return "Incorrect usage of the -l flag"
+	}
+	return ""
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	r := &report{env: env, format: "%H:%M:%S", spent: make(map[stateOf]float64)}
+	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: r.own})
+	if r.stop {
+		return 1
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	var status int
+	if r.m, status = pmcc.Open(ctx, env, o, pmcc.Kind{Prefix: env.ProgName() + ": "}); r.m == nil {
+		return status
+	}
+	defer r.m.Close()
+	if problem := r.incompatible(); problem != "" {
+		fmt.Fprintf(env.Stdout, "Error: %s\n", problem)
+		o.WantUsage()
+		status, _ = o.Done()
+		return status
+	}
+	names := metrics
+	if r.state || r.args {
+		names = slices.Concat(names, stateMetrics)
+	}
+	checked := len(names)
+	if r.args {
+		names = append(names, argsMetrics...)
+	}
+	if !r.state {
+		checked = len(names)
+	}
+	if status, ok := r.m.Use(ctx, names, checked); !ok {
+		return status
+	}
+	r.json = o.JSON
+	return r.m.Run(ctx, func() bool { return r.sample(ctx) })
+}
+
+// sample prints the table of a sample.
+func (r *report) sample(ctx context.Context) bool {
+	ncpu, ok := r.m.One("hinv.ncpu").Number()
+	if !r.m.Sampled() || !ok || !r.m.One("kernel.uname.sysname").OK() {
+		return true
+	}
+	if r.ncpu = ncpu; r.json {
+		r.objects(ctx)
+		return true
+	}
+	if !r.begun {
+		line := r.m.Machine()
+		if line == "" {
+			return true
+		}
+		fmt.Fprintln(r.env.Stdout, line)
+		r.begun = true
+	}
+	stamp := r.m.Clock(r.format, r.m.Now())
+	var blanks string
+	r.header, blanks = pmcc.Indents(stamp)
+	r.stamp = stamp + blanks
+	switch {
+	case r.stack:
+		r.table("UID\tPID\tStkSize\tCommand", r.stackRow)
+	case r.memory:
+		r.table("UID\tPID\tMinFlt/s\tMajFlt/s\tVSize\tRSS\t%Mem\tCommand", r.memoryRow)
+	case r.priority:
+		r.table("UID\tPID\tprio\tpolicy\tCommand", r.priorityRow)
+	case r.state:
+		r.stateTable(stamp)
+	default:
+		first := "UID"
+		if r.users {
+			first = "UName"
+		}
+		r.table(first+"\tPID\tusr\tsystem\tguest\t%CPU\tCPU\tCommand", r.cpuRow)
+	}
+	return true
+}
+
+func (r *report) print(line string) { fmt.Fprintln(r.env.Stdout, pmcc.Marked(line)) }
+
+// table prints a heading and a row for each process that the options select.
+func (r *report) table(heading string, row func(p pmcc.Process) string) {
+	r.print("Timestamp" + r.header + heading)
+	for _, p := range r.m.Processes() {
+		if !r.selected(p) {
+			continue
+		}
+		owner := p.Get("proc.id.uid")
+		if r.users {
+			owner = p.Get("proc.id.uid_nm")
+		}
+		r.print(fmt.Sprintf("%s%s\t%s\t%s\t%s", r.stamp, owner, p.Get("proc.psinfo.pid"), row(p), r.command(p)))
+	}
+}
+
+// command is the name of a process, or with -l its arguments.
+func (r *report) command(p pmcc.Process) pmcc.Value {
+	if r.args {
+		return p.Get("proc.psinfo.psargs")
+	}
+	return p.Get("proc.psinfo.cmd")
+}
+
+// selected reports whether the options want to see a process.
+func (r *report) selected(p pmcc.Process) bool {
+	name := p.Get("proc.psinfo.cmd")
+	positive := func(metric string) bool {
+		f, ok := p.Get(metric).Number()
+		return !ok || f > 0
+	}
+	switch {
+	case r.user != "" && p.Get("proc.id.uid_nm").String() != r.user:
+	case r.some && !(p.Get("proc.psinfo.pid").OK() && slices.Contains(r.pids, p.Get("proc.psinfo.pid").Int())):
+	case !name.OK():
+	case r.name != nil && !r.name.MatchString(name.String()):
+	case r.priority && !positive("proc.psinfo.rt_priority"):
+	case r.memory && !positive("proc.psinfo.vsize"):
+	case r.stack && !positive("proc.memory.vmstack"):
+	default:
+		return true
+	}
+	return false
+}
+
+func (r *report) cpuRow(p pmcc.Process) string {
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", p.User(), p.System(), p.Guest(), r.total(p), p.Get("proc.psinfo.processor"))
+}
+
+// total is the share of processor time of a process, with -I of all processors.
+func (r *report) total(p pmcc.Process) pmcc.Figure {
+	total := p.Total()
+	if r.perCPU && total.OK {
+		return pmcc.Round(total.F / r.ncpu)
+	}
+	return total
+}
+
+func (r *report) priorityRow(p pmcc.Process) string {
+	return fmt.Sprintf("%s\t%s", p.Get("proc.psinfo.rt_priority"), p.Policy())
+}
+
+func (r *report) memoryRow(p pmcc.Process) string {
+	return fmt.Sprintf("%s\t\t%s\t\t%s\t%s\t%s", p.Rate("proc.psinfo.minflt"), p.Rate("proc.psinfo.maj_flt"),
+		p.Get("proc.psinfo.vsize"), p.Get("proc.psinfo.rss"), p.Memory())
+}
+
+func (r *report) stackRow(p pmcc.Process) string { return p.Get("proc.memory.vmstack").String() }

@@ -1,0 +1,218 @@
+package ps
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/pcptime"
+)
+
+// A layout is how a list looks: its heading, and its rows without the time.
+type layout struct {
+	heading string
+	row     func(l *list, p pmcc.Process) string
+}
+
+// layout returns that of the options. It is one for all lists of them.
+func (l *list) layout() layout {
+	const family = "PID\t\tPPID\t\tTTY\tTIME\t\tCMD"
+	switch {
+	case l.all:
+		return layout{"PID\t\t\tTTY\tTIME\t\tCMD", func(l *list, p pmcc.Process) string {
+			return fmt.Sprintf("%s\t\t%s\t%s\t%s", pid(p), tty(p), used(p), name(p))
+		}}
+	case l.plain():
+		return layout{"PID\t\tTIME\t\tCMD", func(l *list, p pmcc.Process) string {
+			return fmt.Sprintf("%s\t%s\t%s", pid(p), used(p), name(p))
+		}}
+	case l.pids, l.parents:
+		return layout{family, familyRow}
+	case l.user:
+		return layout{"USERNAME\t\tPID\t\t%CPU\t%MEM\tVSZ\tRSS\tTTY\tSTAT\t\tTIME\t\tSTART\t\tCOMMAND", func(l *list, p pmcc.Process) string {
+			return l.ownerRow(p, "\t\t", parent(p))
+		}}
+	case l.owners:
+		return layout{"USERNAME\tPID\t\t%CPU\t%MEM\tVSZ\tRSS\tTTY\tSTAT\tTIME\t\tSTART\t\tCOMMAND", func(l *list, p pmcc.Process) string {
+			return l.ownerRow(p, "\t", text(p, "proc.psinfo.sname"))
+		}}
+	}
+	return layout{family, familyRow} // of commands
+}
+
+func familyRow(_ *list, p pmcc.Process) string {
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", pid(p), parent(p), tty(p), used(p), name(p))
+}
+
+// ownerRow is a row with the owner of a process. Its columns are those of the C program, whatever
+// its headings say: system time below %CPU, all time below %MEM. With -O, which the C
+// program does not have, memory is below %MEM.
+func (l *list) ownerRow(p pmcc.Process, tabs, state string) string {
+	second := p.Total()
+	if l.order != "" {
+		second = p.Memory()
+	}
+	return fmt.Sprintf("%s%s%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", owner(p), tabs, pid(p), p.System(), second,
+		text(p, "proc.psinfo.vsize"), text(p, "proc.psinfo.rss"), tty(p), state, used(p), l.start(p), name(p))
+}
+
+func (l *list) print(y layout) {
+	l.line("Timestamp" + l.header + y.heading)
+	for _, p := range l.processes() {
+		l.line(l.stamp + y.row(l, p))
+	}
+}
+
+func (l *list) line(s string) { fmt.Fprintln(l.env.Stdout, pmcc.Marked(s)) }
+
+// A columnSpec is a column of -o.
+type columnSpec struct {
+	name, heading string
+	value         func(l *list, p pmcc.Process) string
+}
+
+// columns are those of -o. The names are those of the C program, and args.
+func columns() []columnSpec {
+	of := func(f func(pmcc.Process) string) func(*list, pmcc.Process) string {
+		return func(_ *list, p pmcc.Process) string { return f(p) }
+	}
+	get := func(metric string) func(*list, pmcc.Process) string {
+		return func(_ *list, p pmcc.Process) string { return text(p, metric) }
+	}
+	return []columnSpec{
+		{"%cpu", "%CPU", func(_ *list, p pmcc.Process) string { return p.System().String() }},
+		{"%mem", "%MEM", func(_ *list, p pmcc.Process) string { return p.Memory().String() }},
+		{"start", "START\t", (*list).start},
+		{"time", "TIME\t", of(used)},
+		{"cls", "CLS", of(pmcc.Process.Policy)},
+		{"cmd", "Command\t\t\t", of(arguments)},
+		{"args", "Command", get("proc.psinfo.psargs")},
+		{"pid", "PID\t", of(pid)},
+		{"ppid", "PPID\t", of(parent)},
+		{"pri", "PRI", get("proc.psinfo.priority")},
+		{"state", "S", get("proc.psinfo.sname")},
+		{"rss", "RSS", get("proc.psinfo.rss")},
+		{"rtprio", "RTPRIO", get("proc.psinfo.priority")},
+		{"tty", "TT", of(tty)},
+		{"pname", "Pname\t\t", of(name)},
+		{"vsize", "VSZ", get("proc.psinfo.vsize")},
+		{"uname", "USER\t", of(owner)},
+		{"uid", "USER_ID", get("proc.id.uid")}, // which is not fetched: None, as in C
+		{"wchan", "WCHAN\t\t\t", of(function)},
+	}
+}
+
+// column returns a column, nil if none has the name.
+func column(name string) *columnSpec {
+	for _, c := range columns() {
+		if c.name == name {
+			return &c
+		}
+	}
+	return nil
+}
+
+// printColumns prints the list of -o.
+func (l *list) printColumns() {
+	if l.everything {
+		l.line("Timestamp" + l.header +
+			"USER\t\tPID\t\tPPID\t\tPRI\t%CPU\t%MEM\tVSZ\tRSS\tS\tSTARTED\t\tTIME\t\tWCHAN\t\t\t\tCommand")
+		for _, p := range l.processes() {
+			l.line(l.stamp + l.wholeRow(p))
+		}
+		return
+	}
+	var chosen []*columnSpec
+	heading := "Timestamp\t"
+	for _, name := range l.columns {
+		c := column(name)
+		chosen = append(chosen, c)
+		heading += c.heading + "\t\t"
+	}
+	fmt.Fprintln(l.env.Stdout, heading)
+	for _, p := range l.processes() {
+		row := l.clock + "\t"
+		for _, c := range chosen {
+			row += c.value(l, p) + "\t\t"
+		}
+		fmt.Fprintln(l.env.Stdout, row)
+	}
+}
+
+// wholeRow is a row of all columns.
+func (l *list) wholeRow(p pmcc.Process) string {
+	waits, tabs := function(p), "\t"
+	if waits == "-" {
+		tabs = "\t\t\t"
+	}
+	total, system := p.Total(), p.System()
+	if l.order != "" {
+		total, system = system, p.Memory()
+	}
+	return strings.Join([]string{
+		owner(p), pid(p), parent(p), text(p, "proc.psinfo.priority"), total.String(), system.String(),
+		text(p, "proc.psinfo.vsize"), text(p, "proc.psinfo.rss"), text(p, "proc.psinfo.sname"), l.start(p), used(p), waits,
+	}, "\t") + tabs + arguments(p)
+}
+
+func text(p pmcc.Process, metric string) string { return p.Get(metric).String() }
+
+func pid(p pmcc.Process) string { return fmt.Sprintf("%-8s", text(p, "proc.psinfo.pid")) }
+
+func parent(p pmcc.Process) string { return fmt.Sprintf("%-8s", text(p, "proc.psinfo.ppid")) }
+
+func tty(p pmcc.Process) string { return text(p, "proc.psinfo.ttyname") }
+
+// owner, name and arguments are of one width. What is not known, for which the C program gives up, is
+// a question mark.
+func owner(p pmcc.Process) string { return cut(p, "proc.id.uid_nm", 10) }
+
+func name(p pmcc.Process) string { return cut(p, "proc.psinfo.cmd", 20) }
+
+func arguments(p pmcc.Process) string { return cut(p, "proc.psinfo.psargs", 30) }
+
+func cut(p pmcc.Process, metric string, width int) string {
+	if v := p.Get(metric); v.OK() {
+		return pmcc.Cut(v.String(), width)
+	}
+	return pmcc.Cut("?", width)
+}
+
+// function is where in the kernel a process waits.
+func function(p pmcc.Process) string {
+	if v := p.Get("proc.psinfo.wchan_s"); v.OK() {
+		return pmcc.Cut(v.String(), 30)
+	}
+	return "-"
+}
+
+// day is after how long the start of a process has a date.
+const day = 24 * 60 * 60
+
+// start is when a process has started.
+func (l *list) start(p pmcc.Process) string {
+	since, ok := p.Get("proc.psinfo.start_time").Number()
+	boot, okBoot := l.m.One("kernel.all.boottime").Number()
+	if !ok || !okBoot || math.Abs(boot+since/1000) > 1<<40 {
+		return "?"
+	}
+	at := boot + since/1000
+	if float64(l.m.Now())-at >= day {
+		return l.m.Clock("%b%d %H:%M", int64(at))
+	}
+	return l.m.Clock("%H:%M:%S", int64(at))
+}
+
+// used is the processor time of a process: that in the system, and as the C program has it that of the user up
+// to the sample before. Days do not count.
+func used(p pmcc.Process) string {
+	system, ok := p.Get("proc.psinfo.stime").Number()
+	user, okUser := p.Before("proc.psinfo.utime").Number()
+	total := 0.0
+	if ok && okUser && system != 0 {
+		total = math.Mod(system/1000+user/1000, 1<<40)
+	}
+	return pcptime.Strftime("%H:%M:%S", time.Unix(int64(total), 0).UTC())
+}

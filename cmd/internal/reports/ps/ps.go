@@ -1,0 +1,312 @@
+package ps
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp/cmd/internal/pytext"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+)
+
+// Command is pcp-ps.
+var Command = &cli.Command{
+	Name:    "ps",
+	Link:    "pcp-ps",
+	Group:   "Metrics",
+	Summary: "list processes",
+	Doc: `Lists the processes of this machine once, after a second in which their use of processors is measured; from
+archives it lists them at each interval. The metrics are those of the agents proc and linux. Options of pcp itself
+(pcp -h HOST ps, pcp -a ARCHIVE -S TIME -s 2 ps) say where they come from, of which time, and how often: one list
+less than -s says, since the first sample is what rates start from.
+
+Several options that choose processes print as many lists, all in the layout of the first of -e, -p, -P, -U, -u, -c.
+
+Columns of -o: %cpu, %mem, args, cls, cmd, pid, pname, ppid, pri, rss, rtprio, start, state, time, tty, uid, uname,
+vsize, wchan. As in the C program, cmd is cut off after 30 characters and %cpu is system time alone; args is the whole command.`,
+	Examples: []cli.Example{
+		{Line: "pcp ps -e", Text: "list all processes"},
+		{Line: "pcp ps -o pid,uname,%mem,args -O %mem", Text: "choose columns, and have the largest process first"},
+		{Line: "pcp ps -U postgres", Text: "show what one user runs"},
+	},
+	SeeAlso: []string{"pcp-pidstat(1)", "pmdaproc(1)"},
+	Options: []cli.Option{
+		cli.Heading("General options"),
+		{Short: 'e', Arg: "-", Maybe: true, Help: "show all processes"},
+		{Short: 'c', Arg: "NAME1,NAME2..", Help: "only processes that run these commands"},
+		{Short: 'p', Arg: "PID1,PID2..", Help: "only these processes"},
+		{Short: 'P', Arg: "PPID1,PPID2..", Help: "only children of these processes"},
+		{Short: 'U', Arg: "USERNAME", Help: "only processes of this user"},
+		{Short: 'o', Arg: "COL1,COL2..|ALL", Help: "show these columns"},
+		{Short: 'u', Help: "show users, memory and start times"},
+		{Short: 'O', Long: "sort", Arg: "%cpu|%mem", Help: "sort by a column of the list, the largest first", Extra: true},
+		cli.OptJSON,
+		cli.OptVersion,
+		cli.OptTimeZone,
+		cli.OptHostZone,
+		{Short: 't', Arg: "DELTA"},
+		{Short: 'k'},           // which the C program takes and forgets,
+		{Short: 'l', Arg: "-"}, // and this
+		{Short: '?', Arg: "-"}, // and what follows this one
+		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
+	},
+	Interruptible: true,
+	Run:           run,
+}
+
+var metrics = []string{
+	"kernel.uname.nodename", "kernel.uname.release", "kernel.uname.sysname", "kernel.uname.machine", "hinv.ncpu",
+	"proc.psinfo.pid", "proc.psinfo.guest_time", "proc.psinfo.utime", "proc.psinfo.ppid", "proc.psinfo.rt_priority",
+	"proc.psinfo.rss", "proc.id.uid_nm", "proc.psinfo.stime", "kernel.all.boottime", "proc.psinfo.sname",
+	"proc.psinfo.start_time", "proc.psinfo.vsize", "proc.psinfo.priority", "proc.psinfo.nice", "proc.psinfo.wchan_s",
+	"proc.psinfo.psargs", "proc.psinfo.cmd", "proc.psinfo.ttyname", "mem.physmem", "proc.psinfo.policy",
+}
+
+// A list is what the options ask for.
+type list struct {
+	env *cli.Env
+	m   *pmcc.Manager
+
+	all, commands, parents, pids, user, owners bool // -e, -c, -P, -p, -U, -u
+
+	names           []string
+	pidList, parent []int64
+	owner           string
+	everything      bool     // -o ALL
+	columns         []string // of -o
+	chosen          bool     // -o
+	order           string   // of -O
+	stop            bool     // an argument was wrong, and the message is printed
+	json            bool     // --json
+
+	optioned bool // there was an option
+	left     int  // how many lists there are to be, -1 until that is known
+
+	begun  bool
+	header string // blanks behind "Timestamp"
+	clock  string // when the sample was
+	stamp  string // with the blanks behind it
+}
+
+func (l *list) own(o *cli.Options, opt *cli.Option, arg string) bool {
+	l.optioned = true
+	fields := func() []string { return strings.Split(strings.ReplaceAll(arg, ",", " "), " ") }
+	switch opt.Short {
+	case 'e':
+		l.all = true
+	case 'u':
+		l.owners = true
+	case 'c':
+		l.commands, l.names = true, append(l.names, fields()...)
+	case 'p':
+		l.pids, l.pidList = true, l.numbers(l.pidList, fields(), "pid")
+	case 'P':
+		l.parents, l.parent = true, l.numbers(l.parent, fields(), "ppid")
+	case 'U':
+		l.user, l.owner = true, strings.TrimSpace(arg)
+	case 'o':
+		l.choose(arg, fields())
+	case 'O':
+		l.sortBy(arg)
+	case 't':
+		o.Common(cli.OptInterval, arg)
+	case 'k', 'l':
+	case '?':
+		o.WantUsage()
+	default:
+		return false
+	}
+	return true
+}
+
+// wrong says on standard output what is wrong with an argument, as the C program does.
+func (l *list) wrong(text string) {
+	if !l.stop {
+		fmt.Fprintln(l.env.Stdout, text)
+	}
+	l.stop = true
+}
+
+// numbers appends the numbers of processes to a list.
+func (l *list) numbers(to []int64, fields []string, kind string) []int64 {
+	for _, f := range fields {
+		n, ok := pytext.Int(f)
+		if !ok {
+			l.wrong("Invalid " + kind + " Id List: use comma separated pids without whitespaces")
+		}
+		to = append(to, n)
+	}
+	return to
+}
+
+func (l *list) choose(arg string, fields []string) {
+	l.chosen = true
+	if strings.EqualFold(arg, "all") {
+		l.everything = true
+		return
+	}
+	for _, name := range fields {
+		name = strings.ToLower(name)
+		if column(name) == nil {
+			l.wrong("Invalid ppid Id List: Either colum name is not correct or use comma separated colum names without whitespaces")
+			return
+		}
+		l.columns = append(l.columns, name)
+	}
+}
+
+func (l *list) sortBy(arg string) {
+	l.order = strings.ToLower(arg)
+	if l.order != "%cpu" && l.order != "%mem" {
+		l.env.Fatalf("-O %s: lists are sorted by %%cpu or %%mem", arg)
+		l.stop = true
+	}
+}
+
+// sortable returns why -O has nothing to sort by, "" if it has.
+func (l *list) sortable() string {
+	switch {
+	case l.order == "" || l.everything || l.json && !l.chosen:
+	case l.chosen && !slices.Contains(l.columns, l.order):
+		return "-O " + l.order + " wants that column among those of -o"
+	case !l.chosen && !l.owners && !l.user:
+		return "-O " + l.order + " wants a list with that column: that of -u, -U or -o"
+	}
+	return ""
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	l := &list{env: env, left: -1}
+	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: l.own})
+	if l.stop {
+		return 1
+	}
+	l.json = o.JSON
+	if why := l.sortable(); why != "" {
+		o.Usagef("%s", why)
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	var status int
+	if l.m, status = pmcc.Open(ctx, env, o, pmcc.Kind{}); l.m == nil {
+		return status
+	}
+	defer l.m.Close()
+	if l.optioned && o.Samples > 0 {
+		l.left = o.Samples
+	}
+	names := metrics
+	if l.json && len(l.m.Missing(ctx, "proc.id.uid")) == 0 {
+		names = append(slices.Clone(metrics), "proc.id.uid") // which the C program does not fetch
+	}
+	if status, ok := l.m.Use(ctx, names, len(metrics)); !ok {
+		return status
+	}
+	return l.m.Run(ctx, func() bool { return l.sample(ctx) })
+}
+
+// sample prints the lists of a sample. It returns false after the last one.
+func (l *list) sample(ctx context.Context) bool {
+	if !l.m.Sampled() || !l.m.One("hinv.ncpu").OK() || !l.m.One("kernel.uname.sysname").OK() {
+		return true
+	}
+	if l.left < 0 {
+		l.left = 1
+	}
+	if l.json {
+		return l.once(func() { l.objects(ctx) })
+	}
+	if !l.begun {
+		line := l.m.Machine()
+		if line == "" {
+			return true
+		}
+		fmt.Fprintln(l.env.Stdout, line)
+		l.begun = true
+	}
+	l.clock = l.m.Clock("%H:%M:%S", l.m.Now())
+	var blanks string
+	l.header, blanks = pmcc.Indents(l.clock)
+	l.stamp = l.clock + blanks
+	layout := l.layout()
+	for range l.count() {
+		if !l.once(func() { l.print(layout) }) {
+			return false
+		}
+	}
+	return !l.chosen || l.once(l.printColumns)
+}
+
+// once prints a list. It returns false if it was the last one: archives have no last one but that
+// of their last sample.
+func (l *list) once(print func()) bool {
+	print()
+	if l.m.Archive {
+		return true
+	}
+	l.left--
+	return l.left > 0
+}
+
+// plain reports whether no option chooses processes or columns.
+func (l *list) plain() bool {
+	return !l.chosen && !l.commands && !l.pids && !l.parents && !l.user && !l.owners
+}
+
+// count is how many lists of the same processes there are: one for each option. -e does not count
+// as one that chooses.
+func (l *list) count() int {
+	n := 0
+	for _, wanted := range [...]bool{l.all, l.plain(), l.pids, l.parents, l.commands, l.owners, l.user} {
+		if wanted {
+			n++
+		}
+	}
+	return n
+}
+
+// selected reports whether the options want to see a process.
+func (l *list) selected(p pmcc.Process) bool {
+	is := func(numbers []int64, metric string) bool {
+		v := p.Get(metric)
+		return v.OK() && slices.Contains(numbers, v.Int())
+	}
+	return (!l.user || strings.TrimSpace(owner(p)) == l.owner) &&
+		(!l.pids || is(l.pidList, "proc.psinfo.pid")) &&
+		(!l.commands || slices.Contains(l.names, strings.TrimSpace(name(p)))) &&
+		(!l.parents || is(l.parent, "proc.psinfo.ppid"))
+}
+
+// processes returns those that the options want to see, in the order of the list.
+func (l *list) processes() []pmcc.Process {
+	list := slices.DeleteFunc(l.m.Processes(), func(p pmcc.Process) bool { return !l.selected(p) })
+	by := pmcc.Process.System
+	switch {
+	case l.order == "":
+		return list
+	case l.order == "%mem":
+		by = pmcc.Process.Memory
+	case l.json:
+		by = pmcc.Process.Total
+	}
+	key := func(p pmcc.Process) float64 {
+		if f := by(p); f.OK {
+			return f.F
+		}
+		return -1
+	}
+	slices.SortStableFunc(list, func(a, b pmcc.Process) int {
+		switch x, y := key(a), key(b); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	return list
+}

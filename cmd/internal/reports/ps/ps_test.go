@@ -1,0 +1,156 @@
+package ps
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/archive/importer"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+)
+
+// record writes an archive of two processes. The second has more memory, the first more time. With
+// holes, one has values for nothing but its number.
+func record(t *testing.T, holes bool) string {
+	t.Helper()
+	base := filepath.Join(t.TempDir(), "a")
+	im, err := importer.Start(base, importer.Options{Host: "cellar", TimeZone: "UTC"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	procs := pcp.NewInDom(3, 9)
+	must(im.AddInstance(procs, "1 a", 1))
+	must(im.AddInstance(procs, "2 b", 2))
+	text := []string{"sname", "wchan_s", "psargs", "cmd", "ttyname", "uid_nm"}
+	names := slices.Clone(metrics)
+	if !holes {
+		names = append(names, "proc.id.uid")
+	}
+	for i, name := range names {
+		d := pcp.Desc{PMID: pcp.NewPMID(3, 0, i), Type: pcp.TypeU32, InDom: pcp.InDomNull, Sem: pcp.SemInstant}
+		if strings.HasPrefix(name, "proc.") {
+			d.InDom = procs
+		}
+		if last := name[strings.LastIndex(name, ".")+1:]; strings.HasPrefix(name, "kernel.uname") || slices.Contains(text, last) {
+			d.Type = pcp.TypeString
+		}
+		_, err := im.AddMetric(name, d)
+		must(err)
+	}
+	for n := range 3 {
+		for _, name := range names {
+			if !strings.HasPrefix(name, "proc.") {
+				must(im.PutValue(name, "", "1000"))
+				continue
+			}
+			for i, inst := range []string{"1 a", "2 b"} {
+				if holes && i == 1 && name != "proc.psinfo.pid" {
+					continue
+				}
+				value := map[string][2]string{
+					"proc.psinfo.pid": {"1", "2"}, "proc.psinfo.rss": {"10", "20"}, "proc.psinfo.cmd": {"small", "large"},
+					"proc.psinfo.stime": {[]string{"0", "90", "180"}[n], "5"}, "proc.psinfo.policy": {"0", "77"},
+				}[name][i]
+				if value == "" {
+					value = "3"
+				}
+				must(im.PutValue(name, inst, value))
+			}
+		}
+		must(im.Write(time.Unix(1_700_000_000+int64(n), 0)))
+	}
+	must(im.End())
+	return base
+}
+
+// ps runs the command over an archive, and returns what it prints and its status.
+func ps(t *testing.T, archive string, args ...string) (string, int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	vars := map[string]string{"PCP_ARCHIVE": archive, "PCP_SAMPLES": "2", "TZ": "UTC", "PCP_DERIVED_CONFIG": ""}
+	env := &cli.Env{
+		Name: "pcp-ps", Args: args, Stdout: &out, Stderr: &errs, Command: Command, Version: "1",
+		Getenv:    func(name string) string { return vars[name] },
+		LookupEnv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
+	}
+	status := Command.Run(context.Background(), env)
+	return out.String() + errs.String(), status
+}
+
+// TestSorted has the order of -O, which the C program of the oracle does not have.
+func TestSorted(t *testing.T) {
+	base := record(t, false)
+	f := func(first, second string, args ...string) {
+		t.Helper()
+		out, status := ps(t, base, args...)
+		i, j := strings.Index(out, first), strings.Index(out, second)
+		if status != 0 || i < 0 || j < i {
+			t.Errorf("%q: status %d, wanted %s before %s:\n%s", args, status, first, second, out)
+		}
+	}
+	f("small", "large", "-u")
+	f("large", "small", "-u", "-O", "%mem")
+	f("small", "large", "-u", "--sort=%cpu")
+	f("large", "small", "-O", "%MEM", "-o", "pname,%mem")
+	f("2       \t3", "1       \t3", "-O", "%mem", "-o", "ALL")
+	f("large", "small", "-U", "3", "-O", "%mem")
+	if out, _ := ps(t, base, "-u", "-O", "%mem"); !strings.Contains(out, "9.0\t1.0\t3\t10") {
+		t.Errorf("-u -O: no share of memory below %%MEM:\n%s", out)
+	}
+	for _, args := range [][]string{{"-O", "rss"}, {"-O", "%mem"}, {"-e", "-O", "%cpu"}, {"-O", "%cpu", "-o", "pid,%mem"}} {
+		if out, status := ps(t, base, args...); status != 1 || !strings.Contains(out, "-O") {
+			t.Errorf("%q: status %d:\n%s", args, status, out)
+		}
+	}
+	if out, _ := ps(t, base, "-o", "args,pid"); !strings.Contains(out, "Command\t\tPID") {
+		t.Errorf("-o args:\n%s", out)
+	}
+}
+
+// TestHoles lists a process of which nothing but the number is known.
+func TestHoles(t *testing.T) {
+	base := record(t, true)
+	for _, args := range [][]string{
+		nil,
+		{"-e"},
+		{"-u"},
+		{"-p", "2"},
+		{"-P", "3"},
+		{"-U", "3"},
+		{"-c", "small"},
+		{"-o", "ALL"},
+		{"-u", "-O", "%mem"},
+		{"-o", "%cpu,%mem,args,cls,cmd,pid,pname,ppid,pri,rss,rtprio,start,state,time,tty,uid,uname,vsize,wchan"},
+	} {
+		out, status := ps(t, base, args...)
+		want := 2
+		if len(args) > 1 && (args[0] == "-P" || args[0] == "-U" || args[0] == "-c") {
+			want = 1
+		} else if len(args) == 2 && args[0] == "-p" {
+			want = 1
+		}
+		if got := strings.Count(out, "\n") - 2; status != 0 || got != want && args != nil && args[0] != "-e" {
+			t.Errorf("%q: status %d, %d rows, want %d:\n%s", args, status, got, want, out)
+		}
+	}
+}
+
+// TestUserID checks that --json has the number of the user, which the C program does not fetch, where it was recorded.
+func TestUserID(t *testing.T) {
+	for holes, want := range map[bool]string{false: `"uid":3`, true: `"uid":null`} {
+		if out, status := ps(t, record(t, holes), "--json", "-o", "pid,uid"); status != 0 || !strings.Contains(out, want) {
+			t.Errorf("status %d, no %s:\n%s", status, want, out)
+		}
+	}
+}

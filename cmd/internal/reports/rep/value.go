@@ -1,0 +1,175 @@
+package rep
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-pcp/pcp"
+	"github.com/go-pcp/pcp/cmd/internal/pmrep"
+)
+
+func runes(s string) int { return utf8.RuneCountInString(s) }
+
+// appendRight appends text at the right of a column, no more of it than the column is wide.
+func appendRight(b []byte, s string, width int) []byte {
+	n := len(s)
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			n = runes(s)
+			break
+		}
+	}
+	for ; n < width; n++ {
+		b = append(b, ' ')
+	}
+	if n == width || len(s) == n && n <= width {
+		return append(b, s...)
+	}
+	end := 0
+	for i := range s {
+		if end == width {
+			return append(b, s[:i]...)
+		}
+		end++
+	}
+	return append(b, s...)
+}
+
+// appendLeft appends text at the left of a column, all of it.
+func appendLeft(b []byte, s string, width int) []byte {
+	b = append(b, s...)
+	for n := runes(s); n < width; n++ {
+		b = append(b, ' ')
+	}
+	return b
+}
+
+// appendCell appends a value in a column of the width and with the precision of its metric.
+func (p *reporter) appendCell(b []byte, v pcp.Value, m *pmrep.Metric) []byte {
+	width := m.Width
+	var room [32]byte
+	switch v.Type() {
+	case pcp.TypeString:
+		s, _ := v.Text()
+		s = strings.ReplaceAll(p.withoutDelimiter(valid(s)), "\n", `\n`)
+		return appendRight(b, s, width)
+	case pcp.TypeFloat, pcp.TypeDouble:
+		f, _ := v.Float64()
+		return appendFloat(b, f, width, m.Precision)
+	case pcp.Type32, pcp.Type64:
+		return appendNumber(b, strconv.AppendInt(room[:0], v.Int64(), 10), width)
+	}
+	return appendNumber(b, strconv.AppendUint(room[:0], v.Uint64(), 10), width)
+}
+
+// valid returns a text as Python reads it.
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return bytesRepr(s)
+}
+
+// bytesRepr returns bytes that are not UTF-8 as Python's str shows them.
+func bytesRepr(s string) string {
+	quote := byte('\'')
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = '"'
+	}
+	b := []byte{'b', quote}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\\' || c == quote:
+			b = append(b, '\\', c)
+		case c == '\n':
+			b = append(b, `\n`...)
+		case c == '\r':
+			b = append(b, `\r`...)
+		case c == '\t':
+			b = append(b, `\t`...)
+		case c < ' ' || c >= 0x7f:
+			const hex = "0123456789abcdef"
+			b = append(b, '\\', 'x', hex[c>>4], hex[c&15])
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(append(b, quote))
+}
+
+// appendNumber appends digits, or what says that they are too many.
+func appendNumber(b, digits []byte, width int) []byte {
+	if len(digits) > width {
+		return appendRight(b, pmrep.Truncated, width)
+	}
+	for n := len(digits); n < width; n++ {
+		b = append(b, ' ')
+	}
+	return append(b, digits...)
+}
+
+// appendFloat appends a number with as many digits after the point as there is room for.
+func appendFloat(b []byte, f float64, width, precision int) []byte {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return appendRight(b, notNumber(f, width), width)
+	}
+	var room [64]byte
+	whole := wholeLen(f)
+	switch {
+	case whole > width:
+		return appendRight(b, pmrep.Truncated, width)
+	case whole+2 > width:
+		return appendNumber(b, strconv.AppendFloat(room[:0], math.Trunc(f)+0, 'f', 0, 64), width)
+	}
+	for c := precision; ; c-- {
+		text := strconv.AppendFloat(room[:0], f, 'f', c, 64)
+		if len(text) <= width || c == 0 {
+			return appendNumber(b, text, width)
+		}
+		if more := len(text) - width; more > 1 && c > more {
+			c -= more - 1
+		}
+	}
+}
+
+// wholeLen returns how many characters the whole part of f has, without the sign of what is less than one.
+func wholeLen(f float64) int {
+	n, t := 1, math.Abs(f)
+	if t < 1e15 {
+		for u := uint64(t); u >= 10; u /= 10 {
+			n++
+		}
+	} else {
+		n = len(strconv.FormatFloat(math.Trunc(t), 'f', 0, 64))
+	}
+	if f <= -1 {
+		n++
+	}
+	return n
+}
+
+// notNumber is how infinity and NaN look in a column.
+func notNumber(f float64, width int) string {
+	switch {
+	case math.IsNaN(f) && width >= 3:
+		return "NaN"
+	case math.IsInf(f, 1) && width >= 3:
+		return "inf"
+	case math.IsInf(f, -1) && width >= 4:
+		return "-inf"
+	}
+	return pmrep.Truncated
+}
+
+// withoutDelimiter returns a text in which the delimiter of columns does not appear.
+func (p *reporter) withoutDelimiter(s string) string {
+	if p.delim == "" || strings.TrimSpace(p.delim) == "" {
+		return s
+	}
+	if p.delim == "_" {
+		return strings.ReplaceAll(s, "_", " ")
+	}
+	return strings.ReplaceAll(s, p.delim, "_")
+}

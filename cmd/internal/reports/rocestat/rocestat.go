@@ -1,0 +1,94 @@
+package rocestat
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+)
+
+// Command is pcp-rocestat.
+var Command = &cli.Command{
+	Name:    "rocestat",
+	Link:    "pcp-rocestat",
+	Group:   "Metrics",
+	Summary: "show the counters of adapters for RDMA over Ethernet (RoCE)",
+	Doc: `Prints a table of the counters of each adapter, with how much each has grown in a second in parentheses, and a table of the
+queues of its ports; with --hw_stats or --lane_stats only that. A collector must have the agent of these metrics, which is not one
+of ours. Options of pcp itself (pcp -h HOST rocestat, pcp -a ARCHIVE rocestat) say where the values come from.`,
+	Examples: []cli.Example{
+		{Line: "pcp -h HOST rocestat -s 2", Text: "show the adapters of a host twice, a second apart"},
+		{Line: "pcp -a ARCHIVE rocestat --lane_stats", Text: "show the queues"},
+	},
+	SeeAlso: []string{"pcp-netstat(1)"},
+	Options: []cli.Option{
+		{Long: "hw_stats", Help: "show the counters of adapters"},
+		{Long: "lane_stats", Help: "show the queues of ports"},
+		cli.OptStart,
+		cli.OptFinish,
+		{Short: 's', Long: "samples", Arg: "COUNT", Help: "number of samples to show"},
+		cli.OptArchive,
+		{Short: '?', Long: "help", Shown: true, Help: "show this usage message and exit"},
+		{Short: 't', Arg: "DELTA"},
+		cli.OptJSON,
+	},
+	Interruptible: true,
+	Run:           run,
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	hw, lanes := false, false
+	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
+		switch {
+		case opt.Long == "hw_stats":
+			hw = true
+		case opt.Long == "lane_stats":
+			lanes = true
+		case opt.Short == 't':
+			o.Common(cli.OptInterval, arg)
+		default:
+			return false
+		}
+		return true
+	}})
+	kind := pmcc.Kind{Prefix: env.ProgName() + " "}
+	if status, exit := kind.Done(o); exit {
+		return status
+	}
+	m, status := pmcc.Open(ctx, env, o, kind)
+	if m == nil {
+		return status
+	}
+	defer m.Close()
+	names := make([]string, 0, len(counters)+len(laneMetrics))
+	for _, name := range counters {
+		names = append(names, below+name)
+	}
+	names = append(names, laneMetrics...)
+	if status, ok := m.Use(ctx, names, len(names)); !ok {
+		return status
+	}
+	var failed error
+	status = m.Run(ctx, func() bool {
+		s := &sample{m: m, env: env}
+		if !o.JSON {
+			fmt.Fprintf(env.Stdout, "zzz <%s>\n", m.Clock("%x %H:%M:%S", m.Now()))
+		}
+		if hw == lanes || hw {
+			failed = s.adapters(ctx, o.JSON)
+		}
+		if failed == nil && (hw == lanes || lanes) {
+			s.lanes(ctx, o.JSON)
+		}
+		if !o.JSON {
+			fmt.Fprintln(env.Stdout)
+		}
+		return failed == nil
+	})
+	if failed != nil {
+		return env.Fatalf("%v", failed)
+	}
+	return status
+}

@@ -1,0 +1,145 @@
+package slabinfo
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/pmcc"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+)
+
+// Command is pcp-slabinfo.
+var Command = &cli.Command{
+	Name:    "slabinfo",
+	Link:    "pcp-slabinfo",
+	Group:   "Metrics",
+	Summary: "show the caches of objects in the kernel, as /proc/slabinfo does",
+	Doc: `Prints a row for each cache of objects of the kernel (slab), once for a live host, and for each sample of an archive. Options
+of pcp itself (pcp -h HOST slabinfo, pcp -a ARCHIVE -S TIME slabinfo) say where the values come from, and of which time. As in the
+C program the number of objects is below objsize byte if the size is below num_objs, and the other way round.`,
+	Examples: []cli.Example{
+		{Line: "pcp slabinfo", Text: "show the caches of this host, as root"},
+		{Line: "pcp -a ARCHIVE -S @10:00 slabinfo -s 1", Text: "show those of a host at ten o'clock"},
+	},
+	SeeAlso: []string{"slabinfo(5)"},
+	Options: []cli.Option{
+		cli.Heading("General options"),
+		{Short: 'a', Arg: "FILE"},
+		cli.OptHostZone,
+		cli.OptTimeZone,
+		cli.OptHelp,
+		cli.OptSamples,
+		cli.OptVersion,
+		cli.OptJSON,
+	},
+	Interruptible: true,
+	Run:           run,
+}
+
+// metrics are those of the table, in the order in which the C program fetches them.
+var metrics = []string{
+	"mem.slabinfo.slabs.active", "mem.slabinfo.slabs.pages_per_slab", "mem.slabinfo.slabs.total_size",
+	"mem.slabinfo.slabs.objects_per_slab", "mem.slabinfo.objects.active", "mem.slabinfo.objects.total",
+	"mem.slabinfo.objects.size", "mem.slabinfo.slabs.total",
+}
+
+// columns are those of a row, with the width of each.
+var columns = []struct {
+	metric string
+	width  int
+}{
+	{"mem.slabinfo.objects.active", 8},
+	{"mem.slabinfo.objects.total", 8},
+	{"mem.slabinfo.objects.size", 8},
+	{"mem.slabinfo.slabs.objects_per_slab", 7},
+	{"mem.slabinfo.slabs.pages_per_slab", 9},
+	{"mem.slabinfo.slabs.active", 8},
+	{"mem.slabinfo.slabs.total", 8},
+}
+
+// What stands before and between columns.
+const (
+	before  = "        "
+	between = "         "
+)
+
+func run(ctx context.Context, env *cli.Env) int {
+	o := source.Parse(env, cli.ParseConfig{Archives: true, HighRes: true, Own: pmcc.TakeArchive})
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	m, status := pmcc.Open(ctx, env, o, pmcc.Kind{})
+	if m == nil {
+		return status
+	}
+	defer m.Close()
+	all := slices.Concat(metrics, pmcc.MachineMetrics())
+	if status, ok := m.Use(ctx, all, len(all)); !ok {
+		return status
+	}
+	m.Split(pmcc.Group{Names: metrics}, pmcc.Group{Names: pmcc.MachineMetrics()}, pmcc.Group{Names: all, Unread: true})
+	var failed error
+	status = m.Run(ctx, func() bool {
+		failed = print(ctx, env, m, o.JSON)
+		return failed == nil && (m.Archive || o.SamplesSet)
+	})
+	if failed != nil {
+		return env.Fatalf("%v", failed)
+	}
+	return status
+}
+
+// print prints the table of a sample, nothing if there are no caches.
+func print(ctx context.Context, env *cli.Env, m *pmcc.Manager, json bool) error {
+	values := make([]map[string]pmcc.Value, len(columns))
+	for i, c := range columns {
+		values[i] = pmcc.ByName(m.Named(c.metric))
+	}
+	names := slices.SortedStableFunc(maps.Keys(values[0]), func(a, b string) int {
+		if d := strings.Compare(strings.ToLower(a), strings.ToLower(b)); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	if json {
+		for _, name := range names {
+			row := m.Row(ctx, "", name)
+			for i, c := range columns {
+				row.Number(c.metric, values[i][name])
+			}
+			row.Write()
+		}
+		return nil
+	}
+	machine := m.Machine()
+	if machine == "" {
+		fmt.Fprintln(env.Stdout, "Incorrect machine info due to some missing metrics")
+		return nil
+	}
+	fmt.Fprintln(env.Stdout, machine)
+	heading := "TimeStamp " + before + "Name" + strings.Repeat(" ", 22)
+	for _, title := range []string{"active_objs", "num_objs", "objsize byte", "objperslab", "pagesperslab", "active_slabs", "num_slabs"} {
+		heading += between + title
+	}
+	fmt.Fprintln(env.Stdout, heading)
+	stamp := m.Clock("%H:%M:%S", m.Now())
+	for _, name := range names {
+		row := fmt.Sprintf("%s %s %-25s", stamp, before, name)
+		for i, c := range columns {
+			v := values[i][name]
+			if !v.OK() {
+				return fmt.Errorf("%s: no value for %q", c.metric, name)
+			}
+			row += fmt.Sprintf(" %s %*d", between, c.width, v.Int())
+		}
+		fmt.Fprintln(env.Stdout, row)
+	}
+	return nil
+}

@@ -1,0 +1,347 @@
+package summary
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+)
+
+// Command is pcp-summary, which is also what pcp without a command is.
+var Command = &cli.Command{
+	Name:     "summary",
+	Link:     "pcp-summary",
+	Group:    "Metrics",
+	Summary:  "say what a collector or an archive is of, and what runs there",
+	Synopsis: "[options]",
+	Doc: `Prints in a few lines what a collector or an archive is of: host, hardware and time zone, the version of the
+collector, its agents with the status of those that are not well, and the pmlogger and pmie processes. It is also what
+pcp prints without a command.`,
+	Examples: []cli.Example{
+		{Line: "pcp summary", Text: "sum up the collector on this machine, as pcp alone does"},
+		{Line: "pcp summary -h HOST", Text: "sum up the collector on a host"},
+		{Line: "pcp summary -a ARCHIVE -P", Text: "sum up an archive, with how often the rules of pmie were evaluated"},
+	},
+	SeeAlso: []string{"pmcd(1)", "pmlogger(1)", "pmie(1)"},
+	Options: []cli.Option{
+		cli.OptArchive,
+		{Short: 'D', Help: "debug"},
+		cli.OptHost,
+		cli.OptOrigin,
+		cli.OptNameSpace,
+		{Short: 'P', Long: "pmie", Help: "display pmie evaluation statistics"},
+		cli.OptJSON,
+		cli.OptHelp,
+	},
+	DieOnSignal: true,
+	Run:         run,
+}
+
+// Width is how long the lines of lists are at most.
+const Width = 64
+
+// indent is what the lines of a list after its first one begin with.
+const indent = "           "
+
+// A page is what is known of a source.
+type page struct {
+	env   *cli.Env
+	debug bool // -D
+	rules bool // -P
+
+	archive string // as it was given; "" for a collector
+	host    string
+	values  values
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	p := &page{env: env}
+	o := source.Parse(env, cli.ParseConfig{Archives: true, Own: func(_ *cli.Options, opt *cli.Option, _ string) bool {
+		switch opt.Short {
+		case 'D':
+			p.debug = true
+		case 'P':
+			p.rules = true
+		default:
+			return false
+		}
+		return true
+	}})
+	if status, exit := o.Done(); exit {
+		return 2 * status // the C script's
+	}
+	if !p.read(ctx, o) {
+		return 1
+	}
+	if o.JSON {
+		p.objects()
+		return 0
+	}
+	p.print()
+	return 0
+}
+
+// read gets all values. It reports whether it could, and if not has said why on
+// standard output, as the C tool does.
+func (p *page) read(ctx context.Context, o *source.Options) bool {
+	told := *p.env
+	told.Config() // before told is copied again
+	told.Stderr = p.env.Stdout
+	o = source.New(&told, o.Options)
+	c, err := o.Connect(ctx)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	p.host = p.env.Getenv("PCP_HOST")
+	if len(o.Hosts) > 0 {
+		p.host = o.Hosts[0]
+	}
+	if p.host == "" {
+		p.host, _ = os.Hostname()
+	}
+	r := reader{c: c}
+	if a, ok := c.Archive(); ok {
+		r.archive = a
+		p.archive = o.Archives[0]
+		p.host = "unknown host"
+		label, err := a.Label(ctx)
+		if err == nil {
+			p.host = firstWord(label.Host)
+			p.values.zone = firstWord(label.TimeZone)
+			o.HostZone = !o.TimeZoneSet
+		}
+		loc, err := o.SetZone(ctx, c, false)
+		if err != nil {
+			return false
+		}
+		if o.HasWindow() {
+			w, err := o.Window(ctx, c, loc)
+			if err != nil {
+				return false
+			}
+			r.origin = w.Origin
+		}
+	}
+	r.read(ctx, &p.values, p.rules)
+	return true
+}
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(strings.TrimLeft(s, " "), " ")
+	return word
+}
+
+func (p *page) printf(format string, args ...any) { fmt.Fprintf(p.env.Stdout, format, args...) }
+
+func (p *page) print() {
+	v := &p.values
+	if p.debug {
+		p.printf("log_archive:\n")
+		p.dump(v.lists["pmcd.pmlogger.archive"])
+		p.printf("log_host:\n")
+		p.dump(v.lists["pmcd.pmlogger.pmcd_host"])
+	}
+	p.printf("Performance Co-Pilot configuration on %s:\n\n", cmp.Or(v.one["pmcd.hostname"], p.host))
+	if p.archive != "" {
+		p.printf("  archive: %s\n", p.archive)
+	}
+	p.printf(" platform: %s\n", v.one["pmda.uname"])
+	p.printf(" hardware: %s\n", p.hardware())
+	p.printf(" timezone: %s\n", cmp.Or(v.one["pmcd.timezone"], v.zone, "Unknown"))
+	if services := v.one["pmcd.services"]; services != "" {
+		p.printf(" services: %s\n", services)
+	}
+	p.printf("     pmcd: %s,%s\n", p.version(), p.users())
+	if agents := p.agents(); agents != "" {
+		p.printf("     pmda: %s\n", agents)
+	}
+	p.loggers()
+	p.engines()
+}
+
+// dump prints a list as it is.
+func (p *page) dump(list []entry) {
+	for _, e := range list {
+		p.printf("%s \"%s\"\n", e.inst, e.value)
+	}
+}
+
+func (p *page) hardware() string {
+	v := &p.values
+	cpu := "cpu"
+	if types := v.lists["hinv.cputype"]; len(types) > 0 {
+		cpu = types[0].value + " cpu"
+	}
+	text := plural(v.one["hinv.ncpu"], cpu) + plural(v.one["hinv.ndisk"], "disk") + plural(v.one["hinv.nnode"], "node") +
+		plural(v.one["hinv.nrouter"], "router") + plural(v.one["hinv.nxbow"], "xbow") + plural(v.one["hinv.ncell"], "cell")
+	if mem := v.one["hinv.physmem"]; mem != "" && mem != "0" {
+		text += " " + mem + "MB RAM"
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// plural returns how many of what there are, between a space and a comma, "" if
+// there are none or it is not known.
+func plural(count, what string) string {
+	switch count {
+	case "", "0":
+		return ""
+	case "1":
+		return " 1 " + what + ","
+	}
+	return " " + count + " " + what + "s,"
+}
+
+func (p *page) version() string {
+	v := &p.values
+	text := "Version " + cmp.Or(v.one["pmcd.version"], "unknown")
+	if v.one["pmcd.version"] != "" && v.one["pmcd.build"] != "" {
+		text += "-" + v.one["pmcd.build"]
+	}
+	return text
+}
+
+// users says how many agents and other clients the collector has.
+func (p *page) users() string {
+	agents := plural(p.values.one["pmcd.numagents"], "agent")
+	count, err := strconv.Atoi(p.values.one["pmcd.numclients"])
+	if err != nil {
+		return agents
+	}
+	clients := plural(strconv.Itoa(count-1), "client") // but for this one
+	if clients == "" {
+		return strings.TrimSuffix(agents, ",")
+	}
+	return agents + strings.TrimSuffix(clients, ",")
+}
+
+// agents lists the agents, each with its status if that is not 0.
+func (p *page) agents() string {
+	var b strings.Builder
+	for _, e := range p.values.lists["pmcd.agent.status"] {
+		b.WriteString(e.name)
+		if n, err := strconv.Atoi(e.value); err != nil || n != 0 {
+			fmt.Fprintf(&b, "[%d]", n)
+		}
+		b.WriteByte(' ')
+	}
+	return strings.Join(cli.Fill(b.String(), Width), "\n"+indent)
+}
+
+// loggers lists the pmlogger processes and their archives.
+func (p *page) loggers() {
+	rows := join(p.values.lists["pmcd.pmlogger.pmcd_host"], p.values.lists["pmcd.pmlogger.archive"])
+	if processes(rows) == 0 {
+		return
+	}
+	primary := "0"
+	for _, r := range rows {
+		if r.inst == "0" {
+			primary = r.fields[1]
+		}
+	}
+	var lines []string
+	for _, r := range rows {
+		switch {
+		case r.inst == "0":
+		case r.fields[1] == primary:
+			if !slices.ContainsFunc(lines, func(s string) bool { return strings.HasPrefix(s, "primary logger: ") }) {
+				lines = append(lines, "primary logger: "+r.fields[1])
+			}
+		case r.inst != "1":
+			lines = append(lines, r.fields[0]+": "+r.fields[1])
+		}
+	}
+	slices.Sort(lines)
+	p.printf(" pmlogger: %s\n", strings.Join(lines, "\n"+indent))
+}
+
+// engines lists the pmie processes and their logs, or with -P their rules.
+func (p *page) engines() {
+	l := p.values.lists
+	hosts, configs, logs, rules := l["pmcd.pmie.pmcd_host"], l["pmcd.pmie.configfile"], l["pmcd.pmie.logfile"], l["pmcd.pmie.numrules"]
+	if len(hosts) == 0 || len(configs) == 0 || len(logs) == 0 || len(rules) == 0 {
+		return
+	}
+	rows := join(hosts, logs)
+	if p.rules {
+		rows = join(hosts, configs, rules)
+	}
+	if processes(rows) == 0 {
+		return
+	}
+	if p.rules {
+		counts := [][]entry{hosts, configs, rules}
+		for _, name := range []string{"pmcd.pmie.eval.true", "pmcd.pmie.eval.false", "pmcd.pmie.eval.unknown", "pmcd.pmie.actions", "pmcd.pmie.eval.expected"} {
+			if len(l[name]) == 0 {
+				counts = counts[:3]
+				break
+			}
+			counts = append(counts, l[name])
+		}
+		rows = join(counts...)
+	} else {
+		slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(number(a.inst), number(b.inst)) })
+	}
+	primary := "0"
+	first, others := []string(nil), []string(nil)
+	for _, r := range rows {
+		switch {
+		case r.inst == "0":
+			primary = r.fields[1]
+		case r.fields[1] == primary:
+			first = append(first, p.engine("primary engine", r)...)
+		}
+	}
+	for _, r := range rows {
+		if r.inst == "0" {
+			primary = r.fields[1]
+		} else if r.inst != "1" && r.fields[1] != primary {
+			others = append(others, p.engine(r.fields[0], r)...)
+		}
+	}
+	lines := slices.Concat(first, others)
+	if !p.rules {
+		slices.Sort(lines)
+	}
+	p.printf("     pmie: %s\n", strings.Join(lines, "\n"+indent))
+}
+
+// engine returns the lines about a pmie process.
+func (p *page) engine(who string, r row) []string {
+	if !p.rules {
+		return []string{who + ": " + r.fields[1]}
+	}
+	field := func(i int) string {
+		if i < len(r.fields) {
+			return r.fields[i]
+		}
+		return "0"
+	}
+	whole := func(i int) uint64 { return uint64(number(field(i))) }
+	var lines []string
+	for _, text := range []string{
+		fmt.Sprintf("%s: %s (%d rules)\n", who, r.fields[1], whole(2)),
+		fmt.Sprintf("evaluations true=%d false=%d unknown=%d (actions=%d)\n", whole(3), whole(4), whole(5), whole(6)),
+		fmt.Sprintf("expected evaluation rate=%.2f rules/sec\n", number(field(7))),
+	} {
+		lines = append(lines, cli.Fill(text, Width)...)
+	}
+	return lines
+}
+
+// number reads a number as awk does: what is not one is 0.
+func number(s string) float64 {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || f < 0 {
+		return 0
+	}
+	return f
+}

@@ -1,0 +1,469 @@
+package ui
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/model"
+	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
+)
+
+// A field is a column of a plain table.
+type field struct {
+	head  string
+	width int
+	left  bool
+	from  int // how wide the table must be for it
+}
+
+// A table draws rows of fields below a heading, with a cursor.
+type table struct {
+	area   screen.Area
+	fields []field
+	list   *list
+	x      []int // of each field, -1 if it is not shown
+}
+
+// newTable draws the heading.
+func newTable(area screen.Area, l *list, fields []field) *table {
+	t := &table{area: area, fields: fields, list: l}
+	area.Fill(0, 0, area.W, screen.Head, ' ')
+	x := 0
+	for _, f := range fields {
+		if area.W < f.from {
+			t.x = append(t.x, -1)
+			continue
+		}
+		t.x = append(t.x, x)
+		cell := area.Part(x, 0, f.width, 1)
+		if f.left {
+			cell.Text(0, 0, screen.Head, f.head)
+		} else {
+			cell.TextRight(f.width, 0, screen.Head, f.head)
+		}
+		x += f.width + 1
+	}
+	return t
+}
+
+// rest returns where the fields end.
+func (t *table) rest() int {
+	x := 0
+	for i, f := range t.fields {
+		if t.x[i] >= 0 {
+			x = t.x[i] + f.width + 1
+		}
+	}
+	return x
+}
+
+// put draws the text of a field.
+func (t *table) put(row screen.Area, i int, style screen.Style, text string) {
+	if t.x[i] < 0 {
+		return
+	}
+	cell := row.Part(t.x[i], 0, t.fields[i].width, 1)
+	if t.fields[i].left {
+		cell.Text(0, 0, style, text)
+	} else {
+		cell.TextRight(cell.W, 0, style, text)
+	}
+}
+
+// rows calls draw for each row that is in sight.
+func (a *App) tableRows(t *table, n int, draw func(row screen.Area, i int), open func(i int)) {
+	body := t.area.Rows(1, t.area.H-1)
+	t.list.scroll(n, body.H)
+	for y := 0; y < body.H && t.list.top+y < n; y++ {
+		i := t.list.top + y
+		row := body.Rows(y, 1)
+		draw(row, i)
+		if i == t.list.cursor && n > body.H || open != nil && i == t.list.cursor {
+			row.Restyle(0, screen.Selected)
+		}
+		a.on(row, func() {
+			again := t.list.cursor == i
+			t.list.cursor = i
+			if again && open != nil {
+				open(i)
+			}
+		})
+	}
+	a.onWheel(body, func(k int) { t.list.cursor = max(0, min(n-1, t.list.cursor+k)) })
+}
+
+// drawProcessPage draws the totals in a few lines, and the processes.
+func (a *App) drawProcessPage(body screen.Area) {
+	s := a.now
+	line := body.Rows(0, 1)
+	half := max(20, body.W/3)
+	a.cpuBar(line, 0, 0, half, &s.CPU, "CPU")
+	a.memoryBar(line, half+1, 0, half)
+	if rest := body.W - 2*half - 2; rest > 10 {
+		line.Text(2*half+2, 0, screen.Dim, fmt.Sprintf("%s tasks, %s running", count(s.Procs), count(s.Running)))
+	}
+	line = body.Rows(1, 1)
+	var chosen []string
+	if a.sel.Filter != "" {
+		chosen = append(chosen, "filter "+a.sel.Filter)
+	}
+	if a.sel.Owner != "" {
+		chosen = append(chosen, "user "+a.sel.Owner)
+	}
+	if a.sel.CGroup != "" {
+		chosen = append(chosen, "cgroup "+a.sel.CGroup)
+	}
+	if a.sel.NoKernel {
+		chosen = append(chosen, "without the kernel's")
+	}
+	if a.sel.Tree {
+		chosen = append(chosen, "tree")
+	}
+	n := len(a.processRows())
+	text := fmt.Sprintf("%d processes", n)
+	if len(s.Processes) != n {
+		text = fmt.Sprintf("%d of %d processes", n, len(s.Processes))
+	}
+	x := line.Text(0, 0, screen.Dim, text)
+	if len(chosen) > 0 {
+		x = line.Text(x, 0, screen.Warn, ": "+strings.Join(chosen, ", "))
+	}
+	if s.Groups&model.ProcessIO != 0 {
+		if why := s.Absent(model.PanelProcessIO); why != "" {
+			line.Text(x+2, 0, screen.Dim, why)
+		}
+	}
+	a.drawProcesses(body.Rows(2, body.H-2))
+}
+
+func (a *App) drawDisks(body screen.Area) {
+	s := a.now
+	nf := len(s.Files)
+	filesH := 0
+	if s.Absent(model.PanelFiles) == "" && (body.H > 8 || a.text) {
+		filesH = nf + 2
+		if !a.text {
+			filesH = min(filesH, max(4, body.H*2/5))
+		}
+	}
+	upper := body.Rows(0, body.H-filesH)
+	if why := s.Absent(model.PanelDisks); why != "" {
+		absent(upper.Rule("Disks", ""), why)
+	} else {
+		if upper.H >= 14 && !a.text {
+			g := upper.Rows(0, min(8, upper.H/3)).Rule("All disks", fmt.Sprintf("%s/s read  %s/s written", perSecond(s.Disk.In), perSecond(s.Disk.Out)))
+			a.twoGraphs(g, model.DiskRead, model.DiskWritten, "read", "written")
+			upper = upper.Rows(min(8, upper.H/3), upper.H)
+		}
+		a.diskTable(upper)
+	}
+	if filesH > 0 {
+		a.drawFiles(body.Rows(body.H-filesH, filesH))
+	}
+}
+
+// round makes a number have two digits after the point.
+func round(f float64) float64 { return math.Round(f*100) / 100 }
+
+func busyStyle(f float64) screen.Style {
+	switch {
+	case f >= 0.8:
+		return screen.Bad
+	case f >= 0.4:
+		return screen.Warn
+	case f > 0:
+		return screen.Good
+	}
+	return screen.Dim
+}
+
+func (a *App) drawFiles(area screen.Area) {
+	s := a.now
+	in := area.Rule("File systems", "")
+	in.Fill(0, 0, in.W, screen.Head, ' ')
+	barW := max(16, in.W/4)
+	x := barW + 1
+	in.Text(0, 0, screen.Head, "USED")
+	in.TextRight(x+6, 0, screen.Head, "SIZE")
+	in.TextRight(x+13, 0, screen.Head, "FREE")
+	in.TextRight(x+20, 0, screen.Head, "INODES")
+	in.Text(x+22, 0, screen.Head, "MOUNTED ON")
+	for i := 0; i < len(s.Files) && i+1 < in.H; i++ {
+		f := &s.Files[i]
+		row := in.Rows(i+1, 1)
+		if i+2 == in.H && len(s.Files) > i+1 {
+			row.Text(0, 0, screen.Dim, fmt.Sprintf("and %d more", len(s.Files)-i))
+			break
+		}
+		used := f.Used / (f.Used + f.Avail)
+		row.Bar(0, 0, barW, []screen.Segment{{Share: used, Style: fullStyle(used)}}, percent(used), screen.Bold)
+		row.TextRight(x+6, 0, screen.Normal, size(f.Size))
+		row.TextRight(x+13, 0, screen.Normal, size(f.Avail))
+		row.TextRight(x+20, 0, screen.Dim, percent(f.InodesUsed/f.Inodes))
+		text := f.Mount
+		if f.Mount == "" {
+			text = f.Device
+		} else if row.W > 90 {
+			text += "  " + f.Device + " " + f.Type
+		}
+		row.Text(x+22, 0, screen.Normal, strings.TrimRight(text, " "))
+	}
+}
+
+func fullStyle(f float64) screen.Style {
+	switch {
+	case f >= 0.9:
+		return screen.Bad
+	case f >= 0.75:
+		return screen.Warn
+	}
+	return screen.Good
+}
+
+func (a *App) drawNetwork(body screen.Area) {
+	s := a.now
+	p := &s.Protocols
+	protoH := 0
+	if s.Absent(model.PanelProtocols) == "" && (body.H > 8 || a.text) {
+		protoH = 4
+	}
+	upper := body.Rows(0, body.H-protoH)
+	if why := s.Absent(model.PanelInterfaces); why != "" {
+		absent(upper.Rule("Interfaces", ""), why)
+	} else {
+		if upper.H >= 10 && !a.text {
+			n := min(12, upper.H/2)
+			g := upper.Rows(0, n).Rule("All interfaces", fmt.Sprintf("%s/s in  %s/s out", perSecond(s.Net.In), perSecond(s.Net.Out)))
+			a.twoGraphs(g, model.NetIn, model.NetOut, "in", "out")
+			upper = upper.Rows(n, upper.H)
+		}
+		a.interfaceTable(upper)
+	}
+	if protoH == 0 {
+		return
+	}
+	in := body.Rows(body.H-protoH, protoH).Rule("Protocols", "")
+	in.Text(0, 0, screen.Accent, "TCP")
+	in.Text(5, 0, screen.Normal, fmt.Sprintf("%s established  %s/s out  %s/s accepted  %s/s segments in  %s/s out",
+		count(p.Established), count(p.Active), count(p.Passive), count(p.SegsIn), count(p.SegsOut)))
+	in.Text(5, 1, wrongStyle(p.Retrans+p.SegErrors), fmt.Sprintf("%s/s sent again  %s/s errors", count(p.Retrans), count(p.SegErrors)))
+	in.Text(0, 2, screen.Accent, "UDP")
+	in.Text(5, 2, screen.Normal, fmt.Sprintf("%s/s in  %s/s out  %s/s errors", count(p.DatagramsIn), count(p.DatagramsOut), count(p.DatagramErrors)))
+}
+
+// mostSpeed is more than any interface can; the kernel has larger numbers for what it does not know.
+const mostSpeed = 1e13
+
+func wrongStyle(f float64) screen.Style {
+	if f > 0 {
+		return screen.Bad
+	}
+	return screen.Dim
+}
+
+func (a *App) drawPressure(body screen.Area) {
+	s := a.now
+	if why := s.Absent(model.PanelPressure); why != "" {
+		in := body.Rule("Pressure", "")
+		absent(in, why)
+		in.Text(1, 2, screen.Dim, "The kernel measures how long work waits for a resource (PSI), from Linux 4.20 on, unless it was")
+		in.Text(1, 3, screen.Dim, "started with psi=0 or made without it.")
+		return
+	}
+	p := &s.Pressure
+	rows := []struct {
+		name   string
+		st     *model.Stall
+		full   bool
+		series model.Series
+	}{
+		{"CPU", &p.CPU, false, model.PressCPU},
+		{"Memory", &p.Memory, true, model.PressMemory},
+		{"Disks", &p.IO, true, model.PressIO},
+	}
+	if p.IRQ.Full[0] >= 0 {
+		rows = append(rows, struct {
+			name   string
+			st     *model.Stall
+			full   bool
+			series model.Series
+		}{"Interrupts", &p.IRQ, true, model.PressIRQ})
+	}
+	h := body.H / len(rows)
+	for i, r := range rows {
+		n := h
+		if i == len(rows)-1 {
+			n = body.H - i*h
+		}
+		in := body.Rows(i*h, n).Rule(r.name, "")
+		some := r.st.Some
+		label := "some work waits"
+		if r.series == model.PressIRQ {
+			some, label = r.st.Full, "all work waits"
+		}
+		a.stallLine(in.Rows(0, 1), label, some)
+		y := 1
+		if r.full && r.series != model.PressIRQ {
+			a.stallLine(in.Rows(1, 1), "all work waits", r.st.Full)
+			y = 2
+		}
+		if a.text {
+			continue
+		}
+		g := in.Rows(y, in.H-y)
+		most := g.Graph(a.values(r.series, "", g.W), 0.1, true, screen.Good)
+		if g.H > 1 {
+			g.Text(0, 0, screen.Dim, percent(most))
+		}
+	}
+}
+
+func (a *App) stallLine(line screen.Area, label string, v [4]float64) {
+	x := line.Text(0, 0, screen.Accent, label)
+	x = max(x, 16)
+	w := min(30, max(10, line.W/4))
+	line.Bar(x, 0, w, []screen.Segment{{Share: v[0], Style: pressureStyle(v[0])}}, percent(v[0]), screen.Bold)
+	line.Text(x+w+1, 0, screen.Dim, fmt.Sprintf("10s %s  1m %s  5m %s", percent(v[1]), percent(v[2]), percent(v[3])))
+}
+
+func (a *App) drawCGroups(body screen.Area) {
+	s := a.now
+	if len(s.CGroups) == 0 {
+		in := body.Rule("Control groups", "")
+		why := s.Absent(model.PanelCGroups)
+		if why == "" {
+			why = "there are no control groups at this time"
+		}
+		absent(in, why)
+		return
+	}
+	t := newTable(body, &a.lists[CGroups], []field{
+		{"CPU%", 6, false, 0},
+		{"MEM", 6, false, 0},
+		{"PROCS", 5, false, 0},
+		{"cpu psi", 7, false, 80},
+		{"mem psi", 7, false, 80},
+		{"io psi", 7, false, 80},
+	})
+	rest := t.rest()
+	body.Text(rest, 0, screen.Head, "CONTROL GROUP")
+	a.tableRows(t, len(s.CGroups), func(row screen.Area, i int) {
+		g := &s.CGroups[i]
+		t.put(row, 0, cpuStyle(&model.Process{CPU: g.CPU}), hundredths(g.CPU))
+		t.put(row, 1, screen.Normal, size(g.Memory))
+		t.put(row, 2, screen.Normal, fmt.Sprint(g.Processes))
+		t.put(row, 3, pressureStyle(g.PressCPU), percent(g.PressCPU))
+		t.put(row, 4, pressureStyle(g.PressMem), percent(g.PressMem))
+		t.put(row, 5, pressureStyle(g.PressIO), percent(g.PressIO))
+		depth, name := 0, g.Path
+		if g.Path != "/" {
+			depth = strings.Count(g.Path, "/")
+			name = g.Path[strings.LastIndexByte(g.Path, '/')+1:]
+			if i == 0 || !strings.HasPrefix(g.Path, strings.TrimSuffix(s.CGroups[i-1].Path, "/")+"/") && !a.siblingAbove(i) {
+				name = g.Path // its parents are not listed
+			}
+		}
+		row.Text(rest+2*min(depth, 20), 0, screen.Bold, name)
+	}, func(int) { a.openCGroup() })
+}
+
+// siblingAbove reports whether the group above a control group is in the list.
+func (a *App) siblingAbove(i int) bool {
+	path := a.now.CGroups[i].Path
+	at := strings.LastIndexByte(path, '/')
+	if at <= 0 {
+		return true
+	}
+	for j := i - 1; j >= 0; j-- {
+		if a.now.CGroups[j].Path == path[:at] {
+			return true
+		}
+	}
+	return false
+}
+
+// openCGroup shows the processes of the control group that is chosen.
+func (a *App) openCGroup() {
+	i := a.lists[CGroups].cursor
+	if a.now == nil || i >= len(a.now.CGroups) {
+		return
+	}
+	a.sel.CGroup = a.now.CGroups[i].Path
+	a.pid = 0
+	a.arrange()
+	a.setView(Processes)
+}
+
+// diskTable draws a line for each disk.
+func (a *App) diskTable(area screen.Area) {
+	s := a.now
+	t := newTable(area, &a.lists[Disks], []field{
+		{"DISK", 12, true, 0},
+		{"BUSY", 6, false, 0},
+		{"READ/s", 6, false, 0},
+		{"WRIT/s", 6, false, 0},
+		{"r/s", 5, false, 48},
+		{"w/s", 5, false, 48},
+		{"r_wait", 7, false, 66},
+		{"w_wait", 7, false, 66},
+		{"queue", 6, false, 72},
+	})
+	rest := t.rest()
+	if !a.text {
+		area.Text(rest, 0, screen.Head, "HISTORY OF BUSY")
+	}
+	a.tableRows(t, len(s.Disks), func(row screen.Area, i int) {
+		d := &s.Disks[i]
+		t.put(row, 0, screen.Bold, d.Name)
+		t.put(row, 1, busyStyle(d.Busy), percent(d.Busy))
+		t.put(row, 2, screen.In, perSecond(d.Read))
+		t.put(row, 3, screen.Out, perSecond(d.Written))
+		t.put(row, 4, screen.Normal, count(d.Reads))
+		t.put(row, 5, screen.Normal, count(d.Writes))
+		t.put(row, 6, screen.Normal, wait(d.ReadWait))
+		t.put(row, 7, screen.Normal, wait(d.WriteWait))
+		t.put(row, 8, screen.Normal, units(round(d.Queue), ""))
+		if w := row.W - rest; w > 4 && !a.text {
+			row.Spark(rest, 0, w, a.values(model.DevBusy, d.Name, w), 1, screen.Good)
+		}
+	}, nil)
+}
+
+// interfaceTable draws a line for each interface of the network.
+func (a *App) interfaceTable(area screen.Area) {
+	s := a.now
+	t := newTable(area, &a.lists[Network], []field{
+		{"INTERFACE", 15, true, 0},
+		{"IN/s", 6, false, 0},
+		{"OUT/s", 6, false, 0},
+		{"in p/s", 6, false, 48},
+		{"outp/s", 6, false, 48},
+		{"errs/s", 6, false, 62},
+		{"drop/s", 6, false, 62},
+		{"SPEED", 7, false, 90},
+	})
+	rest := t.rest()
+	if !a.text {
+		area.Text(rest, 0, screen.Head, "HISTORY IN AND OUT")
+	}
+	a.tableRows(t, len(s.Interfaces), func(row screen.Area, i int) {
+		f := &s.Interfaces[i]
+		t.put(row, 0, screen.Bold, f.Name)
+		t.put(row, 1, screen.In, perSecond(f.In))
+		t.put(row, 2, screen.Out, perSecond(f.Out))
+		t.put(row, 3, screen.Normal, count(f.InPackets))
+		t.put(row, 4, screen.Normal, count(f.OutPackets))
+		t.put(row, 5, wrongStyle(f.InErrors+f.OutErrors), count(f.InErrors+f.OutErrors))
+		t.put(row, 6, wrongStyle(f.InDrops+f.OutDrops), count(f.InDrops+f.OutDrops))
+		speed := unknown
+		if f.Speed > 0 && f.Speed < mostSpeed {
+			speed = count(f.Speed*8) + "b"
+		}
+		t.put(row, 7, screen.Dim, speed)
+		if w := (row.W - rest - 1) / 2; w > 3 && !a.text {
+			row.Spark(rest, 0, w, a.values(model.IfIn, f.Name, w), 0, screen.In)
+			row.Spark(rest+w+1, 0, w, a.values(model.IfOut, f.Name, w), 0, screen.Out)
+		}
+	}, nil)
+}

@@ -1,0 +1,69 @@
+package sleep
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+)
+
+// PauseCommand is pmpause.
+var PauseCommand = &cli.Command{
+	Name:     "pause",
+	Link:     "pmpause",
+	Group:    "Utilities",
+	Summary:  "wait until a signal ends it",
+	Synopsis: "",
+	Doc: `Waits until SIGINT, SIGQUIT or SIGTERM comes, and then succeeds. All other signals do nothing. As the first process
+of a container it takes the status of processes that end, and it ends itself with the last child it has.`,
+	Examples: []cli.Example{
+		{Line: `pcp pause`, Text: `wait until ctrl-C`},
+	},
+	Run: pause,
+}
+
+// pause waits. As pmpause it reads no options and no arguments.
+func pause(ctx context.Context, env *cli.Env) int {
+	if len(env.Args) > 0 && !env.Classic() {
+		o := cli.ParseArgs(env, cli.ParseConfig{})
+		o.WantUsage()
+		status, _ := o.Done()
+		return status
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals) // all of them, so that none ends the process
+	defer signal.Stop(signals)
+	for {
+		select {
+		case <-ctx.Done():
+			return 0
+		case sig := <-signals:
+			switch sig {
+			case syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT:
+				return 0
+			case syscall.SIGCHLD:
+				if reap() {
+					return 0
+				}
+			}
+		}
+	}
+}
+
+// reap takes the status of children that have ended, and reports whether there are
+// no others.
+func reap() (none bool) {
+	for {
+		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return errors.Is(err, syscall.ECHILD)
+		case pid == 0:
+			return false
+		}
+	}
+}

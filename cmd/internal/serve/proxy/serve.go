@@ -1,0 +1,436 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"github.com/go-pcp/pcp/cmd/internal/daemon/detach"
+	"github.com/go-pcp/pcp/cmd/internal/daemon/service"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/conf"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/logger"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/search"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/query"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/seriesapi"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
+	"github.com/go-pcp/pcp/cmd/internal/web"
+	"github.com/go-pcp/pcp/internal/safefile"
+	"github.com/go-pcp/pcp/internal/tlsconf"
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmcd/access"
+)
+
+// handlers are what answers HTTP.
+type handlers struct {
+	byPrefix map[string]http.Handler
+	server   *pmproxy.Server // which says whom clients may reach; set before it serves
+	push     *logger.Handler // nil without /logger
+	closers  []io.Closer
+}
+
+func (h *handlers) close() {
+	for i := len(h.closers) - 1; i >= 0; i-- {
+		h.closers[i].Close()
+	}
+}
+
+// serve serves until ctx is done.
+func (set *settings) serve(ctx context.Context, env *cli.Env, file *conf.File, out io.Writer, log *slog.Logger) (err error) {
+	cfg, err := set.server(env, file, log)
+	if err != nil {
+		return err
+	}
+	lns, err := service.Listeners(env.Getenv)
+	if err != nil {
+		return err
+	}
+	manager := service.NewManager(env.Getenv)
+	service.Forget()
+	if len(lns) == 0 {
+		if lns, err = pmcd.Listen(ctx, set.listen); err != nil {
+			log.Error("not all addresses can be served", "err", err)
+		}
+	}
+	defer func() { // Run does so too
+		for _, ln := range lns {
+			ln.Close()
+		}
+	}()
+	if len(lns) == 0 {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return errors.New("can't open any request ports, exiting")
+	}
+	if set.mode != foreground {
+		set.makeIndexDir(env, log)
+		remove, err := set.becomeDaemon(env)
+		if err != nil {
+			return err
+		}
+		defer remove()
+	}
+	set.warnOfRights(log, file)
+	h := &handlers{byPrefix: map[string]http.Handler{}}
+	defer h.close()
+	if !set.deprecated {
+		if err := set.openHandlers(ctx, env, file, log, h); err != nil {
+			return err
+		}
+	}
+	cfg.Listeners, cfg.Handlers = lns, h.byPrefix
+	s, err := pmproxy.New(cfg)
+	if err != nil {
+		return err
+	}
+	h.server = s
+	if set.classic {
+		report(out, lns)
+	} else {
+		for _, ln := range lns {
+			log.Info("serving", "on", ln.Addr().String())
+		}
+	}
+	if a := address(lns); a != "" && !cfg.NoHTTP && !set.classic {
+		fmt.Fprintf(env.Stdout, "http://%s\n", a)
+		if err := env.FlushOut(); err != nil {
+			log.Error("cannot write to the terminal", "err", err)
+		}
+	}
+	told := func(err error) {
+		if err != nil {
+			log.Warn("service manager not told", "err", err)
+		}
+	}
+	var signals sync.WaitGroup
+	done := make(chan struct{})
+	if set.classic || env.ErrTerminal == nil || !env.ErrTerminal() { // a terminal that is closed ends it
+		hup := make(chan os.Signal, 1)
+		signal.Notify(hup, syscall.SIGHUP)
+		defer signal.Stop(hup)
+		signals.Go(func() {
+			for {
+				select {
+				case <-hup:
+					told(manager.Reloading())
+					set.reload(env, file, s, log)
+					if h.push != nil {
+						h.push.Reset() // as the C implementation does; clients begin new archives
+					}
+					told(manager.Ready("serving"))
+				case <-done:
+					return
+				}
+			}
+		})
+	}
+	told(manager.Ready("serving"))
+	detach.Ready(env.Getenv)
+	stop := context.AfterFunc(ctx, func() { told(manager.Stopping()) })
+	defer stop()
+	err = s.Run(ctx)
+	close(done)
+	signals.Wait()
+	log.Info("pmproxy Shutdown")
+	return err
+}
+
+// warnOfRights logs which clients a collector takes for this process's user.
+func (set *settings) warnOfRights(log *slog.Logger, file *conf.File) {
+	if file.NoHTTP || set.deprecated {
+		return
+	}
+	if os.Geteuid() == 0 {
+		who := "with a password or token"
+		if file.LendRights {
+			who = "of any kind (http.sockets = anybody)"
+		}
+		log.Warn("pmproxy runs as root: over its Unix socket a collector takes clients " + who + " for root; run it as another user (-U)")
+	}
+	if spec, err := pmapi.ParseHostSpec(set.host); err == nil && (spec.Protocol == "unix" || spec.Protocol == "local") {
+		log.Warn("the collector of --host is asked over its Unix socket, where it takes all clients for pmproxy's user", "host", set.host)
+	}
+}
+
+// reload reads all files again. What is wrong with them is logged, and all stays as it was.
+func (set *settings) reload(env *cli.Env, old *conf.File, s *pmproxy.Server, log *slog.Logger) {
+	file, err := set.readConf(env)
+	var cfg pmproxy.Config
+	if err == nil {
+		cfg, err = set.server(env, file, log)
+	}
+	if err == nil {
+		err = s.Reload(cfg)
+	}
+	if err != nil {
+		log.Error("configuration left unchanged", "err", err)
+		return
+	}
+	for _, text := range file.Notes {
+		log.Warn(text)
+	}
+	if file.PushAnybody != old.PushAnybody || file.PushTimeout != old.PushTimeout || !slices.Equal(file.PushHosts, old.PushHosts) ||
+		file.NoSeries != old.NoSeries || file.NoSearch != old.NoSearch || file.NoDiscover != old.NoDiscover || file.NoPush != old.NoPush || file.SearchCount != old.SearchCount ||
+		!slices.Equal(file.ExcludeMetrics, old.ExcludeMetrics) || !slices.Equal(file.ExcludeInDoms, old.ExcludeInDoms) {
+		log.Warn("what changed of [pmseries], [pmsearch], [pmlogger] and [discover] takes effect when pmproxy is started again")
+	}
+	log.Info("configuration and certificates read again")
+}
+
+// server makes the configuration of the server.
+func (set *settings) server(env *cli.Env, file *conf.File, log *slog.Logger) (pmproxy.Config, error) {
+	sys := env.Config()
+	cfg := pmproxy.Config{
+		NoPCP: file.NoPCP, NoHTTP: file.NoHTTP || set.deprecated,
+		Collectors: file.Collectors, Hosts: file.Hosts, AllowHeaders: file.Headers,
+		TokenFile: file.Tokens, RequireAuth: file.RequireAuth, TrustLocal: !file.DistrustLocal, LendRights: file.LendRights,
+		MaxClients: file.MaxClients, MaxBody: file.MaxBody, KeepAlive: file.KeepAlive, MaxPDU: set.maxPDU,
+		Log: log,
+	}
+	if file.ForwardKeys && !set.deprecated {
+		cfg.KeyServer = set.keyServer(file)
+	}
+	// Without accounts of this host, names and passwords are the collector's to check.
+	if users := env.UsersPath(); isFile(users) {
+		cfg.Auth = access.NewAccounts(access.AccountsConfig{Users: users, Log: log})
+	}
+	if dir := filepath.Join(sys.Get("PCP_TMP_DIR"), "pmproxy"); isDir(dir) {
+		cfg.MetricsDir = dir
+	}
+	if file.NoSecure {
+		return cfg, nil
+	}
+	path := tlsconf.Path(sys)
+	if file.Certificates != "" {
+		f, err := tlsconf.ReadFile(path)
+		if err != nil {
+			return cfg, err
+		}
+		f.CertFile, f.KeyFile = file.Certificates, file.PrivateKey
+		for _, o := range []struct{ to, from *string }{{&f.CAFile, &file.Authority}, {&f.Ciphers, &file.CipherList}, {&f.CipherSuites, &file.CipherSuites}} {
+			if *o.from != "" {
+				*o.to = *o.from
+			}
+		}
+		if cfg.TLS, err = f.Server(); err != nil {
+			return cfg, fmt.Errorf("TLS of pmproxy.conf: %w", err)
+		}
+		return cfg, nil
+	}
+	keeper, _, err := tlsconf.Keep(path)
+	if err != nil {
+		return cfg, fmt.Errorf("%s: %w", path, err)
+	}
+	if keeper != nil {
+		cfg.TLS = keeper.Config()
+	}
+	return cfg, nil
+}
+
+// openHandlers makes what answers HTTP.
+func (set *settings) openHandlers(ctx context.Context, env *cli.Env, file *conf.File, log *slog.Logger, h *handlers) error {
+	api, err := webapi.New(webapi.Config{Host: set.host, Log: log, AllowHost: h.mayReach})
+	if err != nil {
+		return err
+	}
+	h.closers = append(h.closers, api)
+	page, err := web.New(web.Config{})
+	if err != nil {
+		return err
+	}
+	h.byPrefix["/pmapi"], h.byPrefix["/metrics"], h.byPrefix["/"] = api, api, page
+	if !file.NoSearch {
+		find, err := search.New(search.Config{Sources: []search.Source{&search.Collector{Spec: set.host}}, Limit: file.SearchCount, Log: log})
+		if err != nil {
+			return err
+		}
+		h.closers = append(h.closers, find)
+		h.byPrefix["/search/"] = find
+	}
+	if !file.NoPush {
+		cfg := logger.Config{
+			Dir: recorded.Pushed(env), Zone: env.Local(), Log: log,
+			Anybody: file.PushAnybody, Hosts: file.PushHosts, Timeout: file.PushTimeout,
+		}
+		push, err := logger.New(cfg)
+		if err != nil {
+			return err
+		}
+		h.closers = append(h.closers, push)
+		h.byPrefix["/logger/"], h.push = push, push
+	}
+	if file.NoSeries {
+		return nil
+	}
+	list := recorded.ListOf(env, set.keyServer(file))
+	store, err := set.openStore(ctx, env, file, list, log)
+	if err != nil {
+		return err
+	}
+	h.closers = append(h.closers, store)
+	ser, err := seriesapi.New(seriesapi.Config{Store: series.Hide(store, excluded(file)), Zone: env.Local(), Log: log})
+	if err != nil {
+		return err
+	}
+	h.closers = append(h.closers, ser)
+	h.byPrefix["/series/"] = &loaded{Handler: ser, store: store, list: list, stamp: list.Stamp()}
+	return nil
+}
+
+// excluded returns a function that reports whether a metric is left out.
+func excluded(file *conf.File) func(series.Metric) bool {
+	names, indoms := file.ExcludeMetrics, file.ExcludeInDoms
+	if names == nil {
+		names = conf.DefaultExclude()
+	}
+	if indoms == nil {
+		indoms = conf.DefaultExcludeInDoms()
+	}
+	return func(m series.Metric) bool {
+		return slices.Contains(indoms, m.Desc.InDom) ||
+			slices.ContainsFunc(names, func(pattern string) bool { return query.Glob(pattern, m.Name) })
+	}
+}
+
+// loaded answers requests for series, and looks first whether an archive was loaded meanwhile: who loads one asks
+// for it at once.
+type loaded struct {
+	http.Handler
+	store *archives.Store
+	list  recorded.List
+
+	mu    sync.Mutex
+	stamp recorded.Stamp
+}
+
+// ServeHTTP implements http.Handler.
+func (l *loaded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	now := l.list.Stamp()
+	changed := now != l.stamp
+	l.stamp = now
+	if changed {
+		l.store.GC(r.Context()) // what fails is done again by the store itself
+	}
+	l.mu.Unlock()
+	l.Handler.ServeHTTP(w, r)
+}
+
+// mayReach reports whether a request may name a collector. With a list of those that clients may reach, none is
+// reached by way of other proxies.
+func (h *handlers) mayReach(spec *pmapi.HostSpec) bool {
+	if len(spec.Hosts) != 1 || spec.Protocol == "unix" || spec.Protocol == "local" {
+		return h.server.MayReach("", 0)
+	}
+	host := spec.Hosts[0]
+	ports := host.Ports
+	if len(ports) == 0 {
+		ports = []int{pmcd.DefaultPort}
+	}
+	for _, port := range ports {
+		if !h.server.MayReach(host.Name, port) {
+			return false
+		}
+	}
+	return true
+}
+
+// openStore opens the series of the archives of this host. If the index cannot be kept, or another process
+// has it, there is a temporary one.
+func (set *settings) openStore(ctx context.Context, env *cli.Env, file *conf.File, list recorded.List, log *slog.Logger) (*archives.Store, error) {
+	cfg := archives.Config{Dirs: set.archives, Background: true, Log: log}
+	if len(set.archives) == 0 {
+		if !file.NoDiscover {
+			cfg.Dirs = recorded.Dirs(env, set.mode == foreground)
+		}
+		cfg.More = list.Paths
+		cfg.Index = filepath.Join(set.indexDir(env), "series.db")
+	}
+	store, err := archives.Open(ctx, cfg)
+	if err != nil && cfg.Index != "" {
+		log.Warn("the index of series is kept for as long as this program runs", "err", err)
+		cfg.Index = ""
+		store, err = archives.Open(ctx, cfg)
+	}
+	return store, err
+}
+
+// indexDir returns the directory of the index: below PCP_VAR_DIR if it is there, else in this user's state directory.
+func (set *settings) indexDir(env *cli.Env) string {
+	dir := filepath.Join(env.Config().Get("PCP_VAR_DIR"), "pmproxy")
+	state := env.Config().StateDir()
+	if set.mode != foreground || state == "" {
+		return dir
+	}
+	return filepath.Join(state, "pmproxy")
+}
+
+// makeIndexDir makes the directory of the index while this process may, for the user that a daemon becomes.
+func (set *settings) makeIndexDir(env *cli.Env, log *slog.Logger) {
+	dir := set.indexDir(env)
+	if os.Getuid() != 0 || isDir(dir) {
+		return
+	}
+	name := cmp.Or(set.user, env.Config().Get("PCP_USER"), "pcp")
+	err := safefile.MkdirAll(dir, 0o755, func(f *os.File) error {
+		u, err := user.Lookup(name)
+		if err != nil {
+			return err
+		}
+		uid, err := strconv.Atoi(u.Uid)
+		if err != nil {
+			return err
+		}
+		gid, err := strconv.Atoi(u.Gid)
+		if err != nil {
+			return err
+		}
+		return f.Chown(uid, gid)
+	})
+	if err != nil {
+		log.Warn("there is no directory for the index of series", "err", err)
+	}
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// address is one that a browser of this host can open, or "".
+func address(lns []net.Listener) string {
+	for _, ln := range lns {
+		if tcp, ok := ln.Addr().(*net.TCPAddr); ok {
+			host := tcp.IP.String()
+			if tcp.IP.IsUnspecified() {
+				host = "localhost"
+			}
+			return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+		}
+	}
+	return ""
+}

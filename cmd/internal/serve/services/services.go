@@ -1,0 +1,389 @@
+// Package services starts and stops the daemons of PCP on a machine without a service
+// manager, or from a start script.
+//
+//	pcp service restart pmcd
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/daemon/detach"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/internal/safefile"
+)
+
+// Command is pcp service.
+var Command = &cli.Command{
+	Name:     "service",
+	Group:    "Services",
+	Summary:  "start and stop the daemons without a service manager",
+	Synopsis: "start|stop|restart|status [pmcd|pmlogger]...",
+	Doc: `Does what a start script of the system does, for the collector and for the loggers that the control files of
+pmlogger name, or for those of the two that are named. To start what runs already restarts it. The command returns when
+the daemons serve, or have ended.
+
+The collector has the options of pmcd.options, and the file pmcd.pid in PCP_RUN_DIR holds its process. Loggers are
+started and stopped by pmlogger_check. One that a service manager started is the service manager's: use systemctl there.
+
+The exit status of "status" is 0 if all that were asked for run, 1 if one died and left the file with its process, and 3 if one
+does not run.`,
+	Examples: []cli.Example{
+		{Line: `pcp service start`, Text: `start the collector, and then the loggers`},
+		{Line: `pcp service status pmcd`, Text: `report whether the collector runs`},
+	},
+	SeeAlso: []string{"pmcd(1)", "pmlogger(1)"},
+	Options: []cli.Option{cli.Heading("Options"), cli.OptHelp},
+	Run:     run,
+}
+
+// Patience with daemons.
+const (
+	startTime = time.Minute
+	stopTime  = 30 * time.Second // until it is killed
+	killTime  = 10 * time.Second
+)
+
+// What status exits with, as scripts of the Linux Standard Base do.
+const (
+	running    = 0
+	dead       = 1 // and its file is there
+	notRunning = 3
+)
+
+// A daemon is one that can be started and stopped. Each function says what it does,
+// and returns an error for what went wrong.
+type daemon interface {
+	start(context.Context) error
+	stop(context.Context) error
+	status() (text string, status int, err error)
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	o := cli.ParseArgs(env, cli.ParseConfig{})
+	verbs := []string{"start", "stop", "restart", "status"}
+	all := []string{"pmcd", "pmlogger"}
+	names := all
+	switch {
+	case o.Errors():
+	case len(o.Args) == 0:
+		o.Usagef("say what to do: start, stop, restart or status")
+	case !slices.Contains(verbs, o.Args[0]):
+		o.Usagef("%q is not start, stop, restart or status", o.Args[0])
+	case len(o.Args) > 1:
+		names = o.Args[1:]
+	}
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			o.Usagef("%q is not one of the services pmcd and pmlogger", name)
+		}
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	if err := env.Config().Err(); err != nil {
+		return env.Fatalf("%s", cli.ErrText(err))
+	}
+	verb, result := o.Args[0], 0
+	// The loggers need the collector: they come last and go first.
+	slices.SortFunc(names, strings.Compare)
+	names = slices.Compact(names)
+	if verb == "stop" {
+		slices.Reverse(names)
+	}
+	if verb == "start" || verb == "restart" {
+		for _, name := range slices.Backward(names) {
+			if err := of(env, name).stop(ctx); err != nil {
+				return env.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	for _, name := range names {
+		d := of(env, name)
+		var err error
+		switch verb {
+		case "start", "restart":
+			err = d.start(ctx)
+		case "stop":
+			err = d.stop(ctx)
+		case "status":
+			text, status, serr := d.status()
+			if err = serr; err == nil {
+				fmt.Fprintf(env.Stdout, "%s: %s\n", name, text)
+				result = max(result, status)
+			}
+		}
+		if err != nil {
+			result = env.Fatalf("%s: %v", name, err)
+		}
+	}
+	return result
+}
+
+func of(env *cli.Env, name string) daemon {
+	if name == "pmcd" {
+		return collector{env, filepath.Join(env.Config().Get("PCP_RUN_DIR"), "pmcd.pid")}
+	}
+	return loggers{env}
+}
+
+// self returns the command that runs this program by another name.
+func self(env *cli.Env, name string, args ...string) (*exec.Cmd, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	env.FlushOut()
+	cmd := exec.Command(path)
+	cmd.Args = append([]string{name}, args...)
+	cmd.Stdout, cmd.Stderr = env.Stdout, env.ChildStderr()
+	return cmd, nil
+}
+
+// isOne reports whether a process is there and is the program of a name: it is called by
+// that name, or is told it as its first argument. Where there is no /proc, whatever is there is it.
+func isOne(pid int, name string) bool {
+	if pid <= 1 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return false
+	}
+	f, err := os.Open(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		_, err := os.Stat("/proc/self/cmdline")
+		return err != nil
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 8192))
+	if err != nil {
+		return false
+	}
+	words := strings.SplitN(string(b), "\x00", 3)
+	return filepath.Base(words[0]) == name || len(words) > 2 && words[1] == name
+}
+
+// end has a process end, and waits until it has.
+func end(ctx context.Context, pid int, name string) error {
+	for _, step := range []struct {
+		sig  syscall.Signal
+		time time.Duration
+	}{{syscall.SIGTERM, stopTime}, {syscall.SIGKILL, killTime}} {
+		if err := syscall.Kill(pid, step.sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("process %d: %w", pid, err)
+		}
+		for until := time.Now().Add(step.time); time.Now().Before(until); {
+			if !isOne(pid, name) {
+				return nil
+			}
+			if !cli.Sleep(ctx, 20*time.Millisecond) {
+				return context.Cause(ctx)
+			}
+		}
+	}
+	return fmt.Errorf("process %d does not end", pid)
+}
+
+// The collector is pmcd.
+type collector struct {
+	env     *cli.Env
+	pidFile string
+}
+
+// pid returns the process that the file of pmcd names, 0 if there is no file, and reports whether
+// that process runs and is pmcd.
+func (c collector) pid() (pid int, live bool, err error) {
+	f, err := safefile.Open(c.pidFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 64))
+	if err != nil {
+		return 0, false, err
+	}
+	pid, err = strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || pid <= 0 {
+		return 0, false, fmt.Errorf("%s: %.20q is not a process", c.pidFile, b)
+	}
+	return pid, isOne(pid, "pmcd"), nil
+}
+
+func (c collector) status() (string, int, error) {
+	pid, live, err := c.pid()
+	switch {
+	case err != nil:
+		return "", 0, err
+	case live:
+		return fmt.Sprintf("running, process %d", pid), running, nil
+	case pid > 0:
+		return fmt.Sprintf("dead; %s names process %d", c.pidFile, pid), dead, nil
+	}
+	return "not running", notRunning, nil
+}
+
+func (c collector) stop(ctx context.Context) error {
+	pid, live, err := c.pid()
+	if err != nil || pid == 0 {
+		return err
+	}
+	if live {
+		if err := end(ctx, pid, "pmcd"); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.env.Stdout, "pmcd: stopped, it was process %d\n", pid)
+	}
+	// One that was killed leaves its file.
+	if err := safefile.Remove(c.pidFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// start starts pmcd and waits until it says that it serves, as it would say it to a
+// service manager.
+func (c collector) start(ctx context.Context) error {
+	cfg := c.env.Config()
+	dir, err := os.MkdirTemp("", "pcp") // a socket's path is short
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	// pmcd says it as another user.
+	if err := os.Chmod(dir, 0o711); err != nil {
+		return err
+	}
+	notify, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "s"), Net: "unixgram"})
+	if err != nil {
+		return err
+	}
+	defer notify.Close()
+	if err := os.Chmod(filepath.Join(dir, "s"), 0o777); err != nil {
+		return err
+	}
+	var args []string
+	if path := cfg.Get("PCP_PMCDOPTIONS_PATH"); path != "" {
+		if _, err := os.Stat(path); err == nil {
+			args = append(args, "--options-file="+path)
+		}
+	}
+	cmd, err := self(c.env, "pmcd", args...)
+	if err != nil {
+		return err
+	}
+	cmd.Env = append(cmd.Environ(), detach.Variable+"=1", "NOTIFY_SOCKET="+filepath.Join(dir, "s"))
+	// The log of pmcd is a file of the directory in which it is started.
+	log := filepath.Join(cfg.Get("PCP_LOG_DIR"), "pmcd")
+	if st, err := os.Stat(log); err == nil && st.IsDir() {
+		cmd.Dir = log
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- cmd.Wait()
+		notify.Close() // ends what follows
+	}()
+	if err := notify.SetReadDeadline(time.Now().Add(startTime)); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { notify.Close() })
+	defer stop()
+	for b := make([]byte, 4096); ; {
+		n, err := notify.Read(b)
+		switch {
+		case err == nil && slices.Contains(strings.Split(string(b[:n]), "\n"), "READY=1"):
+			fmt.Fprintf(c.env.Stdout, "pmcd: started, process %d\n", cmd.Process.Pid)
+			return nil
+		case err == nil:
+			continue
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return fmt.Errorf("process %d does not serve after %v; see %s", cmd.Process.Pid, startTime, filepath.Join(log, "pmcd.log"))
+		}
+		select {
+		case err := <-ended:
+			if err == nil {
+				err = errors.New("exit status 0")
+			}
+			return fmt.Errorf("it ended (%v); see %s", err, filepath.Join(log, "pmcd.log"))
+		default:
+			return err
+		}
+	}
+}
+
+// The loggers are those of the control files.
+type loggers struct{ env *cli.Env }
+
+// check is the command that starts and stops them.
+const check = "pmlogger_check"
+
+func (l loggers) check(ctx context.Context, args ...string) error {
+	if cli.Find(l.env.Commands, check) == nil {
+		return fmt.Errorf("this program has no %s", check)
+	}
+	cmd, err := self(l.env, check, args...)
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	defer stop()
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("%s: %w", check, err)
+	}
+	return nil
+}
+
+func (l loggers) start(ctx context.Context) error { return l.check(ctx) }
+
+func (l loggers) stop(ctx context.Context) error {
+	if len(l.pids()) == 0 {
+		return nil
+	}
+	return l.check(ctx, "-s")
+}
+
+// pids returns the loggers that run: each has a file with the name of its process.
+func (l loggers) pids() []string {
+	entries, err := os.ReadDir(filepath.Join(l.env.Config().Get("PCP_TMP_DIR"), "pmlogger"))
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && (isOne(pid, "pmlogger") || isOne(pid, "logger")) {
+			list = append(list, e.Name())
+		}
+	}
+	return list
+}
+
+func (l loggers) status() (string, int, error) {
+	list := l.pids()
+	switch len(list) {
+	case 0:
+		return "not running", notRunning, nil
+	case 1:
+		return "running, process " + list[0], running, nil
+	}
+	return "running, processes " + strings.Join(list, ", "), running, nil
+}

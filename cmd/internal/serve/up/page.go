@@ -1,0 +1,293 @@
+package up
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/series/archives"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/seriesapi"
+	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/web"
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/safefile"
+	"github.com/go-pcp/pcp/pmapi"
+	"github.com/go-pcp/pcp/pmcd"
+)
+
+// defaultWebPort is where the page is, unless something else is there.
+const defaultWebPort = 44323
+
+// tokenFile is what the file of the page's token is called in the state directory.
+const tokenFile = "page-token"
+
+// A page shows the collector in browsers of this machine, with the REST interface that the page asks.
+// A browser that was opened with the token sees what the user may see who started the collector.
+// To others it is a client of the collector without a name, so that they see no more by it than
+// they could without.
+type page struct {
+	link    string // without the token
+	token   string
+	server  *pmproxy.Server
+	closers []io.Closer // of handlers
+	lns     []net.Listener
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	cancel  context.CancelFunc
+	stopped bool
+	done    sync.WaitGroup
+}
+
+// openPage listens for browsers. It returns nil if no page is wanted.
+func openPage(ctx context.Context, set *settings, collector []net.Listener, log *slog.Logger) (*page, error) {
+	if set.noWeb {
+		return nil, nil
+	}
+	lc := pmcd.ListenConfig{Ports: []int{set.webPort}, Addresses: []string{"127.0.0.1", "::1"}}
+	lns, err := pmcd.Listen(ctx, lc)
+	if errors.Is(err, syscall.EADDRINUSE) && !set.webPortGiven {
+		closeAll(lns)
+		lc.Ports[0] = 0
+		lns, err = pmcd.Listen(ctx, lc)
+	}
+	if err != nil && (len(lns) == 0 || errors.Is(err, syscall.EADDRINUSE)) { // a host without an IPv6 loopback has one
+		closeAll(lns)
+		return nil, fmt.Errorf("the page: port %d: %s; choose another with --web-port, or --no-web", set.webPort, cli.ErrText(err))
+	}
+	p := &page{lns: lns, log: log}
+	if tcp, ok := lns[0].Addr().(*net.TCPAddr); ok {
+		p.link = "http://localhost:" + strconv.Itoa(tcp.Port) + "/"
+	}
+	if err = p.open(set, collector); err != nil {
+		p.close()
+		closeAll(lns)
+		return nil, err
+	}
+	return p, nil
+}
+
+// open makes the handlers and the server.
+func (p *page) open(set *settings, collector []net.Listener) (err error) {
+	if p.token, err = readToken(filepath.Join(set.dir, tokenFile)); err != nil {
+		return err
+	}
+	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for others
+	api := func(host string) (*webapi.Handler, error) {
+		h, err := webapi.New(webapi.Config{
+			Host:      host,
+			AllowHost: func(*pmapi.HostSpec) bool { return false }, // it is a page of this collector, not a way to others
+			Dialer:    &pmapi.Dialer{Config: none},
+			Log:       p.log,
+		})
+		if err == nil {
+			p.closers = append(p.closers, h)
+		}
+		return h, err
+	}
+	anybody, err := api(hostOf(set, collector))
+	if err != nil {
+		return err
+	}
+	public := http.Handler(anybody)
+	if _, byTCP := tcpOf(collector); !byTCP {
+		// Over its socket the collector would take anybody for this user.
+		public = http.HandlerFunc(needToken)
+	}
+	// Over its socket, the collector knows the user of this process.
+	own, err := api("unix:" + set.socket)
+	if err != nil {
+		return err
+	}
+	handler, err := web.New(web.Config{})
+	if err != nil {
+		return err
+	}
+	// As of the collector itself, others see nothing of processes and control groups.
+	store, err := set.openSeries(p.log)
+	if err != nil {
+		return err
+	}
+	p.closers = append(p.closers, store)
+	some, err := seriesapi.New(seriesapi.Config{Store: series.Hide(store, ofProcesses), Zone: set.zone, Log: p.log})
+	if err != nil {
+		return err
+	}
+	all, err := seriesapi.New(seriesapi.Config{Store: store, Zone: set.zone, Log: p.log})
+	if err != nil {
+		return err
+	}
+	p.server, err = pmproxy.New(pmproxy.Config{
+		Listeners: p.lns,
+		Handlers:  map[string]http.Handler{"/pmapi": public, "/metrics": public, "/series/": some, "/alerts": handler, "/": handler},
+		PageToken: p.token,
+		Private:   map[string]http.Handler{"/pmapi": own, "/metrics": own, "/series/": all, "/alerts": http.HandlerFunc(set.serveAlerts)},
+		NoPCP:     true, SameOrigin: true,
+		Log: p.log,
+	})
+	return err
+}
+
+// serveAlerts says which rules are true, as "pcp alerts --json" does.
+func (set *settings) serveAlerts(w http.ResponseWriter, _ *http.Request) {
+	states, errs := set.alerts()
+	if len(states) == 0 && len(errs) == 0 {
+		http.Error(w, "no rules are evaluated on this host", http.StatusNotFound)
+		return
+	}
+	answer := struct {
+		Alerts  []alert.Alert `json:"alerts"`
+		Success bool          `json:"success"`
+	}{Alerts: []alert.Alert{}, Success: true}
+	for _, s := range states {
+		answer.Alerts = append(answer.Alerts, s.Alerts...)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(answer) // an error is one of the connection
+}
+
+// ofProcesses reports whether a metric is one of the agent proc (PROC in stdpmid).
+func ofProcesses(m series.Metric) bool { return m.Desc.PMID.Domain() == 3 }
+
+// openSeries opens what is recorded, and what this host's loggers record. The index is in the
+// state directory; without one that can be used there is a temporary one.
+func (set *settings) openSeries(log *slog.Logger) (*archives.Store, error) {
+	cfg := archives.Config{
+		Dirs:  []string{filepath.Join(set.dir, "pmlogger"), set.archiveDir},
+		Index: filepath.Join(set.dir, "series.db"), Background: true, MaxOpen: seriesOpen, Log: log,
+	}
+	store, err := archives.Open(context.Background(), cfg)
+	if err != nil {
+		log.Warn("the index of series is kept for as long as this program runs", "err", err)
+		cfg.Index = ""
+		store, err = archives.Open(context.Background(), cfg)
+	}
+	return store, err
+}
+
+// seriesOpen is how many archives stay open: the memory is for others.
+const seriesOpen = 8
+
+// close ends the handlers.
+func (p *page) close() {
+	for _, c := range p.closers {
+		if err := c.Close(); err != nil {
+			p.log.Error("the page", "err", err)
+		}
+	}
+}
+
+// address is what a browser is opened with.
+func (p *page) address() string { return p.link + "?token=" + p.token }
+
+// maxToken is how long a token may be, in bytes.
+const maxToken = 256
+
+// readToken reads the token of the page, so that its address stays what it was, or makes one. One that others could have read is not used again.
+func readToken(path string) (string, error) {
+	f, _, err := safefile.OpenAppend(path, os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0 && info.Size() <= maxToken {
+		b := make([]byte, maxToken)
+		n, err := f.ReadAt(b, 0)
+		if token := strings.TrimSpace(string(b[:n])); err == io.EOF && len(token) >= 16 && strings.Trim(token, base32) == "" {
+			return token, nil
+		}
+	}
+	token := rand.Text()
+	err = safefile.ReplaceBytes(path, []byte(token+"\n"), safefile.Replacement{Mode: 0o600, Uid: -1, Gid: -1})
+	return token, err
+}
+
+// base32 is what rand.Text has.
+const base32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+
+// hostOf is the specification by which the page's server reaches the collector: by TCP, where clients have no names.
+func hostOf(set *settings, collector []net.Listener) string {
+	if tcp, ok := tcpOf(collector); ok {
+		if tcp.IP.IsUnspecified() {
+			return "localhost:" + strconv.Itoa(tcp.Port)
+		}
+		return tcp.String()
+	}
+	return "unix:" + set.socket
+}
+
+// tcpOf returns an address of the collector, if it has one.
+func tcpOf(collector []net.Listener) (*net.TCPAddr, bool) {
+	for _, ln := range collector {
+		if tcp, ok := ln.Addr().(*net.TCPAddr); ok {
+			return tcp, true
+		}
+	}
+	return nil, false
+}
+
+// needToken answers those who do not have the token of a collector that has no port.
+func needToken(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusForbidden)
+	io.WriteString(w, `{"message":"open the address, with its token, that pcp up printed","success":false}`+"\r\n")
+}
+
+// start serves until stop is called.
+func (p *page) start() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped || p.cancel != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	p.done.Go(func() {
+		if err := p.server.Run(ctx); err != nil {
+			p.log.Error("the page is no longer served", "err", err)
+		}
+	})
+}
+
+// stop ends it, also if it never started, and waits until it has ended.
+func (p *page) stop() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	first, cancel := !p.stopped, p.cancel
+	p.stopped = true
+	p.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	p.done.Wait()
+	if !first {
+		return
+	}
+	closeAll(p.lns)
+	p.close()
+}

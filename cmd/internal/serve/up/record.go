@@ -1,0 +1,155 @@
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/fleet"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/config"
+	"github.com/go-pcp/pcp/internal/safefile"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// How much is kept of what is recorded, by default.
+var defaultKeep = janitor.Policy{MaxAge: 7 * day, MaxBytes: 1 << 30}
+
+const (
+	day       = 24 * time.Hour
+	holdBytes = 1 << 20 // in memory, while the file system is full
+)
+
+// A recording records what the collector of this process has, to archives below its state
+// directory. It is a client of its socket, as others are.
+type recording struct {
+	env *cli.Env
+	set *settings
+	log *slog.Logger
+
+	mu      sync.Mutex
+	stopped bool
+	cancel  context.CancelFunc // nil if it does not run
+	done    chan struct{}
+}
+
+// dir returns the directory of the archives of a host.
+func (set *settings) archives(host string) string {
+	return filepath.Join(set.dir, "pmlogger", fleet.DefaultName(host))
+}
+
+// caps returns how much is kept, and whether the processes are in it.
+func (set *settings) caps() string {
+	what := "with processes"
+	if set.noProcesses {
+		what = "without processes"
+	}
+	return fmt.Sprintf("at most %d days and %s, %s", set.keep.MaxAge/day, cli.Bytes(set.keep.MaxBytes), what)
+}
+
+// start records until stop is called. What goes wrong is said; the collector goes on.
+func (r *recording) start(host string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped {
+		return
+	}
+	dir := r.set.archives(host)
+	// Arguments of processes are for their user. What goes wrong is found by the recorder again.
+	_ = safefile.MkdirAll(dir, 0o700, nil)
+	configure := fleet.GeneratedProcesses
+	if r.set.noProcesses {
+		configure = fleet.Generated
+	}
+	none := config.NewLookup(func(string) (string, bool) { return "", false }) // proxies are for others
+	f, err := fleet.New(fleet.Config{
+		Configure: configure,
+		Dialer:    pmapi.Dialer{Config: none, Socket: r.set.socket},
+		Interval:  10 * time.Second,
+		Location:  r.env.Local(),
+		Turns:     1, // the processors are the collector's
+		Event:     r.event,
+		Recorder:  pmlogger.Config{Hold: holdBytes},
+		Janitor:   &janitor.Config{Daily: true, MakeRoom: true, RotateBytes: r.set.keep.MaxBytes / 8, Policy: r.set.keep},
+	})
+	if err == nil {
+		err = f.Set([]fleet.Host{{Spec: "unix:", Name: fleet.DefaultName(host), Dir: dir}})
+	}
+	if err != nil {
+		r.say("Not recorded: %s", cli.ErrText(err))
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel, r.done = cancel, make(chan struct{})
+	go func() {
+		defer close(r.done)
+		if err := f.Run(ctx); err != nil {
+			r.log.Error("recording ended", "err", err)
+		}
+	}()
+}
+
+// patience is how long the end of an archive may take.
+const patience = 5 * time.Second
+
+// stop ends the archive, while the collector still serves.
+func (r *recording) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopped = true
+	if r.cancel == nil {
+		return
+	}
+	r.cancel()
+	select {
+	case <-r.done:
+		r.cancel = nil
+	case <-time.After(patience):
+		r.log.Error("the archive does not end in time")
+	}
+}
+
+// wait waits until recording has ended, when the collector is gone.
+func (r *recording) wait() {
+	r.stop()
+	r.mu.Lock()
+	done := r.done
+	r.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+}
+
+// event says what the user should know: how much is recorded, and what keeps it from being.
+func (r *recording) event(e fleet.Event) {
+	switch {
+	case e.Daily > 0:
+		r.say("Recording about %s a day before compression, measured on the first samples.", cli.Bytes(e.Daily))
+	case e.Err != nil && errors.Is(e.Err, syscall.EMFILE):
+		r.say("Recording: %s: %v; allow about 128 (ulimit -n)", e.Text, e.Err)
+	case e.Err != nil && (errors.Is(e.Err, fs.ErrPermission) || errors.Is(e.Err, fs.ErrNotExist)):
+		r.say("Not recorded: %v; it is tried again each minute. --no-record turns it off.", e.Err)
+	case e.Err != nil:
+		r.say("Recording: %s: %v", e.Text, e.Err)
+	}
+	if e.Err != nil {
+		r.log.Warn("recording: "+e.Text, "err", e.Err)
+		return
+	}
+	r.log.Info("recording: " + e.Text)
+}
+
+func (r *recording) say(format string, args ...any) {
+	fmt.Fprintf(r.env.Stdout, format+"\n", args...)
+	if err := r.env.FlushOut(); err != nil {
+		r.log.Error("cannot write to the terminal", "err", err)
+	}
+}

@@ -1,0 +1,211 @@
+package up
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmie"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
+)
+
+// inLog waits until the log of a collector has a text.
+func inLog(t *testing.T, home, want string) {
+	t.Helper()
+	path := filepath.Join(home, ".local", "state", "pcp", "pmcd.log")
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		b, err := os.ReadFile(path)
+		if strings.Contains(string(b), want) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the log lacks %q: %v\n%s", want, err, b)
+		}
+	}
+}
+
+// TestRules has rules of a file that become true and are so no more.
+func TestRules(t *testing.T) {
+	home := tempDir(t)
+	file := filepath.Join(home, "my.rules")
+	text := `delta = 50 msec;
+busy = sample.long.hundred == 100 -> print "a hundred: %v";
+colours = some_inst sample.colour > 0 -> print "%i";
+flips = sample.long.one == 1 && $minute >= 0 -> shell "echo done > ` + home + `/done";
+none = no.such.metric > 1 -> print "none";
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, stop := start(t, map[string]string{"HOME": home, "PCP_RUN_DIR": home}, "--port", "0", "--sample", "--no-record", "--rules="+file)
+	if want := "  rules    " + file + "; pcp alerts lists those that are true\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("the screen lacks %q:\n%s", want, out)
+	}
+	inLog(t, home, "a hundred: 100")
+	inLog(t, home, "rule=busy")
+	inLog(t, home, "instance=green")
+	inLog(t, home, "no.such.metric")
+	inLog(t, home, "rule=flips")
+	stop()
+	if b, err := os.ReadFile(filepath.Join(home, "done")); string(b) != "done\n" {
+		t.Errorf("the command of a rule left %q, %v", b, err)
+	}
+}
+
+// TestRulesTell has the command that lists alerts find what the collector's rules say, and a receiver hear of it.
+func TestRulesTell(t *testing.T) {
+	home := tempDir(t)
+	told := make(chan alert.Alert, 100)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var a alert.Alert
+		if err := json.NewDecoder(r.Body).Decode(&a); err != nil {
+			t.Error(err)
+		}
+		told <- a
+	}))
+	defer hook.Close()
+	for name, text := range map[string]string{
+		"my.rules":            "delta = 50 msec;\ncolours = some_inst sample.colour > 250 -> webhook pager \"%i is %v\";\nnever = sample.long.one > 2 -> print \"x\";\n",
+		"pmie/receivers.conf": "receiver pager\nkind webhook\nurl " + hook.URL + "\n",
+	} {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	vars := map[string]string{"HOME": home, "PCP_RUN_DIR": filepath.Join(home, "run"), "PCP_SYSCONF_DIR": home}
+	out, stop := start(t, vars, "--port", "0", "--web-port", "0", "--sample", "--no-record", "--rules="+filepath.Join(home, "my.rules"))
+	select {
+	case a := <-told:
+		if a.Rule != "colours" || a.Status != alert.Firing || !strings.HasPrefix(a.Text, a.Instance+" is ") {
+			t.Errorf("told %+v", a)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the receiver is not told")
+	}
+	dir := alert.StateDirs(vars["PCP_RUN_DIR"], "")[0]
+	list := func() []alert.State {
+		t.Helper()
+		states, err := alert.ReadStates(dir, func(pid int) bool { return pid == os.Getpid() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return states
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		states := list()
+		if len(states) == 1 && len(states[0].Alerts) > 0 {
+			a := states[0].Alerts[0]
+			if a.Rule != "colours" || a.Expr != "some_inst (sample.colour > 250)" || time.Since(a.Since) > time.Minute || states[0].Receivers[0].Receiver != "pager" {
+				t.Errorf("%+v", states[0])
+			}
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it is not said what fires: %+v", states)
+		}
+	}
+	// The page of who has its token is told, and no other.
+	page, token := pageAndToken(t, out)
+	for bearer, want := range map[string]string{token: `"rule":"colours"`, "": "no such page"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+"alerts", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+bearer)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || !strings.Contains(string(b), want) || strings.Contains(string(b), "colours") != (bearer == token) {
+			t.Errorf("alerts: %s, %v, want %s", b, err, want)
+		}
+	}
+	stop()
+	if states := list(); len(states) != 0 {
+		t.Errorf("after the end: %+v", states)
+	}
+}
+
+// TestObserve has a rule for two instances, of which one is better after a while.
+func TestObserve(t *testing.T) {
+	var b strings.Builder
+	r := &rules{firing: map[string]bool{}, log: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))}
+	one, two := pmie.Match{Host: "h", Instance: "one", Value: "1"}, pmie.Match{Host: "h", Instance: "two", Value: "2"}
+	for _, ev := range []pmie.Evaluation{
+		{Rule: "other", State: pmie.True, Matches: []pmie.Match{{}}},
+		{Rule: "r", State: pmie.True, Matches: []pmie.Match{one, two}},
+		{Rule: "r", State: pmie.Unknown},
+		{Rule: "r", State: pmie.True, Matches: []pmie.Match{one}},
+		{Rule: "r", State: pmie.False},
+	} {
+		r.observe(ev)
+	}
+	want := `level=WARN msg="a rule is true" rule=other host="" instance="" value=""
+level=WARN msg="a rule is true" rule=r host=h instance=one value=1
+level=WARN msg="a rule is true" rule=r host=h instance=two value=2
+level=INFO msg="a rule is not true any more" rule=r host=h instance=two
+level=INFO msg="a rule is not true any more" rule=r host=h instance=one
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}
+
+// TestRulesBuiltIn has those that come with the program.
+func TestRulesBuiltIn(t *testing.T) {
+	home := tempDir(t)
+	out, stop := start(t, map[string]string{"HOME": home, "PCP_RUN_DIR": home}, "--port", "0", "--no-record", "--rules")
+	if !strings.Contains(out.String(), "  rules    built-in rules; pcp alerts lists those that are true\n") {
+		t.Errorf("the screen does not tell of rules:\n%s", out)
+	}
+	inLog(t, home, "rules are evaluated")
+	stop()
+}
+
+// TestRulesWrong has rules that end the start.
+func TestRulesWrong(t *testing.T) {
+	dir := tempDir(t)
+	file := filepath.Join(dir, "rules")
+	if err := os.WriteFile(file, []byte("good = 1 > 0 -> print \"x\";\n\nbad = 1 > -> print;\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pager := filepath.Join(dir, "pager")
+	if err := os.WriteFile(pager, []byte("good = 1 > 0 -> webhook pager \"x\";\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	beside := filepath.Join(dir, "beside") // wrong for the metric, which has instances
+	if err := os.WriteFile(beside, []byte("few = sample.long.one > 2 -> print \"x\";\nmany = sample.colour > 0 -> print \"%i\";\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for arg, want := range map[string]string{
+		beside: beside + ": rules cannot be used:\nrules: syntax error - near line 2 of file " + beside + ", at its end\nrule condition must have a single boolean value\n",
+		file:   "near line 3 of file " + file, dir: dir + ": Is a directory", filepath.Join(dir, "none"): "No such file or directory",
+	} {
+		out, errs := new(screen), new(screen)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if status := run(ctx, testEnv(out, errs, map[string]string{"HOME": dir, "PCP_RUN_DIR": dir, "PCP_SYSCONF_DIR": dir}, "--port", "0", "--sample", "--no-record", "--rules="+arg)); status != 1 || !strings.Contains(errs.String(), want) {
+			log, err := os.ReadFile(filepath.Join(dir, ".local/state/pcp/pmcd.log"))
+			t.Errorf("%s: status %d: %s%s, want %q; the log, %v:\n%s", arg, status, out, errs, want, err, log)
+		}
+	}
+}

@@ -1,0 +1,544 @@
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-pcp/pcp/agent"
+	"github.com/go-pcp/pcp/agent/builtin"
+	"github.com/go-pcp/pcp/cmd/internal/pmie/alert"
+	"github.com/go-pcp/pcp/cmd/internal/pmlogger/janitor"
+	"github.com/go-pcp/pcp/cmd/internal/rules/alerts"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
+	"github.com/go-pcp/pcp/internal/daemonlog"
+	"github.com/go-pcp/pcp/internal/safefile"
+	"github.com/go-pcp/pcp/internal/tlsconf"
+	"github.com/go-pcp/pcp/pmcd"
+	"github.com/go-pcp/pcp/pmda"
+)
+
+// Command is pcp up.
+var Command = &cli.Command{
+	Name:     "up",
+	Group:    "Services",
+	Summary:  "collect from this machine and serve it, until ctrl-C",
+	Synopsis: "[options]",
+	Doc: `
+The collector runs in the foreground and needs neither root nor any file: its
+agents read /proc and the like in this process. It serves a Unix socket and, to
+this machine alone, a TCP port. Other commands find it by themselves if it has
+the default port; otherwise they tell what -h needs.
+
+Its log, its lock and its socket are in the state directory. A second collector
+needs a port and a state directory of its own.
+
+What it collects it also records, in archives below pmlogger/HOST in the state
+directory, so that "pcp replay" has the past: what a host usually is asked for,
+at intervals of ten seconds to some minutes, and each process once a minute (of more
+than 1,000 more seldom). The oldest archives are removed when they are too old or too
+many. --no-processes leaves processes out, --no-record turns all of it off.
+
+A page in the browser shows it all, at the address that is printed. The secret
+token in it is of the user who started the collector, and so are the rights that
+it gives; "pcp chart" opens the page with it. Without the token, other users of the
+machine see what the collector shows to clients without a name. --no-web turns
+the page off.
+
+With --rules it evaluates rules, as pmie does, and says in its log which become
+true and which are so no more; actions of rules are done. Without a file these
+are the built-in rules, which watch the machine and write to the system's log.`,
+	Examples: []cli.Example{
+		{Line: "pcp up", Text: "collect until ctrl-C"},
+		{Line: "pcp up --port 44399 --dir /tmp/mine", Text: "beside another collector"},
+		{Line: "pcp up --sample", Text: "with the sample agents, to try tools on"},
+		{Line: "pcp up --keep-days 30 --max-size 5gb", Text: "keep more of the past"},
+		{Line: "pcp up --all --tls tls.conf", Text: "serve the network, encrypted"},
+		{Line: "pcp up --rules", Text: "also watch the machine by rules"},
+		{Line: "pcp up --rules=my.rules", Text: "by rules of your own"},
+	},
+	SeeAlso: []string{"pcp help chart", "pcp help info", "pcp help pmcd", "pcp help replay"},
+	Options: []cli.Option{
+		cli.Heading("Options"),
+		{Short: 'p', Long: "port", Arg: "N", Help: "TCP port [default 44321]"},
+		{Short: 's', Long: "socket", Arg: "PATH", Help: "Unix socket [default pmcd.socket in the state directory]"},
+		{Long: "dir", Arg: "DIR", Help: "state directory [default $XDG_STATE_HOME/pcp or ~/.local/state/pcp]"},
+		{Long: "all", Help: "serve all hosts of the network, not this one alone"},
+		{Long: "tls", Arg: "FILE", Help: "offer encrypted connections, as this tls.conf says"},
+		{Long: "web-port", Arg: "N", Help: "TCP port of the page [default 44323, or any if that is taken]"},
+		{Long: "no-web", Help: "do not serve the page"},
+		{Long: "no-record", Help: "do not record what is collected"},
+		{Long: "no-processes", Help: "do not record each process, with its arguments"},
+		{Long: "keep-days", Arg: "N", Help: "remove archives that were last written to more than N days ago [default 7]"},
+		{Long: "max-size", Arg: "SIZE", Help: "remove the oldest archives when all are larger [default 1gb]"},
+		{Long: "rules", Arg: "FILE", Maybe: true, Help: "evaluate the rules of FILE, or the built-in ones"},
+		{Long: "receivers", Arg: "FILE", Help: "receivers of alerts, for --rules [default receivers.conf in the state directory, else that of pmie]"},
+		{Long: "sample", Help: "also the sample agents, to try tools on"},
+		cli.OptVersion,
+		cli.OptHelp,
+	},
+	Run: run,
+}
+
+type settings struct {
+	port         int
+	socket, dir  string
+	alerts       func() ([]alert.State, []error) // what fires on this host
+	archiveDir   string                          // of this host's loggers
+	zone         *time.Location
+	tls          string
+	all, sample  bool
+	noRecord     bool
+	noProcesses  bool // in what is recorded
+	noWeb        bool
+	webPort      int
+	webPortGiven bool
+	rules        bool
+	rulesFile    string // "" for the built-in ones
+	receivers    string // file of --receivers
+	keep         janitor.Policy
+	stays        bool // when the terminal is closed
+
+	builtins []builtin.Spec
+	retry    time.Duration // until an agent that could not be made is tried again
+}
+
+func run(ctx context.Context, env *cli.Env) int {
+	set := settings{port: pmcd.DefaultPort, webPort: defaultWebPort, builtins: agent.Builtins(), retry: time.Minute, keep: defaultKeep}
+	o := cli.ParseArgs(env, cli.ParseConfig{Own: func(o *cli.Options, opt *cli.Option, arg string) bool {
+		switch opt.Long {
+		case "port", "web-port":
+			n, err := strconv.Atoi(arg)
+			if err != nil || n < 0 || n > 65535 {
+				o.Usagef("--%s needs a number up to 65535, not %q", opt.Long, arg)
+			}
+			if opt.Long == "port" {
+				set.port = n
+			} else {
+				set.webPort, set.webPortGiven = n, true
+			}
+		case "no-web":
+			set.noWeb = true
+		case "socket":
+			set.socket = arg
+		case "dir":
+			set.dir = arg
+		case "tls":
+			set.tls = arg
+		case "all":
+			set.all = true
+		case "sample":
+			set.sample = true
+		case "rules":
+			set.rules, set.rulesFile = true, arg
+		case "receivers":
+			set.receivers = arg
+		case "no-record":
+			set.noRecord = true
+		case "no-processes":
+			set.noProcesses = true
+		default:
+			return housekeeping.Keep(o, opt, arg, &set.keep)
+		}
+		return true
+	}})
+	if set.receivers != "" && !set.rules {
+		o.Usagef("--receivers is for the alerts of rules; add --rules or --rules=FILE")
+	}
+	if len(o.Args) > 0 {
+		o.Usagef("unexpected argument %q", o.Args[0])
+	}
+	if status, exit := o.Done(); exit {
+		return status
+	}
+	if err := set.complete(env); err != nil {
+		return env.Fatalf("%v", err)
+	}
+	// Whose terminal is closed ends as by ctrl-C, unless nohup said to stay: then
+	// SIGHUP has it read labels again, as with pmcd.
+	if set.stays = signal.Ignored(syscall.SIGHUP); !set.stays {
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
+		defer stop()
+	}
+	if err := serve(ctx, env, &set); err != nil {
+		return env.Fatalf("%v", err)
+	}
+	return 0
+}
+
+// complete finds the state directory and makes it.
+func (set *settings) complete(env *cli.Env) error {
+	var err error
+	if set.dir == "" {
+		if set.dir, err = env.StateDir(); err != nil {
+			return err
+		}
+	}
+	set.archiveDir, set.zone = env.Config().Get("PCP_ARCHIVE_DIR"), env.Local()
+	set.alerts = func() ([]alert.State, []error) { return alerts.States(env) }
+	// Others will look for it from other directories.
+	if set.dir, err = filepath.Abs(set.dir); err != nil {
+		return err
+	}
+	if err := safefile.MkdirAll(set.dir, 0o700, nil); err != nil {
+		return fmt.Errorf("%s: %s; choose another state directory with --dir", set.dir, cli.ErrText(err))
+	}
+	if set.socket == "" {
+		set.socket = filepath.Join(set.dir, "pmcd.socket")
+	}
+	return nil
+}
+
+// absSocket is the socket for those who look for it from other directories.
+func (set *settings) absSocket() string {
+	if path, err := filepath.Abs(set.socket); err == nil {
+		return path
+	}
+	return set.socket
+}
+
+// lockDir makes the state directory ours until the file that it returns is
+// closed: two collectors would take turns with one log.
+func lockDir(dir string) (*os.File, error) {
+	f, _, err := safefile.OpenAppend(filepath.Join(dir, "lock"), os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s; choose another state directory with --dir", dir, cli.ErrText(err))
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%s: another collector has its state there; choose another state directory with --dir", dir)
+		}
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	return f, nil
+}
+
+func serve(ctx context.Context, env *cli.Env, set *settings) error {
+	debug.SetGCPercent(50) // a collector has time, and should leave the memory to others
+	rules, err := loadRules(ctx, env, set)
+	if err != nil {
+		return err
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	lc := pmcd.ListenConfig{Ports: []int{set.port}, Socket: set.socket}
+	if !set.all {
+		lc.Addresses = []string{"127.0.0.1", "::1"}
+	}
+	lns, err := listen(ctx, env, lc, set)
+	if err != nil {
+		return err
+	}
+	lock, err := lockDir(set.dir)
+	if err != nil {
+		closeAll(lns)
+		return err
+	}
+	defer lock.Close()
+	logPath := filepath.Join(set.dir, "pmcd.log")
+	logFile, err := daemonlog.Open(logPath, "pmcd")
+	if err != nil {
+		closeAll(lns)
+		return fmt.Errorf("log: %w", err)
+	}
+	defer logFile.Close()
+	log := slog.New(daemonlog.NewHandler(logFile, "pmcd", slog.LevelInfo))
+
+	conf := env.Config()
+	if err := conf.Err(); err != nil {
+		log.Error("labels of this host are not known", "err", err)
+	}
+	var server *pmcd.Server
+	cfg := pmcd.Config{
+		SysConfDir:      conf.Get("PCP_SYSCONF_DIR"),
+		Agents:          agents(env, set, log),
+		Listeners:       lns,
+		Local:           !set.all,
+		MemoryLimit:     24 << 20,
+		Dir:             set.dir,
+		AgentOutput:     logFile,
+		RestartInterval: set.retry,
+		Report:          logFile,
+		Log:             log,
+	}
+	if set.tls != "" {
+		if _, err := os.Stat(set.tls); err != nil { // where pmcd goes on without TLS
+			closeAll(lns)
+			return fmt.Errorf("%s: %s", set.tls, cli.ErrText(err))
+		}
+		secrets, file, err := tlsconf.Keep(set.tls)
+		if err == nil && secrets == nil {
+			_, err = file.Server() // tells what is missing
+		}
+		if err != nil {
+			closeAll(lns)
+			return fmt.Errorf("%s: %w", set.tls, err)
+		}
+		cfg.TLS = secrets.Config()
+	}
+	page, err := openPage(ctx, set, lns, log)
+	if err != nil {
+		closeAll(lns)
+		return err
+	}
+	defer page.stop()
+	rec := &recording{env: env, set: set, log: log}
+	var started sync.Once // or never, after the end
+	cfg.Started = func() {
+		if err := server.WriteStatus(logFile); err != nil {
+			log.Error("cannot write the tables", "err", err)
+		}
+		fmt.Fprint(env.Stdout, welcome(env, set, server.HostName(), agentNames(server), lns, page, logPath))
+		if set.all {
+			fmt.Fprint(env.Stdout, openWarning)
+		}
+		if err := env.FlushOut(); err != nil {
+			log.Error("cannot write to the terminal", "err", err)
+		}
+		page.start()
+		if !set.noRecord {
+			rec.start(server.HostName())
+		}
+		if rules != nil {
+			rules.log, rules.out = log, logFile
+			started.Do(func() { rules.start(fail) })
+		}
+	}
+	if server, err = pmcd.New(cfg); err != nil {
+		closeAll(lns)
+		return err
+	}
+	if remove, err := env.Announce(running(set, lns, page)); err != nil {
+		log.Warn("other commands will not know of this collector", "err", err)
+	} else {
+		defer remove()
+	}
+	if set.stays {
+		hup := make(chan os.Signal, 1)
+		signal.Notify(hup, syscall.SIGHUP)
+		defer signal.Ignore(syscall.SIGHUP)
+		defer close(hup)
+		defer signal.Stop(hup)
+		go func() {
+			for range hup {
+				server.RequestHangUp()
+			}
+		}()
+	}
+	// The archive ends before the collector does, which is asked what belongs to its end.
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	stop := context.AfterFunc(ctx, func() {
+		started.Do(func() {})
+		rules.stop()
+		rec.stop()
+		page.stop()
+		end()
+	})
+	defer stop()
+	err = server.Run(serving)
+	rec.wait()
+	started.Do(func() {})
+	rules.stop()
+	daemonlog.Footer(logFile)
+	if cause := context.Cause(ctx); err == nil && errors.Is(cause, errRules) {
+		err = cause
+	}
+	if err == nil {
+		fmt.Fprintln(env.Stdout, "Stopped.")
+	}
+	return err
+}
+
+func closeAll(lns []net.Listener) {
+	for _, ln := range lns {
+		ln.Close()
+	}
+}
+
+// running is what other commands are told about the collector.
+func running(set *settings, lns []net.Listener, page *page) *cli.Running {
+	r := &cli.Running{PID: os.Getpid(), Socket: set.absSocket(), Dir: set.dir}
+	if page != nil {
+		r.Page, r.Token = page.link, page.token
+	}
+	for _, ln := range lns {
+		if ln.Addr().Network() != "unix" {
+			r.Addresses = append(r.Addresses, ln.Addr().String())
+		}
+	}
+	return r
+}
+
+// openWarning follows the welcome of a collector that serves the network.
+const openWarning = `
+Warning: --all lets every host that can reach the ports above read all metrics.
+`
+
+// again is the command line that starts this command with other options.
+func again(env *cli.Env, options string) string {
+	if env.Getenv("MAKELEVEL") != "" {
+		return "make run ARGS='" + options + "'"
+	}
+	return env.Pcp() + " up " + options
+}
+
+// otherPort is a port to recommend in place of one that is taken.
+func otherPort(port int) int {
+	if port >= 44399 && port < 65535 {
+		return port + 1
+	}
+	return 44399
+}
+
+// listen opens everything or says what is in the way.
+func listen(ctx context.Context, env *cli.Env, lc pmcd.ListenConfig, set *settings) ([]net.Listener, error) {
+	port := set.port
+	lns, err := pmcd.Listen(ctx, lc)
+	if err == nil {
+		return lns, nil
+	}
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		if (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)) && len(lns) > 1 {
+			return lns, nil // a host without an IPv6 loopback
+		}
+		closeAll(lns)
+		if len(lc.Socket) >= len(syscall.RawSockaddrUnix{}.Path) {
+			return nil, fmt.Errorf("%s: too long for the name of a socket; choose a shorter one with --socket", lc.Socket)
+		}
+		return nil, err
+	}
+	unix := slices.ContainsFunc(lns, func(ln net.Listener) bool { return ln.Addr().Network() == "unix" })
+	closeAll(lns)
+	if info, err := os.Lstat(lc.Socket); !unix && err == nil && info.Mode()&fs.ModeSocket == 0 {
+		return nil, fmt.Errorf("%s is there, and is no socket; choose another with --socket", lc.Socket)
+	}
+	if !unix {
+		return nil, fmt.Errorf("%s is in use: a collector serves it already.\nFor another one choose port and state directory: %s",
+			lc.Socket, again(env, fmt.Sprintf("--port %d --dir /tmp/pcp-%[1]d", otherPort(port))))
+	}
+	who := ", perhaps by a collector that runs already"
+	for _, r := range env.Running() {
+		if r.Serves("tcp", fmt.Sprintf("localhost:%d", port)) {
+			who = fmt.Sprintf(" by the collector of \"pcp up\" with process id %d", r.PID)
+		}
+	}
+	return nil, fmt.Errorf("port %d is in use%s.\nTo see it: %s info -h localhost:%[1]d -f pmcd.version\nFor another one choose a port: %[4]s",
+		port, who, env.Pcp(), again(env, fmt.Sprintf("--port %d", otherPort(port))))
+}
+
+func agentNames(server *pmcd.Server) []string {
+	var names []string
+	for _, a := range server.AgentStates() {
+		if a.Connected {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+func agents(env *cli.Env, set *settings, log *slog.Logger) []pmcd.AgentSpec {
+	var list []pmcd.AgentSpec
+	cfg := env.Config()
+	for _, b := range set.builtins {
+		if b.Asked || b.Sample && !set.sample {
+			continue
+		}
+		list = append(list, pmcd.AgentSpec{Name: b.Name, Domain: b.Domain, Open: func(s *pmcd.Server) (pmda.Agent, error) {
+			return b.Open(builtin.Env{Host: s, Version: env.Version, Config: cfg, Log: log})
+		}})
+	}
+	return list
+}
+
+// welcome says what is served where, and what to do next.
+func welcome(env *cli.Env, set *settings, host string, agents []string, lns []net.Listener, page *page, logPath string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Collecting from %s.\n\n", host)
+	fmt.Fprintf(&b, "  agents   %s\n", strings.Join(agents, ", "))
+	for _, ln := range lns {
+		if ln.Addr().Network() == "unix" {
+			fmt.Fprintf(&b, "  socket   %s\n", ln.Addr())
+		}
+	}
+	at := ""
+	for _, ln := range lns {
+		if ln.Addr().Network() == "unix" {
+			continue
+		}
+		fmt.Fprintf(&b, "  address  %s\n", ln.Addr())
+		if tcp, ok := ln.Addr().(*net.TCPAddr); ok && at == "" && !found(env, lns, tcp.Port) {
+			at = " -h localhost"
+			if tcp.Port != pmcd.DefaultPort {
+				at += ":" + strconv.Itoa(tcp.Port)
+			}
+		}
+	}
+	if at != "" && set.socket != "" { // over TCP the collector does not know who asks, and shows no processes
+		at = " -h " + cli.SocketHost(set.absSocket())
+	}
+	if page != nil {
+		fmt.Fprintf(&b, "  page     %s\n", page.address())
+	}
+	fmt.Fprintf(&b, "  log      %s\n", logPath)
+	if !set.noRecord {
+		fmt.Fprintf(&b, "  records  %s\n           %s; --no-record turns it off\n", set.archives(host), set.caps())
+	}
+	if set.rules {
+		name := set.rulesFile
+		if name == "" {
+			name = builtinRules
+		}
+		fmt.Fprintf(&b, "  rules    %s; %s alerts lists those that are true\n", name, env.Pcp())
+	}
+	b.WriteString("\n")
+	fmt.Fprintf(&b, "Next, in another terminal:\n\n")
+	hints := [][2]string{
+		{"info" + at + " kernel", "which metrics there are"},
+		{"info" + at + " -f kernel.all.load", "their values"},
+		{"val" + at + " kernel.all.load", "again every second"},
+		{"top" + at, "all of it, on the screen"},
+	}
+	for _, h := range hints {
+		fmt.Fprintf(&b, "  %s %-*s   %s\n", env.Pcp(), len(hints[1][0]), h[0], h[1])
+	}
+	b.WriteString("\nCtrl-C stops it.\n")
+	return b.String()
+}
+
+// found reports whether commands find a collector on a port without being told
+// where it is: at the socket of this user or on the default port, if no other collector serves
+// the socket where they look first.
+func found(env *cli.Env, lns []net.Listener, port int) bool {
+	own := slices.ContainsFunc(lns, func(ln net.Listener) bool {
+		return ln.Addr().Network() == "unix" && ln.Addr().String() == env.Config().OwnSocket()
+	})
+	if !own && (port != pmcd.DefaultPort || env.Getenv("PMCD_PORT") != "") {
+		return false
+	}
+	socket := env.Getenv("PMCD_SOCKET")
+	if socket == "" {
+		socket = filepath.Join(env.Config().Get("PCP_RUN_DIR"), "pmcd.socket")
+	}
+	conn, err := net.DialTimeout("unix", socket, time.Second)
+	if err == nil {
+		conn.Close()
+	}
+	return err != nil
+}

@@ -1,0 +1,280 @@
+package metricset
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/pmrep"
+	"github.com/go-pcp/pcp/cmd/internal/pmrep/conf"
+	"github.com/go-pcp/pcp/cmd/internal/pytext"
+	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
+	"github.com/go-pcp/pcp/cmd/internal/tool/source"
+	"github.com/go-pcp/pcp/pcptime"
+	"github.com/go-pcp/pcp/pmapi"
+)
+
+// A Program is what one of these programs is, besides its table of options.
+type Program struct {
+	// Paths are where its configuration may be, the first counts that is there: $HOME and $PCP_SYSCONF_DIR have their
+	// meaning. Embedded, if it is not nil, has files that count if there is none.
+	Paths    []string
+	Embedded fs.FS
+
+	Keys     []string      // settings that it has
+	Ignored  []string      // settings of others, which metricsets may have
+	Defaults conf.Settings // "interval" must be one of them
+
+	// Own is called first for each option, and reports whether it has handled it.
+	Own func(r *Report, opt *cli.Option, arg string) bool
+
+	// Parser reads what metricsets say of metrics.
+	Parser conf.Parser
+	// NoMetrics says that the program may be called without any.
+	NoMetrics bool
+	// FirstLabels is that of pmrep.Options.
+	FirstLabels bool
+}
+
+// PmrepPaths returns the paths of a program's own configuration, and of pmrep's after them.
+func PmrepPaths(name string) []string {
+	paths := []string{
+		"./" + name + ".conf", "$HOME/." + name + ".conf", "$HOME/.pcp/" + name + ".conf",
+	}
+	dirs := []string{"$PCP_SYSCONF_DIR/" + name + "/" + name + ".conf", "$PCP_SYSCONF_DIR/" + name}
+	if name != "pmrep" {
+		// As in C the directory of the program comes first, and pmrep's files last.
+		dirs = append(dirs, PmrepPaths("pmrep")...)
+	}
+	return append(paths, dirs...)
+}
+
+// A Report is one run of a program.
+type Report struct {
+	Env      *cli.Env
+	Options  *source.Options
+	Settings conf.Settings
+	Config   *conf.Config
+
+	Instances []string // of -i
+	Check     bool     // -C
+	Metrics   []conf.Metric
+
+	// Context and Archive are there after Connect: what the metrics come from, the name of that, and
+	// the time window, which only archives and -T bound.
+	Context *pmapi.Context
+	Archive bool
+	Source  string
+	Window  pcptime.Window
+
+	// Set is there after Resolve, and how often it is sampled: Samples times if Limited. Runtime is that of -T in seconds, -1 without.
+	Set      *pmrep.Set
+	Samples  int
+	Limited  bool
+	Runtime  float64
+	Interval time.Duration
+
+	// Loc is the time zone of the report, after Prepare; Zone its name as POSIX has it, LocalZone that of
+	// the environment.
+	Loc             *time.Location
+	Zone, LocalZone string
+
+	// Silent says that nothing is printed to standard output while the metrics are sampled.
+	Silent bool
+
+	// Interpolated is false if an archive is to be reported as it was recorded. Programs set it before Resolve.
+	Interpolated bool
+
+	p           *Program
+	config      string // the path of the configuration
+	exit        error  // why an option ended the program
+	intervalSet bool   // by -t
+	opts        pmrep.Options
+}
+
+// Start reads the configuration and the options of a program. It returns an error for [Exit], of which
+// the user may know already.
+func Start(env *cli.Env, p *Program) (*Report, error) {
+	r := &Report{Env: env, p: p, Settings: make(conf.Settings), Runtime: -1, Interpolated: true}
+	for name, value := range p.Defaults {
+		r.Settings[name] = value
+	}
+	if err := r.findConfig(); err != nil {
+		return nil, err
+	}
+	files, err := r.read(r.config, true)
+	if err != nil {
+		return nil, err
+	}
+	wrong := r.fromFiles()
+	first := r.config
+	r.Options = source.Parse(env, cli.ParseConfig{Archives: true, Later: true, HighRes: true, Own: r.own})
+	if r.exit != nil {
+		return nil, r.exit
+	}
+	if wrong {
+		r.Options.WantUsage()
+	}
+	if status, exit := r.Options.Done(); exit {
+		return nil, &exitError{status}
+	}
+	if r.config != first {
+		if _, err = r.read(r.config, false); err != nil {
+			return nil, err
+		}
+	} else if files == 0 && p.Embedded != nil && r.config == "" {
+		if err := r.readEmbedded(); err != nil {
+			return nil, err
+		}
+	}
+	return r, r.selectMetrics()
+}
+
+// An exitError says that the program ends and everything is said.
+type exitError struct{ status int }
+
+func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.status) }
+
+// findConfig finds the configuration: by -c, which the Python programs look for before they read options.
+func (r *Report) findConfig() error {
+	home, sys := r.Env.Getenv("HOME"), r.Env.Config().Get("PCP_SYSCONF_DIR")
+	paths := slices.Clone(r.p.Paths)
+	for i, p := range paths {
+		paths[i] = strings.ReplaceAll(strings.ReplaceAll(p, "$HOME", home), "$PCP_SYSCONF_DIR", sys)
+	}
+	r.config = conf.Find(paths...)
+	args := r.Env.Args
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == "-?" || arg == "--help" || arg == "-V" || arg == "--version":
+			r.config = ""
+			return nil
+		case arg == "-c" || arg == "--config":
+			if i++; i == len(args) {
+				return nil
+			}
+			r.config = args[i]
+		case strings.HasPrefix(arg, "-c"):
+			r.config = arg[len("-c"):]
+		default:
+			continue
+		}
+		if err := conf.Check(r.config); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads the files of a configuration, with settings if these are to have effect.
+func (r *Report) read(config string, settings bool) (files int, err error) {
+	r.Config = conf.New(r.p.Keys, r.p.Ignored...)
+	r.Config.Parser = r.p.Parser
+	list, err := conf.Files(config)
+	if err != nil {
+		return 0, &conf.Error{Text: osError(err, config)}
+	}
+	for _, name := range list {
+		if err := r.Config.ReadFile(name); err != nil {
+			return 0, err
+		}
+		if !settings {
+			continue
+		}
+		if err := r.Config.Apply(r.Settings, name, r.sections()...); err != nil {
+			return 0, err
+		}
+	}
+	return len(list), nil
+}
+
+// sections returns the metricsets that the arguments name, wherever they stand.
+func (r *Report) sections() []string {
+	var names []string
+	for _, arg := range r.Env.Args {
+		if name, ok := strings.CutPrefix(arg, ":"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// readEmbedded reads the files in the program.
+func (r *Report) readEmbedded() error {
+	list, err := fs.Glob(r.p.Embedded, "*.conf")
+	if err != nil {
+		return err
+	}
+	for _, name := range list {
+		b, err := fs.ReadFile(r.p.Embedded, name)
+		if err != nil {
+			return err
+		}
+		if err := r.Config.Read(path.Base(name), string(b)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// osError is an error of the system as Python words it.
+func osError(err error, name string) string {
+	text := cli.ErrText(err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "[Errno 2] " + text + ": " + pytext.Repr(name)
+	case errors.Is(err, fs.ErrPermission):
+		return "[Errno 13] " + text + ": " + pytext.Repr(name)
+	}
+	return text + ": " + pytext.Repr(filepath.Clean(name))
+}
+
+// fromFiles takes over the settings of files that are not texts, and reports whether some are wrong. As in C the
+// messages have another name, since the program has no name until options are read.
+func (r *Report) fromFiles() (wrong bool) {
+	if list := r.Settings["instances"]; list != "" {
+		r.Instances = strings.Split(list, ",")
+	}
+	if text := r.Settings["interval"]; text != "" {
+		d, err := pcptime.ParseInterval(text)
+		if err != nil {
+			r.Env.Printf("pcp: interval argument not in pmParseHighResInterval(3) format:\n%v\n", err)
+			wrong = true
+		}
+		r.Interval = d
+	}
+	if text := r.Settings["samples"]; text != "" {
+		n, ok := pytext.Int(text)
+		if !ok || n < 0 {
+			r.Env.Printf("pcp: sample count must be a positive numeric argument\n")
+			wrong = true
+		}
+		r.Samples = int(min(max(n, 0), 1<<31-1))
+	}
+	return wrong
+}
+
+// selectMetrics finds out which metrics are asked for.
+func (r *Report) selectMetrics() error {
+	if len(r.Options.Args) == 0 && !r.p.NoMetrics {
+		r.Env.FlushOut()
+		fmt.Fprintln(r.Env.Stderr, "No metrics specified.")
+		r.Options.WantUsage()
+		status, _ := r.Options.Done()
+		return &exitError{status}
+	}
+	var err error
+	if r.Metrics, err = r.Config.Select(r.Options.Args, r.Settings.Is1("globals")); err != nil {
+		return err
+	}
+	if len(r.Metrics) == 0 && !r.p.NoMetrics {
+		return &conf.Error{Text: "No metrics specified."}
+	}
+	r.Settings["derived"] = conf.Formulas(r.Settings["derived"], r.Metrics)
+	return nil
+}

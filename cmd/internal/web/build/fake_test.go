@@ -1,0 +1,454 @@
+package main
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-pcp/pcp/cmd/internal/web"
+)
+
+// A fake is a collector of a made-up host, and its archives of six hours, behind the parts of the
+// REST interface that the page asks. What its texts say is hostile.
+type fake struct {
+	*httptest.Server
+	metrics []fakeMetric
+	domains map[string][]string // the names of instances; numbers are indices
+
+	mu       sync.Mutex
+	down     bool // the collector is lost
+	noSeries bool
+	real     http.Handler // answers /series in place of this, if it is set
+	log      []string     // the paths that were asked for
+	only     map[int]int  // the process that a context has asked for alone
+	contexts int
+	began    float64
+	requests atomic.Int64
+}
+
+type fakeMetric struct {
+	name, pmid, indom, kind, sem, units, oneline, help string
+	labels                                             map[string]any
+	value                                              func(inst int, t float64) any
+}
+
+// hostile is markup that would show in a dialog if it were taken for such.
+const hostile = `<img src=x onerror=alert(1)>`
+
+// formula is a command that a spreadsheet would carry out.
+const formula = `=HYPERLINK("http://127.0.0.1:9/","x")`
+
+const (
+	recordedFor   = 6 * time.Hour
+	recordedEvery = 10 // seconds
+)
+
+func newFake(t *testing.T) *fake {
+	t.Helper()
+	f := &fake{only: map[int]int{}, domains: map[string][]string{
+		"60.2":  {"1 minute", "5 minute", "15 minute"},
+		"60.1":  {"sda", "nvme0n1"},
+		"60.3":  {"lo", "eth0"},
+		"60.37": {"10 second", "1 minute", "5 minute"},
+		"3.9":   processNames(),
+		"3.16":  {"/system.slice", "/user.slice/user-1000.slice", "/" + hostile},
+		"29.9":  {hostile, "ordinary", `"><script>alert(2)</script>`},
+		"2.4":   {"12345"},
+	}}
+	wave := func(mean, swing, period float64) func(int, float64) any {
+		return func(i int, t float64) any {
+			return math.Max(0, mean+swing*math.Sin(2*math.Pi*t/(period*float64(i+1))+float64(i)))
+		}
+	}
+	// count is the integral of a wave: a counter whose rate is that.
+	count := func(mean, swing, period float64) func(int, float64) any {
+		return func(i int, t float64) any {
+			p := period * float64(i+1)
+			return math.Floor(mean*math.Mod(t, 1e8) - min(swing, mean)*p/(2*math.Pi)*math.Cos(2*math.Pi*t/p))
+		}
+	}
+	constant := func(v any) func(int, float64) any { return func(int, float64) any { return v } }
+	add := func(name, indom, kind, sem, units string, value func(int, float64) any) {
+		f.metrics = append(f.metrics, fakeMetric{
+			name: name, pmid: fmt.Sprintf("60.%d.0", len(f.metrics)), indom: indom, kind: kind, sem: sem, units: units,
+			oneline: "What " + name + " is about " + hostile, help: "Help on " + name + ".\n\n" + hostile,
+			labels: map[string]any{"agent": "fake", hostile: hostile}, value: value,
+		})
+	}
+	add("hinv.ncpu", "", "u32", "discrete", "none", constant(4))
+	add("kernel.all.load", "60.2", "float", "instant", "none", wave(1.5, 1, 300))
+	for i, name := range []string{"user", "nice", "sys", "intr", "wait.total", "steal"} {
+		add("kernel.all.cpu."+name, "", "u64", "counter", "millisec", count(1400/float64(i*i+1), 500/float64(i*i+1), 90+30*float64(i)))
+	}
+	add("kernel.all.cpu.idle", "", "u64", "counter", "millisec", count(3600, 500, 90))
+	for i, name := range []string{"other", "bufmem", "cached", "free", "available"} {
+		add("mem.util."+name, "", "u64", "instant", "Kbyte", wave(3e6/float64(i+1), 4e5/float64(i+1), 240))
+	}
+	add("mem.physmem", "", "u64", "discrete", "Kbyte", constant(8<<20))
+	add("swap.used", "", "u64", "instant", "byte", wave(2e8, 1e8, 500))
+	add("swap.length", "", "u64", "instant", "byte", constant(2<<30))
+	for _, name := range []string{"read_bytes", "write_bytes", "total_bytes"} {
+		add("disk.all."+name, "", "u64", "counter", "Kbyte", count(9000, 7000, 70))
+	}
+	add("disk.all.total", "", "u64", "counter", "count", count(240, 150, 70))
+	add("disk.dev.read", "60.1", "u64", "counter", "count", count(120, 60, 60))
+	for _, name := range []string{"in", "out"} {
+		add("network.interface."+name+".bytes", "60.3", "u64", "counter", "byte", count(2.5e6, 2e6, 80))
+	}
+	for _, name := range []string{"cpu", "memory", "io"} {
+		add("kernel.all.pressure."+name+".some.avg", "60.37", "float", "instant", "none", wave(7, 6, 100))
+	}
+	of := func(g func(p *process, t float64) any) func(int, float64) any {
+		return func(i int, t float64) any { return g(&processes[i], t) }
+	}
+	add("kernel.all.uptime", "", "u64", "instant", "sec", func(_ int, t float64) any { return math.Mod(t, 1e6) })
+	add("proc.psinfo.utime", "3.9", "u64", "counter", "millisec", of(func(p *process, t float64) any { return math.Floor(p.cpu * 800 * math.Mod(t, 1e8)) }))
+	add("proc.psinfo.stime", "3.9", "u64", "counter", "millisec", of(func(p *process, t float64) any { return math.Floor(p.cpu * 200 * math.Mod(t, 1e8)) }))
+	add("proc.psinfo.rss", "3.9", "u64", "instant", "Kbyte", of(func(p *process, _ float64) any { return p.rss }))
+	add("proc.psinfo.threads", "3.9", "u32", "instant", "none", constant(7))
+	add("proc.psinfo.minflt", "3.9", "u64", "counter", "count", of(func(_ *process, t float64) any { return math.Floor(3 * math.Mod(t, 1e8)) }))
+	add("proc.io.read_bytes", "3.9", "u64", "counter", "byte", of(func(p *process, t float64) any { return math.Floor(p.read * math.Mod(t, 1e8)) }))
+	add("proc.io.write_bytes", "3.9", "u64", "counter", "byte", of(func(p *process, t float64) any { return math.Floor(p.write * math.Mod(t, 1e8)) }))
+	add("proc.psinfo.psargs", "3.9", "string", "discrete", "none", of(func(p *process, _ float64) any { return p.args }))
+	add("proc.id.uid_nm", "3.9", "string", "discrete", "none", of(func(p *process, _ float64) any { return p.user }))
+	add("proc.psinfo.start_time", "3.9", "u64", "discrete", "millisec", of(func(_ *process, t float64) any { return math.Floor(math.Mod(t, 1e6)-90) * 1000 }))
+	add("proc.psinfo.sname", "3.9", "string", "instant", "none", constant("R"))
+	add("proc.psinfo.ppid", "3.9", "u32", "discrete", "none", constant(1))
+	add("cgroup.cpu.stat.usage", "3.16", "u64", "counter", "microsec", count(120000, 40000, 60))
+	add("cgroup.memory.current", "3.16", "u64", "instant", "byte", wave(4e8, 1e6, 60))
+	add("hostile.values", "29.9", "double", "instant", "none", wave(3, 2, 40))
+	add("hostile.text", "29.9", "string", "instant", "none", constant(hostile))
+	// A counter that grows a hundred times faster since the test began.
+	f.began = float64(time.Now().Unix())
+	add("joint.calls", "", "u64", "counter", "count", func(_ int, t float64) any {
+		return math.Floor(10*math.Mod(t, 1e8)) + math.Floor(1000*max(0, t-f.began))
+	})
+	add("pmcd.pmie.configfile", "2.4", "string", "instant", "none", constant("/etc/pmie/"+hostile))
+	add("pmcd.pmie.pmcd_host", "2.4", "string", "instant", "none", constant("fake.example.com"))
+	add("pmcd.pmie.numrules", "2.4", "u32", "discrete", "none", constant(12))
+	add("pmcd.pmie.eval.true", "2.4", "u32", "counter", "count", count(1, 0, 60))
+	add("pmcd.pmie.actions", "2.4", "u32", "counter", "count", count(0.5, 0, 60))
+
+	page, err := web.New(web.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", page)
+	mux.HandleFunc("/pmapi/", f.pmapi)
+	mux.HandleFunc("/series/", f.series)
+	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.requests.Add(1)
+		f.mu.Lock()
+		if len(f.log) < 10000 {
+			f.log = append(f.log, r.URL.String())
+		}
+		f.mu.Unlock()
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(f.Close)
+	return f
+}
+
+// asked reports whether a request began with a prefix.
+func (f *fake) asked(prefix string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.ContainsFunc(f.log, func(s string) bool { return strings.HasPrefix(s, prefix) })
+}
+
+// askedOf counts the fetches of a metric from the collector.
+func (f *fake) askedOf(name string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, s := range f.log {
+		if strings.HasPrefix(s, "/pmapi/fetch?") && strings.Contains(s, name) {
+			n++
+		}
+	}
+	return n
+}
+
+// wait waits until a metric was fetched n times more.
+func (p *tab) wait(f *fake, name string, n int) {
+	p.t.Helper()
+	end := time.Now().Add(patience)
+	for from := f.askedOf(name); f.askedOf(name) < from+n; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("%s was fetched %d times in %v", name, f.askedOf(name)-from, patience)
+		}
+	}
+}
+
+func (f *fake) set(down bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down = down
+}
+
+func reply(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(v)
+}
+
+func refuse(w http.ResponseWriter, message string) {
+	reply(w, http.StatusBadRequest, map[string]any{"message": message, "success": false})
+}
+
+func (f *fake) pick(list string) []fakeMetric {
+	names := strings.Split(list, ",")
+	var out []fakeMetric
+	for _, m := range f.metrics {
+		if list == "" || slices.Contains(names, m.name) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// instances returns the numbers of the instances of a metric, -1 for its one value.
+func (f *fake) instances(m fakeMetric) []int {
+	if m.indom == "" {
+		return []int{-1}
+	}
+	out := make([]int, len(f.domains[m.indom]))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+func (f *fake) pmapi(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	down := f.down
+	f.mu.Unlock()
+	if down {
+		refuse(w, "cannot connect to "+hostile+": Connection refused")
+		return
+	}
+	q := r.URL.Query()
+	context, _ := strconv.Atoi(q.Get("context"))
+	switch strings.TrimPrefix(r.URL.Path, "/pmapi/") {
+	case "context":
+		f.mu.Lock()
+		f.contexts++
+		n := f.contexts
+		f.mu.Unlock()
+		reply(w, 200, map[string]any{"context": n, "hostspec": "fake.example.com", "labels": map[string]any{"hostname": "fake.example.com"}})
+	case "metric":
+		found := f.pick(q.Get("names"))
+		if n := q.Get("names"); n != "" && len(found) < len(strings.Split(n, ",")) {
+			refuse(w, "no.such traversal failed - Unknown metric name")
+			return
+		}
+		list := []any{}
+		for _, m := range found {
+			e := map[string]any{
+				"name": m.name, "pmid": m.pmid, "type": m.kind, "sem": m.sem, "units": m.units,
+				"labels": m.labels, "text-oneline": m.oneline, "text-help": m.help,
+			}
+			if m.indom != "" {
+				e["indom"] = m.indom
+			}
+			list = append(list, e)
+		}
+		reply(w, 200, map[string]any{"context": context, "metrics": list})
+	case "profile":
+		f.mu.Lock()
+		if q.Get("expr") == "add" {
+			f.only[context], _ = strconv.Atoi(q.Get("instance"))
+		}
+		f.mu.Unlock()
+		reply(w, 200, map[string]any{"context": context, "success": true})
+	case "fetch":
+		f.mu.Lock()
+		only, single := f.only[context]
+		f.mu.Unlock()
+		now := float64(time.Now().UnixMicro()) / 1e6
+		list := []any{}
+		for _, m := range f.pick(q.Get("names")) {
+			insts := []any{}
+			for _, i := range f.instances(m) {
+				v := map[string]any{"instance": nil, "value": m.value(max(i, 0), now)}
+				if i >= 0 {
+					v["instance"] = f.number(m, i)
+				}
+				if single && m.indom == "3.9" && v["instance"] != only {
+					continue
+				}
+				insts = append(insts, v)
+			}
+			list = append(list, map[string]any{"pmid": m.pmid, "name": m.name, "instances": insts})
+		}
+		reply(w, 200, map[string]any{"context": context, "timestamp": now, "values": list})
+	case "indom":
+		list := []any{}
+		for _, m := range f.pick(q.Get("name")) {
+			for i, name := range f.domains[m.indom] {
+				list = append(list, map[string]any{"instance": f.number(m, i), "name": name, "labels": map[string]any{}})
+			}
+		}
+		reply(w, 200, map[string]any{"context": context, "instances": list})
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// number is that of an instance: of a process its identifier.
+func (f *fake) number(m fakeMetric, i int) int {
+	if m.indom == "3.9" {
+		return processes[i].pid
+	}
+	return i
+}
+
+func (f *fake) nameOf(m fakeMetric, i int) string {
+	if i < 0 {
+		return ""
+	}
+	return f.domains[m.indom][i]
+}
+
+// A process of the made-up host. Cpu is in processors, rss in KiB, read and write are bytes a second.
+type process struct {
+	pid                   int
+	user, args            string
+	cpu, rss, read, write float64
+}
+
+// processes are in the order of their numbers, as a collector has them: those that one looks for are far from the first.
+var processes = func() []process {
+	list := []process{{1, "root", "/sbin/init", 0.01, 12000, 0, 0}, {42, "eve", hostile + " \x1b]0;PWNED\x07 \u202egnp.exe", 0.02, 9000, 0, 10}, {900, "ann", "chromium --type=renderer", 0.2, 800000, 2000, 3000}}
+	list = append(list, process{43, "eve", formula, 0.001, 8000, 0, 20})
+	for i := range 40 {
+		list = append(list, process{1000 + i, "root", fmt.Sprintf("/usr/sbin/worker --queue=%d", i), 0.001 * float64(i%7), 5000 + float64(i), 0, float64(i)})
+	}
+	long := " --config=/srv/jobs/" + strings.Repeat("deeply/", 12)
+	return append(
+		list,
+		process{4711, "postgres", "postgres: writer", 0.03, 150000, 1e5, 2e5},
+		process{5001, "bob", "python3 /srv/jobs/report.py" + long + "report.toml", 0.02, 40000, 0, 0},
+		process{5002, "bob", "python3 /srv/jobs/spin.py" + long + "spin.toml", 1.75, 41000, 0, 0},
+		process{5003, "bob", "python3 /srv/jobs/copy.py" + long + "copy.toml", 0.04, 42000, 1e6, 48e6},
+		process{5004, "bob", "python3 /srv/jobs/cache.py" + long + "cache.toml", 0.05, 4.5e6, 0, 0},
+	)
+}()
+
+// processNames are the names of their instances: the number, and the first word of the command.
+func processNames() []string {
+	var list []string
+	for _, p := range processes {
+		name, _, _ := strings.Cut(p.args, " ")
+		if p.args == processes[1].args {
+			name = p.args
+		}
+		list = append(list, fmt.Sprintf("%06d %s", p.pid, name))
+	}
+	return list
+}
+
+func sid(s string) string {
+	sum := sha1.Sum([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// seconds reads a time parameter.
+func seconds(s string, otherwise float64) float64 {
+	if v, err := strconv.ParseFloat(s, 64); err == nil {
+		return v
+	}
+	return otherwise
+}
+
+func (f *fake) series(w http.ResponseWriter, r *http.Request) {
+	if f.real != nil {
+		f.real.ServeHTTP(w, r)
+		return
+	}
+	if f.noSeries {
+		http.NotFound(w, r)
+		return
+	}
+	q := r.URL.Query()
+	wanted := strings.Split(q.Get("series"), ",")
+	var found []fakeMetric
+	for _, m := range f.metrics {
+		if slices.Contains(wanted, sid(m.name)) {
+			found = append(found, m)
+		}
+	}
+	list := []any{}
+	switch strings.TrimPrefix(r.URL.Path, "/series/") {
+	case "ping":
+		reply(w, 200, map[string]any{"success": true})
+		return
+	case "query":
+		name, rest, _ := strings.Cut(q.Get("expr"), "{")
+		if rest != "" && rest != `hostname == "fake.example.com"}` {
+			refuse(w, "syntax error")
+			return
+		}
+		for _, m := range f.metrics {
+			if m.name == name {
+				list = append(list, sid(name))
+			}
+		}
+	case "descs":
+		for _, m := range found {
+			indom := m.indom
+			if indom == "" {
+				indom = "none"
+			}
+			list = append(list, map[string]any{"series": sid(m.name), "source": sid("host"), "pmid": m.pmid, "indom": indom, "semantics": m.sem, "type": m.kind, "units": m.units})
+		}
+	case "instances":
+		for _, m := range found {
+			for i, name := range f.domains[m.indom] {
+				list = append(list, map[string]any{"series": sid(m.name), "source": sid("host"), "instance": sid(m.indom + name), "id": i, "name": name})
+			}
+		}
+	case "values":
+		now := float64(time.Now().Unix())
+		first := now - recordedFor.Seconds()
+		start, end := max(seconds(q.Get("start"), now-recordedEvery), first), min(seconds(q.Get("finish"), now), now)
+		every := max(recordedEvery, seconds(q.Get("interval"), recordedEvery))
+		count := int(seconds(q.Get("count"), 1e6))
+		for t := math.Ceil(start/recordedEvery) * recordedEvery; t <= end && count > 0; t += every {
+			count--
+			for _, m := range found {
+				for _, i := range f.instances(m) {
+					if ok, _ := filepath.Match(q.Get("iname"), f.nameOf(m, i)); q.Has("iname") && !ok {
+						continue
+					}
+					v := map[string]any{"series": sid(m.name), "timestamp": t * 1000, "value": fmt.Sprint(m.value(max(i, 0), t))}
+					if i >= 0 {
+						v["instance"] = sid(m.indom + f.domains[m.indom][i])
+					}
+					list = append(list, v)
+				}
+			}
+		}
+	case "metrics":
+		for _, m := range f.metrics {
+			list = append(list, m.name)
+		}
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	reply(w, 200, list)
+}

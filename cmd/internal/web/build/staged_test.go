@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// stageEnv has this program play a culprit, in place of testing.
+const stageEnv = "PCP_TEST_STAGE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(stageEnv) {
+	case "":
+		os.Exit(m.Run())
+	case "loop":
+		for {
+		}
+	case "write":
+		if err := writeOn(os.Getenv(stageEnv + "_FILE")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+}
+
+// writeOn writes to the disk until it is ended.
+func writeOn(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	b := bytes.Repeat([]byte("0123456789abcdef"), 1<<18)
+	for {
+		if _, err := f.WriteAt(b, 0); err != nil {
+			return err
+		}
+		if err := f.Sync(); err != nil {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// output is what a child printed, while it runs.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// child runs a program until the test ends.
+func child(t *testing.T, cmd *exec.Cmd) *output {
+	t.Helper()
+	out := &output{}
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+	})
+	return out
+}
+
+// TestStaged has a program spin and another write to the disk, on this host and beside whatever else it does, and
+// finds both by the page of "pcp up", in two clicks.
+func TestStaged(t *testing.T) {
+	chrome(t)
+	dir := t.TempDir()
+	pcp := filepath.Join(dir, "pcp")
+	build := exec.Command("go", "build", "-o", pcp, "./cmd/pcp")
+	build.Dir = "../../../.."
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building pcp: %v\n%s", err, text)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	ln.Close()
+	up := exec.Command(pcp, "up", "--port", port, "--dir", filepath.Join(dir, "state"))
+	up.Env = append(os.Environ(), "HOME="+dir)
+	out := child(t, up)
+	for _, what := range []string{"loop", "write"} {
+		cmd := exec.Command(os.Args[0], "culprit-"+what+"-of-"+port)
+		cmd.Env = append(os.Environ(), stageEnv+"="+what, stageEnv+"_FILE="+filepath.Join(dir, "written"), "GOMAXPROCS=1")
+		child(t, cmd)
+	}
+	address := regexp.MustCompile(`page +(http://localhost:\d+)/(\S+)`)
+	var link []string
+	for end := time.Now().Add(patience); link == nil; time.Sleep(50 * time.Millisecond) {
+		if link = address.FindStringSubmatch(out.String()); link == nil && time.Now().After(end) {
+			t.Fatalf("pcp up prints no address of the page in %v:\n%s", patience, out)
+		}
+	}
+	p := &clicks{tab: open(t, &fake{Server: &httptest.Server{URL: link[1]}}, link[2], 1440, 1000)}
+	p.until("document.querySelectorAll('[aria-label=Processes] tbody tr').length >= 8")
+	p.shot("first")
+	for _, c := range []struct{ tile, marker string }{{"CPU", "culprit-loop-of-" + port}, {"Disks", "culprit-write-of-" + port}} {
+		p.n = 0
+		p.on(tile(c.tile))
+		row := fmt.Sprintf("[...document.querySelectorAll('.activity tbody tr')].slice(0, 20).find((r) => r.querySelector('th').title.endsWith(%q))", c.marker)
+		if c.tile == "Disks" {
+			// Which way the disks are busier depends on what else the host does.
+			p.until("document.querySelector('.activity [aria-sort]') && /sort=(read|write)/.test(location.hash)")
+			if !strings.Contains(eval[string](p.tab, "location.hash"), "sort=write") {
+				p.on("[...document.querySelectorAll('.activity .sort')].find((b) => b.textContent.startsWith('Written'))")
+			}
+		}
+		p.until(row)
+		p.shot(c.tile)
+		p.on(row + ".querySelector('th a')")
+		p.until(fmt.Sprintf("document.querySelector('.command')?.textContent.endsWith(%q)", c.marker))
+		p.until("document.querySelectorAll('.process .uplot').length >= 3")
+		p.shot(c.tile + "-process")
+		if p.n > 3 {
+			t.Errorf("%s: %d clicks", c.tile, p.n)
+		}
+		p.key("o")
+		p.until("document.querySelectorAll('[aria-label=Processes] tbody tr').length >= 8")
+	}
+}

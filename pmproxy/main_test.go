@@ -1,9 +1,0 @@
-package pmproxy
-
-import (
-	"testing"
-
-	"github.com/go-pcp/pcp/internal/leak"
-)
-
-func TestMain(m *testing.M) { leak.Main(m) }

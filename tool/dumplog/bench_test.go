@@ -1,9 +1,0 @@
-package dumplog
-
-import (
-	"testing"
-
-	"github.com/go-pcp/pcp/internal/twin"
-)
-
-func BenchmarkDump(b *testing.B) { twin.BenchArchive(b, Command, "-z", "-a") }

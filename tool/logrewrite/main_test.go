@@ -1,9 +1,0 @@
-package logrewrite
-
-import (
-	"testing"
-
-	"github.com/go-pcp/pcp/internal/twin"
-)
-
-func TestMain(m *testing.M) { twin.Main(m, Command, RedactCommand) }
