@@ -2,16 +2,20 @@
 GO      ?= go
 export CGO_ENABLED ?= 0
 LDFLAGS := -s -w
-TOOL    := $(GO) tool -modfile=tools/go.mod
+# The library and the program are modules of one workspace, which go.work names. The tools for lint are built
+# outside of it, since their requirements are nobody's else.
+ALL     := ./... ./cmd/...
+BIN     := $(CURDIR)/bin/tools
+TOOL    := GOWORK=off $(GO) tool -modfile=$(CURDIR)/tools/go.mod
 FUZZTIME ?= 30s
 PREFIX  ?= /usr/local
 
 # Modules of their own, which require what the program must not: other libraries to measure
 # beside, those that the bridges speak with, and what makes and tests the page.
 BRIDGES := mmv/bridge/otelmmv mmv/bridge/prommmv trace/bridge/oteltrace
-NESTED  := bench/mmv bench/openmetrics $(BRIDGES) web/build cmd/pcp2arrow
+NESTED  := cmd/bench/mmv cmd/bench/openmetrics $(BRIDGES) cmd/internal/web/build cmd/pcp2arrow
 
-.PHONY: help run build test ci cover test-race test-long test-busy unit lint cross fuzz soak bench qa metrics page oracle install uninstall clean
+.PHONY: release-check help run build test ci cover test-race test-long test-busy unit lint cross fuzz soak bench qa metrics page oracle install uninstall clean
 
 run: build          ## build, then collect from this machine until ctrl-C
 	bin/pcp up $(ARGS)
@@ -25,48 +29,52 @@ help:               ## this list
 
 test: oracle chromium modules build unit test-race qa    ## unit tests, race detector, and PCP's own suite with our tools
 
-ci: lint cross test cover ## what CI runs; with CI=true nothing may be left out
+ci: lint cross test cover release-check ## what CI runs; with CI=true nothing may be left out
 
 cover:              ## how much the tests cover of each tool, without the C implementation; 70 % at least
 	$(GO) run ./scripts/toolcover
 
 .PHONY: modules
 modules:            ## fetch what building and testing needs, from servers that may be busy
-	@scripts/retry $(GO) list -deps -test ./... >/dev/null
-	@for m in $(NESTED); do scripts/retry $(GO) -C $$m list -deps -test ./... >/dev/null || exit; done
+	@scripts/retry $(GO) list -deps -test $(ALL) >/dev/null
+	@for m in $(NESTED); do GOWORK=off scripts/retry $(GO) -C $$m list -deps -test ./... >/dev/null || exit; done
 
 unit: lint-quick
-	$(GO) run ./scripts/gotest -timeout=20m ./...
-	@for m in $(NESTED); do $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest ./... || exit; done
+	$(GO) run ./scripts/gotest -timeout=20m $(ALL)
+	@for m in $(NESTED); do GOWORK=off $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest ./... || exit; done
 
 test-race:          ## the packages with goroutines, under the race detector
 	@command -v "$$($(GO) env CC)" >/dev/null || { echo "SKIPPED: there is no C compiler, which the race detector needs"; test "$${CI:-false}" = false; exit; }; \
-	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd/... ./agent/... ./archive/replay ./pmlogger/... ./openmetrics ./trace ./timecontrol ./discover \
-		./pmproxy ./pmproxy/logger ./pmproxy/search ./pmproxy/seriesapi ./pmproxy/webapi ./pmie/alert ./tool/top ./tool/up ./tool/proxy ./tool/logpush \
-		./web ./internal/agentlink ./internal/daemonlog ./internal/hangup ./internal/service && \
-	for m in $(BRIDGES); do CGO_ENABLED=1 $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest -race ./... || exit; done && \
-	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m -run '^Test(XZLazy|XZRandom|Growing|Extended|Reduce)' ./archive ./tool/logsummary ./tool/logreduce
+	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m . ./wire ./pmns ./mmv/... ./pmda/... ./pmapi ./pmcd/... ./internal/agent/... ./archive/replay ./cmd/internal/pmlogger/... ./openmetrics ./trace ./timecontrol ./cmd/internal/discover \
+		./cmd/internal/pmproxy ./cmd/internal/pmproxy/logger ./cmd/internal/pmproxy/search ./cmd/internal/pmproxy/seriesapi ./cmd/internal/pmproxy/webapi ./cmd/internal/pmie/alert ./cmd/internal/screen/top ./cmd/internal/serve/up ./cmd/internal/serve/proxy ./cmd/internal/record/logpush \
+		./cmd/internal/web ./cmd/internal/agentlink ./internal/daemonlog ./cmd/internal/daemon/hangup ./cmd/internal/daemon/service && \
+	for m in $(BRIDGES); do GOWORK=off CGO_ENABLED=1 $(GO) -C $$m run github.com/go-pcp/pcp/scripts/gotest -race ./... || exit; done && \
+	CGO_ENABLED=1 $(GO) run ./scripts/gotest -race -timeout=20m -run '^Test(XZLazy|XZRandom|Growing|Extended|Reduce)' ./archive ./cmd/internal/archives/logsummary ./cmd/internal/archives/logreduce
 
 .PHONY: lint-quick
 lint-quick:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed: $$out"; exit 1; }
-	$(GO) vet ./...
+	$(GO) vet $(ALL)
 
 lint: lint-quick    ## gofumpt and staticcheck too
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofumpt-ed: $$out"; exit 1; }
 	$(TOOL) staticcheck ./...
-	@for m in $(NESTED); do $(GO) -C $$m vet ./... || exit; done
-	@for m in $(BRIDGES); do $(GO) -C $$m tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./... || exit; done
+	GOWORK=off $(GO) -C cmd tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...
+	@for m in $(NESTED); do GOWORK=off $(GO) -C $$m vet ./... || exit; done
+	@for m in $(BRIDGES); do GOWORK=off $(GO) -C $$m tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./... || exit; done
 
 cross: cross-darwin cross-windows    ## go vet for macOS, and of the libraries for Windows
 
 .PHONY: cross-darwin cross-windows
 cross-darwin:
-	GOOS=darwin $(GO) vet ./...
-	@for m in $(BRIDGES); do GOOS=darwin $(GO) -C $$m vet ./... || exit; done
+	GOOS=darwin $(GO) vet $(ALL)
+	@for m in $(BRIDGES); do GOWORK=off GOOS=darwin $(GO) -C $$m vet ./... || exit; done
 
 cross-windows:
 	GOOS=windows $(GO) vet . ./config ./wire ./pmns/... ./archive/... ./mmv ./pmapi ./options ./getopt ./pmda/...
+
+release-check:      ## build the program against the library as a module with a version, as its users will
+	$(GO) run ./scripts/releasecheck
 
 fuzz:               ## every fuzz target for FUZZTIME each
 	scripts/fuzz $(FUZZTIME)
@@ -83,19 +91,19 @@ test-busy:          ## the unit tests, 20 times and 5 with the race detector, be
 	scripts/test-busy
 
 bench: build        ## side by side with the C tools where they are installed
-	bench/run
+	cmd/bench/run
 
 soak:               ## 500 clients for ten minutes while agents hang, crash and babble
-	PCP_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=60m ./interop/soak
+	PCP_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout=60m ./cmd/internal/interop/soak
 
 qa: build           ## the upstream QA suite's tests with our tools in place of theirs
-	conformance/run
+	cmd/conformance/run
 
 metrics:            ## docs/metrics, the pages about all metrics, of the tables of the agents
 	$(GO) run ./scripts/metrics
 
-page:               ## web/dist, the bundle of the page, of its sources
-	$(GO) -C web/build run .
+page:               ## cmd/internal/web/dist, the bundle of the page, of its sources
+	GOWORK=off $(GO) -C cmd/internal/web/build run .
 
 .PHONY: chromium
 chromium:           ## a browser to test the page with, from the system's packages, where apt and root allow

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	candidateList = "conformance/candidates.list"
-	mustPassList  = "conformance/must-pass.list"
-	longList      = "conformance/long.list"
+	candidateList = "cmd/conformance/candidates.list"
+	mustPassList  = "cmd/conformance/must-pass.list"
+	longList      = "cmd/conformance/long.list"
 
 	// slow is how long a test may take to be in must-pass.list.
 	slow = 20 * time.Second

@@ -194,7 +194,7 @@ func TestExplanation(t *testing.T) {
 		fmt.Fprintln(&long, i)
 	}
 	got := explanation(x, &result{Status: fail, Expected: []byte(long.String()), Output: []byte("1\n")})
-	for _, want := range []string{"    --- expected\n", "    -0\n", "lines more", "    again: conformance/run -v -keep /tmp/qa 002:pmcd:pminfo,pmval\n"} {
+	for _, want := range []string{"    --- expected\n", "    -0\n", "lines more", "    again: cmd/conformance/run -v -keep /tmp/qa 002:pmcd:pminfo,pmval\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("explanation lacks %q:\n%s", want, got)
 		}

@@ -23,7 +23,7 @@ func main() {
 	os.Exit(run())
 }
 
-const usage = `usage: conformance/run [options] [test[:mode[:commands]] | @list]...
+const usage = `usage: cmd/conformance/run [options] [test[:mode[:commands]] | @list]...
 
 Runs tests of PCP's QA suite with our commands in place of the real ones. The
 modes are offline, pmcd (a real collector), own (ours) and mixed (ours with real agents). Without tests it runs
@@ -43,8 +43,8 @@ func run() int {
 		links   = fs.String("links", "bin/links", "`directory` of our commands under their classic names")
 		cached  = fs.String("cache", "/var/cache/pcp-conformance", "`directory` for what is prepared once")
 		suite   = fs.String("suite", "/var/lib/pcp/testsuite", "`directory` of the installed suite")
-		added   = fs.String("tests", "conformance/tests", "`directory` of our own tests")
-		wrap    = fs.String("wrap", "", "the `program` conformance/wrap (default: beside this one)")
+		added   = fs.String("tests", "cmd/conformance/tests", "`directory` of our own tests")
+		wrap    = fs.String("wrap", "", "the `program` cmd/conformance/wrap (default: beside this one)")
 		real    = fs.Bool("real", false, "use the real commands")
 		keep    = fs.String("keep", "", "`directory` for the outputs of tests that do not pass")
 		jobs    = fs.Int("j", 2*runtime.NumCPU(), "how many tests run at a `time`; most of them wait most of it")
@@ -62,7 +62,7 @@ func run() int {
 	}
 	args, byDefault := fs.Args(), false
 	if len(args) == 0 && *command == "" && !*cand {
-		args, byDefault = []string{"@conformance/must-pass.list"}, true
+		args, byDefault = []string{"@cmd/conformance/must-pass.list"}, true
 	}
 	if reason := cannotRun(*suite); reason != "" {
 		if byDefault && !inCI() {
@@ -148,7 +148,7 @@ func (r *runner) findCommands(links, wrap string, real bool) error {
 		r.wrap = filepath.Join(filepath.Dir(self), "wrap")
 	}
 	if !exists(r.wrap) {
-		return fmt.Errorf("%s: no such program; build it from conformance/wrap", r.wrap)
+		return fmt.Errorf("%s: no such program; build it from cmd/conformance/wrap", r.wrap)
 	}
 	if real {
 		return nil

@@ -155,7 +155,7 @@ func explanation(t test, res *result) string {
 	if len(t.tools) > 0 {
 		again += ":" + strings.Join(t.tools, ",")
 	}
-	fmt.Fprintf(&b, "    again: conformance/run -v -keep /tmp/qa %s\n", again)
+	fmt.Fprintf(&b, "    again: cmd/conformance/run -v -keep /tmp/qa %s\n", again)
 	return b.String()
 }
 

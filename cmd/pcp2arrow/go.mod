@@ -3,7 +3,8 @@ module github.com/go-pcp/pcp/cmd/pcp2arrow
 go 1.26.0
 
 require (
-	github.com/go-pcp/pcp v0.0.0
+	github.com/go-pcp/pcp v0.1.0
+	github.com/go-pcp/pcp/cmd v0.0.0-00010101000000-000000000000
 	github.com/google/go-cmp v0.7.0
 	github.com/parquet-go/parquet-go v0.32.0
 )

@@ -25,7 +25,7 @@ func userID(t *testing.T, name string) User {
 }
 
 // TestAccountAccess judges users by rules, after the real one's measure: see
-// TestAccessLikeTheRealOne in the tests of tool/pmcd.
+// TestAccessLikeTheRealOne in the tests of cmd/internal/serve/pmcd.
 func TestAccountAccess(t *testing.T) {
 	root, daemon, games := userID(t, "root"), userID(t, "daemon"), userID(t, "games")
 	unix := &net.UnixAddr{Net: "unix"}

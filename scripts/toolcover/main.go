@@ -29,6 +29,9 @@ import (
 // each package.
 const least = 70
 
+// commands are the folders of cmd/internal that have the commands and what they share.
+const commands = "about agents archives exchange live record reports rules screen scripting serve tool"
+
 func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "toolcover:", err)
@@ -44,7 +47,13 @@ func run(args []string) error {
 		}
 		defer os.RemoveAll(dir)
 		args = []string{filepath.Join(dir, "cover.out")}
-		cmd := exec.Command("go", "test", "-coverpkg=./tool/...", "-coverprofile="+args[0], "./tool/...", "./cmd/pcp")
+		cmd := exec.Command("go", "test", "-coverprofile="+args[0], "./cmd/pcp")
+		var districts []string
+		for _, d := range strings.Fields(commands) {
+			districts = append(districts, "./cmd/internal/"+d+"/...")
+		}
+		cmd.Args = append(cmd.Args, "-coverpkg="+strings.Join(districts, ","))
+		cmd.Args = append(cmd.Args, districts...)
 		cmd.Env = append(os.Environ(), "PCP_ORACLE=none")
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 		if err := cmd.Run(); err != nil {
@@ -106,7 +115,7 @@ func report(w io.Writer, profile io.Reader) error {
 	var below []string
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		s := packages[name]
-		name = strings.TrimPrefix(name, "github.com/go-pcp/pcp/")
+		name = strings.TrimPrefix(name, "github.com/go-pcp/pcp/cmd/internal/")
 		fmt.Fprintf(w, "%-40s %6d %6.1f %%\n", name, s.all, s.percent())
 		if s.percent() < least {
 			below = append(below, name)

@@ -7,20 +7,20 @@ import (
 
 func TestReport(t *testing.T) {
 	const profile = `mode: set
-github.com/go-pcp/pcp/tool/a/x.go:1.1,2.2 3 0
-github.com/go-pcp/pcp/tool/a/x.go:3.1,4.2 1 1
-github.com/go-pcp/pcp/tool/b/y.go:1.1,2.2 2 0
+github.com/go-pcp/pcp/cmd/internal/live/a/x.go:1.1,2.2 3 0
+github.com/go-pcp/pcp/cmd/internal/live/a/x.go:3.1,4.2 1 1
+github.com/go-pcp/pcp/cmd/internal/live/b/y.go:1.1,2.2 2 0
 mode: set
-github.com/go-pcp/pcp/tool/a/x.go:3.1,4.2 1 0
-github.com/go-pcp/pcp/tool/b/y.go:1.1,2.2 2 1
+github.com/go-pcp/pcp/cmd/internal/live/a/x.go:3.1,4.2 1 0
+github.com/go-pcp/pcp/cmd/internal/live/b/y.go:1.1,2.2 2 1
 `
 	var b strings.Builder
 	err := report(&b, strings.NewReader(profile))
-	if err == nil || err.Error() != "below 70 %: tool/a" {
+	if err == nil || err.Error() != "below 70 %: live/a" {
 		t.Errorf("report: %v", err)
 	}
 	got := strings.Join(strings.Fields(b.String()), " ")
-	if want := "tool/a 4 25.0 % tool/b 2 100.0 % all 6 50.0 %"; got != want {
+	if want := "live/a 4 25.0 % live/b 2 100.0 % all 6 50.0 %"; got != want {
 		t.Errorf("report: %q, want %q", got, want)
 	}
 	if err := report(&b, strings.NewReader("a b\n")); err == nil {

@@ -123,7 +123,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestSources checks that dist was made of the sources that are here: web/build writes their
+// TestSources checks that dist was made of the sources that are here: cmd/internal/web/build writes their
 // sums into dist/sources.sum. (Whether esbuild makes the same of them is tested there.)
 func TestSources(t *testing.T) {
 	var want strings.Builder

@@ -8,7 +8,7 @@ import (
 )
 
 // BenchmarkMachine fetches a metric of each cluster, and all, from the processes of this
-// machine; bench/run -only processes starts many, and compares.
+// machine; cmd/bench/run -only processes starts many, and compares.
 func BenchmarkMachine(b *testing.B) {
 	for _, name := range []string{
 		"proc.psinfo.pid", "proc.psinfo.utime", "proc.runq.runnable", "proc.memory.vmrss", "proc.memory.rss", "proc.memory.maps",

@@ -4,30 +4,59 @@ package leak
 import (
 	"fmt"
 	"os"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 )
 
-// patience is how long goroutines have to end. One that is told to does so at
-// once, but on a busy machine once can be a while: goleak by itself gives them
-// less than a second.
+// patience is how long goroutines have to end. One that is told to does so at once, but on a busy
+// machine that can take a while.
 const patience = time.Minute
 
 // Main runs the tests of a package, and fails if they leave goroutines behind.
 func Main(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
-		end := time.Now().Add(patience)
-		err := goleak.Find()
-		for err != nil && time.Now().Before(end) {
-			err = goleak.Find()
+		left := find()
+		for end := time.Now().Add(patience); left != nil && time.Now().Before(end); left = find() {
+			time.Sleep(10 * time.Millisecond)
 		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "tests leave goroutines behind:", err)
+		if left != nil {
+			fmt.Fprintf(os.Stderr, "tests leave %d goroutines behind:\n%s\n", len(left), strings.Join(left, "\n\n"))
 			code = 1
 		}
 	}
 	os.Exit(code)
+}
+
+// own are functions of goroutines that Go's runtime and libraries keep.
+var own = []string{
+	"testing.(*T).Run(", "testing.(*M).", "testing.runFuzz", "testing.tRunner.func", // tests
+	"os/signal.signal_recv", "os/signal.loop", // once a program asks for signals
+	"runtime.ReadTrace", "runtime/trace.", "runtime.ensureSigM",
+}
+
+// find returns the stacks of the goroutines that belong to neither the runtime nor this one.
+func find() []string {
+	buf := make([]byte, 1<<16)
+	n := runtime.Stack(buf, true)
+	for n == len(buf) {
+		buf = make([]byte, 2*len(buf))
+		n = runtime.Stack(buf, true)
+	}
+	var left []string
+next:
+	for i, stack := range strings.Split(string(buf[:n]), "\n\n") {
+		if i == 0 {
+			continue // this goroutine
+		}
+		for _, f := range own {
+			if strings.Contains(stack, f) {
+				continue next
+			}
+		}
+		left = append(left, stack)
+	}
+	return left
 }

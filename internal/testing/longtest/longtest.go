@@ -3,7 +3,7 @@
 // Every test that has a short form for each change and a long one for each
 // release asks this package, so that one variable selects the long form of all:
 //
-//	PCP_TEST_LONG=1 go test ./tool/difftest
+//	PCP_TEST_LONG=1 go test ./cmd/internal/testing/difftest
 //
 // Tests that draw at random take their seed from here as well. It is 1 unless
 // PCP_TEST_SEED says otherwise; PCP_TEST_SEED=now draws a new one, which the

@@ -55,3 +55,22 @@ func Contents(t testing.TB, dir string) map[string]string {
 	}
 	return files
 }
+
+// Repo returns the path of a file of the repository that the test is part of, whatever folder it
+// runs in.
+func Repo(t testing.TB, name string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return filepath.Join(dir, filepath.FromSlash(name))
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			break
+		}
+		dir = up
+	}
+	t.Fatalf("%s: there is no go.work above: %v", name, err)
+	return ""
+}

@@ -4,8 +4,8 @@
 // stopped, a clock that is stepped, files with flipped bits, a second process in
 // the same directory.
 //
-//	go test ./interop/faults                                      # each cell once, some bits
-//	PCP_TEST_LONG=1 go test -v -run Matrix/full ./interop/faults  # one column
+//	go test ./cmd/internal/interop/faults                                      # each cell once, some bits
+//	PCP_TEST_LONG=1 go test -v -run Matrix/full ./cmd/internal/interop/faults  # one column
 //
 // A row of the matrix is a daemon, a column is a fault, and a cell of TestMatrix
 // is called row/column. In each of them the same must hold: the daemon

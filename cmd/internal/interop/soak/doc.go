@@ -5,7 +5,7 @@
 // as many descriptors and goroutines as at the beginning.
 //
 //	make soak              # ten minutes
-//	go test ./interop/soak # some seconds
+//	go test ./cmd/internal/interop/soak # some seconds
 //
 // PCP_SOAK says for how long, as 90s or 10m; with PCP_TEST_LONG it is ten minutes.
 package soak

@@ -28,6 +28,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/webapi"
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 	"github.com/go-pcp/pcp/internal/testing/oracle"
+	"github.com/go-pcp/pcp/internal/testing/testdir"
 )
 
 // A webDifference is a difference that is meant.
@@ -405,7 +406,7 @@ func compareWeb(t *testing.T, d *oracle.PMCD, real, ours *webSide, c webCase, us
 // documented checks that a line of docs/differences.md begins with these words.
 func documented(t *testing.T, name, words string) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "differences.md"))
+	page, err := os.ReadFile(testdir.Repo(t, "docs/differences.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

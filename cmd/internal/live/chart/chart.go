@@ -98,7 +98,7 @@ const (
 	maxCharts = 24      // which the metrics below a name become
 	maxView   = 1 << 20 // bytes of a view
 	maxLink   = 256 << 10
-	minWindow = 10 // seconds, as in web/src/state.ts
+	minWindow = 10 // seconds, as in cmd/internal/web/src/state.ts
 	maxWindow = 366 * 86400
 )
 

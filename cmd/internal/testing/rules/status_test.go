@@ -159,7 +159,7 @@ func evidence(t *testing.T) things {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open("conformance/must-pass.list")
+	f, err := os.Open("cmd/conformance/must-pass.list")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,10 @@ package twin
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/go-pcp/pcp/internal/testing/testdir"
 )
 
 // A difference is what ours do otherwise on purpose.
@@ -40,7 +41,7 @@ func Documented(t testing.TB, name, words string) {
 		t.Errorf("difference %q: say with which words docs/differences.md tells of it", name)
 		return
 	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "differences.md"))
+	page, err := os.ReadFile(testdir.Repo(t, "docs/differences.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

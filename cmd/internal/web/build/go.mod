@@ -6,7 +6,8 @@ require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1
 	github.com/evanw/esbuild v0.28.2
-	github.com/go-pcp/pcp v0.0.0-00010101000000-000000000000
+	github.com/go-pcp/pcp v0.1.0
+	github.com/go-pcp/pcp/cmd v0.0.0-00010101000000-000000000000
 )
 
 require (
@@ -14,7 +15,6 @@ require (
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/ulikunitz/xz v0.5.17 // indirect
 	go.etcd.io/bbolt v1.5.0 // indirect
-	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
 

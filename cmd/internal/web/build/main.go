@@ -1,6 +1,6 @@
 // Build makes the bundle of the page, ../dist, of its sources, ../src and ../vendor.
 //
-//	go -C web/build run .
+//	go -C cmd/internal/web/build run .
 //
 // It is a module of its own, since the program that serves the page needs neither esbuild
 // nor, as the tests here do, a browser. No Node.js is needed.
