@@ -8,10 +8,9 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// readPast reads the file at path, if there is one of this byte order that
-// can be read.
+// readPast reads the file at path, if there is a readable one of this byte order.
 func readPast(path string) past {
-	// Others may have put something else than a file there.
+	// Others may have put something other than a file there.
 	fd, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
@@ -21,8 +20,8 @@ func readPast(path string) past {
 	if err != nil || !st.Mode().IsRegular() {
 		return nil
 	}
-	// A program that was killed while it added something has left a file in
-	// flux. All that its table of contents leads to is there nevertheless.
+	// A program that was killed while it added something leaves a file in flux.
+	// Everything in its table of contents exists nevertheless.
 	f, err := decodeFile(fd, st.Size(), true)
 	if err != nil || f.order == otherEndian() {
 		return nil

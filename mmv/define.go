@@ -97,8 +97,8 @@ func (r *Registry) admit(m *metric, multi bool) error {
 	return nil
 }
 
-// checkName holds a metric's name to the rules of the name space, so that the
-// agent will not drop it.
+// checkName checks a metric's name by the rules of the name space, so that the
+// agent does not drop it.
 func checkName(name string) error {
 	if name == "" {
 		return fmt.Errorf("no name: %w", errInvalid)

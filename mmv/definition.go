@@ -22,8 +22,8 @@ type Metric struct {
 	Units pcp.Units
 	// OneLine and Help are the help texts, at most 255 bytes each.
 	OneLine, Help string
-	// InDom is the instance domain of a metric with many values; the
-	// functions that make such a metric give it one of its own if nil.
+	// InDom is the instance domain of a metric with many values; if nil, the
+	// functions that make such a metric add a new one.
 	InDom *InDom
 	// Labels describe the metric (mmv_stats_add_metric_label(3)).
 	Labels []Label
@@ -49,7 +49,7 @@ type InDomDef struct {
 	Serial int
 	// OneLine and Help are the help texts, at most 255 bytes each.
 	OneLine, Help string
-	// Instances are there from the start; more follow by Add or With.
+	// Instances are the initial instances; Add and With add more.
 	Instances []string
 	// Labels describe the domain (mmv_stats_add_indom_label(3)).
 	Labels []Label
@@ -59,19 +59,19 @@ type InDomDef struct {
 // has a value in each of them.
 //
 // The name of an instance is any text without NUL, at most 255 bytes. Tools of
-// PCP look an instance up by its whole name, or by what comes before the first
-// space in it: names that agree up to there should be avoided, not because
-// anything breaks but because the short form then finds the first of them.
+// PCP look an instance up by its whole name, or by the part before the first
+// space: avoid names that are equal up to there, as the short form then finds the
+// first of them.
 type InDom struct {
 	r       *Registry
 	def     InDomDef
 	insts   []pcp.Instance
 	names   index          // in insts
-	byInst  map[int32]bool // nil while numbers only ever rose
+	byInst  map[int32]bool // nil while numbers only rise
 	next    int64          // above all numbers
 	hole    int32          // no number below it is free
 	metrics []*metric
-	at      int // of its record, or while encoding of its first instance
+	at      int // offset of its record, or while encoding of its first instance
 	// In a file that grows:
 	instAt []int // offset of the record of each instance
 	rowAt  int   // offset of their copies in a row
@@ -83,15 +83,15 @@ type InDom struct {
 type Label struct {
 	// Name is letters, digits and underscores, and starts with a letter.
 	Name string
-	// Value is anything that encoding/json makes JSON of: a string, a number,
-	// a bool, nil, a list, a map, or a json.RawMessage.
+	// Value is any value that encoding/json can encode: a string, a number, a
+	// bool, nil, a list, a map, or a json.RawMessage.
 	Value any
 	// Optional labels are not part of the identity of a metric: tools leave them
 	// out where they record metrics.
 	Optional bool
 }
 
-// payload returns {"name":value}, checked as a reader will check it.
+// payload returns {"name":value}, with the checks of a reader.
 func (l Label) payload(flags pcp.LabelFlags) (string, error) {
 	if l.Name == "" {
 		return "", fmt.Errorf("no name: %w", errInvalid)

@@ -11,7 +11,7 @@ import (
 // DefaultDir returns the folder where programs of this machine put their
 // files: mmv below PCP_TMP_DIR if it can be
 // written to, else mmv below the user's own state folder, where the collector
-// that pcp up starts looks too. It makes the latter if need be.
+// started by pcp up looks too. It makes the latter if necessary.
 func DefaultDir(cfg *config.Config) (string, error) {
 	if err := cfg.Err(); err != nil {
 		return "", err

@@ -2,14 +2,14 @@ package mmv
 
 import "github.com/go-pcp/pcp"
 
-// Versions of the file format. The lowest that can hold the content is written.
+// Versions of the file format. A file has the lowest version that can hold its contents.
 const (
 	Version1 = 1 // names of at most 63 bytes, kept in the records
 	Version2 = 2 // names in the strings section, at most 255 bytes
 	Version3 = 3 // as 2, with labels
 )
 
-// Limits of the format and of those who read it.
+// Limits of the format and of its readers.
 const (
 	NameMax       = 64  // MMV_NAMEMAX: bytes of a version 1 name, closing NUL included
 	StringMax     = 256 // MMV_STRINGMAX: bytes of any string, closing NUL included
@@ -19,7 +19,7 @@ const (
 	MaxSerial     = 1<<22 - 1 // of an instance domain
 	MaxMetrics    = MaxItem   // in one file
 	MaxFileLabels = 1<<8 - 1  // in one file
-	MaxFileValues = 1 << 20   // in one file, and as many instances: a bound of this package
+	MaxFileValues = 1 << 20   // in one file, and the same number of instances: a limit of this package
 )
 
 // Flags of a file (mmv_stats_flags_t).

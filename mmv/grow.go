@@ -9,8 +9,8 @@ import (
 
 // A file that grows keeps each kind of record in a region of its own, with
 // room for the maximum number. The file is sparse: unused room takes no space. So
-// no record ever moves, least of all a value that some goroutine is counting into,
-// and a reader with an old table of contents sees the values of that moment.
+// no record ever moves, in particular no value that a goroutine is changing, and a
+// reader with an old table of contents sees the values of that moment.
 //
 // A change is made in two steps. First the new records are written to places that no
 // table of contents refers to yet. Then the generation numbers are made to differ,
@@ -25,7 +25,7 @@ func (r *Registry) startGrowing() error {
 	g.version = Version2
 	n := r.opt.MaxValues
 	const page = 4096
-	at := page // the header and the table of contents have the first
+	at := page // the header and the table of contents take the first
 	place := func(reg *region, size, room int) {
 		*reg = region{at: at, size: size, room: room, ready: at}
 		at += (size*room + page - 1) &^ (page - 1)
@@ -65,8 +65,8 @@ func (r *Registry) publishGrowth(change func()) {
 		}
 		return
 	}
-	// The first is the time of day, as in C. Each that follows is one more:
-	// it only has to be another.
+	// The first is the time of day, as in C. Later ones are one more: they only
+	// have to differ.
 	if g.generation++; g.generation == 1 {
 		g.generation = nextGeneration(0)
 	}
@@ -76,7 +76,7 @@ func (r *Registry) publishGrowth(change func()) {
 	n := 0
 	regs := [growTOCs]*region{&g.inDoms, &g.insts, &g.metrics, &g.values, &g.strs, &g.labels}
 	for i, reg := range regs {
-		if reg.used > 0 { // readers take an empty section for a damaged one
+		if reg.used > 0 { // readers treat an empty section as damaged
 			shown[n] = tocInDoms + i
 			n++
 		}
@@ -101,21 +101,20 @@ func (r *Registry) publishGrowth(change func()) {
 	atomic.StoreUint64(m.word(hdrG2), g.generation)
 }
 
-// set stores v at a multiple of 8, unless it is there.
+// set stores v at a multiple of 8, unless it is already there.
 func (m *mapping) set(at int, v uint64) {
 	if p := m.word(at); *p != v {
 		atomic.StoreUint64(p, v)
 	}
 }
 
-// Steps by which a region grows in the file: by as much as it has, within
-// these bounds.
+// Limits of the steps by which a region grows in the file; a step doubles it.
 const (
 	minStep = 8 << 10
 	maxStep = 1 << 20
 )
 
-// take takes n records of a region and lets the file have them.
+// take takes n records of a region and extends the file for them.
 func (r *Registry) take(reg *region, n int) (int, error) {
 	if reg.left() < n {
 		return 0, fmt.Errorf("the file has room for %d: %w", reg.room, errTooMany)
@@ -133,7 +132,7 @@ func (r *Registry) take(reg *region, n int) (int, error) {
 	return at, nil
 }
 
-// takeString writes s to a record of its own; 0 is the place of no string.
+// takeString writes s to a record of its own; 0 means no string.
 func (r *Registry) takeString(s string) uint64 {
 	at, err := r.take(&r.grow.strs, 1)
 	if err != nil {
@@ -211,7 +210,7 @@ func (r *Registry) addValue(m *metric, i, instAt int) {
 	s.rec[2], s.rec[3] = uint64(m.at), uint64(instAt)
 }
 
-// roomForInstance checks that one more instance fits everywhere.
+// roomForInstance checks that another instance fits everywhere.
 func (r *Registry) roomForInstance(d *InDom) error {
 	g := &r.grow
 	if g.values.left() < len(d.metrics) || g.insts.left() < 1 || g.strs.left() < 1 {
@@ -223,8 +222,8 @@ func (r *Registry) roomForInstance(d *InDom) error {
 	return nil
 }
 
-// rowFor returns how many instances the next row of a domain has room for
-// that has n and needs one more.
+// rowFor returns the size of the next row of a domain that has n instances and
+// needs another.
 func rowFor(n int) int { return 2 * max(8, n) }
 
 // writeInstance adds the record of instance i of d, and the values that its

@@ -66,8 +66,8 @@ func (c *Counter) Own() *OwnCounter {
 	return &OwnCounter{s: (*slot)(c), n: c.rec[0]}
 }
 
-// An OwnCounter is a Counter in the hands of a single goroutine. A nil
-// OwnCounter does nothing.
+// An OwnCounter is a Counter for use by a single goroutine. A nil OwnCounter does
+// nothing.
 type OwnCounter struct {
 	s *slot
 	n uint64
@@ -224,10 +224,9 @@ func (e *Elapsed) Start() {
 	atomic.StoreUint64(&e.rec[1], uint64(-time.Now().UnixMicro()))
 }
 
-// End closes the section and adds its time (mmv_stats_interval_end(3)). That
-// is two stores, as the format has it: a reader that comes in the nanoseconds
-// between them sees the section twice. Without an open section End does
-// nothing.
+// End closes the section and adds its time (mmv_stats_interval_end(3)). The
+// format needs two stores for that: a reader in the nanoseconds between them sees
+// the section twice. Without an open section End does nothing.
 func (e *Elapsed) End() {
 	if e == nil {
 		return

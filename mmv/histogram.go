@@ -11,10 +11,10 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Histogram keeps the distribution of a value: how many there were, their
-// sum, minimum, maximum, mean, standard deviation and percentiles. It is a
-// high dynamic range histogram: each bucket is at most 1/64 (1.6 %) wide of
-// the values in it, from 0 to 2^63-1.
+// A Histogram keeps the distribution of a value: the number of observations,
+// their sum, minimum, maximum, mean, standard deviation and percentiles. It is a
+// high dynamic range histogram: the width of each bucket is at most 1/64 (1.6 %)
+// of the values in it, from 0 to 2^63-1.
 //
 // Observe changes count and sum at once; the statistics in the file are
 // updated once per Options.Refresh, and when the registry is closed. They
@@ -29,18 +29,18 @@ type Histogram struct {
 	stats    [len(statNames)]*Gauge
 
 	mu   sync.Mutex
-	seen uint64 // how many observations the statistics know
+	seen uint64 // number of observations in the statistics
 	past uint64 // the sum of the run before
 }
 
-// An octave counts the values between two powers of two. It is made when the
-// first of them comes.
+// An octave counts the values between two powers of two. It is made for the first
+// of them.
 type octave [subSize]atomic.Uint64
 
 // statNames are the instances of the statistics of a histogram.
 var statNames = [...]string{"min", "max", "mean", "stddev", "p50", "p90", "p95", "p99", "p99.9"}
 
-// statQuantiles are those of the last of them.
+// statQuantiles are the quantiles of the last of them.
 var statQuantiles = [...]float64{0.50, 0.90, 0.95, 0.99, 0.999}
 
 const firstQuantile = len(statNames) - len(statQuantiles)
@@ -93,7 +93,7 @@ type HistogramVec struct {
 	r          *Registry
 	stats      *GaugeVec
 	count, sum *CounterVec
-	nowhere    *Histogram // takes values that there is no room for
+	nowhere    *Histogram // takes values without room
 
 	mu    sync.Mutex // to add to
 	names index
@@ -148,8 +148,8 @@ const (
 	octaves = 63 - subBits + 1
 )
 
-// bucketOf returns the bucket of v, and in which octave it is: values below
-// 128 have one each, above that 64 share each power of two.
+// bucketOf returns the bucket of v and its octave: values below 128 have one
+// bucket each; above that each power of two has 64 buckets.
 func bucketOf(v int64) (octave, sub int) {
 	if v < 2*subSize {
 		return int(v >> subBits), int(v & (subSize - 1))
@@ -185,7 +185,7 @@ func (h *Histogram) Observe(v int64) {
 	if v > h.max.Load() {
 		raise(&h.max, v)
 	}
-	// An atomic addition holds up the loads behind it: all come before.
+	// An atomic addition delays the loads after it: so all loads are before it.
 	bucket, sum, count := &buckets[sub], &h.sum.rec[0], &h.count.rec[0]
 	bucket.Add(1)
 	atomic.AddUint64(sum, uint64(v))
@@ -210,7 +210,7 @@ func raise(p *atomic.Int64, v int64) {
 // ObserveDuration counts d in nanoseconds: the definition should have these units.
 func (h *Histogram) ObserveDuration(d time.Duration) { h.Observe(int64(d)) }
 
-// refresh computes the statistics, if there is anything new.
+// refresh computes the statistics, if there are new observations.
 func (h *Histogram) refresh() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

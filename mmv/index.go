@@ -40,8 +40,8 @@ func (x *index) get(name string) (hash uint32, number int, ok bool) {
 	}
 }
 
-// add adds a name that is not there, of which get has returned hash. Its
-// number is the next.
+// add adds a missing name, with the hash that get returned. Its number is the
+// next.
 func (x *index) add(hash uint32, name string) {
 	*x.names.add(8) = name
 	t := *x.table.Load()

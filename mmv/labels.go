@@ -79,7 +79,7 @@ func (d *InDom) AddLabel(labels ...Label) error {
 	return d.r.addLabels(pcp.LabelInDom, d.def.Serial, pcp.InNull, labels)
 }
 
-// AddInstanceLabel adds labels of the instance name, which the domain has
+// AddInstanceLabel adds labels of the instance name, which must be in the domain
 // (mmv_stats_add_instance_label(3)).
 func (d *InDom) AddInstanceLabel(name string, labels ...Label) error {
 	if d.r == nil {

@@ -240,7 +240,7 @@ func checkText(what, s string) error {
 	return nil
 }
 
-// stringValues returns how many values are strings.
+// stringValues returns the number of values that are strings.
 func (c *content) stringValues() int {
 	n := 0
 	for _, m := range c.metrics {
@@ -272,14 +272,14 @@ type growth struct {
 // A region holds used records of one size, of at most room.
 type region struct {
 	at, size, room, used int
-	ready                int // offset up to which the file has it
+	ready                int // offset of its end in the file
 }
 
 func (g *region) next() int { return g.at + g.used*g.size }
 
 func (g *region) left() int { return g.room - g.used }
 
-// growTOCs is how many sections there can be, one of each kind.
+// growTOCs is the maximum number of sections, one of each kind.
 const growTOCs = 6
 
 // joinWords makes one word of two adjacent ones.

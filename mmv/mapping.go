@@ -16,16 +16,16 @@ import (
 )
 
 // A mapping is the file in memory. Its address never changes, so that a
-// pointer to a value stays good for as long as the program runs, after release
-// too: the file's pages are then replaced by pages that lead nowhere.
+// pointer to a value stays valid while the program runs, after release too: the
+// file's pages are then replaced by unused memory.
 type mapping struct {
 	base unsafe.Pointer
 	room int // address space reserved
-	fd   int // to let the file grow; closed by release
+	fd   int // to extend the file; closed by release
 	dev  uint64
 	ino  uint64
 	temp string
-	end  int // the file has at least so many bytes
+	end  int // minimum length of the file
 }
 
 // supported is set if this system supports mappings.
@@ -93,9 +93,9 @@ func (m *mapping) publish(path string) error {
 var zeros [1 << 18]byte
 
 // allocate writes n bytes of zeros to the file at offset at, where it has a hole. A
-// store into a hole that the disk has no room for would kill the program, while a
-// write only fails. It is also faster than having the kernel find room for each
-// page when it is touched.
+// store into a hole without space on the disk would kill the program, while a write
+// only fails. It is also faster than having the kernel allocate each page when it
+// is touched.
 func (m *mapping) allocate(at, n int) error {
 	if at+n > m.room {
 		return -pcp.Error(unix.ENOSPC)
@@ -128,7 +128,7 @@ func (m *mapping) check(path string) error {
 	return nil
 }
 
-// remove removes the file, unless path has become the name of another.
+// remove removes the file, unless path is now the name of another.
 func (m *mapping) remove(path string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil || uint64(st.Dev) != m.dev || st.Ino != m.ino {
@@ -137,8 +137,7 @@ func (m *mapping) remove(path string) error {
 	return os.Remove(path)
 }
 
-// release lets go of the file. Memory at its address stays readable and
-// writable.
+// release unmaps the file. Memory at its address stays readable and writable.
 func (m *mapping) release() {
 	_, err := unix.MmapPtr(-1, 0, m.base, uintptr(m.room), unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED|noReserve)

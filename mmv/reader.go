@@ -15,7 +15,7 @@ import (
 // numbers differ, or are 0. Read it again a little later.
 var ErrInFlux = errors.New("mmv: file in flux")
 
-// maxTOCs bounds how many sections a file has: there are six kinds of them.
+// maxTOCs is the maximum number of sections of a file: there are six kinds.
 const maxTOCs = 1 << 10
 
 // A File has the contents of a file of metrics except its values, which
@@ -158,7 +158,7 @@ func (s *source) str(at uint64) (string, error) {
 	return textOf(b), nil
 }
 
-// textOf returns the text of a field; its last byte is taken for a NUL.
+// textOf returns the text of a field; its last byte counts as NUL.
 func textOf(b []byte) string { return string(ctext.Bytes(b[:len(b)-1])) }
 
 // NewFile reads definitions from r, which holds size bytes. Files of either
@@ -227,7 +227,7 @@ func decodeFile(r io.ReaderAt, size int64, evenInFlux bool) (*File, error) {
 
 func (s *source) u32(b []byte) uint32 { return s.order.Uint32(b) }
 
-// texts looks which of two offsets of texts lead somewhere.
+// texts returns which of two offsets of texts are valid.
 func (s *source) texts(b []byte) FileTexts {
 	return FileTexts{s.order.Uint64(b) != 0, s.order.Uint64(b[8:]) != 0}
 }
@@ -347,8 +347,8 @@ func (f *File) decodeInDoms(s *source, at uint64, count uint32) error {
 		rec := b[i*inDomSize:]
 		d := FileInDom{Serial: int(s.u32(rec))}
 		n := s.u32(rec[4:])
-		// Domains may share instances: all together they must still fit the
-		// file, or a small one could ask for any amount of memory.
+		// Domains may share instances: together they must still fit the file,
+		// otherwise a small file could demand any amount of memory.
 		if total += uint64(n); total > MaxFileValues || total*uint64(f.instanceSize()) > uint64(s.size) {
 			return fmt.Errorf("indom[%d]: the instances exceed the file", i)
 		}
@@ -395,7 +395,7 @@ func (f *File) decodeInstances(s *source, at uint64, count uint32) ([]pcp.Instan
 	return insts, nil
 }
 
-// decodeValues finds out which value belongs to which metric and instance.
+// decodeValues assigns values to metrics and instances.
 func (f *File) decodeValues(s *source, at uint64, count uint32, metricAt map[uint64]int) error {
 	b, err := s.section("values", at, count, valueSize)
 	if err != nil {
@@ -447,8 +447,8 @@ type RawValue struct {
 }
 
 // ReadValues reads the values section of the file from r into dst, which it
-// returns, one RawValue for each record. Where r is a mapping that the program
-// writes to, each word is read as a whole.
+// returns, one RawValue for each record. If r is a mapping that the program
+// writes to, each word is read atomically.
 func (f *File) ReadValues(r io.ReaderAt, buf []byte, dst []RawValue) ([]byte, []RawValue, error) {
 	n := f.ValuesCount * valueSize
 	if cap(buf) < n {
@@ -465,8 +465,8 @@ func (f *File) ReadValues(r io.ReaderAt, buf []byte, dst []RawValue) ([]byte, []
 	return buf, dst, nil
 }
 
-// ReadString reads the string that a value's Extra leads to. While the
-// program sets the value again and again it can be overtaken; ReadText cannot.
+// ReadString reads the string at a value's Extra. If the program sets the value
+// repeatedly meanwhile, the result can be a mixture; that of ReadText cannot.
 func (f *File) ReadString(r io.ReaderAt, extra int64) (string, error) {
 	var b [stringSize]byte
 	if extra <= 0 {
@@ -479,8 +479,8 @@ func (f *File) ReadString(r io.ReaderAt, extra int64) (string, error) {
 }
 
 // ReadText reads the string that is the value of the record index, in one
-// piece: if the program set it meanwhile it is read again. ErrInFlux means that
-// it changed each time.
+// piece: if the program set it meanwhile it is read again. The error is ErrInFlux
+// if it changed each time.
 func (f *File) ReadText(r io.ReaderAt, index int) (string, error) {
 	if index < 0 || index >= f.ValuesCount {
 		return "", fmt.Errorf("value[%d] of %d: %w", index, f.ValuesCount, errInvalid)

@@ -12,35 +12,35 @@ type Options struct {
 	// Cluster is the preferred cluster of the metrics' PMIDs, 1..4095; with 0
 	// the agent takes a free one.
 	Cluster int
-	// Dir is where the file goes; "" means DefaultDir(config.Process()).
+	// Dir is the directory of the file; "" means DefaultDir(config.Process()).
 	Dir string
 	// Persist keeps the metrics visible after the program has ended. Without it
-	// the file carries MMV_FLAG_PROCESS and Close removes it.
+	// the file has MMV_FLAG_PROCESS and Close removes it.
 	Persist bool
 	// NoPrefix names metrics mmv.METRIC instead of mmv.FILE.METRIC.
 	NoPrefix bool
 	// Sentinel makes a value of all ones, NaN, or the empty string mean "no value".
 	Sentinel bool
-	// Continue takes the values that a file of the same name holds from the
-	// run before, for every metric and instance that is defined again. Close
-	// keeps the file only with Persist; a program that is killed leaves it anyhow.
+	// Continue takes the values of the previous run from a file of the same name,
+	// for every metric and instance that is defined again. Close keeps the file
+	// only with Persist; a killed program leaves it in any case.
 	Continue bool
-	// Fixed writes the file once, when Start is called, laid out as
-	// libpcp_mmv does to the byte; nothing can be added afterwards.
+	// Fixed writes the file once, when Start is called, with exactly the bytes of
+	// libpcp_mmv; nothing can be added afterwards.
 	Fixed bool
-	// MaxValues bounds how many values the file can grow to, and with it how
-	// many instances; 0 means 65,536, and MaxFileValues is the most. At most
-	// 16,384 of the values are texts. It costs address space and holes in the
-	// file, not memory. Not used if Fixed.
+	// MaxValues is the maximum number of values of the file, and of its
+	// instances; 0 means 65,536, and MaxFileValues is the limit. At most 16,384
+	// of the values are texts. It costs address space and holes in the file, not
+	// memory. Not used if Fixed.
 	MaxValues int
-	// Refresh is how often the statistics of histograms are brought up to
-	// date; 0 means once a second.
+	// Refresh is the time between updates of the statistics of histograms; 0
+	// means a second.
 	Refresh time.Duration
 	// Labels describe all metrics of the file (mmv_stats_add_registry_label(3)).
 	Labels []Label
 }
 
-// A refresher has values that are worked out from others now and then.
+// A refresher has values that are computed from others periodically.
 type refresher interface{ refresh() }
 
 // A Registry is one file of metrics (mmv_stats_registry(3)). Its methods may
@@ -100,7 +100,7 @@ func (r *Registry) fail(err error) {
 	}
 }
 
-// A past holds the values that a file had in the run before.
+// A past holds the values of a file from the previous run.
 type past map[string]pastMetric
 
 type pastMetric struct {
@@ -110,8 +110,8 @@ type pastMetric struct {
 	text   map[string]string   // of strings, "" for the single one
 }
 
-// startRefreshing starts the goroutine that brings histograms up to date, once
-// there are both a file and a histogram. The caller holds r.mu.
+// startRefreshing starts the goroutine that updates histograms, once there are
+// both a file and a histogram. The caller holds r.mu.
 func (r *Registry) startRefreshing() {
 	if r.stop != nil || r.m == nil || r.closed || len(r.derived) == 0 {
 		return
@@ -137,7 +137,7 @@ func (r *Registry) startRefreshing() {
 	}(r.stop, r.stopped)
 }
 
-// Flush brings the statistics of all histograms up to date now.
+// Flush updates the statistics of all histograms now.
 func (r *Registry) Flush() {
 	r.mu.Lock()
 	derived := r.derived

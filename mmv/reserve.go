@@ -4,5 +4,5 @@ package mmv
 
 import "golang.org/x/sys/unix"
 
-// noReserve keeps memory that may never be touched out of the system's accounts.
+// noReserve keeps the system from reserving memory that may never be touched.
 const noReserve = unix.MAP_NORESERVE

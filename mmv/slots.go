@@ -37,7 +37,7 @@ func (s *slots) grow(m *metric, n int, inFile bool) {
 	}
 }
 
-// detach gives values that have no record memory, so that they lead nowhere.
+// detach gives values without a record memory that no reader sees.
 func (s *slots) detach() {
 	for i := range s.n {
 		if v := s.at(i); v.rec == nil {
@@ -46,11 +46,10 @@ func (s *slots) detach() {
 	}
 }
 
-// stringCopies is how many records a string value has. A new text goes into
-// the next one and then becomes the value, so that a reader that began to copy
-// the old one finishes before it is overwritten. A reader that is slower than
-// that sees it in the first word of the value, which counts: see
-// [File.ReadText].
+// stringCopies is the number of records of a string value. A new text is written
+// to the next one, which then becomes the value, so that a reader that began to
+// copy the old one finishes before it is overwritten. A slower reader notices
+// that by the first word of the value, which counts: see [File.ReadText].
 const stringCopies = 4
 
 // text has the state of a string value other than its record.

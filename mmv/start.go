@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/config"
 )
 
-// New makes the registry whose file is called name. Unless opt.Fixed, the file
+// New makes the registry whose file is called name. Unless opt.Fixed is set, the file
 // appears at once and each definition as it is made. On systems without memory-mapped
 // files of this kind, such as Windows, the error is errors.ErrUnsupported.
 func New(name string, opt Options) (*Registry, error) {
@@ -79,8 +79,7 @@ func New(name string, opt Options) (*Registry, error) {
 
 // Start writes the file of a fixed registry and maps it (mmv_stats_start(3)).
 // Handles count before as well: their counts are in the file. Do not call it while
-// other goroutines use handles. On a registry that grows it does nothing but return
-// Err.
+// other goroutines use handles. On a registry that grows it only returns Err.
 func (r *Registry) Start() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

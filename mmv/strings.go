@@ -80,7 +80,7 @@ func (s *slot) setString(value string) {
 	b := s.m.r.m.bytes(at, stringSize)
 	clear(b[copy(b, value):])
 	// The C library keeps the length in the first half of the first word,
-	// which no reader looks at. The other half counts texts.
+	// which no reader uses. The other half counts texts.
 	_, count := splitWord(s.rec[0])
 	atomic.StoreUint64(&s.rec[0], joinWords(uint32(len(value)), count+1))
 	atomic.StoreUint64(&s.rec[1], uint64(at))

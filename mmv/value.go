@@ -11,12 +11,12 @@ import (
 // A Value is a value of any type, for programs that do not know the type when
 // they are written, and for the types that have no handle of their own. Arguments of
 // another type are converted as in C; text is only for strings, and numbers are not.
-// Each method but SetString is one atomic operation, and a nil Value does nothing: so
-// reg.Lookup("products.count", name).Inc() needs no check.
+// Each method except SetString is one atomic operation, and a nil Value does nothing:
+// so reg.Lookup("products.count", name).Inc() needs no check.
 type Value slot
 
 // Value defines a metric of type typ with a single value. The definition is
-// taken as it is: with no Sem readers take it for a counter.
+// not changed: without Sem readers treat it as a counter.
 func (r *Registry) Value(def Metric, typ Type) *Value {
 	return (*Value)(r.single(def, typ))
 }
@@ -25,11 +25,11 @@ func (r *Registry) Value(def Metric, typ Type) *Value {
 // domain has, or nil if the domain has no such instance. For a metric with a
 // single value it ignores instances (mmv_lookup_value_desc(3)).
 //
-// It finds by name what the handles find once: Lookup(metric, inst).Inc() is
-// mmv_stats_inc(3), Add is mmv_stats_add(3), Set is mmv_stats_set(3), SetString is
+// It finds values by name, and corresponds to C functions: Lookup(metric, inst).Inc()
+// is mmv_stats_inc(3), Add is mmv_stats_add(3), Set is mmv_stats_set(3), SetString is
 // mmv_stats_set_string(3) and, of a part of a text, mmv_stats_set_strlen(3), Start is
-// mmv_stats_interval_start(3); and with a second instance
-// mmv_stats_inc_fallback(3) and mmv_stats_add_fallback(3).
+// mmv_stats_interval_start(3); and with a second instance mmv_stats_inc_fallback(3)
+// and mmv_stats_add_fallback(3).
 func (r *Registry) Lookup(metric string, insts ...string) *Value {
 	if r == nil {
 		return nil
@@ -86,9 +86,9 @@ func (v *Value) AddUint(n uint64) {
 	v.AddInt(int64(n))
 }
 
-// Add adds x (mmv_inc_value(3)), of which types without fractions take the
-// whole part. Added to an elapsed time a negative x opens a section, being minus
-// the time of day in microseconds, and any other x closes it.
+// Add adds x (mmv_inc_value(3)); types without fractions add its whole part.
+// Added to an elapsed time a negative x opens a section, being minus the time of
+// day in microseconds, and any other x closes it.
 func (v *Value) Add(x float64) {
 	switch v.Type() {
 	case TypeFloat:
@@ -207,7 +207,7 @@ func wholePart(x float64) int64 {
 	case x != x:
 		return 0
 	case x >= 1<<64:
-		return -1 // all ones, the most a uint64 holds
+		return -1 // all ones, the largest uint64
 	case x >= 1<<63:
 		return int64(uint64(x))
 	case x < -1<<63:

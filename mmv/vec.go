@@ -17,7 +17,7 @@ type Handle interface {
 // type of a value's handle: CounterVec is Vec[Counter].
 type Vec[T Handle] struct {
 	m       *metric
-	nowhere *slot // takes values that there is no room for
+	nowhere *slot // takes values without room
 }
 
 // The kinds of metrics over an instance domain.
@@ -62,7 +62,7 @@ func (r *Registry) StringVec(def Metric) *StringVec {
 }
 
 // ValueVec defines a metric of type typ over an instance domain. The
-// definition is taken as it is.
+// definition is not changed.
 func (r *Registry) ValueVec(def Metric, typ Type) *ValueVec {
 	return newVec[Value](r, def, typ)
 }
@@ -95,8 +95,8 @@ func (v *Vec[T]) With(name string) *T {
 }
 
 // WithLabels is With for an instance that gets labels when it is added
-// (mmv_stats_add_instance_label(3)). If the domain has it already labels are
-// not looked at.
+// (mmv_stats_add_instance_label(3)). If the domain already has the instance,
+// labels are ignored.
 func (v *Vec[T]) WithLabels(name string, labels ...Label) *T {
 	if v == nil {
 		return nil
@@ -115,7 +115,7 @@ func (v *Vec[T]) add(name string, labels []Label) *T {
 	if _, i, ok := d.names.get(name); ok {
 		return v.handle(v.m.slots.at(i))
 	}
-	i, err := r.addInstance(d, d.free(), strings.Clone(name)) // it may be part of something large
+	i, err := r.addInstance(d, d.free(), strings.Clone(name)) // it may be part of a large string
 	if err != nil {
 		r.fail(fmt.Errorf("instance %q: %w", name, err))
 		return v.handle(v.nowhere)

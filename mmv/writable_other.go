@@ -2,5 +2,5 @@
 
 package mmv
 
-// writable reports that nothing is written here.
+// writable reports false: no files are written here.
 func writable(string) bool { return false }

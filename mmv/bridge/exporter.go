@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/mmv"
 )
 
-// An Exporter brings a sink up to date, from time to time and when asked.
+// An Exporter updates a sink, periodically and on request.
 type Exporter struct {
 	fill func(*Sink) error
 	quit chan struct{}
@@ -47,7 +47,7 @@ func (e *Exporter) run(interval time.Duration) {
 	}
 }
 
-// Refresh brings all values up to date now.
+// Refresh updates all values now.
 func (e *Exporter) Refresh() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -67,8 +67,8 @@ func (e *Exporter) Err() error {
 	return cmp.Or(e.err, e.sink.Err())
 }
 
-// Stop brings the values up to date a last time and ends the exporter. The
-// metrics stay in the registry.
+// Stop updates the values a last time and ends the exporter. The metrics stay in
+// the registry.
 func (e *Exporter) Stop() {
 	e.once.Do(func() {
 		close(e.quit)

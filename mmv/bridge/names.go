@@ -52,8 +52,8 @@ func hashOf(s string) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// names are those that have been given out. A name is true if it is a
-// metric's, false if it is a group of them.
+// names are the names in use. A name is true if it is a metric's, false if it is
+// a group of them.
 type names map[string]bool
 
 // take returns name, changed if necessary, and keeps it. The name with any of the
@@ -119,8 +119,8 @@ func (n names) put(name string) {
 type Label struct{ Name, Value string }
 
 // appendInstance appends the name of the instance that labels make. Different
-// labels make different names: commas, equals signs and backslashes of a value have a
-// backslash in front, and so do characters that cannot be printed.
+// labels make different names: commas, equals signs and backslashes of a value are
+// preceded by a backslash, and so do characters that cannot be printed.
 func appendInstance(b []byte, labels []Label) []byte {
 	if len(labels) == 0 {
 		return append(b, "{}"...)
@@ -157,7 +157,7 @@ func appendEscaped(b []byte, s string, delimiters bool) []byte {
 	return b
 }
 
-// instanceName returns key as a file can keep it.
+// instanceName returns key in a form that fits into a file.
 func instanceName(key string) string {
 	if key == "" {
 		return "{}"

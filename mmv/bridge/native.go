@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/mmv"
 )
 
-// A Native is a foreign histogram with a great many buckets, whose bounds are
-// powers: two counters, and quantiles of the observations since the program began.
+// A Native is a foreign histogram with many buckets, whose bounds are powers: two
+// counters, and quantiles of the observations since the program began.
 type Native struct {
 	count, sum, quantile *Metric
 	labels               []Label
@@ -26,8 +26,8 @@ func nativeQuantiles() [4]struct {
 	}{{.5, "0.5"}, {.9, "0.9"}, {.99, "0.99"}, {.999, "0.999"}}
 }
 
-// Native returns the native histogram that is known by key. Its metrics have
-// the name with sep and then count, sum, and quantile appended.
+// Native returns the native histogram with the given key. Its metrics have the
+// name with sep and then count, sum, and quantile appended.
 func (s *Sink) Native(key any, sep string, def func() Def) *Native {
 	if h, ok := s.metrics[key].(*Native); ok {
 		return h
@@ -67,7 +67,7 @@ func (h *Native) Set(n uint64, sum, factor float64, buckets iter.Seq2[float64, u
 			set(v * factor)
 		}
 	}
-	for i < len(want) { // nothing was observed, or NaN
+	for i < len(want) { // no observations, or NaN
 		set(math.NaN())
 	}
 }

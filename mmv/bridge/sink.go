@@ -18,20 +18,20 @@ import (
 // Options configures how foreign metrics appear. The zero Options are right for
 // one bridge in a registry.
 type Options struct {
-	// Prefix goes before all names, with a dot between.
+	// Prefix is put before all names, with a dot between.
 	Prefix string
-	// Interval is how often values are brought up to date; 0 means once a
-	// second. Exporter.Refresh does so at any other time.
+	// Interval is the time between updates of the values; 0 means a second.
+	// Exporter.Refresh updates them at any time.
 	Interval time.Duration
-	// MaxInstances bounds the instances of a metric; 0 means 2000.
+	// MaxInstances is the maximum number of instances of a metric; 0 means 2000.
 	MaxInstances int
 }
 
 // errFull is the error for an instance that was left out.
 var errFull = fmt.Errorf("more instances than the bridge allows: %w", -pcp.Error(syscall.ENOSPC))
 
-// A Sink keeps metrics of a registry in step with foreign ones. It is not for
-// use by several goroutines at a time: an Exporter sees to that.
+// A Sink keeps metrics of a registry in step with foreign ones. It must not be
+// used by several goroutines at a time: an Exporter ensures that.
 type Sink struct {
 	reg     *mmv.Registry
 	opt     Options
@@ -50,7 +50,8 @@ func NewSink(reg *mmv.Registry, opt Options) *Sink {
 	return &Sink{reg: reg, opt: opt, names: names{}, metrics: map[any]any{}}
 }
 
-// Err returns the first thing that there was no room for; nil if all is well.
+// Err returns an error for the first metric or instance without room, nil if there is
+// none.
 func (s *Sink) Err() error { return cmp.Or(s.err, s.reg.Err()) }
 
 func (s *Sink) fail(err error) {
@@ -61,7 +62,7 @@ func (s *Sink) fail(err error) {
 
 // A Def describes a foreign metric.
 type Def struct {
-	Name   string // foreign, made one of PCP by Name
+	Name   string // foreign; Name converts it to a name of PCP
 	Help   string
 	Units  pcp.Units
 	Sem    pcp.Sem
@@ -90,7 +91,7 @@ func (s *Sink) take(foreign string, suffixes ...string) string {
 	return s.names.take(Name(foreign), suffixes...)
 }
 
-// define defines a metric under a name that take returned.
+// define defines a metric under a name returned by take.
 func (s *Sink) define(name string, d Def) *Metric {
 	line, rest, _ := strings.Cut(strings.TrimSpace(d.Help), "\n")
 	def := mmv.Metric{Name: name, Sem: d.Sem, Units: d.Units, OneLine: text(line)}
@@ -141,8 +142,8 @@ func (s *Sink) label(add func(mmv.Label) error, l Label) {
 // Begin starts a round, in which all foreign metrics are set.
 func (s *Sink) Begin() { s.round++ }
 
-// End ends a round that was complete: the value that was not set becomes
-// NaN, if the metric is of floats.
+// End ends a complete round: a value that was not set becomes NaN, if the metric
+// is of floats.
 func (s *Sink) End() {
 	for _, m := range s.list {
 		if m.typ != mmv.TypeDouble {
@@ -182,7 +183,7 @@ func (m *Metric) Single() bool { return m.vec == nil }
 func (m *Metric) Type() mmv.Type { return m.typ }
 
 // Set sets the value of the instance that labels name, of a metric of floats.
-// A metric without instances does not look at labels.
+// A metric without instances ignores labels.
 func (m *Metric) Set(x float64, labels ...Label) { m.value(labels).Set(x) }
 
 // SetInt is Set for a metric of signed numbers.
@@ -235,8 +236,8 @@ type Histogram struct {
 	labels             []Label
 }
 
-// Histogram returns the histogram that is known by key. Its metrics have the
-// name with sep and then count, sum, and bucket appended.
+// Histogram returns the histogram with the given key. Its metrics have the name
+// with sep and then count, sum, and bucket appended.
 func (s *Sink) Histogram(key any, sep string, def func() Def) *Histogram {
 	if h, ok := s.metrics[key].(*Histogram); ok {
 		return h
@@ -258,8 +259,8 @@ func (s *Sink) Histogram(key any, sep string, def func() Def) *Histogram {
 // Single reports whether count and sum have no instances.
 func (h *Histogram) Single() bool { return h.count.Single() }
 
-// Set sets how many were observed, their sum, and how many of them were at
-// most bounds[i] each. The last bound need not be infinite.
+// Set sets the number of observations, their sum, and the number of observations
+// up to each of bounds. The last bound need not be infinite.
 func (h *Histogram) Set(n uint64, sum float64, bounds []float64, cumulative []uint64, labels ...Label) {
 	h.count.SetUint(n, labels...)
 	h.sum.Set(sum, labels...)

@@ -52,7 +52,7 @@ func UnitsOfName(name string, counter bool) pcp.Units {
 	i := strings.LastIndexAny(name, "_-:./")
 	u, ok := unitNamed(name[i+1:])
 	if ok && i >= 0 && strings.HasSuffix(name[:i], "_per") {
-		return pcp.Units{} // a rate of something unknown
+		return pcp.Units{} // a rate of unknown units
 	}
 	if !ok && counter {
 		return count
@@ -70,7 +70,7 @@ func UCUM(code string) (u pcp.Units, factor float64, ok bool) {
 		return u, factor, ok
 	}
 	d, f, ok := ucum(under)
-	// Something by itself, as in By/By, has no dimension.
+	// A unit divided by itself, as in By/By, has no dimension.
 	if !ok || u.DimSpace*d.DimSpace != 0 || u.DimTime*d.DimTime != 0 || u.DimCount*d.DimCount != 0 {
 		return pcp.Units{}, 1, false
 	}

@@ -18,11 +18,12 @@ import (
 type Options struct {
 	bridge.Options
 	// Counter reports whether a variable only goes up; nil means that none
-	// does. The name of something in a map is that of the map, a dot, and the key.
+	// does. The name of an element of a map is that of the map, a dot, and the
+	// key.
 	Counter func(name string) bool
 }
 
-// Export publishes all variables, also those that come later, until Stop.
+// Export publishes all variables, including later ones, until Stop.
 func Export(reg *mmv.Registry, opt Options) *bridge.Exporter {
 	e := exporter{counter: opt.Counter}
 	return bridge.Start(reg, opt.Options, func(s *bridge.Sink) error {
@@ -45,8 +46,8 @@ type exporter struct {
 // maxDepth is the maximum nesting of maps: a map may contain itself.
 const maxDepth = 8
 
-// variable publishes a variable. A function that panics does so in the HTTP
-// handler of package expvar without harm, and must do none here.
+// variable publishes a variable. A function may panic: in the HTTP handler of
+// package expvar that does no harm, and it must not do any here.
 func (e *exporter) variable(name string, v expvar.Var) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -73,7 +74,7 @@ func (e *exporter) nested(name string, v expvar.Var, depth int) {
 		if v == nil {
 			return
 		}
-		// One type for all keys, which must also hold those to come.
+		// One type for all keys, including later ones.
 		typ := mmv.TypeI64
 		v.Do(func(kv expvar.KeyValue) {
 			if _, ok := kv.Value.(*expvar.Float); ok {
@@ -154,8 +155,8 @@ func number(v any) (float64, bool) {
 	return math.NaN(), false
 }
 
-// element sets an instance of a map. A map of whole numbers stays one when a
-// fraction comes later, of which then the whole part is kept.
+// element sets an instance of a map. A map of whole numbers stays one if a
+// fraction follows later; only its whole part is kept.
 func (e *exporter) element(name string, typ mmv.Type, key string, x float64, n int64) {
 	m := e.metric(name, typ, false)
 	if m.Type() == mmv.TypeDouble {

@@ -18,7 +18,7 @@ import (
 
 // Options configures how the metrics appear.
 type Options struct {
-	// Prefix goes before all names, with a dot between; "" means http.
+	// Prefix is put before all names, with a dot between; "" means http.
 	Prefix string
 	// MaxInstances is the maximum number of routes with a code that get their own
 	// instance; later ones count in the instance other. 0 means 1000.
@@ -102,7 +102,7 @@ func (s *server) find(pattern string, code int) *series {
 	}
 	name := cmp.Or(strings.ReplaceAll(pattern, " ", ":"), other) + ":" + strconv.Itoa(code)
 	if len(old) >= s.max {
-		// A handler may make up codes: this key is not kept either.
+		// A handler may invent codes: this key is not kept either.
 		if found := old[key{}]; found != nil {
 			return found
 		}

@@ -36,7 +36,7 @@ func (c *call) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// WriteString spares io.WriteString a copy.
+// WriteString saves io.WriteString a copy.
 func (c *call) WriteString(s string) (int, error) {
 	c.begin()
 	n, err := io.WriteString(c.w, s)
@@ -44,7 +44,7 @@ func (c *call) WriteString(s string) (int, error) {
 	return n, err
 }
 
-// begin notes the code of a response that starts without one.
+// begin records the code of a response that starts without one.
 func (c *call) begin() {
 	if c.code == 0 {
 		c.code = http.StatusOK
@@ -69,7 +69,7 @@ func (f *flushWriter) Flush() { f.flush() }
 // FlushError is called by http.ResponseController.
 func (f *flushWriter) FlushError() error { return f.flushError() }
 
-// A fullWriter is the call of a server that can do all that one of HTTP/1 can.
+// A fullWriter is the call of a server with all features of an HTTP/1 server.
 type fullWriter struct{ call }
 
 func (f *fullWriter) Flush() { f.flush() }
@@ -85,7 +85,7 @@ func (f *fullWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, rw, err
 }
 
-// ReadFrom keeps the server able to send a file without copying it.
+// ReadFrom lets the server send a file without copying it.
 func (f *fullWriter) ReadFrom(r io.Reader) (int64, error) {
 	f.begin()
 	n, err := f.w.(io.ReaderFrom).ReadFrom(r)

@@ -30,7 +30,7 @@ func NewReader(reg *mmv.Registry, opt Options) *sdkmetric.PeriodicReader {
 }
 
 // An Exporter is the part of a reader that writes to the registry, for use
-// with a periodic reader of one's own.
+// with the program's own periodic reader.
 type Exporter struct {
 	mu       sync.Mutex
 	sink     *bridge.Sink
@@ -79,8 +79,8 @@ func (e *Exporter) Err() error {
 	return e.sink.Err()
 }
 
-// Export brings the registry up to date. Sums and histograms that are not
-// cumulative are refused.
+// Export updates the registry. Sums and histograms that are not cumulative are
+// refused.
 func (e *Exporter) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -302,8 +302,8 @@ func exponential[N int64 | float64](e *Exporter, scope string, m *metricdata.Met
 }
 
 // buckets are those of an exponential histogram, from the lowest value to the
-// highest. Bucket i starts above 2^(i/2^scale); its values are taken for those in
-// the middle of it on the logarithmic scale.
+// highest. Bucket i starts above 2^(i/2^scale); its values count as its middle on
+// the logarithmic scale.
 func buckets[N int64 | float64](p *metricdata.ExponentialHistogramDataPoint[N]) iter.Seq2[float64, uint64] {
 	middle := func(i int) float64 { return math.Exp2((float64(i) + .5) * math.Exp2(-float64(p.Scale))) }
 	return func(yield func(float64, uint64) bool) {
@@ -355,7 +355,7 @@ func (e *Exporter) summary(scope string, m *metricdata.Metrics, data metricdata.
 	}
 }
 
-// maxSets bounds how many attribute sets are kept as labels.
+// maxSets is the maximum number of attribute sets kept as labels.
 const maxSets = 1 << 16
 
 // labels returns attributes as labels, which it keeps for the next time.

@@ -23,7 +23,7 @@ func Export(reg *mmv.Registry, g prometheus.Gatherer, opt Options) *bridge.Expor
 	return bridge.Start(reg, opt, func(s *bridge.Sink) error {
 		e.sink = s
 		families, err := g.Gather()
-		for _, f := range families { // as many as there are, in spite of err
+		for _, f := range families { // the metrics that exist, in spite of err
 			e.family(f)
 		}
 		return err
@@ -149,8 +149,8 @@ func (e *exporter) histogram(k key, f *dto.MetricFamily, h *dto.Histogram) {
 }
 
 // buckets are those of a native histogram, from the lowest value to the
-// highest. Bucket i ends at 2^(i/2^schema); its values are taken for those in
-// the middle of it on the logarithmic scale.
+// highest. Bucket i ends at 2^(i/2^schema); its values count as its middle on the
+// logarithmic scale.
 func buckets(h *dto.Histogram) iter.Seq2[float64, uint64] {
 	middle := func(i int) float64 { return math.Exp2((float64(i) - .5) * math.Exp2(-float64(h.GetSchema()))) }
 	type bucket struct {

@@ -110,7 +110,7 @@ func quantiles() [4]struct {
 type histogram struct {
 	count, bucket, quantile *bridge.Metric
 	last                    []uint64         // all buckets as they were
-	ends                    []int            // which buckets end one of ours
+	ends                    []int            // the buckets that end one of ours
 	le                      [][]bridge.Label // of ours
 	names                   [4][]bridge.Label
 }
