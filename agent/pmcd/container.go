@@ -13,7 +13,7 @@ type containerNamer interface {
 }
 
 // valueFor returns the value of a metric that depends on the client: pmcd.hostname.
-// For a container it is never the host's own name, which C falls back to.
+// For a container it is never the host's own name, which C uses as a fallback.
 func (a *Agent) valueFor(req *pmda.FetchRequest, _ *pmda.Metric, _ int32, _ int) (pcp.Value, error) {
 	container := ""
 	if req.Client != nil {

@@ -13,10 +13,10 @@ const (
 )
 
 // debugBits are the bits of pmcd.control.debug: those that options of -D had
-// when these were numbers (pmdbg(1)). Others are cleared, as in C.
+// when they were numbers (pmdbg(1)). Other bits are cleared, as in C.
 const debugBits = 0x4fffffff
 
-// controlMetrics are those that are there to be stored to.
+// controlMetrics are the metrics for stores.
 func (a *Agent) controlMetrics() []pmda.Metric {
 	metric := func(item int, name, one, help string, value func() int32, store func(v int32) error) pmda.Metric {
 		return pmda.Metric{

@@ -315,7 +315,7 @@ func (a *Agent) storeFenced(client *pmda.Client, inst int32, _ int, v pcp.Value)
 	case v.Uint32() > 1:
 		return pcp.ErrBadStore
 	case int(inst) == a.domain:
-		return nil // never fenced, and no error: a store without instances has them all
+		return nil // never fenced, and not an error: a store without instances means all of them
 	}
 	return a.c.Fence(int(inst), v.Uint32() == 1)
 }

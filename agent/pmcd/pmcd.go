@@ -23,7 +23,7 @@ type Collector interface {
 
 	// AgentStates lists all agents in the order of the collector's table.
 	AgentStates() []AgentState
-	// Fence keeps requests from an agent, or lets them through again. It returns
+	// Fence blocks requests to an agent, or allows them again. It returns
 	// pcp.ErrInst if there is no agent for the domain.
 	Fence(domain int, on bool) error
 
@@ -35,7 +35,7 @@ type Collector interface {
 	SequenceNumber() uint32
 	AdvanceSequenceNumber()
 	HangUps() uint32
-	// RequestHangUp makes such a request and does not wait until it is met.
+	// RequestHangUp makes such a request and does not wait for it.
 	RequestHangUp()
 
 	HostName() string
@@ -43,7 +43,7 @@ type Collector interface {
 	// there are none.
 	UserLabels() string
 
-	// AgentTimeout is how long an agent may take to answer; 0 means any time.
+	// AgentTimeout is the time limit for an agent's answer; 0 means none.
 	AgentTimeout() time.Duration
 	SetAgentTimeout(time.Duration)
 
@@ -55,10 +55,10 @@ type Collector interface {
 	// log at once.
 	TraceFlags() uint32
 	SetTraceFlags(uint32)
-	// TraceBuffers is how many events are kept for DumpTrace.
+	// TraceBuffers is the number of events kept for DumpTrace.
 	TraceBuffers() int
 	SetTraceBuffers(n int) error
-	// DumpTrace writes these to the log, and DumpClients the table of clients.
+	// DumpTrace writes the kept events to the log, and DumpClients the table of clients.
 	DumpTrace()
 	DumpClients()
 
@@ -96,8 +96,8 @@ type Config struct {
 	Domain    int    // 0 means Domain
 	Version   string // of this software, for pmcd.version
 	Build     string // for pmcd.build; "" means 1
-	// TmpDir and RunDir, PCP_TMP_DIR and PCP_RUN_DIR, are where other daemons leave
-	// files about themselves; with "" they are not looked for.
+	// TmpDir and RunDir, PCP_TMP_DIR and PCP_RUN_DIR, are the directories of other
+	// daemons' files about themselves; "" means none.
 	TmpDir, RunDir string
 }
 

@@ -6,7 +6,7 @@ import "os"
 
 const openNonblock = 0
 
-// processExists reports whether there is such a process.
+// processExists reports whether a process exists.
 func processExists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

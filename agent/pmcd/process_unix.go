@@ -7,7 +7,7 @@ import "syscall"
 // openNonblock keeps an open from waiting for a writer of a pipe.
 const openNonblock = syscall.O_NONBLOCK
 
-// processExists reports whether there is such a process, whosever it is.
+// processExists reports whether a process of any user exists.
 func processExists(pid int) bool {
 	return syscall.Kill(pid, 0) != syscall.ESRCH
 }

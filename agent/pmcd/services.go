@@ -20,7 +20,7 @@ import (
 
 // Other daemons of PCP describe themselves in files below PCP_TMP_DIR that are
 // named after their process numbers. Any member of PCP's group can write there, so
-// none of it is trusted.
+// the files are not trusted.
 
 // Limits of the input. The rest is ignored.
 const (
@@ -31,7 +31,7 @@ const (
 	pidFileLimit = 64
 )
 
-// A logger is a pmlogger process, or the primary one by another name.
+// A logger is a pmlogger process, or another name of the primary one.
 type logger struct {
 	pcp.Instance
 	port              uint32
@@ -86,7 +86,7 @@ func parseLogger(b []byte) (l logger, ok bool) {
 	return l, true
 }
 
-// An engine is a pmie process, or the primary one by another name.
+// An engine is a pmie process, or another name of the primary one.
 type engine struct {
 	pcp.Instance
 	pmiestats.Stats
@@ -161,7 +161,7 @@ func readSmall(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// parsePID takes the name of a process's file.
+// parsePID parses the name of a process's file.
 func parsePID(name string) (int, bool) {
 	n, err := strconv.ParseUint(name, 10, 31)
 	return int(n), err == nil && n > 1

@@ -26,8 +26,8 @@ type Config struct {
 	Root string
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
-	// HZ is how many ticks the kernel counts in a second; 0 means 100, which
-	// it is for user space on all but some long gone systems.
+	// HZ is the number of the kernel's ticks in a second; 0 means 100, its value
+	// for user space on all systems except some old ones.
 	HZ int
 	// PageSize is the size of a page in bytes; 0 means os.Getpagesize.
 	PageSize int
@@ -44,9 +44,9 @@ type Config struct {
 	MDAdm string
 	// AllAccess gives every client the metrics that are otherwise for root only.
 	AllAccess bool
-	// StatfsTimeout is how long a fetch of filesys metrics waits for a file
-	// system that does not answer, such as one on a server that has gone;
-	// 0 means one second.
+	// StatfsTimeout is the time that a fetch of filesys metrics waits for a file
+	// system that does not answer, such as one on a server that has gone; 0 means
+	// one second.
 	StatfsTimeout time.Duration
 	// Version is the value of pmda.version; without it the metric has no value.
 	Version string
@@ -107,9 +107,9 @@ func (a *Agent) Refresh(ctx context.Context, ids []pcp.PMID) error {
 	return a.engine.Refresh(ctx, ids)
 }
 
-// Fetch implements pmda.Agent. Strings in the result stay as they are; a later
-// Refresh makes new ones. For a client that looks into a container it reads
-// there.
+// Fetch implements pmda.Agent. Strings in the result do not change; a later
+// Refresh makes new ones. For a client that looks into a container it reads the
+// files of the container.
 func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
 	if containerOf(req.Client) == "" {
 		return a.engine.Fetch(ctx, req)

@@ -14,8 +14,8 @@ const (
 	blockHyperV
 )
 
-// balloonFamily reads how much memory the hypervisor has taken from the guest. The
-// files are of debugfs, and there only in guests of that hypervisor.
+// balloonFamily reads the amount of memory that the hypervisor has taken from the
+// guest. The files are in debugfs, and only in guests of that hypervisor.
 func balloonFamily(h *host) column.Family {
 	const dir = "sys/kernel/debug/"
 	b := column.NewBlocks(balloonMetrics, []column.Layout{blockVMware: {}, blockHyperV: {}}...)
@@ -39,7 +39,7 @@ func balloonFamily(h *host) column.Family {
 	}}}
 }
 
-// inBytes makes bytes of columns that are in pages.
+// inBytes converts columns from pages to bytes.
 func inBytes(out *column.Block, page uint64, keys ...string) {
 	row := out.Row(0)
 	for _, key := range keys {

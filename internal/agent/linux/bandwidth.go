@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/internal/procfs"
 )
 
-// maxBandwidthFile is how much of a bandwidth.conf is read, in bytes.
+// maxBandwidthFile is the number of bytes read of a bandwidth.conf.
 const maxBandwidthFile = 1 << 20
 
 // A bandwidthFile is a bandwidth.conf, which an administrator fills with the
@@ -28,7 +28,7 @@ type bandwidthFile struct {
 	of   map[string]float64 // by the name of the node
 	mod  time.Time
 	size int64
-	gone bool // it was not there, or could not be read
+	gone bool // it was missing or unreadable
 }
 
 // read reads the file again if it has changed. It logs an error once.
@@ -67,8 +67,8 @@ func (f *bandwidthFile) read(h *host, t *topology) {
 	}
 }
 
-// parse reads the lines up to the first that is wrong, as in C; but here a line may
-// be empty.
+// parse reads the lines up to the first invalid one, as in C; but here lines may be
+// empty.
 func (f *bandwidthFile) parse(text []byte, t *topology) error {
 	version, n := false, 0
 	for line := range procfs.Lines(text) {

@@ -68,7 +68,7 @@ func (r *classReader) read() error {
 }
 
 // readStats adds a device with the numbers in files of dir, which are not kept
-// open: few ask for them. It returns the row.
+// open: few clients ask for them. It returns the row.
 func (r *classReader) readStats(out *column.Block, names *column.Names, name, dir string, scan func([]byte) (uint64, []byte, bool)) []column.Cell {
 	row := out.Row(out.AddNamed(names.ID([]byte(name))))
 	for key, col := range out.Keys() {

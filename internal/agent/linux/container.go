@@ -16,12 +16,12 @@ import (
 )
 
 // A client can look into a container, whose name is an attribute of its
-// connection. It then sees the network, the file systems and the host name that
-// the container's processes see, and the rest as every client does. For this there
-// is a second agent with the same tables, which reads on a thread that has entered the
+// connection. It then gets the network, the file systems and the host name that the
+// container's processes see, and the other values of every client. For this there is a
+// second agent with the same tables, which reads on a thread that has entered the
 // container's name spaces.
 
-// A Helper knows which process a container's first one is (pmdaroot(1)).
+// A Helper knows the first process of each container (pmdaroot(1)).
 type Helper interface {
 	ProcessID(container string) (int, error)
 }
@@ -31,7 +31,7 @@ type Helper interface {
 // host.
 const (
 	scopeNet    column.Scope = 1 + iota
-	scopeSys                 // of mounts: /sys, if it is the kernel's
+	scopeSys                 // of mounts: /sys, if it is sysfs
 	scopeMounts              // of mounts: the file systems
 	scopeUTS                 // the host name
 	scopeBoth                // computed from other sources
@@ -50,14 +50,14 @@ func containerOf(client *pmda.Client) string {
 // request.
 func (a *Agent) Attribute(context.Context, *pmda.Client, pmda.AttrKey, string) error { return nil }
 
-// maxBoxes is how many containers are remembered.
+// maxBoxes is the maximum number of containers in memory.
 const maxBoxes = 64
 
 // boxes are the containers that clients look into.
 type boxes struct {
 	byName map[string]*box
-	order  []*box // those used last at the end
-	silent bool   // that there is no helper was logged
+	order  []*box // most recently used last
+	silent bool   // the missing helper was logged
 }
 
 // A box is a container.
@@ -67,14 +67,14 @@ type box struct {
 	pid    int
 	engine *column.Agent // that reads inside
 	host   *host         // the files that it reads
-	mounts *procfs.File  // read where there may be no /proc any more
+	mounts *procfs.File  // read where /proc may be missing
 	busy   chan struct{} // closed when the last reading has ended; nil before the first
 }
 
-// path returns where a file is read that each name space has one of.
+// path returns the path of a file that each name space has.
 func (b *box) path(name string) string {
 	if rest, ok := strings.CutPrefix(name, "proc/net/"); ok {
-		// proc/net leads to the main thread's.
+		// proc/net is that of the main thread.
 		return "proc/thread-self/net/" + rest
 	}
 	if name == "proc/self/mounts" {
@@ -83,7 +83,7 @@ func (b *box) path(name string) string {
 	return name
 }
 
-// reading reports whether a reading that was abandoned is still going on.
+// reading reports whether an abandoned reading is still running.
 func (b *box) reading() bool {
 	if b.busy == nil {
 		return false
@@ -96,7 +96,7 @@ func (b *box) reading() bool {
 	}
 }
 
-// maxInsideFile is the most that is read of a file about one device.
+// maxInsideFile is the number of bytes read of a file about one device.
 const maxInsideFile = 64 << 10
 
 // newBox makes the agent that reads inside a container.
@@ -145,7 +145,7 @@ func (a *Agent) inside(ctx context.Context, client *pmda.Client, want column.Set
 	return in, nil
 }
 
-// use notes that b was used last, and forgets the container that was used longest ago.
+// use marks b as used last, and drops the least recently used container.
 func (bs *boxes) use(b *box) {
 	if bs.byName == nil {
 		bs.byName = make(map[string]*box)

@@ -15,8 +15,8 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// readInside reads sources in the container of a process. A container can make
-// that take forever, with a file system that does not answer. The reading is then
+// readInside reads sources in the container of a process. A file system of the
+// container that does not answer can block that forever. The reading is then
 // abandoned, and the container is not read again before it has ended.
 func (a *Agent) readInside(ctx context.Context, name string, pid int, want column.Set) (*column.Agent, error) {
 	proc, err := nsenter.Open(pid, nsenter.UTS|nsenter.Net|nsenter.Mount)

@@ -48,8 +48,8 @@ const (
 	numStat
 )
 
-// waitSlop is the smallest decrease of a wait time that is believed. The kernel's may
-// decrease a little (proc(5)), which a counter must not.
+// waitSlop is the smallest decrease of a wait time that is reported. The kernel's may
+// decrease a little (proc(5)); a counter must not.
 const waitSlop = 100
 
 // maxCPU bounds processor and node numbers found in files.
@@ -94,7 +94,7 @@ func (t *cpuTicks) steadyWait(prev *uint64) {
 	*prev = t.wait
 }
 
-// putTimes stores t in milliseconds. mult is 1000/HZ, or 0 where that is not whole.
+// putTimes stores t in milliseconds. mult is 1000/HZ, or 0 if that is not a whole number.
 func putTimes(row []column.Cell, t *cpuTicks, hz, mult uint64) {
 	ms := func(col int, ticks uint64) {
 		switch {
@@ -122,8 +122,8 @@ func putTimes(row []column.Cell, t *cpuTicks, hz, mult uint64) {
 	ms(cpuVnice, atLeast0(t.nice, t.guestNice))
 }
 
-// A cpuReader reads /proc/stat. It is the authority on which processors are
-// online, and sums them up by node.
+// A cpuReader reads /proc/stat. It determines the processors that are online, and
+// adds up their times by node.
 type cpuReader struct {
 	blocks    []*column.Block
 	source    *column.Source
@@ -135,7 +135,7 @@ type cpuReader struct {
 	prevWait  []uint64 // and of each, by number
 	names     []string // "cpu0", ...
 	pass      uint64
-	seen      []uint64 // by number: the pass that found it last
+	seen      []uint64 // by number: the last pass that found it
 
 	topology
 	sums []cpuTicks // by node
@@ -145,7 +145,7 @@ type cpuReader struct {
 type topology struct {
 	nodes    []node
 	nodeOf   []int32 // by processor number: index in nodes, -1 if in none
-	oneNode  bool    // the kernel has no NUMA support: all is in node0
+	oneNode  bool    // the kernel has no NUMA support: everything is in node0
 	surveyed bool
 }
 

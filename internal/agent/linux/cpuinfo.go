@@ -65,7 +65,7 @@ func cpuInfoFamily(h *host, cpus *cpuReader) column.Family {
 		Name: "/proc/cpuinfo", Blocks: b[:blockCPUOnline], After: after,
 		Read: func() error {
 			text, err := file.Read()
-			if err != nil && !errors.Is(err, fs.ErrNotExist) { // without it there are the nodes of processors
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // if missing, the nodes of processors are used
 				return err
 			}
 			info.parse(text)
@@ -162,7 +162,7 @@ func (r *cpuInfoReader) parse(b []byte) {
 	}
 }
 
-// set notes one line. The first of several keys for the same thing counts,
+// set stores one line. The first of several keys for the same thing counts,
 // except for the clock, which changes.
 func (t *cpuText) set(key, val []byte) {
 	text := func(s *[]byte, keys ...string) bool {
@@ -220,7 +220,7 @@ type cpuSysFiles struct {
 	max, min *procfs.File
 }
 
-// A cpuSysReader reads what /sys has about each processor and node.
+// A cpuSysReader reads the files in /sys about each processor and node.
 type cpuSysReader struct {
 	host   *host
 	cpus   *cpuReader
@@ -271,7 +271,7 @@ func (r *cpuSysReader) readOnline(out, nodes *column.Block) {
 	}
 }
 
-// readThrottle reports how often, and for how many milliseconds, heat slowed
+// readThrottle reports the number of times, and of milliseconds, that heat slowed
 // processors down; 0 if the kernel does not report it.
 func (r *cpuSysReader) readThrottle(out *column.Block) {
 	cpus := r.cpus.online()
@@ -295,7 +295,7 @@ const (
 )
 
 // readFrequency reports in MHz, from the times at each frequency or else from
-// the limits and the present one.
+// the limits and the current one.
 func (r *cpuSysReader) readFrequency(out *column.Block) {
 	cpus := r.cpus.online()
 	out.Clear()
@@ -320,8 +320,8 @@ func (r *cpuSysReader) readFrequency(out *column.Block) {
 	}
 }
 
-// parseTimeInState reads lines of a frequency in kHz and how many ticks were
-// spent at it.
+// parseTimeInState reads lines of a frequency in kHz and the number of ticks at
+// it.
 func parseTimeInState(b []byte, row []column.Cell) {
 	var product, ticks, high, low uint64
 	for {

@@ -84,7 +84,7 @@ const (
 	numDiskKinds
 )
 
-// kindBlocks are where devices of each kind are reported.
+// kindBlocks are the blocks of devices of each kind.
 var kindBlocks = [numDiskKinds]struct{ stats, capacity int }{
 	diskWhole: {blockDisk, blockDiskCap},
 	diskPart:  {blockPart, blockPartCap},
@@ -157,7 +157,7 @@ type diskReader struct {
 }
 
 // A disk is a block device. It is kept when the device goes, so that the device
-// has its instance again if it comes back.
+// gets the same instance if it comes back.
 type disk struct {
 	kernel string // name in /proc/diskstats
 	kind   diskKind
@@ -165,8 +165,8 @@ type disk struct {
 	name   string // external name of the instance
 	seen   uint64
 
-	dmName    *procfs.File // of a dm device: where its name is
-	mdMissing *procfs.File // of an md device: how many disks it lacks
+	dmName    *procfs.File // of a dm device: the file with its name
+	mdMissing *procfs.File // of an md device: the number of missing disks
 	mdState   *procfs.File
 	scheduler *procfs.File
 	wwid      string // "unknown" if there is no such name
@@ -259,7 +259,7 @@ func addCells(sum, row []column.Cell) {
 	}
 }
 
-// newDiskReader makes the reader, and the source of devices on which others build.
+// newDiskReader makes the reader, and the source of devices that other sources use.
 func newDiskReader(h *host) *diskReader {
 	r := &diskReader{host: h, byName: make(map[string]*disk)}
 	named := func(_ int32, name string) map[string]any { return map[string]any{"device_name": name} }
@@ -379,7 +379,7 @@ func (r *diskReader) parse(b []byte) {
 	r.blocks[blockDiskCount].Set(0, 0, uint64(len(r.whole)))
 }
 
-// disk returns the device called name, which stood in line n if nothing changed.
+// disk returns the device called name, which was in line n if nothing changed.
 func (r *diskReader) disk(lines *[]*disk, n int, name []byte) *disk {
 	if n < len(*lines) && (*lines)[n] != nil && (*lines)[n].kernel == string(name) {
 		return (*lines)[n]
@@ -396,7 +396,7 @@ func (r *diskReader) disk(lines *[]*disk, n int, name []byte) *disk {
 	return d
 }
 
-// newDisk looks at a device that has appeared.
+// newDisk adds a new device.
 func (r *diskReader) newDisk(kernel string) *disk {
 	d := &disk{kernel: kernel, kind: classify(kernel)}
 	if d.kind == diskNone {
@@ -533,8 +533,8 @@ func (r *diskReader) readSchedulers() error {
 	return nil
 }
 
-// readHardware reports the controller and the model of each disk. It looks each time: a
-// disk that takes the name of another is not the same.
+// readHardware reports the controller and the model of each disk. It reads them each
+// time: a disk that takes the name of another is not the same.
 func (r *diskReader) readHardware() error {
 	out := r.blocks[blockDiskHardware]
 	out.Clear()

@@ -2,7 +2,7 @@ package linux
 
 import "github.com/go-pcp/pcp/pmda/column"
 
-// families returns all families of metrics of a host. Names come in this order.
+// families returns all families of metrics of a host. Names are in this order.
 func families(h *host) []column.Family {
 	cpus := newCPUReader(h)
 	meminfo := newMeminfoReader(h)

@@ -60,7 +60,7 @@ type mountReader struct {
 	blocks  []*column.Block
 	host    *host
 	file    *procfs.File
-	last    []byte // the file as it was when mounts was made of it
+	last    []byte // the contents of the file that mounts was made from
 	devices column.Names
 	tmpfs   column.Names
 	mounts  []mount
@@ -79,8 +79,8 @@ type fsStat struct {
 func newMountReader(h *host) *mountReader {
 	r := &mountReader{host: h, file: h.file("proc/self/mounts")}
 	if h.box != nil {
-		// This one stays open within a reading: it is found by the host's /proc, and
-		// read where there may be none.
+		// This file stays open within a reading: it is opened by the host's /proc,
+		// and read where /proc may be missing.
 		r.file = procfs.NewFile(h.path("proc/self/mounts"))
 		h.box.mounts = r.file
 	}
@@ -120,7 +120,7 @@ func (r *mountReader) family() column.Family {
 	}}
 }
 
-// read brings the list of mounts up to date and fills the blocks of mounts.
+// read updates the list of mounts and fills the blocks of mounts.
 func (r *mountReader) read(b []byte) {
 	if !bytes.Equal(b, r.last) {
 		r.last = append(r.last[:0], b...)
@@ -169,7 +169,7 @@ func (r *mountReader) readUUIDs() error {
 		row := out.Add(m.inst)
 		device := m.device
 		if link, err := os.Readlink(r.host.path(device)); err == nil {
-			device = link // a name in /dev/mapper or /dev/md, which others keep
+			device = link // a name in /dev/mapper or /dev/md; other names are kept
 		}
 		if uuid, ok := uuids[filepath.Base(device)]; ok {
 			out.SetText(row, 0, uuid)
@@ -286,7 +286,7 @@ func (r *mountReader) statMounts(out *column.Block, tmpfs bool) {
 	switch {
 	case len(p.paths) == 0:
 	case r.host.box != nil:
-		p.runHere() // where others do not see the same files
+		p.runHere() // only this thread sees the container's files
 	default:
 		p.run(r.host.root, r.host.cfg.StatfsTimeout)
 	}
@@ -324,9 +324,9 @@ func (s *fsStat) put(row []column.Cell) {
 }
 
 // A statfsPool calls statfs(2), which waits for as long as a file system does
-// not answer, and cannot be interrupted. The calls are made by a goroutine of
-// their own; when it hangs it is left alone until it comes back, and the
-// directory that it hangs on is not asked again before.
+// not answer, and cannot be interrupted. A separate goroutine makes the calls; if
+// it hangs, it is left until it returns, and the directory that it hangs on is
+// not used before that.
 type statfsPool struct {
 	paths []string // to ask
 	stats []fsStat // the answers
@@ -338,18 +338,18 @@ type statfsPool struct {
 	hung map[string]bool
 }
 
-// A statfsJob is one round of questions.
+// A statfsJob is one round of calls.
 type statfsJob struct {
 	paths []string
 	end   chan struct{}
 	timer *time.Timer
 
 	stats   []fsStat // guarded by the pool's mu, as all below
-	done    int      // how many of stats are there
+	done    int      // number of valid stats
 	givenUp bool
 }
 
-// run asks for all of p.paths and waits at most so long.
+// run calls statfs for all of p.paths and waits up to a limit.
 func (p *statfsPool) run(root string, timeout time.Duration) {
 	j := p.job
 	if j == nil {
@@ -379,7 +379,7 @@ func (p *statfsPool) run(root string, timeout time.Duration) {
 	defer p.mu.Unlock()
 	p.stats = append(p.stats[:0], j.stats...)
 	if j.done == len(j.paths) {
-		select { // the end may have come together with the timer
+		select { // the end may coincide with the timer
 		case <-j.end:
 		default:
 		}
@@ -393,7 +393,7 @@ func (p *statfsPool) run(root string, timeout time.Duration) {
 	p.hung[j.paths[j.done]] = true
 }
 
-// runHere asks for all of p.paths on the caller's thread, however long it takes.
+// runHere calls statfs for all of p.paths on the caller's thread, without a time limit.
 func (p *statfsPool) runHere() {
 	p.stats = p.stats[:0]
 	for _, path := range p.paths {
@@ -403,7 +403,7 @@ func (p *statfsPool) runHere() {
 	}
 }
 
-// work asks for the paths of j in order, until j has been given up.
+// work calls statfs for the paths of j in order, until j has been given up.
 func (p *statfsPool) work(j *statfsJob, root string) {
 	for i, path := range j.paths {
 		var s fsStat

@@ -18,7 +18,7 @@ type host struct {
 	hz      uint64
 	page    uint64 // size in bytes
 	log     *slog.Logger
-	devices procfs.Pool // files of which each device has its own
+	devices procfs.Pool // files that each device has
 
 	box    *box                   // inside a container; nil outside
 	shared map[string]*sharedName // by name
@@ -32,10 +32,10 @@ type sharedName struct {
 	numbers *column.Numbers // nil until there is a container
 }
 
-// maxDeviceFiles is how many files about single devices stay open.
+// maxDeviceFiles is the number of files about single devices that stay open.
 const maxDeviceFiles = 128
 
-// newHost returns the host that cfg names.
+// newHost returns the host of cfg.
 func newHost(cfg Config) *host {
 	h := &host{cfg: cfg, root: cfg.Root, hz: uint64(cfg.HZ), page: uint64(cfg.PageSize), log: cfg.Log, shared: make(map[string]*sharedName)}
 	if h.root == "" {
@@ -62,7 +62,7 @@ func newHost(cfg Config) *host {
 // inside returns h as the processes of a container see it.
 func (h *host) inside(b *box) *host {
 	in := &host{cfg: h.cfg, root: h.root, hz: h.hz, page: h.page, log: h.log, box: b, shared: h.shared}
-	in.cfg.Replaced = true // files are opened for each reading, and always the right ones
+	in.cfg.Replaced = true // files are opened for each reading, so they are always the right ones
 	in.devices = procfs.Pool{Size: procfs.MaxSize}
 	return in
 }
@@ -94,7 +94,7 @@ func (h *host) file(name string) *procfs.File { return h.kept(procfs.NewFile(h.p
 
 func (h *host) wholeFile(name string) *procfs.File { return h.kept(procfs.NewWholeFile(h.path(name))) }
 
-// deviceFile is wholeFile for files of which each device has its own.
+// deviceFile is wholeFile for files that each device has.
 func (h *host) deviceFile(name string) *procfs.File { return h.wholeFile(name).In(&h.devices) }
 
 // kept returns f, which stays open between readings if that is allowed.

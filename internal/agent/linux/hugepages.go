@@ -67,7 +67,7 @@ func (r *hugepagesReader) family(name, source string, table []column.Metric, aft
 // read adds a row for each size that has a directory in dir, of a node unless that is "".
 func (r *hugepagesReader) read(dir, node string) {
 	pools := r.pools[dir]
-	if len(pools) == 0 || r.host.cfg.Replaced { // a kernel has the same sizes for as long as it runs
+	if len(pools) == 0 || r.host.cfg.Replaced { // the sizes do not change while a kernel runs
 		pools = r.find(dir, node)
 		r.pools[dir] = pools
 	}
@@ -88,7 +88,7 @@ func (r *hugepagesReader) read(dir, node string) {
 	}
 }
 
-// find returns the pools that there are directories for, such as hugepages-2048kB.
+// find returns the pools that have directories, such as hugepages-2048kB.
 func (r *hugepagesReader) find(dir, node string) (pools []hugePool) {
 	for _, entry := range slices.Sorted(slices.Values(procfs.Names(r.host.path(dir)))) {
 		size, ok := strings.CutPrefix(entry, "hugepages-")

@@ -15,7 +15,7 @@ const (
 	blockIRQ       = iota // totals by interrupt
 	blockCPUIRQ           // counts by interrupt and processor
 	blockIntrByCPU        // totals by processor
-	blockIRQMisc          // errors, and interrupts missed
+	blockIRQMisc          // errors, and missed interrupts
 	blockSoftirq
 	blockCPUSoftirq
 	blockSoftirqByCPU
@@ -41,7 +41,7 @@ type irqReader struct {
 	header  []byte  // the header that cpus was made from
 	key     []byte  // room to make names in
 	pass    uint64
-	seen    []uint64          // by interrupt: the pass that found it last
+	seen    []uint64          // by interrupt: the last pass that found it
 	texts   map[string]string // the file's text about each interrupt
 }
 
@@ -100,7 +100,7 @@ func interruptsFamily(h *host, cpus *column.InDom) column.Family {
 	}}
 }
 
-// splitCPU takes "24::cpu1" apart.
+// splitCPU splits "24::cpu1".
 func splitCPU(name string) (irq string, cpu json.Number) {
 	irq, digits, _ := strings.Cut(name, "::cpu")
 	return irq, json.Number(digits)
@@ -201,7 +201,7 @@ func (r *irqReader) learn(header []byte) {
 			if !ok || len(rest) > 0 || n >= maxCPU {
 				continue
 			}
-			// The kernel counts up; a line that does not is not a header.
+			// The numbers of a header ascend; any other line is not a header.
 			if k := len(r.cpus); k > 0 && r.cpus[k-1] >= int32(n) {
 				r.cpus = r.cpus[:0]
 				return
@@ -211,7 +211,7 @@ func (r *irqReader) learn(header []byte) {
 	}
 }
 
-// learnLine finds or gives the instances of a line that was not where it was.
+// learnLine finds or adds the instances of a line that has moved.
 func (r *irqReader) learnLine(l *irqLine, name []byte) {
 	r.irqs.Begin()
 	l.inst, l.name = r.irqs.ID(name)

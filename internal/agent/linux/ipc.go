@@ -166,8 +166,8 @@ func ipcFamily(h *host) column.Family {
 	}}
 }
 
-// compiledLimits are those that the kernel has no setting for; it has them
-// compiled in (uapi/linux/sem.h, msg.h, shm.h).
+// compiledLimits are the limits that are compiled into the kernel
+// (uapi/linux/sem.h, msg.h, shm.h).
 var compiledLimits = [...]struct {
 	col   int
 	limit uint64
@@ -186,8 +186,8 @@ var compiledLimits = [...]struct {
 	{limitShmMin, 1},
 }
 
-// readLimits reports the limits that IPC_INFO returns. Where the kernel has settings they
-// are read.
+// readLimits reports the limits that IPC_INFO returns. Limits with settings are read from
+// those.
 func (r *ipcReader) readLimits() error {
 	out := r.blocks[blockIPCLimits]
 	out.Clear()
@@ -266,8 +266,8 @@ func (r *ipcReader) put(out *column.Block, row int, o ipcObject, uid uint64) {
 	out.Set(row, 2, p>>6*100+p>>3&7*10+p&7)
 }
 
-// owner returns the name of a user, or the number. The file is read again when
-// an unknown user turns up.
+// owner returns the name of a user, or the number. The file is read again for an
+// unknown user.
 func (r *ipcReader) owner(uid uint64) string {
 	if name, ok := r.owners[uid]; ok {
 		return name

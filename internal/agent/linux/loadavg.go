@@ -38,7 +38,7 @@ func loadFamily(h *host) column.Family {
 }
 
 // parseLoadavg reads "0.00 0.01 0.05 1/100 7766" of /proc/loadavg: averages
-// over 1, 5 and 15 minutes, runnable/all tasks, the last process id given.
+// over 1, 5 and 15 minutes, runnable/all tasks, the last assigned process id.
 func parseLoadavg(b []byte, load, info *column.Block) {
 	load.Clear()
 	info.Clear()
@@ -68,7 +68,7 @@ func parseLoadavg(b []byte, load, info *column.Block) {
 }
 
 // parseUptime reads "350735.47 234388.90" of /proc/uptime: seconds since the system
-// was booted, and those that processors were idle.
+// was booted, and seconds that processors were idle.
 func parseUptime(b []byte, out *column.Block) {
 	out.Clear()
 	for col := range 2 {

@@ -14,8 +14,8 @@ import (
 // arrayStatus returns the status of the process mdadm --detail --test, as wait(2)
 // gives it and the C agent reports it: 256 times the program's exit status. That is
 // 0 for an array in order, 1 if disks are missing, 2 if it cannot be used, and 4 if
-// nothing is known. Unless Config.MDAdm names a program, it is read from the kernel
-// instead.
+// its state is unknown. Unless Config.MDAdm names a program, it is read from the
+// kernel instead.
 func (r *diskReader) arrayStatus(d *disk) int {
 	if r.host.cfg.MDAdm != "" {
 		return runMDAdm(r.host.cfg.MDAdm, d.kernel)
@@ -23,7 +23,7 @@ func (r *diskReader) arrayStatus(d *disk) int {
 	return d.kernelStatus() << 8
 }
 
-// mdadmTimeout is how long a program may take to report on an array.
+// mdadmTimeout is the time limit of a program that reports on an array.
 const mdadmTimeout = 5 * time.Second
 
 // runMDAdm runs a program for the status of the array called name. The status is

@@ -57,8 +57,8 @@ func (r *meminfoReader) family() column.Family {
 // hugePageSize returns the size of a huge page in Kbytes.
 func (r *meminfoReader) hugePageSize() (kb uint64, ok bool) { return r.blocks[0].Get(0, r.hugeSize) }
 
-// parse fills the block from /proc/meminfo. A computed value is there if all
-// that it is made of are.
+// parse fills the block from /proc/meminfo. A computed value exists if all its
+// parts do.
 func (r *meminfoReader) parse(b []byte) {
 	r.blocks[0].Clear()
 	c := r.blocks[0].Row(0)

@@ -7,7 +7,7 @@ import (
 )
 
 // inetAddrs asks the kernel for the IPv4 addresses by netlink, as labels: an
-// alias has a label of its own ("eth0:1").
+// alias has its own label ("eth0:1").
 func inetAddrs() []inetAddr {
 	b, err := syscall.NetlinkRIB(syscall.RTM_GETADDR, syscall.AF_INET)
 	if err != nil {

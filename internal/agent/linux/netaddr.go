@@ -14,7 +14,7 @@ const (
 	blockNetHW = iota
 	blockNetInet
 	blockNetInet6
-	blockNetAddr // all that have an address of any kind
+	blockNetAddr // all interfaces with an address of any kind
 )
 
 // Columns of blockNetInet6.
@@ -90,8 +90,8 @@ func (r *netAddrReader) readHW() error {
 	return nil
 }
 
-// readInet asks the kernel by netlink, and so allocates. There is no file
-// with the addresses; below another root than / no address is reported.
+// readInet asks the kernel by netlink, and so allocates. No file has the
+// addresses; with a root other than / no address is reported.
 func (r *netAddrReader) readInet() error {
 	out := r.blocks[blockNetInet]
 	out.Clear()
@@ -104,7 +104,7 @@ func (r *netAddrReader) readInet() error {
 	return nil
 }
 
-// readAll lists all that have an address of any kind.
+// readAll lists all interfaces with an address of any kind.
 func (r *netAddrReader) readAll() error {
 	out := r.blocks[blockNetAddr]
 	out.Clear()

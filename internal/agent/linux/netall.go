@@ -56,8 +56,9 @@ func (r *netReader) sumNet() {
 	}
 }
 
-// notCounted reads which interfaces network.all leaves out: a regular expression
-// in interfaces.conf, in which blanks, line ends and comments do not count.
+// notCounted reads the interfaces that network.all leaves out: a regular
+// expression in interfaces.conf, in which blanks, line ends and comments do not
+// count.
 func (h *host) notCounted() *regexp.Regexp {
 	byDefault := regexp.MustCompile(notPhysical)
 	b, err := procfs.ReadOnce(h.path("etc/pcp/linux/interfaces.conf"))

@@ -60,7 +60,7 @@ type netReader struct {
 // netSys are the files about one interface in /sys.
 type netSys struct {
 	mtu, speed, duplex, flags, state, typ *procfs.File
-	wireless, virtual                     string // directories that are there or not
+	wireless, virtual                     string // directories that may be missing
 }
 
 func newNetReader(h *host) *netReader {
@@ -149,7 +149,7 @@ func (r *netReader) parse(b []byte, out *column.Block) {
 		row[netPackets] = column.Num(v[netRxPackets] + v[netTxPackets])
 		row[netErrors] = column.Num(v[netRxErrors] + v[netTxErrors])
 		row[netDrops] = column.Num(v[netRxDrops] + v[netTxDrops])
-		row[netMulticast] = column.Num(v[netRxMulticast]) // those sent are not counted
+		row[netMulticast] = column.Num(v[netRxMulticast]) // sent packets are not counted
 	}
 }
 
@@ -251,7 +251,8 @@ const (
 )
 
 // readNetFlags reports IFF_UP and IFF_RUNNING. The flags in /sys lack the latter,
-// which the kernel makes of the former and the operational state (dev_get_flags).
+// which the kernel derives from the former and the operational state
+// (dev_get_flags).
 func readNetFlags(out *column.Block, row int, sys *netSys) {
 	const iffUp = 0x1
 	b, err := sys.flags.Read()

@@ -91,7 +91,7 @@ const (
 )
 
 // nfsOps are the operations of each version of the protocol, in the order of
-// the kernel's counters, which gives them their instances.
+// the kernel's counters, which determines their instances.
 var nfsOps = [...]struct {
 	serial int    // of the instance domain
 	help   string // of that
@@ -171,7 +171,7 @@ func (r *nfsReader) read() error {
 	for _, id := range [...]int{blockNFSClient, blockNFSServer, blockNFSPools} {
 		r.blocks[id].Clear()
 	}
-	r.blocks[blockNFSAhead].Zero() // also without a server, as the real agent has it
+	r.blocks[blockNFSAhead].Zero() // also without a server, as in the real agent
 	var failed error
 	for _, f := range [...]struct {
 		file  *procfs.File

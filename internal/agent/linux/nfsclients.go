@@ -95,7 +95,7 @@ func parseNFSClient(b []byte) nfsClient {
 	return c
 }
 
-// info reads the client that a directory is about.
+// info reads the client of a directory.
 func (r *nfsClientReader) info(dir string) (c nfsClient, ok bool) {
 	b, err := procfs.ReadOnce(r.host.path(nfsClientsDir + "/" + dir + "/info"))
 	if err != nil {
@@ -200,7 +200,7 @@ func (r *nfsClientReader) parseStates(b []byte, c nfsClient, rows map[int32]int)
 }
 
 // stateAttr returns the value of an attribute, which ends at the closing quote if it has
-// quotes, else at a comma or blank.
+// quotes, otherwise at a comma or blank.
 func stateAttr(attrs []byte, name string) []byte {
 	_, val, ok := bytes.Cut(attrs, []byte(" "+name+": "))
 	if !ok {

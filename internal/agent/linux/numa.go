@@ -13,7 +13,7 @@ type numaReader struct {
 	cpus              *cpuReader
 	pages             *meminfoReader
 	meminfo, numastat []*procfs.File // by index in topology.nodes
-	names             []string       // of the nodes that those are for
+	names             []string       // of the nodes of those
 	keyed, stat       []*procfs.Keyed
 	prefix            [][]byte // "Node 0 "
 	huge, hugeBytes   [3]int

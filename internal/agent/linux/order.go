@@ -1,8 +1,7 @@
 package linux
 
-// order is the order of subtrees of names to which several families contribute: that in
-// which clients have always seen them. Names that are not listed come after these, in the
-// order of the families.
+// order is the order of subtrees of names of several families, as clients have always
+// seen them. Names that are not listed follow, in the order of the families.
 var order = []string{
 	"kernel.all.load", "kernel.all.intr", "kernel.all.pswitch", "kernel.all.sysfork", "kernel.all.running",
 	"kernel.all.blocked", "kernel.all.boottime", "kernel.all.hz", "kernel.all.uptime", "kernel.all.idletime",

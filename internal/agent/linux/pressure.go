@@ -88,8 +88,8 @@ func parsePressure(b []byte, key string, avg, total *column.Block) {
 	}
 }
 
-// listPressure fills the block that lists the instances of the averages. They are
-// there with or without a kernel that reports pressure.
+// listPressure fills the block that lists the instances of the averages. They
+// exist even if the kernel does not report pressure.
 func listPressure(b *column.Block) {
 	if b.Rows() == 0 {
 		b.AddNamed(10, "10 second")

@@ -34,7 +34,7 @@ type pairedLine struct {
 	types []int32 // of the pair "IcmpMsg:": the number in the name
 }
 
-// maxPairs bounds how many pairs of lines a pairedReader looks at.
+// maxPairs is the maximum number of pairs of lines that a pairedReader reads.
 const maxPairs = 256
 
 // maxICMPType is the largest type of an ICMP message.

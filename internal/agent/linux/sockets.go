@@ -43,7 +43,7 @@ const (
 )
 
 // socketFamily reads files of /proc/net that have a line for each socket. They can be
-// long, and are read only when asked for.
+// long, and are only read on request.
 func socketFamily(h *host) column.Family {
 	b := column.NewBlocks(socketMetrics, []column.Layout{
 		blockTCP:  {Cols: numTCPStates},
@@ -94,8 +94,8 @@ func (f oneFile) read() error {
 }
 
 // bothFiles reads a source of two files of which the second may be missing, as
-// those of IPv6 are where that is switched off. An error of the first file clears
-// the blocks of both.
+// those of IPv6 are if it is disabled. An error of the first file clears the
+// blocks of both.
 func bothFiles(first, second oneFile) func() error {
 	return func() error {
 		err, err2 := first.read(), second.read()

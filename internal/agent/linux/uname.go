@@ -39,7 +39,7 @@ func unameFamily(h *host) column.Family {
 		Name: "release files of /etc", Blocks: b[blockDistro:], After: []*column.Source{names},
 		Read: func() error {
 			if _, ok := b[blockUname].Get(0, unameAll); !ok {
-				b[blockDistro].Clear() // a tree without names of the system
+				b[blockDistro].Clear() // a tree without the system's names
 			} else {
 				readDistro(h, b[blockDistro])
 			}
@@ -70,10 +70,10 @@ func (r *unameReader) read(out *column.Block) error {
 	return nil
 }
 
-// A unameReader finds names in /proc/sys/kernel, where a fixture can have them
-// too. The machine is only there since Linux 6.1.
+// A unameReader reads names from /proc/sys/kernel, which a fixture can have too.
+// The machine's name is only there since Linux 6.1.
 type unameReader struct {
-	live                                      bool // the machine that we run on is asked
+	live                                      bool // read from the running machine
 	sysname, nodename, release, version, arch *procfs.File
 	all                                       []byte
 	room                                      utsname
@@ -109,8 +109,9 @@ func (r *unameReader) get() (u uname, err error) {
 	return u, nil
 }
 
-// readDistro reports the name of the distribution, from the first of the files
-// that distributions have for it. It does not change while we run.
+// readDistro reports the name of the distribution, from the first existing one of
+// the files that distributions use for it. It does not change while the agent
+// runs.
 func readDistro(h *host, out *column.Block) {
 	if _, ok := out.Get(0, 0); ok {
 		return

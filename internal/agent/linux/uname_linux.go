@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// utsname is the room that the kernel fills.
+// utsname is the memory that the kernel fills.
 type utsname = unix.Utsname
 
 // sysUname asks the kernel. The strings point into room.

@@ -31,7 +31,7 @@ var (
 func floatBits(v float64) uint64  { return uint64(math.Float32bits(float32(v))) }
 func doubleBits(v float64) uint64 { return math.Float64bits(v) }
 
-// atLeast0 returns a-b, or 0 if that is negative: the kernel does not take all
+// atLeast0 returns a-b, or 0 if that is negative: the kernel does not read all
 // numbers of a file at the same moment.
 func atLeast0(a, b uint64) uint64 {
 	if a > b {

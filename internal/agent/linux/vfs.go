@@ -69,7 +69,7 @@ func readVFS(files []vfsFile, out *column.Block) error {
 	return nil
 }
 
-// anyValue reports whether there is a value in b.
+// anyValue reports whether b has a value.
 func anyValue(b *column.Block) bool {
 	for _, c := range b.Cells() {
 		if c.OK {

@@ -23,7 +23,7 @@ type vmstatSum struct {
 	// A sum that replaces a counter of older kernels is only computed if that
 	// counter is missing and all parts are present.
 	standIn bool
-	present bool // it has no value if none of the parts is there
+	present bool // it has no value if all parts are missing
 }
 
 func newVmstatReader(h *host) *vmstatReader {

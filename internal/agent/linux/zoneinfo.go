@@ -55,7 +55,7 @@ func newZoneReader(h *host) *zoneReader {
 	for key, col := range r.blocks[blockZone].Keys() {
 		r.cols[key] = col
 	}
-	// Older kernels call it so.
+	// The name in older kernels.
 	r.cols["node_scanned"] = r.blocks[blockZone].Column("scanned")
 	return r
 }

@@ -17,7 +17,7 @@ const (
 // A zramFile is a file of numbers about a zram device.
 type zramFile struct {
 	name  string
-	scale [8]uint64 // by which to multiply each number; 0 means to divide by 1024
+	scale [8]uint64 // factor of each number; 0 means to divide by 1024
 }
 
 // zramFiles are the files, in the order of their blocks.
@@ -31,7 +31,7 @@ var zramFiles = [...]zramFile{
 	blockZramBD:  {"bd_stat", [8]uint64{4, 4, 4}},
 }
 
-// A zramReader reads what /sys has about compressed memory devices.
+// A zramReader reads the files in /sys about compressed memory devices.
 type zramReader struct {
 	blocks  []*column.Block
 	host    *host
@@ -68,7 +68,7 @@ func (r *zramReader) read() error {
 	return nil
 }
 
-// parseZram reads as many numbers as row has columns, or none of them.
+// parseZram reads one number for each column of row, or none.
 func parseZram(b []byte, row []column.Cell, scale [8]uint64) {
 	for col := range row {
 		v, rest, ok := procfs.Uint(b)

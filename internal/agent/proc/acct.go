@@ -20,7 +20,7 @@ const (
 	acctCluster = 70
 )
 
-// maxEnded is how many processes that have ended are remembered.
+// maxEnded is the maximum number of ended processes kept.
 const maxEnded = 5000
 
 // accounting reads the records that the kernel writes of processes that end: from the
@@ -42,7 +42,7 @@ type accounting struct {
 	read     int64    // how much of file was read
 	failed   time.Time
 	checked  time.Time
-	timer    *time.Timer // of the size of a file of its own
+	timer    *time.Timer // of the size of the agent's own file
 	closed   bool
 
 	ended []ended // in the order in which they were written
@@ -59,7 +59,7 @@ type acctSettings struct {
 // ended is a process that has ended.
 type ended struct {
 	acctRecord
-	at int64 // when, in seconds since 1970
+	at int64 // time in seconds since 1970
 }
 
 func newAccounting(cfg *Config) *accounting {
@@ -75,7 +75,7 @@ func newAccounting(cfg *Config) *accounting {
 	return c
 }
 
-// open opens the file of the system, or else one of its own if it may.
+// open opens the file of the system, or the agent's own if that is allowed.
 func (c *accounting) open() {
 	if c.cfg.AcctFile != "" && c.try(c.cfg.AcctFile, false) {
 		return
@@ -88,8 +88,8 @@ func (c *accounting) open() {
 	}
 }
 
-// try opens a file and reports whether the kernel writes records to it that can be read. For
-// a file of its own it switches accounting on before.
+// try opens a file and reports whether the kernel writes readable records to it. For the
+// agent's own file it switches accounting on first.
 func (c *accounting) try(path string, own bool) bool {
 	open := func() (*os.File, error) { return openAcct(path, own) }
 	f, err := open()
@@ -129,7 +129,8 @@ func (c *accounting) debug(msg, path string, err error) {
 	c.cfg.Log.Debug("process accounting: "+msg, slog.String("file", path), slog.Any("err", err))
 }
 
-// release closes the file. Accounting that was switched on for it is switched off, and it is removed.
+// release closes the file. If accounting was switched on for it, release switches that off and
+// removes the file.
 func (c *accounting) release() {
 	if c.timer != nil {
 		c.timer.Stop()
@@ -161,7 +162,7 @@ func (c *accounting) Close() error {
 	return nil
 }
 
-// startTimer has the size of a file of its own looked at after the interval.
+// startTimer schedules a check of the size of the agent's own file after the interval.
 func (c *accounting) startTimer() {
 	c.timer = time.AfterFunc(time.Duration(c.settings.interval)*time.Second, func() {
 		c.mu.Lock()
@@ -170,7 +171,7 @@ func (c *accounting) startTimer() {
 	})
 }
 
-// limitSize begins a new file of its own where that has become too large.
+// limitSize replaces the agent's own file if it has become too large.
 func (c *accounting) limitSize() {
 	if c.closed || c.file == nil || !c.own {
 		return
@@ -221,11 +222,11 @@ func (c *accounting) expire(now int64) {
 	c.ended = append(c.ended[:0], c.ended[n:]...)
 }
 
-// acctChunk is how many records are read at once.
+// acctChunk is the number of records to read at once.
 const acctChunk = 256
 
-// take reads the whole records up to an offset, and reports whether they were such. Of more than can be
-// remembered it skips the oldest.
+// take reads the complete records up to an offset, and reports whether they were valid. If there are
+// more than fit, it skips the oldest.
 func (c *accounting) take(size, now int64) bool {
 	if n := (size - c.read) / acctSize; n > maxEnded {
 		c.read += (n - maxEnded) * acctSize
@@ -248,7 +249,7 @@ func (c *accounting) take(size, now int64) bool {
 	return true
 }
 
-// add remembers a process. Of those with the same identifier the first counts.
+// add keeps a process. Of those with the same identifier the first counts.
 func (c *accounting) add(e ended, now int64) {
 	pid := int32(e.pid)
 	if pid <= 0 || c.known[pid] || now-e.at > int64(c.settings.lifetime) {
@@ -277,7 +278,7 @@ func (a *Agent) knows(client *pmda.Client) bool {
 	return ok
 }
 
-// refreshAcct reads records, once in a round.
+// refreshAcct reads records, once per round.
 func (a *Agent) refreshAcct(client *pmda.Client) {
 	if a.acctClock != a.machine.clock || a.machine.clock == 0 {
 		if a.knows(client) {
@@ -387,7 +388,7 @@ func (m *machine) showEnded(b []*column.Block, e *ended) {
 	b[blockEndedText].SetText(row, endedGroupName, m.groups.name(e.gid))
 }
 
-// ownAcctFile is the file of its own, in PCP's variable directory.
+// ownAcctFile is the agent's own file, in PCP's variable directory.
 func ownAcctFile(dir string) string {
 	if dir == "" {
 		return ""
@@ -395,7 +396,7 @@ func ownAcctFile(dir string) string {
 	return filepath.Join(dir, "pmcd", "pacct")
 }
 
-// acctMetrics are about processes that have ended.
+// acctMetrics are the metrics of processes that have ended.
 var acctMetrics = []column.Metric{
 	{Name: "acct.psinfo.tty", Cluster: 70, Item: 0, Type: pcp.TypeU32, Sem: discrete, Col: endedTTY, Help: "Device number of the controlling terminal, 0 for none"},
 	{Name: "acct.psinfo.exitcode", Cluster: 70, Item: 1, Type: pcp.TypeU32, Sem: discrete, Col: endedExit, Help: "How the process ended, as wait(2) has it"},

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// switchAccounting has the kernel write records to a file, or to none for "".
+// switchAccounting makes the kernel write records to a file, or stop for "".
 func switchAccounting(path string) error {
 	if path == "" {
 		// Not unix.Acct, which would give the kernel an empty path.
@@ -20,7 +20,7 @@ func switchAccounting(path string) error {
 }
 
 // grows has a process end, and reports whether the file is then larger. The process is a
-// child that cannot execute a program, as there is none of that name.
+// child that fails to execute a program that does not exist.
 func grows(f *os.File) bool {
 	before, err := f.Stat()
 	if err != nil {

@@ -45,7 +45,7 @@ type acctRecord struct {
 	command                        string
 }
 
-// parseAcct reads a record. ok is false for one of another version, or that is cut short.
+// parseAcct reads a record. ok is false for a record of another version, or a cut one.
 func parseAcct(b []byte) (r acctRecord, ok bool) {
 	if len(b) < acctSize || b[1]&0x0f != acctVersion {
 		return r, false

@@ -21,11 +21,11 @@ const Domain = 3
 
 // Config sets the files that an Agent reads. The zero Config reads those of this machine.
 type Config struct {
-	// Root is the directory in which proc is found; "" means /.
+	// Root is the directory of proc; "" means /.
 	Root string
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
-	// HZ is how many ticks the kernel counts in a second; 0 means 100.
+	// HZ is the number of the kernel's ticks in a second; 0 means 100.
 	HZ int
 	// PageSize is the size of a page in bytes; 0 means os.Getpagesize.
 	PageSize int
@@ -39,9 +39,9 @@ type Config struct {
 	// HotConfig are files that may have the predicate for hot processes; the first that
 	// exists counts.
 	HotConfig []string
-	// AcctFile is where the system has the kernel write records of processes that have ended; "" for
-	// nowhere. OwnAcctFile is where the agent has it done when root stores 1 in
-	// acct.control.enable_acct and the system does not; "" has it never done.
+	// AcctFile is the system's file of records of processes that have ended; "" if there is none.
+	// OwnAcctFile is the file that the agent makes the kernel write if root stores 1 in
+	// acct.control.enable_acct and the system has no accounting; "" disables that.
 	AcctFile, OwnAcctFile string
 	// AllAccess gives every client the values that the agent itself can read.
 	AllAccess bool
@@ -65,7 +65,7 @@ type Agent struct {
 	hot       *hot
 	acctClock uint64 // the reading at which records of accounting were read
 	meta      *column.Agent
-	names     pmda.TreeNamer // without a tree until a name is asked for
+	names     pmda.TreeNamer // without a tree until a name is requested
 }
 
 // settings are the values stored by a client.
@@ -158,8 +158,8 @@ func (a *Agent) namer() pmda.TreeNamer {
 	return a.names
 }
 
-// LookupName implements pmda.DynamicNamer, for a collector with a name space of C's, which
-// leaves most of the names to the agent.
+// LookupName implements pmda.DynamicNamer, for a collector with the name space of C, which
+// leaves most names to the agent.
 func (a *Agent) LookupName(ctx context.Context, name string) (pcp.PMID, error) {
 	return a.namer().LookupName(ctx, name)
 }
@@ -231,8 +231,8 @@ func (a *Agent) Instances(ctx context.Context, indom pcp.InDom) ([]pcp.Instance,
 	return insts, err
 }
 
-// LookupInstance implements pmda.InstanceLooker: a name that is a number is that of a
-// process, with or without the zeros before it.
+// LookupInstance implements pmda.InstanceLooker: a number names a process, with or
+// without leading zeros.
 func (a *Agent) LookupInstance(ctx context.Context, indom pcp.InDom, name string) (int32, error) {
 	insts, err := a.Instances(ctx, indom)
 	if err != nil {
@@ -264,7 +264,7 @@ func (a *Agent) InstanceName(ctx context.Context, indom pcp.InDom, inst int32) (
 }
 
 // Refresh implements pmda.Refresher. It does not know the clients yet, which may see
-// different processes: the first Fetch of a view reads, and those that follow copy.
+// different processes: the first Fetch of a view reads, and later ones copy.
 func (a *Agent) Refresh(ctx context.Context, _ []pcp.PMID) error {
 	a.machine.clock++
 	for _, v := range a.views {
@@ -326,7 +326,7 @@ func ofProcesses(indom pcp.InDom) bool {
 }
 
 // open reports whether all clients may have a metric: those that are not about single
-// processes, and those that there are not.
+// processes, and unknown ones.
 func (a *Agent) open(id pcp.PMID) bool {
 	desc, err := a.meta.Desc(context.Background(), id)
 	return err != nil || !ofProcesses(desc.InDom)

@@ -8,8 +8,8 @@ import (
 )
 
 // asUser calls fn with the effective identity of a user, and without further groups, on a
-// thread of its own that ends afterwards. The real identity stays that of the agent,
-// so that the user can neither signal nor trace the thread. If fn panics, asUser does.
+// separate thread that ends afterwards. The real identity stays that of the agent, so
+// that the user can neither signal nor trace the thread. If fn panics, asUser does.
 func asUser(uid, gid int, fn func() error) error {
 	var err error
 	var panicked any
@@ -17,7 +17,7 @@ func asUser(uid, gid int, fn func() error) error {
 	go func() {
 		defer close(done)
 		defer func() { panicked = recover() }()
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		if err = become(uid, gid); err == nil {
 			err = fn()
 		}

@@ -17,7 +17,7 @@ const (
 	group2IRQPressure
 )
 
-// version2Families are those of files that only version 2 has.
+// version2Families are the families of files that only version 2 has.
 func (g *groups) version2Families(v *devices) []column.Family {
 	d := g.newDomain(group2Serial, "", "", "Control groups of version 2", "")
 	pressure := func(file string) groupFile {

@@ -34,7 +34,7 @@ func newDevices(m *machine) *devices {
 	return d
 }
 
-// family has no metrics: others build on the source.
+// family has no metrics: other sources use its source.
 func (d *devices) family() column.Family {
 	return column.Family{Name: "devices of control groups", Sources: []*column.Source{d.source}}
 }
@@ -74,7 +74,7 @@ func deviceNumber(b []byte, sep byte) (number uint64, rest []byte, ok bool) {
 	return major<<32 | minor&(1<<32-1), rest, ok && major < 1<<32 && minor < 1<<32
 }
 
-// Files of the controller blkio that have units of their own.
+// Files of the controller blkio that have their own units.
 const (
 	blkioSectors = "blkio.sectors"
 	blkioTime    = "blkio.time"
@@ -101,7 +101,7 @@ var blkioFiles = [...]blkioFile{
 	{"blkio.throttle.io_serviced", 37, 5},
 }
 
-// numBlkio is how many columns they have.
+// numBlkio is the number of their columns.
 const numBlkio = 42
 
 // blkioKinds are the names of the five numbers.
@@ -169,8 +169,9 @@ func (x *blkio) read(g *group) {
 	g.summed = x.clock
 }
 
-// parse reads lines such as "8:0 Read 1", of which that with the total ends a device, or
-// "8:0 1". It adds to sums, and fills the row of each device of a group that is not nil.
+// parse reads lines such as "8:0 Read 1", of which the line with the total ends a
+// device, or "8:0 1". It adds to sums, and fills the row of each device of a group that
+// is not nil.
 func (x *blkio) parse(text []byte, f *blkioFile, sums []uint64, g *group) {
 	current := uint64(noValue)
 	for line := range procfs.Lines(text) {
@@ -204,8 +205,8 @@ func (x *blkio) parse(text []byte, f *blkioFile, sums []uint64, g *group) {
 	}
 }
 
-// scaled has a number of the kernel in the units of the metric: sectors as kilobytes, ticks as
-// milliseconds.
+// scaled converts a number of the kernel to the units of the metric: sectors as kilobytes,
+// ticks as milliseconds.
 func (x *blkio) scaled(f *blkioFile, v uint64) uint64 {
 	switch f.name {
 	case blkioSectors:
@@ -216,7 +217,7 @@ func (x *blkio) scaled(f *blkioFile, v uint64) uint64 {
 	return v
 }
 
-// device takes the numbers of a device.
+// device stores the numbers of a device.
 func (x *blkio) device(f *blkioFile, sums []uint64, g *group, name []byte) {
 	for i, v := range x.ops[:f.cols] {
 		sums[f.first+i] += v

@@ -15,7 +15,7 @@ func (g *groups) cpuFamilies() []column.Family {
 	cpuset := g.newDomain(cpusetSerial, "cpuset", "", "Control groups, as the controller cpuset has them", deviceCPU)
 	cpuacct := g.newDomain(cpuacctSerial, "cpuacct", "", "Control groups, as the controller cpuacct has them", deviceCPU)
 	cpusched := g.newDomain(cpuschedSerial, "cpu", "cpu.shares", "Control groups, as the controller cpu of version 1 has them", deviceCPU)
-	// A group without the file has used no time, as in C: the files of version 2 are others.
+	// A group without the file has used no time, as in C: version 2 has other files.
 	stat := groupFile{name: "cpuacct.stat", always: true, zero: true}
 	quota := groupFile{name: "cpu.cfs_quota_us", cols: 1, parse: func(b *column.Block, row int, text []byte) {
 		if v, _, ok := procfs.Int(text); ok && v != -1 { // -1 is for unlimited

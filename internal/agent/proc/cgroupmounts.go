@@ -186,9 +186,9 @@ func (s *mountSource) controllersOf(m *mount) []byte {
 	return out
 }
 
-// of returns the hierarchy with the groups of a controller of version 1, which is one of
-// version 2 if there is no other; with "", that of version 2 if no other is in use. Of several
-// the last counts, as in C.
+// of returns the hierarchy with the groups of a controller of version 1, or one of version 2
+// if there is no other; with "", that of version 2 if no other is in use. Of several the last
+// counts, as in C.
 func (s *mountSource) of(controller string) *mount {
 	if controller == "" && !s.unified {
 		return nil

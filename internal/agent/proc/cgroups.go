@@ -29,10 +29,10 @@ const (
 	mountsSerial      = 38
 )
 
-// groups are the control groups that a view shows.
+// groups are the control groups of a view.
 type groups struct {
 	*machine
-	container string // path of a group: it and those below are shown; "" for all
+	container string // path of a group: only that and those below it are shown; "" for all
 	mounts    *mountSource
 	trees     map[string]*groupTree
 	buffer    procfs.Buffer
@@ -82,7 +82,7 @@ type group struct {
 	dir  string // where its files are
 	path string // below the mount point, "" for the root
 	name string // of the instance
-	seen uint64 // the scan that found it last
+	seen uint64 // the last scan that found it
 
 	sums   []uint64 // of blkioDevice, and when they were made
 	summed uint64
@@ -101,7 +101,7 @@ type groupTree struct {
 	path    []byte
 }
 
-// maxGroups is how many control groups a hierarchy may have.
+// maxGroups is the maximum number of control groups of a hierarchy.
 const maxGroups = 1 << 18
 
 // tree returns the groups of a hierarchy, found once for each reading of mounts.
@@ -122,7 +122,7 @@ func (g *groups) tree(m *mount) (*groupTree, error) {
 	return t, nil
 }
 
-// scan finds the groups, each before those below it. Groups may come and go meanwhile.
+// scan finds the groups, parents first. Groups may come and go meanwhile.
 func (t *groupTree) scan() error {
 	t.scans++
 	t.groups = t.groups[:0]
@@ -219,7 +219,7 @@ func hexDigit(c byte) (v byte, ok bool) {
 type groupDomain struct {
 	*groups
 	// controller is that of version 1 whose hierarchy has the groups; "" for groups of
-	// version 2, which there are if that is the only version in use.
+	// version 2, which exist if that is the only version in use.
 	controller string
 	// needs is a file that a group of version 2 has if it is an instance, "" for all of them.
 	needs string
@@ -245,7 +245,7 @@ func (g *groups) newDomain(serial int, controller, needs, help, labels string) *
 	return d
 }
 
-// A groupFile is a file of a control group that a table has values of.
+// A groupFile is a file of a control group with values of a table.
 type groupFile struct {
 	name string
 	cols int
@@ -325,7 +325,7 @@ func numberFile(name string) groupFile {
 	}}
 }
 
-// lineFile is a file that is one line. It is empty where there is none, as in C.
+// lineFile is a file that is one line. It is empty if the file is missing, as in C.
 func lineFile(name string) groupFile {
 	return groupFile{name: name, cols: 1, always: true, parse: func(b *column.Block, row int, text []byte) {
 		line, _, _ := procfs.Line(text)
@@ -410,7 +410,8 @@ func newPairs(d *groupDomain, serial int, help, label, strip string) *groupPairs
 	return p
 }
 
-// family returns the family of a table with one block, which fill fills for each group.
+// family returns the family of a table with one block, which the function fill fills for
+// each group.
 func (p *groupPairs) family(name string, metrics []column.Metric, cols int, after *column.Source, fill func(g *group)) column.Family {
 	b := column.NewBlocks(metrics, column.Layout{Cols: cols, InDom: p.indom, Lists: true})
 	p.block = b[0]
@@ -442,8 +443,8 @@ func (p *groupPairs) row(g *group, of []byte) (row int, added bool) {
 }
 
 // A register gives names their numbers: 0, 1, 2, … in the order in which they first
-// appear. All views share it. It forgets names that have been gone for long, since control groups
-// come and go, and gives no number twice.
+// appear. All views share it. It drops names that have been gone for long, since control groups
+// come and go, and never reuses a number.
 type register struct {
 	entries map[string]*entry
 	next    int32
@@ -455,12 +456,12 @@ type register struct {
 type entry struct {
 	name string
 	inst int32
-	seen uint64 // the pass that found it last
+	seen uint64 // the last pass that found it
 	row  int
 }
 
-// When a register forgets: after so many passes without a name, if it has many more
-// names than there are.
+// Limits after which a register drops a name: passes without the name, and an
+// excess of names over the existing ones.
 const (
 	forgetAfter = 100
 	forgetFrom  = 4096
@@ -479,7 +480,7 @@ func (m *machine) register(serial int) *register {
 	return r
 }
 
-// begin starts a pass over all names there are.
+// begin starts a pass over all existing names.
 func (r *register) begin() { r.pass, r.live = r.pass+1, 0 }
 
 // lookup returns the entry of a name.
@@ -493,7 +494,7 @@ func (r *register) lookup(name []byte) *entry {
 	return e
 }
 
-// first reports whether it is the first time in a pass that it is asked.
+// first reports whether this is its first call in a pass.
 func (e *entry) first(r *register) bool {
 	if e.seen == r.pass {
 		return false

@@ -129,7 +129,7 @@ func isDirectory(path string) bool {
 	return unix.Stat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
 }
 
-// openLimit returns how many files this process may have open.
+// openLimit returns the maximum number of open files of this process.
 func openLimit() int {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil {

@@ -18,7 +18,7 @@ func (d *directory) pids(path string, fn func(pid int32)) error {
 	return err
 }
 
-// count returns how many names there are in a directory.
+// count returns the number of names in a directory.
 func (d *directory) count(path string, _ bool) (int, error) {
 	names, err := readNames(path)
 	return len(names), err
@@ -49,5 +49,5 @@ func isLeaf(string) bool      { return false }
 // isProc reports whether a directory is /proc, and not a copy.
 func isProc(string) bool { return false }
 
-// openLimit returns how many files this process may have open.
+// openLimit returns the maximum number of open files of this process.
 func openLimit() int { return 0 }

@@ -18,8 +18,8 @@ import (
 )
 
 // hot knows which processes are hot: those that a predicate is true of, as measured over an
-// interval. They are measured again when they are asked for and the interval is
-// over, so that it costs nothing while no client is interested.
+// interval. They are measured again on a request after the interval is over, so that they
+// cost nothing while no client is interested.
 type hot struct {
 	cfg        *Config
 	predicate  *predicate // nil for none: no process is hot
@@ -44,8 +44,8 @@ type usage struct {
 // totals are shares of processor time, in processors.
 type totals struct{ idle, hot, cold, transient float64 }
 
-// defaultInterval is how long processes are measured, until a client stores another value in
-// hotproc.control.refresh.
+// defaultInterval is the time for which processes are measured, until a client stores
+// another value in hotproc.control.refresh.
 const defaultInterval = 10 * time.Second
 
 func newHot(cfg *Config) *hot { return &hot{cfg: cfg, interval: defaultInterval, now: time.Now} }
@@ -138,7 +138,7 @@ func (h *hot) measure() error {
 	}
 	idle, processors := h.idleTime()
 	seen := make(map[int32]*[len(measures)]pcp.Value)
-	for _, v := range res.Sets[0].Values { // of a process that ends meanwhile there are none
+	for _, v := range res.Sets[0].Values { // a process that ends meanwhile has none
 		seen[v.Inst] = new([len(measures)]pcp.Value)
 	}
 	for i, set := range res.Sets {
@@ -211,7 +211,7 @@ func subjectOf(v *[len(measures)]pcp.Value) *subject {
 	return s
 }
 
-// idleTime returns how long processors were idle, in seconds, and how many there are.
+// idleTime returns the idle time of processors in seconds, and their number.
 func (h *hot) idleTime() (idle float64, processors int) {
 	var r procfs.Buffer
 	b, err := r.Read(h.cfg.Root+"/proc/stat", true)

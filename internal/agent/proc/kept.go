@@ -25,11 +25,11 @@ const (
 // openFiles are those of a process that are open.
 type openFiles [numFiles]procfs.Open
 
-// maxOpen is how many files of processes stay open at most. Each takes some 4 KiB of the
-// kernel's memory.
+// maxOpen is the maximum number of files of processes that stay open. Each takes some 4
+// KiB of the kernel's memory.
 const maxOpen = 4096
 
-// openShare is the share of the files that this program may have open, as a divisor.
+// openShare is the share of this program's limit of open files, as a divisor.
 const openShare = 4
 
 func keptFile(name string) int {

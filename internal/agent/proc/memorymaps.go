@@ -21,7 +21,7 @@ const (
 	numNUMAMaps
 )
 
-// numaMapsFamily reads how much memory processes have on each node.
+// numaMapsFamily reads the memory of processes on each node.
 func numaMapsFamily(p *processes) column.Family {
 	source, b := p.each("/proc/PID/numa_maps", numaMapsMetrics, column.Layout{Cols: numNUMAMaps})
 	source.Row = func(row int) {

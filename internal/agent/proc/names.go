@@ -22,7 +22,7 @@ type names struct {
 	reading  *uint64
 }
 
-// maxNames is how much of a file of names is read.
+// maxNames is the number of bytes read of a file of names.
 const maxNames = 32 << 20
 
 // name returns "" for a number without a name.

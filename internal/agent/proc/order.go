@@ -6,8 +6,8 @@ var groupOrder = []string{
 	"cgroup.memory", "cgroup.netclass", "cgroup.blkio", "cgroup.pressure", "cgroup.io",
 }
 
-// order is the order of names in which clients have always seen them: the groups of
-// the real agent are dynamic, and come in the order of its tables backwards.
+// order is the order in which clients have always seen names: the groups of the
+// real agent are dynamic, and appear in the reverse order of its tables.
 var order = []string{
 	"proc.nprocs", "proc.psinfo.cwd", "proc.psinfo.exe", "proc.psinfo.oom_score", "proc.psinfo.tgid",
 	"proc.psinfo.ngid", "proc.psinfo.cpusallowed", "proc.psinfo.nvctxsw", "proc.psinfo.vctxsw",

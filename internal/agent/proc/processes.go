@@ -65,7 +65,7 @@ type processes struct {
 	buffer procfs.Buffer
 	keeps  bool // files stay open, as machine.open allows
 	names  directory
-	opened func(path string) // for tests: called with each file that is read
+	opened func(path string) // for tests: called with each file to read
 }
 
 // A filter selects the processes that a client sees.
@@ -116,8 +116,8 @@ func (p *processes) family() column.Family {
 	return column.Family{Name: "processes", Metrics: p.table(listMetrics), Sources: []*column.Source{p.source}}
 }
 
-// table returns a table of metrics as the list has it, which for hot processes has
-// other names and clusters.
+// table returns a table of metrics for the list; for hot processes it has other
+// names and clusters.
 func (p *processes) table(metrics []column.Metric) []column.Metric {
 	if p.hot == nil || !strings.HasPrefix(metrics[0].Name, "proc.") {
 		return metrics
@@ -172,7 +172,7 @@ func (p *processes) read() error {
 	return nil
 }
 
-// find sets pids to the processes there are.
+// find sets pids to the existing processes.
 func (p *processes) find() error {
 	p.pids = p.pids[:0]
 	if p.filter.cgroup != "" && p.hot == nil {
@@ -232,8 +232,8 @@ func (p *processes) findInGroup() error {
 	return nil
 }
 
-// meet returns a process that was not known. Its name stays, as that of an instance
-// must, even if the process executes another program.
+// meet returns a new process. Its name is fixed, as that of an instance must be,
+// even if the process executes another program.
 func (p *processes) meet(pid int32) *process {
 	digits := strconv.Itoa(int(pid))
 	prefix := strings.Repeat("0", max(0, 6-len(digits))) + digits + " "
@@ -245,8 +245,8 @@ func (p *processes) meet(pid int32) *process {
 	return &process{pid: pid, name: name[:min(len(name), maxName)], args: args}
 }
 
-// arguments returns the command of a process with its arguments, the name that the
-// kernel has for it in parentheses if there are none. It returns limit bytes at most.
+// arguments returns the command of a process with its arguments, or the kernel's name
+// for it in parentheses if there are none. It returns limit bytes at most.
 func (p *processes) arguments(pid int32, limit int) []byte {
 	if b, err := p.file(pid, "cmdline", true); err == nil && len(b) > 0 {
 		b = b[:min(len(b), limit)]

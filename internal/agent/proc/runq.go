@@ -18,8 +18,8 @@ const (
 	numRunq
 )
 
-// runqFamily counts processes by their state. It has the stat file of each process
-// read, which a fetch of proc.psinfo then need not do again.
+// runqFamily counts processes by their state. It reads the stat file of each
+// process, which a fetch of proc.psinfo then need not read again.
 func runqFamily(s *statSource) column.Family {
 	b := column.NewBlocks(runqMetrics, column.Layout{Cols: numRunq})
 	source := &column.Source{Name: "states of processes", Blocks: b, After: []*column.Source{s.source}, Read: func() error {

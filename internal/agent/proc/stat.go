@@ -109,7 +109,7 @@ func (s *statSource) parse(pid int32, row int) {
 	}
 }
 
-// convert has the numbers of the kernel in the units of the metrics.
+// convert converts the numbers of the kernel to the units of the metrics.
 func (s *statSource) convert(cells []column.Cell) {
 	for _, col := range [...]int{
 		statUser, statSystem, statChildUser, statChildSystem, statStart, statBlockDelay, statGuest, statChildGuest,
@@ -130,7 +130,7 @@ func (s *statSource) convert(cells []column.Cell) {
 	}
 }
 
-// skipThreads is the place of a field of /proc/PID/stat that no metric is made of.
+// skipThreads is the place of a field of /proc/PID/stat that no metric uses.
 const skipThreads = statNice + 1
 
 // parseStat reads "1 (init) S 0 1 ...", and returns the name and the state. The name can

@@ -52,8 +52,8 @@ const (
 	numStatusText
 )
 
-// statusTexts are the lines of /proc/PID/status that are taken as they are, and the
-// columns of blockStatusText that they go to.
+// statusTexts are the lines of /proc/PID/status that are copied unchanged, and
+// their columns of blockStatusText.
 var statusTexts = [...]struct {
 	key string
 	col int
@@ -75,7 +75,7 @@ type statusSource struct {
 	source       *column.Source
 	status, text *column.Block
 	keys         map[string]int
-	lines        []statusLine // there have been, in their order
+	lines        []statusLine // known lines, in order
 	scratch      []byte
 }
 
@@ -127,8 +127,8 @@ func (s *statusSource) parse(b []byte, row int) {
 	}
 }
 
-// identify takes the real, effective, saved and file system identifier of a line, and
-// their names.
+// identify stores the real, effective, saved and file system identifier of a line,
+// and their names.
 func (s *statusSource) identify(value []byte, row, col, name int, names *names) {
 	for i := range 4 {
 		id, rest, ok := procfs.Uint(value)
@@ -141,7 +141,7 @@ func (s *statusSource) identify(value []byte, row, col, name int, names *names) 
 	}
 }
 
-// keep takes a line as it is, with commas in place of blanks.
+// keep stores a line with commas in place of blanks.
 func (s *statusSource) keep(value []byte, row, col int) {
 	s.scratch = append(s.scratch[:0], procfs.Trim(value)...)
 	for i, c := range s.scratch {
@@ -168,7 +168,7 @@ const (
 	lineGroups
 )
 
-// maxLines is how many lines are remembered; kernels have about 60.
+// maxLines is the maximum number of known lines; kernels have about 60.
 const maxLines = 256
 
 // lineOf identifies a line, and returns the place in lines to look for the next one: all

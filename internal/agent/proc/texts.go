@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// A textFile is a file of a process that is one string, and how it becomes one. The
+// A textFile is a file of a process that is one string, and its conversion. The
 // string is valid until the next file is read.
 type textFile struct {
 	name    string
@@ -50,8 +50,8 @@ func (p *processes) secret(pid int32, name string) ([]byte, error) {
 	return p.file(pid, name, true)
 }
 
-// lines reads a private file that the kernel does not produce in one piece, without
-// the end of its last line.
+// lines reads a private file that the kernel produces in several pieces, without
+// its last newline.
 func (p *processes) lines(pid int32, name string) ([]byte, error) {
 	if p.private {
 		return nil, os.ErrPermission

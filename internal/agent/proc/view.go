@@ -38,10 +38,11 @@ type viewKey struct {
 // An identity is the user that the files of processes are read as.
 type identity struct {
 	own      bool // that of the agent
-	uid, gid int  // else this one, if the agent may become it
+	uid, gid int  // otherwise this user, if the agent may become it
 }
 
-// maxViews is how many views are kept. Each has memory for the values of its processes.
+// maxViews is the maximum number of views. Each has memory for the values of its
+// processes.
 const maxViews = 8
 
 // viewOf returns the view of a client. For an unknown client that is a view with the error
@@ -57,8 +58,8 @@ func (a *Agent) viewOf(client *pmda.Client) (*view, error) {
 	return a.viewFor(key), nil
 }
 
-// keyOf returns the key of the view, and whether it is known which user the client is. If it is
-// not, the view is that of the agent's own user.
+// keyOf returns the key of the view, and whether the user of the client is known. If not, the
+// view is that of the agent's own user.
 func (a *Agent) keyOf(client *pmda.Client) (key viewKey, known bool, err error) {
 	key = viewKey{filter: filter{threads: a.threads, cgroup: a.cfg.CGroup}}
 	if s := a.clients[client]; s != nil {
