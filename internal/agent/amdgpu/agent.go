@@ -17,7 +17,7 @@ const Domain = 162
 
 // Config sets the files that an Agent reads. The zero Config reads those of this machine.
 type Config struct {
-	// Root is the directory in which sys and usr are found; "" means /.
+	// Root is the directory of sys and usr; "" means /.
 	Root string
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int

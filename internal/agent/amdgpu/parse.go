@@ -53,7 +53,7 @@ type levels struct {
 //	0: 500Mhz
 //	1: 2105Mhz *
 //
-// Lines that are not of this form are passed over. Of several in use the first counts.
+// Lines of another form are skipped. Of several in use the first counts.
 func parseLevels(b []byte) (l levels) {
 	for line := range procfs.Lines(b) {
 		name, rest, ok := procfs.Cut(line, ':')

@@ -68,7 +68,7 @@ const (
 	fileLoad
 	fileGPULevels
 	fileMemLevels
-	firstSensor // those in the directory of hwmon
+	firstSensor // those in the directory hwmon
 )
 
 const (
@@ -98,7 +98,7 @@ type card struct {
 	files       [numFiles]*procfs.File
 	total, used column.Cell // bytes of memory, as last read
 	sum         uint64      // of bytes in use, over all readings
-	title       string      // under which the card is sold, once it is known
+	title       string      // product name of the card, once known
 }
 
 // A powerState is whether a card is in use, if known since the last list.
@@ -258,7 +258,7 @@ func (r *reader) ours(c *card) bool {
 	return ok && string(driver(b)) == driverAMD
 }
 
-// read returns the contents of a file about a card, valid until it is read again.
+// read returns the contents of a file about a card, valid until the file is read again.
 func (r *reader) read(c *card, file int) (b []byte, ok bool) {
 	f := c.files[file]
 	if f == nil {
@@ -315,7 +315,7 @@ func (c *card) sensors() string {
 	return filepath.Join(dir, first)
 }
 
-// close lets go of the files of a card that has gone. Another can come under its name.
+// close closes the files of a card that has gone. Another card can get its name.
 func (c *card) close() {
 	c.title = ""
 	for i, f := range c.files {
@@ -326,8 +326,8 @@ func (c *card) close() {
 	}
 }
 
-// sense is read for a file that the driver asks the card for, which wakes it up. Those of
-// a card that sleeps are not read.
+// sense is read for a file whose contents the driver reads from the card, which wakes it
+// up. It does not read those of a suspended card.
 func (r *reader) sense(c *card, file int) (b []byte, ok bool) {
 	if c.state == powerUnknown {
 		c.state = powerAwake
@@ -441,8 +441,7 @@ func (r *reader) readName(c *card, row int) {
 	}
 }
 
-// cardName returns the name under which a card is sold, "" if it is not known. It is looked
-// up once.
+// cardName returns the product name of a card, "" if it is not known. It looks it up once.
 func (r *reader) cardName(c *card) string {
 	if c.title != "" {
 		return c.title

@@ -19,7 +19,7 @@ const Domain = 96
 
 // Config sets the files that an agent reads. The zero Config reads those of this machine.
 type Config struct {
-	// Root is the directory in which proc and sys are found; "" means /.
+	// Root is the directory of proc and sys; "" means /.
 	Root string
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
@@ -65,7 +65,7 @@ type bond struct {
 const (
 	blockAttrs = iota
 	blockFailures
-	blockBonds // the list of bonds, which no metric reports
+	blockBonds // the list of bonds, without metrics
 )
 
 // attributes are files below /sys/class/net/BOND/bonding. Each has a column of
@@ -129,7 +129,7 @@ func (r *reader) parseMasters(b []byte) {
 	}
 }
 
-// forget gives up the numbers of bonds, of which there have been very many.
+// forget drops the numbers of bonds when there have been very many.
 func (r *reader) forget() {
 	for _, bond := range r.bonds {
 		for _, f := range bond.attrs {
@@ -143,8 +143,8 @@ func (r *reader) forget() {
 	r.blocks[blockBonds].Clear()
 }
 
-// validName reports whether the kernel can have an interface of this name. It becomes
-// part of a path.
+// validName reports whether an interface can have this name. It becomes part of a
+// path.
 func validName(name []byte) bool {
 	return len(name) <= maxName && string(name) != "." && string(name) != ".." && !bytes.ContainsAny(name, "/:\x00")
 }
@@ -239,8 +239,8 @@ func contents(f *procfs.File) (b []byte, ok bool) {
 	return b, err == nil
 }
 
-// noValues has a metric that has a value for none of the bonds answer as the kernel does
-// not know of it.
+// noValues makes a metric without values for any bond return the error for a metric that
+// the kernel does not have.
 func noValues(b *column.Block) {
 	cells, cols := b.Cells(), b.Cols()
 	if len(cells) == 0 {

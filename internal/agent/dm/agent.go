@@ -24,10 +24,10 @@ const Domain = 129
 // Config sets the sources that an agent reads. The zero Config reads those of this
 // machine.
 type Config struct {
-	// Root is the directory in which dev and sys are found; "" means /.
+	// Root is the directory of dev and sys; "" means /.
 	Root string
-	// Cache, ThinPool and Thin are commands, words with blanks between, that print what
-	// "dmsetup status --target TYPE" prints; "" means to ask the kernel.
+	// Cache, ThinPool and Thin are commands, words with blanks between, with the output
+	// of "dmsetup status --target TYPE"; "" means to ask the kernel.
 	Cache, ThinPool, Thin string
 	// VDO is the directory of VDO volumes; "" means sys/kvdo below Root.
 	VDO string
@@ -60,8 +60,8 @@ func New(cfg Config) (*column.Agent, error) {
 	)
 }
 
-// maxDevices is how many devices of a kind are reported, and maxNames of how many names the
-// numbers are remembered.
+// maxDevices is the maximum number of devices of a kind, and maxNames that of names whose
+// numbers are kept.
 const (
 	maxDevices = 1 << 14
 	maxNames   = 1 << 16
@@ -130,7 +130,7 @@ func (r *statusReader) parseStatus(text []byte) error {
 			}
 			row = out.AddNamed(inst, kept)
 		} else {
-			for out.Insts()[row] != inst { // a device of several targets
+			for out.Insts()[row] != inst { // a device with several targets
 				row++
 			}
 		}
@@ -199,7 +199,8 @@ func parsePool(b []byte, out *column.Block, row int) {
 // parseVolume reads "7000704 8388607"; a volume without data has "0 -".
 func parseVolume(b []byte, out *column.Block, row int) { numbers(b, out, row, 1, 2) }
 
-// noValues has the metric of a column that has a value for no instance answer as the kernel does not know it.
+// noValues makes the metric of a column without values return the error for a metric that the kernel does not
+// have.
 func noValues(b *column.Block) {
 	for _, c := range b.Cells() {
 		if c.OK {

@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// A control is the device through which the device mapper is asked.
+// A control is the control device of the device mapper.
 type control struct {
 	path string
-	file *os.File // nil until it could be opened
+	file *os.File // nil until it is open
 	buf  []byte
 }
 

@@ -4,7 +4,7 @@ package dm
 
 import "errors"
 
-// A control is not there on systems other than Linux.
+// A control only exists on Linux.
 type control struct{ path string }
 
 func (*control) call(int, string, uint32, []byte) ([]byte, int, uint32, error) {

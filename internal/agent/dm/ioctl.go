@@ -52,7 +52,7 @@ func header(b []byte, device string, flags uint32, data []byte) error {
 	return nil
 }
 
-// answer returns the data that the kernel put into b, and how many targets there are.
+// answer returns the data that the kernel put into b, and the number of targets.
 func answer(b []byte) (data []byte, targets int, flags uint32, err error) {
 	if len(b) < dmHeader {
 		return nil, 0, 0, errFormat

@@ -77,7 +77,7 @@ var histogramMetrics = []column.Metric{
 	{Name: "dmstats.histogram.hist_bins", Cluster: 4, Item: 1, Type: pcp.TypeU64, Sem: pcp.SemInstant, Col: 1, Help: "Ranges of the histogram"},
 }
 
-// A vdoMetric is a metric of VDO volumes. Without a file it is computed of others.
+// A vdoMetric is a metric of VDO volumes. Without a file it is computed from others.
 type vdoMetric struct {
 	name  string // below vdo
 	item  int

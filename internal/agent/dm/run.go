@@ -36,8 +36,8 @@ func run(command string) ([]byte, error) {
 	return out.buf.Bytes(), nil
 }
 
-// limited takes no more than maxOutput bytes, and then calls full. The buffer is not embedded: its ReadFrom
-// would take all.
+// limited accepts up to maxOutput bytes, and then calls full. The buffer is not embedded: its ReadFrom
+// would accept more.
 type limited struct {
 	buf  bytes.Buffer
 	full func()

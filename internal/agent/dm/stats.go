@@ -69,8 +69,8 @@ func parseRegions(text []byte) ([]region, error) {
 	return list, nil
 }
 
-// The numbers of an area, in the order in which the kernel prints them. Those of the metrics are the same, but that
-// sectors become Kbytes.
+// The numbers of an area, in the order in which the kernel prints them. Those of the metrics are the same, except
+// that sectors become Kbytes.
 const (
 	areaReadSectors  = 2
 	areaReadTime     = 3
@@ -149,7 +149,7 @@ func histogramFamily(k *control) column.Family {
 	return column.Family{Name: "histogram", Metrics: histogramMetrics, Sources: []*column.Source{{Name: "histograms", Read: r.readHistograms, Blocks: r.blocks}}}
 }
 
-// add appends a row for a name that has not come yet.
+// add appends a row for a new name.
 func (r *statsReader) add(name string) (row int, ok bool, err error) {
 	inst, kept := r.names.ID([]byte(name))
 	if !r.names.First(inst) {
@@ -243,5 +243,5 @@ func (r *statsReader) readHistograms() error {
 	})
 }
 
-// errFormat is the error of an answer that is not of the form that the kernel's have.
+// errFormat is the error of an answer that does not have the form of the kernel's.
 var errFormat = errors.New("an answer of the device mapper is damaged")

@@ -44,7 +44,7 @@ func vdoFamily(dir string) column.Family {
 	return column.Family{Name: "vdo", Metrics: list, Sources: sources}
 }
 
-// readList finds the volumes: the directories that have one called statistics.
+// readList finds the volumes: the directories with a directory statistics.
 func (r *vdoReader) readList() error {
 	r.list.Clear()
 	if r.names.Len() > maxNames {
@@ -111,7 +111,7 @@ func (r *vdoReader) word(volume, file string) []byte {
 	return word[:min(len(word), maxWord)]
 }
 
-// computed returns the value of a metric that has no file of its own.
+// computed returns the value of a metric without a file.
 func (r *vdoReader) computed(item int, volume string) (bits uint64, ok bool) {
 	var missing bool
 	n := func(file string) uint64 {

@@ -18,7 +18,7 @@ import (
 // Domain is the domain of the agent (JBD2 in stdpmid).
 const Domain = 122
 
-// DefaultDir is where the kernel has its files.
+// DefaultDir is the kernel's directory of the files.
 const DefaultDir = "/proc/fs/jbd2"
 
 // Config sets the files that an Agent reads. The zero Config reads those of this machine.
@@ -92,7 +92,7 @@ func New(cfg Config) *Agent {
 	return &Agent{engine: engine}
 }
 
-// maxFile is the most that is read of the file of a journal.
+// maxFile is the number of bytes read of the file of a journal.
 const maxFile = 1 << 20
 
 // A reader lists the journals and reads their files.
@@ -104,7 +104,7 @@ type reader struct {
 	loaded bool
 }
 
-// read reads the files of all journals. There is none if there is no directory.
+// read reads the files of all journals. Without the directory there are no journals.
 func (r *reader) read() error {
 	if !r.loaded && r.cfg.Cache != "" {
 		if _, err := r.known.Load(); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -31,7 +31,7 @@ type Config struct {
 	Debug    string   // where debugfs is mounted, with the directory kvm; "" means DefaultDebug
 	Tracing  string   // where tracefs is mounted; "" means DefaultTracing
 	Lockdown string   // the file with the lockdown state of the kernel; "" means DefaultLockdown
-	CPUs     int      // how many processors there are, online or not; 0 means to look
+	CPUs     int      // number of processors, online or not; 0 means to count them
 	Trace    []string // trace points to count, in the order of their PMIDs; at most MaxTrace
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
@@ -39,21 +39,21 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// MaxTrace is how many trace points have a PMID.
+// MaxTrace is the maximum number of trace points with a PMID.
 const MaxTrace = 1023
 
 // An Agent is the agent for KVM. It implements pmda.Agent and pmda.Refresher, NameSpacer,
-// DynamicNamer, Texter and Labeler. Close lets go of the performance events.
+// DynamicNamer, Texter and Labeler. Close closes the performance events.
 type Agent struct {
 	cfg    Config
 	engine *column.Agent
 	tracer *tracer
 	locked bool
-	names  pmda.TreeNamer // without a tree until a name is asked for
+	names  pmda.TreeNamer // without a tree until a name is requested
 }
 
-// New returns an agent for the files that cfg names. It reads only whether the kernel is
-// locked down.
+// New returns an agent for the files that cfg names. It only reads the lockdown state of
+// the kernel.
 func New(cfg Config) *Agent {
 	if cfg.Debug == "" {
 		cfg.Debug = DefaultDebug
@@ -120,7 +120,7 @@ func processors() int {
 	return n
 }
 
-// Close lets go of the performance events.
+// Close closes the performance events.
 func (a *Agent) Close() error {
 	a.tracer.close()
 	return nil
@@ -141,7 +141,7 @@ func (a *Agent) namer() pmda.TreeNamer {
 	return a.names
 }
 
-// LookupName implements pmda.DynamicNamer, for a collector with a name space of C's, which
+// LookupName implements pmda.DynamicNamer, for a collector with the name space of C, which
 // leaves the names of trace points to the agent.
 func (a *Agent) LookupName(ctx context.Context, name string) (pcp.PMID, error) {
 	return a.namer().LookupName(ctx, name)
@@ -225,5 +225,5 @@ func debugFamily(cfg *Config) column.Family {
 	return f
 }
 
-// maxFile is the most that is read of a file with one number.
+// maxFile is the number of bytes read of a file with one number.
 const maxFile = 64 << 10

@@ -27,7 +27,7 @@ func Builtin() builtin.Spec {
 	}
 }
 
-// fromEnvironment changes c by the variables that the C agent has: KVM_DEBUGFS_PATH,
+// fromEnvironment sets fields of c from the variables of the C agent: KVM_DEBUGFS_PATH,
 // KVM_TRACEFS_PATH and KVM_LOCKDOWN_PATH, which kvm.conf can change again, and KVM_NCPUS.
 func (c *Config) fromEnvironment(getenv func(string) string) {
 	for name, p := range map[string]*string{"KVM_DEBUGFS_PATH": &c.Debug, "KVM_TRACEFS_PATH": &c.Tracing, "KVM_LOCKDOWN_PATH": &c.Lockdown} {

@@ -12,8 +12,8 @@ import (
 // longer line counts as another line.
 const maxConfLine = 8191
 
-// ReadConf reads kvm.conf: trace points are added to c.Trace, and paths take the place of
-// those of c.
+// ReadConf reads kvm.conf: trace points are added to c.Trace, and paths replace those of
+// c.
 //
 //	[paths]
 //	debugfs=/sys/kernel/debug
@@ -23,7 +23,7 @@ const maxConfLine = 8191
 //	kvm_exit
 //	kvm_entry
 //
-// Lines of other sections are passed over.
+// Lines of other sections are skipped.
 func (c *Config) ReadConf(path string) error {
 	b, err := procfs.ReadOnce(path)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *Config) parse(b []byte) {
 	}
 }
 
-// setPath takes in a line of the section paths.
+// setPath applies a line of the section paths.
 func (c *Config) setPath(l string) {
 	key, path, ok := strings.Cut(l, "=")
 	words := strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && ctext.IsSpace(byte(r)) })

@@ -17,7 +17,7 @@ const (
 	blockTrace
 )
 
-// debugMetrics returns the metrics of debugCounters. Each has a block of its own.
+// debugMetrics returns the metrics of debugCounters. Each has its own block.
 func debugMetrics() []column.Metric {
 	list := make([]column.Metric, len(debugCounters))
 	for i, c := range debugCounters {

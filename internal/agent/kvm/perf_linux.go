@@ -42,7 +42,7 @@ func openGroup(cpu int, ids []uint64) (group, error) {
 	return g, nil
 }
 
-// read reads how many events there are, and their counts.
+// read reads the number of events and their counts.
 func (g *perfGroup) read(values []uint64) (int, error) {
 	n, err := unix.Read(g.fds[0], g.buf)
 	if err != nil {

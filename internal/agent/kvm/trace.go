@@ -18,7 +18,7 @@ import (
 
 // A group counts trace points on one processor by performance events.
 type group interface {
-	// read fills values with one count for each trace point, and reports how many there are.
+	// read fills values with one count for each trace point, and returns their number.
 	read(values []uint64) (n int, err error)
 	close()
 }
@@ -45,7 +45,7 @@ func newTracer(cfg *Config) *tracer {
 	}
 }
 
-// family reports how often trace points were passed on each processor.
+// family reports the number of passes of trace points on each processor.
 func (tr *tracer) family(cfg *Config) column.Family {
 	indom := &column.InDom{
 		Serial: 0, Help: "Processors on which trace points of KVM are counted",
@@ -113,7 +113,7 @@ func (tr *tracer) read() error {
 					tr.counts[cpu] = make([]uint64, len(tr.points))
 				}
 				clear(tr.counts[cpu])
-				if n == len(tr.points) { // else one was not found, and none counts, as in the C agent
+				if n == len(tr.points) { // otherwise one is missing and none is counted, as in the C agent
 					copy(tr.counts[cpu], tr.values)
 				}
 			}
@@ -129,8 +129,8 @@ func (tr *tracer) read() error {
 	return nil
 }
 
-// start makes the events. If one cannot be made there are none. Where the kernel has no trace
-// points of KVM, it is tried again at the next reading: the module may come later.
+// start makes the events. If one fails there are none. If the kernel has no trace points of
+// KVM, the next reading tries again: the module may be loaded later.
 func (tr *tracer) start() {
 	names := make(map[string]bool)
 	entries, err := os.ReadDir(tr.dir)
@@ -180,7 +180,7 @@ func pointID(b []byte) uint64 {
 	return v
 }
 
-// close lets go of the events.
+// close closes the events.
 func (tr *tracer) close() {
 	for _, g := range tr.groups {
 		if g != nil {

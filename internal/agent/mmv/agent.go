@@ -50,9 +50,9 @@ type Agent struct {
 	root   *pmns.Tree // the dynamic root alone
 
 	dirs  []*dir
-	files []*file // in the order of dirs and names: that of the C agent
+	files []*file // in the order of dirs and names, as in the C agent
 	open  int     // descriptors that are kept
-	// maxOpen leaves descriptors for others in this process; files beyond it
+	// maxOpen leaves descriptors for other parts of this process; files beyond it
 	// are opened each time.
 	maxOpen int
 
@@ -71,7 +71,7 @@ type Agent struct {
 	namesChanged, labelsChanged bool
 }
 
-// New returns an agent. Folders that are not there may appear later.
+// New returns an agent. Missing folders may appear later.
 func New(cfg Config) (*Agent, error) {
 	a := &Agent{
 		prefix: cmp.Or(cfg.Prefix, "mmv"),

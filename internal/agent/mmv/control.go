@@ -72,8 +72,8 @@ func (a *Agent) fetchControl(res *pcp.Result, id pcp.PMID) {
 	res.Add(pcp.Int32Value(v))
 }
 
-// Store implements [pmda.Storer]: mmv.control.reload and mmv.control.debug
-// alone take values.
+// Store implements [pmda.Storer]: only mmv.control.reload and mmv.control.debug
+// can be stored.
 func (a *Agent) Store(_ context.Context, _ *pmda.Client, res *pcp.Result) error {
 	a.check(false)
 	for i := range res.Sets {

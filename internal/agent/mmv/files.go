@@ -20,21 +20,22 @@ import (
 )
 
 const (
-	// settleTime is how long a folder must not have changed for its time
-	// stamp to be trusted: two changes within a tick of the clock leave the same.
+	// settleTime is the time without changes after which the time stamp of a
+	// folder is trusted: two changes within a tick of the clock leave the same
+	// stamp.
 	settleTime = 100 * time.Millisecond
-	// fluxGrace is how long a file that is being written keeps the
-	// definitions it had.
+	// fluxGrace is the time for which a file that is being written keeps its old
+	// definitions.
 	fluxGrace = time.Second
-	// retryPause is how long a file that cannot be used is left alone.
+	// retryPause is the time before an unusable file is tried again.
 	retryPause = time.Second
-	// fluxTries is how often a file in flux is looked at again at once, since
-	// it mostly takes a program microseconds to complete it.
+	// fluxTries is the number of immediate retries of a file in flux, since
+	// programs mostly need microseconds to complete it.
 	fluxTries = 20
 	fluxPause = 20 * time.Microsecond
-	// maxValues bounds how many values all files together may have.
+	// maxValues is the maximum number of values of all files together.
 	maxValues = 1 << 22
-	// maxFiles bounds how many files are looked at.
+	// maxFiles is the maximum number of files.
 	maxFiles = 1 << 16
 )
 
@@ -54,7 +55,7 @@ type file struct {
 	path string
 
 	cur   *loaded // nil if it cannot be used
-	stale bool    // the path leads to another file than cur, or cur is damaged
+	stale bool    // the path leads to a file other than cur, or cur is damaged
 	sig   signature
 
 	pending bool      // being written; look again each time
@@ -64,7 +65,7 @@ type file struct {
 	cluster int       // as assigned
 }
 
-// A signature shows whether a file could have changed.
+// A signature identifies the state of a file.
 type signature struct {
 	dev, ino     uint64
 	size         int64
@@ -72,7 +73,7 @@ type signature struct {
 	header       [headerSize]byte
 }
 
-// loaded is a file as it was read.
+// loaded is a file as read.
 type loaded struct {
 	path       string
 	fd         *os.File // nil if it is opened each time
@@ -137,9 +138,8 @@ func openRegular(path string) (*os.File, *unix.Stat_t, error) {
 	return fd, &st, nil
 }
 
-// check looks at folders and files, and brings the index up to date. Files
-// are looked at if all is set; otherwise if that did not take long compared
-// to how long ago it was.
+// check checks folders and files, and updates the index. It checks files if all
+// is set, or if their last check was short compared with the time since.
 func (a *Agent) check(all bool) {
 	changed := false
 	forced := a.forced
@@ -263,7 +263,7 @@ func (a *Agent) drop(f *file) bool {
 	return true
 }
 
-// checkFile looks at one file. It returns whether its definitions changed.
+// checkFile checks one file. It returns whether its definitions changed.
 func (a *Agent) checkFile(f *file, now time.Time) (changed bool) {
 	switch {
 	case f.cur != nil && !f.stale:
@@ -308,12 +308,12 @@ func (l *loaded) sameGeneration(r io.ReaderAt) bool {
 	return l.order.Uint64(l.header[8:]) == l.generation && l.order.Uint64(l.header[16:]) == l.generation
 }
 
-// processExists reports whether there is such a process, of any user.
+// processExists reports whether a process of any user exists.
 func processExists(pid int) bool {
 	return pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
 }
 
-// report logs something about a file unless it was the last thing logged about it.
+// report logs a message about a file unless it is the last one logged about it.
 func (a *Agent) report(f *file, level slog.Level, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if text != f.lastLog {

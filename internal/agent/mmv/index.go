@@ -27,7 +27,7 @@ type named struct {
 // A metric is the metric served under one PMID.
 type metric struct {
 	desc    pcp.Desc
-	indom   *indom // nil if it is not a domain, or not one of a file
+	indom   *indom // nil if there is no domain, or it is not in a file
 	sources []source
 	// places has the place of the value of each instance of the domain, or a
 	// single place for a metric without a domain.
@@ -42,7 +42,7 @@ type source struct {
 	l    *loaded
 	m    *mmv.FileMetric
 	span
-	text int // where the strings of m.Values begin in l.texts
+	text int // start of the strings of m.Values in l.texts
 }
 
 // A span is a range of value records.
@@ -55,7 +55,7 @@ type place struct{ src, k int32 }
 type indom struct {
 	parts []indomPart
 	insts []pcp.Instance // merged
-	index map[int32]int  // into insts, made when it is needed
+	index map[int32]int  // into insts, made on demand
 	ready bool
 }
 
@@ -73,14 +73,14 @@ func (a *Agent) inDomOf(cluster, serial int) pcp.InDom {
 type clusters struct {
 	n     int
 	used  [mmv.MaxCluster + 1]bool
-	taken [mmv.MaxCluster + 1]bool // those that a choice avoids
+	taken [mmv.MaxCluster + 1]bool // those that choose avoids
 	free  int                      // none below it is free
 }
 
 // choose returns the cluster of a file that wants one, or if wanted is 0 the
-// lowest that is free. That the first file's is not avoided, unless it is 1, is
-// how the C agent does it (choose_cluster in mmv.c starts its search over with
-// the second file), and so which PMIDs its clients know.
+// lowest that is free. The cluster of the first file is not avoided, unless it is
+// 1, as in the C agent (choose_cluster in mmv.c starts its search over with the
+// second file): clients know the resulting PMIDs.
 func (c *clusters) choose(wanted int) int {
 	if wanted != 0 {
 		return wanted
@@ -91,7 +91,7 @@ func (c *clusters) choose(wanted int) int {
 	return c.free
 }
 
-// take notes the cluster of a file.
+// take records the cluster of a file.
 func (c *clusters) take(cluster int) {
 	c.used[cluster] = true
 	if c.n > 0 || cluster == 1 {
@@ -192,7 +192,7 @@ func (a *Agent) add(x *index, f *file, given map[string]bool) {
 		}
 		given[name] = true
 		x.names = append(x.names, named{name, id})
-		if m.desc.PMID != id { // else that of the file before stays
+		if m.desc.PMID != id { // otherwise that of the previous file stays
 			m.desc = a.describe(f, fm, id)
 		}
 	}
@@ -214,7 +214,7 @@ func (a *Agent) describe(f *file, m *mmv.FileMetric, id pcp.PMID) pcp.Desc {
 	return desc
 }
 
-// plant makes the tree of names, unless the names are those that old has.
+// plant makes the tree of names, unless its names are those of old.
 func (a *Agent) plant(old *index) {
 	x := a.index
 	if old != nil && slices.Equal(old.names, x.names) {
@@ -260,7 +260,7 @@ func (d *indom) list() []pcp.Instance {
 	return d.insts
 }
 
-// position returns where an instance is in the list.
+// position returns the position of an instance in the list.
 func (d *indom) position(inst int32) (int, bool) {
 	list := d.list()
 	if uint(inst) < uint(len(list)) && list[inst].Inst == inst {
@@ -276,7 +276,7 @@ func (d *indom) position(inst int32) (int, bool) {
 	return i, ok
 }
 
-// prepare finds out where the values of m are.
+// prepare finds the places of the values of m.
 func (a *Agent) prepare(m *metric) {
 	if m.ready {
 		return
@@ -306,7 +306,7 @@ func (a *Agent) prepare(m *metric) {
 				}
 				continue
 			}
-			if src.m.InDom == 0 { // a single value is everybody's
+			if src.m.InDom == 0 { // all profiles include a single value
 				for i := range m.places {
 					if m.places[i].k < 0 {
 						m.places[i] = place{int32(s), int32(k)}

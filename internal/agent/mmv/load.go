@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/mmv"
 )
 
-// The header of a file, of which the agent judges for itself.
+// The header of a file, which the agent checks itself.
 const (
 	headerSize = 40
 	tocSize    = 16
@@ -50,7 +50,7 @@ func (a *Agent) load(f *file, now time.Time) (changed bool) {
 		if f.cur != nil && now.Sub(f.since) < fluxGrace {
 			return false
 		}
-		// A file without data yet is nothing to talk about.
+		// A file without data is not worth a message.
 		if text := err.Error(); strings.Contains(text, "g1=") {
 			a.report(f, slog.LevelInfo, "%s", strings.TrimSuffix(text, ": "+mmv.ErrInFlux.Error()))
 		}
@@ -72,19 +72,19 @@ func (a *Agent) load(f *file, now time.Time) (changed bool) {
 	return true
 }
 
-// A refusal is why a file is not used, in the words of the C agent.
+// A refusal is the reason why a file is not used, in the words of the C agent.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
 func refuse(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
 
-// read reads a file: nil without an error means that it is not used and that
-// nothing about it has changed.
+// read reads a file: nil without an error means that it is not used and has not
+// changed.
 func (a *Agent) read(f *file) (*loaded, error) {
 	fd, st, err := openRegular(f.path)
 	if err != nil {
-		if st != nil { // it is there and we may not
+		if st != nil { // it exists, but is not accessible
 			err = refuse("failed to open: %s", pcp.Code(err))
 		}
 		return nil, err
@@ -191,7 +191,7 @@ func printable(b []byte) string {
 	return s.String()
 }
 
-// nameMetrics gives metrics their full names, and notes which are not to be had.
+// nameMetrics gives metrics their full names, and marks those that are not available.
 func (l *loaded) nameMetrics(prefix, file string) {
 	stem := prefix + "."
 	if l.def.Flags&mmv.FlagNoPrefix == 0 {

@@ -30,7 +30,7 @@ func (a *Agent) Text(_ context.Context, ident uint32, kind pcp.TextKind) (string
 	if m == nil {
 		return "", pcp.ErrPMID
 	}
-	// As in C the first counts that has a value, and of a file no second.
+	// As in C the first with a value counts, and only the first of a file.
 	var before *file
 	for i := range m.sources {
 		src := &m.sources[i]

@@ -15,16 +15,16 @@ import (
 
 const (
 	valueSize = 32
-	// textSize is how many bytes a string value has.
+	// textSize is the size of a string value in bytes.
 	textSize = mmv.StringMax
-	// readTries is how often values are read again when definitions changed
-	// under way.
+	// readTries is the number of retries for values whose definitions change
+	// meanwhile.
 	readTries = 3
-	// textTries is how often a text is read again that was replaced meanwhile.
+	// textTries is the number of retries for a text that is replaced meanwhile.
 	textTries = 500
 )
 
-// values are those of a file as the last Refresh read them.
+// values are those of a file at the last Refresh.
 type values struct {
 	want    span      // the records to read; empty if lo >= hi
 	got     span      // the records read
@@ -53,7 +53,7 @@ func (a *Agent) Refresh(_ context.Context, ids []pcp.PMID) error {
 	}
 }
 
-// gather notes which part of which file is wanted.
+// gather collects the wanted part of each file.
 func (a *Agent) gather(ids []pcp.PMID) {
 	a.forget()
 	for _, id := range ids {
@@ -123,7 +123,7 @@ func (l *loaded) record(index int) []byte {
 	return l.raw[at : at+valueSize]
 }
 
-// readTexts reads the strings that the sources of l have for values.
+// readTexts reads the strings of the sources of l.
 func (a *Agent) readTexts(l *loaded, r io.ReaderAt) {
 	n := 0
 	for _, src := range l.sources {
@@ -144,24 +144,24 @@ func (a *Agent) readTexts(l *loaded, r io.ReaderAt) {
 
 // Lengths of texts that could not be read.
 const (
-	badText  = -1 // its place is not in the file
-	busyText = -2 // it is replaced faster than it can be read
+	badText  = -1 // its place is outside the file
+	busyText = -2 // replaced faster than it can be read
 )
 
-// safeTexts is how many times a text may be replaced while it is being read:
-// package mmv writes a new one to another place and takes turns with four, and
-// counts them in the second half of the value.
+// safeTexts is the number of times that a text may be replaced while it is being
+// read: package mmv writes each text to the next of four places, and counts them
+// in the second half of the value.
 const safeTexts = 2
 
-// readText reads the string that the value record rec at an offset leads to, in
-// one piece: a text that was overwritten meanwhile is read again.
+// readText reads the string of the value record rec at an offset, in one piece: a
+// text that was overwritten meanwhile is read again.
 func (l *loaded) readText(r io.ReaderAt, rec []byte, at int64, text []byte) int16 {
 	if rec == nil {
 		return badText
 	}
 	for range textTries {
 		extra := int64(l.order.Uint64(rec[8:]))
-		if extra < 0 || extra > l.size-4 { // as much as the C agent wants to be there
+		if extra < 0 || extra > l.size-4 { // as much as the C agent requires
 			return badText
 		}
 		n, err := r.ReadAt(text, extra)
@@ -306,7 +306,7 @@ func (a *Agent) value(m *metric, p place) (pcp.Value, error) {
 		return pcp.Value{}, pcp.ErrAppVersion
 	}
 	if m.desc.Type == pcp.TypeString {
-		return pcp.Value{}, pcp.ErrInst // of another file, where it is a number
+		return pcp.Value{}, pcp.ErrInst // from another file, where it is a number
 	}
 	return pcp.RawValue(m.desc.Type, bits), nil
 }

@@ -21,7 +21,7 @@ const Domain = 62
 
 // Config sets the file that an agent reads. The zero Config reads that of this machine.
 type Config struct {
-	// Root is the directory in which proc is found; "" means /.
+	// Root is the directory of proc; "" means /.
 	Root string
 	// Mountstats is a file to read in place of proc/self/mountstats.
 	Mountstats string
@@ -37,7 +37,7 @@ const (
 	blockOps
 )
 
-// Limits. Beyond maxMounts nothing is reported; of maxNames mount points the numbers are remembered.
+// Limits: the number of mounts reported, and the number of mount points whose numbers are kept.
 const (
 	maxMounts = 1 << 13
 	maxNames  = 1 << 16
@@ -64,14 +64,14 @@ type reader struct {
 	metrics []column.Metric
 	blocks  []*column.Block
 	names   column.Names
-	ops     map[string]int // the first column of an operation, by its name in the file
+	ops     map[string]int // first column of an operation, by its name in the file
 
 	text                 map[string]int // columns by the text before the first colon
 	events, bytes        []int          // columns in the order of the file
 	tcp, udp, rdma       []int          // likewise, from the bind count on
 	options              map[string]option
 	defaults             []column.Cell // of a mount
-	row                  int           // of the mount that is read; -1 if it is not NFS
+	row                  int           // of the current mount; -1 if it is not NFS
 	inOps                bool
 	optionsText, srcPort int
 	export, mountPoint   int
@@ -292,7 +292,7 @@ func (r *reader) parseLine(line []byte) {
 	}
 }
 
-// numbers sets columns to the numbers of a line, as far as it has them.
+// numbers sets columns to the numbers of a line that exist.
 func (r *reader) numbers(b []byte, cols []int) {
 	out := r.blocks[blockMounts]
 	for _, col := range cols {

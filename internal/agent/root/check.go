@@ -58,9 +58,9 @@ func (ps *processes) check(words []string, sender *rootproto.Cred) (path string,
 	return path, nil
 }
 
-// secure returns the file that path leads to if only root and the user of this
-// process can have put it there: neither it nor a directory above it belongs to
-// another user, or can be written by one.
+// secure resolves path and returns it if only root and the user of this process
+// can have put the file there: neither it nor a directory above it belongs to
+// another user, or is writable by one.
 func secure(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -80,7 +80,7 @@ func secure(path string) (string, error) {
 			return "", fmt.Errorf("%s: not a regular file", at)
 		case st.Uid != 0 && int(st.Uid) != os.Geteuid():
 			return "", fmt.Errorf("%s: belongs to uid %d: %w", at, st.Uid, pcp.ErrPermission)
-		case mode&os.ModeSticky != 0 && mode.IsDir(): // others can add, but not replace
+		case mode&os.ModeSticky != 0 && mode.IsDir(): // others can add files, but not replace them
 		case mode&0o002 != 0, mode&0o020 != 0 && st.Gid != 0:
 			return "", fmt.Errorf("%s: others may write (mode %04o): %w", at, mode.Perm(), pcp.ErrPermission)
 		}
@@ -90,7 +90,7 @@ func secure(path string) (string, error) {
 	}
 }
 
-// maxCommands is how much is read of the collector's configuration.
+// maxCommands is the number of bytes read of the collector's configuration.
 const maxCommands = 1 << 20
 
 // listed reports whether a configuration file of the collector has an agent with

@@ -34,7 +34,7 @@ type container struct {
 	pid    int    // of its first process; 0 or less if it does not run
 	state  state
 	cgroup string // with a slash in front
-	sure   bool   // the cgroup was found, not guessed
+	sure   bool   // the cgroup was found and not guessed
 	stamp  stamp  // of the file with its state
 }
 
@@ -49,10 +49,10 @@ func (c *container) shownName() string {
 // An engine runs containers.
 type engine interface {
 	name() string
-	// changed reports whether there may be other containers than when it was
-	// asked last.
+	// changed reports whether the containers may have changed since its last
+	// call.
 	changed() bool
-	// list adds the containers that there are.
+	// list adds the existing containers.
 	list(*containers)
 	// refresh updates the facts of a container.
 	refresh(context.Context, *container) error
@@ -158,7 +158,7 @@ func (cs *containers) complain(e engine, id, why string) {
 	cs.log.Warn("container left out", "engine", e.name(), "id", id[:min(len(id), 2*maxID)], "why", why)
 }
 
-// relist brings the list of containers up to date. Called with mu held.
+// relist updates the list of containers. Called with mu held.
 func (cs *containers) relist() {
 	changed := false
 	for _, e := range cs.engines {
@@ -173,8 +173,8 @@ func (cs *containers) relist() {
 	}
 }
 
-// snapshot returns all containers by number, and for each why nothing is known
-// of it.
+// snapshot returns all containers by number, and for each the error if its facts
+// are unknown.
 func (cs *containers) snapshot(ctx context.Context) (insts []pcp.Instance, list []container, errs []error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -189,7 +189,7 @@ func (cs *containers) snapshot(ctx context.Context) (insts []pcp.Instance, list 
 }
 
 // find returns the container that a client calls name, or pcp.ErrNoContainer.
-// The name is compared and used for nothing else.
+// The name is only compared.
 func (cs *containers) find(ctx context.Context, name string) (container, error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -245,10 +245,11 @@ type stamp struct {
 	missing error // why there was none
 }
 
-// racy is how long after its change a file may change again and keep its time.
+// racy is the time after a change in which a file may change again and keep its time
+// stamp.
 const racy = 2 * time.Second
 
-// changed reports whether the file at path is another than before.
+// changed reports whether the file at path has changed.
 func (s *stamp) changed(path string) bool {
 	info, err := os.Stat(path)
 	now := stamp{known: true}

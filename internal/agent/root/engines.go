@@ -51,8 +51,8 @@ func (d *docker) list(cs *containers) {
 	}
 }
 
-// dockerFiles are those with a container's state, the later layout first: it
-// leaves files of the other behind.
+// dockerFiles are those with a container's state, the later layout first: files
+// of the other may be left over.
 var dockerFiles = [...]string{"config.v2.json", "config.json"}
 
 func (d *docker) refresh(_ context.Context, c *container) error {
@@ -78,7 +78,7 @@ func (d *docker) refresh(_ context.Context, c *container) error {
 	return err
 }
 
-// parseDocker takes in a config.v2.json.
+// parseDocker parses a config.v2.json.
 func (c *container) parseDocker(b []byte) error {
 	var file struct {
 		Name  string
@@ -191,12 +191,12 @@ func (l *lxc) list(cs *containers) {
 	for _, id := range names(l.dir) {
 		cs.add(id, l, func(c *container) {
 			c.cgroup = cut("/lxc/" + id)
-			c.name, c.sure = "/"+id, true // as docker's: shownName takes the slash off
+			c.name, c.sure = "/"+id, true // as docker's: shownName removes the slash
 		})
 	}
 }
 
-// lxcTimeout is how long the command may take.
+// lxcTimeout is the time limit of the command.
 const lxcTimeout = 2 * time.Second
 
 func (l *lxc) refresh(ctx context.Context, c *container) error {
@@ -215,7 +215,7 @@ func (l *lxc) refresh(ctx context.Context, c *container) error {
 	return nil
 }
 
-// parseLXC takes in lines "Key: value".
+// parseLXC parses lines "Key: value".
 func (c *container) parseLXC(b []byte) {
 	lines := bufio.NewScanner(bytes.NewReader(b))
 	for lines.Scan() {
@@ -268,7 +268,7 @@ func names(dir string) (list []string) {
 	return list
 }
 
-// readFile reads a regular file of at most so many bytes.
+// readFile reads a regular file up to a limit of bytes.
 func readFile(path string, most int64) ([]byte, error) {
 	f, err := openFile(path)
 	if err != nil {

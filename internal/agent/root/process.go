@@ -21,7 +21,7 @@ import (
 const (
 	maxProcesses = 512  // at a time
 	maxWords     = 256  // of a command
-	maxEnded     = 1024 // processes that ended and that no client asked for
+	maxEnded     = 1024 // ended processes that no client asked for
 )
 
 // A process is an agent that was started.
@@ -32,7 +32,7 @@ type process struct {
 	ours  []*os.File // of a pipe agent: to its standard input, from its output
 }
 
-// processes are those that were started and that run, and how others ended.
+// processes are the started processes that run, and the exit status of ended ones.
 type processes struct {
 	cfg ServerConfig
 	log *slog.Logger
@@ -175,8 +175,8 @@ func (ps *processes) stop(q *rootproto.Stop) *rootproto.Stop {
 	return r
 }
 
-// endGrace is how long agents have to end by themselves when their collector
-// is gone, and then to heed a signal.
+// endGrace is the time that agents have to end by themselves when their collector
+// is gone, and then after a signal.
 const endGrace = 500 * time.Millisecond
 
 // endAll ends all running processes.

@@ -53,8 +53,8 @@ type Agent struct {
 	errs  []error
 }
 
-// New returns an agent. It has looked for containers once, since that may take
-// a while the first time.
+// New returns an agent. It searches for containers once, since that may take a
+// while the first time.
 func New(cfg Config) (*Agent, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -27,8 +27,8 @@ import (
 
 // Limits that keep one client from harming the others.
 const (
-	maxClients = 64              // at a time; others are turned away
-	pduTimeout = 5 * time.Second // to finish a PDU that was begun, and to take a reply
+	maxClients = 64              // at a time; others are refused
+	pduTimeout = 5 * time.Second // to finish a PDU, and to accept a reply
 )
 
 // A ServerConfig sets the users that a Server serves.
@@ -193,7 +193,7 @@ func (s *Server) serve(ctx context.Context, nc *net.UnixConn) {
 	}
 	for {
 		b, with, err := conn.Receive(0, pduTimeout)
-		with.Close() // no client needs to hand us descriptors
+		with.Close() // no client needs to send descriptors
 		if err == nil {
 			err = s.answer(ctx, conn, b, with.Cred)
 		}
@@ -249,7 +249,7 @@ func (s *Server) answer(ctx context.Context, conn *rootproto.Conn, b []byte, sen
 	return fmt.Errorf("%v PDU as a request: %w", h.Type, pcp.ErrIPC)
 }
 
-// container answers a question about a container.
+// container answers a request about a container.
 func (s *Server) container(ctx context.Context, q *rootproto.Container) (*rootproto.Container, error) {
 	r := &rootproto.Container{Type: q.Type + 1, PID: q.PID}
 	c := container{pid: q.PID}
@@ -304,7 +304,7 @@ func (s *Server) find(ctx context.Context, name string) (container, error) {
 	return s.containers.find(ctx, name)
 }
 
-// start starts an agent and hands over its pipes.
+// start starts an agent and sends its pipes.
 func (s *Server) start(conn *rootproto.Conn, q *rootproto.Start, sender *rootproto.Cred) error {
 	r := &rootproto.Start{Type: rootproto.TypeStart, PID: -1, Label: q.Label}
 	p, err := s.processes.start(q, sender)

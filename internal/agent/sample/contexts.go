@@ -38,7 +38,7 @@ func (c *contexts) of(a *Agent, client *pmda.Client) *pdus {
 	return p
 }
 
-// request counts a request and its answer.
+// request counts a request and its result.
 func (c *contexts) request(a *Agent, client *pmda.Client) {
 	p := c.of(a, client)
 	p.recv++
@@ -46,8 +46,8 @@ func (c *contexts) request(a *Agent, client *pmda.Client) {
 }
 
 // profile counts the profile that a collector sends before the fetch of a
-// client if the last one was another's or has changed. Agents do not see it
-// come.
+// client if the last one was of another client or has changed. Agents do not
+// receive it.
 func (c *contexts) profile(a *Agent, req *pmda.FetchRequest) {
 	if c.last == req.Client && sameProfile(c.lastFor, req.Profile) {
 		return

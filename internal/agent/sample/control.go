@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Items of metrics that the code knows. The agent's interface; do not change.
+// Items of metrics that the code refers to. The agent's interface; do not change.
 const (
 	itemSysinfo         = 39
 	itemNeedProfile     = 49
@@ -109,7 +109,7 @@ seconds, and then says that it is ready again. Fetched, it is 0.`,
 		},
 	}}, {Metric: pmda.Metric{
 		Name: "many.count", Item: 79, Type: pcp.Type32, Sem: pcp.SemInstant, Units: count,
-		// As scripts look for it.
+		// Scripts look for this text.
 		OneLine: "number of instances in sample.many.int's domain",
 		Help:    "5 at first. It can be stored, 0 to 999999.",
 		Value:   func(int32, int) (pcp.Value, error) { return pcp.Int32Value(int32(len(a.many))), nil },
@@ -233,7 +233,7 @@ func metaValue(t pcp.Type) pcp.Value {
 	return pcp.Int32Value(0)
 }
 
-// An updown is the state of sample.updown: a value that goes to and fro.
+// An updown is the state of sample.updown: a value that goes up and down.
 type updown struct {
 	now, by     int32 // by is 1 or -1
 	click       int32 // fetches until the value changes

@@ -32,7 +32,7 @@ func (d *dodgy) full() {
 	}
 }
 
-// check draws again if that is due.
+// check draws again if it is time.
 func (d *dodgy) check(a *Agent) {
 	if d.left < 0 {
 		d.redo(a)
@@ -68,8 +68,8 @@ func (d *dodgy) redo(a *Agent) {
 type mark struct{ fetch, metric int }
 
 // value is called for the instances one after the other. As in the C agent
-// each that comes before the first value counts as a fetch, but with an error
-// only the first.
+// each instance before the first value counts as a fetch, but with an error only
+// the first.
 func (d *dodgy) value(a *Agent, inst int32) (pcp.Value, error) {
 	sets := a.req.Result.Sets
 	here := mark{a.fetches, len(sets)}

@@ -16,7 +16,7 @@ import (
 )
 
 // A dynamic is the instances of sample.dynamic, which a file lists: a number
-// and a name each, with space between.
+// and a name, with space between.
 type dynamic struct {
 	path    string
 	changed time.Time // the file, when it was read

@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp/pmda/event"
 )
 
-// An eventState counts the fetches of event records of one resolution: those
-// of "fungus", and the others.
+// An eventState counts the fetches of event records of one resolution: of
+// "fungus" and of the others.
 type eventState struct {
 	fungus, others int32
 	last           [2]pcp.Value // of fungus, and of the others
@@ -36,7 +36,7 @@ const (
 // aggregateParam is the value in the event of an aggregate.
 var aggregateParam = []byte{0x01, 0x03, 0x07, 0x0f, 0x1f, 0x3f, 0x7f, 0xff}
 
-// A recorder puts together the records of one fetch. Its first error sticks.
+// A recorder collects the records of one fetch. Its first error sticks.
 type recorder struct {
 	a      *Agent
 	array  *event.Array
@@ -147,7 +147,7 @@ func (a *Agent) records(highRes bool, inst int32) (pcp.Value, error) {
 }
 
 // shareEvents replaces the records of one fetch by the last: in the C agent
-// "bogus" and the metric without instances have their records in one place.
+// "bogus" and the metric without instances share their records.
 func (a *Agent) shareEvents(vs *pcp.ValueSet) {
 	s := &a.events[0]
 	if vs.PMID.Item() == itemHighResRecords {

@@ -2,11 +2,11 @@ package sample
 
 import "strings"
 
-// textWidth is how long a line of help text is at most, in bytes.
+// textWidth is the maximum length of a line of help text, in bytes.
 const textWidth = 79
 
-// fold breaks the lines of a help text that are too long, which some are since
-// they are put together from pieces. Paragraphs with no such line stay as they are.
+// fold breaks the lines of a help text that are too long: texts are composed of
+// pieces. It does not change paragraphs without such lines.
 func fold(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {

@@ -7,7 +7,7 @@ import (
 
 // ghosts are instances, metrics and names that can be made to appear.
 type ghosts struct {
-	visible int32 // how many; negative: not even the names
+	visible int32 // number of ghosts; negative: without names
 	state   int   // 0 to 23, one more with each fetch
 }
 
@@ -49,7 +49,7 @@ func (g *ghosts) oscillates(inst int32) uint32 {
 
 func (a *Agent) ghostRows() []row {
 	g := &a.ghosts
-	// seen refuses while the metrics are not there.
+	// seen returns an error while the metrics are hidden.
 	seen := func(value func(inst int32) pcp.Value) func(int32, int) (pcp.Value, error) {
 		return func(inst int32, _ int) (pcp.Value, error) { return value(inst), nil }
 	}

@@ -139,7 +139,7 @@ func hordes() []pcp.Instance {
 	return list
 }
 
-// setMany changes how many instances sample.many has.
+// setMany changes the number of instances of sample.many.
 func (a *Agent) setMany(n int32) {
 	n = min(max(n, 0), 999999)
 	list := make([]pcp.Instance, n)
@@ -152,7 +152,7 @@ func (a *Agent) setMany(n int32) {
 // resetScramble puts all bins in their order.
 func (a *Agent) resetScramble() { a.scrambled = binInstances() }
 
-// scrambleList returns the instances of sample.scramble.bin. Each fetch draws
+// scrambleList returns the instances of sample.scramble.bin. Each fetch shuffles
 // them again.
 func (a *Agent) scrambleList() []pcp.Instance {
 	if a.req == nil {

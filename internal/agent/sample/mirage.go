@@ -17,7 +17,7 @@ type mirage struct {
 	every  time.Duration
 }
 
-// check changes the instances if that is due.
+// check changes the instances if it is time.
 func (m *mirage) check(a *Agent) {
 	if m.wanted && !time.Now().Before(m.next) {
 		m.redo(a)
@@ -67,7 +67,7 @@ func free(list []pcp.Instance, n int32) int32 {
 }
 
 func (a *Agent) mirageRows() []row {
-	// The value is a saw-tooth that colour, mirage and mirage_longlong share.
+	// The value is a saw-tooth shared by colour, mirage and mirage_longlong.
 	value := func(inst int32) int64 {
 		a.mirage.wanted = true
 		return int64(inst+1)*100 - int64(a.tooth())

@@ -12,8 +12,8 @@ import (
 )
 
 // nameOrder is the name space below the agent's root, in the order in which an
-// installation of the C agent lists it. A star is a subtree that the agent
-// answers for itself.
+// installation of the C agent lists it. A star marks a dynamic subtree of the
+// agent.
 const nameOrder = `
 control daemon_pid seconds milliseconds load colour darkness bin bucket part_bin bogus_bin drift step step_counter
 mirage mirage_longlong write_me lights magnitude sysinfo pdu recv_pdu xmit_pdu noinst needprofile not_ready rapid
@@ -96,7 +96,7 @@ type dynamicName struct {
 }
 
 // makeDynamicNames fills the table of names below the dynamic roots. The first
-// leads to another agent.
+// belongs to another agent.
 func (a *Agent) makeDynamicNames(domain int) {
 	id := func(item int) pcp.PMID { return pcp.NewPMID(domain, 0, item) }
 	a.dyn = []dynamicName{
@@ -116,7 +116,7 @@ func (a *Agent) makeDynamicNames(domain int) {
 	}
 }
 
-// secretRows are the metrics that only those names lead to.
+// secretRows are the metrics that only have those names.
 func (a *Agent) secretRows() []row {
 	rows := []row{{Metric: pmda.Metric{
 		Item: 1000, Type: pcp.TypeString, Sem: pcp.SemInstant,
@@ -133,7 +133,7 @@ func (a *Agent) secretRows() []row {
 	return rows
 }
 
-// hidden reports whether a dynamic name is one of a ghost that cannot be seen.
+// hidden reports whether a dynamic name is that of a hidden ghost.
 func (a *Agent) hidden(d dynamicName) bool {
 	return a.ghosts.visible < 0 && d.id.Domain() == a.Domain() && isGhost(d.id)
 }

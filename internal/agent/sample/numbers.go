@@ -8,10 +8,10 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// numbers are the values of metrics that are just a number, as they are when the
-// agent starts.
+// numbers are the values of metrics that are just a number, with their initial
+// values.
 type numbers struct {
-	x       int32 // where the teeth of colour and mirage are
+	x       int32 // position of the saw-tooth of colour and mirage
 	drift   int32
 	sign    int32
 	step    int32
@@ -32,7 +32,7 @@ type numbers struct {
 	negFloat  float32
 	negDouble float64
 
-	colour     int32 // of lights, and for how many fetches
+	colour     int32 // of lights, and its remaining fetches
 	colourLeft int32
 	magnitude  int32
 	magLeft    int32
@@ -67,7 +67,7 @@ func newNumbers() numbers {
 	return n
 }
 
-// tooth moves the teeth on and returns where they are.
+// tooth advances the saw-tooth and returns its value.
 func (n *numbers) tooth() int32 {
 	n.x = (n.x + 1) % 100
 	return n.x
@@ -85,7 +85,7 @@ func (a *Agent) setTooth(values []pcp.Value) error {
 }
 
 // changed reports whether the value of a metric with a label "changed" is no longer
-// the first.
+// the initial one.
 func (a *Agent) changed(id pcp.PMID) (changed, ok bool) {
 	if id.Domain() != a.Domain() || id.Cluster() != 0 {
 		return false, false
@@ -115,7 +115,7 @@ func constant(v pcp.Value) func(int32, int) (pcp.Value, error) {
 	return func(int32, int) (pcp.Value, error) { return v, nil }
 }
 
-// get32 returns the function of a metric whose value is at p; and so on.
+// get32 returns the function of a metric whose value is at p; and similarly.
 func get32(p *int32) func(int32, int) (pcp.Value, error) {
 	return func(int32, int) (pcp.Value, error) { return pcp.Int32Value(*p), nil }
 }
@@ -138,7 +138,7 @@ var count = pcp.NewUnits(0, 0, 1, 0, 0, pcp.CountOne)
 // bytesPerSec are those of a rate.
 var bytesPerSec = pcp.NewUnits(1, -1, 0, pcp.SpaceByte, pcp.TimeSec, 0)
 
-// numberRows are metrics that move by themselves.
+// numberRows are metrics that change by themselves.
 func (a *Agent) numberRows() []row {
 	sec := pcp.NewUnits(0, 1, 0, 0, pcp.TimeSec, 0)
 	msec := pcp.NewUnits(0, 1, 0, 0, pcp.TimeMsec, 0)

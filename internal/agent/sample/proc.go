@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// processes are the made-up ones of sample.proc: up to 20, of which the first
-// four stay. Chance is the same each time after a reset.
+// processes are the fictitious processes of sample.proc: up to 20, of which the
+// first four stay. Random choices are the same after each reset.
 type processes struct {
 	list  []pcp.Instance
 	slots [20]process

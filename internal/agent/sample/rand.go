@@ -1,7 +1,7 @@
 package sample
 
 // A drand48 is the generator of lrand48(3) as the GNU C library starts it without a
-// seed, so that it draws the numbers that the C agent draws.
+// seed, so that it draws the numbers of the C agent.
 type drand48 uint64
 
 // next returns a number below 2^31.

@@ -30,7 +30,7 @@ const (
 // A Config configures the agent.
 type Config struct {
 	Domain int // 0 means Domain, or DSODomain
-	// DSO makes it the agent sampledso, whose names begin so.
+	// DSO makes it the agent sampledso, whose names begin with that.
 	DSO bool
 	// DynamicPath is the file with the instances of sample.dynamic; "" means
 	// DefaultDynamicPath(config.Process()).
@@ -44,8 +44,8 @@ type Config struct {
 // unavailPath is the file that the daemon of the C implementation looks for.
 const unavailPath = "/tmp/sample.unavail"
 
-// DefaultDynamicPath returns where the file of the instances of sample.dynamic
-// is in an installation.
+// DefaultDynamicPath returns the path of the file of the instances of
+// sample.dynamic in an installation.
 func DefaultDynamicPath(cfg *config.Config) string {
 	return filepath.Join(cfg.Get("PCP_PMDAS_DIR"), "sample", "dynamic.indom")
 }
@@ -153,7 +153,7 @@ func New(cfg Config) (*Agent, error) {
 	return a, nil
 }
 
-// initState gives everything the value it starts with.
+// initState sets all initial values.
 func (a *Agent) initState(domain int) {
 	a.numbers = newNumbers()
 	a.control = control{errorCode: 0, updown: newUpdown()}
@@ -184,7 +184,7 @@ func (a *Agent) begin(client *pmda.Client) error {
 	return a.away()
 }
 
-// client returns whom a method is called for, nil if that is not known.
+// client returns the client of a call, nil if it is not known.
 func client(ctx context.Context) *pmda.Client {
 	c, _ := pmda.ClientFrom(ctx)
 	return c
@@ -253,7 +253,7 @@ func (a *Agent) InstanceName(ctx context.Context, indom pcp.InDom, inst int32) (
 	return "", pcp.ErrInst
 }
 
-// known returns the instances that can be looked up: hidden ghosts, too.
+// known returns the instances that can be looked up, including hidden ghosts.
 func (a *Agent) known(ctx context.Context, indom pcp.InDom) ([]pcp.Instance, error) {
 	list, err := a.Instances(ctx, indom)
 	if err == nil && indom.Serial() == serialGhosts {
@@ -313,7 +313,7 @@ func (a *Agent) prepare(req *pmda.FetchRequest) {
 	}
 }
 
-// twist makes values wrong that are meant to be.
+// twist makes some values wrong on purpose.
 func (a *Agent) twist(profile *pcp.Profile, sets []pcp.ValueSet) {
 	for i := range sets {
 		vs := &sets[i]
@@ -339,7 +339,7 @@ func (a *Agent) twist(profile *pcp.Profile, sets []pcp.ValueSet) {
 			a.shareEvents(vs)
 		case id.Item() == itemBogusBin:
 			for j, v := range vs.Values {
-				if v.Inst%200 == 0 { // an instance that there is not
+				if v.Inst%200 == 0 { // an instance that does not exist
 					vs.Values[j] = pcp.Int32Value(v.Int32() + 50).WithInst(v.Inst + 50)
 				}
 			}
@@ -407,8 +407,8 @@ func (a *Agent) Debug(names []string) (unknown []string) {
 // DebugTo implements pmda.DebugPrinter.
 func (a *Agent) DebugTo(w io.Writer) { a.debugTo = w }
 
-// debug prints a line if the bit of sample.control is set, into the log where there is no
-// other place for it.
+// debug prints a line if the bit of sample.control is set, to the log if there is no
+// other output.
 func (a *Agent) debug(bit int32, format string, args ...any) {
 	switch {
 	case a.bits <= 0 || a.bits&bit == 0:
@@ -419,7 +419,7 @@ func (a *Agent) debug(bit int32, format string, args ...any) {
 	}
 }
 
-// debugList prints the instances that a domain has got.
+// debugList prints the new instances of a domain.
 func (a *Agent) debugList(name string, list []pcp.Instance) {
 	if a.bits <= 0 || a.bits&debugAppl0 == 0 {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// Store implements pmda.Storer. Unlike a table's it looks at the form of values
-// more than at their instances, as the C agent does.
+// Store implements pmda.Storer. Unlike that of a table it checks the form of
+// values rather than their instances, as the C agent does.
 func (a *Agent) Store(_ context.Context, client *pmda.Client, res *pcp.Result) error {
 	if err := a.begin(client); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// typeRows are the same few values in every type, and one to store into.
+// typeRows are a few values in every type, and one for stores.
 func (a *Agent) typeRows() []row {
 	var rows []row
 	group := func(name, what string, items [5]int, typ pcp.Type, make func(n int64) pcp.Value, get func() pcp.Value, set func(pcp.Value) error) {
@@ -93,7 +93,7 @@ func (a *Agent) typeRows() []row {
 	}})
 }
 
-// binRows have the nine bins in every type, as they are and as counters.
+// binRows have the nine bins in every type, also as counters.
 func (a *Agent) binRows() []row {
 	kbyte := pcp.NewUnits(1, 0, 0, pcp.SpaceKByte, 0, 0)
 	bin := func(inst int32) int32 { return a.bins[inst/100-1] }

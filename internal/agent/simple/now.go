@@ -28,10 +28,10 @@ type nowDomain struct {
 	loaded bool // active follows the file, or its absence
 	mtime  time.Time
 	size   int64
-	failed string // why the file could not be read, once it is in the log
+	failed string // error of reading the file, once logged
 }
 
-// value returns the part of the time that the i-th instance is.
+// value returns the part of the time for the i-th instance.
 func (d *nowDomain) value(i int) uint32 {
 	switch d.active[i].Name {
 	case "sec":
@@ -79,7 +79,7 @@ func (d *nowDomain) check() {
 	}
 }
 
-// set makes the words of list the instances.
+// set sets the instances to the words of list.
 func (d *nowDomain) set(list []string) {
 	d.active = nil
 	for _, name := range list {
@@ -100,7 +100,7 @@ func (d *nowDomain) set(list []string) {
 	slices.SortFunc(d.active, func(a, b pcp.Instance) int { return int(a.Inst - b.Inst) })
 }
 
-// maxLine is how much of the first line counts.
+// maxLine is the number of bytes read of the first line.
 const maxLine = 255
 
 // readWords returns the words of the file's first line.

@@ -22,7 +22,7 @@ type Config struct {
 	Log    *slog.Logger // nil discards
 }
 
-// DefaultPath returns where the configuration file is in an installation.
+// DefaultPath returns the path of the configuration file in an installation.
 func DefaultPath(cfg *config.Config) string {
 	return filepath.Join(cfg.Get("PCP_PMDAS_DIR"), "simple", "simple.conf")
 }

@@ -25,7 +25,7 @@ const (
 	numInfo
 )
 
-// infoColumn returns the column of a line of smartctl -Hi, -1 for lines that no metric shows.
+// infoColumn returns the column of a line of smartctl -Hi, -1 for lines without a metric.
 func infoColumn(key string) int {
 	switch key {
 	case "SMART overall-health self-assessment test result", "SMART Health Status":

@@ -23,14 +23,14 @@ const Domain = 150
 // Config sets the sources that an Agent reads. The zero Config reads those of this
 // machine.
 type Config struct {
-	// Root is the directory in which sys is found; "" means /.
+	// Root is the directory of sys; "" means /.
 	Root string
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
 	// Command is run by sh in place of smartctl, with the same arguments; "" means smartctl,
-	// where it is installed.
+	// if it is installed.
 	Command string
-	// List is run by sh and prints the names of disks, a line each; "" means to look into /sys.
+	// List is run by sh and prints the names of disks, a line each; "" means to read /sys.
 	List string
 	// Log gets a line about a disk that does not answer; nil discards.
 	Log *slog.Logger
@@ -78,7 +78,7 @@ type reader struct {
 	cfg    Config
 	blocks []*column.Block
 	names  column.Names
-	asleep map[string]time.Time // disks that did not answer: until when they are left alone
+	asleep map[string]time.Time // disks that did not answer: end of their pause
 }
 
 // Blocks of the table.

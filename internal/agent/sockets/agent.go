@@ -25,11 +25,11 @@ const Domain = 154
 // Config sets the sockets that an Agent reads. The zero Config reads those of this
 // machine.
 type Config struct {
-	// Root is the directory in which sys is found, for names of control groups and devices; "" means /.
-	// Below another root there are no sockets: the kernel would report those of this machine.
+	// Root is the directory of sys, for names of control groups and devices; "" means /. With another
+	// root there are no sockets: the kernel would report those of this machine.
 	Root string
-	// FilterFile has the filter that holds at first, in its first line that is neither empty nor a
-	// comment (filter.conf); without it all sockets are reported.
+	// FilterFile has the initial filter in its first line that is neither empty nor a comment
+	// (filter.conf); without it all sockets are reported.
 	FilterFile string
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
@@ -46,8 +46,8 @@ type Agent struct {
 	log    *slog.Logger
 }
 
-// New returns an agent with the filter of cfg.FilterFile. It asks the kernel for nothing yet. A
-// filter with an error is logged; there are no sockets then until another is stored.
+// New returns an agent with the filter of cfg.FilterFile. It does not ask the kernel yet. An
+// error in the filter is logged; then there are no sockets until another filter is stored.
 func New(cfg Config) (*Agent, error) {
 	if cfg.Domain == 0 {
 		cfg.Domain = Domain
@@ -66,7 +66,7 @@ func New(cfg Config) (*Agent, error) {
 	return &Agent{engine, r, cfg.Domain, cfg.Log}, nil
 }
 
-// maxFilterFile is the most that is read of the file of the filter.
+// maxFilterFile is the number of bytes read of the file of the filter.
 const maxFilterFile = 64 << 10
 
 // loadFilter reads the file of the filter.
@@ -100,8 +100,8 @@ func (r *reader) loadFilter(path string) error {
 	return nil
 }
 
-// Store implements pmda.Storer: network.persocket.filter can be stored. A text that is not a
-// filter gives pcp.ErrBadStore.
+// Store implements pmda.Storer: only network.persocket.filter can be stored. A text that is
+// not a filter gives pcp.ErrBadStore.
 func (a *Agent) Store(_ context.Context, _ *pmda.Client, res *pcp.Result) error {
 	for _, vs := range res.Sets {
 		switch {
@@ -128,7 +128,7 @@ func (a *Agent) Store(_ context.Context, _ *pmda.Client, res *pcp.Result) error 
 	return nil
 }
 
-// clusterSockets is the cluster of the metrics of sockets; that of the filter comes before it.
+// clusterSockets is the cluster of the metrics of sockets; that of the filter precedes it.
 const clusterSockets = 1
 
 // Limits of a reading, and of the stored state.
@@ -160,7 +160,7 @@ type reader struct {
 	clock    time.Time // of the reading
 }
 
-// An instance is a name that was found.
+// An instance is a known name.
 type instance struct {
 	inst int32
 	name string
@@ -230,7 +230,7 @@ func absent(err error) bool {
 	return false
 }
 
-// socket takes in a socket.
+// socket adds a socket.
 func (r *reader) socket(msg []byte) error {
 	d := &r.diag
 	if err := d.decode(msg); err != nil {
@@ -272,7 +272,7 @@ func (r *reader) socket(msg []byte) error {
 	return nil
 }
 
-// purge forgets instances that have been gone for long.
+// purge drops instances that have been gone for long.
 func (r *reader) purge() {
 	if r.clock.Sub(r.purged) < purgeEvery {
 		return

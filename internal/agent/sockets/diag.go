@@ -9,7 +9,7 @@ import (
 )
 
 // Messages of netlink and of sock_diag(7), as linux/netlink.h, linux/inet_diag.h and linux/tcp.h have them. Numbers
-// are in the order of the machine, ports and addresses in that of the network:
+// are in the byte order of the machine, ports and addresses in that of the network:
 //
 //	 0 length  4 type  6 flags  8 sequence  12 sender             nlmsghdr
 //	 0 family  1 protocol  2 extensions  4 states  8 sockid       inet_diag_req_v2
@@ -55,7 +55,7 @@ type diag struct {
 	state          uint8
 	timer, retrans uint8
 	src, dst       netip.AddrPort
-	device         uint32 // that the socket is bound to; 0 for all
+	device         uint32 // of the interface that the socket is bound to; 0 for all
 	cookie         uint64
 	expires        uint32 // milliseconds
 	rqueue, wqueue uint32
@@ -134,7 +134,7 @@ func (d *diag) u64(off int) uint64 { return binary.NativeEndian.Uint64(d.info[of
 // errShort is the error of a message that ends too early.
 var errShort = errors.New("the message is cut off")
 
-// decode takes in an inet_diag_msg with its attributes.
+// decode decodes an inet_diag_msg with its attributes.
 func (d *diag) decode(b []byte) error {
 	if len(b) < diagFixed {
 		return errShort
@@ -206,8 +206,8 @@ func (d *diag) attribute(kind uint16, b []byte) {
 	}
 }
 
-// messages calls fn for each socket of a buffer that was received. It reports whether the last message
-// was there. An error of the kernel is a syscall.Errno.
+// messages calls fn for each socket of a buffer that was received. It reports whether the buffer has
+// the last message. An error of the kernel is a syscall.Errno.
 func messages(b []byte, fn func(msg []byte) error) (done bool, err error) {
 	ne := binary.NativeEndian
 	for len(b) > 0 {

@@ -17,7 +17,7 @@ func (d *diag) netid() string {
 	return "tcp"
 }
 
-// stateName returns the name that ss prints for a state.
+// stateName returns ss's name of a state.
 func stateName(state uint8) string {
 	names := [...]string{
 		"UNKNOWN", "ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2", "TIME-WAIT", "UNCONN", "CLOSE-WAIT", "LAST-ACK", "LISTEN", "CLOSING",
@@ -28,7 +28,7 @@ func stateName(state uint8) string {
 	return names[0]
 }
 
-// timerName returns the name that ss prints for a timer.
+// timerName returns ss's name of a timer.
 func timerName(timer uint8) string {
 	names := [...]string{"off", "on", "keepalive", "timewait", "persist", "unknown"}
 	return names[min(int(timer), len(names)-1)]
@@ -227,7 +227,7 @@ func fillTCP(b []byte, out *column.Block, row int, d *diag) []byte {
 	} {
 		out.Set(row, m.col, d.u64(m.off))
 	}
-	if v := d.u32(tcpSndSsthresh); v < 0xffff { // more means that there is no bound yet
+	if v := d.u32(tcpSndSsthresh); v < 0xffff { // larger values mean that there is no limit yet
 		out.Set(row, colSsthresh, v)
 	}
 	out.Set(row, colBusy, d.u64(tcpBusyTime)/1000)
@@ -253,8 +253,8 @@ func setRate(out *column.Block, row, col int, v float64) {
 	out.Set(row, col, math.Float64bits(math.RoundToEven(v)))
 }
 
-// bitFields returns the window scales and whether the program limits the rate. C puts bit fields in
-// the order of the machine's bytes.
+// bitFields returns the window scales and whether the program limits the rate. C's bit fields have
+// the byte order of the machine.
 func (d *diag) bitFields() (snd, rcv uint64, limited bool) {
 	scales, flags := d.info[tcpWscale], d.info[tcpFlags]
 	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {

@@ -63,18 +63,18 @@ func stateBits(name string) uint32 {
 	return 0
 }
 
-// ParseFilter reads a filter as it follows the options of ss(8):
+// ParseFilter parses a filter as given after the options of ss(8):
 //
 //	[state STATE | exclude STATE]... [EXPRESSION]
 //
-// Without a state all count. An expression is made of these, joined by "and" ("&"; it may be left
-// out) and "or" ("|"), with "not" ("!") and parentheses:
+// Without a state all match. An expression consists of these, joined by "and" ("&"; it may be
+// left out) and "or" ("|"), with "not" ("!") and parentheses:
 //
 //	src HOST, dst HOST                  HOST is ADDRESS, ADDRESS/BITS, ADDRESS:PORT, [IPV6]:PORT, *:PORT or :PORT
 //	sport OP PORT, dport OP PORT        OP is = != < <= > >=, or eq ne lt le gt ge
 //
-// Addresses and ports are numbers. Conditions of ss(8) that are about devices, marks, control groups
-// or names of hosts and services are refused.
+// Addresses and ports are numbers. Conditions of ss(8) on devices, marks, control groups or names of
+// hosts and services are refused.
 func ParseFilter(text string) (*Filter, error) {
 	if len(text) > maxFilter {
 		return nil, fmt.Errorf("filter of %d bytes: at most %d are allowed", len(text), maxFilter)
@@ -302,7 +302,7 @@ func (p *filterParser) host(src bool) (condition, error) {
 // will do, and the port -1.
 func parseHost(word string) (prefix netip.Prefix, port int, err error) {
 	host, port := word, -1
-	// Whether the last colon is part of an IPv6 address is seen by the brackets, or by there being another.
+	// Brackets, or another colon, show that the last colon is part of an IPv6 address.
 	if i := strings.LastIndexByte(word, ':'); i >= 0 && (strings.Count(word, ":") == 1 || strings.Contains(word[:i], "]")) {
 		host = word[:i]
 		if text := word[i+1:]; text != "*" {

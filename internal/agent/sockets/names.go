@@ -15,13 +15,13 @@ type devices struct {
 	names map[uint32]string
 }
 
-// maxDevices is how many interfaces are remembered.
+// maxDevices is the maximum number of interfaces kept.
 const maxDevices = 1 << 12
 
 // append appends the name of an interface, or "if" and its number if it has gone.
 func (s *devices) append(b []byte, index uint32) []byte {
 	name, ok := s.names[index]
-	if !ok || !s.is(name, index) { // numbers of interfaces are used again at last, names sooner
+	if !ok || !s.is(name, index) { // numbers of interfaces are reused late, names sooner
 		name = ""
 		for _, n := range procfs.Names(s.dir()) {
 			if s.is(n, index) {
@@ -68,7 +68,7 @@ const (
 	maxCgroupDepth = 32
 )
 
-// begin begins a reading, in which directories are walked over once at most.
+// begin begins a reading, in which directories are walked at most once.
 func (c *cgroups) begin() { c.scanned = false }
 
 // append appends the path of a group below the root of the hierarchy, or "unreachable:" and the number.
@@ -88,7 +88,7 @@ func (c *cgroups) append(b []byte, id uint64) []byte {
 func (c *cgroups) scan() {
 	c.scanned = true
 	c.paths = make(map[uint64]string)
-	for _, dir := range [...]string{"sys/fs/cgroup/unified", "sys/fs/cgroup"} { // the first where there is version 1 too
+	for _, dir := range [...]string{"sys/fs/cgroup/unified", "sys/fs/cgroup"} { // the first if version 1 is mounted too
 		dir = filepath.Join("/", c.root, dir)
 		if _, err := os.Stat(filepath.Join(dir, "cgroup.controllers")); err == nil {
 			c.walk(dir, "/", 0)

@@ -64,7 +64,7 @@ type Agent struct {
 	serving  sync.WaitGroup
 	debug    atomic.Pointer[[]string]
 	verbose  atomic.Bool // the option appl0 is set
-	full     atomic.Bool // that there are too many tags has been logged
+	full     atomic.Bool // the excess of tags has been logged
 
 	mu      sync.Mutex
 	window  *window
@@ -113,7 +113,7 @@ func New(cfg Config) (*Agent, error) {
 // Addr returns the address that the agent listens on.
 func (a *Agent) Addr() net.Addr { return a.listener.Addr() }
 
-// Close ends all connections, and returns when nothing of the agent runs any more.
+// Close ends all connections, and returns when all goroutines of the agent have ended.
 func (a *Agent) Close() error {
 	a.mu.Lock()
 	a.closed = true
@@ -139,7 +139,7 @@ func (a *Agent) refresh(kinds ...trace.Kind) {
 	}
 }
 
-// kindOf returns the kind that a metric is about, 0 for those of the agent itself.
+// kindOf returns the kind of a metric, 0 for those of the agent itself.
 func kindOf(item int) trace.Kind {
 	switch {
 	case item <= 5:
@@ -239,7 +239,7 @@ func (a *Agent) table(cfg *Config) (*pmda.Table, error) {
 			Value: func(_ int32, i int) (pcp.Value, error) { return value(&a.views[kind].stats[i]), nil },
 		})
 	}
-	// A recent value is absent for a tag of which the period has nothing.
+	// A tag without records in the period has no recent value.
 	recent := func(name string, item int, units pcp.Units, oneLine, help string, value func(*bucket) float64) {
 		kind := kindOf(item)
 		metrics = append(metrics, pmda.Metric{
@@ -329,7 +329,7 @@ func (a *Agent) table(cfg *Config) (*pmda.Table, error) {
 
 	return pmda.NewTable(pmda.Config{
 		Name: "trace", Domain: cmp.Or(cfg.Domain, Domain), Log: cfg.Log, Metrics: metrics,
-		Labels: "{}", // the C agent is of an age without labels
+		Labels: "{}", // the C agent is older than labels
 		Refresh: func(_ context.Context, ids []pcp.PMID) error {
 			var kinds []trace.Kind
 			for _, id := range ids {

@@ -15,7 +15,8 @@ import (
 	"github.com/go-pcp/pcp/trace"
 )
 
-// setOption takes in one of the options of the agent's program, by its letter. Messages are those of the C agent.
+// setOption applies one of the options of the agent's program, by its letter. Messages are those of the C
+// agent.
 func (cfg *Config) setOption(letter rune, arg string) (err error) {
 	switch letter {
 	case 'A':

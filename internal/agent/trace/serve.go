@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// readSize is how many bytes of one connection are read at a time, and their records taken in under one lock.
+	// readSize is the number of bytes of one connection read at a time, whose records are processed under one
+	// lock.
 	readSize = 16 << 10
-	// socketBuffer is how many bytes the system keeps of one connection. Programs of libpcp_trace end their connections so that
-	// the bytes still on their side are lost.
+	// socketBuffer is the number of bytes that the system buffers for one connection. Programs of libpcp_trace end their
+	// connections so that the bytes still on their side are lost.
 	socketBuffer = 1 << 20
-	// ackTimeout is how long a client may leave its acknowledgements unread.
+	// ackTimeout is the time limit for a client to read its acknowledgements.
 	ackTimeout = 10 * time.Second
-	// acceptPause is how long the agent waits after it could not accept a connection, for example for lack of
-	// descriptors.
+	// acceptPause is the time that the agent waits after it could not accept a connection, for example for
+	// lack of descriptors.
 	acceptPause = 100 * time.Millisecond
 )
 
@@ -117,7 +118,7 @@ func (a *Agent) serve(conn net.Conn, status trace.Error) {
 	}
 }
 
-// receive waits for a record and takes it in, with all others that have come.
+// receive waits for a record and processes it, with all others that have arrived.
 func (a *Agent) receive(r *trace.Reader, s *session) error {
 	typ, pdu, err := r.Next()
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"github.com/go-pcp/pcp/trace"
 )
 
-// MaxTags is how many tags of a kind the agent knows at most. Records of others are refused.
+// MaxTags is the maximum number of tags of a kind. Records of further tags are refused.
 const MaxTags = 1 << 16
 
 // A bucket has the values of a tag in one part of the period.
 type bucket struct {
-	epoch         int64 // which part, counted from the start of the agent
+	epoch         int64 // number of the part, from the start of the agent
 	count         uint64
 	min, max, sum float64
 }
 
-// A series is all that is known of one tag.
+// A series has the records of one tag.
 type series struct {
 	inst  int32
 	name  string
@@ -26,10 +26,10 @@ type series struct {
 	total float64 // of the values
 	last  float64
 	ring  []bucket // one more than the buckets: the bucket that is being filled
-	live  bool     // there has been a record since the last reset
+	live  bool     // has a record since the last reset
 }
 
-// add takes in a record at a time.
+// add adds a record at a time.
 func (s *series) add(epoch int64, value float64) {
 	s.count++
 	s.total += value
@@ -69,7 +69,7 @@ func (s *series) recent(epoch int64) (r bucket) {
 
 // A set is the tags of one kind.
 type set struct {
-	tags map[string]*series // those before a reset as well: they keep their numbers
+	tags map[string]*series // including those before a reset: they keep their numbers
 	live []*series          // by number
 	sort bool               // live is not in order
 }
@@ -95,7 +95,7 @@ func (w *window) epoch(now time.Time) int64 {
 	return max(0, int64(now.Sub(w.start)/w.interval))
 }
 
-// add takes in a record, and reports whether there was room for its tag.
+// add adds a record, and reports whether there was room for its tag.
 func (w *window) add(epoch int64, r *trace.Record) bool {
 	set := &w.sets[r.Kind]
 	s := set.tags[string(r.Tag)]
@@ -117,7 +117,7 @@ func (w *window) add(epoch int64, r *trace.Record) bool {
 	return true
 }
 
-// reset forgets everything but the numbers of tags, and begins a new bucket.
+// reset drops everything except the numbers of tags, and begins a new bucket.
 func (w *window) reset(now time.Time) {
 	for i := range w.sets {
 		set := &w.sets[i]
@@ -134,7 +134,7 @@ func (w *window) reset(now time.Time) {
 type stat struct {
 	count       uint64
 	total, last float64
-	recent      bucket // count 0: nothing in the period
+	recent      bucket // count 0: no records in the period
 }
 
 // A view is the tags of one kind at a time.
@@ -144,7 +144,7 @@ type view struct {
 }
 
 // view returns the values of a kind. It uses the memory of v for the values; the list of
-// instances is new if it has changed, as others may still have the old one.
+// instances is new if it has changed, as others may still use the old one.
 func (w *window) view(kind trace.Kind, now time.Time, v view) view {
 	set := &w.sets[kind]
 	if set.sort {

@@ -47,7 +47,7 @@ func Attach(key int) (*Recorder, error) {
 	return r, nil
 }
 
-// Close gives the memory back. The Recorder is of no more use then.
+// Close detaches the memory. The Recorder must not be used afterwards.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,8 +69,8 @@ func (r *Recorder) Level() int {
 	return int(r.seg.level())
 }
 
-// Record records a transaction that took a time in seconds. With a level of 0
-// it does nothing; a type that the agent does not have is pcp.ErrInst.
+// Record records a transaction with its duration in seconds. With a level of 0 it
+// does nothing; an unknown type gives pcp.ErrInst.
 func (r *Recorder) Record(typ string, seconds float64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,16 +17,16 @@ const (
 	maxName    = 20 // with the NUL
 	headSize   = 8
 	recordSize = 40
-	// MaxTypes is how many transaction types there can be.
+	// MaxTypes is the maximum number of transaction types.
 	MaxTypes = 10000
 )
 
-// order is that of the machine: all who share the memory are on it.
+// order is the byte order of the machine: all programs that share the memory run on it.
 var order = binary.NativeEndian
 
 func round(n int) int { return (n + cacheLine - 1) / cacheLine * cacheLine }
 
-// offset is where the record of type i is in a segment of n types.
+// offset is the offset of the record of type i in a segment of n types.
 func offset(n, i int) int { return round(headSize+4*n) + i*round(recordSize) }
 
 // A segment is the shared memory.

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-const ipcRmid = 0 // IPC_RMID, which not every system's constants have
+const ipcRmid = 0 // IPC_RMID, which is missing in the constants of some systems
 
 // create makes the segment, or takes over the segment that a dead agent left.
 func create(key, size int) (id int, s segment, err error) {

@@ -15,12 +15,12 @@ import (
 // Domain is the agent's default domain (TXMON).
 const Domain = 248
 
-// startLevel is the level until somebody stores another.
+// startLevel is the level until a client stores another.
 const startLevel = 2
 
 // KeyFrom returns the key that PCP_TXMON_KEY names, else [Key], for programs
 // that cannot get the key another way: with it a second agent can run on a host.
-// The C agent and its programs know one key only.
+// The C agent and its programs use a single key.
 func KeyFrom(getenv func(string) string) (int, error) {
 	v := getenv("PCP_TXMON_KEY")
 	if v == "" {
@@ -46,7 +46,7 @@ type Agent struct {
 	*pmda.Table
 	id      int
 	seg     segment
-	records []record // at offsets of the agent's own making
+	records []record // at offsets chosen by the agent
 }
 
 // New makes the agent and its shared memory.
@@ -69,7 +69,7 @@ func New(cfg Config) (*Agent, error) {
 		off := offset(n, i)
 		rec := record(a.seg[off : off+recordSize])
 		a.records = append(a.records, rec)
-		// The name is not read again: it is in others' hands now.
+		// The name is not read again: others can change it now.
 		instances[i] = pcp.Instance{Inst: int32(i), Name: rec.name()}
 	}
 	if a.Table, err = a.table(cfg, instances); err != nil {
@@ -78,7 +78,7 @@ func New(cfg Config) (*Agent, error) {
 	return a, nil
 }
 
-// Close removes the shared memory; programs that have it keep it to the end.
+// Close removes the shared memory; programs that have attached it keep it.
 func (a *Agent) Close() error {
 	if a.seg == nil {
 		return nil
@@ -155,7 +155,7 @@ func (a *Agent) table(cfg Config, instances []pcp.Instance) (*pmda.Table, error)
 				Value: func(int32, int) (pcp.Value, error) { return pcp.Uint32Value(uint32(a.seg.level())), nil },
 				Store: func(_ *pmda.Client, _ int32, _ int, v pcp.Value) error {
 					level := int32(v.Uint32())
-					if level < 0 { // refused, and 0 all the same, as in C (txmon.c)
+					if level < 0 { // refused, and set to 0 all the same, as in C (txmon.c)
 						a.seg.setLevel(0)
 						return pcp.ErrSign
 					}

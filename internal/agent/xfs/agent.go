@@ -15,8 +15,8 @@ const Domain = 11
 
 // Config sets the files that an Agent reads. The zero Config reads those of this machine.
 type Config struct {
-	// Root is the directory in which proc, sys and etc are found; "" means /. The names of
-	// devices in its /proc/mounts are those of this machine nevertheless.
+	// Root is the directory of proc, sys and etc; "" means /. The names of devices in its
+	// /proc/mounts are those of this machine nevertheless.
 	Root string
 	// Domain is the domain to be served under; 0 means Domain.
 	Domain int
@@ -137,7 +137,7 @@ func (a *Agent) Fetch(ctx context.Context, req *pmda.FetchRequest) error {
 	return nil
 }
 
-// whyNone returns why there are devices and none of them has a value.
+// whyNone returns the error if there are devices and none of them has a value.
 func whyNone(item int) pcp.Error {
 	switch item {
 	case itemShakeReclaims, itemInactReclaims:

@@ -20,8 +20,8 @@ func Builtin() builtin.Spec {
 	}
 }
 
-// fromEnvironment changes c by XFS_STATSPATH, which makes the C agent read the files of
-// another machine.
+// fromEnvironment sets the root in c from XFS_STATSPATH, which makes the C agent read
+// the files of another machine.
 func (c *Config) fromEnvironment(getenv func(string) string) {
 	if s := getenv("XFS_STATSPATH"); s != "" {
 		c.Root, c.Replaced = filepath.Clean(s), true

@@ -94,7 +94,7 @@ var counters = []stat{
 	{name: "vnodes.free", item: 77, at: "vnodes 7", help: "Inodes freed in memory, as old kernels count", long: "Times that the memory of an inode was freed. Newer kernels leave this at 0."},
 }
 
-// lateCounters are numbers that came later.
+// lateCounters are numbers added later.
 var lateCounters = []stat{
 	{name: "zoned.read_calls", item: 196, at: "zoned 0", help: "Reads of the collector of zones", long: "Reads that the garbage collector of zoned devices has issued to move data out of zones. Kernels since 6.15 count this."},
 	{name: "zoned.write_calls", item: 197, at: "zoned 1", help: "Writes of the collector of zones", long: "Writes that the garbage collector of zoned devices has issued to move data into other zones. Kernels since 6.15 count this."},

@@ -42,7 +42,7 @@ type devices struct {
 // devicesFamily reads the statistics of each device.
 func devicesFamily(h *host, stats []stat) (*devices, column.Family) {
 	metrics := statMetrics(stats, true)
-	// The counter that nothing stores has a descriptor here, too, and no name.
+	// The counter without a source has a descriptor here, too, and no name.
 	metrics = append(metrics, column.Metric{Cluster: clusterDevice, Item: itemReset, From: blockDevice, Key: "reset", Type: pcp.TypeU32, Sem: pcp.SemDiscrete})
 	indom := &column.InDom{Serial: devicesSerial, Help: "Devices with a mounted file system of XFS", Long: "Devices with a file system of XFS that is mounted, for each of which the kernel\ncounts by itself. Volumes of the device mapper have the names that people gave\nthem, as in /dev/mapper/vg-home."}
 	b := column.NewBlocks(metrics, column.Layout{InDom: indom, Lists: true}, column.Layout{InDom: indom})
@@ -76,10 +76,10 @@ func devicesFamily(h *host, stats []stat) (*devices, column.Family) {
 	return d, column.Family{Name: "devices", Metrics: metrics, Sources: []*column.Source{list, each}}
 }
 
-// maxNameFile is the most that is read of a file with the name of a device.
+// maxNameFile is the number of bytes read of a file with the name of a device.
 const maxNameFile = 64 << 10
 
-// read lists the devices that there are now.
+// read lists the current devices.
 func (d *devices) read() error {
 	d.list.Clear()
 	d.known.HideAll()
@@ -103,7 +103,7 @@ func (d *devices) read() error {
 			e.Value = &device{name, procfs.NewFile(d.host.path(path)).In(&d.host.devices)}
 		}
 		if _, err := d.known.Store(known, e.Value); err != nil {
-			continue // its name up to a blank is that of another
+			continue // the part of its name before a blank is that of another
 		}
 	}
 	for e := range d.known.All() {
@@ -116,8 +116,8 @@ func (d *devices) read() error {
 	return nil
 }
 
-// persistent returns the name by which people know a device: that of the device mapper if
-// it has one.
+// persistent returns the persistent name of a device: that of the device mapper if it has
+// one.
 func (d *devices) persistent(name string) string {
 	text, err := d.name.Read(d.host.path("sys/block/"+name+"/dm/name"), false)
 	if err != nil || len(text) == 0 {

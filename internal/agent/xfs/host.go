@@ -9,18 +9,18 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// A host is where the files are.
+// A host has the files.
 type host struct {
 	root     string
 	domain   int
 	replaced bool
 	log      *slog.Logger
 	once     procfs.Pool // whose files do not stay open
-	devices  procfs.Pool // files of which each device has its own
+	devices  procfs.Pool // files that each device has
 	quotactl func(cmd uint32, device string, id uint32, room []byte) error
 }
 
-// maxDeviceFiles is how many files about single devices stay open.
+// maxDeviceFiles is the number of files about single devices that stay open.
 const maxDeviceFiles = 128
 
 func newHost(cfg Config) *host {

@@ -16,8 +16,8 @@ const (
 	clusterQuota  = 30
 )
 
-// Items of clusterAll and clusterDevice. There, buffers come behind the others; all
-// together they have a cluster of their own.
+// Items of clusterAll and clusterDevice. There, buffers follow the others; the
+// totals of buffers have a separate cluster.
 const (
 	itemShakeReclaims = 65
 	itemInactReclaims = 66
@@ -107,7 +107,7 @@ func statMetrics(stats []stat, device bool) []column.Metric {
 		}
 		s.is.set(m)
 		if device && (s.item == itemDquots || s.item == itemDquotsUnused) {
-			m.Sem = pcp.SemInstant // and a counter of all together, as in the C agent
+			m.Sem = pcp.SemInstant // and a total counter, as in the C agent
 		}
 		if s.is == gone && !device {
 			m.Err = pcp.ErrAppVersion
@@ -116,7 +116,7 @@ func statMetrics(stats []stat, device bool) []column.Metric {
 	return list
 }
 
-// controlMetrics are the metrics that are there to be stored.
+// controlMetrics are the metrics for stores.
 var controlMetrics = []column.Metric{
 	{Name: "xfs.control.reset", Cluster: clusterAll, Item: itemReset, Type: pcp.TypeU32, Sem: pcp.SemDiscrete, Help: "Sets all counters of XFS to 0 when a number is stored", Long: "The value is always 0. Storing a number that is not negative has the kernel\n" +
 		"set the counters of all XFS file systems to 0, but for xfs.vnodes.active, which\n" +

@@ -26,8 +26,8 @@ const (
 // quotaRoom is enough for the result of any of the commands.
 const quotaRoom = 256
 
-// Where in struct fs_quota_stat and struct fs_disk_quota the numbers are, in the byte order of
-// the machine.
+// Offsets of the numbers in struct fs_quota_stat and struct fs_disk_quota, in the byte order
+// of the machine.
 const (
 	stateFlags = 2 // 16 bits
 
@@ -115,15 +115,15 @@ func (q *quotas) read() error {
 		}
 		inst, err := q.filesystems.Store(device, struct{}{})
 		if err != nil {
-			continue // its name up to a blank is that of another
+			continue // the part of its name before a blank is that of another
 		}
 		q.filesystem(inst, device)
 	}
 	return nil
 }
 
-// mountedXFS returns the device of a line of /proc/mounts if it is about a file system of
-// XFS on one.
+// mountedXFS returns the device of a line of /proc/mounts if the line is about an XFS
+// file system on a device.
 func mountedXFS(l []byte) (device []byte, ok bool) {
 	var words [3][]byte
 	for i := range words {
@@ -133,7 +133,8 @@ func mountedXFS(l []byte) (device []byte, ok bool) {
 	return words[0], string(words[2]) == "xfs" && bytes.HasPrefix(words[0], []byte("/dev"))
 }
 
-// realDevice follows links, but not those of the device mapper and of RAID, whose names last.
+// realDevice follows links, except those of the device mapper and of RAID, whose names are
+// persistent.
 func realDevice(device string) string {
 	for _, lasting := range [...]string{"/dev/mapper", "/dev/md"} {
 		if len(device) >= len(lasting) && device[:len(lasting)] == lasting {

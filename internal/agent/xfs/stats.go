@@ -32,7 +32,7 @@ type parser struct {
 }
 
 // fileOrder are the lines as kernels write them, with the blank behind the word where the
-// C agent wants one. A line in another place is found, too.
+// C agent wants one. Lines in other places are found, too.
 var fileOrder = []string{
 	"extent_alloc ", "abt ", "blk_map ", "bmbt ", "dir ", "trans ", "ig ", "log ", "push_ail ", "xstrat ", "rw ", "attr ",
 	"icluster ", "vnodes ", "buf ", "abtb2 ", "abtc2 ", "bmbt2 ", "ibt2 ", "fibt2 ", "rmapbt ", "refcntbt ",
@@ -100,7 +100,7 @@ func (p *parser) parseQuota(b []byte, row []column.Cell) {
 	}
 }
 
-// read sets the numbers of a line, up to the first that is not one.
+// read sets the numbers of a line, up to the first invalid one.
 func (l *line) read(text []byte, row []column.Cell) {
 	text = text[len(l.prefix):]
 	for _, col := range l.cols {
