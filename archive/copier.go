@@ -115,7 +115,7 @@ func (p *Part) len() int {
 }
 
 // keepsTime reports whether a copy begins with the record's bytes; the mark between
-// two archives has none.
+// two archives has no bytes.
 func (r *Record) keepsTime(version int) bool {
 	return r.Body != nil && r.Version == version && r.Time == decodeStamp(r.Body, version)
 }

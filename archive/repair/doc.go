@@ -20,7 +20,7 @@
 //     those after it. Of two chains of equal length it keeps the chain that the
 //     temporal index confirms or that has a regular sampling interval.
 //   - Metadata are found in the same way. Of two contradicting descriptors of a
-//     metric, repair keeps the one that fits the values.
+//     metric, repair keeps that which fits the values.
 //   - Values without a descriptor, without an instance domain, or of another type
 //     than that of their descriptor are dropped; the rest of their record stays.
 //   - The label is that of most files. The index is always rebuilt.

@@ -236,8 +236,8 @@ func TestOracleRoots(t *testing.T) {
 	}
 }
 
-// makeRemovable lets this user remove what is in the directories of a tree. Those of a copy of /proc or /sys may be for
-// reading only, which stops everyone but root.
+// makeRemovable lets this user remove the files in the directories of a tree. The directories of a copy of /proc or
+// /sys may be read-only, which stops all users except root.
 func makeRemovable(dir string) {
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

@@ -138,7 +138,7 @@ func (h *hot) measure() error {
 	}
 	idle, processors := h.idleTime()
 	seen := make(map[int32]*[len(measures)]pcp.Value)
-	for _, v := range res.Sets[0].Values { // a process that ends meanwhile has none
+	for _, v := range res.Sets[0].Values { // no values for a process that ends meanwhile
 		seen[v.Inst] = new([len(measures)]pcp.Value)
 	}
 	for i, set := range res.Sets {
