@@ -7,14 +7,14 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// accepts reports whether s is an expression that parse takes, without making
-// nodes of it. It knows the constructs of most definitions; for anything else it
+// accepts reports whether s is a valid expression for parse, without making
+// nodes. It knows the constructs of most definitions; for anything else it
 // returns false, and parse has to decide.
 //
-// A program that reads a thousand definitions to use one of them needs to know
-// that the others are good, and no more.
+// A program that reads a thousand definitions to use one of them only needs to
+// know that the others are valid.
 //
-// Units that were found good last are in units: those of one file are often the same.
+// units are the last valid units: those of one file are often the same.
 func accepts(s string, units *string) bool {
 	if len(s) > MaxExpr || strings.IndexByte(s, 0) >= 0 {
 		return false
@@ -23,8 +23,9 @@ func accepts(s string, units *string) bool {
 	return a.expr() && a.i == len(s) && a.room >= 0
 }
 
-// maxAccepted is how many parentheses, prefix operators and ternaries accepts
-// takes. Each of them adds no more than six to the depth that parse counts.
+// maxAccepted is the maximum number of parentheses, prefix operators and
+// ternaries in accepts. Each of them adds at most six to the depth that parse
+// counts.
 const maxAccepted = MaxDepth/6 - 1
 
 // An acceptor walks over an expression. Each of its methods starts at a token,
@@ -46,7 +47,7 @@ func (a *acceptor) at() byte {
 	return 0
 }
 
-// take reports whether c is next, and steps over it then.
+// take reports whether c is next, and if so skips it.
 func (a *acceptor) take(c byte) bool {
 	if a.at() != c {
 		return false
@@ -58,7 +59,7 @@ func (a *acceptor) take(c byte) bool {
 
 func (a *acceptor) expr() bool {
 	a.space()
-	open := 0 // question marks that need their colon
+	open := 0 // question marks without their colon
 	for {
 		if !a.operand() {
 			return false
@@ -121,8 +122,8 @@ func (a *acceptor) operand() bool {
 	return false
 }
 
-// parens accepts an expression in parentheses, that of a call possibly
-// with more arguments after a comma.
+// parens accepts an expression in parentheses, in a call possibly with more
+// arguments after a comma.
 func (a *acceptor) parens(call bool) bool {
 	a.room--
 	if a.room < 0 || !a.take('(') || !a.expr() {
@@ -140,8 +141,8 @@ func (a *acceptor) name() string {
 	return a.s[start:a.i]
 }
 
-// number accepts a constant and reports whether it is an integer. One of ten
-// digits may be too large.
+// number accepts a constant and reports whether it is an integer. A constant of
+// ten digits may be too large.
 func (a *acceptor) number() (integer, ok bool) {
 	end := ctext.Digits(a.s, a.i)
 	if integer = end == len(a.s) || a.s[end] != '.'; !integer {

@@ -7,11 +7,11 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Source has the metrics that expressions are about. A request may ask for
-// many, and a source on the network answers each request in one round trip.
+// A Source has the metrics in expressions. A request may be for many metrics; a
+// source on the network answers each request in one round trip.
 type Source interface {
 	// LookupNames sets ids[i] to the PMID of names[i], pcp.PMIDNull if there
-	// is no such metric. It fails only if the source cannot be asked.
+	// is no such metric. It fails only if the source fails.
 	LookupNames(ctx context.Context, names []string, ids []pcp.PMID) error
 	// Descs sets descs[i] to the descriptor of ids[i]; the descriptor of a metric
 	// that the source does not know gets the PMID pcp.PMIDNull. It fails as
@@ -28,9 +28,9 @@ type Source interface {
 }
 
 // A Binding is the metrics of a [Set] over one [Source], with the values that they
-// need of the fetch before. A definition is bound when it is first asked for,
-// together with those asked for at the same time: one look-up of names
-// and one of descriptors for all of them.
+// need from the previous fetch. A definition is bound on the first request for it,
+// together with the others in that request: one look-up of names and one of
+// descriptors for all of them.
 //
 // A Binding is for one goroutine at a time.
 type Binding struct {
@@ -44,7 +44,7 @@ type Binding struct {
 	byID   map[pcp.PMID]*bound // of own
 	limit  int
 	number int // of the context, in messages
-	opened int // how many definitions there were then
+	opened int // number of definitions at that time
 
 	asked    []pcp.PMID // the last argument of Operands
 	operands []pcp.PMID // its result; nil if definitions have changed since
@@ -59,7 +59,7 @@ type bound struct {
 	root   *expr
 }
 
-// hidden reports whether requests do not find d.
+// hidden reports whether d is hidden from requests.
 func (d *bound) hidden() bool { return d.masked || d.gone.Load() }
 
 type bindState uint8
@@ -71,10 +71,10 @@ const (
 	replaced           // the source has a metric of this name
 )
 
-// Bind makes a binding of the definitions of s over source. It asks the source
-// for nothing yet. Why a definition cannot be bound goes to report, once and when
-// it happens, if it is a [*SemanticError]; that the source does not have an
-// operand is not reported. A nil report discards.
+// Bind makes a binding of the definitions of s over source. It does not ask the
+// source yet. If a definition cannot be bound because of a [*SemanticError],
+// report gets that once, when it happens; missing operands are not reported. A
+// nil report discards the errors.
 func (s *Set) Bind(source Source, report func(error)) *Binding {
 	if report == nil {
 		report = func(error) {}
@@ -105,7 +105,7 @@ func (b *Binding) Closed() {
 
 // Rebind tries again to bind the metrics that could not be bound, for a source that
 // may have got their operands, or has other names. The others do not change, but a
-// metric that the source has itself now is found there first.
+// metric that the source now has itself takes precedence.
 func (b *Binding) Rebind() {
 	b.operands = nil
 	for _, d := range b.shared {
@@ -115,16 +115,16 @@ func (b *Binding) Rebind() {
 	}
 }
 
-// Limit bounds how many definitions of its own b can have
-// (PCP_DERIVED_CONTEXT_LIMIT). With n <= 0 there is no limit but [MaxOwn].
+// Limit sets the maximum number of b's own definitions
+// (PCP_DERIVED_CONTEXT_LIMIT). With n <= 0 it is [MaxOwn].
 func (b *Binding) Limit(n int) { b.limit = n }
 
-// MaxOwn is how many definitions of its own a binding can have.
+// MaxOwn is the maximum number of a binding's own definitions.
 const MaxOwn = 2048 * pcp.MaxItem
 
 // Add defines a metric in this binding only (pmAddDerivedMetric(3)), and binds
-// it at once. Its name may be one of the set, which it hides then. The error is an
-// [*Error] or a [*SemanticError], or the error of the source.
+// it at once. If the set has the name too, the new definition hides that of the
+// set. The error is an [*Error] or a [*SemanticError], or the error of the source.
 func (b *Binding) Add(ctx context.Context, name, expr string) error {
 	refuse := func(column int, msg string) error {
 		return &Error{Name: name, Expr: expr, Column: column, Msg: msg}
@@ -182,14 +182,15 @@ func (b *Binding) Add(ctx context.Context, name, expr string) error {
 	return nil
 }
 
-// Remove removes the definition of name that [Binding.Add] made. One of the set
-// that it hid is found again. It reports whether there was one.
+// Remove removes the definition of name that [Binding.Add] made. A definition of
+// the set that it hid is visible again. It reports whether there was a
+// definition.
 func (b *Binding) Remove(name string) bool {
 	d, ok := b.byName[name]
 	if !ok {
 		return false
 	}
-	// Its place stays taken: the next one gets another PMID.
+	// Its place stays in use: the next one gets another PMID.
 	d.gone.Store(true)
 	delete(b.byName, name)
 	delete(b.byID, d.PMID)
@@ -213,7 +214,7 @@ func (b *Binding) at(i int) *bound {
 	return b.shared[i]
 }
 
-// refresh takes in the definitions that the set has got.
+// refresh adds the new definitions of the set.
 func (b *Binding) refresh() {
 	defs := b.set.snapshot(len(b.shared))
 	if len(defs) == 0 {
@@ -244,8 +245,8 @@ func (b *Binding) find(id pcp.PMID) *bound {
 	return b.shared[i]
 }
 
-// Lookup returns the PMID of a derived metric. It does not bind it, and so
-// finds metrics too that have no descriptor.
+// Lookup returns the PMID of a derived metric. It does not bind it, so it also
+// finds metrics without a descriptor.
 func (b *Binding) Lookup(name string) (pcp.PMID, bool) {
 	if d, ok := b.byName[name]; ok {
 		return d.PMID, true
@@ -292,8 +293,8 @@ func (b *Binding) Names(yield func(name string) bool) {
 	b.Tried(func(name string, ok bool) bool { return !ok || yield(name) })
 }
 
-// Tried is Names, but calls yield for all derived metrics, with false for those that
-// it is known of that they cannot be bound.
+// Tried is like Names, but calls yield for all derived metrics, with false for those
+// that are known not to bind.
 func (b *Binding) Tried(yield func(name string, ok bool) bool) {
 	b.refresh()
 	for _, list := range [...][]*bound{b.shared, b.own} {
@@ -305,8 +306,8 @@ func (b *Binding) Tried(yield func(name string, ok bool) bool) {
 	}
 }
 
-// BindNames binds those of the derived metrics for whose names match returns
-// true. It fails only if the source cannot be asked.
+// BindNames binds the derived metrics whose names match. It fails only if the
+// source fails.
 func (b *Binding) BindNames(ctx context.Context, match func(name string) bool) error {
 	b.refresh()
 	var todo []*bound
@@ -320,7 +321,7 @@ func (b *Binding) BindNames(ctx context.Context, match func(name string) bool) e
 
 // Descs sets descs[i] to the descriptor of ids[i] if that is a derived metric; a metric that
 // cannot be bound gets the PMID pcp.PMIDNull. It leaves the others unchanged. It fails only
-// if the source cannot be asked.
+// if the source fails.
 func (b *Binding) Descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) error {
 	if err := b.bindIDs(ctx, ids); err != nil {
 		return err
@@ -339,8 +340,8 @@ func (b *Binding) Descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) e
 	return nil
 }
 
-// isDerived reports whether id can be that of a derived metric, of a set or of
-// one binding.
+// isDerived reports whether id can be the PMID of a derived metric, of a set or
+// of a binding.
 func isDerived(id pcp.PMID) bool { return id != pcp.PMIDNull && id.IsDerived() }
 
 // bindIDs binds those of ids that are not bound yet.

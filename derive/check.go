@@ -7,14 +7,13 @@ import (
 )
 
 // A checker makes the bound expression of a definition: it finds the operands
-// and works out the descriptor of each part, after the rules of
-// pmRegisterDerived(3).
+// and computes the descriptor of each part, by the rules of pmRegisterDerived(3).
 type checker struct {
 	b       *Binding
 	known   known
 	name    string
 	noValue bool  // the control of this name
-	err     error // why an expression makes no sense, nil if an operand is missing
+	err     error // error of the expression, nil if an operand is missing
 }
 
 // expr returns the bound form of n, nil if there is none.
@@ -25,7 +24,7 @@ func (c *checker) expr(n *node) *expr {
 	return c.build(n)
 }
 
-// fail notes why e makes no sense.
+// fail records the error of e.
 func (c *checker) fail(e *expr, msg string) *expr {
 	if c.err == nil {
 		c.err = &SemanticError{c.name, e.where(), msg}
@@ -76,14 +75,14 @@ func (c *checker) missing(n *node) bool {
 	return c.missing(n.left) || c.missing(n.right)
 }
 
-// arms reports which arms of the ternary expression n are evaluated. A guard
-// that is a constant selects one if the other cannot be bound, or does
-// not have to; this is how version 7 of the C library has it.
+// arms reports which arms of the ternary expression n are evaluated. A constant
+// guard selects one if the other cannot be bound, or need not be, as in version 7
+// of the C library.
 func (c *checker) arms(n *node) (yes, no bool) {
 	yes, no = true, true
 	a, b := n.right.left, n.right.right
 	if a.op != opNoValue && b.op != opNoValue {
-		// Look without leaving a message.
+		// Check without leaving a message.
 		saved := c.err
 		lacks := c.missing(a) || c.missing(b)
 		c.err = saved
@@ -115,7 +114,7 @@ func guardOf(b bool) guardValue {
 	return guardFalse
 }
 
-// guard returns the value of a guard if it is known before values are.
+// guard returns the value of a guard if it does not depend on values.
 func (c *checker) guard(n *node) guardValue {
 	switch n.op {
 	case opDefined:
@@ -152,7 +151,7 @@ func (c *checker) defined(name string) bool {
 	return ok
 }
 
-// build makes the bound form of n, whose operands there are.
+// build makes the bound form of n, whose operands exist.
 func (c *checker) build(n *node) *expr {
 	e := &expr{op: n.op, text: n.text, last: n.last, mul: 1, div: 1, inst: pcp.InNull}
 	switch n.op {
@@ -270,7 +269,7 @@ func (c *checker) ternary(e *expr, n *node) *expr {
 	return e
 }
 
-// either returns a unless there is none.
+// either returns a, or b if a is missing.
 func either(a, b pcp.InDom) pcp.InDom {
 	if a != pcp.InDomNull {
 		return a
@@ -299,7 +298,7 @@ func differ(a, b pcp.Desc) string {
 	return ""
 }
 
-// unary works out the descriptor of a function or prefix operator.
+// unary computes the descriptor of a function or prefix operator.
 func (c *checker) unary(e *expr, n *node) *expr {
 	from := e.left.desc
 	e.desc = from
@@ -339,7 +338,7 @@ func (c *checker) unary(e *expr, n *node) *expr {
 	}
 	switch e.op {
 	case opNot:
-		return e // C leaves all as it is, the type too
+		return e // C changes nothing, not even the type
 	case opSum:
 		e.desc.InDom = pcp.InDomNull
 		return e
@@ -383,7 +382,7 @@ func (c *checker) unary(e *expr, n *node) *expr {
 	return e
 }
 
-// seconds returns how many seconds the unit of a scale of time has. It
+// seconds returns the number of seconds in the unit of a scale of time. It
 // multiplies and divides step by step, as C does.
 func seconds(scale uint8) float64 {
 	f := 1.0
@@ -396,12 +395,12 @@ func seconds(scale uint8) float64 {
 	return f
 }
 
-// promoted is the type in which two numbers meet.
+// promoted returns the common type of two numbers.
 func promoted(a, b pcp.Type) pcp.Type {
 	return max(a, b) // the order of the constants is that of promotion
 }
 
-// binary works out the descriptor of an operator with two operands.
+// binary computes the descriptor of an operator with two operands.
 func (c *checker) binary(e *expr) *expr {
 	left, right := e.left.desc, e.right.desc
 	lc, rc := left.Sem == pcp.SemCounter, right.Sem == pcp.SemCounter
@@ -452,7 +451,7 @@ func (c *checker) binary(e *expr) *expr {
 		}
 	case opMul, opDiv:
 	default:
-		// C means to except constants here and excepts type U32
+		// C intends to exclude constants here, but excludes type U32
 		// (derive_parser.y, map_desc).
 		if left.Type != pcp.TypeU32 && right.Type != pcp.TypeU32 && !comparable(left.Units, right.Units) {
 			return c.fail(e, "Dimensions are not the same")
@@ -493,7 +492,7 @@ func comparable(a, b pcp.Units) bool {
 		a.DimSpace == 0 && a.DimTime == 0 && (a.DimCount == 0 && b.DimCount == 1 || a.DimCount == 1 && b.DimCount == 0)
 }
 
-// mapUnits works out the units of an arithmetic operator. If the operands have a
+// mapUnits computes the units of an arithmetic operator. If the operands have a
 // dimension in different scales, the operand with the smaller scale is converted.
 func (e *expr) mapUnits() {
 	left, right := e.left.desc.Units, e.right.desc.Units
@@ -571,7 +570,7 @@ func timeStep(scale uint8) int {
 	return 60
 }
 
-// where words the place of a semantic error as C does.
+// where describes the place of a semantic error in C's words.
 func (e *expr) where() string {
 	switch e.op {
 	case opQuest:

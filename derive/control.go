@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A Control is a setting of a [Set] (pmSetDerivedControl(3)). Besides
+// A Control is a setting of a [Set] (pmSetDerivedControl(3)). In addition to
 // [Set.SetControl] there are two ways to set one: the variable PCP_DERIVED_CONTROL, which
 // [Set.LoadInstalled] reads, and lines in files of definitions:
 //
@@ -20,7 +20,7 @@ import (
 type Control int
 
 const (
-	// GlobalLimit is how many definitions the set can hold, -1 for
+	// GlobalLimit is the maximum number of definitions of the set, -1 for
 	// [MaxDefinitions] (PCP_DERIVED_GLOBAL_LIMIT).
 	GlobalLimit Control = 1 + iota
 	// ContextLimit is the maximum number of a binding's own definitions, -1 for
@@ -38,7 +38,7 @@ const (
 // controlNames are the names that controls have in files and in the environment.
 var controlNames = [...]string{GlobalLimit: "global_limit", ContextLimit: "context_limit", NoValue: "option_novalue"}
 
-// String returns the name by which files and PCP_DERIVED_CONTROL know c.
+// String returns the name of c in files and PCP_DERIVED_CONTROL.
 func (c Control) String() string {
 	if c > 0 && int(c) < len(controlNames) && controlNames[c] != "" {
 		return controlNames[c]
@@ -53,12 +53,12 @@ type controls struct {
 	fixed           [NoValue + 1]bool // set by the environment
 }
 
-// errValue is the status PM_ERR_ARG of version 7, which has the words of valueText for it.
+// errValue is the status PM_ERR_ARG of version 7, with the text valueText.
 var errValue = errors.New("value out of range")
 
 const valueText = "Bad value for function argument"
 
-// Control returns a setting (pmGetDerivedControl(3)), pcp.ErrName if there is no such.
+// Control returns a setting (pmGetDerivedControl(3)), pcp.ErrName if it does not exist.
 func (s *Set) Control(c Control) (int, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -88,7 +88,7 @@ func (cs *controls) get(c Control) (int, error) {
 
 // SetControl changes a setting (pmSetDerivedControl(3)). The error is pcp.ErrName
 // if there is no such setting, pcp.ErrAgain if the environment has another value for it, and
-// else about a value that is out of range: a limit is positive or -1, NoValue is 0 or 1.
+// otherwise one for a value out of range: a limit is positive or -1, NoValue is 0 or 1.
 func (s *Set) SetControl(c Control, value int) error { return s.setControl(c, value, false) }
 
 func (s *Set) setControl(c Control, value int, fix bool) error {
@@ -115,8 +115,9 @@ func (s *Set) setControl(c Control, value int, fix bool) error {
 	return nil
 }
 
-// setControls makes the settings of a list such as "option_novalue=1,global_limit=5",
-// and calls warn for each error. fix is set for settings of the environment.
+// setControls applies the settings of a list such as
+// "option_novalue=1,global_limit=5", and calls warn for each error. fix is set for
+// settings of the environment.
 func (s *Set) setControls(list string, fix bool, warn func(level, msg string)) {
 	for {
 		name, rest, ok := strings.Cut(list, "=")
@@ -160,10 +161,10 @@ func controlOf(name string) Control {
 	return 0
 }
 
-// controlVariable is the name of the variable, as messages have it.
+// controlVariable is the name of the variable in messages.
 const controlVariable = "$PCP_DERIVED_CONTROL"
 
-// control makes the settings of a comment in a file.
+// control applies the settings of a comment in a file.
 func (d *reader) control(line string) {
 	const word = "#control"
 	if len(line) > len(word) && strings.EqualFold(line[:len(word)], word) && ctext.IsSpace(line[len(word)]) {

@@ -10,20 +10,20 @@ import (
 
 // An Error is the error of a definition. It is [pcp.ErrBadDerive].
 type Error struct {
-	File string // where it was read from, "" for one from a program
+	File string // path of its file, "" for a definition of a program
 	Line int    // its line in File, from 1
 	Name string // of the derived metric, "" if the name is invalid
 	Expr string // the expression, or the line of File
 
-	// Column is the index in Expr of the byte where the parser gave up, -1 if
-	// the error is not about one place of the expression.
+	// Column is the index in Expr of the byte where the parser stopped, -1 if the
+	// error is not about one place of the expression.
 	Column int
 	Msg    string // may be empty for a syntax error, as in the C library
 }
 
-// Error words the message as pmLoadDerivedConfig(3) does for a definition from
-// a file, and as pmRegisterDerivedMetric(3) for another: with the expression
-// and a caret below the place, it takes several lines.
+// Error returns the message of pmLoadDerivedConfig(3) for a definition from a
+// file, and that of pmRegisterDerivedMetric(3) for others: several lines with the
+// expression and a caret below the place.
 func (e *Error) Error() string {
 	var b strings.Builder
 	switch {
@@ -66,7 +66,7 @@ func (e *Error) Unwrap() error { return pcp.ErrBadDerive }
 // The other definitions are good.
 type Errors []*Error
 
-// Error returns the messages, a line or more each.
+// Error returns the messages, of one or more lines each.
 func (es Errors) Error() string {
 	var b strings.Builder
 	for i, e := range es {
@@ -95,7 +95,7 @@ type SemanticError struct {
 	Msg   string
 }
 
-// Error words the message as the C library does.
+// Error returns the message of the C library.
 func (e *SemanticError) Error() string {
 	return "Semantic error: derived metric " + e.Name + ": " + e.Where + ": " + e.Msg
 }

@@ -22,7 +22,7 @@ type expr struct {
 
 	id       pcp.PMID // of opName
 	at       int      // index of its set in the last result
-	operand  pcp.Type // that an operator with two operands computes in
+	operand  pcp.Type // computation type of an operator with two operands
 	mul, div int      // convert the values to the scale of the other operand
 	factor   float64  // of opRate: seconds in the unit of a time
 	value    uint64   // of constants and defined()
@@ -33,9 +33,9 @@ type expr struct {
 	rounds int
 	inst   int32 // of opSelect, InNull until it has been found
 
-	n    int // how many values, or a negative error
+	n    int // number of values, or a negative error
 	vals []val
-	last bool // keep the values of the fetch before
+	last bool // keep the values of the previous fetch
 	wasN int
 	was  []val
 
@@ -43,7 +43,7 @@ type expr struct {
 }
 
 // A val is a value of one instance: the bits of a number in the type of the
-// descriptor, or of anything else the index of its contents in frame.data.
+// descriptor, or otherwise the index of its contents in frame.data.
 type val struct {
 	inst int32
 	bits uint64
@@ -55,8 +55,8 @@ type match struct {
 	used int
 }
 
-// matchRounds is after how many fetches a pattern forgets the instances that
-// it saw in less than half of them.
+// matchRounds is the number of fetches after which a pattern drops the instances
+// that it saw in less than half of them.
 const matchRounds = 100
 
 // A frame is the state of one evaluation.
@@ -66,7 +66,7 @@ type frame struct {
 	res    *pcp.Result
 	data   [][]byte
 	debug  *debug.Log // nil unless derived metrics are traced
-	log    *debug.Log // and nil too unless their values are
+	log    *debug.Log // and also nil unless their values are
 }
 
 // Operands returns the metrics to fetch for ids: these, and after them the operands
@@ -130,12 +130,12 @@ func (e *expr) appendOperands(ids []pcp.PMID) []pcp.PMID {
 }
 
 // Evaluate computes the derived metrics among the first n sets of res, the
-// result of fetching what [Binding.Operands] returned for n metrics, and cuts res to those
-// sets. A derived metric that could not be bound gets pcp.ErrPMID.
+// result of fetching the metrics that [Binding.Operands] returned for n metrics, and cuts
+// res to those sets. A derived metric that could not be bound gets pcp.ErrPMID.
 //
 // Numbers are in res; strings and other values of variable length are those of
-// the operands and live as long. A delta or a rate is between this call and the last one in which the metric was among
-// the n; there is none in the first.
+// the operands and are valid as long. A delta or a rate is relative to the last call with the metric among the n;
+// there is none in the first call.
 func (b *Binding) Evaluate(ctx context.Context, res *pcp.Result, n int) {
 	n = min(n, len(res.Sets))
 	b.frame = frame{ctx, b.source, res, b.frame.data[:0], b.set.tracing(), b.set.tracing(traceEval)}
@@ -191,7 +191,7 @@ func (b *Binding) evaluate(d *bound, i int) {
 	if set.ValFmt = pcp.ValDPtr; t.InSitu() {
 		set.ValFmt = pcp.ValInSitu
 	}
-	// The values go where the result has its own, by way of a set at its end.
+	// The values are stored in the memory of the result, through a set at its end.
 	last := len(res.Sets)
 	res.AddSet(d.PMID)
 	set.Values = res.AddValues(n)
@@ -216,7 +216,7 @@ func (e *expr) begin() {
 	e.vals = e.vals[:0]
 }
 
-// count sets how many values there are, or why there are none.
+// count sets the number of values, or the error in place of them.
 func (e *expr) count(n int) int {
 	e.n = n
 	return n
@@ -226,9 +226,9 @@ func (e *expr) add(inst int32, bits uint64) {
 	e.vals = append(e.vals, val{inst: inst, bits: bits})
 }
 
-// eval computes the values of e and returns how many there are, or a negative
-// error. The operands of a node are computed first; an error there ends the
-// computation, and the node keeps its values.
+// eval computes the values of e and returns their number, or a negative error.
+// The operands of a node are computed first; an error there ends the computation,
+// and the node keeps its values.
 func (e *expr) eval(f *frame) int {
 	if e.left != nil {
 		if n := e.left.eval(f); n < 0 {
@@ -297,7 +297,7 @@ func (e *expr) eval(f *frame) int {
 
 func (e *expr) values() []val { return e.vals[:max(min(e.n, len(e.vals)), 0)] }
 
-// evalName takes the values of an operand from the result.
+// evalName reads the values of an operand from the result.
 func (e *expr) evalName(f *frame) int {
 	sets := f.res.Sets
 	if e.at >= len(sets) || sets[e.at].PMID != e.id {
@@ -462,7 +462,7 @@ func (e *expr) evalTernary() int {
 	return e.count(len(e.vals))
 }
 
-// evalAggregate makes one value of all.
+// evalAggregate combines all values into one.
 func (e *expr) evalAggregate() int {
 	stale := uint64(0)
 	if len(e.vals) > 0 {

@@ -42,7 +42,7 @@ var functions = map[string]op{
 	"rescale": opRescale, "defined": opDefined, "matchinst": opMatch, "scalar": opScalar,
 }
 
-// A lexer takes an expression apart, one token at a time: the meaning of a slash
+// A lexer splits an expression, one token at a time: the meaning of a slash
 // depends on the parser.
 type lexer struct {
 	s        string
@@ -55,7 +55,7 @@ func (l *lexer) next() token {
 	l.i = ctext.SkipSpace(l.s, l.i)
 	start := l.i
 	if start == len(l.s) {
-		// C puts the end where the last character is.
+		// C puts the end at the last character.
 		return token{kind: tokEnd, pos: max(start-1, 0)}
 	}
 	tok := func(kind tokenKind, o op, length int) token {
@@ -143,7 +143,7 @@ func (l *lexer) next() token {
 }
 
 // quoted returns the token that starts at l.i with an opening quote and ends
-// with quote. A backslash takes the next character as it is, but in a string.
+// with quote. A backslash quotes the next character, except in a string.
 func (l *lexer) quoted(kind tokenKind, quote byte, msg string) token {
 	start := l.i
 	var text []byte

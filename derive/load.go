@@ -16,14 +16,14 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// MaxFile is how large a file of definitions can be, in bytes.
+// MaxFile is the maximum size of a file of definitions, in bytes.
 const MaxFile = 16 << 20
 
-// maxNesting is how deep directories of definitions can be nested.
+// maxNesting is the maximum nesting of directories of definitions.
 const maxNesting = 16
 
-// Read adds the definitions of r and returns how many it added. The name of the
-// file is for messages. Each line defines a metric or gives it a text:
+// Read adds the definitions of r and returns their number. The name of the file
+// is for messages. Each line defines a metric or gives it a text:
 //
 //	disk.dev.read_pct = 100 * delta(disk.dev.read) / \
 //	    (delta(disk.dev.read) + delta(disk.dev.write))
@@ -49,7 +49,8 @@ func (s *Set) read(r io.Reader, file string, size int64) (n int, err error) {
 	return s.readText(buf.String(), file)
 }
 
-// maxExpected is for how many definitions of a file there is room in advance.
+// maxExpected is the maximum number of definitions of a file for which memory is
+// allocated in advance.
 const maxExpected = 1 << 10
 
 // readText is Read of a text.
@@ -129,7 +130,7 @@ func (d *reader) report(e *Error) {
 	d.errs = append(d.errs, e)
 }
 
-// statement takes in the line that started at line number at.
+// statement processes the line that started at line number at.
 func (d *reader) statement(line string, at int) {
 	const load = "Error: pmLoadDerivedConfig: "
 	name, value, ok := strings.Cut(line, "=")
@@ -195,8 +196,8 @@ func (d *reader) statement(line string, at int) {
 	}
 }
 
-// define adds a metric. The message of an error shows all that follows the
-// equals sign.
+// define adds a metric. The message of an error shows everything after the equals
+// sign.
 func (d *reader) define(name, value, line string, at int) {
 	expr := ctext.TrimSpace(value)
 	if expr == "" {
@@ -213,11 +214,11 @@ func (d *reader) define(name, value, line string, at int) {
 	d.added++
 }
 
-// usualText is how long a text in quotes usually is at most.
+// usualText is the usual maximum length of a text in quotes.
 const usualText = 256
 
-// quoted reads a text in quotes, of which the first line is here. It returns
-// false if the text does not end.
+// quoted reads a text in quotes, whose first line has been read. It returns false
+// if the text does not end.
 func (d *reader) quoted(name, line string, at int) (string, bool) {
 	quote := line[0]
 	rest, lines := line[1:], 0
@@ -265,9 +266,9 @@ func (d *reader) extra(rest string, lines, at int) {
 	}
 }
 
-// Load adds the definitions of files and returns how many it added: path is a
-// list of files and directories, separated by colons (pmLoadDerivedConfig(3)).
-// Of a directory it reads all files, also those of directories in it.
+// Load adds the definitions of files and returns their number: path is a list of
+// files and directories, separated by colons (pmLoadDerivedConfig(3)). It reads
+// all files of a directory, including those of directories in it.
 //
 // It stops at a file that it cannot read. Errors in definitions are returned as
 // one [Errors], joined with the error of the file if there is one.
@@ -281,10 +282,10 @@ func (s *Set) Load(path string) (n int, err error) {
 // LoadInstalled adds the definitions of an installation: those of
 // $PCP_DERIVED_CONFIG, a list as for Load, or if it is not set of
 // $PCP_VAR_DIR/config/derived, or if that does not exist those of [Set.LoadBuiltin].
-// An empty variable asks for none. Files and directories that cannot be read are
+// An empty variable means none. Files and directories that cannot be read are
 // skipped; the error is an [Errors].
 //
-// Before that it makes the settings of $PCP_DERIVED_CONTROL, see [Control].
+// Before that it applies the settings of $PCP_DERIVED_CONTROL, see [Control].
 func (s *Set) LoadInstalled(cfg *config.Config) error {
 	l := loader{set: s, lenient: true}
 	if list := cfg.Getenv("PCP_DERIVED_CONTROL"); cfg.IsSet("PCP_DERIVED_CONTROL") {
@@ -311,9 +312,9 @@ func (s *Set) LoadInstalled(cfg *config.Config) error {
 //go:embed builtin.conf
 var builtin string
 
-// LoadBuiltin adds definitions of our own: how busy processors, disks, memory
-// and network interfaces are (kernel.cpu.util, disk.dev.await and others). Those that
-// an installation of PCP has, too, have its names.
+// LoadBuiltin adds this module's own definitions: the load of processors, disks,
+// memory and network interfaces (kernel.cpu.util, disk.dev.await and others).
+// Definitions that an installation of PCP also has have the same names.
 func (s *Set) LoadBuiltin() error {
 	_, err := s.readText(builtin, "builtin.conf")
 	return err
@@ -377,7 +378,7 @@ func (l *loader) open(name string, depth int) error {
 	return nil
 }
 
-// unixMode returns the type and permissions of a file as stat(2) has them, for those
+// unixMode returns the type and permissions of a file as stat(2) has them, for names
 // that are neither files nor directories.
 func unixMode(m fs.FileMode) uint32 {
 	bits := uint32(m.Perm())

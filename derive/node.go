@@ -53,7 +53,7 @@ const (
 	opNoValue
 )
 
-// opNames are the names that messages have for nodes, and their signs.
+// opNames are the names of nodes in messages, and their signs.
 var opNames = [...]struct{ name, sign string }{
 	opInteger: {"INTEGER", ""}, opDouble: {"DOUBLE", ""}, opName: {"NAME", ""},
 	opAdd: {"PLUS", "+"}, opSub: {"MINUS", "-"}, opMul: {"STAR", "*"}, opDiv: {"SLASH", "/"},
@@ -69,17 +69,18 @@ var opNames = [...]struct{ name, sign string }{
 
 func (o op) String() string { return opNames[o].name }
 
-// isTruth reports whether o compares or combines, and so gives 0 or 1.
+// isTruth reports whether o is a comparison or a logical operator, with the result 0 or
+// 1.
 func (o op) isTruth() bool { return o >= opLess && o <= opOr }
 
 func (o op) isConst() bool { return o == opInteger || o == opDouble }
 
-// A node is an expression as it was parsed. It never changes then: every
-// context that the definition is bound in shares it.
+// A node is a parsed expression. It never changes afterwards: all bindings of the
+// definition share it.
 type node struct {
 	op          op
 	last        bool  // the node above needs the previous values too
-	left, right *node // of a function and of a prefix operator left only
+	left, right *node // of a function and of a prefix operator only left
 	text        string
 	more        *details // nil for most
 }
@@ -87,13 +88,13 @@ type node struct {
 // details are fields that few nodes need.
 type details struct {
 	desc     pcp.Desc // of constants that are not plain numbers, anon, novalue and rescale
-	meta     meta     // which fields of desc were given
+	meta     meta     // fields of desc that were given
 	metaName string   // the metric whose descriptor has the others, or ""
 	re       *regexp.Regexp
 	invert   bool
 }
 
-// A meta is a set of the fields that mkconst and novalue can be given.
+// A meta is a set of the fields that mkconst and novalue accept.
 type meta uint8
 
 const (
@@ -108,7 +109,7 @@ func plain(t pcp.Type) pcp.Desc {
 	return pcp.Desc{PMID: pcp.PMIDNull, Type: t, InDom: pcp.InDomNull, Sem: pcp.SemDiscrete}
 }
 
-// metaName returns the metric whose descriptor n takes, or "".
+// metaName returns the metric whose descriptor n uses, or "".
 func (n *node) metaName() string {
 	if n.more == nil {
 		return ""

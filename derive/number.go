@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// delta returns a-b in the type that delta() has for the type t.
+// delta returns a-b in the type of delta() for the type t.
 func delta(t pcp.Type, a, b uint64) uint64 {
 	switch t {
 	case pcp.Type32:
@@ -54,7 +54,7 @@ func isZero(t pcp.Type, bits uint64) bool {
 	return bits == 0
 }
 
-// A converter takes the values of an operand to the type an operator computes in.
+// A converter converts the values of an operand to the computation type of an operator.
 type converter struct {
 	from, to pcp.Type
 	mul, div float64
@@ -121,7 +121,7 @@ func numberBits(t pcp.Type, n int) uint64 {
 	return word(t, uint64(n))
 }
 
-// constValue returns the number that the digits of a constant are in the type t.
+// constValue returns the number for the digits of a constant in the type t.
 func constValue(text string, t pcp.Type) uint64 {
 	f, _ := strconv.ParseFloat(text, 64)
 	switch t {
@@ -206,7 +206,7 @@ func equal(t pcp.Type, a, b uint64) bool {
 	return word(t, a) == word(t, b)
 }
 
-// truth returns 1 if a comparison or combination holds, else 0.
+// truth returns 1 for true, otherwise 0.
 func truth(o op, t pcp.Type, a, b uint64) uint64 {
 	var ok bool
 	switch o {

@@ -88,7 +88,7 @@ func (p *parser) take() token {
 	return t
 }
 
-// taking reports whether the next token is of the given kind, and takes it then.
+// taking reports whether the next token is of the given kind, and if so takes it.
 func (p *parser) taking(kind tokenKind) bool {
 	if p.peek().kind != kind {
 		return false
@@ -113,7 +113,7 @@ func (p *parser) unexpected() *node {
 	return p.fail(t.pos, "")
 }
 
-// maxMessage is how long a message that quotes can be, as in C.
+// maxMessage is the maximum length of a message with a quotation, as in C.
 const maxMessage = 255
 
 func (p *parser) fail(pos int, msg string) *node {
@@ -166,7 +166,7 @@ func precedence(t token) int {
 	return 0
 }
 
-// definition parses all there is.
+// definition parses the whole text.
 func (p *parser) definition() *node {
 	switch t := p.peek(); {
 	case t.kind == tokLeft:
@@ -181,7 +181,7 @@ func (p *parser) definition() *node {
 	if n == nil {
 		return nil
 	}
-	p.frames = p.frames[:0] // a parenthesis that it started with is closed
+	p.frames = p.frames[:0] // its initial parenthesis is closed
 	switch t := p.peek(); t.kind {
 	case tokEnd:
 		return n
@@ -254,7 +254,7 @@ func (p *parser) ternary(guard *node) *node {
 	return &node{op: opQuest, left: guard, right: &node{op: opColon, left: yes, right: no}}
 }
 
-// pos returns where the last token that was read starts.
+// pos returns the start of the last token read.
 func (p *parser) pos() int { return p.tok.pos }
 
 // arm parses the text after a question mark or a colon: novalue() is only valid there.
@@ -415,7 +415,7 @@ func (p *parser) function(f token) *node {
 	return n
 }
 
-// metric parses the name of a metric. It returns nil if the next token is not one.
+// metric parses the name of a metric. It returns nil if the next token is not a name.
 func (p *parser) metric() *node {
 	t := p.peek()
 	if t.kind != tokName || isKeyword(t.text) {
@@ -457,7 +457,7 @@ func (p *parser) rescale(n *node) *node {
 	return n
 }
 
-// units parses units; an error is at the last token.
+// units parses units; the position of an error is the last token.
 func (p *parser) units(s string) pcp.Units {
 	u, _, err := pcp.ParseUnits(s)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // compilePattern compiles an extended regular expression of POSIX. The error
-// is worded as regerror(3) of the GNU C library does.
+// has the words of regerror(3) of the GNU C library.
 func compilePattern(s string) (*regexp.Regexp, error) {
 	s = ordinaryParens(s)
 	re, err := regexp.CompilePOSIX(s)
@@ -66,8 +66,8 @@ func bracketIsLast(s string) bool {
 	return false
 }
 
-// ordinaryParens escapes closing parentheses that close nothing: to POSIX they
-// are characters as others.
+// ordinaryParens escapes closing parentheses that close nothing: in POSIX they
+// are ordinary characters.
 func ordinaryParens(s string) string {
 	open, out := 0, []byte(nil)
 	for i := 0; i < len(s); i++ {

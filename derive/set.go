@@ -20,15 +20,15 @@ type Definition struct {
 	Help    string
 }
 
-// A definition is one as a Set and a Binding hold it. Its expression is known to
-// be good; the nodes are made when it is first bound.
+// A definition is a Definition in a Set or a Binding. Its expression is known to
+// be valid; the nodes are made when it is first bound.
 type definition struct {
 	Definition
 	nodes atomic.Pointer[node]
 	gone  atomic.Bool // it has been removed
 }
 
-// tree returns the expression as it was parsed.
+// tree returns the parsed expression.
 func (d *definition) tree() *node {
 	if n := d.nodes.Load(); n != nil {
 		return n
@@ -38,8 +38,8 @@ func (d *definition) tree() *node {
 	return n
 }
 
-// check parses the expression, or finds out otherwise that it can be parsed. With a
-// log it traces the tokens.
+// check parses the expression, or finds in another way that it is valid. With a log
+// it traces the tokens.
 func (d *definition) check(units *string, log *debug.Log) *syntaxError {
 	if log == nil && accepts(d.Expr, units) {
 		return nil
@@ -49,28 +49,28 @@ func (d *definition) check(units *string, log *debug.Log) *syntaxError {
 	return err
 }
 
-// MaxDefinitions is how many definitions a Set can hold: the PMIDs of derived
-// metrics, without those of event.flags and event.missed.
+// MaxDefinitions is the maximum number of definitions of a Set: the PMIDs of
+// derived metrics, without those of event.flags and event.missed.
 const MaxDefinitions = 2048*pcp.MaxItem - int(firstItem-1)
 
 // firstItem is the first item of the first cluster that is free: items 1 and 2
 // are event.flags and event.missed, and no PMID has item 0.
 const firstItem = 3
 
-// A Set holds definitions of derived metrics, each with a PMID of its own. The
-// zero Set is empty and ready for use.
+// A Set holds definitions of derived metrics, each with its own PMID. The zero
+// Set is empty and ready for use.
 //
-// Definitions are never changed. Those that are added or removed come and go in the
-// bindings that exist already. A Set can be used by several goroutines at a time.
+// Definitions are never changed. Adding and removing them affects existing
+// bindings. A Set can be used by several goroutines at a time.
 type Set struct {
 	// Debug is the log of what happens to the definitions and their values, for
 	// [debug.Derive]: with [debug.Appl0] also of the parsing of expressions, with
 	// [debug.Appl1] of their bindings, with [debug.Appl2] of values. Debug and
 	// Report must not be changed once there are bindings.
 	Debug *debug.Log
-	// Report is called for each thing that is wrong in a file, an [*Error], as soon
-	// as it is found. If it is set, [Set.Read], [Set.Load] and the other calls that read
-	// files return no [Errors].
+	// Report is called for each error in a file, an [*Error], as soon as it is found. If
+	// it is set, [Set.Read], [Set.Load] and the other calls that read files return no
+	// [Errors].
 	Report func(error)
 
 	mu      sync.RWMutex
@@ -84,16 +84,16 @@ type Set struct {
 	controls controls
 }
 
-// Limit bounds how many definitions s can hold (PCP_DERIVED_GLOBAL_LIMIT). More
-// are refused; those that s holds stay. With n <= 0 the limit is [MaxDefinitions].
-// The environment does not count here, as it does for [Set.SetControl].
+// Limit sets the maximum number of definitions of s (PCP_DERIVED_GLOBAL_LIMIT).
+// Further ones are refused; existing ones stay. With n <= 0 the limit is
+// [MaxDefinitions]. Unlike for [Set.SetControl], the environment does not matter.
 func (s *Set) Limit(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.controls.limit = max(n, 0)
 }
 
-// Len returns how many definitions s has.
+// Len returns the number of definitions of s.
 func (s *Set) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -187,8 +187,8 @@ func (s *Set) add(name, expr string) *Error {
 	return nil
 }
 
-// Remove removes the definition of name (pmUnregisterDerived(3)): the bindings
-// know it no longer, and no other definition gets its PMID. It reports whether there was one.
+// Remove removes the definition of name (pmUnregisterDerived(3)): it disappears from the
+// bindings, and no other definition gets its PMID. It reports whether there was one.
 func (s *Set) Remove(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +211,7 @@ func (s *Set) expect(n int) {
 	}
 }
 
-// next returns the room for the next definition.
+// next returns the place for the next definition.
 func (s *Set) next() *definition {
 	if len(s.room) == 0 {
 		s.room = make([]definition, min(max(len(s.defs), 8), 256))
@@ -235,14 +235,15 @@ func indexOf(id pcp.PMID) int {
 }
 
 // validName reports whether name can be defined: components that begin with a
-// letter, joined by dots. The C library takes a dot at the end.
+// letter, joined by dots. The C library accepts a dot at the end.
 func validName(name string) bool {
 	return pcp.ValidName(strings.TrimSuffix(name, "."))
 }
 
 // AddText gives a help text to the metric name (pmAddDerivedText(3)): kind is
-// pcp.TextOneLine or pcp.TextHelp. A name that is not defined is pcp.ErrName, a
-// text that is there already pcp.ErrText, another kind pcp.ErrSet.
+// pcp.TextOneLine or pcp.TextHelp. The error is pcp.ErrName for a name that is
+// not defined, pcp.ErrText for a text that already exists, and pcp.ErrSet for
+// another kind.
 func (s *Set) AddText(name string, kind pcp.TextKind, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -184,7 +184,7 @@ func (b *Binding) traceBound(d *bound) {
 }
 
 // index returns the index of a definition in messages: those of the binding
-// itself come last.
+// itself are last.
 func (b *Binding) index(d *bound) int {
 	if d.PMID>>31 == 0 {
 		return indexOf(d.PMID) + indexBase
@@ -192,7 +192,7 @@ func (b *Binding) index(d *bound) int {
 	return indexBase + len(b.shared) + MaxOwn - 1 - indexOfOwn(d.PMID)
 }
 
-// indexOfOwn returns from which number the PMID of a definition of a binding is.
+// indexOfOwn returns the number of the PMID of a binding's own definition.
 func indexOfOwn(id pcp.PMID) int {
 	id &^= 1 << 31
 	return id.Cluster()*pcp.MaxItem + id.Item() - 1
@@ -283,8 +283,8 @@ func (e *expr) traceValues(log *debug.Log, f *frame, i, n int) {
 	log.Write(e.dump(append(b, '\n'), f))
 }
 
-// blockHead is how many bytes the length of a value block includes besides the
-// value (PM_VAL_HDR_SIZE).
+// blockHead is the number of bytes in the length of a value block in addition to
+// the value (PM_VAL_HDR_SIZE).
 const blockHead = 4
 
 // dump returns the nodes of an expression before it is bound.
@@ -294,7 +294,7 @@ func dumpHead(at any, nodes []byte) []byte {
 	return append(fmt.Appendf(nil, "Derived metric expr dump from %p...\n", at), nodes...)
 }
 
-// A part is a node of an expression as dumps show it: some nodes have two.
+// A part is a node of an expression in dumps: some nodes have two.
 type part struct {
 	at          any // a pointer, which identifies a node
 	typ         string
@@ -379,7 +379,7 @@ func (n *node) dump(b []byte) []byte {
 }
 
 // dump appends the nodes of a bound expression with their values. The frame is
-// that of the evaluation under way, nil if there is none.
+// that of the current evaluation, nil if there is none.
 func (e *expr) dump(b []byte, f *frame) []byte {
 	p := part{at: e, typ: e.op.String(), last: e.last, bound: true}
 	if e.left != nil {
@@ -446,7 +446,7 @@ func (e *expr) dumpPattern(b []byte) []byte {
 	return append(b, '\n')
 }
 
-// dumpValues appends the values of e, and those of the fetch before.
+// dumpValues appends the values of e, and those of the previous fetch.
 func (e *expr) dumpValues(b []byte, f *frame) []byte {
 	if len(e.vals) == 0 {
 		return b
@@ -487,14 +487,14 @@ func (e *expr) appendValue(b []byte, bits uint64, f *frame) []byte {
 }
 
 // mismatch traces that the values of two operands, or of two fetches, are not of
-// the same instance. That is expected where instances are picked.
+// the same instance. That is expected if instances are picked.
 func (f *frame) mismatch(e *expr, other string, i int, v val, j int, w val) {
 	if f.log != nil && !e.picks() {
 		f.log.Printf("eval_expr: %s: inst[%d] mismatch left [%d]=%d %s [%d]=%d\n", e.op, len(e.vals), i, v.inst, other, j, w.inst)
 	}
 }
 
-// recovered traces where the instance was found.
+// recovered traces the place where the instance was found.
 func (f *frame) recovered(e *expr, other string, j int, v val) {
 	if f.log != nil && !e.picks() {
 		f.log.Printf("eval_expr: recover @ %s [%d]=%d\n", other, j, v.inst)
