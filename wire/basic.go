@@ -9,8 +9,7 @@ import (
 )
 
 // The thousand status codes of the PMAPI began at v1Base in the first protocol
-// version. A server greets in that numbering, for ever (p_error.c:
-// XLATE_ERR_1TO2).
+// version. A server still greets in that numbering (p_error.c: XLATE_ERR_1TO2).
 const (
 	v1Base  = -1000
 	v2Base  = -12345
@@ -49,7 +48,7 @@ func (p *Error) DecodeBody(body []byte) error {
 func (p *Fetch) AppendBody(b []byte) []byte {
 	b = slices.Grow(b, 16+4*len(p.PMIDs))
 	b = put32(b, uint32(p.Context))
-	b = put32(put32(b, 0), 0) // once the time wanted of an archive
+	b = put32(put32(b, 0), 0) // formerly the time in an archive
 	return putPMIDs(b, p.PMIDs)
 }
 
@@ -141,8 +140,8 @@ func (p *Descs) DecodeBody(body []byte) error {
 	return c.end()
 }
 
-// AppendBody appends the identifier and the kind. TextDirect is the caller's
-// own affair and does not travel.
+// AppendBody appends the identifier and the kind. TextDirect is for the caller
+// only and is not sent.
 func (p *TextReq) AppendBody(b []byte) []byte {
 	return put32(put32(b, p.Ident), uint32(p.Kind&^pcp.TextDirect))
 }
@@ -156,7 +155,7 @@ func (p *TextReq) DecodeBody(body []byte) error {
 }
 
 // AppendBody appends the identifier and the text. The identifier is in the byte
-// order of the machine, unlike all other numbers: C sends it so (p_text.c), and no
+// order of the machine, unlike all other numbers: as in C (p_text.c), and no
 // client reads it.
 func (p *Text) AppendBody(b []byte) []byte {
 	b = slices.Grow(b, 8+valueset.Padded(len(p.Text)))
@@ -177,7 +176,7 @@ func (p *Text) DecodeBody(body []byte) error {
 	return c.err
 }
 
-// MaxCreds is how many credentials are accepted (LIMIT_CREDS).
+// MaxCreds is the maximum number of credentials (LIMIT_CREDS).
 const MaxCreds = 1024
 
 // AppendBody appends the count and the credentials.

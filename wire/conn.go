@@ -12,7 +12,7 @@ import (
 const (
 	readerNew  = 512     // at first: many clients make only a few short requests
 	readerMin  = 2048    // once a read filled that
-	readerKeep = 1 << 16 // above this, memory goes back after readerIdle small PDUs
+	readerKeep = 1 << 16 // above this, memory is released after readerIdle small PDUs
 	readerIdle = 64
 )
 
@@ -24,11 +24,11 @@ type Reader struct {
 	Max int
 
 	r        io.Reader
-	buf      []byte // buf[off:] has come and was not handed out
+	buf      []byte // buf[off:] has been read and not returned
 	off      int
 	err      error // of the stream or a bad header; follows the bytes in buf
 	bad      bool  // err is the header's
-	oversize int   // how many PDUs in a row had little use for buf
+	oversize int   // number of PDUs in a row that used little of buf
 }
 
 // NewReader returns a Reader of r.
@@ -37,10 +37,10 @@ func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
 // Next reads one PDU and returns its header and body. The body is valid until
 // the next call. At the end of the stream between PDUs the error is io.EOF; in
 // the middle of one io.ErrUnexpectedEOF. A bad header wraps pcp.ErrIPC, a PDU
-// above Max pcp.ErrTooBig; after either the stream is of no more use.
+// above Max pcp.ErrTooBig; after either the stream cannot be used further.
 //
-// Any other error is the stream's own and loses nothing: where it was a
-// deadline, Next may be called again.
+// Any other error is that of the stream and loses no bytes: after a deadline,
+// Next may be called again.
 func (r *Reader) Next() (Header, []byte, error) {
 	if r.bad {
 		return Header{}, nil, r.err
@@ -70,8 +70,8 @@ func (r *Reader) Next() (Header, []byte, error) {
 	return h, body, nil
 }
 
-// Buffered returns how many bytes have been read from the stream and belong to
-// PDUs that Next has not returned.
+// Buffered returns the number of bytes read from the stream for PDUs that Next
+// has not returned.
 func (r *Reader) Buffered() int { return len(r.buf) - r.off }
 
 // Take returns a copy of the bytes counted by Buffered, and drops them: they are
@@ -89,7 +89,7 @@ func (r *Reader) Rest() {
 	}
 }
 
-// Detach makes the body that Next returned last the caller's to keep.
+// Detach gives the body last returned by Next to the caller to keep.
 func (r *Reader) Detach() {
 	rest := r.buf[r.off:]
 	r.buf, r.off = nil, 0
@@ -98,7 +98,7 @@ func (r *Reader) Detach() {
 	}
 }
 
-// release gives back the memory of the last PDU, and of a long one after a
+// release releases the memory of the last PDU, and that of a long one after a
 // while without another.
 func (r *Reader) release() {
 	if cap(r.buf) > readerKeep {
@@ -117,8 +117,8 @@ func (r *Reader) release() {
 	}
 }
 
-// filled reports whether a read filled the buffer to begin with, so that there
-// may have been more.
+// filled reports whether a read filled the initial buffer, so that there may be
+// more.
 func (r *Reader) filled() bool {
 	return len(r.buf) == cap(r.buf) && 0 < cap(r.buf) && cap(r.buf) < readerMin
 }
@@ -153,7 +153,7 @@ func (r *Reader) fill(n int) error {
 				r.buf = slices.Grow(r.buf, max(readerMin, min(cap(r.buf), n-cap(r.buf))))
 				break
 			}
-			// A long PDU: sizes that double, of which the last is just right.
+			// A long PDU: sizes double, and the last fits exactly.
 			size := n
 			for size > 2*len(r.buf) {
 				size = size/2 + 1

@@ -54,7 +54,7 @@ func (c *cursor) u64() uint64 {
 	return w
 }
 
-// count reads how many elements follow, each of at least size bytes. It
+// count reads the number of elements that follow, each of at least size bytes. It
 // compares in uint64, and before anything is allocated.
 func (c *cursor) count(size int) int {
 	at := c.off

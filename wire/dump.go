@@ -19,9 +19,9 @@ import (
 //	0008 00000000               from 0
 //	000c 0740001e               pmid 29.0.30
 //
-// It walks the layout by itself, not through the decoders, and shows as much
-// as it can of a malformed PDU; bytes without a meaning are marked "?". The
-// first two columns hold every byte.
+// It walks the layout itself, not through the decoders, and shows as much as it
+// can of a malformed PDU; bytes without a meaning are marked "?". The first two
+// columns hold every byte.
 func Dump(w io.Writer, pdu []byte) error {
 	d := dumper{w: bufio.NewWriter(w), b: pdu}
 	n := d.word("length %d")

@@ -15,7 +15,7 @@ const (
 	FeatureSecure    Features = 1 << 0  // PDU_FLAG_SECURE: TLS
 	FeatureCompress  Features = 1 << 1  // PDU_FLAG_COMPRESS
 	FeatureAuth      Features = 1 << 2  // PDU_FLAG_AUTH: SASL
-	FeatureCredsReqd Features = 1 << 3  // PDU_FLAG_CREDS_REQD: only clients that prove their identity are served
+	FeatureCredsReqd Features = 1 << 3  // PDU_FLAG_CREDS_REQD: only authenticated clients are served
 	FeatureSecureAck Features = 1 << 4  // PDU_FLAG_SECURE_ACK: the server confirms before TLS starts
 	FeatureNoNSSInit Features = 1 << 5  // PDU_FLAG_NO_NSS_INIT
 	FeatureContainer Features = 1 << 6  // PDU_FLAG_CONTAINER: the container attribute
@@ -26,7 +26,7 @@ const (
 	FeatureDescs     Features = 1 << 11 // PDU_FLAG_DESCS: DescIDs
 )
 
-// String lists the features as in SECURE|LABELS.
+// String lists the features, such as SECURE|LABELS.
 func (f Features) String() string {
 	names := [...]string{
 		"SECURE", "COMPRESS", "AUTH", "CREDS_REQD", "SECURE_ACK", "NO_NSS_INIT", "CONTAINER",
@@ -48,11 +48,11 @@ func (f Features) String() string {
 // [Error] with which a server greets.
 type Info struct {
 	Version  uint8 // PDUVersion; 7 bits
-	Licensed uint8 // 1; a licence was once asked for
+	Licensed uint8 // 1; formerly for licences
 	Features Features
 }
 
-// Pack returns i as the word that travels.
+// Pack returns the encoded word of i.
 func (i Info) Pack() uint32 {
 	return uint32(i.Version)&0x7f<<24 | uint32(i.Licensed)<<16 | uint32(i.Features)
 }
@@ -67,12 +67,12 @@ func UnpackInfo(w uint32) Info {
 const CredVersion = 1
 
 // VersionCred returns the credential by which a client or an agent states its
-// version and picks features (__pmVersionCred).
+// version and selects features (__pmVersionCred).
 func VersionCred(version uint8, f Features) Cred {
 	return Cred{Type: CredVersion, A: version, B: uint8(f >> 8), C: uint8(f)}
 }
 
-// Version takes a version credential apart; ok is false if c is another.
+// Version decodes a version credential; ok is false if c is of another type.
 func (c Cred) Version() (version uint8, f Features, ok bool) {
 	return c.A, Features(c.B)<<8 | Features(c.C), c.Type == CredVersion
 }

@@ -11,7 +11,7 @@ import (
 func (p *InstanceReq) AppendBody(b []byte) []byte {
 	b = slices.Grow(b, 20+valueset.Padded(len(p.Name)))
 	b = put32(b, uint32(p.InDom))
-	b = put32(put32(b, 0), 0) // once the time wanted of an archive
+	b = put32(put32(b, 0), 0) // formerly the time in an archive
 	b = put32(b, uint32(p.Inst))
 	return putBytes(b, p.Name)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// levelIdents are the levels at which an identifier means something; elsewhere
-// PM_ID_NULL travels in its place.
+// levelIdents are the levels with an identifier; at others PM_ID_NULL is sent in
+// its place.
 const levelIdents = pcp.LabelDomain | pcp.LabelInDom | pcp.LabelCluster | pcp.LabelItem | pcp.LabelInstances
 
 func labelIdent(ident uint32, kind pcp.LabelFlags) uint32 {
@@ -18,7 +18,7 @@ func labelIdent(ident uint32, kind pcp.LabelFlags) uint32 {
 	return ident
 }
 
-// kind reads a level, of which the flags fill one byte of a word.
+// kind reads a level, whose flags fill one byte of a word.
 func (c *cursor) kind() pcp.LabelFlags {
 	at := c.off
 	w := c.u32()
@@ -111,7 +111,7 @@ func (p *Labels) DecodeBody(body []byte) error {
 	return c.err
 }
 
-// labelSet reads one set and returns how much JSON it has.
+// labelSet reads one set and returns the length of its JSON.
 func (c *cursor) labelSet(s *pcp.LabelSet, text string) int {
 	s.Inst = c.i32()
 	at := c.off
@@ -127,7 +127,7 @@ func (c *cursor) labelSet(s *pcp.LabelSet, text string) int {
 	case size >= pcp.MaxLabelJSONLen:
 		c.fail(jsonAt, "labels of %d bytes", size)
 		return 0
-	case size == 0: // where nothing begins does not matter
+	case size == 0: // the offset of nothing does not matter
 	case json < 0 || json > int64(len(text)) || size > int64(len(text))-json:
 		c.fail(jsonAt, "labels of %d bytes at offset %d of %d", size, json+HeaderSize, len(text)+HeaderSize)
 		return 0

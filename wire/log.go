@@ -15,7 +15,7 @@ import (
 //	LOG_STATUS_V2  pad start:sec,usec last now state volume size:64 host[64] fqdn[64] zone[40] zone[40]
 //	LOG_STATUS     start:low,high,nsec last now state volume size:64 length[6] string... padding
 //
-// Of the seconds in LOG_STATUS the lower word comes first, as in archives of version 3.
+// The lower word of the seconds in LOG_STATUS is first, as in archives of version 3.
 // The answer to LOG_CONTROL is a RESULT whose values are of type LogValue.
 
 // A LogVersion is a version of the protocol of pmlogger's control port: the server sends
@@ -70,7 +70,7 @@ const (
 	LogOn    LogState = 2 // PM_LOG_ON
 )
 
-// A LogMetric is a metric of a LogControl. Without instances all are meant. A metric
+// A LogMetric is a metric of a LogControl. No instances means all of them. A metric
 // without an instance domain has one, InNull.
 type LogMetric struct {
 	PMID  pcp.PMID
@@ -87,8 +87,8 @@ type LogValue uint32
 const (
 	LogBitOn        LogValue = 1 << 0 // PMLC_SET_ON: it is recorded
 	LogBitMandatory LogValue = 1 << 1 // PMLC_SET_MAND
-	LogBitAvailable LogValue = 1 << 2 // PMLC_SET_AVAIL: the last fetch had it
-	LogBitInLog     LogValue = 1 << 3 // PMLC_SET_INLOG: the archive has it
+	LogBitAvailable LogValue = 1 << 2 // PMLC_SET_AVAIL: it was in the last fetch
+	LogBitInLog     LogValue = 1 << 3 // PMLC_SET_INLOG: it is in the archive
 
 	// MaxLogDelta is the longest interval in milliseconds (PMLC_MAX_DELTA).
 	MaxLogDelta = 0x0fffffff
@@ -140,7 +140,7 @@ func (p *LogRequest) DecodeBody(body []byte) error {
 }
 
 // AppendBody appends the control words and the metrics. The values of instances, which
-// no one reads, are 0.
+// are not read, are 0.
 func (p *LogControl) AppendBody(b []byte) []byte {
 	size := 16
 	for i := range p.Metrics {
@@ -243,7 +243,7 @@ func (p *LogStatus) strings() [6]*string {
 // logString returns the part of s that fits.
 func logString(s string) string { return s[:min(len(s), maxLogStr-1)] }
 
-// putFixed appends a string and as many NULs as make it n bytes, one at least.
+// putFixed appends a string padded with NULs to n bytes, with at least one.
 func putFixed(b []byte, s string, n int) []byte {
 	s = s[:min(len(s), n-1)]
 	return append(append(b, s...), make([]byte, n-len(s))...)
@@ -294,12 +294,12 @@ func (p *LogStatus) DecodeBody(body []byte) error {
 		}
 	}
 	if c.err == nil && c.rest() < 4 {
-		c.off = len(c.b) // the padding, of which some may lack
+		c.off = len(c.b) // the padding, which may be incomplete
 	}
 	return c.end()
 }
 
-// fixed reads a string in n bytes, which a NUL ends.
+// fixed reads a string in n bytes, ended by a NUL.
 func (c *cursor) fixed(n int) string {
 	if c.rest() < n {
 		c.fail(c.off, "%d bytes where a string of %d should be", c.rest(), n)

@@ -30,7 +30,7 @@ func (p *PMNSNames) AppendBody(b []byte) []byte {
 		strlen += len(name) + 1
 	}
 	b = slices.Grow(b, size)
-	b = put32(b, uint32(strlen)) // with the NUL each has in a C receiver's memory
+	b = put32(b, uint32(strlen)) // with the NUL of each in a C receiver's memory
 	if p.Status == nil {
 		b = put32(b, 0)
 	} else {

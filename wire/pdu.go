@@ -84,7 +84,7 @@ func Append(b []byte, from int32, p PDU) []byte {
 	return b
 }
 
-// AppendHeader appends a header, for programs that pass on a body as it came.
+// AppendHeader appends a header, for programs that pass on a body unchanged.
 func AppendHeader(b []byte, h Header) []byte {
 	b = put32(b, h.Len)
 	b = put32(b, uint32(h.Type))
@@ -105,7 +105,7 @@ func Decode(h Header, body []byte) (PDU, error) {
 }
 
 // ParseHeader reads the header at the start of b; ok is false if b is too short
-// for one. It checks nothing else.
+// for one. It makes no other checks.
 func ParseHeader(b []byte) (h Header, ok bool) {
 	if len(b) < HeaderSize {
 		return Header{}, false
@@ -124,13 +124,13 @@ type Error struct {
 	Info     uint32    // the pduinfo word: version, licensed, features
 }
 
-// Profile selects instances for the fetches that follow.
+// Profile selects instances for later fetches.
 type Profile struct {
 	Context int32 // the client's context, slot in the agent
 	Profile pcp.Profile
 }
 
-// Fetch asks for values. HighRes chooses the form with nanoseconds.
+// Fetch asks for values. HighRes selects the form with nanoseconds.
 type Fetch struct {
 	HighRes bool
 	Context int32
@@ -192,7 +192,7 @@ type Cred struct {
 
 // PMNSIDs carries PMIDs: a request for their names, or the answer to names.
 type PMNSIDs struct {
-	Status pcp.Error // of the whole; how many were found, or an error
+	Status pcp.Error // of the whole request: number of names found, or an error
 	PMIDs  []pcp.PMID
 }
 

@@ -34,7 +34,7 @@ func (p *Profile) AppendBody(b []byte) []byte {
 }
 
 // DecodeBody fills p with memory of its own, for profiles are kept. Instances
-// are put in ascending order, which a C client does not care about.
+// are put in ascending order, which does not matter to a C client.
 func (p *Profile) DecodeBody(body []byte) error {
 	c := cursor{b: body}
 	*p = Profile{}

@@ -5,11 +5,11 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// A RawResult is a result as the bytes that came, for programs that write them where the
-// same layout is wanted behind another head, as in archives. It has no Value for each value.
+// A RawResult is a result as the received bytes, for programs that write them behind another
+// head in the same layout, as in archives. It has no Value for each value.
 type RawResult struct {
 	Time pcp.Timestamp
-	Sets int // how many; 0 if there is nothing in it
+	Sets int // number of sets; 0 if it is empty
 
 	rest []byte // bytes after the head
 	head int    // length of the head
@@ -30,11 +30,11 @@ func (p *RawResult) Take(body []byte, highRes bool, ids []pcp.PMID) bool {
 	return true
 }
 
-// Len returns how many bytes Append appends.
+// Len returns the number of bytes that Append appends.
 func (p *RawResult) Len() int { return len(p.rest) }
 
-// Append appends the sets and the blocks of their values as they are right behind a head of
-// a length in bytes, which is a multiple of 4.
+// Append appends the sets and the blocks of their values in the form for a head of the
+// given length in bytes, which is a multiple of 4.
 func (p *RawResult) Append(b []byte, head int) []byte {
 	start := len(b)
 	b = append(b, p.rest...)

@@ -7,9 +7,9 @@ import (
 	"github.com/go-pcp/pcp/internal/valueset"
 )
 
-// A Relay is a result on its way from an agent to a client as the bytes that
-// came, without a Value for each of its values: a long one takes a fraction of
-// the memory.
+// A Relay is a result sent from an agent to a client as the received bytes,
+// without a Value for each of its values: a long one takes a fraction of the
+// memory.
 type Relay struct {
 	HighRes bool          // the form in which it is sent on
 	Time    pcp.Timestamp // of the result as sent on
@@ -31,7 +31,7 @@ func (p *Relay) Take(body []byte, ids []pcp.PMID) (stamp pcp.Timestamp, same boo
 	if c.err != nil {
 		return stamp, false, c.err
 	}
-	// Where a block is counts from the start of the PDU.
+	// Offsets of blocks count from the start of the PDU.
 	more := 0
 	if p.HighRes {
 		more = highResHead - resultHead
@@ -44,8 +44,8 @@ func (p *Relay) Take(body []byte, ids []pcp.PMID) (stamp pcp.Timestamp, same boo
 	return stamp, same, nil
 }
 
-// Append appends the PDU up to where its sets begin, and returns these for the
-// caller to send after it.
+// Append appends the PDU up to its sets, and returns the sets for the caller to
+// send after it.
 func (p *Relay) Append(b []byte, from int32) (head, sets []byte) {
 	if p.HighRes {
 		b = AppendHeader(b, Header{Len: uint32(HeaderSize + highResHead + len(p.rest)), Type: TypeHighResResult, From: from})

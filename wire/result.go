@@ -101,8 +101,8 @@ func format(vs *pcp.ValueSet) pcp.ValFmt {
 
 // DecodeBody fills p, of which HighRes must be right, and reuses its memory:
 // the sets and values it had are overwritten. Strings, aggregates and events
-// point into body. A fraction of a second out of range, as requests to store
-// carry from memory never set, counts as 0.
+// point into body. A fraction of a second out of range, which requests to store
+// can have from uninitialized memory, counts as 0.
 func (p *Result) DecodeBody(body []byte) error {
 	p.Result.Reset()
 	c := cursor{b: body}
@@ -117,7 +117,7 @@ func (p *Result) DecodeBody(body []byte) error {
 	return nil
 }
 
-// resultHead reads the head of a result: its time, and how many sets follow.
+// resultHead reads the head of a result: its time and the number of sets.
 func (c *cursor) resultHead(highRes bool) (t pcp.Timestamp, n int) {
 	if !highRes {
 		t.Sec = int64(c.i32())

@@ -3,9 +3,9 @@ package wire
 // DefaultPort is the TCP port where a collector listens (SERVER_PORT).
 const DefaultPort = 44321
 
-// A State has the changes in a collector since a client's last fetch. It comes as
-// the code of an [Error] before the result: codes of errors are negative, states
-// positive. An agent puts those about itself where its result has the time
+// A State has the changes in a collector since a client's last fetch. It is sent
+// as the code of an [Error] before the result: codes of errors are negative,
+// states positive. An agent puts its own states in the place of its result's time
 // (PMCD_*_CHANGE).
 type State uint32
 

@@ -63,8 +63,8 @@ func (t Type) String() string {
 	return "TYPE-" + strconv.Itoa(int(int32(t))) + "?"
 }
 
-// newPDU returns an empty PDU of type t, or nil if t is not in use. A Result or a
-// Fetch knows from t whether it has nanoseconds.
+// newPDU returns an empty PDU of type t, or nil if t is not in use. In a Result
+// or a Fetch t determines HighRes.
 func newPDU(t Type) PDU {
 	switch t {
 	case TypeError:
