@@ -47,8 +47,8 @@ func (t *Tree) overlay(from *node, conflict func(string, pcp.PMID, pcp.PMID)) er
 	return nil
 }
 
-// Remove takes the node called name away with all below it, and the nodes
-// above it that are then empty. An unknown name is pcp.ErrName.
+// Remove removes the node called name with all nodes below it, and the nodes
+// above it that are then empty. An unknown name gives pcp.ErrName.
 func (t *Tree) Remove(name string) error {
 	np, rest := t.locate(name)
 	if rest != "" || np.parent == nil || strings.HasSuffix(name, ".") {

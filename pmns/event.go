@@ -9,8 +9,8 @@ const (
 	EventMissed = pcp.EventMissedPMID // event.missed
 )
 
-// Events returns a name space of EventFlags and EventMissed. A client lays it
-// over that of the source: its names come last, and exist under every source.
+// Events returns a name space of EventFlags and EventMissed. A client overlays
+// that of the source with it: its names are last, and exist for every source.
 func Events() *Tree {
 	t := New()
 	for _, m := range eventMetrics {

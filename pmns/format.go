@@ -35,7 +35,7 @@ func (c *countingWriter) Write(b []byte) (int, error) {
 
 // write writes the subtree np, which is called label, and those below it.
 func (np *node) write(w *bufio.Writer, label, path []byte) error {
-	// More would not be read back.
+	// More could not be read back.
 	if len(label)+len(" {") > maxLine {
 		return fmt.Errorf("name %.40s... of %d bytes is too long for pmns(5): %w", label, len(label), pcp.ErrPMNS)
 	}

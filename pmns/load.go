@@ -28,23 +28,22 @@ type Loader struct {
 	// Lines are then numbered from 1, where the C library numbers from 2.
 	Raw bool
 	// IncludeDirs are searched for included files after the directory of the
-	// file. Nil means $PCP_VAR_DIR/pmns. A stdpmid that is nowhere is that of package
-	// stdpmid.
+	// file. Nil means $PCP_VAR_DIR/pmns. Package stdpmid replaces a missing stdpmid.
 	IncludeDirs []string
-	// Config has PCP_VAR_DIR and its like; nil means config.Process.
+	// Config has PCP_VAR_DIR and similar settings; nil means config.Process.
 	Config *config.Config
 	// Stderr gets the standard error of commands of #shell lines, and warnings
 	// about them; nil discards it.
 	Stderr io.Writer
-	// Debug prints, with the option pmns, which file is read and which names it has;
-	// nil prints nothing.
+	// Debug prints, with the option pmns, the file that is read and its names; nil
+	// prints nothing.
 	Debug *debug.Log
 }
 
 // Load reads the file at path, as pmLoadASCIINameSpace(3) does. With dupOK
 // false two names for one PMID are an error. An error is a *ParseError.
 //
-// A #shell line in the file runs a command: load files of those you trust.
+// A #shell line in the file runs a command: load only trusted files.
 func Load(path string, dupOK bool) (*Tree, error) {
 	l := Loader{DupOK: dupOK}
 	return l.Load(path)
@@ -58,7 +57,7 @@ func Parse(r io.Reader, name string, dupOK bool) (*Tree, error) {
 	return p.tree(dupOK)
 }
 
-// DefaultPath returns where the local name space is, PM_NS_DEFAULT:
+// DefaultPath returns the path of the local name space, PM_NS_DEFAULT:
 // $PMNS_DEFAULT, else root in $PCP_VAR_DIR/pmns.
 func DefaultPath(cfg *config.Config) string {
 	if path := cfg.Getenv("PMNS_DEFAULT"); path != "" {
@@ -116,8 +115,8 @@ func (l *Loader) Load(path string) (*Tree, error) {
 	return p.tree(l.DupOK)
 }
 
-// announce prints which file is about to be read. A name that was not given, as that
-// of the installed name space, is null to the C library.
+// announce prints the file that is about to be read. A name that was not given, as
+// that of the installed name space, is null in the C library.
 func (p *parser) announce(given string, dupOK, preprocess bool) {
 	if given == "" || !preprocess {
 		given = "(null)"
@@ -133,15 +132,15 @@ func digit(b bool) int {
 	return 0
 }
 
-// A ParseError is why a name space was not loaded.
+// A ParseError is the error of a name space that was not loaded.
 type ParseError struct {
 	File string
 	Line int    // 0 if it concerns the name space as a whole
-	Msg  string // the first thing wrong, in the words of the C library
-	// Diagnostic is all that the C library prints on standard error about it,
-	// lines with their newlines.
+	Msg  string // the first error, in the words of the C library
+	// Diagnostic is the C library's output on standard error about it, lines with
+	// their newlines.
 	Diagnostic string
-	Err        error // pcp.ErrPMNS, or why the file was not opened
+	Err        error // pcp.ErrPMNS, or the error of opening the file
 }
 
 // Error returns the place and the message, in one line without its newline.

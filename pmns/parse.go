@@ -13,11 +13,12 @@ import (
 	"github.com/go-pcp/pcp/pmns/cpp"
 )
 
-// maxLine is how many bytes a line can have, without its newline (linebuf in pmns.c).
+// maxLine is the maximum length of a line in bytes, without its newline (linebuf in
+// pmns.c).
 const maxLine = 254
 
-// A parser reads pmns(5): first all subtrees in the order of the file, then it
-// joins them. Its messages are those of the C library, as scripts and tests
+// A parser reads pmns(5): it first reads all subtrees in the order of the file,
+// then joins them. Its messages are those of the C library, as scripts and tests
 // look for them.
 type parser struct {
 	src interface {
@@ -28,9 +29,9 @@ type parser struct {
 	file string
 	line int    // 0: in no line
 	text string // the part of the line for messages
-	col  int    // where in text the token begins, -1 for nowhere
+	col  int    // start of the token in text, -1 for none
 
-	rest  int    // where in text the next token is looked for
+	rest  int    // where in text to look for the next token
 	token string // the token itself
 	id    pcp.PMID
 
@@ -65,8 +66,8 @@ type declaration struct {
 
 func newParser(file string) *parser { return &parser{file: file, col: -1} }
 
-// fail notes that msg is wrong; after the first time it adds to that. It
-// returns p.err with its cause, nil meaning pcp.ErrPMNS.
+// fail records the error msg; later calls add to the first. It returns p.err with
+// its cause, nil meaning pcp.ErrPMNS.
 func (p *parser) fail(cause error, msg string) error {
 	e := p.err
 	if e == nil {
@@ -88,8 +89,8 @@ func (p *parser) fail(cause error, msg string) error {
 			b.WriteByte('\n')
 		}
 		if p.col >= 0 {
-			// The caret takes the place of the line, so that the message of
-			// the token's user shows it instead, as in C.
+			// The caret replaces the line, so that the message of the token's
+			// user shows it instead, as in C.
 			p.text = caret(p.text, p.col)
 			b.WriteString("    " + p.text)
 		}
@@ -99,7 +100,7 @@ func (p *parser) fail(cause error, msg string) error {
 }
 
 // failText is fail with a message that the C library writes over its line
-// buffer, from where it is shown again.
+// buffer, which is shown again.
 func (p *parser) failText(format string, args ...any) error {
 	msg := fmt.Sprintf(format, args...)
 	if len(msg) > maxLine+1 {
@@ -122,7 +123,7 @@ func caret(text string, col int) string {
 	return string(append(b, "^\n"...))
 }
 
-// preprocessorFailed notes why the preprocessor gave up.
+// preprocessorFailed records the error of the preprocessor.
 func (p *parser) preprocessorFailed(err error) error {
 	diag := err.Error() + "\n"
 	first := &ParseError{File: p.file, Msg: err.Error(), Err: pcp.ErrPMNS}
@@ -158,7 +159,7 @@ func (p *parser) nextLine() error {
 		}
 		text := squeeze(l.Text)
 		if len(l.Text) > maxLine || err == errUnterminated {
-			// As much as the C library has in its buffer at this point.
+			// The contents of the C library's buffer at this point.
 			n := min(len(l.Text), maxLine+1)
 			text = squeeze(l.Text[:n])
 			p.text = text + string(l.Text[min(len(text), n):n])
@@ -179,7 +180,7 @@ func (p *parser) nextLine() error {
 	}
 }
 
-// marker does a line like # 12 "file".
+// marker processes a line like # 12 "file".
 func (p *parser) marker(text string) bool {
 	num, file, ok := strings.Cut(strings.TrimLeft(text[1:], " \t"), " ")
 	n, err := strconv.ParseInt(num, 10, 32)
@@ -314,8 +315,8 @@ func cutColon(s string) string {
 	return rest
 }
 
-// number takes a number from the beginning of s, or -1 if there is none. A number
-// that overflows becomes another one, still too large for any use here.
+// number returns the number at the beginning of s, or -1 if there is none. A
+// number that overflows becomes another one, still too large for any use here.
 func number(s string) (n int, rest string) {
 	i := 0
 	for i < len(s) && ctext.IsDigit(s[i]) {
@@ -364,7 +365,7 @@ func (p *parser) subtrees() ([]*subtree, error) {
 			return nil, err
 		}
 		if k == end {
-			// The C library does not mind a subtree that is open here.
+			// The C library accepts an open subtree here.
 			return all, p.unique(cur)
 		}
 		switch {

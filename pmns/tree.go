@@ -51,7 +51,7 @@ func New() *Tree {
 	return &Tree{root: node{id: pcp.PMIDNull}, byID: make(map[pcp.PMID]*node)}
 }
 
-// Len returns how many nodes the tree has, the root not counted.
+// Len returns the number of nodes of the tree, without the root.
 func (t *Tree) Len() int { return t.n }
 
 // ValidName reports whether name is a metric name that is not too long for a tree.
@@ -64,8 +64,8 @@ func validBelow(rest string) bool {
 	return len(rest) <= MaxName && !strings.HasPrefix(rest, ".") && !strings.HasSuffix(rest, ".") && !strings.Contains(rest, "..")
 }
 
-// Add adds the leaf name with the PMID id, which may be a dynamic root. It is
-// an error if name exists, or if it runs through a leaf.
+// Add adds the leaf name with the PMID id, which may be a dynamic root. It
+// returns an error if name exists, or if it runs through a leaf.
 func (t *Tree) Add(name string, id pcp.PMID) error {
 	if !ValidName(name) {
 		return fmt.Errorf("%q is not a metric name: %w", name, pcp.ErrPMNS)
@@ -73,10 +73,10 @@ func (t *Tree) Add(name string, id pcp.PMID) error {
 	return t.add(name, id, false)
 }
 
-// Prepend is Add, but new nodes come before their siblings, and components may
-// be of any characters: so the C library builds the name space of an archive
-// from the names it finds there (__pmAddPMNSNode). Adding a name that exists with
-// the same id does nothing; with another id it is pcp.ErrPMID.
+// Prepend is like Add, but new nodes precede their siblings, and components may
+// have any characters: the C library builds the name space of an archive like
+// this (__pmAddPMNSNode). Adding a name that exists with the same id does
+// nothing; with another id it returns pcp.ErrPMID.
 func (t *Tree) Prepend(name string, id pcp.PMID) error {
 	if np, _ := t.find(name); np != nil && np.id == id && np.id != pcp.PMIDNull {
 		return nil
@@ -206,8 +206,8 @@ func (np *node) appendName(b []byte) []byte {
 
 // Lookup returns the PMID of a name: pcp.ErrName if there is none,
 // pcp.ErrNonLeaf if it is an inner node or a dynamic root itself; for the
-// latter the root's PMID comes with the error. Below a dynamic root it returns
-// that root's PMID and no error: ask its agent.
+// latter it also returns the root's PMID. Below a dynamic root it returns that
+// root's PMID and no error: ask its agent.
 func (t *Tree) Lookup(name string) (pcp.PMID, error) {
 	np, rest := t.locate(name)
 	switch {
@@ -223,7 +223,7 @@ func (t *Tree) Lookup(name string) (pcp.PMID, error) {
 
 // Names returns all names of a metric, pcp.ErrPMID if none. Their order is that
 // of pmNameAll(3), and the first is what pmNameID(3) returns: traversal order,
-// backwards. A dynamic root has no name here.
+// backwards. It does not name dynamic roots.
 func (t *Tree) Names(id pcp.PMID) ([]string, error) {
 	np := t.byID[id]
 	if np == nil || id.IsDynamicRoot() {
@@ -244,7 +244,7 @@ func (t *Tree) Names(id pcp.PMID) ([]string, error) {
 	return names, nil
 }
 
-// compare orders two leaves as the traversal meets them.
+// compare orders two leaves in the order of the traversal.
 func compare(a, b *node) int {
 	da, db := a.depth(), b.depth()
 	for ; da > db; da-- {
@@ -300,7 +300,7 @@ func (t *Tree) DynamicRoot(name string) (domain int, ok bool) {
 func (t *Tree) All() iter.Seq2[string, pcp.PMID] { return t.root.leaves() }
 
 // Leaves returns the leaves at or below name as [Tree.All] does. An unknown name
-// is pcp.ErrName, with nothing to range over.
+// gives pcp.ErrName and an empty sequence.
 func (t *Tree) Leaves(name string) (iter.Seq2[string, pcp.PMID], error) {
 	np, rest := t.locate(name)
 	if rest != "" {
@@ -313,7 +313,7 @@ func (np *node) leaves() iter.Seq2[string, pcp.PMID] {
 	return func(yield func(string, pcp.PMID) bool) { np.walk(np.appendName(nil), yield) }
 }
 
-// walk returns false once yield does.
+// walk returns false if yield does.
 func (np *node) walk(path []byte, yield func(string, pcp.PMID) bool) bool {
 	if np.id != pcp.PMIDNull {
 		return yield(string(path), np.id)

@@ -20,11 +20,11 @@ type asynchronous struct {
 	spare    []byte
 	count    uint64 // records in next
 	appended uint64 // records ever
-	settled  uint64 // records that were handed to the system, or are lost
-	failure  error  // of the last connection, until there is another one; after it calls fail
+	settled  uint64 // records that were written, or are lost
+	failure  error  // error of the last connection, until there is another one; calls fail with it
 	backoff  backoff
-	changed  chan struct{} // closed when settled or failure has changed; made by those that wait
-	want     bool          // a connection, without anything to send
+	changed  chan struct{} // closed when settled or failure has changed; made by waiters
+	want     bool          // connect even without anything to send
 	link     *link
 	up       bool
 }
@@ -41,7 +41,7 @@ func (a *asynchronous) isUsed() bool {
 	return a.used
 }
 
-// errFull is the error of a call for whose record there is no room.
+// errFull is the error of a call without room for its record.
 var errFull error = &failure{ErrIPC, errors.New("the agent does not keep up: the buffer is full")}
 
 // start starts the goroutine. The caller holds mu.
@@ -110,7 +110,7 @@ func (c *Client) connectAsync(ctx context.Context) error {
 	return a.failure
 }
 
-// flush waits until all that has been appended is settled.
+// flush waits until all appended records are settled.
 func (a *asynchronous) flush(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -212,7 +212,7 @@ func (c *Client) sendAll() {
 	}
 }
 
-// maxWrite is the maximum length of a write, so that each write has a time limit of its own.
+// maxWrite is the maximum length of a write, so that each write has its own time limit.
 const maxWrite = 32 << 10
 
 func (c *Client) write(l *link, b []byte) error {

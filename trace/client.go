@@ -26,7 +26,7 @@ const (
 	DefaultBuffer         = 256 << 10        // bytes
 )
 
-// defaultReconnect are the pauses before the next attempts to connect; the last counts for all that follow.
+// defaultReconnect are the pauses before the next attempts to connect; the last is for all later ones.
 func defaultReconnect() []time.Duration {
 	return []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
 }
@@ -46,9 +46,9 @@ type Config struct {
 	// State has the flags of the client. PCP_TRACE_NOAGENT, set to anything, adds StateNoAgent.
 	State State
 
-	// Timeout is how long a connection may take, with the agent's greeting; PCP_TRACE_TIMEOUT, in
-	// seconds; DefaultTimeout. RequestTimeout is how long a call waits for its acknowledgement, or
-	// Close until all has been sent; PCP_TRACE_REQTIMEOUT, in seconds; DefaultRequestTimeout.
+	// Timeout is the time limit of a connection, with the agent's greeting; PCP_TRACE_TIMEOUT, in
+	// seconds; DefaultTimeout. RequestTimeout is the time limit for the acknowledgement of a call,
+	// and for Close to send all records; PCP_TRACE_REQTIMEOUT, in seconds; DefaultRequestTimeout.
 	Timeout, RequestTimeout time.Duration
 
 	// Reconnect are the pauses after attempts to connect that failed: after the first, after the
@@ -56,8 +56,8 @@ type Config struct {
 	// between; 5, 10, 20, 40 and 80 seconds.
 	Reconnect []time.Duration
 
-	// Buffer is how many bytes of records an asynchronous client keeps until they
-	// are sent; DefaultBuffer.
+	// Buffer is the maximum number of bytes of unsent records of an asynchronous
+	// client; DefaultBuffer.
 	Buffer int
 
 	Config *config.Config // the environment; nil means config.Process
@@ -177,9 +177,9 @@ func pausesOf(v string) ([]time.Duration, error) {
 // State returns the flags of the client.
 func (c *Client) State() State { return State(c.state.Load()) }
 
-// SetState sets the flags of the client and returns those it had (pmtracestate(3)). Flags of diagnostics
-// change at any time; StateAsync can be set only before the first measurement, and then stays. The
-// error is EINVAL, as a [pcp.Error], if it comes too late.
+// SetState sets the flags of the client and returns the old ones (pmtracestate(3)). Flags of diagnostics
+// can be changed at any time; StateAsync can be set only before the first measurement, and then stays.
+// Otherwise the error is EINVAL, as a [pcp.Error].
 func (c *Client) SetState(s State) (State, error) {
 	c.syn.lock()
 	defer c.syn.unlock()
@@ -194,12 +194,12 @@ func (c *Client) SetState(s State) (State, error) {
 	return old, nil
 }
 
-// Lost returns how many measurements did not reach the agent although their calls
-// succeeded. There are none unless the client is asynchronous.
+// Lost returns the number of measurements that did not reach the agent although
+// their calls succeeded. There are none unless the client is asynchronous.
 func (c *Client) Lost() uint64 { return c.lost.Load() }
 
-// Connect connects to the agent unless there is a connection. No client needs it: it is for programs that want to
-// know whether the agent is there, before a measurement is lost.
+// Connect connects to the agent unless there is a connection. It is optional: it is for programs that want to
+// check that the agent is running before a measurement is lost.
 func (c *Client) Connect(ctx context.Context) error {
 	switch s := c.State(); {
 	case c.isClosed():
@@ -213,7 +213,7 @@ func (c *Client) Connect(ctx context.Context) error {
 	return c.connectSync(ctx)
 }
 
-// Point counts that a point of the program was passed (pmtracepoint(3)).
+// Point counts a pass of a point of the program (pmtracepoint(3)).
 func (c *Client) Point(tag string) error { return c.common(Point, tag, -1) }
 
 // Observe reports an observed value to the agent (pmtraceobs(3)).
@@ -290,8 +290,8 @@ func (c *Client) skipConnect() {
 	}
 }
 
-// Flush waits until all measurements before it have been handed to the system, or are lost. A synchronous client has
-// nothing to wait for.
+// Flush waits until all earlier measurements have been written, or are lost. A synchronous client has nothing to
+// wait for.
 func (c *Client) Flush(ctx context.Context) error { return c.asyn.flush(ctx) }
 
 // Close sends the remaining records, for at most RequestTimeout, and closes the connection. Later calls
@@ -302,7 +302,7 @@ func (c *Client) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), c.requestTimeout)
 		defer cancel()
 		err = c.asyn.flush(ctx)
-		c.asyn.mu.Lock() // no call appends anything after it
+		c.asyn.mu.Lock() // no call appends anything afterwards
 		close(c.closed)
 		c.asyn.mu.Unlock()
 		c.closeSync()

@@ -25,7 +25,7 @@ type link struct {
 }
 
 // youth is the age up to which the end of a connection counts as a failure, after which there is a pause: otherwise a client
-// and an agent that accepts connections but no record would connect in a circle.
+// would reconnect endlessly to an agent that accepts connections but no records.
 const youth = 100 * time.Millisecond
 
 func (l *link) young() bool { return time.Since(l.born) < youth }
@@ -124,7 +124,7 @@ func (c *Client) showPDU(function string, l *link, pdu []byte) {
 	c.debugf("%s", dump(c.pid, function, descriptor(l.Conn), pdu))
 }
 
-// dump is the text for a PDU: eight words to a line, in the order of the host of those who read it.
+// dump returns the text for a PDU: eight words to a line, in the byte order of this host.
 func dump(pid int, function string, fd int, pdu []byte) string {
 	typ := "ACK"
 	switch t := be32(pdu[4:]); PDUType(t) {

@@ -9,7 +9,7 @@ import (
 // An Error is a status of the trace library (PMTRACE_ERR_*), or a negated errno.
 type Error int32
 
-// errBase is where the library's own codes begin (PMTRACE_ERR_BASE).
+// errBase is the start of the library's own codes (PMTRACE_ERR_BASE).
 const errBase = 12000
 
 // Errors.

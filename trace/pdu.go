@@ -25,8 +25,8 @@ const (
 	ackSize    = headerSize + 4
 	dataSize   = headerSize + 12 // before the tag
 
-	// The agent of the C implementation reads up to 1024 bytes at a time, and gives a client up
-	// if these end within the first 12 bytes of a PDU. A stream of PDUs whose lengths are multiples of 16 never ends so.
+	// The agent of the C implementation reads up to 1024 bytes at a time, and drops a client if these end within the
+	// first 12 bytes of a PDU. That cannot happen if the lengths of PDUs are multiples of 16.
 	syncAlign, asyncAlign = 4, 16
 )
 
@@ -50,7 +50,7 @@ const (
 	Counter  Kind = 4 // TRACE_TYPE_COUNTER: a counter is at Value
 )
 
-// Valid reports whether k is a kind that there is.
+// Valid reports whether k is a valid kind.
 func (k Kind) Valid() bool { return k >= Transact && k <= Counter }
 
 // An Ack is a message of the agent: Version when a client has connected; for each
@@ -71,7 +71,7 @@ func DecodeAck(pdu []byte) (Ack, error) {
 	return Ack(binary.BigEndian.Uint32(pdu[headerSize:])), nil
 }
 
-// A Record is one measurement on its way to the agent.
+// A Record is a measurement sent to the agent.
 type Record struct {
 	Kind  Kind
 	Sync  bool // the agent must acknowledge it
@@ -79,8 +79,8 @@ type Record struct {
 	Tag   []byte
 }
 
-// Append appends the PDU to b: as libpcp_trace has it if align is 4. If align is larger, the
-// PDU has more padding at its end, to a multiple of align.
+// Append appends the PDU to b: like libpcp_trace if align is 4. If align is larger, the PDU
+// has more padding at its end, to a multiple of align.
 func (r *Record) Append(b []byte, from, align int) []byte {
 	return appendRecord(b, from, align, r.Kind, r.Sync, r.Value, r.Tag)
 }
@@ -140,7 +140,7 @@ func (r *Record) Decode(pdu []byte) error {
 	return nil
 }
 
-// A Reader reads PDUs from a connection. It takes as many as have come at a time.
+// A Reader reads PDUs from a connection. It reads as many as have arrived at a time.
 type Reader struct {
 	r        io.Reader
 	buf      []byte
@@ -154,8 +154,8 @@ func NewReader(r io.Reader, size int) *Reader {
 }
 
 // Next returns the next PDU, which is valid until the call after. At the end of the connection
-// the error is [io.EOF], or [io.ErrUnexpectedEOF] within a PDU. If the length of a PDU cannot be,
-// the error is ErrIPC.
+// the error is [io.EOF], or [io.ErrUnexpectedEOF] within a PDU. If the length of a PDU is
+// invalid, the error is ErrIPC.
 func (r *Reader) Next() (PDUType, []byte, error) {
 	for {
 		n, err := r.whole()
@@ -180,7 +180,7 @@ func (r *Reader) Buffered() bool {
 	return n > 0 || err != nil
 }
 
-// whole returns the length of the PDU that is in the buffer, 0 if it is not there to its end.
+// whole returns the length of the PDU in the buffer, 0 if it is incomplete.
 func (r *Reader) whole() (int, error) {
 	have := r.to - r.from
 	if have < 4 {
@@ -196,7 +196,7 @@ func (r *Reader) whole() (int, error) {
 	return int(n), nil
 }
 
-// maxEmptyReads is how often a connection may return nothing at all in a row.
+// maxEmptyReads is the maximum number of empty reads in a row.
 const maxEmptyReads = 100
 
 func (r *Reader) fill() error {

@@ -9,7 +9,7 @@ const (
 	StateAPI     State = 1  // PMTRACE_STATE_API: shows calls
 	StateComms   State = 2  // PMTRACE_STATE_COMMS: shows events of the connection
 	StatePDU     State = 4  // PMTRACE_STATE_PDU: shows the PDUs sent and received
-	StatePDUBuf  State = 8  // PMTRACE_STATE_PDUBUF: shows buffers as they are handed to the connection
+	StatePDUBuf  State = 8  // PMTRACE_STATE_PDUBUF: shows buffers as written to the connection
 	StateNoAgent State = 16 // PMTRACE_STATE_NOAGENT: nothing is sent, there is no connection
 	StateAsync   State = 32 // PMTRACE_STATE_ASYNC: calls do not wait for the agent
 )

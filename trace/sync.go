@@ -17,7 +17,7 @@ type backoff struct {
 	err      error // of the last attempt
 }
 
-// failed notes that an attempt failed.
+// failed records a failed attempt.
 func (b *backoff) failed(pauses []time.Duration, err error) time.Duration {
 	pause := pauses[min(b.failures, len(pauses)-1)]
 	b.failures++
@@ -25,7 +25,7 @@ func (b *backoff) failed(pauses []time.Duration, err error) time.Duration {
 	return pause
 }
 
-// wait returns the error of the last attempt while it is too early for another one.
+// wait returns the error of the last attempt while it is too early for another.
 func (b *backoff) wait() error {
 	if b.err != nil && time.Now().Before(b.retry) {
 		return b.err
@@ -40,7 +40,7 @@ type synchronous struct {
 	link    *link
 	backoff backoff
 	used    bool // there has been a connection, or an attempt
-	skipped bool // without an agent, the first connection has been left out
+	skipped bool // without an agent, the first connection was skipped
 	buf     []byte
 }
 
@@ -52,7 +52,7 @@ func (s *synchronous) init() {
 func (s *synchronous) lock()   { <-s.token }
 func (s *synchronous) unlock() { s.token <- struct{}{} }
 
-// acquire waits for the token, for d at most.
+// acquire waits for the token, for at most d.
 func (s *synchronous) acquire(ctx context.Context, d time.Duration) error {
 	select {
 	case <-s.token:
@@ -79,7 +79,7 @@ func (c *Client) connectSync(ctx context.Context) error {
 	return c.connected(ctx)
 }
 
-// connected makes a connection unless there is one, or an attempt has failed lately.
+// connected makes a connection unless there is one, or an attempt has failed recently.
 func (c *Client) connected(ctx context.Context) error {
 	s := &c.syn
 	if c.isClosed() {

@@ -53,13 +53,14 @@ func (c *Client) End(tag string) error {
 	return c.send(Transact, tag, now.Sub(start).Seconds())
 }
 
-// Abort ends the transaction called tag, of which the agent hears nothing (pmtraceabort(3)).
+// Abort ends the transaction called tag, which is not reported to the agent
+// (pmtraceabort(3)).
 func (c *Client) Abort(tag string) error {
 	_, err := c.stop(tag, "pmtraceabort: aborting transaction")
 	return err
 }
 
-// stop takes a transaction out of those that run.
+// stop removes a transaction from the running ones.
 func (c *Client) stop(tag, doing string) (start time.Time, err error) {
 	if err := checkTag(tag); err != nil {
 		return start, err
@@ -128,8 +129,8 @@ func (t *Transaction) End() error {
 	return c.send(Transact, t.tag, took.Seconds())
 }
 
-// Abort ends the transaction, of which the agent hears nothing. After End it does nothing but
-// return [ErrNoProgress], so that it can be deferred.
+// Abort ends the transaction, which is not reported to the agent. After End it only returns
+// [ErrNoProgress], so that it can be deferred.
 func (t *Transaction) Abort() error {
 	if t.c == nil {
 		return ErrNoProgress
@@ -154,8 +155,8 @@ func (c *Client) Record(tag string, took time.Duration) error {
 
 type contextKey struct{}
 
-// NewContext begins a transaction and returns a context that carries it, to where it ends or is aborted. If
-// ctx already carries one, that continues: transactions nest.
+// NewContext begins a transaction and returns a context that carries it to the place where it ends or is
+// aborted. If ctx already carries one, that continues: transactions nest.
 func (c *Client) NewContext(ctx context.Context, tag string) (context.Context, *Transaction, error) {
 	t, err := c.Start(tag)
 	if err != nil {

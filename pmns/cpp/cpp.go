@@ -29,18 +29,17 @@ type Config struct {
 	// IncludeDirs are searched for included files, after the working
 	// directory and that of the first file.
 	IncludeDirs []string
-	// Builtin, if not nil, returns the text of a file to include that is nowhere.
+	// Builtin, if not nil, returns the text of an included file that is not found.
 	Builtin func(name string) (text string, ok bool)
-	// Shell starts the command of a #shell line; its output takes the place of
-	// the line, and Close waits for its end. Nil refuses such lines. See Shell.
+	// Shell starts the command of a #shell line; its output replaces the line,
+	// and Close waits for its end. Nil refuses such lines. See Shell.
 	Shell func(command string) (io.ReadCloser, error)
 	// Warn, if not nil, is called with problems that do not end the reading.
 	Warn func(message string)
 }
 
-// A Line is a line of output or, with Marker set, the news that the next line
-// is line No of File. Text has no newline and is valid until the next call of
-// Next.
+// A Line is a line of output or, with Marker set, a note that the next line is
+// line No of File. Text has no newline and is valid until the next call of Next.
 type Line struct {
 	File   string
 	No     int
@@ -48,7 +47,7 @@ type Line struct {
 	Marker bool
 }
 
-// An Error is why reading ended.
+// An Error is the error that ended the reading.
 type Error struct {
 	File string
 	Line int    // 0 if it concerns the file as a whole
@@ -127,7 +126,7 @@ func NewReader(in io.Reader, name string, cfg Config) *Reader {
 }
 
 func openFile(name string) (*os.File, error) {
-	// A pipe must not make us wait before we can refuse it.
+	// Opening a pipe, which is refused, must not wait.
 	st, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -160,7 +159,7 @@ func (r *Reader) push(name string, in io.Reader, c io.Closer, shell bool) {
 
 func (r *Reader) cur() *file { return &r.files[len(r.files)-1] }
 
-// Close closes the files that are open.
+// Close closes the open files.
 func (r *Reader) Close() error {
 	var errs []error
 	for len(r.files) > 0 {
@@ -177,8 +176,8 @@ func (r *Reader) Close() error {
 	return errors.Join(errs...)
 }
 
-// Next returns the next line. At the end its error is io.EOF, or an *Error. An
-// error stays.
+// Next returns the next line. At the end its error is io.EOF, or an *Error.
+// Further calls return the same error.
 func (r *Reader) Next() (Line, error) {
 	for r.err == nil {
 		f := r.cur()
@@ -260,7 +259,7 @@ func (r *Reader) read(f *file) (bool, error) {
 	}
 }
 
-// firstSize is how long the buffer of pmcpp is at first.
+// firstSize is the initial size of pmcpp's buffer.
 const firstSize = 256
 
 // piece adds to r.line the bytes that fgets(3) reads with room for size bytes, and
@@ -335,8 +334,8 @@ func (r *Reader) process() (text []byte, emit bool, err error) {
 	return text, true, err
 }
 
-// stripComments blanks comments, and drops the white space that a line which
-// had one then ends with.
+// stripComments blanks comments, and drops the white space that is then at the
+// end of such a line.
 func (r *Reader) stripComments() {
 	if r.comment == 0 && !bytes.Contains(r.line, []byte("/*")) {
 		return
@@ -361,8 +360,8 @@ func (r *Reader) stripComments() {
 	r.line = bytes.TrimRight(b, " \t\v\f\r")
 }
 
-// control handles a control line. Done is false if it is not one: pmcpp then takes
-// it for text.
+// control handles a control line. Done is false if it is not one: pmcpp then
+// treats it as text.
 func (r *Reader) control() (done, emit bool, err error) {
 	word, rest := r.directive()
 	switch word {
@@ -389,7 +388,7 @@ func (r *Reader) directive() (word, rest string) {
 	return "", ""
 }
 
-// enter does #include and #shell.
+// enter handles #include and #shell.
 func (r *Reader) enter(word, rest string) error {
 	quotes, expected, after, other := `""<>`, `" or <`, "file name", "shell"
 	if word == "shell" {

@@ -13,7 +13,7 @@ func (r *Reader) Define(definition string) error {
 	return r.define(strings.Replace(definition, "=", " ", 1))
 }
 
-// macroName takes the name that an argument of a directive begins with.
+// macroName returns the name at the beginning of the argument of a directive.
 func (r *Reader) macroName(s string) (name, rest string, err error) {
 	if s == "" {
 		return "", "", r.fail("Missing macro name")
@@ -65,7 +65,7 @@ func (r *Reader) define(arg string) error {
 	return nil
 }
 
-// condition does the directives that set macros or depend on them.
+// condition handles the directives that set macros or depend on them.
 func (r *Reader) condition(word, rest string) error {
 	if word == "define" {
 		return r.define(rest)

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// A Domain is the default number of an agent's domain, under the name that files of names
-// have for it.
+// A Domain is the default number of an agent's domain, with its name in files of names.
 type Domain struct {
 	Name   string // in capitals, such as LINUX
 	Number int
 }
 
-// MaxNumber is the largest number in a table: that which dynamic names have, which is not an
+// MaxNumber is the largest number in a table: that of dynamic names, which is not an
 // agent's.
 const MaxNumber = 511
 
@@ -39,8 +38,8 @@ func Number(name string) (int, bool) {
 	return 0, false
 }
 
-// Source returns the table as the file stdpmid.pcp has it, of which, with the other files
-// stdpmid.*, the file stdpmid is made.
+// Source returns the table in the form of the file stdpmid.pcp, from which, with the
+// other files stdpmid.*, the file stdpmid is made.
 func Source() string {
 	var b strings.Builder
 	b.WriteString("# Default domains of agents: a name and a number on each line. Put your own into\n# stdpmid.local, with numbers from 510 downwards, and run \"pcp ns stdpmid\".\n\n")
@@ -61,8 +60,7 @@ func Header(domains iter.Seq[Domain]) string {
 	return b.String()
 }
 
-// Include returns the file stdpmid for those who include it, and false for a file of any other
-// name.
+// Include returns the file stdpmid, and false for any other name.
 func Include(name string) (text string, ok bool) {
 	if name != "stdpmid" {
 		return "", false

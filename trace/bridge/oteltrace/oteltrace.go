@@ -16,7 +16,8 @@ import (
 type Options struct {
 	// Tag returns the tag of a span, "" to leave the span out; nil takes its name.
 	Tag func(sdktrace.ReadOnlySpan) string
-	// AbortFailed leaves out the transactions of spans that failed, so that averages are of those that succeeded.
+	// AbortFailed leaves out the transactions of spans that failed, so that averages are those of successful
+	// spans.
 	AbortFailed bool
 	// Error, if not nil, is called for each measurement that the client did not accept. It is called
 	// where the span ends, and must not wait.
@@ -34,10 +35,10 @@ type Processor struct {
 // New returns a processor that sends through c, which the caller closes after the provider has been shut down.
 func New(c *trace.Client, opt Options) *Processor { return &Processor{client: c, opt: opt} }
 
-// Failed returns how many measurements the client did not take.
+// Failed returns the number of measurements that the client did not accept.
 func (p *Processor) Failed() uint64 { return p.failed.Load() }
 
-// OnStart has nothing to do: a span knows when it began.
+// OnStart does nothing: a span knows its start.
 func (p *Processor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
 // OnEnd sends the duration of a span.
