@@ -28,8 +28,8 @@ var (
 	errBadAuth = errors.New("authorisation failed")
 )
 
-// authorise finds out who sends a request. An error is one for the client, which
-// may try again.
+// authorise identifies the sender of a request. An error is the client's; the
+// client may try again.
 func (w *web) authorise(c *conn, r *http.Request, set *settings) (rest.Peer, error) {
 	p := rest.Peer{Local: isLocal(c, r)}
 	if tcp, ok := c.Conn.RemoteAddr().(*net.TCPAddr); ok {
@@ -69,13 +69,14 @@ func (w *web) authorise(c *conn, r *http.Request, set *settings) (rest.Peer, err
 	if set.TrustLocal && p.Local && !foreign && ownPeer(c) {
 		p.Trusted = true
 	}
-	_, unix := c.Conn.(*net.UnixConn) // of a program that connects by TCP the user is not known
+	_, unix := c.Conn.(*net.UnixConn) // a program that connects by TCP has no known user
 	p.Sockets = p.Trusted && (authorised || unix) || set.LendRights
 	return p, nil
 }
 
-// ownPeer reports whether the process at the other end of a Unix socket is the
-// server's user's, or root's. Of a TCP connection that is not known.
+// ownPeer reports whether the process at the other end of a Unix socket belongs
+// to the server's user or root. It reports false for TCP, where the process is
+// not known.
 func ownPeer(c *conn) bool {
 	unix, ok := c.Conn.(*net.UnixConn)
 	if !ok {
@@ -85,14 +86,14 @@ func ownPeer(c *conn) bool {
 	return err == nil && (cred.UID == 0 || cred.UID == os.Geteuid())
 }
 
-// passwords remembers passwords that were right for a while, as checking one is
-// slow by design.
+// passwords caches passwords that were right, since checking one is slow by
+// design.
 type passwords struct {
 	auth   Authenticator
 	secret [32]byte
 
 	mu   sync.Mutex
-	good map[[32]byte]time.Time // until when
+	good map[[32]byte]time.Time // value: expiry
 }
 
 const (
@@ -129,7 +130,7 @@ func (p *passwords) check(user, password string) bool {
 	return true
 }
 
-// Limits of a file of tokens.
+// Limits of a token file.
 const (
 	maxTokenFile = 1 << 20
 	minToken     = 16
@@ -150,7 +151,7 @@ type token struct {
 	digest [sha256.Size]byte
 }
 
-// tokenInterval is how often the file is looked at.
+// tokenInterval is the interval between checks of the file.
 const tokenInterval = time.Second
 
 func openTokens(path string) (*tokenFile, error) {
@@ -186,7 +187,7 @@ func (t *tokenFile) read() error {
 	return nil
 }
 
-// parseTokens reads the text of such a file.
+// parseTokens parses the text of a token file.
 func parseTokens(b []byte) (list []token, err error) {
 	if len(b) > maxTokenFile {
 		return nil, fmt.Errorf("more than %d bytes", maxTokenFile)
@@ -208,8 +209,8 @@ func parseTokens(b []byte) (list []token, err error) {
 	return list, in.Err()
 }
 
-// find returns the name of a token, or "". An error is one of the file, as
-// it is now: then no token counts.
+// find returns the name of a token, or "". It returns an error if the current
+// file is bad; then no token is accepted.
 func (t *tokenFile) find(text string) (name string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -223,7 +224,7 @@ func (t *tokenFile) find(text string) (name string, err error) {
 		}
 	}
 	digest := sha256.Sum256([]byte(text))
-	for _, k := range t.list { // all of them, whichever it is
+	for _, k := range t.list { // compare with all, for constant time
 		if subtle.ConstantTimeCompare(k.digest[:], digest[:]) == 1 && name == "" {
 			name = k.name
 		}

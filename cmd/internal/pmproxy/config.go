@@ -14,17 +14,17 @@ const DefaultPort = 44322
 
 // Limits and their defaults.
 const (
-	// DefaultMaxClients is how many connections there can be at a time.
+	// DefaultMaxClients is the number of simultaneous connections.
 	DefaultMaxClients = 32768
-	// DefaultMaxBody is how long the body of a request can be, in bytes.
+	// DefaultMaxBody is the maximum size of a request body, in bytes.
 	DefaultMaxBody = 64 << 20
-	// DefaultKeepAlive is after how long a silence a client's host is probed.
+	// DefaultKeepAlive is the idle time after which a client's host is probed.
 	DefaultKeepAlive = 45 * time.Second
-	// DefaultDialTimeout is how long connecting to a collector can take, with
-	// the look-up of its name.
+	// DefaultDialTimeout limits connecting to a collector, name lookup
+	// included.
 	DefaultDialTimeout = 5 * time.Second
 
-	maxURL    = 8192     // bytes from which on the real pmproxy says 414
+	maxURL    = 8192     // bytes; the real pmproxy answers longer ones with 414
 	maxHeader = 32 << 10 // bytes of all headers
 )
 
@@ -33,75 +33,75 @@ const (
 	helloTimeout  = 30 * time.Second // for the first byte, TLS, the proxy handshake, the headers of a request
 	bodyTimeout   = 60 * time.Second // for the body of a request
 	idleTimeout   = 3 * time.Minute  // between requests
-	drainTimeout  = 60 * time.Second // for the answer to a client that sends nothing more
+	drainTimeout  = 60 * time.Second // for the response to a client that sends nothing more
 	writeTimeout  = 30 * time.Second // for writeChunk bytes
 	writeChunk    = 64 << 10
-	refusalPause  = 300 * time.Millisecond // before the answer to a wrong password
+	refusalPause  = 300 * time.Millisecond // before the response to a wrong password
 	shutdownGrace = 2 * time.Second
 )
 
-// An Authenticator checks passwords. It is called by several goroutines at a
-// time; *access.Accounts is one.
+// An Authenticator checks passwords. It is called by several goroutines at
+// once; *access.Accounts is an implementation.
 type Authenticator interface {
 	CheckPassword(user, password string) error
 }
 
-// A Config says what a Server does. The zero Config forwards PCP for everybody
-// to everywhere and has no web pages.
+// A Config configures a Server. The zero Config forwards PCP for all clients to
+// all collectors and has no web pages.
 type Config struct {
-	// Listeners are where clients come in. The server closes them.
+	// Listeners accept the clients. The server closes them.
 	Listeners []net.Listener
 
-	// Handlers answer requests by prefix of the path, such as "/pmapi". The one
-	// of the longest prefix counts, by text.
+	// Handlers answer requests by path prefix, such as "/pmapi". The longest
+	// matching prefix wins; prefixes are compared as text.
 	Handlers map[string]http.Handler
 
-	// NoPCP has the server refuse to forward PCP, NoHTTP to answer HTTP.
+	// NoPCP disables the forwarding of PCP, NoHTTP the web server.
 	NoPCP, NoHTTP bool
 
-	// TLS is what the server speaks TLS with; nil means that it does not. A
-	// client with a certificate that TLS verifies is trusted.
+	// TLS configures TLS; nil disables it. A client with a certificate that TLS
+	// verifies is trusted.
 	TLS *tls.Config
 
-	// Collectors are patterns of the collectors to which clients are forwarded,
-	// HOST or HOST:PORT with * and ? in HOST, compared with what the client
-	// says; none means all.
+	// Collectors are patterns of the collectors to which clients may connect,
+	// HOST or HOST:PORT with * and ? in HOST. They are compared with the name
+	// that the client requests; an empty list allows all.
 	Collectors []string
 
 	// KeyServer is the address, HOST:PORT, of the key server (Redis or Valkey) to which clients that speak its
-	// protocol are forwarded; "" means that they are dropped.
+	// protocol are forwarded; if it is "", they are disconnected.
 	KeyServer string
 
-	// MaxPDU is how long a PDU of a client that is forwarded may be, in bytes; 0 means that the collector alone
-	// limits it. What is encrypted between client and collector is not looked at.
+	// MaxPDU is the maximum size of a forwarded client's PDU, in bytes; 0 leaves the limit to the collector.
+	// Traffic that client and collector encrypt is not checked.
 	MaxPDU int
 
-	// Hosts are more names of this host that a Host header can have over a
-	// loopback address.
+	// Hosts are further names of this host that are accepted in a Host header
+	// over a loopback address.
 	Hosts []string
 
-	// AllowHeaders are more names of headers that pages of other origins may
+	// AllowHeaders are further header names that pages of other origins may
 	// send.
 	AllowHeaders []string
 
-	// Auth checks names and passwords (HTTP Basic). If it is nil they are not
-	// looked at.
+	// Auth checks names and passwords (HTTP Basic). If it is nil they are
+	// ignored.
 	Auth Authenticator
 
-	// TokenFile is the path of a file of bearer tokens, "" for none: lines of a
-	// name, white space and a token of at least 16 bytes; # starts a comment.
-	// It is read again when it has changed. A file that all users can read is
-	// an error.
+	// TokenFile is the path of a file of bearer tokens, "" for none. Each line
+	// has a name, white space and a token of at least 16 bytes; # starts a
+	// comment. The file is read again when it changes. A file that all users
+	// can read is an error.
 	TokenFile string
 
-	// RequireAuth refuses requests of HTTP that are not authorised by a
-	// password, a token or a certificate, but for /-/healthy and /-/ready.
+	// RequireAuth refuses HTTP requests that are not authorised by a password,
+	// a token or a certificate, except those for /-/healthy and /-/ready.
 	RequireAuth bool
 
-	// PageToken, if not "", is a secret of at least 16 bytes that gives a browser the rights of
-	// the user who has it. The page posts it to /-/page as a bearer token, and is known from then
-	// on. Such requests are trusted, and Private answers them, where it has the prefix that
-	// Handlers has.
+	// PageToken, if not "", is a secret of at least 16 bytes. A browser that presents it has the
+	// rights of its owner: the page posts the token to /-/page as a bearer token, and its later
+	// requests are recognised. Such requests are trusted. Private answers them in place of
+	// Handlers for the prefixes that both have.
 	PageToken string
 	Private   map[string]http.Handler
 
@@ -109,32 +109,32 @@ type Config struct {
 	// over a Unix socket from the server's own user or root.
 	TrustLocal bool
 
-	// LendRights lets anybody name the Unix socket of a collector in a request, as
-	// the C pmproxy does. The collector takes the client for the server's user then.
-	// Otherwise a client has to be authorised, or to connect over a Unix socket as
-	// the server's user or root while TrustLocal is set.
+	// LendRights lets any client name the Unix socket of a collector in a request,
+	// as the C pmproxy does. The collector then sees the server's user. Otherwise a
+	// client must be authorised, or TrustLocal must be set and the client connect
+	// over a Unix socket as the server's user or root.
 	LendRights bool
 
-	// SameOrigin serves the server's own page alone: browsers are not told that pages of
-	// other origins may read answers (CORS), which the C pmproxy tells them.
+	// SameOrigin omits the CORS headers that let pages of other origins read responses.
+	// The C pmproxy always sends these headers.
 	SameOrigin bool
 
 	MaxClients  int           // 0 means DefaultMaxClients
 	MaxBody     int64         // 0 means DefaultMaxBody
-	KeepAlive   time.Duration // 0 means DefaultKeepAlive, negative never
+	KeepAlive   time.Duration // 0 means DefaultKeepAlive, negative disables probes
 	DialTimeout time.Duration // 0 means DefaultDialTimeout
 
-	// Dial connects to a collector; nil means by TCP.
+	// Dial connects to a collector; nil means TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Ready returns why /-/ready should say no; nil means always ready.
+	// Ready returns the reason why the server is not ready, for /-/ready; nil means always ready.
 	Ready func() error
 
-	// MetricsDir is where the server says how it does (PCP_TMP_DIR/pmproxy), in
-	// files for the agent pmproxy; "" means nowhere.
+	// MetricsDir is the directory (PCP_TMP_DIR/pmproxy) of the server's own
+	// metrics, which the agent pmproxy exports; "" disables them.
 	MetricsDir string
 
-	// Log gets what the server has to say; nil discards.
+	// Log receives the server's messages; nil discards them.
 	Log *slog.Logger
 }
 

@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// The proxy protocol of PCP (connect.c: negotiate_proxy; pcp.c). Part of the
-// protocol; do not change.
+// The proxy protocol of PCP (connect.c: negotiate_proxy; pcp.c). It is part of
+// the wire protocol; do not change it.
 const (
 	clientHello = "pmproxy-client 1\n"
 	serverHello = "pmproxy-server 1\n"
 )
 
-// maxTarget is how long the line that names a collector can be, in bytes: a name
-// of the domain name system, a port and what is between.
+// maxTarget is the maximum length of the line that names a collector, in bytes:
+// a DNS name, a space, a port and a newline.
 const maxTarget = 255 + 1 + 5 + 1
 
 var errHandshake = errors.New("proxy handshake")
 
-// readTarget reads what a client says after its hello: the name of a collector,
-// a space, a port and a newline. It reads byte by byte, since what follows is the
-// collector's.
+// readTarget reads the request that follows a client's hello: the name of a
+// collector, a space, a port and a newline. It reads byte by byte, since the
+// bytes that follow are for the collector.
 func readTarget(r io.Reader) (host string, port int, err error) {
 	line, err := readLine(r, maxTarget)
 	if err != nil {
@@ -55,7 +55,7 @@ func readLine(r io.Reader, limit int) (string, error) {
 	}
 }
 
-// parseTarget takes HOST PORT apart.
+// parseTarget splits HOST PORT.
 func parseTarget(line string) (host string, port int, err error) {
 	host, text, ok := strings.Cut(strings.TrimSuffix(line, "\r"), " ")
 	if !ok || host == "" || strings.ContainsAny(host, "\x00/") {
@@ -68,8 +68,8 @@ func parseTarget(line string) (host string, port int, err error) {
 	return host, int(n), nil
 }
 
-// forward connects a client to the server that it wants, and passes on what
-// the two say until one of them has left.
+// forward connects a client to its server, and relays between the two until one
+// of them disconnects.
 func (s *Server) forward(c *conn, connect func(*conn) (net.Conn, error)) {
 	s.stats.forwards.Inc()
 	server, err := connect(c)
@@ -83,11 +83,11 @@ func (s *Server) forward(c *conn, connect func(*conn) (net.Conn, error)) {
 	defer server.Close()
 	s.stats.forwarding.Add(1)
 	defer s.stats.forwarding.Add(-1)
-	// When the server stops it closes the client's end, and that ends both.
+	// When the server stops it closes the client's connection, which ends both directions.
 	var back sync.WaitGroup
 	back.Go(func() {
 		relay(c, server, s.stats.toClients.Add)
-		// A collector that has left answers nothing more.
+		// A collector that has disconnected sends nothing more.
 		c.closeWrite()
 		c.Conn.SetReadDeadline(time.Now())
 	})
@@ -101,7 +101,7 @@ func (s *Server) forward(c *conn, connect func(*conn) (net.Conn, error)) {
 		c.Conn.Close()
 	}
 	if err == nil {
-		// The client may still want the answer, for a while.
+		// The client may still wait for the rest of the response.
 		closeWrite(server)
 		server.SetReadDeadline(time.Now().Add(drainTimeout))
 	} else {
@@ -141,7 +141,7 @@ func (s *Server) connect(c *conn) (net.Conn, error) {
 // connectKeys connects to the key server.
 func (s *Server) connectKeys(*conn) (net.Conn, error) { return s.dial(s.now.Load().KeyServer) }
 
-// dial connects to a server, unless this one ends meanwhile.
+// dial connects to a server; it gives up if this server stops meanwhile.
 func (s *Server) dial(address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.DialTimeout)
 	defer cancel()
@@ -161,7 +161,7 @@ func (s *Server) dial(address string) (net.Conn, error) {
 }
 
 // MayReach reports whether [Config.Collectors] lets clients reach a collector. Handlers
-// that connect to what clients name ask it too.
+// call it before they connect to a host that a client names.
 func (s *Server) MayReach(host string, port int) bool {
 	patterns := s.now.Load().Collectors
 	if len(patterns) == 0 {
@@ -177,8 +177,8 @@ func (s *Server) MayReach(host string, port int) bool {
 	return false
 }
 
-// splitPattern takes HOST or HOST:PORT apart; port 0 is any. An address of IPv6
-// is in brackets if there is a port.
+// splitPattern splits HOST or HOST:PORT; port 0 is any. An IPv6 address with a
+// port is in brackets.
 func splitPattern(p string) (host string, port int) {
 	if h, text, err := net.SplitHostPort(p); err == nil {
 		if n, err := strconv.ParseUint(text, 10, 16); err == nil && n > 0 {
@@ -197,12 +197,12 @@ func checkPattern(p string) error {
 }
 
 const (
-	smallBuffer = 2 << 10 // what each direction of an idle connection holds
+	smallBuffer = 2 << 10 // buffer size for each direction of an idle connection
 	largeBuffer = 64 << 10
 )
 
-// relay passes on what src says until it ends, which is not an error. Memory of
-// a connection is small until a long answer comes.
+// relay copies src to dst until src ends, which is not an error. It uses little
+// memory until a long response arrives.
 func relay(dst io.Writer, src io.Reader, count func(uint64)) error {
 	small := make([]byte, smallBuffer)
 	buf := small

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// ownHosts are the names by which this host may be asked over a loopback address.
+// ownHosts are the Host names accepted over a loopback address.
 func ownHosts(more []string) []string {
 	hosts := []string{"localhost"}
 	for _, h := range more {
@@ -27,9 +27,9 @@ func ownHosts(more []string) []string {
 	return hosts
 }
 
-// checkHost refuses names that are not this host's in requests over a loopback
-// address: a browser may have been told that a foreign name is 127.0.0.1.
-// Addresses cannot be misused so, and programs need not say a name.
+// checkHost refuses requests over a loopback address whose Host is not a name
+// of this host: a browser may have resolved a foreign name to 127.0.0.1.
+// Addresses cannot be misused in this way, and programs may omit the name.
 func (set *settings) checkHost(c *conn, r *http.Request) error {
 	if !isLoopback(c.Conn.LocalAddr()) || r.Host == "" {
 		return nil
@@ -44,7 +44,7 @@ func (set *settings) checkHost(c *conn, r *http.Request) error {
 	return fmt.Errorf("host %q is not a name of this server; if it should be, add it to http.hosts of pmproxy.conf", name)
 }
 
-// hostName is a Host header without its port.
+// hostName returns a Host header without its port.
 func hostName(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		return h
@@ -57,8 +57,8 @@ func isLoopback(a net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// isLocal reports whether a request is from a program of this host. One that was
-// passed on by another proxy is not.
+// isLocal reports whether a request is from a program on this host. A request
+// that another proxy passed on is not.
 func isLocal(c *conn, r *http.Request) bool {
 	for _, h := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
 		if len(r.Header[h]) > 0 {
@@ -71,8 +71,8 @@ func isLocal(c *conn, r *http.Request) bool {
 	return isLoopback(c.Conn.RemoteAddr()) && isLoopback(c.Conn.LocalAddr())
 }
 
-// crossSite reports whether a browser says that a page of another origin made a
-// request.
+// crossSite reports whether a browser marked a request as made by a page of
+// another origin.
 func crossSite(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site != "same-origin" && site != "none"

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// linesPerMinute is how many lines of a kind about clients the log gets.
+// linesPerMinute is the number of log lines of each kind about clients.
 const linesPerMinute = 100
 
 // A lineLimit keeps clients from filling the log. A kind is a message.
@@ -17,8 +17,8 @@ type lineLimit struct {
 	kinds map[string]int
 }
 
-// allow reports whether the log gets one more line of a kind, and how many of that
-// kind it did not get in the minute before.
+// allow reports whether another line of a kind may be logged, and the number of
+// lines of that kind suppressed in the minute before.
 func (l *lineLimit) allow(kind string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,7 +35,7 @@ func (l *lineLimit) log(log *slog.Logger, level slog.Level, msg string, attrs ..
 	}
 }
 
-// A limitedHandler takes what net/http has to say, all as one kind.
+// A limitedHandler handles the messages of net/http, all as one kind.
 type limitedHandler struct {
 	slog.Handler
 	lines *lineLimit

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/mmv"
 )
 
-// Clusters of the files, as the C implementation has them (server.h: enum
+// Clusters of the files, as in the C implementation (server.h: enum
 // proxy_registry).
 const (
 	clusterServer = 1
@@ -17,8 +17,8 @@ const (
 	clusterPCP    = 4
 )
 
-// stats is what the server counts, in files for the agent pmproxy. Without
-// them it counts in vain.
+// stats holds the server's counters, in files that the agent pmproxy reads.
+// Without the files the counts are discarded.
 type stats struct {
 	files []*mmv.Registry
 
@@ -35,11 +35,11 @@ type stats struct {
 	serving                    *mmv.IntGauge
 }
 
-// sampleInterval is how often the metrics of the process are renewed, as in C.
+// sampleInterval is the interval at which the process metrics are updated, as in C.
 const sampleInterval = 2 * time.Second
 
-// newStats makes the files below dir. Without a directory, or if they cannot be
-// made, the counters lead nowhere.
+// newStats creates the files below dir. Without a directory, or if they cannot
+// be created, the counts are discarded.
 func newStats(dir string) (*stats, error) {
 	st := new(stats)
 	if dir == "" {
@@ -106,7 +106,7 @@ func newStats(dir string) (*stats, error) {
 	return st, nil
 }
 
-// watch keeps the metrics of the process current until done is closed.
+// watch updates the process metrics until done is closed.
 func (st *stats) watch(done <-chan struct{}) {
 	if len(st.files) == 0 {
 		<-done
@@ -135,7 +135,7 @@ func (st *stats) sample() {
 	st.maxRSS.SetUint(u.maxRSS)
 }
 
-// A resources is what the process has used: milliseconds and kilobytes.
+// A resources holds the resources used by the process: milliseconds and kilobytes.
 type resources struct{ user, sys, maxRSS uint64 }
 
 func (st *stats) close() {

@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/internal/rest"
 )
 
-// pagePath is where a browser shows the token of the page, and asks whether it is known.
+// pagePath is the path where a browser presents the page's token, and asks whether it is recognised.
 const pagePath = "/-/page"
 
 // PageHeader is the header in which the page sends its key.
@@ -24,21 +24,21 @@ const PageHeader = "X-PCP-Page"
 
 const (
 	minPageToken = 16
-	pageLife     = 30 * 24 * time.Hour // of the cookie
-	pageUser     = "page"              // what handlers know such clients as
+	pageLife     = 30 * 24 * time.Hour // lifetime of the cookie
+	pageUser     = "page"              // user name of such clients in handlers
 )
 
-// A pageAccess knows the browser of the user who has the token of the page.
+// A pageAccess recognises the browser of the user with the page's token.
 //
-// It is known by two things, neither of which is the token. They are of one run of the server: while there is none,
-// another user of the machine may serve its port, and is sent both by a page that is still open. The cookie is out of the reach of
-// scripts, but browsers send it to all ports of a host, so that a server of another
-// user of the machine could see it. The key is kept by the page, whose storage belongs to
-// one port, and cannot be had by a server on another one.
+// It recognises a browser by a cookie and a key, neither of which is the token. Both are valid for one run of the
+// server: after it stops, a server of another user of the machine may listen on its port and receive both from a page
+// that is still open. Scripts cannot read the cookie, but browsers send it to all ports of a host, where a server of
+// another user could see it. The page keeps the key in its storage, which belongs to one port and cannot be read by a
+// server on another port.
 type pageAccess struct {
 	token  [sha256.Size]byte
-	secret string // the token, to hide it
-	cookie string // its name
+	secret string // the token, for hide to remove
+	cookie string // name of the cookie
 	value  string
 	key    string
 }
@@ -60,12 +60,12 @@ func newPageAccess(token string) (*pageAccess, error) {
 	return &pageAccess{
 		token:  sha256.Sum256([]byte(token)),
 		secret: token,
-		cookie: "pcp-page-" + of([]byte(token), "name")[:8], // servers on other ports have theirs
+		cookie: "pcp-page-" + of([]byte(token), "name")[:8], // servers on other ports have their own cookies
 		value:  of(run, "cookie"), key: of(run, "key"),
 	}, nil
 }
 
-// hide returns a URL, for the log, without the token.
+// hide returns a URL for the log, with the token removed.
 func (p *pageAccess) hide(url string) string {
 	if p == nil {
 		return url
@@ -78,7 +78,7 @@ func same(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// bearer returns the token that a request shows.
+// bearer returns the token of a request.
 func bearer(r *http.Request) string {
 	scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -87,14 +87,14 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(value)
 }
 
-// holds reports whether a request shows the token itself.
+// holds reports whether a request has the token itself.
 func (p *pageAccess) holds(r *http.Request) bool {
 	digest := sha256.Sum256([]byte(bearer(r)))
 	return subtle.ConstantTimeCompare(digest[:], p.token[:]) == 1
 }
 
-// knows reports whether a request is of the user who has the token: it shows that, or
-// what the page was given for it.
+// knows reports whether a request is from the user with the token: it has the token
+// itself, or the cookie and the key that the page was given.
 func (p *pageAccess) knows(r *http.Request) bool {
 	if p == nil || crossSite(r) {
 		return false
@@ -112,7 +112,7 @@ func (p *pageAccess) knows(r *http.Request) bool {
 
 var errBadToken = errors.New("that is not the token of this page, which may have started anew since: open the address that it prints now")
 
-// page answers a browser that shows its token or asks whether it is known.
+// page answers a browser that presents its token or asks whether it is recognised.
 func (w *web) page(c *conn, out *response, r *http.Request) {
 	out.Header().Set("Cache-Control", "no-store")
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/internal/rest"
 )
 
-// TestPageToken lets only those see what is private who have the token of the page, and tries what others
-// could.
+// TestPageToken checks that only clients with the page's token can read private data, and tries the ways
+// that others could use.
 func TestPageToken(t *testing.T) {
 	const token = "0123456789ABCDEFGHIJ"
 	says := func(what string) http.Handler {
@@ -114,7 +114,7 @@ func TestPageToken(t *testing.T) {
 	if resp, body := ask("GET", "/pmapi/fetch", "Cookie", cookie, PageHeader, key, "Host", "evil.example.com"); resp.StatusCode != 403 || strings.Contains(body, "private") {
 		t.Errorf("another Host: %d %s", resp.StatusCode, body)
 	}
-	// Browsers are not told that other origins may send the key or a token.
+	// The CORS headers must not let other origins send the key or a token.
 	resp, _ := ask("OPTIONS", "/pmapi/fetch", "Origin", "http://evil.example.com", "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", PageHeader)
 	if h := strings.ToLower(resp.Header.Get("Access-Control-Allow-Headers")); strings.Contains(h, "x-pcp") || strings.Contains(h, "authorization") || resp.Header.Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("other origins may send %q", h)

@@ -9,17 +9,17 @@ import (
 
 var errLargePDU = errors.New("PDU is too long")
 
-// A pduLimit reads PDUs as they are, and fails at the first that is too long. Once the client
-// speaks TLS with the collector it looks at nothing any more: a record of TLS begins with a byte
-// that no length of a PDU has as its first.
+// A pduLimit reads PDUs unchanged, and fails at the first PDU that is too long. It stops
+// checking once the client speaks TLS with the collector: the first byte of a TLS record never
+// begins the length of a PDU.
 type pduLimit struct {
 	r     io.Reader
 	limit int
 
 	head [4]byte
-	have int  // of head
-	left int  // of the PDU
-	raw  bool // TLS
+	have int  // bytes of head
+	left int  // bytes left of the PDU
+	raw  bool // TLS has begun
 }
 
 // Read implements io.Reader.

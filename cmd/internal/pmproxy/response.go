@@ -10,21 +10,21 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// minCompress is from how many bytes on an answer is compressed.
+// minCompress is the size from which responses are compressed.
 const minCompress = 1024
 
-// A response is an answer on its way: it is compressed if the client can take that
-// and the answer is text of some length.
+// A response is a response in progress: it is compressed if the client accepts
+// that and it is text of sufficient length.
 type response struct {
 	http.ResponseWriter
-	accepts bool // the client takes gzip
+	accepts bool // the client accepts gzip
 	head    bool
 	started bool
 	status  int
 	sent    uint64
-	held    []byte // of an answer that may be too short to compress
+	held    []byte // start of a response that may be too short to compress
 	gz      *gzip.Writer
-	plain   bool // it is not to be compressed
+	plain   bool // not compressed
 }
 
 func newResponse(rw http.ResponseWriter, r *http.Request) *response {
@@ -34,8 +34,8 @@ func newResponse(rw http.ResponseWriter, r *http.Request) *response {
 // Unwrap is for http.ResponseController.
 func (o *response) Unwrap() http.ResponseWriter { return o.ResponseWriter }
 
-// WriteHeader begins the answer. What is sent may wait until it is known whether
-// it is compressed.
+// WriteHeader begins the response. The header may wait until it is known whether
+// the response is compressed.
 func (o *response) WriteHeader(status int) {
 	if o.started {
 		return
@@ -63,7 +63,7 @@ func (o *response) WriteHeader(status int) {
 	}
 }
 
-// compress begins to do so.
+// compress starts the compression.
 func (o *response) compress() {
 	h := o.Header()
 	h.Del("Content-Length")
@@ -71,15 +71,15 @@ func (o *response) compress() {
 	o.ResponseWriter.WriteHeader(o.status)
 	o.gz, _ = gzipWriters.Get().(*gzip.Writer)
 	if o.gz == nil {
-		o.gz, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one
+		o.gz, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // no error: the level is valid
 	}
 	o.gz.Reset((*sink)(o))
 }
 
-// gzipWriters are writers that are not in use.
+// gzipWriters are unused writers.
 var gzipWriters sync.Pool
 
-// sink is what a response is after compression.
+// sink receives the response after compression.
 type sink response
 
 func (s *sink) Write(p []byte) (int, error) {
@@ -111,8 +111,8 @@ func (o *response) Write(p []byte) (int, error) {
 	return o.gz.Write(p)
 }
 
-// Flush sends what there is. An answer that is flushed goes on for long, and is
-// compressed from its first byte if it is at all.
+// Flush sends the buffered bytes. A flushed response is probably long, and is
+// compressed from its first byte if at all.
 func (o *response) Flush() {
 	if !o.started {
 		o.WriteHeader(http.StatusOK)
@@ -130,15 +130,15 @@ func (o *response) Flush() {
 	}
 }
 
-// finish sends what is left.
+// finish sends the remaining bytes.
 func (o *response) finish() {
 	if !o.started {
 		o.WriteHeader(http.StatusOK)
 	}
 	switch {
 	case o.gz != nil:
-		o.gz.Close() // an error is one of the connection
-	case !o.plain: // it was short
+		o.gz.Close() // an error is the connection's
+	case !o.plain: // short response
 		o.plain = true
 		o.Header().Set("Content-Length", strconv.Itoa(len(o.held)))
 		o.ResponseWriter.WriteHeader(o.status)
@@ -146,12 +146,12 @@ func (o *response) finish() {
 	}
 }
 
-// taken says that the connection was taken over, and answered with a status.
+// taken records that the connection was taken over, and answered with a status.
 func (o *response) taken(status int) {
 	o.started, o.status, o.plain = true, status, true
 }
 
-// release gives the memory back.
+// release frees the buffers.
 func (o *response) release() {
 	if o.gz != nil {
 		o.gz.Reset(nil)
@@ -160,7 +160,7 @@ func (o *response) release() {
 	}
 }
 
-// compressible reports whether content of a type is text.
+// compressible reports whether a content type is text.
 func compressible(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -176,7 +176,7 @@ func compressible(contentType string) bool {
 	return strings.HasSuffix(kind, "+json")
 }
 
-// acceptsGzip reports whether a client takes gzip (RFC 9110, 12.5.3).
+// acceptsGzip reports whether a client accepts gzip (RFC 9110, 12.5.3).
 func acceptsGzip(headers []string) bool {
 	accepts, any := false, false
 	named := false

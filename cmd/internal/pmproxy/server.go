@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// A Server is a proxy. New makes one.
+// A Server is a proxy. Use New to create one.
 type Server struct {
-	cfg   Config // what does not change
+	cfg   Config // constant after New
 	now   atomic.Pointer[settings]
 	log   *slog.Logger
 	web   *web
@@ -28,10 +28,10 @@ type Server struct {
 	conns map[*conn]struct{}
 	stop  bool
 
-	running sync.WaitGroup // a client each
+	running sync.WaitGroup // one for each client
 }
 
-// New makes a Server of cfg. It does not serve yet.
+// New creates a Server from cfg. Run starts serving.
 func New(cfg Config) (*Server, error) {
 	cfg.setDefaults()
 	set, err := newSettings(cfg)
@@ -50,9 +50,9 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Run serves clients until ctx is done or a listener fails. Every goroutine
-// that it started has then returned. Requests in hand get two seconds to finish.
-// It can be called once.
+// Run serves clients until ctx is done or a listener fails. Requests in progress
+// get two seconds to finish. All goroutines that it started have ended when it
+// returns. It can be called once.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.stats.close()
 	var serving, accepting sync.WaitGroup
@@ -92,10 +92,10 @@ func (s *Server) stopping() bool {
 	return s.stop
 }
 
-// acceptPause is how long accepting rests when there are no descriptors left.
+// acceptPause is the pause in accepting when there are no descriptors left.
 const acceptPause = 50 * time.Millisecond
 
-// accept lets clients in.
+// accept accepts clients.
 func (s *Server) accept(ln net.Listener) error {
 	for {
 		nc, err := ln.Accept()
@@ -117,7 +117,7 @@ func (s *Server) accept(ln net.Listener) error {
 	}
 }
 
-// admit gives a client a goroutine, if there is room for it.
+// admit starts a goroutine for a client, if there are not too many.
 func (s *Server) admit(nc net.Conn) {
 	set := s.now.Load()
 	if tcp, ok := nc.(*net.TCPConn); ok {
@@ -160,7 +160,7 @@ func (s *Server) forget(c *conn) {
 	}
 }
 
-// meet finds out what a client speaks, and has it served.
+// meet determines a client's protocol, and has it served.
 func (s *Server) meet(c *conn) {
 	set := s.now.Load()
 	kind, err := c.identify(set.TLS)
@@ -184,7 +184,7 @@ func (s *Server) meet(c *conn) {
 	c.Close()
 }
 
-// newHTTPServer returns the server of requests.
+// newHTTPServer returns the HTTP server.
 func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:                      h,

@@ -100,7 +100,7 @@ func shake(t testing.TB, c net.Conn, port int) {
 	fmt.Fprintf(c, "localhost %d\n", port)
 }
 
-// TestForward passes on what both sides say, half closed connections included.
+// TestForward checks that bytes are relayed in both directions, half-closed connections included.
 func TestForward(t *testing.T) {
 	want := bytes.Repeat([]byte("some long answer; "), 20000)
 	port := collector(t, func(c net.Conn) {
@@ -200,7 +200,7 @@ func TestRefusedForwards(t *testing.T) {
 	}
 }
 
-// TestCollectorPatterns tells which collectors can be reached.
+// TestCollectorPatterns checks which collectors can be reached.
 func TestCollectorPatterns(t *testing.T) {
 	s, err := New(Config{Collectors: []string{"a", "b:44321", "*.x.org", "[::1]:1", "::2"}})
 	if err != nil {
@@ -233,7 +233,7 @@ func TestCollectorPatterns(t *testing.T) {
 	}
 }
 
-// api is a handler that shows what it is given.
+// api returns a handler that prints its request.
 func api(name string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("panic") {
@@ -251,7 +251,7 @@ func api(name string) http.Handler {
 	})
 }
 
-// ask sends a request as it stands, and returns the answer and its body.
+// ask sends a request verbatim, and returns the response and its body.
 func ask(t testing.TB, c net.Conn, in *bufio.Reader, request string) (*http.Response, string) {
 	t.Helper()
 	if request != "" {
@@ -362,7 +362,7 @@ func TestPipelined(t *testing.T) {
 	}
 }
 
-// TestGzip compresses what is long, for those who take it.
+// TestGzip checks that long responses are compressed, for clients that accept gzip.
 func TestGzip(t *testing.T) {
 	long := strings.Repeat("kernel.all.load ", 1000)
 	address, s := start(t, Config{MetricsDir: t.TempDir(), Handlers: map[string]http.Handler{
@@ -443,8 +443,8 @@ func TestSameOrigin(t *testing.T) {
 	}
 }
 
-// TestUnserved answers OPTIONS and HEAD for what is not served as GET, also where there is a page, and below a
-// prefix.
+// TestUnserved checks OPTIONS and HEAD for paths that GET does not serve, also where there is a page, and
+// below a prefix.
 func TestUnserved(t *testing.T) {
 	some := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/pmapi/context" {
@@ -640,7 +640,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff serves only what is wanted.
+// TestSwitchedOff checks NoPCP and NoHTTP.
 func TestSwitchedOff(t *testing.T) {
 	address, _ := start(t, Config{NoPCP: true, NoHTTP: true})
 	for _, say := range []string{"pmproxy-client 1\n", "GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01", "*1\r\n$4\r\nPING\r\n", "\x00", "x"} {
@@ -685,7 +685,7 @@ func TestHandlerPrefixes(t *testing.T) {
 	}
 }
 
-// TestNotReady says why.
+// TestNotReady checks that /-/ready gives the reason.
 func TestNotReady(t *testing.T) {
 	address, _ := start(t, Config{Ready: func() error { return errors.New("the index is being built") }})
 	if r, body := get(t, address, "GET /-/ready HTTP/1.1\r\nHost: localhost\r\n\r\n"); r.StatusCode != 503 || !strings.Contains(body, "index") {
@@ -712,7 +712,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestManyIdle keeps serving beside many connections that say nothing.
+// TestManyIdle checks that many silent connections do not stop the server from serving.
 func TestManyIdle(t *testing.T) {
 	address, s := start(t, Config{MetricsDir: t.TempDir(), Handlers: map[string]http.Handler{"/": api("")}})
 	const n = 300
@@ -732,8 +732,8 @@ func TestManyIdle(t *testing.T) {
 	}
 }
 
-// FuzzConnection says anything to the server, which must end the connection when
-// the client has nothing more to say.
+// FuzzConnection sends arbitrary bytes to the server, which must end the
+// connection after the client's last byte.
 func FuzzConnection(f *testing.F) {
 	for _, s := range []string{
 		"pmproxy-client 1\nlocalhost 1\n", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "\x16\x03\x01\x00\x05hello",

@@ -6,7 +6,7 @@ import (
 )
 
 // settings are the part of a Config that can change while the server runs. They are replaced
-// whole, so that what one request sees belongs together.
+// as a whole, so that a request sees a consistent set.
 type settings struct {
 	Config
 	headers string // Access-Control-Allow-Headers
@@ -36,10 +36,10 @@ func newSettings(cfg Config) (*settings, error) {
 	return set, nil
 }
 
-// Reload has the server go on with what cfg says, for clients and requests that come from now on.
-// If there is a mistake in it, all stays as it was.
+// Reload applies the settings of cfg to new clients and requests. If cfg has a mistake, the
+// current settings remain in force.
 //
-// Listeners, Handlers, Auth, Dial, DialTimeout, Ready, MetricsDir and Log stay those that the server was made with.
+// Listeners, Handlers, Auth, Dial, DialTimeout, Ready, MetricsDir and Log keep the values given to New.
 func (s *Server) Reload(cfg Config) error {
 	cfg.setDefaults()
 	set, err := newSettings(cfg)

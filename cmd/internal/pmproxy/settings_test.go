@@ -115,7 +115,7 @@ func TestMaxPDU(t *testing.T) {
 	}
 }
 
-// TestPDULimit reads byte by byte, and what is TLS without a look.
+// TestPDULimit reads byte by byte, and checks that TLS is not examined.
 func TestPDULimit(t *testing.T) {
 	f := func(in []byte, ok bool) {
 		t.Helper()

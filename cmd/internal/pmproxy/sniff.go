@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// What a client speaks, by its first byte.
+// Protocols of clients, identified by their first byte.
 type speaks int
 
 const (
-	speaksNothing speaks = iota // that is known here
+	speaksNothing speaks = iota // unknown protocol
 	speaksPCP
 	speaksHTTP
 	speaksTLS
 	speaksKeys // RESP, of key servers
 )
 
-// identify tells protocols apart by the first byte of a connection
-// (server.c: client_protocol). All methods of HTTP begin with a capital letter.
+// identify returns the protocol of a connection by its first byte (server.c:
+// client_protocol). All HTTP methods begin with a capital letter.
 func identify(first byte) speaks {
 	switch {
 	case first == 'p':
 		return speaksPCP
 	case 'A' <= first && first <= 'Z':
 		return speaksHTTP
-	case 0x14 <= first && first <= 0x18: // types of records of TLS
+	case 0x14 <= first && first <= 0x18: // TLS record types
 		return speaksTLS
 	case strings.IndexByte("-+:,$*#%~", first) >= 0:
 		return speaksKeys
@@ -37,26 +37,26 @@ func identify(first byte) speaks {
 	return speaksNothing
 }
 
-// A conn is a connection of a client whose first byte has been looked at. Its
-// writes have a time limit for each piece, so that a client that does not read
-// is dropped, while one that reads slowly is served.
+// A conn is a client's connection whose first byte has been examined. Each
+// piece of a write has a time limit, so that a client that stops reading is
+// disconnected, while a slow reader is served.
 type conn struct {
 	net.Conn // below TLS
 
 	s      *Server
-	stream net.Conn // Conn, or TLS above it
+	stream net.Conn // Conn, or TLS over it
 	tls    *tls.Conn
-	speaks speaks // what identify found
+	speaks speaks // set by identify
 
 	buf  [256]byte
-	pend []byte // of buf, read and not taken yet
+	pend []byte // bytes of buf that are read but not yet returned
 
 	closed sync.Once
 }
 
 func newConn(s *Server, nc net.Conn) *conn { return &conn{Conn: nc, s: s, stream: nc} }
 
-// from is who the client is, for the log.
+// from describes the client, for the log.
 func (c *conn) from() string {
 	if a := c.Conn.RemoteAddr(); a != nil && a.String() != "" && a.String() != "@" {
 		return a.String()
@@ -69,8 +69,8 @@ var (
 	errNoTLS   = errors.New("client speaks TLS, which is not configured")
 )
 
-// identify reads the first byte, within TLS if the client begins that. All of it
-// has one time limit.
+// identify reads the first byte, inside TLS if the client begins with TLS. One
+// time limit covers all of it.
 func (c *conn) identify(cfg *tls.Config) (speaks, error) {
 	if err := c.Conn.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
 		return speaksNothing, err
@@ -103,7 +103,7 @@ func (c *conn) identify(cfg *tls.Config) (speaks, error) {
 	return kind, c.Conn.SetDeadline(time.Time{})
 }
 
-// peek looks at the first byte.
+// peek returns the first byte without consuming it.
 func (c *conn) peek() (speaks, error) {
 	n, err := c.stream.Read(c.buf[:])
 	if n == 0 {
@@ -116,7 +116,7 @@ func (c *conn) peek() (speaks, error) {
 	return identify(c.buf[0]), nil
 }
 
-// Read returns what the client sent, from the first byte on.
+// Read returns the client's bytes, from the first on.
 func (c *conn) Read(p []byte) (int, error) {
 	if len(c.pend) == 0 {
 		if len(p) >= len(c.buf) || len(p) == 0 {
@@ -148,12 +148,12 @@ func (c *conn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// Close closes the connection; more than once does no harm.
+// Close closes the connection; it can be called more than once.
 func (c *conn) Close() error {
 	err := net.ErrClosed
 	c.closed.Do(func() {
 		if c.tls != nil {
-			err = c.tls.Close() // which limits the time for its last record
+			err = c.tls.Close() // which has its own time limit for the last record
 		} else {
 			err = c.Conn.Close()
 		}
@@ -162,7 +162,7 @@ func (c *conn) Close() error {
 	return err
 }
 
-// closeWrite ends what the client is sent, while it can go on sending.
+// closeWrite closes the write side; the client can still send.
 func (c *conn) closeWrite() error { return closeWrite(c.stream) }
 
 func closeWrite(nc net.Conn) error {
@@ -172,7 +172,7 @@ func closeWrite(nc net.Conn) error {
 	return nc.Close()
 }
 
-// A prefixed connection has bytes before what is read from it.
+// A prefixed connection returns its prefix before the bytes read from the connection.
 type prefixed struct {
 	net.Conn
 	first []byte

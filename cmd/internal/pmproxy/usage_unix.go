@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// usage asks getrusage(2).
+// usage calls getrusage(2).
 func usage() (resources, bool) {
 	var ru unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
@@ -16,7 +16,7 @@ func usage() (resources, bool) {
 	}
 	ms := func(t unix.Timeval) uint64 { return uint64(t.Nano() / 1e6) }
 	rss := uint64(ru.Maxrss)
-	if runtime.GOOS == "darwin" { // where it is in bytes
+	if runtime.GOOS == "darwin" { // there it is in bytes
 		rss /= 1024
 	}
 	return resources{ms(ru.Utime), ms(ru.Stime), rss}, true

@@ -28,8 +28,8 @@ type web struct {
 	access    *pageAccess // nil if the page has no token
 
 	server *http.Server
-	conns  chan net.Conn // of the listener that net/http has
-	done   chan struct{} // closed when that ends
+	conns  chan net.Conn // connections for net/http to accept
+	done   chan struct{} // closed when net/http stops
 	once   sync.Once
 }
 
@@ -51,7 +51,7 @@ func newWeb(s *Server) (*web, error) {
 	return w, nil
 }
 
-// take hands a connection to net/http. It reports whether that has it.
+// take hands a connection to net/http. It reports whether net/http has accepted it.
 func (w *web) take(c *conn) bool {
 	select {
 	case w.conns <- c:
@@ -79,12 +79,12 @@ func (w *web) Close() error {
 	return nil
 }
 
-// Addr returns an address that says nothing: connections come from others.
+// Addr returns an empty address: connections are accepted by other listeners.
 func (w *web) Addr() net.Addr { return new(net.TCPAddr) }
 
 func (w *web) serve() { w.server.Serve(w) }
 
-// shutdown lets requests finish for a while.
+// shutdown waits for requests to finish, up to a limit.
 func (w *web) shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
 	defer cancel()
@@ -111,7 +111,7 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 				rest.Fail(out, http.StatusInternalServerError, "internal error")
 				p = nil
 			} else {
-				p = http.ErrAbortHandler // what was sent is not all
+				p = http.ErrAbortHandler // the response was cut short
 			}
 		}
 		if p == nil {
@@ -200,7 +200,7 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 			return
 		}
 		out.Header().Set("Content-Type", cmp.Or(p.header.Get("Content-Type"), rest.TypeJSON))
-		// The name is written as C writes it; net/http would take out the usual one.
+		// The name is spelled as in C; net/http would normalise it.
 		out.Header()["Transfer-encoding"] = []string{"chunked"}
 		out.WriteHeader(http.StatusOK)
 		return
@@ -216,7 +216,7 @@ func (w *web) answer(rw http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(out, r.WithContext(rest.WithPeer(r.Context(), &peer)))
 }
 
-// A page is an answer that is held in memory.
+// A page is a response held in memory.
 type page struct {
 	header http.Header
 	status int
@@ -233,7 +233,7 @@ func (p *page) WriteHeader(status int) {
 
 func (p *page) Write(b []byte) (int, error) {
 	p.WriteHeader(http.StatusOK)
-	if len(p.body) < maxURL { // pages of errors are short
+	if len(p.body) < maxURL { // error pages are short
 		p.body = append(p.body, b...)
 	}
 	return len(b), nil
@@ -248,20 +248,20 @@ func (p *page) send(out *response, body bool) {
 	out.WriteHeader(p.status)
 }
 
-// probe returns what a handler answers to a request that has nothing carried out.
+// probe returns a handler's response to a request without carrying it out.
 func probe(h http.Handler, r *http.Request) *page {
 	p := &page{header: make(http.Header)}
 	h.ServeHTTP(p, r)
 	return p
 }
 
-// refuses reports whether the answer is the page for a URL that is not served.
+// refuses reports whether the response is the page for a URL that is not served.
 func (p *page) refuses() bool {
 	kind, _, _ := strings.Cut(p.header.Get("Content-Type"), ";")
 	return p.status >= 400 && kind == "text/html"
 }
 
-// find returns the handler of the longest prefix of a path.
+// find returns the handler with the longest prefix of a path.
 func (w *web) find(path string) (string, http.Handler) {
 	for _, p := range w.prefixes {
 		if strings.HasPrefix(path, p) {
@@ -271,7 +271,7 @@ func (w *web) find(path string) (string, http.Handler) {
 	return "", nil
 }
 
-// health answers those who ask whether the server works.
+// health answers health checks.
 func (w *web) health(out *response, r *http.Request) {
 	text, status := "pmproxy works\n", http.StatusOK
 	if r.URL.Path == "/-/ready" {
@@ -285,7 +285,7 @@ func (w *web) health(out *response, r *http.Request) {
 	rest.Send(out, status, rest.TypeText, []byte(text))
 }
 
-// A limitedBody is a body that must arrive in time.
+// A limitedBody is a request body with a deadline.
 type limitedBody struct {
 	io.ReadCloser
 	rc   *http.ResponseController
@@ -309,12 +309,12 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// corsMaxAge is how long browsers may remember what other origins may do, in
+// corsMaxAge is the time for which browsers may cache the CORS permissions, in
 // seconds.
 const corsMaxAge = 86400
 
-// protect sets the headers that each answer has. A handler can replace them. Those that limit
-// what a browser does with it are sent to browsers alone, as other programs are compared byte for byte.
+// protect sets the headers of all responses. A handler can replace them. Headers that restrict browsers
+// are sent to browsers alone, since responses to other programs must match byte for byte.
 func protect(out *response, r *http.Request, set *settings) {
 	h := out.Header()
 	h["X-Content-Type-Options"] = []string{"nosniff"}
@@ -330,14 +330,14 @@ func protect(out *response, r *http.Request, set *settings) {
 	}
 }
 
-// allowAll lets pages of all origins read the answer.
+// allowAll lets pages of all origins read the response.
 func allowAll(h http.Header, set *settings) {
 	h["Access-Control-Allow-Origin"] = []string{"*"}
 	h["Access-Control-Allow-Headers"] = []string{set.headers}
 	h["Access-Control-Max-Age"] = []string{strconv.Itoa(corsMaxAge)}
 }
 
-// options says what other origins may do (http.c: http_response_access).
+// options lists the permissions of other origins (http.c: http_response_access).
 func options(out *response, r *http.Request, set *settings, known bool) {
 	methods := "GET, HEAD, TRACE, OPTIONS"
 	switch {
@@ -371,7 +371,7 @@ func options(out *response, r *http.Request, set *settings, known bool) {
 	out.WriteHeader(http.StatusOK)
 }
 
-// trace sends headers back that have no secrets.
+// trace returns the request's headers, without secrets.
 func trace(out *response, r *http.Request) {
 	h := out.Header()
 	for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Allow-Headers", "Access-Control-Max-Age"} {
@@ -387,12 +387,12 @@ func trace(out *response, r *http.Request) {
 	out.WriteHeader(http.StatusOK)
 }
 
-// isBrowser reports whether a request is from a browser. All of them call themselves so.
+// isBrowser reports whether a request is from a browser. All browsers name themselves in User-Agent.
 func isBrowser(r *http.Request) bool {
 	return strings.Contains(r.UserAgent(), "Mozilla/") || r.Header.Get("Sec-Fetch-Site") != ""
 }
 
-// tooLong answers a URL that is too long, in the words of C, which are not those of net/http.
+// tooLong answers a URL that is too long, with the message of C, which differs from that of net/http.
 func (w *web) tooLong(out *response, rw http.ResponseWriter) {
 	const title = "414 URI Too Long"
 	body := rest.Page(title, "unknown", "request URL too long")
@@ -419,8 +419,8 @@ func (w *web) tooLong(out *response, rw http.ResponseWriter) {
 	c.Write(b.Bytes()) // an error is the client's
 }
 
-// takesPost reports whether a path is of an interface that is given its
-// parameters or data by POST too.
+// takesPost reports whether a path belongs to an interface that also accepts
+// its parameters or data by POST.
 func takesPost(path string) bool {
 	if strings.HasPrefix(path, "/series/") || strings.HasPrefix(path, "/logger/") {
 		return true
@@ -429,7 +429,7 @@ func takesPost(path string) bool {
 	if !ok {
 		return false
 	}
-	if _, command, ok := strings.Cut(rest, "/"); ok { // after the number of a context
+	if _, command, ok := strings.Cut(rest, "/"); ok { // after the context number
 		rest = command
 	}
 	rest = strings.TrimPrefix(rest, "_")

@@ -11,62 +11,63 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// MaxSize is how long a file may be, in bytes.
+// MaxSize is the maximum size of a file, in bytes.
 const MaxSize = 1 << 20
 
-// DefaultExclude are the metrics, and DefaultExcludeInDoms the instance domains, that are not among the series unless
-// a file says otherwise: those of processes and of files opened by them.
+// DefaultExclude returns the metrics that are excluded from the series by default: those of processes.
 func DefaultExclude() []string { return []string{"proc.*", "acct.*"} }
 
-// DefaultExcludeInDoms returns these instance domains.
+// DefaultExcludeInDoms returns the instance domains that are excluded by default.
 func DefaultExcludeInDoms() []pcp.InDom {
 	return []pcp.InDom{pcp.NewInDom(3, 9), pcp.NewInDom(3, 40), pcp.NewInDom(79, 7)}
 }
 
-// A File is what a pmproxy.conf says. The zero File has the defaults of an empty
-// one, but for the pointers and slices, which say what was set.
+// A File holds the settings of a pmproxy.conf. The zero File has the defaults of
+// an empty file, except that the pointers and slices are nil for settings that
+// are not set.
 type File struct {
 	NoPCP, NoHTTP, NoSecure bool
 
-	// NoSeries and NoSearch say that these requests are not answered, NoDiscover that the archives
-	// which loggers of this host write are not among the series.
+	// NoSeries and NoSearch disable these requests. NoDiscover excludes the archives of this
+	// host's loggers from the series.
 	NoSeries, NoSearch, NoDiscover bool
-	NoPush                         bool // archives are not received (/logger)
-	SearchCount                    int  // results in an answer of /search, 0 if not set
+	NoPush                         bool // disables receiving archives (/logger)
+	SearchCount                    int  // number of /search results, 0 if not set
 
-	// PushAnybody says that clients need not be authorised to push archives, PushHosts are patterns for
-	// the hosts whose archives are taken, and PushTimeout is after how long without a request one ends, 0 if not set.
+	// PushAnybody lets unauthorised clients push archives, PushHosts are patterns for the hosts whose archives are
+	// accepted, and PushTimeout is the idle time after which a push ends, 0 if not set.
 	PushAnybody bool
 	PushHosts   []string
 	PushTimeout time.Duration
 
-	// ExcludeMetrics are patterns of the names of metrics that are not among the series, and ExcludeInDoms
-	// instance domains whose metrics are not. Nil means DefaultExclude and DefaultExcludeInDoms.
+	// ExcludeMetrics are patterns of the names of metrics excluded from the series; metrics of the
+	// instance domains in ExcludeInDoms are excluded too. Nil means DefaultExclude and
+	// DefaultExcludeInDoms.
 	ExcludeMetrics []string
 	ExcludeInDoms  []pcp.InDom
 
-	// KeyServers are the key servers, HOST:PORT, to whose first one their protocol is forwarded
-	// if ForwardKeys is set.
+	// KeyServers are the key servers, HOST:PORT. If ForwardKeys is set, clients that speak the
+	// protocol of key servers are forwarded to the first.
 	KeyServers  []string
 	ForwardKeys bool
 
-	KeepAlive  time.Duration // 0 if not set, negative for never
+	KeepAlive  time.Duration // 0 if not set, negative for no probes
 	MaxClients int           // 0 if not set
 	MaxBody    int64         // 0 if not set
 
-	// Settings of TLS that come before those of tls.conf.
+	// TLS settings, which override those of tls.conf.
 	Certificates, PrivateKey, Authority, CipherList, CipherSuites string
 
 	Collectors, Hosts, Headers []string
 	Tokens                     string
 	RequireAuth, DistrustLocal bool
-	LendRights                 bool // anybody may name the Unix socket of a collector
+	LendRights                 bool // any client may name the Unix socket of a collector
 
-	// Notes are what is not done, and why, one sentence each.
+	// Notes describe the settings without effect, with the reason, one sentence each.
 	Notes []string
 }
 
-// ReadFile reads a file. The errors name it and the line.
+// ReadFile reads a file. Errors name the file and the line.
 func ReadFile(path string) (*File, error) {
 	r, err := os.Open(path)
 	if err != nil {
@@ -84,8 +85,8 @@ func ReadFile(path string) (*File, error) {
 	return f, nil
 }
 
-// Parse reads the text of a file. Of several settings for one key the last counts.
-// The errors name the line.
+// Parse parses the text of a file. The last setting of a key wins. Errors name the
+// line.
 func Parse(text []byte) (*File, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("more than %d bytes", MaxSize)
@@ -119,7 +120,7 @@ func Parse(text []byte) (*File, error) {
 	return f, nil
 }
 
-// uncomment returns a value without the comment behind it.
+// uncomment removes the comment after a value.
 func uncomment(s string) string {
 	for i := 1; i < len(s); i++ {
 		if s[i] == ';' && (s[i-1] == ' ' || s[i-1] == '\t') {
@@ -140,7 +141,7 @@ func (f *File) note(format string, args ...any) {
 	f.Notes = append(f.Notes, text)
 }
 
-// set takes one setting.
+// set applies a setting.
 func (f *File) set(section, key, value string) (err error) {
 	if section != "pmproxy" {
 		return f.setOther(section, key, value)
@@ -204,7 +205,7 @@ func (f *File) set(section, key, value string) (err error) {
 	return err
 }
 
-// setOther takes a setting of another section than that of the proxy itself.
+// setOther applies a setting of a section other than [pmproxy].
 func (f *File) setOther(section, key, value string) (err error) {
 	switch section + " " + key {
 	case "pmseries enabled":
@@ -242,7 +243,7 @@ func (f *File) setOther(section, key, value string) (err error) {
 		if len(f.KeyServers) == 0 || section == "redis" || section == "keys" {
 			f.KeyServers = list(value)
 		}
-	case "redis enabled", "keys enabled": // there is nothing to turn off: none is needed
+	case "redis enabled", "keys enabled": // no effect: no key server is needed
 		_, err = off(key, value)
 	default:
 		switch section {
@@ -259,10 +260,10 @@ func (f *File) setOther(section, key, value string) (err error) {
 	return err
 }
 
-// off reads a switch, and reports whether it is off.
+// off parses a switch, and reports whether it is off.
 func off(key, value string) (bool, error) { return choice(key, value, "true", "false") }
 
-// choice reports which of two words a value is.
+// choice parses one of two words.
 func choice(key, value, no, yes string) (bool, error) {
 	switch value {
 	case no:

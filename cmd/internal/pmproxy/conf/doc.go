@@ -1,13 +1,13 @@
-// Package conf reads pmproxy.conf, the configuration of a proxy: sections in
-// brackets, lines of a key, an equals sign or colon, and a value; lines that begin
-// with # or ; are comments, and so is what follows white space and ;.
+// Package conf reads pmproxy.conf, the configuration of a proxy. A file has
+// sections in brackets and lines of a key, an equals sign or colon, and a value.
+// Lines that begin with # or ; are comments, as is text after white space and ;.
 //
 //	f, err := conf.ReadFile("/etc/pcp/pmproxy/pmproxy.conf")
 //	for _, note := range f.Notes {
 //		log.Warn(note)
 //	}
 //
-// The settings of pmproxy 6.0.3 are known, and those of ours:
+// The package knows the settings of pmproxy 6.0.3, and its own:
 //
 //	[pmproxy]
 //	pcp.enabled, http.enabled, secure.enabled    true or false
@@ -43,5 +43,5 @@
 //	[redis], [keys]
 //	servers         where the protocol of key servers is forwarded to, the first one
 //
-// What has no effect here is a note that says why.
+// A setting without effect here produces a note with the reason.
 package conf

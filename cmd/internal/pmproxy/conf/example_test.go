@@ -6,7 +6,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/conf"
 )
 
-// What a file says, and what has no effect.
+// The settings of a file, and the notes on those without effect.
 func ExampleParse() {
 	f, err := conf.Parse([]byte("[pmproxy]\nhttp.enabled = false\nchunksize = 4096\n"))
 	if err != nil {

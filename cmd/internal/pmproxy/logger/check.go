@@ -17,7 +17,7 @@ const (
 	metaFile file = iota
 	indexFile
 	volumeFile
-	files // how many there are
+	files // number of kinds
 )
 
 func (f file) String() string { return [...]string{"meta", "index", "volume"}[f] }
@@ -25,15 +25,15 @@ func (f file) String() string { return [...]string{"meta", "index", "volume"}[f]
 const (
 	maxStart = 253402300799 // the end of the year 9999, in seconds
 
-	frame = 8 // bytes of the two length words of a record
-	word  = 4 // bytes of one
+	frame = 8 // bytes of the length words before and after a record
+	word  = 4 // bytes of a length word
 )
 
-// indexSize returns the length of an entry of the index.
+// indexSize returns the length of an index entry.
 func indexSize(version int) int { return len(archive.IndexEntry{}.Append(nil, version)) }
 
-// whole returns the length of the record that b begins with, and 0 if more bytes
-// have to come before that is known or the record is whole.
+// whole returns the length of the record at the start of b, or 0 if b has too
+// few bytes for the length or the record.
 func whole(kind file, b []byte, version int) (int, error) {
 	if kind == indexFile {
 		if n := indexSize(version); len(b) >= n {
@@ -61,11 +61,11 @@ func whole(kind file, b []byte, version int) (int, error) {
 	return int(n), nil
 }
 
-// results are what records of volumes are decoded into.
+// results are reused for decoding the records of volumes.
 var results = sync.Pool{New: func() any { return new(pcp.Result) }}
 
-// check decodes a whole record. It returns the time of an entry of the index or of
-// a record of a volume.
+// check decodes a complete record. It returns the time of an index entry or of a
+// volume's record.
 func check(kind file, rec []byte, version int) (t pcp.Timestamp, err error) {
 	switch kind {
 	case metaFile:
@@ -90,10 +90,10 @@ func check(kind file, rec []byte, version int) (t pcp.Timestamp, err error) {
 	return t, err
 }
 
-// keepRecord is how long a record may be, in bytes, whose decoded form is used again.
+// keepRecord is the maximum length, in bytes, of a record whose decoded form is kept for reuse.
 const keepRecord = 1 << 20
 
-// checkLabel refuses labels that this program does not write to disk.
+// checkLabel refuses labels that this program does not write.
 func checkLabel(b []byte) (archive.Label, error) {
 	l, err := archive.DecodeLabel(b)
 	switch {
@@ -115,8 +115,8 @@ func checkLabel(b []byte) (archive.Label, error) {
 
 const alnum = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// goodHost reports whether a name can be that of a host, and so of a directory (loggroup.c: check_hostname). No
-// part of it begins or ends with a hyphen: programs would take a directory -rf for options.
+// goodHost reports whether a name is valid for a host, and thus for a directory (loggroup.c: check_hostname).
+// No part of it begins or ends with a hyphen: programs would take a directory -rf for options.
 func goodHost(name string) bool {
 	if len(name) > 255 || strings.Trim(name, alnum+"-._") != "" {
 		return false
@@ -129,8 +129,8 @@ func goodHost(name string) bool {
 	return true
 }
 
-// goodZone reports whether a zone can be in the environment of programs that read the
-// archive, and names no file elsewhere (loggroup.c: check_tz).
+// goodZone reports whether a zone is safe in the environment of programs that read
+// the archive, and does not name a file elsewhere (loggroup.c: check_tz).
 func goodZone(zone string) bool {
 	return !strings.HasPrefix(zone, "/") && !strings.Contains(zone, "..") && strings.Trim(zone, alnum+"/_+-.:,<>") == ""
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/logger"
 )
 
-// A handler says by /logger/ping that archives can be pushed. Behind a pmproxy.Server it
-// knows its clients, and takes archives of those that are trusted.
+// A handler answers /logger/ping to announce that archives can be pushed. Behind a
+// pmproxy.Server it knows its clients, and accepts archives from trusted ones.
 func Example() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

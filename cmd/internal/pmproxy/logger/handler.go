@@ -22,17 +22,17 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmproxy/internal/rest"
 )
 
-// Limits that cannot be set.
+// Fixed limits.
 const (
-	// MaxBody is how long the body of a request may be, in bytes (loggroup.c: MAX_BUFFER_SIZE).
+	// MaxBody is the maximum size of a request body, in bytes (loggroup.c: MAX_BUFFER_SIZE).
 	MaxBody = 10 << 20
-	// MaxRecord is how long a record may be, in bytes, its length words included.
+	// MaxRecord is the maximum length of a record, in bytes, its length words included.
 	MaxRecord = 16 << 20
-	// MaxVolumes is how many volumes an archive may have (loggroup.c: MAX_VOLUME_COUNT).
+	// MaxVolumes is the maximum number of volumes of an archive (loggroup.c: MAX_VOLUME_COUNT).
 	MaxVolumes = 5000
-	// MaxWaiting is how many bytes of records may be there of which the end has not come.
+	// MaxWaiting is the maximum number of buffered bytes of incomplete records.
 	MaxWaiting = 128 << 20
-	// MaxTimeout is the longest time without requests that a client may ask for.
+	// MaxTimeout is the longest idle time that a client may request.
 	MaxTimeout = 24 * time.Hour
 )
 
@@ -44,48 +44,48 @@ const (
 	DefaultMaxTotal = 100 << 30
 )
 
-// A Config says what a Handler does. Zero fields mean the defaults.
+// A Config configures a Handler. Zero fields mean the defaults.
 type Config struct {
-	// Dir is the directory of the archives (PCP_LOG_DIR/pmproxy). It is made when the first
-	// archive comes.
+	// Dir is the directory of the archives (PCP_LOG_DIR/pmproxy). It is created with the
+	// first archive.
 	Dir string // required
 
-	// Anybody lets clients push archives that are not trusted, as the C implementation does.
+	// Anybody lets untrusted clients push archives, as the C implementation does.
 	Anybody bool
 
 	// Hosts are patterns, as of path.Match, for the names of hosts whose archives are
-	// taken; none means all.
+	// accepted; an empty list accepts all.
 	Hosts []string
 
-	// Timeout is after how long without a request an archive ends, if its client does
-	// not say; 0 means DefaultTimeout.
+	// Timeout is the idle time after which an archive ends, if its client does not
+	// request another; 0 means DefaultTimeout.
 	Timeout time.Duration
 
-	// MaxOpen limits the archives that are pushed at a time, MaxFile the bytes of a file, and
+	// MaxOpen limits the archives pushed at the same time, MaxFile the bytes of a file, and
 	// MaxTotal the bytes of all files below Dir; 0 means the defaults.
 	MaxOpen           int
 	MaxFile, MaxTotal int64
 
-	// Zone is that of the names of archives; nil means time.Local.
+	// Zone is the time zone for the names of archives; nil means time.Local.
 	Zone *time.Location
 
-	// Log gets what an operator should know; nil discards it.
+	// Log receives messages for the operator; nil discards them.
 	Log *slog.Logger
 }
 
-// A Handler answers requests below /logger/. Its methods may be called from many goroutines.
+// A Handler answers requests below /logger/. It is safe for concurrent use.
 type Handler struct {
 	cfg     Config
 	quota   quota
-	waiting atomic.Int64 // bytes of all pending records
+	waiting atomic.Int64 // bytes of all incomplete records
 
 	mu     sync.Mutex
-	root   *os.Root // nil until it is needed
+	root   *os.Root // nil until first used
 	pushes map[uint32]*push
 	closed bool
 }
 
-// New returns a handler. It touches no file yet.
+// New returns a Handler. It does not access the file system.
 func New(cfg Config) (*Handler, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("logger: no directory")
@@ -116,8 +116,8 @@ func New(cfg Config) (*Handler, error) {
 	return &Handler{cfg: cfg, quota: quota{limit: cfg.MaxTotal}, pushes: map[uint32]*push{}}, nil
 }
 
-// Reset ends all archives, as pmproxy does at SIGHUP. Their clients are told at the next
-// request, and begin new ones.
+// Reset ends all archives, as pmproxy does at SIGHUP. Their clients get an error for the
+// next request, and begin new archives.
 func (h *Handler) Reset() {
 	h.mu.Lock()
 	list := h.pushes
@@ -141,7 +141,7 @@ func (h *Handler) Close() error {
 	return nil
 }
 
-// end waits for the request in hand and forgets what is pending.
+// end waits for the request in progress and discards pending bytes.
 func (p *push) end(why string) {
 	p.timer.Stop()
 	p.mu.Lock()
@@ -162,21 +162,21 @@ func (p *push) end(why string) {
 // Errors of requests.
 var (
 	errRequest = errors.New("bad request")
-	errDenied  = errors.New("No permission to perform requested operation") //lint:ignore ST1005 as /pmapi says it
+	errDenied  = errors.New("No permission to perform requested operation") // lint:ignore ST1005 the text of /pmapi
 	errGone    = errors.New("no such archive is being pushed")
 	errFull    = errors.New("there is no room")
 	errBusy    = errors.New("too much is being pushed")
 	errLong    = errors.New("body is too long")
 )
 
-// A gapError is the error of an offset behind the end of a file.
+// A gapError is the error of an offset beyond the end of a file.
 type gapError struct{ offset, end int64 }
 
 func (e *gapError) Error() string {
 	return fmt.Sprintf("offset %d is behind the end of the file, %d", e.offset, e.end)
 }
 
-// status returns what a client is told by the number of the answer (logger.c: on_pmlogger_done).
+// status returns the status of the response for an error (logger.c: on_pmlogger_done).
 func status(err error) int {
 	var gap *gapError
 	switch {
@@ -234,7 +234,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest.Send(w, code, rest.TypeJSON, b)
 }
 
-// run carries out a command. What it returns are members of the answer.
+// run executes a command. It returns members of the response.
 func (h *Handler) run(w http.ResponseWriter, r *http.Request, command string, params rest.Params) (answer []byte, known bool, err error) {
 	name, rest, _ := strings.Cut(command, "/")
 	if strings.HasPrefix(command, "ping") {
@@ -299,7 +299,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, command string, pa
 	return nil, true, p.write(root, file(kind), volume, offset, body)
 }
 
-// admit returns by what a client is known that may push archives.
+// admit returns the identity of a client that may push archives.
 func (h *Handler) admit(r *http.Request) (string, error) {
 	if r.Method != http.MethodPost {
 		return "", fmt.Errorf("%w: want POST", errRequest)
@@ -328,7 +328,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return b, nil
 }
 
-// find returns an archive of a client. Those of others are as if they were not there.
+// find returns an archive of a client. Archives of other clients are not found.
 func (h *Handler) find(id uint32, owner string) (*push, *os.Root, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -339,7 +339,7 @@ func (h *Handler) find(id uint32, owner string) (*push, *os.Root, error) {
 	return p, h.root, nil
 }
 
-// wait counts bytes of records that are not whole.
+// wait counts bytes of incomplete records.
 func (h *Handler) wait(n int) error {
 	if h.waiting.Add(int64(n)) > MaxWaiting && n > 0 {
 		h.waiting.Add(-int64(n))
@@ -348,7 +348,7 @@ func (h *Handler) wait(n int) error {
 	return nil
 }
 
-// begin takes the label of an archive.
+// begin handles the label of an archive.
 func (h *Handler) begin(owner string, body []byte, params rest.Params) ([]byte, error) {
 	label, err := checkLabel(body)
 	if err != nil {
@@ -375,7 +375,7 @@ func (h *Handler) begin(owner string, body []byte, params rest.Params) ([]byte, 
 		}
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock() // archives begin one after the other
+	defer h.mu.Unlock() // archives begin one at a time
 	if h.closed {
 		return nil, errGone
 	}
@@ -403,12 +403,12 @@ func (h *Handler) begin(owner string, body []byte, params rest.Params) ([]byte, 
 	return fmt.Appendf(nil, `"archive":%d,`, p.id), nil
 }
 
-// add gives an archive its number.
+// add assigns a number to an archive.
 func (h *Handler) add(p *push) {
 	for p.id == 0 || h.pushes[p.id] != nil {
 		var b [4]byte
 		rand.Read(b[:])
-		p.id = binary.BigEndian.Uint32(b[:]) >> 1 // clients read numbers of 31 bits
+		p.id = binary.BigEndian.Uint32(b[:]) >> 1 // clients parse numbers of 31 bits
 	}
 	h.pushes[p.id] = p
 	p.timer = time.AfterFunc(p.pause, func() {
@@ -421,7 +421,7 @@ func (h *Handler) add(p *push) {
 	})
 }
 
-// goOn answers a label that is there already; nil if it is not.
+// goOn answers the label of an existing archive; it returns nil for a new one.
 func (h *Handler) goOn(p *push) ([]byte, error) {
 	for _, other := range h.pushes {
 		if other.label != p.label {
@@ -448,7 +448,7 @@ func (h *Handler) goOn(p *push) ([]byte, error) {
 	return p.sizes(), nil
 }
 
-// sizes says where the files of an archive end, the volume the last one.
+// sizes returns the sizes of an archive's files, of volumes only the last.
 func (p *push) sizes() []byte {
 	b := fmt.Appendf(nil, `"archive":%d,"meta":%d,"index":%d,`, p.id, p.streams[metaFile].end(), p.streams[indexFile].end())
 	if p.volume >= 0 {

@@ -45,7 +45,7 @@ func do(h *Handler, p rest.Peer, method, path string, body []byte) *httptest.Res
 	return w
 }
 
-// An answer is what a client is told.
+// An answer is the response to a client.
 type answer struct {
 	Archive, Meta, Index, Volume, Bytes int
 	Client, Message                     string
@@ -255,7 +255,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: was written: %v", c.path, after)
 		}
 	}
-	// The archive goes on after mistakes.
+	// The archive can be continued after errors.
 	post(t, h, trusted, "/logger/volume/0/"+id, want.v0, 200)
 	post(t, h, trusted, "/logger/volume/1/"+id, want.v1[:5], 200)
 	post(t, h, trusted, "/logger/volume/2/"+id, want.v1, 400)
@@ -310,7 +310,7 @@ func sizes(t *testing.T, dir string) map[string]int64 {
 	return m
 }
 
-// TestLimits refuses what is too much, and forgets nothing for it.
+// TestLimits checks that excessive requests are refused, and leave archives intact.
 func TestLimits(t *testing.T) {
 	want := makeArchive(t, 3)
 	h, _ := serve(t, Config{MaxOpen: 1, MaxFile: 900, MaxTotal: 3 * 808})
@@ -334,8 +334,8 @@ func TestLimits(t *testing.T) {
 	post(t, h, trusted, "/logger/label", want.label, 410)
 }
 
-// TestResume goes on with an archive after lost answers, and after the server has ended in the middle
-// of a write.
+// TestResume continues an archive after lost responses, and after the server was killed during a
+// write.
 func TestResume(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		want := makeArchive(t, version)
@@ -360,7 +360,7 @@ func TestResume(t *testing.T) {
 		if b := post(t, h, trusted, "/logger/label?resume=1", want.label, 200); b.Archive != a.Archive || b.Meta != n+40 || b.Volume != 1 || b.Bytes != n+9 {
 			t.Errorf("the same archive: %+v", b)
 		}
-		// Killed in the middle of a write; what was not whole is lost.
+		// Killed during a write; the incomplete record is lost.
 		first := filepath.Join(dir, "www.example.com", "20231114.22.13")
 		f, err := os.OpenFile(first+".0", os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
@@ -391,7 +391,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestTimeout ends archives whose clients say nothing any more.
+// TestTimeout checks that archives of silent clients end.
 func TestTimeout(t *testing.T) {
 	want := makeArchive(t, 3)
 	dir := t.TempDir()
@@ -435,7 +435,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// TestHostNames makes no directory of what is not the name of a host, an option of a program for example.
+// TestHostNames checks that no directory is created for an invalid host name, such as a command-line option.
 func TestHostNames(t *testing.T) {
 	for _, name := range []string{"www", "www.example.com", "10.0.0.7", "a_b", "x-1", "1", strings.Repeat("a", 63)} {
 		if !goodHost(name) {
@@ -463,7 +463,7 @@ func TestHostNames(t *testing.T) {
 	}
 }
 
-// FuzzPush pushes anything, in two pieces. What is accepted can be read.
+// FuzzPush pushes arbitrary bytes, in two pieces. Accepted archives must be readable.
 func FuzzPush(f *testing.F) {
 	for _, version := range []int{2, 3} {
 		p := makeArchive(f, version)

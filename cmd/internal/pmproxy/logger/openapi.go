@@ -53,7 +53,7 @@ func openAPI() []byte {
 		"paths":   paths,
 	})
 	if err != nil {
-		panic(err) // of a mistake in this function
+		panic(err) // a mistake in this function
 	}
 	return append(b, "\r\n"...)
 }

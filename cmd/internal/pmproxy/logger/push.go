@@ -23,24 +23,24 @@ type push struct {
 	id    uint32
 	owner string
 	label archive.Label
-	base  string // of its files, below the root
+	base  string // path of its files, below the root
 	timer *time.Timer
-	pause time.Duration // after which it ends
+	pause time.Duration // idle time after which it ends
 
 	mu      sync.Mutex
 	ended   bool
-	volume  int // the last one, -1 before the first
+	volume  int // number of the last volume, -1 before the first
 	streams [files]stream
 }
 
-// A stream is what comes for one kind of files, of a volume the last one.
+// A stream is the data for one kind of file, of volumes the last one.
 type stream struct {
-	size    int64  // of the file
-	pending []byte // the beginning of a record, not in the file yet
+	size    int64  // size of the file
+	pending []byte // start of a record, not yet in the file
 	last    pcp.Timestamp
 }
 
-// end is where in the file the next byte belongs.
+// end is the file offset of the next byte.
 func (s *stream) end() int64 { return s.size + int64(len(s.pending)) }
 
 // name returns the path of a file.
@@ -51,7 +51,7 @@ func (p *push) name(kind file, volume int) string {
 	return p.base + "." + kind.String()
 }
 
-// create makes the directory of a host, a free name, and the files with their labels.
+// create makes the directory of a host, chooses a free name, and creates the files with their labels.
 func (p *push) create(root *os.Root, zone *time.Location) error {
 	if err := root.MkdirAll(p.label.Host, 0o775); err != nil {
 		return err
@@ -68,12 +68,12 @@ func (p *push) create(root *os.Root, zone *time.Location) error {
 		if n > maxClash {
 			return fmt.Errorf("%s: %w", first, fs.ErrExist)
 		}
-		// A compressed file is in the way too.
+		// A compressed file counts too.
 		if slices.ContainsFunc(taken, func(s string) bool { return strings.HasPrefix(p.label.Host+"/"+s, p.base+".") }) {
 			continue
 		}
 		err := p.start(root, metaFile, 0)
-		if errors.Is(err, fs.ErrExist) { // by another client at the same time
+		if errors.Is(err, fs.ErrExist) { // created by another client meanwhile
 			continue
 		}
 		if err != nil {
@@ -87,15 +87,15 @@ func (p *push) create(root *os.Root, zone *time.Location) error {
 	}
 }
 
-// baseName is the name of archives that begin at a time.
+// baseName returns the name of archives that begin at a time.
 func baseName(start pcp.Timestamp, zone *time.Location) string {
 	return start.Time().In(zone).Format("20060102.15.04")
 }
 
-// maxClash is how many archives of a host may begin in the same minute.
+// maxClash limits the archives of a host that begin in the same minute.
 const maxClash = 99
 
-// names lists the files of a directory.
+// names lists the files in a directory.
 func names(root *os.Root, dir string) ([]string, error) {
 	d, err := root.Open(dir)
 	if err != nil {
@@ -105,7 +105,7 @@ func names(root *os.Root, dir string) ([]string, error) {
 	return d.Readdirnames(-1)
 }
 
-// start makes a file and writes its label.
+// start creates a file and writes its label.
 func (p *push) start(root *os.Root, kind file, volume int) error {
 	l := p.label
 	switch kind {
@@ -136,14 +136,14 @@ func (p *push) start(root *os.Root, kind file, volume int) error {
 	return nil
 }
 
-// write takes what a client sends: whole records are written, the rest waits. The
-// offset is where in the file it belongs, -1 for its end.
+// write handles data of a client: complete records are written, the rest is kept.
+// The offset is the position in the file, -1 for its end.
 func (p *push) write(root *os.Root, kind file, volume int, offset int64, body []byte) error {
 	s := &p.streams[kind]
 	if kind == volumeFile && volume != p.volume {
 		switch {
 		case volume < p.volume && offset >= 0:
-			return nil // repeated, as volumes end before the next begins
+			return nil // repeated request: volumes end before the next begins
 		case volume < p.volume:
 			return fmt.Errorf("%w: volume %d after volume %d", errRequest, volume, p.volume)
 		case len(s.pending) > 0:
@@ -200,7 +200,7 @@ func (p *push) write(root *os.Root, kind file, volume int, offset int64, body []
 	return nil
 }
 
-// append writes whole records, all of them or none.
+// append writes complete records, either all or none.
 func (p *push) append(root *os.Root, kind file, b []byte) error {
 	if len(b) == 0 {
 		return nil
@@ -238,7 +238,7 @@ func (p *push) appendTo(root *os.Root, kind file, b []byte) error {
 }
 
 // resume finds an archive with the label of p among the files of its host, and
-// takes up where it ends. It reports whether there is one.
+// continues at its end. It reports whether there is such an archive.
 func (p *push) resume(root *os.Root, zone *time.Location) (bool, error) {
 	list, err := names(root, p.label.Host)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -295,7 +295,7 @@ func readLabel(root *os.Root, name string) (archive.Label, error) {
 	return archive.DecodeLabel(b[:n])
 }
 
-// tail finds the last whole record of a file, and cuts what follows it.
+// tail finds the last complete record of a file, and truncates the file after it.
 func (p *push) tail(root *os.Root, kind file) error {
 	f, err := root.OpenFile(p.name(kind, p.volume), os.O_RDWR, 0)
 	if err != nil {

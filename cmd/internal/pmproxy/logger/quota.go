@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// recount is how often the files are counted again when there seems to be no room, since
-// others may have removed some.
+// recount is the interval at which the files are counted again when the quota seems
+// full, since others may have removed some.
 const recount = 10 * time.Second
 
 // A quota limits the bytes of all files below a directory.
@@ -45,7 +45,7 @@ func (q *quota) give(n int64) {
 	q.used -= n
 }
 
-// count adds up the files below a directory. Files that vanish meanwhile do not count.
+// count adds up the sizes of the files below a directory. It ignores files that vanish meanwhile.
 func count(root *os.Root) (n int64, err error) {
 	err = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -11,23 +11,23 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// chunk is how much of an answer is kept before it is sent.
+// chunk is the number of bytes buffered before they are sent.
 const chunk = 32 << 10
 
-// An answer is written as it comes: a list, or an object. What fits into one
-// chunk is sent with its length, and what is longer in pieces.
+// An answer is written as it is produced: a list, or an object. An answer that
+// fits into one chunk is sent with its length, a longer one in pieces.
 type answer struct {
 	w         http.ResponseWriter
 	buf       []byte
-	sent      bool // a part of it
+	sent      bool // part of the answer
 	elements  int
-	isObject  bool   // in place of a list
-	none      string // the answer without elements; "" is that of success
+	isObject  bool   // an object instead of a list
+	none      string // the answer without elements; "" means success
 	client    string
 	hasClient bool
 }
 
-// started reports whether it is too late to answer otherwise.
+// started reports whether bytes were sent, so that the answer can no longer be replaced.
 func (a *answer) started() bool { return a.sent }
 
 // element begins an element.
@@ -50,7 +50,7 @@ func (a *answer) element() {
 func (a *answer) text(s string)   { a.buf = append(a.buf, s...) }
 func (a *answer) quoted(s string) { a.buf = rest.AppendString(a.buf, s) }
 
-// appendQuoted appends text as a string of JSON, quickly if it is a number.
+// appendQuoted appends text as a JSON string, with a fast path for numbers.
 func appendQuoted(b, text []byte) []byte {
 	for _, c := range text {
 		if c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
@@ -95,7 +95,7 @@ func (a *answer) timestamp(t pcp.Timestamp) {
 	a.buf = ctext.AppendDigits(a.buf, uint32(us%1000), 3)
 }
 
-// flush sends what there is if that is a lot. Its error is that of the context.
+// flush sends the buffer if it is large. The error is the context's.
 func (a *answer) flush(ctx context.Context) error {
 	if len(a.buf) < chunk {
 		return nil
@@ -115,7 +115,7 @@ func (a *answer) flush(ctx context.Context) error {
 	return nil
 }
 
-// end sends the rest.
+// end sends the remaining bytes.
 func (a *answer) end() {
 	kind := rest.TypeJSON
 	switch {
@@ -146,7 +146,7 @@ func (a *answer) end() {
 	}
 	a.text("\r\n")
 	if a.sent {
-		a.w.Write(a.buf) // an error is one of the connection, which net/http ends
+		a.w.Write(a.buf) // an error is the connection's, which net/http ends
 		return
 	}
 	rest.Send(a.w, http.StatusOK, kind, a.buf)

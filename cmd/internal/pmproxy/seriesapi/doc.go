@@ -1,5 +1,5 @@
 // Package seriesapi answers the /series requests of PMWEBAPI(3): queries over
-// many hosts and their archives, which Grafana makes.
+// many hosts and their archives, which Grafana sends.
 //
 //	h, err := seriesapi.New(seriesapi.Config{Store: store})
 //	if err != nil {
@@ -7,9 +7,9 @@
 //	}
 //	http.Handle("/series/", h)
 //
-// A command is matched by the beginning of its name: /series/queryfoo is a query.
-// Parameters come in the URL, or in the body of a POST whose URL has none. With
-// the parameter client, an answer is wrapped in an object that has its value.
+// A command matches by prefix: /series/queryfoo is a query. Parameters are in the
+// URL, or in the body of a POST without parameters in its URL. With the parameter
+// client, the answer is an object with that value and the result.
 //
 //	/series/query?expr=E                     series, or values if the query has a time window
 //	/series/values?series=S,S&start=…        values

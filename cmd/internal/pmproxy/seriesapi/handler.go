@@ -21,25 +21,25 @@ import (
 
 // Limits of requests.
 const (
-	// MaxBody is how many bytes the body of a POST may have.
+	// MaxBody is the maximum size of a POST body, in bytes.
 	MaxBody = 4 << 20
-	// MaxSeries is how many identifiers one request may name.
+	// MaxSeries is the maximum number of identifiers in a request.
 	MaxSeries = 20_000
-	// Timeout is how long one request may take, unless a Config says otherwise.
+	// Timeout is the default time limit of a request.
 	Timeout = time.Minute
 )
 
-// A Config says what a Handler answers from.
+// A Config configures a Handler.
 type Config struct {
 	Store series.Store // required; the handler does not close it
-	// Zone is that of dates in queries, time.Local if it is nil.
+	// Zone is the time zone of dates in queries, time.Local if nil.
 	Zone *time.Location
 	// Timeout limits a request, [Timeout] if it is 0.
 	Timeout time.Duration
 	// MaxValues limits the values that one expression reads, query.MaxValues if
 	// it is 0.
 	MaxValues int
-	// Log has what goes wrong with the store; nil discards it.
+	// Log receives the errors of the store; nil discards them.
 	Log *slog.Logger
 }
 
@@ -50,7 +50,7 @@ type Handler struct {
 	log     *slog.Logger
 }
 
-// New returns a handler.
+// New returns a Handler.
 func New(cfg Config) (*Handler, error) {
 	if cfg.Store == nil {
 		return nil, errors.New("seriesapi: no store")
@@ -68,10 +68,10 @@ func New(cfg Config) (*Handler, error) {
 	return h, nil
 }
 
-// Close ends the handler. Its store stays open.
+// Close stops the handler. Its store stays open.
 func (h *Handler) Close() error { return nil }
 
-// A request is one request, its parameters read.
+// A request is a request with its parsed parameters.
 type request struct {
 	*Handler
 	ctx    context.Context
@@ -80,26 +80,26 @@ type request struct {
 	answer
 }
 
-// errURL is the error of parameters that are not there, or cannot be read. They
-// are answered by a page of HTML, as in the C implementation.
+// errURL is the error of missing or malformed parameters. The response is an
+// HTML page, as in the C implementation.
 var errURL = errors.New("failed to process URL")
 
-// errQuiet is the error of a request that has no message.
+// errQuiet is the error of a request that fails without a message.
 var errQuiet = errors.New("")
 
-// errDenied is the error of what needs a trusted client.
+// errDenied is the error of requests that need a trusted client.
 var errDenied = errors.New("No permission to perform requested operation") //lint:ignore ST1005 clients look for this text
 
-// A badRequest is an error that is the client's.
+// A badRequest is an error caused by the client.
 type badRequest string
 
 func (e badRequest) Error() string { return string(e) }
 
-// A command answers one kind of requests.
+// A command answers one kind of request.
 type command struct {
 	name    string
 	run     func(*request) error
-	none    string // the answer if there is none
+	none    string // the answer without elements
 	summary string
 	params  []param
 }
@@ -145,7 +145,7 @@ func commands() []command {
 	}
 }
 
-// find returns the command that a path begins with.
+// find returns the command whose name is a prefix of the path.
 func find(path string) (command, bool) {
 	name, ok := strings.CutPrefix(path, "/series/")
 	if !ok {
@@ -189,7 +189,7 @@ func openAPI() []byte {
 		"paths":   paths,
 	})
 	if err != nil {
-		panic(err) // of a mistake in this function
+		panic(err) // a mistake in this function
 	}
 	return append(b, "\r\n"...)
 }
@@ -211,7 +211,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := q.read(w, r)
 	if err == nil {
 		switch r.Method {
-		case http.MethodHead, http.MethodOptions, http.MethodTrace: // nothing is carried out
+		case http.MethodHead, http.MethodOptions, http.MethodTrace: // nothing is executed
 		default:
 			err = cmd.run(&q)
 		}
@@ -223,7 +223,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q.fail(err)
 }
 
-// read reads the parameters: those of the URL, or of the body if the URL has none.
+// read reads the parameters: from the URL, or from the body if the URL has no parameters.
 func (q *request) read(w http.ResponseWriter, r *http.Request) (err error) {
 	if len(r.URL.RawQuery) > rest.MaxQuery {
 		return errURL
@@ -244,8 +244,8 @@ func (q *request) read(w http.ResponseWriter, r *http.Request) (err error) {
 	return nil
 }
 
-// list returns a parameter that is a list, and whether there is one. An empty
-// list is an error.
+// list returns a list parameter, and whether it is present. An empty list is an
+// error.
 func (q *request) list(name string) ([]string, bool, error) {
 	v, ok := q.params.Get(name)
 	if !ok {
@@ -261,7 +261,7 @@ func (q *request) list(name string) ([]string, bool, error) {
 	return list, true, nil
 }
 
-// fail answers that a request failed.
+// fail sends an error response.
 func (q *request) fail(err error) {
 	var tooLarge *http.MaxBytesError
 	status, message := http.StatusBadRequest, err.Error()
@@ -271,8 +271,8 @@ func (q *request) fail(err error) {
 		rest.Refuse(q.w, "series", message)
 		return
 	case q.started():
-		// Too late for another answer: the connection ends, so that the client sees
-		// that this one is not whole.
+		// Too late for an error response: the connection is closed, so that the
+		// client notices the truncation.
 		q.log.Error("answer of /series was cut", "err", err)
 		panic(http.ErrAbortHandler)
 	case errors.Is(err, errQuiet), errors.As(err, &bad), query.IsMistake(err):
@@ -288,7 +288,7 @@ func (q *request) fail(err error) {
 	case errors.Is(err, series.ErrClosed):
 		status = http.StatusServiceUnavailable
 	default:
-		// It may name files, which are not the client's business.
+		// The error may name files, which clients must not see.
 		q.log.Error("request of /series", "err", err)
 		status, message = http.StatusInternalServerError, "the store of series failed"
 	}
@@ -380,7 +380,7 @@ func (q *request) values() error {
 	return nil
 }
 
-// named returns the instances of series whose names the parameter iname matches, or nil without it. The C
+// named returns the instances of series whose names match the parameter iname, or nil without it. The C
 // implementation has no such parameter; clients that show one of many processes need it.
 func (q *request) named(ids []sid.ID) (map[sid.ID]bool, error) {
 	pattern, ok := q.params.Get("iname")
@@ -405,7 +405,7 @@ func (q *request) named(ids []sid.ID) (map[sid.ID]bool, error) {
 	return wanted, nil
 }
 
-// first returns the first of two parameters that is there.
+// first returns the first of two parameters that is present.
 func (q *request) first(name, other string) string {
 	if v, ok := q.params.Get(name); ok {
 		return v
@@ -413,8 +413,8 @@ func (q *request) first(name, other string) string {
 	return q.params.Value(other)
 }
 
-// parseSID reads an identifier; off is where it is wrong, or -1. What comes after
-// 40 digits is not looked at.
+// parseSID parses an identifier; off is the offset of the error, or -1. Text
+// after 40 digits is ignored.
 func parseSID(text string) (id sid.ID, off int) {
 	for i := range id {
 		off := 2 * i
@@ -464,7 +464,7 @@ func (q *request) value(v *query.Value) error {
 	return q.flush(q.ctx)
 }
 
-// descs answers with descriptors. An identifier that is unknown has one that says so.
+// descs answers with descriptors. An unknown identifier gets a descriptor with the text for unknown series.
 func (q *request) descs() error {
 	list, ok, err := q.list("series")
 	if err != nil {
@@ -575,7 +575,7 @@ func (q *request) labels() error {
 	})
 }
 
-// label writes the name and the value of a label, which is JSON already.
+// label writes the name and the value of a label; the value is already JSON.
 func (q *request) label(l pcp.Label) {
 	q.quoted(l.Name)
 	q.text(":")
@@ -609,9 +609,9 @@ func (q *request) labelValues(names []string) error {
 	return nil
 }
 
-// each calls f with the identifiers that a parameter lists; those that are
-// unknown, or no identifiers, have no answer. Without the parameter it writes all
-// strings of a field, those only that the parameter match matches.
+// each calls f with the identifiers that a parameter lists; unknown and malformed
+// identifiers are skipped. Without the parameter it writes all strings of a field
+// that match the parameter match, if present.
 func (q *request) each(name string, field series.Field, f func(string, sid.ID) error) error {
 	list, ok, err := q.list(name)
 	if err != nil {
@@ -660,8 +660,8 @@ func (q *request) all(field series.Field) error {
 	return nil
 }
 
-// load has the store look for new archives. Which ones these are is the store's
-// affair: a request cannot name files.
+// load makes the store look for new archives. The store decides where: a
+// request cannot name files.
 func (q *request) load() error {
 	expr := q.params.Value("expr")
 	if expr == "" {
@@ -679,5 +679,5 @@ func (q *request) load() error {
 	return q.engine.Store.GC(q.ctx)
 }
 
-// ping answers that the server is there.
+// ping confirms that the server is running.
 func (q *request) ping() error { return nil }

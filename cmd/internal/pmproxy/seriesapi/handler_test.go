@@ -334,8 +334,8 @@ func (s *brokenStore) Values(ctx context.Context, ids []sid.ID, w series.Window)
 	}
 }
 
-// TestBrokenStore says that the store failed, or ends the connection if it is too
-// late for that.
+// TestBrokenStore checks that a failure of the store is reported, or ends the
+// connection if the response has begun.
 func TestBrokenStore(t *testing.T) {
 	f := newFixture(t)
 	for _, c := range []struct {

@@ -1,4 +1,4 @@
-// Package rest has what the web interfaces of pmproxy have in common:
-// parameters as pmproxy(1) reads them, JSON as it writes it, the replies of
-// errors, and who asks.
+// Package rest has the common parts of pmproxy's web interfaces: parameters as
+// pmproxy(1) parses them, JSON as it writes it, error replies, and the identity
+// of clients.
 package rest

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// MaxQuery is how long the parameters of a request may be, in bytes, as text
-// of a URL.
+// MaxQuery is the maximum length of a request's parameters, in bytes of the
+// URL.
 const MaxQuery = 8000
 
-// ErrQuery is the error of parameters that cannot be read.
+// ErrQuery is the error of malformed parameters.
 var ErrQuery = errors.New("bad parameters")
 
 // Params are the parameters of a request, in the order of the request.
@@ -20,13 +20,13 @@ type Params struct {
 
 type param struct{ name, value string }
 
-// ParseParams reads parameters as they stand in a URL after the question mark,
-// or in the body of a form. As in forms of browsers, a plus sign is
-// a space; a byte 0 ends a name or a value. A name without an equals
-// sign has the empty value, and a value without a name is left out. The caller
-// limits the length: [MaxQuery] for a URL.
+// ParseParams parses the parameters of a URL, after the question mark, or of a
+// form in the body. As in forms of browsers, a plus sign is a space; a byte 0
+// ends a name or a value. A name without an equals sign has the empty value,
+// and a value without a name is ignored. The caller limits the length:
+// [MaxQuery] for a URL.
 //
-// The errors are ErrQuery, for a percent sign without two hexadecimal digits.
+// It returns ErrQuery for a percent sign without two hexadecimal digits.
 func ParseParams(query string) (Params, error) {
 	var p Params
 	for query != "" {
@@ -49,8 +49,8 @@ func ParseParams(query string) (Params, error) {
 	return p, nil
 }
 
-// Get returns the value of a parameter, the first of that name, and reports
-// whether there is one.
+// Get returns the value of the first parameter with a name, and reports whether
+// there is one.
 func (p Params) Get(name string) (value string, ok bool) {
 	for _, q := range p.list {
 		if q.name == name {
@@ -60,23 +60,22 @@ func (p Params) Get(name string) (value string, ok bool) {
 	return "", false
 }
 
-// Value returns the value of a parameter, the first of that name, or "".
+// Value returns the value of the first parameter with a name, or "".
 func (p Params) Value(name string) string {
 	v, _ := p.Get(name)
 	return v
 }
 
-// Len returns how many parameters there are, repeated ones included.
+// Len returns the number of parameters, repeated ones included.
 func (p Params) Len() int { return len(p.list) }
 
-// Join returns the parameters of p and then those of q.
+// Join returns the parameters of p followed by those of q.
 func (p Params) Join(q Params) Params {
 	return Params{append(p.list[:len(p.list):len(p.list)], q.list...)}
 }
 
-// Unescape replaces %XX by the byte that it stands for, and + by a space. A byte 0 made so ends
-// the text. The error is ErrQuery, for an escape without two hexadecimal
-// digits.
+// Unescape replaces %XX with the byte of that value, and + with a space. An escaped byte 0 ends
+// the text. It returns ErrQuery for an escape without two hexadecimal digits.
 func Unescape(s string) (string, error) {
 	i := strings.IndexAny(s, "%+")
 	if i < 0 {

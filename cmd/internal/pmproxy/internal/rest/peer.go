@@ -2,35 +2,36 @@ package rest
 
 import "context"
 
-// A Peer is who sent a request, as pmproxy found out before a handler sees it.
+// A Peer is the sender of a request, as pmproxy identified it before the handler is called.
 type Peer struct {
-	// Local says that the request comes from this host: over a Unix socket, or
-	// from a loopback address to one.
+	// Local reports whether the request is from this host: over a Unix socket,
+	// or between loopback addresses.
 	Local bool
-	// Trusted says that the peer may store values, define derived metrics and
-	// push archives: it is local and the configuration trusts such peers, or it
-	// is authorised.
+	// Trusted reports whether the peer may store values, define derived metrics
+	// and push archives: it is local and the configuration trusts such peers,
+	// or it is authorised.
 	Trusted bool
 	// User is the name of an authenticated user, or "".
 	User string
-	// Address is the address of the peer, for logs and limits: without port,
-	// and empty over a Unix socket.
+	// Address is the peer's address, for logs and limits: without the port, and
+	// empty for a Unix socket.
 	Address string
-	// Sockets says that the peer may name the Unix socket of a collector, which takes
-	// the server's user for the client's: it is authorised, or the kernel says that it
-	// is a process of that user or of root.
+	// Sockets reports whether the peer may name the Unix socket of a collector, which
+	// then sees the server's user in place of the client's. The peer must be
+	// authorised, or a process of the server's user or of root according to the
+	// kernel.
 	Sockets bool
 }
 
 type peerKey struct{}
 
-// WithPeer returns a context for requests of a peer.
+// WithPeer returns a context for the requests of a peer.
 func WithPeer(ctx context.Context, p *Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// PeerOf returns the peer of a request's context, or a Peer that is neither
-// local nor trusted.
+// PeerOf returns the peer in a request's context, or else a Peer that is
+// neither local nor trusted.
 func PeerOf(ctx context.Context) Peer {
 	if p, ok := ctx.Value(peerKey{}).(*Peer); ok {
 		return *p

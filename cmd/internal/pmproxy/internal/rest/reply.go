@@ -15,20 +15,20 @@ const (
 	TypeJSON = "application/json"
 	TypeText = "text/plain"
 	TypeHTML = "text/html"
-	// TypeNone is what pmproxy says of empty answers of /series.
+	// TypeNone is the type of empty replies of /series.
 	TypeNone = "application/octet-stream"
 )
 
-// Send replies with a body, which is written as it is.
+// Send sends a reply with a body, which is not modified.
 func Send(w http.ResponseWriter, status int, contentType string, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = []string{contentType}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
-	w.Write(body) // an error is one of the connection, which net/http ends
+	w.Write(body) // an error is the connection's, which net/http ends
 }
 
-// Fail replies with an error in JSON: {"message":"…","success":false}.
+// Fail sends an error as JSON: {"message":"…","success":false}.
 func Fail(w http.ResponseWriter, status int, message string) {
 	b := append(make([]byte, 0, 128), `{"message":`...)
 	b = AppendString(b, message)
@@ -36,9 +36,9 @@ func Fail(w http.ResponseWriter, status int, message string) {
 	Send(w, status, TypeJSON, b)
 }
 
-// Refuse replies that a URL or its parameters cannot be taken, with status 400
-// and a page of HTML, as pmproxy does for what it finds while it reads the URL.
-// The servlet is the name of the interface, such as "webapi".
+// Refuse sends status 400 and an HTML page for a bad URL or bad parameters, as
+// pmproxy does for errors found while it parses the URL. The servlet is the
+// name of the interface, such as "webapi".
 func Refuse(w http.ResponseWriter, servlet, message string) {
 	RefuseWith(w, http.StatusBadRequest, servlet, message)
 }
@@ -48,16 +48,16 @@ func RefuseWith(w http.ResponseWriter, status int, servlet, message string) {
 	Send(w, status, TypeHTML, Page(fmt.Sprintf("%d %s", status, http.StatusText(status)), servlet, message))
 }
 
-// Page returns the page of HTML that says so, laid out as that of pmproxy (http.c: http_response_error).
+// Page returns the HTML page of an error, laid out as in pmproxy (http.c: http_response_error).
 func Page(title, servlet, message string) []byte {
 	return fmt.Appendf(nil, "<html>\r\n<head><title>%s</title></head>\r\n<body>\r\n<h1>%s</h1>\r\n"+
 		"<p><b>%s servlet</b>: %s</p><hr>\r\n<p><small><i>pmproxy/%s</i></small></p>\r\n</body>\r\n</html>\r\n",
 		title, title, html.EscapeString(servlet), html.EscapeString(message), version.Number)
 }
 
-// AppendString appends s as a string of JSON. Quotes, backslashes and control
-// characters become \u00XX, as pmproxy writes them; other ASCII and valid UTF-8
-// stay, and bytes that are neither become U+FFFD.
+// AppendString appends s as a JSON string. Quotes, backslashes and control
+// characters become \u00XX, as in pmproxy; other ASCII and valid UTF-8 are
+// unchanged, and invalid bytes become U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	const hex = "0123456789ABCDEF"
 	b = append(b, '"')
