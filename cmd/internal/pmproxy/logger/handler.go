@@ -162,7 +162,7 @@ func (p *push) end(why string) {
 // Errors of requests.
 var (
 	errRequest = errors.New("bad request")
-	errDenied  = errors.New("No permission to perform requested operation") // lint:ignore ST1005 the text of /pmapi
+	errDenied  = errors.New("No permission to perform requested operation") //lint:ignore ST1005 the text of /pmapi
 	errGone    = errors.New("no such archive is being pushed")
 	errFull    = errors.New("there is no room")
 	errBusy    = errors.New("too much is being pushed")
