@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// An Action is what a rule that is true does.
+// An Action is an action of a rule that is true.
 type Action struct {
 	Kind ActionKind
 	Text string   // the arguments, with hosts, instances and values in them
@@ -25,7 +25,7 @@ type Action struct {
 	Rule    string    // the name of the rule
 	Expr    string    // its condition, as it was understood
 	Time    time.Time // of the evaluation
-	Matches []Match   // what makes the condition true
+	Matches []Match   // the matches of the condition
 
 	// Receiver is whom an action for [Config.Alert] is for.
 	Receiver string
@@ -36,7 +36,7 @@ type Action struct {
 	Resolved bool
 }
 
-// An ActionKind says how an Action is done.
+// An ActionKind selects how an Action is carried out.
 type ActionKind int
 
 const (
@@ -55,7 +55,7 @@ const (
 
 func (k ActionKind) String() string { return op(actShell + op(k)).String() }
 
-// syslog says where a text of an action goes in the system's log.
+// syslog describes a message for the system log.
 type syslog struct {
 	priority int
 	tag      string
@@ -104,7 +104,7 @@ func (e *Engine) held(x *expr) bool {
 	return x.arg2 != nil && x.last != 0 && e.now < x.arg2.nums[0]+x.last
 }
 
-// evalPretend says what would be done, for archives.
+// evalPretend prints the action instead of carrying it out, for archives.
 func evalPretend(e *Engine, x *expr) {
 	if e.held(x) {
 		return
@@ -190,13 +190,13 @@ func status(err error) int {
 // background, if the output is not a file.
 const shellDelay = time.Second
 
-// shell has the shell run a command, and waits for it.
+// shell runs a command in the shell and waits for it.
 func (e *Engine) shell(ctx context.Context, command string) error {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	return e.wait(cmd, "shell", "IFS=\t\n")
 }
 
-// execute runs a program, and waits for it.
+// execute runs a program and waits for it.
 func (e *Engine) execute(ctx context.Context, args []string) error {
 	program, err := e.cfg.look(args[0])
 	if err != nil {
@@ -208,7 +208,7 @@ func (e *Engine) execute(ctx context.Context, args []string) error {
 	return e.wait(cmd, "exec")
 }
 
-// wait runs a command in a session of its own. It says why it cannot.
+// wait runs a command in its own session. The error describes why it failed.
 func (e *Engine) wait(cmd *exec.Cmd, what string, env ...string) error {
 	cmd.Stdout, cmd.Stderr = e.cfg.Out, e.cfg.Err
 	if e.cfg.ShellOut != nil {
@@ -245,7 +245,7 @@ func (c *Config) look(program string) (string, error) {
 	return "", &exec.Error{Name: program, Err: exec.ErrNotFound}
 }
 
-// appendArguments returns arguments as one can tell them apart.
+// appendArguments returns arguments quoted so that they can be told apart.
 func appendArguments(args []string) string {
 	var b []byte
 	for i, arg := range args {

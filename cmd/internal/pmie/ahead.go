@@ -12,19 +12,19 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// aheadFor is how long hosts may take to answer what there is to ask when rules are read, if Timeout does not
-// say less. One that does not answer in time is tried again in the background.
+// aheadFor limits the wait for the hosts' answers when rules are read, unless Timeout is less. A host that
+// does not answer in time is tried again in the background.
 const aheadFor = 5 * time.Second
 
-// An asked is what a host said ahead.
+// An asked is the answer of a host that was asked ahead.
 type asked struct {
 	c     *pmapi.Context
 	err   error
 	found map[string]metadata // by metric
 }
 
-// ask asks all hosts that rules name, at once, for what the rules want to know of them. With one
-// after the other, each that hangs would hold up the rest.
+// ask asks all hosts that rules name, concurrently, for the metadata that the rules need. If
+// they were asked one after another, each host that hangs would delay the rest.
 func (e *Engine) ask(ctx context.Context, text []byte) {
 	if e.archives != nil || e.scouted != nil {
 		return
@@ -68,7 +68,7 @@ func (e *Engine) ask(ctx context.Context, text []byte) {
 	e.ahead = all
 }
 
-// forgetAhead closes what was asked for in vain.
+// forgetAhead closes connections that were not used.
 func (e *Engine) forgetAhead() {
 	for _, a := range e.ahead {
 		if a.c != nil {
@@ -90,7 +90,7 @@ func (e *Engine) scout(ctx context.Context, text []byte) map[string][]string {
 	}
 	defer s.Close()
 	s.scouted = make(map[string][]string)
-	// Mistakes are for the one who reads the rules in earnest.
+	// Mistakes are reported when the rules are loaded.
 	s.Load(ctx, bytes.NewReader(text), "")
 	return s.scouted
 }

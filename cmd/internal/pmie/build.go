@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A builder makes expressions of what the parser recognizes.
+// A builder makes expressions from the constructs that the parser recognizes.
 type builder struct {
 	scanner
 	e      *Engine
@@ -60,13 +60,13 @@ func (b *builder) mistake(format string, args ...any) {
 	b.printf(format+"\n", args...)
 }
 
-// warn reports what is odd, and its place.
+// warn reports a warning and its place.
 func (b *builder) warn(format string, args ...any) {
 	b.report("warning")
 	b.printf(format+"\n", args...)
 }
 
-// What mistakes are about.
+// The subjects of mistakes.
 const (
 	precede = "precede"
 	follow  = "follow"
@@ -87,7 +87,7 @@ const (
 	aNumber      = "number"
 )
 
-// fault says what should be beside an operator, and skips the rest of the statement.
+// fault reports a missing operand of an operator and skips the rest of the statement.
 func (b *builder) fault(what, where string, o op) *expr { return b.faultAt(what, where, o.String()) }
 
 func (b *builder) faultAt(what, where, part string) *expr {
@@ -144,7 +144,7 @@ func (b *builder) define(name string, x *expr) {
 	b.result = &named{name: name, x: x}
 }
 
-// spread passes what is known of metrics up through an expression.
+// spread passes known properties of metrics up through an expression.
 func spread(x *expr) {
 	if x.op == opFetch {
 		x.instances()
@@ -218,7 +218,8 @@ func (b *builder) rule(cond, act *expr) *expr {
 	return x
 }
 
-// other returns what a ruleset does if no condition is known, and if none is true.
+// other returns the actions of a ruleset for an unknown condition and for no true
+// condition.
 func (b *builder) other(unknown, otherwise *expr) *expr {
 	rule := func(act *expr) *expr {
 		if act == nil {
@@ -312,9 +313,9 @@ func (b *builder) binary(o op, arg1, arg2 *expr) *expr {
 	x := above(o, arg1, arg2, primary(arg1, arg2).sem)
 	switch {
 	case o == opRuleset:
-		return x // what a mistake has left of a rule may be a constant
+		return x // the remains of a rule with a mistake may be a constant
 	case (o == opAnd || o == opOr) && arg2 == nil:
-		// The mistake was said: there is nothing to combine with.
+		// The mistake was reported: there is nothing to combine with.
 		x.eval = nil
 		return x
 	}

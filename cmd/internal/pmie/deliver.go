@@ -12,19 +12,19 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Match is a host, or an instance of one, for which the condition of a rule is true. A rule
-// whose condition says nothing of hosts or instances has a single one.
+// A Match is a host, or an instance of a host, for which the condition of a rule is true. A
+// rule whose condition names no hosts or instances has a single match.
 type Match struct {
 	Host     string            // its name, "" if the rule is about none
 	Conn     string            // how the host is reached: a host specification or an archive
 	Instance string            // "" if the rule is not about instances
 	Value    string            // as %v has it
-	Limit    string            // what the value is compared with, such as "> 0.9", "" if with nothing
+	Limit    string            // the operator and operand of the comparison, such as "> 0.9"; "" without a comparison
 	Text     string            // the strings of an action, with the values of this match alone
 	Labels   map[string]string // those of the value that are not optional; only of actions that name a receiver
 }
 
-// A State is what is known of a condition.
+// A State is the state of a condition.
 type State int
 
 const (
@@ -43,7 +43,7 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// An Evaluation is what came of evaluating a rule.
+// An Evaluation is the result of evaluating a rule.
 type Evaluation struct {
 	Rule    string
 	Expr    string // its condition, or that of the rule of a ruleset which is true
@@ -94,7 +94,7 @@ func (r *named) collect(x, rule *expr) {
 
 func kindOf(x *expr) ActionKind { return ActionKind(x.op - actShell) }
 
-// actionOf returns what all actions of the rule that is evaluated have in common.
+// actionOf returns the fields that all actions of the rule being evaluated share.
 func (e *Engine) actionOf(x *expr) Action {
 	a := Action{Kind: kindOf(x), Time: timestamp(e.now).Time().In(e.cfg.Zone)}
 	if e.rule != nil {
@@ -117,7 +117,7 @@ func conditionOf(rule *expr) string {
 	return rule.text
 }
 
-// evalDeliver tells a receiver what makes a rule true.
+// evalDeliver notifies a receiver of the matches of a rule.
 func evalDeliver(e *Engine, x *expr) {
 	a := e.actionOf(x)
 	a.Matches = e.matches(e.current, x.arg1, true)
@@ -154,7 +154,7 @@ func (e *Engine) deliver(x *expr, a Action) error {
 	return errors.ErrUnsupported
 }
 
-// settle tells receivers of a rule that is not true, and whoever observes rules.
+// settle notifies receivers and observers of a rule that is not true.
 func (e *Engine) settle(r *named) {
 	if e.cfg.Alert != nil && e.archives == nil {
 		for i, d := range r.deliveries {
@@ -180,9 +180,9 @@ func (e *Engine) settle(r *named) {
 	e.cfg.Observe(ev)
 }
 
-// over reports whether the ith action of a rule is to say that the rule is not true any more. Of
-// those for one receiver, which the rules of a ruleset may have, the first does if none has
-// said what is true and each is known not to be.
+// over reports whether the ith action of a rule must report that the rule is not true any more.
+// If the rules of a ruleset have several actions for one receiver, the first of them reports it,
+// provided none has reported a match and each rule is known not to be true.
 func (e *Engine) over(list []delivery, i int) bool {
 	for j, d := range list {
 		if d.act.op != list[i].act.op || d.act.text != list[i].act.text {
@@ -195,7 +195,7 @@ func (e *Engine) over(list []delivery, i int) bool {
 	return true
 }
 
-// matches returns what makes a rule true, with the strings of an action.
+// matches returns the matches of a rule, with the strings of an action.
 func (e *Engine) matches(rule, arg *expr, labels bool) []Match {
 	if rule == nil {
 		return nil
@@ -241,7 +241,7 @@ func (e *Engine) matches(rule, arg *expr, labels bool) []Match {
 	return list
 }
 
-// limitOf returns what the ith value of what is compared with in a condition, as it is now, after the operator: "> 0.9".
+// limitOf returns the operator and the ith value of the other operand of a comparison, as it is now: "> 0.9".
 func limitOf(condition, what *expr, i int) string {
 	if condition == nil || condition.sem != semTruth {
 		return ""
@@ -328,7 +328,7 @@ func (e *Engine) askLabels(m *metric) *labels {
 	if err != nil {
 		return l
 	}
-	// A collector that knows no labels is as good as one that has none.
+	// A collector without support for labels is like a collector without labels.
 	l.common, _ = c.LookupLabels(e.ctx, m.desc.PMID)
 	if m.desc.InDom == pcp.InDomNull {
 		return l

@@ -20,7 +20,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// parsed returns rules as they were understood, and what was said of them.
+// parsed returns the parsed rules and the messages about them.
 func parsed(t *testing.T, rules string) (shown, said string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -36,7 +36,8 @@ func parsed(t *testing.T, rules string) (shown, said string) {
 	return out.String(), errs.String()
 }
 
-// TestDeliveryWords has the words of the new actions mean what they did where no action begins.
+// TestDeliveryWords checks that the words of the new actions keep their old meaning where no
+// action begins.
 func TestDeliveryWords(t *testing.T) {
 	f := func(rules, want string) {
 		t.Helper()
@@ -199,7 +200,8 @@ func TestShellValues(t *testing.T) {
 	}
 }
 
-// TestAlert has receivers told what makes a rule true, and that it is not true any more.
+// TestAlert checks that receivers are notified when a rule becomes true and when it is
+// not true any more.
 func TestAlert(t *testing.T) {
 	w := &world{names: []string{"sda", "sdb"}, values: []uint32{80, 10}}
 	var got []Action
@@ -267,7 +269,8 @@ func TestAlert(t *testing.T) {
 	}
 }
 
-// TestActGetsAlerts has Config.Act do what names a receiver, if there is nothing for that.
+// TestActGetsAlerts checks that Config.Act gets actions that name a receiver if
+// Config.Alert is nil.
 func TestActGetsAlerts(t *testing.T) {
 	w := &world{names: []string{"sda"}, values: []uint32{80}}
 	var got []string
@@ -291,7 +294,7 @@ func TestActGetsAlerts(t *testing.T) {
 	}
 }
 
-// TestMistakeInMistake has the part around one that is wrong reported, too.
+// TestMistakeInMistake checks that a mistake around a mistake is reported, too.
 func TestMistakeInMistake(t *testing.T) {
 	for rules, want := range map[string]string{
 		"true &&- true;":   "arithmetic expression expected to follow -\nlogical expression expected to follow &&\n",
@@ -307,7 +310,8 @@ func TestMistakeInMistake(t *testing.T) {
 	}
 }
 
-// TestLimits has what a value is compared with, whichever side it is on, and as it is at the time.
+// TestLimits checks the limit of a match, on either side of the comparison, with its value at the
+// time.
 func TestLimits(t *testing.T) {
 	for condition, want := range map[string]string{
 		"some_inst world.busy > 50":                             "sda=80 > 50",

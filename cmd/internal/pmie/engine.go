@@ -20,11 +20,11 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A Config says what an Engine evaluates rules over, and where it says what.
+// A Config configures an Engine: the source of its metrics, its output and its actions.
 type Config struct {
 	// Name is that of the program, in messages; "" means pmie.
 	Name string
-	// Out gets values and what is printed, Err messages. Nil discards them.
+	// Out gets values and the output of print actions, Err messages. Nil discards them.
 	Out, Err io.Writer
 	// Host is the collector of metrics for which a rule names none; "" means
 	// "local:".
@@ -36,30 +36,31 @@ type Config struct {
 	Dial func(ctx context.Context, spec string) (*pmapi.Context, error)
 	// OpenArchive opens an archive. Nil means pmapi.OpenArchive.
 	OpenArchive func(path string) (*pmapi.ArchiveContext, error)
-	// Meant returns what to add to the message about a name that no metric of a source has, such as a
-	// name that is spelt almost so. Nil adds nothing.
+	// Meant returns an addition to the message about a name that no metric of a source has, such as a
+	// name with a similar spelling. Nil adds nothing.
 	Meant func(ctx context.Context, c *pmapi.Context, name string) string
 	// Timeout is how long a fetch from a host may take, 0 without a limit.
 	Timeout time.Duration
 	// Interval is how often rules are evaluated that do not set delta; 0 means ten
 	// seconds.
 	Interval time.Duration
-	// Zone is what $hour and the like are in, and the zone of times that are printed;
-	// nil means local time.
+	// Zone is the zone of $hour and the like, and of times that are printed; nil means local
+	// time.
 	Zone *time.Location
-	// Act does what a rule that is true does. Nil means to print, and to run commands of the shell.
+	// Act carries out an action of a rule that is true. Nil means to print, and to run commands in
+	// the shell.
 	Act func(ctx context.Context, a Action) error
 	// Alarm and Stomp do the actions of these names where Act is nil: they show a text on a screen and
 	// send it to a broker. With nil the action is not supported.
 	Alarm, Stomp func(ctx context.Context, a Action) error
-	// Alert takes what a rule has to say to a receiver: ActionWebhook, ActionAlertmanager and
-	// ActionMail. It is called at each evaluation for which it is known whether the rule is
-	// true, with all matches, or with Resolved and without any. It should return soon. Nil has Act
-	// take those with matches.
+	// Alert takes an action for a receiver: ActionWebhook, ActionAlertmanager or ActionMail. It is
+	// called at each evaluation for which it is known whether the rule is true, with all matches,
+	// or with Resolved and without any. It should return soon. If it is nil, Act takes the actions
+	// with matches.
 	Alert func(ctx context.Context, a Action) error
-	// Observe, if it is not nil, is told of each evaluation of each rule that has an action.
+	// Observe, if not nil, is called with each evaluation of each rule that has an action.
 	Observe func(Evaluation)
-	// Watch is called with what the Engine has done so far, whenever there is more. It may be nil.
+	// Watch is called with the current Stats whenever they change. It may be nil.
 	Watch func(Stats)
 	// Publish, if it is not nil, makes rules metrics of an agent: it is called after each evaluation with
 	// the rules of an interval, which it may not keep. They must have names then and no actions, and
@@ -69,27 +70,28 @@ type Config struct {
 	LogSocket string
 	// Path is where the shell finds commands; "" means the usual directories.
 	Path string
-	// ShellOut and ShellErr are what commands of the shell write to, in place of Out and Err. They
-	// have it themselves then, also if they go on in the background.
+	// ShellOut and ShellErr replace Out and Err as the output of shell commands. The commands get
+	// the files themselves, also if they continue in the background.
 	ShellOut, ShellErr *os.File
-	// Verbose says which values are printed.
+	// Verbose selects the values that are printed.
 	Verbose Verbosity
 	// Timestamps has times printed with values that are not of archives.
 	Timestamps bool
 	// Places has messages about mistakes name file and line also at the end of a file, which C does not.
 	Places bool
-	// Debug is the log that is told, for [debug.Appl2], which rules are evaluated and when, and how soon what they lack is
-	// tried again. Nil prints nothing.
+	// Debug gets the trace of [debug.Appl2]: which rules are evaluated and when, and how soon missing metrics are tried
+	// again. Nil prints nothing.
 	Debug *debug.Log
-	// ReadAhead has archives read while rules are evaluated over what was read before, if there is another processor.
+	// ReadAhead reads from archives while rules are evaluated over the values read before, if there is another
+	// processor.
 	ReadAhead bool
-	// Quiet has what happens to hosts not reported.
+	// Quiet suppresses messages about hosts.
 	Quiet bool
-	// Wrap has a counter that went back be taken for one that overflowed.
+	// Wrap treats a counter that went back as overflowed.
 	Wrap bool
 }
 
-// A Verbosity says which values of rules are printed.
+// A Verbosity selects the values of rules that are printed.
 type Verbosity int
 
 const (
@@ -100,7 +102,7 @@ const (
 	Applet               // values of all rules in a line
 )
 
-// Interval is how often rules are evaluated if nothing else is said.
+// Interval is the default interval between evaluations of a rule.
 const Interval = 10 * time.Second
 
 // An Engine evaluates rules. It is for one goroutine.
@@ -113,8 +115,8 @@ type Engine struct {
 	contexts map[string]*pmapi.Context // for metadata
 	states   map[string]hostState
 	dead     map[string]bool     // hosts that did not answer just now
-	ahead    map[string]*asked   // what hosts said that rules are about which are being read
-	scouted  map[string][]string // of hosts, the metrics that rules name; nil but for an Engine that only finds out
+	ahead    map[string]*asked   // the answers of the hosts of the rules being read
+	scouted  map[string][]string // the metrics that rules name, by host; nil except for an Engine that only collects them
 	flights  sync.WaitGroup
 	stats    Stats
 	stomps   bool
@@ -123,7 +125,7 @@ type Engine struct {
 	ran       bool // Run was called
 	failure   error
 	published []Published // the last ones, for their memory
-	out       []byte      // what is printed and not written yet
+	out       []byte      // output that is not written yet
 
 	start, stop, now float64
 	current          *expr  // the rule that is evaluated
@@ -140,9 +142,9 @@ type recording struct {
 	first, last pcp.Timestamp
 }
 
-// Stats count what an Engine has done, as the metrics below pmcd.pmie do.
+// Stats are counts of the work that an Engine has done, like the metrics below pmcd.pmie.
 type Stats struct {
-	Host                 string  // the one that was last asked for metadata
+	Host                 string  // the host that was last asked for metadata
 	Expected             float64 // evaluations of rules a second, at the intervals that they ask for
 	Rules                uint32  // with a condition and an action
 	Actions              uint32  // that were done
@@ -150,7 +152,7 @@ type Stats struct {
 	Actual               uint32  // evaluations, also of expressions without an action
 }
 
-// Stats returns what the Engine has done so far. It is not for use while Run runs.
+// Stats returns the current counts. It must not be called while Run runs.
 func (e *Engine) Stats() Stats { return e.stats }
 
 // Stomps reports whether a rule sends messages to a broker.
@@ -267,7 +269,7 @@ func (e *Engine) Bounds() (first, last pcp.Timestamp) {
 	return first, last
 }
 
-// source returns where metrics come from for which a rule does not say it.
+// source returns the default source of metrics.
 func (e *Engine) source() string {
 	if e.archives != nil {
 		return e.archives[0].path
@@ -280,8 +282,8 @@ func (e *Engine) Window(start, stop pcp.Timestamp) {
 	e.start, e.stop = real(start), real(stop)
 }
 
-// Load reads rules. What is wrong with them is said, and counted: Load reports whether the last
-// statement was sound, as the exit status of pmie -C does. The error is one of reading or of an archive.
+// Load reads rules. It reports and counts mistakes, and returns whether the last statement was sound,
+// like the exit status of pmie -C. The error is from reading or from an archive.
 func (e *Engine) Load(ctx context.Context, r io.Reader, name string) (sound bool, err error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -311,7 +313,7 @@ func (e *Engine) Load(ctx context.Context, r io.Reader, name string) (sound bool
 	return b.errs == 0, e.failure
 }
 
-// tally tells what has been done so far.
+// tally passes the current Stats to Watch.
 func (e *Engine) tally() {
 	if e.cfg.Watch != nil {
 		e.cfg.Watch(e.stats)
@@ -326,14 +328,14 @@ func (x *expr) number() float64 {
 	return x.nums[0]
 }
 
-// fail ends what the Engine does, for an error that no rule can do without.
+// fail stops the Engine for an error that affects all rules.
 func (e *Engine) fail(err error) {
 	if e.failure == nil {
 		e.failure = err
 	}
 }
 
-// errorf says what is wrong, unless an error has ended what the Engine does.
+// errorf reports an error, unless an earlier error has stopped the Engine.
 func (e *Engine) errorf(format string, args ...any) {
 	if e.failure == nil {
 		e.flush()
@@ -341,8 +343,8 @@ func (e *Engine) errorf(format string, args ...any) {
 	}
 }
 
-// flush writes what an evaluation has printed so far: lines of one evaluation go out together,
-// unless a message comes between them.
+// flush writes the output of an evaluation so far: the lines of one evaluation are written
+// together, unless a message comes between them.
 func (e *Engine) flush() {
 	if len(e.out) > 0 {
 		e.cfg.Out.Write(e.out)
@@ -350,13 +352,13 @@ func (e *Engine) flush() {
 	}
 }
 
-// notify says something in the form of a daemon's log.
+// notify writes a message in the format of a daemon's log.
 func (e *Engine) notify(level slog.Level, text string) {
 	e.flush()
 	fmt.Fprintln(e.cfg.Err, daemonlog.Line(e.cfg.Name, level, strings.TrimSuffix(text, "\n")))
 }
 
-// A hostState is what was last known of a host.
+// A hostState is the last known state of a host.
 type hostState int
 
 const (
@@ -385,7 +387,7 @@ func (e *Engine) changed(conn string, s hostState) bool {
 	return true
 }
 
-// tell sets the variables that have the time, and delta.
+// tell sets delta and the variables for the time.
 func (e *Engine) tell(delta float64) {
 	if x := e.b.vars["delta"]; x == e.delta {
 		e.delta.nums[0] = delta

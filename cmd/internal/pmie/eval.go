@@ -120,8 +120,8 @@ func at[T any](list []T, one bool, i int) T {
 	return list[i]
 }
 
-// operand returns the numbers of an argument. A truth value counts as 0, 1 or 2, a string as hardly more than 0:
-// pmie takes the bits of its address for those of a number, and there are rules that say "name > 0".
+// operand returns the numbers of an argument. A truth value counts as 0, 1 or 2, a string as slightly more than
+// 0: pmie reads the bits of its address as a number, and there are rules with "name > 0".
 func operand(x *expr) []float64 {
 	if x.nums != nil {
 		return x.numbers(0)
@@ -406,8 +406,8 @@ func evalLogic(e *Engine, x *expr, c connective) {
 	}
 }
 
-// alone combines an argument with one that has no values. If it has one value, and the
-// other has more, only the first result is made.
+// alone combines an argument with an argument that has no values. If the latter can have
+// one value, and the other has more, only the first result is made.
 func (c connective) alone(out, in []int8, one, both bool) {
 	for i := range out {
 		if i > 0 && one && !both {
@@ -597,7 +597,7 @@ func over[I, O any](e *Engine, x *expr, d domain, in func(*expr) []I, out func(*
 		}
 		to[0] = f(list, 1, arg.hosts)
 	case overSamples:
-		// All samples, in the order in which they lie.
+		// All samples, in their stored order.
 		n := arg.times
 		if n <= 0 || arg.valid < n || x.span == 0 {
 			x.valid = 0
@@ -660,7 +660,7 @@ func evalRule(e *Engine, x *expr) {
 	}
 }
 
-// as evaluates a rule of a ruleset: what its actions print is about itself.
+// as evaluates a rule of a ruleset: the output of its actions is about that rule.
 func (e *Engine) as(rule *expr) {
 	outer := e.current
 	e.current = rule
@@ -670,7 +670,7 @@ func (e *Engine) as(rule *expr) {
 
 func evalRuleset(e *Engine, x *expr) {
 	defer func(fired *expr) {
-		// What is done otherwise is not what a ruleset watches for.
+		// The other actions do not fire the ruleset.
 		if e.fired != nil && (x.arg2 != nil && (e.fired == x.arg2.arg1 || e.fired == x.arg2.arg2)) {
 			e.fired = fired
 		}
@@ -687,7 +687,7 @@ func evalRuleset(e *Engine, x *expr) {
 			rule = o.arg1
 		}
 		if rule == nil || rule.op != opRule {
-			return // a mistake was said
+			return // the mistake was reported
 		}
 		e.as(rule)
 		if rule.valid > 0 {

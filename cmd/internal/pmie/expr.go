@@ -6,7 +6,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A sem is what a value means: the semantics of a metric, or what is not a metric's.
+// A sem is the kind of a value: the semantics of a metric, or the type of another value.
 type sem uint8
 
 const (
@@ -24,27 +24,27 @@ const (
 const none = -1
 
 // An expr is a node of an expression and the values that it had last. Values of one
-// sample lie in a row: those of the instances of the first host, then of the second.
+// sample are contiguous: those of the instances of the first host, then of the second.
 //
 // A dimension is less than 0 where there is one value for all of it; insts is 0 where
-// there are no instances to be had.
+// instances are not available.
 type expr struct {
-	// What each evaluation looks at comes first: of a thousand rules the caches of a
-	// processor hold only a part.
+	// Fields that each evaluation reads come first: of a thousand rules a processor's caches
+	// hold only a part.
 	eval       func(*Engine, *expr) // nil of a constant or a variable
 	arg1, arg2 *expr
 	op         op
 	sem        sem
 	one1, one2 bool // the argument always has one value
 	units      bool // known
-	rates      int8 // what rated returns, unknown until it is asked
+	rates      int8 // the result of rated, unknown until it is called
 	valid      int  // samples that have values, the newest first
 	span       int  // values of a sample
 	samples    []sample
 	nums       []float64
 	truths     []int8
 	metrics    *metrics
-	inline     struct { // for one value of one sample, beside the rest
+	inline     struct { // for one value of one sample, without a separate allocation
 		sample [1]sample
 		num    [1]float64
 		truth  [1]int8
@@ -65,14 +65,14 @@ type expr struct {
 	node    int32    // of the plan for its rule
 }
 
-// A sample says where the values of a sample begin, and of when they are.
+// A sample has the index of the values of a sample, and their time.
 type sample struct {
 	at   int
 	time float64
 }
 
-// metrics are those of a fetch, one for each host. Nodes above share it: that they do
-// says whose instances they are about.
+// metrics are the metrics of a fetch, one for each host. Nodes above share the pointer:
+// sharing it means that their values are for the same instances.
 type metrics struct {
 	list []*metric
 }
@@ -185,7 +185,7 @@ func (x *expr) keep(samples int) {
 	x.room()
 }
 
-// primary returns the argument that says what dimensions a node has.
+// primary returns the argument that determines the dimensions of a node.
 func primary(arg1, arg2 *expr) *expr {
 	varied := func(x *expr) bool {
 		return x.metrics != nil && (x.hosts != none || x.insts != none || x.times != none)
@@ -314,7 +314,7 @@ func (x *expr) unknown() {
 	}
 }
 
-// restart has the time begin anew below x: no counter was seen before, and no action was done.
+// restart resets the state below x: no counter was seen before, and no action was done.
 func (x *expr) restart() {
 	if x.op == opFetch {
 		for _, m := range x.metrics.list {

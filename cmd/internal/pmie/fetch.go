@@ -19,11 +19,11 @@ type task struct {
 	epoch float64 // since when ticks are counted
 	tick  int
 	due   float64
-	retry float64 // how long until what is missing is tried again, 0 if nothing is
+	retry float64 // how long until missing metrics are tried again, 0 if nothing is missing
 
 	plan  *plan // nil if trees are evaluated
 	trees int   // how many more times, before a plan is made
-	pause int   // what trees was set to last
+	pause int   // the last initial value of trees
 }
 
 // A host is where a task gets metrics from.
@@ -35,13 +35,13 @@ type host struct {
 	series     []*series // of ids, with more behind where metrics of an id differ
 	waits      []*metric // that are not there yet
 	metrics    []*metric // that were there once
-	recheck    bool      // what is known of them may be out of date
+	recheck    bool      // their metadata may be out of date
 	res        pcp.Result
 	ok         bool // res is that of the last fetch
 	err        error
 	pending    pmapi.PendingFetch
-	started    bool    // pending is to be finished
-	flight     *flight // what is being asked of it, nil if nothing is
+	started    bool    // pending must be finished
+	flight     *flight // the request under way, nil if there is none
 	late       bool    // it is not waited for
 	fetches    int     // from an archive in this run, up to the one from which it is read ahead
 	ahead      *readAhead
@@ -58,7 +58,7 @@ type series struct {
 	have bool          // nums are those of set
 }
 
-// numbers returns the values as numbers. What is not a number is 0.
+// numbers returns the values as numbers. Values that are not numbers are 0.
 func (s *series) numbers() []float64 {
 	if s.have {
 		return s.nums
@@ -121,7 +121,7 @@ func (e *Engine) add(r *named, delta float64) {
 	e.stats.Expected += 1 / delta
 }
 
-// bundle has a task fetch what an expression needs.
+// bundle makes a task fetch the metrics of an expression.
 func (e *Engine) bundle(t *task, x *expr) {
 	if x.op == opFetch {
 		for _, m := range x.metrics.list {
@@ -209,7 +209,7 @@ func (e *Engine) position(a *pmapi.ArchiveContext, start pcp.Timestamp, delta fl
 	return nil
 }
 
-// fetch fetches what a task needs, from all hosts at once.
+// fetch fetches the metrics of a task from all hosts at once.
 func (e *Engine) fetch(t *task) error {
 	clear(e.dead)
 	if e.archives != nil {
@@ -281,7 +281,7 @@ func (h *host) distribute() {
 
 func byInst(a, b pcp.Value) int { return cmp.Compare(a.Inst, b.Inst) }
 
-// What expr.rates is.
+// The values of expr.rates.
 const (
 	ratesUnknown int8 = iota
 	ratesYes
@@ -317,7 +317,7 @@ func (e *Engine) take(x *expr, m *metric, k, n, at int) {
 	}
 }
 
-// makeRates makes rates of n counters of a metric, which lie from at.
+// makeRates makes rates of n counters of a metric, whose values begin at index at.
 func (e *Engine) makeRates(x *expr, m *metric, at, n int) {
 	if !rates(x.numbers(0)[at:at+n], m.last, m.time-m.before, m.wraps(e)) || m.before == 0 {
 		x.valid = 0
@@ -339,8 +339,8 @@ func (m *metric) wraps(e *Engine) float64 {
 	return 0
 }
 
-// rates makes rates of counters, given what they were delta seconds before. It reports
-// whether none of them went back; one that did stays as it is.
+// rates makes rates of counters, given their values delta seconds before. It reports
+// whether none of them went back; a counter that went back is left as it is.
 func rates(nums, last []float64, delta, wrap float64) bool {
 	ok := true
 	for j, now := range nums {

@@ -12,15 +12,16 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A flight is what is being asked of a live host, by a goroutine of its own: it changes nothing
-// that the Engine uses, but sends what is to be done with the answer.
+// A flight is a request to a live host in its own goroutine: the goroutine changes nothing that
+// the Engine uses, but sends a function that handles the answer.
 type flight struct {
 	landed chan func() // gets one
 	began  time.Time
 	took   time.Duration // once it has landed
 }
 
-// launch has a goroutine ask a host. What work returns is called by the Engine's goroutine.
+// launch asks a host in a goroutine. The Engine's goroutine calls the function that work
+// returns.
 func (e *Engine) launch(h *host, began time.Time, work func(ctx context.Context) (land func())) {
 	f := &flight{landed: make(chan func(), 1), began: began}
 	h.flight = f
@@ -39,7 +40,7 @@ func (e *Engine) launch(h *host, began time.Time, work func(ctx context.Context)
 // patience is how long the rules of a task wait for hosts that answered in time before.
 func (t *task) patience() time.Duration { return time.Duration(t.delta / 2 * float64(time.Second)) }
 
-// await takes in what hosts have answered. A host that does not answer within half of the
+// await handles the answers of hosts. A host that does not answer within half of the
 // interval is not waited for again until it has answered sooner than that.
 func (e *Engine) await(t *task) error {
 	var timer *time.Timer
@@ -128,13 +129,14 @@ func (e *Engine) gather(t *task) error {
 	return e.await(t)
 }
 
-// asking returns what fetches from a host.
+// asking returns a function that fetches from a host.
 func (e *Engine) asking(h *host) func(ctx context.Context) (land func()) {
 	c, ids := h.c, h.ids
 	return e.answering(h, func(ctx context.Context, res *pcp.Result) (pmapi.Changes, error) { return c.FetchInto(ctx, ids, res) })
 }
 
-// answering returns what ends a fetch from a host, and asks what has changed if something has.
+// answering returns a function that ends a fetch from a host and requests the changes that the
+// host reports.
 func (e *Engine) answering(h *host, fetch func(ctx context.Context, res *pcp.Result) (pmapi.Changes, error)) func(ctx context.Context) (land func()) {
 	c, metrics, recheck := h.c, h.metrics, h.recheck
 	return func(ctx context.Context) func() {
@@ -171,7 +173,7 @@ func (e *Engine) revive(t *task) error {
 	return nil
 }
 
-// retry returns what connects to a host and asks for the metrics that it lacks.
+// retry returns a function that connects to a host and requests its missing metrics.
 func (e *Engine) retry(t *task, h *host) func(ctx context.Context) (land func()) {
 	c, down, waits := h.c, h.down, h.waits
 	return func(ctx context.Context) func() {

@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A line is how a host is reached in a test: it can hang, garble what comes, or be gone.
+// A line is the connection to a host in a test: it can hang, garble data, or be down.
 type line struct {
 	socket string
 	pipe   bool // a connection is a net.Pipe, which cannot be read without waiting, not a socket
@@ -40,7 +40,7 @@ const (
 
 func newLine(socket string) *line { return &line{socket: socket, moved: make(chan struct{})} }
 
-// set changes what the line does. What was held up goes on, unless it is gone.
+// set changes the state of the line. Data held up is sent, unless the line is down.
 func (l *line) set(s lineState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +55,7 @@ func (l *line) set(s lineState) {
 	}
 }
 
-// now waits while the line hangs and returns what it does.
+// now waits while the line hangs and returns its state.
 func (l *line) now() lineState {
 	for {
 		l.mu.Lock()
@@ -223,7 +223,7 @@ func TestHostsThatHang(t *testing.T) {
 		state lineState
 	}{{"hosts hang", hangs}, {"hosts are gone", gone}, {"hosts send garbage", garbles}} {
 		set(c.state)
-		more(c.what, 2, good) // what was under way has come by then
+		more(c.what, 2, good) // answers under way have arrived by then
 		before := counts()
 		more(c.what, 3, good)
 		after := counts()
@@ -254,7 +254,7 @@ func TestHostsThatHangAtFirst(t *testing.T) {
 		if i%4 == 3 {
 			lines[name].set(hangs)
 		}
-		// Each rule has a host of its own, and two metrics.
+		// Each rule has its own host, and two metrics.
 		fmt.Fprintf(&rules, "some_inst guide.busy :%s > 50 && all_inst guide.busy :%s >= 0 -> print \"%s\";\n", name, name, name)
 	}
 	told := make(chan string, 100*n)
@@ -276,7 +276,7 @@ func TestHostsThatHangAtFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	// Without a limit for all of them this would never end: requests have none here.
+	// Without a limit for all of them this would never end: requests here have no limit.
 	if sound, err := e.Load(t.Context(), strings.NewReader(rules.String()), "rules"); err != nil || !sound {
 		t.Fatal(sound, err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A liar is a collector all of whose names and values are what an attacker wants them to be.
+// A liar is a collector whose names and values are all chosen by an attacker.
 type liar struct{ host, inst, value, label string }
 
 // engine returns an Engine with rules over the liar.
@@ -74,11 +74,11 @@ func (l liar) engine(t testing.TB, cfg Config, rules string) *Engine {
 	return e
 }
 
-// lies are what a collector may say, up to the NUL that ends it as a string of C.
+// lies are strings that a collector may send, up to the NUL that ends a C string.
 var lies = append(slices.Clone(intruders), "nul\x00;>canary", "%h", "%i%v%h", "<%i undefined>", "\x1b]0;title\a\x1b[2J", "\u2028\u202e", strings.Repeat("x", 100_000))
 
-// TestLies has what a collector says reach each action as text: not as commands, lines or what stands for
-// other values.
+// TestLies checks that strings of a collector reach each action as text: not as commands, lines or
+// placeholders of other values.
 func TestLies(t *testing.T) {
 	shells(t)
 	log := filepath.Join(t.TempDir(), "log")
@@ -88,7 +88,7 @@ func TestLies(t *testing.T) {
 	}
 	defer conn.Close()
 	dir := t.TempDir()
-	t.Chdir(dir) // where what is run leaves its mark
+	t.Chdir(dir) // where commands that run leave their mark
 	b := make([]byte, 1<<17)
 	for _, lie := range lies {
 		text, _, _ := strings.Cut(lie, "\x00")

@@ -90,7 +90,7 @@ func TestLateHost(t *testing.T) {
 			for len(seen) < len(conditions) {
 				select {
 				case text := <-fired:
-					if seen[text]++; text == "3" && seen[text] == 5 { // what rises was seen before
+					if seen[text]++; text == "3" && seen[text] == 5 { // rising values were seen before
 						value.Store(80)
 					}
 				case <-limit:

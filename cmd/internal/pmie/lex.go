@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// eof is what comes after the last character, and ends a statement.
+// eof follows the last character and ends a statement.
 const eof = -1
 
 // maxToken limits the length of words and numbers.
@@ -84,7 +84,7 @@ func (s *scanner) next() int {
 	return eof
 }
 
-// back has characters read again, after those that already are to be.
+// back pushes characters back, behind those that were pushed back before.
 func (s *scanner) back(chars ...int) {
 	if s.in != nil {
 		s.in.again = append(s.in.again, chars...)
@@ -106,7 +106,7 @@ func (s *scanner) sync() {
 	s.back(c)
 }
 
-// lastPlace describes the end of what the scanner has read, where place, as in C, only says that it is one.
+// lastPlace describes the end of the text read, for which place, as in C, only reports that it is the end.
 func (s *scanner) lastPlace() string {
 	if s.in != nil || s.ended == nil || s.ended.name == "" {
 		return s.place()
@@ -147,7 +147,7 @@ func isSpace(c int) bool { return c >= 0 && ctext.IsSpace(byte(c)) }
 // printable returns a character as C writes it by %c.
 func printable(c int) string { return string([]byte{byte(c)}) }
 
-// macroName scans the name behind a $. If there is none, that was said.
+// macroName scans the name behind a $. If there is none, it has been reported.
 func (b *builder) macroName() (string, bool) {
 	quote := false
 	c := b.next()
@@ -186,7 +186,7 @@ func (b *builder) macroName() (string, bool) {
 	return "", false
 }
 
-// macro uses a macro: one that is text is read next, else it is returned.
+// macro uses a macro: the text of a text macro is read next, any other macro is returned.
 func (b *builder) macro(name string) (x *expr, ok bool) {
 	x = b.vars[name]
 	switch {
@@ -198,7 +198,7 @@ func (b *builder) macro(name string) (x *expr, ok bool) {
 		b.open(name, []byte(x.text), true)
 		return nil, true
 	case x.sem == semNumber:
-		// A copy: what is made of it may take its place.
+		// A copy: an expression built on it may replace it.
 		c := newExpr(opNone, nil, nil, none, none, none, 1, semNumber)
 		c.nums[0], c.valid = x.nums[0], 1
 		return c, true
@@ -267,12 +267,12 @@ func (b *builder) token(v *yySymType) int {
 		}
 		if c == '.' {
 			if c = b.next(); isDigit(c) {
-				b.back('.', c) // what was looked at is read in this order
+				b.back('.', c) // the characters looked ahead at are read in this order
 				c = '0'
 			} else {
 				b.back(c)
-				// The character is lost to the scanner but not to its input: it is
-				// the one that was behind the dot which is looked at.
+				// The character is lost to the scanner but not to its input: it is the character
+				// behind the dot that was looked ahead at.
 			}
 		}
 		switch {
@@ -306,7 +306,7 @@ func (b *builder) token(v *yySymType) int {
 	return eof
 }
 
-// skipComment reads to the end of a comment, and returns what comes next.
+// skipComment reads to the end of a comment and returns the next character.
 func (b *builder) skipComment() int {
 	c := b.next()
 	for c != eof {
@@ -319,7 +319,7 @@ func (b *builder) skipComment() int {
 	return c
 }
 
-// word scans what begins with a letter, a quote or a percent sign.
+// word scans a token that begins with a letter, a quote or a percent sign.
 func (b *builder) word(c, behind int, v *yySymType) int {
 	quote := c == '\''
 	if quote {

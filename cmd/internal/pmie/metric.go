@@ -17,12 +17,12 @@ import (
 type metric struct {
 	x    *expr // the fetch
 	name string
-	conn string // what the host is reached by: a host specification or an archive
+	conn string // how the host is reached: a host specification or an archive
 	host string // its name, "" if it is not known yet
 
 	desc    pcp.Desc
-	first   pcp.Desc // what it was when it became known first
-	current pcp.Desc // what the host said last, also if the rule has no use for it
+	first   pcp.Desc // the first known descriptor
+	current pcp.Desc // the last descriptor from the host, also if the rule cannot use it
 	ready   bool     // its metadata are known
 	conv    float64  // to canonical units
 
@@ -34,8 +34,8 @@ type metric struct {
 
 	from   *series   // where its values come, nil until it is fetched
 	time   float64   // of the last values
-	before float64   // the time of last, 0 if there is none
-	last   []float64 // what a counter was
+	before float64   // the time of last, 0 if last is unset
+	last   []float64 // the previous values of a counter
 
 	labels *labels // nil until an action wants them
 }
@@ -73,7 +73,7 @@ func (e *Engine) newMetrics(name string, hosts, insts []string) *metrics {
 	return ms
 }
 
-// where describes where a metric comes from.
+// where describes the source of a metric.
 func (e *Engine) where(m *metric) string {
 	if e.archives != nil {
 		return fmt.Sprintf("archive %s (host %s)", m.conn, m.host)
@@ -81,7 +81,7 @@ func (e *Engine) where(m *metric) string {
 	return fmt.Sprintf("pmcd %s (host %s)", m.conn, m.host)
 }
 
-// What becomes of a metric whose metadata are asked for.
+// A readiness is the outcome of a request for a metric's metadata.
 type readiness int
 
 const (
@@ -90,8 +90,8 @@ const (
 	ready
 )
 
-// initialize asks for what there is to know of a metric. With again it was asked before,
-// and what is missing is not reported.
+// initialize requests the metadata of a metric. If again is set, this is a retry, and
+// missing metrics are not reported.
 func (e *Engine) initialize(m *metric, again bool) readiness {
 	c, err := e.context(m.conn)
 	if err != nil {
@@ -111,7 +111,7 @@ func (e *Engine) initialize(m *metric, again bool) readiness {
 	return e.known(m, found, again)
 }
 
-// known takes in what there is to know of a metric.
+// known stores the metadata of a metric.
 func (e *Engine) known(m *metric, found metadata, again bool) readiness {
 	state := e.accept(m, found, again)
 	if state == later && e.archives != nil {
@@ -134,14 +134,15 @@ func (e *Engine) known(m *metric, found metadata, again bool) readiness {
 	return ready
 }
 
-// metadata are what a host says of a metric. The first error ends the list of questions.
+// metadata are a host's answers about a metric. The first error ends the list of
+// questions.
 type metadata struct {
 	host     string
 	desc     pcp.Desc
 	insts    []pcp.Instance
 	archive  bool
 	nameErr  error
-	meant    string // says which name may be meant
+	meant    string // a hint at the name that may be meant
 	descErr  error
 	indomErr error
 }
@@ -363,7 +364,7 @@ func (e *Engine) context(conn string) (*pmapi.Context, error) {
 	return c, nil
 }
 
-// open makes a context. That a host cannot be reached is said once.
+// open makes a context. It reports once that a host cannot be reached.
 func (e *Engine) open(conn string) (*pmapi.Context, error) {
 	if e.archives != nil {
 		c, err := e.cfg.OpenArchive(conn)

@@ -2,7 +2,7 @@ package pmie
 
 import "fmt"
 
-// An op is what a node of an expression does.
+// An op is the operation of a node of an expression.
 type op uint8
 
 // The operators. Aggregates and quantifiers have one for each domain, in the order of
@@ -180,7 +180,7 @@ func (o op) ofSamples() bool {
 	return o >= opSum && o < opSum+12 && domain((o-opSum)%3) == overSamples || o == opCountSample
 }
 
-// domain returns what an aggregate or a quantifier runs over.
+// domain returns the domain of an aggregate or a quantifier.
 func (o op) domain() (d domain, ok bool) {
 	switch {
 	case o >= opSum && o < opSum+12:
@@ -203,7 +203,7 @@ func (o op) acts() bool { return o >= actShell && o <= actMail }
 // delivers reports whether an operator is an action that names a receiver.
 func (o op) delivers() bool { return o >= actWebhook && o <= actMail }
 
-// A domain is what an aggregate or a quantifier runs over.
+// A domain is the dimension that an aggregate or a quantifier covers.
 type domain uint8
 
 const (
@@ -214,7 +214,7 @@ const (
 
 func (d domain) String() string { return [...]string{"host", "inst", "sample"}[d] }
 
-// Truth values, of three kinds. Their numbers are in order for what compares them.
+// Truth values, of three kinds. Their numbers are in order, for comparisons.
 const (
 	isFalse int8 = iota
 	isTrue

@@ -9,13 +9,12 @@ import (
 )
 
 // A plan evaluates the conditions of rules of a task in place of their trees, which takes a
-// fraction of the time: it is a list of steps whose values lie side by side, and what
-// rules have in common is one step. It holds as long as each metric has values for the instances
-// that it had when the plan was made. The trees then do not know the state of
-// their nodes; store tells them.
+// fraction of the time: it is a list of steps whose values are contiguous, and an expression that
+// rules share is one step. It holds as long as each metric has values for the instances that it had
+// when the plan was made. The nodes of the trees then have an outdated state; store updates it.
 //
-// No planned rule has a rate, which alone looks at when a sample was taken: the times of samples in
-// their trees are not kept up.
+// No planned rule has a rate, the only operation that reads the time of a sample: the times of
+// samples in their trees are not updated.
 type plan struct {
 	conds  []cond // one for each rule of the task
 	steps  []step
@@ -34,8 +33,8 @@ type cond struct {
 	at   int32 // in truths
 }
 
-// A node of a plan stands for nodes of trees that are equal, x being one of them. It has the values of
-// the newest sample; earlier ones are where x has them.
+// A node of a plan represents equal nodes of trees, of which x is one. It has the values of the newest
+// sample; x has the earlier ones.
 type node struct {
 	x     *expr
 	at    int32 // of nums, or of truths
@@ -48,7 +47,7 @@ type domained struct {
 	insts []int32
 }
 
-// A fetched is what a step that fetches keeps of a counter, and where the values are that it takes.
+// A fetched is the state that a fetch step keeps of a counter, and the source of its values.
 type fetched struct {
 	m      *metric
 	from   *series
@@ -69,7 +68,7 @@ type step struct {
 	rare         *rare
 }
 
-// rare is what few steps have.
+// rare are the fields that few steps use.
 type rare struct {
 	fetch *fetched
 	arg   *expr   // whose samples are looked at
@@ -87,7 +86,7 @@ type planner struct {
 	known map[nodeKey]int32
 }
 
-// A nodeKey is what equal nodes have in common.
+// A nodeKey identifies equal nodes.
 type nodeKey struct {
 	op            op
 	one1, one2    bool
@@ -119,7 +118,7 @@ func newPlan(t *task) *plan {
 	return &b.plan
 }
 
-// can reports whether a plan can evaluate x and what is below it.
+// can reports whether a plan can evaluate x and the nodes below it.
 func (b *planner) can(x *expr) bool {
 	if x.span < 1 {
 		b.less = true
@@ -377,7 +376,7 @@ func (p *plan) holds() bool {
 	return true
 }
 
-// store tells the tree of a rule the state of its nodes.
+// store updates the state of the nodes of a rule's tree.
 func (p *plan) store(x *expr) {
 	if x.op == opNone || x.op == opVar {
 		return
@@ -408,7 +407,7 @@ func (p *plan) store(x *expr) {
 	}
 }
 
-// storeAll tells the trees of all planned rules the state of their nodes.
+// storeAll updates the state of the trees of all planned rules.
 func (p *plan) storeAll(rules []*named) {
 	for i, r := range rules {
 		if c := p.conds[i]; c.node >= 0 {
@@ -418,7 +417,7 @@ func (p *plan) storeAll(rules []*named) {
 	}
 }
 
-// conclude tells a rule what its condition is.
+// conclude sets the condition of a rule.
 func (p *plan) conclude(x *expr, c cond) {
 	x.valid = int(p.valid[c.node])
 	if x.valid > 0 {

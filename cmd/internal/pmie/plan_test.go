@@ -159,7 +159,7 @@ func (g ruleMaker) truth(disks bool, depth int) string {
 	return fmt.Sprintf("%s %s %d", g.number(disks, depth), g.pick("<", ">", "<=", ">=", "==", "!="), g.IntN(10))
 }
 
-// TestPlan has plans do what the evaluation of trees does.
+// TestPlan checks that plans have the same results as trees.
 func TestPlan(t *testing.T) {
 	const records = 2000
 	for seed := range uint64(6) {

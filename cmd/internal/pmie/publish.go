@@ -6,7 +6,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Published is what a rule is as a metric without instances.
+// A Published is a rule as a metric without instances.
 type Published struct {
 	Name  string
 	Desc  pcp.Desc // without an identifier; of TypeNoSupport if the rule has no number
@@ -14,8 +14,8 @@ type Published struct {
 	Err   pcp.Error
 }
 
-// Published returns what Publish will be called with, the rules of each interval by themselves.
-// Nothing has a value yet.
+// Published returns the arguments of the coming calls of Publish, the rules of each interval in
+// a separate list. They have no values yet.
 func (e *Engine) Published() [][]Published {
 	list := make([][]Published, len(e.tasks))
 	for i, t := range e.tasks {
@@ -24,7 +24,7 @@ func (e *Engine) Published() [][]Published {
 	return list
 }
 
-// published appends what the rules of a task are now.
+// published appends the current values of the rules of a task.
 func (t *task) published(list []Published) []Published {
 	for _, r := range t.rules {
 		p := Published{Name: r.name, Desc: r.x.describe(), Value: math.NaN()}
@@ -46,7 +46,7 @@ func (e *Engine) publish(t *task) {
 	}
 }
 
-// newest returns the first value of the newest sample. What is true is 1, what is false 0.
+// newest returns the first value of the newest sample. True is 1, false 0.
 func (x *expr) newest() float64 {
 	switch {
 	case x.op == opVar:
@@ -62,7 +62,7 @@ func (x *expr) newest() float64 {
 	return math.NaN()
 }
 
-// describe returns the descriptor of what x is worth.
+// describe returns the descriptor of the value of x.
 func (x *expr) describe() pcp.Desc {
 	d := pcp.Desc{PMID: pcp.PMIDNull, InDom: pcp.InDomNull, Type: pcp.TypeDouble, Sem: pcp.SemInstant}
 	switch x.sem {

@@ -6,7 +6,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A quoting is what a shell takes text for.
+// A quoting is the quoting state of a shell at a place in a text.
 type quoting byte
 
 const (
@@ -18,8 +18,8 @@ const (
 	doubtful quoting = '?'
 )
 
-// A shellScanner finds out what a shell takes the end of a text for. Where it may be mistaken it
-// says doubtful.
+// A shellScanner finds the quoting state of a shell at the end of a text. Where it may be
+// mistaken it returns doubtful.
 type shellScanner struct {
 	stack []quoting // the open quotes and parentheses; '(' is one, also that of a command substitution
 	lost  bool      // doubtful from here on
@@ -28,7 +28,7 @@ type shellScanner struct {
 
 const parenthesis quoting = '('
 
-// quotingAt returns what a shell takes for what comes behind a text.
+// quotingAt returns the quoting state of a shell at the end of a text.
 func quotingAt(text []byte) quoting {
 	s := shellScanner{word: -1}
 	for i := 0; i < len(text) && !s.lost; {
@@ -43,7 +43,7 @@ func quotingAt(text []byte) quoting {
 	return unquoted
 }
 
-// top returns what encloses the text that comes next.
+// top returns the quoting of the text that follows.
 func (s *shellScanner) top() quoting {
 	if len(s.stack) == 0 {
 		return unquoted
@@ -54,7 +54,7 @@ func (s *shellScanner) top() quoting {
 func (s *shellScanner) push(q quoting) { s.stack = append(s.stack, q) }
 func (s *shellScanner) pop()           { s.stack = s.stack[:len(s.stack)-1] }
 
-// step reads what is at text[i], and returns the index of what comes next.
+// step reads text[i] and returns the index of the next byte to read.
 func (s *shellScanner) step(text []byte, i int) int {
 	c := text[i]
 	next := byte(0)
@@ -71,7 +71,7 @@ func (s *shellScanner) step(text []byte, i int) int {
 	switch {
 	case c == '\\':
 		if i+1 == len(text) {
-			s.lost = true // it would take away what protects the first character
+			s.lost = true // it would remove the quoting of the first character
 		}
 		if next != '\n' {
 			s.begin(i)

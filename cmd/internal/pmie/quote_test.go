@@ -21,7 +21,7 @@ var intruders = []string{
 	"esac;>canary", ";;esac;>canary", "%h %i %v %c", strings.Repeat("long ' \" $( ` ", 500),
 }
 
-// shells are those of this machine that understand what POSIX says of one.
+// shells are the POSIX shells of this machine.
 func shells(t testing.TB) (list [][]string) {
 	for _, s := range [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"bash"}, {"busybox", "sh"}, {"ksh"}, {"zsh", "--emulate", "sh"}} {
 		if path, err := exec.LookPath(s[0]); err == nil {
@@ -113,8 +113,8 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// TestQuotedInDoubt puts values where no quoting keeps them from meaning something. They lose what could
-// mean something then.
+// TestQuotedInDoubt puts values where no quoting keeps them from being interpreted. They lose the
+// characters that could be.
 func TestQuotedInDoubt(t *testing.T) {
 	list, n := shells(t), 0
 	for _, value := range intruders {
@@ -135,7 +135,7 @@ func TestQuotedInDoubt(t *testing.T) {
 	}
 }
 
-// nested returns a command that prints its value, with quotes and substitutions around it, and what it prints.
+// nested returns a command that prints its value, with quotes and substitutions around it, and its output.
 func nested(rnd *rand.Rand, depth int) (command, prints string) {
 	if depth == 0 {
 		switch rnd.IntN(4) {

@@ -16,8 +16,8 @@ const (
 	aheadValues = 10_000
 )
 
-// A readAhead fetches from an archive what the next evaluations want, on another processor than the one that
-// evaluates rules.
+// A readAhead fetches the values of the next evaluations from an archive, on another processor than the
+// evaluation.
 type readAhead struct {
 	next, free chan *fetchedAhead
 	used       []*fetchedAhead // to be sent to free, several at a time: each may wake a goroutine

@@ -15,7 +15,7 @@ import (
 )
 
 // TestReadAhead evaluates rules over an archive whose values are read ahead, again after a window that ended early,
-// and prints what is printed otherwise.
+// and checks that the output is the same as without reading ahead.
 func TestReadAhead(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	path := recordTen(t, 300)

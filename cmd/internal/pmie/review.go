@@ -9,8 +9,9 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// review asks a host whether what is known of metrics is still so: an agent may have been replaced by one that
-// has other descriptors. It is part of a flight; what it returns is called when that has landed.
+// review asks a host whether the known metadata of metrics are still valid: an agent may have been replaced by
+// another with other descriptors. It is part of a flight; the function that it returns is called when the
+// flight has landed.
 func (e *Engine) review(ctx context.Context, h *host, c *pmapi.Context, metrics []*metric) (adapt func()) {
 	names := make([]string, len(metrics))
 	for i, m := range metrics {
@@ -73,8 +74,9 @@ func (e *Engine) review(ctx context.Context, h *host, c *pmapi.Context, metrics 
 	}
 }
 
-// adapt takes in that a metric is another than it was, and returns what there is to say. The rule that uses it
-// begins anew; if it does not make sense for that metric, it is unknown until the metric changes back.
+// adapt handles a changed descriptor of a metric and returns the message about it. The rule that uses the
+// metric starts again; if the rule does not make sense for that metric, it is unknown until the metric changes
+// back.
 func (e *Engine) adapt(m *metric, found metadata) (level slog.Level, text string) {
 	was := m.current
 	m.current = found.desc
@@ -129,7 +131,7 @@ func isCounted(x *expr) bool {
 	return true
 }
 
-// changes says in what two descriptors differ.
+// changes describes the differences between two descriptors.
 func changes(a, b pcp.Desc) string {
 	text := func(d pcp.Desc) string { return fmt.Sprintf("%v %v %q", d.Type, d.Sem, d.Units.String()) }
 	if text(a) == text(b) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// retryAfter is how soon what is missing is tried again, in seconds, if that is sooner
-// than the interval.
+// retryAfter is the time until missing metrics are tried again, in seconds, if the
+// interval is not shorter.
 const retryAfter = 5
 
 // Run evaluates the rules, until the end of the window or until ctx is done. It returns nil
@@ -97,7 +97,7 @@ func (e *Engine) rewind() error {
 }
 
 // release closes the connections to collectors with which rules were read: from now on each host is asked by
-// its tasks. What asks for metadata once more, for instances that are new say, connects again.
+// its tasks. A later request for metadata, of new instances for example, connects again.
 func (e *Engine) release() {
 	if e.archives != nil {
 		return
@@ -141,9 +141,9 @@ func (t *task) reschedule(now float64) {
 // mostLate is how many evaluations are made up for at once.
 const mostLate = 10
 
-// keepUp has the next evaluation follow a clock that was set. After a step back it is not later than an interval from now.
-// After a step forward, or when the process was stopped, only few evaluations that were missed are made up for: each would find the values
-// of now, and do what rules do once more.
+// keepUp adjusts the time of the next evaluation after the clock was set. After a step back it is not later than an
+// interval from now. After a step forward, or when the process was stopped, only a few missed evaluations are made up
+// for: each would find the current values, and repeat the actions of rules.
 func (t *task) keepUp(now float64) {
 	switch {
 	case t.due > now+t.delta:
@@ -166,7 +166,7 @@ func (e *Engine) enqueue() {
 	e.tasks[i-1] = t
 }
 
-// sleep waits until a time, if rules are evaluated over what is live.
+// sleep waits until a time, if rules are evaluated over live values.
 func (e *Engine) sleep(ctx context.Context, until float64) error {
 	if e.archives != nil {
 		if ctx.Err() != nil {
@@ -220,7 +220,7 @@ func (e *Engine) evaluate(t *task) error {
 	return e.failure
 }
 
-// conclude does what a rule is for whose condition a plan has evaluated.
+// conclude carries out the actions of a rule whose condition a plan has evaluated.
 func (e *Engine) conclude(r *named, p *plan, c cond) {
 	e.pass++
 	e.stats.Actual++
@@ -244,15 +244,16 @@ func (e *Engine) conclude(r *named, p *plan, c cond) {
 }
 
 // Limits of how often the trees of rules are evaluated before a plan is made again, and of how often
-// a plan must have held for the least. A plan that other rules may join is made anew after the most.
+// a plan must have held for the least. A plan that other rules may join is made again after the
+// most.
 const (
 	leastTrees = 2
 	mostTrees  = 256
 	longPlan   = 64
 )
 
-// planned returns the plan for the values that were just fetched, nil if there is none. There is one
-// for archives alone: what a second of live values takes to evaluate is not worth it.
+// planned returns the plan for the values just fetched, nil if there is none. Only archives have
+// one: the evaluation of live values takes too little of each second to be worth a plan.
 func (e *Engine) planned(t *task) *plan {
 	if p := t.plan; p != nil {
 		holds := p.holds()

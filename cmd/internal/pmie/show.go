@@ -208,8 +208,7 @@ func findMetrics(x *expr) *expr {
 	return findMetrics(x.arg2)
 }
 
-// findBindings returns the part of x that shows for which hosts and instances it is
-// what it is.
+// findBindings returns the part of x that has the hosts and instances of its values.
 func findBindings(x *expr) *expr {
 	if x.metrics == nil {
 		if y := findMetrics(x.arg1); y != nil {
@@ -229,7 +228,7 @@ func findBindings(x *expr) *expr {
 	return x
 }
 
-// findValues returns the part of x whose values make it what it is.
+// findValues returns the part of x whose values determine its value.
 func findValues(x *expr) *expr {
 	for x.sem == semTruth && x.metrics != nil {
 		switch {
@@ -323,7 +322,8 @@ func (e *Engine) expand(b []byte, format string, put func(b []byte, value string
 	return b
 }
 
-// fill appends an argument with the ith value of what, which is from bind. What may be nil.
+// fill appends an argument with the ith value of the expression what, whose hosts and
+// instances are in bind. What may be nil.
 func fill(b []byte, format string, bind binding, what *expr, i int, put func(b []byte, value string) []byte) []byte {
 	for {
 		at := findFormat(format)

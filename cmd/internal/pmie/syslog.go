@@ -195,6 +195,6 @@ func plain(text string) string {
 	return b.String()
 }
 
-// isControl reports whether c is a control character, of ASCII or of those behind it, or stands for what is
-// not UTF-8.
+// isControl reports whether c is a control character, of ASCII or of those behind it, or represents invalid
+// UTF-8.
 func isControl(c rune) bool { return unicode.IsControl(c) || c == utf8.RuneError }

@@ -4,5 +4,5 @@ package pmie
 
 import "syscall"
 
-// apart has a process begin a session of its own: signals of a terminal do not reach it.
+// apart starts a process in a new session: signals of a terminal do not reach it.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

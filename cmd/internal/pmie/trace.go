@@ -9,8 +9,8 @@ import (
 )
 
 // traceTask traces a task that is about to be evaluated, in the layout of the C program (dumpTask): when it
-// was due, what is missing and how soon that is tried again, and its hosts and rules. Expressions are not
-// dumped, which are other trees than those of C.
+// was due, the missing metrics and how soon they are tried again, and its hosts and rules. Expressions are
+// not dumped, which are other trees than those of C.
 func (e *Engine) traceTask(t *task) {
 	log := e.cfg.Debug
 	if !log.On(debug.Appl2) {
@@ -37,7 +37,7 @@ func (e *Engine) traceTask(t *task) {
 	log.Write(b)
 }
 
-// missing returns what a task waits for.
+// missing returns the metrics that a task waits for.
 func (t *task) missing() string {
 	for _, h := range t.hosts {
 		if len(h.waits) > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/debug"
 )
 
-// TestTraceTask checks what is said of a task with a host that lacks a metric, and of one with a host that is down.
+// TestTraceTask checks the trace of a task with a host that lacks a metric, and of a task with a host that is down.
 func TestTraceTask(t *testing.T) {
 	f := func(want string, h host, retry float64) {
 		t.Helper()

@@ -12,7 +12,7 @@ import (
 )
 
 // TestOnlyInstanceGoes has rules about the only instance of a metric: when it is gone they are unknown, and when
-// the archive is evaluated again they are what they were.
+// the archive is evaluated again they have their earlier values.
 func TestOnlyInstanceGoes(t *testing.T) {
 	check := func(err error) {
 		t.Helper()

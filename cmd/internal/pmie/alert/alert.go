@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Status says whether a rule is true.
+// A Status is the state of an Alert: firing or resolved.
 type Status string
 
 const (
@@ -18,7 +18,7 @@ const (
 	Resolved Status = "resolved"
 )
 
-// An Alert is what a rule says of one host or instance. Its JSON form is what web hooks get.
+// An Alert is the state of a rule for one host or instance. Web hooks get its JSON form.
 type Alert struct {
 	ID       string            `json:"id"` // of this occurrence, the same for all receivers
 	Status   Status            `json:"status"`
@@ -30,10 +30,10 @@ type Alert struct {
 	Value    string            `json:"value,omitempty"`  // as pmie prints it, when the notice was made
 	Text     string            `json:"text,omitempty"`
 	First    string            `json:"first_value,omitempty"` // the value when the rule became true; only on a Board
-	Limit    string            `json:"limit,omitempty"`       // what the value is compared with, such as "> 0.9"; only on a Board
+	Limit    string            `json:"limit,omitempty"`       // the operator and operand of the comparison, such as "> 0.9"; only on a Board
 	Since    time.Time         `json:"since"`
 	Until    time.Time         `json:"until,omitzero"` // if it is resolved
-	// Notice counts how often this was said before, if the rule asks for it to be repeated.
+	// Notice is the number of earlier notifications, if the rule asks for repeated ones.
 	Notice int `json:"notice,omitempty"`
 }
 
@@ -47,7 +47,7 @@ const (
 // ErrTooLong is the error for an alert that exceeds a limit.
 var ErrTooLong = errors.New("too long")
 
-// check returns an error if an alert exceeds a limit or lacks what each has.
+// check returns an error if an alert exceeds a limit or lacks a required field.
 func (a *Alert) check() error {
 	long := func(what string, n, limit int) error {
 		if n > limit {
@@ -84,7 +84,7 @@ func (a *Alert) Key() string {
 	return key
 }
 
-// key identifies what alerts are about, as a key of maps.
+// key identifies the subject of alerts, as a map key.
 func (a *Alert) key() string { return digest(a.Rule, a.Host, a.Instance) }
 
 // newID returns the ID of an alert from its other fields.
@@ -115,7 +115,7 @@ func isID(s string) bool {
 	return true
 }
 
-// Equal reports whether two alerts say the same.
+// Equal reports whether two alerts have the same contents.
 func (a *Alert) Equal(b *Alert) bool {
 	return a.ID == b.ID && a.Status == b.Status && a.Rule == b.Rule && a.Expr == b.Expr && a.Host == b.Host && a.Instance == b.Instance &&
 		maps.Equal(a.Labels, b.Labels) && a.Value == b.Value && a.Text == b.Text && a.First == b.First && a.Limit == b.Limit && a.Since.Equal(b.Since) && a.Until.Equal(b.Until) && a.Notice == b.Notice

@@ -40,8 +40,8 @@ var hostile = []string{
 	strings.Repeat("long ", 200), "=?utf-8?q?x?=", "\n.\n", "\u2028\u202e", "",
 }
 
-// A pipe is a net.Listener whose connections stay in the process, so that time can stand
-// still around them.
+// A pipe is a net.Listener whose connections stay in the process, so that tests can run
+// with synthetic time.
 type pipe struct {
 	conns chan net.Conn
 	gone  chan struct{}
@@ -73,7 +73,7 @@ func (p *pipe) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// A hook is a web server that notes what it is told.
+// A hook is a web server that records the alerts that it gets.
 type hook struct {
 	*pipe
 	srv *http.Server
@@ -154,7 +154,7 @@ func (h *hook) receiver(t *testing.T, name string, kind Kind) *Receiver {
 	return &Receiver{Name: name, Kind: kind, URL: parseURL(t, "http://hook.example/base"), Dial: h.dial}
 }
 
-// action returns what a rule says of instances.
+// action returns an action of a rule with matches for instances.
 func action(rule string, kind pmie.ActionKind, receiver string, insts ...string) pmie.Action {
 	a := pmie.Action{Kind: kind, Rule: rule, Expr: "busy > 50", Time: time.Now(), Receiver: receiver, Resolved: len(insts) == 0}
 	for _, inst := range insts {
@@ -192,7 +192,7 @@ func act(t *testing.T, m *Manager, a pmie.Action) {
 	}
 }
 
-// statuses returns what was said of which instance.
+// statuses returns the status of each instance.
 func statuses(list []Alert) (said []string) {
 	for _, a := range list {
 		s := a.Instance + " " + string(a.Status)
@@ -211,7 +211,8 @@ func same(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// TestOnce has a hook told once of what begins and of what is over.
+// TestOnce checks that a hook gets one message when an alert begins and one when it is
+// over.
 func TestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -246,7 +247,7 @@ func TestOnce(t *testing.T) {
 	})
 }
 
-// TestHoldoff has alerts said again after a while, and not before.
+// TestHoldoff checks that alerts are repeated after the holdoff, and not before.
 func TestHoldoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -271,7 +272,7 @@ func TestHoldoff(t *testing.T) {
 	})
 }
 
-// TestRulesetEscalates has a change of the rule be said.
+// TestRulesetEscalates checks that a change of the rule is reported.
 func TestRulesetEscalates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -457,7 +458,8 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestNextStart has the next process deliver what is left, resolve what is over, and say nothing twice.
+// TestNextStart checks that the next process delivers pending messages, resolves alerts that are over,
+// and repeats nothing.
 func TestNextStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -489,7 +491,7 @@ func TestNextStart(t *testing.T) {
 	})
 }
 
-// TestUnknownReceivers has rules that name what there is not be told so.
+// TestUnknownReceivers checks that rules that name unknown receivers are refused.
 func TestUnknownReceivers(t *testing.T) {
 	r := &Receiver{Name: "pager", Kind: Webhook, URL: parseURL(t, "http://127.0.0.1:1")}
 	m, _ := start(t, t.TempDir(), r)
@@ -623,8 +625,8 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestDamagedSpool damages files of a spool in all ways: the other alerts are delivered, and what is
-// damaged is set aside.
+// TestDamagedSpool damages files of a spool in all ways: the other alerts are delivered, and damaged
+// files are set aside.
 func TestDamagedSpool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -681,7 +683,7 @@ func TestDamagedSpool(t *testing.T) {
 		synctest.Wait()
 		slices.Sort(left)
 		same(t, "left", statuses(h.alerts(t)), left...)
-		// What is still true is said again if nothing is known of it any more.
+		// An alert that still fires is reported again if its state is lost.
 		act(t, m, action("r", pmie.ActionWebhook, "pager", insts...))
 		synctest.Wait()
 		m.Close()
@@ -694,7 +696,8 @@ func TestDamagedSpool(t *testing.T) {
 	})
 }
 
-// TestAlertmanager reminds one, and tells it when an alert is over.
+// TestAlertmanager checks the reminders to an Alertmanager, and the message when an alert
+// is over.
 func TestAlertmanager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -735,7 +738,7 @@ func TestAlertmanager(t *testing.T) {
 		if first.Annotations["summary"] != "sda is busy" {
 			t.Errorf("annotations %v", first.Annotations)
 		}
-		// The next process goes on with it.
+		// The next process continues with it.
 		m.Close()
 		m, _ = start(t, dir, r)
 		time.Sleep(time.Minute + time.Second)
@@ -924,7 +927,7 @@ func FuzzText(f *testing.F) {
 		if want := strings.ToValidUTF8(text, "\uFFFD"); labels["alertname"] != want || labels["host"] != want || labels["instance"] != want {
 			t.Fatalf("%q: labels %q", text, labels)
 		}
-		// What is kept is read again as it was.
+		// A decoded entry equals the encoded one.
 		e := &entry{Alert: a, Said: a.Since, Notices: []*notice{{Status: Firing, At: a.Since, Text: text, Value: text}}}
 		if b, err = e.encode(); err != nil {
 			t.Fatal(err)
@@ -1013,8 +1016,8 @@ func TestSecretHeader(t *testing.T) {
 	})
 }
 
-// TestClockSet has the time of day corrected by a year: forward, while a receiver is down, whose messages are not too old for
-// it; and back, after which an alert is told again at once, and not after a year.
+// TestClockSet has the time of day corrected by a year: forward, while a receiver is down, whose messages are not too
+// old for it; and back, after which an alert is reported again at once, and not after a year.
 func TestClockSet(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	synctest.Test(t, func(t *testing.T) {
@@ -1026,7 +1029,7 @@ func TestClockSet(t *testing.T) {
 		dir := t.TempDir()
 		m, log := start(t, dir, h.receiver(t, "pager", Webhook))
 		early := action("r", pmie.ActionWebhook, "pager", "sda")
-		early.Time = early.Time.Add(-year) // what the clock was then
+		early.Time = early.Time.Add(-year) // the reading of the clock at the time
 		act(t, m, early)
 		time.Sleep(time.Minute)
 		h.set(nil)

@@ -19,12 +19,12 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// A State is what a process that evaluates rules says of itself, in a file.
+// A State is the state of a process that evaluates rules, as it is in its file.
 type State struct {
 	Version   int        `json:"version"`
 	PID       int        `json:"pid"`
 	Rules     []string   `json:"rules,omitempty"` // files
-	Host      string     `json:"host,omitempty"`  // where metrics come from for which a rule does not say it
+	Host      string     `json:"host,omitempty"`  // the default source of metrics
 	Updated   time.Time  `json:"updated"`
 	Alerts    []Alert    `json:"alerts,omitempty"` // that are firing, whatever their actions are
 	Receivers []Standing `json:"receivers,omitempty"`
@@ -39,7 +39,7 @@ const (
 	stateEvery = 5 * time.Second
 )
 
-// A Board keeps the file that says what fires. It is for [pmie.Config.Observe].
+// A Board keeps the file that lists the firing alerts. It is for [pmie.Config.Observe].
 type Board struct {
 	path      string
 	standings func() []Standing
@@ -52,8 +52,8 @@ type Board struct {
 	err     error
 }
 
-// NewBoard returns a Board whose file is in a directory, which is made if it is not there. PID, Rules and
-// Host of the state are taken. Standings, if it is not nil, says how things are with receivers.
+// NewBoard returns a Board whose file is in a directory, which is made if it does not exist. It uses PID,
+// Rules and Host of the state. Standings, if not nil, returns the state of the receivers.
 func NewBoard(dir string, s State, standings func() []Standing) (*Board, error) {
 	if err := safefile.MkdirAll(dir, 0o755, nil); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func NewBoard(dir string, s State, standings func() []Standing) (*Board, error) 
 	return b, nil
 }
 
-// Observe takes in what came of evaluating a rule. The file follows.
+// Observe adds the result of evaluating a rule. The file is written later.
 func (b *Board) Observe(ev pmie.Evaluation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -135,8 +135,8 @@ func (b *Board) Err() error {
 // Close removes the file.
 func (b *Board) Close() error { return safefile.Remove(b.path) }
 
-// ReadStates reads the files of a directory that are those of processes which exist. A
-// directory that is not there has none. Files that cannot be read are in the error, beside the others.
+// ReadStates reads the files of existing processes in a directory. A directory that does not exist has
+// no states. Files that cannot be read are in the error, returned with the other states.
 func ReadStates(dir string, exists func(pid int) bool) ([]State, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmie"
 )
 
-// TestBoardValues keeps the value with which a rule became true beside that of now.
+// TestBoardValues checks that a board keeps the value with which a rule became true next
+// to the current value.
 func TestBoardValues(t *testing.T) {
 	dir := t.TempDir()
 	b, err := NewBoard(dir, State{PID: os.Getpid()}, nil)
@@ -26,7 +27,7 @@ func TestBoardValues(t *testing.T) {
 	}
 	observe("busy", "0.95")
 	observe("busy", "0.99")
-	observe("other", "7") // what begins is written at once, with the rest
+	observe("other", "7") // a new alert is written at once, with the rest
 	states, err := ReadStates(dir, func(int) bool { return true })
 	if err != nil || len(states) != 1 || len(states[0].Alerts) != 2 {
 		t.Fatalf("%+v, %v", states, err)

@@ -26,10 +26,11 @@ const (
 	maxTo        = 100
 )
 
-// Settings are what a file of receivers says.
+// Settings are the contents of a receivers file.
 type Settings struct {
 	Receivers []*Receiver
-	// Spool is the directory for what cannot be delivered yet, "" if the file names none.
+	// Spool is the directory for alerts that cannot be delivered yet, "" if the file names
+	// none.
 	Spool string
 }
 
@@ -69,8 +70,8 @@ func ReadFile(path string) (*Settings, error) {
 // Parse reads receivers. Name is that of the file, for errors; relative paths are from its
 // directory.
 //
-// A line has a word and what it is set to; lines that begin with # are comments. A receiver
-// begins with a line that names it, and has the settings below it:
+// A line has a word and its value; lines that begin with # are comments. A receiver begins with
+// a line that names it, and has the settings below it:
 //
 //	receiver pager
 //	    kind         webhook
@@ -105,7 +106,7 @@ type parser struct {
 	name, dir string
 	line      int
 	s         Settings
-	r         *Receiver // the one that is being read
+	r         *Receiver // the receiver being read
 	begins    int       // its line
 	seen      map[string]int
 	errs      []error
@@ -302,7 +303,8 @@ func number(s string) (int, error) {
 	return int(n), nil
 }
 
-// wanted lists what each kind of receiver must have, and what it may have besides.
+// wanted lists the settings that each kind of receiver must have, and those that it may
+// have.
 var wanted = map[Kind]struct{ must, may string }{
 	Webhook:      {"url", "header user secret-file ca"},
 	Alertmanager: {"url", "header user secret-file ca resend"},
@@ -358,7 +360,7 @@ func (p *parser) finish() {
 	p.s.Receivers = append(p.s.Receivers, r)
 }
 
-// completeServer adds the port of a mail server, if there is none.
+// completeServer adds the default port of a mail server.
 func (r *Receiver) completeServer() error {
 	host, port, err := net.SplitHostPort(r.Server)
 	if err != nil {

@@ -178,7 +178,7 @@ func FuzzEntry(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		// A worker copes with whatever a file says.
+		// A worker copes with the contents of any file.
 		w := &worker{r: &Receiver{Name: "x", Kind: Alertmanager}, log: discard, wake: make(chan struct{}, 1), latest: map[string]*entry{e.Alert.key(): e}, list: []*entry{e}}
 		if w.spool, _, err = openSpool(filepath.Join(t.TempDir(), "spool"), DefaultQueue, discard); err != nil {
 			t.Fatal(err)
@@ -214,7 +214,8 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// TestSpoiledSpool has what cannot be read be set aside, and a directory that others may look into refused.
+// TestSpoiledSpool checks that unreadable files are set aside, and that a directory that others may look
+// into is refused.
 func TestSpoiledSpool(t *testing.T) {
 	dir := t.TempDir()
 	id := strings.Repeat("0", 2*idBytes)

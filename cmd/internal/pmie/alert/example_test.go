@@ -38,7 +38,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	// An engine says this if m.Act is its Config.Alert.
+	// An engine does this if m.Act is its Config.Alert.
 	err = m.Act(context.Background(), pmie.Action{
 		Kind: pmie.ActionWebhook, Receiver: "pager", Rule: "busy", Time: time.Now(),
 		Matches: []pmie.Match{{Host: "acme", Instance: "sda", Value: "80", Text: "sda is busy"}},

@@ -113,7 +113,7 @@ func annotations(a *Alert) map[string]string {
 	return all
 }
 
-// Limits of what an answer may say.
+// Limits of an answer.
 const (
 	maxAnswer = 512       // bytes that a message has of it
 	maxWait   = time.Hour // how long a receiver may want to be left alone

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestReadableJSON checks that what receivers show to people comes without escapes for HTML.
+// TestReadableJSON checks that texts that receivers show to people have no escapes for HTML.
 func TestReadableJSON(t *testing.T) {
 	for _, kind := range []Kind{Webhook, Alertmanager} {
 		var body string

@@ -24,7 +24,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
-// childEnv has a test process be one that is killed: directory, address and a name.
+// childEnv makes a test process the child that is killed: directory, address and a name.
 const childEnv = "ALERT_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child says what it was promised to be told, until it is killed.
+// child prints the name of each alert that Act has accepted, until it is killed.
 func child(s string) error {
 	part := strings.Split(s, "\n")
 	u, err := url.Parse(part[1])
@@ -75,7 +75,7 @@ func decodeAlert(b []byte) (Alert, error) {
 	return a, a.check()
 }
 
-// A ledger is a web hook that fails in all ways, and counts what it was told.
+// A ledger is a web hook that fails in all ways and counts the messages that it gets.
 type ledger struct {
 	mu   sync.Mutex
 	n    int
@@ -123,7 +123,8 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestKilled kills a process that delivers alerts at any moment, and has the next one go on.
+// TestKilled kills a process that delivers alerts at any moment, and checks that the next
+// process continues.
 func TestKilled(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -28,8 +28,8 @@ const maxSubject = 150
 // maxReplies is how many mails one may be an answer to.
 const maxReplies = 10
 
-// message returns alerts as a mail. Nothing that an alert says can end a header: what is not plain is
-// encoded. The Message-ID is the same each time that the mail is sent, also if some of its alerts are known to have arrived.
+// message returns alerts as a mail. No text of an alert can end a header: text that is not plain is encoded. The
+// Message-ID is the same each time that the mail is sent, also if some of its alerts are known to have arrived.
 func (r *Receiver) message(p *parcel, now time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	header := func(name, value string) { fmt.Fprintf(&b, "%s: %s\r\n", name, value) }
@@ -90,7 +90,7 @@ func (p *parcel) id() string {
 	return digest(keys...)
 }
 
-// describe writes what a mail says of an alert.
+// describe writes the lines of a mail about an alert.
 func (r *Receiver) describe(w io.Writer, a *Alert) {
 	fmt.Fprintf(w, "%s\n\n", strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) && c != '\n' && c != '\t' {
@@ -128,8 +128,7 @@ func plain(s string) string {
 	return strconv.Quote(s)
 }
 
-// subject returns the subject of a mail, as it is written in a header: what the first alert says, and how many
-// others there are.
+// subject returns the encoded subject of a mail: the text of the first alert, and the number of others.
 func subject(alerts []Alert) string {
 	a := &alerts[0]
 	text := a.Text
@@ -247,12 +246,12 @@ func (r *Receiver) sendMail(ctx context.Context, p *parcel) (err error) {
 	if err := w.Close(); err != nil {
 		return refusal(err)
 	}
-	// The server has the mail, whatever it says to QUIT.
+	// The server has the mail, whatever it replies to QUIT.
 	_ = c.Quit()
 	return nil
 }
 
-// refusal makes ErrRefused of an answer that says that trying again is of no use.
+// refusal returns ErrRefused for a reply that rules out another try.
 func refusal(err error) error {
 	if answer, ok := errors.AsType[*textproto.Error](err); ok && answer.Code >= 500 {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
@@ -269,7 +268,7 @@ func address(s string) (*mail.Address, error) {
 	if err != nil {
 		return nil, fmt.Errorf("address %q: %w", s, err)
 	}
-	// What a mail's headers and the commands of SMTP have is ASCII, without quoting.
+	// Mail headers and SMTP commands contain ASCII, without quoting.
 	for _, c := range []byte(a.Address) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte(`<>()[]\,;:"`, c) >= 0 {
 			return nil, fmt.Errorf("address %q: %q is not supported in an address", s, c)

@@ -29,7 +29,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmie"
 )
 
-// A post is a mail server that notes what it is told.
+// A post is a mail server that records the mails that it gets.
 type post struct {
 	*pipe
 	cert tls.Certificate
@@ -192,7 +192,7 @@ func (p *post) serve(raw net.Conn, n int) {
 	}
 }
 
-// ids returns the Message-IDs of what came.
+// ids returns the Message-IDs of the mails received.
 func (p *post) ids(t *testing.T) (list []string) {
 	t.Helper()
 	p.mu.Lock()
@@ -207,8 +207,8 @@ func (p *post) ids(t *testing.T) (list []string) {
 	return list
 }
 
-// TestMailFaults has a mail server fail in all ways; each mail arrives, and one that comes twice has the
-// same Message-ID.
+// TestMailFaults has a mail server fail in all ways; each mail arrives, and a mail that arrives twice
+// has the same Message-ID.
 func TestMailFaults(t *testing.T) {
 	on := func(where, what string) func(int, string) string {
 		return func(n int, verb string) string {
@@ -270,7 +270,7 @@ func TestMailRefused(t *testing.T) {
 		if err := r.Send(t.Context(), a); !errors.Is(err, ErrRefused) {
 			t.Errorf("%v", err)
 		}
-		// A server that is not who it should be, or does not encrypt, gets no password.
+		// A server with the wrong identity, or without encryption, gets no password.
 		p.how = nil
 		r.Server = "other.example:25"
 		if err := r.Send(t.Context(), a); err == nil || errors.Is(err, ErrRefused) {

@@ -19,17 +19,17 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmie"
 )
 
-// A Config says to whom a Manager delivers alerts.
+// A Config configures a Manager.
 type Config struct {
 	Receivers []*Receiver
-	// Dir is the directory for what receivers have not taken. It is made if it is not
-	// there, for its owner only; one Manager at a time may use it.
+	// Dir is the directory for alerts that receivers have not accepted. It is made if it
+	// does not exist, for its owner only; only one Manager at a time may use it.
 	Dir string
-	// Log gets what cannot be delivered, and why; nil discards.
+	// Log gets alerts that cannot be delivered, and the reason; nil discards.
 	Log *slog.Logger
 }
 
-// A Manager delivers alerts to receivers, each by a worker of its own. Its methods may be
+// A Manager delivers alerts to receivers, each with its own worker. Its methods may be
 // called from several goroutines.
 type Manager struct {
 	log     *slog.Logger
@@ -54,7 +54,7 @@ const (
 	longestWait = 5 * time.Minute
 )
 
-// New returns a Manager that goes on with what is in the directory.
+// New returns a Manager that continues with the alerts in the directory.
 func New(cfg Config) (*Manager, error) {
 	m := &Manager{log: cfg.Log, workers: make(map[string]*worker)}
 	if m.log == nil {
@@ -64,7 +64,7 @@ func New(cfg Config) (*Manager, error) {
 		return nil, err
 	}
 	var err error
-	// A lock that needs no space: a full disk is something to be told of.
+	// A lock that needs no space: a full disk should be reported.
 	if m.unlock, err = fsdir.TryLock(cfg.Dir); errors.Is(err, fsdir.ErrBusy) {
 		return nil, fmt.Errorf("%s: another process delivers alerts from there", cfg.Dir)
 	} else if err != nil {
@@ -89,8 +89,8 @@ func New(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// Drain ends the workers when they have delivered what is due, or when the context is done. A receiver that
-// has failed is not waited for. Close comes next.
+// Drain stops the workers when they have delivered what is due, or when the context is done. It does not
+// wait for a receiver that has failed. Call Close afterwards.
 func (m *Manager) Drain(ctx context.Context) {
 	for _, w := range m.workers {
 		w.finish()
@@ -99,7 +99,7 @@ func (m *Manager) Drain(ctx context.Context) {
 	m.done.Wait()
 }
 
-// Close ends the workers at once. What is not delivered stays in the directory.
+// Close stops the workers at once. Undelivered alerts stay in the directory.
 func (m *Manager) Close() error {
 	if m.cancel != nil {
 		m.cancel()
@@ -125,8 +125,8 @@ func (m *Manager) receiver(name string, kind pmie.ActionKind) (*worker, error) {
 	return w, nil
 }
 
-// Adopt checks that there are the receivers that rules name. It takes what is left of rules that are
-// not there any more for over.
+// Adopt checks that the receivers that rules name exist. It resolves the alerts of rules that do not
+// exist any more.
 func (m *Manager) Adopt(list []pmie.Delivery) error {
 	var errs []error
 	known := make(map[string]map[string]bool)
@@ -150,9 +150,9 @@ func (m *Manager) Adopt(list []pmie.Delivery) error {
 	return nil
 }
 
-// Act takes what a rule says to a receiver, for [pmie.Config.Alert]. Of each match the receiver is told
-// once, and again after each Holdoff if the action has one; and once when it is over. Act does
-// not wait for the receiver. Its error says that the alert will not be delivered.
+// Act takes an action of a rule for a receiver, for [pmie.Config.Alert]. The receiver gets one message
+// for each match, and another after each Holdoff if the action has one; and one message when it is
+// over. Act does not wait for the receiver. Its error means that the alert will not be delivered.
 func (m *Manager) Act(_ context.Context, a pmie.Action) error {
 	w, err := m.receiver(a.Receiver, a.Kind)
 	if err == nil {
@@ -195,7 +195,7 @@ type worker struct {
 	mu       sync.Mutex
 	spool    *spool
 	list     []*entry          // in the order in which they came
-	latest   map[string]*entry // by what they are about
+	latest   map[string]*entry // by their subject
 	ending   bool
 	failures int
 	retry    time.Time // before that the receiver is left alone
@@ -205,7 +205,7 @@ type worker struct {
 	batch    batch
 }
 
-// A batch is what one evaluation of a rule makes known.
+// A batch is the set of messages from one evaluation of a rule.
 type batch struct {
 	id string // "" if there is nothing yet
 	n  int    // notices so far
@@ -232,7 +232,7 @@ func newWorker(r *Receiver, dir string, log *slog.Logger) (*worker, error) {
 	return w, nil
 }
 
-// rouse has the worker look what there is to do.
+// rouse makes the worker check for work.
 func (w *worker) rouse() {
 	select {
 	case w.wake <- struct{}{}:
@@ -267,7 +267,7 @@ func (w *worker) standing() Standing {
 	return s
 }
 
-// take takes in all that a rule says to the receiver now.
+// take handles an action of a rule for the receiver.
 func (w *worker) take(a pmie.Action) error {
 	defer w.rouse()
 	w.mu.Lock()
@@ -335,7 +335,7 @@ func (w *worker) fire(key string, now Alert, a pmie.Action) error {
 	return nil
 }
 
-// newNotice returns a message that says what an alert is.
+// newNotice returns a message with the state of an alert.
 func (w *worker) newNotice(a *Alert, at time.Time) *notice {
 	n := &notice{Status: a.Status, At: at, Value: a.Value, Text: a.Text, Expr: a.Expr, taken: time.Now()}
 	if a.Status == Firing {
@@ -347,8 +347,8 @@ func (w *worker) newNotice(a *Alert, at time.Time) *notice {
 	return n
 }
 
-// save writes the file of an entry. If the disk does not take it the alert is delivered from memory, so that
-// it is told that a disk is full. The error says that there is no room for it in the spool.
+// save writes the file of an entry. If the disk is full, the alert is delivered from memory, so that alerts
+// about a full disk are delivered. The error means that there is no room for it in the spool.
 func (w *worker) save(e *entry) error {
 	err := w.spool.save(e)
 	if errors.Is(err, ErrFull) || errors.Is(err, ErrTooLong) {
@@ -358,7 +358,7 @@ func (w *worker) save(e *entry) error {
 	return nil
 }
 
-// saved notes whether the file of an entry is what it should be.
+// saved notes whether the file of an entry is up to date.
 func (w *worker) saved(e *entry, err error) {
 	if e.unsaved {
 		w.unsaved--
@@ -394,7 +394,7 @@ func (w *worker) saveLate() {
 	}
 }
 
-// again has a receiver told once more that an alert is firing.
+// again repeats to a receiver that an alert is firing.
 func (w *worker) again(e *entry, now Alert, at time.Time) error {
 	old := *e
 	if len(e.Notices) == maxNotices {
@@ -417,7 +417,7 @@ func (w *worker) again(e *entry, now Alert, at time.Time) error {
 func (w *worker) end(e *entry, at time.Time) error {
 	old := *e
 	e.Alert.Status, e.Alert.Until = Resolved, at
-	// This one may exceed the limit: what began must end.
+	// This message may exceed the limit: an alert that began must end.
 	if len(e.Notices) >= maxNotices {
 		e.Notices = e.Notices[:maxNotices-1]
 	}
@@ -465,15 +465,15 @@ func (w *worker) sweep(now time.Time) {
 	})
 }
 
-// A parcel is a message, and what it is about.
+// A parcel is a message and its subject.
 type parcel struct {
 	entries []*entry
 	notices []*notice // nil for a reminder
 	alerts  []Alert
 }
 
-// next returns what is to be delivered now, or how long until there may be something, less
-// than 0 for ever.
+// next returns the message to deliver now, or the time until there may be one, less than 0
+// for ever.
 func (w *worker) next(now time.Time) (p *parcel, wait time.Duration, end bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -528,8 +528,8 @@ func (w *worker) next(now time.Time) (p *parcel, wait time.Duration, end bool) {
 	return nil, wait, false
 }
 
-// due returns the entries of which there is a message to deliver, in the order in which the messages
-// were made, up to the first that is about what one before it is about.
+// due returns the entries with a message to deliver, in the order of the messages, up to the first
+// whose subject an earlier one has.
 func (w *worker) due() []*entry {
 	var list []*entry
 	for _, e := range w.list {
@@ -559,7 +559,7 @@ func (w *worker) due() []*entry {
 	return list
 }
 
-// expire drops what is too old to be delivered.
+// expire drops messages that are too old to be delivered.
 func (w *worker) expire(now time.Time) {
 	for _, e := range w.list {
 		n := len(e.Notices)
@@ -609,7 +609,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// settle notes what became of a message.
+// settle records the outcome of delivering a message.
 func (w *worker) settle(p *parcel, err error, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -656,7 +656,7 @@ func (w *worker) settle(p *parcel, err error, ended bool) {
 			e.Notices = e.Notices[1:]
 			e.refresh = now
 		case refused && len(p.entries) > 1 && w.r.Kind != Mail:
-			n.alone = true // to find the one that is at fault
+			n.alone = true // to find the one at fault
 			continue
 		case refused:
 			e.Refused = n.Status == Firing

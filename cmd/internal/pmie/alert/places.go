@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// StateDirs returns where processes of this host keep the files that say what fires: below the run directory of
-// PCP, and below that of the user (XDG_RUNTIME_DIR), "" if there is none.
+// StateDirs returns the directories in which processes of this host list their firing alerts: below the run
+// directory of PCP, and below that of the user (XDG_RUNTIME_DIR), "" if there is none.
 func StateDirs(run, user string) []string {
 	list := []string{filepath.Join(run, "pmie")}
 	if filepath.IsAbs(user) {

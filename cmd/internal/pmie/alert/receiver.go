@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// A Kind is how a receiver is told of alerts.
+// A Kind is the protocol of a receiver.
 type Kind string
 
 const (
@@ -25,7 +25,7 @@ const (
 	Mail         Kind = "mail"         // SMTP
 )
 
-// TLSMode says how the connection to a mail server is secured.
+// A TLSMode selects how the connection to a mail server is secured.
 type TLSMode string
 
 const (
@@ -69,7 +69,7 @@ type Receiver struct {
 	Retries int           // attempts after the first before a message is dropped; 0 means as long as MaxAge allows
 	MaxAge  time.Duration // of a message that cannot be delivered
 	Queue   int           // alerts that are kept for the receiver
-	Resend  time.Duration // how often an Alertmanager hears of what goes on
+	Resend  time.Duration // how often an Alertmanager is reminded of a firing alert
 
 	// Dial makes connections; nil means net.Dialer's DialContext.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -212,7 +212,7 @@ func (r *Receiver) secret() (string, error) {
 	return s, nil
 }
 
-// tlsConfig returns how the receiver is known to be who it is.
+// tlsConfig returns the TLS configuration that verifies the receiver.
 func (r *Receiver) tlsConfig(server string) (*tls.Config, error) {
 	cfg := &tls.Config{ServerName: server, MinVersion: tls.VersionTLS12}
 	if r.CAFile != "" {

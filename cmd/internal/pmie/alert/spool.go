@@ -27,36 +27,37 @@ const (
 // A notice is a message that a receiver has not taken yet.
 type notice struct {
 	Status Status    `json:"status"`
-	Number int       `json:"number,omitempty"` // how often the same was said before
+	Number int       `json:"number,omitempty"` // the number of earlier notifications
 	At     time.Time `json:"at"`
 	Value  string    `json:"value,omitempty"`
 	Text   string    `json:"text,omitempty"`
 	Expr   string    `json:"expression,omitempty"`
-	// Batch is of what one mail is to say: all that an evaluation of a rule has made known.
+	// Batch identifies the messages of one mail: all messages from one evaluation of a rule.
 	Batch string `json:"batch,omitempty"`
 
 	tries int
 	alone bool // a message with others was refused
-	// taken is when it was taken in, by a clock that is not set: At would make it too old when the time of day is
-	// corrected. One that was in the spool is as old as At makes it.
+	// taken is when the notice was made, by a monotonic clock: At would make it too old when the time of day is
+	// corrected. A notice from the spool has the age that At gives.
 	taken time.Time
 }
 
-// An entry is what is known of one alert for one receiver. A file of the spool has it.
+// An entry is the state of one alert for one receiver. It is stored in a file of the
+// spool.
 type entry struct {
 	Version int           `json:"version"`
-	Alert   Alert         `json:"alert"` // as it was said last
+	Alert   Alert         `json:"alert"` // as last reported
 	Holdoff time.Duration `json:"holdoff,omitempty"`
 	Said    time.Time     `json:"said"` // when the last notice that it is firing was made
 	Notices []*notice     `json:"notices,omitempty"`
 	Refused bool          `json:"refused,omitempty"` // a receiver that is reminded does not want to be
-	Mail    string        `json:"mail,omitempty"`    // the batch that said first that it is firing
+	Mail    string        `json:"mail,omitempty"`    // the batch that first reported that it is firing
 
 	size    int       // of its file
 	refresh time.Time // when an Alertmanager heard of it last; zero for never
 	alone   bool      // a reminder with others was refused
 	busy    bool      // a message about it is on its way
-	unsaved bool      // its file is not what it should be
+	unsaved bool      // its file is out of date
 }
 
 const entryVersion = 1
@@ -69,13 +70,14 @@ func (e *entry) done(now time.Time) bool {
 	return e.over() && len(e.Notices) == 0 && e.rested(now, e.Holdoff)
 }
 
-// rested reports whether a holdoff has passed since it was said that the alert is firing. If the clock was set back to
-// before that, it counts as passed: else nothing would be said for as long as the clock was wrong by.
+// rested reports whether the holdoff has passed since the last report that the alert is firing. If the clock was set
+// back to before that report, the holdoff counts as passed: otherwise nothing would be reported for as long as the
+// clock was wrong by.
 func (e *entry) rested(now time.Time, holdoff time.Duration) bool {
 	return now.Before(e.Said) || !now.Before(e.Said.Add(holdoff))
 }
 
-// said returns the alert as a notice has it.
+// said returns the alert with the fields of a notice.
 func (e *entry) said(n *notice) Alert {
 	a := e.Alert
 	a.Status, a.Notice, a.Value, a.Text, a.Expr = n.Status, n.Number, n.Value, n.Text, n.Expr
@@ -87,7 +89,7 @@ func (e *entry) said(n *notice) Alert {
 	return a
 }
 
-// decodeEntry reads a file of the spool. What it returns is sound.
+// decodeEntry reads a file of the spool. The entry that it returns is valid.
 func decodeEntry(b []byte) (*entry, error) {
 	if len(b) > maxEntry {
 		return nil, fmt.Errorf("%d bytes: %w", len(b), ErrTooLong)
@@ -152,7 +154,7 @@ type spool struct {
 const (
 	suffix    = ".json"
 	temporary = ".tmp-"
-	spoiled   = ".bad" // what could not be read
+	spoiled   = ".bad" // an unreadable file
 )
 
 // openSpool opens a directory, making it if it is not there, and reads the entries of it, limit at most. They are in
@@ -224,7 +226,7 @@ func (s *spool) read(limit int, log *slog.Logger) ([]*entry, error) {
 // filesAtOnce is how many names of the directory are in memory.
 const filesAtOnce = 1000
 
-// files yields what is in the directory.
+// files yields the entries of the directory.
 func (s *spool) files() iter.Seq2[fs.DirEntry, error] {
 	return func(yield func(fs.DirEntry, error) bool) {
 		d, err := s.root.Open(".")

@@ -21,8 +21,8 @@
 //	}
 //	text, err := s.Generate()
 //
-// The configuration begins with what the user changed, as comments, so that [Set.Read] can take
-// it back from there. What follows its generated section belongs to the user, and is kept as it is.
+// The configuration begins with the user's changes, as comments, so that [Set.Read] can read them
+// back. The text after its generated section belongs to the user, and is kept as it is.
 //
 // The formats are those of pmieconf(5). The texts of errors are those of the C tool, as its users
 // know them.

@@ -53,7 +53,7 @@ var host = map[string]source{
 	"kernel.all.entropy.avail": {quiet: 256}, "hinv.cpu.thermal_throttle.core.count": {"count", true, cpus, 0},
 }
 
-// loud is what goes wrong, for each rule: the value, or the rate, of metrics, for the first instance if they have some.
+// loud has the faults for each rule: the value, or the rate, of metrics, for the first instance if they have some.
 // The value of a metric that is less than 0 falls: from a million, by as much a second.
 var loud = map[string]map[string]float64{
 	"cpu.load_average": {"kernel.all.load": 13}, "cpu.util": {"kernel.all.cpu.user": 3700}, "cpu.system": {"kernel.all.cpu.sys": 2500}, "cpu.iowait": {"kernel.all.cpu.wait.total": 2500},
@@ -151,7 +151,7 @@ func record(t *testing.T, wrong map[string]float64) string {
 	return path
 }
 
-// evaluate returns what the rules do with an archive.
+// evaluate returns the output of the rules for an archive.
 func evaluate(t *testing.T, path string, conf []byte) string {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// FuzzRules reads rule files. What is accepted makes a configuration, or says why not.
+// FuzzRules reads rule files. An accepted file makes a configuration or an error.
 func FuzzRules(f *testing.F) {
 	fs.WalkDir(BuiltinRules(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -44,7 +44,8 @@ func FuzzRules(f *testing.F) {
 	})
 }
 
-// FuzzRead reads configurations. What is accepted and written again is the same the next time.
+// FuzzRead reads configurations. An accepted configuration that is written again is the same
+// the next time.
 func FuzzRead(f *testing.F) {
 	made, err := Generate(Config{Now: time.Unix(0, 0), Zone: time.UTC})
 	if err != nil {

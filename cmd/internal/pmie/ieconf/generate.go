@@ -22,7 +22,7 @@ func (s *Set) Expand(r *Rule, text string) (string, error) {
 	return string(b), err
 }
 
-// errTooLong says that the text of a rule is longer than maxExpansion.
+// errTooLong means that the text of a rule is longer than maxExpansion.
 var errTooLong = &mistake{"the text of a rule is longer than 1048576 bytes"}
 
 func (s *Set) expand(b []byte, r *Rule, text string, depth int) ([]byte, error) {
@@ -61,7 +61,7 @@ func (s *Set) expand(b []byte, r *Rule, text string, depth int) ([]byte, error) 
 	return b, nil
 }
 
-// lookup returns what a name stands for in the text of a rule.
+// lookup returns the expansion of a name in the text of a rule.
 func (s *Set) lookup(r *Rule, name string) (string, bool) {
 	if text, ok := r.Attribute(AttributeOf(name)); ok {
 		return text, true
@@ -79,8 +79,8 @@ func (s *Set) lookup(r *Rule, name string) (string, bool) {
 	return "", false
 }
 
-// Generate returns the configuration: what the user changed, the rules that are enabled, and
-// what the user wrote below them.
+// Generate returns the configuration: the user's changes, the rules that are enabled, and
+// the user's text below them.
 func (s *Set) Generate() ([]byte, error) {
 	now := s.cfg.Now
 	if now.IsZero() {
@@ -118,7 +118,7 @@ type generator struct {
 
 func (g *generator) printf(format string, args ...any) { g.b = fmt.Appendf(g.b, format, args...) }
 
-// changes writes what the user changed in a rule.
+// changes writes the user's changes to a rule.
 func (g *generator) changes(r *Rule) {
 	if r.changed {
 		g.printf("// %d %s enabled = %s\n", r.version, r.Name, yesNo(r.enabled))
@@ -214,7 +214,7 @@ func (g *generator) choices(r *Rule) ([]choice, error) {
 	return found, nil
 }
 
-// words returns the words of a list. What is in single quotes is one word, and there is always one.
+// words returns the words of a list. A text in single quotes is one word, and there is always one.
 func words(list string) []string {
 	var found []string
 	start, ended, quoted := 0, false, false
@@ -243,10 +243,10 @@ func words(list string) []string {
 	return found
 }
 
-// errTooMuch says that a configuration is longer than maxGenerated.
+// errTooMuch means that a configuration is longer than maxGenerated.
 var errTooMuch = &mistake{"the configuration is longer than 16777216 bytes"}
 
-// write writes a rule once. A rule that refers to what is not there is left out.
+// write writes a rule once. A rule that refers to an unknown name is left out.
 func (g *generator) write(r *Rule) error {
 	if len(g.b) > maxGenerated {
 		return g.fail(errTooMuch)
@@ -279,7 +279,7 @@ func (s *Set) warnf(format string, args ...any) {
 	}
 }
 
-// actions writes what a rule does: its own actions and those of all rules, but for what it has itself.
+// actions writes the actions of a rule: its own, and those of all rules that it does not have itself.
 func (g *generator) actions(r *Rule) {
 	n := 0
 	for i, vars := range [2][]*Variable{r.vars, g.global.vars} {
@@ -325,7 +325,7 @@ func appendAction(b []byte, text string) []byte {
 	return b
 }
 
-// Summary returns what a rule is, in a few words, and whether it says so.
+// Summary returns a short description of a rule, and whether the rule has one.
 func (s *Set) Summary(r *Rule) (string, bool) {
 	text, err := s.Expand(r, r.data)
 	return text, err == nil

@@ -19,7 +19,7 @@ import (
 //go:embed rules
 var embedded embed.FS
 
-// BuiltinRules returns the rule files that this software brings. They watch what the agents of a Linux host say:
+// BuiltinRules returns the built-in rule files. They watch the metrics of the agents of a Linux host:
 // processors, memory, file systems, disks, network interfaces, stalls, and the collector itself. All write to
 // the log of the system.
 func BuiltinRules() fs.FS {
@@ -189,7 +189,7 @@ func (p *parser) header() bool {
 	return true
 }
 
-// objects reads what follows the header:
+// objects reads the text after the header:
 //
 //	type identifier [ attribute = value ]... ;
 func (p *parser) objects() error {
@@ -219,7 +219,7 @@ func (p *parser) objects() error {
 				kind, name, p.line, p.file)
 		}
 		if p.eof {
-			return nil // as the C tool does: what has no attributes and no end is left out
+			return nil // as the C tool does: a rule without attributes and end is left out
 		}
 		if kind == RuleType {
 			err = p.readRule(name)
@@ -232,8 +232,8 @@ func (p *parser) objects() error {
 	}
 }
 
-// half is about a token of which only a part is there, or none: as in the C tool, what was expected counts, not
-// what is wrong with it.
+// half is about a token that is incomplete or missing: as in the C tool, the message names the expected token,
+// not the mistake in it.
 func (p *parser) half(want string, err error) error {
 	if _, ok := err.(*mistake); !ok {
 		return err

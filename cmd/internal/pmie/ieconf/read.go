@@ -9,11 +9,11 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// Read takes back what the user changed from a configuration that was made before, and what the user wrote
-// into it. It returns the path that the configuration names as the source of its rules.
+// Read reads the user's changes back from an earlier configuration, and the user's own text in it. It
+// returns the path that the configuration names as the source of its rules.
 //
-// What was changed in rules that the rule files do not have any more, or only in another version, is left
-// out. What they do is kept, as comments, among the user's own lines; see NewlyDeprecated. An empty
+// Changes to rules that the rule files do not have any more, or only in another version, are left out. The
+// text of these rules is kept, as comments, among the user's own lines; see NewlyDeprecated. An empty
 // configuration is the same as none.
 func (s *Set) Read(text []byte, check func(path string) error) (path string, err error) {
 	if len(text) == 0 {
@@ -38,13 +38,13 @@ func (s *Set) Read(text []byte, check func(path string) error) (path string, err
 	return path, nil
 }
 
-// A reader reads a configuration. Its tokens stand in comments.
+// A reader reads a configuration. Its tokens are in comments.
 type reader struct {
 	*Set
 	position
 	text []byte
 	off  int
-	seen string // the last token, with what was read of the next one over it
+	seen string // the last token, with the part of the next one that was read
 }
 
 func (r *reader) get() int {
@@ -153,7 +153,7 @@ func (r *reader) header() (path string, err error) {
 	return words[3], nil
 }
 
-// locals reads what the user changed, up to the word "end":
+// locals reads the user's changes, up to the word "end":
 //
 //	version rule variable = value
 func (r *reader) locals() error {

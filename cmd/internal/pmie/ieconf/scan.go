@@ -39,7 +39,8 @@ func short(s string) string {
 	return s
 }
 
-// A position is where in a file something is expected; the zero position is what a user typed.
+// A position is the place in a file where a token is expected; the zero position is text that
+// a user typed.
 type position struct {
 	file string
 	line int
@@ -59,7 +60,7 @@ type scanner struct {
 	limit int    // of a token
 	lines bool   // a token is never on the next line; otherwise the newline is just a space
 	eof   bool   // the end was met
-	part  string // what there is of a token with a mistake
+	part  string // the part of a token with a mistake
 }
 
 const endOfFile = -1
@@ -148,7 +149,7 @@ func (s *scanner) next() (string, error) {
 }
 
 // A Scanner reads commands as pmieconf takes them: words with spaces between, or in
-// double quotes, up to the end of a line. What follows '#' is left out.
+// double quotes, up to the end of a line. Text after '#' is left out.
 type Scanner struct{ s scanner }
 
 // maxWord is how long a word of a command can be.

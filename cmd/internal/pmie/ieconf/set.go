@@ -10,7 +10,7 @@ import (
 // DefaultPath is where the rules of an installation are, if PCP_VAR_DIR has its usual value.
 const DefaultPath = "/var/lib/pcp/config/pmieconf"
 
-// Limits of what is read and made.
+// Limits of the input and the output.
 const (
 	maxRuleFile  = 1 << 20
 	maxRules     = 10000
@@ -22,18 +22,18 @@ const (
 	MaxConfig    = 32 << 20 // of a configuration that is read
 )
 
-// A Config says how a configuration is made.
+// A Config configures a Set.
 type Config struct {
-	Path string // what the configuration names as the source of its rules; default: what was loaded, or DefaultPath
-	File string // what messages call the configuration
+	Path string // the source of its rules that the configuration names; default: the path that was loaded, or DefaultPath
+	File string // the name of the configuration in messages
 
-	// Auto has the configuration say that a program made it by itself.
+	// Auto marks the configuration as made automatically by a program.
 	Auto    bool
 	Program string         // that makes it; default "pmieconf"
 	Now     time.Time      // default: the time it is
 	Zone    *time.Location // of Now; default time.Local
 
-	// Warn gets what could not be done with a rule, a line or two at a time, with a newline. nil discards them.
+	// Warn gets warnings about rules, a line or two at a time, with a newline. nil discards them.
 	Warn func(msg string)
 }
 
@@ -48,7 +48,8 @@ type Rule struct {
 // Vars returns the variables of the rule itself. It belongs to the rule.
 func (r *Rule) Vars() []*Variable { return r.vars }
 
-// Predicate returns the condition of the rule with variables as they stand in the rule file.
+// Predicate returns the condition of the rule with variables as they are written in the rule
+// file.
 func (r *Rule) Predicate() string { return r.predicate }
 
 // Enabled reports whether the rule becomes part of the configuration.
@@ -64,7 +65,8 @@ func (r *Rule) Var(name string) *Variable {
 	return nil
 }
 
-// Attribute returns the text of an attribute of the rule. Some have none: the version and the predicate.
+// Attribute returns the text of an attribute of the rule. ok is false if it has no text, like the
+// version and the predicate.
 func (r *Rule) Attribute(a Attribute) (text string, ok bool) {
 	switch a {
 	case Help:
@@ -81,8 +83,8 @@ func (r *Rule) Attribute(a Attribute) (text string, ok bool) {
 	return "", false
 }
 
-// A Set is rules, what the user changed in them, and what of the configuration is the user's own. It is
-// not for use by more than one goroutine at a time.
+// A Set has rules, the user's changes to them, and the user's own text in the configuration. It must
+// not be used by more than one goroutine at a time.
 type Set struct {
 	cfg        Config
 	rules      []*Rule // sorted by name once all are read
@@ -142,8 +144,8 @@ func group(name string) (string, bool) {
 	return name[:max(i, 0)], i >= 0
 }
 
-// Lookup returns the rules that a name stands for: that of a rule, a group, "global", or "all"
-// for all rules but global.
+// Lookup returns the rules that a name selects: the name of a rule, a group, "global", or
+// "all" for all rules except global.
 func (s *Set) Lookup(name string) ([]*Rule, error) {
 	if name == "all" {
 		if len(s.rules) > 0 {
@@ -197,8 +199,8 @@ func (s *Set) change(at position, r *Rule, name, value string) error {
 	return s.failf("variable \"%s\" is undefined for rule %s", name, r.Name)
 }
 
-// setAttribute sets an attribute of a variable, which messages call name: as a rule file says
-// or, if it is changed, as the user says.
+// setAttribute sets an attribute of a variable, which messages call name: to the value in a
+// rule file or, if changed is set, to the user's value.
 func (s *Set) setAttribute(at position, v *Variable, name string, a Attribute, value string, changed bool) error {
 	flag := func() (bool, error) {
 		switch {
@@ -273,6 +275,6 @@ func (s *Set) Undo(r *Rule, name string) {
 
 func (v *Variable) reset() { v.data, v.enabled, v.changed = v.initial, v.wasEnabled, false }
 
-// NewlyDeprecated returns the rules of the configuration that was read which the rule files do not
-// have, or not in this version. What they did is kept as comments.
+// NewlyDeprecated returns the rules of the configuration read that the rule files do not have, or
+// not in this version. Their text is kept as comments.
 func (s *Set) NewlyDeprecated() []Deprecated { return s.deprecated }

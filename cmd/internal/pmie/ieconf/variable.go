@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A Type says which values a variable takes.
+// A Type defines the valid values of a variable.
 type Type int
 
 // The types, by their names in rule files.
@@ -39,13 +39,13 @@ func (t Type) String() string {
 	return typeNames[t]
 }
 
-// IsAction reports whether variables of this type are what a rule does.
+// IsAction reports whether variables of this type are actions of a rule.
 func (t Type) IsAction() bool { return Print <= t && t <= Syslog }
 
 // An Attribute is a property of a variable or a rule.
 type Attribute int
 
-// The attributes, by their names in rule files. NoAttribute stands for the lack of one.
+// The attributes, by their names in rule files. NoAttribute means no attribute.
 const (
 	NoAttribute Attribute = iota - 1
 	Help
@@ -75,13 +75,13 @@ func AttributeOf(name string) Attribute {
 type Variable struct {
 	Name    string // without "global."
 	Type    Type
-	Help    string // "" if there is none
+	Help    string // "" if it is missing
 	Display bool   // whether it is shown in lists
 
-	data, initial string // the value; of an action, what it does
+	data, initial string // the value; of an action, its text
 	set           bool   // whether it has a value
 	enabled       bool
-	wasEnabled    bool // what the rule file says; false if it says nothing
+	wasEnabled    bool // the value in the rule file; false if it has none
 	modifiable    bool
 	changed       bool // by the user
 	promoted      bool // a copy of a global variable, for one rule
@@ -98,7 +98,8 @@ func yesNo(b bool) string {
 // percentages with their sign, and yes or no for an action.
 func (v *Variable) Value() string { return v.value(true) }
 
-// value is Value, or if it is not pretty, what the variable stands for in the text of rules.
+// value is Value, or if it is not pretty, the expansion of the variable in the text of
+// rules.
 func (v *Variable) value(pretty bool) string {
 	switch v.Type {
 	case Print, Shell, Alarm, Syslog:
@@ -226,8 +227,7 @@ func closedList(s string) bool {
 	return true
 }
 
-// check reports what is wrong with a value for a variable of this name and type, and
-// returns the value as it is kept.
+// check checks a value for a variable of this name and type, and returns its stored form.
 func (v *Variable) check(name, value string) (string, *mistake) {
 	switch v.Type {
 	case Double:
