@@ -5,19 +5,21 @@ import (
 	"sync"
 )
 
-// Advice is what users should know once a command has ended: why it could not do what they asked for, and what to do
-// next. Package source gives it, the same of each command, and main prints it: a command need not know of it.
+// Advice is printed when a command has ended: why it could not do its work, and what to do next.
+// Package source sets it, the same for each command, and main prints it: commands need not know
+// about it.
 type Advice struct {
 	mu     sync.Mutex
 	text   func() string
-	failed bool // say it only if the command has failed
+	failed bool // print it only if the command has failed
 }
 
-// Advise has the program tell the user something when the command ends, in place of what it was to tell before; nil
-// takes that back, when it has been said or has come to nothing. The text is made when it is needed.
+// Advise sets the advice to print when the command ends, in place of any earlier one. nil removes
+// it, when it has been printed or no longer applies. The text is made when it is needed.
 func (e *Env) Advise(text func() string) { e.advise(text, false) }
 
-// AdviseFailed is Advise for what is to be said only if the command fails: it may go on without.
+// AdviseFailed is like Advise, for advice to print only if the command fails: it may continue
+// without.
 func (e *Env) AdviseFailed(text func() string) { e.advise(text, true) }
 
 func (e *Env) advise(text func() string, failed bool) {
@@ -29,7 +31,8 @@ func (e *Env) advise(text func() string, failed bool) {
 	e.Advice.text, e.Advice.failed = text, failed
 }
 
-// Failed has what AdviseFailed left be said although the exit status is 0: that is the C tool's if it fails.
+// Failed has the advice of AdviseFailed printed although the exit status is 0, for commands whose C
+// tool fails with that status.
 func (e *Env) Failed() {
 	if e.Advice != nil {
 		e.Advice.mu.Lock()
@@ -38,7 +41,7 @@ func (e *Env) Failed() {
 	}
 }
 
-// Advised reports whether there is something to say at the end.
+// Advised reports whether there is advice to print at the end.
 func (e *Env) Advised() bool {
 	if e.Advice == nil {
 		return false
@@ -48,8 +51,9 @@ func (e *Env) Advised() bool {
 	return e.Advice.text != nil
 }
 
-// Explains reports whether a command may say more than the C tool of that name: it is called as "pcp info" or "pcp ps",
-// or a person sees its messages. Scripts compare what commands print under their classic names.
+// Explains reports whether a command may print more than the C tool of that name: it is called as
+// "pcp info" or "pcp ps", or a person sees its messages. Scripts compare what commands print under
+// their classic names.
 func (e *Env) Explains() bool {
 	return !e.Classic() || e.ByName || e.ErrTerminal != nil && e.ErrTerminal()
 }

@@ -21,9 +21,9 @@ type Command struct {
 	Synopsis string // the usage line after the name: "[options] [metricname | pmid | indom]..."
 	Options  []Option
 
-	// Doc is what the command is for, in paragraphs of plain text with an
-	// empty line between; indented lines are kept as they are. "pcp help NAME"
-	// and the manual page are both made of it, Examples and Options.
+	// Doc describes the command, in paragraphs of plain text with an empty line
+	// between; indented lines are kept as they are. "pcp help NAME" and the
+	// manual page are both made from Doc, Examples and Options.
 	Doc      string
 	Examples []Example
 	SeeAlso  []string // names of manual pages, "pmval(1)"
@@ -50,11 +50,11 @@ type Command struct {
 	Run func(ctx context.Context, env *Env) int
 }
 
-// Through reports whether c is called through pcp, which sets variables such as PCP_ARCHIVE that stand for options: its
-// link is pcp-NAME.
+// Through reports whether c is called through pcp, which sets variables such as PCP_ARCHIVE that
+// represent options: its link is pcp-NAME.
 func (c *Command) Through() bool { return strings.HasPrefix(c.Link, "pcp-") }
 
-// An Example is a command line that a reader can type, and what it is for.
+// An Example is a command line that a reader can type, and its purpose.
 type Example struct {
 	Line string // "pcp info -f kernel.all.load"
 	Text string // "print the load averages", lower case, no full stop
@@ -82,17 +82,17 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	LookupEnv      func(string) (string, bool) // nil: what Getenv finds empty is not set; see IsSet
+	LookupEnv      func(string) (string, bool) // nil: variables that Getenv finds empty are not set; see IsSet
 	Version        string                      // of this program, for -V
 	Rows           func() int                  // height of the terminal that Stdout is; 0, or nil, if Stdout is not a terminal
 	Columns        func() int                  // its width, likewise
 	OutTerminal    func() bool                 // reports whether Stdout is a terminal; nil: it is not
 	ErrTerminal    func() bool                 // reports whether Stderr is a terminal; nil: it is not
-	Screen         *os.File                    // Stdout if that is a terminal, for what draws on it and shows no byte of its data as it is; else nil
+	Screen         *os.File                    // Stdout if that is a terminal, for programs that draw on it and show no byte of their data unescaped; else nil
 	Command        *Command                    // itself
 	Commands       []*Command                  // all of them
 	ByName         bool                        // called as "pcp ps", although Name is the classic one; see Explains
-	Advice         *Advice                     // what main says at the end; nil: nothing
+	Advice         *Advice                     // advice that main prints at the end; nil: nothing
 
 	// Exec replaces this program by another one, which gets args after its name
 	// and more variables in its environment; nil: this is not possible. It
@@ -147,8 +147,7 @@ func (e *Env) Pcp() string {
 	return "pcp"
 }
 
-// FlushOut writes out what Stdout still buffers, for output that a user is
-// waiting for.
+// FlushOut flushes Stdout, for a user who waits for it.
 func (e *Env) FlushOut() error {
 	if f, ok := e.Stdout.(interface{ Flush() error }); ok {
 		return f.Flush()
@@ -156,9 +155,9 @@ func (e *Env) FlushOut() error {
 	return nil
 }
 
-// OutputFailed says that standard output cannot be written, and returns the exit
-// status. It is for commands that end early for that reason: otherwise the program
-// says so when it ends.
+// OutputFailed reports that standard output cannot be written, and returns the
+// exit status. It is for commands that end early for that reason: otherwise the
+// program reports it when it ends.
 func (e *Env) OutputFailed(err error) int {
 	return e.Fatalf("writing standard output: %s", ErrText(err))
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // UsersPath returns the path of the collector's own file of accounts:
-// PCP_USERS_PATH, or by default the file users beside pmcd.conf.
+// PCP_USERS_PATH, or by default the file users next to pmcd.conf.
 func (e *Env) UsersPath() string {
 	if path := e.Getenv("PCP_USERS_PATH"); path != "" {
 		return path
@@ -17,9 +17,9 @@ func (e *Env) UsersPath() string {
 }
 
 // Ask asks the user at the terminal, whatever the standard streams are. The
-// answer to a secret question is not shown. If there is no terminal, Ask says so
-// and the answer is empty; it is also empty if PCP_CONSOLE is "none". PCP_CONSOLE
-// can name another terminal, or a file with the answer.
+// answer to a secret question is not shown. If there is no terminal, Ask prints
+// an error and the answer is empty; it is also empty if PCP_CONSOLE is "none".
+// PCP_CONSOLE can name another terminal, or a file with the answer.
 func (e *Env) Ask(ctx context.Context, prompt string, secret bool) (string, error) {
 	return console.Ask(ctx, e.Getenv("PCP_CONSOLE"), prompt, secret, e.Notify, e.FlushOut)
 }

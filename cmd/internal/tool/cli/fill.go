@@ -17,7 +17,8 @@ const (
 	fillShort    = 10        // each character that a line is off the goal, squared
 )
 
-// A fillWord is a word of a paragraph, with what is best if a line begins with it.
+// A fillWord is a word of a paragraph, with the best layout of the rest if a line
+// begins with it.
 type fillWord struct {
 	text   string
 	space  int  // blanks after it

@@ -28,8 +28,8 @@ func (e *Env) Finder(name string) pidof.Finder {
 	return f
 }
 
-// Sibling returns a command line that runs another program of PCP: the one that is installed, or else the command of this
-// program that is the same. There may be neither.
+// Sibling returns a command line that runs another program of PCP: the installed one, or else the
+// same command of this program. It fails if there is neither.
 func (e *Env) Sibling(ctx context.Context, name string, args ...string) (*exec.Cmd, error) {
 	cfg := e.Config()
 	for _, dir := range []string{cfg.Get("PCP_BINADM_DIR"), cfg.Get("PCP_BIN_DIR")} {
@@ -46,7 +46,7 @@ func (e *Env) Sibling(ctx context.Context, name string, args ...string) (*exec.C
 			return nil, err
 		}
 		cmd := exec.CommandContext(ctx, exe, args...)
-		cmd.Args[0] = filepath.Join(filepath.Dir(exe), name) // by which it knows what it is to be
+		cmd.Args[0] = filepath.Join(filepath.Dir(exe), name) // selects the command
 		return cmd, nil
 	}
 	return nil, fmt.Errorf("there is no program %s", name)

@@ -58,8 +58,8 @@ var foreignNames = map[string]foreignName{
 	"complete": {use: "pcp completion"},
 }
 
-// foreign returns the message for a user who calls a command by a name from
-// elsewhere, "" if the name is not known.
+// foreign returns the message for a name of a command from elsewhere, "" if the
+// name is not known.
 func foreign(name string) string {
 	f, ok := foreignNames[name]
 	if !ok {

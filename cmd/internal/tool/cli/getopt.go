@@ -48,17 +48,17 @@ type Options struct {
 	env *Env
 }
 
-// A ParseConfig says how a tool departs from the common ways.
+// A ParseConfig sets how a tool departs from the common rules.
 type ParseConfig struct {
 	Multi bool // any number of hosts or archives (PM_OPTFLAG_MULTI)
 	Mixed bool // hosts and archives together (PM_OPTFLAG_MIXED)
 	Later bool // the tool calls End, as its arguments too may name a source (PM_OPTFLAG_DONE)
 	POSIX bool // options end at the first other argument (PM_OPTFLAG_POSIX)
 
-	AndOr bool // the C tool says "at most one of -Z and/or -z allowed"
+	AndOr bool // the C tool prints "at most one of -Z and/or -z allowed"
 
 	Archives bool // the tool reads archives
-	HighRes  bool // the C tool takes intervals of nanoseconds, and says so
+	HighRes  bool // the C tool takes intervals of nanoseconds, and prints that
 
 	// SpecLocal handles the arguments of -K, and Derived those of --derived. Their errors
 	// are printed as they are. Package source has such functions.
@@ -111,7 +111,7 @@ func newOptions(env *Env, cfg ParseConfig) *Options {
 	return o
 }
 
-// program returns what package getopt is to know of a command.
+// program returns the properties of a command that package getopt needs.
 func (e *Env) program() *getopt.Program {
 	p := &getopt.Program{
 		Name: e.ProgName(), Version: e.Version, Config: e.Config(),
@@ -131,7 +131,7 @@ func (e *Env) program() *getopt.Program {
 func (o *Options) Done() (status int, exit bool) {
 	if o.TimeZoneSet && !o.Errors() && o.env.Explains() && !pcptime.KnownZone(o.TimeZone) {
 		const unknown = "this machine knows no time zone %q: names are such as Europe/Oslo, rules such as CET-1CEST"
-		if o.env.Classic() { // which goes on as the C tool does
+		if o.env.Classic() { // which continues as the C tool does
 			fmt.Fprintf(o.env.Stderr, "%s: note: "+unknown+"; times are in UTC\n", o.env.CalledAs(), o.TimeZone)
 		} else {
 			o.Usagef(unknown, o.TimeZone)

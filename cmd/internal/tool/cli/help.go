@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/getopt"
 )
 
-// Help writes to standard output what c is for, how to call it, and examples.
+// Help writes to standard output the description of c, its usage, and examples.
 func (e *Env) Help(c *Command) { WriteHelp(e.Stdout, c, e.Bold) }
 
 // WriteHelp writes the help of c to w, with headings made by bold.
@@ -71,8 +71,8 @@ func controlled(c *Command) string {
 	return ""
 }
 
-// shows returns a sentence that says for which debug options a command prints
-// something.
+// shows returns a sentence that names the debug options for which a command
+// prints something.
 func shows(names []string) string {
 	switch n := len(names); n {
 	case 0:
@@ -85,7 +85,7 @@ func shows(names []string) string {
 }
 
 // usage keeps for Flush the text that follows the message about a mistake on the
-// command line under "pcp": one line that says where to read on.
+// command line under "pcp": one line that names the command for more help.
 func (e *Env) usage() {
 	if kept := e.messages().Kept(); len(kept) == 0 {
 		e.Printf("%s", getopt.Line(e.Name, e.Command.Synopsis))
@@ -111,10 +111,10 @@ const (
 // was called by its classic name.
 func (e *Env) Bold(s string) string { return e.colour(sgrBold, s) }
 
-// Red is like Bold, for what is wrong.
+// Red is like Bold, for errors.
 func (e *Env) Red(s string) string { return e.colour(sgrRed, s) }
 
-// Green is like Bold, for what is well.
+// Green is like Bold, for success.
 func (e *Env) Green(s string) string { return e.colour(sgrGreen, s) }
 
 func (e *Env) colour(sgr, s string) string {
@@ -124,8 +124,8 @@ func (e *Env) colour(sgr, s string) string {
 	return e.Own(sgr) + s + e.Own(sgrReset)
 }
 
-// Colours reports whether what is printed may have colours: standard output is a terminal, that terminal has them,
-// and the user does not forbid them (NO_COLOR, see no-color.org).
+// Colours reports whether the output may have colours: standard output is a terminal, that terminal
+// has them, and the user does not forbid them (NO_COLOR, see no-color.org).
 func (e *Env) Colours() bool {
 	return e.OutTerminal != nil && !e.NoColour() && e.OutTerminal()
 }

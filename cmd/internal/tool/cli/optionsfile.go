@@ -14,9 +14,9 @@ import (
 // OptionsFile is the long option of a daemon that names such a file.
 const OptionsFile = "options-file"
 
-// WithOptionsFile puts what a file of options has before the arguments, and its
-// variables into the environment. An -f in it does not count, as the start
-// scripts of C have it.
+// WithOptionsFile puts the options of a file before the arguments, and its
+// variables into the environment. An -f in it is ignored, as by the start
+// scripts of C.
 func WithOptionsFile(env *Env) (*Env, error) {
 	path := ""
 	for i, arg := range env.Args {

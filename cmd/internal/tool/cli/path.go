@@ -7,7 +7,8 @@ import (
 )
 
 // LookPath returns the program that a shell would run by a name, as execvp(3) finds
-// it: the name itself if it has a slash, else what is in a directory of PATH.
+// it: the name itself if it has a slash, else the file of that name in a directory
+// of PATH.
 func (e *Env) LookPath(name string) (string, error) {
 	if name == "" {
 		return "", fs.ErrNotExist

@@ -37,14 +37,14 @@ func NewProgress(env *Env, label string, total int64) *Progress {
 	return &Progress{w: env.Stderr, begin: env.OwnErr("\r"), wipe: env.OwnErr("\r\x1b[K"), label: label, total: total, next: time.Now().Add(progressDelay)}
 }
 
-// Add says that n more units are done.
+// Add reports that n more units are done.
 func (p *Progress) Add(n int64) {
 	if p != nil {
 		p.Set(p.done+n, p.total)
 	}
 }
 
-// Set says that done of total units are done.
+// Set reports that done of total units are done.
 func (p *Progress) Set(done, total int64) {
 	if p == nil || total <= 0 {
 		return
@@ -56,7 +56,8 @@ func (p *Progress) Set(done, total int64) {
 	}
 }
 
-// SetTime says that work which goes through time has come from start to at, and ends at finish.
+// SetTime reports that work which goes through time from start has reached at, and ends at
+// finish.
 func (p *Progress) SetTime(at, start, finish pcp.Timestamp) {
 	if p != nil {
 		p.Set(int64(1000*at.Sub(start)), int64(1000*finish.Sub(start)))
@@ -64,7 +65,7 @@ func (p *Progress) SetTime(at, start, finish pcp.Timestamp) {
 }
 
 // Clear removes the line, so that the tool can print something else. The work may
-// go on.
+// continue.
 func (p *Progress) Clear() {
 	if p != nil && p.shown {
 		p.shown = false

@@ -32,11 +32,11 @@ type Running struct {
 	Addresses []string `json:"addresses"`       // "127.0.0.1:44321"
 	Dir       string   `json:"dir"`             // its state directory
 	Page      string   `json:"page,omitempty"`  // the address of its page, "http://localhost:44323/", or ""
-	Token     string   `json:"token,omitempty"` // what the page gives this user's rights for
+	Token     string   `json:"token,omitempty"` // grants this user's rights on the page
 }
 
-// Host returns the argument of -h that reaches the collector, for a shell: its socket, which tells it who asks, so that
-// it shows processes.
+// Host returns the argument of -h that reaches the collector, for a shell: its socket. Over the
+// socket the collector knows the client's user, and shows processes.
 func (r *Running) Host() string { return SocketHost(r.Socket) }
 
 // SocketHost returns the argument of -h for a collector's socket, quoted for a shell if it must be.

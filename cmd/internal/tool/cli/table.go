@@ -20,8 +20,8 @@ func Find(commands []*Command, name string) *Command {
 }
 
 // Unknown returns the message for a command that does not exist. If the name is
-// known from elsewhere, the message says what to use instead; otherwise it lists
-// the names nearest to it.
+// known from elsewhere, the message names the command to use instead; otherwise
+// it lists the names nearest to it.
 func Unknown(commands []*Command, name string) string { return unknown(commands, name, "pcp help") }
 
 func unknown(commands []*Command, name, list string) string {

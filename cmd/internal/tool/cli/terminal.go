@@ -14,9 +14,9 @@ import (
 	"golang.org/x/term"
 )
 
-// A Mark stands before each control character that a command itself sends to a terminal, for colours and to move the cursor; see
-// Env.Own. It is chosen at random when the program starts, so that names and values that come from elsewhere cannot have it. The
-// zero Mark is for output that goes to no [Terminal].
+// A Mark precedes each control character that a command itself sends to a terminal, for colours and
+// to move the cursor; see Env.Own. It is chosen at random when the program starts, so that names
+// and values from elsewhere cannot have it. The zero Mark is for output that goes to no [Terminal].
 type Mark string
 
 // newMark returns a Mark. Its first byte is a control character, which few texts have.
@@ -37,13 +37,15 @@ func (m Mark) own(s string) string {
 	return b.String()
 }
 
-// isControl reports whether a character of ASCII does something to a terminal other than to end a line or go on at a tab.
+// isControl reports whether a character of ASCII does something to a terminal other than to end a
+// line or advance to a tab.
 func isControl(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }
 
-// A Terminal writes to a terminal. Bytes that could do anything there but show characters become question marks, as with ps(1) and
-// ls(1): control characters, bytes that are not UTF-8, and characters that turn text around or hide in it. Only control characters
-// behind the mark go through, which are those of the command. All that commands print on a terminal goes through a Terminal, but for
-// what [Env.Screen] is for.
+// A Terminal writes to a terminal. Bytes that could do anything there except show characters become
+// question marks, as with ps(1) and ls(1): control characters, bytes that are not UTF-8, and
+// characters that reverse text or hide in it. Only control characters behind the mark pass, which
+// are those of the command. All output of commands to a terminal goes through a Terminal, except
+// output to [Env.Screen].
 //
 // When the file is a terminal no more, as when a daemon puts its log in the place of standard error, everything goes through.
 //
@@ -187,9 +189,9 @@ func Hidden(r rune) bool {
 	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// Streams makes standard output and standard error of this process those of e. What is a terminal goes through a [Terminal]; to
-// anything else bytes go as they are. The caller must call the function that it returns at the end of the program, which writes
-// out what is kept.
+// Streams makes standard output and standard error of this process those of e. Output to a terminal
+// goes through a [Terminal]; other output is written unchanged. The caller must call the returned
+// function at the end of the program; it flushes the output.
 func (e *Env) Streams() (finish func() error) {
 	is := func(f *os.File) func() bool {
 		yes := term.IsTerminal(int(f.Fd()))
@@ -231,8 +233,8 @@ func isDevice(f *os.File) bool {
 	return err == nil && fi.Mode()&os.ModeCharDevice != 0
 }
 
-// An output buffers standard output as C's stdio does, so that what appears on
-// a terminal, or in one file with standard error, is in the same order as with
+// An output buffers standard output as C's stdio does, so that output on a
+// terminal, or in one file with standard error, is in the same order as with
 // the C tools: by lines to a terminal, else in blocks.
 type output struct {
 	*bufio.Writer
@@ -299,8 +301,8 @@ func (e *Env) ProcessStderr() (*os.File, bool) {
 	return nil, false
 }
 
-// ChildStderr returns what another program gets for its standard error: the file itself if there is one, so that the program finds
-// a terminal if there is one.
+// ChildStderr returns the standard error of a child process: the file itself if there is one, so
+// that the child finds a terminal if there is one.
 func (e *Env) ChildStderr() io.Writer {
 	if f, ok := e.ProcessStderr(); ok {
 		return f

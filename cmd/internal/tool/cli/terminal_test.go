@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// shown returns what a terminal gets of texts that are written one by one.
+// shown returns the output to a terminal of texts that are written one by one.
 func shown(t *Terminal, texts ...string) string {
 	var b bytes.Buffer
 	t.w = &b

@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// Options are those of both programs, before what -x takes.
+// Options are those of both programs, before those that -x takes.
 var Options = []cli.Option{
 	cli.Heading("General options"),
 	cli.OptAlign,
@@ -52,7 +52,7 @@ type Column struct {
 	Mark, None func(precision int) int
 }
 
-// A Table says what is in a table.
+// A Table describes a table.
 type Table struct {
 	Metrics []string
 	// Keys are the metrics, of Metrics, without whose values before there are no rows; the first has the devices.
@@ -62,7 +62,8 @@ type Table struct {
 	Values func(d *Device) (values []float64, ok bool)
 	// Idle reports whether the device of a row did nothing.
 	Idle func(values []float64) bool
-	// Indent is what more there is between a device and its heading, or its question marks, behind a time.
+	// Indent is the additional space between a device and its heading, or its question marks,
+	// behind a time.
 	Indent string
 }
 
@@ -171,7 +172,7 @@ func (r *Report) Run(ctx context.Context, env *cli.Env) int {
 	return status
 }
 
-// refuse says on standard output what is wrong, as the C programs do, and prints the usage message.
+// refuse prints an error to standard output, as the C programs do, and prints the usage message.
 func (r *Report) refuse(o *source.Options, text string) int {
 	fmt.Fprintln(r.env.Stdout, text)
 	o.WantUsage()

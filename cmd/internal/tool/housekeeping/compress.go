@@ -21,9 +21,9 @@ type Compressor struct {
 	internal bool
 }
 
-// FindCompressor returns what a command line stands for. "xz" and "zstd" are part of this program,
-// whatever their level: an .xz file has blocks of 10 MiB, and a .zst file is compressed at the default
-// level. Any other program must be found in PATH.
+// FindCompressor returns the compressor of a command line. "xz" and "zstd" are part of this
+// program, whatever their level: an .xz file has blocks of 10 MiB, and a .zst file is compressed at
+// the default level. Any other program must be found in PATH.
 func FindCompressor(env *cli.Env, line string) (*Compressor, error) {
 	c := &Compressor{words: strings.Fields(line)}
 	if len(c.words) == 0 {
@@ -41,8 +41,7 @@ func FindCompressor(env *cli.Env, line string) (*Compressor, error) {
 	return c, nil
 }
 
-// plainOptions reports whether options only say how well or how fast to compress, or how
-// large blocks are.
+// plainOptions reports whether options set only the level, the speed or the block size.
 func plainOptions(list []string) bool {
 	for _, o := range list {
 		switch {

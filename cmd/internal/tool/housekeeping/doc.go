@@ -1,6 +1,6 @@
-// Package housekeeping has what the commands share that run once a day, started by a
-// timer and not by a person: the log that takes their output, the stamp by which they know
-// that they have run today, the lock on a directory of archives, and callbacks.
+// Package housekeeping is shared by the commands that a timer, not a person, runs once a
+// day. It has the log that takes their output, the stamp that records today's run, the
+// lock on a directory of archives, and callbacks.
 //
 //	l, err := housekeeping.OpenLog(env, path)
 //	if err != nil {

@@ -29,13 +29,14 @@ func TryLock(path string) (*Lock, error) {
 		return nil, err
 	}
 	for range 3 {
-		// Whoever sees the file sees who made it, and that it is locked.
+		// A process that sees the file also sees its maker, and that it is
+		// locked.
 		if err = os.Link(f.Name(), path); err == nil || !errors.Is(err, fs.ErrExist) || !removeStale(path, false) {
 			break
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		// Another process has taken it for one that was left over, before it was locked.
+		// Another process has taken the file for a leftover, before it was locked.
 		f.Close()
 		return nil, &fs.PathError{Op: "lock", Path: path, Err: fs.ErrExist}
 	}
@@ -67,7 +68,8 @@ func prepare(path string) (*os.File, error) {
 	return f, nil
 }
 
-// removeOthers removes what prepare has made in processes that were killed.
+// removeOthers removes the files that prepare made in processes that were
+// killed.
 func removeOthers(path string) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
@@ -84,8 +86,8 @@ func removeOthers(path string) {
 	}
 }
 
-// removeStale removes a lock whose process has ended. One that is not marked is another
-// program's, unless any says that there are none.
+// removeStale removes a lock whose process has ended. A lock without a mark is another
+// program's, unless any is set.
 func removeStale(path string, any bool) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -99,7 +101,8 @@ func removeStale(path string, any bool) bool {
 	if free, err := lockFile(f); err != nil || !free {
 		return false
 	}
-	// Another process may have removed it meanwhile, and a third one made it anew.
+	// Another process may have removed it meanwhile, and a third one made a new
+	// one.
 	mine, err1 := f.Stat()
 	now, err2 := os.Lstat(path)
 	return err1 == nil && err2 == nil && os.SameFile(mine, now) && os.Remove(path) == nil

@@ -17,7 +17,7 @@ import (
 )
 
 // SavePrev keeps a file as path.prev and reports whether path is free then, as the
-// script's _save_prev_file does. It says on w why not.
+// script's _save_prev_file does. It writes the reason to w if not.
 func SavePrev(path string, w io.Writer) bool {
 	st, err := os.Lstat(path)
 	what := ""
@@ -37,7 +37,7 @@ func SavePrev(path string, w io.Writer) bool {
 		return false
 	}
 	if err := os.Rename(path, path+".prev"); err != nil {
-		os.Remove(path) // what it says is of no use
+		os.Remove(path) // its contents are of no use
 	}
 	return true
 }
@@ -141,8 +141,8 @@ func (s Stamp) Read() (last int64, ok bool) {
 // Due returns the time before which a run must have been for another one to be due.
 func (s Stamp) Due(now time.Time) int64 { return now.Add(-stampAge).Unix() }
 
-// Write notes that there is a run now, and keeps what was noted before. It says on w
-// what goes wrong, which does not stop the run.
+// Write records a run at now, and keeps earlier entries. It writes errors to w; they
+// do not stop the run.
 func (s Stamp) Write(env *cli.Env, now time.Time, w io.Writer) {
 	if !SavePrev(s.Path, w) {
 		fmt.Fprintln(w, "Warning: cannot save previous date-and-timestamp")

@@ -44,8 +44,8 @@ func Mailer(env *cli.Env) string {
 	return ""
 }
 
-// ServiceOn reports whether the service manager starts a service, so that its processes should run. What it
-// starts is below the directory of PCP_RC_DIR, which is /etc unless pcp.conf has another.
+// ServiceOn reports whether the service manager starts a service, so that its processes should run.
+// Its services are below the directory of PCP_RC_DIR, which is /etc unless pcp.conf has another.
 func ServiceOn(env *cli.Env, name string) bool {
 	if env.Getenv("PCP_DIR") != "" {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// A Clock formats times as Python's datetime does that knows of no zone: %Z and %z are empty, and %f are
-// microseconds. It remembers what it knows of the minute.
+// A Clock formats times as Python's datetime does without a zone: %Z and %z are empty, and %f are
+// microseconds. It caches the parts that are the same for a minute.
 type Clock struct {
 	format string
 	loc    *time.Location

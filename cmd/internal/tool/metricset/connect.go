@@ -44,7 +44,7 @@ func (r *Report) Connect(ctx context.Context) error {
 		return err
 	}
 	zone, err := r.Options.SetZone(ctx, r.Context, false)
-	if err != nil { // and said
+	if err != nil { // and printed
 		return &exitError{1}
 	}
 	if r.Window, err = r.Options.Window(ctx, r.Context, zone); err != nil {

@@ -1,6 +1,7 @@
-// Package metricset is the command side of what pmrep and the pcp2* programs share, whose C counterparts are Python programs on
-// the module pmconfig: their options and what these set, the configuration that they read, the source, the time
-// window and the time zone, how often metrics are sampled, and the words of errors. Package pmrep does the rest.
+// Package metricset is the command side that pmrep and the pcp2* programs share, whose C
+// counterparts are Python programs on the module pmconfig: their options and settings, the
+// configuration that they read, the source, the time window and the time zone, the sampling
+// interval, and the words of errors. Package pmrep does the rest.
 //
 //	var program = &metricset.Program{
 //		Paths: metricset.PmrepPaths("pcp2json"), Keys: keys, Ignored: ignored,

@@ -120,7 +120,7 @@ func (r *Report) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 	return true
 }
 
-// add adds to a list of definitions. The first on the command line replaces what files say.
+// add adds to a list of definitions. The first on the command line replaces those of files.
 func (r *Report) add(name, arg string) {
 	if old := r.Settings[name]; strings.HasPrefix(old, ";") {
 		arg = old[1:] + ";" + arg
@@ -128,7 +128,7 @@ func (r *Report) add(name, arg string) {
 	r.Settings[name] = ";" + arg
 }
 
-// Stop says that an option ends the program, with a message and status 1. The first one counts.
+// Stop has an option end the program, with a message and status 1. The first call counts.
 func (r *Report) Stop(format string, args ...any) {
 	if r.exit == nil {
 		r.exit = &conf.Error{Text: fmt.Sprintf(format, args...)}

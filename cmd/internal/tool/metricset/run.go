@@ -36,14 +36,14 @@ func (r *Report) HostName(ctx context.Context) string {
 	return host
 }
 
-// Detached reports whether the program goes on for one that was called with --daemonize, which has printed the
-// header already.
+// Detached reports whether this process continues for another that was called with --daemonize,
+// which has printed the header already.
 func (r *Report) Detached() bool {
 	return r.Settings.Is1("daemonize") && detach.Done(r.Env.Getenv)
 }
 
-// Background has the program go on in the background if the settings want it. It returns an error for [Exit] in the
-// one that has started the other.
+// Background has the program continue in the background if the settings ask for it. In the process
+// that has started the other, it returns an error for [Exit].
 func (r *Report) Background() error {
 	if !r.Settings.Is1("daemonize") || r.Detached() {
 		return nil
@@ -70,7 +70,8 @@ func (r *Report) Align(ctx context.Context) {
 	cli.Sleep(ctx, d-time.Duration(time.Now().UnixNano()%int64(d)))
 }
 
-// Run samples the metrics and has w render them, after it has gone to the background and waited as the options say.
+// Run samples the metrics and has w render them, after it has gone to the background and waited as
+// the options require.
 func (r *Report) Run(ctx context.Context, w pmrep.Writer) error {
 	if err := r.Background(); err != nil {
 		return err
@@ -150,7 +151,7 @@ func Exit(ctx context.Context, env *cli.Env, err error) int {
 	if _, ok := errors.AsType[*pmrep.NothingError](err); ok {
 		text += " \nNo metrics or instances to report present."
 	}
-	if !env.Classic() { // what the library says has the name of the file or host in it
+	if !env.Classic() { // the library's message has the name of the file or host in it
 		text = err.Error()
 	}
 	return say(env, env.ProgName()+": "+text)
@@ -171,7 +172,8 @@ func reprList(list []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// Exists returns what a path is that an output may not overwrite, "File" or "Directory", "" if nothing is there.
+// Exists returns the kind of a path that an output may not overwrite, "File" or "Directory", "" if
+// nothing is there.
 func Exists(path string) string {
 	fi, err := os.Stat(path)
 	switch {

@@ -19,7 +19,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A Program is what one of these programs is, besides its table of options.
+// A Program describes one of these programs, apart from its table of options.
 type Program struct {
 	// Paths are where its configuration may be, the first counts that is there: $HOME and $PCP_SYSCONF_DIR have their
 	// meaning. Embedded, if it is not nil, has files that count if there is none.
@@ -33,9 +33,9 @@ type Program struct {
 	// Own is called first for each option, and reports whether it has handled it.
 	Own func(r *Report, opt *cli.Option, arg string) bool
 
-	// Parser reads what metricsets say of metrics.
+	// Parser reads the definitions of metrics in metricsets.
 	Parser conf.Parser
-	// NoMetrics says that the program may be called without any.
+	// NoMetrics allows calls without metrics.
 	NoMetrics bool
 	// FirstLabels is that of pmrep.Options.
 	FirstLabels bool
@@ -65,8 +65,8 @@ type Report struct {
 	Check     bool     // -C
 	Metrics   []conf.Metric
 
-	// Context and Archive are there after Connect: what the metrics come from, the name of that, and
-	// the time window, which only archives and -T bound.
+	// Context and Archive are set by Connect, with the name of the source and the time window,
+	// which only archives and -T bound.
 	Context *pmapi.Context
 	Archive bool
 	Source  string
@@ -84,10 +84,12 @@ type Report struct {
 	Loc             *time.Location
 	Zone, LocalZone string
 
-	// Silent says that nothing is printed to standard output while the metrics are sampled.
+	// Silent means that nothing is printed to standard output while the metrics are
+	// sampled.
 	Silent bool
 
-	// Interpolated is false if an archive is to be reported as it was recorded. Programs set it before Resolve.
+	// Interpolated is false if an archive must be reported as it was recorded. Programs set it
+	// before Resolve.
 	Interpolated bool
 
 	p           *Program
@@ -135,7 +137,7 @@ func Start(env *cli.Env, p *Program) (*Report, error) {
 	return r, r.selectMetrics()
 }
 
-// An exitError says that the program ends and everything is said.
+// An exitError ends the program, with no further message.
 type exitError struct{ status int }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.status) }
@@ -193,7 +195,7 @@ func (r *Report) read(config string, settings bool) (files int, err error) {
 	return len(list), nil
 }
 
-// sections returns the metricsets that the arguments name, wherever they stand.
+// sections returns the metricsets that the arguments name, in any position.
 func (r *Report) sections() []string {
 	var names []string
 	for _, arg := range r.Env.Args {

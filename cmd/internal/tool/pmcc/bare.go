@@ -11,8 +11,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// Lookup makes the metrics of these names what Fetch fetches, for a program that has no group of metrics. If
-// some are not there, it says so and returns false.
+// Lookup makes Fetch fetch the metrics of these names, for a program that has no group of metrics.
+// If some do not exist, it prints an error and returns false.
 func (m *Manager) Lookup(ctx context.Context, names ...string) bool {
 	ids, err := m.c.LookupName(ctx, names...)
 	var missing []string
@@ -37,7 +37,7 @@ func (m *Manager) Lookup(ctx context.Context, names ...string) bool {
 	return true
 }
 
-// Once fetches the metrics. If it fails, it says why and returns false.
+// Once fetches the metrics. If it fails, it prints an error and returns false.
 func (m *Manager) Once(ctx context.Context) bool {
 	err := m.fetch(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -49,8 +49,8 @@ func (m *Manager) Once(ctx context.Context) bool {
 // Failed prints an error as the program prints those of the library.
 func (m *Manager) Failed(err error) { m.failed(err, "") }
 
-// Nodes returns the instances of the domain of a metric: in an archive all that there are at any time. If it
-// fails, it says why and returns false.
+// Nodes returns the instances of the domain of a metric: in an archive those of all times. If it
+// fails, it prints an error and returns false.
 func (m *Manager) Nodes(ctx context.Context, name string) ([]pcp.Instance, bool) {
 	list, err := m.instances(ctx, m.descs[m.index[name]].InDom)
 	if err != nil {

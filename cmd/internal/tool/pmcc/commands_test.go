@@ -18,18 +18,20 @@ type program struct {
 	archives []string // of the suite, those with its metrics
 	args     []string // of which command lines are drawn
 	lines    string   // command lines that are always run, one in each line
-	// own says that the program reads options for the archive itself; pcp's variables name it else.
+	// own means that the program reads options for the archive itself; otherwise pcp's variables
+	// name it.
 	own bool
-	// script says that the C program is a shell script.
+	// script means that the C program is a shell script.
 	script bool
 }
 
-// compareCommand runs both. Where Python ends with a traceback, or goes on after one, ours may say what is wrong instead.
+// compareCommand runs both. Where Python ends with a traceback, or continues after one, ours may
+// print an error instead.
 func compareCommand(t *testing.T, call twin.Call) {
 	t.Helper()
 	call.KillAfter = time.Minute
 	want, got := call.Run(t, false), call.Run(t, true)
-	if want.Status == -1 { // it was too slow, so that only what it has printed can be the same
+	if want.Status == -1 { // it was too slow, only the output so far can be the same
 		whole := want.Out[:bytes.LastIndexByte(want.Out, '\n')+1]
 		if !bytes.HasPrefix(got.Out, whole) {
 			t.Errorf("%s %q %q begins differently: %s", call.Tool, call.Env, call.Args, twin.FirstDifference(want.Out, got.Out))

@@ -68,8 +68,8 @@ func (m *Manager) Missing(ctx context.Context, names ...string) []string {
 	return missing
 }
 
-// UseEach is as Use for a C program that looks up groups of metrics one after the other, and checks none
-// before: the message names what is missing of the first group that is not whole.
+// UseEach is like Use for a C program that looks up groups of metrics one after the other, and
+// checks none before: the message names the missing metrics of the first incomplete group.
 func (m *Manager) UseEach(ctx context.Context, groups ...[]string) (status int, ok bool) {
 	all := slices.Concat(groups...)
 	missing := m.Missing(ctx, all...)

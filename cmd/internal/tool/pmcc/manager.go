@@ -17,14 +17,14 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// defaultInterval is the time between samples if -t does not say it.
+// defaultInterval is the time between samples without -t.
 const defaultInterval = time.Second
 
 // A Manager fetches the metrics of a report (MetricGroupManager).
 type Manager struct {
 	// Loc is the time zone in which the report is.
 	Loc *time.Location
-	// Archive says that the values come from archives.
+	// Archive reports whether the values are from archives.
 	Archive bool
 
 	env    *cli.Env
@@ -47,16 +47,16 @@ type Manager struct {
 	ended     bool
 }
 
-// A Kind says how a program of the Python module prints what is wrong.
+// A Kind selects how a program of the Python module prints errors.
 type Kind struct {
 	Prefix string // what messages about the source begin with
 	// Bare is a program that has a context but no group of metrics (pmContext.fromOptions): its messages
 	// go to standard output, and its exit status is 0 even if the command line is wrong.
 	Bare bool
-	// Blank is a Bare program whose messages have an empty line behind them. Under "pcp" it says what other
-	// commands say, and its exit status is 1.
+	// Blank is a Bare program whose messages are followed by an empty line. Under "pcp" its
+	// messages are those of other commands, and its exit status is 1.
 	Blank bool
-	// Missing is what the list of missing metrics begins with, "Missing" if it is empty.
+	// Missing is the start of the list of missing metrics, "Missing" if it is empty.
 	Missing string
 }
 
@@ -66,8 +66,8 @@ type sample struct {
 	byInst []map[int32]pcp.Value // by metric, nil until it is asked for
 }
 
-// Done prints what is wrong with the options, or what they ask to be told. It reports whether the program
-// ends there, and with which status.
+// Done prints the mistakes, or the help or version that the options ask for. It reports whether the
+// program ends there, and with which status.
 func (k Kind) Done(o *source.Options) (status int, exit bool) {
 	status, exit = o.Done()
 	if k.Bare && (!k.Blank || o.Classic()) {
@@ -116,7 +116,7 @@ func Open(ctx context.Context, env *cli.Env, o *source.Options, kind Kind) (m *M
 	if m.Loc, err = o.SetZone(ctx, m.c, false); err == nil {
 		m.window, err = o.Window(ctx, m.c, m.Loc)
 	}
-	if err != nil { // and said
+	if err != nil { // and printed
 		m.Close()
 		if kind.Bare && (!kind.Blank || env.Classic()) {
 			return nil, 0
@@ -160,10 +160,10 @@ func (m *Manager) failed(err error, more string) {
 	fmt.Fprintf(m.env.Stderr, "%s%s%s\n", m.kind.Prefix, cli.ErrText(err), more)
 }
 
-// Use makes the metrics of these names what is fetched. If some are not there it says so on
-// standard error and returns false; so it does, with exit status 0, if their domains of instances
-// cannot be read. As in the C programs the message about those after the first checked ones is
-// another one.
+// Use makes Run fetch the metrics of these names. If some do not exist it prints an error to
+// standard error and returns false, and the same, with exit status 0, if their instance domains
+// cannot be read. As in the C programs the message about metrics after the first checked ones
+// differs.
 func (m *Manager) Use(ctx context.Context, names []string, checked int) (status int, ok bool) {
 	ids, err := m.c.LookupName(ctx, names...)
 	known := func(i int) bool { return len(ids) == len(names) && ids[i] != pcp.PMIDNull }
@@ -268,13 +268,14 @@ func (m *Manager) Host(ctx context.Context) string {
 	return m.host
 }
 
-// counters reports whether all metrics are counters, so that the first sample says nothing.
+// counters reports whether all metrics are counters, so that the first sample has no
+// values.
 func (m *Manager) counters() bool {
 	return !slices.ContainsFunc(m.descs, func(d pcp.Desc) bool { return d.Sem != pcp.SemCounter })
 }
 
-// Run fetches the metrics and calls report after each fetch, as often as the options say, until
-// the archive ends or report returns false. It returns the exit status.
+// Run fetches the metrics and calls report after each fetch, as often as the options require,
+// until the archive ends or report returns false. It returns the exit status.
 func (m *Manager) Run(ctx context.Context, report func() bool) int {
 	samples, finish := m.o.Samples, false
 	if samples == 0 && m.o.Finish != nil {
@@ -362,8 +363,8 @@ func (m *Manager) Time() pcp.Timestamp { return m.cur.res.Time }
 // Now is the time of the sample, in full seconds.
 func (m *Manager) Now() int64 { return m.cur.res.Time.Sec }
 
-// Clock formats a time in the zone of the report, by a format of strftime(3). What the format
-// says of the zone itself is, as in Python, that of the environment.
+// Clock formats a time in the zone of the report, by a format of strftime(3). As in Python,
+// %Z and %z are the zone of the environment.
 func (m *Manager) Clock(format string, sec int64) string {
 	t := time.Unix(sec, 0).In(m.Loc)
 	local := pcptime.Local(m.env.Getenv("TZ"))
@@ -379,7 +380,7 @@ func (m *Manager) One(name string) Value {
 	return Value{m.cur.res.Sets[i].Values[0], true}
 }
 
-// OneBefore is what One was in the sample before.
+// OneBefore is One of the previous sample.
 func (m *Manager) OneBefore(name string) Value {
 	i, ok := m.index[name]
 	if !ok || m.prev.res == nil || len(m.prev.res.Sets[i].Values) == 0 {
@@ -391,7 +392,7 @@ func (m *Manager) OneBefore(name string) Value {
 // Of is the value of an instance.
 func (m *Manager) Of(name string, inst int32) Value { return m.of(&m.cur, name, inst) }
 
-// Before is what Of was in the sample before.
+// Before is Of of the previous sample.
 func (m *Manager) Before(name string, inst int32) Value { return m.of(&m.prev, name, inst) }
 
 func (m *Manager) of(s *sample, name string, inst int32) Value {
@@ -419,7 +420,7 @@ type Named struct {
 // Named returns the values of a metric with the names of their instances.
 func (m *Manager) Named(name string) []Named { return m.named(&m.cur, name) }
 
-// NamedBefore is what Named was in the sample before.
+// NamedBefore is Named of the previous sample.
 func (m *Manager) NamedBefore(name string) []Named { return m.named(&m.prev, name) }
 
 func (m *Manager) named(s *sample, name string) []Named {
@@ -445,8 +446,8 @@ func (m *Manager) All(name string) []pcp.Value {
 	return m.cur.res.Sets[i].Values
 }
 
-// Machine returns the line with which reports begin: what the host is. It is "" as long as
-// its metrics have no values.
+// Machine returns the line with which reports begin, which describes the host. It is "" as
+// long as its metrics have no values.
 func (m *Manager) Machine() string { return m.MachineAt("%x") }
 
 // MachineMetrics are those of which Machine makes its line.

@@ -52,8 +52,8 @@ func archives(t *testing.T) []string {
 // broken is how the Python programs print an error of a context.
 var broken = regexp.MustCompile(`<bound method pmErr.progname of .*>: `)
 
-// same compares two results. The text of usage messages is ours, and where Python gives up with a
-// traceback only what it has printed before has to be the same: ours must go on or say why not.
+// same compares two results. The text of usage messages is ours. Where Python ends with a
+// traceback only its output before must be the same: ours must continue or print an error.
 func same(call twin.Call, want, got twin.Result) string {
 	usage := func(b []byte) string {
 		text, _, found := strings.Cut(string(b), "Usage:")

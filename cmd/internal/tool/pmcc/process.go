@@ -27,7 +27,7 @@ func (p Process) Since(name string) (Value, bool) {
 	return p.Get(name).Minus(p.m.Before(name, p.inst))
 }
 
-// Before is what Get was in the sample before.
+// Before is Get of the previous sample.
 func (p Process) Before(name string) Value { return p.m.Before(name, p.inst) }
 
 // Percent is the share of the time between the samples by which a counter of milliseconds has grown.

@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// Converted is as Named, but for a counter by how much it has grown in a second (netConvValues): an
-// instance that was not in the sample before, or whose counter has become less, is left out.
+// Converted is like Named, but counters are rates per second (netConvValues): an instance that is
+// missing from the previous sample, or whose counter has decreased, is left out.
 func (m *Manager) Converted(name string) []Named {
 	i, ok := m.index[name]
 	if !ok || m.descs[i].Sem != pcp.SemCounter {

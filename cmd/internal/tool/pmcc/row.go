@@ -31,7 +31,7 @@ func (r *Row) Value(name string, v Value) {
 	r.Columns.Value(name, v.v)
 }
 
-// Number is Value for what is a number or null.
+// Number is Value for a number or null.
 func (r *Row) Number(name string, v Value) {
 	f, ok := v.Number()
 	r.Figure(name, Figure{f, ok})

@@ -53,8 +53,8 @@ func (v Value) Int() int64 {
 	return v.v.Int64()
 }
 
-// Minus returns the difference of two numbers, without losing what a float cannot hold, and
-// whether both are there.
+// Minus returns the difference of two numbers, exact even where a float is not, and whether
+// both have a value.
 func (v Value) Minus(w Value) (diff Value, ok bool) {
 	a, okA := v.Number()
 	b, okB := w.Number()

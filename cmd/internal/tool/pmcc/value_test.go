@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
 )
 
-// TestPython checks what Python prints and reads.
+// TestPython compares with the output and input of Python.
 func TestPython(t *testing.T) {
 	for f, want := range map[float64]string{
 		0: "0.0", 1: "1.0", 0.1: "0.1", 12.34: "12.34", 1e15: "1000000000000000.0", 1e16: "1e+16", 1e-4: "0.0001", 1e-5: "1e-05",

@@ -16,14 +16,15 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// DefaultServer is the key server of those who name none. None is asked; a name only tells lists apart.
+// DefaultServer is the key server if none is named. It is never contacted; its name only
+// distinguishes lists.
 const DefaultServer = "localhost:6379"
 
 // maxList is how long a list may be, in bytes.
 const maxList = 16 << 20
 
-// Dirs returns the directories with archives of this host's loggers, of what was sent to its pmproxy and, if own is
-// set, of this user's collectors. They need not be there.
+// Dirs returns the directories with archives of this host's loggers, of those pushed to its pmproxy
+// and, if own is set, of this user's collectors. They need not exist.
 func Dirs(env *cli.Env, own bool) []string {
 	cfg := env.Config()
 	dirs := []string{cfg.Get("PCP_ARCHIVE_DIR"), Pushed(env)}
@@ -33,7 +34,7 @@ func Dirs(env *cli.Env, own bool) []string {
 	return dirs
 }
 
-// Pushed returns the directory of what is sent to this host's pmproxy.
+// Pushed returns the directory of archives pushed to this host's pmproxy.
 func Pushed(env *cli.Env) string {
 	if dir := env.Config().Get("PCP_REMOTE_ARCHIVE_DIR"); dir != "" {
 		return dir
@@ -101,7 +102,7 @@ func cacheDir(env *cli.Env) string {
 	return filepath.Join(cache, "pcp")
 }
 
-// Paths returns what is on the list. A list that cannot be read is empty.
+// Paths returns the paths on the list. A list that cannot be read is empty.
 func (l List) Paths() []string {
 	paths, _ := l.read()
 	return paths
@@ -132,7 +133,7 @@ func (l List) read() ([]string, error) {
 	return paths, nil
 }
 
-// A Stamp tells one state of a list from another.
+// A Stamp identifies a state of a list.
 type Stamp struct {
 	size int64
 	time time.Time

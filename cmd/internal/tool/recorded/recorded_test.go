@@ -55,7 +55,7 @@ func TestList(t *testing.T) {
 	if err := l.Add("a\nb"); err == nil || !strings.Contains(err.Error(), "new line") {
 		t.Errorf("Add: %v", err)
 	}
-	// What was cut while it was written does not count.
+	// A line truncated while it was written does not count.
 	f, err := os.OpenFile(filepath.Join(home, ".cache", "pcp", "series.paths"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

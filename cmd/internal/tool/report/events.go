@@ -8,9 +8,9 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// Events says how a tool lays the records of an event metric out.
+// Events is the layout of the records of an event metric in a tool.
 type Events struct {
-	Missed string // what stands before the number of records lost
+	Missed string // text before the number of records lost
 	None   string // the line of a record without parameters
 
 	// Head appends the start of the line of record i, with its time.
@@ -58,7 +58,8 @@ type Metrics interface {
 // Params remembers the metrics that parameters of event records are values of.
 type Params struct{ known map[pcp.PMID]*Param }
 
-// A Param is what is known about such a metric, and why the rest is not.
+// A Param has the known properties of such a metric, and the errors of the
+// others.
 type Param struct {
 	Name    string
 	Desc    pcp.Desc
@@ -66,8 +67,8 @@ type Param struct {
 	DescErr error
 }
 
-// Lookup returns what from knows about a metric. It asks once, and again for what
-// was not known.
+// Lookup returns the properties of a metric that from knows. It asks once, and
+// again for those that were not known.
 func (ps *Params) Lookup(ctx context.Context, from Metrics, id pcp.PMID) *Param {
 	if p := ps.known[id]; p != nil {
 		return p

@@ -5,8 +5,8 @@ import (
 	"github.com/go-pcp/pcp/debug"
 )
 
-// TraceExtract has log print which value is taken out of a set, and what it becomes (-D value, pmExtractValue(3)), if it is
-// asked for that.
+// TraceExtract has log print the value taken out of a set, and its conversion (-D value,
+// pmExtractValue(3)), if that is enabled.
 func TraceExtract(log *debug.Log, v *pcp.Value, from, to pcp.Type) {
 	if !log.On(debug.Value) || from == pcp.TypeUnknown || from == pcp.TypeEvent || from == pcp.TypeHighResEvent {
 		return

@@ -53,7 +53,7 @@ func TestOracleLabelSets(t *testing.T) {
 	tr.Compare(t)
 }
 
-// TestFullDesc checks what no agent has.
+// TestFullDesc checks descriptors that no agent has.
 func TestFullDesc(t *testing.T) {
 	f := func(d pcp.Desc, number bool, want string) {
 		t.Helper()
@@ -113,7 +113,7 @@ func (s *source) LookupDesc(_ context.Context, id pcp.PMID) (pcp.Desc, error) {
 	return pcp.Desc{}, pcp.ErrPMID
 }
 
-// TestParams looks metrics up twice: only what was known is remembered.
+// TestParams looks metrics up twice: only known properties are remembered.
 func TestParams(t *testing.T) {
 	from := &source{names: map[pcp.PMID]bool{1: true, 2: true}, descs: map[pcp.PMID]bool{1: true, 3: true}}
 	var ps Params

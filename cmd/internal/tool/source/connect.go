@@ -31,7 +31,8 @@ type attempts struct {
 // attemptsOf is the key of a context whose value are the attempts of one connection to a collector.
 type attemptsOf struct{}
 
-// dial is net.Dialer's DialContext, and remembers what came of it: in the attempts of the context, if it has any.
+// dial is net.Dialer's DialContext, and records the result, in the attempts of the context if it
+// has any.
 func (a *attempts) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{KeepAlive: -1}).DialContext(ctx, network, address)
 	if own, ok := ctx.Value(attemptsOf{}).(*attempts); ok {
@@ -67,7 +68,7 @@ func (a *attempt) where() string {
 	return a.address
 }
 
-// why is its error without what is in where.
+// why returns the error of an attempt without the address.
 func (a *attempt) why() string {
 	var oe *net.OpError
 	var errno syscall.Errno
@@ -82,19 +83,19 @@ func (a *attempt) why() string {
 	return a.err.Error()
 }
 
-// CannotConnect says that a connection to a collector failed, and returns 1 for
-// the exit status: in the words of the C tools under a classic name, and with the
-// reason and what to do next under "pcp".
+// CannotConnect reports a failed connection to a collector, and returns 1 for the
+// exit status. The message is that of the C tools under a classic name; under
+// "pcp" it has the reason and what to do next.
 func (o *Options) CannotConnect(host string, err error) int {
 	host = pmapi.HidePassword(host)
-	if o.env.Classic() { // what follows is the advice that Dial gave
+	if o.env.Classic() { // the rest is Dial's advice
 		return o.env.Fatalf("Cannot connect to PMCD on host \"%s\": %s", host, cli.ErrText(err))
 	}
 	return o.env.Fatalf("%s", o.WhyNoCollector(host, err))
 }
 
 // WhyNoCollector returns why a connection to a collector failed and what to do
-// next, in lines, for a command that says so itself.
+// next, in lines, for a command that prints it itself.
 func (o *Options) WhyNoCollector(host string, err error) string {
 	o.env.Advise(nil)
 	return o.whyNoCollector(host, o.attempts.take(), err)
@@ -146,7 +147,7 @@ func (o *Options) whyNoCollector(host string, tried []attempt, err error) string
 	return o.nobodyAnswers(host, tried)
 }
 
-// notOffered says what a collector lacks.
+// notOffered returns the message about a feature that a collector lacks.
 func (o *Options) notOffered(at, host string, cause error) string {
 	switch text := cause.Error(); {
 	case strings.Contains(text, "does not offer TLS"):
@@ -190,8 +191,8 @@ func (o *Options) nobodyAnswers(host string, tried []attempt) string {
 	return b.String()
 }
 
-// noteOther says so, once, if no host was named and another collector answered for the
-// local one than that which the user has started.
+// noteOther prints a note, once, if no host was named and another collector than the
+// user's own answered for the local host.
 func (o *Options) noteOther(host string, tried []attempt) {
 	if o.env.Classic() || len(o.Hosts) > 0 || host != o.Host() {
 		return
@@ -225,7 +226,7 @@ func (o *Options) CannotOpen(path string, err error) int {
 	if o.env.Classic() {
 		var damaged interface {
 			error
-			Decompressing() string // what a program that expands the file says, which C runs
+			Decompressing() string // the message of the program that C runs to expand the file
 		}
 		if errors.As(err, &damaged) {
 			o.env.FlushOut()

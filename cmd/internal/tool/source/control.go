@@ -35,7 +35,7 @@ func (o *Options) Control(ctx context.Context, w pcptime.Window, delta time.Dura
 	return nil, err
 }
 
-// Wait waits until values are to be shown.
+// Wait waits until values must be shown.
 func (c *Control) Wait(ctx context.Context) error {
 	err := c.Control.Wait(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -44,10 +44,10 @@ func (c *Control) Wait(ctx context.Context) error {
 	return c.said(err)
 }
 
-// Shown says that values were shown, or that there were none.
+// Shown reports to the control that values were shown, or that there were none.
 func (c *Control) Shown() error { return c.said(c.Control.Shown()) }
 
-// AtEnd says that archives have no values any more.
+// AtEnd reports to the control that the archives have no more values.
 func (c *Control) AtEnd() error { return c.said(c.Control.AtEnd()) }
 
 func (c *Control) said(err error) error {

@@ -16,7 +16,7 @@ type reached struct {
 	by map[string]attempt
 }
 
-// arrived notes who answered for a host.
+// arrived records which collector answered for a host.
 func (o *Options) arrived(host string, tried []attempt) {
 	for _, a := range tried {
 		if a.err != nil {
@@ -36,8 +36,8 @@ func (o *Options) denied(host string) {
 	o.env.Advise(func() string { return o.WhyDenied(host) })
 }
 
-// WhyDenied returns why a collector refuses what the command asked for, such as the processes, and what to do next, in
-// lines.
+// WhyDenied returns why a collector refuses a command's request, such as one for processes, and
+// what to do next, in lines.
 func (o *Options) WhyDenied(host string) string {
 	o.reached.mu.Lock()
 	a, ok := o.reached.by[host]

@@ -13,15 +13,15 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// What looking for the name that was meant may cost: so many names are compared, and it may take so long.
+// Limits of the search for similar names: the names compared, and the time.
 const (
 	hintNames = 50_000
 	hintTime  = 2 * time.Second
 )
 
-// DidYouMean returns " (did you mean NAME?)" for a name that no metric of c has, if one has a name that is
-// spelt almost so, and else names the command that lists names. Under its classic name a command prints what the C tool does, and gets "" unless a person
-// reads what is wrong.
+// DidYouMean returns " (did you mean NAME?)" for a name that no metric of c has, if a metric has a
+// similar name, and else names the command that lists names. Under its classic name a command
+// prints the C tool's message, and gets "" unless a person reads its messages.
 func DidYouMean(ctx context.Context, env *cli.Env, c *pmapi.Context, name string) string {
 	if !hints(env) {
 		return ""

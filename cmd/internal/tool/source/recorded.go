@@ -9,13 +9,15 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// NothingRecorded says that there are no archives of this host yet, and what makes some.
+// NothingRecorded returns a message that there are no archives of this host yet, and how
+// to make some.
 func NothingRecorded(env *cli.Env) string {
 	return fmt.Sprintf("nothing is recorded yet: \"%s up\" collects and records, \"%[1]s record\" records a collector that runs", env.Pcp())
 }
 
-// nothingRecorded returns what to say if path is that of the archives which pmlogger makes of this host, as tools take it
-// that are asked for the past without the name of an archive, and there are none; else "".
+// nothingRecorded returns a message if path is that of pmlogger's archives of this host, the
+// default of tools that are asked for the past without the name of an archive, and there are none;
+// else "".
 func (o *Options) nothingRecorded(path string, err error) string {
 	own := o.OwnArchive()
 	other := filepath.Join(o.env.Config().Get("PCP_LOG_DIR"), "pmlogger", filepath.Base(own)) // as pcp-atop has it

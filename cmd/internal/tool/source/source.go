@@ -17,8 +17,8 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// Options are the options of a tool that opens contexts, and what they name. The methods
-// are those of [options.Sources], but that they print what is wrong.
+// Options are the options of a tool that opens contexts, and the sources that they name.
+// The methods are those of [options.Sources], except that they print errors.
 type Options struct {
 	*cli.Options
 	env      *cli.Env
@@ -65,7 +65,8 @@ func (o *Options) of(g *getopt.Options) *options.Sources {
 	return o.sources
 }
 
-// whyNot returns why a file cannot be read. The C tools do not say which.
+// whyNot returns why a file cannot be read. The C tools do not print the
+// reason.
 func (o *Options) whyNot(err error) string {
 	if o.env.Classic() {
 		return cli.ErrText(pcp.Code(err))
@@ -99,8 +100,8 @@ func (o *Options) Dial(ctx context.Context, host string) (*pmapi.Context, error)
 	return c, err
 }
 
-// DialOrLocal is Dial, and if there is no collector on this machine and none was named, OpenLocal: what pmstat and
-// dstat do in C too. Under "pcp" it says so.
+// DialOrLocal is Dial, and if there is no collector on this machine and none was named, OpenLocal,
+// as pmstat and dstat do in C too. Under "pcp" it prints a note about that.
 func (o *Options) DialOrLocal(ctx context.Context, host string) (*pmapi.Context, error) {
 	c, err := o.Dial(ctx, host)
 	if err == nil || ctx.Err() != nil || host != localHost {
@@ -118,11 +119,11 @@ func (o *Options) DialOrLocal(ctx context.Context, host string) (*pmapi.Context,
 	return c, nil
 }
 
-// localHost is what Host returns if no host is named.
+// localHost is the result of Host if no host is named.
 const localHost = "local:"
 
-// DialContext is that of net.Dialer, for a command that makes connections in another way than by Dial. WhyNoCollector
-// then knows what was tried, if there is one connection at a time.
+// DialContext is that of net.Dialer, for a command that connects without Dial. WhyNoCollector then
+// knows the addresses that were tried, if there is one connection at a time.
 func (o *Options) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return o.attempts.dial(ctx, network, address)
 }
@@ -171,8 +172,8 @@ func (o *Options) Connect(ctx context.Context) (*pmapi.Context, error) {
 }
 
 // ConnectTo is Connect, for a source of the kind that the options name and with that
-// name, which an argument may have given. The message about a local context says what
-// cannot be done in the words of local.
+// name, which an argument may have given. The message about a local context names the
+// action that is not possible in the words of local.
 func (o *Options) ConnectTo(ctx context.Context, name, local string) (*pmapi.Context, error) {
 	if o.FromArchive() {
 		c, err := o.OpenArchive(name)
@@ -209,8 +210,8 @@ func (o *Options) Window(ctx context.Context, c *pmapi.Context, loc *time.Locati
 	return w, o.said(err)
 }
 
-// ArchiveZone returns the time zone in which to report times of an archive, and
-// says on standard output which it is if one was asked for, as most tools do.
+// ArchiveZone returns the time zone of a report on an archive, and prints it to
+// standard output if one was asked for, as most tools do.
 func (o *Options) ArchiveZone(a options.Archived) *time.Location {
 	return o.sources.ArchiveZone(a, true)
 }

@@ -12,13 +12,15 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// When a peer that has accepted but says nothing is asked whether it is a web server, and how long it may take to answer.
+// Delay until a peer that has accepted but is silent is probed as a web server, and the time that
+// it has to answer.
 const (
 	silence   = 700 * time.Millisecond
 	webAnswer = 500 * time.Millisecond
 )
 
-// errWebServer is that a web server answers, which says nothing to clients of a collector.
+// errWebServer means that a web server has answered: a web server sends nothing until a
+// client asks.
 var errWebServer = errors.New("a web server has this port")
 
 // watchSilence returns a context for a connection whose attempts it watches. If whoever accepted it is silent, as a web
