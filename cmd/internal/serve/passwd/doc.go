@@ -3,5 +3,5 @@
 //	pcp passwd add tux
 //	pcp passwd list
 //
-// The file has no passwords, only what proves one; see docs/security.md.
+// The file has no passwords, only the data to verify one; see docs/security.md.
 package passwd

@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp/pmcd/access"
 )
 
-// accountFiles is where the accounts of clients are: a file of ours, and what
-// the SASL library is configured to use for the C collector.
+// accountFiles returns the files with the accounts of clients: ours, and that
+// of the SASL library for the C collector.
 func accountFiles(env *cli.Env, cfg *config.Config) access.AccountsConfig {
 	dirs := filepath.SplitList(env.Getenv("PCP_SASL2_CONFIG_PATH"))
 	if len(dirs) == 0 {

@@ -83,7 +83,7 @@ To collect from this machine without configuration and without root, use "pcp up
 	Run: run,
 }
 
-// settings are what the command line and the environment say.
+// settings are those of the command line and the environment.
 type settings struct {
 	foreground, verify bool
 	pidFile            string
@@ -121,7 +121,7 @@ func run(ctx context.Context, env *cli.Env) int {
 		return env.Fatalf("%v", err)
 	}
 	if !set.foreground && len(set.activated) == 0 && !detach.Done(env.Getenv) {
-		// The daemon could tell only its log.
+		// The daemon could report this only in its log.
 		if _, err := os.Stat(set.config); errors.Is(err, fs.ErrNotExist) {
 			dontStart(env, set, noConfig(set.config, err))
 			return 1
@@ -300,7 +300,7 @@ func (set *settings) option(o *cli.Options, opt *cli.Option, arg string) bool {
 	return true
 }
 
-// usagef tells of a wrong argument.
+// usagef reports a wrong argument.
 func (set *settings) usagef(o *cli.Options, format string, args ...any) {
 	set.bad = true
 	o.Usagef(format, args...)
@@ -329,7 +329,7 @@ func parsePorts(list string) (ports []int, ok bool) {
 	return ports, true
 }
 
-// verify checks a configuration file and says what is wrong with it.
+// verify checks a configuration file and prints its errors.
 func verify(env *cli.Env, path string) int {
 	if _, err := conf.ReadFile(path); err != nil {
 		if perr, ok := err.(*os.PathError); ok {
@@ -345,7 +345,7 @@ func verify(env *cli.Env, path string) int {
 }
 
 // noConfig is the error of a configuration file that cannot be opened, with
-// what to do if there is none.
+// advice if there is none.
 func noConfig(path string, err error) error {
 	text := fmt.Sprintf("ParseInitAgents: open %s: %s", path, cli.ErrText(err))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -354,7 +354,7 @@ func noConfig(path string, err error) error {
 	return errors.New(text)
 }
 
-// dontStart says why, where somebody may see it.
+// dontStart reports the error where a person may see it.
 func dontStart(env *cli.Env, set *settings, err error) {
 	fmt.Fprintln(env.Stderr, err)
 	notStarted(env.Stderr)
@@ -363,7 +363,7 @@ func dontStart(env *cli.Env, set *settings, err error) {
 	}
 	tty, _, terr := safefile.OpenAppend(set.fatal, 0, 0o644)
 	if terr != nil {
-		return // nowhere to tell it
+		return // no place to report it
 	}
 	defer tty.Close()
 	fmt.Fprintf(tty, "NOTE: pmcd not started due to errors!  %v\n", err)
@@ -392,7 +392,7 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		return errors.New(daemonlog.Line("pmcd", slog.LevelError, "pmcd: can't open any request ports, exiting"))
 	}
 	logTo, closeLog, lerr := openLog(env, set.log)
-	if lerr != nil { // go on without, as C does
+	if lerr != nil { // continue without, as C does
 		fmt.Fprintf(env.Stderr, "pmcd: cannot open log %q for writing : %s\n", set.log, cli.ErrText(lerr))
 		if logTo, closeLog, lerr = openLog(env, "-"); lerr != nil {
 			return lerr
@@ -538,7 +538,7 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 			}
 		}
 	})
-	watched, unwatch := context.WithCancel(ctx) // the manager does not watch one that stops
+	watched, unwatch := context.WithCancel(ctx) // the manager does not watch a daemon that is stopping
 	defer unwatch()
 	if every := told.Watchdog(); every > 0 {
 		signals.Go(func() { told.watch(watched, server, every) })
@@ -563,7 +563,7 @@ func collect(ctx context.Context, env *cli.Env, set *settings, lns []net.Listene
 }
 
 // specs finds our own agents for the DSOs of a configuration file. Others
-// cannot be loaded; the collector says so, and goes on without them.
+// cannot be loaded; the collector logs that and continues without them.
 func specs(env *cli.Env, list []conf.Agent, log *slog.Logger) []pmcd.AgentSpec {
 	found, cfg := pmcd.AgentSpecs(list), env.Config()
 	for i := range found {

@@ -292,7 +292,7 @@ func TestDaemon(t *testing.T) {
 	}
 	c := ready(t, "unix:"+socket)
 	defer c.Close()
-	// The daemon goes on when its standard error has no reader any more.
+	// The daemon continues when its standard error has no reader any more.
 	if err := r.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func (set *settings) open(listen func() ([]net.Listener, error)) ([]net.Listener
 	return listen()
 }
 
-// portFailures are the lines that tell which sockets could not be opened.
+// portFailures returns lines that name the sockets that could not be opened.
 func portFailures(err error) (lines []string) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
@@ -75,8 +75,8 @@ func writePID(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// becomeUser has a daemon that root started go on as another user, once agents
-// have been started.
+// becomeUser has a daemon that root started continue as another user, once
+// agents have been started.
 func (set *settings) becomeUser(env *cli.Env) error {
 	if set.foreground {
 		return nil
@@ -84,8 +84,8 @@ func (set *settings) becomeUser(env *cli.Env) error {
 	return pmda.SetProcessIdentity(set.user, env.Getenv)
 }
 
-// debug takes the debug options of -D. Those that show nothing here are accepted,
-// as in C, but the log says so.
+// debug takes the debug options of -D. Those without effect here are accepted, as
+// in C, but logged.
 func (set *settings) debug(o *cli.Options, spec string) {
 	names, ok := cli.ParseDebug(spec)
 	if !ok {
@@ -113,7 +113,7 @@ func (set *settings) addDebug(names []string) {
 	}
 }
 
-// A manager is told about the life of the daemon.
+// A manager gets the notifications of the daemon's state.
 type manager struct {
 	service.Manager
 	log *slog.Logger
@@ -129,8 +129,8 @@ func (m manager) ready(server *pmcd.Server) {
 	m.try(m.Ready(fmt.Sprintf("serving the metrics of %d agents", n)))
 }
 
-// watch tells that the server does its work, for as long as it does and ctx is not done: whether it
-// does is asked of what its clients need too.
+// watch notifies the manager for as long as the server works and ctx is not done. The check uses
+// the parts of the server that clients need too.
 func (m manager) watch(ctx context.Context, server *pmcd.Server, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -108,8 +108,8 @@ func TestServiceManager(t *testing.T) {
 	}
 }
 
-// TestDeafServiceManager has a service manager that no longer reads what it is told. Its socket is full
-// soon, and the daemon must end all the same.
+// TestDeafServiceManager has a service manager that no longer reads its notifications. Its socket
+// is full soon, and the daemon must end all the same.
 func TestDeafServiceManager(t *testing.T) {
 	dir := tempDir(t)
 	path := filepath.Join(dir, "notify")

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// TestPlanted has root's collector work in directories of another user, who
-// planted something at each name. It starts, ends when told to, and harms nothing.
+// TestPlanted has root's collector work in directories of another user, which
+// contain a planted file at each name. It starts, ends when asked to, and harms
+// nothing.
 func TestPlanted(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: only root can plant as somebody else")
@@ -86,7 +87,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestFatalFile has -x make its file, and leave alone what is planted there.
+// TestFatalFile has -x make its file, and leave a planted file alone.
 func TestFatalFile(t *testing.T) {
 	dir := tempDir(t)
 	fatal := filepath.Join(dir, "fatal")

@@ -13,8 +13,8 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// A stamp reports whether a file has changed; that of one that is not there is
-// the zero stamp.
+// A stamp identifies the state of a file; that of a missing file is the zero
+// stamp.
 type stamp struct {
 	size int64
 	time time.Time
@@ -48,7 +48,7 @@ func (r *reloader) readConf() (*conf.File, error) {
 	return file, err
 }
 
-// reload is for pmcd.Config. What it says are the words of the C one.
+// reload is for pmcd.Config. Its messages are those of the C pmcd.
 func (r *reloader) reload() *pmcd.Setup {
 	setup := new(pmcd.Setup)
 	r.reloadConf(setup)

@@ -44,7 +44,7 @@ func TestHangUp(t *testing.T) {
 	}
 	var bits pmapi.Changes
 	signals := uint32(0)
-	// hangUp returns a client that came when the agents were as they should be.
+	// hangUp returns a client that connected while all agents were correct.
 	hangUp := func() *pmapi.Context {
 		t.Helper()
 		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {

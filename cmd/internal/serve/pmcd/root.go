@@ -5,8 +5,8 @@ import (
 	"github.com/go-pcp/pcp/pmcd"
 )
 
-// rootHelper is the way to what needs privileges. With PMCD_ROOT_AGENT=0 agents
-// are not started by it.
+// rootHelper returns the helper for actions that need privileges. With
+// PMCD_ROOT_AGENT=0 agents are not started through it.
 func rootHelper(env *cli.Env) *pmcd.RootHelper {
 	h := pmcd.NewRootHelper(pmcd.DefaultRootPath(env.Config()))
 	h.AskOnly = env.Getenv("PMCD_ROOT_AGENT") == "0"

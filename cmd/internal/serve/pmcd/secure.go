@@ -11,9 +11,9 @@ import (
 )
 
 // secure has cfg offer TLS if the tls.conf at path has a certificate for it,
-// and returns what reads that again on a hang-up. What cannot be used keeps
-// pmcd from starting, as it does with the C one; a file that cannot be read
-// does not.
+// and returns a function that reads it again on a hang-up. As with the C pmcd,
+// an unusable certificate keeps pmcd from starting; an unreadable file does
+// not.
 func secure(cfg *pmcd.Config, path string, logTo io.Writer, log *slog.Logger) (reload func(), err error) {
 	k, file, err := tlsconf.Keep(path)
 	var unusable *tlsconf.Error

@@ -24,7 +24,8 @@ import (
 // notStarted is what all messages about a failed start end with.
 const notStarted = "pmproxy not started due to errors!"
 
-// dontStart says why, where somebody may see it, and returns the exit status.
+// dontStart reports the error where a person may see it, and returns the exit
+// status.
 func (set *settings) dontStart(env *cli.Env, err error) int {
 	if err != nil {
 		env.Fatalf("%v", err)
@@ -35,7 +36,7 @@ func (set *settings) dontStart(env *cli.Env, err error) int {
 	fmt.Fprintln(env.Stderr, daemonlog.Line("pmproxy", slog.LevelError, notStarted))
 	tty, _, terr := safefile.OpenAppend(set.fatal, 0, 0o644)
 	if terr != nil {
-		return 1 // nowhere to tell it
+		return 1 // no place to report it
 	}
 	defer tty.Close()
 	fmt.Fprintf(tty, "NOTE: %s  ", notStarted)
@@ -55,7 +56,8 @@ func (set *settings) dontStart(env *cli.Env, err error) int {
 	return 1
 }
 
-// openLog opens the log. "-" is the standard error, and so is a log that cannot be written, which is said.
+// openLog opens the log. "-" is the standard error. If the log cannot be written, openLog prints an
+// error and uses that too.
 func (set *settings) openLog(env *cli.Env) (w io.Writer, done func(), err error) {
 	w, done = env.Stderr, func() {}
 	if set.log == "-" {
@@ -110,8 +112,8 @@ func (set *settings) logAndServe(ctx context.Context, env *cli.Env, file *conf.F
 	return 0
 }
 
-// becomeDaemon writes the file with the process's number and goes on as the user
-// for daemons. What it returns removes the file.
+// becomeDaemon writes the file with the process's number and continues as the
+// user for daemons. The function that it returns removes the file.
 func (set *settings) becomeDaemon(env *cli.Env) (remove func(), err error) {
 	path := filepath.Join(env.Config().Get("PCP_RUN_DIR"), "pmproxy.pid")
 	f, err := safefile.Create(path, 0o444)
@@ -129,7 +131,8 @@ func (set *settings) becomeDaemon(env *cli.Env) (remove func(), err error) {
 	return func() { safefile.Remove(path) }, nil
 }
 
-// report writes what pmproxy's log begins with: who serves, and where.
+// report writes the beginning of pmproxy's log: the process, its user and its
+// addresses.
 func report(w io.Writer, lns []net.Listener) {
 	uid := os.Getuid()
 	name := strconv.Itoa(uid)

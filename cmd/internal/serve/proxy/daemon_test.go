@@ -22,7 +22,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/tlstest"
 )
 
-// startClassic runs pmproxy until the test ends or stop is called, and returns where it is and what it logs.
+// startClassic runs pmproxy until the test ends or stop is called, and returns its address and its
+// log.
 func startClassic(t *testing.T, dir string, vars map[string]string, args ...string) (address string, log func() string, stop func()) {
 	t.Helper()
 	port := strconv.Itoa(oracle.FreePort(t))
@@ -62,7 +63,8 @@ func await(t *testing.T, ok func() bool, why func() string) {
 	}
 }
 
-// TestHangUp reads the configuration and certificates again on SIGHUP, and keeps what it has if they are wrong.
+// TestHangUp reads the configuration and certificates again on SIGHUP, and keeps the old ones if
+// they are wrong.
 func TestHangUp(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "conf")
@@ -135,7 +137,8 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestRights lets those alone name the socket of a collector who show a token, unless anybody may.
+// TestRights lets only clients with a token name the socket of a collector, unless that is open to
+// all.
 func TestRights(t *testing.T) {
 	dir := t.TempDir()
 	path, tokens := filepath.Join(dir, "conf"), filepath.Join(dir, "tokens")
@@ -208,7 +211,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestFatal says why it does not start where -x says.
+// TestFatal has the reason why it does not start in the file of -x.
 func TestFatal(t *testing.T) {
 	dir := t.TempDir()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -248,7 +251,8 @@ func TestManaged(t *testing.T) {
 	}
 }
 
-// TestExcluded leaves out of /series what the configuration excludes, by default what is of processes.
+// TestExcluded leaves the metrics that the configuration excludes out of /series, by default those
+// of processes.
 func TestExcluded(t *testing.T) {
 	of := func(text, name string, indom pcp.InDom) bool {
 		t.Helper()

@@ -88,7 +88,7 @@ const (
 	managed         // -F: in the foreground, with the file and the user of a daemon
 )
 
-// settings are what the command line and the environment say.
+// settings are those of the command line and the environment.
 type settings struct {
 	mode                mode
 	classic             bool // called as pmproxy
@@ -177,7 +177,7 @@ func parse(env *cli.Env) (set *settings, status int, exit bool) {
 	return set, 0, false
 }
 
-// usagef tells of a wrong argument.
+// usagef reports a wrong argument.
 func (set *settings) usagef(o *cli.Options, format string, args ...any) {
 	set.bad = true
 	o.Usagef(format, args...)
@@ -284,7 +284,7 @@ func (set *settings) longOption(opt *cli.Option, arg string) bool {
 	return true
 }
 
-// debug takes debug options. Those that show nothing are accepted, as in C, but the log says so.
+// debug takes debug options. Those without effect are accepted, as in C, but logged.
 func (set *settings) debug(names []string) {
 	var idle []string
 	for _, name := range names {

@@ -96,7 +96,8 @@ func get(t *testing.T, url string) (int, string) {
 	return r.StatusCode, string(b)
 }
 
-// TestServe serves the page and the interfaces, and says what it ignores.
+// TestServe serves the page and the interfaces, and logs the settings that it
+// ignores.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "pmproxy"), 0o700); err != nil {
@@ -184,7 +185,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestPush receives an archive of a client of this host, where the configuration says, and refuses other hosts'.
+// TestPush receives an archive from a client of this host into the configured directory, and
+// refuses those of other hosts.
 func TestPush(t *testing.T) {
 	dir := t.TempDir()
 	conf, pushed := filepath.Join(dir, "push.conf"), filepath.Join(dir, "pushed")

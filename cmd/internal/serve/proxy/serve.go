@@ -42,7 +42,7 @@ import (
 // handlers are what answers HTTP.
 type handlers struct {
 	byPrefix map[string]http.Handler
-	server   *pmproxy.Server // which says whom clients may reach; set before it serves
+	server   *pmproxy.Server // decides which hosts clients may reach; set before it serves
 	push     *logger.Handler // nil without /logger
 	closers  []io.Closer
 }
@@ -171,7 +171,7 @@ func (set *settings) warnOfRights(log *slog.Logger, file *conf.File) {
 	}
 }
 
-// reload reads all files again. What is wrong with them is logged, and all stays as it was.
+// reload reads all files again. If some are wrong it logs the errors and changes nothing.
 func (set *settings) reload(env *cli.Env, old *conf.File, s *pmproxy.Server, log *slog.Logger) {
 	file, err := set.readConf(env)
 	var cfg pmproxy.Config
@@ -311,8 +311,8 @@ func excluded(file *conf.File) func(series.Metric) bool {
 	}
 }
 
-// loaded answers requests for series, and looks first whether an archive was loaded meanwhile: who loads one asks
-// for it at once.
+// loaded answers requests for series. It first checks for newly loaded archives: a client that
+// loads one requests it at once.
 type loaded struct {
 	http.Handler
 	store *archives.Store
@@ -329,7 +329,7 @@ func (l *loaded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	changed := now != l.stamp
 	l.stamp = now
 	if changed {
-		l.store.GC(r.Context()) // what fails is done again by the store itself
+		l.store.GC(r.Context()) // the store itself retries failures
 	}
 	l.mu.Unlock()
 	l.Handler.ServeHTTP(w, r)
@@ -421,7 +421,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// address is one that a browser of this host can open, or "".
+// address returns an address that a browser of this host can open, or "".
 func address(lns []net.Listener) string {
 	for _, ln := range lns {
 		if tcp, ok := ln.Addr().(*net.TCPAddr); ok {

@@ -15,8 +15,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/recorded"
 )
 
-// remember adds the archive or directory that --load was given to a list. Of an archive it finds out how
-// many records it has, which is what is said of it.
+// remember adds the archive or directory that --load was given to a list. For an archive it counts
+// the records, for the message.
 func (p *options) remember(list recorded.List, arg string) error {
 	name, err := loadName(arg)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// TestLoadPath reads what --load takes.
+// TestLoadPath reads arguments of --load.
 func TestLoadPath(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range [][2]string{

@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// A report prints what was asked for, in the layout of pmseries(1).
+// A report prints the requested information, in the layout of pmseries(1).
 type report struct {
 	*options
 	env    *cli.Env
@@ -249,8 +249,8 @@ func (r *report) everything(ctx context.Context) {
 	}
 }
 
-// metadata prints what was asked for of one series, and reports whether there was
-// no error.
+// metadata prints the requested metadata of one series, and reports whether there
+// was no error.
 func (r *report) metadata(ctx context.Context, id string) bool {
 	if r.next(id) {
 		r.printf("\n%s\n", id)

@@ -123,8 +123,8 @@ func (p *options) set(opt *cli.Option, arg string) bool {
 // meta reports whether an option wants metadata.
 func (p *options) meta() bool { return p.desc || p.insts || p.labels || p.metrics }
 
-// check finds options that do not go together and says what is asked for if no
-// option does.
+// check finds options that do not go together and sets the default request if
+// no option names one.
 func (p *options) check(o *cli.Options) {
 	if p.all {
 		p.desc, p.insts, p.labels, p.metrics, p.ids = true, true, true, true, true
@@ -229,7 +229,8 @@ func connect(ctx context.Context, env *cli.Env, p *options, args []string) (*cli
 	return newLocal(ctx, env, archives.Config{Dirs: append(recorded.Dirs(env, true), list.Paths()...), Index: list.Index()})
 }
 
-// keyServer returns the key server that is meant, or "" if a pmproxy is to be asked.
+// keyServer returns the key server that the options or the configuration name, or ""
+// if a pmproxy must be asked.
 func (p *options) keyServer(ctx context.Context, env *cli.Env) (string, error) {
 	if p.host == "" && p.port == "" {
 		path := p.config
@@ -252,14 +253,14 @@ func (p *options) keyServer(ctx context.Context, env *cli.Env) (string, error) {
 	return recorded.Server(p.host, p.port), nil
 }
 
-// isKeyServer reports whether a server answers in the protocol of key servers. To those who speak HTTP the request is
-// the beginning of one of theirs, and a wrong one.
+// isKeyServer reports whether a server answers in the protocol of key servers. To an HTTP server
+// the request is an invalid request line.
 func isKeyServer(ctx context.Context, address string) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return false // the request that follows says why
+		return false // the next request returns the error
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(probeTime))
@@ -271,5 +272,5 @@ func isKeyServer(ctx context.Context, address string) bool {
 	return err == nil && (first[0] == '+' || first[0] == '-')
 }
 
-// probeTime is how long a server may take to say what it is.
+// probeTime is the time limit for a server to identify itself.
 const probeTime = 2 * time.Second

@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// call runs the command, and returns its status and what it prints.
+// call runs the command, and returns its status and output.
 func call(t *testing.T, server string, args ...string) string {
 	t.Helper()
 	host, port, err := net.SplitHostPort(server)
@@ -110,7 +110,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestBadServers reports what is not an answer of pmproxy.
+// TestBadServers rejects answers that are not pmproxy's.
 func TestBadServers(t *testing.T) {
 	answer := ""
 	status := 200

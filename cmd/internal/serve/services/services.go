@@ -56,15 +56,15 @@ const (
 	killTime  = 10 * time.Second
 )
 
-// What status exits with, as scripts of the Linux Standard Base do.
+// Exit statuses of status, as defined for scripts by the Linux Standard Base.
 const (
 	running    = 0
 	dead       = 1 // and its file is there
 	notRunning = 3
 )
 
-// A daemon is one that can be started and stopped. Each function says what it does,
-// and returns an error for what went wrong.
+// A daemon can be started and stopped. Each function prints its result, and returns
+// an error if it fails.
 type daemon interface {
 	start(context.Context) error
 	stop(context.Context) error
@@ -153,7 +153,7 @@ func self(env *cli.Env, name string, args ...string) (*exec.Cmd, error) {
 }
 
 // isOne reports whether a process is there and is the program of a name: it is called by
-// that name, or is told it as its first argument. Where there is no /proc, whatever is there is it.
+// that name, or has it as its first argument. Without /proc any process counts.
 func isOne(pid int, name string) bool {
 	if pid <= 1 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false
@@ -245,15 +245,15 @@ func (c collector) stop(ctx context.Context) error {
 		}
 		fmt.Fprintf(c.env.Stdout, "pmcd: stopped, it was process %d\n", pid)
 	}
-	// One that was killed leaves its file.
+	// A killed process leaves its file.
 	if err := safefile.Remove(c.pidFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// start starts pmcd and waits until it says that it serves, as it would say it to a
-// service manager.
+// start starts pmcd and waits until it reports that it serves, with the
+// notification for a service manager.
 func (c collector) start(ctx context.Context) error {
 	cfg := c.env.Config()
 	dir, err := os.MkdirTemp("", "pcp") // a socket's path is short
@@ -261,7 +261,7 @@ func (c collector) start(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	// pmcd says it as another user.
+	// pmcd sends the notification as another user.
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return err
 	}

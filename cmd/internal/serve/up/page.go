@@ -34,13 +34,13 @@ import (
 // defaultWebPort is where the page is, unless something else is there.
 const defaultWebPort = 44323
 
-// tokenFile is what the file of the page's token is called in the state directory.
+// tokenFile is the name of the file with the page's token in the state directory.
 const tokenFile = "page-token"
 
-// A page shows the collector in browsers of this machine, with the REST interface that the page asks.
-// A browser that was opened with the token sees what the user may see who started the collector.
-// To others it is a client of the collector without a name, so that they see no more by it than
-// they could without.
+// A page shows the collector in browsers of this machine, with the REST interface that the page
+// uses. A browser opened with the token has the rights of the user who started the collector. For
+// other browsers the page is an anonymous client of the collector, so they see no more through it
+// than without it.
 type page struct {
 	link    string // without the token
 	token   string
@@ -144,7 +144,7 @@ func (p *page) open(set *settings, collector []net.Listener) (err error) {
 	return err
 }
 
-// serveAlerts says which rules are true, as "pcp alerts --json" does.
+// serveAlerts serves the rules that are true, as "pcp alerts --json" does.
 func (set *settings) serveAlerts(w http.ResponseWriter, _ *http.Request) {
 	states, errs := set.alerts()
 	if len(states) == 0 && len(errs) == 0 {
@@ -165,8 +165,8 @@ func (set *settings) serveAlerts(w http.ResponseWriter, _ *http.Request) {
 // ofProcesses reports whether a metric is one of the agent proc (PROC in stdpmid).
 func ofProcesses(m series.Metric) bool { return m.Desc.PMID.Domain() == 3 }
 
-// openSeries opens what is recorded, and what this host's loggers record. The index is in the
-// state directory; without one that can be used there is a temporary one.
+// openSeries opens the archives of the recording and of this host's loggers. The index is in
+// the state directory; if it cannot be used there, it is temporary.
 func (set *settings) openSeries(log *slog.Logger) (*archives.Store, error) {
 	cfg := archives.Config{
 		Dirs:  []string{filepath.Join(set.dir, "pmlogger"), set.archiveDir},
@@ -193,13 +193,14 @@ func (p *page) close() {
 	}
 }
 
-// address is what a browser is opened with.
+// address is the address to open in a browser.
 func (p *page) address() string { return p.link + "?token=" + p.token }
 
 // maxToken is how long a token may be, in bytes.
 const maxToken = 256
 
-// readToken reads the token of the page, so that its address stays what it was, or makes one. One that others could have read is not used again.
+// readToken reads the token of the page, so that its address stays the same, or makes one. A token
+// that others could have read is not used again.
 func readToken(path string) (string, error) {
 	f, _, err := safefile.OpenAppend(path, os.O_RDWR, 0o600)
 	if err != nil {
@@ -246,7 +247,7 @@ func tcpOf(collector []net.Listener) (*net.TCPAddr, bool) {
 	return nil, false
 }
 
-// needToken answers those who do not have the token of a collector that has no port.
+// needToken answers requests without the token if the collector has no port.
 func needToken(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusForbidden)

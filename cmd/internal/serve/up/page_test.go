@@ -32,7 +32,7 @@ func pageAndToken(t *testing.T, out *screen) (page, token string) {
 	return m[1], m[2]
 }
 
-// TestPage asks for the page and for what it asks, as a browser would and as pages from elsewhere would.
+// TestPage requests the page and its resources, as a browser and as pages from elsewhere would.
 func TestPage(t *testing.T) {
 	home := tempDir(t)
 	out, stop := start(t, map[string]string{"HOME": home, "PCP_RUN_DIR": home}, "--port", "0", "--web-port", "0", "--no-record")
@@ -91,7 +91,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageElsewhere checks what happens when the port of the page is taken, and without a page.
+// TestPageElsewhere runs the collector when the port of the page is taken, and without a page.
 func TestPageElsewhere(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -121,7 +121,7 @@ func TestPageElsewhere(t *testing.T) {
 	stopB()
 }
 
-// TestPageToken shows what is private to those who have the token of the page, and to no other user.
+// TestPageToken shows private data to clients with the token of the page, and to no other user.
 func TestPageToken(t *testing.T) {
 	home := tempDir(t)
 	vars := map[string]string{"HOME": home, "PCP_RUN_DIR": home}
@@ -170,7 +170,8 @@ func TestPageToken(t *testing.T) {
 		}
 	}
 	stop()
-	// The token stays, and the address with it; but not one that others could read.
+	// The token stays, and the address with it, except a token that others could
+	// read.
 	out, stop = start(t, vars, args...)
 	if _, again := pageAndToken(t, out); again != token {
 		t.Error("there is another token after a restart")
@@ -194,8 +195,8 @@ func TestPageToken(t *testing.T) {
 	}
 }
 
-// TestPageWithoutPort shows nothing without the token if the collector has no port: over its socket, it would take anybody
-// for the user who started it.
+// TestPageWithoutPort shows nothing without the token if the collector has no port: over its
+// socket, it would take any client for the user who started it.
 func TestPageWithoutPort(t *testing.T) {
 	dir := tempDir(t)
 	set := &settings{dir: dir, socket: filepath.Join(dir, "pmcd.socket"), archiveDir: dir, zone: time.UTC}

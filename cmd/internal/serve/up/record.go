@@ -20,7 +20,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// How much is kept of what is recorded, by default.
+// Default limits of the recording.
 var defaultKeep = janitor.Policy{MaxAge: 7 * day, MaxBytes: 1 << 30}
 
 const (
@@ -28,8 +28,8 @@ const (
 	holdBytes = 1 << 20 // in memory, while the file system is full
 )
 
-// A recording records what the collector of this process has, to archives below its state
-// directory. It is a client of its socket, as others are.
+// A recording records the metrics of the collector of this process to archives below its
+// state directory. It is an ordinary client of its socket.
 type recording struct {
 	env *cli.Env
 	set *settings
@@ -55,7 +55,7 @@ func (set *settings) caps() string {
 	return fmt.Sprintf("at most %d days and %s, %s", set.keep.MaxAge/day, cli.Bytes(set.keep.MaxBytes), what)
 }
 
-// start records until stop is called. What goes wrong is said; the collector goes on.
+// start records until stop is called. Errors are logged; the collector continues.
 func (r *recording) start(host string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +63,7 @@ func (r *recording) start(host string) {
 		return
 	}
 	dir := r.set.archives(host)
-	// Arguments of processes are for their user. What goes wrong is found by the recorder again.
+	// Arguments of processes are private to their user. The recorder will find any error again.
 	_ = safefile.MkdirAll(dir, 0o700, nil)
 	configure := fleet.GeneratedProcesses
 	if r.set.noProcesses {
@@ -128,7 +128,8 @@ func (r *recording) wait() {
 	}
 }
 
-// event says what the user should know: how much is recorded, and what keeps it from being.
+// event logs the news for the user: how much is recorded, and errors that prevent
+// recording.
 func (r *recording) event(e fleet.Event) {
 	switch {
 	case e.Daily > 0:

@@ -27,7 +27,8 @@ const maxRules = 16 << 20
 // builtinRules is what messages call the rules that come with the program.
 const builtinRules = "built-in rules"
 
-// rules evaluates rules over what the collector of this process has. It is a client of its socket, as others are.
+// rules evaluates rules over the metrics of the collector of this process. It is an ordinary client
+// of its socket.
 type rules struct {
 	env  *cli.Env
 	set  *settings
@@ -36,17 +37,17 @@ type rules struct {
 	name string
 	text []byte
 
-	receivers *alert.Settings // whom rules tell, nil if there are none
+	receivers *alert.Settings // receivers of alerts, nil if there are none
 	manager   *alert.Manager  // delivers to them
-	board     *alert.Board    // says what fires, nil if there is no place for that
+	board     *alert.Board    // lists the alerts that fire, nil if there is no place for it
 
 	cancel context.CancelFunc // nil if they are not evaluated
 	done   chan struct{}
 	firing map[string]bool // by rule, host and instance
 }
 
-// loadRules reads the rules of --rules, and returns an error that says all that is wrong with them. It returns nil if none are
-// wanted.
+// loadRules reads the rules of --rules, and returns an error with all mistakes in them. It returns
+// nil if none are wanted.
 func loadRules(ctx context.Context, env *cli.Env, set *settings) (*rules, error) {
 	if !set.rules {
 		return nil, nil
@@ -62,7 +63,7 @@ func loadRules(ctx context.Context, env *cli.Env, set *settings) (*rules, error)
 	if err != nil {
 		return nil, err
 	}
-	// Without a collector only what is written is looked at.
+	// Without a collector only the text is checked.
 	var wrong bytes.Buffer
 	e, err := pmie.New(ctx, pmie.Config{Name: "rules", Err: &wrong, Quiet: true, Places: true, Dial: func(context.Context, string) (*pmapi.Context, error) {
 		return nil, errors.New("there is no collector yet")
@@ -113,8 +114,8 @@ func readRules(path string) ([]byte, error) {
 // errRules is that something is wrong with rules.
 var errRules = errors.New("rules cannot be used")
 
-// start evaluates the rules until stop is called. If something is wrong with them that only shows beside the metrics, fail is
-// called.
+// start evaluates the rules until stop is called. If they have mistakes that show only with the
+// metrics, it calls fail.
 func (r *rules) start(fail func(error)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel, r.done = cancel, make(chan struct{})
@@ -176,7 +177,7 @@ func (r *rules) run(ctx context.Context) error {
 // drainFor is how long receivers are waited for at the end.
 const drainFor = 5 * time.Second
 
-// tell has receivers told what rules say, and pcp alerts list what fires.
+// tell delivers alerts to receivers, and lists them for pcp alerts.
 func (r *rules) tell(e *pmie.Engine) error {
 	var standings func() []alert.Standing
 	if r.receivers != nil {
@@ -204,7 +205,8 @@ func (r *rules) tell(e *pmie.Engine) error {
 	return nil
 }
 
-// endTelling undoes tell. What receivers have not taken by then they are told at the next start.
+// endTelling undoes tell. Messages that receivers have not accepted by then are sent at the next
+// start.
 func (r *rules) endTelling() {
 	if r.board != nil {
 		if err := r.board.Close(); err != nil {

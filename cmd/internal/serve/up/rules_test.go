@@ -60,7 +60,8 @@ none = no.such.metric > 1 -> print "none";
 	}
 }
 
-// TestRulesTell has the command that lists alerts find what the collector's rules say, and a receiver hear of it.
+// TestRulesTell has the command that lists alerts find those of the collector's rules, and a
+// receiver get them.
 func TestRulesTell(t *testing.T) {
 	home := tempDir(t)
 	told := make(chan alert.Alert, 100)
@@ -116,7 +117,7 @@ func TestRulesTell(t *testing.T) {
 			t.Fatalf("it is not said what fires: %+v", states)
 		}
 	}
-	// The page of who has its token is told, and no other.
+	// The page serves alerts to clients with its token, and to no other.
 	page, token := pageAndToken(t, out)
 	for bearer, want := range map[string]string{token: `"rule":"colours"`, "": "no such page"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+"alerts", nil)

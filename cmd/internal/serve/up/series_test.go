@@ -44,7 +44,7 @@ func recorded(t *testing.T, base string) {
 	}
 }
 
-// TestPageSeries serves what was recorded as series; what is of processes needs the token of the page.
+// TestPageSeries serves the recording as series; those of processes need the token of the page.
 func TestPageSeries(t *testing.T) {
 	home := tempDir(t)
 	state := filepath.Join(home, "state")

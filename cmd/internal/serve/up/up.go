@@ -103,7 +103,7 @@ type settings struct {
 	tls          string
 	all, sample  bool
 	noRecord     bool
-	noProcesses  bool // in what is recorded
+	noProcesses  bool // in the recording
 	noWeb        bool
 	webPort      int
 	webPortGiven bool
@@ -168,8 +168,8 @@ func run(ctx context.Context, env *cli.Env) int {
 	if err := set.complete(env); err != nil {
 		return env.Fatalf("%v", err)
 	}
-	// Whose terminal is closed ends as by ctrl-C, unless nohup said to stay: then
-	// SIGHUP has it read labels again, as with pmcd.
+	// If its terminal closes it ends as by ctrl-C, unless nohup ignores SIGHUP:
+	// then SIGHUP has it read labels again, as with pmcd.
 	if set.stays = signal.Ignored(syscall.SIGHUP); !set.stays {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
@@ -204,7 +204,8 @@ func (set *settings) complete(env *cli.Env) error {
 	return nil
 }
 
-// absSocket is the socket for those who look for it from other directories.
+// absSocket is the absolute path of the socket, for processes in other
+// directories.
 func (set *settings) absSocket() string {
 	if path, err := filepath.Abs(set.socket); err == nil {
 		return path
@@ -278,13 +279,13 @@ func serve(ctx context.Context, env *cli.Env, set *settings) error {
 		Log:             log,
 	}
 	if set.tls != "" {
-		if _, err := os.Stat(set.tls); err != nil { // where pmcd goes on without TLS
+		if _, err := os.Stat(set.tls); err != nil { // pmcd would continue without TLS
 			closeAll(lns)
 			return fmt.Errorf("%s: %s", set.tls, cli.ErrText(err))
 		}
 		secrets, file, err := tlsconf.Keep(set.tls)
 		if err == nil && secrets == nil {
-			_, err = file.Server() // tells what is missing
+			_, err = file.Server() // names the missing setting
 		}
 		if err != nil {
 			closeAll(lns)
@@ -372,7 +373,7 @@ func closeAll(lns []net.Listener) {
 	}
 }
 
-// running is what other commands are told about the collector.
+// running describes the collector to other commands.
 func running(set *settings, lns []net.Listener, page *page) *cli.Running {
 	r := &cli.Running{PID: os.Getpid(), Socket: set.absSocket(), Dir: set.dir}
 	if page != nil {
@@ -399,7 +400,7 @@ func again(env *cli.Env, options string) string {
 	return env.Pcp() + " up " + options
 }
 
-// otherPort is a port to recommend in place of one that is taken.
+// otherPort returns a port to recommend in place of a taken one.
 func otherPort(port int) int {
 	if port >= 44399 && port < 65535 {
 		return port + 1
@@ -407,7 +408,8 @@ func otherPort(port int) int {
 	return 44399
 }
 
-// listen opens everything or says what is in the way.
+// listen opens all sockets and ports, or returns an error that names the
+// obstacle.
 func listen(ctx context.Context, env *cli.Env, lc pmcd.ListenConfig, set *settings) ([]net.Listener, error) {
 	port := set.port
 	lns, err := pmcd.Listen(ctx, lc)
@@ -467,7 +469,7 @@ func agents(env *cli.Env, set *settings, log *slog.Logger) []pmcd.AgentSpec {
 	return list
 }
 
-// welcome says what is served where, and what to do next.
+// welcome prints the addresses of all services, and what to do next.
 func welcome(env *cli.Env, set *settings, host string, agents []string, lns []net.Listener, page *page, logPath string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Collecting from %s.\n\n", host)
@@ -490,7 +492,7 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 			}
 		}
 	}
-	if at != "" && set.socket != "" { // over TCP the collector does not know who asks, and shows no processes
+	if at != "" && set.socket != "" { // over TCP the collector does not know the client's user, and shows no processes
 		at = " -h " + cli.SocketHost(set.absSocket())
 	}
 	if page != nil {
@@ -522,9 +524,9 @@ func welcome(env *cli.Env, set *settings, host string, agents []string, lns []ne
 	return b.String()
 }
 
-// found reports whether commands find a collector on a port without being told
-// where it is: at the socket of this user or on the default port, if no other collector serves
-// the socket where they look first.
+// found reports whether commands find a collector on a port without options: at the socket of
+// this user or on the default port, if no other collector serves the socket where they look
+// first.
 func found(env *cli.Env, lns []net.Listener, port int) bool {
 	own := slices.ContainsFunc(lns, func(ln net.Listener) bool {
 		return ln.Addr().Network() == "unix" && ln.Addr().String() == env.Config().OwnSocket()

@@ -181,7 +181,8 @@ func TestUp(t *testing.T) {
 		c.Close()
 	}
 
-	// Others find the places taken, and hear what to do.
+	// Another collector finds the places taken, and its message names a
+	// solution.
 	refused := func(want string, args ...string) {
 		t.Helper()
 		errs := new(screen)
@@ -329,8 +330,8 @@ func TestStays(t *testing.T) {
 	stop()
 }
 
-// TestHints checks that what the screen recommends can be typed as it is, and
-// that README shows the same.
+// TestHints checks that the commands on the screen can be typed as they are,
+// and that README shows the same.
 func TestHints(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
