@@ -28,9 +28,9 @@ func (c *Context) AheadLabels(ctx context.Context, descs []pcp.Desc) error {
 	return c.src.ahead(ctx, descs, true)
 }
 
-// Rest gives back memory that the next call would use, and forgets what Ahead brought. It is for
-// programs that have many contexts and leave each alone for seconds. A Result of FetchInto stays valid
-// as it says.
+// Rest frees memory that the next call would use, and forgets the samples of Ahead. It is for programs
+// with many contexts that leave each idle for seconds. A Result of FetchInto stays valid as documented
+// there.
 func (c *Context) Rest() {
 	if c.lock(context.Background()) != nil {
 		return

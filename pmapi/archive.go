@@ -11,20 +11,20 @@ import (
 	"github.com/go-pcp/pcp/archive/replay"
 )
 
-// A Mode says which values a fetch from archives returns (PM_MODE_*).
+// A Mode selects the values that a fetch from archives returns (PM_MODE_*).
 type Mode int
 
-// Modes. The numbers are those of C. A collector has none of these: its one mode,
-// PM_MODE_LIVE, goes without saying.
+// Modes. The numbers are those of C. None is for a collector: its only mode,
+// PM_MODE_LIVE, is implied.
 const (
 	ModeInterp Mode = 1 // PM_MODE_INTERP: values at given times, see package replay
 	ModeForw   Mode = 2 // PM_MODE_FORW: values of the next record; how an archive starts
 	ModeBack   Mode = 3 // PM_MODE_BACK: values of the record before
 )
 
-// ArchiveOptions say how archives are opened and replayed. The zero value has
-// the defaults of the C library without environment variables, which it does
-// not look at.
+// ArchiveOptions configures how archives are opened and replayed. The zero
+// value has the defaults of the C library without environment variables,
+// which are ignored.
 type ArchiveOptions = replay.Options
 
 // An ArchiveContext is a Context on archives, with the calls that make sense for
@@ -95,7 +95,7 @@ func (a *ArchiveContext) release() {
 	a.unlock()
 }
 
-// SetMode sets what is fetched from now on, from where and with which step
+// SetMode sets the mode, position and step of the following fetches
 // (pmSetMode(3)). When nil keeps the time of the context. ModeInterp needs a step:
 // each fetch moves the time by it, a negative one backwards. Any other Mode is
 // pcp.ErrMode.
@@ -172,9 +172,9 @@ func (a *ArchiveContext) Archives(ctx context.Context) ([]*archive.Archive, erro
 	return a.r.set.Archives(), nil
 }
 
-// Refresh takes in what was added to an archive that still grows: new records
-// are found without it, but not new metrics, instances and labels. Contexts
-// that are duplicates of each other must be at rest.
+// Refresh reads the metadata added to an archive that still grows: new
+// records are found without it, but new metrics, instances and labels are
+// not. Contexts that are duplicates of each other must be at rest.
 func (a *ArchiveContext) Refresh(ctx context.Context) error {
 	if err := a.begin(ctx); err != nil {
 		return err

@@ -45,8 +45,8 @@ type guard struct {
 	container string
 }
 
-// dialer returns one whose connections are pipes to g. Wait for done before
-// looking at what g says.
+// dialer returns a Dialer whose connections are pipes to g. Wait for done before
+// looking at the fields of g.
 func (g *guard) dialer() (d *Dialer, done chan struct{}) {
 	done = make(chan struct{}, 8)
 	return &Dialer{
@@ -235,7 +235,8 @@ func TestPasswordAskedOnce(t *testing.T) {
 	}
 }
 
-// FuzzAuthReplies has a collector say whatever, while a client authenticates.
+// FuzzAuthReplies has a collector send arbitrary bytes while a client
+// authenticates.
 func FuzzAuthReplies(f *testing.F) {
 	f.Add(wire.Append(wire.Append(nil, 0, &wire.Attr{Value: []byte("SCRAM-SHA-256")}), 0, &wire.Attr{Value: []byte("r=x,s=MDEyMzQ1Njc=,i=4096")}))
 	f.Add(wire.Append(wire.Append(nil, 0, &wire.Attr{Value: []byte("LOGIN")}), 0, &wire.Error{Code: -1}))

@@ -13,8 +13,8 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// TestContextComponents goes through what a context of an archive consists of, the source, the
-// profile and the time, and checks which calls each of them has a say in.
+// TestContextComponents checks which calls depend on each component of an archive context: the
+// source, the profile and the time.
 func TestContextComponents(t *testing.T) {
 	ctx := context.Background()
 	path, start := record(t)
@@ -25,7 +25,7 @@ func TestContextComponents(t *testing.T) {
 	defer c.Close()
 	dom, id := pcp.NewInDom(510, 1), pcp.NewPMID(510, 0, 1)
 
-	// all says what the calls return that do not fetch. None of it depends on the profile.
+	// all returns the results of the calls that do not fetch. None depends on the profile.
 	type answers struct {
 		desc       pcp.Desc
 		text, host string

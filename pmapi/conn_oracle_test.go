@@ -56,7 +56,7 @@ func TestDialErrorOracle(t *testing.T) {
 			want = "pmNewContext: bad host specification\n" + bad.Detail() + want
 		}
 		if strings.HasPrefix(spec, "pcps") || strings.Contains(spec, "compress") {
-			// The real tools connect first and see then what is missing.
+			// The real tools connect first and find the missing part then.
 			want = strings.Replace(want, pcp.Code(err).Error(), "Connection refused", 1)
 		}
 		out := oracle.Run(t, "pminfo", "-h", spec, "x")
@@ -130,7 +130,7 @@ func TestLostCollectorOracle(t *testing.T) {
 	if err := c.Reconnect(ctx); err != nil {
 		t.Fatal(err)
 	}
-	fetch() // bound anew
+	fetch() // bound again
 	if _, err := c.LookupName(ctx, "thrice"); !errors.Is(err, pcp.ErrName) {
 		t.Errorf("a metric of the context alone, after Reconnect: %v", err)
 	}

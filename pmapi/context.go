@@ -11,8 +11,8 @@ import (
 // makes. Its methods may be called from many goroutines; requests of one
 // context are answered in turn.
 //
-// Calls that return a slice of results with an error return what was found:
-// one bad name or metric does not spoil the others.
+// Calls that return a slice of results with an error return the results that were
+// found: one bad name or metric does not spoil the others.
 //
 // A request ends when its context.Context does, or with pcp.ErrTimeout when
 // the collector takes longer than the request time-out. The answer is then
@@ -101,7 +101,7 @@ func (c *Context) Dup(ctx context.Context) (*Context, error) {
 // Kind returns what the context is on.
 func (c *Context) Kind() SourceKind { return c.src.kind() }
 
-// Reconnect makes a broken connection anew, and a good one too
+// Reconnect replaces the connection, whether broken or good
 // (pmReconnectContext(3)). The profile stays and is sent again. After a failed
 // attempt the collector is left alone for a while, 5, 10, 20, 40, then 80 s or
 // as PMCD_RECONNECT_TIMEOUT lists; a call before that fails at once. Failures
@@ -115,9 +115,9 @@ func (c *Context) Reconnect(ctx context.Context) error {
 }
 
 // HostName returns the name of the host that the metrics describe
-// (pmGetContextHostName(3)). If the collector does not tell, it is the name
-// that the context was made with; of archives it is what the label says, and of
-// agents in the process the system's.
+// (pmGetContextHostName(3)). If the collector does not report it, it is the
+// name that the context was made with; for archives it is from the label, and
+// for agents in the process from the system.
 func (c *Context) HostName(ctx context.Context) (string, error) {
 	if err := c.lock(ctx); err != nil {
 		return "", err
@@ -127,8 +127,8 @@ func (c *Context) HostName(ctx context.Context) (string, error) {
 }
 
 // TimeZone returns the time zone of the host that the metrics describe, in the
-// form of the variable TZ (the metric pmcd.timezone, or what the label of an
-// archive says, or with agents in the process the system; pmNewContextZone(3)).
+// form of the variable TZ (from the metric pmcd.timezone, the label of an
+// archive or, with agents in the process, the system; pmNewContextZone(3)).
 func (c *Context) TimeZone(ctx context.Context) (string, error) {
 	if err := c.lock(ctx); err != nil {
 		return "", err

@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// PDUCounts say how many PDUs of each type passed; the index is the type less
+// PDUCounts are the numbers of PDUs of each type; the index is the type less
 // wire.TypeError (__pmPDUCntIn, __pmPDUCntOut).
 type PDUCounts [wire.TypeDescs - wire.TypeError + 1]uint64
 

@@ -20,11 +20,12 @@ import (
 // discards it. UseDerived may be called at any time; with a nil set it takes
 // the metrics away.
 //
-// A derived metric is as any other: it has a PMID, a descriptor, help text, the
+// A derived metric is like any other: it has a PMID, a descriptor, help text, the
 // instances and labels of its operands' domain, and values in fetches and groups. Only
-// [ArchiveContext.FetchArchive], which returns records, knows none. The
-// first request for a metric asks the source for the operands; one that lacks them has
-// names still, as with the C library, but its descriptor is pcp.ErrBadDerive.
+// [ArchiveContext.FetchArchive], which returns records, has no derived metrics. The
+// first request for a metric asks the source for the operands; a derived metric
+// without them still has a name, as with the C library, but its descriptor is
+// pcp.ErrBadDerive.
 func (c *Context) UseDerived(set *derive.Set, report func(error)) {
 	if set == nil {
 		c.derived.uses.Store(nil)
@@ -124,8 +125,8 @@ type operands struct {
 	profile profile // of the fetch under way
 }
 
-// unasked returns err if it says that the source could not be asked; any other
-// error says that it does not have something.
+// unasked returns err if it means that the source could not be asked; any other
+// error means that the source lacks something.
 func unasked(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -133,8 +133,8 @@ func (l *live) moving() (n int) {
 	return n
 }
 
-// compare compares definitions: descriptors and messages of all, values of
-// those that stand still, and of the others how many there are and of which instances.
+// compare compares definitions: descriptors and messages of all, the values of those
+// that do not change, and the numbers and instances of the values of the others.
 func (l *live) compare(t *testing.T, defs []string) (bound, exact int) {
 	t.Helper()
 	type pair struct{ expr, want, got string }
@@ -145,7 +145,7 @@ func (l *live) compare(t *testing.T, defs []string) (bound, exact int) {
 		}
 		return true
 	})
-	// What has moved meanwhile, is seen now.
+	// This notices the metrics that moved meanwhile.
 	l.look(t)
 	for _, p := range different {
 		switch {

@@ -120,7 +120,7 @@ func derivedText(t *testing.T, c *Context, n int) string {
 }
 
 // compareDerived compares definitions in an archive: descriptors, three samples
-// and messages. excused says which definition may differ.
+// and messages. excused reports whether a definition may differ.
 func compareDerived(t *testing.T, path string, defs []string, excused func(expr string) bool) (bound int) {
 	t.Helper()
 	c, err := OpenArchive(path)
@@ -136,8 +136,8 @@ func compareDerived(t *testing.T, path string, defs []string, excused func(expr 
 		func(expr, want, got string) bool { return want == got || excused(expr) })
 }
 
-// compareDefinitions compares what c makes of definitions with what
-// derivedScript says for its arguments args, in env. same says whether two lines about a definition agree.
+// compareDefinitions compares the results of c for definitions with the output of derivedScript for its
+// arguments args, in env. same reports whether two lines about a definition agree.
 func compareDefinitions(t *testing.T, c *Context, env, defs, args []string, same func(expr, want, got string) bool) (bound int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "T")
@@ -219,7 +219,7 @@ func span(t *testing.T, c *ArchiveContext) (start pcp.Timestamp, step time.Durat
 	if err != nil {
 		t.Fatal(err)
 	}
-	start.Nsec -= start.Nsec % 1000 // what C can be told
+	start.Nsec -= start.Nsec % 1000 // the resolution of C
 	length := time.Duration(end.Sub(start) * float64(time.Second))
 	step = min(max(length/5, time.Millisecond), 10*time.Second).Truncate(time.Millisecond)
 	return start.Add(step), step

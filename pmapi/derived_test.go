@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// A shop counts what it sells: each value is 10 more than the one before.
+// A shop counts its sales: each value is 10 more than the one before.
 func shop(t testing.TB, names ...string) pmapi.LocalAgent {
 	t.Helper()
 	goods := &pmda.InDom{Serial: 1, Instances: []pcp.Instance{{Inst: 0, Name: "tea"}, {Inst: 1, Name: "coffee beans"}}}

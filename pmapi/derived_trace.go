@@ -14,7 +14,7 @@ import (
 // What a derived source traces for debug.Derive, in the layout of the C library. For it
 // event.flags and event.missed are derived metrics, the first ones.
 
-// lookupText says what a look-up found.
+// lookupText describes the result of a look-up.
 func lookupText(id pcp.PMID, ok bool) string {
 	if !ok {
 		return pcp.ErrName.Error()

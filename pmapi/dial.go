@@ -22,8 +22,8 @@ import (
 // DefaultPort is where a collector listens (SERVER_PORT).
 const DefaultPort = wire.DefaultPort
 
-// A Dialer holds what a connection to a collector can be told. The zero value
-// has the defaults of PCPIntro(1), taken from the environment where set.
+// A Dialer holds the options of a connection to a collector. The zero value has
+// the defaults of PCPIntro(1), taken from the environment where set.
 type Dialer struct {
 	ConnectTimeout time.Duration   // 0: PMCD_CONNECT_TIMEOUT, else 5 s; negative: none
 	RequestTimeout time.Duration   // 0: PMCD_REQUEST_TIMEOUT, else 10 s; negative: none
@@ -45,14 +45,15 @@ type Dialer struct {
 	// Denied is called for each answer of the collector that refuses a request, or the values of a metric, with
 	// pcp.ErrPermission. It must not call the Context.
 	Denied func()
-	// Password is asked for the password of a user whose specification has
-	// none, if the collector wants it; nil means an empty one. UserName
+	// Password returns the password of a user whose specification lacks it,
+	// if the collector wants it; nil means an empty password. UserName
 	// likewise for the name.
 	Password func(ctx context.Context, username, realm string) (string, error)
 	UserName func(ctx context.Context) (string, error)
-	// TLS is how to speak it, where spec or PCP_SECURE_SOCKETS ask for it; nil
-	// means as tls.conf says (PCP_TLSCONF_PATH), which has certificates checked
-	// only if told to. ServerName defaults to the host of spec.
+	// TLS is the configuration used where spec or PCP_SECURE_SOCKETS ask for
+	// TLS; nil means that of tls.conf (PCP_TLSCONF_PATH), which checks
+	// certificates only if so configured. ServerName defaults to the host of
+	// spec.
 	TLS *tls.Config
 	// Warn is called with a message for each bad value found in the
 	// environment, which is then ignored; nil discards it.
@@ -62,12 +63,13 @@ type Dialer struct {
 	Debug *debug.Log
 }
 
-// A DialError tells why a connection could not be made. It wraps Code, then Err.
+// A DialError is the reason that a connection could not be made. It wraps Code,
+// then Err.
 type DialError struct {
 	Spec string
 	// Code is the status that pmNewContext(3) returns for the same failure.
-	// It says less than Err: any failure of a unix: connection is ENOENT, any
-	// of TCP to connect at all ECONNREFUSED.
+	// It is less specific than Err: any failure of a unix: connection is
+	// ENOENT, any of TCP to connect at all ECONNREFUSED.
 	Code pcp.Error
 	Err  error // what happened
 }
@@ -84,9 +86,9 @@ func (e *DialError) Unwrap() []error { return []error{e.Code, e.Err} }
 // [ParseHostSpec]. It is pmNewContext(PM_CONTEXT_HOST).
 //
 // A failed connection is a *DialError, a bad specification a *DialError that
-// wraps a *SpecError. Connections go by way of a proxy (pmproxy(1)) if the
-// specification names one, or PMPROXY_HOST does. A proxy that cannot reach the
-// collector ends the connection, so that the error does not say more than that.
+// wraps a *SpecError. Connections use a proxy (pmproxy(1)) if the specification
+// or PMPROXY_HOST names one. A proxy that cannot reach the collector ends the
+// connection, and the error gives no other reason.
 func Dial(ctx context.Context, spec string) (*Context, error) { return new(Dialer).Dial(ctx, spec) }
 
 // Dial is the function Dial with the settings of d.
@@ -240,7 +242,7 @@ func defaultSocket(cfg *config.Config) string {
 	return cfg.Get("PCP_RUN_DIR") + "/pmcd.socket"
 }
 
-// login reads what a specification says of its user.
+// login reads the attributes of the user in a specification.
 func (d *Dialer) login(hs *HostSpec) login {
 	l := login{askUser: d.UserName, askPassword: d.Password}
 	var has [4]bool

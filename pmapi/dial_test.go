@@ -30,7 +30,7 @@ func TestConnectTimeout(t *testing.T) {
 		if pcp.Code(err) != -pcp.Error(syscall.ECONNREFUSED) || !errors.Is(err, syscall.ETIMEDOUT) || time.Since(start) != 1500*time.Millisecond {
 			t.Errorf("Dial: %v after %v", err, time.Since(start))
 		}
-		// A collector that accepts and says nothing.
+		// A collector that accepts and sends nothing.
 		d.DialContext = func(context.Context, string, string) (net.Conn, error) {
 			client, _ := net.Pipe()
 			return client, nil
@@ -203,5 +203,5 @@ func TestHandshake(t *testing.T) {
 	f("pcps://h?secure=relaxed", greet(0), 0, 0)
 	f("pcps://h?secure=relaxed", greet(wire.FeatureSecure|wire.FeatureCertReqd), pcp.ErrNeedClientCert, 0)
 	f("pcps://h?secure=no", greet(wire.FeatureSecure), 0, 0)
-	f("h?secure=enforce", greet(wire.FeatureSecure), 0, 0) // says something of pcps: alone
+	f("h?secure=enforce", greet(wire.FeatureSecure), 0, 0) // is about pcps: only
 }

@@ -18,9 +18,9 @@
 //	}
 //
 // The same loop reads an archive. [Context.Values] is one sample without a loop,
-// [Poller] has the newest one for many goroutines, a [FetchGroup] fills
-// variables and, by [FetchGroup.AddStruct], the fields of a struct. [Context.Fetch] and
-// what is beside it are what these are made of. A program outside this repository says
+// [Poller] has the newest one for many goroutines, a [FetchGroup] fills variables and,
+// by [FetchGroup.AddStruct], the fields of a struct. They are built on [Context.Fetch]
+// and the calls next to it. A program outside this repository runs
 //
 //	go get github.com/go-pcp/pcp
 //
@@ -39,9 +39,8 @@
 // # Lost collectors
 //
 // A connection that broke, or whose answer did not come in time, stays broken:
-// requests return pcp.ErrIPC until [Context.Reconnect] succeeds. The loop of
-// [Context.Samples] and a [Poller] reconnect by themselves. Step by step a loop that samples for
-// long reads like this:
+// requests return pcp.ErrIPC until [Context.Reconnect] succeeds. The loop of [Context.Samples]
+// and a [Poller] reconnect by themselves. Written out, such a loop is:
 //
 //	for tick := time.Tick(10 * time.Second); ; {
 //		select {

@@ -32,8 +32,8 @@ func Example() {
 	}
 }
 
-// The collector of another machine is asked for a metric each ten seconds. When it is
-// lost, the loop goes on and connects again.
+// The loop reads a metric of another machine's collector every ten seconds. When the
+// connection is lost, the loop continues and reconnects.
 func ExampleDial() {
 	ctx := context.Background()
 	c, err := pmapi.Dial(ctx, "server.example") // or "local:", "unix:/path", "pcp://host:port"
@@ -65,7 +65,7 @@ func ExampleDial() {
 	}
 }
 
-// Why a connection failed, as the tools say it and in full.
+// The reason of a failed connection, as the tools print it and in full.
 func ExampleDial_refused() {
 	_, err := pmapi.Dial(context.Background(), "localhost:1")
 	fmt.Println(pcp.Code(err))

@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A collector is a small one in the test's own process. What it does on a
+// A collector is a small collector in the test's own process. Its handling of a
 // request can be replaced.
 type collector struct {
 	greeting wire.PDU
@@ -93,8 +93,8 @@ func (c *collector) dialer() *Dialer {
 	}
 }
 
-// A bufferedPipe reads together what is written together, as from a socket, which
-// has a buffer.
+// A bufferedPipe reads at once the bytes that were written at once, like a socket
+// with its buffer.
 type bufferedPipe struct {
 	net.Conn
 	r *bufio.Reader

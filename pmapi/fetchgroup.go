@@ -28,8 +28,8 @@ type FetchGroup struct {
 	cur      int
 	hasPrev  bool
 	changes  Changes
-	preserve bool // keep values of discrete metrics that do not come anew
-	wrap     bool // take a counter that fell for one that wrapped
+	preserve bool // keep values of discrete metrics without a new value
+	wrap     bool // assume that a counter that fell has wrapped
 }
 
 // A GroupItem is one value of a FetchGroup. Fetch sets Value and Err.
@@ -62,7 +62,7 @@ type InstanceValue struct {
 	Err   error
 }
 
-// A conversion is a metric and what is to be made of its values.
+// A conversion is a metric and the conversion of its values.
 type conversion struct {
 	desc  pcp.Desc
 	set   int // index of its set in a result; -1 for a field of events
@@ -124,13 +124,14 @@ func (g *FetchGroup) wantInstance(indom pcp.InDom, inst int32) error {
 // Close closes the context of the group (pmDestroyFetchGroup(3)).
 func (g *FetchGroup) Close() error { return g.c.Close() }
 
-// Changes returns what the collector said of itself at the last Fetch.
+// Changes returns the changes that the collector reported at the last Fetch.
 func (g *FetchGroup) Changes() Changes { return g.changes }
 
 // Time returns when the values of the last Fetch were taken.
 func (g *FetchGroup) Time() pcp.Timestamp { return g.res[g.cur].Time }
 
-// A GroupMetric says which values of a metric a FetchGroup fetches, and as what.
+// A GroupMetric selects the values of a metric that a FetchGroup fetches, and
+// their type and units.
 type GroupMetric struct {
 	Metric   string
 	Instance string // external name; "" of a metric that has no instances
@@ -146,7 +147,7 @@ func (g *FetchGroup) Add(ctx context.Context, m GroupMetric) (*GroupItem, error)
 	return g.add(ctx, m, newConversion)
 }
 
-// A converter says how values of a metric become those that are wanted.
+// A converter determines how values of a metric are converted to the wanted ones.
 type converter func(pcp.Desc, GroupMetric) (conversion, error)
 
 func (g *FetchGroup) add(ctx context.Context, m GroupMetric, conv converter) (*GroupItem, error) {
@@ -448,7 +449,7 @@ func setError(vs *pcp.ValueSet) error {
 	return vs.Err
 }
 
-// convert makes of v, value number i of its set in res, what was asked for.
+// convert converts v, value number i of its set in res, to the wanted value.
 func (g *FetchGroup) convert(m *conversion, out, v *pcp.Value, i int, res, prev *pcp.Result) error {
 	err := g.converted(m, out, v, i, res, prev)
 	if err != nil {
@@ -578,7 +579,7 @@ func castValue(v pcp.Value, from, to pcp.Type) (pcp.Value, error) {
 	return v.Extract(from, to)
 }
 
-// missingValue is what stands for a value that is not there.
+// missingValue returns the value that represents a missing one.
 func missingValue(t pcp.Type) pcp.Value {
 	switch t {
 	case pcp.TypeFloat:

@@ -11,14 +11,15 @@ import (
 
 // A GroupStruct is a struct whose fields a FetchGroup fills.
 type GroupStruct struct {
-	// Missing says which fields the last Fetch had no value for, and why: Err
-	// is as that of a GroupItem. It is empty if all is well, and valid until the next Fetch.
+	// Missing lists the fields that the last Fetch had no value for, with the reason: Err is
+	// like that of a GroupItem. It is empty if all fields have values, and valid until the
+	// next Fetch.
 	Missing []FieldError
 
 	fields []structField
 }
 
-// A FieldError says what is wrong with a field of a struct.
+// A FieldError is an error in a field of a struct.
 type FieldError struct {
 	Field  string // its name
 	Metric string // what its tag asks for
@@ -56,8 +57,8 @@ type structField struct {
 // have names of the program's own, but not behind a pointer or in a map; structs may be embedded.
 //
 // If there is no value, a field is zero, a pointer nil, and a map lacks the key:
-// Missing says why. A first rate is missing, for example. That an
-// instance has gone leaves nothing but a key out, unless the tag names it.
+// Missing has the reason. A first rate is missing, for example. An instance that
+// has gone only removes its key, unless the tag names it.
 //
 // Fetch points a pointer to the same variable each time, and clears and fills the same map, unless it
 // finds nil there. It does not use reflection, and allocates for strings alone.

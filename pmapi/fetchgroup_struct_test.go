@@ -73,7 +73,7 @@ func TestAddStruct(t *testing.T) {
 		check(values{name, 30, 10, minute(600), 0, map[string]float32{"one": 1, "nine": 9}, byName{"one": 1}, map[string]int32{"": 30}, 7},
 			"field Two: demo.load[two 2]: "+pcp.ErrValue.Error()+"\nfield Some: demo.load[two 2, one]: "+pcp.ErrValue.Error())
 
-		// When the collector is lost, nothing of what was there remains.
+		// When the collector is lost, no earlier value remains.
 		f.set(f.lose)
 		if err := g.Fetch(t.Context()); !errors.Is(err, pcp.ErrIPC) || len(gs.Missing) != 8 || v.Count != 0 || v.Minute != nil || len(v.All) != 0 {
 			t.Errorf("Fetch: %v, %v, %+v", err, gs.Missing, v)

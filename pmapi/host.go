@@ -233,8 +233,8 @@ func (h *host) read() (wire.Header, []byte, error) {
 	return hdr, body, nil
 }
 
-// add appends the request p to h.out. One that the collector would drop the
-// connection for is refused.
+// add appends the request p to h.out. It refuses a request for which the
+// collector would drop the connection.
 func (h *host) add(p wire.PDU) error {
 	start := len(h.out)
 	h.out = wire.Append(h.out, slot, p)
@@ -348,7 +348,7 @@ func (h *host) pduCounts() (sent, received PDUCounts) {
 // A login is what a host knows about its user's identity at the collector. It
 // keeps what the user was asked for, for the next connection.
 type login struct {
-	wanted        bool // the specification says something of it
+	wanted        bool // the specification has it
 	user          string
 	password      string
 	hasPassword   bool

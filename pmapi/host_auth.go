@@ -86,8 +86,8 @@ func (h *host) answerAuth(c *sasl.Client) error {
 	return fmt.Errorf("authentication takes more than %d steps: %w", maxAuthSteps, pcp.ErrIPC)
 }
 
-// askLogin completes name and password. While somebody types, the time of the
-// request stands still.
+// askLogin completes name and password. The time limit of the request stops while
+// somebody types.
 func (h *host) askLogin(ctx context.Context) error {
 	l := &h.login
 	if l.user != "" && l.hasPassword {
@@ -120,8 +120,8 @@ func (h *host) sendAuth(message []byte, secret int) error {
 	return h.write()
 }
 
-// authMessage receives a message of the collector: its methods, which are public, or one that must
-// not be shown.
+// authMessage receives a message of the collector: its methods, which are public, or a message
+// that must not be shown.
 func (h *host) authMessage(public bool) ([]byte, error) {
 	hdr, body, err := h.read()
 	if err != nil {

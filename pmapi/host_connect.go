@@ -109,7 +109,7 @@ func (h *host) connectTo(ctx context.Context, network, address string, local boo
 }
 
 // attach makes conn the connection of h: it reads the collector's greeting,
-// says who we are, and passes on attributes (connect.c: __pmConnectHandshake).
+// identifies the client, and sends attributes (connect.c: __pmConnectHandshake).
 func (h *host) attach(ctx context.Context, conn net.Conn, unix, local bool) error {
 	h.reset(conn)
 	err := h.begin(ctx)

@@ -25,7 +25,8 @@ func (h *host) fetch(ctx context.Context, p profile, ids []pcp.PMID, res *pcp.Re
 	return h.fetchAny(ctx, p, ids, nil, res, keep)
 }
 
-// fetchAny is fetch if raw is nil. Otherwise what can be left as it is comes in raw.
+// fetchAny is fetch if raw is nil. Otherwise raw gets the values that need no
+// conversion.
 func (h *host) fetchAny(ctx context.Context, p profile, ids []pcp.PMID, raw *wire.RawResult, res *pcp.Result, keep bool) (Changes, error) {
 	gen, want, err := h.fetchRequest(p, ids)
 	if err != nil {
@@ -108,7 +109,8 @@ func (h *host) store(ctx context.Context, res *pcp.Result) error {
 	return h.ask(ctx, &h.result, nil)
 }
 
-// hostName returns what the collector says, or else the name it was found by.
+// hostName returns the name that the collector reports, or else the name it was
+// found by.
 func (h *host) hostName(ctx context.Context, p profile) (string, error) {
 	name, err := h.fetchString(ctx, p, "pmcd.hostname")
 	if err != nil && ctx.Err() != nil {
@@ -120,7 +122,8 @@ func (h *host) hostName(ctx context.Context, p profile) (string, error) {
 	return name, nil
 }
 
-// givenName returns what is known of the collector's host without asking it.
+// givenName returns the name of the collector's host that is known without asking
+// it.
 func (h *host) givenName() string {
 	name := h.spec.Hosts[0].Name
 	if h.spec.Protocol == "unix" || h.spec.Protocol == "local" || len(name) >= 9 && name[:9] == "localhost" {

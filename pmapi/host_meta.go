@@ -41,7 +41,8 @@ func (h *host) descs(ctx context.Context, ids []pcp.PMID, descs []pcp.Desc) erro
 	}
 	for i := range descs {
 		if descs[i].PMID == pcp.PMIDNull {
-			// Only a request for one metric tells why it has no descriptor.
+			// Only a request for a single metric returns the reason that it has
+			// no descriptor.
 			return h.descsOneByOne(ctx, ids[i:i+1], descs[i:i+1])
 		}
 	}

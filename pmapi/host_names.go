@@ -40,7 +40,8 @@ func (h *host) lookupNames(ctx context.Context, names []string, ids []pcp.PMID) 
 		if len(names) == 1 {
 			return nameError(names[0], pcp.ErrName)
 		}
-		// Only a request for one name tells why it has no PMID.
+		// Only a request for a single name returns the reason that it has no
+		// PMID.
 		id := ids[i : i+1]
 		err := h.lookupSome(ctx, names[i:i+1], id)
 		if err == nil && id[0] == pcp.PMIDNull {

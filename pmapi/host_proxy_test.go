@@ -26,7 +26,7 @@ func (s socket) SetDeadline(t time.Time) error {
 }
 
 // proxied returns a Dialer with an environment whose connections are those of a
-// proxy in front of c. After its hello the proxy tells of the line that names a
+// proxy in front of c. After its hello the proxy reports the line that names a
 // collector.
 func (c *collector) proxied(t testing.TB, hello string, env map[string]string) (d *Dialer, dialled, asked *[]string) {
 	dialled, asked = new([]string), new([]string)
@@ -109,7 +109,8 @@ func TestProxy(t *testing.T) {
 	f("local:/a", ports, "unix /a", "")
 }
 
-// TestProxyErrors says what a proxy, or what answers instead of one, does wrong.
+// TestProxyErrors checks the errors for a proxy, or a server in its place, that
+// misbehaves.
 func TestProxyErrors(t *testing.T) {
 	f := func(hello, spec string, code pcp.Error, want string) {
 		t.Helper()

@@ -13,10 +13,10 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A TLSError says what tls.conf(5) asks for and cannot be had, such as a
+// A TLSError is about something in tls.conf(5) that cannot be used, such as a
 // certificate. [Dial] returns it in a [DialError].
 type TLSError struct {
-	Text string // what PCP's library says of it
+	Text string // the message of PCP's library
 	Err  error  // more, or nil
 }
 
@@ -51,10 +51,10 @@ func (h *host) secureFlags(features wire.Features, local bool) (wire.Features, e
 	return flags, nil
 }
 
-// secure begins TLS if that was agreed in flags. If the collector confirms that,
-// secure waits for it first. If the collector requires credentials and the kernel
-// gives it those of the client, neither side goes on to TLS
-// (secureconnect.c: __pmSecureClientHandshake).
+// secure begins TLS if flags agreed on it. If the collector confirms that, secure
+// first waits for it. If the collector requires credentials and the kernel gives
+// it those of the client, neither side begins TLS (secureconnect.c:
+// __pmSecureClientHandshake).
 func (h *host) secure(flags wire.Features, unix bool) error {
 	if flags&wire.FeatureSecure == 0 {
 		return nil

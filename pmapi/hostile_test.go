@@ -113,7 +113,7 @@ func calls() map[string]func(ctx context.Context, c *Context) error {
 	}
 }
 
-// A scripted is a connection that reads from bytes and forgets what is written.
+// A scripted is a connection that reads from bytes and discards writes.
 type scripted struct {
 	net.Conn
 	r io.Reader

@@ -11,11 +11,11 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A HostSpec is a parsed host specification: which collector to connect to,
-// by which way, and what to tell it about the connection (PCPIntro(1),
+// A HostSpec is a parsed host specification: the collector to connect to,
+// the transport, and the attributes of the connection (PCPIntro(1),
 // __pmParseHostAttrsSpec(3)).
 type HostSpec struct {
-	Protocol string     // "pcp", "pcps", "unix", "local", or "" if the text has none
+	Protocol string     // "pcp", "pcps", "unix", "local", or "" if absent
 	Hosts    []HostPort // the collector, then the proxies on the way to it
 	Attrs    []HostAttr // in the order of the text
 }
@@ -32,7 +32,7 @@ type HostAttr struct {
 	Value string
 }
 
-// A SpecError says what is wrong with a host or metric specification. It wraps
+// A SpecError is a syntax error in a host or metric specification. It wraps
 // pcp.ErrGeneric, the status that the C functions return.
 type SpecError struct {
 	Spec   string
@@ -40,7 +40,7 @@ type SpecError struct {
 	Msg    string
 }
 
-// Error says in one line where what is wrong. A password is not shown.
+// Error returns the error and its position in one line. A password is not shown.
 func (e *SpecError) Error() string {
 	return fmt.Sprintf("%q: offset %d: %s", HidePassword(e.Spec), e.Offset, e.Msg)
 }
@@ -86,7 +86,7 @@ func hidePassword(spec string, mask func(secret string) string) string {
 // first of each.
 var attrNames = []struct {
 	key   wire.AttrKey
-	flag  bool // has no value; one that is given means nothing
+	flag  bool // has no value; a given value is ignored
 	names []string
 }{
 	{wire.AttrCompress, true, []string{"compress"}},
@@ -105,7 +105,7 @@ var attrNames = []struct {
 	{wire.AttrExclusive, true, []string{"exclusive"}},
 }
 
-// protocols are what can stand before the colon.
+// protocols returns the words that can appear before the colon.
 func protocols() []string { return []string{"pcp", "pcps", "local", "unix"} }
 
 // ParseHostSpec parses a host specification:
@@ -287,7 +287,7 @@ func (p *specParser) attrs() ([]HostAttr, error) {
 					return nil, &SpecError{Spec: p.spec, Offset: p.pos, Msg: "bad %-escape in attribute"}
 				}
 				if a.flag {
-					v = "" // a value says nothing more, and is not printed
+					v = "" // a value has no meaning, and is not printed
 				}
 				attrs = append(attrs, HostAttr{a.key, v})
 			}

@@ -25,7 +25,7 @@ type localAgents struct {
 
 	mu     sync.Mutex
 	tree   *pmns.Tree // of LocalOptions.Names, or of the names that the agents bring along
-	loaded bool       // tree is what it has to be
+	loaded bool       // tree is up to date
 }
 
 // names returns the name space of the context.
@@ -169,8 +169,8 @@ func (c *localCall) run() {
 	err = c.fn(c.ctx)
 }
 
-// introduce tells an agent about the client if it does not know it, whose turn
-// it is.
+// introduce introduces the client to an agent that does not know it. The caller
+// holds the agent's turn.
 func (l *local) introduce(ctx context.Context, a *localAgent) {
 	l.mu.Lock()
 	known := slices.Contains(l.met, a)
@@ -276,5 +276,5 @@ type localPart struct {
 	run     func(ctx context.Context) error // fetch
 }
 
-// A localPick says where the set of one metric is found.
+// A localPick is the place of the set of one metric.
 type localPick struct{ part, set int }

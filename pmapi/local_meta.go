@@ -42,7 +42,7 @@ func (l *local) text(ctx context.Context, ident uint32, kind pcp.TextKind) (stri
 	text, err := askLocal(ctx, l, a, func(ctx context.Context) (string, error) {
 		return a.run.Text(ctx, l.client, ident, kind)
 	})
-	// An agent has no text about what it does not have (pmdaText(3)).
+	// An agent has no text about unknown metrics and domains (pmdaText(3)).
 	if code := pcp.Code(err); code == pcp.ErrPMID || code == pcp.ErrInDom {
 		err = pcp.ErrText
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // The name space of a local context is a tree, that of its agents or one from
-// UseNameSpace, and below the dynamic roots of the tree what agents say.
+// UseNameSpace, and below the dynamic roots of the tree the names of agents.
 
 type localNames struct {
 	l    *local
@@ -139,8 +139,8 @@ func (n localNames) children(ctx context.Context, name string) ([]pmns.Child, er
 	})
 }
 
-// leaves returns with an error what was found before. As with the C library
-// a node whose agent knows nothing below it is a leaf.
+// leaves returns the names found before an error along with it. As with the C
+// library a node whose agent knows nothing below it is a leaf.
 func (n localNames) leaves(ctx context.Context, name string) ([]string, error) {
 	var names []string
 	var expand func(name string) error

@@ -23,8 +23,8 @@ import (
 )
 
 // A toy is an agent with a table, dynamic names below toyN.dyn, and more that
-// the tests look at. Its fields are of the goroutine that asks it, but for those
-// below mu.
+// the tests look at. Its fields belong to the goroutine that asks it, except
+// those below mu.
 type toy struct {
 	*pmda.Table
 	domain int
@@ -38,7 +38,7 @@ type toy struct {
 	both   bool // two at a time
 
 	block chan struct{} // a fetch of hang waits for it
-	stuck chan struct{} // and says so
+	stuck chan struct{} // and reports it
 }
 
 func newToy(t *testing.T, name string, domain int) *toy {
@@ -287,7 +287,7 @@ func TestLocalValues(t *testing.T) {
 		t.Errorf("values of the duplicate (-want +got):\n%s", d)
 	}
 
-	// What was fetched stays as it is.
+	// Fetched values do not change.
 	kept, err := c.Fetch(ctx, []pcp.PMID{one.id(0)})
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func (c *Context) LookupDesc(ctx context.Context, id pcp.PMID) (pcp.Desc, error)
 }
 
 // LookupDescs returns the descriptors of many metrics in as few requests as
-// the collector can do. One that is unknown has PMIDNull; the error is then
+// the collector can do. An unknown metric has PMIDNull; the error is then
 // that of the first (pmLookupDescs(3)).
 func (c *Context) LookupDescs(ctx context.Context, ids ...pcp.PMID) ([]pcp.Desc, error) {
 	if len(ids) == 0 {
@@ -101,10 +101,10 @@ func (c *Context) LookupLabels(ctx context.Context, id pcp.PMID) ([]pcp.LabelSet
 	return all, nil
 }
 
-// Labels returns the label sets of one level; ident is a PMID, InDom or domain as
-// kind says (pmGetContextLabels(3) and its like). There is one set, with
-// LabelInstances one for each instance, or none. A collector too old to know
-// labels is pcp.ErrNoLabels.
+// Labels returns the label sets of one level; ident is a PMID, InDom or domain,
+// depending on kind (pmGetContextLabels(3) and related functions). There is one
+// set, with LabelInstances one for each instance, or none. A collector too old to
+// know labels is pcp.ErrNoLabels.
 func (c *Context) Labels(ctx context.Context, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error) {
 	if err := c.lock(ctx); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (c *Context) InstanceNames(ctx context.Context, indom pcp.InDom) (map[int32
 }
 
 // LookupInDom returns the instance with an external name (pmLookupInDom(3)), or
-// pcp.ErrInst. What matches is what pcp.MatchInstance says.
+// pcp.ErrInst. Names match as in pcp.MatchInstance.
 func (c *Context) LookupInDom(ctx context.Context, indom pcp.InDom, name string) (int32, error) {
 	list, err := c.instances(ctx, indom, pcp.InNull, name, true)
 	if err != nil {

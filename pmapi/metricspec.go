@@ -21,9 +21,9 @@ type MetricSpec struct {
 //	[archive/]metric[[instance,...]]
 //	@:metric[[instance,...]]           agents in the process itself
 //
-// Instances are separated by commas or white space; one that contains these is
-// in double quotes. A backslash takes the next character as it is. Where spec
-// names no source, kind and source are taken. Errors are of type *SpecError.
+// Instances are separated by commas or white space; a name that contains these
+// is in double quotes. A backslash quotes the next character. Where spec names
+// no source, kind and source are the defaults. Errors are of type *SpecError.
 func ParseMetricSpec(spec string, kind SourceKind, source string) (MetricSpec, error) {
 	fail := func(at int, msg string) (MetricSpec, error) {
 		return MetricSpec{}, &SpecError{Spec: spec, Offset: at, Msg: msg}

@@ -13,10 +13,10 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// UseNameSpace makes names be looked up in t instead of at the source, as
+// UseNameSpace looks up names in t instead of at the source, as
 // pmLoadNameSpace(3) does for all contexts; nil undoes that. A name at or
-// below the root of a dynamic subtree then has the PMID of that root, but in a
-// local context that which its agent says.
+// below the root of a dynamic subtree then has the PMID of that root, except
+// in a local context, where its agent returns the PMID.
 func (c *Context) UseNameSpace(t *pmns.Tree) {
 	c.names.use(t)
 	c.derived.stale.Store(true)
@@ -51,10 +51,10 @@ func (c *Context) TrimNameSpace(ctx context.Context) error {
 // PMNSLocation returns where names are looked up (pmGetPMNSLocation(3)).
 func (c *Context) PMNSLocation() Location { return c.src.location() }
 
-// A NamesError says which of several names have no PMID.
+// A NamesError lists which of several names have no PMID.
 type NamesError struct {
 	Names []string // two or more
-	Err   error    // what is wrong with the first: pcp.ErrName or pcp.ErrNonLeaf
+	Err   error    // the error of the first: pcp.ErrName or pcp.ErrNonLeaf
 }
 
 func (e *NamesError) Error() string {
@@ -110,9 +110,9 @@ func (c *Context) NameID(ctx context.Context, id pcp.PMID) (string, error) {
 	return names[0], nil
 }
 
-// NameAll returns all names of a metric (pmNameAll(3)), or pcp.ErrPMID if it
-// has none. Like Children and Traverse it leaves out names that are not made of
-// ASCII letters, digits, underscores and dots, whatever the source sends.
+// NameAll returns all names of a metric (pmNameAll(3)), or pcp.ErrPMID if there
+// is no name. Like Children and Traverse it leaves out names that are not made
+// of ASCII letters, digits, underscores and dots, whatever the source sends.
 func (c *Context) NameAll(ctx context.Context, id pcp.PMID) ([]string, error) {
 	if err := c.lock(ctx); err != nil {
 		return nil, err

@@ -33,20 +33,19 @@ type LocalOptions struct {
 }
 
 // OpenLocal returns a context on agents in this process: there is no collector
-// and no connection. It is pmNewContext(PM_CONTEXT_LOCAL), but the caller says
-// which agents there are.
+// and no connection. It is pmNewContext(PM_CONTEXT_LOCAL), but the caller
+// passes the agents.
 //
-// Names are those that the agents bring along (pmda.NameSpacer), unless
-// [LocalOptions] or [Context.UseNameSpace] say otherwise, and in both cases those that agents
-// answer for below a dynamic root (pmda.DynamicNamer).
+// Names are those of the agents (pmda.NameSpacer), unless [LocalOptions] or
+// [Context.UseNameSpace] set a name space, and in both cases those that agents look up below
+// a dynamic root (pmda.DynamicNamer).
 //
-// Each context, and each of its duplicates, is a client of its own to the
-// agents. An agent gets one call at a time from them; it must not serve anybody
-// else besides. A call that takes longer than its context.Context allows is left
-// alone: its caller gets an error, and others wait until the agent has
-// returned from it. One whose context.Context cannot end is made at less cost,
-// and neither that nor Close ends it. The agents remain the caller's: Close only tells them that
-// the client has gone.
+// Each context, and each of its duplicates, is a client of its own to the agents. An agent gets
+// one call at a time from them; it must not serve anyone else at the same time. A call that
+// takes longer than its context.Context allows is abandoned: its caller gets an error, and
+// others wait until the agent has returned from it. A call whose context.Context cannot end is
+// cheaper, and neither that nor Close ends it. The caller owns the agents: Close only notifies
+// them that the client has gone.
 func OpenLocal(agents ...LocalAgent) (*Context, error) {
 	return OpenLocalOptions(LocalOptions{}, agents...)
 }

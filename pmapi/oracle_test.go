@@ -110,8 +110,8 @@ func TestViewOracle(t *testing.T) {
 	}
 }
 
-// differs tells of which metrics what is looked at changes from one look to the
-// next.
+// differs reports whether the compared output about a metric changes from one run
+// to the next.
 func differs(name string) bool {
 	return strings.HasPrefix(name, "event.") || // help text in our own words
 		strings.HasPrefix(name, "pmcd.client.") || // one instance for each client

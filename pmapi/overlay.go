@@ -123,7 +123,7 @@ func (o *overlay) leaves(ctx context.Context, name string) ([]string, error) {
 }
 
 // fillRest calls fill for those elements of in whose place in out is still null,
-// and puts what it finds into those places.
+// and stores the results in those places.
 func fillRest[In any, Out comparable](in []In, out []Out, null Out, fill func([]In, []Out) error) error {
 	n := 0
 	for i := range out {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// ownsSocket reports whether path is a socket of this user or of root. Those of others could tell this
-// user anything.
+// ownsSocket reports whether path is a socket of this user or of root. The socket of another user
+// could return false data.
 func ownsSocket(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Type() != fs.ModeSocket {

@@ -45,8 +45,8 @@ func (c *Context) StartFetch(ctx context.Context, ids []pcp.PMID, until time.Tim
 	return PendingFetch{c, ids}, true, nil
 }
 
-// Ready waits for the answer, but not for longer than StartFetch was told. It reports whether there is nothing more to wait
-// for: Finish then returns at once.
+// Ready waits for the answer, but not longer than the limit passed to StartFetch. It reports whether the answer is
+// complete: Finish then returns at once.
 func (p PendingFetch) Ready(ctx context.Context) bool { return p.c.host.ready(ctx) }
 
 // Finish takes in the answer, for which it waits as long as a fetch may take. It is the end of a FetchInto.

@@ -30,8 +30,8 @@ func (c *Context) NewPoller(o SampleOptions, metrics ...string) *Poller {
 }
 
 // Run takes samples as [Context.Samples] does and returns the last error of that, which
-// is the cause of ctx when that ended. It goes on when the collector is lost. Archives
-// are pcp.ErrNotHost.
+// is the cause of ctx when that ended. It continues when the collector is lost.
+// Archives are pcp.ErrNotHost.
 func (p *Poller) Run(ctx context.Context) error {
 	var last error
 	if p.c.Kind() == SourceArchive {

@@ -124,7 +124,7 @@ func (r *recording) text(ctx context.Context, ident uint32, kind pcp.TextKind) (
 	if err == nil {
 		return s, nil
 	}
-	// What the C library says if an archive has no help texts of a kind at all.
+	// The C library's error if an archive has no help texts of a kind at all.
 	if !r.set.Meta().HasText(kind) {
 		return "", pcp.ErrNotHost
 	}
@@ -138,7 +138,7 @@ func (r *recording) labels(ctx context.Context, _ profile, kind pcp.LabelFlags, 
 	defer r.mu.Unlock()
 	sets, known := r.set.Meta().LookupLabels(kind, ident, r.cur.Origin())
 	if !known && kind.Level() == pcp.LabelContext {
-		// What is known of an archive without labels.
+		// The only label known of an archive without labels.
 		set, err := pcp.StringLabels(pcp.LabelContext, "hostname", r.set.Label().Host)
 		if err != nil {
 			return nil, err

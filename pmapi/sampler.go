@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A sampler takes the samples of one loop. What it keeps it uses again.
+// A sampler takes the samples of one loop. It reuses its memory.
 type sampler struct {
 	from *Context
 	o    SampleOptions
@@ -93,7 +93,7 @@ func (s *sampler) open(ctx context.Context) error {
 	return err
 }
 
-// forget has rates begin anew.
+// forget restarts rates.
 func (s *sampler) forget() {
 	for i := range s.metrics {
 		s.metrics[i].prev = s.metrics[i].prev[:0]
@@ -147,14 +147,14 @@ func (s *sampler) fetch(ctx context.Context) error {
 	return err
 }
 
-// isLost reports whether a request that returned err says nothing of what was
-// asked for.
+// isLost reports whether err is about the connection and not about the requested
+// metrics.
 func isLost(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, pcp.ErrIPC) || errors.Is(err, pcp.ErrTimeout) || errors.Is(err, pcp.ErrNoContext)
 }
 
-// bind looks up the metrics. The error says what is wrong with some of them; if all
-// are bad, or the source cannot be asked, s is not bound.
+// bind looks up the metrics. The error describes the bad ones; if all are bad, or
+// the source cannot be asked, s is not bound.
 func (s *sampler) bind(ctx context.Context) error {
 	s.bound = false
 	if err := s.c.DelProfile(pcp.InDomNull); err != nil {
@@ -231,7 +231,7 @@ func (s *sampler) bindMetric(ctx context.Context, x *sampled) error {
 	return nil
 }
 
-// cause returns what LookupName says of the only name without the name.
+// cause returns the error of LookupName for a single name without the name.
 func cause(err error, name string) error {
 	if code := pcp.Code(err); err.Error() == nameError(name, code).Error() {
 		return code
@@ -276,7 +276,7 @@ func (s *sampler) bindInstances(ctx context.Context, x *sampled, indom pcp.InDom
 }
 
 // findInstances looks for those named instances that the last sample of a live source
-// did not have: one that comes back may have another number.
+// did not have: an instance that returns may have another number.
 func (s *sampler) findInstances(ctx context.Context, x *sampled) error {
 	if x.m.set < 0 {
 		return nil
@@ -317,7 +317,7 @@ func (x *sampled) has(inst int32) bool {
 	return found
 }
 
-// collect makes the sample of the result. The error says which metrics cannot be had.
+// collect makes the sample of the result. The error lists the metrics without values.
 func (s *sampler) collect(ctx context.Context) error {
 	s.turn++
 	s.time, s.values = s.res.Time, s.values[:0]

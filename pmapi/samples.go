@@ -38,27 +38,28 @@ func ownBytes(values []MetricValue) {
 	}
 }
 
-// SampleOptions say when samples are taken, and how. The zero value means: each
-// record of an archive, or a sample of a live source each second from now on.
+// SampleOptions configures when and how samples are taken. The zero value means:
+// each record of an archive, or a sample of a live source each second from now
+// on.
 type SampleOptions struct {
 	// Interval is the time between samples. If it is zero, samples of an archive
 	// are its records as they are, and those of a live source a second apart.
 	Interval time.Duration
-	// Start is when the first sample is due; zero means now, or the start of the
-	// archive. What is due before that is left out, so an earlier Start
-	// aligns samples: the zero point of an hour, say.
+	// Start is the time of the first sample; zero means now, or the start of the
+	// archive. Samples due before that are skipped, so that an earlier Start
+	// aligns samples, for example to the full hour.
 	Start pcp.Timestamp
 	// Finish is when the last sample may be due; zero means never, or the end of
 	// the archive.
 	Finish pcp.Timestamp
-	// CounterWrap takes a counter that fell for one that wrapped, as
-	// PCP_COUNTER_WRAP does; it is not looked at here.
+	// CounterWrap treats a counter that fell as wrapped, as PCP_COUNTER_WRAP
+	// does; that variable is not read here.
 	CounterWrap bool
-	// Turn, if it is not nil, is what says when samples are taken, in place of time that
-	// passes: it waits until the next one is wanted, and returns the time of the values, which only
-	// archives heed. They are interpolated then, at steps of Interval, which must not be zero. io.EOF
-	// ends the loop, as does any other error, which is then the last one. A sample behind the
-	// end of an archive is the error pcp.ErrEOL, and the loop goes on.
+	// Turn, if not nil, determines when samples are taken, in place of the clock: it waits until the
+	// next sample is wanted, and returns the time of the values, which only archives use. Their
+	// values are then interpolated, at steps of Interval, which must not be zero. io.EOF ends the
+	// loop, as does any other error, which is then the last one. A sample after the end of an archive
+	// is the error pcp.ErrEOL, and the loop continues.
 	Turn func(ctx context.Context) (pcp.Timestamp, error)
 }
 
@@ -71,10 +72,10 @@ type SampleOptions struct {
 //	disk.dev.read,rate                        each second
 //	network.interface.in.bytes[eth0],Mbyte/s  in these units, which pcp.ParseUnits reads
 //
-// A rate is the difference to the sample before, for a counter of time a fraction. It and values in
-// other units are of pcp.TypeDouble; the Desc of a value says what it is. Values that there
-// are not, such as that of an instance that has gone, or a rate in the first sample, behind a gap
-// of an archive, or of a counter that fell, are left out.
+// A rate is the difference to the previous sample per second, for a counter of time a fraction. It
+// and values in other units are of pcp.TypeDouble; the Desc of a value has its type and units.
+// Missing values are left out, such as that of an instance that has gone, or a rate in the first
+// sample, after a gap of an archive, or of a counter that fell.
 //
 // The sample is valid until the next one; [Sample.Clone] keeps it. The loop
 // has a context of its own, made by [Context.Dup]: the profile and the time of c have
@@ -82,10 +83,10 @@ type SampleOptions struct {
 //
 // # Errors
 //
-// A metric that cannot be had does not end the loop. The error says what is wrong
-// with which metric, each time, and the Sample with it has the values of the
-// others. If none of the metrics is known at first, the loop ends. When ctx ends,
-// the last error is its cause.
+// A failed metric does not end the loop. Each time the error names the failed
+// metrics with the reasons, and the Sample has the values of the others. If none
+// of the metrics is known at first, the loop ends. When ctx ends, the last error
+// is its cause.
 //
 // # Archives
 //
@@ -96,12 +97,11 @@ type SampleOptions struct {
 //
 // # Live sources
 //
-// Samples are due at Start plus a multiple of Interval. One that took too long
-// does not delay those after it: what was due meanwhile is left out. When a collector
-// is lost, the loop yields an error for each sample that is due until the
-// connection could be made again, and then goes on; break ends it. Attempts to reconnect are as
-// far apart as [Context.Reconnect] wants. When agents or names of the collector change, the metrics
-// are looked up again.
+// Samples are due at Start plus a multiple of Interval. A sample that takes too long does not delay
+// the later ones: those due meanwhile are skipped. When a collector is lost, the loop yields an
+// error for each sample that is due until it has reconnected, and then continues; break ends it.
+// Attempts to reconnect are spaced as [Context.Reconnect] requires. When agents or names of the
+// collector change, the metrics are looked up again.
 func (c *Context) Samples(ctx context.Context, o SampleOptions, metrics ...string) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
 		s, err := newSampler(c, o, metrics)
@@ -283,7 +283,7 @@ func newSampler(c *Context, o SampleOptions, metrics []string) (*sampler, error)
 	return s, nil
 }
 
-// A pace says when samples of a live source are due.
+// A pace determines when samples of a live source are due.
 type pace struct {
 	due, finish time.Time
 	step        time.Duration
@@ -328,7 +328,7 @@ func (p *pace) wait(ctx context.Context) error {
 	}
 }
 
-// advance goes on to the first sample that is due from now on.
+// advance moves to the first sample that is due from now on.
 func (p *pace) advance() {
 	p.due = p.due.Add(max(p.step, stepsOver(time.Since(p.due), p.step)))
 }

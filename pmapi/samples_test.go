@@ -228,7 +228,8 @@ func TestSamplesOfHost(t *testing.T) {
 	})
 }
 
-// A sample that takes too long leaves out what was due meanwhile, and delays nothing.
+// After a sample that takes too long, those due meanwhile are skipped, and nothing is
+// delayed.
 func TestSamplesKeepPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newChanging()
@@ -560,8 +561,7 @@ func TestSampleClone(t *testing.T) {
 	}
 }
 
-// Derived metrics have values at an interval, and an error says that they have none
-// in records.
+// Derived metrics have values at an interval, and are an error in records.
 func TestSamplesOfDerivedMetrics(t *testing.T) {
 	path, _ := writeGaps(t)
 	c, err := OpenArchive(path)

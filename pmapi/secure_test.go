@@ -188,7 +188,7 @@ func TestSecureEmpty(t *testing.T) {
 	}
 }
 
-// TestSecureHostile has collectors that say one thing and do another.
+// TestSecureHostile has collectors that announce one thing and do another.
 func TestSecureHostile(t *testing.T) {
 	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Server())
 	dial := func(ctx context.Context, addr string, timeout time.Duration) error {

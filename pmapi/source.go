@@ -10,9 +10,9 @@ import (
 )
 
 // A source answers the requests of one Context, one at a time except for close
-// and dup. A collector, archives and agents in the process are sources; what
-// every context has besides is laid over them, see overlay.go. A source knows
-// nothing of its Context: a request brings what it needs.
+// and dup. A collector, archives and agents in the process are sources; the
+// features that every context has are layered over them, see overlay.go. A
+// source knows nothing of its Context: a request has all it needs.
 type source interface {
 	nameSpace
 
@@ -26,8 +26,8 @@ type source interface {
 	text(ctx context.Context, ident uint32, kind pcp.TextKind) (string, error)
 	// labels uses the profile for instance labels only.
 	labels(ctx context.Context, p profile, kind pcp.LabelFlags, ident uint32) ([]pcp.LabelSet, error)
-	// instances returns one instance by number or by name, or all, as
-	// wire.InstanceReq says.
+	// instances returns one instance by number or by name, or all, as in
+	// wire.InstanceReq.
 	instances(ctx context.Context, indom pcp.InDom, inst int32, name string) ([]pcp.Instance, error)
 
 	// fetch fills res. Unless keep is true its values may point into memory
@@ -42,7 +42,7 @@ type source interface {
 	timeZone(ctx context.Context, p profile) (string, error)
 
 	reconnect(ctx context.Context) error
-	// dup returns a source without what is laid over this one.
+	// dup returns a source without the layers over this one.
 	dup(ctx context.Context) (source, error)
 	archive() *recording                                                // nil if it is not on archives
 	ahead(ctx context.Context, descs []pcp.Desc, labelsOnly bool) error // Context.Ahead
@@ -58,7 +58,7 @@ type nameSpace interface {
 	lookupNames(ctx context.Context, names []string, ids []pcp.PMID) error
 	names(ctx context.Context, id pcp.PMID) ([]string, error)
 	children(ctx context.Context, name string) ([]pmns.Child, error)
-	// leaves returns with an error what it found before.
+	// leaves returns the names found before an error along with it.
 	leaves(ctx context.Context, name string) ([]string, error)
 }
 
@@ -79,7 +79,7 @@ const (
 	SourceLocal   SourceKind = 2 // agents in the process itself
 )
 
-// A Location tells where a context looks up names.
+// A Location is the place where a context looks up names.
 type Location int
 
 // Locations (PMNS_*).
@@ -89,7 +89,7 @@ const (
 	PMNSArchive Location = 3 // PMNS_ARCHIVE: in the archive
 )
 
-// nameError says which name err is about.
+// nameError adds the name to err.
 func nameError(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }
 
 // Changes are the collector's state bits that a fetch can bring (PMCD_*).

@@ -80,8 +80,8 @@ print(json.dumps(res))
 			}
 			got = hs.String()
 		}
-		// The C library prints these two attributes as a protocol, which
-		// turns a host into a path; we print what was given.
+		// The C library prints these two attributes as a protocol, which turns a
+		// host into a path; we print them as given.
 		if spec == "host?unixsock" || spec == "host?local" {
 			if got != spec {
 				t.Errorf("ParseHostSpec(%q): %q", spec, got)

@@ -53,7 +53,7 @@ func TestParseHostSpec(t *testing.T) {
 	bad("h?user=%00", 2, "bad %-escape in attribute")
 }
 
-// What is accepted is printed so that it parses to the same.
+// Every accepted specification is printed in a form that parses to the same.
 func FuzzParseHostSpec(f *testing.F) {
 	for _, s := range hostSpecs {
 		f.Add(s)

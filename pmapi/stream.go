@@ -10,7 +10,7 @@ import (
 // errNothingYet is what a stream returns for a read that would have to wait.
 var errNothingYet = fmt.Errorf("nothing has come yet: %w", os.ErrDeadlineExceeded)
 
-// A stream is the connection of a host, which can be told not to wait.
+// A stream is the connection of a host, with a mode that does not wait.
 type stream struct {
 	conn     net.Conn
 	raw      syscall.RawConn // nil unless eager

@@ -13,7 +13,7 @@ import (
 // of the C library. Without options there is no trace: all methods of a nil
 // *trace may be called and print nothing.
 //
-// But for its log, a trace is used by one request at a time, as a source is.
+// Except for its log, a trace is used by one request at a time, as a source is.
 type trace struct {
 	log    *debug.Log
 	handle int // -1 before there is a context

@@ -122,8 +122,8 @@ func (t *trace) tlsBegins(conn net.Conn) {
 	}
 }
 
-// tlsEnds prints what came of the TLS handshake: version, cipher and certificate of the
-// collector, which the C library does not tell, or what failed.
+// tlsEnds prints the result of the TLS handshake: version, cipher and certificate of
+// the collector, which the C library does not print, or the error.
 func (t *trace) tlsEnds(c *tls.Conn, err error) {
 	if !t.on(debug.TLS) {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// traceLogin returns what is printed while a client of g connects.
+// traceLogin returns the lines printed while a client of g connects.
 func traceLogin(t *testing.T, spec string, g *guard, options ...string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -26,8 +26,8 @@ func traceLogin(t *testing.T, spec string, g *guard, options ...string) string {
 	return b.String()
 }
 
-// TestTraceAuth checks what is printed of authentication and of attributes, and that
-// neither password nor proofs are.
+// TestTraceAuth checks the lines about authentication and attributes, and that they
+// contain neither password nor proofs.
 func TestTraceAuth(t *testing.T) {
 	const from = "secureconnect.c:__pmAuthClientNegotiation"
 	plain := func() *guard { return &guard{features: authFeatures, offer: "PLAIN SCRAM-SHA-256"} }
@@ -69,7 +69,8 @@ func TestTraceAuth(t *testing.T) {
 	}
 }
 
-// TestTraceTLS checks that a handshake says what it has come to, and one that fails why.
+// TestTraceTLS checks that the result of a handshake is printed, or the reason of its
+// failure.
 func TestTraceTLS(t *testing.T) {
 	cert := tlstest.NewCA(t, "CA").Cert(t, tlstest.Want{Hosts: []string{"127.0.0.1"}})
 	addr := secureCollector(t, cert, secureAck, nil).listen(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// fdOf returns the file descriptor of a connection, -1 if it has none.
+// fdOf returns the file descriptor of a connection, -1 if there is none.
 func fdOf(conn net.Conn) int {
 	fd := -1
 	for {
@@ -121,7 +121,7 @@ func (t *trace) connected(conn net.Conn) {
 	}
 }
 
-// greeted prints what a collector said of itself.
+// greeted prints the greeting of a collector.
 func (t *trace) greeted(conn net.Conn, hello *wire.Error) {
 	if !t.on(debug.Context) {
 		return

@@ -127,7 +127,8 @@ __pmResult dump from ADDR timestamp: ` + stamp + ` numpmid: 4
 	if got := masked(b.String()); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	// The dump asked for names: the result must not have lost what it points to.
+	// The dump asked for names: the result must not have lost the values it
+	// points to.
 	if name := string(res.Sets[2].Values[0].Bytes()); name != "wallaby" {
 		t.Errorf("after the dump the value is %q", name)
 	}
@@ -300,7 +301,7 @@ pmInResult dump from ADDR for InDom 400.1 (0x64000001), numinst=1
 	}
 }
 
-// TestTraceFailure checks what is printed where there is no collector.
+// TestTraceFailure checks the lines printed where there is no collector.
 func TestTraceFailure(t *testing.T) {
 	var b bytes.Buffer
 	d := Dialer{

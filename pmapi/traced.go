@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// A traced is the source of a context whose calls are to be printed. It lies on top of
-// all others, and only where there is a log.
+// A traced is a source that prints the calls of a context. It is the outermost layer,
+// and is used only if there is a log.
 type traced struct {
 	source
 	trace *trace
@@ -53,7 +53,7 @@ func (s *traced) lookupNames(ctx context.Context, names []string, ids []pcp.PMID
 			found++
 		}
 	}
-	status := err // as in C, one that is found is enough
+	status := err // as in C, one found name is enough
 	if found > 0 {
 		status = nil
 	}
@@ -74,7 +74,7 @@ func (s *traced) lookupNames(ctx context.Context, names []string, ids []pcp.PMID
 // names returns where names are looked up.
 func (t *trace) names() Location { return t.lookup.location() }
 
-// localNames prints what was found in a name space of our own.
+// localNames prints the names found in a name space of our own.
 func (t *trace) localNames(names []string, ids []pcp.PMID) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pmLookupName(%d, ...) using local PMNS returns %d and ...\n", len(names), len(names))

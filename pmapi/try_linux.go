@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// canTry says that tryRead and tryWrite work here.
+// canTry reports whether tryRead and tryWrite work on this system.
 const canTry = true
 
-// tryRead reads from a socket what is there.
+// tryRead reads the available bytes of a socket.
 func tryRead(fd uintptr, b []byte) (int, error) {
 	n, err := try(syscall.SYS_READ, fd, b)
 	switch {
@@ -36,9 +36,9 @@ func tryWrite(fd uintptr, b []byte) (int, error) {
 	return n, nil
 }
 
-// try makes a system call that does not wait, and does not prepare the scheduler for one that does: that would wake
-// its monitor, which then looks after us every 20 µs. In a program that is idle most of the time this costs as
-// much as what it does.
+// try makes a system call that does not wait, without preparing the scheduler for a wait: that would wake its
+// monitor, which then checks this goroutine every 20 µs. In a program that is idle most of the time this costs as
+// much as its work.
 func try(call, fd uintptr, b []byte) (int, syscall.Errno) {
 	for {
 		n, _, err := syscall.RawSyscall(call, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))

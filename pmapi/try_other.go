@@ -4,7 +4,7 @@ package pmapi
 
 import "errors"
 
-// canTry says that tryRead and tryWrite work here.
+// canTry reports whether tryRead and tryWrite work on this system.
 const canTry = false
 
 func tryRead(uintptr, []byte) (int, error)  { return 0, errors.ErrUnsupported }

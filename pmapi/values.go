@@ -31,11 +31,11 @@ func (s MetricValue) String() string {
 	return b.String()
 }
 
-// Values fetches metrics once and yields their values: one for each instance, in
-// the order of the names. What cannot be had comes with an error, which says
-// what it is about, and a MetricValue that has at least Metric; the others follow. Each
-// call looks up names, descriptors and instances anew. Programs that fetch again
-// and again do that once: see [Context.Fetch] and [NewFetchGroup].
+// Values fetches metrics once and yields their values: one for each instance, in the
+// order of the names. A failed metric yields an error that names it, and a MetricValue
+// that has at least Metric; the others follow. Each call looks up names, descriptors
+// and instances again. Programs that fetch repeatedly do that once: see [Context.Fetch]
+// and [NewFetchGroup].
 func (c *Context) Values(ctx context.Context, names ...string) iter.Seq2[MetricValue, error] {
 	return func(yield func(MetricValue, error) bool) {
 		ids, err := c.LookupName(ctx, names...)

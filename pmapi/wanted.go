@@ -88,7 +88,7 @@ func splitNames(s string) []string {
 	return names
 }
 
-// group returns what is wanted for a FetchGroup.
+// group returns the metric for a FetchGroup.
 func (w *wanted) group(inst string, typ pcp.Type) GroupMetric {
 	scale := w.scale
 	if scale == "" {
@@ -107,7 +107,7 @@ func convertWanted(desc pcp.Desc, m GroupMetric) (conversion, error) {
 		conv.scale, conv.units, conv.mult = true, desc.Units, 1
 		conv.units.ScaleTime = pcp.TimeSec
 	case conv.scale:
-		// The descriptor of the values says what they are in.
+		// The descriptor of the values has their units.
 		if _, factor, _ := pcp.ParseUnits(m.Scale); factor != 1 {
 			err = pcp.ErrConv
 		}

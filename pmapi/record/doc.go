@@ -36,9 +36,8 @@
 //
 // # Loggers
 //
-// The protocol between the two sides is one of lines, and without answers; it is that of
-// the C implementation, so that loggers of either kind work. What a logger says to
-// Report, it says to the user: by pmconfirm(1), or in its log file. When the program
-// ends without Off or Detach, each logger asks its user whether to go on, and ends where it
-// cannot ask.
+// The protocol between the two sides consists of lines, without answers; it is that of the
+// C implementation, so that loggers of either kind work. A logger answers Report to the
+// user: by pmconfirm(1), or in its log file. When the program ends without Off or Detach,
+// each logger asks its user whether to continue, and ends where it cannot ask.
 package record

@@ -13,10 +13,10 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// patience is how long a logger may take to read what it is told.
+// patience is the maximum time for a logger to read a request.
 const patience = 10 * time.Second
 
-// A request is what a logger is told. Part of the protocol; do not change.
+// A request is a command to a logger. Part of the protocol; do not change.
 type request byte
 
 const (
@@ -69,7 +69,7 @@ func (h *Host) PID() int {
 	return h.pid
 }
 
-// Status returns how the logger ended, as waitpid(2) says it, -1 if it has not ended.
+// Status returns the status of the logger as from waitpid(2), -1 if it has not ended.
 func (h *Host) Status() int {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -112,7 +112,7 @@ func (h *Host) one(r request) error {
 	return h.send(r)
 }
 
-// launch starts the logger, and tells it what it is to know.
+// launch starts the logger and sends its parameters.
 func (h *Host) launch(path string) error {
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -143,7 +143,7 @@ func (h *Host) launch(path string) error {
 
 // wait waits for the end of the logger.
 func (h *Host) wait(cmd *exec.Cmd) {
-	// The error says what the status says.
+	// The status has the reason.
 	_ = cmd.Wait()
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -175,8 +175,8 @@ func (h *Host) send(r request) error {
 	return err
 }
 
-// tell writes a line to the logger. C sends with some requests a text that its
-// callers choose; there is none here, as no pmlogger understands it.
+// tell writes a line to the logger. C sends a text of its caller with some
+// requests; this package does not, as no pmlogger understands it.
 func (h *Host) tell(r request, text string) error {
 	err := error(pcp.ErrIPC)
 	if h.pipe != nil {

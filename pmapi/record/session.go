@@ -22,12 +22,12 @@ import (
 // maxText is the most bytes that a logger takes as the name of a folio or of a program.
 const maxText = 4094
 
-// A Config says how a session is set up.
+// A Config configures a session.
 type Config struct {
 	// Creator is the name of the program. With Replay it is the tool that
 	// pmafm(1) starts to replay the session. It has no blanks.
 	Creator string
-	// Replay says that the creator can replay what is recorded, given what is
+	// Replay means that the creator can replay the recording from the data
 	// written to Session.Replay.
 	Replay bool
 	// Logger is the path of the program that records. It is called by the name
@@ -230,8 +230,8 @@ func outOfOrder(what, why string) error {
 	return fmt.Errorf("%s: %s: %w", what, why, syscall.EINVAL)
 }
 
-// On ends what is to be said, and starts a logger for each host (PM_REC_ON). If one cannot be
-// started the others are stopped, and the session is over.
+// On ends the set-up, and starts a logger for each host (PM_REC_ON). If one cannot be started
+// the others are stopped, and the session is over.
 func (s *Session) On() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,7 +272,7 @@ func (s *Session) logger() (string, error) {
 	return "", fmt.Errorf("%s: %w", path, fs.ErrNotExist)
 }
 
-// closeFiles closes what was written to before the loggers start.
+// closeFiles closes the files written before the loggers start.
 func (s *Session) closeFiles() error {
 	err := s.file.Close()
 	if s.replay != nil {
@@ -295,11 +295,12 @@ func (s *Session) hangUp() {
 // Off has all loggers that are on end their archives (PM_REC_OFF).
 func (s *Session) Off() error { return s.all(quit) }
 
-// Detach leaves all loggers that are on to themselves (PM_REC_DETACH): they go on when
-// this process ends.
+// Detach leaves all loggers that are on to themselves (PM_REC_DETACH): they continue
+// when this process ends.
 func (s *Session) Detach() error { return s.all(detach) }
 
-// Report has all loggers that are on tell the user how far they are (PM_REC_STATUS).
+// Report has all loggers that are on report their progress to the user
+// (PM_REC_STATUS).
 func (s *Session) Report() error { return s.all(report) }
 
 // all sends a request to the loggers that are on.
@@ -319,7 +320,7 @@ func (s *Session) all(r request) error {
 }
 
 // Close ends the session if it is not over. Loggers that are on are left as they would
-// be if this process ended. What has not been turned on leaves no files.
+// be if this process ended. A session that was never on leaves no files.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -4,5 +4,5 @@ package record
 
 import "os"
 
-// waitStatus returns how a process ended, as waitpid(2) would say it.
+// waitStatus returns the status of a process that ended, as from waitpid(2).
 func waitStatus(p *os.ProcessState) int { return p.ExitCode() << 8 }

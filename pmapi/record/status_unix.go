@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// waitStatus returns how a process ended, as waitpid(2) says it.
+// waitStatus returns the status of a process that ended, as from waitpid(2).
 func waitStatus(p *os.ProcessState) int {
 	if ws, ok := p.Sys().(syscall.WaitStatus); ok {
 		return int(ws)
