@@ -24,7 +24,7 @@ func (s Severity) String() string {
 	return [...]string{"note", "warning", "error"}[s]
 }
 
-// A Finding is one thing that is wrong with an archive.
+// A Finding is an error or oddity of an archive.
 type Finding struct {
 	Severity Severity
 	Pass     int
@@ -34,7 +34,7 @@ type Finding struct {
 	Message  string // as pmlogcheck prints it, with newline
 }
 
-// A Window is the time that is checked.
+// A Window is the period to check.
 type Window struct {
 	Start, Finish pcp.Timestamp
 	FromStart     bool // no start was given: records before the label's time count too
@@ -51,7 +51,7 @@ type Checker struct {
 	MetaOnly bool          // leave out pass 3
 	NoWrap   bool          // do not look for counters that wrapped
 	Strict   bool          // look for more than pmlogcheck does: the times of metadata
-	Debug    *debug.Log    // how the archive is opened and read after pass 0
+	Debug    *debug.Log    // options for reading the archive after pass 0
 
 	// Names returns the names of a metric instead of the archive's name space.
 	Names func(pcp.PMID) []string
@@ -64,9 +64,9 @@ type Checker struct {
 	Progress func(done, total int64)
 
 	Records, Marks int   // in the volumes, counted by Run
-	ReadError      error // why pass 3 could not read on: Run returns false then
+	ReadError      error // error that ended pass 3: Run then returns false
 
-	dir, base, name string // name is that of the archive in messages of pass 1 to 3
+	dir, base, name string // name is the name of the archive in messages of pass 1 to 3
 	index           state
 	meta, data      state
 	version         int           // in the first good label of pass 0, 0 if there is none
@@ -77,12 +77,12 @@ type Checker struct {
 	a               *archive.Archive
 	pass            int
 	days            bool // messages have the day too
-	open            bool // a line of Trace is not ended yet
+	open            bool // a line of Trace is still open
 	done, total     int64
 	scan            *valueScan
 }
 
-// A state is that of a kind of file.
+// A state is the state of a kind of file.
 type state int
 
 const (
@@ -105,8 +105,8 @@ func (c *Checker) tracef(level int, format string, args ...any) {
 	}
 }
 
-// found reports a finding about a file: its name, then where in it in the words
-// of pmlogcheck, then what.
+// found reports a finding about a file: its name, the place in pmlogcheck's
+// words, and the finding.
 func (c *Checker) found(s Severity, file string, off int64, where, text string) {
 	c.endLine()
 	said := text
@@ -144,7 +144,7 @@ func (c *Checker) progress(n int64) {
 	}
 }
 
-// Whole returns the window of all of an archive.
+// Whole returns the window of the whole archive.
 func (c *Checker) Whole(a *archive.Archive) Window {
 	end, err := a.End()
 	if err != nil {
@@ -153,9 +153,9 @@ func (c *Checker) Whole(a *archive.Archive) Window {
 	return Window{Start: a.Label().Start, Finish: end, FromStart: true}
 }
 
-// Run does the check. It returns false if the archive cannot be used: a record
-// is cut or damaged, a file is missing, the archive does not open or cannot be
-// read to its end. Other findings leave it true.
+// Run runs the check. It returns false if the archive cannot be used: a record is
+// cut or damaged, a file is missing, the archive does not open or cannot be read
+// to its end. Other findings leave it true.
 func (c *Checker) Run() bool {
 	c.split()
 	if !c.pass0() {

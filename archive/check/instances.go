@@ -1,6 +1,6 @@
 package check
 
-// An instance is the last value of one.
+// An instance has the last value of an instance.
 type instance struct {
 	id   int32
 	nsec int32
@@ -19,14 +19,14 @@ type instances struct {
 	last  int32           // the largest id in list
 }
 
-// A seeker goes through the values of one record.
+// A seeker walks over the values of one record.
 type seeker struct {
 	at      int  // in order
 	n       int  // values so far
-	changed bool // the order is not that of the last record; spare has the new one
+	changed bool // the order differs from that of the last record; spare has the new one
 }
 
-// lookAhead is how many instances may be gone before the map is asked.
+// lookAhead is the number of instances that may be missing before the map is used.
 const lookAhead = 8
 
 func (p *instances) begin() seeker { return seeker{} }
@@ -44,7 +44,7 @@ func (p *instances) next(s *seeker, id int32) (in *instance, fresh bool) {
 	return p.find(s, id)
 }
 
-// find is next where the order changes.
+// find is next after a change of the order.
 func (p *instances) find(s *seeker, id int32) (in *instance, fresh bool) {
 	if !s.changed {
 		s.changed = true

@@ -56,7 +56,7 @@ func (c *Checker) join(name string) string {
 	return c.dir + "/" + name
 }
 
-// dirName is dirname(3), which unlike path.Dir leaves the name as it is.
+// dirName is dirname(3), which unlike path.Dir does not clean the name.
 func dirName(p string) string {
 	p = strings.TrimRight(p, "/")
 	i := strings.LastIndexByte(p, '/')
@@ -332,7 +332,7 @@ func (f *fileCheck) label(b []byte) bool {
 	if archive.LabelSize(version) == 0 {
 		f.odd(4, fmt.Sprintf("bad label version: %d not 2 or 3 as expected", version))
 	}
-	// The C library leaves the magic number to others.
+	// The C library does not check the magic number here.
 	binary.BigEndian.PutUint32(b[4:], magicNumber|uint32(version))
 	l, err := archive.DecodeLabel(b)
 	if err != nil {
@@ -345,7 +345,7 @@ func (f *fileCheck) label(b []byte) bool {
 		c.version, c.start, c.labelFile = version, l.Start, f.path
 	}
 	if version != c.version {
-		// That pmlogcheck names one version twice is its own mistake.
+		// pmlogcheck names one version twice by mistake.
 		c.report(Finding{
 			Severity: Error, File: f.path, Offset: 4, Text: fmt.Sprintf("version %d, but %d in %s", version, c.version, c.labelFile),
 			Message: fmt.Sprintf("%s: mismatched label version: %d not %d as expected from %s\n", f.path, version, version, c.labelFile),
@@ -377,7 +377,7 @@ func (f *fileCheck) entries() bool {
 // An input reads a file from its start to its end, in large pieces.
 type input struct {
 	r        io.ReaderAt
-	off      int64 // where the next record starts
+	off      int64 // start of the next record
 	buf      []byte
 	at       int64 // of buf in the file
 	told     int64 // to progress
@@ -386,8 +386,8 @@ type input struct {
 
 const inputSize = 256 << 10
 
-// view returns n bytes at an offset, fewer where the file ends or cannot be
-// read, which to pmlogcheck is the same. N is at most inputSize.
+// view returns n bytes at an offset, fewer if the file ends or cannot be read,
+// which is the same to pmlogcheck. N is at most inputSize.
 func (in *input) view(off int64, n int) []byte {
 	if i := off - in.at; i >= 0 && i+int64(n) <= int64(len(in.buf)) {
 		return in.buf[i : i+int64(n)]
@@ -414,16 +414,16 @@ func (in *input) view(off int64, n int) []byte {
 // peek returns the next n bytes.
 func (in *input) peek(n int) []byte { return in.view(in.off, n) }
 
-// skip goes n bytes on and returns the last four of them as a number, or how
-// many bytes there are if they are fewer.
+// skip advances by n bytes and returns the last four of them as a number, or the
+// number of bytes if there are fewer.
 func (in *input) skip(n int64) (tail int32, got int64) {
 	b := in.view(in.off+n-4, 4)
 	if len(b) == 4 {
 		in.off += n
 		return int32(binary.BigEndian.Uint32(b)), n
 	}
-	// Where does the file end? Short of that, by halves.
-	lo, hi := int64(0), n // there are lo bytes, and not hi
+	// Search the end of the file by halves.
+	lo, hi := int64(0), n // the file has lo bytes, but not hi
 	for hi-lo > 1 {
 		mid := lo + (hi-lo)/2
 		if len(in.view(in.off+mid-1, 1)) == 1 {

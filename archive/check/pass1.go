@@ -114,5 +114,5 @@ func (p *indexCheck) entry(i int, list []archive.IndexEntry) {
 	}
 }
 
-// stamp prints a time with all its digits, even where they make no sense.
+// stamp prints a time with all its digits, even if they make no sense.
 func stamp(t pcp.Timestamp) string { return fmt.Sprintf("%d.%09d", t.Sec, t.Nsec) }

@@ -52,7 +52,7 @@ func (c *Checker) desc(d *pcp.Desc) {
 	if d.Type < pcp.Type32 || d.Type > pcp.TypeHighResEvent {
 		odd("bad type (%d)", int32(d.Type))
 	}
-	// A derived metric has the instances of those it is made of, which is right,
+	// A derived metric has the instances of its operands, which is correct,
 	// although pmlogcheck of PCP 6 reports it.
 	derived := c.Strict && d.PMID.Domain() == pcp.DomainDynamic && d.PMID.Cluster()&2048 != 0 && d.PMID.Item() != 0
 	if d.InDom != pcp.InDomNull && !derived && d.PMID.Domain() != d.InDom.Domain() {

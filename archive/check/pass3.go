@@ -86,8 +86,8 @@ func (c *Checker) pass3() bool {
 	return false
 }
 
-// later reports whether t is after the end of the window, to the microsecond that
-// the C tool has it to.
+// later reports whether t is after the end of the window, in the microseconds of
+// the C tool.
 func later(t, finish pcp.Timestamp) bool {
 	return t.Sec > finish.Sec || t.Sec == finish.Sec && t.Nsec/1000 > finish.Nsec/1000
 }
@@ -99,17 +99,17 @@ type valueScan struct {
 	metrics map[pcp.PMID]*metric
 	before  []*metric // of the sets of the last record
 	marks   int       // so far
-	learned bool      // instances of metrics other than counters are kept too
+	learned bool      // keeps instances of metrics other than counters too
 	names   map[pcp.InDom]map[int32]string
 	numbers []float64 // values of the current set
 
-	volFirst int // where reading began: pmlogcheck names no other
+	volFirst int // first volume read: pmlogcheck always names that
 	vol      int // of the current record
 	off      int64
 	time     pcp.Timestamp
 
 	pending []Finding // of the current record, which may turn out to be damaged
-	dead    bool      // pmlogcheck gives up after this record
+	dead    bool      // pmlogcheck stops after this record
 }
 
 // A metric is pass 3's state of a metric.
@@ -119,7 +119,7 @@ type metric struct {
 	indom  pcp.InDom
 	format pcp.ValFmt
 	check  kind
-	marks  int // that were there when insts were last looked at
+	marks  int // number of marks when insts were last checked
 
 	insts instances
 }
@@ -128,9 +128,9 @@ type metric struct {
 type kind byte
 
 const (
-	nothing  kind = iota // there is no descriptor, or it is not a number
-	encoding             // that it is a number of the type
-	counter              // that, and that it does not go down
+	nothing  kind = iota // no descriptor, or not a number
+	encoding             // it is a number of the type
+	counter              // also that it does not go down
 )
 
 // say keeps a message about the current record.
@@ -239,8 +239,8 @@ func number(typ pcp.Type, head uint32, word uint64) (float64, bool) {
 		if t != 0 {
 			return 0, false
 		}
-		// Very old archives have no types in blocks, and the C library leaves
-		// the bytes of those as they are.
+		// Very old archives have no types in blocks, and the C library does not
+		// change their bytes.
 		word = bits.ReverseBytes64(word)
 		if n == short {
 			word <<= 32

@@ -10,7 +10,7 @@ import (
 )
 
 // Values are read without making a pcp.Value of each: there are millions of them,
-// and nearly all are fine.
+// and nearly all are valid.
 
 // record checks the values of a record.
 func (s *valueScan) record(rec *archive.Record) {
@@ -41,15 +41,15 @@ func (s *valueScan) set(i int, rec *archive.Record, set *archive.Set) {
 			s.inBlocks(m, values, rec.Body)
 		}
 	case m.typ != pcp.Type32 && m.typ != pcp.TypeU32 && m.typ != pcp.TypeFloat:
-		s.unlike(m, false) // all of them, and the first one ends it
+		s.unlike(m, false) // all of them; the first ends the check
 	case m.check == counter:
 		s.inSitu(m, values)
 	}
 }
 
-// single reports whether a set of that many bytes of values has the only value of
-// a metric without instances. Its instance can then be anything: old archives
-// have random memory there.
+// single reports whether a set with that number of bytes of values has the only
+// value of a metric without instances. Its instance can then be anything: old
+// archives have random memory there.
 func (m *metric) single(bytes int) bool {
 	return bytes == 8 && m.indom == pcp.InDomNull && len(m.insts.list) > 0
 }
@@ -209,7 +209,7 @@ func (s *valueScan) learn() {
 }
 
 // unlike reports that a value is not a number of its type. For the first value of
-// an instance pmlogcheck then gives up.
+// an instance pmlogcheck then stops.
 func (s *valueScan) unlike(m *metric, known bool) {
 	s.of(m.id, "pmExtractValue failed: "+pcp.ErrConv.Error())
 	if known {

@@ -48,14 +48,13 @@ type Folio struct {
 	Archives []Archive
 }
 
-// An Archive is one of a folio.
+// An Archive is an archive of a folio.
 type Archive struct {
 	Host string
 	Base string // name as in the folio
 }
 
-// Path returns the base name of the archive, as seen from where the folio has
-// the given path.
+// Path returns the base name of the archive, for a folio with the given path.
 func (a Archive) Path(folio string) string {
 	if filepath.IsAbs(a.Base) {
 		return a.Base

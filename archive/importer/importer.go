@@ -11,29 +11,29 @@ import (
 	"github.com/go-pcp/pcp/internal/timezone"
 )
 
-// Domain is that of metrics and instance domains whose numbers this package
+// Domain is the domain of metrics and instance domains whose numbers this package
 // chooses (PMI_DOMAIN).
 const Domain = 245
 
 // Options describes the archive to write.
 type Options struct {
 	Host     string // pmiSetHostname(3); "" is the name of this host
-	TimeZone string // pmiSetTimezone(3), as TZ means it; "" is that of this host
+	TimeZone string // pmiSetTimezone(3), in the form of TZ; "" is that of this host
 	ZoneInfo string // name of the time zone, for version 3; "" is that of this host if TimeZone is ""
 	Version  int    // pmiSetVersion(3): archive.Version2 or archive.Version3; 0 is Version3
 
-	// VolumeBytes is how long a volume may be, 0 as long as the format allows
+	// VolumeBytes is the maximum length of a volume, 0 the limit of the format
 	// (PCP_LOGIMPORT_MAXLOGSZ).
 	VolumeBytes int64
 
 	// InDomDeltas writes instance domains sorted, and in version 3 only the
-	// changes if they are shorter, as the library of PCP 7 does. Otherwise each
-	// new instance has all of them written again.
+	// changes if they are shorter, as the library of PCP 7 does. Otherwise a new
+	// instance writes all of them again.
 	InDomDeltas bool
 
-	// Inherit is an archive whose metrics, instances and text the new one has
-	// from the start (PMI_FLAG_INHERIT). Labels that are not yet written are
-	// inherited too. Handles belong to one archive.
+	// Inherit is an archive whose metrics, instances and text the new one starts
+	// with (PMI_FLAG_INHERIT). Labels that are not yet written are inherited too.
+	// Handles belong to one archive.
 	Inherit *Importer
 }
 
@@ -63,7 +63,7 @@ type Importer struct {
 	flush int64         // offset in the volume behind which there is an entry in the index
 	res   pcp.Result    // room
 	body  []byte        // room for a record
-	body2 []byte        // room for one of the metadata
+	body2 []byte        // memory for a record of the metadata
 	ended bool
 }
 
@@ -90,7 +90,7 @@ type indom struct {
 	byInst map[int32]int  // slot
 	disk   []pcp.Instance // in the order in which they are written
 	done   bool           // all of it written
-	next   int32          // number for the next instance that comes without one
+	next   int32          // number for the next instance without one
 }
 
 // Start begins an archive (pmiStart(3)). Its files must not exist; they are
@@ -181,7 +181,7 @@ func (im *Importer) AddMetric(name string, desc pcp.Desc) (pcp.PMID, error) {
 	if !pcp.ValidName(name) || len(name) > archive.MaxName {
 		return pcp.PMIDNull, fmt.Errorf("%q: %w", name, ErrBadMetricName)
 	}
-	// Of two conflicts C reports that with the metric declared first.
+	// Of two conflicts C reports the one with the metric declared first.
 	same, other := im.byName[name], im.byID[desc.PMID]
 	switch {
 	case same != nil && (other == nil || same.index <= other.index):
@@ -212,7 +212,7 @@ func (im *Importer) add(name string, desc pcp.Desc) *metric {
 	m := &metric{index: len(im.metrics), name: name, desc: desc}
 	im.metrics = append(im.metrics, m)
 	im.byName[name] = m
-	if im.byID[desc.PMID] == nil { // C does not see when it chooses one twice
+	if im.byID[desc.PMID] == nil { // C does not notice when it chooses one twice
 		im.byID[desc.PMID] = m
 	}
 	return m

@@ -6,8 +6,8 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// The functions of this file read numbers as C does when it wants the string to
-// end with them. An empty string is 0: there the number ends where the string does.
+// The functions of this file read numbers as C does and check that they end with
+// the string. An empty string is 0.
 
 // parseInt reads a number as strtol(3) does: a number that is too large becomes
 // the largest.

@@ -72,7 +72,7 @@ func (h Handle) Desc() pcp.Desc {
 	return h.m.desc
 }
 
-// Put puts a value, which it reads as the type of the metric wants it
+// Put puts a value, which it parses by the type of the metric
 // (pmiPutValueHandle(3)): as C's strtol, strtoul and strtod do, with the whole
 // string, so that an empty string is 0 and a number that is too large wraps or
 // becomes infinite. Each instance of a metric has one value in a record. A value
@@ -123,7 +123,7 @@ func (h Handle) Put(value string) error {
 	return nil
 }
 
-// str returns a string value whose bytes are in the room of the record.
+// str returns a string value whose bytes are in the memory of the record.
 func (im *Importer) str(s string) pcp.Value {
 	for i := range len(s) {
 		if s[i] == 0 {
@@ -136,7 +136,7 @@ func (im *Importer) str(s string) pcp.Value {
 	return pcp.BytesValue(pcp.TypeString, im.text[n:len(im.text):len(im.text)])
 }
 
-// begin makes sure that a value can be put.
+// begin checks that a value can be put.
 func (h Handle) begin() (*metric, error) {
 	m, im := h.m, h.im
 	if m == nil {
@@ -189,8 +189,8 @@ func (h Handle) PutAtom(v pcp.Value) error {
 	return nil
 }
 
-// PutInt puts a number, converted to the type of the metric if that can hold
-// it: else it is pcp.ErrSign or pcp.ErrTrunc, and nothing is put.
+// PutInt puts a number, converted to the type of the metric. If that cannot hold
+// it, the error is pcp.ErrSign or pcp.ErrTrunc, and nothing is put.
 func (h Handle) PutInt(n int64) error {
 	typ := h.Desc().Type
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// indexBytes is after how many bytes of a volume the index gets an entry.
+// indexBytes is the number of bytes of a volume after which the index gets an entry.
 const indexBytes = 100_000
 
 func (im *Importer) write(t pcp.Timestamp) error {
@@ -74,9 +74,9 @@ func (im *Importer) putSets(t pcp.Timestamp) error {
 	return im.putResult(&im.res)
 }
 
-// PutResult writes a record by itself, before the values that were put
-// (pmiPutResult(3), pmiPutHighResResult). The values of res get sorted by
-// instance; they should be of metrics that were declared.
+// PutResult writes a separate record, before the values that were put
+// (pmiPutResult(3), pmiPutHighResResult). It sorts the values of res by instance;
+// they should be of declared metrics.
 func (im *Importer) PutResult(res *pcp.Result) error {
 	if im.ended {
 		return pcp.ErrNoContext
@@ -89,7 +89,7 @@ func (im *Importer) PutResult(res *pcp.Result) error {
 	return err
 }
 
-// start makes the files when there is something to write.
+// start makes the files for the first write.
 func (im *Importer) start(t pcp.Timestamp) error {
 	if im.w != nil {
 		return nil
@@ -151,7 +151,7 @@ func (im *Importer) putResult(res *pcp.Result) error {
 		entry, im.flush = true, indexBytes
 	}
 	if entry || data+size > im.flush {
-		// Before the record and all metadata that came with it.
+		// Before the record and all its metadata.
 		if err := im.w.IndexAt(res.Time, meta, data); err != nil {
 			return err
 		}
@@ -162,8 +162,8 @@ func (im *Importer) putResult(res *pcp.Result) error {
 
 func byInst(a, b pcp.Value) int { return cmp.Compare(a.Inst, b.Inst) }
 
-// putMetric writes a metric and its instances as far as they are not yet
-// written; entry becomes true if there was something to write.
+// putMetric writes a metric and its instances unless they are already written;
+// entry becomes true if it wrote something.
 func (im *Importer) putMetric(t pcp.Timestamp, m *metric, entry *bool) error {
 	if !m.done {
 		if err := im.w.Desc(m.desc, m.name); err != nil {
@@ -208,8 +208,8 @@ func (im *Importer) putInDom(t pcp.Timestamp, d *indom, entry *bool) error {
 	return nil
 }
 
-// PutMark writes a mark, 1 ms after the last record: values before it have
-// nothing to do with those after (pmiPutMark(3)).
+// PutMark writes a mark, 1 ms after the last record: values before and after it
+// are unrelated (pmiPutMark(3)).
 func (im *Importer) PutMark() error {
 	if im.ended {
 		return pcp.ErrNoContext

@@ -24,7 +24,7 @@ type Metric struct {
 	m  *metric
 }
 
-// NewMetric declares a metric with a PMID of its own.
+// NewMetric declares a metric with a new PMID.
 func (im *Importer) NewMetric(name string, spec Spec) (*Metric, error) {
 	desc := pcp.Desc{PMID: pcp.PMIDNull, Type: spec.Type, InDom: pcp.InDomNull, Sem: spec.Sem, Units: spec.Units}
 	if desc.Sem == 0 {
@@ -55,7 +55,7 @@ func (im *Importer) NewMetric(name string, spec Spec) (*Metric, error) {
 	return m, nil
 }
 
-// NewInDom returns an instance domain of Domain that no one else has.
+// NewInDom returns a new instance domain of Domain.
 func (im *Importer) NewInDom() pcp.InDom {
 	for {
 		im.serial++
@@ -87,8 +87,8 @@ func (m *Metric) Instance(name string) (Handle, error) {
 	return m.im.Handle(m.m.name, name)
 }
 
-// EnsureInstance adds an instance, with the next number, unless there is one
-// of that name already. An instance whose name only begins like it gives
+// EnsureInstance adds an instance, with the next number, unless there is already
+// one of that name. An instance whose name only begins like it gives
 // ErrDupInstName.
 func (im *Importer) EnsureInstance(id pcp.InDom, name string) error {
 	d := im.indom(id)

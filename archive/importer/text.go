@@ -119,7 +119,7 @@ func (im *Importer) PutLabel(flags pcp.LabelFlags, ident uint32, inst int32, nam
 	return nil
 }
 
-// isJSON reports whether the value of a label is taken as it is.
+// isJSON reports whether the value of a label is already JSON.
 func isJSON(value string) bool {
 	if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
 		return true
@@ -131,8 +131,8 @@ func isJSON(value string) bool {
 	return false
 }
 
-// putTexts writes the texts that are not yet written, each after the metric or
-// instance domain that it is about.
+// putTexts writes the texts that are not yet written, each after its metric or
+// instance domain.
 func (im *Importer) putTexts(t pcp.Timestamp) error {
 	if err := im.start(t); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (im *Importer) putTexts(t pcp.Timestamp) error {
 	return nil
 }
 
-// putLabels writes the labels that were put, and forgets them.
+// putLabels writes the labels that were put, and drops them.
 func (im *Importer) putLabels(t pcp.Timestamp) error {
 	if err := im.start(t); err != nil {
 		return err
@@ -190,8 +190,8 @@ func (im *Importer) putLabels(t pcp.Timestamp) error {
 	return nil
 }
 
-// putSubject writes the metric or the instance domain that text or labels are
-// about, if it is known and not yet written.
+// putSubject writes the metric or the instance domain of text or labels, if it is
+// known and not yet written.
 func (im *Importer) putSubject(t pcp.Timestamp, isMetric, isInDom bool, ident uint32, entry *bool) error {
 	switch {
 	case isMetric:

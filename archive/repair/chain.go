@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A record is a whole record of a volume.
+// A record is a complete record of a volume.
 type record struct {
 	off   int64
 	sec   int64
@@ -76,8 +76,8 @@ func chain(list []record) {
 	trimEnd(list)
 }
 
-// regular adds to the weight of records that come when their group is due: a
-// logger fetches the same metrics in equal intervals.
+// regular adds to the weight of records at regular times of their group: a logger
+// fetches the same metrics in equal intervals.
 func regular(list []record, weights []int64) {
 	groups := make(map[uint16][]int32)
 	for i := range list {
@@ -130,8 +130,8 @@ func heaviest(n int, compare func(a, b int32) int, weights []int64) []int32 {
 	for k, i := range order {
 		rank[i] = int32(k)
 	}
-	// tree[k] is the thing at which the best chain ends, of those whose ranks
-	// the node k of a Fenwick tree covers.
+	// tree[k] is the end of the best chain among the elements whose ranks the
+	// node k of a Fenwick tree covers.
 	tree, before, sum := make([]int32, n+1), make([]int32, n), make([]int64, n)
 	for k := range tree {
 		tree[k] = -1
@@ -179,9 +179,9 @@ const (
 )
 
 // trimEnd drops a last record that is far in the future of all others, which no
-// chain can show, unless the index knows of it.
+// chain can detect, unless it is in the index.
 func trimEnd(list []record) {
-	var ends [4]*record // the last ones kept, then the first
+	var ends [4]*record // the last records kept, then the first
 	k := 0
 	for i := len(list) - 1; i >= 0 && k < 3; i-- {
 		if list[i].flags&kept != 0 {

@@ -27,19 +27,19 @@ type copier struct {
 	end     int64  // where it ended
 	written bool
 	mark    bool // the last record is one
-	gap     bool // something unknown is lost behind it
-	doubt   bool // descriptors were dropped: no record is known to fit
+	gap     bool // unknown bytes are lost behind it
+	doubt   bool // descriptors were dropped: no record is known to match
 
 	gone map[loser]*Drop
 }
 
-// A loser is why values of a metric are dropped.
+// A loser is the reason for dropping values of a metric.
 type loser struct {
 	id  pcp.PMID
 	why string
 }
 
-// metaUpTo writes the metadata that are due at t, all if it is nil.
+// metaUpTo writes the metadata up to t, all if it is nil.
 func (c *copier) metaUpTo(t *pcp.Timestamp) error {
 	m := c.meta
 	for ; c.next < len(m.list); c.next++ {
@@ -109,9 +109,9 @@ func (c *copier) base(r *metaRecord, body []byte) ([]byte, error) {
 	return archive.AppendMeta(nil, &full, c.label.Version)
 }
 
-// volume writes the records of a volume. List has those that are whole.
+// volume writes the records of a volume. List has the complete ones.
 func (c *copier) volume(k int, in *input, list []record, lost []loss, badLabel bool) error {
-	started := !c.written // the first volume is there already
+	started := !c.written // the first volume exists already
 	told, done := int64(0), int64(0)
 	for i := range list {
 		r := &list[i]
@@ -142,7 +142,7 @@ func (c *copier) volume(k int, in *input, list []record, lost []loss, badLabel b
 		}
 		body := b[4 : len(b)-4]
 		if c.disorder {
-			// Bytes that are there twice leave a record of the same time.
+			// Repeated bytes give a record of the same time.
 			if c.written && r.off != c.end && r.time() == c.last && bytes.Equal(body, c.before) {
 				c.drop(Drop{File: in.Name, Offset: r.off, Bytes: int64(r.n), Records: 1, Why: "it repeats the record before"})
 				continue
@@ -200,8 +200,8 @@ func (c *copier) record(r *record, body []byte) error {
 	return c.out.WriteRecord(t, body)
 }
 
-// filter returns the contents of a record without the values that are of no
-// use, nil if nothing is left.
+// filter returns the contents of a record without its unusable values, nil if
+// nothing is left.
 func (c *copier) filter(in *input, r *record, body []byte) ([]byte, error) {
 	if err := archive.DecodeResult(&c.res, body, c.label.Version); err != nil {
 		return nil, fmt.Errorf("%s: offset %d: %w", in.Name, r.off, errChanged)
@@ -244,7 +244,7 @@ func (c *copier) filter(in *input, r *record, body []byte) ([]byte, error) {
 	return b, nil
 }
 
-// dropSet counts the values of a metric that are dropped for a reason.
+// dropSet counts the dropped values of a metric by reason.
 func (c *copier) dropSet(in *input, r *record, id pcp.PMID, n int, why string) {
 	key := loser{id, why}
 	d := c.gone[key]

@@ -97,8 +97,8 @@ func Remove(base string) {
 	}
 }
 
-// Move gives the files of an archive another name, the metadata last: until these
-// are there it is not an archive. It never replaces a file.
+// Move gives the files of an archive another name, the metadata last: without
+// these it is not an archive. It never replaces a file.
 func Move(from, to string) error {
 	set, err := archive.FindFiles(from)
 	if err != nil {

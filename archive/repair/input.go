@@ -16,12 +16,12 @@ type Source struct {
 	// after an error, or -1 if there is none. Nil means the next multiple of 4096.
 	Next func(off int64) int64
 
-	// End is why there is nothing behind Size, though there should be; nil if
-	// that is where the file ends. Broken is why Data is nil.
+	// End is the error at Size; nil if the file ends there. Broken is the error
+	// if Data is nil.
 	End, Broken error
 }
 
-// windowSize is how much of a file is read at once.
+// windowSize is the number of bytes of a file read at once.
 const windowSize = 512 << 10
 
 // An input reads a Source in windows. Bytes that cannot be read are zero, and
@@ -35,7 +35,7 @@ type input struct {
 	err   error // the first one
 }
 
-// A span is a range of bytes, without to.
+// A span is a range of bytes, excluding to.
 type span struct{ from, to int64 }
 
 // at returns n bytes at an offset, fewer where the file ends, valid until the
@@ -96,7 +96,7 @@ func (in *input) fill(b []byte, off int64) {
 	}
 }
 
-// hole notes that nothing can be read at off.
+// hole records that off cannot be read.
 func (in *input) hole(off int64) {
 	to := off&^4095 + 4096
 	if in.Next != nil {
@@ -115,7 +115,7 @@ func (in *input) hole(off int64) {
 	in.holes[i] = span{off, to}
 }
 
-// torn reports whether some of n bytes at off could not be read.
+// torn reports whether any of n bytes at off could not be read.
 func (in *input) torn(off, n int64) bool {
 	i := sort.Search(len(in.holes), func(i int) bool { return in.holes[i].to > off })
 	return i < len(in.holes) && in.holes[i].from < off+n

@@ -6,8 +6,8 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// electLabel returns the label that most files have, of equally many the first;
-// ok is false if no file has a good one.
+// electLabel returns the label that most files have, the first of several; ok is
+// false if no file has a good one.
 func electLabel(files []*input) (label archive.Label, ok bool) {
 	votes, first := make(map[archive.Label]int), make(map[archive.Label]int)
 	for i, in := range files {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// A metaRecord is a whole record of the metadata.
+// A metaRecord is a complete record of the metadata.
 type metaRecord struct {
 	off  int64
 	sec  int64 // of records with a time
@@ -19,7 +19,7 @@ type metaRecord struct {
 	n    int32
 	typ  archive.MetaType
 	id   uint32 // of a metric or an instance domain
-	bad  string // why it is dropped, "" if it is not
+	bad  string // reason for dropping it, "" if it is kept
 }
 
 func (m *metaRecord) timed() bool {
@@ -31,11 +31,11 @@ func (m *metaRecord) time() pcp.Timestamp { return pcp.Timestamp{Sec: m.sec, Nse
 // A metric has the descriptor of a metric, and others if some are damaged.
 type metric struct {
 	descs []candidate
-	best  int // of descs, set by elect; -1 if none is good
+	best  int // index in descs, set by elect; -1 if none is good
 	doubt bool
 }
 
-// A candidate is a descriptor, and how many sets of values go with it.
+// A candidate is a descriptor, and the number of sets of values that match it.
 type candidate struct {
 	pcp.Desc
 	record     int // in metadata.list
@@ -49,17 +49,17 @@ type metadata struct {
 	list    []metaRecord
 	lost    []loss
 	metrics map[pcp.PMID]*metric
-	indoms  map[pcp.InDom]bool // that have a record which is kept
+	indoms  map[pcp.InDom]bool // with a kept record
 }
 
-// A loss is a range of bytes that hold no whole record.
+// A loss is a range of bytes without a complete record.
 type loss struct {
 	span
-	records int // of which is known that they are records
+	records int // known to be records
 	why     string
 }
 
-// scanMeta finds the whole records of the metadata, from off on.
+// scanMeta finds the complete records of the metadata, from off on.
 func scanMeta(in *input, version int, off int64) (*metadata, error) {
 	m := &metadata{in: in, version: version, metrics: make(map[pcp.PMID]*metric), indoms: make(map[pcp.InDom]bool)}
 	s := scanner{in: in, least: 12, limit: maxMeta, try: func(off, n int64, body []byte, search bool) string {
@@ -82,8 +82,8 @@ func scanMeta(in *input, version int, off int64) (*metadata, error) {
 	return m, err
 }
 
-// odd returns why a record that decodes does not belong to this archive, or "" if
-// it does.
+// odd returns the reason if a record that decodes does not belong to this
+// archive, or "" if it does.
 func odd(rec *archive.MetaRecord, body []byte, version int) string {
 	switch rec.Type {
 	case archive.MetaInDomV2, archive.MetaLabelV2:
@@ -126,7 +126,7 @@ func odd(rec *archive.MetaRecord, body []byte, version int) string {
 	return ""
 }
 
-// goodTime reports whether a time can be one.
+// goodTime reports whether a time is valid.
 func goodTime(t pcp.Timestamp) bool { return t.Sec >= 0 && t.Nsec >= 0 && t.Nsec < 1e9 }
 
 // goodName reports whether a metric can have a name.
@@ -217,7 +217,7 @@ func (m *metadata) order(known func(pcp.Timestamp) bool) bool {
 	return true
 }
 
-// elect chooses the descriptor of each metric that goes with most of its values.
+// elect chooses the descriptor of each metric that matches most of its values.
 func (m *metadata) elect() {
 	for _, x := range m.metrics {
 		for i, c := range x.descs {
@@ -241,7 +241,7 @@ func (m *metadata) elect() {
 			x.doubt = true
 		}
 	}
-	// The same descriptor may be there more than once.
+	// The same descriptor may occur more than once.
 	for i := range m.list {
 		r := &m.list[i]
 		if r.typ != archive.MetaDesc || r.bad != "" {
@@ -270,7 +270,7 @@ func (m *metadata) score(c *candidate) int {
 	return n
 }
 
-// desc returns the descriptor of a metric, nil if it is gone.
+// desc returns the descriptor of a metric, nil if it is lost.
 func (m *metadata) desc(id pcp.PMID) *pcp.Desc {
 	x := m.metrics[id]
 	if x == nil || x.best < 0 {

@@ -10,15 +10,15 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// A Drop is something that is not kept, or with Bytes, Records and Values all 0
-// something that is changed without a loss.
+// A Drop is a dropped part of an archive, or with Bytes, Records and Values all 0
+// a change without a loss.
 type Drop struct {
 	File    string // its name
 	Offset  int64  // in the file, expanded if it is compressed; -1 if there is none
 	Bytes   int64  // that are dropped there
 	Records int    // known number of records; 0 if unknown
-	Values  int64  // that are dropped of the records from Offset on
-	Missing bool   // something is not there at all, such as a volume
+	Values  int64  // dropped values of the records from Offset on
+	Missing bool   // a whole part is missing, such as a volume
 	Why     string
 }
 
@@ -55,7 +55,7 @@ func plural(n int64, what string) string {
 type Summary struct {
 	Records int // of volumes, kept
 	Added   int // marks that are new
-	Drops   int // calls of Config.Dropped that were about a loss
+	Drops   int // number of calls of Config.Dropped for a loss
 	Lost    struct {
 		Bytes, Values int64
 		Records       int
@@ -81,10 +81,10 @@ type Output interface {
 	NewVolume() error
 }
 
-// ErrNothing is that of an archive of which no record can be saved.
+// ErrNothing is the error for an archive of which no record can be saved.
 var ErrNothing = errors.New("no record can be saved")
 
-// errChanged is that of an archive that changes while it is read.
+// errChanged is the error for an archive that changes while it is read.
 var errChanged = errors.New("the file is not what it was a moment ago")
 
 // A run is one repair.
@@ -114,7 +114,7 @@ func (r *run) note(d Drop) {
 	}
 }
 
-// loseIn reports a loss. A label whose length is right is not lost: another file
+// loseIn reports a loss. A label with the right length is not lost: another file
 // has the same.
 func (r *run) loseIn(in *input, l loss, badLabel bool) {
 	if badLabel && l.from == 0 {
@@ -132,8 +132,8 @@ func (r *run) progress(n int64) {
 	}
 }
 
-// Run repairs an archive. It calls create once it knows that there is something
-// to save; label is that of the new archive, first the number of its first volume.
+// Run repairs an archive. It calls create once it has found something to save;
+// label is that of the new archive, first the number of its first volume.
 func Run(ctx context.Context, cfg Config, create func(label archive.Label, first int) (Output, error)) (Summary, error) {
 	r := &run{Config: cfg}
 	if len(cfg.Volumes) == 0 || len(cfg.Numbers) != len(cfg.Volumes) || !slices.IsSorted(cfg.Numbers) {
@@ -304,7 +304,7 @@ func (m *metadata) any() bool {
 	return false
 }
 
-// missing reports volumes that are not there.
+// missing reports missing volumes.
 func (r *run) missing(from, to int, in *input) {
 	d := Drop{File: in.Name, Offset: -1, Missing: true, Why: fmt.Sprintf("volume %d before it is missing", from)}
 	if to > from {
@@ -328,7 +328,7 @@ func (r *run) elect(all []*input) (l archive.Label, guessed bool) {
 	return l, true
 }
 
-// compareLabel reports a label that is not as those of the others.
+// compareLabel reports a label that differs from the others.
 func (r *run) compareLabel(in *input, vol int32) {
 	l, err := archive.DecodeLabel(in.at(0, int64(archive.LabelSize(archive.Version3))))
 	if err != nil {
@@ -346,8 +346,8 @@ func (r *run) compareLabel(in *input, vol int32) {
 	}
 }
 
-// start finds the records from before the start in the label. If they are most,
-// it is the label that is wrong, which it reports.
+// start finds the records from before the start in the label. If they are the
+// majority, the label is wrong, and start reports that.
 func (r *run) start(list []record) (wrong bool) {
 	n := 0
 	for i := range list {

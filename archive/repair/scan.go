@@ -13,7 +13,7 @@ import (
 const (
 	maxRecords = 1 << 25 // records of all volumes
 	maxMeta    = 1 << 25 // records of the metadata
-	maxIndex   = 1 << 22 // entries of the index that are looked at
+	maxIndex   = 1 << 22 // entries of the index that are read
 
 	// A damaged file may seem to have records within records without end: the
 	// search for the next good record decodes a limited number of bytes.
@@ -21,7 +21,7 @@ const (
 	searchLeast  = 64 << 20
 )
 
-// A scanner finds the whole records of a file.
+// A scanner finds the complete records of a file.
 type scanner struct {
 	in    *input
 	least int64 // bytes of the shortest record
@@ -31,8 +31,8 @@ type scanner struct {
 	// is the first check. B has least bytes.
 	head func(b []byte, n int64) bool
 
-	// try takes in the record whose contents are body, or returns why it is
-	// not good. With search it is not known whether a record starts there.
+	// try adds the record whose contents are body, or returns why it is bad. With
+	// search it may not be a record.
 	try func(off, n int64, body []byte, search bool) (why string)
 
 	step func(off int64) error // now and then; may be nil
@@ -41,7 +41,7 @@ type scanner struct {
 	count int
 }
 
-// run goes through the file from off on.
+// run scans the file from off on.
 func (s *scanner) run(off int64) error {
 	start := int64(-1) // of the lost part
 	why := ""
@@ -119,8 +119,8 @@ func (s *scanner) run(off int64) error {
 	return nil
 }
 
-// candidate returns the first offset from off on where something starts as a
-// record does, or where the window ends. It makes the search fast.
+// candidate returns the first offset from off on where bytes look like the start
+// of a record, or the end of the window. It makes the search fast.
 func (s *scanner) candidate(off int64) int64 {
 	b := s.in.rest(off, s.least)
 	left := s.in.Size - off
@@ -133,7 +133,7 @@ func (s *scanner) candidate(off int64) int64 {
 	return off + max(0, int64(len(b))-s.least+1)
 }
 
-// lose notes a loss.
+// lose records a loss.
 func (s *scanner) lose(from, to int64, records int, why string) {
 	if from == to {
 		return
@@ -158,8 +158,8 @@ func (s *scanner) begins(off int64) bool {
 	return ok && tail == n
 }
 
-// record tries the record at off. It returns its length and why it is not good,
-// and whether its lengths agree all the same.
+// record tries the record at off. It returns its length, the reason if it is bad,
+// and whether its lengths agree nevertheless.
 func (s *scanner) record(off int64, search bool, budget *int64) (n int64, why string, framed bool) {
 	in := s.in
 	left := in.Size - off
@@ -201,13 +201,13 @@ type valueScan struct {
 	before  []seen
 }
 
-// seen is the metric of a set of the record before.
+// seen is the metric of a set of the previous record.
 type seen struct {
 	id pcp.PMID
 	m  *metric
 }
 
-// rawTime reports whether the time that b starts with is one.
+// rawTime reports whether b starts with a valid time.
 func rawTime(b []byte, version int) bool {
 	if version >= archive.Version3 {
 		return binary.BigEndian.Uint32(b[4:]) < 1<<31 && binary.BigEndian.Uint32(b[8:]) < 1e9
@@ -242,7 +242,7 @@ func (v *valueScan) volume(vol int, in *input, off int64, step func(int64) error
 	return s.lost, err
 }
 
-// look holds the sets of v.res against the metadata. It reports whether any of
+// look compares the sets of v.res with the metadata. It reports whether any of
 // their metrics is known.
 func (v *valueScan) look(r *record) bool {
 	sets := v.res.Sets
@@ -338,7 +338,7 @@ func confirm(list []record, number []int, in *input, version int) {
 		if !ok {
 			continue
 		}
-		// It leads to the start of its record as often as to the end.
+		// Its offset is as often the start of its record as the end.
 		i, found := slices.BinarySearchFunc(list, e, func(r record, e archive.IndexEntry) int {
 			if int(r.vol) != vol {
 				return int(r.vol) - vol

@@ -34,13 +34,13 @@ type bound struct {
 	tFirst, tLast float64 // nothing is before, behind
 	born, died    float64 // as in the instance domain
 
-	// The first and the last record with it in the region; none if first > last.
+	// The first and the last record of the region with it; none if first > last.
 	first, last int32
 
 	inst          int32
 	sPrior, sNext state
 	search        bool // not bound yet
-	same          bool // looked for at the time wanted only
+	same          bool // only searched at the time wanted
 	wanted        bool // the profile has it
 	inResult      bool
 	live          bool // in metric.live
@@ -60,7 +60,7 @@ type metric struct {
 	valfmt   pcp.ValFmt
 	hasFmt   bool
 
-	bounds []bound // in the order in which the values of a result are
+	bounds []bound // in the order of the values of a result
 	data   [][2][]byte
 	index  map[int32]int32 // of bounds, by instance
 	guess  []int32         // of bounds, by position in the last record
@@ -75,7 +75,7 @@ type metric struct {
 
 	asked      bool // in this fetch
 	part       pcp.ProfileInDom
-	all        bool // the profile has all instances
+	all        bool // the profile selects all instances
 	err        pcp.Error
 	numval     int
 	lastNumval int
@@ -83,8 +83,8 @@ type metric struct {
 	log *debug.Log // for interpolation, nil if it is not traced
 }
 
-// caliperMin is how many instances an instance domain has at a time, at least
-// once, before their lifetimes are heeded (HASH_THRESHOLD in interp.c).
+// caliperMin is the number of instances that an instance domain must have at some
+// time for their lifetimes to be used (HASH_THRESHOLD in interp.c).
 const caliperMin = 16
 
 func (s *Set) newMetric(id pcp.PMID) *metric {
@@ -151,8 +151,8 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// hashOrder returns in which order the values of a result are: that in which
-// the C library finds them in a hash table with a bucket for each (hash.c).
+// hashOrder returns the order of the values of a result: that of the C library's
+// hash table with a bucket for each (hash.c).
 func hashOrder(list []archive.Lifetime) []int32 {
 	n := uint32(len(list))
 	heads, chain := make([]int32, n), make([]int32, n)
@@ -172,7 +172,7 @@ func hashOrder(list []archive.Lifetime) []int32 {
 	return order
 }
 
-// touch puts a bound among the live ones.
+// touch adds a bound to the live ones.
 func (m *metric) touch(i int32) {
 	if b := &m.bounds[i]; !b.live {
 		b.live = true
@@ -184,7 +184,7 @@ func (m *metric) touch(i int32) {
 // that cannot have a value then.
 func (m *metric) gather(t float64) {
 	if len(m.byBorn) == 0 {
-		return // no lifetimes are heeded: all are live
+		return // lifetimes are not used: all are live
 	}
 	from, to := m.at, t
 	if !m.atSet {
@@ -192,7 +192,7 @@ func (m *metric) gather(t float64) {
 	}
 	m.at, m.atSet = t, true
 	if from <= to {
-		// Those that came into being since.
+		// New ones since then.
 		i, _ := slices.BinarySearchFunc(m.byBorn, from, func(i int32, t float64) int { return compare(m.bounds[i].born, t) })
 		for ; i < len(m.byBorn) && m.bounds[m.byBorn[i]].born <= to; i++ {
 			m.touch(m.byBorn[i])
@@ -257,7 +257,7 @@ func (m *metric) checkFormat(f pcp.ValFmt) bool {
 	return ok
 }
 
-// number returns the bits of a value of the set that s is at.
+// number returns the bits of a value of the current set of s.
 func (m *metric) number(s *archive.SetScanner, k int) (uint64, bool) {
 	if s.ValFmt == pcp.ValInSitu {
 		return uint64(s.Word(k)), true
@@ -279,9 +279,9 @@ func (m *metric) number(s *archive.SetScanner, k int) (uint64, bool) {
 	return 0, false
 }
 
-// take brings the bounds up to date with the set that s is at, of record number
-// ord, at time t. Dir is the direction in which bounds are looked for; it is 0 if
-// none are. It returns how many were found.
+// take updates the bounds with the current set of s, of record number ord, at
+// time t. Dir is the direction in which bounds are searched; it is 0 if none are.
+// It returns the number of bounds found.
 func (m *metric) take(s *archive.SetScanner, ord int32, t, req float64, dir archive.Direction) (found int, err error) {
 	if s.Len == 0 || m.unknown {
 		return 0, nil
@@ -374,16 +374,15 @@ func (m *metric) take(s *archive.SetScanner, ord int32, t, req float64, dir arch
 func (m *metric) keep(i int32, side int, s *archive.SetScanner, k int, data []byte) {
 	t, _, _ := s.Block(k)
 	if t == pcp.Type32 {
-		t = m.desc.Type // a block without one, as in very old archives
+		t = m.desc.Type // a block without a type, as in very old archives
 	}
 	d := append(m.data[i][side][:0], byte(t))
 	m.data[i][side] = append(d, data...)
 }
 
-// mark brings the bounds up to date with a mark at time t, in the direction
-// of reading. If look is set bounds are being looked for; otherwise the mark is
-// passed on the way to the time wanted. Seen is set if a counter must not
-// continue across it.
+// mark updates the bounds with a mark at time t, in the direction of reading. If
+// look is set bounds are being searched; otherwise the mark is passed on the way
+// to the time wanted. Seen is set if a counter must not continue across it.
 func (m *metric) mark(t, req float64, dir archive.Direction, look bool) (found int, seen bool) {
 	for i := len(m.bounds) - 1; i >= 0; i-- {
 		b := &m.bounds[i]

@@ -23,15 +23,15 @@ const (
 	Back   Mode = 3 // PM_MODE_BACK: records, backwards
 )
 
-// A Cursor is a position in a Set with the mode of reading on from there. It
-// starts at the begin of the set in mode Forw. It is for one goroutine; there may
-// be many of one Set.
+// A Cursor is a position in a Set and the mode of reading from there. It starts
+// at the beginning of the set in mode Forw. It is for one goroutine; a Set may
+// have many.
 type Cursor struct {
 	set    *Set
 	mode   Mode
 	origin pcp.Timestamp
 	delta  time.Duration
-	placed bool // the tape is where the next record in the mode's direction is
+	placed bool // the tape is at the next record in the mode's direction
 
 	tape tape
 	sel  selection // of pick
@@ -61,13 +61,13 @@ func (c *Cursor) Close() { c.tape.close() }
 func (c *Cursor) Mode() Mode { return c.mode }
 
 // Origin returns the time of the cursor: in mode Interp that of the next fetch,
-// else that of the last record.
+// otherwise that of the last record.
 func (c *Cursor) Origin() pcp.Timestamp { return c.origin }
 
-// SetMode sets mode, time and step (pmSetMode(3)). Without when the time stays as it
-// is. Delta is by how much each fetch in mode Interp moves the time, and its sign
-// is the direction that the archive is expected to be read in; the other modes make
-// no use of it. Any other mode is pcp.ErrMode.
+// SetMode sets mode, time and step (pmSetMode(3)). Without when the time does not
+// change. Delta is the step of the time for each fetch in mode Interp, and its sign
+// is the expected direction of reading; the other modes ignore it. Any other mode
+// gives pcp.ErrMode.
 func (c *Cursor) SetMode(mode Mode, when *pcp.Timestamp, delta time.Duration) error {
 	if mode != Interp && mode != Forw && mode != Back {
 		return fmt.Errorf("mode %d: %w", mode, pcp.ErrMode)
@@ -86,15 +86,15 @@ func (c *Cursor) Refreshed() { c.in.refresh(c.origin) }
 // Fetch fetches the values of metrics, a set for each id in order, with the
 // instances that the profile selects.
 //
-// In the modes Forw and Back they are those of the next record that has any of the
-// metrics; those that it has not have no values and no error.
+// In the modes Forw and Back the values are those of the next record that has any
+// of the metrics; metrics missing in it have no values and no error.
 //
-// In mode Interp they are those of the cursor's time, which then moves by the
-// step, even where the result is pcp.ErrEOL: before the start and behind the end of
-// the set.
+// In mode Interp the values are those at the cursor's time, which then moves by the
+// step, even if the error is pcp.ErrEOL, before the start and behind the end of the
+// set.
 //
-// Values of variable length are valid until the next call, with keep as long as
-// one likes.
+// Values of variable length are valid until the next call; if keep is set,
+// forever.
 func (c *Cursor) Fetch(ctx context.Context, ids []pcp.PMID, profile *pcp.Profile, keep bool, res *pcp.Result) error {
 	if c.mode == Interp {
 		if c.log == nil {
@@ -122,8 +122,8 @@ func (c *Cursor) Fetch(ctx context.Context, ids []pcp.PMID, profile *pcp.Profile
 	}
 }
 
-// Next returns the next record whole, marks included (pmFetchArchive(3)). In mode
-// Interp it is pcp.ErrMode.
+// Next returns the next complete record, marks included (pmFetchArchive(3)). In
+// mode Interp the error is pcp.ErrMode.
 func (c *Cursor) Next(ctx context.Context, keep bool, res *pcp.Result) error {
 	if c.mode == Interp {
 		return fmt.Errorf("next record: %w", pcp.ErrMode)
@@ -149,7 +149,7 @@ func (c *Cursor) Next(ctx context.Context, keep bool, res *pcp.Result) error {
 	return nil
 }
 
-// own gives the values of a set bytes of their own, not those of the record.
+// own copies the bytes of the values of a set from the record.
 func own(vs *pcp.ValueSet) {
 	for i, v := range vs.Values {
 		if b := v.Bytes(); b != nil {
@@ -170,8 +170,8 @@ func (c *Cursor) retype(vs *pcp.ValueSet) {
 	}
 }
 
-// NextOf is Next for some metrics: it returns the next record that has any of
-// them, with these only, or a mark.
+// NextOf is like Next for some metrics: it returns the next record that has any
+// of them, with only these, or a mark.
 func (c *Cursor) NextOf(ctx context.Context, ids []pcp.PMID, keep bool, res *pcp.Result) error {
 	if c.mode == Interp {
 		return fmt.Errorf("next record: %w", pcp.ErrMode)
@@ -195,7 +195,7 @@ func (c *Cursor) NextOf(ctx context.Context, ids []pcp.PMID, keep bool, res *pcp
 // allInstances is a profile that selects everything.
 var allInstances = new(pcp.Profile)
 
-// checkEach is how many records are read between looks at the context.
+// checkEach is the number of records read between checks of the context.
 const checkEach = 256
 
 // next reads the next record in the direction of the mode.
@@ -226,7 +226,7 @@ func (c *Cursor) next(ctx context.Context) error {
 	}
 }
 
-// endOfLog makes of io.EOF the status for it.
+// endOfLog converts io.EOF to its status.
 func endOfLog(err error) error {
 	if errors.Is(err, io.EOF) {
 		return pcp.ErrEOL
@@ -234,7 +234,7 @@ func endOfLog(err error) error {
 	return err
 }
 
-// pick takes the values of metrics out of the record. It reports whether there are
+// pick copies the values of metrics from the record. It reports whether there are
 // any.
 func (c *Cursor) pick(ids []pcp.PMID, profile *pcp.Profile, keep bool, res *pcp.Result) (bool, error) {
 	s := &c.tape.scan

@@ -20,7 +20,7 @@ type interp struct {
 	metrics map[pcp.PMID]*metric
 	list    []*metric // all of them, in the order of sel
 	ids     []pcp.PMID
-	of      []*metric // of ids, those of the last fetch; nil for PMIDNull
+	of      []*metric // metrics of ids, those of the last fetch; nil for PMIDNull
 	sel     selection
 
 	placed bool          // the position is known
@@ -28,11 +28,11 @@ type interp struct {
 	home   point         // where reading continues: all records up to the time wanted are behind, in the direction
 	region region
 
-	asked []*metric // those of this fetch, each once
+	asked []*metric // metrics of this fetch, each once
 	open  []unbound // those of this search
 
-	end   float64 // of the set, as far as it is known
-	reads int     // records read since the context was looked at
+	end   float64 // end of the set, if known
+	reads int     // records read since the last check of the context
 
 	// For the trace: how often a record was read, and whether a bound had to move.
 	forward, backward int
@@ -54,10 +54,10 @@ type region struct {
 	known  bool
 }
 
-// A passed is where a mark is.
+// A passed is the place of a mark.
 type passed struct{ before, after point }
 
-// An unbound is an instance whose bound is being looked for.
+// An unbound is an instance whose bound is being searched.
 type unbound struct {
 	m *metric
 	i int32
@@ -78,10 +78,10 @@ func (in *interp) reset(from pcp.Timestamp, t float64) {
 	}
 }
 
-// refresh forgets all: there may be new instances.
+// refresh drops everything: there may be new instances.
 func (in *interp) refresh(from pcp.Timestamp) { *in = interp{from: from} }
 
-// slop is how far off the start and the end a time may be (interp.c).
+// slop is the tolerance at the start and the end (interp.c).
 const slop = 0.001
 
 // interpolate is Fetch in mode Interp.
@@ -143,8 +143,8 @@ func (c *Cursor) pastEnds(req float64) (bool, error) {
 	}
 	if list := c.set.archives; len(list) > 1 && (in.placed && int(in.home.arch) < len(list)-1 ||
 		req <= seconds(list[len(list)-1].Label().Start, c.set.start)) {
-		// As in C: the end shows when the last archive is reached. There is
-		// no need to open it before.
+		// As in C, the end is known when the last archive is reached. It need not
+		// be opened earlier.
 		return false, nil
 	}
 	end, err := c.set.End()
@@ -196,7 +196,8 @@ func (in *interp) ask(c *Cursor, ids []pcp.PMID, profile *pcp.Profile, req float
 	}
 }
 
-// find finds the metrics of ids, and reports whether one of them was not asked for before.
+// find finds the metrics of ids, and reports whether one of them is requested for the
+// first time.
 func (in *interp) find(c *Cursor, ids []pcp.PMID) (grown bool) {
 	if slices.Equal(in.ids, ids) {
 		return false
@@ -244,13 +245,13 @@ func (c *Cursor) dir() archive.Direction {
 // over reports whether err means that there is nothing more to read in a
 // direction: the end of the set, or two archives that overlap. Anything else is
 // damage, to a record or to a whole volume, and values behind it would be missing
-// in silence.
+// silently.
 func over(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, pcp.ErrLogOverlap)
 }
 
-// read reads the next record. At is where the tape is, and then where it is after
-// that; it stays the same if there is an error.
+// read reads the next record. At is the position of the tape, which read updates
+// unless there is an error.
 func (c *Cursor) read(ctx context.Context, dir archive.Direction, at *point) (ord int32, err error) {
 	in := &c.in
 	if dir == forward {
@@ -276,8 +277,8 @@ func (c *Cursor) read(ctx context.Context, dir archive.Direction, at *point) (or
 	return at.ord, nil
 }
 
-// extend takes a record into the region: that between two points. All metrics
-// have been brought up to date with it.
+// extend adds a record, between two points, to the region. All metrics have been
+// updated with it.
 func (r *region) extend(from, to point, mark bool) {
 	if !r.known {
 		r.known, r.lo, r.hi = true, from, from
@@ -296,7 +297,7 @@ func (r *region) extend(from, to point, mark bool) {
 	}
 }
 
-// take brings all metrics up to date with the record.
+// take updates all metrics with the record.
 func (in *interp) take(c *Cursor, ord int32, t, req float64, dir archive.Direction) (found int, err error) {
 	if len(in.list) == 0 {
 		return 0, nil
@@ -316,7 +317,7 @@ func (in *interp) take(c *Cursor, ord int32, t, req float64, dir archive.Directi
 	return found, s.Err()
 }
 
-// update brings the bounds up to date with the record, a mark or not.
+// update updates the bounds with the record, a mark or not.
 func (c *Cursor) update(at point, ord int32, t, req float64, dir archive.Direction, look bool, seen *bool) (found int, err error) {
 	in := &c.in
 	if !c.tape.isMark() {
@@ -338,7 +339,7 @@ func (c *Cursor) update(at point, ord int32, t, req float64, dir archive.Directi
 }
 
 // ignored reports whether the mark that was just read does not count, because the
-// records around it are close to each other. The tape stays where it is.
+// records around it are close to each other. The tape does not move.
 func (c *Cursor) ignored(at point, dir archive.Direction) bool {
 	if c.set.opts.IgnoreGap == 0 {
 		c.log.Printf("update_bounds: ignore mark: unconditional\n")
@@ -381,9 +382,9 @@ func (c *Cursor) position(ctx context.Context, req float64) error {
 	if way == 0 {
 		way = backward
 	}
-	// As in the C library the place is that for the time that the mode was set for,
-	// though the time may have moved since, and is near enough if it is before
-	// that. Otherwise the last results are dropped too.
+	// As in the C library the place is that of the time at which the mode was set,
+	// though the time may have moved since, and it is near enough if it is before
+	// that time. Otherwise the last results are dropped too.
 	short, err := c.tape.near(in.from, way)
 	if err == nil && !short {
 		_, err = c.tape.near(c.origin, way)
@@ -448,7 +449,7 @@ func (c *Cursor) roll(ctx context.Context, req float64, dir archive.Direction, s
 	return nil
 }
 
-// each calls fn for all instances wanted that may exist at the time wanted.
+// each calls fn for all wanted instances that may exist at the time wanted.
 func (in *interp) each(req float64, fn func(m *metric, i int32, b *bound)) {
 	for _, m := range in.asked {
 		for _, i := range m.live {
@@ -459,7 +460,7 @@ func (in *interp) each(req float64, fn func(m *metric, i int32, b *bound)) {
 	}
 }
 
-// any reports whether fn is true of one of these.
+// any reports whether fn returns true for one of these.
 func (in *interp) any(req float64, fn func(b *bound) bool) bool {
 	for _, m := range in.asked {
 		for _, i := range m.live {
@@ -593,7 +594,7 @@ func (c *Cursor) search(ctx context.Context, req float64, dir archive.Direction,
 		}
 		in.region.extend(before, at, c.tape.isMark())
 		left -= found
-		// Those that cannot be found from here on.
+		// Bounds that cannot be found from here on.
 		past := dir == forward && t >= limit || dir == backward && t <= limit
 		if found > 0 || past {
 			kept := open[:0]

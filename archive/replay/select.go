@@ -17,7 +17,7 @@ type selection struct {
 	at []int // the user's data of each of ids
 }
 
-// is reports whether the selection is of ids, in that order.
+// is reports whether the selection has ids, in that order.
 func (s *selection) is(ids []pcp.PMID) bool { return len(s.slots) > 0 && slices.Equal(s.ids, ids) }
 
 // set makes s a selection of ids. Of equal ones, the first is found.

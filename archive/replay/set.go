@@ -30,9 +30,9 @@ type Options struct {
 	// (PCP_COUNTER_WRAP).
 	CounterWrap bool
 
-	// Nearest gives an instantaneous or discrete number the value of the bound that
-	// is nearer, as the C library does from version 7 on. Before, and here without
-	// it, it is that of the earlier one.
+	// Nearest gives an instantaneous or discrete number the value of the nearer
+	// bound, as the C library does from version 7 on. Older versions, and this
+	// package without Nearest, use that of the earlier bound.
 	Nearest bool
 }
 
@@ -51,10 +51,10 @@ type Set struct {
 
 // Open opens the archives of spec: the base name of an archive, or any of its
 // files; a directory, for all archives in it; or several of these separated by
-// commas. Several archives must be of one host, and of metrics that have several
-// descriptors all must agree; see [archive.Options.OpenAll]. An overlap in time
-// is only noticed when reading passes from one archive to the other: Fetch then
-// returns pcp.ErrLogOverlap once.
+// commas. Several archives must be of one host, and all descriptors of a metric
+// must agree; see [archive.Options.OpenAll]. An overlap in time is only noticed
+// when reading passes from one archive to the other: Fetch then returns
+// pcp.ErrLogOverlap once.
 func Open(spec string, o Options) (*Set, error) {
 	var list []*archive.Archive
 	for try := 1; ; try++ {
@@ -77,18 +77,18 @@ func Open(spec string, o Options) (*Set, error) {
 	return s, nil
 }
 
-// openTries is how often a directory is looked at whose files are replaced meanwhile: compressed,
-// removed, or begun.
+// openTries is the number of attempts to read a directory whose files are replaced meanwhile:
+// compressed, removed, or begun.
 const openTries = 20
 
-// passing reports whether an error can be of a file that was replaced between the listing of its
-// directory and its opening.
+// passing reports whether an error can be caused by a file that was replaced between the listing
+// of its directory and its opening.
 func passing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, pcp.ErrLogFile) || errors.Is(err, pcp.ErrLabel) || errors.Is(err, pcp.ErrLogRec)
 }
 
-// begun returns the archives that have anything in a volume. Those that a recorder is about to begin have
-// files that are empty.
+// begun returns the archives with data in a volume. Archives that a recorder is about to begin have empty
+// files.
 func begun(entries []fs.DirEntry) map[string]bool {
 	bases := make(map[string]bool)
 	for _, e := range entries {
@@ -103,7 +103,7 @@ func begun(entries []fs.DirEntry) map[string]bool {
 	return bases
 }
 
-// expand lists the archives that spec names, and reports whether there is a directory in it.
+// expand lists the archives that spec names, and reports whether it has a directory.
 func expand(spec string) (paths []string, listed bool, err error) {
 	for rest, more := spec, spec != ""; more; {
 		var name string
@@ -141,7 +141,7 @@ func expand(spec string) (paths []string, listed bool, err error) {
 	return paths, listed, nil
 }
 
-// Retain makes one more call of Close necessary.
+// Retain makes another call of Close necessary.
 func (s *Set) Retain() { s.refs.Add(1) }
 
 // Close closes the files. Cursors must not be used after it.
@@ -201,7 +201,7 @@ func (s *Set) lifetimes(indom pcp.InDom) *lifetimes {
 }
 
 // Instances returns all instances that an instance domain ever had
-// (pmGetInDomArchive(3)); pcp.ErrInDomLog if nothing is known about it.
+// (pmGetInDomArchive(3)); pcp.ErrInDomLog if it is unknown.
 func (s *Set) Instances(indom pcp.InDom) ([]pcp.Instance, error) {
 	l := s.lifetimes(indom)
 	if len(l.list) == 0 {

@@ -27,8 +27,8 @@ type tape struct {
 
 	scan archive.SetScanner // the record
 
-	// Records of a volume that are known to be good: interpolation reads many
-	// of them several times.
+	// Records of a volume known to be good: interpolation reads many of them
+	// several times.
 	check    archive.Checker
 	good     place
 	goodUpTo int64
@@ -42,7 +42,7 @@ type place struct {
 	mark archive.Direction // as in tape
 }
 
-// use changes to an archive, wherever in it. The files of the previous archive stay
+// use changes to an archive, at any place. The files of the previous archive stay
 // open: a search often ends in the next one, and replay continues in this.
 func (t *tape) use(i int) {
 	if t.rd != nil && t.cur == i {
@@ -85,7 +85,7 @@ func (t *tape) seek(p place) error {
 	return t.rd.MoveTo(int(p.vol), p.off)
 }
 
-// approach goes to a place from where read returns the records not before a
+// approach moves to a place from which read returns the records not before a
 // time, or backwards not after it, perhaps after a few others.
 func (t *tape) approach(to pcp.Timestamp, dir archive.Direction) error {
 	t.choose(to, dir)
@@ -99,12 +99,12 @@ func (t *tape) near(to pcp.Timestamp, dir archive.Direction) (short bool, err er
 	return t.rd.SeekIndex(to, dir)
 }
 
-// choose goes to the archive in which a time is.
+// choose moves to the archive that contains a time.
 func (t *tape) choose(to pcp.Timestamp, dir archive.Direction) {
 	list := t.set.archives
 	i := 0
 	if dir == backward {
-		// The mark before an archive is behind its start.
+		// The mark before an archive counts as behind its start.
 		to := to.Add(archive.MarkGap)
 		for i+1 < len(list) && list[i+1].Label().Start.Compare(to) <= 0 {
 			i++
@@ -133,7 +133,7 @@ func (t *tape) markTime(dir archive.Direction) (pcp.Timestamp, error) {
 // continues.
 func (t *tape) read(dir archive.Direction) error {
 	if t.mark != 0 && t.mark != dir {
-		// Turned round right behind a mark: it comes once more.
+		// The direction changed right behind a mark: it is read once more.
 		at, err := t.markTime(t.mark)
 		t.mark = 0
 		t.scan = archive.SetScanner{Time: at}
@@ -185,9 +185,8 @@ func (t *tape) read(dir archive.Direction) error {
 // frame is the number of bytes of a record in addition to its contents.
 const frame = 8
 
-// verify checks the record that was just read, of n bytes, all of it: as in the C
-// library damage to any metric ends reading, and not only to those that are
-// wanted.
+// verify checks the whole record that was just read, of n bytes: as in the C
+// library damage to any metric ends reading, not only to wanted ones.
 func (t *tape) verify(n int, dir archive.Direction) error {
 	vol, at := t.rd.Position()
 	from, to := at-int64(n)-frame, at

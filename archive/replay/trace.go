@@ -12,7 +12,7 @@ import (
 )
 
 // Interpolation is traced in the layout of the C library. Each function here does
-// nothing on a nil log, and where many calls are made the caller asks first.
+// nothing on a nil log, and callers with many calls check first.
 
 // interpLog returns the log if interpolation is traced, otherwise nil.
 func (s *Set) interpLog() *debug.Log {
@@ -22,7 +22,7 @@ func (s *Set) interpLog() *debug.Log {
 	return nil
 }
 
-// traceRequest traces the time that values are wanted of, and where reading starts.
+// traceRequest traces the time of the wanted values, and the start of reading.
 func (c *Cursor) traceRequest() {
 	if c.log == nil {
 		return
@@ -48,12 +48,12 @@ func (c *Cursor) traceRequest() {
 	c.log.Write(b)
 }
 
-// traceReads traces how many records were read for the request.
+// traceReads traces the number of records read for the request.
 func (c *Cursor) traceReads() {
 	c.log.Printf("__pmLogFetchInterp: log reads: forward %d backwards %d\n", c.in.forward, c.in.backward)
 }
 
-// traceRoll traces that a record at time t is passed on the way to the time wanted.
+// traceRoll traces a record at time t on the way to the time wanted.
 func (c *Cursor) traceRoll(dir archive.Direction, t float64) {
 	if c.log == nil {
 		return
@@ -68,8 +68,8 @@ func (c *Cursor) traceRoll(dir archive.Direction, t float64) {
 	c.log.Printf("do_roll: %s to t=%.6f%s\n", way, t, mark)
 }
 
-// traceDamage traces where a record could not be read, searching in a direction, or 0 on the
-// way to the time wanted.
+// traceDamage traces the place of an unreadable record, searching in a direction, or 0 on
+// the way to the time wanted.
 func (c *Cursor) traceDamage(dir archive.Direction, err error) {
 	log := c.set.opts.Debug
 	if !log.Any(debug.Interp, debug.Archive) || !errors.Is(err, pcp.ErrLogRec) {
@@ -86,7 +86,7 @@ func (c *Cursor) traceDamage(dir archive.Direction, err error) {
 	log.Printf("Error: corrupted archive%s '%s', %s %d\n", doing, c.set.archives[c.tape.cur].Path(), volume, number)
 }
 
-// traceEnd traces that a search came to an end of the archive.
+// traceEnd traces that a search reached an end of the archive.
 func (c *Cursor) traceEnd(dir archive.Direction, left int) {
 	if c.log == nil {
 		return
@@ -125,7 +125,7 @@ func (m *metric) traceBound(what string, i int32) {
 	m.log.Write(append(out, '\n'))
 }
 
-// traceOpen traces the bounds that are looked for, the last one first as in C.
+// traceOpen traces the bounds being searched, the last first as in C.
 func (in *interp) traceOpen(what string) {
 	for _, u := range slices.Backward(in.open) {
 		if u.m.log == nil {

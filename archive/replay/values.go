@@ -7,8 +7,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// count decides which instances have a value at the time wanted. Seen is set if a
-// mark was passed since the last fetch.
+// count determines the instances with a value at the time wanted. Seen is set if
+// a mark was passed since the last fetch.
 func (m *metric) count(req float64, seen bool) {
 	if m.unknown {
 		return
@@ -113,8 +113,8 @@ func (m *metric) value(b *bound, req float64, o *Options) uint64 {
 
 // between returns the value of a counter part seconds behind that of prior, gap
 // before next. The order of operations and the conversions are those of the C
-// library, which decide how it rounds. A product is converted to float64 to forbid
-// that it is fused with the addition.
+// library, as they affect rounding. A product is converted to float64 to prevent
+// fusing it with the addition.
 func (m *metric) between(prior, next uint64, part, gap float64, wrap bool) uint64 {
 	switch m.desc.Type {
 	case pcp.Type32:
@@ -141,8 +141,9 @@ func (m *metric) between(prior, next uint64, part, gap float64, wrap bool) uint6
 		}
 		return uint64(toInt64(0.5 + float64(p) + float64(part*float64(d))/gap))
 	case pcp.TypeU64:
-		// The C library has all in signed variables, the difference too, which is
-		// right below 1<<63; see TestUnsignedCounter for its results for others.
+		// The C library uses signed variables, for the difference too, which is
+		// correct below 1<<63; see TestUnsignedCounter for its results for
+		// others.
 		p, n := int64(prior), int64(next)
 		return toUint64(0.5 + float64(p) + float64(part*float64(n-p))/gap)
 	case pcp.TypeFloat:

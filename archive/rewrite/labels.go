@@ -150,7 +150,7 @@ func (e *labelEdit) applyToLabels(s *labelSpec, set pcp.LabelSet) (pcp.LabelSet,
 	return labelSet(set.Inst, kept)
 }
 
-// replaceLabels gives all labels of a set a name or a value, as JSON; "" is none.
+// replaceLabels gives all labels of a set a name or a value, as JSON; "" changes nothing.
 func replaceLabels(set pcp.LabelSet, name, value string) (pcp.LabelSet, error) {
 	if name == "" && value == "" || len(set.Index) == 0 {
 		return set, nil
@@ -168,7 +168,7 @@ func replaceLabels(set pcp.LabelSet, name, value string) (pcp.LabelSet, error) {
 	return labelSet(set.Inst, list)
 }
 
-// labelSet makes a set of labels as they are, in their order.
+// labelSet makes a set of unchanged labels, in their order.
 func labelSet(inst int32, list []pcp.Label) (pcp.LabelSet, error) {
 	set := pcp.LabelSet{Inst: inst}
 	b := []byte{'{'}

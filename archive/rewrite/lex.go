@@ -261,12 +261,12 @@ type lexeme struct {
 	n    int
 }
 
-// A lexer splits a file of rules into words. The longest match counts, of equal ones
-// that of the state.
+// A lexer splits a file of rules into words. The longest match counts; of equal ones
+// the state's own.
 type lexer struct {
 	src      string
 	pos      int
-	line     int // where it is; a string of several lines does not count
+	line     int // position; a string of several lines does not count
 	state    state
 	block    state // of the rule, which begins with its brace
 	commas   int
@@ -319,7 +319,7 @@ func (l *lexer) unexpected(c byte) {
 	l.fail("Unexpected character '%s'", string([]byte{c}))
 }
 
-// enter changes the state as a token asks for.
+// enter changes the state for a token.
 func (l *lexer) enter(t token) {
 	switch {
 	case t == tokUnits:
@@ -481,7 +481,7 @@ func numeric(s string) (lexeme, int) {
 			}
 		}
 	}
-	// A number of JSON does not start with a zero that more digits follow.
+	// A number of JSON does not start with a zero and more digits.
 	k := a
 	if s[0] == '0' {
 		k = 1
@@ -563,7 +563,7 @@ func jsonString(s string) int {
 	return 0
 }
 
-// unescape takes away backslashes.
+// unescape removes backslashes.
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -18,7 +18,7 @@ type parser struct {
 	word lexeme
 	have bool
 
-	// As they were last given: many identifiers at once.
+	// Last ones parsed: many identifiers at once.
 	starMetric int // 1: 1.2.*, 2: 1.*.*
 	starInDom  bool
 
@@ -55,7 +55,7 @@ func (p *parser) want(missing string, kinds ...token) lexeme {
 // need is want with the message for syntax errors.
 func (p *parser) need(kinds ...token) lexeme { return p.want("syntax error", kinds...) }
 
-// rules reads all there is: one rule at least.
+// rules reads the whole file: at least one rule.
 func (p *parser) rules() {
 	for {
 		switch p.need(tokGlobal, tokInDom, tokMetric, tokText, tokLabel).tok {
@@ -190,7 +190,7 @@ func (p *parser) featureBits(missing string) uint32 {
 	return bits
 }
 
-// A quantity is a number of a time, whole or not.
+// A quantity is a number in a time, whole or not.
 type quantity struct {
 	f     float64
 	whole bool
@@ -204,7 +204,7 @@ func (p *parser) quantity(w lexeme) quantity {
 	return quantity{f, false}
 }
 
-// limit warns of minutes and seconds that are too many.
+// limit warns of minutes and seconds that are too large.
 func (p *parser) limit(what string, q quantity) {
 	switch {
 	case q.f <= 59:
@@ -479,7 +479,7 @@ func (p *parser) indomInst(specs []*indomSpec) {
 			continue
 		}
 		c := &s.insts[i]
-		// A number that is too large is -1, which no instance has.
+		// A number that is too large becomes -1, which no instance has.
 		remove := w.tok == tokDelete || to == pcp.InNull
 		if remove && c.changed() || c.setInst || c.deleted {
 			p.conflict(s, c)

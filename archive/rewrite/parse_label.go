@@ -50,7 +50,7 @@ func (p *parser) textRule() {
 	p.need(tokRBrace)
 }
 
-// selectTexts returns the texts that a rule is about, the last one first.
+// selectTexts returns the texts of a rule, the last first.
 func (p *parser) selectTexts(metrics bool, id uint32, star int, types pcp.TextKind, text string, given bool) (specs []*textSpec) {
 	object, other := pcp.TextPMID, pcp.TextInDom
 	if !metrics {
@@ -87,7 +87,7 @@ func (p *parser) selectTexts(metrics bool, id uint32, star int, types pcp.TextKi
 	return specs
 }
 
-// The textClauses of a rule are about the same texts.
+// The textClauses of a rule apply to the same texts.
 type textClauses struct {
 	*parser
 	specs []*textSpec
@@ -99,8 +99,8 @@ func (c *textClauses) some(object token) {
 	}
 }
 
-// textName names a text. The C tool does not know the kinds, as it looks at the bits of
-// the object too.
+// textName names a text. The C tool does not recognize the kinds, as it also checks the
+// bits of the object.
 func textName(s *textSpec) string {
 	if s.kind&pcp.TextPMID != 0 {
 		return "unknown text for metric " + pcp.PMID(s.ident).String()
@@ -169,7 +169,7 @@ func (c *textClauses) clause(kind token) {
 	}
 }
 
-// labelRule reads a rule about labels.
+// labelRule reads a rule for labels.
 func (p *parser) labelRule() {
 	kind := p.need(tokContext, tokDomain, tokCluster, tokItem, tokInDom, tokInstances).tok
 	c := labelClauses{parser: p, kind: kind}
@@ -286,7 +286,7 @@ func (p *parser) jsonValue() string {
 	}
 }
 
-// The labelClauses of a rule are about the same labels.
+// The labelClauses of a rule apply to the same labels.
 type labelClauses struct {
 	*parser
 	kind  token
@@ -297,7 +297,7 @@ type labelClauses struct {
 	specs []*labelSpec
 }
 
-// covers reports whether the rule is about an identifier.
+// covers reports whether the rule applies to an identifier.
 func (c *labelClauses) covers(ident uint32) bool {
 	switch {
 	case c.star == 0:

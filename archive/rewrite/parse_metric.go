@@ -34,7 +34,7 @@ func (p *parser) metricRule() {
 	p.need(tokRBrace)
 }
 
-// The metricClauses of a rule are about the same metrics.
+// The metricClauses of a rule apply to the same metrics.
 type metricClauses struct {
 	*parser
 	specs []*metricSpec
@@ -114,7 +114,7 @@ func semText(s pcp.Sem) string {
 func (m *metricClauses) nameClause() {
 	m.need(tokAssign)
 	name := m.want("Expecting metric name in iname clause", tokGName).text
-	// The word after it is read ahead, which messages about the name do not show.
+	// The word after it is already read; messages about the name do not show it.
 	line := m.line
 	again := m.is(tokDupOK)
 	if again {
@@ -197,7 +197,7 @@ func (m *metricClauses) indomClause() {
 		case out == outputOne:
 			s.oneName, s.oneInst, s.named = oneName, oneInst, named
 			if s.old.InDom == pcp.InDomNull {
-				s.output = outputFirst // the instance is that of the value in the copy
+				s.output = outputFirst // instance of the value in the copy
 			}
 		case out != outputAll:
 		case s.old.InDom != pcp.InDomNull && id == pcp.InDomNull:

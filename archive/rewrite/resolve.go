@@ -130,7 +130,7 @@ func (r *Rules) linkLabels() {
 				old, to = uint32(m.old.PMID), uint32(m.new.PMID)
 			default:
 				// The C tool does not find the labels of a cluster, and a cluster may
-				// well keep some of its metrics.
+				// keep some of its metrics.
 				continue
 			}
 			for _, ident := range t.idents {
@@ -208,11 +208,11 @@ func (r *Rules) checkInDoms() {
 	}
 }
 
-// checkInsts makes sure that the instances of each domain have numbers and names of
-// their own.
+// checkInsts checks that the instances of each domain have unique numbers and
+// names.
 func (r *Rules) checkInsts() {
 	for s := range fromLast(r.indoms) {
-		// The first two instances that have a number or a name, by that.
+		// The first two instances by number or name.
 		insts, names := make(map[int32][2]int), make(map[string][2]int)
 		for i := range s.insts {
 			inst, name := s.insts[i].result()
@@ -256,7 +256,7 @@ func noteUse[K comparable](uses map[K][2]int, key K, i int) {
 	}
 }
 
-// checkOutputs finds the instances that rules name of which only one value is kept.
+// checkOutputs finds the instances in rules that keep a single value.
 func (r *Rules) checkOutputs() {
 	for s := range fromLast(r.metrics) {
 		if s.flags&metricInDom == 0 || s.output != outputOne && s.output != outputFirst {

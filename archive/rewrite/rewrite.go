@@ -14,9 +14,9 @@ import (
 
 // A ReadError is an error of the archive that is rewritten.
 type ReadError struct {
-	Meta   bool // with the metadata, not with a volume
+	Meta   bool // in the metadata, not in a volume
 	Volume int
-	Offset int64 // of the record that cannot be read
+	Offset int64 // of the unreadable record
 	Err    error
 }
 
@@ -38,7 +38,7 @@ type rewriter struct {
 	numbers   []int32 // of the parts
 	picks     []int
 
-	uses   map[pcp.InDom]int // how many metrics of the copy have an instance domain
+	uses   map[pcp.InDom]int // number of metrics of the copy by instance domain
 	states map[pcp.InDom]*archive.InDomState
 	last   map[pcp.InDom][]archive.Change // instances in the copy, version 3 only
 	buf    []byte
@@ -154,10 +154,10 @@ func (w *rewriter) countUses() {
 	}
 }
 
-// frame is how many bytes the length words of a record take.
+// frame is the number of bytes of the length words of a record.
 const frame = 8
 
-// run copies record by record, each with the metadata that belong before it.
+// run copies record by record, each after its metadata.
 func (w *rewriter) run(ctx context.Context) error {
 	r := w.rules
 	scan := archive.NewScanner(r.a)
@@ -272,7 +272,7 @@ func (w *rewriter) nextMeta() (bool, error) {
 }
 
 // metaFor writes the metadata up to the first that a record does not need: of a later
-// time, or about a metric that is not in it.
+// time, or of a metric that is not in it.
 func (w *rewriter) metaFor(rec *archive.Record) error {
 	var has map[pcp.PMID]bool
 	for {
@@ -326,7 +326,7 @@ func (w *rewriter) restOfMeta() error {
 	}
 }
 
-// metaRecord writes the pending record of the metadata as the rules want it.
+// metaRecord writes the pending record of the metadata with the changes of the rules.
 func (w *rewriter) metaRecord(m *archive.MetaRecord) error {
 	body := w.body
 	w.pending = nil
@@ -347,7 +347,7 @@ func (w *rewriter) desc(m *archive.MetaRecord, body []byte) error {
 		if len(body) == descSize(m.Names) {
 			return w.out.WriteMeta(body)
 		}
-		s = &metricSpec{} // there are bytes behind names, which C does not copy
+		s = &metricSpec{} // bytes behind the names, which C does not copy
 	}
 	if s.flags&metricDelete != 0 {
 		return nil
@@ -386,7 +386,7 @@ func (w *rewriter) desc(m *archive.MetaRecord, body []byte) error {
 	return w.out.WriteMeta(w.buf)
 }
 
-// descSize returns how long the record of a metric is that has these names.
+// descSize returns the length of the record of a metric with these names.
 func descSize(names []string) int {
 	n := 24
 	if len(names) > 0 {
@@ -449,7 +449,7 @@ func (w *rewriter) indom(m *archive.MetaRecord) error {
 	return w.writeInDom(m.Time, id, list)
 }
 
-// instances returns all instances as of a record. They stay valid.
+// instances returns all instances as of a record. They remain valid.
 func (w *rewriter) instances(m *archive.MetaRecord) []archive.Change {
 	version3 := m.Type != archive.MetaInDomV2
 	list := slices.Clone(m.Instances)

@@ -21,8 +21,8 @@ type Config struct {
 	// Version is that of the new archive, 0 for that of the old one.
 	Version int
 
-	// Rescale has each change of units convert the values, where the dimension
-	// stays the same. Otherwise only those do that ask for it.
+	// Rescale makes each change of units convert the values, if the dimension
+	// stays the same. Otherwise only changes that request it do.
 	Rescale bool
 
 	// Warn is called for each warning. Nil drops them.
@@ -68,7 +68,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s[%d]: %s", e.File, e.Line, e.Text)
 }
 
-// maxMessage is the length of a message: longer ones are cut, as those of the C tool.
+// maxMessage is the maximum length of a message: longer ones are cut, as in the C tool.
 const maxMessage = 255
 
 func message(format string, args ...any) string {
@@ -87,7 +87,7 @@ type Rules struct {
 	version int
 
 	global  global
-	indoms  []*indomSpec  // the C tool goes through all of these lists from the last one
+	indoms  []*indomSpec  // the C tool walks all these lists from the end
 	metrics []*metricSpec //
 	texts   []*textSpec
 	labels  []*labelSpec
@@ -96,11 +96,11 @@ type Rules struct {
 	byMetric map[pcp.PMID]*metricSpec
 
 	tables *tables
-	file   string // being parsed, or the last one
+	file   string // current file, or the last one
 	line   int
 }
 
-// New returns rules for an archive, none so far.
+// New returns empty rules for an archive.
 func New(a *archive.Archive, cfg Config) *Rules {
 	r := &Rules{
 		a: a, meta: a.Meta(), cfg: cfg, version: cmp.Or(cfg.Version, a.Meta().Label().Version),
@@ -116,7 +116,7 @@ func (r *Rules) warn(format string, args ...any) {
 	}
 }
 
-// note reports a warning of those that Config.Verbose adds.
+// note reports a warning if Config.Verbose is set.
 func (r *Rules) note(format string, args ...any) {
 	if r.cfg.Verbose {
 		r.warn(format, args...)
@@ -210,7 +210,7 @@ type indomSpec struct {
 
 	// Made by Rewrite, of instances whose numbers or names change.
 	byInst    map[int32]int
-	renumbers bool // some change their numbers, or go
+	renumbers bool // some change their numbers, or are removed
 }
 
 func (s *indomSpec) changesInsts() bool {
@@ -302,7 +302,7 @@ type labelSpec struct {
 	insts           bool
 }
 
-// fromLast goes through a list as the C tool does, which puts new entries in front.
+// fromLast walks a list as the C tool does, which puts new entries in front.
 func fromLast[T any](list []T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, v := range slices.Backward(list) {
@@ -360,8 +360,8 @@ func (r *Rules) metric(id pcp.PMID) *metricSpec {
 	return s
 }
 
-// text returns the spec of a help text, as indom does. If given, it is about a text
-// with these words.
+// text returns the spec of a help text, as indom does. If given, the text must have
+// these words.
 func (r *Rules) text(kind pcp.TextKind, ident uint32, given string, isGiven bool) *textSpec {
 	for s := range fromLast(r.texts) {
 		if s.kind == kind && s.ident == ident && (!isGiven || s.text == given) {
@@ -517,7 +517,7 @@ func inHashOrder(keys []uint32) []uint32 {
 	return list
 }
 
-// Groups collect keys in the order in which they come up, each once.
+// Groups collect keys in the order of their first use, each once.
 type groups struct {
 	order  []uint32
 	idents map[uint32][]uint32
@@ -550,7 +550,7 @@ func (g *groups) all() iter.Seq2[uint32, []uint32] {
 	}
 }
 
-// Parse adds the rules of a file. After an error the rules are of no use.
+// Parse adds the rules of a file. After an error the rules must not be used.
 func (r *Rules) Parse(file string, text []byte) (err error) {
 	defer stopped(&err)
 	r.file, r.line = file, 1

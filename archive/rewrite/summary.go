@@ -29,7 +29,7 @@ func (r *Rules) AppendSummary(b []byte) []byte {
 	return b
 }
 
-// summarized reports whether the summary has anything.
+// summarized reports whether the summary is not empty.
 func (r *Rules) summarized() bool {
 	if r.global.any() {
 		return true
@@ -242,7 +242,7 @@ func identText(level pcp.LabelFlags, ident uint32) string {
 	return ""
 }
 
-// changedIdent names it as the summary does for a change.
+// changedIdent names it in the form of the summary for a change.
 func changedIdent(level pcp.LabelFlags, ident uint32) string {
 	switch level {
 	case pcp.LabelCluster:

@@ -18,24 +18,24 @@ import (
 type ValueError struct {
 	What   string // the failure and its kind: "Error: ..."
 	Err    error
-	Record []byte // the record as far as it is rewritten, in the words of the C library
+	Record []byte // the rewritten part of the record, in the words of the C library
 }
 
 func (e *ValueError) Error() string { return e.What + ": " + pcp.Code(e.Err).Error() }
 func (e *ValueError) Unwrap() error { return e.Err }
 
-// concerns reports whether records change that have the metric.
+// concerns reports whether records with the metric change.
 func (s *metricSpec) concerns() bool {
 	return s.flags&(metricPMID|metricType|metricDelete|metricRescale|metricValue) != 0 || s.picks() || s.renumbers()
 }
 
-// renumbers reports whether instances of the metric change their numbers, or go.
+// renumbers reports whether instances of the metric change their numbers, or are removed.
 func (s *metricSpec) renumbers() bool { return s.insts != nil && s.insts.renumbers }
 
 // picks reports whether one value of several must be picked.
 func (s *metricSpec) picks() bool { return s.flags&metricInDom != 0 && s.output != outputAll }
 
-// changesValues reports whether values change, and not identifiers alone.
+// changesValues reports whether values change, and not only identifiers.
 func (s *metricSpec) changesValues() bool {
 	return s.flags&(metricType|metricRescale|metricValue) != 0 || s.picks()
 }
@@ -107,7 +107,7 @@ func (w *rewriter) values(rec *archive.Record) error {
 	return w.copier.Record(rec, w.parts)
 }
 
-// renumber gives a part the instances that the rules make of those of a set.
+// renumber gives a part the changed instances of a set.
 func (w *rewriter) renumber(rec *archive.Record, set *archive.Set, in *indomSpec, part *archive.Part) {
 	pairs := rec.Values(set)
 	numbers, picks := len(w.numbers), len(w.picks)
@@ -145,7 +145,7 @@ func (w *rewriter) room(n int) []pcp.Value {
 	return w.pool[w.used-n : w.used-n : w.used]
 }
 
-// change gives a part the values that the rules make of a set.
+// change gives a part the changed values of a set.
 func (w *rewriter) change(rec *archive.Record, set *archive.Set, s *metricSpec, part *archive.Part) error {
 	list := w.room(set.Len)
 	list, err := appendValues(list, rec, set)
@@ -223,7 +223,7 @@ func (w *rewriter) change(rec *archive.Record, set *archive.Set, s *metricSpec, 
 	return nil
 }
 
-// extract makes a value of a type one of another, and traces that (pmExtractValue(3)).
+// extract converts a value from one type to another, and traces that (pmExtractValue(3)).
 func (w *rewriter) extract(v pcp.Value, from, to pcp.Type) (pcp.Value, error) {
 	made, err := v.Extract(from, to)
 	if log := w.rules.cfg.Debug; log.On(debug.Value) {
@@ -238,7 +238,7 @@ func (w *rewriter) extract(v pcp.Value, from, to pcp.Type) (pcp.Value, error) {
 	return made, err
 }
 
-// traceScale traces that a value was converted to other units (pmConvScale(3)).
+// traceScale traces the conversion of a value to other units (pmConvScale(3)).
 func (w *rewriter) traceScale(from, to pcp.Value, err error, s *metricSpec) {
 	log := w.rules.cfg.Debug
 	if !log.On(debug.Value) {
@@ -271,7 +271,7 @@ func appendValues(list []pcp.Value, rec *archive.Record, set *archive.Set) ([]pc
 	return list, nil
 }
 
-// maxString is how long a string may be, for its block with the NUL.
+// maxString is the maximum length of a string, for its block with the NUL.
 const maxString = 1<<24 - 1 - 4 - 1
 
 // valueFormat returns how the C library stores values of a type.
@@ -384,8 +384,8 @@ func sum(list []pcp.Value, t pcp.Type, average bool) pcp.Value {
 	return pcp.RawValue(list[0].Type(), bits).WithInst(list[0].Inst)
 }
 
-// describe returns a record as the C library prints it: the parts that are done, and the
-// sets from one on that are not.
+// describe returns a record as the C library prints it: the finished parts, and the
+// remaining sets.
 func (w *rewriter) describe(rec *archive.Record, p *layoutPlan, from int) []byte {
 	parts := w.parts
 	for i := from; i < len(rec.Sets); i++ {

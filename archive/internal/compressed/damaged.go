@@ -17,8 +17,8 @@ import (
 
 // OpenDamaged is [Open] for a caller that wants as much of a file as possible. Of
 // a damaged block of an .xz file it returns the bytes that can be decoded,
-// perhaps with some wrong bytes at the end; a file whose index is damaged or cut
-// it reads from its start as far as that goes.
+// perhaps with some wrong bytes at the end; it reads a file whose index is
+// damaged or cut from the start as far as possible.
 func OpenDamaged(path string) (*File, error) {
 	mem := new(Memory)
 	f, err := mem.Open(path)
@@ -63,17 +63,17 @@ func OpenDamaged(path string) (*File, error) {
 // decoded: those before the damage and perhaps some wrong ones.
 type xzDamaged struct {
 	*xzFile
-	cut error // why there may be more behind the last block
+	cut error // reason why there may be more behind the last block
 
 	mu    sync.Mutex
-	block int // whose data are here, -1 if none
+	block int // block whose data are here, -1 if none
 	data  []byte
 }
 
 func (x *xzDamaged) ReadAt(p []byte, off int64) (int, error) {
 	n, err := x.xzFile.ReadAt(p, off)
 	if n > 0 || err == nil || err == io.EOF {
-		return n, err // after n bytes the caller asks again
+		return n, err // after n bytes the caller calls again
 	}
 	i := x.find(off)
 	if i < 0 {
@@ -106,8 +106,8 @@ func decodeDamaged(f io.ReaderAt, b *xzBlock) []byte {
 
 // walkXZ finds the blocks of the first stream of a file without its index, by
 // decoding them; whole reports that the last one is followed by the index.
-// Otherwise it may be decoded in part. It returns nil if there is none, or one
-// too large to be kept in memory.
+// Otherwise it may be decoded in part. It returns nil if there is none, or a
+// block too large for memory.
 func walkXZ(f io.ReaderAt, size int64) (x *xzIndex, whole bool) {
 	head := make([]byte, 12)
 	if _, err := f.ReadAt(head, 0); err != nil {
@@ -166,9 +166,9 @@ func walkXZ(f io.ReaderAt, size int64) (x *xzIndex, whole bool) {
 // that of "xz -9".
 const xzDictLimit = 64 << 20
 
-// Readable returns how much of the contents can be read from the start, and the
-// error at that point, nil at the end. It may have to expand all contents.
-// [File.NextBlock] can find more behind that point.
+// Readable returns the length of the contents that can be read from the start,
+// and the error at that point, nil at the end. It may have to expand all
+// contents. [File.NextBlock] can find more behind that point.
 func (f *File) Readable() (int64, error) {
 	if x, ok := f.src.(*xzDamaged); ok {
 		return x.total, x.cut
@@ -194,9 +194,9 @@ func (f *File) Readable() (int64, error) {
 	return n, nil
 }
 
-// NextBlock returns where behind an offset at which the file cannot be read it
-// may be readable again, -1 if nothing is known of such a place: the next block
-// of a compressed file, or the next page of another one.
+// NextBlock returns the next offset behind a bad one at which the file may be
+// readable again, -1 if there is none: the next block of a compressed file, or
+// the next page of another one.
 func (f *File) NextBlock(off int64) int64 {
 	switch src := f.src.(type) {
 	case *xzDamaged:

@@ -1,6 +1,6 @@
 // Package compressed reads files that may be compressed, at random. A file in the
 // .xz format is read block by block, as far as its blocks allow, with the next ones
-// decoded ahead where a file is read in order. Files of other formats are expanded
+// decoded ahead if a file is read in order. Files of other formats are expanded
 // from their start as far as they are read: into memory at first, and then into a
 // temporary file without a name. The expanded size has a limit.
 package compressed
@@ -30,7 +30,7 @@ type source interface {
 // for them.
 var suffixes = [...]string{".xz", ".lzma", ".bz2", ".bz", ".gz", ".Z", ".z", ".zst"}
 
-// SplitSuffix cuts the suffix of a compressed file off.
+// SplitSuffix splits off the suffix of a compressed file.
 func SplitSuffix(name string) (rest, suffix string) {
 	i := strings.LastIndexByte(name, '.')
 	if i < 0 {
@@ -63,14 +63,14 @@ func Find(path string) string {
 // concurrent use.
 type Memory struct{ blocks sync.Pool }
 
-// free takes memory back.
+// free releases memory for reuse.
 func (m *Memory) free(data []byte) {
 	if cap(data) >= xzRun {
 		m.blocks.Put(&data)
 	}
 }
 
-// alloc returns memory for n bytes, of which none are used.
+// alloc returns an empty slice with room for n bytes.
 func (m *Memory) alloc(n int) []byte {
 	if n >= xzRun {
 		if p, ok := m.blocks.Get().(*[]byte); ok && cap(*p) >= n {
@@ -113,8 +113,8 @@ func (m *Memory) Open(path string) (*File, error) {
 	return &File{s, path, f}, nil
 }
 
-// openRegular opens a file for reading. It does not wait for somebody to write to a FIFO: for
-// that, as for a directory or a device, the error is fs.ErrInvalid.
+// openRegular opens a file for reading. It does not wait for the writer of a FIFO: for a
+// FIFO, a directory or a device the error is fs.ErrInvalid.
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
@@ -134,15 +134,15 @@ func openRegular(path string) (*os.File, error) {
 	return nil, &notFileError{path}
 }
 
-// A notFileError is that a part of an archive is a FIFO, a socket or a device. It is the system
-// error EINVAL.
+// A notFileError means that a part of an archive is a FIFO, a socket or a device. It is the
+// system error EINVAL.
 type notFileError struct{ path string }
 
 func (e *notFileError) Error() string {
 	return fmt.Sprintf("%s: it is a pipe, a socket or a device, and not a file", e.path)
 }
 
-// NotInC marks an error that the C library does not have, so that tools print its text.
+// NotInC marks an error that the C library does not have, so tools print its text.
 func (e *notFileError) NotInC() {}
 
 // Unwrap returns the system error EINVAL.

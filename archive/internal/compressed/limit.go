@@ -9,10 +9,10 @@ import (
 )
 
 // A compressed file that is expanded as a whole may take expandFree bytes, and if
-// it is large itself a number of times its length that depends on how it is
-// compressed. Real archives of more than 2 MB shrink at most 26 times by gzip, 54
-// by bzip2, 90 by zstd and 137 by xz. Files that are made to fill a disk expand
-// 1,000, 100,000, 30,000 and 7,000 times.
+// it is large itself a multiple of its length that depends on the compression.
+// Real archives of more than 2 MB shrink at most 26 times by gzip, 54 by bzip2,
+// 90 by zstd and 137 by xz. Files made to fill a disk expand 1,000, 100,000,
+// 30,000 and 7,000 times.
 const (
 	expandFree    = 256 << 20
 	expandDeflate = 100 // .gz, .Z, .z
@@ -39,8 +39,7 @@ func (e *LimitError) NotInC() {}
 // Unwrap returns the system error EFBIG.
 func (e *LimitError) Unwrap() error { return -pcp.Error(syscall.EFBIG) }
 
-// expandLimit returns the limit for a file, as the error that it is if the
-// contents are more.
+// expandLimit returns the limit for a file, as the error for longer contents.
 func expandLimit(f *os.File, suffix string) (*LimitError, error) {
 	st, err := f.Stat()
 	if err != nil {

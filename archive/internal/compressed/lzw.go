@@ -39,7 +39,7 @@ type lzwReader struct {
 	suffix      [1 << lzwMaxWidth]byte
 	first, free int
 	last        int  // the code before, lzwNone at the start
-	head        byte // the first byte that last is for
+	head        byte // first byte of code last
 
 	stack   [1 << lzwMaxWidth]byte
 	pending []byte // bytes expanded and not read yet, at the end of stack
@@ -58,7 +58,7 @@ func newLZW(r io.Reader) (*lzwReader, error) {
 	if string(head[:2]) != lzwMagic {
 		return nil, errLZW
 	}
-	// Of those of 9 bits alone programs make different things, gzip(1) errors.
+	// Programs differ for files of only 9 bits; gzip(1) reports an error.
 	if z.max <= lzwMinWidth || z.max > lzwMaxWidth || head[2]&lzwReserved != 0 {
 		return nil, fmt.Errorf("LZW data of an unknown kind: %#x", head[2])
 	}

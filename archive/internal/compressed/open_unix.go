@@ -4,5 +4,5 @@ package compressed
 
 import "syscall"
 
-// nonBlock has an open return at once where it would wait for a peer.
+// nonBlock makes an open return at once instead of waiting for a peer.
 const nonBlock = syscall.O_NONBLOCK

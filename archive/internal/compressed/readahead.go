@@ -2,7 +2,7 @@ package compressed
 
 import "io"
 
-// aheadBuffers is how many buffers of aheadSize are filled ahead.
+// aheadBuffers is the number of buffers of aheadSize filled ahead.
 const (
 	aheadBuffers = 4
 	aheadSize    = 256 << 10
@@ -55,7 +55,7 @@ func (a *readAhead) run(r io.Reader) {
 			n += k
 		}
 		if n > 0 {
-			a.full <- buf[:n] // which has room for all there are
+			a.full <- buf[:n] // which has room for all buffers
 		}
 		if a.err != nil {
 			return
@@ -63,7 +63,7 @@ func (a *readAhead) run(r io.Reader) {
 	}
 }
 
-// stop waits until r is not used any more.
+// stop waits until r is no longer used.
 func (a *readAhead) stop() {
 	close(a.quit)
 	for range a.full {

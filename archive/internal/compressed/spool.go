@@ -76,11 +76,11 @@ func (m *Memory) expand(f *os.File, suffix string) (source, error) {
 	return &spool{r: r, in: f, path: f.Name(), stop: stop, total: total, limit: limit}, nil
 }
 
-// spoolLimit is how much of an expanded file is kept in memory.
+// spoolLimit is the number of bytes of an expanded file kept in memory.
 const spoolLimit = 4 << 20
 
-// aheadFrom is how much of a file must be wanted for the rest to be expanded
-// while that is used.
+// aheadFrom is the number of bytes requested of a file from which the rest is
+// expanded ahead.
 const aheadFrom = 1 << 20
 
 // A spool expands a file from its start as far as it is read, and keeps the
@@ -203,7 +203,7 @@ func (e *gzipError) Unwrap() error { return e.err }
 // Decompressing returns the message of gzip(1).
 func (e *gzipError) Decompressing() string { return "gzip: " + e.path + ": " + e.what }
 
-// end lets go of the reader, which holds a dictionary.
+// end releases the reader, which holds a dictionary.
 func (s *spool) end() {
 	if s.ahead != nil {
 		s.ahead.stop()

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// xzBlockLimit is the length of a block, expanded, up to which blocks are
-// expanded as they are needed.
+// xzBlockLimit is the maximum expanded length of blocks that are expanded as
+// needed.
 const xzBlockLimit = 32 << 20
 
 // Blocks in memory: xzBlocksMost, or as many as have xzMemory bytes, but not
@@ -20,8 +20,8 @@ const (
 	xzMemory     = 48 << 20
 )
 
-// xzRun is how much must have been read in one direction, without a gap, for
-// blocks to be decoded ahead.
+// xzRun is the number of bytes read in one direction, without a gap, from which
+// blocks are decoded ahead.
 const xzRun = 1 << 20
 
 // An xzFile reads a file in the .xz format at random, by its blocks. A block is
@@ -40,12 +40,12 @@ type xzFile struct {
 	busy    int       // of them
 	closed  bool
 
-	// The last read, and how much was read in order up to it: below 0
+	// The last read, and the number of bytes read in order up to it: below 0
 	// backwards.
 	from, to int64
 	run      int64
 
-	trimmed int  // the block used last when all were forgotten, or -1
+	trimmed int  // the block used last when all were dropped, or -1
 	again   bool // it was wanted again
 }
 
@@ -120,8 +120,8 @@ func (x *xzFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// trim forgets all blocks: where a file that was read in order ends, another
-// one probably comes next. If that was wrong once, the last one stays.
+// trim drops all blocks: at the end of a file that was read in order, another
+// file is probably next. After one wrong guess it keeps the last block.
 func (x *xzFile) trim() {
 	for k := len(x.held) - 1; k >= 0; k-- {
 		h := x.held[k]
@@ -136,7 +136,7 @@ func (x *xzFile) trim() {
 	}
 }
 
-// find returns the block that has an offset, -1 if there is none.
+// find returns the block that contains an offset, -1 if there is none.
 func (x *xzFile) find(at int64) int {
 	if at < 0 || at >= x.total {
 		return -1
@@ -145,7 +145,7 @@ func (x *xzFile) find(at int64) int {
 	return sort.Search(len(x.blocks), func(i int) bool { return x.blocks[i].start > at }) - 1
 }
 
-// order notes a read.
+// order records a read.
 func (x *xzFile) order(from, to int64) {
 	switch {
 	case from >= x.from && from <= x.to && to > x.to:
@@ -254,7 +254,7 @@ func (h *xzHeld) step(data []byte, mem *Memory) ([]byte, error) {
 	}
 	n := len(data)
 	if cap(data) < n+room {
-		// Little is read of many files: of those there is but one chunk.
+		// Little is read of many files: for those one chunk is enough.
 		size := int(h.dec.b.length)
 		if n == 0 {
 			size = min(size, max(room, xzStep))

@@ -16,10 +16,10 @@ import (
 	"github.com/go-pcp/pcp/archive/internal/compressed/internal/lzma2"
 )
 
-// xzMaxDict is the largest dictionary that a block may ask for.
+// xzMaxDict is the largest dictionary of a block.
 const xzMaxDict = 256 << 20
 
-// xzStep is how much is decoded before others may have it.
+// xzStep is the number of bytes decoded before others can use them.
 const xzStep = 256 << 10
 
 func errXZ(off int64, format string, args ...any) error {
@@ -32,9 +32,9 @@ type xzDecoder struct {
 	b       *xzBlock
 	lz      lzma2.Decoder
 	dict    int
-	sum     hash.Hash // nil if there is none that is known
+	sum     hash.Hash // nil if there is no known check
 	sumSize int
-	done    int64 // how much of the contents is decoded
+	done    int64 // decoded length of the contents
 }
 
 // open starts a block.
@@ -49,13 +49,13 @@ func (d *xzDecoder) open(f io.ReaderAt, b *xzBlock) error {
 	if n <= 0 {
 		return errXZ(b.off, "block of %d bytes", b.size)
 	}
-	// A dictionary larger than the contents is of no use.
+	// A dictionary larger than the contents is useless.
 	d.dict = int(max(1, min(dict, b.length)))
 	d.lz.Reset(io.NewSectionReader(f, b.off+int64(size), n), d.dict)
 	return nil
 }
 
-// room returns how many bytes the next step may write.
+// room returns the number of bytes that the next step may write.
 func (d *xzDecoder) room() (int, error) {
 	n, err := d.lz.Next()
 	if err == io.EOF {
@@ -71,8 +71,8 @@ func (d *xzDecoder) room() (int, error) {
 }
 
 // step decodes some more behind the first n bytes of buf, which end with the
-// dictionary, where there is the room that room asks for. It returns how many
-// bytes there are then. The last bytes of a block come only if the check fits.
+// dictionary, which must have the room returned by room. It returns the new
+// length. It returns the last bytes of a block only if the check matches.
 func (d *xzDecoder) step(buf []byte, n int) (int, error) {
 	got, err := d.lz.Decode(buf, n, n+min(xzStep, int(d.b.length-d.done)))
 	if err != nil {
@@ -126,13 +126,13 @@ func (b *xzBlock) header(f io.ReaderAt) (size int, dict int64, err error) {
 		return 0, 0, errXZ(b.off, "check of a block's header")
 	}
 	flags, rest, ok := head[1], head[2:size-4], true
-	for _, bit := range []byte{0x40, 0x80} { // lengths, which the index has too
+	for _, bit := range []byte{0x40, 0x80} { // lengths, which are also in the index
 		if flags&bit != 0 && ok {
 			_, rest, ok = xzNumber(rest)
 		}
 	}
 	if !ok || flags&0x3f != 0 || len(rest) < 3 || rest[0] != 0x21 || rest[1] != 1 {
-		// More than one filter, or another than LZMA2, is for machine code.
+		// Several filters, or one other than LZMA2, are for machine code.
 		return 0, 0, fmt.Errorf("xz: offset %d: filters of a block are not supported: %w", b.off, pcp.ErrNYI)
 	}
 	dict = xzDict(rest[2])

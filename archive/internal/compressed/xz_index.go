@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// An xzBlock is a block of a file in the .xz format (xz-file-format 1.2), as the
-// index at the end of its stream has it.
+// An xzBlock is a block of a file in the .xz format (xz-file-format 1.2), from
+// the index at the end of its stream.
 type xzBlock struct {
 	off    int64 // in the file
 	size   int64 // in the file, without padding

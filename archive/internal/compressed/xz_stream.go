@@ -28,7 +28,7 @@ func (s *xzStream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// more decodes some bytes, all others having been given away.
+// more decodes some bytes after all others have been returned.
 func (s *xzStream) more() error {
 	if !s.open {
 		for s.next < len(s.blocks) && s.blocks[s.next].length == 0 {
@@ -51,7 +51,7 @@ func (s *xzStream) more() error {
 		keep := min(s.n, s.dec.dict)
 		size := int64(len(s.buf))
 		if int64(keep+room) > size-size/4 {
-			// As the contents come, and such that moves are few.
+			// Grows with the contents, such that moves are few.
 			size = min(max(2*int64(keep+room), 1<<20), max(int64(keep+room), int64(s.dec.dict)*3/2+4<<20))
 		}
 		to := s.buf

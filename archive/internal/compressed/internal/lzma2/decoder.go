@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// MaxChunk is the length of the contents of a chunk, at most.
+// MaxChunk is the maximum length of the contents of a chunk.
 const MaxChunk = 1 << 21
 
-// maxPacked is the length of a compressed chunk, at most.
+// maxPacked is the maximum length of a compressed chunk.
 const maxPacked = 1 << 16
 
 // slack is more than the bytes that one symbol can take: one for each of its
 // bits, which are 1+1 (match), 2+8 (length), 6+26+4 (distance) at most. So the
-// end of the input needs a look only once a symbol.
+// end of the input must be checked only once per symbol.
 const slack = 64
 
 var errFormat = errors.New("lzma2: bad data")
@@ -31,11 +31,11 @@ type Decoder struct {
 	r    *bufio.Reader
 	dict int // size of the dictionary
 
-	started   bool // there was a chunk that forgets the dictionary
+	started   bool // a chunk has reset the dictionary
 	haveProps bool
 	packed    bool // the chunk is compressed
 	left      int  // bytes of the chunk still to come
-	reach     int  // how many bytes the dictionary has, were it not limited
+	reach     int  // number of bytes of the dictionary without its limit
 	ended     bool
 	head      [4]byte
 
@@ -173,8 +173,7 @@ func (d *Decoder) Next() (int, error) {
 	return d.left, nil
 }
 
-// End reports whether the contents end where Decode has come to, and the input
-// too.
+// End reports whether the contents and the input end at Decode's position.
 func (d *Decoder) End() error {
 	if left, err := d.Next(); err == nil {
 		return errf("%d bytes more than expected", left)

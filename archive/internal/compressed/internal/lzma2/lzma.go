@@ -1,7 +1,7 @@
 package lzma2
 
 // Probabilities of a bit being 0, of probOne. Arrays have a power of two of
-// elements, and more than are used, where that spares looking at an index.
+// elements, more than are used, to save checks of the index.
 const (
 	probBits = 11
 	probOne  = 1 << probBits
@@ -87,10 +87,10 @@ func bit(rng, code uint32, p *uint16) (r, c, zero uint32) {
 	return r + (bound-r)&zero, uint32(t) + bound&zero, zero
 }
 
-// literal decodes a byte. It is a function of its own, as is unlike, because
-// its loop then has all that it needs in registers. Both have [bit] written
-// out, in the order that suits them: here, both bits that may come next have
-// their probabilities fetched before it is known which it is.
+// literal decodes a byte. It is a separate function, as is unlike, because its
+// loop then keeps everything in registers. Both inline [bit], each in a suitable
+// order: here, the probabilities of both possible next bits are loaded before the
+// bit is known.
 //
 //go:noinline
 func literal(in *input, lit *[litSize]uint16, rng, code uint32, ip int) (r, c uint32, i int, sym uint32) {
@@ -117,8 +117,8 @@ func literal(in *input, lit *[litSize]uint16, rng, code uint32, ip int) (r, c ui
 	return rng, code, ip, sym
 }
 
-// unlike decodes a byte after a match. The byte with which that would have gone
-// on is a guess, as long as its bits hold.
+// unlike decodes a byte after a match. The byte that would continue the match is
+// a prediction, as long as its bits agree.
 //
 //go:noinline
 func unlike(in *input, lit *[litSize]uint16, rng, code uint32, ip int, match uint32) (r, c uint32, i int, sym uint32) {
@@ -131,7 +131,7 @@ func unlike(in *input, lit *[litSize]uint16, rng, code uint32, ip int, match uin
 		bound := rng >> probBits * uint32(v)
 		t := int64(code) - int64(bound)
 		z := uint32(t >> 63)
-		same &= match ^ z // z is the opposite in all bits
+		same &= match ^ z // z is the complement
 		sym = sym<<1 + 1 + z
 		rng -= bound
 		code = uint32(t) + bound&z

@@ -3,7 +3,7 @@ package lzma2
 import "encoding/binary"
 
 // run decodes symbols of the chunk until there are want bytes in buf, which
-// ends where the chunk does. It returns how many there are.
+// ends with the chunk. It returns their number.
 //
 // Everything that each bit changes is in local variables. The code written out
 // for single bits is [bit] with a branch: they are easy to predict, and the code
@@ -16,8 +16,8 @@ func (d *Decoder) run(buf []byte, pos, want int) (int, error) {
 		ip, end     = d.ip, d.end
 		state       = d.state
 		rep0        = d.rep[0]
-		origin      = pos - d.reach  // where the dictionary started, maybe before buf
-		start       = max(origin, 0) // nothing from before is known
+		origin      = pos - d.reach  // start of the dictionary, maybe before buf
+		start       = max(origin, 0) // nothing earlier is known
 		pbMask      = uint32(1)<<d.pb - 1
 		lpMask      = uint32(1)<<d.lp - 1
 		lc          = d.lc & 15
@@ -357,7 +357,7 @@ func (d *Decoder) run(buf []byte, pos, want int) (int, error) {
 		}
 		switch dist := pos - src; {
 		case dist >= 8 && size <= 32 && len(buf)-pos >= 40:
-			// Eight bytes too many do no harm: they are still to come.
+			// Eight extra bytes do no harm: they will be overwritten.
 			from, to := buf[src:src+40], buf[pos:pos+40]
 			for i := 0; i < size; i += 8 {
 				binary.LittleEndian.PutUint64(to[i:], binary.LittleEndian.Uint64(from[i:]))
