@@ -13,11 +13,11 @@ import (
 	"sync/atomic"
 )
 
-// MaxFile is how large a pcp.conf can be, in bytes.
+// MaxFile is the maximum size of a pcp.conf, in bytes.
 const MaxFile = 1 << 20
 
 // A Config holds the settings of an installation. A program makes one and passes
-// it on. It can be used by several goroutines at a time.
+// it to others. It can be used by several goroutines at a time.
 type Config struct {
 	lookup func(string) (string, bool)
 	file   func() contents
@@ -63,7 +63,7 @@ func (c *Config) tell(name, value string, ok bool) {
 // contents are the settings of a pcp.conf.
 type contents struct {
 	values map[string]string
-	quoted map[string]string // those that have quotes there, with them
+	quoted map[string]string // settings in quotes, with their quotes
 	names  []string          // in the order of the file
 	err    error             // why there are none
 }
@@ -81,8 +81,8 @@ func New(getenv func(string) string) *Config {
 	})
 }
 
-// NewLookup is [New] for an environment in which a variable can be set and empty,
-// such as os.LookupEnv has it.
+// NewLookup is like [New] for an environment in which a variable can be set and
+// empty, such as that of os.LookupEnv.
 func NewLookup(lookup func(string) (string, bool)) *Config {
 	c := &Config{lookup: lookup}
 	c.file = sync.OnceValue(func() contents { return find(c.Getenv) })
@@ -124,12 +124,12 @@ func read(path string) contents {
 	return c
 }
 
-// Err returns why the file could not be read, nil if it could or there is none.
-// Only a file that the environment names must exist.
+// Err returns the error of reading the file, nil if there is no file. Only a file
+// that the environment names must exist.
 func (c *Config) Err() error { return c.file().err }
 
-// parse reads NAME=value lines; the value may be in quotes. Other lines mean
-// nothing, as in C.
+// parse reads NAME=value lines; the value may be in quotes. Other lines are
+// ignored, as in C.
 func (c *contents) parse(r io.Reader) error {
 	sc := bufio.NewScanner(io.LimitReader(r, MaxFile+1))
 	sc.Buffer(nil, 1<<16)
@@ -216,7 +216,7 @@ func (c *Config) Named(name string) bool {
 	return ok || c.Getenv(name) != ""
 }
 
-// Names returns which settings the file has, in its order.
+// Names returns the names of the file's settings, in its order.
 func (c *Config) Names() []string { return c.file().names }
 
 // builtin has the settings of the pcp.conf of a plain installation under /.

@@ -5,8 +5,8 @@ import "time"
 // A program's contexts have numbers in the output, which the C library calls
 // handles. The Log that they all print to counts them.
 
-// OpenContext returns the number of another context, from 0, which then is the
-// current one. On a nil *Log it is -1.
+// OpenContext returns the number of a new context, from 0, which becomes the
+// current one. On a nil *Log it returns -1.
 func (l *Log) OpenContext() int {
 	if l == nil {
 		return -1

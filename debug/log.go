@@ -15,12 +15,12 @@ const (
 	Fetch       = "fetch"       // requests for values and their results
 	Profile     = "profile"     // profiles of instances
 	Value       = "value"       // conversion and scaling of values
-	Context     = "context"     // contexts as they come and go
+	Context     = "context"     // opening and closing of contexts
 	InDom       = "indom"       // requests about instance domains
 	Archive     = "log"         // archives: files, records, positions
 	LogMeta     = "logmeta"     // archives: metadata
 	OptFetch    = "optfetch"    // groups of fetches
-	AF          = "af"          // events that are due at a time
+	AF          = "af"          // timed events
 	Appl0       = "appl0"       // for each program to use
 	Appl1       = "appl1"       // for each program to use
 	Appl2       = "appl2"       // for each program to use

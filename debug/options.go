@@ -9,8 +9,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// names are the names that -D takes (pmdbg(1)), in the order of their
-// numbers.
+// names are the names for -D (pmdbg(1)), in the order of their numbers.
 var names = [...]string{
 	"pdu", "fetch", "profile", "value", "context", "indom", "pdubuf", "log", "logmeta", "optfetch",
 	"af", "appl0", "appl1", "appl2", "pmns", "libpmda", "timecontrol", "pmc", "derive", "lock",
@@ -20,9 +19,9 @@ var names = [...]string{
 	"appl6", "appl7", "appl8", "appl9", "tls",
 }
 
-// Parse returns the names that a -D argument sets: words with commas
-// between, each of which is a name, "all", or a decimal number of the old style
-// whose bits are the first names (pmSetDebug(3)). A comma may follow the last.
+// Parse returns the names set by a -D argument: words with commas between, each
+// of which is a name, "all", or a decimal number of the old style whose bits are
+// the first names (pmSetDebug(3)). A comma may follow the last.
 func Parse(spec string) (list []string, ok bool) {
 	for rest := spec; rest != ""; {
 		var word string
@@ -59,7 +58,7 @@ func Number(word string) (bits int32, ok bool) {
 	return int32(n), true
 }
 
-// numbered is how many names have a bit in numbers of the old style.
+// numbered is the number of names with a bit in numbers of the old style.
 const numbered = 29
 
 // Bit returns the bit of a name in numbers of the old style, 0 if it has no bit.

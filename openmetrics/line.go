@@ -40,7 +40,7 @@ func Field(b []byte) (word, rest []byte) {
 // A Sample is the part of a line after the series.
 type Sample struct {
 	Value     []byte
-	Timestamp []byte // "" if there is none; seconds in OpenMetrics, else milliseconds
+	Timestamp []byte // "" if there is none; seconds in OpenMetrics, otherwise milliseconds
 	Exemplar  []byte // the text after "# ", not checked
 	Extra     []byte // further text, which no format allows
 }
@@ -61,8 +61,8 @@ func ParseSample(b []byte) (s Sample) {
 	return s
 }
 
-// ParseFloat returns the number that b is: decimal, or infinite or NaN in any of
-// the ways in which these are written.
+// ParseFloat returns the number in b: decimal, or infinity or NaN in any usual
+// spelling.
 func ParseFloat(b []byte) (float64, bool) {
 	// Most values are short integers or have a few decimals.
 	var whole uint64
@@ -98,7 +98,7 @@ func ParseFloat(b []byte) (float64, bool) {
 	return f, true
 }
 
-// powers returns a power of ten that a float64 has exactly; n is at most 16.
+// powers returns a power of ten that is exact as a float64; n is at most 16.
 func powers(n int) float64 {
 	switch n {
 	case 0:
@@ -129,7 +129,7 @@ func parseFloat(b []byte) (float64, bool) {
 	}
 	for _, c := range b {
 		if c == 'x' || c == 'X' || c == 'p' || c == 'P' {
-			return 0, false // strconv takes hexadecimal numbers
+			return 0, false // strconv accepts hexadecimal numbers
 		}
 		if c == '_' {
 			return 0, false
@@ -144,5 +144,5 @@ func parseFloat(b []byte) (float64, bool) {
 	return f, true
 }
 
-// maxNumber is how many characters a number may have.
+// maxNumber is the maximum number of characters of a number.
 const maxNumber = 400

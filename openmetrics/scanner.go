@@ -20,7 +20,7 @@ const (
 	DefaultLine  = 1 << 20
 )
 
-// ErrTooLong is that the text or a line of it is longer than the limits allow.
+// ErrTooLong is the error for a text or a line beyond the limits.
 var ErrTooLong = errors.New("too long")
 
 // A Scanner reads the lines of a text. It holds one line at a time.
@@ -36,7 +36,7 @@ type Scanner struct {
 	err    error // the error that ended the reading; io.EOF at the end
 }
 
-// firstBuffer is the size of the buffer before a line is longer.
+// firstBuffer is the initial size of the buffer.
 const firstBuffer = 32 << 10
 
 // NewScanner returns a Scanner that reads r.
@@ -47,7 +47,7 @@ func NewScanner(r io.Reader, limits Limits) *Scanner {
 	return s
 }
 
-// Reset makes s read r from its beginning. The buffer is used again; with nil for r, a buffer that had to grow for a long
+// Reset makes s read r from its beginning. The buffer is reused; with nil for r, a buffer that had to grow for a long
 // line is released.
 func (s *Scanner) Reset(r io.Reader) {
 	s.limits.Bytes = cmp.Or(s.limits.Bytes, DefaultBytes)
@@ -62,7 +62,7 @@ func (s *Scanner) Reset(r io.Reader) {
 	}
 }
 
-// Next goes to the next line that is not empty, and reports whether there is one.
+// Next advances to the next line that is not empty, and reports whether there is one.
 func (s *Scanner) Next() bool {
 	for {
 		if i := bytes.IndexByte(s.buf[s.start:s.end], '\n'); i >= 0 {
@@ -85,7 +85,7 @@ func (s *Scanner) Next() bool {
 	}
 }
 
-// fill reads more. It sets err if it cannot.
+// fill reads more bytes. It sets err if it fails.
 func (s *Scanner) fill() {
 	if s.start > 0 {
 		s.end = copy(s.buf, s.buf[s.start:s.end])
@@ -122,10 +122,10 @@ func (s *Scanner) Line() []byte { return s.line }
 // Number returns the number of the line, from 1.
 func (s *Scanner) Number() int { return s.number }
 
-// Size returns how many bytes have been read.
+// Size returns the number of bytes read.
 func (s *Scanner) Size() int64 { return s.total }
 
-// Err returns why Next returned false before the end of the text; nil at its end.
+// Err returns the error that ended the text early; nil at its end.
 func (s *Scanner) Err() error {
 	if s.err == io.EOF {
 		return nil

@@ -13,15 +13,15 @@ import (
 type Series struct {
 	Name   string
 	Labels []Label // sorted by name
-	// Braces is set if there is a list of labels, even an empty one.
+	// Braces is set if there is a list of labels, even an empty list.
 	Braces bool
 }
 
 // A Label is a label of a series.
 type Label struct{ Name, Value string }
 
-// A lexer walks over the name and labels at the beginning of a line. The values that it
-// finds are as they are in the line, with escapes.
+// A lexer walks over the name and labels at the beginning of a line. Its values are
+// those of the line, with escapes.
 type lexer struct {
 	line []byte
 	at   int
@@ -119,7 +119,7 @@ func (l *lexer) space() {
 	}
 }
 
-// SeriesLen returns how long the name and labels at the beginning of a line are. It allocates
+// SeriesLen returns the length of the name and labels at the beginning of a line. It allocates
 // nothing unless there is an error, and finds the same length and errors as lenient [ParseSeries].
 func SeriesLen(line []byte) (int, error) {
 	l := lexer{line: line}
@@ -149,8 +149,8 @@ func labelError(name []byte, err error) error {
 	return fmt.Errorf("label %.100s: %w", name, err)
 }
 
-// ParseSeries parses the name and labels at the beginning of a line, and returns how long
-// they are.
+// ParseSeries parses the name and labels at the beginning of a line, and returns their
+// length.
 func ParseSeries(line []byte, strict bool) (s Series, n int, err error) {
 	l := lexer{line: line}
 	name, labels := l.name()
@@ -219,7 +219,7 @@ func unescape(b []byte) []byte {
 	return out
 }
 
-// NameLen returns the length of the name of a metric that s begins with.
+// NameLen returns the length of the name of a metric at the beginning of s.
 func NameLen(s string) int {
 	for i := range len(s) {
 		c := s[i]

@@ -7,11 +7,11 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Row is a row of a table that a report prints.
+// A Row is a row of a table of a report.
 type Row struct {
 	Time     string  `json:"time,omitempty"`
 	Host     string  `json:"host,omitempty"`
-	Table    string  `json:"table,omitempty"`    // which one, if the report has several
+	Table    string  `json:"table,omitempty"`    // name of the table, if the report has several
 	Instance string  `json:"instance,omitempty"` // the instance of the row
 	Units    string  `json:"units,omitempty"`    // of all columns
 	Columns  Columns `json:"columns"`

@@ -25,13 +25,13 @@ var (
 	months   = [...]string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 )
 
-// A dateParser takes the parts of a date off its front.
+// A dateParser parses the parts of a date in order.
 type dateParser struct {
 	s string
 	i int
 }
 
-// word reads a word of three letters at most that is in list; more letters may follow.
+// word reads a word of at most three letters that is in list; more letters may follow.
 func (p *dateParser) word(list []string) (int, bool) {
 	p.i = ctext.SkipSpace(p.s, p.i)
 	j := p.i

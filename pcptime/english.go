@@ -162,7 +162,7 @@ func dateUnit(w string) (dateToken, bool) {
 }
 
 // dateZoneWord knows the zones of the C library, in hours west of Greenwich, with
-// its opinion of them.
+// its idea of summer time.
 func dateZoneWord(w string) (dateToken, bool) {
 	for _, z := range [...]struct {
 		hours  int64
@@ -209,7 +209,7 @@ func dateZoneWord(w string) (dateToken, bool) {
 
 // dateTokens splits a date. Text in parentheses is a comment.
 func dateTokens(s string) []dateToken {
-	const longest = 1000 // tokens; no date needs as many
+	const longest = 1000 // tokens; more than any date needs
 	var list []dateToken
 	for i := 0; len(list) < longest; {
 		i = ctext.SkipSpace(s, i)
@@ -285,7 +285,7 @@ func (d *englishDate) isChar(i int, c byte) bool {
 	return d.is(i, dateChar) && d.t[i].value == int64(c)
 }
 
-// item takes one part of the date off the tokens.
+// item parses one part of the date.
 func (d *englishDate) item() bool {
 	n, v := 1, d.t[0].value
 	switch d.t[0].kind {
@@ -332,7 +332,7 @@ func (d *englishDate) item() bool {
 	return true
 }
 
-// number takes a part that begins with a number without a sign.
+// number parses a part that begins with a number without a sign.
 func (d *englishDate) number(v int64) bool {
 	n := 2
 	switch {
@@ -398,8 +398,8 @@ func (d *englishDate) number(v int64) bool {
 	return true
 }
 
-// clock takes 14:05, 14:05:06, either with AM or PM or an offset from
-// Greenwich behind it.
+// clock parses 14:05 or 14:05:06, with an optional AM or PM, or an offset from
+// Greenwich, behind it.
 func (d *englishDate) clock(hour int64) bool {
 	if !d.is(2, dateNumber) {
 		return false
@@ -425,8 +425,8 @@ func (d *englishDate) clock(hour int64) bool {
 	return true
 }
 
-// relative takes a unit, count times, and "ago", which reverses everything before
-// it.
+// relative parses a unit, count times, and "ago", which reverses everything
+// before it.
 func (d *englishDate) relative(count int64) bool {
 	v := d.t[0].value
 	switch d.t[0].kind {
@@ -452,7 +452,7 @@ func (d *englishDate) relative(count int64) bool {
 }
 
 // parseEnglish parses a date in English. Times in the past are relative to end,
-// times in the future to start, and days of the week and the like to now.
+// times in the future to start, and days of the week and similar words to now.
 func parseEnglish(s string, start, end pcp.Timestamp, loc *time.Location) (pcp.Timestamp, bool) {
 	now := pcp.TimestampOf(time.Now())
 	lower := strings.ToLower(s[ctext.SkipSpace(s, 0):])
@@ -555,8 +555,8 @@ func (d *englishDate) seconds(year, month, day, hour, minute, second, meridian i
 	return at, at >= 0
 }
 
-// sameHour returns how far it is from one time to another, so that the time of
-// day stays if summer time begins or ends between them.
+// sameHour returns the distance from one time to another, such that the time of
+// day stays the same if summer time begins or ends between them.
 func sameHour(from, to int64, loc *time.Location) int64 {
 	a := (time.Unix(from, 0).In(loc).Hour() + 1) % 24
 	b := (time.Unix(to, 0).In(loc).Hour() + 1) % 24

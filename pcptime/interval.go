@@ -34,10 +34,10 @@ func (e *SyntaxError) Error() string {
 }
 
 // intervalUnits are in the order in which they are tried. A trailing s is
-// ignored before, which makes "ms" a minute: so it is in PCP.
+// ignored first, which makes "ms" a minute, as in PCP.
 var intervalUnits = [...]struct {
 	name  string
-	scale float64 // seconds, or below zero how many of them make a second
+	scale float64 // seconds, or if negative the number of units in a second
 }{
 	{"nanosecond", -1e9},
 	{"microsecond", -1e6},
@@ -113,7 +113,7 @@ func parseSpan(spec string) (int64, int32, error) {
 		return math.MaxInt64, 0, nil
 	}
 	whole, frac := math.Modf(sec)
-	// To the nearest, as if computed exactly.
+	// Rounded to the nearest, as if computed exactly.
 	nsec := int32(frac*1e9 + 0.5)
 	if math.FMA(frac, 1e9, 0.5-float64(nsec)) < 0 {
 		nsec--
@@ -140,7 +140,7 @@ func intervalUnit(word string) (scale float64, ok bool) {
 }
 
 // parseFloat reads a non-negative decimal number at s[i:], which may be -0, and
-// returns where it ends.
+// returns its end.
 func parseFloat(s string, i int) (f float64, end int, ok bool) {
 	j := i
 	if j < len(s) && (s[j] == '+' || s[j] == '-') {

@@ -41,14 +41,14 @@ func Strftime(format string, t time.Time) string {
 
 // A conversion is the text after a %.
 type conversion struct {
-	pad   byte // '-' none, '_' spaces, '0' zeros; 0 as is usual
+	pad   byte // '-' none, '_' spaces, '0' zeros; 0 the default
 	upper bool // ^
 	swap  bool // #
 	width int
 	verb  byte
 }
 
-// maxWidth is the widest that a conversion gets: more is too long in any case.
+// maxWidth is the maximum width of a conversion: more is too long in any case.
 const maxWidth = 4096
 
 // parseConversion reads a conversion and returns its length, which is that of
@@ -86,7 +86,7 @@ var layouts = map[byte]string{
 	'r': "03:04:05 PM", 'R': "15:04", 'T': "15:04:05", 'X': "15:04:05", 'z': "-0700",
 }
 
-// apply formats t, or reports that there is no such conversion.
+// apply formats t, or returns false for an unknown conversion.
 func (c conversion) apply(t time.Time) (string, bool) {
 	switch c.verb {
 	case '%':

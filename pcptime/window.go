@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A Window is the part of an archive that is of interest, and the time of the
-// first sample in it.
+// A Window is the selected part of an archive, and the time of the first sample
+// in it.
 type Window struct {
 	Start, Finish, Origin pcp.Timestamp
 }
@@ -94,8 +94,8 @@ func ParseWindow(spec Bounds, first, last pcp.Timestamp, loc *time.Location) (w 
 }
 
 // alignUp returns the first time not before t that is a multiple of delta since
-// 1970, in UTC. Times before 1970, and those that nanoseconds in 64 bits cannot
-// hold, stay as they are. delta must be positive.
+// 1970, in UTC. Times before 1970, and those beyond 64 bits of nanoseconds, are
+// returned unchanged. delta must be positive.
 func alignUp(t pcp.Timestamp, delta time.Duration) pcp.Timestamp {
 	if delta <= 0 {
 		panic("pcptime: the interval is not positive")
@@ -113,8 +113,8 @@ func alignUp(t pcp.Timestamp, delta time.Duration) pcp.Timestamp {
 	return pcp.Timestamp{Sec: m / 1e9, Nsec: int32(m % 1e9)}
 }
 
-// shift adds to t. The C library keeps seconds in a struct tm, so that its
-// callers cut them to 32 bits: 136 years later is the same time.
+// shift adds to t. The C library keeps seconds in a struct tm, and its callers
+// cut them to 32 bits: 136 years later is the same time.
 func shift(t pcp.Timestamp, sec int64, nsec int32) pcp.Timestamp {
 	t.Sec += sec
 	t.Nsec += nsec

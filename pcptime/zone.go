@@ -10,7 +10,7 @@ import (
 
 // Zone returns the time zone that TZ=tz means to a POSIX system (pmNewZone(3)):
 // the name of a zone file, or a rule such as "EST5EDT,M3.2.0,M11.1.0". If tz is
-// neither, the zone is UTC under the name that tz begins with, as it is there.
+// neither, the zone is UTC with the name at the beginning of tz, as there.
 func Zone(tz string) *time.Location {
 	tz = strings.TrimPrefix(tz, ":")
 	if tz == "" {
@@ -61,8 +61,8 @@ func KnownZone(tz string) bool {
 	return abbr != "" && abbr != placeholder
 }
 
-// Local returns the time zone in which a process reports whose variable TZ is tz: the
-// system's if tz is empty.
+// Local returns the time zone of a process with the variable TZ=tz: the system's if
+// tz is empty.
 func Local(tz string) *time.Location {
 	if tz == "" {
 		return time.Local
@@ -70,7 +70,7 @@ func Local(tz string) *time.Location {
 	return Zone(tz)
 }
 
-// zoneName returns the abbreviation that a rule begins with, at least three
+// zoneName returns the abbreviation at the beginning of a rule, at least three
 // letters or quoted by <>.
 func zoneName(rule string) string {
 	if strings.HasPrefix(rule, "<") {
