@@ -15,7 +15,7 @@ import (
 // This collector is never used: the agents are only asked for texts.
 type nobody struct{ pmcd.Collector }
 
-// anyPort is an environment in which the agent trace takes a port that is free.
+// anyPort is an environment in which the agent trace takes a free port.
 func anyPort(name string) string {
 	if name == "PCP_TRACE_PORT" {
 		return "0"
@@ -23,16 +23,15 @@ func anyPort(name string) string {
 	return ""
 }
 
-// withoutHelp are the agents some of whose metrics or instance domains have one line of
-// text only.
+// withoutHelp are the agents with metrics or instance domains that have only one line
+// of text.
 var withoutHelp = map[string]bool{
 	"proc":   true,
-	"sample": true, // the constants of each type, as transcripts of the C tools show
+	"sample": true, // constants of each type, as in transcripts of the C tools
 }
 
 // TestHelpFits checks that each metric and instance domain of each agent has a line of text
-// and a help text, which is another, and that all fit on a terminal, as PCP's own suite
-// wants it.
+// and a different help text, and that all fit on a terminal, as PCP's own suite requires.
 func TestHelpFits(t *testing.T) {
 	const width = 79
 	texts := 0

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A greeter is a host that one agent knows how to ask.
+// A greeter is a host with a method for one agent.
 type greeter interface{ Greeting() string }
 
 type english struct{}

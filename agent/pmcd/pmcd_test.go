@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A fakeCollector is a collector with nothing behind it.
+// A fakeCollector is a collector with fixed answers.
 type fakeCollector struct {
 	Collector // a method that the collector lacks must not be called
 	in        map[int]uint64

@@ -141,7 +141,7 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
-// TestNone is a machine without such cards, or without graphics.
+// TestNone checks a machine without such cards, or without graphics.
 func TestNone(t *testing.T) {
 	for _, root := range []string{t.TempDir(), newCards(t)} {
 		write(t, root, drm, map[string]string{"card1": "-", "card10": "-"})
@@ -157,7 +157,7 @@ func TestNone(t *testing.T) {
 	}
 }
 
-// TestChanges has files that change, are damaged and go.
+// TestChanges changes, damages and removes files.
 func TestChanges(t *testing.T) {
 	root := newCards(t)
 	f := func(what string, files map[string]string, changed agenttest.Values) {
@@ -172,7 +172,7 @@ func TestChanges(t *testing.T) {
 				}
 			}
 		}
-		a := New(Config{Root: root}) // a file that was removed stays open, other than one of the kernel
+		a := New(Config{Root: root}) // a removed file stays open, unlike one of the kernel
 		if diff := cmp.Diff(w.Without("amdgpu.memory.usedaccum"), agenttest.Read(t, a).Without("amdgpu.memory.usedaccum")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
@@ -198,8 +198,8 @@ func TestChanges(t *testing.T) {
 		gpu0("", "memory.total", "memory.free", "gpu.load", "gpu.clock_max", "gpu.average_power", "gpu.temperature", "gpu.old_temperature", "gpu.clock", "memory.clock", "memory.clock_max"))
 }
 
-// TestNumbers has another card come before the others, and one go and come back: they keep
-// their numbers.
+// TestNumbers adds a card before the others, and removes a card and adds it again: cards
+// keep their numbers.
 func TestNumbers(t *testing.T) {
 	root := newCards(t)
 	a := New(Config{Root: root})
@@ -217,8 +217,7 @@ func TestNumbers(t *testing.T) {
 	f(map[string]string{"card10/device/vendor": "0x1002 2\n"}, map[string]string{})
 }
 
-// TestNewSensors has the sensors appear under another number, as when the driver is loaded
-// again.
+// TestNewSensors moves the sensors to another number, as when the driver is loaded again.
 func TestNewSensors(t *testing.T) {
 	root := newCards(t)
 	a := New(Config{Root: root})
@@ -233,7 +232,7 @@ func TestNewSensors(t *testing.T) {
 		t.Errorf("%v", v)
 	}
 	for _, c := range a.r.cards {
-		c.close() // as if the kernel had, with ENODEV
+		c.close() // as the kernel does, with ENODEV
 		c.there = false
 	}
 	write(t, root, drm+"/card1/device", map[string]string{"hwmon/hwmon4": "-", "hwmon/hwmon9/temp1_input": "7000\n"})
@@ -272,7 +271,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestOnly has only the files read that a fetch needs.
+// TestOnly checks that a fetch reads only the files that it needs.
 func TestOnly(t *testing.T) {
 	var log strings.Builder
 	a := New(Config{Root: newCards(t), Log: slog.New(slog.NewTextHandler(&log, nil))})

@@ -31,11 +31,11 @@ var fakeBonds = []fakeBond{
 	{"bond3", "a\x00\xffb\nmore\n", "\n", "x\n", "18446744073709551616\n", "12 13\n", "lonely\n", []string{"1 2", "", "-3", "11"}},
 }
 
-// writeTree writes the files of bonds and returns their root. A "-" is a file that is not there.
+// writeTree writes the files of bonds and returns their root. A "-" means a missing file.
 func writeTree(t testing.TB, bonds []fakeBond) string {
 	t.Helper()
 	root := t.TempDir()
-	for _, dir := range []string{filepath.Dir(root), root} { // for agents that are PCP's user
+	for _, dir := range []string{filepath.Dir(root), root} { // for agents that run as PCP's user
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -115,8 +115,8 @@ bonding.use_carrier[bond1] 0
 	agenttest.HelpTexts(t, a)
 }
 
-// TestNone wants a machine without bonds, or without anything, to have no instances and
-// no errors, and bonds whose files are all missing to be unknown to the kernel.
+// TestNone checks that a machine without bonds, or without any files, has no instances
+// and no errors, and that bonds whose files are all missing are unknown to the kernel.
 func TestNone(t *testing.T) {
 	for _, root := range []string{t.TempDir(), writeTree(t, nil)} {
 		for name, insts := range agenttest.Read(t, newAgent(t, root)) {
@@ -161,7 +161,7 @@ func TestComeAndGo(t *testing.T) {
 	f("bond0 team\n", one, pcp.Instance{Inst: 2, Name: "team"})
 }
 
-// TestForget has many thousands of names come and go.
+// TestForget adds and removes many thousands of names.
 func TestForget(t *testing.T) {
 	r := newReader(t.TempDir())
 	for i := range 3 * maxBonds {
@@ -246,8 +246,8 @@ func BenchmarkFetch(b *testing.B) {
 	}
 }
 
-// TestOracle holds the agent against the Perl script, which has the names of its
-// directories replaced.
+// TestOracle compares the agent with the Perl script, with replaced names of
+// directories.
 func TestOracle(t *testing.T) {
 	oracle.Require(t)
 	if out, err := exec.Command("/usr/bin/perl", "-e", "use PCP::PMDA").CombinedOutput(); err != nil {

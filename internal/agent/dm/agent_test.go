@@ -200,7 +200,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// dmNames is a list of devices as the kernel has it.
+// dmNames is a list of devices in the kernel's form.
 func dmNames(names ...string) []byte {
 	var b []byte
 	for i, name := range names {
@@ -215,7 +215,7 @@ func dmNames(names ...string) []byte {
 	return b
 }
 
-// dmTargets is the status of targets as the kernel has it.
+// dmTargets is the status of targets in the kernel's form.
 func dmTargets(kinds ...string) []byte {
 	var b []byte
 	for i, kind := range kinds {
@@ -357,7 +357,7 @@ func needDSO(t *testing.T) {
 	}
 }
 
-// TestOracle holds names, descriptors and the values of VDO volumes against the real agent.
+// TestOracle compares names, descriptors and the values of VDO volumes with the real agent.
 func TestOracle(t *testing.T) {
 	needDSO(t)
 	dir := writeVDO(t, filepath.Join(shared(t), "kvdo"))

@@ -71,7 +71,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestNumbers starts the agent again when a journal has come before the others.
+// TestNumbers restarts the agent after adding a journal before the others.
 func TestNumbers(t *testing.T) {
 	dir, kept := t.TempDir(), t.TempDir()
 	write(t, dir, "b", info(3, 1))

@@ -14,8 +14,8 @@ import (
 
 var agents = []string{"pmcd", "jbd2"}
 
-// TestOracleDescriptors holds names, PMIDs, descriptors and instances of this machine against
-// the real agent, as the shared object that pmcd loads, and the values where no journal is busy.
+// TestOracleDescriptors compares names, PMIDs, descriptors and instances of this machine with
+// the real agent, as the shared object that pmcd loads, and the values of idle journals.
 func TestOracleDescriptors(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: agents, Lines: []string{"jbd2 122 dso jbd2_init $PMDAS/jbd2/pmda_jbd2.so"}})
 	r := agenttest.Dial(t, d.Unix, Domain, "jbd2")
@@ -26,10 +26,10 @@ func TestOracleDescriptors(t *testing.T) {
 	r.Descriptors(t, a, nil)
 	r.Instances(t, a, pcp.NewInDom(Domain, 0))
 	r.Instances(t, a, pcp.NewInDom(Domain, 1))
-	r.Values(t, a, nil, r.IDs[0]) // the others change while a journal is in use
+	r.Values(t, a, nil, r.IDs[0]) // the other values change while a journal is in use
 }
 
-// TestOracleTrees shows both agents one set of files after the other.
+// TestOracleTrees has both agents read several sets of files.
 func TestOracleTrees(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "jbd2")
 	d := oracle.StartPMCD(t, oracle.Config{Agents: agents, Lines: []string{"jbd2 122 pipe binary $PMDAS/jbd2/pmdajbd2 -d 122 -U root -j " + dir}})
@@ -85,8 +85,8 @@ func TestOracleTrees(t *testing.T) {
 	compare("no directory again")
 }
 
-// TestOracleNumbers has the real agent keep the numbers of journals, and ours continue them, and
-// the other way round.
+// TestOracleNumbers checks that our agent continues the numbers of journals of the real agent,
+// and the reverse.
 func TestOracleNumbers(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"one", "two", "three", "four"} {

@@ -123,7 +123,7 @@ func TestTracing(t *testing.T) {
 	}
 	f("kvm.trace.kvm_exit:\nkvm.trace.kvm_entry:\nkvm.trace.count: -1=2\n")
 
-	// If one processor has no events, none has.
+	// If one processor has no events, all others have no events either.
 	a, groups = New(cfg), make([]*fakeGroup, 3)
 	a.tracer.open = func(cpu int, _ []uint64) (group, error) {
 		if cpu == 2 {
@@ -140,7 +140,7 @@ func TestTracing(t *testing.T) {
 	}
 }
 
-// TestPerf counts switches of tasks, which there are always, as if they were trace points of KVM.
+// TestPerf counts switches of tasks, which always happen, as if they were trace points of KVM.
 func TestPerf(t *testing.T) {
 	var id []byte
 	for _, dir := range []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"} {
@@ -191,7 +191,7 @@ func TestConf(t *testing.T) {
 	}
 }
 
-// TestOddPoints has trace points that cannot be names, and more than there are PMIDs.
+// TestOddPoints has trace points with invalid names, and more than there are PMIDs.
 func TestOddPoints(t *testing.T) {
 	points := []string{"count", "kvm_exit", "kvm_exit", "two words", "a.b", "caf\xe9", "9x"}
 	for i := range 2000 {

@@ -24,14 +24,13 @@ func (tr testTree) write(name, text string) {
 	}
 }
 
-// conf writes a kvm.conf that leads to the tree, and returns the directory PCP_PMDAS_DIR that it
-// is in.
+// conf writes a kvm.conf with the paths of the tree, and returns its directory PCP_PMDAS_DIR.
 func (tr testTree) conf(more string) string {
 	tr.write("pmdas/kvm/kvm.conf", fmt.Sprintf("# of a test\n[paths]\ndebugfs=%[1]s/debug\n  tracefs= %[1]s/tracing more\nlockdown=%[1]s/lockdown\n[other]\ndebugfs=/none\n%[2]s", tr.dir, more))
 	return filepath.Join(tr.dir, "pmdas")
 }
 
-// config is the Config that the file of conf makes.
+// config is the Config for the file of conf.
 func (tr testTree) config(more string) Config {
 	tr.t.Helper()
 	cfg := Config{CPUs: 3}
@@ -41,7 +40,7 @@ func (tr testTree) config(more string) Config {
 	return cfg
 }
 
-// counters writes files as kernels have them, each with another number.
+// counters writes the files of a kernel, each with another number.
 func (tr testTree) counters(seed int) {
 	for i, c := range debugCounters {
 		if i%7 != 3 {

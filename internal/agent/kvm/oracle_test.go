@@ -25,8 +25,8 @@ func start(t *testing.T, tr testTree, more string) *agenttest.Real {
 
 var indom = pcp.NewInDom(Domain, 0)
 
-// TestOracleDescriptors holds names, PMIDs, descriptors and labels against the real agent with
-// the configuration that is installed here.
+// TestOracleDescriptors compares names, PMIDs, descriptors and labels with the real agent,
+// with the configuration installed here.
 func TestOracleDescriptors(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: agents})
 	r := agenttest.Dial(t, d.Unix, Domain, "kvm")
@@ -64,7 +64,7 @@ func virtual() bool {
 	return err == nil
 }
 
-// TestOracleTree shows both agents the same files, which come and go.
+// TestOracleTree has both agents read the same files, which come and go.
 func TestOracleTree(t *testing.T) {
 	tr := testTree{t, t.TempDir()}
 	r := start(t, tr, points)
@@ -124,7 +124,7 @@ func TestOracleTracing(t *testing.T) {
 	}
 }
 
-// TestOracleLockdown has the kernel locked down, or not.
+// TestOracleLockdown checks a kernel that is locked down, or not.
 func TestOracleLockdown(t *testing.T) {
 	for _, text := range []string{"none [integrity] confidentiality\n", "none integrity [confidentiality]", "[none] integrity confidentiality\n", "x\n[integrity", "[integrity]"} {
 		tr := testTree{t, t.TempDir()}
@@ -138,7 +138,7 @@ func TestOracleLockdown(t *testing.T) {
 	}
 }
 
-// TestOracleConf compares the names that configurations make.
+// TestOracleConf compares the names for configurations.
 func TestOracleConf(t *testing.T) {
 	for _, more := range []string{"", "[trace]", "[trace] \nkvm_exit", "trace\nx\n", "[paths]\nx\n[dynamic]\nb\na\n[trace]\nc\n#d\n\t#e\n"} {
 		tr := testTree{t, t.TempDir()}

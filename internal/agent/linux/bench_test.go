@@ -63,8 +63,8 @@ func newRequest(a *Agent, ids []pcp.PMID) *pmda.FetchRequest {
 	return &pmda.FetchRequest{Client: &pmda.Client{}, PMIDs: ids, Result: new(pcp.Result)}
 }
 
-// TestSteadyState pins that a sample allocates nothing once the instances are
-// known. Sources that are not there, and those below, cost a few allocations.
+// TestSteadyState checks that a sample allocates nothing once the instances are
+// known. Missing sources, and those below, cost a few allocations.
 func TestSteadyState(t *testing.T) {
 	for name, root := range map[string]string{"machine": "", "fixture": "testdata/vm"} {
 		a := New(Config{Root: root})
@@ -73,7 +73,7 @@ func TestSteadyState(t *testing.T) {
 			switch s := group.source; s.Name {
 			case "statfs: devices", "statfs: tmpfs", // a goroutine
 				"netlink", "/sys/class/net/*/address", "addresses", "/sys/class", // netlink and directories
-				"/sys/class/net/*/speed", "/sys/class/net/*/duplex", "/sys/class/net/*/wireless", "/sys/class/net/*/virtual", // files that not all interfaces have
+				"/sys/class/net/*/speed", "/sys/class/net/*/duplex", "/sys/class/net/*/wireless", "/sys/class/net/*/virtual", // files that some interfaces lack
 				"/sys/devices/system: online", "/sys/devices/system/cpu: thermal_throttle", "/sys/devices/system/cpu: cpufreq",
 				"/sys/block: zram", "/var/run/utmp", "/proc/scsi/scsi", "/proc/sys/kernel", "/sys/kernel/uevent_seqnum",
 				"/sys/kernel/debug/extfrag/unusable_index", "/proc/net/rpc",
@@ -150,7 +150,7 @@ func BenchmarkCopy(b *testing.B) {
 	}
 }
 
-// A sourceMetrics is a source and the metrics that are made of it.
+// A sourceMetrics is a source and its metrics.
 type sourceMetrics struct {
 	source *column.Source
 	ids    []pcp.PMID

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A fakeHost is a collector whose helper answers err, or else 7.
+// A fakeHost is a collector whose helper returns err, or otherwise 7.
 type fakeHost struct{ err error }
 
 func (h fakeHost) ProcessIDIn(string) (int, error) { return 7, h.err }
@@ -37,8 +37,8 @@ func TestBuiltinHelper(t *testing.T) {
 	f(nil, 0, pcp.ErrNotConn)
 }
 
-// TestBuiltinAccess has the option of pmdalinux and the variable give all clients
-// everything.
+// TestBuiltinAccess checks that the option of pmdalinux and the variable give all
+// clients everything.
 func TestBuiltinAccess(t *testing.T) {
 	f := func(want bool, variable string, options ...string) {
 		t.Helper()

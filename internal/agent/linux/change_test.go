@@ -35,7 +35,7 @@ func (r tree) write(name, text string) {
 	}
 }
 
-// values returns the values of a metric by instance name ("" without).
+// values returns the values of a metric by instance name ("" for a single value).
 func values(t testing.TB, a *Agent, name string) map[string]string {
 	t.Helper()
 	id := a.id(t, name)
@@ -71,7 +71,7 @@ func want(t testing.TB, a *Agent, name string, want map[string]string) {
 	}
 }
 
-// TestDevicesComeAndGo wants an instance to keep its number for good.
+// TestDevicesComeAndGo checks that an instance keeps its number forever.
 func TestDevicesComeAndGo(t *testing.T) {
 	r := newTree(t)
 	a := New(Config{Root: r.root})
@@ -102,11 +102,11 @@ func TestDevicesComeAndGo(t *testing.T) {
 	if err := os.Remove(filepath.Join(r.root, "proc/diskstats")); err != nil {
 		t.Fatal(err)
 	}
-	// The file stays open, as files of /proc do; a new agent finds none.
+	// The file stays open, as files of /proc do; a new agent does not find it.
 	want(t, New(Config{Root: r.root}), "disk.all.read", map[string]string{})
 }
 
-// TestRenamedVolume has a device mapper volume get another name.
+// TestRenamedVolume renames a device mapper volume.
 func TestRenamedVolume(t *testing.T) {
 	r := newTree(t)
 	a := New(Config{Root: r.root})
@@ -159,7 +159,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestManyProcessors has hundreds of them, in two nodes, some not online.
+// TestManyProcessors has hundreds of processors, in two nodes, some offline.
 func TestManyProcessors(t *testing.T) {
 	r := newTree(t)
 	const n = 500
@@ -213,7 +213,7 @@ func TestManyProcessors(t *testing.T) {
 	}
 }
 
-// TestInterruptAppears has a line come up in the middle.
+// TestInterruptAppears adds a line in the middle.
 func TestInterruptAppears(t *testing.T) {
 	r := newTree(t)
 	a := New(Config{Root: r.root})
@@ -223,10 +223,10 @@ func TestInterruptAppears(t *testing.T) {
 	want(t, a, "kernel.percpu.interrupts", map[string]string{"0 1::cpu0": "5", "1 1::cpu1": "6", "2 LOC::cpu0": "7", "3 LOC::cpu1": "8", "4 2::cpu0": "9", "5 2::cpu1": "10"})
 	r.write("proc/interrupts", "  CPU1\n 2: 11 two\n")
 	want(t, a, "kernel.percpu.interrupts", map[string]string{"5 2::cpu1": "11"})
-	want(t, a, "kernel.percpu.intr", map[string]string{"": "11"}) // cpu1 is not in /proc/stat, which there is none of
+	want(t, a, "kernel.percpu.intr", map[string]string{"": "11"}) // cpu1 is not in /proc/stat, which is missing
 }
 
-// TestWaitGoesBack wants the wait time steady where the kernel corrects itself.
+// TestWaitGoesBack checks that the wait time stays steady if the kernel corrects it.
 func TestWaitGoesBack(t *testing.T) {
 	r := newTree(t)
 	a := New(Config{Root: r.root})
@@ -265,7 +265,7 @@ func TestNothing(t *testing.T) {
 	want(t, a, "kernel.percpu.cpu.user", map[string]string{})
 }
 
-// TestProfile wants the instances that the client chose.
+// TestProfile checks that a fetch returns the instances that the client chose.
 func TestProfile(t *testing.T) {
 	a := New(Config{Root: "testdata/vm"})
 	id := a.id(t, "kernel.all.load")
@@ -289,7 +289,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestOtherDomain serves the agent under another number.
+// TestOtherDomain serves the agent with another domain.
 func TestOtherDomain(t *testing.T) {
 	a := New(Config{Root: "testdata/vm", Domain: 61})
 	id := pcp.NewPMID(61, 2, 0)
@@ -314,7 +314,7 @@ func TestOtherDomain(t *testing.T) {
 	}
 }
 
-// TestForRoot wants slabs and serial ports kept from all but root.
+// TestForRoot checks that only root gets slabs and serial ports.
 func TestForRoot(t *testing.T) {
 	a := New(Config{Root: "testdata/vm"})
 	user := &pmda.Client{Attrs: map[pmda.AttrKey]string{pmda.AttrUserID: "1000"}}
@@ -356,7 +356,7 @@ func TestRefreshCovers(t *testing.T) {
 	}
 }
 
-// TestStringsStay wants strings handed out to stay as they were.
+// TestStringsStay checks that returned strings do not change.
 func TestStringsStay(t *testing.T) {
 	r := newTree(t)
 	a := New(Config{Root: r.root})
@@ -375,7 +375,7 @@ func TestStringsStay(t *testing.T) {
 func TestHungFileSystem(t *testing.T) {
 	r := newTree(t)
 	r.write("proc/self/mounts", "/dev/a /a ext4 rw 0 0\n/dev/b /b ext4 rw 0 0\n/dev/c /c ext4 rw 0 0\n")
-	a := New(Config{Root: r.root, StatfsTimeout: 2 * time.Second}) // long, for those that do not hang
+	a := New(Config{Root: r.root, StatfsTimeout: 2 * time.Second}) // long, for file systems that do not hang
 	hang, asked := make(chan struct{}), make(chan string, 100)
 	a.host.statfs = func(path string) (fsStat, error) {
 		asked <- filepath.Base(path)
@@ -408,7 +408,7 @@ func TestHungFileSystem(t *testing.T) {
 	}
 }
 
-// TestText wants a line about each metric and instance domain.
+// TestText checks that each metric and instance domain has a line of help.
 func TestText(t *testing.T) {
 	a := New(Config{})
 	a.Metrics(func(name string, id pcp.PMID) {
@@ -442,7 +442,7 @@ func TestTextOfUnknown(t *testing.T) {
 }
 
 // TestLabelsOfPlainInstances wants an empty set for each instance of a domain
-// whose instances have no labels, as the C agent answers.
+// whose instances have no labels, as from the C agent.
 func TestLabelsOfPlainInstances(t *testing.T) {
 	a := New(Config{})
 	load := pcp.NewInDom(60, 2) // the averages of the last 1, 5 and 15 minutes

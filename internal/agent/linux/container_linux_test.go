@@ -34,8 +34,8 @@ func startBox(t testing.TB, script string) (pid int) {
 		t.Skip("SKIPPED: only root can make name spaces")
 	}
 	cmd := exec.Command("/bin/sh", "-c", script+" && echo ready && read x")
-	// No Pdeathsig: it comes when the thread ends that started the process, and
-	// the agent throws threads away.
+	// No Pdeathsig: the signal is sent when the thread that started the process
+	// ends, and the agent ends threads.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUTS | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -102,7 +102,7 @@ func TestContainer(t *testing.T) {
 			pid  int
 			want string
 		}{{first, "one 1"}, {second, "two 1"}} {
-			// As when a container is started again under its name.
+			// As if a container were restarted with its name.
 			pid = box.pid
 			if got, err := a.valuesIn(t, inside("box"), "kernel.uname.nodename", "hinv.ninterface"); err != nil || got != box.want {
 				t.Errorf("inside are %q, %v; want %q", got, err, box.want)
@@ -166,7 +166,7 @@ func TestContainerErrors(t *testing.T) {
 	}
 }
 
-// TestContainerHangs has a container that does not let go of who reads in it.
+// TestContainerHangs has a container in which reads hang.
 func TestContainerHangs(t *testing.T) {
 	pid := startBox(t, fmt.Sprintf(boxScript, "slow"))
 	a := New(Config{StatfsTimeout: time.Minute, Helper: helperFunc(func(string) (int, error) { return pid, nil })})
@@ -198,7 +198,7 @@ func TestContainerHangs(t *testing.T) {
 	}
 }
 
-// TestFakeSys has a container whose /sys is not the kernel's.
+// TestFakeSys has a container whose /sys is not sysfs.
 func TestFakeSys(t *testing.T) {
 	pid := startBox(t, "hostname fake && mount --make-rprivate / && mount -t tmpfs none /sys && mkdir -p /sys/class/net/lo && "+
 		"echo 17 >/sys/class/net/lo/mtu && mkfifo /sys/class/net/lo/type")

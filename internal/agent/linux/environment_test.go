@@ -38,7 +38,7 @@ func TestReplacedTree(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		// A rename leaves those who have the old file open with that.
+		// After a rename, programs with the old file open keep it.
 		if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

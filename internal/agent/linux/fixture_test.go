@@ -88,7 +88,7 @@ func dump(t testing.TB, a *Agent) []byte {
 	return b.Bytes()
 }
 
-// TestFixtures holds all values of the trees in testdata against golden files.
+// TestFixtures compares all values of the trees in testdata with golden files.
 func TestFixtures(t *testing.T) {
 	for _, name := range []string{"vm", "old", "odd", "new"} {
 		t.Run(name, func(t *testing.T) {

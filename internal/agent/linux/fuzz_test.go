@@ -9,7 +9,7 @@ import (
 )
 
 // fuzz feeds a parser, seeded with a file of each fixture. It must survive
-// anything, twice, and leave its blocks in order. start makes the parser.
+// any input, twice, and leave valid blocks. start makes the parser.
 func fuzz(f *testing.F, file string, start func(h *host) (parse func(b []byte), blocks []*column.Block)) {
 	for _, tree := range []string{"vm", "old", "odd", "new"} {
 		if b, err := os.ReadFile(filepath.Join("testdata", tree, file)); err == nil {
@@ -38,7 +38,7 @@ func fuzzFamily(f *testing.F, file string, n int, family func(h *host) column.Fa
 	})
 }
 
-// check wants a block to be in order.
+// check checks that a block is valid.
 func check(t *testing.T, i int, b *column.Block) {
 	t.Helper()
 	insts, names, cells := b.Insts(), b.Names(), len(b.Cells())

@@ -73,7 +73,7 @@ func TestLinksOfDevices(t *testing.T) {
 	want("hinv.disk.model", map[int32]string{0: "QEMU HARDDISK", 1: "Fast Disk 1T"})
 	want("filesys.uuid", map[int32]string{0: "3b5f0c8e-5d0a-4d2c-8f54-000000000001", 1: "1234-ABCD"})
 	want("filesys.type", map[int32]string{0: "xfs", 1: "ext4", 2: "btrfs"})
-	// Another disk takes the name.
+	// Another disk gets the name.
 	write("sys/"+sda+"/model", "Other\n")
 	want("hinv.disk.model", map[int32]string{0: "Other", 1: "Fast Disk 1T"})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/go-pcp/pcp/internal/agent/linux"
 )
 
-// newer returns the metrics that PCP 6.0.3 has not, by name, as testdata/newer.txt has
-// them: PMID, instance domain, type, semantics and units, from the sources of PCP 7.2.
+// newer returns the metrics that PCP 6.0.3 lacks, by name, from testdata/newer.txt:
+// PMID, instance domain, type, semantics and units, from the sources of PCP 7.2.
 func newer(t testing.TB) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "newer.txt"))
@@ -29,7 +29,7 @@ func newer(t testing.TB) map[string]string {
 	return metrics
 }
 
-// TestNewer holds the descriptors of metrics that are newer than the real agent here.
+// TestNewer checks the descriptors of metrics that are newer than the real agent here.
 func TestNewer(t *testing.T) {
 	want := newer(t)
 	if len(want) < 100 {

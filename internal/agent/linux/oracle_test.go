@@ -16,10 +16,10 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// groups are the subtrees that the agent has to report completely.
+// groups are the subtrees that the agent must report completely.
 var groups = []string{"kernel", "mem", "swap", "swapdev", "disk", "network", "filesys", "tmpfs", "vfs", "ipc", "nfs", "nfs3", "nfs4", "rpc", "tape", "fchost", "tty", "zram", "hinv", "pmda", "sysfs"}
 
-// real is a collector with the real agent, fresh: it has no instance caches.
+// real is a new collector with the real agent, without instance caches.
 type real struct {
 	*pmapi.Context
 	names []string // of the groups, derived metrics left out
@@ -75,7 +75,7 @@ func fetchOurs(t testing.TB, a *linux.Agent, ids []pcp.PMID) *pcp.Result {
 	return res
 }
 
-// TestOracleDescriptors holds names, PMIDs and descriptors against the real agent.
+// TestOracleDescriptors compares names, PMIDs and descriptors with the real agent.
 func TestOracleDescriptors(t *testing.T) {
 	r := startReal(t)
 	a := linux.New(linux.Config{})
@@ -105,8 +105,8 @@ func TestOracleDescriptors(t *testing.T) {
 	}
 }
 
-// TestOracleInstances holds the members of instance domains against a real
-// agent that starts without caches, as ours does.
+// TestOracleInstances compares the members of instance domains with a real agent
+// that starts without caches, as ours does.
 func TestOracleInstances(t *testing.T) {
 	r := startReal(t)
 	a := linux.New(linux.Config{})
@@ -309,7 +309,7 @@ func tolerance(name string, desc pcp.Desc, v float64) float64 {
 		strings.HasPrefix(name, "network.unix"):
 		return 32 + v/20 // files and sockets come and go
 	case name == "kernel.all.lastpid":
-		return v // starts again at the bottom
+		return v // starts again at the minimum
 	case name == "kernel.all.entropy.avail":
 		return 256
 	case strings.HasPrefix(name, "kernel.all."), strings.HasSuffix(name, ".inflight"):
@@ -343,7 +343,7 @@ var fixtures = []fixture{
 		"network.interface.baudrate":  "the real agent asks the kernel if /sys lacks one of the interfaces",
 		"network.interface.duplex":    "the real agent asks the kernel if /sys lacks one of the interfaces",
 		"network.interface.inet_addr": "the real agent asks the kernel, ours has nothing to ask below another root",
-		// The order in which a directory lists interfaces gives them their numbers.
+		// The order of a directory determines the numbers of interfaces.
 		"network.interface.ipv6": "numbered after the IPv4 addresses, which ours has not",
 		"network.interface.hw":   "numbered after the IPv4 addresses, which ours has not",
 	}},
@@ -384,8 +384,8 @@ func (f *fixture) why(name string) string {
 	return ""
 }
 
-// TestOracleFixtures lets the real agent read the same trees as ours, where
-// values have to be equal. It shows devices that the test's machine has not.
+// TestOracleFixtures has the real agent read the same trees as ours; values must
+// be equal. It covers devices that the test's machine lacks.
 func TestOracleFixtures(t *testing.T) {
 	for _, f := range fixtures {
 		t.Run(f.tree, func(t *testing.T) {
@@ -402,8 +402,8 @@ func TestOracleFixtures(t *testing.T) {
 				ids := []pcp.PMID{id}
 				got := fetchOurs(t, a, ids)
 				want, err := r.Fetch(t.Context(), ids)
-				// The real agent may die of such a tree; its collector
-				// starts it again.
+				// The real agent may crash on such a tree; its collector starts
+				// it again.
 				for try := 0; err == nil && want.Sets[0].Err == pcp.ErrIPC && try < 3; try++ {
 					want, err = r.Fetch(t.Context(), ids)
 				}

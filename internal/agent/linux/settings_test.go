@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// TestBandwidth has an administrator's file written, damaged, replaced and removed.
+// TestBandwidth writes, damages, replaces and removes an administrator's file.
 func TestBandwidth(t *testing.T) {
 	tree := t.TempDir()
 	for _, node := range []string{"node0", "node2"} {
@@ -61,8 +61,8 @@ func TestBandwidth(t *testing.T) {
 	f("", "")
 }
 
-// TestMDAdm asks a program for the status of an array, which the C agent reports as
-// wait(2) has it.
+// TestMDAdm asks a program for the status of an array, which the C agent reports in
+// the form of wait(2).
 func TestMDAdm(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -61,7 +61,7 @@ var rootDiffers = map[string]string{
 	"mem.util.available":     "the real agent takes bytes for Kbytes where it has to estimate",
 }
 
-// oldDiffers is the same for kernels of which files are missing.
+// oldDiffers is the same for kernels that lack files.
 var oldDiffers = map[string]string{
 	"kernel.percpu.sirq": noFile,
 	"mem.util.available": "the real agent takes bytes for Kbytes where it has to estimate",
@@ -74,8 +74,8 @@ var labelsDiffer = map[int]string{
 	3:  "the real agent drops labels with bytes that JSON does not allow, or makes a text of them that is not JSON",
 }
 
-// compareTree holds all values, and the instances of all domains, of both agents against
-// each other. In a partial tree nothing is equal to 0. why returns the reason not to compare a metric, "" to compare it.
+// compareTree compares all values, and the instances of all domains, of both agents. In a partial tree missing values
+// are equal to 0. why returns the reason not to compare a metric, "" to compare it.
 func compareTree(t *testing.T, r *real, a *linux.Agent, partial bool, why func(name string) string) {
 	t.Helper()
 	ours := make(map[pcp.InDom]map[int32]string)
@@ -98,7 +98,7 @@ func compareTree(t *testing.T, r *real, a *linux.Agent, partial bool, why func(n
 		ids := []pcp.PMID{id}
 		got := fetchOurs(t, a, ids)
 		want, err := r.Fetch(t.Context(), ids)
-		// The real agent may die of such a tree; its collector starts it again.
+		// The real agent may crash on such a tree; its collector starts it again.
 		for try := 0; err == nil && want.Sets[0].Err == pcp.ErrIPC && try < 3; try++ {
 			want, err = r.Fetch(t.Context(), ids)
 		}
@@ -136,7 +136,7 @@ func compareTree(t *testing.T, r *real, a *linux.Agent, partial bool, why func(n
 	}
 }
 
-// compareLabels holds the labels of a domain and its instances against each other.
+// compareLabels compares the labels of a domain and its instances.
 func compareLabels(t *testing.T, r *real, a *linux.Agent, indom pcp.InDom) {
 	t.Helper()
 	for _, kind := range []pcp.LabelFlags{pcp.LabelInDom, pcp.LabelInstances} {
@@ -164,7 +164,7 @@ func compareLabels(t *testing.T, r *real, a *linux.Agent, indom pcp.InDom) {
 	}
 }
 
-// reasons returns the first reason that the maps have not to compare a metric.
+// reasons returns the first reason in the maps not to compare a metric.
 func reasons(maps ...map[string]string) func(name string) string {
 	return func(name string) string {
 		if reason := differs[name]; reason != "" {
@@ -247,7 +247,7 @@ func makeRemovable(dir string) {
 	})
 }
 
-// processors returns how many processors a tree has.
+// processors returns the number of processors of a tree.
 func processors(dir string) int {
 	b, err := os.ReadFile(filepath.Join(dir, "proc/stat"))
 	if err != nil {

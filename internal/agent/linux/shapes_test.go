@@ -23,7 +23,7 @@ type Shape struct {
 	Kernel      string // "" is that of testdata/vm
 }
 
-// Big is a machine with more of everything than others.
+// Big is a machine with many devices of every kind.
 func Big() Shape {
 	return Shape{CPUs: 128, Nodes: 8, SCSI: 400, NVMe: 50, DM: 40, MD: 10, Zram: 4, Interfaces: 60, Mounts: 80}
 }
@@ -32,7 +32,7 @@ func Big() Shape {
 type ShapeTree struct {
 	Dir string
 	t   testing.TB
-	n   uint64 // numbers are drawn from it: no two are alike
+	n   uint64 // source of numbers: all are different
 }
 
 // WriteShape writes the files of s: those of testdata/vm, with those of s in their place.
@@ -225,8 +225,8 @@ func (w *ShapeTree) Disks(s Shape) {
 	w.Write("proc/partitions", parts.String())
 }
 
-// Interfaces returns n names of network interfaces, as odd as the kernel lets them be: up to
-// 15 bytes that are neither blank nor a slash or colon.
+// Interfaces returns n names of network interfaces, as odd as the kernel allows: up to 15
+// bytes that are neither blank nor a slash or colon.
 func Interfaces(n int) []string {
 	names := []string{"lo", "eth0", "eth0.4094", "br-0123456789ab", "veth\xff\xfe", "caf\u00e9", "a\x01b", "\"quoted\"", "{json}", "a,b=c", "%d", "-", "back\\slash", "123456789012345"}
 	for i := len(names); i < n; i++ {
@@ -268,7 +268,7 @@ func (w *ShapeTree) Mounts(n int) {
 	w.Write("proc/mounts", text)
 }
 
-// age makes the files those of an older kernel.
+// age changes the files to those of an older kernel.
 func (w *ShapeTree) age(kernel string) {
 	var major, minor int
 	if _, err := fmt.Sscanf(kernel, "%d.%d", &major, &minor); err != nil {
@@ -347,14 +347,14 @@ func (w *ShapeTree) age(kernel string) {
 	}
 }
 
-// HotPlug takes away and adds of everything that comes and goes.
+// HotPlug removes and adds devices of all kinds.
 func (w *ShapeTree) HotPlug(s Shape) {
 	w.t.Helper()
 	w.CPUs(s.CPUs, s.Nodes) // other numbers
 	s.SCSI, s.NVMe, s.DM, s.MD, s.Mounts = s.SCSI-2, s.NVMe+1, s.DM+1, s.MD-1, s.Mounts-1
 	w.Disks(s)
 	names := Interfaces(s.Interfaces + 2)
-	w.Interfaces(append(names[3:], names[0])) // in another order, without two
+	w.Interfaces(append(names[3:], names[0])) // in another order, without two of them
 	w.Mounts(s.Mounts)
 }
 
@@ -433,7 +433,7 @@ func TestOddLines(t *testing.T) {
 	w := WriteShape(t, Shape{CPUs: 1, Nodes: 1, SCSI: 1, DM: 2, Interfaces: 1})
 	w.Write("proc/self/mounts", "none\n/dev/sdz9\n/dev/sda1 /x\n/dev/sda2 / ext4\n\n")
 	w.Write("proc/interrupts", "            CPU0\n   0:         7   IO-APIC 2-edge timer\n ERR:         5\n MIS:         6\n")
-	w.Write("sys/block/dm-0/dm/name", "\n") // a volume that is being made has no name
+	w.Write("sys/block/dm-0/dm/name", "\n") // a volume that is being created has no name
 	w.Write("proc/meminfo", "MemTotal: 9000 kB\nMemFree: 1000 kB\nActive(file): 300 kB\nInactive(file): 100 kB\nSReclaimable: 80 kB\n")
 	w.Write("proc/zoneinfo", "Node 0, zone DMA\n  pages free 1\n        min 1\n        low 10\nNode 0, zone Normal\n        low      15\n      workingset_low 9\n")
 	a := New(Config{Root: w.Dir, HZ: 100, PageSize: 4096})

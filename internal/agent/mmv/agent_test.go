@@ -84,8 +84,8 @@ func fetch(t testing.TB, a *mmv.Agent, ids ...pcp.PMID) []pcp.ValueSet {
 	return req.Result.Sets
 }
 
-// notice has the agent look at its files, which is promised for a fetch alone:
-// a look-up soon after another may not look again.
+// notice makes the agent check its files, which only a fetch guarantees: a
+// look-up soon after another may skip that.
 func notice(t testing.TB, a *mmv.Agent) {
 	t.Helper()
 	if err := a.Refresh(t.Context(), nil); err != nil {
@@ -121,7 +121,7 @@ func show(t testing.TB, a *mmv.Agent, names ...string) string {
 	return b.String()
 }
 
-// metrics returns the names that are there, controls aside.
+// metrics returns the existing names, without controls.
 func metrics(t testing.TB, a *mmv.Agent) (names []string) {
 	t.Helper()
 	notice(t, a)
@@ -178,7 +178,7 @@ func everything(t testing.TB, a *mmv.Agent) {
 	}
 }
 
-// TestFiles follows files that come, change and go.
+// TestFiles adds, changes and removes files.
 func TestFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mmv")
 	a := newAgent(t, mmv.Config{Dirs: []string{dir}})
@@ -271,7 +271,7 @@ func TestDamage(t *testing.T) {
 		write(t, path, b[:n])
 		check(fmt.Sprintf("cut to %d", n))
 	}
-	// Cut under the agent's hands, and whole again.
+	// Cut while the agent has it open, and complete again.
 	write(t, path, b)
 	for n := len(b); n >= 0; n -= 37 {
 		if err := os.Truncate(path, int64(n)); err != nil {
@@ -348,7 +348,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestFlux leaves a file unfinished.
+// TestFlux has an unfinished file.
 func TestFlux(t *testing.T) {
 	dir := t.TempDir()
 	path := dir + "/s"
@@ -394,7 +394,7 @@ func TestFlux(t *testing.T) {
 	want(t, "done", show(t, a, "mmv.s.level"), level)
 }
 
-// TestProcess has the owner of a file end.
+// TestProcess ends the owner of a file.
 func TestProcess(t *testing.T) {
 	dir := t.TempDir()
 	owner := exec.Command("sleep", "100")
@@ -489,13 +489,13 @@ func TestElapsed(t *testing.T) {
 	begin := time.Now()
 	e.Start()
 	time.Sleep(20 * time.Millisecond)
-	// The clock of the day may be set meanwhile.
+	// The wall clock may be set meanwhile.
 	if got := read(); got < 10_000 || got > time.Since(begin).Microseconds()+1e6 {
 		t.Errorf("open for %v: %d", time.Since(begin), got)
 	}
 }
 
-// TestSettings serves other folders under another name.
+// TestSettings serves other folders with another name.
 func TestSettings(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
 	write(t, one+"/b", sample(t, file.Options{}))
@@ -523,7 +523,7 @@ func TestSettings(t *testing.T) {
 	want(t, "default", mmv.DefaultDirs(cfg, "mmv"), []string{"/tmp/pcp/mmv", "/home/me/.local/state/pcp/mmv"})
 }
 
-// TestStore sets the controls, and nothing else.
+// TestStore stores into the controls, and fails for all others.
 func TestStore(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/s", sample(t, file.Options{Cluster: 3}))
@@ -552,7 +552,7 @@ func TestStore(t *testing.T) {
 	want(t, "no such control", fetch(t, a, control(3))[0].Err, pcp.ErrPMID)
 }
 
-// TestPermission has a file that the agent may not read, and then may.
+// TestPermission has a file that the agent may read only later.
 func TestPermission(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/s", sample(t, file.Options{Cluster: 3}))
@@ -573,7 +573,7 @@ func TestPermission(t *testing.T) {
 	})
 	want(t, "log lines", log.count("mmv: s: failed to open: Permission denied"), 1)
 	os.Chmod(dir+"/s", 0o644)
-	write(t, dir+"/u", nil) // the folder changes; a mode alone is seen a second later
+	write(t, dir+"/u", nil) // the folder changes; a mode alone is noticed a second later
 	as(func() {
 		want(t, "open", show(t, a, "mmv.s.level", "mmv.t.level"), "mmv.s.level 70.3.2 -1:2.5\nmmv.t.level 70.4.2 -1:2.5\n")
 	})
@@ -641,7 +641,7 @@ func TestLive(t *testing.T) {
 	text.Set(long('a'))
 	vec.With("first").Inc()
 	a := newAgent(t, mmv.Config{Dirs: []string{dir}})
-	// A writer that is made to wait leaves the file in flux for as long.
+	// A writer that has to wait leaves the file in flux meanwhile.
 	now := time.Now()
 	a.SetClock(func() time.Time { return now })
 	ids := []pcp.PMID{pcp.NewPMID(70, 6, 1), pcp.NewPMID(70, 6, 2), pcp.NewPMID(70, 6, 3)}
@@ -727,7 +727,7 @@ func TestProfile(t *testing.T) {
 	want(t, "values", got, fmt.Sprint([]pcp.Value{pcp.Uint64Value(4).WithInst(7), pcp.Uint64Value(0).WithInst(999)}))
 }
 
-// TestAllocs: a fetch allocates no more for many values than for one.
+// TestAllocs checks that a fetch allocates no more for many values than for one.
 func TestAllocs(t *testing.T) {
 	dir := t.TempDir()
 	tenThousand(t, dir)

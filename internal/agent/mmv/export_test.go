@@ -2,6 +2,5 @@ package mmv
 
 import "time"
 
-// SetClock has the agent take the time, for how long a file is in flux, from
-// elsewhere.
+// SetClock sets the clock by which the agent measures how long a file is in flux.
 func (a *Agent) SetClock(now func() time.Time) { a.clock = now }

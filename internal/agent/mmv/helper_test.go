@@ -27,7 +27,7 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// count returns how many lines hold text.
+// count returns the number of lines that contain text.
 func (l *logBuffer) count(text string) int { return strings.Count(l.String(), text) }
 
 func (l *logBuffer) logger() *slog.Logger {

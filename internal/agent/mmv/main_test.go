@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// TestMain makes this program pmdammv where it is called that, so that a real
+// TestMain makes this program pmdammv if it has that name, so that a real
 // collector can start our agent.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "pmdammv" {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		}))
 	}
 	// A default, which -fuzzminimizetime overrides. Go's own, a minute for each input that reaches new code,
-	// leaves no time for anything else: inputs of a few kilobytes have millions of parts to leave out.
+	// leaves no time for anything else: inputs of a few kilobytes have millions of parts to remove.
 	flag.Set("test.fuzzminimizetime", "100x")
 	os.Exit(m.Run())
 }

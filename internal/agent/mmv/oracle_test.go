@@ -19,7 +19,7 @@ import (
 	file "github.com/go-pcp/pcp/mmv"
 )
 
-// sides are three collectors that look at the same folder.
+// sides are three collectors with the same folder.
 type sides struct {
 	dir    string
 	real   *oracle.PMCD // with pmdammv of the C implementation
@@ -85,7 +85,7 @@ func compile(t *testing.T) string {
 	return out
 }
 
-// c makes a file with libpcp_mmv; a bar is a tab. name is the first word of
+// c makes a file with libpcp_mmv; a bar means a tab. name is the first word of
 // the first line.
 func (s *sides) c(t *testing.T, text string) {
 	t.Helper()
@@ -121,11 +121,11 @@ func (s *sides) same(t *testing.T, tool string, args ...string) string {
 	return want.Stdout
 }
 
-// files returns the names of the subtrees that are there besides the controls.
+// files returns the names of the subtrees other than the controls.
 func (s *sides) names(t *testing.T) []string {
 	t.Helper()
 	// A fetch notices files that have changed in place; looking up names
-	// soon after another look need not.
+	// soon after a check need not.
 	s.same(t, "pminfo", "-f", "mmv.control.files")
 	out := s.same(t, "pminfo", "-m", "mmv")
 	var names []string
@@ -236,7 +236,7 @@ set|i|-|-1
 	// Long names make version 2.
 	long := strings.Repeat("long", 40)
 	s.c(t, fmt.Sprintf("registry|long|0|2\nindom|1|-|-\ninstance|1|3|%[1]s and\nmetric|%[1]s|1|3|1|0|0|1|0|0|0|1|-|-\nstart", long))
-	s.compare(t) // of a process that has ended by now: not there
+	s.compare(t) // of a process that has ended by now: missing
 
 	s.same(t, "pmstore", "mmv.control.reload", "1")
 	s.same(t, "pmstore", "mmv.control.debug", "0")
@@ -247,7 +247,7 @@ set|i|-|-1
 	}
 	s.compare(t)
 
-	// Gone, and another in its place.
+	// Removed and replaced.
 	os.Remove(s.dir + "/b")
 	s.compare(t)
 	s.c(t, strings.ReplaceAll(acme, "321", "17"))

@@ -178,7 +178,8 @@ func TestValues(t *testing.T) {
 	agenttest.HelpTexts(t, a)
 }
 
-// TestRoot wants the file of a root directory to be read, and a machine without it to have no values.
+// TestRoot checks that the file of a root directory is read, and that a machine without it has no
+// values.
 func TestRoot(t *testing.T) {
 	root := t.TempDir()
 	a, err := New(Config{Root: root})
@@ -202,7 +203,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestErrors wants operations with the ninth number, of newer kernels.
+// TestErrors checks operations with the ninth number, of newer kernels.
 func TestErrors(t *testing.T) {
 	m := mounts()[1]
 	m.numbers = 9
@@ -210,7 +211,7 @@ func TestErrors(t *testing.T) {
 	want(t, v, "/music", map[string]string{"ops.null.errors": "27000081", "ops.commit.errors": fmt.Sprint(3 * 1_000_003 * 22 * 9)})
 }
 
-// TestDamaged has lines that are cut off or senseless.
+// TestDamaged has lines that are cut off or invalid.
 func TestDamaged(t *testing.T) {
 	const head = "device a:/ mounted on /a with fstype nfs statvers=1.1\n"
 	f := func(text string, values map[string]string) {
@@ -230,7 +231,8 @@ func TestDamaged(t *testing.T) {
 	f("device b:/ mounted on  with fstype nfs statvers=1.1\n\tage:\t5\n", map[string]string{"age": "0"})
 }
 
-// TestLimit wants a file of too many mounts to be refused, and names to be forgotten at last.
+// TestLimit checks that a file with too many mounts is refused, and that names are dropped in
+// the end.
 func TestLimit(t *testing.T) {
 	r := newReader("mountstats")
 	var b strings.Builder
@@ -303,7 +305,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// TestOracle holds the agent against the Python script.
+// TestOracle compares the agent with the Python script.
 func TestOracle(t *testing.T) {
 	oracle.Require(t)
 	const script = "/var/lib/pcp/pmdas/nfsclient/pmdanfsclient.python"
@@ -318,8 +320,8 @@ func TestOracle(t *testing.T) {
 	a := newAgent(t, path)
 	real.Metrics(t, a, nil)
 	theirs, got := real.Read(t, real.Names...), agenttest.Read(t, a)
-	// To the real agent options that are not switched off are off too; it has no line for nodiratime, and it
-	// forgets the number of slots.
+	// In the real agent options that are not switched off are off too; it ignores nodiratime and the number
+	// of slots.
 	differ := []string{"nfsclient.xprt.max_slots"}
 	for _, name := range []string{"atime", "diratime", "cto", "ac", "lock", "acl", "rdirplus", "sharecache", "resvport"} {
 		differ = append(differ, "nfsclient.options."+name)

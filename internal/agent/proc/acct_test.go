@@ -33,7 +33,8 @@ func acctBytes(pid uint32, command string, begin time.Time, elapsed float32, ord
 	return b
 }
 
-// An acctTree is an agent whose file of accounting the test writes, at a time of its own.
+// An acctTree is an agent whose file of accounting the test writes, with the test's own
+// clock.
 type acctTree struct {
 	tree
 	a       *Agent
@@ -121,7 +122,7 @@ func TestAcctValues(t *testing.T) {
 	if err != nil || fmt.Sprint(insts) != "[{4321 sh} {4322 sixteen-bytes-xy} {4323 big}]" {
 		t.Errorf("instances %v, %v", insts, err)
 	}
-	// The half becomes whole, and records older than the lifetime are dropped.
+	// The half record is completed, and records older than the lifetime are dropped.
 	at.append(at.path, acctBytes(4325, "half", at.now, 100, binary.LittleEndian)[40:])
 	at.want("acct.psinfo.pid", "map[4321:4321 4322:4322 4323:4323 4325:4325]")
 	at.now = at.now.Add(61 * time.Second)
@@ -133,7 +134,7 @@ func TestAcctValues(t *testing.T) {
 	}
 }
 
-// TestAcctMany has more processes end than are remembered.
+// TestAcctMany ends more processes than the agent keeps.
 func TestAcctMany(t *testing.T) {
 	at := newAcctTree(t, true)
 	at.want("acct.psinfo.pid", "map[]")
@@ -153,7 +154,7 @@ func TestAcctMany(t *testing.T) {
 	}
 }
 
-// TestAcctDamaged has the file replaced, cut short, and filled with something else.
+// TestAcctDamaged replaces the file, cuts it, and fills it with something else.
 func TestAcctDamaged(t *testing.T) {
 	at := newAcctTree(t, true)
 	at.want("acct.psinfo.pid", "map[]")
@@ -197,7 +198,7 @@ func TestAcctOwn(t *testing.T) {
 	if fmt.Sprintf("%q", at.calls) != `["own"]` {
 		t.Errorf("calls of acct(2): %q", at.calls)
 	}
-	// It becomes too large.
+	// The file becomes too large.
 	if err := store(t, at.a, root, "acct.control.file_size_threshold", pcp.Uint64Value(100)); err != nil {
 		t.Fatal(err)
 	}
@@ -226,8 +227,8 @@ func TestAcctOwn(t *testing.T) {
 	}
 }
 
-// TestAcctRefused has the kernel refuse: the store succeeds, as in C, nothing has values, and
-// it is tried again after the interval.
+// TestAcctRefused has the kernel refuse: the store succeeds, as in C, metrics have no values,
+// and the agent tries again after the interval.
 func TestAcctRefused(t *testing.T) {
 	at := newAcctTree(t, false)
 	at.refuses = true

@@ -41,7 +41,7 @@ func TestOracleAcct(t *testing.T) {
 	var writer sync.WaitGroup
 	end := make(chan struct{})
 	writer.Go(func() {
-		for filler := record(0, 0, "filler"); ; time.Sleep(50 * time.Microsecond) { // a pause, to write megabytes and not gigabytes
+		for filler := record(0, 0, "filler"); ; time.Sleep(50 * time.Microsecond) { // a pause, to write megabytes instead of gigabytes
 			select {
 			case <-end:
 				return
@@ -59,7 +59,7 @@ func TestOracleAcct(t *testing.T) {
 	a := proc.New(proc.Config{AcctFile: path})
 	defer a.Close()
 	pid := pcp.NewPMID(proc.Domain, 70, 4)
-	for try := 0; ; try++ { // a record a time, until both have opened the file
+	for try := 0; ; try++ { // a record at a time, until both have opened the file
 		if _, err := f.Write(record(uint32(100+try), 0, "first")); err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func values(t testing.TB, a *Agent, req *pmda.FetchRequest) map[int32]string {
 	return out
 }
 
-// TestLongArguments: of a command's arguments as much is kept as fits into 4096 bytes with
+// TestLongArguments checks that a command's arguments are cut to fit into 4096 bytes with
 // the number of the process, a space and a NUL.
 func TestLongArguments(t *testing.T) {
 	tr := newTree(t)
@@ -333,7 +333,7 @@ func TestControl(t *testing.T) {
 	if got := get(t, a, root, "proc.control.perclient.cgroups")[-1]; got != `"/sys/fs/cgroup/box"` {
 		t.Errorf("the client finds %s", got)
 	}
-	// A pipe that nothing writes to is not waited for.
+	// The agent does not wait for a pipe without a writer.
 	if err := syscall.Mkfifo(filepath.Join(tr.dir, "sys/fs/cgroup/cgroup.threads"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestFromGroup has the agent list one control group from the start.
+// TestFromGroup configures the agent to list one control group from the start.
 func TestFromGroup(t *testing.T) {
 	tr := newTree(t)
 	a := New(Config{Root: tr.dir, CGroup: "sys/fs/cgroup/box/"})
@@ -393,7 +393,7 @@ func TestFromGroup(t *testing.T) {
 	}
 }
 
-// A box is the only container, of a process.
+// A box is the only container, that of a process.
 type box int
 
 func (b box) ProcessID(container string) (int, error) {
@@ -431,7 +431,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// TestViews has more kinds of clients than views are kept for.
+// TestViews has more kinds of clients than the agent keeps views.
 func TestViews(t *testing.T) {
 	tr := newTree(t)
 	a := New(Config{Root: tr.dir})
@@ -470,7 +470,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestSteady wants next to no allocations once a tree of processes has been read.
+// TestSteady checks that there are almost no allocations once a tree of processes has
+// been read.
 func TestSteady(t *testing.T) {
 	tr := newTree(t)
 	a := New(Config{Root: tr.dir})

@@ -12,11 +12,12 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// TestOracleFromCgroup runs the real agent with -r, and ours as Builtin makes it of that.
+// TestOracleFromCgroup runs the real agent with -r, and ours as made by Builtin for that
+// option.
 func TestOracleFromCgroup(t *testing.T) {
 	dir := proc.WriteTree(t)
 	const group = "/sys/fs/cgroup/box"
-	// The real agent looks into a group below, as podman makes it; ours into the group itself.
+	// The real agent reads a group below, as made by podman; ours reads the group itself.
 	below := filepath.Join(dir, group, "container")
 	if err := os.Mkdir(below, 0o755); err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 
 const containerID = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// oddGroups are names of control groups, those of parents first. No two have the same word at
-// their beginning: of such the real agent shows one.
+// oddGroups are names of control groups, those of parents first. No two begin with the same
+// word: of such the real agent shows one.
 var oddGroups = []string{
 	"", "/init.scope", "/user.slice", "/user.slice/user-1000.slice", "/user.slice/user-1000.slice/session-3.scope",
 	"/two words", "/(p) q)", "/new\nline", `/system.slice`, `/system.slice/dash\x2dname.service`, `/system.slice/dash-name.service`,
@@ -40,7 +40,7 @@ func newGroupTree(t testing.TB, version string, groups ...string) tree {
 		"cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0",
 		"cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,again 0 0",
 		`cgroup /sys/fs/cgroup/mem cgroup rw,memory 0 0`,
-		// The real agent looks for an option of this name, which no kernel has.
+		// The real agent searches for an option of this name, which no kernel has.
 		"cgroup /sys/fs/cgroup/net cgroup rw,net_cls,netcls 0 0",
 		"cgroup /sys/fs/cgroup/blkio cgroup rw,blkio 0 0",
 	}
@@ -63,7 +63,7 @@ func newGroupTree(t testing.TB, version string, groups ...string) tree {
 	return tr
 }
 
-// group1 writes the files of a group of version 1. Every fifth lacks some.
+// group1 writes the files of a group of version 1. Every fifth group lacks some.
 func (tr tree) group1(i int, dir, name string) {
 	tr.write(dir+"cpuset"+name+"/cpuset.cpus", fmt.Sprintf("0-%d,9\n", i))
 	if i%5 != 4 {

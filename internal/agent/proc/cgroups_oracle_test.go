@@ -15,7 +15,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// groupMistakes are metrics of control groups that the real agent gets wrong, and why.
+// groupMistakes are metrics of control groups with wrong values in the real agent, and
+// the reasons.
 var groupMistakes = map[string]string{
 	"avg10sec": "it is a whole number, whose bits are taken for those of a float",
 	"avg1min":  "as avg10sec",
@@ -111,8 +112,8 @@ func newSide(values map[int32]string, insts []pcp.Instance, sets []pcp.LabelSet)
 	return s
 }
 
-// TestOracleGroups holds names of instances, values and labels of trees of control groups that
-// do not change against the real agent.
+// TestOracleGroups compares names of instances, values and labels of unchanging trees of
+// control groups with the real agent.
 func TestOracleGroups(t *testing.T) {
 	for _, version := range []string{"1", "2", "hybrid"} {
 		t.Run(version, func(t *testing.T) {
@@ -146,7 +147,7 @@ func TestOracleGroups(t *testing.T) {
 			if compared < 500 {
 				t.Errorf("only %d values", compared)
 			}
-			// Labels of domains, and that there is help for each.
+			// Labels of domains, and help for each.
 			for _, serial := range []int{16, 17, 20, 21, 22, 23, 24, 25, 26, 27, 37, 38} {
 				indom := pcp.NewInDom(proc.Domain, serial)
 				got, err := a.Labels(t.Context(), uint32(indom), pcp.LabelInDom)
@@ -193,7 +194,7 @@ func TestOracleGroupsHere(t *testing.T) {
 			continue
 		}
 		if id.Cluster() >= 39 && id.Cluster() <= 49 && both {
-			continue // the real agent takes that of the hierarchies which was mounted last
+			continue // the real agent takes the hierarchy that was mounted last
 		}
 		if groupMistakes[names[i][strings.LastIndexByte(names[i], '.')+1:]] != "" || id.Cluster() == 47 || id.Cluster() == 39 {
 			continue // netclass does not work there, cpuset not in version 2

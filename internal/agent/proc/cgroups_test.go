@@ -40,7 +40,7 @@ func named(t testing.TB, a *Agent, c *pmda.Client, name string) map[string]strin
 	return out
 }
 
-// TestGroupValues has all metrics of a group of each version.
+// TestGroupValues checks all metrics of a group of each version.
 func TestGroupValues(t *testing.T) {
 	common := map[string]string{
 		"cgroup.subsys.count": "6", "cgroup.subsys.hierarchy net_cls": "5", "cgroup.subsys.num_cgroups memory": "19",
@@ -94,7 +94,7 @@ func TestGroupValues(t *testing.T) {
 	}
 }
 
-// TestGroupsOfBothVersions checks which hierarchy counts where both versions are mounted.
+// TestGroupsOfBothVersions checks which hierarchy counts if both versions are mounted.
 func TestGroupsOfBothVersions(t *testing.T) {
 	tr := newGroupTree(t, "hybrid", "", "/a")
 	a := New(Config{Root: tr.dir})
@@ -110,7 +110,7 @@ func TestGroupsOfBothVersions(t *testing.T) {
 	if vs := named(t, a, root, "cgroup.memory.usage"); !maps.Equal(vs, want) {
 		t.Errorf("usage of memory %v, want %v", vs, want)
 	}
-	// A controller that version 1 does not have is looked for in version 2.
+	// For a controller that version 1 lacks, version 2 counts.
 	tr.common("cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0", "cgroup /sys/fs/cgroup/systemd cgroup rw,name=systemd 0 0")
 	if vs := named(t, a, root, "cgroup.memory.current"); len(vs) != 1 || vs["/a"] != "8192" {
 		t.Errorf("memory in use %v", vs)
@@ -200,7 +200,7 @@ func TestGroupsComeAndGo(t *testing.T) {
 	}
 }
 
-// TestRegister has more names come and go than a register keeps.
+// TestRegister adds and removes more names than a register keeps.
 func TestRegister(t *testing.T) {
 	r := &register{entries: make(map[string]*entry)}
 	for i := range 3 * forgetFrom {
@@ -334,7 +334,7 @@ func TestGroupFiles(t *testing.T) {
 	}
 }
 
-// TestGroupSums checks that sums over devices are the same whether devices are asked for or not.
+// TestGroupSums checks that sums over devices are the same whether devices are requested or not.
 func TestGroupSums(t *testing.T) {
 	tr := newGroupTree(t, "1")
 	a := New(Config{Root: tr.dir})
@@ -422,7 +422,8 @@ func steadyGroups(t testing.TB, tr tree, metrics ...string) func() *pcp.Result {
 	}
 }
 
-// TestSteadyGroups pins how little a fetch of groups that stay allocates: paths of files and directories.
+// TestSteadyGroups limits the allocations of a fetch of unchanged groups to paths of files and
+// directories.
 func TestSteadyGroups(t *testing.T) {
 	const n = 40
 	trees := map[string]tree{"1": unitTree(t, "1", n), "2": unitTree(t, "2", n)}
@@ -446,7 +447,7 @@ func TestSteadyGroups(t *testing.T) {
 				t.Fatalf("%s: %d values, %v", tt.metrics[i], len(set.Values), set.Err)
 			}
 		}
-		// Two strings for a path, as Go has it and as the kernel wants it, for each file and directory.
+		// Two strings for a path, for Go and for the kernel, for each file and directory.
 		if got := testing.AllocsPerRun(10, func() { fetch() }); got > float64(n*2*(tt.files+1)+20) {
 			t.Errorf("%v: %.0f allocations for %d groups", tt.metrics, got, n)
 		}

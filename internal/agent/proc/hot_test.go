@@ -49,7 +49,7 @@ func TestPredicate(t *testing.T) {
 	}
 }
 
-// TestHot measures processes of a tree over intervals of a clock of its own.
+// TestHot measures processes of a tree over intervals of its own clock.
 func TestHot(t *testing.T) {
 	tr := newTree(t)
 	tr.write("proc/stat", "cpu  1 2 3 10000 5\ncpu0 1 2 3 4\ncpu1 1 2 3 4\nintr 1\n")

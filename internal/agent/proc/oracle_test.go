@@ -20,10 +20,10 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// subtrees are those that the agent has.
+// subtrees are the subtrees of the agent.
 var subtrees = []string{"cgroup", "proc", "hotproc", "acct"}
 
-// mistakes are metrics that the real agent gets wrong, and why.
+// mistakes are metrics with wrong values in the real agent, and the reasons.
 var mistakes = map[string]string{
 	"proc.id.gid":                      "it is the user",
 	"proc.psinfo.ngid":                 "it is the place of a string in a table",
@@ -68,7 +68,7 @@ func newer(name string) bool {
 	return name == "proc.smaps.pss_dirty" || strings.HasPrefix(name, "proc.fdinfo.") || strings.HasPrefix(name, "proc.numa_maps.")
 }
 
-// TestOracleDescriptors holds names, PMIDs and descriptors against the real
+// TestOracleDescriptors compares names, PMIDs and descriptors with the real
 // agent.
 func TestOracleDescriptors(t *testing.T) {
 	c, want, ids := startReal(t)
@@ -79,7 +79,7 @@ func TestOracleDescriptors(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	sorted := slices.Sorted(slices.Values(want)) // a collector has an order of its own
+	sorted := slices.Sorted(slices.Values(want)) // a collector has its own order
 	if slices.Sort(names); !slices.Equal(names, sorted) {
 		t.Errorf("names %q\nwant  %q", names, sorted)
 	}
@@ -225,7 +225,7 @@ func differences(t *testing.T, only map[diffKey]string) map[diffKey]string {
 		case mistakes[strings.TrimPrefix(names[i], "hot")] != "":
 			continue
 		case strings.HasPrefix(names[i], "proc.runq."):
-			continue // each side runs while it counts, and the other does not; TestOracleTree compares them
+			continue // each side counts itself as running, and not the other; TestOracleTree compares them
 		case strings.HasPrefix(names[i], "cgroup."):
 			continue // TestOracleGroupsHere compares them
 		}
@@ -244,8 +244,8 @@ func differences(t *testing.T, only map[diffKey]string) map[diffKey]string {
 	return found
 }
 
-// compare returns differences by instance that the processes of this test, which are busy
-// with it, and changes of the machine do not explain.
+// compare returns the differences by instance, except those caused by the busy processes
+// of this test or by changes of the machine.
 func compare(t *testing.T, c *pmapi.Context, a *proc.Agent, id pcp.PMID, steady map[int32]string) map[int32]string {
 	t.Helper()
 	diffs := make(map[int32]string)
@@ -255,7 +255,8 @@ func compare(t *testing.T, c *pmapi.Context, a *proc.Agent, id pcp.PMID, steady 
 	args := fetch(t, a, pcp.NewPMID(proc.Domain, 8, 41)) // proc.psinfo.psargs
 	for inst, b := range before {
 		w, ok := want[inst]
-		// The arguments are those that each side saw first: the process may have executed another program between.
+		// Each side keeps the arguments that it saw first: the process may have executed another program
+		// between.
 		busy := inst == int32(os.Getpid()) || id.Cluster() == 8 && id.Item() == 41 && (steady[inst] == "" || steady[inst] != argsNow(inst)) || strings.Contains(args[inst], "pmda") || strings.Contains(args[inst], "pmcd")
 		if a, stays := after[inst]; !busy && stays && a == b && (w != b || !ok) {
 			diffs[inst] = fmt.Sprintf("%q, want %q (%t)", b, w, ok)
@@ -324,7 +325,7 @@ func TestOracleTree(t *testing.T) {
 	a := proc.New(proc.Config{Root: dir})
 	for i, id := range ids {
 		if mistakes[strings.TrimPrefix(names[i], "hot")] != "" || strings.HasSuffix(names[i], "_nm") || names[i] == "proc.id.container" {
-			continue // or it takes names of this machine, or finds no container in a group of version 2
+			continue // or it uses names of this machine, or finds no container in a group of version 2
 		}
 		want, got := fetchReal(t, c, a, id), fetch(t, a, id)
 		if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
@@ -333,8 +334,8 @@ func TestOracleTree(t *testing.T) {
 	}
 }
 
-// TestOraclePredicates has both take the same predicates, and wants the same processes
-// of a tree to be hot.
+// TestOraclePredicates gives both the same predicates, and checks that the same
+// processes of a tree are hot.
 func TestOraclePredicates(t *testing.T) {
 	dir := proc.WriteTree(t)
 	if dir == "" || os.Getuid() != 0 {

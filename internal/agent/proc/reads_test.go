@@ -11,8 +11,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// countReads has reads filled with the files that root's view reads, by their names below
-// the directory of the process.
+// countReads fills reads with the files that root's view reads, by their names below the
+// directory of the process.
 func countReads(t *testing.T, a *Agent) (reads map[string]int) {
 	t.Helper()
 	v, err := a.viewOf(root)
@@ -38,7 +38,7 @@ func countReads(t *testing.T, a *Agent) (reads map[string]int) {
 func TestOnlyItsFile(t *testing.T) {
 	tr := newTree(t)
 	a := New(Config{Root: tr.dir})
-	get(t, a, root, "proc.psinfo.psargs") // processes are met, and their arguments read
+	get(t, a, root, "proc.psinfo.psargs") // processes are found, and their arguments read
 	reads := countReads(t, a)
 	processes := len(get(t, a, root, "proc.psinfo.pid"))
 	if len(reads) > 0 {
@@ -61,7 +61,7 @@ func TestOnlyItsFile(t *testing.T) {
 }
 
 // TestOneReading has 100 clients fetch in one round, as a collector does with requests that
-// wait for the agent, and wants each file to be read once.
+// wait for the agent, and checks that each file is read once.
 func TestOneReading(t *testing.T) {
 	tr := newTree(t)
 	a := New(Config{Root: tr.dir})

@@ -34,7 +34,8 @@ func WriteShapes(t testing.TB, n int, damage bool, random *rand.Rand) (dir strin
 			state, vsize, args = "Z", 0, ""
 		}
 		tr.process(pid, strings.ReplaceAll(name, "\n", "\\n"), state, 34816+i%7, vsize, args)
-		// The kernel writes a line break in a name as it is in stat, and escaped in status.
+		// The kernel writes a line break in a name unchanged in stat, and escaped in
+		// status.
 		line := statLine(pid, name, state, 34816+i%7, vsize)
 		line = strings.Replace(line, " 17 6 40 2 ", fmt.Sprintf(" 17 %d %d %d ", i%128, i%100, i%7), 1)
 		tr.write(fmt.Sprintf("proc/%d/stat", pid), line)

@@ -19,9 +19,9 @@ import (
 // secretWord is in the environment, the name of the program and the directory of a process.
 const secretWord = "hunter2"
 
-// TestVisibility has clients of which nothing is known, and of another user, ask for everything that the
-// agent has in every way there is, after root has asked for the same. A process of a third user has a
-// secret in its environment, and has its program and directory where only that user may look.
+// TestVisibility has unknown clients, and clients of another user, request everything from the agent in
+// every possible way, after root has requested the same. A process of a third user has a secret in its
+// environment, and its program and directory are accessible only to that user.
 func TestVisibility(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not run: only root can start processes of other users")
@@ -131,8 +131,8 @@ func TestVisibility(t *testing.T) {
 	}
 }
 
-// TestVisibilityContainer has clients of which nothing is known name a container: they learn no more of
-// its processes than without one, and an unknown name is an error and not all processes.
+// TestVisibilityContainer has unknown clients name a container: they get no more of its processes than
+// without one, and an unknown name is an error and does not mean all processes.
 func TestVisibilityContainer(t *testing.T) {
 	tr := newTree(t)
 	tr.write("proc/1/cgroup", "0::/box/a\n")

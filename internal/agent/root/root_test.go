@@ -143,7 +143,7 @@ func TestContainers(t *testing.T) {
 	}
 }
 
-// TestFind looks for containers as clients do.
+// TestFind finds containers as clients do.
 func TestFind(t *testing.T) {
 	tr := newTree(t)
 	tr.docker("deadbeef01", "/web", 1)
@@ -167,7 +167,7 @@ func TestFind(t *testing.T) {
 	f("/web", 1)
 	f("deadbeef01", 1)
 	f("deadbeef0", 1)
-	f("deadbeef", 2) // a name goes before the start of an id
+	f("deadbeef", 2) // a name takes precedence over the start of an id
 	f("plain", 3)
 	f("/plain", 0)
 	f("01", 3)
@@ -180,7 +180,7 @@ func TestFind(t *testing.T) {
 	f(strings.Repeat("a", 1<<16), 0)
 }
 
-// TestHostileTree has names and files that must not be believed.
+// TestHostileTree has names and files that must not be trusted.
 func TestHostileTree(t *testing.T) {
 	tr := newTree(t)
 	secret := filepath.Join(tr.dir, "secret.json")
@@ -229,7 +229,7 @@ func TestHostileTree(t *testing.T) {
 	}
 }
 
-// TestFIFO has a pipe in the place of a file, on which a reader could wait.
+// TestFIFO has a pipe in place of a file, on which a reader could wait.
 func TestFIFO(t *testing.T) {
 	tr := newTree(t)
 	for _, path := range []string{"docker/containers/d1/config.v2.json", "data/containers.json"} {

@@ -176,7 +176,7 @@ func TestStart(t *testing.T) {
 	if pid, status := s.await(t); pid != p.PID || syscall.WaitStatus(status).Signal() != syscall.SIGTERM {
 		t.Errorf("process %d ended with %d, want %d", pid, status, p.PID)
 	}
-	// Twice cannot be.
+	// A second stop fails.
 	if err := s.client.Kill(p.PID); !errors.Is(err, -pcp.Error(syscall.ESRCH)) {
 		t.Errorf("kill one that has ended: %v", err)
 	}
@@ -206,7 +206,7 @@ func (s *testServer) await(t *testing.T) (pid, status int) {
 	return 0, 0
 }
 
-// TestOthersProcesses has clients ask for the end of processes that are not theirs.
+// TestOthersProcesses has clients request the end of processes of others.
 func TestOthersProcesses(t *testing.T) {
 	s := serveTree(t, me(), "")
 	for _, pid := range []int{os.Getpid(), os.Getppid(), 1, 0, -1, -os.Getpid(), -1 << 31} {
@@ -214,7 +214,7 @@ func TestOthersProcesses(t *testing.T) {
 			t.Errorf("kill %d: %v", pid, err)
 		}
 		if pid < 1 {
-			continue // asks which process has ended
+			continue // that is a request for any ended process
 		}
 		if err := s.client.Terminate(pid); !errors.Is(err, -pcp.Error(syscall.ESRCH)) {
 			t.Errorf("terminate %d: %v", pid, err)
@@ -222,7 +222,7 @@ func TestOthersProcesses(t *testing.T) {
 	}
 }
 
-// TestRefusedCommands has commands that are not started.
+// TestRefusedCommands checks commands that are not started.
 func TestRefusedCommands(t *testing.T) {
 	s := serveTree(t, me(), "true 1 pipe binary /bin/true\n[access]\nx 2 pipe binary /bin/echo after\n")
 	file := func(name string, mode os.FileMode) string {
@@ -286,7 +286,7 @@ func TestRefusedCommands(t *testing.T) {
 	}
 }
 
-// TestStrangers has users who are not to be served.
+// TestStrangers has users that must not be served.
 func TestStrangers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		s := serveTree(t, nil, "")
@@ -431,7 +431,7 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
-// TestManyClients has more than there may be.
+// TestManyClients has more clients than the limit.
 func TestManyClients(t *testing.T) {
 	s := serveTree(t, me(), "")
 	var served, refused int
@@ -487,7 +487,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	s := &Server{log: a.log, containers: a.containers, cfg: ServerConfig{Users: []int{1}}}
 	s.processes.init(s.cfg, a.log)
-	// A user other than root, for whom nothing is configured: nothing may start.
+	// A user other than root, without a configured command: nothing may start.
 	sender := &rootproto.Cred{UID: 1}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ours, theirs, err := socketPair()

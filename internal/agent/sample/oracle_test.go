@@ -66,7 +66,7 @@ func TestOracle(t *testing.T) {
 		for _, o := range []*oracle.Output{&want, &got} {
 			o.Stdout, o.Stderr = steady(o.Stdout), steady(o.Stderr)
 			o.Stdout = redirect.ReplaceAllString(o.Stdout, "\n")
-			// On its way through the C collector this number becomes 0.
+			// The C collector changes this number to 0.
 			o.Stdout = strings.ReplaceAll(o.Stdout, " (7000 missed)", "")
 			o.Stderr = strings.ReplaceAll(strings.ReplaceAll(o.Stderr, d.Unix, "HOST"), ours, "HOST")
 		}
@@ -88,10 +88,10 @@ func TestOracle(t *testing.T) {
 	same("pminfo", "-m", "sample.secret")
 }
 
-// redirect is the metric of another agent, which our collector here has not.
+// redirect is the metric of another agent, which our collector here lacks.
 var redirect = regexp.MustCompile(`\n+sample\.secret\.foo\.bar\.max\.redirect[^\n]*(\n[^\n]+)*\n+`)
 
-// TestOracleEvents compares the records of four fetches, all but their times.
+// TestOracleEvents compares the records of four fetches, except their times.
 func TestOracleEvents(t *testing.T) {
 	oracle.Require(t)
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
@@ -120,7 +120,7 @@ func TestOracleEvents(t *testing.T) {
 							records[i].Time.Nsec -= records[0].Time.Nsec
 						}
 						if vs.PMID.Item() == 139 && records[i].Flags == pcp.EventMissed {
-							records[i].Missed = 0 // on its way through the C collector
+							records[i].Missed = 0 // changed by the C collector
 						}
 					}
 					if len(records) > 0 {

@@ -74,7 +74,7 @@ func (t *tester) fetchFor(profile *pcp.Profile, names ...string) ([]pcp.ValueSet
 	return req.Result.Sets, nil
 }
 
-// show fetches one metric and prints it.
+// show fetches one metric and formats it.
 func (t *tester) show(name string) string {
 	t.Helper()
 	sets, err := t.fetchFor(nil, name)
@@ -102,7 +102,7 @@ func (t *tester) want(name, want string) {
 	}
 }
 
-// store stores values in the form that they have on the wire.
+// store stores values in their wire form.
 func (t *tester) store(want error, name string, values ...pcp.Value) {
 	t.Helper()
 	res := new(pcp.Result)

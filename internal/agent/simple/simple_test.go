@@ -158,7 +158,7 @@ func TestNow(t *testing.T) {
 	}
 	check(sec, min, hour)
 
-	// A file that is there but cannot be read gives no instances, and one line.
+	// An existing file that cannot be read gives no instances, and one line in the log.
 	if err := os.Mkdir(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -170,8 +170,8 @@ func TestNow(t *testing.T) {
 	}
 }
 
-// TestNowNumbers starts with another order than the built-in one: numbers are
-// given as instances appear.
+// TestNowNumbers starts with an order other than the built-in one: instances get
+// numbers as they appear.
 func TestNowNumbers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "simple.conf")
 	if err := os.WriteFile(path, []byte("hour,sec"), 0o644); err != nil {

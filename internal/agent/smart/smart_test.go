@@ -211,7 +211,7 @@ func TestAsleep(t *testing.T) {
 	}
 }
 
-// TestOracle holds names, descriptors and values against the real agent.
+// TestOracle compares names, descriptors and values with the real agent.
 func TestOracle(t *testing.T) {
 	const dir = "/var/lib/pcp/pmdas/smart/"
 	pmns, err := os.ReadFile(dir + "pmns")

@@ -21,7 +21,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A fakeSocket is a socket that the tests have the kernel report.
+// A fakeSocket is a socket in the fake kernel's reports.
 type fakeSocket struct {
 	udp      bool
 	state    uint8
@@ -86,7 +86,7 @@ func (s fakeSocket) message() []byte {
 	return b
 }
 
-// netlink puts a message into one of netlink.
+// netlink wraps a message in one of netlink.
 func netlink(kind uint16, msg []byte) []byte {
 	b := binary.NativeEndian.AppendUint32(nil, uint32(nlHeader+len(msg)))
 	b = binary.NativeEndian.AppendUint16(b, kind)
@@ -188,7 +188,8 @@ func TestValues(t *testing.T) {
 	agenttest.HelpTexts(t, a)
 }
 
-// TestShared wants sockets of the same name to be one instance, with the values of the last.
+// TestShared checks that sockets of the same name are one instance, with the values of the
+// last.
 func TestShared(t *testing.T) {
 	all := []fakeSocket{
 		{state: stateListen, src: "127.0.0.1:22", dst: "0.0.0.0:0", attrs: []fakeAttr{{attrSkmem, u32s(1, 2, 3, 4, 5, 6, 7, 8, 9)}}},
@@ -203,7 +204,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestNumbers wants instances to keep their numbers for ten minutes after they were last seen.
+// TestNumbers checks that instances keep their numbers for ten minutes after they were last
+// seen.
 func TestNumbers(t *testing.T) {
 	var list []fakeSocket
 	a := newFake(t, func() []fakeSocket { return list })
@@ -346,8 +348,8 @@ func TestFilterRefused(t *testing.T) {
 	f(strings.Repeat("x", 5000), "at most 4096")
 }
 
-// TestFilterFile wants the first line that is not a comment to count, and a damaged one to leave no
-// sockets but no harm.
+// TestFilterFile checks that the first line that is not a comment counts, and that a damaged one
+// leaves no sockets and does no harm.
 func TestFilterFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "filter.conf")
 	f := func(text, wantFilter string, wantSockets int) {
@@ -406,7 +408,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestNames wants control groups and devices to be found below the root directory.
+// TestNames checks that control groups and devices are found below the root directory.
 func TestNames(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "sys/fs/cgroup/unified/a b.slice/x.service")
@@ -623,7 +625,7 @@ func openSockets(t *testing.T) []string {
 	return names
 }
 
-// TestMachine wants sockets that the test opens to be reported by this machine's kernel.
+// TestMachine checks that this machine's kernel reports the sockets that the test opens.
 func TestMachine(t *testing.T) {
 	a, err := New(Config{})
 	if err != nil {
@@ -641,7 +643,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// TestOracle holds the agent against the real one, which runs ss.
+// TestOracle compares the agent with the real one, which runs ss.
 func TestOracle(t *testing.T) {
 	oracle.Require(t)
 	const dso = "/var/lib/pcp/pmdas/sockets/pmda_sockets.so"
@@ -671,7 +673,7 @@ func TestOracle(t *testing.T) {
 		compared := 0
 		for _, metric := range real.Names {
 			if metric == "network.persocket.sk" {
-				continue // the real agent takes hexadecimal digits for decimal ones
+				continue // the real agent reads hexadecimal digits as decimal ones
 			}
 			for _, inst := range mine {
 				o, w, n := ours[metric][inst], theirs[metric][inst], again[metric][inst]

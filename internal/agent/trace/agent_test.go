@@ -43,7 +43,7 @@ func (w *watch) move(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-// start starts an agent on a port that is free.
+// start starts an agent on a free port.
 func start(t testing.TB, cfg Config) (*Agent, *pmda.Runner, *watch) {
 	t.Helper()
 	cfg.Address = "127.0.0.1:0"
@@ -135,7 +135,7 @@ func store(t testing.TB, r *pmda.Runner, name string, v pcp.Value) error {
 	return r.Store(t.Context(), new(pmda.Client), res)
 }
 
-// TestWindow is the example of the guide: a period of ten seconds in five parts.
+// TestWindow checks the example of the guide: a period of ten seconds in five parts.
 func TestWindow(t *testing.T) {
 	a, r, w := start(t, Config{Period: 10 * time.Second, Buckets: 5})
 	c := connect(t, a, trace.StateNone)
@@ -189,7 +189,7 @@ func TestWindow(t *testing.T) {
 	f("control.port", fmt.Sprint(a.Addr().(*net.TCPAddr).Port))
 }
 
-// TestKinds has the same tag in all of them.
+// TestKinds uses the same tag in all kinds.
 func TestKinds(t *testing.T) {
 	a, r, w := start(t, Config{ObserveUnits: pcp.NewUnits(1, 0, 0, pcp.SpaceKByte, 0, 0), CounterUnits: pcp.NewUnits(0, 0, 1, 0, 0, pcp.CountOne)})
 	c := connect(t, a, trace.StateNone)
@@ -345,7 +345,7 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
-// TestLimits: tags and connections.
+// TestLimits checks the limits of tags and connections.
 func TestLimits(t *testing.T) {
 	a, r, _ := start(t, Config{MaxClients: 2})
 	c := connect(t, a, trace.StateNone)

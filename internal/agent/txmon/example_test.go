@@ -8,7 +8,7 @@ import (
 )
 
 func Example() {
-	key := 0x10000000 | os.Getpid() // 0 is the key that everybody knows
+	key := 0x10000000 | os.Getpid() // 0 is the default key
 	a, err := txmon.New(txmon.Config{Types: []string{"query", "update"}, Key: key})
 	if err != nil {
 		fmt.Println(err)

@@ -21,7 +21,7 @@ import (
 
 var keys atomic.Int32
 
-// testKey returns a key that no other test has: this process' and a number.
+// testKey returns a key that no other test uses: that of this process and a number.
 func testKey() int {
 	return 0x40000000 | os.Getpid()<<6&0x3fffffc0 | int(keys.Add(1)&0x3f)
 }
@@ -217,7 +217,7 @@ func FuzzSegment(f *testing.F) {
 	})
 }
 
-// TestOracle has the C program record for our agent, and ours read the
+// TestOracle has the C program record for our agent, and our program read the
 // segment of the C agent.
 func TestOracle(t *testing.T) {
 	oracle.Require(t)

@@ -59,7 +59,7 @@ func TestStats(t *testing.T) {
 	f("xfs.quota.dquots_unused: -1=8\n", "xfs.quota.dquots_unused")
 }
 
-// TestLateKernel has the counters that version 7 of the C agent knows.
+// TestLateKernel checks the counters of version 7 of the C agent.
 func TestLateKernel(t *testing.T) {
 	dir := t.TempDir()
 	testTree{t, dir}.write("sys/fs/xfs/stats/stats", "rmapbt_mem 1 2\nrcbagbt 3\nrtrmapbt 4\nrtrmapbt_mem 5\nrtrefcntbt 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20\nzoned 21 22 23\nmetafile 24\ndefer_relog 12884901888\ngc xpc 4294967296\n")
@@ -78,7 +78,7 @@ func TestLateKernel(t *testing.T) {
 	}
 }
 
-// TestDevices has devices of the device mapper come and go.
+// TestDevices adds and removes devices of the device mapper.
 func TestDevices(t *testing.T) {
 	dir := t.TempDir()
 	tr := testTree{t, dir}
@@ -149,7 +149,7 @@ func TestListChanges(t *testing.T) {
 	}
 }
 
-// TestQuota answers in place of the kernel.
+// TestQuota replaces the kernel's answers.
 func TestQuota(t *testing.T) {
 	dir := t.TempDir()
 	tr := testTree{t, dir}
@@ -216,7 +216,7 @@ quota.project.files.time_left: 0=-5 1=-5 2=-5 3=-5
 	}
 }
 
-// TestQuotactl asks this kernel about a device that there is not.
+// TestQuotactl asks this kernel about a missing device.
 func TestQuotactl(t *testing.T) {
 	room := make([]byte, quotaRoom)
 	if err := quotactl(quotaState, "/dev/no such device", 0, room); err == nil {

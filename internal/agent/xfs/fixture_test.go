@@ -25,8 +25,8 @@ func (tr testTree) write(name, text string) {
 	}
 }
 
-// words are the lines that kernels have, with how many numbers there are in each, and the
-// kernel that began with it.
+// words are the lines of kernels, with the number of their numbers and the first kernel
+// that has them.
 var words = []struct {
 	word  string
 	n     int

@@ -24,8 +24,8 @@ func later(name string) bool {
 	return false
 }
 
-// TestOracleDescriptors holds names, PMIDs, descriptors and instance domains of this machine
-// against the real agent, and the values.
+// TestOracleDescriptors compares names, PMIDs, descriptors, instance domains and values of
+// this machine with the real agent.
 func TestOracleDescriptors(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: agents})
 	r := agenttest.Dial(t, d.Unix, Domain, "xfs", "quota")
@@ -38,7 +38,7 @@ func TestOracleDescriptors(t *testing.T) {
 		r.Instances(t, a, pcp.NewInDom(Domain, serial))
 	}
 	r.Values(t, a, nil, nameless...)
-	// Nothing counts twice within the moment between the two unless the machine uses XFS.
+	// Counters do not change between the two readings unless the machine uses XFS.
 	if busy := procMountsXFS(t); busy {
 		t.Log("values are not compared: a file system of XFS is in use here")
 	} else {
@@ -76,8 +76,8 @@ func swapped(t *testing.T, a *Agent) func(id pcp.PMID, got, want string) bool {
 	}
 }
 
-// TestOracleTrees shows both agents one tree of files after the other, so that devices come
-// and go, and compares everything.
+// TestOracleTrees has both agents read several trees of files, so that devices come and go,
+// and compares everything.
 func TestOracleTrees(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	d := oracle.StartPMCD(t, oracle.Config{Agents: agents, Env: []string{"XFS_STATSPATH=" + root}})
@@ -150,7 +150,7 @@ func TestOracleStore(t *testing.T) {
 	store("", clusterAll, itemReset, pcp.Uint32Value(1))
 }
 
-// TestOracleTexts wants texts of our own.
+// TestOracleTexts checks that our texts differ from those of the real agent.
 func TestOracleTexts(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: agents})
 	r := agenttest.Dial(t, d.Unix, Domain, "xfs", "quota")
@@ -158,7 +158,7 @@ func TestOracleTexts(t *testing.T) {
 	seen := make(map[string]string)
 	for name, id := range a.NameSpace().All() {
 		if strings.HasPrefix(name, "xfs.perdev.") {
-			continue // have the texts of the others
+			continue // share the texts of the others
 		}
 		help, err := a.Text(t.Context(), uint32(id), pcp.TextPMID|pcp.TextHelp)
 		if err != nil || len(help) < 20 {
