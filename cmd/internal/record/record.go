@@ -1,4 +1,4 @@
-// Package record has the commands that record archives and look after recorders: pmlogger, pmlc, pmlogger_daily, pcp record, pcp replay and their like.
+// Package record registers the commands that record archives and manage recorders: pmlogger, pmlc, pmlogger_daily, pcp record, pcp replay and others.
 package record
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// Commands returns the table of these commands, in the order in which help lists them.
+// Commands returns the table of these commands, in the order of the help.
 func Commands() []*cli.Command {
 	return []*cli.Command{
 		lc.Command,

@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// request makes a request that is answered by a number, which it returns. If it fails it says so.
+// request makes a request and returns the number that answers it. It reports a failure to the user.
 func (s *session) request(kind wire.LogRequestKind, name string) (n int, ok bool) {
 	if !s.connected() {
 		return 0, false
@@ -47,7 +47,7 @@ func (s *session) showLoggers(host string) {
 		s.printf("No pmloggers running on %s\n", host)
 		return
 	}
-	// The entry of the primary one is another name of one in the list.
+	// The entry of the primary pmlogger is a second name of another entry.
 	port := -1
 	for _, l := range list {
 		if l.PID == control.Primary {
@@ -74,7 +74,7 @@ func (s *session) showLoggers(host string) {
 	s.printf("\n")
 }
 
-// findLoggers returns the pmlogger processes of a host. An error has been said.
+// findLoggers returns the pmlogger processes of a host. It reports errors itself.
 func (s *session) findLoggers(host string) ([]control.Logger, error) {
 	s.flush()
 	local, err := control.IsLocal(s.ctx, host)
@@ -113,15 +113,15 @@ func (s *session) log() {
 		s.errorf("Logging delta (%d msec) cannot be bigger than %d msec\n", s.delta, wire.MaxLogDelta)
 		return
 	}
-	// Where nothing is turned on, an interval is left from a statement before. It does not count.
+	// If nothing is turned on, the interval is a leftover of an earlier statement, and is ignored.
 	req := &wire.LogControl{Control: s.control, State: s.state, Delta: int32(min(s.delta, wire.MaxLogDelta))}
 	if res := s.change(req); res != nil {
 		s.compare(req, res)
 	}
 }
 
-// change sends a request about the metrics, and returns the answer, or nil after it has said what is
-// wrong.
+// change sends a request about the metrics and returns the answer. If it fails, it reports the error
+// and returns nil.
 func (s *session) change(req *wire.LogControl) *pcp.Result {
 	if !s.connected() {
 		return nil
@@ -141,7 +141,7 @@ func (s *session) change(req *wire.LogControl) *pcp.Result {
 	return nil
 }
 
-// value returns what pmlogger says about an instance.
+// value returns pmlogger's state of an instance.
 func value(vs *pcp.ValueSet, inst int32) (v wire.LogValue, ok bool) {
 	for i := range vs.Values {
 		if vs.Values[i].Inst == inst {
@@ -217,8 +217,8 @@ func stateText(v wire.LogValue) string {
 	return string(b)
 }
 
-// appendInterval appends milliseconds in the largest unit of which there is one, with up to three digits behind the
-// point. As in C (actions.c: PrintState), what is a day or more is in days and called hours.
+// appendInterval appends milliseconds in the largest unit that is not zero, with up to three decimals. As in C
+// (actions.c: PrintState), intervals of a day or more are in days but labelled hours.
 func appendInterval(b []byte, ms int32) []byte {
 	units := [...]struct {
 		name string
@@ -244,11 +244,11 @@ func appendInterval(b []byte, ms int32) []byte {
 	return fmt.Appendf(b, "%*.*f %s", 7-digits, digits, t, unit)
 }
 
-// compare warns of metrics that a change did not bring into the state asked for.
+// compare warns about metrics that are not in the requested state after a change.
 func (s *session) compare(req *wire.LogControl, res *pcp.Result) {
 	var want, mask wire.LogValue
 	mask = wire.LogBitMandatory
-	if req.State != wire.LogMaybe { // which leaves an advisory state as it is
+	if req.State != wire.LogMaybe { // which leaves an advisory state unchanged
 		mask |= wire.LogBitOn
 		if req.Control == wire.LogMandatory {
 			want |= wire.LogBitMandatory

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// connect connects to the target on a host, in place of what was connected before.
+// connect connects to the target on a host and replaces the previous connection.
 func (s *session) connect(host string) error {
 	s.disconnect()
 	s.closeCollector()
@@ -56,8 +56,8 @@ func (s *session) closeCollector() {
 	}
 }
 
-// connected reports whether there is a connection to a pmlogger. If not, it says so, and skips the rest of
-// the statement.
+// connected reports whether there is a connection to a pmlogger. If not, it prints a message and skips the
+// rest of the statement.
 func (s *session) connected() bool {
 	if s.client == nil {
 		s.lex.errorf("Not connected to any pmlogger instance")
@@ -66,7 +66,7 @@ func (s *session) connected() bool {
 	return true
 }
 
-// errText ends a message with an error. If that says that the connection is lost, it ends it.
+// errText appends an error to a message. If the error means that the connection is lost, it disconnects.
 func (s *session) errText(err error) {
 	code := pcp.Code(err)
 	switch {
@@ -81,13 +81,13 @@ func (s *session) errText(err error) {
 	s.disconnect()
 }
 
-// isLocal reports whether the name of a collector's host means that of the pmlogger.
+// isLocal reports whether the collector's host name means the host of the pmlogger.
 func isLocal(host string) bool {
 	return host == "localhost" || host == "local:" || host == "unix:"
 }
 
-// connectCollector connects to the collector whose metrics the pmlogger records, if that is not done. It reports
-// whether statements about metrics make sense; if not, it has said why.
+// connectCollector connects to the collector whose metrics the pmlogger records, unless it is connected already.
+// It reports whether statements about metrics can work; if not, it has printed the reason.
 func (s *session) connectCollector() bool {
 	if s.collector != nil {
 		return true
@@ -97,23 +97,23 @@ func (s *session) connectCollector() bool {
 	if err != nil {
 		s.statusError(err, "request to pmlogger")
 		var re *control.RequestError
-		// As in C the statement is read then, and its metrics are not found.
+		// As in C, the statement is then read, and its metrics are not found.
 		return errors.As(err, &re) && (re.Stage == control.StageRefused || re.Stage == control.StageUnexpected)
 	}
 	host := st.FQDN
 	if isLocal(host) {
-		host = s.at // it may be another machine than this one
+		host = s.at // may be a different machine
 	}
 	s.collector, err = s.o.Dial(s.ctx, host)
 	if err != nil {
-		s.env.Advise(nil) // the session goes on
+		s.env.Advise(nil) // the session continues
 		s.errorf("Error trying to connect to PMCD on %s: %s\n", host, cli.ErrText(err))
 		return false
 	}
 	return true
 }
 
-// statusError says why a request for a status failed. What is the request in the message for an unsent one.
+// statusError reports why a status request failed. Its argument what names the request if it was not sent.
 func (s *session) statusError(err error, what string) {
 	var re *control.RequestError
 	if !errors.As(err, &re) {

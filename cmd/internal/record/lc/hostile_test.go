@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// A fake stands for a pmlogger on a Unix socket. It serves each connection by a function.
+// A fake serves a Unix socket in place of a pmlogger. A function serves each connection.
 type fake struct {
 	path string
 	ln   net.Listener
@@ -67,7 +67,7 @@ func (f *fake) run(t *testing.T, text string, env ...string) string {
 	return strings.ReplaceAll(out, f.path, "SOCKET")
 }
 
-// TestFaults talks to what is not a pmlogger as it should be.
+// TestFaults talks to servers that do not behave as a pmlogger should.
 func TestFaults(t *testing.T) {
 	const connected = "Connected to pmlogger via local socket at unix:SOCKET\n"
 	const not = "Error [<stdin>, line 2]\nNot connected to any pmlogger instance\n"
@@ -142,7 +142,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// damaged is a PDU with any body.
+// damaged is a PDU with an arbitrary body.
 type damaged struct {
 	kind wire.Type
 	body []byte
@@ -165,7 +165,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestNoise feeds answers of random bytes: nothing panics, and the program comes to its end.
+// TestNoise feeds answers of random bytes: nothing panics, and the program ends.
 func TestNoise(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(longtest.Seed(t), 5))
 	kinds := []wire.Type{wire.TypeError, wire.TypeResult, wire.TypeLogStatus, wire.TypeLogStatusV2, wire.TypeText, 0x8000, 0x1234}

@@ -14,19 +14,19 @@ type lineReader interface {
 	ReadLine(prompt string) (string, error)
 }
 
-// end is what input.last is after the last character.
+// end is the value of input.last after the last character.
 const end = -1
 
-// An input is where commands come from, a character at a time. When it asks for the first of a
-// line it prompts.
+// An input reads commands a character at a time. It prompts before the first character of a
+// line.
 type input struct {
 	s    *session
 	in   *bufio.Reader
 	tty  lineReader // nil if standard input is not a terminal
-	edit []byte     // what is left of the line from tty
+	edit []byte     // rest of the line from tty
 
 	echo, prompt bool
-	metrics      bool // in the metrics of a statement, so that the prompt is another one
+	metrics      bool // in the metrics of a statement, which have a prompt of their own
 	last         int  // the character before, or end
 	lineno       int
 	err          error
@@ -69,7 +69,7 @@ func (in *input) next() (c byte, ok bool) {
 	return c, true
 }
 
-// read takes a character from where they come.
+// read takes a character from the source.
 func (in *input) read(prompt string) (byte, error) {
 	if in.tty == nil {
 		in.s.out.Write([]byte(prompt))

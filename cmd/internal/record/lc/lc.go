@@ -73,17 +73,17 @@ type session struct {
 	dialer  control.Dialer
 	host    string          // to begin with
 	target  control.Target  // of the last attempt to connect
-	primary bool            // it was the primary one that was asked for
+	primary bool            // the primary pmlogger was asked for
 	client  *control.Client // nil if not connected
 	at      string          // the host of the last connection
-	// collector is that of the host whose metrics the pmlogger records; nil until it is needed.
+	// collector is the collector whose metrics the pmlogger records; nil until it is needed.
 	collector *pmapi.Context
 
 	zone     zoneKind
 	zoneName string
 	useZone  bool // one was asked for
 
-	// What a statement says.
+	// The contents of a statement.
 	named      string // host
 	hasNamed   bool
 	socket     string // "local:" or "unix:" if it was a URL
@@ -105,7 +105,7 @@ func (s *session) printf(format string, args ...any) { fmt.Fprintf(s.out, format
 
 func (s *session) flush() { s.env.FlushOut() }
 
-// errorf writes to standard error, behind all that went to standard output.
+// errorf writes to standard error, after flushing standard output.
 func (s *session) errorf(format string, args ...any) {
 	s.flush()
 	fmt.Fprintf(s.env.Stderr, format, args...)
@@ -113,7 +113,7 @@ func (s *session) errorf(format string, args ...any) {
 
 func (s *session) debug(name string) bool { return slices.Contains(s.o.Debug(), name) }
 
-// arguments are what the command line says.
+// arguments are the command line.
 type arguments struct {
 	s            *session
 	echo, prompt bool
@@ -190,7 +190,7 @@ func (a *arguments) rest(o *source.Options) {
 	}
 }
 
-// atStart reports whether the command line says what to connect to.
+// atStart reports whether the command line names a pmlogger to connect to.
 func (a *arguments) atStart() bool {
 	return a.s.target != control.Target{PID: control.NoPID, Port: control.NoPort} || a.hostPath
 }
@@ -238,7 +238,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// timeout returns how long a pmlogger may take to answer, 0 for ever.
+// timeout returns the time limit for an answer from pmlogger; 0 means no limit.
 func (s *session) timeout() time.Duration {
 	const name = "PMLOGGER_REQUEST_TIMEOUT"
 	text := s.env.Getenv(name)
@@ -253,7 +253,7 @@ func (s *session) timeout() time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// start connects to what the command line names.
+// start connects to the pmlogger that the command line names.
 func (s *session) start(a *arguments) {
 	connect := a.atStart()
 	var err error
@@ -274,7 +274,7 @@ func (s *session) start(a *arguments) {
 	s.printf("Connected to %s at %s\n", s.which(a.hostPath, "pmlogger via local socket"), s.host)
 }
 
-// which names the pmlogger that was asked for.
+// which names the requested pmlogger.
 func (s *session) which(path bool, socket string) string {
 	switch {
 	case s.primary:
@@ -287,13 +287,13 @@ func (s *session) which(path bool, socket string) string {
 	return fmt.Sprintf("pmlogger pid %d", s.target.PID)
 }
 
-// cannotConnect says that a connection failed.
+// cannotConnect reports that a connection failed.
 func (s *session) cannotConnect(host string, path bool, socket string, err error) {
 	s.errorf("Unable to connect to %s at %s: ", s.which(path, "pmlogger via "+socket), host)
 	s.errText(err)
 }
 
-// setHost notes where a statement says that a pmlogger runs.
+// setHost notes the host of the pmlogger that a statement names.
 func (s *session) setHost(spec string, url bool) {
 	s.named, s.hasNamed = spec, true
 	if url {
@@ -301,7 +301,7 @@ func (s *session) setHost(spec string, url bool) {
 	}
 }
 
-// loop executes statements until the input ends, or one ends it.
+// loop executes statements until the input ends or a statement ends the session.
 func (s *session) loop() {
 	p := &parser{s: s, lex: s.lex}
 	for s.ctx.Err() == nil {
@@ -332,7 +332,7 @@ func (s *session) loop() {
 	}
 }
 
-// execute does what a statement says.
+// execute executes a statement.
 func (s *session) execute(k kind) {
 	host := s.host
 	if s.hasNamed {
@@ -382,7 +382,7 @@ func (s *session) pause(d time.Duration) {
 	}
 }
 
-// menu is what help prints. Scripts look for its first line and its last one.
+// menu is the output of help. Scripts look for its first and last lines.
 const menu = `pmlc commands
 
   show loggers [@<host>]             display <pid>s of running pmloggers

@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// A kind says what a token is. The numbers are those that the C program shows with -D appl1.
+// A kind is the kind of a token. The numbers are those that the C program prints with -D appl1.
 type kind int
 
 const (
@@ -64,7 +64,7 @@ type token struct {
 	num  int64
 }
 
-// keyword returns the keyword that a word is, or tokName.
+// keyword returns the token of a keyword, or tokName for another word.
 func keyword(s string) kind {
 	switch s {
 	case "millisecond", "milliseconds", "msec", "msecs":
@@ -133,21 +133,21 @@ func keyword(s string) kind {
 	return tokName
 }
 
-// maxToken is the longest word that is read.
+// maxToken is the maximum length of a word.
 const maxToken = 1 << 20
 
-// A lexer splits the input into tokens: always the longest that fits. It reads no further than it must
-// to know where a token ends, for at the end of a line it would prompt, and keeps what it has read too
-// much for the next one. The parser says by its state what words mean.
+// A lexer splits the input into tokens, each the longest that matches. It reads no further than the
+// end of a token requires, since it would prompt at the end of a line, and keeps the excess for the
+// next token. The parser sets the lexer's state, which decides the meaning of words.
 type lexer struct {
 	in      *input
 	buf     []byte // read; buf[off:] is not yet part of a token
 	off     int
 	metrics bool // in the metrics of a statement, where keywords are names
-	list    bool // in a list of them, where ends of lines count for nothing
+	list    bool // in a list of metrics, where newlines are ignored
 }
 
-// peek returns the character i places on. At the end ok is false.
+// peek returns the character at offset i. At the end ok is false.
 func (l *lexer) peek(i int) (c byte, ok bool) {
 	if i += l.off; i == len(l.buf) {
 		if i-l.off == maxToken {
@@ -163,7 +163,7 @@ func (l *lexer) peek(i int) (c byte, ok bool) {
 	return l.buf[i], true
 }
 
-// run returns where the characters of a class end that start i places on.
+// run returns the end of the run of characters of a class that starts at offset i.
 func (l *lexer) run(i int, class func(byte) bool) int {
 	for {
 		if c, ok := l.peek(i); !ok || !class(c) {
@@ -182,7 +182,7 @@ func (l *lexer) take(n int) string {
 	return s
 }
 
-// drop removes all characters of a class, however many there are.
+// drop removes all leading characters of a class.
 func (l *lexer) drop(class func(byte) bool) {
 	for {
 		if c, ok := l.peek(0); !ok || !class(c) {
@@ -198,8 +198,8 @@ func isInString(c byte) bool { return c != '"' && c != '\n' }
 func isHost(c byte) bool     { return ctext.IsAlnum(c) || c == '_' || c == '.' || c == '-' }
 func isURL(c byte) bool      { return ctext.IsAlnum(c) || c == '_' || c == '.' || c == '/' }
 
-// next returns the next token. An unexpected character is reported, and what follows it in its line
-// is skipped, but a statement goes on in the next line.
+// next returns the next token. It reports an unexpected character and skips the rest of that line,
+// but the statement continues in the next line.
 func (l *lexer) next() token {
 	for {
 		c, ok := l.peek(0)
@@ -219,7 +219,7 @@ func (l *lexer) next() token {
 		case ctext.IsAlpha(c):
 			return l.word()
 		case ctext.IsDigit(c):
-			n, _ := strconv.ParseInt(l.take(l.run(0, ctext.IsDigit)), 10, 64) // at its limit if it does not fit
+			n, _ := strconv.ParseInt(l.take(l.run(0, ctext.IsDigit)), 10, 64) // the limit if it does not fit
 			return token{kind: tokNumber, num: n}
 		case c == '"':
 			if t, ok := l.quoted(); ok {
@@ -230,14 +230,14 @@ func (l *lexer) next() token {
 			return l.symbol(c)
 		default:
 			if c == 0 {
-				l.peek(1) // the C scanner reads on behind a NUL
+				l.peek(1) // the C scanner reads past a NUL
 			}
 			l.unexpected()
 		}
 	}
 }
 
-// symbol takes one that is a token by itself.
+// symbol takes a character that is a token by itself.
 func (l *lexer) symbol(c byte) token {
 	text := l.take(1)
 	switch c {
@@ -260,7 +260,7 @@ func (l *lexer) symbol(c byte) token {
 	return token{kind: tokHelp}
 }
 
-// word takes a keyword, a name, that of a host, or a URL.
+// word takes a keyword, a name, a host name, or a URL.
 func (l *lexer) word() token {
 	n := l.run(0, isHost)
 	word := string(l.buf[l.off : l.off+n])
@@ -297,7 +297,7 @@ func (l *lexer) quoted() (t token, ok bool) {
 	return token{kind: tokString, text: ctext.String(text[1 : len(text)-1])}, true
 }
 
-// unexpected reports a character that begins no token.
+// unexpected reports a character that cannot begin a token.
 func (l *lexer) unexpected() {
 	l.errorf("%s", ctext.String("Unexpected character '"+l.take(1)+"'")) // it may be a NUL
 }
@@ -313,7 +313,7 @@ func (l *lexer) errorf(format string, args ...any) {
 	l.leave()
 }
 
-// enter and leave say whether metrics of a statement are read, or a list of them.
+// enter and leave set whether the lexer is in the metrics of a statement, or in a list of them.
 func (l *lexer) enter(list bool) {
 	l.metrics, l.list = true, l.list || list
 	l.in.metrics = true

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// A buffer is what both outputs of a tool go to.
+// A buffer receives both outputs of a tool.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -32,7 +32,8 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// runIn runs the tool on an input, with more environment. Both outputs are in one.
+// runIn runs the tool on an input, with additional environment. It returns both outputs
+// combined.
 func runIn(ctx context.Context, env []string, in io.Reader, args ...string) (out string, status int) {
 	var b buffer
 	vars := append(oracle.Env(), env...)

@@ -13,28 +13,28 @@ import (
 // noMetrics is the status of a list of metrics that was not read.
 const noMetrics pcp.Error = -1
 
-// A metricList is what a statement is about.
+// A metricList holds the metrics of a statement.
 type metricList struct {
 	list    []metric
 	domains []*domain
 	status  pcp.Error // of the statement, if negative: it is ignored
 
-	// Of the metrics that one name stands for:
+	// State of the metrics that one name matches:
 	instances bool // there are some in brackets
 	checked   bool // the metrics can have them
 }
 
-// A metric is one of a statement.
+// A metric is a metric of a statement.
 type metric struct {
 	name     string
 	id       pcp.PMID
 	dom      *domain // nil if there is none
-	insts    []int32 // in brackets; nil: all that there are
-	selected bool    // what comes in brackets is for it too
+	insts    []int32 // in brackets; nil means all instances
+	selected bool    // following instances in brackets apply to it too
 	fresh    bool    // it is new since the last name
 }
 
-// A domain is an instance domain, as it is when a statement names it.
+// A domain is an instance domain at the time when a statement names it.
 type domain struct {
 	id    pcp.InDom
 	list  []pcp.Instance
@@ -62,7 +62,7 @@ func (l *metricList) begin() {
 	*l = metricList{list: l.list[:0]}
 }
 
-// addMetrics adds those that a name stands for.
+// addMetrics adds the metrics that a name matches.
 func (s *session) addMetrics(name string) {
 	l := &s.metrics
 	l.instances, l.checked = false, false
@@ -87,8 +87,8 @@ func (s *session) addMetrics(name string) {
 	}
 }
 
-// traverse adds the metrics at or below a name. Its error is about the name; what is wrong with the metrics
-// is in the status of the list.
+// traverse adds the metrics at or below a name. Its error is about the name; errors of the metrics are in
+// the status of the list.
 func (s *session) traverse(name string) error {
 	if s.collector == nil {
 		return pcp.ErrNoContext
@@ -109,7 +109,7 @@ func (s *session) traverse(name string) error {
 		l.status = pcp.Code(err)
 		return nil
 	}
-	if err != nil { // some are not known: up to the first of them all count
+	if err != nil { // some are unknown: all before the first unknown one count
 		for i, id := range ids {
 			if id == pcp.PMIDNull {
 				names, ids = names[:i], ids[:i]
@@ -136,8 +136,8 @@ func (s *session) traverse(name string) error {
 	return nil
 }
 
-// addMetric adds a metric to the list, unless it is there or there is no such metric. An error is one that
-// has the statement ignored.
+// addMetric adds a metric to the list, unless it is there or there is no such metric. After an error the
+// statement is ignored.
 func (s *session) addMetric(name string, id pcp.PMID, desc pcp.Desc) pcp.Error {
 	l := &s.metrics
 	for i := range l.list {
@@ -193,7 +193,7 @@ type instanceSpec struct {
 	named bool
 }
 
-// text returns the specification behind a word for what it is.
+// text returns the specification after a word that names its type.
 func (i instanceSpec) text(what string) string {
 	if i.named {
 		return fmt.Sprintf("%s name %s", what, i.name)
@@ -230,8 +230,8 @@ func (i instanceSpec) find(d *domain) (int32, bool) {
 	return 0, false
 }
 
-// addInstance restricts the metrics that were named last to an instance, and others that it
-// is called for.
+// addInstance restricts the last named metrics to an instance. Further calls add further
+// instances.
 func (s *session) addInstance(spec instanceSpec) {
 	l := &s.metrics
 	if l.status < 0 {
@@ -245,7 +245,7 @@ func (s *session) addInstance(spec instanceSpec) {
 			break
 		}
 	}
-	if first == nil { // the name stands for nothing, and that has been said
+	if first == nil { // the name matches no metrics, which has been reported
 		l.status = pcp.ErrPMID
 		return
 	}
@@ -268,7 +268,7 @@ func (s *session) addInstance(spec instanceSpec) {
 		case !found:
 			s.noInstance(spec, m)
 		case all:
-			// endGroup says it once for all of them.
+			// endGroup reports it once for all of them.
 		case m.has(inst):
 			of := m.name
 			if spec.named {
@@ -281,7 +281,7 @@ func (s *session) addInstance(spec instanceSpec) {
 	}
 }
 
-// has reports whether the metric is restricted to an instance and others.
+// has reports whether an instance is among those the metric is restricted to.
 func (m *metric) has(inst int32) bool {
 	for _, i := range m.insts {
 		if i == inst {
@@ -291,7 +291,7 @@ func (m *metric) has(inst int32) bool {
 	return false
 }
 
-// noInstance says that an instance is not there, and what that means.
+// noInstance reports that an instance does not exist, and the consequence.
 func (s *session) noInstance(spec instanceSpec, m *metric) {
 	s.metrics.status = pcp.ErrInst
 	named := "number"
@@ -309,8 +309,8 @@ func (s *session) noInstance(spec instanceSpec, m *metric) {
 		"      available at the time the metric is logged\n")
 }
 
-// sameDomain reports whether the metrics named last have instances, and all the same. If not
-// it says so.
+// sameDomain reports whether the last named metrics all have the same instance domain. If
+// not, it prints a message.
 func (s *session) sameDomain(first *metric) bool {
 	name := func(m *metric) string {
 		if m.dom == nil {
@@ -340,7 +340,7 @@ func (s *session) sameDomain(first *metric) bool {
 	return good
 }
 
-// endGroup is called behind a name and its instances. It warns of metrics that were named before.
+// endGroup is called after a name and its instances. It warns about metrics that were named before.
 func (s *session) endGroup() {
 	l := &s.metrics
 	if len(l.list) == 0 {
@@ -368,7 +368,7 @@ func (s *session) endGroup() {
 	}
 }
 
-// endMetrics is called behind all metrics of a statement.
+// endMetrics is called after all metrics of a statement.
 func (s *session) endMetrics() {
 	if s.metrics.status < 0 {
 		if s.connected() {
@@ -381,7 +381,7 @@ func (s *session) endMetrics() {
 	}
 }
 
-// request returns the metrics as a pmlogger wants them.
+// request returns the metrics in the form of a request to pmlogger.
 func (l *metricList) request() []wire.LogMetric {
 	list := make([]wire.LogMetric, len(l.list))
 	for i := range l.list {

@@ -22,7 +22,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// loggerConfig is what the pmlogger processes record to begin with.
+// loggerConfig is the initial configuration of the pmlogger processes.
 const loggerConfig = `log mandatory on 2 hours {
 	sample.bin
 	sample.colour [ red, green ]
@@ -112,13 +112,13 @@ func (l *theirLogger) await(t *testing.T, good func() bool) {
 	}
 }
 
-// open returns how many files the process has open.
+// open returns the number of files that the process has open.
 func (l *theirLogger) open() int {
 	list, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", l.pid))
 	return len(list)
 }
 
-// idle waits until the pmlogger has noticed that a client is gone: it would send the next one away.
+// idle waits until the pmlogger has noticed that its client is gone; until then it rejects the next one.
 func (l *theirLogger) idle(t *testing.T) {
 	t.Helper()
 	l.await(t, func() bool { return l.open() <= l.fds })
@@ -127,7 +127,7 @@ func (l *theirLogger) idle(t *testing.T) {
 var (
 	timesInStatus = regexp.MustCompile(`(\w{3} ){2}[ \d]\d \d\d:\d\d:\d\d\.\d{9} \d{4}`)
 	versionInMenu = regexp.MustCompile(`Version \S+`)
-	// What pmlogger is told to record it records a moment later.
+	// pmlogger starts recording a moment after the request.
 	laterInLog = regexp.MustCompile(`(?m)^(    (?:mand|adv ) (?:on |off) )n[la]`)
 	sizeOfLog  = regexp.MustCompile(`(?m)^(log size +)\d+`)
 )
@@ -146,12 +146,12 @@ func (p *pair) clean(out string, l, other *theirLogger) string {
 	return regexp.MustCompile(`\b`+l.port+`\b`).ReplaceAllString(out, "PORT")
 }
 
-// A pair is two pmlogger processes with the same history: what the one hears from the C program,
-// the other hears from ours.
+// A pair is two pmlogger processes with the same history: one gets requests from the C program,
+// the other gets the same from ours.
 type pair struct {
 	d            *oracle.PMCD
 	theirs, ours *theirLogger
-	changed      bool // they have been told what to record
+	changed      bool // their configuration has been changed
 }
 
 func startPair(t *testing.T) *pair {
@@ -160,8 +160,8 @@ func startPair(t *testing.T) *pair {
 	return &pair{d: d, theirs: startLogger(t, d, "logger-a"), ours: startLogger(t, d, "logger-b")}
 }
 
-// same runs a script with both programs. PID and PORT in script and arguments stand for those of the
-// pmlogger.
+// same runs a script with both programs. It replaces PID and PORT in the script and arguments with
+// those of the pmlogger.
 func (p *pair) same(t *testing.T, text string, args ...string) string {
 	t.Helper()
 	fill := func(l *theirLogger, s string) string {
@@ -199,7 +199,7 @@ func (p *pair) same(t *testing.T, text string, args ...string) string {
 	return got
 }
 
-// TestOracleSession compares a session that has all statements.
+// TestOracleSession compares a session with all statements.
 func TestOracleSession(t *testing.T) {
 	p := startPair(t)
 	const session = `connect PID
@@ -328,7 +328,7 @@ func (m scriptMaker) metrics() string {
 	return s + m.pick("}", " }", "\n}")
 }
 
-// interval returns one that does not come to its end during the test.
+// interval returns an interval that does not elapse during the test.
 func (m scriptMaker) interval() string {
 	return m.pick("once", "every 1 hour", "2 hours", "every 90 minutes", "45 mins", "3000 secs", "10000000 milliseconds", "4000000 msec",
 		"74 hours", "75 hours", "0 msec", "every once", "10", "seconds", "-5 seconds")
@@ -372,7 +372,8 @@ func (m scriptMaker) statement() string {
 	}
 }
 
-// TestOracleScripts compares random scripts, which change the state of the pmlogger processes more and more.
+// TestOracleScripts compares random scripts, whose changes to the state of the pmlogger processes
+// accumulate.
 func TestOracleScripts(t *testing.T) {
 	p := startPair(t)
 	p.changed = true
@@ -404,7 +405,7 @@ func TestOracleScripts(t *testing.T) {
 	}
 }
 
-// TestArguments compares command lines, and statements that need no pmlogger, where there is none.
+// TestArguments compares command lines, and statements that need no pmlogger, without one.
 func TestArguments(t *testing.T) {
 	oracle.Require(t)
 	path := oracle.Path("pmlc")

@@ -12,8 +12,8 @@ import (
 // failed is the kind of a statement that has been reported as wrong.
 const failed kind = -1
 
-// A parser reads statements. What they say is in the session, some of it even if a statement is
-// wrong further on.
+// A parser reads statements. It stores their contents in the session, in part even if a mistake
+// follows.
 type parser struct {
 	s    *session
 	lex  *lexer
@@ -57,8 +57,8 @@ func (p *parser) end(k kind) kind {
 	return k
 }
 
-// statement reads one and returns its kind, that of its first word: tokLog for query too, 0 for an
-// empty line.
+// statement reads a statement and returns its kind, which is the kind of its first word: tokLog
+// for query too, 0 for an empty line.
 func (p *parser) statement() kind {
 	p.have = false
 	t := p.peek()
@@ -110,7 +110,7 @@ func (p *parser) statement() kind {
 	return p.end(t.kind)
 }
 
-// log reads what follows the word log, which can be left out.
+// log reads the statement after the optional word log.
 func (p *parser) log() kind {
 	s := p.s
 	switch t := p.next(); t.kind {
@@ -163,7 +163,7 @@ func (p *parser) log() kind {
 	return p.metrics()
 }
 
-// target reads which pmlogger is meant.
+// target reads the target of a statement: a pmlogger.
 func (p *parser) target() bool {
 	switch t := p.next(); t.kind {
 	case tokPrimary:
@@ -184,7 +184,7 @@ func (p *parser) target() bool {
 	return true
 }
 
-// host reads where it runs, if that is said.
+// host reads the optional host of the target.
 func (p *parser) host() bool {
 	if !p.accept(tokAt) {
 		return true
@@ -217,7 +217,7 @@ func (p *parser) zone() bool {
 	return true
 }
 
-// metrics reads what a statement is about.
+// metrics reads the metrics of a statement.
 func (p *parser) metrics() kind {
 	s := p.s
 	p.lex.enter(false)
@@ -249,7 +249,7 @@ func (p *parser) metrics() kind {
 	return p.end(tokLog)
 }
 
-// metric reads a name, and the instances if there are some.
+// metric reads a name and optional instances.
 func (p *parser) metric() bool {
 	t := p.next()
 	if t.kind != tokName {
@@ -275,8 +275,8 @@ func (p *parser) metric() bool {
 	return true
 }
 
-// isSocket reports whether the specification of a host begins as that of a Unix socket,
-// and whether it has a path.
+// isSocket reports whether a host specification begins like a Unix socket, and whether
+// it has a path.
 func isSocket(spec string) (kind string, path bool) {
 	for _, kind := range []string{"local:", "unix:"} {
 		if rest, ok := strings.CutPrefix(spec, kind); ok {

@@ -20,7 +20,8 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// An ourLogger is our own recorder, the primary one of its folder, with a collector of its own.
+// An ourLogger is our own recorder, the primary pmlogger of its directory, with a collector of its
+// own.
 type ourLogger struct {
 	dir  string
 	ends *control.Endpoints
@@ -118,7 +119,7 @@ func startOurs(t *testing.T, config string) *ourLogger {
 	return l
 }
 
-// What differs between runs, or is long.
+// Text that differs between runs, or is long.
 var (
 	sessionTime  = regexp.MustCompile(`(\w{3} ){2}[ \d]\d \d\d:\d\d:\d\d\.\d{9} \d{4}`)
 	sessionSize  = regexp.MustCompile(`(?m)^(log size +)[1-9]\d*$`)
@@ -127,7 +128,7 @@ var (
 	sessionSpace = regexp.MustCompile(`(?m) +$`)
 )
 
-// run executes statements. It replaces what differs between runs, and removes spaces at ends of lines.
+// run executes statements. It replaces text that differs between runs and removes trailing spaces.
 func (l *ourLogger) run(t *testing.T, text string, args ...string) string {
 	t.Helper()
 	pid := fmt.Sprint(os.Getpid())
@@ -149,7 +150,7 @@ const sessionConfig = `log mandatory on 2 hours { guide.disk.read [ "sda" ] }
 log advisory on 1 hour { guide.answer }
 `
 
-// TestSession has our own recorder do what statements ask for.
+// TestSession executes statements against our own recorder.
 func TestSession(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -1,2 +1,3 @@
-// Package logbasename has pmlogbasename(1), which tells to which archive a file belongs.
+// Package logbasename implements pmlogbasename(1), which prints the archive name of a
+// file.
 package logbasename

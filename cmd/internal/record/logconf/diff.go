@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// around is how many lines are shown before and after those that differ.
+// around is the number of context lines before and after a difference.
 const around = 3
 
 // showDifferences prints how a new configuration differs from the old one, as diff -c does.
@@ -43,9 +43,9 @@ func splitLines(b []byte) []string {
 // A change replaces lines a[from:to] by b[with:until].
 type change struct{ from, to, with, until int }
 
-// changes returns what makes a into b, by the algorithm of Myers: as few lines as possible.
+// changes returns the changes that turn a into b, by the algorithm of Myers: as few lines as possible.
 func changes(a, b []string) []change {
-	// Lines at both ends that are the same are the most.
+	// Most equal lines are at both ends.
 	start := 0
 	for start < len(a) && start < len(b) && a[start] == b[start] {
 		start++
@@ -78,14 +78,14 @@ func changes(a, b []string) []change {
 	return list
 }
 
-// maxTrace bounds the work of mark: with more differences all lines count as changed.
+// maxTrace bounds the work of mark; with more differences, all lines count as changed.
 const maxTrace = 2000
 
 // mark marks the lines that are only in a or only in b.
 func mark(a, b []string, changedA, changedB []bool) {
 	n, m := len(a), len(b)
 	most := min(n+m, maxTrace)
-	// far[k] is how far one gets in a on diagonal k, with the differences so far.
+	// far[k] is the furthest line of a reached on diagonal k with the differences so far.
 	far := make([]int, 2*most+3)
 	var trace [][]int
 	for d := 0; d <= most; d++ {
@@ -118,7 +118,7 @@ func mark(a, b []string, changedA, changedB []bool) {
 	}
 }
 
-// walkBack marks the lines on the way that trace found, from its end.
+// walkBack marks the lines on the path that trace found, from its end.
 func walkBack(trace [][]int, x, y int, changedA, changedB []bool) {
 	for d := len(trace); d > 0; d-- {
 		step := trace[d-1] // diagonal k is at d+k
@@ -140,7 +140,7 @@ func walkBack(trace [][]int, x, y int, changedA, changedB []bool) {
 }
 
 // slide moves runs of changed lines down as far as equal lines allow, and joins those that meet. A run that
-// can stand beside a change of the other file stays there. The result is what diff shows.
+// can be next to a change of the other file stays there. The result is the same as that of diff.
 func slide(lines []string, changed, other []bool) {
 	own, others := gaps(changed[:len(lines)]), gaps(other[:len(other)-1])
 	start := 0 // of the run in the gap u
@@ -188,7 +188,7 @@ func slide(lines []string, changed, other []bool) {
 	}
 }
 
-// gaps returns how many changed lines are before each line that did not change, and after the last.
+// gaps returns the number of changed lines before each unchanged line, and after the last.
 func gaps(changed []bool) []int {
 	list, n := []int(nil), 0
 	for _, c := range changed {

@@ -148,7 +148,7 @@ func (t *tool) pmrep() bool { return t.kind == "pmrep" }
 // warn prints a message of the engine.
 func (t *tool) warn(msg string) { fmt.Fprintf(t.env.Stderr, "%s: %s", t.name(), msg) }
 
-// name is what messages and configurations call this program.
+// name is the name of this program in messages and configurations.
 func (t *tool) name() string { return t.env.Name }
 
 // reason is the text of an error of a file, as C prints it.
@@ -178,7 +178,7 @@ func (t *tool) checkGroup(ctx context.Context) int {
 		return t.env.Fatalf("%v", err)
 	}
 	if len(s.Groups()) == 0 && err == nil {
-		// As the C tool says of a file in another format, with no name.
+		// The C tool's message for a file in another format, which lacks the name.
 		t.warn("Warning: /(null) neither \"probe\" nor \"force\" control lines ... use \"force available\"\n")
 	}
 	if !s.Rules() {
@@ -192,7 +192,7 @@ func (t *tool) checkGroup(ctx context.Context) int {
 	return 0
 }
 
-// groups opens the directory of groups, or what takes its place.
+// groups opens the directory of groups, or its replacement.
 func (t *tool) groups() (fs.FS, error) {
 	named := t.dir != ""
 	if !named {
@@ -211,7 +211,7 @@ func (t *tool) groups() (fs.FS, error) {
 	return tree(t.dir), nil
 }
 
-// tree is a directory as a file system. That of package os refuses names that are not UTF-8.
+// tree is a directory as a file system. Unlike that of package os, it accepts names that are not UTF-8.
 type tree string
 
 func (d tree) path(op, name string) (string, error) {
@@ -265,8 +265,8 @@ func (t *tool) configure(ctx context.Context) int {
 	return status
 }
 
-// open returns the configuration as it is. If there is none, it is created empty; that it can be is tried
-// before the user answers questions.
+// open returns the current configuration. If there is none, it creates an empty one, so that a failure
+// shows before the user answers questions.
 func (t *tool) open() (old []byte, created bool, err error) {
 	flags := os.O_RDWR
 	if t.hasTag {
@@ -331,7 +331,7 @@ func (t *tool) create(s *logconf.Set) int {
 			s.ReportGroup(out, g, true)
 		}
 	})
-	// The mode is that of the C tool whatever the umask is.
+	// The mode is that of the C tool, regardless of the umask.
 	if !t.replace(text, safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1}) {
 		return 1
 	}
@@ -339,7 +339,7 @@ func (t *tool) create(s *logconf.Set) int {
 	return 0
 }
 
-// replace writes a new configuration in the place of the old one.
+// replace replaces the old configuration with a new one.
 func (t *tool) replace(text []byte, how safefile.Replacement) bool {
 	err := safefile.ReplaceBytes(t.path, text, how)
 	if err == nil {
@@ -396,7 +396,7 @@ func (t *tool) update(ctx context.Context, s *logconf.Set, old []byte) int {
 	return 0
 }
 
-// interrupted ends the program with the configuration as it was.
+// interrupted ends the program and leaves the configuration unchanged.
 func (t *tool) interrupted(err error) int {
 	if !errors.Is(err, context.Canceled) {
 		return t.env.Fatalf("reading answers: %s", cli.ErrText(err))
@@ -422,7 +422,7 @@ func (a *answers) Read(b []byte) (int, error) {
 		b   []byte
 		err error
 	}
-	// The buffer is not b, as a read that was given up may still end.
+	// The buffer is not b, since an abandoned read may still complete.
 	done := make(chan read, 1)
 	size := len(b)
 	go func() {

@@ -43,7 +43,7 @@ const (
 	conf  = "#pmlogconf 2.0\n#+ groupdir groups\n#+ old:y:1 hour:\n## it is gone\nlog advisory on 1 hour {\n\told.metric\n}\n#----\n" + mine
 )
 
-// left returns what is in a directory, by name.
+// left returns the files in a directory, by name.
 func left(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
@@ -63,8 +63,8 @@ func left(t *testing.T, dir string) map[string]string {
 	return got
 }
 
-// TestUsersPart shows that what belongs to the user stays byte for byte, where the C tool drops what follows a
-// NUL and adds an empty line before a last line without an end, and that the mode of the file stays.
+// TestUsersPart shows that the user's part is kept byte for byte, where the C tool drops the text after a NUL
+// and adds an empty line before a last line without an end, and that the mode of the file stays.
 func TestUsersPart(t *testing.T) {
 	t.Parallel()
 	d := oracle.StartPMCD(t, oracle.Config{})
@@ -97,8 +97,8 @@ func TestNoGroupBefore(t *testing.T) {
 	}
 }
 
-// TestOnlyProbe shows that the only metric that is probed may be missing whatever the place of its group: the C
-// tool takes it to exist unless that group is the first.
+// TestOnlyProbe shows that the only probed metric may be missing wherever its group is: the C tool assumes that
+// it exists unless that group is the first.
 func TestOnlyProbe(t *testing.T) {
 	t.Parallel()
 	d := oracle.StartPMCD(t, oracle.Config{})
@@ -109,7 +109,7 @@ func TestOnlyProbe(t *testing.T) {
 	}
 }
 
-// TestNotWritten shows that a file system that is full leaves the old file whole, and nothing else.
+// TestNotWritten shows that a full file system leaves the old file intact, and no other files.
 func TestNotWritten(t *testing.T) {
 	t.Parallel()
 	d := oracle.StartPMCD(t, oracle.Config{})
@@ -125,7 +125,7 @@ func TestNotWritten(t *testing.T) {
 	}
 }
 
-// relay passes on what a client sends until it has sent so many PDUs, then breaks the connection.
+// relay forwards a client's first PDUs, up to a limit, then breaks the connection.
 func relay(t *testing.T, to string, most int) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -168,8 +168,8 @@ func relay(t *testing.T, to string, most int) string {
 	return ln.Addr().String()
 }
 
-// TestCollectorDies shows that a collector that is lost half way ends the tool with a message and the files as they
-// were. The C tool goes on, and takes all metrics to exist.
+// TestCollectorDies shows that when the connection is lost half way, the tool ends with a message and leaves the
+// files unchanged. The C tool continues, and assumes that all metrics exist.
 func TestCollectorDies(t *testing.T) {
 	t.Parallel()
 	d := oracle.StartPMCD(t, oracle.Config{})
@@ -198,7 +198,7 @@ func TestCollectorDies(t *testing.T) {
 	}
 }
 
-// A prompt closes the channel when a text was written.
+// A prompt closes the channel once a text has been written.
 type prompt struct {
 	bytes.Buffer
 	want string
@@ -251,7 +251,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestTree shows that names of any bytes are found, and that none leads out.
+// TestTree shows that names of any bytes are found, and that none leads out of the tree.
 func TestTree(t *testing.T) {
 	dir := files(t, "a/b", "x")
 	if b, err := fs.ReadFile(tree(dir), "a/b"); err != nil || string(b) != "x" {
@@ -272,7 +272,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// patch makes b of a by the lines of a difference in context format.
+// patch turns a into b by the lines of a difference in context format.
 func patch(a []string, diff string) ([]string, error) {
 	var out []string
 	at := 0
@@ -288,7 +288,7 @@ func patch(a []string, diff string) ([]string, error) {
 		for ; at < from; at++ {
 			out = append(out, a[at])
 		}
-		if now == "" { // nothing was added: all that stays is in the first part
+		if now == "" { // nothing was added: the first part has all remaining lines
 			now = body
 		}
 		for _, l := range splitLines([]byte(now)) {
@@ -301,7 +301,7 @@ func patch(a []string, diff string) ([]string, error) {
 	return append(out, a[at:]...), nil
 }
 
-// span reads the numbers of lines of a part, as from and to.
+// span reads the line numbers of a part, as from and to.
 func span(s string) (from, to int) {
 	first, last, ok := strings.Cut(s, ",")
 	f, _ := cli.Atoi(first)
@@ -344,8 +344,8 @@ func FuzzDiff(f *testing.F) {
 	})
 }
 
-// TestOddFiles shows that files which are too large, devices and FIFOs are refused and stay, and that a FIFO among groups
-// does not hold the tool up.
+// TestOddFiles shows that files that are too large, devices and FIFOs are rejected and kept, and that a FIFO among groups
+// does not block the tool.
 func TestOddFiles(t *testing.T) {
 	t.Parallel()
 	d := oracle.StartPMCD(t, oracle.Config{})

@@ -27,14 +27,14 @@ var (
 	created = regexp.MustCompile(`(?m)^((?:[-+!] )?# Auto-generated) by pm(?:log|rep)conf on: .*$`)
 )
 
-// A pair runs both tools in directories of their own.
+// A pair runs both tools, each in its own directory.
 type pair struct {
 	d    *oracle.PMCD
 	tool string
 	dirs [2]string // of the real one and of ours
 
-	// anyDiff leaves out how differences are shown: of several ways that are as short, diff has its own
-	// preference where lines are often the same.
+	// anyDiff ignores the form of differences: among equally short ones, diff has its own preference
+	// where lines often repeat.
 	anyDiff bool
 }
 
@@ -56,7 +56,7 @@ func (p *pair) write(t *testing.T, name, text string) {
 	}
 }
 
-// run runs one of both, and returns what it printed and left behind.
+// run runs one of the tools, and returns its output and the files it left.
 func (p *pair) run(t *testing.T, side int, stdin string, args ...string) string {
 	t.Helper()
 	c := twin.Call{Tool: p.tool, Args: args, Dir: p.dirs[side], Env: p.d.Env, Stdin: stdin}
@@ -73,7 +73,7 @@ func (p *pair) run(t *testing.T, side int, stdin string, args ...string) string 
 		}
 		info, err := e.Info()
 		if err != nil || len(text) == 0 && slices.Contains(args, "-g") {
-			return err // the C tool leaves an empty file when it is asked about one that is not there
+			return err // the C tool leaves an empty file when asked about a missing file
 		}
 		fmt.Fprintf(&b, "---- %s %v\n%s", filepath.Base(path), info.Mode(), text)
 		return nil
@@ -120,7 +120,7 @@ func TestInstalledGroups(t *testing.T) {
 	p.same(t, "n\ny\n/vmstat\ny\nq\nn\n", "-q", "new")
 	p.same(t, strings.Repeat("y\n5 minutes\n", 30)+"q\ny\n", "-r", "new")
 	p.same(t, strings.Repeat("n\n", 300), "-r", "-q", "new")
-	// What one has written the other changes.
+	// Each changes the configuration that the other wrote.
 	p.dirs[0], p.dirs[1] = p.dirs[1], p.dirs[0]
 	p.same(t, "", "-c", "-r", "auto")
 	p.same(t, "", "-c", "new")
@@ -204,11 +204,11 @@ func (r groupMaker) file() string {
 	return b.String()
 }
 
-// onlyProbe is for the one difference that is meant here, see docs/differences.md: if the only metric that
-// is probed does not exist, the C tool looks at the wrong group.
+// onlyProbe allows for the one intended difference, see docs/differences.md: if the only probed metric
+// does not exist, the C tool looks at the wrong group.
 const onlyProbe = "#pmlogconf-setup 2.0\nident always there\nprobe pmcd.numagents exists ? include : exclude\n\tpmcd.numagents\n"
 
-// TestBrokenGroups compares what both say of group files drawn at random, alone and together, sound and broken.
+// TestBrokenGroups compares the output for group files drawn at random, alone and together, valid and broken.
 func TestBrokenGroups(t *testing.T) {
 	t.Parallel()
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample", "simple"}})
@@ -286,7 +286,7 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestUpdate compares what both make of configurations that were edited by hand.
+// TestUpdate compares how both update configurations that were edited by hand.
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	d := oracle.StartPMCD(t, oracle.Config{})
@@ -306,7 +306,7 @@ func TestUpdate(t *testing.T) {
 		idents := 0
 		for range 1 + r.IntN(14) {
 			l := r.one(lines...)
-			// A second line of a description is an empty metric the next time, by the C tool.
+			// The C tool reads a second line of a description as an empty metric the next time.
 			if strings.HasPrefix(l, "#+ ") {
 				idents = 0
 			} else if strings.HasPrefix(l, "## ") {
@@ -316,7 +316,7 @@ func TestUpdate(t *testing.T) {
 			}
 			text += l
 		}
-		// Without a group before it the user's part comes twice, by the C tool.
+		// The C tool writes the user's part twice if no group is before it.
 		if strings.Contains(text, "#+ a:n:10 sec:") {
 			text += r.one("", "#+ a:y:default:\n#----\n# DO NOT UPDATE THE FILE ABOVE THIS LINE\nmine\n#+ b:y::\n\n[access]\nallow * : all;\n")
 		}

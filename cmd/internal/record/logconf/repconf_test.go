@@ -31,7 +31,7 @@ func TestRepInstalled(t *testing.T) {
 	p.same(t, "n\ny\nm\ny\n\n/disk.dev\ny\nonce\nq\n\n", "new")
 	p.same(t, strings.Repeat("y\n", 300)+"y\n", "-r", "new")
 	p.same(t, strings.Repeat("n\n", 300), "-o", "ignored=1", "-r", "new")
-	// What one has written the other changes.
+	// Each changes the configuration that the other wrote.
 	p.dirs[0], p.dirs[1] = p.dirs[1], p.dirs[0]
 	p.same(t, "", "-c", "-r", "auto")
 	p.same(t, "", "-c", "new")
@@ -70,7 +70,7 @@ func TestRepCommandLines(t *testing.T) {
 	}
 }
 
-// TestRepUpdate compares what both make of configurations of pmrep that were edited by hand.
+// TestRepUpdate compares how both update configurations of pmrep that were edited by hand.
 func TestRepUpdate(t *testing.T) {
 	t.Parallel()
 	d := oracle.StartPMCD(t, oracle.Config{})
@@ -90,7 +90,7 @@ func TestRepUpdate(t *testing.T) {
 		for range 1 + r.IntN(14) {
 			text += r.one(lines...)
 		}
-		// As with pmlogconf, the user's part comes twice if no group is before it.
+		// As with pmlogconf, the user's part is written twice if no group is before it.
 		if strings.Contains(text, "#+ a:n:\n") {
 			text += "#+ a:y:\n#----\n# DO NOT UPDATE THE FILE ABOVE THIS LINE\nmine\n[more]\n"
 		}

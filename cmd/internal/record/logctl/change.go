@@ -15,16 +15,16 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// How long an instance may take to appear, and to go.
+// Time limits for an instance to appear, and to go.
 const (
 	startWait = 20 * time.Second
 	stopWait  = 5 * time.Second
 	pause     = 100 * time.Millisecond
 )
 
-// edit returns a control file as it is to be. Change is given the text and the five fields of each line of a row's host and directory, and
-// returns the line as it is to be; keep is false for one that goes. Changed reports whether there is a change, and active whether a
-// line is left that names an instance.
+// edit returns the new text of a control file. It calls change with the text and the five fields of each line of a row's host and
+// directory; change returns the new line, or keep false to remove it. Changed reports whether there is a change, and active whether a line
+// that names an instance is left.
 func (c *controller) edit(r row, change func(text string, f [5]string) (line string, keep bool)) (text string, changed, active bool) {
 	var b strings.Builder
 	for _, raw := range c.read(r.file) {
@@ -41,7 +41,7 @@ func (c *controller) edit(r row, change func(text string, f [5]string) (line str
 	return b.String(), changed, active
 }
 
-// rewrite changes a control file, and says so in words such as "Enable" and "enabled in".
+// rewrite changes a control file, and reports it in words such as "Enable" and "enabled in".
 func (c *controller) rewrite(r row, does, done string, quiet bool, change func(text string, f [5]string) (line string, keep bool)) error {
 	text, changed, _ := c.edit(r, change)
 	host, dir := c.unexpand(r.host), c.unexpand(r.dir)
@@ -55,7 +55,7 @@ func (c *controller) rewrite(r row, does, done string, quiet bool, change func(t
 	return nil
 }
 
-// install writes a control file, or says that it would.
+// install writes a control file, or in a dry run prints that it would.
 func (c *controller) install(text, path string) error {
 	if c.dry {
 		c.printf("+ cp %s.XXXXXXXXX/control %s\n", filepath.Join(c.cfg.Get("PCP_TMPFILE_DIR"), c.prog()), path)
@@ -117,7 +117,8 @@ func (c *controller) start(ctx context.Context, rows []row, restart bool) error 
 	return nil
 }
 
-// launch has pmlogger_check or pmie_check serve a control file, and sees that there is an instance for a directory then.
+// launch runs pmlogger_check or pmie_check on a control file, and checks that an instance for a directory is then
+// running.
 func (c *controller) launch(ctx context.Context, file, host, dir string) bool {
 	name := c.kind.name + "_check"
 	args := append(append([]string(nil), c.check...), "-c", file)
@@ -154,7 +155,7 @@ func (c *controller) launch(ctx context.Context, file, host, dir string) bool {
 	return false
 }
 
-// stop ends instances, and marks their lines so that they stay so unless keep is set.
+// stop ends instances and, unless keep is set, marks their lines so that they stay stopped.
 func (c *controller) stop(ctx context.Context, rows []row, keep bool) error {
 	failed := false
 	for _, r := range rows {
@@ -233,7 +234,7 @@ func (c *controller) gone(ctx context.Context, dir string) bool {
 	}
 }
 
-// restart ends instances and starts them again.
+// restart stops instances and starts them again.
 func (c *controller) restart(ctx context.Context) error {
 	for _, r := range c.rows {
 		if err := c.stop(ctx, []row{r}, true); err != nil {
@@ -246,7 +247,7 @@ func (c *controller) restart(ctx context.Context) error {
 	return nil
 }
 
-// destroy ends instances and removes their lines, and control files without further ones.
+// destroy stops instances and removes their lines, and control files without other lines.
 func (c *controller) destroy(ctx context.Context) error {
 	for _, r := range c.rows {
 		if err := c.stop(ctx, []row{r}, true); err != nil {
@@ -276,7 +277,7 @@ func (c *controller) destroy(ctx context.Context) error {
 	return nil
 }
 
-// moveToFarm moves a process to the control group of the service for those that are started here, if -m says so.
+// moveToFarm moves a process to the control group of the service for processes started here, if -m is given.
 func (c *controller) moveToFarm(ctx context.Context, pid int) {
 	const what = "migrate_pid_service"
 	if !c.migrate || c.dry {

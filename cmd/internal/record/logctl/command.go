@@ -1,5 +1,5 @@
-// Package logctl is pmlogctl and pmiectl: they show, start, stop, make and remove the loggers, or the pmie processes, that control
-// files name.
+// Package logctl implements pmlogctl and pmiectl, which show, start, stop, create and remove the pmlogger or pmie processes that
+// control files name.
 //
 //	pmlogctl -V status
 package logctl
@@ -62,7 +62,7 @@ Whoever may write to the directory of the control file may use all commands. Roo
 	Run: func(ctx context.Context, env *cli.Env) int { return run(ctx, env, logger) },
 }
 
-// Options that are the same for both commands, around those that name its other programs.
+// Options of both commands, around those that name other programs.
 var (
 	firstOptions = []cli.Option{
 		cli.Heading("Options"),
@@ -81,7 +81,7 @@ var (
 	}
 )
 
-// settings are what the command line says.
+// settings are the options of the command line.
 type settings struct {
 	all, explicit, force, migrate, dry bool
 	class, ident, policy               string
@@ -119,7 +119,7 @@ func (set *settings) own(_ *cli.Options, opt *cli.Option, arg string) bool {
 
 func run(ctx context.Context, env *cli.Env, k *kind) int { return runWith(ctx, env, k, 0) }
 
-// runWith is run with another patience for locks, if that is not 0.
+// runWith is run with a different time limit for locks, if it is not 0.
 func runWith(ctx context.Context, env *cli.Env, k *kind, lockWait time.Duration) int {
 	set := settings{class: "default"}
 	o := cli.ParseArgs(env, cli.ParseConfig{Own: set.own})
@@ -144,7 +144,7 @@ func runWith(ctx context.Context, env *cli.Env, k *kind, lockWait time.Duration)
 	return 0
 }
 
-// commands is what follows the usage message.
+// commands is the text after the usage message.
 const commands = `
 Avaliable commands:
    [-c classname] create  host ...
@@ -155,10 +155,10 @@ Avaliable commands:
    the start of a hostname
 `
 
-// errSaid is that something failed, and has been said.
+// errSaid is the error of a failure that has been reported.
 var errSaid = errors.New("it has been said")
 
-// A controller does what one command line asks for.
+// A controller executes one command line.
 type controller struct {
 	settings
 	kind    *kind
@@ -174,7 +174,7 @@ type controller struct {
 
 // A row is a line of a control file that a command works on.
 type row struct {
-	file, class                     string // class "-" if none was asked for
+	file, class                     string // class "-" if none was given
 	host, primary, socks, dir, args string // dir is the log file for pmie
 }
 
@@ -182,7 +182,7 @@ func (c *controller) prog() string { return c.env.ProgName() }
 
 func (c *controller) printf(format string, args ...any) { fmt.Fprintf(c.env.Stdout, format, args...) }
 
-// warn prints a warning, after what has been printed so far.
+// warn prints a warning, after flushing the output.
 func (c *controller) warn(format string, args ...any) {
 	c.env.FlushOut()
 	fmt.Fprintf(c.env.Stderr, "Warning: "+format+"\n", args...)
@@ -309,7 +309,7 @@ func (c *controller) list(path string) {
 	}
 }
 
-// readLock returns what a lock says, without its newline.
+// readLock returns the contents of a lock file, without the newline.
 func readLock(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -321,7 +321,7 @@ func readLock(path string) string {
 	return strings.TrimSpace(string(b[:n]))
 }
 
-// files returns the control files that count.
+// files returns the control files that are in effect.
 func (c *controller) files() (list []string) {
 	for _, path := range controlfile.Files(c.control) {
 		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && !controlfile.IsBackup(path) {
@@ -346,7 +346,7 @@ func (c *controller) read(path string) []controlfile.RawLine {
 	return list
 }
 
-// expand replaces the names that stand for directories and for this host in text.
+// expand replaces the placeholders for directories and for this host in text.
 func (c *controller) expand(text string) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }), " ")
 	logs := c.cfg.Get("PCP_LOG_DIR")
@@ -362,7 +362,8 @@ func (c *controller) unexpand(text string) string {
 	return c.swapHost(text, c.host, "LOCALHOSTNAME")
 }
 
-// swapHost replaces a name that is all of the text, its first word, or follows something that is not a letter or digit.
+// swapHost replaces a name that is the whole text, its first word, or follows a character that is not a letter or
+// digit.
 func (c *controller) swapHost(text, from, to string) string {
 	if rest, ok := strings.CutPrefix(text, from); ok && (rest == "" || rest[0] == ' ') {
 		text = to + rest
@@ -374,7 +375,7 @@ func (c *controller) swapHost(text, from, to string) string {
 	return re.ReplaceAllString(text, "${1}"+strings.ReplaceAll(to, "$", "$$"))
 }
 
-// parse splits a line that names an instance, and reports whether pmlogctl has stopped it. A line of another kind is not ok.
+// parse splits a line that names an instance, and reports whether pmlogctl has stopped it. For any other line ok is false.
 func (c *controller) parse(file string, raw controlfile.RawLine, quiet bool) (r row, stopped, ok bool) {
 	f := raw.Fields()
 	f[0], stopped = strings.CutPrefix(f[0], controlfile.Stopped)
@@ -484,14 +485,14 @@ func (c *controller) match() error {
 	return nil
 }
 
-// isHost reports whether text is the name of a host, and not a pattern.
+// isHost reports whether text is a host name rather than a pattern.
 func isHost(text string) bool {
 	return text != "" && text[0] != '.' && text[0] != '-' && !strings.ContainsFunc(text, func(r rune) bool {
 		return r != '.' && r != '-' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 	})
 }
 
-// twice returns an error if a host has several instances, of which only -a means all.
+// twice returns an error if a host has several instances; only -a selects all of them.
 func (c *controller) twice(list []row) error {
 	if c.action == "status" || c.all {
 		return nil
@@ -531,7 +532,7 @@ func (c *controller) running() (list []instance) {
 	return list
 }
 
-// real is the path of a directory or a log without links to directories, as a running instance says it.
+// real is the path of a directory or log with directory links resolved, as a running instance reports it.
 func real(path string) string {
 	if p, err := filepath.EvalSymlinks(path); err == nil {
 		return p

@@ -18,13 +18,13 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// A policy says how the control files of a class are made: sections of lines.
+// A policy defines the control files of a class, in sections of lines.
 type policy struct {
-	path     string // "" for the one that is built in
+	path     string // "" for the built-in policy
 	sections map[string][]string
 }
 
-// maxPolicy is the largest policy file that is read.
+// maxPolicy is the maximum size of a policy file.
 const maxPolicy = 1 << 20
 
 func readPolicy(path string) (*policy, error) {
@@ -63,7 +63,7 @@ func parsePolicy(path, text string) *policy {
 	return p
 }
 
-// word returns the section that has one word, "" if it is not there.
+// word returns the single word of a section, "" if there is no such section.
 func (p *policy) word(name string) (string, error) {
 	words := strings.Fields(strings.Join(p.sections[name], "\n"))
 	switch len(words) {
@@ -77,7 +77,7 @@ func (p *policy) word(name string) (string, error) {
 
 func (c *controller) classDir() string { return filepath.Join(filepath.Dir(c.control), "class.d") }
 
-// findPolicy sees that there is a policy where one is needed.
+// findPolicy checks that there is a policy if one is needed.
 func (c *controller) findPolicy() error {
 	given := c.policy != ""
 	if !given {
@@ -99,7 +99,7 @@ func (c *controller) findPolicy() error {
 	return nil
 }
 
-// thePolicy returns the one of the command line, or the one that is built in.
+// thePolicy returns the policy of the command line, or the built-in policy.
 func (c *controller) thePolicy() (*policy, error) {
 	if c.policy != "" {
 		return readPolicy(c.policy)
@@ -108,7 +108,7 @@ func (c *controller) thePolicy() (*policy, error) {
 		"#DO NOT REMOVE OR EDIT THE FOLLOWING LINE\n$version=1.1\n"+c.kind.line+"\n"), nil
 }
 
-// A made control file is one for a new instance.
+// A made is a control file for a new instance.
 type made struct {
 	ident, text, dir string
 }
@@ -166,7 +166,7 @@ func (c *controller) prepare(p *policy, host string) (made, error) {
 	return m, c.examine(&m, host)
 }
 
-// examine finds the directory of a new control file, and sees that no other has it.
+// examine finds the directory of a new control file, and checks that no other control file uses it.
 func (c *controller) examine(m *made, host string) error {
 	list, err := controlfile.ReadRaw(strings.NewReader(m.text))
 	if err != nil {
@@ -340,7 +340,7 @@ func (c *controller) holds(ctx context.Context, p *policy, host string) (bool, e
 			_, err := c.ask(ctx, nil, "pminfo", "-h", host, arg)
 			holds = err == nil
 		case "values":
-			if strings.ContainsAny(arg, " \t") { // an expression, which the C script takes as well
+			if strings.ContainsAny(arg, " \t") { // an expression, which the C script also accepts
 				var err error
 				if holds, _, err = c.condition(ctx, p, host, arg); err != nil {
 					return false, err
@@ -411,14 +411,14 @@ func (c *controller) condition(ctx context.Context, p *policy, host, expr string
 	return err == nil && v > 0, ", value " + val, nil
 }
 
-// ask runs another tool, and returns what it printed.
+// ask runs another tool and returns its output.
 func (c *controller) ask(ctx context.Context, more []string, name string, args ...string) (string, error) {
 	cmd, err := c.env.Sibling(ctx, name, args...)
 	if err != nil {
 		return "", err
 	}
 	cmd.Env = append(append(cmd.Environ(), c.cfg.Environ()...), more...)
-	if len(more) > 0 { // what is wrong with an expression
+	if len(more) > 0 { // the error in an expression
 		c.env.FlushOut()
 		cmd.Stderr = c.env.ChildStderr()
 	}
@@ -426,7 +426,7 @@ func (c *controller) ask(ctx context.Context, more []string, name string, args .
 	return string(out), err
 }
 
-// combine makes one instance of those of several classes, with the configurations of all.
+// combine merges the instances of several classes into one, with the configurations of all.
 func (c *controller) combine(ctx context.Context, list []made, host string) (made, error) {
 	m := made{ident: c.ident}
 	if m.ident == "" {
@@ -439,7 +439,7 @@ func (c *controller) combine(ctx context.Context, list []made, host string) (mad
 			path := c.expand(name)
 			b, err := os.ReadFile(path)
 			if err != nil || !filepath.IsAbs(path) {
-				if generated { // what is made is the same for all
+				if generated { // the generated configuration is the same for all
 					continue
 				}
 				generated = true

@@ -10,28 +10,28 @@ import (
 	"github.com/go-pcp/pcp/internal/pmiestats"
 )
 
-// A kind is what is controlled: pmlogger, or pmie, whose control files have the same form.
+// A kind is the program being controlled: pmlogger or pmie, whose control files have the same form.
 type kind struct {
 	name     string // of the program
 	control  string // setting of the control file
-	line     string // of a new control file, where no policy says so
-	combined string // of one for several classes
+	line     string // line of a new control file, if no policy defines one
+	combined string // line of a control file for several classes
 
-	titles, unknown string // columns of the table of status, and what they have where nothing runs
+	titles, unknown string // columns of the status table, and their values for an instance that does not run
 
 	list      func(dir string) []instance                          // reads the files of processes
 	log       func(dir string) string                              // path of the log, for the fourth field of a line
 	ident     func(dir string) string                              // name of an instance, for the fourth field of its line
-	filter    func() func(line string) bool                        // which lines of a log, in their order, say what is wrong
-	generator func(host, path string) (name string, args []string) // the program that makes a configuration
-	split     func(text string) [4]string                          // splits a configuration, so that several can become one
+	filter    func() func(line string) bool                        // selects the lines of a log, in order, that report errors
+	generator func(host, path string) (name string, args []string) // the program that generates a configuration
+	split     func(text string) [4]string                          // splits a configuration, so that several can be merged
 }
 
-// An instance is a process that was found by its file.
+// An instance is a running process, found by its file.
 type instance struct {
 	pid   int
 	where string // directory of its archives, or its log
-	cells string // what the table of status says of it
+	cells string // its columns in the status table
 }
 
 var logger = &kind{
@@ -79,7 +79,7 @@ var engine = &kind{
 
 func engineCells(rules, evals string) string { return fmt.Sprintf("%5s %11s", rules, evals) }
 
-// withoutGroups leaves out what pmlogger says of its configuration.
+// withoutGroups leaves out pmlogger's messages about its configuration.
 func withoutGroups() func(line string) bool {
 	group := false
 	return func(line string) bool {
@@ -95,8 +95,8 @@ func withoutGroups() func(line string) bool {
 	}
 }
 
-// splitLogger splits a configuration of pmlogger: what comes before the groups of pmlogconf, these groups, other requests, and the
-// access section.
+// splitLogger splits a configuration of pmlogger into the text before the groups of pmlogconf, these groups, other requests, and
+// the access section.
 func splitLogger(text string) (parts [4]string) {
 	part, state := 2, 0
 	first := true
@@ -125,7 +125,8 @@ func splitLogger(text string) (parts [4]string) {
 	return parts
 }
 
-// splitRules splits rules of pmie: what comes before the section that pmieconf has made, that section, and other rules.
+// splitRules splits rules of pmie into the text before the section that pmieconf generated, that section, and other
+// rules.
 func splitRules(text string) (parts [4]string) {
 	part := 2
 	first := true

@@ -65,13 +65,13 @@ func newSiteOf(t *testing.T, k *kind) *site {
 	return s
 }
 
-// Where a line of pmie's control files and what is printed have other words.
+// Words that differ in pmie's control files and output.
 var (
 	directory = regexp.MustCompile(`(PCP_ARCHIVE_DIR|PCP_LOG_DIR)/([^ \n]+)`)
 	otherWord = strings.NewReplacer("pmlogger", "pmie", "pmlogctl", "pmiectl")
 )
 
-// text is what there is in place of text for loggers.
+// text replaces the words for loggers.
 func (s *site) text(text string) string {
 	if s.kind == logger {
 		return text
@@ -104,7 +104,7 @@ func (s *site) read(name string) string {
 	return string(b)
 }
 
-// call runs the program, and returns what it printed to both streams, and its status.
+// call runs the program, and returns its output on both streams and its status.
 func (s *site) call(args ...string) string {
 	vars := map[string]string{"PCP_CONF": filepath.Join(s.dir, "pcp.conf"), "PATH": os.Getenv("PATH")}
 	var out, errs bytes.Buffer
@@ -123,7 +123,7 @@ func (s *site) plain(out, errs string, status int) string {
 	return regexp.MustCompile(`# created by (pmlogctl|pmiectl) on .*`).ReplaceAllString(text, "# created")
 }
 
-// TestOracle compares with the real script what is printed of these control files, and what would be done to them.
+// TestOracle compares the output and the dry runs for these control files with the real script.
 func TestOracle(t *testing.T) { compare(t, newSite(t), "pmlogctl") }
 
 // TestOracleIE does so for pmie.
@@ -179,7 +179,7 @@ func compare(t *testing.T, s *site, program string) {
 	}
 }
 
-// TestWrong has what cannot work.
+// TestWrong tries command lines and control files that cannot work.
 func TestWrong(t *testing.T) {
 	for _, k := range []*kind{logger, engine} {
 		t.Run(k.name, func(t *testing.T) { wrong(t, newSiteOf(t, k)) })
@@ -247,7 +247,7 @@ func edit(t *testing.T, s *site) {
 	}
 }
 
-// FuzzPolicy has policies of any bytes.
+// FuzzPolicy reads policies of arbitrary bytes.
 func FuzzPolicy(f *testing.F) {
 	f.Add("[class]\nx\n[ident]\n%h\n[control]\n%h n n PCP_ARCHIVE_DIR/%i -c x\n[create]\nhostname(.*)\n")
 	f.Add("[a]b\n[ident]\n\n[]\n%h%i\x00")

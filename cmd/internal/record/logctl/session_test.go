@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestDry has what is printed of the control files, and what would be done to them.
+// TestDry checks the output and the dry runs for the control files.
 func TestDry(t *testing.T) {
 	for _, k := range []*kind{logger, engine} {
 		t.Run(k.name, func(t *testing.T) { dry(t, newSiteOf(t, k)) })
@@ -41,7 +41,7 @@ func dry(t *testing.T, s *site) {
 	}
 }
 
-// TestLock has a lock that was left behind, and one that another holds.
+// TestLock tries a stale lock and a lock held by another process.
 func TestLock(t *testing.T) {
 	s := newSite(t)
 	const lock = "etc/pcp/pmlogger/lock"

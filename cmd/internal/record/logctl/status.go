@@ -90,12 +90,12 @@ func (c *controller) status(ctx context.Context) error {
 	return nil
 }
 
-// tableLine is a line of the table, in which cells say what an instance does.
+// tableLine is a line of the table, whose cells describe the state of an instance.
 func tableLine(host, cells, class, pid, state string) string {
 	return fmt.Sprintf("%-20s %s %-8s %7s %-8s", host, cells, class, pid, state)
 }
 
-// systemState returns why the system has no instances run, "" if it has.
+// systemState returns the reason why the system runs no instances, "" if it does.
 func (c *controller) systemState(ctx context.Context) string {
 	dir := c.cfg.Get("PCP_SYSTEMDUNIT_DIR")
 	path, err := c.env.LookPath("systemctl")
@@ -119,10 +119,10 @@ func (c *controller) systemState(ctx context.Context) string {
 	return ""
 }
 
-// maxLog is how much of the log of a dead instance is read.
+// maxLog is the number of bytes read from the log of a dead instance.
 const maxLog = 1 << 20
 
-// diagnose prints what the log of a dead instance says, without what it says of a configuration that is well.
+// diagnose prints the log of a dead instance, without the messages about a valid configuration.
 func (c *controller) diagnose(dir string) {
 	f, err := os.Open(c.kind.log(dir))
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writable reports whether this process may make files in a directory.
+// writable reports whether this process may create files in a directory.
 func writable(dir string) bool { return unix.Access(dir, unix.W_OK) == nil }
 
-// become has a command run as another user.
+// become makes a command run as another user.
 func become(cmd *exec.Cmd, uid, gid int) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 }

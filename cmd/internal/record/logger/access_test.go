@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/pmcd/access"
 )
 
-// TestAccess has a rule that clashes with another for one of its addresses, which is told, and one that has no effect at
-// all, which is an error.
+// TestAccess has a rule that clashes with another for one of its addresses, which is a warning, and a rule without any
+// effect, which is an error.
 func TestAccess(t *testing.T) {
 	allow, deny := access.Rule{Ops: access.OpAll}, access.Rule{Ops: access.OpAll, Deny: access.OpAll}
 	list := []conf.Access{{Host: "localhost", Rule: allow}, {Host: "local:*", Rule: deny}}

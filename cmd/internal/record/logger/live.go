@@ -23,11 +23,12 @@ import (
 	"github.com/go-pcp/pcp/internal/timezone"
 )
 
-// again is the variable that says that a logger took the place of one that got SIGUSR2.
+// again is the environment variable set for a logger that replaces its predecessor after
+// SIGUSR2.
 const again = "PMLOGGER_REEXEC"
 
-// daemon reports whether the logger is one of those that run all the time: the primary one, and
-// those that pmlogger_check and pmlogger_daily started.
+// daemon reports whether the logger is a permanent one: the primary logger, or one started by
+// pmlogger_check or pmlogger_daily.
 func (set *settings) daemon() bool {
 	for _, by := range []string{"pmlogger_check", "pmlogger_daily", "reexec"} {
 		if strings.HasPrefix(set.note, by) {
@@ -65,7 +66,7 @@ func (set *settings) listen(env *cli.Env, r *recording) (*control.Endpoints, err
 	return control.Listen(p)
 }
 
-// show makes the files by which others find a recorder whose archive is there.
+// show creates the files by which others find a recorder, once its archive exists.
 func (set *settings) show(env *cli.Env, r *recording, ends *control.Endpoints) error {
 	if set.daemon() {
 		separate()
@@ -76,7 +77,7 @@ func (set *settings) show(env *cli.Env, r *recording, ends *control.Endpoints) e
 	}
 	err := ends.Publish(r.Host(), cmp.Or(set.cfg.URL, r.Archive()), cmp.Or(set.note, set.sessionNote))
 	if errors.Is(err, fs.ErrPermission) && !set.daemon() {
-		return nil // the recorder of a user who may not write there: C says nothing either
+		return nil // an unprivileged recorder that may not write there: C prints nothing either
 	}
 	if err != nil {
 		return err
@@ -116,10 +117,10 @@ func latest(env *cli.Env, r *recording) {
 	}
 }
 
-// lookup is how long the name service may take to name this host.
+// lookup is the time limit for looking up the name of this host.
 const lookup = 5 * time.Second
 
-// fullName returns the name of this host as the name service has it.
+// fullName returns the full name of this host from the name service.
 func fullName(ctx context.Context) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -138,8 +139,8 @@ func fullName(ctx context.Context) string {
 	return strings.TrimSuffix(names[0], ".")
 }
 
-// live runs the recorder, its control port, and what signals ask for, until something ends it.
-// It returns why.
+// live runs the recorder, its control port and the handling of signals until something ends
+// it. It returns the reason.
 func (set *settings) live(outer context.Context, env *cli.Env, r *recording, ends *control.Endpoints, caught chan os.Signal) error {
 	s, err := control.New(control.Config{
 		Recorder: r.Recorder, Listeners: ends.Listeners, Access: r.rules, Version: set.version,
@@ -173,7 +174,7 @@ func (set *settings) live(outer context.Context, env *cli.Env, r *recording, end
 type caught struct {
 	number int
 	status int  // of the process
-	again  bool // the logger is to begin anew
+	again  bool // the logger must restart
 }
 
 // Error is the message of pmlogger.
@@ -188,7 +189,7 @@ func hangUp(ctx context.Context, r *pmlogger.Recorder) {
 	})
 }
 
-// anew returns the command line for SIGUSR2: the same, with the note "reexec".
+// anew returns the command line for a restart on SIGUSR2: the same, with the note "reexec".
 func anew(env *cli.Env) []string {
 	args := make([]string, 0, len(env.Args)+2)
 	if !env.Classic() {
@@ -207,7 +208,7 @@ func anew(env *cli.Env) []string {
 	return append(args, "-mreexec", list[len(list)-1])
 }
 
-// beginAnew puts a new logger in the place of this one. It returns only if that fails.
+// beginAnew replaces this logger with a new one. It returns only if that fails.
 func beginAnew(env *cli.Env, r *recording) error {
 	if env.Exec == nil {
 		return errors.ErrUnsupported
@@ -220,14 +221,14 @@ func beginAnew(env *cli.Env, r *recording) error {
 	fmt.Fprintf(r.w, "\n=== pmlogger: reexec cmdlne: %s %s\n", env.Program, strings.Join(args, " "))
 	r.close()
 	if f, ok := r.w.(*os.File); ok {
-		if err := settle(f); err != nil { // the new one goes on with this log
+		if err := settle(f); err != nil { // the new logger continues this log
 			return err
 		}
 	}
 	return env.Exec(path, args, []string{again + "=1"})
 }
 
-// manager returns the service manager, if the logger is to tell it what it does.
+// manager returns the service manager, if the logger must notify it.
 func (set *settings) manager(env *cli.Env) service.Manager {
 	if !set.notify || set.again {
 		return service.Manager{}

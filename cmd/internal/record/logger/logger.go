@@ -1,4 +1,4 @@
-// Package logger is pmlogger: it records metrics of a host in an archive.
+// Package logger implements pmlogger, which records metrics of a host in an archive.
 //
 //	pmlogger -c config.default -t 10sec 20260101
 package logger
@@ -92,11 +92,11 @@ the same. SIGINT and SIGTERM end the recording.`,
 		{Long: "token", Arg: "FILE", Extra: true, Help: "show pmproxy the token that the first line of FILE ends with"},
 		cli.OptHelp,
 	},
-	DieOnSignal: true, // in the beginning; later it does what each signal asks for
+	DieOnSignal: true, // at first; later each signal has its own effect
 	Run:         run,
 }
 
-// settings are what the command line says.
+// settings are the options of the command line.
 type settings struct {
 	cfg       pmlogger.Config
 	config    string // file
@@ -109,7 +109,7 @@ type settings struct {
 	localTime bool
 	session   *session // of -x
 
-	sessionNote string // what -x is for the map file without -m
+	sessionNote string // the note that -x sets in the map file if -m is not given
 	note        string
 	notify      bool
 	primary     bool
@@ -118,7 +118,7 @@ type settings struct {
 	again       bool    // this process got SIGUSR2
 	token       string  // file
 	remote      *remote // nil for an archive on this host
-	trace       bool    // -D pmlc: what is found of another primary logger
+	trace       bool    // -D pmlc: print details of another primary logger
 }
 
 // own takes the options of this tool.
@@ -148,7 +148,7 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	case 'U':
 		set.user = arg
 	case 'x':
-		if !set.again { // the launcher's pipe was closed when the logger before this one ended
+		if !set.again { // the launcher's pipe was closed when the previous logger ended
 			set.session = joinSession(o, arg)
 		}
 		set.sessionNote = "-x " + arg
@@ -172,7 +172,7 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 			break
 		}
 		set.cfg.Interval = d
-	case 'u': // everything is written at once anyway
+	case 'u': // output is never buffered
 	case 'v':
 		set.cfg.Volume = size(o, arg, "volume size")
 	case 'V':
@@ -257,7 +257,7 @@ func (set *settings) arguments(o *source.Options) {
 	}
 }
 
-// record does the work after the command line is read.
+// record records, after the command line has been read.
 func (set *settings) record(ctx context.Context, env *cli.Env, o *source.Options) int {
 	env.FlushOut()
 	w := env.Stderr
@@ -332,19 +332,19 @@ func (set *settings) record(ctx context.Context, env *cli.Env, o *source.Options
 			fmt.Fprintf(w, "%s: illegal -T argument\n%v\n", env.ProgName(), err)
 			return 1
 		}
-		r.End(time.Now().Add(end.Time().Sub(now.Time()))) // as long as it is from the full second
+		r.End(time.Now().Add(end.Time().Sub(now.Time()))) // the length counts from the full second
 	}
 	set.trace = o.Debugging(debug.PMLC)
 	return set.publish(ctx, env, r, say)
 }
 
-// publish opens the ports, makes the archive, and records.
+// publish opens the ports, creates the archive, and records.
 func (set *settings) publish(ctx context.Context, env *cli.Env, r *recording, say func(string)) int {
 	fail := func(err error) int {
 		fmt.Fprintf(r.w, "%s: %v\n", env.ProgName(), err)
 		return 1
 	}
-	// One thing is done at a time. Threads that look for more cost as much as a sample.
+	// Work is sequential. Idle threads that look for more would cost as much as a sample.
 	runtime.GOMAXPROCS(1)
 	ch := catch()
 	defer signal.Stop(ch)
@@ -408,8 +408,8 @@ type recording struct {
 
 func (r *recording) close() { r.c.Close() }
 
-// open connects and reads the configuration. Without a recorder, the status is that
-// of the program; what is wrong has been said.
+// open connects and reads the configuration. If it returns no recorder, status is the
+// program's exit status, and the error has been reported.
 func (set *settings) open(ctx context.Context, env *cli.Env, o *source.Options) (*recording, int) {
 	w := set.cfg.Log
 	fail := func(format string, args ...any) (*recording, int) {
@@ -453,7 +453,7 @@ func (set *settings) open(ctx context.Context, env *cli.Env, o *source.Options) 
 	if err == nil {
 		r.rules, err = r.Configure(ctx, bytes.NewReader(text), name)
 		if e := checkAccess(w, r.rules); e != nil {
-			err = e // which comes before the mistake in the syntax
+			err = e // which takes precedence over the syntax error
 		}
 	}
 	if err != nil {
@@ -481,8 +481,8 @@ func showFetches(w io.Writer, list []pmlogger.Fetch) {
 	}
 }
 
-// checkAccess says what is wrong with the rules of the access section, and returns an error for the first one that has no
-// effect at all.
+// checkAccess reports mistakes in the rules of the access section, and returns an error for the first rule without any
+// effect.
 func checkAccess(w io.Writer, list []conf.Access) error {
 	rules := &access.Rules{}
 	for _, a := range list {
@@ -500,7 +500,7 @@ func checkAccess(w io.Writer, list []conf.Access) error {
 	return nil
 }
 
-// preprocess returns the configuration, after the preprocessor, and its name.
+// preprocess returns the preprocessed configuration and its name.
 func (set *settings) preprocess(env *cli.Env) ([]byte, string, error) {
 	dir := filepath.Join(env.Config().Get("PCP_VAR_DIR"), "config", "pmlogger")
 	path := set.config
@@ -539,8 +539,8 @@ func (set *settings) preprocess(env *cli.Env) ([]byte, string, error) {
 	return b.Bytes(), name, nil
 }
 
-// baseName makes the name of the archive: a % stands for a part of the date. Such a
-// name gets a number behind it if there is an archive of that name.
+// baseName makes the name of the archive: % sequences are replaced by parts of the
+// date. Such a name gets a number appended if there is an archive of that name.
 func baseName(template string, now time.Time) (string, error) {
 	if !strings.Contains(template, "%") {
 		return template, nil
@@ -559,7 +559,7 @@ func baseName(template string, now time.Time) (string, error) {
 	return name, nil
 }
 
-// ended says why a recording has ended, and returns the status of the program.
+// ended reports why a recording has ended, and returns the status of the program.
 func (r *recording) ended(err error, say func(string)) int {
 	if c, ok := errors.AsType[*caught](err); ok {
 		what := "exiting"

@@ -14,14 +14,14 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// What a recording to a URL keeps on this host.
+// The local state of a recording to a URL.
 const (
 	spoolVolume = 16 << 20 // bytes of a volume without -v
-	spoolMax    = 1 << 30  // bytes of volumes that wait for the server
+	spoolMax    = 1 << 30  // maximum bytes of volumes queued for the server
 	finishTime  = 10 * time.Second
 )
 
-// A remote is the pmproxy to which a recording goes, by way of files in a temporary directory.
+// A remote is the pmproxy that receives a recording, by way of files in a temporary directory.
 type remote struct {
 	cfg push.Config
 	dir string
@@ -31,7 +31,7 @@ type remote struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the archive is complete
 	ended  chan struct{} // closed when pushing has ended
-	err    error         // why, before the archive was complete
+	err    error         // why it ended before the archive was complete
 }
 
 // toURL has a recording pushed.
@@ -45,7 +45,8 @@ func (set *settings) toURL(arg string) error {
 	return err
 }
 
-// open makes the directory, and asks the server whether it takes archives. One that does not answer may do so later.
+// open creates the directory, and asks the server whether it accepts archives. A server that does not answer may do
+// so later.
 func (rem *remote) open(ctx context.Context, env *cli.Env, set *settings) error {
 	rem.w = set.cfg.Log
 	u, err := url.Parse(rem.cfg.URL)
@@ -111,7 +112,7 @@ func (rem *remote) start() {
 	}()
 }
 
-// watch ends a recording if the server does not take it.
+// watch ends a recording if the server rejects it.
 func (rem *remote) watch(ctx context.Context, end context.CancelCauseFunc) {
 	select {
 	case <-ctx.Done():
@@ -134,7 +135,7 @@ func (rem *remote) finish() bool {
 	case err != nil:
 		fmt.Fprintf(rem.w, "Warning: %v\n", err)
 	case left == 0:
-		os.RemoveAll(rem.dir) // here, as SIGUSR2 has another program take the place of this one
+		os.RemoveAll(rem.dir) // here, since on SIGUSR2 another program replaces this one
 		return true
 	default:
 		fmt.Fprintf(rem.w, "Warning: %d bytes did not reach %s; \"pmlogpush\" sends them there from %s\n", left, rem.cfg.URL, rem.base())
@@ -143,7 +144,7 @@ func (rem *remote) finish() bool {
 	return false
 }
 
-// remove removes the directory, unless there is something in it that is wanted.
+// remove removes the directory, unless it has files that are still needed.
 func (rem *remote) remove() {
 	if rem.cancel != nil {
 		rem.cancel()

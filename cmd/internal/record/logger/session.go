@@ -18,15 +18,16 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// maxRequest is the most bytes that a request of a recording session has, with its newline
-// (MAXPATHLEN in pmlogger.c).
+// maxRequest is the maximum size in bytes of a request of a recording session, with its
+// newline (MAXPATHLEN in pmlogger.c).
 const maxRequest = 4096
 
 // errSession ends a recording whose session is over.
 var errSession = errors.New("recording session terminated")
 
 // A session is the recorder's end of a recording session (pmRecordSetup(3)). The program
-// that launched the recorder writes requests to a pipe, a line each, and gets no answer:
+// that launched the recorder writes requests to a pipe, one per line, and gets no
+// answer:
 //
 //	V0        version of the protocol
 //	Ffolio    name of the folio that the archive belongs to
@@ -36,8 +37,8 @@ var errSession = errors.New("recording session terminated")
 //	D         detach: go on without the launcher
 //	Q         quit
 //
-// At the end of the file the launcher has ended; then the user says what is to become of
-// the recording. Part of the protocol; do not change.
+// At the end of the file the launcher has ended; the user then decides whether the
+// recording continues. Part of the protocol; do not change.
 type session struct {
 	in      *os.File
 	blocks  bool // closing it does not end a read
@@ -62,7 +63,8 @@ func joinSession(o *cli.Options, arg string) *session {
 		return nil
 	}
 	var st unix.Stat_t
-	// What would not survive an exec did not come from the launcher: it is the runtime's own.
+	// A descriptor that would not survive an exec is not from the launcher: it belongs to the
+	// runtime.
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 	if err != nil || flags&unix.FD_CLOEXEC != 0 || unix.Fstat(fd, &st) != nil {
 		o.Usagef("-x %d is not an open file", fd)
@@ -71,7 +73,8 @@ func joinSession(o *cli.Options, arg string) *session {
 	unix.CloseOnExec(fd)
 	kind := st.Mode & unix.S_IFMT
 	if kind == unix.S_IFIFO || kind == unix.S_IFSOCK {
-		// So that closing it ends a read. Others share a terminal and do not expect that.
+		// So that closing it ends a read. Other processes share a terminal and do not expect
+		// that.
 		_ = unix.SetNonblock(fd, true)
 	}
 	return &session{
@@ -93,8 +96,8 @@ func (s *session) start(ctx context.Context, env *cli.Env, r *recording, end fun
 }
 
 // run serves the session until ctx is done. If the session ends the recording, end is
-// called. The function that run returns waits until the last dialog is closed; if it was
-// not the session that ended the recording, it stops the session first.
+// called. The function that run returns waits until the last dialog is closed; unless
+// the session ended the recording, it stops the session first.
 func (s *session) run(ctx context.Context, end func(error)) (wait func(err error)) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { s.in.Close() })
@@ -135,9 +138,9 @@ func (s *session) serve(ctx context.Context, end func(error)) {
 	}
 }
 
-// take takes a line from the launcher, or the error that came in place of its end. It
-// returns what the line asks for: '?', 'D' or 'Q', 'X' if there is no talking to the
-// launcher any more, or 0 if it was only told something.
+// take takes a line from the launcher, or an incomplete line and the read error. It
+// returns the request: '?', 'D' or 'Q', 'X' if the launcher cannot be reached any more,
+// or 0 if the line needs no action.
 func (s *session) take(line []byte, err error) byte {
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
@@ -173,8 +176,8 @@ func (s *session) take(line []byte, err error) byte {
 	return 0
 }
 
-// dialog does what a request asks for and tells the user. Where C stops to record
-// while the user reads, the recorder goes on.
+// dialog executes a request and informs the user. C stops recording while the user
+// reads; this recorder continues.
 func (s *session) dialog(ctx context.Context, verb byte, end func(error)) {
 	size, err := s.size(ctx)
 	if err != nil {
@@ -189,7 +192,7 @@ func (s *session) dialog(ctx context.Context, verb byte, end func(error)) {
 	}
 }
 
-// message returns what is to be said to the user.
+// message returns the text for the user.
 func (s *session) message(verb byte, since time.Duration, size int64) string {
 	var b strings.Builder
 	add := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
@@ -227,7 +230,7 @@ func (s *session) message(verb byte, since time.Duration, size int64) string {
 	return b.String()
 }
 
-// bytesText returns a size as dialogs have it.
+// bytesText formats a size for dialogs.
 func bytesText(n float64) string {
 	const k, m = 1 << 10, 1 << 20
 	switch {
@@ -241,9 +244,9 @@ func bytesText(n float64) string {
 	return fmt.Sprintf("%d Mbytes", int64(n)/m)
 }
 
-// show has the user see text, by pmconfirm(1) or a program like it, and returns the
-// button that was chosen. Without such a program, or without a display for it, the text
-// goes to the log, and the answer is yes.
+// show shows text to the user, by pmconfirm(1) or a program like it, and returns the
+// chosen button. Without such a program, or without a display for it, the text is
+// logged, and the answer is yes.
 func (s *session) show(ctx context.Context, verb byte, text string) string {
 	answer, err := s.ask(ctx, verb, text)
 	switch {
@@ -265,8 +268,8 @@ func (s *session) show(ctx context.Context, verb byte, text string) string {
 	return "Yes"
 }
 
-// ask runs the program for dialogs and returns what it prints, which is nothing if it
-// cannot be run. The error is about the file with the text.
+// ask runs the dialog program and returns its output, which is empty if it cannot be
+// run. The error is about the file with the text.
 func (s *session) ask(ctx context.Context, verb byte, text string) (string, error) {
 	f, err := os.CreateTemp(s.tmp, "msg")
 	if err != nil {
@@ -288,7 +291,7 @@ func (s *session) ask(ctx context.Context, verb byte, text string) (string, erro
 	}
 	cmd := exec.CommandContext(ctx, s.confirm[0], args...)
 	cmd.Stderr = s.w
-	cmd.WaitDelay = time.Second // for what it leaves behind
-	out, _ := cmd.Output()      // that it fails says that it prints nothing
+	cmd.WaitDelay = time.Second // for its remaining children
+	out, _ := cmd.Output()      // if it fails, the output is empty
 	return string(out), nil
 }

@@ -31,7 +31,7 @@ func TestBytesText(t *testing.T) {
 	f(10<<30, "10240 Mbytes")
 }
 
-// TestMessage has what a session says after a while.
+// TestMessage checks the messages of a session after a while.
 func TestMessage(t *testing.T) {
 	s := &session{folio: "f", host: "bozo"}
 	f := func(since time.Duration, want string) {
@@ -52,7 +52,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestAnswers has a program for dialogs answer.
+// TestAnswers checks the answers of a dialog program.
 func TestAnswers(t *testing.T) {
 	f := func(confirm, verb, want, says string) {
 		t.Helper()
@@ -77,7 +77,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestSessionEnds ends sessions from both sides, and waits for what they started.
+// TestSessionEnds ends sessions from both sides, and waits for their processes.
 func TestSessionEnds(t *testing.T) {
 	f := func(in string, stop, want error) {
 		t.Helper()

@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
 )
 
-// catch returns what signals arrive from now on.
+// catch returns a channel of the signals that arrive from now on.
 func catch() chan os.Signal {
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, os.Interrupt)
@@ -27,7 +27,7 @@ func signals(ctx context.Context, ch chan os.Signal, _ *pmlogger.Recorder, end c
 	}
 }
 
-// alive takes every process for one that exists.
+// alive assumes that every process exists.
 func alive(pid int) bool { return pid > 0 }
 
 func separate() {}

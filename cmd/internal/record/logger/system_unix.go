@@ -14,16 +14,16 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmlogger"
 )
 
-// What signals do. Those that end the recording write its end; those that would leave a core
-// of the C program give the process the number of the signal as its status.
+// The effects of signals. Signals that end the recording write its end; for signals on which
+// the C program would dump core, the exit status is the number of the signal.
 var (
 	ending  = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGVTALRM, syscall.SIGPROF}
 	failing = []os.Signal{syscall.SIGQUIT, syscall.SIGXCPU, syscall.SIGXFSZ}
 	ignored = []os.Signal{syscall.SIGALRM, syscall.SIGPIPE, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGTTIN, syscall.SIGTTOU}
 )
 
-// catch returns what signals arrive from now on. A logger that others can find must not lose
-// any.
+// catch returns a channel of the signals that arrive from now on. A logger that others can
+// find must not lose any.
 func catch() chan os.Signal {
 	ch := make(chan os.Signal, 16)
 	signal.Notify(ch, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
@@ -33,7 +33,7 @@ func catch() chan os.Signal {
 	return ch
 }
 
-// signals does what signals ask for until ctx is done.
+// signals handles signals until ctx is done.
 func signals(ctx context.Context, ch chan os.Signal, r *pmlogger.Recorder, end context.CancelCauseFunc) {
 	for {
 		select {
@@ -78,12 +78,13 @@ func alive(pid int) bool {
 	return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// separate makes the process the first of a group, so that signals for that of its parent do
-// not reach it.
+// separate makes the process the leader of its own group, so that signals for its parent's
+// group do not reach it.
 func separate() { syscall.Setpgid(0, 0) }
 
-// settle has a log take the place of standard output and standard error: who started the logger
-// may wait for their end, and a program that takes the place of this one goes on with the log.
+// settle replaces standard output and standard error with a log: the program that started the
+// logger may wait for them to be closed, and a program that replaces this one continues the
+// log.
 func settle(log *os.File) error {
 	fd := int(log.Fd())
 	return errors.Join(unix.Dup2(fd, int(os.Stdout.Fd())), unix.Dup2(fd, int(os.Stderr.Fd())))

@@ -20,7 +20,7 @@ import (
 
 const version = "$version=1.1\n"
 
-// TestLife has loggers started, left alone, started anew when one has died, and stopped.
+// TestLife checks that loggers are started, left alone, restarted when one has died, and stopped.
 func TestLife(t *testing.T) {
 	s := newSite(t, version+"$A=7\none n n PCP_ARCHIVE_DIR/one -c x\ndead n n PCP_ARCHIVE_DIR/dead -c x\ntwo n n \"PCP_ARCHIVE_DIR/$(echo two words)\" -r\n")
 	s.write("log/pmlogger/one/x", "log ...\n")
@@ -62,7 +62,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("the lock stays: %q", got)
 	}
 
-	// Both run, so that nothing but the dead one is started again.
+	// Both run: only the dead one is restarted.
 	if s.check(); len(s.pids()) != 2 || s.pids()[0] != first[0] {
 		t.Errorf("loggers %v, then %v", first, s.pids())
 	}
@@ -70,7 +70,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("the log before is %q", got)
 	}
 
-	// One that was killed leaves its file, and another takes its place.
+	// A killed logger leaves its file; a new logger replaces it.
 	kill9(t, first[0])
 	s.check("-V")
 	if now := s.pids(); len(now) != 3 {
@@ -102,7 +102,7 @@ func kill9(t *testing.T, pid int) {
 	}
 }
 
-// TestTwoAtOnce runs several checks of the same lines at a time, of which one starts each logger.
+// TestTwoAtOnce runs several checks of the same lines concurrently; only one starts each logger.
 func TestTwoAtOnce(t *testing.T) {
 	s := newSite(t, version+"one n n PCP_ARCHIVE_DIR/one -r\ntwo n n PCP_ARCHIVE_DIR/two -r\nthree n n PCP_ARCHIVE_DIR/three -r\n")
 	var wg sync.WaitGroup
@@ -123,7 +123,7 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestLocks has a lock that was left behind, and one that another holds.
+// TestLocks tries a stale lock and a lock held by another process.
 func TestLocks(t *testing.T) {
 	s := newSite(t, version+"old n n PCP_ARCHIVE_DIR/old -r\nheld n n PCP_ARCHIVE_DIR/held -r\n")
 	s.write("log/pmlogger/old/lock", "")
@@ -149,7 +149,7 @@ func TestLocks(t *testing.T) {
 			t.Errorf("there is not one %q in:\n%s", want, text)
 		}
 	}
-	for _, name := range []string{"old", "held"} { // as ls -l has it: of an older one the year
+	for _, name := range []string{"old", "held"} { // as ls -l prints it: the year for an older file
 		listed := `(?m)^-rw------- 1 \S+ \S+ 0 [A-Z][a-z]{2} [ 0-9]\d (\d\d:\d\d| \d{4}) SITE/log/pmlogger/` + name + `/lock$`
 		if !regexp.MustCompile(listed).MatchString(text) {
 			t.Errorf("the lock of %s is not listed:\n%s", name, text)
@@ -163,7 +163,7 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// TestStubborn stops a logger that does not end by itself.
+// TestStubborn stops a logger that ignores requests to end.
 func TestStubborn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for some seconds")
@@ -182,8 +182,8 @@ func TestStubborn(t *testing.T) {
 	}
 }
 
-// runs reports whether a process runs. One that has ended may be there until its parent,
-// which is not this program, asks for it.
+// runs reports whether a process runs. An ended process may exist until its parent,
+// which is not this program, reaps it.
 func runs(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -193,7 +193,7 @@ func runs(pid int) bool {
 	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
-// TestWrong has what cannot work, with what is said of it.
+// TestWrong checks the messages for control lines that cannot work.
 func TestWrong(t *testing.T) {
 	s := newSite(t, version+"file n n SITE/file -r\nbelow n n SITE/file/x -r\ngood n n SITE/good -r\nlink n n SITE/link/x -r\n")
 	s.write("file", "")
@@ -229,7 +229,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestShow has a dry run that changes nothing.
+// TestShow checks that a dry run changes nothing.
 func TestShow(t *testing.T) {
 	s := newSite(t, version+"one n n PCP_ARCHIVE_DIR/one -c one.config\n")
 	before := s.tree()
@@ -261,7 +261,8 @@ func (s *site) tree() string {
 	return b.String()
 }
 
-// TestGarbage has control files of all kinds of bytes. None of them keeps a good line in another file from being served.
+// TestGarbage tries control files of arbitrary bytes. None of them prevents a valid line in another file from being
+// served.
 func TestGarbage(t *testing.T) {
 	r := rand.New(rand.NewPCG(longtest.Seed(t), 4))
 	for range longtest.N(100, 5000) {

@@ -1,5 +1,5 @@
-// Package loggercheck is pmlogger_check and pmie_check: they start those loggers, or pmie processes, that the control files want and
-// that do not run.
+// Package loggercheck implements pmlogger_check and pmie_check, which start the pmlogger or pmie processes that control files
+// request and that are not running.
 //
 //	pmlogger_check -N -V
 package loggercheck
@@ -65,14 +65,14 @@ var common = []cli.Option{
 	{Short: 'V', Long: "verbose", Help: "increase diagnostic verbosity"},
 }
 
-// settings are what the command line says.
+// settings are the options of the command line.
 type settings struct {
 	control, log             string
 	runlevel, dry, stop      bool
 	skipPrimary, onlyPrimary bool
 	quick, terse             bool
 	verbose                  int
-	daily                    []string // options that pmlogger_daily gets, too
+	daily                    []string // options passed to pmlogger_daily too
 	logGiven                 bool
 }
 
@@ -143,7 +143,7 @@ func run(ctx context.Context, env *cli.Env, k *kind) int {
 type checker struct {
 	settings
 	kind *kind
-	prog string // what messages and notes in maps of loggers call this program
+	prog string // the name of this program in messages and in notes in the loggers' map files
 	env  *cli.Env
 	cfg  *config.Config
 	out  io.Writer
@@ -153,7 +153,7 @@ type checker struct {
 
 	parser  *controlfile.Parser
 	dirs    map[string]bool // those of lines so far
-	stopped []int           // processes that have been asked to end
+	stopped []int           // processes that were asked to end
 	failed  bool            // an error was reported
 	status  int
 }
@@ -241,7 +241,7 @@ func (c *checker) work(ctx context.Context) {
 	}
 }
 
-// report prints what is wrong with a line.
+// report prints an error in a line.
 func (c *checker) report(l *controlfile.Line, host string, pr controlfile.Problem) {
 	io.WriteString(c.out, l.Message(c.prog, host, pr))
 	c.failed = c.failed || !pr.Warning

@@ -12,7 +12,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// configureLogger has pmlogconf make the configuration of the line, or bring one up to date that it has made.
+// configureLogger makes the configuration of the line with pmlogconf, or updates a configuration made by
+// pmlogconf.
 func (t *task) configureLogger(ctx context.Context, envs []string) {
 	c := t.c
 	name := t.option('c')
@@ -72,8 +73,8 @@ func (c *checker) loud(format string, args ...any) {
 	}
 }
 
-// generated reports whether a configuration begins with head and a digit, as those do that a program makes, and whether a line
-// begins with mark, which says that it was made without a person.
+// generated reports whether a configuration begins with head and a digit, as generated ones do, and whether a line begins with
+// mark, which means that it was generated without user input.
 func generated(path, head, mark string) (made, auto bool) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -96,7 +97,7 @@ func generated(path, head, mark string) (made, auto bool) {
 	}
 }
 
-// configurator runs pmlogconf or pmieconf, and returns what it printed.
+// configurator runs pmlogconf or pmieconf and returns its output.
 func (t *task) configurator(ctx context.Context, envs []string, args ...string) (string, error) {
 	cmd, err := t.c.env.Sibling(ctx, t.c.kind.configurator, args...)
 	if err != nil {
@@ -123,7 +124,7 @@ func (t *task) generate(ctx context.Context, path, name string, envs []string) {
 	c.giveAway(path)
 }
 
-// regenerate brings a configuration up to date.
+// regenerate updates a configuration.
 func (t *task) regenerate(ctx context.Context, path, name string, envs []string) {
 	c := t.c
 	tmp := path + ".tmp"
@@ -157,7 +158,7 @@ func (t *task) regenerate(ctx context.Context, path, name string, envs []string)
 	}
 }
 
-// show prints a configuration that is not as it ought to be.
+// show prints an unexpected configuration.
 func (c *checker) show(path string) {
 	c.printf("=== start %s file ===\n", c.kind.configurator)
 	if b, err := os.ReadFile(path); err == nil {
@@ -166,7 +167,7 @@ func (c *checker) show(path string) {
 	c.printf("=== end %s file ===\n", c.kind.configurator)
 }
 
-// giveAway gives a file that root made to PCP's user.
+// giveAway changes the owner of a file that root created to PCP's user.
 func (c *checker) giveAway(path string) {
 	if os.Getuid() == 0 {
 		uid, gid := c.env.Owner()

@@ -77,7 +77,7 @@ func (t *task) serveEngine(ctx context.Context, start bool) {
 	}
 }
 
-// unlinked returns a path whose directory is without links, if there is that directory.
+// unlinked returns a path with the links in its directory resolved, if the directory exists.
 func unlinked(path string) string {
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil && path != "" {
 		return filepath.Join(dir, filepath.Base(path))
@@ -154,12 +154,12 @@ func (t *task) startEngine(ctx context.Context) {
 	p.start(ctx, socks, args, nil)
 }
 
-// engineAnswers reports whether the pmie has made its log and the file with its counters.
+// engineAnswers reports whether the pmie has created its log and its file of counters.
 func (p *process) engineAnswers(context.Context) bool {
 	return exists(p.log) && exists(filepath.Join(p.t.c.maps, strconv.Itoa(p.pid)))
 }
 
-// configureEngine has pmieconf make the rules of the line, or bring those up to date that it has made.
+// configureEngine makes the rules of the line with pmieconf, or updates rules that pmieconf made.
 func (t *task) configureEngine(ctx context.Context) {
 	c := t.c
 	name := t.option('c')
@@ -192,7 +192,8 @@ func (t *task) configureEngine(ctx context.Context) {
 	}
 }
 
-// pmieconf makes or renews a file of rules, for the primary pmie with those that are for it alone.
+// pmieconf makes or updates a file of rules; for the primary pmie it includes the rules that only
+// apply to it.
 func (t *task) pmieconf(ctx context.Context, path string) (diag string, err error) {
 	diag, err = t.configurator(ctx, nil, "-f", path, "-cF")
 	if err == nil && t.Primary {
@@ -203,7 +204,7 @@ func (t *task) pmieconf(ctx context.Context, path string) (diag string, err erro
 	return diag, err
 }
 
-// maxRules is the largest file of rules that is renewed.
+// maxRules is the maximum size of a file of rules that is updated.
 const maxRules = 16 << 20
 
 func readRules(path string) ([]byte, error) {
@@ -219,7 +220,7 @@ func readRules(path string) ([]byte, error) {
 	return b, err
 }
 
-// renew brings rules up to date that pmieconf has made.
+// renew updates rules that pmieconf has made.
 func (t *task) renew(ctx context.Context, path, name string) error {
 	c := t.c
 	old, err := readRules(path)
@@ -260,7 +261,7 @@ func (t *task) renew(ctx context.Context, path, name string) error {
 	return nil
 }
 
-// rulesOf returns the lines of rules but for those that say when pmieconf made them.
+// rulesOf returns the lines of rules except those with the time when pmieconf made them.
 func rulesOf(b []byte) []string {
 	var list []string
 	for line := range bytes.Lines(b) {

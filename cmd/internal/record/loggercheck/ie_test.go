@@ -21,8 +21,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// fakeEngine makes its log and the file with its counters, as pmie does, and ends by a signal. One for the host "dead" ends at
-// once, one for "mute" makes no file, and one for "stubborn" only ends when it is killed.
+// fakeEngine creates its log and its file of counters, as pmie does, and ends by a signal. For the host "dead" it ends at
+// once, for "mute" it creates no file, and for "stubborn" it only ends when it is killed.
 func fakeEngine() int {
 	host, log := "local:", ""
 	for i, arg := range os.Args {
@@ -62,7 +62,7 @@ func fakeEngine() int {
 	}
 }
 
-// fakeConfigurator makes rules, or brings them up to date: those of the file "rules" in PCP_VAR_DIR.
+// fakeConfigurator makes or updates rules: those of the file "rules" in PCP_VAR_DIR.
 func fakeConfigurator() int {
 	path := os.Args[slices.Index(os.Args, "-f")+1]
 	if slices.Contains(os.Args, "modify") {
@@ -105,7 +105,7 @@ func newEngineSite(t *testing.T, control string) *site {
 	return s
 }
 
-// TestEngines has pmie processes started, left alone, started anew when one has died, and stopped.
+// TestEngines checks that pmie processes are started, left alone, restarted when one has died, and stopped.
 func TestEngines(t *testing.T) {
 	s := newEngineSite(t, version+"$A=7\none n n PCP_LOG_DIR/pmie/one/pmie.log -c one.config\ndead n n PCP_LOG_DIR/pmie/dead/pmie.log -v\n"+
 		"LOCALHOSTNAME y n PCP_LOG_DIR/pmie/LOCALHOSTNAME/pmie.log -c config.default\n")
@@ -149,7 +149,7 @@ func TestEngines(t *testing.T) {
 		t.Errorf("the lock stays: %q", got)
 	}
 
-	// Both run, so that nothing but the dead one is started again.
+	// Both run: only the dead one is restarted.
 	if s.check("-V", "-V"); len(s.pids()) != 2 || s.pids()[0] != first[0] {
 		t.Errorf("processes %v, then %v", first, s.pids())
 	}
@@ -164,7 +164,7 @@ func TestEngines(t *testing.T) {
 		}
 	}
 
-	// One that was killed leaves its file, and another takes its place, with rules that are made anew.
+	// A killed pmie leaves its file; a new pmie with new rules replaces it.
 	s.write("var/rules", "other rules\n")
 	for _, pid := range first {
 		kill9(t, pid)
@@ -194,7 +194,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestEngineNeverStarted stops what has never been started.
+// TestEngineNeverStarted stops a pmie that has never been started.
 func TestEngineNeverStarted(t *testing.T) {
 	s := newEngineSite(t, "garbage\n")
 	if got := s.check("-s"); got != "status 0\n" {
@@ -202,7 +202,7 @@ func TestEngineNeverStarted(t *testing.T) {
 	}
 }
 
-// TestEngineFaults has processes that do not begin or do not end, and rules that cannot be made.
+// TestEngineFaults tries processes that do not start or do not end, and rules that cannot be made.
 func TestEngineFaults(t *testing.T) {
 	s := newEngineSite(t, version+"$PMCD_CONNECT_TIMEOUT=1\n$PMCD_REQUEST_TIMEOUT=0\nmute n n PCP_LOG_DIR/pmie/mute/pmie.log -v\n")
 	s.write("etc/pmie/control.d/more", version+"stubborn n n PCP_LOG_DIR/pmie/s/pmie.log -c ./made\nfile n n SITE/file/pmie.log -v\nfile n n SITE/file/x/pmie.log -v\n")
@@ -237,7 +237,7 @@ func TestEngineFaults(t *testing.T) {
 	}
 }
 
-// TestEngineLocks has a lock that was left behind, and one that another holds.
+// TestEngineLocks tries a stale lock and a lock held by another process.
 func TestEngineLocks(t *testing.T) {
 	s := newEngineSite(t, version+"old n n PCP_LOG_DIR/pmie/old.log -v\nheld n n PCP_LOG_DIR/pmie/held.log -v\n")
 	s.write("log/pmie/old.log.lock", "")
@@ -267,7 +267,7 @@ func TestEngineLocks(t *testing.T) {
 		t.Errorf("processes %v", s.pids())
 	}
 
-	// Whoever ends the program is not kept waiting.
+	// A signal ends the program without delay.
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	out.Reset()
@@ -278,7 +278,7 @@ func TestEngineLocks(t *testing.T) {
 	}
 }
 
-// TestEngineShow has a dry run that changes nothing.
+// TestEngineShow checks that a dry run changes nothing.
 func TestEngineShow(t *testing.T) {
 	s := newEngineSite(t, version+"one n n PCP_LOG_DIR/pmie/one/pmie.log -c one.config\n")
 	before := s.tree()
@@ -301,7 +301,8 @@ func TestEngineShow(t *testing.T) {
 	}
 }
 
-// TestEngineGarbage has control files of all kinds of bytes. None of them keeps a good line in another file from being served.
+// TestEngineGarbage tries control files of arbitrary bytes. None of them prevents a valid line in another file from being
+// served.
 func TestEngineGarbage(t *testing.T) {
 	r := rand.New(rand.NewPCG(longtest.Seed(t), 5))
 	for range longtest.N(100, 5000) {
@@ -347,7 +348,7 @@ func TestEngineOracle(t *testing.T) {
 	}
 }
 
-// engineLines takes out what is meant to differ.
+// engineLines removes the intended differences.
 func engineLines(text string) string {
 	var b strings.Builder
 	skip := false
@@ -365,7 +366,7 @@ func engineLines(text string) string {
 	return b.String()
 }
 
-// engineFile returns a control file in which nothing is run.
+// engineFile returns a control file that runs nothing.
 func engineFile(r *rand.Rand) string {
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	var b strings.Builder

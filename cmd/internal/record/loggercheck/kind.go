@@ -7,16 +7,17 @@ import (
 	"github.com/go-pcp/pcp/config"
 )
 
-// A kind is what is tended: pmlogger, or pmie, whose control files have the same form.
+// A kind is the program being checked: pmlogger or pmie, whose control files have the
+// same form.
 type kind struct {
 	name         string // of the program
 	control      string // setting of the control file
 	what         string // what its directories are for
 	configurator string // the program that makes a configuration
-	archives     bool   // it writes archives, which are tended too
+	archives     bool   // it writes archives, which need maintenance too
 
 	serve   func(t *task, ctx context.Context, start bool)
-	answers func(p *process, ctx context.Context) bool // whether one that was started serves
+	answers func(p *process, ctx context.Context) bool // reports whether a started process serves
 }
 
 var logger = &kind{
@@ -31,10 +32,10 @@ var engine = &kind{
 	answers: (*process).engineAnswers,
 }
 
-// prog is the name of the program that tends them.
+// prog is the name of the checking program.
 func (k *kind) prog() string { return k.name + "_check" }
 
-// log is where that program says what it does.
+// log is the log file of that program.
 func (k *kind) log(cfg *config.Config) string {
 	return filepath.Join(cfg.Get("PCP_LOG_DIR"), k.name, k.prog()+".log")
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// A progLog is what this program says of its own work. It gets its name at the end, so that two at once do not mix.
+// A progLog is the log of this program. It gets its name at the end, so that concurrent runs do not mix.
 type progLog struct {
 	path, mine string
 	file       *os.File
 }
 
-// openLog keeps the log of the run before as path.prev, and begins a new one.
+// openLog keeps the previous run's log as path.prev, and begins a new one.
 func openLog(path string) (*progLog, error) {
 	if err := safefile.MkdirAll(filepath.Dir(path), 0o755, nil); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func openLog(path string) (*progLog, error) {
 	return &progLog{path, mine, f}, nil
 }
 
-// close gives the log its name, or removes one that is empty.
+// close gives the log its name, or removes it if it is empty.
 func (l *progLog) close() {
 	st, err := l.file.Stat()
 	l.file.Close()
@@ -64,7 +64,7 @@ func (c *checker) post(ctx context.Context, text string) {
 	cmd.Run(ctx, &env)
 }
 
-// compress has pmlogger_daily compress what is due.
+// compress runs pmlogger_daily to compress the archives that are due.
 func (c *checker) compress(ctx context.Context) {
 	if !c.kind.archives {
 		return
@@ -87,7 +87,7 @@ func (c *checker) compress(ctx context.Context) {
 	}
 }
 
-// enabled reports whether the administrator wants the service to run, for -C.
+// enabled reports whether the administrator enabled the service, for -C.
 func (c *checker) enabled(ctx context.Context) bool {
 	if c.env.Getenv("PCP_DIR") != "" {
 		return true // not the system's own installation

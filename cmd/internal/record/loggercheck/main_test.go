@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fakeLogger says where it serves, as pmlogger does, and ends by a signal. One for the host "dead" ends at once, and one for
-// "mute" never serves.
+// fakeLogger publishes its port, as pmlogger does, and ends by a signal. For the host "dead" it ends at once, and for "mute"
+// it never serves.
 func fakeLogger() int {
 	host, _ := os.Hostname()
 	if i := slices.Index(os.Args, "-h"); i > 0 {
@@ -67,13 +67,13 @@ func fakeLogger() int {
 	}
 	select {
 	case <-ended:
-	case <-time.After(5 * time.Minute): // should the test have forgotten it
+	case <-time.After(5 * time.Minute): // in case the test has forgotten it
 	}
 	os.Remove(path)
 	return 0
 }
 
-// A site is a directory tree in which loggers are tended.
+// A site is a directory tree in which loggers are checked.
 type site struct {
 	t    *testing.T
 	dir  string
@@ -145,7 +145,7 @@ func (s *site) read(name string) string {
 
 func (s *site) plain(text string) string { return strings.ReplaceAll(text, s.dir, "SITE") }
 
-// pids are the processes that have left a file.
+// pids returns the processes that have a file.
 func (s *site) pids() (list []int) {
 	entries, _ := os.ReadDir(filepath.Join(s.dir, "tmp", s.kind.name))
 	for _, e := range entries {
@@ -156,7 +156,7 @@ func (s *site) pids() (list []int) {
 	return list
 }
 
-// env is how the program is called.
+// env returns an environment for the program, and its outputs.
 func (s *site) env(args ...string) (env *cli.Env, out, errs *bytes.Buffer) {
 	vars := map[string]string{"PCP_CONF": filepath.Join(s.dir, "pcp.conf"), "HOME": s.dir}
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
@@ -166,7 +166,7 @@ func (s *site) env(args ...string) (env *cli.Env, out, errs *bytes.Buffer) {
 	}, out, errs
 }
 
-// check runs the program, and returns what it printed and its status.
+// check runs the program, and returns its output and status.
 func (s *site) check(args ...string) string {
 	s.t.Helper()
 	env, out, errs := s.env(args...)

@@ -52,7 +52,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// useRealConf adds what the real script wants of pcp.conf besides.
+// useRealConf adds the settings of pcp.conf that only the real script needs.
 func (s *site) useRealConf() {
 	s.t.Helper()
 	b, err := os.ReadFile("/etc/pcp.conf")
@@ -65,13 +65,13 @@ func (s *site) useRealConf() {
 	s.write("pcp.conf", drop.ReplaceAllString(string(b), "")+ours+"PCP_TMPFILE_DIR="+s.dir+"\nPCP_USER=root\nPCP_GROUP=root\n")
 }
 
-// lines takes out what is meant to differ.
+// lines removes the intended differences.
 func lines(s string) string {
 	s = regexp.MustCompile(`(?m)^-[-rwx]{9}.*\n`).ReplaceAllString(s, "")
 	return s
 }
 
-// controlFile returns a control file in which nothing is run.
+// controlFile returns a control file that runs nothing.
 func controlFile(r *rand.Rand) string {
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	var b strings.Builder

@@ -49,11 +49,11 @@ func (t *task) serveLogger(ctx context.Context, start bool) {
 	}
 }
 
-// enter makes the directory at path, and says where it really is.
+// enter creates the directory at path, and reports its real path.
 func (t *task) enter(path string) bool {
 	c := t.c
 	say := func() {
-		if c.kind.archives { // pmie's makes them without a word
+		if c.kind.archives { // pmie's creates them silently
 			t.warn("creating directory (%s) for %s", path, c.kind.what)
 		}
 	}
@@ -101,7 +101,7 @@ func (t *task) enter(path string) bool {
 	return true
 }
 
-// lock keeps others away by the file at path, until unlock is called.
+// lock takes the lock file at path, until unlock is called.
 func (t *task) lock(ctx context.Context, path string) (unlock func(), ok bool) {
 	c := t.c
 	if !writable(t.dir) && (!c.dry || exists(t.dir)) {
@@ -135,7 +135,7 @@ func (t *task) lock(ctx context.Context, path string) (unlock func(), ok bool) {
 	return nil, false
 }
 
-// caution warns of a lock, which pmie's script does with the line of the control file.
+// caution warns about a lock; pmie's script does so with the line of the control file.
 func (t *task) caution(text string) {
 	if t.c.kind.archives {
 		t.c.printf("%s: Warning: %s\n", t.c.prog, text)
@@ -144,7 +144,7 @@ func (t *task) caution(text string) {
 	}
 }
 
-// dailyRuns reports whether pmlogger_daily runs, which tends the same directories.
+// dailyRuns reports whether pmlogger_daily runs, which maintains the same directories.
 func (t *task) dailyRuns() bool {
 	b, err := os.ReadFile(filepath.Join(t.c.cfg.Get("PCP_RUN_DIR"), "pmlogger_daily.pid"))
 	if err != nil {
@@ -229,7 +229,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// list prints what ls -l does of a file, by a name of its own.
+// list prints a file as ls -l does, by the given name.
 func (c *checker) list(path, name string) {
 	if line, err := report.Listing(path, time.Now()); err == nil {
 		c.printf("%s%s\n", strings.TrimSuffix(line, path), name)
@@ -254,7 +254,7 @@ func (t *task) end(pid int) {
 	c.stopped = append(c.stopped, pid)
 }
 
-// end sees that all processes have ended that were asked to.
+// end makes sure that all processes that were asked to end have ended.
 func (c *checker) end(ctx context.Context) {
 	finder := c.env.Finder(c.kind.name)
 	left := func() []int {

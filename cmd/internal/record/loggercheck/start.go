@@ -21,7 +21,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// How long things are waited for.
+// Time limits.
 const (
 	pause    = 100 * time.Millisecond
 	pmcdWait = 5 * time.Second
@@ -29,7 +29,7 @@ const (
 	killWait = 30 // pauses, for it to end when it is killed
 )
 
-// archiveName is the name of the archives that are begun here, for pmlogger to expand.
+// archiveName is the name of new archives, which pmlogger expands.
 const archiveName = "%Y%m%d.%H.%M"
 
 // startLogger starts the logger of the line.
@@ -39,11 +39,11 @@ func (t *task) startLogger(ctx context.Context) {
 	args := append([]string{"-h", t.Host}, t.args...)
 	text := "-h " + t.Host + " " + t.Args
 	if t.Primary {
-		// What the administrator says comes last and holds.
+		// The administrator's settings come last and take precedence.
 		which, files = " primary", []string{"PCP_SHARE_DIR/zeroconf/pmlogger", "PCP_SYSCONFIG_DIR/pmlogger"}
 		args, text = append([]string{"-P"}, t.args...), "-P "+t.Args
 		if !c.dry {
-			os.Remove(filepath.Join(c.maps, "primary")) // of one that has gone
+			os.Remove(filepath.Join(c.maps, "primary")) // of a logger that has ended
 		}
 		if !c.waitForPMCD(ctx) {
 			c.very("pmcd not running, skip primary pmlogger")
@@ -90,7 +90,7 @@ func (t *task) startLogger(ctx context.Context) {
 	}
 }
 
-// pmsocks returns the program for hosts beyond a firewall, if the line wants it and it is there.
+// pmsocks returns the program for hosts behind a firewall, if the line requests it and it exists.
 func (t *task) pmsocks(ctx context.Context) string {
 	if !t.Socks {
 		return ""
@@ -106,7 +106,8 @@ func (t *task) restarting(which string) {
 	t.c.printf("Restarting%s %s for host \"%s\" ...", which, t.c.kind.name, t.Host)
 }
 
-// path returns where a file that the logger is told of is: its directory is the current one.
+// path returns the path of a file in the logger's arguments, relative to the logger's directory, which is the
+// current one.
 func (t *task) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -129,8 +130,8 @@ func (t *task) option(letter byte) (value string) {
 	return value
 }
 
-// settingsFrom returns the variables for loggers, NAME=value, that files of the system's settings have, those of the later
-// file last.
+// settingsFrom returns the variables for loggers, NAME=value, from the system's settings files, those of the later file
+// last.
 func (c *checker) settingsFrom(files []string) (list []string) {
 	for _, name := range files {
 		dir, rest, _ := strings.Cut(name, "/")
@@ -191,17 +192,17 @@ func (c *checker) waitForPMCD(ctx context.Context) bool {
 	return false
 }
 
-// A process is one that was started here.
+// A process is a process started here.
 type process struct {
 	t     *task
 	which string
 	log   string
 	pid   int
-	out   *os.File      // what it printed
+	out   *os.File      // its output
 	done  chan struct{} // closed when it has ended
 }
 
-// start starts the process and reports whether it serves then.
+// start starts the process and reports whether it serves.
 func (p *process) start(ctx context.Context, socks string, args, envs []string) bool {
 	c := p.t.c
 	c.post(ctx, "start "+c.kind.name+" from "+c.prog+" for host "+p.t.Host)
@@ -215,12 +216,12 @@ func (p *process) start(ctx context.Context, socks string, args, envs []string) 
 	return p.await(ctx)
 }
 
-// environ returns the environment of processes, which adds to that of this program.
+// environ returns the environment of processes, which extends that of this program.
 func (c *checker) environ(cmd *exec.Cmd, envs []string) []string {
 	return slices.Concat(cmd.Environ(), c.cfg.Environ(), envs, c.parser.Environ())
 }
 
-// launch starts the process, which goes on when this program has ended.
+// launch starts the process, which continues after this program has ended.
 func (p *process) launch(socks string, args, envs []string) error {
 	c := p.t.c
 	cmd, err := c.env.Sibling(context.Background(), c.kind.name, args...) // it outlives this program
@@ -251,14 +252,14 @@ func (p *process) launch(socks string, args, envs []string) error {
 	return nil
 }
 
-// printed returns what the process has printed.
+// printed returns the output of the process.
 func (p *process) printed() string {
 	b := make([]byte, 64<<10)
 	n, _ := p.out.ReadAt(b, 0)
 	return string(b[:n])
 }
 
-// await waits until the process answers, and says how it went.
+// await waits until the process answers, and reports the outcome.
 func (p *process) await(ctx context.Context) bool {
 	c := p.t.c
 	defer p.out.Close()
@@ -311,7 +312,7 @@ func (p *process) await(ctx context.Context) bool {
 	return false
 }
 
-// loggerAnswers reports whether the logger has said where it serves, and does.
+// loggerAnswers reports whether the logger has published its port, and serves it.
 func (p *process) loggerAnswers(ctx context.Context) bool {
 	c := p.t.c
 	l, err := mapfile.Read(filepath.Join(c.maps, strconv.Itoa(p.pid)))
@@ -356,7 +357,7 @@ func (p *process) exited() {
 	p.showLog()
 }
 
-// commandLine returns how a process was started, as far as it can be told.
+// commandLine returns the command line of a process, as far as it is known.
 func commandLine(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
@@ -365,7 +366,7 @@ func commandLine(pid int) string {
 	return strings.TrimSpace(strings.ReplaceAll(string(b), "\x00", " "))
 }
 
-// maxLog is how much of a log is shown.
+// maxLog is the number of bytes shown of a log.
 const maxLog = 64 << 10
 
 // showLog prints the log of a process that did not start.
@@ -396,7 +397,7 @@ func (p *process) showLog() {
 	}
 }
 
-// save keeps the logger's log by the name of its archive, if there is a directory for such logs.
+// save keeps the logger's log under the name of its archive, if there is a directory for such logs.
 func (p *process) save() {
 	c := p.t.c
 	dir := p.t.path("SaveLogs")

@@ -22,8 +22,8 @@ func first(list ...string) string {
 	return ""
 }
 
-// compressFiles compresses files of archives that are old enough. What pmlogger is writing
-// to stays as it is: the metadata, the index and the last volume of its archive.
+// compressFiles compresses files of archives that are old enough. It skips the files that
+// pmlogger is writing: the metadata, the index and the last volume of its archive.
 func (w *work) compressFiles() {
 	after := first(w.envAfter, w.after, defaultAfter)
 	w.debugf("COMPRESSAFTER=%s", after)
@@ -79,7 +79,7 @@ func (w *work) compressFiles() {
 	}
 }
 
-// compressList compresses files, and returns those for which that worked.
+// compressList compresses files and returns those that it compressed.
 func (w *work) compressList(how *housekeeping.Compressor, list []file) (done []file) {
 	for _, f := range list {
 		if w.ctx.Err() != nil {
@@ -99,7 +99,7 @@ func (w *work) compressList(how *housekeeping.Compressor, list []file) (done []f
 func (w *work) candidates(after string, skip *regexp.Regexp) []file {
 	limit, _ := age(after)
 	if !strings.Contains(after, ":") && limit > 0 {
-		limit += 24 * time.Hour // as find -mtime +N, for which parts of a day do not count
+		limit += 24 * time.Hour // as find -mtime +N, which ignores fractions of a day
 	}
 	before := time.Now().Add(-limit)
 	list := w.files()
@@ -108,7 +108,7 @@ func (w *work) candidates(after string, skip *regexp.Regexp) []file {
 	})
 }
 
-// withoutCurrent leaves out what pmlogger is writing to.
+// withoutCurrent leaves out the files that pmlogger is writing.
 func (w *work) withoutCurrent(list []file) []file {
 	current := -1
 	if files, err := archive.FindFiles(w.logger.base); err == nil && len(files.Numbers) > 0 {

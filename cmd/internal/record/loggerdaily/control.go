@@ -60,7 +60,7 @@ func (d *daily) controls() {
 	}
 }
 
-// line does what is to be done for a line of a control file.
+// line does the daily work for a line of a control file.
 func (d *daily) line(l *controlfile.Line, hostname string) {
 	f := l.Fields
 	d.number, d.host = l.Number, f[0]
@@ -86,7 +86,7 @@ func (d *daily) line(l *controlfile.Line, hostname string) {
 	}
 }
 
-// assign notes a variable that a control file sets. Some of them stand for options.
+// assign notes a variable that a control file sets. Some of them act as options.
 func (d *daily) assign(l *controlfile.Line) {
 	_, source, _ := strings.Cut(l.Assignment, "; ")
 	name, source, _ := strings.Cut(source, "=")
@@ -147,8 +147,8 @@ func (d *daily) assign(l *controlfile.Line) {
 	}
 }
 
-// makeDir makes the directory for the archives of a host, if there is none, and reports
-// whether there is one then.
+// makeDir creates the directory for the archives of a host, if needed, and reports
+// whether it exists then.
 func (d *daily) makeDir(dir, what string) bool {
 	st, err := os.Stat(dir)
 	if err == nil && st.IsDir() {
@@ -173,7 +173,7 @@ func (d *daily) makeDir(dir, what string) bool {
 	return true
 }
 
-// missing returns the first directory on the way to dir that there is not.
+// missing returns the first directory on the path to dir that does not exist.
 func missing(dir string) string {
 	for i := range dir {
 		if i > 0 && dir[i] == '/' && strings.Trim(dir[i:], "/") != "" {

@@ -74,7 +74,7 @@ It may be killed at any time: no archive is lost, and the next call finishes wha
 // Defaults of options.
 const (
 	defaultCull     = "14"
-	defaultAfter    = "0" // this program and all of PCP read compressed archives
+	defaultAfter    = "0" // this program and all PCP tools read compressed archives
 	defaultCompress = "xz -0 --block-size=10MiB"
 	defaultRegex    = `\.(index|Z|gz|bz2|zip|xz|lzma|lzo|lz4|zst)$`
 	defaultNotices  = 20480
@@ -109,19 +109,19 @@ type daily struct {
 	syslog       bool
 	flags        []string // -N and -V, for other commands
 
-	// What the command line says, and the environment or control files.
+	// Settings of the command line, the environment and control files.
 	after, compress, regex          string
 	envAfter, envCompress, envRegex string
 
 	mergeCallbacks, compressCallbacks []callback
 	autosave                          string
-	service                           bool // pmlogger is on by the service manager
+	service                           bool // the service manager has pmlogger enabled
 
 	parser *controlfile.Parser
 	here   string
 	failed bool
 
-	// The line of a control file that is at work.
+	// The current line of a control file.
 	file   string
 	number int
 	host   string
@@ -135,15 +135,15 @@ const (
 	reexecSkip
 )
 
-// A callback is a command line to be run with the name of an archive.
+// A callback is a command line that is run with the name of an archive.
 type callback struct {
 	line   string
-	report bool // it is the daily report, of this program and for the primary pmlogger
+	report bool // the daily report, which this program makes for the primary pmlogger
 }
 
 func (d *daily) get(name string) string { return d.env.Config().Get(name) }
 
-// logDir is where pmlogger's logs are, and those of this command.
+// logDir is the directory of pmlogger's logs and of this command's logs.
 func (d *daily) logDir() string { return filepath.Join(d.get("PCP_LOG_DIR"), "pmlogger") }
 
 func (d *daily) printf(format string, args ...any) { fmt.Fprintf(d.out, format, args...) }
@@ -174,7 +174,7 @@ func (d *daily) call(link string, args ...string) int {
 	return d.env.Call(d.ctx, link, d.out, d.errs, args...)
 }
 
-// quietly runs another command, and returns what it prints.
+// quietly runs another command and returns its output.
 func (d *daily) quietly(link string, args ...string) (string, int) {
 	var b bytes.Buffer
 	status := d.env.Call(d.ctx, link, &b, &b, args...)
@@ -214,7 +214,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return status
 }
 
-// logged runs with the output in a log, unless -N is given.
+// logged runs the work with its output in a log, unless -N is given.
 func (d *daily) logged() int {
 	if d.logFile == "" {
 		name := d.env.ProgName()
@@ -304,7 +304,7 @@ func (d *daily) run(log string) int {
 	return 0
 }
 
-// startMerging gathers what is to be done with archives that are merged.
+// startMerging gathers the actions for merged archives.
 func (d *daily) startMerging() {
 	// The report wants metrics that are recorded where these groups of pmlogconf are installed.
 	zeroconf := filepath.Join(d.get("PCP_VAR_DIR"), "config/pmlogconf/zeroconf/disk")
@@ -367,7 +367,7 @@ func (d *daily) polled(stamp housekeeping.Stamp) bool {
 	return found
 }
 
-// saveLog gives the log another name in the directory SaveLogs, if there is one.
+// saveLog renames the log into the directory SaveLogs, if it exists.
 func (d *daily) saveLog(log string) {
 	dir := filepath.Join(d.logDir(), "SaveLogs")
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() || !housekeeping.Writable(dir) {
@@ -387,7 +387,8 @@ func (d *daily) saveLog(log string) {
 }
 
 // notePID leaves the number of this process for pmlogger_check, which asks for it when it
-// cannot have the lock. ok is false if there is nothing to do without the right to do so.
+// cannot have the lock. ok is false if this process lacks the permission, so that it has
+// nothing to do.
 func (d *daily) notePID() (remove func(), ok bool) {
 	dir := d.get("PCP_RUN_DIR")
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {

@@ -26,7 +26,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// TestMain is also the command itself, and a pmlogger, for tests that want processes.
+// TestMain is also the command itself, and a pmlogger, for tests that need processes.
 func TestMain(m *testing.M) {
 	switch os.Getenv("LOGGERDAILY_TEST") {
 	case "daily":
@@ -106,7 +106,7 @@ func (s *site) record(name string, start time.Time, n int) {
 	}
 }
 
-// days writes three days: of three archives, of one, and of two.
+// days writes three days: with three archives, one, and two.
 func (s *site) days() {
 	start := time.Date(2024, 3, 3, 0, 10, 0, 0, time.UTC)
 	for _, h := range []int{0, 8, 16, 24, 48, 60} {
@@ -117,7 +117,7 @@ func (s *site) days() {
 
 var merged = []string{"20240303", "20240304", "20240305"}
 
-// run runs the command in this process and returns its status and what it has logged.
+// run runs the command in this process and returns its status and log.
 func (s *site) run(args ...string) (status int, log string) {
 	s.t.Helper()
 	here, err := os.Getwd()
@@ -229,7 +229,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestRenamingInterrupted has a pmlogmv killed at each step: the next run ends what it began.
+// TestRenamingInterrupted kills a pmlogmv at each step: the next run finishes its work.
 func TestRenamingInterrupted(t *testing.T) {
 	const from, to = "20240304.00.10", "20240304"
 	for removed := range 4 {
@@ -262,7 +262,7 @@ func TestRenamingInterrupted(t *testing.T) {
 	}
 }
 
-// TestGarbage has other files in the directory, and bad archives: they are left.
+// TestGarbage has other files and bad archives in the directory: they are kept.
 func TestGarbage(t *testing.T) {
 	s := newSite(t)
 	s.days()
@@ -367,7 +367,8 @@ DATE: Tue Nov  3 00:00:05 2026
 	}
 }
 
-// TestMail has a mail program, and a long file NOTICES that is started anew.
+// TestMail has a mail program, and a long file NOTICES, after which a new one is
+// started.
 func TestMail(t *testing.T) {
 	s := newSite(t)
 	s.write("bin/mail", "#!/bin/sh\n{ echo \"$@\"; cat; } >>"+s.root+"/mailed\n")
@@ -392,7 +393,7 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// TestPoll runs twice a day, the second time for nothing.
+// TestPoll runs twice a day; the second run does nothing.
 func TestPoll(t *testing.T) {
 	s := newSite(t)
 	s.days()

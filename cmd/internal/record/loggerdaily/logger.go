@@ -22,10 +22,11 @@ type running struct {
 	base string // of the archive that it writes, "" if it is not known
 }
 
-// mapDir is where each pmlogger leaves a file, named by its process, with its port, its host and its archive.
+// mapDir is the directory in which each pmlogger leaves a file, named by its process, with its port, its host
+// and its archive.
 func (d *daily) mapDir() string { return filepath.Join(d.get("PCP_TMP_DIR"), "pmlogger") }
 
-// maxMap is the largest such file that is read.
+// maxMap is the maximum size of such a file.
 const maxMap = 64 << 10
 
 // readMap returns the host and the archive of such a file.
@@ -88,7 +89,7 @@ func (d *daily) findLogger(primary bool, dir string) running {
 	return running{}
 }
 
-// resolve returns the name of a directory without links, or as it is.
+// resolve returns the name of a directory with links resolved, or unchanged if that fails.
 func resolve(dir string) string {
 	if d, err := filepath.EvalSymlinks(dir); err == nil {
 		return d
@@ -119,13 +120,13 @@ func (d *daily) findPrimary() running {
 	return r
 }
 
-// How long a pmlogger may take to go on in a new archive.
+// Time limits for a pmlogger to switch to a new archive.
 const (
 	reexecWait = 10 * time.Second
 	reexecPoll = 50 * time.Millisecond
 )
 
-// rotate has pmlogger go on in a new archive, unless the present one is of today.
+// rotate makes pmlogger switch to a new archive, unless the current one is from today.
 func (w *work) rotate() {
 	switch {
 	case w.reexec == reexecSkip:
@@ -144,7 +145,7 @@ func (w *work) rotate() {
 		w.warn("cannot signal pmlogger process %d: %s", w.logger.pid, cli.ErrText(err))
 		return
 	}
-	// What it has written so far is to be complete before it is merged.
+	// The old archive must be complete before it is merged.
 	before := w.logger.base
 	for end := time.Now().Add(reexecWait); time.Now().Before(end); {
 		if _, arch, err := readMap(w.logger.file); err == nil && filepath.Base(arch) != before {

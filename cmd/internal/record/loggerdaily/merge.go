@@ -14,16 +14,16 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// A day is what becomes one archive.
+// A day holds the archives that are merged into one.
 type day struct {
 	date   string
 	inputs []string
 }
 
-// timedName matches the names of archives that pmlogger makes, with a time behind the date.
+// timedName matches the names of pmlogger's archives, with a time after the date.
 const timedName = `^[^.].*\.[0-2][0-9]\.[0-5][0-9](-[0-9][0-9])?$`
 
-// days returns the archives of days that are over, by date.
+// days returns the archives of past days, by date.
 func (w *work) days() []day {
 	entries, err := os.ReadDir(".")
 	if err != nil {
@@ -48,17 +48,17 @@ func (w *work) days() []day {
 			list = append(list, day{date, []string{name}})
 		}
 	}
-	// Years of two digits come first, as sort -n has it.
+	// Two-digit years come first, as with sort -n.
 	slices.SortStableFunc(list, func(a, b day) int { return len(a.date) - len(b.date) })
 	if w.yesterday {
-		// A time close to midday of yesterday, as the script has it.
+		// A time close to midday of yesterday, as in the script.
 		date := time.Now().In(w.now.Location()).Add(-time.Duration(12+w.now.Hour()) * time.Hour).Format("060102")
 		list = slices.DeleteFunc(list, func(d day) bool { return !strings.HasSuffix(d.date, date) })
 	}
 	return list
 }
 
-// mergeDays makes one archive of those of each day that is over.
+// mergeDays merges the archives of each past day into one.
 func (w *work) mergeDays() {
 	list := w.days()
 	if len(list) == 0 && !w.showMe {
@@ -79,7 +79,7 @@ func (w *work) mergeDays() {
 	}
 }
 
-// mergeDay makes one archive of those of a day, and reports whether it did.
+// mergeDay merges the archives of a day into one, and reports whether it did.
 func (w *work) mergeDay(d day) bool {
 	if i := slices.IndexFunc(d.inputs, w.isWritten); i >= 0 {
 		w.skipping("archive (%s) is still being written", d.inputs[i])
@@ -123,14 +123,14 @@ func (w *work) mergeDay(d day) bool {
 	}
 	if w.showMe {
 		shown := strings.Join(append([]string{link}, flags...), " ")
-		if len(d.inputs) > 1 && !w.expunge { // as the script has it, two blanks
+		if len(d.inputs) > 1 && !w.expunge { // two blanks, as in the script
 			shown = strings.TrimSuffix(shown, "-f") + " -f"
 		}
 		w.printf("+ %s %s %s\n", shown, strings.Join(d.inputs, " "), d.date)
 		return true
 	}
 	if w.call(link, append(append(flags, d.inputs...), d.date)...) != 0 {
-		if len(d.inputs) > 1 { // it has said so, and the script does not know
+		if len(d.inputs) > 1 { // it has reported the error, which the script does not notice
 			w.failed = true
 		} else {
 			w.fault("problems executing %s for host \"%s\"", link, w.host)
@@ -154,8 +154,8 @@ func (w *work) label(base string) {
 	}
 }
 
-// renamed reports whether the archive of a day is whole, and has the files that there still
-// are of its input: a pmlogmv was killed while it removed these. They are removed now.
+// renamed reports whether the archive of a day is complete and includes the remaining files
+// of its input: a pmlogmv was killed while removing these. They are removed now.
 func (w *work) renamed(d day) bool {
 	if len(d.inputs) != 1 {
 		return false
@@ -201,8 +201,8 @@ func (w *work) renamed(d day) bool {
 	return true
 }
 
-// free reports whether there is no archive of a day yet. A pmlogmv that was killed leaves
-// files that are those of its input under a second name; these are removed.
+// free reports whether there is no archive of a day yet. A killed pmlogmv leaves files
+// that are its input under a second name; these are removed.
 func (w *work) free(d day) bool {
 	entries, err := os.ReadDir(".")
 	if err != nil {

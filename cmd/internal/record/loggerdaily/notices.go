@@ -17,10 +17,11 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// maxNotices is how much of the file NOTICES is read for a mail.
+// maxNotices is the number of bytes of the file NOTICES that are read for a mail.
 const maxNotices = 64 << 20
 
-// notices mails what was posted in the last 24 hours, and starts a new file if it is long.
+// notices mails the entries of the last 24 hours, and starts a new file if the old one is
+// long.
 func (d *daily) notices() {
 	path := filepath.Join(d.get("PCP_LOG_DIR"), "NOTICES")
 	if d.mail != "" {
@@ -107,8 +108,8 @@ func (d *daily) mailNotices(path string) {
 	}
 }
 
-// lastDay returns the entries of a file NOTICES that are not older than 24 hours, with the
-// lines that give their dates.
+// lastDay returns the entries of a file NOTICES that are at most 24 hours old, with their
+// date lines.
 func lastDay(r io.Reader, now time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	yesterday := now.AddDate(0, 0, -1)
@@ -137,7 +138,7 @@ func lastDay(r io.Reader, now time.Time) ([]byte, error) {
 	return b.Bytes(), lines.Err()
 }
 
-// asDate returns a line that gives a date as "DATE: Mon Jan 2 15:04:05 2006".
+// asDate returns a date line as "DATE: Mon Jan 2 15:04:05 2006".
 func asDate(line string) string {
 	if f := strings.Fields(line); strings.HasPrefix(line, "Started") && len(f) > 8 {
 		return strings.Join([]string{"DATE:", f[3], f[4], f[5], f[6], f[8]}, " ")
@@ -145,7 +146,7 @@ func asDate(line string) string {
 	return line
 }
 
-// entryDate returns the date of a line that gives one.
+// entryDate returns the date of a date line.
 func entryDate(line string) (string, bool) {
 	f := strings.Fields(asDate(line))
 	if len(f) != 6 || f[0] != "DATE:" {
@@ -158,7 +159,7 @@ func entryDate(line string) (string, bool) {
 	return t.Format("2006 Jan 2"), true
 }
 
-// clockTime returns the time that an entry begins with.
+// clockTime returns the time at the beginning of an entry.
 func clockTime(line string) (hour, minute int, ok bool) {
 	h, rest, ok := strings.Cut(line, ":")
 	if !ok || len(rest) < 2 {

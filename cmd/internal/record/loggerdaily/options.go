@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// parse reads the options. wrong is what is wrong with one of them, and is said on standard
-// output as the script does.
+// parse reads the options. wrong is the error in one of them, which the caller prints on
+// standard output as the script does.
 func (d *daily) parse(env *cli.Env) (o *cli.Options, wrong string) {
 	fail := func(format string, args ...any) {
 		if wrong == "" {
@@ -110,16 +110,16 @@ func (d *daily) parse(env *cli.Env) (o *cli.Options, wrong string) {
 	return o, wrong
 }
 
-// maxDays is how long ago an age may be, some 270 years.
+// maxDays is the maximum age, some 270 years.
 const maxDays = 100_000
 
-// validAge reports whether a limit is a time, or says that there is none.
+// validAge reports whether a limit is a time, or means no limit.
 func validAge(s string) bool {
 	_, ok := age(s)
 	return ok || unlimited(s)
 }
 
-// unlimited reports whether a limit says that there is none.
+// unlimited reports whether a limit means no limit.
 func unlimited(s string) bool { return s == "forever" || s == "never" }
 
 // age reads a time of the form DD[:HH[:MM]].
@@ -145,7 +145,7 @@ func age(s string) (time.Duration, bool) {
 	return total, true
 }
 
-// ageText says an age in words.
+// ageText formats an age in words.
 func ageText(s string) string {
 	var n [3]int
 	for i, p := range strings.SplitN(s, ":", 3) {

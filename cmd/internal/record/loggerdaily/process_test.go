@@ -37,8 +37,8 @@ func (s *site) command(role string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestKilled kills the process at random times, again and again, until a call gets to
-// the end: nothing is lost, and nothing is left over.
+// TestKilled kills the process at random times, repeatedly, until a call completes:
+// nothing is lost, and nothing is left over.
 func TestKilled(t *testing.T) {
 	rounds := 4
 	if longtest.Enabled() {
@@ -111,7 +111,7 @@ func TestTwo(t *testing.T) {
 	}
 }
 
-// pretendLogger is a pmlogger that goes on in an archive of today when it is told to.
+// pretendLogger acts as a pmlogger that switches to an archive of today on request.
 func pretendLogger() int {
 	file, dir := os.Args[1], os.Args[2]
 	note := func(arch string) {
@@ -133,7 +133,7 @@ func pretendLogger() int {
 	select {}
 }
 
-// TestRotate has a pmlogger go on in a new archive, of which nothing is merged, culled or
+// TestRotate makes a pmlogger switch to a new archive, none of which is merged, culled or
 // compressed.
 func TestRotate(t *testing.T) {
 	s := newSite(t)
@@ -195,7 +195,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestLocks has locks of others: of a C script, old and new, and of a process that was killed.
+// TestLocks tries locks of other processes: of a C script, old and new, and of a killed
+// process.
 func TestLocks(t *testing.T) {
 	s := newSite(t)
 	s.days()

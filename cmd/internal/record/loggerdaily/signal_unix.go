@@ -6,5 +6,5 @@ import (
 	"syscall"
 )
 
-// signalReexec asks a pmlogger to start anew, with a new archive.
+// signalReexec asks a pmlogger to restart with a new archive.
 func signalReexec(pid int) error { return syscall.Kill(pid, syscall.SIGUSR2) }

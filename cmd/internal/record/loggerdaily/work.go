@@ -18,14 +18,14 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/report"
 )
 
-// A work is what is done for the archives of one line of a control file.
+// A work is the daily work on the archives of one line of a control file.
 type work struct {
 	*daily
 	line     *controlfile.Line
 	hostname string
 
 	dir     string // the current one
-	rules   string // options for pmlogrewrite, as messages have them
+	rules   string // options for pmlogrewrite, as shown in messages
 	ruleSet []string
 	logger  running
 	merged  []string // archives that are new
@@ -96,7 +96,7 @@ func (w *work) run() {
 	}
 }
 
-// findDir finds the name of the current directory without links.
+// findDir finds the name of the current directory with links resolved.
 func (w *work) findDir() bool {
 	dir, err := os.Getwd()
 	if err == nil {
@@ -110,7 +110,7 @@ func (w *work) findDir() bool {
 	return true
 }
 
-// How long to wait for a lock, and how old one may be that the C scripts have left.
+// Time limit for taking a lock, and maximum age of a lock left by the C scripts.
 const (
 	lockWait  = 20 * time.Second
 	lockPoll  = 100 * time.Millisecond
@@ -167,7 +167,7 @@ func (w *work) list(path string) {
 	}
 }
 
-// recover puts archives in order that an earlier call has left half done because it was killed.
+// recover repairs archives that a killed earlier call left half done.
 func (w *work) recover() {
 	if text, status := w.quietly("pmlogger_merge", "--finish"); status != 0 || text != "" {
 		w.printf("%s", text)
@@ -181,7 +181,7 @@ func (w *work) recover() {
 	stopped := false
 	for _, e := range entries {
 		stopped = stopped || strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".janitor")
-		if base, part, ok := archive.BaseName(e.Name()); ok { // there twice, if it is compressed too
+		if base, part, ok := archive.BaseName(e.Name()); ok { // exists twice, if it is also compressed
 			stopped = stopped || seen[base+"."+part]
 			seen[base+"."+part] = true
 		}
@@ -194,7 +194,7 @@ func (w *work) recover() {
 		})
 	}
 	for _, e := range entries {
-		// See pmlogrewrite -i: what it has under such a name is all there is of an archive.
+		// See pmlogrewrite -i: files with such a name may be the only copy of an archive.
 		base, part, ok := archive.BaseName(e.Name())
 		name, old := strings.CutSuffix(base, ".old")
 		if ok && old && part == "meta" && len(name) > 1 && name[0] == '.' {
@@ -203,7 +203,7 @@ func (w *work) recover() {
 	}
 }
 
-// exclusively does something while no recorder of this program looks after its archives in the
+// exclusively calls a function while no recorder of this program maintains its archives in the
 // directory, which excludes pmlogrewrite and pmlogger_merge too.
 func (w *work) exclusively(do func()) {
 	unlock, err := janitor.Lock(".")
@@ -215,7 +215,7 @@ func (w *work) exclusively(do func()) {
 	do()
 }
 
-// written reports whether an archive is being written, as far as it is known.
+// written reports whether an archive is being written, as far as is known.
 func (w *work) written(a *janitor.Archive) bool { return w.isWritten(filepath.Base(a.Base)) }
 
 func (w *work) isWritten(base string) bool {
@@ -226,7 +226,7 @@ func (w *work) isWritten(base string) bool {
 	return written || err != nil
 }
 
-// findRules finds the rules of pmlogrewrite for archives that are to be merged.
+// findRules finds the pmlogrewrite rules for archives to merge.
 func (w *work) findRules() {
 	if _, err := os.Stat("pmlogrewrite"); err == nil {
 		path := filepath.Join(w.dir, "pmlogrewrite")
@@ -257,11 +257,11 @@ func (w *work) rewriteDir() {
 	}
 }
 
-// datedName matches the names of files that belong to pmlogger by their date, also those of
-// releases that had years of two digits.
+// datedName matches names of pmlogger's files, which begin with a date, including those of
+// releases with two-digit years.
 const datedName = `^([12][0-9]{3}[01][0-9][0-3][0-9]|[0-9]{2}[01][0-9][0-3][0-9])[-.]`
 
-// A file is one in the directory whose name begins with a date.
+// A file is a file in the directory whose name begins with a date.
 type file struct {
 	name    string
 	base    string // of the archive; "" if it belongs to none
@@ -303,8 +303,8 @@ func fileNames(list []file) []string {
 	return names
 }
 
-// cull removes archives that are too old. It comes first, so that nothing that is wrong
-// with archives lets the disk fill up.
+// cull removes archives that are too old. It comes first, so that errors in archives
+// cannot let the disk fill up.
 func (w *work) cull() {
 	if unlimited(w.cullAfter) {
 		return
@@ -343,8 +343,8 @@ func (w *work) cull() {
 	w.exclusively(func() { w.removeFiles(list) })
 }
 
-// removeFiles removes files of archives: whole archives in such an order that no part of them is taken for one, and what is old
-// of others.
+// removeFiles removes files of archives: complete archives, in an order in which the rest is never taken for an archive, and
+// the old files of others.
 func (w *work) removeFiles(list []file) {
 	archives, err := janitor.List(".")
 	if err != nil {
@@ -439,7 +439,7 @@ func (w *work) runCallbacks(list []callback, base string) {
 	}
 }
 
-// saveMerged moves the archives that are new to where PCP_AUTOSAVE_DIR says.
+// saveMerged moves new archives to the directory PCP_AUTOSAVE_DIR.
 func (w *work) saveMerged() {
 	if w.verbose > 0 {
 		w.printf("    Autosave ... \n%s", housekeeping.Fill(w.merged))
@@ -466,5 +466,5 @@ func (w *work) saveMerged() {
 	}
 }
 
-// today is what names of archives of today begin with.
+// today is the prefix of the names of today's archives.
 func (w *work) today() string { return w.now.Format("20060102") }

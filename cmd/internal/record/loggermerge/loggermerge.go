@@ -54,7 +54,7 @@ type merger struct {
 
 	force, showMe, verbose, expunge, finish bool
 
-	fail func(step string) error // for tests: stops the process, as it were, at a step
+	fail func(step string) error // for tests: simulates a stop of the process at a step
 }
 
 func (m *merger) own(_ *cli.Options, opt *cli.Option, _ string) bool {
@@ -112,7 +112,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return m.merge(inputs, output)
 }
 
-// start locks a directory, and finishes what was interrupted there.
+// start locks a directory, and finishes interrupted merges in it.
 func (m *merger) start(dir string) (unlock func(), status int) {
 	unlock, err := fsdir.Lock(dir)
 	if err != nil {
@@ -177,8 +177,8 @@ func (m *merger) merge(patterns []string, output string) int {
 	return status
 }
 
-// expand returns the archives that patterns and names stand for, each once. Those
-// named like one of them and a number, as 20261121.10.00-01, belong to it.
+// expand returns the archives that patterns and names match, each once. Archives named
+// like one of them with a number, as 20261121.10.00-01, belong to it.
 func expand(patterns []string) (list []string) {
 	for _, p := range patterns {
 		for _, suffix := range []string{".meta*", "-*.meta*"} {
@@ -193,8 +193,8 @@ func expand(patterns []string) (list []string) {
 	return list
 }
 
-// glob returns the files that a pattern of the shell stands for. Hidden ones are only
-// meant if the pattern says so.
+// glob returns the files that a shell pattern matches. It matches hidden files only if
+// the pattern begins with a dot.
 func glob(pattern string) (list []string) {
 	pattern = strings.ReplaceAll(pattern, "[!", "[^")
 	found, err := filepath.Glob(pattern)
@@ -251,7 +251,7 @@ func (m *merger) check(inputs []string) (list []string, ok bool) {
 	return list, ok
 }
 
-// volumes says how many volumes an archive has, if there are several.
+// volumes reports the number of volumes of an archive, if there are several.
 func volumes(input string) string {
 	f, err := archive.FindFiles(input)
 	if err != nil || len(f.Numbers) < 2 {
@@ -260,7 +260,7 @@ func volumes(input string) string {
 	return fmt.Sprintf(" (%d volumes)", len(f.Numbers))
 }
 
-// extract makes the output archive, and reports whether it is there.
+// extract makes the output archive, and reports whether it exists.
 func (m *merger) extract(list, inputs []string, output string) bool {
 	flag := ""
 	var args []string
@@ -314,8 +314,8 @@ func (m *merger) extract(list, inputs []string, output string) bool {
 	return made
 }
 
-// A renamer has messages name the archive as the user does, and not as it is called while
-// it is made.
+// A renamer replaces the archive's temporary name in messages with the user's name for
+// it.
 type renamer struct {
 	w        io.Writer
 	from, to string
@@ -328,7 +328,7 @@ func (r *renamer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// step is called before each step that a test may stop at.
+// step is called before each step at which a test may stop.
 func (m *merger) step(name string) error {
 	if m.fail != nil {
 		return m.fail(name)

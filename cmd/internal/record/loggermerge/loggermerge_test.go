@@ -60,7 +60,7 @@ func newMerger(ctx context.Context, out *bytes.Buffer) *merger {
 	return &merger{ctx: ctx, env: env, now: time.Now(), force: true}
 }
 
-// records returns how many records an archive has, -1 if there is none.
+// records returns the number of records in an archive, -1 if there is no archive.
 func records(t *testing.T, base string) int {
 	t.Helper()
 	a, err := archive.Open(base)
@@ -96,7 +96,7 @@ func names(t *testing.T) []string {
 var merged = []string{"20240305.0", "20240305.index", "20240305.meta"}
 
 // TestKilled stops a merge at each of its steps as if the process were killed, and
-// merges again: at no time is a value lost, and in the end there is one archive.
+// merges again: no value is ever lost, and at the end there is one archive.
 func TestKilled(t *testing.T) {
 	var steps []string
 	day(t)
@@ -156,7 +156,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestFails has a merge fail at each step: the inputs stay, and nothing else does.
+// TestFails makes a merge fail at each step: only the inputs remain.
 func TestFails(t *testing.T) {
 	for _, at := range []string{"written", "synced"} {
 		day(t)
@@ -179,7 +179,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// TestInterrupted ends a merge by a signal, as it were, while it writes.
+// TestInterrupted ends a merge by a simulated signal while it writes.
 func TestInterrupted(t *testing.T) {
 	day(t)
 	before := names(t)
@@ -194,7 +194,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestForeignNotes leaves what is not a note of a merge, and what it would replace.
+// TestForeignNotes checks that files that are not notes of a merge are kept, as are the
+// files they name.
 func TestForeignNotes(t *testing.T) {
 	abs := func(name string) string {
 		path, err := filepath.Abs(name)

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// giveTo gives files the owner of another one, if the process may do so: what root
-// merges is still pmlogger's.
+// giveTo changes the owner of files to that of another file, if the process may do so:
+// archives merged by root still belong to pmlogger.
 func giveTo(like string, parts []part) {
 	st, err := os.Stat(like)
 	if err != nil || os.Getuid() != 0 {

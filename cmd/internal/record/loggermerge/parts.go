@@ -63,7 +63,7 @@ func dropArchive(base string) error {
 	return removeParts(parts)
 }
 
-// syncParts writes an archive to the disk.
+// syncParts syncs an archive to disk.
 func syncParts(base string) error {
 	parts, err := partsOf(base)
 	if err != nil {

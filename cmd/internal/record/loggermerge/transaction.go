@@ -15,8 +15,8 @@ import (
 	"github.com/go-pcp/pcp/internal/safefile"
 )
 
-// Several archives cannot be replaced by one all at once. What is done is done so that
-// the process may be killed at any time and nothing is lost:
+// Several archives cannot be replaced by one atomically. The order of the steps ensures
+// that nothing is lost if the process is killed at any time:
 //
 //	1. The new archive is written as .NAME.merging, read back, and written to the disk.
 //	2. .NAME.merged says that it is complete, and which archives it replaces.
@@ -24,8 +24,8 @@ import (
 //	4. The archives that it replaces are removed, the metadata first.
 //	5. .NAME.merged is removed.
 //
-// If there is .NAME.merged, the steps from 3 on are done again. If there is none,
-// .NAME.merging is incomplete, and is removed.
+// If .NAME.merged exists, the steps from 3 on are repeated. If not, .NAME.merging is
+// incomplete, and is removed.
 
 const (
 	mergingSuffix = ".merging"
@@ -33,11 +33,11 @@ const (
 	mergedHead    = "# archives that the one of this name replaces\n"
 	mergedEnd     = "# end\n"
 
-	// maxMerged is the largest .NAME.merged that is read.
+	// maxMerged is the maximum size of .NAME.merged.
 	maxMerged = 16 << 20
 )
 
-// errExtract is that pmlogextract failed and said why.
+// errExtract is the error if pmlogextract failed and reported the reason.
 var errExtract = errors.New("pmlogextract failed")
 
 // A transaction makes an archive.
@@ -57,9 +57,9 @@ func (t *transaction) step(name string) error {
 	return nil
 }
 
-// run has make write an archive, and gives it its name, in a directory that the caller
-// has locked. replaced are the archives that
-// the caller is to remove before it calls forget; if there are none, it need not.
+// run calls make to write an archive, and gives it its name, in a directory that the
+// caller has locked. replaced are the archives that the caller must remove before it
+// calls forget; if there are none, it need not call it.
 func (t *transaction) run(replaced []string, make func(base string) error) error {
 	dir, name := filepath.Dir(t.output), filepath.Base(t.output)
 	if err := archive.CheckFree(t.output); err != nil {
@@ -172,8 +172,8 @@ func writeMerged(dir, name string, replaced []string) error {
 	return safefile.ReplaceBytes(path, []byte(b.String()), safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1})
 }
 
-// readMerged returns the archives that a complete one replaces. ok reports whether the
-// note is one that writeMerged made.
+// readMerged returns the archives that a complete one replaces. ok reports whether
+// writeMerged wrote the note.
 func readMerged(path string) (replaced []string, ok bool, err error) {
 	st, err := os.Lstat(path)
 	if err != nil {
@@ -213,8 +213,8 @@ func forget(output string) error {
 	return err
 }
 
-// finish brings the merges to an end that were interrupted in a directory, and says
-// which. The caller has locked it.
+// finish completes the interrupted merges in a directory, and reports them. The caller
+// has locked the directory.
 func finish(dir string) (notes []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -245,7 +245,7 @@ func finish(dir string) (notes []string, err error) {
 		if err := renameParts(dir, name, func(string) error { return nil }); err != nil {
 			return notes, err
 		}
-		// The inputs go only if the archive that has their values can be opened.
+		// The inputs are removed only if the archive with their values can be opened.
 		a, err := archive.Open(filepath.Join(dir, name))
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("%s: the archive is not there or damaged, what it replaces is left: %v", path, err))

@@ -1,5 +1,5 @@
-// Package loggerreport is pmlogger_daily_report: it writes reports in the manner of
-// sar(1) about an archive of a day.
+// Package loggerreport implements pmlogger_daily_report, which writes reports like
+// those of sar(1) about an archive of a day.
 //
 //	pcp logger-daily-report -a /var/log/pcp/pmlogger/web7/20261121 -f sar21
 //

@@ -51,7 +51,7 @@ must be installed.`,
 	Run: run,
 }
 
-// views are the configurations of pmrep, and what stands above each.
+// views are the configurations of pmrep, and the title of each.
 var views = []struct{ name, title string }{
 	{":sar-u-ALL", "# CPU Utilization statistics, all CPUS"},
 	{":sar-u-ALL-P-ALL", "# CPU Utilization statistics, per-CPU"},
@@ -157,7 +157,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return status
 }
 
-// done reports whether yesterday's report is there already.
+// done reports whether yesterday's report exists already.
 func (r *reporter) done(yesterday time.Time) bool {
 	list, err := filepath.Glob(filepath.Join(r.env.Config().Get("PCP_LOG_DIR"), "sa", "sar"+yesterday.Format("02")))
 	return err == nil && len(list) > 0
@@ -169,7 +169,7 @@ func (r *reporter) verbosef(format string, args ...any) {
 	}
 }
 
-// fatal says in the log why there is no report.
+// fatal logs why there is no report.
 func (r *reporter) fatal(format string, args ...any) int {
 	fmt.Fprintf(r.log, "%s: FATAL error: %s\n", r.env.ProgName(), fmt.Sprintf(format, args...))
 	return 1
@@ -209,7 +209,7 @@ func (r *reporter) report(yesterday time.Time) int {
 	r.verbosef("REPORTDIR=%s", r.dir)
 	if r.file == "" {
 		if _, err := os.Stat(r.dir); errors.Is(err, fs.ErrNotExist) {
-			housekeeping.MkdirAll(r.env, r.dir, 0o775) // the next error says so
+			housekeeping.MkdirAll(r.env, r.dir, 0o775) // the next call reports the error
 		}
 		r.file = filepath.Join(r.dir, "sar"+yesterday.Format("02"))
 	}
@@ -263,7 +263,7 @@ func (r *reporter) commencing() string {
 	return ""
 }
 
-// view appends what pmrep prints, or why it prints nothing.
+// view appends the output of pmrep, or the reason why there is none.
 func (r *reporter) view(b *bytes.Buffer, args []string) {
 	var out, errs bytes.Buffer
 	status := r.env.Call(r.ctx, "pmrep", &out, &errs, args...)
@@ -296,8 +296,8 @@ func (r *reporter) view(b *bytes.Buffer, args []string) {
 	fmt.Fprintf(b, "-- no report for config \"%s\"%s\n", view, why)
 }
 
-// expand returns the archive, or a copy of it below dir that is not compressed: pmrep reads
-// it once for each report.
+// expand returns the archive, or an uncompressed copy of it below dir: pmrep reads it once
+// for each report.
 func (r *reporter) expand(dir string) (string, error) {
 	files, err := archive.FindFiles(r.archive)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// TestPoll shows that with -p nothing is done if yesterday's report is there and there is no stamp, and that a
-// stamp that is too old has the report made.
+// TestPoll shows that -p does nothing if yesterday's report exists and there is no stamp, and that a stamp
+// that is too old causes a new report.
 func TestPoll(t *testing.T) {
 	dir := t.TempDir()
 	logs := filepath.Join(dir, "log")
@@ -71,7 +71,7 @@ func TestWrongOptions(t *testing.T) {
 	}
 }
 
-// TestExpand shows that a compressed archive is copied out, and one that is not stays where it is.
+// TestExpand shows that a compressed archive is copied, and an uncompressed one is used in place.
 func TestExpand(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	base := filepath.Join(dir, "day")
@@ -108,7 +108,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// compress puts a gzip file in the place of a file.
+// compress replaces a file with a gzip file.
 func compress(t *testing.T, path string) {
 	t.Helper()
 	var b bytes.Buffer

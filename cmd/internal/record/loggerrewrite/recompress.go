@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/housekeeping"
 )
 
-// A sum is a file of an archive, and what was in it.
+// A sum is a file of an archive and the checksum of its contents.
 type sum struct {
 	path string
 	sum  [sha256.Size]byte
@@ -50,7 +50,7 @@ func sums(base string) (list []sum, err error) {
 	return list, nil
 }
 
-// recompress compresses files that are changed and were compressed before.
+// recompress compresses changed files that were compressed before.
 func (r *rewriter) recompress(before, after []sum) {
 	for _, s := range after {
 		if slices.Contains(before, s) {
@@ -81,8 +81,8 @@ func (r *rewriter) recompress(before, after []sum) {
 	}
 }
 
-// programFor returns the program that compresses files of a suffix. It is that of the
-// C script, which makes .xz of .lzma, .bz2 of .bz, and .gz of .Z and .z.
+// programFor returns the program that compresses files of a suffix. As in the C script,
+// .lzma becomes .xz, .bz becomes .bz2, and .Z and .z become .gz.
 func programFor(suffix string) string {
 	switch suffix {
 	case ".xz", ".lzma":

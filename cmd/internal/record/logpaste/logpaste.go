@@ -44,14 +44,14 @@ configuration and notes can be kept with recorded metrics.`,
 	Run:         run,
 }
 
-// maxText is the longest value: the length of a block has 24 bits, which count
-// its head, and there is a NUL.
+// maxText is the longest value: the length of a block has 24 bits and includes its
+// header, and the text ends with a NUL.
 const maxText = pcp.ValLenMax - pcp.ValHeaderSize - 1
 
 func run(_ context.Context, env *cli.Env) int {
 	p := paste{env: env, metric: "paste.value", out: "paste"}
 	file, fromFile := "-", false
-	// Later without End: the C tool does not check what the options are together.
+	// Later without End: the C tool does not check the combination of options.
 	o := cli.ParseOptions(env, cli.ParseConfig{Later: true, Own: func(_ *cli.Options, opt *cli.Option, arg string) bool {
 		switch opt.Short {
 		case 'h':

@@ -1,3 +1,3 @@
-// Package logpush is pmlogpush: it pushes an archive to a pmproxy of another host,
-// which keeps it.
+// Package logpush implements pmlogpush, which pushes an archive to a pmproxy on another
+// host, which stores it.
 package logpush

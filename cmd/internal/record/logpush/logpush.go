@@ -88,7 +88,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	if strings.Contains(base, ",") {
 		return env.Fatalf("multi-archive contexts not supported")
 	}
-	// It must be one that can be opened.
+	// The archive must be readable.
 	a, err := archive.Open(base)
 	if err == nil {
 		err = a.Close()
@@ -117,7 +117,7 @@ func run(ctx context.Context, env *cli.Env) int {
 }
 
 // finished returns a function that reports whether an archive that was being written no
-// longer is. Of one that another program writes this is not known.
+// longer is. For an archive that another program writes, this is unknown.
 func finished(base string) func() bool {
 	begun := false
 	return func() bool {

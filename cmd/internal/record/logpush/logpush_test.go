@@ -179,7 +179,7 @@ func TestSecure(t *testing.T) {
 	}
 }
 
-// TestErrors says what is wrong.
+// TestErrors checks the error messages.
 func TestErrors(t *testing.T) {
 	base, w := record(t)
 	w.Close()

@@ -13,8 +13,8 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// fromControl returns the hosts of the control files. A line with a mistake is one, so that no host
-// is left out unnoticed.
+// fromControl returns the hosts of the control files. A line with a mistake is an error, so that no
+// host is skipped silently.
 func (set *settings) fromControl(env *cli.Env) ([]fleet.Host, error) {
 	files := controlfile.Files(set.control)
 	if len(files) == 0 {
@@ -78,7 +78,8 @@ func (set *settings) fromLine(env *cli.Env, p *controlfile.Parser, line *control
 	return h, controlArgs(env, line, &h, strings.Fields(args))
 }
 
-// controlArgs takes the arguments of pmlogger that a fleet has a use for, and names the others.
+// controlArgs takes the pmlogger arguments that a fleet can use, and returns the names of the
+// others.
 func controlArgs(env *cli.Env, line *controlfile.Line, h *fleet.Host, args []string) error {
 	const takeArg = "cDHhIKlmnpsTtUvVx"
 	for i := 0; i < len(args); i++ {
@@ -92,7 +93,7 @@ func controlArgs(env *cli.Env, line *controlfile.Line, h *fleet.Host, args []str
 				switch opt {
 				case 'r':
 					h.Report = true
-				case 'u': // everything is written at once anyway
+				case 'u': // output is never buffered
 				default:
 					env.Errorf("%s:%d: -%c is left out", line.File, line.Number, opt)
 				}

@@ -1,4 +1,4 @@
-// Package record is pcp record: it records any number of hosts in one process.
+// Package record implements pcp record, which records any number of hosts in one process.
 //
 //	pcp record alpha beta --keep-days 14
 package record
@@ -79,7 +79,7 @@ Of the arguments in a control file -c, -H, -r, -t and -v count. Each other one i
 	Run: run,
 }
 
-// settings are what the command line says.
+// settings are the options of the command line.
 type settings struct {
 	config, hosts, control string
 	dir                    string
@@ -148,7 +148,8 @@ func run(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// holdBytes is how much of a host waits in memory while the file system is full. There may be a thousand hosts.
+// holdBytes is the maximum data of a host held in memory while the file system is full. There may be a thousand
+// hosts.
 const holdBytes = 256 << 10
 
 // record records until ctx is done.
@@ -158,7 +159,7 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	set.dir = dir
-	if set.config != "" { // a mistake is told now, and not for each host
+	if set.config != "" { // report a mistake now rather than once per host
 		text, err := preprocess(env, set.config)
 		if err != nil {
 			return err
@@ -182,7 +183,7 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 		return err
 	}
 	defer lock.Close()
-	debug.SetGCPercent(50) // most of the memory is metadata that stay
+	debug.SetGCPercent(50) // most of the memory is long-lived metadata
 	var explained atomic.Bool
 	f, err := fleet.New(fleet.Config{
 		Dir:       dir,
@@ -213,7 +214,8 @@ func (set *settings) record(ctx context.Context, env *cli.Env) error {
 	return f.Run(ctx)
 }
 
-// explain says why the only host cannot be recorded yet, and what to do next. It reports whether that is what happened.
+// explain prints why the only host cannot be recorded yet, and what to do next. It returns whether it printed an
+// explanation.
 func (set *settings) explain(env *cli.Env, spec string, e *fleet.Event) bool {
 	de, ok := errors.AsType[*pmapi.DialError](e.Err)
 	if ok {
@@ -225,7 +227,7 @@ func (set *settings) explain(env *cli.Env, spec string, e *fleet.Event) bool {
 	return ok
 }
 
-// say prints what happened, in one line.
+// say prints an event in one line.
 func say(env *cli.Env, e *fleet.Event) {
 	text := e.Text
 	if e.Err != nil {
@@ -235,7 +237,7 @@ func say(env *cli.Env, e *fleet.Event) {
 	env.FlushOut()
 }
 
-// onHangUp has the hosts listed anew on SIGHUP, until stop is called.
+// onHangUp lists the hosts again on SIGHUP, until stop is called.
 func (set *settings) onHangUp(ctx context.Context, env *cli.Env, f *fleet.Fleet) (stop func()) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -316,7 +318,7 @@ func (set *settings) list(env *cli.Env) ([]fleet.Host, error) {
 	return list, nil
 }
 
-// configure returns the configuration of a host: of its file, that of -c, or one made for what it has.
+// configure returns the configuration of a host: from its file, from -c, or generated for its metrics.
 func (set *settings) configure(env *cli.Env) fleet.Configure {
 	return func(ctx context.Context, c *pmapi.Context, h fleet.Host) ([]byte, string, error) {
 		file := h.Config
@@ -334,7 +336,8 @@ func (set *settings) configure(env *cli.Env) fleet.Configure {
 	}
 }
 
-// preprocess reads a configuration. One that does not exist is looked for where those of pmlogger are.
+// preprocess reads a configuration. If the file does not exist, it looks in the directory of pmlogger's
+// configurations.
 func preprocess(env *cli.Env, path string) ([]byte, error) {
 	dir := filepath.Join(env.Config().Get("PCP_VAR_DIR"), "config", "pmlogger")
 	st, err := os.Stat(path)

@@ -195,7 +195,7 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestHangUp changes a list while its hosts are recorded, first well and then with a mistake.
+// TestHangUp changes a list while its hosts are recorded, first correctly and then with a mistake.
 func TestHangUp(t *testing.T) {
 	dir := t.TempDir()
 	hosts := filepath.Join(dir, "hosts")
@@ -229,7 +229,7 @@ func TestHangUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	await(" a: not recorded") // the signal has a handler by now
+	await(" a: not recorded") // the signal handler is installed by now
 	write(t, hosts, "unix:/nosuch/a name=a\nunix:/nosuch/b name=b\n")
 	hangUp()
 	await("SIGHUP: 2 hosts")
@@ -245,7 +245,7 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestPipe names a FIFO without a writer as the list of hosts: the command waits for it, and ends when it is told to.
+// TestPipe names a FIFO without a writer as the list of hosts: the command waits for it, and ends when asked to.
 func TestPipe(t *testing.T) {
 	dir := t.TempDir()
 	list := filepath.Join(dir, "hosts")

@@ -23,13 +23,13 @@ const (
 	statusName = "record.status"
 )
 
-// statusEvery is how often the status is written.
+// statusEvery is the interval at which the status is written.
 const statusEvery = 5 * time.Second
 
-// maxStatus is the largest status that is read.
+// maxStatus is the maximum size of a status file.
 const maxStatus = 256 << 20
 
-// lockDir makes a directory of archives ours until the file is closed.
+// lockDir locks a directory of archives until the file is closed.
 func lockDir(dir string) (*os.File, error) {
 	f, _, err := safefile.OpenAppend(filepath.Join(dir, lockName), os.O_RDWR, 0o644)
 	if err != nil {
@@ -119,7 +119,7 @@ func writeStatus(path string, list []fleet.Status) error {
 	return safefile.ReplaceBytes(path, append(b, '\n'), safefile.Replacement{Mode: 0o644, Uid: -1, Gid: -1})
 }
 
-// showStatus prints the status of what is recorded to the directory.
+// showStatus prints the status of the recordings in the directory.
 func (set *settings) showStatus(env *cli.Env) int {
 	path := filepath.Join(set.dir, statusName)
 	st, err := os.Stat(path)
@@ -167,7 +167,7 @@ func (set *settings) showStatus(env *cli.Env) int {
 	return 0
 }
 
-// ago returns how long ago a time was, in seconds, "-" if it never was.
+// ago returns the age of a time in seconds, "-" for the zero time.
 func ago(now, t time.Time) string {
 	if t.IsZero() {
 		return "-"

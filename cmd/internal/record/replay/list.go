@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// A summary is what is in a directory of archives.
+// A summary describes a directory of archives.
 type summary struct {
 	archives   int
 	damaged    int // cannot be opened
@@ -21,7 +21,7 @@ type summary struct {
 	size       int64
 }
 
-// list prints what is recorded.
+// list prints the recordings.
 func list(env *cli.Env, dirs []string) int {
 	if len(dirs) == 0 {
 		fmt.Fprintf(env.Stdout, "Nothing is recorded yet: \"%s up\" collects and records, \"%[1]s record\" records a collector that runs.\n", env.Pcp())

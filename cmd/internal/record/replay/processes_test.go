@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/archive/importer"
 )
 
-// TestFewProcesses checks what is said of an archive whose processes are not to be seen, or without rates.
+// TestFewProcesses checks the message about an archive that has no processes, or no rates for them.
 func TestFewProcesses(t *testing.T) {
 	f := func(samples int, want string) {
 		t.Helper()

@@ -1,4 +1,4 @@
-// Package replay is pcp replay: it runs another command on what was recorded.
+// Package replay implements pcp replay, which runs another command on recorded data.
 //
 //	pcp replay -1h val kernel.all.load
 package replay
@@ -51,12 +51,12 @@ chooses those of another one that is recorded, and an archive or a directory any
 	Run:         run,
 }
 
-// A request is what the arguments ask for.
+// A request is the parsed command line.
 type request struct {
 	relative string        // "-1h", "" if there is none
 	at       pcp.Timestamp // if it is not zero
-	source   string        // directory or archive, "" for that of this machine
-	from     string        // what is read
+	source   string        // directory or archive, "" for this machine's
+	from     string        // the source
 	command  *cli.Command
 	args     []string
 }
@@ -89,7 +89,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	sub := with(env, vars)
 	sub.Command, sub.Name = r.command, "pcp "+r.command.Name
-	if r.command.Through() { // which prints what the C program does
+	if r.command.Through() { // which prints the same as the C program
 		sub.Name, sub.ByName = r.command.Link, true
 	}
 	sub.Args = slices.Concat(options, r.args)
@@ -105,9 +105,9 @@ func run(ctx context.Context, env *cli.Env) int {
 // perProcess are the commands that show processes.
 var perProcess = []string{"top", "ps", "pidstat", "atop"}
 
-// fewProcesses says why such a command shows little or nothing of an archive: processes are recorded more seldom than
-// the rest. It returns "" if there are two samples of them, as rates need, or the archive cannot be read, which the
-// command has said.
+// fewProcesses returns the reason why such a command shows little or nothing of an archive: processes are recorded
+// less often than the rest. It returns "" if there are two samples of them, as rates need, or if the archive cannot
+// be read, which the command has reported.
 func fewProcesses(ctx context.Context, path string) string {
 	a, err := pmapi.OpenArchive(path)
 	if err != nil {
@@ -138,7 +138,7 @@ func fewProcesses(ctx context.Context, path string) string {
 	return ""
 }
 
-// with returns env with more variables.
+// with returns env with additional variables.
 func with(env *cli.Env, vars map[string]string) *cli.Env {
 	lookup := env.LookupEnv
 	if lookup == nil {
@@ -205,7 +205,7 @@ func parse(env *cli.Env, dirs []string, now time.Time) (*request, error) {
 	return r, nil
 }
 
-// find returns the directory or archive that a name stands for, "" if there is none.
+// find returns the directory or archive of a name, "" if there is none.
 func find(dirs []string, name string) string {
 	for _, dir := range dirs {
 		if filepath.Base(dir) == name {
@@ -221,7 +221,7 @@ func find(dirs []string, name string) string {
 	return ""
 }
 
-// when parses a time of the past. If a date is not complete, it is the last time that fits.
+// when parses a time in the past. An incomplete date means the last matching time.
 func when(arg string, now time.Time, loc *time.Location) (pcp.Timestamp, bool) {
 	arg = strings.TrimPrefix(arg, "@")
 	if arg == "" {
@@ -235,8 +235,8 @@ func when(arg string, now time.Time, loc *time.Location) (pcp.Timestamp, bool) {
 	return t, err == nil && !t.Time().After(now)
 }
 
-// options returns the options for the command, or the variables that stand for them if it has none: those that pcp sets for
-// programs which run through it.
+// options returns the options for the command or, if it takes none, the equivalent variables: those that pcp sets for
+// programs that run through it.
 func (r *request) options(env *cli.Env, dirs []string) ([]string, map[string]string, error) {
 	has := func(long string) string {
 		for _, o := range r.command.Options {
@@ -289,7 +289,7 @@ func (r *request) options(env *cli.Env, dirs []string) ([]string, map[string]str
 	return list, vars, nil
 }
 
-// own returns the directory with the archives of this machine, or the only one that there is.
+// own returns the directory with the archives of this machine, or the only directory.
 func own(env *cli.Env, dirs []string) (string, error) {
 	if len(dirs) == 0 {
 		return "", errors.New(source.NothingRecorded(env))

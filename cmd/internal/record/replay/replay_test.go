@@ -103,7 +103,7 @@ func TestWhen(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	for arg, want := range map[string]string{
 		"11:30":               "2026-11-23 11:30:00",
-		"14:30":               "2026-11-22 14:30:00", // the last one that was
+		"14:30":               "2026-11-22 14:30:00", // the last such time
 		"2026-11-20 08:00":    "2026-11-20 08:00:00",
 		"2 hours ago":         "2026-11-23 10:00:00",
 		"@11:30":              "2026-11-23 11:30:00",
