@@ -512,8 +512,15 @@ func TestAuthorise(t *testing.T) {
 		address, headers string
 		sockets          bool
 	}{
-		{open, "", false}, {open, foreign, false}, {open, "Authorization: Digest x\r\n", false}, {open, "X-Forwarded-For: 127.0.0.1\r\n", false},
-		{open, basic, true}, {open, bearer, true}, {open, basic + foreign, false}, {lent, "", true}, {lent, foreign, true},
+		{open, "", false},
+		{open, foreign, false},
+		{open, "Authorization: Digest x\r\n", false},
+		{open, "X-Forwarded-For: 127.0.0.1\r\n", false},
+		{open, basic, true},
+		{open, bearer, true},
+		{open, basic + foreign, false},
+		{lent, "", true},
+		{lent, foreign, true},
 	} {
 		_, body := get(t, c.address, "GET /a HTTP/1.1\r\nHost: localhost\r\n"+c.headers+"\r\n")
 		if !strings.Contains(body, fmt.Sprintf("Sockets:%v}", c.sockets)) {
