@@ -29,7 +29,7 @@ func TestErrorText(t *testing.T) {
 	f(-12344, "Unknown error 12344")
 	f(ErrName, "Unknown metric name")
 	f(ErrNYI, "Functionality not yet implemented")
-	f(-12352, "No such PMAPI error code (-12352)") // retired, never to be used again
+	f(-12352, "No such PMAPI error code (-12352)") // retired, must not be reused
 	f(7, "No such PMAPI error code (7)")
 	f(-21357, "Authentication - authentication failure")
 	f(-30000, "Unknown secure sockets error -30000 (-8656)")

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle/clib"
 )
 
-// packEvents packs records in the given byte order, the wire's or C's.
+// packEvents packs records in the given byte order, that of PDUs or of C.
 func packEvents(order binary.AppendByteOrder, records []EventRecord, highRes bool) []byte {
 	b := order.AppendUint32(nil, uint32(len(records)))
 	for _, r := range records {
@@ -87,7 +87,7 @@ func TestEventRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Numbers of 32 bits come back without their type.
+		// Numbers of 32 bits are returned without their type.
 		plain := func(list []EventRecord) string {
 			s := ""
 			for _, r := range list {

@@ -48,7 +48,7 @@ func ExampleConvScale() {
 }
 
 func ExampleValue_Extract() {
-	// A value in situ comes without a type; its descriptor has it.
+	// A value in situ has no type; its descriptor has it.
 	v := pcp.RawValue(pcp.TypeUnknown, 0xffffffff)
 	u, err := v.Extract(pcp.TypeU32, pcp.TypeDouble)
 	fmt.Println(u.Double(), err)

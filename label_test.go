@@ -181,11 +181,11 @@ func TestMergeLabels(t *testing.T) {
 	}
 }
 
-// randomLabels writes labels that the real library reads right. The library
-// loses its place in arrays of arrays and in white space within arrays, calls
-// c in {"a":{"b":{"c":1}}} a.c, and does not see that two compound names are
-// equal or that one starts with another. So only parent, which must differ
-// between sets, has labels below it.
+// randomLabels writes labels that the real library reads correctly. The library
+// fails for arrays of arrays and for white space within arrays, calls c in
+// {"a":{"b":{"c":1}}} a.c, and does not detect that two compound names are equal
+// or that one starts with another. So only parent, which must differ between
+// sets, has labels below it.
 func randomLabels(r *rand.Rand, parent string) string {
 	names := []string{"a", "b", "aa", "ab", "a_b", "B", "Z9", "hostname", "x1", "c", "d", "e"}
 	values := []string{"1", "-0.5e10", `"x"`, `"a b"`, `"\u00e9\""`, "true", "null", "[1,2]", `["x","y"]`, "[]", "false", `"{\"a\":1}"`, `"é"`}
@@ -212,8 +212,8 @@ func TestOracleLabels(t *testing.T) {
 	r := newRand(t)
 	var tr clib.Trial
 	tr.Equal = func(question, _, theirs string) bool {
-		// pmMergeLabels trips over the rest of a longer text of the round
-		// before, where a value was replaced by a shorter one.
+		// pmMergeLabels fails on the rest of a longer text of the previous round
+		// if a value was replaced by a shorter one.
 		return strings.HasPrefix(question, "merge ") && strings.Count(question, " ") > 2 && theirs == "-22 -"
 	}
 	for range 1000 {
@@ -285,7 +285,7 @@ func FuzzParseLabels(f *testing.F) {
 		if in != "" && !json.Valid([]byte(in)) {
 			t.Fatalf("%q is no JSON", in)
 		}
-		// The result is in its final form.
+		// Parsing the result again does not change it.
 		again, err := ParseLabels(s.JSON, LabelFlags(flags)|LabelCompound)
 		if err != nil || again.JSON != s.JSON || len(again.Index) != len(s.Index) {
 			t.Fatalf("%q: %q becomes %q, %v", in, s.JSON, again.JSON, err)

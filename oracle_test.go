@@ -25,7 +25,7 @@ func newRand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(longtest.Seed(t), 0))
 }
 
-// awkward are numbers at which something changes.
+// awkward are numbers at limits.
 func awkward(r *rand.Rand, random int) []uint64 {
 	var list []uint64
 	for _, f := range []float64{
@@ -120,7 +120,7 @@ func TestOracleNumberStr(t *testing.T) {
 	tr.Compare(t)
 }
 
-// oracleTypes are the types a value can be asked for.
+// oracleTypes are the types that a value can be requested in.
 var oracleTypes = []Type{Type32, TypeU32, Type64, TypeU64, TypeFloat, TypeDouble, TypeString, TypeAggregate, TypeAggregateStatic, TypeNoSupport, TypeUnknown}
 
 // oracleValue describes the number bits as a value of type typ to the oracle.
@@ -183,7 +183,7 @@ func TestOracleExtract(t *testing.T) {
 func TestOracleConvScale(t *testing.T) {
 	r := newRand(t)
 	var tr clib.Trial
-	// Where the powers overflow to 0, C dies of the division.
+	// If the powers overflow to 0, C crashes on the division.
 	tr.Equal = func(_, ours, theirs string) bool {
 		return theirs == "died" && ours == fmt.Sprintf("%d 0", ErrConv)
 	}

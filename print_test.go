@@ -9,7 +9,7 @@ import (
 )
 
 // TestPrintBits checks that an aggregate of a number's length, and a value that
-// does not fit its type, are printed as the bits they have, not converted.
+// does not fit its type, are printed as their bits, not converted.
 func TestPrintBits(t *testing.T) {
 	f := func(v pcp.Value, from pcp.Type, want string) {
 		t.Helper()

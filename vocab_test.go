@@ -208,7 +208,7 @@ func TestResult(t *testing.T) {
 		fill(7, 7)
 		check(c, n[0], n[1])
 	}
-	// Room that appears, or was handed to another, in the middle of a set.
+	// Memory that grows, or goes to another set, in the middle of a set.
 	r = Result{}
 	r.AddSet(1)
 	r.Add(Int32Value(1))

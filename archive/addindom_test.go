@@ -10,7 +10,7 @@ import (
 )
 
 // TestAddInDom checks that two records of one time can have different instances:
-// each has its name for our reader, and for that of the C implementation.
+// each has its name in our reader, and in that of the C implementation.
 func TestAddInDom(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		w := create(t, archive.WriterConfig{Label: archive.Label{Version: version}})

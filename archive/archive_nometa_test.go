@@ -67,7 +67,7 @@ func TestNoMeta(t *testing.T) {
 	}
 }
 
-// TestReadAhead reads records in both directions with little read at once, also some longer than that.
+// TestReadAhead reads records in both directions with a small buffer, including longer records.
 func TestReadAhead(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "x")
 	w, err := Create(base, WriterConfig{Label: Label{Version: Version3, Host: "h"}})

@@ -42,7 +42,7 @@ func layouts(t testing.TB) [][]byte {
 	}
 	res.Time = at(9)
 	res.AddSet(pcp.NewPMID(510, 1, 1))
-	for i := range 21 { // more than are compared at once
+	for i := range 21 { // more than are compared at a time
 		res.Add(pcp.Uint64Value(1).WithInst(int32(i)))
 	}
 	add()
@@ -99,7 +99,7 @@ func TestChecker(t *testing.T) {
 	}
 }
 
-// TestCheckerAllocs pins that checking records that look alike allocates nothing.
+// TestCheckerAllocs checks that checking similar records allocates nothing.
 func TestCheckerAllocs(t *testing.T) {
 	good := layouts(t)
 	var c archive.Checker

@@ -125,14 +125,14 @@ func mangled() []byte {
 		}
 	}
 	w(1<<22|1, 2, uint32(pcp.ValDPtr))
-	w(0, (12+40+8)/4, 1, (12+40)/4)             // the second block comes first
+	w(0, (12+40+8)/4, 1, (12+40)/4)             // the second block is first
 	w(uint32(pcp.TypeString)<<24|6, 0x79002021) // "y", padded with rubbish
 	w(uint32(pcp.TypeString)<<24|6, 0x78007e7e) // "x"
 	return b
 }
 
-// TestCopierCanonical checks that a record which the C library would not write comes
-// out as it does, also when its layout is known.
+// TestCopierCanonical checks that a record which the C library would not write is
+// copied in the C library's form, also when its layout is known.
 func TestCopierCanonical(t *testing.T) {
 	w := create(t, archive.WriterConfig{Label: archive.Label{Version: archive.Version2}})
 	defer w.Close()

@@ -101,7 +101,7 @@ func checkChurn(t *testing.T, base string) int {
 		n++
 	}
 	// If the last volume is cut and not yet in the index, readers take the end
-	// from the volume before it, as the C library does.
+	// from the previous volume, as the C library does.
 	vols, index := a.Volumes(), a.Index()
 	if n > 0 && (!cut || len(index) > 0 && int(index[len(index)-1].Vol) == vols[len(vols)-1]) {
 		if end, err := a.End(); err != nil || end.Sec != int64(999+n) {
@@ -120,9 +120,9 @@ func checkChurn(t *testing.T, base string) int {
 	return n
 }
 
-// TestCrash looks at the files as they are after each write of a Writer, and
-// in the middle of each: they are an archive up to its last complete record.
-// It leaves out metadata cut inside of a record; see Writer.
+// TestCrash checks the files after each write of a Writer, and in the middle of
+// each: they are an archive up to its last complete record. It leaves out
+// metadata cut inside of a record; see Writer.
 func TestCrash(t *testing.T) {
 	for _, version := range []int{Version2, Version3} {
 		j := new(journal)
@@ -167,7 +167,7 @@ func TestCrash(t *testing.T) {
 				}
 				continue
 			}
-			first := len(wr.b) >= LabelSize(version) && i < 6 // the labels come first of all
+			first := len(wr.b) >= LabelSize(version) && i < 6 // the labels are first
 			if !first && !strings.HasSuffix(wr.path, ".meta") {
 				for _, cut := range []int{1, 3, 4, len(wr.b) / 2, len(wr.b) - 5, len(wr.b) - 1} {
 					if cut < 1 || cut >= len(wr.b) {

@@ -34,7 +34,7 @@ func TestKill(t *testing.T) {
 }
 
 // killRounds starts this test as another process, which writes an archive, and
-// kills it when it has made some volumes: at another moment each time.
+// kills it after some volumes, at a different moment each time.
 func killRounds(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -64,7 +64,7 @@ func killRounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if size%4096 == 0 {
-			// A write ends early only where a page ends: see Writer.
+			// A write ends early only at the end of a page: see Writer.
 			t.Logf("round %d: the metadata end with a page", round)
 			continue
 		}

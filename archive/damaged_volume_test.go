@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/damage"
 )
 
-// volumeRecords is how many records each of the volumes of threeVolumes has.
+// volumeRecords is the number of records in each volume of threeVolumes.
 const volumeRecords = 40
 
 // threeVolumes writes an archive of three volumes. All files are compressed
@@ -55,8 +55,8 @@ func threeVolumes(t *testing.T, suffix string, compress func(*testing.T, []byte)
 	return base
 }
 
-// everyWay reads an archive in all ways that there are, and calls fn with the
-// number of records and the error of each.
+// everyWay reads an archive in all possible ways, and calls fn with the number of
+// records and the error of each.
 func everyWay(t *testing.T, base string, fn func(way string, records int, err error)) {
 	t.Helper()
 	a, err := archive.Open(base)
@@ -139,9 +139,9 @@ func TestDamagedVolumeCompressed(t *testing.T) {
 	}
 }
 
-// TestDamagedVolumeCut cuts compressed volumes, down to nothing. That is
-// pcp.ErrLogRec, not the end of the contents nor an archive without records,
-// and of the first volume it shows when the archive is opened.
+// TestDamagedVolumeCut cuts compressed volumes, down to nothing. That gives
+// pcp.ErrLogRec, not the end of the contents nor an archive without records; for
+// the first volume when the archive is opened.
 func TestDamagedVolumeCut(t *testing.T) {
 	for kind, compress := range compressors {
 		suffix := strings.TrimRight(kind, " c")

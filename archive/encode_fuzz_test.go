@@ -74,7 +74,7 @@ func FuzzAppendResult(f *testing.F) {
 	})
 }
 
-// noType reports whether there is a value in a block without a type of its own.
+// noType reports whether there is a value in a block without its own type.
 func noType(res *pcp.Result) bool {
 	for _, vs := range res.Sets {
 		for _, v := range vs.Values {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// record writes a small archive: the load, with a mark where the recorder was
-// away. One instance is gone after that.
+// record writes a small archive: the load, with a mark for a pause of the
+// recorder. One instance is gone after that.
 func record(path string) error {
 	w, err := archive.Create(path, archive.WriterConfig{Label: archive.Label{Host: "dark.example.com", TimeZone: "UTC"}})
 	if err != nil {

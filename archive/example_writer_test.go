@@ -11,7 +11,7 @@ import (
 )
 
 // An archive with one metric, as pmlogger would write it. For a program's own
-// data, package importer is the shorter way.
+// data, package importer is simpler.
 func ExampleWriter() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

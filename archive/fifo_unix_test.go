@@ -10,7 +10,8 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// TestWrittenFIFO asks about an archive whose metadata are a FIFO: it does not wait for a writer.
+// TestWrittenFIFO calls Written for an archive whose metadata are a FIFO: it does not wait for a
+// writer.
 func TestWrittenFIFO(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "a")
 	if err := syscall.Mkfifo(base+".meta", 0o600); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/archive"
 )
 
-// TestWriteFramed has records that come with room for their length words make the same files as
-// results do, across volumes, short ones and long ones.
+// TestWriteFramed checks that records with room for their length words make the same files as
+// results, short and long ones, across volumes.
 func TestWriteFramed(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		dir := t.TempDir()

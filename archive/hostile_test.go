@@ -123,7 +123,7 @@ func (m *maker) labels(sec uint32, level pcp.LabelFlags, ident uint32, json stri
 // and an error.
 func (m *maker) result(sec, n uint32) {
 	b := m.stamp(nil, sec)
-	base := uint32(len(b)+4+12) / 4 // in words, as offsets of blocks count
+	base := uint32(len(b)+4+12) / 4 // in words, the unit of offsets of blocks
 	b = words(b, 3, uint32(load), 2, 0, 1, n, 2, n+1, uint32(name), 1, 1, 0xffffffff, base+7+5+2, uint32(gone), 0xffffcfa5)
 	b = append(words(b, uint32(pcp.TypeString)<<24|4+4), "abc\x00"...)
 	framed(&m.data, b)
@@ -220,7 +220,7 @@ func exercise(t testing.TB, base string) (records int) {
 }
 
 // TestDamaged damages each byte, and cuts each file at each length, of a small
-// archive. Nothing may panic or hang; a cut volume gives its whole records.
+// archive. Nothing may panic or hang; a cut volume gives its complete records.
 func TestDamaged(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		good := small(version)

@@ -10,9 +10,9 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
-// BenchmarkReopen opens an archive whose recorder was killed inside of a record, and which
-// has an index that is behind: 64 MB of records, 2 GB in the long form. The time is that to
-// the end, and to the first record.
+// BenchmarkReopen opens an archive whose recorder was killed inside of a record, and whose
+// index is behind: 64 MB of records, 2 GB in the long form. It measures the time to the
+// end, and to the first record.
 func BenchmarkReopen(b *testing.B) {
 	base := filepath.Join(b.TempDir(), "x")
 	w, err := Create(base, WriterConfig{Label: Label{Version: Version3, Host: "h"}})
@@ -38,7 +38,7 @@ func BenchmarkReopen(b *testing.B) {
 			break
 		}
 	}
-	if err := w.Flush(); err != nil { // and not Close: the index has no entry for the end
+	if err := w.Flush(); err != nil { // without Close: the index has no entry for the end
 		b.Fatal(err)
 	}
 	f, err := os.OpenFile(base+".0", os.O_WRONLY|os.O_APPEND, 0)

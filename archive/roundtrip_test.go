@@ -29,8 +29,7 @@ func (n *tally) differs(a *archive.Archive) {
 	n.odd[filepath.Base(a.Path())]++
 }
 
-// reencode decodes and encodes all records of an archive, as far as they can
-// be read.
+// reencode decodes and encodes all readable records of an archive.
 func reencode(t *testing.T, a *archive.Archive, n *tally) {
 	t.Helper()
 	var b []byte
@@ -92,7 +91,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRoundTripSuite does so with archives that C programs of all ages wrote.
+// TestRoundTripSuite does so with archives of C programs of all ages.
 func TestRoundTripSuite(t *testing.T) {
 	var n tally
 	rnd := rand.New(rand.NewPCG(1, 2))

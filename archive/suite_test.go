@@ -36,9 +36,9 @@ func suite(t testing.TB) []string {
 	return slices.Compact(list)
 }
 
-// TestSuite reads every archive of the QA suite from end to end, both ways. That
-// must not panic or hang, and errors must have a code of PCP. If an archive can be
-// read to the end forwards, there are as many records backwards.
+// TestSuite reads every archive of the QA suite from end to end, in both
+// directions. That must not panic or hang, and errors must have a code of PCP. If
+// an archive can be read to the end forwards, there are as many records backwards.
 func TestSuite(t *testing.T) {
 	opened, read := 0, 0
 	list := suite(t)
@@ -61,7 +61,7 @@ func TestSuite(t *testing.T) {
 				t.Logf("%s: End is %v, last record %v", path, end, last)
 			}
 			backward, _, err := count(a, last, archive.Backward)
-			// A tail too short for a length word stops only the way back.
+			// A tail too short for a length word stops only reading backwards.
 			cut := strings.HasSuffix(path, "/binning") || strings.HasSuffix(path, "/pcp-mpstat3")
 			if (err != nil || backward != forward) && !cut && !strings.Contains(path, "/badarchives/") {
 				t.Errorf("%s: %d records forwards, %d backwards, %v", path, forward, backward, err)

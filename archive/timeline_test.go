@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// TestTimeline compares the three ways in which instances are found: record by
-// record, all as of a time, and one by one.
+// TestTimeline compares the three ways to find instances: record by record, all
+// as of a time, and one by one.
 func TestTimeline(t *testing.T) {
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 1))

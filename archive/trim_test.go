@@ -13,8 +13,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// TestTrim ends the writes of a Writer at each of them, and inside of each: after Trim the
-// archive reads without an error to its last complete record, or it is Empty.
+// TestTrim stops a Writer after each write, and inside each: after Trim the archive reads
+// without an error to its last complete record, or it is Empty.
 func TestTrim(t *testing.T) {
 	for _, version := range []int{Version2, Version3} {
 		j := new(journal)
@@ -110,7 +110,8 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// TestTrimDamage has Trim refuse an archive that is damaged otherwise, and leave it alone.
+// TestTrimDamage checks that Trim refuses an archive with other damage, and does not
+// change it.
 func TestTrimDamage(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "x")
 	w, err := Create(base, WriterConfig{Label: Label{Host: "h"}})
@@ -120,7 +121,7 @@ func TestTrimDamage(t *testing.T) {
 	if err := errors.Join(churn(w, 20), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(base + ".index"); err != nil { // it would lead behind the damage
+	if err := os.Remove(base + ".index"); err != nil { // its offset would be behind the damage
 		t.Fatal(err)
 	}
 	for _, suffix := range []string{".0", ".meta"} {
@@ -148,11 +149,11 @@ func TestTrimDamage(t *testing.T) {
 	}
 }
 
-// A fullFile is a file on a file system without room, as long as full is set: of a write
-// a few bytes come through.
+// A fullFile is a file on a full file system while full is set: a write writes a few
+// bytes.
 type fullFile struct {
 	*os.File
-	full *string // the suffix of the file that has no room
+	full *string // the suffix of the file without space
 	seen *int
 }
 
@@ -168,7 +169,7 @@ func (f fullFile) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// TestWaitForSpace has each of the files run out of room for a while: nothing is lost.
+// TestWaitForSpace has each file run out of space for a while: nothing is lost.
 func TestWaitForSpace(t *testing.T) {
 	for _, suffix := range []string{".meta", ".0", ".index", ".1"} {
 		base := filepath.Join(t.TempDir(), "x")

@@ -27,7 +27,7 @@ func wide() *pcp.Result {
 	return res
 }
 
-// bench writes record after record, and starts again before the disk is full.
+// bench writes records, and starts again before the disk is full.
 func bench(b *testing.B, version int, write func(w *archive.Writer, t pcp.Timestamp) error) {
 	var w *archive.Writer
 	dir, n := b.TempDir(), 0
@@ -36,7 +36,7 @@ func bench(b *testing.B, version int, write func(w *archive.Writer, t pcp.Timest
 			must(b, w.Close())
 			files, _ := filepath.Glob(w.Path() + ".*")
 			for _, f := range files {
-				must(b, os.Truncate(f, 0)) // gone with the test; empty now
+				must(b, os.Truncate(f, 0)) // removed with the test; empty now
 			}
 		}
 		n++

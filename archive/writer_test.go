@@ -192,8 +192,8 @@ func TestWriterReadBack(t *testing.T) {
 }
 
 // checkIndex checks the index of an archive as pmlogcheck does: times do not go
-// back, records start at the offsets, and nothing of the entry's time or later is
-// before them.
+// back, records start at the offsets, and no record of the entry's time or later
+// is before them.
 func checkIndex(t *testing.T, a *archive.Archive) {
 	t.Helper()
 	version := a.Version()
@@ -282,7 +282,7 @@ func TestWriterRefuses(t *testing.T) {
 	f(w.Index(pcp.Timestamp{Sec: 1 << 40}), syscall.ERANGE)
 	f(w.IndexAt(at(1), 131, 132), syscall.EINVAL)
 
-	// None of that left anything behind.
+	// None of that left any files.
 	must(t, w.Mark(at(2)))
 	must(t, w.Close())
 	a, err := archive.Open(w.Path())

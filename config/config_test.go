@@ -138,7 +138,7 @@ func TestNew(t *testing.T) {
 	if got := c.Get("PCP_RUN_DIR"); got != "/run/mine" {
 		t.Errorf("PCP_RUN_DIR is %q", got)
 	}
-	os.WriteFile(path, []byte(conf), 0o666) // nothing has asked for it yet
+	os.WriteFile(path, []byte(conf), 0o666) // not requested yet
 	if got := c.Get("PCP_VAR_DIR"); got != "/var/second" || c.Err() != nil {
 		t.Errorf("PCP_VAR_DIR is %q, %v", got, c.Err())
 	}

@@ -37,7 +37,7 @@ func TestEnviron(t *testing.T) {
 		t.Errorf("Environ() ends with the path %q, want %s in it and /bin last", path, home)
 	}
 
-	// Without a file scripts must not think that it was read.
+	// Without a file scripts must not assume that it was read.
 	if got := New(env("PCP_CONF", "/no/such", "PATH", "")).Environ(); slices.Contains(got, "PCP_ENV_DONE=y") {
 		t.Errorf("without pcp.conf: %q", got)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNil checks that a log that was not made can be used everywhere.
+// TestNil checks that a nil log can be used everywhere.
 func TestNil(t *testing.T) {
 	l := New(nil)
 	if l != nil || l.On(PDU) || l.Any(PDU, Fetch) {

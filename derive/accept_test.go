@@ -37,7 +37,7 @@ func TestAccepts(t *testing.T) {
 			t.Errorf("parse(%q): no error", expr)
 		}
 	}
-	// These are for parse to judge.
+	// These need parse.
 	for _, expr := range []string{
 		"matchinst(/x/, a)", "a ? b : novalue()", "anon(PM_TYPE_32)", "mkconst(1, meta=a)", ".5", "4294967295",
 		strings.Repeat("-", maxAccepted+1) + "a", strings.Repeat("(", maxAccepted) + "(a)" + strings.Repeat(")", maxAccepted),
@@ -79,7 +79,7 @@ func TestAcceptsRandom(t *testing.T) {
 	}
 }
 
-// TestAcceptsDeep goes to the depth that the parser allows.
+// TestAcceptsDeep checks the maximum depth of the parser.
 func TestAcceptsDeep(t *testing.T) {
 	for _, level := range []string{"(", "a?b&&c>d+e*(", "!", "a ? ", "a&&!a<b+c*-", "delta(1+2*"} {
 		for n := 1; n < MaxDepth; n++ {
@@ -116,7 +116,7 @@ func TestAcceptsBuiltin(t *testing.T) {
 	}
 }
 
-// TestReadAllocations pins that reading a definition makes nothing but room for it.
+// TestReadAllocations checks that reading a definition only allocates its memory.
 func TestReadAllocations(t *testing.T) {
 	text := ""
 	for i := range 500 {

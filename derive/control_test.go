@@ -118,7 +118,7 @@ func TestControlText(t *testing.T) {
 	both("GLOBAL_LIMIT=-2", "failed to set derived metric control GLOBAL_LIMIT=-2: Bad value for function argument", 0)
 	both("context_limit=0,option_novalue=1", "failed to set derived metric control context_limit=0: Bad value for function argument", 1)
 
-	// The environment wins.
+	// The environment takes precedence.
 	vars := map[string]string{"PCP_DERIVED_CONTROL": "option_novalue=0", "PCP_DERIVED_CONFIG": conf}
 	if err := os.WriteFile(conf, []byte("#control option_novalue=1\na=b\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// text prints a set: "0:5 1:7", an error, or "" for no values.
+// text formats a set: "0:5 1:7", an error, or "" for no values.
 func text(vs pcp.ValueSet) string {
 	if vs.Err < 0 {
 		return vs.Err.Error()
@@ -202,7 +202,7 @@ func TestErrorsOfOperands(t *testing.T) {
 	f("u32 + 1", "2", msg, "2", "2")
 	f("count(u32)", "1", "0", "1", "1")
 	f("count(u32) + 1", "2", "1", "2", "2")
-	f("delta(u32)", "", msg, msg, "0") // as in C, the error shows twice
+	f("delta(u32)", "", msg, msg, "0") // as in C, the error appears twice
 	f("sum(u32)", "1", msg, "1", "1")
 
 	// An operand that is not in the result, and a metric that is not bound.

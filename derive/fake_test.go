@@ -11,7 +11,7 @@ import (
 type fake struct {
 	descs map[string]pcp.Desc
 	insts map[pcp.InDom]map[int32]string
-	asked int // how many requests for names
+	asked int // number of requests for names
 }
 
 const (
@@ -137,7 +137,7 @@ type sample struct {
 	errs map[string]pcp.Error
 }
 
-// fetch returns x as Evaluate makes it of a sample.
+// fetch returns x as computed by Evaluate from a sample.
 func (f *fake) fetch(t *testing.T, b *Binding, s sample) pcp.ValueSet {
 	t.Helper()
 	id, _ := b.Lookup("x")

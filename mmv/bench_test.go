@@ -40,7 +40,7 @@ func parallel(b *testing.B, f func()) {
 	})
 }
 
-// BenchmarkAtomicAdd is the floor: an atomic add on the same mapped memory.
+// BenchmarkAtomicAdd is the lower bound: an atomic add on the same mapped memory.
 func BenchmarkAtomicAdd(b *testing.B) {
 	reg := benchRegistry(b, 0)
 	word := &reg.Counter(Metric{Name: "c"}).rec[0]

@@ -114,8 +114,8 @@ func child(path string) {
 	}
 }
 
-// TestKilled kills a program again and again at moments of no choice: each
-// time the file is whole or in flux, and the next run loses nothing.
+// TestKilled kills a program repeatedly at random moments: each time the file is
+// complete or in flux, and the next run loses nothing.
 func TestKilled(t *testing.T) {
 	path := t.TempDir() + "/killed"
 	self, err := os.Executable()

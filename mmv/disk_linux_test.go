@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPermission is refused a directory, and finds another.
+// TestPermission has a directory without permission, and another is used.
 func TestPermission(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
 	if os.Geteuid() == 0 {
-		// Root may write anywhere, but not this thread for a while.
+		// Root may write anywhere; this thread temporarily may not.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		if err := unix.Setfsuid(65534); err != nil {
@@ -33,8 +33,8 @@ func TestPermission(t *testing.T) {
 	}
 }
 
-// TestDiskFull fills a small file system: values that find no room are dropped, and
-// no process is killed.
+// TestDiskFull fills a small file system: values without space are dropped, and no
+// process is killed.
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=160k"); err != nil {
@@ -84,7 +84,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestContinuePipe finds a pipe where the file should be, and does not wait for its other end.
+// TestContinuePipe has a pipe in place of the file, and does not wait for its other end.
 func TestContinuePipe(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mkfifo(dir+"/test", 0o644); err != nil {

@@ -63,7 +63,7 @@ func ExampleCounter() {
 	// Output: 1 1500
 }
 
-// Instances come while the program runs.
+// Instances are added while the program runs.
 func ExampleVec_With() {
 	reg, err := mmv.New("server", mmv.Options{Dir: dir()})
 	if err != nil {
@@ -145,7 +145,7 @@ func ExampleHistogram() {
 	for i := range 100 {
 		latency.ObserveDuration(time.Duration(i) * time.Millisecond)
 	}
-	reg.Flush() // happens once a second by itself
+	reg.Flush() // done automatically once a second
 	fmt.Println(reg.Lookup("latency.count"), reg.Lookup("latency.stats", "max"))
 	// Output: 100 9.9e+07
 }

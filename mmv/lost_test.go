@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestErrLost takes away, replaces and cuts the file of a program that runs.
+// TestErrLost removes, replaces and cuts the file of a running program.
 func TestErrLost(t *testing.T) {
 	for _, fixed := range []bool{true, false} {
 		f := func(what string, harm func(path string) error, want string) {

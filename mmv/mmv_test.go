@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	makePath = dir + "/mmvmake"
 	os.Setenv("TMPDIR", dir) // of examples, which leave files behind
 	// A default, which -fuzzminimizetime overrides. Go's own, a minute for each input that reaches new code,
-	// leaves no time for anything else: inputs of a few kilobytes have millions of parts to leave out.
+	// leaves no time for anything else: inputs of a few kilobytes have millions of parts to remove.
 	flag.Set("test.fuzzminimizetime", "100x")
 	status := m.Run()
 	os.RemoveAll(dir)
@@ -263,8 +263,8 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// TestExactTotals adds 100,000 instances while they are counted in and read:
-// no count is lost, and each reader sees whole files whose counts never fall.
+// TestExactTotals adds 100,000 instances during counts and reads: no count is
+// lost, and each reader sees complete files whose counts never fall.
 func TestExactTotals(t *testing.T) {
 	const instances, writers = 100000, 4
 	reg := newRegistry(t, Options{MaxValues: 2*instances + 2})
@@ -292,7 +292,7 @@ func TestExactTotals(t *testing.T) {
 				}
 				highest = sum
 				reads.Add(1)
-				time.Sleep(time.Millisecond) // it is the writers who need the time
+				time.Sleep(time.Millisecond) // the writers need the time
 			}
 		})
 	}
@@ -440,7 +440,7 @@ func TestCloseWhileCounting(t *testing.T) {
 	}
 }
 
-// TestReplaced leaves alone the file of a program that started later.
+// TestReplaced checks that the file of a program that started later is left alone.
 func TestReplaced(t *testing.T) {
 	dir := t.TempDir()
 	old := newRegistry(t, Options{Dir: dir})
@@ -681,7 +681,7 @@ func TestElapsed(t *testing.T) {
 		}
 		v.SetInt(5)
 		v.Start()
-		v.AddInt(-time.Now().UnixMicro()) // as the C library starts one
+		v.AddInt(-time.Now().UnixMicro()) // as started by the C library
 		time.Sleep(time.Millisecond)
 		v.Add(float64(time.Now().UnixMicro()))
 		if v.String() != "1005" {
@@ -725,7 +725,7 @@ func TestValue(t *testing.T) {
 	f(TypeNoSupport, "", "", "", "", "", "", "", "")
 }
 
-// TestHistogram compares statistics with those of the numbers themselves.
+// TestHistogram compares statistics with those computed from the numbers.
 func TestHistogram(t *testing.T) {
 	reg := newRegistry(t, Options{MaxValues: 1 << 12, Refresh: time.Hour})
 	vec := reg.HistogramVec(Metric{Name: "h"})

@@ -39,7 +39,7 @@ type scriptLabel struct {
 	id    int
 	inst  int // its number and place
 	Label
-	json string // the value, as the C library wants it
+	json string // the value, in the form for the C library
 	typ  int    // of it: 1 string 2 number 3 bool 4 null 5 array 6 map
 }
 
@@ -181,7 +181,7 @@ func mmvmake(t *testing.T) string {
 	return makePath
 }
 
-// makePath is in a directory that TestMain makes and removes.
+// makePath is a path in a directory that TestMain makes and removes.
 var makePath string
 
 var compileMake = sync.OnceValue(func() error {

@@ -24,8 +24,8 @@ func samples(t testing.TB) map[string][]byte {
 	return samplesOf(t, true, false)
 }
 
-// samplesOf is samples for files of one kind: those that are fixed have a few kilobytes,
-// the others ten megabytes.
+// samplesOf is samples for files of one kind: fixed ones have a few kilobytes, the
+// others ten megabytes.
 func samplesOf(t testing.TB, kinds ...bool) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -243,7 +243,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestHostile reads files that ask for much.
+// TestHostile reads files that demand much memory.
 func TestHostile(t *testing.T) {
 	b := make([]byte, 1<<20)
 	ne := binary.NativeEndian
@@ -326,7 +326,7 @@ func FuzzFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// Values lead to records that are there.
+		// Values refer to existing records.
 		for _, m := range g.Metrics {
 			for _, v := range m.Values {
 				if v.Index < 0 || v.Index >= g.ValuesCount {

@@ -226,7 +226,7 @@ func FuzzSeries(f *testing.F) {
 	})
 }
 
-// FuzzScanner checks that a text has the same lines however it is read.
+// FuzzScanner checks that a text has the same lines for any size of reads.
 func FuzzScanner(f *testing.F) {
 	f.Add("a 1\nb 2\r\n\n # c")
 	f.Add(strings.Repeat("x", 70) + "\n\n")

@@ -33,7 +33,7 @@ var windowTimes = []string{
 var windowAligns = []string{"", "", "", "1", "10sec", "1min", "0.5", "15 min", "1 day", "1000d", "0", "x", "1foo", "7.25"}
 
 // TestParseWindowOracle compares windows with those of
-// pmParseHighResTimeWindow(3), of arguments chosen at random.
+// pmParseHighResTimeWindow(3), for random arguments.
 func TestParseWindowOracle(t *testing.T) {
 	n := longtest.N(3000, 60000)
 	rnd := rand.New(rand.NewPCG(longtest.Seed(t), 0))

@@ -63,7 +63,7 @@ func TestZone(t *testing.T) {
 	f("UTC", "22:13:20")
 	f("FOO-3", "01:13:20")
 	f("EST5EDT", "17:13:20")
-	f("Local", "22:13:20") // a name that only package time knows
+	f("Local", "22:13:20") // a name that only package time has
 	f("../../../etc/passwd", "22:13:20")
 	f("1", "22:13:20")
 	f("EST5EDT,garbage", "22:13:20")

@@ -77,7 +77,7 @@ func ExampleTree_WriteTo() {
 	// }
 }
 
-// A ParseError also has all that the C tools print about it.
+// A ParseError also has the C tools' whole message.
 func ExampleParseError() {
 	_, err := pmns.Parse(strings.NewReader("root {\n\tfoo 1:2:4096\n}\n"), "myroot", true)
 	fmt.Println(err)

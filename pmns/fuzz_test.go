@@ -22,7 +22,7 @@ func FuzzParse(f *testing.F) {
 		}
 		var b bytes.Buffer
 		if _, err := tree.WriteTo(&b); err != nil {
-			return // a name too long with its PMID, or a path too long with its brace
+			return // a name too long for a line with its PMID, or a path too long with its brace
 		}
 		again, err := Parse(bytes.NewReader(b.Bytes()), "F", true)
 		if err != nil {

@@ -156,7 +156,7 @@ var badFiles = []struct{ name, text, want string }{
 	},
 }
 
-// inDir makes a new directory the current one, with a file F.
+// inDir changes to a new directory with a file F.
 func inDir(t *testing.T, text string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -184,7 +184,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestOracleErrors holds badFiles against the real pminfo.
+// TestOracleErrors compares badFiles with the real pminfo.
 func TestOracleErrors(t *testing.T) {
 	pminfo := realTool(t, "pminfo")
 	for _, f := range badFiles {
@@ -254,7 +254,7 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// TestHarmless are files that look wrong and that the C library accepts.
+// TestHarmless has files that look wrong but that the C library accepts.
 func TestHarmless(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
@@ -304,7 +304,7 @@ func TestLimits(t *testing.T) {
 	f("root {\n x 99999999999999999999:*:*\n}\n", "Illegal domain field in dynamic PMID")
 }
 
-// TestStdPMID loads a file of names that includes stdpmid where no name space is installed.
+// TestStdPMID loads a file of names that includes stdpmid without an installed name space.
 func TestStdPMID(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "root")

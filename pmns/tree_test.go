@@ -137,7 +137,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// TestManyChildren goes through the map that large nodes have.
+// TestManyChildren uses the map of large nodes.
 func TestManyChildren(t *testing.T) {
 	tree := New()
 	for i := range 100 {

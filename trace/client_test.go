@@ -209,7 +209,7 @@ func TestTags(t *testing.T) {
 	f(strings.Repeat("x", MaxTag+1), ErrTagLength)
 }
 
-// TestTransactions has them nested and overlapping, by tag and by handle.
+// TestTransactions nests and overlaps transactions, by tag and by handle.
 func TestTransactions(t *testing.T) {
 	a := newAgent(t, "127.0.0.1:0")
 	c := mustNew(t, a.config())
@@ -343,7 +343,7 @@ func TestSetState(t *testing.T) {
 	f(StateAsync, StateAsync, false)
 }
 
-// TestReconnect ends the agent and starts it again.
+// TestReconnect ends and restarts the agent.
 func TestReconnect(t *testing.T) {
 	for _, state := range []State{StateNone, StateAsync} {
 		a := newAgent(t, "127.0.0.1:0")
@@ -404,7 +404,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// TestHang has an agent that stops to answer: no call takes longer than it may.
+// TestHang has an agent that stops answering: no call exceeds its time limit.
 func TestHang(t *testing.T) {
 	a := newAgent(t, "127.0.0.1:0")
 	cfg := a.config()
@@ -415,7 +415,7 @@ func TestHang(t *testing.T) {
 	start := time.Now()
 	var wg sync.WaitGroup
 	var timeouts atomic.Int32
-	for range 50 { // they wait for each other, but not one after the other
+	for range 50 { // they wait together, not one after the other
 		wg.Go(func() {
 			if errors.Is(c.Point("x"), ErrTimeout) {
 				timeouts.Add(1)
@@ -641,7 +641,7 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-// TestAsyncAllocs holds an asynchronous call to no allocation.
+// TestAsyncAllocs checks that an asynchronous call does not allocate.
 func TestAsyncAllocs(t *testing.T) {
 	a := newAgent(t, "127.0.0.1:0")
 	cfg := a.config()

@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/trace"
 )
 
-// quiet is a configuration for examples, which run where there is no agent.
+// quiet is a configuration for examples, which run without an agent.
 func quiet() trace.Config {
 	return trace.Config{State: trace.StateNoAgent, Config: config.New(func(string) string { return "" })}
 }
@@ -54,7 +54,7 @@ func Example() {
 	// _pmtracegetack: awaiting ack (skipped)
 }
 
-// Transactions by their tags follow the rules of the C library.
+// Transactions by tag follow the rules of the C library.
 func ExampleClient_Begin() {
 	tr, err := trace.New(quiet())
 	if err != nil {
@@ -75,7 +75,7 @@ func ExampleClient_Begin() {
 	// Transaction tag was not successfully initialised
 }
 
-// Many goroutines have a transaction of the same tag each.
+// Many goroutines each have a transaction of the same tag.
 func ExampleClient_Start() {
 	tr, err := trace.New(quiet())
 	if err != nil {
@@ -100,7 +100,7 @@ func ExampleClient_Start() {
 	// Output: all done
 }
 
-// A context carries a transaction to where it ends.
+// A context carries a transaction to the place where it ends.
 func ExampleClient_NewContext() {
 	tr, err := trace.New(quiet())
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // results are the answers that a collector sends all day: one value, fifty
 // metrics of a host, and one metric of a thousand instances; with numbers of 64
-// bits, which travel in blocks.
+// bits, which are sent in blocks.
 func results() map[string]*wire.Result {
 	one := &wire.Result{HighRes: true}
 	one.AddSet(pcp.NewPMID(60, 2, 0))
@@ -95,7 +95,7 @@ func BenchmarkInstanceDecode(b *testing.B) {
 	}
 }
 
-// repeat gives the same bytes for ever.
+// repeat returns the same bytes forever.
 type repeat struct {
 	b   []byte
 	off int
@@ -156,7 +156,7 @@ func TestAllocs(t *testing.T) {
 	f("encode a fetch", func() { buf = wire.Append(buf[:0], 0, fetch) })
 	f("decode a fetch", func() { check(fetch.DecodeBody(body)) })
 
-	// Of different size in turn, after the longest has come once.
+	// Of alternating sizes, after the longest has been read once.
 	all := results()
 	var bodies [][]byte
 	for _, name := range resultNames {
@@ -170,7 +170,7 @@ func TestAllocs(t *testing.T) {
 	})
 }
 
-// A long PDU does not hold its memory for ever.
+// A long PDU does not hold its memory forever.
 func TestReaderShrinks(t *testing.T) {
 	long := wire.Append(nil, 0, &wire.Text{Text: string(make([]byte, 1<<20))})
 	small := wire.Append(nil, 0, &wire.DescReq{PMID: 1})

@@ -142,8 +142,7 @@ func TestCaptures(t *testing.T) {
 			}
 		})
 	}
-	// Every PDU in the direction in which it goes between client, collector
-	// and agent.
+	// Every PDU in its direction between client, collector and agent.
 	for _, head := range []string{
 		"< ERROR", "> ERROR", "< CREDS", "> CREDS", "< ATTR", "> ATTR",
 		"> PROFILE", "> FETCH", "< RESULT", "> RESULT", "> HIGHRES_FETCH", "< HIGHRES_RESULT",
@@ -302,8 +301,8 @@ func descText(d pcp.Desc) string {
 		u.DimSpace, u.DimTime, u.DimCount, u.ScaleSpace, u.ScaleTime, u.ScaleCount)
 }
 
-// TestDumpKeepsBytes holds that a dump gives back any bytes, also of a PDU cut
-// short or that never was one.
+// TestDumpKeepsBytes checks that a dump has all bytes, also of a cut PDU or of
+// bytes that are not a PDU.
 func TestDumpKeepsBytes(t *testing.T) {
 	f := func(where string, pdu []byte) {
 		t.Helper()

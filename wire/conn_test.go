@@ -105,8 +105,8 @@ func TestReaderMemory(t *testing.T) {
 	}
 }
 
-// A long PDU arrives whole although the buffer grows under it, and the ones
-// before and after it are not disturbed.
+// A long PDU arrives complete although the buffer grows meanwhile, and its
+// neighbours are not affected.
 func TestReaderGrows(t *testing.T) {
 	small := wire.Append(nil, 1, &wire.DescReq{PMID: pcp.NewPMID(29, 0, 10)})
 	long := wire.Append(nil, 2, &wire.Text{Ident: 1, Text: string(bytes.Repeat([]byte("0123456789abcdef"), 20000))})
@@ -185,7 +185,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestReaderTake has a stream change its language after a PDU.
+// TestReaderTake has a stream change its protocol after a PDU.
 func TestReaderTake(t *testing.T) {
 	first := wire.Append(nil, 1, &wire.DescReq{PMID: 1})
 	r := wire.NewReader(bytes.NewReader(slices.Concat(first, []byte("other words"), first)))
@@ -201,7 +201,7 @@ func TestReaderTake(t *testing.T) {
 	}
 }
 
-// TestReaderRest gives back memory between PDUs, and none inside of one.
+// TestReaderRest checks that memory is released between PDUs, and not inside of one.
 func TestReaderRest(t *testing.T) {
 	pdu := wire.Append(nil, 0, &wire.Error{Code: -5})
 	near, far := net.Pipe()

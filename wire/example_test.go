@@ -35,7 +35,7 @@ func Example() {
 	creds := &wire.Creds{Creds: []wire.Cred{wire.VersionCred(wire.PDUVersion, 0)}}
 	client.Write(wire.Append(nil, wire.FromAnon, creds))
 
-	// Which instances, then which metrics: two PDUs, one write.
+	// The profile of instances, then the metrics: two PDUs, one write.
 	b := wire.Append(nil, wire.FromAnon, &wire.Profile{})
 	b = wire.Append(b, wire.FromAnon, &wire.Fetch{HighRes: true, PMIDs: []pcp.PMID{pcp.NewPMID(60, 2, 0)}})
 	client.Write(b)

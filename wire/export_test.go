@@ -3,5 +3,5 @@ package wire
 // New returns an empty PDU.
 func New(t Type) PDU { return newPDU(t) }
 
-// ReaderCap returns how much memory r holds.
+// ReaderCap returns the size of r's memory.
 func ReaderCap(r *Reader) int { return cap(r.buf) }

@@ -42,7 +42,7 @@ func TestVersionCred(t *testing.T) {
 	}
 }
 
-// TestErrorNumbering holds that only a greeting speaks in the status codes of
+// TestErrorNumbering checks that only a greeting uses the status codes of
 // protocol version 1.
 func TestErrorNumbering(t *testing.T) {
 	f := func(p wire.Error, want string) {
@@ -61,7 +61,7 @@ func TestErrorNumbering(t *testing.T) {
 	f(wire.Error{Code: 0, Extended: true, Info: 0x02010e44}, "0000000002010e44")
 	f(wire.Error{Code: -2, Extended: true}, "fffffffe00000000")
 	f(wire.Error{Code: 5}, "00000005")
-	// A greeting in today's numbering is understood.
+	// A greeting in the current numbering is accepted.
 	var q wire.Error
 	if err := q.DecodeBody(words(0xffffcf9d, 0)); err != nil || q.Code != pcp.ErrPermission {
 		t.Errorf("decoded as %d, %v", int32(q.Code), err)

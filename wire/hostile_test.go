@@ -75,7 +75,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestMutated puts nasty numbers in place of each word, and changes bytes at
+// TestMutated puts extreme numbers in place of each word, and changes bytes at
 // random, always the same.
 func TestMutated(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -83,7 +83,7 @@ func TestMutated(t *testing.T) {
 	accepted := 0
 	for _, c := range captures(t) {
 		if t.Failed() {
-			return // one capture's worth of reports will do
+			return // reports for one capture are enough
 		}
 		body := slices.Clone(c.body())
 		for i := 0; i+4 <= len(body); i += 4 {
@@ -105,7 +105,7 @@ func TestMutated(t *testing.T) {
 				accepted++
 			}
 		}
-		// The body of one type under the name of another.
+		// The body of one type with the header of another.
 		for typ := wire.TypeError; typ <= wire.TypeDescs; typ++ {
 			accept(t, c.where, typ, body)
 		}
@@ -128,7 +128,7 @@ func words(w ...uint32) []byte {
 }
 
 // TestHostile decodes PDUs written to do harm. Each is refused, with a message
-// that names the offset, before memory is taken.
+// that names the offset, before memory is allocated.
 func TestHostile(t *testing.T) {
 	const huge = 0x7fffffff
 	f := func(typ wire.Type, message string, body []byte) {
@@ -257,7 +257,7 @@ func TestTooBig(t *testing.T) {
 	f(1<<24-4, "too big")
 }
 
-// TestFormat holds in which format sets made by hand go out.
+// TestFormat checks the format in which sets made by hand are sent.
 func TestFormat(t *testing.T) {
 	f := func(vs pcp.ValueSet, want string) {
 		t.Helper()

@@ -38,7 +38,7 @@ func idsOf(res *pcp.Result) (ids []pcp.PMID) {
 	return ids
 }
 
-// TestRawResult has the sets behind heads of other lengths decode as they do from the PDU.
+// TestRawResult checks that the sets behind heads of other lengths decode as from the PDU.
 func TestRawResult(t *testing.T) {
 	for _, highRes := range []bool{false, true} {
 		p := rawResult(highRes)
@@ -68,7 +68,8 @@ func TestRawResult(t *testing.T) {
 	}
 }
 
-// TestRawResultRefuses has each body refused that would not be encoded like that.
+// TestRawResultRefuses checks that bodies that would be encoded in another form are
+// refused.
 func TestRawResultRefuses(t *testing.T) {
 	p := rawResult(true)
 	ids := idsOf(&p.Result)

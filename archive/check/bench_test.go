@@ -8,7 +8,7 @@ import (
 )
 
 // BenchmarkValues measures pass 3 on records with 1,000 values of counters, half
-// of them in blocks, and with instances that come and go.
+// of them in blocks, and with changing instances.
 func BenchmarkValues(b *testing.B) {
 	for _, churn := range []bool{false, true} {
 		name := "same"
@@ -67,7 +67,7 @@ func BenchmarkValues(b *testing.B) {
 	}
 }
 
-// TestAllocs looks whether records like those before need no memory.
+// TestAllocs checks that records like earlier ones need no memory.
 func TestAllocs(t *testing.T) {
 	a, err := archive.Open(testArchive(t, archive.Version3, 1))
 	if err != nil {

@@ -171,7 +171,7 @@ func TestMetaTimes(t *testing.T) {
 	}
 }
 
-// TestInstances holds the order that instances remember against a map.
+// TestInstances compares the order kept by instances with a map.
 func TestInstances(t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
@@ -180,7 +180,7 @@ func TestInstances(t *testing.T) {
 	want := make(map[int32]float64)
 	next, set := int32(0), []int32{}
 	for round := range 3000 {
-		// Some go, some come, some come back, and now and then all is turned around.
+		// Some go, some are new, some come back, and sometimes the order is reversed.
 		for k := rnd.IntN(4); k > 0 && len(set) > 0; k-- {
 			i := rnd.IntN(len(set))
 			set = append(set[:i], set[i+1:]...)
@@ -249,7 +249,7 @@ func FuzzRecord(f *testing.F) {
 		s := &valueScan{c: c, metrics: make(map[pcp.PMID]*metric)}
 		want := archive.DecodeResult(new(pcp.Result), body, version)
 		var check archive.Checker
-		for range 3 { // the second time nothing is new, the third time the layout is known
+		for range 3 { // the second time there are no new metrics, the third time the layout is known
 			rec := archive.Record{Body: body, Version: version}
 			if got := check.Record(&rec); (got == nil) != (want == nil) {
 				t.Fatalf("Record says %v, DecodeResult %v", got, want)

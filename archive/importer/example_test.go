@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/archive/importer"
 )
 
-// An archive with the temperature of a cellar, and who opened which door.
+// An archive with the temperature of a cellar, and the openings of doors.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

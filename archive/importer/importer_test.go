@@ -97,7 +97,7 @@ func TestConversions(t *testing.T) {
 		metrics[typ] = m
 	}
 	sec := 0
-	// put makes a record of the value and returns it.
+	// put writes a record with the value and returns it.
 	put := func(typ pcp.Type, f func(h importer.Handle) error, want error) {
 		t.Helper()
 		sec++
@@ -196,8 +196,8 @@ func TestInherit(t *testing.T) {
 	}
 }
 
-// TestInstances adds instances without order, between records: their names
-// stay with them.
+// TestInstances adds instances in any order, between records: they keep their
+// names.
 func TestInstances(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		im := start(t, importer.Options{Version: version, VolumeBytes: 1 << 10, Host: "h", TimeZone: "UTC"})
@@ -283,7 +283,7 @@ func TestInDomDeltas(t *testing.T) {
 	}
 }
 
-// TestVolumes starts new volumes where they would grow too long.
+// TestVolumes starts new volumes before they grow too long.
 func TestVolumes(t *testing.T) {
 	im := start(t, importer.Options{VolumeBytes: 3000})
 	m, err := im.NewMetric("m", importer.Spec{Type: pcp.TypeString})
@@ -303,7 +303,7 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// TestAllocs holds that putting and writing allocate nothing.
+// TestAllocs checks that putting and writing allocate nothing.
 func TestAllocs(t *testing.T) {
 	im := start(t, importer.Options{})
 	put := manyValues(t, im)

@@ -20,7 +20,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// A script is calls of the library, one a line; see testdata/drive.c.
+// A script is a list of calls of the library, one a line; see testdata/drive.c.
 type script struct {
 	bytes.Buffer
 }
@@ -277,7 +277,7 @@ const (
 	null = 0xffffffff
 )
 
-// TestOracle makes calls of all kinds, also wrong ones.
+// TestOracle makes calls of all kinds, including wrong ones.
 func TestOracle(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		s := new(script)
@@ -371,7 +371,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// numbers are values that C reads in its own way.
+// numbers are values that C reads in an unusual way.
 var numbers = []string{
 	"0", "1", "-1", "+5", " 7", "7 ", "", " ", "12x", "x", "2147483648", "4294967295", "4294967296", "-4294967297",
 	"9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "18446744073709551615",
@@ -380,7 +380,7 @@ var numbers = []string{
 	"0.1", "3.4028236e38", "1.17549435e-38", "1e-46",
 }
 
-// TestOracleVolumes has values enough for entries of the index after so many bytes.
+// TestOracleVolumes has enough values for entries of the index by bytes.
 func TestOracleVolumes(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		s := new(script)
@@ -398,7 +398,7 @@ func TestOracleVolumes(t *testing.T) {
 	}
 }
 
-// TestOracleRandom makes random calls, most of them right.
+// TestOracleRandom makes random calls, most of them valid.
 func TestOracleRandom(t *testing.T) {
 	rounds := 6
 	if longtest.Enabled() {

@@ -20,7 +20,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// start is when archives of tests start.
+// start is the start of test archives.
 const start = 1700000000
 
 // The metrics of testArchive.
@@ -113,7 +113,7 @@ func testArchive(t testing.TB, version int) string {
 	return base
 }
 
-// A piece is a record of a file before it was damaged.
+// A piece is a record of a file before the damage.
 type piece struct {
 	file     string
 	off, end int
@@ -335,8 +335,8 @@ func pmlogcheck(t testing.TB, base string) error {
 	return nil
 }
 
-// suite are archives of the QA suite of PCP, if that is installed, which the
-// long form damages too.
+// suite are archives of PCP's QA suite, if that is installed, which the long form
+// damages too.
 var suite = []string{"omnibus_v3", "omnibus_v2", "changeinst", "ok-mv-foo", "sample-labels"}
 
 const suiteDir = "/var/lib/pcp/testsuite/archives"
@@ -421,7 +421,7 @@ func TestDamages(t *testing.T) {
 		total, good, lost, nothing, checked)
 }
 
-// TestWhole repairs archives in which nothing is damaged: all of it is kept.
+// TestWhole repairs undamaged archives: everything is kept.
 func TestWhole(t *testing.T) {
 	bases := []string{testArchive(t, archive.Version2), testArchive(t, archive.Version3)}
 	metas, _ := filepath.Glob(suiteDir + "/*.meta")
@@ -457,9 +457,9 @@ func isCompressed(path string) bool {
 	return slices.Contains([]string{".xz", ".zst", ".gz", ".bz2", ".Z", ".lzma"}, filepath.Ext(path))
 }
 
-// seamless reports whether a damage leaves whole records, which nothing shows to be damaged: those
-// that are gone might never have been recorded. That is so where it takes away whole records, and
-// where the beginning of one and the end of another of the same length make one record.
+// seamless reports whether damage leaves complete records without a trace of it: lost records
+// might never have been recorded. That happens if it removes complete records, or if the beginning
+// of one and the end of another of the same length make one record.
 func seamless(w *truth, d damage.Damage) bool {
 	first := -1
 	for _, list := range [][]piece{w.data, w.meta} {

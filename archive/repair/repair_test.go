@@ -78,7 +78,7 @@ func times(t *testing.T, base string) []int {
 	return list
 }
 
-// without is 0 to 89 without some.
+// without returns 0 to 89 without some.
 func without(missing ...int) []int {
 	var list []int
 	for i := range 90 {
@@ -144,7 +144,7 @@ func TestTimes(t *testing.T) {
 				t.Errorf("version %d, record %d: %v", version, tt.k, drops)
 			}
 		}
-		// The last record has no neighbour that speaks against it but its age.
+		// Only its age is evidence against the last record.
 		to, sum, drops, _ := damaged(t, version, map[string]change{".4": seconds(t, version, 27, func(s uint32) uint32 { return s + 4e8 })})
 		if diff := cmp.Diff(without(89), times(t, to)); diff != "" || sum.Drops != 1 {
 			t.Errorf("version %d, the last record: %v\n%s", version, drops, diff)
@@ -184,7 +184,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// TestTwice has records that are there twice, and such that are out of place.
+// TestTwice has repeated records, and records out of place.
 func TestTwice(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		size := archive.LabelSize(version)
@@ -215,8 +215,7 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// TestOmnibus has the damages by which the old engine was found to lose good
-// records.
+// TestOmnibus has damages for which an earlier engine lost good records.
 func TestOmnibus(t *testing.T) {
 	base := filepath.Join(suiteDir, "omnibus_v3")
 	if !exists(base + ".meta") {
@@ -256,7 +255,7 @@ func TestOmnibus(t *testing.T) {
 	}
 }
 
-// TestLabels damages labels: as long as one file has a good one, all get that.
+// TestLabels damages labels: if one file has a good one, all get that.
 func TestLabels(t *testing.T) {
 	for _, version := range []int{archive.Version2, archive.Version3} {
 		size := archive.LabelSize(version)
@@ -292,7 +291,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestMetadata damages metadata: values are dropped only if theirs are gone.
+// TestMetadata damages metadata: values are dropped only if their metadata are lost.
 func TestMetadata(t *testing.T) {
 	find := func(b []byte, what string) int { return bytes.Index(b, []byte(what)) }
 	for _, version := range []int{archive.Version2, archive.Version3} {
@@ -357,7 +356,7 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// compress writes a file in the format of a suffix, in blocks if it has some.
+// compress writes a file in the format of a suffix, in blocks if the format has them.
 func compress(t *testing.T, suffix string, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer

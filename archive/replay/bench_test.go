@@ -12,7 +12,7 @@ import (
 )
 
 // benchArchive writes an archive of records that all have metrics of insts instances
-// each, of which churn are others in the next record.
+// each, of which churn change in the next record.
 func benchArchive(b *testing.B, metrics, insts, records, churn int) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "a")
@@ -83,7 +83,7 @@ func BenchmarkLong(b *testing.B) {
 	b.Run("coarse", func(b *testing.B) { benchReplay(b, path, Interp, time.Hour, pcp.NewPMID(510, 1, 7)) })
 }
 
-// Instances that are others in each record.
+// Instances that change in each record.
 func BenchmarkChurn(b *testing.B) {
 	for _, records := range []int{250, 500, 1000} { // linear if each takes twice as long as the previous one
 		path := benchArchive(b, 2, 100, records, 10)
@@ -115,7 +115,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// TestSteadyState holds that replay does not allocate for each fetch.
+// TestSteadyState checks that replay does not allocate for each fetch.
 func TestSteadyState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	w := writer(t, path, "h", 0, 3)

@@ -122,7 +122,7 @@ func randomScript(r *rand.Rand, s *Set, n int, records bool) []string {
 			at = 0
 		case 1:
 			at = span
-		case 2: // just there where a record is
+		case 2: // exactly at a record
 			c := s.NewCursor()
 			var res pcp.Result
 			when := s.start.Add(time.Duration(at * 1e9))
@@ -178,8 +178,8 @@ var lyingIndex = map[string]bool{
 }
 
 // notUnderstood lists archives in which, after a hundred fetches at random times, a
-// metric that was recorded a few times only has a value in C and none here, or the
-// other way round. Why is not known yet; fetches in order agree.
+// metric that was recorded only a few times has a value in C and none here, or the
+// reverse. The reason is not known yet; fetches in order agree.
 var notUnderstood = map[string]bool{"20180415.09.16": true, "20190628.04.03": true}
 
 // atIndex reports whether the temporal index has an entry of exactly that time.
@@ -292,7 +292,7 @@ func show(s *Set, res *pcp.Result) string {
 	return b.String()
 }
 
-// runOracle has the real library do it.
+// runOracle runs it with the real library.
 func runOracle(t *testing.T, bin, spec string, lines []string, env ...string) (out []string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -398,12 +398,12 @@ func TestOracleReplay(t *testing.T) {
 	t.Logf("%d archives, %d answers compared, %d archives differ, %d times values at a gap", len(list), fetches, bad, gaps)
 }
 
-// TestOracleOptions does the same with the options that the environment has.
+// TestOracleOptions does the same with the options of the environment.
 //
 // Not compared are signed counters of 32 bits that wrap, whose prior value the C
 // library adds to memory behind the result, and PCP_IGNORE_MARK_RECORDS with a
-// time, where it looks at other records than those around the mark if it comes
-// from behind it (interp.c: update_bounds).
+// time, where C reads records other than those around the mark if it reaches the
+// mark from behind (interp.c: update_bounds).
 func TestOracleOptions(t *testing.T) {
 	bin := replayer(t)
 	seed := uint64(1)
@@ -488,11 +488,11 @@ func same(got, want string) bool {
 
 // compatible reports whether two answers have no value that differs, though one
 // may have values that the other lacks. The C library loses the mark between two
-// archives when it turns round there, in a search for a bound for instance, and
-// then sometimes interpolates across the gap.
+// archives when it changes direction there, for example in a search for a bound,
+// and then sometimes interpolates across the gap.
 func compatible(a, b string) bool {
 	if b == "fetch -12370" {
-		return true // it takes the end of another archive for that of the set
+		return true // C takes the end of another archive for that of the set
 	}
 	as, bs := strings.Split(a, " | "), strings.Split(b, " | ")
 	if len(as) != len(bs) || as[0] != bs[0] {

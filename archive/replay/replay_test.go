@@ -164,7 +164,7 @@ func TestInterpolate(t *testing.T) {
 			"15 | 230 | 200",
 			"5 | 150 | 100",
 			fmt.Sprint(pcp.ErrEOL))
-		// Over a mark from one value of a counter to the next there is a gap.
+		// A mark between two values of a counter is a gap.
 		want(t, run(t, s, Interp, 20, 10*time.Second, 3, counterID, instantID),
 			"20 | 260 | 260", "30 | | 10", "40 | 20 | 20")
 		want(t, run(t, s, Interp, 30, -10*time.Second, 3, counterID, instantID),
@@ -246,7 +246,7 @@ func TestSetMode(t *testing.T) {
 	if got := line(c, &res); got != "10 | 200 | -12378" {
 		t.Error(got)
 	}
-	// Without a time it stays where it is.
+	// Without a time it does not move.
 	must(t, c.SetMode(Interp, nil, -time.Second))
 	if c.Origin() != at(11) {
 		t.Errorf("origin %v", c.Origin())
@@ -262,7 +262,7 @@ func TestSetMode(t *testing.T) {
 	}
 }
 
-// TestNoMetrics fetches nothing: the times are those of the steps all the same.
+// TestNoMetrics fetches nothing: the times still follow the steps.
 func TestNoMetrics(t *testing.T) {
 	s := open(t, sample(t, 3), Options{})
 	var res pcp.Result
@@ -285,8 +285,7 @@ func TestNoMetrics(t *testing.T) {
 	}
 }
 
-// TestInstances has instances that come and go, enough of them that their
-// lifetimes count.
+// TestInstances has instances that come and go, enough of them to use lifetimes.
 func TestInstances(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	w := writer(t, path, "h", 0, 3)
@@ -353,7 +352,7 @@ func TestSet(t *testing.T) {
 			"15 | 3", "20 | 4", "25 |", "30 |", "35 |", "40 |", "45 |", "50 | 50", "55 | 51", "60 | 52")
 		want(t, run(t, s, Interp, 55, -5*time.Second, 4, instantID), "55 | 51", "50 | 50", "45 |", "40 |")
 
-		// The marks between the archives, on the way there and back.
+		// The marks between the archives, in both directions.
 		c := s.NewCursor()
 		var res pcp.Result
 		var marks []float64

@@ -83,7 +83,7 @@ func makeArchive(tb testing.TB, base string, version int) {
 	must(w.Close())
 }
 
-// count returns how many records an archive has.
+// count returns the number of records of an archive.
 func count(a *archive.Archive) (n int, err error) {
 	s := archive.NewScanner(a)
 	defer s.Close()
@@ -130,7 +130,7 @@ func apply(t *testing.T, a *archive.Archive, text, out string) {
 		if errors.Is(err, pcp.ErrNoData) || errors.Is(err, pcp.ErrFeature) {
 			return
 		}
-		// Two metrics that get one identifier contradict each other.
+		// Two metrics with the same new identifier contradict each other.
 		for _, e := range []error{pcp.ErrLogChangeType, pcp.ErrLogChangeSem, pcp.ErrLogChangeInDom, pcp.ErrLogChangeUnits} {
 			if errors.Is(err, e) {
 				return

@@ -168,7 +168,7 @@ func TestExporter(t *testing.T) {
 	}
 	check(map[string]string{"p.n": "2", "p.f[k=a]": "NaN", "p.f[k=b]": "1", "p.f[k=c]": "1"})
 
-	// A round with an error does not make values go.
+	// A round with an error does not remove values.
 	fail, keys = errors.New("no"), nil
 	if err := e.Refresh(); err != fail || e.Err() != fail {
 		t.Errorf("Refresh = %v, Err = %v", err, e.Err())
@@ -222,8 +222,8 @@ func TestInterval(t *testing.T) {
 	e.Stop()
 }
 
-// Instances end at the bound, labels at that of the format; neither is an
-// error of the registry.
+// Instances are limited by the option, labels by the format; neither is an error
+// of the registry.
 func TestBounds(t *testing.T) {
 	reg := mmvtest.New(t, "a", mmv.Options{})
 	fill := func(s *Sink) error {

@@ -74,7 +74,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestInstalled compares all names and numbers with the table that PCP installs.
+// TestInstalled compares all names and numbers with the installed table of PCP.
 func TestInstalled(t *testing.T) {
 	var text []byte
 	err := fs.ErrNotExist

@@ -14,8 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// spooled returns how many expanded files this process has open, -1 where it
-// cannot know.
+// spooled returns the number of expanded files that this process has open, -1 if
+// unknown.
 func spooled() int {
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -89,7 +89,7 @@ func TestExpandBomb(t *testing.T) {
 	}
 }
 
-// TestExpandLimit reads contents of just the limit, and of one byte more;
+// TestExpandLimit reads contents of exactly the limit, and of one byte more;
 // repetitive contents must not cause refusal of a file below expandFree.
 func TestExpandLimit(t *testing.T) {
 	want := bytes.Repeat([]byte("again and again "), spoolLimit/8)

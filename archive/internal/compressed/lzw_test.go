@@ -11,8 +11,8 @@ import (
 	"github.com/go-pcp/pcp/archive/internal/compressed/lzwtest"
 )
 
-// lzwInputs are such that codes get wider, the table full, and codes that the
-// previous one begins.
+// lzwInputs make codes wider, fill the table, and have codes that begin with the
+// previous one.
 func lzwInputs() [][]byte {
 	rnd := rand.New(rand.NewSource(1))
 	random := func(n, of int) []byte {
@@ -73,8 +73,8 @@ func TestLZWDamaged(t *testing.T) {
 	}
 	for _, b := range []string{
 		"\x1f\x9d\x90\x01\x03",     // the first code is 257
-		"\x1f\x9d\x90\x61\x06\x06", // the second is 259, though there is none yet
-		"\x1f\x9d\x10\x00\x01",     // the first is 256, which has no meaning here
+		"\x1f\x9d\x90\x61\x06\x06", // the second is 259, which does not exist yet
+		"\x1f\x9d\x10\x00\x01",     // the first is 256, which is invalid here
 	} {
 		z, err := newLZW(bytes.NewReader([]byte(b)))
 		if err != nil {
@@ -86,7 +86,7 @@ func TestLZWDamaged(t *testing.T) {
 	}
 }
 
-// FuzzLZW finds that how much is read at once makes no difference.
+// FuzzLZW checks that the size of reads makes no difference.
 func FuzzLZW(f *testing.F) {
 	for _, b := range lzwInputs() {
 		f.Add(lzwtest.Append(nil, b[:min(len(b), 3000)], 10, 300))

@@ -32,8 +32,8 @@ func xzContents(n int) []byte {
 	return b[:n]
 }
 
-// xzStreams compresses each part as a stream of its own; block is the size of
-// its blocks, 0 for one.
+// xzStreams compresses each part as a separate stream; block is the size of its
+// blocks, 0 for one.
 func xzStreams(t testing.TB, block int, check byte, parts ...[]byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -139,7 +139,7 @@ func TestXZStreamMemory(t *testing.T) {
 	}
 }
 
-// TestXZRandom has several readers at work at once, in order and not.
+// TestXZRandom runs several readers at the same time, in order and not.
 func TestXZRandom(t *testing.T) {
 	want := xzContents(4 << 20)
 	x, err := openXZ(t, xzStreams(t, 500_000, xz.CRC32, want))
@@ -178,7 +178,7 @@ func TestXZRandom(t *testing.T) {
 	}
 }
 
-// TestXZLazy pins that the start of a block costs little.
+// TestXZLazy checks that the start of a block costs little.
 func TestXZLazy(t *testing.T) {
 	x, err := openXZ(t, xzStreams(t, 0, xz.CRC64, xzContents(4<<20)))
 	if err != nil {
@@ -274,8 +274,8 @@ func FuzzXZ(f *testing.F) {
 	})
 }
 
-// TestReadAhead closes spools that are expanded ahead at any moment, and has
-// errors come where they belong.
+// TestReadAhead closes spools that are expanded ahead at any moment, and checks
+// that errors appear at their place.
 func TestReadAhead(t *testing.T) {
 	want := xzContents(6 << 20)
 	for _, n := range []int{0, 100, 1<<20 + 1, 3 << 20, 6 << 20} {

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// newTestServer serves mux, which is counted.
+// newTestServer serves mux with counts.
 func newTestServer(t *testing.T, reg *mmv.Registry, mux http.Handler, opt Options) *httptest.Server {
 	s := httptest.NewUnstartedServer(Handler(reg, mux, opt))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of panics
@@ -31,8 +31,8 @@ func newTestServer(t *testing.T, reg *mmv.Registry, mux http.Handler, opt Option
 	return s
 }
 
-// check waits for values: a handler may still be on its way out when its
-// client has the response.
+// check waits for values: a handler may not have returned yet when its client has
+// the response.
 func check(t *testing.T, reg *mmv.Registry, want map[string]string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
@@ -182,7 +182,7 @@ func TestHTTP2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Closing it sooner would end the request, of which all may not be sent.
+	// Closing it sooner would end the request, which may not be completely sent.
 	io.Copy(io.Discard, res.Body)
 	res.Body.Close()
 	if res.ProtoMajor != 2 {
@@ -223,7 +223,7 @@ func TestBoundAndTotals(t *testing.T) {
 	}
 }
 
-// A null is a response that costs nothing.
+// A null is a response without cost.
 type null struct{}
 
 func (null) Header() http.Header         { return nil }

@@ -15,7 +15,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "mmv") // a real program leaves Options.Dir open
+	dir, err := os.MkdirTemp("", "mmv") // a real program does not set Options.Dir
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func Example() {
 	}
 	sold.Add(ctx, 3)
 
-	// The last measurements are there after Shutdown.
+	// The last measurements are published after Shutdown.
 	if err := provider.Shutdown(ctx); err != nil {
 		log.Fatal(err)
 	}

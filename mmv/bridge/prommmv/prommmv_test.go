@@ -127,8 +127,8 @@ func TestError(t *testing.T) {
 	}
 }
 
-// Labels that come later make a second metric, as the first has no instances;
-// labels that go do not.
+// Later labels make a second metric, as the first has no instances; removed
+// labels do not.
 func TestLabelsComeAndGo(t *testing.T) {
 	name, one, k, v := "a", 1.0, "k", "v"
 	plain := &dto.Metric{Gauge: &dto.Gauge{Value: &one}}

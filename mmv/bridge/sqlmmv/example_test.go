@@ -14,7 +14,7 @@ import (
 )
 
 func Example() {
-	dir, err := os.MkdirTemp("", "mmv") // a real program leaves Options.Dir open
+	dir, err := os.MkdirTemp("", "mmv") // a real program does not set Options.Dir
 	if err != nil {
 		log.Fatal(err)
 	}

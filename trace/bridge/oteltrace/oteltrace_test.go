@@ -127,14 +127,14 @@ func TestSpans(t *testing.T) {
 			t.Errorf("records %q, want %q", got, want)
 		}
 		span("late", time.Second, false)
-		p.OnEnd(nil) // it is not looked at any more
+		p.OnEnd(nil) // it is no longer used
 		if p.Failed() != 0 {
 			t.Errorf("%d measurements failed", p.Failed())
 		}
 	}
 }
 
-// TestWithoutAgent: spans end as ever, and the failures are counted.
+// TestWithoutAgent checks that spans end as usual, and failures are counted.
 func TestWithoutAgent(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

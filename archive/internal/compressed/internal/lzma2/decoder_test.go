@@ -54,7 +54,7 @@ func contents() map[string][]byte {
 	return m
 }
 
-// compress compresses with the library that the decoder is compared with.
+// compress compresses with the library that the tests compare with.
 func compress(t testing.TB, b []byte, c lzma.Writer2Config) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -158,8 +158,8 @@ func TestDecodeProgram(t *testing.T) {
 	}
 }
 
-// TestWindow decodes into a buffer of which only as much is kept as the
-// dictionary needs.
+// TestWindow decodes into a buffer and keeps only the bytes that the dictionary
+// needs.
 func TestWindow(t *testing.T) {
 	const dict = 1 << 16
 	for name, want := range contents() {
