@@ -4,7 +4,7 @@ package pcp
 // [Error.Error] returns the message of the C library. The numbers are part of the
 // protocol, and retired ones are never used again.
 const (
-	ErrGeneric        Error = -12345 // PM_ERR_GENERIC: of any kind, or with no code of its own
+	ErrGeneric        Error = -12345 // PM_ERR_GENERIC: of any kind, or without a specific code
 	ErrPMNS           Error = -12346 // PM_ERR_PMNS: a name space that cannot be read
 	ErrNoPMNS         Error = -12347 // PM_ERR_NOPMNS: no name space is there
 	ErrDupPMNS        Error = -12348 // PM_ERR_DUPPMNS: two names for one PMID where only one is allowed
@@ -20,7 +20,7 @@ const (
 	ErrInst           Error = -12360 // PM_ERR_INST: no such instance
 	ErrUnit           Error = -12361 // PM_ERR_UNIT: units with a scale that does not exist
 	ErrConv           Error = -12362 // PM_ERR_CONV: types or dimensions that do not convert
-	ErrTrunc          Error = -12363 // PM_ERR_TRUNC: a number too large for the type asked for
+	ErrTrunc          Error = -12363 // PM_ERR_TRUNC: a number too large for the requested type
 	ErrSign           Error = -12364 // PM_ERR_SIGN: a negative number for an unsigned type
 	ErrProfile        Error = -12365 // PM_ERR_PROFILE: an invalid profile
 	ErrIPC            Error = -12366 // PM_ERR_IPC: the peer sent an invalid PDU, or the connection is broken

@@ -70,8 +70,8 @@ type Label struct {
 // in PDUs and archives: a JSON object with an index to it. [LabelSet.All] and
 // [LabelSet.Lookup] read it. The functions of this package write its JSON by the
 // JSONB rules: no insignificant white space, names sorted, no name twice; the
-// index is sorted by name. The JSON of a set that came from a peer is not
-// checked: trust only the index to it.
+// index is sorted by name. The JSON of a set from a peer is not checked: trust
+// only the index to it.
 type LabelSet struct {
 	Inst  int32 // InNull unless the level is LabelInstances
 	Err   Error // if not 0, the reason for the absence of labels (a negative nlabels)

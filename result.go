@@ -16,7 +16,7 @@ const (
 type ValueSet struct {
 	PMID   PMID
 	Err    Error  // if not 0, the reason for the absence of values (a negative numval)
-	ValFmt ValFmt // of Values, meaningless if there are none
+	ValFmt ValFmt // of Values, meaningless without values
 	Values []Value
 }
 

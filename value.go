@@ -18,9 +18,9 @@ const (
 //
 // The zero Value is the instance 0 with the Type32 number 0.
 //
-// A value received in situ from a PDU or an archive has no type of its own: its
-// Type is TypeUnknown and its bits are the low 32. Use [Value.As] with the type
-// of the metric's descriptor to give it one.
+// A value received in situ from a PDU or an archive has no type: its Type is
+// TypeUnknown and its bits are the low 32. Use [Value.As] with the type of the
+// metric's descriptor to give it one.
 type Value struct {
 	Inst int32 // InNull for a metric with a single value
 	typ  Type

@@ -12,7 +12,7 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// This collector is never used: the agents are only asked for texts.
+// This collector is never used: the tests only request texts from the agents.
 type nobody struct{ pmcd.Collector }
 
 // anyPort is an environment in which the agent trace takes a free port.

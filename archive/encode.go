@@ -222,7 +222,7 @@ func AppendText(b []byte, kind pcp.TextKind, ident uint32, text string) ([]byte,
 }
 
 // AppendLabels appends the contents of the record of the labels of one
-// identifier, as they are: optional ones too.
+// identifier, including optional ones.
 func AppendLabels(b []byte, t pcp.Timestamp, level pcp.LabelFlags, ident uint32, sets []pcp.LabelSet, version int) ([]byte, error) {
 	if err := checkStamp(t, version); err != nil {
 		return b, err

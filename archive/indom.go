@@ -16,8 +16,8 @@ type InDomRecord struct {
 	Instances []pcp.Instance
 }
 
-// A timeline is the history of one instance domain. It keeps records as they are
-// in the file, with names by number, which takes no more memory than the file. It
+// A timeline is the history of one instance domain. It keeps records in the form
+// of the file, with names by number, which takes no more memory than the file. It
 // computes the state at a time on request.
 type timeline struct {
 	records []indomRecord // by time; of the same time the last one counts

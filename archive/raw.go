@@ -10,8 +10,8 @@ import (
 	"github.com/go-pcp/pcp/archive/internal/compressed"
 )
 
-// A File is one file of an archive as it is, expanded if it is compressed: for
-// tools that check or repair archives that [Open] may refuse.
+// A File is one file of an archive, expanded if it is compressed: for tools that
+// check or repair archives that [Open] may refuse.
 type File struct {
 	f     *compressed.File
 	close func() error // nil: that of f
@@ -56,14 +56,14 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.f.ReadAt(p, o
 // files it has to expand all of them.
 func (f *File) Size() (int64, error) { return f.f.Size() }
 
-// Readable returns how much of the contents can be read from the start, and the
-// error that ends it, nil at the end of the file. It may have to expand the whole
-// file. There may be more to read after that, at [File.NextBlock].
+// Readable returns the length of the contents that can be read from the start,
+// and the error that ends it, nil at the end of the file. It may have to expand
+// the whole file. There may be more to read after that, at [File.NextBlock].
 func (f *File) Readable() (int64, error) { return f.f.Readable() }
 
 // NextBlock returns the next offset after off, at which the file cannot be read,
 // where it may be readable again: the next block of a compressed file, or the next
-// page of another one. If it knows of none, it returns -1.
+// page of another one. It returns -1 if there is none.
 func (f *File) NextBlock(off int64) int64 { return f.f.NextBlock(off) }
 
 // Close closes the file.

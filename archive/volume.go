@@ -43,7 +43,7 @@ func (v *VolumeReader) Offset() int64 { return v.off }
 // SeekTo moves to an offset, which must be that of a record, or to the end of one.
 func (v *VolumeReader) SeekTo(off int64) { v.off = off }
 
-// Size returns the size of the file as far as it is known.
+// Size returns the known size of the file.
 func (v *VolumeReader) Size() int64 { return v.size }
 
 // SetSize sets the size of a file that has grown.

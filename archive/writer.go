@@ -571,8 +571,8 @@ func (w *Writer) recorded(t pcp.Timestamp, at int64) {
 }
 
 // autoIndex adds the entry for a record at an offset of the volume if it gets
-// one. The entry has the offsets of that record and of the metadata that came
-// with it: all later ones are behind.
+// one. The entry has the offsets of that record and of its metadata: all later
+// ones are behind.
 func (w *Writer) autoIndex(t pcp.Timestamp, at int64) {
 	if !w.entries {
 		w.addEntry(w.label.Start, w.labelLen, w.labelLen)

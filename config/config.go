@@ -65,7 +65,7 @@ type contents struct {
 	values map[string]string
 	quoted map[string]string // settings in quotes, with their quotes
 	names  []string          // in the order of the file
-	err    error             // why there are none
+	err    error             // error of reading them
 }
 
 // New returns the settings of the installation that getenv, such as os.Getenv,

@@ -11,7 +11,7 @@ import (
 // The options for which this module's packages print something
 // (pmDebugOptions(3)).
 const (
-	PDU         = "pdu"         // PDUs as they are sent and received
+	PDU         = "pdu"         // PDUs sent and received
 	Fetch       = "fetch"       // requests for values and their results
 	Profile     = "profile"     // profiles of instances
 	Value       = "value"       // conversion and scaling of values
@@ -46,7 +46,7 @@ type Log struct {
 
 	mu       sync.Mutex
 	w        io.Writer
-	contexts int // how many there were
+	contexts int // number of contexts so far
 	current  int // the number of the current one and 1, 0 for none
 	zone     *time.Location
 }

@@ -528,7 +528,7 @@ func (e *expr) mapUnits() {
 			scaled(e.right, right.DimSpace, 1024)
 		}
 		for s := left.ScaleSpace; s < right.ScaleSpace; s++ {
-			// C asks for the dimension of the other operand here too.
+			// C checks the dimension of the other operand here too.
 			scaled(e.left, right.DimSpace, 1024)
 			to.ScaleSpace = right.ScaleSpace
 		}

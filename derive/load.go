@@ -255,8 +255,8 @@ func (d *reader) quoted(name, line string, at int) (string, bool) {
 	}
 }
 
-// extra warns of text after a closing quote. C does not look at the first
-// character if the text has several lines.
+// extra warns of text after a closing quote. C ignores the first character if the
+// text has several lines.
 func (d *reader) extra(rest string, lines, at int) {
 	if lines > 0 && rest != "" {
 		rest = rest[1:]

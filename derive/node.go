@@ -47,7 +47,7 @@ const (
 	opInstant
 	opDefined
 	opAnon
-	opRescale // more.desc.Units are the units asked for
+	opRescale // more.desc.Units are the requested units
 	opSelect  // [instance]: text is its name
 	opMatch   // matchinst: more.re, text is the pattern
 	opNoValue

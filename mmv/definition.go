@@ -75,7 +75,7 @@ type InDom struct {
 	// In a file that grows:
 	instAt []int // offset of the record of each instance
 	rowAt  int   // offset of their copies in a row
-	room   int   // for how many
+	room   int   // capacity
 }
 
 // A Label is a name with a value that describes metrics, such as

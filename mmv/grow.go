@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// A file that grows keeps each kind of record in a region of its own, with
-// room for the maximum number. The file is sparse: unused room takes no space. So
-// no record ever moves, in particular no value that a goroutine is changing, and a
-// reader with an old table of contents sees the values of that moment.
+// A file that grows keeps each kind of record in a separate region, with room for
+// the maximum number. The file is sparse: unused room takes no space. So no record
+// ever moves, in particular no value that a goroutine is changing, and a reader
+// with an old table of contents sees the values of that moment.
 //
 // A change is made in two steps. First the new records are written to places that no
 // table of contents refers to yet. Then the generation numbers are made to differ,
@@ -59,7 +59,7 @@ func (r *Registry) startGrowing() error {
 // numbers differ.
 func (r *Registry) publishGrowth(change func()) {
 	g, m := &r.grow, r.m
-	if g.values.used == 0 { // no reader looks at it yet
+	if g.values.used == 0 { // no reader uses it yet
 		if change != nil {
 			change()
 		}
@@ -132,7 +132,7 @@ func (r *Registry) take(reg *region, n int) (int, error) {
 	return at, nil
 }
 
-// takeString writes s to a record of its own; 0 means no string.
+// takeString writes s to a new record; 0 means no string.
 func (r *Registry) takeString(s string) uint64 {
 	at, err := r.take(&r.grow.strs, 1)
 	if err != nil {

@@ -281,7 +281,7 @@ func TestHostile(t *testing.T) {
 	f("labels", 3, tocMetrics, 1, 4096, tocLabels, MaxFileLabels, 4096, tocValues, 1, 4096)
 	f("itself", 6, tocMetrics, 100, 0, tocInDoms, 100, 0, tocInstances, 100, 0, tocStrings, 100, 0, tocLabels, 100, 0, tocValues, 100, 0)
 
-	// A file in which sections are missing or empty is read as far as it goes.
+	// A file in which sections are missing or empty is read as far as possible.
 	ne.PutUint32(b[hdrTOCs:], 2)
 	if _, err := NewFile(bytes.NewReader(b), int64(len(b))); err != nil {
 		t.Errorf("sections of no type: %v", err)

@@ -9,10 +9,10 @@ import (
 )
 
 // A Value is a value of any type, for programs that do not know the type when
-// they are written, and for the types that have no handle of their own. Arguments of
-// another type are converted as in C; text is only for strings, and numbers are not.
-// Each method except SetString is one atomic operation, and a nil Value does nothing:
-// so reg.Lookup("products.count", name).Inc() needs no check.
+// they are written, and for the types without a handle type. Arguments of another
+// type are converted as in C; text is only for strings, and numbers are not. Each
+// method except SetString is one atomic operation, and a nil Value does nothing: so
+// reg.Lookup("products.count", name).Inc() needs no check.
 type Value slot
 
 // Value defines a metric of type typ with a single value. The definition is

@@ -273,7 +273,7 @@ type englishDate struct {
 	hour, minute, second int64
 	meridian             int64 // noMeridian, 0 or 12
 	zone                 int64 // minutes west
-	dst                  int   // 1 on, -1 off, 0 as it is
+	dst                  int   // 1 on, -1 off, 0 as in the zone
 	dayOrdinal, weekday  int64
 	relMonths, relSecs   int64
 }

@@ -23,9 +23,9 @@ import (
 type Loader struct {
 	// DupOK allows several names for one PMID.
 	DupOK bool
-	// Raw reads the file as it is, without a preprocessor, as
-	// pmLoadNameSpace(3) does with the installed name space.
-	// Lines are then numbered from 1, where the C library numbers from 2.
+	// Raw reads the file without a preprocessor, as pmLoadNameSpace(3) does with
+	// the installed name space. Lines are then numbered from 1, where the C
+	// library numbers from 2.
 	Raw bool
 	// IncludeDirs are searched for included files after the directory of the
 	// file. Nil means $PCP_VAR_DIR/pmns. Package stdpmid replaces a missing stdpmid.

@@ -84,8 +84,8 @@ func (p *Labels) AppendBody(b []byte) []byte {
 	return b
 }
 
-// DecodeBody fills p with memory of its own. The JSON of all sets shares one
-// copy of the body. Every index is within its set's JSON.
+// DecodeBody fills p with its own memory. The JSON of all sets shares one copy of
+// the body. Every index is within its set's JSON.
 func (p *Labels) DecodeBody(body []byte) error {
 	c := cursor{b: body}
 	*p = Labels{}

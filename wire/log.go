@@ -166,7 +166,7 @@ func (p *LogControl) AppendBody(b []byte) []byte {
 	return b
 }
 
-// DecodeBody fills p with memory of its own.
+// DecodeBody fills p with its own memory.
 func (p *LogControl) DecodeBody(body []byte) error {
 	c := cursor{b: body}
 	*p = LogControl{

@@ -33,8 +33,8 @@ func (p *Profile) AppendBody(b []byte) []byte {
 	return b
 }
 
-// DecodeBody fills p with memory of its own, for profiles are kept. Instances
-// are put in ascending order, which does not matter to a C client.
+// DecodeBody fills p with its own memory, as profiles are kept. Instances are put
+// in ascending order, which does not matter to a C client.
 func (p *Profile) DecodeBody(body []byte) error {
 	c := cursor{b: body}
 	*p = Profile{}

@@ -5,7 +5,7 @@ const DefaultPort = 44321
 
 // A State has the changes in a collector since a client's last fetch. It is sent
 // as the code of an [Error] before the result: codes of errors are negative,
-// states positive. An agent puts its own states in the place of its result's time
+// states positive. An agent puts its own states in place of its result's time
 // (PMCD_*_CHANGE).
 type State uint32
 

@@ -87,7 +87,7 @@ type Form int
 
 const (
 	InProcess Form = iota // inside a collector, or another program
-	AsDaemon              // as a program of its own
+	AsDaemon              // as a separate program
 	AsDSO                 // for a local context, in place of the shared object of the C implementation
 )
 

@@ -47,7 +47,7 @@ type Checker struct {
 	Prog     string        // name of the program in messages, "" for pmlogcheck
 	Found    func(Finding) // called with each finding, in order
 	Trace    io.Writer     // the output of pmlogcheck -v; nil for none
-	Verbose  int           // how much of it: 1 to 3
+	Verbose  int           // level of Trace: 1 to 3
 	MetaOnly bool          // leave out pass 3
 	NoWrap   bool          // do not look for counters that wrapped
 	Strict   bool          // look for more than pmlogcheck does: the times of metadata

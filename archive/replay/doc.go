@@ -27,8 +27,8 @@
 // # Interpolation
 //
 // The value of a metric at a time is computed from its bounds, the last value not
-// after and the first value not before it. A value at exactly that time counts as
-// it is.
+// after and the first value not before it. A value at exactly that time is used
+// directly.
 //
 //   - A counter is interpolated between its bounds, and rounded if it is an integer.
 //   - An instantaneous or discrete value, and a string, aggregate or event, is that
@@ -47,6 +47,6 @@
 //   - In a set, a search for a bound that gets into another archive makes it
 //     lose records, and turning round at a mark between archives the mark.
 //   - A signed counter of 32 bits that wraps lacks its prior value.
-//   - PCP_IGNORE_MARK_RECORDS with a time compares other records than those
-//     around the mark where it came from behind it.
+//   - PCP_IGNORE_MARK_RECORDS with a time compares records other than those
+//     around the mark if it reaches the mark from behind.
 package replay

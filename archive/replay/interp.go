@@ -34,7 +34,7 @@ type interp struct {
 	end   float64 // end of the set, if known
 	reads int     // records read since the last check of the context
 
-	// For the trace: how often a record was read, and whether a bound had to move.
+	// For the trace: number of reads of a record, and whether a bound had to move.
 	forward, backward int
 	moved             bool
 }

@@ -22,6 +22,6 @@
 // parsed, or that contradicts itself, is an [Error] with its line.
 //
 // Records of values that no rule concerns are copied as bytes. An archive of
-// version 2 can become one of version 3, but not the other way round. Compressed
-// archives are read as they are; the copy is not compressed.
+// version 2 can become one of version 3, but not the reverse. Compressed archives
+// can be read; the copy is not compressed.
 package rewrite

@@ -53,9 +53,9 @@ type rewriter struct {
 }
 
 // Rewrite writes the archive with the changes of the rules to a Writer that has the
-// label that [Rules.Label] returns and makes no index of its own
-// ([archive.WriterConfig]). The Writer is not closed. Note, if not nil, is called with
-// the oddities of the archive.
+// label that [Rules.Label] returns and makes no index itself ([archive.WriterConfig]).
+// The Writer is not closed. Note, if not nil, is called with the oddities of the
+// archive.
 func (r *Rules) Rewrite(ctx context.Context, out *archive.Writer, note func(string)) error {
 	meta, c, err := r.a.OpenMeta()
 	if err != nil {

@@ -36,6 +36,6 @@
 //
 // A file of memory-mapped values cannot drop an instance. When a library no longer
 // reports one, a float value becomes NaN, which in a registry with
-// mmv.Options.Sentinel means that there is no value. A whole number stays as it
-// was.
+// mmv.Options.Sentinel means that there is no value. A whole number keeps its
+// value.
 package bridge

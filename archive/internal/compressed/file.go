@@ -85,7 +85,7 @@ func (m *Memory) alloc(n int) []byte {
 type File struct {
 	src  source
 	path string
-	file *os.File // as it is on the disk
+	file *os.File // the file on the disk
 }
 
 // Open opens a file. Path may lack the suffix of a compressed one.

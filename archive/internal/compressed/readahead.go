@@ -43,7 +43,7 @@ func (a *readAhead) run(r io.Reader) {
 			return
 		}
 		select {
-		case <-a.quit: // goes before free
+		case <-a.quit: // takes precedence over free
 			return
 		default:
 		}

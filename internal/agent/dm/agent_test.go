@@ -379,7 +379,7 @@ func TestOracle(t *testing.T) {
 var instLine = regexp.MustCompile(`^ +inst \[\d+ or "(.*)"\] value (.*)$`)
 
 // TestOracleStatus compares caches and thin volumes with the real agent, which looks for
-// /dev/mapper/control first: it gets one in a mount name space of its own.
+// /dev/mapper/control first: it gets one in a separate mount name space.
 func TestOracleStatus(t *testing.T) {
 	needDSO(t)
 	if os.Getuid() != 0 {

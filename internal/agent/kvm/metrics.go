@@ -13,7 +13,7 @@ const (
 
 // Blocks of the trace points.
 const (
-	blockCount = iota // how many there are
+	blockCount = iota // number of trace points
 	blockTrace
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp/pmda/column"
 )
 
-// typical are the metrics that a system monitor asks for every few seconds.
+// typical are the metrics that a system monitor fetches every few seconds.
 var typical = []string{
 	"kernel.all.load", "kernel.all.intr", "kernel.all.pswitch", "kernel.all.sysfork", "kernel.all.running",
 	"kernel.all.blocked", "kernel.all.nprocs", "kernel.all.runnable", "kernel.all.uptime",

@@ -13,7 +13,7 @@
 //
 // Instances that the kernel does not number get numbers in the order in which
 // they first appear, and keep them while the agent runs. Slabs and serial ports
-// have values for root only, unless Config.AllAccess is set. File systems are asked
-// for their sizes in a goroutine, since a file system that does not answer must not
-// block the rest.
+// have values for root only, unless Config.AllAccess is set. A goroutine asks file
+// systems for their sizes, since a file system that does not answer must not block
+// the rest.
 package linux

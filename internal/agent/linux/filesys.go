@@ -178,8 +178,8 @@ func (r *mountReader) readUUIDs() error {
 	return nil
 }
 
-// skipTypes are file systems without a device of their own. Network file
-// systems are skipped because they mount nothing from /dev.
+// skipTypes are file systems without a device. Network file systems are skipped
+// because they mount nothing from /dev.
 var skipTypes = map[string]bool{
 	"proc": true, "nfs": true, "devfs": true, "devpts": true, "devtmpfs": true, "squashfs": true,
 	"selinuxfs": true, "securityfs": true, "configfs": true, "cgroup": true, "sysfs": true,

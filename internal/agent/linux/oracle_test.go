@@ -137,7 +137,7 @@ func TestOracleInstances(t *testing.T) {
 				break
 			}
 			diff = fmt.Sprintf("got  %v\nwant %v", got, want)
-			// Ours has numbers of its own for things that came and went unseen.
+			// Ours has different numbers for things that came and went unseen.
 			a = linux.New(linux.Config{})
 		}
 		if diff != "" {

@@ -32,7 +32,7 @@ func (a *Agent) load(f *file, now time.Time) (changed bool) {
 		if l, err = a.read(f); !errors.Is(err, mmv.ErrInFlux) || f.pending || try == fluxTries {
 			break
 		}
-		f.sig = signature{} // not to be judged by that
+		f.sig = signature{} // that must not count
 		if try < fluxTries/2 {
 			runtime.Gosched()
 		} else {

@@ -356,8 +356,8 @@ func (r *reader) parseOptions(b []byte) {
 	}
 }
 
-// parseOp reads "     GETATTR: 4125 4322 1 467292 461888 310200 37328 347664" and reports whether
-// the line is of this form. The ninth number, of errors, is there since version 1.1 of the statistics.
+// parseOp reads " GETATTR: 4125 4322 1 467292 461888 310200 37328 347664" and reports whether the line
+// is of this form. The ninth number, of errors, exists since version 1.1 of the statistics.
 func (r *reader) parseOp(line []byte) bool {
 	name, rest, ok := cut(procfs.Skip(line), ':')
 	if !ok || len(name) == 0 {

@@ -39,7 +39,7 @@ type accounting struct {
 	settings acctSettings
 	file     *os.File // nil: none is open
 	own      bool     // accounting was switched on for it
-	read     int64    // how much of file was read
+	read     int64    // bytes of file read
 	failed   time.Time
 	checked  time.Time
 	timer    *time.Timer // of the size of the agent's own file

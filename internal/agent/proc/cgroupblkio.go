@@ -144,7 +144,7 @@ func (x *blkio) sum(b *column.Block, row int, f *blkioFile) {
 		sums = make([]uint64, numBlkio)
 		g.sums = sums
 	}
-	if g.summed == 0 || g.summed != x.clock { // no devices were asked for
+	if g.summed == 0 || g.summed != x.clock { // no devices were requested
 		clear(sums[f.first:][:f.cols])
 		if text, err := x.file(g, f.name); err == nil {
 			x.parse(text, f, sums, nil)

@@ -219,7 +219,7 @@ func TestRegister(t *testing.T) {
 
 func TestGroupLabels(t *testing.T) {
 	a := New(Config{Root: newGroupTree(t, "1", "", `/q"uo\te`, "/caf\xe9", "/x::y").dir})
-	ctx := pmda.WithClient(t.Context(), &pmda.Client{}) // nothing is known of it
+	ctx := pmda.WithClient(t.Context(), &pmda.Client{}) // unknown client
 	for serial, want := range map[int]string{
 		cpusetSerial: "cpu", cpuacctSerial: "cpu", cpuacctCPUSerial: "cpu", cpuschedSerial: "cpu", memorySerial: "memory", netclassSerial: "interface",
 		blkioSerial: "block", blkioDiskSerial: "block", group2DiskSerial: "block", group2Serial: "", mountsSerial: "", controllersSerial: "",

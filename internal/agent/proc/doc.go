@@ -12,8 +12,8 @@
 // cpuburn > 0.2.
 //
 // The metrics of cgroup are those of control groups, of version 1, 2 or both, whose instances are
-// their paths. An Agent finds the groups in the directories of a hierarchy when they are asked for, and
-// opens only the files of the wanted metrics. All clients may read them.
+// their paths. An Agent finds the groups in the directories of a hierarchy on request, and opens only
+// the files of the wanted metrics. All clients may read them.
 //
 // The values that a client sees depend on its user. A client whose user the collector
 // does not know gets pcp.ErrPermission for all metrics of single processes. A client of

@@ -27,7 +27,7 @@ type hot struct {
 	interval   time.Duration
 	now        func() time.Time
 
-	machine  *machine      // of its own
+	machine  *machine      // a separate one
 	engine   *column.Agent // reads all processes, as the agent; nil until there is a predicate
 	measured time.Time     // when, zero for never
 	idle     float64       // seconds of all processors, at that time

@@ -18,7 +18,7 @@ type names struct {
 	path     string
 	byID     map[uint32]string
 	modified time.Time
-	checked  uint64 // the reading at which the file was looked at
+	checked  uint64 // the reading at which the file was checked
 	reading  *uint64
 }
 

@@ -39,8 +39,8 @@ func listFamily(p *processes, file string, metrics []column.Metric, cols int, co
 
 func ioFamily(p *processes) column.Family { return keyedFamily(p, "io", ioMetrics, false) }
 
-// smapsFamily reads the sums of /proc/PID/smaps. A process without memory of its own has
-// an empty file, and 0 for all.
+// smapsFamily reads the sums of /proc/PID/smaps. A process without its own memory has an
+// empty file, and 0 for all values.
 func smapsFamily(p *processes) column.Family {
 	return keyedFamily(p, "smaps_rollup", smapsMetrics, true)
 }

@@ -226,7 +226,7 @@ func (s *statusSource) sum(cells []column.Cell) {
 // openVZ is a line that only the kernels of OpenVZ have.
 const openVZ = "envID"
 
-// memoryKeys are the lines that a process without memory of its own does not have.
+// memoryKeys are the lines that a process without its own memory does not have.
 var memoryKeys = [...]string{
 	"VmPeak", "VmSize", "VmLck", "VmPin", "VmHWM", "VmRSS", "VmData", "VmStk", "VmExe", "VmLib", "VmPTE", "VmSwap",
 }

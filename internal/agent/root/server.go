@@ -177,7 +177,7 @@ func (s *Server) admitted(uid int) string {
 	return fmt.Sprintf("it is uid %d, neither root nor PCP's user", uid)
 }
 
-// serve answers one client until it goes or breaks the protocol.
+// serve answers one client until it disconnects or breaks the protocol.
 func (s *Server) serve(ctx context.Context, nc *net.UnixConn) {
 	defer func() {
 		s.mu.Lock()

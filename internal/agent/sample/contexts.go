@@ -68,7 +68,7 @@ func sameProfile(p, q *pcp.Profile) bool {
 	})
 }
 
-// finish forgets a client.
+// finish drops a client.
 func (c *contexts) finish(a *Agent, client *pmda.Client) {
 	if c.last == client {
 		c.last = nil

@@ -12,7 +12,7 @@ import (
 type mirage struct {
 	list   []pcp.Instance
 	newest int32
-	wanted bool // somebody has fetched them
+	wanted bool // a client has fetched them
 	next   time.Time
 	every  time.Duration
 }

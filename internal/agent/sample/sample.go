@@ -78,7 +78,7 @@ type Agent struct {
 	dom       indoms
 	many      []pcp.Instance
 	scrambled []pcp.Instance
-	scrambles int64 // how often
+	scrambles int64 // number of times
 	mirage    mirage
 	dodgy     dodgy
 	files     dynamic

@@ -34,7 +34,7 @@ const (
 	protocolUDP = 17
 )
 
-// Attributes (INET_DIAG_*), and the extensions that are asked for.
+// Attributes (INET_DIAG_*), and the requested extensions.
 const (
 	attrInfo    = 2
 	attrVegas   = 3

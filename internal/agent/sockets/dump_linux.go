@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// A kernel is asked for sockets through netlink.
+// A kernel lists sockets through netlink.
 type kernel struct {
 	buf []byte
 	req []byte

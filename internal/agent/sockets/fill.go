@@ -141,7 +141,7 @@ func (r *reader) fillTimer(b []byte, out *column.Block, row int, d *diag) []byte
 
 func fillMemory(b []byte, out *column.Block, row int, d *diag) []byte {
 	b = b[:0]
-	if d.numSkmem > skOptMem { // those after it came later
+	if d.numSkmem > skOptMem { // later members are newer
 		for _, m := range [...]struct {
 			mark  string
 			i, at int

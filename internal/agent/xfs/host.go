@@ -49,7 +49,7 @@ func (h *host) file(name string) *procfs.File {
 // read reads a file as C's stdio does: a file that can be opened but not read is empty.
 func read(f *procfs.File) ([]byte, error) {
 	b, err := f.Read()
-	if e, ok := err.(*fs.PathError); ok && e.Op == "read" { // Read returns it as it is
+	if e, ok := err.(*fs.PathError); ok && e.Op == "read" { // Read returns it unchanged
 		return nil, nil
 	}
 	return b, err

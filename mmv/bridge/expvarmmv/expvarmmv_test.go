@@ -73,7 +73,7 @@ func TestExport(t *testing.T) {
 	got := mmvtest.Values(t, reg)
 	for name := range got {
 		if strings.Contains(name, "again") {
-			delete(got, name) // as deep as it goes
+			delete(got, name) // maximum depth
 		}
 	}
 	want := map[string]string{
