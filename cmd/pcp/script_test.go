@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PMCD_PORT", "1") // there is no other way to it
 			env.Setenv("TZ", "UTC")
 			env.Setenv("PCP_DERIVED_CONFIG", "")
+			env.Setenv("PCP_TMP_DIR", filepath.Join(env.WorkDir, ".tmp")) // other tests list the pmie processes of the machine
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
