@@ -33,7 +33,7 @@ type arrow struct {
 	room  []pcp.Value
 }
 
-// columnType is what a column of a metric has: rates are floats.
+// columnType is the type of the column of a metric: rates are floats.
 func columnType(m *pmrep.Metric) pcp.Type {
 	if m.Desc.Sem == pcp.SemCounter && !m.Raw && !m.IsString() {
 		return pcp.TypeDouble

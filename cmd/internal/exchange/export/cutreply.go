@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// A cutReplyConn is a connection to a server that may end it behind the status line or a header of a reply, as scripts
-// do that stand in for one. As in Python the reply, the first on the connection, then has no further headers, and no body.
+// A cutReplyConn is a connection to a server that may close it behind the status line or a header
+// of a reply, as scripts do in place of a real server. As in Python the reply, the first on the
+// connection, then has no further headers, and no body.
 type cutReplyConn struct {
 	net.Conn
 	last [4]byte // of the reply so far
 	n    int     // bytes of the reply
 	head bool    // its headers are not over
-	rest []byte  // what is read in place of the end
+	rest []byte  // read in place of the end
 }
 
 // forgiving returns a transport of such connections.

@@ -24,7 +24,7 @@ type elasticsearch struct {
 // elasticDumper writes as json.dumps does without options.
 var elasticDumper = dumper{ascii: true, itemSep: ", ", keySep: ": "}
 
-// mapping says what the fields are that each document has.
+// mapping describes the fields of each document.
 const mapping = `{"ignore": 400, "mappings": {"pcp-metric": {"properties": {"@timestamp": {"type": "epoch_milli"}, "@host-id": {"type": "string"}}}}}`
 
 func (x *elasticsearch) begin() {
@@ -45,7 +45,7 @@ func (x *elasticsearch) start(ctx context.Context) error {
 	return nil
 }
 
-// A stepError says at which of the two requests of a sample the server failed.
+// A stepError names the request, of the two for a sample, that failed.
 type stepError struct {
 	doing string
 	error

@@ -82,7 +82,7 @@ func (f *format) command() *cli.Command {
 	}
 }
 
-// program is what package metricset does for a format.
+// program returns the program of a format for package metricset.
 func (f *format) program(x *run) *metricset.Program {
 	name := "pcp2" + f.name
 	keys := slices.Concat(commonKeys, f.keys)
@@ -126,7 +126,7 @@ func (x *run) port(key string) (int, error) {
 
 func (x *run) adapt(s sender) exporter { return &adapter{sender: s, x: x} }
 
-// every is what most programs that send say before they begin.
+// every returns the header of most programs that send.
 func every(to string) func(x *run) string {
 	return func(x *run) string {
 		n, where := len(x.set.Metrics), x.receiver(to)
@@ -153,7 +153,7 @@ var extended = []cli.Option{
 
 var optExact = cli.Option{Short: 'E', Long: "exact-types", Help: "output numbers as number data types not strings"}
 
-// formats are the programs, but for pcp2arrow.
+// formats are the programs, except pcp2arrow.
 func formats() []format {
 	return []format{
 		{
@@ -414,7 +414,7 @@ func (x *run) outName() string {
 	return x.outfile
 }
 
-// document makes the end of an exporter that posts what it does not write.
+// document makes the end of an exporter that posts or writes documents.
 func (x *run) document(kind string) (document, error) {
 	s := x.r.Settings
 	seconds, err := strconv.ParseFloat(s["http_timeout"], 64)
@@ -484,8 +484,8 @@ func makeZabbix(x *run) (exporter, error) {
 // optOutput is -o of pcp2arrow.
 var optOutput = cli.Option{Short: 'o', Long: "output", Arg: "OUTFILE", Help: "output file"}
 
-// Arrow returns pcp2arrow, which stores samples in tables that open makes. Without open the program says that
-// it cannot.
+// Arrow returns pcp2arrow, which stores samples in tables that open makes. Without open the program
+// fails with a message.
 func Arrow(open func(path string, columns []Column) (Table, error)) *cli.Command {
 	f := &format{
 		name: "arrow", summary: "write metrics to files of Parquet",

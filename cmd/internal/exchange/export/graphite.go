@@ -35,7 +35,8 @@ const (
 	sendTimeout = 15 * time.Second
 )
 
-// sanitize is the name of an instance as a part of a name: what is not an ASCII letter, a digit, _ or - is _.
+// sanitize is the name of an instance as a part of a name: characters except ASCII letters, digits,
+// _ and - become _.
 func sanitize(name string) string {
 	return "_" + strings.Map(func(r rune) rune {
 		if r < 0x80 && (ctext.IsAlnum(byte(r)) || r == '_' || r == '-') {
@@ -147,7 +148,7 @@ func isTimeout(err error) bool {
 	return ok && t.Timeout()
 }
 
-// reason is an error in the system's words, if they are all that there is to say.
+// reason is an error in the system's words, if it has a system error.
 func reason(err error) string {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {

@@ -28,8 +28,8 @@ func newPoster(timeout time.Duration) *poster {
 // maxRedirects is how many a server may answer with.
 const maxRedirects = 10
 
-// checkRedirect keeps a server from having what is sent to it sent elsewhere: to another host or port, a service of this host
-// for example, or without TLS.
+// checkRedirect keeps a server from redirecting messages elsewhere: to another host or port, a
+// service of this host for example, or without TLS.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	switch {
@@ -52,7 +52,7 @@ func port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
-// A statusError is a reply that says that a request was not carried out.
+// A statusError is a reply with the status of a failed request.
 type statusError struct{ code int }
 
 func (e statusError) Error() string { return fmt.Sprintf("HTTP code %d", e.code) }

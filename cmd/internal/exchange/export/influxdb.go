@@ -34,7 +34,7 @@ func (x *influxDB) begin() {
 func (x *influxDB) send(ctx context.Context, m message) error {
 	err := x.post.do(ctx, http.MethodPost, x.url, "", m.body, func(code int) bool { return code == http.StatusNoContent })
 	if code := (statusError{}); errors.As(err, &code) && code.code == http.StatusOK {
-		return errors.Join(errRejected, err) // which is how this server says that it stored a part
+		return errors.Join(errRejected, err) // this status means that the server stored a part
 	}
 	return err
 }

@@ -118,7 +118,7 @@ func (j *jsonWriter) finish(b []byte) []byte {
 }
 
 // nested builds the document that pcp2elasticsearch and pcp2spark send for a sample: metrics by
-// the parts of their names, values of instances beside each other by instance.
+// the parts of their names, values of instances next to each other by instance.
 type nested struct {
 	root   *object
 	labels bool

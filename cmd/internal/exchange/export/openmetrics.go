@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A document is what is written to standard output or a file, or posted to a server.
+// A document is written to standard output or a file, or posted to a server.
 type document struct {
 	*run
 	url     string
@@ -46,7 +46,7 @@ func (d *document) sendTo(ctx context.Context, m message) error {
 	return d.post.do(ctx, http.MethodPost, d.url, d.kind, m.body, success)
 }
 
-// put writes or posts what a sample has become.
+// put writes or posts a rendered sample.
 func (d *document) put(ctx context.Context, stamp string, b []byte) error {
 	if d.url != "" {
 		d.out.put(ctx, message{stamp: stamp, body: b})

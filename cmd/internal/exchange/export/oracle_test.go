@@ -122,7 +122,8 @@ func TestDocumentsOracle(t *testing.T) {
 	}
 }
 
-// A listener keeps what clients send to it, and answers as a server of that kind.
+// A listener keeps the data that clients send, and answers as a server of that
+// kind.
 type listener struct {
 	net.Listener
 	got  bytes.Buffer
@@ -153,7 +154,7 @@ func listen(t *testing.T, serve func(net.Conn, *bytes.Buffer)) *listener {
 
 func (l *listener) port() string { return strconv.Itoa(l.Addr().(*net.TCPAddr).Port) }
 
-// all stops listening and returns what was sent.
+// all stops listening and returns the received data.
 func (l *listener) all() string {
 	l.Close()
 	<-l.done

@@ -9,7 +9,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// What an outbox holds for a receiver that does not take it. What is older is dropped, and said so.
+// Limits of the messages that an outbox holds for a receiver that does not accept them. Older
+// messages are dropped, and the loss is reported.
 const (
 	maxHeld      = 1000
 	maxHeldBytes = 32 << 20
@@ -47,7 +48,7 @@ type message struct {
 	size  int // how many values are in it
 }
 
-// put takes a message, which it keeps, and delivers what it can.
+// put takes a message, which it keeps, and delivers as many as it can.
 func (o *outbox) put(ctx context.Context, m message) {
 	o.held = append(o.held, m)
 	o.bytes += len(m.body)
@@ -68,7 +69,7 @@ func (o *outbox) drop() {
 	o.pop()
 }
 
-// deliver sends what is held until the receiver does not take it.
+// deliver sends the held messages as long as the receiver takes them.
 func (o *outbox) deliver(ctx context.Context) {
 	for len(o.held) > 0 {
 		err := o.try(ctx, o.held[0])
@@ -99,7 +100,8 @@ func (o *outbox) try(ctx context.Context, m message) (err error) {
 	}
 }
 
-// close gives the receiver a last chance, says what it did not get, and reports whether it got all.
+// close gives the receiver a last chance, prints the number of lost messages, and reports whether
+// there were none.
 func (o *outbox) close(ctx context.Context) bool {
 	if len(o.held) > 0 {
 		o.away = false

@@ -27,8 +27,8 @@ type point struct {
 	value pcp.Value
 }
 
-// A pickler writes what Python's pickle.dumps writes for [(name, (time, value)), …]:
-// opcodes of a stack machine, with numbers for what was written, in case it comes again.
+// A pickler writes the output of Python's pickle.dumps for [(name, (time, value)), …]:
+// opcodes of a stack machine, which numbers objects in case they are repeated.
 //
 //	protocol 0   (lp0\n (V<name>\np1\n (I<time>\nF<value>\n tp2\n tp3\n a … .
 //	protocol 2   \x80\x02 ]q\0 ( X<len><name>q\1 J<time>G<value> \x86q\2 \x86q\3 … e .

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// TestPickle holds protocols against what Python writes for the same points.
+// TestPickle compares protocols with Python's output for the same points.
 func TestPickle(t *testing.T) {
 	points := []point{
 		{"pcp.a.b", 1700000000, pcp.DoubleValue(1.5)},

@@ -13,7 +13,7 @@ import (
 )
 
 // A node is a part of a JSON document: an *object, a list, a string, a number or null. Documents
-// are made of these and not of Go's maps, since Python writes keys in the order in which they came.
+// are made of these and not of Go's maps, since Python writes keys in the order of insertion.
 type node any
 
 // An object has members in an order.
@@ -25,7 +25,7 @@ type object struct {
 // list is an array.
 type list []node
 
-// number is what is written as it stands.
+// number is written unquoted.
 type number string
 
 // set adds a member, or replaces the one of that name.
@@ -58,7 +58,7 @@ func (o *object) sub(key string) *object {
 
 // A dumper writes nodes as Python's json.dumps does.
 type dumper struct {
-	ascii   bool   // escape what is not ASCII (ensure_ascii)
+	ascii   bool   // escape non-ASCII characters (ensure_ascii)
 	sorted  bool   // members by their names (sort_keys)
 	indent  int    // 0: all in one line
 	itemSep string // ", " or ","
@@ -112,7 +112,7 @@ func (d *dumper) list(b []byte, l list, depth int) []byte {
 	return append(d.line(b, depth), ']')
 }
 
-// next appends what stands before the nth member or element.
+// next appends the separator before the nth member or element.
 func (d *dumper) next(b []byte, n, depth int) []byte {
 	if n > 0 {
 		b = append(b, d.itemSep...)

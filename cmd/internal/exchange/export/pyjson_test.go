@@ -44,7 +44,7 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// TestDumpOracle compares with what Python writes.
+// TestDumpOracle compares with Python's output.
 func TestDumpOracle(t *testing.T) {
 	oracle.Require(t)
 	for i, d := range dumpers {

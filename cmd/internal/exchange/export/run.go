@@ -16,7 +16,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A format is a program: what makes it differ from the others.
+// A format is a program: its differences from the others.
 type format struct {
 	name     string // "json" of pcp2json
 	summary  string
@@ -30,11 +30,12 @@ type format struct {
 	// flags are settings that options make 1; other options of its own set what settings names.
 	flags, settings map[string]string
 
-	// header is what the program says before it begins, unless -H.
+	// header returns the text that the program prints before it begins, unless
+	// -H.
 	header func(x *run) string
 	// make makes the exporter. It returns an error for settings that have no meaning.
 	make func(x *run) (exporter, error)
-	// needsOutput says that -F is not optional.
+	// needsOutput means that -F is required.
 	needsOutput bool
 	raw         bool // values of counters, without an option
 }
@@ -42,7 +43,7 @@ type format struct {
 // An exporter renders samples.
 type exporter interface {
 	pmrep.Writer
-	// end completes what was written and reports whether all went well; it has said what did not.
+	// end completes the output and reports whether all went well; it has printed the errors.
 	end(ctx context.Context) bool
 }
 
@@ -76,10 +77,10 @@ type run struct {
 	file  *os.File
 }
 
-// An origin is what documents say of the source.
+// An origin describes the source in documents.
 type origin struct{ host, name, zone string }
 
-// An extent says what documents have besides values.
+// An extent selects the contents of documents besides values.
 type extent struct{ extended, everything, labels bool }
 
 // run runs a program.
@@ -147,7 +148,7 @@ func (x *run) report(ctx context.Context, complete *bool) error {
 	}
 	r.Silent = x.file != nil
 	err = r.Run(ctx, e)
-	// What was sampled is completed and delivered also if the program is interrupted.
+	// The samples are completed and delivered also if the program is interrupted.
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), lastChance)
 	defer stop()
 	*complete = e.end(last)
@@ -157,10 +158,11 @@ func (x *run) report(ctx context.Context, complete *bool) error {
 	return err
 }
 
-// lastChance is how long receivers have to take what is left at the end.
+// lastChance is the time that receivers have to accept the remaining messages
+// at the end.
 const lastChance = 10 * time.Second
 
-// runtime is what headers say of how long the program runs, between the two texts.
+// runtime is the run time of the program in headers, between the two texts.
 func (x *run) runtime(duration, forever string) string {
 	r := x.r
 	switch {

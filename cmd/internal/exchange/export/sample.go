@@ -9,8 +9,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
 )
 
-// A sample is what an exporter writes at a time. It belongs to the engine and is valid during
-// the call only.
+// A sample is the input of an exporter at one time. It belongs to the engine and is valid
+// during the call only.
 type sample struct {
 	time    pcp.Timestamp
 	stamp   string // the time in the format of -f
@@ -28,7 +28,7 @@ func single(v *pmrep.Value) bool { return v.Inst == pcp.InNull }
 
 func isFloat(v pcp.Value) bool { return v.Type() == pcp.TypeFloat || v.Type() == pcp.TypeDouble }
 
-// rounded is a value with as many digits after the point as precision says.
+// rounded is a value with precision digits after the point.
 func rounded(v pcp.Value, precision int) pcp.Value {
 	if !isFloat(v) {
 		return v
@@ -39,7 +39,7 @@ func rounded(v pcp.Value, precision int) pcp.Value {
 	return pcp.DoubleValue(f)
 }
 
-// text is a value in words: numbers with a point have as many digits behind it as precision says.
+// text is a value as text: numbers with a point have precision digits behind it.
 func text(v pcp.Value, precision int) string {
 	if f, _ := v.Float64(); isFloat(v) {
 		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'f', precision, 64), "+"))

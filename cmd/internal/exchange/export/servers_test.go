@@ -63,7 +63,7 @@ func record(t *testing.T, n int) string {
 	return path
 }
 
-// export runs a program and returns what it printed.
+// export runs a program and returns its output.
 func export(ctx context.Context, t *testing.T, tool string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -133,7 +133,8 @@ func TestServerComesBack(t *testing.T) {
 	}
 }
 
-// TestServerAway has no server at all: what is lost is said, and is the exit status.
+// TestServerAway has no server at all: the loss is reported, and sets the exit
+// status.
 func TestServerAway(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -209,7 +210,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestHostileServer has servers do what they can: lead elsewhere, answer without end, pack a bomb, drip.
+// TestHostileServer has hostile servers: they redirect elsewhere, answer without end, pack a bomb,
+// drip.
 func TestHostileServer(t *testing.T) {
 	t.Parallel()
 	var stolen atomic.Int32
@@ -366,7 +368,7 @@ func TestSpark(t *testing.T) {
 	}
 }
 
-// TestOpenMetrics reads back what is written.
+// TestOpenMetrics reads the output back.
 func TestOpenMetrics(t *testing.T) {
 	out, errs, status := export(t.Context(), t, "pcp2openmetrics", "-a", record(t, 2), "disk.reads", "load", "os.name")
 	want := []string{
@@ -467,7 +469,7 @@ func TestArrow(t *testing.T) {
 	}
 }
 
-// TestWrongSettings has settings that are not what they should be.
+// TestWrongSettings has invalid settings.
 func TestWrongSettings(t *testing.T) {
 	a := record(t, 2)
 	for _, args := range [][]string{

@@ -82,7 +82,8 @@ func newSheet(w io.Writer, title string, made time.Time, styles []style, widths 
 	return s, nil
 }
 
-// theme returns the colours and fonts that programs offer beside those of the cells. The format asks for all of it.
+// theme returns the colours and fonts that programs offer in addition to those of the cells. The
+// format requires them.
 func theme() string {
 	colours := []string{
 		"dk1", "000000", "lt1", "FFFFFF", "dk2", "44546A", "lt2", "E7E6E6", "accent1", "4472C4", "accent2", "ED7D31", "accent3", "A5A5A5",

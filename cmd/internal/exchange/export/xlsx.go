@@ -24,7 +24,7 @@ type xlsx struct {
 	float []int // styles, by metric
 }
 
-// padding is how much wider a column is than what it names.
+// padding is the additional width of a column, compared with its name.
 const padding = 5
 
 // The styles, by their numbers in the file; those of floats with so many digits after the point come

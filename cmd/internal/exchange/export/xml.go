@@ -44,7 +44,7 @@ type element struct {
 	name     string
 	children []*element
 	single   *xmlValue   // of a metric without instances
-	insts    []*instance // of the metrics below, by the name of the instance, in the order in which they came
+	insts    []*instance // of the metrics below, in order of arrival; by instance name
 }
 
 type instance struct {
@@ -99,13 +99,13 @@ func (x *xmlWriter) append(b []byte, s *sample) []byte {
 	return append(b, "      </timestamp>\n"...)
 }
 
-// instancesOf is the child that stands for the values of instances, where the first of these came.
+// instancesOf is the child with the values of instances, at the place of the first of these.
 const instancesOf = "@instances"
 
 func (e *element) addInstance(m *metric, leaf string, v *pmrep.Value) {
 	all := e.child(instancesOf)
-	// Values of an instance stand together, but for the first instance: what the C
-	// program looks for begins with the second.
+	// Values of an instance are next to each other, except for the first instance:
+	// the C program starts its search at the second.
 	for i, in := range all.insts {
 		if i > 0 && in.name == v.Name {
 			in.set(xmlValue{m, leaf, v})

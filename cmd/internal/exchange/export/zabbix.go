@@ -21,11 +21,11 @@ type zabbix struct {
 	hostID   string
 	prefix   string
 	discover bool    // -l: send the instances for low level discovery
-	interval float64 // -E, or how many values are sent at a time if they come from an archive
+	interval float64 // -E, or the number of values sent at a time from an archive
 
 	out    outbox
 	items  []zabbixItem
-	known  map[string]map[string]bool // instances that discovery was told of
+	known  map[string]map[string]bool // instances that were sent to discovery
 	sent   float64
 	sentAt bool
 }
@@ -92,7 +92,7 @@ func (x *zabbix) write(ctx context.Context, s *sample) error {
 	return nil
 }
 
-// instances is what discovery is told of a metric.
+// instances returns the message to discovery about a metric.
 func (x *zabbix) instances(name string) string {
 	macro := `"{#` + strings.ToUpper(x.prefix+name) + `}"`
 	var all []string

@@ -100,7 +100,7 @@ func run(_ context.Context, env *cli.Env) int {
 	return 0
 }
 
-// takeLabel takes an option of what the label of the archive says, and reports whether it is one.
+// takeLabel takes an option for a field of the archive's label, and reports whether it is one.
 func takeLabel(o *cli.Options, opt *cli.Option, arg string, label *importer.Options, zone *string) bool {
 	switch opt.Long {
 	case "host":
@@ -180,7 +180,7 @@ func (j *job) own(o *cli.Options, opt *cli.Option, arg string) bool {
 }
 
 // completeOptions sets the version that all tools of this host write, unless an option
-// says another, and the time zone, which it returns.
+// sets another, and the time zone, which it returns.
 func completeOptions(env *cli.Env, opt *importer.Options, zone string) (*time.Location, error) {
 	if opt.Version == 0 {
 		var err error
@@ -212,8 +212,8 @@ func defaultVersion(env *cli.Env) (int, error) {
 	}
 }
 
-// input opens the file so that it can be read twice: what comes from a pipe is
-// kept in a temporary file.
+// input opens the file so that it can be read twice: data from a pipe is kept
+// in a temporary file.
 func (j *job) input() (io.ReadSeeker, func(), error) {
 	var in io.Reader = j.env.Stdin
 	if j.file != "-" {

@@ -44,7 +44,7 @@ type job struct {
 	progress *cli.Progress
 }
 
-// Limits of what is taken for a row, and for a value.
+// Limits of the size of a row, and of a value.
 const (
 	maxRow    = 64 << 20
 	maxString = 1 << 20
@@ -56,7 +56,7 @@ type rowReader struct {
 	left int // bytes
 }
 
-// A counter tells how much was read.
+// A counter reports the number of bytes read.
 type counter struct {
 	r io.Reader
 	p *cli.Progress
@@ -255,7 +255,7 @@ func (j *job) read(in io.Reader, do func(line int, t time.Time, row []string) er
 	}
 }
 
-// guessComma returns the first character of the header that can stand between
+// guessComma returns the first character of the header that can separate
 // fields.
 func guessComma(br *bufio.Reader) rune {
 	head, _ := br.Peek(64 << 10)
@@ -311,7 +311,7 @@ func (k *kinds) see(s string) {
 	}
 }
 
-// typeOf returns the type of a metric, of which nothing is said: 64 or U64 for
+// typeOf returns the type of a metric without a specification: 64 or U64 for
 // whole numbers, DOUBLE for others, else STRING.
 func (m *metric) typeOf() pcp.Type {
 	var all kinds
@@ -363,8 +363,8 @@ func fits(s string, typ pcp.Type) bool {
 	return err == nil
 }
 
-// declare tells the importer about metrics and instances. Metrics with the
-// same instances share an instance domain, unless options say another.
+// declare defines the metrics and instances for the importer. Metrics with the
+// same instances share an instance domain, unless options set another.
 func (j *job) declare(im *importer.Importer) error {
 	shared := make(map[string]pcp.InDom)
 	for _, m := range j.metrics {
@@ -426,7 +426,7 @@ func (j *job) inDomOf(im *importer.Importer, m *metric, shared map[string]pcp.In
 	return indom, nil
 }
 
-// putterOf returns what puts a value of a type that was checked.
+// putterOf returns a function that puts a value of a type that was checked.
 func putterOf(h importer.Handle, typ pcp.Type) putter {
 	switch typ {
 	case pcp.Type32, pcp.Type64:

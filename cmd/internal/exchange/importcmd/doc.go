@@ -4,8 +4,9 @@
 //	pcp import csv temperatures.csv temperatures
 //
 // A CSV file has a header that names the metrics, and a column with the time.
-// One that makes sense needs no options; what "pmrep -o csv" writes can be
-// imported as it is. A name in the header may say more about the metric:
+// A self-explanatory file needs no options; the output of "pmrep -o csv" can be
+// imported as it is. A name in the header may have more properties of the
+// metric:
 //
 //	time,room.temperature,disk.read[sda] (KB/s),requests (counter count u64)
 //

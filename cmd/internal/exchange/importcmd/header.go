@@ -10,17 +10,18 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A spec is what is said about a metric; what is not said is found out.
+// A spec has the specified properties of a metric; the others are derived from
+// the values.
 type spec struct {
-	typ   pcp.Type // TypeUnknown: not said
-	sem   pcp.Sem  // 0: not said
+	typ   pcp.Type // TypeUnknown: not specified
+	sem   pcp.Sem  // 0: not specified
 	units pcp.Units
-	known bool // units are said
+	known bool // units are specified
 }
 
 var noSpec = spec{typ: pcp.TypeUnknown}
 
-// with returns s with what more says in place of its own.
+// with returns s with the properties of more in place of its own.
 func (s spec) with(more spec) spec {
 	if more.typ != pcp.TypeUnknown {
 		s.typ = more.typ
@@ -112,7 +113,7 @@ func parseInDom(text string) (pcp.InDom, error) {
 //	name[instance] (spec)
 //	name-instance (spec)
 //
-// the second as pmrep writes it. What is in brackets at the end but no spec
+// the second as pmrep writes it. Text in brackets at the end that is not a spec
 // belongs to the name.
 func parseColumn(field string) (name, inst string, s spec) {
 	field, s = strings.TrimSpace(field), noSpec
@@ -227,7 +228,8 @@ func (j *job) columns(header []string) error {
 	return nil
 }
 
-// specOf returns what options say about a metric, the last first.
+// specOf returns the properties of a metric set by options, the last option
+// first.
 func (j *job) specOf(name string) spec {
 	s := noSpec
 	for _, g := range j.specs {

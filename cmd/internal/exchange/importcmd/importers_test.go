@@ -75,7 +75,7 @@ func iostatReport(date string, stamps []string, parts ...string) string {
 }
 
 // both runs a real importer and ours, with the same arguments and the archive at the end,
-// and compares the archives, but for the number of the process.
+// and compares the archives, except for the process number.
 func both(t *testing.T, tool, ours string, args ...string) {
 	t.Helper()
 	oracle.Require(t)

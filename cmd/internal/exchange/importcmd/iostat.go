@@ -119,7 +119,7 @@ type iostat struct {
 	out        output
 	in         lineReader
 
-	// What options say.
+	// Settings from options.
 	verbose                               bool
 	baseTime, intervalText, version, zone string
 	baseTimeSet, intervalSet, zoneSet     bool
@@ -339,8 +339,8 @@ func (p *iostat) title(line string) error {
 	return nil
 }
 
-// stampOf reports how times are written in the file, and sets the time zone if they say
-// theirs.
+// stampOf reports how times are written in the file, and sets the time zone if they
+// have one.
 func (p *iostat) stampOf(line string) stampStyle {
 	line = strings.TrimSpace(line)
 	for style := stampDMY; style <= stampMDY; style++ {

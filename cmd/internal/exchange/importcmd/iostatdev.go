@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/archive/importer"
 )
 
-// A layout says where a line of a device has what.
+// A layout has the columns of the lines of devices.
 type layout struct {
 	kind    layoutKind
 	scale   float64 // of throughput, to get kbytes
@@ -27,10 +27,10 @@ const (
 	basic                // iostat -d
 	extended             // iostat -x, where lines begin with merges
 	extended2            // iostat -x, where they begin with reads
-	extended3            // the same with discards, and what belongs to reads beside each other
+	extended3            // the same with discards, and the columns of reads next to each other
 )
 
-// layoutOf returns what the head of the section says.
+// layoutOf returns the layout of a section by its head.
 func layoutOf(head string) (layout, error) {
 	columns := strings.Fields(strings.ReplaceAll(head, ":", " "))
 	has := func(name string) bool { return slices.Contains(columns, name) }
@@ -83,7 +83,8 @@ func (l *layout) needs() []string {
 	return nil
 }
 
-// transfer returns the name of the column with what is read or written.
+// transfer returns the name of the column with the throughput of reads or
+// writes.
 func (l *layout) transfer(what string) string {
 	for _, unit := range []string{"kB/s", "MB/s"} {
 		if slices.Contains(l.columns, what+unit) {
@@ -231,8 +232,8 @@ func (p *iostat) newDevice(name string, metrics int) (*device, error) {
 	return d, nil
 }
 
-// findInterval finds out the interval from what was read or written in it and the rate
-// of that.
+// findInterval calculates the interval from an amount read or written in it and its
+// rate.
 func (p *iostat) findInterval(fields []string) {
 	unit, _, _ := strings.Cut(p.layout.columns[2], "_")
 	for _, what := range []string{"_read", "_wrtn"} {

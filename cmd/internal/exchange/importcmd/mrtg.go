@@ -171,10 +171,10 @@ func (o *output) writeMRTG(ctx context.Context, file, device string, samples []m
 	return nil
 }
 
-// mrtgTotals are the bytes that came in and went out.
+// mrtgTotals are the bytes received and sent.
 type mrtgTotals [2]uint64
 
-// add adds what was counted since the sample before s.
+// add adds the increase from the sample before s.
 func (t *mrtgTotals) add(s, before mrtgSample) error {
 	if s.time < before.time {
 		return fmt.Errorf("the time goes back, from %d to %d", before.time, s.time)

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// run runs the command and returns what it says.
+// run runs the command and returns its output.
 func run(stdin string, env map[string]string, args ...string) (stderr string, status int) {
 	var out bytes.Buffer
 	get := func(name string) string { return env[name] }
@@ -38,8 +38,8 @@ func pmrep(t *testing.T, args ...string) string {
 	return out.Stdout
 }
 
-// TestPmrepOracle imports what the real pmrep writes of an archive: the real
-// pmlogcheck is content with the result, and pmrep writes the same of it.
+// TestPmrepOracle imports the real pmrep's output for an archive: the real
+// pmlogcheck accepts the result, and pmrep's output for it is the same.
 func TestPmrepOracle(t *testing.T) {
 	oracle.Require(t)
 	from := "/var/lib/pcp/testsuite/archives/20130706"

@@ -71,7 +71,7 @@ func (o *output) finish(ctx context.Context, env *cli.Env, loc *time.Location, e
 	return 0
 }
 
-// report says what was imported.
+// report prints a summary of the import.
 func (o *output) report(env *cli.Env, loc *time.Location) {
 	stamp := func(t time.Time) string { return t.In(loc).Format(time.RFC3339) }
 	fmt.Fprintf(env.Stdout, "%s: %s with %s at %s, from %s to %s\n", o.im.Path(),
@@ -101,7 +101,7 @@ func number(s string) (float64, error) {
 // implementation are in Perl, and hand numbers over as text.
 func decimal(f float64) string { return strconv.FormatFloat(f, 'g', 15, 64) }
 
-// Limits of what is taken for a line, and for the instances of a metric.
+// Limits of the length of a line, and of the instances of a metric.
 const (
 	maxLine      = 64 << 10
 	maxInstances = 10_000

@@ -108,7 +108,7 @@ func (p *prometheus) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	return true
 }
 
-// Limits of what is imported at once, and of a line.
+// Limits of an import, and of a line.
 const (
 	maxPromSamples = 1 << 24
 	maxPromSeries  = 1 << 18
@@ -123,7 +123,7 @@ type prometheus struct {
 	out            output
 	zone, timeText string
 	prefix         string
-	time           time.Time // of samples that do not say theirs, zero for that of the file
+	time           time.Time // of samples without a time, zero for that of the file
 
 	families map[string]*family
 	metrics  map[string]*promMetric
@@ -133,7 +133,7 @@ type prometheus struct {
 	samples  []promSample
 }
 
-// A family is what comments say of the metrics of a name.
+// A family has the properties of the metrics of a name, from comments.
 type family struct{ kind, unit, help string }
 
 // A promMetric is the samples of one name.
@@ -211,7 +211,7 @@ func (p *prometheus) readFile(ctx context.Context, file string) error {
 	return nil
 }
 
-// comment reads a line that says something about the metrics of a name.
+// comment reads a line with a property of the metrics of a name.
 func (p *prometheus) comment(line []byte) error {
 	keyword, word, rest := openmetrics.Comment(line)
 	what, name, text := string(keyword), string(word), string(rest)
@@ -329,8 +329,8 @@ func (p *prometheus) seriesOf(name string, labels []openmetrics.Label, line int)
 // promSuffixes are what names of samples have behind that of their family.
 var promSuffixes = []string{"_total", "_bucket", "_count", "_sum", "_created", "_info", "_gcount", "_gsum"}
 
-// familyOf returns what is said of a metric, and what its name has behind that of its
-// family.
+// familyOf returns the family of a metric, and the suffix of its name behind that of
+// the family.
 func (p *prometheus) familyOf(name string) (f family, suffix string) {
 	for _, suffix := range promSuffixes {
 		base, ok := strings.CutSuffix(name, suffix)

@@ -106,14 +106,14 @@ type sar struct {
 	stamp     time.Time
 	samples   int
 	inCPULoad bool
-	textOf    string // what the text that comes is the value of
+	textOf    string // the item whose value is the next text
 	cpus      string
 	iface     string
-	// What was read of all disks, for the total with what is written.
+	// Reads of all disks so far, for the total with writes.
 	reads, readBlocks float64
 }
 
-// open returns the XML, and what is to be called at its end.
+// open returns the XML, and a function to call at its end.
 func (s *sar) open(ctx context.Context, env *cli.Env) (io.Reader, func() error, error) {
 	switch {
 	case s.file == "-":
@@ -514,7 +514,7 @@ func (s *sar) cpu(attr func(string) string) error {
 	return c.err
 }
 
-// io puts what is done to all disks. Blocks have 512 bytes.
+// io puts the operations of all disks. Blocks have 512 bytes.
 func (s *sar) io(writes bool, attr func(string) string) error {
 	c := &sum{s: s, attr: attr}
 	if !writes {
@@ -537,7 +537,7 @@ func (s *sar) io(writes bool, attr func(string) string) error {
 	return c.err
 }
 
-// disk puts what is done to a disk.
+// disk puts the operations of a disk.
 func (s *sar) disk(inst string, attr func(string) string) error {
 	c := &sum{s: s, attr: attr, inst: inst}
 	c.err = s.put("disk.dev.total", inst, attr("tps"))

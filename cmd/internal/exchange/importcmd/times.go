@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// A parseTime reads a time; loc is for those that do not say their zone.
+// A parseTime reads a time; loc is for times without a zone.
 type parseTime func(s string, loc *time.Location) (time.Time, error)
 
 var errTime = errors.New("not a time")
 
-// timeParser returns what reads times of a format.
+// timeParser returns the parser for times of a format.
 func timeParser(format string) (parseTime, error) {
 	units := map[string]int64{"epoch": 1, "epoch_ms": 1e3, "epoch_us": 1e6, "epoch_ns": 1e9}
 	if perSecond, ok := units[format]; ok {
@@ -23,7 +23,7 @@ func timeParser(format string) (parseTime, error) {
 	if !strings.Contains(format, "%") {
 		return nil, fmt.Errorf("not epoch and no strftime format")
 	}
-	// It must be able to read what it stands for.
+	// A time in this format must be parsable.
 	probe := strptime{format: format, loc: time.UTC}
 	if err := probe.check(); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func inRange(t time.Time) (time.Time, error) {
 type strptime struct {
 	format string
 	loc    *time.Location
-	s      string // what is left
+	s      string // the rest of the text
 
 	year, month, day, yday int
 	hour, min, sec, nsec   int
@@ -128,7 +128,7 @@ type strptime struct {
 
 const composite = "F:%Y-%m-%d T:%H:%M:%S D:%m/%d/%y R:%H:%M c:%a_%b_%e_%H:%M:%S_%Y r:%I:%M:%S_%p"
 
-// check reports whether the format has only what can be read.
+// check reports an error if the format has an unsupported conversion.
 func (p *strptime) check() error {
 	for i := 0; i < len(p.format); i++ {
 		if p.format[i] != '%' {
