@@ -112,7 +112,7 @@ func statusOf(err error) int {
 		return 0
 	case errors.Is(err, pcp.ErrTimeout), errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, context.DeadlineExceeded):
 		return statusTimeout
-	// Of a host that does not exist pmcd_wait does not say that it is an errno.
+	// For a host that does not exist pmcd_wait does not report an errno.
 	case pcp.Code(err) > pcp.ErrGeneric && !errors.Is(err, syscall.EHOSTUNREACH):
 		return statusErrno
 	}

@@ -31,7 +31,7 @@ func (x *chart) open(address string) int {
 	if err == nil {
 		cmd := exec.Command(program[0], append(program[1:], file)...)
 		if err = cmd.Start(); err == nil {
-			go cmd.Wait() // it may go on for longer than this program
+			go cmd.Wait() // it may run for longer than this program
 		}
 	}
 	if err != nil {

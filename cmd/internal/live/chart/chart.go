@@ -79,7 +79,8 @@ for the collector of this host if that was not started by "pcp up".`,
 	Run: run,
 }
 
-// unsupported says why an option of pmchart is not supported, and what is in its place.
+// unsupported has the reasons why options of pmchart are not supported, and the
+// alternatives.
 var unsupported = map[rune]string{
 	'f': "the browser chooses the font of the page",
 	'F': "the browser chooses the size of letters; it can be changed there",
@@ -339,7 +340,8 @@ func (x *chart) look(ctx context.Context, c *pmapi.Context) error {
 	return x.find(ctx, c)
 }
 
-// find checks names of metrics, and replaces those of the tree by what is below them.
+// find checks names of metrics, and replaces inner nodes of the tree by the metrics
+// below them.
 func (x *chart) find(ctx context.Context, c *pmapi.Context) error {
 	for _, arg := range x.o.Args {
 		name, instances, _ := metric(arg)
@@ -370,7 +372,7 @@ func (x *chart) find(ctx context.Context, c *pmapi.Context) error {
 	return nil
 }
 
-// hash is the part of the address that says what is shown.
+// hash is the part of the address that selects the view.
 func (x *chart) hash() string {
 	page := "overview"
 	if len(x.metrics) > 0 {

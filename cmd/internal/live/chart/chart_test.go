@@ -243,7 +243,7 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// TestServeHost serves another collector to who has the token.
+// TestServeHost serves another collector to clients with the token.
 func TestServeHost(t *testing.T) {
 	socket := collector(t)
 	address, stop := start(t, map[string]string{"HOME": t.TempDir()}, "-h", "unix:"+socket, "--no-open", "test.a")
@@ -265,7 +265,7 @@ func TestServeHost(t *testing.T) {
 	}
 }
 
-// TestServeArchive serves an archive, from and to what the options say.
+// TestServeArchive serves an archive, in the time window of the options.
 func TestServeArchive(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "a")
 	im, err := importer.Start(base, importer.Options{Host: "www", TimeZone: "UTC"})
@@ -376,7 +376,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestErrors says what is wrong.
+// TestErrors compares error messages.
 func TestErrors(t *testing.T) {
 	home := t.TempDir()
 	text := filepath.Join(home, "text")

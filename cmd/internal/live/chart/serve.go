@@ -23,7 +23,7 @@ import (
 
 // A pageSource answers what the page asks.
 type pageSource interface {
-	// handlers returns who answers below which path, and what ends that.
+	// handlers returns a handler for each path, and a closer that ends them.
 	handlers(ctx context.Context, x *chart, log *slog.Logger) (map[string]http.Handler, io.Closer, error)
 	past() bool
 	String() string
@@ -71,7 +71,7 @@ func (x *chart) serve(ctx context.Context, src pageSource) int {
 	return status
 }
 
-// deny answers those who do not have the token.
+// deny answers requests without the token.
 func deny(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusForbidden)

@@ -61,7 +61,7 @@ func (r *wordReader) word(what string) string {
 	return w
 }
 
-// rest takes what goes on to the end of the line.
+// rest skips the words to the end of the line.
 func (r *wordReader) rest(what string) {
 	r.word(what)
 	r.words = nil

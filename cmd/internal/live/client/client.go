@@ -171,8 +171,8 @@ func flush(env *cli.Env, out []byte) []byte {
 	return out[:0]
 }
 
-// appendFloat appends a number as C's %width.precf does. What is not a number has the
-// sign that the C library's fetch groups give it on most machines.
+// appendFloat appends a number as C's %width.precf does. NaN has the sign that the C
+// library's fetch groups give it on most machines.
 func appendFloat(b []byte, f float64, width, prec int) []byte {
 	if math.IsNaN(f) {
 		f = math.Copysign(f, -1)

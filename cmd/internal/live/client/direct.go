@@ -51,7 +51,7 @@ func newDirect(ctx context.Context, env *cli.Env, c *pmapi.Context) (sampler, er
 	return d, nil
 }
 
-// lookup finds metrics by name, and says what it does not find.
+// lookup finds metrics by name, and prints the names of missing ones.
 func (d *direct) lookup(ctx context.Context, names ...string) ([]pcp.PMID, []pcp.Desc, error) {
 	ids, err := d.c.LookupName(ctx, names...)
 	if err != nil && (len(names) == 1 || !source.AnyFound(ids)) {

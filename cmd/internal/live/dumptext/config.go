@@ -18,7 +18,7 @@ import (
 const maxLine = 1023
 
 // config reads the metrics of a file: one a line, each with the number by which its values are divided
-// if there is one. It reports how many lines are wrong, and says why.
+// if there is one. It returns the number of wrong lines, and prints the reasons.
 func (d *dumper) config(ctx context.Context, name string, file io.Reader) (wrong int) {
 	in := bufio.NewReaderSize(file, maxLine+1)
 	for n := 0; ; {
@@ -67,7 +67,7 @@ func (d *dumper) config(ctx context.Context, name string, file io.Reader) (wrong
 	}
 }
 
-// skip reads the rest of a line that is longer than what has been read of it.
+// skip reads the rest of a line of which only a part has been read.
 func (d *dumper) skip(in *bufio.Reader, err error) {
 	for errors.Is(err, bufio.ErrBufferFull) {
 		_, err = in.ReadSlice('\n')
@@ -75,7 +75,7 @@ func (d *dumper) skip(in *bufio.Reader, err error) {
 }
 
 // traverse adds the metrics that a specification names: one with instances, or all below a name. It
-// reports whether that was possible, and says why if it was not.
+// reports whether that was possible, and prints the reason if not.
 func (d *dumper) traverse(ctx context.Context, text string, scale float64) bool {
 	spec, err := pmapi.ParseMetricSpec(text, pmapi.SourceHost, "")
 	if err != nil {

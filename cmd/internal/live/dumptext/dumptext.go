@@ -391,7 +391,7 @@ func (g *group) bounds(ctx context.Context) (begin, end pcp.Timestamp) {
 	return begin, end
 }
 
-// rewind has archives begin at a time, and go on by steps.
+// rewind has archives begin at a time, and continue by steps.
 func (g *group) rewind(ctx context.Context, origin pcp.Timestamp, delta time.Duration) error {
 	for _, f := range g.sources {
 		if f.c == nil {

@@ -61,7 +61,7 @@ func record(t *testing.T) string {
 	return base
 }
 
-// dump runs the command in the directory of an archive a, and returns what it prints and its status.
+// dump runs the command in the directory of an archive a, and returns its output and its status.
 func dump(t *testing.T, archive, in string, args ...string) (string, int) {
 	t.Helper()
 	t.Chdir(filepath.Dir(archive))

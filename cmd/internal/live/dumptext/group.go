@@ -14,7 +14,8 @@ import (
 // maxHost is how many bytes of the names of hosts are compared (PM_LOG_MAXHOSTLEN).
 const maxHost = 64
 
-// A group is the sources of the metrics. The first one says whether all are live, or all archives.
+// A group is the sources of the metrics. The first one determines whether all are live, or all
+// archives.
 type group struct {
 	env     *cli.Env
 	o       *source.Options
@@ -50,10 +51,11 @@ func (g *group) close() {
 	}
 }
 
-// localHost is what the C program calls the collector of this host: the proxy's host if there is one.
+// localHost is the C program's name for the collector of this host: the proxy's host if there is
+// one.
 func (g *group) localHost() string { return cmp.Or(g.env.Getenv("PMPROXY_HOST"), "local:") }
 
-// use returns a source, which it opens if it is a new one. If that is not possible, it says so and
+// use returns a source, which it opens if it is a new one. If that fails, it prints the reason and
 // returns nil.
 func (g *group) use(ctx context.Context, kind pmapi.SourceKind, name string) *from {
 	switch {
@@ -127,10 +129,11 @@ func (f *from) usable() *from {
 	return f
 }
 
-// advised reports whether the program says in full, under "pcp", why a source cannot be opened.
+// advised reports whether the program prints in full, under "pcp", why a source cannot be
+// opened.
 func (g *group) advised() bool { return !g.env.Classic() && g.env.Advised() }
 
-// open opens a source. What it returns has an error if that is not possible.
+// open opens a source. If that fails, the result has the error.
 func (g *group) open(ctx context.Context, kind pmapi.SourceKind, name string) *from {
 	f := &from{kind: kind, source: name, host: name}
 	switch kind {
@@ -141,7 +144,7 @@ func (g *group) open(ctx context.Context, kind pmapi.SourceKind, name string) *f
 		f.host, _, _ = strings.Cut(name, "?")
 		f.source = f.host
 		if f.c, f.err = g.o.Dial(ctx, name); f.err == nil {
-			_, _ = f.c.HostName(ctx) // as the C library, whose -D context says so
+			_, _ = f.c.HostName(ctx) // like the C library, as -D context shows
 		}
 	case pmapi.SourceArchive:
 		a, err := g.o.OpenArchive(name)

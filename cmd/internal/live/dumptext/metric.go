@@ -36,7 +36,7 @@ type value struct {
 	nowErr, beforeErr pcp.Error
 }
 
-// add makes a metric one of the report. If that is not possible, it says so and returns nil.
+// add makes a metric one of the report. If that fails, it prints the reason and returns nil.
 func (g *group) add(ctx context.Context, spec pmapi.MetricSpec, scale float64) *metric {
 	f := g.use(ctx, spec.Kind, spec.Source)
 	if f == nil {
@@ -162,7 +162,7 @@ func (m *metric) shift() {
 
 func (v *value) fail(code pcp.Error) { v.now, v.text, v.nowErr = 0, "", code }
 
-// fail says of all values why there are none.
+// fail sets the error of all values.
 func (m *metric) fail(code pcp.Error) {
 	for i := range m.values {
 		m.values[i].fail(code)
@@ -235,8 +235,8 @@ func (m *metric) grow(ctx context.Context) {
 	}
 }
 
-// update calculates what is shown, from a sample that is delta seconds after the one before. With wrap
-// a counter that has become less is taken to have passed its end.
+// update calculates the values to show, from a sample that is delta seconds after the one before.
+// With wrap a counter that has become less is taken to have passed its end.
 func (m *metric) update(delta float64, wrap bool) {
 	for i := range m.values {
 		v := &m.values[i]

@@ -32,7 +32,7 @@ func (d *dumper) each(fn func(column)) {
 	d.out.end()
 }
 
-// stamp is what stands before the values of a sample.
+// stamp returns the time printed before the values of a sample.
 func (d *dumper) stamp(t pcp.Timestamp) string {
 	offset := ""
 	if d.offset {
@@ -53,7 +53,7 @@ func (d *dumper) stamp(t pcp.Timestamp) string {
 	return offset + pcptime.Ctime(t, d.loc)[:19]
 }
 
-// title writes what stands before a line of the heading.
+// title writes the title of a line of the heading.
 func (d *dumper) title(width int, text string) {
 	if d.timed {
 		d.out.in(width, text[:min(len(text), width)])
@@ -61,7 +61,7 @@ func (d *dumper) title(width int, text string) {
 	}
 }
 
-// heading writes what was asked for above the columns.
+// heading writes the requested lines above the columns.
 func (d *dumper) heading() {
 	width := 0 // of the times
 	if d.nice {
@@ -143,7 +143,8 @@ func (d *dumper) heading() {
 	}
 }
 
-// other writes what stands before a line of the heading: a title with -i, else what scripts take for a value.
+// other writes the start of a line of the heading: a title with -i, else a text that scripts take
+// for a value.
 func (d *dumper) other(width int, title, text string) {
 	switch {
 	case d.nice:

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A stream is text with fields, as the C program's (QTextStream): what is written while there is a width
+// A stream is text with fields, as the C program's (QTextStream): text written while a width is set
 // is padded on its left.
 type stream struct {
 	w         io.Writer

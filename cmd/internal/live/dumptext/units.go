@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// unitsText is what the units are that values are shown in.
+// unitsText returns the units of the values shown.
 func (m *metric) unitsText() string {
 	u := m.desc.Units
 	if m.scaled {

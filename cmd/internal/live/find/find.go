@@ -165,7 +165,7 @@ func (f *finder) discover(ctx context.Context, service string) int {
 }
 
 // identify prints each collector once, even with -q, by the hash of the labels that
-// identify it, and its containers. One that does not answer gets a message.
+// identify it, and its containers. A collector that does not answer gets a message.
 func (f *finder) identify(ctx context.Context, urls []string) {
 	seen := map[string]bool{}
 	for _, url := range urls {

@@ -10,9 +10,9 @@ import (
 
 // A cache keeps what many metrics share.
 type cache struct {
-	// single makes it keep only the last of each kind: in an archive what is
-	// known of the same domain changes with time, and what the C tool shows is
-	// as of the first of successive metrics.
+	// single makes it keep only the last of each kind: in an archive the
+	// properties of a domain change with time, and the C tool shows those at
+	// the first of successive metrics.
 	single  bool
 	domains map[pcp.InDom]*domain
 	levels  map[labelKey]pcp.LabelSet

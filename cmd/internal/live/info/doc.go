@@ -1,5 +1,5 @@
-// Package info is pminfo: it shows what metrics there are, what is known about
-// them, and their values.
+// Package info is pminfo: it shows the names of metrics, their properties, and
+// their values.
 //
 //	pminfo                             list the names of all metrics
 //	pminfo -dfmtT kernel.all.load      show everything about one
@@ -9,7 +9,7 @@
 // theirs, 60.1. Requests are sent for a batch of metrics at a time.
 //
 // With --json, which the C tool does not have, a line is one JSON object: a
-// metric with what was asked for.
+// metric with the requested properties.
 //
 //	pminfo --json -df kernel.all.load
 //	{"name":"kernel.all.load","type":"FLOAT","indom":"60.2","semantics":"instant",

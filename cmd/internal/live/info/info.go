@@ -72,7 +72,7 @@ Options add what they mean (-d, -t, -T), their values (-f) and labels (-l).`,
 	Run:         run,
 }
 
-// wants says what to show.
+// wants selects the output.
 type wants struct {
 	desc, fullInDom bool
 	value, force    bool
@@ -168,7 +168,7 @@ func run(ctx context.Context, env *cli.Env) int {
 			return 1
 		}
 		defer func() {
-			c.UseDerived(nil, nil) // -D derive does not say that they end: the C tool leaves this out
+			c.UseDerived(nil, nil) // -D derive does not report that they end: the C tool leaves this out
 			c.Close()
 		}()
 		r.c = c
@@ -207,7 +207,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return status
 }
 
-// meant is a hint at the metric that a name which is not there may stand for.
+// meant returns a hint at the metric that an unknown name may mean.
 func (r *reporter) meant(ctx context.Context, name string) string {
 	switch {
 	case r.tree != nil:
@@ -235,10 +235,10 @@ func (r *reporter) traceNames(o *source.Options) error {
 	return nil
 }
 
-// replay prepares for an archive. What is wrong it says itself.
+// replay prepares for an archive. It prints errors itself.
 func (r *reporter) replay(ctx context.Context, o *source.Options) error {
 	r.cache.single = true
-	// One metric at a time, as each is to be found wherever it comes first.
+	// One metric at a time, as each must be found at its first occurrence.
 	r.batchSize = 1
 	if err := r.c.TrimNameSpace(ctx); err != nil {
 		r.env.Fatalf("Cannot read name space: %s", cli.ErrText(err))
@@ -253,7 +253,7 @@ func (r *reporter) replay(ctx context.Context, o *source.Options) error {
 	return err
 }
 
-// rewind goes back to the start of the archive, or to where -O says.
+// rewind goes back to the start of the archive, or to the time of -O.
 func (r *reporter) rewind(ctx context.Context) error {
 	if r.archive == nil {
 		return nil
@@ -317,8 +317,8 @@ func (r *reporter) nameID(ctx context.Context, id pcp.PMID) (string, error) {
 	return names[0], nil
 }
 
-// scanNumbers reads up to three numbers with dots between; what follows them
-// does not matter (sscanf of "%u.%u.%u").
+// scanNumbers reads up to three numbers with dots between; it ignores the text
+// behind them (sscanf of "%u.%u.%u").
 func scanNumbers(s string) []uint32 {
 	var nums []uint32
 	for len(nums) < 3 {
@@ -340,7 +340,8 @@ func scanNumbers(s string) []uint32 {
 	return nums
 }
 
-// A reporter collects names into batches and prints what is wanted about them.
+// A reporter collects names into batches and prints the requested information
+// about them.
 type reporter struct {
 	env       *cli.Env
 	want      wants

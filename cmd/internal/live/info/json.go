@@ -10,8 +10,8 @@ import (
 )
 
 // A jsonMetric is the line of a metric with --json. Apart from the name it has
-// what was asked for: -m or -M, -d, -t, -T, -l, -f, which has what -d has. What cannot be had is told in
-// Error, or for the texts left out.
+// the requested fields: of -m or -M, -d, -t, -T, -l, -f, which includes -d. The reason for missing
+// ones is in Error; missing texts are left out.
 type jsonMetric struct {
 	Metric string `json:"metric"`
 	PMID   string `json:"pmid,omitempty"`

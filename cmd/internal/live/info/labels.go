@@ -22,7 +22,7 @@ func (c *cache) labels(ctx context.Context, from *pmapi.Context, kind pcp.LabelF
 		set = sets[0]
 	}
 	if kind == pcp.LabelContext && set.JSON == "" {
-		// An old collector: the host's name is what there always is.
+		// An old collector: the host's name is always available.
 		if host, err := from.HostName(ctx); err == nil {
 			set, _ = pcp.StringLabels(pcp.LabelContext, "hostname", host)
 		}

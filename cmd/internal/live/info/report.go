@@ -166,7 +166,7 @@ func (r *reporter) describe(ctx context.Context, metrics []metric) []error {
 	return errs
 }
 
-// metric prints what is wanted about one metric.
+// metric prints the requested information about one metric.
 func (r *reporter) metric(ctx context.Context, m *metric) {
 	w := &r.want
 	if w.desc || w.help || w.value || w.labels {
@@ -215,7 +215,7 @@ func (r *reporter) metric(ctx context.Context, m *metric) {
 	}
 }
 
-// verify prints what is wrong with a metric.
+// verify prints the mistakes in a metric.
 func (r *reporter) verify(m *metric) {
 	switch {
 	case m.desc.Type == pcp.TypeNoSupport:
@@ -260,7 +260,7 @@ func (r *reporter) enumerate(ctx context.Context, m *metric) bool {
 	return true
 }
 
-// inDom prints what is wanted about an instance domain.
+// inDom prints the requested information about an instance domain.
 func (r *reporter) inDom(ctx context.Context, indom pcp.InDom) {
 	w := &r.want
 	switch {

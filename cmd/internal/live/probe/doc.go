@@ -1,4 +1,4 @@
-// Package probe is pmprobe: it tells which metrics have values, and how many,
+// Package probe is pmprobe: it prints which metrics have values, and how many,
 // one line for each.
 //
 //	pmprobe disk.dev

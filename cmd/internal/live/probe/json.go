@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// A jsonLine is the line of a metric with --json: how many values there are,
-// or the status that says why there is none.
+// A jsonLine is the line of a metric with --json: the number of values, or the
+// status if there are none.
 type jsonLine struct {
 	Metric string         `json:"metric"`
 	Count  *int           `json:"count,omitempty"`

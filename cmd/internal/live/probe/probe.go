@@ -198,15 +198,15 @@ func (p *prober) lookup(ctx context.Context) {
 	for len(names) > 0 {
 		n := p.batch(names)
 		ids, err := p.c.LookupName(ctx, names[:n]...)
-		// Of several names in an archive pmLookupName(3) says how many it
-		// found, and 0 is not an error.
+		// For several names in an archive pmLookupName(3) returns the number
+		// that it found, and 0 is not an error.
 		if !source.AnyFound(ids) && !(p.archive != nil && n > 1) {
 			for _, name := range names[:n] {
 				p.failed(name, err, "")
 			}
 		} else {
-			// As in the C tool a name that is unknown among others that
-			// are not stays: the fetch says what there is to say.
+			// As in the C tool an unknown name among known ones stays: the
+			// fetch reports the error.
 			p.names = append(p.names, names[:n]...)
 			p.ids = append(p.ids, ids...)
 		}
@@ -271,7 +271,7 @@ func (p *prober) domains(ctx context.Context) {
 func (p *prober) fetch(ctx context.Context) {
 	size := max(p.batchSize, 1)
 	if p.archive != nil {
-		size = 1 // each is to be found wherever it comes first
+		size = 1 // each must be found at its first occurrence
 	}
 	for start := 0; start < len(p.ids); {
 		end := min(start+size, len(p.ids))
@@ -300,7 +300,7 @@ func (p *prober) fetch(ctx context.Context) {
 	}
 }
 
-// maxHints is for how many names it is said which metrics may be meant.
+// maxHints is the number of names that get a hint at similar metrics.
 const maxHints = 8
 
 // failed prints the line of a metric for which a call failed.

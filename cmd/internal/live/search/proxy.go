@@ -147,7 +147,7 @@ func (p *proxy) InDomains(ctx context.Context, r index.Request) (index.Result, e
 	return p.results(ctx, "indom", params(r))
 }
 
-// Suggest asks for names. Their types are not said.
+// Suggest asks for names. Their types are not included.
 func (p *proxy) Suggest(ctx context.Context, r index.Request) (index.Result, error) {
 	var names []string
 	start := time.Now()

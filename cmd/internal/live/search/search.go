@@ -187,7 +187,7 @@ func (s *searcher) engine(ctx context.Context, o *source.Options) (engine, error
 	}
 	c, err2 := o.Dial(ctx, "local:")
 	if err2 != nil {
-		if !o.Classic() { // and about the collector the program says why it does not answer
+		if !o.Classic() { // the program prints why the collector does not answer
 			return nil, fmt.Errorf("no pmproxy to ask: %s", cli.ErrText(err))
 		}
 		return nil, fmt.Errorf("no pmproxy to ask: %w; no collector to search: %w", err, err2)
@@ -239,7 +239,7 @@ func resultCount(path string) (int, error) {
 	return count, lines.Err()
 }
 
-// What highlighted words lie between at a terminal.
+// Sequences around highlighted words at a terminal.
 const (
 	cyan  = "\x1b[36m"
 	reset = "\x1b[0m"

@@ -97,7 +97,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestFailures holds what is said where there is no answer.
+// TestFailures compares the messages if there is no answer.
 func TestFailures(t *testing.T) {
 	answer := func(status int, body string) []string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

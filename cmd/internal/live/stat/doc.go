@@ -1,4 +1,5 @@
-// Package stat is pmstat: one line of what a host is doing, again and again.
+// Package stat is pmstat: it prints a line on the activity of a host, again and
+// again.
 //
 //	pmstat -t 2
 //	pmstat -h app1 -h app2 -l

@@ -9,7 +9,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// What a line is made of.
+// The items of a line.
 const (
 	loadAvg = iota
 	swapUsed
@@ -32,9 +32,9 @@ const (
 	numItems
 )
 
-// items says where each item comes from: a metric, or if there is none of that
-// name another; one instance of it; the unit it is shown in, or "" for a counter
-// as a rate; and its type.
+// items defines the source of each item: a metric, or if it does not exist
+// another; one instance of it; the unit it is shown in, or "" for a counter as a
+// rate; and its type.
 var items = [numItems]struct {
 	name, other, inst string
 	scale             string
@@ -111,7 +111,7 @@ func (s *host) fetch(ctx context.Context) error {
 	return err
 }
 
-// value returns what the last fetch brought, and whether it did.
+// value returns the value of the last fetch, and whether there is one.
 func (s *host) value(item int) (pcp.Value, bool) {
 	if s.items[item] == nil || s.items[item].Err != nil {
 		return pcp.Value{}, false

@@ -45,7 +45,7 @@ func (r *reporter) jsonLine(ctx context.Context, s *host) bool {
 	}
 	switch code := pcp.Code(err); {
 	case !r.archive && (code == pcp.ErrIPC || code == pcp.ErrTimeout):
-		_ = s.group.Context().Reconnect(ctx) // if it fails the next fetch says so
+		_ = s.group.Context().Reconnect(ctx) // the next fetch reports a failure
 	case r.archive && code == pcp.ErrEOL && !s.seen: // nothing yet, perhaps
 	default:
 		s.close()

@@ -52,7 +52,7 @@ type reporter struct {
 
 	archive bool
 	control *source.Control // nil without -g and -p
-	again   bool            // the header is to be printed again
+	again   bool            // print the header again
 	loc     *time.Location
 	sources []*host
 	swapOp  byte
@@ -151,7 +151,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	}
 	if len(r.sources) == 0 {
 		if !env.Classic() {
-			return 1 // said already
+			return 1 // already printed
 		}
 		return env.Fatalf("No place to get data from!")
 	}
@@ -250,8 +250,8 @@ func (r *reporter) loop(ctx context.Context, interval time.Duration, samples int
 			return 1
 		}
 		if r.control == nil && !data && alive && samples == 0 && window.Origin.Add(time.Duration(i+1)*interval).Compare(window.Finish) > 0 {
-			// Behind the end of archives of which nothing was seen: the C tool
-			// would say so for ever.
+			// Behind the end of archives without any values so far: the C tool
+			// would print that for ever.
 			break
 		}
 		if !alive {
@@ -319,11 +319,11 @@ func (r *reporter) line(ctx context.Context, s *host) bool {
 	switch code := pcp.Code(err); {
 	case !r.archive && (code == pcp.ErrIPC || code == pcp.ErrTimeout):
 		r.printf(" Fetch failed. Reconnecting ...\n")
-		// If it fails too the next fetch will say so.
+		// The next fetch reports a failure.
 		_ = s.group.Context().Reconnect(ctx)
 		return false
 	case r.archive && code == pcp.ErrEOL && r.control != nil:
-		// What it says itself when it is lost is enough.
+		// The control itself reports its loss.
 		_ = r.control.AtEnd()
 		r.out = append(r.out, '\n')
 		return false
@@ -388,7 +388,7 @@ func (r *reporter) kbytes(s *host, item int) {
 }
 
 // cpu prints the shares of processor time. User, system and idle time must be
-// known; what else a host does not tell is 0.
+// known; other missing values are 0.
 func (r *reporter) cpu(s *host) {
 	columns := 3
 	if r.xcpu {

@@ -90,8 +90,7 @@ func run(ctx context.Context, env *cli.Env) int {
 	return s.store(ctx)
 }
 
-// connect opens the source. What is wrong with it was said when it returns an
-// error.
+// connect opens the source. If it returns an error, it has printed the reason.
 func (s *storer) connect(ctx context.Context, o *source.Options) (*pmapi.Context, error) {
 	if !o.Local {
 		return o.Connect(ctx)

@@ -247,7 +247,7 @@ func (c *controller) do(line string) error {
 	return nil
 }
 
-// leaveSteps goes on by the clock after single steps.
+// leaveSteps continues by the clock after single steps.
 func (c *controller) leaveSteps(st timecontrol.Status) {
 	if st.Mode == timecontrol.StepMode {
 		c.ctl.SetMode(timecontrol.NormalMode)

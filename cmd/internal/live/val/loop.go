@@ -99,7 +99,7 @@ func (x *viewer) fetchRecord(ctx context.Context, res *pcp.Result) (*pcp.ValueSe
 	return &res.Sets[0], nil
 }
 
-// noValues says that there are none.
+// noValues prints that there are no values.
 func (x *viewer) noValues(at pcp.Timestamp) {
 	if x.json {
 		return
@@ -127,7 +127,7 @@ func (x *viewer) loop(ctx context.Context, interval time.Duration) int {
 				return 1
 			}
 			if x.loc = x.control.Zone; x.moved {
-				x.moved, prev = false, nil // rates start anew
+				x.moved, prev = false, nil // rates start again
 			}
 		}
 		if prev == nil {
@@ -239,7 +239,7 @@ func (x *viewer) named(s *sample) bool {
 	return true
 }
 
-// column returns the column of an instance, -1 if it has none.
+// column returns the column of an instance, -1 if there is none.
 func (x *viewer) column(inst int32) int {
 	i, ok := slices.BinarySearchFunc(x.insts, inst, func(a pcp.Instance, inst int32) int { return cmp.Compare(a.Inst, inst) })
 	if !ok {
@@ -252,8 +252,8 @@ func (x *viewer) column(inst int32) int {
 // they are written.
 const rowsAtOnce = 32 << 10
 
-// flushRow writes what there is at the end of a row. A reader may be waiting for
-// it, unless it comes from an archive and is not shown as it comes.
+// flushRow flushes the output at the end of a row. A reader may be waiting for
+// it, unless it is from an archive and is not shown immediately.
 func (x *viewer) flushRow() {
 	if x.archive == nil || x.delay || len(x.out) >= rowsAtOnce || x.env.Rows != nil && x.env.Rows() > 0 {
 		x.flush()

@@ -192,7 +192,7 @@ func (x *viewer) pad(s string, width int) {
 	x.align(start, width)
 }
 
-// align makes what was appended from start on at least width bytes wide, as pad does.
+// align pads the output from start on to at least width bytes, as pad does.
 func (x *viewer) align(start, width int) {
 	if width < 0 {
 		x.spaces(-width - (len(x.out) - start))

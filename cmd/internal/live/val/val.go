@@ -191,8 +191,8 @@ func run(ctx context.Context, env *cli.Env) int {
 	return x.show(ctx, spec)
 }
 
-// parseSpec parses the argument, which may name the source too, and settles
-// where values come from. Mistakes are noted for Done.
+// parseSpec parses the argument, which may name the source too, and determines
+// the source of the values. Mistakes are kept for Done.
 func (x *viewer) parseSpec(arg string) pmapi.MetricSpec {
 	o := x.o
 	kind, source := pmapi.SourceHost, o.Host()
@@ -413,7 +413,8 @@ func (x *viewer) getInDom(ctx context.Context) ([]pcp.Instance, error) {
 	return x.c.GetInDom(ctx, x.desc.InDom)
 }
 
-// storeFilter stores what -x gives in the metric, for its agent to select by.
+// storeFilter stores the argument of -x in the metric, for its agent to select
+// by.
 func (x *viewer) storeFilter(ctx context.Context) int {
 	if !x.filters || x.archive != nil {
 		return 0
