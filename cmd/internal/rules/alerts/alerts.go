@@ -1,5 +1,5 @@
-// Package alerts is pcp alerts: it shows what rules say, now or over an archive, and tries
-// receivers.
+// Package alerts is pcp alerts: it shows the alerts of rules, now or over an archive, and
+// tests receivers.
 //
 //	pcp alerts
 //	pcp alerts test rules -a morning
@@ -54,7 +54,7 @@ receiver of a test.`,
 	Run:         list,
 }
 
-// A line is what the list has of an alert, as JSON.
+// A line is an alert in the list, as JSON.
 type line struct {
 	*alert.Alert
 	PID int `json:"pid"`
@@ -116,7 +116,8 @@ func list(_ context.Context, env *cli.Env) int {
 
 const stamp = "2006-01-02 15:04:05"
 
-// States returns what the processes of this host that evaluate rules say fires.
+// States returns the firing alerts of this host's processes that evaluate
+// rules.
 func States(env *cli.Env) (states []alert.State, errs []error) {
 	for _, dir := range alert.StateDirs(env.Config().Get("PCP_RUN_DIR"), env.Getenv("XDG_RUNTIME_DIR")) {
 		list, err := alert.ReadStates(dir, exists)
@@ -272,7 +273,7 @@ func test(ctx context.Context, env *cli.Env) int {
 	return 0
 }
 
-// errRules is that rules have mistakes, which were said.
+// errRules is that rules have mistakes, which were printed.
 var errRules = errors.New("")
 
 // evaluate evaluates the rules of files over the archives.

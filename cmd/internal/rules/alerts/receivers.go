@@ -20,8 +20,8 @@ var OptReceivers = cli.Option{
 // ErrNoReceivers is that no file of receivers was named, and none is where it is looked for.
 var ErrNoReceivers = errors.New("there is no file of receivers")
 
-// Receivers reads the file of receivers: the one that is named, else receivers.conf in a state directory, by default that
-// of the user, else the one of the system. It returns its name too.
+// Receivers reads the file of receivers: the named file, else receivers.conf in a state directory,
+// by default that of the user, else that of the system. It returns its name too.
 func Receivers(env *cli.Env, file, dir string) (*alert.Settings, string, error) {
 	if file == "" {
 		var err error

@@ -100,8 +100,8 @@ func summaryArchive(t testing.TB) string {
 	return path
 }
 
-// summaryRules are rules by name. Those of truths are 1 and 0 in ours; in C their
-// values are whatever bytes lie there.
+// summaryRules are rules by name. Truth values are 1 and 0 in ours; in C they are
+// arbitrary bytes of memory.
 var summaryRules = []struct {
 	name, text string
 	truth      bool
@@ -174,13 +174,13 @@ func summaryFile(t testing.TB) string {
 	return path
 }
 
-// A published is what pmie -x has written.
+// A published is the output of pmie -x.
 type published struct {
 	Descs   []pcp.Desc
 	Results [][]pcp.ValueSet
 }
 
-// readPublished decodes what pmie -x has written: descriptors first.
+// readPublished decodes the output of pmie -x: descriptors first.
 func readPublished(t testing.TB, out []byte) (p published) {
 	t.Helper()
 	r := wire.NewReader(bytes.NewReader(out))
@@ -213,7 +213,7 @@ func readPublished(t testing.TB, out []byte) (p published) {
 	}
 }
 
-// number returns what a set has: NaN if nothing.
+// number returns the value of a set, NaN if it has no values.
 func number(vs pcp.ValueSet) (f float64, err pcp.Error) {
 	if vs.Err != 0 || len(vs.Values) == 0 {
 		return math.NaN(), vs.Err
@@ -281,7 +281,8 @@ func TestAgentTwin(t *testing.T) {
 	if values < 100 {
 		t.Errorf("%d values only", values)
 	}
-	// What has no truth values is the same to the last byte, but for the sender.
+	// Metrics without truth values are the same to the last byte, except for the
+	// sender.
 	var b strings.Builder
 	for _, r := range summaryRules {
 		if !r.truth && r.name != "part" {
@@ -340,7 +341,7 @@ func TestAgentBytes(t *testing.T) {
 		// pmid indom... the type double, no instances, instant, count / sec
 		"DESC 6400040300000005ffffffff000000030f103000",
 		"DESC 6400040400000005ffffffff0000000300000000",
-		// no time, two sets: a rate needs two values; what is false is 0
+		// no time, two sets: a rate needs two values; false is 0
 		"RESULT 000000000000000000000002" + "64000403ffffcfc1" + "640004040000000100000001ffffffff0000000d" + "0500000c0000000000000000",
 		"RESULT 000000000000000000000002" + "640004030000000100000001ffffffff00000010" + "640004040000000100000001ffffffff00000013" +
 			"0500000c4022000000000000" + "0500000c0000000000000000",
@@ -350,7 +351,7 @@ func TestAgentBytes(t *testing.T) {
 	}
 }
 
-// TestAgentMistakes compares what is said of rules that cannot be metrics.
+// TestAgentMistakes compares the messages about rules that cannot be metrics.
 func TestAgentMistakes(t *testing.T) {
 	names := summaryNames(t)
 	archive := summaryArchive(t)
@@ -358,7 +359,7 @@ func TestAgentMistakes(t *testing.T) {
 		rules string
 		args  []string
 		names string
-		said  string // of ours, where C crashes or says something else
+		said  string // of ours, where C crashes or prints something else
 	}{
 		{rules: "out.one = in.size > 3 -> print \"x\";"},
 		{rules: "out.one = print \"x\";\nout.total = in.size;"},
@@ -415,7 +416,7 @@ func TestAgentMistakes(t *testing.T) {
 	}
 }
 
-// TestAgentSpecial looks at values that C does not have: it crashes, or writes what is in memory.
+// TestAgentSpecial looks at values that C does not have: it crashes, or writes arbitrary memory.
 func TestAgentSpecial(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rules")
 	rules := "out.one = $minute;\nout.named = in.name;\nout.now = in.size @1;\nout.most = max_sample in.size @0..2;\n"

@@ -21,7 +21,7 @@ const (
 // An alarmer shows notifications on the desktop of the user.
 type alarmer struct {
 	bus  string // the address of the session's bus, "" if there is none
-	lost bool   // that there is no desktop was said
+	lost bool   // the absence of a desktop was reported
 	say  func(format string, args ...any)
 	out  func(format string, args ...any)
 }
@@ -40,8 +40,8 @@ func (a *alarmer) Show(ctx context.Context, act pmie.Action) error {
 	return nil
 }
 
-// markup returns a text so that what shows a notification takes each character for itself. Control characters
-// but for line breaks and tabs are replaced.
+// markup returns a text so that the desktop shows each character literally. Control characters
+// except line breaks and tabs are replaced.
 func markup(text string) string {
 	var b strings.Builder
 	for _, c := range text { // which has utf8.RuneError for each byte that is not UTF-8

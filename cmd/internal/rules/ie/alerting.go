@@ -20,14 +20,15 @@ import (
 // drainFor is how long receivers are waited for at the end.
 const drainFor = 5 * time.Second
 
-// An alerting delivers what rules say to receivers, and keeps the file that says what fires.
+// An alerting delivers the alerts of rules to receivers, and keeps the file with the firing
+// alerts.
 type alerting struct {
 	file    string // of --receivers
 	manager *alert.Manager
 	board   *alert.Board
 }
 
-// prepare has an engine that is to be made tell the alerting.
+// prepare connects the configuration of an engine to the alerting.
 func (a *alerting) prepare(cfg *pmie.Config) {
 	cfg.Alert = func(ctx context.Context, act pmie.Action) error { return a.manager.Act(ctx, act) }
 	if cfg.Archives != nil {

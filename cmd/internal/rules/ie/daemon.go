@@ -71,8 +71,8 @@ func (j *journal) create(path string) error {
 	return nil
 }
 
-// turn has everything go to f from now on. If the journal is that of the process, this is so
-// for what it starts as well, and it does not wait for the end of the pipes that it was given.
+// turn sends all output to f from now on. If the journal is that of the process, this includes
+// its child processes, and it does not wait for the end of the pipes that it was given.
 func (j *journal) turn(f *os.File) {
 	if j.file == nil && j.own || j.file == os.Stderr {
 		if settle(f, j.out) == nil {
@@ -188,8 +188,8 @@ func (set *settings) source() string {
 	return set.host
 }
 
-// begin does what the primary pmie does: it tells the service manager, and has its process's
-// number in a file.
+// begin does what the primary pmie does: it notifies the service manager, and writes its
+// process's number to a file.
 func (set *settings) begin(env *cli.Env) {
 	if set.systemd {
 		set.tell(service.NewManager(env.Getenv).Ready("evaluating rules"))
@@ -197,7 +197,7 @@ func (set *settings) begin(env *cli.Env) {
 	path := filepath.Join(env.Config().Get("PCP_RUN_DIR"), "pmie.pid")
 	f, err := safefile.Create(path, 0o444)
 	if err != nil {
-		return // as in C: another user's, who starts one by hand
+		return // as in C: the file of another user, if started by hand
 	}
 	_, err = f.WriteString(strconv.Itoa(os.Getpid()))
 	if err = errors.Join(err, f.Close()); err == nil {
@@ -214,7 +214,7 @@ func (set *settings) tell(err error) {
 // monitor makes the file of statistics, which may not be possible.
 func (set *settings) monitor(env *cli.Env) {
 	dir := filepath.Join(env.Config().Get("PCP_TMP_DIR"), "pmie")
-	ordinary := !env.Classic() && os.Geteuid() != 0 // who cannot have it, and does not miss it
+	ordinary := !env.Classic() && os.Geteuid() != 0 // cannot have the file, and does not need it
 	if err := safefile.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) && !ordinary {
 		fmt.Fprintf(set.journal, "%s: warning cannot create stats file dir %s: %s\n", env.ProgName(), dir, cli.ErrText(err))
 	}
@@ -260,7 +260,7 @@ func (set *settings) end() {
 type caught struct {
 	number  int
 	running bool // rules were evaluated
-	fatal   bool // one that kills a process that does not catch it
+	fatal   bool // a signal that kills a process that does not catch it
 }
 
 func (c *caught) Error() string { return fmt.Sprintf("Interrupted! signal=%d", c.number) }

@@ -15,7 +15,7 @@ import (
 )
 
 // TestEvents has rules over metrics of events, their parameters and aggregates in both: over a collector
-// and over archives. A metric of events ends its rule, the others go on.
+// and over archives. A metric of events ends its rule, the others continue.
 func TestEvents(t *testing.T) {
 	d := oracle.StartPMCD(t, oracle.Config{Agents: []string{"pmcd", "sample"}})
 	const rules = `

@@ -86,7 +86,7 @@ With -d, pmie takes commands from standard input: to load rules, to show how the
 	Run:         run,
 }
 
-// settings are what the command line says.
+// settings are those of the command line.
 type settings struct {
 	cfg         pmie.Config
 	check       bool
@@ -187,7 +187,8 @@ func (set *settings) own(o *cli.Options, opt *cli.Option, arg string) bool {
 	return true
 }
 
-// sources checks the options of time by where metrics come from, as -a and -h or the environment say.
+// sources checks the options of time for the source of metrics that -a, -h or the environment
+// select.
 func (set *settings) sources(o *source.Options) {
 	switch {
 	case set.archives != nil:
@@ -198,7 +199,7 @@ func (set *settings) sources(o *source.Options) {
 	o.End()
 }
 
-// arguments checks what options say together.
+// arguments checks combinations of options.
 func (set *settings) arguments(o *source.Options) {
 	switch {
 	case o.Errors():
@@ -262,7 +263,7 @@ func (set *settings) evaluate(ctx context.Context, env *cli.Env, o *source.Optio
 	return set.ended(ctx, err)
 }
 
-// errChecked is the end of a check that found mistakes, which were said.
+// errChecked ends a check that found mistakes, which were printed.
 var errChecked = errors.New("")
 
 func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) error {
@@ -278,7 +279,7 @@ func (set *settings) run(ctx context.Context, env *cli.Env, o *source.Options) e
 	var explained atomic.Bool
 	cfg.Dial = func(ctx context.Context, spec string) (*pmapi.Context, error) {
 		c, err := o.Dial(ctx, spec)
-		if err != nil && ctx.Err() == nil && !env.Classic() && !set.check && !explained.Swap(true) { // and goes on
+		if err != nil && ctx.Err() == nil && !env.Classic() && !set.check && !explained.Swap(true) { // and continues
 			fmt.Fprintf(env.Stderr, "%s: %s\nIt is tried again until one answers.\n", env.ProgName(), o.WhyNoCollector(spec, err))
 		}
 		env.Advise(nil)
@@ -391,7 +392,7 @@ func (set *settings) say(format string, args ...any) {
 	fmt.Fprintln(set.cfg.Err, daemonlog.Line(set.cfg.Name, slog.LevelError, strings.TrimSuffix(fmt.Sprintf(format, args...), "\n")))
 }
 
-// hostZone takes the time zone of where metrics come from.
+// hostZone takes the time zone of the source of metrics.
 func (set *settings) hostZone(ctx context.Context, env *cli.Env, e *pmie.Engine) {
 	from, zone, err := e.UseSourceZone(ctx)
 	if err != nil {

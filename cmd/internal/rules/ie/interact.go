@@ -49,7 +49,7 @@ type dialogue struct {
 
 	start  pcp.Timestamp // of the next run
 	length time.Duration // of a run for which none is given
-	always bool          // there is no length: it goes on
+	always bool          // there is no length: the run does not end
 }
 
 // interact does the commands of standard input.
@@ -161,7 +161,8 @@ func (d *dialogue) setStart(arg string) {
 	d.start = start
 }
 
-// failed returns what ends the program: at a terminal that is not the error of a command, which is only reported.
+// failed returns the error that ends the program: at a terminal the error of a command is only
+// reported, and does not.
 func (d *dialogue) failed(ctx context.Context, err error) error {
 	if err != nil && d.in.editor != nil && ctx.Err() == nil {
 		d.errorf("%v", err)
@@ -273,8 +274,8 @@ func (c *commands) rest(ctx context.Context) ([]byte, error) {
 	})
 }
 
-// await returns what read does, or the cause of the end of ctx. A read of standard input cannot be
-// ended: then it goes on until the process does.
+// await returns the result of read, or the cause of the end of ctx. A read of standard input
+// cannot be ended: then it continues until the process ends.
 func await[T any](ctx context.Context, c *commands, read func() (T, error)) (T, error) {
 	type result struct {
 		value T

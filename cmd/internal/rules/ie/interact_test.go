@@ -17,7 +17,7 @@ import (
 	"github.com/go-pcp/pcp/internal/console"
 )
 
-// typed is a terminal at which lines are typed, and then what end says.
+// typed is a terminal at which lines are typed, and then returns end.
 type typed struct {
 	lines    []string
 	end      error // nil: nothing
@@ -42,7 +42,7 @@ func (ty *typed) ReadLine(string) (string, error) {
 
 func (ty *typed) Restore() { ty.restored = true }
 
-// talk has a dialogue at a terminal, and returns what it prints and its error.
+// talk has a dialogue at a terminal, and returns its output and its error.
 func talk(ctx context.Context, t *testing.T, ty *typed) (string, error) {
 	t.Helper()
 	var out bytes.Buffer

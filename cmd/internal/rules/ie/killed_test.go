@@ -30,22 +30,22 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// A ledger is what a receiver was told.
+// A ledger records the messages to a receiver.
 type ledger struct {
 	mu    sync.Mutex
 	tried int
 	sick  bool                // it fails in all ways
 	end   chan struct{}       // closed at the end, for those that hang
-	lost  int                 // messages that it took without saying so
-	keys  map[string]int      // how often each came
-	told  map[string][]string // of an instance what came first of each message: firing or resolved
+	lost  int                 // messages that it accepted without an answer
+	keys  map[string]int      // number of deliveries of each
+	told  map[string][]string // by instance: the first occurrence of each message, firing or resolved
 }
 
 func newLedger() *ledger {
 	return &ledger{sick: true, end: make(chan struct{}), keys: make(map[string]int), told: make(map[string][]string)}
 }
 
-// What a receiver does with a message.
+// Responses of a receiver to a message.
 const (
 	takes = iota
 	refuses
@@ -53,7 +53,7 @@ const (
 	hangs
 )
 
-// next returns what to do with the next message.
+// next returns the response to the next message.
 func (l *ledger) next() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +79,7 @@ func (l *ledger) note(key string, lost bool, about map[string]string) {
 	}
 }
 
-// know reports whether what was told last of n instances is a status.
+// know reports whether the last status of n instances is status.
 func (l *ledger) know(n int, status string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -216,9 +216,10 @@ func (l *ledger) talk(conn net.Conn) {
 	}
 }
 
-// TestKilled kills pmie at any moment while it tells receivers that fail in all ways of more and more instances. In the
-// end each receiver has heard of each instance once that it fires, and once later that it does not any more: a message that came twice is
-// the same. It may come twice only if its answer was lost, or not noted before pmie was killed.
+// TestKilled kills pmie at any moment while it sends alerts of more and more instances to receivers
+// that fail in all ways. In the end each receiver has got one message for each instance when it
+// fired, and one when it was resolved: a repeated message is the same. It may be repeated only if
+// its answer was lost, or not recorded before pmie was killed.
 func TestKilled(t *testing.T) {
 	rounds := longtest.N(14, 200)
 	rnd := rand.New(rand.NewPCG(longtest.Seed(t), 4))

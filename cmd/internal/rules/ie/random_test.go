@@ -156,7 +156,7 @@ func (g *gen) arith(depth int) string {
 		}
 		return "instant " + g.arith(depth-1)
 	case 5:
-		// Over hosts that have no instances the real one takes what is not there, and of
+		// Over hosts that have no instances the real one reads beyond the values, and of
 		// samples of several instances it takes the first.
 		return g.pick("sum_", "avg_", "max_", "min_") + "inst " + g.metric(false)
 	case 6:
@@ -545,11 +545,11 @@ func TestRandomRules(t *testing.T) {
 				if bytes.Contains(want.Err, []byte("unknown archive")) && strings.Count(text, "'")%2 == 1 {
 					continue // a host behind whose name the real one read on
 				}
-				// With a mistake the real one frees the variables of the statement, which others use: what it does then
-				// differs from file to file.
+				// With a mistake the real one frees the variables of the statement, which others
+				// use: its behaviour then differs from file to file.
 				freed := mistake.Match(want.Err) && variable.MatchString(text)
 				if r.name == "changeinst" && sampled.MatchString(text) {
-					continue // where instances change, the real one has not written what it takes for samples
+					continue // where instances change, the real one has not written the memory that it takes for samples
 				}
 				if namesTwice(text) || g.forgets(text) || g.mentionsText(text) && quantified.MatchString(text) {
 					continue // see docs/differences.md

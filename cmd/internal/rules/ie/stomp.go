@@ -33,7 +33,7 @@ type stomp struct {
 	tried    time.Time
 }
 
-// readStomp reads the file that says where the broker is.
+// readStomp reads the file with the address of the broker.
 func readStomp(path string) (*stomp, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -78,7 +78,7 @@ func readStomp(path string) (*stomp, error) {
 	return s, nil
 }
 
-// connect logs in and says hello.
+// connect logs in.
 func (s *stomp) connect(ctx context.Context) error {
 	s.tried = time.Now()
 	d := net.Dialer{Timeout: s.timeout}
@@ -108,8 +108,8 @@ func (s *stomp) close() {
 	}
 }
 
-// Send sends a text, and returns when the broker has it. A connection that was lost is made anew,
-// but not more often than once a minute.
+// Send sends a text, and returns when the broker has it. A lost connection is made again, but not
+// more often than once a minute.
 func (s *stomp) Send(ctx context.Context, text string) error {
 	if s.conn == nil {
 		if time.Since(s.tried) < stompReconnect {
@@ -134,8 +134,8 @@ func (s *stomp) send(text string) error {
 	receipt := "pmie-" + strconv.Itoa(s.receipts)
 	head := "SEND\ndestination:/topic/" + s.topic + "\nreceipt:" + receipt + "\n"
 	if strings.ContainsRune(text, 0) {
-		// Where the text ends must be said, or its first NUL would be its end. Other texts do
-		// without: there are brokers that take a message with a length for one of bytes.
+		// The length must be given, or the first NUL would end the text. Other texts omit it:
+		// there are brokers that take a message with a length for one of bytes.
 		head += "content-length:" + strconv.Itoa(len(text)) + "\n"
 	}
 	if err := s.frame(head, text); err != nil {

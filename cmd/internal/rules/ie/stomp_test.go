@@ -149,7 +149,7 @@ func TestStomp(t *testing.T) {
 	}
 }
 
-// TestAlarmWithoutDesktop has alarms printed, and why said once.
+// TestAlarmWithoutDesktop has alarms printed, and the reason printed once.
 func TestAlarmWithoutDesktop(t *testing.T) {
 	for _, bus := range []string{"", "unix:path=/nonexistent/bus"} {
 		var said, printed []string

@@ -31,10 +31,10 @@ const truthSteps = 3*len(course) + 1
 //	b     is true for the first course, false for the second and unknown for the third
 //	none  never has a value
 //	p     has three instances and all their combinations, then none, then fewer, then others
-//	q     has the same instances, all the time but for some moments
+//	q     has the same instances, all the time except for some moments
 //	t, ts are strings, ts has the instances of q
 //	void  has an instance domain, and never values
-//	homeless has one that is not in the archive
+//	homeless has a metric that is not in the archive
 //
 // True is 1, false is 0, and where something is unknown there is no value.
 func truthArchives(t testing.TB) string {
@@ -286,9 +286,9 @@ func boundTruths() (list []string) {
 	return list
 }
 
-// A ruling is what came of evaluating rules.
+// A ruling is the result of evaluating rules.
 type ruling struct {
-	of     map[string]string // by rule: its value at each step, and what it printed
+	of     map[string]string // by rule: its value at each step, and its output
 	said   string
 	status int
 	killed bool
@@ -332,10 +332,10 @@ func rule(t *testing.T, archives string, ours bool, env string, rules []string, 
 	return r
 }
 
-// A quirk is what the real one does otherwise with some rules.
+// A quirk is a known difference of the real one for some rules.
 type quirk struct {
 	why   string
-	page  string // how docs/differences.md begins to tell users of it
+	page  string // the first words in docs/differences.md about it
 	rules *regexp.Regexp
 	args  string // "" if it shows with all
 
@@ -380,13 +380,13 @@ var quirks = []*quirk{
 	},
 }
 
-// A trial compares what both do with rules.
+// A trial compares the results of both for rules.
 type trial struct {
 	archives string
 	quirks   map[*quirk]int // rules that they explained
 }
 
-// quirk returns what explains that the real one does otherwise, nil if nothing does.
+// quirk returns the quirk that explains a difference, nil if there is none.
 func (c *trial) quirk(rule string, args []string, crash bool) *quirk {
 	for _, q := range quirks {
 		if (q.crashes || !crash) && (q.args == "" || slices.Contains(args, q.args)) && q.rules.MatchString(rule) {
@@ -397,8 +397,8 @@ func (c *trial) quirk(rule string, args []string, crash bool) *quirk {
 	return nil
 }
 
-// same has both evaluate rules, and wants the same of each. Where the real one crashes, or says something else, they are
-// asked for fewer rules at a time, to find the one that is at fault.
+// same has both evaluate rules, and wants the same of each. Where the real one crashes, or its
+// output differs, they evaluate fewer rules at a time, to find the rule at fault.
 func (c *trial) same(t *testing.T, rules []string, args ...string) {
 	t.Helper()
 	want := rule(t, c.archives, false, "90", rules, args...)
@@ -464,8 +464,9 @@ func TestTruthTables(t *testing.T) {
 	t.Logf("%d rules at %d times; %d of them differ as documented", total, truthSteps, differ)
 }
 
-// TestTruthTablesFixed has ours evaluate the core of them, and wants what testdata/truth.txt says. A line there has a
-// rule and its value each second, with a sign for each truth value and what it printed in brackets.
+// TestTruthTablesFixed has ours evaluate the core of them, and wants the results of
+// testdata/truth.txt. A line there has a rule and its value each second, with a sign for each truth
+// value and its output in brackets.
 func TestTruthTablesFixed(t *testing.T) {
 	rules := coreTruths()
 	slices.Sort(rules)
@@ -504,8 +505,8 @@ func TestTruthTablesFixed(t *testing.T) {
 	}
 }
 
-// TestInstancesKept has the rules on single instances evaluated beside others as they are by themselves; the real one
-// does not ask for the first one then.
+// TestInstancesKept evaluates rules on single instances together with others, with the same results
+// as alone; the real one does not request the first instance then.
 func TestInstancesKept(t *testing.T) {
 	archives := truthArchives(t)
 	rules := []string{"p #'i0' > 0", "a > 0", "p #'i1' > 0", "b > 0", "q #'i2' > 0"}

@@ -89,7 +89,7 @@ func run(_ context.Context, env *cli.Env) int {
 		}
 		if len(line) > 0 {
 			t.line(string(bytes.TrimSuffix(line, []byte("\n"))))
-			// Users who watch want each line at once.
+			// A user may be watching, and wants each line at once.
 			if in.Buffered() == 0 {
 				env.FlushOut()
 			}
@@ -103,7 +103,7 @@ func run(_ context.Context, env *cli.Env) int {
 	}
 }
 
-// unescape replaces what stands for a character that is hard to type, as awk does in its variables.
+// unescape replaces escapes of characters that are hard to type, as awk does in its variables.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -160,14 +160,14 @@ func (t *tool) list(words []string) bool {
 	return ok
 }
 
-// summary prints a rule in one line. A rule that cannot say what it is is left out.
+// summary prints a rule in one line. A rule without a summary is left out.
 func (t *tool) summary(prefix string, r *ieconf.Rule) {
 	if text, ok := t.set.Summary(r); ok {
 		t.out.printf("%s%s  [%s]\n", prefix, r.Name, text)
 	}
 }
 
-// textLines are the lines of a text but for empty ones.
+// textLines are the lines of a text except empty ones.
 func textLines(text string) []string {
 	return strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
 }
@@ -226,7 +226,7 @@ func (t *tool) rule(r *ieconf.Rule) {
 	}
 }
 
-// attribute prints a variable or an attribute of a rule, or what it is for.
+// attribute prints a variable or an attribute of a rule, or its help.
 func (t *tool) attribute(r *ieconf.Rule, name string, help bool) bool {
 	global := t.set.Global()
 	a := ieconf.AttributeOf(name)
@@ -429,7 +429,7 @@ func (t *tool) running() []string {
 	return found
 }
 
-// quit writes what was changed, once, and ends the program.
+// quit writes the changes, once, and ends the program.
 func (t *tool) quit() {
 	if t.done {
 		return

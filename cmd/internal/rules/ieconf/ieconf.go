@@ -58,7 +58,7 @@ them to a directory. The configuration is that of -f, or config.default in $PCP_
 	Run:         run,
 }
 
-// help says which commands there are. Scripts and users know these lines.
+// help lists the commands. Scripts and users know these lines.
 const help = `  1. help  [ { . | all | global | <rule> | <group> } [<variable>] ]
                descriptive text on one or more variables or rules
   2. rules  [ enabled | disabled ]
@@ -101,7 +101,7 @@ type tool struct {
 
 	user     bool // a user may be typing commands
 	modified bool
-	previous string // what the last command was about
+	previous string // the subject of the last command
 	done     bool
 	status   int
 }
@@ -321,7 +321,7 @@ func (t *tool) read() ([]byte, error) {
 	return text, nil
 }
 
-// write writes the configuration, and says which rules it had and nothing defines now.
+// write writes the configuration, and prints its rules that are no longer defined.
 func (t *tool) write() int {
 	text, err := t.set.Generate()
 	if err == nil {

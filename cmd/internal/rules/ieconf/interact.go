@@ -65,7 +65,7 @@ func (t *tool) command(s *ieconf.Scanner) {
 		word, ok, err := s.Next()
 		switch {
 		case err == io.EOF:
-			t.quit() // what is on a line without an end is not done
+			t.quit() // a line without an end is ignored
 			return
 		case err != nil:
 			t.errorf("failed to parse argument %d correctly", len(words)+1)

@@ -185,7 +185,7 @@ func TestFiles(t *testing.T) {
 	f("", 0, "-r", rules, "-f", link, "modify", "global", "user_command", odd)
 	f("user_command = \""+odd+"\"", 0, "-r", rules, "-f", link, "list", "global")
 	f("It should be one line", 1, "-r", rules, "-f", link, "modify", "global", "user_command", "a\nb")
-	// An action of the rule itself is the one that counts, and what is undone is as before.
+	// An action of the rule itself takes precedence, and undo restores the previous value.
 	f("", 0, "-r", rules, "-f", link, "modify", "cpu.util", "syslog_action", "no")
 	f("", 0, "-r", rules, "-f", link, "modify", "global", "delta", "7 min")
 	f("", 0, "-r", rules, "-f", link, "undo", "global")

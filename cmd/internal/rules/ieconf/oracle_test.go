@@ -49,7 +49,7 @@ func (p *pair) write(name, text string) {
 	}
 }
 
-// run runs one of both, and returns what it printed and the configuration that it left.
+// run runs one of both, and returns its output and its configuration.
 func (p *pair) run(side int, stdin string, args ...string) string {
 	res := twin.Call{
 		Tool: "pmieconf", Args: args, Dir: p.dirs[side], Stdin: stdin,
@@ -71,12 +71,12 @@ func (p *pair) remove() {
 	}
 }
 
-// try compares what both do.
+// try compares the results of both.
 func (p *pair) try(stdin string, args ...string) {
 	p.t.Helper()
 	want, got := p.run(0, stdin, args...), p.run(1, stdin, args...)
 	if strings.Contains(want, "\n--- status -1\n") {
-		return // the real one crashed: a rule that does not say what it is, and so on
+		return // the real one crashed: a rule without a summary, and so on
 	}
 	if before, _, failed := strings.Cut(want, "\n--- status 1\n"); failed {
 		// The real one may have left half of a file.
@@ -84,7 +84,7 @@ func (p *pair) try(stdin string, args ...string) {
 		p.remove()
 		got, _, _ = strings.Cut(got, "\n--- status 1\n")
 	}
-	got = leftOut.ReplaceAllString(got, "") // the real one says nothing
+	got = leftOut.ReplaceAllString(got, "") // the real one prints nothing
 	if want != got {
 		p.t.Errorf("pmieconf %q < %q: %s", args, stdin, twin.FirstDifference([]byte(want), []byte(got)))
 	}
@@ -118,7 +118,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestScripts compares what both do with commands of standard input.
+// TestScripts compares both with commands from standard input.
 func TestScripts(t *testing.T) {
 	oracle.Require(t)
 	p := newPair(t)
@@ -218,7 +218,7 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// TestReadEachOther has each tool change what the other one wrote.
+// TestReadEachOther has each tool change the file of the other one.
 func TestReadEachOther(t *testing.T) {
 	oracle.Require(t)
 	p := newPair(t)

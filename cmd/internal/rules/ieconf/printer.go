@@ -11,7 +11,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// A printer writes what commands say. On a terminal it stops after each screenful.
+// A printer writes the output of commands. On a terminal it stops after each
+// screenful.
 type printer struct {
 	w     io.Writer
 	begin string // what goes to the beginning of the line
@@ -75,7 +76,7 @@ func (p *printer) printf(format string, args ...any) {
 	io.WriteString(p.w, text)
 }
 
-// more asks whether to go on.
+// more asks whether to continue.
 func (p *printer) more(rows int) {
 	prompt := shortPrompt
 	for {

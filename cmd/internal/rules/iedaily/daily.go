@@ -1,5 +1,6 @@
-// Package iedaily is pmie_daily: it looks after the logs of the pmie processes that control files name. Once a day each goes on
-// in a new log, old logs are removed or compressed, and what they say may be mailed.
+// Package iedaily is pmie_daily: it looks after the logs of the pmie processes that control files
+// name. Once a day each switches to a new log, old logs are removed or compressed, and their text
+// may be mailed.
 //
 //	pmie_daily -N -V
 package iedaily

@@ -138,7 +138,8 @@ func (s *site) program(name string) string {
 	return path
 }
 
-// engine starts a pmie, and returns what waits until its log has a text.
+// engine starts a pmie, and returns a function that waits until its log has a
+// text.
 func (s *site) engine(log string) (wait func(want string)) {
 	s.t.Helper()
 	path := filepath.Join(s.dir, log)
@@ -164,7 +165,7 @@ func (s *site) engine(log string) (wait func(want string)) {
 	return wait
 }
 
-// call runs the program, and returns what it printed and its status.
+// call runs the program, and returns its output and its status.
 func (s *site) call(ctx context.Context, args ...string) string {
 	s.t.Helper()
 	var out, errs bytes.Buffer
@@ -272,7 +273,7 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestFaults has what cannot work, with what is said of it.
+// TestFaults has the messages for cases that cannot work.
 func TestFaults(t *testing.T) {
 	s := newSite(t, version+"far n n PCP_LOG_DIR/pmie/far/pmie.log -c x\nbad n\n$(x)\n")
 	s.write("etc/pmie/control.d/x.rpmsave", "garbage\n")
@@ -334,7 +335,7 @@ func TestServiceOn(t *testing.T) {
 	}
 }
 
-// TestLocks has a lock that was left behind, and one that another holds.
+// TestLocks has a leftover lock, and a lock that another process holds.
 func TestLocks(t *testing.T) {
 	s := newSite(t, version+"old n n PCP_LOG_DIR/pmie/old/pmie.log -c x\nheld n n PCP_LOG_DIR/pmie/held/pmie.log -c x\n")
 	for _, name := range []string{"old", "held"} {
@@ -370,7 +371,8 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// TestOracle compares what the real script would do with what ours would.
+// TestOracle compares the actions of the real script with ours, without doing
+// them.
 func TestOracle(t *testing.T) {
 	oracle.Require(t)
 	r := rand.New(rand.NewPCG(longtest.Seed(t), 9))

@@ -117,7 +117,8 @@ func (t *task) list(path string) {
 	}
 }
 
-// find returns the process that writes the log, 0 if there is none. It removes what processes have left that are gone.
+// find returns the process that writes the log, 0 if there is none. It removes the files of
+// processes that have ended.
 func (t *task) find() int {
 	t.very("Looking for logfile=%s\n", t.log)
 	finder := t.env.Finder("pmie")
@@ -261,13 +262,13 @@ func (t *task) compressOld(skip *regexp.Regexp) {
 // maxLog is how much of a log is mailed.
 const maxLog = 16 << 20
 
-// Lines that say that all is well, and those for which no mail is sent.
+// Lines without news, and those for which no mail is sent.
 var (
 	boring = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` OK | OK$|^$`) })
 	quiet  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` OK | OK$|^$|^Log |^pmie: PID`) })
 )
 
-// sendMail mails what the logs say that were rolled.
+// sendMail mails the contents of the rolled logs.
 func (d *daily) sendMail() {
 	var text bytes.Buffer
 	worth := false

@@ -1,5 +1,5 @@
-// Package iestatus is pmiestatus and pmie_dump_stats: they show the files in which running
-// pmie processes say what they do.
+// Package iestatus is pmiestatus and pmie_dump_stats: they show the statistics files of
+// running pmie processes.
 //
 //	pmiestatus /var/lib/pcp/tmp/pmie/*
 package iestatus
