@@ -282,7 +282,7 @@ func (m *monitor) show(ctx context.Context, f *frame) command {
 	return m.flush()
 }
 
-// flush writes what was printed.
+// flush writes the pending output.
 func (m *monitor) flush() command {
 	if _, err := m.env.Stdout.Write(m.b); err != nil {
 		m.env.OutputFailed(err)

@@ -86,8 +86,8 @@ makes of this host today; with an interval, from now on.`,
 	Run:   runSar,
 }
 
-// A reporter is the view of pcp-atopsar. Its fields are the state of C's functions reportlive and reportraw, on
-// which it depends what is printed when one report follows another.
+// A reporter is the view of pcp-atopsar. Its fields are the state of C's functions reportlive and reportraw,
+// which determines the output when one report follows another.
 type reporter struct {
 	arguments
 	e *engine
@@ -172,8 +172,8 @@ func (r *reporter) own(ctx context.Context, o *cli.Options, opt *cli.Option, arg
 	return true
 }
 
-// sarFlag handles a flag of the command line or of an atoprc. It reports whether there is one that was not
-// there already.
+// sarFlag handles a flag of the command line or of an atoprc. It returns false for a
+// report that does not exist or is selected already.
 func (r *reporter) sarFlag(flag byte) bool {
 	switch flag {
 	case 'S':
@@ -259,7 +259,7 @@ const sarUsage = `	Generic flags:
 	  -A  print all available reports
 `
 
-// prepare implements view: it goes on with the first report that is wanted.
+// prepare implements view: it continues with the first selected report.
 func (r *reporter) prepare() {
 	if r.raw {
 		if i := slices.Index(r.wanted[:], true); i >= 0 {
@@ -273,12 +273,12 @@ func (r *reporter) prepare() {
 // had counters of disks.
 func (r *reporter) choose() {
 	i := slices.Index(r.wanted[:], true)
-	r.e.s.SystemOnly = !r.raw || i >= 0 && !sar.Reports[i].Tasks // live reports have none
+	r.e.s.SystemOnly = !r.raw || i >= 0 && !sar.Reports[i].Tasks // live reports have no tasks
 	disk := slices.IndexFunc(sar.Reports, func(rep sar.Report) bool { return rep.Flag == 'D' })
 	r.e.s.SeekDiskIO = r.raw && r.wanted[disk]
 }
 
-// next implements view: it goes on with the report behind the one that is done.
+// next implements view: it continues with the report after the current one.
 func (r *reporter) next() bool {
 	if r.raw {
 		if i := slices.Index(r.wanted[:], true); i >= 0 {
@@ -307,7 +307,7 @@ func (r *reporter) show(_ context.Context, f *frame) command {
 	return last
 }
 
-// begin prints what comes before all reports.
+// begin prints the lines before all reports.
 func (r *reporter) begin() {
 	if !r.begun {
 		h := &r.e.s.Host
@@ -339,7 +339,7 @@ func (r *reporter) date(seconds float64) {
 		time.Unix(int64(seconds), 0).In(r.e.loc).Format("2006/01/02"))
 }
 
-// input is what reports print of a sample.
+// input returns the values of a sample that reports print.
 func (r *reporter) input(f *frame, stamp string) *sar.Input {
 	if !r.stamps {
 		stamp = "        "
@@ -455,7 +455,7 @@ func (r *reporter) showRaw(f *frame) command {
 	return forward
 }
 
-// printTwice prints a report. C counts one that cannot be had twice.
+// printTwice prints a report. C counts an unavailable report twice.
 func (r *reporter) printTwice(in *sar.Input) bool {
 	lines, more := r.print(in)
 	if more && lines == 0 {

@@ -16,15 +16,15 @@ import (
 
 // A view shows samples.
 type view interface {
-	// show shows one, or says what comes next.
+	// show shows a sample, or returns the next step.
 	show(ctx context.Context, f *frame) command
 	// prepare follows each show.
 	prepare()
-	// next says, at the end of archives, whether to begin again for something else.
+	// next reports, at the end of archives, whether to start again for another report.
 	next() bool
 }
 
-// A command is what a view wants next.
+// A command is the next step of a view.
 type command int
 
 const (
@@ -32,8 +32,8 @@ const (
 	again                   // the first sample
 	backward                // the sample before
 	branch                  // the sample of a time, which the view has set
-	quit                    // no more; the status is 0
-	abort                   // no more; the status is 1
+	quit                    // stop; the status is 0
+	abort                   // stop; the status is 1
 )
 
 // A frame is a sample to be shown.
@@ -65,7 +65,7 @@ type engine struct {
 // status is the exit status where C stops at the end of archives.
 const endOfArchive = 1
 
-// open opens the source and reads what there is to know before the first sample. It prints what is wrong.
+// open opens the source and reads the metadata needed before the first sample. It prints errors.
 func (e *engine) open(ctx context.Context, o *source.Options, hot bool) (ok bool) {
 	name := o.Host()
 	e.raw = e.raw || o.FromArchive()
@@ -101,7 +101,8 @@ func (e *engine) open(ctx context.Context, o *source.Options, hot bool) (ok bool
 		return false
 	}
 	if o.FromArchive() && !e.env.IsSet("GOGC") {
-		// What an archive is read into stays. To collect garbage around it seldom saves a short report a fifth of its time.
+		// The data read from an archive stay in use. Collecting garbage less often saves a short report a fifth of its
+		// time.
 		debug.SetGCPercent(400)
 	}
 	if e.loc, err = o.SetZone(ctx, e.c, false); err != nil {
@@ -127,7 +128,7 @@ func (e *engine) open(ctx context.Context, o *source.Options, hot bool) (ok bool
 	return true
 }
 
-// failed says that a sample could not be taken, and returns the exit status.
+// failed prints that a sample could not be taken, and returns the exit status.
 func (e *engine) failed(purpose string, err error) int {
 	var missing *sample.MissingError
 	var instances *sample.InstancesError
@@ -143,7 +144,7 @@ func (e *engine) failed(purpose string, err error) int {
 	return e.env.Fatalf("%s query: %s", purpose, cli.ErrText(err))
 }
 
-// run shows samples until there are no more, and returns the exit status.
+// run shows samples until the view quits, and returns the exit status.
 func (e *engine) run(ctx context.Context) int {
 	last := forward
 	if !e.raw {

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/oracle"
 )
 
-// call runs a command with an archive and returns what it prints, and its exit status.
+// call runs a command with an archive and returns its output and its exit status.
 func call(t testing.TB, c *cli.Command, archive string, args ...string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
@@ -37,7 +37,7 @@ var commandLines = map[string][]string{
 	},
 }
 
-// TestOutput compares what is printed of the fixture with testdata.
+// TestOutput compares the output for the fixture with testdata.
 func TestOutput(t *testing.T) {
 	archive := fixture(t)
 	for name, lines := range commandLines {
@@ -67,7 +67,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestOutputOfC compares what is printed of the fixture with what C prints.
+// TestOutputOfC compares the output for the fixture with the output of C.
 func TestOutputOfC(t *testing.T) {
 	oracle.Require(t)
 	archive := fixture(t)

@@ -13,7 +13,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/source"
 )
 
-// TestKeys presses all keys, one after the other, and reads what the terminal shows then.
+// TestKeys presses all keys, one after the other, and reads the terminal's contents after
+// each.
 func TestKeys(t *testing.T) {
 	archive := fixture(t)
 	var out bytes.Buffer
@@ -36,7 +37,7 @@ func TestKeys(t *testing.T) {
 	m.printer = screen.New(m.Settings, m.e.s, m.e.loc)
 	term := &terminal{m: m, keys: make(chan string), resize: make(chan os.Signal, 1), look: make(chan func()), size: func() (int, int) { return 110, 60 }}
 	m.term = term
-	// Each step is keys, and what the screen must show before them.
+	// Each step has keys, and the text that the screen must show before them.
 	steps := []struct{ want, keys string }{
 		{"12:00:01", "m"},
 		{"VSTEXT", "d"},

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// run1 runs a command with an environment and returns what it prints.
+// run1 runs a command with an environment and returns its output.
 func run1(t *testing.T, c *cli.Command, vars map[string]string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -39,7 +39,7 @@ var (
 	endOption   = cli.Option{Short: 'e', Arg: "TIME", Help: "finish to show data after this date or time"}
 )
 
-// longUsage is what the usage messages say of them.
+// longUsage returns the lines of the usage messages for the long options.
 func longUsage() string {
 	var b strings.Builder
 	for _, o := range longOptions {
@@ -54,14 +54,14 @@ func longUsage() string {
 	return b.String()
 }
 
-// arguments are what both commands take besides their flags.
+// arguments are the arguments of both commands besides their flags.
 type arguments struct {
 	env    *cli.Env
 	o      *source.Options
 	raw    bool // archives are read
 	usage  bool // C prints the usage message and stops
 	broken bool // a message is printed; C stops
-	last   bool // what was asked for is done: the version
+	last   bool // nothing is left to do: the version was printed
 	hot    bool
 }
 
@@ -105,7 +105,7 @@ func (a *arguments) trailing(o *cli.Options) bool {
 	return true
 }
 
-// fromMidnight asks for what this host's pmlogger has recorded today.
+// fromMidnight selects today's recording of this host's pmlogger.
 func fromMidnight(o *cli.Options, now time.Time) {
 	when := now.Format("@ 2006-01-02 00:00:00")
 	o.Start, o.Origin = &when, &when
@@ -178,7 +178,7 @@ func (a *arguments) parse(own func(*cli.Options, *cli.Option, string) bool, alon
 		status, _ := a.o.Done()
 		return status, true
 	case a.o.Errors() && a.env.Classic() && unknownOption(a.o.Program().Messages.Kept()):
-		a.o.Program().Messages.Take() // C keeps to itself what is wrong
+		a.o.Program().Messages.Take() // C does not print these errors
 		return fail(), true
 	case a.o.WantsHelp() && !a.env.Classic():
 		a.env.Help(a.env.Command)
@@ -216,8 +216,8 @@ func unknownOption(messages []byte) bool {
 	return false
 }
 
-// common handles the options that both commands have. It reports whether opt is done with, and then what a handler of options
-// returns.
+// common handles the options that both commands have. It reports whether it handled opt, and returns the result of an
+// option handler.
 func (a *arguments) common(ctx context.Context, o *cli.Options, opt *cli.Option, arg string) (mine, done bool) {
 	switch {
 	case a.stopped(o):
@@ -244,7 +244,8 @@ func (a *arguments) common(ctx context.Context, o *cli.Options, opt *cli.Option,
 	return true, true
 }
 
-// engine makes what takes the samples, at an interval unless the options have one.
+// engine makes an engine that takes samples, at the interval every unless the options
+// have one.
 func (a *arguments) engine(v view, every time.Duration) *engine {
 	e := &engine{env: a.env, v: v, raw: a.raw || a.o.FromArchive(), every: every}
 	if a.o.Interval > 0 {

@@ -40,7 +40,7 @@ func archives(t *testing.T) map[string][]string {
 // today is the date of today in the head of pcp-atopsar.
 var today = regexp.MustCompile(`(?m)^(\S*  \S*  .*  )\d{4}/\d\d/\d\d$`)
 
-// C prints what happens to be in memory for the requests in flight of volumes and arrays.
+// C prints uninitialized memory for the requests in flight of volumes and arrays.
 var (
 	inFlightText = regexp.MustCompile(`(?m)^((?:LVM|MDD) .*inflt )[^|]*`)
 	inFlightLine = regexp.MustCompile(`(?m)^((?:LVM|MDD) \S+ \d+ \S+ \S+ \d+ \S+(?: \S+){7}) \S+`)
@@ -67,7 +67,7 @@ func same(call twin.Call, want, got twin.Result) string {
 	what := fmt.Sprintf("%s %q %q", call.Tool, call.Env, call.Args)
 	a, b := masked(want.Out), masked(got.Out)
 	switch {
-	case want.Status == -1: // a signal has ended it, and what it had not written yet is lost
+	case want.Status == -1: // a signal has ended it, and its buffered output is lost
 		if got.Status < 0 || got.Status > 1 || len(got.Err) > 0 {
 			return fmt.Sprintf("%s: status %d, %s", what, got.Status, got.Err)
 		}
@@ -122,7 +122,7 @@ func TestRandomReportsOfC(t *testing.T) {
 	}
 }
 
-// TestRandomScreensOfC compares what pcp-atop prints into a pipe with what C's does, for command lines drawn at random.
+// TestRandomScreensOfC compares the output of pcp-atop into a pipe with the output of C's, for random command lines.
 func TestRandomScreensOfC(t *testing.T) {
 	list := archives(t)
 	paths := slices.Sorted(maps.Keys(list))
@@ -156,8 +156,8 @@ func TestRandomScreensOfC(t *testing.T) {
 	}
 }
 
-// TestArgumentsOfC compares what is said of options and arguments that are wrong: C stops at some of them, keeps messages to
-// itself there, and goes on behind others.
+// TestArgumentsOfC compares the messages about invalid options and arguments: C stops at some of them without a
+// message, and continues after others.
 func TestArgumentsOfC(t *testing.T) {
 	twin.NeedSuite(t)
 	path := filepath.Join(twin.SuiteRoot, "archives", "pcp-atop")

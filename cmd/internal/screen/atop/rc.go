@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/internal/ctext"
 )
 
-// settings are what an atoprc changes.
+// settings are the settings that an atoprc changes.
 type settings struct {
 	*screen.Settings
 	interval     time.Duration
@@ -130,7 +130,8 @@ func (s *settings) selectUsers(name, pattern string) error {
 	return nil
 }
 
-// matchUsers returns the numbers of users whose names match, or the one that pattern is.
+// matchUsers returns the numbers of users whose names match, or pattern itself if it is a
+// number.
 func matchUsers(pattern string) ([]int32, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -188,8 +189,8 @@ func (s *settings) flags(list string) {
 	}
 }
 
-// readSettings reads /etc/atoprc and ~/.atoprc. SarFlags takes the flags that these have for pcp-atopsar. It prints
-// what is wrong and returns the exit status, 0 if there is nothing that C would end for.
+// readSettings reads /etc/atoprc and ~/.atoprc. SarFlags gets their flags for pcp-atopsar. It prints errors and
+// returns the exit status, 0 if there is no error at which C would exit.
 func readSettings(env *cli.Env, sarFlags func(string)) (*settings, int) {
 	s := &settings{Settings: screen.NewSettings(), interval: 10 * time.Second}
 	known := append(tags(), tag{"atopsarflags", func(_ *settings, v string) error {

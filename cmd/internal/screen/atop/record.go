@@ -14,9 +14,10 @@ import (
 	"github.com/go-pcp/pcp/pmapi/record"
 )
 
-// record has pmlogger record what pcp-atop shows, in an archive with a folio (-w), and returns the exit status.
+// record runs pmlogger to record the metrics of pcp-atop in an archive with a folio (-w), and returns the exit
+// status.
 func (m *monitor) record(ctx context.Context) int {
-	seconds := math.Inf(1) // -s and -S say when it is to end
+	seconds := math.Inf(1) // the duration that -s and -S set
 	if m.e.samples > 0 {
 		seconds = m.e.every.Seconds() * float64(m.e.samples)
 	}

@@ -10,7 +10,7 @@ func wakeSignals() []os.Signal { return nil }
 // isLast reports whether a signal asks for the last sample.
 func isLast(os.Signal) bool { return false }
 
-// resizeSignals say that the window has changed.
+// resizeSignals are the signals for a change of the window size.
 func resizeSignals() []os.Signal { return nil }
 
 // kill sends a signal to a process: here it can only end it.

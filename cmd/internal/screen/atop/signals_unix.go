@@ -13,7 +13,7 @@ func wakeSignals() []os.Signal { return []os.Signal{syscall.SIGUSR1, syscall.SIG
 // isLast reports whether a signal asks for the last sample.
 func isLast(sig os.Signal) bool { return sig == syscall.SIGUSR2 }
 
-// resizeSignals say that the window has changed.
+// resizeSignals are the signals for a change of the window size.
 func resizeSignals() []os.Signal { return []os.Signal{syscall.SIGWINCH} }
 
 // kill sends a signal to a process.

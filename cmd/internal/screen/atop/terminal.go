@@ -24,7 +24,7 @@ const (
 	leaveScreen = "\x1b[0m\x1b[?25h\x1b[?1049l"
 )
 
-// A terminal is the one on which samples are shown and whose keys say what comes next.
+// A terminal shows the samples, and its keys are the user's commands.
 type terminal struct {
 	m      *monitor
 	in     *os.File
@@ -36,10 +36,11 @@ type terminal struct {
 	row    int // of the line in which is asked
 
 	size func() (cols, rows int)
-	look chan func() // for tests: what is to be done before the next key
+	look chan func() // for tests: functions to call before the next key
 }
 
-// openTerminal takes the terminal that standard output is. Without one, or with one that has no screen, there is nothing to do.
+// openTerminal takes the terminal of standard output. It does nothing if there is no terminal, or if the terminal has
+// no screen.
 func (m *monitor) openTerminal() bool {
 	if m.env.OutTerminal == nil || !m.env.OutTerminal() || m.env.Getenv("TERM") == "dumb" {
 		return true
@@ -77,7 +78,7 @@ func (m *monitor) closeTerminal() {
 	}
 }
 
-// read passes on keys until the terminal has no more: it ends with the program.
+// read passes on keys until the terminal is closed: it ends with the program.
 func (t *terminal) read() {
 	b := make([]byte, 64)
 	for {
@@ -178,7 +179,7 @@ func (m *monitor) interact(ctx context.Context) command {
 	}
 }
 
-// toggle switches something and says so.
+// toggle switches a setting and shows a message about it.
 func (t *terminal) toggle(what *bool, on, off string) {
 	*what = !*what
 	if t.view.Message = off; *what {
@@ -187,10 +188,10 @@ func (t *terminal) toggle(what *bool, on, off string) {
 	t.view.First = 0
 }
 
-// onlyRaw says what cannot be done of a live source.
+// onlyRaw is the message about a key that a live source does not support.
 const onlyRaw = "Only allowed when viewing raw file!"
 
-// press handles a key. Done says that the next sample is to be shown.
+// press handles a key. Done reports whether to show the next sample.
 func (t *terminal) press(ctx context.Context, key string) (last command, done bool) {
 	m, v := t.m, &t.view
 	switch key {
@@ -282,7 +283,7 @@ func (t *terminal) press(ctx context.Context, key string) (last command, done bo
 	return forward, false
 }
 
-// list chooses what is shown of processes, and in which order.
+// list chooses the columns and the order of the processes.
 func (t *terminal) list(key string) {
 	m, v := t.m, &t.view
 	switch {
@@ -313,7 +314,7 @@ func (t *terminal) list(key string) {
 	v.First = 0
 }
 
-// ask asks for a line of text. The clock stands still meanwhile.
+// ask asks for a line of text. The clock is stopped meanwhile.
 func (t *terminal) ask(ctx context.Context, prompt string) string {
 	t.m.e.ticks.set(0)
 	defer t.resume()
@@ -335,14 +336,14 @@ func (t *terminal) ask(ctx context.Context, prompt string) string {
 	}
 }
 
-// resume lets the clock go on, so that the next sample comes soon.
+// resume restarts the clock, so that the next sample is due soon.
 func (t *terminal) resume() {
 	if e := t.m.e; e.every > 0 && !t.view.Paused && !e.raw {
 		e.ticks.set(3 * time.Second)
 	}
 }
 
-// askNumber asks for a number, which stays the same if there is none.
+// askNumber asks for a number, which stays the same if the answer is empty.
 func (t *terminal) askNumber(ctx context.Context, prompt string, now int) int {
 	answer := t.ask(ctx, prompt)
 	n, err := strconv.Atoi(answer)
@@ -443,7 +444,7 @@ func (t *terminal) expression(ctx context.Context, prompt string) *regexp.Regexp
 	return re
 }
 
-// choose asks which processes or resources are to be shown.
+// choose asks which processes or resources to show.
 func (t *terminal) choose(ctx context.Context, key string) {
 	sel, v := &t.m.Select, &t.view
 	v.First = 0
@@ -498,7 +499,7 @@ func (t *terminal) choose(ctx context.Context, key string) {
 	}
 }
 
-// help shows what keys do, page by page.
+// help describes the keys, page by page.
 func (t *terminal) help(ctx context.Context) {
 	t.m.e.ticks.set(0)
 	defer t.resume()

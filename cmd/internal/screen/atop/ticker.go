@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A ticker says when samples of a live source are due: at each interval, or when a signal or a key asks for one.
+// A ticker schedules samples of a live source: at each interval, or when a signal or a key asks for one.
 type ticker struct {
 	last bool // the next sample is the last one
 

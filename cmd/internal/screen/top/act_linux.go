@@ -14,10 +14,11 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/ui"
 )
 
-// errOther says that a process is not the one that was shown.
+// errOther means that a process has the PID of the process that was shown.
 var errOther = errors.New("another process has that PID by now, or the collector is of another machine")
 
-// do sends a signal to a process, or changes its nice value, if it is still the one that the user saw.
+// do sends a signal to a process, or changes its nice value, if it is still the process that the user
+// saw.
 func do(act ui.Action) error {
 	if act.PID <= 0 {
 		return unix.EINVAL

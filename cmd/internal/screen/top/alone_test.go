@@ -48,14 +48,14 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// aloneEnv is the environment of a program of its own.
+// aloneEnv is the environment of a separate process.
 func aloneEnv(more ...string) []string {
 	return append([]string{
 		alone + "=1", "PATH=" + os.Getenv("PATH"), "TZ=UTC", "PCP_CONF=" + os.DevNull, "LANG=C.UTF-8", "TERM=xterm-256color", "PCP_DERIVED_CONFIG=",
 	}, more...)
 }
 
-// shell runs a script in a shell that has a terminal of its own, and job control. $TOP is pcp top.
+// shell runs a script in a shell with its own terminal and job control. $TOP is pcp top.
 func shell(t *testing.T, dir, script string, w, h int) *terminal {
 	t.Helper()
 	exe, err := os.Executable()
@@ -71,7 +71,7 @@ func shell(t *testing.T, dir, script string, w, h int) *terminal {
 	if err := pty.Setsize(master, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)}); err != nil {
 		t.Fatal(err)
 	}
-	// One that a reader lets be closed.
+	// A duplicate, which can be closed during a read.
 	fd, err := syscall.Dup(int(master.Fd()))
 	if err != nil {
 		t.Fatal(err)
@@ -93,13 +93,14 @@ func shell(t *testing.T, dir, script string, w, h int) *terminal {
 		t.Fatal(err)
 	}
 	go func() {
-		cmd.Wait() // its state says how it ended
+		cmd.Wait() // its exit status is checked later
 		tt.done <- cmd.ProcessState.ExitCode()
 	}()
 	return tt
 }
 
-// TestSuspend stops pcp top by ctrl-Z, looks at the terminal, and goes on in another size.
+// TestSuspend stops pcp top by ctrl-Z, looks at the terminal, and continues in another
+// size.
 func TestSuspend(t *testing.T) {
 	dir := archive(t, nil)
 	tt := shell(t, dir, `set -m
@@ -252,7 +253,7 @@ func TestDeadCollector(t *testing.T) {
 	stop()
 }
 
-// TestMissing prints what there is of a source that has next to nothing, and ends.
+// TestMissing prints the few metrics of an almost empty source, and ends.
 func TestMissing(t *testing.T) {
 	h := toptest.New(toptest.Start)
 	var all []string

@@ -211,7 +211,7 @@ func known(f float64) *float64 {
 	return &f
 }
 
-// jsonGroups are what is sampled if no view is chosen: all.
+// jsonGroups are the groups sampled if no view is chosen: all.
 const jsonGroups = model.System | model.CPUs | model.Disks | model.Files | model.Network | model.Pressure |
 	model.Processes | model.ProcessIO | model.CGroups
 
@@ -323,7 +323,7 @@ func (j *job) object(s *model.Snapshot, order *model.Order) *jsonSample {
 	return o
 }
 
-// totals fills in what is of the whole host.
+// totals fills in the fields of the whole host.
 func (j *job) totals(o *jsonSample, s *model.Snapshot, has func(model.Panel) bool) {
 	if has(model.PanelCPU) {
 		c := cpuOf(&s.CPU)

@@ -14,10 +14,10 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/ui"
 )
 
-// framesPerSecond is how often at most the screen is drawn. A line that is slow gets no more than these.
+// framesPerSecond limits how often the screen is drawn. A slow line gets at most as many frames.
 const framesPerSecond = 15
 
-// environment are the variables that say what the terminal can do.
+// environment are the variables that describe the terminal.
 var environment = []string{
 	"TERM", "COLORTERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "STY", "SSH_TTY",
 	"SSH_CONNECTION", "WT_SESSION", "GOOGLE_CLOUD_SHELL", "TERMINFO", "TERMINFO_DIRS", "HOME",
@@ -33,7 +33,7 @@ type program struct {
 	busy  chan struct{}
 }
 
-// What comes from outside.
+// Messages from outside.
 type (
 	tick  int
 	acted struct {
@@ -62,7 +62,7 @@ func (j *job) show(ctx context.Context) int {
 	_, err := t.Run()
 	cancel()
 	p.busy <- struct{}{} // the sampler is at rest
-	j.env.Advise(nil)    // the screen has said it
+	j.env.Advise(nil)    // the screen has shown it
 	switch {
 	case err == nil, errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrProgramPanic):
 		return 0
@@ -123,7 +123,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return p, p.next()
 }
 
-// next returns what is to be done before the next message.
+// next returns the commands to run before the next message.
 func (p *program) next() tea.Cmd {
 	if p.app.Quit() {
 		return tea.Quit

@@ -71,7 +71,7 @@ func open(t *testing.T, dir string, w, h int, vars map[string]string, args ...st
 	return tt
 }
 
-// read has the emulator show what is sent, and the test clean up.
+// read makes the emulator show the output, and the test clean up.
 func (tt *terminal) read() {
 	tt.reading.Go(func() {
 		b := make([]byte, 4096)
@@ -86,7 +86,7 @@ func (tt *terminal) read() {
 			}
 		}
 	})
-	// What the emulator answers goes nowhere, as on a terminal that knows no questions.
+	// Answers of the emulator are discarded, as on a terminal that knows no questions.
 	var answers sync.WaitGroup
 	answers.Go(func() { io.Copy(io.Discard, tt.emu) })
 	tt.t.Cleanup(func() {
@@ -99,7 +99,7 @@ func (tt *terminal) read() {
 	})
 }
 
-// screen returns what a person sees.
+// screen returns the contents of the screen.
 func (tt *terminal) screen() string {
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
@@ -167,8 +167,8 @@ func (tt *terminal) leave() {
 	})
 }
 
-// TestTerminal compares what an emulator of terminals shows of a replay with testdata/screen-*.txt, at three sizes.
-// UPDATE=1 writes them.
+// TestTerminal compares the screen of a terminal emulator during a replay with testdata/screen-*.txt, at three
+// sizes. UPDATE=1 writes them.
 func TestTerminal(t *testing.T) {
 	dir := archive(t, nil)
 	data, err := filepath.Abs("testdata")
@@ -208,7 +208,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestSession does what a person does, on a terminal.
+// TestSession is a session of a user on a terminal.
 func TestSession(t *testing.T) {
 	dir := archive(t, nil)
 	tt := open(t, dir, 80, 24, nil, "-a", "host", "-S", "@08:06:00", "--paused")
@@ -231,7 +231,7 @@ func TestSession(t *testing.T) {
 	tt.see("READ/s")
 	tt.press("\x1b[<0;4;2M\x1b[<0;4;2m") // a click on the first tab
 	tt.see("Memory")
-	// A frame sends what has changed, and no more.
+	// A frame sends only changes.
 	tt.mu.Lock()
 	was := tt.sent.Len()
 	tt.mu.Unlock()
@@ -248,7 +248,8 @@ func TestSession(t *testing.T) {
 	tt.leave()
 }
 
-// TestNoColour tests that there is none where none is wanted, and only text where there are no screens.
+// TestNoColour tests that there are no colours where none are wanted, and only text where there are no
+// screens.
 func TestNoColour(t *testing.T) {
 	dir := archive(t, nil)
 	tt := open(t, dir, 80, 24, map[string]string{"NO_COLOR": "1"}, "-a", "host", "--paused")

@@ -50,7 +50,7 @@ func (j *job) each(ctx context.Context, need model.Group, print func(*model.Snap
 			}
 			j.env.Errorf("the collector does not answer: %s", cli.ErrText(err))
 			j.env.Flush()
-			_ = j.sampler.Reconnect(ctx) // the next sample says whether it worked
+			_ = j.sampler.Reconnect(ctx) // the next sample shows whether it worked
 			i = -1
 		case err != nil:
 			return j.env.Fatalf("%s", cli.ErrText(err))
@@ -105,7 +105,7 @@ const (
 	mostWidth    = 1000
 )
 
-// width returns how wide a text is: as COLUMNS says, or the terminal.
+// width returns the width of a text: COLUMNS, or the width of the terminal.
 func (j *job) width() int {
 	if n, err := strconv.Atoi(j.env.Getenv("COLUMNS")); err == nil && n >= 40 && n <= mostWidth {
 		return n

@@ -93,7 +93,7 @@ var sortNames = map[string]model.Column{
 	"written": model.ByWritten, "start": model.ByStart, "cgroup": model.ByCGroup, "command": model.ByCommand,
 }
 
-// A job is what the options ask for.
+// A job is the parsed options.
 type job struct {
 	env *cli.Env
 	o   *source.Options
@@ -107,7 +107,7 @@ type job struct {
 	mouse  bool
 	once   bool
 	text   bool
-	lines  int // -1 if not said
+	lines  int // -1 if not set
 	charts []string
 
 	loc      *time.Location
@@ -207,7 +207,7 @@ func (j *job) canDraw() bool {
 	return j.env.Screen != nil && term != "" && term != "dumb"
 }
 
-// utf8Terminal reports whether the locale has UTF-8. Where nothing is said, as in a container, it does.
+// utf8Terminal reports whether the locale has UTF-8. Without a locale, as in a container, it does.
 func utf8Terminal(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := getenv(name); v != "" {

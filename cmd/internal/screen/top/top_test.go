@@ -51,7 +51,7 @@ func archive(t *testing.T, prepare func(*toptest.Host)) string {
 	return dir
 }
 
-// TestText compares what is printed with testdata/text.txt, which UPDATE=1 writes.
+// TestText compares the output with testdata/text.txt, which UPDATE=1 writes.
 func TestText(t *testing.T) {
 	path, err := filepath.Abs("testdata/text.txt")
 	if err != nil {

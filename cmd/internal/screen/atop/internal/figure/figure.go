@@ -26,7 +26,8 @@ func Float(b []byte, width, prec int, f float64) []byte {
 	return ctext.AlignRight(b, start, width)
 }
 
-// Count cuts f to an integer as amd64 does: what does not fit is the least one.
+// Count converts f to an integer as amd64 does: a number out of range becomes the least
+// one.
 func Count(f float64) int64 {
 	if f >= math.MinInt64 && f < math.MaxInt64 {
 		return int64(f)
@@ -193,7 +194,7 @@ func Memory(b []byte, n int64, least Unit, seconds int) []byte {
 // scale returns the bytes of a unit.
 func scale(u Unit) int64 { return 1 << (10 * ((u-1)/2 + 1)) }
 
-// limit returns what is written in a unit at most where there is little room.
+// limit returns the highest number written in a unit where there is little room.
 func limit(u Unit) int64 {
 	if u%2 != 0 {
 		return 9 * scale(u)
@@ -201,8 +202,8 @@ func limit(u Unit) int64 {
 	return 999 * scale(u)
 }
 
-// Limits say from which use on a resource is critical, in per cent; SwapOuts is a number a second. Almost is the
-// share of that from which on it is almost so. With 0 it never is.
+// Limits are the uses from which on resources are critical, in per cent; SwapOuts is a number a second. Almost
+// is the share of that use from which on a resource is almost critical. With 0 it never is.
 type Limits struct {
 	CPU, GPU, Memory, Swap, Disk, Net, SwapOuts, Almost int
 }

@@ -31,7 +31,7 @@ type column struct {
 	value sample.Count
 }
 
-// Append appends the rows of a sample at a time, with what has happened in so many seconds.
+// Append appends the rows of a sample at a time, with the changes over seconds.
 func (p *Printer) Append(b []byte, d *sample.Deviation, at pcp.Timestamp, seconds float64) []byte {
 	p.b, p.time, p.interval = b, pcpjson.Time(at), seconds
 	s := d.System

@@ -1,5 +1,5 @@
-// Package parseable writes samples for programs: pcp-atop -P. Each line begins with a label and what is the same
-// for all of a sample, and has the figures of one resource or task behind that, separated by spaces.
+// Package parseable writes samples for programs: pcp-atop -P. Each line begins with a label and fields that are
+// the same for the whole sample, followed by the figures of one resource or task, separated by spaces.
 //
 //	labels, err := parseable.Parse("CPU,DSK")
 //	p := parseable.Printer{Labels: labels, Node: "web1"}

@@ -46,7 +46,7 @@ var Labels = []Label{
 	{"PRE", (*Printer).taskGPU},
 }
 
-// Parse returns the labels of a list that commas separate. ALL stands for all of them. An error is in the words of C.
+// Parse returns the labels of a list that commas separate. ALL selects all labels. An error is in the words of C.
 func Parse(list string) (chosen []bool, err error) {
 	if strings.HasPrefix(list, "-") {
 		return nil, fmt.Errorf("flag -P should be followed by label list")
@@ -121,7 +121,7 @@ func (p *Printer) Append(b []byte, in *Input) []byte {
 	return p.b
 }
 
-// begin begins a line, and end ends it. What is between follows a space each.
+// begin begins a line, and end ends it. Each item between them is preceded by a space.
 func (p *Printer) begin() { p.b = append(p.b, p.header...) }
 func (p *Printer) end()   { p.b = append(p.b, '\n') }
 

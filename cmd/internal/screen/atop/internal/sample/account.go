@@ -27,7 +27,8 @@ const (
 	accountMajor
 )
 
-// readExited takes the processes from what was fetched that have ended within the interval.
+// readExited reads the processes that have ended within the interval from the fetched
+// values.
 func (s *Sampler) readExited(ctx context.Context) error {
 	s.exited = s.exited[:0]
 	for _, m := range s.account {
@@ -81,7 +82,7 @@ const (
 	gpuCount
 )
 
-// mergeGPU adds what processes do with graphics processors to those of the sample.
+// mergeGPU adds the use of graphics processors to the processes of the sample.
 func (s *Sampler) mergeGPU(ctx context.Context) error {
 	r, at := s.r, s.gpu
 	ins, err := r.instances(ctx, at[gpuBusy], false)

@@ -1,6 +1,6 @@
 package sample
 
-// since returns what a counter has counted: all of it if it has started anew, -1 if there is none.
+// since returns the growth of a counter: its value if it has started again, -1 if it has no value.
 func since(now, before Count) Count {
 	switch {
 	case now == -1:
@@ -11,7 +11,7 @@ func since(now, before Count) Count {
 	return now
 }
 
-// deviate sets what has changed from pre to cur.
+// deviate sets dev to the changes from pre to cur.
 func (s *Sampler) deviate(dev, cur, pre *System, seconds float64) {
 	old := *dev
 	*dev = System{
@@ -29,7 +29,7 @@ func (s *Sampler) deviate(dev, cur, pre *System, seconds float64) {
 			*to = since(now, before)
 		case plain:
 			*to = now - before
-		case pressure: // as C takes it, which mistakes what is missing for what there is
+		case pressure: // as in C, which mistakes missing values for present ones
 			if *to = now; cur.Pressure.Missing {
 				*to = now - before
 			}
@@ -42,7 +42,7 @@ func (s *Sampler) deviate(dev, cur, pre *System, seconds float64) {
 		dev.Web.Requests, dev.Web.KBytes = since(cur.Web.Requests, pre.Web.Requests), since(cur.Web.KBytes, pre.Web.KBytes)
 	}
 
-	// The domains of which C compares what is at the same place.
+	// The domains in which C compares instances at the same index.
 	dev.CPUs = pairwise(dev.CPUs, cur.CPUs, pre.CPUs, len(pre.CPUs) >= len(cur.CPUs), func(t *CPU, now, before *CPU) {
 		columnsSince(cpuColumns, t, now, before)
 		if t.Nr, t.Freq, t.FreqTicks = now.Nr, now.Freq, now.FreqTicks; now.FreqTicks != 0 {
@@ -81,7 +81,7 @@ func (s *Sampler) deviate(dev, cur, pre *System, seconds float64) {
 	dev.Mounts = deviateMounts(dev.Mounts, cur.Mounts, pre.Mounts, seconds)
 }
 
-// columnsSince sets what the columns of an instance have counted. Special columns are left alone.
+// columnsSince sets the growth of the columns of an instance. Special columns are left alone.
 func columnsSince[T any](columns []column[T], t, now, before *T) {
 	for i := range columns {
 		f := columns[i].field
@@ -176,7 +176,8 @@ func deviateDisks(list, cur, pre []Disk, columns []column[Disk]) []Disk {
 	return list
 }
 
-// deviateMounts compares mounts of the same name. One that is younger than the sample before starts at 0.
+// deviateMounts compares mounts of the same name. A mount that is newer than the sample before starts at
+// 0.
 func deviateMounts(list, cur, pre []Mount, seconds float64) []Mount {
 	list = list[:0]
 	j := 0

@@ -13,9 +13,9 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A Host is what does not change.
+// A Host has the properties of a host that do not change.
 type Host struct {
-	Hertz    int // what C has in 16 bits
+	Hertz    int // C keeps it in 16 bits
 	MaxPID   int32
 	PageSize int32
 	BootTime int64
@@ -24,7 +24,7 @@ type Host struct {
 	Node, Release, Version, Machine string
 }
 
-// ErrInitial says that the source has nothing of what is wanted first.
+// ErrInitial means that the source has none of the metrics fetched first.
 var ErrInitial = errors.New("pmFetch failed to fetch initial metric value(s)")
 
 var hostMetrics = []string{
@@ -59,8 +59,8 @@ type link struct {
 	kind   byte // 'e' Ethernet, 'w' wireless, 'v' virtual, '?'
 }
 
-// Setup finds the metrics, and reads what there is to know before the first sample: of archives
-// as of the first record behind start that has something of it, and at origin.
+// Setup finds the metrics, and reads the metadata needed before the first sample: from archives
+// at the first record after start that has some of it, and at origin.
 func (s *Sampler) Setup(ctx context.Context, start, origin Time) error {
 	r := s.r
 	if err := r.lookup(ctx); err != nil {
@@ -102,7 +102,7 @@ func (s *Sampler) Setup(ctx context.Context, start, origin Time) error {
 	return s.readLinks(ctx)
 }
 
-// readHost takes what does not change from what was fetched.
+// readHost reads the unchanging properties of the host from the fetched values.
 func (s *Sampler) readHost(ctx context.Context) error {
 	r, h := s.r, &s.Host
 	h.Hertz = cmp.Or(int(uint16(max(r.firstInt(s.host[hostHertz]), 0))), 100)
@@ -134,7 +134,7 @@ func (s *Sampler) readHost(ctx context.Context) error {
 	return nil
 }
 
-// readLinks takes the properties of network interfaces from what was fetched.
+// readLinks reads the properties of network interfaces from the fetched values.
 func (s *Sampler) readLinks(ctx context.Context) error {
 	r := s.r
 	ins, err := r.instances(ctx, s.links[0], true)
@@ -164,7 +164,7 @@ func (s *Sampler) readLinks(ctx context.Context) error {
 // perClientThreads is proc.control.perclient.threads, by which the agent lists threads to this client.
 var perClientThreads = pcp.NewPMID(3, 10, 2)
 
-// wantThreads has the agent list threads. One that cannot does without.
+// wantThreads asks the agent to list threads. An agent that cannot list them ignores it.
 func (s *Sampler) wantThreads(ctx context.Context) {
 	var res pcp.Result
 	res.AddSet(perClientThreads)
@@ -172,7 +172,8 @@ func (s *Sampler) wantThreads(ctx context.Context) {
 	_ = s.r.c.Store(ctx, &res)
 }
 
-// Account has the agent account for processes that end, or no more: it counts who wants that.
+// Account starts or stops the agent's accounting for processes that end: the agent counts the
+// clients that want it.
 func (s *Sampler) Account(ctx context.Context, on bool) {
 	id := pcp.NewPMID(3, 70, 28) // acct.control.enable_acct
 	res, err := s.r.c.Fetch(ctx, []pcp.PMID{id})

@@ -1,11 +1,11 @@
 package sample
 
-// A column says which metric goes into which field of each instance.
+// A column maps a metric to a field of each instance.
 type column[T any] struct {
 	metric string
 	field  func(*T) *Count
 	kind   kind
-	divide Count // what the value is divided by, 0: 1
+	divide Count // the divisor of the value, 0: 1
 	// Instead has the row's metric be used where the row before has found 0.
 	instead bool
 }
@@ -56,7 +56,8 @@ var diskColumns = []column[Disk]{
 	{metric: "disk.dev.inflight", field: func(t *Disk) *Count { return &t.InFlight }, kind: gauge},
 }
 
-// C prints what is in memory for the requests in flight of volumes and arrays; here they are what they are.
+// C prints uninitialized memory for the requests in flight of volumes and arrays; here they are the real
+// values.
 var volumeColumns = []column[Disk]{
 	{metric: "disk.dm.read", field: func(t *Disk) *Count { return &t.Reads }, kind: counter},
 	{metric: "disk.dm.blkread", field: func(t *Disk) *Count { return &t.ReadSectors }, kind: counter},

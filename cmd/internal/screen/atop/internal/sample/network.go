@@ -1,6 +1,6 @@
 package sample
 
-// Network counts what the protocols of the network do, under the names of the MIBs.
+// Network has the counters of the network protocols, under the names of the MIBs.
 type Network struct {
 	IPv4   IPv4
 	ICMPv4 ICMPv4

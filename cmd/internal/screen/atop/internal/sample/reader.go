@@ -92,7 +92,8 @@ func (r *reader) fetch(ctx context.Context, at Time) error {
 	return err
 }
 
-// fetchOnly reads the values of some metrics. Without an error of the source, all others have none then.
+// fetchOnly reads the values of some metrics. Unless the source returns an error, all other metrics have
+// no values then.
 func (r *reader) fetchOnly(ctx context.Context, list []metric) error {
 	ids := make([]pcp.PMID, len(list))
 	for i, m := range list {
@@ -129,7 +130,7 @@ func (r *reader) values(m metric) []pcp.Value {
 }
 
 // instances returns the members of a metric's instance domain: as of the time of the sample, or
-// all that an archive ever had. C has none of a metric that there is not.
+// all that an archive ever had. As in C, a missing metric has no instances.
 func (r *reader) instances(ctx context.Context, m metric, ever bool) ([]pcp.Instance, error) {
 	if !r.has(m) {
 		return nil, nil
@@ -211,7 +212,7 @@ func (r *reader) number(m metric, v pcp.Value, to pcp.Type) int64 {
 	return n.Int64()
 }
 
-// first returns the first value of a metric, 0 if there is none.
+// first returns the first value of a metric, 0 if it has no values.
 func (r *reader) first(m metric) Count {
 	if values := r.values(m); len(values) > 0 {
 		return r.number(m, values[0], pcp.Type64)
@@ -219,7 +220,7 @@ func (r *reader) first(m metric) Count {
 	return 0
 }
 
-// firstInt is first for what C keeps in 32 bits.
+// firstInt is first for values that C keeps in 32 bits.
 func (r *reader) firstInt(m metric) int32 {
 	if values := r.values(m); len(values) > 0 {
 		return int32(r.number(m, values[0], pcp.Type32))
@@ -227,7 +228,7 @@ func (r *reader) firstInt(m metric) int32 {
 	return 0
 }
 
-// count returns the value of an instance, 0 if there is none.
+// count returns the value of an instance, 0 if it has no value.
 func (r *reader) count(m metric, inst int32, hint int) Count {
 	v, direct, ok := r.find(m, inst, hint)
 	switch {
@@ -239,7 +240,7 @@ func (r *reader) count(m metric, inst int32, hint int) Count {
 	return r.number(m, v, pcp.Type64)
 }
 
-// integer is count for what C keeps in 32 bits.
+// integer is count for values that C keeps in 32 bits.
 func (r *reader) integer(m metric, inst int32, hint int) int32 {
 	if v, _, ok := r.find(m, inst, hint); ok {
 		return int32(r.number(m, v, pcp.Type32))
@@ -247,7 +248,7 @@ func (r *reader) integer(m metric, inst int32, hint int) int32 {
 	return 0
 }
 
-// float returns the value of an instance, -1 if there is none.
+// float returns the value of an instance, -1 if it has no value.
 func (r *reader) float(m metric, inst int32, hint int) float32 {
 	v, _, ok := r.find(m, inst, hint)
 	if !ok {
@@ -276,7 +277,8 @@ func (r *reader) keep(b []byte) string {
 	return s
 }
 
-// text returns the string value of an instance, of at most size bytes; "" if there is none.
+// text returns the string value of an instance, of at most size bytes; "" if it has no
+// value.
 func (r *reader) text(m metric, inst int32, hint, size int) (string, bool) {
 	v, _, ok := r.find(m, inst, hint)
 	if !ok {

@@ -14,13 +14,13 @@ type Sampler struct {
 	WaitChannels bool          // read in which function of the kernel tasks wait, which takes long too
 	Interval     time.Duration // between samples
 	SystemOnly   bool          // do not read tasks
-	SeekDiskIO   bool          // read them nevertheless until they say that DiskIO is there
+	SeekDiskIO   bool          // read them nevertheless until DiskIO is known to be there
 
 	Host   Host
 	Users  map[int32]string // names of users and groups, as far as they were seen
 	Groups map[int32]string
 
-	// What the source was found to have.
+	// The capabilities found in the source.
 	DiskIO     bool // disk transfers of tasks
 	NetIO      bool // network transfers of tasks
 	Accounting bool // processes that have ended
@@ -33,7 +33,7 @@ type Sampler struct {
 	r       *reader
 	rows    []scalar
 	plan    *plan
-	system  metric // the first one that is not of the system
+	system  metric // the first metric that is not of the system
 	tasks   *taskPlan
 	host    []metric
 	account []metric
@@ -52,7 +52,7 @@ type Sampler struct {
 	deviation     Deviation
 }
 
-// A Config says what a Sampler is to read.
+// A Config configures a Sampler.
 type Config struct {
 	Hot      bool          // the processes that the agent has chosen (hotproc)
 	Interval time.Duration // between samples; 0: 10 seconds
@@ -90,8 +90,8 @@ func New(c *pmapi.Context, cfg Config) *Sampler {
 // maxExited is how many processes that have ended C handles in a sample.
 var maxExited = 50 << 20 / 888 // sizeof(struct tstat)
 
-// Next takes the sample of a time, of archives, or of now. First says that it is one of the first two,
-// which C takes for the time since the system has started. The result is valid until the next call.
+// Next takes the sample of a time, of archives, or of now. First is set for the first two samples,
+// which C takes for the time since the system was started. The result is valid until the next call.
 func (s *Sampler) Next(ctx context.Context, at Time, first bool) (*Deviation, float64, error) {
 	s.cur, s.pre = s.pre, s.cur
 	s.r.step = step(s.Interval)
@@ -130,7 +130,8 @@ func (s *Sampler) Next(ctx context.Context, at Time, first bool) (*Deviation, fl
 // readsTasks reports whether the next sample has tasks.
 func (s *Sampler) readsTasks() bool { return !s.SystemOnly || s.SeekDiskIO && !s.DiskIO }
 
-// choose has only what is wanted be fetched: tasks, and of these what is expensive.
+// choose selects the metrics to fetch: whether to fetch tasks, and which of their
+// expensive metrics.
 func (s *Sampler) choose() {
 	r := s.r
 	r.asked = append(r.asked[:0], r.ids...)
@@ -146,7 +147,8 @@ func (s *Sampler) choose() {
 	}
 }
 
-// step is what C has of an interval for the library: milliseconds, or seconds of a long one.
+// step is an interval as C passes it to the library: in milliseconds, or in seconds if it is
+// long.
 func step(interval time.Duration) time.Duration {
 	if interval > 24*24*time.Hour {
 		return interval.Truncate(time.Second)
@@ -157,10 +159,10 @@ func step(interval time.Duration) time.Duration {
 // Time returns the time of the last sample.
 func (s *Sampler) Time() Time { return s.before }
 
-// SetTime says from which time the next sample reckons.
+// SetTime sets the time from which the interval of the next sample is measured.
 func (s *Sampler) SetTime(t Time) { s.before = t }
 
-// Reset forgets the last sample, so that the next one shows what there is and not what has changed.
+// Reset forgets the last sample, so that the next one shows totals and not changes.
 func (s *Sampler) Reset() {
 	old := *s.cur
 	*s.cur = System{

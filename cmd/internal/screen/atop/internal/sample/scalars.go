@@ -1,24 +1,24 @@
 package sample
 
-// A kind says what a difference of two values is.
+// A kind defines how two values of a metric are compared.
 type kind byte
 
 const (
 	gauge    kind = iota // how much there is now
-	counter              // events; one that is less than before has started anew
+	counter              // events; a counter that is less than before has started again
 	plain                // events, of which C takes the bare difference
 	pressure             // as plain, if the source has pressures
 	special              // deviate.go has the rule
 )
 
-// A scalar says which metric goes into which field of a [System].
+// A scalar maps a metric to a field of a [System].
 type scalar struct {
 	metric string
 	field  func(*System) *Count
 	kind   kind
 	inst   *instance // nil: the first value
-	times  Count     // what the value is multiplied by, 0: 1
-	divide Count     // what it is divided by, 0: 1
+	times  Count     // the factor of the value, 0: 1
+	divide Count     // its divisor, 0: 1
 	// same: a row above or below has the same field, which is the sum.
 	same bool
 	// sum is the category of pcp-atopsar -R in which the field is summed up: c for
@@ -48,7 +48,7 @@ var scalars = []scalar{
 	{metric: "kernel.all.cpu.steal", field: func(s *System) *Count { return &s.CPU.Steal }, kind: counter, sum: 'c'},
 	{metric: "kernel.all.cpu.guest", field: func(s *System) *Count { return &s.CPU.Guest }, kind: counter, sum: 'c'},
 
-	// Memory: what happens to pages.
+	// Memory: events of pages.
 	{metric: "swap.pagesin", field: func(s *System) *Count { return &s.Mem.SwapIns }, kind: counter, sum: 'm'},
 	{metric: "swap.pagesout", field: func(s *System) *Count { return &s.Mem.SwapOuts }, kind: counter, sum: 'm'},
 	{metric: "mem.vmstat.pgpgin", field: func(s *System) *Count { return &s.Mem.PageIns }, kind: counter, sum: 'm'},
@@ -75,7 +75,7 @@ var scalars = []scalar{
 	{metric: "mem.vmstat.compact_stall", field: func(s *System) *Count { return &s.Mem.CompactStalls }, kind: counter, sum: 'm'},
 	{metric: "mem.vmstat.oom_kill", field: func(s *System) *Count { return &s.Mem.OOMKills }, kind: counter},
 
-	// Memory: what it is used for.
+	// Memory: its use.
 	{metric: "mem.util.swapCached", field: func(s *System) *Count { return &s.Mem.SwapCached }, kind: gauge, sum: 'm'},
 	{metric: "mem.util.cached", field: func(s *System) *Count { return &s.Mem.Cached }, kind: gauge, sum: 'm'},
 	{metric: "mem.util.dirty", field: func(s *System) *Count { return &s.Mem.Dirty }, kind: gauge, sum: 'm'},

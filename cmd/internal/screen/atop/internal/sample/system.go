@@ -1,6 +1,6 @@
 package sample
 
-// A Count is the value of a counter, or its growth; -1 means that there is none.
+// A Count is the value of a counter, or its growth; -1 means that it has no value.
 type Count = int64
 
 // A CPU is the time that processors have spent, in milliseconds, and how fast they were.
@@ -12,12 +12,12 @@ type CPU struct {
 	Instr, Cycles            Count
 }
 
-// Total returns all time that a processor has, but for that of guests, which User has too.
+// Total returns all time of a processor, except that of guests, which User has too.
 func (c *CPU) Total() Count {
 	return c.Sys + c.User + c.Nice + c.Idle + c.Wait + c.IRQ + c.SoftIRQ + c.Steal
 }
 
-// Memory is what the system does with its memory, in kilobytes where it is not said otherwise.
+// Memory has the use of memory by the system, in kilobytes unless noted otherwise.
 type Memory struct {
 	Total, Free, Buffers, Cached, Dirty, Slab, SlabReclaim Count
 	SwapTotal, SwapFree, SwapCached                        Count
@@ -91,7 +91,7 @@ type Pressure struct {
 
 // Pressures are those of all resources. As in C the averages are whole numbers.
 type Pressures struct {
-	// Missing is set if the source does not have them. C takes that for their presence
+	// Missing is set if the source does not have them. C treats Missing as present
 	// (present_metric_value of libpcp's caller, various.c), and so do the reports.
 	Missing                                   bool
 	CPUSome, MemSome, MemFull, IOSome, IOFull Pressure
@@ -122,12 +122,12 @@ type GPU struct {
 	Busy, MemBusy, MemUsedSum Count // sums over Samples
 }
 
-// Web is what an Apache server does.
+// Web has the counters of an Apache server.
 type Web struct {
 	Requests, KBytes, Uptime, Busy, Idle Count
 }
 
-// A System is the state of a system, or what has changed since the sample before.
+// A System is the state of a system, or its changes since the sample before.
 type System struct {
 	Time Time
 

@@ -66,25 +66,27 @@ func places[T any](r *reader, d domain[T]) []metric {
 	return append(list, r.metric(d.key))
 }
 
-// A MissingError says that a source has none of what each system has. C exits without an error then.
+// A MissingError means that a source has no values of a resource that each system has. C exits
+// without an error then.
 type MissingError struct{ What string }
 
-// Error says it in the words of C.
+// Error returns the message of C.
 func (e *MissingError) Error() string { return "no per-" + e.What + " values available" }
 
-// An InstancesError says that the instances of a domain cannot be had.
+// An InstancesError means that the instances of a domain are not available.
 type InstancesError struct {
 	What string
 	Err  error
 }
 
-// Error says it in the words of C.
+// Error returns the message of C.
 func (e *InstancesError) Error() string { return fmt.Sprintf("%s instances: %v", e.What, e.Err) }
 
 // Unwrap returns Err.
 func (e *InstancesError) Unwrap() error { return e.Err }
 
-// readDomain reads a table of instances into the memory of list. Set adds what columns do not have.
+// readDomain reads a table of instances into the memory of list. Set adds the fields that columns
+// do not have.
 func readDomain[T any](ctx context.Context, s *Sampler, d domain[T], at []metric, list []T, set func(t *T, in pcp.Instance, hint int)) ([]T, error) {
 	list = list[:0]
 	ins, err := s.r.instances(ctx, at[len(at)-1], true)
@@ -112,7 +114,7 @@ func readDomain[T any](ctx context.Context, s *Sampler, d domain[T], at []metric
 	return list, nil
 }
 
-// readSystem takes a System from what was fetched.
+// readSystem reads a System from the fetched values.
 func (s *Sampler) readSystem(ctx context.Context, to *System) error {
 	r, p := s.r, s.plan
 	old := *to
@@ -224,7 +226,7 @@ func (r *reader) keepString(s string, size int) string {
 	return r.keep([]byte(s[:size-1]))
 }
 
-// cut returns what C has of a string in a buffer of size bytes.
+// cut returns the part of a string that C keeps in a buffer of size bytes.
 func cut(b []byte, size int) []byte {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]

@@ -36,7 +36,7 @@ type Task struct {
 	GPU TaskGPU
 }
 
-// TaskGPU is what a process does with graphics processors.
+// TaskGPU has the use of graphics processors by a process.
 type TaskGPU struct {
 	State          byte // 'A' active, 'E' ended, 0: does not use any
 	GPUs           int16
@@ -53,7 +53,7 @@ const NewTask = -1 << 31
 // CPU returns the time of processors that a task has had.
 func (t *Task) CPU() Count { return t.Sys + t.User }
 
-// NetBytes returns what a task has sent and received.
+// NetBytes returns the bytes that a task has sent and received.
 func (t *Task) NetBytes() Count {
 	return t.TCPSentBytes + t.TCPReceivedBytes + t.UDPSentBytes + t.UDPReceivedBytes
 }
@@ -61,14 +61,15 @@ func (t *Task) NetBytes() Count {
 // Written returns how many sectors a task has written, without those that it has cancelled.
 func (t *Task) Written() Count { return max(t.WriteSectors-t.Cancelled, 0) }
 
-// A taskCount says which metric, below proc or hotproc, goes into which field of a task.
+// A taskCount maps a metric, below proc or hotproc, to a field of a task.
 type taskCount struct {
 	metric string
 	field  func(*Task) *Count
 	kind   kind
 }
 
-// A taskNumber is a taskCount for what C keeps in 32 bits. What they count is below in taskGrowth.
+// A taskNumber is a taskCount for numbers that C keeps in 32 bits. The counters among them are
+// below in taskGrowth.
 type taskNumber struct {
 	metric string
 	field  func(*Task) *int32

@@ -1,6 +1,6 @@
 package sample
 
-// Deviation is what has happened since the sample before.
+// Deviation has the changes since the sample before.
 type Deviation struct {
 	System *System
 	Tasks  []Task  // all of them: processes, their threads, and processes that have ended
@@ -14,7 +14,7 @@ type Deviation struct {
 	Overflow int // processes that have ended and are left out
 }
 
-// A taskKey says which tasks are the same; a number that was used again has several.
+// A taskKey identifies a task; a number that was used again has several keys.
 type taskKey struct {
 	pid     int32
 	process bool
@@ -99,7 +99,7 @@ func (db database) like(t *Task) *known {
 	return near
 }
 
-// deviateTasks sets what tasks have done.
+// deviateTasks sets the changes of tasks.
 func (s *Sampler) deviateTasks(d *Deviation) {
 	cpu := &d.System.CPU
 	used := cpu.Total()
@@ -167,7 +167,7 @@ func (s *Sampler) deviateTasks(d *Deviation) {
 	d.Procs, d.Active = s.procs, s.active
 }
 
-// growth sets what a task has done: what counts from zero for an inactive one.
+// growth sets the changes of a task: those that count from zero for an inactive one.
 func (s *Sampler) growth(dev, cur, pre *Task, used Count) {
 	*dev = *cur
 	if cur.GPU.State == 0 && pre.GPU.State != 0 {
@@ -215,7 +215,7 @@ func (s *Sampler) growth(dev, cur, pre *Task, used Count) {
 	}
 }
 
-// exit sets what a process has done before it ended.
+// exit sets the resource use of a process before it ended.
 func (s *Sampler) exit(dev, cur *Task) {
 	var pre Task
 	k := s.db.find(cur)
@@ -227,7 +227,7 @@ func (s *Sampler) exit(dev, cur *Task) {
 	if k != nil {
 		pre = k.task
 	}
-	// What identifies the process is as it was accounted; what it used, and how much memory it had, starts at 0.
+	// The identity of the process is from its accounting record; its resource use and memory start at 0.
 	*dev = Task{
 		PID: cur.PID, TGID: cur.TGID, PPID: cur.PPID, RUID: cur.RUID, RGID: cur.RGID, Threads: cur.Threads, Name: cur.Name,
 		IsProcess: cur.IsProcess, State: cur.State, ExitCode: cur.ExitCode, Started: cur.Started, Elapsed: cur.Elapsed, Command: pre.Command,

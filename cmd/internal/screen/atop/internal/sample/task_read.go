@@ -61,7 +61,7 @@ func (p *taskPlan) ready(r *reader) {
 	}
 }
 
-// readTasks takes the tasks from what was fetched.
+// readTasks reads the tasks from the fetched values.
 func (s *Sampler) readTasks(ctx context.Context) error {
 	r, p := s.r, s.tasks
 	s.present = s.present[:0]

@@ -2,8 +2,8 @@ package sample
 
 import "slices"
 
-// A Total sums up what has changed over several samples, as pcp-atopsar -R shows it. As in C
-// it has only some of it.
+// A Total sums up changes over several samples, as pcp-atopsar -R shows them. As in C it has
+// only some of the fields.
 type Total struct {
 	System System
 	rows   map[byte][]scalar
@@ -107,5 +107,5 @@ func (t *Total) summed(category byte) []scalar {
 	return list
 }
 
-// Reset begins anew.
+// Reset starts the sums again.
 func (t *Total) Reset() { t.System = System{} }

@@ -62,7 +62,7 @@ func (p *Printer) right(width int, s string) {
 	p.text(s)
 }
 
-// either returns n, or 1 for what is divided by.
+// either returns n as a divisor, or 1 instead of 0.
 func either(n sample.Count) sample.Count {
 	if n == 0 {
 		return 1
@@ -182,7 +182,7 @@ func portLine(p *Printer, in *Input) int {
 	return p.done("port", lines)
 }
 
-// busyInterface returns the use of an interface in per cent, from what it received and sent in Mbit/s.
+// busyInterface returns the use of an interface in per cent, from the Mbit/s received and sent.
 func busyInterface(t *sample.Interface, received, sent int64) float64 {
 	if t.Duplex {
 		return float64(max(received, sent) * 100 / t.Speed)
@@ -201,7 +201,7 @@ func interfaceLine(p *Printer, in *Input) int {
 		busy, share, duplex := 0.0, "?", " "
 		if t.Speed != 0 {
 			busy = busyInterface(t, received, sent)
-			if busy > 100 && t.Speed < t.SpeedBefore { // a wireless one that was slow for a moment
+			if busy > 100 && t.Speed < t.SpeedBefore { // a wireless interface that was slow for a moment
 				t.Speed = t.SpeedBefore
 				busy = busyInterface(t, received, sent)
 			}

@@ -8,13 +8,14 @@ import (
 // A Report is one of the tables that the options of pcp-atopsar choose.
 type Report struct {
 	Flag rune
-	// Categories are those of what the report shows, for sums over several samples.
+	// Categories are the categories of the resources in the report, for sums over several
+	// samples.
 	Categories string
 	Tasks      bool // it shows tasks
 	About      string
 	Head       string
 
-	// What it prints is one of these.
+	// The contents are one of these.
 	line  func(p *Printer, in *Input) int
 	rates []rate
 	disks func(*sample.System) []sample.Disk
@@ -42,7 +43,7 @@ type Input struct {
 	System  *sample.System
 	Seconds int64 // since the sample before
 	Hertz   int64
-	Stamp   string // what begins the second line and those that follow
+	Stamp   string // the beginning of the second line and those that follow
 
 	// Of tasks: nothing in live reports and sums.
 	Procs                                 []*sample.Task
@@ -51,14 +52,14 @@ type Input struct {
 	Running, Sleeping, DiskSleep, Zombies int
 	Exited                                int
 
-	DiskIO, NetIO bool // the source has what tasks transfer
+	DiskIO, NetIO bool // the source has the transfers of tasks
 }
 
-// A Printer prints reports, and remembers what each has printed first.
+// A Printer prints reports, and remembers the tables that each has printed.
 type Printer struct {
-	B       []byte // what is printed
+	B       []byte // the output
 	Limits  figure.Limits
-	All     bool // -a: what is not active is shown too
+	All     bool // -a: inactive resources are shown too
 	Color   bool
 	Own     func(string) string // of the codes of colors, see cli.Env.Own
 	Markers bool                // -M
@@ -67,7 +68,7 @@ type Printer struct {
 	begun   map[string]bool // the tables of instances that were printed once
 }
 
-// The colors of what is critical and almost so, and of heads.
+// The colors of critical and almost critical figures, and of heads.
 const (
 	headColor   = "\x1b[30;43m"
 	mediumColor = "\x1b[36m"
@@ -107,7 +108,7 @@ func (p *Printer) left(width int, s string) {
 	}
 }
 
-// before begins what has a badness: a percentage of what is critical.
+// before begins a figure with a badness: a percentage of the critical value.
 func (p *Printer) before(badness uint32) {
 	switch {
 	case !p.Color:
@@ -140,7 +141,8 @@ func (p *Printer) after(badness uint32) {
 	p.B = append(p.B, '\n')
 }
 
-// first reports whether a table is printed for the first time; the caller says when it has been.
+// first reports whether a table is printed for the first time; the caller records that it was
+// printed.
 func (p *Printer) first(table string) bool { return !p.begun[table] }
 
 func (p *Printer) done(table string, lines int) int {
@@ -163,10 +165,10 @@ func (p *Printer) next(in *Input, lines int) {
 	}
 }
 
-// unsigned cuts f to the 32 bits that C has for it.
+// unsigned converts f to C's 32 bits.
 func unsigned(f float64) uint32 { return uint32(figure.Count(f)) }
 
-// A rate is a column with a count per second, behind what separates it from the one before.
+// A rate is a column with a count per second, after the separator from the column before.
 type rate struct {
 	sep         string
 	width, prec int

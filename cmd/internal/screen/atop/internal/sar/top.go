@@ -30,7 +30,8 @@ func (p *Printer) top(in *Input, order func(a, b *sample.Task) int, use func(*sa
 	return 1
 }
 
-// tasksKnown reports whether a report about tasks can be had, and says so if not.
+// tasksKnown reports whether a report about tasks is available, and prints a message if
+// not.
 func (p *Printer) tasksKnown(in *Input) bool {
 	if !in.HasTasks {
 		p.text("report not available.....\n")

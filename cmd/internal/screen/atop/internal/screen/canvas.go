@@ -22,7 +22,7 @@ type spot struct {
 	style style
 }
 
-// A Canvas is what a terminal is to show.
+// A Canvas has the contents of a terminal screen.
 type Canvas struct {
 	Rows, Cols int
 
@@ -47,8 +47,8 @@ func (c *Canvas) clear(row int) {
 
 func (c *Canvas) move(row, col int) { c.row, c.col = row, col }
 
-// put writes text where the cursor is. What is beyond the right edge goes on in the next line. Fields are laid out by bytes, as in C, so
-// that a text takes as many cells as it has bytes: what its characters leave is blank.
+// put writes text at the cursor. Text beyond the right edge continues in the next line. Fields are laid out by bytes,
+// as in C, so that a text takes as many cells as it has bytes: cells that its characters do not fill are blank.
 func (c *Canvas) put(s string) {
 	left := len(s)
 	for len(s) > 0 {
@@ -87,7 +87,7 @@ func (c *Canvas) set(r rune) {
 	c.col++
 }
 
-// glyph returns what is shown for a character, and how many cells it takes.
+// glyph returns the rune drawn for a character, and how many cells it takes.
 func glyph(r rune, s string) (rune, int) {
 	switch {
 	case r >= ' ' && r < 0x7f:
@@ -102,7 +102,7 @@ func glyph(r rune, s string) (rune, int) {
 	return r, min(lipgloss.Width(s), 2)
 }
 
-// Say shows a message in a line instead of what is there.
+// Say shows a message in place of a line.
 func (c *Canvas) Say(row int, s string) {
 	if row < 0 || row >= c.Rows {
 		return
@@ -115,7 +115,7 @@ func (c *Canvas) Say(row int, s string) {
 	c.put(s)
 }
 
-// Text returns what is shown, without colors, for tests.
+// Text returns the contents, without colors, for tests.
 func (c *Canvas) Text() string {
 	var b []byte
 	for row := range c.Rows {
@@ -134,7 +134,8 @@ func (c *Canvas) Text() string {
 	return string(b)
 }
 
-// Append appends the codes that make a terminal that shows before show c; nil is one that shows nothing. The codes begin with esc.
+// Append appends the codes that make a terminal that shows before show c; nil means an empty terminal. The codes
+// begin with esc.
 func (c *Canvas) Append(b []byte, before *Canvas, esc string) []byte {
 	if before != nil && (before.Rows != c.Rows || before.Cols != c.Cols) {
 		before = nil
@@ -176,7 +177,7 @@ func (c *Canvas) Append(b []byte, before *Canvas, esc string) []byte {
 	return b
 }
 
-// append appends what follows esc.
+// append appends the code of the style after esc.
 func (s style) append(b []byte) []byte {
 	b = append(b, "[0"...)
 	if s.bold {

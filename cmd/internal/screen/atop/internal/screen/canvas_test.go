@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// display shows canvases on a terminal, one after the other, and returns what is to be seen.
+// display shows canvases on a terminal, one after the other, and returns the visible lines.
 func display(t *testing.T, canvases ...*Canvas) []string {
 	t.Helper()
 	emu := vt.NewEmulator(canvases[0].Cols, canvases[0].Rows)
@@ -30,8 +30,8 @@ func display(t *testing.T, canvases ...*Canvas) []string {
 	return lines
 }
 
-// TestHostileText has names that would do something to a terminal, or that are wide: each takes as many cells as it has bytes, so that
-// what follows is in its column.
+// TestHostileText has names that would control a terminal, or that are wide: each takes as many cells as it has
+// bytes, so that the next text is in its column.
 func TestHostileText(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
@@ -41,7 +41,7 @@ func TestHostileText(t *testing.T) {
 		if got := c.Text(); strings.ContainsFunc(strings.ReplaceAll(got, "\n", ""), func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x9b || r == 0x202e }) {
 			t.Errorf("%q: the canvas has %q", text, got)
 		}
-		// Over another text, so that only what differs is sent.
+		// Over another text, so that only the differences are sent.
 		other := NewCanvas(2, 60)
 		other.put(strings.Repeat("日a", 12))
 		for _, lines := range [][]string{display(t, c), display(t, other, c)} {

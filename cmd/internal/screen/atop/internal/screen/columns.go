@@ -13,13 +13,13 @@ type column struct {
 	name  string // in an atoprc
 	head  string
 	width int // 0: as wide as there is room
-	// active and exited put the figure of a process that is there, and of one that has ended; without exited
-	// both are the same.
+	// active puts the figure of a running process, exited that of an ended one; without exited both are the
+	// same.
 	active func(x *row)
 	exited func(x *row)
 }
 
-// A row is what columns see.
+// A row is the input of columns.
 type row struct {
 	p       *Printer
 	t       *sample.Task
@@ -83,7 +83,7 @@ func (p *Printer) columnWidth(c *column) int {
 	return c.width
 }
 
-// fit leaves out the columns of the least priority until the others fit, and says how much space is behind each.
+// fit leaves out the columns of the least priority until the others fit, and returns the space after each.
 func (p *Printer) fit(list []cell) ([]cell, []int) {
 	width := p.width()
 	list = slices.Clone(list)
@@ -169,7 +169,7 @@ func (p *Printer) head(list []cell, page, pages int, order byte, auto bool) {
 	p.newline()
 }
 
-// mark says that the order of processes was chosen automatically.
+// mark returns the mark of an order of processes that was chosen automatically.
 func mark(auto bool) string {
 	if auto {
 		return "A"

@@ -192,7 +192,7 @@ func size(name, head string, of func(t *sample.Task) sample.Count) column {
 	}, exited: always("    0K")}
 }
 
-// events returns a column with a count; exited is what it has for a process that has ended, "" the same.
+// events returns a column with a count; exited is its text for a process that has ended, "" the same.
 func events(name, head string, width int, of func(t *sample.Task) sample.Count, exited string) column {
 	c := column{name: name, head: head, width: width, active: func(x *row) { x.b = figure.Value(x.b, of(x.t), width, x.div()) }}
 	if exited != "" {

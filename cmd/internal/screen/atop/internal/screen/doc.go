@@ -4,6 +4,6 @@
 //	p := screen.New(&screen.Settings{…}, sampler)
 //	b := p.Text(b, &screen.Input{Deviation: d, Time: t, Seconds: 10})
 //
-// The tables say what there is: fields of the lines about the system in the files fields_*.go, the lines
-// themselves in lines.go, the columns of processes in columns_*.go and the lists made of them in lists.go.
+// The tables define the contents: the files fields_*.go the fields of the lines about the system, lines.go the
+// lines themselves, columns_*.go the columns of processes and lists.go the lists made of them.
 package screen

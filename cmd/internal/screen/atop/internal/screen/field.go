@@ -13,7 +13,7 @@ type field struct {
 	valid func(s *sample.System) bool
 }
 
-// A color says how a figure looks on a terminal.
+// A color is the color of a figure on a terminal.
 type color int
 
 const (
@@ -25,17 +25,17 @@ const (
 	colorThread  color = 5
 )
 
-// A line is what the fields of a line see.
+// A line is the input of the fields of a line.
 type line struct {
 	p       *Printer
 	s       *sample.System
-	b       []byte // what the field puts
+	b       []byte // the text of the field
 	color   color
 	missing bool // there is no such figure now
 
 	seconds float64
 	average bool // figures per second
-	index   int  // of what is in a table
+	index   int  // in a table
 	disks   []sample.Disk
 
 	// Of all tasks.
@@ -49,7 +49,7 @@ type line struct {
 	perCPU    sample.Count // and of one
 }
 
-// trim cuts what a field puts to the size of C's buffer.
+// trim cuts the text of a field to the size of C's buffer.
 func (x *line) trim(size int) { x.b = x.b[:min(len(x.b), size)] }
 
 // div is the interval for averages, 0 for totals.

@@ -160,7 +160,8 @@ func meanFrequency(s *sample.System) (*sample.CPU, *sample.CPU) {
 	return &sum, &sum
 }
 
-// scale puts the share of the highest frequency. If it is not known, what was put before stays, as in C.
+// scale puts the share of the highest frequency. If it is not known, the last text is used again, as in
+// C.
 func (x *line) scale(c *sample.CPU, last *string) {
 	switch {
 	case c.FreqTicks != 0:

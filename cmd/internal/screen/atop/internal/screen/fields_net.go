@@ -46,7 +46,7 @@ func (x *line) netInterface() *sample.Interface { return &x.s.Interfaces[x.index
 // kilobits returns a number of bytes in kbit/s.
 func (x *line) kilobits(n sample.Count) sample.Count { return figure.Count(float64(n/125) / x.seconds) }
 
-// busyInterface returns the use of an interface in per cent, from what it received and sent in kbit/s.
+// busyInterface returns the use of an interface in per cent, from the kbit/s received and sent.
 func busyInterface(t *sample.Interface, received, sent sample.Count) sample.Count {
 	if t.Duplex {
 		return max(received, sent) / (t.Speed * 10)
@@ -67,7 +67,7 @@ var interfaceFields = sync.OnceValue(func() []field {
 			}
 			received, sent := x.kilobits(t.InBytes), x.kilobits(t.OutBytes)
 			busy := max(busyInterface(t, received, sent), 0)
-			if busy > 100 && t.Speed < t.SpeedBefore { // a wireless one that was slow for a moment
+			if busy > 100 && t.Speed < t.SpeedBefore { // a wireless interface that was slow for a moment
 				t.Speed = t.SpeedBefore
 				busy = busyInterface(t, received, sent)
 			}

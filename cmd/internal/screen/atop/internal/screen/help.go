@@ -2,7 +2,7 @@ package screen
 
 import "slices"
 
-// Help says what keys do on a terminal.
+// Help describes the keys on a terminal.
 const Help = `Lists of processes:
   g  what each does (default)          m  memory
   d  disks                             n  network
@@ -42,7 +42,7 @@ Others:
   q  quit
 `
 
-// Clone returns a copy of what is shown.
+// Clone returns a copy of the canvas.
 func (c *Canvas) Clone() *Canvas {
 	d := *c
 	d.spots = slices.Clone(c.spots)

@@ -144,8 +144,8 @@ func (l *layout) items(text, what string, s *sample.System) ([]item, error) {
 	return found, nil
 }
 
-// put prints a line: its label, and as many of its fields as there is room for, with what is left of the room
-// between them.
+// put prints a line: its label, and as many of its fields as there is room for, with the remaining room
+// distributed between them.
 func (p *Printer) put(k kind, x *line, label string, badness uint32) {
 	p.label(label, badness)
 	width := p.width()

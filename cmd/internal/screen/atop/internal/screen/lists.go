@@ -1,6 +1,6 @@
 package screen
 
-// A list is what is shown of processes.
+// A list selects the columns of the processes.
 type list byte
 
 // The lists, by the keys that choose them.
@@ -36,7 +36,7 @@ var orderNames = map[byte]string{ByCPU: "CPU", ByMemory: "MEM", ByDisk: "DSK", B
 // cumulated are the columns of lists that have several processes in a row.
 const cumulated = "NPROCS:10 SYSCPU:9 USRCPU:9 VSIZE:6 RSIZE:8 PSIZE:8 LOCKSZ:3 SWAPSZ:5 RDDSK:7 CWRDSK:7 RNET:6 SNET:6 SORTITEM:10 "
 
-// lists are the columns of lists. The general one depends on what there is.
+// lists are the columns of lists. The general one depends on the available figures.
 var lists = map[list]string{
 	Memory:    "PID:10 TID:3 MINFLT:2 MAJFLT:2 VSTEXT:4 VSLIBS:4 VDATA:4 VSTACK:4 LOCKSZ:3 VSIZE:6 RSIZE:7 PSIZE:5 VGROW:7 RGROW:8 SWAPSZ:5 RUID:1 EUID:0 SORTITEM:9 CMD:10",
 	Schedule:  "PID:10 TID:6 CID:4 VPID:3 CTID:3 TRUN:7 TSLPI:7 TSLPU:7 POLI:8 NICE:9 PRI:5 RTPR:9 CPUNR:8 ST:8 EXC:8 S:8 RDELAY:8 BDELAY:7 WCHAN:5 SORTITEM:10 CMD:10",

@@ -16,14 +16,14 @@ type Lines struct {
 	CPU, GPU, Disk, Array, Volume, Interface, Port, Mount, Node int
 }
 
-// Settings are what options, an atoprc and keys change.
+// Settings are the settings of options, an atoprc and keys.
 type Settings struct {
 	Limits      figure.Limits
 	List        list
 	Order       byte
 	Threads     bool // y
 	SortThreads bool // Y
-	Fixed       bool // f: what is not active is shown too
+	Fixed       bool // f: inactive resources are shown too
 	NoSort      bool // F: resources are not sorted
 	Average     bool // 1
 	All         bool // a: processes that are not active are shown too
@@ -78,7 +78,7 @@ func (m *Lines) Limit() {
 	}
 }
 
-// A Selection chooses what is shown.
+// A Selection selects the processes and resources shown.
 type Selection struct {
 	Users                      []int32 // nil: all
 	PIDs                       []int32
@@ -150,16 +150,16 @@ type Printer struct {
 	listed              map[list][]cell
 	generalText         string
 
-	// What C's buffers keep from one line to the next.
+	// Texts that stay in C's buffers from one line to the next.
 	lastScale, lastScaleOne, lastFreqOne string
 	saidAccounting                       bool
 
-	list []*sample.Task // what is shown
+	list []*sample.Task // the processes shown
 	sums []sample.Task
 	zip  []*sample.Task
 }
 
-// New returns a Printer of what a Sampler samples.
+// New returns a Printer of a Sampler's samples.
 func New(set *Settings, s *sample.Sampler, zone *time.Location) *Printer {
 	p := &Printer{
 		Settings: set, Zone: zone, s: s, listed: make(map[list][]cell),

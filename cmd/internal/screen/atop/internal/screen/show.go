@@ -118,13 +118,13 @@ func (p *Printer) Text(b []byte, in *Input) []byte {
 	return p.b
 }
 
-// overflowed says that there are too many processes.
+// overflowed returns the message about too many processes.
 func overflowed(in *Input) string {
 	s := fmt.Sprintf("Only %d exited processes handled -- %d skipped!", in.Exited, in.Overflow)
 	return s[:min(len(s), 79)]
 }
 
-// bootMessages are those beside the first sample of a live source.
+// bootMessages are the messages of the first sample of a live source.
 func bootMessages(archive bool) (first, second string) {
 	second = "Restricted view (unprivileged)"
 	if archive {
@@ -135,7 +135,7 @@ func bootMessages(archive bool) (first, second string) {
 	return "*** System and Process Activity since Boot ***", second
 }
 
-// top prints the first line: where, when, and what is switched on.
+// top prints the first line: host, time and the active switches.
 func (p *Printer) top(in *Input) {
 	elapsed := string(figure.Elapsed(nil, int32(in.Seconds)))
 	node := p.s.Host.Node
@@ -430,7 +430,7 @@ func share100(n, all sample.Count) float64 {
 	return min(float64(n)*100/float64(all), 100)
 }
 
-// A View is what a terminal shows of a sample, and how far the list is scrolled.
+// A View is the part of a sample on a terminal, and how far the list is scrolled.
 type View struct {
 	First   int    // the first process that is shown
 	Offset  int    // how far command lines are scrolled

@@ -21,7 +21,8 @@ func (o *overview) show(k kind, label string, badness uint32) {
 	o.lines++
 }
 
-// badness returns the use of a resource, in per cent of what is critical, and remembers whose is the highest.
+// badness returns the use of a resource, in per cent of the critical use, and remembers the resource with the
+// highest.
 func (o *overview) badness(busy sample.Count, limit int, order byte, counts bool) uint32 {
 	badness := uint32(0)
 	if limit != 0 {
@@ -261,7 +262,7 @@ func (o *overview) web() {
 	value := func(n sample.Count, width, seconds int, behind string) {
 		start := len(b)
 		b = figure.Value(b, n, width, seconds)
-		b = append(b[:min(len(b), start+6)], behind...) // C's buffer has room for no more
+		b = append(b[:min(len(b), start+6)], behind...) // C's buffer has room for 6 bytes
 	}
 	value(w.Requests, 6, o.div(), " | totKB ")
 	value(w.KBytes, 6, o.div(), " | byt/rq ")
@@ -274,7 +275,7 @@ func (o *overview) web() {
 	o.lines++
 }
 
-// used returns what was transferred from and to a mount, in bytes and pages.
+// used returns the transfers from and to a mount, in bytes and pages.
 func used(m *sample.Mount) sample.Count {
 	return m.Read + m.Write + m.DirectRead + m.DirectWrite + m.TotalRead + m.TotalWrite + m.MappedRead + m.MappedWrite
 }

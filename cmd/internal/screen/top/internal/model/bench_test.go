@@ -8,11 +8,11 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/toptest"
 )
 
-// manyProcesses is how many there are beside those that have a name.
+// manyProcesses is the number of processes in addition to those that have a name.
 const manyProcesses = 2000
 
-// sampled returns a function that takes in the same answer of a collector again, a second later, and makes a snapshot
-// of it: what pcp top does each second, without the collector.
+// sampled returns a function that handles the same answer of a collector again, a second later, and makes a snapshot
+// of it: the work of pcp top each second, without the collector.
 func sampled(tb testing.TB) func() {
 	tb.Helper()
 	h := toptest.New(time.Now().Add(-time.Hour))

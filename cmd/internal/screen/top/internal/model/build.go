@@ -125,8 +125,8 @@ func zeroIfNaN(f float64) float64 {
 	return f
 }
 
-// shares makes shares of one of times of processors, of which some may not be known. If neither idle time nor
-// user time is known, nothing is.
+// shares converts times of processors, some of which may be unknown, to shares of one. If neither idle time
+// nor user time is known, the result is unknown.
 func shares(c CPU) CPU {
 	if math.IsNaN(c.Idle) && math.IsNaN(c.User) {
 		n := nan()
@@ -146,7 +146,7 @@ func shares(c CPU) CPU {
 	return c
 }
 
-// name returns the name of an instance. It asks for those of the domain when it meets one that it does not know.
+// name returns the name of an instance. It requests the names of the domain when it meets an unknown instance.
 func (s *Sampler) name(ctx context.Context, c *column, inst int32) (string, error) {
 	indom := c.desc.InDom
 	if name, ok := s.names[indom][inst]; ok {
@@ -255,7 +255,8 @@ func (s *Sampler) files(ctx context.Context, snap *Snapshot) error {
 	return err
 }
 
-// passesOn reports whether an interface passes on what another one counts too.
+// passesOn reports whether an interface passes on traffic that another interface counts
+// too.
 func passesOn(name string) bool {
 	for _, prefix := range []string{"lo", "veth", "docker", "br-", "virbr", "cali", "cni", "flannel", "vnet", "tap"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && (prefix != "lo" || rest == "") {

@@ -24,7 +24,7 @@ type chart struct {
 	col   column
 }
 
-// SetCharts says which metrics the samples have in Charts: names, with instances between brackets if not all are
+// SetCharts sets the metrics in the Charts of samples: names, with instances between brackets if not all are
 // wanted.
 func (s *Sampler) SetCharts(specs []string) {
 	old := s.charts

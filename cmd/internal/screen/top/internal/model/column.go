@@ -8,7 +8,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// missing says that a source has no metric of a name.
+// missing means that a source has no metric of a name.
 const missing = pcp.ErrName
 
 // A column is a metric with the values of its last fetch and the one before. Instances ascend.
@@ -40,7 +40,7 @@ func (c *column) forget() {
 // tooSoon is how long after another fetch a rate means nothing: processor time is counted in hundredths of seconds.
 const tooSoon = 0.09
 
-// take takes in what a fetch brought. Rates stay as they are if it comes too soon.
+// take stores the values of a fetch. Rates stay as they are if it follows too soon.
 func (c *column) take(vs *pcp.ValueSet, at pcp.Timestamp) {
 	if c.kind == rate && vs.Err == 0 && len(c.lastInsts) > 0 && !c.at.IsZero() {
 		if passed := at.Sub(c.at); passed >= 0 && passed < tooSoon {
@@ -185,7 +185,7 @@ func (w *walk) num(inst int32) float64 {
 	return math.NaN()
 }
 
-// baseFactor returns what a value in some units is to be multiplied with for bytes, seconds and ones.
+// baseFactor returns the factor that converts a value in some units to bytes, seconds and ones.
 func baseFactor(u pcp.Units) float64 {
 	base := u
 	base.ScaleSpace, base.ScaleTime, base.ScaleCount = pcp.SpaceByte, pcp.TimeSec, 0

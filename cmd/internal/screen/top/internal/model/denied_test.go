@@ -6,7 +6,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// TestDenied checks what is shown in place of processes that the collector keeps from this client.
+// TestDenied checks the text shown in place of processes that the collector denies to this client.
 func TestDenied(t *testing.T) {
 	s := &Snapshot{Groups: Processes}
 	for _, m := range panels[PanelProcesses] {

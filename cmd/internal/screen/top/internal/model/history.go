@@ -67,8 +67,8 @@ func (h *History) Reset() {
 	clear(h.lines)
 }
 
-// Push adds what a snapshot has. What is of the same time or later is taken back before: a replay may have stepped
-// back.
+// Push adds the values of a snapshot. Values of the same or a later time are removed first: a replay may have
+// stepped back.
 func (h *History) Push(s *Snapshot) {
 	for h.n > 0 && h.times[(h.n-1)%int64(len(h.times))].Compare(s.Time) >= 0 {
 		h.n--
@@ -158,7 +158,7 @@ func (h *History) put(k Key, v float64) {
 }
 
 // Values appends the newest values of a series up to the sample end (Len is the newest one), the oldest first and NaN
-// where there is none, so that dst has n more.
+// where a value is missing, so that dst has n more.
 func (h *History) Values(dst []float64, k Key, end int64, n int) []float64 {
 	l := h.lines[k]
 	size := int64(len(h.times))
@@ -180,7 +180,7 @@ func (h *History) Time(at int64) pcp.Timestamp {
 	return h.times[(at-1)%int64(len(h.times))]
 }
 
-// Find returns the number of the newest sample that is not later than a time, 0 if there is none.
+// Find returns the number of the newest sample that is not later than a time, 0 if all are later.
 func (h *History) Find(at pcp.Timestamp) int64 {
 	for i := h.n; i >= 1 && i > h.n-int64(len(h.times)); i-- {
 		if h.Time(i).Compare(at) <= 0 {

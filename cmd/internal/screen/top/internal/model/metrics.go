@@ -12,7 +12,7 @@ const (
 	Network                     // interfaces and protocols
 	Pressure                    // how long work waits
 	Processes                   // each process
-	ProcessIO                   // what each process reads and writes, which the collector must be allowed to see
+	ProcessIO                   // the bytes that each process reads and writes, which the collector must be allowed to see
 	CGroups                     // the kernel's own sums of control groups
 	numGroups = iota
 )
@@ -142,7 +142,7 @@ const (
 	numMetrics
 )
 
-// A kind says what is made of the values of a metric.
+// A kind defines the conversion of the values of a metric.
 type kind uint8
 
 const (
@@ -151,9 +151,9 @@ const (
 	text
 )
 
-// table says what the metrics are called, the first name that a source has counts. What is slow changes
-// seldom and costs a collector much: of a live source it is fetched for new processes, and now and then for
-// all of them.
+// table has the names of metrics: the first name that a source has counts. Slow metrics change seldom and
+// cost a collector much: of a live source they are fetched for new processes, and now and then for all of
+// them.
 var table = [numMetrics]struct {
 	group Group
 	kind  kind

@@ -40,14 +40,14 @@ func (c Column) Descends() bool {
 	return false
 }
 
-// A Selection says which processes are shown, and in which order.
+// A Selection selects the processes shown, and their order.
 type Selection struct {
 	By       Column
 	Reverse  bool
 	Tree     bool
 	Filter   string // in the command or equal to the PID; of any case
 	Owner    string // "" for all
-	CGroup   string // and what is below it, "" for all
+	CGroup   string // and the groups below it, "" for all
 	NoKernel bool   // without threads of the kernel
 	Folded   map[int32]bool
 }
@@ -206,7 +206,7 @@ func (sel *Selection) compare(list []Process) func(a, b int32) int {
 	}
 }
 
-// number compares two numbers; one that is not known is less than any other.
+// number compares two numbers; an unknown number is less than any other.
 func number(a, b float64) int {
 	switch an, bn := math.IsNaN(a), math.IsNaN(b); {
 	case an && bn:
@@ -275,7 +275,7 @@ func (o *Order) tree(list []Process, sel *Selection) {
 	o.descend(list, sel, int32(n), 0, 0)
 }
 
-// breakCircles makes a process the top of what it is in, if it is its own ancestor: an archive may say anything.
+// breakCircles makes a process that is its own ancestor the top of its tree: archives are not trusted.
 func (o *Order) breakCircles() {
 	for _, i := range o.chosen {
 		for up, steps := o.parentOf[i], 0; up >= 0; up = o.parentOf[up] {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// processes fills in the processes by PID. What was not fetched this time is as it was in the last snapshot.
+// processes fills in the processes by PID. Fields that were not fetched this time have their values of the
+// last snapshot.
 func (s *Sampler) processes(ctx context.Context, snap *Snapshot) error {
 	var before []Process
 	if s.last != nil {
@@ -31,7 +32,7 @@ func (s *Sampler) processes(ctx context.Context, snap *Snapshot) error {
 		for known < len(before) && before[known].PID < pid {
 			known++
 		}
-		// The slices share no memory: a snapshot is made beside the last one.
+		// The slices share no memory: the last snapshot is kept while a new one is made.
 		var old *Process
 		if known < len(before) && before[known].PID == pid {
 			old = &before[known]
@@ -75,13 +76,13 @@ func (s *Sampler) processes(ctx context.Context, snap *Snapshot) error {
 	return nil
 }
 
-// slowFetched reports whether the last fetch brought what is slow for all processes.
+// slowFetched reports whether the last fetch included the slow metrics of all processes.
 func (s *Sampler) slowFetched() bool {
 	base := s.base()
 	return base != nil && s.cols[mProcArgs].at == base.at && len(s.cols[mProcArgs].insts) >= len(base.insts)
 }
 
-// totalAt returns the counter of the instance at which a walk stands.
+// totalAt returns the counter of the current instance of a walk.
 func (c *column) totalAt(w walk) float64 {
 	if w.i < len(c.raw) && w.i < len(c.insts) && c.err == 0 {
 		return c.raw[w.i]
@@ -112,7 +113,7 @@ func firstWord(s string) string {
 	return s
 }
 
-// ownCGroup returns the control group of a process from what the kernel says of all hierarchies, "memory:/a;cpu:/;:/b":
+// ownCGroup returns the control group of a process from the kernel's list of all hierarchies, "memory:/a;cpu:/;:/b":
 // that of the unified hierarchy, and where that is not in use the longest.
 func ownCGroup(all string) string {
 	best := ""
@@ -134,7 +135,7 @@ func ownCGroup(all string) string {
 	return best
 }
 
-// cgroups adds up the processes of each control group, and says what the kernel knows of it.
+// cgroups adds up the processes of each control group, and adds the kernel's figures for it.
 func (s *Sampler) cgroups(ctx context.Context, snap *Snapshot) error {
 	snap.CGroups = snap.CGroups[:0]
 	index := map[string]int{}

@@ -92,7 +92,7 @@ func (s *Sampler) fetchable() (g Group) {
 	return g
 }
 
-// restart forgets what rates would start from.
+// restart forgets the values from which rates would start.
 func (s *Sampler) restart() {
 	for m := range s.cols {
 		s.cols[m].forget()
@@ -130,7 +130,7 @@ func (s *Sampler) Past(ctx context.Context, at pcp.Timestamp, n int, need Group,
 const maxProbes = 8
 
 // Pace returns the usual time between the records of an archive that have a metric of the totals, or 0 if there
-// are too few to tell, and when the first of them is.
+// are too few of them, and the time of the first of them.
 func Pace(ctx context.Context, a *pmapi.ArchiveContext, from pcp.Timestamp) (pace time.Duration, first pcp.Timestamp) {
 	var names []string
 	for _, m := range [...]metric{mCPUUser, mCPUIdle, mLoad, mMemFree, mDiskAllRead, mNetIn, mProcUser} {

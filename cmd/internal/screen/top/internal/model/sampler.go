@@ -12,20 +12,22 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// refreshEvery is after how many samples of a live source what is slow is fetched again for all processes.
+// refreshEvery is the number of samples of a live source after which slow metrics are fetched again for
+// all processes.
 const refreshEvery = 10
 
-// A Config says how a Sampler samples. Interval must be positive.
+// A Config configures a Sampler. Interval must be positive.
 type Config struct {
 	Interval time.Duration
 	// Start is the time of the first sample of an archive.
 	Start pcp.Timestamp
 	// First and Last are the bounds of an archive, outside of which there is nothing.
 	First, Last pcp.Timestamp
-	// Meant returns what to add to the message about a chart's metric that there is not, such as the name that may be
-	// meant. Nil adds nothing.
+	// Meant returns an addition to the message about a chart's unknown metric, such as the name that may be meant.
+	// Nil adds nothing.
 	Meant func(ctx context.Context, name string) string
-	// Denied returns why the collector denies what it has, in lines. Nil: the error says that it does.
+	// Denied returns the reason, in lines, why the collector denies metrics. If it is nil, the error
+	// only reports the denial.
 	Denied func() string
 }
 
@@ -52,32 +54,32 @@ type Sampler struct {
 	sequence bool          // the next fetch of the archive is that of at+step
 	samples  int
 	last     *Snapshot // whose processes the next one continues
-	slowDue  bool      // fetch what is slow for all processes
+	slowDue  bool      // fetch slow metrics for all processes
 	unknown  []int32
 
 	mu   sync.Mutex
 	free []*Snapshot
 }
 
-// A Host is what does not change from sample to sample.
+// A Host has the properties of a host that do not change from sample to sample.
 type Host struct {
 	Name, Kernel, Machine string
 	Archive               bool
 	First, Last           pcp.Timestamp // of an archive
 }
 
-// A request is what is fetched for some groups.
+// A request is the fetch for some groups.
 type request struct {
 	metrics []metric
 	ids     []pcp.PMID
 	slow    int // from here on metrics are slow
 }
 
-// ErrEnd says that an archive has nothing after, or before, the time that was asked for.
+// ErrEnd means that an archive has no data after, or before, the requested time.
 var ErrEnd = errors.New("the archive ends here")
 
-// New returns a Sampler of a context. It looks up the totals of the host at once, so that a source which has none
-// of them is an error here.
+// New returns a Sampler of a context. It looks up the totals of the host at once, and returns an error if the
+// source does not have any of them.
 func New(ctx context.Context, c *pmapi.Context, cfg Config) (*Sampler, error) {
 	s := &Sampler{c: c, cfg: cfg, requests: map[Group]*request{}, names: map[pcp.InDom]map[int32]string{}}
 	s.archive, _ = c.Archive()
@@ -95,7 +97,7 @@ func New(ctx context.Context, c *pmapi.Context, cfg Config) (*Sampler, error) {
 	return s, nil
 }
 
-// Host returns what the host is.
+// Host returns the properties of the host.
 func (s *Sampler) Host() Host { return s.host }
 
 // At returns the time of the last sample of an archive, or where it is to start.
@@ -224,7 +226,8 @@ func (s *Sampler) resolve(ctx context.Context, need Group) error {
 	return nil
 }
 
-// Forget has all be looked up again, after a connection was made anew or a collector has other agents.
+// Forget makes the Sampler look up all names again, after it was connected again or the agents of a
+// collector have changed.
 func (s *Sampler) Forget() {
 	s.resolved, s.fresh = 0, 0
 	clear(s.requests)
@@ -234,7 +237,7 @@ func (s *Sampler) Forget() {
 	}
 }
 
-// request returns what to fetch for groups.
+// request returns the fetch for groups.
 func (s *Sampler) request(need Group) *request {
 	if r := s.requests[need]; r != nil {
 		return r
@@ -329,7 +332,8 @@ func (s *Sampler) fetch(ctx context.Context, r *request, n int) (pmapi.Changes, 
 	return changes, nil
 }
 
-// fetchNew fetches what is slow for the processes that the last snapshot does not have.
+// fetchNew fetches the slow metrics of the processes that the last snapshot does not
+// have.
 func (s *Sampler) fetchNew(ctx context.Context, r *request) error {
 	slow := r.metrics[r.slow:]
 	if len(slow) == 0 {

@@ -17,7 +17,7 @@ import (
 const everything = model.System | model.CPUs | model.Disks | model.Files | model.Network | model.Pressure |
 	model.Processes | model.ProcessIO | model.CGroups
 
-// live calls f with a sampler of a host that runs now, in a bubble whose clock stands still but when f sleeps.
+// live calls f with a sampler of a live host, in a bubble whose clock advances only while f sleeps.
 func live(t *testing.T, prepare func(*toptest.Host), f func(t *testing.T, h *toptest.Host, s *model.Sampler)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestOnlyWhatIsNeeded(t *testing.T) {
 		if h.Fetched["proc.io.read_bytes"] != 0 {
 			t.Error("what processes read was fetched and is not shown")
 		}
-		// One that starts is asked for by itself.
+		// A new process is asked for separately.
 		time.Sleep(300 * time.Second)
 		snap = next(t, s, model.Processes)
 		if got := find(t, snap, 577); got.Owner != "alice" || !strings.HasPrefix(got.Args, "rustc") {

@@ -6,8 +6,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Snapshot is what a host did at one time. A number that is not known is NaN. Bytes are bytes, times
-// seconds, and what has no other unit and is a rate is so each second. Shares are of one: 0.5 is half.
+// A Snapshot is the activity of a host at one time. An unknown number is NaN. Bytes are bytes, times
+// seconds, and a rate without another unit is per second. Shares are of one: 0.5 is half.
 type Snapshot struct {
 	Time     pcp.Timestamp
 	Interval float64 // seconds since the sample before, 0 if there was none
@@ -60,10 +60,10 @@ type Memory struct {
 	SwapTotal, SwapUsed, SwapIn, SwapOut                   float64
 }
 
-// Used is what programs have: what is neither free nor a cache.
+// Used is the memory of programs: all that is neither free nor a cache.
 func (m *Memory) Used() float64 { return max(0, m.Total-m.Free-m.Buffers-m.Cached) }
 
-// Traffic is what goes in (or is read) and out (or is written).
+// Traffic has the rates in (or read) and out (or written).
 type Traffic struct {
 	In, Out       float64 // bytes
 	InOps, OutOps float64 // requests, packets
@@ -90,7 +90,7 @@ type Disk struct {
 	WriteWait     float64
 }
 
-// A FileSystem is one that is mounted.
+// A FileSystem is a mounted file system.
 type FileSystem struct {
 	Device, Mount, Type string
 	Size, Used, Avail   float64
@@ -184,7 +184,7 @@ const (
 	PanelCGroups
 )
 
-// panels says which metrics a panel cannot do without: one of them will do.
+// panels lists the metrics of which a panel needs at least one.
 var panels = map[Panel][]metric{
 	PanelCPU:        {mCPUIdle, mCPUUser},
 	PanelCPUs:       {mPerIdle, mPerUser},
@@ -233,7 +233,7 @@ func (s *Snapshot) Absent(p Panel) string {
 	return name + ": " + s.why[m].Error()
 }
 
-// Empty reports whether an archive has none of the totals at this time, as in a gap.
+// Empty reports whether an archive has no totals at this time, as in a gap.
 func (s *Snapshot) Empty() bool {
 	if !s.archive {
 		return false

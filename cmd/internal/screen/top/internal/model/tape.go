@@ -2,13 +2,13 @@ package model
 
 import "github.com/go-pcp/pcp"
 
-// What a Tape keeps at most.
+// The limits of a Tape.
 const (
 	tapeSnapshots = 300
 	tapeProcesses = 100_000
 )
 
-// A Tape keeps the newest snapshots of a live source, so that a user can step back to what has just passed.
+// A Tape keeps the newest snapshots of a live source, so that a user can step back to recent ones.
 type Tape struct {
 	list      []*Snapshot // the oldest first
 	processes int

@@ -6,7 +6,7 @@
 //	a.Text(0, 0, screen.Title, "CPU")
 //	os.Stdout.WriteString(g.Plain())
 //
-// A cell has a style that is a role, not a colour; a [Theme] says what roles look like. Text comes from
-// anywhere, so that control characters do not reach a cell, and characters that take two cells do. Nothing is drawn
-// outside an [Area], however small it is.
+// The style of a cell is a role, not a colour; a [Theme] defines the look of roles. Text is not trusted: control
+// characters do not reach a cell; characters that take two cells do. Nothing is drawn outside an [Area], however
+// small it is.
 package screen

@@ -5,7 +5,7 @@ import "math"
 // eighths are the blocks of which graphs are made, from an eighth to a whole.
 var eighths = [...]rune{'▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'}
 
-// dots are what sparklines are made of where there is ASCII alone.
+// dots are the characters of sparklines in ASCII.
 var dots = [...]rune{'_', '.', ',', '-', '~', '=', '+', '#'}
 
 // A Segment is a part of a bar.
@@ -74,8 +74,8 @@ func (a Area) Spark(x, y, w int, values []float64, most float64, style Style) {
 	}
 }
 
-// Graph draws values as columns of blocks over the whole area, the newest at the right, and returns what the top is. Most
-// is the least that it is. With levels the colour goes with the height, otherwise it is style.
+// Graph draws values as columns of blocks over the whole area, the newest at the right, and returns the value at the
+// top. Most is the least value at the top. With levels the colour depends on the height, otherwise it is style.
 func (a Area) Graph(values []float64, most float64, levels bool, style Style) float64 {
 	if len(values) > a.W {
 		values = values[len(values)-a.W:]
@@ -131,7 +131,7 @@ type Plot struct {
 // braille has the dots of a cell by row and column.
 var braille = [4][2]uint8{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}
 
-// Places returns how many values fit beside each other.
+// Places returns how many values fit next to each other.
 func (p *Plot) Places() int {
 	if p.Area.g.ascii {
 		return p.Area.W
@@ -205,7 +205,7 @@ func (p *Plot) Draw() {
 	}
 }
 
-// Rule draws the title of a section over a line, and returns what is below it.
+// Rule draws the title of a section over a line, and returns the area below it.
 func (a Area) Rule(title, right string) Area {
 	if a.H == 0 {
 		return a
@@ -221,7 +221,7 @@ func (a Area) Rule(title, right string) Area {
 	return a.Rows(1, a.H-1)
 }
 
-// Box draws a frame with a title, and returns what is inside.
+// Box draws a frame with a title, and returns the area inside.
 func (a Area) Box(title, right string) Area {
 	if a.H < 2 || a.W < 4 {
 		return a
@@ -250,7 +250,7 @@ func (a Area) Box(title, right string) Area {
 	return a.Part(1, 1, a.W-2, a.H-2)
 }
 
-// Clear makes an area empty, for what lies over something else.
+// Clear makes an area empty, for a box on top of other contents.
 func (a Area) Clear() {
 	for y := range a.H {
 		a.Fill(0, y, a.W, Normal, ' ')

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Style is what a cell is for.
+// A Style is the role of a cell.
 type Style uint8
 
 // Styles.
@@ -191,7 +191,7 @@ func (a Area) put(x, y int, c cell) {
 		return
 	}
 	i := (a.Y+y)*a.g.w + a.X + x
-	// What is left of a wide character whose other half is overwritten is a space.
+	// A wide character whose other half is overwritten becomes a space.
 	if a.g.cells[i].r == 0 && c.r != 0 && a.X+x > 0 {
 		a.g.cells[i-1].r, a.g.cells[i-1].marks = ' ', ""
 	}
@@ -225,7 +225,7 @@ func (a Area) Restyle(y int, style Style) {
 // Text draws a text in a row from x on, as much as there is room for, and returns where it ends.
 func (a Area) Text(x, y int, style Style, s string) int { return a.TextIn(x, y, a.W-x, style, s) }
 
-// TextIn is Text in no more than n cells. What does not fit is cut, with a mark in its place.
+// TextIn is Text in at most n cells. Text that does not fit is cut, with a mark in its place.
 func (a Area) TextIn(x, y, n int, style Style, s string) int {
 	n = min(n, a.W-x)
 	if n <= 0 || y < 0 || y >= a.H {

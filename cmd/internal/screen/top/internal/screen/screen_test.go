@@ -36,7 +36,7 @@ func TestText(t *testing.T) {
 	if got := g.Plain(); got != "???x?\n" {
 		t.Errorf("as ASCII it is %q", got)
 	}
-	// What is left of a wide character that is half overwritten is a space.
+	// A wide character that is half overwritten becomes a space.
 	g = New(4, 1)
 	g.All().Text(0, 0, Normal, "日本")
 	g.All().Rune(1, 0, Normal, 'x')

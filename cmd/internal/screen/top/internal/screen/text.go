@@ -7,9 +7,9 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// printable returns what is drawn for a character, and how many cells it takes: 0 for a mark on the character
-// before, or with a rune of 0 for nothing at all. What could move the cursor or turn text around, and bytes that are
-// not text, become dots and question marks.
+// printable returns the rune drawn for a character, and how many cells it takes: 0 for a mark on the character
+// before, or with a rune of 0 for nothing at all. Characters that could move the cursor or turn text around, and
+// bytes that are not text, become dots and question marks.
 func printable(r rune, s string) (rune, int) {
 	switch {
 	case r >= ' ' && r < 0x7f:
@@ -30,7 +30,7 @@ func printable(r rune, s string) (rune, int) {
 		}
 		return '·', 1
 	case r >= 0x2500 && r <= 0x28ff:
-		return r, 1 // what borders and graphs are made of
+		return r, 1 // the characters of borders and graphs
 	}
 	w := lipgloss.Width(s)
 	if w < 1 {
@@ -51,7 +51,7 @@ func Width(s string, most int) int {
 	return w
 }
 
-// Clean returns a text as it is drawn, for what is not a screen.
+// Clean returns a text as it is drawn, for other outputs than a screen.
 func Clean(s string) string {
 	plain := true
 	for i := range len(s) {

@@ -7,7 +7,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// A Theme says what styles look like.
+// A Theme defines the look of styles.
 type Theme struct {
 	Name  string
 	open  [numStyles]string // escape sequences before and after
@@ -125,7 +125,7 @@ func colorOf(c string) color.Color {
 	return lipgloss.Color(c)
 }
 
-// set takes the escape sequences of a style from what it makes of a character.
+// set takes the escape sequences of a style from a rendered character.
 func (t *Theme) set(s Style, st lipgloss.Style, fills bool) {
 	t.open[s], t.close[s], _ = strings.Cut(st.Render("x"), "x")
 	t.fills[s] = fills

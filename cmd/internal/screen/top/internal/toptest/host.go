@@ -22,7 +22,7 @@ const Domain = 480
 
 const domain = Domain
 
-// A Host is an agent (pmda.Agent) that stands for a whole host.
+// A Host is an agent (pmda.Agent) that simulates a whole host.
 type Host struct {
 	start   time.Time
 	now     func() time.Time

@@ -57,7 +57,7 @@ func ViewNamed(name string) (View, bool) {
 	return 0, false
 }
 
-// A Config says what an App starts with.
+// A Config configures an App.
 type Config struct {
 	Host     model.Host
 	Interval time.Duration
@@ -67,7 +67,7 @@ type Config struct {
 	Charts   []string // metrics
 	Theme    string
 	ASCII    bool
-	// Local says that the processes are those of this machine, which can be sent signals.
+	// Local is set if the processes are those of this machine, which can be sent signals.
 	Local bool
 
 	Selection model.Selection // of processes
@@ -91,10 +91,10 @@ type App struct {
 	w, h  int
 
 	view     View
-	now      *model.Snapshot // what is shown; nil before the first sample
+	now      *model.Snapshot // the snapshot shown; nil before the first sample
 	hist     *model.History
 	tape     model.Tape
-	tapeAt   int // what is shown of the tape, -1 for the newest
+	tapeAt   int // the index on the tape of the snapshot shown, -1 for the newest
 	order    model.Order
 	rows     []model.Row // of the snapshot that is shown
 	rowsOf   *model.Snapshot
@@ -109,7 +109,7 @@ type App struct {
 	started  time.Time
 	interval time.Duration
 
-	// What is wanted of the sampler.
+	// The requests to the sampler.
 	want     Op
 	seekAt   pcp.Timestamp
 	past     bool // the history has to be fetched too
@@ -121,7 +121,7 @@ type App struct {
 	atEnd    bool
 	lost     error // why there is no connection
 	lostAt   time.Time
-	failed   string // what is wrong with the last sample
+	failed   string // the error of the last sample
 	samples  int
 
 	names     []string // of all metrics, for completion
@@ -148,7 +148,7 @@ type App struct {
 // A list is the cursor in a table.
 type list struct{ cursor, top int }
 
-// An Op is what an App wants of a sampler.
+// An Op is a request of an App to a sampler.
 type Op int
 
 // Ops.
@@ -173,7 +173,7 @@ type Request struct {
 	Recycle  []*model.Snapshot
 }
 
-// A Reply is what came of a Request.
+// A Reply is the result of a Request.
 type Reply struct {
 	Op       Op
 	Snapshot *model.Snapshot
@@ -210,19 +210,19 @@ var speeds = []float64{0.25, 0.5, 1, 2, 4, 8, 16, 32}
 
 const normalSpeed = 2
 
-// liveIntervals are what + and - choose among, live.
+// liveIntervals are the live intervals that + and - select.
 var liveIntervals = []time.Duration{
 	250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second,
 	30 * time.Second, time.Minute,
 }
 
-// replayIntervals are what { and } choose among in a replay.
+// replayIntervals are the intervals that { and } select in a replay.
 var replayIntervals = []time.Duration{
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute,
 	5 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
 }
 
-// Resize says how large the screen is.
+// Resize sets the size of the screen.
 func (a *App) Resize(w, h int) { a.w, a.h = w, h }
 
 // Theme returns the theme that the user has chosen.
@@ -267,8 +267,8 @@ func (a *App) need() model.Group {
 	return g
 }
 
-// Request returns what the App wants of its sampler, and reports whether that is anything. It wants nothing more until
-// Took has the reply.
+// Request returns the request of the App to its sampler, and reports whether there is any. There is no other request
+// until Took has the reply.
 func (a *App) Request() (Request, bool) {
 	if a.inflight {
 		return Request{}, false
@@ -309,7 +309,7 @@ func (a *App) Tick() {
 	a.due = time.Time{}
 }
 
-// playing reports whether a replay goes on by itself.
+// playing reports whether a replay is running.
 func (a *App) playing() bool { return a.cfg.Host.Archive && !a.paused && !a.atEnd }
 
 // schedule decides when the next sample is due.
@@ -327,13 +327,13 @@ func (a *App) schedule() {
 		a.started = now
 		a.due = now.Add(min(a.interval, 300*time.Millisecond))
 	default:
-		// At multiples of the interval since the start; what was missed is left out.
+		// At multiples of the interval since the start; missed samples are left out.
 		passed := now.Sub(a.started)
 		a.due = a.started.Add((passed/a.interval + 1) * a.interval)
 	}
 }
 
-// Took takes in what came of a request.
+// Took handles the result of a request.
 func (a *App) Took(r Reply) {
 	a.inflight = false
 	if r.Op == OpNames {
@@ -403,7 +403,8 @@ func (a *App) Took(r Reply) {
 	a.supply()
 }
 
-// push adds a snapshot to the tape. What is shown stays, if the user has paused, as long as the tape has it.
+// push adds a snapshot to the tape. If the user has paused, the snapshot shown stays as long as the tape has
+// it.
 func (a *App) push(s *model.Snapshot) {
 	gone := a.tape.Push(s)
 	if a.tapeAt >= 0 {
@@ -413,7 +414,7 @@ func (a *App) push(s *model.Snapshot) {
 	a.show()
 }
 
-// show has what is shown be that of the tape.
+// show shows the selected snapshot of the tape.
 func (a *App) show() {
 	if a.tape.Len() == 0 {
 		return
@@ -425,7 +426,8 @@ func (a *App) show() {
 	}
 }
 
-// supply has a sample be taken at once if the view shows what the last one did not have.
+// supply requests a sample at once if the view shows metrics that the last sample did not
+// have.
 func (a *App) supply() {
 	if a.now == nil || a.want != OpNone || a.lost != nil || a.tapeAt >= 0 {
 		return

@@ -22,14 +22,14 @@ type prompt struct {
 	text  string
 	err   string
 	// Accept is called with the text when the user is done; an error keeps the prompt open. Change, unless it is nil, is
-	// called with each change, and with what was there at first if the user gives up.
+	// called with each change, and with the original text if the user gives up.
 	accept func(text string) error
 	change func(text string)
 	first  string
 
 	complete bool     // names of metrics
 	offered  []string // that fit
-	at       int      // of offered, -1 for what is typed
+	at       int      // of offered, -1 for the typed text
 }
 
 // A menu is a list from which the user chooses.
@@ -55,7 +55,7 @@ type Action struct {
 	Nice   int
 }
 
-// Action returns, once, what the user wants to be done.
+// Action returns, once, the action that the user has requested.
 func (a *App) Action() (Action, bool) {
 	if a.action == nil {
 		return Action{}, false
@@ -65,7 +65,7 @@ func (a *App) Action() (Action, bool) {
 	return act, true
 }
 
-// Acted says what came of an action.
+// Acted shows the result of an action.
 func (a *App) Acted(act Action, err error) {
 	what := "nice value of " + strconv.Itoa(int(act.PID))
 	if act.Signal != "" {
@@ -89,7 +89,7 @@ func (a *App) ask(p prompt) {
 	a.offer()
 }
 
-// Paste adds a text to what is being typed.
+// Paste adds a text to the typed text.
 func (a *App) Paste(text string) {
 	if a.prompt != nil {
 		a.typed(text)
@@ -170,8 +170,8 @@ func (a *App) changed() {
 // maxOffered is how many names are offered.
 const maxOffered = 200
 
-// offer looks for the names of metrics that fit what is typed: first those that start so, then those that have it
-// anywhere.
+// offer finds the names of metrics that match the typed text: first those that start with it, then those that
+// contain it.
 func (a *App) offer() {
 	p := a.prompt
 	if p == nil || !p.complete {
@@ -203,7 +203,8 @@ func (a *App) offer() {
 	}
 }
 
-// completeName takes over what all names have in common that start with what is typed, or the chosen one.
+// completeName completes the typed text to the longest common prefix of the names that start with it, or
+// to the chosen name.
 func (a *App) completeName() {
 	p := a.prompt
 	if !p.complete || len(p.offered) == 0 {

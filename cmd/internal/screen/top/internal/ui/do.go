@@ -7,7 +7,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/model"
 )
 
-// Do does what an App wants of a sampler. Another goroutine may run the App meanwhile.
+// Do carries out the request of an App to a sampler. Another goroutine may run the App
+// meanwhile.
 func Do(ctx context.Context, s *model.Sampler, r Request) Reply {
 	for _, snap := range r.Recycle {
 		s.Recycle(snap)

@@ -1,4 +1,4 @@
-// Package ui is what pcp top shows and how keys and the mouse change it, without a terminal: the views of a
+// Package ui is the user interface of pcp top, with its keys and the mouse, but without a terminal: the views of a
 // [model.Snapshot], drawn on a [screen.Grid], and an [App] that takes keys by name.
 //
 //	app := ui.New(ui.Config{Host: sampler.Host(), Interval: time.Second})
@@ -11,6 +11,6 @@
 //		app.Key("t", "t")
 //	}
 //
-// An App takes no samples itself and waits for nothing: it says what it wants by Request, and when the next sample
-// is due by Delay.
+// An App takes no samples itself and waits for nothing: Request returns its requests, and Delay the time until the
+// next sample is due.
 package ui

@@ -31,7 +31,7 @@ func (a *App) onWheel(area screen.Area, wheel func(n int)) {
 // wheelRows is how many lines the wheel moves.
 const wheelRows = 3
 
-// Click does what a click at a place of the screen means. What was drawn last lies on top.
+// Click handles a click at a place of the screen. The area drawn last is on top.
 func (a *App) Click(x, y int) {
 	for i := len(a.hits) - 1; i >= 0; i-- {
 		if h := &a.hits[i]; h.click != nil && h.area.Has(x, y) {
@@ -42,7 +42,7 @@ func (a *App) Click(x, y int) {
 	a.supply()
 }
 
-// Wheel does what the wheel means at a place of the screen, n being 1 for down and -1 for up.
+// Wheel handles the mouse wheel at a place of the screen, n being 1 for down and -1 for up.
 func (a *App) Wheel(x, y, n int) {
 	for i := len(a.hits) - 1; i >= 0; i-- {
 		if h := &a.hits[i]; h.wheel != nil && h.area.Has(x, y) {
@@ -137,7 +137,7 @@ func (a *App) drawLost(body screen.Area) {
 	body.Text(1, 4, screen.Dim, "It is tried again each second; q leaves.")
 }
 
-// drawHeader draws what the host is, and how the screen follows it.
+// drawHeader draws the name of the host, and how the screen follows it.
 func (a *App) drawHeader(line screen.Area) {
 	h := &a.cfg.Host
 	end := a.drawState(line)
@@ -238,7 +238,7 @@ func (a *App) drawTabs(line screen.Area) {
 	}
 }
 
-// drawTimeLine draws where in the archive, or in what is kept of a live source, the sample lies.
+// drawTimeLine draws the position of the sample in the archive, or in the tape of a live source.
 func (a *App) drawTimeLine(line screen.Area) {
 	first, last := a.cfg.Host.First, a.cfg.Host.Last
 	if !a.cfg.Host.Archive {
@@ -282,7 +282,7 @@ func seconds(f float64) time.Duration {
 	return time.Duration(max(-most, min(most, f)) * float64(time.Second))
 }
 
-// drawFooter draws what the most used keys do.
+// drawFooter draws the most used keys.
 func (a *App) drawFooter(line screen.Area) {
 	if a.question != nil {
 		x := line.Text(0, 0, screen.Warn, a.question.text)
@@ -341,12 +341,12 @@ func (a *App) drawFooter(line screen.Area) {
 	leave(x)
 }
 
-// drawPrompt draws what the user types, and returns where the cursor is.
+// drawPrompt draws the typed text, and returns the position of the cursor.
 func (a *App) drawPrompt(line, body screen.Area) (x, y int, shows bool) {
 	p := a.prompt
 	at := line.Text(0, 0, screen.Key, p.label+": ")
 	text := p.text
-	for screen.Width(text, line.W) > max(1, line.W-at-1) { // the end is what matters
+	for screen.Width(text, line.W) > max(1, line.W-at-1) { // the end matters
 		_, rest, _ := cutFirst(text)
 		text = rest
 	}
@@ -416,7 +416,7 @@ func (a *App) drawMenu(body screen.Area) {
 	a.onWheel(frame, func(n int) { m.at = max(0, min(len(m.items)-1, m.at+n/wheelRows)) })
 }
 
-// drawHelp draws what the keys do.
+// drawHelp draws a description of the keys.
 func (a *App) drawHelp(body screen.Area) {
 	w := min(body.W, 78)
 	frame := body.Part((body.W-w)/2, 0, w, body.H)
@@ -456,7 +456,7 @@ func (a *App) drawHelp(body screen.Area) {
 	a.on(frame, func() { a.help = false })
 }
 
-// absent says why there is nothing in an area.
+// absent shows why an area is empty.
 func absent(area screen.Area, why string) {
 	if !strings.Contains(why, "\n") {
 		area.Text(1, 0, screen.Dim, why)

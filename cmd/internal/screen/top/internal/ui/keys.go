@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// A binding is what a key does.
+// A binding maps a key to an action.
 type binding struct {
 	keys  []string // as terminals name them
 	show  string   // in the help and the footer
@@ -100,7 +100,8 @@ func bindings() []binding {
 // fits reports whether a binding is for a view.
 func (b *binding) fits(v View) bool { return b.in == everywhere || b.in&(1<<v) != 0 }
 
-// Key does what a key means. The name is that of Bubble Tea, as "a", "enter" or "ctrl+c"; text is what it types.
+// Key handles a key. The name is that of Bubble Tea, as "a", "enter" or "ctrl+c"; text is the text that it
+// types.
 func (a *App) Key(name, text string) {
 	if name == "ctrl+c" {
 		a.quit = true
@@ -159,7 +160,7 @@ func (a *App) nextTheme() {
 	a.say("colours: %s", a.theme.Name)
 }
 
-// escape closes what is open, or clears what is set, one thing at a time.
+// escape closes the open page, or clears a filter or a selection, one at a time.
 func (a *App) escape() {
 	switch {
 	case a.detail != 0:
@@ -174,7 +175,7 @@ func (a *App) escape() {
 	}
 }
 
-// togglePause stops what is shown, or has it go on.
+// togglePause pauses or resumes the display.
 func (a *App) togglePause() {
 	if a.paused || a.tapeAt >= 0 {
 		a.resume()
@@ -318,7 +319,7 @@ func (a *App) setInterval(d time.Duration) {
 	}
 }
 
-// parseTime reads a time as users type it, relative to what is shown.
+// parseTime reads a time as users type it, relative to the time shown.
 func (a *App) parseTime(text string) (pcp.Timestamp, error) {
 	h := &a.cfg.Host
 	first, last := h.First, h.Last

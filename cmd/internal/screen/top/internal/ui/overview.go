@@ -20,7 +20,7 @@ func (a *App) drawOverview(body screen.Area) {
 		a.drawProcesses(rest)
 		return
 	}
-	// What there is instead.
+	// The parts shown instead.
 	absent(rest, why)
 	if a.text {
 		return
@@ -353,7 +353,7 @@ func (a *App) drawTrafficBox(area screen.Area) {
 	}
 }
 
-// twoGraphs draws two series beside each other, to one scale.
+// twoGraphs draws two series next to each other, to one scale.
 func (a *App) twoGraphs(area screen.Area, in, out model.Series, inName, outName string) {
 	w := (area.W - 1) / 2
 	most := 1024.0

@@ -25,7 +25,8 @@ type column struct {
 func plain(*model.Process) screen.Style { return screen.Normal }
 func dim(*model.Process) screen.Style   { return screen.Dim }
 
-// columns are those of the table, the command last, which takes what is left.
+// columns are the columns of the table, the command last, which takes the remaining
+// width.
 var columns = []column{
 	{model.ByPID, "PID", "PID", 7, false, 0, func(p *model.Process, _ *model.Snapshot) string { return strconv.Itoa(int(p.PID)) }, plain},
 	{model.ByOwner, "user", "USER", 9, true, 50, func(p *model.Process, _ *model.Snapshot) string { return p.Owner }, dim},
@@ -44,10 +45,11 @@ var columns = []column{
 	{model.ByCommand, "command", "COMMAND", 0, true, 0, nil, plain},
 }
 
-// ioFrom is how wide a table must be to show what processes read and write.
+// ioFrom is the least width of a table that shows the bytes that processes read and
+// write.
 const ioFrom = 104
 
-// showsIO reports whether what processes read and write is shown or sorted by.
+// showsIO reports whether the bytes that processes read and write are shown or sorted by.
 func (a *App) showsIO() bool {
 	return a.view == Processes && (a.w >= ioFrom || a.sel.By == model.ByRead || a.sel.By == model.ByWritten)
 }
@@ -66,7 +68,7 @@ func age(p *model.Process, s *model.Snapshot) string {
 	return since(s.Uptime - p.Start)
 }
 
-// states are what stateText returns, so that none is made for each process.
+// states are the results of stateText, so that none is made for each process.
 var states = map[byte]string{'R': "R", 'S': "S", 'D': "D", 'Z': "Z", 'T': "T", 't': "t", 'I': "I", 'X': "X", 'W': "W"}
 
 func stateText(state byte) string {
@@ -122,10 +124,10 @@ func ioStyle(p *model.Process) screen.Style {
 	return screen.Dim
 }
 
-// arrange has the rows be made anew.
+// arrange makes the rows be computed again.
 func (a *App) arrange() { a.rowsOf = nil }
 
-// processRows returns the rows of what is shown. The cursor stays with the process that is chosen.
+// processRows returns the rows of the snapshot shown. The cursor stays with the chosen process.
 func (a *App) processRows() []model.Row {
 	if a.now == nil {
 		return nil
@@ -191,7 +193,7 @@ func (a *App) sortBeside(n int) {
 	a.sortBy(model.ByCPU)
 }
 
-// fold hides what is below a process in the tree, or shows it again.
+// fold hides the processes below a process in the tree, or shows them again.
 func (a *App) fold() {
 	p := a.chosen()
 	if p == nil || !a.sel.Tree {
@@ -330,7 +332,7 @@ func (a *App) drawProcess(area screen.Area, y int, row *model.Row, shown []colum
 	}
 }
 
-// drawCommand draws what a process runs, in a tree after its branches.
+// drawCommand draws the command of a process, in a tree after its branches.
 func (a *App) drawCommand(area screen.Area, x, y int, p *model.Process, row *model.Row) {
 	if a.sel.Tree && row.Depth > 0 {
 		parts := [...]string{"│ ", "  ", "├─", "└─"}

@@ -252,7 +252,8 @@ func (a *App) drawNetwork(body screen.Area) {
 	in.Text(5, 2, screen.Normal, fmt.Sprintf("%s/s in  %s/s out  %s/s errors", count(p.DatagramsIn), count(p.DatagramsOut), count(p.DatagramErrors)))
 }
 
-// mostSpeed is more than any interface can; the kernel has larger numbers for what it does not know.
+// mostSpeed is more than the speed of any interface; the kernel reports larger numbers for unknown
+// speeds.
 const mostSpeed = 1e13
 
 func wrongStyle(f float64) screen.Style {

@@ -11,8 +11,8 @@ func (a *App) TextNeeds(w int) model.Group {
 	return a.need()
 }
 
-// Text draws a snapshot as text of a width, without what only a screen has, and with as many processes. The grid is
-// as high as that takes.
+// Text draws a snapshot as text of a width, without the parts that only a screen has, and with as many processes.
+// The grid is made as high as the text.
 func (a *App) Text(g *screen.Grid, s *model.Snapshot, w, processes int) {
 	a.now, a.text, a.w = s, true, w
 	a.hits = a.hits[:0]

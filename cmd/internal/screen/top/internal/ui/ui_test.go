@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A desk is an App with somebody who types.
+// A desk is an App with a user.
 type desk struct {
 	t    *testing.T
 	app  *App
@@ -33,7 +33,7 @@ type desk struct {
 	grid *screen.Grid
 }
 
-// settle does what the App wants now.
+// settle carries out the App's requests.
 func (d *desk) settle() {
 	d.t.Helper()
 	for range 100 {
@@ -78,7 +78,7 @@ func (d *desk) press(keys ...string) {
 	}
 }
 
-// screen returns what is shown.
+// screen returns the contents of the screen.
 func (d *desk) screen() string {
 	d.app.Draw(d.grid)
 	return d.grid.Plain()
@@ -206,7 +206,7 @@ func TestScreensOfReplay(t *testing.T) {
 	}
 }
 
-// TestWalk goes through what somebody would do, and keeps what they see.
+// TestWalk walks through a session of a user, and keeps the screens.
 func TestWalk(t *testing.T) {
 	type stop struct {
 		what string
@@ -284,7 +284,7 @@ func TestWalk(t *testing.T) {
 
 // TestKeys presses each key of the table, and tests that it changes something.
 func TestKeys(t *testing.T) {
-	// What must have been pressed before for a key to have something to do.
+	// The keys that must be pressed before a key has an effect.
 	before := map[string][]string{
 		"esc": {"/", "'ssh", "enter"}, "x": {"t"}, "up": {"down", "down"}, "pgup": {"end"}, "home": {"end"},
 		"right": {"["}, ".": {"["}, "shift+right": {"[", "["}, "]": {"[", "["},
@@ -294,7 +294,7 @@ func TestKeys(t *testing.T) {
 	for _, b := range bindings() {
 		for _, key := range b.keys {
 			if key == "ctrl+l" {
-				continue // draws what is there, which is Bubble Tea's part
+				continue // redraws the screen, which is Bubble Tea's part
 			}
 			run := func(d *desk) {
 				t := d.t
@@ -413,7 +413,7 @@ func TestMouse(t *testing.T) {
 	})
 }
 
-// TestLost tests what is shown when a collector goes and comes back.
+// TestLost tests the screen when a collector goes away and returns.
 func TestLost(t *testing.T) {
 	live(t, 80, 24, nil, func(d *desk) {
 		lose := func(op Op) {
@@ -443,7 +443,7 @@ func TestLost(t *testing.T) {
 			t.Errorf("the screen is\n%s", s)
 		}
 	})
-	// Other errors are shown, and it goes on.
+	// Other errors are shown, and the App continues.
 	live(t, 80, 24, nil, func(d *desk) {
 		time.Sleep(time.Second)
 		d.app.Tick()
