@@ -28,7 +28,7 @@ type Conn struct {
 	Name    string
 	InProc  bool // the agent is part of this process
 	Pid     int  // if Start made it
-	Version int  // of the protocol; 0 if the agent has not said
+	Version int  // of the protocol; 0 until the agent has sent it
 
 	r  io.Reader
 	w  io.Writer
@@ -75,8 +75,8 @@ func (c *Conn) Send(p wire.PDU, from int32, limit time.Duration) error {
 }
 
 // Receive reads one PDU, whose body is valid until the next call. The error is
-// io.EOF if the agent has gone, pcp.ErrTimeout, or what stands for it in a
-// message.
+// io.EOF if the agent has gone, pcp.ErrTimeout, pcp.ErrIPC for an invalid PDU, or
+// an error of the connection.
 func (c *Conn) Receive(limit time.Duration) (wire.Header, []byte, error) {
 	deadline(c.r, deadliner.SetReadDeadline, limit)
 	h, body, err := c.rd.Next()
@@ -103,7 +103,7 @@ func (c *Conn) Settle(limit time.Duration) {
 	}
 }
 
-// Descriptor returns the number of the open file that answers come by, or -1 if
+// Descriptor returns the number of the open file from which answers are read, or -1 if
 // there is none.
 func (c *Conn) Descriptor() int {
 	n := -1

@@ -24,7 +24,7 @@ const avahiTimeout = 500 * time.Millisecond
 // maxServices is how many services are taken from Avahi.
 const maxServices = 1 << 14
 
-// systemBus is where the system's bus is, unless DBUS_SYSTEM_BUS_ADDRESS says otherwise.
+// systemBus is the address of the system bus, unless DBUS_SYSTEM_BUS_ADDRESS is set.
 const systemBus = "/run/dbus/system_bus_socket"
 
 // avahi asks the Avahi daemon for services that are announced by multicast DNS. If
@@ -88,12 +88,12 @@ func (s *search) parseAvahi() (timeout time.Duration, ok bool) {
 	return timeout, ok
 }
 
-// browse lists the services of a type, until the daemon says that it knows no more or
+// browse lists the services of a type, until the daemon reports the end of the list or
 // ctx ends.
 func browse(ctx context.Context, conn *dbus.Conn, service string) []netip.AddrPort {
 	signals := make(chan *dbus.Signal, 256)
 	conn.Signal(signals)
-	// Signals may come before the reply that says from which browser they are.
+	// Signals may arrive before the reply that names their browser.
 	if conn.AddMatchSignalContext(ctx, dbus.WithMatchInterface(avahiBrowser)) != nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func browse(ctx context.Context, conn *dbus.Conn, service string) []netip.AddrPo
 	return found
 }
 
-// resolve returns where a service is that ItemNew tells of.
+// resolve returns the address of a service that ItemNew names.
 func resolve(ctx context.Context, server dbus.BusObject, body []any) (at netip.AddrPort, ok bool) {
 	var (
 		iface, protocol       int32

@@ -16,10 +16,10 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/await"
 )
 
-// avahi stands in the place of the Avahi daemon.
+// fakeAvahi simulates the Avahi daemon.
 type fakeAvahi struct {
 	conn *dbus.Conn
-	ends atomic.Bool // it says when it knows no more
+	ends atomic.Bool // it reports the end of the list
 }
 
 func (f *fakeAvahi) ServiceBrowserNew(_, _ int32, service, domain string, _ uint32) (dbus.ObjectPath, *dbus.Error) {
@@ -109,7 +109,7 @@ func TestAvahi(t *testing.T) {
 		t.Errorf("an unknown service: %q", got)
 	}
 
-	// A daemon that does not say when it knows no more: the variable is how long to wait.
+	// A daemon that does not report the end of the list: the variable sets how long to wait.
 	fake.ends.Store(false)
 	start := time.Now()
 	got, _ := find(t, PMCD, Options{Mechanism: "avahi,timeout=60", Config: settings("DBUS_SYSTEM_BUS_ADDRESS", address, "AVAHI_DISCOVERY_TIMEOUT", "1")})

@@ -22,7 +22,7 @@ const (
 	PMWebAPI = "pmwebapi" // web servers of old (PM_SERVER_WEBAPI_SPEC)
 )
 
-// A kind is what there is to know of a service.
+// A kind has the properties of a service.
 type kind struct {
 	scheme string // of its URL
 	ports  string // the variable that names its ports
@@ -65,7 +65,7 @@ func (k kind) listPorts(getenv func(string) string) []int {
 	return ports
 }
 
-// Options say how to search. The zero value searches by all mechanisms that need no
+// Options configure a search. The zero value searches by all mechanisms that need no
 // argument.
 type Options struct {
 	// Mechanism is how to search: "avahi", "shell" or "probe=ADDRESS/BITS", each
@@ -78,8 +78,8 @@ type Options struct {
 	// Config has the settings; nil means those of the process.
 	Config *config.Config
 
-	// Warn gets messages about what is wrong with Mechanism, and about addresses
-	// that could not be tried, in the words of the C library. Nil discards them.
+	// Warn gets messages about an invalid Mechanism, and about addresses that could not be
+	// tried, in the words of the C library. Nil discards them.
 	Warn func(msg string)
 }
 
@@ -135,8 +135,8 @@ func Services(ctx context.Context, service string, o Options) ([]string, error) 
 // nameTimeout is how long the name service may take for one address.
 const nameTimeout = 2 * time.Second
 
-// name returns the name of an address, the address itself if it has none. It asks
-// even if ctx has ended: what was found is to be reported.
+// name returns the name of an address, the address itself if it has none. It asks even if
+// ctx has ended: addresses found must be reported.
 func name(ctx context.Context, addr netip.Addr) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), nameTimeout)
 	defer cancel()
@@ -160,8 +160,8 @@ const (
 	connectTimeout = 20 * time.Millisecond
 )
 
-// option reads maxThreads and timeout, and reports whether an option is one of these
-// and well. If it is neither well nor unknown, it has been complained about.
+// option reads maxThreads and timeout, and warns about invalid values. Known
+// reports whether the option is one of these, ok whether the search can continue.
 func (c *connection) option(s *search, option, all string) (known, ok bool) {
 	if value, is := strings.CutPrefix(option, "maxThreads="); is {
 		n, err := strconv.ParseInt(value, 0, 64)

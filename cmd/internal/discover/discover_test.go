@@ -52,7 +52,7 @@ func settings(pairs ...string) *config.Config {
 	})
 }
 
-// find searches and returns what was found and the messages.
+// find searches and returns the URLs found and the messages.
 func find(t *testing.T, service string, o Options) (urls, warnings []string) {
 	t.Helper()
 	o.Warn = func(msg string) { warnings = append(warnings, msg) }
@@ -80,7 +80,7 @@ func TestProbe(t *testing.T) {
 	f(PMCD, "probe=127.0.0.128/25")
 	f(PMWebAPI, "probe=127.0.0.1/32")
 
-	// One that resolves has a name.
+	// An address that resolves has a name.
 	if got, _ := find(t, PMCD, Options{Mechanism: "probe=127.0.0.1/32", Resolve: true, Config: cfg}); len(got) != 1 || !strings.HasSuffix(got[0], ":"+port) {
 		t.Errorf("resolved: %q", got)
 	}
@@ -99,7 +99,7 @@ func TestProbeIPv6(t *testing.T) {
 	}
 }
 
-// TestMistakes checks what is said of mechanisms that are wrong, which find nothing.
+// TestMistakes checks the messages about invalid mechanisms, which find nothing.
 func TestMistakes(t *testing.T) {
 	const probe, shell = "__pmSubnetProbeDiscoverServices: ", "__pmShellProbeDiscoverServices: "
 	f := func(mechanism string, want ...string) {
@@ -174,7 +174,7 @@ func TestShell(t *testing.T) {
 			t.Errorf("%s: %q", command, got)
 		}
 	}
-	// A script that goes on for ever ends with the search.
+	// A script that never ends is stopped with the search.
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	start := time.Now()
@@ -186,8 +186,8 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// TestEnds checks that a search in a vast network ends with its context, and keeps what
-// it has found.
+// TestEnds checks that a search in a vast network ends with its context, and keeps the
+// services found.
 func TestEnds(t *testing.T) {
 	port := listen(t, "127.0.0.1:0")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)

@@ -4,9 +4,9 @@
 //
 //	urls, err := discover.Services(ctx, discover.PMCD, discover.Options{Mechanism: "probe=192.168.1.0/24"})
 //
-// What is found is a list of URLs, "pcp://192.168.1.7:44321", in an order that does
-// not depend on who answers first. A deadline of the context, or its end, ends the
-// search early; what was found until then counts.
+// The result is a list of URLs, such as "pcp://192.168.1.7:44321", in an order that does not depend on
+// the order of the answers. A deadline of the context, or its end, ends the search early; services found
+// until then are returned.
 //
 // Probing makes a connection to each address and closes it at once. Do so only in
 // networks whose owners agree.

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The limits of what scripts may say.
+// The limits of the output of scripts.
 const (
 	maxTargets = 1 << 16 // addresses of all scripts
 	maxLine    = 256     // bytes; the rest of a longer line is the next one, as in C

@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/internal/version"
 )
 
-// AppendBegin appends what comes before the metrics in OTLP.
+// AppendBegin appends the text before the metrics in OTLP.
 func AppendBegin(b []byte, sets []pcp.LabelSet) []byte {
 	b = append(b, `{"resourceMetrics":[{"resource":{"attributes":[`...)
 	b = appendAttributes(b, Merged(sets, nil, pcp.InNull, "", sameName))
@@ -52,7 +52,7 @@ func appendAttributes(b []byte, list []Pair) []byte {
 	return b
 }
 
-// AppendHead appends what comes before the data points of a metric.
+// AppendHead appends the text before the data points of a metric.
 func AppendHead(b []byte, d *pcp.Desc, name, help string) []byte {
 	b = append(b, `{"name":`...)
 	b = appendString(b, name)

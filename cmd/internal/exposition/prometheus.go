@@ -106,7 +106,7 @@ func appendLabelValue(b []byte, s string) []byte {
 	return b
 }
 
-// AppendHelp appends a text with what ends a line escaped.
+// AppendHelp appends a text with line ends and backslashes escaped.
 func AppendHelp(b []byte, s string) []byte {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	for i := range len(s) {

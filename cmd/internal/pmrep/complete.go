@@ -12,12 +12,12 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
 )
 
-// Truncated stands in place of a value that does not fit into its column.
+// Truncated replaces a value that does not fit into its column.
 const Truncated = "xxx"
 
 func trim(s string) string { return strings.TrimFunc(s, unicode.IsSpace) }
 
-// complete fills in what the specification leaves open.
+// complete fills in the fields that the specification leaves unset.
 func (s *Set) complete(m *Metric) error {
 	m.Label = m.spec.Label
 	if m.Label == "" {
@@ -37,7 +37,7 @@ func (s *Set) complete(m *Metric) error {
 	return s.setNumbers(m)
 }
 
-// shortName returns the label of a metric that has none: "m.u.free" of mem.util.free.
+// shortName returns the label of a metric without a label: "m.u.free" of mem.util.free.
 func shortName(name string) string {
 	parts := strings.Split(name, ".")
 	for i, p := range parts[:len(parts)-1] {

@@ -1,6 +1,6 @@
-// Package pmrep is the engine of reports: sets of metrics, as users name them at the command line of pmrep(1) or in files
-// (pmrep.conf(5), package pmrep/conf), sampled together from a collector, archives or agents in the process. Programs
-// that print, export or draw such samples stand on it.
+// Package pmrep is the engine of reports: sets of metrics, as users name them at the command line of pmrep(1) or in
+// files (pmrep.conf(5), package pmrep/conf), sampled together from a collector, archives or agents in the process.
+// Programs that print, export or draw such samples are built on it.
 //
 //	cfg := conf.New(conf.PmrepKeys())
 //	err := cfg.ReadFile("/etc/pcp/pmrep/vmstat.conf")
@@ -9,15 +9,15 @@
 //	loop := pmrep.Loop{Interval: time.Second, Live: true}
 //	err = loop.Run(ctx, set, writer)
 //
-// A [Set] is what [New] makes of the metrics: names of trees become their leaves, and each [Metric] has a
-// label, a unit, a width, the instances that it is to show, and the type of its values. [Set.Fetch] returns a
-// [Sample], the values after filters and ranking, of which there may be none: counters have no rate before the second
-// sample. A [Writer] renders samples, and [Loop.Run] hands it one after the other.
+// [New] makes a [Set] of the metrics: names of trees become their leaves, and each [Metric] has a label, a unit, a
+// width, its instances, and the type of its values. [Set.Fetch] returns a [Sample], the values after filters and
+// ranking, which may be empty: counters have no rate before the second sample. A [Writer] renders samples, and
+// [Loop.Run] hands it one after the other.
 //
-// What a user may set by name, in files or by options, are [conf.Settings]; [ParseOptions] makes Options of
-// them. Errors of type [*conf.Error] are complete messages to the user, in the words of the C programs; others are
-// those of package pmapi.
+// Users set [conf.Settings] by name, in files or by options; [ParseOptions] converts them to Options. Errors of type
+// [*conf.Error] are complete messages to the user, in the words of the C programs; other errors are from package
+// pmapi.
 //
-// Everything here computes, rounds and leaves out what the Python module pmconfig of PCP 6 does, so that
-// reports are the same. A Set and its samples are for one goroutine.
+// Values are computed, rounded and left out as in the Python module pmconfig of PCP 6, so that reports are the same.
+// A Set and its samples are for one goroutine.
 package pmrep

@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pytext"
 )
 
-// getLabels asks for the labels of a metric and its instances. If there are none, or they cannot be had, the metric has none.
+// getLabels requests the labels of a metric and its instances. If they are not available, the metric has no labels.
 func (s *Set) getLabels(ctx context.Context, m *Metric) {
 	m.labels, m.levels = nil, nil
 	sets, err := s.c.LookupLabels(ctx, m.Desc.PMID)

@@ -14,7 +14,7 @@ type Writer interface {
 	WriteSample(s *Sample) error
 }
 
-// NamesAction says what happens when the names of a collector change.
+// A NamesAction selects the reaction to a change of a collector's names.
 type NamesAction int
 
 // The actions.
@@ -24,7 +24,7 @@ const (
 	UpdateNames
 )
 
-// A Loop says when a set is sampled.
+// A Loop configures when a set is sampled.
 type Loop struct {
 	Samples  int           // as many, with Limited
 	Limited  bool          // there is a limit, which may be 0
@@ -35,7 +35,7 @@ type Loop struct {
 	OnNames NamesAction
 }
 
-// A NothingError says that a set has nothing to fetch.
+// A NothingError means that a set has nothing to fetch.
 type NothingError struct{ Err error }
 
 // Error implements error.

@@ -32,7 +32,7 @@ func compile(text string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// whyBad returns what is wrong with an expression, in the words of Python where there are such.
+// whyBad returns the error in an expression, in the words of Python where it has any.
 func whyBad(text string, err error) string {
 	se, ok := errors.AsType[*syntax.Error](err)
 	if !ok {

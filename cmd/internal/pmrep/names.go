@@ -6,8 +6,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// CompileName returns the regular expression that the whole name of an instance must match. The error is what
-// the programs print.
+// CompileName returns the regular expression that the whole name of an instance must match. The error has the
+// text that the programs print.
 func CompileName(text string) (*regexp.Regexp, error) { return compile(text) }
 
 // SelectInstances returns the instances that words name, in the order of the words: the one with that number in

@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// Options say which values a [Set] has, and how it converts them. The zero Options have all instances of all metrics, counters as
-// rates.
+// Options select the values of a [Set] and their conversion. The zero Options have all instances of all metrics,
+// counters as rates.
 type Options struct {
 	// Instances are names, numbers at the start of names, commands of processes, or regular expressions: only such
 	// instances are of interest, unless a metric has its own. With LiveFilter each sample has those that match
@@ -24,22 +24,23 @@ type Options struct {
 	InvertFilter bool
 	Predicate    []string
 
-	// Limit leaves out values that are less, or more than -Limit if it is negative. It is for metrics that have
-	// none of their own, LimitForce for all.
+	// Limit leaves out values that are less, or more than -Limit if it is negative. It is for metrics without a
+	// limit of their own, LimitForce for all.
 	Limit, LimitForce int
 
 	Raw       bool // values of counters, not their rates
-	RawPrefer bool // the same for metrics that do not say
+	RawPrefer bool // the same for metrics without a setting
 	Native    bool // raw values in the units of the source, as archives need them
 
-	// Units of metrics of that dimension: without Force for those that have none of their own.
+	// Units of metrics of that dimension: without Force for metrics without a unit of their
+	// own.
 	CountScale, CountScaleForce,
 	SpaceScale, SpaceScaleForce,
 	TimeScale, TimeScaleForce string
 
-	Width          int  // of columns, if metrics do not say; 0: as wide as the label
+	Width          int  // of columns, for metrics without a width; 0: as wide as the label
 	WidthForce     *int // of all columns
-	Precision      *int // digits after the point, if metrics do not say; nil: 3
+	Precision      *int // digits after the point, for metrics without a precision; nil: 3
 	PrecisionForce *int // of all metrics
 
 	IgnoreIncompat bool // leave out metrics that cannot be reported or converted
@@ -48,8 +49,9 @@ type Options struct {
 
 	Labels bool // get the labels of metrics and instances
 	Texts  bool // get the help texts
-	// FirstLabels has metrics keep the labels that they had when the set was made. Otherwise one that had no values for
-	// a while gets those of the time of its next ones: archives may have labels only later than at their begin.
+	// FirstLabels makes metrics keep the labels that they had when the set was made. Otherwise a metric that had no
+	// values for a while gets the labels at the time of its next ones: archives may have labels only later than at
+	// their beginning.
 	FirstLabels bool
 
 	// Derived are definitions of metrics, "name = expression", and files of such whose paths begin with / or a dot, with

@@ -16,7 +16,7 @@ type domainInsts struct {
 	err  error
 }
 
-// A named is a metric and what is said of it.
+// A named is a metric and its specification.
 type named struct {
 	name string
 	spec conf.Metric
@@ -118,7 +118,7 @@ func (s *Set) leaves(ctx context.Context) ([]named, error) {
 	return list, nil
 }
 
-// check adds a metric to the set if it has what the options want.
+// check adds a metric to the set if it matches the options.
 func (s *Set) check(ctx context.Context, n named) error {
 	m := &Metric{Name: n.name, spec: n.spec}
 	id, err := s.c.LookupName(ctx, n.name)
@@ -222,7 +222,7 @@ func (s *Set) texts(ctx context.Context, m *Metric) (err error) {
 	return err
 }
 
-// extend adds the metric to what is fetched.
+// extend adds the metric to the metrics fetched.
 func (s *Set) extend(ctx context.Context, m *Metric) error {
 	want := pmapi.GroupMetric{Metric: m.Name, Scale: m.Unit, Type: m.Type}
 	if s.o.LiveFilter || len(m.Wanted) == 0 {

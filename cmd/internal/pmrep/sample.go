@@ -13,14 +13,14 @@ import (
 // A Sample has the values of all metrics of a set at one time. It is valid until the next.
 type Sample struct {
 	Time    pcp.Timestamp // to the microsecond
-	Changes pmapi.Changes // what a collector says of itself
+	Changes pmapi.Changes // the changes that a collector reports
 	Results [][]Value     // by metric, in the order of Set.Metrics
 }
 
 // A Value is that of one instance, in the type and the units of its metric.
 type Value struct {
 	Inst int32  // pcp.InNull of a metric without instances
-	Name string // of the instance, "" if it has none
+	Name string // of the instance, "" without an instance
 	pcp.Value
 }
 

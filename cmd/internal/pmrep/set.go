@@ -77,7 +77,7 @@ func (m *Metric) Flat() bool { return len(m.Instances) > 0 && m.Instances[0].Ins
 // IsString reports whether the values are texts.
 func (m *Metric) IsString() bool { return m.Desc.Type == pcp.TypeString }
 
-// A NoInstancesError says that no metric has instances as they are wanted.
+// A NoInstancesError means that no metric has the wanted instances.
 type NoInstancesError struct{ Wanted []string }
 
 // Error implements error.
@@ -108,7 +108,7 @@ func (s *Set) Context() *pmapi.Context { return s.c }
 // Options returns the options of the set.
 func (s *Set) Options() *Options { return &s.o }
 
-// Update looks the metrics up anew, after the names of a collector have changed.
+// Update looks the metrics up again, after the names of a collector have changed.
 func (s *Set) Update(ctx context.Context) error {
 	if err := s.g.Clear(); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (s *Set) Update(ctx context.Context) error {
 // Close closes the context of the set.
 func (s *Set) Close() error { return s.g.Close() }
 
-// Find returns the index of the metric of that name, -1 if there is none.
+// Find returns the index of the metric of that name, -1 if it is not in the set.
 func (s *Set) Find(name string) int {
 	return slices.IndexFunc(s.Metrics, func(m *Metric) bool { return m.Name == name })
 }

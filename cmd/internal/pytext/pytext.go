@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// Float is a number as Python's repr prints it: with a point or an exponent, and as few digits as
-// tell it from others.
+// Float returns a number as Python's repr prints it: with a point or an exponent, and the fewest
+// digits that identify it.
 func Float(f float64) string {
 	switch {
 	case math.IsNaN(f):
@@ -79,10 +79,11 @@ func Int(s string) (int64, bool) {
 	return n, true
 }
 
-// CutOff is what Python says of a character whose last bytes are missing.
+// CutOff is Python's message about a character whose last bytes are missing.
 const CutOff = "unexpected end of data"
 
-// BadUTF8 returns how many bytes at the beginning of s, which is not UTF-8 there, Python says cannot be decoded, and why.
+// BadUTF8 returns how many bytes at the beginning of s, which is not valid UTF-8 there, Python reports as
+// undecodable, and the reason.
 func BadUTF8(s string) (n int, why string) {
 	first := s[0]
 	size, low, high := 0, byte(0x80), byte(0xbf) // of the second byte

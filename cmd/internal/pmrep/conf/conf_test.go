@@ -83,7 +83,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestBad checks what is said about files that are wrong.
+// TestBad checks the messages about invalid files.
 func TestBad(t *testing.T) {
 	for text, want := range map[string]string{
 		"a = 1\n":                       "Failed to read configuration file 'f', line 1:\nFile contains no section headers.\nfile: 'f', line: 1\n'a = 1\\n'",
@@ -100,7 +100,7 @@ func TestBad(t *testing.T) {
 		"[set]\na.b = %\n":              "Failed to read configuration file 'f':\nvalue of a.b in [set]: '%' must be followed by '%' or '(', found: '%'.",
 		"[set]\na = %(b)s\nb = %(a)s\n": "Failed to read configuration file 'f':\nvalue of a in [set]: more than 10 values within one another.",
 		"[other]\n":                     "Metricset definition ':set' not found.",
-		// What is wrong with settings is told first, and of [global] its own lines before those of [DEFAULT].
+		// Mistakes in settings are reported first, and in [global] its own lines before those of [DEFAULT].
 		"[set]\na = %(b)s\n[options]\nn=1\n":              "Failed to read configuration file 'f':\nUnknown option n in [options].",
 		"[DEFAULT]\na.b=\n[global]\nwidth=1\n[set]\n":     "Failed to read configuration file 'f':\nSection [global] contains options.",
 		"[set]\n\xc3\xa9=1\na=\xe2\x82(\n":                "Failed to read configuration file 'f':\n'utf-8' codec can't decode bytes in position 13-14: invalid continuation byte.",

@@ -11,10 +11,11 @@ import (
 	"strings"
 )
 
-// An Error is a configuration that cannot be used. Its text is what programs print, without the end of the line.
+// An Error is a configuration that cannot be used. Its text is the message of programs, without the end of the
+// line.
 type Error struct {
 	Text string
-	// Metric is the name that no metric has, if that is what is wrong.
+	// Metric is the name of the metric, if the error is that it does not exist.
 	Metric string
 }
 
@@ -23,21 +24,21 @@ func (e *Error) Error() string { return e.Text }
 
 func errorf(format string, args ...any) error { return &Error{Text: fmt.Sprintf(format, args...)} }
 
-// A Config is what configuration files say.
+// A Config has the contents of configuration files.
 type Config struct {
 	Parser Parser
 
 	keys, ignore []string
-	options      *ini // what settings come from
-	metrics      *ini // [global] and [options], which go on in the next file
+	options      *ini // the source of settings
+	metrics      *ini // [global] and [options], which continue in the next file
 	sets         *ini // the last of each section
 	source       map[string]string
 	global       []Metric
 	later        []lateError // in the order of the files
 }
 
-// A lateError is what is wrong with what a file says of metrics. As in C it is told when metrics are selected, after
-// what is wrong with settings.
+// A lateError is an error in the metrics of a file. As in C it is reported when metrics are selected, after errors
+// in settings.
 type lateError struct {
 	err    error
 	global bool // only if [global] is wanted
@@ -209,8 +210,8 @@ const (
 	globalSection  = "global"
 )
 
-// Apply sets what the files so far say of settings: the section [options], then the metricsets of those names that
-// there are. The file that was read last is the one that errors name.
+// Apply applies the settings of the files so far: the section [options], then the metricsets of the given names
+// that exist. Errors name the file that was read last.
 func (c *Config) Apply(to Settings, file string, metricsets ...string) error {
 	for i, name := range append([]string{optionsSection}, metricsets...) {
 		s := c.options.section(name)
@@ -281,8 +282,8 @@ func (c *Config) Metricset(name string) ([]Metric, error) {
 	return ms.list(), nil
 }
 
-// Select returns the metrics that arguments ask for: metricsets as ":vmstat", and metrics as [ParseMetric] reads them. Those of
-// [global] come first if global is set. Each has its place where it is named first, and what is said of it last.
+// Select returns the metrics that arguments select: metricsets as ":vmstat", and metrics as [ParseMetric] reads them.
+// Those of [global] come first if global is set. Each has the place where it is named first, and its last definition.
 func (c *Config) Select(args []string, global bool) ([]Metric, error) {
 	var list []Metric
 	at := make(map[string]int)
@@ -304,8 +305,8 @@ func (c *Config) Select(args []string, global bool) ([]Metric, error) {
 			add(m)
 		}
 	}
-	// As in C an argument that comes again counts where it came first, and all metricsets come at the place
-	// of the first, with what the last of them says.
+	// As in C a repeated argument counts where it was first, and all metricsets are at the place of the
+	// first, with the contents of the last.
 	type arg struct {
 		set bool
 		m   Metric
@@ -365,8 +366,8 @@ func (c *Config) Select(args []string, global bool) ([]Metric, error) {
 	return list, nil
 }
 
-// Formulas returns the definitions of derived metrics in a list of metrics, as the setting "derived" has them: after what
-// that says already, each begins with a semicolon.
+// Formulas returns the definitions of derived metrics in a list of metrics, in the form of the setting "derived":
+// appended to its value, each begins with a semicolon.
 func Formulas(derived string, list []Metric) string {
 	for _, m := range list {
 		if m.Formula != "" {

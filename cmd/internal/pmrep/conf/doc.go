@@ -8,6 +8,6 @@
 //	}
 //	set, err := c.Metricset("vmstat")
 //
-// The files are those of Python's configparser: sections, "key = value" or "key: value", values that go on in
-// indented lines, comments that begin with # or ;, and %(name)s and %% in values.
+// The files are those of Python's configparser: sections, "key = value" or "key: value", values that continue
+// in indented lines, comments that begin with # or ;, and %(name)s and %% in values.
 package conf

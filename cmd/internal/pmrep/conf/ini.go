@@ -35,12 +35,12 @@ func (s *section) set(key string, lines []string) {
 	s.values[key] = lines
 }
 
-// raw returns a value as it stands in the file.
+// raw returns a value as written in the file.
 func (s *section) raw(key string) string {
 	return strings.TrimRightFunc(strings.Join(s.values[key], "\n"), unicode.IsSpace)
 }
 
-// An ini is what one or more files say.
+// An ini has the contents of one or more files.
 type ini struct {
 	sections []*section
 	byName   map[string]*section
@@ -78,7 +78,7 @@ func (c *ini) remove(name string) {
 type SyntaxError struct {
 	File string
 	Line int
-	Text string // what is wrong, as Python's configparser says it
+	Text string // the error, in the words of Python's configparser
 }
 
 // Error implements error, with the text that programs print.
@@ -115,7 +115,7 @@ const decoded = 8192
 
 // notUTF8 returns where a text is not UTF-8 and why, in the words of Python, "" if it is.
 func notUTF8(text string) string {
-	begin := 0 // of what is decoded with a character
+	begin := 0 // of the bytes decoded with a character
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		if i%decoded == 0 || i/decoded != (i+n-1)/decoded {
@@ -143,10 +143,10 @@ type parser struct {
 	*ini
 	file   string
 	cur    *section
-	key    string // of the value that may go on; "": none
+	key    string // of the value that may continue; "": none
 	indent int    // of its line
 	seen   map[[2]string]bool
-	bad    *SyntaxError // lines that are neither this nor that, told at the end
+	bad    *SyntaxError // lines that are neither sections nor values, reported at the end
 }
 
 func (p *parser) line(no int, line string) error {
@@ -202,7 +202,7 @@ func (p *parser) option(no int, line, value string) error {
 		}
 		p.bad.Text += fmt.Sprintf("\n\t[line %2d]: %s", no, pytext.Repr(line))
 		if i < 0 {
-			return nil // and the value before may go on
+			return nil // and the value before may continue
 		}
 	}
 	p.key = strings.TrimRightFunc(value[:i], unicode.IsSpace)
@@ -230,7 +230,7 @@ func (c *ini) keys(s *section) []string {
 	return keys
 }
 
-// get returns a value, with what it refers to in place.
+// get returns a value, with its references expanded.
 func (c *ini) get(s *section, key string) (string, error) {
 	return c.interpolate(s, key, c.rawValue(s, key), 1)
 }

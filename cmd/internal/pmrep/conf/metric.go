@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A Metric is what a configuration or an argument says of one metric, or of all below a name. Empty
-// fields are not set.
+// A Metric is the specification of a metric, or of all metrics below a name, in a configuration or
+// an argument. Empty fields are not set.
 type Metric struct {
 	Name      string
 	Label     string
@@ -18,7 +18,7 @@ type Metric struct {
 	Width     string // a number
 	Precision string // a number
 	Limit     string // a number; pmrep does not look at it, see Ninth
-	Ninth     string // what follows the limit in the compact form; by an oversight pmconfig takes this for the limit, and we as well
+	Ninth     string // the field after the limit in the compact form; by an oversight pmconfig takes this for the limit, and we as well
 	Formula   string // of a derived metric of that name
 }
 
@@ -30,10 +30,10 @@ type Parser struct {
 	Other func(m *Metric, key, property, value string) error
 }
 
-// properties are what a specification says, in the order of the compact form.
+// properties are the properties in a specification, in the order of the compact form.
 var properties = []string{"label", "instances", "unit", "type", "width", "precision", "limit", "formula"}
 
-// Properties returns the names of what a specification says of a metric.
+// Properties returns the names of the properties in a specification.
 func Properties() []string { return slices.Clone(properties) }
 
 func (p *Parser) known(property string) bool {
@@ -167,7 +167,7 @@ func (ms *metrics) add(key, value string) error {
 		return nil
 	}
 	if strings.Contains(property, ".") {
-		return errors.New("too many values to unpack (expected 2)") // as Python says it
+		return errors.New("too many values to unpack (expected 2)") // Python's message
 	}
 	m := ms.byKey[prefix]
 	if m == nil {
@@ -222,8 +222,8 @@ func unquote(value string) string {
 	return value
 }
 
-// list returns the metrics in their order. Where two have the same name the later says what is
-// known of it, at the place of the first.
+// list returns the metrics in their order. If two have the same name, the later one's
+// properties are used, at the place of the first.
 func (ms *metrics) list() []Metric {
 	list := make([]Metric, 0, len(ms.keys))
 	at := make(map[string]int, len(ms.keys))

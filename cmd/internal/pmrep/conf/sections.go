@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Sections are the sections of files as they stand, for programs that make something else of them than
-// metricsets. Values are not interpolated. What a file says again takes the place of what one before it said.
+// Sections are the uninterpreted sections of files, for programs that read other contents than metricsets
+// from them. Values are not interpolated. A repeated value replaces the one before.
 type Sections struct{ ini *ini }
 
 // NewSections returns no sections.

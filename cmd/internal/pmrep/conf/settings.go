@@ -21,8 +21,8 @@ var pmrepKeys = []string{
 // PmrepKeys returns the names of the settings of pmrep, in the order in which it lists them.
 func PmrepKeys() []string { return slices.Clone(pmrepKeys) }
 
-// Settings are the settings of a program, by their names in pmrep.conf(5). Those that are not there have no
-// value. A program begins with its defaults, a [Config] sets what files say, and the command line has the last word.
+// Settings are the settings of a program, by their names in pmrep.conf(5). Missing settings have no value. A program
+// begins with its defaults, a [Config] applies files, and the command line overrides both.
 type Settings map[string]string
 
 // Set sets a value as a file does: yes and no in their forms are 1 and 0, numbers lose zeros before them and signs,
@@ -60,7 +60,7 @@ func (s Settings) Set(name, value string) {
 	s[name] = value
 }
 
-// On reports whether a setting is neither absent nor empty nor 0.
+// On reports whether a setting is present and neither empty nor 0.
 func (s Settings) On(name string) bool { return s[name] != "" && s[name] != "0" }
 
 // Is1 reports whether a setting is 1, as "yes" makes it.
@@ -84,10 +84,10 @@ func wantNumber(natural bool) string {
 	return "Integer expected"
 }
 
-// Int returns a setting that is a number, 0 if there is none.
+// Int returns a setting that is a number, 0 if it is not set.
 func (s Settings) Int(name string) (int, error) { return s.number(name, false) }
 
-// Natural returns a setting that is a number not less than 0, 0 if there is none.
+// Natural returns a setting that is a number not less than 0, 0 if it is not set.
 func (s Settings) Natural(name string) (int, error) { return s.number(name, true) }
 
 func (s Settings) number(name string, natural bool) (int, error) {
@@ -101,7 +101,7 @@ func (s Settings) number(name string, natural bool) (int, error) {
 	return int(max(min(n, maxNumber), -maxNumber)), nil
 }
 
-// maxNumber is what settings are capped at; widths and ranks are less.
+// maxNumber is the cap of settings; widths and ranks are less.
 const maxNumber = 1<<31 - 1
 
 // Wide is the widest column and the highest precision. C programs have no limit, but the text of such columns does not
