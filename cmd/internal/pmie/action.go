@@ -17,22 +17,22 @@ import (
 type Action struct {
 	Kind ActionKind
 	Text string   // the arguments, with hosts, instances and values in them
-	Args []string // of an ActionExec: a program and its arguments, each with the values that belong into it
+	Args []string // of an ActionExec: a program and its arguments, each with its values filled in
 	// Priority and Tag are of an ActionSyslog.
 	Priority int
 	Tag      string
 
 	Rule    string    // the name of the rule
-	Expr    string    // its condition, as it was understood
+	Expr    string    // its condition, as it was parsed
 	Time    time.Time // of the evaluation
 	Matches []Match   // the matches of the condition
 
-	// Receiver is whom an action for [Config.Alert] is for.
+	// Receiver is the receiver of an action for [Config.Alert].
 	Receiver string
-	// Holdoff is how long that action wants to rest. The engine does not see to it: a
+	// Holdoff is the action's pause between repetitions. The engine does not enforce it: a
 	// match may be new.
 	Holdoff time.Duration
-	// Resolved has the rule be false: there are no matches.
+	// Resolved is set if the rule is false: there are no matches.
 	Resolved bool
 }
 
@@ -61,7 +61,7 @@ type syslog struct {
 	tag      string
 }
 
-// evalSeq does both actions, the second also if the first failed.
+// evalSeq does both actions, also the second if the first failed.
 func evalSeq(e *Engine, x *expr) {
 	e.run(x.arg1)
 	e.run(x.arg2)
@@ -99,7 +99,7 @@ func evalArgument(e *Engine, x *expr) {
 	}
 }
 
-// held reports whether an action was done too short a while ago.
+// held reports whether the last run of an action is too recent to repeat it.
 func (e *Engine) held(x *expr) bool {
 	return x.arg2 != nil && x.last != 0 && e.now < x.arg2.nums[0]+x.last
 }
@@ -186,7 +186,7 @@ func status(err error) int {
 	return 0
 }
 
-// shellDelay is how long output of a command is waited for that it left running in the
+// shellDelay is how long to wait for the output of commands left running in the
 // background, if the output is not a file.
 const shellDelay = time.Second
 

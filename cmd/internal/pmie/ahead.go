@@ -31,7 +31,7 @@ func (e *Engine) ask(ctx context.Context, text []byte) {
 	}
 	names := e.scout(ctx, text)
 	if len(names) < 2 {
-		return // no other host is held up
+		return // no other host is delayed
 	}
 	limit := aheadFor
 	if e.cfg.Timeout > 0 {
@@ -95,7 +95,7 @@ func (e *Engine) scout(ctx context.Context, text []byte) map[string][]string {
 	return s.scouted
 }
 
-// note notes that a rule asks a host for a metric.
+// note records that a rule needs a metric of a host.
 func (e *Engine) note(conn, name string) {
 	if e.scouted != nil && !slices.Contains(e.scouted[conn], name) {
 		e.scouted[conn] = append(e.scouted[conn], name)

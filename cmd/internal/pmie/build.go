@@ -21,7 +21,7 @@ type builder struct {
 	result *named // of the last statement
 	errs   int    // in the statement
 
-	unitPercent bool // the statement has a % that is not of a quantifier
+	unitPercent bool // the statement has a % that is not part of a quantifier
 }
 
 // A named is a rule.
@@ -185,7 +185,7 @@ func isText(x *expr) bool {
 	return false
 }
 
-// above returns a node that has the dimensions of one of its arguments.
+// above returns a node with the dimensions of one of its arguments.
 func above(o op, arg1, arg2 *expr, s sem) *expr {
 	arg := primary(arg1, arg2)
 	x := newExpr(o, arg1, arg2, arg.hosts, arg.insts, arg.times, abs(arg.times), s)
@@ -193,7 +193,7 @@ func above(o op, arg1, arg2 *expr, s sem) *expr {
 	return x
 }
 
-// fold evaluates a node of constants, which becomes one.
+// fold evaluates a node whose arguments are constants, and makes it a constant.
 func (b *builder) fold(x *expr) *expr {
 	if x.eval != nil && x.arg1.op == opNone && (x.arg2 == nil || x.arg2.op == opNone) {
 		x.eval(b.e, x)
@@ -263,7 +263,7 @@ func (b *builder) arguments(list *expr) *expr {
 	return x
 }
 
-// argument returns a string of an action, before others.
+// argument returns a string of an action, linked before others.
 func argument(text string, next *expr) *expr {
 	x := str(text)
 	if x.arg1 = next; next != nil {
@@ -439,7 +439,7 @@ func (b *builder) edge(o op, arg *expr) *expr {
 	return merge(o, arg)
 }
 
-// fetch returns a node of the values of a metric, of some hosts and instances, from one
+// fetch returns a node for the values of a metric, of some hosts and instances, from one
 // sample in the past to another.
 func (b *builder) fetch(name string, hosts, insts []string, from, to int) *expr {
 	ms := b.e.newMetrics(name, hosts, insts)
@@ -541,7 +541,7 @@ func powerOf(u pcp.Units, power float64) pcp.Units {
 	return u
 }
 
-// canonical returns the factor that makes bytes, seconds and counts of values.
+// canonical returns the factor that converts values to bytes, seconds and counts.
 func canonical(u pcp.Units) float64 {
 	f := math.Pow(1024, float64(u.DimSpace)*float64(u.ScaleSpace))
 	if u.ScaleTime > pcp.TimeSec {

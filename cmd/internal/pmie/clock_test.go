@@ -2,7 +2,7 @@ package pmie
 
 import "testing"
 
-// TestKeepUp has the clock set between two evaluations of a task, whose interval is 10 s.
+// TestKeepUp sets the clock between two evaluations of a task, whose interval is 10 s.
 func TestKeepUp(t *testing.T) {
 	const day = 86400
 	for _, test := range []struct {

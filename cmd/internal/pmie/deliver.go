@@ -21,7 +21,7 @@ type Match struct {
 	Value    string            // as %v has it
 	Limit    string            // the operator and operand of the comparison, such as "> 0.9"; "" without a comparison
 	Text     string            // the strings of an action, with the values of this match alone
-	Labels   map[string]string // those of the value that are not optional; only of actions that name a receiver
+	Labels   map[string]string // the labels of the value that are not optional; only of actions that name a receiver
 }
 
 // A State is the state of a condition.
@@ -46,7 +46,7 @@ func (s State) String() string {
 // An Evaluation is the result of evaluating a rule.
 type Evaluation struct {
 	Rule    string
-	Expr    string // its condition, or that of the rule of a ruleset which is true
+	Expr    string // its condition, or that of the true rule of a ruleset
 	Time    time.Time
 	State   State
 	Matches []Match // if it is true
@@ -59,7 +59,7 @@ type Delivery struct {
 	Receiver string
 }
 
-// A delivery is where a rule has such an action.
+// A delivery is such an action and its rule.
 type delivery struct {
 	act, rule *expr // the rule may be one of a ruleset
 }
@@ -106,7 +106,7 @@ func (e *Engine) actionOf(x *expr) Action {
 	return a
 }
 
-// conditionOf returns the condition of a rule as it was understood.
+// conditionOf returns the condition of a rule as it was parsed.
 func conditionOf(rule *expr) string {
 	if rule == nil || rule.op != opRule {
 		return ""
@@ -133,7 +133,7 @@ func evalDeliver(e *Engine, x *expr) {
 	}
 }
 
-// deliver hands an action to whoever delivers it.
+// deliver passes an action to Config.Alert, or to Config.Act if that is nil.
 func (e *Engine) deliver(x *expr, a Action) error {
 	a.Receiver = x.text
 	if x.arg2 != nil {
@@ -230,7 +230,7 @@ func (e *Engine) matches(rule, arg *expr, labels bool) []Match {
 		}
 	}
 	if list == nil {
-		// The rule is true for another reason than that something it names is.
+		// The rule is true for a reason other than its metrics.
 		bind := binding{}
 		if where.metrics != nil && len(where.metrics.list) == 1 {
 			m := where.metrics.first()
@@ -278,15 +278,15 @@ func limitOf(condition, what *expr, i int) string {
 	return string(appendSamples(append([]byte(strings.TrimSuffix(o.String(), "<str>")), ' '), other, i))
 }
 
-// labels are those of a metric and its instances.
+// labels are the labels of a metric and its instances.
 type labels struct {
 	common []pcp.LabelSet
 	insts  map[int32]pcp.LabelSet
 	asked  float64
 }
 
-// labelsOf returns the labels of a value. They are asked for once, and again for an instance
-// that is new. Where there are none to be had it returns nil.
+// labelsOf returns the labels of a value. They are requested once, and again for a new
+// instance. If no labels are available it returns nil.
 func (e *Engine) labelsOf(m *metric, inst int32) map[string]string {
 	l := m.labels
 	known := false
@@ -340,7 +340,7 @@ func (e *Engine) askLabels(m *metric) *labels {
 	for _, s := range sets {
 		l.insts[s.Inst] = s
 	}
-	// Those which have no labels are known not to have any.
+	// Instances without labels are known not to have any.
 	for _, inst := range m.insts {
 		if _, ok := l.insts[inst]; !ok {
 			l.insts[inst] = pcp.LabelSet{Inst: inst}
@@ -349,7 +349,7 @@ func (e *Engine) askLabels(m *metric) *labels {
 	return l
 }
 
-// appendName appends the name of a receiver as it is written.
+// appendName appends the name of a receiver as rules write it.
 func appendName(b []byte, name string) []byte {
 	for i := range len(name) {
 		c := int(name[i])

@@ -155,7 +155,7 @@ var hostile = []string{
 	"plain", "it's", `say "no"`, "$(echo no)", "`echo no`", "a\necho no", "a\r\nBcc: x@example.com", "\x01\x1b[31m", "-rf", "<b>&amp;", `back\slash\`, "% h %i %v", "é", "\xff\xfe",
 }
 
-// TestExec hands names to a program, which must get each of its arguments as it is.
+// TestExec passes names to a program, which must get each of its arguments unchanged.
 func TestExec(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("not run: no shell")
@@ -184,7 +184,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestShellValues hands names to the shell by rules.
+// TestShellValues passes names to the shell by rules.
 func TestShellValues(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("not run: no shell")

@@ -22,15 +22,14 @@ import (
 
 // A Config configures an Engine: the source of its metrics, its output and its actions.
 type Config struct {
-	// Name is that of the program, in messages; "" means pmie.
+	// Name is the name of the program in messages; "" means pmie.
 	Name string
 	// Out gets values and the output of print actions, Err messages. Nil discards them.
 	Out, Err io.Writer
-	// Host is the collector of metrics for which a rule names none; "" means
-	// "local:".
+	// Host is the default collector of metrics; "" means "local:".
 	Host string
-	// Archives are those whose metrics are evaluated in place of live ones, one of
-	// each host. The first is the default.
+	// Archives are evaluated in place of live metrics, one of each host. The first is the
+	// default.
 	Archives []string
 	// Dial connects to a collector. Nil means pmapi.Dial.
 	Dial func(ctx context.Context, spec string) (*pmapi.Context, error)
@@ -39,10 +38,9 @@ type Config struct {
 	// Meant returns an addition to the message about a name that no metric of a source has, such as a
 	// name with a similar spelling. Nil adds nothing.
 	Meant func(ctx context.Context, c *pmapi.Context, name string) string
-	// Timeout is how long a fetch from a host may take, 0 without a limit.
+	// Timeout limits a fetch from a host; 0 means no limit.
 	Timeout time.Duration
-	// Interval is how often rules are evaluated that do not set delta; 0 means ten
-	// seconds.
+	// Interval is the interval of rules that do not set delta; 0 means ten seconds.
 	Interval time.Duration
 	// Zone is the zone of $hour and the like, and of times that are printed; nil means local
 	// time.
@@ -50,8 +48,8 @@ type Config struct {
 	// Act carries out an action of a rule that is true. Nil means to print, and to run commands in
 	// the shell.
 	Act func(ctx context.Context, a Action) error
-	// Alarm and Stomp do the actions of these names where Act is nil: they show a text on a screen and
-	// send it to a broker. With nil the action is not supported.
+	// Alarm and Stomp carry out the actions of these names if Act is nil: they show a text on a screen
+	// and send it to a broker. If they are nil, the action is not supported.
 	Alarm, Stomp func(ctx context.Context, a Action) error
 	// Alert takes an action for a receiver: ActionWebhook, ActionAlertmanager or ActionMail. It is
 	// called at each evaluation for which it is known whether the rule is true, with all matches,
@@ -62,22 +60,22 @@ type Config struct {
 	Observe func(Evaluation)
 	// Watch is called with the current Stats whenever they change. It may be nil.
 	Watch func(Stats)
-	// Publish, if it is not nil, makes rules metrics of an agent: it is called after each evaluation with
-	// the rules of an interval, which it may not keep. They must have names then and no actions, and
-	// no values are printed. An error ends Run, which returns it.
+	// Publish, if not nil, makes rules metrics of an agent: it is called after each evaluation with the
+	// rules of an interval, which it must not keep. They must have names then and no actions, and no
+	// values are printed. An error ends Run, which returns it.
 	Publish func(rules []Published) error
-	// LogSocket is where the system's log takes messages; "" means /dev/log.
+	// LogSocket is the socket of the system log; "" means /dev/log.
 	LogSocket string
-	// Path is where the shell finds commands; "" means the usual directories.
+	// Path is the search path of the shell for commands; "" means the usual directories.
 	Path string
 	// ShellOut and ShellErr replace Out and Err as the output of shell commands. The commands get
 	// the files themselves, also if they continue in the background.
 	ShellOut, ShellErr *os.File
 	// Verbose selects the values that are printed.
 	Verbose Verbosity
-	// Timestamps has times printed with values that are not of archives.
+	// Timestamps prints times with values that are not from archives.
 	Timestamps bool
-	// Places has messages about mistakes name file and line also at the end of a file, which C does not.
+	// Places adds file and line to messages about mistakes also at the end of a file, which C does not.
 	Places bool
 	// Debug gets the trace of [debug.Appl2]: which rules are evaluated and when, and how soon missing metrics are tried
 	// again. Nil prints nothing.
@@ -98,7 +96,7 @@ const (
 	Silent     Verbosity = iota
 	Values               // the values of rules
 	Annotated            // with hosts and instances
-	Satisfying           // of rules that are true, those that make them so
+	Satisfying           // of rules that are true, the values that make them so
 	Applet               // values of all rules in a line
 )
 
@@ -120,7 +118,7 @@ type Engine struct {
 	flights  sync.WaitGroup
 	stats    Stats
 	stomps   bool
-	// unplanned has all rules evaluated by their trees.
+	// unplanned makes all rules be evaluated by their trees.
 	unplanned bool
 	ran       bool // Run was called
 	failure   error
@@ -129,7 +127,7 @@ type Engine struct {
 
 	start, stop, now float64
 	current          *expr  // the rule that is evaluated
-	rule             *named // which it is, or is a part of
+	rule             *named // the named rule that it is, or is a part of
 	fired            *expr  // the rule that was true
 	pass             uint64 // counts evaluations
 	delta            *expr
@@ -145,7 +143,7 @@ type recording struct {
 // Stats are counts of the work that an Engine has done, like the metrics below pmcd.pmie.
 type Stats struct {
 	Host                 string  // the host that was last asked for metadata
-	Expected             float64 // evaluations of rules a second, at the intervals that they ask for
+	Expected             float64 // evaluations of rules a second, at their intervals
 	Rules                uint32  // with a condition and an action
 	Actions              uint32  // that were done
 	True, False, Unknown uint32  // values that conditions of rules had
@@ -227,7 +225,7 @@ func (e *Engine) Close() error {
 	return errors.Join(errs...)
 }
 
-// openArchive opens an archive. Its errors have the program's name.
+// openArchive opens an archive. Its errors include the program's name.
 func (e *Engine) openArchive(ctx context.Context, path string) error {
 	a, err := e.cfg.OpenArchive(path)
 	if err != nil {
@@ -277,7 +275,7 @@ func (e *Engine) source() string {
 	return e.cfg.Host
 }
 
-// Window sets from when to when rules are evaluated.
+// Window sets the time window in which rules are evaluated.
 func (e *Engine) Window(start, stop pcp.Timestamp) {
 	e.start, e.stop = real(start), real(stop)
 }
@@ -368,7 +366,7 @@ const (
 	isLost
 )
 
-// changed notes the state of a host, and reports whether it is another one.
+// changed records the state of a host, and reports whether it has changed.
 func (e *Engine) changed(conn string, s hostState) bool {
 	old := e.states[conn]
 	if old == s {

@@ -79,7 +79,7 @@ func (x *expr) choose() {
 	case opMatch, opNoMatch:
 		x.eval = evalMatch
 	case opOther:
-		x.eval = nil // evalRuleset looks into it
+		x.eval = nil // evalRuleset evaluates it
 	case actSeq:
 		x.eval = evalSeq
 	case actAlt:
@@ -98,13 +98,13 @@ func (x *expr) choose() {
 // newer returns the later of two times.
 func newer(x, y *expr) float64 { return max(x.samples[0].time, y.samples[0].time) }
 
-// have notes that x has one more sample, of a time.
+// have records that x has one more sample, of a time.
 func (x *expr) have(time float64) {
 	x.samples[0].time = time
 	x.valid++
 }
 
-// fits reports whether an argument has the values that a node wants of it.
+// fits reports whether an argument has the values that a node needs.
 func fits(x, arg *expr, one bool) bool {
 	if one {
 		return arg.span > 0
@@ -179,8 +179,8 @@ func evalArithmetic(e *Engine, x *expr) {
 	x.have(newer(x.arg1, x.arg2))
 }
 
-// stride is how far apart the values of an argument are, and needed how many of them
-// there must be.
+// stride is the distance between the values of an argument, and needed the number of
+// values that it must have.
 func stride(one bool) int {
 	if one {
 		return 0
@@ -195,7 +195,8 @@ func needed[T any](one bool, out []T) int {
 	return len(out)
 }
 
-// operands evaluates the arguments of a node, and reports whether it can be.
+// operands evaluates the arguments of a node, and reports whether the node can be
+// evaluated.
 func (e *Engine) operands(x *expr) bool {
 	e.run(x.arg1)
 	e.run(x.arg2)
@@ -347,8 +348,8 @@ func negated(v int8) int8 {
 	return 1 - v
 }
 
-// A connective combines two truth values. With one of them its result is known if that
-// is decisive.
+// A connective combines two truth values. If one of them is decisive, its result is
+// known.
 type connective struct{ decisive int8 }
 
 var (
@@ -475,7 +476,7 @@ func evalDelay(one bool) func(*Engine, *expr) {
 	}
 }
 
-// evalOver returns how an aggregate or a quantifier is evaluated.
+// evalOver returns the function that evaluates an aggregate or a quantifier.
 func evalOver(o op) func(*Engine, *expr) {
 	switch {
 	case o >= opSum && o < opSum+12:
@@ -507,7 +508,8 @@ func evalOver(o op) func(*Engine, *expr) {
 	}
 }
 
-// aggregated returns the sum, the average or an extreme of n numbers, as an operator wants it.
+// aggregated returns the sum, the average or an extreme of n numbers, depending on the
+// operator.
 func aggregated(o op, list []float64, each, n int) float64 {
 	a := list[0]
 	kind := o - (o-opSum)%3
@@ -575,8 +577,8 @@ func someOf(list []int8, each, n int) int8 {
 	return a
 }
 
-// over evaluates a node that makes one value of those of a domain. Where there are no
-// instances its value is that of none, or not valid if that is nil.
+// over evaluates a node that reduces the values of a domain to one. Without instances its
+// value is *none, or not valid if none is nil.
 func over[I, O any](e *Engine, x *expr, d domain, in func(*expr) []I, out func(*expr) []O, none *O, f func(list []I, each, n int) O) {
 	arg := x.arg1
 	e.run(arg)
@@ -644,7 +646,7 @@ func evalRule(e *Engine, x *expr) {
 		e.stats.Unknown++
 		return
 	}
-	x.truths[0] = isFalse // if strings were compared of which there are none
+	x.truths[0] = isFalse // if strings were compared and there were no values
 	if x.arg1.span > 0 {
 		x.truths[0] = x.arg1.truth(0)[0]
 	}

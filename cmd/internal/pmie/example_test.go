@@ -42,7 +42,7 @@ func Example() {
 	// print Thu Jan  1 00:00:02 2026: sdb is busy: 80 percent
 }
 
-// record makes an archive of how busy two disks are, for three seconds.
+// record makes an archive of the use of two disks, for three seconds.
 func record(path string) error {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	im, err := importer.Start(path, importer.Options{Host: "example", TimeZone: "UTC"})

@@ -100,7 +100,7 @@ func newExpr(o op, arg1, arg2 *expr, hosts, insts, times, samples int, s sem) *e
 	return x
 }
 
-// sampled has x keep a number of samples, without values.
+// sampled makes x keep a number of samples, without values.
 func (x *expr) sampled(n int) {
 	if n == 1 {
 		x.inline.sample[0] = sample{}
@@ -110,7 +110,7 @@ func (x *expr) sampled(n int) {
 	x.samples = make([]sample, n)
 }
 
-// reshape makes room for values of the present dimensions.
+// reshape allocates the values for the present dimensions.
 func (x *expr) reshape() {
 	x.span = x.insts
 	if x.insts < 0 {
@@ -120,7 +120,7 @@ func (x *expr) reshape() {
 	x.room()
 }
 
-// room makes room for the values of all samples.
+// room allocates the values of all samples.
 func (x *expr) room() {
 	x.nums, x.truths, x.texts = nil, nil, nil
 	switch {
@@ -163,7 +163,7 @@ func (x *expr) strs(sample int) []string {
 	return x.texts[at : at+x.span]
 }
 
-// rotate makes the place of the oldest sample that of the newest.
+// rotate makes the slot of the oldest sample that of the newest.
 func (x *expr) rotate() {
 	n := len(x.samples) - 1
 	if n < 1 {
@@ -265,7 +265,7 @@ func (x *expr) instances() {
 }
 
 // refit gives a fetch, and the nodes above it, the dimensions that they would have if the expression
-// were made now: a metric was not known when it was.
+// were made now: a metric was not known when the expression was made.
 func (x *expr) refit() {
 	x.instances()
 	x.retype()
@@ -287,7 +287,7 @@ func (x *expr) refit() {
 	}
 }
 
-// retype makes room for strings in place of numbers, or the other way round.
+// retype allocates strings in place of numbers, or the other way round.
 func (x *expr) retype() {
 	if (x.op == opFetch || x.op == opDelay) && x.strings() != (x.texts != nil) {
 		x.valid = 0

@@ -16,13 +16,13 @@ type task struct {
 	rules []*named
 	hosts []*host
 
-	epoch float64 // since when ticks are counted
+	epoch float64 // the start of the ticks
 	tick  int
 	due   float64
 	retry float64 // how long until missing metrics are tried again, 0 if nothing is missing
 
 	plan  *plan // nil if trees are evaluated
-	trees int   // how many more times, before a plan is made
+	trees int   // the number of evaluations before a plan is made
 	pause int   // the last initial value of trees
 }
 
@@ -32,22 +32,22 @@ type host struct {
 	c          *pmapi.Context
 	down       bool
 	ids        []pcp.PMID
-	series     []*series // of ids, with more behind where metrics of an id differ
+	series     []*series // of ids, followed by more where metrics of an id differ
 	waits      []*metric // that are not there yet
 	metrics    []*metric // that were there once
 	recheck    bool      // their metadata may be out of date
 	res        pcp.Result
-	ok         bool // res is that of the last fetch
+	ok         bool // res is the result of the last fetch
 	err        error
 	pending    pmapi.PendingFetch
 	started    bool    // pending must be finished
 	flight     *flight // the request under way, nil if there is none
 	late       bool    // it is not waited for
-	fetches    int     // from an archive in this run, up to the one from which it is read ahead
+	fetches    int     // from an archive in this run, until it is read ahead
 	ahead      *readAhead
 }
 
-// A series has the values of a metric at a host, for all rules that want them.
+// A series has the values of a metric at a host, for all rules that use them.
 type series struct {
 	id   pcp.PMID
 	typ  pcp.Type
@@ -99,7 +99,7 @@ func (m *metric) values() []pcp.Value {
 	return m.from.set.Values
 }
 
-// add puts a rule into the task that its interval asks for.
+// add adds a rule to the task of its interval.
 func (e *Engine) add(r *named, delta float64) {
 	if r.x.op == opNone {
 		return
@@ -201,7 +201,8 @@ func (e *Engine) begin(t *task, h *host) error {
 	return nil
 }
 
-// position has an archive give the values of a time next, and then those of delta seconds later.
+// position positions an archive: the next values are those of a time, and then those of delta
+// seconds later.
 func (e *Engine) position(a *pmapi.ArchiveContext, start pcp.Timestamp, delta float64) error {
 	if err := a.SetMode(e.ctx, pmapi.ModeInterp, &start, seconds(delta)); err != nil {
 		return fmt.Errorf("%s: pmSetMode failed: %s", e.cfg.Name, errText(err))
@@ -257,7 +258,7 @@ func (e *Engine) fetch(t *task) error {
 	return nil
 }
 
-// distribute gives metrics their values, in order of instances.
+// distribute sets the values of metrics, in order of instances.
 func (h *host) distribute() {
 	time := real(h.res.Time)
 	for i := range h.res.Sets {
@@ -288,7 +289,7 @@ const (
 	ratesNo
 )
 
-// rated reports whether the values of a counter are to become rates.
+// rated reports whether the values of a counter must become rates.
 func rated(x *expr) bool {
 	if x.rates == ratesUnknown {
 		x.rates = ratesNo
@@ -306,7 +307,7 @@ func isRated(x *expr) bool {
 	return isCounted(x)
 }
 
-// take puts values of a metric where they belong: n from the kth on.
+// take stores values of a metric: n from the kth on.
 func (e *Engine) take(x *expr, m *metric, k, n, at int) {
 	if x.texts == nil {
 		copy(x.numbers(0)[at:at+n], m.from.numbers()[k:])
@@ -325,8 +326,8 @@ func (e *Engine) makeRates(x *expr, m *metric, at, n int) {
 	m.before = m.time
 }
 
-// wraps returns by how much a counter went forward that went back because it wrapped, 0 if
-// it is not to be taken for that.
+// wraps returns the range of a counter that may have wrapped, 0 if it must not be treated
+// as wrapped.
 func (m *metric) wraps(e *Engine) float64 {
 	if e.cfg.Wrap {
 		switch m.desc.Type {
@@ -359,7 +360,7 @@ func rates(nums, last []float64, delta, wrap float64) bool {
 	return ok
 }
 
-// missing notes that there are no values from a metric on.
+// missing records that a metric has no values from now on.
 func (x *expr) missing(from int) {
 	x.valid = 0
 	for _, m := range x.metrics.list[from:] {

@@ -152,7 +152,7 @@ func (e *Engine) answering(h *host, fetch func(ctx context.Context, res *pcp.Res
 	}
 }
 
-// revive tries hosts that are down and metrics that are not there.
+// revive tries hosts that are down and metrics that are missing.
 func (e *Engine) revive(t *task) error {
 	for _, h := range t.hosts {
 		if h.flight != nil || !h.down && len(h.waits) == 0 {
@@ -219,7 +219,7 @@ func (e *Engine) retry(t *task, h *host) func(ctx context.Context) (land func())
 	}
 }
 
-// broken reports whether an error is one of the connection.
+// broken reports whether an error is an error of the connection.
 func broken(err error) bool {
 	return err != nil && (errors.Is(err, pcp.ErrIPC) || errors.Is(err, pcp.ErrTimeout))
 }

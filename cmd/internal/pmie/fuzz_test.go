@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// FuzzEvaluate evaluates any rules over a small archive, by trees and by plans, which must come to the same.
+// FuzzEvaluate evaluates any rules over a small archive, by trees and by plans, which must have the same
+// results.
 func FuzzEvaluate(f *testing.F) {
 	path := recordGaps(f, rand.New(rand.NewPCG(1, 1)), 200)
 	g := ruleMaker{rand.New(rand.NewPCG(2, 2))}

@@ -131,8 +131,8 @@ func socketPair() (a, b net.Conn, err error) {
 	return a, b, err
 }
 
-// TestHostsThatHang has a quarter of many hosts hang, vanish or send garbage. The rules of the others
-// are evaluated as before, theirs have no value, and they come back.
+// TestHostsThatHang makes a quarter of many hosts hang, vanish or send garbage. The rules of the
+// others are evaluated as before, theirs have no value, and they recover.
 func TestHostsThatHang(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "socket")
 	value := new(atomic.Uint32)
@@ -186,7 +186,7 @@ func TestHostsThatHang(t *testing.T) {
 		return c
 	}
 	bad := func(i int) bool { return i%4 == 3 }
-	// more waits until the rules of hosts were true n times more.
+	// more waits until the rules of hosts were true n more times.
 	more := func(what string, n int, these func(i int) bool) {
 		t.Helper()
 		first := counts()
@@ -237,8 +237,8 @@ func TestHostsThatHang(t *testing.T) {
 	}
 }
 
-// TestHostsThatHangAtFirst reads rules while a quarter of many hosts does not answer: the others' are evaluated without
-// waiting for each of those, and theirs when they come.
+// TestHostsThatHangAtFirst reads rules while a quarter of many hosts does not answer: the rules of the others are
+// evaluated without waiting for each of those, and theirs when the hosts answer.
 func TestHostsThatHangAtFirst(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "socket")
 	value := new(atomic.Uint32)

@@ -96,7 +96,7 @@ func TestLies(t *testing.T) {
 		if strings.TrimSpace(name) == "" {
 			name = "sda"
 		}
-		label := strings.ToValidUTF8(text[:min(len(text), 200)], "?") // no longer ones are taken
+		label := strings.ToValidUTF8(text[:min(len(text), 200)], "?") // longer labels are not accepted
 		var out, said bytes.Buffer
 		var told []Action
 		e := liar{host: "h" + text, inst: name, value: text, label: label}.engine(t, Config{

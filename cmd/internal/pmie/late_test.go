@@ -12,8 +12,8 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// TestLateHost loads rules while their collector does not run. When it does, they are as good as
-// rules whose collector was there from the start.
+// TestLateHost loads rules while their collector does not run. When it runs, they work like
+// rules whose collector ran from the start.
 func TestLateHost(t *testing.T) {
 	conditions := []string{
 		"some_inst guide.busy > 50",

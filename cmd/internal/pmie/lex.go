@@ -14,7 +14,7 @@ const eof = -1
 // maxToken limits the length of words and numbers.
 const maxToken = 254
 
-// maxMacros limits how deep a macro may be used in another.
+// maxMacros limits the nesting of macros.
 const maxMacros = 1000
 
 // An input is a file, or a macro that is used.
@@ -25,14 +25,14 @@ type input struct {
 	text  []byte
 	line  int
 	last  int   // line of the last character that is not a space
-	again []int // characters that were looked at, the first to be read first
+	again []int // characters pushed back, the first to be read first
 }
 
 // A scanner makes tokens of rules.
 type scanner struct {
 	in    *input
 	depth int
-	ahead int // a token that is to come next, 0 if none
+	ahead int // a token to return next, 0 if none
 
 	ended *input // the file that was read to its end
 
@@ -144,7 +144,7 @@ func isAlpha(c int) bool { return c >= 0 && ctext.IsAlpha(byte(c)) }
 func isDigit(c int) bool { return c >= 0 && ctext.IsDigit(byte(c)) }
 func isSpace(c int) bool { return c >= 0 && ctext.IsSpace(byte(c)) }
 
-// printable returns a character as C writes it by %c.
+// printable returns a character as C's %c writes it.
 func printable(c int) string { return string([]byte{byte(c)}) }
 
 // macroName scans the name behind a $. If there is none, it has been reported.
@@ -238,7 +238,7 @@ func (b *builder) token(v *yySymType) int {
 		b.ahead = 0
 		return t
 	}
-	behind := 0 // a slash, which is something else before a unit
+	behind := 0 // a slash, whose meaning differs before a unit
 	c := b.next()
 	for c != eof {
 		for isSpace(c) {
@@ -559,7 +559,7 @@ func (b *builder) number(c int) float64 {
 	return f
 }
 
-// quoted scans a string, from behind its first quote.
+// quoted scans a string, after its first quote.
 func (b *builder) quoted(v *yySymType) int {
 	var text []byte
 	c := b.next()

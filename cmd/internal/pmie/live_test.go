@@ -23,7 +23,8 @@ func nowhere(context.Context, string) (*pmapi.Context, error) { return nil, pcp.
 // nothing is a Config.Act that succeeds.
 func nothing(context.Context, Action) error { return nil }
 
-// serve starts a collector with one metric of two instances, and returns how to stop it.
+// serve starts a collector with one metric of two instances, and returns a function that
+// stops it.
 func serve(t *testing.T, socket string, value *atomic.Uint32) (stop func()) {
 	t.Helper()
 	indom := &pmda.InDom{Serial: 1, List: func(context.Context) ([]pcp.Instance, error) {
@@ -54,7 +55,7 @@ func serve(t *testing.T, socket string, value *atomic.Uint32) (stop func()) {
 	}
 }
 
-// TestLive evaluates a rule while the collector goes and comes back.
+// TestLive evaluates a rule while the collector stops and starts again.
 func TestLive(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "socket")
 	value := new(atomic.Uint32)
@@ -63,7 +64,7 @@ func TestLive(t *testing.T) {
 	acts := make(chan Action, 1000)
 	var said bytes.Buffer // written by Run alone, read when it has ended
 	d := pmapi.Dialer{Reconnect: []time.Duration{time.Millisecond}}
-	var first atomic.Pointer[pmapi.Context] // with which the rules are read
+	var first atomic.Pointer[pmapi.Context] // the connection for reading the rules
 	e, err := New(t.Context(), Config{
 		Host: "unix:" + socket, Err: &said, Interval: 20 * time.Millisecond,
 		Dial: func(ctx context.Context, spec string) (*pmapi.Context, error) {
@@ -95,7 +96,7 @@ func TestLive(t *testing.T) {
 	}
 	want(ActionPrint, "it's $(b): 80")
 	want(ActionShell, `echo 'it'\''s $(b)'`)
-	want(ActionPrint, "it's $(b): 80") // the shell's is held back from now on
+	want(ActionPrint, "it's $(b): 80") // the shell is held back from now on
 	if _, err := first.Load().Fetch(t.Context(), []pcp.PMID{pcp.NewPMID(400, 0, 0)}); err == nil {
 		t.Error("the connection with which rules were read answers")
 	}

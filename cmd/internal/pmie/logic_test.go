@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTruthTables has all cells of the tables of and, or and not, and those of one
-// operand that is not there.
+// TestTruthTables checks all cells of the tables of and, or and not, and those with a
+// missing operand.
 func TestTruthTables(t *testing.T) {
 	const f, tr, u = isFalse, isTrue, isUnknown
 	for _, c := range []struct{ a, b, and, or int8 }{
@@ -57,7 +57,7 @@ func TestTruthTables(t *testing.T) {
 	}
 }
 
-// FuzzLoad reads rules, evaluates those that are sound, and shows them.
+// FuzzLoad reads rules, evaluates those that are valid, and shows them.
 func FuzzLoad(f *testing.F) {
 	for _, s := range []string{
 		"1 + 2 * $minute;", "a = 1 Kbyte / sec; $a > 5 -> print \"%v\" & shell 10 sec \"x\";", "rising ($hour > 3) || ! (true && false);",
@@ -96,7 +96,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestTooManySamples refuses rules that would keep more values than there is room for.
+// TestTooManySamples checks that rules are refused that would keep more values than the
+// limit.
 func TestTooManySamples(t *testing.T) {
 	for rule, want := range map[string]string{
 		"ten.m0 @0..1000000000 > 1;": "rules\nsample number(s) must be less than 1048576",

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// A metric is a metric of one host, as one expression has it.
+// A metric is a metric of one host, as used by one expression.
 type metric struct {
 	x    *expr // the fetch
 	name string
@@ -27,17 +27,17 @@ type metric struct {
 	conv    float64  // to canonical units
 
 	given bool // the rule names the host
-	named int  // instances that the rule names, 0 for all that there are
-	count int  // of instances that have values; less than 0 if nothing is known
+	named int  // instances that the rule names, 0 for all
+	count int  // of instances that have values; less than 0 if unknown
 	insts []int32
-	names []string // of insts; those that are missing come last
+	names []string // of insts; missing instances are last
 
-	from   *series   // where its values come, nil until it is fetched
+	from   *series   // the source of its values, nil until it is fetched
 	time   float64   // of the last values
 	before float64   // the time of last, 0 if last is unset
 	last   []float64 // the previous values of a counter
 
-	labels *labels // nil until an action wants them
+	labels *labels // nil until an action needs them
 }
 
 // newMetrics returns a metric of some hosts.
@@ -242,7 +242,7 @@ func (e *Engine) pick(m *metric, list []pcp.Instance, again bool) readiness {
 		m.insts[i] = list[j].Inst
 		m.count++
 	}
-	// Those that are missing go last, changing places with the last that are there.
+	// Missing instances go last, exchanged with the last present ones.
 	j := len(m.insts) - 1
 	for j >= 0 && m.insts[j] == pcp.InNull {
 		j--
@@ -257,8 +257,8 @@ func (e *Engine) pick(m *metric, list []pcp.Instance, again bool) readiness {
 	return state
 }
 
-// sameInstance reports whether two names of instances are equal, or one of them to the
-// other up to its first space.
+// sameInstance reports whether two names of instances are equal, or one of them equals
+// the other up to its first space.
 func sameInstance(a, b string) bool {
 	if a == b {
 		return true
@@ -281,11 +281,11 @@ func sameInstance(a, b string) bool {
 	return x == y
 }
 
-// errText returns the text of an error as the C library has it.
+// errText returns the C library's text of an error.
 func errText(err error) string { return pcp.Code(err).Error() }
 
-// changed takes the instances of new values in place of those that were known, and
-// reports whether they differ.
+// changed replaces the known instances with those of new values, and reports whether they
+// differ.
 func (e *Engine) changedInstances(m *metric) bool {
 	values := m.values()
 	same := len(values) == max(m.count, 0)
@@ -329,7 +329,7 @@ func (e *Engine) changedInstances(m *metric) bool {
 	return true
 }
 
-// instanceNames asks for the names of all instances of a metric.
+// instanceNames requests the names of all instances of a metric.
 func (e *Engine) instanceNames(m *metric) map[int32]string {
 	c, err := e.context(m.conn)
 	if err != nil {
@@ -383,7 +383,7 @@ func (e *Engine) open(conn string) (*pmapi.Context, error) {
 	return c, err
 }
 
-// unreached notes that a host cannot be reached. It is not tried again for now.
+// unreached records that a host cannot be reached. It is not tried again for now.
 func (e *Engine) unreached(conn string, err error) {
 	e.dead[conn] = true
 	if e.changed(conn, isUnreachable) {

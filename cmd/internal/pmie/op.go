@@ -75,7 +75,8 @@ const (
 	actArgument
 )
 
-// String returns an operator as it is written, or as it is shown where it is not.
+// String returns an operator as it is written, or as it is shown if rules cannot contain
+// it.
 func (o op) String() string {
 	switch o {
 	case opNone:
@@ -170,7 +171,7 @@ func (o op) String() string {
 	return fmt.Sprintf("<unknown op %d>", uint8(o))
 }
 
-// aggregate reports whether an operator makes one number of a set of values.
+// aggregate reports whether an operator reduces a set of values to one number.
 func (o op) aggregate() bool {
 	return o >= opSum && o < opSum+12 || o >= opCount && o < opCount+3
 }
@@ -191,10 +192,11 @@ func (o op) domain() (d domain, ok bool) {
 	return 0, false
 }
 
-// computes reports whether the values of an operator are those of its arguments, or are made of them.
+// computes reports whether the values of an operator are those of its arguments, or are computed from
+// them.
 func (o op) computes() bool { return o >= opDelay && o < opCount+3 && o != opRuleset && o != opOther }
 
-// extremum reports whether the value of an operator is one of those that it looks at.
+// extremum reports whether the value of an operator is one of the values in its domain.
 func (o op) extremum() bool { return o >= opMax && o < opMax+6 }
 
 // acts reports whether an operator is an action that runs.

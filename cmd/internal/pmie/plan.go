@@ -24,7 +24,7 @@ type plan struct {
 	nodes  []node
 	domain []domained
 	runs   int
-	less   bool // there may be more rules for it later: they had no values, or not of all instances
+	less   bool // more rules may join later: they had no values, or not of all instances
 }
 
 // A cond is where a rule finds its condition.
@@ -62,17 +62,17 @@ type step struct {
 	op           op
 	keeps        bool // several samples
 	next1, next2 uint8
-	node, a, b   int32 // b is less than 0 without a second argument
+	node, a, b   int32 // b is less than 0 if there is no second argument
 	n            int32 // how many values
-	in1, in2, at int32 // where those of the arguments are, and the values
+	in1, in2, at int32 // the indexes of the arguments' values, and of its own
 	rare         *rare
 }
 
 // rare are the fields that few steps use.
 type rare struct {
 	fetch *fetched
-	arg   *expr   // whose samples are looked at
-	of    int     // how many values make one
+	arg   *expr   // the argument whose samples are read
+	of    int     // the number of values that are reduced to one
 	share float64 // of opPercent
 	hits  []bool  // of opMatch and opNoMatch
 }
@@ -99,7 +99,7 @@ type nodeKey struct {
 	text          string
 }
 
-// newPlan returns a plan for the rules of a task, nil if trees serve it better.
+// newPlan returns a plan for the rules of a task, nil if trees are better.
 func newPlan(t *task) *plan {
 	b := &planner{known: make(map[nodeKey]int32)}
 	planned := false
@@ -190,8 +190,8 @@ func (b *planner) canFetch(x *expr) bool {
 	return true
 }
 
-// complete reports whether there are values for the instances of a metric, and if all are wanted, for
-// these alone.
+// complete reports whether the instances of a metric have values, and if all are wanted, no others
+// do.
 func (b *planner) complete(m *metric, span int) bool {
 	if m.from.set == nil || m.count != span || len(m.insts) < m.count {
 		return false
@@ -208,7 +208,7 @@ func (b *planner) complete(m *metric, span int) bool {
 	return true
 }
 
-// instances returns those of a series, which the plan relies on from then on.
+// instances returns the instances of a series, on which the plan relies from then on.
 func (b *planner) instances(s *series) []int32 {
 	for _, d := range b.domain {
 		if d.from == s {
@@ -267,7 +267,8 @@ func (b *planner) add(x *expr) int32 {
 	return i
 }
 
-// sameState reports whether two nodes that are evaluated alike are from now on the same.
+// sameState reports whether two nodes with equal operations will have equal states from
+// now on.
 func sameState(x, y *expr) bool {
 	if x == y {
 		return true
@@ -359,7 +360,7 @@ func newFetched(x *expr, insts []int32) *fetched {
 	return f
 }
 
-// holds reports whether the values that were just fetched are of the instances that the plan relies on.
+// holds reports whether the values just fetched are of the instances that the plan relies on.
 func (p *plan) holds() bool {
 	for i := range p.domain {
 		d := &p.domain[i]

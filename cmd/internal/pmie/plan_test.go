@@ -14,8 +14,9 @@ import (
 	"github.com/go-pcp/pcp/archive/importer"
 )
 
-// recordGaps makes an archive of metrics m0 to m5 with one value and d0 to d5 over disks, of which each
-// second one is a counter. Values are missing, for long behind some marks; counters go back, disks come and go.
+// recordGaps makes an archive of metrics m0 to m5 with one value and d0 to d5 over disks, of which every second
+// one is a counter. Values are missing, for long after some marks; counters go back, disks appear and
+// disappear.
 func recordGaps(t testing.TB, rnd *rand.Rand, records int) (path string) {
 	t.Helper()
 	check := func(err error) {
@@ -94,7 +95,8 @@ func recordGaps(t testing.TB, rnd *rand.Rand, records int) (path string) {
 	return im.Path()
 }
 
-// A ruleMaker makes rules of all that a plan can evaluate, and of some that it cannot.
+// A ruleMaker makes rules with everything that a plan can evaluate, and some that it
+// cannot.
 type ruleMaker struct{ *rand.Rand }
 
 func (g ruleMaker) pick(list ...string) string { return list[g.IntN(len(list))] }
@@ -106,7 +108,7 @@ func (g ruleMaker) metric(disks bool) string {
 	return fmt.Sprintf("gaps.d%d", g.IntN(6)) + g.pick("", "", "", " #sda #sdd", " #sdb #sda")
 }
 
-// number returns an expression with a value for each disk, or with one.
+// number returns an expression with a value for each disk, or with one value.
 func (g ruleMaker) number(disks bool, depth int) string {
 	if depth <= 0 {
 		return g.metric(disks)

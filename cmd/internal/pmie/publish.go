@@ -38,7 +38,7 @@ func (t *task) published(list []Published) []Published {
 	return list
 }
 
-// publish gives the values of a task's rules away.
+// publish passes the values of a task's rules to Publish.
 func (e *Engine) publish(t *task) {
 	e.published = t.published(e.published[:0])
 	if err := e.cfg.Publish(e.published); err != nil {
@@ -133,7 +133,7 @@ func (x *expr) dimension() (u pcp.Units, known bool) {
 	return w, true
 }
 
-// inCanonical returns the units that values are in which were in others.
+// inCanonical returns units with the scales of canonical units.
 func inCanonical(u pcp.Units) pcp.Units {
 	u.ScaleSpace, u.ScaleTime, u.ScaleCount = pcp.SpaceByte, pcp.TimeSec, pcp.CountOne
 	return u

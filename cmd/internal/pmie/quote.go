@@ -13,7 +13,7 @@ const (
 	unquoted     quoting = 0
 	singleQuoted quoting = '\''
 	doubleQuoted quoting = '"'
-	// doubtful is where no way to write a character keeps it from meaning something to each shell: a
+	// doubtful is a place where no quoting keeps a character from being interpreted by some shell: a
 	// comment, a here document, backquotes, ${...}, $((...)) and $'...'.
 	doubtful quoting = '?'
 )
@@ -21,9 +21,9 @@ const (
 // A shellScanner finds the quoting state of a shell at the end of a text. Where it may be
 // mistaken it returns doubtful.
 type shellScanner struct {
-	stack []quoting // the open quotes and parentheses; '(' is one, also that of a command substitution
+	stack []quoting // the open quotes and parentheses; '(' also is that of a command substitution
 	lost  bool      // doubtful from here on
-	word  int       // where the word began that is read, outside of quotes; less than 0 between words
+	word  int       // the start of the current word, outside of quotes; less than 0 between words
 }
 
 const parenthesis quoting = '('
@@ -126,7 +126,8 @@ func (s *shellScanner) begin(i int) {
 	}
 }
 
-// end notes that a word ends. The patterns of a case have parentheses that close nothing.
+// end handles the end of a word. The patterns of a case have parentheses that close
+// nothing.
 func (s *shellScanner) end(text []byte, i int) {
 	if s.word >= 0 && len(s.stack) > 0 && string(text[s.word:i]) == "case" {
 		s.lost = true
@@ -134,9 +135,9 @@ func (s *shellScanner) end(text []byte, i int) {
 	s.word = -1
 }
 
-// appendQuoted appends a value to a command of the shell so that the shell takes each
-// of its characters for itself. Where that cannot be had, characters that may mean something to
-// a shell become underscores.
+// appendQuoted appends a value to a command of the shell so that the shell takes each of its
+// characters literally. Where that is impossible, characters that a shell may interpret become
+// underscores.
 func appendQuoted(command []byte, value string) []byte {
 	q := quotingAt(command)
 	for _, c := range []byte(ctext.String(value)) {

@@ -13,8 +13,8 @@ import (
 	"github.com/go-pcp/pcp/internal/testing/longtest"
 )
 
-// intruders are values that would run a command, end a quote or leave a file behind if a shell took them for
-// more than text.
+// intruders are values that would run a command, end a quote or leave a file behind if a shell interpreted
+// them.
 var intruders = []string{
 	"sda", "it's", `"`, "$(>canary)", "`>canary`", "$HOME", ";>canary", ";>canary;", "\n>canary\n", "\n\n>canary\n>canary\n", "|>canary", "&>canary&", ">canary", ")>canary", "));>canary;((", "a\techo", `\`, `a\'b`, "\\\\;>canary",
 	`';>canary;'`, `";>canary;"`, `\";>canary;\"`, "\\`>canary\\`", "-n", "*", "~", "&& >canary", "é", "%s", "{a,b}", "#x", "\x01\x7f", "}>canary", "EOF\n>canary\n", "\nEOF\n>canary\n", "\r\n>canary", " ", "\xff\xfe", "x=y", "a[$(>canary)]",
@@ -34,7 +34,7 @@ func shells(t testing.TB) (list [][]string) {
 	return list
 }
 
-// some returns the shells with which to try the nth case: one of them, or all in the long form.
+// some returns the shells for the nth case: one of them, or all in the long form.
 func some(list [][]string, n int) [][]string {
 	if longtest.Enabled() {
 		return list
@@ -42,7 +42,8 @@ func some(list [][]string, n int) [][]string {
 	return list[n%len(list):][:1]
 }
 
-// obey has a shell run a command in an empty directory, and fails if that is not empty afterwards.
+// obey runs a command in a shell in an empty directory, and fails if the directory is not empty
+// afterwards.
 func obey(t testing.TB, shell []string, command string) (out string, status int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,7 +78,7 @@ func withValue(command, value string) string {
 	return string(b)
 }
 
-// TestQuoted puts values into commands of the shell, which must take them for text.
+// TestQuoted puts values into commands of the shell, which must treat them as text.
 func TestQuoted(t *testing.T) {
 	list, n := shells(t), 0
 	for _, value := range intruders {
@@ -162,14 +163,14 @@ func nested(rnd *rand.Rand, depth int) (command, prints string) {
 	return "if true; then " + inner + "; fi", text
 }
 
-// TestQuotedNested has values be text however deep in a command they are.
+// TestQuotedNested checks that values are text however deeply nested in a command.
 func TestQuotedNested(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(longtest.Seed(t), 2))
 	list := shells(t)
 	for range longtest.N(300, 20000) {
 		shell := list[rnd.IntN(len(list))]
 		command, prints := nested(rnd, rnd.IntN(4))
-		value := strings.TrimRight(intruders[rnd.IntN(len(intruders))], "\n") // a substitution takes those away
+		value := strings.TrimRight(intruders[rnd.IntN(len(intruders))], "\n") // a substitution removes those
 		command = withValue(command, value)
 		out, status := obey(t, shell, command)
 		if want := strings.ReplaceAll(prints, "@", value); out != want || status != 0 {
@@ -201,7 +202,7 @@ func FuzzQuoted(f *testing.F) {
 	})
 }
 
-// TestShellRunsNoValue has the shell of an action see a value as text.
+// TestShellRunsNoValue checks that the shell of an action treats a value as text.
 func TestShellRunsNoValue(t *testing.T) {
 	shells(t)
 	dir := t.TempDir()

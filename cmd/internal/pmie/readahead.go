@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// aheadAfter is how many evaluations there were before values are fetched ahead: of a few it is not worth it.
+	// aheadAfter is the number of evaluations before values are fetched ahead: it is not worth it for a few.
 	aheadAfter = 32
-	// aheadMost is how many fetches are ahead of the evaluation at most, aheadValues how many values of one: more
-	// would be too much memory for the time that it saves.
+	// aheadMost limits the fetches ahead of the evaluation, aheadValues the values of a fetch: more would take
+	// too much memory for the time saved.
 	aheadMost   = 8
 	aheadValues = 10_000
 )
@@ -20,7 +20,7 @@ const (
 // evaluation.
 type readAhead struct {
 	next, free chan *fetchedAhead
-	used       []*fetchedAhead // to be sent to free, several at a time: each may wake a goroutine
+	used       []*fetchedAhead // to be sent to free, several at a time: each send may wake a goroutine
 }
 
 // A fetchedAhead is a fetch that was made.
@@ -29,7 +29,7 @@ type fetchedAhead struct {
 	err error
 }
 
-// fetchesAhead reports whether to fetch ahead for a host from now on, and begins to.
+// fetchesAhead reports whether to fetch ahead for a host from now on, and starts to.
 func (e *Engine) fetchesAhead(t *task, h *host) bool {
 	if h.ahead != nil {
 		return true
@@ -71,7 +71,7 @@ func (e *Engine) fetchesAhead(t *task, h *host) bool {
 	return true
 }
 
-// take has res be the next fetch, and returns its error.
+// take sets res to the next fetch, and returns its error.
 func (a *readAhead) take(ctx context.Context, res *pcp.Result) error {
 	select {
 	case f := <-a.next:

@@ -17,7 +17,7 @@ func (e *Engine) review(ctx context.Context, h *host, c *pmapi.Context, metrics 
 	for i, m := range metrics {
 		names[i] = m.name
 	}
-	// A metric that is not there has no values, and its rules are unknown: that is seen without asking.
+	// A missing metric has no values, and its rules are unknown: that needs no request.
 	ids, err := c.LookupName(ctx, names...)
 	if err != nil && len(ids) < len(names) {
 		return func() {}
@@ -41,7 +41,7 @@ func (e *Engine) review(ctx context.Context, h *host, c *pmapi.Context, metrics 
 		d, ok := descs[ids[i]]
 		switch {
 		case ids[i] == pcp.PMIDNull || !ok || d.PMID == pcp.PMIDNull:
-			all = false // it is asked for again the next time
+			all = false // it is requested again the next time
 		case d != m.current:
 			f := e.lookUp(ctx, c, m.name)
 			if f.nameErr != nil || f.descErr != nil || f.indomErr != nil {
@@ -93,7 +93,7 @@ func (e *Engine) adapt(m *metric, found metadata) (level slog.Level, text string
 	return slog.LevelInfo, fmt.Sprintf("metric %s from %s has changed: %s\n", m.name, e.where(m), changes(was, found.desc))
 }
 
-// unfit returns why the rule that uses m does not make sense any more for a metric with a descriptor, "" if it does.
+// unfit returns why the rule that uses m does not make sense for a metric with a descriptor, "" if it does.
 func (m *metric) unfit(d pcp.Desc) string {
 	dims := func(d pcp.Desc) (space, time, count int8) {
 		time = d.Units.DimTime

@@ -20,8 +20,9 @@ import (
 	"github.com/go-pcp/pcp/pmda"
 )
 
-// TestDescriptorsChange replaces an agent by one whose metric is another, while rules use it: by a new agent of the
-// same collector, and by another collector. A rule is unknown while it does not make sense for the metric, and comes back.
+// TestDescriptorsChange replaces an agent by another with a different metric, while rules use it: by a new agent of
+// the same collector, and by another collector. A rule is unknown while it does not make sense for the metric, and
+// recovers.
 func TestDescriptorsChange(t *testing.T) {
 	bytesOf := func(scale uint8) pcp.Units { return pcp.Units{DimSpace: 1, ScaleSpace: scale} }
 	indom := &pmda.InDom{Serial: 1, List: func(context.Context) ([]pcp.Instance, error) {

@@ -10,9 +10,9 @@ import (
 // interval is not shorter.
 const retryAfter = 5
 
-// Run evaluates the rules, until the end of the window or until ctx is done. It returns nil
-// at the end, also if there are no rules. It may be called again, with another window or with more
-// rules; then no rule knows any values, and archives are read from the start of the window.
+// Run evaluates the rules, until the end of the window or until ctx is done. It returns nil at the
+// end, also if there are no rules. It may be called again, with another window or with more rules;
+// then rules have no values, and archives are read from the start of the window.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	e.ctx = ctx
@@ -67,7 +67,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// rewind has a run begin at the start of the window.
+// rewind sets a run back to the start of the window.
 func (e *Engine) rewind() error {
 	if e.ran {
 		e.Forget()
@@ -111,7 +111,7 @@ func (e *Engine) release() {
 // clockTime returns a time in seconds.
 func clockTime(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// waiting reports whether something that the task needs is missing.
+// waiting reports whether a metric of the task is missing.
 func (t *task) waiting() bool {
 	for _, h := range t.hosts {
 		if h.down || len(h.waits) > 0 {
@@ -121,7 +121,7 @@ func (t *task) waiting() bool {
 	return false
 }
 
-// reschedule sets when a task that was evaluated is due again.
+// reschedule sets the next due time of a task that was evaluated.
 func (t *task) reschedule(now float64) {
 	if t.retry == 0 && t.waiting() {
 		t.retry = min(retryAfter, t.delta)
@@ -138,7 +138,7 @@ func (t *task) reschedule(now float64) {
 	}
 }
 
-// mostLate is how many evaluations are made up for at once.
+// mostLate is the maximum number of missed evaluations that are made up for.
 const mostLate = 10
 
 // keepUp adjusts the time of the next evaluation after the clock was set. After a step back it is not later than an
@@ -154,8 +154,8 @@ func (t *task) keepUp(now float64) {
 	}
 }
 
-// enqueue puts the first task where it belongs now: before those that are due at the
-// same time.
+// enqueue puts the first task in its new place: before those that are due at the same
+// time.
 func (e *Engine) enqueue() {
 	t := e.tasks[0]
 	i := 1
@@ -280,7 +280,7 @@ func (e *Engine) planned(t *task) *plan {
 	if t.trees--; t.trees >= 0 {
 		return nil
 	}
-	t.trees = mostTrees // if no rule is fit for it
+	t.trees = mostTrees // if no rule can be planned
 	t.plan = newPlan(t)
 	return t.plan
 }
@@ -293,7 +293,7 @@ func (t *task) abandon() {
 	}
 }
 
-// Forget has no rule know any values, as before the first evaluation.
+// Forget removes the values of all rules, as before the first evaluation.
 func (e *Engine) Forget() {
 	for _, t := range e.tasks {
 		t.abandon()

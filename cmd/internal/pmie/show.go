@@ -11,7 +11,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// show prints the values of a task's rules, if they are wanted.
+// show prints the values of a task's rules, if Verbose selects them.
 func (e *Engine) show(t *task) {
 	if e.cfg.Verbose == Silent {
 		return
@@ -40,7 +40,7 @@ func (e *Engine) show(t *task) {
 	e.out = append(b, '\n')
 }
 
-// date returns a time as ctime(3) has it, without its newline.
+// date returns a time in the format of ctime(3), without its newline.
 func (e *Engine) date(f float64) string {
 	return strings.TrimSuffix(pcptime.Ctime(pcp.Timestamp{Sec: int64(f)}, e.cfg.Zone), "\n")
 }
@@ -140,7 +140,7 @@ type binding struct {
 	number int32 // of the instance
 }
 
-// bindingOf returns where the ith value of x is from.
+// bindingOf returns the host and the instance of the ith value of x.
 func bindingOf(x *expr, i int) binding {
 	o := x.op
 	value, extremum := 0.0, o.extremum()
@@ -192,7 +192,7 @@ func bindingOf(x *expr, i int) binding {
 	return bind
 }
 
-// findMetrics returns the first of the parts which must all be true that has metrics.
+// findMetrics returns the first part with metrics of a conjunction.
 func findMetrics(x *expr) *expr {
 	switch {
 	case x == nil:
@@ -261,7 +261,7 @@ func (e *Engine) appendAnnotated(b []byte, x *expr) []byte {
 	return b
 }
 
-// appendBound appends a line of the ith value of x, with the host and the instance of
+// appendBound appends a line with the ith value of x, and the host and the instance of
 // that of where.
 func appendBound(b []byte, where, x *expr, i int) []byte {
 	bind := bindingOf(where, i)
@@ -357,16 +357,16 @@ func findFormat(s string) int {
 	return -1
 }
 
-// Print writes a rule as it was understood, all rules if the name is "". It reports
-// whether there is such a rule.
+// Print writes a rule as it was parsed, all rules if the name is "". It reports whether
+// there is such a rule.
 func (e *Engine) Print(w io.Writer, name string) bool {
 	return e.each(name, func(r *named) {
 		fmt.Fprintf(w, "%s =\n%s;\n\n", r.name, appendSyntax(nil, r.x, false))
 	})
 }
 
-// PrintBindings writes the part of a rule that %h, %i and %v are about, as Print does
-// the rule.
+// PrintBindings writes the part of a rule that %h, %i and %v refer to, as Print does the
+// rule.
 func (e *Engine) PrintBindings(w io.Writer, name string) bool {
 	return e.each(name, func(r *named) {
 		fmt.Fprintf(w, "%s (subexpression for %%h, %%i and %%v bindings) =\n%s\n\n", r.name, appendSyntax(nil, findValues(findBindings(r.x)), false))
@@ -398,7 +398,7 @@ func simple(x *expr) bool {
 	return x.op.aggregate()
 }
 
-// appendSyntax appends an expression as it was understood. A brief one has only those hosts and
+// appendSyntax appends an expression as it was parsed. A brief one has only the hosts and
 // instances that were named.
 func appendSyntax(b []byte, x *expr, brief bool) []byte {
 	part := func(b []byte, x *expr, bare bool) []byte {

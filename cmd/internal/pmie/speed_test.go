@@ -69,7 +69,7 @@ sum_inst ten.m7 / 4 > 1000000 || count_inst (ten.m7 #sda #sdb > 3) > 5 -> print 
 ruleset ten.m0 > 1000000 -> print "a" else rate ten.m2 < 0 -> print "b" otherwise -> print 1 hour "c";
 `
 
-// TestEvaluateAllocs has evaluations that find nothing to do allocate nothing.
+// TestEvaluateAllocs checks that evaluations without an action do not allocate.
 func TestEvaluateAllocs(t *testing.T) {
 	e, err := New(t.Context(), Config{Archives: []string{recordTen(t, 500)}, Out: io.Discard, Err: io.Discard, Interval: time.Second, Quiet: true, Zone: time.UTC})
 	if err != nil {

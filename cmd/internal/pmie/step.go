@@ -1,6 +1,6 @@
 package pmie
 
-// run evaluates all steps with the values that were just fetched.
+// run evaluates all steps with the values just fetched.
 func (p *plan) run(e *Engine) {
 	p.runs++
 	for i := range p.steps {
@@ -19,8 +19,8 @@ func (p *plan) run(e *Engine) {
 	}
 }
 
-// step evaluates one step, as the function does that choose sets for its node. It reports whether
-// it has written values, which need not be valid.
+// step evaluates one step, like the function that choose sets for its node. It reports whether it
+// has written values, which need not be valid.
 func (p *plan) step(e *Engine, s *step) (written bool) {
 	valid := &p.valid[s.node]
 	switch s.op {
@@ -71,7 +71,7 @@ func (p *plan) step(e *Engine, s *step) (written bool) {
 	return true
 }
 
-// samples returns numbers that the argument of a step had, the newest being 0.
+// samples returns the numbers of a sample of the step's argument, the newest being 0.
 func (p *plan) samples(s *step, sample int) []float64 {
 	if sample == 0 {
 		return p.nums[s.in1:][:s.rare.arg.span]

@@ -53,7 +53,7 @@ func facilityOf(name string) (int, bool) {
 	return 0, false
 }
 
-// decode returns the number of a name, or that which it is.
+// decode returns the number of a name, or a number as it is.
 func decode(name string, of func(string) (int, bool)) (int, bool) {
 	if name != "" && ctext.IsDigit(name[0]) {
 		n := 0
@@ -83,7 +83,7 @@ func (b *builder) priority(s string) int {
 	return level&logPriorities | facility&logFacilities
 }
 
-// syslogArguments takes -p and -t from the strings at the beginning of a syslog action.
+// syslogArguments reads -p and -t from the strings at the beginning of a syslog action.
 // An option and its argument may be in one string or in two.
 func (b *builder) syslogArguments(act *expr) {
 	s := &syslog{priority: -1}
@@ -91,7 +91,7 @@ func (b *builder) syslogArguments(act *expr) {
 	list := act.arg1
 	for list != nil && strings.HasPrefix(list.text, "-") {
 		cur, rest := list, list.text[1:]
-		// more moves on to the next string where one ends.
+		// more advances to the next string at the end of one.
 		more := func() {
 			for rest == "" && cur.arg1 != nil {
 				cur = cur.arg1
@@ -140,10 +140,10 @@ func (b *builder) syslogArguments(act *expr) {
 	act.syslog = s
 }
 
-// logTimeout is how long the system's log may take to take a message.
+// logTimeout limits the time to write a message to the system log.
 const logTimeout = time.Second
 
-// log sends the text of an action to the system's log, as syslog(3) does.
+// log sends the text of an action to the system log, as syslog(3) does.
 func (e *Engine) log(a Action) error {
 	priority := a.Priority
 	if priority&logFacilities == 0 {
@@ -156,7 +156,7 @@ func (e *Engine) log(a Action) error {
 		if conn, err = net.DialTimeout("unix", socket, logTimeout); err != nil {
 			return err
 		}
-		end = "\x00" // a stream has no other bounds
+		end = "\x00" // a stream has no other message ends
 	}
 	defer conn.Close()
 	if err := conn.SetDeadline(time.Now().Add(logTimeout)); err != nil {
@@ -166,13 +166,13 @@ func (e *Engine) log(a Action) error {
 	return err
 }
 
-// maxLog is how much of a text goes to the system's log, in bytes. Daemons cut longer messages, or do not
-// take them.
+// maxLog limits the length of a text for the system log, in bytes. Daemons cut longer messages, or refuse
+// them.
 const maxLog = 8000
 
-// plain returns a text as one line of printable characters: those that would begin another
-// message, or steer a terminal, become their numbers as syslog daemons write them. A text that is too
-// long ends in dots.
+// plain returns a text as one line of printable characters: characters that would begin another
+// message, or control a terminal, become their numbers as syslog daemons write them. A text that is
+// too long ends in dots.
 func plain(text string) string {
 	if len(text) > maxLog {
 		text = text[:maxLog] + "..."

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestSyslog has an action send a line to a socket in place of the system's log.
+// TestSyslog sends a line of an action to a socket in place of the system log.
 func TestSyslog(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "log")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
@@ -48,7 +48,7 @@ func TestSyslog(t *testing.T) {
 	}
 }
 
-// TestSyslogStream is the same with a log that takes streams.
+// TestSyslogStream is the same with a log on a stream socket.
 func TestSyslogStream(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "log")
 	ln, err := net.Listen("unix", socket)

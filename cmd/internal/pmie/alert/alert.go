@@ -26,7 +26,7 @@ type Alert struct {
 	Expr     string            `json:"expression,omitempty"` // the rule's condition
 	Host     string            `json:"host,omitempty"`
 	Instance string            `json:"instance,omitempty"`
-	Labels   map[string]string `json:"labels,omitempty"` // those that PCP has for the value
+	Labels   map[string]string `json:"labels,omitempty"` // the PCP labels of the value
 	Value    string            `json:"value,omitempty"`  // as pmie prints it, when the notice was made
 	Text     string            `json:"text,omitempty"`
 	First    string            `json:"first_value,omitempty"` // the value when the rule became true; only on a Board

@@ -79,7 +79,7 @@ type hook struct {
 	srv *http.Server
 
 	mu     sync.Mutex
-	how    func(n int, w http.ResponseWriter, r *http.Request) bool // reports whether the request is taken
+	how    func(n int, w http.ResponseWriter, r *http.Request) bool // reports whether the request is accepted
 	asked  int
 	bodies [][]byte
 	heads  []http.Header
@@ -173,7 +173,7 @@ func start(t *testing.T, dir string, rs ...*Receiver) (*Manager, *bytes.Buffer) 
 	return m, log
 }
 
-// locked makes a writer one for several goroutines.
+// locked makes a writer safe for several goroutines.
 type locked struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -292,8 +292,8 @@ func TestRulesetEscalates(t *testing.T) {
 	})
 }
 
-// TestFaults has receivers fail in many ways; each alert arrives once when they are well again,
-// and one of them holds up no other.
+// TestFaults makes receivers fail in many ways; each alert arrives once when they recover, and
+// none of them delays another.
 func TestFaults(t *testing.T) {
 	status := func(code int) func(int, http.ResponseWriter, *http.Request) bool {
 		return func(n int, w http.ResponseWriter, _ *http.Request) bool {
@@ -377,7 +377,8 @@ func TestLostAnswer(t *testing.T) {
 	})
 }
 
-// TestBackOff has a receiver that is down asked less and less often, and not in step.
+// TestBackOff checks that a receiver that is down is tried less and less often, and at
+// random times.
 func TestBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -403,7 +404,8 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// TestRefused has a message that is refused for good dropped, and the next one delivered.
+// TestRefused checks that a message refused for good is dropped, and the next one
+// delivered.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -426,7 +428,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestLimits has the limits of attempts, age and number hold.
+// TestLimits checks the limits of attempts, age and number.
 func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -514,7 +516,7 @@ func TestUnknownReceivers(t *testing.T) {
 	}
 }
 
-// TestOrder has a hook that was down hear of things in the order in which they were.
+// TestOrder checks that a hook that was down gets messages in their order.
 func TestOrder(t *testing.T) {
 	for _, kind := range []Kind{Webhook, Alertmanager} {
 		synctest.Test(t, func(t *testing.T) {
@@ -563,7 +565,7 @@ func TestOrder(t *testing.T) {
 					}
 				}
 			}
-			// Of the two that came of one evaluation either may be first.
+			// The two messages of one evaluation may be in either order.
 			for _, list := range [][]string{got, want} {
 				for _, pair := range [][2]int{{2, 3}, {6, 7}} {
 					if len(list) > pair[1] {
@@ -576,7 +578,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestFullDisk has alerts be delivered that the disk does not take, and be kept as soon as it does.
+// TestFullDisk checks that alerts are delivered that cannot be written to a full disk, and written
+// as soon as it has space.
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -757,7 +760,7 @@ func TestAlertmanager(t *testing.T) {
 	})
 }
 
-// TestOneOfABatchIsRefused has the others of it arrive.
+// TestOneOfABatchIsRefused checks that the other alerts of the batch arrive.
 func TestOneOfABatchIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -841,7 +844,8 @@ func single(a Alert) *parcel {
 	return &parcel{entries: []*entry{{Alert: a}}, notices: []*notice{{}}, alerts: []Alert{a}}
 }
 
-// checkMessage returns an error if a text got further than it should in a mail.
+// checkMessage returns an error if a text appears in another part of a mail than it
+// should.
 func checkMessage(r *Receiver, text string) error {
 	a := Alert{Status: Firing, Rule: text, Host: text, Instance: text, Text: text, Value: text, Labels: map[string]string{text: text}, Since: time.Unix(1, 0)}
 	a.ID = a.newID()
@@ -884,7 +888,7 @@ func checkMessage(r *Receiver, text string) error {
 
 var ops = &Receiver{Name: "ops", Kind: Mail, From: &mail.Address{Name: "Ünal", Address: "pmie@example.com"}, To: []*mail.Address{{Address: "a@example.com"}, {Address: "b@example.com"}}}
 
-// TestMessage has mails whose headers hold against any text.
+// TestMessage checks that no text breaks the headers of mails.
 func TestMessage(t *testing.T) {
 	for _, text := range hostile {
 		if err := checkMessage(ops, text); err != nil {
@@ -893,7 +897,8 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// FuzzText has any text of a rule, an instance or a label be data in all messages.
+// FuzzText checks that any text of a rule, an instance or a label is data in all
+// messages.
 func FuzzText(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text)
@@ -939,7 +944,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// TestSecrets has those that others may read, or that are not one, refused.
+// TestSecrets checks that secrets that others may read, or that are invalid, are refused.
 func TestSecrets(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "secret")
@@ -974,7 +979,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretHeader has the secret be in the header that is asked for, and not go over a plain connection.
+// TestSecretHeader checks that the secret is in the requested header, and is not sent over a plain
+// connection.
 func TestSecretHeader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(path, []byte("s3cret\n"), 0o600); err != nil {

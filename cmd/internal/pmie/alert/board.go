@@ -26,7 +26,7 @@ type State struct {
 	Rules     []string   `json:"rules,omitempty"` // files
 	Host      string     `json:"host,omitempty"`  // the default source of metrics
 	Updated   time.Time  `json:"updated"`
-	Alerts    []Alert    `json:"alerts,omitempty"` // that are firing, whatever their actions are
+	Alerts    []Alert    `json:"alerts,omitempty"` // the firing alerts, whatever their actions are
 	Receivers []Standing `json:"receivers,omitempty"`
 }
 
@@ -34,8 +34,8 @@ const (
 	stateVersion = 1
 	maxState     = 64 << 20 // bytes of a file
 	maxShown     = 10000    // alerts in it
-	// stateEvery is how often values in the file are brought up to date. That an alert begins or is over
-	// is written at once.
+	// stateEvery is the interval at which values in the file are updated. The beginning and the end of
+	// an alert are written at once.
 	stateEvery = 5 * time.Second
 )
 

@@ -34,7 +34,7 @@ type Settings struct {
 	Spool string
 }
 
-// Check returns an error if one of the receivers that rules name is not there, or is of another kind.
+// Check returns an error if a receiver that rules name does not exist, or is of another kind.
 func (s *Settings) Check(list []pmie.Delivery) error {
 	for _, d := range list {
 		switch r := s.Receiver(d.Receiver); {
@@ -57,7 +57,7 @@ func (s *Settings) Receiver(name string) *Receiver {
 	return nil
 }
 
-// ReadFile reads a file of receivers. Its errors name file and line, all of them.
+// ReadFile reads a file of receivers. All its errors name file and line.
 func ReadFile(path string) (*Settings, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -182,7 +182,8 @@ func (p *parser) begin(name string) {
 	}
 }
 
-// nameable reports whether a receiver may have a name, which is that of a directory too.
+// nameable reports whether a name is valid for a receiver; it also is the name of a
+// directory.
 func nameable(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'

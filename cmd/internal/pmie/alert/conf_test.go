@@ -245,7 +245,8 @@ func TestSpoiledSpool(t *testing.T) {
 	}
 }
 
-// TestCrowdedSpool has a spool of more alerts than are taken in at a start: the others stay, and are taken in when there is room.
+// TestCrowdedSpool has a spool with more alerts than are read at a start: the others stay, and are read when there is
+// room.
 func TestCrowdedSpool(t *testing.T) {
 	const alerts, limit = 25, 10
 	dir := filepath.Join(t.TempDir(), "x")

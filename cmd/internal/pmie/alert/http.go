@@ -45,7 +45,7 @@ type apiAlert struct {
 	EndsAt      time.Time         `json:"endsAt"`
 }
 
-// lifetimes is for how many reminders an Alertmanager waits before it takes an alert for over.
+// lifetimes is the number of missed reminders after which an Alertmanager resolves an alert.
 const lifetimes = 4
 
 // postAlerts posts alerts to an Alertmanager.
@@ -115,11 +115,11 @@ func annotations(a *Alert) map[string]string {
 
 // Limits of an answer.
 const (
-	maxAnswer = 512       // bytes that a message has of it
-	maxWait   = time.Hour // how long a receiver may want to be left alone
+	maxAnswer = 512       // bytes of it in a message
+	maxWait   = time.Hour // the longest pause that a receiver may ask for
 )
 
-// post posts JSON, and takes only an answer of 200 to 299 for success.
+// post posts JSON. Only an answer of 200 to 299 is a success.
 func (r *Receiver) post(ctx context.Context, url, key string, body []byte) error {
 	secret, err := r.secret()
 	if err != nil {
@@ -167,7 +167,7 @@ func (r *Receiver) post(ctx context.Context, url, key string, body []byte) error
 			err = waitError{err, min(time.Duration(min(seconds, 1<<20))*time.Second, maxWait)}
 		}
 	case c == http.StatusRequestTimeout, c == http.StatusTooEarly, c == http.StatusUnauthorized, c == http.StatusForbidden, c == http.StatusNotFound:
-		// It may be us, or a mistake that an administrator will find.
+		// The fault may be ours, or a mistake that an administrator will find.
 	case c >= 400 && c <= 499:
 		err = fmt.Errorf("%w: %w", ErrRefused, err)
 	}

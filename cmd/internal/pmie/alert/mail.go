@@ -25,7 +25,7 @@ import (
 // maxSubject limits the subject of a mail, in bytes; the whole text is in the mail.
 const maxSubject = 150
 
-// maxReplies is how many mails one may be an answer to.
+// maxReplies limits the mails to which one may be an answer.
 const maxReplies = 10
 
 // message returns alerts as a mail. No text of an alert can end a header: text that is not plain is encoded. The
@@ -94,7 +94,7 @@ func (p *parcel) id() string {
 func (r *Receiver) describe(w io.Writer, a *Alert) {
 	fmt.Fprintf(w, "%s\n\n", strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) && c != '\n' && c != '\t' {
-			return '\uFFFD' // it may steer a terminal
+			return '\uFFFD' // it may control a terminal
 		}
 		return c
 	}, strings.ReplaceAll(strings.ToValidUTF8(a.Text, "\uFFFD"), "\r\n", "\n")))
@@ -138,7 +138,7 @@ func subject(alerts []Alert) string {
 	if len(text) > maxSubject {
 		text = strings.ToValidUTF8(text[:maxSubject], "") + "..."
 	}
-	// Control characters have no business there, in no encoding.
+	// Control characters are not allowed in any encoding.
 	text = strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
 			return ' '
@@ -259,7 +259,8 @@ func refusal(err error) error {
 	return err
 }
 
-// address reads an address. It has no line breaks: a mail's headers have it as it is.
+// address reads an address. It has no line breaks: the headers of a mail have it
+// unencoded.
 func address(s string) (*mail.Address, error) {
 	if strings.ContainsFunc(s, unicode.IsControl) {
 		return nil, fmt.Errorf("address %q has a control character", s)

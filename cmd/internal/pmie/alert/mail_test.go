@@ -80,7 +80,7 @@ func (p *post) set(how func(n int, verb string) string) {
 	p.how = how
 }
 
-// certificate makes one, and returns the file that has it.
+// certificate makes a certificate, and returns its file.
 func (p *post) certificate(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -224,7 +224,7 @@ func TestMailFaults(t *testing.T) {
 	} {
 		for _, mode := range []TLSMode{StartTLS, TLS, NoTLS} {
 			if mode == NoTLS && name == "cut" {
-				continue // there is no STARTTLS to cut
+				continue // without STARTTLS there is nothing to cut
 			}
 			t.Run(name+" "+string(mode), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestMailFaults(t *testing.T) {
 	}
 }
 
-// TestMailRefused has a mail that is refused for good dropped.
+// TestMailRefused checks that a mail refused for good is dropped.
 func TestMailRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, r := newPost(t, StartTLS)
@@ -298,7 +298,8 @@ func TestMailRefused(t *testing.T) {
 	})
 }
 
-// TestMailDigest has all that an evaluation of a rule makes known be in one mail, also after a restart.
+// TestMailDigest checks that all messages of an evaluation of a rule are in one mail, also after a
+// restart.
 func TestMailDigest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, r := newPost(t, StartTLS)
@@ -330,7 +331,8 @@ func TestMailDigest(t *testing.T) {
 		time.Sleep(time.Minute)
 		act(t, m, action("s", pmie.ActionMail, "ops", "one"))
 		time.Sleep(time.Minute)
-		// A mail whose answer is lost, of a process that ends then, comes again as it was, also if more has happened.
+		// A mail whose answer is lost, of a process that ends then, is sent again unchanged, also if more has
+		// happened.
 		p.set(func(_ int, verb string) string {
 			if verb == "mail" {
 				return "cut"
@@ -384,7 +386,7 @@ func TestMailDigest(t *testing.T) {
 	})
 }
 
-// TestMailText sends texts that try to end the mail, or to speak to the server.
+// TestMailText sends texts that try to end the mail, or to send commands to the server.
 func TestMailText(t *testing.T) {
 	for _, mode := range []TLSMode{StartTLS, TLS, NoTLS} {
 		synctest.Test(t, func(t *testing.T) {

@@ -41,14 +41,13 @@ type Manager struct {
 }
 
 var (
-	// ErrUnknown is the error for a receiver that there is not.
+	// ErrUnknown is the error for a receiver that does not exist.
 	ErrUnknown = errors.New("there is no such receiver")
-	// ErrFull is the error for an alert that a full spool does not take.
+	// ErrFull is the error for an alert that does not fit into a full spool.
 	ErrFull = errors.New("the spool is full")
 )
 
-// How long a receiver that failed is left alone: twice as long each time, and a random part
-// less.
+// The pause after a failure of a receiver: twice as long each time, and a random part less.
 const (
 	firstWait   = time.Second
 	longestWait = 5 * time.Minute
@@ -169,15 +168,15 @@ type Standing struct {
 	Receiver string    `json:"receiver"`
 	Kind     Kind      `json:"kind"`
 	Firing   int       `json:"firing,omitempty"`  // alerts
-	Waiting  int       `json:"waiting,omitempty"` // messages that it has not taken yet
+	Waiting  int       `json:"waiting,omitempty"` // messages that it has not accepted yet
 	Error    string    `json:"error,omitempty"`   // why, if it failed last
 	Retry    time.Time `json:"retry,omitzero"`    // when it is tried again
-	// Unsaved is how many alerts are in memory alone, because of SpoolError.
+	// Unsaved is the number of alerts kept only in memory, because of SpoolError.
 	Unsaved    int    `json:"unsaved,omitempty"`
 	SpoolError string `json:"spoolError,omitempty"`
 }
 
-// Standings returns how things are with each receiver, in their order.
+// Standings returns the state of each receiver, in their order.
 func (m *Manager) Standings() []Standing {
 	list := make([]Standing, 0, len(m.names))
 	for _, name := range m.names {
@@ -190,17 +189,17 @@ func (m *Manager) Standings() []Standing {
 type worker struct {
 	r    *Receiver
 	log  *slog.Logger
-	wake chan struct{} // has one element at most
+	wake chan struct{} // has at most one element
 
 	mu       sync.Mutex
 	spool    *spool
-	list     []*entry          // in the order in which they came
+	list     []*entry          // in order of arrival
 	latest   map[string]*entry // by their subject
 	ending   bool
 	failures int
-	retry    time.Time // before that the receiver is left alone
+	retry    time.Time // before that the receiver is not tried
 	lastErr  error
-	unsaved  int   // entries that are in memory alone
+	unsaved  int   // entries kept only in memory
 	diskErr  error // why
 	batch    batch
 }
@@ -398,7 +397,7 @@ func (w *worker) saveLate() {
 func (w *worker) again(e *entry, now Alert, at time.Time) error {
 	old := *e
 	if len(e.Notices) == maxNotices {
-		return nil // it will hear of it often enough
+		return nil // it will be reminded soon enough
 	}
 	now.ID, now.Since, now.Notice = e.Alert.ID, e.Alert.Since, e.Alert.Notice+1
 	if err := now.check(); err != nil {
@@ -413,7 +412,7 @@ func (w *worker) again(e *entry, now Alert, at time.Time) error {
 	return nil
 }
 
-// end takes in that an alert is not firing any more.
+// end handles an alert that is not firing any more.
 func (w *worker) end(e *entry, at time.Time) error {
 	old := *e
 	e.Alert.Status, e.Alert.Until = Resolved, at
@@ -444,7 +443,7 @@ func (w *worker) resolve(now time.Time, which func(*Alert) bool) {
 	w.rouse()
 }
 
-// sweep forgets entries with which nothing is left to do.
+// sweep forgets entries that are done.
 func (w *worker) sweep(now time.Time) {
 	w.list = slices.DeleteFunc(w.list, func(e *entry) bool {
 		if e.busy || !e.done(now) {
@@ -572,7 +571,7 @@ func (w *worker) expire(now time.Time) {
 	}
 }
 
-// drop gives up the first message about an alert.
+// drop drops the first message about an alert.
 func (w *worker) drop(e *entry, why string) {
 	n := e.Notices[0]
 	e.Notices = e.Notices[1:]
@@ -672,7 +671,7 @@ func (w *worker) settle(p *parcel, err error, ended bool) {
 	w.sweep(now)
 }
 
-// backoff returns how long a receiver is left alone that failed n times in a row.
+// backoff returns the pause after n failures of a receiver in a row.
 func backoff(n int) time.Duration {
 	d := firstWait << min(n-1, 20)
 	d = min(d, longestWait)

@@ -15,7 +15,7 @@ func StateDirs(run, user string) []string {
 	return list
 }
 
-// NewTest returns an alert with which a receiver can be tried.
+// NewTest returns an alert for testing a receiver.
 func NewTest(host, text string, now time.Time) Alert {
 	a := Alert{Status: Firing, Rule: "test", Host: host, Text: text, Since: now.UTC()}
 	a.ID = a.newID()

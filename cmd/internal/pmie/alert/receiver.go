@@ -29,7 +29,7 @@ const (
 type TLSMode string
 
 const (
-	StartTLS TLSMode = "starttls" // by the command of that name, which the server must know
+	StartTLS TLSMode = "starttls" // by the STARTTLS command, which the server must support
 	TLS      TLSMode = "tls"      // from the start
 	NoTLS    TLSMode = "none"
 )
@@ -42,19 +42,19 @@ const (
 	DefaultResend  = time.Minute
 )
 
-// A Receiver is whom alerts are for. Fields that are zero mean the defaults. ReadFile makes
-// receivers of a file.
+// A Receiver is a destination of alerts. Zero fields mean the defaults. ReadFile makes
+// receivers from a file.
 type Receiver struct {
 	Name string
 	Kind Kind
 
-	URL    *url.URL // of a web hook, or where an Alertmanager is
+	URL    *url.URL // of a web hook, or of an Alertmanager
 	Header string   // that has the secret; "" means Authorization, after the word Bearer
-	User   string   // to log in as, with the secret as password
+	User   string   // the user name; the secret is its password
 
-	// SecretFile has a secret, in its first line. It is read each time it is needed.
+	// SecretFile has a secret, in its first line. It is read each time the secret is needed.
 	SecretFile string
-	// CAFile has certificates, in PEM, to trust in place of the system's.
+	// CAFile has certificates, in PEM, that are trusted in place of the system's.
 	CAFile string
 
 	Server string  // of mail: host and port
@@ -68,18 +68,17 @@ type Receiver struct {
 	Timeout time.Duration // of one attempt
 	Retries int           // attempts after the first before a message is dropped; 0 means as long as MaxAge allows
 	MaxAge  time.Duration // of a message that cannot be delivered
-	Queue   int           // alerts that are kept for the receiver
+	Queue   int           // alerts kept for the receiver
 	Resend  time.Duration // how often an Alertmanager is reminded of a firing alert
 
 	// Dial makes connections; nil means net.Dialer's DialContext.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// ErrRefused is the error of a receiver that does not take a message and will not the next
-// time either.
+// ErrRefused is the error of a receiver that refuses a message for good.
 var ErrRefused = errors.New("refused")
 
-// A waitError is a failure after which the receiver wants to be left alone for a while.
+// A waitError is a failure after which the receiver asks for a pause.
 type waitError struct {
 	error
 	wait time.Duration
@@ -100,7 +99,7 @@ func or[T comparable](v, otherwise T) T {
 	return v
 }
 
-// batch is how many alerts one message may have.
+// batch is the maximum number of alerts in a message.
 func (r *Receiver) batch() int {
 	switch r.Kind {
 	case Alertmanager:
@@ -115,7 +114,7 @@ func (r *Receiver) batch() int {
 const maxMail = 500
 
 // Send delivers alerts, once, within the time limit. A web hook takes one at a time. The error is ErrRefused if
-// trying again is of no use.
+// another try would fail too.
 func (r *Receiver) Send(ctx context.Context, alerts ...Alert) error {
 	p := &parcel{alerts: alerts}
 	for i := range alerts {
@@ -236,7 +235,7 @@ func (r *Receiver) dial(ctx context.Context, network, address string) (net.Conn,
 }
 
 // client returns an HTTP client for one request. It follows no redirection, which would
-// take the secret elsewhere.
+// send the secret elsewhere.
 func (r *Receiver) client() (*http.Client, error) {
 	cfg, err := r.tlsConfig("")
 	if err != nil {

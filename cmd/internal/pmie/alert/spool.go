@@ -20,11 +20,11 @@ import (
 const (
 	maxEntry = 256 << 10 // bytes of a file
 	maxSpool = 64 << 20  // bytes of all files of a receiver
-	// maxNotices is how many messages about one alert may wait.
+	// maxNotices limits the messages waiting about one alert.
 	maxNotices = 16
 )
 
-// A notice is a message that a receiver has not taken yet.
+// A notice is a message that a receiver has not accepted yet.
 type notice struct {
 	Status Status    `json:"status"`
 	Number int       `json:"number,omitempty"` // the number of earlier notifications
@@ -50,13 +50,13 @@ type entry struct {
 	Holdoff time.Duration `json:"holdoff,omitempty"`
 	Said    time.Time     `json:"said"` // when the last notice that it is firing was made
 	Notices []*notice     `json:"notices,omitempty"`
-	Refused bool          `json:"refused,omitempty"` // a receiver that is reminded does not want to be
+	Refused bool          `json:"refused,omitempty"` // a receiver has refused reminders
 	Mail    string        `json:"mail,omitempty"`    // the batch that first reported that it is firing
 
 	size    int       // of its file
-	refresh time.Time // when an Alertmanager heard of it last; zero for never
+	refresh time.Time // the last reminder to an Alertmanager; zero for never
 	alone   bool      // a reminder with others was refused
-	busy    bool      // a message about it is on its way
+	busy    bool      // a message about it is being sent
 	unsaved bool      // its file is out of date
 }
 
@@ -65,7 +65,7 @@ const entryVersion = 1
 // over reports whether the alert is not firing any more.
 func (e *entry) over() bool { return e.Alert.Status == Resolved }
 
-// done reports whether nothing is left to do with an entry.
+// done reports whether an entry needs no more work.
 func (e *entry) done(now time.Time) bool {
 	return e.over() && len(e.Notices) == 0 && e.rested(now, e.Holdoff)
 }
@@ -137,7 +137,7 @@ func (e *entry) encode() ([]byte, error) {
 	return b, err
 }
 
-// isBatch reports whether a batch has the form that it should have, or is not set.
+// isBatch reports whether a batch has a valid form, or is not set.
 func isBatch(s string) bool {
 	id, part, ok := strings.Cut(s, "-")
 	_, err := strconv.ParseUint(part, 10, 31)
@@ -157,8 +157,8 @@ const (
 	spoiled   = ".bad" // an unreadable file
 )
 
-// openSpool opens a directory, making it if it is not there, and reads the entries of it, limit at most. They are in
-// the order in which they came. Files beyond that, or of more than maxSpool bytes in all, stay there for the next time.
+// openSpool opens a directory, making it if it does not exist, and reads its entries, at most limit. They are in
+// order of arrival. Further files, and those beyond maxSpool bytes in all, stay for the next time.
 func openSpool(dir string, limit int, log *slog.Logger) (*spool, []*entry, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
@@ -223,7 +223,7 @@ func (s *spool) read(limit int, log *slog.Logger) ([]*entry, error) {
 	return list, nil
 }
 
-// filesAtOnce is how many names of the directory are in memory.
+// filesAtOnce limits the names of the directory in memory.
 const filesAtOnce = 1000
 
 // files yields the entries of the directory.
@@ -266,7 +266,7 @@ func (s *spool) load(name string) (*entry, error) {
 	return decodeEntry(b)
 }
 
-// save writes an entry's file so that it is there, whole, whatever happens to the machine.
+// save writes an entry's file durably and completely, also if the machine crashes.
 func (s *spool) save(e *entry) (err error) {
 	b, err := e.encode()
 	if err != nil {
@@ -302,7 +302,7 @@ func (s *spool) save(e *entry) (err error) {
 	return s.sync()
 }
 
-// sync has the names of the directory be on disk.
+// sync writes the names of the directory to disk.
 func (s *spool) sync() error {
 	d, err := s.root.Open(".")
 	if err != nil {

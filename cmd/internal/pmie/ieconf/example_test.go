@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/pmie/ieconf"
 )
 
-// The default configuration of a host has the rules that come with this software.
+// The default configuration of a host has the built-in rules.
 func Example() {
 	text, err := ieconf.Generate(ieconf.Config{Auto: true})
 	if err != nil {
@@ -20,7 +20,7 @@ func Example() {
 	// Output: true
 }
 
-// A user wants to know earlier, and of one file system more.
+// A user wants a lower threshold, for one more file system.
 func ExampleSet_Modify() {
 	rules := fstest.MapFS{"disk": {Data: []byte(`#pmieconf-rules 1
 rule	filesys.filling

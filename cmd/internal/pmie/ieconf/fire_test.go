@@ -17,7 +17,7 @@ type source struct {
 	units   string
 	counter bool
 	insts   []string
-	quiet   float64 // the value, or of a counter the rate, while nothing is wrong
+	quiet   float64 // the value, or for a counter the rate, in normal operation
 }
 
 var (
@@ -116,7 +116,7 @@ func record(t *testing.T, wrong map[string]float64) string {
 		}
 		if v, ok := wrong[name]; ok {
 			one.wrong = &v
-			if strings.HasPrefix(name, "kernel.all.pressure.") { // the rules look at a minute
+			if strings.HasPrefix(name, "kernel.all.pressure.") { // the rules read the average of a minute
 				one.handles[0], one.handles[1] = one.handles[1], one.handles[0]
 			}
 		}
@@ -172,7 +172,8 @@ func evaluate(t *testing.T, path string, conf []byte) string {
 	return out.String()
 }
 
-// TestRulesFire has each rule of ours on an archive in which it must do something, and all of them on a quiet one.
+// TestRulesFire evaluates each built-in rule over an archive in which it must fire, and all of them over a quiet
+// one.
 func TestRulesFire(t *testing.T) {
 	s, err := Builtin(Config{})
 	if err != nil {

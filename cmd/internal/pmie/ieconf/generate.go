@@ -16,7 +16,7 @@ const (
 	endLine   = "// --- END GENERATED SECTION (changes below will be preserved) ---\n"
 )
 
-// Expand returns a text of a rule with the values of variables in the place of their $names$.
+// Expand returns a text of a rule with the values of variables in place of their $names$.
 func (s *Set) Expand(r *Rule, text string) (string, error) {
 	b, err := s.expand(nil, r, text, 0)
 	return string(b), err
@@ -130,7 +130,7 @@ func (g *generator) changes(r *Rule) {
 	}
 }
 
-// quoted is the value of a variable as a configuration has it.
+// quoted is the value of a variable in the form of a configuration.
 func (v *Variable) quoted() string {
 	switch v.Type {
 	case String, HostList, InstList:
@@ -147,7 +147,7 @@ type choice struct {
 	words []string
 }
 
-// generate writes a rule as many times as its lists want it.
+// generate writes a rule once for each combination of its lists.
 func (g *generator) generate(r *Rule) error {
 	if !r.enabled {
 		return nil
@@ -180,7 +180,7 @@ func (g *generator) enumerate(r *Rule, choices []choice) error {
 	return nil
 }
 
-// choices returns the variables that a rule is enumerated over.
+// choices returns the variables over which a rule is enumerated.
 func (g *generator) choices(r *Rule) ([]choice, error) {
 	text := r.enumerate
 	if text == " " {
@@ -308,8 +308,7 @@ func (g *generator) actions(r *Rule) {
 	}
 }
 
-// appendAction appends the text of an action. '^' is where the argument ends and another one begins, but
-// in "/^".
+// appendAction appends the text of an action. A '^' separates arguments, except in "/^".
 func appendAction(b []byte, text string) []byte {
 	for i := 0; i < len(text); i++ {
 		switch {

@@ -36,7 +36,7 @@ func Builtin(cfg Config) (*Set, error) {
 	return LoadFS(BuiltinRules(), cfg)
 }
 
-// Generate returns the configuration of the rules that this software brings, as they are.
+// Generate returns the configuration of the built-in rules, unchanged.
 func Generate(cfg Config) ([]byte, error) {
 	s, err := Builtin(cfg)
 	if err != nil {
@@ -45,9 +45,9 @@ func Generate(cfg Config) ([]byte, error) {
 	return s.Generate()
 }
 
-// Load reads the rules of a path: names of files, and of directories of files at any depth, with colons
-// between. A file that does not begin as a rule file does is left out. The files of a directory are read in the order in which it has
-// them, as the C tool does: this is the order of global variables and actions.
+// Load reads the rules of a path: names of files, and of directories of files at any depth, with colons between. A
+// file without the beginning of a rule file is left out. The files of a directory are read in the order in which it
+// has them, as the C tool does: this is the order of global variables and actions.
 func Load(path string, cfg Config) (*Set, error) {
 	cfg.Path = cmp.Or(cfg.Path, path)
 	s := newSet(cfg)
@@ -77,17 +77,17 @@ func (s *Set) sorted() *Set {
 	return s
 }
 
-// osFS is the file system of the host by any path. That of os.DirFS refuses many.
+// osFS is the file system of the host, for any path. That of os.DirFS refuses many.
 type osFS struct{}
 
-// Open opens a file. It does not wait for a FIFO.
+// Open opens a file. It does not block on a FIFO.
 func (osFS) Open(name string) (fs.File, error) {
 	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 func (osFS) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
 
-// reason is the text of an error of a file, as C prints it.
+// reason returns the text of an error of a file, as C prints it.
 func reason(err error) string {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
@@ -241,7 +241,7 @@ func (p *parser) half(want string, err error) error {
 	return p.fail(p.expected(want, p.part))
 }
 
-// failed keeps the mistake that a scanner returned.
+// failed records the mistake that a scanner returned.
 func (p *parser) failed(err error) error {
 	if m, ok := err.(*mistake); ok {
 		return p.fail(m)

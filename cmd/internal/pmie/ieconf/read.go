@@ -56,7 +56,7 @@ func (r *reader) get() int {
 	return int(r.text[r.off-1])
 }
 
-// comment takes the two slashes that a line begins with, and reports whether they are there.
+// comment reads the two slashes that begin a line, and reports whether they are there.
 func (r *reader) comment() bool {
 	for range 2 {
 		if r.get() != '/' {
@@ -180,7 +180,7 @@ func (r *reader) locals() error {
 			case err == errEnd:
 				return r.fail(r.expected(want, "end-of-file"))
 			case err == nil && i == 2 && words[i] != "=":
-				return &mistake{r.last} // as the C tool does, whatever it was
+				return &mistake{r.last} // as in the C tool, whatever it was
 			case err != nil:
 				return err
 			}
@@ -228,7 +228,7 @@ func ruleLine(line string) (version uint32, name string, ok bool) {
 	return uint32(n), name, name != ""
 }
 
-// restore keeps the user's own lines, and of the generated section the rules that nothing defines now.
+// restore keeps the user's own lines, and the rules of the generated section that nothing defines now.
 func (r *reader) restore() {
 	rest := r.text[min(r.off, len(r.text)):]
 	save := false

@@ -12,7 +12,7 @@ type mistake struct{ text string }
 
 func (m *mistake) Error() string { return m.text }
 
-// maxMessage is how long the C tool's messages can be.
+// maxMessage limits the length of the C tool's messages.
 const maxMessage = 511
 
 func mistakef(format string, args ...any) *mistake {
@@ -152,7 +152,7 @@ func (s *scanner) next() (string, error) {
 // double quotes, up to the end of a line. Text after '#' is left out.
 type Scanner struct{ s scanner }
 
-// maxWord is how long a word of a command can be.
+// maxWord limits the length of a word of a command.
 const maxWord = 1025
 
 // NewScanner returns a Scanner of r. It reads no further than the end of a line.

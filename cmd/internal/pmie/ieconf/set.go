@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// DefaultPath is where the rules of an installation are, if PCP_VAR_DIR has its usual value.
+// DefaultPath is the path of the installed rules, if PCP_VAR_DIR has its usual value.
 const DefaultPath = "/var/lib/pcp/config/pmieconf"
 
 // Limits of the input and the output.
@@ -18,7 +18,7 @@ const (
 	maxDepth     = 40   // of directories
 	maxExpansion = 1 << 20
 	maxNesting   = 50       // of variables in variables
-	maxGenerated = 16 << 20 // of a configuration that is made
+	maxGenerated = 16 << 20 // of a generated configuration
 	MaxConfig    = 32 << 20 // of a configuration that is read
 )
 
@@ -30,7 +30,7 @@ type Config struct {
 	// Auto marks the configuration as made automatically by a program.
 	Auto    bool
 	Program string         // that makes it; default "pmieconf"
-	Now     time.Time      // default: the time it is
+	Now     time.Time      // default: the current time
 	Zone    *time.Location // of Now; default time.Local
 
 	// Warn gets warnings about rules, a line or two at a time, with a newline. nil discards them.
@@ -52,7 +52,7 @@ func (r *Rule) Vars() []*Variable { return r.vars }
 // file.
 func (r *Rule) Predicate() string { return r.predicate }
 
-// Enabled reports whether the rule becomes part of the configuration.
+// Enabled reports whether the rule is part of the configuration.
 func (r *Rule) Enabled() bool { return r.enabled }
 
 // Var returns the variable of this name that the rule has itself, or nil.
@@ -93,7 +93,7 @@ type Set struct {
 	deprecated []Deprecated
 	saved      []byte
 
-	last string // the last message; the C tool prints it once more where it has no other one
+	last string // the last message; the C tool repeats it if it has no other
 }
 
 // Deprecated is a rule of a configuration that the rule files do not have any more.
@@ -120,7 +120,7 @@ func newSet(cfg Config) *Set {
 	return s
 }
 
-// fail keeps the text of a mistake, and returns it.
+// fail records the text of a mistake, and returns it.
 func (s *Set) fail(m *mistake) error {
 	s.last = m.text
 	return m
@@ -253,8 +253,8 @@ func (s *Set) setAttribute(at position, v *Variable, name string, a Attribute, v
 	return nil
 }
 
-// Undo gives a variable the value that it has in the rule files, the attribute "enabled" if that
-// is its name, or all of them if name is "". A rule that has no such variable stays as it is.
+// Undo resets a variable to its value in the rule files, the attribute "enabled" if that is the
+// name, or all of them if name is "". A rule without such a variable is not changed.
 func (s *Set) Undo(r *Rule, name string) {
 	all := name == ""
 	switch {

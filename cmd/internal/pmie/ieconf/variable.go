@@ -94,8 +94,8 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// Value returns the value as users see and type it: text and lists in double quotes,
-// percentages with their sign, and yes or no for an action.
+// Value returns the value in the form that users see and type: text and lists in double
+// quotes, percentages with their sign, and yes or no for an action.
 func (v *Variable) Value() string { return v.value(true) }
 
 // value is Value, or if it is not pretty, the expansion of the variable in the text of
@@ -132,7 +132,8 @@ func (v *Variable) value(pretty bool) string {
 	return `"` + v.data + `"`
 }
 
-// list is a list as selectors of pmie: each word quoted, behind ':' for a host or '#' for an instance.
+// list returns a list as selectors of pmie: each word quoted, after ':' for a host or '#' for an
+// instance.
 func (v *Variable) list() string {
 	key := byte('#')
 	if v.Type == HostList {
@@ -170,8 +171,9 @@ func (v *Variable) list() string {
 	return string(b)
 }
 
-// scanInt reads a whole decimal number as strtol(3) does if limit is the largest int64, and as strtoul(3) does if it is the
-// largest uint64, and reports whether there is nothing behind it. Only no text at all is as good as a number.
+// scanInt reads a whole decimal number as strtol(3) does if limit is the largest int64, and as strtoul(3) does if it
+// is the largest uint64, and reports whether nothing follows it. An empty text counts as 0; other texts without
+// digits are not numbers.
 func scanInt(s string, limit uint64) (n uint64, all bool) {
 	if s == "" {
 		return 0, true
@@ -199,10 +201,10 @@ func scanInt(s string, limit uint64) (n uint64, all bool) {
 	return n, end == len(s)
 }
 
-// graph reports whether c is printed, and not as a space.
+// graph reports whether c is printable and not a space.
 func graph(c byte) bool { return '!' <= c && c <= '~' }
 
-// closedList reports whether the words in quotes of a list have an end.
+// closedList reports whether the quoted words of a list are terminated.
 func closedList(s string) bool {
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
