@@ -203,7 +203,7 @@ func (m *monitor) own(ctx context.Context, o *cli.Options, opt *cli.Option, arg 
 	return true
 }
 
-// apply handles the flags when the first sample is shown. It returns false where C prints the usage message.
+// apply handles the flags when the first sample is shown. It returns false if C prints the usage message.
 func (m *monitor) apply() bool {
 	for _, f := range m.flags {
 		switch f {

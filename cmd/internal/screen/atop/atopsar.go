@@ -93,7 +93,7 @@ type reporter struct {
 	e *engine
 	p sar.Printer
 
-	wanted   [64]bool // by the place in sar.Reports
+	wanted   [64]bool // by the index in sar.Reports
 	reports  int      // how many are wanted
 	name     string   // for the usage message, "" the usual one
 	sum      int      // -R
@@ -101,7 +101,7 @@ type reporter struct {
 	stamps   bool     // -S
 	color    byte     // 't' on a terminal, 'a' always, 0 never
 	total    sample.Total
-	now      int // the report that is printed
+	now      int // the current report
 	begun    bool
 	lastDay  int64 // its last second
 	line     uint
@@ -150,7 +150,8 @@ func runSar(ctx context.Context, env *cli.Env) int {
 	return r.e.run(ctx)
 }
 
-// own handles an option. An h is that of a report: the one with an argument cannot be had, as in C.
+// own handles an option. An h selects a report: the report with an argument is not available, as in
+// C.
 func (r *reporter) own(ctx context.Context, o *cli.Options, opt *cli.Option, arg string) bool {
 	if mine, done := r.common(ctx, o, opt, arg); done {
 		if opt.Short == 'b' {
@@ -269,8 +270,8 @@ func (r *reporter) prepare() {
 	r.choose()
 }
 
-// choose reads tasks only for reports that show them. One depends on whether any task of the reports before it has
-// had counters of disks.
+// choose reads tasks only for reports that show them. One of them depends on whether any task of the reports
+// before it had counters of disks.
 func (r *reporter) choose() {
 	i := slices.Index(r.wanted[:], true)
 	r.e.s.SystemOnly = !r.raw || i >= 0 && !sar.Reports[i].Tasks // live reports have no tasks
@@ -323,7 +324,7 @@ func (r *reporter) clock(seconds float64) string {
 	return time.Unix(int64(seconds), 0).In(r.e.loc).Format("15:04:05")
 }
 
-// day prints the date if a day begins. As in C a day is one of the local time zone.
+// day prints the date if a day begins. As in C it is a day of the local time zone.
 func (r *reporter) day(seconds float64) {
 	if seconds <= float64(r.lastDay) {
 		return
@@ -347,8 +348,8 @@ func (r *reporter) input(f *frame, stamp string) *sar.Input {
 	return &sar.Input{System: f.System, Seconds: int64(f.Seconds), Hertz: int64(r.e.s.Host.Hertz), Stamp: stamp, DiskIO: r.e.s.DiskIO, NetIO: r.e.s.NetIO}
 }
 
-// print prints the lines of a report, or does not want it any more if it cannot be had. It returns false if
-// there are no reports left.
+// print prints the lines of a report, or deselects it if it is not available. It returns false if there are
+// no reports left.
 func (r *reporter) print(in *sar.Input) (lines uint, more bool) {
 	lines = uint(sar.Reports[r.now].Line(&r.p, in))
 	if lines != 0 {

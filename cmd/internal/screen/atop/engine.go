@@ -42,7 +42,7 @@ type frame struct {
 	Time    float64
 	Seconds float64 // since the sample before, 1 at least
 	Number  int     // 0 is the first
-	Boot    bool    // the first one of a live source: all since the system was started
+	Boot    bool    // the first of a live source: all since the system was started
 }
 
 // An engine takes samples one by one.
@@ -62,7 +62,7 @@ type engine struct {
 	ticks                 ticker
 }
 
-// status is the exit status where C stops at the end of archives.
+// status is the exit status if C stops at the end of archives.
 const endOfArchive = 1
 
 // open opens the source and reads the metadata needed before the first sample. It prints errors.

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/sample"
 )
 
-// domains are the instance domains of the fixture, by the beginnings of the names of metrics.
+// domains are the instance domains of the fixture, by the prefixes of metric names.
 var domains = []struct {
 	prefix string
 	names  []string
@@ -45,7 +45,7 @@ var domains = []struct {
 	{"nfs.client.", []string{"read", "write"}, []int32{6, 8}},
 }
 
-// texts are the metrics with strings, by the ends of their names.
+// texts are the metrics with strings, by the suffixes of their names.
 var texts = map[string]func(inst int32) string{
 	"psinfo.cmd": func(inst int32) string {
 		return map[int32]string{1: "init", 700: "postmaster", 701: "worker", 702: "kworker"}[inst]
@@ -74,7 +74,7 @@ var numbers = map[string]int64{
 	"nfsclient.age": 5000,
 }
 
-// fixture makes an archive of a host that has some of all that is shown, and returns its name.
+// fixture makes an archive of a host with some of all resources shown, and returns its name.
 func fixture(t testing.TB) string {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "cellar")

@@ -28,7 +28,7 @@ func call(t testing.TB, c *cli.Command, archive string, args ...string) (string,
 	return string(masked(out.Bytes())), status
 }
 
-// commandLines are those of which testdata has the output.
+// commandLines are the command lines whose output is in testdata.
 var commandLines = map[string][]string{
 	"atopsar": {"-A -S -M -C 1", "-c -R 2 1", "-d -a -x 1", "-i -I -R 2 1", "-O -R 2 1", "-m -H 1 2", "-q", "-R x", "1 0"},
 	"atop": {

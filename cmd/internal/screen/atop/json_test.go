@@ -25,7 +25,7 @@ func TestJSON(t *testing.T) {
 	out, _ := call(t, Command, archive, "-P", "ALL", "1", "3")
 	for line := range strings.Lines(out) {
 		f := strings.Fields(line)
-		if len(f) < 8 || f[0] == "PSI" || f[0] == "PRE" { // of which JSON has a row for each resource, and for those that use it
+		if len(f) < 8 || f[0] == "PSI" || f[0] == "PRE" { // for which JSON has a row for each resource, and for its users
 			continue
 		}
 		l := at(want, f[0])

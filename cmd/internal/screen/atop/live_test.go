@@ -28,7 +28,7 @@ func run1(t *testing.T, c *cli.Command, vars map[string]string, args ...string) 
 	return out.String()
 }
 
-// TestLive samples this machine, by agents in the process.
+// TestLive samples this machine, with agents in the process.
 func TestLive(t *testing.T) {
 	local := map[string]string{"PCP_LOCALPMDA": "1"}
 	for _, s := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// longOptions are those of PCP, which here have no short form.
+// longOptions are the options of PCP, which have no short form here.
 var longOptions = []cli.Option{
 	{Long: "hotproc", Help: "use the pmdaproc(1) hotproc metrics"},
 	{Long: "align", Arg: "TIME", Help: "align sample times on natural boundaries"},
@@ -65,23 +65,23 @@ type arguments struct {
 	hot    bool
 }
 
-// stopped reports whether C would not look at more options.
+// stopped reports whether C would ignore the remaining options.
 func (a *arguments) stopped(o *cli.Options) bool {
 	return a.usage || a.broken || a.last || a.o == nil && o.Errors()
 }
 
-// at returns the @ form of a time in which PCP's options have it.
+// at returns a time in the @ form of PCP's options.
 func at(spec string) *string {
 	spec = "@" + spec
 	return &spec
 }
 
-// numeric reports whether s has digits only, as C asks.
+// numeric reports whether s has only digits, as C requires.
 func numeric(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// trailing reads the arguments behind the options: the interval and the number of samples. Without
+// trailing reads the arguments after the options: the interval and the number of samples. Without
 // them it returns false.
 func (a *arguments) trailing(o *cli.Options) bool {
 	if len(o.Args) == 0 {
@@ -165,8 +165,8 @@ func getoptArchive(env *cli.Env) bool {
 	return false
 }
 
-// parse reads the options and arguments of a command. Alone is called if there are no arguments, and fail where C prints the
-// usage message. It returns the exit status if that is all.
+// parse reads the options and arguments of a command. It calls alone if there are no arguments, and fail if C prints
+// the usage message. It returns the exit status if the command is done.
 func (a *arguments) parse(own func(*cli.Options, *cli.Option, string) bool, alone func(), fail func() int) (status int, stop bool) {
 	a.o = source.Parse(a.env, cli.ParseConfig{Archives: true, Later: true, Own: own})
 	switch {
@@ -192,7 +192,7 @@ func (a *arguments) parse(own func(*cli.Options, *cli.Option, string) bool, alon
 	}
 	if a.usage {
 		if a.env.Classic() {
-			a.o.Program().Messages.Take() // which C does not come to print
+			a.o.Program().Messages.Take() // C does not print them
 		}
 		return fail(), true
 	}
@@ -206,7 +206,7 @@ func (a *arguments) parse(own func(*cli.Options, *cli.Option, string) bool, alon
 	return 0, false
 }
 
-// unknownOption reports whether messages are about an option that there is not, or its use, at which C stops.
+// unknownOption reports whether messages are about an unknown option or its use, at which C stops.
 func unknownOption(messages []byte) bool {
 	for _, words := range []string{"invalid option --", "unrecognized option", "is ambiguous", "doesn't allow an argument", "requires an argument"} {
 		if bytes.Contains(messages, []byte(words)) {
@@ -223,7 +223,7 @@ func (a *arguments) common(ctx context.Context, o *cli.Options, opt *cli.Option,
 	case a.stopped(o):
 		return true, true
 	case opt.Long == "hotproc":
-		a.hot = true // which pcp-atopsar does not use, as in C
+		a.hot = true // pcp-atopsar does not use it, as in C
 		return true, true
 	case opt.Long == "help":
 		a.usage = true

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { twin.Main(m, Command, SarCommand) }
 
-// archives returns those of the suite with which pcp-atop is tested, and with each the intervals that make few
+// archives returns the archives of the suite used to test pcp-atop, each with the intervals that make few
 // samples of it.
 func archives(t *testing.T) map[string][]string {
 	t.Helper()
@@ -46,7 +46,7 @@ var (
 	inFlightLine = regexp.MustCompile(`(?m)^((?:LVM|MDD) \S+ \d+ \S+ \S+ \d+ \S+(?: \S+){7}) \S+`)
 )
 
-// With a single NUMA node C prints whatever is in memory for its processors too.
+// With a single NUMA node C prints uninitialized memory for its processors too.
 var oneNode = regexp.MustCompile(`(?m)^(NUC \S+ \d+ \S+ \S+ \d+) .*`)
 
 func masked(b []byte) []byte {
@@ -91,8 +91,8 @@ func compare(t *testing.T, call twin.Call) {
 
 func pick(r *rand.Rand, list ...string) string { return list[r.IntN(len(list))] }
 
-// TestRandomReportsOfC compares reports of pcp-atopsar over archives with those of C, for command lines drawn
-// at random.
+// TestRandomReportsOfC compares reports of pcp-atopsar over archives with those of C, for random command
+// lines.
 func TestRandomReportsOfC(t *testing.T) {
 	list := archives(t)
 	paths := slices.Sorted(maps.Keys(list))

@@ -26,7 +26,7 @@ type settings struct {
 	waitChannels bool
 }
 
-// maxLine is how long lines of an atoprc may be in C, the rest being the next line.
+// maxLine is the maximum length of lines of an atoprc in C; the rest is the next line.
 const maxLine = 255
 
 // A tag is a setting in an atoprc.
@@ -35,7 +35,8 @@ type tag struct {
 	set  func(s *settings, value string) error
 }
 
-// tags are all but those of lines, which package screen knows, and those for nothing that PCP has.
+// tags are all tags except those of lines, which are in package screen, and those for resources
+// without PCP metrics.
 func tags() []tag {
 	number := func(to func(s *settings) *int) func(name string) tag {
 		return func(name string) tag {
@@ -105,10 +106,10 @@ func tags() []tag {
 	}
 }
 
-// colorNames are those of a terminal, by number.
+// colorNames are the colors of a terminal, by number.
 var colorNames = []string{"black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"}
 
-// positive returns the number that a setting has.
+// positive returns the number of a setting.
 func positive(name, value string) (int, error) {
 	n, err := strconv.Atoi("0" + value)
 	if !numeric(value) || err != nil || n > 1<<31-1 {
@@ -117,7 +118,8 @@ func positive(name, value string) (int, error) {
 	return n, nil
 }
 
-// selectUsers chooses the processes of users whose names match, or of the one with a number.
+// selectUsers selects the processes of users whose names match, or of the user with a
+// number.
 func (s *settings) selectUsers(name, pattern string) error {
 	list, err := matchUsers(pattern)
 	if err != nil {
@@ -255,7 +257,8 @@ func (s *settings) read(env *cli.Env, f io.Reader, path string, system bool, kno
 	}
 }
 
-// cutTag parts a line in the name of a tag, of 19 characters at most, and its value, which ends at a #.
+// cutTag splits a line into the name of a tag, of at most 19 characters, and its value, which ends at a
+// #.
 func cutTag(text string) (name, value string) {
 	text = ctext.TrimSpace(ctext.String(text))
 	end := strings.IndexAny(text, ctext.Space)

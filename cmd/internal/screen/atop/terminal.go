@@ -18,7 +18,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/screen"
 )
 
-// Codes of a terminal: its other screen, without a cursor, and back.
+// Codes of a terminal: switch to its other screen, without a cursor, and back.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l"
 	leaveScreen = "\x1b[0m\x1b[?25h\x1b[?1049l"
@@ -33,7 +33,7 @@ type terminal struct {
 	resize chan os.Signal
 	view   screen.View
 	shown  *screen.Canvas
-	row    int // of the line in which is asked
+	row    int // of the line of the prompt
 
 	size func() (cols, rows int)
 	look chan func() // for tests: functions to call before the next key
@@ -152,13 +152,13 @@ func (t *terminal) next(ctx context.Context) (key string, due bool) {
 			t.shown = nil
 			return "", false
 		case <-m.e.ticks.due:
-			m.e.ticks.ask() // for the engine, which waits for it too
+			m.e.ticks.ask() // for the engine, which also waits for it
 			return "", true
 		}
 	}
 }
 
-// interact shows a sample until the next one is due or a key asks for something else.
+// interact shows a sample until the next one is due or a key requests another command.
 func (m *monitor) interact(ctx context.Context) command {
 	t := m.term
 	for {
@@ -305,7 +305,7 @@ func (t *terminal) list(key string) {
 		m.env.Stdout.Write([]byte{7})
 		return
 	}
-	if auto && strings.Contains("gmdnes", key) { // these choose an order too, but not that one's
+	if auto && strings.Contains("gmdnes", key) { // these select an order too, but a different one
 		m.Order = screen.Auto
 	}
 	if what, ok := map[string]string{"u": "user", "p": "program", "j": "container"}[key]; ok {
@@ -402,7 +402,7 @@ func (t *terminal) kill(ctx context.Context) {
 	}
 }
 
-// branch goes to the sample of a time of archives.
+// branch moves to the sample of a time of archives.
 func (t *terminal) branch(ctx context.Context) (command, bool) {
 	e := t.m.e
 	to, ok := branchTime(t.ask(ctx, "Enter new time (format [YYYYMMDD]hh:mm:ss): "), time.Unix(e.now.Sec, 0).In(e.loc))
@@ -417,7 +417,7 @@ func (t *terminal) branch(ctx context.Context) (command, bool) {
 	return branch, true
 }
 
-// branchTime reads a time as [YYYYMMDD]hh[:]mm[[:]ss], by default on the day of now.
+// branchTime reads a time as [YYYYMMDD]hh[:]mm[[:]ss], by default on the current day.
 func branchTime(s string, now time.Time) (time.Time, bool) {
 	digits := strings.ReplaceAll(s, ":", "")
 	layout, ok := map[int]string{4: "1504", 6: "150405", 12: "200601021504", 14: "20060102150405"}[len(digits)]

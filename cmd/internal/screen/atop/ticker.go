@@ -27,7 +27,7 @@ func (t *ticker) start(every time.Duration) {
 	t.set(every)
 }
 
-// set has the next sample be due after d, and those behind it at the interval; 0 stops the clock.
+// set makes the next sample due after d, and those after it at the interval; 0 stops the clock.
 func (t *ticker) set(d time.Duration) {
 	if t.timer != nil {
 		t.timer.Stop()

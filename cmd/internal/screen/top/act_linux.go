@@ -50,10 +50,10 @@ func do(act ui.Action) error {
 	return unix.PidfdSendSignal(fd, sig, nil, 0)
 }
 
-// ticks are those of the kernel's clock in a second, as /proc has them.
+// ticks are the ticks of the kernel's clock in a second, as used in /proc.
 const ticks = 100
 
-// same reports whether the text of /proc/PID/stat is of the process that is meant.
+// same reports whether the text of /proc/PID/stat is of the intended process.
 func same(stat string, act ui.Action) bool {
 	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
 	if open < 0 || end < open || stat[open+1:end] != act.Name {

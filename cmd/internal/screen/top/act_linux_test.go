@@ -35,7 +35,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestDo changes the nice value of a process of the test's own, and ends it.
+// TestDo changes the nice value of a child process, and ends it.
 func TestDo(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	if err := cmd.Start(); err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/go-pcp/pcp/pmcd"
 )
 
-// alone in the environment makes a program of this test pcp top.
+// alone is an environment variable that makes a program of this test pcp top.
 const alone = "PCP_TOP_TEST_ALONE"
 
 func TestMain(m *testing.M) {
@@ -135,7 +135,7 @@ echo ended by $?`, 80, 24)
 	tt.leave()
 }
 
-// TestHangUp closes the terminal of pcp top, which ends then, even where it is not to hear of it.
+// TestHangUp closes the terminal of pcp top, which ends then, even if it ignores the signal.
 func TestHangUp(t *testing.T) {
 	dir := archive(t, nil)
 	tt := shell(t, dir, `trap '' HUP; exec "$TOP" -a host -S @08:06:00 --paused`, 80, 24)
@@ -149,7 +149,7 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// serve has a collector of a host at a socket, until stop is called.
+// serve runs a collector of a host at a socket, until stop is called.
 func serve(t *testing.T, socket string) (stop func()) {
 	t.Helper()
 	lns, err := pmcd.Listen(t.Context(), pmcd.ListenConfig{Socket: socket})
@@ -181,7 +181,7 @@ func serve(t *testing.T, socket string) (stop func()) {
 	return stop
 }
 
-// TestDeadCollector has the collector end and come back while its screen is shown, and while text is printed.
+// TestDeadCollector stops and restarts the collector while its screen is shown, and while text is printed.
 func TestDeadCollector(t *testing.T) {
 	dir, err := os.MkdirTemp("", "top") // a short name
 	if err != nil {
@@ -197,7 +197,7 @@ func TestDeadCollector(t *testing.T) {
 	if !strings.Contains(s, "nginx") {
 		t.Errorf("the last sample is not shown any more:\n%s", s)
 	}
-	tt.press("2") // keys are served meanwhile
+	tt.press("2") // keys are handled meanwhile
 	tt.see("processes")
 	stop = serve(t, socket)
 	tt.await("the next sample", func(s string) bool { return strings.Contains(s, "nginx") && !strings.Contains(s, "no answer") })

@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/pcpjson"
 )
 
-// A jsonSample is a line of --json (docs/json.md). A number that is not known is left out.
+// A jsonSample is a line of --json (docs/json.md). Unknown numbers are left out.
 type jsonSample struct {
 	Time     string   `json:"time"`
 	Host     string   `json:"host"`
@@ -231,7 +231,7 @@ func (j *job) printJSON(ctx context.Context) int {
 	})
 }
 
-// sections are the panels that may be absent, by the names that they have in JSON.
+// sections are the panels that may be absent, by their names in JSON.
 var sections = []struct {
 	name  string
 	panel model.Panel
@@ -367,7 +367,7 @@ func trafficOf(t model.Traffic) *jsonTraffic {
 	return &jsonTraffic{known(t.In), known(t.Out), known(t.InOps), known(t.OutOps)}
 }
 
-// stallOf returns the pressure on a resource, or nil if nothing of it is known.
+// stallOf returns the pressure on a resource, or nil if it is unknown.
 func stallOf(st *model.Stall) *jsonStall {
 	s := &jsonStall{
 		known(st.Some[0]), known(st.Some[1]), known(st.Some[2]), known(st.Some[3]),

@@ -42,7 +42,7 @@ type (
 	}
 )
 
-// show runs the screen until the user leaves it.
+// show runs the screen until the user quits.
 func (j *job) show(ctx context.Context) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -71,8 +71,8 @@ func (j *job) show(ctx context.Context) int {
 	}
 }
 
-// A keyboard is the input of a terminal. When the terminal has gone, the screen is not seen any more; a program that does not hear of
-// it by a signal, as under nohup, learns it here.
+// A keyboard is the input of a terminal. When the terminal has gone, the screen is not visible any more; a program
+// that gets no signal about it, as under nohup, detects it here.
 type keyboard struct {
 	*os.File
 	gone func()

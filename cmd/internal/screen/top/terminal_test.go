@@ -23,7 +23,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// A terminal is one of the test's own, with a program on it.
+// A terminal is a terminal of the test, with a program on it.
 type terminal struct {
 	t       *testing.T
 	master  *os.File
@@ -93,7 +93,7 @@ func (tt *terminal) read() {
 		tt.master.Close()
 		tt.slave.Close()
 		tt.reading.Wait()
-		// The emulator's own Close must not run while it is read.
+		// The emulator's own Close must not be called while it is read.
 		tt.emu.InputPipe().(io.Closer).Close()
 		answers.Wait()
 	})
@@ -110,7 +110,7 @@ func (tt *terminal) screen() string {
 	return b.String()
 }
 
-// await waits until something is on the screen, and returns all of it.
+// await waits until a text is on the screen, and returns the screen.
 func (tt *terminal) await(what string, is func(screen string) bool) string {
 	tt.t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -136,7 +136,7 @@ func (tt *terminal) press(keys string) {
 	}
 }
 
-// leave waits for the end, and checks that the terminal is as it was.
+// leave waits for the end, and checks that the terminal is restored.
 func (tt *terminal) leave() {
 	tt.t.Helper()
 	select {
@@ -226,7 +226,7 @@ func TestSession(t *testing.T) {
 	tt.emu.Resize(120, 30)
 	tt.mu.Unlock()
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = p.Signal(syscall.SIGWINCH) // which a kernel sends to the terminal's own processes only
+		_ = p.Signal(syscall.SIGWINCH) // a kernel sends it only to the terminal's own processes
 	}
 	tt.see("READ/s")
 	tt.press("\x1b[<0;4;2M\x1b[<0;4;2m") // a click on the first tab

@@ -14,10 +14,11 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/tool/cli"
 )
 
-// defaultLines is how many processes a text has.
+// defaultLines is the number of processes in a text.
 const defaultLines = 20
 
-// each calls print for each sample, as many as are wanted. The first of a live source has no rates and is left out.
+// each calls print for each sample, up to the requested number. The first of a live source has no rates and is left
+// out.
 func (j *job) each(ctx context.Context, need model.Group, print func(*model.Snapshot) error) int {
 	live := !j.sampler.Host().Archive
 	j.sampler.SetCharts(j.charts)

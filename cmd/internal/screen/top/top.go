@@ -244,7 +244,7 @@ func (j *job) open(ctx context.Context, c *pmapi.Context) int {
 		}
 		pace, first := model.Pace(ctx, a, window.Origin)
 		j.interval = cmp.Or(j.interval, pace, time.Second)
-		// Rates need an interval before the first sample, with values at both ends. A start that was asked for stays,
+		// Rates need an interval before the first sample, with values at both ends. A start set by an option is kept,
 		// unless there is nothing before it.
 		asked := j.o.Start != nil || j.o.Origin != nil
 		nothing := window.Origin.Compare(label.Start) <= 0 || first.Time().Sub(window.Origin.Time()) > max(pace, j.interval)
@@ -277,7 +277,7 @@ func (j *job) open(ctx context.Context, c *pmapi.Context) int {
 func isLocal(host string) bool {
 	spec, err := pmapi.ParseHostSpec(host)
 	if err != nil || len(spec.Hosts) != 1 {
-		return false // nothing, or by way of a proxy
+		return false // nothing, or through a proxy
 	}
 	switch spec.Protocol {
 	case "unix", "local":
@@ -298,7 +298,7 @@ func (j *job) app() *ui.App {
 	})
 }
 
-// samples returns how many samples are wanted, 0 for no end.
+// samples returns the requested number of samples, 0 for no end.
 func (j *job) samples() int {
 	if j.once {
 		return 1

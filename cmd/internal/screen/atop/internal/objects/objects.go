@@ -19,7 +19,7 @@ type Printer struct {
 	interval float64
 }
 
-// A row is one of a table in an interval of seconds.
+// A row is a row of a table in an interval of seconds.
 type row struct {
 	pcpjson.Row
 	Interval float64 `json:"interval"`
@@ -64,7 +64,7 @@ func (p *Printer) begin(table, instance string) *row {
 	return &row{pcpjson.Row{Time: p.time, Host: p.Host, Table: table, Instance: instance}, p.interval}
 }
 
-// add adds columns, those that are not known as null.
+// add adds columns, unknown ones as null.
 func (r *row) add(columns ...column) {
 	for _, c := range columns {
 		if c.value == -1 {
@@ -77,7 +77,7 @@ func (r *row) add(columns ...column) {
 
 func (p *Printer) end(r *row) { p.b = append(p.b, pcpjson.Line(r)...) }
 
-// label writes the rows of a label that is not of tasks.
+// label writes the rows of a label about the system.
 func (p *Printer) label(name string, s *sample.System) {
 	switch name {
 	case "CPU":
@@ -196,7 +196,8 @@ func memory(table string, m *sample.Memory) []column {
 	}
 }
 
-// pressure writes a row for each resource: in which share of time work waited, and how long.
+// pressure writes a row for each resource: the share of time in which work waited, and how
+// long.
 func (p *Printer) pressure(table string, s *sample.Pressures) {
 	if s.Missing {
 		return

@@ -17,7 +17,7 @@ type Label struct {
 	line func(*Printer, *Input)
 }
 
-// Labels are all there are, in the order in which they are printed.
+// Labels are all labels, in the order in which they are printed.
 var Labels = []Label{
 	{"CPU", (*Printer).allCPU},
 	{"cpu", (*Printer).eachCPU},

@@ -6,7 +6,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// accountMetrics are those of process accounting. C uses them only if there are all.
+// accountMetrics are the metrics of process accounting. C uses them only if all are
+// present.
 var accountMetrics = []string{
 	"acct.psinfo.exitcode", "acct.id.uid", "acct.id.gid", "acct.psinfo.ppid", "acct.psinfo.btime", "acct.psinfo.etime",
 	"acct.psinfo.utime", "acct.psinfo.stime", "acct.psinfo.rw", "acct.psinfo.minflt", "acct.psinfo.majflt",
@@ -63,7 +64,7 @@ func (s *Sampler) readExited(ctx context.Context) error {
 	return nil
 }
 
-// gpuMetrics are those of the processes that use graphics processors.
+// gpuMetrics are the metrics of the processes that use graphics processors.
 var gpuMetrics = []string{
 	"nvidia.proc.all.samples", "nvidia.proc.all.memused", "nvidia.proc.all.memaccum", "nvidia.proc.all.gpuactive", "nvidia.proc.all.memactive",
 	"nvidia.proc.all.time", "nvidia.proc.all.running", "nvidia.proc.all.gpulist", "nvidia.proc.all.ngpus",

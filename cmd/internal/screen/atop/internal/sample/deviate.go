@@ -96,7 +96,7 @@ func columnsSince[T any](columns []column[T], t, now, before *T) {
 	}
 }
 
-// pairwise compares the instances that are at the same places, or with nothing if not known.
+// pairwise compares the instances at the same indexes, or with nothing if not known.
 func pairwise[T any](list, cur, pre []T, known bool, set func(t, now, before *T)) []T {
 	list = list[:0]
 	var none T
@@ -113,7 +113,7 @@ func pairwise[T any](list, cur, pre []T, known bool, set func(t, now, before *T)
 }
 
 // deviateInterfaces compares interfaces of the same name. The way in which C looks for them shows
-// when they come and go.
+// when they appear and disappear.
 func (s *Sampler) deviateInterfaces(dev, cur, pre *System) {
 	for i := range cur.Interfaces {
 		in := &cur.Interfaces[i]

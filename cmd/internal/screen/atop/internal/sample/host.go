@@ -161,7 +161,8 @@ func (s *Sampler) readLinks(ctx context.Context) error {
 	return nil
 }
 
-// perClientThreads is proc.control.perclient.threads, by which the agent lists threads to this client.
+// perClientThreads is proc.control.perclient.threads, which makes the agent list threads to this
+// client.
 var perClientThreads = pcp.NewPMID(3, 10, 2)
 
 // wantThreads asks the agent to list threads. An agent that cannot list them ignores it.

@@ -6,7 +6,7 @@ type column[T any] struct {
 	field  func(*T) *Count
 	kind   kind
 	divide Count // the divisor of the value, 0: 1
-	// Instead has the row's metric be used where the row before has found 0.
+	// Instead means that the row's metric is used if the row before has found 0.
 	instead bool
 }
 

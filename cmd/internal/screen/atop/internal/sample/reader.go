@@ -25,14 +25,14 @@ type reader struct {
 	descs   []pcp.Desc
 	res     pcp.Result
 	step    time.Duration
-	fixed   map[pcp.InDom][]pcp.Instance // those of archives, as they do not change
+	fixed   map[pcp.InDom][]pcp.Instance // the instances in archives, which do not change
 	found   []found                      // by metric
 	strings map[string]string
 }
 
-// found is how values of a metric are found that are not where they are expected.
+// found remembers where the values of a metric are that are not at the expected index.
 type found struct {
-	next  int           // behind the last that was found
+	next  int           // after the last that was found
 	index map[int32]int // nil: not made yet
 	built bool
 }
@@ -45,7 +45,7 @@ func newReader(c *pmapi.Context) *reader {
 	return r
 }
 
-// metric returns the place of a metric, which is fetched from then on.
+// metric returns the index of a metric, which is fetched from then on.
 func (r *reader) metric(name string) metric {
 	if m, ok := r.places[name]; ok {
 		return m
@@ -55,7 +55,7 @@ func (r *reader) metric(name string) metric {
 	return m
 }
 
-// lookup finds identifiers and descriptors of all metrics. Those that there are not have no values.
+// lookup finds identifiers and descriptors of all metrics. Missing metrics have no values.
 func (r *reader) lookup(ctx context.Context) error {
 	ids, err := r.c.LookupName(ctx, r.names...)
 	if err != nil && !errors.Is(err, pcp.ErrName) || len(ids) != len(r.names) {
@@ -77,7 +77,7 @@ func (r *reader) lookup(ctx context.Context) error {
 	return nil
 }
 
-// fetch reads the values of all metrics: those at a time of archives, or the present ones.
+// fetch reads the values of all metrics: those at a time of archives, or the current ones.
 func (r *reader) fetch(ctx context.Context, at Time) error {
 	if r.archive != nil {
 		when := at.Timestamp()
@@ -167,7 +167,7 @@ func (r *reader) find(m metric, inst int32, hint int) (v pcp.Value, direct, ok b
 	return values[i], false, true
 }
 
-// index returns where an instance is among the values of a metric.
+// index returns the index of an instance in the values of a metric.
 func (r *reader) index(m metric, inst int32) (int, bool) {
 	values := r.values(m)
 	if len(values) == 0 {
@@ -234,7 +234,7 @@ func (r *reader) count(m metric, inst int32, hint int) Count {
 	switch {
 	case !ok:
 		return 0
-	case direct: // C is pickier about values that are where it looks first
+	case direct: // C is pickier about values at the index where it looks first
 		return r.number(m, v, pcp.TypeU64)
 	}
 	return r.number(m, v, pcp.Type64)
@@ -264,7 +264,7 @@ func (r *reader) float(m metric, inst int32, hint int) float32 {
 // maxNames is how many strings are remembered.
 const maxNames = 1 << 16
 
-// keep returns a string that stays, the same one for the same bytes.
+// keep returns a copy of a string, the same one for the same bytes.
 func (r *reader) keep(b []byte) string {
 	if s, ok := r.strings[string(b)]; ok {
 		return s

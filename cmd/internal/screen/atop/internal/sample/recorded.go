@@ -2,7 +2,7 @@ package sample
 
 import "slices"
 
-// Recorded returns the metrics that an archive must have for a Sampler: those that are recorded once, and those of
+// Recorded returns the metrics that an archive must have for a Sampler: the metrics recorded once, and those of
 // each sample.
 func Recorded(hot bool) (once, often []string) {
 	once = slices.Concat(hostMetrics, linkMetrics)

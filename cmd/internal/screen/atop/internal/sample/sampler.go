@@ -11,13 +11,13 @@ import (
 // A Sampler takes samples of a source. The fields may be changed between samples.
 type Sampler struct {
 	Proportional bool          // read the proportional set size of tasks, which takes long
-	WaitChannels bool          // read in which function of the kernel tasks wait, which takes long too
+	WaitChannels bool          // read the kernel function in which tasks wait, which takes long too
 	Interval     time.Duration // between samples
 	SystemOnly   bool          // do not read tasks
 	SeekDiskIO   bool          // read them nevertheless until DiskIO is known to be there
 
 	Host   Host
-	Users  map[int32]string // names of users and groups, as far as they were seen
+	Users  map[int32]string // names of users and groups seen so far
 	Groups map[int32]string
 
 	// The capabilities found in the source.
@@ -58,7 +58,7 @@ type Config struct {
 	Interval time.Duration // between samples; 0: 10 seconds
 }
 
-// New returns a Sampler of a source. Its Setup comes before the first sample.
+// New returns a Sampler of a source. Call Setup before the first sample.
 func New(c *pmapi.Context, cfg Config) *Sampler {
 	r := newReader(c)
 	s := &Sampler{
@@ -87,7 +87,7 @@ func New(c *pmapi.Context, cfg Config) *Sampler {
 	return s
 }
 
-// maxExited is how many processes that have ended C handles in a sample.
+// maxExited limits the ended processes that C handles in a sample.
 var maxExited = 50 << 20 / 888 // sizeof(struct tstat)
 
 // Next takes the sample of a time, of archives, or of now. First is set for the first two samples,
@@ -135,7 +135,7 @@ func (s *Sampler) readsTasks() bool { return !s.SystemOnly || s.SeekDiskIO && !s
 func (s *Sampler) choose() {
 	r := s.r
 	r.asked = append(r.asked[:0], r.ids...)
-	if !s.readsTasks() { // those of the system come first
+	if !s.readsTasks() { // the metrics of the system are first
 		r.asked = r.asked[:s.system]
 		return
 	}

@@ -6,7 +6,7 @@ type kind byte
 const (
 	gauge    kind = iota // how much there is now
 	counter              // events; a counter that is less than before has started again
-	plain                // events, of which C takes the bare difference
+	plain                // events, of which C takes the plain difference
 	pressure             // as plain, if the source has pressures
 	special              // deviate.go has the rule
 )
@@ -19,14 +19,14 @@ type scalar struct {
 	inst   *instance // nil: the first value
 	times  Count     // the factor of the value, 0: 1
 	divide Count     // its divisor, 0: 1
-	// same: a row above or below has the same field, which is the sum.
+	// same: a row above or below has the same field, which is the sum of both.
 	same bool
 	// sum is the category of pcp-atopsar -R in which the field is summed up: c for
-	// processors, m for memory, n for the network; 0: in none.
+	// processors, m for memory, n for the network; 0: none.
 	sum byte
 }
 
-// An instance is one of a metric, and where among the values it is usually found.
+// An instance is an instance of a metric, and the index of its value in most cases.
 type instance struct {
 	inst int32
 	hint int

@@ -3,7 +3,7 @@ package sample
 // A Count is the value of a counter, or its growth; -1 means that it has no value.
 type Count = int64
 
-// A CPU is the time that processors have spent, in milliseconds, and how fast they were.
+// A CPU is the time that processors have spent, in milliseconds, and their frequency.
 type CPU struct {
 	Nr                                                      int32
 	User, Nice, Sys, Idle, Wait, IRQ, SoftIRQ, Steal, Guest Count
@@ -84,12 +84,12 @@ type NFSClient struct {
 	Calls, Retrans, AuthRefresh, Reads, Writes Count
 }
 
-// A Pressure is for how long tasks had to wait for a resource.
+// A Pressure is the time for which tasks had to wait for a resource.
 type Pressure struct {
 	Avg10, Avg60, Avg300, Total Count
 }
 
-// Pressures are those of all resources. As in C the averages are whole numbers.
+// Pressures are the pressures of all resources. As in C the averages are whole numbers.
 type Pressures struct {
 	// Missing is set if the source does not have them. C treats Missing as present
 	// (present_metric_value of libpcp's caller, various.c), and so do the reports.

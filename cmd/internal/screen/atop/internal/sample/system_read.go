@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A plan has the places of the metrics of a System.
+// A plan has the indexes of the metrics of a System.
 type plan struct {
 	load        metric
 	scalars     []metric
@@ -57,7 +57,7 @@ func newPlan(r *reader, rows []scalar) *plan {
 	return p
 }
 
-// places returns the places of the columns of a domain, and at the end that of its key.
+// places returns the indexes of the columns of a domain, followed by that of its key.
 func places[T any](r *reader, d domain[T]) []metric {
 	list := make([]metric, 0, len(d.columns)+1)
 	for _, col := range d.columns {
@@ -206,7 +206,7 @@ func (s *Sampler) readSystem(ctx context.Context, to *System) error {
 	return err
 }
 
-// processorsOf returns how many processors a NUMA node has, 1 if that is not known.
+// processorsOf returns the number of processors of a NUMA node, 1 if it is not known.
 func (s *Sampler) processorsOf(node int32) Count {
 	n := Count(0)
 	for _, v := range s.r.values(s.plan.cpuNode) {
@@ -217,7 +217,7 @@ func (s *Sampler) processorsOf(node int32) Count {
 	return max(n, 1)
 }
 
-// keepString is a name cut as C does, for whose NUL there is room in size bytes.
+// keepString is a name cut as in C, where it has room in size bytes with its NUL.
 func (r *reader) keepString(s string, size int) string {
 	s, _, _ = strings.Cut(s, "\x00")
 	if len(s) < size {

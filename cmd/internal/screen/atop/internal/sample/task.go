@@ -47,10 +47,10 @@ type TaskGPU struct {
 	Samples        Count
 }
 
-// NewTask is the bit of ExitCode of a task that there was not in the sample before.
+// NewTask is the bit of ExitCode of a task that was not in the sample before.
 const NewTask = -1 << 31
 
-// CPU returns the time of processors that a task has had.
+// CPU returns the processor time of a task.
 func (t *Task) CPU() Count { return t.Sys + t.User }
 
 // NetBytes returns the bytes that a task has sent and received.
@@ -58,7 +58,7 @@ func (t *Task) NetBytes() Count {
 	return t.TCPSentBytes + t.TCPReceivedBytes + t.UDPSentBytes + t.UDPReceivedBytes
 }
 
-// Written returns how many sectors a task has written, without those that it has cancelled.
+// Written returns the sectors that a task has written, without those that it has cancelled.
 func (t *Task) Written() Count { return max(t.WriteSectors-t.Cancelled, 0) }
 
 // A taskCount maps a metric, below proc or hotproc, to a field of a task.
@@ -117,7 +117,8 @@ var taskNumbers = []taskNumber{
 	{"id.fsgid", func(t *Task) *int32 { return &t.FSGID }},
 }
 
-// taskNet are the counters of an agent that follows the connections of processes. C uses them only if it has all of them.
+// taskNet are the counters of an agent that follows the connections of processes. C uses them only if all are
+// present.
 var taskNet = []taskCount{
 	{"bcc.proc.net.tcp.send.calls", func(t *Task) *Count { return &t.TCPSent }, counter},
 	{"bcc.proc.net.tcp.send.bytes", func(t *Task) *Count { return &t.TCPSentBytes }, counter},

@@ -11,7 +11,7 @@ type Deviation struct {
 	Running, Sleeping, DiskSleep, Zombies int
 
 	Exited   int
-	Overflow int // processes that have ended and are left out
+	Overflow int // ended processes that are left out
 }
 
 // A taskKey identifies a task; a number that was used again has several keys.
@@ -26,10 +26,10 @@ type known struct {
 	seen bool // in this sample
 }
 
-// A database has the tasks of the sample before, of each key the latest first.
+// A database has the tasks of the sample before, with the latest of each key first.
 type database map[taskKey][]*known
 
-// find returns the task of the sample before, and remembers that it is still there.
+// find returns the task of the sample before, and marks it as present.
 func (db database) find(t *Task) *known {
 	for _, k := range db[taskKey{t.PID, t.IsProcess}] {
 		if diff := int32(k.task.Started - t.Started); diff >= -1 && diff <= 1 {
@@ -63,7 +63,7 @@ func (db database) unsee() {
 	}
 }
 
-// clean forgets the tasks that were not seen. As in C it is the latest of a number that goes.
+// clean forgets the tasks that were not seen. As in C the latest of a number is removed.
 func (db database) clean() {
 	for key, list := range db {
 		gone := 0
@@ -112,7 +112,7 @@ func (s *Sampler) deviateTasks(d *Deviation) {
 	clear(s.changed)
 	d.Tasks = s.changed
 
-	process := -1 // the last process that was seen, of which threads are
+	process := -1 // the last process seen, to which threads belong
 	activate := func(t *Task) {
 		d.ActiveTasks++
 		if !t.IsProcess && process >= 0 && d.Tasks[process].Inactive {

@@ -16,7 +16,7 @@ const (
 	userSize      = 32
 )
 
-// A taskPlan has the places of the metrics of a Task.
+// A taskPlan has the indexes of the metrics of a Task.
 type taskPlan struct {
 	counts, numbers, net      []metric
 	name, state, started      metric

@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// A Time is a struct timeval: C's atop reckons in microseconds.
+// A Time is a struct timeval: C's atop calculates in microseconds.
 type Time struct {
 	Sec, Usec int64
 }

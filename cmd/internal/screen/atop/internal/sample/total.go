@@ -86,7 +86,7 @@ func addDisks(to, d []Disk, columns []column[Disk]) []Disk {
 	return to
 }
 
-// summed returns the scalars of a category, without those that have a field for the second time.
+// summed returns the scalars of a category, without rows that repeat a field.
 func (t *Total) summed(category byte) []scalar {
 	if list, ok := t.rows[category]; ok {
 		return list

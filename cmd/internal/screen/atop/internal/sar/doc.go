@@ -1,4 +1,4 @@
-// Package sar has the reports of pcp-atopsar: their heads, and the lines that they print of a sample.
+// Package sar has the reports of pcp-atopsar: their heads, and their lines for a sample.
 //
 //	p := &sar.Printer{Out: w, Limits: figure.DefaultLimits}
 //	for i := range sar.Reports {

@@ -7,7 +7,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/sample"
 )
 
-// manyMiB is the use of a graphics processor's memory, in KiB, from which on it is active.
+// manyMiB is the use of a graphics processor's memory, in KiB, from which on it counts as
+// active.
 const manyMiB = 512 * 1024
 
 func gpuLine(p *Printer, in *Input) int {
@@ -54,7 +55,7 @@ func gpuLine(p *Printer, in *Input) int {
 	return p.done("gpu", lines)
 }
 
-// right prints a string on the right of width columns.
+// right prints a string right-aligned in width columns.
 func (p *Printer) right(width int, s string) {
 	for n := len(s); n < width; n++ {
 		p.B = append(p.B, ' ')

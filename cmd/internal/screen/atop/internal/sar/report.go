@@ -5,7 +5,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/sample"
 )
 
-// A Report is one of the tables that the options of pcp-atopsar choose.
+// A Report is a table that an option of pcp-atopsar selects.
 type Report struct {
 	Flag rune
 	// Categories are the categories of the resources in the report, for sums over several
@@ -21,7 +21,7 @@ type Report struct {
 	disks func(*sample.System) []sample.Disk
 }
 
-// Line prints the lines of a sample and returns how many they are; 0 if the report cannot be had.
+// Line prints the lines of a sample and returns their number; 0 if the report is not available.
 func (r *Report) Line(p *Printer, in *Input) int {
 	switch {
 	case r.rates != nil:
@@ -65,7 +65,7 @@ type Printer struct {
 	Markers bool                // -M
 
 	colored bool
-	begun   map[string]bool // the tables of instances that were printed once
+	begun   map[string]bool // the tables of instances that were printed before
 }
 
 // The colors of critical and almost critical figures, and of heads.
@@ -76,7 +76,7 @@ const (
 	noColor     = "\x1b[00m"
 )
 
-// Head prints the head of a report behind a time.
+// Head prints the head of a report after a time.
 func (p *Printer) Head(r *Report, at string) {
 	p.B = append(p.B, '\n')
 	if p.Color {
@@ -95,12 +95,12 @@ func (p *Printer) color(code string) { p.text(p.Own(code)) }
 
 func (p *Printer) text(s string) { p.B = append(p.B, s...) }
 
-// f prints a number in width columns with prec digits behind the point.
+// f prints a number in width columns with prec digits after the point.
 func (p *Printer) f(width, prec int, v float64) { p.B = figure.Float(p.B, width, prec, v) }
 
 func (p *Printer) d(width int, v int64) { p.B = figure.Int(p.B, width, v) }
 
-// left prints a string on the left of width columns.
+// left prints a string left-aligned in width columns.
 func (p *Printer) left(width int, s string) {
 	p.text(s)
 	for n := len(s); n < width; n++ {

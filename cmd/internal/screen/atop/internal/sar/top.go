@@ -6,8 +6,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/sample"
 )
 
-// top prints the three processes that use most of something, of which total is all. Without zero, processes
-// that use none are left out.
+// top prints the three processes that use most of a resource, of which total is all. Without zero,
+// processes that use none are left out.
 func (p *Printer) top(in *Input, order func(a, b *sample.Task) int, use func(*sample.Task) sample.Count, total sample.Count, zero bool) int {
 	slices.SortStableFunc(in.Procs, order)
 	for i := range 3 {

@@ -12,7 +12,7 @@ import (
 
 // A style is how a cell of a terminal looks.
 type style struct {
-	color                int // of the text, counted from 1; 0: the usual one
+	color                int // of the text, counted from 1; 0: the default
 	bold, blink, reverse bool
 }
 
@@ -152,7 +152,7 @@ func (c *Canvas) Append(b []byte, before *Canvas, esc string) []byte {
 			if before != nil && before.spots[i] == s || before == nil && s == (spot{char: ' '}) {
 				continue
 			}
-			if s.char == 0 { // it has come with the left half
+			if s.char == 0 { // it was sent with the left half
 				at = col + 1
 				continue
 			}

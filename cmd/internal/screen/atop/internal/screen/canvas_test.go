@@ -65,7 +65,7 @@ func TestHostileText(t *testing.T) {
 	f("a\u200db", "ab   ")
 }
 
-// TestWideAtTheEdge has a wide character where there is one cell only.
+// TestWideAtTheEdge puts a wide character where there is only one cell.
 func TestWideAtTheEdge(t *testing.T) {
 	c := NewCanvas(2, 4)
 	c.put("abc日")

@@ -252,7 +252,7 @@ func (x *row) container(other string) {
 	}
 }
 
-// time puts when a process has started, or so many seconds later.
+// time puts the start time of a process, or a time so many seconds later.
 func (x *row) time(format, unknown string, later int64) {
 	boot := x.p.s.Host.BootTime
 	if boot == 0 {
@@ -262,7 +262,7 @@ func (x *row) time(format, unknown string, later int64) {
 	x.b = time.Unix(boot+x.t.Started/1000+later, 0).In(x.p.Zone).AppendFormat(x.b, format)
 }
 
-// new returns N for a process that there was not in the sample before.
+// new returns N for a process that was not in the sample before.
 func (x *row) new() byte {
 	if x.t.ExitCode&sample.NewTask != 0 {
 		return 'N'

@@ -9,7 +9,7 @@ import (
 type field struct {
 	name string // in an atoprc
 	put  func(x *line)
-	// valid reports whether a system has such a thing at all; nil: all have.
+	// valid reports whether a system has the resource; nil: all have.
 	valid func(s *sample.System) bool
 }
 
@@ -17,7 +17,7 @@ type field struct {
 type color int
 
 const (
-	colorDefault color = -1 // that of the badness of the line
+	colorDefault color = -1 // the color of the badness of the line
 	colorNone    color = 0
 	colorInfo    color = 2
 	colorAlmost  color = 3
@@ -31,7 +31,7 @@ type line struct {
 	s       *sample.System
 	b       []byte // the text of the field
 	color   color
-	missing bool // there is no such figure now
+	missing bool // the figure is missing now
 
 	seconds float64
 	average bool // figures per second
@@ -66,7 +66,8 @@ const (
 	long  = 15
 )
 
-// count returns a field with a label and a count in width columns, which may be one per second.
+// count returns a field with a label and a count in width columns, which may be a rate per
+// second.
 func count(name, label string, width int, of func(x *line) sample.Count) field {
 	return field{name: name, put: func(x *line) {
 		x.b = append(x.b, label...)
@@ -75,7 +76,7 @@ func count(name, label string, width int, of func(x *line) sample.Count) field {
 	}}
 }
 
-// number returns a field with a label and a count that is never one per second.
+// number returns a field with a label and a count that is never a rate.
 func number(name, label string, width, size int, of func(x *line) sample.Count) field {
 	return field{name: name, put: func(x *line) {
 		x.b = append(x.b, label...)
@@ -94,7 +95,7 @@ func colored(f field) field {
 	return f
 }
 
-// if_ returns a field that not all systems have.
+// if_ returns a field that only some systems have.
 func onlyIf(f field, valid func(s *sample.System) bool) field {
 	f.valid = valid
 	return f

@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/sample"
 )
 
-// prcFields are those of the line about all processes.
+// prcFields are the fields of the line about all processes.
 var prcFields = sync.OnceValue(func() []field {
 	return []field{
 		{name: "PRCSYS", put: func(x *line) { x.cpuTime("sys   ", x.sys) }},
@@ -63,7 +63,7 @@ func (x *line) cpu() *sample.CPU { return &x.s.CPUs[x.index] }
 // percent is the size of C's buffer for percentages.
 const percent = 13
 
-// cpuFields are those of the line about all processors.
+// cpuFields are the fields of the line about all processors.
 var cpuFields = sync.OnceValue(func() []field {
 	return []field{
 		share("CPUSYS", "sys  ", 6, percent, func(x *line) float64 { return x.of(x.s.CPU.Sys) }),
@@ -100,7 +100,7 @@ var cpuFields = sync.OnceValue(func() []field {
 	}
 })
 
-// cpiFields are those of the line about one processor.
+// cpiFields are the fields of the line about one processor.
 var cpiFields = sync.OnceValue(func() []field {
 	return []field{
 		share("CPUISYS", "sys  ", 6, percent, func(x *line) float64 { return x.of(x.cpu().Sys) }),
@@ -140,7 +140,7 @@ func padded(b []byte, n int64, width int) []byte {
 	return b
 }
 
-// C keeps 32 bits of the cycles for the question whether there are any.
+// C compares only 32 bits of the cycles with 0.
 func hasCycles(s *sample.System) bool { return int32(s.CPU.Cycles) != 0 }
 
 func hasScale(s *sample.System) bool {
@@ -232,7 +232,7 @@ func load(name, label string, width int, most float64, of func(s *sample.System)
 	}}
 }
 
-// cplFields are those of the line about the load of processors.
+// cplFields are the fields of the line about the load of processors.
 var cplFields = sync.OnceValue(func() []field {
 	return []field{
 		number("CPLNUMCPU", "numcpu ", 5, long, func(x *line) sample.Count { return int64(len(x.s.CPUs)) }),
@@ -253,7 +253,7 @@ var cplFields = sync.OnceValue(func() []field {
 // gpu is the graphics processor of the line.
 func (x *line) gpu() *sample.GPU { return &x.s.GPUs[x.index] }
 
-// gpuFields are those of the line about a graphics processor.
+// gpuFields are the fields of the line about a graphics processor.
 var gpuFields = sync.OnceValue(func() []field {
 	return []field{
 		{name: "GPUBUS", put: func(x *line) {
@@ -289,7 +289,7 @@ var gpuFields = sync.OnceValue(func() []field {
 	}
 })
 
-// gpuShare puts a share: the mean of the interval where that is known.
+// gpuShare puts a share: the mean of the interval if it is known.
 func (x *line) gpuShare(label string, now int32, sum sample.Count, many int32) {
 	x.b = append(x.b, label...)
 	if now == -1 {
@@ -306,7 +306,7 @@ func (x *line) gpuShare(label string, now int32, sum sample.Count, many int32) {
 	x.trim(long)
 }
 
-// right appends a string on the right of width columns.
+// right appends a string right-aligned in width columns.
 func right(b []byte, width int, s string) []byte {
 	for n := len(s); n < width; n++ {
 		b = append(b, ' ')
@@ -314,7 +314,7 @@ func right(b []byte, width int, s string) []byte {
 	return append(b, s...)
 }
 
-// left appends a string of width columns, cut or with blanks behind it.
+// left appends a string in width columns, cut or followed by blanks.
 func left(b []byte, width int, s string) []byte {
 	b = append(b, s[:min(len(s), width)]...)
 	for n := len(s); n < width; n++ {

@@ -82,7 +82,7 @@ var dskFields = sync.OnceValue(func() []field {
 	}
 })
 
-// perSecond returns a field with a label and a number per second with one digit behind the point.
+// perSecond returns a field with a label and a number per second with one digit after the point.
 func perSecond(name, label string, width int, of func(x *line) float64) field {
 	return field{name: name, put: func(x *line) {
 		x.b = figure.Float(append(x.b, label...), width, 1, of(x)/x.seconds)
@@ -90,7 +90,8 @@ func perSecond(name, label string, width int, of func(x *line) float64) field {
 	}}
 }
 
-// transfer returns a field with a label and a number of bytes in kilobytes at least, which may be one per second.
+// transfer returns a field with a label and a number of bytes, in kilobytes at least, which may be a rate per
+// second.
 func transfer(name, label string, of func(x *line) sample.Count) field {
 	return field{name: name, put: func(x *line) {
 		x.b = figure.Memory(append(x.b, label...), of(x), figure.KiB, x.div())
@@ -101,7 +102,7 @@ func transfer(name, label string, of func(x *line) sample.Count) field {
 // mount is the NFS mount of the line.
 func (x *line) mount() *sample.Mount { return &x.s.Mounts[x.index] }
 
-// cutServer parts the name of a mount in its server and its path.
+// cutServer splits the name of a mount into its server and its path.
 func cutServer(device string) (server, path string) {
 	for i := range len(device) {
 		if device[i] == ':' {
@@ -111,7 +112,7 @@ func cutServer(device string) (server, path string) {
 	return "?", device
 }
 
-// nfmFields are those of the line about an NFS mount.
+// nfmFields are the fields of the line about an NFS mount.
 var nfmFields = sync.OnceValue(func() []field {
 	return []field{
 		{name: "NFMPATH", put: func(x *line) {
@@ -134,7 +135,7 @@ var nfmFields = sync.OnceValue(func() []field {
 	}
 })
 
-// nfcFields are those of the line about the calls of NFS clients.
+// nfcFields are the fields of the line about the calls of NFS clients.
 var nfcFields = sync.OnceValue(func() []field {
 	return []field{
 		count("NFCRPCCNT", "rpc ", 8, func(x *line) sample.Count { return x.s.Client.Calls }),
@@ -146,7 +147,7 @@ var nfcFields = sync.OnceValue(func() []field {
 	}
 })
 
-// nfsFields are those of the line about an NFS server.
+// nfsFields are the fields of the line about an NFS server.
 var nfsFields = sync.OnceValue(func() []field {
 	return []field{
 		count("NFSRPCCNT", "rpc ", 8, func(x *line) sample.Count { return x.s.Server.Calls }),

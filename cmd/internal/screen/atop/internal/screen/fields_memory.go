@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/sample"
 )
 
-// memFields1 are those of the first line about memory.
+// memFields1 are the fields of the first line about memory.
 var memFields1 = sync.OnceValue(func() []field {
 	return []field{
 		memory("MEMTOT", "tot   ", func(x *line) sample.Count { return x.s.Mem.Total * 1024 }),
@@ -41,7 +41,7 @@ var memFields2 = sync.OnceValue(func() []field {
 	}
 })
 
-// swpFields are those of the line about swap space.
+// swpFields are the fields of the line about swap space.
 var swpFields = sync.OnceValue(func() []field {
 	return []field{
 		memory("SWPTOT", "tot   ", func(x *line) sample.Count { return x.s.Mem.SwapTotal * 1024 }),
@@ -129,7 +129,7 @@ func appendAverages(b []byte, list ...sample.Count) []byte {
 	return b
 }
 
-// psiFields are those of the line about pressure.
+// psiFields are the fields of the line about pressure.
 var psiFields = sync.OnceValue(func() []field {
 	list := []field{blankBox}
 	for _, f := range [][]field{
@@ -147,7 +147,7 @@ var psiFields = sync.OnceValue(func() []field {
 // node is the NUMA node of the line.
 func (x *line) node() *sample.NodeMemory { return &x.s.NodeMem[x.index] }
 
-// numFields are those of the line about the memory of a NUMA node.
+// numFields are the fields of the line about the memory of a NUMA node.
 var numFields = sync.OnceValue(func() []field {
 	return []field{
 		memory("NUMATOT", "tot   ", func(x *line) sample.Count { return x.node().Total * 1024 }),
@@ -171,10 +171,10 @@ var numFields = sync.OnceValue(func() []field {
 	}
 })
 
-// nodeCPU has the processors of the line's NUMA node.
+// nodeCPU returns the processors of the line's NUMA node.
 func (x *line) nodeCPU() *sample.NodeCPU { return &x.s.NodeCPU[x.index] }
 
-// nucFields are those of the line about the processors of a NUMA node.
+// nucFields are the fields of the line about the processors of a NUMA node.
 var nucFields = sync.OnceValue(func() []field {
 	return []field{
 		share("NUMACPUSYS", "sys  ", 6, short, func(x *line) float64 { return x.of(x.nodeCPU().Sys) }),

@@ -7,7 +7,7 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/atop/internal/sample"
 )
 
-// transportFields are those of the line about TCP and UDP.
+// transportFields are the fields of the line about TCP and UDP.
 var transportFields = sync.OnceValue(func() []field {
 	return []field{
 		{name: "NETTRANSPORT", put: func(x *line) { x.b = append(x.b, "transport   "...) }},
@@ -26,7 +26,7 @@ var transportFields = sync.OnceValue(func() []field {
 	}
 })
 
-// networkFields are those of the line about IP and ICMP.
+// networkFields are the fields of the line about IP and ICMP.
 var networkFields = sync.OnceValue(func() []field {
 	return []field{
 		{name: "NETNETWORK", put: func(x *line) { x.b = append(x.b, "network     "...) }},
@@ -54,7 +54,7 @@ func busyInterface(t *sample.Interface, received, sent sample.Count) sample.Coun
 	return (received + sent) / (t.Speed * 10)
 }
 
-// interfaceFields are those of the line about a network interface.
+// interfaceFields are the fields of the line about a network interface.
 var interfaceFields = sync.OnceValue(func() []field {
 	return []field{
 		{name: "NETNAME", put: func(x *line) {
@@ -107,7 +107,7 @@ func (x *line) speed(label string, n sample.Count) {
 	x.trim(long)
 }
 
-// bits returns a speed in kbit/s in the unit in which it is short.
+// bits returns a speed in kbit/s in the unit in which it is shortest.
 func bits(n sample.Count) (sample.Count, byte) {
 	switch {
 	case n < 10000:
@@ -132,7 +132,7 @@ func (x *line) busyPort() sample.Count {
 	return max(x.kilobits(t.InBytes), x.kilobits(t.OutBytes)) * int64(t.Lanes) / (t.Rate * 10)
 }
 
-// portFields are those of the line about an InfiniBand port.
+// portFields are the fields of the line about an InfiniBand port.
 var portFields = sync.OnceValue(func() []field {
 	return []field{
 		{name: "IFBNAME", put: func(x *line) {

@@ -38,8 +38,8 @@ const (
 	kinds
 )
 
-// A layout has the fields that a line may have, and those that it has, each with its priority: where there is
-// little room, those of the least priority are left out.
+// A layout has the fields that a line may have, and those that it has, each with its priority: if the line is
+// too long, the fields of the least priority are left out.
 type layout struct {
 	own    string // the tag of an atoprc that changes it
 	fields []field
@@ -75,10 +75,10 @@ var layouts = sync.OnceValue(func() *[kinds]layout {
 	}
 })
 
-// maxItems is how many fields or columns C takes in a line.
+// maxItems limits the fields or columns of a line in C.
 const maxItems = 79
 
-// maxShown is how many fields C shows in a line.
+// maxShown limits the fields that C shows in a line.
 const maxShown = 39
 
 // An item is a field in a line, with its priority.
@@ -121,7 +121,8 @@ func pairs(text, what string) ([]pair, error) {
 	return list, nil
 }
 
-// items finds the fields of a line. Those that a system does not have are left out, if the system is known.
+// items finds the fields of a line. Fields that a system does not have are left out, if the system is
+// known.
 func (l *layout) items(text, what string, s *sample.System) ([]item, error) {
 	list, err := pairs(text, what)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	Container list = 'j'
 )
 
-// The orders of processes, by the keys that choose them.
+// The orders of processes, by the keys that select them.
 const (
 	ByCPU    = 'C'
 	ByMemory = 'M'
@@ -30,10 +30,10 @@ const (
 	Auto     = 'A'
 )
 
-// orderNames are the heads of the column with the share by which processes are sorted.
+// orderNames are the heads of the sort column.
 var orderNames = map[byte]string{ByCPU: "CPU", ByMemory: "MEM", ByDisk: "DSK", ByNet: "NET", ByGPU: "GPU"}
 
-// cumulated are the columns of lists that have several processes in a row.
+// cumulated are the columns of lists with several processes in a row.
 const cumulated = "NPROCS:10 SYSCPU:9 USRCPU:9 VSIZE:6 RSIZE:8 PSIZE:8 LOCKSZ:3 SWAPSZ:5 RDDSK:7 CWRDSK:7 RNET:6 SNET:6 SORTITEM:10 "
 
 // lists are the columns of lists. The general one depends on the available figures.

@@ -11,7 +11,7 @@ import (
 // Unlimited is the number of lines of a resource without a limit.
 const Unlimited = 999
 
-// Lines are how many lines resources may have at most.
+// Lines are the maximum numbers of lines of resources.
 type Lines struct {
 	CPU, GPU, Disk, Array, Volume, Interface, Port, Mount, Node int
 }
@@ -26,7 +26,7 @@ type Settings struct {
 	Fixed       bool // f: inactive resources are shown too
 	NoSort      bool // F: resources are not sorted
 	Average     bool // 1
-	All         bool // a: processes that are not active are shown too
+	All         bool // a: inactive processes are shown too
 	NoExited    bool // G
 	Colors      bool // not x
 	Plain       bool // the terminal shows no colors
@@ -66,7 +66,7 @@ func (s *Settings) SetOwn(tag, text string) (found bool, err error) {
 	return false, nil
 }
 
-// Limit limits the lines of resources that are not limited yet (l).
+// Limit sets the limits of resources that have no limit yet (l).
 func (m *Lines) Limit() {
 	for _, l := range []struct {
 		to *int
@@ -267,7 +267,8 @@ func (p *Printer) label(s string, badness uint32) {
 	}
 }
 
-// SetList sets the list or order that a flag chooses. It reports whether it is such a flag.
+// SetList sets the list or order that a flag selects. It reports whether there is such a
+// flag.
 func (s *Settings) SetList(flag byte) bool {
 	switch flag {
 	case ByCPU, ByMemory, ByDisk, ByNet, ByGPU, Auto:

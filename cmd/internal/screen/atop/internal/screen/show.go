@@ -67,7 +67,7 @@ func sortBy[T any](list []T, most int, order func(a, b *T) int) {
 	}
 }
 
-// compareInterfaces puts the busiest first, and those whose speed is not known last.
+// compareInterfaces sorts the busiest first, and those with unknown speed last.
 func compareInterfaces(a, b *sample.Interface) int {
 	busy := func(t *sample.Interface) sample.Count {
 		switch {
@@ -170,7 +170,7 @@ func (p *Printer) top(in *Input) {
 			flags[i] = f.key
 		}
 	}
-	// A negative width is one with blanks on the other side, in C.
+	// In C a negative width means blanks on the other side.
 	gap := func(n int) string { return blanks(max(n, -n)) }
 	p.print("ATOP - " + node + gap(first) + at.Format("2006/01/02  15:04:05") + gap(first) + string(flags) + gap(second) + elapsed + " elapsed")
 	p.newline()
@@ -202,7 +202,7 @@ func (p *Printer) threaded() bool {
 // active reports whether only active processes are shown.
 func (p *Printer) active() bool { return !p.All && p.List != Memory && p.Order != ByMemory }
 
-// choose returns the processes, or sums of them, to be shown in order.
+// choose returns the processes, or sums of them, in the order shown.
 func (p *Printer) choose(in *Input, auto byte) ([]*sample.Task, byte) {
 	order := p.Order
 	if order == Auto {
@@ -240,7 +240,7 @@ var orders = map[byte]func(a, b *sample.Task) int{
 	ByCPU: sample.ByCPU, ByMemory: sample.ByMemory, ByDisk: sample.ByDisk, ByNet: sample.ByNet, ByGPU: sample.ByGPU,
 }
 
-// hidden reports whether a process is not to be shown.
+// hidden reports whether a process is left out.
 func (p *Printer) hidden(t *sample.Task) bool {
 	return p.Select.leavesOut(t) || t.State == 'E' && p.NoExited
 }
@@ -325,7 +325,7 @@ func (p *Printer) accumulate(to, t *sample.Task) {
 	}
 }
 
-// withThreads returns processes, each with its threads behind it.
+// withThreads returns processes, each followed by its threads.
 func (p *Printer) withThreads(in *Input, list []*sample.Task, order byte) []*sample.Task {
 	of := make(map[int32][]int)
 	for i := range in.Tasks {
@@ -355,7 +355,7 @@ func (p *Printer) withThreads(in *Input, list []*sample.Task, order byte) []*sam
 	return p.zip
 }
 
-// heads prints the heads of the list. It returns the order, which changes where the list cannot be had.
+// heads prints the heads of the list. It returns the order, which changes if the list is not available.
 func (p *Printer) heads(page, pages int, order byte) byte {
 	if text := p.general(); text != p.generalText {
 		p.generalText = text
@@ -422,7 +422,7 @@ func (p *Printer) rows(x *line, list []*sample.Task, order byte, in *Input) {
 	}
 }
 
-// share100 returns n in per cent of all, 100 at most.
+// share100 returns n in per cent of all, at most 100.
 func share100(n, all sample.Count) float64 {
 	if all == 0 {
 		return 0
@@ -432,13 +432,13 @@ func share100(n, all sample.Count) float64 {
 
 // A View is the part of a sample on a terminal, and how far the list is scrolled.
 type View struct {
-	First   int    // the first process that is shown
+	First   int    // the index of the first process shown
 	Offset  int    // how far command lines are scrolled
 	Message string // for the line between system and processes
 	Paused  bool
 
 	Status  int // the line of the message
-	Page    int // how many processes are shown at most
+	Page    int // the maximum number of processes shown
 	Listed  int // how many there are
 	TooMany bool
 }

@@ -34,7 +34,7 @@ func (o *overview) badness(busy sample.Count, limit int, order byte, counts bool
 	return badness
 }
 
-// part returns n in per cent of all, as C makes an integer of it where there is nothing.
+// part returns n in per cent of all, converted to an integer as in C if all is 0.
 func part(n, all sample.Count) sample.Count {
 	return figure.Count(float64(n) * 100.0 / float64(all))
 }
@@ -69,7 +69,7 @@ func (p *Printer) system(x *line, order byte) *overview {
 	o.nfs()
 	o.network()
 	o.web()
-	if o.highest < 70 && o.order == ByMemory { // of little load that of processors is the most interesting
+	if o.highest < 70 && o.order == ByMemory { // at little load, that of processors is the most interesting
 		o.order = ByCPU
 	}
 	return o

@@ -98,7 +98,7 @@ func (s *Sampler) totals(snap *Snapshot) {
 	s.stall(&p.IRQ, -1, -1, mPSIIRQ, mPSIIRQAvg)
 }
 
-// stall fills in the pressure on a resource; -1 is a metric that there is not.
+// stall fills in the pressure on a resource; -1 is a missing metric.
 func (s *Sampler) stall(st *Stall, some, someAvg, full, fullAvg metric) {
 	for _, side := range []struct {
 		to       *[4]float64
@@ -176,12 +176,12 @@ func (s *Sampler) name(ctx context.Context, c *column, inst int32) (string, erro
 		}
 	}
 	if _, ok := names[inst]; !ok {
-		names[inst] = "" // it has gone; do not ask again for each sample
+		names[inst] = "" // it has ended; do not ask again for each sample
 	}
 	return names[inst], nil
 }
 
-// named yields the instances of the first of some columns that has any, with their names.
+// named yields the instances of the first nonempty column, with their names.
 func (s *Sampler) named(ctx context.Context, each func(inst int32, name string), from ...metric) error {
 	for _, m := range from {
 		c := &s.cols[m]
@@ -266,7 +266,7 @@ func passesOn(name string) bool {
 	return false
 }
 
-// interfaces fills in the sum of all interfaces, and with all each of them.
+// interfaces fills in the sum of all interfaces, and if all is set each of them.
 func (s *Sampler) interfaces(ctx context.Context, snap *Snapshot, all bool) error {
 	snap.Interfaces = snap.Interfaces[:0]
 	snap.Net = Traffic{In: nan(), Out: nan(), InOps: nan(), OutOps: nan()}

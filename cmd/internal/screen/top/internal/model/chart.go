@@ -10,7 +10,7 @@ import (
 	"github.com/go-pcp/pcp/pmapi"
 )
 
-// maxLines is how many instances of one metric are charted.
+// maxLines limits the instances of one metric in a chart.
 const maxLines = 1000
 
 // A chart is a metric that a user named.
@@ -92,7 +92,7 @@ func (ch *chart) use(id pcp.PMID, d pcp.Desc) {
 	ch.units = baseUnits(d.Units, ch.col.kind == rate)
 }
 
-// baseUnits names the units that a chart has: bytes, seconds and counts, of a rate each second.
+// baseUnits names the units of a chart: bytes, seconds and counts, per second for a rate.
 func baseUnits(u pcp.Units, perSecond bool) string {
 	u.ScaleSpace, u.ScaleTime, u.ScaleCount = 0, 0, 0
 	if u.DimTime != 0 {
@@ -169,7 +169,7 @@ func (ch *chart) wants(name string) bool {
 	return false
 }
 
-// maxNames is how many names of metrics are offered for completion.
+// maxNames limits the names of metrics offered for completion.
 const maxNames = 200000
 
 // Names returns the names of all metrics of the source, for completion.

@@ -14,7 +14,7 @@ const missing = pcp.ErrName
 // A column is a metric with the values of its last fetch and the one before. Instances ascend.
 type column struct {
 	kind   kind
-	name   string // that of the names which the source has
+	name   string // the name that the source has
 	id     pcp.PMID
 	desc   pcp.Desc
 	err    pcp.Error // why there are no values
@@ -22,7 +22,7 @@ type column struct {
 
 	at, before pcp.Timestamp // of the two fetches; zero if there was none
 	insts      []int32
-	nums       []float64 // in base units; of a rate each second, or NaN
+	nums       []float64 // in base units; a rate per second, or NaN
 	texts      []string
 
 	raw                 []float64 // of a rate: the counter
@@ -37,7 +37,8 @@ func (c *column) forget() {
 	c.lastInsts, c.raw = c.lastInsts[:0], c.raw[:0]
 }
 
-// tooSoon is how long after another fetch a rate means nothing: processor time is counted in hundredths of seconds.
+// tooSoon is the time between fetches below which a rate means nothing: processor time is counted in hundredths of
+// seconds.
 const tooSoon = 0.09
 
 // take stores the values of a fetch. Rates stay as they are if it follows too soon.
@@ -104,7 +105,7 @@ func (c *column) takeTexts(values []pcp.Value) {
 	}
 }
 
-// sameText reports whether a value is a string that is known already, without making one.
+// sameText reports whether a value is a known string, without allocating one.
 func sameText(s string, v pcp.Value) bool {
 	if v.Type() != pcp.TypeString {
 		return false
@@ -139,7 +140,7 @@ func (c *column) takeRates(values []pcp.Value) {
 	}
 }
 
-// one returns the value of a metric that has one, or NaN.
+// one returns the value of a metric with a single value, or NaN.
 func (c *column) one() float64 {
 	if len(c.nums) == 0 {
 		return math.NaN()
@@ -169,7 +170,7 @@ type walk struct {
 	i int
 }
 
-// find reports whether the column has an instance, and leaves the walk at it.
+// find reports whether the column has an instance, and moves the walk to it.
 func (w *walk) find(inst int32) bool {
 	for w.i < len(w.c.insts) && w.c.insts[w.i] < inst {
 		w.i++

@@ -37,7 +37,7 @@ const (
 	IfIn // of each interface
 	IfOut
 	ChartLine // of each line of each chart, by ChartKey
-	ProcCPU   // of the process that is looked at
+	ProcCPU   // of the process whose page is open
 	ProcRSS
 )
 
@@ -50,15 +50,15 @@ type History struct {
 
 type line struct {
 	values []float64 // ring
-	last   int64     // number of the newest sample that it has, from 1
+	last   int64     // number of its newest sample, from 1
 }
 
-// NewHistory returns a History of as many samples.
+// NewHistory returns a History that keeps the given number of samples.
 func NewHistory(samples int) *History {
 	return &History{times: make([]pcp.Timestamp, samples), lines: map[Key]*line{}}
 }
 
-// Len returns how many samples have been pushed and not taken back.
+// Len returns how many samples have been pushed and not removed.
 func (h *History) Len() int64 { return h.n }
 
 // Reset forgets all.
@@ -172,7 +172,7 @@ func (h *History) Values(dst []float64, k Key, end int64, n int) []float64 {
 	return dst
 }
 
-// Time returns when the sample of a number was taken, or the zero time.
+// Time returns the time of the sample of a number, or the zero time.
 func (h *History) Time(at int64) pcp.Timestamp {
 	if at < 1 || at > h.n || at <= h.n-int64(len(h.times)) {
 		return pcp.Timestamp{}

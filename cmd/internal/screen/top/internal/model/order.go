@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Column is one by which processes are sorted.
+// A Column is a column by which processes are sorted.
 type Column int
 
 // Columns.
@@ -45,7 +45,7 @@ type Selection struct {
 	By       Column
 	Reverse  bool
 	Tree     bool
-	Filter   string // in the command or equal to the PID; of any case
+	Filter   string // in the command or equal to the PID; case is ignored
 	Owner    string // "" for all
 	CGroup   string // and the groups below it, "" for all
 	NoKernel bool   // without threads of the kernel
@@ -57,10 +57,10 @@ type Row struct {
 	Index int    // in Snapshot.Processes
 	Depth int    // in a tree
 	Last  uint64 // bit d: the ancestor of depth d+1 (the process itself for Depth-1) is the last child of its parent
-	Below int    // processes that are folded away
+	Below int    // folded processes below it
 }
 
-// An Order arranges processes, and keeps its memory for the next time.
+// An Order arranges processes, and reuses its memory.
 type Order struct {
 	rows     []Row
 	chosen   []int32
@@ -70,7 +70,8 @@ type Order struct {
 	parentOf []int32
 }
 
-// Rows returns the processes of a snapshot as sel wants them. They are valid until the next call.
+// Rows returns the processes of a snapshot that sel selects, in its order. They are valid until
+// the next call.
 func (o *Order) Rows(s *Snapshot, sel *Selection) []Row {
 	o.rows = o.rows[:0]
 	o.chosen = o.chosen[:0]
@@ -98,7 +99,7 @@ func (sel *Selection) takes(p *Process) bool {
 		(sel.Filter == "" || matches(p, sel.Filter))
 }
 
-// inside reports whether a group is another one or below it.
+// inside reports whether a group is another group or below it.
 func inside(path, group string) bool {
 	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(group, "/"))
 	return ok && path != "" && (rest == "" || rest[0] == '/')
@@ -128,7 +129,7 @@ func isPID(pid int32, s string) bool {
 	return s != "" && n == int64(pid)
 }
 
-// containsFold is strings.Contains for any case. It does not allocate.
+// containsFold is strings.Contains without regard to case. It does not allocate.
 func containsFold(s, sub string) bool {
 	for i := 0; len(s)-i >= len(sub); {
 		if hasPrefixFold(s[i:], sub) {
@@ -155,7 +156,7 @@ func hasPrefixFold(s, prefix string) bool {
 	return true
 }
 
-// compare returns how two processes are ordered, the PID deciding where all else is the same.
+// compare returns the order of two processes; the PID decides between equal ones.
 func (sel *Selection) compare(list []Process) func(a, b int32) int {
 	sign := 1
 	if sel.By.Descends() != sel.Reverse {
@@ -219,7 +220,7 @@ func number(a, b float64) int {
 	return cmp.Compare(a, b)
 }
 
-// stateRank has the states in which a process does or holds up something come first.
+// stateRank sorts the states of processes that work or hold up others first.
 func stateRank(state byte) int {
 	if i := strings.IndexByte("RDZTtSI", state); i >= 0 {
 		return i
@@ -227,7 +228,8 @@ func stateRank(state byte) int {
 	return 99
 }
 
-// tree arranges the chosen processes below their parents. One whose parent is not chosen is at the top.
+// tree arranges the chosen processes below their parents. A process whose parent is not chosen is at
+// the top.
 func (o *Order) tree(list []Process, sel *Selection) {
 	n := len(list)
 	resize := func(s []int32, n int) []int32 {

@@ -72,7 +72,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// FuzzOrder arranges processes whose parents are anything.
+// FuzzOrder arranges processes with arbitrary parents.
 func FuzzOrder(f *testing.F) {
 	f.Add([]byte{1, 0, 2, 1, 3, 2}, "a")
 	f.Add([]byte{1, 2, 2, 3, 3, 1, 9, 3}, "")
@@ -166,7 +166,7 @@ func TestTape(t *testing.T) {
 	if got := tape.Find(at(0)); got != 0 {
 		t.Errorf("before all: %d", got)
 	}
-	// Many processes make it short, but two are always kept.
+	// Many processes shorten it, but two are always kept.
 	tape.Push(&model.Snapshot{Time: at(500), Processes: make([]model.Process, 90_000)})
 	tape.Push(&model.Snapshot{Time: at(501), Processes: make([]model.Process, 90_000)})
 	if tape.Len() != 2 {

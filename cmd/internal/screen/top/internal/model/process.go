@@ -97,7 +97,7 @@ func textAt(w *walk, inst int32) string {
 	return ""
 }
 
-// whole makes an integer of a number that may not be known.
+// whole converts a number that may be unknown to an integer.
 func whole(f float64) int32 {
 	if math.IsNaN(f) {
 		return 0

@@ -73,7 +73,7 @@ func (s *Sampler) seek(ctx context.Context, at pcp.Timestamp, need Group) (*Snap
 	return s.snapshot(ctx, need)
 }
 
-// fetchPast fetches from an archive. A time of which it has nothing is not an error.
+// fetchPast fetches from an archive. A time without data is not an error.
 func (s *Sampler) fetchPast(ctx context.Context, r *request) error {
 	_, err := s.fetch(ctx, r, len(r.ids))
 	if errors.Is(err, pcp.ErrEOL) {
@@ -103,7 +103,7 @@ func (s *Sampler) restart() {
 	s.last = nil
 }
 
-// Past yields snapshots of the totals before a time, for the history of a screen that has jumped there.
+// Past yields snapshots of the totals before a time, for the history of a screen after a jump.
 func (s *Sampler) Past(ctx context.Context, at pcp.Timestamp, n int, need Group, yield func(*Snapshot)) error {
 	if s.archive == nil {
 		return pcp.ErrNotArchive
@@ -126,7 +126,7 @@ func (s *Sampler) Past(ctx context.Context, at pcp.Timestamp, n int, need Group,
 	return nil
 }
 
-// maxProbes is how many records are looked at to learn how often an archive was written.
+// maxProbes limits the records read to find the interval of an archive.
 const maxProbes = 8
 
 // Pace returns the usual time between the records of an archive that have a metric of the totals, or 0 if there

@@ -31,7 +31,7 @@ type Config struct {
 	Denied func() string
 }
 
-// A Sampler takes samples from a context, which is its own. Only one goroutine at a time may use it, but
+// A Sampler takes samples from a context, which it owns. Only one goroutine at a time may use it, but
 // any may call Recycle.
 type Sampler struct {
 	c       *pmapi.Context
@@ -42,7 +42,7 @@ type Sampler struct {
 	cols     [numMetrics]column
 	called   *[numMetrics]string // replaced, never changed: snapshots share it
 	resolved Group
-	fresh    Group // of the metrics that the last fetch brought
+	fresh    Group // of the metrics in the last fetch
 
 	requests map[Group]*request
 	res      pcp.Result
@@ -51,9 +51,9 @@ type Sampler struct {
 
 	at       pcp.Timestamp // of an archive: of the last sample
 	step     time.Duration // of the last sample
-	sequence bool          // the next fetch of the archive is that of at+step
+	sequence bool          // the next fetch of the archive is at at+step
 	samples  int
-	last     *Snapshot // whose processes the next one continues
+	last     *Snapshot // whose processes the next snapshot reuses
 	slowDue  bool      // fetch slow metrics for all processes
 	unknown  []int32
 
@@ -100,10 +100,10 @@ func New(ctx context.Context, c *pmapi.Context, cfg Config) (*Sampler, error) {
 // Host returns the properties of the host.
 func (s *Sampler) Host() Host { return s.host }
 
-// At returns the time of the last sample of an archive, or where it is to start.
+// At returns the time of the last sample of an archive, or its start time.
 func (s *Sampler) At() pcp.Timestamp { return s.at }
 
-// SetEnd has an archive end at a time, which grows while it is written.
+// SetEnd sets the end of an archive, which moves while the archive is written.
 func (s *Sampler) SetEnd(last pcp.Timestamp) { s.cfg.Last, s.host.Last = last, last }
 
 func (s *Sampler) describe(ctx context.Context) {
@@ -122,7 +122,7 @@ func (s *Sampler) describe(ctx context.Context) {
 	}
 }
 
-// textAtStart returns the single value of a text metric, of an archive the first one.
+// textAtStart returns the single value of a text metric, from an archive the first one.
 func (s *Sampler) textAtStart(ctx context.Context, name string) string {
 	ids, err := s.c.LookupName(ctx, name)
 	if err != nil {
@@ -295,7 +295,7 @@ func (s *Sampler) Next(ctx context.Context, need Group) (*Snapshot, error) {
 	return snap, err
 }
 
-// fetch brings the first n metrics of a request, and the charts.
+// fetch fetches the first n metrics of a request, and the charts.
 func (s *Sampler) fetch(ctx context.Context, r *request, n int) (pmapi.Changes, error) {
 	ids := r.ids[:n:n]
 	for _, ch := range s.charts {
@@ -390,7 +390,7 @@ func (s *Sampler) fetchNew(ctx context.Context, r *request) error {
 	return nil
 }
 
-// base returns the column whose instances are the processes, or nil if none has any.
+// base returns the column whose instances are the processes, or nil if there is none.
 func (s *Sampler) base() *column {
 	for _, m := range [...]metric{mProcRSS, mProcUser, mProcName, mProcArgs, mProcState, mProcParent} {
 		if c := &s.cols[m]; c.err == 0 && len(c.insts) > 0 {
@@ -400,12 +400,13 @@ func (s *Sampler) base() *column {
 	return nil
 }
 
-// sameStart reports whether two processes of one PID are the same.
+// sameStart reports whether two processes with the same PID are the same.
 func sameStart(a, b float64) bool {
 	return math.IsNaN(a) || math.IsNaN(b) || math.Abs(a-b) < 1
 }
 
-// Refresh has the next sample fetch all of each process, since something was done to one.
+// Refresh makes the next sample fetch all metrics of each process, after an action on
+// one.
 func (s *Sampler) Refresh() { s.slowDue = true }
 
 // SetInterval changes the time between the samples of an archive.
@@ -430,7 +431,7 @@ func (s *Sampler) Reconnect(ctx context.Context) error {
 // Context returns the context of the sampler, for requests of other kinds.
 func (s *Sampler) Context() *pmapi.Context { return s.c }
 
-// Recycle gives a snapshot back, whose memory a later one uses.
+// Recycle returns a snapshot, whose memory a later one uses.
 func (s *Sampler) Recycle(snap *Snapshot) {
 	if snap == nil {
 		return
@@ -446,7 +447,7 @@ func (s *Sampler) take() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, snap := range s.free {
-		if snap != s.last { // whose processes are being read
+		if snap != s.last { // its processes are being read
 			s.free = slices.Delete(s.free, i, i+1)
 			return snap
 		}

@@ -114,8 +114,8 @@ func TestLive(t *testing.T) {
 	})
 }
 
-// TestOnlyWhatIsNeeded tests that metrics which no view shows are not fetched, and those that cost the collector much only
-// of processes that are new.
+// TestOnlyWhatIsNeeded tests that metrics which no view shows are not fetched, and that those that cost the collector
+// much are fetched only for new processes.
 func TestOnlyWhatIsNeeded(t *testing.T) {
 	live(t, nil, func(t *testing.T, h *toptest.Host, s *model.Sampler) {
 		for range 5 {
@@ -300,7 +300,7 @@ func TestCharts(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("charts:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	// A counter of milliseconds is the number of processors that were busy so.
+	// A counter of milliseconds is the number of busy processors.
 	if v := snap.Charts[2].Lines[0].Value; v < 0.5 || v > 1.5 {
 		t.Errorf("user time is %v", v)
 	}

@@ -104,7 +104,7 @@ type Interface struct {
 	InPackets, OutPackets float64
 	InErrors, OutErrors   float64
 	InDrops, OutDrops     float64
-	Speed                 float64 // bytes a second that it can
+	Speed                 float64 // the maximum, in bytes a second
 }
 
 // Protocols are sums of connections.
@@ -162,7 +162,7 @@ type Line struct {
 	Value float64
 }
 
-// A Panel is something that can be shown, or cannot.
+// A Panel is a part of the screen that may be absent.
 type Panel int
 
 // Panels.
@@ -203,7 +203,7 @@ var panels = map[Panel][]metric{
 	PanelCGroups:    {mCGCPU, mCGMemory},
 }
 
-// Absent returns why there is nothing to show in a panel, or "".
+// Absent returns why a panel is empty, or "".
 func (s *Snapshot) Absent(p Panel) string {
 	list := panels[p]
 	for _, m := range list {

@@ -14,7 +14,7 @@ type Tape struct {
 	processes int
 }
 
-// Push adds a snapshot, and returns those that had to go, for [Sampler.Recycle].
+// Push adds a snapshot, and returns the removed ones, for [Sampler.Recycle].
 func (t *Tape) Push(s *Snapshot) (gone []*Snapshot) {
 	t.list = append(t.list, s)
 	t.processes += len(s.Processes)

@@ -2,7 +2,7 @@ package screen
 
 import "math"
 
-// eighths are the blocks of which graphs are made, from an eighth to a whole.
+// eighths are the blocks of graphs, from an eighth to a whole.
 var eighths = [...]rune{'▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'}
 
 // dots are the characters of sparklines in ASCII.
@@ -119,7 +119,7 @@ func (a Area) Graph(values []float64, most float64, levels bool, style Style) fl
 	return most
 }
 
-// A Plot is lines over one area, of two times as many places across and four times as many down as there are cells.
+// A Plot draws lines over an area, with twice as many places across and four times as many down as there are cells.
 type Plot struct {
 	Area Area
 	Min  float64

@@ -58,7 +58,8 @@ const lines = int(Line7-Line0) + 1
 // LineStyle returns the style of the nth line of a chart.
 func LineStyle(n int) Style { return Line0 + Style(n%lines) }
 
-// A cell is one place. A character that takes two of them has a second cell without text.
+// A cell is one place. A character that takes two of them is followed by a cell without
+// text.
 type cell struct {
 	r     rune // 0: the right half of the character before
 	marks string
@@ -104,7 +105,7 @@ func (g *Grid) Trim() {
 	g.cells = g.cells[:g.w*g.h]
 }
 
-// SetASCII has bars, graphs and borders be made of ASCII characters alone.
+// SetASCII makes the grid draw bars, graphs and borders in ASCII.
 func (g *Grid) SetASCII(on bool) { g.ascii = on }
 
 // Size returns the width and the height.
@@ -129,7 +130,7 @@ func (g *Grid) Plain() string {
 	return b.String()
 }
 
-// end returns where the blanks at the end of a row start.
+// end returns the start of the blanks at the end of a row.
 func (g *Grid) end(y int, blank func(*cell) bool) int {
 	x := g.w
 	for x > 0 && blank(&g.cells[y*g.w+x-1]) {
@@ -163,14 +164,14 @@ func (g *Grid) Styled(t *Theme) string {
 	return string(b)
 }
 
-// An Area is a part of a grid, in which places count from its corner.
+// An Area is a part of a grid, with positions relative to its corner.
 type Area struct {
 	g    *Grid
 	X, Y int // in the grid
 	W, H int
 }
 
-// Part returns a part of an area, which is cut where that ends.
+// Part returns a part of an area, cut to the area.
 func (a Area) Part(x, y, w, h int) Area {
 	x, y = max(0, min(x, a.W)), max(0, min(y, a.H))
 	return Area{g: a.g, X: a.X + x, Y: a.Y + y, W: max(0, min(w, a.W-x)), H: max(0, min(h, a.H-y))}
@@ -182,7 +183,7 @@ func (a Area) Rows(from, n int) Area { return a.Part(0, from, a.W, n) }
 // Has reports whether a place of the grid is in the area.
 func (a Area) Has(x, y int) bool { return x >= a.X && x < a.X+a.W && y >= a.Y && y < a.Y+a.H }
 
-// ASCII reports whether the grid wants ASCII alone.
+// ASCII reports whether the grid is limited to ASCII.
 func (a Area) ASCII() bool { return a.g.ascii }
 
 // put sets a cell that is in the area.
@@ -222,7 +223,7 @@ func (a Area) Restyle(y int, style Style) {
 	}
 }
 
-// Text draws a text in a row from x on, as much as there is room for, and returns where it ends.
+// Text draws a text in a row from x on, as far as there is room, and returns its end.
 func (a Area) Text(x, y int, style Style, s string) int { return a.TextIn(x, y, a.W-x, style, s) }
 
 // TextIn is Text in at most n cells. Text that does not fit is cut, with a mark in its place.
@@ -256,7 +257,7 @@ func (a Area) TextIn(x, y, n int, style Style, s string) int {
 		}
 		a.put(x, y, cell{r: r, style: style})
 		switch {
-		case width == 2 && r == '?': // where there is ASCII alone
+		case width == 2 && r == '?': // in ASCII
 			a.put(x+1, y, cell{r: r, style: style})
 		case width == 2:
 			a.put(x+1, y, cell{style: style})
@@ -273,7 +274,7 @@ func (a Area) TextRight(x, y int, style Style, s string) {
 	a.Text(max(0, x-w), y, style, s)
 }
 
-// maxMarks is how many bytes of combining marks a cell keeps.
+// maxMarks limits the bytes of combining marks in a cell.
 const maxMarks = 8
 
 func (a Area) mark(x, y int, s string) {

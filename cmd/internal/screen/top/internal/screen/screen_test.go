@@ -49,7 +49,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzText draws any text: nothing but printable characters may reach the screen, and no cell beyond the area.
+// FuzzText draws any text: only printable characters may reach the screen, and no cell beyond the area.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"", "plain", "a\x1b]0;x\x07", "日本語e\u0301", "\u202e\u2066", "\xff\xfe", "👩‍👩‍👧‍👦🇳🇴", strings.Repeat("\u0300", 50)} {
 		f.Add(s, 7)

@@ -39,7 +39,8 @@ func printable(r rune, s string) (rune, int) {
 	return r, min(w, 2)
 }
 
-// Width returns how many cells a text takes, or any larger number than most if it takes more.
+// Width returns the number of cells of a text, or any number larger than most if it takes
+// more.
 func Width(s string, most int) int {
 	w := 0
 	for len(s) > 0 && w <= most {

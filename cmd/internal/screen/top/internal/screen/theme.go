@@ -15,7 +15,8 @@ type Theme struct {
 	fills [numStyles]bool // spaces show
 }
 
-// palettes are the colours of the themes. "terminal" uses those that the user has chosen for the terminal.
+// palettes are the colours of the themes. "terminal" uses the colours that the user has set for the
+// terminal.
 var palettes = []struct {
 	name                                                                         string
 	dim, title, border, accent, good, warn, bad, user, system, nice, wait, cache string

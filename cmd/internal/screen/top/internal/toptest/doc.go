@@ -1,5 +1,5 @@
-// Package toptest has a host that does not exist, for tests of pcp top: an agent with the metrics that a real host
-// has, whose values depend on the time alone, and archives of it.
+// Package toptest simulates a host, for tests of pcp top: an agent with the metrics that a real host has, whose
+// values depend on the time alone, and archives of it.
 //
 //	h := toptest.New(toptest.Start)
 //	c, err := h.Context()

@@ -14,7 +14,7 @@ import (
 	"github.com/go-pcp/pcp/pmns"
 )
 
-// Start is when archives of a Host start: 2026-11-21 08:00:00 UTC.
+// Start is the start of archives of a Host: 2026-11-21 08:00:00 UTC.
 var Start = time.Unix(1795248000, 0)
 
 // Domain is that of all metrics of a Host.
@@ -30,7 +30,7 @@ type Host struct {
 	indoms  map[pcp.InDom]func(t float64) []pcp.Instance
 	without map[string]bool
 
-	// More is how many processes there are besides those that have a name.
+	// More is the number of processes besides those that have a name.
 	More int
 	// Fetched counts how often each metric was fetched.
 	Fetched map[string]int

@@ -42,7 +42,7 @@ type process struct {
 	from, until                    float64 // seconds; until 0 is for ever
 }
 
-// named are the processes that have a part in tests.
+// named are the processes used in tests.
 var named = []process{
 	{pid: 1, owner: "root", name: "systemd", args: "/sbin/init splash", cgroup: "/init.scope", cpu: 0.001, rss: 12 << 10, threads: 1},
 	{pid: 2, owner: "root", name: "kthreadd", args: "(kthreadd)", cgroup: "/", threads: 1},
@@ -68,7 +68,7 @@ func (h *Host) processes(t float64, yield func(*process)) {
 	}
 }
 
-// moreFrom is the first PID of the processes that have no part.
+// moreFrom is the first PID of the other processes.
 const moreFrom = 10000
 
 func (h *Host) process(inst int32) *process {

@@ -38,7 +38,7 @@ var views = [numViews]struct{ title, name string }{
 	{"Chart", "chart"},
 }
 
-// ViewNames returns the names of the views, as options have them.
+// ViewNames returns the names of the views in options.
 func ViewNames() []string {
 	list := make([]string, 0, len(views))
 	for _, v := range views {
@@ -78,13 +78,13 @@ type Config struct {
 	Now func() time.Time // nil means time.Now
 }
 
-// historySize is how many samples the graphs can show.
+// historySize is the number of samples that the graphs can show.
 const historySize = 600
 
-// maxPast is how many samples a replay takes before the one to which it jumps.
+// maxPast limits the samples that a replay takes before the one to which it jumps.
 const maxPast = 60
 
-// An App is the state of the screen. It is for one goroutine.
+// An App is the state of the screen. It must be used by one goroutine.
 type App struct {
 	cfg   Config
 	theme *screen.Theme
@@ -100,7 +100,7 @@ type App struct {
 	rowsOf   *model.Snapshot
 	sel      model.Selection
 	procs    list
-	pid      int32 // that is selected, 0 if that is the first row whichever it is
+	pid      int32 // the selected process, 0 for the first row
 	lists    [numViews]list
 	detail   int32 // the process whose page is open, 0 if none is
 	specs    []string
@@ -112,14 +112,14 @@ type App struct {
 	// The requests to the sampler.
 	want     Op
 	seekAt   pcp.Timestamp
-	past     bool // the history has to be fetched too
+	past     bool // the history must be fetched too
 	inflight bool
 	refresh  bool
 	due      time.Time
 	paused   bool
 	speed    int // steps a second, as an index of speeds
 	atEnd    bool
-	lost     error // why there is no connection
+	lost     error // the error of a lost connection
 	lostAt   time.Time
 	failed   string // the error of the last sample
 	samples  int
@@ -165,7 +165,7 @@ const (
 type Request struct {
 	Op       Op
 	At       pcp.Timestamp
-	Past     int // how many samples before that are wanted too
+	Past     int // the number of samples to take before that
 	Need     model.Group
 	Interval time.Duration
 	Charts   []string
@@ -182,7 +182,7 @@ type Reply struct {
 	Err      error
 }
 
-// New returns an App that wants its first sample.
+// New returns an App that requests its first sample.
 func New(cfg Config) *App {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -231,7 +231,7 @@ func (a *App) Theme() *screen.Theme { return a.theme }
 // Quit reports whether the user wants to leave.
 func (a *App) Quit() bool { return a.quit }
 
-// Suspend reports, once, whether the user wants to go to the shell for a while.
+// Suspend reports, once, whether the user wants to suspend the program.
 func (a *App) Suspend() bool {
 	s := a.suspend
 	a.suspend = false
@@ -288,7 +288,7 @@ func (a *App) Request() (Request, bool) {
 	return r, true
 }
 
-// Delay returns how long it is until Tick is due, and reports whether it is due at all.
+// Delay returns the time until Tick is due, and reports whether it is due at all.
 func (a *App) Delay() (time.Duration, bool) {
 	if a.inflight || a.want != OpNone || a.due.IsZero() {
 		return 0, false
@@ -450,7 +450,7 @@ func (a *App) chartsTaken() bool {
 	return true
 }
 
-// end returns the number in the history of the sample that is shown.
+// end returns the number in the history of the sample shown.
 func (a *App) end() int64 {
 	if a.now == nil {
 		return 0

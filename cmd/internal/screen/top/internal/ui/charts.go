@@ -10,7 +10,8 @@ import (
 	"github.com/go-pcp/pcp/cmd/internal/screen/top/internal/screen"
 )
 
-// most lines that a chart has; of more instances those with the largest values are drawn.
+// mostLines limits the lines of a chart; of more instances those with the largest values
+// are drawn.
 const mostLines = 8
 
 // drawCharts draws a chart for each metric that the user named.
@@ -117,7 +118,7 @@ func (a *App) drawChart(area screen.Area, at int) {
 	}
 }
 
-// chartLines returns the instances that are drawn: the largest of many, in the order of the source.
+// chartLines returns the instances drawn: the largest of many, in the order of the source.
 func (a *App) chartLines(c *model.Chart) []model.Line {
 	shown := slices.Clone(c.Lines)
 	if len(shown) > mostLines {
@@ -127,7 +128,7 @@ func (a *App) chartLines(c *model.Chart) []model.Line {
 	return shown
 }
 
-// ceiling returns a number of few digits that is not less than the values of a chart.
+// ceiling returns a number with few digits that is not less than the values of a chart.
 func ceiling(f float64, unit string) float64 {
 	if f <= 0 {
 		return 1
@@ -145,7 +146,7 @@ func ceiling(f float64, unit string) float64 {
 	return f
 }
 
-// drawTimes draws when the left and the right end of a chart of n samples are.
+// drawTimes draws the times of the left and the right end of a chart of n samples.
 func (a *App) drawTimes(line screen.Area, n int) {
 	end := a.end()
 	right := a.hist.Time(end)

@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp/pcptime"
 )
 
-// maxTyped is how long a text in a prompt may be.
+// maxTyped limits the length of a text in a prompt.
 const maxTyped = 500
 
 // A prompt is a line that the user types.
@@ -46,10 +46,10 @@ type question struct {
 	yes  func()
 }
 
-// An Action is something to do to a process of this host.
+// An Action is an action on a process of this host.
 type Action struct {
 	PID    int32
-	Name   string  // of the program, which must still be that
+	Name   string  // of the program, which must not have changed
 	Start  float64 // in seconds since the host started; NaN if that is not known
 	Signal string  // "TERM", or "" for a nice value
 	Nice   int
@@ -352,7 +352,7 @@ func (a *App) chooseSort() {
 // signals are those that are offered.
 var signals = []string{"TERM", "KILL", "HUP", "INT", "QUIT", "STOP", "CONT", "USR1", "USR2", "ABRT", "ALRM"}
 
-// target returns the process that is chosen, if something can be done to it.
+// target returns the chosen process, if actions on it are possible.
 func (a *App) target() *model.Process {
 	p := a.chosen()
 	switch {
@@ -400,7 +400,7 @@ func (a *App) askNice() {
 	}})
 }
 
-// maxCharts is how many metrics are charted at a time.
+// maxCharts limits the number of charts.
 const maxCharts = 8
 
 func (a *App) askMetric() {

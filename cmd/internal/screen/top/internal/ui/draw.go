@@ -52,13 +52,13 @@ func (a *App) Wheel(x, y, n int) {
 	}
 }
 
-// The least size of a screen that shows anything of use.
+// The least size of a useful screen.
 const (
 	leastWidth  = 20
 	leastHeight = 5
 )
 
-// Draw draws the screen, and returns where the cursor is, if it shows.
+// Draw draws the screen, and returns the position of the cursor, if it shows.
 func (a *App) Draw(g *screen.Grid) (x, y int, shows bool) {
 	g.Resize(a.w, a.h)
 	g.SetASCII(a.cfg.ASCII)
@@ -164,7 +164,7 @@ func (a *App) drawHeader(line screen.Area) {
 	}
 }
 
-// drawState draws the time at the right end of the header, and returns where that starts.
+// drawState draws the time at the right end of the header, and returns its start.
 func (a *App) drawState(line screen.Area) int {
 	type part struct {
 		style screen.Style
@@ -390,7 +390,7 @@ func cutFirst(s string) (first, rest string, ok bool) {
 	return s, "", false
 }
 
-// drawMenu draws the list of which the user chooses.
+// drawMenu draws a list to choose from.
 func (a *App) drawMenu(body screen.Area) {
 	m := a.menu
 	w := screen.Width(m.title, 60) + 8
@@ -471,7 +471,7 @@ func absent(area screen.Area, why string) {
 	}
 }
 
-// fill breaks a line between words into lines of a width, where that is possible.
+// fill breaks a line between words into lines of a width, if that is possible.
 func fill(text string, width int) []string {
 	var lines []string
 	line := ""

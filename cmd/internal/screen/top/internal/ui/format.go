@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// unknown is shown for a number that is not known.
+// unknown is shown for an unknown number.
 const unknown = "-"
 
-// size prints bytes in 5 characters at most: 999B, 1.2K, 340M.
+// size prints bytes in at most 5 characters: 999B, 1.2K, 340M.
 func size(f float64) string {
 	if math.IsNaN(f) {
 		return unknown
@@ -38,7 +38,7 @@ func perSecond(f float64) string {
 	return size(f)
 }
 
-// count prints a number in 5 characters at most, thousands with k.
+// count prints a number in at most 5 characters, thousands with k.
 func count(f float64) string {
 	if math.IsNaN(f) {
 		return unknown
@@ -82,7 +82,7 @@ func whole(f float64) string {
 	return strconv.FormatFloat(math.Round(min(f, 1e4)*100), 'f', 0, 64) + "%"
 }
 
-// hundredths prints a share of one without the sign, as columns under a heading with one have it.
+// hundredths prints a share of one without the percent sign, for columns whose heading has one.
 func hundredths(f float64) string {
 	if math.IsNaN(f) {
 		return unknown
@@ -109,7 +109,7 @@ func clock(seconds float64) string {
 	}
 }
 
-// since prints how long something has run: 3d 04:12, 04:12:01.
+// since prints a running time: 3d 04:12, 04:12:01.
 func since(seconds float64) string {
 	if math.IsNaN(seconds) || seconds < 0 {
 		return unknown

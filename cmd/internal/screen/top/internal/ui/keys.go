@@ -35,10 +35,10 @@ func only(list ...View) (s viewSet) {
 	return s
 }
 
-// withProcesses are the views that have a table of processes.
+// withProcesses are the views with a table of processes.
 const withProcesses viewSet = 1<<Overview | 1<<Processes
 
-// bindings is the table of keys, from which the help and the footer are made too. The first that fits counts.
+// bindings is the table of keys, from which the help and the footer are made too. The first match counts.
 func bindings() []binding {
 	list := []binding{
 		{keys: []string{"?", "h", "f1"}, show: "?", short: "Help", help: "this help", do: func(a *App) { a.help, a.helpTop = true, 0 }},
@@ -205,7 +205,7 @@ func (a *App) resume() {
 	a.show()
 }
 
-// step shows the sample that is n steps away, and pauses.
+// step shows the sample n steps away, and pauses.
 func (a *App) step(n int) {
 	if a.now == nil {
 		return
@@ -347,7 +347,7 @@ func (a *App) parseTime(text string) (pcp.Timestamp, error) {
 		}
 		return now.Add(d), nil
 	}
-	// A time of day is that of the day that is shown.
+	// A time of day is on the day shown.
 	if clock, err := time.ParseInLocation("15:04:05", text, a.cfg.Loc); err == nil {
 		return onDay(now, clock, a.cfg.Loc), nil
 	}

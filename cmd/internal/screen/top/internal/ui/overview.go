@@ -34,7 +34,7 @@ func (a *App) drawOverview(body screen.Area) {
 	}
 }
 
-// meters draws the totals at the top of an area, and returns how many rows they take.
+// meters draws the totals at the top of an area, and returns the number of their rows.
 func (a *App) meters(body screen.Area) int {
 	switch {
 	case a.text:
@@ -130,10 +130,10 @@ func (a *App) drawCPU(area screen.Area) {
 	a.drawCores(area.Rows(2+graph, area.H-2-graph))
 }
 
-// coreWidth is how wide the bar of a processor is at least.
+// coreWidth is the least width of the bar of a processor.
 const coreWidth = 19
 
-// coreRows returns how many rows the bars of the processors take.
+// coreRows returns the number of rows for the bars of the processors.
 func (a *App) coreRows(w int) int {
 	columns := max(1, w/coreWidth)
 	return (len(a.now.CPUs) + columns - 1) / columns
@@ -162,7 +162,7 @@ func (a *App) drawCores(area screen.Area) {
 	}
 }
 
-// drawCoreBlocks draws a block for each processor, as high as it is busy.
+// drawCoreBlocks draws a block for each processor, whose height is its use.
 func (a *App) drawCoreBlocks(area screen.Area) {
 	for i := range a.now.CPUs {
 		x, y := i%area.W, i/area.W

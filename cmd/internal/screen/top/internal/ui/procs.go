@@ -17,7 +17,7 @@ type column struct {
 	head  string
 	width int
 	left  bool // else the text ends at the right
-	from  int  // how wide the table must be for it
+	from  int  // the least width of the table to show it
 	text  func(p *model.Process, s *model.Snapshot) string
 	style func(p *model.Process) screen.Style
 }
@@ -174,7 +174,7 @@ func (a *App) sortBy(c model.Column) {
 	a.arrange()
 }
 
-// sortBeside sorts by another of the columns that are shown.
+// sortBeside sorts by another of the columns shown.
 func (a *App) sortBeside(n int) {
 	shown := a.shownColumns(a.w)
 	for i := range shown {
@@ -228,7 +228,7 @@ func (a *App) open() {
 	}
 }
 
-// shownColumns returns the columns for which a table of some width has room.
+// shownColumns returns the columns that fit into a table of some width.
 func (a *App) shownColumns(w int) []column {
 	var list []column
 	for _, c := range columns {
@@ -387,7 +387,7 @@ func (a *App) moveRows(n int) {
 	a.procs.cursor = max(0, min(len(rows)-1, a.procs.cursor+n))
 	a.pid = a.now.Processes[rows[a.procs.cursor].Index].PID
 	if a.procs.cursor == 0 && n < 0 {
-		a.pid = 0 // the first row, whichever process that is
+		a.pid = 0 // the first row, whatever its process
 	}
 }
 
@@ -468,7 +468,8 @@ func (a *App) drawDetail(area screen.Area) {
 	mem.Graph(a.values(model.ProcRSS, "", mem.W), 1, false, screen.Cache)
 }
 
-// fit returns as much of the start of a text as takes n cells, at least a character.
+// fit returns the longest beginning of a text that fits into n cells, at least a
+// character.
 func fit(s string, n int) string {
 	end := 0
 	for end < len(s) {

@@ -14,7 +14,7 @@ type field struct {
 	head  string
 	width int
 	left  bool
-	from  int // how wide the table must be for it
+	from  int // the least width of the table to show it
 }
 
 // A table draws rows of fields below a heading, with a cursor.
@@ -71,7 +71,7 @@ func (t *table) put(row screen.Area, i int, style screen.Style, text string) {
 	}
 }
 
-// rows calls draw for each row that is in sight.
+// rows calls draw for each visible row.
 func (a *App) tableRows(t *table, n int, draw func(row screen.Area, i int), open func(i int)) {
 	body := t.area.Rows(1, t.area.H-1)
 	t.list.scroll(n, body.H)
@@ -163,7 +163,7 @@ func (a *App) drawDisks(body screen.Area) {
 	}
 }
 
-// round makes a number have two digits after the point.
+// round rounds a number to two digits after the point.
 func round(f float64) float64 { return math.Round(f*100) / 100 }
 
 func busyStyle(f float64) screen.Style {

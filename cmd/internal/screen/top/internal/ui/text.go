@@ -62,7 +62,7 @@ func (a *App) textRows(processes int) int {
 	return n
 }
 
-// meterRows returns how many rows the totals take in a text.
+// meterRows returns the number of rows of the totals in a text.
 func (a *App) meterRows() int {
 	half := a.w/2 - 1
 	return max(8, 3+a.coreRows(half))

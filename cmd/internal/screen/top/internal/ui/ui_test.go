@@ -89,8 +89,8 @@ func (d *desk) styled() string {
 	return d.grid.Styled(d.app.Theme())
 }
 
-// live runs f at the desk of a host that runs now, in a bubble whose clock goes only while somebody waits. The
-// screen shows the 60th sample.
+// live runs f at the desk of a live host, in a bubble whose clock advances only while f waits. The screen
+// shows the 60th sample.
 func live(t *testing.T, w, h int, prepare func(*toptest.Host, *Config), f func(d *desk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -166,7 +166,7 @@ func golden(t *testing.T, name, got string) {
 	checkScreen(t, got)
 }
 
-// checkScreen tests that nothing on a screen could do something to a terminal.
+// checkScreen tests that nothing on a screen could control a terminal.
 func checkScreen(t *testing.T, text string) {
 	t.Helper()
 	for _, r := range text {
@@ -326,7 +326,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestSizes draws every view on screens of any size, with and without anything to show.
+// TestSizes draws every view on screens of any size, with and without contents.
 func TestSizes(t *testing.T) {
 	draw := func(d *desk) {
 		for v := range numViews {
@@ -459,7 +459,7 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// TestNotHere tests that nothing is done to processes of another host.
+// TestNotHere tests that there are no actions on processes of another host.
 func TestNotHere(t *testing.T) {
 	live(t, 100, 24, func(_ *toptest.Host, c *Config) { c.Local = false }, func(d *desk) {
 		d.press("2", "k")
