@@ -20,10 +20,10 @@ import (
 	"github.com/go-pcp/pcp/wire"
 )
 
-// grace is how long an agent of this process may take to end.
+// grace limits the time that an agent of this process may take to end.
 const grace = time.Second
 
-// A Conn is a connection to an agent. It is for one goroutine.
+// A Conn is a connection to an agent. It must be used by one goroutine.
 type Conn struct {
 	Name    string
 	InProc  bool // the agent is part of this process
@@ -93,8 +93,8 @@ func (c *Conn) Receive(limit time.Duration) (wire.Header, []byte, error) {
 	return h, nil, err
 }
 
-// Settle waits until an agent in this process has done all that it was sent. It
-// is for requests without an answer.
+// Settle waits until an agent in this process has handled all requests. It is for
+// requests without an answer.
 func (c *Conn) Settle(limit time.Duration) {
 	if c.InProc {
 		deadline(c.w, deadliner.SetWriteDeadline, limit)
@@ -124,8 +124,8 @@ func (c *Conn) Close() {
 	}
 }
 
-// Exited is closed when the process that Start made has ended, and Close was
-// called; it is nil for other agents.
+// Exited is closed when the process that Start made has ended, and Close was called; it
+// is nil for other agents.
 func (c *Conn) Exited() <-chan struct{} { return c.exited }
 
 // A gone agent ended before it could do anything.
@@ -137,7 +137,7 @@ func (gone) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 // Gone returns the connection to an agent that ended at once.
 func Gone(name string) *Conn { return newConn(name, gone{}, gone{}) }
 
-// Start starts cmd and talks to it by its standard input and output.
+// Start starts cmd and uses its standard input and output as the connection.
 func Start(cmd *exec.Cmd) (*Conn, error) {
 	w, err := cmd.StdinPipe()
 	if err != nil {

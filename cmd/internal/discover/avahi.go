@@ -18,10 +18,10 @@ const (
 	avahiAny     = int32(-1) // any interface, or protocol (AVAHI_IF_UNSPEC, AVAHI_PROTO_UNSPEC)
 )
 
-// avahiTimeout is how long services are waited for by default.
+// avahiTimeout is the default time to wait for services.
 const avahiTimeout = 500 * time.Millisecond
 
-// maxServices is how many services are taken from Avahi.
+// maxServices limits the services from Avahi.
 const maxServices = 1 << 14
 
 // systemBus is the address of the system bus, unless DBUS_SYSTEM_BUS_ADDRESS is set.
@@ -58,7 +58,8 @@ func (s *search) avahi(ctx context.Context) []netip.AddrPort {
 	return browse(ctx, conn, "_"+s.service+"._tcp")
 }
 
-// parseAvahi reads the mechanism and the variable AVAHI_DISCOVERY_TIMEOUT, which wins.
+// parseAvahi reads the mechanism and the variable AVAHI_DISCOVERY_TIMEOUT, which takes
+// precedence.
 func (s *search) parseAvahi() (timeout time.Duration, ok bool) {
 	const prefix = "__pmAvahiDiscoverServices"
 	timeout, ok = avahiTimeout, true

@@ -19,7 +19,7 @@ import (
 const (
 	PMCD     = "pmcd"     // collectors (PM_SERVER_SERVICE_SPEC)
 	PMProxy  = "pmproxy"  // proxies (PM_SERVER_PROXY_SPEC)
-	PMWebAPI = "pmwebapi" // web servers of old (PM_SERVER_WEBAPI_SPEC)
+	PMWebAPI = "pmwebapi" // old web servers (PM_SERVER_WEBAPI_SPEC)
 )
 
 // A kind has the properties of a service.
@@ -41,8 +41,7 @@ func kindOf(service string) (kind, bool) {
 	return kind{}, false
 }
 
-// maxPorts is how many ports a variable may name; more are an error, for which the
-// default counts.
+// maxPorts limits the ports in a variable; if it has more, the default is used.
 const maxPorts = 64
 
 // listPorts returns the ports to try.
@@ -68,11 +67,11 @@ func (k kind) listPorts(getenv func(string) string) []int {
 // Options configure a search. The zero value searches by all mechanisms that need no
 // argument.
 type Options struct {
-	// Mechanism is how to search: "avahi", "shell" or "probe=ADDRESS/BITS", each
-	// with options after commas as in pmDiscoverServices(3); "" is avahi and shell.
+	// Mechanism selects the search: "avahi", "shell" or "probe=ADDRESS/BITS", each with
+	// options after commas as in pmDiscoverServices(3); "" is avahi and shell.
 	Mechanism string
 
-	// Resolve replaces addresses by names, where they have one.
+	// Resolve replaces addresses by their names, if they have any.
 	Resolve bool
 
 	// Config has the settings; nil means those of the process.
@@ -97,9 +96,9 @@ func (s *search) warnf(format string, args ...any) {
 	}
 }
 
-// Services returns the URLs of a service in the network, each once. A service that is
-// not known is nowhere, and a mechanism whose options are wrong finds nothing. The error
-// is EOPNOTSUPP for a mechanism that does not exist.
+// Services returns the URLs of a service in the network, each once. An unknown service
+// has no URLs, and a mechanism with invalid options finds nothing. The error is
+// EOPNOTSUPP for a mechanism that does not exist.
 func Services(ctx context.Context, service string, o Options) ([]string, error) {
 	if o.Config == nil {
 		o.Config = config.Process()
@@ -132,7 +131,7 @@ func Services(ctx context.Context, service string, o Options) ([]string, error) 
 	return urls, nil
 }
 
-// nameTimeout is how long the name service may take for one address.
+// nameTimeout limits the time of the name service for one address.
 const nameTimeout = 2 * time.Second
 
 // name returns the name of an address, the address itself if it has none. It asks even if
@@ -147,10 +146,10 @@ func name(ctx context.Context, addr netip.Addr) string {
 	return strings.TrimSuffix(names[0], ".")
 }
 
-// connection are the options of a mechanism that tries addresses.
+// A connection has the options of a mechanism that tries addresses.
 type connection struct {
 	prefix  string // of messages, the name of the C function
-	workers int    // addresses that are tried at a time
+	workers int    // addresses tried at a time
 	timeout time.Duration
 }
 

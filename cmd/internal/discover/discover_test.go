@@ -40,7 +40,7 @@ func listen(t *testing.T, address string) string {
 	return port
 }
 
-// settings are those of an environment: names and values.
+// settings returns the settings of an environment: names and values.
 func settings(pairs ...string) *config.Config {
 	return config.New(func(name string) string {
 		for i := 0; i < len(pairs); i += 2 {

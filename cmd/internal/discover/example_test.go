@@ -11,7 +11,7 @@ import (
 )
 
 func ExampleServices() {
-	// Something that listens where a collector would.
+	// A listener in place of a collector.
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		fmt.Println(err)

@@ -85,15 +85,15 @@ func (s *search) parseProbe(c *connection) (subnet netip.Prefix, ok bool) {
 	return netip.PrefixFrom(addr, int(bits)), ok
 }
 
-// retries and retryAfter are how often, and after how long, an address is tried again
-// for which there was no file descriptor.
+// retries and retryAfter set how often, and after how long, an address without a file
+// descriptor is tried again.
 const (
 	retries    = 50
 	retryAfter = 100 * time.Millisecond
 )
 
-// connect tries addresses, many at a time, until they or ctx end. It returns those where
-// a connection was accepted, in the order of the addresses.
+// connect tries addresses, many at a time, until all are tried or ctx ends. It returns
+// those where a connection was accepted, in the order of the addresses.
 func (s *search) connect(ctx context.Context, c *connection, all iter.Seq[netip.AddrPort]) []netip.AddrPort {
 	type hit struct {
 		n    int

@@ -19,7 +19,7 @@ const (
 	maxLine    = 256     // bytes; the rest of a longer line is the next one, as in C
 )
 
-// scriptEnd is how long a script may take to end when the search has.
+// scriptEnd limits the time that a script may take to end after the search.
 const scriptEnd = time.Second
 
 // shell runs the scripts of a directory, and tries the hosts that they print.

@@ -35,7 +35,7 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// TestOTLP writes a document with values that JSON has no numbers for.
+// TestOTLP writes a document with values that are not JSON numbers.
 func TestOTLP(t *testing.T) {
 	d := pcp.Desc{PMID: pcp.NewPMID(60, 0, 1), Sem: pcp.SemCounter, Type: pcp.TypeDouble, InDom: pcp.InDomNull}
 	b := AppendBegin(nil, nil)

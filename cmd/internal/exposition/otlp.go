@@ -118,7 +118,7 @@ func AppendValue(b []byte, v pcp.Value) []byte {
 	return append(b, '}')
 }
 
-// UCUM returns units in the form that OpenTelemetry wants, the Unified Code for Units of Measure.
+// UCUM returns units in the form of OpenTelemetry, the Unified Code for Units of Measure.
 func UCUM(u pcp.Units) string {
 	space := []string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"}
 	times := []string{"ns", "us", "ms", "s", "min", "h"}

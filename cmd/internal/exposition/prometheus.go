@@ -8,8 +8,8 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// Name returns the name of a metric in the text of Prometheus. With old it is one of the form that pmproxy once
-// had, with colons for the points.
+// Name returns the name of a metric in the text of Prometheus. With old it is a name in the form of old
+// versions of pmproxy, with colons for the points.
 func Name(name string, old bool) string {
 	b := []byte(name)
 	for i, c := range b {
@@ -24,10 +24,10 @@ func Name(name string, old bool) string {
 	return string(b)
 }
 
-// A Pair is a label with its value, which is JSON.
+// A Pair is a label with its JSON value.
 type Pair struct{ Name, Value string }
 
-// Merged returns labels, the last of each name, in the order in which their names came first, and those of the
+// Merged returns labels, the last of each name, in the order in which their names were first, and those of the
 // instance.
 func Merged(sets []pcp.LabelSet, own *pcp.LabelSet, inst int32, instName string, nameOf func(string) string) []Pair {
 	var list []Pair
@@ -62,7 +62,7 @@ func Merged(sets []pcp.LabelSet, own *pcp.LabelSet, inst int32, instName string,
 	return list
 }
 
-// Text returns the text of a label's value: that of a string, or else its JSON.
+// Text returns the text of a label's value: the contents of a string, or else its JSON.
 func Text(value string) string {
 	var s string
 	if strings.HasPrefix(value, `"`) && json.Unmarshal([]byte(value), &s) == nil {

@@ -245,7 +245,7 @@ func (c *Config) look(program string) (string, error) {
 	return "", &exec.Error{Name: program, Err: exec.ErrNotFound}
 }
 
-// appendArguments returns arguments quoted so that they can be told apart.
+// appendArguments returns arguments quoted, so that spaces in them are visible.
 func appendArguments(args []string) string {
 	var b []byte
 	for i, arg := range args {

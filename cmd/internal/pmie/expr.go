@@ -174,7 +174,7 @@ func (x *expr) rotate() {
 	x.samples[0].at = oldest
 }
 
-// keep has x keep more samples.
+// keep makes x keep more samples.
 func (x *expr) keep(samples int) {
 	if len(x.samples) == samples {
 		return

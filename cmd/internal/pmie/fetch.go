@@ -154,7 +154,7 @@ func (t *task) host(m *metric) *host {
 	return h
 }
 
-// enlist has a metric fetched.
+// enlist adds a metric to those fetched.
 func (e *Engine) enlist(t *task, h *host, m *metric) {
 	if h.c == nil && !h.down {
 		if err := e.begin(t, h); err != nil {

@@ -39,7 +39,7 @@ type scanner struct {
 	begins bool // an action may begin with the next token
 }
 
-// open has the scanner read a text.
+// open makes the scanner read a text.
 func (s *scanner) open(name string, text []byte, macro bool) {
 	s.in = &input{outer: s.in, name: name, macro: macro, text: text, line: 1, last: 1}
 	s.depth++

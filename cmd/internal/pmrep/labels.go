@@ -42,8 +42,8 @@ func (s *Set) getInstLabels(ctx context.Context, m *Metric) {
 	}
 }
 
-// refreshLabels asks again when the instances that have values are others than in the sample before: for the labels of
-// instances if some are new, and for those of metrics that had no values then. With FirstLabels the latter stay.
+// refreshLabels requests labels again when the instances with values differ from those of the sample before: the
+// labels of new instances, and the labels of metrics that had no values then. With FirstLabels the latter are kept.
 func (s *Set) refreshLabels(ctx context.Context, out *Sample) {
 	if !s.otherInstances(out) {
 		return
@@ -62,7 +62,7 @@ func (s *Set) refreshLabels(ctx context.Context, out *Sample) {
 	}
 }
 
-// otherInstances reports whether other instances have values than when it was called before.
+// otherInstances reports whether the instances with values have changed since the last call.
 func (s *Set) otherInstances(out *Sample) bool {
 	if len(s.hadInsts) != len(out.Results) {
 		s.hadInsts = make([][]int32, len(out.Results))
@@ -105,7 +105,7 @@ func (m *Metric) LevelLabels() iter.Seq2[pcp.LabelFlags, []Label] {
 	}
 }
 
-// InstLabels returns the labels that an instance has besides those of its metric.
+// InstLabels returns the labels of an instance in addition to those of its metric.
 func (m *Metric) InstLabels(inst int32) []Label { return flatten(m.byInst[inst]) }
 
 // LabelText returns the labels of a metric, or with an instance other than pcp.InNull those of the metric and of the instance,
@@ -127,7 +127,7 @@ func (m *Metric) LabelText(inst int32) string {
 	return b.String()
 }
 
-// flatten returns the members of a JSON object and of those in it.
+// flatten returns the members of a JSON object and of the objects in it.
 func flatten(text string) []Label {
 	if text == "" {
 		return nil
@@ -195,7 +195,7 @@ func elements(d *json.Decoder) []string {
 	return list
 }
 
-// plain is a number, truth value or null as Python prints it.
+// plain returns a number, truth value or null as Python prints it.
 func plain(value any) string {
 	switch v := value.(type) {
 	case bool:

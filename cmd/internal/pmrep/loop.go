@@ -30,7 +30,8 @@ type Loop struct {
 	Limited  bool          // there is a limit, which may be 0
 	Interval time.Duration // between the samples, if Live
 	Live     bool          // wait for the time of the next sample; archives have their own time
-	// Finish is the last second of samples that come when the archive has them; zero if the archive is interpolated.
+	// Finish is the last second of samples at the times of an archive's records; zero if the archive is
+	// interpolated.
 	Finish  pcp.Timestamp
 	OnNames NamesAction
 }
@@ -46,8 +47,8 @@ func (e *NothingError) Error() string {
 // Unwrap returns the error of the fetch, pcp.ErrTooSmall.
 func (e *NothingError) Unwrap() error { return e.Err }
 
-// Run fetches the set and has w render each sample. It returns nil after the last, at the end of an archive, and
-// when ctx is done.
+// Run fetches the set and renders each sample with w. It returns nil after the last, at the end of an archive,
+// and when ctx is done.
 func (l *Loop) Run(ctx context.Context, set *Set, w Writer) error {
 	var start time.Time
 	update := false
@@ -92,10 +93,10 @@ func (l *Loop) Run(ctx context.Context, set *Set, w Writer) error {
 	return nil
 }
 
-// after reports whether the second of a time is after another time, of which microseconds count.
+// after reports whether the whole second of t is later than end, including its microseconds.
 func after(t, end pcp.Timestamp) bool { return t.Sec > end.Sec }
 
-// stopped returns the error, nil if it is that the program was to stop.
+// stopped returns the error, nil if it means that the program was stopped.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -103,7 +104,7 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// sleepUntil waits for a time, and reports whether ctx lasts till then.
+// sleepUntil waits for a time, and reports whether it was reached before ctx was done.
 func sleepUntil(ctx context.Context, when time.Time) bool {
 	d := time.Until(when)
 	if d <= 0 {

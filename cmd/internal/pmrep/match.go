@@ -13,7 +13,7 @@ import (
 	"github.com/go-pcp/pcp"
 )
 
-// maxPattern is the longest expression for instances.
+// maxPattern limits the length of an expression for instances.
 const maxPattern = 1 << 16
 
 // compile returns the expression that a whole name must match.
@@ -63,7 +63,7 @@ type matcher struct {
 	known map[string]bool
 }
 
-// maxKnown is how many names a matcher remembers.
+// maxKnown limits the names that a matcher remembers.
 const maxKnown = 1 << 16
 
 // newMatcher returns the matcher of expressions, nil if all match.
@@ -128,7 +128,8 @@ func isWord(text string) bool {
 	return text != ""
 }
 
-// process returns the command of an instance that is a process, "012345 /bin/sh -c x", and whether it is one.
+// process returns the command of an instance that is a process, "012345 /bin/sh -c x", and whether it is a
+// process.
 func process(name string) (command string, ok bool) {
 	if !strings.Contains(name, " ") {
 		return "", false
@@ -157,7 +158,7 @@ func isDigits(s string) bool {
 	return s != ""
 }
 
-// selectInstances returns the instances that are wanted, in the order in which they are.
+// selectInstances returns the selected instances, in their order.
 func selectInstances(list []pcp.Instance, wanted []string) ([]pcp.Instance, error) {
 	var found []pcp.Instance
 	first := strings.Fields(list[0].Name)

@@ -10,8 +10,9 @@ import (
 // text that the programs print.
 func CompileName(text string) (*regexp.Regexp, error) { return compile(text) }
 
-// SelectInstances returns the instances that words name, in the order of the words: the one with that number in
-// front, those of processes with that command, or else those that match a regular expression. The list is not empty.
+// SelectInstances returns the instances that words select, in the order of the words: the instance with that number
+// in front, those of processes with that command, or else those that match a regular expression. The list is not
+// empty.
 func SelectInstances(list []pcp.Instance, words []string) ([]pcp.Instance, error) {
 	return selectInstances(list, words)
 }

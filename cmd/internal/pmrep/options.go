@@ -11,15 +11,16 @@ import (
 // Options select the values of a [Set] and their conversion. The zero Options have all instances of all metrics,
 // counters as rates.
 type Options struct {
-	// Instances are names, numbers at the start of names, commands of processes, or regular expressions: only such
-	// instances are of interest, unless a metric has its own. With LiveFilter each sample has those that match
-	// then; otherwise they are chosen once.
+	// Instances are names, numbers at the start of names, commands of processes, or regular expressions: they
+	// select the instances, unless a metric has its own. With LiveFilter each sample has the instances that match
+	// then; otherwise they are selected once.
 	Instances  []string
 	LiveFilter bool
 	OmitFlat   bool // leave out metrics without instances
 
-	// Rank leaves the instances with the highest values, or with the lowest if it is negative; 0 leaves all. InvertFilter has
-	// the ranking come before LiveFilter. The metrics of Predicate, which have instances, decide for the others of the same domain.
+	// Rank leaves the instances with the highest values, or with the lowest if it is negative; 0 leaves all.
+	// InvertFilter ranks before LiveFilter. The metrics of Predicate, which have instances, select those of the others
+	// of the same domain.
 	Rank         int
 	InvertFilter bool
 	Predicate    []string
@@ -45,7 +46,7 @@ type Options struct {
 
 	IgnoreIncompat bool // leave out metrics that cannot be reported or converted
 	IgnoreUnknown  bool // leave out names that the source does not have
-	LeafOnly       bool // names are those of metrics, not of trees
+	LeafOnly       bool // names must be names of metrics, not of trees
 
 	Labels bool // get the labels of metrics and instances
 	Texts  bool // get the help texts
@@ -54,19 +55,19 @@ type Options struct {
 	// their beginning.
 	FirstLabels bool
 
-	// Derived are definitions of metrics, "name = expression", and files of such whose paths begin with / or a dot, with
-	// semicolons between them. Define and Load make them known to a context; nil: as [pmapi.Context.AddDerived] does,
+	// Derived are definitions of metrics, "name = expression", and files of definitions whose paths begin with / or a
+	// dot, with semicolons between them. Define and Load add them to a context; nil: as [pmapi.Context.AddDerived] does,
 	// and files are an error.
 	Derived string
 	Define  func(ctx context.Context, c *pmapi.Context, name, expr string) error
 	Load    func(ctx context.Context, c *pmapi.Context, path string) error
 }
 
-// defaultPrecision is how many digits values have after the point.
+// defaultPrecision is the default number of digits after the point.
 const defaultPrecision = 3
 
-// ParseOptions returns the options that settings ask for. The error is a [*conf.NumberError] if a setting
-// should be a number.
+// ParseOptions returns the options of settings. The error is a [*conf.NumberError] if a setting should be
+// a number.
 func ParseOptions(s conf.Settings) (o Options, err error) {
 	p := numbers{s: s}
 	o = Options{
@@ -89,7 +90,7 @@ func ParseOptions(s conf.Settings) (o Options, err error) {
 	return o, p.err
 }
 
-// scale returns a unit, which is not a number alone.
+// scale returns a unit, unless the setting is just a number.
 func scale(s conf.Settings, name string) string {
 	if !s.On(name) {
 		return ""
@@ -97,7 +98,7 @@ func scale(s conf.Settings, name string) string {
 	return s[name]
 }
 
-// numbers reads settings; the first error stays.
+// numbers reads settings and keeps the first error.
 type numbers struct {
 	s   conf.Settings
 	err error

@@ -249,7 +249,7 @@ func (s *Set) extend(ctx context.Context, m *Metric) error {
 	return nil
 }
 
-// checkPredicate looks at the metrics that decide for others.
+// checkPredicate checks the metrics of Predicate.
 func (s *Set) checkPredicate() error {
 	s.ranked = nil
 	if len(s.o.Predicate) == 0 {

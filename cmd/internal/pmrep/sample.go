@@ -17,7 +17,7 @@ type Sample struct {
 	Results [][]Value     // by metric, in the order of Set.Metrics
 }
 
-// A Value is that of one instance, in the type and the units of its metric.
+// A Value is the value of an instance, in the type and the units of its metric.
 type Value struct {
 	Inst int32  // pcp.InNull of a metric without instances
 	Name string // of the instance, "" without an instance
@@ -40,7 +40,8 @@ func (s *Sample) Lookup(metric int, inst int32) (Value, bool) {
 	return Value{}, false
 }
 
-// Fetch fetches the metrics. The error is that of [pmapi.FetchGroup.Fetch]: pcp.ErrEOL at the end of archives.
+// Fetch fetches the metrics. The errors are those of [pmapi.FetchGroup.Fetch]: pcp.ErrEOL at the end of
+// archives.
 func (s *Set) Fetch(ctx context.Context) (*Sample, error) {
 	if err := s.g.Fetch(ctx); err != nil {
 		return nil, err
@@ -66,11 +67,11 @@ func (s *Set) Fetch(ctx context.Context) (*Sample, error) {
 	return out, nil
 }
 
-// values appends the values of a metric that filters leave.
+// values appends the values of a metric that pass the filters.
 func (s *Set) values(m *Metric, out []Value) []Value {
 	limit := m.Limit
 	if s.isPredicate(m) {
-		limit = 0 // which is for after the ranking
+		limit = 0 // it is applied after the ranking
 	}
 	filter := s.o.LiveFilter && !s.o.InvertFilter && m.match != nil
 	for i := range m.items {
@@ -100,7 +101,7 @@ func (s *Set) values(m *Metric, out []Value) []Value {
 	return out
 }
 
-// within reports whether a value is on the right side of a limit.
+// within reports whether a value is within a limit.
 func within(v pcp.Value, limit int) bool {
 	if limit == 0 {
 		return true
@@ -119,7 +120,7 @@ func (s *Set) isPredicate(m *Metric) bool {
 	return len(s.o.Predicate) > 0 && slices.Contains(s.o.Predicate, m.Name)
 }
 
-// rankAll leaves the values with the highest or lowest ranks.
+// rankAll keeps the values with the highest or lowest ranks.
 func (s *Set) rankAll(out *Sample) {
 	if len(s.o.Predicate) == 0 {
 		if s.o.Rank != 0 {
@@ -155,7 +156,7 @@ func (s *Set) rankAll(out *Sample) {
 	}
 }
 
-// rank sorts values by rank and leaves as many as the options want.
+// rank sorts values by rank and keeps as many as the options set.
 func (s *Set) rank(values []Value) []Value {
 	if s.o.Rank == 0 {
 		return values

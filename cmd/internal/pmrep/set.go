@@ -23,10 +23,10 @@ type Set struct {
 	o      Options
 	sample Sample
 	ranked []bool                     // by metric: its instances are those of a predicate
-	kept   map[pcp.InDom][]int32      // instances that predicates leave
+	kept   map[pcp.InDom][]int32      // instances that predicates keep
 	insts  map[pcp.InDom]*domainInsts // while the metrics are looked up
 
-	hadInsts [][]int32 // by metric: the instances that had values, if labels are wanted
+	hadInsts [][]int32 // by metric: the instances that had values, if labels are requested
 }
 
 // A Metric is one of a Set.
@@ -35,36 +35,35 @@ type Metric struct {
 	Desc  pcp.Desc
 	Label string // above a column
 
-	// Instances are those that the metric has when the set is made, or in archives ever has, as far as the options want
-	// them. A metric without instances, or with none, has one with the number pcp.InNull and no name.
+	// Instances are the instances of the metric when the set is made, or in archives all that it ever has, as far as
+	// the options select them. A metric without instances has one with the number pcp.InNull and no name.
 	Instances []pcp.Instance
 	Wanted    []string // expressions for instances
 
 	Unit  string    // as reports print it, such as "KB/s"
-	Units pcp.Units // to which values are converted
+	Units pcp.Units // the units of converted values
 	Raw   bool      // values of a counter are not rates
 	Type  pcp.Type  // of values
 
 	Width, Precision int
 	Limit            int // leaves out values, see Options
 
-	Text Text // if the options ask for it
+	Text Text // if the options request it
 
 	labels    []string         // JSON, of the levels above instances
 	levels    []pcp.LabelFlags // of labels
 	byInst    map[int32]string // JSON
-	hadValues bool             // in the last sample, or there was none
+	hadValues bool             // in the last sample, or it was the first
 	spec      conf.Metric
 	match     *matcher
 	items     []item
 	group     *pmapi.GroupInstances
 }
 
-// Text is the help text of a metric and its instance domain, one line and more; those that are not there are
-// empty.
+// Text is the help text of a metric and its instance domain, short and long; missing texts are empty.
 type Text struct{ Line, Help, InDomLine, InDomHelp string }
 
-// An item is an instance that is fetched by itself.
+// An item is an instance that is fetched separately.
 type item struct {
 	inst int32
 	name string
@@ -74,7 +73,7 @@ type item struct {
 // Flat reports whether the metric has no instances.
 func (m *Metric) Flat() bool { return len(m.Instances) > 0 && m.Instances[0].Inst == pcp.InNull }
 
-// IsString reports whether the values are texts.
+// IsString reports whether the values are strings.
 func (m *Metric) IsString() bool { return m.Desc.Type == pcp.TypeString }
 
 // A NoInstancesError means that no metric has the wanted instances.
@@ -83,8 +82,8 @@ type NoInstancesError struct{ Wanted []string }
 // Error implements error.
 func (e *NoInstancesError) Error() string { return "No matching instances found." }
 
-// New makes a Set of metrics, which it looks up in c. The Set takes c over, whose profile it decides on; in archives the
-// time of c stays. The environment of the process has effect as on a [pmapi.FetchGroup].
+// New makes a Set of metrics, which it looks up in c. The Set owns c and its profile; in archives the time of c is
+// kept. The environment of the process has effect as on a [pmapi.FetchGroup].
 func New(ctx context.Context, c *pmapi.Context, metrics []conf.Metric, o Options) (*Set, error) {
 	return NewConfig(ctx, c, metrics, o, config.Process())
 }
@@ -129,7 +128,7 @@ func (s *Set) Find(name string) int {
 
 func errorf(format string, args ...any) error { return &conf.Error{Text: fmt.Sprintf(format, args...)} }
 
-// ErrText returns an error as the Python module words it: with the name of its code.
+// ErrText returns an error in the words of the Python module: with the name of its code.
 func ErrText(err error) string {
 	code := pcp.Code(err)
 	if symbol := code.Symbol(); strings.HasPrefix(symbol, "PM_ERR_") {

@@ -1,2 +1,2 @@
-// Package pytext is text as Python reads and writes it, for the tools whose C counterparts are programs in that language.
+// Package pytext reads and writes text as Python does, for tools whose C counterparts are Python programs.
 package pytext

@@ -73,7 +73,7 @@ func Int(s string) (int64, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
-	if err != nil { // more than any process has: none is meant
+	if err != nil { // more than the number of any process: it matches none
 		return math.MinInt64, true
 	}
 	return n, true

@@ -353,7 +353,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestLostAnswer has a retry be recognisable.
+// TestLostAnswer checks that a retry is recognisable.
 func TestLostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -791,7 +791,7 @@ func TestOneOfABatchIsRefused(t *testing.T) {
 	})
 }
 
-// TestHostileJSON has any text arrive as data.
+// TestHostileJSON checks that any text arrives as data.
 func TestHostileJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHook(t)
@@ -1022,7 +1022,7 @@ func TestSecretHeader(t *testing.T) {
 	})
 }
 
-// TestClockSet has the time of day corrected by a year: forward, while a receiver is down, whose messages are not too
+// TestClockSet sets the time of day by a year: forward, while a receiver is down, whose messages are not too
 // old for it; and back, after which an alert is reported again at once, and not after a year.
 func TestClockSet(t *testing.T) {
 	const year = 365 * 24 * time.Hour

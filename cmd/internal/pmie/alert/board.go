@@ -136,7 +136,7 @@ func (b *Board) Err() error {
 func (b *Board) Close() error { return safefile.Remove(b.path) }
 
 // ReadStates reads the files of existing processes in a directory. A directory that does not exist has
-// no states. Files that cannot be read are in the error, returned with the other states.
+// no states. The error reports files that cannot be read; the other states are still returned.
 func ReadStates(dir string, exists func(pid int) bool) ([]State, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {

@@ -207,7 +207,7 @@ func (p *post) ids(t *testing.T) (list []string) {
 	return list
 }
 
-// TestMailFaults has a mail server fail in all ways; each mail arrives, and a mail that arrives twice
+// TestMailFaults makes a mail server fail in all ways; each mail arrives, and a mail that arrives twice
 // has the same Message-ID.
 func TestMailFaults(t *testing.T) {
 	on := func(where, what string) func(int, string) string {

@@ -88,7 +88,7 @@ func New(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// Drain stops the workers when they have delivered what is due, or when the context is done. It does not
+// Drain stops the workers when all due alerts are delivered, or when the context is done. It does not
 // wait for a receiver that has failed. Call Close afterwards.
 func (m *Manager) Drain(ctx context.Context) {
 	for _, w := range m.workers {

@@ -44,13 +44,13 @@ type lateError struct {
 	global bool // only if [global] is wanted
 }
 
-// New returns an empty Config of a program that has the settings of keys. In metricsets it ignores
-// those of ignore too, which other programs have.
+// New returns an empty Config of a program whose settings are keys. In metricsets it also ignores
+// the settings in ignore, which other programs have.
 func New(keys []string, ignore ...string) *Config {
 	return &Config{keys: keys, ignore: ignore, options: newIni(), metrics: newIni(), sets: newIni(), source: make(map[string]string)}
 }
 
-// Find returns the first of the paths that is a file or directory that can be read, "" if none is.
+// Find returns the first of the paths that is a readable file or directory, "" if there is none.
 func Find(paths ...string) string {
 	for _, path := range paths {
 		if readable(path) == "" {
@@ -60,7 +60,7 @@ func Find(paths ...string) string {
 	return ""
 }
 
-// readable returns why a path is not a configuration, "" if it is one.
+// readable returns why a path is not a configuration, "" if it is.
 func readable(path string) string {
 	fi, err := os.Stat(path)
 	if err != nil {
@@ -115,7 +115,7 @@ func Files(path string) ([]string, error) {
 }
 
 // ReadFile adds the contents of a file, which replace the metricsets of the same names. A file that cannot be
-// read is not there, as in C.
+// read is ignored, as in C.
 func (c *Config) ReadFile(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *Config) Read(name, text string) error {
 	return nil
 }
 
-// readSets takes over the sections that files have so far.
+// readSets reads the sections of the files so far.
 func (c *Config) readSets(name string, seen map[[2]string]bool) error {
 	var wrong error
 	for _, s := range slices.Clone(c.metrics.sections) {
@@ -177,7 +177,7 @@ func (c *Config) readSets(name string, seen map[[2]string]bool) error {
 	return wrong
 }
 
-// readGlobal reads the metrics of [global], as files have it so far.
+// readGlobal reads the metrics of [global] in the files so far.
 func (c *Config) readGlobal(name string) error {
 	c.global = nil
 	s := c.metrics.section(globalSection)

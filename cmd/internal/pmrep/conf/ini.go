@@ -14,7 +14,7 @@ import (
 const (
 	maxFile          = 16 << 20 // bytes of one file
 	maxInterpolation = 10       // values within values, as in Python
-	maxValue         = 1 << 20  // bytes of a value with all that it refers to
+	maxValue         = 1 << 20  // bytes of a value with all its references expanded
 )
 
 // A section is a part of an ini file.
@@ -51,7 +51,7 @@ func newIni() *ini {
 	return &ini{byName: make(map[string]*section), defaults: newSection(defaultSection)}
 }
 
-// defaultSection has the values that all sections have.
+// defaultSection has the default values of all sections.
 const defaultSection = "DEFAULT"
 
 func (c *ini) section(name string) *section { return c.byName[name] }
@@ -74,7 +74,7 @@ func (c *ini) remove(name string) {
 	}
 }
 
-// A SyntaxError is a line that does not belong into a configuration file.
+// A SyntaxError is an invalid line in a configuration file.
 type SyntaxError struct {
 	File string
 	Line int
@@ -86,7 +86,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("Failed to read configuration file '%s', line %d:\n%s", e.File, e.Line, e.Text)
 }
 
-// parse adds the contents of a file, and returns which sections that has.
+// parse adds the contents of a file, and returns its sections.
 func (c *ini) parse(file, text string) (seen map[[2]string]bool, err error) {
 	p := &parser{ini: c, file: file, seen: make(map[[2]string]bool)}
 	for no, line := range splitLines(text) {
@@ -100,7 +100,7 @@ func (c *ini) parse(file, text string) (seen map[[2]string]bool, err error) {
 	return p.seen, nil
 }
 
-// splitLines returns the lines with the ends that they have.
+// splitLines returns the lines with their ends.
 func splitLines(text string) []string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.SplitAfter(text, "\n")
@@ -110,10 +110,12 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// decoded is how many bytes Python decodes at once, which the places in its messages are counted from.
+// decoded is the size of the blocks that Python decodes, to which the positions in its messages are
+// relative.
 const decoded = 8192
 
-// notUTF8 returns where a text is not UTF-8 and why, in the words of Python, "" if it is.
+// notUTF8 returns the position of invalid UTF-8 in a text and the reason, in the words of
+// Python, "" if the text is valid.
 func notUTF8(text string) string {
 	begin := 0 // of the bytes decoded with a character
 	for i := 0; i < len(text); {
@@ -126,7 +128,7 @@ func notUTF8(text string) string {
 			continue
 		}
 		n, why := pytext.BadUTF8(text[i:])
-		if why == pytext.CutOff { // which shows when nothing follows
+		if why == pytext.CutOff { // it is only reported if nothing follows
 			begin = i
 		}
 		what, place := fmt.Sprintf("byte 0x%02x", text[i]), strconv.Itoa(i-begin)

@@ -17,15 +17,15 @@ type Metric struct {
 	Type      string // "raw" for the values of counters, not their rates
 	Width     string // a number
 	Precision string // a number
-	Limit     string // a number; pmrep does not look at it, see Ninth
+	Limit     string // a number; pmrep ignores it, see Ninth
 	Ninth     string // the field after the limit in the compact form; by an oversight pmconfig takes this for the limit, and we as well
 	Formula   string // of a derived metric of that name
 }
 
 // A Parser reads metric specifications. The zero Parser reads those of pmrep.
 type Parser struct {
-	// Extra are properties that specifications have besides those of pmrep, such as "color". Other handles
-	// one, of the metric of that key.
+	// Extra are properties of specifications in addition to those of pmrep, such as "color". Other handles
+	// such a property, of the metric of that key.
 	Extra []string
 	Other func(m *Metric, key, property, value string) error
 }
@@ -40,7 +40,7 @@ func (p *Parser) known(property string) bool {
 	return slices.Contains(properties, property) || slices.Contains(p.Extra, property)
 }
 
-// ParseMetric reads a specification in the compact form, as arguments are: "disk.dev.read,reads,sda,,raw,8,2,100" is name,
+// ParseMetric reads a specification in the compact form of arguments: "disk.dev.read,reads,sda,,raw,8,2,100" is name,
 // label, instances, unit, type, width, precision and limit.
 func ParseMetric(spec string) Metric {
 	rest, insts := cutInstances(spec)
@@ -72,7 +72,7 @@ func cutInstances(spec string) (rest string, insts []string) {
 	if text == "" {
 		return spec, nil
 	}
-	// All up to the last character that is like the first is instances.
+	// The instances end at the last occurrence of their first character.
 	text = text[:strings.LastIndex(text, firstRune(text))+len(firstRune(text))]
 	inner := text
 	if len(first) > 2 && (first[0] == '"' || first[0] == '\'') {
@@ -144,7 +144,7 @@ func splitCSV(line string) []string {
 	}
 }
 
-// metrics are those of a section while it is read, by the keys that they have there.
+// metrics are the metrics of a section while it is read, by their keys in it.
 type metrics struct {
 	parser *Parser
 	keys   []string

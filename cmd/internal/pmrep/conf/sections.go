@@ -30,7 +30,8 @@ func (s *Sections) Names() []string {
 // Has reports whether there is a section.
 func (s *Sections) Has(name string) bool { return s.ini.section(name) != nil }
 
-// Values returns keys and values of a section and, after them, those that all sections have.
+// Values returns keys and values of a section, followed by the default values of all
+// sections.
 func (s *Sections) Values(name string) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		sec := s.ini.section(name)

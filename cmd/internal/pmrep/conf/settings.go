@@ -25,8 +25,8 @@ func PmrepKeys() []string { return slices.Clone(pmrepKeys) }
 // begins with its defaults, a [Config] applies files, and the command line overrides both.
 type Settings map[string]string
 
-// Set sets a value as a file does: yes and no in their forms are 1 and 0, numbers lose zeros before them and signs,
-// and quotes around text go away.
+// Set sets a value as a file does: yes and no in their forms are 1 and 0, leading zeros and signs of numbers are
+// removed, and quotes around text.
 func (s Settings) Set(name, value string) {
 	if name == "colxrow" {
 		s[name] = unquote(value)

@@ -38,7 +38,7 @@ func (t *ticker) set(d time.Duration) {
 	}
 }
 
-// ask has a sample be taken now.
+// ask requests a sample now.
 func (t *ticker) ask() {
 	select {
 	case t.due <- struct{}{}:

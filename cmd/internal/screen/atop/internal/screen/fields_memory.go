@@ -50,7 +50,7 @@ var swpFields = sync.OnceValue(func() []field {
 		blankBox,
 		onlyIf(memory("ZSWTOTAL", "zpool ", func(x *line) sample.Count { return x.s.Mem.ZswapPool }), func(s *sample.System) bool { return s.Mem.ZswapPool != -1 }),
 		onlyIf(memory("ZSWSTORED", "zstor ", func(x *line) sample.Count { return x.s.Mem.ZswapStored }), func(s *sample.System) bool { return s.Mem.ZswapStored != -1 }),
-		// C has these two the wrong way round.
+		// C swaps these two.
 		onlyIf(memory("KSMSHARING", "kssav ", func(x *line) sample.Count { return x.s.Mem.KSMShared }), func(s *sample.System) bool { return s.Mem.KSMSharing != -1 }),
 		onlyIf(memory("KSMSHARED", "ksuse ", func(x *line) sample.Count { return x.s.Mem.KSMSharing }), func(s *sample.System) bool { return s.Mem.KSMShared != -1 }),
 		plainMemory("SWPCOMMITTED", "vmcom ", func(x *line) sample.Count {

@@ -228,7 +228,7 @@ func (a *App) Resize(w, h int) { a.w, a.h = w, h }
 // Theme returns the theme that the user has chosen.
 func (a *App) Theme() *screen.Theme { return a.theme }
 
-// Quit reports whether the user wants to leave.
+// Quit reports whether the user has quit.
 func (a *App) Quit() bool { return a.quit }
 
 // Suspend reports, once, whether the user wants to suspend the program.
@@ -296,7 +296,7 @@ func (a *App) Delay() (time.Duration, bool) {
 	return max(0, a.due.Sub(a.cfg.Now())), true
 }
 
-// Tick has the next sample be taken.
+// Tick requests the next sample.
 func (a *App) Tick() {
 	switch {
 	case a.inflight || a.want != OpNone || a.due.IsZero():

@@ -40,7 +40,7 @@ type menu struct {
 	accept func(i int)
 }
 
-// A question wants a yes.
+// A question must be confirmed.
 type question struct {
 	text string
 	yes  func()

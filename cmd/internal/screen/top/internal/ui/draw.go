@@ -16,14 +16,14 @@ type hit struct {
 	wheel func(n int)
 }
 
-// on has a place react to a click.
+// on makes a place react to a click.
 func (a *App) on(area screen.Area, click func()) {
 	if area.W > 0 && area.H > 0 {
 		a.hits = append(a.hits, hit{area: area, click: click})
 	}
 }
 
-// onWheel has a place react to the wheel.
+// onWheel makes a place react to the wheel.
 func (a *App) onWheel(area screen.Area, wheel func(n int)) {
 	a.hits = append(a.hits, hit{area: area, wheel: wheel})
 }

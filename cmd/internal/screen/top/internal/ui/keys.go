@@ -248,7 +248,7 @@ func (a *App) stepTape(n int) {
 	a.show()
 }
 
-// seek has a replay jump.
+// seek makes a replay jump.
 func (a *App) seek(at pcp.Timestamp) {
 	h := &a.cfg.Host
 	if at.Compare(h.Last) > 0 {

@@ -366,7 +366,7 @@ func (a *App) drawCommand(area screen.Area, x, y int, p *model.Process, row *mod
 	area.Text(x, y, style, text)
 }
 
-// scroll has the cursor be in sight.
+// scroll scrolls the cursor into view.
 func (l *list) scroll(rows, height int) {
 	l.cursor = max(0, min(l.cursor, rows-1))
 	if l.cursor < l.top {
