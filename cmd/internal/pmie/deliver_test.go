@@ -139,7 +139,7 @@ func (w *world) engine(t *testing.T, cfg Config, rules string) *Engine {
 	return e
 }
 
-// pass evaluates all rules once, at a time.
+// once evaluates all rules at the time now.
 func (e *Engine) once(t *testing.T, now float64) {
 	t.Helper()
 	e.now = now

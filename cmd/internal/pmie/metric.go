@@ -284,7 +284,7 @@ func sameInstance(a, b string) bool {
 // errText returns the C library's text of an error.
 func errText(err error) string { return pcp.Code(err).Error() }
 
-// changed replaces the known instances with those of new values, and reports whether they
+// changedInstances replaces the known instances with those of new values, and reports whether they
 // differ.
 func (e *Engine) changedInstances(m *metric) bool {
 	values := m.values()

@@ -62,7 +62,7 @@ type engine struct {
 	ticks                 ticker
 }
 
-// status is the exit status if C stops at the end of archives.
+// endOfArchive is the exit status if C stops at the end of archives.
 const endOfArchive = 1
 
 // open opens the source and reads the metadata needed before the first sample. It prints errors.

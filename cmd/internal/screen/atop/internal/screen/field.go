@@ -95,7 +95,7 @@ func colored(f field) field {
 	return f
 }
 
-// if_ returns a field that only some systems have.
+// onlyIf returns a field that only some systems have.
 func onlyIf(f field, valid func(s *sample.System) bool) field {
 	f.valid = valid
 	return f

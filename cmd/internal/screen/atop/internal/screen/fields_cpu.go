@@ -140,7 +140,7 @@ func padded(b []byte, n int64, width int) []byte {
 	return b
 }
 
-// C compares only 32 bits of the cycles with 0.
+// hasCycles compares 32 bits of the cycles with 0, as in C.
 func hasCycles(s *sample.System) bool { return int32(s.CPU.Cycles) != 0 }
 
 func hasScale(s *sample.System) bool {

@@ -71,7 +71,7 @@ func (t *table) put(row screen.Area, i int, style screen.Style, text string) {
 	}
 }
 
-// rows calls draw for each visible row.
+// tableRows calls draw for each visible row.
 func (a *App) tableRows(t *table, n int, draw func(row screen.Area, i int), open func(i int)) {
 	body := t.area.Rows(1, t.area.H-1)
 	t.list.scroll(n, body.H)
